@@ -1,0 +1,85 @@
+/* What every part stands on: memory, reference counts, the error slot, strings, files, child processes.
+ * Nothing here knows of devices. The compiler process (src/mwcc) shares this file and the image format with the runtime. */
+#ifndef MW_BASE_H
+#define MW_BASE_H
+
+#include "moonwarp.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* ---- memory: these do not return NULL; out of host memory ends the process with a sentence ---- */
+void *mw_alloc(size_t bytes);                 /* zeroed */
+void *mw_realloc(void *old, size_t bytes);    /* growth is not zeroed */
+char *mw_strdup(const char *text);            /* NULL stays NULL */
+char *mw_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* yours: free */
+
+#define MW_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- reference counts, shared between threads ---- */
+typedef atomic_int mw_refs;
+static inline void mw_refs_init(mw_refs *refs) { atomic_init(refs, 1); }
+static inline void mw_refs_take(mw_refs *refs) { atomic_fetch_add_explicit(refs, 1, memory_order_relaxed); }
+/* True for the caller that let go of the last one and must destroy the object. */
+static inline bool mw_refs_drop(mw_refs *refs) { return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1; }
+
+/* ---- the error slot ---- */
+/* Fill the calling thread's slot and return `code`. The kind follows from the code unless mw_error_kind changes it.
+   Written where the facts are known: `return fail(MW_INVALID_VALUE, "write of %zu bytes at …", …)`. */
+int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int vfail(int code, const char *format, va_list args);
+/* Add facts to the failure just reported; each copies its strings. */
+void mw_error_kind(const char *kind);
+void mw_error_place(const char *file, int line, int column);
+void mw_error_kernel(const char *kernel, const unsigned *block, const unsigned *thread); /* any may be NULL */
+void mw_error_log(const char *log);
+/* Carry a failure from one thread to another (a worker's to the thread that synchronises). */
+mw_error *mw_error_copy(const mw_error *error); /* yours: mw_error_free */
+void mw_error_free(mw_error *error);
+int mw_error_raise(const mw_error *error);      /* into this thread's slot; returns its code */
+
+/* ---- growing byte strings ---- */
+typedef struct mw_text {
+  char *data; /* NUL-terminated once anything was added */
+  size_t length, capacity;
+} mw_text;
+void mw_text_add(mw_text *text, const void *data, size_t length);
+void mw_text_addf(mw_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void mw_text_free(mw_text *text);
+
+/* ---- hashing (not cryptographic): FNV-1a, 128 bits ---- */
+typedef struct mw_hash { uint64_t low, high; } mw_hash;
+mw_hash mw_hash_start(void);
+void mw_hash_add(mw_hash *hash, const void *data, size_t length);
+void mw_hash_add_text(mw_hash *hash, const char *text); /* its length too, so that "ab","c" differs from "a","bc" */
+void mw_hash_hex(const mw_hash *hash, char out[33]);
+
+/* ---- files ---- */
+/* Read a whole file. MW_FILE_NOT_FOUND, MW_OPERATING_SYSTEM. */
+int mw_file_read(const char *path, mw_text *out);
+/* Write all or nothing: a temporary name beside `path`, then rename. */
+int mw_file_write(const char *path, const void *data, size_t length);
+int mw_directory_make(const char *path); /* with its parents */
+/* A fresh private folder under $TMPDIR; yours: free, and mw_directory_remove. */
+int mw_directory_temporary(char **out);
+void mw_directory_remove(const char *path); /* one level: its files and itself */
+
+/* ---- child processes ---- */
+typedef struct mw_child_limits {
+  double seconds;  /* wall clock; 0: none */
+  size_t memory;   /* bytes of address space; 0: none */
+} mw_child_limits;
+typedef struct mw_child_result {
+  int status;      /* exit status, or -1 where it did not exit by itself */
+  int signal;      /* that ended it, or 0 */
+  bool timed_out;  /* killed, with its whole process group, for the wall clock limit */
+  mw_text output;  /* standard output */
+  mw_text errors;  /* standard error */
+} mw_child_result;
+/* Run argv[0] (a path, or looked up in PATH) and wait; input (may be NULL) goes to its standard input. Descriptors of the
+   host are not inherited, signals have their defaults. Fails with MW_FILE_NOT_FOUND where there is no such program. */
+int mw_child_run(const char *const *argv, const mw_text *input, const mw_child_limits *limits, mw_child_result *out);
+void mw_child_result_free(mw_child_result *result);
+
+#endif

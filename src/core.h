@@ -1,0 +1,140 @@
+/* The core behind moonwarp.h: what its files share, and the contract with a driver.
+ *
+ * The core owns handles, reference counts, signatures, argument checks and the compile cache. It knows a device only
+ * through the table mw_driver; nothing here names a driver but the list in device.c. */
+#ifndef MW_CORE_H
+#define MW_CORE_H
+
+#include "base.h"
+
+#include <pthread.h>
+
+/* ---- the driver contract -----------------------------------------------------------------------------------------
+ *
+ * Unless a member says otherwise: any thread may call it, several at once; it returns a mw_result and has filled the
+ * error slot where that is not MW_SUCCESS; strings and structs passed in are borrowed during the call.
+ *
+ * Streams. Work in one stream runs in order. Commands (launch, copy, fill) return when they are queued; `done` of a
+ * command is called once, on any thread but never on one inside a kernel, when the command has finished or failed;
+ * it may release objects, and must not wait. A kernel's failure belongs to its stream: the command counts as done,
+ * later commands run, and the next stream_synchronize reports the first failure and forgets it. */
+
+typedef struct mw_completion {
+  void (*done)(void *context); /* NULL: nobody waits */
+  void *context;
+} mw_completion;
+
+typedef struct mw_launch_request {
+  void *kernel;               /* from driver->module_kernel */
+  unsigned grid[3], block[3];
+  size_t dynamic_shared;
+  const void *params;         /* copied by the driver before it returns */
+  size_t param_bytes;
+  const char *site;           /* "script.lua:12" or NULL; copied */
+  mw_completion completion;
+} mw_launch_request;
+
+/* One variable of a loaded unit. */
+typedef struct mw_symbol_info {
+  const char *name, *linkage;
+  const mw_type *type;
+  uint64_t address;
+  size_t size;
+  bool constant;
+} mw_symbol_info;
+
+typedef struct mw_driver {
+  const char *name; /* "cpu" */
+
+  /* How many devices there are, without side effects. */
+  int (*count)(int *count);
+  /* Open device `ordinal`; *device is the core's until close. */
+  int (*open)(int ordinal, void **device);
+  /* All streams are destroyed and all memory freed by then. */
+  void (*close)(void *device);
+  int (*properties)(void *device, mw_properties *out);
+  int (*memory)(void *device, mw_memory *out);
+  int (*limit_get)(void *device, mw_limit limit, double *value);
+  int (*limit_set)(void *device, mw_limit limit, double value);
+
+  /* Memory. Addresses are device addresses, 256-byte aligned. bytes > 0. */
+  int (*alloc)(void *device, size_t bytes, uint64_t *address);
+  /* No command that uses the memory is queued or running: the core sees to that. Never fails, never waits. */
+  void (*free)(void *device, uint64_t address);
+  /* A host pointer to device memory, or NULL where the host cannot reach it. */
+  void *(*host)(void *device, uint64_t address);
+
+  int (*stream_new)(void *device, void **stream);
+  void (*stream_free)(void *stream); /* waits until it is empty */
+  /* Wait until the stream is empty; report its first failure, once. */
+  int (*stream_synchronize)(void *stream);
+  /* MW_SUCCESS when empty, MW_NOT_READY (without filling the error slot) when not. */
+  int (*stream_query)(void *stream);
+  int (*launch)(void *stream, const mw_launch_request *request);
+  int (*copy)(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion); /* memmove */
+  int (*fill)(void *stream, uint64_t target, const void *pattern, size_t size, size_t count, mw_completion completion);
+  /* Host <-> device, in stream order; return when done. A kernel's failure before them is not theirs to report. */
+  int (*write)(void *stream, uint64_t target, const void *source, size_t bytes);
+  int (*read)(void *stream, uint64_t source, void *target, size_t bytes);
+
+  /* Everything besides the source that decides what `compile` writes: processor, compiler versions, format version.
+     Part of the cache key. Cheap: called for every mw_module_compile. */
+  int (*target)(void *device, mw_text *out);
+  /* Compile to a file at `path` (inside a private temporary folder). `instances` (may be empty) are template kernels to
+     instantiate, "fill<float,4>". */
+  int (*compile)(void *device, const mw_source *source, const char *const *instances, size_t instance_count,
+                 const char *path);
+  /* Whether the file at `path`, found in the cache, may still be used: undamaged, and the files it included unchanged. */
+  bool (*usable)(void *device, const char *path);
+  /* Load a file that compile wrote. Variables that `parent` (a loaded unit, or NULL) also has are shared with it. The
+     unit keeps nothing of the file. Waits for nothing. */
+  int (*load)(void *device, const char *path, void *parent, void **unit);
+  /* No kernel of it is queued or running. */
+  void (*unload)(void *unit);
+  /* The unit's kernels and variables, i from 0; false past the last. Strings and types live as long as the unit. */
+  bool (*unit_kernel)(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
+  bool (*unit_symbol)(void *unit, size_t i, mw_symbol_info *info);
+  const char *(*unit_log)(void *unit); /* compiler warnings */
+  /* The source and options of the unit, for further instances; false where the file holds none. */
+  bool (*unit_source)(void *unit, const char **text, const char **options);
+} mw_driver;
+
+extern const mw_driver mw_cpu_driver;
+
+/* ---- objects (each in the file of its name) ---- */
+
+struct mw_device {
+  mw_refs refs;
+  const mw_driver *driver;
+  int ordinal;
+  char name[32];      /* "cpu:0" */
+  void *state;        /* the driver's */
+  void *stream;       /* the default stream */
+  mw_properties properties;
+  struct mw_device *next; /* in device.c's list */
+};
+
+struct mw_buffer {
+  mw_refs refs;
+  mw_device *device;
+  uint64_t address;
+  size_t bytes;
+  /* How many commands in flight use the memory, plus one while the handle is not freed: the memory goes back to the
+     driver when this reaches 0. */
+  mw_refs uses;
+  atomic_bool freed;
+};
+
+/* Take the memory for a command, and let go of it when the command is done. take fails on a freed buffer. */
+int mw_buffer_use(mw_buffer *buffer);
+void mw_buffer_unuse(mw_buffer *buffer);
+
+/* ---- the compile cache (cache.c): files by key ---- */
+/* The path of the entry for `key`, marked as just used: true if there is one. */
+bool mw_cache_find(const mw_hash *key, char *path, size_t size);
+/* Move the file at `file` into the cache as the entry for `key`; *path is where it is now (the cache's, or `file` itself
+   where the cache cannot be written). Evicts old entries past the limit. */
+void mw_cache_store(const mw_hash *key, const char *file, char *path, size_t size);
+void mw_cache_remove(const mw_hash *key);
+
+#endif

@@ -1,0 +1,125 @@
+/* The image that mwcc writes and the CPU driver runs: what stands in a .mwo file besides machine code, and how generated
+ * code and the runtime talk to each other.
+ *
+ * A .mwo file is an ELF shared object that exports one data symbol, `mw_image`, in the section ".moonwarp"; the dynamic
+ * linker has resolved every pointer in it once the object is open. Behind the ELF image stands a trailer (mw_trailer)
+ * with a checksum over everything before it, so that a damaged file is refused before it is opened. The object holds no
+ * state: module variables live in device memory and are reached through the frame, so one object serves many modules.
+ *
+ * Generated code is given everything through two pointers, a frame (one a launch, constant) and a worker (one a worker
+ * thread). Offsets in these structs are compiled into images: a change here needs a new MW_IMAGE_VERSION. */
+#ifndef MW_IMAGE_H
+#define MW_IMAGE_H
+
+#include "moonwarp.h"
+
+#define MW_IMAGE_VERSION 1
+#define MW_IMAGE_SYMBOL "mw_image"
+
+typedef struct mw_worker mw_worker;
+typedef struct mw_frame mw_frame;
+
+/* Runs blocks first..last-1 of a launch on the calling worker; block b is blockIdx (b % gx, b / gx % gy, b / gx / gy). */
+typedef void mw_block_function(const mw_frame *frame, mw_worker *worker, uint64_t first, uint64_t last);
+/* Runs one CUDA thread of the worker's current block (fiber tier): `thread` is its linear id. */
+typedef void mw_thread_function(const mw_frame *frame, mw_worker *worker, uint32_t thread);
+
+typedef enum mw_trap {
+  MW_TRAP_EXPLICIT,  /* __trap() */
+  MW_TRAP_STACK,     /* an alloca that cannot fit */
+  MW_TRAP_UNREACHABLE
+} mw_trap;
+
+typedef enum mw_vote { MW_VOTE_COUNT, MW_VOTE_AND, MW_VOTE_OR } mw_vote;
+
+/* What the runtime does for generated code. Calls that end the launch (trap, assert, a bad address) do not return. */
+typedef struct mw_services {
+  /* Fiber tier: run the threads 0..count-1 of the worker's current block, each on its own stack, until all returned. */
+  void (*run_fibers)(const mw_frame *frame, mw_worker *worker, mw_thread_function *thread, uint32_t count);
+  /* Inside run_fibers: __syncthreads() and its counting forms. Exited threads are not waited for. */
+  void (*barrier)(mw_worker *worker);
+  uint32_t (*barrier_vote)(mw_worker *worker, mw_vote vote, int32_t predicate);
+  void (*trap)(mw_worker *worker, mw_trap trap);
+  void (*assert_fail)(mw_worker *worker, const char *message, const char *file, uint32_t line, const char *function);
+  /* vprintf as CUDA lays it out: `arguments` holds the promoted arguments one behind the other, each at its own
+     alignment (8 for doubles, 64-bit integers and pointers, 4 for int). Returns the number of arguments, -1 on error. */
+  int32_t (*print)(mw_worker *worker, const char *format, const void *arguments);
+  /* The address fails the range test of generated code: return if the access is allowed all the same (shared memory,
+     stacks, the image's constants), else end the launch as an illegal address. */
+  void (*check_address)(mw_worker *worker, uint64_t address, uint64_t bytes, uint32_t is_store);
+  uint64_t (*clock)(mw_worker *worker);      /* nanoseconds, monotonic */
+  void *(*device_malloc)(mw_worker *worker, uint64_t bytes); /* NULL when the device heap is exhausted */
+  void (*device_free)(mw_worker *worker, void *memory);
+} mw_services;
+
+struct mw_frame {
+  const unsigned char *params;   /* the parameter block */
+  void *const *symbols;          /* the address of each module variable, in the image's order */
+  const mw_services *services;
+  uint32_t grid[3];              /* gridDim */
+  uint32_t block[3];             /* blockDim */
+  uint32_t dynamic_shared;       /* bytes, behind the static ones */
+  uint32_t reserved;
+  uint64_t heap_base, heap_size; /* the device's address range: what lies in it can harm nobody else */
+};
+
+/* The part of a worker that generated code sees; the driver's own part follows it in memory. */
+struct mw_worker {
+  unsigned char *shared;         /* this block's shared memory: static part first, then dynamic */
+  uint64_t block;                /* the block being run: generated code writes it before each block */
+  uint32_t thread;               /* fiber tier: the linear id of the running thread; else ~0u */
+  uint32_t reserved;
+};
+
+typedef struct mw_image_kernel {
+  mw_kernel_info info;
+  mw_block_function *run;
+  uint32_t uses_dynamic_shared;  /* whether it declares extern __shared__ */
+  uint32_t reserved;
+} mw_image_kernel;
+
+/* In a variable's initial bytes, at `offset`, stands the address of another variable plus `addend`. */
+typedef struct mw_image_relocation {
+  size_t offset;
+  size_t variable; /* index of the one pointed to */
+  int64_t addend;
+} mw_image_relocation;
+
+typedef struct mw_image_variable {
+  const char *name;    /* source name with namespaces, "ns::gain" */
+  const char *linkage;
+  const mw_type *type;
+  const void *initial; /* size bytes, or NULL for zeros */
+  size_t size, align;
+  const mw_image_relocation *relocations;
+  size_t relocation_count;
+  uint32_t is_constant; /* __constant__ */
+  uint32_t is_internal; /* not for users to find: static locals, constant tables that clang made */
+} mw_image_variable;
+
+typedef struct mw_image {
+  uint32_t version;      /* MW_IMAGE_VERSION */
+  uint32_t reserved;
+  const char *triple;    /* "x86_64-pc-linux-gnu" */
+  const char *features;  /* CPU features it needs, "avx2,fma,…" as GCC's __builtin_cpu_supports names them */
+  const char *compiler;  /* "moonwarp 0.1.0, LLVM 19.1.7" */
+  const mw_image_kernel *kernels;
+  size_t kernel_count;
+  const mw_image_variable *variables;
+  size_t variable_count;
+  const char *dependencies; /* files that were included, one a line: "size mtime_ns path" */
+  const char *log;          /* warnings */
+  /* What mw_module_kernel needs to make further template instances when a compiler is there; NULL in images that were
+     stripped of it: the source text as compiled, and the options, one a line. */
+  const char *source;
+  const char *options;
+} mw_image;
+
+/* The last bytes of a .mwo file. */
+typedef struct mw_trailer {
+  uint64_t low, high;  /* mw_hash over every byte before the trailer */
+  uint64_t length;     /* bytes before the trailer */
+  char magic[8];       /* "MWOIMG1" */
+} mw_trailer;
+
+#endif

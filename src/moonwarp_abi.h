@@ -1,0 +1,387 @@
+/* moonwarp: the public C interface.
+ *
+ * This text holds every public declaration and not one preprocessor line, so that the same words serve a C compiler
+ * (through moonwarp.h) and LuaJIT's ffi.cdef (through mw_abi_text). It is also the manual of the C interface.
+ *
+ * Conventions
+ *   Results.    A function that can fail returns a mw_result; what went wrong stands in the calling thread's error slot
+ *               (mw_error_last) until the next failure on that thread. Out parameters are written on success only.
+ *   Ownership.  mw_X_new, mw_X_open, mw_X_compile, mw_X_load and mw_module_kernel/_symbol hand out one reference, which
+ *               is yours: give it back with mw_X_release. Releasing NULL is fine. References may be given back in any
+ *               order: a child keeps its parent (buffer -> device, kernel -> module -> device, launch -> kernel and
+ *               arguments), and work in flight keeps all that it uses.
+ *   Threads.    Every object may be used from any thread; two threads may use one object at once, except a mw_launch.
+ *   Blocking.   Launches return at once; they run in the order in which they were made. A function that reads or writes
+ *               device memory for the host waits for the work before it. Each declaration says whether it blocks.
+ *   Indices     are 0-based here and sizes are in bytes, unless a declaration says "elements".
+ */
+
+/* ---- results and errors ------------------------------------------------------------------------------------------ */
+
+/* CUDA's result codes (the values of cudaError_t, CUDA 11.2 runtime API, section 5.28). mw_result_name(code) is
+   CUDA's name of it, "cudaErrorInvalidValue". */
+typedef enum mw_result {
+  MW_SUCCESS = 0,
+  MW_INVALID_VALUE = 1,
+  MW_MEMORY_ALLOCATION = 2,
+  MW_INITIALIZATION_ERROR = 3,
+  MW_INVALID_CONFIGURATION = 9,
+  MW_INVALID_SYMBOL = 13,
+  MW_INVALID_DEVICE_POINTER = 17,
+  MW_NO_DEVICE = 100,
+  MW_INVALID_DEVICE = 101,
+  MW_INVALID_KERNEL_IMAGE = 200,
+  MW_NO_KERNEL_IMAGE_FOR_DEVICE = 209,
+  MW_JIT_COMPILER_NOT_FOUND = 221,
+  MW_INVALID_SOURCE = 300,
+  MW_FILE_NOT_FOUND = 301,
+  MW_OPERATING_SYSTEM = 304,
+  MW_INVALID_RESOURCE_HANDLE = 400,
+  MW_SYMBOL_NOT_FOUND = 500,
+  MW_NOT_READY = 600,
+  MW_ILLEGAL_ADDRESS = 700,
+  MW_LAUNCH_OUT_OF_RESOURCES = 701,
+  MW_LAUNCH_TIMEOUT = 702,
+  MW_ASSERT = 710,
+  MW_HARDWARE_STACK_ERROR = 714,
+  MW_ILLEGAL_INSTRUCTION = 715,
+  MW_MISALIGNED_ADDRESS = 716,
+  MW_INVALID_PC = 718,
+  MW_LAUNCH_FAILURE = 719,
+  MW_NOT_SUPPORTED = 801,
+  MW_UNKNOWN = 999
+} mw_result;
+
+/* The whole story of one failure. Strings live until the next failure on the same thread. */
+typedef struct mw_error {
+  int code;            /* a mw_result */
+  const char *name;    /* CUDA's name of the code */
+  const char *kind;    /* "usage", "memory", "compile", "launch", "kernel", "device" or "io" */
+  const char *message; /* one or more sentences for the person who made the mistake */
+  const char *file;    /* of the source position, or NULL */
+  int line, column;    /* 1-based; 0 where unknown */
+  const char *kernel;  /* the kernel's source name, or NULL */
+  int has_block;       /* whether block is known */
+  unsigned block[3];   /* blockIdx */
+  int has_thread;      /* whether thread is known */
+  unsigned thread[3];  /* threadIdx of the faulting thread */
+  const char *log;     /* the compiler's whole output with carets, or NULL */
+} mw_error;
+
+/* The calling thread's last failure, or NULL where it has none since mw_error_clear. Yours to read, not to free. */
+const mw_error *mw_error_last(void);
+void mw_error_clear(void);
+
+const char *mw_result_name(int code); /* "cudaErrorInvalidValue"; "cudaErrorUnknown" for a number that is no code */
+const char *mw_result_text(int code); /* CUDA's sentence for it, "invalid argument" */
+
+/* ---- the library ------------------------------------------------------------------------------------------------- */
+
+const char *mw_version(void);  /* "0.1.0" */
+const char *mw_abi_text(void); /* this text, for ffi.cdef */
+double mw_time(void);          /* monotonic seconds, for measuring */
+
+/* ---- types ------------------------------------------------------------------------------------------------------- */
+
+typedef enum mw_type_kind {
+  MW_TYPE_VOID,
+  MW_TYPE_BOOL,
+  MW_TYPE_INT,     /* signed, 1, 2, 4 or 8 bytes; enumerations too */
+  MW_TYPE_UINT,    /* unsigned */
+  MW_TYPE_FLOAT,   /* IEEE binary: 2 (half), 4 or 8 bytes */
+  MW_TYPE_POINTER, /* element: what it points to */
+  MW_TYPE_STRUCT,  /* fields; unions too (fields that overlap) */
+  MW_TYPE_VECTOR,  /* float4 and its like: count components of type element, named x y z w */
+  MW_TYPE_ARRAY    /* count elements of type element */
+} mw_type_kind;
+
+struct mw_type;
+
+typedef struct mw_field {
+  const char *name; /* "" for an anonymous member */
+  const struct mw_type *type;
+  size_t offset;
+} mw_field;
+
+/* A CUDA C type. Built-in ones (mw_dtype) live for ever, those of a module as long as the module. */
+typedef struct mw_type {
+  mw_type_kind kind;
+  int is_const;    /* const-qualified (a pointer's element, a symbol) */
+  size_t size;     /* bytes */
+  size_t align;    /* bytes */
+  const char *name; /* as CUDA C spells it, "const float *" */
+  const struct mw_type *element; /* of a pointer, vector or array, else NULL */
+  size_t count;    /* vector: components; array: elements; struct: fields */
+  const mw_field *fields; /* of a struct, else NULL */
+} mw_type;
+
+/* The built-in type called `name`: bool char uchar short ushort int uint long ulong longlong ulonglong float double half,
+   the fixed-width names int8 … uint64, C spellings such as "unsigned int", each integer and floating one (but half) also
+   with 1 to 4 behind it for the vector type, and half2. NULL (and no error) where there is none. */
+const mw_type *mw_dtype(const char *name);
+
+/* Whether memory that holds `stored` elements may be passed where the kernel declares elements of type `wanted`: same
+   kind, size and components, const aside; void and plain bytes (char, uchar) accept anything. */
+int mw_type_accepts(const mw_type *wanted, const mw_type *stored);
+
+/* Store a number into a location of scalar type `type`. `what` names the place in an error ("parameter 2 'n'").
+   MW_INVALID_VALUE where it does not fit: an integer out of range, a fraction into an integer type. */
+int mw_value_from_double(const mw_type *type, double value, void *out, const char *what);
+int mw_value_from_int64(const mw_type *type, int64_t value, void *out, const char *what);
+/* Read a scalar; double is exact for all but 64-bit integers. */
+double mw_value_to_double(const mw_type *type, const void *value);
+int64_t mw_value_to_int64(const mw_type *type, const void *value);
+
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
+
+typedef struct mw_device mw_device;
+
+/* cudaDeviceProp's facts (CUDA 1.1 guide D.1.6, later guides' table "compute capabilities"). */
+typedef struct mw_properties {
+  char name[256];   /* "AMD EPYC (2 cores)" */
+  char driver[16];  /* "cpu" */
+  int major, minor; /* compute capability */
+  int multiprocessors;
+  int warp_size;
+  int max_threads_per_block;
+  int max_block[3];
+  int64_t max_grid[3];
+  size_t shared_per_block;       /* without asking for more */
+  size_t shared_per_block_optin; /* most that a launch can ask for */
+  size_t total_constant;
+  size_t total_memory;
+  int registers_per_block;
+  int clock_khz;
+  size_t memory_pitch, texture_alignment;
+} mw_properties;
+
+typedef struct mw_memory {
+  size_t bytes;  /* in live allocations, module variables included */
+  size_t count;  /* live allocations */
+  size_t peak;   /* the most `bytes` has been */
+  size_t total;  /* what the device could hold */
+} mw_memory;
+
+typedef enum mw_limit {
+  MW_LIMIT_TIME,   /* seconds a launch may run; 0: no limit (the default) */
+  MW_LIMIT_MEMORY, /* bytes that allocations may take together; 0: what the machine has (the default) */
+  MW_LIMIT_STACK,  /* bytes of stack a CUDA thread has for calls and local arrays (cudaLimitStackSize) */
+  MW_LIMIT_COMPILE_TIME,  /* seconds a compilation may take */
+  MW_LIMIT_COMPILE_MEMORY /* bytes of address space that a compiler process may take */
+} mw_limit;
+
+/* Open a device: "cpu", "cpu:0", or NULL for $MOONWARP_DEVICE or else the default. The same name gives the same device
+   while anyone holds it. MW_INVALID_DEVICE for a name that no driver has. */
+int mw_device_open(const char *name, mw_device **out);
+mw_device *mw_device_retain(mw_device *device);
+void mw_device_release(mw_device *device);
+int mw_device_properties(mw_device *device, mw_properties *out);
+int mw_device_memory(mw_device *device, mw_memory *out);
+int mw_device_limit_get(mw_device *device, mw_limit limit, double *value);
+int mw_device_limit_set(mw_device *device, mw_limit limit, double value);
+/* Wait until all work is done. Reports (once) the first failure of a kernel since the last call that reported one. */
+int mw_device_synchronize(mw_device *device);
+
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+
+typedef struct mw_buffer mw_buffer;
+
+/* Allocate `bytes` on `device`, 256-byte aligned; contents are undefined. *out is yours. 0 bytes are allowed and have
+   the address 0. MW_MEMORY_ALLOCATION. Does not block. (cudaMalloc, CUDA 1.1 guide D.5.1) */
+int mw_buffer_new(mw_device *device, size_t bytes, mw_buffer **out);
+mw_buffer *mw_buffer_retain(mw_buffer *buffer);
+void mw_buffer_release(mw_buffer *buffer);
+/* Give the memory back now, whoever still holds the handle; work in flight finishes first, without blocking here.
+   Doing it twice is fine. Any later use of the handle is MW_INVALID_RESOURCE_HANDLE. */
+int mw_buffer_free(mw_buffer *buffer);
+int mw_buffer_is_freed(const mw_buffer *buffer);
+size_t mw_buffer_size(const mw_buffer *buffer);
+uint64_t mw_buffer_address(const mw_buffer *buffer); /* device address; 0 once freed */
+mw_device *mw_buffer_device(const mw_buffer *buffer); /* borrowed */
+/* Host <-> device, waiting for the work before. MW_INVALID_VALUE past the end. */
+int mw_buffer_write(mw_buffer *buffer, size_t offset, const void *source, size_t bytes);
+int mw_buffer_read(mw_buffer *buffer, size_t offset, void *target, size_t bytes);
+/* Device to device, same device, in order with launches; does not block. Overlap is handled as memmove does. */
+int mw_buffer_copy(mw_buffer *target, size_t target_offset, mw_buffer *source, size_t source_offset, size_t bytes);
+/* Fill `count` elements of `size` bytes (1, 2, 4, 8, 16 or 32; any other size also works) from `offset` on with
+   *pattern; in order with launches; does not block. */
+int mw_buffer_fill(mw_buffer *buffer, size_t offset, const void *pattern, size_t size, size_t count);
+/* A host pointer to the contents where the device's memory is host memory, else NULL. Waits for the work before.
+   Valid until the buffer is freed; later launches write under it. */
+void *mw_buffer_host(mw_buffer *buffer);
+
+/* ---- arrays: a typed, shaped, contiguous view of a buffer -------------------------------------------------------- */
+
+typedef struct mw_array mw_array;
+
+/* A fresh array; contents undefined. shape[0..rank-1] in elements, row-major, rank 1 to 8, no dimension 0 unless the
+   array is to be empty. `dtype` must live as long as the array (a built-in one does). */
+int mw_array_new(mw_device *device, const mw_type *dtype, int rank, const size_t *shape, mw_array **out);
+/* A view of `array`'s memory from `offset` bytes behind its start: other shape, other type, part of it. Keeps the
+   buffer. MW_INVALID_VALUE where it does not fit in the array's bytes or is misaligned for the type. */
+int mw_array_view(mw_array *array, size_t offset, const mw_type *dtype, int rank, const size_t *shape, mw_array **out);
+mw_array *mw_array_retain(mw_array *array);
+void mw_array_release(mw_array *array);
+int mw_array_free(mw_array *array); /* mw_buffer_free of the buffer below: every view of it is freed */
+mw_buffer *mw_array_buffer(const mw_array *array);    /* borrowed */
+size_t mw_array_offset(const mw_array *array);        /* bytes into the buffer */
+const mw_type *mw_array_dtype(const mw_array *array);
+int mw_array_rank(const mw_array *array);
+const size_t *mw_array_shape(const mw_array *array);  /* rank entries */
+size_t mw_array_count(const mw_array *array);         /* elements */
+size_t mw_array_bytes(const mw_array *array);
+/* Elements first .. first+count-1, packed as the dtype packs them, to or from host memory. Waits for the work before. */
+int mw_array_read(mw_array *array, size_t first, size_t count, void *target);
+int mw_array_write(mw_array *array, size_t first, size_t count, const void *source);
+/* The same as numbers, one a scalar component (a float4 element is four). Conversion as mw_value_from_double. */
+int mw_array_read_doubles(mw_array *array, size_t first, size_t count, double *target);
+int mw_array_write_doubles(mw_array *array, size_t first, size_t count, const double *source);
+/* Every element set to *element (dtype's size); in order with launches; does not block. */
+int mw_array_fill(mw_array *array, const void *element);
+/* element i = start + i*step, computed in double; scalar dtypes. Waits for the work before. */
+int mw_array_ramp(mw_array *array, double start, double step);
+/* Element-wise copy between arrays of equal count and the same type, any devices. */
+int mw_array_copy(mw_array *target, mw_array *source);
+
+typedef enum mw_reduction { MW_SUM, MW_MIN, MW_MAX } mw_reduction;
+/* Over all elements of a scalar dtype, waiting for the work before. Sums accumulate in double (pairwise) or, for
+   integers, exactly in 64 bits (then *integer is written and *is_integer is 1). min and max ignore NaN unless all are;
+   of an empty array they are MW_INVALID_VALUE. */
+int mw_array_reduce(mw_array *array, mw_reduction reduction, double *number, int64_t *integer, int *is_integer);
+
+/* ---- modules ----------------------------------------------------------------------------------------------------- */
+
+typedef struct mw_module mw_module;
+typedef struct mw_kernel mw_kernel;
+typedef struct mw_symbol mw_symbol;
+
+typedef struct mw_header {
+  const char *name; /* as #include names it */
+  const char *text;
+} mw_header;
+
+/* What to compile. Zero everything, then set what you have. All strings are borrowed during the call. */
+typedef struct mw_source {
+  const char *text;
+  size_t length;
+  const char *file; /* whose text it is, for messages; NULL: "kernel.cu" */
+  int line;         /* the line of `file` on which the text begins; 0 counts as 1 */
+  const char *const *options; /* -D -U -I -std=… -use_fast_math -O0…-O3 -G -lineinfo --maxrregcount=… */
+  size_t option_count;
+  const mw_header *headers; /* found before any directory */
+  size_t header_count;
+} mw_source;
+
+/* Compile CUDA C for `device`. Errors: MW_INVALID_SOURCE with file, line, column and log; MW_JIT_COMPILER_NOT_FOUND;
+   MW_LAUNCH_TIMEOUT and MW_MEMORY_ALLOCATION where the compiler passed its limits. Blocks for the compilation, or
+   for a look into the cache. (NVRTC's nvrtcCompileProgram + cuModuleLoadData) */
+int mw_module_compile(mw_device *device, const mw_source *source, mw_module **out);
+/* Load a module that mw_module_save or the mwcc command wrote. MW_FILE_NOT_FOUND, MW_INVALID_KERNEL_IMAGE,
+   MW_NO_KERNEL_IMAGE_FOR_DEVICE (another processor). Needs no compiler. */
+int mw_module_load(mw_device *device, const char *path, mw_module **out);
+/* Write the compiled module to `path` (a temporary name first, then renamed), template instances made so far included. */
+int mw_module_save(mw_module *module, const char *path);
+mw_module *mw_module_retain(mw_module *module);
+void mw_module_release(mw_module *module);
+const char *mw_module_log(const mw_module *module); /* compiler warnings, "" where none */
+
+/* A kernel by its source name: "saxpy", "ns::saxpy", "fill<float,4>" (instantiated now if it was not yet),
+   "add(float *)" to pick one of several overloads, or its linkage name. Spaces do not matter. MW_SYMBOL_NOT_FOUND lists
+   what there is; an ambiguous name lists the candidates. May block for a compilation. */
+int mw_module_kernel(mw_module *module, const char *name, mw_kernel **out);
+int mw_module_symbol(mw_module *module, const char *name, mw_symbol **out);
+/* The names of all, for listing; i from 0; NULL past the last. */
+const char *mw_module_kernel_name(const mw_module *module, size_t i);
+const char *mw_module_symbol_name(const mw_module *module, size_t i);
+
+/* A __device__ or __constant__ variable. (cudaGetSymbolAddress, cudaGetSymbolSize, cudaMemcpyToSymbol/FromSymbol) */
+mw_symbol *mw_symbol_retain(mw_symbol *symbol);
+void mw_symbol_release(mw_symbol *symbol);
+const char *mw_symbol_name(const mw_symbol *symbol);
+const mw_type *mw_symbol_type(const mw_symbol *symbol);
+uint64_t mw_symbol_address(const mw_symbol *symbol);
+size_t mw_symbol_size(const mw_symbol *symbol);
+int mw_symbol_read(mw_symbol *symbol, size_t offset, void *target, size_t bytes);        /* waits for the work before */
+int mw_symbol_write(mw_symbol *symbol, size_t offset, const void *source, size_t bytes); /* waits for the work before */
+
+/* ---- kernels and launches ---------------------------------------------------------------------------------------- */
+
+typedef struct mw_param {
+  const char *name; /* "" where the source gives none */
+  const mw_type *type;
+  size_t offset; /* in the parameter block */
+} mw_param;
+
+typedef struct mw_kernel_info {
+  const char *name;    /* source name with namespaces and template arguments, "ns::fill<float, 4>" */
+  const char *linkage; /* name in the object file */
+  const mw_param *params;
+  size_t param_count;
+  size_t param_bytes;  /* size of the parameter block */
+  size_t shared_bytes; /* static shared memory */
+  size_t local_bytes;  /* stack a thread needs, as far as the compiler knows */
+  int max_threads;     /* a block may have, by __launch_bounds__ or the device */
+  int registers;       /* 0 where the device has none to speak of */
+  const char *tier;    /* how the CPU device runs it: "loop" or "fiber"; "" on a GPU */
+  const char *tier_reason;
+  const char *file;    /* of its definition */
+  int line;
+} mw_kernel_info;
+
+mw_kernel *mw_kernel_retain(mw_kernel *kernel);
+void mw_kernel_release(mw_kernel *kernel);
+const mw_kernel_info *mw_kernel_describe(const mw_kernel *kernel); /* lives as long as the kernel */
+mw_module *mw_kernel_module(const mw_kernel *kernel); /* borrowed */
+
+typedef struct mw_launch mw_launch;
+
+/* Prepare a launch: fix grid, block (in threads) and dynamic shared memory. All limits are checked here:
+   MW_INVALID_CONFIGURATION names the limit and the arithmetic. One launch object may run many times, from one thread
+   at a time. (cudaConfigureCall, CUDA 1.1 guide D.7.1) */
+int mw_launch_new(mw_kernel *kernel, const unsigned grid[3], const unsigned block[3], size_t dynamic_shared,
+                  mw_launch **out);
+mw_launch *mw_launch_retain(mw_launch *launch);
+void mw_launch_release(mw_launch *launch);
+mw_kernel *mw_launch_kernel(const mw_launch *launch); /* borrowed */
+/* Change the configuration, keeping arguments. */
+int mw_launch_configure(mw_launch *launch, const unsigned grid[3], const unsigned block[3], size_t dynamic_shared);
+/* Set argument i (0-based). Each checks against the kernel's signature and names the parameter in its error.
+   number/int64: scalar parameters. array: pointer parameters; keeps the array. address: pointer parameters, as is
+   (0 is the null pointer). bytes: any parameter, `bytes` must be the parameter's size. */
+int mw_launch_number(mw_launch *launch, size_t i, double value);
+int mw_launch_int64(mw_launch *launch, size_t i, int64_t value);
+int mw_launch_array(mw_launch *launch, size_t i, mw_array *array);
+int mw_launch_address(mw_launch *launch, size_t i, uint64_t address);
+int mw_launch_bytes(mw_launch *launch, size_t i, const void *value, size_t bytes);
+/* Keep `array` alive with the launch although no parameter is it (its address stands inside a struct). Dropped by the
+   next mw_launch_clear. */
+int mw_launch_keep(mw_launch *launch, mw_array *array);
+/* Forget all arguments and what they keep. */
+void mw_launch_clear(mw_launch *launch);
+/* Run it: returns at once; arguments are copied, and arrays kept until the kernel is done. MW_INVALID_VALUE if an
+   argument is missing or an array was freed. `site` (may be NULL, copied) is where the call stands, for asynchronous
+   errors: "script.lua:12". Blocks only while too many launches wait. (cudaLaunchKernel) */
+int mw_launch_run(mw_launch *launch, const char *site);
+
+/* ---- the compile cache ------------------------------------------------------------------------------------------- */
+
+typedef struct mw_cache_info {
+  char path[1024];
+  size_t hits, misses;   /* of this process */
+  size_t bytes, entries; /* on disk */
+  size_t limit;          /* bytes; least recently used entries go first */
+} mw_cache_info;
+
+int mw_cache_describe(mw_cache_info *out);
+int mw_cache_clear(void);
+int mw_cache_limit(size_t bytes);
+
+/* ---- images: netpbm and PNG, as packed bytes --------------------------------------------------------------------- */
+
+/* Read PGM, PPM (P2 P3 P5 P6, 8 bits) or PNG. *pixels (height*width*channels bytes, rows from the top, channels 1, 3 or
+   4) is yours: mw_image_release. MW_FILE_NOT_FOUND, MW_INVALID_VALUE (what is wrong with the file),
+   MW_NOT_SUPPORTED (PNG in a build without libpng). */
+int mw_image_read(const char *path, int *width, int *height, int *channels, unsigned char **pixels);
+/* Write by the name's ending: .pgm (1 channel), .ppm (3), .png (1, 3 or 4). */
+int mw_image_write(const char *path, int width, int height, int channels, const unsigned char *pixels);
+void mw_image_release(unsigned char *pixels);
