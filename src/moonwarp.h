@@ -9,7 +9,9 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
 #include "moonwarp_abi.h"
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

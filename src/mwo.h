@@ -1,20 +1,20 @@
 /* The image that mwcc writes and the CPU driver runs: what stands in a .mwo file besides machine code, and how generated
  * code and the runtime talk to each other.
  *
- * A .mwo file is an ELF shared object that exports one data symbol, `mw_image`, in the section ".moonwarp"; the dynamic
+ * A .mwo file is an ELF shared object that exports one data symbol, `mw_mwo`, in the section ".moonwarp"; the dynamic
  * linker has resolved every pointer in it once the object is open. Behind the ELF image stands a trailer (mw_trailer)
  * with a checksum over everything before it, so that a damaged file is refused before it is opened. The object holds no
  * state: module variables live in device memory and are reached through the frame, so one object serves many modules.
  *
  * Generated code is given everything through two pointers, a frame (one a launch, constant) and a worker (one a worker
- * thread). Offsets in these structs are compiled into images: a change here needs a new MW_IMAGE_VERSION. */
-#ifndef MW_IMAGE_H
-#define MW_IMAGE_H
+ * thread). Offsets in these structs are compiled into images: a change here needs a new MW_MWO_VERSION. */
+#ifndef MW_MWO_H
+#define MW_MWO_H
 
 #include "moonwarp.h"
 
-#define MW_IMAGE_VERSION 1
-#define MW_IMAGE_SYMBOL "mw_image"
+#define MW_MWO_VERSION 1
+#define MW_MWO_SYMBOL "mw_mwo"
 
 typedef struct mw_worker mw_worker;
 typedef struct mw_frame mw_frame;
@@ -71,41 +71,41 @@ struct mw_worker {
   uint32_t reserved;
 };
 
-typedef struct mw_image_kernel {
+typedef struct mw_mwo_kernel {
   mw_kernel_info info;
   mw_block_function *run;
   uint32_t uses_dynamic_shared;  /* whether it declares extern __shared__ */
   uint32_t reserved;
-} mw_image_kernel;
+} mw_mwo_kernel;
 
 /* In a variable's initial bytes, at `offset`, stands the address of another variable plus `addend`. */
-typedef struct mw_image_relocation {
+typedef struct mw_mwo_relocation {
   size_t offset;
   size_t variable; /* index of the one pointed to */
   int64_t addend;
-} mw_image_relocation;
+} mw_mwo_relocation;
 
-typedef struct mw_image_variable {
+typedef struct mw_mwo_variable {
   const char *name;    /* source name with namespaces, "ns::gain" */
   const char *linkage;
   const mw_type *type;
   const void *initial; /* size bytes, or NULL for zeros */
   size_t size, align;
-  const mw_image_relocation *relocations;
+  const mw_mwo_relocation *relocations;
   size_t relocation_count;
   uint32_t is_constant; /* __constant__ */
   uint32_t is_internal; /* not for users to find: static locals, constant tables that clang made */
-} mw_image_variable;
+} mw_mwo_variable;
 
-typedef struct mw_image {
-  uint32_t version;      /* MW_IMAGE_VERSION */
+typedef struct mw_mwo {
+  uint32_t version;      /* MW_MWO_VERSION */
   uint32_t reserved;
   const char *triple;    /* "x86_64-pc-linux-gnu" */
   const char *features;  /* CPU features it needs, "avx2,fma,…" as GCC's __builtin_cpu_supports names them */
   const char *compiler;  /* "moonwarp 0.1.0, LLVM 19.1.7" */
-  const mw_image_kernel *kernels;
+  const mw_mwo_kernel *kernels;
   size_t kernel_count;
-  const mw_image_variable *variables;
+  const mw_mwo_variable *variables;
   size_t variable_count;
   const char *dependencies; /* files that were included, one a line: "size mtime_ns path" */
   const char *log;          /* warnings */
@@ -113,7 +113,7 @@ typedef struct mw_image {
      stripped of it: the source text as compiled, and the options, one a line. */
   const char *source;
   const char *options;
-} mw_image;
+} mw_mwo;
 
 /* The last bytes of a .mwo file. */
 typedef struct mw_trailer {
