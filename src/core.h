@@ -43,6 +43,8 @@ typedef struct mw_symbol_info {
   bool constant;
 } mw_symbol_info;
 
+#define MW_SOURCE_NAME "kernel.cu"
+
 typedef struct mw_driver {
   const char *name; /* "cpu" */
 
@@ -81,14 +83,17 @@ typedef struct mw_driver {
      Part of the cache key. Cheap: called for every mw_module_compile. */
   int (*target)(void *device, mw_text *out);
   /* Compile to a file at `path` (inside a private temporary folder). `instances` (may be empty) are template kernels to
-     instantiate, "fill<float,4>". */
+     instantiate, "fill<float,4>". The text is compiled under the name MW_SOURCE_NAME with lines from 1, whatever
+     source->file and line say, so that one cache entry serves wherever the text stands. On MW_INVALID_SOURCE the error
+     slot's file and line and its log speak of MW_SOURCE_NAME; the core translates them. */
   int (*compile)(void *device, const mw_source *source, const char *const *instances, size_t instance_count,
                  const char *path);
   /* Whether the file at `path`, found in the cache, may still be used: undamaged, and the files it included unchanged. */
   bool (*usable)(void *device, const char *path);
   /* Load a file that compile wrote. Variables that `parent` (a loaded unit, or NULL) also has are shared with it. The
-     unit keeps nothing of the file. Waits for nothing. */
-  int (*load)(void *device, const char *path, void *parent, void **unit);
+     unit keeps nothing of the file. `origin` (may be NULL; its `file` and `line` are copied) says where the source text
+     stands: positions in MW_SOURCE_NAME are reported as positions there. Waits for nothing. */
+  int (*load)(void *device, const char *path, void *parent, const mw_source *origin, void **unit);
   /* No kernel of it is queued or running. */
   void (*unload)(void *unit);
   /* The unit's kernels and variables, i from 0; false past the last. Strings and types live as long as the unit. */
