@@ -16,8 +16,11 @@ config ?= release
 BUILD ?= build/$(config)
 LUA_VERSION ?= 5.4
 LUA ?= lua$(LUA_VERSION)
-LLVM_CONFIG ?= $(shell for v in 22 21 20 19; do command -v llvm-config-$$v && break; done || command -v llvm-config)
-CLANG_FORMAT ?= $(shell for v in 22 21 20 19; do command -v clang-format-$$v && break; done || command -v clang-format)
+ifndef LLVM_CONFIG
+LLVM_CONFIG := $(shell sh setup.sh --llvm-config || echo llvm-config)
+endif
+CLANG = $(shell $(LLVM_CONFIG) --bindir)/clang
+CLANG_FORMAT ?= $(shell sh setup.sh --clang-format)
 PKG_CONFIG ?= pkg-config
 VERSION := 0.1.0
 
@@ -46,12 +49,14 @@ LIB := $(BUILD)/lib/libmoonwarp.so
 MWCC := $(BUILD)/bin/mwcc
 LUA_MODULE := $(BUILD)/lib/lua/$(LUA_VERSION)/moonwarp/core.so
 DEVICE := $(BUILD)/share/moonwarp/device
+EMBED := $(if $(wildcard examples/embed.c),$(BUILD)/bin/embed)
 
-.PHONY: all lib mwcc lua
-all: lib mwcc lua
+.PHONY: all lib mwcc lua embed
+all: lib mwcc lua embed
 lib: $(LIB)
 mwcc: $(MWCC) $(DEVICE)
 lua: $(LUA_MODULE)
+embed: $(EMBED)
 
 $(LIB): $(call object,$(LIB_SOURCES) $(LIB_ASM))
 	@mkdir -p $(@D)
@@ -69,6 +74,11 @@ $(LUA_MODULE): $(call object,$(LUA_SOURCES)) $(LIB)
 $(DEVICE):
 	@mkdir -p $(@D)
 	ln -sfn $(abspath src/device) $@
+
+# A C host without Lua, as a user would build it: one header, one library.
+$(EMBED): examples/embed.c $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(WARN) $(CFLAGS) $(LDFLAGS) -Isrc -o $@ $< -L$(BUILD)/lib -lmoonwarp -Wl,-rpath,'$$ORIGIN/../lib'
 
 # The text of the interface, as a C string: mw_abi_text.
 $(BUILD)/gen/abi_text.inc: src/moonwarp_abi.h
@@ -92,3 +102,56 @@ $(BUILD)/obj/%.S.o: %.S
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+
+# ---- using the build tree ----
+
+# What lua5.4 and luajit need to find it. For a shell: eval "$(make -s env)"
+HOME_DIR := $(abspath $(BUILD))
+ENV_LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
+ENV_LUA_CPATH := $(HOME_DIR)/lib/lua/$(LUA_VERSION)/?.so;;
+ENV := env LUA_PATH='$(ENV_LUA_PATH)' LUA_CPATH='$(ENV_LUA_CPATH)' MOONWARP_HOME='$(HOME_DIR)'
+
+.PHONY: env demo test bench lint clean
+env:
+	@echo "export LUA_PATH='$(ENV_LUA_PATH)'"
+	@echo "export LUA_CPATH='$(ENV_LUA_CPATH)'"
+	@echo "export MOONWARP_HOME='$(HOME_DIR)'"
+
+demo: all
+	@$(ENV) $(LUA) examples/photo.lua
+
+# The tests: all of spec/, or the files in SPEC; ARGS goes to busted (ARGS='--filter barrier'). They have a compile cache
+# of their own, empty at the start. lua5.4 itself is not instrumented, so the sanitizers' libraries have to be there
+# before it; spec/sanitize says what they leave out, and why.
+SPEC ?= spec
+gcc_library = $(shell $(CC) -print-file-name=$(1).so)
+TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,libubsan)' \
+  ASAN_OPTIONS='include_if_exists=$(CURDIR)/spec/sanitize/asan.options:include_if_exists=$(CURDIR)/spec/sanitize/%b.options' \
+  UBSAN_OPTIONS='halt_on_error=1:print_stacktrace=1'
+test: all
+	@rm -rf $(BUILD)/test-cache
+	@$(ENV) XDG_CACHE_HOME='$(HOME_DIR)/test-cache' MOONWARP_CONFIG=$(config) $(TEST_ENV_$(config)) \
+	  $(LUA) spec/support/run.lua $(ARGS) $(SPEC)
+
+# Speed. What the figures are compared with: PoCL (where OpenCL's headers and an OpenCL platform are), plain C.
+BENCH_NATIVE := $(BUILD)/bench/native
+BENCH_POCL := $(shell $(PKG_CONFIG) --exists OpenCL 2>/dev/null && echo $(BUILD)/bench/pocl)
+bench: all $(BENCH_NATIVE) $(BENCH_POCL)
+	@$(ENV) $(LUA) bench/run.lua $(ARGS)
+
+$(BUILD)/bench/native: bench/native.c bench/peer.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $< -lm
+$(BUILD)/bench/pocl: bench/pocl.c bench/peer.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -o $@ $< $(shell $(PKG_CONFIG) --cflags --libs OpenCL) -lm
+
+# Warnings as errors by both compilers, then luacheck, then the layout of C and of nothing else.
+lint:
+	$(MAKE) --no-print-directory BUILD=build/lint-gcc CC=gcc CFLAGS='-O2 -g -Werror' all
+	$(MAKE) --no-print-directory BUILD=build/lint-clang CC=$(CLANG) CFLAGS='-O2 -g -Werror' all
+	luacheck --quiet lua spec examples bench
+	$(CLANG_FORMAT) --dry-run -Werror $(shell find src examples bench -name '*.[ch]')
+
+clean:
+	rm -rf build

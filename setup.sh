@@ -1,0 +1,142 @@
+#!/bin/sh
+# Sets up a Debian or Ubuntu machine for building and testing moonwarp: looks for each thing that the build uses and
+# installs the packages of those that are missing. Where nothing is missing it changes nothing and needs no network.
+#
+#   sh setup.sh                 look, and install what is missing (as root, or through sudo)
+#   sh setup.sh --check         only look; exit status 1 and a list where something is missing
+#   sh setup.sh --llvm-config   print the llvm-config that the build uses (the Makefile asks)
+#   sh setup.sh --clang-format  the same for clang-format
+set -u
+
+LLVM_OLDEST=19
+LLVM_KNOWN="19 20 21 22 23 24" # the releases to look for, the one that moonwarp is tested with first
+
+say() { printf '%s\n' "setup: $*"; }
+die() { printf '%s\n' "setup: $*" >&2; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# An LLVM is usable when it is new enough and its clang, its C headers and its shared library are all there.
+llvm_is_usable() {
+  version=$("$1" --version 2>/dev/null) || return 1
+  [ "${version%%.*}" -ge $LLVM_OLDEST ] 2>/dev/null &&
+    [ -x "$("$1" --bindir)/clang" ] &&
+    [ -e "$("$1" --includedir)/llvm-c/Core.h" ] &&
+    [ -e "$("$1" --libdir)/libLLVM-${version%%.*}.so" ]
+}
+
+find_llvm_config() {
+  for release in $LLVM_KNOWN ""; do
+    candidate=llvm-config${release:+-$release}
+    if have "$candidate" && llvm_is_usable "$candidate"; then command -v "$candidate"; return 0; fi
+  done
+  return 1
+}
+
+find_clang_format() {
+  for release in $LLVM_KNOWN ""; do
+    candidate=clang-format${release:+-$release}
+    have "$candidate" || continue
+    version=$("$candidate" --version | sed 's/.*version \([0-9]*\).*/\1/')
+    if [ "$version" -ge $LLVM_OLDEST ] 2>/dev/null; then command -v "$candidate"; return 0; fi
+  done
+  return 1
+}
+
+# ---- what is missing: one line of reasons, one list of packages ----
+
+missing=""  # package names
+reasons=""  # what each is for
+want() { missing="$missing $1"; reasons="$reasons
+  $1: $2"; }
+
+compiles() { # can the C compiler use this header, with these flags?
+  # shellcheck disable=SC2086 # flags are words
+  printf '#include <%s>\n' "$1" | cc -E ${2:-} - >/dev/null 2>&1
+}
+
+# In the name of a package @ stands for the release of LLVM, which the machine's package lists decide.
+look() {
+  have gcc || want gcc "the C compiler"
+  compiles stdio.h || want libc6-dev "the C library's headers"
+  have make || want make "the build"
+  have ld || want binutils "the linker, also for compiled kernels"
+  have pkg-config || want pkg-config "finding Lua and libpng"
+  have lua5.4 || want lua5.4 "Lua"
+  compiles lua.h "$(pkg-config --cflags lua5.4 2>/dev/null || echo -I/usr/include/lua5.4)" ||
+    want liblua5.4-dev "Lua's headers, for the Lua module"
+  compiles png.h || want libpng-dev "PNG images"
+  lua5.4 -e 'require "busted"' >/dev/null 2>&1 || want lua-busted "the tests"
+  have luacheck || want lua-check "make lint"
+  if ! find_llvm_config >/dev/null; then
+    want clang-@ "reading CUDA C"
+    want llvm-@-dev "the kernel compiler"
+  fi
+  find_clang_format >/dev/null || want clang-format-@ "make lint"
+}
+
+# The oldest usable release of LLVM that the package lists offer whole.
+llvm_release() {
+  for release in $LLVM_KNOWN; do
+    if [ -n "$(apt-cache --quiet madison "llvm-$release-dev" 2>/dev/null)" ] &&
+      [ -n "$(apt-cache --quiet madison "clang-$release" 2>/dev/null)" ]; then
+      echo "$release"
+      return 0
+    fi
+  done
+  return 1
+}
+
+with_release() { printf '%s' "$1" | sed "s/@/$2/g"; }
+
+# ---- install ----
+
+install() {
+  have apt-get || die "this machine has no apt-get. Install these, or what your system calls them (LLVM $LLVM_OLDEST or newer for @):$reasons"
+  root=""
+  if [ "$(id -u)" -ne 0 ]; then
+    have sudo || die "installing needs root. As root, run: sh setup.sh (it would install:$(with_release "$missing" $LLVM_OLDEST))"
+    root="sudo"
+  fi
+  apt() { # noninteractive also behind sudo, which drops the environment
+    $root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a apt-get --quiet --yes "$@" </dev/null
+  }
+  say "fetching the package lists"
+  apt update || say "not every package list could be fetched; going on with those that are there"
+  case $missing in
+  *@*)
+    release=$(llvm_release) || die "no package list offers LLVM $LLVM_OLDEST or newer (clang-$LLVM_OLDEST, llvm-$LLVM_OLDEST-dev). Debian 12 and newer have it in their main archive, https://apt.llvm.org has it for others: add one of them to apt's sources, then run sh setup.sh again"
+    missing=$(with_release "$missing" "$release")
+    ;;
+  esac
+  say "installing$missing"
+  # shellcheck disable=SC2086 # a list
+  apt install --no-install-recommends $missing ||
+    die "apt-get could not install them; its messages stand above. Mend what they say and run sh setup.sh again, or install by hand:$missing"
+}
+
+case ${1:-} in
+--llvm-config)
+  find_llvm_config
+  exit
+  ;;
+--clang-format)
+  find_clang_format
+  exit
+  ;;
+--check | "") ;;
+*) die "unknown option $1 (there are --check, --llvm-config and --clang-format)" ;;
+esac
+
+look
+if [ -z "$missing" ]; then
+  say "all there: $(find_llvm_config), $(lua5.4 -v | cut -d' ' -f1-2), busted, luacheck"
+  exit 0
+fi
+say "missing:$(with_release "$reasons" "$LLVM_OLDEST")"
+[ "${1:-}" = --check ] && exit 1
+install
+missing=""
+reasons=""
+look
+[ -z "$missing" ] || die "installed, but still not found:$(with_release "$reasons" "$LLVM_OLDEST")"
+say "done: $(find_llvm_config), $(lua5.4 -v | cut -d' ' -f1-2), busted, luacheck"
