@@ -69,6 +69,7 @@ void mw_directory_remove(const char *path); /* one level: its files and itself *
 typedef struct mw_child_limits {
   double seconds;  /* wall clock; 0: none */
   size_t memory;   /* bytes of address space; 0: none */
+  const char *directory; /* to run in; NULL: the host's own */
 } mw_child_limits;
 typedef struct mw_child_result {
   int status;      /* exit status, or -1 where it did not exit by itself */
