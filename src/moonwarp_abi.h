@@ -175,6 +175,7 @@ typedef enum mw_limit {
 int mw_device_open(const char *name, mw_device **out);
 mw_device *mw_device_retain(mw_device *device);
 void mw_device_release(mw_device *device);
+const char *mw_device_name(const mw_device *device); /* "cpu:0"; lives as long as the device */
 int mw_device_properties(mw_device *device, mw_properties *out);
 int mw_device_memory(mw_device *device, mw_memory *out);
 int mw_device_limit_get(mw_device *device, mw_limit limit, double *value);
