@@ -1,0 +1,112 @@
+/* The CPU driver: what its files share.
+ *
+ *   driver.c     the table mw_cpu_driver; opening, limits, memory     mwo_load.c    .mwo files: load, unload, describe
+ *   heap.c       device memory: one reserved address range            compile.c     running mwcc; the target's name
+ *   pool.c       worker slots and threads that take blocks            lines.c       code address -> source line
+ *   stream.c     queues of commands                                   properties.c  what the device says of itself
+ *   fiber.c      CUDA threads as fibers                               print.c       printf and assert in kernels
+ *   fault.c      signals while a kernel runs
+ *   services.c   the table of services that kernels call
+ *
+ * Kernels never run on a host thread's stack: a thread that runs blocks, be it a worker or a host thread that helps
+ * while it waits, switches to a stack inside the device's address range and leaves it by switching back, whether the
+ * kernel returns or is abandoned. */
+#ifndef MW_CPU_H
+#define MW_CPU_H
+
+#include "core.h"
+#include "mwo.h"
+
+typedef struct cpu_device cpu_device;
+typedef struct cpu_unit cpu_unit;
+typedef struct cpu_kernel cpu_kernel;
+typedef struct cpu_heap cpu_heap;
+typedef struct cpu_pool cpu_pool;
+typedef struct cpu_lines cpu_lines; /* lines.c's */
+
+enum {
+  CPU_SHARED_DEFAULT = 48 << 10, /* shared memory a block has without asking */
+  CPU_SHARED_MAX = 227 << 10,    /* and at most, static and dynamic together */
+  CPU_MAX_THREADS = 1024         /* of a block */
+};
+
+struct cpu_device {
+  cpu_heap *heap;
+  cpu_pool *pool;
+  int workers;                                        /* slots: how many blocks can run at once */
+  _Atomic double limits[MW_LIMIT_COMPILE_MEMORY + 1]; /* by mw_limit; read with cpu_limit */
+};
+
+double cpu_limit(const cpu_device *device, mw_limit limit);
+
+/* ---- memory (heap.c): any thread ---- */
+int cpu_heap_alloc(cpu_heap *heap, size_t bytes, uint64_t *address); /* contents undefined; see mw_driver.alloc */
+void cpu_heap_free(cpu_heap *heap, uint64_t address);
+
+/* ---- units and kernels (mwo_load.c) ---- */
+
+struct cpu_kernel {
+  cpu_unit *unit;
+  const mw_mwo_kernel *image; /* info, run, uses_dynamic_shared */
+};
+
+/* A loaded .mwo. The fields here are filled by cpu_load and then constant; nothing but mwo_load.c frees them. */
+struct cpu_unit {
+  cpu_device *device;
+  const mw_mwo *image;
+  cpu_kernel *kernels;   /* image->kernel_count of them; mw_launch_request.kernel points to one */
+  void **symbols;        /* mw_frame.symbols: host address of each variable, in the image's order */
+  uintptr_t first, last; /* the mapped object: kernels may read [first, last), and code addresses lie in it */
+  cpu_lines *lines;      /* made at the first question; guarded by lines.c */
+  char *origin_file;     /* the source text stands in this file, from this line on; NULL: as compiled */
+  int origin_line;
+  void *library;   /* from dlopen (RTLD_NOW: no lazy binding while a kernel runs) */
+  uint64_t *owned; /* variables' memory, from cpu_heap_alloc; 0 where the parent's is shared */
+};
+
+/* mw_driver's members of the same names. */
+int cpu_load(void *device, const char *path, void *parent, const mw_source *origin, void **unit);
+void cpu_unload(void *unit);
+bool cpu_unit_kernel(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
+bool cpu_unit_symbol(void *unit, size_t i, mw_symbol_info *info);
+const char *cpu_unit_log(void *unit);
+bool cpu_unit_source(void *unit, const char **text, const char **options);
+bool cpu_usable(void *device, const char *path);
+int cpu_compile(void *device, const mw_source *source, const char *const *instances, size_t instance_count,
+                const char *path);
+int cpu_target(void *device, mw_text *out);
+int cpu_properties(void *device, mw_properties *out);
+
+/* The source position of the instruction at `address` in the unit's code, origin applied. False where unknown; *file
+   lives as long as the unit. Never called in a signal handler. */
+bool cpu_line_of(const cpu_unit *unit, uintptr_t address, const char **file, int *line);
+
+/* ---- services that kernels call ----
+ *
+ * A service starts on the kernel's stack. There it may touch memory that the kernel named (a format string, a text for
+ * %s) but must hold no lock and own no heap memory: a bad address then ends the launch, as if the kernel itself had
+ * touched it, and nothing is cleaned up. All that takes locks, calls stdio or malloc, or needs much stack happens in
+ * cpu_service_call, which must not touch memory that the kernel named: copy it first, into a buffer on the stack (a
+ * kilobyte or two is there) or into cpu_service_buffer.
+ * CPU_SERVICE_ENTER is the first statement, so that faults are reported at the line of the call. */
+extern const mw_services cpu_services; /* services.c */
+
+#define CPU_SERVICE_ENTER(worker) cpu_service_enter(worker, __builtin_return_address(0))
+void cpu_service_enter(mw_worker *worker, void *return_address);
+/* Run function(argument) on the thread's own stack. A launch that is cancelled meanwhile ends when it returns. */
+void cpu_service_call(mw_worker *worker, void (*function)(void *), void *argument);
+/* Memory for the service's own use until it returns, CPU_SERVICE_BUFFER bytes, one a worker. */
+enum { CPU_SERVICE_BUFFER = 64 << 10 };
+char *cpu_service_buffer(mw_worker *worker);
+/* End the launch from a service (not inside cpu_service_call). `what` follows the kernel's name in the message: "failed
+   the assertion 'x > 0'"; it is copied. file (may be NULL: then the line of the call is looked up) and line are where. */
+_Noreturn void cpu_service_fail(mw_worker *worker, int code, const char *file, int line, const char *what);
+/* The kernel and the device that the worker runs for. */
+const cpu_kernel *cpu_worker_kernel(const mw_worker *worker);
+cpu_device *cpu_worker_device(const mw_worker *worker);
+
+/* print.c: mw_services.print and .assert_fail */
+int32_t cpu_service_print(mw_worker *worker, const char *format, const void *arguments);
+void cpu_service_assert(mw_worker *worker, const char *message, const char *file, uint32_t line, const char *function);
+
+#endif
