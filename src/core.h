@@ -16,8 +16,9 @@
  *
  * Streams. Work in one stream runs in order. Commands (launch, copy, fill) return when they are queued; `done` of a
  * command is called once, on any thread but never on one inside a kernel, when the command has finished or failed;
- * it may release objects, and must not wait. A kernel's failure belongs to its stream: the command counts as done,
- * later commands run, and the next stream_synchronize reports the first failure and forgets it. */
+ * it may free memory and unload units, and must not wait; the driver does not touch the command's memory, kernel or unit
+ * afterwards. A kernel's failure belongs to its stream: the command counts as done, later commands run, and the next
+ * stream_synchronize reports the first failure and forgets it. */
 
 typedef struct mw_completion {
   void (*done)(void *context); /* NULL: nobody waits */
@@ -67,8 +68,8 @@ typedef struct mw_driver {
   void *(*host)(void *device, uint64_t address);
 
   int (*stream_new)(void *device, void **stream);
-  void (*stream_free)(void *stream); /* waits until it is empty */
-  /* Wait until the stream is empty; report its first failure, once. */
+  void (*stream_free)(void *stream); /* waits until it is empty and every `done` has returned */
+  /* Wait until the stream is empty and every `done` has returned; report the stream's first failure, once. */
   int (*stream_synchronize)(void *stream);
   /* MW_SUCCESS when empty, MW_NOT_READY (without filling the error slot) when not. */
   int (*stream_query)(void *stream);
@@ -106,7 +107,12 @@ typedef struct mw_driver {
 
 extern const mw_driver mw_cpu_driver;
 
-/* ---- objects (each in the file of its name) ---- */
+/* ---- objects (each in the file of its name) ----
+ *
+ * Handles and work in flight are counted apart. A handle (a reference that a host thread holds) keeps its parent's
+ * handle. A command in flight holds no handle, only uses: of the buffers it touches and of the module whose code it
+ * runs. So the last handle of a device is always let go by a host thread, never inside `done`, and closing a device can
+ * wait for its stream, whose last `done`s give back the last memory and units, before it closes the driver's device. */
 
 struct mw_device {
   mw_refs refs;
@@ -116,14 +122,20 @@ struct mw_device {
   void *state;        /* the driver's */
   void *stream;       /* the default stream */
   mw_properties properties;
-  struct mw_device *next; /* in device.c's list */
+  _Atomic(mw_error *) failure; /* of a kernel, met by mw_device_wait and not reported yet */
+  struct mw_device *next;      /* in device.c's list */
 };
+
+/* Wait until all work is done, without reporting: a kernel's failure is kept for the next mw_device_synchronize. */
+void mw_device_wait(mw_device *device);
 
 struct mw_buffer {
   mw_refs refs;
+  mw_refs parts; /* handles and memory: the struct goes with the later of the two */
   mw_device *device;
   uint64_t address;
   size_t bytes;
+  unsigned char *host; /* the memory as the host sees it, or NULL */
   /* How many commands in flight use the memory, plus one while the handle is not freed: the memory goes back to the
      driver when this reaches 0. */
   mw_refs uses;
