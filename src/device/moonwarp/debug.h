@@ -1,0 +1,26 @@
+/* printf, assert, __trap, clocks: what a kernel tells about itself. */
+#ifndef MOONWARP_DEBUG_H
+#define MOONWARP_DEBUG_H
+
+/* clang packs the arguments of printf into a buffer, as CUDA lays them out, and calls vprintf(format, buffer). */
+__mw_import int printf(const char *format, ...);
+__mw_import int vprintf(const char *format, const char *arguments);
+
+__mw_import __attribute__((noreturn)) void __assertfail(const char *message, const char *file, unsigned int line,
+                                                        const char *function, size_t char_size);
+#ifdef NDEBUG
+#define assert(condition) ((void)0)
+#else
+#define assert(condition) ((condition) ? (void)0 : __assertfail(#condition, __FILE__, __LINE__, __PRETTY_FUNCTION__, 1))
+#endif
+
+/* The launch fails; memory is as the threads left it. */
+__mw_device void __trap() { __builtin_trap(); }
+__mw_device void __brkpt() {}
+
+__mw_device long long clock64() { return __nvvm_read_ptx_sreg_clock64(); }
+__mw_device clock_t clock() { return clock64(); }
+
+__mw_device void __nanosleep(unsigned int nanoseconds) { __nvvm_nanosleep(nanoseconds); }
+
+#endif

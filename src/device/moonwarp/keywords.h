@@ -1,0 +1,62 @@
+/* CUDA C's keywords as attributes, what identifies the compiler, and the integer types that every source expects. */
+#ifndef MOONWARP_KEYWORDS_H
+#define MOONWARP_KEYWORDS_H
+
+/* The source is compiled from a string with no host side, exactly as NVRTC does it for a GPU: a program that asks takes
+   the same path on both devices. Version numbers are those of the oldest NVRTC that moonwarp uses. */
+#define __CUDACC__           1
+#define __CUDACC_RTC__       1
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 0
+#define __CUDACC_VER_BUILD__ 76
+#define CUDA_VERSION         12000
+#define CUDART_VERSION       12000
+#define __MOONWARP__         1
+
+#define __global__   __attribute__((global))
+#define __device__   __attribute__((device))
+#define __host__     __attribute__((host))
+#define __shared__   __attribute__((shared))
+#define __constant__ __attribute__((constant))
+/* Host and device share one view of device memory here, so a managed variable is a device variable. */
+#define __managed__            __attribute__((device))
+#define __forceinline__        __inline__ __attribute__((always_inline))
+#define __align__(n)           __attribute__((aligned(n)))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __maxnreg__(n)
+#define __cluster_dims__(...)
+/* A promise not to write a parameter; the compiler sees that by itself. */
+#define __grid_constant__
+#define __builtin_align__(n) __align__(n)
+#define __device_builtin__
+#define __cudart_builtin__
+#define __nv_pure__ __attribute__((pure))
+#define CUDARTAPI
+#define CUDAAPI
+#define CUDART_CB
+/* __noinline__ and __restrict__ are clang's own words. */
+
+/* How these headers declare functions. nodebug: a fault inside one is reported at the line that called it. */
+#define __mw_device static __inline__ __attribute__((device, always_inline, nodebug))
+#define __mw_both   static __inline__ __attribute__((host, device, always_inline, nodebug))
+#define __mw_member __inline__ __attribute__((host, device, always_inline, nodebug))
+#define __mw_import extern "C" __attribute__((host, device))
+
+typedef __SIZE_TYPE__ size_t;
+typedef __PTRDIFF_TYPE__ ptrdiff_t;
+typedef __INTPTR_TYPE__ intptr_t;
+typedef __UINTPTR_TYPE__ uintptr_t;
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef long clock_t;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+
+#endif

@@ -1,0 +1,75 @@
+/* The C library's mathematics, single and double precision, under C's names.
+ *
+ * Only declarations: the compiler knows these functions, folds and vectorises what it can, and calls libm for the rest.
+ * Functions of CUDA that libm lacks are in math_more.h, C++ overloads in math_overloads.h. */
+#ifndef MOONWARP_LIBM_H
+#define MOONWARP_LIBM_H
+
+#define __mw_pure __mw_import __attribute__((const, nothrow))
+
+#define __mw_libm1(name)                                                                                               \
+  __mw_pure double name(double x);                                                                                     \
+  __mw_pure float name##f(float x);
+#define __mw_libm2(name)                                                                                               \
+  __mw_pure double name(double x, double y);                                                                           \
+  __mw_pure float name##f(float x, float y);
+
+/* clang-format off */
+__mw_libm1(acos) __mw_libm1(asin) __mw_libm1(atan) __mw_libm1(cos) __mw_libm1(sin) __mw_libm1(tan)
+__mw_libm1(acosh) __mw_libm1(asinh) __mw_libm1(atanh) __mw_libm1(cosh) __mw_libm1(sinh) __mw_libm1(tanh)
+__mw_libm1(exp) __mw_libm1(exp2) __mw_libm1(exp10) __mw_libm1(expm1) __mw_libm1(log) __mw_libm1(log2)
+__mw_libm1(log10) __mw_libm1(log1p) __mw_libm1(logb) __mw_libm1(sqrt) __mw_libm1(cbrt) __mw_libm1(fabs)
+__mw_libm1(ceil) __mw_libm1(floor) __mw_libm1(trunc) __mw_libm1(round) __mw_libm1(rint) __mw_libm1(nearbyint)
+__mw_libm1(erf) __mw_libm1(erfc) __mw_libm1(tgamma) __mw_libm1(j0) __mw_libm1(j1) __mw_libm1(y0)
+__mw_libm1(y1)
+__mw_libm2(atan2) __mw_libm2(pow) __mw_libm2(hypot) __mw_libm2(fmod) __mw_libm2(remainder) __mw_libm2(fmin)
+__mw_libm2(fmax) __mw_libm2(fdim) __mw_libm2(copysign) __mw_libm2(nextafter);
+#undef __mw_libm1
+#undef __mw_libm2
+/* clang-format on */
+
+__mw_pure double fma(double x, double y, double z);
+__mw_pure float fmaf(float x, float y, float z);
+__mw_pure double jn(int n, double x);
+__mw_pure float jnf(int n, float x);
+__mw_pure double yn(int n, double x);
+__mw_pure float ynf(int n, float x);
+__mw_pure double ldexp(double x, int exponent);
+__mw_pure float ldexpf(float x, int exponent);
+__mw_pure double scalbn(double x, int exponent);
+__mw_pure float scalbnf(float x, int exponent);
+__mw_pure double scalbln(double x, long exponent);
+__mw_pure float scalblnf(float x, long exponent);
+__mw_pure int ilogb(double x);
+__mw_pure int ilogbf(float x);
+__mw_pure long lround(double x);
+__mw_pure long lroundf(float x);
+__mw_pure long long llround(double x);
+__mw_pure long long llroundf(float x);
+__mw_pure long lrint(double x);
+__mw_pure long lrintf(float x);
+__mw_pure long long llrint(double x);
+__mw_pure long long llrintf(float x);
+
+/* These write: through their pointer, or libm's signgam. */
+__mw_import double lgamma(double x);
+__mw_import float lgammaf(float x);
+__mw_import double frexp(double x, int *exponent);
+__mw_import float frexpf(float x, int *exponent);
+__mw_import double modf(double x, double *integral);
+__mw_import float modff(float x, float *integral);
+__mw_import double remquo(double x, double y, int *quotient);
+__mw_import float remquof(float x, float y, int *quotient);
+__mw_import void sincos(double x, double *sine, double *cosine);
+__mw_import void sincosf(float x, float *sine, float *cosine);
+
+__mw_import int abs(int x);
+__mw_import long labs(long x);
+__mw_import long long llabs(long long x);
+
+/* The payload of a NaN from text: CUDA's kernels pass "" or a number. */
+__mw_both double nan(const char *) { return __builtin_nan(""); }
+__mw_both float nanf(const char *) { return __builtin_nanf(""); }
+
+#undef __mw_pure
+#endif

@@ -1,0 +1,49 @@
+/* Memory functions of device code: the device heap, memcpy and memset, and loads and stores with cache hints. */
+#ifndef MOONWARP_MEMORY_H
+#define MOONWARP_MEMORY_H
+
+/* From the device heap (mw.limit "heap"); malloc returns NULL when it is exhausted. */
+__mw_import void *malloc(size_t bytes);
+__mw_import void free(void *memory);
+
+__mw_import void *memcpy(void *to, const void *from, size_t bytes);
+__mw_import void *memmove(void *to, const void *from, size_t bytes);
+__mw_import void *memset(void *to, int value, size_t bytes);
+__mw_both int memcmp(const void *a, const void *b, size_t bytes) {
+  const unsigned char *p = (const unsigned char *)a, *q = (const unsigned char *)b;
+  for (size_t i = 0; i < bytes; ++i)
+    if (p[i] != q[i]) return p[i] - q[i];
+  return 0;
+}
+
+#define __mw_operator __inline__ __attribute__((device, always_inline, nodebug))
+/* Exhaustion gives NULL; mwcc passes -fcheck-new, so that a test for it is not folded away. */
+__mw_operator void *operator new(size_t bytes) { return malloc(bytes); }
+__mw_operator void *operator new[](size_t bytes) { return malloc(bytes); }
+__mw_operator void operator delete(void *memory) noexcept { free(memory); }
+__mw_operator void operator delete[](void *memory) noexcept { free(memory); }
+__mw_operator void operator delete(void *memory, size_t) noexcept { free(memory); }
+__mw_operator void operator delete[](void *memory, size_t) noexcept { free(memory); }
+
+#undef __mw_operator
+
+/* Hints (read-only cache, level, streaming, volatile) change no value: plain accesses here. */
+#define __mw_load(hint)                                                                                                \
+  template <typename T> __mw_device T hint(const T *address) { return *address; }
+__mw_load(__ldg) __mw_load(__ldca) __mw_load(__ldcg) __mw_load(__ldcs) __mw_load(__ldlu)
+#undef __mw_load
+    template <typename T>
+    __mw_device T __ldcv(const T *address) {
+  return *(const volatile T *)address;
+}
+
+#define __mw_store(hint)                                                                                               \
+  template <typename T> __mw_device void hint(T *address, T value) { *address = value; }
+__mw_store(__stwb) __mw_store(__stcg) __mw_store(__stcs)
+#undef __mw_store
+    template <typename T>
+    __mw_device void __stwt(T *address, T value) {
+  *(volatile T *)address = value;
+}
+
+#endif
