@@ -22,7 +22,7 @@ typedef struct cpu_unit cpu_unit;
 typedef struct cpu_kernel cpu_kernel;
 typedef struct cpu_heap cpu_heap;
 typedef struct cpu_pool cpu_pool;
-typedef struct cpu_lines cpu_lines; /* lines.c's */
+typedef struct cpu_object cpu_object; /* object.c's: an opened .mwo file */
 
 enum {
   CPU_SHARED_DEFAULT = 48 << 10, /* shared memory a block has without asking */
@@ -57,11 +57,19 @@ struct cpu_unit {
   cpu_kernel *kernels;   /* image->kernel_count of them; mw_launch_request.kernel points to one */
   void **symbols;        /* mw_frame.symbols: host address of each variable, in the image's order */
   uintptr_t first, last; /* the mapped object: kernels may read [first, last), and code addresses lie in it */
-  cpu_lines *lines;      /* made at the first question; guarded by lines.c */
-  char *origin_file;     /* the source text stands in this file, from this line on; NULL: as compiled */
+  /* The rest is mwo_load.c's own. */
+  mw_refs refs;          /* 1, and 1 more for each unit that shares its variables */
+  cpu_unit *parent;      /* retained, or NULL */
+  cpu_object *object;
+  mw_kernel_info *infos; /* the kernels', origin applied */
+  uint64_t memory;       /* of the variables that are not the parent's; 0: none */
+  size_t *visible;       /* which variables users may find */
+  size_t visible_count;
+  char *origin_file; /* the source text stands in this file, from this line on; NULL: as compiled */
   int origin_line;
-  void *library;   /* from dlopen (RTLD_NOW: no lazy binding while a kernel runs) */
-  uint64_t *owned; /* variables' memory, from cpu_heap_alloc; 0 where the parent's is shared */
+  mw_text log;       /* compiler warnings, origin applied */
+  struct cpu_name *names; /* of files that cpu_line_of gave out */
+  pthread_mutex_t lock;   /* guards names */
 };
 
 /* mw_driver's members of the same names. */
@@ -106,7 +114,7 @@ const cpu_kernel *cpu_worker_kernel(const mw_worker *worker);
 cpu_device *cpu_worker_device(const mw_worker *worker);
 
 /* print.c: mw_services.print and .assert_fail */
-int32_t cpu_service_print(mw_worker *worker, const char *format, const void *arguments);
-void cpu_service_assert(mw_worker *worker, const char *message, const char *file, uint32_t line, const char *function);
+int32_t cpu_services_print(mw_worker *worker, const char *format, const void *arguments);
+void cpu_services_assert(mw_worker *worker, const char *message, const char *file, uint32_t line, const char *function);
 
 #endif
