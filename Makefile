@@ -41,7 +41,7 @@ LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -lLLVM-$(firstword $(subst ., ,$(
 
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)
-MWCC_SOURCES := $(wildcard src/mwcc/*.c) src/base.c
+MWCC_SOURCES := $(wildcard src/mwcc/*.c) src/base.c src/error.c src/file.c src/child.c
 LUA_SOURCES := $(wildcard src/lua/*.c)
 
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
@@ -139,12 +139,12 @@ BENCH_POCL := $(shell $(PKG_CONFIG) --exists OpenCL 2>/dev/null && echo $(BUILD)
 bench: all $(BENCH_NATIVE) $(BENCH_POCL)
 	@$(ENV) $(LUA) bench/run.lua $(ARGS)
 
-$(BUILD)/bench/native: bench/native.c bench/peer.h
+$(BUILD)/bench/native: bench/native.c bench/problems.c bench/problems.h
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $< -lm
-$(BUILD)/bench/pocl: bench/pocl.c bench/peer.h
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $(filter %.c,$^) -lm
+$(BUILD)/bench/pocl: bench/pocl.c bench/problems.c bench/problems.h
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -o $@ $< $(shell $(PKG_CONFIG) --cflags --libs OpenCL) -lm
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --cflags --libs OpenCL) -lm
 
 # Warnings as errors by both compilers, then luacheck, then the layout of C and of nothing else.
 lint:

@@ -1,0 +1,102 @@
+/* Memory that is always there, growing byte strings, and the hash that names cache entries and guards images. */
+#include "base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ---- */
+
+/* The host's memory is gone: no caller could do better than this, and one that tried would be tested by nobody. */
+static void *or_die(void *memory, size_t bytes) {
+  if (memory) return memory;
+  fprintf(stderr, "moonwarp: the host is out of memory (%zu bytes were wanted)\n", bytes);
+  abort();
+}
+
+void *mw_alloc(size_t bytes) { return or_die(calloc(1, bytes ? bytes : 1), bytes); }
+
+void *mw_realloc(void *old, size_t bytes) { return or_die(realloc(old, bytes ? bytes : 1), bytes); }
+
+char *mw_strdup(const char *text) { return text ? or_die(strdup(text), strlen(text) + 1) : NULL; }
+
+char *mw_format(const char *format, ...) {
+  char *text = NULL;
+  va_list args;
+  va_start(args, format);
+  if (vasprintf(&text, format, args) < 0) or_die(NULL, strlen(format));
+  va_end(args);
+  return text;
+}
+
+/* ---- growing byte strings ---- */
+
+/* Room for `length` more bytes and the NUL behind them. */
+static void reserve(mw_text *text, size_t length) {
+  if (length >= SIZE_MAX - text->length) or_die(NULL, length);
+  size_t need = text->length + length + 1;
+  if (need <= text->capacity) return;
+  size_t capacity = text->capacity > SIZE_MAX / 2 ? need : text->capacity * 2;
+  if (capacity < 64) capacity = 64;
+  if (capacity < need) capacity = need;
+  text->data = mw_realloc(text->data, capacity);
+  text->capacity = capacity;
+}
+
+void mw_text_add(mw_text *text, const void *data, size_t length) {
+  reserve(text, length);
+  if (length) memcpy(text->data + text->length, data, length);
+  text->length += length;
+  text->data[text->length] = '\0';
+}
+
+void mw_text_addf(mw_text *text, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  if (length > 0) {
+    reserve(text, (size_t)length);
+    vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+    text->length += (size_t)length;
+  } else {
+    mw_text_add(text, "", 0); /* data is a string from the first addition on, be it an empty one */
+  }
+  va_end(again);
+}
+
+void mw_text_free(mw_text *text) {
+  free(text->data);
+  *text = (mw_text){0};
+}
+
+/* ---- hashing ---- */
+
+/* FNV-1a's 128-bit parameters (http://www.isthe.com/chongo/tech/comp/fnv/): the prime is 2^88 + 0x13b. */
+mw_hash mw_hash_start(void) { return (mw_hash){.low = 0x62b821756295c58d, .high = 0x6c62272e07bb0142}; }
+
+void mw_hash_add(mw_hash *hash, const void *data, size_t length) {
+  const unsigned char *bytes = data;
+  uint64_t low = hash->low, high = hash->high;
+  for (size_t i = 0; i < length; i++) {
+    low ^= bytes[i];
+    __extension__ unsigned __int128 product = (unsigned __int128)low * 0x13b;
+    high = high * 0x13b + (uint64_t)(product >> 64) + (low << 24);
+    low = (uint64_t)product;
+  }
+  hash->low = low;
+  hash->high = high;
+}
+
+void mw_hash_add_text(mw_hash *hash, const char *text) {
+  uint64_t length = text ? strlen(text) : 0;
+  unsigned char bytes[8]; /* little-endian on every host, as the key may be looked at from another one */
+  for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)(length >> (8 * i));
+  mw_hash_add(hash, bytes, sizeof bytes);
+  mw_hash_add(hash, text, length);
+}
+
+void mw_hash_hex(const mw_hash *hash, char out[33]) {
+  snprintf(out, 33, "%016llx%016llx", (unsigned long long)hash->high, (unsigned long long)hash->low);
+}

@@ -1,0 +1,41 @@
+/* Every result code: X(code, number, CUDA's name, CUDA's text, kind). Names and texts are those that cudaGetErrorName
+ * and cudaGetErrorString of the CUDA 13.0 runtime give; kinds are what moonwarp's error objects are sorted by. */
+#ifndef MW_ERROR_LIST_H
+#define MW_ERROR_LIST_H
+
+/* clang-format off */
+#define MW_ERROR_LIST(X)                                                                                               \
+  X(MW_SUCCESS,                     0, "cudaSuccess",                     "no error",                      "usage")    \
+  X(MW_INVALID_VALUE,               1, "cudaErrorInvalidValue",           "invalid argument",              "usage")    \
+  X(MW_MEMORY_ALLOCATION,           2, "cudaErrorMemoryAllocation",       "out of memory",                 "memory")   \
+  X(MW_INITIALIZATION_ERROR,        3, "cudaErrorInitializationError",    "initialization error",          "device")   \
+  X(MW_INVALID_CONFIGURATION,       9, "cudaErrorInvalidConfiguration",   "invalid configuration argument", "launch")  \
+  X(MW_INVALID_SYMBOL,             13, "cudaErrorInvalidSymbol",          "invalid device symbol",         "usage")    \
+  X(MW_INVALID_DEVICE_POINTER,     17, "cudaErrorInvalidDevicePointer",   "invalid device pointer",        "usage")    \
+  X(MW_NO_DEVICE,                 100, "cudaErrorNoDevice",               "no CUDA-capable device is detected", "device") \
+  X(MW_INVALID_DEVICE,            101, "cudaErrorInvalidDevice",          "invalid device ordinal",        "device")   \
+  X(MW_INVALID_KERNEL_IMAGE,      200, "cudaErrorInvalidKernelImage",     "device kernel image is invalid", "io")      \
+  X(MW_NO_KERNEL_IMAGE_FOR_DEVICE, 209, "cudaErrorNoKernelImageForDevice",                                             \
+    "no kernel image is available for execution on the device", "device")                                              \
+  X(MW_JIT_COMPILER_NOT_FOUND,    221, "cudaErrorJitCompilerNotFound",    "PTX JIT compiler library not found", "compile") \
+  X(MW_INVALID_SOURCE,            300, "cudaErrorInvalidSource",          "device kernel image is invalid", "compile") \
+  X(MW_FILE_NOT_FOUND,            301, "cudaErrorFileNotFound",           "file not found",                "io")       \
+  X(MW_OPERATING_SYSTEM,          304, "cudaErrorOperatingSystem",                                                     \
+    "OS call failed or operation not supported on this OS", "io")                                                      \
+  X(MW_INVALID_RESOURCE_HANDLE,   400, "cudaErrorInvalidResourceHandle",  "invalid resource handle",       "usage")    \
+  X(MW_SYMBOL_NOT_FOUND,          500, "cudaErrorSymbolNotFound",         "named symbol not found",        "usage")    \
+  X(MW_NOT_READY,                 600, "cudaErrorNotReady",               "device not ready",              "device")   \
+  X(MW_ILLEGAL_ADDRESS,           700, "cudaErrorIllegalAddress",         "an illegal memory access was encountered", "kernel") \
+  X(MW_LAUNCH_OUT_OF_RESOURCES,   701, "cudaErrorLaunchOutOfResources",   "too many resources requested for launch", "launch") \
+  X(MW_LAUNCH_TIMEOUT,            702, "cudaErrorLaunchTimeout",          "the launch timed out and was terminated", "kernel") \
+  X(MW_ASSERT,                    710, "cudaErrorAssert",                 "device-side assert triggered",  "kernel")   \
+  X(MW_HARDWARE_STACK_ERROR,      714, "cudaErrorHardwareStackError",     "hardware stack error",          "kernel")   \
+  X(MW_ILLEGAL_INSTRUCTION,       715, "cudaErrorIllegalInstruction",     "an illegal instruction was encountered", "kernel") \
+  X(MW_MISALIGNED_ADDRESS,        716, "cudaErrorMisalignedAddress",      "misaligned address",            "kernel")   \
+  X(MW_INVALID_PC,                718, "cudaErrorInvalidPc",              "invalid program counter",       "kernel")   \
+  X(MW_LAUNCH_FAILURE,            719, "cudaErrorLaunchFailure",          "unspecified launch failure",    "kernel")   \
+  X(MW_NOT_SUPPORTED,             801, "cudaErrorNotSupported",           "operation not supported",       "device")   \
+  X(MW_UNKNOWN,                   999, "cudaErrorUnknown",                "unknown error",                 "device")
+/* clang-format on */
+
+#endif

@@ -1,0 +1,153 @@
+/* Files and folders: whole files in and out, private temporary folders. */
+#include "base.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail_errno(const char *action, const char *path, int error) {
+  bool missing = error == ENOENT || error == ENOTDIR;
+  return fail(missing ? MW_FILE_NOT_FOUND : MW_OPERATING_SYSTEM, "cannot %s '%s': %s", action, path, strerror(error));
+}
+
+/* ---- reading ---- */
+
+/* Until the end, however long the file says it is: sizes in /proc are 0, and a file may grow meanwhile. */
+static int read_all(int descriptor, mw_text *text) {
+  char buffer[16384];
+  for (;;) {
+    ssize_t got = read(descriptor, buffer, sizeof buffer);
+    if (got == 0) return 0;
+    if (got > 0)
+      mw_text_add(text, buffer, (size_t)got);
+    else if (errno != EINTR)
+      return errno;
+  }
+}
+
+int mw_file_read(const char *path, mw_text *out) {
+  int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return fail_errno("read", path, errno);
+  mw_text text = {0};
+  struct stat facts;
+  if (fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode)) {
+    text.capacity = (size_t)facts.st_size + 1;
+    text.data = mw_alloc(text.capacity);
+  }
+  mw_text_add(&text, "", 0);
+  int error = read_all(descriptor, &text);
+  close(descriptor);
+  if (error) {
+    mw_text_free(&text);
+    return fail_errno("read", path, error);
+  }
+  *out = text;
+  return MW_SUCCESS;
+}
+
+/* ---- writing ---- */
+
+static int write_all(int descriptor, const void *data, size_t length) {
+  const char *rest = data;
+  while (length) {
+    ssize_t put = write(descriptor, rest, length);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
+    rest += put;
+    length -= (size_t)put;
+  }
+  return 0;
+}
+
+/* Close reports what a network file system could not write earlier. */
+static int write_and_close(int descriptor, const void *data, size_t length) {
+  int error = write_all(descriptor, data, length);
+  if (close(descriptor) != 0 && !error) error = errno;
+  return error;
+}
+
+/* /dev/stdout, a pipe: nothing to replace, and renaming over a device would be a disaster. */
+static int write_through(const char *path, const void *data, size_t length) {
+  int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) return errno;
+  return write_and_close(descriptor, data, length);
+}
+
+static int write_replacing(const char *path, const void *data, size_t length) {
+  static atomic_uint counter;
+  char *name = NULL;
+  int descriptor = -1, error = 0;
+  do { /* another process with our number may have left its temporary file here */
+    free(name);
+    name = mw_format("%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&counter, 1));
+    descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor < 0 && errno == EEXIST);
+  if (descriptor < 0) {
+    error = errno;
+  } else {
+    error = write_and_close(descriptor, data, length);
+    if (!error && rename(name, path) != 0) error = errno;
+    if (error) unlink(name);
+  }
+  free(name);
+  return error;
+}
+
+int mw_file_write(const char *path, const void *data, size_t length) {
+  struct stat facts;
+  bool exists = stat(path, &facts) == 0;
+  char *target = exists ? realpath(path, NULL) : NULL; /* through a link, to the file that it names */
+  int error = exists && S_ISDIR(facts.st_mode)    ? EISDIR
+              : exists && !S_ISREG(facts.st_mode) ? write_through(path, data, length)
+                                                  : write_replacing(target ? target : path, data, length);
+  free(target);
+  return error ? fail_errno("write", path, error) : MW_SUCCESS;
+}
+
+/* ---- folders ---- */
+
+int mw_directory_make(const char *path) {
+  if (mkdir(path, 0777) == 0) return MW_SUCCESS;
+  int error = errno;
+  struct stat facts;
+  if (error == EEXIST && stat(path, &facts) == 0) error = S_ISDIR(facts.st_mode) ? 0 : ENOTDIR;
+  const char *slash = strrchr(path, '/');
+  if (error == ENOENT && slash && slash != path) {
+    char *parent = mw_strdup(path);
+    parent[slash - path] = '\0';
+    int code = mw_directory_make(parent);
+    free(parent);
+    if (code) return code;
+    error = mkdir(path, 0777) == 0 || errno == EEXIST ? 0 : errno;
+  }
+  return error ? fail_errno("make the folder", path, error) : MW_SUCCESS;
+}
+
+int mw_directory_temporary(char **out) {
+  const char *parent = getenv("TMPDIR");
+  if (!parent || !*parent) parent = "/tmp";
+  char *path = mw_format("%s/moonwarp-XXXXXX", parent);
+  if (!mkdtemp(path)) {
+    int error = errno;
+    free(path);
+    return fail(MW_OPERATING_SYSTEM, "cannot make a temporary folder in '%s' ($TMPDIR, or else /tmp): %s", parent,
+                strerror(error));
+  }
+  *out = path;
+  return MW_SUCCESS;
+}
+
+void mw_directory_remove(const char *path) {
+  DIR *folder = opendir(path);
+  if (folder) {
+    for (struct dirent *entry; (entry = readdir(folder));) unlinkat(dirfd(folder), entry->d_name, 0);
+    closedir(folder);
+  }
+  rmdir(path);
+}
