@@ -1,0 +1,326 @@
+/* The peer "C": the same problems as a C programmer with time would write them for this machine: GCC's vector types or
+ * loops that it vectorises, blocked for the caches, OpenMP over the cores, -O3 -march=native -ffast-math.
+ *   native NAME...   measure; one line a problem: name median_ms digest scale */
+#include "problems.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARALLEL _Pragma("omp parallel for schedule(static)")
+#define SIMD     _Pragma("omp simd")
+
+enum { LANES = 16 };
+typedef float floats __attribute__((vector_size(4 * LANES)));
+typedef int32_t ints __attribute__((vector_size(4 * LANES)));
+
+static floats load(const float *p) {
+  floats v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+static void store(float *p, floats v) { memcpy(p, &v, sizeof v); }
+
+static int integer(const problem *p, int i) { return p->arguments[i].integer; }
+static void *array(const problem *p, int i) { return p->arguments[i].data; }
+
+static void saxpy(const problem *p) {
+  const int n = integer(p, 0);
+  const float a = p->arguments[1].number;
+  const float *restrict x = array(p, 2);
+  float *restrict y = array(p, 3);
+  PARALLEL for (int i = 0; i < n; i++) y[i] = a * x[i] + y[i];
+}
+
+/* Sum b of 1024 takes the elements that the kernel's block b takes: runs of 256, 262144 apart. */
+static void reduce(const problem *p) {
+  const int n = integer(p, 0);
+  const float *restrict x = array(p, 1);
+  float *restrict out = array(p, 2);
+  PARALLEL for (int half = 0; half < 16; half++) {
+    float sums[64] = {0};
+    for (int start = half * 64 * 256; start < n; start += 1024 * 256)
+      for (int b = 0; b < 64; b++) {
+        float sum = 0;
+        SIMD for (int i = 0; i < 256; i++) sum += x[start + b * 256 + i];
+        sums[b] += sum;
+      }
+    memcpy(out + half * 64, sums, sizeof sums);
+  }
+}
+
+/* One vector's prefix sums by shifted additions; `carry` is the sum so far. */
+static floats scan_vector(floats v, float carry) {
+  const floats zero = {0};
+  v += __builtin_shuffle(v, zero, (ints){16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14});
+  v += __builtin_shuffle(v, zero, (ints){16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13});
+  v += __builtin_shuffle(v, zero, (ints){16, 16, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  v += __builtin_shuffle(v, zero, (ints){16, 16, 16, 16, 16, 16, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7});
+  return v + carry;
+}
+
+static void scan(const problem *p) {
+  const int n = integer(p, 0);
+  const float *restrict x = array(p, 1);
+  float *restrict out = array(p, 2);
+  PARALLEL for (int b = 0; b < n; b += 256) {
+    float carry = 0;
+    for (int i = b; i < b + 256; i += LANES) {
+      floats v = scan_vector(load(x + i), carry);
+      store(out + i, v);
+      carry = v[LANES - 1];
+    }
+  }
+}
+
+/* Four tables a thread, so that equal neighbours do not wait for each other. */
+static void histogram(const problem *p) {
+  const int n = integer(p, 0);
+  const uint32_t *restrict x = array(p, 1);
+  uint32_t *restrict bins = array(p, 2);
+#pragma omp parallel
+  {
+    uint32_t counts[4][256] = {{0}};
+#pragma omp for schedule(static)
+    for (int i = 0; i < n; i += 4)
+      for (int k = 0; k < 4; k++) counts[k][x[i + k] & 255]++;
+#pragma omp critical
+    for (int i = 0; i < 256; i++) bins[i] += counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i];
+  }
+}
+
+/* 16 rows of 16 in registers: interleave rows 8, 4, 2 and 1 apart; four rounds transpose. */
+static void transpose_tile(const float *in, float *out, int n) {
+  const ints low = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
+  const ints high = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  floats a[16], b[16];
+  for (int i = 0; i < 16; i++) a[i] = load(in + (size_t)i * n);
+  for (int round = 0; round < 4; round++) {
+    for (int i = 0; i < 8; i++) {
+      b[2 * i] = __builtin_shuffle(a[i], a[i + 8], low);
+      b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 8], high);
+    }
+    memcpy(a, b, sizeof a);
+  }
+  for (int i = 0; i < 16; i++) store(out + (size_t)i * n, a[i]);
+}
+
+static void transpose(const problem *p) {
+  const int n = integer(p, 0);
+  const float *restrict in = array(p, 1);
+  float *restrict out = array(p, 2);
+  PARALLEL for (int y = 0; y < n; y += 16) for (int x = 0; x < n; x += 16)
+      transpose_tile(in + (size_t)y * n + x, out + (size_t)x * n + y, n);
+}
+
+static int clamp(int value, int high) { return value < 0 ? 0 : value > high ? high : value; }
+
+static float conv2d_edge(const float *image, const float *filter, int width, int height, int x, int y) {
+  float sum = 0;
+  for (int j = -3; j <= 3; j++)
+    for (int i = -3; i <= 3; i++)
+      sum += image[(size_t)clamp(y + j, height - 1) * width + clamp(x + i, width - 1)] * filter[(j + 3) * 7 + i + 3];
+  return sum;
+}
+
+static void conv2d(const problem *p) {
+  const int width = integer(p, 0), height = integer(p, 1);
+  const float *restrict image = array(p, 2), *restrict filter = array(p, 3);
+  float *restrict out = array(p, 4);
+  PARALLEL for (int y = 0; y < height; y++) {
+    float *row = out + (size_t)y * width;
+    const float *rows[7];
+    int x = 3;
+    for (int j = 0; j < 7; j++) rows[j] = image + (size_t)clamp(y + j - 3, height - 1) * width;
+    for (; x + 4 * LANES <= width - 3; x += 4 * LANES) {
+      floats sums[4] = {{0}};
+      for (int j = 0; j < 7; j++)
+        for (int i = 0; i < 7; i++)
+          for (int k = 0; k < 4; k++) sums[k] += load(rows[j] + x + i - 3 + k * LANES) * filter[j * 7 + i];
+      for (int k = 0; k < 4; k++) store(row + x + k * LANES, sums[k]);
+    }
+    for (int edge = 0; edge < 3; edge++) row[edge] = conv2d_edge(image, filter, width, height, edge, y);
+    for (; x < width; x++) row[x] = conv2d_edge(image, filter, width, height, x, y);
+  }
+}
+
+/* 8 rows by two vectors of c in registers, b in panels of 32 columns packed once. */
+static void sgemm(const problem *p) {
+  const int n = integer(p, 0);
+  const float *restrict a = array(p, 1), *restrict b = array(p, 2);
+  float *restrict c = array(p, 3);
+  PARALLEL for (int column = 0; column < n; column += 2 * LANES) {
+    float *panel = aligned_alloc(64, (size_t)n * 2 * LANES * sizeof *panel);
+    for (int k = 0; k < n; k++)
+      memcpy(panel + (size_t)k * 2 * LANES, b + (size_t)k * n + column, 2 * LANES * sizeof *panel);
+    for (int row = 0; row < n; row += 8) {
+      floats sums[8][2] = {{{0}}};
+      for (int k = 0; k < n; k++) {
+        floats left = load(panel + (size_t)k * 2 * LANES), right = load(panel + (size_t)k * 2 * LANES + LANES);
+        for (int i = 0; i < 8; i++) {
+          float factor = a[(size_t)(row + i) * n + k];
+          sums[i][0] += factor * left;
+          sums[i][1] += factor * right;
+        }
+      }
+      for (int i = 0; i < 8; i++)
+        for (int k = 0; k < 2; k++) store(c + (size_t)(row + i) * n + column + k * LANES, sums[i][k]);
+    }
+    free(panel);
+  }
+}
+
+static void nbody(const problem *p) {
+  enum { MOST = 8192 };
+  static float xs[MOST], ys[MOST], zs[MOST], masses[MOST];
+  const int n = integer(p, 0);
+  const float *restrict bodies = array(p, 1);
+  float *restrict out = array(p, 2);
+  for (int i = 0; i < n; i++) {
+    xs[i] = bodies[4 * i], ys[i] = bodies[4 * i + 1], zs[i] = bodies[4 * i + 2], masses[i] = bodies[4 * i + 3];
+  }
+  PARALLEL for (int i = 0; i < n; i++) {
+    const float x = xs[i], y = ys[i], z = zs[i];
+    float ax = 0, ay = 0, az = 0;
+#pragma omp simd reduction(+ : ax, ay, az)
+    for (int j = 0; j < n; j++) {
+      float dx = xs[j] - x, dy = ys[j] - y, dz = zs[j] - z;
+      float r = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz + 1e-3f);
+      float s = masses[j] * r * r * r;
+      ax += dx * s;
+      ay += dy * s;
+      az += dz * s;
+    }
+    memcpy(out + 4 * i, (float[4]){ax, ay, az, 0}, 16);
+  }
+}
+
+static inline float cumulative(float d) {
+  float k = 1.0f / (1.0f + 0.2316419f * fabsf(d));
+  float poly = k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
+  float tail = 0.39894228040143267794f * expf(-0.5f * d * d) * poly;
+  return d > 0 ? 1.0f - tail : tail;
+}
+
+static void blackscholes(const problem *p) {
+  const float rate = 0.02f, volatility = 0.30f;
+  const int n = integer(p, 0);
+  const float *restrict price = array(p, 1), *restrict strike = array(p, 2), *restrict years = array(p, 3);
+  float *restrict call = array(p, 4), *restrict put = array(p, 5);
+#pragma omp parallel for simd schedule(static)
+  for (int i = 0; i < n; i++) {
+    float s = price[i], x = strike[i], t = years[i], root = sqrtf(t);
+    float d1 = (logf(s / x) + (rate + 0.5f * volatility * volatility) * t) / (volatility * root);
+    float d2 = d1 - volatility * root;
+    float c1 = cumulative(d1), c2 = cumulative(d2), discount = expf(-rate * t);
+    call[i] = s * c1 - x * discount * c2;
+    put[i] = x * discount * (1.0f - c2) - s * (1.0f - c1);
+  }
+}
+
+static bool any(ints mask) {
+  int32_t some = 0;
+  for (int i = 0; i < LANES; i++) some |= mask[i];
+  return some != 0;
+}
+
+/* Two vectors of pixels at a time: each waits for its own additions and multiplications. */
+static void mandelbrot(const problem *p) {
+  const int width = integer(p, 0), height = integer(p, 1), limit = integer(p, 2);
+  int32_t *restrict out = array(p, 3);
+#pragma omp parallel for schedule(dynamic, 8)
+  for (int py = 0; py < height; py++) {
+    const float cy = -1.5f + 3.0f * (float)py / (float)height;
+    for (int px = 0; px < width; px += 2 * LANES) {
+      floats cx[2], x[2] = {{0}}, y[2] = {{0}};
+      ints count[2] = {{0}};
+      for (int k = 0; k < 2; k++)
+        for (int i = 0; i < LANES; i++) cx[k][i] = -2.0f + 3.0f * (float)(px + k * LANES + i) / (float)width;
+      for (int step = 0; step < limit; step++) {
+        ints inside[2];
+        for (int k = 0; k < 2; k++) {
+          floats xx = x[k] * x[k], yy = y[k] * y[k];
+          inside[k] = xx + yy < 4.0f;
+          count[k] -= inside[k];
+          y[k] = 2 * x[k] * y[k] + cy;
+          x[k] = xx - yy + cx[k];
+        }
+        if (step % 4 == 3 && !any(inside[0] | inside[1])) break;
+      }
+      memcpy(out + (size_t)py * width + px, count, sizeof count);
+    }
+  }
+}
+
+static void spmv(const problem *p) {
+  const int rows = integer(p, 0);
+  const int *restrict start = array(p, 1), *restrict column = array(p, 2);
+  const float *restrict value = array(p, 3), *restrict x = array(p, 4);
+  float *restrict y = array(p, 5);
+  PARALLEL for (int row = 0; row < rows; row++) {
+    float sum = 0;
+    for (int k = start[row]; k < start[row + 1]; k++) sum += value[k] * x[column[k]];
+    y[row] = sum;
+  }
+}
+
+static void bitonic(const problem *p) {
+  const int n = integer(p, 0), distance = integer(p, 1), run = integer(p, 2);
+  uint32_t *restrict data = array(p, 3);
+  PARALLEL for (int first = 0; first < n; first += 2 * distance) {
+    const uint32_t flip = (first & run) == 0 ? 0 : ~0u; /* sorting downwards: order the complements */
+    uint32_t *restrict left = data + first, *restrict right = left + distance;
+    SIMD for (int i = 0; i < distance; i++) {
+      uint32_t a = left[i] ^ flip, b = right[i] ^ flip, low = a < b ? a : b, high = a < b ? b : a;
+      left[i] = low ^ flip;
+      right[i] = high ^ flip;
+    }
+  }
+}
+
+static const struct {
+  const char *name;
+  void (*solve)(const problem *p);
+} SOLVERS[] = {
+    {"saxpy", saxpy},
+    {"reduce", reduce},
+    {"scan", scan},
+    {"histogram", histogram},
+    {"transpose", transpose},
+    {"conv2d", conv2d},
+    {"sgemm_naive", sgemm},
+    {"sgemm_tiled", sgemm},
+    {"nbody", nbody},
+    {"blackscholes", blackscholes},
+    {"mandelbrot", mandelbrot},
+    {"spmv", spmv},
+    {"bitonic", bitonic},
+};
+
+typedef struct run {
+  const problem *problem;
+  void (*solve)(const problem *p);
+} run;
+
+static void run_once(void *context) {
+  const run *r = context;
+  r->solve(r->problem);
+}
+
+int main(int count, char **arguments) {
+  for (int i = 1; i < count; i++) {
+    run r = {0};
+    for (size_t k = 0; k < sizeof SOLVERS / sizeof *SOLVERS; k++)
+      if (strcmp(SOLVERS[k].name, arguments[i]) == 0) r.solve = SOLVERS[k].solve;
+    problem p;
+    if (!r.solve || !problem_make(arguments[i], &p)) {
+      fprintf(stderr, "native: no problem is called %s\n", arguments[i]);
+      return 1;
+    }
+    r.problem = &p;
+    problem_measure(&p, run_once, &r);
+  }
+  return 0;
+}
