@@ -1,12 +1,14 @@
 /* The CPU driver: what its files share.
  *
- *   driver.c     the table mw_cpu_driver; opening, limits, memory     mwo_load.c    .mwo files: load, unload, describe
- *   heap.c       device memory: one reserved address range            compile.c     running mwcc; the target's name
- *   pool.c       worker slots and threads that take blocks            lines.c       code address -> source line
- *   stream.c     queues of commands                                   properties.c  what the device says of itself
- *   fiber.c      CUDA threads as fibers                               print.c       printf and assert in kernels
- *   fault.c      signals while a kernel runs
- *   services.c   the table of services that kernels call
+ *   driver.c     the table mw_cpu_driver; opening, limits, memory     mwo_load.c    units: load, unload, describe
+ *   heap.c       device memory: one reserved address range            object.c      opening a .mwo file, checked
+ *   pool.c       worker slots and threads that take blocks            inspect.c     whether its tables are sound
+ *   stream.c     queues of commands                                   elf.c         ELF files as untrusted bytes
+ *   fiber.c      CUDA threads as fibers                               lines.c       code address -> source line
+ *   fault.c      signals while a kernel runs                          origin.c      positions as people know them
+ *   services.c   the table of services that kernels call              compile.c     running mwcc
+ *   print.c      printf and assert in kernels                         compiler.c    where mwcc is; the target's name
+ *   properties.c what the device says of itself                       processor.c   the processor's name and features
  *
  * Kernels never run on a host thread's stack: a thread that runs blocks, be it a worker or a host thread that helps
  * while it waits, switches to a stack inside the device's address range and leaves it by switching back, whether the
@@ -22,7 +24,6 @@ typedef struct cpu_unit cpu_unit;
 typedef struct cpu_kernel cpu_kernel;
 typedef struct cpu_heap cpu_heap;
 typedef struct cpu_pool cpu_pool;
-typedef struct cpu_object cpu_object; /* object.c's: an opened .mwo file */
 
 enum {
   CPU_SHARED_DEFAULT = 48 << 10, /* shared memory a block has without asking */
@@ -57,19 +58,7 @@ struct cpu_unit {
   cpu_kernel *kernels;   /* image->kernel_count of them; mw_launch_request.kernel points to one */
   void **symbols;        /* mw_frame.symbols: host address of each variable, in the image's order */
   uintptr_t first, last; /* the mapped object: kernels may read [first, last), and code addresses lie in it */
-  /* The rest is mwo_load.c's own. */
-  mw_refs refs;          /* 1, and 1 more for each unit that shares its variables */
-  cpu_unit *parent;      /* retained, or NULL */
-  cpu_object *object;
-  mw_kernel_info *infos; /* the kernels', origin applied */
-  uint64_t memory;       /* of the variables that are not the parent's; 0: none */
-  size_t *visible;       /* which variables users may find */
-  size_t visible_count;
-  char *origin_file; /* the source text stands in this file, from this line on; NULL: as compiled */
-  int origin_line;
-  mw_text log;       /* compiler warnings, origin applied */
-  struct cpu_name *names; /* of files that cpu_line_of gave out */
-  pthread_mutex_t lock;   /* guards names */
+  struct cpu_unit_private *own; /* mwo_load.c's */
 };
 
 /* mw_driver's members of the same names. */
@@ -88,6 +77,8 @@ int cpu_properties(void *device, mw_properties *out);
 /* The source position of the instruction at `address` in the unit's code, origin applied. False where unknown; *file
    lives as long as the unit. Never called in a signal handler. */
 bool cpu_line_of(const cpu_unit *unit, uintptr_t address, const char **file, int *line);
+/* A file name and line as the unit's code has them (__FILE__, __LINE__), as people know them; writes at most `size`. */
+void cpu_place_of(const cpu_unit *unit, const char *file, int *line, char *out, size_t size);
 
 /* ---- services that kernels call ----
  *
