@@ -14,12 +14,23 @@ __global__ void fill_bits(int n, unsigned seed, int shift, unsigned *out) {
   if (i < n) out[i] = hash(i, seed) >> shift;
 }
 // Positions count: element i weighs 1 + i % 251.
-template <typename T> __device__ void add_up(int n, const T *x, double *sums) {
+template <typename T> __device__ void add_up(int n, const T *x, double *sums, double *magnitudes) {
   int t = blockIdx.x * blockDim.x + threadIdx.x;
-  double sum = 0;
-  for (int i = t; i < n; i += gridDim.x * blockDim.x) sum += (double)x[i] * (1 + i % 251);
+  double sum = 0, magnitude = 0;
+  for (int i = t; i < n; i += gridDim.x * blockDim.x) {
+    double value = (double)x[i] * (1 + i % 251);
+    sum += value;
+    magnitude += fabs(value);
+  }
   sums[t] = sum;
+  magnitudes[t] = magnitude;
 }
-__global__ void digest_float(int n, const float *x, double *sums) { add_up(n, x, sums); }
-__global__ void digest_int(int n, const int *x, double *sums) { add_up(n, x, sums); }
-__global__ void digest_uint(int n, const unsigned *x, double *sums) { add_up(n, x, sums); }
+__global__ void digest_float(int n, const float *x, double *sums, double *magnitudes) {
+  add_up(n, x, sums, magnitudes);
+}
+__global__ void digest_int(int n, const int *x, double *sums, double *magnitudes) {
+  add_up(n, x, sums, magnitudes);
+}
+__global__ void digest_uint(int n, const unsigned *x, double *sums, double *magnitudes) {
+  add_up(n, x, sums, magnitudes);
+}

@@ -1,0 +1,78 @@
+-- What happens once in a process, or once a launch: the limits that moonwarp sets itself, and what was measured.
+
+local mw = require "moonwarp"
+local peers = require "bench.peers"
+
+local function median(count, measure)
+  local times = {}
+  for i = 1, count do times[i] = measure(i) end
+  table.sort(times)
+  return times[math.ceil(count / 2)]
+end
+
+local RUNS = 9
+
+local rows = {}
+local function row(what, unit, value, limit, pocl) rows[#rows + 1] = { what, unit, value, limit, pocl } end
+
+-- The time of compiling bench/kernels/nbody.cu (22 lines) in a fresh process; `salt` makes it another source.
+local function compile_time(salt)
+  return peers.fresh(([[
+    local mw = require "moonwarp"
+    local file = io.open "bench/kernels/nbody.cu"
+    local source = file:read "*a" .. "// %s"
+    local start = mw.time()
+    mw.compile(source)
+    print((mw.time() - start) * 1000)]]):format(salt))
+end
+
+local function compile_rows()
+  local salt = tostring(mw.time()) .. tostring({})
+  local pocl_cache = os.tmpname()
+  os.remove(pocl_cache)
+  local pocl_cold = median(3, function(i) return peers.pocl_build("nbody", pocl_cache .. i) or 0 end)
+  local pocl_warm = median(RUNS, function() return peers.pocl_build("nbody", pocl_cache .. 1) or 0 end)
+  for i = 1, 3 do os.execute("rm -rf " .. peers.quote(pocl_cache .. i)) end
+  row("compile a 22-line kernel", "ms", median(RUNS, function(i) return compile_time(salt .. i) end), 150, pocl_cold)
+  row("the same from the cache", "ms", median(RUNS, function() return compile_time(salt .. 1) end), 3, pocl_warm)
+end
+
+local function require_row()
+  local code = "local start = os.clock() require 'moonwarp' print((os.clock() - start) * 1000)"
+  row("require", "ms of processor time", median(RUNS, function() return peers.fresh(code) end), 5)
+end
+
+local function launch_rows()
+  local file = assert(io.open("bench/kernels/empty.cu"))
+  local empty = mw.compile(file:read("*a")).empty(1, 32):bind()
+  file:close()
+  local function timed(count, step)
+    return median(RUNS, function()
+      mw.synchronize()
+      local start = mw.time()
+      for _ = 1, count do step() end
+      mw.synchronize()
+      return (mw.time() - start) / count * 1e6
+    end)
+  end
+  timed(1000, empty)
+  local pocl = peers.solve("pocl", "empty")
+  local both = timed(1000, function() empty() mw.synchronize() end)
+  row("empty launch and synchronise", "us", both, 20, pocl and pocl * 1e3)
+  row("empty launch, queued", "us", timed(20000, empty))
+  row("array of 1024 floats, made and freed", "us", timed(20000, function() mw.zeros(1024):free() end))
+end
+
+return function()
+  require_row()
+  compile_rows()
+  launch_rows()
+  print(("%-38s %10s %-21s %8s %-7s %10s"):format("", "moonwarp", "", "limit", "", "PoCL"))
+  for _, r in ipairs(rows) do
+    local what, unit, value, limit, pocl = r[1], r[2], r[3], r[4], r[5]
+    local below, verdict = "", ""
+    if limit then below, verdict = "< " .. limit, value < limit and "met" or "NOT MET" end
+    local beside = pocl and pocl > 0 and ("%10.3f"):format(pocl) or ""
+    print(("%-38s %10.3f %-21s %8s %-7s %10s"):format(what, value, unit, below, verdict, beside))
+  end
+end
