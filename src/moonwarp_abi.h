@@ -121,7 +121,8 @@ typedef struct mw_type {
 const mw_type *mw_dtype(const char *name);
 
 /* Whether memory that holds `stored` elements may be passed where the kernel declares elements of type `wanted`: same
-   kind, size and components, const aside; void and plain bytes (char, uchar) accept anything. */
+   kind, size and components, const aside; void and plain bytes (char, uchar) accept anything, and pointers accept
+   addresses kept as ulonglong. */
 int mw_type_accepts(const mw_type *wanted, const mw_type *stored);
 
 /* Store a number into a location of scalar type `type`. `what` names the place in an error ("parameter 2 'n'").
