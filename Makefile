@@ -41,7 +41,7 @@ LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -lLLVM-$(firstword $(subst ., ,$(
 
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)
-MWCC_SOURCES := $(wildcard src/mwcc/*.c) src/base.c src/error.c src/file.c src/child.c
+MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c)
 LUA_SOURCES := $(wildcard src/lua/*.c)
 
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))

@@ -1,0 +1,77 @@
+/* Small helpers over LLVM-C that every stage uses. */
+#include "mwcc.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+const char *callee_name(LLVMValueRef call) {
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  size_t length;
+  return callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
+}
+
+LLVMValueRef constant_i32(program *p, unsigned value) { return LLVMConstInt(p->i32, value, 0); }
+LLVMValueRef constant_i64(program *p, uint64_t value) { return LLVMConstInt(p->i64, value, 0); }
+
+LLVMValueRef intrinsic(program *p, const char *name, LLVMTypeRef *overloads, unsigned count) {
+  unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+  if (!id) die("this LLVM has no intrinsic called %s", name);
+  return LLVMGetIntrinsicDeclaration(p->module, id, overloads, count);
+}
+
+LLVMValueRef call_intrinsic(program *p, LLVMBuilderRef b, const char *name, LLVMTypeRef *overloads,
+                            unsigned overload_count, LLVMValueRef *arguments, unsigned count) {
+  LLVMValueRef function = intrinsic(p, name, overloads, overload_count);
+  return LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, arguments, count, "");
+}
+
+static unsigned attribute_kind(const char *name) { return LLVMGetEnumAttributeKindForName(name, strlen(name)); }
+
+void add_attribute(program *p, LLVMValueRef function, const char *name) {
+  LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                          LLVMCreateEnumAttribute(p->context, attribute_kind(name), 0));
+}
+
+void remove_attribute(LLVMValueRef function, const char *name) {
+  LLVMRemoveEnumAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute_kind(name));
+}
+
+void add_text_attribute(program *p, LLVMValueRef function, const char *name, const char *value) {
+  LLVMAddAttributeAtIndex(
+      function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+      LLVMCreateStringAttribute(p->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+}
+
+void run_passes(program *p, const char *passes) {
+  LLVMPassBuilderOptionsRef settings = LLVMCreatePassBuilderOptions();
+  LLVMPassBuilderOptionsSetVerifyEach(settings, p->options->verify);
+  LLVMErrorRef error = LLVMRunPasses(p->module, passes, p->machine, settings);
+  if (error) die("the pass list '%s' failed: %s", passes, LLVMGetErrorMessage(error));
+  LLVMDisposePassBuilderOptions(settings);
+}
+
+void verify_module(program *p, const char *stage) {
+  char *message = NULL;
+  if (!p->options->verify) return;
+  if (LLVMVerifyModule(p->module, LLVMReturnStatusAction, &message))
+    die("after %s the module is broken: %s", stage, message);
+  LLVMDisposeMessage(message);
+}
+
+instructions instructions_of_function(LLVMValueRef function) {
+  instructions list = {0};
+  size_t capacity = 0;
+  for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+      if (list.count == capacity)
+        list.items = mw_realloc(list.items, (capacity = capacity * 2 + 64) * sizeof *list.items);
+      list.items[list.count++] = i;
+    }
+  return list;
+}

@@ -1,0 +1,223 @@
+/* mwcc: CUDA C to code for the CPU device. Options, and the order of the stages. */
+#include "mwcc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+_Noreturn void die(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("mwcc: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  exit(2);
+}
+
+void strings_add(strings *list, const char *item) {
+  list->items = mw_realloc(list->items, (list->count + 2) * sizeof *list->items);
+  list->items[list->count++] = item;
+  list->items[list->count] = NULL;
+}
+
+static const char usage[] =
+    "usage: mwcc [options] input.cu [-o out.mwo]\n"
+    "Compiles CUDA C for moonwarp's CPU device. '-' stands for standard input or output.\n"
+    "  -o FILE               where to write (default: the input's name with .mwo, .ll, .s or .o)\n"
+    "  -D NAME[=VALUE]  -U NAME  -I FOLDER    as every C compiler\n"
+    "  -std=c++11|14|17|20   language (default c++17)\n"
+    "  -O0 … -O3             optimisation (default -O2)\n"
+    "  -G                    the same as -O0\n"
+    "  -use_fast_math        approximate divisions and functions\n"
+    "  -lineinfo  --maxrregcount=N   accepted: line tables are always made, and there are no registers to count\n"
+    "  --headers FOLDER      headers found before all others\n"
+    "  --instance NAME       also instantiate a template kernel, 'fill<float,4>'; may be repeated\n"
+    "  --emit=mwo|ir|asm|obj what to write (default mwo)\n"
+    "  --mcpu=NAME           for that processor (default: this one; 'x86-64-v3' for any with AVX2)\n"
+    "  --verify              check the module after every stage\n"
+    "  --timings             say how long each stage took\n"
+    "  --version  --help\n";
+
+/* The value of an option written as `-X value` or `-Xvalue`; NULL if `arg` is not it. */
+static const char *joined_value(const char *arg, const char *name, char **argv, int *i) {
+  size_t length = strlen(name);
+  if (strncmp(arg, name, length) != 0) return NULL;
+  if (arg[length]) return arg + length;
+  if (!argv[*i + 1]) die("%s wants a value", name);
+  return argv[++*i];
+}
+
+static const char *equals_value(const char *arg, const char *name) {
+  size_t length = strlen(name);
+  return strncmp(arg, name, length) == 0 && arg[length] == '=' ? arg + length + 1 : NULL;
+}
+
+static emit_kind parse_emit(const char *word) {
+  static const char *const words[] = {[EMIT_MWO] = "mwo", [EMIT_IR] = "ir", [EMIT_ASM] = "asm", [EMIT_OBJECT] = "obj"};
+  for (size_t i = 0; i < MW_COUNT(words); i++)
+    if (strcmp(words[i], word) == 0) return (emit_kind)i;
+  die("--emit knows mwo, ir, asm and obj, not '%s'", word);
+}
+
+static void print_version(void) {
+  unsigned major, minor, patch;
+  LLVMGetVersion(&major, &minor, &patch);
+  printf("mwcc %s (LLVM %u.%u.%u)\n", MW_VERSION, major, minor, patch);
+}
+
+static const char *default_output(const options *o) {
+  static const char *const endings[] = {[EMIT_MWO] = "mwo", [EMIT_IR] = "ll", [EMIT_ASM] = "s", [EMIT_OBJECT] = "o"};
+  if (strcmp(o->input, "-") == 0) return "-";
+  const char *slash = strrchr(o->input, '/'), *dot = strrchr(o->input, '.');
+  int stem = dot && (!slash || dot > slash) ? (int)(dot - o->input) : (int)strlen(o->input);
+  return mw_format("%.*s.%s", stem, o->input, endings[o->emit]);
+}
+
+/* Options that shape the result, so that a later run for further instances can repeat them. */
+static void record(options *o, const char *item) { strings_add(&o->recorded, item); }
+
+static void parse_option(options *o, char **argv, int *i) {
+  const char *arg = argv[*i], *value;
+  static const char *const front[] = {"-D", "-U", "-I"};
+  for (size_t n = 0; n < MW_COUNT(front); n++)
+    if ((value = joined_value(arg, front[n], argv, i))) {
+      char *item = mw_format("%s%s", front[n], value);
+      strings_add(&o->front, item);
+      record(o, item);
+      return;
+    }
+  if ((value = equals_value(arg, "--headers")))
+    o->headers = value;
+  else if (strcmp(arg, "--headers") == 0)
+    o->headers = joined_value(arg, "--headers", argv, i);
+  else if ((value = equals_value(arg, "--instance")))
+    strings_add(&o->instances, value);
+  else if (strcmp(arg, "--instance") == 0)
+    strings_add(&o->instances, joined_value(arg, "--instance", argv, i));
+  else if ((value = equals_value(arg, "--emit")))
+    o->emit = parse_emit(value);
+  else if ((value = equals_value(arg, "--mcpu")))
+    o->cpu = value, record(o, arg);
+  else if ((value = equals_value(arg, "-std")) || (value = equals_value(arg, "--std")))
+    o->standard = value, record(o, arg);
+  else if (arg[1] == 'O' && arg[2] >= '0' && arg[2] <= '3' && !arg[3])
+    o->level = arg[2] - '0', record(o, arg);
+  else if (strcmp(arg, "-G") == 0)
+    o->level = 0, record(o, arg);
+  else if (strcmp(arg, "-use_fast_math") == 0 || strcmp(arg, "--use_fast_math") == 0)
+    o->fast_math = true, record(o, arg);
+  else if (strcmp(arg, "-lineinfo") == 0 || equals_value(arg, "--maxrregcount") || equals_value(arg, "-maxrregcount"))
+    record(o, arg);
+  else if (strcmp(arg, "--verify") == 0)
+    o->verify = true;
+  else if (strcmp(arg, "--timings") == 0)
+    o->timings = true;
+  else if (strcmp(arg, "--help") == 0)
+    fputs(usage, stdout), exit(0);
+  else if (strcmp(arg, "--version") == 0)
+    print_version(), exit(0);
+  else if ((value = joined_value(arg, "-o", argv, i)))
+    o->output = value;
+  else
+    die("unknown option '%s' (mwcc --help lists them)", arg);
+}
+
+static options parse_options(int argc, char **argv) {
+  options o = {.standard = "c++17", .level = 2};
+#ifdef MW_DEBUG
+  o.verify = true;
+#endif
+  for (int i = 1; i < argc; i++) {
+    if (argv[i][0] == '-' && argv[i][1])
+      parse_option(&o, argv, &i);
+    else if (o.input)
+      die("one source file at a time: '%s' and '%s'", o.input, argv[i]);
+    else
+      o.input = argv[i];
+  }
+  if (!o.input) die("no source file (mwcc --help)");
+  if (!o.output) o.output = default_output(&o);
+  return o;
+}
+
+static void read_source(program *p) {
+  char chunk[65536];
+  if (strcmp(p->options->input, "-") != 0) {
+    if (mw_file_read(p->options->input, &p->source) != MW_SUCCESS) die("%s", mw_error_last()->message);
+    return;
+  }
+  for (size_t n; (n = fread(chunk, 1, sizeof chunk, stdin)) > 0;) mw_text_add(&p->source, chunk, n);
+}
+
+static void make_types(program *p) {
+  p->context = LLVMContextCreate();
+  p->void_type = LLVMVoidTypeInContext(p->context);
+  p->i1 = LLVMInt1TypeInContext(p->context);
+  p->i8 = LLVMInt8TypeInContext(p->context);
+  p->i32 = LLVMInt32TypeInContext(p->context);
+  p->i64 = LLVMInt64TypeInContext(p->context);
+  p->pointer = LLVMPointerTypeInContext(p->context, 0);
+}
+
+static void make_machine(program *p) {
+  LLVMInitializeNativeTarget();
+  LLVMInitializeNativeAsmPrinter();
+  LLVMInitializeNativeAsmParser();
+  char *message = NULL;
+  LLVMTargetRef target;
+  static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
+                                               LLVMCodeGenLevelAggressive};
+  if (LLVMGetTargetFromTriple(p->triple, &target, &message))
+    die("this LLVM has no code generator for %s: %s", p->triple, message);
+  p->cpu = p->options->cpu ? p->options->cpu : LLVMGetHostCPUName();
+  p->features = p->options->cpu ? "" : LLVMGetHostCPUFeatures();
+  p->machine = LLVMCreateTargetMachine(target, p->triple, p->cpu, p->features, levels[p->options->level], LLVMRelocPIC,
+                                       LLVMCodeModelDefault);
+  if (!p->machine) die("this LLVM knows no processor '%s'", p->cpu);
+  p->layout = LLVMCreateTargetDataLayout(p->machine);
+}
+
+static double now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+static double started;
+
+static void stage_done(program *p, const char *name) {
+  double now = now_ms();
+  if (p->options->timings) fprintf(stderr, "%-10s %7.2f ms\n", name, now - started);
+  started = now;
+}
+
+int main(int argc, char **argv) {
+  options o = parse_options(argc, argv);
+  program p = {.options = &o};
+  mw_text bitcode = {0};
+  started = now_ms();
+  read_source(&p);
+  p.triple = LLVMGetDefaultTargetTriple();
+  front_compile(&p, &bitcode);
+  stage_done(&p, "front");
+  make_types(&p);
+  make_machine(&p);
+  program_read(&p, &bitcode);
+  choose_tiers(&p);
+  stage_done(&p, "read");
+  retarget(&p);
+  lower_threads(&p);
+  lower_variables(&p);
+  build_runs(&p);
+  build_table(&p);
+  stage_done(&p, "lower");
+  optimise(&p);
+  stage_done(&p, "optimise");
+  measure_stacks(&p);
+  set_local_bytes(&p);
+  emit(&p);
+  stage_done(&p, "emit");
+  if (p.log.length) fwrite(p.log.data, 1, p.log.length, stderr);
+  return 0;
+}

@@ -1,0 +1,208 @@
+/* The compiler process: what its files share.
+ *
+ * One run compiles one source file to one .mwo file (or a text form of it):
+ *
+ *   main.c       options and the order of the stages
+ *   front.c      clang: CUDA C -> LLVM bitcode for the nvptx64 device target
+ *   program.c    the bitcode's kernels, variables, shared memory, and source positions
+ *   ctype.c      C types from debug information
+ *   retarget.c   device target -> host target: triple, layout, attributes, defined results of division and conversion
+ *   variables.c  module variables and shared memory -> what the frame and the worker point to
+ *   thread.c     the hidden thread parameter, and the device built-ins in its terms
+ *   tier.c       which kernels wait, and so how each is run
+ *   run.c        the block functions: loops over threads, or fibers
+ *   table.c      the mw_mwo table
+ *   emit.c       optimise, generate code, link, seal
+ *
+ * mwcc is a process of its own and ends after one compilation, so it gives nothing back. A failure is reported with
+ * die (exit 2: usage, system, internal) or complain (a position in the source; exit 1 at the end of the stage). */
+#ifndef MWCC_H
+#define MWCC_H
+
+#include "base.h"
+#include "mwo.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+
+/* ---- options (main.c) ---- */
+
+typedef enum emit_kind { EMIT_MWO, EMIT_IR, EMIT_ASM, EMIT_OBJECT } emit_kind;
+
+typedef struct strings {
+  const char **items;
+  size_t count;
+} strings;
+void strings_add(strings *list, const char *item);
+
+typedef struct options {
+  const char *input, *output;
+  emit_kind emit;
+  strings front;        /* -D -U -I as given */
+  strings instances;    /* template kernels to instantiate, "fill<float,4>" */
+  strings recorded;     /* all that shape the result, as given: the driver passes them again for further instances */
+  const char *standard; /* "c++17" */
+  const char *headers;  /* the folder of headers given as strings, or NULL */
+  const char *cpu;      /* NULL: the machine's own */
+  int level;            /* 0..3 */
+  bool fast_math;
+  bool verify;  /* check the module after every stage */
+  bool timings; /* print how long each stage took */
+} options;
+
+_Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- the program being compiled ---- */
+
+typedef struct ctype {
+  mw_type type; /* name, kind, size, align, count; the pointers in it are not used */
+  struct ctype *element;
+  struct cfield *fields; /* type.count of them, for a struct */
+  LLVMValueRef global;   /* its mw_type in the table, once emitted */
+} ctype;
+
+typedef struct cfield {
+  const char *name;
+  ctype *type;
+  size_t offset;
+} cfield;
+
+typedef struct param {
+  const char *name;
+  ctype *type;
+  size_t offset;
+} param;
+
+typedef struct kernel {
+  const char *name, *linkage, *file;
+  int line;
+  param *params;
+  size_t param_count, param_bytes;
+  LLVMValueRef body;   /* the function; after thread.c, the one with the thread parameter */
+  LLVMValueRef run;    /* its mw_block_function, from run.c */
+  int max_threads;     /* __launch_bounds__, 0: none */
+  size_t shared_bytes; /* static, a multiple of 16 */
+  bool dynamic_shared;
+  const char *tier, *tier_reason;
+  size_t local_bytes;
+} kernel;
+
+/* A __device__ or __constant__ variable: lives in device memory, reached through mw_frame.symbols[index]. */
+typedef struct variable {
+  LLVMValueRef global; /* as clang made it */
+  const char *name, *linkage;
+  ctype *type;
+  LLVMTypeRef value_type;
+  LLVMValueRef initial; /* constant bytes for the table, or NULL for zeros */
+  size_t size, align;
+  mw_mwo_relocation *relocations;
+  size_t relocation_count;
+  bool constant, internal;
+} variable;
+
+/* A __shared__ variable: an offset into the block's shared memory. */
+typedef struct shared {
+  LLVMValueRef global;
+  size_t size, align, offset;
+  bool dynamic; /* extern __shared__ T x[]: behind the kernel's static ones */
+} shared;
+
+typedef struct program {
+  const options *options;
+  LLVMContextRef context;
+  LLVMModuleRef module;
+  LLVMTargetMachineRef machine;
+  LLVMTargetDataRef layout; /* the host's */
+  const char *triple, *cpu, *features;
+  kernel *kernels;
+  size_t kernel_count;
+  variable *variables;
+  size_t variable_count;
+  shared *shareds;
+  size_t shared_count;
+  mw_text log;          /* the front end's warnings */
+  mw_text dependencies; /* as mw_mwo.dependencies */
+  mw_text source;       /* the text that was compiled */
+  LLVMValueRef kernel_table;
+  int complaints;
+  /* Types that every stage needs. */
+  LLVMTypeRef void_type, i1, i8, i32, i64, pointer;
+} program;
+
+/* An error in the source at the position of `instruction` (or of a function; NULL: no position), in clang's format. */
+void complain(program *p, LLVMValueRef at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- stages ---- */
+
+/* Run clang; the bitcode is in *bitcode, warnings and dependencies in the program. Ends the process with clang's own
+   diagnostics where the source is wrong. */
+void front_compile(program *p, mw_text *bitcode);
+
+/* Parse the bitcode and describe what it defines. */
+void program_read(program *p, const mw_text *bitcode);
+/* The source position of an instruction or function: false where it has none. */
+bool program_position(LLVMValueRef value, const char **file, unsigned *line, unsigned *column);
+
+/* The C type that a debug-information node describes; never NULL. */
+ctype *ctype_of(program *p, LLVMMetadataRef node);
+
+void forget_device_attributes(program *p); /* first of all: the host's code generator must not see "sm_80" */
+void retarget(program *p);
+void lower_variables(program *p);
+void lower_threads(program *p);
+void choose_tiers(program *p);
+void build_runs(program *p);
+void build_table(program *p);
+void set_local_bytes(program *p); /* in the finished table, from what measure_stacks found */
+void optimise(program *p);
+void measure_stacks(program *p); /* local_bytes of the kernels, behind optimise */
+void emit(program *p);
+
+/* ---- thread.c's private view of a CUDA thread, used by variables.c and run.c ----
+   struct { ptr frame; ptr worker; ptr shared; ptr dynamic; i32 tid[3]; i32 ctaid[3]; }
+   Every device function's first parameter points to one. Where all is inlined it dissolves into registers. */
+typedef enum thread_field {
+  THREAD_FRAME,
+  THREAD_WORKER,
+  THREAD_SHARED,
+  THREAD_DYNAMIC,
+  THREAD_TID,
+  THREAD_CTAID
+} thread_field;
+LLVMTypeRef thread_type(program *p);
+/* The address of a field, or of component `axis` of an id. */
+LLVMValueRef thread_address(program *p, LLVMBuilderRef b, LLVMValueRef thread, thread_field field, unsigned axis);
+LLVMValueRef thread_load(program *p, LLVMBuilderRef b, LLVMValueRef thread, thread_field field, unsigned axis);
+/* Load `type` from `base` + `offset`, from memory that does not change while a launch runs. */
+LLVMValueRef load_invariant(program *p, LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef base, size_t offset);
+/* Call a member of mw_services, found at `offset` in it. */
+LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size_t offset, LLVMTypeRef type,
+                          LLVMValueRef *arguments, unsigned count);
+
+/* ---- small helpers over LLVM-C (ir.c) ---- */
+bool starts_with(const char *text, const char *prefix);
+/* The name of the function an instruction calls directly, or "". */
+const char *callee_name(LLVMValueRef call);
+LLVMValueRef constant_i32(program *p, unsigned value);
+LLVMValueRef constant_i64(program *p, uint64_t value);
+LLVMValueRef intrinsic(program *p, const char *name, LLVMTypeRef *overloads, unsigned count);
+LLVMValueRef call_intrinsic(program *p, LLVMBuilderRef b, const char *name, LLVMTypeRef *overloads,
+                            unsigned overload_count, LLVMValueRef *arguments, unsigned count);
+void add_attribute(program *p, LLVMValueRef function, const char *name);
+void remove_attribute(LLVMValueRef function, const char *name);
+void add_text_attribute(program *p, LLVMValueRef function, const char *name, const char *value);
+void run_passes(program *p, const char *passes);
+void verify_module(program *p, const char *stage);
+
+/* All instructions of the module or of a function, collected first so that the walk survives changes. */
+typedef struct instructions {
+  LLVMValueRef *items;
+  size_t count;
+} instructions;
+instructions instructions_of_function(LLVMValueRef function);
+
+#define EACH_FUNCTION(p, f) for (LLVMValueRef f = LLVMGetFirstFunction((p)->module); f; f = LLVMGetNextFunction(f))
+
+#endif
