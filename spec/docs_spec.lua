@@ -1,0 +1,143 @@
+-- What the documentation shows is true: every Lua snippet in README.md and docs/ runs, every example runs, and both
+-- print what stands after --> (white space counts once, … stands for anything).
+
+local interpreter = arg[-1]
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local function list(command)
+  local pipe, found = assert(io.popen(command)), {}
+  for line in pipe:lines() do found[#found + 1] = line end
+  pipe:close()
+  return found
+end
+
+local function squeeze(line) return (line:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", "")) end
+
+-- The lines that a text promises to print: all that stands after --> on a line.
+local function promised(text)
+  local lines = {}
+  for line in text:gmatch("[^\n]+") do
+    local promise = line:match("%-%->(.*)")
+    if promise then lines[#lines + 1] = squeeze(promise) end
+  end
+  return lines
+end
+
+local function matches(promise, line)
+  local pattern = promise:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", "%%%0"):gsub("…", ".*")
+  return line:match("^" .. pattern .. "$") ~= nil
+end
+
+local function assert_printed(promises, printed, where)
+  for i = 1, math.max(#promises, #printed) do
+    local promise, line = promises[i], printed[i]
+    if not (promise and line and matches(promise, line)) then
+      local report = "%s, output line %d:\n  promised  %s\n  printed   %s"
+      error(report:format(where, i, promise or "nothing", line or "nothing"), 0)
+    end
+  end
+end
+
+-- ```lua blocks with the line on which each begins.
+local function snippets(path)
+  local found, open, number = {}, nil, 0
+  for line in (read(path) .. "\n"):gmatch("(.-)\n") do
+    number = number + 1
+    if open and line:match("^```") then
+      found[#found + 1] = open
+      open = nil
+    elseif open then
+      open.lines[#open.lines + 1] = line
+    elseif line:match("^```lua%s*$") then
+      open = { line = number + 1, lines = {} }
+    end
+  end
+  for _, snippet in ipairs(found) do snippet.text = table.concat(snippet.lines, "\n") end
+  return found
+end
+
+-- Run a snippet as a script of its own; what it printed, line by line.
+local function run_snippet(snippet, path)
+  local printed = {}
+  local function write(...)
+    local parts = { n = select("#", ...), ... }
+    for i = 1, parts.n do parts[i] = tostring(parts[i]) end
+    for line in (table.concat(parts, "\t") .. "\n"):gmatch("(.-)\n") do printed[#printed + 1] = squeeze(line) end
+  end
+  local environment = setmetatable({ print = write }, { __index = _G })
+  -- Blank lines before it, so that errors name the line of the document.
+  local chunk = assert(load(("\n"):rep(snippet.line - 1) .. snippet.text, "@" .. path, "t", environment))
+  chunk()
+  return printed
+end
+
+local documents = list("ls README.md CONTRIBUTING.md docs/*.md")
+
+describe("the documentation", function()
+  for _, path in ipairs(documents) do
+    for _, snippet in ipairs(snippets(path)) do
+      local where = path .. ":" .. snippet.line
+      it("runs as printed: " .. where, function()
+        assert_printed(promised(snippet.text), run_snippet(snippet, path), where)
+      end)
+    end
+  end
+
+  it("shows Lua snippets in the README", function() assert.is_true(#snippets("README.md") >= 1) end)
+
+  it("shows the first screen that examples/first_screen.lua runs", function()
+    local first = snippets("README.md")[1].text
+    local example = read("examples/first_screen.lua"):gsub("^%-%-[^\n]*\n\n", "")
+    assert.equal(squeeze(example), squeeze(first))
+  end)
+
+  it("names only make targets that there are", function()
+    local makefile = read("Makefile")
+    for _, path in ipairs(documents) do
+      for target in read(path):gmatch("make ([a-z]+)[`\n ]") do
+        if not makefile:match("\n" .. target .. ":") then error(path .. " speaks of make " .. target, 0) end
+      end
+    end
+  end)
+
+  it("links only to files that there are", function()
+    for _, path in ipairs(documents) do
+      local folder = path:match("^(.*/)") or ""
+      for target in read(path):gmatch("%]%(([^)#:]+)%)") do
+        assert(io.open(folder .. target), path .. " links to " .. target):close()
+      end
+    end
+  end)
+end)
+
+-- What the output of an example contains that has no line of its own to promise.
+local contains = { ["examples/photo.lua"] = "checked: a plain Lua loop gives the same" }
+
+describe("the examples", function()
+  for _, path in ipairs(list("ls examples/*.lua")) do
+    it("run and print what they promise: " .. path, function()
+      local pipe = assert(io.popen(("NO_COLOR=1 '%s' %s 2>&1; echo status $?"):format(interpreter, path)))
+      local text = pipe:read("*a")
+      pipe:close()
+      local output, status = text:match("^(.*)status (%d+)\n$")
+      if status ~= "0" then error(path .. " failed:\n" .. output, 0) end
+      assert.truthy(output:find(contains[path] or "", 1, true), output)
+      local promises, printed = promised(read(path)), {}
+      for line in output:gmatch("[^\n]+") do printed[#printed + 1] = squeeze(line) end
+      if not contains[path] then assert_printed(promises, printed, path) end
+    end)
+  end
+
+  it("include a C host without Lua", function()
+    local pipe = assert(io.popen("'" .. os.getenv("MOONWARP_HOME") .. "/bin/embed' 2>&1; echo status $?"))
+    local text = pipe:read("*a")
+    pipe:close()
+    assert.truthy(text:match("status 0\n$"), text)
+  end)
+end)
