@@ -77,8 +77,9 @@ int cpu_properties(void *device, mw_properties *out);
 /* The source position of the instruction at `address` in the unit's code, origin applied. False where unknown; *file
    lives as long as the unit. Never called in a signal handler. */
 bool cpu_line_of(const cpu_unit *unit, uintptr_t address, const char **file, int *line);
-/* A file name and line as the unit's code has them (__FILE__, __LINE__), as people know them; writes at most `size`. */
-void cpu_place_of(const cpu_unit *unit, const char *file, int *line, char *out, size_t size);
+/* The file and line of a place as the unit's code names it (__FILE__, __LINE__), origin applied: the result is `file`, a
+   part of it, or lives as long as the unit. */
+const char *cpu_place_of(const cpu_unit *unit, const char *file, int *line);
 
 /* ---- services that kernels call ----
  *

@@ -1,0 +1,107 @@
+/* What the processor is and has. Features bear the names that GCC's __builtin_cpu_supports uses on x86-64, and those of
+ * LLVM's target features on AArch64: mwcc writes these into a .mwo. */
+#include "cpu/processor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct feature {
+  const char *name;
+  bool present;
+} feature;
+
+#if defined(__x86_64__)
+
+const char processor_architecture[] = "x86_64";
+
+#define FEATURES(X)                                                                                                    \
+  X("sse3")                                                                                                            \
+  X("ssse3")                                                                                                           \
+  X("sse4.1") X("sse4.2") X("sse4a") X("popcnt") X("movbe") X("lzcnt") X("bmi") X("bmi2") X("adx") X("aes")            \
+      X("pclmul") X("sha") X("gfni") X("vaes") X("vpclmulqdq") X("f16c") X("fma") X("fma4") X("xop") X("avx")          \
+          X("avx2") X("avxvnni") X("avx512f") X("avx512cd") X("avx512bw") X("avx512dq") X("avx512vl") X("avx512ifma")  \
+              X("avx512vbmi") X("avx512vbmi2") X("avx512vnni") X("avx512bitalg") X("avx512vpopcntdq") X("avx512bf16")  \
+                  X("avx512fp16") X("avx512vp2intersect") X("rdrnd") X("rdseed") X("fsgsbase") X("prfchw") X("mmx")    \
+                      X("sse") X("sse2")
+
+#define TEST(name) {name, __builtin_cpu_supports(name)},
+
+#elif defined(__aarch64__)
+
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+
+const char processor_architecture[] = "aarch64";
+
+#define FEATURES(X)                                                                                                    \
+  X("neon", AT_HWCAP, HWCAP_ASIMD)                                                                                     \
+  X("fp-armv8", AT_HWCAP, HWCAP_FP)                                                                                    \
+  X("fullfp16", AT_HWCAP, HWCAP_ASIMDHP) X("aes", AT_HWCAP, HWCAP_AES) X("sha2", AT_HWCAP, HWCAP_SHA2)                 \
+      X("sha3", AT_HWCAP, HWCAP_SHA3) X("crc", AT_HWCAP, HWCAP_CRC32) X("lse", AT_HWCAP, HWCAP_ATOMICS)                \
+          X("rdm", AT_HWCAP, HWCAP_ASIMDRDM) X("dotprod", AT_HWCAP, HWCAP_ASIMDDP)                                     \
+              X("fp16fml", AT_HWCAP, HWCAP_ASIMDFHM) X("jsconv", AT_HWCAP, HWCAP_JSCVT)                                \
+                  X("complxnum", AT_HWCAP, HWCAP_FCMA) X("rcpc", AT_HWCAP, HWCAP_LRCPC) X("sve", AT_HWCAP, HWCAP_SVE)  \
+                      X("sve2", AT_HWCAP2, HWCAP2_SVE2) X("i8mm", AT_HWCAP2, HWCAP2_I8MM)                              \
+                          X("bf16", AT_HWCAP2, HWCAP2_BF16)
+
+#define TEST(name, word, bit) {name, (getauxval(word) & (bit)) != 0},
+
+#endif
+
+/* The builtin wants a literal, so the table is filled by code that runs. */
+static bool has(const char *name, size_t length) {
+  const feature features[] = {FEATURES(TEST)};
+  for (size_t i = 0; i < MW_COUNT(features); i++) {
+    if (strlen(features[i].name) == length && memcmp(features[i].name, name, length) == 0) return features[i].present;
+  }
+  return false;
+}
+
+bool processor_lacks(const char *list, char *out, size_t size) {
+  while (*list) {
+    size_t length = strcspn(list, ",");
+    if (length && !has(list, length)) {
+      snprintf(out, size, "%.*s", (int)length, list);
+      return true;
+    }
+    list += length + (list[length] == ',');
+  }
+  return false;
+}
+
+void processor_features(mw_text *out) {
+  const feature features[] = {FEATURES(TEST)};
+  for (size_t i = 0; i < MW_COUNT(features); i++) {
+    if (features[i].present) mw_text_addf(out, "%s,", features[i].name);
+  }
+}
+
+/* The value of the first line "key : value" of /proc/cpuinfo. */
+static bool cpuinfo(const char *key, char *out, size_t size) {
+  FILE *file = fopen("/proc/cpuinfo", "re");
+  char line[512];
+  bool found = false;
+  while (file && !found && fgets(line, sizeof line, file)) {
+    char *colon = strchr(line, ':');
+    if (!colon || strncmp(line, key, strlen(key)) != 0) continue;
+    colon += 1 + strspn(colon + 1, " \t");
+    snprintf(out, size, "%.*s", (int)strcspn(colon, "\n"), colon);
+    found = true;
+  }
+  if (file) fclose(file);
+  return found;
+}
+
+void processor_name(char *out, size_t size) {
+  if (!cpuinfo("model name", out, size)) snprintf(out, size, "%s processor", processor_architecture);
+}
+
+int processor_clock_khz(void) {
+  char text[64] = "";
+  FILE *file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "re");
+  bool known = file && fgets(text, sizeof text, file);
+  if (file) fclose(file);
+  if (known) return atoi(text);
+  return cpuinfo("cpu MHz", text, sizeof text) ? (int)(atof(text) * 1000) : 0;
+}
