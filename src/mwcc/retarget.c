@@ -23,8 +23,17 @@ static LLVMValueRef constant_like(LLVMTypeRef type, uint64_t value) {
   return vector;
 }
 
-/* The GPU's division is a routine, not an instruction, and ends with "all ones where the divisor is 0", for quotient and
-   remainder, signed and unsigned. INT_MIN / -1 wraps. The divisor is replaced where it would trap. */
+/* The GPU's division is a routine, not an instruction. By 0 it gives all ones, as quotient and as remainder, signed and
+   unsigned; in 64 bits it takes a 32-bit short cut where the dividend's upper half is 0, so the ones are 32 there
+   (seen on an H100). INT_MIN / -1 wraps. The divisor is replaced where the host's instruction would trap. */
+static LLVMValueRef divided_by_zero(LLVMBuilderRef b, LLVMValueRef dividend) {
+  LLVMTypeRef type = LLVMTypeOf(dividend);
+  if (LLVMGetIntTypeWidth(scalar_type(type)) != 64) return LLVMConstAllOnes(type);
+  LLVMValueRef low_half = constant_like(type, 0xffffffffu);
+  LLVMValueRef is_short = LLVMBuildICmp(b, LLVMIntULE, dividend, low_half, "");
+  return LLVMBuildSelect(b, is_short, low_half, LLVMConstAllOnes(type), "");
+}
+
 static void define_division(LLVMBuilderRef b, LLVMValueRef i) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
   LLVMValueRef dividend = LLVMGetOperand(i, 0), divisor = LLVMGetOperand(i, 1);
@@ -35,17 +44,17 @@ static void define_division(LLVMBuilderRef b, LLVMValueRef i) {
   unsigned width = LLVMGetIntTypeWidth(scalar_type(type));
   LLVMPositionBuilderBefore(b, i);
   divisor = LLVMBuildFreeze(b, divisor, "");
+  dividend = LLVMBuildFreeze(b, dividend, "");
   LLVMValueRef zero = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstNull(type), "by.zero");
   LLVMValueRef unsafe = zero;
   if (is_signed) {
-    dividend = LLVMBuildFreeze(b, dividend, "");
     LLVMValueRef lowest = LLVMBuildICmp(b, LLVMIntEQ, dividend, constant_like(type, (uint64_t)1 << (width - 1)), "");
     LLVMValueRef minus_one = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstAllOnes(type), "");
     unsafe = LLVMBuildOr(b, zero, LLVMBuildAnd(b, lowest, minus_one, ""), "");
   }
   LLVMValueRef safe = LLVMBuildSelect(b, unsafe, constant_like(type, 1), divisor, "");
   LLVMValueRef result = LLVMBuildBinOp(b, opcode, dividend, safe, "");
-  result = LLVMBuildSelect(b, zero, LLVMConstAllOnes(type), result, "");
+  result = LLVMBuildSelect(b, zero, divided_by_zero(b, dividend), result, "");
   LLVMReplaceAllUsesWith(i, result);
   LLVMInstructionEraseFromParent(i);
 }
@@ -72,8 +81,8 @@ static void define_shift(LLVMBuilderRef b, LLVMValueRef i) {
   LLVMInstructionEraseFromParent(i);
 }
 
-/* Out of range saturates and NaN is 0 (PTX ISA, cvt: integer results are clamped). Narrow types are converted through
-   32 bits and cut, as nvcc does. */
+/* Out of range saturates (PTX ISA, cvt: integer results are clamped). NaN is 0 from float to 32 bits and the sign bit
+   alone in all other cases (seen on an H100). Narrow types are converted through 32 bits and cut, as nvcc does. */
 static void define_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   LLVMValueRef value = LLVMGetOperand(i, 0);
   LLVMTypeRef type = LLVMTypeOf(i);
@@ -83,6 +92,11 @@ static void define_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   const char *name = LLVMGetInstructionOpcode(i) == LLVMFPToSI ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
   LLVMPositionBuilderBefore(b, i);
   LLVMValueRef result = call_intrinsic(p, b, name, overloads, 2, &value, 1);
+  unsigned width = LLVMGetIntTypeWidth(wide);
+  if (width == 64 || LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMDoubleTypeKind) {
+    LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, value, value, "");
+    result = LLVMBuildSelect(b, is_nan, LLVMConstInt(wide, (uint64_t)1 << (width - 1), 0), result, "");
+  }
   if (wide != type) result = LLVMBuildTrunc(b, result, type, "");
   LLVMReplaceAllUsesWith(i, result);
   LLVMInstructionEraseFromParent(i);
