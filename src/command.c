@@ -1,0 +1,79 @@
+/* Commands in flight: see command.h. They are pooled, because a launch should cost no visit to the allocator, and because
+ * memory that one thread allocates and another frees, a million times, fragments. The pool holds as many as were ever in
+ * flight at once, at most POOL_MAX. */
+#include "command.h"
+
+#include <stdlib.h>
+
+#define POOLED_BUFFERS 16 /* commands with more go through the allocator */
+#define POOL_MAX       4096
+
+struct mw_command {
+  mw_command *next; /* in the pool */
+  mw_module *module;
+  size_t count, capacity;
+  mw_buffer *buffers[];
+};
+
+static struct {
+  pthread_mutex_t lock;
+  mw_command *first;
+  size_t count;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static mw_command *take_pooled(void) {
+  pthread_mutex_lock(&pool.lock);
+  mw_command *command = pool.first;
+  if (command) {
+    pool.first = command->next;
+    pool.count--;
+  }
+  pthread_mutex_unlock(&pool.lock);
+  return command;
+}
+
+static void put_pooled(mw_command *command) {
+  pthread_mutex_lock(&pool.lock);
+  bool room = pool.count < POOL_MAX;
+  if (room) {
+    command->next = pool.first;
+    pool.first = command;
+    pool.count++;
+  }
+  pthread_mutex_unlock(&pool.lock);
+  if (!room) free(command);
+}
+
+mw_command *mw_command_new(mw_module *module, size_t buffers) {
+  mw_command *command = buffers <= POOLED_BUFFERS ? take_pooled() : NULL;
+  if (!command) {
+    size_t capacity = buffers <= POOLED_BUFFERS ? POOLED_BUFFERS : buffers;
+    command = mw_alloc(sizeof *command + capacity * sizeof *command->buffers);
+    command->capacity = capacity;
+  }
+  command->module = module;
+  command->count = 0;
+  if (module) mw_module_use(module);
+  return command;
+}
+
+int mw_command_use(mw_command *command, mw_buffer *buffer) {
+  int code = mw_buffer_use(buffer);
+  if (code == MW_SUCCESS) command->buffers[command->count++] = buffer;
+  return code;
+}
+
+void mw_command_end(mw_command *command) {
+  for (size_t i = 0; i < command->count; i++) mw_buffer_unuse(command->buffers[i]);
+  if (command->module) mw_module_unuse(command->module);
+  if (command->capacity == POOLED_BUFFERS)
+    put_pooled(command);
+  else
+    free(command);
+}
+
+static void command_done(void *context) { mw_command_end(context); }
+
+mw_completion mw_command_completion(mw_command *command) {
+  return (mw_completion){.done = command_done, .context = command};
+}

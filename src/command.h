@@ -1,0 +1,19 @@
+/* What a queued command needs until it is done: uses of buffers, and of the module whose code runs. */
+#ifndef MW_COMMAND_H
+#define MW_COMMAND_H
+
+#include "core.h"
+#include "module.h"
+
+typedef struct mw_command mw_command;
+
+/* A command that will use up to `buffers` buffers, and `module` (NULL: no code). Comes from a pool. */
+mw_command *mw_command_new(mw_module *module, size_t buffers);
+/* Take a use of `buffer` for the command. Fails where it is freed. */
+int mw_command_use(mw_command *command, mw_buffer *buffer);
+/* What the driver calls when the command is done. */
+mw_completion mw_command_completion(mw_command *command);
+/* Let go of everything: the completion does this, and whoever could not queue the command. */
+void mw_command_end(mw_command *command);
+
+#endif

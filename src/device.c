@@ -1,0 +1,208 @@
+/* Devices: the list of drivers, opening by name, sharing, limits, waiting.
+ *
+ * A device is open once, however many ask for it: `open_devices` holds every open one, and the last release takes it off
+ * the list before it closes it. Only host threads hold device handles (see core.h), so closing may wait for the stream. */
+#include "core.h"
+
+#include <math.h>
+#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The first that has a device is the default. */
+static const mw_driver *const drivers[] = {&mw_cpu_driver};
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static mw_device *open_devices;
+
+/* ---- names ---- */
+
+static int device_count(const mw_driver *driver) {
+  int count = 0;
+  return driver->count(&count) == MW_SUCCESS ? count : 0;
+}
+
+/* The names that would open, for errors: "cpu:0", "cuda:0", "cuda:1". */
+static void list_devices(mw_text *text) {
+  mw_text_add(text, "", 0);
+  for (size_t i = 0; i < MW_COUNT(drivers); i++)
+    for (int ordinal = 0, count = device_count(drivers[i]); ordinal < count; ordinal++)
+      mw_text_addf(text, "%s'%s:%d'", text->length ? ", " : "", drivers[i]->name, ordinal);
+}
+
+static int no_such_device(const char *name, bool from_environment) {
+  mw_text names = {0};
+  list_devices(&names);
+  const char *whose = from_environment ? "$MOONWARP_DEVICE asks for device" : "there is no device";
+  const char *verb = from_environment ? ", which is not there" : "";
+  int code = fail(MW_INVALID_DEVICE, "%s '%s'%s; this machine has %s", whose, name, verb,
+                  names.length ? names.data : "none that moonwarp knows");
+  mw_text_free(&names);
+  return code;
+}
+
+/* "3" of "cuda:3": -1 where it is no plain number. */
+static int parse_ordinal(const char *text) {
+  size_t length = strlen(text);
+  if (length < 1 || length > 4 || strspn(text, "0123456789") != length) return -1;
+  return atoi(text);
+}
+
+static bool find_named(const char *name, const mw_driver **driver, int *ordinal) {
+  size_t length = strcspn(name, ":");
+  for (size_t i = 0; i < MW_COUNT(drivers); i++) {
+    if (strlen(drivers[i]->name) != length || memcmp(drivers[i]->name, name, length) != 0) continue;
+    *driver = drivers[i];
+    *ordinal = name[length] == ':' ? parse_ordinal(name + length + 1) : 0;
+    return *ordinal >= 0 && *ordinal < device_count(*driver);
+  }
+  return false;
+}
+
+static bool find_default(const mw_driver **driver, int *ordinal) {
+  for (size_t i = 0; i < MW_COUNT(drivers); i++) {
+    if (device_count(drivers[i]) == 0) continue;
+    *driver = drivers[i];
+    *ordinal = 0;
+    return true;
+  }
+  return false;
+}
+
+/* ---- opening and closing ---- */
+
+static int open_device(const mw_driver *driver, int ordinal, mw_device **out) {
+  mw_device *device = mw_alloc(sizeof *device);
+  mw_refs_init(&device->refs);
+  device->driver = driver;
+  device->ordinal = ordinal;
+  snprintf(device->name, sizeof device->name, "%s:%d", driver->name, ordinal);
+  int code = driver->open(ordinal, &device->state);
+  if (code != MW_SUCCESS) goto fail_open;
+  code = driver->properties(device->state, &device->properties);
+  if (code != MW_SUCCESS) goto fail_opened;
+  code = driver->stream_new(device->state, &device->stream);
+  if (code != MW_SUCCESS) goto fail_opened;
+  *out = device;
+  return MW_SUCCESS;
+fail_opened:
+  driver->close(device->state);
+fail_open:
+  free(device);
+  return code;
+}
+
+static void close_device(mw_device *device) {
+  device->driver->stream_free(device->stream);
+  device->driver->close(device->state);
+  mw_error_free(atomic_load(&device->failure));
+  free(device);
+}
+
+/* The open device that is `driver`'s `ordinal`, opened if it was not. Under the lock, so that two threads that ask at
+   once get the same one. */
+static int share_device(const mw_driver *driver, int ordinal, mw_device **out) {
+  int code = MW_SUCCESS;
+  pthread_mutex_lock(&list_lock);
+  mw_device *device = open_devices;
+  while (device && (device->driver != driver || device->ordinal != ordinal)) device = device->next;
+  if (device) {
+    mw_refs_take(&device->refs);
+  } else if ((code = open_device(driver, ordinal, &device)) == MW_SUCCESS) {
+    device->next = open_devices;
+    open_devices = device;
+  }
+  pthread_mutex_unlock(&list_lock);
+  if (code == MW_SUCCESS) *out = device;
+  return code;
+}
+
+int mw_device_open(const char *name, mw_device **out) {
+  const mw_driver *driver;
+  int ordinal;
+  bool from_environment = !name;
+  if (from_environment) name = getenv("MOONWARP_DEVICE");
+  if (from_environment && (!name || !*name)) {
+    if (!find_default(&driver, &ordinal)) return fail(MW_NO_DEVICE, "no driver of moonwarp finds a device here");
+  } else if (!find_named(name, &driver, &ordinal)) {
+    return no_such_device(name, from_environment);
+  }
+  return share_device(driver, ordinal, out);
+}
+
+mw_device *mw_device_retain(mw_device *device) {
+  mw_refs_take(&device->refs);
+  return device;
+}
+
+void mw_device_release(mw_device *device) {
+  if (!device) return;
+  /* The lock keeps mw_device_open from finding a device whose last reference is just going. */
+  pthread_mutex_lock(&list_lock);
+  bool last = mw_refs_drop(&device->refs);
+  if (last) {
+    mw_device **link = &open_devices;
+    while (*link != device) link = &(*link)->next;
+    *link = device->next;
+  }
+  pthread_mutex_unlock(&list_lock);
+  if (last) close_device(device);
+}
+
+/* ---- facts ---- */
+
+int mw_device_properties(mw_device *device, mw_properties *out) {
+  *out = device->properties;
+  return MW_SUCCESS;
+}
+
+int mw_device_memory(mw_device *device, mw_memory *out) { return device->driver->memory(device->state, out); }
+
+static const char *const limit_names[] = {
+    [MW_LIMIT_TIME] = "time",
+    [MW_LIMIT_MEMORY] = "memory",
+    [MW_LIMIT_STACK] = "stack",
+    [MW_LIMIT_COMPILE_TIME] = "compile_time",
+    [MW_LIMIT_COMPILE_MEMORY] = "compile_memory",
+};
+
+static int check_limit(mw_limit limit) {
+  if ((unsigned)limit < MW_COUNT(limit_names)) return MW_SUCCESS;
+  return fail(MW_INVALID_VALUE, "%d is no limit of moonwarp", (int)limit);
+}
+
+int mw_device_limit_get(mw_device *device, mw_limit limit, double *value) {
+  int code = check_limit(limit);
+  return code ? code : device->driver->limit_get(device->state, limit, value);
+}
+
+int mw_device_limit_set(mw_device *device, mw_limit limit, double value) {
+  int code = check_limit(limit);
+  if (code != MW_SUCCESS) return code;
+  if (!isfinite(value) || value < 0)
+    return fail(MW_INVALID_VALUE, "the limit '%s' wants a number of %s that is not negative, got %g",
+                limit_names[limit], limit == MW_LIMIT_TIME || limit == MW_LIMIT_COMPILE_TIME ? "seconds" : "bytes",
+                value);
+  return device->driver->limit_set(device->state, limit, value);
+}
+
+/* ---- waiting ---- */
+
+void mw_device_wait(mw_device *device) {
+  if (device->driver->stream_synchronize(device->stream) == MW_SUCCESS) return;
+  mw_error *failure = mw_error_copy(mw_error_last());
+  mw_error *none = NULL;
+  /* The first one is reported: a later one is forgotten, as the driver forgets all but its first. */
+  if (!atomic_compare_exchange_strong(&device->failure, &none, failure)) mw_error_free(failure);
+  mw_error_clear();
+}
+
+int mw_device_synchronize(mw_device *device) {
+  int code = device->driver->stream_synchronize(device->stream);
+  if (!atomic_load_explicit(&device->failure, memory_order_relaxed)) return code;
+  mw_error *failure = atomic_exchange(&device->failure, NULL);
+  if (!failure) return code;
+  code = mw_error_raise(failure);
+  mw_error_free(failure);
+  return code;
+}

@@ -1,0 +1,210 @@
+/* Launches: a kernel with its configuration and arguments, checked as they are set and run as often as wanted.
+ *
+ * The launch object keeps handles: its kernel, the arrays that are arguments. A run copies the arguments and takes uses
+ * (command.h), so the object may change or go while its runs are still in flight. */
+#include "launch.h"
+#include "array.h"
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- configuration ---- */
+
+static const char axes[] = "xyz";
+
+static int fail_configuration(const mw_kernel *kernel, char *message) {
+  int code = fail(MW_INVALID_CONFIGURATION, "%s", message);
+  mw_error_kernel(kernel->info->name, NULL, NULL);
+  free(message);
+  return code;
+}
+
+static int check_block(const mw_kernel *kernel, const unsigned block[3]) {
+  const mw_device *device = kernel->module->device;
+  const mw_properties *limits = &device->properties;
+  for (int i = 0; i < 3; i++) {
+    if (block[i] == 0)
+      return fail_configuration(kernel, mw_format("the block (%u, %u, %u) has no threads: its %c has to be at least 1",
+                                                  block[0], block[1], block[2], axes[i]));
+    if (block[i] > (unsigned)limits->max_block[i])
+      return fail_configuration(kernel,
+                                mw_format("the block (%u, %u, %u) is too large for %s: its %c may be %d at most",
+                                          block[0], block[1], block[2], device->name, axes[i], limits->max_block[i]));
+  }
+  uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+  if (threads > (unsigned)limits->max_threads_per_block)
+    return fail_configuration(
+        kernel, mw_format("the block (%u, %u, %u) is too large: %u x %u x %u = %llu threads, and %s takes %d at most",
+                          block[0], block[1], block[2], block[0], block[1], block[2], (unsigned long long)threads,
+                          device->name, limits->max_threads_per_block));
+  if (kernel->info->max_threads > 0 && threads > (unsigned)kernel->info->max_threads)
+    return fail_configuration(
+        kernel, mw_format("the block (%u, %u, %u) is too large for %s: %u x %u x %u = %llu threads, and the kernel is "
+                          "compiled for %d at most (__launch_bounds__)",
+                          block[0], block[1], block[2], kernel->info->name, block[0], block[1], block[2],
+                          (unsigned long long)threads, kernel->info->max_threads));
+  return MW_SUCCESS;
+}
+
+static int check_grid(const mw_kernel *kernel, const unsigned grid[3]) {
+  const mw_device *device = kernel->module->device;
+  for (int i = 0; i < 3; i++) {
+    if (grid[i] == 0)
+      return fail_configuration(kernel, mw_format("the grid (%u, %u, %u) has no blocks: its %c has to be at least 1",
+                                                  grid[0], grid[1], grid[2], axes[i]));
+    if (grid[i] > device->properties.max_grid[i])
+      return fail_configuration(
+          kernel, mw_format("the grid (%u, %u, %u) is too large for %s: its %c may be %lld at most", grid[0], grid[1],
+                            grid[2], device->name, axes[i], (long long)device->properties.max_grid[i]));
+  }
+  return MW_SUCCESS;
+}
+
+static int check_shared(const mw_kernel *kernel, size_t dynamic) {
+  const mw_device *device = kernel->module->device;
+  size_t fixed = kernel->info->shared_bytes, most = device->properties.shared_per_block_optin;
+  if (fixed <= most && dynamic <= most - fixed) return MW_SUCCESS;
+  if (dynamic == 0)
+    return fail_configuration(kernel, mw_format("%s declares %zu bytes of shared memory, and a block on %s has %zu",
+                                                kernel->info->name, fixed, device->name, most));
+  return fail_configuration(
+      kernel,
+      mw_format("too much shared memory: %zu bytes that %s declares + %zu bytes that the launch asks for = %llu, "
+                "and a block on %s has %zu",
+                fixed, kernel->info->name, dynamic, (unsigned long long)fixed + dynamic, device->name, most));
+}
+
+/* What a thread needs on its stack, against what it has. */
+static int check_local(const mw_kernel *kernel) {
+  mw_device *device = kernel->module->device;
+  double stack;
+  if (kernel->info->local_bytes == 0) return MW_SUCCESS;
+  int code = device->driver->limit_get(device->state, MW_LIMIT_STACK, &stack);
+  if (code != MW_SUCCESS || stack == 0 || (double)kernel->info->local_bytes <= stack) return code;
+  code = fail(MW_LAUNCH_OUT_OF_RESOURCES,
+              "a thread of %s needs %zu bytes of local memory, and the limit 'stack' is %.0f: raise it with "
+              "mw.limit(\"stack\", %zu)",
+              kernel->info->name, kernel->info->local_bytes, stack, kernel->info->local_bytes * 2);
+  mw_error_kernel(kernel->info->name, NULL, NULL);
+  return code;
+}
+
+int mw_launch_configure(mw_launch *launch, const unsigned grid[3], const unsigned block[3], size_t dynamic_shared) {
+  const mw_kernel *kernel = launch->kernel;
+  int code = check_block(kernel, block);
+  if (code == MW_SUCCESS) code = check_grid(kernel, grid);
+  if (code == MW_SUCCESS) code = check_shared(kernel, dynamic_shared);
+  if (code == MW_SUCCESS) code = check_local(kernel);
+  if (code != MW_SUCCESS) return code;
+  memcpy(launch->grid, grid, sizeof launch->grid);
+  memcpy(launch->block, block, sizeof launch->block);
+  launch->dynamic_shared = dynamic_shared;
+  return MW_SUCCESS;
+}
+
+/* ---- lifetime ---- */
+
+static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
+
+/* One piece of memory, because scripts make a launch for every call. */
+static mw_launch *allocate(const mw_kernel_info *info) {
+  size_t align = _Alignof(max_align_t), params = round_up(sizeof(mw_launch), align);
+  size_t arrays = params + round_up(info->param_bytes, align);
+  size_t set = arrays + info->param_count * sizeof(mw_array *);
+  unsigned char *memory = mw_alloc(set + info->param_count * sizeof(bool));
+  mw_launch *launch = (mw_launch *)memory;
+  launch->params = memory + params;
+  launch->arrays = (mw_array **)(memory + arrays);
+  launch->set = (bool *)(memory + set);
+  return launch;
+}
+
+int mw_launch_new(mw_kernel *kernel, const unsigned grid[3], const unsigned block[3], size_t dynamic_shared,
+                  mw_launch **out) {
+  mw_launch *launch = allocate(kernel->info);
+  mw_refs_init(&launch->refs);
+  launch->kernel = mw_kernel_retain(kernel);
+  launch->missing = kernel->info->param_count;
+  int code = mw_launch_configure(launch, grid, block, dynamic_shared);
+  if (code == MW_SUCCESS)
+    *out = launch;
+  else
+    mw_launch_release(launch);
+  return code;
+}
+
+mw_launch *mw_launch_retain(mw_launch *launch) {
+  mw_refs_take(&launch->refs);
+  return launch;
+}
+
+void mw_launch_release(mw_launch *launch) {
+  if (!launch || !mw_refs_drop(&launch->refs)) return;
+  mw_launch_clear(launch);
+  mw_kernel_release(launch->kernel);
+  free(launch->kept);
+  free(launch);
+}
+
+mw_kernel *mw_launch_kernel(const mw_launch *launch) { return launch->kernel; }
+
+/* ---- running ---- */
+
+static int fail_missing(const mw_launch *launch) {
+  const mw_kernel_info *info = launch->kernel->info;
+  size_t i = 0;
+  while (launch->set[i]) i++;
+  char *signature = mw_kernel_signature(info);
+  mw_place place = mw_launch_place(launch, i);
+  int code = fail(MW_INVALID_VALUE, "%s is missing: %s takes %zu argument%s, %s", place.text, info->name,
+                  info->param_count, info->param_count == 1 ? "" : "s", signature);
+  mw_error_kernel(info->name, NULL, NULL);
+  free(signature);
+  return code;
+}
+
+/* Take uses of all that the kernel may touch. */
+static int use_arrays(const mw_launch *launch, mw_command *command) {
+  const mw_kernel_info *info = launch->kernel->info;
+  for (size_t i = 0, left = launch->array_count; left > 0; i++) {
+    if (!launch->arrays[i]) continue;
+    left--;
+    int code = mw_command_use(command, launch->arrays[i]->buffer);
+    if (code == MW_SUCCESS) continue;
+    mw_place place = mw_launch_place(launch, i);
+    fail(code, "%s is an array that was freed", place.text);
+    mw_error_kernel(info->name, NULL, NULL);
+    return code;
+  }
+  for (size_t i = 0; i < launch->kept_count; i++) {
+    int code = mw_command_use(command, launch->kept[i]->buffer);
+    if (code == MW_SUCCESS) continue;
+    fail(code, "an array whose address was given to %s was freed", info->name);
+    mw_error_kernel(info->name, NULL, NULL);
+    return code;
+  }
+  return MW_SUCCESS;
+}
+
+int mw_launch_run(mw_launch *launch, const char *site) {
+  if (launch->missing > 0) return fail_missing(launch);
+  const mw_kernel *kernel = launch->kernel;
+  mw_device *device = kernel->module->device;
+  mw_command *command = mw_command_new(kernel->module, launch->array_count + launch->kept_count);
+  int code = use_arrays(launch, command);
+  if (code != MW_SUCCESS) goto fail;
+  mw_launch_request request = {.kernel = kernel->handle,
+                               .dynamic_shared = launch->dynamic_shared,
+                               .params = launch->params,
+                               .param_bytes = kernel->info->param_bytes,
+                               .site = site,
+                               .completion = mw_command_completion(command)};
+  memcpy(request.grid, launch->grid, sizeof request.grid);
+  memcpy(request.block, launch->block, sizeof request.block);
+  code = device->driver->launch(device->stream, &request);
+  if (code == MW_SUCCESS) return MW_SUCCESS;
+fail:
+  mw_command_end(command);
+  return code;
+}

@@ -1,0 +1,30 @@
+/* Launches, as launch.c (configuring, running) and launch_arguments.c (setting arguments) share them. */
+#ifndef MW_LAUNCH_H
+#define MW_LAUNCH_H
+
+#include "module.h"
+
+struct mw_launch {
+  mw_refs refs;
+  mw_kernel *kernel;
+  unsigned grid[3], block[3];
+  size_t dynamic_shared;
+  size_t missing;     /* parameters that are not set */
+  size_t array_count; /* parameters that are arrays */
+  mw_array **kept;    /* by mw_launch_keep */
+  size_t kept_count, kept_capacity;
+  /* All three lie in one piece of memory behind the struct, one entry a parameter: */
+  mw_array **arrays; /* NULL where the parameter is no array */
+  bool *set;
+  unsigned char *params; /* the parameter block */
+};
+
+/* "saxpy(int n, float a, const float *x, float *y)". Yours: free. */
+char *mw_kernel_signature(const mw_kernel_info *kernel);
+/* "parameter 3 'x' of saxpy". */
+typedef struct mw_place {
+  char text[256];
+} mw_place;
+mw_place mw_launch_place(const mw_launch *launch, size_t i);
+
+#endif

@@ -1,0 +1,68 @@
+/* Modules, as module.c (compiling, loading, saving), kernel.c and symbol.c share them.
+ *
+ * A module is one or more units: the source as it stands, then one for each template instance that was asked for later,
+ * compiled from the same source and sharing the first unit's variables. Kernels and symbols of all units stand in one
+ * list each, an entry for each linkage name. The lists only grow; what an entry points to stays where it is. */
+#ifndef MW_MODULE_H
+#define MW_MODULE_H
+
+#include "core.h"
+#include "source.h"
+
+typedef struct mw_kernel_entry {
+  const mw_kernel_info *info; /* the unit's */
+  void *handle;               /* the driver's */
+  char *name;                 /* finds this kernel and no other: "add(float *)" where "add" is overloaded */
+} mw_kernel_entry;
+
+/* A template instance that was asked for. Its kernels may be spelled otherwise: "fill<uint>" is "fill<unsigned int>". */
+typedef struct mw_instance {
+  char *name;      /* as mw_name_parse spells what was asked for */
+  size_t *kernels; /* indices of kernels: several where the template is overloaded */
+  size_t kernel_count;
+} mw_instance;
+
+struct mw_module {
+  mw_refs refs;
+  mw_refs uses; /* commands in flight, and one while there are handles: the units go with the last */
+  mw_device *device;
+  mw_source *source; /* NULL where a loaded file holds none */
+  mw_text image;     /* the file, where the module was loaded from one */
+  char *log;
+
+  pthread_mutex_t lock; /* for the lists below */
+  void **units;
+  size_t unit_count;
+  mw_kernel_entry *kernels;
+  size_t kernel_count;
+  mw_symbol_info *symbols;
+  size_t symbol_count;
+  mw_instance *instances;
+  size_t instance_count;
+
+  pthread_mutex_t making; /* held while an instance is compiled; taken before `lock` */
+};
+
+/* A command that runs the module's code takes a use, and lets go of it when it is done. */
+void mw_module_use(mw_module *module);
+void mw_module_unuse(mw_module *module);
+
+/* Compile the instance called `name` ("fill<float,4>"), unless it is there, and enter its kernels. */
+int mw_module_instantiate(mw_module *module, const char *name);
+/* The instance, if it is there. Under the lock. */
+const mw_instance *mw_module_find_instance(const mw_module *module, const char *name);
+
+struct mw_kernel {
+  mw_refs refs;
+  mw_module *module;
+  const mw_kernel_info *info;
+  void *handle;
+};
+
+struct mw_symbol {
+  mw_refs refs;
+  mw_module *module;
+  mw_symbol_info info;
+};
+
+#endif

@@ -1,0 +1,90 @@
+/* Source texts: copies, hashes, words. Positions are in diagnostic.c. */
+#include "source.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *copy_text(const char *text, size_t length) {
+  char *copy = mw_alloc(length + 1);
+  memcpy(copy, text, length);
+  return copy;
+}
+
+mw_source *mw_source_copy(const mw_source *source) {
+  mw_source *copy = mw_alloc(sizeof *copy);
+  const char *text = source->text ? source->text : "";
+  copy->length = source->length ? source->length : strlen(text);
+  copy->text = copy_text(text, copy->length);
+  copy->file = mw_strdup(source->file);
+  copy->line = source->line;
+  const char **options = mw_alloc((source->option_count + 1) * sizeof *options);
+  for (size_t i = 0; i < source->option_count; i++) options[i] = mw_strdup(source->options[i]);
+  copy->options = options;
+  copy->option_count = source->option_count;
+  mw_header *headers = mw_alloc((source->header_count + 1) * sizeof *headers);
+  for (size_t i = 0; i < source->header_count; i++)
+    headers[i] = (mw_header){mw_strdup(source->headers[i].name), mw_strdup(source->headers[i].text)};
+  copy->headers = headers;
+  copy->header_count = source->header_count;
+  return copy;
+}
+
+mw_source *mw_source_parse(const char *text, const char *options) {
+  mw_source *source = mw_alloc(sizeof *source);
+  source->length = strlen(text);
+  source->text = copy_text(text, source->length);
+  const char **list = NULL;
+  for (const char *line = options; *line;) {
+    size_t length = strcspn(line, "\n");
+    if (length > 0) {
+      list = mw_realloc(list, (source->option_count + 1) * sizeof *list);
+      list[source->option_count++] = copy_text(line, length);
+    }
+    line += length + (line[length] == '\n');
+  }
+  source->options = list;
+  return source;
+}
+
+void mw_source_free(mw_source *source) {
+  if (!source) return;
+  for (size_t i = 0; i < source->option_count; i++) free((char *)source->options[i]);
+  for (size_t i = 0; i < source->header_count; i++) {
+    free((char *)source->headers[i].name);
+    free((char *)source->headers[i].text);
+  }
+  free((char **)source->options);
+  free((mw_header *)source->headers);
+  free((char *)source->text);
+  free((char *)source->file);
+  free(source);
+}
+
+void mw_source_add_hash(const mw_source *source, mw_hash *hash) {
+  uint64_t counts[] = {source->length, source->option_count, source->header_count};
+  mw_hash_add(hash, counts, sizeof counts);
+  mw_hash_add(hash, source->text, source->length);
+  for (size_t i = 0; i < source->option_count; i++) mw_hash_add_text(hash, source->options[i]);
+  for (size_t i = 0; i < source->header_count; i++) {
+    mw_hash_add_text(hash, source->headers[i].name);
+    mw_hash_add_text(hash, source->headers[i].text);
+  }
+}
+
+static bool is_word_character(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static bool has_word(const char *text, const char *word) {
+  size_t length = strlen(word);
+  for (const char *at = text; (at = strstr(at, word)); at += length)
+    if ((at == text || !is_word_character(at[-1])) && !is_word_character(at[length])) return true;
+  return false;
+}
+
+bool mw_source_has_word(const mw_source *source, const char *word) {
+  if (!*word) return false;
+  if (has_word(source->text, word)) return true;
+  for (size_t i = 0; i < source->header_count; i++)
+    if (has_word(source->headers[i].text, word)) return true;
+  return false;
+}
