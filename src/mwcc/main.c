@@ -212,6 +212,7 @@ int main(int argc, char **argv) {
   build_runs(&p);
   build_table(&p);
   stage_done(&p, "lower");
+  guard_stores(&p);
   optimise(&p);
   stage_done(&p, "optimise");
   measure_stacks(&p);

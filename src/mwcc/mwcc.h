@@ -12,6 +12,7 @@
  *   tier.c       which kernels wait, and so how each is run
  *   run.c        the block functions: loops over threads, or fibers
  *   table.c      the mw_mwo table
+ *   guard.c      stores that might leave the device's memory
  *   emit.c       optimise, generate code, link, seal
  *
  * mwcc is a process of its own and ends after one compilation, so it gives nothing back. A failure is reported with
@@ -80,10 +81,11 @@ typedef struct kernel {
   int line;
   param *params;
   size_t param_count, param_bytes;
-  LLVMValueRef body;   /* the function; after thread.c, the one with the thread parameter */
-  LLVMValueRef run;    /* its mw_block_function, from run.c */
-  int max_threads;     /* __launch_bounds__, 0: none */
-  size_t shared_bytes; /* static, a multiple of 16 */
+  LLVMValueRef body;            /* the function; after thread.c, the one with the thread parameter */
+  LLVMValueRef thread_function; /* fiber tier: runs one thread */
+  LLVMValueRef run;             /* its mw_block_function, from run.c */
+  int max_threads;              /* __launch_bounds__, 0: none */
+  size_t shared_bytes;          /* static, a multiple of 16 */
   bool dynamic_shared;
   const char *tier, *tier_reason;
   size_t local_bytes;
@@ -156,6 +158,7 @@ void choose_tiers(program *p);
 void build_runs(program *p);
 void build_table(program *p);
 void set_local_bytes(program *p); /* in the finished table, from what measure_stacks found */
+void guard_stores(program *p);
 void optimise(program *p);
 void measure_stacks(program *p); /* local_bytes of the kernels, behind optimise */
 void emit(program *p);

@@ -201,6 +201,7 @@ static void build_fiber(program *p, kernel *k, const char *name) {
   char *thread_name = mw_format("%s.thread", name);
   LLVMValueRef thread_function = build_thread_function(p, k, thread_name);
   free(thread_name);
+  k->thread_function = thread_function;
   function f = begin(p, name, block_function_type(p));
   LLVMValueRef count = frame_id(&f, offsetof(mw_frame, block), 0);
   for (unsigned axis = 1; axis < 3; axis++)

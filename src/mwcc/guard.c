@@ -1,0 +1,175 @@
+/* A wild store cannot leave the device's memory.
+ *
+ * The device's memory, its stacks and its blocks' shared memory lie in one reserved address range with empty margins of
+ * 2^REACH bytes on both sides (src/cpu/heap.c). So a store needs no test where its address is a trusted pointer (a kernel
+ * parameter, a variable, shared memory, the stack) plus an offset that provably stays below 2^REACH: whatever it hits is
+ * the device's, or inaccessible and so an error. All other stores are sent to the range's first byte, which is never
+ * accessible, where they would fall outside. Loads cannot harm anyone: a wild one reads or faults.
+ *
+ * Runs behind inlining and promotion to registers, before vectorisation. No branch is added. */
+#include "mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { REACH = 40, DEPTH = 12 };
+
+/* The least n for which the value, taken as a signed number, is known to lie within -2^n .. 2^n; 64 where unknown. */
+static unsigned magnitude(LLVMValueRef value, int depth) {
+  unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(value)), a, b;
+  if (LLVMIsAConstantInt(value)) {
+    int64_t number = LLVMConstIntGetSExtValue(value);
+    unsigned bits = 0;
+    for (uint64_t m = number < 0 ? (uint64_t)-number : (uint64_t)number; m; m >>= 1) bits++;
+    return bits;
+  }
+  if (!LLVMIsAInstruction(value) || depth == 0) return width;
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMSExt:
+  case LLVMZExt:
+  case LLVMTrunc:
+    a = magnitude(LLVMGetOperand(value, 0), depth - 1);
+    b = LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(value, 0)));
+    if (LLVMGetInstructionOpcode(value) == LLVMTrunc) return a < width ? a : width;
+    /* a negative number, zero-extended, is large */
+    return LLVMGetInstructionOpcode(value) == LLVMZExt ? b : a;
+  case LLVMAdd:
+  case LLVMSub:
+  case LLVMOr:
+  case LLVMXor:
+    a = magnitude(LLVMGetOperand(value, 0), depth - 1), b = magnitude(LLVMGetOperand(value, 1), depth - 1);
+    a = (a > b ? a : b) + 1;
+    return a < width ? a : width;
+  case LLVMMul:
+    a = magnitude(LLVMGetOperand(value, 0), depth - 1) + magnitude(LLVMGetOperand(value, 1), depth - 1);
+    return a < width ? a : width;
+  case LLVMShl:
+    if (!LLVMIsAConstantInt(LLVMGetOperand(value, 1))) return width;
+    a = magnitude(LLVMGetOperand(value, 0), depth - 1) + (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1));
+    return a < width ? a : width;
+  case LLVMAnd:
+    for (unsigned i = 0; i < 2; i++) {
+      LLVMValueRef mask = LLVMGetOperand(value, i);
+      if (LLVMIsAConstantInt(mask) && LLVMConstIntGetSExtValue(mask) >= 0) return magnitude(mask, 0);
+    }
+    return width;
+  case LLVMSelect:
+    a = magnitude(LLVMGetOperand(value, 1), depth - 1), b = magnitude(LLVMGetOperand(value, 2), depth - 1);
+    return a > b ? a : b;
+  default: return width;
+  }
+}
+
+static unsigned bits_of(uint64_t value) {
+  unsigned bits = 0;
+  for (; value; value >>= 1) bits++;
+  return bits;
+}
+
+typedef struct guard {
+  program *p;
+  LLVMBuilderRef b;
+  LLVMValueRef function;
+  bool entry; /* a function of run.c: its first parameter is the frame; else it is the thread */
+  LLVMValueRef base, size;
+} guard;
+
+/* Whether the address is a trusted pointer plus an offset within reach; `reach` is what is left of it, in bits, and
+   loses one for each addition on the way. */
+static bool is_safe(const guard *g, LLVMValueRef address, unsigned reach, int depth) {
+  if (LLVMIsAGlobalVariable(address)) return true; /* read-only data: a store faults by itself */
+  if (LLVMIsAArgument(address)) return g->entry || address == LLVMGetParam(g->function, 0);
+  if (depth == 0) return false;
+  bool expression = LLVMIsAConstantExpr(address) != NULL;
+  if (!expression && !LLVMIsAInstruction(address)) return LLVMIsNull(address);
+  switch (expression ? LLVMGetConstOpcode(address) : LLVMGetInstructionOpcode(address)) {
+  case LLVMAlloca: return true;
+  case LLVMLoad: {
+    if (LLVMGetMetadata(address, LLVMGetMDKindIDInContext(g->p->context, "invariant.load", 14))) return true;
+    LLVMValueRef from = LLVMGetOperand(address, 0); /* a field of the thread */
+    if (LLVMIsAGetElementPtrInst(from)) from = LLVMGetOperand(from, 0);
+    return !g->entry && from == LLVMGetParam(g->function, 0);
+  }
+  case LLVMAddrSpaceCast:
+  case LLVMBitCast:
+  case LLVMFreeze: return is_safe(g, LLVMGetOperand(address, 0), reach, depth - 1);
+  case LLVMSelect:
+    return is_safe(g, LLVMGetOperand(address, 1), reach, depth - 1) &&
+           is_safe(g, LLVMGetOperand(address, 2), reach, depth - 1);
+  case LLVMGetElementPtr: {
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
+    for (int i = 1; i < LLVMGetNumOperands(address); i++) {
+      LLVMValueRef index = LLVMGetOperand(address, (unsigned)i);
+      unsigned bits = LLVMGetTypeKind(LLVMTypeOf(index)) == LLVMIntegerTypeKind ? magnitude(index, DEPTH) : 64;
+      if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+        type = LLVMStructGetTypeAtIndex(type, (unsigned)LLVMConstIntGetZExtValue(index));
+        continue;
+      }
+      if (i > 1) type = LLVMGetElementType(type);
+      if (bits && bits + bits_of(LLVMABISizeOfType(g->p->layout, type)) >= reach) return false;
+    }
+    return is_safe(g, LLVMGetOperand(address, 0), reach - 1, depth - 1);
+  }
+  default: return false; /* loaded, made from a number, or carried round a loop */
+  }
+}
+
+static void load_range(guard *g) {
+  program *p = g->p;
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(g->function)));
+  LLVMValueRef frame = LLVMGetParam(g->function, 0);
+  if (!g->entry) frame = thread_load(p, b, frame, THREAD_FRAME, 0);
+  g->base = load_invariant(p, b, p->i64, frame, offsetof(mw_frame, heap_base));
+  g->size = load_invariant(p, b, p->i64, frame, offsetof(mw_frame, heap_size));
+  LLVMDisposeBuilder(b);
+}
+
+static void check_operand(guard *g, LLVMValueRef instruction, unsigned operand) {
+  program *p = g->p;
+  LLVMValueRef address = LLVMGetOperand(instruction, operand);
+  if (is_safe(g, address, REACH, DEPTH)) return;
+  if (!g->base) load_range(g);
+  LLVMPositionBuilderBefore(g->b, instruction);
+  LLVMValueRef number = LLVMBuildPtrToInt(g->b, address, p->i64, "");
+  LLVMValueRef inside = LLVMBuildICmp(g->b, LLVMIntULT, LLVMBuildSub(g->b, number, g->base, ""), g->size, "inside");
+  LLVMValueRef nowhere = LLVMBuildIntToPtr(g->b, g->base, LLVMTypeOf(address), "");
+  LLVMSetOperand(instruction, operand, LLVMBuildSelect(g->b, inside, address, nowhere, "guarded"));
+}
+
+static void check_instruction(guard *g, LLVMValueRef i) {
+  switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMStore: check_operand(g, i, 1); return;
+  case LLVMAtomicRMW:
+  case LLVMAtomicCmpXchg: check_operand(g, i, 0); return;
+  case LLVMCall: {
+    const char *name = callee_name(i);
+    if (starts_with(name, "llvm.memcpy") || starts_with(name, "llvm.memmove") || starts_with(name, "llvm.memset") ||
+        strcmp(name, "memcpy") == 0 || strcmp(name, "memmove") == 0 || strcmp(name, "memset") == 0)
+      check_operand(g, i, 0);
+    return;
+  }
+  default: return;
+  }
+}
+
+static bool is_entry(const program *p, LLVMValueRef function) {
+  for (size_t i = 0; i < p->kernel_count; i++)
+    if (p->kernels[i].run == function || p->kernels[i].thread_function == function) return true;
+  return false;
+}
+
+void guard_stores(program *p) {
+  run_passes(p, p->options->level
+                    ? "always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)"
+                    : "always-inline");
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f)) continue;
+    guard g = {.p = p, .b = LLVMCreateBuilderInContext(p->context), .function = f, .entry = is_entry(p, f)};
+    instructions list = instructions_of_function(f);
+    for (size_t i = 0; i < list.count; i++) check_instruction(&g, list.items[i]);
+    free(list.items);
+    LLVMDisposeBuilder(g.b);
+  }
+  verify_module(p, "guarding stores");
+}
