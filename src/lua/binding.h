@@ -1,0 +1,226 @@
+/* The Lua C binding: what its files share.
+ *
+ * The binding converts between Lua's values and the core's and raises the core's errors; checks are the core's. It hands
+ * out a raw table (core.c describes it) on which the Lua layer under lua/moonwarp/ is written.
+ *
+ * Rules that every function here keeps:
+ *   - An object is a full userdata, made closed (handle NULL), given its metatable, and filled last. So an error raised at
+ *     any moment leaves something that its finalizer can close.
+ *   - Nothing of C is held across a Lua call that may raise, except in such a userdata.
+ *   - free, __close and __gc are one path and may come in any order and number. Finalizers do not raise. */
+#ifndef MWL_BINDING_H
+#define MWL_BINDING_H
+
+#include "compat.h"
+#include "moonwarp.h"
+
+#include <stdio.h>
+
+typedef enum mwl_class {
+  MWL_DEVICE,
+  MWL_ARRAY,
+  MWL_MODULE,
+  MWL_KERNEL,
+  MWL_SYMBOL,
+  MWL_LAUNCH, /* kernel(grid, block): a configuration, called with arguments */
+  MWL_BOUND,  /* launch:bind(...): called with none */
+  MWL_CLASS_COUNT
+} mwl_class;
+
+/* ---- objects ---- */
+
+typedef struct mwl_device {
+  mw_device *handle;
+  bool pending; /* launches were made since the last time that failures of kernels were asked for */
+} mwl_device;
+
+typedef struct mwl_array {
+  mw_array *handle;
+  mwl_device *device;
+  /* What is read at each access of an element, out of the handle: valid while it is not NULL. */
+  const mw_type *dtype;
+  const size_t *shape;
+  int rank;
+  size_t counted; /* bytes that the collector was told of */
+} mwl_array;
+
+typedef struct mwl_module {
+  mw_module *handle;
+  mwl_device *device;
+} mwl_module;
+
+typedef struct mwl_config {
+  unsigned grid[3], block[3];
+  size_t shared;
+  bool empty; /* from each(0): arguments are checked, nothing runs */
+} mwl_config;
+
+struct mwl_launch;
+
+typedef struct mwl_kernel {
+  mw_kernel *handle;
+  mwl_device *device;
+  mw_launch *launch;       /* for plain launches; what it holds of them is forgotten after each */
+  mwl_config now;          /* the launch's configuration */
+  struct mwl_launch *last; /* the newest configuration object: element 1 of the environment */
+} mwl_kernel;
+
+/* Immutable, so that asking again for the same configuration may give the same object. Its environment is its kernel's,
+   which keeps the kernel. */
+typedef struct mwl_launch {
+  mwl_kernel *kernel;
+  mwl_config config;
+} mwl_launch;
+
+typedef struct mwl_bound {
+  mw_launch *launch;
+  mwl_device *device;
+  bool empty;
+} mwl_bound;
+
+typedef struct mwl_symbol {
+  mw_symbol *handle;
+  mwl_device *device;
+} mwl_symbol;
+
+/* ---- the binding's state, one a Lua state (core.c) ---- */
+
+typedef struct mwl_state {
+  const void *metatables[MWL_CLASS_COUNT]; /* for telling objects apart quickly; the registry keeps them */
+  mwl_device *current;                     /* NULL until something needs a device */
+  size_t live;                             /* bytes of device memory that this state's arrays hold */
+  double owed; /* KiB of collector work that allocations have asked for and not yet got (collect.c) */
+  /* The last launch's call site, as text and as it was recognised. */
+  const char *site_source;
+  int site_line;
+  char site_short[LUA_IDSIZE], site[512];
+  char own[1024]; /* sources whose names begin so are the Lua layer's: errors do not point into them */
+} mwl_state;
+
+/* Every function of the binding has its state as first upvalue. */
+static inline mwl_state *mwl_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
+
+/* Make a class: metamethods, methods and properties (functions of the object, called by __index for a name that is no
+   method). All three may be NULL. `index` (may be NULL) replaces the stock __index. Leaves the stack as it was. */
+void mwl_class_new(lua_State *L, mwl_state *state, mwl_class which, const luaL_Reg *meta, const luaL_Reg *methods,
+                   const luaL_Reg *properties);
+/* Give the userdata on top its class. */
+void mwl_set_class(lua_State *L, mwl_state *state, mwl_class which);
+/* The name of a class, "array". */
+const char *mwl_class_name(mwl_class which);
+/* The object at `index` if it is of the class, else NULL. */
+void *mwl_test(lua_State *L, mwl_state *state, int index, mwl_class which);
+/* The object, or a usage error: "`what` wants an array, got a table". */
+void *mwl_check(lua_State *L, mwl_state *state, int index, mwl_class which, const char *what);
+/* Push what the class's methods (upvalue 2) or properties (upvalue 3) of the running __index have for the key at stack
+   place 2: a method, a property's value, or nil. */
+int mwl_index_rest(lua_State *L);
+
+/* Each file's part of the raw table (on top of the stack) and its classes. */
+void mwl_open_error(lua_State *L, mwl_state *state);
+void mwl_open_device(lua_State *L, mwl_state *state);
+void mwl_open_array(lua_State *L, mwl_state *state);
+void mwl_open_bulk(lua_State *L, mwl_state *state);
+void mwl_open_image(lua_State *L, mwl_state *state);
+void mwl_open_module(lua_State *L, mwl_state *state);
+void mwl_open_symbol(lua_State *L, mwl_state *state);
+void mwl_open_kernel(lua_State *L, mwl_state *state);
+void mwl_open_launch(lua_State *L, mwl_state *state);
+void mwl_open_cache(lua_State *L, mwl_state *state);
+
+/* ---- errors (error.c) ---- */
+
+/* Raise the thread's last failure as an error object. Does not return; int for `return mwl_raise(...)`. */
+int mwl_raise(lua_State *L, mwl_state *state);
+/* Raise misuse: kind "usage", cudaErrorInvalidValue. */
+int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same with the message on top of the stack. */
+int mwl_usage_top(lua_State *L, mwl_state *state);
+/* Raise unless code is MW_SUCCESS. */
+static inline void mwl_must(lua_State *L, mwl_state *state, int code) {
+  if (code) mwl_raise(L, state);
+}
+/* What a value is, in a message: "a table", "the number 3", "an array of float". Written into `out`. */
+const char *mwl_describe(lua_State *L, mwl_state *state, int index, char *out, size_t size);
+/* Where the script is: the innermost Lua function that is not the Lua layer's. False where there is none. */
+bool mwl_caller(lua_State *L, mwl_state *state, lua_Debug *ar);
+/* "script.lua:12" of a caller, for the error messages of a launch. */
+const char *mwl_site(lua_State *L, mwl_state *state, char *out, size_t size);
+
+/* ---- the collector (collect.c) ---- */
+
+/* Before allocating `bytes` of device memory: let the collector do its share of work. May run finalizers. */
+void mwl_collect_step(lua_State *L, mwl_state *state, size_t bytes);
+/* After an allocation failed: free what can be freed. True if it is worth trying again; `round` counts from 0. */
+bool mwl_collect_all(lua_State *L, mwl_state *state, mwl_device *device, int round);
+
+/* ---- values (value.c) ---- */
+
+/* Where a value goes, for messages: "parameter 2 'view'" -> ".rows" -> "[3]". */
+typedef struct mwl_place {
+  const struct mwl_place *parent;
+  const char *name; /* a field's, or the root's whole text */
+  size_t index;     /* 1-based; 0 for a field or a root */
+} mwl_place;
+
+/* Who takes the arrays whose addresses go into pointer fields. */
+typedef struct mwl_keeper {
+  mwl_device *device;
+  mw_launch *launch; /* keeps them, or */
+  int anchors;       /* the stack place of a table that gets them appended, or 0 */
+} mwl_keeper;
+
+/* Store the value at `index` as `type` into `out` (type->size bytes). False with a sentence pushed on the stack where it
+   does not fit. Tables are read without metamethods, so no other code runs. Raises only when out of memory. */
+bool mwl_pack(lua_State *L, mwl_state *state, int index, const mw_type *type, void *out, const mwl_place *place,
+              const mwl_keeper *keeper);
+/* Store a number (or boolean) of a scalar type; false where it does not fit, without a message. */
+bool mwl_pack_number(lua_State *L, int index, const mw_type *type, void *out);
+/* Push the value of `type` at `bytes`. */
+void mwl_push(lua_State *L, const mw_type *type, const void *bytes);
+/* Push a scalar of a scalar type. */
+void mwl_push_number(lua_State *L, const mw_type *type, const void *bytes);
+void mwl_open_value(lua_State *L, mwl_state *state);
+
+/* A dtype's name at `index` (absent: `fallback`, may be NULL for none). */
+const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const char *fallback);
+
+/* ---- devices, arrays, kernels ---- */
+
+/* The device of this state, opened now if it was not yet. */
+mwl_device *mwl_current(lua_State *L, mwl_state *state);
+/* Raise the failure of a kernel that ran since the last call, waiting for the work in flight; cheap where nothing was
+   launched. Called before whatever hands data to the host: a result of a failed kernel should not pass for data. */
+void mwl_settle(lua_State *L, mwl_state *state, mwl_device *device);
+
+/* Push a device's object. */
+void mwl_device_push(lua_State *L, mwl_device *device);
+
+/* The handle of an array object, or a usage error where it was closed. */
+mwl_array *mwl_check_array(lua_State *L, mwl_state *state, int index, const char *what);
+/* Push a new closed array object on `device`. */
+mwl_array *mwl_array_push(lua_State *L, mwl_state *state, mwl_device *device);
+/* Fill a closed array object with fresh memory, collecting garbage where there is none left. Raises. */
+void mwl_array_fill_new(lua_State *L, mwl_state *state, mwl_array *array, const mw_type *dtype, int rank,
+                        const size_t *shape);
+/* Fill a closed array object with `handle`, which becomes its own. */
+void mwl_array_adopt(mwl_state *state, mwl_array *array, mw_array *handle, size_t counted);
+
+/* Write a nested table, an array of equal count and type, or a string of bytes over the whole array. Raises. */
+void mwl_array_assign(lua_State *L, mwl_state *state, mwl_array *array, int index);
+
+#define MWL_MAX_RANK 8
+/* Read a shape: a number, or a table of numbers. Raises. Returns the rank. */
+int mwl_check_shape(lua_State *L, mwl_state *state, int index, size_t shape[MWL_MAX_RANK]);
+
+/* Push a kernel object for `name` of the module object at `module_index`. Raises where there is none. */
+void mwl_kernel_push(lua_State *L, mwl_state *state, int module_index, const char *name, mwl_device *device);
+/* Make the kernel's own launch stand at `config`; a mw_result. */
+int mwl_kernel_stand_at(mwl_kernel *kernel, const mwl_config *config);
+/* Push a symbol object for `name`; false (nothing pushed) where the module has none of that name. */
+bool mwl_symbol_push(lua_State *L, mwl_state *state, int module_index, const char *name);
+/* Read and assign the symbol at stack place `index`. */
+int mwl_symbol_get(lua_State *L, mwl_state *state, int index);
+int mwl_symbol_set(lua_State *L, mwl_state *state, int index, int value);
+
+#endif

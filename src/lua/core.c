@@ -1,0 +1,178 @@
+/* The Lua module moonwarp.core: the raw table that the Lua layer stands on.
+ *
+ * The raw table is a contract, so that another binding (LuaJIT's FFI) can return the same:
+ *   functions      what the files of this folder register: array_new, compile, synchronize, …
+ *   classes        class name -> table of methods. The Lua layer adds its own; a `__tostring` there makes tostring.
+ *   properties     class name -> table of functions of an object: object.name calls properties[class].name(object)
+ *   error          the metatable of error objects, which the Lua layer fills
+ *   vector         the metatable of vector values ({1, 2, 3} that answers to x, y, z, w), filled here
+ * Objects are userdata of the classes; what indexing with anything but a method's or property's name means is the
+ * class's own affair. */
+#include "binding.h"
+
+static const char *const class_names[MWL_CLASS_COUNT] = {
+    [MWL_DEVICE] = "device", [MWL_ARRAY] = "array",   [MWL_MODULE] = "module", [MWL_KERNEL] = "kernel",
+    [MWL_SYMBOL] = "symbol", [MWL_LAUNCH] = "launch", [MWL_BOUND] = "bound",
+};
+
+const char *mwl_class_name(mwl_class which) { return class_names[which]; }
+
+/* ---- classes ---- */
+
+int mwl_index_rest(lua_State *L) {
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(2));
+  if (!lua_isnil(L, -1)) return 1;
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(3));
+  if (lua_isnil(L, -1)) return 1;
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+/* tostring: the Lua layer's method __tostring, else the class's name. */
+static int class_tostring(lua_State *L) {
+  lua_pushliteral(L, "__tostring");
+  lua_rawget(L, lua_upvalueindex(2));
+  if (lua_isnil(L, -1)) {
+    lua_pushfstring(L, "moonwarp object: %p", lua_topointer(L, 1));
+    return 1;
+  }
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+static void push_method(lua_State *L, mwl_state *state, lua_CFunction function, int methods, int properties) {
+  lua_pushlightuserdata(L, state);
+  lua_pushvalue(L, methods);
+  lua_pushvalue(L, properties);
+  lua_pushcclosure(L, function, 3);
+}
+
+void mwl_class_new(lua_State *L, mwl_state *state, mwl_class which, const luaL_Reg *meta, const luaL_Reg *methods,
+                   const luaL_Reg *properties) {
+  int raw = lua_gettop(L);
+  lua_getfield(L, raw, "classes");
+  lua_newtable(L);
+  if (methods) mwl_functions(L, methods, state);
+  int method_table = lua_gettop(L);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, class_names[which]);
+  lua_getfield(L, raw, "properties");
+  lua_newtable(L);
+  if (properties) mwl_functions(L, properties, state);
+  int property_table = lua_gettop(L);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, class_names[which]);
+
+  lua_newtable(L);
+  state->metatables[which] = lua_topointer(L, -1);
+  push_method(L, state, mwl_index_rest, method_table, property_table);
+  lua_setfield(L, -2, "__index");
+  push_method(L, state, class_tostring, method_table, property_table);
+  lua_setfield(L, -2, "__tostring");
+  lua_pushfstring(L, "moonwarp.%s", class_names[which]);
+  lua_setfield(L, -2, "__name");
+  for (; meta && meta->name; meta++) {
+    push_method(L, state, meta->func, method_table, property_table);
+    lua_setfield(L, -2, meta->name);
+  }
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &state->metatables[which]);
+  lua_settop(L, raw);
+}
+
+void mwl_set_class(lua_State *L, mwl_state *state, mwl_class which) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &state->metatables[which]);
+  lua_setmetatable(L, -2);
+}
+
+static const void *metatable_of(lua_State *L, int index) {
+  if (!lua_getmetatable(L, index)) return NULL;
+  const void *metatable = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  return metatable;
+}
+
+void *mwl_test(lua_State *L, mwl_state *state, int index, mwl_class which) {
+  if (lua_type(L, index) != LUA_TUSERDATA) return NULL;
+  return metatable_of(L, index) == state->metatables[which] ? lua_touserdata(L, index) : NULL;
+}
+
+void *mwl_check(lua_State *L, mwl_state *state, int index, mwl_class which, const char *what) {
+  void *object = mwl_test(L, state, index, which);
+  if (object) return object;
+  char got[64];
+  mwl_usage(L, state, "%s wants a%s %s, got %s", what, which == MWL_ARRAY ? "n" : "", class_names[which],
+            mwl_describe(L, state, index, got, sizeof got));
+  return NULL;
+}
+
+/* type(value): the name of its class, or nil. */
+static int class_of(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  const void *metatable = lua_type(L, 1) == LUA_TUSERDATA ? metatable_of(L, 1) : NULL;
+  for (int i = 0; metatable && i < MWL_CLASS_COUNT; i++) {
+    if (metatable != state->metatables[i]) continue;
+    lua_pushstring(L, class_names[i]);
+    return 1;
+  }
+  lua_pushnil(L);
+  return 1;
+}
+
+/* ---- the module ---- */
+
+static int now(lua_State *L) {
+  lua_pushnumber(L, mw_time());
+  return 1;
+}
+
+/* own(prefix): sources whose names begin with it are the Lua layer's. */
+static int own(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  size_t length;
+  const char *prefix = luaL_checklstring(L, 1, &length);
+  if (length < sizeof state->own) memcpy(state->own, prefix, length + 1);
+  return 0;
+}
+
+static const luaL_Reg functions[] = {{"time", now}, {"own", own}, {"type", class_of}, {NULL, NULL}};
+
+static const char state_key, raw_key;
+
+__attribute__((visibility("default"))) int luaopen_moonwarp_core(lua_State *L);
+
+int luaopen_moonwarp_core(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &raw_key);
+  if (lua_istable(L, -1)) return 1; /* required again: objects of the first time must stay ours */
+  lua_settop(L, 0);
+  lua_newtable(L);
+  mwl_state *state = mwl_plain(L, sizeof *state);
+  memset(state, 0, sizeof *state);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
+
+  lua_newtable(L);
+  lua_setfield(L, -2, "classes");
+  lua_newtable(L);
+  lua_setfield(L, -2, "properties");
+  lua_pushstring(L, mw_version());
+  lua_setfield(L, -2, "version");
+  mwl_functions(L, functions, state);
+  mwl_open_error(L, state);
+  mwl_open_value(L, state);
+  mwl_open_device(L, state);
+  mwl_open_array(L, state);
+  mwl_open_bulk(L, state);
+  mwl_open_image(L, state);
+  mwl_open_module(L, state);
+  mwl_open_symbol(L, state);
+  mwl_open_kernel(L, state);
+  mwl_open_launch(L, state);
+  mwl_open_cache(L, state);
+
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &raw_key);
+  return 1;
+}

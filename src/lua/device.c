@@ -1,0 +1,201 @@
+/* Devices: the one in use, its facts and limits, and waiting for it.
+ *
+ * A device object is made once for each device of the core, so that equal devices are equal objects and everything made
+ * on one may point at it: the registry keeps them as long as the Lua state lives. */
+#include "binding.h"
+
+static const char devices_key; /* in the registry: light userdata of a handle -> device object */
+
+/* Push the object of `handle` (whose reference becomes the object's, or is given back). */
+static mwl_device *push_device(lua_State *L, mwl_state *state, mwl_device *fresh) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &devices_key);
+  lua_rawgetp(L, -1, fresh->handle);
+  mwl_device *known = mwl_test(L, state, -1, MWL_DEVICE);
+  if (known) {
+    mw_device_release(fresh->handle);
+    fresh->handle = NULL;
+    lua_remove(L, -2);
+    lua_remove(L, -2);
+    return known;
+  }
+  lua_pop(L, 1);
+  lua_pushvalue(L, -2);
+  lua_rawsetp(L, -2, fresh->handle);
+  lua_pop(L, 1);
+  return fresh;
+}
+
+static mwl_device *open_device(lua_State *L, mwl_state *state, const char *name) {
+  mwl_device *device = mwl_plain(L, sizeof *device);
+  *device = (mwl_device){0};
+  mwl_set_class(L, state, MWL_DEVICE);
+  mwl_must(L, state, mw_device_open(name, &device->handle));
+  return push_device(L, state, device);
+}
+
+mwl_device *mwl_current(lua_State *L, mwl_state *state) {
+  if (!state->current) {
+    mwl_device *device = open_device(L, state, NULL);
+    lua_pop(L, 1);
+    state->current = device;
+  }
+  return state->current;
+}
+
+void mwl_device_push(lua_State *L, mwl_device *device) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &devices_key);
+  lua_rawgetp(L, -1, device->handle);
+  lua_remove(L, -2);
+}
+
+void mwl_settle(lua_State *L, mwl_state *state, mwl_device *device) {
+  if (!device->pending || !device->handle) return;
+  device->pending = false;
+  mwl_must(L, state, mw_device_synchronize(device->handle));
+}
+
+/* The device at stack place 1, or where there is none the one in use. */
+static mwl_device *check_device(lua_State *L, mwl_state *state) {
+  if (lua_isnoneornil(L, 1)) return mwl_current(L, state);
+  mwl_device *device = mwl_check(L, state, 1, MWL_DEVICE, "device");
+  if (!device->handle) mwl_usage(L, state, "this device was closed");
+  return device;
+}
+
+/* ---- the raw table ---- */
+
+/* use(name) -> device: what arrays and modules are made on from now on. */
+static int use(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  if (!lua_isnoneornil(L, 1) && lua_type(L, 1) != LUA_TSTRING)
+    return mwl_usage(L, state, "mw.use wants a device's name, such as \"cpu\"");
+  state->current = open_device(L, state, lua_tostring(L, 1));
+  return 1;
+}
+
+static int current(lua_State *L) {
+  mwl_device_push(L, mwl_current(L, mwl_of(L)));
+  return 1;
+}
+
+static int synchronize(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_device *device = check_device(L, state);
+  device->pending = false;
+  mwl_must(L, state, mw_device_synchronize(device->handle));
+  return 0;
+}
+
+static const char *const limit_names[] = {"time", "memory", "stack", "compile_time", "compile_memory"};
+
+/* limit(device, name[, value]) -> the value before. */
+static int limit(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_device *device = check_device(L, state);
+  char got[64];
+  int which = -1;
+  if (lua_type(L, 2) == LUA_TSTRING)
+    for (int i = 0; i < (int)(sizeof limit_names / sizeof *limit_names); i++)
+      if (strcmp(lua_tostring(L, 2), limit_names[i]) == 0) which = i;
+  if (which < 0)
+    return mwl_usage(L, state,
+                     "mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\" or \"compile_memory\", got %s",
+                     mwl_describe(L, state, 2, got, sizeof got));
+  double old;
+  mwl_must(L, state, mw_device_limit_get(device->handle, (mw_limit)which, &old));
+  if (!lua_isnoneornil(L, 3)) {
+    if (lua_type(L, 3) != LUA_TNUMBER)
+      return mwl_usage(L, state, "the limit \"%s\" is a number (0: none), got %s", limit_names[which],
+                       mwl_describe(L, state, 3, got, sizeof got));
+    mwl_must(L, state, mw_device_limit_set(device->handle, (mw_limit)which, lua_tonumber(L, 3)));
+  }
+  lua_pushnumber(L, old);
+  return 1;
+}
+
+static void set_count(lua_State *L, const char *field, int64_t value) {
+  mwl_pushinteger(L, value);
+  lua_setfield(L, -2, field);
+}
+
+static int memory(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_device *device = check_device(L, state);
+  mw_memory facts;
+  mwl_must(L, state, mw_device_memory(device->handle, &facts));
+  lua_createtable(L, 0, 4);
+  set_count(L, "bytes", (int64_t)facts.bytes);
+  set_count(L, "count", (int64_t)facts.count);
+  set_count(L, "peak", (int64_t)facts.peak);
+  set_count(L, "total", (int64_t)facts.total);
+  return 1;
+}
+
+static int properties(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_device *device = check_device(L, state);
+  mw_properties facts;
+  mwl_must(L, state, mw_device_properties(device->handle, &facts));
+  lua_createtable(L, 0, 18);
+  lua_pushstring(L, facts.name);
+  lua_setfield(L, -2, "name");
+  lua_pushstring(L, facts.driver);
+  lua_setfield(L, -2, "driver");
+#define COUNT(field) set_count(L, #field, (int64_t)facts.field)
+  COUNT(major);
+  COUNT(minor);
+  COUNT(multiprocessors);
+  COUNT(warp_size);
+  COUNT(max_threads_per_block);
+  COUNT(shared_per_block);
+  COUNT(shared_per_block_optin);
+  COUNT(total_constant);
+  COUNT(total_memory);
+  COUNT(registers_per_block);
+  COUNT(clock_khz);
+  COUNT(memory_pitch);
+  COUNT(texture_alignment);
+#undef COUNT
+  lua_createtable(L, 3, 0);
+  lua_createtable(L, 3, 0);
+  for (int i = 0; i < 3; i++) {
+    mwl_pushinteger(L, facts.max_block[i]);
+    lua_rawseti(L, -3, i + 1);
+    mwl_pushinteger(L, facts.max_grid[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -3, "max_grid");
+  lua_setfield(L, -2, "max_block");
+  return 1;
+}
+
+/* ---- the class ---- */
+
+static int device_gc(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_device *device = mwl_test(L, state, 1, MWL_DEVICE);
+  if (!device || !device->handle) return 0;
+  if (state->current == device) state->current = NULL;
+  mw_device_release(device->handle);
+  device->handle = NULL;
+  return 0;
+}
+
+static int device_name(lua_State *L) {
+  lua_pushstring(L, mw_device_name(check_device(L, mwl_of(L))->handle));
+  return 1;
+}
+
+void mwl_open_device(lua_State *L, mwl_state *state) {
+  static const luaL_Reg functions[] = {{"use", use},     {"device", current}, {"synchronize", synchronize},
+                                       {"limit", limit}, {"memory", memory},  {"properties_of", properties},
+                                       {NULL, NULL}};
+  static const luaL_Reg meta[] = {{"__gc", device_gc}, {"__tostring", device_name}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"synchronize", synchronize}, {"limit", limit}, {"memory", memory}, {"properties", properties}, {NULL, NULL}};
+  static const luaL_Reg facts[] = {{"name", device_name}, {NULL, NULL}};
+  mwl_functions(L, functions, state);
+  mwl_class_new(L, state, MWL_DEVICE, meta, methods, facts);
+  lua_newtable(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &devices_key);
+}

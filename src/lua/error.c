@@ -1,0 +1,227 @@
+/* Error objects: the core's failures and the binding's own, as tables with the metatable raw.error.
+ *
+ * Fields: kind, code (CUDA's name), message, file, line, column, kernel, block, thread (vectors of C's 0-based indices),
+ * log (the compiler's output), where ("script.lua:12": the script's line that was running), traceback.
+ * What they look like as text is the Lua layer's (error.lua). */
+#include "binding.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char error_key; /* in the registry: the metatable of error objects */
+
+/* ---- where the script is ---- */
+
+static bool is_own(const mwl_state *state, const char *source) {
+  return state->own[0] && strncmp(source, state->own, strlen(state->own)) == 0;
+}
+
+/* The level of the innermost function that is the script's, or -1. */
+static int find_caller(lua_State *L, mwl_state *state, lua_Debug *ar) {
+  for (int level = 0; lua_getstack(L, level, ar); level++) {
+    lua_getinfo(L, "Sl", ar);
+    if (ar->currentline > 0 && !is_own(state, ar->source)) return level;
+  }
+  return -1;
+}
+
+bool mwl_caller(lua_State *L, mwl_state *state, lua_Debug *ar) { return find_caller(L, state, ar) >= 0; }
+
+/* A chunk's name as a person would write it: short_src cuts long paths off. */
+static const char *source_name(const lua_Debug *ar) { return ar->source[0] == '@' ? ar->source + 1 : ar->short_src; }
+
+const char *mwl_site(lua_State *L, mwl_state *state, char *out, size_t size) {
+  lua_Debug ar;
+  if (!mwl_caller(L, state, &ar)) return NULL;
+  snprintf(out, size, "%s:%d", source_name(&ar), ar.currentline);
+  return out;
+}
+
+/* ---- building ---- */
+
+static void set_string(lua_State *L, const char *field, const char *value) {
+  if (!value) return;
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, field);
+}
+
+static void set_number(lua_State *L, const char *field, int value) {
+  if (value <= 0) return;
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, field);
+}
+
+static void set_index(lua_State *L, const char *field, const unsigned value[3]) {
+  unsigned words[3] = {value[0], value[1], value[2]};
+  mwl_push(L, mw_dtype("uint3"), words);
+  lua_setfield(L, -2, field);
+}
+
+/* Complete the error object on top of the stack: where the script is, and how it got there. */
+static void add_position(lua_State *L, mwl_state *state) {
+  lua_Debug ar;
+  int level = find_caller(L, state, &ar);
+  if (level >= 0) {
+    lua_pushfstring(L, "%s:%d", source_name(&ar), ar.currentline);
+    lua_setfield(L, -2, "where");
+    /* A misuse stands where the script made it; for other kinds file and line are the device code's, or absent. */
+    lua_getfield(L, -1, "kind");
+    const char *kind = lua_tostring(L, -1);
+    bool misuse = kind && strcmp(kind, "usage") == 0;
+    lua_pop(L, 1);
+    lua_getfield(L, -1, "file");
+    bool placed = !lua_isnil(L, -1);
+    lua_pop(L, 1);
+    if (misuse && !placed) {
+      set_string(L, "file", source_name(&ar));
+      set_number(L, "line", ar.currentline);
+    }
+  }
+  mwl_traceback(L, level >= 0 ? level : 0);
+  const char *trace = lua_tostring(L, -1);
+  if (trace && trace[0] == '\n') { /* before the first line comes the message, which is empty */
+    lua_pushstring(L, trace + 1);
+    lua_remove(L, -2);
+  }
+  lua_setfield(L, -2, "traceback");
+}
+
+static void new_error(lua_State *L) {
+  lua_newtable(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &error_key);
+  lua_setmetatable(L, -2);
+}
+
+static bool stop_collector(lua_State *L) {
+#ifdef LUA_GCISRUNNING
+  if (!lua_gc(L, LUA_GCISRUNNING, 0)) return false;
+#endif
+  lua_gc(L, LUA_GCSTOP, 0);
+  return true;
+}
+
+int mwl_raise(lua_State *L, mwl_state *state) {
+  luaL_checkstack(L, 10, "moonwarp: no room for an error message");
+  /* The slot's strings live until the thread's next failure, and a finalizer of the script's could cause one. */
+  bool stopped = stop_collector(L);
+  new_error(L);
+  const mw_error *error = mw_error_last();
+  if (error) {
+    set_string(L, "kind", error->kind);
+    set_string(L, "code", error->name);
+    set_string(L, "message", error->message);
+    set_string(L, "file", error->file);
+    set_number(L, "line", error->line);
+    set_number(L, "column", error->column);
+    set_string(L, "kernel", error->kernel);
+    set_string(L, "log", error->log);
+    if (error->has_block) set_index(L, "block", error->block);
+    if (error->has_thread) set_index(L, "thread", error->thread);
+  } else {
+    set_string(L, "kind", "device");
+    set_string(L, "code", mw_result_name(MW_UNKNOWN));
+    set_string(L, "message", "the library failed without saying why");
+  }
+  if (stopped) lua_gc(L, LUA_GCRESTART, 0);
+  add_position(L, state);
+  return lua_error(L);
+}
+
+int mwl_usage_top(lua_State *L, mwl_state *state) {
+  luaL_checkstack(L, 10, "moonwarp: no room for an error message");
+  new_error(L);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "message");
+  set_string(L, "kind", "usage");
+  set_string(L, "code", mw_result_name(MW_INVALID_VALUE));
+  add_position(L, state);
+  return lua_error(L);
+}
+
+int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) {
+  char message[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  lua_pushstring(L, message);
+  return mwl_usage_top(L, state);
+}
+
+/* ---- describing values ---- */
+
+static void describe_string(lua_State *L, int index, char *out, size_t size) {
+  size_t length;
+  const char *text = lua_tolstring(L, index, &length);
+  if (length <= 24 && !memchr(text, '\n', length) && strlen(text) == length)
+    snprintf(out, size, "the string \"%s\"", text);
+  else
+    snprintf(out, size, "a string of %zu bytes", length);
+}
+
+static void describe_userdata(lua_State *L, mwl_state *state, int index, char *out, size_t size) {
+  const mwl_array *array = mwl_test(L, state, index, MWL_ARRAY);
+  if (array) {
+    snprintf(out, size, array->handle ? "an array of %s" : "an array that was closed",
+             array->handle ? array->dtype->name : "");
+    return;
+  }
+  for (int i = 0; i < MWL_CLASS_COUNT; i++) {
+    if (!mwl_test(L, state, index, (mwl_class)i)) continue;
+    snprintf(out, size, "a %s", mwl_class_name((mwl_class)i));
+    return;
+  }
+  snprintf(out, size, "a userdata");
+}
+
+const char *mwl_describe(lua_State *L, mwl_state *state, int index, char *out, size_t size) {
+  switch (lua_type(L, index)) {
+  case LUA_TNONE: snprintf(out, size, "nothing"); break;
+  case LUA_TNIL: snprintf(out, size, "nil"); break;
+  case LUA_TBOOLEAN: snprintf(out, size, "%s", lua_toboolean(L, index) ? "true" : "false"); break;
+  case LUA_TNUMBER:
+#if MWL_HAS_INTEGERS
+    if (lua_isinteger(L, index)) {
+      snprintf(out, size, "the number %lld", (long long)lua_tointeger(L, index));
+      break;
+    }
+#endif
+    snprintf(out, size, "the number %.14g", (double)lua_tonumber(L, index));
+    break;
+  case LUA_TSTRING: describe_string(L, index, out, size); break;
+  case LUA_TUSERDATA: describe_userdata(L, state, index, out, size); break;
+  default: snprintf(out, size, "a %s", luaL_typename(L, index)); break;
+  }
+  return out;
+}
+
+/* ---- the raw table ---- */
+
+/* raise{kind =, code =, message =, …}: what the Lua layer finds wrong, raised as the rest is. */
+static int raise(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &error_key);
+  lua_setmetatable(L, 1);
+  add_position(L, state);
+  return lua_error(L);
+}
+
+/* caller() -> source, currentline of the script's function that is running, or nil. */
+static int caller(lua_State *L) {
+  lua_Debug ar;
+  if (!mwl_caller(L, mwl_of(L), &ar)) return 0;
+  lua_pushstring(L, ar.source);
+  lua_pushinteger(L, ar.currentline);
+  return 2;
+}
+
+void mwl_open_error(lua_State *L, mwl_state *state) {
+  static const luaL_Reg functions[] = {{"raise", raise}, {"caller", caller}, {NULL, NULL}};
+  mwl_functions(L, functions, state);
+  lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &error_key);
+  lua_setfield(L, -2, "error");
+}

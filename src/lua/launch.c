@@ -1,0 +1,211 @@
+/* Launches: a configuration called with arguments, and bound ones called with none.
+ *
+ * Arguments are set and the launch run without calling back into Lua, so the kernel's one launch object serves every
+ * plain launch; it forgets its arguments afterwards and so keeps nothing alive. */
+#include "binding.h"
+
+#define MAX_PARAM 4096 /* bytes of a struct parameter on the C stack: more than CUDA allows all parameters together */
+
+/* ---- where the call stands ---- */
+
+/* The call's "script.lua:12", which asynchronous errors name. Written anew only when it differs from the last launch's. */
+static const char *site_of(lua_State *L, mwl_state *state) {
+  lua_Debug ar;
+  if (!lua_getstack(L, 1, &ar)) return NULL;
+  lua_getinfo(L, "Sl", &ar);
+  if (ar.currentline == state->site_line && ar.currentline > 0 && ar.source == state->site_source &&
+      strcmp(ar.short_src, state->site_short) == 0)
+    return state->site;
+  if (!mwl_site(L, state, state->site, sizeof state->site)) return NULL;
+  state->site_source = ar.source;
+  state->site_line = ar.currentline;
+  memcpy(state->site_short, ar.short_src, sizeof ar.short_src);
+  return state->site;
+}
+
+/* ---- arguments ---- */
+
+typedef enum outcome { DONE, CORE_FAILED, REFUSED /* a sentence is on top of the stack */ } outcome;
+
+/* "float a", "const float *x" */
+static void declare(const mw_param *param, char *out, size_t size) {
+  const char *type = param->type->name;
+  size_t length = strlen(type);
+  const char *space = !param->name[0] || (length && (type[length - 1] == '*' || type[length - 1] == '&')) ? "" : " ";
+  snprintf(out, size, "%s%s%s", type, space, param->name);
+}
+
+static outcome refuse_count(lua_State *L, const mw_kernel_info *info, int given) {
+  char text[1024];
+  size_t used = (size_t)snprintf(text, sizeof text, "%s(", info->name);
+  for (size_t i = 0; i < info->param_count && used < sizeof text - 128; i++) {
+    char declaration[256];
+    declare(&info->params[i], declaration, sizeof declaration);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "", declaration);
+  }
+  if (used < sizeof text)
+    snprintf(text + used, sizeof text - used, ") takes %zu argument%s, got %d", info->param_count,
+             info->param_count == 1 ? "" : "s", given);
+  lua_pushstring(L, text);
+  return REFUSED;
+}
+
+/* Through the value conversion: structs, vectors, unsigned 64-bit integers above 2^63, and whatever is a mistake. */
+static outcome set_value(lua_State *L, mwl_state *state, mw_launch *launch, const mw_kernel_info *info, size_t i,
+                         int index, mwl_device *device) {
+  const mw_param *param = &info->params[i];
+  _Alignas(32) unsigned char local[MAX_PARAM];
+  char what[256];
+  if (param->name[0])
+    snprintf(what, sizeof what, "parameter %zu '%s' of %s", i + 1, param->name, info->name);
+  else
+    snprintf(what, sizeof what, "parameter %zu of %s", i + 1, info->name);
+  const mwl_place place = {NULL, what, 0};
+  const mwl_keeper keeper = {.device = device, .launch = launch};
+  void *bytes = param->type->size <= sizeof local ? local : mwl_plain(L, param->type->size);
+  if (!mwl_pack(L, state, index, param->type, bytes, &place, &keeper)) return REFUSED;
+  return mw_launch_bytes(launch, i, bytes, param->type->size) ? CORE_FAILED : DONE;
+}
+
+static outcome set_argument(lua_State *L, mwl_state *state, mw_launch *launch, const mw_kernel_info *info, size_t i,
+                            int index, mwl_device *device) {
+  const mw_type *type = info->params[i].type;
+  int code;
+  switch (lua_type(L, index)) {
+  case LUA_TNUMBER:
+    if (type->kind > MW_TYPE_FLOAT) return set_value(L, state, launch, info, i, index, device);
+#if MWL_HAS_INTEGERS
+    if (lua_isinteger(L, index)) {
+      lua_Integer value = lua_tointeger(L, index);
+      if (value < 0 && type->kind == MW_TYPE_UINT && type->size == 8)
+        return set_value(L, state, launch, info, i, index, device);
+      code = mw_launch_int64(launch, i, value);
+      break;
+    }
+#endif
+    code = mw_launch_number(launch, i, lua_tonumber(L, index));
+    break;
+  case LUA_TUSERDATA: {
+    mwl_array *array = type->kind == MW_TYPE_POINTER ? mwl_test(L, state, index, MWL_ARRAY) : NULL;
+    if (!array || !array->handle) return set_value(L, state, launch, info, i, index, device);
+    code = mw_launch_array(launch, i, array->handle);
+    break;
+  }
+  case LUA_TNIL:
+    if (type->kind != MW_TYPE_POINTER) return set_value(L, state, launch, info, i, index, device);
+    code = mw_launch_address(launch, i, 0);
+    break;
+  default: return set_value(L, state, launch, info, i, index, device);
+  }
+  return code ? CORE_FAILED : DONE;
+}
+
+/* Set all arguments, which stand at stack places first..top. */
+static outcome set_arguments(lua_State *L, mwl_state *state, mw_launch *launch, mwl_device *device, int first) {
+  const mw_kernel_info *info = mw_kernel_describe(mw_launch_kernel(launch));
+  int given = lua_gettop(L) - first + 1;
+  if ((size_t)given != info->param_count) return refuse_count(L, info, given);
+  for (size_t i = 0; i < info->param_count; i++) {
+    outcome result = set_argument(L, state, launch, info, i, first + (int)i, device);
+    if (result != DONE) return result;
+  }
+  return DONE;
+}
+
+static int raise_outcome(lua_State *L, mwl_state *state, outcome result) {
+  return result == REFUSED ? mwl_usage_top(L, state) : mwl_raise(L, state);
+}
+
+/* ---- configured launches ---- */
+
+static mwl_launch *check_launch(lua_State *L, mwl_state *state) {
+  mwl_launch *launch = mwl_check(L, state, 1, MWL_LAUNCH, "a launch");
+  if (!launch->kernel->handle) mwl_usage(L, state, "this kernel was closed");
+  return launch;
+}
+
+static int launch_call(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_launch *launch = check_launch(L, state);
+  mwl_kernel *kernel = launch->kernel;
+  mwl_must(L, state, mwl_kernel_stand_at(kernel, &launch->config));
+  outcome result = set_arguments(L, state, kernel->launch, kernel->device, 2);
+  if (result == DONE && !launch->config.empty) {
+    kernel->device->pending = true;
+    if (mw_launch_run(kernel->launch, site_of(L, state))) result = CORE_FAILED;
+  }
+  mw_launch_clear(kernel->launch);
+  return result == DONE ? 0 : raise_outcome(L, state, result);
+}
+
+/* launch:bind(arguments) -> an object to call with none */
+static int launch_bind(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_launch *launch = check_launch(L, state);
+  const mwl_config *config = &launch->config;
+  mwl_bound *bound = mwl_userdata(L, sizeof *bound);
+  *bound = (mwl_bound){.device = launch->kernel->device, .empty = config->empty};
+  mwl_set_class(L, state, MWL_BOUND);
+  mwl_getenv(L, 1);
+  mwl_setenv(L, -2);
+  lua_insert(L, 2);
+  mwl_must(L, state,
+           mw_launch_new(launch->kernel->handle, config->grid, config->block, config->shared, &bound->launch));
+  outcome result = set_arguments(L, state, bound->launch, bound->device, 3);
+  if (result != DONE) return raise_outcome(L, state, result);
+  lua_settop(L, 2);
+  return 1;
+}
+
+static int push_sizes(lua_State *L, const unsigned sizes[3]) {
+  unsigned words[3] = {sizes[0], sizes[1], sizes[2]};
+  mwl_push(L, mw_dtype("uint3"), words);
+  return 1;
+}
+
+static int get_grid(lua_State *L) { return push_sizes(L, check_launch(L, mwl_of(L))->config.grid); }
+static int get_block(lua_State *L) { return push_sizes(L, check_launch(L, mwl_of(L))->config.block); }
+
+static int get_shared(lua_State *L) {
+  mwl_pushinteger(L, check_launch(L, mwl_of(L))->config.shared);
+  return 1;
+}
+
+static int get_kernel(lua_State *L) {
+  check_launch(L, mwl_of(L));
+  mwl_getenv(L, 1);
+  lua_getfield(L, -1, "kernel");
+  return 1;
+}
+
+/* ---- bound launches ---- */
+
+static int bound_call(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_bound *bound = mwl_check(L, state, 1, MWL_BOUND, "a bound launch");
+  if (!bound->launch) return mwl_usage(L, state, "this bound launch was closed");
+  if (lua_gettop(L) > 1) return mwl_usage(L, state, "a bound launch has its arguments and takes none");
+  if (bound->empty) return 0;
+  bound->device->pending = true;
+  mwl_must(L, state, mw_launch_run(bound->launch, site_of(L, state)));
+  return 0;
+}
+
+static int bound_gc(lua_State *L) {
+  mwl_bound *bound = mwl_test(L, mwl_of(L), 1, MWL_BOUND);
+  if (!bound || !bound->launch) return 0;
+  mw_launch_release(bound->launch);
+  bound->launch = NULL;
+  return 0;
+}
+
+void mwl_open_launch(lua_State *L, mwl_state *state) {
+  static const luaL_Reg launch_meta[] = {{"__call", launch_call}, {NULL, NULL}};
+  static const luaL_Reg launch_methods[] = {{"bind", launch_bind}, {NULL, NULL}};
+  static const luaL_Reg launch_facts[] = {
+      {"grid", get_grid}, {"block", get_block}, {"shared", get_shared}, {"kernel", get_kernel}, {NULL, NULL}};
+  static const luaL_Reg bound_meta[] = {
+      {"__call", bound_call}, {"__gc", bound_gc}, {"__close", bound_gc}, {NULL, NULL}};
+  mwl_class_new(L, state, MWL_LAUNCH, launch_meta, launch_methods, launch_facts);
+  mwl_class_new(L, state, MWL_BOUND, bound_meta, NULL, NULL);
+}
