@@ -1,11 +1,11 @@
 /* What a kernel sees without including anything: CUDA C's keywords, built-in variables, types and functions.
  *
- * mwcc passes this file with -include, so every compilation pays for parsing it: what is large and rarely used belongs
- * into a header of its own under CUDA's name (cuda_fp16.h, cuComplex.h, cooperative_groups.h). NVRTC has all of this
- * built in and is never given this file.
+ * mwcc passes this file with -include, so every compilation pays for parsing it. What is large and rarely used belongs
+ * into a header of its own under CUDA's name (cuda_fp16.h, cuComplex.h, cooperative_groups.h). The rest is cut into parts:
+ * a compiler that has seen that a source mentions no name of a part may define MOONWARP_WITHOUT_<part> (parts.def lists
+ * the names), and the part is not parsed. NVRTC has all of this built in and is never given this file.
  *
- * Each part is self-contained given keywords.h, and its functions are inline: what a kernel does not use costs no code.
- */
+ * Each part includes what it needs, and its functions are inline: what a kernel does not use costs no code. */
 #ifndef MOONWARP_DEVICE_H
 #define MOONWARP_DEVICE_H
 
@@ -16,10 +16,18 @@
 #include "moonwarp/vector_types.h"
 #include "moonwarp/indices.h"
 #include "moonwarp/sync.h"
-#include "moonwarp/atomics.h"
 #include "moonwarp/memory.h"
 #include "moonwarp/debug.h"
 #include "moonwarp/libm.h"
+
+#ifndef MOONWARP_WITHOUT_MAKE_VECTOR
+#include "moonwarp/make_vector.h"
+#endif
+#ifndef MOONWARP_WITHOUT_ATOMICS
+#include "moonwarp/atomics.h"
+#endif
+#ifndef MOONWARP_WITHOUT_MATH_OVERLOADS
 #include "moonwarp/math_overloads.h"
+#endif
 
 #endif

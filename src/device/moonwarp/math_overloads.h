@@ -29,7 +29,9 @@ template <typename T, typename U, typename V> using __mw_common3 = __mw_common<_
 /* The template takes what is neither float nor double: an exact match with a plain function wins over it. */
 #define __mw_math1(name)                                                                                               \
   __mw_both float name(float x) { return name##f(x); }                                                                 \
-  template <typename T> __mw_both typename __mw_promote<T>::type name(T x) { return name((double)x); }
+  template <typename T> __mw_both typename __mw_promote<T>::type name(T x) {                                           \
+    return name((typename __mw_promote<T>::type)x);                                                                    \
+  }
 #define __mw_round1(result, name)                                                                                      \
   __mw_both result name(float x) { return name##f(x); }                                                                \
   template <typename T, typename = typename __mw_promote<T>::type> __mw_both result name(T x) {                        \
@@ -82,8 +84,7 @@ __mw_both double abs(double x) { return fabs(x); }
   __mw_both constexpr bool name(float x) { return builtin(x); }                                                        \
   __mw_both constexpr bool name(double x) { return builtin(x); }
 __mw_classify(isnan, __builtin_isnan) __mw_classify(isinf, __builtin_isinf)
-__mw_classify(isfinite, __builtin_isfinite) __mw_classify(isnormal, __builtin_isnormal)
-__mw_classify(signbit, __builtin_signbit);
+__mw_classify(isfinite, __builtin_isfinite) __mw_classify(isnormal, __builtin_isnormal);
 #undef __mw_classify
 
 /* min and max as CUDA has them: an unsigned argument makes the comparison unsigned, and of a number and a NaN they
@@ -99,6 +100,9 @@ __mw_minmax_signs(long long, unsigned long long);
 #undef __mw_minmax_signs
 #undef __mw_minmax
 /* clang-format on */
+
+__mw_both bool signbit(float x) { return __builtin_signbitf(x); }
+__mw_both bool signbit(double x) { return __builtin_signbit(x); }
 
 __mw_both float min(float a, float b) { return fminf(a, b); }
 __mw_both float max(float a, float b) { return fmaxf(a, b); }
