@@ -151,6 +151,8 @@ void mw_device_release(mw_device *device) {
 
 /* ---- facts ---- */
 
+const char *mw_device_name(const mw_device *device) { return device->name; }
+
 int mw_device_properties(mw_device *device, mw_properties *out) {
   *out = device->properties;
   return MW_SUCCESS;
