@@ -1,0 +1,175 @@
+/* Entries are files named by their key; the time of last modification is when an entry was last used. Beside them lie
+ * temporary files of copies under way, which a killed process may leave behind, and the meter: a file whose *length*
+ * says, in blocks, how much was stored since somebody looked. Appending to it is atomic and costs a few microseconds, so
+ * that every process knows when to look at the whole folder, and nobody does so at each store.
+ *
+ * The user may have pointed the cache at a folder with other things in it: only names of our making are touched. */
+#include "cache_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define METER         "moonwarp.size"
+#define BLOCK         ((size_t)4096) /* what the meter counts in, and what a file takes on most disks */
+#define KEY_DIGITS    32
+#define STALE_SECONDS 600 /* no copy of one module takes that long */
+
+void mw_cache_folder_name(const mw_hash *key, char out[MW_CACHE_NAME_SIZE]) {
+  mw_hash_hex(key, out);
+  memcpy(out + KEY_DIGITS, ".mwo", 5);
+}
+
+static bool starts_as_entry(const char *name) {
+  return strspn(name, "0123456789abcdef") == KEY_DIGITS && strncmp(name + KEY_DIGITS, ".mwo", 4) == 0;
+}
+
+static bool is_entry(const char *name) { return starts_as_entry(name) && !name[MW_CACHE_NAME_SIZE - 1]; }
+
+static bool is_temporary(const char *name) { return starts_as_entry(name) && name[MW_CACHE_NAME_SIZE - 1] == '.'; }
+
+static size_t blocks_of(size_t bytes) { return (bytes + BLOCK - 1) / BLOCK; }
+
+/* ---- looking ---- */
+
+typedef struct entry {
+  char name[MW_CACHE_NAME_SIZE];
+  size_t blocks;
+  struct timespec used;
+} entry;
+
+typedef struct listing {
+  entry *entries;
+  size_t count, capacity, blocks;
+} listing;
+
+static void add_entry(listing *list, const char *name, const struct stat *facts) {
+  if (list->count == list->capacity) {
+    list->capacity = list->capacity ? list->capacity * 2 : 64;
+    list->entries = mw_realloc(list->entries, list->capacity * sizeof *list->entries);
+  }
+  entry *new_entry = &list->entries[list->count++];
+  *new_entry = (entry){.blocks = blocks_of((size_t)facts->st_size), .used = facts->st_mtim};
+  memcpy(new_entry->name, name, MW_CACHE_NAME_SIZE);
+  list->blocks += new_entry->blocks;
+}
+
+/* On the way, what killed processes left behind goes. Yours: free the entries. */
+static listing look(DIR *folder) {
+  listing list = {0};
+  time_t stale = time(NULL) - STALE_SECONDS;
+  for (struct dirent *item; (item = readdir(folder));) {
+    struct stat facts;
+    bool temporary = is_temporary(item->d_name);
+    if (!temporary && !is_entry(item->d_name)) continue;
+    if (fstatat(dirfd(folder), item->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(facts.st_mode)) continue;
+    if (!temporary)
+      add_entry(&list, item->d_name, &facts);
+    else if (facts.st_mtim.tv_sec < stale)
+      unlinkat(dirfd(folder), item->d_name, 0);
+  }
+  return list;
+}
+
+mw_cache_usage mw_cache_folder_usage(const char *folder) {
+  DIR *stream = opendir(folder);
+  if (!stream) return (mw_cache_usage){0};
+  listing list = look(stream);
+  closedir(stream);
+  free(list.entries);
+  return (mw_cache_usage){.bytes = list.blocks * BLOCK, .entries = list.count};
+}
+
+/* ---- making room ---- */
+
+static int by_use(const void *left, const void *right) {
+  const entry *a = left, *b = right;
+  if (a->used.tv_sec != b->used.tv_sec) return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
+  if (a->used.tv_nsec != b->used.tv_nsec) return a->used.tv_nsec < b->used.tv_nsec ? -1 : 1;
+  return strcmp(a->name, b->name);
+}
+
+/* Down to `target` blocks if there are more than `most`; `keep` (or NULL) stays. Returns what is left. */
+static size_t remove_oldest(DIR *folder, size_t most, size_t target, const char *keep) {
+  listing list = look(folder);
+  if (list.blocks > most) {
+    qsort(list.entries, list.count, sizeof *list.entries, by_use);
+    for (size_t i = 0; i < list.count && list.blocks > target; i++) {
+      const entry *oldest = &list.entries[i];
+      if (keep && strcmp(oldest->name, keep) == 0) continue;
+      if (unlinkat(dirfd(folder), oldest->name, 0) == 0 || errno == ENOENT) list.blocks -= oldest->blocks;
+    }
+  }
+  free(list.entries);
+  return list.blocks;
+}
+
+/* One process at a time, which then sets the meter to what it found; the others need not wait for it. */
+static void make_room(const char *folder, int meter, size_t most, size_t target, const char *keep) {
+  if (flock(meter, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
+  DIR *stream = opendir(folder);
+  if (stream) {
+    size_t left = remove_oldest(stream, most, target, keep);
+    closedir(stream);
+    bool told = ftruncate(meter, (off_t)left) == 0;
+    (void)told; /* if not, the next store looks again */
+  }
+  flock(meter, LOCK_UN);
+}
+
+/* *fresh: nobody knows yet what the folder holds. */
+static int open_meter(const char *folder, bool *fresh) {
+  char *path = mw_format("%s/" METER, folder);
+  int meter = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  *fresh = meter < 0;
+  if (*fresh) meter = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  free(path);
+  return meter;
+}
+
+static void append_blocks(int meter, size_t blocks) {
+  static const char zeros[BLOCK];
+  while (blocks) {
+    ssize_t put = write(meter, zeros, blocks < sizeof zeros ? blocks : sizeof zeros);
+    if (put <= 0) return;
+    blocks -= (size_t)put;
+  }
+}
+
+void mw_cache_folder_grown(const char *folder, const char *name, size_t bytes, size_t limit) {
+  bool fresh;
+  struct stat facts;
+  int meter = open_meter(folder, &fresh);
+  if (meter < 0) return;
+  append_blocks(meter, blocks_of(bytes));
+  size_t most = limit / BLOCK;
+  bool full = fstat(meter, &facts) == 0 && (size_t)facts.st_size > most;
+  if (fresh || full) make_room(folder, meter, most, most - most / 5, name); /* a fifth, so that it lasts for a while */
+  close(meter);
+}
+
+void mw_cache_folder_shrink(const char *folder, size_t limit) {
+  bool fresh;
+  int meter = open_meter(folder, &fresh);
+  if (meter < 0) return;
+  make_room(folder, meter, limit / BLOCK, limit / BLOCK, NULL);
+  close(meter);
+}
+
+int mw_cache_folder_clear(const char *folder) {
+  DIR *stream = opendir(folder);
+  if (!stream) return errno == ENOENT ? 0 : errno;
+  int error = 0;
+  for (struct dirent *item; (item = readdir(stream));) {
+    if (!starts_as_entry(item->d_name) && strcmp(item->d_name, METER) != 0) continue;
+    if (unlinkat(dirfd(stream), item->d_name, 0) != 0 && errno != ENOENT && !error) error = errno;
+  }
+  closedir(stream);
+  return error;
+}
