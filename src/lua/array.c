@@ -159,7 +159,7 @@ static void set_element(lua_State *L, mwl_state *state, mwl_array *array, size_t
   if (!mwl_pack_number(L, value, array->dtype, element)) {
     const mwl_place place = {NULL, "this element", 0};
     const mwl_keeper nobody = {0};
-    if (!mwl_pack(L, state, value, array->dtype, element, &place, &nobody)) mwl_usage_top(L, state);
+    if (!mwl_pack(L, state, value, array->dtype, element, &place, &nobody)) mwl_usage_top(L, state, NULL);
   }
   mwl_must(L, state, mw_array_write(array->handle, i, 1, element));
 }
@@ -257,7 +257,7 @@ static int array_fill(lua_State *L) {
   const mwl_place place = {NULL, "the value to fill with", 0};
   const mwl_keeper nobody = {0};
   lua_settop(L, 2);
-  if (!mwl_pack(L, state, 2, array->dtype, element, &place, &nobody)) return mwl_usage_top(L, state);
+  if (!mwl_pack(L, state, 2, array->dtype, element, &place, &nobody)) return mwl_usage_top(L, state, NULL);
   mwl_must(L, state, mw_array_fill(array->handle, element));
   lua_settop(L, 1);
   return 1;

@@ -131,11 +131,11 @@ void mwl_open_cache(lua_State *L, mwl_state *state);
 /* ---- errors (error.c) ---- */
 
 /* Raise the thread's last failure as an error object. Does not return; int for `return mwl_raise(...)`. */
-int mwl_raise(lua_State *L, mwl_state *state);
+int mwl_raise(lua_State *L, mwl_state *state) __attribute__((noreturn));
 /* Raise misuse: kind "usage", cudaErrorInvalidValue. */
-int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The same with the message on top of the stack. */
-int mwl_usage_top(lua_State *L, mwl_state *state);
+int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
+/* The same with the message on top of the stack, and the name of the kernel it is about or NULL. */
+int mwl_usage_top(lua_State *L, mwl_state *state, const char *kernel) __attribute__((noreturn));
 /* Raise unless code is MW_SUCCESS. */
 static inline void mwl_must(lua_State *L, mwl_state *state, int code) {
   if (code) mwl_raise(L, state);

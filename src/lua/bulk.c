@@ -4,6 +4,8 @@
  * called once a block and not once a number. */
 #include "binding.h"
 
+#include <math.h>
+
 #define BLOCK 16384 /* bytes; a multiple of every dtype's size but the 3-component ones', which use what fits */
 
 typedef struct block {
@@ -47,7 +49,8 @@ static void pack_slowly(block *b, void *out) {
   name_element(b, b->array->rank, what, sizeof what);
   const mwl_place place = {NULL, what, 0};
   const mwl_keeper nobody = {0};
-  if (!mwl_pack(b->L, b->state, lua_gettop(b->L), b->array->dtype, out, &place, &nobody)) mwl_usage_top(b->L, b->state);
+  if (!mwl_pack(b->L, b->state, lua_gettop(b->L), b->array->dtype, out, &place, &nobody))
+    mwl_usage_top(b->L, b->state, NULL);
 }
 
 /* Elements of the table at `table` from `done` (0-based) on, as many as the block has room for; how many these were. */
@@ -61,9 +64,10 @@ static size_t pack_run(block *b, int table, size_t done, size_t length) {
   if (type->kind == MW_TYPE_FLOAT && type->size == 4) {
     for (i = 0; i < run; i++, out += 4) {
       lua_rawgeti(L, table, (int)(done + i + 1));
-      if (lua_type(L, -1) != LUA_TNUMBER) *at = done + i + 1, pack_slowly(b, out);
-      float value = (float)lua_tonumber(L, -1);
+      double number = lua_tonumber(L, -1);
+      float value = (float)number;
       memcpy(out, &value, 4);
+      if (lua_type(L, -1) != LUA_TNUMBER || (isinf(value) && !isinf(number))) *at = done + i + 1, pack_slowly(b, out);
       lua_pop(L, 1);
     }
   } else if (type->kind == MW_TYPE_FLOAT && type->size == 8) {

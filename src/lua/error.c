@@ -124,18 +124,21 @@ int mwl_raise(lua_State *L, mwl_state *state) {
   }
   if (stopped) lua_gc(L, LUA_GCRESTART, 0);
   add_position(L, state);
-  return lua_error(L);
+  lua_error(L);
+  __builtin_unreachable();
 }
 
-int mwl_usage_top(lua_State *L, mwl_state *state) {
+int mwl_usage_top(lua_State *L, mwl_state *state, const char *kernel) {
   luaL_checkstack(L, 10, "moonwarp: no room for an error message");
   new_error(L);
   lua_insert(L, -2);
   lua_setfield(L, -2, "message");
   set_string(L, "kind", "usage");
   set_string(L, "code", mw_result_name(MW_INVALID_VALUE));
+  set_string(L, "kernel", kernel);
   add_position(L, state);
-  return lua_error(L);
+  lua_error(L);
+  __builtin_unreachable();
 }
 
 int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) {
@@ -145,7 +148,7 @@ int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) {
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
   lua_pushstring(L, message);
-  return mwl_usage_top(L, state);
+  mwl_usage_top(L, state, NULL);
 }
 
 /* ---- describing values ---- */

@@ -112,8 +112,9 @@ static outcome set_arguments(lua_State *L, mwl_state *state, mw_launch *launch, 
   return DONE;
 }
 
-static int raise_outcome(lua_State *L, mwl_state *state, outcome result) {
-  return result == REFUSED ? mwl_usage_top(L, state) : mwl_raise(L, state);
+static int raise_outcome(lua_State *L, mwl_state *state, outcome result, const mwl_kernel *kernel) {
+  if (result != REFUSED) return mwl_raise(L, state);
+  return mwl_usage_top(L, state, mw_kernel_describe(kernel->handle)->name);
 }
 
 /* ---- configured launches ---- */
@@ -135,7 +136,7 @@ static int launch_call(lua_State *L) {
     if (mw_launch_run(kernel->launch, site_of(L, state))) result = CORE_FAILED;
   }
   mw_launch_clear(kernel->launch);
-  return result == DONE ? 0 : raise_outcome(L, state, result);
+  return result == DONE ? 0 : raise_outcome(L, state, result, launch->kernel);
 }
 
 /* launch:bind(arguments) -> an object to call with none */
@@ -152,7 +153,7 @@ static int launch_bind(lua_State *L) {
   mwl_must(L, state,
            mw_launch_new(launch->kernel->handle, config->grid, config->block, config->shared, &bound->launch));
   outcome result = set_arguments(L, state, bound->launch, bound->device, 3);
-  if (result != DONE) return raise_outcome(L, state, result);
+  if (result != DONE) return raise_outcome(L, state, result, launch->kernel);
   lua_settop(L, 2);
   return 1;
 }

@@ -84,7 +84,7 @@ int mwl_symbol_set(lua_State *L, mwl_state *state, int index, int value) {
     lua_newtable(L);
     keeper.anchors = lua_gettop(L);
   }
-  if (!mwl_pack(L, state, value, type, bytes, &place, &keeper)) return mwl_usage_top(L, state);
+  if (!mwl_pack(L, state, value, type, bytes, &place, &keeper)) return mwl_usage_top(L, state, NULL);
   mwl_must(L, state, mw_symbol_write(symbol->handle, 0, bytes, type->size));
   if (keeper.anchors) { /* not before: kernels before the write used the old ones */
     mwl_getenv(L, index);

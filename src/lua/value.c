@@ -11,8 +11,7 @@
  * 64-bit unsigned values above 2^63 are Lua's integers with the same bits, as string.pack has it. */
 #include "binding.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <math.h>
 
 /* ---- names of places ---- */
 
@@ -66,9 +65,10 @@ bool mwl_pack_number(lua_State *L, int index, const mw_type *type, void *out) {
   switch (type->kind) {
   case MW_TYPE_FLOAT:
     if (type->size == 4) {
-      float value = (float)lua_tonumber(L, index);
+      double number = lua_tonumber(L, index);
+      float value = (float)number;
       memcpy(out, &value, 4);
-      return true;
+      return !isinf(value) || isinf(number);
     }
     if (type->size == 8) {
       double value = lua_tonumber(L, index);

@@ -1,0 +1,218 @@
+-- Arrays: the ways to make them, and their methods that need no speed. Elements, sums and tables are the binding's.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+local display = require "moonwarp.display"
+
+local usage = errors.usage
+local M = {}
+
+-- A shape and a dtype out of (n, dtype), (h, w, dtype) or ({h, w}, dtype).
+local function shape_and_dtype(name, first, ...)
+  if type(first) == "table" then return first, (...) end
+  local shape, rest = { first }, { ... }
+  for i = 1, #rest do
+    if type(rest[i]) ~= "number" then return shape, rest[i] end
+    shape[i + 1] = rest[i]
+  end
+  if first == nil then usage("mw.%s wants a shape: a number, several, or a table of them", name) end
+  return shape, nil
+end
+
+---An array of a nested table's numbers ({1, 2, 3}, {{1, 2}, {3, 4}}), or a copy of another array as another dtype.
+---@param data table|moonwarp.array
+---@param dtype? string "float" by default
+---@return moonwarp.array
+function M.array(data, dtype)
+  if raw.type(data) == "array" then return data:to(dtype or data.dtype) end
+  return raw.array_from(data, dtype)
+end
+
+---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
+---@return moonwarp.array contents are undefined
+function M.empty(...)
+  local shape, dtype = shape_and_dtype("empty", ...)
+  return raw.array_new(dtype, shape)
+end
+
+-- Vectors are filled with the same number in each component.
+local function filled(name, value, ...)
+  local shape, dtype = shape_and_dtype(name, ...)
+  local array = raw.array_new(dtype, shape)
+  local _, components = raw.dtype_size(array.dtype)
+  if components > 0 then
+    local vector = {}
+    for i = 1, components do vector[i] = value end
+    value = vector
+  end
+  return array:fill(value)
+end
+
+---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
+---@return moonwarp.array
+function M.zeros(...) return filled("zeros", 0, ...) end
+
+---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
+---@return moonwarp.array
+function M.ones(...) return filled("ones", 1, ...) end
+
+---@param shape integer|integer[]
+---@param value number|boolean|table every element
+---@param dtype? string "float" by default
+---@return moonwarp.array
+function M.full(shape, value, dtype)
+  if value == nil then usage("mw.full wants a shape and a value: mw.full(shape, value, dtype)") end
+  return raw.array_new(dtype, shape):fill(value)
+end
+
+-- The arguments up to a dtype, which may stand behind any of them.
+local function numbers_and_dtype(name, ...)
+  local numbers, dtype = {}, nil
+  for i = 1, select("#", ...) do
+    local value = select(i, ...)
+    if type(value) == "string" then
+      dtype = value
+    elseif type(value) == "number" then
+      numbers[#numbers + 1] = value
+    elseif value ~= nil then
+      usage("mw.%s wants numbers and a dtype, got a %s", name, type(value))
+    end
+  end
+  return numbers, dtype
+end
+
+---0, 1, … below `stop`; or from `start` in steps of `step` (1), `stop` left out.
+---@param ... any stop | start, stop[, step]; then a dtype, "float" by default
+---@return moonwarp.array
+function M.arange(...)
+  local n, dtype = numbers_and_dtype("arange", ...)
+  local start, stop, step = n[1], n[2], n[3] or 1
+  if not start then usage("mw.arange wants mw.arange(stop) or mw.arange(start, stop, step)") end
+  if not stop then start, stop = 0, start end
+  if step == 0 then usage("mw.arange: a step of 0 gets nowhere") end
+  local count = math.max(0, math.ceil((stop - start) / step))
+  local array = raw.array_new(dtype, { count })
+  raw.array_ramp(array, start, step)
+  return array
+end
+
+---`count` numbers in equal steps from `first` to `last`, both included.
+---@param first number
+---@param last number
+---@param count integer
+---@param dtype? string "float" by default
+---@return moonwarp.array
+function M.linspace(first, last, count, dtype)
+  local n = numbers_and_dtype("linspace", first, last, count)
+  if #n ~= 3 then usage("mw.linspace wants mw.linspace(first, last, count)") end
+  local array = raw.array_new(dtype, { count })
+  raw.array_ramp(array, first, count > 1 and (last - first) / (count - 1) or 0)
+  if count > 1 then array[count] = last end
+  return array
+end
+
+---An array with the bytes of a string, as string.pack makes them.
+---@param bytes string
+---@param dtype? string "float" by default
+---@return moonwarp.array
+function M.from_bytes(bytes, dtype)
+  if type(bytes) ~= "string" then usage("mw.from_bytes wants a string, got a %s", type(bytes)) end
+  local size, _, name = raw.dtype_size(dtype or "float")
+  if #bytes % size ~= 0 then
+    usage("mw.from_bytes: %d bytes are no whole number of %s (%d bytes each)", #bytes, name, size)
+  end
+  return raw.array_new(dtype, { math.floor(#bytes / size) }):copy_from(bytes)
+end
+
+-- ---- methods ----
+
+local array = raw.classes.array
+
+---Overwrite all elements with those of a nested table, of an array of equal count and dtype, or of a string of bytes.
+---@param source table|moonwarp.array|string
+---@return moonwarp.array self
+function array:copy_from(source)
+  raw.array_assign(self, source)
+  return self
+end
+
+---A copy with another dtype; numbers that it cannot hold are an error.
+---@param dtype string
+---@return moonwarp.array
+function array:to(dtype)
+  if dtype == self.dtype then return self:copy() end
+  local copy = raw.array_new(dtype, self.shape)
+  if copy.dtype == self.dtype then return copy:copy_from(self) end
+  raw.array_convert(copy, self)
+  return copy
+end
+
+---A view of the same memory with another shape; one size may be -1, which stands for what is left.
+---@param ... integer|integer[]
+---@return moonwarp.array
+function array:reshape(...)
+  local shape = type((...)) == "table" and (...) or { ... }
+  local known, unknown = 1, nil
+  local sizes = {}
+  for i = 1, #shape do
+    sizes[i] = shape[i]
+    if shape[i] ~= -1 then
+      known = known * (tonumber(shape[i]) or 0)
+    elseif unknown then
+      usage("a:reshape: only one size can be -1")
+    else
+      unknown = i
+    end
+  end
+  local count = self.count
+  if unknown then
+    if known == 0 or count % known ~= 0 then
+      usage("a:reshape: %d elements do not divide into rows of %d", count, known)
+    end
+    sizes[unknown] = math.floor(count / known)
+  elseif known ~= count then
+    usage("a:reshape: {%s} has %d elements, the array has %d", table.concat(sizes, ", "), known, count)
+  end
+  return raw.array_view(self, 0, nil, sizes)
+end
+
+---A view of the same bytes as another dtype. The last size changes with the dtype's; where it becomes 1 it goes:
+---uchar {h, w, 3} as uchar3 is {h, w}.
+---@param dtype string
+---@return moonwarp.array
+function array:as(dtype)
+  local old = raw.dtype_size(self.dtype)
+  local new, _, name = raw.dtype_size(dtype)
+  local shape = self.shape
+  local bytes = shape[#shape] * old
+  if bytes % new ~= 0 then
+    usage("a:as: rows of %d bytes (%d %s) are no whole number of %s (%d bytes each)", bytes, shape[#shape], self.dtype,
+      name, new)
+  end
+  shape[#shape] = math.floor(bytes / new)
+  if #shape > 1 and shape[#shape] == 1 and new > old then shape[#shape] = nil end
+  return raw.array_view(self, 0, dtype, shape)
+end
+
+---A view of the elements (of several dimensions: the rows) first to last, both included; negative ones count from the
+---end.
+---@param first integer
+---@param last? integer the last one by default
+---@return moonwarp.array
+function array:sub(first, last)
+  local shape = self.shape
+  local size = shape[1]
+  last = last or size
+  if first < 0 then first = size + first + 1 end
+  if last < 0 then last = size + last + 1 end
+  if first < 1 or last > size or first > last + 1 then
+    usage("a:sub: %d to %d is outside 1..%d", first, last, size)
+  end
+  shape[1] = last - first + 1
+  local row = size == 0 and 0 or self.nbytes / size
+  return raw.array_view(self, (first - 1) * row, nil, shape)
+end
+
+array.__tostring = display.array
+
+return M

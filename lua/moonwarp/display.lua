@@ -1,0 +1,93 @@
+-- An array as text: what it is, and the corners of what is in it.
+--
+--   float {2, 3} on cpu:0
+--   {{1, 2, 3},
+--    {4, 5, 6}}
+
+local M = {}
+
+local EDGE = 3 -- elements shown at each end of a dimension that is cut
+
+local formats = { half = "%.4g", float = "%.6g", double = "%.10g" }
+
+-- Which indices of a dimension are shown; 0 stands for the dots. Outer dimensions of high ranks show fewer.
+local function shown(size, edge)
+  local list = {}
+  if size <= 2 * edge + 1 then
+    for i = 1, size do list[i] = i end
+    return list
+  end
+  for i = 1, edge do list[i] = i end
+  list[edge + 1] = 0
+  for i = edge, 1, -1 do list[#list + 1] = size - i + 1 end
+  return list
+end
+
+local function number(value, format)
+  if type(value) ~= "number" then return tostring(value) end
+  if value ~= value then return "nan" end
+  if value == math.huge then return "inf" end
+  if value == -math.huge then return "-inf" end
+  return format:format(value)
+end
+
+local function element(value, format)
+  if type(value) ~= "table" then return number(value, format) end
+  local list = {}
+  for i = 1, #value do list[i] = number(value[i], format) end
+  return "(" .. table.concat(list, ", ") .. ")"
+end
+
+-- The shown elements, as text, in nested tables; false where the dots go. And the widest.
+local function collect(array, shape, format)
+  local widest = 0
+  local index = {}
+  local unpack = table.unpack or unpack -- luacheck: ignore 143
+  local function level(depth)
+    local list = {}
+    local inner = #shape - depth < 2
+    for k, i in ipairs(shown(shape[depth], inner and EDGE or 1)) do
+      index[depth] = i
+      if i == 0 then
+        list[k] = false
+      elseif depth < #shape then
+        list[k] = level(depth + 1)
+      else
+        list[k] = element(array:get(unpack(index, 1, #shape)), format)
+        widest = math.max(widest, #list[k])
+      end
+    end
+    return list
+  end
+  return level(1), widest
+end
+
+local function render(list, depth, rank, width)
+  local parts = {}
+  for k, item in ipairs(list) do
+    if item == false then
+      parts[k] = "..."
+    elseif depth < rank then
+      parts[k] = render(item, depth + 1, rank, width)
+    else
+      parts[k] = (" "):rep(width - #item) .. item
+    end
+  end
+  if depth == rank then return "{" .. table.concat(parts, ", ") .. "}" end
+  return "{" .. table.concat(parts, ",\n" .. (" "):rep(depth)) .. "}"
+end
+
+---@param array moonwarp.array
+---@return string
+function M.array(array)
+  local ok, shape = pcall(function() return array.shape end)
+  if not ok then return "array (closed)" end
+  local title = ("%s {%s} on %s"):format(array.dtype, table.concat(shape, ", "), array.device.name)
+  if array.freed then return title .. " (freed)" end
+  local scalar = array.dtype:match("^%a+") or array.dtype
+  local list, widest = collect(array, shape, formats[scalar] or "%d")
+  if #shape == 1 then widest = 0 end -- one line needs no columns
+  return title .. "\n" .. render(list, 1, #shape, widest)
+end
+
+return M

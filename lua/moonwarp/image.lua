@@ -1,0 +1,30 @@
+-- Pictures in files: PGM, PPM and PNG, to and from arrays of uchar.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+
+local M = {}
+
+---Read a picture: an array of uchar of shape {height, width} (grey) or {height, width, 3 or 4}.
+---@param path string .pgm, .ppm or .png
+---@return moonwarp.array
+M.read_image = raw.image_read
+
+---As mw.read_image, but returns nil and the error where the file cannot be read.
+M.try_read_image = errors.try(raw.image_read)
+
+---Write a picture, in the format that the name ends with. Pixels are uchar of shape {height, width[, 1, 3 or 4]}, or
+---uchar3 or uchar4 of shape {height, width}.
+---@param path string .pgm (grey), .ppm (colour) or .png
+---@param array moonwarp.array
+M.write_image = raw.image_write
+
+local try_write = errors.try(function(path, array)
+  raw.image_write(path, array)
+  return true
+end)
+
+---As mw.write_image, but returns true, or nil and the error where the file cannot be written.
+M.try_write_image = try_write
+
+return M

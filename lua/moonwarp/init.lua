@@ -1,0 +1,42 @@
+-- moonwarp: CUDA for Lua. `local mw = require "moonwarp"`.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+
+local mw = {
+  version = raw.version,
+  ---The null pointer, for pointer fields in tables (where nil would be no field).
+  null = raw.null,
+  cache = require "moonwarp.cache",
+}
+
+for _, name in ipairs { "array", "device", "image", "module" } do
+  for key, value in pairs(require("moonwarp." .. name)) do mw[key] = value end
+end
+require "moonwarp.kernel"
+
+---Monotonic seconds, for measuring.
+---@return number
+mw.time = raw.time
+
+---The class of a moonwarp object: "array", "module", "kernel", "symbol", "launch", "bound", "device" or "error"; nil
+---for any other value.
+---@param value any
+---@return string?
+function mw.type(value)
+  if errors.is(value) then return "error" end
+  return raw.type(value)
+end
+
+---How many blocks of b it takes to cover a: a / b, rounded up.
+---@param a integer
+---@param b integer
+---@return integer
+function mw.cdiv(a, b)
+  if type(a) ~= "number" or type(b) ~= "number" or b <= 0 or a % 1 ~= 0 or b % 1 ~= 0 then
+    errors.usage("mw.cdiv wants two whole numbers, the second above 0; got %s and %s", tostring(a), tostring(b))
+  end
+  return math.floor((a + b - 1) / b)
+end
+
+return mw

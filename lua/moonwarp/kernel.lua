@@ -1,0 +1,31 @@
+-- Kernels and launches: what they show of themselves. Launching is the binding's own.
+
+local raw = require "moonwarp.binding"
+
+local kernel, launch, bound = raw.classes.kernel, raw.classes.launch, raw.classes.bound
+
+---The kernel as its source declares it: "saxpy(int n, float a, const float *x, float *y)".
+---@return string
+function kernel:signature()
+  local list = {}
+  for i, param in ipairs(self.params) do
+    local tight = param.name == "" or param.type:find("[*&]$")
+    list[i] = param.type .. (tight and "" or " ") .. param.name
+  end
+  return self.name .. "(" .. table.concat(list, ", ") .. ")"
+end
+
+function kernel:__tostring() return "kernel " .. self:signature() end
+
+local function sizes(v)
+  if v.z ~= 1 then return ("{%d, %d, %d}"):format(v.x, v.y, v.z) end
+  if v.y ~= 1 then return ("{%d, %d}"):format(v.x, v.y) end
+  return ("%d"):format(v.x)
+end
+
+function launch:__tostring()
+  local shared = self.shared > 0 and (", %d"):format(self.shared) or ""
+  return ("launch %s<<<%s, %s%s>>>"):format(self.kernel.name, sizes(self.grid), sizes(self.block), shared)
+end
+
+function bound.__tostring() return "bound launch" end

@@ -1,0 +1,80 @@
+-- Modules: CUDA C compiled or loaded, and what a module shows of itself.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+local source = require "moonwarp.source"
+
+local M = {}
+
+local fields = { source = "string", file = "string", name = "string", options = "table", headers = "table" }
+
+local function check(spec)
+  for name, value in pairs(spec) do
+    if not fields[name] then
+      errors.usage("mw.compile has no field '%s'; it has source, file, name, options and headers", tostring(name))
+    end
+    if type(value) ~= fields[name] then
+      errors.usage("mw.compile: %s is a %s, got a %s", name, fields[name], type(value))
+    end
+  end
+  if (spec.source == nil) == (spec.file == nil) then
+    errors.usage("mw.compile wants the text to compile as source = … or its path as file = …")
+  end
+end
+
+local function read(path)
+  local file, why = io.open(path, "rb")
+  if not file then raw.raise { kind = "io", code = "cudaErrorFileNotFound", message = "cannot read " .. why } end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+---Compile CUDA C for the device in use, or find it in the compile cache.
+---@param spec string|table the text; or { source = text or file = path, options = {"-DN=4", "-use_fast_math"},
+---headers = { ["vec.h"] = text }, name = "what messages call the text" }
+---@return moonwarp.module
+function M.compile(spec)
+  if type(spec) == "string" then spec = { source = spec } end
+  if type(spec) ~= "table" then
+    errors.usage("mw.compile wants CUDA C as a string, or a table { source = …, options = …, headers = … }; got %s",
+      spec == nil and "nil" or "a " .. type(spec))
+  end
+  check(spec)
+  local text, options = spec.source, spec.options
+  local file, line = spec.name, 1
+  if spec.file then
+    text = read(spec.file)
+    file = file or spec.file
+    local folder = spec.file:match("^(.*)/[^/]*$") or "."
+    options = { "-I" .. folder }
+    for i, option in ipairs(spec.options or {}) do options[i + 1] = option end
+  elseif not file then
+    file, line = source.locate(text)
+  end
+  return raw.compile(text, { file = file, line = line, options = options, headers = spec.headers })
+end
+
+---As mw.compile, but returns nil and the error where the text does not compile.
+M.try_compile = errors.try(M.compile)
+
+---Load a module that m:save or the mwcc command wrote. Needs no compiler.
+---@param path string
+---@return moonwarp.module
+function M.load(path)
+  if type(path) ~= "string" then errors.usage("mw.load wants the path of a .mwo file, got a %s", type(path)) end
+  return raw.load(path)
+end
+
+---As mw.load, but returns nil and the error where the file cannot be loaded.
+M.try_load = errors.try(M.load)
+
+function raw.classes.module:__tostring()
+  local kernels, symbols = raw.classes.module.names(self)
+  local text = #kernels == 0 and "module without kernels" or "module with " .. table.concat(kernels, ", ")
+  return #symbols == 0 and text or text .. "; variables " .. table.concat(symbols, ", ")
+end
+
+function raw.classes.symbol:__tostring() return ("variable %s of type %s"):format(self.name, self.type) end
+
+return M

@@ -1,0 +1,74 @@
+-- Where a text of CUDA C stands in the script, so that compile errors can name the script's own lines.
+--
+-- Strings do not know where they come from. But the text of a long bracket stands in the script letter by letter, so
+-- looking for it in the files of the functions that are running finds it, wherever it was assigned.
+
+local raw = require "moonwarp.binding"
+
+local M = {}
+
+local function read(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read("*a")
+  file:close()
+  return text and (text:gsub("\r\n?", "\n")) -- as Lua reads line ends inside long brackets
+end
+
+local function count_lines(text)
+  local _, count = text:gsub("\n", "")
+  return count
+end
+
+-- The line of `content` on which `text` begins: of several places the one nearest to `line`, and those that stand right
+-- behind a long bracket before others.
+local function find(content, text, line)
+  local best, best_distance
+  local from = 1
+  while true do
+    local at = content:find(text, from, true)
+    if not at then return best end
+    local before = content:sub(1, at - 1)
+    local here = count_lines(before) + 1
+    local distance = math.abs(here - line)
+    if not before:find("%[=*%[\n?$") then distance = distance + 1e9 end
+    if not best or distance < best_distance then best, best_distance = here, distance end
+    from = at + 1
+  end
+end
+
+-- A chunk's name for a reader, and its text where it can be had.
+local function chunk(source)
+  local kind = source:sub(1, 1)
+  if kind == "@" then return source:sub(2), read(source:sub(2)) end
+  if kind == "=" then return source:sub(2), nil end
+  local first = source:match("^[^\n]*")
+  if #first > 40 or first ~= source then first = first:sub(1, 40) .. "..." end
+  return ('[string "%s"]'):format(first), source
+end
+
+---The file and the line on which `text` begins, or nil where it stands nowhere as it is (it was put together by the
+---script, say): then only a text of one line has a place, that of the call.
+---@param text string
+---@return string? file
+---@return integer? line
+function M.locate(text)
+  if not text:find("%S") then return nil end
+  local seen = {}
+  local level = 2
+  while true do
+    local info = debug.getinfo(level, "Sl")
+    if not info then break end
+    if info.currentline > 0 and not seen[info.source] then
+      seen[info.source] = true
+      local file, content = chunk(info.source)
+      local line = content and find(content, text, info.currentline)
+      if line then return file, line end
+    end
+    level = level + 1
+  end
+  local source, line = raw.caller()
+  if source and not text:find("\n") then return (chunk(source)), line end
+end
+
+return M
