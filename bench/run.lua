@@ -70,7 +70,8 @@ local function kernels(names)
   print(line:format("geometric mean", "", "", "", mean("pocl"), "", mean("native")))
 end
 
-print(tostring(mw.device()))
+local machine = mw.properties()
+print(("moonwarp %s on %s: %s"):format(mw.version, mw.device().name, machine.name))
 if peers.has("pocl") then
   io.write(peers.capture(peers.quote(os.getenv("MOONWARP_HOME") .. "/bench/pocl") .. " --device") or "")
 else

@@ -83,7 +83,7 @@ local function timed(name, run)
 end
 
 local grid, block = { mw.cdiv(width, 16), mw.cdiv(height, 16) }, { 16, 16 }
-print(("%d x %d pixels on %s"):format(width, height, mw.device().name))
+print(("%d x %d pixels on %s"):format(width, height, mw.properties().name))
 timed("grey", m.grey(mw.cdiv(count, 256), 256):bind(count, pixels, grey))
 timed("blur", m.blur(grid, block):bind(width, height, grey, blurred))
 timed("edges", m.edges(grid, block):bind(width, height, blurred, steep))

@@ -31,8 +31,34 @@ local function symbols(path, options)
   return found
 end
 
--- Not called by the Lua binding, because:
+-- Not called by the Lua binding, and why.
+local arrays = "Lua has arrays, which are typed buffers; bare buffers are for C hosts"
+local references = "userdata hold one reference each: copying a Lua value takes none"
+local typed = "tables, strings and numbers go through mw_array_read and mw_array_write, typed"
 local not_in_lua = {
+  mw_abi_text = "for LuaJIT's ffi.cdef",
+  mw_array_read_doubles = typed,
+  mw_array_write_doubles = typed,
+  mw_buffer_new = arrays,
+  mw_buffer_release = arrays,
+  mw_buffer_free = arrays,
+  mw_buffer_size = arrays,
+  mw_buffer_device = arrays,
+  mw_buffer_write = arrays,
+  mw_buffer_read = arrays,
+  mw_buffer_copy = arrays,
+  mw_buffer_fill = arrays,
+  mw_buffer_host = arrays,
+  mw_buffer_retain = references,
+  mw_array_retain = references,
+  mw_device_retain = references,
+  mw_module_retain = references,
+  mw_kernel_retain = references,
+  mw_symbol_retain = references,
+  mw_launch_retain = references,
+  mw_kernel_module = "a kernel's userdata keeps its module's",
+  mw_error_clear = "an error is raised where it happens; nobody asks later",
+  mw_result_text = "errors carry a sentence of their own",
 }
 
 describe("the C interface", function()
