@@ -1,9 +1,11 @@
 /* Numbers in and out of arrays in bulk: one plain loop a type, written so that the compiler vectorises it.
  *
- * Writing takes two passes: the first finds a number that does not fit, so that either all elements are written or none. What "fits" means and what the error says is mw_value_from_double's business: the loops here only
- * tell quickly that nothing is wrong. */
+ * Writing takes two passes: the first finds a number that does not fit, so that either all elements are written or none.
+ * What fits, and what the error says, is mw_value_from_double's business: here a survey of the numbers tells quickly
+ * that nothing can be wrong, and only where it cannot tell they are tried one by one. */
 #include "array.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +18,9 @@ typedef struct scalar_loops {
   mw_type_kind kind;
   size_t size;
   void (*read)(const void *elements, size_t count, double *numbers);
-  bool (*fits)(const double *numbers, size_t count); /* NULL: every number does */
   void (*write)(void *elements, size_t count, const double *numbers);
+  double lowest, highest; /* of what surely fits */
+  bool whole;             /* whether only whole numbers do */
 } scalar_loops;
 
 #define DEFINE_READ_WRITE(name, kind, type)                                                                            \
@@ -33,42 +36,9 @@ MW_INTEGERS(DEFINE_READ_WRITE)
 DEFINE_READ_WRITE(f32, MW_TYPE_FLOAT, float)
 DEFINE_READ_WRITE(f64, MW_TYPE_FLOAT, double)
 
-/* A double is whole if it is at least 2^52, where there are no fractions left, or if rounding to a whole number, which
-   adding and subtracting 1.5 * 2^52 does, leaves it alone. NaN fails the range test. */
-static inline bool is_whole(double number) {
-  const double shift = 0x1.8p52;
-  return (fabs(number) >= 0x1p52) | (number + shift - shift == number);
-}
-
-#define DEFINE_FITS(name, kind, type)                                                                                  \
-  static bool fits_##name(const double *numbers, size_t count) {                                                       \
-    const double width = kind == MW_TYPE_INT ? sizeof(type) * 8 - 1 : sizeof(type) * 8;                                \
-    const double above = exp2(width), low = kind == MW_TYPE_INT ? -above : 0;                                          \
-    bool fits = true;                                                                                                  \
-    for (size_t i = 0; i < count; i++) fits &= (numbers[i] >= low) & (numbers[i] < above) & is_whole(numbers[i]);      \
-    return fits;                                                                                                       \
-  }
-MW_INTEGERS(DEFINE_FITS)
-
-/* A finite number has to stay finite: `above` is the first that is rounded to infinity. */
-static bool stays_finite(const double *numbers, size_t count, double above) {
-  bool fits = true;
-  for (size_t i = 0; i < count; i++) fits &= !((fabs(numbers[i]) >= above) & (fabs(numbers[i]) < INFINITY));
-  return fits;
-}
-
-static bool fits_f32(const double *numbers, size_t count) { return stays_finite(numbers, count, 0x1.ffffffp127); }
-static bool fits_half(const double *numbers, size_t count) { return stays_finite(numbers, count, 65520); }
-
 static void read_bool(const void *elements, size_t count, double *numbers) {
   const unsigned char *from = elements;
   for (size_t i = 0; i < count; i++) numbers[i] = from[i] != 0;
-}
-
-static bool fits_bool(const double *numbers, size_t count) {
-  bool fits = true;
-  for (size_t i = 0; i < count; i++) fits &= (numbers[i] == 0) | (numbers[i] == 1);
-  return fits;
 }
 
 static void write_bool(void *elements, size_t count, const double *numbers) {
@@ -106,14 +76,51 @@ static void write_half(void *elements, size_t count, const double *numbers) {
   for (size_t i = 0; i < count; i++) to[i] = half_from_double(numbers[i]);
 }
 
+/* The bounds of an integer type, as doubles inside of them: those of 64 bits are no doubles themselves. */
+#define BITS(kind, type)    ((int)sizeof(type) * 8 - (kind == MW_TYPE_INT))
+#define LOWEST(kind, type)  (kind == MW_TYPE_INT ? -2.0 * (double)(UINT64_C(1) << (BITS(kind, type) - 1)) : 0.0)
+#define HIGHEST(kind, type) (2.0 * (double)(UINT64_C(1) << (BITS(kind, type) - 1)) - (sizeof(type) < 8 ? 1.0 : 2048.0))
+
 static const scalar_loops all_loops[] = {
-#define INTEGER_ENTRY(name, kind, type) {kind, sizeof(type), read_##name, fits_##name, write_##name},
+#define INTEGER_ENTRY(name, kind, type)                                                                                \
+  {kind, sizeof(type), read_##name, write_##name, LOWEST(kind, type), HIGHEST(kind, type), true},
     MW_INTEGERS(INTEGER_ENTRY) /**/
-    {MW_TYPE_FLOAT, 2, read_half, fits_half, write_half},
-    {MW_TYPE_FLOAT, 4, read_f32, fits_f32, write_f32},
-    {MW_TYPE_FLOAT, 8, read_f64, NULL, write_f64},
-    {MW_TYPE_BOOL, 1, read_bool, fits_bool, write_bool},
+    {MW_TYPE_BOOL, 1, read_bool, write_bool, 0, 1, true},
+    {MW_TYPE_FLOAT, 2, read_half, write_half, -65504, 65504, false},
+    {MW_TYPE_FLOAT, 4, read_f32, write_f32, -FLT_MAX, FLT_MAX, false},
+    {MW_TYPE_FLOAT, 8, read_f64, write_f64, -INFINITY, INFINITY, false},
 };
+
+/* ---- surveys ---- */
+
+#define LANES 8
+
+/* False where a number is out of bounds or not whole, or where that cannot be told in a hurry: a NaN, an infinity, a
+   whole number from 2^51 on. The lanes are what the compiler vectorises. */
+static bool surely_fit(const scalar_loops *loops, const double *numbers, size_t count) {
+  const double shift = 0x1.8p52; /* added to a number and taken away again, it takes the fraction along */
+  double low[LANES], high[LANES], fraction[LANES];
+  for (size_t lane = 0; lane < LANES; lane++) low[lane] = high[lane] = fraction[lane] = 0;
+  if (loops->lowest == -INFINITY) return true;
+  size_t i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    for (size_t lane = 0; lane < LANES; lane++) {
+      double number = numbers[i + lane];
+      low[lane] = number < low[lane] ? number : low[lane];
+      high[lane] = number > high[lane] ? number : high[lane];
+      fraction[lane] += fabs(number + shift - shift - number);
+    }
+  }
+  for (size_t lane = 0; i < count; i++, lane++) {
+    low[lane] = fmin(low[lane], numbers[i]);
+    high[lane] = fmax(high[lane], numbers[i]);
+    fraction[lane] += fabs(numbers[i] + shift - shift - numbers[i]);
+  }
+  bool fit = true;
+  for (size_t lane = 0; lane < LANES; lane++)
+    fit &= low[lane] >= loops->lowest && high[lane] <= loops->highest && (fraction[lane] == 0 || !loops->whole);
+  return fit;
+}
 
 /* ---- elements as numbers ---- */
 
@@ -161,7 +168,7 @@ int mw_array_read_doubles(mw_array *array, size_t first, size_t count, double *t
 /* Whether all numbers fit into the array's elements from component `first` on; the first that does not is reported. */
 static int check_numbers(const mw_array *array, const scalar_loops *loops, size_t components, size_t first,
                          const double *numbers, size_t count) {
-  if (!loops->fits || loops->fits(numbers, count)) return MW_SUCCESS;
+  if (surely_fit(loops, numbers, count)) return MW_SUCCESS;
   const mw_type *scalar = array->dtype->kind == MW_TYPE_VECTOR ? array->dtype->element : array->dtype;
   for (size_t i = 0; i < count; i++) {
     unsigned char value[sizeof(double)];
@@ -196,7 +203,7 @@ typedef struct ramp_pass {
 } ramp_pass;
 
 static void make_ramp(const ramp_pass *ramp, size_t first, size_t count, double *numbers) {
-  for (size_t i = 0; i < count; i++) numbers[i] = ramp->start + (double)(first + i) * ramp->step;
+  for (size_t i = 0; i < count; i++) numbers[i] = ramp->start + (double)(int64_t)(first + i) * ramp->step;
 }
 
 static void write_ramp(void *context, void *elements, size_t count) {
@@ -211,9 +218,11 @@ static void write_ramp(void *context, void *elements, size_t count) {
 }
 
 static int check_ramp(const mw_array *array, const ramp_pass *ramp) {
+  double numbers[AT_ONCE] = {ramp->start, ramp->step, ramp->start + (double)array->count * ramp->step};
+  /* A ramp between bounds is inside of them, and whole if its start and step are. */
+  if (surely_fit(ramp->loops, numbers, 3)) return MW_SUCCESS;
   int code = MW_SUCCESS;
-  double numbers[AT_ONCE];
-  for (size_t first = 0; first < array->count && code == MW_SUCCESS && ramp->loops->fits; first += AT_ONCE) {
+  for (size_t first = 0; first < array->count && code == MW_SUCCESS; first += AT_ONCE) {
     size_t now = array->count - first < AT_ONCE ? array->count - first : AT_ONCE;
     make_ramp(ramp, first, now, numbers);
     code = check_numbers(array, ramp->loops, 1, first, numbers, now);

@@ -68,11 +68,15 @@ static int check_shared(const mw_kernel *kernel, size_t dynamic) {
   if (dynamic == 0)
     return fail_configuration(kernel, mw_format("%s declares %zu bytes of shared memory, and a block on %s has %zu",
                                                 kernel->info->name, fixed, device->name, most));
+  if (fixed == 0)
+    return fail_configuration(
+        kernel, mw_format("the launch of %s asks for %zu bytes of shared memory, and a block on %s has %zu",
+                          kernel->info->name, dynamic, device->name, most));
   return fail_configuration(
       kernel,
-      mw_format("too much shared memory: %zu bytes that %s declares + %zu bytes that the launch asks for = %llu, "
+      mw_format("too much shared memory: %zu bytes that %s declares + %zu bytes that the launch asks for = %.0f, "
                 "and a block on %s has %zu",
-                fixed, kernel->info->name, dynamic, (unsigned long long)fixed + dynamic, device->name, most));
+                fixed, kernel->info->name, dynamic, (double)fixed + (double)dynamic, device->name, most));
 }
 
 /* What a thread needs on its stack, against what it has. */
