@@ -44,6 +44,13 @@ LIB_ASM := $(wildcard src/cpu/*.S)
 MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c)
 LUA_SOURCES := $(wildcard src/lua/*.c)
 
+# As many jobs as there are processors, and one short line a file: make V=1 shows the commands, make -j1 one by one.
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+Q := $(if $(V),,@)
+say = @$(if $(V),:,printf '%-5s %s\n' $(1) '$(patsubst $(BUILD)/%,%,$@)')
+
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/lib/libmoonwarp.so
 MWCC := $(BUILD)/bin/mwcc
@@ -60,46 +67,55 @@ embed: $(EMBED)
 
 $(LIB): $(call object,$(LIB_SOURCES) $(LIB_ASM))
 	@mkdir -p $(@D)
-	$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp.so -o $@ $^ $(PNG_LIBS) -ldl -lm
+	$(call say,LINK)
+	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp.so -o $@ $^ $(PNG_LIBS) -ldl -lm
 
 $(MWCC): $(call object,$(MWCC_SOURCES))
 	@mkdir -p $(@D)
-	$(CC) -pthread $(LDFLAGS) -o $@ $^ $(LLVM_LIBS) -lm
+	$(call say,LINK)
+	$(Q)$(CC) -pthread $(LDFLAGS) -o $@ $^ $(LLVM_LIBS) -lm
 
 # The Lua module finds the library beside it, in the build tree as in an installation.
 $(LUA_MODULE): $(call object,$(LUA_SOURCES)) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) -shared -pthread $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../../..' -o $@ $(filter %.o,$^) -L$(BUILD)/lib -lmoonwarp
+	$(call say,LINK)
+	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../../..' -o $@ $(filter %.o,$^) -L$(BUILD)/lib -lmoonwarp
 
 $(DEVICE):
 	@mkdir -p $(@D)
-	ln -sfn $(abspath src/device) $@
+	@ln -sfn $(abspath src/device) $@
 
 # A C host without Lua, as a user would build it: one header, one library.
 $(EMBED): examples/embed.c $(LIB)
 	@mkdir -p $(@D)
-	$(CC) -std=c11 $(WARN) $(CFLAGS) $(LDFLAGS) -Isrc -o $@ $< -L$(BUILD)/lib -lmoonwarp -Wl,-rpath,'$$ORIGIN/../lib'
+	$(call say,LINK)
+	$(Q)$(CC) -std=c11 $(WARN) $(CFLAGS) $(LDFLAGS) -Isrc -o $@ $< -L$(BUILD)/lib -lmoonwarp -Wl,-rpath,'$$ORIGIN/../lib'
 
 # The text of the interface, as a C string: mw_abi_text.
 $(BUILD)/gen/abi_text.inc: src/moonwarp_abi.h
 	@mkdir -p $(@D)
-	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+	$(call say,GEN)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
 $(BUILD)/obj/src/lua/%.c.o: src/lua/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LUA_CFLAGS) -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LUA_CFLAGS) -c -o $@ $<
 
 $(BUILD)/obj/src/mwcc/%.c.o: src/mwcc/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LLVM_CFLAGS) -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LLVM_CFLAGS) -c -o $@ $<
 
 $(BUILD)/obj/src/%.c.o: src/%.c | $(BUILD)/gen/abi_text.inc
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(PNG_CFLAGS) -I$(BUILD)/gen -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PNG_CFLAGS) -I$(BUILD)/gen -c -o $@ $<
 
 $(BUILD)/obj/%.S.o: %.S
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
@@ -141,10 +157,12 @@ bench: all $(BENCH_NATIVE) $(BENCH_POCL)
 
 $(BUILD)/bench/native: bench/native.c bench/problems.c bench/problems.h
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $(filter %.c,$^) -lm
+	$(call say,LINK)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $(filter %.c,$^) -lm
 $(BUILD)/bench/pocl: bench/pocl.c bench/problems.c bench/problems.h
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --cflags --libs OpenCL) -lm
+	$(call say,LINK)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --cflags --libs OpenCL) -lm
 
 # Warnings as errors by both compilers, then luacheck, then the layout of C and of nothing else.
 lint:
