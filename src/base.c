@@ -73,29 +73,36 @@ void mw_text_free(mw_text *text) {
 
 /* ---- hashing ---- */
 
-/* FNV-1a's 128-bit parameters (http://www.isthe.com/chongo/tech/comp/fnv/): the prime is 2^88 + 0x13b. */
+/* Multiply and fold, a word at a time. Every step is invertible, so that two inputs which differ in one word never meet;
+   and the product spreads that difference over the high half, which the next words cannot reach to cancel it. */
+__extension__ typedef unsigned __int128 wide;
+
+/* L'Ecuyer's multiplier for congruential generators modulo 2^128 (Mathematics of Computation 68, 1999). */
+#define MULTIPLIER ((wide)0x2360ed051fc65da4 << 64 | 0x4385df649fccf645)
+
+static inline mw_hash mix(mw_hash hash, uint64_t word) {
+  wide product = ((wide)hash.high << 64 | (hash.low ^ word)) * MULTIPLIER;
+  uint64_t high = (uint64_t)(product >> 64);
+  return (mw_hash){.low = (uint64_t)product ^ high, .high = high};
+}
+
 mw_hash mw_hash_start(void) { return (mw_hash){.low = 0x62b821756295c58d, .high = 0x6c62272e07bb0142}; }
 
 void mw_hash_add(mw_hash *hash, const void *data, size_t length) {
   const unsigned char *bytes = data;
-  uint64_t low = hash->low, high = hash->high;
-  for (size_t i = 0; i < length; i++) {
-    low ^= bytes[i];
-    __extension__ unsigned __int128 product = (unsigned __int128)low * 0x13b;
-    high = high * 0x13b + (uint64_t)(product >> 64) + (low << 24);
-    low = (uint64_t)product;
+  size_t words = length / sizeof(uint64_t), rest = length % sizeof(uint64_t);
+  uint64_t word;
+  mw_hash state = *hash; /* in registers: `data` might overlap *hash for all the compiler knows */
+  for (size_t i = 0; i < words; i++, bytes += sizeof word) {
+    memcpy(&word, bytes, sizeof word);
+    state = mix(state, word);
   }
-  hash->low = low;
-  hash->high = high;
+  word = 0;
+  if (rest) memcpy(&word, bytes, rest);
+  *hash = mix(mix(state, word), length);
 }
 
-void mw_hash_add_text(mw_hash *hash, const char *text) {
-  uint64_t length = text ? strlen(text) : 0;
-  unsigned char bytes[8]; /* little-endian on every host, as the key may be looked at from another one */
-  for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)(length >> (8 * i));
-  mw_hash_add(hash, bytes, sizeof bytes);
-  mw_hash_add(hash, text, length);
-}
+void mw_hash_add_text(mw_hash *hash, const char *text) { mw_hash_add(hash, text, text ? strlen(text) : 0); }
 
 void mw_hash_hex(const mw_hash *hash, char out[33]) {
   snprintf(out, 33, "%016llx%016llx", (unsigned long long)hash->high, (unsigned long long)hash->low);

@@ -117,7 +117,7 @@ typedef struct mw_mwo {
 
 /* The last bytes of a .mwo file. */
 typedef struct mw_trailer {
-  uint64_t low, high;  /* mw_hash over every byte before the trailer */
+  uint64_t low, high;  /* mw_hash over all before the trailer, as one piece */
   uint64_t length;     /* bytes before the trailer */
   char magic[8];       /* "MWOIMG1" */
 } mw_trailer;
