@@ -181,7 +181,8 @@ int mw_device_properties(mw_device *device, mw_properties *out);
 int mw_device_memory(mw_device *device, mw_memory *out);
 int mw_device_limit_get(mw_device *device, mw_limit limit, double *value);
 int mw_device_limit_set(mw_device *device, mw_limit limit, double value);
-/* Wait until all work is done. Reports (once) the first failure of a kernel since the last call that reported one. */
+/* Wait until all work is done. Reports (once) the first failure of a kernel since the last call that reported one. Calls
+   that read device memory for the host report it as well, and then read nothing: what they would read may be wrong. */
 int mw_device_synchronize(mw_device *device);
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
@@ -189,7 +190,8 @@ int mw_device_synchronize(mw_device *device);
 typedef struct mw_buffer mw_buffer;
 
 /* Allocate `bytes` on `device`, 256-byte aligned; contents are undefined. *out is yours. 0 bytes are allowed and have
-   the address 0. MW_MEMORY_ALLOCATION. Does not block. (cudaMalloc, CUDA 1.1 guide D.5.1) */
+   the address 0. MW_MEMORY_ALLOCATION. Does not block, unless memory is short: then it waits once for the memory of
+   freed buffers that work in flight still uses. (cudaMalloc, CUDA 1.1 guide D.5.1) */
 int mw_buffer_new(mw_device *device, size_t bytes, mw_buffer **out);
 mw_buffer *mw_buffer_retain(mw_buffer *buffer);
 void mw_buffer_release(mw_buffer *buffer);
@@ -247,7 +249,8 @@ int mw_array_copy(mw_array *target, mw_array *source);
 
 typedef enum mw_reduction { MW_SUM, MW_MIN, MW_MAX } mw_reduction;
 /* Over all elements of a scalar dtype, waiting for the work before. Sums accumulate in double (pairwise) or, for
-   integers, exactly in 64 bits (then *integer is written and *is_integer is 1). min and max ignore NaN unless all are;
+   integers, exactly (then *integer is written and *is_integer is 1, unless the result does not fit it). *number is
+   written in any case. min and max ignore NaN unless all are;
    of an empty array they are MW_INVALID_VALUE. */
 int mw_array_reduce(mw_array *array, mw_reduction reduction, double *number, int64_t *integer, int *is_integer);
 
