@@ -1,0 +1,28 @@
+/* Device memory: one address range, reserved when the device opens, in which everything lies that a kernel may touch:
+ * arrays, module variables, shared memory and stacks. What is not allocated is inaccessible. */
+#ifndef MW_CPU_HEAP_H
+#define MW_CPU_HEAP_H
+
+#include "cpu/cpu.h"
+
+/* The range is as large as the system grants, up to 16 TiB. */
+int cpu_heap_open(cpu_heap **out);
+void cpu_heap_close(cpu_heap *heap);
+void cpu_heap_range(const cpu_heap *heap, uint64_t *base, uint64_t *size);
+void cpu_heap_usage(cpu_heap *heap, mw_memory *out);
+/* The most that allocations may take together; 0: what the machine has. */
+void cpu_heap_limit(cpu_heap *heap, size_t bytes);
+
+/* Make what was freed inaccessible to kernels. Called before blocks run; costs nothing when nothing was freed. */
+void cpu_heap_settle(cpu_heap *heap);
+
+/* Say in `out` how `address` lies to the allocations around it: "4 bytes past the end of an array of 400 bytes",
+   "which no array holds". Not in a signal handler. */
+void cpu_heap_describe(cpu_heap *heap, uintptr_t address, char *out, size_t size);
+
+/* Address space for stacks and shared memory, far from the arrays: whole pages, inaccessible until the caller opens
+   parts of it (mprotect). NULL where the range is used up. */
+unsigned char *cpu_heap_reserve(cpu_heap *heap, size_t bytes);
+void cpu_heap_unreserve(cpu_heap *heap, unsigned char *area);
+
+#endif
