@@ -55,9 +55,9 @@ struct cpu_kernel {
 struct cpu_unit {
   cpu_device *device;
   const mw_mwo *image;
-  cpu_kernel *kernels;   /* image->kernel_count of them; mw_launch_request.kernel points to one */
-  void **symbols;        /* mw_frame.symbols: host address of each variable, in the image's order */
-  uintptr_t first, last; /* the mapped object: kernels may read [first, last), and code addresses lie in it */
+  cpu_kernel *kernels;          /* image->kernel_count of them; mw_launch_request.kernel points to one */
+  void **symbols;               /* mw_frame.symbols: host address of each variable, in the image's order */
+  uintptr_t first, last;        /* the mapped object: kernels may read [first, last), and code addresses lie in it */
   struct cpu_unit_private *own; /* mwo_load.c's */
 };
 
@@ -91,8 +91,8 @@ const char *cpu_place_of(const cpu_unit *unit, const char *file, int *line);
  * CPU_SERVICE_ENTER is the first statement, so that faults are reported at the line of the call. */
 extern const mw_services cpu_services; /* services.c */
 
-#define CPU_SERVICE_ENTER(worker) cpu_service_enter(worker, __builtin_return_address(0))
-void cpu_service_enter(mw_worker *worker, void *return_address);
+#define CPU_SERVICE_ENTER(worker) cpu_service_enter(worker, __builtin_return_address(0), __builtin_frame_address(0))
+void cpu_service_enter(mw_worker *worker, void *return_address, void *frame);
 /* Run function(argument) on the thread's own stack. A launch that is cancelled meanwhile ends when it returns. */
 void cpu_service_call(mw_worker *worker, void (*function)(void *), void *argument);
 /* Memory for the service's own use until it returns, CPU_SERVICE_BUFFER bytes, one a worker. */

@@ -1,0 +1,63 @@
+/* What a stream queues: a launch, a copy or a fill, cut into blocks that workers take in increasing order. */
+#ifndef MW_CPU_COMMAND_H
+#define MW_CPU_COMMAND_H
+
+#include "cpu/cpu.h"
+
+typedef struct cpu_stream cpu_stream;
+typedef struct cpu_command cpu_command;
+
+typedef enum cpu_command_kind { CPU_KERNEL, CPU_COPY, CPU_FILL } cpu_command_kind;
+
+typedef struct cpu_kernel_work {
+  const cpu_kernel *kernel;
+  mw_frame frame;
+  size_t stack;  /* bytes a thread has: the limit when it was launched */
+  size_t shared; /* static and dynamic */
+  size_t param_bytes;
+  double deadline; /* on mw_time's clock, set when it starts; 0: none */
+  double seconds;  /* the time limit when it started */
+} cpu_kernel_work;
+
+typedef struct cpu_transfer_work {
+  unsigned char *target;
+  const unsigned char *source; /* copy */
+  size_t size, count;          /* elements; a copy's are bytes */
+  size_t piece;                /* elements a block */
+} cpu_transfer_work;
+
+struct cpu_command {
+  cpu_command *next; /* in its stream or among the unused */
+  cpu_stream *stream;
+  mw_completion completion;
+  cpu_command_kind kind;
+  bool finished; /* all blocks done and `completion` called */
+
+  /* Guarded by the pool's lock: */
+  bool active;              /* in the pool's list of commands with blocks to take */
+  bool timed_out, reported; /* stopped for its deadline; and the error says so */
+  cpu_command *active_next, *active_previous;
+  int users; /* threads that run blocks of it */
+
+  uint64_t blocks;
+  _Atomic uint64_t taken; /* blocks handed out so far */
+  atomic_bool stop;       /* a kernel that failed: take no more, leave what runs */
+
+  cpu_kernel_work kernel;
+  cpu_transfer_work transfer;
+  unsigned char *params; /* parameters, or a fill's pattern: `capacity` bytes, kept from use to use */
+  size_t capacity;
+  char *site; /* where it was launched, "" where unknown; likewise */
+  size_t site_capacity;
+};
+
+/* Take the next blocks: many at first, one at the end, so that all workers finish together. False when none are left
+   or the command was stopped.
+   *rest: whether some remain for others. */
+bool cpu_command_take(cpu_command *command, int workers, uint64_t *first, uint64_t *last, bool *rest);
+
+/* transfer.c: run blocks of a copy or fill, and how many blocks there are. */
+void cpu_transfer_run(const cpu_command *command, uint64_t first, uint64_t last);
+uint64_t cpu_transfer_blocks(cpu_command *command);
+
+#endif

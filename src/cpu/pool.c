@@ -1,0 +1,277 @@
+/* Worker threads.
+ *
+ * Waking a thread costs microseconds, so three things avoid it: an idle thread spins for a while before it sleeps, a
+ * command that is waited for is run by the thread that waits, and only one thread is woken for a command; each that
+ * finds more blocks than its own wakes the next. */
+#include "cpu/pool.h"
+#include "cpu/heap.h"
+#include "cpu/stream.h"
+
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const double spin_seconds = 50e-6;
+
+static int thread_id(void) {
+  static _Thread_local int id __attribute__((tls_model("initial-exec")));
+  if (!id) id = (int)syscall(SYS_gettid);
+  return id;
+}
+
+/* ---- active commands: their blocks are taken in the order of the list ---- */
+
+static void list_add(cpu_pool *pool, cpu_command *command) {
+  command->active = true;
+  command->active_next = NULL;
+  command->active_previous = pool->last;
+  if (pool->last)
+    pool->last->active_next = command;
+  else
+    pool->first = command;
+  pool->last = command;
+  atomic_fetch_add(&pool->ready, 1);
+}
+
+static void list_remove(cpu_pool *pool, cpu_command *command) {
+  if (!command->active) return;
+  command->active = false;
+  if (command->active_previous)
+    command->active_previous->active_next = command->active_next;
+  else
+    pool->first = command->active_next;
+  if (command->active_next)
+    command->active_next->active_previous = command->active_previous;
+  else
+    pool->last = command->active_previous;
+  atomic_fetch_sub(&pool->ready, 1);
+}
+
+/* ---- slots ---- */
+
+/* Threads prefer the slot that they had: its stacks are in their caches. */
+static cpu_slot *slot_take(cpu_pool *pool, int preferred) {
+  if (pool->free_slots == 0) return NULL;
+  int i = preferred;
+  while (pool->slot[i].busy) i = i + 1 < pool->slots ? i + 1 : 0;
+  cpu_slot *slot = &pool->slot[i];
+  slot->busy = true;
+  slot->thread = thread_id();
+  pool->free_slots--;
+  return slot;
+}
+
+static void slot_give(cpu_pool *pool, cpu_slot *slot) {
+  slot->busy = false;
+  slot->command = NULL;
+  pool->free_slots++;
+}
+
+void cpu_pool_stop(cpu_pool *pool, cpu_command *command) {
+  atomic_store(&command->stop, true);
+  list_remove(pool, command);
+  int self = thread_id();
+  for (int i = 0; i < pool->slots; i++) {
+    const cpu_slot *slot = &pool->slot[i];
+    if (slot->busy && slot->command == command && slot->thread != self) cpu_fault_cancel(slot->thread);
+  }
+}
+
+/* ---- running blocks ---- */
+
+/* A kernel of the command failed on this worker. */
+static void fail_command(cpu_pool *pool, cpu_worker *worker, cpu_command *command) {
+  pthread_mutex_lock(&pool->lock);
+  bool first = !atomic_load(&command->stop), timed_out = command->timed_out && !command->reported;
+  if (first) cpu_pool_stop(pool, command);
+  if (timed_out) command->reported = true;
+  pthread_mutex_unlock(&pool->lock);
+  if (!first && !timed_out) return; /* stopped because of another's failure */
+  mw_error *error = cpu_fault_report(worker, command);
+  pthread_mutex_lock(&pool->lock);
+  cpu_stream_fail(command->stream, error);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+static void run_kernel(cpu_pool *pool, cpu_worker *worker, cpu_command *command, uint64_t first, uint64_t last,
+                       bool rest) {
+  cpu_heap_settle(pool->device->heap);
+  cpu_worker_current = worker;
+  bool good = cpu_worker_prepare(worker, command) && cpu_worker_run(worker, first, last);
+  while (good && rest && cpu_command_take(command, pool->slots, &first, &last, &rest)) {
+    good = cpu_worker_run(worker, first, last);
+  }
+  cpu_worker_current = NULL;
+  if (!good) fail_command(pool, worker, command);
+}
+
+static void run_transfer(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last, bool rest) {
+  do cpu_transfer_run(command, first, last);
+  while (rest && cpu_command_take(command, pool->slots, &first, &last, &rest));
+}
+
+/* Run blocks of the command until all are taken, with the lock held but for the blocks. helper: a host thread, which
+   has no stack for signal handlers. False: there were none. */
+static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helper) {
+  uint64_t first, last;
+  bool rest;
+  if (!cpu_command_take(command, pool->slots, &first, &last, &rest)) {
+    list_remove(pool, command);
+    return false;
+  }
+  if (!rest)
+    list_remove(pool, command);
+  else if (pool->spinners == 0)
+    cpu_pool_wake(pool);
+  command->users++;
+  slot->command = command;
+  if (first == 0 && command->kind == CPU_KERNEL) cpu_monitor_watch(pool, command);
+  pthread_mutex_unlock(&pool->lock);
+
+  if (command->kind == CPU_KERNEL) {
+    stack_t old;
+    if (!slot->worker) slot->worker = cpu_worker_new(pool->device);
+    if (helper) sigaltstack(&slot->worker->signal_stack, &old);
+    run_kernel(pool, slot->worker, command, first, last, rest);
+    if (helper) sigaltstack(&old, NULL);
+  } else {
+    run_transfer(pool, command, first, last, rest);
+  }
+
+  pthread_mutex_lock(&pool->lock);
+  slot->command = NULL;
+  list_remove(pool, command);
+  if (--command->users == 0) cpu_stream_finish(command);
+  return true;
+}
+
+/* ---- threads ---- */
+
+/* Spin until a command has blocks to take, with the lock released. False: nothing was activated for a while. */
+static bool spin(cpu_pool *pool) {
+  bool busy = true;
+  pool->spinners++;
+  pthread_mutex_unlock(&pool->lock);
+  unsigned seen = atomic_load(&pool->activations);
+  double end = mw_time() + spin_seconds;
+  for (int i = 1;; i++) {
+    cpu_relax();
+    if (atomic_load_explicit(&pool->ready, memory_order_relaxed) > 0) {
+      /* A host thread that waits for its launch takes it itself, in less time than it takes to hand it over. */
+      for (int j = 0; j < 8; j++) cpu_relax();
+      if (atomic_load(&pool->ready) > 0) break;
+    }
+    if (i % 32) continue;
+    double now = mw_time();
+    unsigned activations = atomic_load_explicit(&pool->activations, memory_order_relaxed);
+    if (activations != seen) end = now + spin_seconds;
+    seen = activations;
+    if (now > end) {
+      busy = false;
+      break;
+    }
+  }
+  pthread_mutex_lock(&pool->lock);
+  pool->spinners--;
+  return busy;
+}
+
+static void idle(cpu_pool *pool, bool *spun) {
+  if (!*spun && pool->spinners < pool->slots - 1) {
+    *spun = !spin(pool);
+    return;
+  }
+  pool->sleepers++;
+  pthread_cond_wait(&pool->work, &pool->lock);
+  pool->sleepers--;
+  *spun = false;
+}
+
+static void thread_open(stack_t *signals, stack_t *old) {
+  sigset_t mask;
+  sigfillset(&mask);
+  static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+  for (size_t i = 0; i < MW_COUNT(kept); i++) sigdelset(&mask, kept[i]);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL); /* the host's signals are for the host's threads */
+  pthread_setname_np(pthread_self(), "moonwarp");
+  *signals = (stack_t){.ss_sp = mw_alloc(CPU_SIGNAL_STACK), .ss_size = CPU_SIGNAL_STACK};
+  sigaltstack(signals, old);
+}
+
+static void *thread_main(void *argument) {
+  cpu_pool *pool = argument;
+  stack_t signals, old;
+  bool spun = false;
+  thread_open(&signals, &old);
+  pthread_mutex_lock(&pool->lock);
+  int preferred = pool->next_slot++ % pool->slots;
+  while (!pool->closing) {
+    cpu_slot *slot = pool->first ? slot_take(pool, preferred) : NULL;
+    if (!slot) {
+      idle(pool, &spun);
+      continue;
+    }
+    while (pool->first) {
+      if (run(pool, slot, pool->first, false)) spun = false;
+    }
+    slot_give(pool, slot);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  sigaltstack(&old, NULL);
+  free(signals.ss_sp);
+  return NULL;
+}
+
+void cpu_pool_wake(cpu_pool *pool) {
+  if (pool->free_slots == 0 || !pool->first) return;
+  if (pool->sleepers > 0) {
+    pthread_cond_signal(&pool->work);
+  } else if (pool->threads < pool->slots && pool->spinners == 0 &&
+             !pthread_create(&pool->thread[pool->threads], NULL, thread_main, pool)) {
+    pool->threads++;
+  }
+}
+
+void cpu_pool_activate(cpu_pool *pool, cpu_command *command, bool wake) {
+  list_add(pool, command);
+  atomic_fetch_add_explicit(&pool->activations, 1, memory_order_relaxed);
+  if (wake && pool->spinners == 0) cpu_pool_wake(pool);
+}
+
+bool cpu_pool_help(cpu_pool *pool, cpu_stream *stream) {
+  cpu_command *command = stream->current;
+  if (!command || !command->active) return false;
+  cpu_slot *slot = slot_take(pool, pool->slots - 1);
+  if (!slot) return false;
+  bool ran = run(pool, slot, command, true);
+  slot_give(pool, slot);
+  return ran;
+}
+
+int cpu_pool_open(cpu_device *device, cpu_pool **out) {
+  cpu_pool *pool = mw_alloc(sizeof *pool);
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+  pthread_mutex_init(&pool->lock, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+  pthread_cond_init(&pool->work, NULL);
+  pool->device = device;
+  pool->slots = pool->free_slots = device->workers;
+  *out = pool;
+  return MW_SUCCESS;
+}
+
+void cpu_pool_close(cpu_pool *pool) {
+  if (!pool) return;
+  cpu_monitor_close(pool);
+  pthread_mutex_lock(&pool->lock);
+  pool->closing = true;
+  pthread_cond_broadcast(&pool->work);
+  pthread_mutex_unlock(&pool->lock);
+  for (int i = 0; i < pool->threads; i++) pthread_join(pool->thread[i], NULL);
+  for (int i = 0; i < pool->slots; i++) cpu_worker_free(pool->slot[i].worker);
+  pthread_cond_destroy(&pool->work);
+  pthread_mutex_destroy(&pool->lock);
+  free(pool);
+}

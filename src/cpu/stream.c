@@ -1,0 +1,308 @@
+/* Streams: a first-in, first-out list of commands of which the first unfinished one runs.
+ *
+ * A command is pushed behind `last`, runs as `current`, is finished when its blocks are done and its completion was
+ * called, and retires (its struct is used again) when all before it have too. The next command starts before the
+ * completion is called, so that giving memory back does not hold up the stream. */
+#include "cpu/stream.h"
+#include "cpu/fault.h"
+#include "cpu/heap.h"
+#include "cpu/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALL = 4096 /* bytes that are copied under the lock */ };
+
+static const double spin_seconds = 20e-6;
+
+int cpu_stream_new(void *device, void **out) {
+  cpu_stream *stream = mw_alloc(sizeof *stream);
+  stream->device = device;
+  stream->awaited = UINT64_MAX;
+  pthread_cond_init(&stream->moved, NULL);
+  *out = stream;
+  return MW_SUCCESS;
+}
+
+/* ---- waiting ---- */
+
+/* With the lock released: until so many have retired, or there is something to help with, or time is up. */
+static void spin(cpu_pool *pool, const cpu_stream *stream, uint64_t target) {
+  pthread_mutex_unlock(&pool->lock);
+  double end = mw_time() + spin_seconds;
+  do {
+    for (int i = 0; i < 32 && atomic_load(&stream->retired) < target && !atomic_load(&pool->ready); i++) cpu_relax();
+  } while (atomic_load(&stream->retired) < target && !atomic_load(&pool->ready) && mw_time() < end);
+  pthread_mutex_lock(&pool->lock);
+}
+
+/* Wait, with the lock held, until so many of the stream's commands have retired, and run their blocks meanwhile. */
+static void wait_until(cpu_stream *stream, uint64_t target) {
+  cpu_pool *pool = stream->device->pool;
+  bool helps = cpu_fault_possible(), helped = false, spun = pool->slots == 1;
+  while (atomic_load(&stream->retired) < target) {
+    if (helps && cpu_pool_help(pool, stream)) {
+      helped = true;
+    } else if (!spun) {
+      spin(pool, stream, target);
+      spun = true;
+    } else {
+      if (target < stream->awaited) stream->awaited = target;
+      pthread_cond_wait(&stream->moved, &pool->lock);
+    }
+  }
+  if (helped && pool->spinners == 0) cpu_pool_wake(pool);
+}
+
+int cpu_stream_synchronize(void *handle) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  pthread_mutex_lock(&pool->lock);
+  wait_until(stream, stream->issued);
+  mw_error *error = stream->error;
+  stream->error = NULL;
+  pthread_mutex_unlock(&pool->lock);
+  if (!error) return MW_SUCCESS;
+  int code = mw_error_raise(error);
+  mw_error_free(error);
+  return code;
+}
+
+int cpu_stream_query(void *handle) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  pthread_mutex_lock(&pool->lock);
+  bool empty = atomic_load(&stream->retired) == stream->issued;
+  pthread_mutex_unlock(&pool->lock);
+  return empty ? MW_SUCCESS : MW_NOT_READY;
+}
+
+static void command_free(cpu_command *command) {
+  free(command->params);
+  free(command->site);
+  free(command);
+}
+
+void cpu_stream_free(void *handle) {
+  cpu_stream *stream = handle;
+  if (!stream) return;
+  cpu_pool *pool = stream->device->pool;
+  pthread_mutex_lock(&pool->lock);
+  wait_until(stream, stream->issued);
+  pthread_mutex_unlock(&pool->lock);
+  for (cpu_command *command = stream->unused, *next; command; command = next) {
+    next = command->next;
+    command_free(command);
+  }
+  mw_error_free(stream->error);
+  pthread_cond_destroy(&stream->moved);
+  free(stream);
+}
+
+/* ---- finishing ---- */
+
+void cpu_stream_fail(cpu_stream *stream, mw_error *error) {
+  if (!stream->error)
+    stream->error = error;
+  else
+    mw_error_free(error);
+}
+
+static void retire(cpu_stream *stream) {
+  uint64_t retired = atomic_load(&stream->retired);
+  while (stream->first && stream->first->finished) {
+    cpu_command *command = stream->first;
+    stream->first = command->next;
+    if (!stream->first) stream->last = NULL;
+    command->next = stream->unused;
+    stream->unused = command;
+    retired++;
+  }
+  atomic_store(&stream->retired, retired);
+  if (retired < stream->awaited) return;
+  stream->awaited = UINT64_MAX;
+  pthread_cond_broadcast(&stream->moved);
+}
+
+void cpu_stream_finish(cpu_command *command) {
+  cpu_stream *stream = command->stream;
+  cpu_pool *pool = stream->device->pool;
+  mw_completion completion = command->completion;
+  if (command->timed_out && !command->reported) cpu_stream_fail(stream, cpu_fault_report(NULL, command));
+  stream->current = command->next;
+  if (stream->current) cpu_pool_activate(pool, stream->current, false);
+  if (completion.done) {
+    pthread_mutex_unlock(&pool->lock);
+    completion.done(completion.context);
+    pthread_mutex_lock(&pool->lock);
+  }
+  command->finished = true;
+  retire(stream);
+}
+
+/* ---- queueing ---- */
+
+/* A command to fill and push, with the lock held; waits for room. */
+static cpu_command *command_new(cpu_stream *stream, cpu_command_kind kind, mw_completion completion) {
+  if (stream->issued - atomic_load(&stream->retired) >= CPU_QUEUE_MOST) {
+    wait_until(stream, stream->issued - CPU_QUEUE_MOST / 2);
+  }
+  cpu_command *command = stream->unused;
+  if (command)
+    stream->unused = command->next;
+  else
+    command = mw_alloc(sizeof *command);
+  command->next = NULL;
+  command->stream = stream;
+  command->completion = completion;
+  command->kind = kind;
+  command->finished = command->timed_out = command->reported = false;
+  atomic_store_explicit(&command->taken, 0, memory_order_relaxed);
+  atomic_store_explicit(&command->stop, false, memory_order_relaxed);
+  return command;
+}
+
+static void push(cpu_stream *stream, cpu_command *command, bool wake) {
+  if (stream->last)
+    stream->last->next = command;
+  else
+    stream->first = command;
+  stream->last = command;
+  stream->issued++;
+  if (stream->current) return;
+  stream->current = command;
+  cpu_pool_activate(stream->device->pool, command, wake);
+}
+
+static void keep_bytes(cpu_command *command, const void *bytes, size_t count) {
+  if (command->capacity < count) {
+    free(command->params);
+    command->capacity = (count + 255) & ~(size_t)255;
+    command->params = aligned_alloc(64, command->capacity);
+    if (!command->params) command->params = mw_alloc(command->capacity);
+  }
+  if (count) memcpy(command->params, bytes, count);
+}
+
+static void keep_site(cpu_command *command, const char *site) {
+  size_t size = site ? strlen(site) + 1 : 1;
+  if (command->site_capacity < size) {
+    command->site_capacity = size + 64;
+    command->site = mw_realloc(command->site, command->site_capacity);
+  }
+  memcpy(command->site, site ? site : "", size);
+}
+
+/* What the core cannot know: it checks the device's published limits. */
+static int check_launch(const cpu_device *device, const mw_kernel_info *info, size_t shared, uint64_t threads) {
+  size_t stack = (size_t)cpu_limit(device, MW_LIMIT_STACK);
+  int code = MW_SUCCESS;
+  if (threads == 0 || threads > CPU_MAX_THREADS) {
+    code = fail(MW_INVALID_CONFIGURATION, "a block of %llu threads: it can have 1 to %d", (unsigned long long)threads,
+                CPU_MAX_THREADS);
+  } else if (shared > CPU_SHARED_MAX) {
+    code = fail(MW_INVALID_CONFIGURATION, "kernel %s: a block with %zu bytes of shared memory; it can have %d",
+                info->name, shared, CPU_SHARED_MAX);
+  } else if (info->local_bytes > stack) {
+    code = fail(MW_LAUNCH_OUT_OF_RESOURCES,
+                "kernel %s needs %zu bytes of stack for each thread's calls and local arrays, and the limit \"stack\" "
+                "is %zu",
+                info->name, info->local_bytes, stack);
+  }
+  if (code) mw_error_kernel(info->name, NULL, NULL);
+  return code;
+}
+
+static void fill_frame(mw_frame *frame, const cpu_device *device, const mw_launch_request *request) {
+  const cpu_kernel *kernel = request->kernel;
+  *frame = (mw_frame){
+      .symbols = kernel->unit->symbols,
+      .services = &cpu_services,
+      .grid = {request->grid[0], request->grid[1], request->grid[2]},
+      .block = {request->block[0], request->block[1], request->block[2]},
+      .dynamic_shared = (uint32_t)request->dynamic_shared,
+  };
+  cpu_heap_range(device->heap, &frame->heap_base, &frame->heap_size);
+}
+
+int cpu_stream_launch(void *handle, const mw_launch_request *request) {
+  cpu_stream *stream = handle;
+  cpu_device *device = stream->device;
+  cpu_pool *pool = device->pool;
+  const cpu_kernel *kernel = request->kernel;
+  const mw_kernel_info *info = &kernel->image->info;
+  size_t shared = info->shared_bytes + request->dynamic_shared;
+  int code = check_launch(device, info, shared, (uint64_t)request->block[0] * request->block[1] * request->block[2]);
+  if (code) return code;
+
+  pthread_mutex_lock(&pool->lock);
+  cpu_command *command = command_new(stream, CPU_KERNEL, request->completion);
+  cpu_kernel_work *work = &command->kernel;
+  keep_bytes(command, request->params, request->param_bytes);
+  keep_site(command, request->site);
+  fill_frame(&work->frame, device, request);
+  work->frame.params = command->params;
+  work->kernel = kernel;
+  work->param_bytes = request->param_bytes;
+  work->shared = shared;
+  work->stack = (size_t)cpu_limit(device, MW_LIMIT_STACK);
+  work->deadline = 0;
+  command->blocks = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
+  push(stream, command, true);
+  pthread_mutex_unlock(&pool->lock);
+  return MW_SUCCESS;
+}
+
+/* Queue a copy or a fill, with the lock held. wake: whether nobody waits for it at once. */
+static void transfer(cpu_stream *stream, cpu_command *command, const cpu_transfer_work *work, bool wake) {
+  command->transfer = *work;
+  command->blocks = cpu_transfer_blocks(command);
+  push(stream, command, wake || command->blocks > 1);
+}
+
+int cpu_stream_copy(void *handle, uint64_t target, uint64_t source, size_t bytes, mw_completion completion) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  cpu_transfer_work work = {(unsigned char *)(uintptr_t)target, (unsigned char *)(uintptr_t)source, 1, bytes, 0};
+  pthread_mutex_lock(&pool->lock);
+  transfer(stream, command_new(stream, CPU_COPY, completion), &work, true);
+  pthread_mutex_unlock(&pool->lock);
+  return MW_SUCCESS;
+}
+
+int cpu_stream_fill(void *handle, uint64_t target, const void *pattern, size_t size, size_t count,
+                    mw_completion completion) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  cpu_transfer_work work = {(unsigned char *)(uintptr_t)target, NULL, size, count, 0};
+  pthread_mutex_lock(&pool->lock);
+  cpu_command *command = command_new(stream, CPU_FILL, completion);
+  keep_bytes(command, pattern, size);
+  transfer(stream, command, &work, true);
+  pthread_mutex_unlock(&pool->lock);
+  return MW_SUCCESS;
+}
+
+/* Host memory is copied as device memory is, and waited for. */
+static int exchange(cpu_stream *stream, void *target, const void *source, size_t bytes) {
+  cpu_pool *pool = stream->device->pool;
+  cpu_transfer_work work = {target, source, 1, bytes, 0};
+  if (bytes == 0) return MW_SUCCESS;
+  pthread_mutex_lock(&pool->lock);
+  if (bytes <= SMALL && atomic_load(&stream->retired) == stream->issued) {
+    memcpy(target, source, bytes);
+  } else {
+    transfer(stream, command_new(stream, CPU_COPY, (mw_completion){0}), &work, false);
+    wait_until(stream, stream->issued);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return MW_SUCCESS;
+}
+
+int cpu_stream_write(void *stream, uint64_t target, const void *source, size_t bytes) {
+  return exchange(stream, (void *)(uintptr_t)target, source, bytes);
+}
+
+int cpu_stream_read(void *stream, uint64_t source, void *target, size_t bytes) {
+  return exchange(stream, target, (const void *)(uintptr_t)source, bytes);
+}

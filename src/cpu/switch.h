@@ -1,0 +1,63 @@
+/* Changing stacks (fiber_switch.S), and telling AddressSanitizer about it. */
+#ifndef MW_CPU_SWITCH_H
+#define MW_CPU_SWITCH_H
+
+#include <stddef.h>
+
+/* From the host's stack to a kernel's: call function(argument) on the stack that ends at `top` (16-byte aligned), with
+   the default floating-point modes. *saved is where to return to; it is written first. Returns when the function has,
+   or when cpu_leave(*saved) abandons it. All that the ABI has a function keep is kept, the host's floating-point modes
+   too. */
+void cpu_enter(void **saved, void *top, void (*function)(void *), void *argument);
+_Noreturn void cpu_leave(void *saved);
+
+/* Between fibers: store the place to come back to in *from and go on where `to` was stored. Floating-point modes are not
+   changed: all fibers of a kernel share them. */
+void cpu_switch(void **from, void *to);
+/* The place `to` of a new fiber that calls function(argument), which never returns, on the stack that ends at `top`. */
+void *cpu_fiber_prepare(void *top, void (*function)(void *), void *argument);
+
+/* From a kernel's stack back to the host's for a moment: call function(argument) below `top`. */
+void cpu_call_on(void *top, void (*function)(void *), void *argument);
+
+/* AddressSanitizer keeps the bounds of the current stack. Before each change of stack: cpu_stack_leave with the one to
+   go to (keep: NULL where the old one is not returned to); after it, on the new stack: cpu_stack_arrive with what `keep`
+   held when that stack was left, NULL on a new one. */
+typedef struct cpu_stack {
+  const void *bottom;
+  size_t size;
+} cpu_stack;
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define CPU_ASAN 1
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+static inline void cpu_stack_leave(void **keep, const cpu_stack *to) {
+  __sanitizer_start_switch_fiber(keep, to->bottom, to->size);
+}
+static inline void cpu_stack_arrive(void *kept, cpu_stack *from) {
+  const void *bottom;
+  size_t size;
+  __sanitizer_finish_switch_fiber(kept, &bottom, &size);
+  if (from) *from = (cpu_stack){bottom, size};
+}
+/* Frames on it were abandoned: forget them. */
+static inline void cpu_stack_forget(const cpu_stack *stack) { ASAN_UNPOISON_MEMORY_REGION(stack->bottom, stack->size); }
+#else
+static inline void cpu_stack_leave(void **keep, const cpu_stack *to) { (void)keep, (void)to; }
+static inline void cpu_stack_arrive(void *kept, cpu_stack *from) { (void)kept, (void)from; }
+static inline void cpu_stack_forget(const cpu_stack *stack) { (void)stack; }
+#endif
+
+/* ThreadSanitizer counts calls and returns, and these do not pair where stacks change. */
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#define CPU_UNSANITIZED __attribute__((no_sanitize("thread")))
+#else
+#define CPU_UNSANITIZED
+#endif
+
+#endif

@@ -1,0 +1,49 @@
+/* Copies and fills. Large ones are cut into pieces that several workers take. */
+#include "cpu/command.h"
+
+#include <string.h>
+
+enum { PIECE = 512 << 10, TILE = 4096 };
+
+static bool overlap(const cpu_transfer_work *work) {
+  uintptr_t target = (uintptr_t)work->target, source = (uintptr_t)work->source;
+  return target < source + work->count && source < target + work->count;
+}
+
+uint64_t cpu_transfer_blocks(cpu_command *command) {
+  cpu_transfer_work *work = &command->transfer;
+  work->piece = PIECE / work->size ? PIECE / work->size : 1;
+  if (command->kind == CPU_COPY && overlap(work)) work->piece = work->count;
+  if (work->count <= work->piece) return 1;
+  return (work->count + work->piece - 1) / work->piece;
+}
+
+static bool all_bytes_equal(const unsigned char *pattern, size_t size) {
+  return size == 1 || memcmp(pattern, pattern + 1, size - 1) == 0;
+}
+
+static void fill(unsigned char *target, const unsigned char *pattern, size_t size, size_t count) {
+  if (all_bytes_equal(pattern, size)) {
+    memset(target, pattern[0], size * count);
+    return;
+  }
+  /* The first elements by doubling, then copies of these, which stay in the nearest cache. */
+  size_t bytes = size * count, done = size, tile = size >= TILE ? size : TILE / size * size;
+  memcpy(target, pattern, size);
+  while (done < bytes) {
+    size_t step = done < tile ? done : tile;
+    if (step > bytes - done) step = bytes - done;
+    memcpy(target + done, target, step);
+    done += step;
+  }
+}
+
+void cpu_transfer_run(const cpu_command *command, uint64_t first, uint64_t last) {
+  const cpu_transfer_work *work = &command->transfer;
+  size_t begin = first * work->piece, end = last * work->piece < work->count ? last * work->piece : work->count;
+  if (begin >= end) return;
+  if (command->kind == CPU_COPY)
+    memmove(work->target + begin, work->source + begin, end - begin);
+  else
+    fill(work->target + begin * work->size, command->params, work->size, end - begin);
+}

@@ -1,0 +1,113 @@
+/* A worker slot's stack and shared memory, and the way into a kernel and out of it.
+ *
+ * The way in: cpu_worker_run saves the thread's own stack in worker->host, changes to the slot's stack and calls the
+ * kernel from there. The way out is to return, or to be abandoned: by cpu_worker_abandon from a service, or by a signal
+ * handler (fault.c) that makes the interrupted thread go on in cpu_leave. Nothing of the kernel's is cleaned up then, and
+ * nothing needs to be: what a kernel holds lies in the device's address range. in_kernel is set and cleared on the
+ * kernel's stack, so that a signal finds it set only while worker->host is good. */
+#include "cpu/worker.h"
+#include "cpu/heap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+_Thread_local cpu_worker *cpu_worker_current __attribute__((tls_model("initial-exec")));
+
+enum { SHARED_ROOM = 256 << 10 };
+
+cpu_worker *cpu_worker_new(cpu_device *device) {
+  cpu_worker *worker = mw_alloc(sizeof *worker);
+  uint64_t base, size;
+  cpu_heap_range(device->heap, &base, &size);
+  worker->device = device;
+  worker->base.thread = ~0u;
+  /* A frame can jump over a small guard; address space is plentiful unless the system limits it. */
+  worker->guard = size >> 36 ? (size_t)64 << 10 : (size_t)sysconf(_SC_PAGESIZE);
+  worker->buffer = mw_alloc(CPU_SERVICE_BUFFER);
+  worker->signal_stack = (stack_t){.ss_sp = mw_alloc(CPU_SIGNAL_STACK), .ss_size = CPU_SIGNAL_STACK};
+  worker->ring.fibers = mw_alloc(CPU_MAX_THREADS * sizeof *worker->ring.fibers);
+  return worker;
+}
+
+void cpu_worker_free(cpu_worker *worker) {
+  if (!worker) return;
+  cpu_ring_free(worker);
+  cpu_heap_unreserve(worker->device->heap, worker->area);
+  free(worker->ring.fibers);
+  free(worker->signal_stack.ss_sp);
+  free(worker->buffer);
+  free(worker);
+}
+
+static bool prepare_area(cpu_worker *worker, size_t wanted) {
+  if (worker->area && wanted <= worker->wanted) return true;
+  cpu_heap *heap = worker->device->heap;
+  cpu_heap_unreserve(heap, worker->area);
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), guard = worker->guard;
+  size_t stack = (wanted + page - 1) & ~(page - 1);
+  unsigned char *area = cpu_heap_reserve(heap, 3 * guard + stack + SHARED_ROOM);
+  worker->area = area;
+  worker->wanted = wanted;
+  if (!area) return false;
+  worker->stack = (cpu_stack){area + guard, stack};
+  worker->shared_end = area + 2 * guard + stack + SHARED_ROOM;
+  return !mprotect(area + guard, stack, PROT_READ | PROT_WRITE) &&
+         !mprotect(worker->shared_end - SHARED_ROOM, SHARED_ROOM, PROT_READ | PROT_WRITE);
+}
+
+bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command) {
+  const cpu_kernel_work *work = &command->kernel;
+  size_t wanted = work->stack > CPU_BLOCK_STACK ? work->stack : CPU_BLOCK_STACK;
+  worker->command = command;
+  if (!prepare_area(worker, wanted + CPU_STACK_MARGIN)) {
+    worker->fault = (cpu_fault){.kind = CPU_FAULT_SERVICE, .code = MW_LAUNCH_OUT_OF_RESOURCES};
+    snprintf(worker->fault.what, sizeof worker->fault.what, "found no address space for a stack of %zu bytes", wanted);
+    cpu_heap_unreserve(worker->device->heap, worker->area);
+    worker->area = NULL;
+    return false;
+  }
+  /* Its end, where the static and the dynamic part leave off, lies at a guard. */
+  worker->base.shared = worker->shared_end - ((work->shared + 255) & ~(size_t)255);
+  cpu_ring_reset(worker, work->stack);
+  return true;
+}
+
+CPU_UNSANITIZED static void kernel_main(void *argument) {
+  cpu_worker *worker = argument;
+  cpu_command *command = worker->command;
+  cpu_stack_arrive(NULL, &worker->host_stack);
+  worker->ring.current = &worker->ring.home;
+  worker->in_kernel = 1;
+  atomic_signal_fence(memory_order_seq_cst);
+  /* Who stops a command sets `stop` and then sends the signal: it finds us in the kernel, or we see it here. */
+  if (!atomic_load(&command->stop)) {
+    command->kernel.kernel->image->run(&command->kernel.frame, &worker->base, worker->first, worker->last);
+  }
+  atomic_signal_fence(memory_order_seq_cst);
+  worker->in_kernel = 0;
+  cpu_stack_leave(NULL, &worker->host_stack);
+}
+
+CPU_UNSANITIZED bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last) {
+  worker->first = first;
+  worker->last = last;
+  worker->base.block = first;
+  worker->base.thread = ~0u;
+  worker->call = 0;
+  worker->fault.kind = CPU_FAULT_NONE;
+  cpu_stack_leave(&worker->host_kept, &worker->stack);
+  cpu_enter(&worker->host, (char *)worker->stack.bottom + worker->stack.size, kernel_main, worker);
+  cpu_stack_arrive(worker->host_kept, NULL);
+  if (worker->fault.kind == CPU_FAULT_NONE) return true;
+  worker->in_service = 0;
+  cpu_stack_forget(&worker->stack);
+  return false;
+}
+
+CPU_UNSANITIZED _Noreturn void cpu_worker_abandon(cpu_worker *worker) {
+  worker->in_kernel = 0;
+  cpu_stack_leave(NULL, &worker->host_stack);
+  cpu_leave(worker->host);
+}
