@@ -1,0 +1,245 @@
+/* Signals that a kernel causes end its launch; all others go where they went before this file was here.
+ *
+ * The handler runs on an alternate stack, since the kernel's own may be what is used up. It records what happened in
+ * worker->fault and changes the interrupted context so that the thread goes on in cpu_leave, on its own stack: returning
+ * from the handler restores the signal mask, and no frame of the kernel's is ever returned to.
+ *
+ * A running kernel is cancelled by queueing SIGSEGV to its thread with a value that only this file knows. The handler
+ * leaves the kernel only if its command is stopped, so a signal that arrives too late, or after the thread has gone on
+ * to other work, does nothing. */
+#include "cpu/fault.h"
+#include "cpu/worker.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+static struct sigaction previous[MW_COUNT(signals)];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int installed; /* open devices */
+static char cookie;
+
+/* ---- the machine's part ---- */
+
+typedef struct machine {
+  uintptr_t pc, sp, link; /* link: where the caller's address is kept besides the stack, or 0 */
+  bool store, jump, aligned;
+} machine;
+
+#if defined(__x86_64__)
+
+enum { PAGE_FAULT = 14, FAULT_WRITE = 2, FAULT_FETCH = 16 };
+
+static machine machine_read(const ucontext_t *context, uintptr_t address) {
+  const greg_t *registers = context->uc_mcontext.gregs;
+  bool page = registers[REG_TRAPNO] == PAGE_FAULT;
+  machine m = {.pc = (uintptr_t)registers[REG_RIP], .sp = (uintptr_t)registers[REG_RSP], .aligned = page};
+  m.store = page && registers[REG_ERR] & FAULT_WRITE;
+  m.jump = page && (registers[REG_ERR] & FAULT_FETCH || m.pc == address);
+  return m;
+}
+
+static void machine_leave(ucontext_t *context, void *host) {
+  greg_t *registers = context->uc_mcontext.gregs;
+  registers[REG_RIP] = (greg_t)(uintptr_t)cpu_leave;
+  registers[REG_RSP] = registers[REG_RDI] = (greg_t)(uintptr_t)host;
+  registers[REG_EFL] &= ~(greg_t)0x400; /* direction */
+}
+
+#elif defined(__aarch64__)
+
+enum { ESR_MAGIC = 0x45535201, ESR_WRITE = 1 << 6 };
+
+static uint64_t syndrome(const ucontext_t *context) {
+  const unsigned char *record = (const unsigned char *)context->uc_mcontext.__reserved;
+  const unsigned char *end = record + sizeof context->uc_mcontext.__reserved;
+  while (record + 16 <= end) {
+    uint32_t head[2]; /* magic, size */
+    uint64_t value;
+    memcpy(head, record, sizeof head);
+    memcpy(&value, record + 8, sizeof value);
+    if (head[0] == ESR_MAGIC) return value;
+    if (head[1] < 8) return 0;
+    record += head[1];
+  }
+  return 0;
+}
+
+static machine machine_read(const ucontext_t *context, uintptr_t address) {
+  const mcontext_t *registers = &context->uc_mcontext;
+  machine m = {.pc = registers->pc, .sp = registers->sp, .link = registers->regs[30], .aligned = true};
+  m.jump = m.pc == address;
+  m.store = !m.jump && syndrome(context) & ESR_WRITE;
+  return m;
+}
+
+static void machine_leave(ucontext_t *context, void *host) {
+  context->uc_mcontext.pc = (uintptr_t)cpu_leave;
+  context->uc_mcontext.sp = context->uc_mcontext.regs[0] = (uintptr_t)host;
+}
+
+#endif
+
+/* ---- inside a kernel ---- */
+
+static cpu_stack current_stack(const cpu_worker *worker) {
+  const cpu_ring *ring = &worker->ring;
+  return ring->current == &ring->home ? worker->stack : cpu_ring_stack(ring, ring->current);
+}
+
+static bool is_code(const cpu_unit *unit, uintptr_t pc) { return pc >= unit->first && pc < unit->last; }
+
+/* The instruction of the kernel's that is being executed, where `m` stands in a library or nowhere: the innermost return
+   address into the kernel's code. */
+static uintptr_t kernel_pc(const cpu_worker *worker, const machine *m, const cpu_stack *stack) {
+  const cpu_unit *unit = worker->command->kernel.kernel->unit;
+  uintptr_t bottom = (uintptr_t)stack->bottom, top = bottom + stack->size;
+  if (is_code(unit, m->pc)) return m->pc;
+  if (is_code(unit, m->link)) return m->link - 1;
+  uintptr_t frame = worker->call_frame;
+  if (m->sp >= bottom && m->sp <= frame && frame < top - 16 && ((uintptr_t *)frame)[1] == worker->call + 1) {
+    return worker->call;
+  }
+  const uintptr_t *word = (const uintptr_t *)((m->sp + 7) & ~(uintptr_t)7);
+  for (int i = 0; i < 64 && (uintptr_t)word >= bottom && (uintptr_t)word < top; i++, word++) {
+    if (is_code(unit, *word)) return *word - 1;
+  }
+  return 0;
+}
+
+static cpu_fault_kind classify(const cpu_worker *worker, int signal, const machine *m, uintptr_t address, int code) {
+  cpu_stack stack = current_stack(worker);
+  uintptr_t bottom = (uintptr_t)stack.bottom;
+  switch (signal) {
+  case SIGFPE: return CPU_FAULT_DIVISION;
+  case SIGILL:
+  case SIGTRAP: return CPU_FAULT_INSTRUCTION;
+  case SIGBUS: return code == BUS_ADRALN ? CPU_FAULT_MISALIGNED : m->store ? CPU_FAULT_WRITE : CPU_FAULT_READ;
+  default: break;
+  }
+  if (m->sp < bottom && bottom - m->sp < worker->ring.stride + worker->stack.size) return CPU_FAULT_STACK;
+  if (address < bottom && bottom - address <= worker->guard) return CPU_FAULT_STACK;
+  if (m->jump) return CPU_FAULT_JUMP;
+  if (!m->aligned) return CPU_FAULT_MISALIGNED;
+  return m->store ? CPU_FAULT_WRITE : CPU_FAULT_READ;
+}
+
+static void leave(cpu_worker *worker, ucontext_t *context) {
+  worker->in_kernel = 0;
+  cpu_stack_leave(NULL, &worker->host_stack);
+  machine_leave(context, worker->host);
+}
+
+static void record(cpu_worker *worker, int signal, const siginfo_t *info, ucontext_t *context) {
+  cpu_fault *fault = &worker->fault;
+  uintptr_t address = (uintptr_t)info->si_addr;
+  machine m = machine_read(context, address);
+  cpu_stack stack = current_stack(worker);
+  fault->code = 0;
+  fault->file = NULL;
+  fault->address = address;
+  fault->pc = kernel_pc(worker, &m, &stack);
+  fault->kind = classify(worker, signal, &m, address, info->si_code);
+}
+
+static void cancelled(cpu_worker *worker, ucontext_t *context) {
+  if (!worker || !worker->in_kernel || worker->in_service || !atomic_load(&worker->command->stop)) return;
+  machine m = machine_read(context, 0);
+  cpu_stack stack = current_stack(worker);
+  worker->fault.file = NULL;
+  worker->fault.pc = kernel_pc(worker, &m, &stack);
+  worker->fault.kind = CPU_FAULT_CANCELLED;
+  leave(worker, context);
+}
+
+/* ---- handlers ---- */
+
+static void pass_on(int signal, siginfo_t *info, void *context) {
+  size_t i = 0;
+  while (signals[i] != signal) i++;
+  struct sigaction old = previous[i];
+  bool sent = info->si_code <= 0; /* by kill or its like: executing the instruction again would not bring it back */
+  if (old.sa_flags & SA_RESETHAND) previous[i].sa_handler = SIG_DFL, previous[i].sa_flags = 0;
+  if (old.sa_flags & SA_SIGINFO) {
+    old.sa_sigaction(signal, info, context);
+  } else if (old.sa_handler == SIG_DFL || (old.sa_handler == SIG_IGN && !sent)) {
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigaction(signal, &standard, NULL);
+    if (sent) syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), signal);
+  } else if (old.sa_handler != SIG_IGN) {
+    old.sa_handler(signal);
+  }
+}
+
+static void handle(int signal, siginfo_t *info, void *context) {
+  int saved = errno;
+  cpu_worker *worker = cpu_worker_current;
+  /* The system drops the value when too many signals are queued, and then says that process 0 sent it. */
+  bool ours = (info->si_code == SI_QUEUE && info->si_value.sival_ptr == &cookie) ||
+              (info->si_code == SI_USER && info->si_pid == 0);
+  if (signal == SIGSEGV && ours) {
+    cancelled(worker, context);
+  } else if (worker && worker->in_kernel && !worker->in_service && info->si_code > 0) {
+    record(worker, signal, info, context);
+    leave(worker, context);
+  } else {
+    pass_on(signal, info, context);
+  }
+  errno = saved;
+}
+
+void cpu_fault_cancel(int tid) {
+  siginfo_t info = {.si_signo = SIGSEGV, .si_code = SI_QUEUE};
+  info.si_pid = getpid();
+  info.si_uid = getuid();
+  info.si_value.sival_ptr = &cookie;
+  syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, SIGSEGV, &info);
+}
+
+bool cpu_fault_possible(void) {
+  static _Thread_local signed char possible __attribute__((tls_model("initial-exec"))); /* 0: not asked yet */
+  if (!possible) {
+    sigset_t mask;
+    possible = 1;
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    for (size_t i = 0; i < MW_COUNT(signals); i++) {
+      if (sigismember(&mask, signals[i])) possible = -1;
+    }
+  }
+  return possible > 0;
+}
+
+void cpu_fault_install(void) {
+  pthread_mutex_lock(&lock);
+  if (installed++ == 0) {
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < MW_COUNT(signals); i++) sigaction(signals[i], &action, &previous[i]);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+/* Somebody else's handler may call ours: then the code must stay in memory. */
+static void pin_library(void) {
+  Dl_info info;
+  if (dladdr(&cookie, &info) && info.dli_fname) (void)!dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void cpu_fault_uninstall(void) {
+  pthread_mutex_lock(&lock);
+  if (--installed == 0) {
+    for (size_t i = 0; i < MW_COUNT(signals); i++) {
+      struct sigaction now;
+      sigaction(signals[i], NULL, &now);
+      if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == handle)
+        sigaction(signals[i], &previous[i], NULL);
+      else
+        pin_library();
+    }
+  }
+  pthread_mutex_unlock(&lock);
+}
