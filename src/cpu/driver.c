@@ -1,0 +1,149 @@
+/* The CPU driver's table, and what belongs to the device as a whole. */
+#include "cpu/cpu.h"
+#include "cpu/fault.h"
+#include "cpu/heap.h"
+#include "cpu/pool.h"
+#include "cpu/services.h"
+#include "cpu/stream.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+
+static const double stack_most = 1 << 30;
+
+static int device_count(int *count) {
+  *count = 1;
+  return MW_SUCCESS;
+}
+
+/* $MOONWARP_THREADS, or as many as the cores that the process may use. */
+static int count_workers(int *out) {
+  const char *text = getenv("MOONWARP_THREADS");
+  if (text && *text) {
+    char *end;
+    long count = strtol(text, &end, 10);
+    if (*end || count < 1 || count > CPU_WORKERS_MOST) {
+      return fail(MW_INVALID_VALUE, "MOONWARP_THREADS is '%s': it should be a number of threads from 1 to %d", text,
+                  CPU_WORKERS_MOST);
+    }
+    *out = (int)count;
+    return MW_SUCCESS;
+  }
+  cpu_set_t cores;
+  *out = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
+  if (*out > CPU_WORKERS_MOST) *out = CPU_WORKERS_MOST;
+  return MW_SUCCESS;
+}
+
+static void device_close(void *handle) {
+  cpu_device *device = handle;
+  if (!device) return;
+  if (device->pool) cpu_fault_uninstall();
+  if (device->pool) cpu_malloc_close(device->pool->region);
+  cpu_pool_close(device->pool);
+  cpu_heap_close(device->heap);
+  free(device);
+}
+
+static int device_open(int ordinal, void **out) {
+  cpu_device *device = mw_alloc(sizeof *device);
+  (void)ordinal;
+  int code = count_workers(&device->workers);
+  if (!code) code = cpu_heap_open(&device->heap);
+  if (!code) code = cpu_pool_open(device, &device->pool);
+  if (code) {
+    device_close(device);
+    return code;
+  }
+  atomic_init(&device->limits[MW_LIMIT_STACK], 64 << 10);
+  atomic_init(&device->limits[MW_LIMIT_COMPILE_TIME], 60);
+  atomic_init(&device->limits[MW_LIMIT_COMPILE_MEMORY], (double)((size_t)4 << 30));
+  device->pool->region = cpu_malloc_open(device->heap);
+  cpu_fault_install();
+  *out = device;
+  return MW_SUCCESS;
+}
+
+static int device_memory(void *device, mw_memory *out) {
+  cpu_heap_usage(((cpu_device *)device)->heap, out);
+  return MW_SUCCESS;
+}
+
+/* ---- limits ---- */
+
+double cpu_limit(const cpu_device *device, mw_limit limit) {
+  return atomic_load_explicit(&((cpu_device *)device)->limits[limit], memory_order_relaxed);
+}
+
+static int check_limit(mw_limit limit) {
+  if ((size_t)limit < MW_COUNT(((cpu_device *)0)->limits)) return MW_SUCCESS;
+  return fail(MW_INVALID_VALUE, "%d is no limit", (int)limit);
+}
+
+static int limit_get(void *device, mw_limit limit, double *value) {
+  int code = check_limit(limit);
+  if (!code) *value = cpu_limit(device, limit);
+  return code;
+}
+
+static int limit_set(void *handle, mw_limit limit, double value) {
+  cpu_device *device = handle;
+  int code = check_limit(limit);
+  if (code) return code;
+  if (!(value >= 0) || isinf(value)) return fail(MW_INVALID_VALUE, "a limit of %g: it should be 0 or more", value);
+  if (limit == MW_LIMIT_STACK && (value < 1024 || value > stack_most)) {
+    return fail(MW_INVALID_VALUE, "a stack of %g bytes for each thread: it can be 1024 to %g", value, stack_most);
+  }
+  if (limit == MW_LIMIT_MEMORY && value > (double)(SIZE_MAX / 2)) {
+    return fail(MW_INVALID_VALUE, "a memory limit of %g bytes is more than addresses can count", value);
+  }
+  atomic_store(&device->limits[limit], value);
+  if (limit == MW_LIMIT_MEMORY) cpu_heap_limit(device->heap, (size_t)value);
+  return limit == MW_LIMIT_TIME && value > 0 ? cpu_monitor_start(device->pool) : MW_SUCCESS;
+}
+
+/* ---- memory ---- */
+
+static int memory_alloc(void *device, size_t bytes, uint64_t *address) {
+  return cpu_heap_alloc(((cpu_device *)device)->heap, bytes, address);
+}
+
+static void memory_free(void *device, uint64_t address) { cpu_heap_free(((cpu_device *)device)->heap, address); }
+
+static void *memory_host(void *device, uint64_t address) {
+  (void)device;
+  return (void *)(uintptr_t)address;
+}
+
+const mw_driver mw_cpu_driver = {
+    .name = "cpu",
+    .count = device_count,
+    .open = device_open,
+    .close = device_close,
+    .properties = cpu_properties,
+    .memory = device_memory,
+    .limit_get = limit_get,
+    .limit_set = limit_set,
+    .alloc = memory_alloc,
+    .free = memory_free,
+    .host = memory_host,
+    .stream_new = cpu_stream_new,
+    .stream_free = cpu_stream_free,
+    .stream_synchronize = cpu_stream_synchronize,
+    .stream_query = cpu_stream_query,
+    .launch = cpu_stream_launch,
+    .copy = cpu_stream_copy,
+    .fill = cpu_stream_fill,
+    .write = cpu_stream_write,
+    .read = cpu_stream_read,
+    .target = cpu_target,
+    .compile = cpu_compile,
+    .usable = cpu_usable,
+    .load = cpu_load,
+    .unload = cpu_unload,
+    .unit_kernel = cpu_unit_kernel,
+    .unit_symbol = cpu_unit_symbol,
+    .unit_log = cpu_unit_log,
+    .unit_source = cpu_unit_source,
+};

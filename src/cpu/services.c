@@ -1,0 +1,121 @@
+/* The services that generated code calls through its frame, but for printing (print.c), fibers (fiber.c) and device
+ * memory for kernels (malloc.c). */
+#include "cpu/services.h"
+#include "cpu/worker.h"
+
+#include <stdio.h>
+#include <time.h>
+
+/* ---- for services ---- */
+
+void cpu_service_enter(mw_worker *base, void *return_address, void *frame) {
+  cpu_worker *worker = (cpu_worker *)base;
+  /* One back: a call may be the last instruction of its line. */
+  worker->call = (uintptr_t)return_address - 1;
+  worker->call_frame = (uintptr_t)frame;
+}
+
+typedef struct call {
+  cpu_worker *worker;
+  void (*function)(void *);
+  void *argument;
+} call;
+
+CPU_UNSANITIZED static void on_host_stack(void *argument) {
+  call *c = argument;
+  cpu_stack kernel;
+  cpu_stack_arrive(NULL, &kernel);
+  c->function(c->argument);
+  cpu_stack_leave(NULL, &kernel);
+}
+
+CPU_UNSANITIZED void cpu_service_call(mw_worker *base, void (*function)(void *), void *argument) {
+  cpu_worker *worker = (cpu_worker *)base;
+  call c = {worker, function, argument};
+  void *kept = NULL;
+  worker->in_service = 1;
+  atomic_signal_fence(memory_order_seq_cst);
+  cpu_stack_leave(&kept, &worker->host_stack);
+  cpu_call_on(worker->host, on_host_stack, &c);
+  cpu_stack_arrive(kept, NULL);
+  atomic_signal_fence(memory_order_seq_cst);
+  worker->in_service = 0;
+  atomic_signal_fence(memory_order_seq_cst);
+  /* A cancelling signal that came meanwhile was put off until now. */
+  if (atomic_load(&worker->command->stop)) {
+    worker->fault = (cpu_fault){.kind = CPU_FAULT_CANCELLED, .pc = worker->call};
+    cpu_worker_abandon(worker);
+  }
+}
+
+char *cpu_service_buffer(mw_worker *base) { return ((cpu_worker *)base)->buffer; }
+
+_Noreturn void cpu_service_fail(mw_worker *base, int code, const char *file, int line, const char *what) {
+  cpu_worker *worker = (cpu_worker *)base;
+  cpu_fault *fault = &worker->fault;
+  fault->code = code;
+  fault->pc = worker->call;
+  fault->file = file;
+  fault->line = line;
+  fault->address = 0;
+  snprintf(fault->what, sizeof fault->what, "%s", what);
+  fault->kind = CPU_FAULT_SERVICE;
+  cpu_worker_abandon(worker);
+}
+
+const cpu_kernel *cpu_worker_kernel(const mw_worker *base) {
+  return ((const cpu_worker *)base)->command->kernel.kernel;
+}
+
+cpu_device *cpu_worker_device(const mw_worker *base) { return ((const cpu_worker *)base)->device; }
+
+/* ---- services ---- */
+
+static void service_trap(mw_worker *base, mw_trap trap) {
+  CPU_SERVICE_ENTER(base);
+  switch (trap) {
+  case MW_TRAP_STACK:
+    cpu_service_fail(base, MW_HARDWARE_STACK_ERROR, NULL, 0, "asked for more local memory than a thread has stack");
+  case MW_TRAP_UNREACHABLE:
+    cpu_service_fail(base, MW_LAUNCH_FAILURE, NULL, 0, "reached a place that its source says cannot be reached");
+  default: cpu_service_fail(base, MW_LAUNCH_FAILURE, NULL, 0, "called __trap()");
+  }
+}
+
+static bool lies_in(uint64_t address, uint64_t bytes, uintptr_t first, uintptr_t last) {
+  return address >= first && address <= last && bytes <= last - address;
+}
+
+/* The device's own range was tested by generated code. What is left is what the image and the launch hold for reading. */
+static void service_check_address(mw_worker *base, uint64_t address, uint64_t bytes, uint32_t is_store) {
+  cpu_worker *worker = (cpu_worker *)base;
+  const cpu_kernel_work *work = &worker->command->kernel;
+  const cpu_unit *unit = work->kernel->unit;
+  uintptr_t params = (uintptr_t)work->frame.params;
+  if (!is_store && lies_in(address, bytes, unit->first, unit->last)) return;
+  if (!is_store && lies_in(address, bytes, params, params + work->param_bytes)) return;
+  CPU_SERVICE_ENTER(base);
+  worker->fault =
+      (cpu_fault){.kind = is_store ? CPU_FAULT_WRITE : CPU_FAULT_READ, .address = address, .pc = worker->call};
+  cpu_worker_abandon(worker);
+}
+
+static uint64_t service_clock(mw_worker *base) {
+  (void)base;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+const mw_services cpu_services = {
+    .run_fibers = cpu_run_fibers,
+    .barrier = cpu_barrier,
+    .barrier_vote = cpu_barrier_vote,
+    .trap = service_trap,
+    .assert_fail = cpu_services_assert,
+    .print = cpu_services_print,
+    .check_address = service_check_address,
+    .clock = service_clock,
+    .device_malloc = cpu_services_malloc,
+    .device_free = cpu_services_free,
+};

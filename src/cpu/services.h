@@ -1,0 +1,14 @@
+/* Services that stand in files of their own, for the table in services.c. */
+#ifndef MW_CPU_SERVICES_H
+#define MW_CPU_SERVICES_H
+
+#include "cpu/cpu.h"
+
+/* malloc.c: the heap that kernels allocate from. */
+typedef struct cpu_malloc cpu_malloc;
+cpu_malloc *cpu_malloc_open(cpu_heap *heap);
+void cpu_malloc_close(cpu_malloc *region);
+void *cpu_services_malloc(mw_worker *worker, uint64_t bytes);
+void cpu_services_free(mw_worker *worker, void *memory);
+
+#endif
