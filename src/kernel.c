@@ -78,7 +78,7 @@ static int fail_ambiguous(const mw_module *module, const char *name, const candi
 static const char *most_like(const mw_module *module, const char *wanted) {
   char *base = mw_name_base(wanted);
   const char *best = NULL;
-  size_t least = strlen(base) / 3 + 2;
+  size_t least = mw_name_reach(base);
   for (size_t i = 0; i < module->kernel_count; i++) {
     char *other = mw_name_base(module->kernels[i].info->name);
     size_t distance = mw_name_distance(base, other);

@@ -20,6 +20,7 @@ static void destroy(mw_module *module) {
   for (size_t i = 0; i < module->kernel_count; i++) free(module->kernels[i].name);
   for (size_t i = 0; i < module->instance_count; i++) {
     free(module->instances[i].name);
+    free(module->instances[i].full_name);
     free(module->instances[i].kernels);
   }
   free(module->units);
@@ -252,9 +253,9 @@ const mw_instance *mw_module_find_instance(const mw_module *module, const char *
 }
 
 /* The unit was compiled for one instance: its kernels are those that the first unit has not. */
-static void enter_instance(mw_module *module, const char *name, void *unit) {
+static void enter_instance(mw_module *module, const char *name, const char *full_name, void *unit) {
   const mw_driver *driver = module->device->driver;
-  mw_instance instance = {.name = mw_strdup(name)};
+  mw_instance instance = {.name = mw_strdup(name), .full_name = mw_strdup(full_name)};
   const mw_kernel_info *info;
   void *handle;
   pthread_mutex_lock(&module->lock);
@@ -279,10 +280,31 @@ static int blame_instance(const char *name, int code) {
   if (code != MW_INVALID_SOURCE) return code;
   mw_error *error = mw_error_copy(mw_error_last());
   fail(code, "'%s' cannot be compiled: %s", name, error->message);
-  mw_error_place(error->file, error->line, error->column);
-  mw_error_log(error->log);
+  /* A position in the name itself, which stands in no file, is none. */
+  if (error->file && !strstr(error->file, name)) {
+    mw_error_place(error->file, error->line, error->column);
+    if (error->log) mw_error_log(error->log);
+  }
   mw_error_free(error);
   return code;
+}
+
+/* "ns::fill<float>" for "fill<float>", where the compiler that was just asked for that knows an ns::fill. Yours. */
+static char *find_namespace(const char *name) {
+  static const char hint[] = "did you mean '";
+  const mw_error *error = mw_error_last();
+  size_t length = strcspn(name, "<");
+  char *found = NULL;
+  for (const char *at = error->log; at && !found && (at = strstr(at, hint));) {
+    at += sizeof hint - 1;
+    char *other = mw_format("%.*s", (int)strcspn(at, "'"), at);
+    size_t whole = strlen(other);
+    if (whole > length + 2 && strncmp(other + whole - length, name, length) == 0 &&
+        memcmp(other + whole - length - 2, "::", 2) == 0)
+      found = mw_format("%s%s", other, name + length);
+    free(other);
+  }
+  return found;
 }
 
 static int make_instance(mw_module *module, const char *name) {
@@ -291,11 +313,20 @@ static int make_instance(mw_module *module, const char *name) {
     return fail(MW_SYMBOL_NOT_FOUND,
                 "'%s' cannot be made: this module was loaded from a file that holds no source, only compiled kernels",
                 name);
-  int code = with_file(module, &name, 1, load_unit, &unit);
-  if (code != MW_SUCCESS) return blame_instance(name, code);
-  enter_unit(module, unit);
-  enter_instance(module, name, unit);
-  return MW_SUCCESS;
+  const char *full_name = name;
+  char *found = NULL;
+  int code = with_file(module, &full_name, 1, load_unit, &unit);
+  if (code == MW_INVALID_SOURCE && (found = find_namespace(name))) {
+    full_name = found;
+    code = with_file(module, &full_name, 1, load_unit, &unit);
+  }
+  if (code == MW_SUCCESS) {
+    enter_unit(module, unit);
+    enter_instance(module, name, full_name, unit);
+  }
+  code = blame_instance(full_name, code);
+  free(found);
+  return code;
 }
 
 int mw_module_instantiate(mw_module *module, const char *name) {
@@ -319,7 +350,7 @@ int mw_module_save(mw_module *module, const char *path) {
   pthread_mutex_lock(&module->lock);
   size_t count = module->instance_count;
   const char **names = mw_alloc((count + 1) * sizeof *names);
-  for (size_t i = 0; i < count; i++) names[i] = module->instances[i].name;
+  for (size_t i = 0; i < count; i++) names[i] = module->instances[i].full_name;
   pthread_mutex_unlock(&module->lock);
   mw_text compiled = {0};
   const mw_text *image = &module->image;

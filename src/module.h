@@ -18,6 +18,7 @@ typedef struct mw_kernel_entry {
 /* A template instance that was asked for. Its kernels may be spelled otherwise: "fill<uint>" is "fill<unsigned int>". */
 typedef struct mw_instance {
   char *name;      /* as mw_name_parse spells what was asked for */
+  char *full_name; /* what was compiled: with the template's namespaces */
   size_t *kernels; /* indices of kernels: several where the template is overloaded */
   size_t kernel_count;
 } mw_instance;

@@ -227,3 +227,8 @@ size_t mw_name_distance(const char *a, const char *b) {
   }
   return row[columns];
 }
+
+size_t mw_name_reach(const char *name) {
+  size_t length = strlen(name), reach = length / 3 + 2;
+  return reach < length ? reach : length; /* nothing of the name left is not like it */
+}

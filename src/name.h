@@ -24,5 +24,7 @@ bool mw_name_is_instance(const char *path);
 char *mw_name_base(const char *path);
 /* How many letters have to be put in, left out or changed to make one of the other, capitals aside. */
 size_t mw_name_distance(const char *a, const char *b);
+/* A name whose distance is less than this may be what somebody meant who typed `name`. */
+size_t mw_name_reach(const char *name);
 
 #endif

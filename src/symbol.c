@@ -13,7 +13,7 @@
 static int fail_not_found(const mw_module *module, const char *name) {
   mw_text list = {0};
   const char *like = NULL;
-  size_t least = strlen(name) / 3 + 2;
+  size_t least = mw_name_reach(name);
   for (size_t i = 0; i < module->symbol_count; i++) {
     const char *have = module->symbols[i].name;
     size_t distance = mw_name_distance(name, have);
