@@ -29,5 +29,20 @@
 #ifndef MOONWARP_WITHOUT_MATH_OVERLOADS
 #include "moonwarp/math_overloads.h"
 #endif
+#ifndef MOONWARP_WITHOUT_BITS
+#include "moonwarp/bits.h"
+#endif
+#ifndef MOONWARP_WITHOUT_CONVERSIONS
+#include "moonwarp/conversions.h"
+#endif
+#ifndef MOONWARP_WITHOUT_ARITHMETIC
+#include "moonwarp/arithmetic.h"
+#endif
+#ifndef MOONWARP_WITHOUT_ARITHMETIC_DOUBLE
+#include "moonwarp/arithmetic_double.h"
+#endif
+#ifndef MOONWARP_WITHOUT_WARP
+#include "moonwarp/warp.h"
+#endif
 
 #endif

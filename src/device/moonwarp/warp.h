@@ -1,0 +1,104 @@
+/* Warp functions: shuffles, votes, matches and reductions over the lanes of `mask`.
+ *
+ * The lanes named by `mask` must all execute the same call. `width` cuts a warp into groups of 2, 4, 8, 16 or 32 lanes;
+ * lanes outside a group's reach keep their own value. */
+#ifndef MOONWARP_WARP_H
+#define MOONWARP_WARP_H
+
+/* What the instruction takes besides the lane: where groups begin, and the last (first, for up) lane within reach. */
+#define __mw_segment(width, clamp) ((32 - (width)) << 8 | (clamp))
+
+__mw_device unsigned int __activemask() { return __nvvm_activemask(); }
+
+/* clang-format off */
+#define __mw_shuffle(name, builtin, lane_type, clamp)                                                                  \
+  __mw_device int name##_sync(unsigned int mask, int value, lane_type lane, int width = 32) {                          \
+    return __nvvm_shfl_sync_##builtin##_i32(mask, value, lane, __mw_segment(width, clamp));                            \
+  }                                                                                                                    \
+  __mw_device unsigned int name##_sync(unsigned int mask, unsigned int value, lane_type lane, int width = 32) {        \
+    return name##_sync(mask, (int)value, lane, width);                                                                 \
+  }                                                                                                                    \
+  __mw_device float name##_sync(unsigned int mask, float value, lane_type lane, int width = 32) {                      \
+    return __nvvm_shfl_sync_##builtin##_f32(mask, value, lane, __mw_segment(width, clamp));                            \
+  }                                                                                                                    \
+  __mw_device unsigned long long name##_sync(unsigned int mask, unsigned long long value, lane_type lane,              \
+                                             int width = 32) {                                                         \
+    unsigned int low = name##_sync(mask, (unsigned int)value, lane, width);                                            \
+    unsigned int high = name##_sync(mask, (unsigned int)(value >> 32), lane, width);                                   \
+    return (unsigned long long)high << 32 | low;                                                                       \
+  }                                                                                                                    \
+  __mw_device long long name##_sync(unsigned int mask, long long value, lane_type lane, int width = 32) {              \
+    return (long long)name##_sync(mask, (unsigned long long)value, lane, width);                                       \
+  }                                                                                                                    \
+  __mw_device unsigned long name##_sync(unsigned int mask, unsigned long value, lane_type lane, int width = 32) {      \
+    return (unsigned long)name##_sync(mask, (unsigned long long)value, lane, width);                                   \
+  }                                                                                                                    \
+  __mw_device long name##_sync(unsigned int mask, long value, lane_type lane, int width = 32) {                        \
+    return (long)name##_sync(mask, (unsigned long long)value, lane, width);                                            \
+  }                                                                                                                    \
+  __mw_device double name##_sync(unsigned int mask, double value, lane_type lane, int width = 32) {                    \
+    unsigned long long bits = __builtin_bit_cast(unsigned long long, value);                                           \
+    return __builtin_bit_cast(double, name##_sync(mask, bits, lane, width));                                           \
+  }                                                                                                                    \
+  /* CUDA's first form: whichever lanes are active. */                                                                 \
+  template <typename T> __mw_device T name(T value, lane_type lane, int width = 32) {                                  \
+    return name##_sync(__nvvm_activemask(), value, lane, width);                                                       \
+  }
+__mw_shuffle(__shfl, idx, int, 31)
+__mw_shuffle(__shfl_up, up, unsigned int, 0)
+__mw_shuffle(__shfl_down, down, unsigned int, 31)
+__mw_shuffle(__shfl_xor, bfly, int, 31);
+#undef __mw_shuffle
+/* clang-format on */
+
+__mw_device int __all_sync(unsigned int mask, int predicate) { return __nvvm_vote_all_sync(mask, predicate); }
+__mw_device int __any_sync(unsigned int mask, int predicate) { return __nvvm_vote_any_sync(mask, predicate); }
+__mw_device int __uni_sync(unsigned int mask, int predicate) { return __nvvm_vote_uni_sync(mask, predicate); }
+__mw_device unsigned int __ballot_sync(unsigned int mask, int predicate) {
+  return __nvvm_vote_ballot_sync(mask, predicate);
+}
+__mw_device int __all(int predicate) { return __all_sync(__nvvm_activemask(), predicate); }
+__mw_device int __any(int predicate) { return __any_sync(__nvvm_activemask(), predicate); }
+__mw_device unsigned int __ballot(int predicate) { return __ballot_sync(__nvvm_activemask(), predicate); }
+
+/* The lanes that hold the same bits as this one; match_all: all of `mask` if they all do (then *same is true), else 0. */
+/* clang-format off */
+#define __mw_match(T, bits, U)                                                                                         \
+  __mw_device unsigned int __match_any_sync(unsigned int mask, T value) {                                              \
+    return __nvvm_match_any_sync_i##bits(mask, __builtin_bit_cast(U, value));                                          \
+  }                                                                                                                    \
+  __mw_device unsigned int __match_all_sync(unsigned int mask, T value, int *same) {                                   \
+    return __nvvm_match_all_sync_i##bits##p(mask, __builtin_bit_cast(U, value), same);                                 \
+  }
+__mw_match(int, 32, unsigned int) __mw_match(unsigned int, 32, unsigned int) __mw_match(float, 32, unsigned int)
+__mw_match(long, 64, unsigned long long) __mw_match(unsigned long, 64, unsigned long long)
+__mw_match(long long, 64, unsigned long long) __mw_match(unsigned long long, 64, unsigned long long)
+__mw_match(double, 64, unsigned long long);
+#undef __mw_match
+/* clang-format on */
+
+__mw_device int __reduce_add_sync(unsigned int mask, int value) { return __nvvm_redux_sync_add(value, mask); }
+__mw_device int __reduce_min_sync(unsigned int mask, int value) { return __nvvm_redux_sync_min(value, mask); }
+__mw_device int __reduce_max_sync(unsigned int mask, int value) { return __nvvm_redux_sync_max(value, mask); }
+__mw_device unsigned int __reduce_add_sync(unsigned int mask, unsigned int value) {
+  return __nvvm_redux_sync_add(value, mask);
+}
+__mw_device unsigned int __reduce_min_sync(unsigned int mask, unsigned int value) {
+  return __nvvm_redux_sync_umin(value, mask);
+}
+__mw_device unsigned int __reduce_max_sync(unsigned int mask, unsigned int value) {
+  return __nvvm_redux_sync_umax(value, mask);
+}
+__mw_device unsigned int __reduce_and_sync(unsigned int mask, unsigned int value) {
+  return __nvvm_redux_sync_and(value, mask);
+}
+__mw_device unsigned int __reduce_or_sync(unsigned int mask, unsigned int value) {
+  return __nvvm_redux_sync_or(value, mask);
+}
+__mw_device unsigned int __reduce_xor_sync(unsigned int mask, unsigned int value) {
+  return __nvvm_redux_sync_xor(value, mask);
+}
+
+#undef __mw_segment
+
+#endif
