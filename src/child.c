@@ -1,24 +1,16 @@
-/* Child processes: run a program, feed it, collect what it says, and never wait for it longer than allowed.
- *
- * The host may be large (so no fork: vfork copies no page tables), threaded (so nothing between vfork and exec but
- * system calls, with all signals blocked), and particular about its children (its SIGCHLD handler may reap whatever it
- * finds, or SIGCHLD may be ignored and then the kernel keeps no exit status). In that last case a supervisor stands
- * between: a process whose end raises no signal, which waits for the program and leaves the status in shared memory.
- *
- * The child leads a process group, so that a kill reaches all that it started, and dies with the thread that runs it. */
-#include "base.h"
+/* Child processes: run a program, feed it, collect what it says, and never wait for it longer than allowed. How it is
+ * started is child_start.c's matter. The child leads a process group, so that a kill reaches all that it started, and
+ * dies with the thread that runs it. */
+#include "child_start.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,134 +19,12 @@
 /* The most that a child may write to either stream: what a runaway program prints must not fill the host's memory. */
 #define OUTPUT_LIMIT ((size_t)256 << 20)
 
-extern char **environ;
+/* ---- the program ---- */
 
-/* What the child's side tells the parent: in the parent's own memory (vfork shares it) or in a shared page. */
-typedef struct child_report {
-  volatile int error;      /* errno of a failed start, or 0 */
-  volatile bool no_folder; /* it is the folder's, not the program's */
-  volatile int status;     /* as waitpid gives it, from the supervisor */
-  volatile bool has_status;
-} child_report;
-
-/* All that the child's side needs, found before it starts: it can allocate nothing. */
-typedef struct child_plan {
-  const char *path;
-  const char *directory; /* to run in, or NULL */
-  char *const *argv;
-  int descriptors[3]; /* its standard streams, each above 2 */
-  struct rlimit memory;
-  bool has_memory;
-  bool leads_group;
-  pid_t parent;
-  child_report *report;
-} child_plan;
-
-/* ---- the child's side: system calls only ---- */
-
-static void close_from(unsigned first) {
-#ifdef SYS_close_range
-  if (syscall(SYS_close_range, first, ~0u, 0) == 0) return;
-#endif
-  struct rlimit limit; /* Linux before 5.9 */
-  unsigned end = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? (unsigned)limit.rlim_cur : 65536;
-  for (unsigned i = first; i < end; i++) close((int)i);
+static bool is_program(const char *path) {
+  struct stat facts;
+  return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
 }
-
-/* The parent may have died before prctl could say what is to happen then. */
-static void die_with_parent(pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);
-}
-
-/* Handlers go first: one that ran here would run in the parent's memory. The C library's own two signals refuse. */
-static void default_signals(void) {
-  struct sigaction action = {.sa_handler = SIG_DFL};
-  sigset_t none;
-  for (int i = 1; i < NSIG; i++) sigaction(i, &action, NULL);
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static _Noreturn void become_program(const child_plan *plan) {
-  struct rlimit no_core = {0, 0};
-  int error = 0;
-  die_with_parent(plan->parent);
-  if (plan->leads_group) setpgid(0, 0);
-  for (int i = 0; i < 3 && !error; i++) {
-    if (dup2(plan->descriptors[i], i) < 0) error = errno;
-  }
-  close_from(3);
-  setrlimit(RLIMIT_CORE, &no_core); /* a crash is reported, not left in the host's folder */
-  if (plan->has_memory && setrlimit(RLIMIT_AS, &plan->memory) != 0 && !error) error = errno;
-  default_signals();
-  if (!error && plan->directory && chdir(plan->directory) != 0) {
-    error = errno;
-    plan->report->no_folder = true;
-  }
-  if (!error) {
-    execve(plan->path, plan->argv, environ);
-    error = errno;
-  }
-  plan->report->error = error;
-  _exit(127);
-}
-
-/* Returns in the parent, when the program runs or has failed to start. Signals are blocked. */
-static pid_t start_program(const child_plan *plan) {
-  pid_t child = vfork();
-  if (child == 0) become_program(plan);
-  if (child < 0) plan->report->error = errno;
-  return child;
-}
-
-static _Noreturn void supervise(child_plan *plan) {
-  struct sigaction action = {.sa_handler = SIG_DFL};
-  die_with_parent(plan->parent);
-  setpgid(0, 0);
-  sigaction(SIGCHLD, &action, NULL);
-  plan->parent = getpid();
-  plan->leads_group = false; /* it is in the supervisor's */
-  pid_t program = start_program(plan);
-  close_from(0); /* the host's files are not to stay open because of us */
-  int status = 0;
-  while (program > 0 && waitpid(program, &status, 0) < 0 && errno == EINTR) {}
-  plan->report->status = status;
-  plan->report->has_status = true;
-  _exit(0);
-}
-
-/* ---- starting ---- */
-
-/* Whether the kernel will keep the exit status of a child for us, and nobody in this process is likely to take it. */
-static bool keeps_children(void) {
-  struct sigaction action;
-  return sigaction(SIGCHLD, NULL, &action) == 0 && !(action.sa_flags & (SA_SIGINFO | SA_NOCLDWAIT)) &&
-         action.sa_handler == SIG_DFL;
-}
-
-/* Without CLONE_VM this is fork, but with no signal for its end: wait(-1) does not see it and SIG_IGN does not reap it.
-   Fork's own handlers are not run: the supervisor makes system calls only. */
-static pid_t start_supervisor(child_plan *plan) {
-  pid_t child = (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
-  if (child == 0) supervise(plan);
-  if (child < 0) plan->report->error = errno;
-  if (child > 0) setpgid(child, child); /* as it does itself: whoever comes first */
-  return child;
-}
-
-static pid_t start(child_plan *plan, bool supervised) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  plan->parent = getpid();
-  plan->leads_group = true;
-  pid_t child = supervised ? start_supervisor(plan) : start_program(plan);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return child;
-}
-
-static bool is_program(const char *path) { return access(path, X_OK) == 0; }
 
 /* argv[0] as a path: itself, or the first of that name in PATH; NULL if there is none. Yours: free. */
 static char *find_program(const char *name) {
@@ -290,36 +160,29 @@ static bool collect(pid_t child, double seconds, int pipes[2], mw_child_result *
 
 /* ---- one run ---- */
 
-/* Where the child's side reports: a stack variable serves vfork, which shares it, but not a supervisor. */
-static child_report *new_report(bool supervised, child_report *own) {
-  if (!supervised) return own;
-  void *page = mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  return page == MAP_FAILED ? NULL : page;
-}
-
-static int fail_start(const child_plan *plan) {
-  int error = plan->report->error, code = error == ENOENT || error == ENOTDIR ? MW_FILE_NOT_FOUND : MW_OPERATING_SYSTEM;
-  if (plan->report->no_folder) {
+static int fail_start(const mw_child_plan *plan) {
+  int error = plan->error, code = error == ENOENT || error == ENOTDIR ? MW_FILE_NOT_FOUND : MW_OPERATING_SYSTEM;
+  if (plan->no_folder) {
     return fail(code, "cannot run '%s' in the folder '%s': %s", plan->path, plan->directory, strerror(error));
   }
   return fail(code, "cannot run '%s': %s", plan->path, strerror(error));
 }
 
-static int run(child_plan *plan, bool supervised, double seconds, int pipes[2], mw_child_result *result) {
-  pid_t child = start(plan, supervised);
+static int run(mw_child_plan *plan, double seconds, int pipes[2], mw_child_result *result) {
+  pid_t child = mw_child_start(plan);
   if (child < 0) return fail_start(plan);
   bool fits = collect(child, seconds, pipes, result);
   int status = 0;
   pid_t reaped;
   do reaped = waitpid(child, &status, __WALL);
   while (reaped < 0 && errno == EINTR);
-  if (plan->report->error) return fail_start(plan);
+  if (plan->error) return fail_start(plan);
   if (!fits) {
     return fail(MW_OPERATING_SYSTEM, "'%s' wrote more than %zu MiB and was ended", plan->path, OUTPUT_LIMIT >> 20);
   }
-  if (plan->report->has_status)
-    status = plan->report->status;
-  else if (reaped < 0) {
+  if (plan->has_status) {
+    status = plan->status;
+  } else if (reaped < 0) {
     return fail(MW_OPERATING_SYSTEM,
                 "the exit status of '%s' is lost: something in this process waits for all children", plan->path);
   }
@@ -329,29 +192,29 @@ static int run(child_plan *plan, bool supervised, double seconds, int pipes[2], 
 }
 
 int mw_child_run(const char *const *argv, const mw_text *input, const mw_child_limits *limits, mw_child_result *out) {
+  static const mw_child_limits none;
+  if (!limits) limits = &none;
   char *path = find_program(argv[0]);
   if (!path) return fail(MW_FILE_NOT_FOUND, "there is no program '%s' in $PATH", argv[0]);
-  if (limits && limits->directory) path = make_absolute(path);
-  bool supervised = !keeps_children();
-  size_t memory = limits ? limits->memory : 0;
+  if (limits->directory) path = make_absolute(path);
   int code, pipes[2] = {-1, -1};
-  child_report own = {0};
-  child_plan plan = {.path = path, .argv = (char *const *)argv, .descriptors = {open_input(input), -1, -1}};
-  plan.memory = (struct rlimit){memory, memory};
-  plan.has_memory = memory != 0;
-  plan.directory = limits ? limits->directory : NULL;
+  mw_child_plan plan = {.path = path, .directory = limits->directory, .argv = (char *const *)argv};
+  plan.has_memory = limits->memory != 0;
+  plan.memory = (struct rlimit){limits->memory, limits->memory};
+  plan.descriptors[0] = open_input(input);
+  plan.descriptors[1] = plan.descriptors[2] = -1;
   mw_child_result result = {0};
   mw_text_add(&result.output, "", 0);
   mw_text_add(&result.errors, "", 0);
   if (plan.descriptors[0] >= 0 && make_pipe(&pipes[0], &plan.descriptors[1]) &&
-      make_pipe(&pipes[1], &plan.descriptors[2]) && (plan.report = new_report(supervised, &own))) {
-    code = run(&plan, supervised, limits ? limits->seconds : 0, pipes, &result);
+      make_pipe(&pipes[1], &plan.descriptors[2])) {
+    code = run(&plan, limits->seconds, pipes, &result);
   } else {
     code = fail(MW_OPERATING_SYSTEM, "cannot prepare to run '%s': %s", path, strerror(errno));
   }
   for (int i = 0; i < 3; i++) close_if_open(&plan.descriptors[i]);
   for (int i = 0; i < 2; i++) close_if_open(&pipes[i]);
-  if (supervised && plan.report) munmap(plan.report, sizeof own);
+  mw_child_plan_free(&plan);
   free(path);
   if (code)
     mw_child_result_free(&result);
