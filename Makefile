@@ -41,7 +41,7 @@ LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -lLLVM-$(firstword $(subst ., ,$(
 
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)
-MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c)
+MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c child_start.c)
 LUA_SOURCES := $(wildcard src/lua/*.c)
 
 # As many jobs as there are processors, and one short line a file: make V=1 shows the commands, make -j1 one by one.
