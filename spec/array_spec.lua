@@ -1,0 +1,465 @@
+-- Arrays: making them, their elements, views of them, and what is done to all elements at once.
+
+local mw = require "moonwarp"
+local random = require "support.random" "array_spec"
+
+-- The message of the error that f(...) raises.
+local function message(f, ...)
+  local ok, err = pcall(f, ...)
+  assert.is_false(ok, "no error was raised")
+  return err.message
+end
+
+-- A nested table of random whole numbers, and the same ones in a row.
+local function random_table(shape, low, high)
+  local flat = {}
+  local function level(depth)
+    local list = {}
+    for i = 1, shape[depth] do
+      if depth < #shape then
+        list[i] = level(depth + 1)
+      else
+        list[i] = random(low, high)
+        flat[#flat + 1] = list[i]
+      end
+    end
+    return list
+  end
+  return level(1), flat
+end
+
+describe("an array", function()
+  describe("made of a table", function()
+    it("holds its numbers, as float by default", function()
+      local a = mw.array { 1, 2.5, -3 }
+      assert.equal("float", a.dtype)
+      assert.same({ 3 }, a.shape)
+      assert.same({ 1, 2.5, -3 }, a:totable())
+    end)
+
+    it("takes its shape from the table", function()
+      for _, shape in ipairs { { 1 }, { 7 }, { 3, 5 }, { 2, 3, 4 }, { 2, 1, 3, 2 } } do
+        local nested, flat = random_table(shape, -1000, 1000)
+        local a = mw.array(nested, "int")
+        assert.same(shape, a.shape)
+        assert.equal(#flat, a.count)
+        assert.same(nested, a:totable())
+        assert.same(flat, a:reshape(#flat):totable())
+      end
+    end)
+
+    it("may be longer than any block that it is copied in", function()
+      local nested = random_table({ 123, 457 }, 0, 255)
+      for _, dtype in ipairs { "float", "double", "uchar", "short", "longlong" } do
+        assert.same(nested, mw.array(nested, dtype):totable())
+      end
+    end)
+
+    it("may be empty", function()
+      local a = mw.array {}
+      assert.equal(0, #a)
+      assert.same({}, a:totable())
+      assert.equal("", a:bytes())
+      assert.equal(0, a:sum())
+    end)
+
+    it("refuses ragged tables, naming the row", function()
+      assert.equal("element [2]: wants a table of 2, this one has 3", message(mw.array, { { 1, 2 }, { 1, 2, 3 } }))
+      assert.equal("element [3]: wants a table of 2, got the number 5", message(mw.array, { { 1, 2 }, { 3, 4 }, 5 }))
+    end)
+
+    it("refuses what is no number, naming the element", function()
+      assert.matches('^element %[2%]%[1%] wants float, got the string "x"', message(mw.array, { { 1, 2 }, { "x", 4 } }))
+      assert.matches("^element %[3%] wants int, got nil", message(mw.array, { 1, 2, nil, 4 }, "int"))
+      assert.matches("^element %[1%] wants float, got true", message(mw.array, { true }))
+    end)
+
+    it("refuses numbers that its dtype does not hold", function()
+      assert.matches("^element %[2%] does not take 256", message(mw.array, { 255, 256 }, "uchar"))
+      assert.matches("^element %[1%] does not take %-1", message(mw.array, { -1 }, "uint"))
+      assert.matches("^element %[3%] does not take 1.5", message(mw.array, { 1, 2, 1.5 }, "int"))
+      assert.matches("^element %[1%] does not take 1e%+39", message(mw.array, { 1e39 }, "float"))
+    end)
+
+    it("refuses what is no table", function()
+      assert.matches("mw.array wants a table of numbers", message(mw.array, 5))
+      assert.matches("got nil", message(mw.array))
+    end)
+  end)
+
+  describe("made of nothing", function()
+    it("is zeros, ones or any value, in any shape", function()
+      assert.same({ 0, 0, 0 }, mw.zeros(3):totable())
+      assert.same({ { 1, 1 }, { 1, 1 }, { 1, 1 } }, mw.ones(3, 2):totable())
+      assert.same({ { 1, 1 } }, mw.ones({ 1, 2 }, "int"):totable())
+      assert.same({ 7, 7 }, mw.full(2, 7, "uchar"):totable())
+      assert.same({ { 2.5 } }, mw.full({ 1, 1 }, 2.5, "double"):totable())
+      assert.same({ true, true }, mw.full(2, true, "bool"):totable())
+    end)
+
+    it("may be left undefined", function()
+      local a = mw.empty(4, 5, "half")
+      assert.same({ 4, 5 }, a.shape)
+      assert.equal("half", a.dtype)
+      assert.equal(40, a.nbytes)
+    end)
+
+    it("counts by arange", function()
+      assert.same({ 0, 1, 2, 3 }, mw.arange(4):totable())
+      assert.same({ 2, 3, 4 }, mw.arange(2, 5, "int"):totable())
+      assert.same({ 10, 7, 4 }, mw.arange(10, 1, -3, "int"):totable())
+      assert.same({ 0, 0.25, 0.5, 0.75 }, mw.arange(0, 1, 0.25):totable())
+      assert.same({}, mw.arange(5, 5):totable())
+      assert.matches("step of 0", message(mw.arange, 0, 5, 0))
+    end)
+
+    it("divides an interval by linspace, both ends exact", function()
+      assert.same({ 0, 0.25, 0.5, 0.75, 1 }, mw.linspace(0, 1, 5):totable())
+      assert.same({ 3 }, mw.linspace(3, 9, 1):totable())
+      local a = mw.linspace(0.1, 0.7, 12345, "double")
+      assert.equal(0.1, a[1])
+      assert.equal(0.7, a[12345])
+      assert.is_true(math.abs(a[6173] - 0.4) < 1e-15)
+    end)
+
+    it("refuses shapes that are none", function()
+      assert.matches("mw.zeros wants a shape", message(mw.zeros))
+      assert.matches("a shape is a whole number", message(mw.zeros, 2.5))
+      assert.matches("a shape is a whole number", message(mw.zeros, -1))
+      assert.matches("1 to 8 dimensions", message(mw.zeros, { 1, 1, 1, 1, 1, 1, 1, 1, 1 }))
+      assert.matches("there is no dtype \"flaot\"", message(mw.zeros, 3, "flaot"))
+    end)
+  end)
+
+  describe("made of bytes", function()
+    it("holds what string.pack wrote", function()
+      local a = mw.from_bytes(string.pack("<i4i4i4", 1, -2, 2147483647), "int")
+      assert.same({ 1, -2, 2147483647 }, a:totable())
+      assert.same({ 0.5, -0.25 }, mw.from_bytes(string.pack("<ff", 0.5, -0.25)):totable())
+    end)
+
+    it("gives them back", function()
+      local bytes = {}
+      for i = 1, 50000 do bytes[i] = string.char(random(0, 255)) end
+      local text = table.concat(bytes)
+      assert.equal(text, mw.from_bytes(text, "uchar"):bytes())
+      assert.equal(text, mw.from_bytes(text, "double"):bytes())
+    end)
+
+    it("refuses a part of an element", function()
+      assert.matches("7 bytes are no whole number of int", message(mw.from_bytes, "1234567", "int"))
+    end)
+  end)
+
+  describe("'s elements", function()
+    local a = mw.array({ 10, 20, 30 }, "int")
+
+    it("are read and written from 1 on", function()
+      local b = mw.zeros(3)
+      b[1], b[3] = 1.5, -2
+      assert.equal(1.5, b[1])
+      assert.same({ 1.5, 0, -2 }, b:totable())
+      assert.equal(3, #b)
+    end)
+
+    it("end as a sequence does, so that ipairs works", function()
+      assert.is_nil(a[4])
+      local list = {}
+      for i, value in ipairs(a) do list[i] = value end
+      assert.same({ 10, 20, 30 }, list)
+    end)
+
+    it("are not read outside", function()
+      assert.equal("0 is outside 1..3 (Lua counts from 1: C's [0] is [1] here)", message(function() return a[0] end))
+      assert.matches("^%-1 is outside 1..3", message(function() return a[-1] end))
+      assert.matches("^5 is outside 1..3", message(function() return a[5] end))
+      assert.matches("an index is a whole number", message(function() return a[1.5] end))
+    end)
+
+    it("are not written outside, the end included", function()
+      for _, i in ipairs { 0, 4, -1, 1e9 } do
+        assert.matches("is outside 1..3", message(function() a[i] = 1 end))
+      end
+      assert.matches("nothing to assign at the string \"x\"", message(function() a.x = 1 end))
+      assert.same({ 10, 20, 30 }, a:totable())
+    end)
+
+    it("are rows where there are several dimensions", function()
+      local b = mw.array { { 1, 2, 3 }, { 4, 5, 6 } }
+      assert.equal(2, #b)
+      assert.equal(6, b[2][3])
+      b[1][2] = 20
+      assert.same({ { 1, 20, 3 }, { 4, 5, 6 } }, b:totable())
+      b[2] = { 7, 8, 9 }
+      b[1] = b[2]
+      assert.same({ { 7, 8, 9 }, { 7, 8, 9 } }, b:totable())
+      assert.is_nil(b[3])
+      assert.matches("wants a table of 3, this one has 2", message(function() b[1] = { 1, 2 } end))
+      assert.matches("got the number 5", message(function() b[1] = 5 end))
+    end)
+
+    it("are reached by all their indices", function()
+      local nested = random_table({ 3, 4, 5 }, -99, 99)
+      local b = mw.array(nested, "short")
+      for _ = 1, 50 do
+        local i, j, k = random(3), random(4), random(5)
+        assert.equal(nested[i][j][k], b:get(i, j, k))
+        nested[i][j][k] = random(-99, 99)
+        b:set(i, j, k, nested[i][j][k])
+      end
+      assert.same(nested, b:totable())
+      assert.matches("get wants 3 indices, one for each dimension, got 2", message(b.get, b, 1, 1))
+      assert.matches("index 2: 5 is outside 1..4", message(b.get, b, 1, 5, 1))
+      assert.matches("set wants 3 indices", message(b.set, b, 1, 1))
+    end)
+
+    it("are checked against the dtype", function()
+      local b = mw.zeros(2, "uchar")
+      assert.matches("this element does not take 256", message(function() b[1] = 256 end))
+      assert.matches("this element wants .-, got nil", message(function() b[1] = nil end))
+      assert.same({ 0, 0 }, b:totable())
+    end)
+  end)
+
+  describe("'s view", function()
+    local function fresh() return mw.array({ { 1, 2, 3 }, { 4, 5, 6 } }, "int") end
+
+    it("has another shape and the same memory", function()
+      local a = fresh()
+      local b = a:reshape(3, 2)
+      assert.same({ { 1, 2 }, { 3, 4 }, { 5, 6 } }, b:totable())
+      b[1][1] = 100
+      assert.equal(100, a[1][1])
+      assert.equal(a.address, b.address)
+      assert.same({ 6 }, a:reshape(-1).shape)
+      assert.same({ 3, 2 }, a:reshape({ 3, -1 }).shape)
+    end)
+
+    it("has as many elements", function()
+      assert.equal("a:reshape: {4, 2} has 8 elements, the array has 6", message(fresh().reshape, fresh(), 4, 2))
+      assert.matches("do not divide into rows of 4", message(fresh().reshape, fresh(), 4, -1))
+      assert.matches("only one size", message(fresh().reshape, fresh(), -1, -1))
+    end)
+
+    it("has another dtype and the same bytes", function()
+      local a = mw.array({ 1, 2, 3, 4 }, "float")
+      local bits = a:as("uint")
+      assert.equal(0x3f800000, bits[1])
+      bits[2] = 0x40490fdb
+      assert.is_true(math.abs(a[2] - math.pi) < 1e-6)
+      assert.same({ 2 }, a:as("float2").shape)
+      assert.same({ 16 }, a:as("uchar").shape)
+      assert.same({ 2, 1 }, mw.zeros({ 2, 2 }, "int"):reshape(2, 2):sub(1, 2):as("longlong"):reshape(2, 1).shape)
+      assert.same({ 5, 4 }, mw.zeros({ 5, 4, 3 }, "uchar"):as("uchar3").shape)
+      assert.matches("rows of 12 bytes %(3 int%) are no whole number of double", message(a.as, fresh(), "double"))
+    end)
+
+    it("is a run of elements or rows", function()
+      local a = mw.arange(10, "int")
+      assert.same({ 2, 3, 4 }, a:sub(3, 5):totable())
+      assert.same({ 8, 9 }, a:sub(-2):totable())
+      assert.same({}, a:sub(3, 2):totable())
+      assert.same({ { 4, 5, 6 } }, fresh():sub(2):totable())
+      assert.matches("outside 1..10", message(a.sub, a, 0, 3))
+      assert.matches("outside 1..10", message(a.sub, a, 3, 11))
+    end)
+
+    it("keeps the memory after the array is collected", function()
+      local view = mw.full(1000, 7, "int"):sub(500)
+      collectgarbage()
+      collectgarbage()
+      assert.equal(7 * 501, view:sum())
+    end)
+  end)
+
+  describe("as a whole", function()
+    it("is filled", function()
+      local a = mw.zeros(2, 3)
+      assert.equal(a, a:fill(2.5))
+      assert.same({ { 2.5, 2.5, 2.5 }, { 2.5, 2.5, 2.5 } }, a:totable())
+      assert.matches("the value to fill with wants float, got nil", message(a.fill, a))
+    end)
+
+    it("is copied", function()
+      local a = mw.array { { 1, 2 }, { 3, 4 } }
+      local b = a:copy()
+      b[1][1] = 100
+      assert.equal(1, a[1][1])
+      assert.same({ { 100, 2 }, { 3, 4 } }, b:totable())
+    end)
+
+    it("is overwritten by a table, an array or bytes", function()
+      local a = mw.zeros(3, "int")
+      assert.same({ 1, 2, 3 }, a:copy_from({ 1, 2, 3 }):totable())
+      assert.same({ 4, 5, 6 }, a:copy_from(mw.array({ 4, 5, 6 }, "int")):totable())
+      assert.same({ 7, 8, 9 }, a:copy_from(string.pack("<i4i4i4", 7, 8, 9)):totable())
+      assert.matches("a string of 5 bytes does not fill an array of 12 bytes", message(a.copy_from, a, "12345"))
+      assert.is_string(message(a.copy_from, a, mw.zeros(4, "int")))
+      assert.is_string(message(a.copy_from, a, mw.zeros(3, "float")))
+      assert.matches("takes a table, another array or a string of bytes, got nil", message(a.copy_from, a))
+      assert.same({ 7, 8, 9 }, a:totable())
+    end)
+
+    it("is summed, in double or exactly", function()
+      local _, flat = random_table({ 10007 }, -100000, 100000)
+      local sum, low, high = 0, math.huge, -math.huge
+      for _, value in ipairs(flat) do
+        sum = sum + value
+        low, high = math.min(low, value), math.max(high, value)
+      end
+      for _, dtype in ipairs { "int", "longlong", "float", "double" } do
+        local a = mw.array(flat, dtype)
+        assert.equal(sum, a:sum())
+        assert.equal(low, a:min())
+        assert.equal(high, a:max())
+      end
+      assert.equal("integer", math.type(mw.array(flat, "int"):sum()))
+      assert.equal("float", math.type(mw.array(flat, "float"):sum()))
+      assert.equal(16777217, mw.array({ 16777216, 1 }, "float"):sum())
+      assert.equal((1 << 53) + 1, mw.array({ 1 << 53, 1 }, "longlong"):sum())
+    end)
+
+    it("has no least element when it is empty", function()
+      assert.is_string(message(mw.zeros(0).min, mw.zeros(0)))
+      assert.is_string(message(mw.zeros(2, "float4").sum, mw.zeros(2, "float4")))
+    end)
+
+    it("is converted to another dtype where that holds it", function()
+      assert.same({ 1, 2, 3 }, mw.array({ 1, 2, 3 }, "uchar"):to("double"):totable())
+      assert.same({ { 1, 2 } }, mw.array(mw.array { { 1, 2 } }, "int"):totable())
+      assert.same({ -1, math.maxinteger }, mw.array({ -1, math.maxinteger }, "longlong"):to("longlong"):totable())
+      assert.equal("float3", mw.zeros(4, "uchar3"):to("float3").dtype)
+      assert.matches("element %[2%] does not take 2.5", message(mw.array({ 1, 2.5 }).to, mw.array { 1, 2.5 }, "int"))
+      assert.matches("differ in components", message(mw.zeros(1).to, mw.zeros(1), "float2"))
+    end)
+  end)
+
+  describe("that was freed", function()
+    it("gives its memory back at once, and that twice is fine", function()
+      collectgarbage()
+      mw.synchronize()
+      local before = mw.memory().bytes
+      local a = mw.zeros(100000)
+      assert.is_true(mw.memory().bytes >= before + 400000)
+      assert.is_false(a.freed)
+      a:free()
+      a:free()
+      assert.is_true(a.freed)
+      assert.equal(before, mw.memory().bytes)
+    end)
+
+    it("refuses every use, but tells what it was", function()
+      local a = mw.array { 1, 2, 3 }
+      local view = a:sub(2)
+      a:free()
+      assert.same({ 3 }, a.shape)
+      assert.equal("float", a.dtype)
+      assert.matches("freed", tostring(a))
+      for _, f in ipairs {
+        function() return a[1] end,
+        function() a[1] = 1 end,
+        function() return a:totable() end,
+        function() return a:bytes() end,
+        function() return a:sum() end,
+        function() a:fill(1) end,
+        function() a:copy_from { 1, 2, 3 } end,
+        function() return a:copy() end,
+        function() return view[1] end,
+        function() return view:totable() end,
+      } do
+        assert.matches("freed", message(f))
+      end
+    end)
+
+    it("went at the end of its block", function()
+      local kept
+      do
+        local a <close> = mw.ones(10)
+        kept = a
+        assert.equal(10, a:sum())
+      end
+      assert.is_true(kept.freed)
+    end)
+
+    it("closes in any order with its views, and by hand", function()
+      local a = mw.ones(10)
+      local meta = getmetatable(a)
+      local view = a:reshape(2, 5)
+      meta.__gc(view)
+      meta.__gc(view)
+      assert.equal(10, a:sum())
+      meta.__close(a)
+      meta.__gc(a)
+      meta.__gc(a)
+      assert.matches("closed", message(function() return a[1] end))
+      assert.equal("array (closed)", tostring(a))
+    end)
+  end)
+
+  it("is collected with the bytes that it holds on the device", function()
+    collectgarbage()
+    collectgarbage()
+    local before = mw.memory().bytes
+    local peak = 0
+    for _ = 1, 300 do
+      local a = mw.empty(1 << 20) -- 4 MiB, of which Lua sees a few dozen bytes
+      a[1] = 1
+      peak = math.max(peak, mw.memory().bytes - before)
+    end
+    assert.is_true(peak < 256 * 2 ^ 20, ("%.0f MB alive"):format(peak / 1e6))
+  end)
+
+  it("collects garbage before it fails for want of memory", function()
+    collectgarbage()
+    local limit = mw.limit("memory")
+    mw.limit("memory", mw.memory().bytes + 40 * 2 ^ 20)
+    local ok, err = pcall(function()
+      collectgarbage("stop")
+      for _ = 1, 50 do mw.empty(2 ^ 20) end -- 200 MiB, never more than 4 of them reachable
+    end)
+    local more, failure = pcall(mw.empty, 2 ^ 30)
+    collectgarbage("restart")
+    mw.limit("memory", limit)
+    assert(ok, tostring(err))
+    assert.is_false(more)
+    assert.equal("memory", failure.kind)
+    assert.equal("cudaErrorMemoryAllocation", failure.code)
+  end)
+
+  describe("as text", function()
+    it("is its dtype, shape, device and elements", function()
+      assert.equal("float {3} on cpu:0\n{1, 2.5, -3}", tostring(mw.array { 1, 2.5, -3 }))
+      assert.equal("int {2, 2} on cpu:0\n{{  1,  20},\n {300,   4}}",
+        tostring(mw.array({ { 1, 20 }, { 300, 4 } }, "int")))
+      assert.equal("float2 {2} on cpu:0\n{(1, 2), (3, 4.5)}", tostring(mw.array({ { 1, 2 }, { 3, 4.5 } }, "float2")))
+      assert.equal("bool {2} on cpu:0\n{true, false}", tostring(mw.array({ true, false }, "bool")))
+      assert.equal("float {0} on cpu:0\n{}", tostring(mw.array {}))
+      assert.equal("double {3} on cpu:0\n{inf, -inf, nan}",
+        tostring(mw.array({ math.huge, -math.huge, 0 / 0 }, "double")))
+    end)
+
+    it("shows the corners of a large one", function()
+      assert.equal("int {100} on cpu:0\n{0, 1, 2, ..., 97, 98, 99}", tostring(mw.arange(100, "int")))
+      local text = tostring(mw.arange(10000, "int"):reshape(100, 100))
+      assert.matches("^int {100, 100} on cpu:0\n{{   0,    1,    2, ...,   97,   98,   99},\n", text)
+      assert.matches(" {9900, 9901, 9902, ..., 9997, 9998, 9999}}$", text)
+      assert.equal(8, select(2, text:gsub("\n", "")) + 1)
+      assert.is_true(#tostring(mw.zeros { 20, 20, 20, 20, 20 }) < 4000)
+    end)
+  end)
+
+  it("knows what it is", function()
+    local a = mw.zeros(4, 5, "short")
+    assert.equal("array", mw.type(a))
+    assert.equal(2, a.rank)
+    assert.equal(20, a.count)
+    assert.equal(40, a.nbytes)
+    assert.equal(mw.device(), a.device)
+    assert.equal(0, a.address % 256)
+    assert.is_nil(a.no_such_field)
+  end)
+
+  it("refuses to be a method's self when it is none", function()
+    assert.equal("totable wants an array, got a table", message(mw.zeros(1).totable, {}))
+  end)
+end)

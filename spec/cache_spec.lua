@@ -1,0 +1,189 @@
+-- The compile cache, as Lua sees it: hits and misses, what a key depends on, clearing, limits, damage, many processes.
+
+local mw = require "moonwarp"
+
+local counter = 0
+
+-- A source that no other spec compiles.
+local function source(value)
+  counter = counter + 1
+  return ("// cache_spec %d %s\n__global__ void f(int *out) { *out = %d; }"):format(counter, os.time(), value)
+end
+
+local function value_of(m)
+  local out = mw.full(1, -1, "int")
+  m.f(1, 1)(out)
+  return out[1]
+end
+
+-- How many hits and misses f() makes.
+local function count(f)
+  local hits, misses = mw.cache.hits, mw.cache.misses
+  local result = f()
+  return mw.cache.hits - hits, mw.cache.misses - misses, result
+end
+
+local function files(folder)
+  local pipe = assert(io.popen("find '" .. folder .. "' -type f"))
+  local list = {}
+  for path in pipe:lines() do list[#list + 1] = path end
+  pipe:close()
+  return list
+end
+
+local function read(path)
+  local file = assert(io.open(path, "rb"))
+  local bytes = file:read("*a")
+  file:close()
+  return bytes
+end
+
+local function write(path, bytes)
+  local file = assert(io.open(path, "wb"))
+  file:write(bytes)
+  file:close()
+end
+
+describe("the compile cache", function()
+  it("has what was compiled before", function()
+    local text = source(5)
+    local hits, misses, m = count(function() return mw.compile(text) end)
+    assert.same({ 0, 1 }, { hits, misses })
+    assert.equal(5, value_of(m))
+    hits, misses, m = count(function() return mw.compile(text) end)
+    assert.same({ 1, 0 }, { hits, misses })
+    assert.equal(5, value_of(m))
+  end)
+
+  it("does not mind where the text stands, and says so in errors all the same", function()
+    local text = source(5)
+    mw.compile { source = text, name = "one.cu" }
+    local hits, misses, m = count(function() return mw.compile { source = text, name = "two.cu" } end)
+    assert.same({ 1, 0 }, { hits, misses })
+    assert.equal("two.cu", m.f.file)
+    assert.equal(2, m.f.line)
+  end)
+
+  it("keeps apart what differs in options or headers", function()
+    local text = '#include "h.h"\n' .. source(0):gsub("= 0", "= N + H")
+    local function build(n, h)
+      return mw.compile { source = text, options = { "-DN=" .. n }, headers = { ["h.h"] = "#define H " .. h } }
+    end
+    assert.equal(3, value_of(build(1, 2)))
+    assert.equal(4, value_of(build(2, 2)))
+    assert.equal(5, value_of(build(2, 3)))
+    local hits, misses = count(function() return build(1, 2) end)
+    assert.same({ 1, 0 }, { hits, misses })
+  end)
+
+  it("notices that an included file changed", function()
+    local folder = os.tmpname()
+    os.remove(folder)
+    assert(os.execute("mkdir " .. folder))
+    local text = '#include "value.h"\n' .. source(0):gsub("= 0", "= VALUE")
+    local function build() return mw.compile { source = text, options = { "-I" .. folder } } end
+    write(folder .. "/value.h", "#define VALUE 1\n")
+    assert.equal(1, value_of(build()))
+    assert.equal(1, value_of(build()))
+    write(folder .. "/value.h", "#define VALUE 12\n")
+    assert.equal(12, value_of(build()))
+    os.execute("rm -r " .. folder)
+  end)
+
+  it("does not keep failures", function()
+    local text = source(1):gsub("*out", "*nowhere")
+    for _ = 1, 2 do
+      local _, err = mw.try_compile(text)
+      assert.equal("compile", err.kind)
+    end
+  end)
+
+  it("has a place, a size and a limit", function()
+    mw.compile(source(1))
+    assert.is_true(mw.cache.bytes > 0)
+    assert.is_true(mw.cache.entries > 0)
+    assert.is_true(#files(mw.cache.path) >= mw.cache.entries)
+    assert.matches("^compile cache ", tostring(mw.cache))
+    local limit = mw.cache.limit
+    mw.cache.limit = 123456789
+    assert.equal(123456789, mw.cache.limit)
+    mw.cache.limit = limit
+    assert.is_false(pcall(function() mw.cache.limit = "x" end))
+    assert.is_false(pcall(function() mw.cache.hits = 0 end))
+  end)
+
+  it("lets the least recently used go past its limit", function()
+    mw.cache.clear()
+    local limit = mw.cache.limit
+    local first = source(1)
+    mw.compile(first)
+    local one = mw.cache.bytes
+    mw.cache.limit = 4 * one
+    local texts = {}
+    for i = 1, 8 do
+      texts[i] = source(i)
+      assert.equal(i, value_of(mw.compile(texts[i])))
+    end
+    assert.is_true(mw.cache.bytes <= 4 * one, mw.cache.bytes .. " of " .. 4 * one)
+    local hits = count(function() return mw.compile(texts[8]) end)
+    assert.equal(1, hits)
+    local _, misses = count(function() return mw.compile(first) end)
+    assert.equal(1, misses)
+    mw.cache.limit = limit
+  end)
+
+  it("is cleared, and what was loaded from it stays", function()
+    local text = source(9)
+    local m = mw.compile(text)
+    mw.cache.clear()
+    assert.equal(0, mw.cache.entries)
+    assert.equal(0, mw.cache.bytes)
+    assert.equal(9, value_of(m))
+    local _, misses, again = count(function() return mw.compile(text) end)
+    assert.equal(1, misses)
+    assert.equal(9, value_of(again))
+    mw.cache:clear()
+    assert.equal(0, mw.cache.entries)
+  end)
+
+  it("rebuilds entries that were damaged", function()
+    for _, damage in ipairs {
+      function(bytes) return bytes:sub(1, #bytes // 2) end,
+      function() return "" end,
+      function(bytes)
+        local at = #bytes // 3
+        return bytes:sub(1, at - 1) .. string.char(bytes:byte(at) ~ 0x55) .. bytes:sub(at + 1)
+      end,
+    } do
+      mw.cache.clear()
+      local text = source(3)
+      mw.compile(text)
+      for _, path in ipairs(files(mw.cache.path)) do write(path, damage(read(path))) end
+      assert.equal(3, value_of(mw.compile(text)))
+      local hits = count(function() return mw.compile(text) end)
+      assert.equal(1, hits)
+    end
+  end)
+
+  it("serves several processes at once", function()
+    local script = os.tmpname()
+    write(script, ([[
+      local mw = require "moonwarp"
+      local sum = 0
+      for i = 1, 4 do
+        local m = mw.compile("// %s\n__global__ void f(int *out) { *out = " .. i .. "; }")
+        local out = mw.zeros(1, "int")
+        m.f(1, 1)(out)
+        sum = sum + out[1]
+      end
+      print(sum)
+    ]]):format(os.time()))
+    local pipes = {}
+    for i = 1, 4 do pipes[i] = assert(io.popen("lua5.4 " .. script .. " 2>&1")) end
+    for i = 1, 4 do
+      assert.equal("10\n", pipes[i]:read("*a"))
+      pipes[i]:close()
+    end
+    os.remove(script)
+  end)
+end)

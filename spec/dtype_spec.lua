@@ -1,0 +1,161 @@
+-- Dtypes: CUDA's names, sizes, what each holds, and vectors.
+
+local mw = require "moonwarp"
+local random = require "support.random" "dtype_spec"
+
+local function message(f, ...)
+  local ok, err = pcall(f, ...)
+  assert.is_false(ok, "no error was raised")
+  return err.message
+end
+
+-- name, string.pack format, least and greatest value
+local integers = {
+  { "char", "<i1", -128, 127 },
+  { "uchar", "<I1", 0, 255 },
+  { "short", "<i2", -32768, 32767 },
+  { "ushort", "<I2", 0, 65535 },
+  { "int", "<i4", -2147483648, 2147483647 },
+  { "uint", "<I4", 0, 4294967295 },
+  { "long", "<i8", math.mininteger, math.maxinteger },
+  { "ulong", "<i8", 0, math.maxinteger },
+  { "longlong", "<i8", math.mininteger, math.maxinteger },
+  { "ulonglong", "<i8", 0, math.maxinteger },
+}
+
+describe("a dtype", function()
+  it("of integers holds its whole range, bit for bit", function()
+    for _, row in ipairs(integers) do
+      local name, format, low, high = table.unpack(row)
+      local values, packed = { low, high, 0, 1 }, {}
+      for i = 5, 40 do values[i] = random(low, high) end
+      for i, value in ipairs(values) do packed[i] = string.pack(format, value) end
+      local a = mw.array(values, name)
+      assert.equal(table.concat(packed), a:bytes(), name)
+      assert.same(values, a:totable(), name)
+      assert.equal("integer", math.type(a[1]))
+      for i, value in ipairs(values) do assert.equal(value, a[i]) end
+    end
+  end)
+
+  it("of integers refuses the next number on either side", function()
+    for _, row in ipairs(integers) do
+      local name, _, low, high = table.unpack(row)
+      if high < math.maxinteger then
+        assert.matches("does not take", message(mw.array, { high + 1 }, name))
+        assert.matches("does not take", message(mw.array, { low - 1 }, name))
+      end
+      assert.matches("does not take 0.5", message(mw.array, { 0.5 }, name))
+      assert.matches("does not take", message(mw.array, { 2.0 ^ 64 }, name))
+      assert.matches("does not take", message(mw.array, { 0 / 0 }, name))
+    end
+  end)
+
+  it("of integers takes floats that are whole", function()
+    assert.same({ 3, -4 }, mw.array({ 3.0, -4.0 }, "int"):totable())
+  end)
+
+  it("of 64 bits unsigned is Lua's integer with the same bits", function()
+    local a = mw.array({ -1, 2.0 ^ 63 }, "ulonglong")
+    assert.equal(("\255"):rep(8), a:sub(1, 1):bytes())
+    assert.same({ -1, math.mininteger }, a:totable())
+  end)
+
+  it("of floating point rounds as IEEE 754 says", function()
+    for _ = 1, 100 do
+      local value = (random() - 0.5) * 2.0 ^ random(-100, 100)
+      assert.equal(string.pack("<f", value), mw.array({ value }, "float"):bytes())
+      assert.equal(string.pack("<d", value), mw.array({ value }, "double"):bytes())
+      assert.equal(value, mw.array({ value }, "double")[1])
+    end
+    local special = mw.array { math.huge, -math.huge, 0 / 0, -0.0 }
+    assert.equal(math.huge, special[1])
+    assert.equal(-math.huge, special[2])
+    assert.is_true(special[3] ~= special[3])
+    assert.equal(-math.huge, 1 / special[4])
+  end)
+
+  it("of half precision is IEEE binary16", function()
+    -- value, bits: the examples of the format's description (Wikipedia, "Half-precision floating-point format")
+    local known = {
+      { 0, 0x0000 }, { 2.0 ^ -24, 0x0001 }, { 2.0 ^ -14 * 1023 / 1024, 0x03ff }, { 2.0 ^ -14, 0x0400 },
+      { 0.333251953125, 0x3555 }, { 2047 / 2048, 0x3bff }, { 1, 0x3c00 }, { 1 + 2.0 ^ -10, 0x3c01 },
+      { 65504, 0x7bff }, { math.huge, 0x7c00 }, { -2, 0xc000 }, { -math.huge, 0xfc00 },
+    }
+    for _, row in ipairs(known) do
+      local a = mw.array({ row[1] }, "half")
+      assert.equal(row[2], a:as("ushort")[1])
+      assert.equal(row[1], a[1])
+    end
+    assert.equal(2, mw.zeros(1, "half").nbytes)
+  end)
+
+  it("of truth values holds booleans", function()
+    local a = mw.array({ true, false, 1, 0 }, "bool")
+    assert.same({ true, false, true, false }, a:totable())
+    assert.equal("\1\0\1\0", a:bytes())
+    assert.is_string(message(mw.array, { 2 }, "bool"))
+    assert.matches("got true; write 1 or 0", message(mw.array, { true }, "int"))
+  end)
+
+  it("has CUDA's names, fixed-width names and C's spellings", function()
+    for name, size in pairs {
+      int8 = 1, uint8 = 1, int16 = 2, uint16 = 2, int32 = 4, uint32 = 4, int64 = 8, uint64 = 8,
+      ["unsigned char"] = 1, ["unsigned int"] = 4, ["long long"] = 8, half2 = 4,
+    } do
+      assert.equal(size, mw.zeros(1, name).nbytes, name)
+    end
+    for _, wrong in ipairs { "float5", "int0", "string", "", "void", "half3" } do
+      assert.matches("there is no dtype", message(mw.zeros, 1, wrong))
+    end
+    assert.matches("a dtype is a name", message(mw.zeros, 1, {}))
+  end)
+end)
+
+describe("a vector dtype", function()
+  -- sizes as the CUDA C Programming Guide's table of alignments implies them: three components are not padded
+  local sizes = { char = 1, uchar = 1, short = 2, ushort = 2, int = 4, uint = 4, longlong = 8, float = 4, double = 8 }
+
+  it("is as large as its components", function()
+    for base, size in pairs(sizes) do
+      for width = 1, 4 do assert.equal(size * width, mw.zeros(1, base .. width).nbytes, base .. width) end
+    end
+  end)
+
+  it("takes and gives tables", function()
+    local a = mw.array({ { 1, 2, 3 }, { x = 4, y = 5, z = 6 } }, "int3")
+    assert.same({ 2 }, a.shape)
+    assert.same({ { 1, 2, 3 }, { 4, 5, 6 } }, a:totable())
+    a[1] = { 7, 8, z = 9 }
+    assert.same({ 7, 8, 9 }, a[1])
+    assert.equal(string.pack("<i4i4i4i4i4i4", 7, 8, 9, 4, 5, 6), a:bytes())
+  end)
+
+  it("gives values that answer to x, y, z, w and print", function()
+    local v = mw.array({ { 1, 2, 3, 4 } }, "float4")[1]
+    assert.equal(1, v.x)
+    assert.equal(4, v.w)
+    v.y = 20
+    assert.equal(20, v[2])
+    assert.is_nil(v.a)
+    assert.equal("(1.0, 20, 3.0, 4.0)", tostring(v))
+  end)
+
+  it("refuses what is not quite a vector", function()
+    local a = mw.zeros(2, "float3")
+    assert.matches("this element%.z is missing: float3 has 3 components", message(function() a[1] = { 1, 2 } end))
+    assert.matches("wants float3, a table of 3 numbers; this one holds more",
+      message(function() a[1] = { 1, 2, 3, 4 } end))
+    assert.matches("has no component 'w'", message(function() a[1] = { x = 1, y = 2, z = 3, w = 4 } end))
+    assert.matches("this element%.y wants float, got the string", message(function() a[1] = { 1, "2", 3 } end))
+    assert.matches("wants float3, as a table of 3 numbers, got the number 5", message(function() a[1] = 5 end))
+  end)
+
+  it("is filled, viewed and has several dimensions", function()
+    local a = mw.full({ 2, 2 }, { 1, 2 }, "short2")
+    assert.same({ { { 1, 2 }, { 1, 2 } }, { { 1, 2 }, { 1, 2 } } }, a:totable())
+    assert.same({ { 1, 2, 1, 2 }, { 1, 2, 1, 2 } }, a:as("short"):totable())
+    assert.same({ { 0, 0 } }, mw.zeros(1, "double2"):totable())
+    assert.same({ { 1, 1, 1 } }, mw.ones(1, "uchar3"):totable())
+  end)
+end)
