@@ -20,11 +20,15 @@ void *mw_realloc(void *old, size_t bytes) { return or_die(realloc(old, bytes ? b
 
 char *mw_strdup(const char *text) { return text ? or_die(strdup(text), strlen(text) + 1) : NULL; }
 
-char *mw_format(const char *format, ...) {
+static char *vformat(const char *format, va_list args) {
   char *text = NULL;
+  return vasprintf(&text, format, args) < 0 ? or_die(NULL, 0) : text;
+}
+
+char *mw_format(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  if (vasprintf(&text, format, args) < 0) or_die(NULL, strlen(format));
+  char *text = vformat(format, args);
   va_end(args);
   return text;
 }
@@ -51,19 +55,12 @@ void mw_text_add(mw_text *text, const void *data, size_t length) {
 }
 
 void mw_text_addf(mw_text *text, const char *format, ...) {
-  va_list args, again;
+  va_list args;
   va_start(args, format);
-  va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, args);
+  char *piece = vformat(format, args);
   va_end(args);
-  if (length > 0) {
-    reserve(text, (size_t)length);
-    vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
-    text->length += (size_t)length;
-  } else {
-    mw_text_add(text, "", 0); /* data is a string from the first addition on, be it an empty one */
-  }
-  va_end(again);
+  mw_text_add(text, piece, strlen(piece));
+  free(piece);
 }
 
 void mw_text_free(mw_text *text) {
