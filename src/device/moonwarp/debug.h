@@ -1,18 +1,12 @@
-/* printf, assert, __trap, clocks: what a kernel tells about itself. */
+/* printf, __trap, clocks: what a kernel tells about itself. assert.h brings assert. */
 #ifndef MOONWARP_DEBUG_H
 #define MOONWARP_DEBUG_H
+
+#include "assert.h"
 
 /* clang packs the arguments of printf into a buffer, as CUDA lays them out, and calls vprintf(format, buffer). */
 __mw_import int printf(const char *format, ...);
 __mw_import int vprintf(const char *format, const char *arguments);
-
-__mw_import __attribute__((noreturn)) void __assertfail(const char *message, const char *file, unsigned int line,
-                                                        const char *function, size_t char_size);
-#ifdef NDEBUG
-#define assert(condition) ((void)0)
-#else
-#define assert(condition) ((condition) ? (void)0 : __assertfail(#condition, __FILE__, __LINE__, __PRETTY_FUNCTION__, 1))
-#endif
 
 /* The launch fails; memory is as the threads left it. */
 __mw_device void __trap() { __builtin_trap(); }

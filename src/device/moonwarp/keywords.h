@@ -13,6 +13,9 @@
 #define CUDART_VERSION       12000
 #define __MOONWARP__         1
 
+/* The C++ library's atomics want to know, and clang says it for host targets only. */
+#define __GCC_ATOMIC_TEST_AND_SET_TRUEVAL 1
+
 #define __global__   __attribute__((global))
 #define __device__   __attribute__((device))
 #define __host__     __attribute__((host))
@@ -40,7 +43,9 @@
 #define __mw_device static __inline__ __attribute__((device, always_inline, nodebug))
 #define __mw_both   static __inline__ __attribute__((host, device, always_inline, nodebug))
 #define __mw_member __inline__ __attribute__((host, device, always_inline, nodebug))
-#define __mw_import extern "C" __attribute__((host, device))
+/* Functions that are defined elsewhere: in libm, whose functions host code in the source may call too, or by mwcc. */
+#define __mw_libm   extern "C" __attribute__((host, device))
+#define __mw_import extern "C" __attribute__((device))
 
 typedef __SIZE_TYPE__ size_t;
 typedef __PTRDIFF_TYPE__ ptrdiff_t;

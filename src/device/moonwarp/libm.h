@@ -5,7 +5,7 @@
 #ifndef MOONWARP_LIBM_H
 #define MOONWARP_LIBM_H
 
-#define __mw_pure __mw_import __attribute__((const, nothrow))
+#define __mw_pure __mw_libm __attribute__((const, nothrow))
 
 #define __mw_libm1(name)                                                                                               \
   __mw_pure double name(double x);                                                                                     \
@@ -52,20 +52,20 @@ __mw_pure long long llrint(double x);
 __mw_pure long long llrintf(float x);
 
 /* These write: through their pointer, or libm's signgam. */
-__mw_import double lgamma(double x);
-__mw_import float lgammaf(float x);
-__mw_import double frexp(double x, int *exponent);
-__mw_import float frexpf(float x, int *exponent);
-__mw_import double modf(double x, double *integral);
-__mw_import float modff(float x, float *integral);
-__mw_import double remquo(double x, double y, int *quotient);
-__mw_import float remquof(float x, float y, int *quotient);
-__mw_import void sincos(double x, double *sine, double *cosine);
-__mw_import void sincosf(float x, float *sine, float *cosine);
+__mw_libm double lgamma(double x);
+__mw_libm float lgammaf(float x);
+__mw_libm double frexp(double x, int *exponent);
+__mw_libm float frexpf(float x, int *exponent);
+__mw_libm double modf(double x, double *integral);
+__mw_libm float modff(float x, float *integral);
+__mw_libm double remquo(double x, double y, int *quotient);
+__mw_libm float remquof(float x, float y, int *quotient);
+__mw_libm void sincos(double x, double *sine, double *cosine);
+__mw_libm void sincosf(float x, float *sine, float *cosine);
 
-__mw_import int abs(int x);
-__mw_import long labs(long x);
-__mw_import long long llabs(long long x);
+__mw_libm int abs(int x);
+__mw_libm long labs(long x);
+__mw_libm long long llabs(long long x);
 
 /* The payload of a NaN from text: CUDA's kernels pass "" or a number. */
 __mw_both double nan(const char *) { return __builtin_nan(""); }

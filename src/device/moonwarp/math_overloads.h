@@ -11,7 +11,8 @@ __mw_promotes(float, float) __mw_promotes(double, double)
 __mw_promotes(bool, double) __mw_promotes(char, double) __mw_promotes(signed char, double)
 __mw_promotes(unsigned char, double) __mw_promotes(short, double) __mw_promotes(unsigned short, double)
 __mw_promotes(int, double) __mw_promotes(unsigned int, double) __mw_promotes(long, double)
-__mw_promotes(unsigned long, double) __mw_promotes(long long, double) __mw_promotes(unsigned long long, double);
+__mw_promotes(unsigned long, double) __mw_promotes(long long, double) __mw_promotes(unsigned long long, double)
+__mw_promotes(long double, double); /* in host code only */
 #undef __mw_promotes
 /* clang-format on */
 

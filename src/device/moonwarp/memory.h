@@ -9,7 +9,7 @@ __mw_import void free(void *memory);
 __mw_import void *memcpy(void *to, const void *from, size_t bytes);
 __mw_import void *memmove(void *to, const void *from, size_t bytes);
 __mw_import void *memset(void *to, int value, size_t bytes);
-__mw_both int memcmp(const void *a, const void *b, size_t bytes) {
+__mw_device int memcmp(const void *a, const void *b, size_t bytes) {
   const unsigned char *p = (const unsigned char *)a, *q = (const unsigned char *)b;
   for (size_t i = 0; i < bytes; ++i)
     if (p[i] != q[i]) return p[i] - q[i];

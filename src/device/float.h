@@ -1,0 +1,2 @@
+/* C's float.h: its constants are built in. */
+#pragma once

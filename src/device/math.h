@@ -1,0 +1,17 @@
+/* C's math.h: libm.h and the overloads for device code, which host code in the same source shares. */
+#pragma once
+#include "moonwarp/math_overloads.h"
+
+typedef float float_t;
+typedef double double_t;
+#define MATH_ERRNO       1
+#define MATH_ERREXCEPT   2
+#define math_errhandling 0
+#define FP_ILOGB0        (-2147483647 - 1)
+#define FP_ILOGBNAN      (-2147483647 - 1)
+#define FP_NAN           0
+#define FP_INFINITE      1
+#define FP_ZERO          2
+#define FP_SUBNORMAL     3
+#define FP_NORMAL        4
+#define fpclassify(x)    __builtin_fpclassify(FP_NAN, FP_INFINITE, FP_NORMAL, FP_SUBNORMAL, FP_ZERO, x)
