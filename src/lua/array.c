@@ -327,7 +327,7 @@ static int get_nbytes(lua_State *L) {
 }
 
 static int get_dtype(lua_State *L) {
-  lua_pushstring(L, mwl_check_array(L, mwl_of(L), 1, "dtype")->dtype->name);
+  lua_pushstring(L, mwl_dtype_name(mwl_check_array(L, mwl_of(L), 1, "dtype")->dtype));
   return 1;
 }
 

@@ -182,6 +182,8 @@ void mwl_push(lua_State *L, const mw_type *type, const void *bytes);
 void mwl_push_number(lua_State *L, const mw_type *type, const void *bytes);
 void mwl_open_value(lua_State *L, mwl_state *state);
 
+/* The name of a built-in type as a dtype, "uchar". */
+const char *mwl_dtype_name(const mw_type *type);
 /* A dtype's name at `index` (absent: `fallback`, may be NULL for none). */
 const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const char *fallback);
 

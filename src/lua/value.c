@@ -348,7 +348,7 @@ static bool pack_array(lua_State *L, mwl_state *state, int index, const mw_type 
   if (source && source->handle) {
     if (!mw_type_accepts(element, source->dtype) || mw_array_bytes(source->handle) != type->size)
       return refuse(L, place, " wants %s, got an array of %zu %s", type->name, mw_array_count(source->handle),
-                    source->dtype->name);
+                    mwl_dtype_name(source->dtype));
     if (mw_array_read(source->handle, 0, mw_array_count(source->handle), out) == MW_SUCCESS) return true;
     lua_pushstring(L, mw_error_last()->message);
     return false;
@@ -369,6 +369,12 @@ static bool pack_array(lua_State *L, mwl_state *state, int index, const mw_type 
 
 /* ---- pointers ---- */
 
+/* The dtype to make an array with: "float" for const float *. */
+static const char *element_name(const mw_type *pointer) {
+  const char *name = pointer->element->name;
+  return strncmp(name, "const ", 6) == 0 ? name + 6 : name;
+}
+
 static bool pack_pointer(lua_State *L, mwl_state *state, int index, const mw_type *type, void *out,
                          const mwl_place *place, const mwl_keeper *keeper) {
   char got[64];
@@ -381,7 +387,7 @@ static bool pack_pointer(lua_State *L, mwl_state *state, int index, const mw_typ
       return refuse(L, place, " is an array that was freed");
     if (!mw_type_accepts(type->element, array->dtype))
       return refuse(L, place, " wants %s, got an array of %s: make it with the dtype \"%s\", or see a:as(dtype)",
-                    type->name, array->dtype->name, type->element->name);
+                    type->name, mwl_dtype_name(array->dtype), element_name(type));
     if (keeper->device && array->device != keeper->device)
       return refuse(L, place, " is an array of another device (%s)", mw_device_name(array->device->handle));
     address = mw_buffer_address(mw_array_buffer(array->handle)) + mw_array_offset(array->handle);
@@ -399,7 +405,7 @@ static bool pack_pointer(lua_State *L, mwl_state *state, int index, const mw_typ
     address = (uint64_t)(uintptr_t)lua_touserdata(L, index);
   } else if (is != LUA_TNIL && is != LUA_TNONE) {
     return refuse(L, place, " wants %s, got %s: give it an array of %s, or nil for the null pointer", type->name,
-                  mwl_describe(L, state, index, got, sizeof got), type->element->name);
+                  mwl_describe(L, state, index, got, sizeof got), element_name(type));
   }
   memcpy(out, &address, type->size < 8 ? type->size : 8);
   return true;
@@ -447,6 +453,15 @@ void mwl_push(lua_State *L, const mw_type *type, const void *bytes) {
   }
 }
 
+/* A built-in type's name as a dtype: types carry C's spelling, "unsigned char". */
+const char *mwl_dtype_name(const mw_type *type) {
+  static const char *const names[] = {"uchar", "ushort", "uint", "ulong", "longlong", "ulonglong"};
+  if (type->kind == MW_TYPE_INT || type->kind == MW_TYPE_UINT)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+      if (strcmp(mw_dtype(names[i])->name, type->name) == 0) return names[i];
+  return type->name;
+}
+
 const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const char *fallback) {
   const char *name = fallback;
   if (!fallback || !lua_isnoneornil(L, index)) {
@@ -470,7 +485,7 @@ static int dtype_size(lua_State *L) {
   const mw_type *type = mwl_check_dtype(L, mwl_of(L), 1, NULL);
   lua_pushinteger(L, (lua_Integer)type->size);
   lua_pushinteger(L, type->kind == MW_TYPE_VECTOR ? (lua_Integer)type->count : 0);
-  lua_pushstring(L, type->name);
+  lua_pushstring(L, mwl_dtype_name(type));
   return 3;
 }
 

@@ -1,0 +1,195 @@
+---@meta
+-- luacheck: ignore 212 241
+-- What the binding adds to the Lua layer, for editors (LuaLS) and readers. Never loaded.
+error("moonwarp.meta is for editors; require \"moonwarp\"")
+
+---A name of an element type, as CUDA spells it: bool char uchar short ushort int uint long ulong longlong ulonglong half
+---float double, int8 … uint64, and vectors: float4, uchar3, half2.
+---@alias moonwarp.dtype string
+
+---A vector value: {1, 2, 3} that answers to x, y, z and w too. Any table with the same numbers is taken for one.
+---@alias moonwarp.vector number[]
+
+---A number, or up to three of them: {x, y, z}.
+---@alias moonwarp.size integer|integer[]
+
+---@class moonwarp.error what every function raises where it fails
+---@field kind "usage"|"memory"|"compile"|"launch"|"kernel"|"device"|"io"
+---@field code string CUDA's name, "cudaErrorInvalidValue"
+---@field message string
+---@field file? string of the CUDA C text, or of the script for misuse
+---@field line? integer
+---@field column? integer
+---@field kernel? string
+---@field block? moonwarp.vector blockIdx, from 0
+---@field thread? moonwarp.vector threadIdx, from 0
+---@field log? string the compiler's output
+---@field where? string "script.lua:12", the line of the script that was running
+---@field traceback string
+
+---An array on a device. a[i] is element i from 1 on, or, of several dimensions, row i as a view.
+---@class moonwarp.array
+---@field shape integer[] row-major: the last one runs along memory
+---@field rank integer how many dimensions
+---@field count integer how many elements
+---@field nbytes integer
+---@field dtype moonwarp.dtype
+---@field device moonwarp.device
+---@field address integer the device address of the first element, 0 once freed
+---@field freed boolean
+---@field [integer] any
+local array = {}
+
+---An element by its indices, as many as there are dimensions.
+---@param ... integer
+---@return number|boolean|moonwarp.vector
+function array:get(...) end
+
+---Set an element: its indices, then the value.
+---@param ... any
+function array:set(...) end
+
+---Set every element.
+---@param value number|boolean|moonwarp.vector
+---@return moonwarp.array self
+function array:fill(value) end
+
+---A new array with the same shape, dtype and contents.
+---@return moonwarp.array
+function array:copy() end
+
+---All elements as a nested table. Waits for the work before.
+---@return table
+function array:totable() end
+
+---All elements as a string of bytes, as string.unpack reads them. Waits for the work before.
+---@return string
+function array:bytes() end
+
+---The sum: exact for integers, in double for floating point. Scalar dtypes. Waits for the work before.
+---@return number
+function array:sum() end
+
+---The least element, NaN left out.
+---@return number
+function array:min() end
+
+---The greatest element, NaN left out.
+---@return number
+function array:max() end
+
+---Give the memory back now, not when the collector comes; every view of it is freed too. Twice is fine.
+function array:free() end
+
+---Compiled CUDA C. Fields are the names of its source: m.kernel, m["fill<float,4>"], m.variable (read or assigned).
+---@class moonwarp.module
+---@field [string] any
+local module = {}
+
+---Write the compiled module to a file, for mw.load.
+---@param path string
+---@return moonwarp.module self
+function module:save(path) end
+
+---The compiler's warnings, "" where there are none.
+---@return string
+function module:log() end
+
+---A kernel by name: for names that a method has.
+---@param name string
+---@return moonwarp.kernel
+function module:kernel(name) end
+
+---A variable as an object.
+---@param name string
+---@return moonwarp.symbol
+function module:symbol(name) end
+
+---The names of its kernels and of its variables.
+---@return string[] kernels
+---@return string[] symbols
+function module:names() end
+
+---A kernel. k(grid, block, shared, stream) configures a launch: kernel<<<grid, block, shared, stream>>>.
+---@class moonwarp.kernel
+---@field name string
+---@field linkage string its name in the object file
+---@field params { name: string, type: string }[]
+---@field module moonwarp.module
+---@field shared_bytes integer static shared memory
+---@field local_bytes integer stack a thread needs, as far as the compiler knows
+---@field max_threads integer a block may have
+---@field registers integer 0 where the device has none to speak of
+---@field tier string how the CPU device runs it
+---@field tier_reason string
+---@field file string where it is defined
+---@field line integer
+---@overload fun(grid: moonwarp.size, block: moonwarp.size, shared?: integer, stream?: 0): moonwarp.launch
+local kernel = {}
+
+---A launch with at least one thread for each of n, nx × ny or nx × ny × nz things, in blocks that moonwarp picks: the
+---kernel has to leave out threads beyond.
+---@param size moonwarp.size
+---@return moonwarp.launch
+function kernel:each(size) end
+
+---A configured launch, called with the kernel's arguments: numbers, arrays for pointers (nil is the null pointer), tables
+---for vectors and structs. Returns at once.
+---@class moonwarp.launch
+---@field grid moonwarp.vector
+---@field block moonwarp.vector
+---@field shared integer bytes of dynamic shared memory
+---@field kernel moonwarp.kernel
+---@overload fun(...: any)
+local launch = {}
+
+---Fix the arguments too: the result is called with none, as often as one likes.
+---@param ... any
+---@return moonwarp.bound
+function launch:bind(...) end
+
+---@class moonwarp.bound
+---@overload fun()
+
+---A __device__ or __constant__ variable.
+---@class moonwarp.symbol
+---@field name string
+---@field type string as CUDA C spells it
+---@field size integer bytes
+---@field address integer
+local symbol = {}
+
+---@return any value numbers, tables for vectors, structs and arrays; an array or nil for pointers
+function symbol:get() end
+
+---@param value any
+function symbol:set(value) end
+
+---@return string
+function symbol:bytes() end
+
+---Overwrite bytes (cudaMemcpyToSymbol).
+---@param bytes string
+---@param offset? integer from 0
+function symbol:set_bytes(bytes, offset) end
+
+---@class moonwarp.device
+---@field name string "cpu:0"
+local device = {}
+
+---As mw.synchronize, for this device.
+function device:synchronize() end
+
+---As mw.limit, for this device.
+---@param name string
+---@param value? number
+---@return number
+function device:limit(name, value) end
+
+---As mw.memory, for this device.
+---@return { bytes: integer, count: integer, peak: integer, total: integer }
+function device:memory() end
+
+---As mw.properties, for this device.
+---@return table
+function device:properties() end
