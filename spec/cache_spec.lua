@@ -91,7 +91,7 @@ describe("the compile cache", function()
   end)
 
   it("does not keep failures", function()
-    local text = source(1):gsub("*out", "*nowhere")
+    local text = source(1) .. " broken"
     for _ = 1, 2 do
       local _, err = mw.try_compile(text)
       assert.equal("compile", err.kind)

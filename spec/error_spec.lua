@@ -97,7 +97,7 @@ describe("a compile error", function()
     local text = tostring(err)
     local place = ("%s:%d:16: error: "):format(here, first + 2)
     assert.is_truthy(text:find(place, 1, true), text)
-    assert.matches("\n[^\n]*| +p%[0%] = missing;\n[^\n]*| +%^", text)
+    assert.matches("\n[^\n]* p%[0%] = missing;\n[^\n]*%^", text)
     assert.is_nil(text:find("kernel.cu", 1, true), text)
   end)
 

@@ -77,6 +77,7 @@ describe("a module", function()
 
   it("keeps kernels of its methods' names within reach", function()
     assert.equal(21, result(m:kernel "save"(1, 1)))
+    assert.equal(m:kernel "save", m:kernel "save")
     assert.matches('a kernel called save is m:kernel%("save"%)', failure(function() m.save(1, 1) end).message)
   end)
 
@@ -120,8 +121,8 @@ end)
 describe("mw.compile", function()
   it("takes options", function()
     local m = mw.compile {
-      source = "__global__ void f(int *out) { *out = N * (sizeof(T) == 8); }",
-      options = { "-DN=42", "-DT=double" },
+      source = "__global__ void f(int *out) { *out = COUNT * (sizeof(REAL) == 8); }",
+      options = { "-DCOUNT=42", "-DREAL=double" },
     }
     assert.equal(42, result(m.f(1, 1)))
   end)

@@ -4,6 +4,12 @@
  * one look-up from the second time on. Methods of the class come before names of the source, so there are few. */
 #include "binding.h"
 
+static int module_save(lua_State *L), module_log(lua_State *L), module_kernel(lua_State *L),
+    module_symbol(lua_State *L), module_names(lua_State *L);
+
+static const luaL_Reg methods[] = {{"save", module_save},     {"log", module_log},     {"kernel", module_kernel},
+                                   {"symbol", module_symbol}, {"names", module_names}, {NULL, NULL}};
+
 static mwl_module *push_module(lua_State *L, mwl_state *state) {
   mwl_device *device = mwl_current(L, state);
   mwl_module *module = mwl_userdata(L, sizeof *module);
@@ -96,24 +102,30 @@ static int load(lua_State *L) {
 
 /* ---- names ---- */
 
-/* Leave the object called `key` (at stack place `key`) on the stack, from the environment or, the first time, from the
+static bool is_method(const char *name) {
+  for (const luaL_Reg *method = methods; method->name; method++)
+    if (strcmp(method->name, name) == 0) return true;
+  return false;
+}
+
+/* Leave the object called by the string at stack place 2 on the stack, from the environment or, the first time, from the
    module. Symbols first: asking for a kernel that is not there may start a compilation. */
-static void push_named(lua_State *L, mwl_state *state, int key) {
+static void push_named(lua_State *L, mwl_state *state) {
   mwl_module *module = lua_touserdata(L, 1);
+  const char *name = lua_tostring(L, 2);
   mwl_getenv(L, 1);
-  lua_pushvalue(L, key);
-  lua_rawget(L, -2);
-  if (!lua_isnil(L, -1)) {
-    lua_remove(L, -2);
-    return;
+  lua_pushfstring(L, is_method(name) ? "\1%s" : "%s", name); /* m.save stays the method after m:kernel("save") */
+  lua_pushvalue(L, -1);
+  lua_rawget(L, -3);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    if (!mwl_symbol_push(L, state, 1, name)) mwl_kernel_push(L, state, 1, name, module->device);
+    lua_pushvalue(L, -2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, -5);
   }
+  lua_replace(L, -3);
   lua_pop(L, 1);
-  const char *name = lua_tostring(L, key);
-  if (!mwl_symbol_push(L, state, 1, name)) mwl_kernel_push(L, state, 1, name, module->device);
-  lua_pushvalue(L, key);
-  lua_pushvalue(L, -2);
-  lua_rawset(L, -4);
-  lua_remove(L, -2);
 }
 
 static void check_name(lua_State *L, mwl_state *state) {
@@ -134,7 +146,7 @@ static int module_index(lua_State *L) {
     if (!lua_isnil(L, -1)) return 1;
     lua_settop(L, 2);
     check_name(L, state);
-    push_named(L, state, 2);
+    push_named(L, state);
   }
   if (mwl_test(L, state, -1, MWL_SYMBOL)) return mwl_symbol_get(L, state, lua_gettop(L));
   return 1;
@@ -144,7 +156,7 @@ static int module_newindex(lua_State *L) {
   mwl_state *state = mwl_of(L);
   check_module(L, state, "a module's field");
   check_name(L, state);
-  push_named(L, state, 2);
+  push_named(L, state);
   if (!mwl_test(L, state, -1, MWL_SYMBOL))
     return mwl_usage(L, state, "'%s' is a kernel; only variables (__device__, __constant__) can be assigned",
                      lua_tostring(L, 2));
@@ -156,7 +168,7 @@ static int by_name(lua_State *L, mwl_class wanted, const char *what) {
   check_module(L, state, what);
   check_name(L, state);
   lua_settop(L, 2);
-  push_named(L, state, 2);
+  push_named(L, state);
   if (!mwl_test(L, state, -1, wanted))
     return mwl_usage(L, state, "'%s' is a %s, not a %s", lua_tostring(L, 2),
                      mwl_class_name(wanted == MWL_KERNEL ? MWL_SYMBOL : MWL_KERNEL), mwl_class_name(wanted));
@@ -219,8 +231,6 @@ void mwl_open_module(lua_State *L, mwl_state *state) {
                                   {"__index", module_index},
                                   {"__newindex", module_newindex},
                                   {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"save", module_save},     {"log", module_log},     {"kernel", module_kernel},
-                                     {"symbol", module_symbol}, {"names", module_names}, {NULL, NULL}};
   mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_MODULE, meta, methods, NULL);
 }
