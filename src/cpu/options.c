@@ -1,0 +1,110 @@
+/* Compile options: NVRTC's names, checked here so that a wrong one is an error at once and in our words. */
+#include "cpu/compiler.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void compiler_args_add(compiler_args *args, const char *text) {
+  args->items = mw_realloc(args->items, (args->count + 2) * sizeof *args->items);
+  args->items[args->count++] = mw_strdup(text);
+  args->items[args->count] = NULL;
+}
+
+void compiler_args_free(compiler_args *args) {
+  for (size_t i = 0; i < args->count; i++) free(args->items[i]);
+  free(args->items);
+  *args = (compiler_args){0};
+}
+
+static const char known[] = "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
+                            "-lineinfo and --maxrregcount=N";
+
+static int fail_unknown(const char *option) {
+  const char *hint = "";
+  if (strstr(option, "arch")) hint = ". The CPU device always compiles for the processor at hand: leave this one out";
+  if (strcmp(option, "-c") == 0 || strncmp(option, "-o", 2) == 0)
+    hint = ". Where the module goes is moonwarp's business";
+  return fail(MW_INVALID_VALUE, "unknown compile option '%s': there are %s%s", option, known, hint);
+}
+
+/* What stands behind `name` at the start of the option, with one dash or two; NULL if it is another option. */
+static const char *behind(const char *option, const char *name) {
+  if (option[0] == '-' && option[1] == '-') option++;
+  size_t length = strlen(name);
+  return strncmp(option, name, length) == 0 ? option + length : NULL;
+}
+
+static bool is(const char *option, const char *name) {
+  const char *rest = behind(option, name);
+  return rest && !*rest;
+}
+
+static bool is_number(const char *text) { return *text && text[strspn(text, "0123456789")] == '\0'; }
+
+/* An option that stands for itself, in mwcc's spelling; NULL if it is none. */
+static const char *plain_option(const char *option) {
+  static const char *const names[] = {"-G", "-O0", "-O1", "-O2", "-O3", "-use_fast_math", "-lineinfo"};
+  for (size_t i = 0; i < MW_COUNT(names); i++) {
+    if (is(option, names[i])) return names[i];
+  }
+  return NULL;
+}
+
+static int add_folder(compiler_args *args, const char *folder) {
+  char *here = folder[0] == '/' ? mw_strdup("") : getcwd(NULL, 0);
+  if (!here)
+    return fail(MW_OPERATING_SYSTEM, "'-I%s' is relative to a folder that is not known: %s", folder, strerror(errno));
+  char *option = mw_format("-I%s%s%s", here, *here ? "/" : "", folder);
+  compiler_args_add(args, option);
+  free(option);
+  free(here);
+  return MW_SUCCESS;
+}
+
+/* -D, -U or -I with its value: here, or the next option. */
+static int add_valued(compiler_args *args, const char *const *options, size_t count, size_t *i) {
+  const char *option = options[*i], *value = option + 2;
+  if (!*value) {
+    if (*i + 1 >= count || !options[*i + 1])
+      return fail(MW_INVALID_VALUE, "compile option '%s' wants a value: write \"%s%s\"", option, option,
+                  option[1] == 'I' ? "folder" : "NAME");
+    value = options[++*i];
+  }
+  if (option[1] == 'I') return add_folder(args, value);
+  char *joined = mw_format("-%c%s", option[1], value);
+  compiler_args_add(args, joined);
+  free(joined);
+  return MW_SUCCESS;
+}
+
+static int add_option(compiler_args *args, const char *const *options, size_t count, size_t *i) {
+  const char *option = options[*i], *value;
+  if (!option) return fail(MW_INVALID_VALUE, "compile option %zu is missing (a null pointer)", *i + 1);
+  if (strchr(option, '\n')) return fail(MW_INVALID_VALUE, "compile option '%s' has a line break in it", option);
+  if (option[0] == '-' && option[1] && strchr("DUI", option[1])) return add_valued(args, options, count, i);
+  if ((value = behind(option, "-std="))) {
+    char *standard = mw_format("-std=%s", value);
+    compiler_args_add(args, standard);
+    free(standard);
+  } else if ((value = behind(option, "-maxrregcount="))) {
+    if (!is_number(value)) return fail(MW_INVALID_VALUE, "compile option '%s' wants a number of registers", option);
+    char *registers = mw_format("--maxrregcount=%s", value);
+    compiler_args_add(args, registers);
+    free(registers);
+  } else if ((value = plain_option(option))) {
+    compiler_args_add(args, value);
+  } else {
+    return fail_unknown(option);
+  }
+  return MW_SUCCESS;
+}
+
+int compiler_args_add_options(compiler_args *args, const char *const *options, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    int code = add_option(args, options, count, &i);
+    if (code != MW_SUCCESS) return code;
+  }
+  return MW_SUCCESS;
+}
