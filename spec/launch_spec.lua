@@ -160,9 +160,9 @@ describe("a launch", function()
     mw.synchronize()
     local before = mw.memory().count
     m.add(1, 1)(1, mw.zeros(1, "int"), mw.zeros(1, "int"))
+    collectgarbage()
+    collectgarbage()
     mw.synchronize()
-    collectgarbage()
-    collectgarbage()
     assert.equal(before, mw.memory().count)
   end)
 

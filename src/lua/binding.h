@@ -132,6 +132,8 @@ void mwl_open_cache(lua_State *L, mwl_state *state);
 
 /* Raise the thread's last failure as an error object. Does not return; int for `return mwl_raise(...)`. */
 int mwl_raise(lua_State *L, mwl_state *state) __attribute__((noreturn));
+/* The same as another kind of failure than its code says. */
+int mwl_raise_as(lua_State *L, mwl_state *state, const char *kind) __attribute__((noreturn));
 /* Raise misuse: kind "usage", cudaErrorInvalidValue. */
 int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 /* The same with the message on top of the stack, and the name of the kernel it is about or NULL. */

@@ -100,14 +100,16 @@ static bool stop_collector(lua_State *L) {
   return true;
 }
 
-int mwl_raise(lua_State *L, mwl_state *state) {
+int mwl_raise(lua_State *L, mwl_state *state) { mwl_raise_as(L, state, NULL); }
+
+int mwl_raise_as(lua_State *L, mwl_state *state, const char *kind) {
   luaL_checkstack(L, 10, "moonwarp: no room for an error message");
   /* The slot's strings live until the thread's next failure, and a finalizer of the script's could cause one. */
   bool stopped = stop_collector(L);
   new_error(L);
   const mw_error *error = mw_error_last();
   if (error) {
-    set_string(L, "kind", error->kind);
+    set_string(L, "kind", kind ? kind : error->kind);
     set_string(L, "code", error->name);
     set_string(L, "message", error->message);
     set_string(L, "file", error->file);
