@@ -29,6 +29,18 @@
 #ifndef MOONWARP_WITHOUT_MATH_OVERLOADS
 #include "moonwarp/math_overloads.h"
 #endif
+#ifndef MOONWARP_WITHOUT_ROOTS
+#include "moonwarp/roots.h"
+#endif
+#ifndef MOONWARP_WITHOUT_PI_TRIGONOMETRY
+#include "moonwarp/pi_trigonometry.h"
+#endif
+#ifndef MOONWARP_WITHOUT_ERROR_FUNCTIONS
+#include "moonwarp/error_functions.h"
+#endif
+#ifndef MOONWARP_WITHOUT_BESSEL
+#include "moonwarp/bessel.h"
+#endif
 #ifndef MOONWARP_WITHOUT_BITS
 #include "moonwarp/bits.h"
 #endif

@@ -1,7 +1,7 @@
 /* The C library's mathematics, single and double precision, under C's names.
  *
  * Only declarations: the compiler knows these functions, folds and vectorises what it can, and calls libm for the rest.
- * Functions of CUDA that libm lacks are in math_more.h, C++ overloads in math_overloads.h. */
+ * Functions of CUDA that libm lacks are in roots.h, pi_trigonometry.h, error_functions.h and bessel.h, C++ overloads in math_overloads.h. */
 #ifndef MOONWARP_LIBM_H
 #define MOONWARP_LIBM_H
 

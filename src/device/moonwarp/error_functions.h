@@ -1,0 +1,80 @@
+/* The error function's relatives that libm lacks: erfcx, erfinv, erfcinv, normcdf, normcdfinv. */
+#ifndef MOONWARP_ERROR_FUNCTIONS_H
+#define MOONWARP_ERROR_FUNCTIONS_H
+
+#include "moonwarp/polynomial.h"
+
+/* exp(x^2) erfc(x): the product, with the square's rounding error put back, and where erfc underflows the asymptotic
+   series (Abramowitz and Stegun 7.1.23). */
+__mw_both double erfcx(double x) {
+  if (x < -27) return __builtin_inf();
+  if (x < 25) {
+    double square = x * x, product = exp(square) * erfc(x);
+    return product < __builtin_inf() ? fma(product, fma(x, x, -square), product) : product;
+  }
+  double w = 0.5 / x / x;
+  double series = __mw_polynomial(w, 1.0, -1.0, 3.0, -15.0, 105.0, -945.0, 10395.0, -135135.0, 2027025.0);
+  return 0.5641895835477563 / x * series;
+}
+
+/* Phi(x) = erfc(-x / sqrt 2) / 2. The argument's rounding error, which erfc magnifies by x^2, is put back through the
+   derivative. */
+__mw_both double normcdf(double x) {
+  if (fabs(x) > 40) x = __builtin_copysign(40.0, x);
+  const double root_half = 0.7071067811865476, root_half_low = -4.833646656726457e-17;
+  double z = -x * root_half, z_low = fma(-x, root_half, -z) - x * root_half_low;
+  return fma(z_low * -0.5641895835477563, exp(-z * z), 0.5 * erfc(z));
+}
+
+/* The normal quantile of probability 1/2 + q, by the method PPND16 of Wichura, Algorithm AS 241 (Applied Statistics 37,
+   1988). `tails` is the probability outside [-|result|, |result|], 1 - 2|q|, given apart because it may be known better
+   than q. */
+__mw_both double __mw_quantile(double q, double tails) {
+  if (fabs(q) <= 0.425) {
+    double r = fma(-q, q, 0.180625);
+    return q *
+           __mw_polynomial(r, 3.3871328727963666080, 133.14166789178437745, 1971.5909503065514427,
+                           13731.693765509461125, 45921.953931549871457, 67265.770927008700853, 33430.575583588128105,
+                           2509.0809287301226727) /
+           __mw_polynomial(r, 1.0, 42.313330701600911252, 687.18700749205790830, 5394.1960214247511077,
+                           21213.794301586595867, 39307.895800092710610, 28729.085735721942674, 5226.4952788528545610);
+  }
+  if (tails == 0) return __builtin_copysign(__builtin_inf(), q);
+  double r = sqrt(0.6931471805599453 - log(tails)), y;
+  if (r <= 5) {
+    r -= 1.6;
+    y = __mw_polynomial(r, 1.42343711074968357734, 4.63033784615654529590, 5.76949722146069140550,
+                        3.64784832476320460504, 1.27045825245236838258, 0.241780725177450611770,
+                        0.0227238449892691845833, 0.000774545014278341407640) /
+        __mw_polynomial(r, 1.0, 2.05319162663775882187, 1.67638483018380384940, 0.689767334985100004550,
+                        0.148103976427480074590, 0.0151986665636164571966, 0.000547593808499534494600,
+                        1.05075007164441684324e-9);
+  } else {
+    r -= 5;
+    y = __mw_polynomial(r, 6.65790464350110377720, 5.46378491116411436990, 1.78482653991729133580,
+                        0.296560571828504891230, 0.0265321895265761230930, 0.00124266094738807843860,
+                        2.71155556874348757815e-5, 2.01033439929228813265e-7) /
+        __mw_polynomial(r, 1.0, 0.599832206555887937690, 0.136929880922735805310, 0.0148753612908506148525,
+                        0.000786869131145613259100, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
+                        2.04426310338993978564e-15);
+  }
+  return __builtin_copysign(y, q);
+}
+
+__mw_both double normcdfinv(double p) { return __mw_quantile(p - 0.5, 2 * (p < 0.5 ? p : 1 - p)); }
+__mw_both double erfinv(double x) { return 0.7071067811865476 * __mw_quantile(0.5 * x, 1 - fabs(x)); }
+__mw_both double erfcinv(double x) { return 0.7071067811865476 * __mw_quantile(0.5 * (1 - x), x < 1 ? x : 2 - x); }
+
+__mw_both float erfcxf(float x) { return (float)erfcx((double)x); }
+__mw_both float normcdff(float x) { return (float)(0.5 * erfc(-0.7071067811865476 * x)); }
+__mw_both float normcdfinvf(float p) { return (float)normcdfinv((double)p); }
+__mw_both float erfinvf(float x) { return (float)erfinv((double)x); }
+__mw_both float erfcinvf(float x) { return (float)erfcinv((double)x); }
+
+__mw_both float erfcx(float x) { return erfcxf(x); }
+__mw_both float normcdf(float x) { return normcdff(x); }
+__mw_both float normcdfinv(float p) { return normcdfinvf(p); }
+__mw_both float erfinv(float x) { return erfinvf(x); }
+__mw_both float erfcinv(float x) { return erfcinvf(x); }
+
+#endif

@@ -1,0 +1,10 @@
+/* c0 + c1 x + c2 x^2 + …, the highest power first. */
+#ifndef MOONWARP_POLYNOMIAL_H
+#define MOONWARP_POLYNOMIAL_H
+
+__mw_both double __mw_polynomial(double, double c) { return c; }
+template <typename... T> __mw_both double __mw_polynomial(double x, double c, T... higher) {
+  return fma(x, __mw_polynomial(x, higher...), c);
+}
+
+#endif
