@@ -39,7 +39,7 @@ end
 -- Run `code` in a fresh interpreter of the kind that runs this one; the number that it prints.
 function peers.fresh(code)
   local interpreter = arg[-1]
-  return tonumber(capture(quote(interpreter) .. " -e " .. quote(code)))
+  return assert(tonumber(capture(quote(interpreter) .. " -e " .. quote(code))), "a fresh process failed; see above")
 end
 
 return peers

@@ -32,7 +32,8 @@ local function includes(path)
     if system then found[#found + 1] = system end
     if name then
       local beside = path:gsub("[^/]*$", "") .. name
-      found[#found + 1] = exists[beside] and beside or "src/" .. name
+      local root = path:match("^src/device/") or "src/"
+      found[#found + 1] = exists[beside] and beside or root .. name
     end
   end
   return found

@@ -6,7 +6,8 @@ __device__ float cumulative(float d) {
   return d > 0 ? 1.0f - tail : tail;
 }
 
-__global__ void blackscholes(int n, const float *price, const float *strike, const float *years, float *call, float *put) {
+__global__ void blackscholes(int n, const float *price, const float *strike, const float *years,
+                             float *call, float *put) {
   const float rate = 0.02f, volatility = 0.30f;
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
