@@ -10,7 +10,7 @@ typedef struct cpu_command cpu_command;
 typedef enum cpu_command_kind { CPU_KERNEL, CPU_COPY, CPU_FILL } cpu_command_kind;
 
 typedef struct cpu_kernel_work {
-  const cpu_kernel *kernel;
+  cpu_kernel *kernel;
   mw_frame frame;
   size_t stack;  /* bytes a thread has: the limit when it was launched */
   size_t shared; /* static and dynamic */
@@ -40,6 +40,7 @@ struct cpu_command {
   int users; /* threads that run blocks of it */
 
   uint64_t blocks;
+  uint64_t grain;         /* fewest blocks to take at once, as long as there are so many */
   _Atomic uint64_t taken; /* blocks handed out so far */
   atomic_bool stop;       /* a kernel that failed: take no more, leave what runs */
 
@@ -55,6 +56,11 @@ struct cpu_command {
    or the command was stopped.
    *rest: whether some remain for others. */
 bool cpu_command_take(cpu_command *command, int workers, uint64_t *first, uint64_t *last, bool *rest);
+
+/* Before the first is taken: blocks so short that taking them costs as much are taken several at once. */
+void cpu_command_set_grain(cpu_command *command);
+/* Whether what is left to take is worth waking a thread for, as far as earlier launches of the kernel tell. */
+bool cpu_command_worth(const cpu_command *command);
 
 /* transfer.c: run blocks of a copy or fill, and how many blocks there are. */
 void cpu_transfer_run(const cpu_command *command, uint64_t first, uint64_t last);

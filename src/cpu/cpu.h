@@ -48,7 +48,8 @@ void cpu_heap_free(cpu_heap *heap, uint64_t address);
 
 struct cpu_kernel {
   cpu_unit *unit;
-  const mw_mwo_kernel *image; /* info, run, uses_dynamic_shared */
+  const mw_mwo_kernel *image;   /* info, run, uses_dynamic_shared */
+  _Atomic double block_seconds; /* pool.c's: what a block took the last time; 0: unknown */
 };
 
 /* A loaded .mwo. The fields here are filled by cpu_load and then constant; nothing but mwo_load.c frees them. */

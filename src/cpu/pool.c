@@ -1,22 +1,45 @@
 /* Worker threads.
  *
- * Waking a thread costs microseconds, so three things avoid it: an idle thread spins for a while before it sleeps, a
- * command that is waited for is run by the thread that waits, and only one thread is woken for a command; each that
- * finds more blocks than its own wakes the next. */
+ * Waking a thread costs microseconds, and where other processes keep the cores busy it costs the waker its core. So:
+ * a command that is waited for is begun by the thread that waits; a thread without work spins for a while, then sleeps
+ * lightly (the sentinel, which looks for work from time to time), and only then deeply; for a command that is known to
+ * be short nobody is woken while there is a sentinel; and for a long one only one thread is, and each that finds more
+ * blocks than its own wakes the next. */
 #include "cpu/pool.h"
 #include "cpu/heap.h"
 #include "cpu/stream.h"
 
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static const double spin_seconds = 50e-6;
+
+enum { MANY = 8 /* commands that nobody has begun */ };
+enum { GLANCES = 8, FIRST_GLANCE = 50000 /* ns; each of the sentinel's sleeps is twice as long as the one before */ };
 
 static int thread_id(void) {
   static _Thread_local int id __attribute__((tls_model("initial-exec")));
   if (!id) id = (int)syscall(SYS_gettid);
   return id;
+}
+
+/* ---- the lock ---- */
+
+void cpu_pool_unlock(cpu_pool *pool) {
+  bool wake = pool->wake;
+  pool->wake = false;
+  pthread_mutex_unlock(&pool->lock);
+  if (wake) pthread_cond_signal(&pool->work);
+}
+
+void cpu_pool_wait(cpu_pool *pool, pthread_cond_t *condition) {
+  if (pool->wake) pthread_cond_signal(&pool->work);
+  pool->wake = false;
+  pthread_cond_wait(condition, &pool->lock);
 }
 
 /* ---- active commands: their blocks are taken in the order of the list ---- */
@@ -85,24 +108,32 @@ static void fail_command(cpu_pool *pool, cpu_worker *worker, cpu_command *comman
   bool first = !atomic_load(&command->stop), timed_out = command->timed_out && !command->reported;
   if (first) cpu_pool_stop(pool, command);
   if (timed_out) command->reported = true;
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
   if (!first && !timed_out) return; /* stopped because of another's failure */
   mw_error *error = cpu_fault_report(worker, command);
   pthread_mutex_lock(&pool->lock);
   cpu_stream_fail(command->stream, error);
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
 }
 
 static void run_kernel(cpu_pool *pool, cpu_worker *worker, cpu_command *command, uint64_t first, uint64_t last,
                        bool rest) {
   cpu_heap_settle(pool->device->heap);
   cpu_worker_current = worker;
-  bool good = cpu_worker_prepare(worker, command) && cpu_worker_run(worker, first, last);
-  while (good && rest && cpu_command_take(command, pool->slots, &first, &last, &rest)) {
+  bool good = cpu_worker_prepare(worker, command);
+  double start = mw_time();
+  uint64_t blocks = 0;
+  while (good) {
     good = cpu_worker_run(worker, first, last);
+    blocks += last - first;
+    if (!good || !rest || !cpu_command_take(command, pool->slots, &first, &last, &rest)) break;
   }
   cpu_worker_current = NULL;
-  if (!good) fail_command(pool, worker, command);
+  if (!good)
+    fail_command(pool, worker, command);
+  else
+    atomic_store_explicit(&command->kernel.kernel->block_seconds, (mw_time() - start) / (double)blocks,
+                          memory_order_relaxed);
 }
 
 static void run_transfer(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last, bool rest) {
@@ -126,7 +157,7 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
   command->users++;
   slot->command = command;
   if (first == 0 && command->kind == CPU_KERNEL) cpu_monitor_watch(pool, command);
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
 
   if (command->kind == CPU_KERNEL) {
     stack_t old;
@@ -151,7 +182,7 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
 static bool spin(cpu_pool *pool) {
   bool busy = true;
   pool->spinners++;
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
   unsigned seen = atomic_load(&pool->activations);
   double end = mw_time() + spin_seconds;
   for (int i = 1;; i++) {
@@ -166,7 +197,8 @@ static bool spin(cpu_pool *pool) {
     unsigned activations = atomic_load_explicit(&pool->activations, memory_order_relaxed);
     if (activations != seen) end = now + spin_seconds;
     seen = activations;
-    if (now > end) {
+    /* On the core of a thread that feeds us, spinning only keeps it from feeding. */
+    if (now > end || sched_getcpu() == atomic_load_explicit(&pool->host_core, memory_order_relaxed)) {
       busy = false;
       break;
     }
@@ -176,15 +208,32 @@ static bool spin(cpu_pool *pool) {
   return busy;
 }
 
-static void idle(cpu_pool *pool, bool *spun) {
-  if (!*spun && pool->spinners < pool->slots - 1) {
-    *spun = !spin(pool);
+/* How an idle thread has waited so far. */
+typedef struct idleness {
+  bool spun;
+  int glances;
+} idleness;
+
+/* Wait for work, each time more patiently. */
+static void idle(cpu_pool *pool, idleness *so_far) {
+  if (!so_far->spun && pool->spinners < pool->slots - 1) {
+    so_far->spun = !spin(pool);
     return;
   }
   pool->sleepers++;
-  pthread_cond_wait(&pool->work, &pool->lock);
+  if (!pool->sentinel && so_far->glances < GLANCES) {
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += (long)FIRST_GLANCE << so_far->glances++;
+    if (end.tv_nsec >= 1000000000) end.tv_nsec -= 1000000000, end.tv_sec++;
+    pool->sentinel = true;
+    pthread_cond_timedwait(&pool->work, &pool->lock, &end);
+    pool->sentinel = false;
+  } else {
+    pthread_cond_wait(&pool->work, &pool->lock);
+    *so_far = (idleness){0};
+  }
   pool->sleepers--;
-  *spun = false;
 }
 
 static void thread_open(stack_t *signals, stack_t *old) {
@@ -194,6 +243,7 @@ static void thread_open(stack_t *signals, stack_t *old) {
   for (size_t i = 0; i < MW_COUNT(kept); i++) sigdelset(&mask, kept[i]);
   pthread_sigmask(SIG_SETMASK, &mask, NULL); /* the host's signals are for the host's threads */
   pthread_setname_np(pthread_self(), "moonwarp");
+  prctl(PR_SET_TIMERSLACK, 1000); /* for the sentinel's sleeps */
   *signals = (stack_t){.ss_sp = mw_alloc(CPU_SIGNAL_STACK), .ss_size = CPU_SIGNAL_STACK};
   sigaltstack(signals, old);
 }
@@ -201,41 +251,47 @@ static void thread_open(stack_t *signals, stack_t *old) {
 static void *thread_main(void *argument) {
   cpu_pool *pool = argument;
   stack_t signals, old;
-  bool spun = false;
+  idleness so_far = {0};
   thread_open(&signals, &old);
   pthread_mutex_lock(&pool->lock);
   int preferred = pool->next_slot++ % pool->slots;
   while (!pool->closing) {
     cpu_slot *slot = pool->first ? slot_take(pool, preferred) : NULL;
     if (!slot) {
-      idle(pool, &spun);
+      idle(pool, &so_far);
       continue;
     }
     while (pool->first) {
-      if (run(pool, slot, pool->first, false)) spun = false;
+      if (run(pool, slot, pool->first, false)) so_far = (idleness){0};
     }
     slot_give(pool, slot);
   }
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
   sigaltstack(&old, NULL);
   free(signals.ss_sp);
   return NULL;
 }
 
 void cpu_pool_wake(cpu_pool *pool) {
-  if (pool->free_slots == 0 || !pool->first) return;
+  if (pool->free_slots == 0 || !pool->first || pool->spinners > 0) return;
   if (pool->sleepers > 0) {
-    pthread_cond_signal(&pool->work);
-  } else if (pool->threads < pool->slots && pool->spinners == 0 &&
-             !pthread_create(&pool->thread[pool->threads], NULL, thread_main, pool)) {
+    pool->wake = true;
+  } else if (pool->threads < pool->slots && !pthread_create(&pool->thread[pool->threads], NULL, thread_main, pool)) {
     pool->threads++;
   }
 }
 
-void cpu_pool_activate(cpu_pool *pool, cpu_command *command, bool wake) {
+void cpu_pool_activate(cpu_pool *pool, cpu_command *command) {
   list_add(pool, command);
   atomic_fetch_add_explicit(&pool->activations, 1, memory_order_relaxed);
-  if (wake && pool->spinners == 0) cpu_pool_wake(pool);
+}
+
+void cpu_pool_begin(cpu_pool *pool, const cpu_stream *stream, const cpu_command *command) {
+  const cpu_command *current = stream->current;
+  atomic_store_explicit(&pool->host_core, sched_getcpu(), memory_order_relaxed);
+  if (!current || current->users > 0) return; /* who runs it goes on with the next */
+  bool many = stream->issued - atomic_load(&stream->retired) >= MANY;
+  if (!pool->sentinel || many || cpu_command_worth(command)) cpu_pool_wake(pool);
 }
 
 bool cpu_pool_help(cpu_pool *pool, cpu_stream *stream) {
@@ -255,7 +311,11 @@ int cpu_pool_open(cpu_device *device, cpu_pool **out) {
   pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
   pthread_mutex_init(&pool->lock, &attributes);
   pthread_mutexattr_destroy(&attributes);
-  pthread_cond_init(&pool->work, NULL);
+  pthread_condattr_t clock;
+  pthread_condattr_init(&clock);
+  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+  pthread_cond_init(&pool->work, &clock);
+  pthread_condattr_destroy(&clock);
   pool->device = device;
   pool->slots = pool->free_slots = device->workers;
   *out = pool;
@@ -268,7 +328,7 @@ void cpu_pool_close(cpu_pool *pool) {
   pthread_mutex_lock(&pool->lock);
   pool->closing = true;
   pthread_cond_broadcast(&pool->work);
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
   for (int i = 0; i < pool->threads; i++) pthread_join(pool->thread[i], NULL);
   for (int i = 0; i < pool->slots; i++) cpu_worker_free(pool->slot[i].worker);
   pthread_cond_destroy(&pool->work);

@@ -36,11 +36,14 @@ struct cpu_pool {
   int slots, free_slots;
   cpu_slot slot[CPU_WORKERS_MOST];
   int threads, sleepers, spinners, next_slot;
+  bool sentinel; /* one of the sleepers looks for work from time to time */
+  bool wake;     /* wake a sleeper when the lock is released */
   pthread_t thread[CPU_WORKERS_MOST];
   bool closing;
   cpu_command *first, *last; /* active: with blocks left to take */
   atomic_int ready;          /* how many those are */
   atomic_uint activations;   /* how many there have been */
+  atomic_int host_core;      /* on which a host thread was that launched last */
 
   /* monitor.c */
   pthread_t monitor;
@@ -51,13 +54,20 @@ struct cpu_pool {
 int cpu_pool_open(cpu_device *device, cpu_pool **out);
 void cpu_pool_close(cpu_pool *pool); /* every stream is gone */
 
+/* Release the lock, and wake who should be: not before, or the thread woken would wait for the lock. */
+void cpu_pool_unlock(cpu_pool *pool);
+/* Wait, with the lock held, for a condition of a stream's. */
+void cpu_pool_wait(cpu_pool *pool, pthread_cond_t *condition);
+
 /* All of these with the lock held: */
 
-/* The command is its stream's turn: its blocks can be taken. wake: no thread that calls this will take them at once. */
-void cpu_pool_activate(cpu_pool *pool, cpu_command *command, bool wake);
+/* It is the command's turn in its stream: its blocks can be taken. */
+void cpu_pool_activate(cpu_pool *pool, cpu_command *command);
+/* A host thread pushed `command` and need not come back: see to it that the stream's current one is begun. */
+void cpu_pool_begin(cpu_pool *pool, const cpu_stream *stream, const cpu_command *command);
 /* Take part in a command of the stream, if it has blocks and there is a slot. The lock is released meanwhile. */
 bool cpu_pool_help(cpu_pool *pool, cpu_stream *stream);
-/* A thread that helped goes back to the host: others take what is left. */
+/* Let another thread take part. */
 void cpu_pool_wake(cpu_pool *pool);
 /* Stop a kernel: no more of its blocks are taken, and threads leave those that run. */
 void cpu_pool_stop(cpu_pool *pool, cpu_command *command);

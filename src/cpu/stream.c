@@ -28,7 +28,7 @@ int cpu_stream_new(void *device, void **out) {
 
 /* With the lock released: until so many have retired, or there is something to help with, or time is up. */
 static void spin(cpu_pool *pool, const cpu_stream *stream, uint64_t target) {
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
   double end = mw_time() + spin_seconds;
   do {
     for (int i = 0; i < 32 && atomic_load(&stream->retired) < target && !atomic_load(&pool->ready); i++) cpu_relax();
@@ -48,10 +48,10 @@ static void wait_until(cpu_stream *stream, uint64_t target) {
       spun = true;
     } else {
       if (target < stream->awaited) stream->awaited = target;
-      pthread_cond_wait(&stream->moved, &pool->lock);
+      cpu_pool_wait(pool, &stream->moved);
     }
   }
-  if (helped && pool->spinners == 0) cpu_pool_wake(pool);
+  if (helped) cpu_pool_wake(pool); /* others take what is left */
 }
 
 int cpu_stream_synchronize(void *handle) {
@@ -61,7 +61,7 @@ int cpu_stream_synchronize(void *handle) {
   wait_until(stream, stream->issued);
   mw_error *error = stream->error;
   stream->error = NULL;
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
   if (!error) return MW_SUCCESS;
   int code = mw_error_raise(error);
   mw_error_free(error);
@@ -73,7 +73,8 @@ int cpu_stream_query(void *handle) {
   cpu_pool *pool = stream->device->pool;
   pthread_mutex_lock(&pool->lock);
   bool empty = atomic_load(&stream->retired) == stream->issued;
-  pthread_mutex_unlock(&pool->lock);
+  if (!empty) cpu_pool_wake(pool); /* who asks seems to be waiting */
+  cpu_pool_unlock(pool);
   return empty ? MW_SUCCESS : MW_NOT_READY;
 }
 
@@ -89,7 +90,7 @@ void cpu_stream_free(void *handle) {
   cpu_pool *pool = stream->device->pool;
   pthread_mutex_lock(&pool->lock);
   wait_until(stream, stream->issued);
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
   for (cpu_command *command = stream->unused, *next; command; command = next) {
     next = command->next;
     command_free(command);
@@ -130,9 +131,9 @@ void cpu_stream_finish(cpu_command *command) {
   mw_completion completion = command->completion;
   if (command->timed_out && !command->reported) cpu_stream_fail(stream, cpu_fault_report(NULL, command));
   stream->current = command->next;
-  if (stream->current) cpu_pool_activate(pool, stream->current, false);
+  if (stream->current) cpu_pool_activate(pool, stream->current);
   if (completion.done) {
-    pthread_mutex_unlock(&pool->lock);
+    cpu_pool_unlock(pool);
     completion.done(completion.context);
     pthread_mutex_lock(&pool->lock);
   }
@@ -162,16 +163,21 @@ static cpu_command *command_new(cpu_stream *stream, cpu_command_kind kind, mw_co
   return command;
 }
 
-static void push(cpu_stream *stream, cpu_command *command, bool wake) {
+/* begin: whether it should be begun although nobody waits for it. */
+static void push(cpu_stream *stream, cpu_command *command, bool begin) {
+  cpu_pool *pool = stream->device->pool;
   if (stream->last)
     stream->last->next = command;
   else
     stream->first = command;
   stream->last = command;
   stream->issued++;
-  if (stream->current) return;
-  stream->current = command;
-  cpu_pool_activate(stream->device->pool, command, wake);
+  cpu_command_set_grain(command);
+  if (!stream->current) {
+    stream->current = command;
+    cpu_pool_activate(pool, command);
+  }
+  if (begin) cpu_pool_begin(pool, stream, command);
 }
 
 static void keep_bytes(cpu_command *command, const void *bytes, size_t count) {
@@ -229,7 +235,7 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   cpu_stream *stream = handle;
   cpu_device *device = stream->device;
   cpu_pool *pool = device->pool;
-  const cpu_kernel *kernel = request->kernel;
+  cpu_kernel *kernel = request->kernel;
   const mw_kernel_info *info = &kernel->image->info;
   size_t shared = info->shared_bytes + request->dynamic_shared;
   int code = check_launch(device, info, shared, (uint64_t)request->block[0] * request->block[1] * request->block[2]);
@@ -249,15 +255,15 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   work->deadline = 0;
   command->blocks = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
   push(stream, command, true);
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
   return MW_SUCCESS;
 }
 
-/* Queue a copy or a fill, with the lock held. wake: whether nobody waits for it at once. */
-static void transfer(cpu_stream *stream, cpu_command *command, const cpu_transfer_work *work, bool wake) {
+/* Queue a copy or a fill, with the lock held. begin: whether nobody waits for it at once. */
+static void transfer(cpu_stream *stream, cpu_command *command, const cpu_transfer_work *work, bool begin) {
   command->transfer = *work;
   command->blocks = cpu_transfer_blocks(command);
-  push(stream, command, wake || command->blocks > 1);
+  push(stream, command, begin);
 }
 
 int cpu_stream_copy(void *handle, uint64_t target, uint64_t source, size_t bytes, mw_completion completion) {
@@ -266,7 +272,7 @@ int cpu_stream_copy(void *handle, uint64_t target, uint64_t source, size_t bytes
   cpu_transfer_work work = {(unsigned char *)(uintptr_t)target, (unsigned char *)(uintptr_t)source, 1, bytes, 0};
   pthread_mutex_lock(&pool->lock);
   transfer(stream, command_new(stream, CPU_COPY, completion), &work, true);
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
   return MW_SUCCESS;
 }
 
@@ -279,7 +285,7 @@ int cpu_stream_fill(void *handle, uint64_t target, const void *pattern, size_t s
   cpu_command *command = command_new(stream, CPU_FILL, completion);
   keep_bytes(command, pattern, size);
   transfer(stream, command, &work, true);
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
   return MW_SUCCESS;
 }
 
@@ -295,7 +301,7 @@ static int exchange(cpu_stream *stream, void *target, const void *source, size_t
     transfer(stream, command_new(stream, CPU_COPY, (mw_completion){0}), &work, false);
     wait_until(stream, stream->issued);
   }
-  pthread_mutex_unlock(&pool->lock);
+  cpu_pool_unlock(pool);
   return MW_SUCCESS;
 }
 
