@@ -20,7 +20,7 @@
 #define MADV_GUARD_INSTALL 102 /* Linux 6.13: a guard that costs no mapping */
 #endif
 
-enum { GUARDS_MOST = 12000 }; /* guards made of mappings, in the process: see heap.c about their number */
+enum { GUARDS_MOST = 8000 }; /* guards made of mappings, in the process: see heap.c about their number */
 
 extern void cpu_fiber_begin(void);
 

@@ -6,7 +6,8 @@
  * next blocks run (cpu_heap_settle), not at once, so that a loop of allocating and freeing makes no system calls.
  *
  * Each change of protection may cost the process a mapping, and it has about 65,000 (vm.max_map_count). With more than
- * GUARDED_MOST live allocations new ones get no guard and freed memory stays open, so that neighbours share a mapping. */
+ * GUARDED_MOST live allocations new ones get no guard and freed memory stays open, so that neighbours share a mapping;
+ * that ends when few are left, since each of them may stand alone in what is then closed. */
 #include "cpu/heap.h"
 #include "cpu/extent.h"
 
@@ -22,13 +23,13 @@
 #define RANGE_LEAST ((size_t)256 << 20)
 #define CACHE_MOST  ((size_t)128 << 20) /* bytes that freed memory may keep */
 
-enum { GUARDED_MOST = 20000, CACHE_COUNT = 4096, SIZES = 512 };
+enum { GUARDED_MOST = 16000, TIDY_BELOW = 4000, CACHE_COUNT = 4096, SIZES = 512 };
 
 struct cpu_heap {
   pthread_mutex_t lock;
   uintptr_t base;
   size_t size, page;
-  cpu_space arrays, stacks; /* the lower three quarters of the range, and the rest */
+  cpu_space arrays, stacks; /* half of the range and a quarter; the rest are margins */
 
   cpu_extent **live; /* by address, chained by next */
   size_t live_mask;
@@ -38,6 +39,7 @@ struct cpu_heap {
   cpu_extent *cached[SIZES + 1]; /* by pages; the last list has all larger ones */
   cpu_extent *oldest, *newest;
   size_t cached_bytes, cached_count;
+  bool crowded;
   atomic_size_t fresh; /* cached extents that kernels can still reach */
 };
 
@@ -92,10 +94,12 @@ int cpu_heap_open(cpu_heap **out) {
   heap->machine = machine_memory();
   heap->live_mask = 1023;
   heap->live = mw_alloc((heap->live_mask + 1) * sizeof *heap->live);
-  size_t arrays = size / 4 * 3;
-  cpu_space_open(&heap->arrays, heap->base, arrays, heap->page);
-  cpu_space_open(&heap->stacks, heap->base + arrays, size - arrays, heap->page);
-  madvise(range, arrays, MADV_HUGEPAGE);
+  /* Margins that are never accessible: a pointer into the range plus an offset within them stays harmless, so compiled
+     code does not test such stores (src/mwcc/guard.c); the range's first byte is where it sends the ones that fail. */
+  size_t margin = size / 8, arrays = size / 2;
+  cpu_space_open(&heap->arrays, heap->base + margin, arrays, heap->page);
+  cpu_space_open(&heap->stacks, heap->base + margin + arrays, size - arrays - 2 * margin, heap->page);
+  madvise(range + margin, arrays, MADV_HUGEPAGE);
   *out = heap;
   return MW_SUCCESS;
 }
@@ -141,7 +145,7 @@ static void live_add(cpu_heap *heap, cpu_extent *extent) {
   extent->state = CPU_EXTENT_LIVE;
   extent->next = *chain;
   *chain = extent;
-  heap->count++;
+  if (++heap->count > GUARDED_MOST) heap->crowded = true;
   heap->bytes += extent->bytes;
   if (heap->bytes > heap->peak) heap->peak = heap->bytes;
 }
@@ -158,8 +162,6 @@ static cpu_extent *live_remove(cpu_heap *heap, uintptr_t user) {
 }
 
 /* ---- protection ---- */
-
-static bool crowded(const cpu_heap *heap) { return heap->count > GUARDED_MOST; }
 
 static bool protect(uintptr_t address, size_t bytes, int protection) {
   return bytes == 0 || mprotect((void *)address, bytes, protection) == 0;
@@ -221,7 +223,7 @@ static void cached_remove(cpu_heap *heap, cpu_extent *extent) {
 
 /* Give the pages back and the addresses too. */
 static void release(cpu_heap *heap, cpu_extent *extent) {
-  extent->open = crowded(heap) || !protect(extent->address, extent->data, PROT_NONE);
+  extent->open = heap->crowded || !protect(extent->address, extent->data, PROT_NONE);
   madvise((void *)extent->address, extent->data, MADV_DONTNEED);
   cpu_space_give(&heap->arrays, extent);
 }
@@ -237,7 +239,7 @@ static void shrink_cache(cpu_heap *heap, size_t bytes) {
 void cpu_heap_settle(cpu_heap *heap) {
   if (!atomic_load_explicit(&heap->fresh, memory_order_acquire)) return;
   pthread_mutex_lock(&heap->lock);
-  bool keep = crowded(heap);
+  bool keep = heap->crowded;
   for (cpu_extent *e = heap->newest; e && e->fresh; e = e->older) {
     e->fresh = false;
     if (!keep) e->open = !protect(e->address, e->data, PROT_NONE);
@@ -259,7 +261,7 @@ static cpu_extent *take_cached(cpu_heap *heap, size_t data) {
 }
 
 static cpu_extent *take_new(cpu_heap *heap, size_t data) {
-  size_t guard = crowded(heap) ? 0 : heap->page;
+  size_t guard = heap->crowded ? 0 : heap->page;
   cpu_extent *extent = cpu_space_take(&heap->arrays, data + guard, data >= HUGE_PAGE ? HUGE_PAGE : heap->page);
   if (!extent) return NULL;
   extent->data = data;
@@ -314,6 +316,10 @@ int cpu_heap_alloc(cpu_heap *heap, size_t bytes, uint64_t *address) {
 void cpu_heap_free(cpu_heap *heap, uint64_t address) {
   pthread_mutex_lock(&heap->lock);
   cpu_extent *extent = live_remove(heap, address);
+  if (heap->crowded && heap->count < TIDY_BELOW) {
+    heap->crowded = false;
+    tidy(heap);
+  }
   if (extent && extent->data <= CACHE_MOST / 2) {
     cached_add(heap, extent);
     shrink_cache(heap, CACHE_MOST);
