@@ -82,9 +82,10 @@ static int fail_source(const char *log) {
 
 /* ---- crashes and limits ---- */
 
-/* What LLVM, the C++ library and the linker say when memory ends. */
+/* What LLVM, the C++ library, the linker and the dynamic linker say when memory ends. */
 static bool ran_out_of_memory(const char *log) {
-  static const char *const words[] = {"out of memory", "bad_alloc", "Cannot allocate memory", "memory exhausted"};
+  static const char *const words[] = {"out of memory", "bad_alloc", "Cannot allocate memory", "memory exhausted",
+                                      "failed to map segment"};
   for (size_t i = 0; i < MW_COUNT(words); i++) {
     if (strstr(log, words[i])) return true;
   }
@@ -101,7 +102,7 @@ static int fail_memory(const mw_child_limits *limits) {
 
 static int fail_time(const mw_child_limits *limits) {
   return fail(MW_LAUNCH_TIMEOUT,
-              "the compiler was stopped after the %g seconds it is allowed. Does the source unroll or instantiate "
+              "the compiler was stopped after the %g s it is allowed. Does the source unroll or instantiate "
               "without an end? "
               "Otherwise raise the limit: mw.limit(\"compile_time\", seconds)",
               limits->seconds);
@@ -122,17 +123,26 @@ static int fail_crash(const char *path, int signal) {
 }
 
 static int fail_status(const char *path, int status, const char *log) {
+  if (strncmp(log, "mwcc: ", 6) == 0) log += 6;
   size_t length = strcspn(log, "\n");
   if (!length) return fail(MW_UNKNOWN, "the compiler (%s) failed without a word (exit status %d)", path, status);
   return fail(MW_UNKNOWN, "the compiler failed: %.*s", (int)length, log);
 }
 
-/* A child of mwcc's own that died of a signal is told in a sentence; mwcc itself may have died of one. */
+/* The signal that ended mwcc, or clang below it, of which mwcc tells in a sentence; 0 if none did. */
+static int signal_of(const mw_child_result *result, const char *log) {
+  static const char told[] = "(signal ";
+  const char *found = strstr(log, told);
+  if (result->signal || result->status != 2 || !found || found > strchrnul(log, '\n')) return result->signal;
+  return atoi(found + strlen(told));
+}
+
 static int fail_other(const char *path, const mw_child_limits *limits, const mw_child_result *result) {
   const char *log = result->errors.data ? result->errors.data : "";
+  int signal = signal_of(result, log);
   int code = result->timed_out                          ? fail_time(limits)
              : limits->memory && ran_out_of_memory(log) ? fail_memory(limits)
-             : result->signal                           ? fail_crash(path, result->signal)
+             : signal                                   ? fail_crash(path, signal)
                                                         : fail_status(path, result->status, log);
   mw_error_kind("compile");
   if (*log) mw_error_log(log);

@@ -1,15 +1,16 @@
 /* What the CPU device says of itself: the figures of a current compute capability where kernels can tell, those of the
  * machine where they cannot. */
-#include "cpu/cpu.h"
+#include "cpu/heap.h"
 #include "cpu/processor.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 int cpu_properties(void *argument, mw_properties *out) {
   const cpu_device *device = argument;
   char name[200];
+  mw_memory memory;
   processor_name(name, sizeof name);
+  cpu_heap_usage(device->heap, &memory);
   *out = (mw_properties){
       .driver = "cpu",
       .major = 8,
@@ -22,7 +23,7 @@ int cpu_properties(void *argument, mw_properties *out) {
       .shared_per_block = CPU_SHARED_DEFAULT,
       .shared_per_block_optin = CPU_SHARED_MAX,
       .total_constant = 64 << 10,
-      .total_memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE),
+      .total_memory = memory.total,
       .registers_per_block = 65536,
       .clock_khz = processor_clock_khz(),
       .memory_pitch = INT32_MAX,
