@@ -49,10 +49,11 @@ typedef struct mwl_module {
   mwl_device *device;
 } mwl_module;
 
+/* Compared byte by byte, so it has no padding. */
 typedef struct mwl_config {
   unsigned grid[3], block[3];
   size_t shared;
-  bool empty; /* from each(0): arguments are checked, nothing runs */
+  size_t empty; /* 1 from each(0): arguments are checked, nothing runs */
 } mwl_config;
 
 struct mwl_launch;

@@ -72,6 +72,7 @@ static int check_sizes(lua_State *L, mwl_state *state, int index, const char *wh
   return given;
 }
 
+_Static_assert(sizeof(mwl_config) == 6 * sizeof(unsigned) + 2 * sizeof(size_t), "mwl_config has padding");
 static bool same(const mwl_config *a, const mwl_config *b) { return memcmp(a, b, sizeof *a) == 0; }
 
 /* Make the kernel's own launch stand at `config`. The core checks it against the device's and the kernel's limits. */
@@ -107,8 +108,7 @@ static int push_launch(lua_State *L, mwl_state *state, mwl_kernel *kernel, const
 static int kernel_call(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_kernel *kernel = check_kernel(L, state, "a launch");
-  mwl_config config;
-  memset(&config, 0, sizeof config);
+  mwl_config config = {0};
   check_sizes(L, state, 2, "grid", config.grid);
   check_sizes(L, state, 3, "block", config.block);
   int given = lua_gettop(L);
@@ -131,8 +131,7 @@ static int kernel_each(lua_State *L) {
   static const unsigned wanted[3][3] = {{256, 1, 1}, {32, 8, 1}, {32, 4, 2}};
   mwl_state *state = mwl_of(L);
   mwl_kernel *kernel = check_kernel(L, state, "each");
-  mwl_config config;
-  memset(&config, 0, sizeof config);
+  mwl_config config = {0};
   unsigned count[3];
   int axes_given = check_sizes(L, state, 2, "each", count);
   unsigned most = (unsigned)mw_kernel_describe(kernel->handle)->max_threads, threads = 1;
@@ -143,7 +142,7 @@ static int kernel_each(lua_State *L) {
     threads *= block;
     config.block[i] = block;
     config.grid[i] = count[i] / block + (count[i] % block != 0);
-    if (!count[i]) config.empty = true;
+    if (!count[i]) config.empty = 1;
   }
   if (config.empty) config.grid[0] = config.grid[1] = config.grid[2] = 1;
   return push_launch(L, state, kernel, &config);
