@@ -18,8 +18,13 @@
 #include "moonwarp/sync.h"
 #include "moonwarp/memory.h"
 #include "moonwarp/debug.h"
-#include "moonwarp/libm.h"
 
+#ifndef MOONWARP_WITHOUT_LIBM
+#include "moonwarp/libm.h"
+#endif
+#ifndef MOONWARP_WITHOUT_MINMAX
+#include "moonwarp/minmax.h"
+#endif
 #ifndef MOONWARP_WITHOUT_MAKE_VECTOR
 #include "moonwarp/make_vector.h"
 #endif

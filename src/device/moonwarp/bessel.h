@@ -5,6 +5,7 @@
 #ifndef MOONWARP_BESSEL_H
 #define MOONWARP_BESSEL_H
 
+#include "moonwarp/libm.h"
 #include "moonwarp/polynomial.h"
 
 /* exp(x)/sqrt(x) * factor; the exponential alone would overflow a little too early. */

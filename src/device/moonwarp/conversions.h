@@ -5,6 +5,8 @@
 #ifndef MOONWARP_CONVERSIONS_H
 #define MOONWARP_CONVERSIONS_H
 
+#include "moonwarp/libm.h"
+
 __mw_both int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
 __mw_both unsigned int __float_as_uint(float x) { return __builtin_bit_cast(unsigned int, x); }
 __mw_both float __int_as_float(int x) { return __builtin_bit_cast(float, x); }

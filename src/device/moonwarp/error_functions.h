@@ -2,6 +2,7 @@
 #ifndef MOONWARP_ERROR_FUNCTIONS_H
 #define MOONWARP_ERROR_FUNCTIONS_H
 
+#include "moonwarp/libm.h"
 #include "moonwarp/polynomial.h"
 
 /* exp(x^2) erfc(x): the product, with the square's rounding error put back, and where erfc underflows the asymptotic

@@ -1,8 +1,12 @@
-/* C++'s overloads of the mathematical functions: sin(float), pow(float, int), abs, min, max, isnan and their like.
+/* C++'s overloads of the mathematical functions: sin(float), pow(float, int), isnan and their like; abs, min and max
+ * through minmax.h.
  *
  * As in C++11, a float argument selects single precision and an integer counts as a double. */
 #ifndef MOONWARP_MATH_OVERLOADS_H
 #define MOONWARP_MATH_OVERLOADS_H
+
+#include "moonwarp/libm.h"
+#include "moonwarp/minmax.h"
 
 template <typename T> struct __mw_promote {};
 /* clang-format off */
@@ -74,11 +78,6 @@ __mw_both float modf(float x, float *integral) { return modff(x, integral); }
 __mw_both float remquo(float x, float y, int *quotient) { return remquof(x, y, quotient); }
 __mw_both void sincos(float x, float *sine, float *cosine) { sincosf(x, sine, cosine); }
 
-__mw_both long abs(long x) { return labs(x); }
-__mw_both long long abs(long long x) { return llabs(x); }
-__mw_both float abs(float x) { return fabsf(x); }
-__mw_both double abs(double x) { return fabs(x); }
-
 /* Classification: functions, not C's macros, so that a program may use the names for its own members. */
 /* clang-format off */
 #define __mw_classify(name, builtin)                                                                                   \
@@ -88,30 +87,9 @@ __mw_classify(isnan, __builtin_isnan) __mw_classify(isinf, __builtin_isinf)
 __mw_classify(isfinite, __builtin_isfinite) __mw_classify(isnormal, __builtin_isnormal);
 #undef __mw_classify
 
-/* min and max as CUDA has them: an unsigned argument makes the comparison unsigned, and of a number and a NaN they
-   return the number. */
-#define __mw_minmax(result, T, U)                                                                                      \
-  __mw_both constexpr result min(T a, U b) { return (result)a < (result)b ? (result)a : (result)b; }                   \
-  __mw_both constexpr result max(T a, U b) { return (result)a < (result)b ? (result)b : (result)a; }
-#define __mw_minmax_signs(S, U)                                                                                        \
-  __mw_minmax(S, S, S) __mw_minmax(U, U, U) __mw_minmax(U, S, U) __mw_minmax(U, U, S)
-__mw_minmax_signs(int, unsigned int)
-__mw_minmax_signs(long, unsigned long)
-__mw_minmax_signs(long long, unsigned long long);
-#undef __mw_minmax_signs
-#undef __mw_minmax
 /* clang-format on */
 
 __mw_both bool signbit(float x) { return __builtin_signbitf(x); }
 __mw_both bool signbit(double x) { return __builtin_signbit(x); }
-
-__mw_both float min(float a, float b) { return fminf(a, b); }
-__mw_both float max(float a, float b) { return fmaxf(a, b); }
-__mw_both double min(double a, double b) { return fmin(a, b); }
-__mw_both double max(double a, double b) { return fmax(a, b); }
-__mw_both double min(float a, double b) { return fmin(a, b); }
-__mw_both double max(float a, double b) { return fmax(a, b); }
-__mw_both double min(double a, float b) { return fmin(a, b); }
-__mw_both double max(double a, float b) { return fmax(a, b); }
 
 #endif

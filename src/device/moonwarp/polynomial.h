@@ -2,6 +2,8 @@
 #ifndef MOONWARP_POLYNOMIAL_H
 #define MOONWARP_POLYNOMIAL_H
 
+#include "moonwarp/libm.h"
+
 __mw_both double __mw_polynomial(double, double c) { return c; }
 template <typename... T> __mw_both double __mw_polynomial(double x, double c, T... higher) {
   return fma(x, __mw_polynomial(x, higher...), c);

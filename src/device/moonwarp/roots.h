@@ -5,6 +5,8 @@
 #ifndef MOONWARP_ROOTS_H
 #define MOONWARP_ROOTS_H
 
+#include "moonwarp/libm.h"
+
 #define __mw_exactly _Pragma("clang fp contract(off) reassociate(off)")
 
 __mw_both float rsqrtf(float x) { return 1.0f / sqrtf(x); }
