@@ -26,12 +26,12 @@ typedef struct mw_completion {
 } mw_completion;
 
 typedef struct mw_launch_request {
-  void *kernel;               /* from driver->module_kernel */
+  void *kernel; /* from driver->module_kernel */
   unsigned grid[3], block[3];
   size_t dynamic_shared;
-  const void *params;         /* copied by the driver before it returns */
+  const void *params; /* copied by the driver before it returns */
   size_t param_bytes;
-  const char *site;           /* "script.lua:12" or NULL; copied */
+  const char *site; /* "script.lua:12" or NULL; copied */
   mw_completion completion;
 } mw_launch_request;
 
@@ -118,9 +118,9 @@ struct mw_device {
   mw_refs refs;
   const mw_driver *driver;
   int ordinal;
-  char name[32];      /* "cpu:0" */
-  void *state;        /* the driver's */
-  void *stream;       /* the default stream */
+  char name[32]; /* "cpu:0" */
+  void *state;   /* the driver's */
+  void *stream;  /* the default stream */
   mw_properties properties;
   _Atomic(mw_error *) failure; /* of a kernel, met by mw_device_wait and not reported yet */
   struct mw_device *next;      /* in device.c's list */
