@@ -69,7 +69,9 @@ describe("a scalar argument", function()
     for _, name in ipairs { "long long", "unsigned long long" } do
       local put = m["put<" .. name .. ">"](1, 1)
       local out = mw.zeros(1, name == "long long" and "longlong" or "ulonglong")
-      for _, value in ipairs { math.maxinteger, 0x0123456789abcdef, (1 << 53) + 1, 0, math.mininteger, -1 } do
+      local values = { math.maxinteger, 0x0123456789abcdef, (1 << 53) + 1, 0, math.mininteger, -1 }
+      for i = 7, 20 do values[i] = random(math.mininteger, math.maxinteger) end
+      for _, value in ipairs(values) do
         put(value, out)
         assert.equal(value, out[1])
       end

@@ -159,3 +159,95 @@ describe("a vector dtype", function()
     assert.same({ { 1, 1, 1 } }, mw.ones(1, "uchar3"):totable())
   end)
 end)
+
+describe("a struct of a module", function()
+  local m = mw.compile [[
+    struct Vec { float x, y; };
+    struct Particle { Vec at, speed; int id; bool alive; };
+    __global__ void step(int n, Particle *p, float dt) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i >= n || !p[i].alive) return;
+      p[i].at.x += dt * p[i].speed.x;
+      p[i].at.y += dt * p[i].speed.y;
+    }
+    struct Node { int value; Node *next; };
+    __device__ Node nodes[2];
+    __global__ void first(const Vec *v, float *out) { *out = v[0].x; }
+    struct Big { char bytes[5000]; };
+    __global__ void big(Big *b) {}
+  ]]
+  local Particle = m:dtype "Particle"
+
+  local function particle(id)
+    return { at = { x = id, y = -id }, speed = { x = 1, y = 2 * id }, id = id, alive = id % 2 == 0 }
+  end
+
+  it("is a dtype of arrays, with tables as elements", function()
+    local list = {}
+    for i = 1, 1000 do list[i] = particle(i) end
+    local p = mw.array(list, Particle)
+    assert.same({ 1000 }, p.shape)
+    assert.equal(24 * 1000, p.nbytes)
+    assert.equal(Particle, p.dtype)
+    m.step:each(1000)(1000, p, 0.5)
+    for i = 1, 1000 do
+      if i % 2 == 0 then list[i].at = { x = i + 0.5, y = -i + i } end
+    end
+    assert.same(list, p:totable())
+    assert.same(list[8], p[8])
+    p[8] = particle(80)
+    assert.same(particle(80), p:sub(8)[1])
+    assert.same({ particle(3), particle(3) }, mw.full(2, particle(3), Particle):totable())
+    assert.equal(0, mw.zeros(3, Particle)[2].speed.y)
+    assert.same({ { x = 0, y = 0 } }, mw.zeros(1, m:dtype "Vec"):totable())
+  end)
+
+  it("is named in errors, with the field", function()
+    local p = mw.zeros(2, Particle)
+    assert.matches("this element%.speed lacks the field 'y'", message(function()
+      local bad = particle(1)
+      bad.speed = { x = 1 }
+      p[1] = bad
+    end))
+    assert.matches("element %[2%] has no field 'velocity'",
+      message(mw.array, { particle(1), { velocity = 1 } }, Particle))
+    assert.matches("wants Particle %*, got an array of float", message(m.step(1, 1), 2, mw.zeros(2), 0))
+    assert.matches("wants const Vec %*, got an array of Particle", message(m.first(1, 1), p, mw.zeros(1)))
+    assert.matches("a struct has fields", message(mw.ones, 2, Particle))
+    assert.matches("Particle does not convert to float", message(p.to, p, "float"))
+  end)
+
+  it("may be the same struct of another module", function()
+    local other = mw.compile "struct Vec { float x, y; }; __global__ void f(Vec *v) { v->y = 7; }"
+    local v = mw.array({ { x = 1, y = 2 } }, m:dtype "Vec")
+    other.f(1, 1)(v)
+    assert.same({ x = 1, y = 7 }, v[1])
+    assert.is_false(other:dtype "Vec" == m:dtype "Vec")
+  end)
+
+  it("outlives its module", function()
+    local v
+    do
+      local module = mw.compile "struct Pair { short a; double b; }; __global__ void f(Pair *p) { p->b = p->a; }"
+      v = mw.array({ { a = 5, b = 0 } }, module:dtype "Pair")
+      module.f(1, 1)(v)
+    end
+    collectgarbage()
+    collectgarbage()
+    assert.same({ a = 5, b = 5 }, v[1])
+    assert.same({ a = 5, b = 5 }, v:copy():reshape(1, 1)[1][1])
+    assert.equal("Pair {1} on cpu:0\n{{a = 5, b = 5}}", tostring(v))
+  end)
+
+  it("is found by name", function()
+    assert.equal("Particle", Particle.name)
+    assert.equal("Particle", tostring(Particle))
+    assert.equal(24, Particle.size)
+    assert.equal(Particle, m:dtype "Particle")
+    assert.equal("dtype", mw.type(Particle))
+    assert.equal(16, m:dtype "Node".size)
+    assert.matches("has to do with a struct 'Particel'", message(m.dtype, m, "Particel"))
+    assert.matches("Big has 5000 bytes", message(m.dtype, m, "Big"))
+    assert.matches("or a struct's m:dtype%(name%)", message(mw.zeros, 1, 5.5, {}))
+  end)
+end)

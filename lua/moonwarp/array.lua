@@ -21,7 +21,7 @@ end
 
 ---An array of a nested table's numbers ({1, 2, 3}, {{1, 2}, {3, 4}}), or a copy of another array as another dtype.
 ---@param data table|moonwarp.array
----@param dtype? string "float" by default
+---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.array
 function M.array(data, dtype)
   if raw.type(data) == "array" then return data:to(dtype or data.dtype) end
@@ -35,11 +35,16 @@ function M.empty(...)
   return raw.array_new(dtype, shape)
 end
 
--- Vectors are filled with the same number in each component.
+-- Vectors are filled with the same number in each component, structs with zero bytes.
 local function filled(name, value, ...)
   local shape, dtype = shape_and_dtype(name, ...)
   local array = raw.array_new(dtype, shape)
-  local _, components = raw.dtype_size(array.dtype)
+  local _, components, _, is_struct = raw.dtype_size(array.dtype)
+  if is_struct then
+    if value ~= 0 then usage("mw.%s: a struct has fields; see mw.full", name) end
+    raw.array_view(array, 0, "uchar", { array.nbytes }):fill(0)
+    return array
+  end
   if components > 0 then
     local vector = {}
     for i = 1, components do vector[i] = value end
@@ -58,7 +63,7 @@ function M.ones(...) return filled("ones", 1, ...) end
 
 ---@param shape integer|integer[]
 ---@param value number|boolean|table every element
----@param dtype? string "float" by default
+---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.array
 function M.full(shape, value, dtype)
   if value == nil then usage("mw.full wants a shape and a value: mw.full(shape, value, dtype)") end
@@ -100,7 +105,7 @@ end
 ---@param first number
 ---@param last number
 ---@param count integer
----@param dtype? string "float" by default
+---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.array
 function M.linspace(first, last, count, dtype)
   local n = numbers_and_dtype("linspace", first, last, count)
@@ -113,7 +118,7 @@ end
 
 ---An array with the bytes of a string, as string.pack makes them.
 ---@param bytes string
----@param dtype? string "float" by default
+---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.array
 function M.from_bytes(bytes, dtype)
   if type(bytes) ~= "string" then usage("mw.from_bytes wants a string, got a %s", type(bytes)) end
@@ -137,7 +142,7 @@ function array:copy_from(source)
 end
 
 ---A copy with another dtype; numbers that it cannot hold are an error.
----@param dtype string
+---@param dtype moonwarp.dtype
 ---@return moonwarp.array
 function array:to(dtype)
   if dtype == self.dtype then return self:copy() end
@@ -178,7 +183,7 @@ end
 
 ---A view of the same bytes as another dtype. The last size changes with the dtype's; where it becomes 1 it goes:
 ---uchar {h, w, 3} as uchar3 is {h, w}.
----@param dtype string
+---@param dtype moonwarp.dtype
 ---@return moonwarp.array
 function array:as(dtype)
   local old = raw.dtype_size(self.dtype)

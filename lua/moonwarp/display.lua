@@ -31,10 +31,17 @@ local function number(value, format)
   return format:format(value)
 end
 
+-- Numbers, vectors and arrays inside structs in brackets, structs with their fields by name.
 local function element(value, format)
   if type(value) ~= "table" then return number(value, format) end
   local list = {}
-  for i = 1, #value do list[i] = number(value[i], format) end
+  if value[1] == nil then
+    for name in pairs(value) do list[#list + 1] = name end
+    table.sort(list)
+    for i, name in ipairs(list) do list[i] = name .. " = " .. element(value[name], "%.6g") end
+    return "{" .. table.concat(list, ", ") .. "}"
+  end
+  for i = 1, #value do list[i] = element(value[i], format) end
   return "(" .. table.concat(list, ", ") .. ")"
 end
 
@@ -82,9 +89,9 @@ end
 function M.array(array)
   local ok, shape = pcall(function() return array.shape end)
   if not ok then return "array (closed)" end
-  local title = ("%s {%s} on %s"):format(array.dtype, table.concat(shape, ", "), array.device.name)
+  local title = ("%s {%s} on %s"):format(tostring(array.dtype), table.concat(shape, ", "), array.device.name)
   if array.freed then return title .. " (freed)" end
-  local scalar = array.dtype:match("^%a+") or array.dtype
+  local scalar = tostring(array.dtype):match("^%a+")
   local list, widest = collect(array, shape, formats[scalar] or "%d")
   if #shape == 1 then widest = 0 end -- one line needs no columns
   return title .. "\n" .. render(list, 1, #shape, widest)

@@ -19,8 +19,8 @@ require "moonwarp.kernel"
 ---@return number
 mw.time = raw.time
 
----The class of a moonwarp object: "array", "module", "kernel", "symbol", "launch", "bound", "device" or "error"; nil
----for any other value.
+---The class of a moonwarp object: "array", "module", "kernel", "symbol", "launch", "bound", "dtype", "device" or
+---"error"; nil for any other value.
 ---@param value any
 ---@return string?
 function mw.type(value)

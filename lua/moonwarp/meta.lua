@@ -3,9 +3,13 @@
 -- What the binding adds to the Lua layer, for editors (LuaLS) and readers. Never loaded.
 error("moonwarp.meta is for editors; require \"moonwarp\"")
 
----A name of an element type, as CUDA spells it: bool char uchar short ushort int uint long ulong longlong ulonglong half
----float double, int8 … uint64, and vectors: float4, uchar3, half2.
----@alias moonwarp.dtype string
+---An element type. By name, as CUDA spells it: bool char uchar short ushort int uint long ulong longlong ulonglong half
+---float double, int8 … uint64, and vectors: float4, uchar3, half2. Or a module's struct: m:dtype "Particle".
+---@alias moonwarp.dtype string|moonwarp.struct
+
+---@class moonwarp.struct
+---@field name string
+---@field size integer bytes
 
 ---A vector value: {1, 2, 3} that answers to x, y, z and w too. Any table with the same numbers is taken for one.
 ---@alias moonwarp.vector number[]
@@ -13,7 +17,7 @@ error("moonwarp.meta is for editors; require \"moonwarp\"")
 ---A number, or up to three of them: {x, y, z}.
 ---@alias moonwarp.size integer|integer[]
 
----@class moonwarp.error what every function raises where it fails
+---@class moonwarp.error: table what every function raises where it fails
 ---@field kind "usage"|"memory"|"compile"|"launch"|"kernel"|"device"|"io"
 ---@field code string CUDA's name, "cudaErrorInvalidValue"
 ---@field message string
@@ -105,6 +109,12 @@ function module:kernel(name) end
 ---@return moonwarp.symbol
 function module:symbol(name) end
 
+---A struct that its kernels or variables have to do with, for arrays of it: mw.zeros(n, m:dtype "Particle"). Elements
+---are tables by field name. Arrays whose addresses stand in pointer fields are for the script to keep.
+---@param name string
+---@return moonwarp.struct
+function module:dtype(name) end
+
 ---The names of its kernels and of its variables.
 ---@return string[] kernels
 ---@return string[] symbols
@@ -133,8 +143,8 @@ local kernel = {}
 ---@return moonwarp.launch
 function kernel:each(size) end
 
----A configured launch, called with the kernel's arguments: numbers, arrays for pointers (nil is the null pointer), tables
----for vectors and structs. Returns at once.
+---A configured launch, called with the kernel's arguments: numbers, arrays for pointers (nil is the null pointer),
+---tables for vectors and structs. Returns at once.
 ---@class moonwarp.launch
 ---@field grid moonwarp.vector
 ---@field block moonwarp.vector

@@ -4,7 +4,7 @@
  * is a mistake and raises. Of an array with several dimensions a[i] is row i, a view. */
 #include "binding.h"
 
-#define ELEMENT 32 /* bytes of the largest dtype, double4 */
+#define ELEMENT 32 /* bytes of the largest built-in dtype, double4; structs may have more */
 
 /* ---- life ---- */
 
@@ -15,8 +15,9 @@ mwl_array *mwl_array_push(lua_State *L, mwl_state *state, mwl_device *device) {
   return array;
 }
 
-void mwl_array_adopt(mwl_state *state, mwl_array *array, mw_array *handle, size_t counted) {
+void mwl_array_adopt(mwl_state *state, mwl_array *array, mw_array *handle, mw_module *module, size_t counted) {
   array->handle = handle;
+  array->module = module ? mw_module_retain(module) : NULL;
   array->dtype = mw_array_dtype(handle);
   array->shape = mw_array_shape(handle);
   array->rank = mw_array_rank(handle);
@@ -24,8 +25,8 @@ void mwl_array_adopt(mwl_state *state, mwl_array *array, mw_array *handle, size_
   state->live += counted;
 }
 
-void mwl_array_fill_new(lua_State *L, mwl_state *state, mwl_array *array, const mw_type *dtype, int rank,
-                        const size_t *shape) {
+void mwl_array_fill_new(lua_State *L, mwl_state *state, mwl_array *array, const mw_type *dtype, mw_module *module,
+                        int rank, const size_t *shape) {
   size_t bytes = dtype->size;
   for (int i = 0; i < rank; i++)
     if (__builtin_mul_overflow(bytes, shape[i], &bytes)) bytes = SIZE_MAX / 2;
@@ -37,7 +38,7 @@ void mwl_array_fill_new(lua_State *L, mwl_state *state, mwl_array *array, const 
     code = mw_array_new(array->device->handle, dtype, rank, shape, &handle);
   }
   mwl_must(L, state, code);
-  mwl_array_adopt(state, array, handle, bytes);
+  mwl_array_adopt(state, array, handle, module, bytes);
 }
 
 static void uncount(mwl_state *state, mwl_array *array) {
@@ -51,7 +52,9 @@ static int array_gc(lua_State *L) {
   if (!array || !array->handle) return 0;
   uncount(state, array);
   mw_array_release(array->handle);
+  mw_module_release(array->module);
   array->handle = NULL;
+  array->module = NULL;
   return 0;
 }
 
@@ -102,10 +105,11 @@ int mwl_check_shape(lua_State *L, mwl_state *state, int index, size_t shape[MWL_
 static int array_new(lua_State *L) {
   mwl_state *state = mwl_of(L);
   size_t shape[MWL_MAX_RANK];
-  const mw_type *dtype = mwl_check_dtype(L, state, 1, "float");
+  mw_module *module;
+  const mw_type *dtype = mwl_check_dtype(L, state, 1, "float", &module);
   int rank = mwl_check_shape(L, state, 2, shape);
   mwl_array *array = mwl_array_push(L, state, mwl_current(L, state));
-  mwl_array_fill_new(L, state, array, dtype, rank, shape);
+  mwl_array_fill_new(L, state, array, dtype, module, rank, shape);
   return 1;
 }
 
@@ -115,12 +119,13 @@ static int array_view(lua_State *L) {
   size_t shape[MWL_MAX_RANK];
   mwl_array *array = mwl_check_array(L, state, 1, "a view");
   size_t offset = check_dimension(L, state, 2);
-  const mw_type *dtype = lua_isnil(L, 3) ? array->dtype : mwl_check_dtype(L, state, 3, NULL);
+  mw_module *module = array->module;
+  const mw_type *dtype = lua_isnil(L, 3) ? array->dtype : mwl_check_dtype(L, state, 3, NULL, &module);
   int rank = mwl_check_shape(L, state, 4, shape);
   mwl_array *view = mwl_array_push(L, state, array->device);
   mw_array *handle;
   mwl_must(L, state, mw_array_view(array->handle, offset, dtype, rank, shape, &handle));
-  mwl_array_adopt(state, view, handle, 0);
+  mwl_array_adopt(state, view, handle, module, 0);
   return 1;
 }
 
@@ -130,7 +135,7 @@ static mwl_array *push_row(lua_State *L, mwl_state *state, mwl_array *array, siz
   mw_array *handle;
   size_t bytes = mw_array_bytes(array->handle) / array->shape[0];
   mwl_must(L, state, mw_array_view(array->handle, i * bytes, array->dtype, array->rank - 1, array->shape + 1, &handle));
-  mwl_array_adopt(state, row, handle, 0);
+  mwl_array_adopt(state, row, handle, array->module, 0);
   return row;
 }
 
@@ -146,8 +151,14 @@ static int bad_index(lua_State *L, mwl_state *state, int index, size_t size, int
                    i == 0 ? " (Lua counts from 1: C's [0] is [1] here)" : "");
 }
 
+/* Room for an element: `local`, of ELEMENT bytes, or for a larger struct a userdata left on the stack. */
+static unsigned char *room(lua_State *L, const mwl_array *array, unsigned char *local) {
+  return array->dtype->size <= ELEMENT ? local : mwl_plain(L, array->dtype->size);
+}
+
 static int push_element(lua_State *L, mwl_state *state, mwl_array *array, size_t i) {
-  _Alignas(ELEMENT) unsigned char element[ELEMENT];
+  _Alignas(ELEMENT) unsigned char local[ELEMENT];
+  unsigned char *element = room(L, array, local);
   mwl_settle(L, state, array->device);
   mwl_must(L, state, mw_array_read(array->handle, i, 1, element));
   mwl_push(L, array->dtype, element);
@@ -155,7 +166,8 @@ static int push_element(lua_State *L, mwl_state *state, mwl_array *array, size_t
 }
 
 static void set_element(lua_State *L, mwl_state *state, mwl_array *array, size_t i, int value) {
-  _Alignas(ELEMENT) unsigned char element[ELEMENT];
+  _Alignas(ELEMENT) unsigned char local[ELEMENT];
+  unsigned char *element = room(L, array, local);
   if (!mwl_pack_number(L, value, array->dtype, element)) {
     const mwl_place place = {NULL, "this element", 0};
     const mwl_keeper nobody = {0};
@@ -253,10 +265,11 @@ static int array_ipairs(lua_State *L) {
 static int array_fill(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_array *array = mwl_check_array(L, state, 1, "fill");
-  _Alignas(ELEMENT) unsigned char element[ELEMENT];
+  _Alignas(ELEMENT) unsigned char local[ELEMENT];
   const mwl_place place = {NULL, "the value to fill with", 0};
   const mwl_keeper nobody = {0};
   lua_settop(L, 2);
+  unsigned char *element = room(L, array, local);
   if (!mwl_pack(L, state, 2, array->dtype, element, &place, &nobody)) return mwl_usage_top(L, state, NULL);
   mwl_must(L, state, mw_array_fill(array->handle, element));
   lua_settop(L, 1);
@@ -275,7 +288,7 @@ static int array_copy(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_array *array = mwl_check_array(L, state, 1, "copy");
   mwl_array *copy = mwl_array_push(L, state, array->device);
-  mwl_array_fill_new(L, state, copy, array->dtype, array->rank, array->shape);
+  mwl_array_fill_new(L, state, copy, array->dtype, array->module, array->rank, array->shape);
   mwl_must(L, state, mw_array_copy(copy->handle, array->handle));
   return 1;
 }
@@ -327,7 +340,9 @@ static int get_nbytes(lua_State *L) {
 }
 
 static int get_dtype(lua_State *L) {
-  lua_pushstring(L, mwl_dtype_name(mwl_check_array(L, mwl_of(L), 1, "dtype")->dtype));
+  mwl_state *state = mwl_of(L);
+  mwl_array *array = mwl_check_array(L, state, 1, "dtype");
+  mwl_dtype_push(L, state, array->dtype, array->module);
   return 1;
 }
 

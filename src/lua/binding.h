@@ -24,6 +24,7 @@ typedef enum mwl_class {
   MWL_SYMBOL,
   MWL_LAUNCH, /* kernel(grid, block): a configuration, called with arguments */
   MWL_BOUND,  /* launch:bind(...): called with none */
+  MWL_DTYPE,  /* a struct of a module, as the element type of arrays */
   MWL_CLASS_COUNT
 } mwl_class;
 
@@ -41,7 +42,8 @@ typedef struct mwl_array {
   const mw_type *dtype;
   const size_t *shape;
   int rank;
-  size_t counted; /* bytes that the collector was told of */
+  size_t counted;    /* bytes that the collector was told of */
+  mw_module *module; /* that the dtype belongs to (a reference), or NULL */
 } mwl_array;
 
 typedef struct mwl_module {
@@ -185,10 +187,19 @@ void mwl_push(lua_State *L, const mw_type *type, const void *bytes);
 void mwl_push_number(lua_State *L, const mw_type *type, const void *bytes);
 void mwl_open_value(lua_State *L, mwl_state *state);
 
-/* The name of a built-in type as a dtype, "uchar". */
+/* ---- dtypes (dtype.c) ---- */
+
+#define MWL_MAX_ELEMENT 4096 /* bytes of a struct that arrays can be made of */
+
+/* The name of a built-in type as a dtype, "uchar"; of a struct its own. */
 const char *mwl_dtype_name(const mw_type *type);
-/* A dtype's name at `index` (absent: `fallback`, may be NULL for none). */
-const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const char *fallback);
+/* A dtype at `index`, a name or an object (absent: `fallback`, may be NULL for none). *module is the module that the
+   type belongs to, borrowed, or NULL. */
+const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const char *fallback, mw_module **module);
+/* Push a dtype as Lua has it: a name, or an object for a module's struct. */
+void mwl_dtype_push(lua_State *L, mwl_state *state, const mw_type *type, mw_module *module);
+int mwl_module_dtype(lua_State *L);
+void mwl_open_dtype(lua_State *L, mwl_state *state);
 
 /* ---- devices, arrays, kernels ---- */
 
@@ -205,11 +216,12 @@ void mwl_device_push(lua_State *L, mwl_device *device);
 mwl_array *mwl_check_array(lua_State *L, mwl_state *state, int index, const char *what);
 /* Push a new closed array object on `device`. */
 mwl_array *mwl_array_push(lua_State *L, mwl_state *state, mwl_device *device);
-/* Fill a closed array object with fresh memory, collecting garbage where there is none left. Raises. */
-void mwl_array_fill_new(lua_State *L, mwl_state *state, mwl_array *array, const mw_type *dtype, int rank,
-                        const size_t *shape);
+/* Fill a closed array object with fresh memory, collecting garbage where there is none left. `module` is the one that
+   dtype belongs to, or NULL. Raises. */
+void mwl_array_fill_new(lua_State *L, mwl_state *state, mwl_array *array, const mw_type *dtype, mw_module *module,
+                        int rank, const size_t *shape);
 /* Fill a closed array object with `handle`, which becomes its own. */
-void mwl_array_adopt(mwl_state *state, mwl_array *array, mw_array *handle, size_t counted);
+void mwl_array_adopt(mwl_state *state, mwl_array *array, mw_array *handle, mw_module *module, size_t counted);
 
 /* Write a nested table, an array of equal count and type, or a string of bytes over the whole array. Raises. */
 void mwl_array_assign(lua_State *L, mwl_state *state, mwl_array *array, int index);

@@ -152,11 +152,13 @@ static int array_assign(lua_State *L) {
   return 0;
 }
 
-/* The shape of the nested table at `index`: as deep as its first elements go, less the level that a vector is. */
+/* The shape of the nested table at `index`: as deep as its first elements go, less the level that a vector
+   is; structs are tables without a first element. */
 static int infer_shape(lua_State *L, mwl_state *state, int index, const mw_type *dtype, size_t *shape) {
   int rank = 0, top = lua_gettop(L);
+  bool is_struct = dtype->kind == MW_TYPE_STRUCT;
   lua_pushvalue(L, index);
-  while (lua_type(L, -1) == LUA_TTABLE) {
+  while (lua_type(L, -1) == LUA_TTABLE && (rank == 0 || !is_struct || lua_rawlen(L, -1) > 0)) {
     if (rank > MWL_MAX_RANK) mwl_usage(L, state, "a table nested deeper than %d levels", MWL_MAX_RANK);
     shape[rank++] = lua_rawlen(L, -1);
     lua_rawgeti(L, -1, 1);
@@ -173,14 +175,15 @@ static int array_from(lua_State *L) {
   mwl_state *state = mwl_of(L);
   char got[64];
   size_t shape[MWL_MAX_RANK + 1];
-  const mw_type *dtype = mwl_check_dtype(L, state, 2, "float");
-  lua_settop(L, 1);
+  mw_module *module;
+  const mw_type *dtype = mwl_check_dtype(L, state, 2, "float", &module);
+  lua_settop(L, 2);
   if (lua_type(L, 1) != LUA_TTABLE)
     return mwl_usage(L, state, "mw.array wants a table of numbers, or of such tables, got %s",
                      mwl_describe(L, state, 1, got, sizeof got));
   int rank = infer_shape(L, state, 1, dtype, shape);
   mwl_array *array = mwl_array_push(L, state, mwl_current(L, state));
-  mwl_array_fill_new(L, state, array, dtype, rank, shape);
+  mwl_array_fill_new(L, state, array, dtype, module, rank, shape);
   assign_table(L, state, array, 1);
   return 1;
 }
@@ -263,6 +266,8 @@ static int array_convert(lua_State *L) {
   mwl_array *source = mwl_check_array(L, state, 2, "the source");
   const mw_type *from = source->dtype, *to = target->dtype;
   size_t width = from->kind == MW_TYPE_VECTOR ? from->count : 1;
+  if (from->kind == MW_TYPE_STRUCT || to->kind == MW_TYPE_STRUCT)
+    return mwl_usage(L, state, "%s does not convert to %s", mwl_dtype_name(from), mwl_dtype_name(to));
   if ((to->kind == MW_TYPE_VECTOR ? to->count : 1) != width)
     return mwl_usage(L, state, "%s does not convert to %s: they differ in components", mwl_dtype_name(from),
                      mwl_dtype_name(to));

@@ -12,7 +12,7 @@
 
 static const char *const class_names[MWL_CLASS_COUNT] = {
     [MWL_DEVICE] = "device", [MWL_ARRAY] = "array",   [MWL_MODULE] = "module", [MWL_KERNEL] = "kernel",
-    [MWL_SYMBOL] = "symbol", [MWL_LAUNCH] = "launch", [MWL_BOUND] = "bound",
+    [MWL_SYMBOL] = "symbol", [MWL_LAUNCH] = "launch", [MWL_BOUND] = "bound",   [MWL_DTYPE] = "dtype",
 };
 
 const char *mwl_class_name(mwl_class which) { return class_names[which]; }
@@ -162,6 +162,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_functions(L, functions, state);
   mwl_open_error(L, state);
   mwl_open_value(L, state);
+  mwl_open_dtype(L, state);
   mwl_open_device(L, state);
   mwl_open_array(L, state);
   mwl_open_bulk(L, state);

@@ -16,7 +16,7 @@ static int read_into(lua_State *L, mwl_state *state, mwl_array *array, const cha
     mw_array_release(handle);
     return code;
   }
-  mwl_array_adopt(state, array, handle, mw_array_bytes(handle));
+  mwl_array_adopt(state, array, handle, NULL, mw_array_bytes(handle));
   mwl_collect_step(L, state, mw_array_bytes(handle));
   return MW_SUCCESS;
 }

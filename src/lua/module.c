@@ -7,8 +7,13 @@
 static int module_save(lua_State *L), module_log(lua_State *L), module_kernel(lua_State *L),
     module_symbol(lua_State *L), module_names(lua_State *L);
 
-static const luaL_Reg methods[] = {{"save", module_save},     {"log", module_log},     {"kernel", module_kernel},
-                                   {"symbol", module_symbol}, {"names", module_names}, {NULL, NULL}};
+static const luaL_Reg methods[] = {{"save", module_save},
+                                   {"log", module_log},
+                                   {"kernel", module_kernel},
+                                   {"symbol", module_symbol},
+                                   {"names", module_names},
+                                   {"dtype", mwl_module_dtype},
+                                   {NULL, NULL}};
 
 static mwl_module *push_module(lua_State *L, mwl_state *state) {
   mwl_device *device = mwl_current(L, state);

@@ -159,47 +159,7 @@ void mwl_push(lua_State *L, const mw_type *type, const void *bytes) {
   }
 }
 
-/* ---- dtypes ---- */
-
-/* A built-in type's name as a dtype: types carry C's spelling, "unsigned char". */
-const char *mwl_dtype_name(const mw_type *type) {
-  static const char *const names[] = {"uchar", "ushort", "uint", "ulong", "longlong", "ulonglong"};
-  if (type->kind == MW_TYPE_INT || type->kind == MW_TYPE_UINT)
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-      if (strcmp(mw_dtype(names[i])->name, type->name) == 0) return names[i];
-  return type->name;
-}
-
-const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const char *fallback) {
-  const char *name = fallback;
-  if (!fallback || !lua_isnoneornil(L, index)) {
-    char got[64];
-    if (lua_type(L, index) != LUA_TSTRING)
-      mwl_usage(L, state, "a dtype is a name such as \"float\" or \"uchar4\", got %s",
-                mwl_describe(L, state, index, got, sizeof got));
-    name = lua_tostring(L, index);
-  }
-  const mw_type *type = mw_dtype(name);
-  if (!type)
-    mwl_usage(L, state,
-              "there is no dtype \"%s\"; dtypes have CUDA's names: bool, char, uchar, short, ushort, int, uint, "
-              "longlong, ulonglong, half, float, double, and with 1 to 4 behind it the vector types",
-              name);
-  return type;
-}
-
-/* dtype_size(name) -> bytes, components (0 for a scalar), the name as dtypes spell it. */
-static int dtype_size(lua_State *L) {
-  const mw_type *type = mwl_check_dtype(L, mwl_of(L), 1, NULL);
-  lua_pushinteger(L, (lua_Integer)type->size);
-  lua_pushinteger(L, type->kind == MW_TYPE_VECTOR ? (lua_Integer)type->count : 0);
-  lua_pushstring(L, mwl_dtype_name(type));
-  return 3;
-}
-
 void mwl_open_value(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {{"dtype_size", dtype_size}, {NULL, NULL}};
-  mwl_functions(L, functions, state);
   lua_pushlightuserdata(L, NULL);
   lua_setfield(L, -2, "null");
   mwl_open_vector(L, state);
