@@ -158,6 +158,14 @@ static void cancelled(cpu_worker *worker, ucontext_t *context) {
 
 /* ---- handlers ---- */
 
+/* Block what would be blocked if the handler had been called directly. */
+static void mask_as(const struct sigaction *action, int signal, const ucontext_t *context) {
+  sigset_t mask = context->uc_sigmask;
+  sigorset(&mask, &mask, &action->sa_mask);
+  if (!(action->sa_flags & SA_NODEFER)) sigaddset(&mask, signal);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
 static void pass_on(int signal, siginfo_t *info, void *context) {
   size_t i = 0;
   while (signals[i] != signal) i++;
@@ -165,12 +173,14 @@ static void pass_on(int signal, siginfo_t *info, void *context) {
   bool sent = info->si_code <= 0; /* by kill or its like: executing the instruction again would not bring it back */
   if (old.sa_flags & SA_RESETHAND) previous[i].sa_handler = SIG_DFL, previous[i].sa_flags = 0;
   if (old.sa_flags & SA_SIGINFO) {
+    mask_as(&old, signal, context);
     old.sa_sigaction(signal, info, context);
   } else if (old.sa_handler == SIG_DFL || (old.sa_handler == SIG_IGN && !sent)) {
     struct sigaction standard = {.sa_handler = SIG_DFL};
     sigaction(signal, &standard, NULL);
     if (sent) syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), signal);
   } else if (old.sa_handler != SIG_IGN) {
+    mask_as(&old, signal, context);
     old.sa_handler(signal);
   }
 }
@@ -218,6 +228,9 @@ void cpu_fault_install(void) {
   if (installed++ == 0) {
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
+    /* Two that come together must be handled one after the other: the inner one would leave the kernel with the outer
+       one blocked for good. */
+    for (size_t i = 0; i < MW_COUNT(signals); i++) sigaddset(&action.sa_mask, signals[i]);
     for (size_t i = 0; i < MW_COUNT(signals); i++) sigaction(signals[i], &action, &previous[i]);
   }
   pthread_mutex_unlock(&lock);
