@@ -1,0 +1,260 @@
+/* A kernel's control flow by integers: basic blocks, cut behind every barrier.
+ *
+ * Built once; the analyses and the widening then ask for nodes and numbers and leave LLVM's lists alone. Also says no to
+ * kernels that a gang cannot run, with the reason that a report shows. */
+#include "simt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which built-ins wait, and which see the other threads of a warp ---- */
+
+bool is_barrier(LLVMValueRef i) {
+  if (!LLVMIsACallInst(i)) return false;
+  const char *name = callee_name(i);
+  return starts_with(name, "llvm.nvvm.barrier0") || starts_with(name, "llvm.nvvm.barrier.cta.") ||
+         starts_with(name, "llvm.nvvm.barrier.sync") || starts_with(name, "llvm.nvvm.barrier.n") ||
+         strcmp(name, "llvm.nvvm.barrier") == 0 || starts_with(name, "llvm.nvvm.bar.sync");
+}
+
+static bool is_warp_call(const char *name) {
+  static const char *const families[] = {"llvm.nvvm.shfl.",  "llvm.nvvm.vote.",     "llvm.nvvm.match.",
+                                         "llvm.nvvm.redux.", "llvm.nvvm.bar.warp.", "llvm.nvvm.activemask"};
+  static const char *const registers[] = {"laneid", "warpid", "lanemask."};
+  for (size_t f = 0; f < MW_COUNT(families); f++)
+    if (starts_with(name, families[f])) return true;
+  static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
+  if (!starts_with(name, prefix)) return false;
+  for (size_t r = 0; r < MW_COUNT(registers); r++)
+    if (starts_with(name + strlen(prefix), registers[r])) return true;
+  return false;
+}
+
+const char *observes_warp(const graph *g) {
+  for (int i = 0; i < g->value_count; i++) {
+    LLVMValueRef value = g->values[i];
+    if (LLVMIsACallInst(value) && is_warp_call(callee_name(value))) return callee_name(value);
+    bool access = LLVMIsALoadInst(value) || LLVMIsAStoreInst(value);
+    if (access && LLVMGetVolatile(value)) {
+      LLVMValueRef address = LLVMGetOperand(value, LLVMIsALoadInst(value) ? 0 : 1);
+      if (memory_of(address) == MEMORY_SHARED) return "volatile shared memory";
+    }
+  }
+  return NULL;
+}
+
+/* ---- where an address points ---- */
+
+enum { SPACE_GLOBAL = 1, SPACE_SHARED = 3, SPACE_CONSTANT = 4, SPACE_LOCAL = 5 };
+
+static memory_kind memory_of_space(unsigned space) {
+  switch (space) {
+  case SPACE_GLOBAL: return MEMORY_GLOBAL;
+  case SPACE_SHARED: return MEMORY_SHARED;
+  case SPACE_CONSTANT: return MEMORY_CONSTANT;
+  case SPACE_LOCAL: return MEMORY_LOCAL;
+  default: return MEMORY_UNKNOWN;
+  }
+}
+
+static LLVMOpcode opcode_of(LLVMValueRef value) {
+  if (LLVMIsAInstruction(value)) return LLVMGetInstructionOpcode(value);
+  return LLVMIsAConstantExpr(value) ? LLVMGetConstOpcode(value) : (LLVMOpcode)0;
+}
+
+static memory_kind memory_within(LLVMValueRef pointer, int depth) {
+  memory_kind found = memory_of_space(LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)));
+  if (found != MEMORY_UNKNOWN || depth == 0) return found;
+  if (LLVMIsAAllocaInst(pointer)) return MEMORY_LOCAL;
+  if (LLVMIsAGlobalVariable(pointer) && LLVMIsGlobalConstant(pointer)) return MEMORY_CONSTANT;
+  switch (opcode_of(pointer)) {
+  case LLVMGetElementPtr:
+  case LLVMAddrSpaceCast:
+  case LLVMBitCast: return memory_within(LLVMGetOperand(pointer, 0), depth - 1);
+  case LLVMSelect: {
+    memory_kind a = memory_within(LLVMGetOperand(pointer, 1), depth - 1);
+    return a == memory_within(LLVMGetOperand(pointer, 2), depth - 1) ? a : MEMORY_UNKNOWN;
+  }
+  case LLVMPHI: {
+    found = memory_within(LLVMGetIncomingValue(pointer, 0), depth / 2);
+    for (unsigned i = 1; i < LLVMCountIncoming(pointer); i++) {
+      LLVMValueRef incoming = LLVMGetIncomingValue(pointer, i);
+      /* around a loop: the same pointer moved on */
+      if (opcode_of(incoming) == LLVMGetElementPtr && LLVMGetOperand(incoming, 0) == pointer) continue;
+      if (memory_within(incoming, depth / 2) != found) return MEMORY_UNKNOWN;
+    }
+    return found;
+  }
+  default: return MEMORY_UNKNOWN;
+  }
+}
+
+memory_kind memory_of(LLVMValueRef pointer) { return memory_within(pointer, 16); }
+
+/* ---- numbers of instructions and parameters, and of blocks (a block's is its first node) ---- */
+
+struct number {
+  LLVMValueRef key;
+  int value;
+};
+
+static struct number *number_slot(const graph *g, LLVMValueRef key) {
+  unsigned at = (unsigned)(((uintptr_t)key >> 4) * 2654435761u) & g->number_mask;
+  while (g->numbers[at].key && g->numbers[at].key != key) at = (at + 1) & g->number_mask;
+  return &g->numbers[at];
+}
+
+static void set_number(graph *g, LLVMValueRef key, int value) { *number_slot(g, key) = (struct number){key, value}; }
+
+int graph_number(const graph *g, LLVMValueRef value) {
+  const struct number *slot = number_slot(g, value);
+  return slot->key ? slot->value : -1;
+}
+
+int graph_node_of(const graph *g, LLVMValueRef instruction) {
+  int number = graph_number(g, instruction);
+  return number < 0 || number >= g->value_count ? -1 : g->node_of[number];
+}
+
+int graph_incoming(const graph *g, LLVMValueRef phi, unsigned i) {
+  return graph_node_of(g, LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(phi, i)));
+}
+
+/* ---- what no gang can run ---- */
+
+typedef struct visited {
+  LLVMValueRef *items;
+  size_t count;
+} visited;
+
+/* Whether a function, or one that it calls, may wait or see other threads: it could not be run lane by lane. */
+static bool needs_company(LLVMValueRef function, visited *seen) {
+  for (size_t i = 0; i < seen->count; i++)
+    if (seen->items[i] == function) return false;
+  seen->items = mw_realloc(seen->items, (seen->count + 1) * sizeof *seen->items);
+  seen->items[seen->count++] = function;
+  for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+      if (!LLVMIsACallInst(i)) continue;
+      LLVMValueRef callee = LLVMGetCalledValue(i);
+      if (!LLVMIsAFunction(callee) || is_barrier(i) || is_warp_call(callee_name(i))) return true;
+      if (!LLVMIsDeclaration(callee) && needs_company(callee, seen)) return true;
+    }
+  return false;
+}
+
+static const char *call_objection(LLVMValueRef call) {
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  if (LLVMIsAInlineAsm(callee)) return "inline PTX";
+  if (!LLVMIsAFunction(callee)) return "a call through a pointer";
+  if (LLVMIsDeclaration(callee)) return NULL;
+  visited seen = {0};
+  bool needs = needs_company(callee, &seen);
+  free(seen.items);
+  return needs ? "a call, that cannot be inlined, of a function that may wait for other threads" : NULL;
+}
+
+static const char *objection(LLVMValueRef i) {
+  switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMSwitch: return "a switch that could not be turned into branches";
+  case LLVMIndirectBr: return "a computed goto";
+  case LLVMInvoke:
+  case LLVMCallBr:
+  case LLVMLandingPad:
+  case LLVMResume: return "an exception";
+  case LLVMVAArg: return "a variable argument list";
+  case LLVMCall: return call_objection(i);
+  default: return NULL;
+  }
+}
+
+/* ---- building ---- */
+
+static node *add_node(graph *g, LLVMBasicBlockRef block, LLVMValueRef first) {
+  g->nodes = mw_realloc(g->nodes, (size_t)(g->count + 1) * sizeof *g->nodes);
+  g->nodes[g->count] = (node){.block = block, .first = first};
+  return &g->nodes[g->count++];
+}
+
+static void add_block(graph *g, LLVMBasicBlockRef block, const char **why) {
+  LLVMValueRef i = LLVMGetFirstInstruction(block);
+  set_number(g, LLVMBasicBlockAsValue(block), g->count);
+  node *here = add_node(g, block, i);
+  for (; i; i = LLVMGetNextInstruction(i)) {
+    if (!*why) *why = objection(i);
+    g->values[g->value_count] = i;
+    g->node_of[g->value_count] = g->count - 1;
+    set_number(g, i, g->value_count++);
+    here->last = i;
+    if (!is_barrier(i)) continue;
+    here->barrier = true;
+    here = add_node(g, block, LLVMGetNextInstruction(i));
+  }
+}
+
+static void connect(graph *g) {
+  for (int n = 0; n < g->count; n++) {
+    node *here = &g->nodes[n];
+    if (here->barrier) {
+      here->succs[here->succ_count++] = n + 1;
+      continue;
+    }
+    here->returns = LLVMIsAReturnInst(here->last) != NULL;
+    if (!LLVMIsABranchInst(here->last)) continue;
+    for (unsigned s = 0; s < LLVMGetNumSuccessors(here->last); s++)
+      here->succs[here->succ_count++] = graph_number(g, LLVMBasicBlockAsValue(LLVMGetSuccessor(here->last, s)));
+  }
+  for (int n = 0; n < g->count; n++)
+    for (int s = 0; s < g->nodes[n].succ_count; s++) g->nodes[g->nodes[n].succs[s]].pred_count++;
+  for (int n = 0; n < g->count; n++) {
+    g->nodes[n].preds = mw_alloc((size_t)(g->nodes[n].pred_count + 1) * sizeof(int));
+    g->nodes[n].pred_count = 0;
+  }
+  for (int n = 0; n < g->count; n++)
+    for (int s = 0; s < g->nodes[n].succ_count; s++) {
+      node *to = &g->nodes[g->nodes[n].succs[s]];
+      to->preds[to->pred_count++] = n;
+    }
+}
+
+bool graph_build(program *p, LLVMValueRef function, graph *out, const char **why) {
+  graph *g = out;
+  unsigned keys = LLVMCountBasicBlocks(function) + LLVMCountParams(function), size = 64;
+  *g = (graph){.program = p, .function = function};
+  *why = NULL;
+  instructions all = instructions_of_function(function);
+  keys += (unsigned)all.count;
+  free(all.items);
+  while (size < 2 * keys) size *= 2;
+  g->numbers = mw_alloc(size * sizeof *g->numbers);
+  g->number_mask = size - 1;
+  g->values = mw_alloc((keys + 1) * sizeof *g->values);
+  g->node_of = mw_alloc((keys + 1) * sizeof *g->node_of);
+  LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function);
+  for (; block && !*why; block = LLVMGetNextBasicBlock(block)) add_block(g, block, why);
+  if (*why) {
+    graph_free(g);
+    return false;
+  }
+  connect(g);
+  for (unsigned i = 0; i < LLVMCountParams(function); i++)
+    set_number(g, LLVMGetParam(function, i), g->value_count + (int)i);
+  return true;
+}
+
+void graph_free(graph *g) {
+  for (int n = 0; n < g->count; n++) free(g->nodes[n].preds);
+  free(g->nodes);
+  free(g->values);
+  free(g->node_of);
+  free(g->numbers);
+  *g = (graph){0};
+}
+
+static int node_succs(const void *context, int n, int out[2]) {
+  const node *here = &((const graph *)context)->nodes[n];
+  for (int i = 0; i < here->succ_count; i++) out[i] = here->succs[i];
+  return here->succ_count;
+}
+
+flow graph_flow(const graph *g) { return (flow){.count = g->count, .succs = node_succs, .context = g}; }

@@ -1,0 +1,134 @@
+/* Kernels brought into the form that the SIMT analyses want (simt.h), by LLVM's own passes.
+ *
+ * Only passes that neither know nor disturb what lanes will do: no vectorisation, no unswitching, no jump threading, no
+ * loop idioms, nothing that moves a call across a branch. Barriers are still `convergent` here, which is what keeps those
+ * passes from turning them around. Runs behind retarget (the module is the host's, division is defined) and before
+ * lower_threads (built-ins are still intrinsics). */
+#include "simt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which functions can be inlined: all that do not call themselves, and are not too much ---- */
+
+enum { MOST_INSTRUCTIONS = 20000 }; /* a function that would grow beyond is called */
+
+typedef struct callee {
+  LLVMValueRef function;
+  size_t size; /* with all that is inlined into it */
+  enum { NEW, OPEN, DONE, KEPT } state;
+} callee;
+
+typedef struct callees {
+  callee *items;
+  size_t count;
+} callees;
+
+static callee *find_callee(const callees *list, LLVMValueRef function) {
+  for (size_t i = 0; i < list->count; i++)
+    if (list->items[i].function == function) return &list->items[i];
+  return NULL;
+}
+
+static bool has_attribute(LLVMValueRef function, const char *name) {
+  return LLVMGetEnumAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                     LLVMGetEnumAttributeKindForName(name, strlen(name))) != NULL;
+}
+
+/* Callees first. One that is met while it is open calls itself, by whatever way. */
+static void measure(program *p, const callees *list, callee *here) {
+  here->state = OPEN;
+  bool stays = has_attribute(here->function, "noinline") || has_attribute(here->function, "optnone");
+  instructions all = instructions_of_function(here->function);
+  here->size = all.count;
+  for (size_t i = 0; i < all.count; i++) {
+    callee *target = LLVMIsACallInst(all.items[i]) ? find_callee(list, LLVMGetCalledValue(all.items[i])) : NULL;
+    if (!target) continue;
+    if (target->state == NEW) measure(p, list, target);
+    if (target->state == OPEN) target->size = MOST_INSTRUCTIONS + 1;
+    if (target->state == DONE) here->size += target->size;
+  }
+  free(all.items);
+  here->state = stays || here->size > MOST_INSTRUCTIONS ? KEPT : DONE;
+  if (here->state == DONE) add_attribute(p, here->function, "alwaysinline");
+}
+
+static void mark_inlined(program *p) {
+  callees list = {0};
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f)) continue;
+    list.items = mw_realloc(list.items, (list.count + 1) * sizeof *list.items);
+    list.items[list.count++] = (callee){.function = f};
+  }
+  for (size_t i = 0; i < list.count; i++)
+    if (list.items[i].state == NEW) measure(p, &list, &list.items[i]);
+  for (size_t i = 0; i < p->kernel_count; i++) remove_attribute(p->kernels[i].body, "alwaysinline");
+  free(list.items);
+}
+
+/* ---- facts for the passes ---- */
+
+/* What the device's limits say of an id. (CUDA C++ Programming Guide, technical specifications per compute capability) */
+static const struct {
+  const char *name;
+  uint64_t low, end;
+} limits[] = {{"llvm.nvvm.read.ptx.sreg.tid.x", 0, 1024},        {"llvm.nvvm.read.ptx.sreg.tid.y", 0, 1024},
+              {"llvm.nvvm.read.ptx.sreg.tid.z", 0, 1024},        {"llvm.nvvm.read.ptx.sreg.ntid.x", 1, 1025},
+              {"llvm.nvvm.read.ptx.sreg.ntid.y", 1, 1025},       {"llvm.nvvm.read.ptx.sreg.ntid.z", 1, 1025},
+              {"llvm.nvvm.read.ptx.sreg.ctaid.x", 0, INT32_MAX}, {"llvm.nvvm.read.ptx.sreg.ctaid.y", 0, INT32_MAX},
+              {"llvm.nvvm.read.ptx.sreg.ctaid.z", 0, INT32_MAX}, {"llvm.nvvm.read.ptx.sreg.nctaid.x", 1, 1u << 31},
+              {"llvm.nvvm.read.ptx.sreg.nctaid.y", 1, 1u << 31}, {"llvm.nvvm.read.ptx.sreg.nctaid.z", 1, 1u << 31},
+              {"llvm.nvvm.read.ptx.sreg.laneid", 0, 32},         {"llvm.nvvm.read.ptx.sreg.warpid", 0, 32},
+              {"llvm.nvvm.read.ptx.sreg.warpsize", 32, 33}};
+
+static void state_limits(program *p) {
+  unsigned kind = LLVMGetEnumAttributeKindForName("range", 5);
+  for (size_t i = 0; i < MW_COUNT(limits); i++) {
+    LLVMValueRef f = LLVMGetNamedFunction(p->module, limits[i].name);
+    if (!f) continue;
+    LLVMAttributeRef fact = LLVMCreateConstantRangeAttribute(p->context, kind, 32, &limits[i].low, &limits[i].end);
+    LLVMAddAttributeAtIndex(f, LLVMAttributeReturnIndex, fact);
+  }
+}
+
+/* A parameter that is `noalias` may still be what other threads write behind a barrier. */
+static void forget_restrict(LLVMValueRef function) {
+  bool waits = false;
+  instructions all = instructions_of_function(function);
+  for (size_t i = 0; i < all.count; i++) waits = waits || is_barrier(all.items[i]);
+  free(all.items);
+  unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
+  for (unsigned i = 1; waits && i <= LLVMCountParams(function); i++)
+    LLVMRemoveEnumAttributeAtIndex(function, i, noalias);
+}
+
+/* ---- the passes ---- */
+
+/* Dead functions go; what the program's description points to must not. So that is given a linkage for the time that
+   keeps it. */
+static void set_linkage(program *p, LLVMLinkage kernels, LLVMLinkage *globals, bool keep) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, kernels);
+  for (size_t i = 0; i < p->variable_count + p->shared_count; i++, n++) {
+    LLVMValueRef global = i < p->variable_count ? p->variables[i].global : p->shareds[i - p->variable_count].global;
+    if (keep) globals[n] = LLVMGetLinkage(global);
+    LLVMSetLinkage(global, keep ? LLVMExternalLinkage : globals[n]);
+  }
+}
+
+void prepare_kernels(program *p) {
+  LLVMLinkage *globals = mw_alloc((p->variable_count + p->shared_count + 1) * sizeof *globals);
+  mark_inlined(p);
+  state_limits(p);
+  set_linkage(p, LLVMExternalLinkage, globals, true);
+  run_passes(p, "always-inline,globaldce");
+  for (size_t i = 0; i < p->kernel_count; i++) forget_restrict(p->kernels[i].body);
+  run_passes(p, "function(sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+                "simplifycfg<no-switch-to-lookup>,loop(loop-rotate),instcombine<no-verify-fixpoint>,"
+                "loop(loop-unroll-full),sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+                "simplifycfg<no-switch-to-lookup>,lower-switch,fix-irreducible,mergereturn,early-cse,dce,"
+                "loop-simplify,lcssa)");
+  set_linkage(p, LLVMInternalLinkage, globals, false);
+  free(globals);
+  verify_module(p, "preparing kernels");
+}

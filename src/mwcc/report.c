@@ -1,0 +1,205 @@
+/* What the analyses found, for a person (mwcc --dump=graph|shapes|live): why an access is a gather, which branch sends
+ * lanes apart, what a barrier has to keep. One line a fact: position in the source, what was found, the instruction. */
+#include "simt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- text ---- */
+
+/* The instruction as LLVM writes it, without metadata. */
+static char *text_of(LLVMValueRef value) {
+  char *printed = LLVMPrintValueToString(value);
+  char *end = strstr(printed, ", !");
+  if (end) *end = 0;
+  end = strstr(printed, " #");
+  if (end && LLVMIsACallInst(value)) *end = 0;
+  char *text = mw_strdup(printed + strspn(printed, " "));
+  LLVMDisposeMessage(printed);
+  return text;
+}
+
+static const char *position_of(LLVMValueRef value) {
+  static char text[32];
+  const char *file;
+  unsigned line, column;
+  text[0] = 0;
+  if (program_position(value, &file, &line, &column)) snprintf(text, sizeof text, "%u:%u", line, column);
+  return text;
+}
+
+static void write_line(FILE *out, LLVMValueRef value, const char *found) {
+  char *text = text_of(value);
+  fprintf(out, "%8s  %-44s  %s\n", position_of(value), found, text);
+  free(text);
+}
+
+static void write_node_name(FILE *out, const graph *g, int n) {
+  const char *name = LLVMGetBasicBlockName(g->nodes[n].block);
+  fprintf(out, "n%d%s%s", n, *name ? " " : "", name);
+}
+
+static const char *name_of(LLVMValueRef function) {
+  size_t length;
+  return LLVMGetValueName2(function, &length);
+}
+
+static const char *kernel_name(const graph *g) {
+  for (size_t i = 0; i < g->program->kernel_count; i++)
+    if (g->program->kernels[i].body == g->function) return g->program->kernels[i].name;
+  return name_of(g->function);
+}
+
+/* ---- the graph ---- */
+
+static void write_edges(FILE *out, const graph *g, int n) {
+  const node *here = &g->nodes[n];
+  for (int s = 0; s < here->succ_count; s++) fprintf(out, "%s n%d", s ? "," : " ->", here->succs[s]);
+  if (here->barrier) fputs(", behind a barrier", out);
+  if (here->returns) fputs(", returns", out);
+  if (!here->succ_count && !here->returns) fputs(", ends the launch", out);
+}
+
+void report_graph(const graph *g, const order *o, FILE *out) {
+  fprintf(out, "kernel %s: %d nodes, %d loops%s\n", kernel_name(g), g->count, o->loop_count,
+          o->reducible ? "" : ", irreducible");
+  for (int i = 0; i < o->rpo_count; i++) {
+    int n = o->rpo[i];
+    write_node_name(out, g, n);
+    write_edges(out, g, n);
+    fprintf(out, "; dominated by n%d", o->idom[n]);
+    if (o->ipdom[n] >= 0) fprintf(out, ", post-dominated by n%d", o->ipdom[n]);
+    if (o->innermost[n] >= 0) {
+      const loop *l = &o->loops[o->innermost[n]];
+      fprintf(out, ", in loop n%d at depth %d%s", l->header, l->depth, l->header == n ? " (header)" : "");
+    }
+    fputc('\n', out);
+  }
+}
+
+/* ---- shapes ---- */
+
+static void describe(shape s, char *text, size_t size) {
+  static const char *const kinds[] = {"dead", "block", "gang", "affine", "varying"};
+  int used = snprintf(text, size, "%s", kinds[s.kind]);
+  if (s.kind == SHAPE_AFFINE) used += snprintf(text + used, size - (size_t)used, " %lld", (long long)s.stride);
+  if (s.align && s.align < 63 && s.kind != SHAPE_VARYING)
+    used += snprintf(text + used, size - (size_t)used, ", multiple of %llu", 1ull << s.align);
+  if (s.no_wrap) used += snprintf(text + used, size - (size_t)used, ", no wrap");
+  if (s.positive && s.kind == SHAPE_AFFINE) snprintf(text + used, size - (size_t)used, ", positive");
+}
+
+/* How lanes reach memory: the word a report needs. */
+static void describe_access(const shapes *s, LLVMValueRef i, char *text, size_t size) {
+  bool load = LLVMIsALoadInst(i) != NULL;
+  LLVMValueRef address = LLVMGetOperand(i, load ? 0 : 1);
+  LLVMTypeRef type = load ? LLVMTypeOf(i) : LLVMTypeOf(LLVMGetOperand(i, 0));
+  long long bytes = (long long)LLVMABISizeOfType(s->graph->program->layout, type);
+  shape a = shape_of(s, address);
+  if (LLVMGetVolatile(i))
+    snprintf(text, size, "volatile %s", load ? "load" : "store");
+  else if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic)
+    snprintf(text, size, "atomic %s", load ? "load" : "store");
+  else if (a.kind == SHAPE_BLOCK || a.kind == SHAPE_GANG)
+    snprintf(text, size, "%s", load ? "broadcast load" : "store by one lane");
+  else if (a.kind == SHAPE_AFFINE && a.stride == bytes)
+    snprintf(text, size, "contiguous %s", load ? "load" : "store");
+  else if (a.kind == SHAPE_AFFINE && a.stride == -bytes)
+    snprintf(text, size, "reversed %s", load ? "load" : "store");
+  else if (a.kind == SHAPE_AFFINE)
+    snprintf(text, size, "%s of every %lld bytes", load ? "load" : "store", (long long)a.stride);
+  else if (memory_of(address) == MEMORY_LOCAL)
+    snprintf(text, size, "%s of each lane's own", load ? "load" : "store");
+  else
+    snprintf(text, size, "%s", load ? "gather" : "scatter");
+}
+
+static void write_shape(const shapes *s, LLVMValueRef i, int at, FILE *out) {
+  char text[160], access[80];
+  bool memory = LLVMIsALoadInst(i) || LLVMIsAStoreInst(i);
+  if (memory) describe_access(s, i, access, sizeof access);
+  if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind) {
+    describe(shape_of(s, i), text, sizeof text);
+    if (memory) {
+      size_t used = strlen(text);
+      snprintf(text + used, sizeof text - used, " (%s)", access);
+    }
+  } else if (memory) {
+    snprintf(text, sizeof text, "(%s)", access);
+  } else if (i == s->graph->nodes[at].last && s->graph->nodes[at].succ_count == 2) {
+    snprintf(text, sizeof text, "%s", s->divergent[at] ? "lanes part" : "lanes stay together");
+  } else {
+    text[0] = 0;
+  }
+  write_line(out, i, text);
+}
+
+void report_shapes(const shapes *s, FILE *out) {
+  const graph *g = s->graph;
+  fprintf(out, "kernel %s, %d lanes\n", kernel_name(g), s->width);
+  const char *warp = observes_warp(g);
+  if (warp) fprintf(out, "sees its warp: %s\n", warp);
+  for (int i = 0; i < s->assumption_count; i++) {
+    const assumption *a = &s->assumptions[i];
+    fprintf(out, "assumes %lld <= %s <= %lld\n", (long long)a->low, name_of(LLVMGetParam(g->function, a->parameter)),
+            (long long)a->high);
+  }
+  for (int l = 0; l < s->order->loop_count; l++)
+    if (leaves_one_by_one(s, l)) fprintf(out, "lanes leave loop n%d one by one\n", s->order->loops[l].header);
+  for (int i = 0; i < s->order->rpo_count; i++) {
+    int n = s->order->rpo[i], number = graph_number(g, g->nodes[n].first);
+    write_node_name(out, g, n);
+    write_edges(out, g, n);
+    fputc('\n', out);
+    for (; number < g->value_count && g->node_of[number] == n; number++) write_shape(s, g->values[number], n, out);
+  }
+}
+
+/* ---- liveness ---- */
+
+void report_live(const graph *g, const liveness *l, FILE *out) {
+  fprintf(out, "kernel %s\n", kernel_name(g));
+  for (int n = 0; n < g->count; n++) {
+    if (!g->nodes[n].barrier) continue;
+    char found[64];
+    snprintf(found, sizeof found, "keeps %zu", l->behind[n].count);
+    write_line(out, g->nodes[n].last, found);
+    for (size_t i = 0; i < l->behind[n].count; i++) write_line(out, l->behind[n].values[i], "  kept");
+  }
+}
+
+/* ---- all kernels ---- */
+
+enum { DUMP_WIDTH = 16 };
+
+bool dump_kernels(program *p, const char *what, int width) {
+  static const char *const words[] = {"graph", "shapes", "live"};
+  size_t which = 0;
+  while (which < MW_COUNT(words) && strcmp(words[which], what) != 0) which++;
+  if (which == MW_COUNT(words)) return false;
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    graph g;
+    const char *why;
+    if (!graph_build(p, p->kernels[i].body, &g, &why)) {
+      printf("kernel %s cannot run in lanes: it has %s\n", p->kernels[i].name, why);
+      continue;
+    }
+    flow f = graph_flow(&g);
+    order o = order_of(&f);
+    if (which == 0) report_graph(&g, &o, stdout);
+    if (which == 1) {
+      shapes s = shapes_of(&g, &o, width ? width : DUMP_WIDTH);
+      report_shapes(&s, stdout);
+      shapes_free(&s);
+    }
+    if (which == 2) {
+      liveness l = liveness_of(&g);
+      report_live(&g, &l, stdout);
+      liveness_free(&g, &l);
+    }
+    order_free(&o);
+    graph_free(&g);
+  }
+  return true;
+}

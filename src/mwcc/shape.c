@@ -1,0 +1,183 @@
+/* What each value looks like across the lanes of a gang, and which branches send them different ways.
+ *
+ * An optimistic fixpoint: every value starts as undefined and every branch as uniform; rounds over the nodes in reverse
+ * postorder compute shapes from operands (shape_transfer.c) until nothing changes. A branch whose condition turns out to
+ * differ makes the phis where its lanes meet differ (joins.c); values of a loop that lanes leave in different rounds
+ * differ behind it. Phis and branches only ever get worse, so it ends.
+ *
+ * The same is done one level up for the gangs of a block: a condition that gangs disagree on makes phis no more than
+ * gang-uniform. */
+#include "shape.h"
+
+#include <stdlib.h>
+
+/* ---- loops that lanes leave one by one ---- */
+
+/* Whether an instruction gives the same in every round of a loop: simple arithmetic of values from outside. */
+static bool is_fixed_in(const shapes *s, LLVMValueRef value, const loop *l, int depth) {
+  int at = graph_node_of(s->graph, value);
+  if (at < 0 || !l->contains[at]) return true;
+  if (depth == 0 || LLVMIsAPHINode(value)) return false;
+  bool simple = LLVMIsABinaryOperator(value) || LLVMIsACastInst(value) || LLVMIsAGetElementPtrInst(value) ||
+                LLVMIsAICmpInst(value) || LLVMIsASelectInst(value);
+  if (LLVMIsACallInst(value))
+    simple = starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.ntid") ||
+             starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.nctaid") ||
+             starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.tid") ||
+             starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.ctaid");
+  if (!simple) return false;
+  int count = LLVMIsACallInst(value) ? 0 : LLVMGetNumOperands(value);
+  for (int i = 0; i < count; i++)
+    if (!is_fixed_in(s, LLVMGetOperand(value, (unsigned)i), l, depth - 1)) return false;
+  return true;
+}
+
+/* How far a value that crosses from one node to another is torn apart by the loops it leaves on the way. */
+static shape_kind torn_by_loops(const shapes *s, LLVMValueRef value, int from, int to) {
+  enum { DEEPEST = 6 };
+  const order *o = s->order;
+  shape_kind worst = SHAPE_UNDEFINED;
+  for (int l = o->innermost[from]; l >= 0 && !o->loops[l].contains[to]; l = o->loops[l].parent) {
+    shape_kind left = (shape_kind)s->table->left[l];
+    if (left > worst && !is_fixed_in(s, value, &o->loops[l], DEEPEST)) worst = left;
+  }
+  return worst;
+}
+
+/* ---- phis ---- */
+
+static shape_kind at_least(shape_kind kind, shape_kind least) { return kind > least ? kind : least; }
+
+static view phi_shape(const shapes *s, LLVMValueRef phi, int at) {
+  view v = {.base = {1, 0}};
+  LLVMValueRef only = NULL;
+  bool one_value = true;
+  shape_kind least = SHAPE_UNDEFINED;
+  for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+    LLVMValueRef value = LLVMGetIncomingValue(phi, i);
+    int from = graph_incoming(s->graph, phi, i);
+    if (value == phi || s->order->index[from] < 0) continue;
+    if (only && value != only) one_value = false;
+    only = value;
+    view in = view_of(s, value);
+    if (in.shape.kind == SHAPE_UNDEFINED) continue;
+    least = at_least(least, torn_by_loops(s, value, from, at));
+    v.base = v.base.low > v.base.high ? in.base
+                                      : (range){in.base.low < v.base.low ? in.base.low : v.base.low,
+                                                in.base.high > v.base.high ? in.base.high : v.base.high};
+    v.shape = join_shapes(v.shape, in.shape);
+  }
+  if (v.shape.kind == SHAPE_UNDEFINED) return v;
+  if (!one_value) least = at_least(least, (shape_kind)s->table->join[at]);
+  v.shape.kind = at_least(v.shape.kind, least);
+  return v;
+}
+
+/* A phi never gets better; and where lane 0's number may lie grows to its end soon. */
+static view worsened(view old, view new, int round) {
+  enum { PATIENCE = 3 };
+  if (old.shape.kind == SHAPE_UNDEFINED) return new;
+  view v = {.shape = join_shapes(old.shape, new.shape), .base = new.base};
+  if (old.base.low < v.base.low) v.base.low = old.base.low;
+  if (old.base.high > v.base.high) v.base.high = old.base.high;
+  if (round > PATIENCE && v.base.low < old.base.low) v.base.low = v.base.low >= 0 ? 0 : INT64_MIN;
+  if (round > PATIENCE && v.base.high > old.base.high) v.base.high = INT64_MAX;
+  return v;
+}
+
+/* ---- branches ---- */
+
+static void mark_loop(shapes *s, int l, shape_kind level);
+
+static void mark(shapes *s, joins *met, shape_kind level) {
+  for (int i = 0; i < met->node_count; i++)
+    if (s->table->join[met->nodes[i]] < level) s->table->join[met->nodes[i]] = (unsigned char)level;
+  for (int i = 0; i < met->left_count; i++) mark_loop(s, met->left[i], level);
+  free(met->nodes);
+  free(met->left);
+}
+
+static void mark_loop(shapes *s, int l, shape_kind level) {
+  if (s->table->left[l] >= level) return;
+  s->table->left[l] = (unsigned char)level;
+  joins met = {0};
+  joins_of_loop(s->graph, s->order, l, &met);
+  mark(s, &met, level);
+}
+
+/* True if the branch is worse than it was. */
+static bool part_at(shapes *s, int at) {
+  const node *here = &s->graph->nodes[at];
+  if (here->succ_count != 2 || here->succs[0] == here->succs[1]) return false;
+  shape_kind kind = view_of(s, LLVMGetCondition(here->last)).shape.kind;
+  shape_kind level = kind >= SHAPE_AFFINE ? SHAPE_VARYING : kind;
+  if (level < SHAPE_GANG || s->table->parted[at] >= level) return false;
+  s->table->parted[at] = (unsigned char)level;
+  s->divergent[at] = level == SHAPE_VARYING;
+  joins met = {0};
+  joins_of_branch(s->graph, s->order, at, &met);
+  mark(s, &met, level);
+  return true;
+}
+
+/* ---- rounds ---- */
+
+static bool same_view(view a, view b) {
+  return a.shape.kind == b.shape.kind && a.shape.stride == b.shape.stride && a.shape.align == b.shape.align &&
+         a.shape.no_wrap == b.shape.no_wrap && a.shape.positive == b.shape.positive && a.base.low == b.base.low &&
+         a.base.high == b.base.high;
+}
+
+static bool round_of_shapes(shapes *s, int round) {
+  const graph *g = s->graph;
+  bool changed = false;
+  for (int i = 0; i < s->order->rpo_count; i++) {
+    int at = s->order->rpo[i], number = graph_number(g, g->nodes[at].first);
+    for (; number < g->value_count && g->node_of[number] == at; number++) {
+      LLVMValueRef value = g->values[number];
+      if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVoidTypeKind) continue;
+      view old = s->table->of[number], new;
+      if (LLVMIsAPHINode(value)) {
+        new = settle(s, value, phi_shape(s, value, at));
+        new = settle(s, value, worsened(old, new, round));
+      } else {
+        new = transfer_shape(s, value, at);
+      }
+      if (same_view(old, new)) continue;
+      s->table->of[number] = new;
+      changed = true;
+    }
+    changed = part_at(s, at) || changed;
+  }
+  return changed;
+}
+
+shapes shapes_of(const graph *g, const order *o, int width) {
+  shapes s = {.graph = g, .order = o, .width = width};
+  s.divergent = mw_alloc((size_t)g->count + 1);
+  s.table = mw_alloc(sizeof *s.table);
+  *s.table = (struct shape_table){.ranges = ranges_of(g, o),
+                                  .of = mw_alloc(((size_t)g->value_count + 1) * sizeof(view)),
+                                  .join = mw_alloc((size_t)g->count + 1),
+                                  .left = mw_alloc((size_t)o->loop_count + 1),
+                                  .parted = mw_alloc((size_t)g->count + 1)};
+  s.assumptions = s.table->ranges.assumptions;
+  s.assumption_count = s.table->ranges.assumption_count;
+  for (int round = 0; round_of_shapes(&s, round);) round++;
+  return s;
+}
+
+void shapes_free(shapes *s) {
+  ranges_free(&s->table->ranges);
+  free(s->table->of);
+  free(s->table->join);
+  free(s->table->left);
+  free(s->table->parted);
+  free(s->table);
+  free(s->divergent);
+  *s = (shapes){0};
+}
+
+shape shape_of(const shapes *s, LLVMValueRef value) { return view_of(s, value).shape; }
+
+bool leaves_one_by_one(const shapes *s, int l) { return s->table->left[l] == SHAPE_VARYING; }

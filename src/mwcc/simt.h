@@ -1,0 +1,193 @@
+/* CUDA threads as SIMD lanes: what the analyses and the widening share.
+ *
+ * A gang is W consecutive threads of one row of a block (equal threadIdx.y and .z), lane l being the thread with
+ * threadIdx.x = base + l, where base is a multiple of W. The SIMD tier runs a block gang by gang.
+ *
+ * The input of everything here is a kernel as prepare_kernels leaves it: all calls inlined that can be, values promoted
+ * to registers, no switch, reducible, one return, loops simplified and in LCSSA form, device built-ins still the nvvm
+ * intrinsics of the device target, division and conversions already defined for all operands (retarget.c).
+ *
+ *   prepare.c   brings kernels into this form
+ *   graph.c     the control-flow graph, by integers, cut at barriers
+ *   order.c     reverse postorder, dominators, post-dominators, loops of any such graph
+ *   range.c     between which numbers each integer lies
+ *   shape.c     what each value looks like across the lanes of a gang, and which branches diverge
+ *   live.c      which values are needed behind which barrier
+ *   report.c    all of it as text (mwcc --dump=graph|shapes|live) */
+#ifndef SIMT_H
+#define SIMT_H
+
+#include "mwcc.h"
+
+#include <stdio.h>
+
+/* ---- prepare.c ---- */
+
+void prepare_kernels(program *p);
+
+/* ---- graph.c: nodes are stretches of straight code ---- */
+
+/* A basic block without barriers is one node. A barrier ends a node; what follows it is the next, in the same block. */
+typedef struct node {
+  LLVMBasicBlockRef block;
+  LLVMValueRef first, last;  /* its instructions, both included: `last` is a terminator or a barrier's call */
+  bool barrier;              /* ends with a barrier; then succs[0] lies behind it */
+  bool returns;              /* ends with the kernel's return */
+  int succs[2], succ_count;  /* a conditional branch: [0] where true, [1] where false */
+  int *preds, pred_count;
+} node;
+
+typedef struct graph {
+  program *program;
+  LLVMValueRef function;
+  node *nodes;
+  int count;                 /* node 0 is the entry */
+  LLVMValueRef *values;      /* the instructions, in the order of the nodes; graph_number is the place of one */
+  int *node_of, value_count; /* by number: its node */
+  struct number *numbers;    /* a hash table from instructions and blocks, graph.c's own */
+  unsigned number_mask;
+} graph;
+
+/* Fails (false, *why set) where the kernel has what no gang can run: an unknown call, an indirect branch, a switch … */
+bool graph_build(program *p, LLVMValueRef function, graph *out, const char **why);
+void graph_free(graph *g);
+int graph_node_of(const graph *g, LLVMValueRef instruction); /* the node that holds it */
+int graph_number(const graph *g, LLVMValueRef value);        /* parameters come behind the instructions; others: -1 */
+/* The node at the end of the block that a phi names, which is the predecessor it means. */
+int graph_incoming(const graph *g, LLVMValueRef phi, unsigned i);
+bool is_barrier(LLVMValueRef instruction); /* __syncthreads() and its counting forms */
+/* By what the kernel can tell which threads form a warp (a shuffle, a vote, volatile shared memory …), or NULL. */
+const char *observes_warp(const graph *g);
+
+/* Where an address points, if that can be told from where it was made. */
+typedef enum memory_kind { MEMORY_UNKNOWN, MEMORY_GLOBAL, MEMORY_SHARED, MEMORY_CONSTANT, MEMORY_LOCAL } memory_kind;
+memory_kind memory_of(LLVMValueRef pointer);
+
+/* ---- order.c: orders and trees of any graph of integers ---- */
+
+/* Edges as a function of the node, so that a part of a graph (a barrier region) is a graph too. */
+typedef struct flow {
+  int count, entry;
+  int (*succs)(const void *context, int n, int out[2]); /* how many */
+  const void *context;
+} flow;
+
+typedef struct loop {
+  int header, parent;        /* parent: index of the loop around it, or -1 */
+  int depth;                 /* 1 for an outermost one */
+  bool *contains;            /* by node */
+} loop;
+
+typedef struct order {
+  int count;
+  int *rpo, *index;          /* rpo[i]: the i-th node in reverse postorder; index[n]: its place, -1 if unreachable */
+  int rpo_count;
+  int *idom;                 /* immediate dominator; the entry's is itself; -1 if unreachable */
+  int *ipdom;                /* immediate post-dominator; -1: none but the end (a virtual node behind all that have no
+                                successor, and behind loops that never end) */
+  loop *loops;
+  int loop_count;
+  int *innermost;            /* the innermost loop that holds the node, or -1 */
+  bool reducible;
+  int *enter, *leave, *post_enter, *post_leave; /* the two trees, numbered for dominates and postdominates */
+} order;
+
+order order_of(const flow *f);
+void order_free(order *o);
+bool dominates(const order *o, int a, int b);
+bool postdominates(const order *o, int a, int b);
+flow graph_flow(const graph *g); /* the whole kernel, barriers being no obstacle */
+
+/* ---- range.c: between which numbers an integer lies, in every thread that computes it without an overflow that the
+   language forbids ---- */
+
+/* The launch class that is being compiled. A launch outside of it has to be run by other means. */
+#define LAUNCH_EXTENT ((int64_t)1 << 29) /* blockDim.a * gridDim.a is at most this */
+#define GRID_EXTENT ((int64_t)1 << 21)   /* gridDim.a is at most this, so that blockIdx.a * 1024 does not wrap */
+#define BOUND_EXTENT ((int64_t)1 << 30)  /* what is assumed of 32-bit parameters that are compared */
+
+/* A 32-bit parameter whose value, as a signed number, has to lie in low..high. */
+typedef struct assumption {
+  unsigned parameter;
+  int64_t low, high;
+} assumption;
+
+typedef struct range {
+  int64_t low, high; /* as a signed number of the value's width; low > high: never computed */
+} range;
+
+typedef struct ranges {
+  const graph *graph;
+  const order *order;
+  range *of;                     /* by number */
+  assumption *assumptions;
+  int assumption_count;
+  struct fact *facts;            /* what branches say, range.c's own */
+  int *first_fact, fact_count;
+} ranges;
+
+ranges ranges_of(const graph *g, const order *o);
+void ranges_free(ranges *r);
+range range_of(const ranges *r, LLVMValueRef value);           /* where it is computed */
+range range_at(const ranges *r, LLVMValueRef value, int node); /* with what the branches above the node say */
+
+/* ---- shape.c: one lattice for divergence and stride ---- */
+
+typedef enum shape_kind {
+  SHAPE_UNDEFINED,   /* not reached by the analysis: dead */
+  SHAPE_BLOCK,       /* the same for all threads of the block that get there between the same barriers */
+  SHAPE_GANG,        /* the same for all lanes of a gang */
+  SHAPE_AFFINE,      /* lane l has base + l * stride, exactly, as integers of the value's own width (modulo 2^width), or as
+                        addresses */
+  SHAPE_VARYING
+} shape_kind;
+
+typedef struct shape {
+  shape_kind kind;
+  int64_t stride;    /* AFFINE: bytes for pointers; never 0 */
+  unsigned align;    /* log2 of a power of two that divides the base (GANG, BLOCK: the value); 0 where nothing is known */
+  bool no_wrap;      /* AFFINE integers: for the lanes that are active where it is used, base + l*stride does not wrap as a
+                        signed number even where base is taken from an inactive lane 0, so that sext(base) + l * stride is
+                        the sign-extended value; and as an unsigned number where also `positive` */
+  bool positive;     /* the value is known to be >= 0 as a signed number, in the active lanes */
+} shape;
+
+typedef struct shapes {
+  const graph *graph;
+  const order *order;
+  int width;               /* W */
+  bool *divergent;         /* by node: whether its branch sends lanes of one gang different ways */
+  const assumption *assumptions; /* what has to hold for the shapes to; belongs to the table */
+  int assumption_count;
+  struct shape_table *table;
+} shapes;
+
+/* Facts that hold for the launch class being compiled: rows of gangs as above, the extents named at range.c,
+   and the assumptions about parameters. */
+shapes shapes_of(const graph *g, const order *o, int width);
+void shapes_free(shapes *s);
+shape shape_of(const shapes *s, LLVMValueRef value); /* constants and arguments too */
+/* Whether some lanes of a gang may leave the loop in a round in which others stay. */
+bool leaves_one_by_one(const shapes *s, int loop_index);
+
+/* ---- live.c ---- */
+
+/* By barrier node: the values (instructions) that are computed before it and needed behind it. */
+typedef struct live_set {
+  LLVMValueRef *values;
+  size_t count;
+} live_set;
+typedef struct liveness {
+  live_set *behind; /* by node; empty where the node does not end with a barrier */
+} liveness;
+liveness liveness_of(const graph *g);
+void liveness_free(const graph *g, liveness *l);
+
+/* ---- report.c ---- */
+void report_graph(const graph *g, const order *o, FILE *out);
+void report_shapes(const shapes *s, FILE *out);
+void report_live(const graph *g, const liveness *l, FILE *out);
+/* All kernels of the prepared module, on standard output. False: `what` is none of "graph", "shapes", "live". */
+bool dump_kernels(program *p, const char *what, int width);
+
+#endif
