@@ -48,7 +48,7 @@ static void read_flags(const char **at, char flags[8]) {
 /* hh h l ll, and C99's z j t; L means nothing, a double is a double. */
 static int read_size(const char **at) {
   int size = 4;
-  for (; **at && strchr("hlzjtqL", **at); ++*at) size = **at != 'h' ? 8 : size == 2 ? 1 : 2;
+  for (; **at && strchr("hlzjtL", **at); ++*at) size = **at != 'h' ? 8 : size == 2 ? 1 : 2;
   return size;
 }
 
@@ -237,12 +237,6 @@ static void copy_text(char out[ASSERT_MOST], const char *text) {
   out[length] = '\0';
 }
 
-static void unfold(uint64_t index, const uint32_t extent[3], unsigned out[3]) {
-  out[0] = (unsigned)(index % extent[0]);
-  out[1] = (unsigned)(index / extent[0] % extent[1]);
-  out[2] = (unsigned)(index / extent[0] / extent[1]);
-}
-
 /* The line that CUDA writes. */
 static void write_assert(void *argument) {
   const assert_copy *a = argument;
@@ -263,8 +257,8 @@ void cpu_services_assert(mw_worker *worker, const char *message, const char *fil
   a->line = (int)line;
   a->place = cpu_place_of(cpu_worker_kernel(worker)->unit, a->file, &a->line);
   a->has_thread = worker->thread != ~0u;
-  unfold(worker->block, frame->grid, a->block);
-  if (a->has_thread) unfold(worker->thread, frame->block, a->thread);
+  cpu_unfold(worker->block, frame->grid, a->block);
+  if (a->has_thread) cpu_unfold(worker->thread, frame->block, a->thread);
   cpu_service_call(worker, write_assert, a);
   /* The buffer keeps `place` until the failure has been reported: it is this worker's next thing to do. */
   char what[ASSERT_MOST + 64];

@@ -50,8 +50,7 @@ static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command 
   }
 }
 
-/* Linear index to x, y, z. */
-static void unfold(uint64_t index, const uint32_t extent[3], unsigned out[3]) {
+void cpu_unfold(uint64_t index, const uint32_t extent[3], unsigned out[3]) {
   out[0] = (unsigned)(index % extent[0]);
   out[1] = (unsigned)(index / extent[0] % extent[1]);
   out[2] = (unsigned)(index / extent[0] / extent[1]);
@@ -80,12 +79,12 @@ mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *
   /* A worker that could not be made ready has run no block. */
   error.has_block = worker && worker->area && fault->kind != CPU_FAULT_NONE;
   if (error.has_block) {
-    unfold(worker->base.block, frame->grid, error.block);
+    cpu_unfold(worker->base.block, frame->grid, error.block);
     mw_text_addf(&text, "%s block (%u,%u,%u)", error.file ? "," : ";", error.block[0], error.block[1], error.block[2]);
   }
   error.has_thread = error.has_block && worker->base.thread != ~0u;
   if (error.has_thread) {
-    unfold(worker->base.thread, frame->block, error.thread);
+    cpu_unfold(worker->base.thread, frame->block, error.thread);
     mw_text_addf(&text, ", thread (%u,%u,%u)", error.thread[0], error.thread[1], error.thread[2]);
   }
   if (command->site && command->site[0]) mw_text_addf(&text, "; launched at %s", command->site);

@@ -67,6 +67,8 @@ void cpu_worker_free(cpu_worker *worker);
 bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command);
 /* Run the blocks first..last-1 of the kernel it is prepared for. False where the launch was abandoned: worker->fault says why. */
 bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last);
+/* A linear block or thread index as x, y, z. (report.c) */
+void cpu_unfold(uint64_t index, const uint32_t extent[3], unsigned out[3]);
 /* Leave the kernel from inside, with worker->fault filled. */
 _Noreturn void cpu_worker_abandon(cpu_worker *worker);
 
