@@ -8,6 +8,7 @@
 # Where things come from (setup.sh installs them from Debian's packages):
 #   LLVM and clang >= 19   mwcc: without them no kernel can be compiled, only loaded from .mwo files
 #   Lua 5.4                the Lua module and the tests
+#   LuaJIT 2.1             a second Lua module, for luajit, where its headers are (libluajit-5.1-dev)
 #   libpng                 PNG images; without it mw_image_read/write know netpbm only
 #   busted, luacheck       the tests; lint
 # The build tree has the shape of an installation (bin, lib, share), so that paths are found the same way in both.
@@ -36,6 +37,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DMW_VERSION='"$(VERSION)"' -fPIC -fvisibili
 PNG_CFLAGS := $(shell $(PKG_CONFIG) --cflags libpng 2>/dev/null && echo -DMW_HAVE_PNG=1)
 PNG_LIBS := $(shell $(PKG_CONFIG) --libs libpng 2>/dev/null)
 LUA_CFLAGS ?= $(shell $(PKG_CONFIG) --cflags lua$(LUA_VERSION) 2>/dev/null || echo -I/usr/include/lua$(LUA_VERSION))
+LUAJIT_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null)
 LLVM_CFLAGS = -isystem $(shell $(LLVM_CONFIG) --includedir)
 LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -lLLVM-$(firstword $(subst ., ,$(shell $(LLVM_CONFIG) --version)))
 
@@ -45,7 +47,7 @@ MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c 
 LUA_SOURCES := $(wildcard src/lua/*.c)
 
 # As many jobs as there are processors, and one short line a file: make V=1 shows the commands, make -j1 one by one.
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 Q := $(if $(V),,@)
@@ -55,14 +57,17 @@ object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/lib/libmoonwarp.so
 MWCC := $(BUILD)/bin/mwcc
 LUA_MODULE := $(BUILD)/lib/lua/$(LUA_VERSION)/moonwarp/core.so
+LUA_OBJECTS := $(patsubst src/lua/%,$(BUILD)/obj/lua$(LUA_VERSION)/%.o,$(LUA_SOURCES))
 DEVICE := $(BUILD)/share/moonwarp/device
 EMBED := $(if $(wildcard examples/embed.c),$(BUILD)/bin/embed)
 
-.PHONY: all lib mwcc lua embed
-all: lib mwcc lua embed
+.PHONY: all lib mwcc lua luajit embed
+all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) embed
 lib: $(LIB)
 mwcc: $(MWCC) $(DEVICE)
 lua: $(LUA_MODULE)
+luajit: lib
+	@$(MAKE) --no-print-directory LUA_VERSION=5.1 LUA_CFLAGS='$(LUAJIT_CFLAGS)' lua
 embed: $(EMBED)
 
 $(LIB): $(call object,$(LIB_SOURCES) $(LIB_ASM))
@@ -76,7 +81,7 @@ $(MWCC): $(call object,$(MWCC_SOURCES))
 	$(Q)$(CC) -pthread $(LDFLAGS) -o $@ $^ $(LLVM_LIBS) -lm
 
 # The Lua module finds the library beside it, in the build tree as in an installation.
-$(LUA_MODULE): $(call object,$(LUA_SOURCES)) $(LIB)
+$(LUA_MODULE): $(LUA_OBJECTS) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../../..' -o $@ $(filter %.o,$^) -L$(BUILD)/lib -lmoonwarp
@@ -97,7 +102,7 @@ $(BUILD)/gen/abi_text.inc: src/moonwarp_abi.h
 	$(call say,GEN)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
-$(BUILD)/obj/src/lua/%.c.o: src/lua/%.c
+$(BUILD)/obj/lua$(LUA_VERSION)/%.c.o: src/lua/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LUA_CFLAGS) -c -o $@ $<
@@ -121,17 +126,18 @@ $(BUILD)/obj/%.S.o: %.S
 
 # ---- using the build tree ----
 
-# What lua5.4 and luajit need to find it. For a shell: eval "$(make -s env)"
+# What lua5.4 and luajit need to find it. For a shell: eval "$(make -s env)". Lua 5.4 looks at LUA_CPATH_5_4 first, so
+# that LUA_CPATH is left for LuaJIT.
 HOME_DIR := $(abspath $(BUILD))
-ENV_LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
-ENV_LUA_CPATH := $(HOME_DIR)/lib/lua/$(LUA_VERSION)/?.so;;
-ENV := env LUA_PATH='$(ENV_LUA_PATH)' LUA_CPATH='$(ENV_LUA_CPATH)' MOONWARP_HOME='$(HOME_DIR)'
+ENV_VARIABLES := LUA_PATH='$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;' \
+  LUA_CPATH='$(HOME_DIR)/lib/lua/5.1/?.so;;' \
+  LUA_CPATH_$(subst .,_,$(LUA_VERSION))='$(HOME_DIR)/lib/lua/$(LUA_VERSION)/?.so;;' \
+  MOONWARP_HOME='$(HOME_DIR)'
+ENV := env $(ENV_VARIABLES)
 
 .PHONY: env demo test bench lint clean
 env:
-	@echo "export LUA_PATH='$(ENV_LUA_PATH)'"
-	@echo "export LUA_CPATH='$(ENV_LUA_CPATH)'"
-	@echo "export MOONWARP_HOME='$(HOME_DIR)'"
+	@printf 'export %s\n' $(foreach variable,$(ENV_VARIABLES),"$(variable)")
 
 demo: all
 	@$(ENV) $(LUA) examples/photo.lua
