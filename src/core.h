@@ -85,8 +85,9 @@ typedef struct mw_driver {
   int (*target)(void *device, mw_text *out);
   /* Compile to a file at `path` (inside a private temporary folder). `instances` (may be empty) are template kernels to
      instantiate, "fill<float,4>". The text is compiled under the name MW_SOURCE_NAME with lines from 1, whatever
-     source->file and line say, so that one cache entry serves wherever the text stands. On MW_INVALID_SOURCE the error
-     slot's file and line and its log speak of MW_SOURCE_NAME; the core translates them. */
+     source->file and line say, so that one cache entry serves wherever the text stands. Folders in its options are
+     absolute. On MW_INVALID_SOURCE the error slot's file and line and its log speak of MW_SOURCE_NAME; the core
+     translates them. */
   int (*compile)(void *device, const mw_source *source, const char *const *instances, size_t instance_count,
                  const char *path);
   /* Whether the file at `path`, found in the cache, may still be used: undamaged, and the files it included unchanged. */

@@ -4,10 +4,24 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char *copy_text(const char *text, size_t length) {
   char *copy = mw_alloc(length + 1);
   memcpy(copy, text, length);
+  return copy;
+}
+
+/* Option i; the folder of an -I is made absolute, so that it stays the same one when the host goes elsewhere, and so that
+   equal keys in the cache mean equal folders. */
+static char *copy_option(const mw_source *source, size_t i) {
+  const char *option = source->options[i], *before = i > 0 ? source->options[i - 1] : NULL;
+  bool apart = before && strcmp(before, "-I") == 0;
+  bool joined = !apart && option && strncmp(option, "-I", 2) == 0 && option[2];
+  const char *folder = apart ? option : joined ? option + 2 : NULL;
+  char *here = folder && folder[0] != '/' ? getcwd(NULL, 0) : NULL;
+  char *copy = here ? mw_format("%s%s/%s", joined ? "-I" : "", here, folder) : mw_strdup(option);
+  free(here);
   return copy;
 }
 
@@ -19,7 +33,7 @@ mw_source *mw_source_copy(const mw_source *source) {
   copy->file = mw_strdup(source->file);
   copy->line = source->line;
   const char **options = mw_alloc((source->option_count + 1) * sizeof *options);
-  for (size_t i = 0; i < source->option_count; i++) options[i] = mw_strdup(source->options[i]);
+  for (size_t i = 0; i < source->option_count; i++) options[i] = copy_option(source, i);
   copy->options = options;
   copy->option_count = source->option_count;
   mw_header *headers = mw_alloc((source->header_count + 1) * sizeof *headers);

@@ -16,8 +16,8 @@ typedef struct compiler_args {
 void compiler_args_add(compiler_args *args, const char *text);
 void compiler_args_free(compiler_args *args);
 
-/* options.c: the source's options as mwcc wants them; relative folders are made absolute, since mwcc runs elsewhere.
-   MW_INVALID_VALUE names an option that there is not. */
+/* options.c: the source's options (folders in them are absolute) as mwcc wants them. MW_INVALID_VALUE names an option
+   that there is not. */
 int compiler_args_add_options(compiler_args *args, const char *const *options, size_t count);
 
 /* outcome.c: MW_SUCCESS, or the failure that the run of `path` under `limits` ended in, with what to do about it. */

@@ -1,10 +1,8 @@
 /* Compile options: NVRTC's names, checked here so that a wrong one is an error at once and in our words. */
 #include "cpu/compiler.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void compiler_args_add(compiler_args *args, const char *text) {
   args->items = mw_realloc(args->items, (args->count + 2) * sizeof *args->items);
@@ -52,17 +50,6 @@ static const char *plain_option(const char *option) {
   return NULL;
 }
 
-static int add_folder(compiler_args *args, const char *folder) {
-  char *here = folder[0] == '/' ? mw_strdup("") : getcwd(NULL, 0);
-  if (!here)
-    return fail(MW_OPERATING_SYSTEM, "'-I%s' is relative to a folder that is not known: %s", folder, strerror(errno));
-  char *option = mw_format("-I%s%s%s", here, *here ? "/" : "", folder);
-  compiler_args_add(args, option);
-  free(option);
-  free(here);
-  return MW_SUCCESS;
-}
-
 /* -D, -U or -I with its value: here, or the next option. */
 static int add_valued(compiler_args *args, const char *const *options, size_t count, size_t *i) {
   const char *option = options[*i], *value = option + 2;
@@ -72,7 +59,6 @@ static int add_valued(compiler_args *args, const char *const *options, size_t co
                   option[1] == 'I' ? "folder" : "NAME");
     value = options[++*i];
   }
-  if (option[1] == 'I') return add_folder(args, value);
   char *joined = mw_format("-%c%s", option[1], value);
   compiler_args_add(args, joined);
   free(joined);
