@@ -52,7 +52,6 @@ local not_in_lua = {
   mw_buffer_retain = references,
   mw_array_retain = references,
   mw_device_retain = references,
-  mw_module_retain = references,
   mw_kernel_retain = references,
   mw_symbol_retain = references,
   mw_launch_retain = references,
