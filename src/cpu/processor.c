@@ -15,15 +15,15 @@ typedef struct feature {
 
 const char processor_architecture[] = "x86_64";
 
-#define FEATURES(X)                                                                                                    \
-  X("sse3")                                                                                                            \
-  X("ssse3")                                                                                                           \
-  X("sse4.1") X("sse4.2") X("sse4a") X("popcnt") X("movbe") X("lzcnt") X("bmi") X("bmi2") X("adx") X("aes")            \
-      X("pclmul") X("sha") X("gfni") X("vaes") X("vpclmulqdq") X("f16c") X("fma") X("fma4") X("xop") X("avx")          \
-          X("avx2") X("avxvnni") X("avx512f") X("avx512cd") X("avx512bw") X("avx512dq") X("avx512vl") X("avx512ifma")  \
-              X("avx512vbmi") X("avx512vbmi2") X("avx512vnni") X("avx512bitalg") X("avx512vpopcntdq") X("avx512bf16")  \
-                  X("avx512fp16") X("avx512vp2intersect") X("rdrnd") X("rdseed") X("fsgsbase") X("prfchw") X("mmx")    \
-                      X("sse") X("sse2")
+/* clang-format off */
+#define FEATURES(X)                                                                                                   \
+  X("sse3") X("ssse3") X("sse4.1") X("sse4.2") X("sse4a") X("popcnt") X("movbe") X("lzcnt") X("bmi") X("bmi2")        \
+  X("adx") X("aes") X("pclmul") X("sha") X("gfni") X("vaes") X("vpclmulqdq") X("f16c") X("fma") X("fma4") X("xop")    \
+  X("avx") X("avx2") X("avxvnni") X("avx512f") X("avx512cd") X("avx512bw") X("avx512dq") X("avx512vl")                \
+  X("avx512ifma") X("avx512vbmi") X("avx512vbmi2") X("avx512vnni") X("avx512bitalg") X("avx512vpopcntdq")             \
+  X("avx512bf16") X("avx512fp16") X("avx512vp2intersect") X("rdrnd") X("rdseed") X("fsgsbase") X("prfchw") X("mmx")   \
+  X("sse") X("sse2")
+/* clang-format on */
 
 #define TEST(name) {name, __builtin_cpu_supports(name)},
 
@@ -34,16 +34,15 @@ const char processor_architecture[] = "x86_64";
 
 const char processor_architecture[] = "aarch64";
 
-#define FEATURES(X)                                                                                                    \
-  X("neon", AT_HWCAP, HWCAP_ASIMD)                                                                                     \
-  X("fp-armv8", AT_HWCAP, HWCAP_FP)                                                                                    \
-  X("fullfp16", AT_HWCAP, HWCAP_ASIMDHP) X("aes", AT_HWCAP, HWCAP_AES) X("sha2", AT_HWCAP, HWCAP_SHA2)                 \
-      X("sha3", AT_HWCAP, HWCAP_SHA3) X("crc", AT_HWCAP, HWCAP_CRC32) X("lse", AT_HWCAP, HWCAP_ATOMICS)                \
-          X("rdm", AT_HWCAP, HWCAP_ASIMDRDM) X("dotprod", AT_HWCAP, HWCAP_ASIMDDP)                                     \
-              X("fp16fml", AT_HWCAP, HWCAP_ASIMDFHM) X("jsconv", AT_HWCAP, HWCAP_JSCVT)                                \
-                  X("complxnum", AT_HWCAP, HWCAP_FCMA) X("rcpc", AT_HWCAP, HWCAP_LRCPC) X("sve", AT_HWCAP, HWCAP_SVE)  \
-                      X("sve2", AT_HWCAP2, HWCAP2_SVE2) X("i8mm", AT_HWCAP2, HWCAP2_I8MM)                              \
-                          X("bf16", AT_HWCAP2, HWCAP2_BF16)
+/* clang-format off */
+#define FEATURES(X)                                                                                                   \
+  X("neon", AT_HWCAP, HWCAP_ASIMD) X("fp-armv8", AT_HWCAP, HWCAP_FP) X("fullfp16", AT_HWCAP, HWCAP_ASIMDHP)           \
+  X("aes", AT_HWCAP, HWCAP_AES) X("sha2", AT_HWCAP, HWCAP_SHA2) X("sha3", AT_HWCAP, HWCAP_SHA3)                       \
+  X("crc", AT_HWCAP, HWCAP_CRC32) X("lse", AT_HWCAP, HWCAP_ATOMICS) X("rdm", AT_HWCAP, HWCAP_ASIMDRDM)                \
+  X("dotprod", AT_HWCAP, HWCAP_ASIMDDP) X("fp16fml", AT_HWCAP, HWCAP_ASIMDFHM) X("jsconv", AT_HWCAP, HWCAP_JSCVT)     \
+  X("complxnum", AT_HWCAP, HWCAP_FCMA) X("rcpc", AT_HWCAP, HWCAP_LRCPC) X("sve", AT_HWCAP, HWCAP_SVE)                 \
+  X("sve2", AT_HWCAP2, HWCAP2_SVE2) X("i8mm", AT_HWCAP2, HWCAP2_I8MM) X("bf16", AT_HWCAP2, HWCAP2_BF16)
+/* clang-format on */
 
 #define TEST(name, word, bit) {name, (getauxval(word) & (bit)) != 0},
 
