@@ -188,6 +188,30 @@ __global__ void f(float *x) {
   end)
 end)
 
+describe("an error that nobody catches", function()
+  it("ends with a traceback, as Lua's own do", function()
+    local output, path = run [[
+local mw = require "moonwarp"
+local function helper() mw.zeros("x") end
+helper()
+]]
+    assert.is_truthy(output:find(path .. ":2: a shape is a whole number", 1, true), output)
+    assert.is_truthy(output:find("stack traceback:\n\t" .. path .. ":2: in ", 1, true), output)
+    assert.is_truthy(output:find(path .. ":3: in main chunk", 1, true), output)
+  end)
+
+  it("is another matter once it is caught", function()
+    local output = run [[
+local mw = require "moonwarp"
+print(pcall(mw.zeros, "x")) print(select(2, pcall(mw.zeros, "x")))
+local ok, err = pcall(mw.zeros, "x")
+print(err)
+]]
+    assert.is_nil(output:find("traceback", 1, true), output)
+    assert.equal(3, select(2, output:gsub("a shape is", "")))
+  end)
+end)
+
 describe("a kernel's failure", function()
   local m = mw.compile [[
 __global__ void boom(int *p, int at) {

@@ -97,6 +97,9 @@ typedef struct mwl_state {
   const char *site_source;
   int site_line;
   char site_short[LUA_IDSIZE], site[512];
+  /* The last error object, and where it was raised: which thread, how deep, by which function. For comparing only. */
+  const void *raised, *raised_thread, *raised_by;
+  int raised_depth;
   char own[1024]; /* sources whose names begin so are the Lua layer's: errors do not point into them */
 } mwl_state;
 

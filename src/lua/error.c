@@ -37,6 +37,44 @@ const char *mwl_site(lua_State *L, mwl_state *state, char *out, size_t size) {
   return out;
 }
 
+/* ---- is it still being raised? ---- */
+
+static int depth_of(lua_State *L) {
+  lua_Debug ar;
+  int depth = 0;
+  while (lua_getstack(L, depth, &ar)) depth++;
+  return depth;
+}
+
+/* The function that runs at `depth`, counted from the bottom of the stack. */
+static const void *function_at(lua_State *L, int depth) {
+  lua_Debug ar;
+  int level = depth_of(L) - depth;
+  if (level < 0 || !lua_getstack(L, level, &ar)) return NULL;
+  lua_getinfo(L, "f", &ar);
+  const void *function = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  return function;
+}
+
+/* Remember where the error object on top of the stack is about to be raised. */
+static void note_raise(lua_State *L, mwl_state *state) {
+  state->raised = lua_topointer(L, -1);
+  state->raised_thread = L;
+  state->raised_depth = depth_of(L);
+  state->raised_by = function_at(L, state->raised_depth);
+}
+
+/* raising(err) -> whether the function that raised err has not been left yet: then a message handler asks, nobody caught
+   it, and its text is the last thing that the script says. */
+static int raising(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  bool now = state->raised && lua_topointer(L, 1) == state->raised && L == state->raised_thread &&
+             function_at(L, state->raised_depth) == state->raised_by;
+  lua_pushboolean(L, now);
+  return 1;
+}
+
 /* ---- building ---- */
 
 static void set_string(lua_State *L, const char *field, const char *value) {
@@ -126,6 +164,7 @@ int mwl_raise_as(lua_State *L, mwl_state *state, const char *kind) {
   }
   if (stopped) lua_gc(L, LUA_GCRESTART, 0);
   add_position(L, state);
+  note_raise(L, state);
   lua_error(L);
   __builtin_unreachable();
 }
@@ -139,6 +178,7 @@ int mwl_usage_top(lua_State *L, mwl_state *state, const char *kernel) {
   set_string(L, "code", mw_result_name(MW_INVALID_VALUE));
   set_string(L, "kernel", kernel);
   add_position(L, state);
+  note_raise(L, state);
   lua_error(L);
   __builtin_unreachable();
 }
@@ -210,6 +250,7 @@ static int raise(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &error_key);
   lua_setmetatable(L, 1);
   add_position(L, state);
+  note_raise(L, state);
   return lua_error(L);
 }
 
@@ -223,7 +264,7 @@ static int caller(lua_State *L) {
 }
 
 void mwl_open_error(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {{"raise", raise}, {"caller", caller}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"raise", raise}, {"raising", raising}, {"caller", caller}, {NULL, NULL}};
   mwl_functions(L, functions, state);
   lua_newtable(L);
   lua_pushvalue(L, -1);
