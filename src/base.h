@@ -62,9 +62,13 @@ int mw_file_read(const char *path, mw_text *out);
 /* Write all or nothing: a temporary name beside `path`, then rename. */
 int mw_file_write(const char *path, const void *data, size_t length);
 int mw_directory_make(const char *path); /* with its parents */
+bool mw_directory_make_private(const char *path); /* the same for nobody but the user; reports no error */
 /* A fresh private folder under $TMPDIR; yours: free, and mw_directory_remove. */
 int mw_directory_temporary(char **out);
 void mw_directory_remove(const char *path); /* one level: its files and itself */
+/* Where to keep what can be made again: $MOONWARP_CACHE, or moonwarp/ in the user's cache folder; it need not exist yet.
+   NULL where nothing is to be kept (MOONWARP_CACHE=off), or others could write there. Yours: free. */
+char *mw_directory_cache(void);
 
 /* ---- child processes ---- */
 typedef struct mw_child_limits {
@@ -82,6 +86,12 @@ typedef struct mw_child_result {
 /* Run argv[0] (a path, or looked up in PATH) and wait; input (may be NULL) goes to its standard input. Descriptors of the
    host are not inherited, signals have their defaults. Fails with MW_FILE_NOT_FOUND where there is no such program. */
 int mw_child_run(const char *const *argv, const mw_text *input, const mw_child_limits *limits, mw_child_result *out);
+/* The same in two steps, for a caller that has other work meanwhile. Whatever begins is finished by the same thread, which
+   frees the child; the limit of time counts from the beginning. Until it is waited for, a child that writes more than a
+   pipe holds (64 KiB) stands still. */
+typedef struct mw_child mw_child;
+int mw_child_begin(const char *const *argv, const mw_text *input, const mw_child_limits *limits, mw_child **out);
+int mw_child_finish(mw_child *child, mw_child_result *out);
 void mw_child_result_free(mw_child_result *result);
 
 #endif

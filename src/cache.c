@@ -22,42 +22,15 @@
 static struct {
   pthread_once_t once;
   char *folder; /* NULL: no cache */
-  bool private; /* our choice of folder, so that we see to it that nobody else can put code there */
   atomic_size_t limit, hits, misses;
 } cache = {.once = PTHREAD_ONCE_INIT, .limit = DEFAULT_LIMIT};
 
 /* ---- where ---- */
 
-/* As the user wrote it, but the same after the host changes its folder. */
-static char *from_user(const char *path) {
-  if (strcmp(path, "off") == 0) return NULL;
-  char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
-  char *absolute = here ? mw_format("%s/%s", here, path) : mw_strdup(path);
-  free(here);
-  return absolute;
-}
-
-/* The XDG base directory specification: a relative $XDG_CACHE_HOME does not count. */
-static char *from_system(void) {
-  const char *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  if (caches && caches[0] == '/') return mw_format("%s/moonwarp", caches);
-  return home && home[0] == '/' ? mw_format("%s/.cache/moonwarp", home) : NULL;
-}
-
-static bool is_private(const char *folder) {
-  struct stat facts;
-  if (stat(folder, &facts) != 0) return errno == ENOENT || errno == ENOTDIR;
-  return facts.st_uid == geteuid() && !(facts.st_mode & S_IWOTH);
-}
-
-/* Entries are run: a folder in which another user could put some is no cache. */
 static void locate(void) {
-  const char *wish = getenv("MOONWARP_CACHE");
-  cache.private = !wish || !*wish;
-  cache.folder = cache.private ? from_system() : from_user(wish);
+  cache.folder = mw_directory_cache();
   size_t length = cache.folder ? strlen(cache.folder) : 0;
-  bool fits = length + MW_CACHE_NAME_SIZE + 64 < sizeof((mw_cache_info){0}.path);
-  if (length && fits && (!cache.private || is_private(cache.folder))) return;
+  if (length + MW_CACHE_NAME_SIZE + 64 < sizeof((mw_cache_info){0}.path)) return;
   free(cache.folder);
   cache.folder = NULL;
 }
@@ -65,19 +38,6 @@ static void locate(void) {
 static const char *folder(void) {
   pthread_once(&cache.once, locate);
   return cache.folder;
-}
-
-/* mkdir with parents, 0700 as the specification wants it. Leaves the error slot alone: a cache that cannot be made is
-   nobody's failure. */
-static bool make_folder(const char *path) {
-  if (mkdir(path, 0700) == 0 || errno == EEXIST) return true;
-  const char *slash = strrchr(path, '/');
-  if (errno != ENOENT || !slash || slash == path) return false;
-  char *parent = mw_strdup(path);
-  parent[slash - path] = '\0';
-  bool made = make_folder(parent) && (mkdir(path, 0700) == 0 || errno == EEXIST);
-  free(parent);
-  return made;
 }
 
 /* The path of an entry; false without a cache. */
@@ -148,7 +108,7 @@ static bool move_into(const char *file, const char *path) {
 
 static bool store(const char *file, const char *path) {
   if (move_into(file, path)) return true;
-  return errno == ENOENT && make_folder(folder()) && move_into(file, path);
+  return errno == ENOENT && mw_directory_make_private(folder()) && move_into(file, path);
 }
 
 void mw_cache_store(const mw_hash *key, const char *file, char *path, size_t size) {

@@ -135,12 +135,11 @@ static void kill_group(pid_t child) {
 
 /* Until the child has ended, not until its pipes are closed: something it left behind may hold them open, and is
    killed with its group. False if the child wrote too much. */
-static bool collect(pid_t child, double seconds, int pipes[2], mw_child_result *result) {
+static bool collect(pid_t child, double deadline, int pipes[2], mw_child_result *result) {
   int handle = -1; /* becomes readable when the child ends */
 #ifdef SYS_pidfd_open
   handle = (int)syscall(SYS_pidfd_open, child, 0);
 #endif
-  double deadline = seconds > 0 ? now() + seconds : 0;
   bool fits = true, ended = false;
   while (!ended) {
     struct pollfd events[] = {{pipes[0], POLLIN, 0}, {pipes[1], POLLIN, 0}, {handle, POLLIN, 0}};
@@ -160,29 +159,89 @@ static bool collect(pid_t child, double seconds, int pipes[2], mw_child_result *
 
 /* ---- one run ---- */
 
-static int fail_start(const mw_child_plan *plan) {
-  int error = plan->error, code = error == ENOENT || error == ENOTDIR ? MW_FILE_NOT_FOUND : MW_OPERATING_SYSTEM;
-  if (plan->no_folder) {
-    return fail(code, "cannot run '%s' in the folder '%s': %s", plan->path, plan->directory, strerror(error));
-  }
-  return fail(code, "cannot run '%s': %s", plan->path, strerror(error));
+struct mw_child {
+  char *path;
+  mw_child_plan plan; /* its side may still write to it */
+  pid_t process;
+  int pipes[2];    /* what it says, ours to read */
+  double deadline; /* 0: none */
+};
+
+static void child_free(mw_child *child) {
+  for (int i = 0; i < 3; i++) close_if_open(&child->plan.descriptors[i]);
+  for (int i = 0; i < 2; i++) close_if_open(&child->pipes[i]);
+  mw_child_plan_free(&child->plan);
+  free(child->path);
+  free(child);
 }
 
-static int run(mw_child_plan *plan, double seconds, int pipes[2], mw_child_result *result) {
-  pid_t child = mw_child_start(plan);
-  if (child < 0) return fail_start(plan);
-  bool fits = collect(child, seconds, pipes, result);
-  int status = 0;
+static mw_child *child_new(char *path, const char *const *argv, const mw_child_limits *limits) {
+  mw_child *child = mw_alloc(sizeof *child);
+  mw_child_plan plan = {.path = path, .directory = limits->directory, .argv = (char *const *)argv};
+  plan.has_memory = limits->memory != 0;
+  plan.memory = (struct rlimit){limits->memory, limits->memory};
+  for (int i = 0; i < 3; i++) plan.descriptors[i] = -1;
+  *child = (mw_child){.path = path, .plan = plan, .process = -1, .pipes = {-1, -1}};
+  return child;
+}
+
+static bool open_streams(mw_child *child, const mw_text *input) {
+  int *theirs = child->plan.descriptors;
+  theirs[0] = open_input(input);
+  return theirs[0] >= 0 && make_pipe(&child->pipes[0], &theirs[1]) && make_pipe(&child->pipes[1], &theirs[2]);
+}
+
+/* Its status, where waitpid has it. */
+static bool reap(const mw_child *child, int *status) {
   pid_t reaped;
-  do reaped = waitpid(child, &status, __WALL);
+  do reaped = waitpid(child->process, status, __WALL);
   while (reaped < 0 && errno == EINTR);
-  if (plan->error) return fail_start(plan);
+  return reaped >= 0;
+}
+
+static int start(mw_child *child, double seconds) {
+  mw_child_plan *plan = &child->plan;
+  int status;
+  child->deadline = seconds > 0 ? now() + seconds : 0;
+  child->process = mw_child_start(plan);
+  if (child->process >= 0 && !plan->error) return MW_SUCCESS;
+  if (child->process >= 0) reap(child, &status);
+  int error = plan->error, code = error == ENOENT || error == ENOTDIR ? MW_FILE_NOT_FOUND : MW_OPERATING_SYSTEM;
+  if (plan->no_folder) {
+    return fail(code, "cannot run '%s' in the folder '%s': %s", child->path, plan->directory, strerror(error));
+  }
+  return fail(code, "cannot run '%s': %s", child->path, strerror(error));
+}
+
+int mw_child_begin(const char *const *argv, const mw_text *input, const mw_child_limits *limits, mw_child **out) {
+  static const mw_child_limits none;
+  if (!limits) limits = &none;
+  char *path = find_program(argv[0]);
+  if (!path) return fail(MW_FILE_NOT_FOUND, "there is no program '%s' in $PATH", argv[0]);
+  if (limits->directory) path = make_absolute(path);
+  mw_child *child = child_new(path, argv, limits);
+  int code = open_streams(child, input)
+                 ? start(child, limits->seconds)
+                 : fail(MW_OPERATING_SYSTEM, "cannot prepare to run '%s': %s", path, strerror(errno));
+  for (int i = 0; i < 3; i++) close_if_open(&child->plan.descriptors[i]);
+  if (code)
+    child_free(child);
+  else
+    *out = child;
+  return code;
+}
+
+static int wait_for(mw_child *child, mw_child_result *result) {
+  const mw_child_plan *plan = &child->plan;
+  bool fits = collect(child->process, child->deadline, child->pipes, result);
+  int status = 0;
+  bool reaped = reap(child, &status);
   if (!fits) {
     return fail(MW_OPERATING_SYSTEM, "'%s' wrote more than %zu MiB and was ended", plan->path, OUTPUT_LIMIT >> 20);
   }
   if (plan->has_status) {
     status = plan->status;
-  } else if (reaped < 0) {
+  } else if (!reaped) {
     return fail(MW_OPERATING_SYSTEM,
                 "the exit status of '%s' is lost: something in this process waits for all children", plan->path);
   }
@@ -191,36 +250,23 @@ static int run(mw_child_plan *plan, double seconds, int pipes[2], mw_child_resul
   return MW_SUCCESS;
 }
 
-int mw_child_run(const char *const *argv, const mw_text *input, const mw_child_limits *limits, mw_child_result *out) {
-  static const mw_child_limits none;
-  if (!limits) limits = &none;
-  char *path = find_program(argv[0]);
-  if (!path) return fail(MW_FILE_NOT_FOUND, "there is no program '%s' in $PATH", argv[0]);
-  if (limits->directory) path = make_absolute(path);
-  int code, pipes[2] = {-1, -1};
-  mw_child_plan plan = {.path = path, .directory = limits->directory, .argv = (char *const *)argv};
-  plan.has_memory = limits->memory != 0;
-  plan.memory = (struct rlimit){limits->memory, limits->memory};
-  plan.descriptors[0] = open_input(input);
-  plan.descriptors[1] = plan.descriptors[2] = -1;
+int mw_child_finish(mw_child *child, mw_child_result *out) {
   mw_child_result result = {0};
   mw_text_add(&result.output, "", 0);
   mw_text_add(&result.errors, "", 0);
-  if (plan.descriptors[0] >= 0 && make_pipe(&pipes[0], &plan.descriptors[1]) &&
-      make_pipe(&pipes[1], &plan.descriptors[2])) {
-    code = run(&plan, limits->seconds, pipes, &result);
-  } else {
-    code = fail(MW_OPERATING_SYSTEM, "cannot prepare to run '%s': %s", path, strerror(errno));
-  }
-  for (int i = 0; i < 3; i++) close_if_open(&plan.descriptors[i]);
-  for (int i = 0; i < 2; i++) close_if_open(&pipes[i]);
-  mw_child_plan_free(&plan);
-  free(path);
+  int code = wait_for(child, &result);
+  child_free(child);
   if (code)
     mw_child_result_free(&result);
   else
     *out = result;
   return code;
+}
+
+int mw_child_run(const char *const *argv, const mw_text *input, const mw_child_limits *limits, mw_child_result *out) {
+  mw_child *child;
+  int code = mw_child_begin(argv, input, limits, &child);
+  return code ? code : mw_child_finish(child, out);
 }
 
 void mw_child_result_free(mw_child_result *result) {

@@ -1,4 +1,4 @@
-/* Files and folders: whole files in and out, private temporary folders. */
+/* Files and folders: whole files in and out, private temporary folders, the user's cache folder. */
 #include "base.h"
 
 #include <dirent.h>
@@ -129,6 +129,18 @@ int mw_directory_make(const char *path) {
   return error ? fail_errno("make the folder", path, error) : MW_SUCCESS;
 }
 
+/* Leaves the error slot alone: whoever makes a cache goes on without one. */
+bool mw_directory_make_private(const char *path) {
+  if (mkdir(path, 0700) == 0 || errno == EEXIST) return true;
+  const char *slash = strrchr(path, '/');
+  if (errno != ENOENT || !slash || slash == path) return false;
+  char *parent = mw_strdup(path);
+  parent[slash - path] = '\0';
+  bool made = mw_directory_make_private(parent) && (mkdir(path, 0700) == 0 || errno == EEXIST);
+  free(parent);
+  return made;
+}
+
 int mw_directory_temporary(char **out) {
   const char *parent = getenv("TMPDIR");
   if (!parent || !*parent) parent = "/tmp";
@@ -150,4 +162,38 @@ void mw_directory_remove(const char *path) {
     closedir(folder);
   }
   rmdir(path);
+}
+
+/* ---- the user's cache ---- */
+
+/* As the user wrote it, but the same after the host changes its folder. */
+static char *cache_from_user(const char *path) {
+  if (strcmp(path, "off") == 0) return NULL;
+  char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+  char *absolute = here ? mw_format("%s/%s", here, path) : mw_strdup(path);
+  free(here);
+  return absolute;
+}
+
+/* The XDG base directory specification: a relative $XDG_CACHE_HOME does not count. */
+static char *cache_from_system(void) {
+  const char *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  if (caches && caches[0] == '/') return mw_format("%s/moonwarp", caches);
+  return home && home[0] == '/' ? mw_format("%s/.cache/moonwarp", home) : NULL;
+}
+
+static bool is_private(const char *folder) {
+  struct stat facts;
+  if (stat(folder, &facts) != 0) return errno == ENOENT || errno == ENOTDIR;
+  return facts.st_uid == geteuid() && !(facts.st_mode & S_IWOTH);
+}
+
+/* What lies there becomes code that is run: where we choose the folder, we see to it that nobody else can put some in. */
+char *mw_directory_cache(void) {
+  const char *wish = getenv("MOONWARP_CACHE");
+  if (wish && *wish) return cache_from_user(wish);
+  char *folder = cache_from_system();
+  if (folder && is_private(folder)) return folder;
+  free(folder);
+  return NULL;
 }
