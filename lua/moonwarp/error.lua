@@ -34,8 +34,8 @@ function Error.__tostring(err)
   if err.where and at ~= err.where and at ~= nil and not text:find(err.where, 1, true) then
     text = text .. "\n  (noticed at " .. err.where .. ")"
   end
-  -- Interpreters print a traceback behind strings that nobody caught, but not behind objects.
-  if raw.raising(err) then text = text .. "\n" .. err.traceback end
+  -- PUC Lua's interpreter prints a traceback behind strings that nobody caught, but not behind objects; LuaJIT's does.
+  if not jit and raw.raising(err) then text = text .. "\n" .. err.traceback end
   return text
 end
 
