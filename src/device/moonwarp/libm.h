@@ -18,7 +18,7 @@
 __mw_libm1(acos) __mw_libm1(asin) __mw_libm1(atan) __mw_libm1(cos) __mw_libm1(sin) __mw_libm1(tan)
 __mw_libm1(acosh) __mw_libm1(asinh) __mw_libm1(atanh) __mw_libm1(cosh) __mw_libm1(sinh) __mw_libm1(tanh)
 __mw_libm1(exp) __mw_libm1(exp2) __mw_libm1(exp10) __mw_libm1(expm1) __mw_libm1(log) __mw_libm1(log2)
-__mw_libm1(log10) __mw_libm1(log1p) __mw_libm1(logb) __mw_libm1(sqrt) __mw_libm1(cbrt) __mw_libm1(fabs)
+__mw_libm1(log10) __mw_libm1(log1p) __mw_libm1(logb) __mw_libm1(sqrt) __mw_libm1(fabs)
 __mw_libm1(ceil) __mw_libm1(floor) __mw_libm1(trunc) __mw_libm1(round) __mw_libm1(rint) __mw_libm1(nearbyint)
 __mw_libm1(erf) __mw_libm1(erfc) __mw_libm1(tgamma) __mw_libm1(j0) __mw_libm1(j1) __mw_libm1(y0)
 __mw_libm1(y1)
@@ -50,6 +50,21 @@ __mw_pure long lrint(double x);
 __mw_pure long lrintf(float x);
 __mw_pure long long llrint(double x);
 __mw_pure long long llrintf(float x);
+
+__mw_pure float cbrtf(float x);
+/* libm's double cbrt is off by some units in the last place, even where the root is an integer: one Newton step on top,
+   away from the denormals, whose cubes have too few bits. */
+__mw_pure double __mw_libm_cbrt(double x) __asm__("cbrt");
+__mw_both double cbrt(double x) {
+#pragma clang fp contract(off) reassociate(off)
+  bool small = fabs(x) < 0x1p-900;
+  double a = small ? x * 0x1p300 : x, y = __mw_libm_cbrt(a);
+  double square = y * y, square_low = fma(y, y, -square);
+  double cube = square * y, cube_low = fma(square, y, -cube) + square_low * y;
+  double better = y + ((a - cube) - cube_low) / (3 * square);
+  if (a == 0 || !(fabs(a) < __builtin_inf())) better = y;
+  return small ? better * 0x1p-100 : better;
+}
 
 /* These write: through their pointer, or libm's signgam. */
 __mw_libm double lgamma(double x);

@@ -58,6 +58,7 @@ __mw_math1(log) __mw_math1(log2) __mw_math1(log10) __mw_math1(log1p) __mw_math1(
 __mw_math1(sqrt) __mw_math1(cbrt) __mw_math1(fabs)
 __mw_math1(ceil) __mw_math1(floor) __mw_math1(trunc) __mw_math1(round) __mw_math1(rint) __mw_math1(nearbyint)
 __mw_math1(erf) __mw_math1(erfc) __mw_math1(tgamma) __mw_math1(lgamma)
+__mw_math1(j0) __mw_math1(j1) __mw_math1(y0) __mw_math1(y1)
 __mw_math2(atan2) __mw_math2(pow) __mw_math2(hypot) __mw_math2(fmod) __mw_math2(remainder)
 __mw_math2(fmin) __mw_math2(fmax) __mw_math2(fdim) __mw_math2(copysign) __mw_math2(nextafter)
 __mw_round1(int, ilogb) __mw_round1(long, lround) __mw_round1(long, lrint)
@@ -73,6 +74,8 @@ __mw_both float fma(float x, float y, float z) { return fmaf(x, y, z); }
 template <typename T, typename U, typename V> __mw_both __mw_common3<T, U, V> fma(T x, U y, V z) {
   return fma((__mw_common3<T, U, V>)x, (__mw_common3<T, U, V>)y, (__mw_common3<T, U, V>)z);
 }
+__mw_both float jn(int n, float x) { return jnf(n, x); }
+__mw_both float yn(int n, float x) { return ynf(n, x); }
 __mw_both float frexp(float x, int *exponent) { return frexpf(x, exponent); }
 __mw_both float modf(float x, float *integral) { return modff(x, integral); }
 __mw_both float remquo(float x, float y, int *quotient) { return remquof(x, y, quotient); }

@@ -41,7 +41,7 @@ __mw_both double sinpi(double x) {
   int quarter;
   double r;
   __mw_reduce_turn(x, &quarter, &r);
-  if (x == rint(x)) return __builtin_copysign(0.0, x);
+  if (x == rint(x)) return x * 0.0; /* NaN for infinities */
   double y = quarter & 1 ? __mw_cospi_near(r) : __mw_sinpi_near(r);
   return quarter & 2 ? -y : y;
 }
