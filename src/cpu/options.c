@@ -17,7 +17,7 @@ void compiler_args_free(compiler_args *args) {
 }
 
 static const char known[] = "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
-                            "-lineinfo and --maxrregcount=N";
+                            "-lineinfo, --maxrregcount=N and --width=N";
 
 static int fail_unknown(const char *option) {
   const char *hint = "";
@@ -43,9 +43,11 @@ static bool is_number(const char *text) { return *text && text[strspn(text, "012
 
 /* An option that stands for itself, in mwcc's spelling; NULL if it is none. */
 static const char *plain_option(const char *option) {
-  static const char *const names[] = {"-G", "-O0", "-O1", "-O2", "-O3", "-use_fast_math", "-lineinfo"};
+  static const char *const names[] = {
+      "-G",        "-O0",       "-O1",       "-O2",       "-O3",        "-use_fast_math", "-lineinfo",
+      "--width=1", "--width=2", "--width=4", "--width=8", "--width=16", "--width=32",     "--width=64"};
   for (size_t i = 0; i < MW_COUNT(names); i++) {
-    if (is(option, names[i])) return names[i];
+    if (is(option, names[i] + (names[i][1] == '-'))) return names[i];
   }
   return NULL;
 }

@@ -15,8 +15,35 @@
 enum { REACH = 40, DEPTH = 12 };
 
 /* The least n for which the value, taken as a signed number, is known to lie within -2^n .. 2^n; 64 where unknown. */
+static unsigned magnitude(LLVMValueRef value, int depth);
+
+static LLVMTypeRef element_type(LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
+}
+
+/* Of all lanes: a constant's largest, a broadcast's scalar. */
+static unsigned vector_magnitude(LLVMValueRef value, int depth) {
+  unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(value)), width = LLVMGetIntTypeWidth(element_type(LLVMTypeOf(value))),
+           most = 0;
+  if (LLVMIsAShuffleVectorInst(value)) {
+    LLVMValueRef from = LLVMGetOperand(value, 0);
+    if (!LLVMIsAInsertElementInst(from) || !LLVMIsPoison(LLVMGetOperand(from, 0))) return width;
+    return magnitude(LLVMGetOperand(from, 1), depth - 1);
+  }
+  for (unsigned i = 0; i < lanes; i++) {
+    LLVMValueRef lane = LLVMGetAggregateElement(value, i);
+    if (!lane || !LLVMIsAConstantInt(lane)) return width;
+    unsigned bits = magnitude(lane, 0);
+    if (bits > most) most = bits;
+  }
+  return most;
+}
+
 static unsigned magnitude(LLVMValueRef value, int depth) {
-  unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(value)), a, b;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  unsigned width = LLVMGetIntTypeWidth(element_type(type)), a, b;
+  if (LLVMGetTypeKind(type) == LLVMVectorTypeKind && (LLVMIsAConstant(value) || LLVMIsAShuffleVectorInst(value)))
+    return depth ? vector_magnitude(value, depth) : width;
   if (LLVMIsAConstantInt(value)) {
     int64_t number = LLVMConstIntGetSExtValue(value);
     unsigned bits = 0;
@@ -29,7 +56,7 @@ static unsigned magnitude(LLVMValueRef value, int depth) {
   case LLVMZExt:
   case LLVMTrunc:
     a = magnitude(LLVMGetOperand(value, 0), depth - 1);
-    b = LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(value, 0)));
+    b = LLVMGetIntTypeWidth(element_type(LLVMTypeOf(LLVMGetOperand(value, 0))));
     if (LLVMGetInstructionOpcode(value) == LLVMTrunc) return a < width ? a : width;
     /* a negative number, zero-extended, is large */
     return LLVMGetInstructionOpcode(value) == LLVMZExt ? b : a;
@@ -93,6 +120,10 @@ static bool is_safe(const guard *g, LLVMValueRef address, unsigned reach, int de
   case LLVMAddrSpaceCast:
   case LLVMBitCast:
   case LLVMFreeze: return is_safe(g, LLVMGetOperand(address, 0), reach, depth - 1);
+  case LLVMShuffleVector: { /* a broadcast */
+    LLVMValueRef from = LLVMGetOperand(address, 0);
+    return LLVMIsAInsertElementInst(from) && is_safe(g, LLVMGetOperand(from, 1), reach, depth - 1);
+  }
   case LLVMSelect:
     return is_safe(g, LLVMGetOperand(address, 1), reach, depth - 1) &&
            is_safe(g, LLVMGetOperand(address, 2), reach, depth - 1);
@@ -100,7 +131,8 @@ static bool is_safe(const guard *g, LLVMValueRef address, unsigned reach, int de
     LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
     for (int i = 1; i < LLVMGetNumOperands(address); i++) {
       LLVMValueRef index = LLVMGetOperand(address, (unsigned)i);
-      unsigned bits = LLVMGetTypeKind(LLVMTypeOf(index)) == LLVMIntegerTypeKind ? magnitude(index, DEPTH) : 64;
+      unsigned bits =
+          LLVMGetTypeKind(element_type(LLVMTypeOf(index))) == LLVMIntegerTypeKind ? magnitude(index, DEPTH) : 64;
       if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
         type = LLVMStructGetTypeAtIndex(type, (unsigned)LLVMConstIntGetZExtValue(index));
         continue;
@@ -125,15 +157,24 @@ static void load_range(guard *g) {
   LLVMDisposeBuilder(b);
 }
 
+static LLVMValueRef in_lanes(guard *g, LLVMTypeRef like, LLVMValueRef scalar) {
+  if (LLVMGetTypeKind(like) != LLVMVectorTypeKind) return scalar;
+  LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), LLVMGetVectorSize(like));
+  LLVMTypeRef zeros = LLVMVectorType(g->p->i32, LLVMGetVectorSize(like));
+  LLVMValueRef one = LLVMBuildInsertElement(g->b, LLVMGetPoison(type), scalar, constant_i32(g->p, 0), "");
+  return LLVMBuildShuffleVector(g->b, one, LLVMGetPoison(type), LLVMConstNull(zeros), "");
+}
+
 static void check_operand(guard *g, LLVMValueRef instruction, unsigned operand) {
-  program *p = g->p;
   LLVMValueRef address = LLVMGetOperand(instruction, operand);
+  LLVMTypeRef type = LLVMTypeOf(address);
   if (is_safe(g, address, REACH, DEPTH)) return;
   if (!g->base) load_range(g);
   LLVMPositionBuilderBefore(g->b, instruction);
-  LLVMValueRef number = LLVMBuildPtrToInt(g->b, address, p->i64, "");
-  LLVMValueRef inside = LLVMBuildICmp(g->b, LLVMIntULT, LLVMBuildSub(g->b, number, g->base, ""), g->size, "inside");
-  LLVMValueRef nowhere = LLVMBuildIntToPtr(g->b, g->base, LLVMTypeOf(address), "");
+  LLVMValueRef base = in_lanes(g, type, g->base), size = in_lanes(g, type, g->size);
+  LLVMValueRef number = LLVMBuildPtrToInt(g->b, address, LLVMTypeOf(base), "");
+  LLVMValueRef inside = LLVMBuildICmp(g->b, LLVMIntULT, LLVMBuildSub(g->b, number, base, ""), size, "inside");
+  LLVMValueRef nowhere = LLVMBuildIntToPtr(g->b, base, type, "");
   LLVMSetOperand(instruction, operand, LLVMBuildSelect(g->b, inside, address, nowhere, "guarded"));
 }
 
@@ -147,16 +188,11 @@ static void check_instruction(guard *g, LLVMValueRef i) {
     if (starts_with(name, "llvm.memcpy") || starts_with(name, "llvm.memmove") || starts_with(name, "llvm.memset") ||
         strcmp(name, "memcpy") == 0 || strcmp(name, "memmove") == 0 || strcmp(name, "memset") == 0)
       check_operand(g, i, 0);
+    if (starts_with(name, "llvm.masked.store") || starts_with(name, "llvm.masked.scatter")) check_operand(g, i, 1);
     return;
   }
   default: return;
   }
-}
-
-static bool is_entry(const program *p, LLVMValueRef function) {
-  for (size_t i = 0; i < p->kernel_count; i++)
-    if (p->kernels[i].run == function || p->kernels[i].thread_function == function) return true;
-  return false;
 }
 
 void guard_stores(program *p) {

@@ -1,5 +1,6 @@
 /* mwcc: CUDA C to code for the CPU device. Options, and the order of the stages. */
 #include "mwcc.h"
+#include "simt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,8 @@ static const char usage[] =
     "  --instance NAME       also instantiate a template kernel, 'fill<float,4>'; may be repeated\n"
     "  --emit=mwo|ir|asm|obj what to write (default mwo)\n"
     "  --mcpu=NAME           for that processor (default: this one; 'x86-64-v3' for any with AVX2)\n"
+    "  --width=N             lanes of the SIMD tier: 1 (none), 4, 8, 16, 32 (default: as the processor has them)\n"
+    "  --dump=graph|shapes|live  print what the SIMT compiler finds out about each kernel, and stop\n"
     "  --verify              check the module after every stage\n"
     "  --timings             say how long each stage took\n"
     "  --version  --help\n";
@@ -58,6 +61,12 @@ static emit_kind parse_emit(const char *word) {
   for (size_t i = 0; i < MW_COUNT(words); i++)
     if (strcmp(words[i], word) == 0) return (emit_kind)i;
   die("--emit knows mwo, ir, asm and obj, not '%s'", word);
+}
+
+static int parse_width(const char *word) {
+  int width = atoi(word);
+  if (width < 1 || width > 64 || (width & (width - 1))) die("--width wants 1, 2, 4, … 64, not '%s'", word);
+  return width;
 }
 
 static void print_version(void) {
@@ -97,6 +106,10 @@ static void parse_option(options *o, char **argv, int *i) {
     strings_add(&o->instances, joined_value(arg, "--instance", argv, i));
   else if ((value = equals_value(arg, "--emit")))
     o->emit = parse_emit(value);
+  else if ((value = equals_value(arg, "--width")))
+    o->width = parse_width(value), record(o, arg);
+  else if ((value = equals_value(arg, "--dump")))
+    o->dump = value;
   else if ((value = equals_value(arg, "--mcpu")))
     o->cpu = value, record(o, arg);
   else if ((value = equals_value(arg, "-std")) || (value = equals_value(arg, "--std")))
@@ -204,13 +217,22 @@ int main(int argc, char **argv) {
   make_types(&p);
   make_machine(&p);
   program_read(&p, &bitcode);
-  choose_tiers(&p);
   stage_done(&p, "read");
   retarget(&p);
+  prepare_kernels(&p);
+  choose_tiers(&p);
+  stage_done(&p, "prepare");
+  if (o.dump) {
+    if (!dump_kernels(&p, o.dump, o.width)) die("--dump knows graph, shapes and live, not '%s'", o.dump);
+    return 0;
+  }
+  widen_kernels(&p);
+  stage_done(&p, "widen");
   lower_threads(&p);
   lower_variables(&p);
   build_runs(&p);
   build_table(&p);
+  if (p.debug) LLVMDIBuilderFinalize(p.debug);
   stage_done(&p, "lower");
   guard_stores(&p);
   optimise(&p);

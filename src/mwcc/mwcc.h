@@ -10,6 +10,7 @@
  *   variables.c  module variables and shared memory -> what the frame and the worker point to
  *   thread.c     the hidden thread parameter, and the device built-ins in its terms
  *   tier.c       which kernels wait, and so how each is run
+ *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c
  *   run.c        the block functions: loops over threads, or fibers
  *   table.c      the mw_mwo table
  *   guard.c      stores that might leave the device's memory
@@ -48,6 +49,8 @@ typedef struct options {
   const char *headers;  /* the folder of headers given as strings, or NULL */
   const char *cpu;      /* NULL: the machine's own */
   int level;            /* 0..3 */
+  const char *dump;     /* print that analysis and end, or NULL */
+  int width;            /* SIMD lanes; 0: as the processor has it, 1: none */
   bool fast_math;
   bool verify;  /* check the module after every stage */
   bool timings; /* print how long each stage took */
@@ -82,7 +85,11 @@ typedef struct kernel {
   param *params;
   size_t param_count, param_bytes;
   LLVMValueRef body;            /* the function; after thread.c, the one with the thread parameter */
-  LLVMValueRef thread_function; /* fiber tier: runs one thread */
+  LLVMValueRef thread_function; /* fiber variant: runs one thread */
+  LLVMValueRef general;         /* loop or fiber variant of a kernel that also has SIMD ones */
+  LLVMValueRef rows, tail;      /* SIMD variants, or NULL: see simd.c */
+  int width;                    /* their lanes */
+  bool waits;                   /* at a barrier */
   LLVMValueRef run;             /* its mw_block_function, from run.c */
   int max_threads;              /* __launch_bounds__, 0: none */
   size_t shared_bytes;          /* static, a multiple of 16 */
@@ -124,9 +131,11 @@ typedef struct program {
   size_t variable_count;
   shared *shareds;
   size_t shared_count;
-  mw_text log;          /* the front end's warnings */
-  mw_text dependencies; /* as mw_mwo.dependencies */
-  mw_text source;       /* the text that was compiled */
+  mw_text log;            /* the front end's warnings */
+  mw_text dependencies;   /* as mw_mwo.dependencies */
+  mw_text source;         /* the text that was compiled */
+  LLVMDIBuilderRef debug; /* for program_new_scope; NULL until it was needed */
+  LLVMMetadataRef debug_file;
   LLVMValueRef kernel_table;
   int complaints;
   /* Types that every stage needs. */
@@ -145,6 +154,8 @@ void front_compile(program *p, mw_text *bitcode);
 /* Parse the bitcode and describe what it defines. */
 void program_read(program *p, const mw_text *bitcode);
 /* The source position of an instruction or function: false where it has none. */
+/* A debug scope for another function made from the kernel, attached to it. */
+LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef function);
 bool program_position(LLVMValueRef value, const char **file, unsigned *line, unsigned *column);
 
 /* The C type that a debug-information node describes; never NULL. */
@@ -155,7 +166,11 @@ void retarget(program *p);
 void lower_variables(program *p);
 void lower_threads(program *p);
 void choose_tiers(program *p);
+void widen_kernels(program *p);
 void build_runs(program *p);
+void build_dispatch(program *p, kernel *k);
+/* Whether the function's first parameters are the frame and the worker, rather than the thread. */
+bool is_entry(const program *p, LLVMValueRef function);
 void build_table(program *p);
 void set_local_bytes(program *p); /* in the finished table, from what measure_stacks found */
 void guard_stores(program *p);

@@ -12,6 +12,8 @@
 #include <string.h>
 
 enum {
+  OPERAND_VARIABLE_SCOPE = 0, /* of variables; the others have a file first */
+  OPERAND_VARIABLE_NAME = 1,
   OPERAND_SCOPE = 1,
   OPERAND_NAME = 2,
   OPERAND_SUBPROGRAM_TYPE = 4,
@@ -51,9 +53,13 @@ static char *scope_prefix(program *p, LLVMMetadataRef scope) {
   return prefix;
 }
 
+static const char *qualified_name(program *p, LLVMMetadataRef node, unsigned scope, unsigned name) {
+  char *prefix = scope_prefix(p, operand(p, node, scope));
+  return mw_format("%s%s", prefix, metadata_text(p, operand(p, node, name)));
+}
+
 static const char *source_name(program *p, LLVMMetadataRef node) {
-  char *prefix = scope_prefix(p, operand(p, node, OPERAND_SCOPE));
-  return mw_format("%s%s", prefix, metadata_text(p, operand(p, node, OPERAND_NAME)));
+  return qualified_name(p, node, OPERAND_SCOPE, OPERAND_NAME);
 }
 
 static size_t round_up(size_t value, size_t align) { return align ? (value + align - 1) / align * align : value; }
@@ -148,13 +154,13 @@ static void add_variable(program *p, LLVMValueRef global, LLVMTargetDataRef devi
   variable *v = &p->variables[p->variable_count++];
   *v = (variable){.global = global, .value_type = LLVMGlobalGetValueType(global)};
   v->linkage = mw_strdup(LLVMGetValueName2(global, &length));
-  v->name = node ? source_name(p, node) : v->linkage;
+  v->name = node ? qualified_name(p, node, OPERAND_VARIABLE_SCOPE, OPERAND_VARIABLE_NAME) : v->linkage;
   v->type = ctype_of(p, node ? operand(p, node, OPERAND_VARIABLE_TYPE) : NULL);
   v->size = LLVMABISizeOfType(device_layout, v->value_type);
   v->align = LLVMGetAlignment(global);
   if (!v->align) v->align = LLVMABIAlignmentOfType(device_layout, v->value_type);
   v->constant = LLVMGetPointerAddressSpace(LLVMTypeOf(global)) == 4;
-  LLVMMetadataRef scope = node ? operand(p, node, OPERAND_SCOPE) : NULL;
+  LLVMMetadataRef scope = node ? operand(p, node, OPERAND_VARIABLE_SCOPE) : NULL;
   v->internal = !node || (scope && LLVMGetMetadataKind(scope) == LLVMDISubprogramMetadataKind);
 }
 
@@ -219,6 +225,21 @@ bool program_position(LLVMValueRef value, const char **file, unsigned *line, uns
   const char *name = LLVMGetDebugLocFilename(value, &length);
   *file = name && length ? mw_format("%.*s", (int)length, name) : "";
   return *line != 0;
+}
+
+LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef function) {
+  if (!p->debug) {
+    p->debug = LLVMCreateDIBuilder(p->module);
+    p->debug_file = LLVMDIBuilderCreateFile(p->debug, k->file, strlen(k->file), ".", 1);
+    LLVMDIBuilderCreateCompileUnit(p->debug, LLVMDWARFSourceLanguageC_plus_plus_14, p->debug_file, "moonwarp", 8, 1, "",
+                                   0, 0, "", 0, LLVMDWARFEmissionLineTablesOnly, 0, 0, 0, "", 0, "", 0);
+  }
+  LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(p->debug, p->debug_file, NULL, 0, LLVMDIFlagZero);
+  LLVMMetadataRef scope =
+      LLVMDIBuilderCreateFunction(p->debug, p->debug_file, k->name, strlen(k->name), k->linkage, strlen(k->linkage),
+                                  p->debug_file, (unsigned)k->line, type, 1, 1, (unsigned)k->line, LLVMDIFlagZero, 1);
+  LLVMSetSubprogram(function, scope);
+  return scope;
 }
 
 void complain(program *p, LLVMValueRef at, const char *format, ...) {

@@ -149,6 +149,14 @@ static void finish(function *f) {
   LLVMDisposeBuilder(f->b);
 }
 
+bool is_entry(const program *p, LLVMValueRef f) {
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    const kernel *k = &p->kernels[i];
+    if (k->run == f || k->general == f || k->thread_function == f || k->rows == f || k->tail == f) return true;
+  }
+  return false;
+}
+
 /* The body's lines become the lines of the function that it is inlined into: the debug scope moves with them. */
 static void move_scope(kernel *k, LLVMValueRef into) {
   LLVMMetadataRef scope = LLVMGetSubprogram(k->body);
@@ -223,10 +231,11 @@ void build_runs(program *p) {
     remove_attribute(k->body, "noinline");
     remove_attribute(k->body, "optnone");
     add_attribute(p, k->body, "alwaysinline");
-    if (strcmp(k->tier, "fiber") == 0)
+    if (k->waits)
       build_fiber(p, k, name);
     else
       build_loop(p, k, name);
+    if (k->rows) build_dispatch(p, k);
     free(name);
   }
   verify_module(p, "building block functions");

@@ -141,6 +141,7 @@ void choose_tiers(program *p) {
       if (!seen[i]) continue;
       for (size_t s = 0; s < p->shared_count; s++) used[k][s] = used[k][s] || g.nodes[i].uses[s];
       if (!g.nodes[i].waits) continue;
+      owner->waits = true;
       owner->tier = "fiber";
       owner->tier_reason = "its threads wait at a barrier";
     }

@@ -40,22 +40,27 @@ typedef struct rewriter {
   LLVMBuilderRef b;     /* stands before the use */
   LLVMBuilderRef entry; /* stands at the top of the function, behind what was put there */
   LLVMValueRef function;
+  const kernel *simd;      /* whose SIMD variant the function is: it has frame and worker, no thread */
   LLVMValueRef *addresses; /* a variable's address in this function, once loaded: variables, then shareds */
 } rewriter;
 
 static LLVMValueRef variable_address(rewriter *r, size_t index) {
   program *p = r->p;
-  LLVMValueRef frame = thread_load(p, r->entry, LLVMGetParam(r->function, 0), THREAD_FRAME, 0);
+  LLVMValueRef frame = LLVMGetParam(r->function, 0);
+  if (!r->simd) frame = thread_load(p, r->entry, frame, THREAD_FRAME, 0);
   LLVMValueRef symbols = load_invariant(p, r->entry, p->pointer, frame, offsetof(mw_frame, symbols));
   return load_invariant(p, r->entry, p->pointer, symbols, index * sizeof(void *));
 }
 
 static LLVMValueRef shared_address(rewriter *r, const shared *s) {
   program *p = r->p;
-  LLVMValueRef thread = LLVMGetParam(r->function, 0);
-  if (s->dynamic) return thread_load(p, r->entry, thread, THREAD_DYNAMIC, 0);
-  LLVMValueRef base = thread_load(p, r->entry, thread, THREAD_SHARED, 0);
-  LLVMValueRef offset = constant_i64(p, s->offset);
+  LLVMValueRef thread = LLVMGetParam(r->function, 0), base;
+  if (s->dynamic && !r->simd) return thread_load(p, r->entry, thread, THREAD_DYNAMIC, 0);
+  if (r->simd)
+    base = load_invariant(p, r->entry, p->pointer, LLVMGetParam(r->function, 1), offsetof(mw_worker, shared));
+  else
+    base = thread_load(p, r->entry, thread, THREAD_SHARED, 0);
+  LLVMValueRef offset = constant_i64(p, s->dynamic ? r->simd->shared_bytes : s->offset);
   return LLVMBuildInBoundsGEP2(r->entry, p->i8, base, &offset, 1, "");
 }
 
@@ -121,11 +126,19 @@ static LLVMValueRef before_use(LLVMValueRef user, unsigned operand) {
   return LLVMIsAPHINode(user) ? LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(user, operand)) : user;
 }
 
+static const kernel *simd_owner(const program *p, LLVMValueRef function) {
+  for (size_t i = 0; i < p->kernel_count; i++)
+    if (p->kernels[i].rows == function || p->kernels[i].tail == function) return &p->kernels[i];
+  return NULL;
+}
+
 static void rewrite_function(program *p, LLVMValueRef function) {
   instructions list = instructions_of_function(function);
   size_t slots = p->variable_count + p->shared_count;
-  rewriter r = {p, LLVMCreateBuilderInContext(p->context), LLVMCreateBuilderInContext(p->context), function,
-                mw_alloc((slots + 1) * sizeof(LLVMValueRef))};
+  rewriter r = {.p = p, .function = function, .simd = simd_owner(p, function)};
+  r.b = LLVMCreateBuilderInContext(p->context);
+  r.entry = LLVMCreateBuilderInContext(p->context);
+  r.addresses = mw_alloc((slots + 1) * sizeof(LLVMValueRef));
   LLVMPositionBuilderBefore(r.entry, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
   for (size_t n = 0; n < list.count; n++) {
     LLVMValueRef user = list.items[n];

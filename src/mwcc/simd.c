@@ -1,0 +1,109 @@
+/* Which kernels run as SIMD lanes, and the dispatch between a kernel's variants.
+ *
+ * A kernel that can be widened gets three: `rows`, where the rows of a block are whole gangs; `tail`, where they are not;
+ * and the loop or fiber variant for launches outside the class that the others are compiled for (some blockDim * gridDim
+ * of 2^31 or more). The block function looks at the launch and picks one. */
+#include "widen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Lanes: one vector register of 32-bit elements. */
+static int native_width(const program *p) {
+  if (strstr(p->features, "+avx512f") && strstr(p->features, "+avx512bw") && strstr(p->features, "+avx512vl"))
+    return 16;
+  if (strstr(p->features, "+avx2")) return 8;
+  return 4;
+}
+
+void widen_kernels(program *p) {
+  int width = p->options->width ? p->options->width : native_width(p);
+  for (size_t i = 0; i < p->kernel_count && width > 1; i++) {
+    kernel *k = &p->kernels[i];
+    graph g;
+    const char *why = NULL;
+    LLVMValueRef why_at = NULL;
+    if (!graph_build(p, k->body, &g, &why)) {
+      k->tier_reason = mw_format("%s; it cannot run as SIMD lanes: %s", k->tier_reason, why);
+      continue;
+    }
+    flow f = graph_flow(&g);
+    order o = order_of(&f);
+    shapes s = shapes_of(&g, &o, width);
+    liveness live = liveness_of(&g);
+    char *rows = mw_format("rows.%s", k->linkage), *tail = mw_format("tail.%s", k->linkage);
+    k->rows = widen_kernel(p, k, &g, &s, &live, false, rows, &why, &why_at);
+    if (k->rows) k->tail = widen_kernel(p, k, &g, &s, &live, true, tail, &why, &why_at);
+    if (k->tail) {
+      k->width = width;
+      k->tier = "simd";
+      k->tier_reason = mw_format("%d threads of a row are the lanes of vector registers", width);
+    } else {
+      const char *file;
+      unsigned line = 0, column;
+      if (why_at) program_position(why_at, &file, &line, &column);
+      k->tier_reason = line ? mw_format("%s; it cannot run as SIMD lanes: line %u: %s", k->tier_reason, line, why)
+                            : mw_format("%s; it cannot run as SIMD lanes: %s", k->tier_reason, why);
+      if (k->rows) LLVMDeleteFunction(k->rows);
+      k->rows = NULL;
+    }
+    free(rows);
+    free(tail);
+    liveness_free(&g, &live);
+    shapes_free(&s);
+    order_free(&o);
+    graph_free(&g);
+  }
+  verify_module(p, "widening");
+}
+
+/* Whether every blockDim.a * gridDim.a is below 2^31. */
+static LLVMValueRef in_class(program *p, LLVMBuilderRef b, LLVMValueRef frame) {
+  LLVMValueRef all = NULL;
+  for (unsigned axis = 0; axis < 3; axis++) {
+    LLVMValueRef grid = load_invariant(p, b, p->i32, frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
+    LLVMValueRef block = load_invariant(p, b, p->i32, frame, offsetof(mw_frame, block) + axis * sizeof(uint32_t));
+    LLVMValueRef threads = LLVMBuildMul(b, LLVMBuildZExt(b, grid, p->i64, ""), LLVMBuildZExt(b, block, p->i64, ""), "");
+    LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntULT, threads, constant_i64(p, 1ull << 31), "");
+    all = all ? LLVMBuildAnd(b, all, fits, "") : fits;
+  }
+  return all;
+}
+
+static void call_variant(program *p, LLVMBuilderRef b, LLVMValueRef function, LLVMValueRef variant,
+                         LLVMBasicBlockRef at) {
+  LLVMValueRef arguments[4];
+  for (unsigned i = 0; i < 4; i++) arguments[i] = LLVMGetParam(function, i);
+  LLVMPositionBuilderAtEnd(b, at);
+  LLVMBuildCall2(b, LLVMGlobalGetValueType(variant), variant, arguments, 4, "");
+  LLVMBuildRetVoid(b);
+  add_attribute(p, variant, "noinline");
+}
+
+/* k->run is the general variant so far; it becomes the dispatch. */
+void build_dispatch(program *p, kernel *k) {
+  LLVMValueRef general = k->general = k->run;
+  char *name = mw_format("run.%s", k->linkage);
+  LLVMSetValueName2(general, "general", 7);
+  LLVMSetLinkage(general, LLVMInternalLinkage);
+  LLVMValueRef function = LLVMAddFunction(p->module, name, LLVMGlobalGetValueType(general));
+  LLVMSetLinkage(function, LLVMInternalLinkage);
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  LLVMBasicBlockRef top = LLVMAppendBasicBlockInContext(p->context, function, "entry"),
+                    fits = LLVMAppendBasicBlockInContext(p->context, function, "simd");
+  LLVMBasicBlockRef rows = LLVMAppendBasicBlockInContext(p->context, function, "rows"),
+                    tail = LLVMAppendBasicBlockInContext(p->context, function, "tail");
+  LLVMBasicBlockRef other = LLVMAppendBasicBlockInContext(p->context, function, "general");
+  LLVMPositionBuilderAtEnd(b, top);
+  LLVMBuildCondBr(b, in_class(p, b, LLVMGetParam(function, 0)), fits, other);
+  LLVMPositionBuilderAtEnd(b, fits);
+  LLVMValueRef x = load_invariant(p, b, p->i32, LLVMGetParam(function, 0), offsetof(mw_frame, block));
+  LLVMValueRef rest = LLVMBuildURem(b, x, constant_i32(p, (unsigned)k->width), "");
+  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, rest, constant_i32(p, 0), ""), rows, tail);
+  call_variant(p, b, function, k->rows, rows);
+  call_variant(p, b, function, k->tail, tail);
+  call_variant(p, b, function, general, other);
+  LLVMDisposeBuilder(b);
+  free(name);
+  k->run = function;
+}
