@@ -90,7 +90,7 @@ static bool copy_into(const char *file, const char *path) {
   if (source < 0) return false;
   char *temporary = mw_format("%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&counter, 1));
   unlink(temporary); /* of a killed process that had our number */
-  int target = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  int target = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
   bool copied = target >= 0 && send_all(target, source);
   if (target >= 0 && close(target) != 0) copied = false;
   copied = copied && touch(temporary) && rename(temporary, path) == 0;
