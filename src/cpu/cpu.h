@@ -1,14 +1,20 @@
 /* The CPU driver: what its files share.
  *
- *   driver.c     the table mw_cpu_driver; opening, limits, memory     mwo_load.c    units: load, unload, describe
- *   heap.c       device memory: one reserved address range            object.c      opening a .mwo file, checked
- *   pool.c       worker slots and threads that take blocks            inspect.c     whether its tables are sound
- *   stream.c     queues of commands                                   elf.c         ELF files as untrusted bytes
- *   fiber.c      CUDA threads as fibers                               lines.c       code address -> source line
- *   fault.c      signals while a kernel runs                          origin.c      positions as people know them
- *   services.c   the table of services that kernels call              compile.c     running mwcc
- *   print.c      printf and assert in kernels                         compiler.c    where mwcc is; the target's name
- *   properties.c what the device says of itself                       processor.c   the processor's name and features
+ *   driver.c     the table mw_cpu_driver; opening, limits   mwo_load.c   units: load, unload, describe
+ *   heap.c       device memory: one reserved range          object.c     opening a .mwo file, checked
+ *   extent.c     the book of that range                     inspect.c    whether its tables are sound
+ *   pool.c       worker slots, threads that take blocks     elf.c        ELF files as untrusted bytes
+ *   worker.c     one slot: running blocks on its stacks     lines.c      code address -> source line
+ *   monitor.c    time limits                                origin.c     positions as people know them
+ *   stream.c     queues of commands                         compile.c    running mwcc
+ *   command.c    a command cut into blocks                  options.c    compile options
+ *   transfer.c   copies and fills                           outcome.c    how a run of mwcc ended
+ *   fiber.c      CUDA threads as fibers                     compiler.c   where mwcc is; the target's name
+ *   fault.c      signals while a kernel runs                processor.c  the processor's name and features
+ *   report.c     a kernel's failure in sentences            properties.c what the device says of itself
+ *   services.c   what kernels call
+ *   malloc.c     the heap that kernels allocate from
+ *   print.c      printf and assert in kernels
  *
  * Kernels never run on a host thread's stack: a thread that runs blocks, be it a worker or a host thread that helps
  * while it waits, switches to a stack inside the device's address range and leaves it by switching back, whether the
