@@ -304,9 +304,14 @@ describe("a function of one argument", function()
       local name, xs, expected = row[1], { nan }, { nan }
       for i = 2, #row, 2 do xs[#xs + 1], expected[#expected + 1] = row[i], row[i + 1] end
       for i, got in ipairs(apply(name, xs)) do check_same(expected[i], got, ("%s(%s)"):format(name, xs[i])) end
+      for i = #xs, 1, -1 do
+        if xs[i] == xs[i] and to_float(xs[i]) ~= xs[i] then
+          table.remove(xs, i)
+          table.remove(expected, i)
+        end
+      end
       for i, got in ipairs(applyf(name, xs)) do
-        local x = to_float(xs[i])
-        if x == xs[i] or x ~= x then check_same(to_float(expected[i]), got, ("%sf(%s)"):format(name, x)) end
+        check_same(to_float(expected[i]), got, ("%sf(%s)"):format(name, xs[i]))
       end
     end
   end)
