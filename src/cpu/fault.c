@@ -95,7 +95,7 @@ static bool is_code(const cpu_unit *unit, uintptr_t pc) { return pc >= unit->fir
 
 /* The instruction of the kernel's that is being executed, where `m` stands in a library or nowhere: the innermost return
    address into the kernel's code. */
-static uintptr_t kernel_pc(const cpu_worker *worker, const machine *m, const cpu_stack *stack) {
+CPU_ANY_FRAME static uintptr_t kernel_pc(const cpu_worker *worker, const machine *m, const cpu_stack *stack) {
   const cpu_unit *unit = worker->command->kernel.kernel->unit;
   uintptr_t bottom = (uintptr_t)stack->bottom, top = bottom + stack->size;
   if (is_code(unit, m->pc)) return m->pc;

@@ -115,18 +115,31 @@ static void need_stacks(cpu_worker *worker, uint32_t count) {
 
 /* ---- running ---- */
 
+#if CPU_ASAN
+/* AddressSanitizer cannot be interrupted between leaving a stack and arriving on the next: a cancelling signal is put
+   off meanwhile. */
+CPU_UNSANITIZED static void before_change(cpu_worker *worker, cpu_fiber *to, void **keep) {
+  cpu_stack stack = to == &worker->ring.home ? worker->stack : cpu_ring_stack(&worker->ring, to);
+  worker->in_service = 1;
+  cpu_stack_leave(keep, &stack);
+}
+
+CPU_UNSANITIZED static void after_change(cpu_worker *worker, void *kept) {
+  cpu_stack_arrive(kept, NULL);
+  cpu_service_leave(worker);
+}
+#else
+static inline void before_change(cpu_worker *worker, cpu_fiber *to, void **keep) { (void)worker, (void)to, (void)keep; }
+static inline void after_change(cpu_worker *worker, void *kept) { (void)worker, (void)kept; }
+#endif
+
 /* Go on with `to`. keep: where AddressSanitizer keeps what it needs to come back, NULL where nobody will. */
 CPU_UNSANITIZED static inline void change(cpu_worker *worker, cpu_fiber *from, cpu_fiber *to, void **keep) {
-  cpu_ring *ring = &worker->ring;
-  ring->current = to;
+  worker->ring.current = to;
   worker->base.thread = to->thread;
-#if CPU_ASAN
-  cpu_stack stack = to == &ring->home ? worker->stack : cpu_ring_stack(ring, to);
-  cpu_stack_leave(keep, &stack);
-#endif
-  (void)keep;
+  before_change(worker, to, keep);
   cpu_switch(&from->place, to->place);
-  cpu_stack_arrive(from->kept, NULL);
+  after_change(worker, from->kept);
 }
 
 /* Control passes on from `fiber`: where it comes to the head, all have arrived. */
@@ -151,7 +164,7 @@ static cpu_fiber *exit_ring(cpu_ring *ring, cpu_fiber *fiber) {
 CPU_UNSANITIZED static void fiber_main(void *argument) {
   cpu_worker *worker = argument;
   cpu_ring *ring = &worker->ring;
-  cpu_stack_arrive(NULL, NULL);
+  after_change(worker, NULL);
   for (;;) {
     cpu_fiber *self = ring->current;
     ring->function(ring->frame, &worker->base, self->thread);

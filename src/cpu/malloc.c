@@ -5,6 +5,7 @@
 #include "cpu/services.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define REGION ((size_t)8 << 20)
 #define NONE   UINT32_MAX
@@ -43,10 +44,13 @@ static void remove_free(cpu_malloc *region, uint32_t unit) {
 }
 
 static bool make_memory(cpu_malloc *region) {
-  uint64_t address;
   if (region->memory) return true;
-  if (cpu_heap_alloc(region->heap, REGION, &address)) return false;
-  region->memory = (unsigned char *)(uintptr_t)address;
+  unsigned char *memory = cpu_heap_reserve(region->heap, REGION);
+  if (!memory || mprotect(memory, REGION, PROT_READ | PROT_WRITE)) {
+    cpu_heap_unreserve(region->heap, memory);
+    return false;
+  }
+  region->memory = memory;
   for (int i = 0; i < ORDERS; i++) region->first[i] = NONE;
   add_free(region, 0, ORDERS - 1);
   return true;
@@ -132,7 +136,7 @@ cpu_malloc *cpu_malloc_open(cpu_heap *heap) {
 
 void cpu_malloc_close(cpu_malloc *region) {
   if (!region) return;
-  if (region->memory) cpu_heap_free(region->heap, (uintptr_t)region->memory);
+  cpu_heap_unreserve(region->heap, region->memory);
   pthread_mutex_destroy(&region->lock);
   free(region);
 }

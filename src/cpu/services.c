@@ -15,6 +15,15 @@ void cpu_service_enter(mw_worker *base, void *return_address, void *frame) {
   worker->call_frame = (uintptr_t)frame;
 }
 
+CPU_UNSANITIZED void cpu_service_leave(cpu_worker *worker) {
+  atomic_signal_fence(memory_order_seq_cst);
+  worker->in_service = 0;
+  atomic_signal_fence(memory_order_seq_cst);
+  if (!atomic_load(&worker->command->stop)) return;
+  worker->fault = (cpu_fault){.kind = CPU_FAULT_CANCELLED, .pc = worker->call};
+  cpu_worker_abandon(worker);
+}
+
 typedef struct call {
   cpu_worker *worker;
   void (*function)(void *);
@@ -38,14 +47,7 @@ CPU_UNSANITIZED void cpu_service_call(mw_worker *base, void (*function)(void *),
   cpu_stack_leave(&kept, &worker->host_stack);
   cpu_call_on(worker->host, on_host_stack, &c);
   cpu_stack_arrive(kept, NULL);
-  atomic_signal_fence(memory_order_seq_cst);
-  worker->in_service = 0;
-  atomic_signal_fence(memory_order_seq_cst);
-  /* A cancelling signal that came meanwhile was put off until now. */
-  if (atomic_load(&worker->command->stop)) {
-    worker->fault = (cpu_fault){.kind = CPU_FAULT_CANCELLED, .pc = worker->call};
-    cpu_worker_abandon(worker);
-  }
+  cpu_service_leave(worker);
 }
 
 char *cpu_service_buffer(mw_worker *base) { return ((cpu_worker *)base)->buffer; }

@@ -53,6 +53,9 @@ static inline void cpu_stack_arrive(void *kept, cpu_stack *from) { (void)kept, (
 static inline void cpu_stack_forget(const cpu_stack *stack) { (void)stack; }
 #endif
 
+/* For reading other frames of the stack. */
+#define CPU_ANY_FRAME __attribute__((no_sanitize("address")))
+
 /* ThreadSanitizer counts calls and returns, and these do not pair where stacks change. */
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 #define CPU_UNSANITIZED __attribute__((no_sanitize("thread")))

@@ -72,6 +72,9 @@ void cpu_unfold(uint64_t index, const uint32_t extent[3], unsigned out[3]);
 /* Leave the kernel from inside, with worker->fault filled. */
 _Noreturn void cpu_worker_abandon(cpu_worker *worker);
 
+/* End what in_service began; a cancelling signal that came meanwhile takes effect now. */
+void cpu_service_leave(cpu_worker *worker);
+
 /* The worker whose kernel the calling thread runs, or NULL. Good in signal handlers. */
 extern _Thread_local cpu_worker *cpu_worker_current __attribute__((tls_model("initial-exec")));
 
