@@ -537,13 +537,13 @@ static void look_at_uses(LLVMValueRef value, bool direct, bool *compared_at_all,
   }
 }
 
-static void assume(ranges *r) {
+static void assume(ranges *r, uint64_t assumed) {
   LLVMValueRef function = r->graph->function;
   for (unsigned i = 0; i < LLVMCountParams(function); i++) {
     LLVMValueRef parameter = LLVMGetParam(function, i);
     bool compared_at_all = false, unsigned_too = false;
     r->of[r->graph->value_count + (int)i] = full(width_of(parameter));
-    if (width_of(parameter) != 32) continue;
+    if (width_of(parameter) != 32 || i >= 64 || !(assumed >> i & 1)) continue;
     look_at_uses(parameter, true, &compared_at_all, &unsigned_too, 3);
     if (!compared_at_all) continue;
     assumption made = {.parameter = i, .low = unsigned_too ? 0 : -BOUND_EXTENT, .high = BOUND_EXTENT};
@@ -594,7 +594,7 @@ static bool round_of_ranges(ranges *r, bool growing, int round) {
   return changed;
 }
 
-ranges ranges_of(const graph *g, const order *o) {
+ranges ranges_of(const graph *g, const order *o, uint64_t assumed) {
   size_t values = (size_t)g->value_count + LLVMCountParams(g->function) + 1;
   ranges r = {
       .graph = g, .order = o, .of = mw_alloc(values * sizeof(range)), .first_fact = mw_alloc(values * sizeof(int))};
@@ -604,7 +604,7 @@ ranges ranges_of(const graph *g, const order *o) {
   }
   for (int i = 0; i < g->value_count; i++)
     if (!is_integer(g->values[i])) r.of[i] = full(0);
-  assume(&r);
+  assume(&r, assumed);
   read_facts(&r);
   int round = 0;
   while (round_of_ranges(&r, true, round)) round++;

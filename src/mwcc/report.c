@@ -87,7 +87,7 @@ static void describe(shape s, char *text, size_t size) {
   if (s.align && s.align < 63 && s.kind != SHAPE_VARYING)
     used += snprintf(text + used, size - (size_t)used, ", multiple of %llu", 1ull << s.align);
   if (s.no_wrap) used += snprintf(text + used, size - (size_t)used, ", no wrap");
-  if (s.positive && s.kind == SHAPE_AFFINE) snprintf(text + used, size - (size_t)used, ", positive");
+  if (s.positive && s.kind >= SHAPE_AFFINE) snprintf(text + used, size - (size_t)used, ", positive");
 }
 
 /* How lanes reach memory: the word a report needs. */

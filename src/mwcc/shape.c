@@ -135,7 +135,7 @@ static bool round_of_shapes(shapes *s, int round) {
     int at = s->order->rpo[i], number = graph_number(g, g->nodes[at].first);
     for (; number < g->value_count && g->node_of[number] == at; number++) {
       LLVMValueRef value = g->values[number];
-      if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVoidTypeKind) continue;
+      if (s->table->given[number] || LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVoidTypeKind) continue;
       view old = s->table->of[number], new;
       if (LLVMIsAPHINode(value)) {
         new = settle(s, value, phi_shape(s, value, at));
@@ -152,26 +152,68 @@ static bool round_of_shapes(shapes *s, int round) {
   return changed;
 }
 
-shapes shapes_of(const graph *g, const order *o, int width) {
+static shapes shapes_assuming(const graph *g, const order *o, int width, uint64_t assumed, const given *list,
+                              int count) {
   shapes s = {.graph = g, .order = o, .width = width};
   s.divergent = mw_alloc((size_t)g->count + 1);
   s.table = mw_alloc(sizeof *s.table);
-  *s.table = (struct shape_table){.ranges = ranges_of(g, o),
+  *s.table = (struct shape_table){.ranges = ranges_of(g, o, assumed),
                                   .of = mw_alloc(((size_t)g->value_count + 1) * sizeof(view)),
+                                  .given = mw_alloc((size_t)g->value_count + 1),
                                   .join = mw_alloc((size_t)g->count + 1),
                                   .left = mw_alloc((size_t)o->loop_count + 1),
                                   .parted = mw_alloc((size_t)g->count + 1)};
+  for (int i = 0; i < count; i++) {
+    int number = graph_number(g, list[i].value);
+    view known = {.shape = list[i].shape, .base = {INT64_MIN, INT64_MAX}};
+    s.table->of[number] = settle(&s, list[i].value, known);
+    s.table->given[number] = true;
+  }
+  for (int round = 0; round_of_shapes(&s, round);) round++;
   s.assumptions = s.table->ranges.assumptions;
   s.assumption_count = s.table->ranges.assumption_count;
-  for (int round = 0; round_of_shapes(&s, round);) round++;
   return s;
 }
+
+static bool same_shapes(const shapes *a, const shapes *b) {
+  for (int i = 0; i < a->graph->value_count; i++) {
+    shape x = a->table->of[i].shape, y = b->table->of[i].shape;
+    if (x.kind != y.kind || x.stride != y.stride) return false;
+  }
+  return true;
+}
+
+/* Assumptions restrict the launches that the code is good for. So only those are made without which a shape is worse:
+   first all together are tried without, then one by one. */
+shapes shapes_given(const graph *g, const order *o, int width, const given *list, int count) {
+  enum { MOST_TRIALS = 6 };
+  uint64_t needed = ~0ull;
+  shapes best = shapes_assuming(g, o, width, needed, list, count);
+  int trials = best.assumption_count < MOST_TRIALS ? best.assumption_count : MOST_TRIALS;
+  for (int i = -1; i < trials && best.assumption_count; i++) {
+    uint64_t without = i < 0 ? 0 : needed & ~(1ull << best.assumptions[i].parameter);
+    shapes trial = shapes_assuming(g, o, width, without, list, count);
+    bool same = same_shapes(&best, &trial);
+    if (same && i < 0) {
+      shapes_free(&best);
+      return trial;
+    }
+    if (same) needed = without;
+    shapes_free(&trial);
+  }
+  if (needed == ~0ull) return best;
+  shapes_free(&best);
+  return shapes_assuming(g, o, width, needed, list, count);
+}
+
+shapes shapes_of(const graph *g, const order *o, int width) { return shapes_given(g, o, width, NULL, 0); }
 
 void shapes_free(shapes *s) {
   ranges_free(&s->table->ranges);
   free(s->table->of);
   free(s->table->join);
   free(s->table->left);
+  free(s->table->given);
   free(s->table->parted);
   free(s->table);
   free(s->divergent);

@@ -20,6 +20,7 @@ struct shape_table {
   view *of;              /* by number */
   unsigned char *join;   /* by node: its phis are at least this (a shape_kind), unless all edges bring the same value */
   unsigned char *left;   /* by loop: lanes (SHAPE_VARYING) or gangs (SHAPE_GANG) leave it one by one */
+  bool *given;         /* by number: what the caller knows */
   unsigned char *parted; /* by node: how badly its branch parts them, as far as followed */
 };
 

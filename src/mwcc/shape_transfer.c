@@ -186,6 +186,15 @@ static view scaled(LLVMValueRef i, view a, int64_t factor, bool nsw) {
   return v;
 }
 
+/* ~x is -1 - x, which never wraps. */
+static view complement(LLVMValueRef i, view a) {
+  view v = a;
+  v.shape.stride = cut_to_width(-(wide)a.shape.stride, integer_width(i));
+  v.shape.align = 0;
+  v.base = (range){-1 - a.base.high, -1 - a.base.low};
+  return v;
+}
+
 /* ---- bits of aligned values ---- */
 
 static uint64_t bits_operation(LLVMOpcode opcode, uint64_t a, uint64_t c) {
@@ -230,6 +239,26 @@ static bool constant_of(LLVMValueRef value, uint64_t *number) {
   return true;
 }
 
+/* Whether active lanes cannot overflow: the code says so, or their ranges do. */
+static bool is_exact(const shapes *s, LLVMValueRef i, int at) {
+  if (LLVMGetNSW(i)) return true;
+  range a = range_at(&s->table->ranges, LLVMGetOperand(i, 0), at);
+  range b = range_at(&s->table->ranges, LLVMGetOperand(i, 1), at), all = everything(integer_width(i));
+  wide corners[4];
+  switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMAdd: corners[0] = corners[2] = (wide)a.low + b.low, corners[1] = corners[3] = (wide)a.high + b.high; break;
+  case LLVMSub: corners[0] = corners[2] = (wide)a.low - b.high, corners[1] = corners[3] = (wide)a.high - b.low; break;
+  case LLVMMul:
+    corners[0] = (wide)a.low * b.low, corners[1] = (wide)a.high * b.high;
+    corners[2] = (wide)a.low * b.high, corners[3] = (wide)a.high * b.low;
+    break;
+  default: return false;
+  }
+  for (int n = 0; n < 4; n++)
+    if (corners[n] < all.low || corners[n] > all.high) return false;
+  return true;
+}
+
 static view affine_binary(const shapes *s, LLVMValueRef i, int at, view a, view b) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
   LLVMValueRef left = LLVMGetOperand(i, 0), right = LLVMGetOperand(i, 1);
@@ -238,12 +267,13 @@ static view affine_binary(const shapes *s, LLVMValueRef i, int at, view a, view 
   unsigned width = integer_width(i);
   bool positive = range_at(&s->table->ranges, left, at).low >= 0;
   if (a.shape.kind == SHAPE_VARYING || b.shape.kind == SHAPE_VARYING || !width || width > 64) return varying;
+  if (opcode == LLVMXor && constant && LLVMConstIntGetSExtValue(right) == -1) return complement(i, a);
   switch (opcode) {
-  case LLVMAdd: return sum(i, a, b, false, LLVMGetNSW(i));
-  case LLVMSub: return sum(i, a, b, true, LLVMGetNSW(i));
+  case LLVMAdd: return sum(i, a, b, false, is_exact(s, i, at));
+  case LLVMSub: return sum(i, a, b, true, is_exact(s, i, at));
   case LLVMMul:
-    if (constant) return scaled(i, a, LLVMConstIntGetSExtValue(right), LLVMGetNSW(i));
-    if (constant_of(left, &number)) return scaled(i, b, LLVMConstIntGetSExtValue(left), LLVMGetNSW(i));
+    if (constant) return scaled(i, a, LLVMConstIntGetSExtValue(right), is_exact(s, i, at));
+    if (constant_of(left, &number)) return scaled(i, b, LLVMConstIntGetSExtValue(left), is_exact(s, i, at));
     return varying;
   case LLVMShl:
     if (!constant || number >= width || number > 62) return varying;

@@ -126,7 +126,7 @@ typedef struct ranges {
   int *first_fact, fact_count;
 } ranges;
 
-ranges ranges_of(const graph *g, const order *o);
+ranges ranges_of(const graph *g, const order *o, uint64_t assumed); /* bit i: what parameter i is compared for */
 void ranges_free(ranges *r);
 range range_of(const ranges *r, LLVMValueRef value);           /* where it is computed */
 range range_at(const ranges *r, LLVMValueRef value, int node); /* with what the branches above the node say */
@@ -165,6 +165,12 @@ typedef struct shapes {
 /* Facts that hold for the launch class being compiled: rows of gangs as above, the extents named at range.c,
    and the assumptions about parameters. */
 shapes shapes_of(const graph *g, const order *o, int width);
+/* The same where it is known, for instance from a test at run time, that values have better shapes than can be proved. */
+typedef struct given {
+  LLVMValueRef value;
+  shape shape;
+} given;
+shapes shapes_given(const graph *g, const order *o, int width, const given *list, int count);
 void shapes_free(shapes *s);
 shape shape_of(const shapes *s, LLVMValueRef value); /* constants and arguments too */
 /* Whether some lanes of a gang may leave the loop in a round in which others stay. */
