@@ -4,9 +4,12 @@
 -- Programming Guide (11.2, appendix "mathematical functions") allows itself.
 
 local mw = require "moonwarp"
+local numbers = require "support.numbers"
 local random = require "support.random" "device_math_spec"
 
 local inf, nan = math.huge, 0 / 0
+local list, to_float, check_near, check_same = numbers.list, numbers.to_float, numbers.check_near, numbers.check_same
+local ulp_float, ulp_double = numbers.ulp_float, numbers.ulp_double
 
 -- name, bound in float, bound in double, then arguments (floats, exactly) and values to 17 digits, which were computed
 -- with 200 bits (mpmath 1.3)
@@ -134,37 +137,6 @@ local function applyf(name, xs, ys)
   end
   assert.equal(out:bytes(), overload:bytes(), name)
   return out:totable()
-end
-
-local function to_float(x) return (string.unpack("<f", string.pack("<f", x))) end
-
--- The distance of two neighbouring numbers around `x`.
-local function ulp(x, digits, least)
-  if x == 0 then return 2.0 ^ least end
-  local exponent = math.floor(math.log(math.abs(x), 2))
-  if 2.0 ^ exponent > math.abs(x) then exponent = exponent - 1 end
-  return 2.0 ^ math.max(exponent + 1 - digits, least)
-end
-local function ulp_float(x) return ulp(x, 24, -149) end
-local function ulp_double(x) return ulp(x, 53, -1074) end
-
-local function check_near(expected, got, bound, unit, what)
-  if math.abs(got - expected) > bound * unit(expected) then
-    error(("%s is %.17g, want %.17g within %g ulp; off by %.3g"):format(what, got, expected, bound,
-      math.abs(got - expected) / unit(expected)), 2)
-  end
-end
-
--- Equal as numbers, NaN to NaN, with the same sign where they are zeros.
-local function check_same(expected, got, what)
-  local same = expected ~= expected and got ~= got or expected == got and (expected ~= 0 or 1 / expected == 1 / got)
-  if not same then error(("%s is %s, want %s"):format(what, got, expected), 2) end
-end
-
-local function list(n, make)
-  local t = {}
-  for i = 1, n do t[i] = make(i) end
-  return t
 end
 
 -- Numbers of all sizes and both signs within low..high, dense around 1.

@@ -1,0 +1,449 @@
+-- Conversions and arithmetic with a stated rounding (_rn _rz _ru _rd), against exact arithmetic in Lua.
+
+local mw = require "moonwarp"
+local numbers = require "support.numbers"
+local random = require "support.random" "device_rounding_spec"
+
+local inf, nan = math.huge, 0 / 0
+local list, to_float, s32, sign = numbers.list, numbers.to_float, numbers.s32, numbers.sign
+local float_neighbours, double_neighbours = numbers.float_neighbours, numbers.double_neighbours
+local check_same = numbers.check_same
+local n = 1000
+
+-- What the four roundings of a value give, from its nearest and the sign of exact - nearest.
+local function directed(nearest, error_sign, around)
+  local less, more = around(nearest)
+  local down, up = nearest, nearest
+  if error_sign > 0 then up = more elseif error_sign < 0 then down = less end
+  local zero = nearest
+  if nearest > 0 then zero = down elseif nearest < 0 then zero = up end
+  return { rn = nearest, rz = zero, ru = up, rd = down }
+end
+
+local modes = { "rn", "rz", "ru", "rd" }
+
+describe("a conversion", function()
+  local function conversions(from, to, T, F)
+    local lines = {}
+    for i, mode in ipairs(modes) do
+      lines[i] = ("  out[4 * i + %d] = __%s2%s_%s(x[i]);"):format(i - 1, from, to, mode)
+    end
+    return ([[
+__global__ void %s_%s(int n, const %s *x, %s *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+%s
+}
+]]):format(from, to, T, F, table.concat(lines, "\n"))
+  end
+  local types = {
+    int = "int", uint = "unsigned int", ll = "long long", ull = "unsigned long long",
+    float = "float", double = "double",
+  }
+  local source = conversions("double", "float", "double", "float")
+  for _, to in ipairs { "int", "uint", "ll", "ull" } do
+    for _, from in ipairs { "float", "double" } do
+      source = source .. conversions(from, to, types[from], types[to])
+      if from == "float" or to:match "ll" then source = source .. conversions(to, from, types[to], types[from]) end
+    end
+  end
+  local m = mw.compile(source)
+
+  local function run(name, xs, from, to)
+    local out = mw.zeros(4 * #xs, to)
+    m[name](mw.cdiv(#xs, 128), 128)(#xs, mw.array(xs, from), out)
+    return out:totable()
+  end
+
+  local function reals(float)
+    return list(n, function(i)
+      local special = { 0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 2147483647.5, -2147483648.5, 4294967295.5, 16777217.5 }
+      local x = special[i] or (random() - 0.5) * 2.0 ^ random(0, 31)
+      return float and to_float(x) or x
+    end)
+  end
+  local round = {
+    rn = function(x)
+      local f = math.floor(x)
+      local d = x - f
+      if d > 0.5 or d == 0.5 and f % 2 == 1 then f = f + 1 end
+      return f
+    end,
+    rz = function(x) return x < 0 and math.ceil(x) or math.floor(x) end,
+    ru = math.ceil,
+    rd = math.floor,
+  }
+
+  it("of a real number to an integer rounds as asked and saturates", function()
+    local range = {
+      int = { -2147483648, 2147483647 },
+      uint = { 0, 4294967295 },
+      ll = { math.mininteger, math.maxinteger },
+      ull = { 0, math.maxinteger },
+    }
+    local dtype = { int = "int", uint = "uint", ll = "longlong", ull = "ulonglong" }
+    for to, limits in pairs(range) do
+      for _, from in ipairs { "float", "double" } do
+        local xs = reals(from == "float")
+        local got = run(from .. "_" .. to, xs, from, dtype[to])
+        for i, x in ipairs(xs) do
+          for j, mode in ipairs(modes) do
+            local expected = math.max(limits[1], math.min(limits[2], round[mode](x)))
+            if got[4 * (i - 1) + j] ~= expected then
+              error(("__%s2%s_%s(%.17g) is %s, want %s"):format(from, to, mode, x, got[4 * (i - 1) + j], expected))
+            end
+          end
+        end
+        local far = run(from .. "_" .. to, { 1e30, -1e30, inf, -inf }, from, dtype[to])
+        local high = to == "ull" and -1 or limits[2] -- 2^64 - 1 in Lua's integers
+        for j = 1, 4 do
+          assert.equal(high, math.tointeger(far[j]) or far[j] >= 2.0 ^ 63 and -1)
+          assert.equal(limits[1], far[4 + j])
+          assert.equal(limits[1], far[12 + j])
+        end
+      end
+    end
+  end)
+
+  -- PTX ISA, cvt: 0 from float to 32 bits, otherwise the sign bit alone.
+  it("of NaN to an integer gives what the hardware gives", function()
+    assert.equal(0, run("float_int", { nan }, "float", "int")[1])
+    assert.equal(0, run("float_uint", { nan }, "float", "uint")[1])
+    assert.equal(-2147483648, run("double_int", { nan }, "double", "int")[1])
+    assert.equal(2147483648, run("double_uint", { nan }, "double", "uint")[1])
+    assert.equal(math.mininteger, run("float_ll", { nan }, "float", "longlong")[1])
+    assert.equal(math.mininteger, run("double_ll", { nan }, "double", "longlong")[1])
+  end)
+
+  it("of an integer to a real number rounds as asked", function()
+    local function compare(from, to, dtype, xs, nearest, around)
+      local got = run(from .. "_" .. to, xs, dtype, to)
+      for i, x in ipairs(xs) do
+        local near = nearest(x)
+        -- exact - nearest in integers; a nearest of 2^63 is above every x
+        local whole = math.tointeger(near)
+        local expected = directed(near, whole and sign(x - whole) or -1, around)
+        for j, mode in ipairs(modes) do
+          check_same(expected[mode], got[4 * (i - 1) + j], ("__%s2%s_%s(%d)"):format(from, to, mode, x))
+        end
+      end
+    end
+    local ints = list(n, function() return s32(random(0, 0xffffffff) >> random(0, 31)) end)
+    local unsigned = list(n, function(i) return i == 1 and 0xffffffff or random(0, 0xffffffff) >> random(0, 31) end)
+    local wide = list(n, function(i)
+      return i == 1 and math.maxinteger or i == 2 and math.mininteger or random(0) >> random(0, 63)
+    end)
+    local positive = list(n, function(i) return i == 1 and math.maxinteger or random(0) >> random(1, 63) end)
+    local function to_double(x) return x + 0.0 end
+    -- Lua has no conversion from 64 bits to float: from the double rounded to odd, which never rounds twice
+    local function from_wide(x)
+      local near = x + 0.0
+      local whole = math.tointeger(near)
+      local side = whole and sign(x - whole) or -1
+      if side ~= 0 and string.unpack("<i8", string.pack("<d", near)) % 2 == 0 then
+        local less, more = double_neighbours(near)
+        near = side > 0 and more or less
+      end
+      return to_float(near)
+    end
+    compare("int", "float", "int", ints, to_float, float_neighbours)
+    compare("uint", "float", "uint", unsigned, to_float, float_neighbours)
+    compare("ll", "double", "longlong", wide, to_double, double_neighbours)
+    compare("ull", "double", "ulonglong", positive, to_double, double_neighbours)
+    compare("ll", "float", "longlong", wide, from_wide, float_neighbours)
+    compare("ull", "float", "ulonglong", positive, from_wide, float_neighbours)
+  end)
+
+  it("of a double to a float rounds as asked, to denormals and beyond the range too", function()
+    local special = { 0.0, -0.0, inf, -inf, nan, 1e300, -1e300, 1e-300, -1e-300, 3.4028235677973366e38, 2.0 ^ -150 }
+    local xs = list(n, function(i)
+      return special[i] or (random() < 0.5 and -1 or 1) * (1 + random()) * 2.0 ^ random(-152, 128)
+    end)
+    local got = run("double_float", xs, "double", "float")
+    for i, x in ipairs(xs) do
+      local near = to_float(x)
+      local error_sign = near == near and math.abs(x) < inf and sign(x - near) or 0
+      if math.abs(near) == inf and math.abs(x) < inf then error_sign = -sign(x) end
+      local expected = near ~= near and { rn = nan, rz = nan, ru = nan, rd = nan }
+        or directed(near, error_sign, float_neighbours)
+      if near == 0 and x < 0 then -- from below zero, toward zero ends at -0
+        expected.rz, expected.ru = -0.0, -0.0
+      end
+      for j, mode in ipairs(modes) do
+        check_same(expected[mode], got[4 * (i - 1) + j], ("__double2float_%s(%.17g)"):format(mode, x))
+      end
+    end
+  end)
+end)
+
+describe("arithmetic with a stated rounding", function()
+  local function operation(name, T, arity)
+    local lines = {}
+    local arguments = arity == 1 and "x[i]" or "x[i], y[i]"
+    for i, mode in ipairs(modes) do
+      lines[i] = ("  out[4 * i + %d] = %s_%s(%s);"):format(i - 1, name, mode, arguments)
+    end
+    return ([[
+__global__ void k%s(int n, const %s *x, const %s *y, %s *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+%s
+}
+]]):format(name, T, T, T, table.concat(lines, "\n"))
+  end
+  local source = ""
+  for _, name in ipairs { "add", "sub", "mul", "div" } do
+    source = source .. operation("__f" .. name, "float", 2) .. operation("__d" .. name, "double", 2)
+  end
+  for _, name in ipairs { "rcp", "sqrt" } do
+    source = source .. operation("__f" .. name, "float", 1) .. operation("__d" .. name, "double", 1)
+  end
+  local m = mw.compile(source)
+
+  local function run(name, T, xs, ys)
+    local out = mw.zeros(4 * #xs, T)
+    m["k" .. name](mw.cdiv(#xs, 128), 128)(#xs, mw.array(xs, T), mw.array(ys, T), out)
+    return out:totable()
+  end
+
+  -- The exact sum or product of two doubles as the nearest and what it lacks. (Knuth, Dekker)
+  local function two_sum(a, b)
+    local s = a + b
+    local bb = s - a
+    return s, (a - (s - bb)) + (b - bb)
+  end
+  local function split(a)
+    local c = 134217729 * a
+    local high = c - (c - a)
+    return high, a - high
+  end
+  local function two_product(a, b)
+    local p = a * b
+    local ah, al = split(a)
+    local bh, bl = split(b)
+    return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
+  end
+
+  -- nearest, and the sign of exact - nearest, in double
+  local double = {
+    add = function(x, y)
+      local s, e = two_sum(x, y)
+      return s, sign(e)
+    end,
+    sub = function(x, y)
+      local s, e = two_sum(x, -y)
+      return s, sign(e)
+    end,
+    mul = function(x, y)
+      local p, e = two_product(x, y)
+      return p, sign(e)
+    end,
+    -- x/y - q has the sign of (x - q y) y
+    div = function(x, y)
+      local q = x / y
+      local p, e = two_product(q, y)
+      return q, sign((x - p) - e) * sign(y)
+    end,
+    rcp = function(x)
+      local q = 1 / x
+      local p, e = two_product(q, x)
+      return q, sign((1 - p) - e) * sign(x)
+    end,
+    sqrt = function(x)
+      local r = math.sqrt(x)
+      local p, e = two_product(r, r)
+      return r, sign((x - p) - e)
+    end,
+  }
+  -- In float: the exact value lies beside the double's nearest, on the side that its error says.
+  local function in_float(name, x, y)
+    local value, side = double[name](x, y)
+    local near = to_float(value)
+    if value ~= near then
+      -- a tie of the double's nearest is broken by what it lacks
+      local less, more = float_neighbours(near)
+      if side ~= 0 then
+        if (value - near) * 2 == more - near and side > 0 then near = more end
+        if (value - near) * 2 == less - near and side < 0 then near = less end
+      end
+    end
+    return near, value ~= near and sign(value - near) or side
+  end
+
+  -- Everything that the sums above do must be exact: no overflow, no denormals. The corners are below.
+  local function real(float)
+    return function()
+      local x = (random() < 0.5 and -1 or 1) * (1 + random()) * 2.0 ^ random(-20, 20)
+      if random() < 0.2 then x = random(-100, 100) + 0.0 end
+      if x == 0 then x = 1.0 end
+      return float and to_float(x) or x
+    end
+  end
+
+  local function check(prefix, T, exact, around)
+    for name in pairs(double) do
+      local xs, ys = list(n, real(T == "float")), list(n, real(T == "float"))
+      if name == "sqrt" then
+        for i, x in ipairs(xs) do xs[i] = math.abs(x) end
+      end
+      local got = run(prefix .. name, T, xs, ys)
+      for i = 1, n do
+        local near, side = exact(name, xs[i], ys[i])
+        local expected = directed(near, side, around)
+        if near == 0 then expected.rd = -0.0 end -- the zero of x - x
+        for j, mode in ipairs(modes) do
+          check_same(expected[mode], got[4 * (i - 1) + j],
+            ("%s%s_%s(%.17g, %.17g)"):format(prefix, name, mode, xs[i], ys[i]))
+        end
+      end
+    end
+  end
+
+  it("is exact in float", function() check("__f", "float", in_float, float_neighbours) end)
+  it("is exact in double", function()
+    check("__d", "double", function(name, x, y) return double[name](x, y) end, double_neighbours)
+  end)
+
+  it("is exact at the ends of the range", function()
+    local max, least = 3.4028234663852886e38, 2.0 ^ -149
+    local below_one = 1 - 2.0 ^ -24
+    local rows = {
+      -- operation, x, y, then rn, rz, ru, rd
+      { "add", max, max, inf, max, inf, max }, { "add", -max, -max, -inf, -max, -max, -inf },
+      { "add", inf, -1, inf, inf, inf, inf }, { "add", inf, -inf, nan, nan, nan, nan },
+      { "add", 1, least, 1, 1, 1 + 2.0 ^ -23, 1 }, { "add", 1, -least, 1, below_one, 1, below_one },
+      { "add", 1, -1, 0.0, 0.0, 0.0, -0.0 }, { "add", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 },
+      { "add", 0.0, -0.0, 0.0, 0.0, 0.0, -0.0 }, { "add", -0.0, -0.0, -0.0, -0.0, -0.0, -0.0 },
+      { "sub", 0.0, 0.0, 0.0, 0.0, 0.0, -0.0 }, { "sub", -0.0, 0.0, -0.0, -0.0, -0.0, -0.0 },
+      { "mul", max, 2, inf, max, inf, max }, { "mul", least, 0.5, 0.0, 0.0, least, 0.0 },
+      { "mul", -least, 0.25, -0.0, -0.0, -0.0, -least }, { "mul", inf, 0.0, nan, nan, nan, nan },
+      { "mul", -0.0, 3, -0.0, -0.0, -0.0, -0.0 }, { "mul", least, 1.5, 2 * least, least, 2 * least, least },
+      { "div", 1, 0.0, inf, inf, inf, inf }, { "div", 0.0, 0.0, nan, nan, nan, nan },
+      { "div", least, -3, -0.0, -0.0, -0.0, -least }, { "div", max, 0.5, inf, max, inf, max },
+      { "rcp", -0.0, 0, -inf, -inf, -inf, -inf }, { "rcp", inf, 0, 0.0, 0.0, 0.0, 0.0 },
+      { "sqrt", -0.0, 0, -0.0, -0.0, -0.0, -0.0 }, { "sqrt", -1, 0, nan, nan, nan, nan },
+      { "sqrt", inf, 0, inf, inf, inf, inf },
+      { "sqrt", 2 * least, 0, 2.0 ^ -74, 2.0 ^ -74, 2.0 ^ -74, 2.0 ^ -74 },
+    }
+    for _, row in ipairs(rows) do
+      local got = run("__f" .. row[1], "float", { row[2] }, { row[3] })
+      for j = 1, 4 do
+        check_same(row[3 + j], got[j], ("__f%s_%s(%g, %g)"):format(row[1], modes[j], row[2], row[3]))
+      end
+    end
+    max, least, below_one = 1.7976931348623157e308, 2.0 ^ -1074, 1 - 2.0 ^ -53
+    rows = {
+      { "add", max, max, inf, max, inf, max }, { "add", -max, -max, -inf, -max, -max, -inf },
+      { "add", 1, least, 1, 1, 1 + 2.0 ^ -52, 1 }, { "add", 1, -least, 1, below_one, 1, below_one },
+      { "add", 1, -1, 0.0, 0.0, 0.0, -0.0 }, { "add", 0.0, -0.0, 0.0, 0.0, 0.0, -0.0 },
+      { "add", inf, -inf, nan, nan, nan, nan }, { "add", -inf, 1, -inf, -inf, -inf, -inf },
+      { "sub", 0.0, 0.0, 0.0, 0.0, 0.0, -0.0 }, { "sub", max, -max, inf, max, inf, max },
+      { "mul", max, 2, inf, max, inf, max }, { "mul", least, 0.5, 0.0, 0.0, least, 0.0 },
+      { "mul", least, -0.25, -0.0, -0.0, -0.0, -least }, { "mul", inf, 0.0, nan, nan, nan, nan },
+      { "mul", least, 1.5, 2 * least, least, 2 * least, least }, { "mul", -0.0, 3, -0.0, -0.0, -0.0, -0.0 },
+      { "mul", 2.0 ^ -537, 2.0 ^ -538, 0.0, 0.0, least, 0.0 },
+      { "div", least, -3, -0.0, -0.0, -0.0, -least }, { "div", max, 0.5, inf, max, inf, max },
+      { "div", 1, 0.0, inf, inf, inf, inf }, { "div", 3 * least, 2, 2 * least, least, 2 * least, least },
+      { "rcp", inf, 0, 0.0, 0.0, 0.0, 0.0 }, { "rcp", least, 0, inf, max, inf, max },
+      { "sqrt", -1, 0, nan, nan, nan, nan }, { "sqrt", 4 * least, 0, 2.0 ^ -536, 2.0 ^ -536, 2.0 ^ -536, 2.0 ^ -536 },
+      { "sqrt", inf, 0, inf, inf, inf, inf }, { "sqrt", -0.0, 0, -0.0, -0.0, -0.0, -0.0 },
+    }
+    for _, row in ipairs(rows) do
+      local got = run("__d" .. row[1], "double", { row[2] }, { row[3] })
+      for j = 1, 4 do
+        check_same(row[3 + j], got[j], ("__d%s_%s(%g, %g)"):format(row[1], modes[j], row[2], row[3]))
+      end
+    end
+  end)
+
+  it("of a fused multiply-add rounds once", function()
+    local k = mw.compile [[
+__global__ void f(const float *x, float *out) {
+  int i = threadIdx.x;
+  float a = x[3 * i], b = x[3 * i + 1], c = x[3 * i + 2];
+  out[4 * i] = __fmaf_rn(a, b, c); out[4 * i + 1] = __fmaf_rz(a, b, c);
+  out[4 * i + 2] = __fmaf_ru(a, b, c); out[4 * i + 3] = __fmaf_rd(a, b, c);
+}
+__global__ void d(const double *x, double *out) {
+  int i = threadIdx.x;
+  double a = x[3 * i], b = x[3 * i + 1], c = x[3 * i + 2];
+  out[4 * i] = __fma_rn(a, b, c); out[4 * i + 1] = __fma_rz(a, b, c);
+  out[4 * i + 2] = __fma_ru(a, b, c); out[4 * i + 3] = __fma_rd(a, b, c);
+}]]
+    local count = 500
+    -- In float: the product is exact in double, so the sum's two parts are all there is.
+    local xs = list(3 * count, real(true))
+    for i = 1, count, 5 do xs[3 * i] = -to_float(xs[3 * i - 2] * xs[3 * i - 1]) end -- cancels all but the last bits
+    local out = mw.zeros(4 * count)
+    k.f(1, count)(mw.array(xs), out)
+    out = out:totable()
+    for i = 1, count do
+      local a, b, c = table.unpack(xs, 3 * i - 2, 3 * i)
+      local near, side = in_float("add", a * b, c)
+      local expected = directed(near, side, float_neighbours)
+      if near == 0 then expected.rd = -0.0 end
+      for j, mode in ipairs(modes) do
+        check_same(expected[mode], out[4 * (i - 1) + j], ("__fmaf_%s(%.9g, %.9g, %.9g)"):format(mode, a, b, c))
+      end
+    end
+    -- In double: with a product of 53 bits in two halves, and an addend that leaves them where they are.
+    xs = {}
+    local expected = {}
+    for i = 1, count do
+      local a, b = random(1, 1 << 53) * (random() < 0.5 and -1.0 or 1.0), random(1, 1 << 53) + 0.0
+      local p, e = two_product(a, b)
+      xs[3 * i - 2], xs[3 * i - 1] = a, b
+      if i % 2 == 0 then -- cancels the product: what is left is what it lacks, exactly
+        xs[3 * i] = -p
+        expected[i] = e == 0 and { rn = 0.0, rz = 0.0, ru = 0.0, rd = -0.0 } or { rn = e, rz = e, ru = e, rd = e }
+      else
+        xs[3 * i] = 0.0
+        expected[i] = directed(p, sign(e), double_neighbours)
+      end
+    end
+    out = mw.zeros(4 * count, "double")
+    k.d(1, count)(mw.array(xs, "double"), out)
+    out = out:totable()
+    for i = 1, count do
+      for j, mode in ipairs(modes) do check_same(expected[i][mode], out[4 * (i - 1) + j], "__fma_" .. mode) end
+    end
+  end)
+
+  it("to the nearest is never fused with its neighbours", function()
+    local k = mw.compile [[
+__global__ void k(float x, double y, float *f, double *d) {
+  f[0] = __fadd_rn(__fmul_rn(x, x), -1.0f);
+  f[1] = __fsub_rn(__fmul_rn(x, x), 1.0f);
+  f[2] = __fmaf_rn(x, x, -1.0f);
+  d[0] = __dadd_rn(__dmul_rn(y, y), -1.0);
+  d[1] = __fma_rn(y, y, -1.0);
+}]]
+    local f, d = mw.zeros(3), mw.zeros(2, "double")
+    k.k(1, 1)(1 + 2.0 ^ -20, 1 + 2.0 ^ -40, f, d)
+    assert.same({ 2.0 ^ -19, 2.0 ^ -19, 2.0 ^ -19 + 2.0 ^ -40 }, f:totable())
+    assert.same({ 2.0 ^ -39, 2.0 ^ -39 + 2.0 ^ -80 }, d:totable())
+  end)
+
+  it("of a reciprocal square root is correctly rounded", function()
+    local k = mw.compile "__global__ void k(const float *x, float *y) { y[threadIdx.x] = __frsqrt_rn(x[threadIdx.x]); }"
+    local xs = list(1000, function() return to_float((1 + random()) * 2.0 ^ random(-140, 120)) end)
+    local special = { { 0.0, inf }, { -0.0, -inf }, { inf, 0.0 }, { -1, nan }, { 4, 0.5 }, { 2.0 ^ -149, 2.0 ^ 74.5 } }
+    for i, row in ipairs(special) do xs[i] = row[1] end
+    local out = mw.zeros(1000)
+    k.k(1, 1000)(mw.array(xs), out)
+    for i, got in ipairs(out:totable()) do
+      local x = xs[i]
+      if special[i] then
+        check_same(to_float(special[i][2]), got, ("__frsqrt_rn(%g)"):format(x))
+      else
+        -- the midpoints to both neighbours lie on their sides of 1/sqrt(x): x m^2 against 1, in two parts
+        local less, more = float_neighbours(got)
+        local function side(midpoint)
+          local p, e = two_product(x * midpoint, midpoint)
+          return sign((p - 1) + e)
+        end
+        assert.is_true(side((got + more) / 2) > 0 and side((got + less) / 2) < 0, ("__frsqrt_rn(%.9g)"):format(x))
+      end
+    end
+  end)
+end)
