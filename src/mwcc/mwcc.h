@@ -89,6 +89,8 @@ typedef struct kernel {
   LLVMValueRef general;         /* loop or fiber variant of a kernel that also has SIMD ones */
   LLVMValueRef rows, tail;      /* SIMD variants, or NULL: see simd.c */
   int width;                    /* their lanes */
+  struct assumption *assumptions; /* about parameters, that they are good for: simt.h */
+  int assumption_count;
   bool waits;                   /* at a barrier */
   LLVMValueRef run;             /* its mw_block_function, from run.c */
   int max_threads;              /* __launch_bounds__, 0: none */

@@ -1,8 +1,8 @@
 /* Which kernels run as SIMD lanes, and the dispatch between a kernel's variants.
  *
  * A kernel that can be widened gets three: `rows`, where the rows of a block are whole gangs; `tail`, where they are not;
- * and the loop or fiber variant for launches outside the class that the others are compiled for (some blockDim * gridDim
- * of 2^31 or more). The block function looks at the launch and picks one. */
+ * and the loop or fiber variant for launches outside the class that the others are compiled for (a very large grid, or
+ * parameters that the shapes do not hold for: simt.h). The block function looks at the launch and picks one. */
 #include "widen.h"
 
 #include <stdlib.h>
@@ -14,6 +14,13 @@ static int native_width(const program *p) {
     return 16;
   if (strstr(p->features, "+avx2")) return 8;
   return 4;
+}
+
+static void keep_assumptions(kernel *k, const shapes *s) {
+  size_t bytes = (size_t)s->assumption_count * sizeof *k->assumptions;
+  k->assumptions = mw_alloc(bytes + 1);
+  if (bytes) memcpy(k->assumptions, s->assumptions, bytes);
+  k->assumption_count = s->assumption_count;
 }
 
 void widen_kernels(program *p) {
@@ -36,6 +43,7 @@ void widen_kernels(program *p) {
     if (k->rows) k->tail = widen_kernel(p, k, &g, &s, &live, true, tail, &why, &why_at);
     if (k->tail) {
       k->width = width;
+      keep_assumptions(k, &s);
       k->tier = "simd";
       k->tier_reason = mw_format("%d threads of a row are the lanes of vector registers", width);
     } else {
@@ -57,15 +65,28 @@ void widen_kernels(program *p) {
   verify_module(p, "widening");
 }
 
-/* Whether every blockDim.a * gridDim.a is below 2^31. */
-static LLVMValueRef in_class(program *p, LLVMBuilderRef b, LLVMValueRef frame) {
+static LLVMValueRef at_most(program *p, LLVMBuilderRef b, LLVMValueRef all, LLVMValueRef number, int64_t most) {
+  LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntULE, number, constant_i64(p, (uint64_t)most), "");
+  return all ? LLVMBuildAnd(b, all, fits, "") : fits;
+}
+
+/* Whether the launch is of the class that the SIMD variants are compiled for. */
+static LLVMValueRef in_class(program *p, LLVMBuilderRef b, const kernel *k, LLVMValueRef frame) {
   LLVMValueRef all = NULL;
   for (unsigned axis = 0; axis < 3; axis++) {
     LLVMValueRef grid = load_invariant(p, b, p->i32, frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
     LLVMValueRef block = load_invariant(p, b, p->i32, frame, offsetof(mw_frame, block) + axis * sizeof(uint32_t));
-    LLVMValueRef threads = LLVMBuildMul(b, LLVMBuildZExt(b, grid, p->i64, ""), LLVMBuildZExt(b, block, p->i64, ""), "");
-    LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntULT, threads, constant_i64(p, 1ull << 31), "");
-    all = all ? LLVMBuildAnd(b, all, fits, "") : fits;
+    grid = LLVMBuildZExt(b, grid, p->i64, "");
+    LLVMValueRef threads = LLVMBuildMul(b, grid, LLVMBuildZExt(b, block, p->i64, ""), "");
+    all = at_most(p, b, all, grid, GRID_EXTENT);
+    all = at_most(p, b, all, threads, LAUNCH_EXTENT);
+  }
+  LLVMValueRef params = load_invariant(p, b, p->pointer, frame, offsetof(mw_frame, params));
+  for (int i = 0; i < k->assumption_count; i++) {
+    const assumption *a = &k->assumptions[i];
+    LLVMValueRef value = load_invariant(p, b, p->i32, params, k->params[a->parameter].offset);
+    LLVMValueRef above = LLVMBuildSub(b, LLVMBuildSExt(b, value, p->i64, ""), constant_i64(p, (uint64_t)a->low), "");
+    all = at_most(p, b, all, above, a->high - a->low);
   }
   return all;
 }
@@ -95,7 +116,7 @@ void build_dispatch(program *p, kernel *k) {
                     tail = LLVMAppendBasicBlockInContext(p->context, function, "tail");
   LLVMBasicBlockRef other = LLVMAppendBasicBlockInContext(p->context, function, "general");
   LLVMPositionBuilderAtEnd(b, top);
-  LLVMBuildCondBr(b, in_class(p, b, LLVMGetParam(function, 0)), fits, other);
+  LLVMBuildCondBr(b, in_class(p, b, k, LLVMGetParam(function, 0)), fits, other);
   LLVMPositionBuilderAtEnd(b, fits);
   LLVMValueRef x = load_invariant(p, b, p->i32, LLVMGetParam(function, 0), offsetof(mw_frame, block));
   LLVMValueRef rest = LLVMBuildURem(b, x, constant_i32(p, (unsigned)k->width), "");
