@@ -10,9 +10,9 @@
 #include <stdbool.h>
 
 /* ---- memory: these do not return NULL; out of host memory ends the process with a sentence ---- */
-void *mw_alloc(size_t bytes);                 /* zeroed */
-void *mw_realloc(void *old, size_t bytes);    /* growth is not zeroed */
-char *mw_strdup(const char *text);            /* NULL stays NULL */
+void *mw_alloc(size_t bytes);                                                   /* zeroed */
+void *mw_realloc(void *old, size_t bytes);                                      /* growth is not zeroed */
+char *mw_strdup(const char *text);                                              /* NULL stays NULL */
 char *mw_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* yours: free */
 
 #define MW_COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -37,7 +37,7 @@ void mw_error_log(const char *log);
 /* Carry a failure from one thread to another (a worker's to the thread that synchronises). */
 mw_error *mw_error_copy(const mw_error *error); /* yours: mw_error_free */
 void mw_error_free(mw_error *error);
-int mw_error_raise(const mw_error *error);      /* into this thread's slot; returns its code */
+int mw_error_raise(const mw_error *error); /* into this thread's slot; returns its code */
 
 /* ---- growing byte strings ---- */
 typedef struct mw_text {
@@ -49,7 +49,9 @@ void mw_text_addf(mw_text *text, const char *format, ...) __attribute__((format(
 void mw_text_free(mw_text *text);
 
 /* ---- hashing (not cryptographic): 128 bits, about 3 bytes a nanosecond ---- */
-typedef struct mw_hash { uint64_t low, high; } mw_hash;
+typedef struct mw_hash {
+  uint64_t low, high;
+} mw_hash;
 mw_hash mw_hash_start(void);
 /* Each piece goes in with its length, so that "ab","c" differs from "a","bc". */
 void mw_hash_add(mw_hash *hash, const void *data, size_t length);
@@ -61,7 +63,7 @@ void mw_hash_hex(const mw_hash *hash, char out[33]);
 int mw_file_read(const char *path, mw_text *out);
 /* Write all or nothing: a temporary name beside `path`, then rename. */
 int mw_file_write(const char *path, const void *data, size_t length);
-int mw_directory_make(const char *path); /* with its parents */
+int mw_directory_make(const char *path);          /* with its parents */
 bool mw_directory_make_private(const char *path); /* the same for nobody but the user; reports no error */
 /* A fresh private folder under $TMPDIR; yours: free, and mw_directory_remove. */
 int mw_directory_temporary(char **out);
@@ -72,16 +74,16 @@ char *mw_directory_cache(void);
 
 /* ---- child processes ---- */
 typedef struct mw_child_limits {
-  double seconds;  /* wall clock; 0: none */
-  size_t memory;   /* bytes of address space; 0: none */
+  double seconds;        /* wall clock; 0: none */
+  size_t memory;         /* bytes of address space; 0: none */
   const char *directory; /* to run in; NULL: the host's own */
 } mw_child_limits;
 typedef struct mw_child_result {
-  int status;      /* exit status, or -1 where it did not exit by itself */
-  int signal;      /* that ended it, or 0 */
-  bool timed_out;  /* killed, with its whole process group, for the wall clock limit */
-  mw_text output;  /* standard output */
-  mw_text errors;  /* standard error */
+  int status;     /* exit status, or -1 where it did not exit by itself */
+  int signal;     /* that ended it, or 0 */
+  bool timed_out; /* killed, with its whole process group, for the wall clock limit */
+  mw_text output; /* standard output */
+  mw_text errors; /* standard error */
 } mw_child_result;
 /* Run argv[0] (a path, or looked up in PATH) and wait; input (may be NULL) goes to its standard input. Descriptors of the
    host are not inherited, signals have their defaults. Fails with MW_FILE_NOT_FOUND where there is no such program. */

@@ -106,13 +106,13 @@ typedef struct mw_field {
 /* A CUDA C type. Built-in ones (mw_dtype) live for ever, those of a module as long as the module. */
 typedef struct mw_type {
   mw_type_kind kind;
-  int is_const;    /* const-qualified (a pointer's element, a symbol) */
-  size_t size;     /* bytes */
-  size_t align;    /* bytes */
-  const char *name; /* as CUDA C spells it, "const float *" */
+  int is_const;                  /* const-qualified (a pointer's element, a symbol) */
+  size_t size;                   /* bytes */
+  size_t align;                  /* bytes */
+  const char *name;              /* as CUDA C spells it, "const float *" */
   const struct mw_type *element; /* of a pointer, vector or array, else NULL */
-  size_t count;    /* vector: components; array: elements; struct: fields */
-  const mw_field *fields; /* of a struct, else NULL */
+  size_t count;                  /* vector: components; array: elements; struct: fields */
+  const mw_field *fields;        /* of a struct, else NULL */
 } mw_type;
 
 /* The built-in type called `name`: bool char uchar short ushort int uint long ulong longlong ulonglong float double half,
@@ -157,16 +157,16 @@ typedef struct mw_properties {
 } mw_properties;
 
 typedef struct mw_memory {
-  size_t bytes;  /* in live allocations, module variables included */
-  size_t count;  /* live allocations */
-  size_t peak;   /* the most `bytes` has been */
-  size_t total;  /* what the device could hold */
+  size_t bytes; /* in live allocations, module variables included */
+  size_t count; /* live allocations */
+  size_t peak;  /* the most `bytes` has been */
+  size_t total; /* what the device could hold */
 } mw_memory;
 
 typedef enum mw_limit {
-  MW_LIMIT_TIME,   /* seconds a launch may run; 0: no limit (the default) */
-  MW_LIMIT_MEMORY, /* bytes that allocations may take together; 0: what the machine has (the default) */
-  MW_LIMIT_STACK,  /* bytes of stack a CUDA thread has for calls and local arrays (cudaLimitStackSize) */
+  MW_LIMIT_TIME,          /* seconds a launch may run; 0: no limit (the default) */
+  MW_LIMIT_MEMORY,        /* bytes that allocations may take together; 0: what the machine has (the default) */
+  MW_LIMIT_STACK,         /* bytes of stack a CUDA thread has for calls and local arrays (cudaLimitStackSize) */
   MW_LIMIT_COMPILE_TIME,  /* seconds a compilation may take */
   MW_LIMIT_COMPILE_MEMORY /* bytes of address space that a compiler process may take */
 } mw_limit;
@@ -200,7 +200,7 @@ void mw_buffer_release(mw_buffer *buffer);
 int mw_buffer_free(mw_buffer *buffer);
 int mw_buffer_is_freed(const mw_buffer *buffer);
 size_t mw_buffer_size(const mw_buffer *buffer);
-uint64_t mw_buffer_address(const mw_buffer *buffer); /* device address; 0 once freed */
+uint64_t mw_buffer_address(const mw_buffer *buffer);  /* device address; 0 once freed */
 mw_device *mw_buffer_device(const mw_buffer *buffer); /* borrowed */
 /* Host <-> device, waiting for the work before. MW_INVALID_VALUE past the end. */
 int mw_buffer_write(mw_buffer *buffer, size_t offset, const void *source, size_t bytes);
@@ -226,13 +226,13 @@ int mw_array_new(mw_device *device, const mw_type *dtype, int rank, const size_t
 int mw_array_view(mw_array *array, size_t offset, const mw_type *dtype, int rank, const size_t *shape, mw_array **out);
 mw_array *mw_array_retain(mw_array *array);
 void mw_array_release(mw_array *array);
-int mw_array_free(mw_array *array); /* mw_buffer_free of the buffer below: every view of it is freed */
-mw_buffer *mw_array_buffer(const mw_array *array);    /* borrowed */
-size_t mw_array_offset(const mw_array *array);        /* bytes into the buffer */
+int mw_array_free(mw_array *array);                /* mw_buffer_free of the buffer below: every view of it is freed */
+mw_buffer *mw_array_buffer(const mw_array *array); /* borrowed */
+size_t mw_array_offset(const mw_array *array);     /* bytes into the buffer */
 const mw_type *mw_array_dtype(const mw_array *array);
 int mw_array_rank(const mw_array *array);
-const size_t *mw_array_shape(const mw_array *array);  /* rank entries */
-size_t mw_array_count(const mw_array *array);         /* elements */
+const size_t *mw_array_shape(const mw_array *array); /* rank entries */
+size_t mw_array_count(const mw_array *array);        /* elements */
 size_t mw_array_bytes(const mw_array *array);
 /* Elements first .. first+count-1, packed as the dtype packs them, to or from host memory. Waits for the work before. */
 int mw_array_read(mw_array *array, size_t first, size_t count, void *target);
@@ -269,8 +269,8 @@ typedef struct mw_header {
 typedef struct mw_source {
   const char *text;
   size_t length;
-  const char *file; /* whose text it is, for messages; NULL: "kernel.cu" */
-  int line;         /* the line of `file` on which the text begins; 0 counts as 1 */
+  const char *file;           /* whose text it is, for messages; NULL: "kernel.cu" */
+  int line;                   /* the line of `file` on which the text begins; 0 counts as 1 */
   const char *const *options; /* -D -U -I -std=… -use_fast_math -O0…-O3 -G -lineinfo --maxrregcount=… */
   size_t option_count;
   const mw_header *headers; /* found before any directory */
@@ -329,14 +329,14 @@ typedef struct mw_kernel_info {
   int registers;       /* 0 where the device has none to speak of */
   const char *tier;    /* how the CPU device runs it: "loop" or "fiber"; "" on a GPU */
   const char *tier_reason;
-  const char *file;    /* of its definition */
+  const char *file; /* of its definition */
   int line;
 } mw_kernel_info;
 
 mw_kernel *mw_kernel_retain(mw_kernel *kernel);
 void mw_kernel_release(mw_kernel *kernel);
 const mw_kernel_info *mw_kernel_describe(const mw_kernel *kernel); /* lives as long as the kernel */
-mw_module *mw_kernel_module(const mw_kernel *kernel); /* borrowed */
+mw_module *mw_kernel_module(const mw_kernel *kernel);              /* borrowed */
 
 typedef struct mw_launch mw_launch;
 

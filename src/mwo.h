@@ -14,7 +14,7 @@
 #include "moonwarp.h"
 
 #define MW_MWO_VERSION 1
-#define MW_MWO_SYMBOL "mw_mwo"
+#define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
 typedef struct mw_frame mw_frame;
@@ -25,8 +25,8 @@ typedef void mw_block_function(const mw_frame *frame, mw_worker *worker, uint64_
 typedef void mw_thread_function(const mw_frame *frame, mw_worker *worker, uint32_t thread);
 
 typedef enum mw_trap {
-  MW_TRAP_EXPLICIT,  /* __trap() */
-  MW_TRAP_STACK,     /* an alloca that cannot fit */
+  MW_TRAP_EXPLICIT, /* __trap() */
+  MW_TRAP_STACK,    /* an alloca that cannot fit */
   MW_TRAP_UNREACHABLE
 } mw_trap;
 
@@ -47,34 +47,34 @@ typedef struct mw_services {
   /* The address fails the range test of generated code: return if the access is allowed all the same (shared memory,
      stacks, the image's constants), else end the launch as an illegal address. */
   void (*check_address)(mw_worker *worker, uint64_t address, uint64_t bytes, uint32_t is_store);
-  uint64_t (*clock)(mw_worker *worker);      /* nanoseconds, monotonic */
+  uint64_t (*clock)(mw_worker *worker);                      /* nanoseconds, monotonic */
   void *(*device_malloc)(mw_worker *worker, uint64_t bytes); /* NULL when the device heap is exhausted */
   void (*device_free)(mw_worker *worker, void *memory);
 } mw_services;
 
 struct mw_frame {
-  const unsigned char *params;   /* the parameter block */
-  void *const *symbols;          /* the address of each module variable, in the image's order */
+  const unsigned char *params; /* the parameter block */
+  void *const *symbols;        /* the address of each module variable, in the image's order */
   const mw_services *services;
-  uint32_t grid[3];              /* gridDim */
-  uint32_t block[3];             /* blockDim */
-  uint32_t dynamic_shared;       /* bytes, behind the static ones */
+  uint32_t grid[3];        /* gridDim */
+  uint32_t block[3];       /* blockDim */
+  uint32_t dynamic_shared; /* bytes, behind the static ones */
   uint32_t reserved;
   uint64_t heap_base, heap_size; /* the device's address range: what lies in it can harm nobody else */
 };
 
 /* The part of a worker that generated code sees; the driver's own part follows it in memory. */
 struct mw_worker {
-  unsigned char *shared;         /* this block's shared memory: static part first, then dynamic */
-  uint64_t block;                /* the block being run: generated code writes it before each block */
-  uint32_t thread;               /* fiber tier: the linear id of the running thread; else ~0u */
+  unsigned char *shared; /* this block's shared memory: static part first, then dynamic */
+  uint64_t block;        /* the block being run: generated code writes it before each block */
+  uint32_t thread;       /* fiber tier: the linear id of the running thread; else ~0u */
   uint32_t reserved;
 };
 
 typedef struct mw_mwo_kernel {
   mw_kernel_info info;
   mw_block_function *run;
-  uint32_t uses_dynamic_shared;  /* whether it declares extern __shared__ */
+  uint32_t uses_dynamic_shared; /* whether it declares extern __shared__ */
   uint32_t reserved;
 } mw_mwo_kernel;
 
@@ -86,7 +86,7 @@ typedef struct mw_mwo_relocation {
 } mw_mwo_relocation;
 
 typedef struct mw_mwo_variable {
-  const char *name;    /* source name with namespaces, "ns::gain" */
+  const char *name; /* source name with namespaces, "ns::gain" */
   const char *linkage;
   const mw_type *type;
   const void *initial; /* size bytes, or NULL for zeros */
@@ -98,11 +98,11 @@ typedef struct mw_mwo_variable {
 } mw_mwo_variable;
 
 typedef struct mw_mwo {
-  uint32_t version;      /* MW_MWO_VERSION */
+  uint32_t version; /* MW_MWO_VERSION */
   uint32_t reserved;
-  const char *triple;    /* "x86_64-pc-linux-gnu" */
-  const char *features;  /* CPU features it needs, "avx2,fma,…" as GCC's __builtin_cpu_supports names them */
-  const char *compiler;  /* "moonwarp 0.1.0, LLVM 19.1.7" */
+  const char *triple;   /* "x86_64-pc-linux-gnu" */
+  const char *features; /* CPU features it needs, "avx2,fma,…" as GCC's __builtin_cpu_supports names them */
+  const char *compiler; /* "moonwarp 0.1.0, LLVM 19.1.7" */
   const mw_mwo_kernel *kernels;
   size_t kernel_count;
   const mw_mwo_variable *variables;
@@ -117,9 +117,9 @@ typedef struct mw_mwo {
 
 /* The last bytes of a .mwo file. */
 typedef struct mw_trailer {
-  uint64_t low, high;  /* mw_hash over all before the trailer, as one piece */
-  uint64_t length;     /* bytes before the trailer */
-  char magic[8];       /* "MWOIMG1" */
+  uint64_t low, high; /* mw_hash over all before the trailer, as one piece */
+  uint64_t length;    /* bytes before the trailer */
+  char magic[8];      /* "MWOIMG1" */
 } mw_trailer;
 
 #endif
