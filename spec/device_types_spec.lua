@@ -241,7 +241,7 @@ int main() {
 end)
 
 describe("a source", function()
-  -- One name of each part of the headers, which mwcc parses only where it is mentioned.
+  -- One name of each part of the headers.
   local uses = {
     "make_int2(3, 4).y",
     "atomicAdd(out, 0)",

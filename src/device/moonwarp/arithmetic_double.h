@@ -8,7 +8,7 @@
 #include "moonwarp/bits.h"
 #include "moonwarp/conversions.h"
 
-#define __mw_slow static __inline__ __attribute__((host, device, nodebug))
+#define __mw_slow template <int = 0> static __inline__ __attribute__((host, device, nodebug))
 
 enum __mw_rounding { __mw_to_zero, __mw_upward, __mw_downward };
 

@@ -37,13 +37,13 @@ __mw_both double __mw_next_down(double x) {
   return __longlong_as_double(x == 0 ? (long long)0x8000000000000001 : bits < 0 ? bits + 1 : bits - 1);
 }
 /* `nearest` is the exact value rounded to the nearest; `error` has the sign of exact - nearest. */
-template <typename T, typename E> __mw_both T __mw_round_up(T nearest, E error) {
+template <typename T, typename E> __mw_both_template T __mw_round_up(T nearest, E error) {
   return error > 0 ? __mw_next_up(nearest) : nearest;
 }
-template <typename T, typename E> __mw_both T __mw_round_down(T nearest, E error) {
+template <typename T, typename E> __mw_both_template T __mw_round_down(T nearest, E error) {
   return error < 0 ? __mw_next_down(nearest) : nearest;
 }
-template <typename T, typename E> __mw_both T __mw_round_to_zero(T nearest, E error) {
+template <typename T, typename E> __mw_both_template T __mw_round_to_zero(T nearest, E error) {
   if (nearest == 0) return nearest;
   return nearest > 0 ? __mw_round_down(nearest, error) : __mw_round_up(nearest, error);
 }

@@ -8,7 +8,7 @@
 
 #define __mw_register(part, builtin)                                                                                   \
   __declspec(property(get = __get_##part)) unsigned int part;                                                          \
-  __mw_device unsigned int __get_##part() { return builtin(); }
+  static __mw_member unsigned int __get_##part() { return builtin(); }
 
 #define __mw_index(name, own, other, reg)                                                                              \
   struct __mw_##name {                                                                                                 \

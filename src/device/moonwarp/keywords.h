@@ -39,10 +39,15 @@
 #define CUDART_CB
 /* __noinline__ and __restrict__ are clang's own words. */
 
-/* How these headers declare functions. nodebug: a fault inside one is reported at the line that called it. */
-#define __mw_device static __inline__ __attribute__((device, always_inline, nodebug))
-#define __mw_both   static __inline__ __attribute__((host, device, always_inline, nodebug))
-#define __mw_member __inline__ __attribute__((host, device, always_inline, nodebug))
+/* How these headers declare functions: for device code, or for both sides. nodebug: a fault inside one is reported at
+ * the line that called it. All are templates, whose parameter nobody gives: clang looks at the body of an inline function
+ * of a precompiled header in every compilation, but at a template's only where it is used; and a program's own function
+ * of the same name and type is preferred, not an error. */
+#define __mw_device_template static __inline__ __attribute__((device, always_inline, nodebug))
+#define __mw_both_template   static __inline__ __attribute__((host, device, always_inline, nodebug))
+#define __mw_device          template <int = 0> __mw_device_template
+#define __mw_both            template <int = 0> __mw_both_template
+#define __mw_member          __inline__ __attribute__((host, device, always_inline, nodebug))
 /* Functions that are defined elsewhere: in libm, whose functions host code in the source may call too, or by mwcc. */
 #define __mw_libm   extern "C" __attribute__((host, device))
 #define __mw_import extern "C" __attribute__((device))

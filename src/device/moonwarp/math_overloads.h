@@ -34,17 +34,17 @@ template <typename T, typename U, typename V> using __mw_common3 = __mw_common<_
 /* The template takes what is neither float nor double: an exact match with a plain function wins over it. */
 #define __mw_math1(name)                                                                                               \
   __mw_both float name(float x) { return name##f(x); }                                                                 \
-  template <typename T> __mw_both typename __mw_promote<T>::type name(T x) {                                           \
+  template <typename T> __mw_both_template typename __mw_promote<T>::type name(T x) {                                  \
     return name((typename __mw_promote<T>::type)x);                                                                    \
   }
 #define __mw_round1(result, name)                                                                                      \
   __mw_both result name(float x) { return name##f(x); }                                                                \
-  template <typename T, typename = typename __mw_promote<T>::type> __mw_both result name(T x) {                        \
+  template <typename T, typename = typename __mw_promote<T>::type> __mw_both_template result name(T x) {               \
     return name((double)x);                                                                                            \
   }
 #define __mw_math2(name)                                                                                               \
   __mw_both float name(float x, float y) { return name##f(x, y); }                                                     \
-  template <typename T, typename U> __mw_both __mw_common<T, U> name(T x, U y) {                                       \
+  template <typename T, typename U> __mw_both_template __mw_common<T, U> name(T x, U y) {                              \
     return name((__mw_common<T, U>)x, (__mw_common<T, U>)y);                                                           \
   }
 #define __mw_scale(name, exponent_type)                                                                                \
@@ -71,7 +71,7 @@ __mw_scale(ldexp, int) __mw_scale(scalbn, int) __mw_scale(scalbln, long);
 /* clang-format on */
 
 __mw_both float fma(float x, float y, float z) { return fmaf(x, y, z); }
-template <typename T, typename U, typename V> __mw_both __mw_common3<T, U, V> fma(T x, U y, V z) {
+template <typename T, typename U, typename V> __mw_both_template __mw_common3<T, U, V> fma(T x, U y, V z) {
   return fma((__mw_common3<T, U, V>)x, (__mw_common3<T, U, V>)y, (__mw_common3<T, U, V>)z);
 }
 __mw_both float jn(int n, float x) { return jnf(n, x); }

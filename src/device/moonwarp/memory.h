@@ -29,20 +29,20 @@ __mw_operator void operator delete[](void *memory, size_t) noexcept { free(memor
 
 /* Hints (read-only cache, level, streaming, volatile) change no value: plain accesses here. */
 #define __mw_load(hint)                                                                                                \
-  template <typename T> __mw_device T hint(const T *address) { return *address; }
+  template <typename T> __mw_device_template T hint(const T *address) { return *address; }
 __mw_load(__ldg) __mw_load(__ldca) __mw_load(__ldcg) __mw_load(__ldcs) __mw_load(__ldlu)
 #undef __mw_load
     template <typename T>
-    __mw_device T __ldcv(const T *address) {
+    __mw_device_template T __ldcv(const T *address) {
   return *(const volatile T *)address;
 }
 
 #define __mw_store(hint)                                                                                               \
-  template <typename T> __mw_device void hint(T *address, T value) { *address = value; }
+  template <typename T> __mw_device_template void hint(T *address, T value) { *address = value; }
 __mw_store(__stwb) __mw_store(__stcg) __mw_store(__stcs)
 #undef __mw_store
     template <typename T>
-    __mw_device void __stwt(T *address, T value) {
+    __mw_device_template void __stwt(T *address, T value) {
   *(volatile T *)address = value;
 }
 

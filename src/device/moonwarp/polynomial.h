@@ -5,7 +5,7 @@
 #include "moonwarp/libm.h"
 
 __mw_both double __mw_polynomial(double, double c) { return c; }
-template <typename... T> __mw_both double __mw_polynomial(double x, double c, T... higher) {
+template <typename... T> __mw_both_template double __mw_polynomial(double x, double c, T... higher) {
   return fma(x, __mw_polynomial(x, higher...), c);
 }
 

@@ -59,23 +59,23 @@ __mw_both double __mw_norm_scale(double largest) {
 }
 
 /* An infinite component makes the norm infinite, whatever the others are. */
-template <typename... T> __mw_both double __mw_largest(double x, T... rest) {
+template <typename... T> __mw_both_template double __mw_largest(double x, T... rest) {
   if constexpr (sizeof...(rest) == 0)
     return fabs(x);
   else
     return fmax(fabs(x), __mw_largest(rest...));
 }
-template <typename... T> __mw_both __mw_pair __mw_squares(double scale, T... x) {
+template <typename... T> __mw_both_template __mw_pair __mw_squares(double scale, T... x) {
   __mw_pair sum = {0, 0};
   ((sum = __mw_add_square(sum, x * scale)), ...);
   return sum;
 }
-template <typename... T> __mw_both double __mw_norm(T... x) {
+template <typename... T> __mw_both_template double __mw_norm(T... x) {
   double largest = __mw_largest(x...), scale = __mw_norm_scale(largest);
   if (largest == __builtin_inf()) return largest;
   return __mw_root_of(__mw_squares(scale, x...)) / scale;
 }
-template <typename... T> __mw_both double __mw_reciprocal_norm(T... x) {
+template <typename... T> __mw_both_template double __mw_reciprocal_norm(T... x) {
   double largest = __mw_largest(x...), scale = __mw_norm_scale(largest);
   if (largest == __builtin_inf()) return 0;
   __mw_pair sum = __mw_squares(scale, x...);
@@ -89,7 +89,7 @@ __mw_both double norm4d(double x, double y, double z, double w) { return __mw_no
 __mw_both double rnorm4d(double x, double y, double z, double w) { return __mw_reciprocal_norm(x, y, z, w); }
 
 /* Floats' squares are exact in double and far from its limits. */
-template <typename... T> __mw_both double __mw_float_norm(T... x) {
+template <typename... T> __mw_both_template double __mw_float_norm(T... x) {
   double largest = __mw_largest(x...);
   return largest == __builtin_inf() ? largest : sqrt((((double)x * x) + ...));
 }

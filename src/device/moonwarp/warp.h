@@ -41,7 +41,7 @@ __mw_device unsigned int __activemask() { return __nvvm_activemask(); }
     return __builtin_bit_cast(double, name##_sync(mask, bits, lane, width));                                           \
   }                                                                                                                    \
   /* CUDA's first form: whichever lanes are active. */                                                                 \
-  template <typename T> __mw_device T name(T value, lane_type lane, int width = 32) {                                  \
+  template <typename T> __mw_device_template T name(T value, lane_type lane, int width = 32) {                         \
     return name##_sync(__nvvm_activemask(), value, lane, width);                                                       \
   }
 __mw_shuffle(__shfl, idx, int, 31)
