@@ -101,7 +101,8 @@ CPU_ANY_FRAME static uintptr_t kernel_pc(const cpu_worker *worker, const machine
   if (is_code(unit, m->pc)) return m->pc;
   if (is_code(unit, m->link)) return m->link - 1;
   uintptr_t frame = worker->call_frame;
-  if (m->sp >= bottom && m->sp <= frame && frame < top - 16 && ((uintptr_t *)frame)[1] == worker->call + 1) {
+  if (worker->call && m->sp >= bottom && m->sp <= frame && frame < top - 16 &&
+      ((uintptr_t *)frame)[1] == worker->call + 1) {
     return worker->call;
   }
   const uintptr_t *word = (const uintptr_t *)((m->sp + 7) & ~(uintptr_t)7);
@@ -130,7 +131,7 @@ static cpu_fault_kind classify(const cpu_worker *worker, int signal, const machi
 
 static void leave(cpu_worker *worker, ucontext_t *context) {
   worker->in_kernel = 0;
-  cpu_stack_leave(NULL, &worker->host_stack);
+  cpu_stack_leave(&worker->ring.current->kept, &worker->host_stack);
   machine_leave(context, worker->host);
 }
 

@@ -118,28 +118,29 @@ static void need_stacks(cpu_worker *worker, uint32_t count) {
 #if CPU_ASAN
 /* AddressSanitizer cannot be interrupted between leaving a stack and arriving on the next: a cancelling signal is put
    off meanwhile. */
-CPU_UNSANITIZED static void before_change(cpu_worker *worker, cpu_fiber *to, void **keep) {
+CPU_UNSANITIZED static void before_change(cpu_worker *worker, cpu_fiber *from, const cpu_fiber *to) {
   cpu_stack stack = to == &worker->ring.home ? worker->stack : cpu_ring_stack(&worker->ring, to);
   worker->in_service = 1;
-  cpu_stack_leave(keep, &stack);
+  cpu_stack_leave(&from->kept, &stack);
 }
 
-CPU_UNSANITIZED static void after_change(cpu_worker *worker, void *kept) {
-  cpu_stack_arrive(kept, NULL);
+CPU_UNSANITIZED static void after_change(cpu_worker *worker, const cpu_fiber *to) {
+  cpu_stack_arrive(to->kept, NULL);
   cpu_service_leave(worker);
 }
 #else
-static inline void before_change(cpu_worker *worker, cpu_fiber *to, void **keep) { (void)worker, (void)to, (void)keep; }
-static inline void after_change(cpu_worker *worker, void *kept) { (void)worker, (void)kept; }
+static inline void before_change(cpu_worker *worker, cpu_fiber *from, const cpu_fiber *to) {
+  (void)worker, (void)from, (void)to;
+}
+static inline void after_change(cpu_worker *worker, const cpu_fiber *to) { (void)worker, (void)to; }
 #endif
 
-/* Go on with `to`. keep: where AddressSanitizer keeps what it needs to come back, NULL where nobody will. */
-CPU_UNSANITIZED static inline void change(cpu_worker *worker, cpu_fiber *from, cpu_fiber *to, void **keep) {
+CPU_UNSANITIZED static inline void change(cpu_worker *worker, cpu_fiber *from, cpu_fiber *to) {
   worker->ring.current = to;
   worker->base.thread = to->thread;
-  before_change(worker, to, keep);
+  before_change(worker, from, to);
   cpu_switch(&from->place, to->place);
-  after_change(worker, from->kept);
+  after_change(worker, from);
 }
 
 /* Control passes on from `fiber`: where it comes to the head, all have arrived. */
@@ -164,14 +165,14 @@ static cpu_fiber *exit_ring(cpu_ring *ring, cpu_fiber *fiber) {
 CPU_UNSANITIZED static void fiber_main(void *argument) {
   cpu_worker *worker = argument;
   cpu_ring *ring = &worker->ring;
-  after_change(worker, NULL);
+  after_change(worker, ring->current);
   for (;;) {
     cpu_fiber *self = ring->current;
     ring->function(ring->frame, &worker->base, self->thread);
     if (ring->started < ring->count) {
       worker->base.thread = self->thread = ring->started++;
     } else {
-      change(worker, self, exit_ring(ring, self), NULL);
+      change(worker, self, exit_ring(ring, self));
     }
   }
 }
@@ -208,7 +209,7 @@ CPU_UNSANITIZED void cpu_run_fibers(const mw_frame *frame, mw_worker *base, mw_t
   ring->phase = 0;
   ring->zeros[0] = ring->ones[0] = 0;
   ring->home.thread = ~0u;
-  change(worker, &ring->home, start(worker, NULL), &ring->home.kept);
+  change(worker, &ring->home, start(worker, NULL));
 }
 
 CPU_UNSANITIZED static inline void wait(cpu_worker *worker) {
@@ -216,7 +217,7 @@ CPU_UNSANITIZED static inline void wait(cpu_worker *worker) {
   cpu_fiber *self = ring->current;
   if (self == &ring->home) return; /* not inside run_fibers: one thread, waiting for itself */
   cpu_fiber *next = ring->started < ring->count ? start(worker, self) : pass(ring, self);
-  if (next != self) change(worker, self, next, &self->kept);
+  if (next != self) change(worker, self, next);
 }
 
 CPU_UNSANITIZED void cpu_barrier(mw_worker *base) { wait((cpu_worker *)base); }

@@ -33,9 +33,9 @@ typedef struct call {
 CPU_UNSANITIZED static void on_host_stack(void *argument) {
   call *c = argument;
   cpu_stack kernel;
-  cpu_stack_arrive(NULL, &kernel);
+  cpu_stack_arrive(c->worker->host_kept, &kernel);
   c->function(c->argument);
-  cpu_stack_leave(NULL, &kernel);
+  cpu_stack_leave(&c->worker->host_kept, &kernel);
 }
 
 CPU_UNSANITIZED void cpu_service_call(mw_worker *base, void (*function)(void *), void *argument) {

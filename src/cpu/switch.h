@@ -20,9 +20,9 @@ void *cpu_fiber_prepare(void *top, void (*function)(void *), void *argument);
 /* From a kernel's stack back to the host's for a moment: call function(argument) below `top`. */
 void cpu_call_on(void *top, void (*function)(void *), void *argument);
 
-/* AddressSanitizer keeps the bounds of the current stack. Before each change of stack: cpu_stack_leave with the one to
-   go to (keep: NULL where the old one is not returned to); after it, on the new stack: cpu_stack_arrive with what `keep`
-   held when that stack was left, NULL on a new one. */
+/* AddressSanitizer keeps the bounds of the current stack, and a shadow of it. Before each change of stack:
+   cpu_stack_leave with the one to go to; after it, on the new stack: cpu_stack_arrive with what *keep held when that
+   stack was last left, NULL the first time. */
 typedef struct cpu_stack {
   const void *bottom;
   size_t size;

@@ -77,7 +77,7 @@ bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command) {
 CPU_UNSANITIZED static void kernel_main(void *argument) {
   cpu_worker *worker = argument;
   cpu_command *command = worker->command;
-  cpu_stack_arrive(NULL, &worker->host_stack);
+  cpu_stack_arrive(worker->ring.home.kept, &worker->host_stack);
   worker->ring.current = &worker->ring.home;
   worker->in_kernel = 1;
   atomic_signal_fence(memory_order_seq_cst);
@@ -87,7 +87,7 @@ CPU_UNSANITIZED static void kernel_main(void *argument) {
   }
   atomic_signal_fence(memory_order_seq_cst);
   worker->in_kernel = 0;
-  cpu_stack_leave(NULL, &worker->host_stack);
+  cpu_stack_leave(&worker->ring.home.kept, &worker->host_stack);
 }
 
 CPU_UNSANITIZED bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last) {
@@ -108,6 +108,6 @@ CPU_UNSANITIZED bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t
 
 CPU_UNSANITIZED _Noreturn void cpu_worker_abandon(cpu_worker *worker) {
   worker->in_kernel = 0;
-  cpu_stack_leave(NULL, &worker->host_stack);
+  cpu_stack_leave(&worker->ring.current->kept, &worker->host_stack);
   cpu_leave(worker->host);
 }

@@ -15,7 +15,7 @@ struct cpu_fiber {
   void *place; /* where cpu_switch goes on with it */
   cpu_fiber *next, *previous;
   uint32_t thread;
-  void *kept; /* AddressSanitizer's */
+  void *kept; /* AddressSanitizer's, of its stack */
 };
 
 /* The threads of the current block that are alive and have started, in order of their ids (fiber.c). */
@@ -46,7 +46,7 @@ typedef struct cpu_worker {
   cpu_fault fault;                  /* why the kernel was abandoned */
 
   cpu_stack stack, host_stack; /* what blocks run on (the guard below it is not part); the thread's own */
-  void *host_kept;             /* AddressSanitizer's */
+  void *host_kept;             /* AddressSanitizer's, of host_stack */
   unsigned char *area;         /* guard, stack, guard, shared memory, guard */
   size_t guard, wanted;        /* bytes of a guard; of stack that `area` was made for */
   unsigned char *shared_end;
