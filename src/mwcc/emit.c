@@ -67,7 +67,7 @@ static LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type) {
   return buffer;
 }
 
-static void link_object(const char *object, const char *output) {
+static void link_object(const program *p, const char *object, const char *output) {
   const char *linker = getenv("MOONWARP_LD");
   const char *args[] = {linker && *linker ? linker : "ld",
                         "-shared",
@@ -88,6 +88,7 @@ static void link_object(const char *object, const char *output) {
                         "--as-needed",
                         "-l:libm.so.6",
                         "-l:libc.so.6",
+                        p->uses_vector_math ? "-l:libmvec.so.1" : NULL,
                         NULL};
   mw_child_result result = {0};
   if (mw_child_run(args, NULL, &(mw_child_limits){0}, &result) != MW_SUCCESS)
@@ -116,7 +117,7 @@ static void emit_mwo(program *p) {
   char *stem = to_stdout ? mw_format("%s/out", folder) : mw_format("%s.%d", p->options->output, (int)getpid());
   char *object_path = mw_format("%s.o", stem), *linked_path = mw_format("%s.so", stem);
   write_output(object_path, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
-  link_object(object_path, linked_path);
+  link_object(p, object_path, linked_path);
   unlink(object_path);
   seal(linked_path, p->options->output);
   if (folder) mw_directory_remove(folder);

@@ -345,6 +345,7 @@ static LLVMValueRef call_vector_math(widener *w, LLVMValueRef call, const char *
   LLVMTypeRef type = LLVMFunctionType(piece, params, arguments, 0);
   LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
   if (!function) {
+    p->uses_vector_math = true;
     function = LLVMAddFunction(p->module, name, type);
     add_attribute(p, function, "nounwind");
     add_attribute(p, function, "willreturn");

@@ -4,6 +4,9 @@
  *
  *   main.c       options and the order of the stages
  *   front.c      clang: CUDA C -> LLVM bitcode for the nvptx64 device target
+ *   clang.c      where clang and the headers are
+ *   pch.c        our headers, precompiled
+ *   depend.c     lists of files, and whether they changed
  *   program.c    the bitcode's kernels, variables, shared memory, and source positions
  *   ctype.c      C types from debug information
  *   retarget.c   device target -> host target: triple, layout, attributes, defined results of division and conversion
@@ -48,6 +51,7 @@ typedef struct options {
   const char *standard; /* "c++17" */
   const char *headers;  /* the folder of headers given as strings, or NULL */
   const char *cpu;      /* NULL: the machine's own */
+  const char *make_pch; /* instead of compiling, write the precompiled header for these options there */
   int level;            /* 0..3 */
   const char *dump;     /* print that analysis and end, or NULL */
   int width;            /* SIMD lanes; 0: as the processor has it, 1: none */
@@ -136,6 +140,8 @@ typedef struct program {
   mw_text log;            /* the front end's warnings */
   mw_text dependencies;   /* as mw_mwo.dependencies */
   mw_text source;         /* the text that was compiled */
+  const char *precompiled; /* the precompiled header that clang took, or NULL */
+  bool uses_vector_math;  /* it calls glibc's libmvec */
   LLVMDIBuilderRef debug; /* for program_new_scope; NULL until it was needed */
   LLVMMetadataRef debug_file;
   LLVMValueRef kernel_table;
@@ -147,11 +153,41 @@ typedef struct program {
 /* An error in the source at the position of `instruction` (or of a function; NULL: no position), in clang's format. */
 void complain(program *p, LLVMValueRef at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* ---- the front end's parts: clang.c, depend.c, pch.c; what they return is not freed ---- */
+
+char *find_clang(void);          /* of the major version of our LLVM, which reads its bitcode */
+char *find_device_headers(void); /* a folder */
+void add_system_headers(strings *args, const char *clang, const char *device);
+
+/* Add a file to a list of dependencies; one that is not there is left out. */
+void depend_add(mw_text *list, const char *path);
+/* Add those of a make rule, but not files whose names start with `except` (or NULL); the rule's file is removed. */
+void depend_read(mw_text *list, const char *rule, const char *except);
+/* Whether all files of the list are as they were. */
+bool depend_unchanged(char *list);
+
+typedef struct pch {
+  const char *path; /* NULL: none can be used */
+  mw_hash key;
+  bool is_cached, is_new; /* in the user's cache folder; made by this process, from these files */
+  mw_text files;
+} pch;
+/* The precompiled form of `header` for this clang command, which has in it all that matters. */
+pch pch_find(const strings *command, const char *device, const char *header);
+/* clang could do nothing with it. */
+void pch_refused(const pch *p);
+/* Write one to `path`, or end the process. */
+void pch_make(const strings *command, const char *header, const char *path);
+
 /* ---- stages ---- */
 
-/* Run clang; the bitcode is in *bitcode, warnings and dependencies in the program. Ends the process with clang's own
-   diagnostics where the source is wrong. */
-void front_compile(program *p, mw_text *bitcode);
+/* Start clang on p->source, to be waited for by front_finish: the time between is for what needs no bitcode. */
+typedef struct front_job front_job;
+front_job *front_begin(program *p);
+/* The bitcode is in *bitcode, warnings and dependencies in the program. Ends the process with clang's own diagnostics
+   where the source is wrong. */
+void front_finish(program *p, front_job *f, mw_text *bitcode);
+void front_make_pch(const options *o);
 
 /* Parse the bitcode and describe what it defines. */
 void program_read(program *p, const mw_text *bitcode);
