@@ -25,8 +25,16 @@ static bool is_element(LLVMTypeRef type) {
   }
 }
 
-static bool is_contiguous(widener *w, LLVMValueRef address, LLVMTypeRef type) {
-  return is_affine(w, address) && shape_of(w->shapes, address).stride == (int64_t)bytes_of(w, type);
+/* A place in memory: an address of the kernel's and a constant distance from it, with what is known of the access. */
+typedef struct place {
+  LLVMValueRef address;
+  uint64_t offset;
+  unsigned align;
+  bool is_volatile;
+} place;
+
+static bool is_contiguous(widener *w, const place *at, uint64_t bytes) {
+  return is_affine(w, at->address) && shape_of(w->shapes, at->address).stride == (int64_t)bytes;
 }
 
 /* The address in the generic address space, as intrinsics of the host want it. */
@@ -37,10 +45,23 @@ static LLVMValueRef plain_pointer(widener *w, LLVMValueRef pointer) {
   return LLVMBuildAddrSpaceCast(w->b, pointer, vector ? vector_type(w, w->p->pointer) : w->p->pointer, "");
 }
 
+static LLVMValueRef moved(widener *w, LLVMValueRef pointer, uint64_t offset) {
+  LLVMValueRef at = constant_i64(w->p, offset);
+  return offset ? LLVMBuildGEP2(w->b, w->p->i8, pointer, &at, 1, "") : pointer;
+}
+
+static LLVMValueRef scalar_pointer(widener *w, const place *at) {
+  return moved(w, plain_pointer(w, value_scalar(w, at->address)), at->offset);
+}
+
+static LLVMValueRef vector_pointer(widener *w, const place *at) {
+  return moved(w, plain_pointer(w, value_vector(w, at->address)), at->offset);
+}
+
 /* Ordinary code may keep volatile and atomic accesses of a gang in program order by keeping them volatile; masked
    intrinsics cannot be, so they stand between compiler fences. */
-static void compiler_fence(widener *w, LLVMValueRef access) {
-  if (LLVMGetVolatile(access)) LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
+static void compiler_fence(widener *w, const place *at) {
+  if (at->is_volatile) LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
 }
 
 /* A by-value parameter, which nobody writes (see check_params): it is the same all through the launch. */
@@ -54,103 +75,150 @@ static bool is_parameter(LLVMValueRef address) {
   return false;
 }
 
-void widen_load(widener *w, LLVMValueRef load, mask m) {
-  LLVMValueRef address = LLVMGetOperand(load, 0);
-  LLVMTypeRef type = LLVMTypeOf(load), wide = NULL;
-  unsigned align = LLVMGetAlignment(load);
-  if (is_uniform(w, address)) {
-    LLVMValueRef value = LLVMBuildLoad2(w->b, type, value_scalar(w, address), "");
-    LLVMSetAlignment(value, align);
-    LLVMSetVolatile(value, LLVMGetVolatile(load));
-    if (is_parameter(address)) {
-      LLVMValueRef empty = LLVMMetadataAsValue(w->p->context, LLVMMDNodeInContext2(w->p->context, NULL, 0));
-      LLVMSetMetadata(value, LLVMGetMDKindIDInContext(w->p->context, "invariant.load", 14), empty);
-    }
-    if (!is_uniform(w, load)) {
-      if (!is_element(type)) {
-        refuse(w, load, "it loads what is no number or pointer");
-        return;
-      }
-      value = splat(w, value);
-    }
-    set_value(w, load, value);
-    return;
+static LLVMValueRef load_scalar(widener *w, const place *at, LLVMTypeRef type) {
+  LLVMValueRef value = LLVMBuildLoad2(w->b, type, scalar_pointer(w, at), "");
+  LLVMSetAlignment(value, at->align);
+  LLVMSetVolatile(value, at->is_volatile);
+  if (is_parameter(at->address)) {
+    LLVMValueRef empty = LLVMMetadataAsValue(w->p->context, LLVMMDNodeInContext2(w->p->context, NULL, 0));
+    LLVMSetMetadata(value, LLVMGetMDKindIDInContext(w->p->context, "invariant.load", 14), empty);
   }
-  if (!is_element(type)) {
-    refuse(w, load, "it loads what is no number or pointer");
-    return;
-  }
-  wide = vector_type(w, type);
-  compiler_fence(w, load);
+  return value;
+}
+
+/* One value a lane, from addresses that differ. */
+static LLVMValueRef load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
+  LLVMTypeRef wide = vector_type(w, type);
   LLVMValueRef result;
-  if (is_contiguous(w, address, type)) {
-    LLVMValueRef base = plain_pointer(w, value_scalar(w, address));
-    if (m.all) {
-      result = LLVMBuildLoad2(w->b, wide, base, "");
-      LLVMSetAlignment(result, align);
-    } else {
-      LLVMTypeRef overloads[] = {wide, w->p->pointer};
-      LLVMValueRef arguments[] = {base, constant_i32(w->p, align), m.lanes, LLVMGetPoison(wide)};
-      result = call_intrinsic(w->p, w->b, "llvm.masked.load", overloads, 2, arguments, 4);
-    }
-  } else {
-    LLVMValueRef pointers = plain_pointer(w, value_vector(w, address));
+  compiler_fence(w, at);
+  if (!is_contiguous(w, at, bytes_of(w, type))) {
+    LLVMValueRef pointers = vector_pointer(w, at);
     LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointers)};
-    LLVMValueRef arguments[] = {pointers, constant_i32(w->p, align), mask_vector(w, m), LLVMGetPoison(wide)};
+    LLVMValueRef arguments[] = {pointers, constant_i32(w->p, at->align), mask_vector(w, m), LLVMGetPoison(wide)};
     result = call_intrinsic(w->p, w->b, "llvm.masked.gather", overloads, 2, arguments, 4);
+  } else if (m.all) {
+    result = LLVMBuildLoad2(w->b, wide, scalar_pointer(w, at), "");
+    LLVMSetAlignment(result, at->align);
+  } else {
+    LLVMTypeRef overloads[] = {wide, w->p->pointer};
+    LLVMValueRef arguments[] = {scalar_pointer(w, at), constant_i32(w->p, at->align), m.lanes, LLVMGetPoison(wide)};
+    result = call_intrinsic(w->p, w->b, "llvm.masked.load", overloads, 2, arguments, 4);
   }
-  compiler_fence(w, load);
-  set_value(w, load, result);
+  compiler_fence(w, at);
+  return result;
+}
+
+static void store_scalar(widener *w, const place *at, LLVMValueRef value) {
+  LLVMValueRef made = LLVMBuildStore(w->b, value, scalar_pointer(w, at));
+  LLVMSetAlignment(made, at->align);
+  LLVMSetVolatile(made, at->is_volatile);
+}
+
+static void store_lanes(widener *w, const place *at, LLVMValueRef lanes, mask m) {
+  LLVMTypeRef wide = LLVMTypeOf(lanes);
+  compiler_fence(w, at);
+  if (!is_contiguous(w, at, bytes_of(w, LLVMGetElementType(wide)))) {
+    LLVMValueRef pointers = vector_pointer(w, at);
+    LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointers)};
+    LLVMValueRef arguments[] = {lanes, pointers, constant_i32(w->p, at->align), mask_vector(w, m)};
+    call_intrinsic(w->p, w->b, "llvm.masked.scatter", overloads, 2, arguments, 4);
+  } else if (m.all) {
+    LLVMSetAlignment(LLVMBuildStore(w->b, lanes, scalar_pointer(w, at)), at->align);
+  } else {
+    LLVMTypeRef overloads[] = {wide, w->p->pointer};
+    LLVMValueRef arguments[] = {lanes, scalar_pointer(w, at), constant_i32(w->p, at->align), m.lanes};
+    call_intrinsic(w->p, w->b, "llvm.masked.store", overloads, 2, arguments, 4);
+  }
+  compiler_fence(w, at);
 }
 
 /* Of lanes that store to one place the last one wins, as good as any. */
-static LLVMValueRef last_active(widener *w, LLVMValueRef value, mask m) {
-  LLVMValueRef form = value_vector(w, value);
+static LLVMValueRef last_active(widener *w, LLVMValueRef lanes, mask m) {
   LLVMTypeRef bits = LLVMIntTypeInContext(w->p->context, (unsigned)w->width);
-  if (m.all) return LLVMBuildExtractElement(w->b, form, constant_i32(w->p, (unsigned)w->width - 1), "");
+  if (m.all) return LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, (unsigned)w->width - 1), "");
   LLVMValueRef arguments[] = {LLVMBuildBitCast(w->b, m.lanes, bits, ""), LLVMConstInt(w->p->i1, 1, 0)};
   LLVMValueRef zeros = call_intrinsic(w->p, w->b, "llvm.ctlz", &bits, 1, arguments, 2);
   LLVMValueRef lane = LLVMBuildSub(w->b, LLVMConstInt(bits, (unsigned)w->width - 1, 0), zeros, "");
-  return LLVMBuildExtractElement(w->b, form, lane, "");
+  return LLVMBuildExtractElement(w->b, lanes, lane, "");
+}
+
+void widen_load(widener *w, LLVMValueRef load, mask m) {
+  place at = {LLVMGetOperand(load, 0), 0, LLVMGetAlignment(load), LLVMGetVolatile(load)};
+  LLVMTypeRef type = LLVMTypeOf(load);
+  bool uniform = is_uniform(w, at.address);
+  if (!is_element(type) && !(uniform && is_uniform(w, load))) {
+    refuse(w, load, "it loads what is no number or pointer");
+    return;
+  }
+  LLVMValueRef value = uniform ? load_scalar(w, &at, type) : load_lanes(w, &at, type, m);
+  set_value(w, load, uniform && !is_uniform(w, load) ? splat(w, value) : value);
 }
 
 void widen_store(widener *w, LLVMValueRef store, mask m) {
-  LLVMValueRef value = LLVMGetOperand(store, 0), address = LLVMGetOperand(store, 1);
-  LLVMTypeRef type = LLVMTypeOf(value);
-  unsigned align = LLVMGetAlignment(store);
-  if (is_uniform(w, address)) {
-    if (!is_uniform(w, value) && !is_element(type)) {
-      refuse(w, store, "it stores what is no number or pointer");
-      return;
-    }
-    LLVMValueRef one = is_uniform(w, value) ? value_scalar(w, value) : last_active(w, value, m);
-    LLVMValueRef made = LLVMBuildStore(w->b, one, value_scalar(w, address));
-    LLVMSetAlignment(made, align);
-    LLVMSetVolatile(made, LLVMGetVolatile(store));
-    return;
-  }
-  if (!is_element(type)) {
+  LLVMValueRef value = LLVMGetOperand(store, 0);
+  place at = {LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store)};
+  bool one = is_uniform(w, at.address) && is_uniform(w, value);
+  if (!is_element(LLVMTypeOf(value)) && !one) {
     refuse(w, store, "it stores what is no number or pointer");
     return;
   }
-  LLVMValueRef lanes = value_vector(w, value);
-  compiler_fence(w, store);
-  if (is_contiguous(w, address, type)) {
-    LLVMValueRef base = plain_pointer(w, value_scalar(w, address));
-    if (m.all) {
-      LLVMSetAlignment(LLVMBuildStore(w->b, lanes, base), align);
-    } else {
-      LLVMTypeRef overloads[] = {LLVMTypeOf(lanes), w->p->pointer};
-      LLVMValueRef arguments[] = {lanes, base, constant_i32(w->p, align), m.lanes};
-      call_intrinsic(w->p, w->b, "llvm.masked.store", overloads, 2, arguments, 4);
-    }
-  } else {
-    LLVMValueRef pointers = plain_pointer(w, value_vector(w, address));
-    LLVMTypeRef overloads[] = {LLVMTypeOf(lanes), LLVMTypeOf(pointers)};
-    LLVMValueRef arguments[] = {lanes, pointers, constant_i32(w->p, align), mask_vector(w, m)};
-    call_intrinsic(w->p, w->b, "llvm.masked.scatter", overloads, 2, arguments, 4);
+  if (one)
+    store_scalar(w, &at, value_scalar(w, value));
+  else if (is_uniform(w, at.address))
+    store_scalar(w, &at, last_active(w, value_vector(w, value), m));
+  else
+    store_lanes(w, &at, value_vector(w, value), m);
+}
+
+/* ---- copies of structs ---- */
+
+/* The widest element that both ends are aligned for. */
+static LLVMTypeRef copy_unit(widener *w, uint64_t bytes, unsigned align) {
+  unsigned unit = 8;
+  while (unit > 1 && (align % unit || bytes % unit)) unit /= 2;
+  return LLVMIntTypeInContext(w->p->context, unit * 8);
+}
+
+static unsigned argument_alignment(LLVMValueRef call, unsigned index) {
+  LLVMAttributeRef align = LLVMGetCallSiteEnumAttribute(call, index, LLVMGetEnumAttributeKindForName("align", 5));
+  return align ? (unsigned)LLVMGetEnumAttributeValue(align) : 1;
+}
+
+/* Every lane copies `bytes`, a constant and small: all at once where the structs of all lanes lie one behind the other,
+   else element by element. A whole struct is read before any of it is written. */
+void widen_copy(widener *w, LLVMValueRef call, mask m) {
+  enum { MOST = 64 };
+  LLVMValueRef length = LLVMGetOperand(call, 2), parts[MOST];
+  if (!LLVMIsAConstantInt(length) || LLVMConstIntGetZExtValue(length) > MOST) {
+    refuse(w, call, "it copies a large or unknown number of bytes");
+    return;
   }
-  compiler_fence(w, store);
+  uint64_t bytes = LLVMConstIntGetZExtValue(length);
+  place target = {LLVMGetOperand(call, 0), 0, 0, false}, source = {LLVMGetOperand(call, 1), 0, 0, false};
+  target.align = argument_alignment(call, 1), source.align = argument_alignment(call, 2);
+  unsigned align = target.align < source.align ? target.align : source.align;
+  if (!bytes) return;
+  LLVMTypeRef unit = copy_unit(w, bytes, align);
+  uint64_t step = bytes_of(w, unit);
+  if (m.all && is_contiguous(w, &target, bytes) && is_contiguous(w, &source, bytes)) {
+    LLVMTypeRef wide = LLVMVectorType(unit, (unsigned)(bytes / step) * (unsigned)w->width);
+    LLVMValueRef value = LLVMBuildLoad2(w->b, wide, scalar_pointer(w, &source), "");
+    LLVMSetAlignment(value, source.align);
+    LLVMSetAlignment(LLVMBuildStore(w->b, value, scalar_pointer(w, &target)), target.align);
+    return;
+  }
+  bool same = is_uniform(w, source.address);
+  source.align = source.align < step ? source.align : (unsigned)step;
+  for (; source.offset < bytes; source.offset += step)
+    parts[source.offset / step] = same ? load_scalar(w, &source, unit) : load_lanes(w, &source, unit, m);
+  target.align = target.align < step ? target.align : (unsigned)step;
+  for (; target.offset < bytes; target.offset += step) {
+    LLVMValueRef part = parts[target.offset / step];
+    if (!is_uniform(w, target.address))
+      store_lanes(w, &target, same ? splat(w, part) : part, m);
+    else
+      store_scalar(w, &target, same ? part : last_active(w, part, m));
+  }
 }
 
 /* ---- atomics ---- */

@@ -415,6 +415,10 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
     LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
     return;
   }
+  if (starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.")) {
+    widen_copy(w, call, m);
+    return;
+  }
   const struct wide_intrinsic *wide = find_wide(name);
   unsigned bytes;
   const char *root = math_function(name, LLVMTypeOf(call), &bytes);

@@ -77,6 +77,7 @@ void widen_instruction(widener *w, LLVMValueRef instruction, mask m);
 void widen_load(widener *w, LLVMValueRef load, mask m);
 void widen_store(widener *w, LLVMValueRef store, mask m);
 void widen_atomic(widener *w, LLVMValueRef atomic, mask m);
+void widen_copy(widener *w, LLVMValueRef call, mask m); /* llvm.memcpy and llvm.memmove */
 
 /* ---- lane by lane (lanes.c): run `body` for each active lane, with the lane's number; its result goes into lane of the
    returned vector where `type` is not NULL. ---- */
