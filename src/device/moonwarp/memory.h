@@ -25,6 +25,11 @@ __mw_operator void operator delete[](void *memory) noexcept { free(memory); }
 __mw_operator void operator delete(void *memory, size_t) noexcept { free(memory); }
 __mw_operator void operator delete[](void *memory, size_t) noexcept { free(memory); }
 
+/* In place, as <new> declares it for the host. */
+__mw_operator void *operator new(size_t, void *place) noexcept { return place; }
+__mw_operator void *operator new[](size_t, void *place) noexcept { return place; }
+__mw_operator void operator delete(void *, void *) noexcept {}
+__mw_operator void operator delete[](void *, void *) noexcept {}
 #undef __mw_operator
 
 /* Hints (read-only cache, level, streaming, volatile) change no value: plain accesses here. */
