@@ -301,7 +301,7 @@ int cpu_heap_alloc(cpu_heap *heap, size_t bytes, uint64_t *address) {
   size_t rounded = (bytes + GRANULE - 1) & ~(GRANULE - 1);
   cpu_extent *extent = take(heap, rounded);
   if (!extent) {
-    size_t total = heap->size / 4 * 3;
+    size_t total = heap->size / 2; /* of addresses */
     pthread_mutex_unlock(&heap->lock);
     return refuse(bytes, used, total < most ? total : most, false);
   }
