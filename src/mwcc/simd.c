@@ -23,45 +23,106 @@ static void keep_assumptions(kernel *k, const shapes *s) {
   k->assumption_count = s->assumption_count;
 }
 
+/* ---- is it worth it? ----
+   A gather costs about as much as its loads one by one, and the lanes of a divergent loop wait for the longest: a loop
+   that does little but gather is quicker one thread at a time (sparse matrices, lists, trees). */
+
+static bool is_gather(const shapes *s, LLVMValueRef i) {
+  if (!LLVMIsALoadInst(i)) return false;
+  shape at = shape_of(s, LLVMGetOperand(i, 0));
+  return at.kind == SHAPE_VARYING || (at.kind == SHAPE_AFFINE && at.stride > 8);
+}
+
+static bool is_arithmetic(LLVMValueRef i) {
+  return !LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i) && !LLVMIsAGetElementPtrInst(i) && !LLVMIsACastInst(i) &&
+         !LLVMIsAPHINode(i) && !LLVMIsATerminatorInst(i);
+}
+
+static bool leaves_apart(const graph *g, const shapes *s, const loop *l) {
+  for (int n = 0; n < g->count; n++) {
+    if (!l->contains[n] || !s->divergent[n]) continue;
+    for (int i = 0; i < g->nodes[n].succ_count; i++)
+      if (!l->contains[g->nodes[n].succs[i]]) return true;
+  }
+  return false;
+}
+
+static bool mostly_gathers(const graph *g, const order *o, const shapes *s) {
+  enum { WORTH = 4 }; /* arithmetic instructions that make up for one gather */
+  for (int l = 0; l < o->loop_count; l++) {
+    const loop *here = &o->loops[l];
+    unsigned gathers = 0, arithmetic = 0;
+    if (!leaves_apart(g, s, here)) continue;
+    for (int n = 0; n < g->count; n++) {
+      if (!here->contains[n]) continue;
+      for (LLVMValueRef i = g->nodes[n].first;; i = LLVMGetNextInstruction(i)) {
+        gathers += is_gather(s, i);
+        arithmetic += is_arithmetic(i);
+        if (i == g->nodes[n].last) break;
+      }
+    }
+    if (gathers && arithmetic < WORTH * gathers) return true;
+  }
+  return false;
+}
+
+/* ---- the variants ---- */
+
+static void widen_variants(program *p, kernel *k, const graph *g, const shapes *s, const char **why,
+                           LLVMValueRef *why_at) {
+  liveness live = liveness_of(g);
+  char *rows = mw_format("rows.%s", k->linkage), *tail = mw_format("tail.%s", k->linkage);
+  k->rows = widen_kernel(p, k, g, s, &live, false, rows, why, why_at);
+  if (k->rows) k->tail = widen_kernel(p, k, g, s, &live, true, tail, why, why_at);
+  if (k->rows && !k->tail) {
+    LLVMDeleteFunction(k->rows);
+    k->rows = NULL;
+  }
+  free(rows);
+  free(tail);
+  liveness_free(g, &live);
+}
+
+static void explain(kernel *k, const char *why, LLVMValueRef why_at) {
+  const char *file;
+  unsigned line = 0, column;
+  if (why_at) program_position(why_at, &file, &line, &column);
+  k->tier_reason = line ? mw_format("%s; it does not run as SIMD lanes: line %u: %s", k->tier_reason, line, why)
+                        : mw_format("%s; it does not run as SIMD lanes: %s", k->tier_reason, why);
+}
+
+static void widen_one(program *p, kernel *k, int width) {
+  graph g;
+  const char *why = NULL;
+  LLVMValueRef why_at = NULL;
+  if (!graph_build(p, k->body, &g, &why)) {
+    explain(k, why, NULL);
+    return;
+  }
+  flow f = graph_flow(&g);
+  order o = order_of(&f);
+  shapes s = shapes_of(&g, &o, width);
+  if (!k->waits && !p->options->width && mostly_gathers(&g, &o, &s)) {
+    why = "a loop that its threads leave at different times does little but gather";
+  } else {
+    widen_variants(p, k, &g, &s, &why, &why_at);
+  }
+  if (k->rows) {
+    k->width = width;
+    keep_assumptions(k, &s);
+    k->tier = "simd";
+    k->tier_reason = mw_format("%d threads of a row are the lanes of vector registers", width);
+  } else {
+    explain(k, why, why_at);
+  }
+  shapes_free(&s);
+  order_free(&o);
+  graph_free(&g);
+}
+
 void widen_kernels(program *p) {
   int width = p->options->width ? p->options->width : native_width(p);
-  for (size_t i = 0; i < p->kernel_count && width > 1; i++) {
-    kernel *k = &p->kernels[i];
-    graph g;
-    const char *why = NULL;
-    LLVMValueRef why_at = NULL;
-    if (!graph_build(p, k->body, &g, &why)) {
-      k->tier_reason = mw_format("%s; it cannot run as SIMD lanes: %s", k->tier_reason, why);
-      continue;
-    }
-    flow f = graph_flow(&g);
-    order o = order_of(&f);
-    shapes s = shapes_of(&g, &o, width);
-    liveness live = liveness_of(&g);
-    char *rows = mw_format("rows.%s", k->linkage), *tail = mw_format("tail.%s", k->linkage);
-    k->rows = widen_kernel(p, k, &g, &s, &live, false, rows, &why, &why_at);
-    if (k->rows) k->tail = widen_kernel(p, k, &g, &s, &live, true, tail, &why, &why_at);
-    if (k->tail) {
-      k->width = width;
-      keep_assumptions(k, &s);
-      k->tier = "simd";
-      k->tier_reason = mw_format("%d threads of a row are the lanes of vector registers", width);
-    } else {
-      const char *file;
-      unsigned line = 0, column;
-      if (why_at) program_position(why_at, &file, &line, &column);
-      k->tier_reason = line ? mw_format("%s; it cannot run as SIMD lanes: line %u: %s", k->tier_reason, line, why)
-                            : mw_format("%s; it cannot run as SIMD lanes: %s", k->tier_reason, why);
-      if (k->rows) LLVMDeleteFunction(k->rows);
-      k->rows = NULL;
-    }
-    free(rows);
-    free(tail);
-    liveness_free(&g, &live);
-    shapes_free(&s);
-    order_free(&o);
-    graph_free(&g);
-  }
+  for (size_t i = 0; i < p->kernel_count && width > 1; i++) widen_one(p, &p->kernels[i], width);
   verify_module(p, "widening");
 }
 
