@@ -86,24 +86,116 @@ static LLVMValueRef load_scalar(widener *w, const place *at, LLVMTypeRef type) {
   return value;
 }
 
+/* ---- gathers that turn out to be contiguous ----
+   An index that is clamped to an edge, or flipped by an exclusive or, is affine in most gangs though not in all. Where it
+   is made by such operations only, the gang looks: a compare is much cheaper than a gather. */
+
+/* Whether the value is made from affine and uniform ones alone, by operations that often keep them so. */
+static bool often_affine(widener *w, LLVMValueRef value, int depth) {
+  if (is_uniform(w, value) || is_affine(w, value)) return true;
+  if (depth == 0 || !LLVMIsAInstruction(value)) return false;
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMAdd:
+  case LLVMSub:
+  case LLVMAnd:
+  case LLVMOr:
+  case LLVMXor:
+  case LLVMSExt:
+  case LLVMZExt:
+  case LLVMTrunc: break;
+  case LLVMSelect:
+    return often_affine(w, LLVMGetOperand(value, 1), depth - 1) && often_affine(w, LLVMGetOperand(value, 2), depth - 1);
+  case LLVMCall: {
+    const char *name = callee_name(value);
+    if (strncmp(name, "llvm.", 5) != 0 || (strncmp(name + 6, "min.", 4) != 0 && strncmp(name + 6, "max.", 4) != 0))
+      return false;
+    return often_affine(w, LLVMGetOperand(value, 0), depth - 1) && often_affine(w, LLVMGetOperand(value, 1), depth - 1);
+  }
+  default: return false;
+  }
+  for (int i = 0; i < LLVMGetNumOperands(value); i++)
+    if (!often_affine(w, LLVMGetOperand(value, (unsigned)i), depth - 1)) return false;
+  return true;
+}
+
+/* The index to look at: of an address that is a uniform base and one varying index of the element's size. */
+static LLVMValueRef index_to_test(widener *w, const place *at, LLVMTypeRef type) {
+  enum { DEPTH = 8 };
+  LLVMValueRef gep = at->address;
+  if (!LLVMIsAGetElementPtrInst(gep) || LLVMGetNumIndices(gep) != 1 || !is_uniform(w, LLVMGetOperand(gep, 0)))
+    return NULL;
+  if (bytes_of(w, LLVMGetGEPSourceElementType(gep)) != bytes_of(w, type) || bytes_of(w, type) < 4) return NULL;
+  LLVMValueRef index = LLVMGetOperand(gep, 1);
+  return is_affine(w, index) || !often_affine(w, index, DEPTH) ? NULL : index;
+}
+
+/* Whether active lane l's index is lane 0's plus l; neither they nor their extension to 64 bits wrap on the way. */
+static LLVMValueRef follows_on(widener *w, LLVMValueRef index, mask m) {
+  LLVMTypeRef type = LLVMTypeOf(index), bits = LLVMIntTypeInContext(w->p->context, (unsigned)w->width);
+  LLVMValueRef narrow = index;
+  bool is_unsigned = LLVMIsAZExtInst(index) != NULL;
+  if (LLVMIsASExtInst(index) || is_unsigned) narrow = LLVMGetOperand(index, 0), type = LLVMTypeOf(narrow);
+  LLVMValueRef lanes = value_vector(w, narrow), first = LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, 0), "");
+  LLVMValueRef expected = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, type), "");
+  LLVMValueRef same = LLVMBuildICmp(w->b, LLVMIntEQ, lanes, expected, "");
+  if (!m.all) same = LLVMBuildSelect(w->b, m.lanes, same, LLVMConstAllOnes(LLVMTypeOf(m.lanes)), "");
+  unsigned width = LLVMGetIntTypeWidth(type);
+  uint64_t most = (is_unsigned ? UINT64_MAX : (uint64_t)INT64_MAX) >> (64 - width);
+  LLVMValueRef room = LLVMConstInt(type, most - (unsigned)w->width, 0);
+  LLVMValueRef fits = LLVMBuildICmp(w->b, is_unsigned ? LLVMIntULT : LLVMIntSLT, first, room, "");
+  LLVMValueRef every =
+      LLVMBuildICmp(w->b, LLVMIntEQ, LLVMBuildBitCast(w->b, same, bits, ""), LLVMConstAllOnes(bits), "");
+  return LLVMBuildAnd(w->b, every, fits, "");
+}
+
+static LLVMValueRef masked_load(widener *w, LLVMValueRef pointer, LLVMTypeRef wide, unsigned align, mask m) {
+  if (m.all) {
+    LLVMValueRef result = LLVMBuildLoad2(w->b, wide, pointer, "");
+    LLVMSetAlignment(result, align);
+    return result;
+  }
+  LLVMTypeRef overloads[] = {wide, w->p->pointer};
+  LLVMValueRef arguments[] = {pointer, constant_i32(w->p, align), m.lanes, LLVMGetPoison(wide)};
+  return call_intrinsic(w->p, w->b, "llvm.masked.load", overloads, 2, arguments, 4);
+}
+
+static LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m) {
+  LLVMValueRef pointers = vector_pointer(w, at);
+  LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointers)};
+  LLVMValueRef arguments[] = {pointers, constant_i32(w->p, at->align), mask_vector(w, m), LLVMGetPoison(wide)};
+  return call_intrinsic(w->p, w->b, "llvm.masked.gather", overloads, 2, arguments, 4);
+}
+
+static LLVMValueRef gather_or_load(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef wide, mask m) {
+  program *p = w->p;
+  LLVMValueRef slot = LLVMBuildAlloca(w->entry, wide, ""), pointers = vector_pointer(w, at);
+  LLVMValueRef follows = follows_on(w, index, m);
+  LLVMValueRef first = LLVMBuildExtractElement(w->b, pointers, constant_i32(p, 0), "");
+  LLVMBasicBlockRef quick = LLVMAppendBasicBlockInContext(p->context, w->function, "contiguous");
+  LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(p->context, w->function, "gather");
+  LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(p->context, w->function, "loaded");
+  LLVMBuildCondBr(w->b, follows, quick, slow);
+  LLVMPositionBuilderAtEnd(w->b, quick);
+  LLVMBuildStore(w->b, masked_load(w, first, wide, at->align, m), slot);
+  LLVMBuildBr(w->b, done);
+  LLVMPositionBuilderAtEnd(w->b, slow);
+  LLVMBuildStore(w->b, gather(w, at, wide, m), slot);
+  LLVMBuildBr(w->b, done);
+  LLVMPositionBuilderAtEnd(w->b, done);
+  return LLVMBuildLoad2(w->b, wide, slot, "");
+}
+
 /* One value a lane, from addresses that differ. */
 static LLVMValueRef load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
-  LLVMValueRef result;
+  LLVMValueRef result, index = index_to_test(w, at, type);
   compiler_fence(w, at);
-  if (!is_contiguous(w, at, bytes_of(w, type))) {
-    LLVMValueRef pointers = vector_pointer(w, at);
-    LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointers)};
-    LLVMValueRef arguments[] = {pointers, constant_i32(w->p, at->align), mask_vector(w, m), LLVMGetPoison(wide)};
-    result = call_intrinsic(w->p, w->b, "llvm.masked.gather", overloads, 2, arguments, 4);
-  } else if (m.all) {
-    result = LLVMBuildLoad2(w->b, wide, scalar_pointer(w, at), "");
-    LLVMSetAlignment(result, at->align);
-  } else {
-    LLVMTypeRef overloads[] = {wide, w->p->pointer};
-    LLVMValueRef arguments[] = {scalar_pointer(w, at), constant_i32(w->p, at->align), m.lanes, LLVMGetPoison(wide)};
-    result = call_intrinsic(w->p, w->b, "llvm.masked.load", overloads, 2, arguments, 4);
-  }
+  if (is_contiguous(w, at, bytes_of(w, type)))
+    result = masked_load(w, scalar_pointer(w, at), wide, at->align, m);
+  else if (index)
+    result = gather_or_load(w, at, index, wide, m);
+  else
+    result = gather(w, at, wide, m);
   compiler_fence(w, at);
   return result;
 }
