@@ -46,44 +46,39 @@ local function draw(dtype)
 end
 
 describe("an atomic function", function()
+  -- In global memory with each scope, then in shared memory.
   local source = {}
   each_operation(function(name, dtype)
-    for _, scope in ipairs { "", "_block", "_system" } do
-      source[#source + 1] = ([[
-__global__ void one_NAMESCOPE_DTYPE(TYPE *cell, const TYPE *value, TYPE *old) {
-  int i = threadIdx.x;
-  old[i] = atomicNAMESCOPE(&cell[i], value[i]);
-}
-__global__ void shared_NAMESCOPE_DTYPE(TYPE *cell, const TYPE *value, TYPE *old) {
+    source[#source + 1] = ([[
+__global__ void NAME_DTYPE(TYPE *cell, const TYPE *value, TYPE *old) {
   __shared__ TYPE own[64];
   int i = threadIdx.x;
-  own[i] = cell[i];
+  own[i] = cell[192 + i];
   __syncthreads();
-  old[i] = atomicNAMESCOPE(&own[i], value[i]);
+  old[i] = atomicNAME(&cell[i], value[i]);
+  old[64 + i] = atomicNAME_block(&cell[64 + i], value[i]);
+  old[128 + i] = atomicNAME_system(&cell[128 + i], value[i]);
+  old[192 + i] = atomicNAME(&own[i], value[i]);
   __syncthreads();
-  cell[i] = own[i];
-}]]):gsub("NAME", name):gsub("SCOPE", scope):gsub("DTYPE", dtype):gsub("TYPE", c_name[dtype])
-    end
+  cell[192 + i] = own[i];
+}]]):gsub("NAME", name):gsub("DTYPE", dtype):gsub("TYPE", c_name[dtype])
   end)
   local m = mw.compile(table.concat(source, "\n"))
 
   it("stores the result and returns the old value, in every type, scope and memory", function()
     each_operation(function(name, dtype, lua, wrapped)
-      local cells = list(64, function() return draw(dtype) end)
+      local cells = list(256, function() return draw(dtype) end)
       local values = list(64, function(i) return i <= 8 and cells[i] or draw(dtype) end)
       if name == "Inc" or name == "Dec" then
-        for i = 1, 32 do cells[i], values[i] = random(0, 4), random(0, 3) end
-      end
-      local expected = list(64, function(i) return wrapped(lua(cells[i], values[i])) end)
-      for _, scope in ipairs { "", "_block", "_system" } do
-        for _, place in ipairs { "one_", "shared_" } do
-          local kernel = place .. name .. scope .. "_" .. dtype
-          local cell, old = mw.array(cells, dtype), mw.zeros(64, dtype)
-          m[kernel](1, 64)(cell, mw.array(values, dtype), old)
-          assert.same(cells, old:totable(), kernel)
-          assert.same(expected, cell:totable(), kernel)
+        for i = 1, 256 do
+          if i % 64 < 32 then cells[i], values[(i - 1) % 64 + 1] = random(0, 4), random(0, 3) end
         end
       end
+      local expected = list(256, function(i) return wrapped(lua(cells[i], values[(i - 1) % 64 + 1])) end)
+      local cell, old = mw.array(cells, dtype), mw.zeros(256, dtype)
+      m[name .. "_" .. dtype](1, 64)(cell, mw.array(values, dtype), old)
+      assert.same(cells, old:totable(), name .. " " .. dtype)
+      assert.same(expected, cell:totable(), name .. " " .. dtype)
     end)
   end)
 
