@@ -135,7 +135,9 @@ static LLVMValueRef follows_on(widener *w, LLVMValueRef index, mask m) {
   LLVMValueRef narrow = index;
   bool is_unsigned = LLVMIsAZExtInst(index) != NULL;
   if (LLVMIsASExtInst(index) || is_unsigned) narrow = LLVMGetOperand(index, 0), type = LLVMTypeOf(narrow);
-  LLVMValueRef lanes = value_vector(w, narrow), first = LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, 0), "");
+  LLVMValueRef lanes = value_vector(w, narrow);
+  /* lane 0 may be inactive and hold nothing at all: no branch may depend on that */
+  LLVMValueRef first = LLVMBuildFreeze(w->b, LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, 0), ""), "");
   LLVMValueRef expected = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, type), "");
   LLVMValueRef same = LLVMBuildICmp(w->b, LLVMIntEQ, lanes, expected, "");
   if (!m.all) same = LLVMBuildSelect(w->b, m.lanes, same, LLVMConstAllOnes(LLVMTypeOf(m.lanes)), "");
