@@ -144,6 +144,17 @@ uint64_t elf_symbol(elf_bytes file, const char *name, size_t size) {
   return 0;
 }
 
+uint64_t elf_function(elf_bytes file, uint64_t address) {
+  elf_bytes table;
+  Elf64_Sym symbol;
+  if (!elf_section(file, ".symtab", &table)) return address;
+  for (size_t at = 0; copy_out(table, at, &symbol, sizeof symbol); at += sizeof symbol) {
+    bool code = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF;
+    if (code && address >= symbol.st_value && address - symbol.st_value < symbol.st_size) return symbol.st_value;
+  }
+  return address;
+}
+
 uint64_t elf_pointer(elf_bytes file, uint64_t address) {
   uint64_t start = dynamic_entry(file, DT_RELA), size = dynamic_entry(file, DT_RELASZ);
   const unsigned char *table = size <= file.size ? elf_at(file, start, (size_t)size) : NULL;

@@ -22,6 +22,9 @@ bool elf_section(elf_bytes file, const char *name, elf_bytes *out);
 /* The address of an exported symbol of at least `size` bytes; 0 where there is none. */
 uint64_t elf_symbol(elf_bytes file, const char *name, size_t size);
 
+/* Where the function begins that the code at an address belongs to; the address itself where the file does not say. */
+uint64_t elf_function(elf_bytes file, uint64_t address);
+
 /* The bytes that will stand at an address once the file is loaded, before relocation; NULL where the file has not all. */
 const void *elf_at(elf_bytes file, uint64_t address, size_t size);
 

@@ -8,6 +8,7 @@
  * leaves the kernel only if its command is stopped, so a signal that arrives too late, or after the thread has gone on
  * to other work, does nothing. */
 #include "cpu/fault.h"
+#include "cpu/operand.h"
 #include "cpu/worker.h"
 
 #include <dlfcn.h>
@@ -27,19 +28,36 @@ static char cookie;
 
 typedef struct machine {
   uintptr_t pc, sp, link; /* link: where the caller's address is kept besides the stack, or 0 */
+  uintptr_t address;      /* that was touched */
   bool store, jump, aligned;
 } machine;
 
 #if defined(__x86_64__)
 
-enum { PAGE_FAULT = 14, FAULT_WRITE = 2, FAULT_FETCH = 16 };
+enum { PROTECTION = 13, PAGE_FAULT = 14, FAULT_WRITE = 2, FAULT_FETCH = 16 };
+
+/* A protection fault comes from an address that has to be aligned and is not, or from one that no processor has. */
+static void read_protection(machine *m, const greg_t *registers) {
+  static const int order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                                REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  uint64_t values[16];
+  operand o = {.use = OPERAND_JUMP, .address = m->pc};
+  for (int i = 0; i < 16; i++) values[i] = (uint64_t)registers[order[i]];
+  if (!operand_is_wild(m->pc)) o = operand_of((const unsigned char *)m->pc, values);
+  if (o.use == OPERAND_UNKNOWN || !(o.gather || operand_is_wild(o.address))) return;
+  m->address = o.gather ? CPU_ADDRESS_UNKNOWN : o.address;
+  m->jump = o.use == OPERAND_JUMP;
+  m->store = o.use == OPERAND_WRITE;
+  m->aligned = true;
+}
 
 static machine machine_read(const ucontext_t *context, uintptr_t address) {
   const greg_t *registers = context->uc_mcontext.gregs;
   bool page = registers[REG_TRAPNO] == PAGE_FAULT;
-  machine m = {.pc = (uintptr_t)registers[REG_RIP], .sp = (uintptr_t)registers[REG_RSP], .aligned = page};
+  machine m = {(uintptr_t)registers[REG_RIP], (uintptr_t)registers[REG_RSP], .address = address, .aligned = page};
   m.store = page && registers[REG_ERR] & FAULT_WRITE;
   m.jump = page && (registers[REG_ERR] & FAULT_FETCH || m.pc == address);
+  if (registers[REG_TRAPNO] == PROTECTION && address == 0) read_protection(&m, registers);
   return m;
 }
 
@@ -52,7 +70,7 @@ static void machine_leave(ucontext_t *context, void *host) {
 
 #elif defined(__aarch64__)
 
-enum { ESR_MAGIC = 0x45535201, ESR_WRITE = 1 << 6 };
+enum { SYNDROME_RECORD = 0x45535201, SYNDROME_WRITE = 1 << 6 };
 
 static uint64_t syndrome(const ucontext_t *context) {
   const unsigned char *record = (const unsigned char *)context->uc_mcontext.__reserved;
@@ -62,7 +80,7 @@ static uint64_t syndrome(const ucontext_t *context) {
     uint64_t value;
     memcpy(head, record, sizeof head);
     memcpy(&value, record + 8, sizeof value);
-    if (head[0] == ESR_MAGIC) return value;
+    if (head[0] == SYNDROME_RECORD) return value;
     if (head[1] < 8) return 0;
     record += head[1];
   }
@@ -71,9 +89,9 @@ static uint64_t syndrome(const ucontext_t *context) {
 
 static machine machine_read(const ucontext_t *context, uintptr_t address) {
   const mcontext_t *registers = &context->uc_mcontext;
-  machine m = {.pc = registers->pc, .sp = registers->sp, .link = registers->regs[30], .aligned = true};
+  machine m = {registers->pc, registers->sp, registers->regs[30], .address = address, .aligned = true};
   m.jump = m.pc == address;
-  m.store = !m.jump && syndrome(context) & ESR_WRITE;
+  m.store = !m.jump && syndrome(context) & SYNDROME_WRITE;
   return m;
 }
 
@@ -112,7 +130,7 @@ CPU_ANY_FRAME static uintptr_t kernel_pc(const cpu_worker *worker, const machine
   return 0;
 }
 
-static cpu_fault_kind classify(const cpu_worker *worker, int signal, const machine *m, uintptr_t address, int code) {
+static cpu_fault_kind classify(const cpu_worker *worker, int signal, const machine *m, int code) {
   cpu_stack stack = current_stack(worker);
   uintptr_t bottom = (uintptr_t)stack.bottom;
   switch (signal) {
@@ -123,7 +141,7 @@ static cpu_fault_kind classify(const cpu_worker *worker, int signal, const machi
   default: break;
   }
   if (m->sp < bottom && bottom - m->sp < worker->ring.stride + worker->stack.size) return CPU_FAULT_STACK;
-  if (address < bottom && bottom - address <= worker->guard) return CPU_FAULT_STACK;
+  if (m->address < bottom && bottom - m->address <= worker->guard) return CPU_FAULT_STACK;
   if (m->jump) return CPU_FAULT_JUMP;
   if (!m->aligned) return CPU_FAULT_MISALIGNED;
   return m->store ? CPU_FAULT_WRITE : CPU_FAULT_READ;
@@ -137,19 +155,18 @@ static void leave(cpu_worker *worker, ucontext_t *context) {
 
 static void record(cpu_worker *worker, int signal, const siginfo_t *info, ucontext_t *context) {
   cpu_fault *fault = &worker->fault;
-  uintptr_t address = (uintptr_t)info->si_addr;
-  machine m = machine_read(context, address);
+  machine m = machine_read(context, (uintptr_t)info->si_addr);
   cpu_stack stack = current_stack(worker);
   fault->code = 0;
   fault->file = NULL;
-  fault->address = address;
+  fault->address = m.address;
   fault->pc = kernel_pc(worker, &m, &stack);
-  fault->kind = classify(worker, signal, &m, address, info->si_code);
+  fault->kind = classify(worker, signal, &m, info->si_code);
 }
 
 static void cancelled(cpu_worker *worker, ucontext_t *context) {
   if (!worker || !worker->in_kernel || worker->in_service || !atomic_load(&worker->command->stop)) return;
-  machine m = machine_read(context, 0);
+  machine m = machine_read(context, CPU_ADDRESS_UNKNOWN);
   cpu_stack stack = current_stack(worker);
   worker->fault.file = NULL;
   worker->fault.pc = kernel_pc(worker, &m, &stack);

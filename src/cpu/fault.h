@@ -17,10 +17,12 @@ typedef enum cpu_fault_kind {
   CPU_FAULT_CANCELLED /* another block failed, or time is up */
 } cpu_fault_kind;
 
+#define CPU_ADDRESS_UNKNOWN UINTPTR_MAX
+
 typedef struct cpu_fault {
   cpu_fault_kind kind;
   int code;
-  uintptr_t address; /* that was touched */
+  uintptr_t address; /* that was touched, or CPU_ADDRESS_UNKNOWN */
   uintptr_t pc;      /* in the kernel's code; 0: unknown */
   const char *file;  /* where known otherwise, else NULL */
   int line;

@@ -274,8 +274,8 @@ static bool standard(const unit *u, cursor *c, machine *m, unsigned opcode, uint
   return false;
 }
 
-/* Run the program until a row covers `address`. */
-static bool run(const unit *u, uint64_t address, row *out) {
+/* Run the program until a row covers `address`, which is in the function that begins at `start`. */
+static bool run(const unit *u, uint64_t address, uint64_t start, row *out) {
   machine m;
   begin_sequence(&m);
   cursor c = u->program;
@@ -291,6 +291,7 @@ static bool run(const unit *u, uint64_t address, row *out) {
     }
     if (!found) continue;
     *out = m.previous.line > 0 ? m.previous : m.named;
+    if (m.previous.line <= 0 && out->address < start) return false; /* another function's */
     return out->line > 0 && out->line <= INT32_MAX;
   }
   return false;
@@ -328,6 +329,7 @@ static bool read_unit(cursor *section, unit *u) {
 }
 
 bool lines_find(elf_bytes file, uint64_t address, line_position *out) {
+  uint64_t start = elf_function(file, address);
   elf_bytes lines;
   unit u = {0};
   if (!elf_section(file, ".debug_line", &lines)) return false;
@@ -335,7 +337,7 @@ bool lines_find(elf_bytes file, uint64_t address, line_position *out) {
   elf_section(file, ".debug_str", &u.strings);
   for (cursor section = cursor_over(lines); left(&section);) {
     row found;
-    if (!read_unit(&section, &u) || !run(&u, address, &found)) continue;
+    if (!read_unit(&section, &u) || !run(&u, address, start, &found)) continue;
     out->line = (int)found.line;
     out->column = found.column > 0 && found.column <= INT32_MAX ? (int)found.column : 0;
     return u.version == 5 ? file_name_5(&u, found.file, out->file, sizeof out->file)

@@ -26,9 +26,14 @@ static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command 
   switch (fault->kind) {
   case CPU_FAULT_READ:
   case CPU_FAULT_WRITE:
-    cpu_heap_describe(worker->device->heap, fault->address, where, sizeof where);
-    mw_text_addf(text, "%s address 0x%zx, %s", fault->kind == CPU_FAULT_READ ? "read" : "wrote to",
-                 (size_t)fault->address, where);
+    mw_text_addf(text, fault->kind == CPU_FAULT_READ ? "read " : "wrote to ");
+    /* Generated code sends wild stores and atomics to where the heap begins. */
+    if (fault->address == CPU_ADDRESS_UNKNOWN || fault->address == command->kernel.frame.heap_base) {
+      mw_text_addf(text, "an address that no array holds (a null pointer, or one far off?)");
+    } else {
+      cpu_heap_describe(worker->device->heap, fault->address, where, sizeof where);
+      mw_text_addf(text, "address 0x%zx, %s", (size_t)fault->address, where);
+    }
     break;
   case CPU_FAULT_JUMP:
     mw_text_addf(text, "called a function at address 0x%zx, where there is none", (size_t)fault->address);
@@ -72,8 +77,13 @@ mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *
   error.file = fault->file;
   error.line = fault->line;
   if (!error.file && fault->pc && !cpu_line_of(kernel->unit, fault->pc, &error.file, &error.line)) error.file = NULL;
+  bool exact = error.file != NULL;
+  if (!exact && kernel->image->info.file) {
+    error.line = kernel->image->info.line;
+    error.file = cpu_place_of(kernel->unit, kernel->image->info.file, &error.line);
+  }
   if (error.file)
-    mw_text_addf(&text, "; %s:%d", error.file, error.line);
+    mw_text_addf(&text, exact ? "; %s:%d" : "; somewhere in the kernel at %s:%d", error.file, error.line);
   else
     error.line = 0;
   /* A worker that could not be made ready has run no block. */
