@@ -59,12 +59,13 @@ MWCC := $(BUILD)/bin/mwcc
 LUA_MODULE := $(BUILD)/lib/lua/$(LUA_VERSION)/moonwarp/core.so
 LUA_OBJECTS := $(patsubst src/lua/%,$(BUILD)/obj/lua$(LUA_VERSION)/%.o,$(LUA_SOURCES))
 DEVICE := $(BUILD)/share/moonwarp/device
+PCH := $(DEVICE).pch
 EMBED := $(if $(wildcard examples/embed.c),$(BUILD)/bin/embed)
 
 .PHONY: all lib mwcc lua luajit embed
 all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) embed
 lib: $(LIB)
-mwcc: $(MWCC) $(DEVICE)
+mwcc: $(MWCC) $(DEVICE) $(PCH)
 lua: $(LUA_MODULE)
 luajit: lib
 	@$(MAKE) --no-print-directory LUA_VERSION=5.1 LUA_CFLAGS='$(LUAJIT_CFLAGS)' lua
@@ -89,6 +90,11 @@ $(LUA_MODULE): $(LUA_OBJECTS) $(LIB)
 $(DEVICE):
 	@mkdir -p $(@D)
 	@ln -sfn $(abspath src/device) $@
+
+# The device headers, precompiled for the usual options: saves half of clang's time.
+$(PCH): $(MWCC) $(wildcard src/device/*.h src/device/moonwarp/*.h) | $(DEVICE)
+	$(call say,PCH)
+	$(Q)env -u MOONWARP_HOME $(MWCC) --make-pch $@
 
 # A C host without Lua, as a user would build it: one header, one library.
 $(EMBED): examples/embed.c $(LIB)

@@ -18,6 +18,7 @@
 
 #define METER         "moonwarp.size"
 #define BLOCK         ((size_t)4096) /* what the meter counts in, and what a file takes on most disks */
+#define PRECOMPILED   "device-"
 #define KEY_DIGITS    32
 #define STALE_SECONDS 600 /* no copy of one module takes that long */
 
@@ -33,6 +34,13 @@ static bool starts_as_entry(const char *name) {
 static bool is_entry(const char *name) { return starts_as_entry(name) && !name[MW_CACHE_NAME_SIZE - 1]; }
 
 static bool is_temporary(const char *name) { return starts_as_entry(name) && name[MW_CACHE_NAME_SIZE - 1] == '.'; }
+
+/* mwcc's precompiled headers (src/mwcc/pch.c), which it bounds by itself: "device-", a key, ".pch". */
+static bool is_precompiled(const char *name) {
+  const char *key = name + strlen(PRECOMPILED);
+  return strncmp(name, PRECOMPILED, strlen(PRECOMPILED)) == 0 && strspn(key, "0123456789abcdef") == KEY_DIGITS &&
+         strncmp(key + KEY_DIGITS, ".pch", 4) == 0;
+}
 
 static size_t blocks_of(size_t bytes) { return (bytes + BLOCK - 1) / BLOCK; }
 
@@ -167,7 +175,8 @@ int mw_cache_folder_clear(const char *folder) {
   if (!stream) return errno == ENOENT ? 0 : errno;
   int error = 0;
   for (struct dirent *item; (item = readdir(stream));) {
-    if (!starts_as_entry(item->d_name) && strcmp(item->d_name, METER) != 0) continue;
+    const char *name = item->d_name;
+    if (!starts_as_entry(name) && !is_precompiled(name) && strcmp(name, METER) != 0) continue;
     if (unlinkat(dirfd(stream), item->d_name, 0) != 0 && errno != ENOENT && !error) error = errno;
   }
   closedir(stream);

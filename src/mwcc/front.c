@@ -2,156 +2,152 @@
  *
  * That target and not the host's: aggregates and kernel parameters then come as `byval` pointers with CUDA's layout,
  * address spaces have their known numbers, and the device built-ins arrive as plain nvvm intrinsics. clang is called
- * with -cc1, since its driver would only start it once more; what the driver would have found out (resource folder,
- * C++ headers) is found here. */
+ * with -cc1, since its driver would only start it once more.
+ *
+ * The user's macros (-D, -U) are lines before the source, so that they come behind our headers, precompiled or not: what
+ * CUDA has built in is not changed by a macro, as with NVRTC. */
 #include "mwcc.h"
 
-#include <dirent.h>
-#include <limits.h>
+#include <llvm/Config/llvm-config.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static bool exists(const char *path) { return access(path, R_OK) == 0; }
+struct front_job {
+  strings command; /* clang, and what a precompiled header has to agree with */
+  char *header;    /* ours, which all sources begin with */
+  pch pch;
+  mw_text text;          /* what clang compiles */
+  char *dependency_file; /* what it writes besides */
+  mw_child *child;
+};
 
-/* The first program of that name in PATH, or NULL. */
-static char *find_in_path(const char *name) {
-  const char *path = getenv("PATH");
-  if (!path) path = "/usr/local/bin:/usr/bin:/bin";
-  while (*path) {
-    size_t length = strcspn(path, ":");
-    char *candidate = mw_format("%.*s/%s", (int)length, path, name);
-    if (access(candidate, X_OK) == 0) return candidate;
-    free(candidate);
-    path += length + (path[length] == ':');
-  }
-  return NULL;
+/* ---- arguments ---- */
+
+static void add_all(strings *args, const char *const *items, size_t count) {
+  for (size_t i = 0; i < count; i++) strings_add(args, items[i]);
 }
 
-/* clang of the same major version as the LLVM that reads its bitcode. */
-static char *find_clang(void) {
-  const char *own = getenv("MOONWARP_CLANG");
-  if (own && *own) return mw_strdup(own);
-  unsigned major = 0, minor, patch;
-  LLVMGetVersion(&major, &minor, &patch);
-  char *llvm = mw_format("/usr/lib/llvm-%u/bin/clang", major);
-  if (access(llvm, X_OK) == 0) return llvm;
-  char *versioned = mw_format("clang-%u", major);
-  char *found = find_in_path(versioned);
-  if (!found) found = find_in_path("clang");
-  if (!found)
-    die("clang is not installed: moonwarp compiles kernels with clang-%u. Run `sh setup.sh`, or `apt-get install "
-        "clang-%u`, or "
-        "set MOONWARP_CLANG to the program",
-        major, major);
-  return found;
+/* The macros that our headers ask about (assert.h does), and so have to be there before them. */
+static bool is_asked_for(const char *macro) {
+  size_t length = strcspn(macro, "=(");
+  return (length == strlen("NDEBUG") && starts_with(macro, "NDEBUG")) || starts_with(macro, "MOONWARP_");
 }
 
-/* clang's folder of built-in headers stands beside it: <prefix>/bin/clang -> <prefix>/lib/clang/<major>. */
-static char *find_resources(const char *clang) {
-  char real[PATH_MAX];
-  unsigned major = 0, minor, patch;
-  LLVMGetVersion(&major, &minor, &patch);
-  if (!realpath(clang, real)) return NULL;
-  for (int up = 0; up < 2; up++) {
-    char *slash = strrchr(real, '/');
-    if (slash) *slash = 0;
+static void add_language(strings *args, const options *o) {
+  static const char *const fixed[] = {
+      "-triple",
+      "nvptx64-nvidia-cuda",
+      "-aux-triple",
+      LLVM_DEFAULT_TARGET_TRIPLE,
+      "-target-cpu",
+      "sm_80",
+      "-target-feature",
+      "+ptx80",
+      "-x",
+      "cuda",
+      "-fcuda-is-device",
+      "-O2",
+      "-disable-llvm-passes",
+      "-fcuda-allow-variadic-functions",
+      "-fdeclspec",
+      "-fcheck-new",
+      "-fno-finite-loops",
+      "-fno-delete-null-pointer-checks",
+      "-debug-info-kind=limited",
+      "-dwarf-version=4",
+      "-debugger-tuning=gdb",
+      "-fdebug-compilation-dir=.",
+      "-ferror-limit",
+      "20",
+      "-fno-diagnostics-show-line-numbers",
+      "-fmessage-length=0",
+      "-disable-free",
+      "-Wno-unused-value",
+      "-Wno-unknown-cuda-version",
+  };
+  static const char *const fast[] = {"-D__USE_FAST_MATH__=1", "-freciprocal-math", "-fapprox-func",
+                                     "-ffp-contract=fast"};
+  add_all(args, fixed, MW_COUNT(fixed));
+  strings_add(args, mw_format("-std=%s", o->standard));
+  if (o->fast_math) add_all(args, fast, MW_COUNT(fast));
+  for (size_t i = 0; i < o->front.count; i++) {
+    const char *item = o->front.items[i];
+    if (item[1] != 'I' && is_asked_for(item + 2)) strings_add(args, item);
   }
-  char *folder = mw_format("%s/lib/clang/%u", real, major);
-  return exists(folder) ? folder : NULL;
 }
 
-/* The newest version in a folder of numbered folders, or 0. */
-static int newest(const char *folder) {
-  DIR *dir = opendir(folder);
-  int best = 0;
-  for (struct dirent *entry; dir && (entry = readdir(dir));) {
-    int version = atoi(entry->d_name);
-    if (version > best) best = version;
-  }
-  if (dir) closedir(dir);
-  return best;
+static char *find_prefix_header(const char *device) { return mw_format("%s/moonwarp_device.h", device); }
+
+static strings make_command(const options *o, const char *device) {
+  strings command = {0};
+  char *clang = find_clang();
+  strings_add(&command, clang);
+  strings_add(&command, "-cc1");
+  add_language(&command, o);
+  add_system_headers(&command, clang, device);
+  return command;
 }
 
-/* Our headers stand beside mwcc, in the build tree as in an installation. */
-static char *find_device_headers(void) {
-  char self[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  const char *home = getenv("MOONWARP_HOME");
-  if (home && *home) {
-    char *folder = mw_format("%s/share/moonwarp/device", home);
-    if (exists(folder)) return folder;
-    free(folder);
+/* With the precompiled header, or (NULL) with the header itself. */
+static strings arguments(const front_job *f, const options *o, const char *precompiled) {
+  strings args = {0};
+  add_all(&args, f->command.items, f->command.count);
+  const char *outputs[] = {"-emit-llvm-bc", "-sys-header-deps", "-MT", "x", "-dependency-file", f->dependency_file};
+  add_all(&args, outputs, MW_COUNT(outputs));
+  if (o->headers) strings_add(&args, "-I"), strings_add(&args, o->headers);
+  for (size_t i = 0; i < o->front.count; i++)
+    if (o->front.items[i][1] == 'I') strings_add(&args, o->front.items[i]);
+  strings_add(&args, precompiled ? "-include-pch" : "-include");
+  strings_add(&args, precompiled ? precompiled : f->header);
+  /* Quoted includes are looked up beside the source, which reaches clang through a pipe. */
+  char *slash = strrchr(o->input, '/');
+  if (strcmp(o->input, "-") != 0) {
+    strings_add(&args, "-iquote");
+    strings_add(&args, slash ? mw_format("%.*s", (int)(slash - o->input), o->input) : ".");
   }
-  if (length > 0) {
-    self[length] = 0;
-    for (int up = 0; up < 2; up++) {
-      char *slash = strrchr(self, '/');
-      if (slash) *slash = 0;
-    }
-    char *folder = mw_format("%s/share/moonwarp/device", self);
-    if (exists(folder)) return folder;
-    free(folder);
-  }
-  die("the device headers are missing: they should be in ../share/moonwarp/device beside mwcc's folder, or in "
-      "$MOONWARP_HOME/share/moonwarp/device");
+  const char *last[] = {"-main-file-name", slash ? slash + 1 : o->input, "-o", "-", "-"};
+  add_all(&args, last, MW_COUNT(last));
+  return args;
 }
 
-static void add_cxx_headers(strings *args) {
-  int gcc = newest("/usr/include/c++");
-  if (!gcc) return;
-  strings_add(args, "-internal-isystem");
-  strings_add(args, mw_format("/usr/include/c++/%d", gcc));
-  const char *multiarch[] = {"x86_64-linux-gnu", "aarch64-linux-gnu"};
-  for (size_t i = 0; i < MW_COUNT(multiarch); i++) {
-    char *folder = mw_format("/usr/include/%s/c++/%d", multiarch[i], gcc);
-    if (!exists(folder)) continue;
-    strings_add(args, "-internal-isystem");
-    strings_add(args, folder);
-    strings_add(args, "-internal-externc-isystem");
-    strings_add(args, mw_format("/usr/include/%s", multiarch[i]));
+/* ---- the text ---- */
+
+static void add_macros(mw_text *text, const options *o) {
+  mw_text_addf(text, "#line 1 \"<command line>\"\n");
+  for (size_t i = 0; i < o->front.count; i++) {
+    const char *item = o->front.items[i], *macro = item + 2, *value = strchr(macro, '=');
+    if (item[1] == 'I' || is_asked_for(macro)) continue;
+    int name = (int)(value ? (size_t)(value - macro) : strlen(macro));
+    if (item[1] == 'U')
+      mw_text_addf(text, "#undef %s\n", macro);
+    else
+      mw_text_addf(text, "#define %.*s %.*s\n", name, macro, value ? (int)strcspn(value + 1, "\n") : 1,
+                   value ? value + 1 : "1");
   }
-  strings_add(args, "-internal-externc-isystem");
-  strings_add(args, "/usr/include");
 }
 
 /* A source that also takes the address of every template kernel asked for, which instantiates it. */
-static void add_instances(const program *p, mw_text *text) {
-  for (size_t i = 0; i < p->options->instances.count; i++) {
-    const char *name = p->options->instances.items[i];
+static void add_instances(mw_text *text, const options *o) {
+  for (size_t i = 0; i < o->instances.count; i++) {
+    const char *name = o->instances.items[i];
     mw_text_addf(text, "\n#line 1 \"instance %s\"\n", name);
     mw_text_addf(text, "static __attribute__((device, used)) decltype(&%s) __mw_instance_%zu = &%s;\n", name, i, name);
   }
 }
 
-/* "kernel.cu: a.h b.h \" -> one line a file, with what tells that it changed. Files of the string headers' folder and
-   the input itself are part of the cache key already. */
-static void read_dependencies(program *p, const char *path) {
-  mw_text file = {0};
-  if (mw_file_read(path, &file) != MW_SUCCESS) return;
-  unlink(path);
-  char *cursor = file.data ? strchr(file.data, ':') : NULL;
-  if (!cursor) return;
-  const char *headers = p->options->headers;
-  for (cursor++; *cursor;) {
-    while (*cursor == ' ' || *cursor == '\n' || (*cursor == '\\' && cursor[1] == '\n')) cursor++;
-    mw_text name = {0};
-    while (*cursor && *cursor != ' ' && *cursor != '\n') {
-      if (*cursor == '\\' && (cursor[1] == ' ' || cursor[1] == '#' || cursor[1] == '\\')) cursor++;
-      mw_text_add(&name, cursor++, 1);
-    }
-    struct stat status;
-    if (!name.length || strcmp(name.data, "-") == 0 || stat(name.data, &status)) continue;
-    if (headers && starts_with(name.data, headers)) continue;
-    char real[PATH_MAX];
-    mw_text_addf(&p->dependencies, "%lld %lld %s\n", (long long)status.st_size,
-                 (long long)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec,
-                 realpath(name.data, real) ? real : name.data);
-    mw_text_free(&name);
-  }
+static mw_text make_text(const program *p) {
+  mw_text text = {0};
+  add_macros(&text, p->options);
+  mw_text_addf(&text, "#line 1 \"%s\"\n", p->options->input);
+  mw_text_add(&text, p->source.data, p->source.length);
+  add_instances(&text, p->options);
+  return text;
 }
+
+/* ---- what clang says ---- */
 
 /* clang closes with a count ("2 errors generated when compiling for sm_80."): no news to the reader. */
 static void drop_count_line(mw_text *log) {
@@ -163,93 +159,65 @@ static void drop_count_line(mw_text *log) {
   if (end && !end[1]) log->length = (size_t)(start - log->data), *start = 0;
 }
 
-static void arguments(program *p, strings *args, const char *clang, const char *dependency_file) {
-  const options *o = p->options;
-  const char *fixed[] = {clang,
-                         "-cc1",
-                         "-triple",
-                         "nvptx64-nvidia-cuda",
-                         "-aux-triple",
-                         p->triple,
-                         "-target-cpu",
-                         "sm_80",
-                         "-target-feature",
-                         "+ptx80",
-                         "-x",
-                         "cuda",
-                         "-fcuda-is-device",
-                         "-O2",
-                         "-disable-llvm-passes",
-                         "-emit-llvm-bc",
-                         "-fcuda-allow-variadic-functions",
-                         "-fdeclspec",
-                         "-fno-finite-loops",
-                         "-fno-delete-null-pointer-checks",
-                         "-debug-info-kind=limited",
-                         "-dwarf-version=4",
-                         "-debugger-tuning=gdb",
-                         "-fdebug-compilation-dir=.",
-                         "-ferror-limit",
-                         "20",
-                         "-fno-diagnostics-show-line-numbers",
-                         "-fmessage-length=0",
-                         "-disable-free",
-                         "-Wno-unused-value",
-                         "-Wno-unknown-cuda-version",
-                         "-sys-header-deps",
-                         "-MT",
-                         "x"};
-  for (size_t i = 0; i < MW_COUNT(fixed); i++) strings_add(args, fixed[i]);
-  strings_add(args, mw_format("-std=%s", o->standard));
-  if (o->fast_math) {
-    const char *fast[] = {"-D__USE_FAST_MATH__=1", "-freciprocal-math", "-fapprox-func", "-ffp-contract=fast"};
-    for (size_t i = 0; i < MW_COUNT(fast); i++) strings_add(args, fast[i]);
-  }
-  strings_add(args, "-dependency-file");
-  strings_add(args, dependency_file);
-  if (o->headers) strings_add(args, "-I"), strings_add(args, o->headers);
-  for (size_t i = 0; i < o->front.count; i++) strings_add(args, o->front.items[i]);
-  char *resources = find_resources(clang);
-  if (resources) strings_add(args, "-resource-dir"), strings_add(args, resources);
-  char *device = find_device_headers();
-  strings_add(args, "-internal-isystem");
-  strings_add(args, device);
-  if (resources) strings_add(args, "-internal-isystem"), strings_add(args, mw_format("%s/include", resources));
-  add_cxx_headers(args);
-  strings_add(args, "-include");
-  strings_add(args, mw_format("%s/moonwarp_device.h", device));
-  /* Quoted includes are looked up beside the source, which reaches clang through a pipe. */
-  char *slash = strrchr(o->input, '/');
-  if (strcmp(o->input, "-") != 0) {
-    strings_add(args, "-iquote");
-    strings_add(args, slash ? mw_format("%.*s", (int)(slash - o->input), o->input) : ".");
-  }
-  const char *last[] = {"-o", "-", "-main-file-name", slash ? slash + 1 : o->input, "-", NULL};
-  for (size_t i = 0; i < MW_COUNT(last); i++) strings_add(args, last[i]);
+static bool has_compiled(const mw_child_result *result) { return result->status == 0 || result->status == 1; }
+
+/* Whether the precompiled header may be what clang could not cope with: it says so, or ended without a verdict. */
+static bool is_suspect(const mw_child_result *result, const pch *p) {
+  return p->path && (!has_compiled(result) || (result->status == 1 && (strstr(result->errors.data, p->path) ||
+                                                                       strstr(result->errors.data, "PCH"))));
 }
 
-void front_compile(program *p, mw_text *bitcode) {
-  char *clang = find_clang();
-  char *dependency_file = mw_format("%s.d", p->options->output);
-  strings args = {0};
-  arguments(p, &args, clang, dependency_file);
-  mw_text text = {0};
-  mw_text_addf(&text, "#line 1 \"%s\"\n", p->options->input);
-  mw_text_add(&text, p->source.data, p->source.length);
-  add_instances(p, &text);
+/* ---- the two steps ---- */
+
+static void begin(front_job *f, const options *o, const char *precompiled) {
+  strings args = arguments(f, o, precompiled);
+  if (mw_child_begin(args.items, &f->text, NULL, &f->child) != MW_SUCCESS) die("%s", mw_error_last()->message);
+}
+
+static mw_child_result finish(front_job *f) {
   mw_child_result result = {0};
-  if (mw_child_run(args.items, &text, &(mw_child_limits){0}, &result) != MW_SUCCESS)
-    die("%s", mw_error_last()->message);
+  if (mw_child_finish(f->child, &result) != MW_SUCCESS) die("%s", mw_error_last()->message);
+  return result;
+}
+
+front_job *front_begin(program *p) {
+  const options *o = p->options;
+  front_job *f = mw_alloc(sizeof *f);
+  char *device = find_device_headers();
+  f->header = find_prefix_header(device);
+  f->command = make_command(o, device);
+  f->pch = pch_find(&f->command, device, f->header);
+  f->dependency_file = mw_format("%s.d", o->output);
+  f->text = make_text(p);
+  begin(f, o, f->pch.path);
+  return f;
+}
+
+void front_make_pch(const options *o) {
+  char *device = find_device_headers();
+  strings command = make_command(o, device);
+  pch_make(&command, find_prefix_header(device), o->make_pch);
+}
+
+void front_finish(program *p, front_job *f, mw_text *bitcode) {
+  mw_child_result result = finish(f);
+  p->precompiled = f->pch.path;
+  if (is_suspect(&result, &f->pch)) {
+    begin(f, p->options, NULL);
+    result = finish(f);
+    if (has_compiled(&result)) pch_refused(&f->pch);
+    p->precompiled = NULL;
+  }
   drop_count_line(&result.errors);
-  read_dependencies(p, dependency_file);
-  unlink(dependency_file);
+  depend_read(&p->dependencies, f->dependency_file, p->options->headers);
+  unlink(f->dependency_file);
   if (result.status == 1) {
-    fwrite(result.errors.data ? result.errors.data : "", 1, result.errors.length, stderr);
+    fwrite(result.errors.data, 1, result.errors.length, stderr);
     exit(1);
   }
   if (result.status != 0)
     die("clang failed on this source (%s %d): %s", result.signal ? "signal" : "status",
-        result.signal ? result.signal : result.status, result.errors.data ? result.errors.data : "");
+        result.signal ? result.signal : result.status, result.errors.data);
   p->log = result.errors;
   *bitcode = result.output;
 }

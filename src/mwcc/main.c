@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 _Noreturn void die(const char *format, ...) {
   va_list args;
@@ -40,6 +41,7 @@ static const char usage[] =
     "  --dump=graph|shapes|live  print what the SIMT compiler finds out about each kernel, and stop\n"
     "  --verify              check the module after every stage\n"
     "  --timings             say how long each stage took\n"
+    "  --make-pch FILE       instead of compiling, write the device headers, precompiled for -std and -use_fast_math\n"
     "  --version  --help\n";
 
 /* The value of an option written as `-X value` or `-Xvalue`; NULL if `arg` is not it. */
@@ -126,6 +128,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->verify = true;
   else if (strcmp(arg, "--timings") == 0)
     o->timings = true;
+  else if (strcmp(arg, "--make-pch") == 0)
+    o->make_pch = joined_value(arg, "--make-pch", argv, i);
   else if (strcmp(arg, "--help") == 0)
     fputs(usage, stdout), exit(0);
   else if (strcmp(arg, "--version") == 0)
@@ -149,6 +153,7 @@ static options parse_options(int argc, char **argv) {
     else
       o.input = argv[i];
   }
+  if (o.make_pch) return o;
   if (!o.input) die("no source file (mwcc --help)");
   if (!o.output) o.output = default_output(&o);
   return o;
@@ -205,17 +210,30 @@ static void stage_done(program *p, const char *name) {
   started = now;
 }
 
+/* At once: LLVM's destructors would take their time to give back what ends with the process. */
+_Noreturn static void leave(void) {
+  fflush(NULL);
+  _exit(0);
+}
+
 int main(int argc, char **argv) {
   options o = parse_options(argc, argv);
   program p = {.options = &o};
   mw_text bitcode = {0};
   started = now_ms();
+  if (o.make_pch) {
+    front_make_pch(&o);
+    leave();
+  }
   read_source(&p);
+  front_job *clang = front_begin(&p);
+  stage_done(&p, "start");
   p.triple = LLVMGetDefaultTargetTriple();
-  front_compile(&p, &bitcode);
-  stage_done(&p, "front");
   make_types(&p);
   make_machine(&p);
+  stage_done(&p, "machine");
+  front_finish(&p, clang, &bitcode);
+  stage_done(&p, p.precompiled ? "front pch" : "front");
   program_read(&p, &bitcode);
   stage_done(&p, "read");
   retarget(&p);
@@ -224,7 +242,7 @@ int main(int argc, char **argv) {
   stage_done(&p, "prepare");
   if (o.dump) {
     if (!dump_kernels(&p, o.dump, o.width)) die("--dump knows graph, shapes and live, not '%s'", o.dump);
-    return 0;
+    leave();
   }
   widen_kernels(&p);
   stage_done(&p, "widen");
@@ -242,5 +260,5 @@ int main(int argc, char **argv) {
   emit(&p);
   stage_done(&p, "emit");
   if (p.log.length) fwrite(p.log.data, 1, p.log.length, stderr);
-  return 0;
+  leave();
 }

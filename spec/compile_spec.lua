@@ -1,0 +1,237 @@
+-- The compiler as a command: what a precompiled header changes (time) and what it does not (all else), and what happens
+-- to it when headers change, files are damaged, processes compete, or there is nowhere to keep it.
+
+local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
+
+local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
+local function shell(command)
+  local pipe = assert(io.popen(command))
+  local output = pipe:read("*a")
+  pipe:close()
+  return output
+end
+
+local function read(path)
+  local file = io.open(path, "rb")
+  local bytes = file and file:read("*a")
+  if file then file:close() end
+  return bytes
+end
+
+local function write(path, bytes)
+  local file = assert(io.open(path, "wb"))
+  file:write(bytes)
+  file:close()
+end
+
+-- What the build precompiled is left out of the way: the headers are a copy with nothing beside it, so that a
+-- precompiled header comes from the cache folder or not at all.
+local scratch, counter = shell("mktemp -d"):gsub("\n", ""), 0
+local headers = scratch .. "/home/share/moonwarp/device"
+shell(("mkdir -p %s && cp -rL %s/share/moonwarp/device/. %s"):format(headers, quote(home), headers))
+
+local function fresh(kind)
+  counter = counter + 1
+  return ("%s/%s%d"):format(scratch, kind, counter)
+end
+
+local function command(source, setup)
+  local input = setup.input or fresh "kernel" .. ".cu"
+  write(input, source)
+  local environment = ("MOONWARP_HOME=%s MOONWARP_CACHE=%s"):format(
+    quote(setup.home or scratch .. "/home"), quote(setup.cache))
+  return ("%s %s/bin/mwcc %s --emit=ir %s -o - 2>&1; echo exit status $?"):format(
+    environment, quote(home), setup.options or "", quote(input))
+end
+
+-- The compiler's output: the program as text, messages, its exit status.
+local function compile(source, setup) return shell(command(source, setup)) end
+
+-- Whether clang took a precompiled header.
+local function is_quick(setup)
+  local output = compile("__global__ void f(int *out) { *out = 1; }",
+    { cache = setup.cache, home = setup.home, options = "--timings " .. (setup.options or "") })
+  assert.matches("exit status 0", output)
+  return output:find("front pch", 1, true) ~= nil
+end
+
+local function kept(cache)
+  local list = {}
+  for path in shell(("find %s -name 'device-*.pch' 2>/dev/null"):format(quote(cache))):gmatch("[^\n]+") do
+    list[#list + 1] = path
+  end
+  return list
+end
+
+teardown(function() shell("rm -rf " .. quote(scratch)) end)
+
+describe("a precompiled header", function()
+  it("comes with the build", function()
+    assert.is_true(is_quick { cache = "off", home = home })
+  end)
+
+  it("is made where there is none, and kept", function()
+    local cache = fresh "cache"
+    assert.is_true(is_quick { cache = cache })
+    assert.equal(1, #kept(cache))
+    local first = read(kept(cache)[1])
+    assert.is_true(is_quick { cache = cache })
+    assert.equal(1, #kept(cache))
+    assert.equal(first, read(kept(cache)[1]))
+  end)
+
+  it("serves one language only", function()
+    local cache = fresh "cache"
+    for i, options in ipairs { "", "-std=c++14", "-use_fast_math", "-std=c++20 -use_fast_math" } do
+      assert.is_true(is_quick { cache = cache, options = options })
+      assert.equal(i, #kept(cache))
+    end
+    assert.is_true(is_quick { cache = cache, options = "-O3 -DN=4 -Uunused -I/usr -G" })
+    assert.equal(4, #kept(cache))
+  end)
+
+  it("changes neither the program nor a message", function()
+    local cache = fresh "cache"
+    for _, source in ipairs {
+      "__global__ void f(float *x, int n) { x[threadIdx.x] = powf(x[0], 2) + rsqrtf(n); __syncthreads(); }",
+      "struct S { float3 a; }; __global__ void f(S s, S *t) { *t = s; atomicAdd(&t->a.x, 1.0f); assert(s.a.x > 0); }",
+      "#include <cmath>\n#include <cstdint>\n__global__ void f(double *x) { *x = std::fma(*x, 2.0, M_PI); }",
+      "__global__ void f(int *x) { int unused = 3; x[0] = 1 / 0; }",
+      "__global__ void f(int *x) { *x = sin(x); }",
+      "__global__ void f(int *x) { atomicAdd(x, \"a\"); float4 v = make_float4(1, 2); }",
+      "#define M_PI 3\n#define N 1\n__global__ void f(float *x) { *x = M_PI * Z; }",
+      "__global__ void f() { g();\n",
+      "float rsqrtf(int); __device__ int min; struct float4 {};",
+    } do
+      local input = fresh "kernel" .. ".cu"
+      local plain = compile(source, { cache = "off", input = input, options = "-DN=2" })
+      local quick = compile(source, { cache = cache, input = input, options = "-DN=2" })
+      assert.equal(plain, quick)
+    end
+    assert.equal(1, #kept(cache))
+  end)
+
+  it("is made anew when a header changes", function()
+    local cache, path = fresh "cache", headers .. "/moonwarp/limits.h"
+    local before = read(path)
+    local source = "__global__ void f(int *out) { *out = PROBE; }"
+    assert.matches("exit status 1", compile(source, { cache = cache }))
+    write(path, before .. "\n#define PROBE 424242\n")
+    local output = compile(source, { cache = cache })
+    assert.matches("exit status 0", output)
+    assert.matches("i32 424242", output)
+    write(path, before .. "\n#define PROBE 535353\n") -- of the same length
+    assert.matches("i32 535353", compile(source, { cache = cache }))
+    write(path, before)
+    assert.matches("exit status 1", compile(source, { cache = cache }))
+    assert.is_true(is_quick { cache = cache })
+    assert.equal(1, #kept(cache))
+  end)
+
+  it("heals when it is damaged", function()
+    local cache = fresh "cache"
+    assert.is_true(is_quick { cache = cache })
+    local path = kept(cache)[1]
+    local whole = read(path)
+    for _, damage in ipairs {
+      function(bytes) return bytes:sub(1, math.floor(#bytes / 2)) end,
+      function() return "" end,
+      function() return "no precompiled header" end,
+      function(bytes)
+        local at = math.floor(#bytes / 3)
+        return bytes:sub(1, at) .. "damage" .. bytes:sub(at + 7)
+      end,
+    } do
+      write(path, damage(whole))
+      assert.is_true(is_quick { cache = cache })
+      assert.equal(whole, read(path))
+    end
+  end)
+
+  it("is made once or more by many processes at once, and none of them minds", function()
+    local cache = fresh "cache"
+    local pipes = {}
+    for i = 1, 8 do
+      local line = command(("__global__ void f(int *out) { *out = %d; }"):format(1000 + i), { cache = cache })
+      pipes[i] = assert(io.popen(line))
+    end
+    for i = 1, 8 do
+      local output = pipes[i]:read("*a")
+      pipes[i]:close()
+      assert.matches("exit status 0", output)
+      assert.matches("i32 " .. 1000 + i, output)
+    end
+    assert.equal(1, #kept(cache))
+    assert.equal(kept(cache)[1] .. "\n", shell(("find %s -type f"):format(quote(cache))))
+  end)
+
+  it("is not needed: nowhere to keep it, or only where others could put one", function()
+    assert.is_false(is_quick { cache = "off" })
+    write(scratch .. "/file", "")
+    assert.is_false(is_quick { cache = scratch .. "/file/cache" })
+    assert.is_false(is_quick { cache = "relative/cache" })
+    local open = fresh "cache"
+    shell(("mkdir -p %s/moonwarp && chmod 777 %s/moonwarp"):format(open, open))
+    local line = command("__global__ void f() {}", { cache = "", options = "--timings" })
+    local output = shell(("XDG_CACHE_HOME=%s %s"):format(open, line))
+    assert.matches("exit status 0", output)
+    assert.not_matches("front pch", output)
+    assert.same({}, kept(open))
+  end)
+
+  it("has few neighbours: the oldest go", function()
+    local cache = fresh "cache"
+    shell("mkdir -p " .. cache)
+    write(cache .. "/device-of-somebody-else.pch", "")
+    for i = 1, 30 do write(("%s/device-%032x.pch"):format(cache, i), "") end
+    shell(("touch -d '2020-01-01' %s/device-*"):format(cache))
+    assert.is_true(is_quick { cache = cache })
+    assert.is_true(#kept(cache) <= 17, #kept(cache))
+    assert.is_true(is_quick { cache = cache })
+    assert.equal("", read(cache .. "/device-of-somebody-else.pch"))
+  end)
+
+  it("goes when the compile cache is cleared", function()
+    local cache = fresh "cache"
+    assert.is_true(is_quick { cache = cache })
+    write(cache .. "/device-of-somebody-else.pch", "")
+    shell(("MOONWARP_CACHE=%s lua5.4 -e 'require(\"moonwarp\").cache.clear()'"):format(cache))
+    assert.equal(cache .. "/device-of-somebody-else.pch\n", shell("find " .. cache .. " -type f"))
+  end)
+end)
+
+describe("a macro of the command line", function()
+  local function with(options, source, cache)
+    return compile(source, { options = options, cache = cache or "off" })
+  end
+
+  it("is there for the source, but not for what CUDA has built in", function()
+    local source = "__global__ void f(T *p) { *p = x + rsqrt(*p) + min(x, 2); }"
+    local output = with("-DT=double -Dx=3 -Dname=wrong -Dfloat4", source)
+    assert.matches("exit status 0", output)
+    assert.matches("exit status 1", with("-DT=double -DT -Dx=3 -UT", source))
+  end)
+
+  it("takes parameters, has the value 1 by itself, and is taken back", function()
+    local source = "__global__ void f(int *p) {\n#ifndef C\n*p = A(40, 2) + B;\n#endif\n}"
+    assert.matches("i32 43", with("-D'A(x, y)=x + y' -DB -DC=7 -UC", source))
+  end)
+
+  it("is named in messages", function()
+    local output = with("-DA=1 -DB=2+", "__global__ void f(int *p) { *p = B; }")
+    assert.matches("exit status 1", output)
+    assert.matches("%.cu:1:35: error: expected expression", output)
+    assert.matches("<command line>:2:9: note: previous", with("-DA=1 -DB=2", "#define B 3\n"))
+  end)
+
+  it("turns assertions off", function()
+    local source = "__global__ void f(int *p) { assert(*p == 77777); }"
+    for _, cache in ipairs { "off", fresh "cache" } do
+      local test = "icmp %w+ i32 %%%d+, 77777"
+      assert.matches(test, with("", source, cache))
+      assert.not_matches(test, with("-DNDEBUG", source, cache))
+      assert.matches(test, with("-DNDEBUG -UNDEBUG", source, cache))
+    end
+  end)
+end)
