@@ -2,6 +2,7 @@
 
 local mw = require "moonwarp"
 local peers = require "bench.peers"
+local sheet = require "bench.sheet"
 
 local function median(count, measure)
   local times = {}
@@ -12,8 +13,13 @@ end
 
 local RUNS = 9
 
-local rows = {}
-local function row(what, unit, value, limit, pocl) rows[#rows + 1] = { what, unit, value, limit, pocl } end
+local report = sheet.new("", "moonwarp", "unit", "limit", "", "PoCL")
+
+local function row(what, unit, value, limit, pocl)
+  local below, verdict = "", ""
+  if limit then below, verdict = "< " .. limit, value < limit and "met" or "NOT MET" end
+  report:add(what, ("%.3f"):format(value), unit, below, verdict, pocl and pocl > 0 and ("%.3f"):format(pocl) or "")
+end
 
 -- The time of compiling bench/kernels/blackscholes.cu (20 lines) in a fresh process; `salt` makes it another source.
 local function compile_time(salt)
@@ -39,7 +45,7 @@ end
 
 local function require_row()
   local code = "local start = os.clock() require 'moonwarp' print((os.clock() - start) * 1000)"
-  row("require", "ms of processor time", median(RUNS, function() return peers.fresh(code) end), 5)
+  row("require (processor time)", "ms", median(RUNS, function() return peers.fresh(code) end), 5)
 end
 
 local function launch_rows()
@@ -67,12 +73,5 @@ return function()
   require_row()
   compile_rows()
   launch_rows()
-  print(("%-38s %10s %-21s %8s %-7s %10s"):format("", "moonwarp", "", "limit", "", "PoCL"))
-  for _, r in ipairs(rows) do
-    local what, unit, value, limit, pocl = r[1], r[2], r[3], r[4], r[5]
-    local below, verdict = "", ""
-    if limit then below, verdict = "< " .. limit, value < limit and "met" or "NOT MET" end
-    local beside = pocl and pocl > 0 and ("%10.3f"):format(pocl) or ""
-    print(("%-38s %10.3f %-21s %8s %-7s %10s"):format(what, value, unit, below, verdict, beside))
-  end
+  report:print()
 end
