@@ -10,7 +10,7 @@
 
 #include "moonwarp/conversions.h"
 
-#define __mw_exactly _Pragma("clang fp contract(off) reassociate(off)")
+#define __mw_exactly _Pragma("clang fp contract(off) reassociate(off) reciprocal(off)")
 
 /* clang-format off */
 #define __mw_operation(name, T, parameters, expression)                                                                \

@@ -101,6 +101,7 @@ __mw_slow double __mw_corrected(bool negative, double units, int exponent, doubl
 }
 
 __mw_slow double __mw_divide(double x, double y, __mw_rounding rounding) {
+#pragma clang fp contract(off) reassociate(off) reciprocal(off)
   if (!__mw_finite(x) || !__mw_finite(y) || x == 0 || y == 0) return x / y;
   __mw_parts a = __mw_take_apart(x), b = __mw_take_apart(y);
   double dividend = (double)a.mantissa, divisor = (double)b.mantissa, quotient = dividend / divisor;
@@ -110,6 +111,7 @@ __mw_slow double __mw_divide(double x, double y, __mw_rounding rounding) {
 }
 
 __mw_slow double __mw_root(double x, __mw_rounding rounding) {
+#pragma clang fp contract(off) reassociate(off) reciprocal(off)
   if (!__mw_finite(x) || x <= 0) return sqrt(x);
   __mw_parts a = __mw_take_apart(x);
   bool odd = a.exponent & 1;

@@ -63,13 +63,20 @@ __mw_both double __mw_quantile(double q, double tails) {
 }
 
 __mw_both double normcdfinv(double p) { return __mw_quantile(p - 0.5, 2 * (p < 0.5 ? p : 1 - p)); }
-__mw_both double erfinv(double x) { return 0.7071067811865476 * __mw_quantile(0.5 * x, 1 - fabs(x)); }
+/* One Newton step brings the quantile's few units in the last place down to about one; erf or erfc, whichever is small. */
+__mw_both double erfinv(double x) {
+  double a = fabs(x), y = 0.7071067811865476 * __mw_quantile(0.5 * a, 1 - a);
+  if (!(a < 1) || a < 1e-8) return __builtin_copysign(y, x); /* there 0.886 x is exact enough */
+  double residual = a < 0.5 ? erf(y) - a : (1 - a) - erfc(y);
+  y -= 0.886226925452758 * residual * exp(y * y);
+  return __builtin_copysign(y, x);
+}
 __mw_both double erfcinv(double x) { return 0.7071067811865476 * __mw_quantile(0.5 * (1 - x), x < 1 ? x : 2 - x); }
 
 __mw_both float erfcxf(float x) { return (float)erfcx((double)x); }
 __mw_both float normcdff(float x) { return (float)(0.5 * erfc(-0.7071067811865476 * x)); }
 __mw_both float normcdfinvf(float p) { return (float)normcdfinv((double)p); }
-__mw_both float erfinvf(float x) { return (float)erfinv((double)x); }
+__mw_both float erfinvf(float x) { return (float)(0.7071067811865476 * __mw_quantile(0.5 * x, 1 - fabs((double)x))); }
 __mw_both float erfcinvf(float x) { return (float)erfcinv((double)x); }
 
 __mw_both float erfcx(float x) { return erfcxf(x); }

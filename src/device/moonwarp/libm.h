@@ -56,7 +56,7 @@ __mw_pure float cbrtf(float x);
    away from the denormals, whose cubes have too few bits. */
 __mw_pure double __mw_libm_cbrt(double x) __asm__("cbrt");
 __mw_both double cbrt(double x) {
-#pragma clang fp contract(off) reassociate(off)
+#pragma clang fp contract(off) reassociate(off) reciprocal(off)
   bool small = fabs(x) < 0x1p-900;
   double a = small ? x * 0x1p300 : x, y = __mw_libm_cbrt(a);
   double square = y * y, square_low = fma(y, y, -square);

@@ -16,7 +16,7 @@ __mw_both double __mw_sinpi_near(double r) {
   return fma(r, 3.141592653589793, r * (tail + 1.2246467991473532e-16));
 }
 __mw_both double __mw_cospi_near(double r) {
-#pragma clang fp contract(off) reassociate(off)
+#pragma clang fp contract(off) reassociate(off) reciprocal(off)
   const double c = -4.934802200544679, c_low = -3.1326477543698557e-16;
   double s = r * r, s_low = fma(r, r, -s);
   double head = fma(c, s, 1.0);

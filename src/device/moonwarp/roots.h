@@ -7,7 +7,7 @@
 
 #include "moonwarp/libm.h"
 
-#define __mw_exactly _Pragma("clang fp contract(off) reassociate(off)")
+#define __mw_exactly _Pragma("clang fp contract(off) reassociate(off) reciprocal(off)")
 
 __mw_both float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 __mw_both float rcbrtf(float x) { return (float)(1.0 / cbrt((double)x)); }
