@@ -44,6 +44,7 @@ LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -lLLVM-$(firstword $(subst ., ,$(
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)
 MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c child_start.c)
+MWCC_START := $(addprefix src/mwcc/,main.c text.c front.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
 LUA_SOURCES := $(wildcard src/lua/*.c)
 
 # As many jobs as there are processors, and one short line a file: make V=1 shows the commands, make -j1 one by one.
@@ -56,6 +57,7 @@ say = @$(if $(V),:,printf '%-5s %s\n' $(1) '$(patsubst $(BUILD)/%,%,$@)')
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/lib/libmoonwarp.so
 MWCC := $(BUILD)/bin/mwcc
+MWCC_STAGES := $(BUILD)/lib/moonwarp/mwcc.so
 LUA_MODULE := $(BUILD)/lib/lua/$(LUA_VERSION)/moonwarp/core.so
 LUA_OBJECTS := $(patsubst src/lua/%,$(BUILD)/obj/lua$(LUA_VERSION)/%.o,$(LUA_SOURCES))
 DEVICE := $(BUILD)/share/moonwarp/device
@@ -76,10 +78,16 @@ $(LIB): $(call object,$(LIB_SOURCES) $(LIB_ASM))
 	$(call say,LINK)
 	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp.so -o $@ $^ $(PNG_LIBS) -ldl -lm
 
-$(MWCC): $(call object,$(MWCC_SOURCES))
+# mwcc starts clang, and then loads what is linked with LLVM. The cache looks at the program's date: it follows the rest.
+$(MWCC): $(call object,$(MWCC_START)) $(MWCC_STAGES)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) -pthread $(LDFLAGS) -o $@ $^ $(LLVM_LIBS) -lm
+	$(Q)$(CC) -pthread $(LDFLAGS) -o $@ $(filter %.o,$^) -ldl
+
+$(MWCC_STAGES): $(call object,$(filter-out src/mwcc/main.c,$(MWCC_SOURCES)))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -shared -pthread $(LDFLAGS) -o $@ $^ $(LLVM_LIBS) -lm
 
 # The Lua module finds the library beside it, in the build tree as in an installation.
 $(LUA_MODULE): $(LUA_OBJECTS) $(LIB)

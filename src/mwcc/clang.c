@@ -57,25 +57,25 @@ static char *find_resources(const char *clang) {
   return exists(folder) ? folder : NULL;
 }
 
-/* Our headers stand beside mwcc, in the build tree as in an installation. */
-char *find_device_headers(void) {
+char *find_installed(const char *path) {
   char self[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  self[length < 0 ? 0 : length] = 0;
+  two_up(self);
+  return mw_format("%s/%s", self, path);
+}
+
+/* They stand beside mwcc, in the build tree as in an installation. */
+char *find_device_headers(void) {
   const char *home = getenv("MOONWARP_HOME");
   if (home && *home) {
     char *folder = mw_format("%s/share/moonwarp/device", home);
     if (exists(folder)) return folder;
     free(folder);
   }
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length > 0) {
-    self[length] = 0;
-    two_up(self);
-    char *folder = mw_format("%s/share/moonwarp/device", self);
-    if (exists(folder)) return folder;
-    free(folder);
-  }
-  die("the device headers are missing: they should be in ../share/moonwarp/device beside mwcc's folder, or in "
-      "$MOONWARP_HOME/share/moonwarp/device");
+  char *folder = find_installed("share/moonwarp/device");
+  if (exists(folder)) return folder;
+  die("the device headers are missing: they should be in %s, or in $MOONWARP_HOME/share/moonwarp/device", folder);
 }
 
 /* The newest version in a folder of numbered folders, or 0. */

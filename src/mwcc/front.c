@@ -134,7 +134,7 @@ static void add_instances(mw_text *text, const options *o) {
   for (size_t i = 0; i < o->instances.count; i++) {
     const char *name = o->instances.items[i];
     mw_text_addf(text, "\n#line 1 \"instance %s\"\n", name);
-    mw_text_addf(text, "static __attribute__((device, used)) decltype(&%s) __mw_instance_%zu = &%s;\n", name, i, name);
+    mw_text_addf(text, "static __attribute__((device, used)) auto __mw_instance_%zu = &%s;\n", i, name);
   }
 }
 
@@ -213,7 +213,7 @@ void front_finish(program *p, front_job *f, mw_text *bitcode) {
   unlink(f->dependency_file);
   if (result.status == 1) {
     fwrite(result.errors.data, 1, result.errors.length, stderr);
-    exit(1);
+    quit(1);
   }
   if (result.status != 0)
     die("clang failed on this source (%s %d): %s", result.signal ? "signal" : "status",

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
-
 const char *callee_name(LLVMValueRef call) {
   LLVMValueRef callee = LLVMGetCalledValue(call);
   size_t length;

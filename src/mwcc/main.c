@@ -1,27 +1,12 @@
-/* mwcc: CUDA C to code for the CPU device. Options, and the order of the stages. */
+/* mwcc: CUDA C to code for the CPU device. Options, and the start: clang, and meanwhile LLVM with the other stages. */
 #include "mwcc.h"
-#include "simt.h"
 
+#include <llvm/Config/llvm-config.h>
+
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-_Noreturn void die(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  fputs("mwcc: ", stderr);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
-  exit(2);
-}
-
-void strings_add(strings *list, const char *item) {
-  list->items = mw_realloc(list->items, (list->count + 2) * sizeof *list->items);
-  list->items[list->count++] = item;
-  list->items[list->count] = NULL;
-}
 
 static const char usage[] =
     "usage: mwcc [options] input.cu [-o out.mwo]\n"
@@ -72,9 +57,7 @@ static int parse_width(const char *word) {
 }
 
 static void print_version(void) {
-  unsigned major, minor, patch;
-  LLVMGetVersion(&major, &minor, &patch);
-  printf("mwcc %s (LLVM %u.%u.%u)\n", MW_VERSION, major, minor, patch);
+  printf("mwcc %s (LLVM %d.%d.%d)\n", MW_VERSION, LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR, LLVM_VERSION_PATCH);
 }
 
 static const char *default_output(const options *o) {
@@ -168,97 +151,26 @@ static void read_source(program *p) {
   for (size_t n; (n = fread(chunk, 1, sizeof chunk, stdin)) > 0;) mw_text_add(&p->source, chunk, n);
 }
 
-static void make_types(program *p) {
-  p->context = LLVMContextCreate();
-  p->void_type = LLVMVoidTypeInContext(p->context);
-  p->i1 = LLVMInt1TypeInContext(p->context);
-  p->i8 = LLVMInt8TypeInContext(p->context);
-  p->i32 = LLVMInt32TypeInContext(p->context);
-  p->i64 = LLVMInt64TypeInContext(p->context);
-  p->pointer = LLVMPointerTypeInContext(p->context, 0);
-}
-
-static void make_machine(program *p) {
-  LLVMInitializeNativeTarget();
-  LLVMInitializeNativeAsmPrinter();
-  LLVMInitializeNativeAsmParser();
-  char *message = NULL;
-  LLVMTargetRef target;
-  static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
-                                               LLVMCodeGenLevelAggressive};
-  if (LLVMGetTargetFromTriple(p->triple, &target, &message))
-    die("this LLVM has no code generator for %s: %s", p->triple, message);
-  p->cpu = p->options->cpu ? p->options->cpu : LLVMGetHostCPUName();
-  p->features = p->options->cpu ? "" : LLVMGetHostCPUFeatures();
-  p->machine = LLVMCreateTargetMachine(target, p->triple, p->cpu, p->features, levels[p->options->level], LLVMRelocPIC,
-                                       LLVMCodeModelDefault);
-  if (!p->machine) die("this LLVM knows no processor '%s'", p->cpu);
-  p->layout = LLVMCreateTargetDataLayout(p->machine);
-}
-
-static double now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
-
-static double started;
-
-static void stage_done(program *p, const char *name) {
-  double now = now_ms();
-  if (p->options->timings) fprintf(stderr, "%-10s %7.2f ms\n", name, now - started);
-  started = now;
-}
-
-/* At once: LLVM's destructors would take their time to give back what ends with the process. */
-_Noreturn static void leave(void) {
-  fflush(NULL);
-  _exit(0);
+static stages_function *load_stages(void) {
+  char *path = find_installed("lib/moonwarp/mwcc.so");
+  void *object = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  stages_function *stages = NULL;
+  if (object) *(void **)&stages = dlsym(object, "mwcc_stages");
+  if (!stages) die("a part of the compiler cannot be loaded: %s", dlerror());
+  return stages;
 }
 
 int main(int argc, char **argv) {
   options o = parse_options(argc, argv);
   program p = {.options = &o};
-  mw_text bitcode = {0};
-  started = now_ms();
+  stage_done(&p, NULL);
   if (o.make_pch) {
     front_make_pch(&o);
-    leave();
+    quit(0);
   }
   read_source(&p);
   front_job *clang = front_begin(&p);
   stage_done(&p, "start");
-  p.triple = LLVMGetDefaultTargetTriple();
-  make_types(&p);
-  make_machine(&p);
-  stage_done(&p, "machine");
-  front_finish(&p, clang, &bitcode);
-  stage_done(&p, p.precompiled ? "front pch" : "front");
-  program_read(&p, &bitcode);
-  stage_done(&p, "read");
-  retarget(&p);
-  prepare_kernels(&p);
-  choose_tiers(&p);
-  stage_done(&p, "prepare");
-  if (o.dump) {
-    if (!dump_kernels(&p, o.dump, o.width)) die("--dump knows graph, shapes and live, not '%s'", o.dump);
-    leave();
-  }
-  widen_kernels(&p);
-  stage_done(&p, "widen");
-  lower_threads(&p);
-  lower_variables(&p);
-  build_runs(&p);
-  build_table(&p);
-  if (p.debug) LLVMDIBuilderFinalize(p.debug);
-  stage_done(&p, "lower");
-  guard_stores(&p);
-  optimise(&p);
-  stage_done(&p, "optimise");
-  measure_stacks(&p);
-  set_local_bytes(&p);
-  emit(&p);
-  stage_done(&p, "emit");
-  if (p.log.length) fwrite(p.log.data, 1, p.log.length, stderr);
-  leave();
+  load_stages()(&p, clang);
+  quit(0);
 }

@@ -2,7 +2,9 @@
  *
  * One run compiles one source file to one .mwo file (or a text form of it):
  *
- *   main.c       options and the order of the stages
+ *   main.c       options, and the start
+ *   stages.c     the order of the stages behind clang
+ *   text.c       strings, the way out
  *   front.c      clang: CUDA C -> LLVM bitcode for the nvptx64 device target
  *   clang.c      where clang and the headers are
  *   pch.c        our headers, precompiled
@@ -60,7 +62,10 @@ typedef struct options {
   bool timings; /* print how long each stage took */
 } options;
 
+bool starts_with(const char *text, const char *prefix);
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* At once: LLVM's destructors would take their time to give back what ends with the process. */
+_Noreturn void quit(int status);
 
 /* ---- the program being compiled ---- */
 
@@ -88,17 +93,17 @@ typedef struct kernel {
   int line;
   param *params;
   size_t param_count, param_bytes;
-  LLVMValueRef body;            /* the function; after thread.c, the one with the thread parameter */
-  LLVMValueRef thread_function; /* fiber variant: runs one thread */
-  LLVMValueRef general;         /* loop or fiber variant of a kernel that also has SIMD ones */
-  LLVMValueRef rows, tail;      /* SIMD variants, or NULL: see simd.c */
-  int width;                    /* their lanes */
+  LLVMValueRef body;              /* the function; after thread.c, the one with the thread parameter */
+  LLVMValueRef thread_function;   /* fiber variant: runs one thread */
+  LLVMValueRef general;           /* loop or fiber variant of a kernel that also has SIMD ones */
+  LLVMValueRef rows, tail;        /* SIMD variants, or NULL: see simd.c */
+  int width;                      /* their lanes */
   struct assumption *assumptions; /* about parameters, that they are good for: simt.h */
   int assumption_count;
-  bool waits;                   /* at a barrier */
-  LLVMValueRef run;             /* its mw_block_function, from run.c */
-  int max_threads;              /* __launch_bounds__, 0: none */
-  size_t shared_bytes;          /* static, a multiple of 16 */
+  bool waits;          /* at a barrier */
+  LLVMValueRef run;    /* its mw_block_function, from run.c */
+  int max_threads;     /* __launch_bounds__, 0: none */
+  size_t shared_bytes; /* static, a multiple of 16 */
   bool dynamic_shared;
   const char *tier, *tier_reason;
   size_t local_bytes;
@@ -137,15 +142,16 @@ typedef struct program {
   size_t variable_count;
   shared *shareds;
   size_t shared_count;
-  mw_text log;            /* the front end's warnings */
-  mw_text dependencies;   /* as mw_mwo.dependencies */
-  mw_text source;         /* the text that was compiled */
+  mw_text log;             /* the front end's warnings */
+  mw_text dependencies;    /* as mw_mwo.dependencies */
+  mw_text source;          /* the text that was compiled */
   const char *precompiled; /* the precompiled header that clang took, or NULL */
-  bool uses_vector_math;  /* it calls glibc's libmvec */
-  LLVMDIBuilderRef debug; /* for program_new_scope; NULL until it was needed */
+  bool uses_vector_math;   /* it calls glibc's libmvec */
+  LLVMDIBuilderRef debug;  /* for program_new_scope; NULL until it was needed */
   LLVMMetadataRef debug_file;
   LLVMValueRef kernel_table;
   int complaints;
+  double stage_start; /* in milliseconds, for --timings */
   /* Types that every stage needs. */
   LLVMTypeRef void_type, i1, i8, i32, i64, pointer;
 } program;
@@ -155,8 +161,9 @@ void complain(program *p, LLVMValueRef at, const char *format, ...) __attribute_
 
 /* ---- the front end's parts: clang.c, depend.c, pch.c; what they return is not freed ---- */
 
-char *find_clang(void);          /* of the major version of our LLVM, which reads its bitcode */
-char *find_device_headers(void); /* a folder */
+char *find_clang(void);                 /* of the major version of our LLVM, which reads its bitcode */
+char *find_device_headers(void);        /* a folder */
+char *find_installed(const char *path); /* beside mwcc: "lib/…" for <prefix>/bin/mwcc */
 void add_system_headers(strings *args, const char *clang, const char *device);
 
 /* Add a file to a list of dependencies; one that is not there is left out. */
@@ -188,6 +195,11 @@ front_job *front_begin(program *p);
    where the source is wrong. */
 void front_finish(program *p, front_job *f, mw_text *bitcode);
 void front_make_pch(const options *o);
+
+/* stages.c has them all in their order, from the wait for clang on. */
+typedef void stages_function(program *p, front_job *clang);
+stages_function mwcc_stages;
+void stage_done(program *p, const char *name); /* tells how long it took (--timings); NULL: nothing was done yet */
 
 /* Parse the bitcode and describe what it defines. */
 void program_read(program *p, const mw_text *bitcode);
@@ -238,7 +250,6 @@ LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size
                           LLVMValueRef *arguments, unsigned count);
 
 /* ---- small helpers over LLVM-C (ir.c) ---- */
-bool starts_with(const char *text, const char *prefix);
 /* The name of the function an instruction calls directly, or "". */
 const char *callee_name(LLVMValueRef call);
 LLVMValueRef constant_i32(program *p, unsigned value);

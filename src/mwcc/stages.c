@@ -1,0 +1,75 @@
+/* The stages behind the front end, in their order.
+ *
+ * This file and all that uses LLVM are a shared object of their own, which main.c loads once clang is at work: loading
+ * LLVM takes as long as starting clang does, and so takes no time of its own. */
+#include "mwcc.h"
+#include "simt.h"
+
+#include <stdio.h>
+
+static void make_types(program *p) {
+  p->context = LLVMContextCreate();
+  p->void_type = LLVMVoidTypeInContext(p->context);
+  p->i1 = LLVMInt1TypeInContext(p->context);
+  p->i8 = LLVMInt8TypeInContext(p->context);
+  p->i32 = LLVMInt32TypeInContext(p->context);
+  p->i64 = LLVMInt64TypeInContext(p->context);
+  p->pointer = LLVMPointerTypeInContext(p->context, 0);
+}
+
+static void make_machine(program *p) {
+  LLVMInitializeNativeTarget();
+  LLVMInitializeNativeAsmPrinter();
+  LLVMInitializeNativeAsmParser();
+  char *message = NULL;
+  LLVMTargetRef target;
+  static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
+                                               LLVMCodeGenLevelAggressive};
+  if (LLVMGetTargetFromTriple(p->triple, &target, &message))
+    die("this LLVM has no code generator for %s: %s", p->triple, message);
+  p->cpu = p->options->cpu ? p->options->cpu : LLVMGetHostCPUName();
+  p->features = p->options->cpu ? "" : LLVMGetHostCPUFeatures();
+  p->machine = LLVMCreateTargetMachine(target, p->triple, p->cpu, p->features, levels[p->options->level], LLVMRelocPIC,
+                                       LLVMCodeModelDefault);
+  if (!p->machine) die("this LLVM knows no processor '%s'", p->cpu);
+  p->layout = LLVMCreateTargetDataLayout(p->machine);
+}
+
+__attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *clang) {
+  const options *o = p->options;
+  mw_text bitcode = {0};
+  stage_done(p, "load");
+  p->triple = LLVMGetDefaultTargetTriple();
+  make_types(p);
+  make_machine(p);
+  stage_done(p, "machine");
+  front_finish(p, clang, &bitcode);
+  stage_done(p, p->precompiled ? "front pch" : "front");
+  program_read(p, &bitcode);
+  stage_done(p, "read");
+  retarget(p);
+  prepare_kernels(p);
+  choose_tiers(p);
+  stage_done(p, "prepare");
+  if (o->dump) {
+    if (!dump_kernels(p, o->dump, o->width)) die("--dump knows graph, shapes and live, not '%s'", o->dump);
+    quit(0);
+  }
+  widen_kernels(p);
+  stage_done(p, "widen");
+  lower_threads(p);
+  lower_variables(p);
+  build_runs(p);
+  build_table(p);
+  if (p->debug) LLVMDIBuilderFinalize(p->debug);
+  stage_done(p, "lower");
+  guard_stores(p);
+  optimise(p);
+  stage_done(p, "optimise");
+  measure_stacks(p);
+  set_local_bytes(p);
+  emit(p);
+  stage_done(p, "emit");
+  if (p->log.length) fwrite(p->log.data, 1, p->log.length, stderr);
+  quit(0);
+}
