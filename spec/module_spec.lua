@@ -91,12 +91,25 @@ describe("a module", function()
     assert.matches("asked by names", failure(function() return m[1] end).message)
   end)
 
-  it("says why an instance does not compile", function()
+  it("gives its own types to arrays, and says so where one is missing", function()
+    local p = mw.compile [[
+      struct Particle { float x; int age; };
+      __global__ void grow(Particle *p) { p[threadIdx.x].age += 1; }
+    ]]
+    local err = failure(function() p.grow(1, 1)(mw.ones(4)) end)
+    assert.matches('m:dtype "Particle"', err.message, 1, true)
+    local particles = mw.zeros(2, p:dtype "Particle")
+    p.grow(1, 2)(particles)
+    assert.equal(1, particles[2].age)
+  end)
+
+  it("says why an instance does not compile, once", function()
     local module = mw.compile [[
       template <typename T> __global__ void f(T *out) { out->no_such_member(); }
     ]]
     local err = failure(function() return module["f<int>"] end)
     assert.equal("compile", err.kind)
+    assert.not_matches("more error", err.message, 1, true)
   end)
 
   it("is closed once, and says so", function()
@@ -125,6 +138,28 @@ describe("mw.compile", function()
       options = { "-DCOUNT=42", "-DREAL=double" },
     }
     assert.equal(42, result(m.f(1, 1)))
+  end)
+
+  it("takes nvcc's word for the processor, and compiles for the one at hand", function()
+    for _, option in ipairs { "-arch=sm_90", "--gpu-architecture=compute_80" } do
+      local m = mw.compile { source = "__global__ void k(int *out) { *out = 3; }", options = { option } }
+      assert.equal(3, result(m.k(1, 1)))
+    end
+  end)
+
+  it("finds what -I names from where the host stands", function()
+    local folder = os.tmpname()
+    os.remove(folder)
+    assert(os.execute("mkdir " .. folder))
+    local header = assert(io.open(folder .. "/seven.h", "w"))
+    header:write("#define SEVEN 7\n")
+    header:close()
+    local m = mw.compile {
+      source = "#include <seven.h>\n__global__ void k(int *out) { *out = SEVEN; }",
+      options = { "-I" .. folder },
+    }
+    assert.equal(7, result(m.k(1, 1)))
+    os.execute("rm -r " .. folder)
   end)
 
   it("takes headers as strings", function()

@@ -44,6 +44,11 @@ static void put_pooled(mw_command *command) {
   if (!room) free(command);
 }
 
+/* When the library is unloaded: no device is open then, so nothing is in flight. */
+__attribute__((destructor)) static void drop_pool(void) {
+  for (mw_command *command; (command = take_pooled());) free(command);
+}
+
 mw_command *mw_command_new(mw_module *module, size_t buffers) {
   mw_command *command = buffers <= POOLED_BUFFERS ? take_pooled() : NULL;
   if (!command) {

@@ -168,10 +168,14 @@ static int fail_element(const mw_launch *launch, size_t i, const mw_array *array
   const mw_type *type = type_of(launch, i);
   const char *name = launch->kernel->info->params[i].name, *element = element_name(type);
   mw_place place = mw_launch_place(launch, i);
+  /* a module's own types are known by the module, not by name */
+  bool own = type->element && type->element->kind == MW_TYPE_STRUCT;
+  char *dtype = mw_format(own ? "m:dtype \"%s\"" : "\"%s\"", element);
   int code = fail(MW_INVALID_VALUE,
-                  "%s wants %s, got an array of %s: make it one of %s, as mw.array(..., \"%s\") does, or view the same "
-                  "bytes as %s with %s:as(\"%s\")",
-                  place.text, type->name, array->dtype->name, element, element, element, *name ? name : "x", element);
+                  "%s wants %s, got an array of %s: make it one of %s, as mw.array(..., %s) does, or view the same "
+                  "bytes as %s with %s:as(%s)",
+                  place.text, type->name, array->dtype->name, element, dtype, element, *name ? name : "x", dtype);
+  free(dtype);
   mw_error_kernel(launch->kernel->info->name, NULL, NULL);
   return code;
 }

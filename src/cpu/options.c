@@ -17,11 +17,10 @@ void compiler_args_free(compiler_args *args) {
 }
 
 static const char known[] = "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
-                            "-lineinfo, --maxrregcount=N and --width=N";
+                            "-lineinfo, -arch=NAME, --maxrregcount=N and --width=N";
 
 static int fail_unknown(const char *option) {
   const char *hint = "";
-  if (strstr(option, "arch")) hint = ". The CPU device always compiles for the processor at hand: leave this one out";
   if (strcmp(option, "-c") == 0 || strncmp(option, "-o", 2) == 0)
     hint = ". Where the module goes is moonwarp's business";
   return fail(MW_INVALID_VALUE, "unknown compile option '%s': there are %s%s", option, known, hint);
@@ -81,6 +80,8 @@ static int add_option(compiler_args *args, const char *const *options, size_t co
     char *registers = mw_format("--maxrregcount=%s", value);
     compiler_args_add(args, registers);
     free(registers);
+  } else if (behind(option, "-arch=") || behind(option, "-gpu-architecture=")) {
+    /* which GPU: the CPU device compiles for the processor at hand, whatever it is */
   } else if ((value = plain_option(option))) {
     compiler_args_add(args, value);
   } else {
