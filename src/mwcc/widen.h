@@ -1,6 +1,6 @@
 /* Widening: from one thread's code to a gang's. What widen.c, lanes.c and access.c share.
  *
- *   widen.c    the block function, its regions, the control flow of a gang
+ *   emission.h and widen.c, gang.c, saved.c   the block function, its regions, the control flow of a gang
  *   lanes.c    values: how each is kept, and instructions without side effects on all lanes at once
  *   access.c   memory: contiguous, broadcast, gathered; atomics lane by lane
  *

@@ -1,0 +1,54 @@
+/* One SIMD block function being emitted: what widen.c, gang.c and saved.c share. See widen.h and plan.h.
+ *
+ *   widen.c    the function, its blocks and barrier regions
+ *   gang.c     the control flow of a region for one gang: masks, edges, chains, loops
+ *   saved.c    what gangs keep while others run, and what they vote for at barriers */
+#ifndef EMISSION_H
+#define EMISSION_H
+
+#include "widen.h"
+
+enum { STATE_EXIT = -1 };
+
+typedef struct emission {
+  widener w;
+  bool tail;                     /* the last gang of a row may have lanes past its end */
+  int *regions, region_count;    /* the nodes where regions begin */
+  bool can_die;                  /* lanes may return while others go on to a barrier */
+  LLVMValueRef alive, alive_new; /* by gang, saved; of this gang (slot) */
+  LLVMValueRef next_state;       /* slot */
+  LLVMValueRef *votes;           /* by node: the running result of a counting barrier (slot), and the last finished */
+  LLVMValueRef *voted;
+  LLVMMetadataRef scope; /* for source positions */
+  /* of the region being emitted */
+  plan plan;
+  mask root;
+  LLVMValueRef *masks;                                        /* by class: slots, for LED and LOOP */
+  LLVMValueRef *loop_next;                                    /* by loop: lanes that go round (slot) */
+  LLVMBasicBlockRef *bodies, *enters, *latches, *guards, end; /* by source, loop, loop, class */
+} emission;
+
+static inline LLVMBasicBlockRef new_block(emission *e, const char *name) {
+  return LLVMAppendBasicBlockInContext(e->w.p->context, e->w.function, name);
+}
+static inline void go_on_at(emission *e, LLVMBasicBlockRef block) { LLVMPositionBuilderAtEnd(e->w.b, block); }
+static inline LLVMValueRef load_slot(emission *e, LLVMTypeRef type, LLVMValueRef slot) {
+  return LLVMBuildLoad2(e->w.b, type, slot, "");
+}
+static inline LLVMTypeRef mask_type(emission *e) { return vector_type(&e->w, e->w.p->i1); }
+
+/* ---- gang.c ---- */
+void add_lanes(emission *e, LLVMValueRef slot, LLVMValueRef lanes); /* to a mask in a slot */
+/* The LLVM blocks of the planned region; emit_gang fills them, from the item `entry` to e->end. */
+void prepare_blocks(emission *e);
+void forget_blocks(emission *e);
+void emit_gang(emission *e, int entry);
+
+/* ---- saved.c ---- */
+int region_at(const emission *e, int n); /* the region that begins at the node, or STATE_EXIT */
+void reach_barrier(emission *e, int n, mask m);
+void load_saved(emission *e, int region); /* at a region's start, for one gang */
+void begin_votes(emission *e);            /* before the first gang */
+void publish_uniform(emission *e);        /* behind the last gang */
+
+#endif

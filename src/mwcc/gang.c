@@ -1,0 +1,306 @@
+/* The control flow of a barrier region for one gang: what plan.h decides, as branches and masks. */
+#include "emission.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- masks of classes ---- */
+
+static mask class_mask(emission *e, int class) {
+  const mask_class *c = &e->plan.classes[class];
+  switch (c->kind) {
+  case CLASS_REGION: return e->root;
+  case CLASS_SAME: return class_mask(e, e->plan.item_class[c->level]);
+  default: return (mask){.lanes = load_slot(e, mask_type(e), e->masks[class])};
+  }
+}
+
+void add_lanes(emission *e, LLVMValueRef slot, LLVMValueRef lanes) {
+  LLVMBuildStore(e->w.b, LLVMBuildOr(e->w.b, load_slot(e, mask_type(e), slot), lanes, ""), slot);
+}
+
+/* ---- where control goes ---- */
+
+static LLVMBasicBlockRef continuation(emission *e, int class);
+
+static LLVMBasicBlockRef enter_item(emission *e, int level, int item) {
+  return plan_is_loop_item(&e->plan, level, item) ? e->enters[plan_loop_at(&e->plan, level, item)] : e->bodies[item];
+}
+
+/* Behind all that an item started. */
+static LLVMBasicBlockRef after_item(emission *e, int level, int item) {
+  int meet = plan_postdominator(&e->plan, level, item), class = plan_class_of_item(&e->plan, level, item);
+  if (meet >= 0 && meet < e->w.g->count && plan_class_of_item(&e->plan, level, meet) == class)
+    return enter_item(e, level, meet);
+  return continuation(e, class);
+}
+
+static LLVMBasicBlockRef chain_start(emission *e, int level, int owner) {
+  int *chain = mw_alloc((size_t)(e->plan.class_count + 1) * sizeof(int));
+  int count = plan_chain(&e->plan, level, owner, chain);
+  LLVMBasicBlockRef block = count ? e->guards[chain[0]] : after_item(e, level, owner);
+  free(chain);
+  return block;
+}
+
+/* Where control goes when a class is done. */
+static LLVMBasicBlockRef continuation(emission *e, int class) {
+  const mask_class *c = &e->plan.classes[class];
+  switch (c->kind) {
+  case CLASS_REGION: return e->end;
+  case CLASS_LOOP: return e->latches[c->level];
+  case CLASS_SAME: refuse(&e->w, NULL, "lanes end inside a loop that all leave together"); return e->end;
+  case CLASS_LED: break;
+  }
+  int *chain = mw_alloc((size_t)(e->plan.class_count + 1) * sizeof(int));
+  int count = plan_chain(&e->plan, c->level, c->owner, chain), at = 0;
+  while (chain[at] != class) at++;
+  LLVMBasicBlockRef block = at + 1 < count ? e->guards[chain[at + 1]] : after_item(e, c->level, c->owner);
+  free(chain);
+  return block;
+}
+
+static void clear_owned(emission *e, int level, int owner) {
+  int *chain = mw_alloc((size_t)(e->plan.class_count + 1) * sizeof(int));
+  int count = plan_owned(&e->plan, level, owner, chain);
+  for (int i = 0; i < count; i++) LLVMBuildStore(e->w.b, LLVMConstNull(mask_type(e)), e->masks[chain[i]]);
+  free(chain);
+}
+
+/* ---- edges ---- */
+
+typedef struct edge {
+  int level, from, to;             /* items of the level that holds both ends */
+  int control_level, control_item; /* the innermost place where control goes on as it must: see resolve */
+  bool back;                       /* to the header of loop `level` */
+  bool together;                   /* all lanes of the class take it at once */
+} edge;
+
+/* Follow an edge outwards through the loops that it leaves. Lanes that leave a divergent loop drop out of it one by one:
+   control stays in the loop. */
+static edge resolve(emission *e, int source, int target, bool together) {
+  const plan *p = &e->plan;
+  edge g = {.level = p->order.innermost[source], .from = source, .together = together};
+  g.control_level = g.level, g.control_item = source;
+  for (;;) {
+    if (g.level >= 0 && target == p->order.loops[g.level].header) {
+      g.back = true;
+      g.to = target;
+      if (p->divergent_loop[g.level]) g.together = false;
+      return g;
+    }
+    g.to = plan_item(p, g.level, target);
+    if (g.to >= 0) return g;
+    if (p->divergent_loop[g.level]) g.together = false;
+    g.from = p->order.loops[g.level].header;
+    g.level = p->order.loops[g.level].parent;
+    if (g.together) g.control_level = g.level, g.control_item = g.from;
+  }
+}
+
+static LLVMValueRef incoming_from(LLVMValueRef phi, LLVMBasicBlockRef from) {
+  for (unsigned n = 0; n < LLVMCountIncoming(phi); n++)
+    if (LLVMGetIncomingBlock(phi, n) == from) return LLVMGetIncomingValue(phi, n);
+  return NULL;
+}
+
+static void read_incoming(emission *e, int source, int target) {
+  const graph *g = e->w.g;
+  for (LLVMValueRef i = g->nodes[target].first; i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
+    LLVMValueRef incoming = incoming_from(i, g->nodes[source].block);
+    if (incoming) value_kept(&e->w, incoming);
+  }
+}
+
+static void move_phis(emission *e, int source, int target, bool plain, mask taken) {
+  widener *w = &e->w;
+  const struct node *to = &w->g->nodes[target];
+  LLVMValueRef forms[256], phis[256];
+  int count = 0;
+  LLVMBasicBlockRef from = w->g->nodes[source].block;
+  if (LLVMGetFirstInstruction(to->block) != to->first) return; /* behind a barrier: the same basic block */
+  /* All are read before any is written: they happen at once. */
+  for (LLVMValueRef i = to->first; i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
+    if (count == (int)MW_COUNT(phis)) {
+      refuse(w, i, "it has very many values at one join");
+      return;
+    }
+    LLVMValueRef incoming = incoming_from(i, from);
+    if (!incoming) {
+      refuse(w, i, "a join without a value for one of its edges");
+      return;
+    }
+    phis[count] = i;
+    forms[count++] = is_uniform(w, i) || is_affine(w, i) ? value_scalar(w, incoming) : value_vector(w, incoming);
+  }
+  for (int n = 0; n < count; n++) {
+    LLVMValueRef form = forms[n], slot = slot_of(w, phis[n]);
+    bool vector = !is_uniform(w, phis[n]) && !is_affine(w, phis[n]);
+    if (vector && !plain && !taken.all)
+      form = LLVMBuildSelect(w->b, taken.lanes, form, load_slot(e, LLVMTypeOf(form), slot), "");
+    LLVMBuildStore(w->b, form, slot);
+  }
+}
+
+/* What an edge does besides moving control: values for the joins, lanes for the masks. Returns where control goes if all
+   lanes take it together. */
+static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool together, mask taken) {
+  const plan *p = &e->plan;
+  edge g = resolve(e, source, target, together);
+  if (g.back) {
+    move_phis(e, source, target, true, taken); /* lanes that left the loop have their values elsewhere */
+    if (!p->divergent_loop[g.level]) return e->bodies[target];
+    add_lanes(e, e->loop_next[g.level], mask_vector(&e->w, taken));
+    return continuation(e, plan_class_of_item(p, g.control_level, g.control_item));
+  }
+  int from = plan_class_of_item(p, g.level, g.from), to = plan_class_of_item(p, g.level, g.to);
+  bool same = from == to && g.together;
+  move_phis(e, source, target, same, taken);
+  const mask_class *c = &p->classes[to];
+  if (from != to && c->kind == CLASS_LED && c->level == g.level && c->leader == g.to)
+    add_lanes(e, e->masks[to], mask_vector(&e->w, taken));
+  if (same) return enter_item(e, g.level, g.to);
+  /* all lanes of the class join others: nobody else waits, so the class they join is next */
+  if (g.together && from != to && c->kind == CLASS_LED && c->leader == g.to &&
+      plan_class_of_item(p, g.level, c->owner) == from)
+    return e->guards[to];
+  return continuation(e, plan_class_of_item(p, g.control_level, g.control_item));
+}
+
+/* ---- nodes ---- */
+
+static void end_node(emission *e, int n, mask m) {
+  widener *w = &e->w;
+  const node *here = &w->g->nodes[n];
+  int level = e->plan.order.innermost[n], class = e->plan.class_of[n];
+  if (here->barrier) reach_barrier(e, n, m);
+  if (here->barrier || here->succ_count == 0) {
+    LLVMBuildBr(w->b, continuation(e, class));
+    return;
+  }
+  if (here->succ_count == 1 || here->succs[0] == here->succs[1]) {
+    LLVMBuildBr(w->b, take_edge(e, n, here->succs[0], true, m));
+    return;
+  }
+  LLVMValueRef condition = LLVMGetCondition(here->last);
+  clear_owned(e, level, n);
+  if (!w->shapes->divergent[n]) {
+    LLVMBasicBlockRef ways[2] = {new_block(e, "way"), new_block(e, "way")};
+    LLVMBuildCondBr(w->b, value_scalar(w, condition), ways[0], ways[1]);
+    for (int i = 0; i < 2; i++) {
+      go_on_at(e, ways[i]);
+      w->stamp++;
+      LLVMBuildBr(w->b, take_edge(e, n, here->succs[i], true, class_mask(e, class)));
+    }
+    return;
+  }
+  LLVMValueRef yes = value_vector(w, condition), no = LLVMBuildNot(w->b, yes, ""), none = LLVMConstNull(mask_type(e));
+  /* select, not and: a lane that is not active may hold anything, and must not spoil the mask */
+  if (!m.all) yes = LLVMBuildSelect(w->b, m.lanes, yes, none, ""), no = LLVMBuildSelect(w->b, m.lanes, no, none, "");
+  /* Both edges' values are read before either edge changes a join's: a loop's next round and what it leaves behind are
+     made from the same old values. */
+  for (int s = 0; s < 2; s++) read_incoming(e, n, here->succs[s]);
+  take_edge(e, n, here->succs[0], false, (mask){.lanes = yes});
+  take_edge(e, n, here->succs[1], false, (mask){.lanes = no});
+  LLVMBuildBr(w->b, chain_start(e, level, n));
+}
+
+/* The position of an instruction, in this function's scope: inlined code keeps its line where it stands in the kernel's
+   own file, else that of what comes before it. */
+static void set_position(emission *e, LLVMValueRef i) {
+  widener *w = &e->w;
+  unsigned length = 0, line = LLVMGetDebugLocLine(i);
+  const char *file = LLVMGetDebugLocFilename(i, &length);
+  if (!line || !file || strlen(w->k->file) != length || strncmp(file, w->k->file, length) != 0) return;
+  LLVMMetadataRef at = LLVMDIBuilderCreateDebugLocation(w->p->context, line, LLVMGetDebugLocColumn(i), e->scope, NULL);
+  LLVMSetCurrentDebugLocation2(w->b, at);
+}
+
+static void emit_node(emission *e, int n) {
+  widener *w = &e->w;
+  const node *here = &w->g->nodes[n];
+  go_on_at(e, e->bodies[n]);
+  w->stamp++;
+  mask m = class_mask(e, e->plan.class_of[n]);
+  for (LLVMValueRef i = here->first; i != here->last && !w->why; i = LLVMGetNextInstruction(i)) {
+    if (LLVMIsAPHINode(i)) continue;
+    set_position(e, i);
+    widen_instruction(w, i, m);
+  }
+  set_position(e, here->last);
+  if (!w->why) end_node(e, n, m);
+  LLVMSetCurrentDebugLocation2(w->b, NULL);
+}
+
+/* ---- loops and chains of a region ---- */
+
+static void emit_loop(emission *e, int l) {
+  const plan *p = &e->plan;
+  int header = p->order.loops[l].header, parent = p->order.loops[l].parent;
+  go_on_at(e, e->enters[l]);
+  clear_owned(e, parent, header);
+  if (p->divergent_loop[l]) {
+    int root = p->class_of[header];
+    LLVMBuildStore(e->w.b, mask_vector(&e->w, class_mask(e, p->item_class[l])), e->masks[root]);
+    LLVMBuildStore(e->w.b, LLVMConstNull(mask_type(e)), e->loop_next[l]);
+    LLVMBuildBr(e->w.b, e->bodies[header]);
+    go_on_at(e, e->latches[l]);
+    LLVMValueRef next = load_slot(e, mask_type(e), e->loop_next[l]);
+    LLVMBuildStore(e->w.b, next, e->masks[root]);
+    LLVMBuildStore(e->w.b, LLVMConstNull(mask_type(e)), e->loop_next[l]);
+    LLVMBuildCondBr(e->w.b, any_lane(&e->w, next), e->bodies[header], chain_start(e, parent, header));
+  } else {
+    LLVMBuildBr(e->w.b, e->bodies[header]);
+    go_on_at(e, e->latches[l]);
+    LLVMBuildUnreachable(e->w.b); /* nobody comes: a uniform loop's back edge is a branch */
+  }
+}
+
+static void emit_guard(emission *e, int class) {
+  const mask_class *c = &e->plan.classes[class];
+  go_on_at(e, e->guards[class]);
+  if (c->kind != CLASS_LED) {
+    LLVMBuildUnreachable(e->w.b);
+    return;
+  }
+  LLVMValueRef any = any_lane(&e->w, load_slot(e, mask_type(e), e->masks[class]));
+  LLVMBuildCondBr(e->w.b, any, enter_item(e, c->level, c->leader), continuation(e, class));
+}
+
+void prepare_blocks(emission *e) {
+  const plan *p = &e->plan;
+  int nodes = e->w.g->count, loops = p->order.loop_count;
+  e->bodies = mw_alloc((size_t)(nodes + 1) * sizeof *e->bodies);
+  e->enters = mw_alloc((size_t)(loops + 1) * sizeof *e->enters);
+  e->latches = mw_alloc((size_t)(loops + 1) * sizeof *e->latches);
+  e->loop_next = mw_alloc((size_t)(loops + 1) * sizeof *e->loop_next);
+  e->guards = mw_alloc((size_t)(p->class_count + 1) * sizeof *e->guards);
+  e->masks = mw_alloc((size_t)(p->class_count + 1) * sizeof *e->masks);
+  for (int i = 0; i < p->order.rpo_count; i++) e->bodies[p->order.rpo[i]] = new_block(e, "node");
+  for (int l = 0; l < loops; l++) {
+    e->enters[l] = new_block(e, "loop");
+    e->latches[l] = new_block(e, "latch");
+    e->loop_next[l] = LLVMBuildAlloca(e->w.entry, mask_type(e), "");
+  }
+  for (int c = 0; c < p->class_count; c++) {
+    e->guards[c] = new_block(e, "guard");
+    e->masks[c] = LLVMBuildAlloca(e->w.entry, mask_type(e), "");
+  }
+  e->end = new_block(e, "region.end");
+}
+
+void forget_blocks(emission *e) {
+  free(e->bodies);
+  free(e->enters);
+  free(e->latches);
+  free(e->loop_next);
+  free(e->guards);
+  free(e->masks);
+}
+
+void emit_gang(emission *e, int entry) {
+  LLVMBuildBr(e->w.b, enter_item(e, -1, entry));
+  for (int l = 0; l < e->plan.order.loop_count && !e->w.why; l++) emit_loop(e, l);
+  for (int c = 0; c < e->plan.class_count && !e->w.why; c++) emit_guard(e, c);
+  for (int i = 0; i < e->plan.order.rpo_count && !e->w.why; i++) emit_node(e, e->plan.order.rpo[i]);
+}
