@@ -8,16 +8,28 @@
 
 /* ---- text ---- */
 
-/* The instruction as LLVM writes it, without metadata. */
-static char *text_of(LLVMValueRef value) {
-  char *printed = LLVMPrintValueToString(value);
-  char *end = strstr(printed, ", !");
-  if (end) *end = 0;
-  end = strstr(printed, " #");
-  if (end && LLVMIsACallInst(value)) *end = 0;
-  char *text = mw_strdup(printed + strspn(printed, " "));
+/* The instructions as LLVM writes them, by number. The function is printed as a whole, since LLVM numbers all unnamed
+   values of a function again for each single one that is printed. An instruction's line is the one that is indented. */
+static char **print_instructions(const graph *g) {
+  char *printed = LLVMPrintValueToString(g->function);
+  char **texts = mw_alloc((size_t)(g->value_count + 1) * sizeof *texts);
+  int number = 0;
+  for (char *line = printed, *next; line && number < g->value_count; line = next) {
+    next = strchr(line, '\n');
+    if (next) *next++ = 0;
+    if (strncmp(line, "  ", 2) != 0 || line[2] == ' ' || line[2] == '#') continue;
+    char *end = strstr(line, ", !");
+    if (end) *end = 0;
+    if (LLVMIsACallInst(g->values[number]) && (end = strstr(line, " #"))) *end = 0;
+    texts[number++] = mw_strdup(line + 2);
+  }
   LLVMDisposeMessage(printed);
-  return text;
+  return texts;
+}
+
+static void free_texts(const graph *g, char **texts) {
+  for (int i = 0; i < g->value_count; i++) free(texts[i]);
+  free(texts);
 }
 
 static const char *position_of(LLVMValueRef value) {
@@ -29,10 +41,8 @@ static const char *position_of(LLVMValueRef value) {
   return text;
 }
 
-static void write_line(FILE *out, LLVMValueRef value, const char *found) {
-  char *text = text_of(value);
-  fprintf(out, "%8s  %-44s  %s\n", position_of(value), found, text);
-  free(text);
+static void write_line(FILE *out, LLVMValueRef value, const char *found, const char *text) {
+  fprintf(out, "%8s  %-44s  %s\n", position_of(value), found, text ? text : "");
 }
 
 static void write_node_name(FILE *out, const graph *g, int n) {
@@ -115,7 +125,7 @@ static void describe_access(const shapes *s, LLVMValueRef i, char *text, size_t 
     snprintf(text, size, "%s", load ? "gather" : "scatter");
 }
 
-static void write_shape(const shapes *s, LLVMValueRef i, int at, FILE *out) {
+static void write_shape(const shapes *s, LLVMValueRef i, int at, const char *instruction, FILE *out) {
   char text[160], access[80];
   bool memory = LLVMIsALoadInst(i) || LLVMIsAStoreInst(i);
   if (memory) describe_access(s, i, access, sizeof access);
@@ -132,13 +142,14 @@ static void write_shape(const shapes *s, LLVMValueRef i, int at, FILE *out) {
   } else {
     text[0] = 0;
   }
-  write_line(out, i, text);
+  write_line(out, i, text, instruction);
 }
 
 void report_shapes(const shapes *s, FILE *out) {
   const graph *g = s->graph;
   fprintf(out, "kernel %s, %d lanes\n", kernel_name(g), s->width);
   const char *warp = observes_warp(g);
+  char **texts = print_instructions(g);
   if (warp) fprintf(out, "sees its warp: %s\n", warp);
   for (int i = 0; i < s->assumption_count; i++) {
     const assumption *a = &s->assumptions[i];
@@ -152,21 +163,28 @@ void report_shapes(const shapes *s, FILE *out) {
     write_node_name(out, g, n);
     write_edges(out, g, n);
     fputc('\n', out);
-    for (; number < g->value_count && g->node_of[number] == n; number++) write_shape(s, g->values[number], n, out);
+    for (; number < g->value_count && g->node_of[number] == n; number++)
+      write_shape(s, g->values[number], n, texts[number], out);
   }
+  free_texts(g, texts);
 }
 
 /* ---- liveness ---- */
 
 void report_live(const graph *g, const liveness *l, FILE *out) {
+  char **texts = print_instructions(g);
   fprintf(out, "kernel %s\n", kernel_name(g));
   for (int n = 0; n < g->count; n++) {
     if (!g->nodes[n].barrier) continue;
     char found[64];
     snprintf(found, sizeof found, "keeps %zu", l->behind[n].count);
-    write_line(out, g->nodes[n].last, found);
-    for (size_t i = 0; i < l->behind[n].count; i++) write_line(out, l->behind[n].values[i], "  kept");
+    write_line(out, g->nodes[n].last, found, texts[graph_number(g, g->nodes[n].last)]);
+    for (size_t i = 0; i < l->behind[n].count; i++) {
+      LLVMValueRef value = l->behind[n].values[i];
+      write_line(out, value, "  kept", texts[graph_number(g, value)]);
+    }
   }
+  free_texts(g, texts);
 }
 
 /* ---- all kernels ---- */

@@ -1,0 +1,724 @@
+-- What the SIMT compiler finds out about kernels before it widens them: how lanes reach memory, which branches part
+-- them, what a barrier keeps. Asked by mwcc --dump, on 16 lanes where nothing else is said.
+
+local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
+local mwcc = home .. "/bin/mwcc"
+
+local function run(source, options)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(source)
+  file:close()
+  local pipe = assert(io.popen(("%s %s -o %s.out - < %s 2>&1"):format(mwcc, options, path, path)))
+  local output = pipe:read("*a")
+  pipe:close()
+  os.remove(path)
+  return output
+end
+
+-- The lines of `source` that end in a comment //@name, by name.
+local function marks_of(source)
+  local marks, number = {}, 0
+  for line in (source .. "\n"):gmatch("(.-)\n") do
+    number = number + 1
+    local name = line:match("//@(%w+)%s*$")
+    if name then marks[name] = number end
+  end
+  return marks
+end
+
+-- What --dump=shapes says, as functions that ask by a line's mark.
+local function shapes(source, width)
+  local output = run(source, ("--verify --dump=shapes --width=%d"):format(width or 16))
+  assert(output:find("^kernel "), output)
+  local marks, facts = marks_of(source), {}
+  for line in output:gmatch("[^\n]+") do
+    local at, found, text = line:match("^ *(%d+):%d+  (.-)   +(.+)$")
+    if at then facts[#facts + 1] = { line = tonumber(at), found = found, text = text } end
+  end
+  local function at(mark, want)
+    local line, list = assert(marks[mark], "no line is marked " .. mark), {}
+    for _, fact in ipairs(facts) do
+      local word = fact.line == line and want(fact)
+      if word then list[#list + 1] = word end
+    end
+    return list
+  end
+  local dump = { output = output }
+  -- "contiguous load", "gather" ..., in the order of the code
+  function dump.accesses(mark) return at(mark, function(fact) return fact.found:match("%((.-)%)$") end) end
+  -- "part" or "stay together", for each branch of the line
+  function dump.branches(mark) return at(mark, function(fact) return fact.found:match("^lanes (.+)$") end) end
+  -- "block", "gang", "affine", "varying": what the line stores
+  function dump.stored(mark)
+    local text = at(mark, function(fact) return fact.text:match("^store %S+ (%%[%w_.]+),") end)[1]
+    assert(text, output)
+    for line in output:gmatch("[^\n]+") do
+      local shape = line:match("^ *[%d:]*  (%w+).-   +" .. text:gsub("[%%.]", "%%%0") .. " = ")
+      if shape then return shape end
+    end
+  end
+  return dump
+end
+
+describe("the shape of an access", function()
+  it("is contiguous where consecutive threads take consecutive elements", function()
+    local dump = shapes [=[
+      __global__ void saxpy(int n, float a, const float *x, float *y) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) y[i] = a * x[i] + y[i]; //@sum
+      }]=]
+    assert.same({ "contiguous load", "contiguous load", "contiguous store" }, dump.accesses "sum")
+    assert.is_nil(dump.output:find("assumes"))
+  end)
+
+  it("is contiguous in the rows of a stencil", function()
+    local dump = shapes [=[
+      __global__ void stencil(int w, int h, const float *a, float *o) {
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+        if (x > 0 && y > 0 && x < w - 1 && y < h - 1)
+          o[y * w + x] = a[(y - 1) * w + x] + a[(y + 1) * w + x] + a[y * w + x - 1] + a[y * w + x + 1]; //@sum
+      }]=]
+    local load, store = "contiguous load", "contiguous store"
+    assert.same({ load, load, load, load, store }, dump.accesses "sum")
+  end)
+
+  it("has a stride along a column of fixed length, and is a gather along one of any length", function()
+    local dump = shapes [=[
+      __global__ void columns(int n, const float *in, float *out) {
+        __shared__ float tile[16][17];
+        int x = threadIdx.x, y = threadIdx.y;
+        tile[y][x] = in[y * n + x]; //@rows
+        __syncthreads();
+        out[y * n + x] = tile[x][y]; //@fixed
+        out[x * n + y] = 0; //@any
+      }]=]
+    assert.same({ "contiguous load", "contiguous store" }, dump.accesses "rows")
+    assert.same({ "load of every 68 bytes", "contiguous store" }, dump.accesses "fixed")
+    assert.same({ "scatter" }, dump.accesses "any")
+  end)
+
+  it("is reversed, broadcast, strided or gathered as the index says", function()
+    local dump = shapes [=[
+      struct point { float x, y, z; char tag; };
+      __global__ void kinds(int n, const float *a, const int *index, point *points, point origin, float *o) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        o[n - 1 - i] = i; //@reversed
+        o[i] = a[blockIdx.x]; //@block
+        o[i] = a[threadIdx.y]; //@gang
+        o[i] = a[2 * i]; //@second
+        o[i] = a[index[i]]; //@index
+        points[i].y = points[i].x + origin.y; //@field
+      }]=]
+    assert.same({ "reversed store" }, dump.accesses "reversed")
+    assert.same({ "broadcast load", "contiguous store" }, dump.accesses "block")
+    assert.same({ "broadcast load", "contiguous store" }, dump.accesses "gang")
+    assert.same({ "load of every 8 bytes", "contiguous store" }, dump.accesses "second")
+    assert.same({ "contiguous load", "gather", "contiguous store" }, dump.accesses "index")
+    assert.same({ "load of every 16 bytes", "broadcast load", "store of every 16 bytes" }, dump.accesses "field")
+  end)
+
+  it("takes part in no proof where it is volatile or atomic", function()
+    local dump = shapes [=[
+      __global__ void flags(volatile int *flag, int *count, int *o) {
+        int seen = flag[0]; //@flag
+        o[seen] = 1; //@seen
+        int old = atomicAdd(count, 1);
+        o[old] = 2; //@old
+      }]=]
+    assert.same({ "volatile load" }, dump.accesses "flag")
+    assert.same({ "scatter" }, dump.accesses "seen")
+    assert.same({ "scatter" }, dump.accesses "old")
+  end)
+
+  it("to volatile shared memory shows the kernel its warp", function()
+    local function sees(memory)
+      local source = "__global__ void f(volatile int *p, int *o) { %s o[threadIdx.x] = p[threadIdx.x + 1]; }"
+      return run(source:format(memory), "--dump=shapes"):match("sees its warp: ([^\n]+)")
+    end
+    assert.is_nil(sees "")
+    assert.same("volatile shared memory", sees "__shared__ volatile int s[64]; p = s;")
+  end)
+
+  it("of a local array is each lane's own", function()
+    local dump = shapes [=[
+      __global__ void local(int n, const int *a, int *o) {
+        int bins[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+        for (int i = 0; i < n; i++) bins[a[i] & 7] += i; //@bins
+        o[threadIdx.x] = bins[n & 7];
+      }]=]
+    assert.same({ "broadcast load", "load of each lane's own", "store of each lane's own" }, dump.accesses "bins")
+  end)
+end)
+
+describe("an index", function()
+  it("stays contiguous in a grid-stride loop, on an assumption about the bound", function()
+    local dump = shapes [=[
+      __global__ void stride(int n, const int *a, int *o) {
+        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+          o[i] = a[i]; //@copy
+      }]=]
+    assert.same({ "contiguous load", "contiguous store" }, dump.accesses "copy")
+    assert.matches("\nassumes %-1073741824 <= n <= 1073741824\n", dump.output)
+  end)
+
+  it("needs no assumption where the step is a signed number", function()
+    local dump = shapes [=[
+      __global__ void stride(int n, const int *a, int *o) {
+        int step = gridDim.x * blockDim.x;
+        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+          o[i] = a[i]; //@copy
+      }]=]
+    assert.same({ "contiguous load", "contiguous store" }, dump.accesses "copy")
+    assert.is_nil(dump.output:find("assumes"))
+  end)
+
+  it("may be unsigned", function()
+    local dump = shapes [=[
+      __global__ void halves(unsigned n, const int *a, int *o) {
+        unsigned i = blockIdx.x * (blockDim.x * 2) + threadIdx.x;
+        if (i + blockDim.x < n) o[i] = a[i] + a[i + blockDim.x]; //@pair
+        for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+          o[i] = 0; //@fill
+      }]=]
+    assert.same({ "contiguous load", "contiguous load", "contiguous store" }, dump.accesses "pair")
+    assert.same({ "contiguous store" }, dump.accesses "fill")
+    assert.matches("\nassumes 0 <= n <= 1073741824\n", dump.output)
+  end)
+
+  it("that may wrap as an unsigned number is no vector", function()
+    local dump = shapes [=[
+      __global__ void wrap(const int *a, int *o) {
+        unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+        o[t] = a[t - 16u]; //@before
+        o[t + 1] += a[t + 0xffffff00u]; //@around
+      }]=]
+    assert.same({ "gather", "contiguous store" }, dump.accesses "before")
+    assert.same({ "gather", "contiguous load", "contiguous store" }, dump.accesses "around")
+  end)
+
+  it("that a guard keeps from wrapping is one, though lane 0 may fail the guard", function()
+    local dump = shapes [=[
+      __global__ void guarded(const int *a, int *o) {
+        unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+        if (t >= 16u) o[t] = a[t - 16u]; //@guarded
+      }]=]
+    assert.same({ "contiguous load", "contiguous store" }, dump.accesses "guarded")
+  end)
+
+  it("made from unknown unsigned numbers is no vector", function()
+    local dump = shapes [=[
+      __global__ void far(unsigned pitch, const int *a, int *o) {
+        unsigned x = threadIdx.x, y = blockIdx.y;
+        o[x] = a[y * pitch + x]; //@row
+        o[x] = a[(size_t)y * pitch + x]; //@wide
+      }]=]
+    assert.same({ "gather", "contiguous store" }, dump.accesses "row")
+    assert.same({ "contiguous load", "contiguous store" }, dump.accesses "wide")
+  end)
+
+  it("swapped around a loop stays what it was", function()
+    local dump = shapes [=[
+      __global__ void swap(int n, int *o) {
+        int x = threadIdx.x, y = x + 1;
+        for (int i = 0; i < n; i++) { int t = x; x = y; y = t; }
+        o[x] = 1; //@after
+      }]=]
+    assert.same({ "contiguous store" }, dump.accesses "after")
+  end)
+
+  it("made by masks and shifts of an aligned one is known", function()
+    local dump = shapes [=[
+      __global__ void bits(const int *a, int *o) {
+        int t = threadIdx.x;
+        o[t] = a[t & 31]; //@and31
+        o[t] = a[t & 7]; //@and7
+        o[t] = a[t >> 5]; //@shift
+        o[t] = a[t / 16]; //@divide
+        o[t] = a[t % 16]; //@rest
+        o[t] = a[t ^ 15]; //@mirror
+        o[t] = a[t ^ 1]; //@neighbour
+      }]=]
+    assert.same("contiguous load", dump.accesses "and31"[1])
+    assert.same("gather", dump.accesses "and7"[1])
+    assert.same("broadcast load", dump.accesses "shift"[1])
+    assert.same("contiguous load", dump.accesses "rest"[1])
+    assert.same("reversed load", dump.accesses "mirror"[1])
+    assert.same("gather", dump.accesses "neighbour"[1])
+    assert.same("broadcast load", dump.accesses "divide"[1])
+  end)
+
+  it("is not so where the gang may begin anywhere", function()
+    local dump = shapes [=[
+      __global__ void bits(const int *a, int *o) {
+        int t = blockIdx.x * blockDim.x + threadIdx.x;
+        o[t] = a[t & 31]; //@and31
+        o[t] = a[t / 32]; //@divide
+        if (t < 64) atomicAdd(o, 1); //@limit
+      }]=]
+    assert.same("gather", dump.accesses "and31"[1])
+    assert.same("gather", dump.accesses "divide"[1])
+    assert.same({ "part" }, dump.branches "limit")
+  end)
+
+  it("is not so on more lanes than it is aligned for", function()
+    local dump = shapes([=[
+      __global__ void bits(const int *a, int *o) {
+        int t = threadIdx.x;
+        o[t] = a[t & 31]; //@and31
+        o[t] = a[t & 15]; //@and15
+        o[t] = a[t / 16]; //@divide
+      }]=], 32)
+    assert.same("contiguous load", dump.accesses "and31"[1])
+    assert.same("gather", dump.accesses "and15"[1])
+    assert.same("gather", dump.accesses "divide"[1])
+  end)
+
+  it("is one number where a gang is one thread", function()
+    local dump = shapes([=[
+      __global__ void alone(const int *a, int *o) { o[a[threadIdx.x]] = a[threadIdx.x ^ 1]; } //@all
+    ]=], 1)
+    assert.same({ "broadcast load", "broadcast load", "store by one lane" }, dump.accesses "all")
+  end)
+end)
+
+describe("a branch", function()
+  it("keeps lanes together where its condition is theirs in common", function()
+    local dump = shapes [=[
+      __global__ void branches(int n, const int *a, int *o) {
+        int t = threadIdx.x;
+        if (n > 3) o[t] = 1; //@parameter
+        if (a[blockIdx.x]) o[t] = 2; //@load
+        if (threadIdx.y == 2) o[t] = 3; //@row
+        if (t < n) o[t] = 4; //@lane
+        if (a[t]) o[t] = 5; //@data
+        __syncthreads();
+      }]=]
+    assert.same({ "stay together" }, dump.branches "parameter")
+    assert.same({ "stay together" }, dump.branches "load")
+    assert.same({ "stay together" }, dump.branches "row")
+    assert.same({ "part" }, dump.branches "lane")
+    assert.same({ "part" }, dump.branches "data")
+  end)
+
+  it("keeps lanes together at a limit that no gang straddles", function()
+    local dump = shapes [=[
+      __global__ void limits(int *o) {
+        int t = threadIdx.x;
+        if (t < 32) atomicAdd(o, 1); //@below
+        if (t > 47) atomicAdd(o, 2); //@above
+        if (t < 31) atomicAdd(o, 3); //@inside
+        if (t <= 32) atomicAdd(o, 4); //@one
+      }]=]
+    assert.same({ "stay together" }, dump.branches "below")
+    assert.same({ "stay together" }, dump.branches "above")
+    assert.same({ "part" }, dump.branches "inside")
+    assert.same({ "part" }, dump.branches "one")
+  end)
+
+  it("that parts lanes makes what they choose by it differ", function()
+    local dump = shapes [=[
+      __global__ void choose(int n, int m, int *o) {
+        int t = threadIdx.x, p = n, q = n, r = n;
+        if (t < n) { atomicAdd(o, 1); p = m; } //@lanes
+        if (n < m) { atomicAdd(o, 1); q = m; }
+        if (threadIdx.y < n) { atomicAdd(o, 1); r = m; }
+        o[p] = 1; //@parted
+        o[q] = q; //@block
+        o[r] = r; //@gang
+      }]=]
+    assert.same({ "part" }, dump.branches "lanes")
+    assert.same({ "scatter" }, dump.accesses "parted")
+    assert.same({ "store by one lane" }, dump.accesses "block")
+    assert.same({ "store by one lane" }, dump.accesses "gang")
+    assert.same("block", dump.stored "block")
+    assert.same("gang", dump.stored "gang")
+  end)
+
+  it("to the end parts nobody who goes on", function()
+    local dump = shapes [=[
+      __global__ void leave(int n, int m, int *o) {
+        int p = 0;
+        if (threadIdx.x < n) return;
+        for (int i = 0; i < m; i++) p += o[i]; //@loop
+        o[p] = 1; //@after
+      }]=]
+    assert.same({ "stay together", "stay together" }, dump.branches "loop")
+    assert.same({ "store by one lane" }, dump.accesses "after")
+  end)
+
+  it("inside a switch, or out of nested ifs, is found where ways meet", function()
+    local dump = shapes [=[
+      __global__ void nested(int n, int m, const int *a, int *o) {
+        int p;
+        switch (a[threadIdx.x]) {
+        case 0: p = n; break;
+        case 1: atomicAdd(o, 1); // falls through
+        case 2: p = m; break;
+        default: p = 7;
+        }
+        o[p] = 1; //@switch
+        if (n > 2) {
+          if (a[threadIdx.x] > m) goto out;
+          atomicAdd(o, 2);
+        }
+        m = 3;
+      out:
+        o[m] = 2; //@jump
+      }]=]
+    assert.same({ "scatter" }, dump.accesses "switch")
+    assert.same({ "scatter" }, dump.accesses "jump")
+  end)
+end)
+
+describe("a loop that lanes leave one by one", function()
+  it("gives them different values of what was common inside", function()
+    local dump = shapes [=[
+      __global__ void until(int n, const int *a, int *o) {
+        int t = threadIdx.x, i;
+        for (i = 0; i < n; i++) {
+          if (a[t] == i) break;
+          o[i] = 0; //@inside
+        }
+        o[i] = 1; //@behind
+      }]=]
+    assert.same({ "store by one lane" }, dump.accesses "inside")
+    assert.same({ "scatter" }, dump.accesses "behind")
+    assert.matches("lanes leave loop n%d+ one by one", dump.output)
+  end)
+
+  it("does so by its only exit, too", function()
+    local dump = shapes [=[
+      __global__ void single(const int *a, int *o) {
+        int t = threadIdx.x, i = 0;
+        do { atomicAdd(o, 1); } while (a[t] > i++);
+        o[i] = 1; //@behind
+      }]=]
+    assert.same({ "scatter" }, dump.accesses "behind")
+  end)
+
+  it("by a return gives those that stay the same value", function()
+    local dump = shapes [=[
+      __global__ void early(int n, const int *a, int *o) {
+        int t = threadIdx.x, s = 0, i = 0;
+        do {
+          if (a[t + i] < 0) return;
+          s += i;
+        } while (++i < 64);
+        o[s + a[t]] = s; //@behind
+      }]=]
+    assert.same({ "contiguous load", "scatter" }, dump.accesses "behind")
+    assert.matches("lanes leave loop n%d+ one by one", dump.output)
+  end)
+
+  it("leaves alone what does not change inside", function()
+    local dump = shapes [=[
+      __global__ void fixed(int n, int m, const int *a, int *o) {
+        int t = threadIdx.x, i = 0, twice;
+        do { twice = n * m; o[twice + i] = 3; } while (a[t] > i++);
+        o[twice] = 1; //@behind
+      }]=]
+    assert.same({ "store by one lane" }, dump.accesses "behind")
+  end)
+
+  it("tells them apart where its exits meet", function()
+    local dump = shapes [=[
+      __global__ void exits(int n, const int *a, int *o) {
+        int t = threadIdx.x, found = 5;
+        for (int i = 0; i < n; i++) {
+          if (a[t + i] == 3) { found = 1; break; }
+          if (i > 7) { found = 2; break; } // all lanes that are left
+        }
+        o[found] = 1; //@behind
+      }]=]
+    assert.same({ "scatter" }, dump.accesses "behind")
+  end)
+
+  it("tells them apart by the exits they took in different rounds", function()
+    local dump = shapes [=[
+      __global__ void rounds(const int *a, int *o) {
+        int t = threadIdx.x, found, i = 0;
+        while (true) {
+          if (a[i] & 1) atomicAdd(o, 1); // so that the exits are in the middle of the loop
+          else atomicAdd(o + 1, i);
+          if (a[i] > 7) { found = 2; break; } // all lanes that are left
+          if (a[t + i] == 3) { found = 1; break; }
+          i++;
+        }
+        o[found] = 1; //@behind
+      }]=]
+    assert.same({ "scatter" }, dump.accesses "behind")
+  end)
+
+  it("is also the loop around it, where they leave both", function()
+    local dump = shapes [=[
+      __global__ void both(int n, const int *a, int *o) {
+        int t = threadIdx.x, i, j = 0;
+        for (i = 0; i < n; i++)
+          for (j = 0; j < n; j++) {
+            atomicAdd(o, 1);
+            if (a[t] == i * j) goto out;
+          }
+      out:
+        o[i] = j; //@behind
+      }]=]
+    assert.same({ "scatter" }, dump.accesses "behind")
+    local _, count = dump.output:gsub("lanes leave loop", "")
+    assert.same(2, count)
+  end)
+
+  it("is not the loop around it, where they only leave the inner one", function()
+    local dump = shapes [=[
+      __global__ void inner(int n, const int *a, int *o) {
+        int t = threadIdx.x, s = 0;
+        for (int i = 0; i < n; i++) {
+          for (int j = 0; j < a[t + i]; j++) s += a[j]; //@inner
+          o[i] = 1; //@outer
+        }
+        o[t] = s;
+      }]=]
+    assert.same({ "store by one lane" }, dump.accesses "outer")
+    local _, count = dump.output:gsub("lanes leave loop", "")
+    assert.same(1, count)
+  end)
+
+  it("makes a pair of numbers that move through each other differ", function()
+    local dump = shapes [=[
+      __global__ void fibonacci(int *o) {
+        int x = 0, y = 1;
+        for (unsigned i = 0; i < threadIdx.x; i++) { int t = x; x = y; y = t + y; }
+        o[x] = y; //@behind
+      }]=]
+    assert.same({ "scatter" }, dump.accesses "behind")
+  end)
+
+  it("is no loop that a trap ends", function()
+    local dump = shapes [=[
+      __global__ void checked(int n, const int *a, int *o) {
+        int t = threadIdx.x, i;
+        for (i = 0; i < n; i++) {
+          if (a[t + i] < 0) __trap();
+          o[t] += i;
+        }
+        o[i] = 1; //@behind
+      }]=]
+    assert.same({ "store by one lane" }, dump.accesses "behind")
+  end)
+end)
+
+-- The nodes of --dump=graph, by name: { to = {...}, barrier =, returns =, loop = }.
+local function graph(source)
+  local output = run(source, "--verify --dump=graph")
+  assert(output:find("^kernel "), output)
+  local nodes, count = {}, 0
+  for name, rest in output:gmatch("\n(n%d+)([^\n]*)") do
+    local edges = rest:match("%->([ n%d,]*)") or ""
+    local node = { to = {}, barrier = rest:find("behind a barrier", 1, true) ~= nil,
+      returns = rest:find("returns", 1, true) ~= nil, loop = rest:match("in loop (n%d+)") }
+    for to in edges:gmatch("n%d+") do node.to[#node.to + 1] = to end
+    nodes[name], count = node, count + 1
+  end
+  return nodes, output, count
+end
+
+local function count_of(nodes, what)
+  local count = 0
+  for _, node in pairs(nodes) do count = count + (node[what] and 1 or 0) end
+  return count
+end
+
+describe("the graph", function()
+  it("is cut behind each barrier, wherever it stands", function()
+    local nodes = graph [=[
+      __global__ void cut(int n, int *o) { // a barrier in a loop of lanes' own length, that no lane reaches
+        int t = threadIdx.x;
+        for (int i = 0; i < 2 + t; i++) {
+          if (n == 12345) __syncthreads();
+          o[t] += i;
+        }
+        __syncthreads();
+        o[t] = o[t + 1];
+      }]=]
+    assert.same(2, count_of(nodes, "barrier"))
+    assert.same(1, count_of(nodes, "returns"))
+    for _, node in pairs(nodes) do
+      if node.barrier then assert.same(1, #node.to) end
+    end
+  end)
+
+  it("has one return, and one way round a loop, however many the source has", function()
+    local nodes, output = graph [=[
+      __global__ void ways(int n, const int *a, int *o) {
+        int t = threadIdx.x;
+        for (int i = 0; i < n; i++) {
+          __syncthreads();
+          if (a[i] > 3) continue;
+          o[t] += i;
+          if (a[i + 1] > 5) continue;
+          if (a[i + 2] == 7) return;
+          o[t] *= i;
+        }
+        if (n > 7) return;
+        o[t] = 0;
+      }]=]
+    assert.same(1, count_of(nodes, "returns"))
+    assert.matches("1 loops\n", output)
+    local header = output:match("\n(n%d+)[^\n]*%(header%)")
+    local ways = 0
+    for name, node in pairs(nodes) do
+      for _, to in ipairs(node.to) do
+        if to == header and node.loop == header and name ~= nil then ways = ways + 1 end
+      end
+    end
+    assert.same(1, ways)
+  end)
+
+  it("nests loops with barriers between and in them", function()
+    local nodes, output = graph [=[
+      __global__ void nest(int n, int m, int *o) {
+        int t = threadIdx.x;
+        for (int i = 0; i < n; i++) {
+          for (int j = 0; j < m; j++) {
+            if (n > 5) __syncthreads();
+            o[t + j] += i;
+            if (m > 5) __syncthreads();
+          }
+          __syncthreads();
+        }
+      }]=]
+    assert.same(3, count_of(nodes, "barrier"))
+    assert.matches("2 loops\n", output)
+    assert.matches("at depth 2", output)
+  end)
+
+  it("is reducible where the source jumps into a loop", function()
+    local _, output = graph [=[
+      __global__ void jump(int n, const int *a, int *o) {
+        int i = 0;
+        if (a[n] > 3) goto middle;
+        while (i < n) {
+          atomicAdd(o, i);
+        middle:
+          atomicAdd(o + 1, i++);
+        }
+      }]=]
+    assert.is_nil(output:find("irreducible"))
+  end)
+
+  it("takes a loop without an end", function()
+    local nodes = graph [=[
+      __global__ void forever(volatile int *flag) {
+        while (true) { if (flag[threadIdx.x]) *flag = 1; __syncthreads(); }
+      }]=]
+    assert.same(0, count_of(nodes, "returns"))
+    assert.same(1, count_of(nodes, "barrier"))
+  end)
+end)
+
+describe("a kernel that no gang can run", function()
+  local function refusal(source) return run(source, "--dump=graph"):match("cannot run in lanes: it has ([^\n]+)") end
+
+  it("calls through a pointer", function()
+    assert.matches("a call through a pointer", refusal [=[
+      typedef int operation(int);
+      __device__ int one(int x) { return x + 1; }
+      __device__ int two(int x) { return x + 2; }
+      __device__ operation *table[] = {one, two};
+      __global__ void pick(int *o) { o[threadIdx.x] = table[o[threadIdx.x] & 1](3); }
+    ]=])
+  end)
+
+  it("waits where it cannot be inlined", function()
+    assert.matches("may wait for other threads", refusal [=[
+      __device__ void down(int *o, int n) { __syncthreads(); if (n > 0) { o[n] = n; down(o, n - 1); down(o, n - 2); } }
+      __global__ void deep(int *o, int n) { down(o, n); }
+    ]=])
+  end)
+
+  it("is not one that calls a function on its own", function()
+    assert.is_nil(refusal [=[
+      __device__ int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+      __global__ void alone(int *o) { o[threadIdx.x] = fib(o[threadIdx.x]); }
+    ]=])
+  end)
+end)
+
+describe("a barrier", function()
+  -- For each barrier, in the order of the code, the names and texts of what it keeps.
+  local function kept(source)
+    local list = {}
+    for line in run(source, "--verify --dump=live"):gmatch("[^\n]+") do
+      if line:match("  keeps %d+ ") then list[#list + 1] = {} end
+      local value = line:match("    kept +(.+)$")
+      if value then table.insert(list[#list], value) end
+    end
+    return list
+  end
+
+  local function has(list, pattern)
+    for _, text in ipairs(list) do
+      if text:find(pattern) then return true end
+    end
+    return false
+  end
+
+  it("keeps what is needed behind it, and nothing else", function()
+    local list = kept [=[
+      __global__ void keep(const float *a, float *o) {
+        __shared__ float s[64];
+        int t = threadIdx.x;
+        float mine = a[t], gone = a[t + 64];
+        s[t] = mine * gone;
+        __syncthreads();
+        o[t] = s[63 - t] + mine;
+      }]=]
+    assert.same(1, #list)
+    local loads = 0
+    for _, text in ipairs(list[1]) do loads = loads + (text:find(" = load ") and 1 or 0) end
+    assert.same(1, loads)
+    assert.is_false(has(list[1], "fmul"))
+  end)
+
+  it("keeps what a loop carries around it", function()
+    local list = kept [=[
+      __global__ void carry(int n, int *s, int *o) {
+        int t = threadIdx.x, sum = 0;
+        for (int i = 0; i < n; i++) {
+          s[t] = i;
+          __syncthreads();
+          sum += s[t ^ 1];
+          __syncthreads();
+        }
+        o[t] = sum;
+      }]=]
+    assert.same(2, #list)
+    for _, barrier in ipairs(list) do
+      local phis = 0
+      for _, text in ipairs(barrier) do phis = phis + (text:find(" = phi ") and 1 or 0) end
+      assert.same(2, phis) -- the sum and the counter
+    end
+  end)
+
+  it("keeps what only the start of a loop needs", function()
+    local list = kept [=[
+      __global__ void start(int n, const int *a, int *o) {
+        int v = a[threadIdx.x];
+        __syncthreads();
+        for (int i = 0; i < n; i++) v = v * 3 + a[i];
+        o[threadIdx.x] = v;
+      }]=]
+    assert.is_true(has(list[1], "= load i32"))
+  end)
+
+  it("keeps not what it returns itself", function()
+    local list = kept [=[
+      __global__ void count(int *o) {
+        int all = __syncthreads_count(o[threadIdx.x]);
+        __syncthreads();
+        o[threadIdx.x] = all;
+      }]=]
+    assert.is_false(has(list[1], "barrier0.popc"))
+    assert.is_true(has(list[2], "barrier0.popc"))
+  end)
+end)
