@@ -143,7 +143,7 @@ static void move_phis(emission *e, int source, int target, bool plain, mask take
 }
 
 /* What an edge does besides moving control: values for the joins, lanes for the masks. Returns where control goes if all
-   lanes take it together. */
+   lanes of the class take it together; where they part, that is the branch's affair (NULL). */
 static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool together, mask taken) {
   const plan *p = &e->plan;
   edge g = resolve(e, source, target, together);
@@ -151,6 +151,7 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool tog
     move_phis(e, source, target, true, taken); /* lanes that left the loop have their values elsewhere */
     if (!p->divergent_loop[g.level]) return e->bodies[target];
     add_lanes(e, e->loop_next[g.level], mask_vector(&e->w, taken));
+    if (!together) return NULL;
     return continuation(e, plan_class_of_item(p, g.control_level, g.control_item));
   }
   int from = plan_class_of_item(p, g.level, g.from), to = plan_class_of_item(p, g.level, g.to);
@@ -159,6 +160,7 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool tog
   const mask_class *c = &p->classes[to];
   if (from != to && c->kind == CLASS_LED && c->level == g.level && c->leader == g.to)
     add_lanes(e, e->masks[to], mask_vector(&e->w, taken));
+  if (!together) return NULL;
   if (same) return enter_item(e, g.level, g.to);
   /* all lanes of the class join others: nobody else waits, so the class they join is next */
   if (g.together && from != to && c->kind == CLASS_LED && c->leader == g.to &&
