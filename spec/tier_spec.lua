@@ -1,0 +1,81 @@
+-- Which tier a kernel gets, and that it says why.
+
+local mw = require "moonwarp"
+
+local function tier_of(source, options)
+  local m = mw.compile { source = source, options = options }
+  return m.k.tier, m.k.tier_reason
+end
+
+describe("a kernel's tier", function()
+  it("is SIMD for guarded element-wise code", function()
+    assert.equal("simd", (tier_of [==[
+      __global__ void k(int n, float a, const float *x, float *y) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) y[i] = a * x[i] + y[i];
+      }]==]))
+  end)
+
+  it("is SIMD for a tree reduction in shared memory", function()
+    assert.equal("simd", (tier_of [==[
+      __global__ void k(const float *x, float *sums) {
+        __shared__ float part[256];
+        part[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x];
+        __syncthreads();
+        for (int half = blockDim.x / 2; half > 0; half /= 2) {
+          if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+          __syncthreads();
+        }
+        if (threadIdx.x == 0) sums[blockIdx.x] = part[0];
+      }]==]))
+  end)
+
+  it("is SIMD for a tile with edges, loaded by loops over both axes", function()
+    assert.equal("simd", (tier_of [==[
+      __global__ void k(int width, int height, const float *in, float *out) {
+        __shared__ float tile[20][20];
+        int left = blockIdx.x * 16 - 2, top = blockIdx.y * 16 - 2;
+        for (int j = threadIdx.y; j < 20; j += 16)
+          for (int i = threadIdx.x; i < 20; i += 16)
+            tile[j][i] = in[min(max(top + j, 0), height - 1) * width + min(max(left + i, 0), width - 1)];
+        __syncthreads();
+        int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+        if (x >= width || y >= height) return;
+        out[y * width + x] = tile[threadIdx.y][threadIdx.x] + tile[threadIdx.y + 4][threadIdx.x + 4];
+      }]==]))
+  end)
+
+  it("is SIMD for loops that lanes leave by different ways", function()
+    assert.equal("simd", (tier_of [==[
+      __global__ void k(int *p, int n) {
+        int i = threadIdx.x;
+        for (int j = 0; j < n; j++) {
+          if (j * j > i) { p[i] = j; return; }
+          if (j == i) break;
+        }
+        p[i] = -i;
+      }]==]))
+  end)
+
+  it("is one thread at a time where a divergent loop does little but gather", function()
+    local tier, reason = tier_of [==[
+      __global__ void k(const int *start, const int *column, const float *value, const float *x, float *y) {
+        int row = threadIdx.x;
+        float sum = 0;
+        for (int j = start[row]; j < start[row + 1]; j++) sum += value[j] * x[column[j]];
+        y[row] = sum;
+      }]==]
+    assert.equal("loop", tier)
+    assert.matches("gather", reason)
+  end)
+
+  it("is fibers for a barrier in a recursion", function()
+    assert.equal("fiber", (tier_of [==[
+      __device__ int down(int n) { __syncthreads(); return n ? 1 + down(n - 1) : 0; }
+      __global__ void k(int *p) { p[threadIdx.x] = down(5); }]==]))
+  end)
+
+  it("can be chosen", function()
+    assert.equal("loop", (tier_of("__global__ void k(int *p) { p[threadIdx.x] = 1; }", { "--width=1" })))
+  end)
+end)
