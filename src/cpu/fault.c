@@ -72,26 +72,35 @@ static void machine_leave(ucontext_t *context, void *host) {
 
 enum { SYNDROME_RECORD = 0x45535201, SYNDROME_WRITE = 1 << 6 };
 
-static uint64_t syndrome(const ucontext_t *context) {
+/* What the processor says of the access; false where the system does not tell. */
+static bool syndrome(const ucontext_t *context, uint64_t *value) {
   const unsigned char *record = (const unsigned char *)context->uc_mcontext.__reserved;
   const unsigned char *end = record + sizeof context->uc_mcontext.__reserved;
-  while (record + 16 <= end) {
-    uint32_t head[2]; /* magic, size */
-    uint64_t value;
+  uint32_t head[2]; /* of a record: what it is, its size */
+  for (; record + 16 <= end; record += head[1]) {
     memcpy(head, record, sizeof head);
-    memcpy(&value, record + 8, sizeof value);
-    if (head[0] == SYNDROME_RECORD) return value;
-    if (head[1] < 8) return 0;
-    record += head[1];
+    if (head[1] < 8) return false;
+    memcpy(value, record + 8, sizeof *value);
+    if (head[0] == SYNDROME_RECORD) return true;
   }
-  return 0;
+  return false;
+}
+
+/* Whether the instruction writes memory, if it is one that reads or writes some (Arm ARM, C4.1, "Loads and Stores"). */
+static bool writes(uint32_t instruction) {
+  bool single = (instruction >> 27 & 7) == 7, vector = instruction >> 26 & 1;
+  if (single && (instruction >> 21 & 9) == 1 && (instruction >> 10 & 3) == 0) return true; /* atomic */
+  if (single && !vector && instruction >> 23 & 1) return false; /* a load that extends the sign */
+  return !(instruction >> 22 & 1);
 }
 
 static machine machine_read(const ucontext_t *context, uintptr_t address) {
   const mcontext_t *registers = &context->uc_mcontext;
   machine m = {registers->pc, registers->sp, registers->regs[30], .address = address, .aligned = true};
   m.jump = m.pc == address;
-  m.store = !m.jump && syndrome(context) & SYNDROME_WRITE;
+  uint64_t value;
+  if (m.jump) return m;
+  m.store = syndrome(context, &value) ? value & SYNDROME_WRITE : writes(*(const uint32_t *)m.pc);
   return m;
 }
 

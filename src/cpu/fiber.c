@@ -53,7 +53,7 @@ cpu_stack cpu_ring_stack(const cpu_ring *ring, const cpu_fiber *fiber) {
 void cpu_ring_free(cpu_worker *worker) {
   cpu_ring *ring = &worker->ring;
   if (ring->area) {
-    cpu_stack all = {ring->area, ring->stride * CPU_MAX_THREADS};
+    cpu_stack all = {ring->area, ring->stride * ring->room};
     cpu_stack_forget(&all);
   }
   cpu_heap_unreserve(worker->device->heap, ring->area);
@@ -83,10 +83,22 @@ static void make_guard(unsigned char *low, size_t bytes) {
   if (atomic_fetch_add(&mappings, 1) < GUARDS_MOST) mprotect(low, bytes, PROT_NONE);
 }
 
+/* Room for as many stacks as a block can have threads or, where addresses are few, for as many as this one has. */
+static bool reserve_stacks(cpu_worker *worker, uint32_t count) {
+  cpu_ring *ring = &worker->ring;
+  if (ring->area && count <= ring->room) return true;
+  cpu_ring_free(worker);
+  ring->room = CPU_MAX_THREADS;
+  ring->area = cpu_heap_reserve(worker->device->heap, ring->stride * ring->room);
+  if (ring->area) return true;
+  ring->room = count;
+  ring->area = cpu_heap_reserve(worker->device->heap, ring->stride * ring->room);
+  return ring->area != NULL;
+}
+
 static bool open_stacks(cpu_worker *worker, uint32_t count) {
   cpu_ring *ring = &worker->ring;
-  if (!ring->area) ring->area = cpu_heap_reserve(worker->device->heap, ring->stride * CPU_MAX_THREADS);
-  if (!ring->area) return false;
+  if (!reserve_stacks(worker, count)) return false;
   unsigned char *low = ring->area + ring->opened * ring->stride;
   if (mprotect(low, (count - ring->opened) * ring->stride, PROT_READ | PROT_WRITE)) return false;
   for (; ring->opened < count; ring->opened++, low += ring->stride) make_guard(low, ring->stride - ring->stack);

@@ -29,8 +29,8 @@ typedef struct cpu_ring {
   uint32_t zeros[2], ones[2]; /* votes, by phase */
   cpu_fiber home;             /* run_fibers' caller */
   unsigned char *area;
-  size_t stack, stride; /* bytes: a stack; from one to the next */
-  uint32_t opened;      /* stacks that can be used */
+  size_t stack, stride;  /* bytes: a stack; from one to the next */
+  uint32_t room, opened; /* stacks that `area` has room for; that can be used */
 } cpu_ring;
 
 typedef struct cpu_worker {
