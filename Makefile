@@ -76,7 +76,7 @@ embed: $(EMBED)
 $(LIB): $(call object,$(LIB_SOURCES) $(LIB_ASM))
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp.so -o $@ $^ $(PNG_LIBS) -ldl -lm
+	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp.so -Wl,-z,defs -o $@ $^ $(PNG_LIBS) -ldl -lm
 
 # mwcc starts clang, and then loads what is linked with LLVM. The cache looks at the program's date: it follows the rest.
 $(MWCC): $(call object,$(MWCC_START)) $(MWCC_STAGES)
