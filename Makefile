@@ -62,7 +62,7 @@ LUA_MODULE := $(BUILD)/lib/lua/$(LUA_VERSION)/moonwarp/core.so
 LUA_OBJECTS := $(patsubst src/lua/%,$(BUILD)/obj/lua$(LUA_VERSION)/%.o,$(LUA_SOURCES))
 DEVICE := $(BUILD)/share/moonwarp/device
 PCH := $(DEVICE).pch
-EMBED := $(if $(wildcard examples/embed.c),$(BUILD)/bin/embed)
+EMBED := $(BUILD)/bin/embed
 
 .PHONY: all lib mwcc lua luajit embed
 all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) embed
