@@ -246,12 +246,15 @@ static LLVMValueRef widen_gep(widener *w, LLVMValueRef i) {
   return result;
 }
 
-static LLVMValueRef widen_plain(widener *w, LLVMValueRef i) {
+static LLVMValueRef widen_plain(widener *w, LLVMValueRef i, mask m) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
   LLVMValueRef operands[3];
   int count = LLVMGetNumOperands(i);
   if (count > 3) return refuse(w, i, "an instruction of unknown form"), NULL;
   for (int n = 0; n < count; n++) operands[n] = value_vector(w, LLVMGetOperand(i, (unsigned)n));
+  /* lanes that do not come here may divide by anything, and must not trap */
+  if (!m.all && (opcode == LLVMUDiv || opcode == LLVMSDiv || opcode == LLVMURem || opcode == LLVMSRem))
+    operands[1] = LLVMBuildSelect(w->b, m.lanes, operands[1], splat(w, LLVMConstInt(LLVMTypeOf(i), 1, 0)), "");
   LLVMTypeRef type = vector_type(w, LLVMTypeOf(i));
   LLVMValueRef result;
   switch (opcode) {
@@ -459,6 +462,12 @@ static void widen_alloca(widener *w, LLVMValueRef i) {
   uint64_t bytes = LLVMABISizeOfType(w->p->layout, type) * LLVMConstIntGetZExtValue(count);
   unsigned align = LLVMGetAlignment(i) > 16 ? LLVMGetAlignment(i) : 16;
   bytes = (bytes + align - 1) / align * align;
+  /* every lane's stands on the worker's stack, and every gang's where gangs wait */
+  w->local_bytes += bytes;
+  if (w->local_bytes > (w->several_regions ? LOCAL_MOST_WAITING : LOCAL_MOST)) {
+    refuse(w, i, "its local arrays are large");
+    return;
+  }
   LLVMTypeRef of_gang = LLVMArrayType2(w->p->i8, bytes * (uint64_t)w->width);
   LLVMValueRef memory = w->several_regions ? LLVMBuildArrayAlloca(w->entry, of_gang, w->gangs, "")
                                            : LLVMBuildAlloca(w->entry, of_gang, "");
@@ -509,7 +518,7 @@ void widen_instruction(widener *w, LLVMValueRef i, mask m) {
     return;
   }
   if (is_varying(w, i)) {
-    LLVMValueRef result = opcode == LLVMGetElementPtr ? widen_gep(w, i) : widen_plain(w, i);
+    LLVMValueRef result = opcode == LLVMGetElementPtr ? widen_gep(w, i) : widen_plain(w, i, m);
     if (result) set_value(w, i, result);
   } else if (opcode == LLVMZExt && is_affine(w, LLVMGetOperand(i, 0))) {
     /* lane 0 may be inactive and below 0: the other lanes continue from its sign-extension */

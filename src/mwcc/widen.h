@@ -26,6 +26,9 @@ typedef struct mask {
   LLVMValueRef lanes; /* <W x i1> */
 } mask;
 
+/* Bytes a lane may keep on the worker's stack (8 MiB): at most 1024 lanes wait, and 64 run. */
+enum { LOCAL_MOST = 32 << 10, LOCAL_MOST_WAITING = 2 << 10, SAVED_MOST = 4 << 10 };
+
 typedef struct widener {
   program *p;
   kernel *k;
@@ -44,6 +47,8 @@ typedef struct widener {
   LLVMValueRef ctaid[3], ntid[3];
   LLVMValueRef gangs, gang; /* how many a block has; the one being run (slot) */
   bool several_regions;     /* gangs wait for each other */
+  uint64_t local_bytes;     /* of local arrays, a lane */
+  uint64_t saved_bytes;     /* of values that wait at barriers, a lane */
   LLVMValueRef mask_now;    /* the running node's */
   bool mask_all;
 } widener;
