@@ -39,7 +39,7 @@ PNG_LIBS := $(shell $(PKG_CONFIG) --libs libpng 2>/dev/null)
 LUA_CFLAGS ?= $(shell $(PKG_CONFIG) --cflags lua$(LUA_VERSION) 2>/dev/null || echo -I/usr/include/lua$(LUA_VERSION))
 LUAJIT_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null)
 LLVM_CFLAGS = -isystem $(shell $(LLVM_CONFIG) --includedir)
-LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -lLLVM-$(firstword $(subst ., ,$(shell $(LLVM_CONFIG) --version)))
+LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) $(shell $(LLVM_CONFIG) --link-shared --libs)
 
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)

@@ -21,7 +21,7 @@ llvm_is_usable() {
   [ "${version%%.*}" -ge $LLVM_OLDEST ] 2>/dev/null &&
     [ -x "$("$1" --bindir)/clang" ] &&
     [ -e "$("$1" --includedir)/llvm-c/Core.h" ] &&
-    [ -e "$("$1" --libdir)/libLLVM-${version%%.*}.so" ]
+    [ -e "$("$1" --link-shared --libfiles 2>/dev/null)" ]
 }
 
 find_llvm_config() {
