@@ -28,8 +28,8 @@ local function marks_of(source)
 end
 
 -- What --dump=shapes says, as functions that ask by a line's mark.
-local function shapes(source, width)
-  local output = run(source, ("--verify --dump=shapes --width=%d"):format(width or 16))
+local function shapes(source, width, what)
+  local output = run(source, ("--verify --dump=%s --width=%d"):format(what or "shapes", width or 16))
   assert(output:find("^kernel "), output)
   local marks, facts = marks_of(source), {}
   for line in output:gmatch("[^\n]+") do
@@ -273,6 +273,23 @@ describe("an index", function()
     assert.same("contiguous load", dump.accesses "and31"[1])
     assert.same("gather", dump.accesses "and15"[1])
     assert.same("gather", dump.accesses "divide"[1])
+  end)
+
+  it("is aligned where rows are whole gangs", function()
+    local source = [=[
+      __global__ void warps(const int *a, int *o) {
+        int t = threadIdx.y * blockDim.x + threadIdx.x, i = blockIdx.x * blockDim.x + threadIdx.x;
+        o[i] = a[t & 31]; //@lane
+        o[i] = a[t / 32]; //@warp
+        if (i < 64) atomicAdd(o, 1); //@limit
+      }]=]
+    local any, whole = shapes(source), shapes(source, 16, "rows")
+    assert.same("gather", any.accesses "lane"[1])
+    assert.same("gather", any.accesses "warp"[1])
+    assert.same({ "part" }, any.branches "limit")
+    assert.same("contiguous load", whole.accesses "lane"[1])
+    assert.same("broadcast load", whole.accesses "warp"[1])
+    assert.same({ "stay together" }, whole.branches "limit")
   end)
 
   it("is one number where a gang is one thread", function()

@@ -1,4 +1,4 @@
-/* What the analyses found, for a person (mwcc --dump=graph|shapes|live): why an access is a gather, which branch sends
+/* What the analyses found, for a person (mwcc --dump=graph|shapes|rows|live): why an access is a gather, which branch sends
  * lanes apart, what a barrier has to keep. One line a fact: position in the source, what was found, the instruction. */
 #include "simt.h"
 
@@ -147,7 +147,7 @@ static void write_shape(const shapes *s, LLVMValueRef i, int at, const char *ins
 
 void report_shapes(const shapes *s, FILE *out) {
   const graph *g = s->graph;
-  fprintf(out, "kernel %s, %d lanes\n", kernel_name(g), s->width);
+  fprintf(out, "kernel %s, %d lanes%s\n", kernel_name(g), s->width, s->whole_rows ? ", rows are whole gangs" : "");
   const char *warp = observes_warp(g);
   char **texts = print_instructions(g);
   if (warp) fprintf(out, "sees its warp: %s\n", warp);
@@ -192,7 +192,7 @@ void report_live(const graph *g, const liveness *l, FILE *out) {
 enum { DUMP_WIDTH = 16 };
 
 bool dump_kernels(program *p, const char *what, int width) {
-  static const char *const words[] = {"graph", "shapes", "live"};
+  static const char *const words[] = {"graph", "shapes", "rows", "live"};
   size_t which = 0;
   while (which < MW_COUNT(words) && strcmp(words[which], what) != 0) which++;
   if (which == MW_COUNT(words)) return false;
@@ -206,12 +206,12 @@ bool dump_kernels(program *p, const char *what, int width) {
     flow f = graph_flow(&g);
     order o = order_of(&f);
     if (which == 0) report_graph(&g, &o, stdout);
-    if (which == 1) {
-      shapes s = shapes_of(&g, &o, width ? width : DUMP_WIDTH);
+    if (which == 1 || which == 2) {
+      shapes s = (which == 1 ? shapes_of : shapes_of_rows)(&g, &o, width ? width : DUMP_WIDTH);
       report_shapes(&s, stdout);
       shapes_free(&s);
     }
-    if (which == 2) {
+    if (which == 3) {
       liveness l = liveness_of(&g);
       report_live(&g, &l, stdout);
       liveness_free(&g, &l);

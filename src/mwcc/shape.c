@@ -152,9 +152,19 @@ static bool round_of_shapes(shapes *s, int round) {
   return changed;
 }
 
-static shapes shapes_assuming(const graph *g, const order *o, int width, uint64_t assumed, const given *list,
-                              int count) {
-  shapes s = {.graph = g, .order = o, .width = width};
+typedef struct question {
+  const graph *graph;
+  const order *order;
+  int width;
+  bool whole_rows;
+  const given *list;
+  int count;
+} question;
+
+static shapes shapes_assuming(const question *q, uint64_t assumed) {
+  const graph *g = q->graph;
+  const order *o = q->order;
+  shapes s = {.graph = g, .order = o, .width = q->width, .whole_rows = q->whole_rows};
   s.divergent = mw_alloc((size_t)g->count + 1);
   s.table = mw_alloc(sizeof *s.table);
   *s.table = (struct shape_table){.ranges = ranges_of(g, o, assumed),
@@ -163,10 +173,10 @@ static shapes shapes_assuming(const graph *g, const order *o, int width, uint64_
                                   .join = mw_alloc((size_t)g->count + 1),
                                   .left = mw_alloc((size_t)o->loop_count + 1),
                                   .parted = mw_alloc((size_t)g->count + 1)};
-  for (int i = 0; i < count; i++) {
-    int number = graph_number(g, list[i].value);
-    view known = {.shape = list[i].shape, .base = {INT64_MIN, INT64_MAX}};
-    s.table->of[number] = settle(&s, list[i].value, known);
+  for (int i = 0; i < q->count; i++) {
+    int number = graph_number(g, q->list[i].value);
+    view known = {.shape = q->list[i].shape, .base = {INT64_MIN, INT64_MAX}};
+    s.table->of[number] = settle(&s, q->list[i].value, known);
     s.table->given[number] = true;
   }
   for (int round = 0; round_of_shapes(&s, round);) round++;
@@ -185,14 +195,14 @@ static bool same_shapes(const shapes *a, const shapes *b) {
 
 /* Assumptions restrict the launches that the code is good for. So only those are made without which a shape is worse:
    first all together are tried without, then one by one. */
-shapes shapes_given(const graph *g, const order *o, int width, const given *list, int count) {
+static shapes answer(const question *q) {
   enum { MOST_TRIALS = 6 };
   uint64_t needed = ~0ull;
-  shapes best = shapes_assuming(g, o, width, needed, list, count);
+  shapes best = shapes_assuming(q, needed);
   int trials = best.assumption_count < MOST_TRIALS ? best.assumption_count : MOST_TRIALS;
   for (int i = -1; i < trials && best.assumption_count; i++) {
     uint64_t without = i < 0 ? 0 : needed & ~(1ull << best.assumptions[i].parameter);
-    shapes trial = shapes_assuming(g, o, width, without, list, count);
+    shapes trial = shapes_assuming(q, without);
     bool same = same_shapes(&best, &trial);
     if (same && i < 0) {
       shapes_free(&best);
@@ -203,10 +213,16 @@ shapes shapes_given(const graph *g, const order *o, int width, const given *list
   }
   if (needed == ~0ull) return best;
   shapes_free(&best);
-  return shapes_assuming(g, o, width, needed, list, count);
+  return shapes_assuming(q, needed);
 }
 
-shapes shapes_of(const graph *g, const order *o, int width) { return shapes_given(g, o, width, NULL, 0); }
+shapes shapes_given(const graph *g, const order *o, int width, bool whole_rows, const given *list, int count) {
+  return answer(&(question){g, o, width, whole_rows, list, count});
+}
+
+shapes shapes_of(const graph *g, const order *o, int width) { return shapes_given(g, o, width, false, NULL, 0); }
+
+shapes shapes_of_rows(const graph *g, const order *o, int width) { return shapes_given(g, o, width, true, NULL, 0); }
 
 void shapes_free(shapes *s) {
   ranges_free(&s->table->ranges);

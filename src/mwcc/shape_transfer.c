@@ -446,20 +446,23 @@ static view address_shape(const shapes *s, LLVMValueRef i, int at) {
 
 /* ---- built-ins and calls ---- */
 
+/* base + lane, where base is a multiple of 2^align between 0 and most. */
+static view count_up(unsigned align, int64_t most) {
+  return (view){.shape = {.kind = SHAPE_AFFINE, .stride = 1, .align = align, .no_wrap = true}, .base = {0, most}};
+}
+
+/* Warps are cut from x + y * Dx + z * Dx * Dy: gangs are pieces of them only where rows are whole. */
 static view seed(const shapes *s, const char *name) {
-  static const char *const block[] = {"ctaid.", "ntid.", "nctaid.", "warpsize"};
-  bool warps = s->width == 32;
-  for (size_t i = 0; i < MW_COUNT(block); i++)
-    if (starts_with(name, block[i])) return uniform(SHAPE_BLOCK, starts_with(name, "warpsize") ? 5 : 0);
-  if (strcmp(name, "tid.x") == 0 || (warps && strcmp(name, "laneid") == 0)) {
-    bool lane = name[0] == 'l';
-    view v = {.shape = {.kind = SHAPE_AFFINE, .stride = 1, .align = lane ? EVERY_POWER : power_in((unsigned)s->width)}};
-    v.shape.no_wrap = true;
-    v.base = (range){0, lane ? 0 : 1023};
-    return v;
-  }
+  unsigned lanes = power_in((unsigned)s->width);
+  if (strcmp(name, "tid.x") == 0) return count_up(lanes, 1023);
   if (strcmp(name, "tid.y") == 0 || strcmp(name, "tid.z") == 0) return uniform(SHAPE_GANG, 0);
-  return warps && strcmp(name, "warpid") == 0 ? uniform(SHAPE_GANG, 0) : varying;
+  if (strcmp(name, "ntid.x") == 0) return uniform(SHAPE_BLOCK, s->whole_rows ? lanes : 0);
+  if (starts_with(name, "ctaid.") || starts_with(name, "ntid.") || starts_with(name, "nctaid."))
+    return uniform(SHAPE_BLOCK, 0);
+  if (strcmp(name, "warpsize") == 0) return uniform(SHAPE_BLOCK, 5);
+  if (!s->whole_rows || s->width > 32) return varying;
+  if (strcmp(name, "laneid") == 0) return count_up(s->width == 32 ? EVERY_POWER : lanes, 32 - s->width);
+  return strcmp(name, "warpid") == 0 ? uniform(SHAPE_GANG, 0) : varying;
 }
 
 static bool reads_and_writes_nothing(LLVMValueRef call) {
@@ -507,7 +510,8 @@ static view call_shape(const shapes *s, LLVMValueRef call) {
   unsigned count = LLVMGetNumArgOperands(call);
   if (starts_with(name, sreg)) return seed(s, name + strlen(sreg));
   if (is_barrier(call)) return uniform(SHAPE_BLOCK, 0);
-  if (s->width == 32 && is_agreed(name) && (!count || is_uniform_kind(view_of(s, LLVMGetOperand(call, 0)).shape.kind)))
+  if (s->whole_rows && s->width == 32 && is_agreed(name) &&
+      (!count || is_uniform_kind(view_of(s, LLVMGetOperand(call, 0)).shape.kind)))
     return uniform(SHAPE_GANG, 0);
   if (!reads_and_writes_nothing(call)) return varying;
   shape_kind kind = kind_of_operands(s, call, count);

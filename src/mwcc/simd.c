@@ -16,11 +16,15 @@ static int native_width(const program *p) {
   return 4;
 }
 
-static void keep_assumptions(kernel *k, const shapes *s) {
-  size_t bytes = (size_t)s->assumption_count * sizeof *k->assumptions;
-  k->assumptions = mw_alloc(bytes + 1);
-  if (bytes) memcpy(k->assumptions, s->assumptions, bytes);
-  k->assumption_count = s->assumption_count;
+/* What one of the variants assumes, they all keep to. */
+static void add_assumptions(kernel *k, const shapes *s) {
+  for (int i = 0; i < s->assumption_count; i++) {
+    int n = 0;
+    while (n < k->assumption_count && k->assumptions[n].parameter != s->assumptions[i].parameter) n++;
+    if (n < k->assumption_count) continue; /* of a parameter there is only one to be made */
+    k->assumptions = mw_realloc(k->assumptions, (size_t)(n + 1) * sizeof *k->assumptions);
+    k->assumptions[k->assumption_count++] = s->assumptions[i];
+  }
 }
 
 /* ---- is it worth it? ----
@@ -68,11 +72,11 @@ static bool mostly_gathers(const graph *g, const order *o, const shapes *s) {
 
 /* ---- the variants ---- */
 
-static void widen_variants(program *p, kernel *k, const graph *g, const shapes *s, const char **why,
-                           LLVMValueRef *why_at) {
+static void widen_variants(program *p, kernel *k, const graph *g, const shapes *whole, const shapes *s,
+                           const char **why, LLVMValueRef *why_at) {
   liveness live = liveness_of(g);
   char *rows = mw_format("rows.%s", k->linkage), *tail = mw_format("tail.%s", k->linkage);
-  k->rows = widen_kernel(p, k, g, s, &live, false, rows, why, why_at);
+  k->rows = widen_kernel(p, k, g, whole, &live, false, rows, why, why_at);
   if (k->rows) k->tail = widen_kernel(p, k, g, s, &live, true, tail, why, why_at);
   if (k->rows && !k->tail) {
     LLVMDeleteFunction(k->rows);
@@ -101,20 +105,22 @@ static void widen_one(program *p, kernel *k, int width) {
   }
   flow f = graph_flow(&g);
   order o = order_of(&f);
-  shapes s = shapes_of(&g, &o, width);
+  shapes whole = shapes_of_rows(&g, &o, width), s = shapes_of(&g, &o, width);
   if (!k->waits && !p->options->width && mostly_gathers(&g, &o, &s)) {
     why = "a loop that its threads leave at different times does little but gather";
   } else {
-    widen_variants(p, k, &g, &s, &why, &why_at);
+    widen_variants(p, k, &g, &whole, &s, &why, &why_at);
   }
   if (k->rows) {
     k->width = width;
-    keep_assumptions(k, &s);
+    add_assumptions(k, &whole);
+    add_assumptions(k, &s);
     k->tier = "simd";
     k->tier_reason = mw_format("%d threads of a row are the lanes of vector registers", width);
   } else {
     explain(k, why, why_at);
   }
+  shapes_free(&whole);
   shapes_free(&s);
   order_free(&o);
   graph_free(&g);

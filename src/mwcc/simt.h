@@ -156,6 +156,7 @@ typedef struct shapes {
   const graph *graph;
   const order *order;
   int width;               /* W */
+  bool whole_rows;         /* blockDim.x is a multiple of it */
   bool *divergent;         /* by node: whether its branch sends lanes of one gang different ways */
   const assumption *assumptions; /* what has to hold for the shapes to; belongs to the table */
   int assumption_count;
@@ -165,12 +166,14 @@ typedef struct shapes {
 /* Facts that hold for the launch class being compiled: rows of gangs as above, the extents named at range.c,
    and the assumptions about parameters. */
 shapes shapes_of(const graph *g, const order *o, int width);
+/* Where moreover every row of a block is a whole number of gangs: then gangs are also pieces of warps. */
+shapes shapes_of_rows(const graph *g, const order *o, int width);
 /* The same where it is known, for instance from a test at run time, that values have better shapes than can be proved. */
 typedef struct given {
   LLVMValueRef value;
   shape shape;
 } given;
-shapes shapes_given(const graph *g, const order *o, int width, const given *list, int count);
+shapes shapes_given(const graph *g, const order *o, int width, bool whole_rows, const given *list, int count);
 void shapes_free(shapes *s);
 shape shape_of(const shapes *s, LLVMValueRef value); /* constants and arguments too */
 /* Whether some lanes of a gang may leave the loop in a round in which others stay. */
@@ -193,7 +196,8 @@ void liveness_free(const graph *g, liveness *l);
 void report_graph(const graph *g, const order *o, FILE *out);
 void report_shapes(const shapes *s, FILE *out);
 void report_live(const graph *g, const liveness *l, FILE *out);
-/* All kernels of the prepared module, on standard output. False: `what` is none of "graph", "shapes", "live". */
+/* All kernels of the prepared module, on standard output. False: `what` is none of "graph", "shapes", "rows" (shapes
+   where rows are whole), "live". */
 bool dump_kernels(program *p, const char *what, int width);
 
 #endif
