@@ -317,13 +317,15 @@ int cpu_pool_open(cpu_device *device, cpu_pool **out) {
   pthread_cond_init(&pool->work, &clock);
   pthread_condattr_destroy(&clock);
   pool->device = device;
+  pool->process = getpid();
   pool->slots = pool->free_slots = device->workers;
   *out = pool;
   return MW_SUCCESS;
 }
 
 void cpu_pool_close(cpu_pool *pool) {
-  if (!pool) return;
+  /* In a forked child there are no threads to end, and what they waited for can't be taken apart. */
+  if (!pool || pool->process != getpid()) return;
   cpu_monitor_close(pool);
   pthread_mutex_lock(&pool->lock);
   pool->closing = true;

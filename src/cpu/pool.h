@@ -39,6 +39,7 @@ struct cpu_pool {
   bool sentinel; /* one of the sleepers looks for work from time to time */
   bool wake;     /* wake a sleeper when the lock is released */
   pthread_t thread[CPU_WORKERS_MOST];
+  int process; /* which has the threads: a forked child has none of them */
   bool closing;
   cpu_command *first, *last; /* active: with blocks left to take */
   atomic_int ready;          /* how many those are */

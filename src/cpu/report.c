@@ -40,7 +40,7 @@ static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command 
     break;
   case CPU_FAULT_STACK: {
     bool fiber = worker->ring.current != &worker->ring.home;
-    size_t room = fiber ? command->kernel.stack : worker->stack.size;
+    size_t room = fiber ? command->kernel.stack : worker->stack.size - CPU_STACK_MARGIN;
     mw_text_addf(text, "ran out of stack: a thread has %zu bytes for calls and local arrays%s", room,
                  fiber ? " (the limit \"stack\")" : "");
     break;
