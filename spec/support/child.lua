@@ -1,0 +1,27 @@
+-- Scripts in a process of their own: for what must not end the process, and for what has to be seen from outside.
+--   local run = require "support.child"
+--   local result = run(text, "argument", …)
+--   result: { output = standard output and error, ok = exit status 0, how = "exit" or "signal", code = number }
+--   run { text, "argument", …, environment = { NAME = "value" } }
+
+-- The folder of specs, for child processes to require what the specs require.
+local folder = assert(debug.getinfo(1, "S").source:match("^@(.*)support/child%.lua$"))
+
+local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
+return function(spec, ...)
+  if type(spec) == "string" then spec = { spec, ... } end
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(("package.path = %q .. package.path\n"):format(folder .. "?.lua;"), spec[1])
+  file:close()
+  local words = {}
+  for name, value in pairs(spec.environment or {}) do words[#words + 1] = name .. "=" .. quote(value) end
+  words[#words + 1] = "exec lua5.4 " .. path -- exec: a signal that ends it is seen as one
+  for i = 2, #spec do words[#words + 1] = quote(tostring(spec[i])) end
+  local pipe = assert(io.popen(table.concat(words, " ") .. " 2>&1"))
+  local output = pipe:read("*a")
+  local ok, how, code = pipe:close()
+  os.remove(path)
+  return { output = output, ok = ok == true, how = how, code = code }
+end
