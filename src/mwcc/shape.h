@@ -2,11 +2,13 @@
  *
  *   joins.c            where lanes that part at a branch, or leave a loop one by one, meet again
  *   shape.c            the rounds: values and divergent branches, until nothing changes
- *   shape_transfer.c   the shape of one instruction from those of its operands */
+ *   shape_transfer.c   the shape of one instruction from those of its operands
+ *   shape_integer.c    ... of integer arithmetic, comparisons and casts
+ *   shape_view.c       what is known without looking at code, and what all results have in common */
 #ifndef SHAPE_H
 #define SHAPE_H
 
-#include "simt.h"
+#include "range.h"
 
 /* A shape, and for affine integers whose lanes do not wrap where lane 0's number lies, be that lane active or not. For
    uniform integers the range of the value. */
@@ -20,7 +22,7 @@ struct shape_table {
   view *of;              /* by number */
   unsigned char *join;   /* by node: its phis are at least this (a shape_kind), unless all edges bring the same value */
   unsigned char *left;   /* by loop: lanes (SHAPE_VARYING) or gangs (SHAPE_GANG) leave it one by one */
-  bool *given;         /* by number: what the caller knows */
+  bool *given;           /* by number: what the caller knows */
   unsigned char *parted; /* by node: how badly its branch parts them, as far as followed */
 };
 
@@ -34,13 +36,42 @@ typedef struct joins {
 void joins_of_branch(const graph *g, const order *o, int at, joins *out);
 void joins_of_loop(const graph *g, const order *o, int which, joins *out);
 
-/* ---- shape_transfer.c ---- */
+/* ---- shape_view.c ---- */
+
+enum { EVERY_POWER = 63 }; /* the alignment of 0 */
+
+static const view varying = {.shape = {.kind = SHAPE_VARYING}};
+static inline view uniform(shape_kind kind, unsigned align) { return (view){.shape = {.kind = kind, .align = align}}; }
+static inline bool is_uniform_kind(shape_kind kind) { return kind == SHAPE_BLOCK || kind == SHAPE_GANG; }
+static inline shape_kind larger(shape_kind a, shape_kind b) { return a > b ? a : b; }
+static inline unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
+static inline unsigned power_in(uint64_t number) { return number ? (unsigned)__builtin_ctzll(number) : EVERY_POWER; }
+static inline bool is_power_of_two(uint64_t number) { return number && !(number & (number - 1)); }
+static inline bool is_pointer(LLVMValueRef value) { return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind; }
 
 view view_of(const shapes *s, LLVMValueRef value);
+shape join_shapes(shape a, shape b);
+/* The last touch of every result: strides of 0 and impossible ones, alignment, what the range of the value proves. */
+view settle(const shapes *s, LLVMValueRef instruction, view v);
+/* A number as one of the width, sign-extended. */
+int64_t cut_to_width(wide number, unsigned width);
+/* Whether lanes from base on lie in one aligned piece of 2^align: then no sum carries out of its low bits. */
+bool in_one_piece(const shapes *s, shape a, unsigned align);
+/* Whether base, computed back from an active lane that lies in r, is a number of the width, too. */
+bool base_fits(const shapes *s, range r, int64_t stride, unsigned width);
+
+/* ---- shape_integer.c ---- */
+
+/* Operands not all uniform: the views of both, `at` the node. */
+view binary_shape(const shapes *s, LLVMValueRef i, int at, view a, view b);
+view compare_shape(const shapes *s, LLVMValueRef i, view a, view b);
+view cast_shape(const shapes *s, LLVMValueRef i, int at, view a);
+/* The alignment of a uniform result. */
+unsigned uniform_align(LLVMValueRef i, view a, view b);
+
+/* ---- shape_transfer.c ---- */
+
 /* No phi, and no instruction without a value. */
 view transfer_shape(const shapes *s, LLVMValueRef instruction, int at);
-/* The parts that phis need too. */
-shape join_shapes(shape a, shape b);
-view settle(const shapes *s, LLVMValueRef instruction, view v);
 
 #endif
