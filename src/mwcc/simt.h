@@ -13,7 +13,7 @@
  *   range.c     between which numbers each integer lies
  *   shape.c     what each value looks like across the lanes of a gang, and which branches diverge
  *   live.c      which values are needed behind which barrier
- *   report.c    all of it as text (mwcc --dump=graph|shapes|live) */
+ *   report.c    all of it as text (mwcc --dump=graph|shapes|rows|live) */
 #ifndef SIMT_H
 #define SIMT_H
 
