@@ -1,0 +1,620 @@
+-- Lifetimes: who keeps what, in which order things may go, and that nothing is left behind.
+
+local mw = require "moonwarp"
+local child = require "support.child"
+local random = require "support.random" "lifetime_spec"
+
+local function failure(f, ...)
+  local ok, err = pcall(f, ...)
+  assert.is_false(ok, "no error was raised")
+  return err
+end
+
+-- Twice: objects that finalizers let go of need a second round.
+local function collect()
+  collectgarbage()
+  collectgarbage()
+  mw.synchronize()
+  collectgarbage()
+end
+
+local text = [[
+__device__ int total;
+__constant__ int factor = 1;
+__global__ void add(int n, const int *a, int *b) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) b[i] += factor * a[i];
+}
+__global__ void count(int *p) { atomicAdd(p, 1); atomicAdd(&total, 1); }
+// Takes a while: each thread goes round `rounds` times.
+__global__ void slow(volatile int *p, int rounds) {
+  for (int i = 0; i < rounds; i++) p[threadIdx.x & 15] = i;
+  p[16 + (threadIdx.x & 15)] = 1;
+}
+template <int N> __global__ void plus(int *p) { p[threadIdx.x] += N; }
+]]
+
+local sanitized = os.getenv "MOONWARP_CONFIG" == "sanitize"
+
+describe("freeing an array", function()
+  it("gives its bytes back at once", function()
+    collect()
+    local before = mw.memory()
+    local a = mw.zeros(100000)
+    assert.is_true(mw.memory().bytes >= before.bytes + 400000)
+    mw.synchronize() -- filling it with zeros is work in flight
+    a:free()
+    assert.equal(before.bytes, mw.memory().bytes)
+    assert.equal(before.count, mw.memory().count)
+  end)
+
+  it("twice, or after close, is fine", function()
+    local a = mw.zeros(10)
+    a:free()
+    a:free()
+    do
+      local b <close> = mw.zeros(10)
+      b:free()
+    end
+    do
+      local c <close> = mw.zeros(10)
+      c[1] = 1
+    end
+    collect()
+    assert.is_true(a.freed)
+    assert.equal(0, a.address)
+  end)
+
+  it("frees its views, whichever of them is freed", function()
+    local a = mw.zeros { 4, 6 }
+    local row, flat, bytes = a[2], a:reshape(24), a:as "uint"
+    flat:free()
+    for _, view in ipairs { a, row, flat, bytes } do
+      assert.is_true(view.freed)
+      assert.matches("freed", failure(function() return view:totable() end).message)
+    end
+    for _, view in ipairs { row, bytes, a } do view:free() end
+  end)
+
+  it("makes every use of it an error that says so", function()
+    local m = mw.compile(text)
+    local a, b = mw.zeros(10, "int"), mw.zeros(10, "int")
+    b:free()
+    for what, use in pairs {
+      element = function() return b[1] end,
+      assign = function() b[1] = 1 end,
+      get = function() return b:get(1) end,
+      set = function() b:set(1, 2) end,
+      totable = function() return b:totable() end,
+      bytes = function() return b:bytes() end,
+      fill = function() b:fill(1) end,
+      sum = function() return b:sum() end,
+      min = function() return b:min() end,
+      copy = function() return b:copy() end,
+      launch = function() m.add(1, 10)(10, a, b) end,
+      bind = function() m.add(1, 10):bind(10, b, a) end,
+      each = function() m.add:each(10)(10, b, a) end,
+      symbol = function()
+        local module = mw.compile "__device__ int *p;"
+        module.p = b
+      end,
+    } do
+      local err = failure(use)
+      assert.equal("error", mw.type(err), what)
+      assert.matches("freed", err.message, nil, nil, what)
+    end
+    assert.is_string(tostring(b))
+    assert.equal(10, #b)
+    assert.equal(0, a:sum())
+  end)
+
+  it("that a kernel in flight uses waits for the kernel", function()
+    local m = mw.compile(text)
+    for _ = 1, 20 do
+      local a, out = mw.ones(50000, "int"), mw.zeros(50000, "int")
+      for _ = 1, 5 do m.add:each(50000)(50000, a, out) end
+      a:free()
+      local others = {}
+      for i = 1, 5 do others[i] = mw.full(50000, 99, "int") end -- would get a's memory if it were free
+      assert.equal(250000, out:sum())
+      assert.equal(5, #others)
+    end
+  end)
+end)
+
+describe("a view", function()
+  it("keeps the memory when the array is collected", function()
+    local view
+    do
+      local a = mw.arange(1000)
+      view = a:reshape(10, 100)[3]
+    end
+    collect()
+    local others = {}
+    for i = 1, 10 do others[i] = mw.full(1000, 7) end
+    assert.equal(200, view[1])
+    assert.equal(24950, view:sum())
+    assert.equal(10, #others)
+  end)
+
+  it("gives the memory back when it is the last", function()
+    collect()
+    local before = mw.memory().count
+    local view
+    do view = mw.arange(1000):reshape(10, 100)[3]:as "int" end
+    collect()
+    assert.equal(before + 1, mw.memory().count)
+    assert.equal(100, #view)
+    view = nil
+    collect()
+    assert.equal(before, mw.memory().count)
+    assert.is_nil(view)
+  end)
+end)
+
+describe("a module", function()
+  it("lives as long as its kernels, launches and symbols", function()
+    local kernel, launch, bound, symbol
+    local p = mw.zeros(1, "int")
+    do
+      local m = mw.compile(text)
+      kernel, launch, bound, symbol = m.count, m.count(1, 10), m.count(1, 100):bind(p), m:symbol "total"
+    end
+    collect()
+    kernel(1, 1)(p)
+    launch(p)
+    bound()
+    assert.equal(111, p[1])
+    assert.equal(111, symbol:get())
+    kernel, launch = nil, nil
+    collect()
+    bound()
+    assert.equal(211, symbol:get())
+    bound = nil
+    collect()
+    assert.equal(211, symbol:get())
+    assert.is_nil(kernel or launch or bound)
+  end)
+
+  it("may be collected while its kernels are in flight", function()
+    for i = 1, 30 do
+      local a, b = mw.ones(10000, "int"), mw.zeros(10000, "int")
+      do
+        local m = mw.compile(text)
+        for _ = 1, 10 do m.add(40, 256)(10000, a, b) end
+        if i % 2 == 0 then m["plus<3>"](1, 1)(b) end
+      end
+      collectgarbage()
+      collectgarbage()
+      assert.equal(100000 + (i % 2 == 0 and 3 or 0), b:sum())
+    end
+  end)
+
+  it("gives its variables back", function()
+    collect()
+    local before = mw.memory()
+    do
+      local modules = {}
+      for i = 1, 10 do
+        local options = { "-DROUND=" .. i % 2 }
+        modules[i] = mw.compile { source = "__device__ float big[100000];\n" .. text, options = options }
+        modules[i]["plus<5>"](1, 1)(mw.zeros(1, "int"))
+      end
+      assert.is_true(mw.memory().bytes >= before.bytes + 10 * 400000)
+    end
+    collect()
+    assert.equal(before.bytes, mw.memory().bytes)
+    assert.equal(before.count, mw.memory().count)
+  end)
+
+  it("has variables of its own, however often a text is compiled", function()
+    local one, two = mw.compile(text), mw.compile(text)
+    one.count(1, 5)(mw.zeros(1, "int"))
+    two.factor = 7
+    assert.equal(5, one.total)
+    assert.equal(0, two.total)
+    assert.equal(1, one.factor)
+  end)
+end)
+
+describe("things may go in any order:", function()
+  it("arrays, views, modules, kernels, launches and symbols, dropped at random", function()
+    collect()
+    local before = mw.memory()
+    for _ = 1, 15 do
+      local things = {}
+      local function keep(thing)
+        things[#things + 1] = thing
+        return thing
+      end
+      local out = keep(mw.zeros(256, "int"))
+      local grid = keep(mw.ones({ 16, 16 }, "int"))
+      local m = keep(mw.compile(text))
+      keep(m:symbol "total")
+      local launch = keep(keep(m.add)(1, 256))
+      keep(launch:bind(256, keep(grid:reshape(256)), out))()
+      keep(grid[3])
+      keep(m["plus<9>"])
+      for _ = 1, 3 do launch(256, grid, out) end
+      m, launch, grid = nil, nil, nil
+      assert.equal(4 * 256, out:sum())
+      out = nil
+      while #things > 0 do
+        local i = random(#things)
+        local thing = table.remove(things, i)
+        if mw.type(thing) == "array" and random(2) == 1 then thing:free() end
+        thing = nil
+        if random(3) == 1 then collectgarbage(random(2) == 1 and "collect" or "step") end
+        assert.is_nil(thing)
+      end
+      assert.is_nil(m or launch or grid or out)
+    end
+    collect()
+    assert.equal(before.bytes, mw.memory().bytes)
+    assert.equal(before.count, mw.memory().count)
+  end)
+end)
+
+describe("under a collector that", function()
+  local function work()
+    local m = mw.compile(text)
+    local sum = mw.zeros(64, "int")
+    for i = 1, 200 do
+      local a = mw.full(64, i, "int")
+      m.add(1, 64)(64, a, sum)
+      m.add(2, 32):bind(64, a:reshape(8, 8):reshape(64), sum)()
+      m.add:each(64)(64, a:copy(), sum)
+      if i % 20 == 0 then m = mw.compile(text) end
+    end
+    assert.equal(3 * 64 * 200 * 201 // 2, sum:sum())
+  end
+
+  local before
+  before_each(function()
+    collect()
+    before = mw.memory()
+  end)
+  after_each(function()
+    collectgarbage "restart"
+    collectgarbage("incremental", 200, 100, 13)
+    collect()
+    assert.equal(before.bytes, mw.memory().bytes)
+    assert.equal(before.count, mw.memory().count)
+  end)
+
+  it("never rests nothing is lost", function()
+    collectgarbage("incremental", 1, 1000, 1)
+    work()
+  end)
+
+  it("is slow nothing is lost", function()
+    collectgarbage("incremental", 1000, 1, 1)
+    work()
+  end)
+
+  it("works by generations nothing is lost", function()
+    collectgarbage("generational", 5, 20)
+    work()
+  end)
+
+  it("stands still nothing is lost", function()
+    collectgarbage "stop"
+    work()
+  end)
+
+  it("runs a full round before each launch nothing is lost", function()
+    local m = mw.compile(text)
+    local sum = mw.zeros(8, "int")
+    for i = 1, 50 do
+      local launch, a = m.add(1, 8), mw.full(8, i, "int")
+      collectgarbage()
+      launch(8, a, sum)
+    end
+    assert.equal(8 * 1275, sum:sum())
+  end)
+
+  it("finalizes Lua objects that use arrays in their finalizers nothing is lost", function()
+    local m = mw.compile(text)
+    local sum = mw.zeros(1, "int")
+    for _ = 1, 100 do
+      local a = mw.ones(1, "int")
+      setmetatable({}, { __gc = function()
+        if not a.freed then m.add(1, 1)(1, a, sum) end
+        a:free()
+      end })
+    end
+    collect()
+    assert.equal(100, sum:sum())
+  end)
+end)
+
+describe("memory", function()
+  it("counts for the collector: garbage arrays do not pile up", function()
+    collect()
+    local before = mw.memory().bytes
+    local most = 0
+    for _ = 1, 2000 do
+      mw.empty(250000) -- a megabyte
+      most = math.max(most, mw.memory().bytes - before)
+    end
+    collect()
+    assert.is_true(most < 500 * 2 ^ 20, ("%d MiB of garbage"):format(most // 2 ^ 20))
+    assert.equal(before, mw.memory().bytes)
+  end)
+
+  it("that garbage holds is taken back before there is none", function()
+    collect()
+    local old = mw.limit("memory", mw.memory().bytes + 10 * 2 ^ 20)
+    collectgarbage "stop"
+    for _ = 1, 100 do mw.zeros(500000) end -- two megabytes
+    collectgarbage "restart"
+    mw.limit("memory", old)
+    collect()
+  end)
+
+  it("that is not there is an error, and nothing is lost by it", function()
+    collect()
+    local before = mw.memory()
+    local old = mw.limit("memory", before.bytes + 10 * 2 ^ 20)
+    local kept = mw.zeros(1000000)
+    for _ = 1, 20 do
+      local err = failure(mw.zeros, 3000000)
+      assert.equal("cudaErrorMemoryAllocation", err.code)
+      assert.equal("memory", err.kind)
+    end
+    mw.limit("memory", old)
+    assert.equal(0, kept:sum())
+    kept:free()
+    mw.zeros(3000000):free()
+    assert.equal("cudaErrorMemoryAllocation", failure(mw.zeros, 2 ^ 50).code)
+    assert.equal("error", mw.type(failure(mw.zeros, { 2 ^ 40, 2 ^ 40 })))
+    collect()
+    assert.equal(before.bytes, mw.memory().bytes)
+    assert.equal(before.count, mw.memory().count)
+  end)
+end)
+
+-- ---- the end of a state
+
+-- Runs to its end with exit status 0 and prints nothing but `expected`.
+local function check_end(script, expected)
+  local result = child(script)
+  assert.is_true(result.ok, ("%s %d: %s"):format(result.how, result.code, result.output))
+  assert.equal(expected or "", result.output)
+end
+
+local prelude = ([[
+  local mw = require "moonwarp"
+  local m = mw.compile [==[%s]==]
+]]):format(text)
+
+describe("a state that ends", function()
+  it("with work in flight ends in peace", function()
+    check_end(prelude .. [[
+      local a, b = mw.ones(100000, "int"), mw.zeros(100000, "int")
+      for _ = 1, 200 do m.add:each(100000)(100000, a, b) end
+      m.slow(100, 32)(b, 20000)
+    ]])
+  end)
+
+  it("with work in flight, by os.exit, ends in peace", function()
+    for _, close in ipairs { "true", "false" } do
+      check_end(prelude .. ([[
+        local b = mw.zeros(1000, "int")
+        for _ = 1, 20 do m.slow(10, 32)(b, 20000) end
+        print "done"
+        os.exit(true, %s)
+      ]]):format(close), "done\n")
+    end
+  end)
+
+  it("with a failure that nobody asked about ends in peace", function()
+    check_end(prelude .. [[m.count(100, 32)(nil)]])
+  end)
+
+  it("with an error in the script ends with that error", function()
+    local result = child(prelude .. [[
+      m.slow(10, 32)(mw.zeros(32, "int"), 10000)
+      error("the script's own", 0)
+    ]])
+    assert.equal(1, result.code)
+    assert.matches("the script's own", result.output)
+  end)
+
+  it("after the device's handles went one by one ends in peace", function()
+    check_end(prelude .. [[
+      local things = { mw.device(), m, m.count, m.count(1, 1), mw.zeros(10), m:symbol "total", m.add }
+      m.count(1, 1)(mw.zeros(1, "int"))
+      m = nil
+      while #things > 0 do
+        table.remove(things, 1 + #things // 2)
+        collectgarbage()
+      end
+      print(mw.zeros(3):sum())
+    ]], "0.0\n")
+  end)
+
+  it("in a coroutine that never finished ends in peace", function()
+    check_end(prelude .. [[
+      local routine = coroutine.wrap(function()
+        local a <close> = mw.zeros(10, "int")
+        for i = 1, 10 do
+          m.count(1, 1)(a)
+          coroutine.yield(a[1])
+        end
+      end)
+      print(routine(), routine())
+    ]], "1\t2\n")
+  end)
+end)
+
+describe("two states", function()
+  -- Lua can make no second state by itself: a C host can.
+  local host = [[
+#include <lauxlib.h>
+#include <lualib.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *script;
+
+static int run(lua_State *L, int number) {
+  luaL_openlibs(L);
+  lua_pushinteger(L, number);
+  lua_setglobal(L, "number");
+  if (luaL_dofile(L, script)) {
+    fprintf(stderr, "state %d: %s\n", number, luaL_tolstring(L, -1, NULL));
+    return 1;
+  }
+  return 0;
+}
+
+static void *thread(void *argument) {
+  for (int i = 0; i < 5; i++) {
+    lua_State *L = luaL_newstate();
+    if (run(L, *(int *)argument)) return argument;
+    lua_close(L);
+  }
+  return NULL;
+}
+
+/* One after the other, one inside the other, and at once in several threads. */
+int main(int argc, char **argv) {
+  int failed = 0, numbers[4] = {0, 1, 2, 3};
+  pthread_t threads[4];
+  (void)argc;
+  script = argv[1];
+  lua_State *one = luaL_newstate(), *two = luaL_newstate();
+  failed |= run(one, 1);
+  failed |= run(two, 2);
+  lua_close(one);
+  failed |= run(two, 3);
+  lua_close(two);
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, thread, &numbers[i]);
+  for (int i = 0; i < 4; i++) {
+    void *result;
+    pthread_join(threads[i], &result);
+    failed |= result != NULL;
+  }
+  puts(failed ? "failed" : "fine");
+  return failed;
+}
+]]
+
+  it("of one process, and states in several threads, do not disturb each other", function()
+    if os.execute "pkg-config --exists lua5.4" == nil then return pending "no headers of Lua" end
+    local base = os.tmpname()
+    local function write(path, content)
+      local file = assert(io.open(path, "w"))
+      file:write(content)
+      file:close()
+    end
+    write(base .. ".c", host)
+    write(base .. ".lua", prelude .. [[
+      for round = 1, 20 do
+        local a, b = mw.full(1000, number, "int"), mw.zeros(1000, "int")
+        for _ = 1, 10 do m.add:each(1000)(1000, a, b) end
+        assert(b:sum() == 10000 * number)
+        m.factor = 1
+        local ok, err = pcall(mw.zeros, "x")
+        assert(not ok and mw.type(err) == "error")
+      end
+      assert(m.total == 0)
+    ]])
+    local build = ("cc -o %s.out %s.c $(pkg-config --cflags --libs lua5.4) -pthread 2>&1"):format(base, base)
+    local pipe = assert(io.popen(build))
+    local output = pipe:read "*a"
+    assert.is_true(pipe:close(), output)
+    pipe = assert(io.popen(("%s.out %s.lua 2>&1"):format(base, base)))
+    output = pipe:read "*a"
+    local ok = pipe:close()
+    for _, ending in ipairs { "", ".c", ".lua", ".out" } do os.remove(base .. ending) end
+    assert.equal("fine\n", output)
+    assert.is_true(ok)
+  end)
+end)
+
+-- ---- growth
+
+local page = 4096
+
+-- Bytes of memory that the process has.
+local function resident()
+  local file = assert(io.open "/proc/self/statm")
+  local _, pages = file:read("n", "n")
+  file:close()
+  return pages * page
+end
+
+-- Run `step` for `warm` rounds, and then for `rounds`: the process may not have grown by more than `most` bytes then.
+local function check_growth(warm, rounds, most, step)
+  for i = 1, warm do step(i) end
+  collect()
+  local before = resident()
+  for i = 1, rounds do step(i) end
+  collect()
+  local growth = resident() - before
+  if not sanitized then -- which keeps freed memory for a while
+    assert.is_true(growth < most, ("%d rounds made it grow by %d KiB"):format(rounds, growth // 1024))
+  end
+end
+
+describe("the process does not grow by", function()
+  local less = sanitized and 20 or 1
+
+  it("a million launches", function()
+    local m = mw.compile(text)
+    local p = mw.zeros(1, "int")
+    local launch, bound = m.count(1, 1), m.count(1, 1):bind(p)
+    local warm, rounds = 20000 // less, 330000 // less
+    check_growth(warm, rounds, 2 ^ 20, function()
+      m.count(1, 1)(p)
+      launch(p)
+      bound()
+    end)
+    assert.equal(3 * (warm + rounds), p[1])
+  end)
+
+  it("a hundred thousand arrays", function()
+    collect()
+    local before = mw.memory()
+    check_growth(5000, 50000 // less, 2 * 2 ^ 20, function(i)
+      local a = mw.empty(1 + i % 1000)
+      mw.empty({ 3, 4 }, "int"):reshape(12)
+      if i % 3 == 0 then a:free() end
+    end)
+    assert.equal(before.bytes, mw.memory().bytes)
+    assert.equal(before.count, mw.memory().count)
+  end)
+
+  it("arrays with contents, of many sizes", function()
+    check_growth(2000, 10000 // less, 4 * 2 ^ 20, function(i)
+      local a = mw.full(1 + i * 37 % 20000, i % 100)
+      if i % 100 == 0 then assert.equal(i % 100, a[#a]) end
+    end)
+  end)
+
+  it("modules, template instances and symbols", function()
+    check_growth(20, 100 // less, 2 * 2 ^ 20, function()
+      local m = mw.compile(text)
+      m["plus<4>"](1, 1)(mw.zeros(1, "int"))
+      m.factor = 3
+      assert.equal(3, m:symbol "factor":get())
+    end)
+  end)
+
+  it("errors of all kinds", function()
+    local m = mw.compile(text)
+    local wild = m.count(1, 1)
+    check_growth(50, 300 // less, 2 ^ 20, function(i)
+      failure(mw.zeros, "x")
+      failure(function() m.add(1, 1)(1, 2, 3) end)
+      failure(function() return m.nothing_of_this_name end)
+      if i % 10 == 0 then
+        wild(nil)
+        failure(mw.synchronize)
+      end
+    end)
+  end)
+end)
