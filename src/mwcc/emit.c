@@ -1,17 +1,21 @@
-/* Optimise, generate code, link, seal.
- *
- * LLVM's own pipeline for the level asked for; then an object file, which the system's linker makes a shared object (a
- * few milliseconds); then the trailer with the checksum. The result appears under its name all at once. */
+/* Optimise and generate code: LLVM's own pipeline for the level asked for, then text or an object file. */
 #include "mwcc.h"
-
-#include <llvm-c/BitWriter.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* The variant for launches that the SIMD ones are not made for is rarely run: no code for it that takes its time, as
+   vectorised and unrolled loops. */
+static void spare_general(program *p, const kernel *k) {
+  if (!k->general) return;
+  add_attribute(p, k->general, "optsize");
+  if (k->thread_function) add_attribute(p, k->thread_function, "optsize");
+}
+
 void optimise(program *p) {
+  for (size_t i = 0; i < p->kernel_count; i++) spare_general(p, &p->kernels[i]);
   static const char *const pipelines[] = {"always-inline,default<O0>", "always-inline,default<O1>",
                                           "always-inline,default<O2>", "always-inline,default<O3>"};
   run_passes(p, pipelines[p->options->level]);
@@ -51,7 +55,7 @@ void measure_stacks(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) p->kernels[i].local_bytes = stack_of(p, p->kernels[i].run, path, 0);
 }
 
-static void write_output(const char *path, const void *data, size_t length) {
+void write_output(const char *path, const void *data, size_t length) {
   if (strcmp(path, "-") == 0) {
     if (fwrite(data, 1, length, stdout) != length || fflush(stdout)) die("writing to standard output failed");
   } else if (mw_file_write(path, data, length) != MW_SUCCESS) {
@@ -67,65 +71,13 @@ static LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type) {
   return buffer;
 }
 
-static void link_object(const program *p, const char *object, const char *output) {
-  const char *linker = getenv("MOONWARP_LD");
-  const char *args[] = {linker && *linker ? linker : "ld",
-                        "-shared",
-                        "-z",
-                        "now",
-                        "-z",
-                        "noexecstack",
-                        "--eh-frame-hdr",
-                        "--hash-style=gnu",
-                        "-o",
-                        output,
-                        object,
-                        "-L/lib/x86_64-linux-gnu",
-                        "-L/lib/aarch64-linux-gnu",
-                        "-L/usr/lib64",
-                        "-L/lib64",
-                        "-L/usr/lib",
-                        "--as-needed",
-                        "-l:libm.so.6",
-                        "-l:libc.so.6",
-                        p->uses_vector_math ? "-l:libmvec.so.1" : NULL,
-                        NULL};
-  mw_child_result result = {0};
-  if (mw_child_run(args, NULL, &(mw_child_limits){0}, &result) != MW_SUCCESS)
-    die("the linker 'ld' cannot be run (%s): install binutils, or set MOONWARP_LD", mw_error_last()->message);
-  if (result.status != 0) die("the linker failed: %s", result.errors.data ? result.errors.data : "");
-  mw_child_result_free(&result);
-}
-
-static void seal(const char *path, const char *output) {
-  mw_text file = {0};
-  if (mw_file_read(path, &file) != MW_SUCCESS) die("%s", mw_error_last()->message);
-  unlink(path);
-  mw_trailer trailer = {.length = file.length, .magic = "MWOIMG1"};
-  mw_hash hash = mw_hash_start();
-  mw_hash_add(&hash, file.data, file.length);
-  trailer.low = hash.low, trailer.high = hash.high;
-  mw_text_add(&file, &trailer, sizeof trailer);
-  write_output(output, file.data, file.length);
-}
-
-static void emit_mwo(program *p) {
-  LLVMMemoryBufferRef object = generate(p, LLVMObjectFile);
-  bool to_stdout = strcmp(p->options->output, "-") == 0;
-  char *folder = NULL;
-  if (to_stdout && mw_directory_temporary(&folder) != MW_SUCCESS) die("%s", mw_error_last()->message);
-  char *stem = to_stdout ? mw_format("%s/out", folder) : mw_format("%s.%d", p->options->output, (int)getpid());
-  char *object_path = mw_format("%s.o", stem), *linked_path = mw_format("%s.so", stem);
-  write_output(object_path, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
-  link_object(p, object_path, linked_path);
-  unlink(object_path);
-  seal(linked_path, p->options->output);
-  if (folder) mw_directory_remove(folder);
-}
-
 void emit(program *p) {
   switch (p->options->emit) {
-  case EMIT_MWO: emit_mwo(p); return;
+  case EMIT_MWO: {
+    LLVMMemoryBufferRef object = generate(p, LLVMObjectFile);
+    link_mwo(p, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
+    return;
+  }
   case EMIT_IR: {
     char *text = LLVMPrintModuleToString(p->module);
     write_output(p->options->output, text, strlen(text));

@@ -10,6 +10,7 @@
 
 #include <llvm/Config/llvm-config.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,10 +162,14 @@ static void drop_count_line(mw_text *log) {
 
 static bool has_compiled(const mw_child_result *result) { return result->status == 0 || result->status == 1; }
 
-/* Whether the precompiled header may be what clang could not cope with: it says so, or ended without a verdict. */
+static bool says(const mw_child_result *result, const char *word) { return strstr(result->errors.data, word) != NULL; }
+
+/* Whether the precompiled header may be what clang could not cope with: it says so, or crashed. Not where memory ended or
+   somebody killed it: that would only happen again. */
 static bool is_suspect(const mw_child_result *result, const pch *p) {
-  return p->path && (!has_compiled(result) || (result->status == 1 && (strstr(result->errors.data, p->path) ||
-                                                                       strstr(result->errors.data, "PCH"))));
+  if (!p->path || result->status == 0 || result->signal == SIGKILL) return false;
+  if (says(result, "out of memory") || says(result, "bad_alloc")) return false;
+  return !has_compiled(result) || says(result, p->path) || says(result, "PCH");
 }
 
 /* ---- the two steps ---- */

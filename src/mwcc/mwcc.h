@@ -19,7 +19,8 @@
  *   run.c        the block functions: loops over threads, or fibers
  *   table.c      the mw_mwo table
  *   guard.c      stores that might leave the device's memory
- *   emit.c       optimise, generate code, link, seal
+ *   emit.c       optimise, generate code
+ *   link.c       link, seal
  *
  * mwcc is a process of its own and ends after one compilation, so it gives nothing back. A failure is reported with
  * die (exit 2: usage, system, internal) or complain (a position in the source; exit 1 at the end of the stage). */
@@ -227,6 +228,8 @@ void guard_stores(program *p);
 void optimise(program *p);
 void measure_stacks(program *p); /* local_bytes of the kernels, behind optimise */
 void emit(program *p);
+void link_mwo(program *p, const char *object, size_t length);
+void write_output(const char *path, const void *data, size_t length);
 
 /* ---- thread.c's private view of a CUDA thread, used by variables.c and run.c ----
    struct { ptr frame; ptr worker; ptr shared; ptr dynamic; i32 tid[3]; i32 ctaid[3]; }
