@@ -308,76 +308,6 @@ static const struct wide_intrinsic *find_wide(const char *name) {
   return NULL;
 }
 
-/* glibc's vector mathematics: where a function has a form for this width. Half of its names, by element size. */
-static const char *const vector_math[] = {"sin",   "cos",  "exp",   "log",   "pow",   "tan",   "asin",  "acos", "atan",
-                                          "atan2", "sinh", "cosh",  "tanh",  "asinh", "acosh", "atanh", "exp2", "exp10",
-                                          "expm1", "log2", "log10", "log1p", "cbrt",  "erf",   "erfc",  "hypot"};
-
-/* "sinf", "llvm.sin.f32" -> 4 bytes and "sin". */
-static const char *math_function(const char *name, LLVMTypeRef type, unsigned *bytes) {
-  static char root[32];
-  LLVMTypeKind kind = LLVMGetTypeKind(type);
-  if (kind != LLVMFloatTypeKind && kind != LLVMDoubleTypeKind) return NULL;
-  *bytes = kind == LLVMFloatTypeKind ? 4 : 8;
-  size_t length;
-  if (starts_with(name, "llvm.")) {
-    name += strlen("llvm.");
-    length = strcspn(name, ".");
-  } else {
-    length = strlen(name);
-    if (*bytes == 4 && length && name[length - 1] == 'f' && strcmp(name, "erf") != 0) length--;
-  }
-  if (length >= sizeof root) return NULL;
-  memcpy(root, name, length);
-  root[length] = 0;
-  for (size_t i = 0; i < MW_COUNT(vector_math); i++)
-    if (strcmp(vector_math[i], root) == 0) return vector_math[i];
-  return NULL;
-}
-
-/* Calls a vector function of at most 64 bytes a vector, piece by piece. Dead lanes get 1, which all accept. */
-static LLVMValueRef call_vector_math(widener *w, LLVMValueRef call, const char *root, unsigned bytes, mask m) {
-  program *p = w->p;
-  bool wide = strstr(p->features, "+avx512f") != NULL;
-  unsigned lanes = (wide ? 64 : 32) / bytes, arguments = LLVMGetNumArgOperands(call);
-  if ((unsigned)w->width < lanes) lanes = (unsigned)w->width;
-  char letter = lanes * bytes == 64 ? 'e' : lanes * bytes == 32 ? 'd' : 'b';
-  if (lanes * bytes < 16 || !strstr(p->features, "+avx2")) return NULL;
-  char *name = mw_format("_ZGV%cN%u%s_%s%s", letter, lanes, arguments == 2 ? "vv" : "v", root, bytes == 4 ? "f" : "");
-  LLVMTypeRef piece = LLVMVectorType(LLVMTypeOf(call), lanes), params[2] = {piece, piece};
-  LLVMTypeRef type = LLVMFunctionType(piece, params, arguments, 0);
-  LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
-  if (!function) {
-    p->uses_vector_math = true;
-    function = LLVMAddFunction(p->module, name, type);
-    add_attribute(p, function, "nounwind");
-    add_attribute(p, function, "willreturn");
-  }
-  free(name);
-  LLVMValueRef vectors[2], result = LLVMGetPoison(vector_type(w, LLVMTypeOf(call)));
-  for (unsigned a = 0; a < arguments; a++) {
-    vectors[a] = value_vector(w, LLVMGetOperand(call, a));
-    if (!m.all)
-      vectors[a] = LLVMBuildSelect(w->b, m.lanes, vectors[a], splat(w, LLVMConstReal(LLVMTypeOf(call), 1)), "");
-  }
-  for (unsigned from = 0; from < (unsigned)w->width; from += lanes) {
-    LLVMValueRef pieces[2], indices[64], spread[64];
-    for (unsigned i = 0; i < lanes; i++) indices[i] = constant_i32(p, from + i);
-    for (unsigned a = 0; a < arguments; a++)
-      pieces[a] = LLVMBuildShuffleVector(w->b, vectors[a], LLVMGetPoison(LLVMTypeOf(vectors[a])),
-                                         LLVMConstVector(indices, lanes), "");
-    LLVMValueRef part = LLVMBuildCall2(w->b, type, function, pieces, arguments, "");
-    if (lanes == (unsigned)w->width) return part;
-    for (unsigned i = 0; i < (unsigned)w->width; i++)
-      spread[i] = i < lanes ? constant_i32(p, i) : LLVMGetPoison(p->i32);
-    part = LLVMBuildShuffleVector(w->b, part, LLVMGetPoison(piece), LLVMConstVector(spread, (unsigned)w->width), "");
-    for (unsigned i = 0; i < (unsigned)w->width; i++)
-      indices[i] = constant_i32(p, i >= from && i < from + lanes ? (unsigned)w->width + i - from : i);
-    result = LLVMBuildShuffleVector(w->b, result, part, LLVMConstVector(indices, (unsigned)w->width), "");
-  }
-  return result;
-}
-
 static LLVMValueRef call_one_lane(widener *w, LLVMValueRef lane, void *context) {
   LLVMValueRef call = context, arguments[4];
   unsigned count = LLVMGetNumArgOperands(call);
@@ -423,8 +353,7 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
     return;
   }
   const struct wide_intrinsic *wide = find_wide(name);
-  unsigned bytes;
-  const char *root = math_function(name, LLVMTypeOf(call), &bytes);
+  const char *root = math_function(name, LLVMTypeOf(call));
   if (!wide && !root) {
     refuse(w, call, "it calls what lanes cannot do together yet");
     return;
@@ -445,7 +374,7 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
     set_value(w, call, result);
     return;
   }
-  LLVMValueRef result = call_vector_math(w, call, root, bytes, m);
+  LLVMValueRef result = call_vector_math(w, call, root, m);
   for (unsigned i = 0; i < count; i++) value_kept(w, LLVMGetOperand(call, i));
   if (!result) result = each_lane(w, m, vector_type(w, LLVMTypeOf(call)), call_one_lane, call);
   set_value(w, call, result);

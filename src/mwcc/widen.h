@@ -2,6 +2,7 @@
  *
  *   emission.h and widen.c, gang.c, saved.c   the block function, its regions, the control flow of a gang
  *   lanes.c    values: how each is kept, and instructions without side effects on all lanes at once
+ *   vector_math.c   mathematical functions on all lanes
  *   access.c   memory: contiguous, broadcast, gathered; atomics lane by lane
  *
  * How a value is kept follows from its shape: uniform ones as a scalar, affine ones as the scalar of lane 0, varying ones
@@ -77,6 +78,12 @@ LLVMValueRef any_lane(widener *w, LLVMValueRef lanes);
 LLVMValueRef mask_vector(widener *w, mask m);
 /* Emit one instruction (no terminator, phi or barrier) for the lanes of `m`. */
 void widen_instruction(widener *w, LLVMValueRef instruction, mask m);
+
+/* ---- vector_math.c ---- */
+/* The mathematical function that a call is of, without its type ("sinf", "llvm.sin.f32": "sin"), or NULL. */
+const char *math_function(const char *name, LLVMTypeRef type);
+/* Its value for all lanes, or NULL where only one lane at a time is exact enough. */
+LLVMValueRef call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m);
 
 /* ---- access.c ---- */
 void widen_load(widener *w, LLVMValueRef load, mask m);
