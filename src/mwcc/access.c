@@ -31,6 +31,7 @@ typedef struct place {
   uint64_t offset;
   unsigned align;
   bool is_volatile;
+  LLVMValueRef by; /* the load, store or copy */
 } place;
 
 static bool is_contiguous(widener *w, const place *at, uint64_t bytes) {
@@ -118,6 +119,12 @@ static bool often_affine(widener *w, LLVMValueRef value, int depth) {
   return true;
 }
 
+/* Whether a value can be looked at where the access is. Behind a barrier is only what the code itself needs there: the
+   address, but not what it was made from. */
+static bool is_at_hand(widener *w, const place *at, LLVMValueRef value) {
+  return !w->several_regions || !LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, at->by);
+}
+
 /* The index to look at: of an address that is a uniform base and one varying index of the element's size. */
 static LLVMValueRef index_to_test(widener *w, const place *at, LLVMTypeRef type) {
   enum { DEPTH = 8 };
@@ -126,7 +133,9 @@ static LLVMValueRef index_to_test(widener *w, const place *at, LLVMTypeRef type)
     return NULL;
   if (bytes_of(w, LLVMGetGEPSourceElementType(gep)) != bytes_of(w, type) || bytes_of(w, type) < 4) return NULL;
   LLVMValueRef index = LLVMGetOperand(gep, 1);
-  return is_affine(w, index) || !often_affine(w, index, DEPTH) ? NULL : index;
+  if (is_affine(w, index) || !often_affine(w, index, DEPTH)) return NULL;
+  LLVMValueRef narrow = LLVMIsASExtInst(index) || LLVMIsAZExtInst(index) ? LLVMGetOperand(index, 0) : index;
+  return is_at_hand(w, at, narrow) ? index : NULL;
 }
 
 /* Whether active lane l's index is lane 0's plus l; neither they nor their extension to 64 bits wrap on the way. */
@@ -237,7 +246,7 @@ static LLVMValueRef last_active(widener *w, LLVMValueRef lanes, mask m) {
 }
 
 void widen_load(widener *w, LLVMValueRef load, mask m) {
-  place at = {LLVMGetOperand(load, 0), 0, LLVMGetAlignment(load), LLVMGetVolatile(load)};
+  place at = {LLVMGetOperand(load, 0), 0, LLVMGetAlignment(load), LLVMGetVolatile(load), load};
   LLVMTypeRef type = LLVMTypeOf(load);
   bool uniform = is_uniform(w, at.address);
   if (!is_element(type) && !(uniform && is_uniform(w, load))) {
@@ -250,7 +259,7 @@ void widen_load(widener *w, LLVMValueRef load, mask m) {
 
 void widen_store(widener *w, LLVMValueRef store, mask m) {
   LLVMValueRef value = LLVMGetOperand(store, 0);
-  place at = {LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store)};
+  place at = {LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store), store};
   bool one = is_uniform(w, at.address) && is_uniform(w, value);
   if (!is_element(LLVMTypeOf(value)) && !one) {
     refuse(w, store, "it stores what is no number or pointer");
@@ -288,7 +297,7 @@ void widen_copy(widener *w, LLVMValueRef call, mask m) {
     return;
   }
   uint64_t bytes = LLVMConstIntGetZExtValue(length);
-  place target = {LLVMGetOperand(call, 0), 0, 0, false}, source = {LLVMGetOperand(call, 1), 0, 0, false};
+  place target = {LLVMGetOperand(call, 0), 0, 0, false, call}, source = {LLVMGetOperand(call, 1), 0, 0, false, call};
   target.align = argument_alignment(call, 1), source.align = argument_alignment(call, 2);
   unsigned align = target.align < source.align ? target.align : source.align;
   if (!bytes) return;

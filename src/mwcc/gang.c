@@ -60,11 +60,12 @@ static LLVMBasicBlockRef continuation(emission *e, int class) {
   return block;
 }
 
-static void clear_owned(emission *e, int level, int owner) {
-  int *chain = mw_alloc((size_t)(e->plan.class_count + 1) * sizeof(int));
-  int count = plan_owned(&e->plan, level, owner, chain);
-  for (int i = 0; i < count; i++) LLVMBuildStore(e->w.b, LLVMConstNull(mask_type(e)), e->masks[chain[i]]);
-  free(chain);
+/* No lane has come to the classes of a level yet: at its start, and in a loop at the start of every round. A class whose
+   owner is not run on the way (all lanes left before it) must not find the lanes of an earlier gang or round. */
+static void clear_level(emission *e, int level) {
+  for (int c = 0; c < e->plan.class_count; c++)
+    if (e->plan.classes[c].kind == CLASS_LED && e->plan.classes[c].level == level)
+      LLVMBuildStore(e->w.b, LLVMConstNull(mask_type(e)), e->masks[c]);
 }
 
 /* ---- edges ---- */
@@ -185,7 +186,6 @@ static void end_node(emission *e, int n, mask m) {
     return;
   }
   LLVMValueRef condition = LLVMGetCondition(here->last);
-  clear_owned(e, level, n);
   if (!w->shapes->divergent[n]) {
     LLVMBasicBlockRef ways[2] = {new_block(e, "way"), new_block(e, "way")};
     LLVMBuildCondBr(w->b, value_scalar(w, condition), ways[0], ways[1]);
@@ -223,6 +223,8 @@ static void emit_node(emission *e, int n) {
   const node *here = &w->g->nodes[n];
   go_on_at(e, e->bodies[n]);
   w->stamp++;
+  int round = e->plan.order.innermost[n];
+  if (round >= 0 && e->plan.order.loops[round].header == n) clear_level(e, round);
   mask m = class_mask(e, e->plan.class_of[n]);
   for (LLVMValueRef i = here->first; i != here->last && !w->why; i = LLVMGetNextInstruction(i)) {
     if (LLVMIsAPHINode(i)) continue;
@@ -240,7 +242,6 @@ static void emit_loop(emission *e, int l) {
   const plan *p = &e->plan;
   int header = p->order.loops[l].header, parent = p->order.loops[l].parent;
   go_on_at(e, e->enters[l]);
-  clear_owned(e, parent, header);
   if (p->divergent_loop[l]) {
     int root = p->class_of[header];
     LLVMBuildStore(e->w.b, mask_vector(&e->w, class_mask(e, p->item_class[l])), e->masks[root]);
@@ -301,6 +302,7 @@ void forget_blocks(emission *e) {
 }
 
 void emit_gang(emission *e, int entry) {
+  clear_level(e, -1);
   LLVMBuildBr(e->w.b, enter_item(e, -1, entry));
   for (int l = 0; l < e->plan.order.loop_count && !e->w.why; l++) emit_loop(e, l);
   for (int c = 0; c < e->plan.class_count && !e->w.why; c++) emit_guard(e, c);

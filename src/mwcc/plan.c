@@ -283,13 +283,6 @@ static int by_place(const order *o, const mask_class *a, const mask_class *b) {
   return o->index[a->leader] - o->index[b->leader];
 }
 
-int plan_owned(const plan *p, int level, int owner, int *classes) {
-  int count = 0;
-  for (int c = 0; c < p->class_count; c++)
-    if (is_led_by(p, level, c) && p->classes[c].owner == owner) classes[count++] = c;
-  return count;
-}
-
 int plan_chain(const plan *p, int level, int item, int *classes) {
   int count = 0, class = plan_class_of_item(p, level, item);
   const order *o = &p->levels[level + 1];

@@ -65,7 +65,5 @@ int plan_class_of_item(const plan *p, int level, int item);
 /* The chain that an item starts: the classes to be run behind it, in order; returns how many. Those it owns, and those
    owned by an item of its class that it can also send lanes to. */
 int plan_chain(const plan *p, int level, int item, int *classes);
-/* The classes whose owner it is: their masks are emptied when it is run. */
-int plan_owned(const plan *p, int level, int owner, int *classes);
 
 #endif
