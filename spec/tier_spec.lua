@@ -45,18 +45,6 @@ describe("a kernel's tier", function()
       }]==]))
   end)
 
-  it("is SIMD for loops that lanes leave by different ways", function()
-    assert.equal("simd", (tier_of [==[
-      __global__ void k(int *p, int n) {
-        int i = threadIdx.x;
-        for (int j = 0; j < n; j++) {
-          if (j * j > i) { p[i] = j; return; }
-          if (j == i) break;
-        }
-        p[i] = -i;
-      }]==]))
-  end)
-
   it("is one thread at a time where a divergent loop does little but gather", function()
     local tier, reason = tier_of [==[
       __global__ void k(const int *start, const int *column, const float *value, const float *x, float *y) {

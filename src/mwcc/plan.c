@@ -220,12 +220,14 @@ static bool is_led_by(const plan *p, int level, int c) {
 }
 
 /* A class may gather lanes from several items of its owner's class, each of which then runs it in its own chain. What
-   comes behind the class is the owner's affair, so all must go on at the same place. */
+   comes behind the class is the owner's affair, so all must go on at the same place. Where the owner branches uniformly, lanes
+   that come directly and lanes that come through a divergent branch would need different places: refused. */
 static bool chains_agree(const plan *p, int level) {
   const order *o = &p->levels[level + 1];
   for (int c = 0; c < p->class_count; c++) {
     if (!is_led_by(p, level, c)) continue;
     int owner = p->classes[c].owner, class = plan_class_of_item(p, level, owner);
+    if (!plan_item_divergent(p, level, owner)) return false;
     for (int i = o->index[owner] + 1; i < o->rpo_count; i++) {
       int item = o->rpo[i];
       if (item >= p->graph->count || plan_class_of_item(p, level, item) != class) continue;
