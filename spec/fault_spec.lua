@@ -399,6 +399,44 @@ describe("a launch that asks for too much", function()
   end)
 end)
 
+describe("an address of the host's, given as a pointer,", function()
+  local m = mw.compile [[
+    struct holder { int n; int *p; struct { float f; const int *q[3]; } inner; };
+    __global__ void plain(int *p, int v) { if (p) p[threadIdx.x] = v; }
+    __global__ void in_struct(holder h, int v) { if (h.p) h.p[threadIdx.x] = v; }
+  ]]
+  local value = 5
+  local address = debug.upvalueid(function() return value end, 1) -- light userdata, of memory that Lua needs
+
+  local function refused(what, launch)
+    local err = failure(launch)
+    assert.equal("cudaErrorInvalidDevicePointer", err.code)
+    assert.matches(what, err.message)
+    mw.synchronize()
+    assert.equal(5, value)
+    check_works()
+  end
+
+  it("is refused", function()
+    refused("parameter 1 'p' of plain is the address 0x%x+, which is not the device's",
+      function() m.plain(1, 32)(address, 7) end)
+    refused("parameter 1 'p' of plain", function() m.plain(1, 32):bind(address, 7)() end)
+  end)
+
+  it("is refused within a struct, too", function()
+    local none = { f = 1, q = { mw.null, mw.null, mw.null } }
+    refused("parameter 1 'h' of in_struct holds the address 0x%x+, which",
+      function() m.in_struct(1, 32)({ n = 1, p = address, inner = none }, 7) end)
+    none.q[3] = address
+    refused("parameter 1 'h' of in_struct holds",
+      function() m.in_struct(1, 32)({ n = 1, p = mw.null, inner = none }, 7) end)
+    none.q[3] = mw.zeros(1, "int")
+    local a = mw.zeros(32, "int")
+    m.in_struct(1, 32)({ n = 1, p = a, inner = none }, 7)
+    assert.equal(7 * 32, a:sum())
+  end)
+end)
+
 -- ---- compilers
 
 -- A folder with bin/mwcc being a shell script, and the rest of the build tree's home.

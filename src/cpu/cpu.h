@@ -13,6 +13,7 @@
  *   fault.c      signals while a kernel runs                processor.c  the processor's name and features
  *   operand.c    what a faulting instruction was after
  *   report.c     a kernel's failure in sentences            properties.c what the device says of itself
+ *   pointers.c   pointers among a kernel's parameters
  *   services.c   what kernels call
  *   malloc.c     the heap that kernels allocate from
  *   print.c      printf and assert in kernels
@@ -57,6 +58,8 @@ struct cpu_kernel {
   cpu_unit *unit;
   const mw_mwo_kernel *image;   /* info, run, uses_dynamic_shared */
   _Atomic double block_seconds; /* pool.c's: what a block took the last time; 0: unknown */
+  uint32_t *pointers;           /* pointers.c's: where pointers stand in the parameter block */
+  size_t pointer_count;
 };
 
 /* A loaded .mwo. The fields here are filled by cpu_load and then constant; nothing but mwo_load.c frees them. */

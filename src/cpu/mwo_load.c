@@ -7,6 +7,7 @@
 #include "cpu/lines.h"
 #include "cpu/object.h"
 #include "cpu/origin.h"
+#include "cpu/pointers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,7 @@ static void make_kernels(cpu_unit *unit) {
   for (size_t i = 0; i < count; i++) {
     mw_kernel_info *info = &unit->own->infos[i];
     unit->kernels[i] = (cpu_kernel){.unit = unit, .image = &unit->image->kernels[i]};
+    cpu_pointers_find(&unit->kernels[i]);
     *info = unit->image->kernels[i].info;
     if (info->file) info->file = origin_apply(&unit->own->origin, info->file, &info->line);
     if (info->max_threads <= 0 || info->max_threads > CPU_MAX_THREADS) info->max_threads = CPU_MAX_THREADS;
@@ -155,6 +157,7 @@ static void destroy(cpu_unit *unit) {
   free(own->visible);
   free(own->infos);
   free(unit->symbols);
+  for (size_t i = 0; i < unit->image->kernel_count; i++) free(unit->kernels[i].pointers);
   free(unit->kernels);
   object_close(own->object);
   free(own);

@@ -6,6 +6,7 @@
 #include "cpu/stream.h"
 #include "cpu/fault.h"
 #include "cpu/heap.h"
+#include "cpu/pointers.h"
 #include "cpu/pool.h"
 
 #include <stdlib.h>
@@ -239,6 +240,7 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   const mw_kernel_info *info = &kernel->image->info;
   size_t shared = info->shared_bytes + request->dynamic_shared;
   int code = check_launch(device, info, shared, (uint64_t)request->block[0] * request->block[1] * request->block[2]);
+  if (!code) code = cpu_pointers_check(kernel, request->params);
   if (code) return code;
 
   pthread_mutex_lock(&pool->lock);

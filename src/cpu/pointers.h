@@ -1,0 +1,12 @@
+/* Pointers among a kernel's parameters. */
+#ifndef MW_CPU_POINTERS_H
+#define MW_CPU_POINTERS_H
+
+#include "cpu/cpu.h"
+
+/* Fill in kernel->pointers. */
+void cpu_pointers_find(cpu_kernel *kernel);
+/* Before a launch: MW_INVALID_DEVICE_POINTER where one of them is neither null nor the device's. */
+int cpu_pointers_check(const cpu_kernel *kernel, const void *params);
+
+#endif
