@@ -30,10 +30,10 @@ void prepare_kernels(program *p);
 /* A basic block without barriers is one node. A barrier ends a node; what follows it is the next, in the same block. */
 typedef struct node {
   LLVMBasicBlockRef block;
-  LLVMValueRef first, last;  /* its instructions, both included: `last` is a terminator or a barrier's call */
-  bool barrier;              /* ends with a barrier; then succs[0] lies behind it */
-  bool returns;              /* ends with the kernel's return */
-  int succs[2], succ_count;  /* a conditional branch: [0] where true, [1] where false */
+  LLVMValueRef first, last; /* its instructions, both included: `last` is a terminator or a barrier's call */
+  bool barrier;             /* ends with a barrier; then succs[0] lies behind it */
+  bool returns;             /* ends with the kernel's return */
+  int succs[2], succ_count; /* a conditional branch: [0] where true, [1] where false */
   int *preds, pred_count;
 } node;
 
@@ -73,21 +73,21 @@ typedef struct flow {
 } flow;
 
 typedef struct loop {
-  int header, parent;        /* parent: index of the loop around it, or -1 */
-  int depth;                 /* 1 for an outermost one */
-  bool *contains;            /* by node */
+  int header, parent; /* parent: index of the loop around it, or -1 */
+  int depth;          /* 1 for an outermost one */
+  bool *contains;     /* by node */
 } loop;
 
 typedef struct order {
   int count;
-  int *rpo, *index;          /* rpo[i]: the i-th node in reverse postorder; index[n]: its place, -1 if unreachable */
+  int *rpo, *index; /* rpo[i]: the i-th node in reverse postorder; index[n]: its place, -1 if unreachable */
   int rpo_count;
-  int *idom;                 /* immediate dominator; the entry's is itself; -1 if unreachable */
-  int *ipdom;                /* immediate post-dominator; -1: none but the end (a virtual node behind all that have no
+  int *idom;  /* immediate dominator; the entry's is itself; -1 if unreachable */
+  int *ipdom; /* immediate post-dominator; -1: none but the end (a virtual node behind all that have no
                                 successor, and behind loops that never end) */
   loop *loops;
   int loop_count;
-  int *innermost;            /* the innermost loop that holds the node, or -1 */
+  int *innermost; /* the innermost loop that holds the node, or -1 */
   bool reducible;
   int *enter, *leave, *post_enter, *post_leave; /* the two trees, numbered for dominates and postdominates */
 } order;
@@ -103,8 +103,8 @@ flow graph_flow(const graph *g); /* the whole kernel, barriers being no obstacle
 
 /* The launch class that is being compiled. A launch outside of it has to be run by other means. */
 #define LAUNCH_EXTENT ((int64_t)1 << 29) /* blockDim.a * gridDim.a is at most this */
-#define GRID_EXTENT ((int64_t)1 << 21)   /* gridDim.a is at most this, so that blockIdx.a * 1024 does not wrap */
-#define BOUND_EXTENT ((int64_t)1 << 30)  /* what is assumed of 32-bit parameters that are compared */
+#define GRID_EXTENT   ((int64_t)1 << 21) /* gridDim.a is at most this, so that blockIdx.a * 1024 does not wrap */
+#define BOUND_EXTENT  ((int64_t)1 << 30) /* what is assumed of 32-bit parameters that are compared */
 
 /* A 32-bit parameter whose value, as a signed number, has to lie in low..high. */
 typedef struct assumption {
@@ -119,10 +119,10 @@ typedef struct range {
 typedef struct ranges {
   const graph *graph;
   const order *order;
-  range *of;                     /* by number */
+  range *of; /* by number */
   assumption *assumptions;
   int assumption_count;
-  struct fact *facts;            /* what branches say, range.c's own */
+  struct fact *facts; /* what branches say, range.c's own */
   int *first_fact, fact_count;
 } ranges;
 
@@ -134,30 +134,30 @@ range range_at(const ranges *r, LLVMValueRef value, int node); /* with what the 
 /* ---- shape.c: one lattice for divergence and stride ---- */
 
 typedef enum shape_kind {
-  SHAPE_UNDEFINED,   /* not reached by the analysis: dead */
-  SHAPE_BLOCK,       /* the same for all threads of the block that get there between the same barriers */
-  SHAPE_GANG,        /* the same for all lanes of a gang */
-  SHAPE_AFFINE,      /* lane l has base + l * stride, exactly, as integers of the value's own width (modulo 2^width), or as
+  SHAPE_UNDEFINED, /* not reached by the analysis: dead */
+  SHAPE_BLOCK,     /* the same for all threads of the block that get there between the same barriers */
+  SHAPE_GANG,      /* the same for all lanes of a gang */
+  SHAPE_AFFINE, /* lane l has base + l * stride, exactly, as integers of the value's own width (modulo 2^width), or as
                         addresses */
   SHAPE_VARYING
 } shape_kind;
 
 typedef struct shape {
   shape_kind kind;
-  int64_t stride;    /* AFFINE: bytes for pointers; never 0 */
-  unsigned align;    /* log2 of a power of two that divides the base (GANG, BLOCK: the value); 0 where nothing is known */
-  bool no_wrap;      /* AFFINE integers: for the lanes that are active where it is used, base + l*stride does not wrap as a
+  int64_t stride; /* AFFINE: bytes for pointers; never 0 */
+  unsigned align; /* log2 of a power of two that divides the base (GANG, BLOCK: the value); 0 where nothing is known */
+  bool no_wrap;   /* AFFINE integers: for the lanes that are active where it is used, base + l*stride does not wrap as a
                         signed number even where base is taken from an inactive lane 0, so that sext(base) + l * stride is
                         the sign-extended value; and as an unsigned number where also `positive` */
-  bool positive;     /* the value is known to be >= 0 as a signed number, in the active lanes */
+  bool positive;  /* the value is known to be >= 0 as a signed number, in the active lanes */
 } shape;
 
 typedef struct shapes {
   const graph *graph;
   const order *order;
-  int width;               /* W */
-  bool whole_rows;         /* blockDim.x is a multiple of it */
-  bool *divergent;         /* by node: whether its branch sends lanes of one gang different ways */
+  int width;                     /* W */
+  bool whole_rows;               /* blockDim.x is a multiple of it */
+  bool *divergent;               /* by node: whether its branch sends lanes of one gang different ways */
   const assumption *assumptions; /* what has to hold for the shapes to; belongs to the table */
   int assumption_count;
   struct shape_table *table;
