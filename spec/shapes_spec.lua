@@ -132,6 +132,18 @@ describe("the shape of an access", function()
     assert.same({ "scatter" }, dump.accesses "old")
   end)
 
+  it("is a copy's, too", function()
+    local dump = shapes [=[
+      __global__ void copy(const float4 *in, const int *index, float4 *out) {
+        __shared__ float4 tile[64];
+        tile[threadIdx.x] = in[threadIdx.x]; //@side
+        __syncthreads();
+        out[index[threadIdx.x]] = tile[0]; //@far
+      }]=]
+    assert.same({ "contiguous load, contiguous store" }, dump.accesses "side")
+    assert.same({ "contiguous load", "broadcast load, scatter" }, dump.accesses "far")
+  end)
+
   it("to volatile shared memory shows the kernel its warp", function()
     local function sees(memory)
       local source = "__global__ void f(volatile int *p, int *o) { %s o[threadIdx.x] = p[threadIdx.x + 1]; }"
@@ -290,6 +302,24 @@ describe("an index", function()
     assert.same("contiguous load", whole.accesses "lane"[1])
     assert.same("broadcast load", whole.accesses "warp"[1])
     assert.same({ "stay together" }, whole.branches "limit")
+  end)
+
+  it("that a warp agrees on is one number where a gang is a warp", function()
+    local source = [=[
+      __global__ void agree(int *o) {
+        int t = threadIdx.x;
+        int all = __ballot_sync(0xffffffffu, o[t] > 3), first = __shfl_sync(0xffffffffu, o[t], 0);
+        int next = __shfl_down_sync(0xffffffffu, o[t], 1);
+        o[all] = 1; //@ballot
+        o[first] = 2; //@first
+        o[next] = 3; //@next
+      }]=]
+    local whole, narrow = shapes(source, 32, "rows"), shapes(source, 16, "rows")
+    assert.same({ "store by one lane" }, whole.accesses "ballot")
+    assert.same({ "store by one lane" }, whole.accesses "first")
+    assert.same({ "scatter" }, whole.accesses "next")
+    assert.same({ "scatter" }, narrow.accesses "ballot")
+    assert.same({ "scatter" }, shapes(source, 32).accesses "ballot")
   end)
 
   it("is one number where a gang is one thread", function()

@@ -72,19 +72,17 @@ static void mark_inlined(program *p) {
 static const struct {
   const char *name;
   uint64_t low, end;
-} limits[] = {{"llvm.nvvm.read.ptx.sreg.tid.x", 0, 1024},        {"llvm.nvvm.read.ptx.sreg.tid.y", 0, 1024},
-              {"llvm.nvvm.read.ptx.sreg.tid.z", 0, 1024},        {"llvm.nvvm.read.ptx.sreg.ntid.x", 1, 1025},
-              {"llvm.nvvm.read.ptx.sreg.ntid.y", 1, 1025},       {"llvm.nvvm.read.ptx.sreg.ntid.z", 1, 1025},
-              {"llvm.nvvm.read.ptx.sreg.ctaid.x", 0, INT32_MAX}, {"llvm.nvvm.read.ptx.sreg.ctaid.y", 0, INT32_MAX},
-              {"llvm.nvvm.read.ptx.sreg.ctaid.z", 0, INT32_MAX}, {"llvm.nvvm.read.ptx.sreg.nctaid.x", 1, 1u << 31},
-              {"llvm.nvvm.read.ptx.sreg.nctaid.y", 1, 1u << 31}, {"llvm.nvvm.read.ptx.sreg.nctaid.z", 1, 1u << 31},
-              {"llvm.nvvm.read.ptx.sreg.laneid", 0, 32},         {"llvm.nvvm.read.ptx.sreg.warpid", 0, 32},
-              {"llvm.nvvm.read.ptx.sreg.warpsize", 32, 33}};
+} limits[] = {{"tid.x", 0, 1024},    {"tid.y", 0, 1024},        {"tid.z", 0, 64},          {"ntid.x", 1, 1025},
+              {"ntid.y", 1, 1025},   {"ntid.z", 1, 65},         {"ctaid.x", 0, INT32_MAX}, {"ctaid.y", 0, 65535},
+              {"ctaid.z", 0, 65535}, {"nctaid.x", 1, 1u << 31}, {"nctaid.y", 1, 65536},    {"nctaid.z", 1, 65536},
+              {"laneid", 0, 32},     {"warpid", 0, 32},         {"warpsize", 32, 33}};
 
 static void state_limits(program *p) {
   unsigned kind = LLVMGetEnumAttributeKindForName("range", 5);
   for (size_t i = 0; i < MW_COUNT(limits); i++) {
-    LLVMValueRef f = LLVMGetNamedFunction(p->module, limits[i].name);
+    char *name = mw_format("llvm.nvvm.read.ptx.sreg.%s", limits[i].name);
+    LLVMValueRef f = LLVMGetNamedFunction(p->module, name);
+    free(name);
     if (!f) continue;
     LLVMAttributeRef fact = LLVMCreateConstantRangeAttribute(p->context, kind, 32, &limits[i].low, &limits[i].end);
     LLVMAddAttributeAtIndex(f, LLVMAttributeReturnIndex, fact);

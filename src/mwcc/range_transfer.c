@@ -42,7 +42,15 @@ static const char *id_name(LLVMValueRef value) {
   return starts_with(name, sreg) ? name + strlen(sreg) : "";
 }
 
+/* By the device's limits and by the launch class. */
 static range id_range(const char *name) {
+  enum { MOST_ROWS = 65535 }; /* gridDim.y and .z */
+  const char *axis = strchr(name, '.');
+  bool is_x = axis && axis[1] == 'x';
+  if (starts_with(name, "tid.z")) return (range){0, 63};
+  if (starts_with(name, "ntid.z")) return (range){1, 64};
+  if (starts_with(name, "ctaid.") && !is_x) return (range){0, MOST_ROWS - 1};
+  if (starts_with(name, "nctaid.") && !is_x) return (range){1, MOST_ROWS};
   if (starts_with(name, "tid.")) return (range){0, 1023};
   if (starts_with(name, "ntid.")) return (range){1, 1024};
   if (starts_with(name, "ctaid.")) return (range){0, GRID_EXTENT - 1};

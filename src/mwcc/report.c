@@ -100,49 +100,52 @@ static void describe(shape s, char *text, size_t size) {
   if (s.positive && s.kind >= SHAPE_AFFINE) snprintf(text + used, size - (size_t)used, ", positive");
 }
 
-/* How lanes reach memory: the word a report needs. */
-static void describe_access(const shapes *s, LLVMValueRef i, char *text, size_t size) {
-  bool load = LLVMIsALoadInst(i) != NULL;
-  LLVMValueRef address = LLVMGetOperand(i, load ? 0 : 1);
-  LLVMTypeRef type = load ? LLVMTypeOf(i) : LLVMTypeOf(LLVMGetOperand(i, 0));
-  long long bytes = (long long)LLVMABISizeOfType(s->graph->program->layout, type);
+/* How lanes reach memory: the words a report needs. `what` is "load" or "store". */
+static char *describe_place(const shapes *s, LLVMValueRef address, long long bytes, const char *what) {
+  bool load = strcmp(what, "load") == 0;
   shape a = shape_of(s, address);
-  if (LLVMGetVolatile(i))
-    snprintf(text, size, "volatile %s", load ? "load" : "store");
-  else if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic)
-    snprintf(text, size, "atomic %s", load ? "load" : "store");
-  else if (a.kind == SHAPE_BLOCK || a.kind == SHAPE_GANG)
-    snprintf(text, size, "%s", load ? "broadcast load" : "store by one lane");
-  else if (a.kind == SHAPE_AFFINE && a.stride == bytes)
-    snprintf(text, size, "contiguous %s", load ? "load" : "store");
-  else if (a.kind == SHAPE_AFFINE && a.stride == -bytes)
-    snprintf(text, size, "reversed %s", load ? "load" : "store");
-  else if (a.kind == SHAPE_AFFINE)
-    snprintf(text, size, "%s of every %lld bytes", load ? "load" : "store", (long long)a.stride);
-  else if (memory_of(address) == MEMORY_LOCAL)
-    snprintf(text, size, "%s of each lane's own", load ? "load" : "store");
-  else
-    snprintf(text, size, "%s", load ? "gather" : "scatter");
+  if (a.kind == SHAPE_BLOCK || a.kind == SHAPE_GANG) return mw_strdup(load ? "broadcast load" : "store by one lane");
+  if (a.kind == SHAPE_AFFINE && a.stride == bytes) return mw_format("contiguous %s", what);
+  if (a.kind == SHAPE_AFFINE && a.stride == -bytes) return mw_format("reversed %s", what);
+  if (a.kind == SHAPE_AFFINE) return mw_format("%s of every %lld bytes", what, (long long)a.stride);
+  if (memory_of(address) == MEMORY_LOCAL) return mw_format("%s of each lane's own", what);
+  return mw_strdup(load ? "gather" : "scatter");
+}
+
+/* NULL where the instruction reaches no memory by itself. */
+static char *describe_access(const shapes *s, LLVMValueRef i) {
+  if (LLVMIsACallInst(i)) {
+    bool copies = starts_with(callee_name(i), "llvm.memcpy.") || starts_with(callee_name(i), "llvm.memmove.");
+    if (!copies || !LLVMIsAConstantInt(LLVMGetOperand(i, 2))) return NULL;
+    long long bytes = LLVMConstIntGetSExtValue(LLVMGetOperand(i, 2));
+    char *from = describe_place(s, LLVMGetOperand(i, 1), bytes, "load");
+    char *to = describe_place(s, LLVMGetOperand(i, 0), bytes, "store"), *both = mw_format("%s, %s", from, to);
+    free(from);
+    free(to);
+    return both;
+  }
+  bool load = LLVMIsALoadInst(i) != NULL;
+  if (!load && !LLVMIsAStoreInst(i)) return NULL;
+  const char *what = load ? "load" : "store";
+  if (LLVMGetVolatile(i)) return mw_format("volatile %s", what);
+  if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return mw_format("atomic %s", what);
+  LLVMTypeRef type = LLVMTypeOf(load ? i : LLVMGetOperand(i, 0));
+  long long bytes = (long long)LLVMABISizeOfType(s->graph->program->layout, type);
+  return describe_place(s, LLVMGetOperand(i, load ? 0 : 1), bytes, what);
 }
 
 static void write_shape(const shapes *s, LLVMValueRef i, int at, const char *instruction, FILE *out) {
-  char text[160], access[80];
-  bool memory = LLVMIsALoadInst(i) || LLVMIsAStoreInst(i);
-  if (memory) describe_access(s, i, access, sizeof access);
-  if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind) {
+  char text[160];
+  char *access = describe_access(s, i);
+  text[0] = 0;
+  if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind)
     describe(shape_of(s, i), text, sizeof text);
-    if (memory) {
-      size_t used = strlen(text);
-      snprintf(text + used, sizeof text - used, " (%s)", access);
-    }
-  } else if (memory) {
-    snprintf(text, sizeof text, "(%s)", access);
-  } else if (i == s->graph->nodes[at].last && s->graph->nodes[at].succ_count == 2) {
+  else if (i == s->graph->nodes[at].last && s->graph->nodes[at].succ_count == 2)
     snprintf(text, sizeof text, "%s", s->divergent[at] ? "lanes part" : "lanes stay together");
-  } else {
-    text[0] = 0;
-  }
+  size_t used = strlen(text);
+  if (access) snprintf(text + used, sizeof text - used, "%s(%s)", used ? " " : "", access);
   write_line(out, i, text, instruction);
+  free(access);
 }
 
 void report_shapes(const shapes *s, FILE *out) {

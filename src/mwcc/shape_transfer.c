@@ -91,13 +91,21 @@ static shape_kind kind_of_operands(const shapes *s, LLVMValueRef i, unsigned cou
   return kind;
 }
 
-/* What a warp agrees on, it agrees on only where it is one gang, and where all its lanes ask the same. */
-static bool is_agreed(const char *name) {
-  static const char *const agreed[] = {"llvm.nvvm.vote.", "llvm.nvvm.match.all.", "llvm.nvvm.redux.",
-                                       "llvm.nvvm.activemask"};
-  for (size_t i = 0; i < MW_COUNT(agreed); i++)
-    if (starts_with(name, agreed[i])) return true;
-  return false;
+static bool is_uniform_operand(const shapes *s, LLVMValueRef call, unsigned n) {
+  return is_uniform_kind(view_of(s, LLVMGetOperand(call, n)).shape.kind);
+}
+
+/* Whether all lanes of a warp that run the call together get the same. That helps only where a warp is one gang. */
+static bool is_agreed(const shapes *s, LLVMValueRef call, const char *name) {
+  if (s->width != 32 || !s->whole_rows) return false;
+  if (strcmp(name, "llvm.nvvm.activemask") == 0) return true;
+  if (starts_with(name, "llvm.nvvm.vote.") || starts_with(name, "llvm.nvvm.match.all."))
+    return is_uniform_operand(s, call, 0); /* the mask */
+  if (starts_with(name, "llvm.nvvm.redux.")) return is_uniform_operand(s, call, 1);
+  if (!starts_with(name, "llvm.nvvm.shfl.sync.idx.")) return false;
+  /* everybody asks one lane of an undivided warp */
+  LLVMValueRef segments = LLVMGetOperand(call, 3);
+  return is_uniform_operand(s, call, 2) && LLVMIsAConstantInt(segments) && LLVMConstIntGetZExtValue(segments) == 31;
 }
 
 static view call_shape(const shapes *s, LLVMValueRef call) {
@@ -106,9 +114,7 @@ static view call_shape(const shapes *s, LLVMValueRef call) {
   unsigned count = LLVMGetNumArgOperands(call);
   if (starts_with(name, sreg)) return seed(s, name + strlen(sreg));
   if (is_barrier(call)) return uniform(SHAPE_BLOCK, 0);
-  if (s->whole_rows && s->width == 32 && is_agreed(name) &&
-      (!count || is_uniform_kind(view_of(s, LLVMGetOperand(call, 0)).shape.kind)))
-    return uniform(SHAPE_GANG, 0);
+  if (is_agreed(s, call, name)) return uniform(SHAPE_GANG, 0);
   if (!reads_and_writes_nothing(call)) return varying;
   shape_kind kind = kind_of_operands(s, call, count);
   return kind == SHAPE_AFFINE ? varying : (view){.shape = {.kind = kind}};
