@@ -50,9 +50,13 @@ static size_t stack_of(program *p, LLVMValueRef function, LLVMValueRef *path, si
   return own + deepest;
 }
 
+/* Where a thread has a stack to itself: not the SIMD variants, which hold many lanes' and are bounded by themselves. */
+static LLVMValueRef thread_code(const kernel *k) { return k->general ? k->general : k->run; }
+
 void measure_stacks(program *p) {
   LLVMValueRef path[64];
-  for (size_t i = 0; i < p->kernel_count; i++) p->kernels[i].local_bytes = stack_of(p, p->kernels[i].run, path, 0);
+  for (size_t i = 0; i < p->kernel_count; i++)
+    p->kernels[i].local_bytes = stack_of(p, thread_code(&p->kernels[i]), path, 0);
 }
 
 void write_output(const char *path, const void *data, size_t length) {
