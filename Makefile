@@ -162,8 +162,9 @@ demo: all
 # they leave out, and why.
 SPEC ?= spec
 gcc_library = $(shell $(CC) -print-file-name=$(1).so)
+SANITIZE := $(CURDIR)/spec/sanitize
 TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,libubsan) $(abspath $(LIB))' \
-  ASAN_OPTIONS='include_if_exists=$(CURDIR)/spec/sanitize/asan.options:include_if_exists=$(CURDIR)/spec/sanitize/%b.options' \
+  ASAN_OPTIONS='suppressions=$(SANITIZE)/asan.suppressions:include_if_exists=$(SANITIZE)/asan.options:include_if_exists=$(SANITIZE)/%b.options' \
   UBSAN_OPTIONS='halt_on_error=1:print_stacktrace=1'
 test: all
 	@rm -rf $(BUILD)/test-cache
