@@ -398,7 +398,8 @@ describe("a state that ends", function()
   end)
 
   it("with work in flight, by os.exit, ends in peace", function()
-    for _, close in ipairs { "true", "false" } do
+    -- A state that is not closed leaves its worker threads with what they hold, which is a leak to a sanitizer.
+    for _, close in ipairs(sanitized and { "true" } or { "true", "false" }) do
       check_end(prelude .. ([[
         local b = mw.zeros(1000, "int")
         for _ = 1, 20 do m.slow(10, 32)(b, 20000) end
