@@ -197,6 +197,7 @@ describe("an index", function()
     assert.same({ "contiguous load", "contiguous load", "contiguous store" }, dump.accesses "pair")
     assert.same({ "contiguous store" }, dump.accesses "fill")
     assert.matches("\nassumes 0 <= n <= 1073741824\n", dump.output)
+    assert.matches("\nassumes gridDim <= 2097152, gridDim %* blockDim <= 536870912\n", dump.output) -- for the double
   end)
 
   it("that may wrap as an unsigned number is no vector", function()

@@ -101,6 +101,7 @@ typedef struct kernel {
   int width;                      /* their lanes */
   struct assumption *assumptions; /* about parameters, that they are good for: simt.h */
   int assumption_count;
+  int64_t most_blocks, most_threads; /* on an axis, as above */
   bool waits;          /* at a barrier */
   LLVMValueRef run;    /* its mw_block_function, from run.c */
   int max_threads;     /* __launch_bounds__, 0: none */

@@ -70,7 +70,7 @@ static void assume(ranges *r, uint64_t assumed) {
     LLVMValueRef parameter = LLVMGetParam(function, i);
     bool compared_at_all = false, unsigned_too = false;
     r->of[r->graph->value_count + (int)i] = full_range(integer_width(parameter));
-    if (integer_width(parameter) != 32 || i >= 64 || !(assumed >> i & 1)) continue;
+    if (integer_width(parameter) != 32 || i >= 63 || !(assumed >> i & 1)) continue;
     look_at_uses(parameter, true, &compared_at_all, &unsigned_too, 3);
     if (!compared_at_all) continue;
     assumption made = {.parameter = i, .low = unsigned_too ? 0 : -BOUND_EXTENT, .high = BOUND_EXTENT};
@@ -123,8 +123,11 @@ static bool round_of_ranges(ranges *r, bool growing, int round) {
 
 ranges ranges_of(const graph *g, const order *o, uint64_t assumed) {
   size_t values = (size_t)g->value_count + LLVMCountParams(g->function) + 1;
-  ranges r = {
-      .graph = g, .order = o, .of = mw_alloc(values * sizeof(range)), .first_fact = mw_alloc(values * sizeof(int))};
+  ranges r = {.graph = g,
+              .order = o,
+              .extent = assumed & ASSUME_TIGHT ? TIGHT_EXTENT : LOOSE_EXTENT,
+              .of = mw_alloc(values * sizeof(range)),
+              .first_fact = mw_alloc(values * sizeof(int))};
   for (size_t i = 0; i < values; i++) {
     r.of[i] = never;
     r.first_fact[i] = -1;

@@ -43,7 +43,7 @@ static const char *id_name(LLVMValueRef value) {
 }
 
 /* By the device's limits and by the launch class. */
-static range id_range(const char *name) {
+static range id_range(const ranges *r, const char *name) {
   enum { MOST_ROWS = 65535 }; /* gridDim.y and .z */
   const char *axis = strchr(name, '.');
   bool is_x = axis && axis[1] == 'x';
@@ -53,8 +53,8 @@ static range id_range(const char *name) {
   if (starts_with(name, "nctaid.") && !is_x) return (range){1, MOST_ROWS};
   if (starts_with(name, "tid.")) return (range){0, 1023};
   if (starts_with(name, "ntid.")) return (range){1, 1024};
-  if (starts_with(name, "ctaid.")) return (range){0, GRID_EXTENT - 1};
-  if (starts_with(name, "nctaid.")) return (range){1, GRID_EXTENT};
+  if (starts_with(name, "ctaid.")) return (range){0, r->extent.grid - 1};
+  if (starts_with(name, "nctaid.")) return (range){1, r->extent.grid};
   if (starts_with(name, "laneid") || starts_with(name, "warpid")) return (range){0, 31};
   if (starts_with(name, "warpsize")) return (range){32, 32};
   return full_range(starts_with(name, "clock64") || starts_with(name, "globaltimer") ? 64 : 32);
@@ -104,12 +104,12 @@ static bool product_range(const ranges *r, LLVMValueRef value, int at, wide *low
   *low = *high = p.constant;
   for (int i = 0; i < p.count; i++) {
     const char *name = p.factors[i] ? id_name(p.factors[i]) : "";
-    bool index = starts_with(name, "ctaid."), extent = starts_with(name, "nctaid.");
-    if (!index && !extent) continue;
+    bool index = starts_with(name, "ctaid."), count = starts_with(name, "nctaid.");
+    if (!index && !count) continue;
     for (int j = 0; j < p.count; j++) {
       const char *other = p.factors[j] ? id_name(p.factors[j]) : "";
       if (!starts_with(other, "ntid.") || strcmp(strchr(other, '.'), strchr(name, '.')) != 0) continue;
-      if (!times(low, high, index ? (range){0, LAUNCH_EXTENT - 1} : (range){1, LAUNCH_EXTENT})) return false;
+      if (!times(low, high, index ? (range){0, r->extent.launch - 1} : (range){1, r->extent.launch})) return false;
       p.factors[i] = p.factors[j] = NULL;
       break;
     }
@@ -219,7 +219,7 @@ static range call_range(const ranges *r, LLVMValueRef call, int at, unsigned wid
   static const char *const extrema[] = {"smin", "smax", "umin", "umax"};
   static const char *const counts[] = {"llvm.ctpop.", "llvm.ctlz.", "llvm.cttz."};
   const char *name = callee_name(call);
-  if (starts_with(name, sreg)) return meet_ranges(full_range(width), id_range(name + strlen(sreg)));
+  if (starts_with(name, sreg)) return meet_ranges(full_range(width), id_range(r, name + strlen(sreg)));
   if (strcmp(name, "llvm.nvvm.barrier0.popc") == 0) return (range){0, 1024};
   for (size_t i = 0; i < MW_COUNT(extrema); i++)
     if (starts_with(name, "llvm.") && starts_with(name + 5, extrema[i])) {

@@ -159,6 +159,9 @@ void report_shapes(const shapes *s, FILE *out) {
     fprintf(out, "assumes %lld <= %s <= %lld\n", (long long)a->low, name_of(LLVMGetParam(g->function, a->parameter)),
             (long long)a->high);
   }
+  if (s->extent.grid == TIGHT_EXTENT.grid)
+    fprintf(out, "assumes gridDim <= %lld, gridDim * blockDim <= %lld\n", (long long)s->extent.grid,
+            (long long)s->extent.launch);
   for (int l = 0; l < s->order->loop_count; l++)
     if (leaves_one_by_one(s, l)) fprintf(out, "lanes leave loop n%d one by one\n", s->order->loops[l].header);
   for (int i = 0; i < s->order->rpo_count; i++) {

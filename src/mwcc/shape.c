@@ -182,6 +182,7 @@ static shapes shapes_assuming(const question *q, uint64_t assumed) {
   for (int round = 0; round_of_shapes(&s, round);) round++;
   s.assumptions = s.table->ranges.assumptions;
   s.assumption_count = s.table->ranges.assumption_count;
+  s.extent = s.table->ranges.extent;
   return s;
 }
 
@@ -198,17 +199,17 @@ static bool same_shapes(const shapes *a, const shapes *b) {
 static shapes answer(const question *q) {
   enum { MOST_TRIALS = 6 };
   uint64_t needed = ~0ull;
-  shapes best = shapes_assuming(q, needed);
-  int trials = best.assumption_count < MOST_TRIALS ? best.assumption_count : MOST_TRIALS;
-  for (int i = -1; i < trials && best.assumption_count; i++) {
-    uint64_t without = i < 0 ? 0 : needed & ~(1ull << best.assumptions[i].parameter);
-    shapes trial = shapes_assuming(q, without);
-    bool same = same_shapes(&best, &trial);
-    if (same && i < 0) {
-      shapes_free(&best);
-      return trial;
-    }
-    if (same) needed = without;
+  shapes best = shapes_assuming(q, needed), trial = shapes_assuming(q, 0);
+  if (same_shapes(&best, &trial)) {
+    shapes_free(&best);
+    return trial;
+  }
+  shapes_free(&trial);
+  int parameters = best.assumption_count < MOST_TRIALS ? best.assumption_count : MOST_TRIALS;
+  for (int i = 0; i <= parameters; i++) {
+    uint64_t one = i == parameters ? ASSUME_TIGHT : 1ull << best.assumptions[i].parameter;
+    trial = shapes_assuming(q, needed & ~one);
+    if (same_shapes(&best, &trial)) needed &= ~one;
     shapes_free(&trial);
   }
   if (needed == ~0ull) return best;

@@ -18,6 +18,9 @@ static int native_width(const program *p) {
 
 /* What one of the variants assumes, they all keep to. */
 static void add_assumptions(kernel *k, const shapes *s) {
+  bool first = !k->most_blocks;
+  if (first || s->extent.grid < k->most_blocks) k->most_blocks = s->extent.grid;
+  if (first || s->extent.launch < k->most_threads) k->most_threads = s->extent.launch;
   for (int i = 0; i < s->assumption_count; i++) {
     int n = 0;
     while (n < k->assumption_count && k->assumptions[n].parameter != s->assumptions[i].parameter) n++;
@@ -145,8 +148,8 @@ static LLVMValueRef in_class(program *p, LLVMBuilderRef b, const kernel *k, LLVM
     LLVMValueRef block = load_invariant(p, b, p->i32, frame, offsetof(mw_frame, block) + axis * sizeof(uint32_t));
     grid = LLVMBuildZExt(b, grid, p->i64, "");
     LLVMValueRef threads = LLVMBuildMul(b, grid, LLVMBuildZExt(b, block, p->i64, ""), "");
-    all = at_most(p, b, all, grid, GRID_EXTENT);
-    all = at_most(p, b, all, threads, LAUNCH_EXTENT);
+    all = at_most(p, b, all, grid, k->most_blocks);
+    all = at_most(p, b, all, threads, k->most_threads);
   }
   LLVMValueRef params = load_invariant(p, b, p->pointer, frame, offsetof(mw_frame, params));
   for (int i = 0; i < k->assumption_count; i++) {

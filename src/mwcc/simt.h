@@ -102,9 +102,15 @@ flow graph_flow(const graph *g); /* the whole kernel, barriers being no obstacle
    language forbids ---- */
 
 /* The launch class that is being compiled. A launch outside of it has to be run by other means. */
-#define LAUNCH_EXTENT ((int64_t)1 << 29) /* blockDim.a * gridDim.a is at most this */
-#define GRID_EXTENT   ((int64_t)1 << 21) /* gridDim.a is at most this, so that blockIdx.a * 1024 does not wrap */
-#define BOUND_EXTENT  ((int64_t)1 << 30) /* what is assumed of 32-bit parameters that are compared */
+typedef struct extent {
+  int64_t grid;   /* gridDim.a is at most this, on every axis */
+  int64_t launch; /* gridDim.a * blockDim.a is at most this */
+} extent;
+/* Global indices are no negative numbers; and, where that is not enough, neither are small multiples of them and of
+   blockIdx alone. */
+#define LOOSE_EXTENT ((extent){((int64_t)1 << 31) - 1024, ((int64_t)1 << 31) - 1024})
+#define TIGHT_EXTENT ((extent){(int64_t)1 << 21, (int64_t)1 << 29})
+#define BOUND_EXTENT ((int64_t)1 << 30) /* what is assumed of 32-bit parameters that are compared */
 
 /* A 32-bit parameter whose value, as a signed number, has to lie in low..high. */
 typedef struct assumption {
@@ -122,11 +128,14 @@ typedef struct ranges {
   range *of; /* by number */
   assumption *assumptions;
   int assumption_count;
+  extent extent;
   struct fact *facts; /* what branches say, range.c's own */
   int *first_fact, fact_count;
 } ranges;
 
-ranges ranges_of(const graph *g, const order *o, uint64_t assumed); /* bit i: what parameter i is compared for */
+/* What is assumed: a bit i for parameter i, and for the tight extent. */
+#define ASSUME_TIGHT ((uint64_t)1 << 63)
+ranges ranges_of(const graph *g, const order *o, uint64_t assumed);
 void ranges_free(ranges *r);
 range range_of(const ranges *r, LLVMValueRef value);           /* where it is computed */
 range range_at(const ranges *r, LLVMValueRef value, int node); /* with what the branches above the node say */
@@ -160,11 +169,12 @@ typedef struct shapes {
   bool *divergent;               /* by node: whether its branch sends lanes of one gang different ways */
   const assumption *assumptions; /* what has to hold for the shapes to; belongs to the table */
   int assumption_count;
+  extent extent;
   struct shape_table *table;
 } shapes;
 
-/* Facts that hold for the launch class being compiled: rows of gangs as above, the extents named at range.c,
-   and the assumptions about parameters. */
+/* Facts that hold for the launch class being compiled: rows of gangs as above, the extent and the
+   assumptions about parameters that they name. */
 shapes shapes_of(const graph *g, const order *o, int width);
 /* Where moreover every row of a block is a whole number of gangs: then gangs are also pieces of warps. */
 shapes shapes_of_rows(const graph *g, const order *o, int width);
