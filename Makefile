@@ -47,12 +47,12 @@ MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c 
 MWCC_START := $(addprefix src/mwcc/,main.c text.c front.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
 LUA_SOURCES := $(wildcard src/lua/*.c)
 
-# As many jobs as there are processors, and one short line a file: make V=1 shows the commands, make -j1 one by one.
+# As many jobs as there are processors, and one short line a file: make V=1 shows the commands, make -s nothing.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 Q := $(if $(V),,@)
-say = @$(if $(V),:,printf '%-5s %s\n' $(1) '$(patsubst $(BUILD)/%,%,$@)')
+say = @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '%-5s %s\n' $(1) '$(patsubst $(BUILD)/%,%,$@)')
 
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/lib/libmoonwarp.so
@@ -69,6 +69,7 @@ all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) embed
 lib: $(LIB)
 mwcc: $(MWCC) $(DEVICE) $(PCH)
 lua: $(LUA_MODULE)
+	@:
 luajit: lib
 	@$(MAKE) --no-print-directory LUA_VERSION=5.1 LUA_CFLAGS='$(LUAJIT_CFLAGS)' lua
 embed: $(EMBED)
