@@ -1,0 +1,46 @@
+-- Random structured kernels, compiled for every number of lanes: they do what a plain interpreter does. A failure tells
+-- its seed and kernel; KERNEL_SEED=n runs that one alone, with all widths. See support/kernels.lua for more of them.
+
+local mw = require "moonwarp"
+local kernels = require "support.kernels"
+
+local SEEDS, BATCH = 60, 6
+local only = tonumber(os.getenv "KERNEL_SEED")
+
+local function made(first, last)
+  local list = {}
+  for seed = first, last do list[#list + 1] = kernels.make(seed) end
+  return list
+end
+
+local function check(list, width)
+  local m = kernels.compile(list, width)
+  for _, k in ipairs(list) do
+    local difference = kernels.difference(k, m)
+    if difference then
+      error(("seed %d with %d lanes: %s\n%s"):format(k.seed, width, difference, kernels.source { k }), 0)
+    end
+  end
+end
+
+describe("a random kernel", function()
+  local before
+  setup(function() before = mw.limit("time", 20) end)
+  teardown(function() mw.limit("time", before) end)
+
+  -- All as plain loops or fibers; a share of them with each number of lanes.
+  for at, width in ipairs(kernels.widths) do
+    it(width == 1 and "means the same thread by thread" or ("means the same in %d lanes"):format(width), function()
+      if only then return check(made(only, only), width) end
+      local share = SEEDS // (#kernels.widths - 1)
+      local first = width == 1 and 1 or (at - 2) * share + 1
+      local last = width == 1 and SEEDS or first + share - 1
+      for seed = first, last, BATCH do check(made(seed, math.min(seed + BATCH - 1, last)), width) end
+    end)
+  end
+
+  it("is the same whenever it is made from the same seed", function()
+    assert.equal(kernels.source(made(3, 3)), kernels.source(made(3, 3)))
+    assert.not_equal(kernels.text(made(3, 3)[1]), kernels.text(made(4, 4)[1]))
+  end)
+end)
