@@ -5,7 +5,7 @@
 --   const v | var name | field name index | unary op a | binary op a b | compare op a b | both a b | either a b | no a
 --   | choose c a b | cast a | load array index | call f args | builtin name args
 --
--- A context says what may be named: ids and vars (any), uniforms (equal for the whole block), inputs, locals, functions;
+-- A context says what may be named: ids and vars (any), uniforms (equal for a whole block), inputs, locals, functions;
 -- and `shared` arrays, whose phase says where they can be read (statements.lua).
 
 local types = require "support.kernels.types"
