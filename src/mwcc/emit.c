@@ -14,20 +14,38 @@ static void spare_general(program *p, const kernel *k) {
   if (k->thread_function) add_attribute(p, k->thread_function, "optsize");
 }
 
-void optimise(program *p) {
-  for (size_t i = 0; i < p->kernel_count; i++) spare_general(p, &p->kernels[i]);
-  static const char *const pipelines[] = {"always-inline,default<O0>", "always-inline,default<O1>",
-                                          "always-inline,default<O2>", "always-inline,default<O3>"};
+void optimise_module(program *p) {
+  static const char *const pipelines[] = {"always-inline,default<O0>", "globaldce,always-inline,default<O1>",
+                                          "globaldce,always-inline,default<O2>", "globaldce,always-inline,default<O3>"};
   run_passes(p, pipelines[p->options->level]);
 }
+
+/* By name, since the optimiser may remove it: where a thread has a stack to itself. Not the SIMD variants, which hold
+   many lanes' and are bounded by themselves. */
+static const char *thread_code(const kernel *k) {
+  size_t length;
+  return mw_strdup(LLVMGetValueName2(k->general ? k->general : k->run, &length));
+}
+
+void optimise(program *p) {
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    p->kernels[i].thread_code = thread_code(&p->kernels[i]);
+    spare_general(p, &p->kernels[i]);
+  }
+  share_out(p);
+  optimise_module(p);
+}
+
+#define DEEPEST 64 /* chain of calls that is followed */
 
 /* What a function and the deepest chain of functions it calls keep on the stack, as far as it is known before code
    generation: local arrays. A recursion counts once. */
 static size_t stack_of(program *p, LLVMValueRef function, LLVMValueRef *path, size_t depth) {
   for (size_t i = 0; i < depth; i++)
     if (path[i] == function) return 0;
-  if (depth == 64) return 0;
+  if (depth == DEEPEST) return 0;
   path[depth] = function;
+  if (LLVMIsDeclaration(function)) return p->shares ? shares_stack(p->shares, function) : 0;
   size_t own = 0, deepest = 0;
   instructions list = instructions_of_function(function);
   for (size_t n = 0; n < list.count; n++) {
@@ -41,7 +59,7 @@ static size_t stack_of(program *p, LLVMValueRef function, LLVMValueRef *path, si
     int operands = LLVMGetNumOperands(i);
     for (int o = 0; o < operands; o++) { /* called, or handed to run_fibers */
       LLVMValueRef operand = LLVMGetOperand(i, (unsigned)o);
-      if (LLVMValueIsBasicBlock(operand) || !LLVMIsAFunction(operand) || LLVMIsDeclaration(operand)) continue;
+      if (LLVMValueIsBasicBlock(operand) || !LLVMIsAFunction(operand)) continue;
       size_t below = stack_of(p, operand, path, depth + 1);
       if (below > deepest) deepest = below;
     }
@@ -50,13 +68,16 @@ static size_t stack_of(program *p, LLVMValueRef function, LLVMValueRef *path, si
   return own + deepest;
 }
 
-/* Where a thread has a stack to itself: not the SIMD variants, which hold many lanes' and are bounded by themselves. */
-static LLVMValueRef thread_code(const kernel *k) { return k->general ? k->general : k->run; }
+size_t measure_stack(program *p, LLVMValueRef function) {
+  LLVMValueRef path[DEEPEST];
+  return stack_of(p, function, path, 0);
+}
 
 void measure_stacks(program *p) {
-  LLVMValueRef path[64];
-  for (size_t i = 0; i < p->kernel_count; i++)
-    p->kernels[i].local_bytes = stack_of(p, thread_code(&p->kernels[i]), path, 0);
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    LLVMValueRef function = LLVMGetNamedFunction(p->module, p->kernels[i].thread_code);
+    if (function) p->kernels[i].local_bytes = measure_stack(p, function);
+  }
 }
 
 void write_output(const char *path, const void *data, size_t length) {
@@ -67,7 +88,7 @@ void write_output(const char *path, const void *data, size_t length) {
   }
 }
 
-static LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type) {
+LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type) {
   char *message = NULL;
   LLVMMemoryBufferRef buffer;
   if (LLVMTargetMachineEmitToMemoryBuffer(p->machine, p->module, type, &message, &buffer))
@@ -78,8 +99,9 @@ static LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type) {
 void emit(program *p) {
   switch (p->options->emit) {
   case EMIT_MWO: {
-    LLVMMemoryBufferRef object = generate(p, LLVMObjectFile);
-    link_mwo(p, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
+    LLVMMemoryBufferRef objects[SHARES];
+    objects[0] = generate(p, LLVMObjectFile);
+    link_mwo(p, objects, p->shares ? shares_objects(p->shares, objects) : 1);
     return;
   }
   case EMIT_IR: {

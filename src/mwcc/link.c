@@ -1,7 +1,7 @@
-/* From an object to a sealed .mwo file: the system's linker makes it a shared object (a few milliseconds), the trailer
+/* From objects to a sealed .mwo file: the system's linker makes a shared object (a few milliseconds), the trailer
  * with the checksum goes behind it, and the result appears under its name all at once.
  *
- * What an object may import are functions of mathematics (thread.c has seen to that) and what the code generator calls by
+ * What objects may import are functions of mathematics (thread.c has seen to that) and what the code generator calls by
  * itself. The linker is given the libraries that are needed and no others: reading their symbols is most of its work. */
 #include "mwcc.h"
 
@@ -11,27 +11,37 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what the object imports ---- */
+/* ---- what the objects import ---- */
 
-static const void *object_at(const mw_text *object, uint64_t offset, uint64_t size) {
-  if (offset > object->length || size > object->length - offset) die("the object that LLVM made is cut short");
-  return object->data + offset;
+typedef struct symbols {
+  strings defined, undefined;
+} symbols;
+
+static const void *object_at(LLVMMemoryBufferRef object, uint64_t offset, uint64_t size) {
+  size_t length = LLVMGetBufferSize(object);
+  if (offset > length || size > length - offset) die("an object that LLVM made is cut short");
+  return LLVMGetBufferStart(object) + offset;
 }
 
-static void add_undefined(const mw_text *object, const Elf64_Shdr *sections, const Elf64_Shdr *table, strings *out) {
-  const Elf64_Sym *symbols = object_at(object, table->sh_offset, table->sh_size);
+static void read_table(LLVMMemoryBufferRef object, const Elf64_Shdr *sections, const Elf64_Shdr *table, symbols *out) {
+  const Elf64_Sym *entries = object_at(object, table->sh_offset, table->sh_size);
   const char *names = object_at(object, sections[table->sh_link].sh_offset, sections[table->sh_link].sh_size);
-  for (size_t i = 1; i < table->sh_size / sizeof *symbols; i++)
-    if (symbols[i].st_shndx == SHN_UNDEF) strings_add(out, names + symbols[i].st_name);
+  for (size_t i = 1; i < table->sh_size / sizeof *entries; i++)
+    if (ELF64_ST_BIND(entries[i].st_info) != STB_LOCAL)
+      strings_add(entries[i].st_shndx == SHN_UNDEF ? &out->undefined : &out->defined, names + entries[i].st_name);
 }
 
-static strings imports_of(const mw_text *object) {
-  strings imports = {0};
+static void read_symbols(LLVMMemoryBufferRef object, symbols *out) {
   const Elf64_Ehdr *header = object_at(object, 0, sizeof *header);
   const Elf64_Shdr *sections = object_at(object, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
   for (unsigned i = 0; i < header->e_shnum; i++)
-    if (sections[i].sh_type == SHT_SYMTAB) add_undefined(object, sections, &sections[i], &imports);
-  return imports;
+    if (sections[i].sh_type == SHT_SYMTAB) read_table(object, sections, &sections[i], out);
+}
+
+static bool contains(const strings *list, const char *name) {
+  for (size_t i = 0; i < list->count; i++)
+    if (strcmp(list->items[i], name) == 0) return true;
+  return false;
 }
 
 /* ---- who has it ---- */
@@ -69,19 +79,22 @@ static bool find_library(library *libraries, size_t count, const char *name) {
 
 /* ---- linking ---- */
 
-static void add_libraries(const mw_text *object, strings *args) {
+static void add_libraries(const LLVMMemoryBufferRef *objects, size_t count, strings *args) {
   library libraries[] = {{.file = "libm.so.6"},
                          {.file = "libmvec.so.1", .prefix = "_ZGV"},
                          {.file = "libgcc_s.so.1"}}; /* 128-bit integers */
-  strings imports = imports_of(object);
-  for (size_t i = 0; i < imports.count; i++)
-    if (!find_library(libraries, MW_COUNT(libraries), imports.items[i]))
-      die("the code needs '%s', which no library has", imports.items[i]);
+  symbols all = {0};
+  for (size_t i = 0; i < count; i++) read_symbols(objects[i], &all);
+  for (size_t i = 0; i < all.undefined.count; i++) {
+    const char *name = all.undefined.items[i];
+    if (!contains(&all.defined, name) && !find_library(libraries, MW_COUNT(libraries), name))
+      die("the code needs '%s', which no library has", name);
+  }
   for (size_t i = 0; i < MW_COUNT(libraries); i++)
     if (libraries[i].wanted) strings_add(args, mw_format("-l:%s", libraries[i].file));
 }
 
-static void link_object(const mw_text *object, const char *path, const char *output) {
+static void link_objects(const LLVMMemoryBufferRef *objects, size_t count, const char *stem, const char *output) {
   const char *linker = getenv("MOONWARP_LD");
   const char *fixed[] = {linker && *linker ? linker : "ld",
                          "-shared",
@@ -91,22 +104,25 @@ static void link_object(const mw_text *object, const char *path, const char *out
                          "noexecstack",
                          "--eh-frame-hdr",
                          "--hash-style=gnu",
-                         "-o",
-                         output,
-                         path,
                          "-L/lib/x86_64-linux-gnu",
                          "-L/lib/aarch64-linux-gnu",
                          "-L/usr/lib64",
                          "-L/lib64",
-                         "-L/usr/lib"};
+                         "-L/usr/lib",
+                         "-o",
+                         output};
   strings args = {0};
   for (size_t i = 0; i < MW_COUNT(fixed); i++) strings_add(&args, fixed[i]);
-  add_libraries(object, &args);
-  write_output(path, object->data, object->length);
+  for (size_t i = 0; i < count; i++) {
+    const char *path = mw_format("%s.%zu.o", stem, i);
+    write_output(path, LLVMGetBufferStart(objects[i]), LLVMGetBufferSize(objects[i]));
+    strings_add(&args, path);
+  }
+  add_libraries(objects, count, &args);
   mw_child_result result = {0};
   if (mw_child_run(args.items, NULL, NULL, &result) != MW_SUCCESS)
     die("the linker 'ld' cannot be run (%s): install binutils, or set MOONWARP_LD", mw_error_last()->message);
-  unlink(path);
+  for (size_t i = 0; i < count; i++) unlink(args.items[MW_COUNT(fixed) + i]);
   if (result.status != 0) die("the linker failed: %s", result.errors.data);
 }
 
@@ -122,15 +138,13 @@ static void seal(const char *path, const char *output) {
   write_output(output, file.data, file.length);
 }
 
-void link_mwo(program *p, const char *data, size_t length) {
+void link_mwo(program *p, const LLVMMemoryBufferRef *objects, size_t count) {
   bool to_stdout = strcmp(p->options->output, "-") == 0;
   char *folder = NULL;
-  mw_text object = {0};
-  mw_text_add(&object, data, length);
   if (to_stdout && mw_directory_temporary(&folder) != MW_SUCCESS) die("%s", mw_error_last()->message);
   char *stem = to_stdout ? mw_format("%s/out", folder) : mw_format("%s.%d", p->options->output, (int)getpid());
   char *linked = mw_format("%s.so", stem);
-  link_object(&object, mw_format("%s.o", stem), linked);
+  link_objects(objects, count, stem, linked);
   seal(linked, p->options->output);
   if (folder) mw_directory_remove(folder);
 }

@@ -20,6 +20,7 @@
  *   table.c      the mw_mwo table
  *   guard.c      stores that might leave the device's memory
  *   emit.c       optimise, generate code
+ *   shares.c     both on several processors
  *   link.c       link, seal
  *
  * mwcc is a process of its own and ends after one compilation, so it gives nothing back. A failure is reported with
@@ -102,12 +103,13 @@ typedef struct kernel {
   struct assumption *assumptions; /* about parameters, that they are good for: simt.h */
   int assumption_count;
   int64_t most_blocks, most_threads; /* on an axis, as above */
-  bool waits;          /* at a barrier */
-  LLVMValueRef run;    /* its mw_block_function, from run.c */
-  int max_threads;     /* __launch_bounds__, 0: none */
-  size_t shared_bytes; /* static, a multiple of 16 */
+  bool waits;                        /* at a barrier */
+  LLVMValueRef run;                  /* its mw_block_function, from run.c */
+  int max_threads;                   /* __launch_bounds__, 0: none */
+  size_t shared_bytes;               /* static, a multiple of 16 */
   bool dynamic_shared;
   const char *tier, *tier_reason;
+  const char *thread_code; /* the function whose stack is local_bytes: emit.c */
   size_t local_bytes;
 } kernel;
 
@@ -131,6 +133,8 @@ typedef struct shared {
   bool dynamic; /* extern __shared__ T x[]: behind the kernel's static ones */
 } shared;
 
+typedef struct shares shares;
+
 typedef struct program {
   const options *options;
   LLVMContextRef context;
@@ -152,6 +156,7 @@ typedef struct program {
   LLVMDIBuilderRef debug;  /* for program_new_scope; NULL until it was needed */
   LLVMMetadataRef debug_file;
   LLVMValueRef kernel_table;
+  shares *shares; /* of the work behind guard_stores, where it is done in several threads */
   int complaints;
   double stage_start; /* in milliseconds, for --timings */
   /* Types that every stage needs. */
@@ -201,6 +206,8 @@ void front_make_pch(const options *o);
 /* stages.c has them all in their order, from the wait for clang on. */
 typedef void stages_function(program *p, front_job *clang);
 stages_function mwcc_stages;
+void make_types(program *p);                   /* and a context */
+void make_machine(program *p);                 /* for the processor and the level asked for */
 void stage_done(program *p, const char *name); /* tells how long it took (--timings); NULL: nothing was done yet */
 
 /* Parse the bitcode and describe what it defines. */
@@ -226,11 +233,23 @@ bool is_entry(const program *p, LLVMValueRef function);
 void build_table(program *p);
 void set_local_bytes(program *p); /* in the finished table, from what measure_stacks found */
 void guard_stores(program *p);
-void optimise(program *p);
+void optimise(program *p);       /* emit.c; shares.c does parts of it in other threads, until emit waits for them */
 void measure_stacks(program *p); /* local_bytes of the kernels, behind optimise */
 void emit(program *p);
-void link_mwo(program *p, const char *object, size_t length);
+void link_mwo(program *p, const LLVMMemoryBufferRef *objects, size_t count);
 void write_output(const char *path, const void *data, size_t length);
+
+/* ---- between emit.c and shares.c ---- */
+
+#define SHARES 8            /* at most */
+void share_out(program *p); /* of what is to be optimised; sets p->shares if that pays */
+void optimise_module(program *p);
+size_t measure_stack(program *p, LLVMValueRef function);
+LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
+/* The stack of a function that another share defines, once it is known; 0 if none does. */
+size_t shares_stack(shares *s, LLVMValueRef declaration);
+/* Wait for the others' objects, objects[1] and further; returns how many there are with the first. */
+size_t shares_objects(shares *s, LLVMMemoryBufferRef *objects);
 
 /* ---- thread.c's private view of a CUDA thread, used by variables.c and run.c ----
    struct { ptr frame; ptr worker; ptr shared; ptr dynamic; i32 tid[3]; i32 ctaid[3]; }

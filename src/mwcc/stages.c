@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static void make_types(program *p) {
+void make_types(program *p) {
   p->context = LLVMContextCreate();
   p->void_type = LLVMVoidTypeInContext(p->context);
   p->i1 = LLVMInt1TypeInContext(p->context);
@@ -17,18 +17,22 @@ static void make_types(program *p) {
   p->pointer = LLVMPointerTypeInContext(p->context, 0);
 }
 
-static void make_machine(program *p) {
+static void choose_target(program *p) {
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();
   LLVMInitializeNativeAsmParser();
+  p->triple = LLVMGetDefaultTargetTriple();
+  p->cpu = p->options->cpu ? p->options->cpu : LLVMGetHostCPUName();
+  p->features = p->options->cpu ? "" : LLVMGetHostCPUFeatures();
+}
+
+void make_machine(program *p) {
   char *message = NULL;
   LLVMTargetRef target;
   static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
                                                LLVMCodeGenLevelAggressive};
   if (LLVMGetTargetFromTriple(p->triple, &target, &message))
     die("this LLVM has no code generator for %s: %s", p->triple, message);
-  p->cpu = p->options->cpu ? p->options->cpu : LLVMGetHostCPUName();
-  p->features = p->options->cpu ? "" : LLVMGetHostCPUFeatures();
   p->machine = LLVMCreateTargetMachine(target, p->triple, p->cpu, p->features, levels[p->options->level], LLVMRelocPIC,
                                        LLVMCodeModelDefault);
   if (!p->machine) die("this LLVM knows no processor '%s'", p->cpu);
@@ -39,7 +43,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   const options *o = p->options;
   mw_text bitcode = {0};
   stage_done(p, "load");
-  p->triple = LLVMGetDefaultTargetTriple();
+  choose_target(p);
   make_types(p);
   make_machine(p);
   stage_done(p, "machine");

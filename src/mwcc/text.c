@@ -2,7 +2,6 @@
 #include "mwcc.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,7 +12,7 @@ _Noreturn void die(const char *format, ...) {
   fputs("mwcc: ", stderr);
   vfprintf(stderr, format, args);
   fputc('\n', stderr);
-  exit(2);
+  quit(2);
 }
 
 void quit(int status) {
