@@ -55,6 +55,7 @@ local base_names = shared_with_mwcc()
 local function floor_of(path)
   if path == "src/moonwarp_abi.h" or path == "src/moonwarp.h" then return "interface" end
   if path == "src/mwo.h" then return "format" end
+  if path == "src/device/moonwarp/texture_descriptor.h" then return "record" end
   if base_names[path:match("^src/(%w+)[%w_]*%.[ch]$")] then return "base" end
   local folder = path:match("^src/(%w+)/")
   if folder then return folder end
@@ -67,11 +68,12 @@ local allowed = {
   interface = {},
   format = { interface = true },
   base = { interface = true },
-  core = { interface = true, base = true, generated = true },
+  record = {}, -- what the host writes and kernels read: C and CUDA C alike
+  core = { interface = true, base = true, record = true, generated = true },
   cpu = { interface = true, base = true, core = true, format = true },
   mwcc = { interface = true, base = true, format = true },
   lua = { interface = true },
-  device = {},
+  device = { record = true },
   example = { interface = true },
 }
 
