@@ -32,5 +32,6 @@
 #include "moonwarp/conversions.h"
 #include "moonwarp/arithmetic.h"
 #include "moonwarp/arithmetic_double.h"
+#include "moonwarp/texture_types.h"
 
 #endif

@@ -1,0 +1,57 @@
+/* Textures and surfaces as CUDA C names them: references at file scope, objects, and the words for their modes.
+ *
+ * A reference (texture<float, 2> img;) is a class of clang's own kind for this: on the device it is a 64-bit handle, and
+ * naming it gives its value as the host bound it, without a copy. Objects are handles as they are. Both lead to a record
+ * (texture_descriptor.h). */
+#ifndef MOONWARP_TEXTURE_TYPES_H
+#define MOONWARP_TEXTURE_TYPES_H
+
+#include "texture_descriptor.h"
+
+#define cudaTextureType1D             0x01
+#define cudaTextureType2D             0x02
+#define cudaTextureType3D             0x03
+#define cudaTextureTypeCubemap        0x0C
+#define cudaTextureType1DLayered      0xF1
+#define cudaTextureType2DLayered      0xF2
+#define cudaTextureTypeCubemapLayered 0xFC
+#define cudaSurfaceType1D             0x01
+#define cudaSurfaceType2D             0x02
+#define cudaSurfaceType3D             0x03
+#define cudaSurfaceTypeCubemap        0x0C
+#define cudaSurfaceType1DLayered      0xF1
+#define cudaSurfaceType2DLayered      0xF2
+#define cudaSurfaceTypeCubemapLayered 0xFC
+
+enum cudaTextureReadMode { cudaReadModeElementType, cudaReadModeNormalizedFloat };
+enum cudaTextureFilterMode { cudaFilterModePoint, cudaFilterModeLinear };
+enum cudaTextureAddressMode { cudaAddressModeWrap, cudaAddressModeClamp, cudaAddressModeMirror, cudaAddressModeBorder };
+enum cudaSurfaceBoundaryMode { cudaBoundaryModeZero, cudaBoundaryModeClamp, cudaBoundaryModeTrap };
+enum cudaSurfaceFormatMode { cudaFormatModeForced, cudaFormatModeAuto };
+
+typedef unsigned long long cudaTextureObject_t;
+typedef unsigned long long cudaSurfaceObject_t;
+
+/* The pointers that are not there tell mwcc the element type, through debug information; size and alignment stay those
+   of the handle. */
+template <class T, int Type = cudaTextureType1D, cudaTextureReadMode Mode = cudaReadModeElementType>
+struct __attribute__((device_builtin_texture_type)) texture {
+  unsigned long long __mw_handle;
+  const T *__mw_element[0];
+};
+template <class T, int Type = cudaSurfaceType1D> struct __attribute__((device_builtin_surface_type)) surface {
+  unsigned long long __mw_handle;
+  const T *__mw_element[0];
+};
+
+/* The record behind a reference or an object. */
+template <class T, int Type, cudaTextureReadMode Mode>
+__mw_device_template const mw_tex_record *__mw_record(texture<T, Type, Mode> reference) {
+  return (const mw_tex_record *)__builtin_bit_cast(unsigned long long, reference);
+}
+template <class T, int Type> __mw_device_template const mw_tex_record *__mw_record(surface<T, Type> reference) {
+  return (const mw_tex_record *)__builtin_bit_cast(unsigned long long, reference);
+}
+__mw_device const mw_tex_record *__mw_record(cudaTextureObject_t object) { return (const mw_tex_record *)object; }
+
+#endif
