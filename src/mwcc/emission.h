@@ -1,7 +1,7 @@
 /* One SIMD block function being emitted: what widen.c, gang.c and saved.c share. See widen.h and plan.h.
  *
  *   widen.c    the function, its blocks and barrier regions
- *   gang.c     the control flow of a region for one gang: masks, edges, chains, loops
+ *   gang.c     the control flow of a region for one gang: masks, edges, guards, loops
  *   saved.c    what gangs keep while others run, and what they vote for at barriers */
 #ifndef EMISSION_H
 #define EMISSION_H

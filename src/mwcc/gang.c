@@ -21,43 +21,23 @@ void add_lanes(emission *e, LLVMValueRef slot, LLVMValueRef lanes) {
 
 /* ---- where control goes ---- */
 
-static LLVMBasicBlockRef continuation(emission *e, int class);
-
-static LLVMBasicBlockRef enter_item(emission *e, int level, int item) {
+static LLVMBasicBlockRef item_start(emission *e, int level, int item) {
   return plan_is_loop_item(&e->plan, level, item) ? e->enters[plan_loop_at(&e->plan, level, item)] : e->bodies[item];
 }
 
-/* Behind all that an item started. */
-static LLVMBasicBlockRef after_item(emission *e, int level, int item) {
-  int meet = plan_postdominator(&e->plan, level, item), class = plan_class_of_item(&e->plan, level, item);
-  if (meet >= 0 && meet < e->w.g->count && plan_class_of_item(&e->plan, level, meet) == class)
-    return enter_item(e, level, meet);
-  return continuation(e, class);
+/* Behind the last item of a level, in this round. */
+static LLVMBasicBlockRef end_of_level(emission *e, int level) {
+  if (level < 0) return e->end;
+  if (!e->plan.divergent_loop[level]) refuse(&e->w, NULL, "lanes end inside a loop that all leave together");
+  return e->latches[level];
 }
 
-static LLVMBasicBlockRef chain_start(emission *e, int level, int owner) {
-  int *chain = mw_alloc((size_t)(e->plan.class_count + 1) * sizeof(int));
-  int count = plan_chain(&e->plan, level, owner, chain);
-  LLVMBasicBlockRef block = count ? e->guards[chain[0]] : after_item(e, level, owner);
-  free(chain);
-  return block;
-}
-
-/* Where control goes when a class is done. */
-static LLVMBasicBlockRef continuation(emission *e, int class) {
-  const mask_class *c = &e->plan.classes[class];
-  switch (c->kind) {
-  case CLASS_REGION: return e->end;
-  case CLASS_LOOP: return e->latches[c->level];
-  case CLASS_SAME: refuse(&e->w, NULL, "lanes end inside a loop that all leave together"); return e->end;
-  case CLASS_LED: break;
-  }
-  int *chain = mw_alloc((size_t)(e->plan.class_count + 1) * sizeof(int));
-  int count = plan_chain(&e->plan, c->level, c->owner, chain), at = 0;
-  while (chain[at] != class) at++;
-  LLVMBasicBlockRef block = at + 1 < count ? e->guards[chain[at + 1]] : after_item(e, c->level, c->owner);
-  free(chain);
-  return block;
+/* Where control is to go for an item (-1: for the level's end). */
+static LLVMBasicBlockRef enter_item(emission *e, int level, int item) {
+  if (item < 0) return end_of_level(e, level);
+  int led = plan_class_led(&e->plan, level, item);
+  if (led >= 0 && !e->plan.classes[led].sure) return e->guards[led];
+  return item_start(e, level, item);
 }
 
 /* No lane has come to the classes of a level yet: at its start, and in a loop at the start of every round. A class whose
@@ -66,6 +46,11 @@ static void clear_level(emission *e, int level) {
   for (int c = 0; c < e->plan.class_count; c++)
     if (e->plan.classes[c].kind == CLASS_LED && e->plan.classes[c].level == level)
       LLVMBuildStore(e->w.b, LLVMConstNull(mask_type(e)), e->masks[c]);
+}
+
+/* Behind an item whose lanes are in the level no more, or that had none. */
+static LLVMBasicBlockRef after_item(emission *e, int level, int item) {
+  return enter_item(e, level, plan_next(&e->plan, level, item, -1));
 }
 
 /* ---- edges ---- */
@@ -153,21 +138,15 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool tog
     if (!p->divergent_loop[g.level]) return e->bodies[target];
     add_lanes(e, e->loop_next[g.level], mask_vector(&e->w, taken));
     if (!together) return NULL;
-    return continuation(e, plan_class_of_item(p, g.control_level, g.control_item));
+    return after_item(e, g.control_level, g.control_item);
   }
-  int from = plan_class_of_item(p, g.level, g.from), to = plan_class_of_item(p, g.level, g.to);
-  bool same = from == to && g.together;
+  int from = plan_class_of_item(p, g.level, g.from), led = plan_class_led(p, g.level, g.to);
+  bool same = from == plan_class_of_item(p, g.level, g.to) && g.together;
   move_phis(e, source, target, same, taken);
-  const mask_class *c = &p->classes[to];
-  if (from != to && c->kind == CLASS_LED && c->level == g.level && c->leader == g.to)
-    add_lanes(e, e->masks[to], mask_vector(&e->w, taken));
+  if (led >= 0) add_lanes(e, e->masks[led], mask_vector(&e->w, taken));
   if (!together) return NULL;
-  if (same) return enter_item(e, g.level, g.to);
-  /* all lanes of the class join others: nobody else waits, so the class they join is next */
-  if (g.together && from != to && c->kind == CLASS_LED && c->leader == g.to &&
-      plan_class_of_item(p, g.level, c->owner) == from)
-    return e->guards[to];
-  return continuation(e, plan_class_of_item(p, g.control_level, g.control_item));
+  if (!g.together) return after_item(e, g.control_level, g.control_item);
+  return enter_item(e, g.level, plan_next(p, g.level, g.from, g.to));
 }
 
 /* ---- nodes ---- */
@@ -178,7 +157,7 @@ static void end_node(emission *e, int n, mask m) {
   int level = e->plan.order.innermost[n], class = e->plan.class_of[n];
   if (here->barrier) reach_barrier(e, n, m);
   if (here->barrier || here->succ_count == 0) {
-    LLVMBuildBr(w->b, continuation(e, class));
+    LLVMBuildBr(w->b, after_item(e, level, n));
     return;
   }
   if (here->succ_count == 1 || here->succs[0] == here->succs[1]) {
@@ -204,7 +183,7 @@ static void end_node(emission *e, int n, mask m) {
   for (int s = 0; s < 2; s++) read_incoming(e, n, here->succs[s]);
   take_edge(e, n, here->succs[0], false, (mask){.lanes = yes});
   take_edge(e, n, here->succs[1], false, (mask){.lanes = no});
-  LLVMBuildBr(w->b, chain_start(e, level, n));
+  LLVMBuildBr(w->b, enter_item(e, level, plan_next_apart(&e->plan, level, n)));
 }
 
 /* The position of an instruction, in this function's scope: inlined code keeps its line where it stands in the kernel's
@@ -236,7 +215,7 @@ static void emit_node(emission *e, int n) {
   LLVMSetCurrentDebugLocation2(w->b, NULL);
 }
 
-/* ---- loops and chains of a region ---- */
+/* ---- loops and guards of a region ---- */
 
 static void emit_loop(emission *e, int l) {
   const plan *p = &e->plan;
@@ -251,7 +230,8 @@ static void emit_loop(emission *e, int l) {
     LLVMValueRef next = load_slot(e, mask_type(e), e->loop_next[l]);
     LLVMBuildStore(e->w.b, next, e->masks[root]);
     LLVMBuildStore(e->w.b, LLVMConstNull(mask_type(e)), e->loop_next[l]);
-    LLVMBuildCondBr(e->w.b, any_lane(&e->w, next), e->bodies[header], chain_start(e, parent, header));
+    LLVMBuildCondBr(e->w.b, any_lane(&e->w, next), e->bodies[header],
+                    enter_item(e, parent, plan_next_apart(p, parent, header)));
   } else {
     LLVMBuildBr(e->w.b, e->bodies[header]);
     go_on_at(e, e->latches[l]);
@@ -262,12 +242,12 @@ static void emit_loop(emission *e, int l) {
 static void emit_guard(emission *e, int class) {
   const mask_class *c = &e->plan.classes[class];
   go_on_at(e, e->guards[class]);
-  if (c->kind != CLASS_LED) {
-    LLVMBuildUnreachable(e->w.b);
+  if (c->kind != CLASS_LED || c->sure) {
+    LLVMBuildUnreachable(e->w.b); /* nobody comes */
     return;
   }
   LLVMValueRef any = any_lane(&e->w, load_slot(e, mask_type(e), e->masks[class]));
-  LLVMBuildCondBr(e->w.b, any, enter_item(e, c->level, c->leader), continuation(e, class));
+  LLVMBuildCondBr(e->w.b, any, item_start(e, c->level, c->leader), after_item(e, c->level, c->leader));
 }
 
 void prepare_blocks(emission *e) {

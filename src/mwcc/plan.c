@@ -1,4 +1,4 @@
-/* Levels, classes and chains of a barrier region: see plan.h. */
+/* Levels, their sequences and classes of a barrier region: see plan.h. */
 #include "plan.h"
 
 #include <stdlib.h>
@@ -45,20 +45,32 @@ bool plan_item_divergent(const plan *p, int level, int item) {
 /* ---- a level's flow ----
    An inner loop can leave for more places than two, so the edges of a level are collected once into lists. */
 
+typedef struct items {
+  int *list, count;
+} items;
+
 struct level_edges {
   const plan *plan;
   int level;
-  int **succs, *succ_count;
+  items *succs;   /* by item */
+  items *pending; /* by item: what may wait for lanes when control is there, in the order of the sequence */
+  int *sequence, *place, length;
 };
 typedef struct level_edges level_edges;
 
 enum { LEAVE = 0, BACK = 1 }; /* virtual items behind the nodes */
 
+static void insert_item(items *to, int at, int item) {
+  to->list = mw_realloc(to->list, (size_t)(to->count + 1) * sizeof(int));
+  for (int i = to->count++; i > at; i--) to->list[i] = to->list[i - 1];
+  to->list[at] = item;
+}
+
 static void add_edge(level_edges *v, int from, int to) {
-  for (int i = 0; i < v->succ_count[from]; i++)
-    if (v->succs[from][i] == to) return;
-  v->succs[from] = mw_realloc(v->succs[from], (size_t)(v->succ_count[from] + 1) * sizeof(int));
-  v->succs[from][v->succ_count[from]++] = to;
+  items *succs = &v->succs[from];
+  for (int i = 0; i < succs->count; i++)
+    if (succs->list[i] == to) return;
+  insert_item(succs, succs->count, to);
 }
 
 static void collect_edges(level_edges *v) {
@@ -94,12 +106,13 @@ static int spread_succs(const void *context, int n, int out[2]) {
   int item = n, from = 0;
   if (n >= s->base) item = s->owner[n - s->base], from = s->offset[n - s->base];
   if (item >= s->of->plan->graph->count) return 0;
-  int left = s->of->succ_count[item] - from;
+  const items *succs = &s->of->succs[item];
+  int left = succs->count - from;
   if (left <= 0) return 0;
-  out[0] = s->of->succs[item][from];
+  out[0] = succs->list[from];
   if (left == 1) return 1;
   if (left == 2) {
-    out[1] = s->of->succs[item][from + 1];
+    out[1] = succs->list[from + 1];
     return 2;
   }
   for (int i = 0; i < s->count; i++)
@@ -111,7 +124,7 @@ static order level_order(const level_edges *v) {
   int nodes = v->plan->graph->count;
   spread s = {.of = v, .base = nodes + 2};
   for (int n = 0; n < nodes; n++)
-    for (int from = 1; from <= v->succ_count[n] - 2; from++) {
+    for (int from = 1; from <= v->succs[n].count - 2; from++) {
       s.owner = mw_realloc(s.owner, (size_t)(s.count + 1) * sizeof(int));
       s.offset = mw_realloc(s.offset, (size_t)(s.count + 1) * sizeof(int));
       s.owner[s.count] = n, s.offset[s.count++] = from;
@@ -123,6 +136,50 @@ static order level_order(const level_edges *v) {
   free(s.owner);
   free(s.offset);
   return o;
+}
+
+/* ---- the sequence of a level, and what is pending in it ---- */
+
+/* The dominator tree from its root, siblings in reverse postorder: an edge from below one sibling to another goes
+   forward in that order. */
+static void find_sequence(level_edges *v, const order *o) {
+  int *child = mw_alloc((size_t)(o->count + 1) * sizeof(int)),
+      *sibling = mw_alloc((size_t)(o->count + 1) * sizeof(int));
+  int *stack = mw_alloc((size_t)(o->count + 1) * sizeof(int)), depth = 0, nodes = v->plan->graph->count;
+  v->sequence = mw_alloc((size_t)(nodes + 1) * sizeof(int));
+  v->place = mw_alloc((size_t)(nodes + 1) * sizeof(int));
+  for (int n = 0; n < o->count; n++) child[n] = sibling[n] = -1;
+  for (int i = o->rpo_count - 1; i > 0; i--) {
+    int n = o->rpo[i], parent = o->idom[n];
+    sibling[n] = child[parent];
+    child[parent] = n;
+  }
+  if (o->rpo_count) stack[depth++] = o->rpo[0];
+  while (depth) {
+    int n = stack[--depth];
+    if (n < nodes) {
+      v->place[n] = v->length;
+      v->sequence[v->length++] = n;
+    }
+    if (sibling[n] >= 0) stack[depth++] = sibling[n];
+    if (child[n] >= 0) stack[depth++] = child[n];
+  }
+  free(child);
+  free(sibling);
+  free(stack);
+}
+
+static void add_pending(const level_edges *v, items *to, int item) {
+  int at = 0;
+  while (at < to->count && v->place[to->list[at]] < v->place[item]) at++;
+  if (at < to->count && to->list[at] == item) return;
+  insert_item(to, at, item);
+}
+
+static items copy_of(const items *from) {
+  items made = {.list = mw_alloc((size_t)(from->count + 1) * sizeof(int)), .count = from->count};
+  for (int i = 0; i < from->count; i++) made.list[i] = from->list[i];
+  return made;
 }
 
 /* ---- classes ---- */
@@ -140,23 +197,6 @@ static void set_class(plan *p, int level, int item, int class) {
     p->class_of[item] = class;
 }
 
-/* The class that all edges into the item agree on, or -1. */
-static int class_of_predecessors(const plan *p, const level_edges *v, const order *o, int item) {
-  int found = -1;
-  for (int i = 0; i < o->rpo_count; i++) {
-    int from = o->rpo[i];
-    if (from >= p->graph->count) continue;
-    for (int s = 0; s < v->succ_count[from]; s++) {
-      if (v->succs[from][s] != item) continue;
-      int class = plan_class_of_item(p, v->level, from);
-      bool apart = v->succ_count[from] > 1 && plan_item_divergent(p, v->level, from);
-      if (apart || (found >= 0 && found != class)) return -1;
-      found = class;
-    }
-  }
-  return found;
-}
-
 /* The items of spread-out edges are no nodes: the nearest dominator that is one. */
 static int real_dominator(const plan *p, const order *o, int item) {
   int d = o->idom[item];
@@ -170,135 +210,129 @@ static int real_postdominator(const plan *p, const order *o, int item) {
   return d;
 }
 
-int plan_postdominator(const plan *p, int level, int item) {
-  return real_postdominator(p, &p->levels[level + 1], item);
+/* How control gets to an item. */
+typedef struct entries {
+  int class;  /* of all it comes from, by real branches to the item; -1: they differ, or are not all such */
+  bool known; /* there is one */
+  bool sure;  /* all are real branches */
+} entries;
+
+static void note_entry(entries *e, int class, bool real) {
+  if (!e->known) *e = (entries){.class = class, .known = true, .sure = true};
+  if (!real) e->sure = false;
+  if (!real || e->class != class) e->class = -1;
 }
 
-static void assign_classes(plan *p, const level_edges *v, int root) {
+static void assign_class(plan *p, const level_edges *v, const entries *in, int item) {
   const order *o = &p->levels[v->level + 1];
-  for (int i = 0; i < o->rpo_count; i++) {
-    int item = o->rpo[i];
-    if (item >= p->graph->count) continue;
-    if (i == 0) {
+  int dominator = real_dominator(p, o, item), class;
+  if (real_postdominator(p, o, dominator) == item)
+    class = plan_class_of_item(p, v->level, dominator);
+  else if (in[item].class >= 0)
+    class = in[item].class;
+  else
+    class = new_class(p, (mask_class){.kind = CLASS_LED, .level = v->level, .leader = item, .sure = in[item].sure});
+  set_class(p, v->level, item, class);
+}
+
+/* Control goes on to the first of `waiting`, and the rest still waits there. `target`: where the lanes went, if all did. */
+static void go_on(const plan *p, level_edges *v, entries *in, int from, const items *waiting, int target) {
+  if (!waiting->count) return;
+  int next = waiting->list[0];
+  note_entry(&in[next], plan_class_of_item(p, v->level, from), next == target);
+  for (int i = 1; i < waiting->count; i++) add_pending(v, &v->pending[next], waiting->list[i]);
+}
+
+/* Does all lanes of the item do the same, whatever they do? */
+static bool goes_together(const plan *p, const level_edges *v, int item) {
+  return v->succs[item].count < 2 || !plan_item_divergent(p, v->level, item);
+}
+
+/* One pass along the sequence: all from which control gets to an item stand before it. */
+static void assign_classes(plan *p, level_edges *v, int root) {
+  int count = p->graph->count;
+  entries *in = mw_alloc((size_t)(count + 1) * sizeof *in);
+  for (int i = 0; i < v->length; i++) {
+    int item = v->sequence[i];
+    if (i == 0)
       set_class(p, v->level, item, root);
-      continue;
+    else
+      assign_class(p, v, in, item);
+    bool together = goes_together(p, v, item);
+    items waiting = copy_of(&v->pending[item]);
+    for (int s = 0; s < v->succs[item].count; s++) {
+      int to = v->succs[item].list[s];
+      if (to < count) add_pending(v, &waiting, to);
+      if (!together) continue;
+      go_on(p, v, in, item, &waiting, to);
+      free(waiting.list);
+      waiting = copy_of(&v->pending[item]);
     }
-    int class = class_of_predecessors(p, v, o, item), dominator = real_dominator(p, o, item);
-    if (class < 0 && real_postdominator(p, o, dominator) == item) class = plan_class_of_item(p, v->level, dominator);
-    if (class < 0)
-      class = new_class(p, (mask_class){.kind = CLASS_LED, .level = v->level, .leader = item, .owner = dominator});
-    set_class(p, v->level, item, class);
+    if (!together || v->succs[item].count == 0) go_on(p, v, in, item, &waiting, -1);
+    if (plan_class_led(p, v->level, item) >= 0) go_on(p, v, in, item, &v->pending[item], -1); /* skipped */
+    free(waiting.list);
   }
+  free(in);
 }
 
-/* ---- chains ---- */
+/* ---- where control goes ---- */
 
-/* Whether control can come from one item to another before the first one's post-dominator. */
-static bool in_section(const plan *p, int level, int from, int target) {
+int plan_next(const plan *p, int level, int item, int target) {
   const level_edges *v = &p->edges[level + 1];
-  int count = p->graph->count, stop = plan_postdominator(p, level, from), top = 0;
-  bool *seen = mw_alloc((size_t)count + 1), found = false;
-  int *stack = mw_alloc((size_t)(count + 1) * sizeof(int));
-  stack[top++] = from;
-  while (top && !found) {
-    int item = stack[--top];
-    for (int s = 0; s < v->succ_count[item]; s++) {
-      int next = v->succs[item][s];
-      if (next >= count || next == stop || seen[next]) continue;
-      if (next == target) found = true;
-      seen[next] = true;
-      stack[top++] = next;
-    }
-  }
-  free(seen);
-  free(stack);
-  return found;
+  const items *pending = &v->pending[item];
+  if (!pending->count) return target;
+  return target >= 0 && v->place[target] < v->place[pending->list[0]] ? target : pending->list[0];
 }
 
-static bool is_led_by(const plan *p, int level, int c) {
-  return p->classes[c].kind == CLASS_LED && p->classes[c].level == level;
+int plan_next_apart(const plan *p, int level, int item) {
+  const level_edges *v = &p->edges[level + 1];
+  int next = plan_next(p, level, item, -1);
+  for (int s = 0; s < v->succs[item].count; s++) {
+    int to = v->succs[item].list[s];
+    if (to < p->graph->count && (next < 0 || v->place[to] < v->place[next])) next = to;
+  }
+  return next;
 }
 
-/* A class may gather lanes from several items of its owner's class, each of which then runs it in its own chain. What
-   comes behind the class is the owner's affair, so all must go on at the same place. Where the owner branches uniformly, lanes
-   that come directly and lanes that come through a divergent branch would need different places: refused. */
-static bool chains_agree(const plan *p, int level) {
-  const order *o = &p->levels[level + 1];
-  for (int c = 0; c < p->class_count; c++) {
-    if (!is_led_by(p, level, c)) continue;
-    int owner = p->classes[c].owner, class = plan_class_of_item(p, level, owner);
-    if (!plan_item_divergent(p, level, owner)) return false;
-    for (int i = o->index[owner] + 1; i < o->rpo_count; i++) {
-      int item = o->rpo[i];
-      if (item >= p->graph->count || plan_class_of_item(p, level, item) != class) continue;
-      if (p->edges[level + 1].succ_count[item] < 2 || !plan_item_divergent(p, level, item)) continue;
-      if (plan_postdominator(p, level, item) == plan_postdominator(p, level, owner)) continue;
-      if (in_section(p, level, item, p->classes[c].leader)) return false;
-    }
-  }
-  return true;
+int plan_class_led(const plan *p, int level, int item) {
+  int class = plan_class_of_item(p, level, item);
+  const mask_class *c = &p->classes[class];
+  return c->kind == CLASS_LED && c->level == level && c->leader == item ? class : -1;
 }
 
 /* A loop is divergent where some lanes may leave it, or go round, without the others: an edge out of it or back that is
    not taken by all lanes in it together. Judged with the classes of its level, whose root is all lanes in it. */
 static bool leaves_apart(const plan *p, const level_edges *v, int root) {
-  int count = p->graph->count;
-  const order *o = &p->levels[v->level + 1];
-  for (int i = 0; i < o->rpo_count; i++) {
-    int item = o->rpo[i];
-    if (item >= count) continue;
-    for (int s = 0; s < v->succ_count[item]; s++) {
-      if (v->succs[item][s] < count) continue;
-      if (plan_class_of_item(p, v->level, item) != root) return true;
-      if (v->succ_count[item] > 1 && plan_item_divergent(p, v->level, item)) return true;
+  for (int i = 0; i < v->length; i++) {
+    int item = v->sequence[i];
+    const items *succs = &v->succs[item];
+    for (int s = 0; s < succs->count; s++) {
+      if (succs->list[s] < p->graph->count) continue;
+      if (plan_class_of_item(p, v->level, item) != root || !goes_together(p, v, item)) return true;
     }
     /* a lane that ends inside (at a return or a barrier) does not go round with the others */
-    if (v->succ_count[item] == 0) return true;
+    if (succs->count == 0) return true;
   }
   return false;
 }
 
-static bool plan_level(plan *p, int level, const char **why) {
+static void plan_level(plan *p, int level) {
   level_edges *v = &p->edges[level + 1];
   int nodes = p->graph->count;
   *v = (level_edges){.plan = p, .level = level};
   v->succs = mw_alloc((size_t)(nodes + 1) * sizeof *v->succs);
-  v->succ_count = mw_alloc((size_t)(nodes + 1) * sizeof *v->succ_count);
+  v->pending = mw_alloc((size_t)(nodes + 1) * sizeof *v->pending);
   collect_edges(v);
   p->levels[level + 1] = level_order(v);
+  find_sequence(v, &p->levels[level + 1]);
   int header = level >= 0 ? p->order.loops[level].header : -1;
   int root =
       new_class(p, (mask_class){.kind = level < 0 ? CLASS_REGION : CLASS_SAME, .level = level, .leader = header});
   assign_classes(p, v, root);
-  if (!chains_agree(p, level)) {
-    *why = "lanes of different branches meet before their branches do";
-    return false;
-  }
   if (level >= 0 && leaves_apart(p, v, root)) {
     p->divergent_loop[level] = true;
     p->classes[root].kind = CLASS_LOOP;
   }
-  return true;
-}
-
-static int by_place(const order *o, const mask_class *a, const mask_class *b) {
-  return o->index[a->leader] - o->index[b->leader];
-}
-
-int plan_chain(const plan *p, int level, int item, int *classes) {
-  int count = 0, class = plan_class_of_item(p, level, item);
-  const order *o = &p->levels[level + 1];
-  for (int c = 0; c < p->class_count; c++) {
-    if (!is_led_by(p, level, c)) continue;
-    int owner = p->classes[c].owner;
-    if (owner != item &&
-        (plan_class_of_item(p, level, owner) != class || !in_section(p, level, item, p->classes[c].leader)))
-      continue;
-    int at = count++;
-    for (; at > 0 && by_place(o, &p->classes[classes[at - 1]], &p->classes[c]) > 0; at--) classes[at] = classes[at - 1];
-    classes[at] = c;
-  }
-  return count;
 }
 
 /* Inner loops first: whether they are divergent decides the classes around them. Deeper loops come first. */
@@ -319,23 +353,30 @@ bool plan_region(const graph *g, const bool *divergent, int entry, plan *out, co
   p->levels = mw_alloc((size_t)(loops + 1) * sizeof(order));
   p->edges = mw_alloc((size_t)(loops + 1) * sizeof *p->edges);
   int deepest = 0;
-  bool done = true;
   for (int l = 0; l < loops; l++)
     if (p->order.loops[l].depth > deepest) deepest = p->order.loops[l].depth;
-  for (int depth = deepest; done && depth > 0; depth--)
-    for (int l = 0; done && l < loops; l++)
-      if (p->order.loops[l].depth == depth) done = plan_level(p, l, why);
-  if (done) done = plan_level(p, -1, why);
-  if (!done) plan_free(p);
-  return done;
+  for (int depth = deepest; depth > 0; depth--)
+    for (int l = 0; l < loops; l++)
+      if (p->order.loops[l].depth == depth) plan_level(p, l);
+  plan_level(p, -1);
+  return true;
+}
+
+static void free_edges(level_edges *v, int nodes) {
+  for (int i = 0; i < nodes; i++) {
+    free(v->succs[i].list);
+    free(v->pending[i].list);
+  }
+  free(v->succs);
+  free(v->pending);
+  free(v->sequence);
+  free(v->place);
 }
 
 void plan_free(plan *p) {
   for (int l = 0; p->levels && l <= p->order.loop_count; l++) {
     order_free(&p->levels[l]);
-    for (int i = 0; p->edges[l].succs && i < p->graph->count; i++) free(p->edges[l].succs[i]);
-    free(p->edges[l].succs);
-    free(p->edges[l].succ_count);
+    free_edges(&p->edges[l], p->graph->count);
   }
   free(p->edges);
   order_free(&p->order);

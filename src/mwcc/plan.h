@@ -2,19 +2,33 @@
  * and in which order the rest is run.
  *
  * The region's nodes fall into levels: the region itself, and the body of each loop. A level, with the loops inside it
- * seen as single items and its back edges cut, is acyclic. In a level every item has a class: items of one class are run
- * by the same lanes whenever control is there.
+ * seen as single items and its back edges cut, is acyclic. Its items are put into one sequence: behind their predecessors,
+ * and behind each item those that it dominates, without others in between. Control only ever moves forward in it.
  *
- *   An item is of the class of its predecessors, where they all are of one class and branch uniformly.
+ * Items that lanes have been sent to and that have not been run are pending. Control goes from an item to the first of
+ * those that are pending then:
+ *
+ *   Where lanes go apart, all targets become pending.
+ *   Where they stay together, the branch is real: only the target becomes pending, beside what already was, and it is
+ *   next unless something before it is.
+ *
+ * What may be pending is known beforehand, for all ways to an item together; so an item may be next that no lane has
+ * come to this time. A mask that lanes gather in tells, and empty ones are skipped. This is right for every reducible
+ * region, and the fewer lanes go apart the more of its branches stay as they were.
+ *
+ * The mask of an item is its class. Items of one class are run by the same lanes whenever control is there:
+ *
  *   An item that post-dominates its immediate dominator is of the dominator's class: the lanes meet again.
- *   Any other item leads a class of its own, whose mask is gathered from the edges that enter it. Its owner is its
- *   immediate dominator.
+ *   An item that control only comes to by real branches from items of one class is of that class.
+ *   Any other item leads a class of its own, whose mask is gathered from the edges that enter it.
  *
- * Within a class branches are real. Where lanes go apart, the classes that they may go to are run one after the other in
- * reverse postorder (the chain), each skipped where no lane wants it; then control goes on at the branch's
- * post-dominator, or, where that is not of its class, as the class of the branch itself goes on.
+ * That the first is sure to find its dominator's lanes, and no others, is due to the sequence: in the order of items that
+ * control takes, dominators stay dominators. (An item that gets pending behind d, and that d dominates, stands in the
+ * sequence among those that d dominates, where control does not get but through d.)
  *
- * A loop whose lanes may leave at different times has a mask of its own, the lanes still in it. */
+ * A loop whose lanes may leave at different times has a mask of its own, the lanes still in it.
+ *
+ * The idea of the sequence is that of S. Moll and S. Hack, "Partial Control-Flow Linearization" (2018). */
 #ifndef PLAN_H
 #define PLAN_H
 
@@ -31,7 +45,7 @@ typedef struct mask_class {
   class_kind kind;
   int level;  /* the loop it is in, or -1 */
   int leader; /* LED: the item that is entered; LOOP, SAME: the loop's header */
-  int owner;  /* LED: the item before the lanes went apart, the leader's immediate dominator */
+  bool sure;  /* LED: where control gets to the leader, there are lanes */
 } mask_class;
 
 typedef struct plan {
@@ -42,14 +56,14 @@ typedef struct plan {
   bool *divergent_loop;  /* by loop */
   order *levels; /* by loop + 1: order of the level's items; nodes count and count+1 stand for leaving the loop and
                               for its back edge */
-  struct level_edges *edges; /* by loop + 1: the level's edges between items */
+  struct level_edges *edges; /* by loop + 1: the level's edges between items, and what is pending at each */
   mask_class *classes;
   int class_count;
   int *class_of;   /* by node: its class in its own level */
   int *item_class; /* by loop: the class of the loop as an item of the level around it */
 } plan;
 
-/* Plan the region that begins at node `entry`. False, with *why, where it has control flow that chains cannot run. */
+/* Plan the region that begins at node `entry`. False, with *why, where it is not reducible. */
 bool plan_region(const graph *g, const bool *divergent, int entry, plan *out, const char **why);
 void plan_free(plan *p);
 
@@ -58,12 +72,13 @@ int plan_item(const plan *p, int level, int n);
 bool plan_is_loop_item(const plan *p, int level, int item); /* an inner loop rather than a node */
 int plan_loop_at(const plan *p, int level, int item);       /* that inner loop's index */
 bool plan_item_divergent(const plan *p, int level, int item);
-/* The item behind which all that start at `item` meet again; graph->count or more where that is outside the level; -1:
-   nowhere but at the region's end. */
-int plan_postdominator(const plan *p, int level, int item);
 int plan_class_of_item(const plan *p, int level, int item);
-/* The chain that an item starts: the classes to be run behind it, in order; returns how many. Those it owns, and those
-   owned by an item of its class that it can also send lanes to. */
-int plan_chain(const plan *p, int level, int item, int *classes);
+/* The item that control goes to, or -1: this round of the level is done. Where all lanes of the item went on to `target`
+   (-1: none of them is left in the level); and where each may have gone to another of its successors. Also from an item
+   that was skipped: plan_next without a target. */
+int plan_next(const plan *p, int level, int item, int target);
+int plan_next_apart(const plan *p, int level, int item);
+/* The class that an item leads, or -1. */
+int plan_class_led(const plan *p, int level, int item);
 
 #endif
