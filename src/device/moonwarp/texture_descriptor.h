@@ -11,7 +11,9 @@
  *     says); axes that the kind does not have hold what was asked for, too: a 1-D texture is 2-D of height 1 at y = 0;
  *   - `filter` is linear only where a fetch returns floats (float channels, or read as normalized floats), and
  *     MW_TEX_READ_NORMALIZED only stands with 8- and 16-bit integers;
- *   - sizes are at least 1, except the width of MW_TEX_LINEAR; the levels' memory is all there.
+ *   - sizes are at least 1, except the width of MW_TEX_LINEAR; the levels' memory is all there;
+ *   - base, row_pitch and slice_pitch are multiples of 4, the aligned 4-byte word around each texel is the allocation's
+ *     own, and a level spans at most 8 GiB: fetches read such words, by an int's worth of index.
  * Texels are in row-major order, x fastest, components together: the address of (x, y, z) in a level is
  * base + z * slice_pitch + y * row_pitch + x * texel_bytes. A layer takes the place of z, as does a face of a cubemap
  * (+x, -x, +y, -y, +z, -z), and face + 6 * layer of a layered one. */
