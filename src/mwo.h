@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 1
+#define MW_MWO_VERSION 2
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -32,6 +32,30 @@ typedef enum mw_trap {
 
 typedef enum mw_vote { MW_VOTE_COUNT, MW_VOTE_AND, MW_VOTE_OR } mw_vote;
 
+/* What lanes of a warp do together, each with a value; all get a result (PTX ISA: shfl.sync, vote.sync, match.sync,
+   redux.sync, bar.warp.sync). */
+typedef enum mw_warp_call {
+  MW_WARP_SYNC,
+  MW_WARP_SHUFFLE, /* from the lane that `lane` and `segments` name, as the shfl instruction has them */
+  MW_WARP_SHUFFLE_UP,
+  MW_WARP_SHUFFLE_DOWN,
+  MW_WARP_SHUFFLE_XOR,
+  MW_WARP_ALL, /* votes: value 0 or not */
+  MW_WARP_ANY,
+  MW_WARP_UNIFORM,
+  MW_WARP_BALLOT,
+  MW_WARP_MATCH_ANY,
+  MW_WARP_MATCH_ALL, /* 0 unless all have the same value */
+  MW_WARP_ADD,       /* reductions of 32 bits */
+  MW_WARP_MIN,
+  MW_WARP_MAX,
+  MW_WARP_UMIN,
+  MW_WARP_UMAX,
+  MW_WARP_AND,
+  MW_WARP_OR,
+  MW_WARP_XOR
+} mw_warp_call;
+
 /* What the runtime does for generated code. Calls that end the launch (trap, assert, a bad address) do not return. */
 typedef struct mw_services {
   /* Fiber tier: run the threads 0..count-1 of the worker's current block, each on its own stack, until all returned. */
@@ -39,6 +63,15 @@ typedef struct mw_services {
   /* Inside run_fibers: __syncthreads() and its counting forms. Exited threads are not waited for. */
   void (*barrier)(mw_worker *worker);
   uint32_t (*barrier_vote)(mw_worker *worker, mw_vote vote, int32_t predicate);
+  /* The same for threads that see their warps: 32 threads with consecutive ids. */
+  void (*run_warps)(const mw_frame *frame, mw_worker *worker, mw_thread_function *thread, uint32_t count);
+  /* Inside run_warps: the threads of `mask` that have not exited come here, with the same call and mask, and go on with
+     their results. */
+  uint64_t (*warp)(mw_worker *worker, mw_warp_call call, uint32_t mask, uint64_t value, uint32_t lane,
+                   uint32_t segments);
+  /* Inside run_warps: the thread waits until no thread of its warp can go on. Then all that wait at one site go on
+     together, those of the lowest site first. Returns which they are. */
+  uint32_t (*warp_converge)(mw_worker *worker, uint32_t site);
   void (*trap)(mw_worker *worker, mw_trap trap);
   void (*assert_fail)(mw_worker *worker, const char *message, const char *file, uint32_t line, const char *function);
   /* vprintf as CUDA lays it out: `arguments` holds the promoted arguments one behind the other, each at its own

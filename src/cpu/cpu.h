@@ -10,6 +10,7 @@
  *   command.c    a command cut into blocks                  options.c    compile options
  *   transfer.c   copies and fills                           outcome.c    how a run of mwcc ended
  *   fiber.c      CUDA threads as fibers                     compiler.c   where mwcc is; the target's name
+ *   warp.c       fibers that see their warps
  *   fault.c      signals while a kernel runs                processor.c  the processor's name and features
  *   operand.c    what a faulting instruction was after
  *   report.c     a kernel's failure in sentences            properties.c what the device says of itself

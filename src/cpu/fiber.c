@@ -7,9 +7,11 @@
  * waiting hands its stack to the next.
  *
  * `phase` changes each time control passes the head of the ring, that is, when all have arrived. Votes are counted by
- * phase: a count is complete when the phase has ended, and is cleared one phase later, when all have read it. */
+ * phase: a count is complete when the phase has ended, and is cleared one phase later, when all have read it.
+ *
+ * Threads that see their warps wait for more than barriers, and for each other in parts of a block: warp.c. */
+#include "cpu/fiber.h"
 #include "cpu/heap.h"
-#include "cpu/worker.h"
 
 #include <stdio.h>
 
@@ -116,7 +118,8 @@ static void meet_need(void *argument) {
   n->met = n->count <= CPU_MAX_THREADS && open_stacks(n->worker, n->count);
 }
 
-static void need_stacks(cpu_worker *worker, uint32_t count) {
+void cpu_ring_open(cpu_worker *worker, uint32_t count) {
+  if (count <= worker->ring.opened) return;
   need n = {worker, count, false};
   cpu_service_call(&worker->base, meet_need, &n);
   if (n.met) return;
@@ -126,34 +129,6 @@ static void need_stacks(cpu_worker *worker, uint32_t count) {
 }
 
 /* ---- running ---- */
-
-#if CPU_ASAN
-/* AddressSanitizer cannot be interrupted between leaving a stack and arriving on the next: a cancelling signal is put
-   off meanwhile. */
-CPU_UNSANITIZED static void before_change(cpu_worker *worker, cpu_fiber *from, const cpu_fiber *to) {
-  cpu_stack stack = to == &worker->ring.home ? worker->stack : cpu_ring_stack(&worker->ring, to);
-  worker->in_service = 1;
-  cpu_stack_leave(&from->kept, &stack);
-}
-
-CPU_UNSANITIZED static void after_change(cpu_worker *worker, const cpu_fiber *to) {
-  cpu_stack_arrive(to->kept, NULL);
-  cpu_service_leave(worker);
-}
-#else
-static inline void before_change(cpu_worker *worker, cpu_fiber *from, const cpu_fiber *to) {
-  (void)worker, (void)from, (void)to;
-}
-static inline void after_change(cpu_worker *worker, const cpu_fiber *to) { (void)worker, (void)to; }
-#endif
-
-CPU_UNSANITIZED static inline void change(cpu_worker *worker, cpu_fiber *from, cpu_fiber *to) {
-  worker->ring.current = to;
-  worker->base.thread = to->thread;
-  before_change(worker, from, to);
-  cpu_switch(&from->place, to->place);
-  after_change(worker, from);
-}
 
 /* Control passes on from `fiber`: where it comes to the head, all have arrived. */
 static inline cpu_fiber *pass(cpu_ring *ring, const cpu_fiber *fiber) {
@@ -177,26 +152,24 @@ static cpu_fiber *exit_ring(cpu_ring *ring, cpu_fiber *fiber) {
 CPU_UNSANITIZED static void fiber_main(void *argument) {
   cpu_worker *worker = argument;
   cpu_ring *ring = &worker->ring;
-  after_change(worker, ring->current);
+  cpu_fiber_arrive(worker, ring->current);
   for (;;) {
     cpu_fiber *self = ring->current;
     ring->function(ring->frame, &worker->base, self->thread);
     if (ring->started < ring->count) {
       worker->base.thread = self->thread = ring->started++;
     } else {
-      change(worker, self, exit_ring(ring, self));
+      cpu_fiber_change(worker, self, exit_ring(ring, self));
     }
   }
 }
 
-/* A fiber for the next thread, at the tail of the ring. The fibers' stacks lie a whole number of pages apart: where
-   each begins within its page differs, or they would all share a few cache lines. */
+/* A fiber for the next thread, at the tail of the ring. */
 CPU_UNSANITIZED static cpu_fiber *start(cpu_worker *worker, cpu_fiber *tail) {
   cpu_ring *ring = &worker->ring;
   cpu_fiber *fiber = tail ? tail + 1 : ring->fibers;
-  size_t index = (size_t)(fiber - ring->fibers), color = index * 448 % 4096;
   fiber->thread = ring->started++;
-  fiber->place = cpu_fiber_prepare(ring->area + (index + 1) * ring->stride - color, fiber_main, worker);
+  cpu_fiber_reset(worker, fiber, fiber_main);
   if (!tail) tail = ring->head = fiber;
   fiber->previous = tail;
   fiber->next = ring->head;
@@ -212,16 +185,17 @@ CPU_UNSANITIZED void cpu_run_fibers(const mw_frame *frame, mw_worker *base, mw_t
   if (count == 0) return;
   if (count > ring->opened) {
     CPU_SERVICE_ENTER(base);
-    need_stacks(worker, count);
+    cpu_ring_open(worker, count);
   }
   ring->function = function;
   ring->frame = frame;
   ring->started = 0;
   ring->count = count;
+  ring->sees_warps = false;
   ring->phase = 0;
   ring->zeros[0] = ring->ones[0] = 0;
   ring->home.thread = ~0u;
-  change(worker, &ring->home, start(worker, NULL));
+  cpu_fiber_change(worker, &ring->home, start(worker, NULL));
 }
 
 CPU_UNSANITIZED static inline void wait(cpu_worker *worker) {
@@ -229,15 +203,27 @@ CPU_UNSANITIZED static inline void wait(cpu_worker *worker) {
   cpu_fiber *self = ring->current;
   if (self == &ring->home) return; /* not inside run_fibers: one thread, waiting for itself */
   cpu_fiber *next = ring->started < ring->count ? start(worker, self) : pass(ring, self);
-  if (next != self) change(worker, self, next);
+  if (next != self) cpu_fiber_change(worker, self, next);
 }
 
-CPU_UNSANITIZED void cpu_barrier(mw_worker *base) { wait((cpu_worker *)base); }
+CPU_UNSANITIZED void cpu_barrier(mw_worker *base) {
+  cpu_worker *worker = (cpu_worker *)base;
+  if (worker->ring.sees_warps) {
+    CPU_SERVICE_ENTER(base);
+    cpu_warps_barrier(worker);
+  } else {
+    wait(worker);
+  }
+}
 
 CPU_UNSANITIZED uint32_t cpu_barrier_vote(mw_worker *base, mw_vote vote, int32_t predicate) {
   cpu_worker *worker = (cpu_worker *)base;
   cpu_ring *ring = &worker->ring;
   uint32_t phase = ring->phase;
+  if (ring->sees_warps) {
+    CPU_SERVICE_ENTER(base);
+    return cpu_warps_vote(worker, vote, predicate);
+  }
   if (predicate)
     ring->ones[phase]++;
   else

@@ -1,5 +1,5 @@
-/* The services that generated code calls through its frame, but for printing (print.c), fibers (fiber.c) and device
- * memory for kernels (malloc.c). */
+/* The services that generated code calls through its frame, but for printing (print.c), fibers (fiber.c, warp.c) and
+ * device memory for kernels (malloc.c). */
 #include "cpu/services.h"
 #include "cpu/worker.h"
 
@@ -113,6 +113,9 @@ const mw_services cpu_services = {
     .run_fibers = cpu_run_fibers,
     .barrier = cpu_barrier,
     .barrier_vote = cpu_barrier_vote,
+    .run_warps = cpu_run_warps,
+    .warp = cpu_warp,
+    .warp_converge = cpu_warp_converge,
     .trap = service_trap,
     .assert_fail = cpu_services_assert,
     .print = cpu_services_print,

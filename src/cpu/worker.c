@@ -28,6 +28,7 @@ cpu_worker *cpu_worker_new(cpu_device *device) {
   worker->buffer = mw_alloc(CPU_SERVICE_BUFFER);
   worker->signal_stack = (stack_t){.ss_sp = mw_alloc(CPU_SIGNAL_STACK), .ss_size = CPU_SIGNAL_STACK};
   worker->ring.fibers = mw_alloc(CPU_MAX_THREADS * sizeof *worker->ring.fibers);
+  worker->warps = cpu_warps_new();
   return worker;
 }
 
@@ -36,6 +37,7 @@ void cpu_worker_free(cpu_worker *worker) {
   cpu_ring_free(worker);
   cpu_heap_unreserve(worker->device->heap, worker->area);
   free(worker->ring.fibers);
+  free(worker->warps);
   free(worker->signal_stack.ss_sp);
   free(worker->buffer);
   free(worker);

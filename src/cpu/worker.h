@@ -31,7 +31,10 @@ typedef struct cpu_ring {
   unsigned char *area;
   size_t stack, stride;  /* bytes: a stack; from one to the next */
   uint32_t room, opened; /* stacks that `area` has room for; that can be used */
+  bool sees_warps;       /* the block's threads are kept by warps (warp.c), not in a ring */
 } cpu_ring;
+
+typedef struct cpu_warps cpu_warps; /* warp.c's own */
 
 typedef struct cpu_worker {
   mw_worker base;
@@ -53,6 +56,7 @@ typedef struct cpu_worker {
   char *buffer;         /* cpu_service_buffer */
   stack_t signal_stack; /* for a helping host thread */
   cpu_ring ring;
+  cpu_warps *warps;
 } cpu_worker;
 
 enum {
@@ -86,5 +90,11 @@ void cpu_barrier(mw_worker *base);
 uint32_t cpu_barrier_vote(mw_worker *base, mw_vote vote, int32_t predicate);
 /* The stack that the worker's kernel runs on now. */
 cpu_stack cpu_ring_stack(const cpu_ring *ring, const cpu_fiber *fiber);
+
+/* warp.c */
+cpu_warps *cpu_warps_new(void);
+void cpu_run_warps(const mw_frame *frame, mw_worker *base, mw_thread_function *function, uint32_t count);
+uint64_t cpu_warp(mw_worker *base, mw_warp_call call, uint32_t mask, uint64_t value, uint32_t lane, uint32_t segments);
+uint32_t cpu_warp_converge(mw_worker *base, uint32_t site);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which built-ins wait, and which see the other threads of a warp ---- */
+/* ---- which built-ins wait ---- */
 
 bool is_barrier(LLVMValueRef i) {
   if (!LLVMIsACallInst(i)) return false;
@@ -15,32 +15,6 @@ bool is_barrier(LLVMValueRef i) {
   return starts_with(name, "llvm.nvvm.barrier0") || starts_with(name, "llvm.nvvm.barrier.cta.") ||
          starts_with(name, "llvm.nvvm.barrier.sync") || starts_with(name, "llvm.nvvm.barrier.n") ||
          strcmp(name, "llvm.nvvm.barrier") == 0 || starts_with(name, "llvm.nvvm.bar.sync");
-}
-
-static bool is_warp_call(const char *name) {
-  static const char *const families[] = {"llvm.nvvm.shfl.",  "llvm.nvvm.vote.",     "llvm.nvvm.match.",
-                                         "llvm.nvvm.redux.", "llvm.nvvm.bar.warp.", "llvm.nvvm.activemask"};
-  static const char *const registers[] = {"laneid", "warpid", "lanemask."};
-  for (size_t f = 0; f < MW_COUNT(families); f++)
-    if (starts_with(name, families[f])) return true;
-  static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
-  if (!starts_with(name, prefix)) return false;
-  for (size_t r = 0; r < MW_COUNT(registers); r++)
-    if (starts_with(name + strlen(prefix), registers[r])) return true;
-  return false;
-}
-
-const char *observes_warp(const graph *g) {
-  for (int i = 0; i < g->value_count; i++) {
-    LLVMValueRef value = g->values[i];
-    if (LLVMIsACallInst(value) && is_warp_call(callee_name(value))) return callee_name(value);
-    bool access = LLVMIsALoadInst(value) || LLVMIsAStoreInst(value);
-    if (access && LLVMGetVolatile(value)) {
-      LLVMValueRef address = LLVMGetOperand(value, LLVMIsALoadInst(value) ? 0 : 1);
-      if (memory_of(address) == MEMORY_SHARED) return "volatile shared memory";
-    }
-  }
-  return NULL;
 }
 
 /* ---- where an address points ---- */

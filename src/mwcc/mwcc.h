@@ -103,7 +103,8 @@ typedef struct kernel {
   struct assumption *assumptions; /* about parameters, that they are good for: simt.h */
   int assumption_count;
   int64_t most_blocks, most_threads; /* on an axis, as above */
-  bool waits;                        /* at a barrier */
+  bool waits;                        /* at a barrier, or for threads of its warp */
+  bool sees_warp;                    /* for threads of its warp */
   LLVMValueRef run;                  /* its mw_block_function, from run.c */
   int max_threads;                   /* __launch_bounds__, 0: none */
   size_t shared_bytes;               /* static, a multiple of 16 */
@@ -158,7 +159,8 @@ typedef struct program {
   LLVMValueRef kernel_table;
   shares *shares; /* of the work behind guard_stores, where it is done in several threads */
   int complaints;
-  double stage_start; /* in milliseconds, for --timings */
+  unsigned converge_sites; /* places where warps converge, so far */
+  double stage_start;      /* in milliseconds, for --timings */
   /* Types that every stage needs. */
   LLVMTypeRef void_type, i1, i8, i32, i64, pointer;
 } program;
@@ -219,6 +221,26 @@ bool program_position(LLVMValueRef value, const char **file, unsigned *line, uns
 
 /* The C type that a debug-information node describes; never NULL. */
 ctype *ctype_of(program *p, LLVMMetadataRef node);
+
+/* ---- warp.c: what the threads of a warp do together ---- */
+
+typedef struct warp_call {
+  const char *name; /* of the built-in, or what it begins with */
+  mw_warp_call call;
+  int value; /* which operands: -1: it has none */
+  int mask;
+} warp_call;
+const warp_call *find_warp_call(const char *name); /* or NULL */
+/* Whether the built-in tells, or depends on, which threads form a warp. */
+bool is_warp_call(const char *name);
+/* A load or store that lanes may count on to come one after the other: of volatile shared memory. */
+bool is_warp_access(LLVMValueRef instruction);
+/* Whether threads that get to the instruction have to wait for others of their warp. */
+bool waits_for_warp(LLVMValueRef instruction);
+/* What stands for a built-in on fibers, or NULL where it is none of these; the builder stands before it. */
+LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef frame, LLVMValueRef worker);
+/* All threads of the warp that come to a place wait for each other there: returns which they are. */
+LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker);
 
 void forget_device_attributes(program *p); /* first of all: the host's code generator must not see "sm_80" */
 void retarget(program *p);

@@ -93,7 +93,7 @@ static void state_limits(program *p) {
 static void forget_restrict(LLVMValueRef function) {
   bool waits = false;
   instructions all = instructions_of_function(function);
-  for (size_t i = 0; i < all.count; i++) waits = waits || is_barrier(all.items[i]);
+  for (size_t i = 0; i < all.count; i++) waits = waits || is_barrier(all.items[i]) || waits_for_warp(all.items[i]);
   free(all.items);
   unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
   for (unsigned i = 1; waits && i <= LLVMCountParams(function); i++)

@@ -1,7 +1,8 @@
 /* The block functions, through which the runtime runs a kernel: "run blocks first..last-1".
  *
  *   loop    for each block, for each thread of it: the body. Threads that never wait may run one after the other.
- *   fiber   for each block: the runtime's run_fibers with a function that runs one thread on a stack of its own.
+ *   fiber   for each block: the runtime's run_fibers (run_warps where threads see their warps) with a function that runs
+ *           one thread on a stack of its own.
  *
  * The body is inlined into either; it keeps the device's meaning of byval parameters (each thread's own copy). */
 #include "mwcc.h"
@@ -217,8 +218,8 @@ static void build_fiber(program *p, kernel *k, const char *name) {
   loop blocks = begin_blocks(&f);
   LLVMTypeRef params[] = {p->pointer, p->pointer, p->pointer, p->i32};
   LLVMValueRef arguments[] = {f.frame, f.worker, thread_function, count};
-  call_service(p, f.b, f.frame, offsetof(mw_services, run_fibers), LLVMFunctionType(p->void_type, params, 4, 0),
-               arguments, 4);
+  size_t service = k->sees_warp ? offsetof(mw_services, run_warps) : offsetof(mw_services, run_fibers);
+  call_service(p, f.b, f.frame, service, LLVMFunctionType(p->void_type, params, 4, 0), arguments, 4);
   end_loop(&f, blocks);
   finish(&f);
   k->run = f.value;

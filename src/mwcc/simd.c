@@ -106,6 +106,11 @@ static void widen_one(program *p, kernel *k, int width) {
     explain(k, why, NULL);
     return;
   }
+  if (k->sees_warp && width != 32) {
+    explain(k, "it was asked to run in fewer lanes than a warp has", NULL);
+    graph_free(&g);
+    return;
+  }
   flow f = graph_flow(&g);
   order o = order_of(&f);
   shapes whole = shapes_of_rows(&g, &o, width), s = shapes_of(&g, &o, width);
@@ -131,7 +136,10 @@ static void widen_one(program *p, kernel *k, int width) {
 
 void widen_kernels(program *p) {
   int width = p->options->width ? p->options->width : native_width(p);
-  for (size_t i = 0; i < p->kernel_count && width > 1; i++) widen_one(p, &p->kernels[i], width);
+  for (size_t i = 0; i < p->kernel_count && width > 1; i++) {
+    bool whole_warps = p->kernels[i].sees_warp && !p->options->width;
+    widen_one(p, &p->kernels[i], whole_warps ? 32 : width);
+  }
   verify_module(p, "widening");
 }
 
@@ -171,6 +179,15 @@ static void call_variant(program *p, LLVMBuilderRef b, LLVMValueRef function, LL
   add_attribute(p, variant, "noinline");
 }
 
+/* Gangs that are parts of rows are warps only where there is a single row. */
+static LLVMValueRef gangs_fit(program *p, LLVMBuilderRef b, const kernel *k, LLVMValueRef frame) {
+  if (!k->sees_warp) return LLVMConstInt(p->i1, 1, 0);
+  size_t block = offsetof(mw_frame, block);
+  LLVMValueRef y = load_invariant(p, b, p->i32, frame, block + sizeof(uint32_t));
+  LLVMValueRef z = load_invariant(p, b, p->i32, frame, block + 2 * sizeof(uint32_t));
+  return LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildMul(b, y, z, ""), constant_i32(p, 1), "");
+}
+
 /* k->run is the general variant so far; it becomes the dispatch. */
 void build_dispatch(program *p, kernel *k) {
   LLVMValueRef general = k->general = k->run;
@@ -190,7 +207,10 @@ void build_dispatch(program *p, kernel *k) {
   LLVMPositionBuilderAtEnd(b, fits);
   LLVMValueRef x = load_invariant(p, b, p->i32, LLVMGetParam(function, 0), offsetof(mw_frame, block));
   LLVMValueRef rest = LLVMBuildURem(b, x, constant_i32(p, (unsigned)k->width), "");
-  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, rest, constant_i32(p, 0), ""), rows, tail);
+  LLVMBasicBlockRef part = LLVMAppendBasicBlockInContext(p->context, function, "part");
+  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, rest, constant_i32(p, 0), ""), rows, part);
+  LLVMPositionBuilderAtEnd(b, part);
+  LLVMBuildCondBr(b, gangs_fit(p, b, k, LLVMGetParam(function, 0)), tail, other);
   call_variant(p, b, function, k->rows, rows);
   call_variant(p, b, function, k->tail, tail);
   call_variant(p, b, function, general, other);

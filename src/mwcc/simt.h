@@ -56,7 +56,7 @@ int graph_number(const graph *g, LLVMValueRef value);        /* parameters come 
 /* The node at the end of the block that a phi names, which is the predecessor it means. */
 int graph_incoming(const graph *g, LLVMValueRef phi, unsigned i);
 bool is_barrier(LLVMValueRef instruction); /* __syncthreads() and its counting forms */
-/* By what the kernel can tell which threads form a warp (a shuffle, a vote, volatile shared memory …), or NULL. */
+/* By what the kernel can tell which threads form a warp (a shuffle, a vote, volatile shared memory …), or NULL. (warp.c) */
 const char *observes_warp(const graph *g);
 
 /* Where an address points, if that can be told from where it was made. */

@@ -133,6 +133,10 @@ typedef enum action {
   READ_WARPSIZE,
   READ_LANE,
   READ_WARP,
+  READ_WARPS,
+  READ_LANES_EQUAL,
+  READ_LANES_BELOW, /* axis: with its own */
+  READ_LANES_ABOVE, /* axis: without its own */
   READ_CLOCK,
   READ_CLOCK32,
   BARRIER,
@@ -169,6 +173,12 @@ static const struct builtin {
     {"llvm.nvvm.read.ptx.sreg.warpsize", READ_WARPSIZE, 0},
     {"llvm.nvvm.read.ptx.sreg.laneid", READ_LANE, 0},
     {"llvm.nvvm.read.ptx.sreg.warpid", READ_WARP, 0},
+    {"llvm.nvvm.read.ptx.sreg.nwarpid", READ_WARPS, 0},
+    {"llvm.nvvm.read.ptx.sreg.lanemask.eq", READ_LANES_EQUAL, 0},
+    {"llvm.nvvm.read.ptx.sreg.lanemask.lt", READ_LANES_BELOW, 0},
+    {"llvm.nvvm.read.ptx.sreg.lanemask.le", READ_LANES_BELOW, 1},
+    {"llvm.nvvm.read.ptx.sreg.lanemask.gt", READ_LANES_ABOVE, 1},
+    {"llvm.nvvm.read.ptx.sreg.lanemask.ge", READ_LANES_ABOVE, 0},
     {"llvm.nvvm.read.ptx.sreg.clock64", READ_CLOCK, 0},
     {"llvm.nvvm.read.ptx.sreg.globaltimer", READ_CLOCK, 0},
     {"llvm.nvvm.read.ptx.sreg.clock", READ_CLOCK32, 0},
@@ -240,6 +250,20 @@ static LLVMValueRef linear_id(site *s) {
   return LLVMBuildAdd(s->b, id, thread_load(s->p, s->b, s->thread, THREAD_TID, 0), "");
 }
 
+/* The bits moved up by the number of the thread's lane; or those that are then 0. */
+static LLVMValueRef lane_bits(site *s, unsigned bits, bool inverted) {
+  LLVMValueRef lane = LLVMBuildAnd(s->b, linear_id(s), constant_i32(s->p, 31), "");
+  LLVMValueRef moved = LLVMBuildShl(s->b, constant_i32(s->p, bits), lane, "");
+  return inverted ? LLVMBuildNot(s->b, moved, "") : moved;
+}
+
+static LLVMValueRef warp_count(site *s) {
+  LLVMValueRef threads = frame_id(s, offsetof(mw_frame, block), 0);
+  for (unsigned axis = 1; axis < 3; axis++)
+    threads = LLVMBuildMul(s->b, threads, frame_id(s, offsetof(mw_frame, block), axis), "");
+  return LLVMBuildLShr(s->b, LLVMBuildAdd(s->b, threads, constant_i32(s->p, 31), ""), constant_i32(s->p, 5), "");
+}
+
 static LLVMValueRef service(site *s, size_t offset, LLVMTypeRef result, LLVMValueRef *arguments, unsigned count) {
   LLVMTypeRef params[8];
   LLVMValueRef all[8] = {load_worker(s)};
@@ -274,6 +298,10 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case READ_WARPSIZE: return constant_i32(p, 32);
   case READ_LANE: return LLVMBuildAnd(s->b, linear_id(s), constant_i32(p, 31), "");
   case READ_WARP: return LLVMBuildLShr(s->b, linear_id(s), constant_i32(p, 5), "");
+  case READ_WARPS: return warp_count(s);
+  case READ_LANES_EQUAL: return lane_bits(s, 1, false);
+  case READ_LANES_BELOW: return builtin->axis ? lane_bits(s, ~1u, true) : lane_bits(s, ~0u, true);
+  case READ_LANES_ABOVE: return builtin->axis ? lane_bits(s, ~1u, false) : lane_bits(s, ~0u, false);
   case READ_CLOCK: return service(s, offsetof(mw_services, clock), p->i64, NULL, 0);
   case READ_CLOCK32:
     value = service(s, offsetof(mw_services, clock), p->i64, NULL, 0);
@@ -313,9 +341,11 @@ static void lower_call(site *s) {
   }
   const char *name = callee_name(s->call);
   const struct builtin *builtin = find_builtin(name);
-  if (builtin) {
+  bool of_warp = find_warp_call(name) || strcmp(name, "llvm.nvvm.activemask") == 0;
+  if (builtin || of_warp) {
     LLVMPositionBuilderBefore(s->b, s->call);
-    LLVMValueRef value = lower_builtin(s, builtin);
+    LLVMValueRef value =
+        builtin ? lower_builtin(s, builtin) : lower_warp(s->p, s->b, s->call, load_frame(s), load_worker(s));
     if (value && LLVMGetTypeKind(LLVMTypeOf(s->call)) != LLVMVoidTypeKind) LLVMReplaceAllUsesWith(s->call, value);
     LLVMInstructionEraseFromParent(s->call);
   } else if (starts_with(name, "llvm.nvvm.")) {
@@ -332,12 +362,19 @@ static void lower_unreachable(site *s, LLVMValueRef instruction) {
   trap(s, MW_TRAP_UNREACHABLE);
 }
 
+/* What one lane of a warp writes to volatile shared memory the others read behind it, as if all ran in step. */
+static void lower_access(site *s, LLVMValueRef access) {
+  LLVMPositionBuilderBefore(s->b, access);
+  lower_converge(s->p, s->b, load_frame(s), load_worker(s));
+}
+
 static void lower_function(program *p, LLVMBuilderRef b, LLVMValueRef function) {
   instructions list = instructions_of_function(function);
   site s = {p, b, NULL, LLVMGetParam(function, 0)};
   for (size_t n = 0; n < list.count; n++) {
     LLVMValueRef i = list.items[n];
     if (LLVMIsAUnreachableInst(i)) lower_unreachable(&s, i);
+    if (is_warp_access(i)) lower_access(&s, i);
     s.call = i;
     if (LLVMIsACallInst(i)) lower_call(&s);
   }

@@ -10,8 +10,8 @@
 
 typedef struct node { /* one defined function */
   LLVMValueRef function;
-  const char *waits; /* the built-in by which it waits itself, or NULL */
-  bool *uses;        /* which shared variables it names itself */
+  bool waits, sees_warp; /* itself: for others of the block, of the warp */
+  bool *uses;            /* which shared variables it names itself */
   bool calls_pointers, address_taken;
   size_t *callees, callee_count;
 } node;
@@ -29,8 +29,7 @@ static node *find_node(graph *g, LLVMValueRef function) {
 }
 
 static bool waits(const char *name) {
-  return starts_with(name, "llvm.nvvm.barrier") || starts_with(name, "llvm.nvvm.bar.sync") ||
-         starts_with(name, "llvm.nvvm.bar.warp");
+  return starts_with(name, "llvm.nvvm.barrier") || starts_with(name, "llvm.nvvm.bar.sync");
 }
 
 static void note_shared(graph *g, node *n, LLVMValueRef value) {
@@ -48,7 +47,7 @@ static void note_call(graph *g, node *n, LLVMValueRef call) {
     n->calls_pointers = true;
     return;
   }
-  if (waits(callee_name(call))) n->waits = callee_name(call);
+  if (waits(callee_name(call))) n->waits = true;
   node *target = find_node(g, callee);
   if (!target) return;
   n->callees = mw_realloc(n->callees, (n->callee_count + 1) * sizeof *n->callees);
@@ -75,6 +74,7 @@ static void read_node(graph *g, node *n) {
     int count = LLVMGetNumOperands(i);
     for (int o = 0; o < count; o++)
       if (!LLVMValueIsBasicBlock(LLVMGetOperand(i, (unsigned)o))) note_shared(g, n, LLVMGetOperand(i, (unsigned)o));
+    if (waits_for_warp(i)) n->sees_warp = true;
     if (LLVMIsACallInst(i)) note_call(g, n, i);
   }
   free(list.items);
@@ -140,10 +140,13 @@ void choose_tiers(program *p) {
     for (size_t i = 0; i < g.count; i++) {
       if (!seen[i]) continue;
       for (size_t s = 0; s < p->shared_count; s++) used[k][s] = used[k][s] || g.nodes[i].uses[s];
-      if (!g.nodes[i].waits) continue;
-      owner->waits = true;
+      owner->sees_warp = owner->sees_warp || g.nodes[i].sees_warp;
+      owner->waits = owner->waits || owner->sees_warp || g.nodes[i].waits;
+    }
+    if (owner->waits) {
       owner->tier = "fiber";
-      owner->tier_reason = "its threads wait at a barrier";
+      owner->tier_reason =
+          owner->sees_warp ? "its threads wait for others of their warp" : "its threads wait at a barrier";
     }
     free(seen);
   }

@@ -10,6 +10,12 @@
 
 __mw_device unsigned int __activemask() { return __nvvm_activemask(); }
 
+/* There is no instruction for 64 bits; on the CPU device one is as good as two. */
+__mw_import unsigned long long __mw_shfl_sync_idx_i64(unsigned int, unsigned long long, int, int);
+__mw_import unsigned long long __mw_shfl_sync_up_i64(unsigned int, unsigned long long, int, int);
+__mw_import unsigned long long __mw_shfl_sync_down_i64(unsigned int, unsigned long long, int, int);
+__mw_import unsigned long long __mw_shfl_sync_bfly_i64(unsigned int, unsigned long long, int, int);
+
 /* clang-format off */
 #define __mw_shuffle(name, builtin, lane_type, clamp)                                                                  \
   __mw_device int name##_sync(unsigned int mask, int value, lane_type lane, int width = 32) {                          \
@@ -23,9 +29,7 @@ __mw_device unsigned int __activemask() { return __nvvm_activemask(); }
   }                                                                                                                    \
   __mw_device unsigned long long name##_sync(unsigned int mask, unsigned long long value, lane_type lane,              \
                                              int width = 32) {                                                         \
-    unsigned int low = name##_sync(mask, (unsigned int)value, lane, width);                                            \
-    unsigned int high = name##_sync(mask, (unsigned int)(value >> 32), lane, width);                                   \
-    return (unsigned long long)high << 32 | low;                                                                       \
+    return __mw_shfl_sync_##builtin##_i64(mask, value, lane, __mw_segment(width, clamp));                              \
   }                                                                                                                    \
   __mw_device long long name##_sync(unsigned int mask, long long value, lane_type lane, int width = 32) {              \
     return (long long)name##_sync(mask, (unsigned long long)value, lane, width);                                       \
