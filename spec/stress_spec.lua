@@ -456,6 +456,16 @@ case("reading backwards, with strides, by tables, the same for all", [[
     + 7 * block[n // 2])
 end)
 
+case("an address made in one place and used in another, where some threads are", [[
+  int local[16];
+  int round = 0;
+  while (round++ < 16) {
+    local[0] = in[0] && 0;
+    if (i % 7) break;
+    result = in[i & 1];
+  }
+]], function(_, i, _, block) return i % 7 == 0 and block[i & 1] or 0 end)
+
 case("writing backwards", [[
   out[n - 1 - i] = x;
   return;

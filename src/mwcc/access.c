@@ -119,10 +119,11 @@ static bool often_affine(widener *w, LLVMValueRef value, int depth) {
   return true;
 }
 
-/* Whether a value can be looked at where the access is. Behind a barrier is only what the code itself needs there: the
-   address, but not what it was made from. */
+/* Whether a value can be looked at where the access is. The code itself may need the address there, but not what it was
+   made from: then that is not kept, in another node or behind a barrier. */
 static bool is_at_hand(widener *w, const place *at, LLVMValueRef value) {
-  return !w->several_regions || !LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, at->by);
+  if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, at->by)) return true;
+  return !w->several_regions && is_in_slot(w, value);
 }
 
 /* The index to look at: of an address that is a uniform base and one varying index of the element's size. */

@@ -133,7 +133,7 @@ LLVMValueRef value_vector(widener *w, LLVMValueRef value) {
   return LLVMBuildAdd(w->b, splat(w, form), lane_steps(w, LLVMTypeOf(value), stride), "");
 }
 
-static bool used_outside(const widener *w, LLVMValueRef value) {
+bool is_in_slot(const widener *w, LLVMValueRef value) {
   int home = graph_node_of(w->g, value);
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -143,7 +143,7 @@ static bool used_outside(const widener *w, LLVMValueRef value) {
 }
 
 void set_value(widener *w, LLVMValueRef value, LLVMValueRef form) {
-  if (used_outside(w, value)) LLVMBuildStore(w->b, form, slot_of(w, value));
+  if (is_in_slot(w, value)) LLVMBuildStore(w->b, form, slot_of(w, value));
   kept *k = kept_of(w, value);
   k->local = form;
   k->node_stamp = w->stamp;

@@ -74,6 +74,8 @@ LLVMValueRef splat(widener *w, LLVMValueRef scalar);
 LLVMValueRef lane_numbers(widener *w, LLVMTypeRef integer); /* <0, 1, 2, …> */
 void set_value(widener *w, LLVMValueRef value, LLVMValueRef form);
 LLVMValueRef slot_of(widener *w, LLVMValueRef value);
+/* Whether the value is used outside of the node that computes it. Only then it can be had in other nodes. */
+bool is_in_slot(const widener *w, LLVMValueRef value);
 LLVMValueRef any_lane(widener *w, LLVMValueRef lanes);
 LLVMValueRef mask_vector(widener *w, mask m);
 /* Emit one instruction (no terminator, phi or barrier) for the lanes of `m`. */
