@@ -226,29 +226,32 @@ static bool any(ints mask) {
   return some != 0;
 }
 
-/* Two vectors of pixels at a time: each waits for its own additions and multiplications. */
+/* Four vectors of pixels at a time: each waits for its own additions and multiplications. Whether all are done is asked
+ * in every fourth step only. */
 static void mandelbrot(const problem *p) {
+  enum { VECTORS = 4 };
   const int width = integer(p, 0), height = integer(p, 1), limit = integer(p, 2);
   int32_t *restrict out = array(p, 3);
 #pragma omp parallel for schedule(dynamic, 8)
   for (int py = 0; py < height; py++) {
     const float cy = -1.5f + 3.0f * (float)py / (float)height;
-    for (int px = 0; px < width; px += 2 * LANES) {
-      floats cx[2], x[2] = {{0}}, y[2] = {{0}};
-      ints count[2] = {{0}};
-      for (int k = 0; k < 2; k++)
+    for (int px = 0; px < width; px += VECTORS * LANES) {
+      floats cx[VECTORS], x[VECTORS] = {{0}}, y[VECTORS] = {{0}};
+      ints count[VECTORS] = {{0}}, inside = ~(ints){0};
+      for (int k = 0; k < VECTORS; k++)
         for (int i = 0; i < LANES; i++) cx[k][i] = -2.0f + 3.0f * (float)(px + k * LANES + i) / (float)width;
-      for (int step = 0; step < limit; step++) {
-        ints inside[2];
-        for (int k = 0; k < 2; k++) {
-          floats xx = x[k] * x[k], yy = y[k] * y[k];
-          inside[k] = xx + yy < 4.0f;
-          count[k] -= inside[k];
-          y[k] = 2 * x[k] * y[k] + cy;
-          x[k] = xx - yy + cx[k];
+      for (int step = 0; step < limit && any(inside); step += 4)
+        for (int next = step; next < step + 4; next++) {
+          inside = (ints){0};
+          for (int k = 0; k < VECTORS; k++) {
+            floats xx = x[k] * x[k], yy = y[k] * y[k];
+            ints here = (xx + yy < 4.0f) & (next < limit ? -1 : 0);
+            count[k] -= here;
+            inside |= here;
+            y[k] = 2 * x[k] * y[k] + cy;
+            x[k] = xx - yy + cx[k];
+          }
         }
-        if (step % 4 == 3 && !any(inside[0] | inside[1])) break;
-      }
       memcpy(out + (size_t)py * width + px, count, sizeof count);
     }
   }
