@@ -172,20 +172,18 @@ test: all
 	@$(ENV) XDG_CACHE_HOME='$(HOME_DIR)/test-cache' MOONWARP_CONFIG=$(config) $(TEST_ENV_$(config)) \
 	  $(LUA) spec/support/run.lua $(ARGS) $(SPEC)
 
-# Speed. What the figures are compared with: PoCL (where OpenCL's headers and an OpenCL platform are), plain C.
-BENCH_NATIVE := $(BUILD)/bench/native
-BENCH_POCL := $(shell $(PKG_CONFIG) --exists OpenCL 2>/dev/null && echo $(BUILD)/bench/pocl)
-bench: all $(BENCH_NATIVE) $(BENCH_POCL)
+# Speed. What the figures are compared with: C with OpenMP, the machine's limits, and the OpenCL platforms that are there.
+BENCH_HAVE_OPENCL := $(shell $(PKG_CONFIG) --exists OpenCL 2>/dev/null && echo $(BUILD)/bench/opencl)
+BENCH_PROGRAMS := $(BUILD)/bench/native $(BUILD)/bench/limits $(BENCH_HAVE_OPENCL)
+BENCH_PROBLEMS := $(addprefix bench/,problems.c classics.c fields.c)
+bench: all $(BENCH_PROGRAMS)
 	@$(ENV) $(LUA) bench/run.lua $(ARGS)
 
-$(BUILD)/bench/native: bench/native.c bench/problems.c bench/problems.h
+$(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/%.c $(BENCH_PROBLEMS) bench/problems.h
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $(filter %.c,$^) -lm
-$(BUILD)/bench/pocl: bench/pocl.c bench/problems.c bench/problems.h
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --cflags --libs OpenCL) -lm
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $(filter %.c,$^) \
+	  $(if $(filter opencl,$*),$(shell $(PKG_CONFIG) --cflags --libs OpenCL)) -lm
 
 # Warnings as errors by both compilers, then luacheck, then the layout of C and of nothing else.
 lint:

@@ -1,15 +1,11 @@
 -- What happens once in a process, or once a launch: the limits that moonwarp sets itself, and what was measured.
 
 local mw = require "moonwarp"
+local measure = require "bench.measure"
 local peers = require "bench.peers"
 local sheet = require "bench.sheet"
 
-local function median(count, measure)
-  local times = {}
-  for i = 1, count do times[i] = measure(i) end
-  table.sort(times)
-  return times[math.ceil(count / 2)]
-end
+local median = measure.median
 
 local RUNS = 9
 

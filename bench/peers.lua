@@ -1,4 +1,5 @@
--- The programs that moonwarp is compared with, and fresh Lua processes for what happens once in each.
+-- The programs that moonwarp is compared with, the machine's own limits, and fresh Lua processes for what happens once
+-- in each.
 
 local home = os.getenv("MOONWARP_HOME") or "build/release"
 
@@ -17,23 +18,69 @@ local function exists(path)
   return file ~= nil
 end
 
+local function built(program)
+  local path = home .. "/bench/" .. program
+  return exists(path) and quote(path) or nil
+end
+
+-- Where `pip install intel-opencl-rt intel-cmplr-lib-rt` put Intel's runtime: in the libraries of the Python that is
+-- active, or of the user; or where BENCH_INTEL says.
+local function intel_folder()
+  local places = capture("python3 -c 'import site, sys; print(sys.prefix); print(site.USER_BASE)' 2>/dev/null") or ""
+  places = (os.getenv("BENCH_INTEL") or "") .. "\n" .. places
+  for place in places:gmatch("[^\n]+") do
+    for _, folder in ipairs { place, place .. "/lib" } do
+      if exists(folder .. "/libintelocl.so") then return folder end
+    end
+  end
+end
+
+-- The command that runs a peer, nil where it is not there.
+local commands = {}
+
+function commands.native() return built "native" end
+
+function commands.pocl() return built "opencl" and built "opencl" .. " Portable" end
+
+function commands.intel()
+  local folder, program = intel_folder(), built "opencl"
+  if not folder or not program then return nil end
+  local library = quote(folder .. "/libintelocl.so")
+  local command = ("LD_LIBRARY_PATH=%s OCL_ICD_FILENAMES=%s %s Intel"):format(quote(folder), library, program)
+  return capture(command .. " --device 2>/dev/null") and command
+end
+
 local peers = { capture = capture, quote = quote }
 
--- Whether the peer "native" or "pocl" was built here.
-function peers.has(peer) return exists(home .. "/bench/" .. peer) end
+local found = {}
+
+-- The command of the peer "native", "pocl" or "intel"; false where it is not there.
+function peers.command(peer)
+  if found[peer] == nil then found[peer] = commands[peer]() or false end
+  return found[peer]
+end
 
 -- Solve problem `name`: milliseconds, digest, scale.
 function peers.solve(peer, name)
-  local output = peers.has(peer) and capture(quote(home .. "/bench/" .. peer) .. " " .. name) or ""
+  local output = peers.command(peer) and capture(peers.command(peer) .. " " .. name .. " 2>/dev/null") or ""
   local time, sum, scale = output:match("^%S+ (%S+) (%S+) (%S+)")
   return tonumber(time), tonumber(sum), tonumber(scale)
 end
 
+-- The name of an OpenCL peer's device.
+function peers.device(peer) return (capture(peers.command(peer) .. " --device") or ""):match("[^\n]*") end
+
 -- PoCL's milliseconds from the source to the end of the first launch, its own cache in `folder`.
 function peers.pocl_build(name, folder)
-  if not peers.has("pocl") then return nil end
-  local command = "POCL_CACHE_DIR=" .. quote(folder) .. " " .. quote(home .. "/bench/pocl") .. " --build " .. name
+  if not peers.command "pocl" then return nil end
+  local command = "POCL_CACHE_DIR=" .. quote(folder) .. " " .. peers.command "pocl" .. " --build " .. name
   return tonumber((capture(command) or ""):match("^%S+ (%S+)"))
+end
+
+-- The machine's limits: bytes and floating-point operations a millisecond.
+function peers.limits()
+  local bytes, operations = (capture(built "limits") or ""):match("^(%S+) (%S+)")
+  return tonumber(bytes) * 1e6, tonumber(operations) * 1e6
 end
 
 -- Run `code` in a fresh interpreter of the kind that runs this one; the number that it prints.

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct argument {
   enum { ARGUMENT_INT, ARGUMENT_FLOAT, ARGUMENT_ARRAY } kind;
@@ -16,12 +17,36 @@ typedef struct argument {
 
 typedef struct problem {
   const char *name;
-  argument arguments[6];
+  argument arguments[8];
   int argument_count;
   int output;  /* which argument is the result */
   char digest; /* its elements: 'f' float, 'i' int, 'u' unsigned */
-  size_t threads[2], block[2];
+  size_t threads[3], block[3];
 } problem;
+
+typedef struct maker {
+  const char *name; /* NULL: the list's end */
+  void (*make)(problem *p);
+} maker;
+
+extern const maker classics[], fields[];
+
+/* ---- for makers ---- */
+
+/* `bytes` of zeros, and arrays of n numbers made from their index; data.cu makes the same. They are never freed. */
+void *allocate(size_t bytes);
+float *uniform(size_t n, uint32_t seed, float low, float high);
+uint32_t *bits(size_t n, uint32_t seed, int shift);
+/* The kernel's arguments, in order. An array's `count` is of 4-byte elements. */
+void add_int(problem *p, int value);
+void add_float(problem *p, float value);
+void add_array(problem *p, void *data, size_t count);
+void add_output(problem *p, char digest, void *data, size_t count);
+void launch(problem *p, size_t threads_x, size_t threads_y, size_t block_x, size_t block_y);
+/* Rows of 1 to 16 elements: where each begins, and the end of the last, as an argument. Returns how many elements. */
+size_t add_row_starts(problem *p, size_t rows);
+
+/* ---- for peers ---- */
 
 /* Fill in problem `name`; false if there is none. */
 bool problem_make(const char *name, problem *out);

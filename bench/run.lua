@@ -1,92 +1,131 @@
--- make bench: what moonwarp costs and how fast its kernels are, beside PoCL and beside C written by hand for this
--- machine. With names of kernels (make bench ARGS='saxpy nbody') only those; --markdown prints docs/benchmarks.md.
+-- make bench: what moonwarp costs and how fast its kernels are, beside OpenCL (PoCL, Intel's runtime), beside C written
+-- by hand for this machine, and beside what the machine can do at all. With names of kernels (make bench ARGS='saxpy
+-- nbody') only those; --markdown prints docs/benchmarks.md.
 --
 -- Every figure is a median of at least 7 warm runs. The peers solve the same problem in the same minute, and a digest
 -- of the result shows that they did; ratios are comparable between machines, milliseconds are not.
 
 package.path = "./?.lua;" .. package.path
 local mw = require "moonwarp"
+local measure = require "bench.measure"
 local peers = require "bench.peers"
 local problems = require "bench.problems"
 local sheet = require "bench.sheet"
-
-local RUNS = 7
-
-local function milliseconds(run)
-  local times = {}
-  run()
-  mw.synchronize()
-  for i = 1, RUNS do
-    local start = mw.time()
-    run()
-    mw.synchronize()
-    times[i] = (mw.time() - start) * 1000
-  end
-  table.sort(times)
-  return times[math.ceil(RUNS / 2)]
-end
-
--- The kernel's own result (of its first run), its time and how the device runs it.
-local function measure(name)
-  local run, digest, kernel = problems.open(name)
-  run()
-  local sum, scale = digest()
-  return milliseconds(run), sum, scale, kernel.tier
-end
 
 local function same(a, b, scale) return math.abs(a - b) <= 1e-4 * scale end
 
 local function cell(format, value) return value and format:format(value) or "-" end
 
-local means = { pocl = { 0, 0 }, native = { 0, 0 } }
+-- ---- a table of kernels: each beside its peers and its limit ----
 
--- The peer's cells: its time, and how many times faster moonwarp is.
-local function beside(peer, name, time, sum)
+local titles = { pocl = "PoCL", intel = "Intel", native = "C" }
+
+local function solve(name)
+  local problem = problems.open(name, problems.compile(name))
+  problem.run()
+  local sum = problem.digest()
+  local time = measure.milliseconds(problem.run)
+  return { time = time, sum = sum, tier = problem.kernel.tier, bytes = problem.bytes,
+    operations = problem.operations() }
+end
+
+-- How near the kernel is to what its memory traffic or its arithmetic would take at the machine's best, by the one that
+-- takes longer.
+local function of_limit(solved, limits)
+  local moving = (solved.bytes or 0) / limits.bytes
+  local computing = (solved.operations or 0) / limits.operations
+  if moving + computing == 0 then return "-" end
+  local least, what = moving, "memory"
+  if computing > moving then least, what = computing, "arithmetic" end
+  return ("%.0f %% %s"):format(100 * least / solved.time, what)
+end
+
+-- The peer's cells: its time, and how many times faster moonwarp is, which also goes into the peer's `means`.
+local function beside(peer, name, solved, means)
   local peer_time, peer_sum, scale = peers.solve(peer, name)
   if not peer_time then return "-", "-" end
-  if not same(sum, peer_sum, scale) then return cell("%.2f", peer_time), "DIFFERS" end
-  local mean = means[peer]
-  mean[1], mean[2] = mean[1] + math.log(peer_time / time), mean[2] + 1
-  return cell("%.2f", peer_time), cell("%.2fx", peer_time / time)
+  if not same(solved.sum, peer_sum, scale) then return cell("%.2f", peer_time), "DIFFERS" end
+  local mean, ratio = means[peer], peer_time / solved.time
+  mean.logs, mean.count = mean.logs + math.log(ratio), mean.count + 1
+  mean.least, mean.ahead = math.min(mean.least, ratio), mean.ahead + (ratio > 1 and 1 or 0)
+  return cell("%.2f", peer_time), cell("%.2fx", ratio)
 end
 
-local function mean(peer)
-  local logs, count = means[peer][1], means[peer][2]
-  return count > 0 and ("%.2fx"):format(math.exp(logs / count)) or "-"
-end
-
-local function kernels(names)
-  local report = sheet.new("kernel", "tier", "moonwarp ms", "PoCL ms", "vs PoCL", "C ms", "vs C")
-  for _, name in ipairs(names) do
-    local ok, time, sum, _, tier = pcall(measure, name)
-    collectgarbage()
-    if ok then
-      local pocl, vs_pocl = beside("pocl", name, time, sum)
-      local native, vs_native = beside("native", name, time, sum)
-      report:add(name, tier, cell("%.2f", time), pocl, vs_pocl, native, vs_native)
-    else
-      report:add(name, "", tostring(time):match("[^\n]*"), "", "", "", "")
-    end
+local function add_means(report, list, means)
+  local geometric, least = { "geometric mean", "", "", "" }, { "least", "", "", "" }
+  local ahead = { "ahead of it", "", "", "" }
+  for _, peer in ipairs(list) do
+    local mean = means[peer]
+    local some = mean.count > 0
+    for _, row in ipairs { geometric, least, ahead } do row[#row + 1] = "" end
+    geometric[#geometric + 1] = some and ("%.2fx"):format(math.exp(mean.logs / mean.count)) or "-"
+    least[#least + 1] = some and ("%.2fx"):format(mean.least) or "-"
+    ahead[#ahead + 1] = ("%d of %d"):format(mean.ahead, mean.count)
   end
-  report:add("geometric mean", "", "", "", mean("pocl"), "", mean("native"))
+  for _, row in ipairs { geometric, least, ahead } do report:add((table.unpack or unpack)(row)) end
+end
+
+local function kernels(names, list, limits)
+  local head, means = { "kernel", "tier", "moonwarp ms", "of limit" }, {}
+  for _, peer in ipairs(list) do
+    head[#head + 1], head[#head + 2] = titles[peer] .. " ms", "vs " .. titles[peer]
+    means[peer] = { logs = 0, count = 0, least = math.huge, ahead = 0 }
+  end
+  local report = sheet.new((table.unpack or unpack)(head))
+  for _, name in ipairs(names) do
+    local ok, solved = pcall(solve, name)
+    collectgarbage()
+    local row
+    if ok then
+      row = { name, solved.tier, cell("%.2f", solved.time), of_limit(solved, limits) }
+    else
+      row = { name, "", tostring(solved):match("[^\n]*"), "" }
+    end
+    for _, peer in ipairs(list) do
+      row[#row + 1], row[#row + 2] = "", ""
+      if ok then row[#row - 1], row[#row] = beside(peer, name, solved, means) end
+    end
+    report:add((table.unpack or unpack)(row))
+  end
+  add_means(report, list, means)
   report:print()
 end
 
+-- ---- what is measured, and where ----
+
 local function first_line(command) return (peers.capture(command) or ""):match("[^\n]*") end
 
-local function introduce()
+local function present(list)
+  local there = {}
+  for _, peer in ipairs(list) do
+    if peers.command(peer) then there[#there + 1] = peer end
+  end
+  return there
+end
+
+local function introduce(limits)
   if sheet.markdown then
     sheet.say("# Benchmarks")
     sheet.say [[
 Made by `make -s bench ARGS=--markdown`. Every figure is a median of at least 7 warm runs. The peers solve the same
 problem in the same minute, which a digest of the result confirms. A ratio above 1 means that moonwarp is faster. The
-kernels stand in `bench/kernels/` as CUDA C and as OpenCL C, the C with OpenMP in `bench/native.c`.]]
+kernels stand in `bench/kernels/` as CUDA C and as OpenCL C, the C with OpenMP in `bench/native.c`. "Of limit" compares
+with what the bytes that have to be moved take at the speed of a copy, or the kernel's arithmetic at the speed of
+independent multiply-adds, both measured in the same run: memory traffic that stays in the cache can exceed it.]]
   end
   sheet.say(("moonwarp %s on %s: %s"):format(mw.version, mw.device().name, mw.properties().name))
-  if peers.has("pocl") then
-    sheet.say("PoCL: " .. first_line(peers.quote(os.getenv("MOONWARP_HOME") .. "/bench/pocl") .. " --device"))
+  sheet.say(("The machine: a copy moves %.1f GB/s, multiply-adds make %.0f GFLOP/s"):format(limits.bytes * 1e-6,
+    limits.operations * 1e-6))
+  if peers.command "pocl" then
+    sheet.say("PoCL: " .. peers.device "pocl")
   else
     sheet.say("PoCL is not measured: its column needs ocl-icd-opencl-dev and pocl-opencl-icd")
+  end
+  if peers.command "intel" then
+    sheet.say("Intel's OpenCL runtime: " .. peers.device "intel")
+  else
+    sheet.say("Intel's OpenCL runtime is not measured: its column needs ocl-icd-opencl-dev and a Python with "
+      .. "`pip install intel-opencl-rt intel-cmplr-lib-rt`")
   end
   sheet.say("C: " .. first_line("cc --version") .. ", -O3 -march=native -ffast-math -fopenmp")
   local load = tonumber(first_line("cut -d' ' -f1 /proc/loadavg"))
@@ -98,12 +137,22 @@ end
 
 local names = {}
 for _, word in ipairs(arg) do
-  if word == "--markdown" then sheet.markdown = true else names[#names + 1] = word end
+  if word == "--markdown" then
+    sheet.markdown = true
+  else
+    names[#names + 1] = word
+  end
 end
-introduce()
-if #names == 0 then
+local bytes, operations = peers.limits()
+local limits = { bytes = bytes, operations = operations }
+introduce(limits)
+if #names > 0 then
+  kernels(names, present { "pocl", "intel", "native" }, limits)
+else
   sheet.heading("What happens once, and what a launch costs")
   require("bench.once")()
+  sheet.heading("Kernels")
+  kernels(problems.classics, present { "pocl", "intel", "native" }, limits)
+  sheet.heading("Kernels from different fields")
+  kernels(problems.fields, present { "pocl", "intel" }, limits)
 end
-sheet.heading("Kernels")
-kernels(#names > 0 and names or problems.names)

@@ -13,6 +13,10 @@ __global__ void fill_bits(int n, unsigned seed, int shift, unsigned *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = hash(i, seed) >> shift;
 }
+__global__ void fill_letters(int words, unsigned seed, unsigned *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < words) out[i] = hash(i, seed) & 0x03030303;
+}
 // Positions count: element i weighs 1 + i % 251.
 template <typename T> __device__ void add_up(int n, const T *x, double *sums, double *magnitudes) {
   int t = blockIdx.x * blockDim.x + threadIdx.x;

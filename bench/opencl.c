@@ -1,8 +1,9 @@
-/* The peer "PoCL": the kernels in kernels/NAME.cl on the machine's OpenCL CPU device.
- *   pocl NAME...      measure; one line a problem: name median_ms digest scale
- *   pocl --build NAME milliseconds from the source to the first finished launch
- *   pocl --device     what runs here
- * Buffers use the host's memory, so nothing is copied. A run is one clEnqueueNDRangeKernel with clFinish. */
+/* The OpenCL peers: the kernels in kernels/NAME.cl on one of the machine's OpenCL CPU devices.
+ *   opencl PLATFORM NAME...      measure; one line a problem: name median_ms digest scale
+ *   opencl PLATFORM --build NAME milliseconds from the source to the end of the first launch
+ *   opencl PLATFORM --device     what runs here; fails where there is no such platform
+ * PLATFORM is a part of its name ("Portable", "Intel"). Buffers use the host's memory, so nothing is copied. A run is one
+ * clEnqueueNDRangeKernel with clFinish. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "problems.h"
 
@@ -17,20 +18,20 @@ static cl_command_queue queue;
 
 static void check(cl_int code, const char *what) {
   if (code == CL_SUCCESS) return;
-  fprintf(stderr, "pocl: %s: error %d\n", what, code);
+  fprintf(stderr, "opencl: %s: error %d\n", what, code);
   exit(1);
 }
 
-static void open_device(void) {
+static void open_device(const char *part_of_name) {
   cl_platform_id platforms[8];
   cl_uint count = 0;
   check(clGetPlatformIDs(8, platforms, &count), "clGetPlatformIDs");
   for (cl_uint i = 0; i < count && !device; i++) {
     char name[256] = "";
     clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof name, name, NULL);
-    if (strstr(name, "Portable")) clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &device, NULL);
+    if (strstr(name, part_of_name)) clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &device, NULL);
   }
-  if (!device) check(CL_DEVICE_NOT_FOUND, "PoCL has no CPU device here");
+  if (!device) check(CL_DEVICE_NOT_FOUND, "no such platform has a CPU device here");
   cl_int code;
   context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
   check(code, "clCreateContext");
@@ -44,7 +45,7 @@ static char *read_source(const char *name) {
   FILE *file = fopen(path, "r");
   char *text = calloc(1, 1 << 16);
   if (!file || !text || fread(text, 1, (1 << 16) - 1, file) == 0) {
-    fprintf(stderr, "pocl: cannot read %s\n", path);
+    fprintf(stderr, "opencl: cannot read %s\n", path);
     exit(1);
   }
   fclose(file);
@@ -60,7 +61,7 @@ static cl_kernel build(const char *name) {
   if (clBuildProgram(program, 1, &device, "-cl-std=CL1.2 -cl-mad-enable", NULL, NULL) != CL_SUCCESS) {
     static char log[1 << 16];
     clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
-    fprintf(stderr, "pocl: %s does not compile:\n%s\n", name, log);
+    fprintf(stderr, "opencl: %s does not compile:\n%s\n", name, log);
     exit(1);
   }
   cl_kernel kernel = clCreateKernel(program, name, &code);
@@ -69,7 +70,7 @@ static cl_kernel build(const char *name) {
   return kernel;
 }
 
-static void set_arguments(cl_kernel kernel, const problem *p, cl_mem *output) {
+static void set_arguments(cl_kernel kernel, const problem *p) {
   for (int i = 0; i < p->argument_count; i++) {
     const argument *a = &p->arguments[i];
     const void *value = a->kind == ARGUMENT_INT ? (const void *)&a->integer : &a->number;
@@ -81,7 +82,6 @@ static void set_arguments(cl_kernel kernel, const problem *p, cl_mem *output) {
       check(code, "clCreateBuffer");
       value = &memory;
       size = sizeof memory;
-      if (i == p->output) *output = memory;
     }
     check(clSetKernelArg(kernel, (cl_uint)i, size, value), "clSetKernelArg");
   }
@@ -95,30 +95,37 @@ typedef struct run {
 static void run_once(void *data) {
   run *r = data;
   const problem *p = r->problem;
-  check(clEnqueueNDRangeKernel(queue, r->kernel, 2, NULL, p->threads, p->block, 0, NULL, NULL), p->name);
+  check(clEnqueueNDRangeKernel(queue, r->kernel, 3, NULL, p->threads, p->block, 0, NULL, NULL), p->name);
   check(clFinish(queue), p->name);
 }
 
+static void print_device(void) {
+  char name[256], version[256];
+  clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, NULL);
+  clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof version, version, NULL);
+  printf("%s, %s\n", version, name);
+}
+
 int main(int count, char **arguments) {
-  open_device();
-  if (count > 1 && strcmp(arguments[1], "--device") == 0) {
-    char name[256], version[256];
-    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof version, version, NULL);
-    printf("%s, %s\n", version, name);
+  if (count < 3) {
+    fprintf(stderr, "usage: opencl PLATFORM [--device | --build] NAME...\n");
+    return 1;
+  }
+  open_device(arguments[1]);
+  if (strcmp(arguments[2], "--device") == 0) {
+    print_device();
     return 0;
   }
-  bool build_only = count > 1 && strcmp(arguments[1], "--build") == 0;
-  for (int i = build_only ? 2 : 1; i < count; i++) {
+  bool build_only = strcmp(arguments[2], "--build") == 0;
+  for (int i = build_only ? 3 : 2; i < count; i++) {
     problem p;
     if (!problem_make(arguments[i], &p)) {
-      fprintf(stderr, "pocl: no problem is called %s\n", arguments[i]);
+      fprintf(stderr, "opencl: no problem is called %s\n", arguments[i]);
       return 1;
     }
-    cl_mem output = NULL;
     double start = now_ms();
     run r = {&p, build(arguments[i])};
-    set_arguments(r.kernel, &p, &output);
+    set_arguments(r.kernel, &p);
     if (build_only) {
       run_once(&r);
       printf("%s %.6f\n", p.name, now_ms() - start);
