@@ -190,7 +190,7 @@ static int pass_over(mw_array *array, access_mode mode, size_t first, size_t cou
   if (mode == READ)
     code = mw_device_synchronize(buffer->device);
   else
-    mw_device_wait(buffer->device); /* what a kernel did wrong is no reason not to write */
+    code = mw_device_wait(buffer->device); /* what a kernel did wrong is no reason not to write */
   if (code == MW_SUCCESS && count > 0) {
     if (buffer->host)
       pass(context, buffer->host + array->offset + first * array->dtype->size, count);

@@ -15,7 +15,7 @@
 static int allocate(mw_device *device, size_t bytes, uint64_t *address) {
   int code = device->driver->alloc(device->state, bytes, address);
   if (code != MW_MEMORY_ALLOCATION) return code;
-  mw_device_wait(device);
+  (void)mw_device_wait(device);
   return device->driver->alloc(device->state, bytes, address);
 }
 
@@ -118,8 +118,7 @@ int mw_buffer_read(mw_buffer *buffer, size_t offset, void *target, size_t bytes)
 
 void *mw_buffer_host(mw_buffer *buffer) {
   if (mw_buffer_is_freed(buffer) || !buffer->host) return NULL;
-  mw_device_wait(buffer->device);
-  return buffer->host;
+  return mw_device_wait(buffer->device) == MW_SUCCESS ? buffer->host : NULL;
 }
 
 /* ---- commands ---- */
@@ -136,8 +135,8 @@ int mw_buffer_copy(mw_buffer *target, size_t target_offset, mw_buffer *source, s
   if (code == MW_SUCCESS) code = mw_command_use(command, source);
   if (code != MW_SUCCESS || bytes == 0) goto end;
   mw_device *device = target->device;
-  code = device->driver->copy(device->stream, target->address + target_offset, source->address + source_offset, bytes,
-                              mw_command_completion(command));
+  code = device->driver->copy(mw_stream_of(device)->state, target->address + target_offset,
+                              source->address + source_offset, bytes, mw_command_completion(command));
   if (code == MW_SUCCESS) return MW_SUCCESS;
 end:
   mw_command_end(command);
@@ -154,7 +153,7 @@ int mw_buffer_fill(mw_buffer *buffer, size_t offset, const void *pattern, size_t
   code = mw_command_use(command, buffer);
   if (code != MW_SUCCESS || count == 0) goto end;
   mw_device *device = buffer->device;
-  code = device->driver->fill(device->stream, buffer->address + offset, pattern, size, count,
+  code = device->driver->fill(mw_stream_of(device)->state, buffer->address + offset, pattern, size, count,
                               mw_command_completion(command));
   if (code == MW_SUCCESS) return MW_SUCCESS;
 end:

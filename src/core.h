@@ -18,7 +18,13 @@
  * command is called once, on any thread but never on one inside a kernel, when the command has finished or failed;
  * it may free memory and unload units, and must not wait; the driver does not touch the command's memory, kernel or unit
  * afterwards. A kernel's failure belongs to its stream: the command counts as done, later commands run, and the next
- * stream_synchronize reports the first failure and forgets it. */
+ * stream_synchronize reports the first failure and forgets it.
+ *
+ * Different streams overlap. The one made with MW_STREAM_LEGACY, the device's first, follows the default stream's rule:
+ * what is queued there waits for all queued before in streams without MW_STREAM_NON_BLOCKING, and the reverse.
+ *
+ * Holds. A hold stops its stream until the host lets go of it. What waits for a stream, and would have to wait for a hold,
+ * returns MW_NOT_READY instead, with the error slot filled. */
 
 typedef struct mw_completion {
   void (*done)(void *context); /* NULL: nobody waits */
@@ -67,12 +73,29 @@ typedef struct mw_driver {
   /* A host pointer to device memory, or NULL where the host cannot reach it. */
   void *(*host)(void *device, uint64_t address);
 
-  int (*stream_new)(void *device, void **stream);
-  void (*stream_free)(void *stream); /* waits until it is empty and every `done` has returned */
+  /* priority: within the range below. */
+  int (*stream_new)(void *device, unsigned flags, int priority, void **stream);
+  void (*priorities)(void *device, int *least, int *greatest);
+  void (*stream_free)(void *stream); /* waits until it is empty and every `done` has returned; lets go of its holds */
   /* Wait until the stream is empty and every `done` has returned; report the stream's first failure, once. */
   int (*stream_synchronize)(void *stream);
   /* MW_SUCCESS when empty, MW_NOT_READY (without filling the error slot) when not. */
   int (*stream_query)(void *stream);
+  /* What is queued from now on waits for the event's last record so far; the event may be another device's of this
+     driver. */
+  int (*stream_wait)(void *stream, void *event);
+  /* function.done is called in stream order, on any thread; the stream goes on when it has returned. */
+  int (*stream_call)(void *stream, mw_completion function);
+  int (*hold_new)(void *stream, void **hold);
+  bool (*hold_reached)(void *hold);
+  void (*hold_free)(void *hold); /* the stream goes on */
+  int (*event_new)(void *device, unsigned flags, void **event);
+  void (*event_free)(void *event); /* what waits for its records goes on doing so */
+  int (*event_record)(void *event, void *stream);
+  int (*event_query)(void *event); /* as stream_query; done where it was never recorded */
+  int (*event_synchronize)(void *event);
+  /* Between the last records, in milliseconds; see mw_event_elapsed for failures. */
+  int (*event_elapsed)(void *start, void *end, double *milliseconds);
   int (*launch)(void *stream, const mw_launch_request *request);
   int (*copy)(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion); /* memmove */
   int (*fill)(void *stream, uint64_t target, const void *pattern, size_t size, size_t count, mw_completion completion);
@@ -115,20 +138,57 @@ extern const mw_driver mw_cpu_driver;
  * runs. So the last handle of a device is always let go by a host thread, never inside `done`, and closing a device can
  * wait for its stream, whose last `done`s give back the last memory and units, before it closes the driver's device. */
 
+struct mw_stream {
+  mw_refs refs; /* not of a default stream, whose handles are its device's */
+  mw_device *device;
+  void *state; /* the driver's */
+  unsigned flags;
+  int priority;
+  uint64_t id;
+  int pins;        /* stream.c's: host threads that wait for it */
+  mw_stream *next; /* in the device's list */
+};
+
 struct mw_device {
   mw_refs refs;
   const mw_driver *driver;
   int ordinal;
   char name[32]; /* "cpu:0" */
   void *state;   /* the driver's */
-  void *stream;  /* the default stream */
+  void *stream;  /* the default stream's state: legacy.state */
+  mw_stream legacy;
   mw_properties properties;
   _Atomic(mw_error *) failure; /* of a kernel, met by mw_device_wait and not reported yet */
   struct mw_device *next;      /* in device.c's list */
+  /* stream.c's: the other streams, those that nobody holds but that still have work included. */
+  pthread_mutex_t stream_lock;
+  mw_stream *streams;
+  atomic_int stream_count;
+  struct mw_thread_stream *thread_streams;
 };
 
-/* Wait until all work is done, without reporting: a kernel's failure is kept for the next mw_device_synchronize. */
-void mw_device_wait(mw_device *device);
+/* Wait until all work is done, without reporting: a kernel's failure is kept for the next mw_device_synchronize. Fails only
+   with MW_NOT_READY, where a hold is in the way. */
+int mw_device_wait(mw_device *device);
+/* Keep the failure in the error slot, a kernel's, for that call. */
+void mw_device_keep_failure(mw_device *device);
+
+/* ---- streams (stream.c) ---- */
+
+/* The stream of the calling thread (mw_stream_use), or NULL. */
+extern _Thread_local mw_stream *mw_stream_current __attribute__((tls_model("initial-exec")));
+/* Where work for `device` goes that names no stream. */
+static inline mw_stream *mw_stream_of(mw_device *device) {
+  mw_stream *current = mw_stream_current;
+  return current && current->device == device ? current : &device->legacy;
+}
+/* Make and end the default stream; ending it ends all others, and waits for them. */
+int mw_streams_open(mw_device *device);
+void mw_streams_close(mw_device *device);
+/* Wait for all streams but the default one; kernels' failures go to device->failure. */
+int mw_streams_wait(mw_device *device);
+/* Whether the thread is in a function that a stream is held for (mw_hold_enter). */
+bool mw_stream_in_function(void);
 
 struct mw_buffer {
   mw_refs refs;

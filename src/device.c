@@ -81,7 +81,7 @@ static int open_device(const mw_driver *driver, int ordinal, mw_device **out) {
   if (code != MW_SUCCESS) goto fail_open;
   code = driver->properties(device->state, &device->properties);
   if (code != MW_SUCCESS) goto fail_opened;
-  code = driver->stream_new(device->state, &device->stream);
+  code = mw_streams_open(device);
   if (code != MW_SUCCESS) goto fail_opened;
   *out = device;
   return MW_SUCCESS;
@@ -93,7 +93,7 @@ fail_open:
 }
 
 static void close_device(mw_device *device) {
-  device->driver->stream_free(device->stream);
+  mw_streams_close(device);
   device->driver->close(device->state);
   mw_error_free(atomic_load(&device->failure));
   free(device);
@@ -190,8 +190,7 @@ int mw_device_limit_set(mw_device *device, mw_limit limit, double value) {
 
 /* ---- waiting ---- */
 
-void mw_device_wait(mw_device *device) {
-  if (device->driver->stream_synchronize(device->stream) == MW_SUCCESS) return;
+void mw_device_keep_failure(mw_device *device) {
   mw_error *failure = mw_error_copy(mw_error_last());
   mw_error *none = NULL;
   /* The first one is reported: a later one is forgotten, as the driver forgets all but its first. */
@@ -199,9 +198,18 @@ void mw_device_wait(mw_device *device) {
   mw_error_clear();
 }
 
-int mw_device_synchronize(mw_device *device) {
+int mw_device_wait(mw_device *device) {
   int code = device->driver->stream_synchronize(device->stream);
-  if (!atomic_load_explicit(&device->failure, memory_order_relaxed)) return code;
+  if (code != MW_SUCCESS && code != MW_NOT_READY) mw_device_keep_failure(device);
+  int others = atomic_load(&device->stream_count) > 0 ? mw_streams_wait(device) : MW_SUCCESS;
+  bool held = code == MW_NOT_READY || others == MW_NOT_READY;
+  return held && !mw_stream_in_function() ? MW_NOT_READY : MW_SUCCESS;
+}
+
+int mw_device_synchronize(mw_device *device) {
+  bool alone = atomic_load_explicit(&device->stream_count, memory_order_acquire) == 0 && !mw_stream_in_function();
+  int code = alone ? device->driver->stream_synchronize(device->stream) : mw_device_wait(device);
+  if (code == MW_NOT_READY || !atomic_load_explicit(&device->failure, memory_order_relaxed)) return code;
   mw_error *failure = atomic_exchange(&device->failure, NULL);
   if (!failure) return code;
   code = mw_error_raise(failure);

@@ -192,9 +192,16 @@ static int use_arrays(const mw_launch *launch, mw_command *command) {
 }
 
 int mw_launch_run(mw_launch *launch, const char *site) {
+  return mw_launch_run_in(launch, mw_stream_of(launch->kernel->module->device), site);
+}
+
+int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
   if (launch->missing > 0) return fail_missing(launch);
   const mw_kernel *kernel = launch->kernel;
   mw_device *device = kernel->module->device;
+  if (stream->device != device)
+    return fail(MW_INVALID_RESOURCE_HANDLE, "%s is compiled for %s, and the stream is %s's", kernel->info->name,
+                device->name, stream->device->name);
   mw_command *command = mw_command_new(kernel->module, launch->array_count + launch->kept_count);
   int code = use_arrays(launch, command);
   if (code != MW_SUCCESS) goto fail;
@@ -206,7 +213,7 @@ int mw_launch_run(mw_launch *launch, const char *site) {
                                .completion = mw_command_completion(command)};
   memcpy(request.grid, launch->grid, sizeof request.grid);
   memcpy(request.block, launch->block, sizeof request.block);
-  code = device->driver->launch(device->stream, &request);
+  code = device->driver->launch(stream->state, &request);
   if (code == MW_SUCCESS) return MW_SUCCESS;
 fail:
   mw_command_end(command);

@@ -185,6 +185,75 @@ int mw_device_limit_set(mw_device *device, mw_limit limit, double value);
    that read device memory for the host report it as well, and then read nothing: what they would read may be wrong. */
 int mw_device_synchronize(mw_device *device);
 
+/* ---- streams and events ------------------------------------------------------------------------------------------ */
+
+/* A stream is a queue of work: what is in one runs in order, what is in different ones may overlap. Each device has a
+   default stream, the legacy one: what is queued there waits for all that was queued before in the other streams, and
+   they for it, except for streams made with MW_STREAM_NON_BLOCKING. */
+typedef struct mw_stream mw_stream;
+typedef struct mw_event mw_event;
+typedef struct mw_hold mw_hold;
+
+typedef enum mw_stream_flags {
+  MW_STREAM_DEFAULT = 0,
+  MW_STREAM_NON_BLOCKING = 1, /* takes no part in the default stream's rule */
+  MW_STREAM_LEGACY = 256      /* the default stream itself; not for mw_stream_new */
+} mw_stream_flags;
+
+/* `priority`: smaller goes first, within mw_stream_priorities; others are brought into the range. *out is yours; released
+   with work in it, the work goes on. (cudaStreamCreateWithPriority) */
+int mw_stream_new(mw_device *device, unsigned flags, int priority, mw_stream **out);
+mw_stream *mw_stream_retain(mw_stream *stream);
+void mw_stream_release(mw_stream *stream);
+void mw_stream_priorities(mw_device *device, int *least, int *greatest);
+mw_stream *mw_device_stream(mw_device *device); /* the default stream; borrowed */
+/* The calling thread's own default stream, which is not special otherwise; yours. (cudaStreamPerThread) */
+int mw_stream_per_thread(mw_device *device, mw_stream **out);
+mw_device *mw_stream_device(const mw_stream *stream); /* borrowed */
+unsigned mw_stream_flags_of(const mw_stream *stream);
+int mw_stream_priority(const mw_stream *stream);
+uint64_t mw_stream_id(const mw_stream *stream); /* of no other stream of the process, ever */
+/* MW_SUCCESS where all is done, MW_NOT_READY (which is no failure, and leaves the error slot alone) where not. */
+int mw_stream_query(mw_stream *stream);
+/* Wait until the stream is empty; reports (once) the first failure of a kernel in it. MW_NOT_READY where it cannot become
+   empty because a hold of the host's is in the way. */
+int mw_stream_synchronize(mw_stream *stream);
+/* What is queued in `stream` from now on waits for the event's last record so far; for none if there is none. */
+int mw_stream_wait(mw_stream *stream, mw_event *event);
+/* Call function(context) when the work queued so far is done; later work waits until it returns. It runs on some thread of
+   the library's or of a host that waits, and must not call the library. (cudaLaunchHostFunc) */
+int mw_stream_call(mw_stream *stream, void (*function)(void *context), void *context);
+/* The same for hosts whose functions cannot run on any thread: the stream stands still at the hold until it is released.
+   reached: 1 when the work before it is done. Waiting for a stream that stands at a hold is MW_NOT_READY. */
+int mw_stream_hold(mw_stream *stream, mw_hold **out);
+int mw_hold_reached(const mw_hold *hold);
+/* The calling thread calls the function now: until it releases the hold, its waiting for a device passes over streams that
+   are held, so that the function can read what was done before it. */
+void mw_hold_enter(mw_hold *hold);
+void mw_hold_release(mw_hold *hold);
+/* Where the calling thread's work goes that names no stream: launches, copies and fills for devices other than the
+   stream's go to their default streams. NULL: the default stream. *previous (yours; may be NULL) is what it was. */
+int mw_stream_use(mw_stream *stream, mw_stream **previous);
+
+typedef enum mw_event_flags {
+  MW_EVENT_DEFAULT = 0,
+  MW_EVENT_BLOCKING_SYNC = 1,
+  MW_EVENT_DISABLE_TIMING = 2,
+  MW_EVENT_INTERPROCESS = 4
+} mw_event_flags;
+
+int mw_event_new(mw_device *device, unsigned flags, mw_event **out);
+mw_event *mw_event_retain(mw_event *event);
+void mw_event_release(mw_event *event);
+mw_device *mw_event_device(const mw_event *event); /* borrowed */
+/* The event is what the stream comes to now; an earlier record is forgotten, but not by those that wait for it. */
+int mw_event_record(mw_event *event, mw_stream *stream);
+int mw_event_query(mw_event *event);       /* as mw_stream_query; an event that was never recorded is done */
+int mw_event_synchronize(mw_event *event); /* reports no kernel's failure */
+/* Milliseconds between two records, at a resolution of less than a microsecond. MW_INVALID_RESOURCE_HANDLE where one was
+   never recorded or has no timing, MW_NOT_READY where one is not done. (cudaEventElapsedTime) */
+int mw_event_elapsed(mw_event *start, mw_event *end, double *milliseconds);
+
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 typedef struct mw_buffer mw_buffer;
@@ -368,6 +437,8 @@ void mw_launch_clear(mw_launch *launch);
    argument is missing or an array was freed. `site` (may be NULL, copied) is where the call stands, for asynchronous
    errors: "script.lua:12". Blocks only while too many launches wait. (cudaLaunchKernel) */
 int mw_launch_run(mw_launch *launch, const char *site);
+/* The same in a stream of the kernel's device. */
+int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site);
 
 /* ---- the compile cache ------------------------------------------------------------------------------------------- */
 

@@ -203,3 +203,55 @@ function device:memory() end
 ---As mw.properties, for this device.
 ---@return table
 function device:properties() end
+
+---A queue of work. What is in one runs in order, what is in different ones may overlap.
+---@class moonwarp.stream
+---@field kind "legacy"|"blocking"|"non-blocking" legacy: the default stream
+---@field priority integer smaller goes first
+---@field id integer
+---@field device moonwarp.device
+local stream = {}
+
+---Wait until it is empty; raises the first failure of a kernel in it, once.
+function stream:synchronize() end
+
+---@return boolean done
+function stream:query() end
+
+---Put an event behind the work so far.
+---@param event? moonwarp.event a new one by default
+---@return moonwarp.event
+function stream:record(event) end
+
+---Have later work wait for an event's last record, or for what another stream has now. The script does not wait.
+---@param other moonwarp.event|moonwarp.stream
+---@return moonwarp.stream self
+function stream:wait(other) end
+
+---Call a Lua function when the work so far is done; later work waits until it returns. It is called while the script
+---waits for the device, reads an array, asks a stream or an event, or calls mw.poll. It can read arrays.
+---@param f function
+---@return moonwarp.stream self
+function stream:call(f) end
+
+---Let go of it; the work in it goes on.
+function stream:free() end
+
+---A place in a stream. later - earlier is the time between two, in milliseconds.
+---@class moonwarp.event
+---@field device moonwarp.device
+---@operator sub(moonwarp.event): number
+local event = {}
+
+---Put it behind the work so far of a stream: the one of mw.with or the default one, if none is given.
+---@param where? moonwarp.stream
+---@return moonwarp.event self
+function event:record(where) end
+
+---Wait until the work before it is done.
+function event:synchronize() end
+
+---@return boolean done
+function event:query() end
+
+function event:free() end

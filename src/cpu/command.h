@@ -1,4 +1,5 @@
-/* What a stream queues: a launch, a copy or a fill, cut into blocks that workers take in increasing order. */
+/* What a stream queues: a launch, a copy or a fill, cut into blocks that workers take in increasing order; a function of
+ * the host's, as one block; or a place to mark or to wait at, which has none. */
 #ifndef MW_CPU_COMMAND_H
 #define MW_CPU_COMMAND_H
 
@@ -7,7 +8,14 @@
 typedef struct cpu_stream cpu_stream;
 typedef struct cpu_command cpu_command;
 
-typedef enum cpu_command_kind { CPU_KERNEL, CPU_COPY, CPU_FILL } cpu_command_kind;
+typedef enum cpu_command_kind {
+  CPU_KERNEL,
+  CPU_COPY,
+  CPU_FILL,
+  CPU_CALL,   /* its completion is the function; the stream goes on when it has returned */
+  CPU_RECORD, /* from here on without blocks: `mark` is done when its turn comes */
+  CPU_WAIT    /* the stream stands still until `mark` is done */
+} cpu_command_kind;
 
 typedef struct cpu_kernel_work {
   cpu_kernel *kernel;
@@ -37,7 +45,8 @@ struct cpu_command {
   bool active;              /* in the pool's list of commands with blocks to take */
   bool timed_out, reported; /* stopped for its deadline; and the error says so */
   cpu_command *active_next, *active_previous;
-  int users; /* threads that run blocks of it */
+  struct cpu_mark *mark; /* CPU_RECORD, CPU_WAIT: a reference */
+  int users;             /* threads that run blocks of it */
 
   uint64_t blocks;
   uint64_t grain;         /* fewest blocks to take at once, as long as there are so many */

@@ -7,6 +7,8 @@
  *   worker.c     one slot: running blocks on its stacks     lines.c      code address -> source line
  *   monitor.c    time limits                                origin.c     positions as people know them
  *   stream.c     queues of commands                         compile.c    running mwcc
+ *   turn.c       whose turn it is in a stream, and between streams
+ *   mark.c       events, waiting across streams, holds
  *   command.c    a command cut into blocks                  options.c    compile options
  *   transfer.c   copies and fills                           outcome.c    how a run of mwcc ended
  *   fiber.c      CUDA threads as fibers                     compiler.c   where mwcc is; the target's name
@@ -44,6 +46,9 @@ struct cpu_device {
   cpu_heap *heap;
   cpu_pool *pool;
   int workers;                                        /* slots: how many blocks can run at once */
+  struct cpu_stream *streams;                         /* all, guarded by the pool's lock */
+  int blocking;                                       /* of these, how many the legacy stream waits for */
+  int holds;                                          /* reached or not */
   _Atomic double limits[MW_LIMIT_COMPILE_MEMORY + 1]; /* by mw_limit; read with cpu_limit */
 };
 

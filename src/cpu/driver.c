@@ -70,6 +70,13 @@ static int device_memory(void *device, mw_memory *out) {
   return MW_SUCCESS;
 }
 
+/* As many as current devices have. */
+static void device_priorities(void *device, int *least, int *greatest) {
+  (void)device;
+  *least = 0;
+  *greatest = -5;
+}
+
 /* ---- limits ---- */
 
 double cpu_limit(const cpu_device *device, mw_limit limit) {
@@ -129,7 +136,19 @@ const mw_driver mw_cpu_driver = {
     .free = memory_free,
     .host = memory_host,
     .stream_new = cpu_stream_new,
+    .priorities = device_priorities,
     .stream_free = cpu_stream_free,
+    .stream_wait = cpu_stream_wait,
+    .stream_call = cpu_stream_call,
+    .hold_new = cpu_hold_new,
+    .hold_reached = cpu_hold_reached,
+    .hold_free = cpu_hold_free,
+    .event_new = cpu_event_new,
+    .event_free = cpu_event_free,
+    .event_record = cpu_event_record,
+    .event_query = cpu_event_query,
+    .event_synchronize = cpu_event_synchronize,
+    .event_elapsed = cpu_event_elapsed,
     .stream_synchronize = cpu_stream_synchronize,
     .stream_query = cpu_stream_query,
     .launch = cpu_stream_launch,

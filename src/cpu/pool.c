@@ -9,6 +9,7 @@
 #include "cpu/heap.h"
 #include "cpu/stream.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -42,17 +43,29 @@ void cpu_pool_wait(cpu_pool *pool, pthread_cond_t *condition) {
   pthread_cond_wait(condition, &pool->lock);
 }
 
-/* ---- active commands: their blocks are taken in the order of the list ---- */
+/* ---- active commands: their blocks are taken in the order of the list, which is that of their streams' priorities ---- */
+
+static void note_urgent(cpu_pool *pool) {
+  int urgent = pool->first ? pool->first->stream->priority : INT_MAX;
+  atomic_store_explicit(&pool->urgent, urgent, memory_order_relaxed);
+}
 
 static void list_add(cpu_pool *pool, cpu_command *command) {
+  cpu_command *before = pool->last;
+  while (before && before->stream->priority > command->stream->priority) before = before->active_previous;
+  cpu_command *behind = before ? before->active_next : pool->first;
   command->active = true;
-  command->active_next = NULL;
-  command->active_previous = pool->last;
-  if (pool->last)
-    pool->last->active_next = command;
+  command->active_previous = before;
+  command->active_next = behind;
+  if (before)
+    before->active_next = command;
   else
     pool->first = command;
-  pool->last = command;
+  if (behind)
+    behind->active_previous = command;
+  else
+    pool->last = command;
+  note_urgent(pool);
   atomic_fetch_add(&pool->ready, 1);
 }
 
@@ -67,6 +80,7 @@ static void list_remove(cpu_pool *pool, cpu_command *command) {
     command->active_next->active_previous = command->active_previous;
   else
     pool->last = command->active_previous;
+  note_urgent(pool);
   atomic_fetch_sub(&pool->ready, 1);
 }
 
@@ -116,6 +130,11 @@ static void fail_command(cpu_pool *pool, cpu_worker *worker, cpu_command *comman
   cpu_pool_unlock(pool);
 }
 
+/* A command of a stream that goes first waits: threads turn to it between blocks. */
+static bool more_urgent(const cpu_pool *pool, const cpu_command *command) {
+  return atomic_load_explicit(&pool->urgent, memory_order_relaxed) < command->stream->priority;
+}
+
 static void run_kernel(cpu_pool *pool, cpu_worker *worker, cpu_command *command, uint64_t first, uint64_t last,
                        bool rest) {
   cpu_heap_settle(pool->device->heap);
@@ -126,7 +145,8 @@ static void run_kernel(cpu_pool *pool, cpu_worker *worker, cpu_command *command,
   while (good) {
     good = cpu_worker_run(worker, first, last);
     blocks += last - first;
-    if (!good || !rest || !cpu_command_take(command, pool->slots, &first, &last, &rest)) break;
+    if (!good || !rest || more_urgent(pool, command) || !cpu_command_take(command, pool->slots, &first, &last, &rest))
+      break;
   }
   cpu_worker_current = NULL;
   if (!good)
@@ -138,7 +158,7 @@ static void run_kernel(cpu_pool *pool, cpu_worker *worker, cpu_command *command,
 
 static void run_transfer(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last, bool rest) {
   do cpu_transfer_run(command, first, last);
-  while (rest && cpu_command_take(command, pool->slots, &first, &last, &rest));
+  while (rest && !more_urgent(pool, command) && cpu_command_take(command, pool->slots, &first, &last, &rest));
 }
 
 /* Run blocks of the command until all are taken, with the lock held but for the blocks. helper: a host thread, which
@@ -150,10 +170,8 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
     list_remove(pool, command);
     return false;
   }
-  if (!rest)
-    list_remove(pool, command);
-  else if (pool->spinners == 0)
-    cpu_pool_wake(pool);
+  if (!rest) list_remove(pool, command);
+  if (pool->first && pool->spinners == 0) cpu_pool_wake(pool);
   command->users++;
   slot->command = command;
   if (first == 0 && command->kind == CPU_KERNEL) cpu_monitor_watch(pool, command);
@@ -165,14 +183,14 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
     if (helper) sigaltstack(&slot->worker->signal_stack, &old);
     run_kernel(pool, slot->worker, command, first, last, rest);
     if (helper) sigaltstack(&old, NULL);
-  } else {
+  } else if (command->kind != CPU_CALL) {
     run_transfer(pool, command, first, last, rest);
   }
 
   pthread_mutex_lock(&pool->lock);
   slot->command = NULL;
-  list_remove(pool, command);
-  if (--command->users == 0) cpu_stream_finish(command);
+  if (atomic_load(&command->taken) >= command->blocks || atomic_load(&command->stop)) list_remove(pool, command);
+  if (--command->users == 0 && !command->active) cpu_stream_finish(command);
   return true;
 }
 
@@ -289,7 +307,7 @@ void cpu_pool_activate(cpu_pool *pool, cpu_command *command) {
 void cpu_pool_begin(cpu_pool *pool, const cpu_stream *stream, const cpu_command *command) {
   const cpu_command *current = stream->current;
   atomic_store_explicit(&pool->host_core, sched_getcpu(), memory_order_relaxed);
-  if (!current || current->users > 0) return; /* who runs it goes on with the next */
+  if (!current || current->users > 0 || stream->blocked) return; /* who runs it, or ends the wait, goes on */
   bool many = stream->issued - atomic_load(&stream->retired) >= MANY;
   if (!pool->sentinel || many || cpu_command_worth(command)) cpu_pool_wake(pool);
 }
@@ -318,6 +336,7 @@ int cpu_pool_open(cpu_device *device, cpu_pool **out) {
   pthread_condattr_destroy(&clock);
   pool->device = device;
   pool->process = getpid();
+  atomic_init(&pool->urgent, INT_MAX);
   pool->slots = pool->free_slots = device->workers;
   *out = pool;
   return MW_SUCCESS;

@@ -43,6 +43,7 @@ struct cpu_pool {
   bool closing;
   cpu_command *first, *last; /* active: with blocks left to take */
   atomic_int ready;          /* how many those are */
+  atomic_int urgent;         /* the least priority among them, or INT_MAX */
   atomic_uint activations;   /* how many there have been */
   atomic_int host_core;      /* on which a host thread was that launched last */
 

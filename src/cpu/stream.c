@@ -16,11 +16,19 @@ enum { SMALL = 4096 /* bytes that are copied under the lock */ };
 
 static const double spin_seconds = 20e-6;
 
-int cpu_stream_new(void *device, void **out) {
+int cpu_stream_new(void *handle, unsigned flags, int priority, void **out) {
+  cpu_device *device = handle;
   cpu_stream *stream = mw_alloc(sizeof *stream);
   stream->device = device;
+  stream->flags = flags;
+  stream->priority = priority;
   stream->awaited = UINT64_MAX;
   pthread_cond_init(&stream->moved, NULL);
+  pthread_mutex_lock(&device->pool->lock);
+  stream->next = device->streams;
+  device->streams = stream;
+  if (!(flags & (MW_STREAM_NON_BLOCKING | MW_STREAM_LEGACY))) device->blocking++;
+  pthread_mutex_unlock(&device->pool->lock);
   *out = stream;
   return MW_SUCCESS;
 }
@@ -37,12 +45,26 @@ static void spin(cpu_pool *pool, const cpu_stream *stream, uint64_t target) {
   pthread_mutex_lock(&pool->lock);
 }
 
-/* Wait, with the lock held, until so many of the stream's commands have retired, and run their blocks meanwhile. */
-static void wait_until(cpu_stream *stream, uint64_t target) {
+/* The stream whose work has to be done for `stream` to go on: itself, or the one that it waits for. NULL: a hold. */
+static cpu_stream *root_of(cpu_stream *stream) {
+  while (stream && stream->blocked) stream = stream->blocked->stream;
+  return stream;
+}
+
+int cpu_stream_fail_held(void) {
+  return fail(MW_NOT_READY, "the work waits for a function of the host's that was not called yet");
+}
+
+/* Wait, with the lock held, until so many of the stream's commands have retired, and run the blocks that this takes
+   meanwhile. False: the stream is held. */
+bool cpu_stream_wait_until(cpu_stream *stream, uint64_t target) {
   cpu_pool *pool = stream->device->pool;
-  bool helps = cpu_fault_possible(), helped = false, spun = pool->slots == 1;
+  bool helps = cpu_fault_possible(), helped = false, held = false, spun = pool->slots == 1;
+  stream->pins++;
   while (atomic_load(&stream->retired) < target) {
-    if (helps && cpu_pool_help(pool, stream)) {
+    cpu_stream *root = root_of(stream);
+    if ((held = !root)) break;
+    if (helps && cpu_pool_help(pool, root)) {
       helped = true;
     } else if (!spun) {
       spin(pool, stream, target);
@@ -53,17 +75,19 @@ static void wait_until(cpu_stream *stream, uint64_t target) {
     }
   }
   if (helped) cpu_pool_wake(pool); /* others take what is left */
+  if (--stream->pins == 0 && stream->closing) pthread_cond_broadcast(&stream->moved);
+  return !held;
 }
 
 int cpu_stream_synchronize(void *handle) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
   pthread_mutex_lock(&pool->lock);
-  wait_until(stream, stream->issued);
+  bool reached = cpu_stream_wait_until(stream, stream->issued);
   mw_error *error = stream->error;
   stream->error = NULL;
   cpu_pool_unlock(pool);
-  if (!error) return MW_SUCCESS;
+  if (!error) return reached ? MW_SUCCESS : cpu_stream_fail_held();
   int code = mw_error_raise(error);
   mw_error_free(error);
   return code;
@@ -89,8 +113,16 @@ void cpu_stream_free(void *handle) {
   cpu_stream *stream = handle;
   if (!stream) return;
   cpu_pool *pool = stream->device->pool;
+  cpu_device *device = stream->device;
   pthread_mutex_lock(&pool->lock);
-  wait_until(stream, stream->issued);
+  /* A hold is let go of by a host thread, and what waits for it is lost with the stream only if nobody is left to. */
+  while (!cpu_stream_wait_until(stream, stream->issued)) cpu_mark_finish(cpu_stream_hold_of(stream));
+  stream->closing = true;
+  while (stream->pins > 0) cpu_pool_wait(pool, &stream->moved);
+  cpu_stream **link = &device->streams;
+  while (*link != stream) link = &(*link)->next;
+  *link = stream->next;
+  if (!(stream->flags & (MW_STREAM_NON_BLOCKING | MW_STREAM_LEGACY))) device->blocking--;
   cpu_pool_unlock(pool);
   for (cpu_command *command = stream->unused, *next; command; command = next) {
     next = command->next;
@@ -101,7 +133,7 @@ void cpu_stream_free(void *handle) {
   free(stream);
 }
 
-/* ---- finishing ---- */
+/* ---- failures ---- */
 
 void cpu_stream_fail(cpu_stream *stream, mw_error *error) {
   if (!stream->error)
@@ -110,75 +142,22 @@ void cpu_stream_fail(cpu_stream *stream, mw_error *error) {
     mw_error_free(error);
 }
 
-static void retire(cpu_stream *stream) {
-  uint64_t retired = atomic_load(&stream->retired);
-  while (stream->first && stream->first->finished) {
-    cpu_command *command = stream->first;
-    stream->first = command->next;
-    if (!stream->first) stream->last = NULL;
-    command->next = stream->unused;
-    stream->unused = command;
-    retired++;
-  }
-  atomic_store(&stream->retired, retired);
-  if (retired < stream->awaited) return;
-  stream->awaited = UINT64_MAX;
-  pthread_cond_broadcast(&stream->moved);
-}
-
-void cpu_stream_finish(cpu_command *command) {
-  cpu_stream *stream = command->stream;
-  cpu_pool *pool = stream->device->pool;
-  mw_completion completion = command->completion;
-  if (command->timed_out && !command->reported) cpu_stream_fail(stream, cpu_fault_report(NULL, command));
-  stream->current = command->next;
-  if (stream->current) cpu_pool_activate(pool, stream->current);
-  if (completion.done) {
-    cpu_pool_unlock(pool);
-    completion.done(completion.context);
-    pthread_mutex_lock(&pool->lock);
-  }
-  command->finished = true;
-  retire(stream);
-}
-
 /* ---- queueing ---- */
 
-/* A command to fill and push, with the lock held; waits for room. */
+/* A command to fill and push, with the lock held: waits for room, and stands behind what other streams did before. */
 static cpu_command *command_new(cpu_stream *stream, cpu_command_kind kind, mw_completion completion) {
   if (stream->issued - atomic_load(&stream->retired) >= CPU_QUEUE_MOST) {
-    wait_until(stream, stream->issued - CPU_QUEUE_MOST / 2);
+    cpu_stream_wait_until(stream, stream->issued - CPU_QUEUE_MOST / 2);
   }
-  cpu_command *command = stream->unused;
-  if (command)
-    stream->unused = command->next;
-  else
-    command = mw_alloc(sizeof *command);
-  command->next = NULL;
-  command->stream = stream;
-  command->completion = completion;
-  command->kind = kind;
-  command->finished = command->timed_out = command->reported = false;
-  atomic_store_explicit(&command->taken, 0, memory_order_relaxed);
-  atomic_store_explicit(&command->stop, false, memory_order_relaxed);
-  return command;
+  if (stream->device->blocking > 0) cpu_stream_order(stream);
+  return cpu_stream_command(stream, kind, completion);
 }
 
 /* begin: whether it should be begun although nobody waits for it. */
 static void push(cpu_stream *stream, cpu_command *command, bool begin) {
-  cpu_pool *pool = stream->device->pool;
-  if (stream->last)
-    stream->last->next = command;
-  else
-    stream->first = command;
-  stream->last = command;
-  stream->issued++;
   cpu_command_set_grain(command);
-  if (!stream->current) {
-    stream->current = command;
-    cpu_pool_activate(pool, command);
-  }
-  if (begin) cpu_pool_begin(pool, stream, command);
+  cpu_stream_push(stream, command);
+  if (begin) cpu_pool_begin(stream->device->pool, stream, command);
 }
 
 static void keep_bytes(cpu_command *command, const void *bytes, size_t count) {
@@ -291,20 +270,43 @@ int cpu_stream_fill(void *handle, uint64_t target, const void *pattern, size_t s
   return MW_SUCCESS;
 }
 
+int cpu_stream_call(void *handle, mw_completion function) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  pthread_mutex_lock(&pool->lock);
+  cpu_command *command = command_new(stream, CPU_CALL, function);
+  command->blocks = 1;
+  push(stream, command, true);
+  cpu_pool_unlock(pool);
+  return MW_SUCCESS;
+}
+
+/* Nothing is left to do that a command queued now would have to wait for. */
+static bool is_idle(const cpu_stream *stream) {
+  if (atomic_load(&stream->retired) != stream->issued) return false;
+  return stream->device->blocking == 0 || cpu_stream_ordered(stream);
+}
+
 /* Host memory is copied as device memory is, and waited for. */
 static int exchange(cpu_stream *stream, void *target, const void *source, size_t bytes) {
   cpu_pool *pool = stream->device->pool;
   cpu_transfer_work work = {target, source, 1, bytes, 0};
+  int code = MW_SUCCESS;
   if (bytes == 0) return MW_SUCCESS;
   pthread_mutex_lock(&pool->lock);
-  if (bytes <= SMALL && atomic_load(&stream->retired) == stream->issued) {
+  if (stream->device->holds > 0) {
+    /* Nobody must be left to write to the host's memory later: the copy is queued once nothing can be in its way. */
+    if (stream->device->blocking > 0) cpu_stream_order(stream);
+    if (!cpu_stream_wait_until(stream, stream->issued)) code = cpu_stream_fail_held();
+  }
+  if (code == MW_SUCCESS && bytes <= SMALL && is_idle(stream)) {
     memcpy(target, source, bytes);
-  } else {
+  } else if (code == MW_SUCCESS) {
     transfer(stream, command_new(stream, CPU_COPY, (mw_completion){0}), &work, false);
-    wait_until(stream, stream->issued);
+    cpu_stream_wait_until(stream, stream->issued);
   }
   cpu_pool_unlock(pool);
-  return MW_SUCCESS;
+  return code;
 }
 
 int cpu_stream_write(void *stream, uint64_t target, const void *source, size_t bytes) {

@@ -173,6 +173,7 @@ static void set_element(lua_State *L, mwl_state *state, mwl_array *array, size_t
     const mwl_keeper nobody = {0};
     if (!mwl_pack(L, state, value, array->dtype, element, &place, &nobody)) mwl_usage_top(L, state, NULL);
   }
+  mwl_drain(L, state, array->device);
   mwl_must(L, state, mw_array_write(array->handle, i, 1, element));
 }
 
@@ -280,6 +281,7 @@ static int array_fill(lua_State *L) {
 static int array_ramp(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_array *array = mwl_check_array(L, state, 1, "a ramp");
+  mwl_drain(L, state, array->device);
   mwl_must(L, state, mw_array_ramp(array->handle, luaL_checknumber(L, 2), luaL_checknumber(L, 3)));
   return 0;
 }

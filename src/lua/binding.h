@@ -24,7 +24,9 @@ typedef enum mwl_class {
   MWL_SYMBOL,
   MWL_LAUNCH, /* kernel(grid, block): a configuration, called with arguments */
   MWL_BOUND,  /* launch:bind(...): called with none */
-  MWL_DTYPE,  /* a struct of a module, as the element type of arrays */
+  MWL_STREAM,
+  MWL_EVENT,
+  MWL_DTYPE, /* a struct of a module, as the element type of arrays */
   MWL_CLASS_COUNT
 } mwl_class;
 
@@ -51,11 +53,22 @@ typedef struct mwl_module {
   mwl_device *device;
 } mwl_module;
 
+typedef struct mwl_stream {
+  mw_stream *handle; /* NULL once closed */
+  mwl_device *device;
+} mwl_stream;
+
+typedef struct mwl_event {
+  mw_event *handle;
+  mwl_device *device;
+} mwl_event;
+
 /* Compared byte by byte, so it has no padding. */
 typedef struct mwl_config {
   unsigned grid[3], block[3];
   size_t shared;
-  size_t empty; /* 1 from each(0): arguments are checked, nothing runs */
+  size_t empty;             /* 1 from each(0): arguments are checked, nothing runs */
+  const mwl_stream *stream; /* NULL: where work goes that names none; kept by the configuration's environment */
 } mwl_config;
 
 struct mwl_launch;
@@ -69,7 +82,7 @@ typedef struct mwl_kernel {
 } mwl_kernel;
 
 /* Immutable, so that asking again for the same configuration may give the same object. Its environment is its kernel's,
-   which keeps the kernel. */
+   which keeps the kernel; with a stream, a table of its own that keeps both. */
 typedef struct mwl_launch {
   mwl_kernel *kernel;
   mwl_config config;
@@ -78,6 +91,7 @@ typedef struct mwl_launch {
 typedef struct mwl_bound {
   mw_launch *launch;
   mwl_device *device;
+  const mwl_stream *stream; /* kept by the environment, or NULL */
   bool empty;
 } mwl_bound;
 
@@ -91,6 +105,7 @@ typedef struct mwl_symbol {
 typedef struct mwl_state {
   const void *metatables[MWL_CLASS_COUNT]; /* for telling objects apart quickly; the registry keeps them */
   mwl_device *current;                     /* NULL until something needs a device */
+  size_t calls;                            /* Lua functions that streams have yet to call (stream.c) */
   size_t live;                             /* bytes of device memory that this state's arrays hold */
   double owed; /* KiB of collector work that allocations have asked for and not yet got (collect.c) */
   /* The last launch's call site, as text and as it was recognised. */
@@ -130,6 +145,7 @@ void mwl_open_bulk(lua_State *L, mwl_state *state);
 void mwl_open_image(lua_State *L, mwl_state *state);
 void mwl_open_module(lua_State *L, mwl_state *state);
 void mwl_open_symbol(lua_State *L, mwl_state *state);
+void mwl_open_stream(lua_State *L, mwl_state *state);
 void mwl_open_kernel(lua_State *L, mwl_state *state);
 void mwl_open_launch(lua_State *L, mwl_state *state);
 void mwl_open_cache(lua_State *L, mwl_state *state);
@@ -211,6 +227,16 @@ mwl_device *mwl_current(lua_State *L, mwl_state *state);
 /* Raise the failure of a kernel that ran since the last call, waiting for the work in flight; cheap where nothing was
    launched. Called before whatever hands data to the host: a result of a failed kernel should not pass for data. */
 void mwl_settle(lua_State *L, mwl_state *state, mwl_device *device);
+
+/* The same before data is handed to the device, which waits too: only functions that streams have to call are called. */
+static inline void mwl_drain(lua_State *L, mwl_state *state, mwl_device *device) {
+  if (state->calls > 0) mwl_settle(L, state, device);
+}
+/* Wait through wait(handle), a mw_result, and call functions that stand in its way meanwhile. */
+int mwl_wait(lua_State *L, mwl_state *state, int (*wait)(void *), void *handle);
+int mwl_wait_device(lua_State *L, mwl_state *state, mwl_device *device);
+/* The stream object at `index`, open, or a usage error. */
+mwl_stream *mwl_check_stream(lua_State *L, mwl_state *state, int index, const char *what);
 
 /* Push a device's object. */
 void mwl_device_push(lua_State *L, mwl_device *device);

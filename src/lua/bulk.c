@@ -127,6 +127,7 @@ static void assign_table(lua_State *L, mwl_state *state, mwl_array *array, int i
 void mwl_array_assign(lua_State *L, mwl_state *state, mwl_array *array, int index) {
   char got[64];
   int is = lua_type(L, index);
+  if (is == LUA_TTABLE || is == LUA_TSTRING) mwl_drain(L, state, array->device);
   if (is == LUA_TTABLE) {
     assign_table(L, state, array, index);
   } else if (is == LUA_TSTRING) {

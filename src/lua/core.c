@@ -13,6 +13,7 @@
 static const char *const class_names[MWL_CLASS_COUNT] = {
     [MWL_DEVICE] = "device", [MWL_ARRAY] = "array",   [MWL_MODULE] = "module", [MWL_KERNEL] = "kernel",
     [MWL_SYMBOL] = "symbol", [MWL_LAUNCH] = "launch", [MWL_BOUND] = "bound",   [MWL_DTYPE] = "dtype",
+    [MWL_STREAM] = "stream", [MWL_EVENT] = "event",
 };
 
 const char *mwl_class_name(mwl_class which) { return class_names[which]; }
@@ -169,6 +170,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_open_image(L, state);
   mwl_open_module(L, state);
   mwl_open_symbol(L, state);
+  mwl_open_stream(L, state);
   mwl_open_kernel(L, state);
   mwl_open_launch(L, state);
   mwl_open_cache(L, state);

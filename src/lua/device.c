@@ -51,7 +51,7 @@ void mwl_device_push(lua_State *L, mwl_device *device) {
 void mwl_settle(lua_State *L, mwl_state *state, mwl_device *device) {
   if (!device->pending || !device->handle) return;
   device->pending = false;
-  mwl_must(L, state, mw_device_synchronize(device->handle));
+  mwl_must(L, state, mwl_wait_device(L, state, device));
 }
 
 /* The device at stack place 1, or where there is none the one in use. */
@@ -82,7 +82,7 @@ static int synchronize(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_device *device = check_device(L, state);
   device->pending = false;
-  mwl_must(L, state, mw_device_synchronize(device->handle));
+  mwl_must(L, state, mwl_wait_device(L, state, device));
   return 0;
 }
 

@@ -28,6 +28,8 @@ static mwl_kernel *check_kernel(lua_State *L, mwl_state *state, const char *what
 
 /* ---- configurations ---- */
 
+enum { STREAM = 5 }; /* the stack place of k(grid, block, shared, stream) */
+
 static const char *const axes[3] = {"x", "y", "z"};
 
 static unsigned check_size(lua_State *L, mwl_state *state, int index, const char *what, int axis) {
@@ -72,7 +74,7 @@ static int check_sizes(lua_State *L, mwl_state *state, int index, const char *wh
   return given;
 }
 
-_Static_assert(sizeof(mwl_config) == 6 * sizeof(unsigned) + 2 * sizeof(size_t), "mwl_config has padding");
+_Static_assert(sizeof(mwl_config) == 6 * sizeof(unsigned) + 3 * sizeof(size_t), "mwl_config has padding");
 static bool same(const mwl_config *a, const mwl_config *b) { return memcmp(a, b, sizeof *a) == 0; }
 
 /* Make the kernel's own launch stand at `config`. The core checks it against the device's and the kernel's limits. */
@@ -97,7 +99,15 @@ static int push_launch(lua_State *L, mwl_state *state, mwl_kernel *kernel, const
   mwl_launch *launch = mwl_userdata(L, sizeof *launch);
   *launch = (mwl_launch){.kernel = kernel, .config = *config};
   mwl_set_class(L, state, MWL_LAUNCH);
-  lua_pushvalue(L, -2);
+  if (config->stream) {
+    lua_createtable(L, 0, 2);
+    lua_pushvalue(L, 1);
+    lua_setfield(L, -2, "kernel");
+    lua_pushvalue(L, STREAM);
+    lua_setfield(L, -2, "stream");
+  } else {
+    lua_pushvalue(L, -2);
+  }
   mwl_setenv(L, -2);
   lua_pushvalue(L, -1);
   lua_rawseti(L, -3, 1);
@@ -120,8 +130,13 @@ static int kernel_call(lua_State *L) {
                        mwl_describe(L, state, 4, got, sizeof got));
     config.shared = (size_t)shared;
   }
-  if (given >= 5 && !lua_isnil(L, 5) && !(lua_type(L, 5) == LUA_TNUMBER && lua_tonumber(L, 5) == 0))
-    return mwl_usage(L, state, "stream: every launch goes to the default stream; leave it out, or write 0");
+  if (given >= STREAM && !lua_isnil(L, STREAM) &&
+      !(lua_type(L, STREAM) == LUA_TNUMBER && lua_tonumber(L, STREAM) == 0)) {
+    config.stream = mwl_check_stream(L, state, STREAM, "the fourth value of a launch, its stream,");
+    if (config.stream->device != kernel->device)
+      return mwl_usage(L, state, "the kernel is compiled for %s, and the stream is %s's",
+                       mw_device_name(kernel->device->handle), mw_device_name(config.stream->device->handle));
+  }
   return push_launch(L, state, kernel, &config);
 }
 

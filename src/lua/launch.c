@@ -125,15 +125,24 @@ static mwl_launch *check_launch(lua_State *L, mwl_state *state) {
   return launch;
 }
 
+static int run(mw_launch *launch, const mwl_stream *stream, const char *site) {
+  return stream ? mw_launch_run_in(launch, stream->handle, site) : mw_launch_run(launch, site);
+}
+
+static void check_open(lua_State *L, mwl_state *state, const mwl_stream *stream) {
+  if (stream && !stream->handle) mwl_usage(L, state, "the stream of this launch was closed");
+}
+
 static int launch_call(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_launch *launch = check_launch(L, state);
+  check_open(L, state, launch->config.stream);
   mwl_kernel *kernel = launch->kernel;
   mwl_must(L, state, mwl_kernel_stand_at(kernel, &launch->config));
   outcome result = set_arguments(L, state, kernel->launch, kernel->device, 2);
   if (result == DONE && !launch->config.empty) {
     kernel->device->pending = true;
-    if (mw_launch_run(kernel->launch, site_of(L, state))) result = CORE_FAILED;
+    if (run(kernel->launch, launch->config.stream, site_of(L, state))) result = CORE_FAILED;
   }
   mw_launch_clear(kernel->launch);
   return result == DONE ? 0 : raise_outcome(L, state, result, launch->kernel);
@@ -145,7 +154,7 @@ static int launch_bind(lua_State *L) {
   mwl_launch *launch = check_launch(L, state);
   const mwl_config *config = &launch->config;
   mwl_bound *bound = mwl_userdata(L, sizeof *bound);
-  *bound = (mwl_bound){.device = launch->kernel->device, .empty = config->empty};
+  *bound = (mwl_bound){.device = launch->kernel->device, .stream = config->stream, .empty = config->empty};
   mwl_set_class(L, state, MWL_BOUND);
   mwl_getenv(L, 1);
   mwl_setenv(L, -2);
@@ -179,6 +188,13 @@ static int get_kernel(lua_State *L) {
   return 1;
 }
 
+static int get_stream(lua_State *L) {
+  if (!check_launch(L, mwl_of(L))->config.stream) return 0;
+  mwl_getenv(L, 1);
+  lua_getfield(L, -1, "stream");
+  return 1;
+}
+
 /* ---- bound launches ---- */
 
 static int bound_call(lua_State *L) {
@@ -187,8 +203,9 @@ static int bound_call(lua_State *L) {
   if (!bound->launch) return mwl_usage(L, state, "this bound launch was closed");
   if (lua_gettop(L) > 1) return mwl_usage(L, state, "a bound launch has its arguments and takes none");
   if (bound->empty) return 0;
+  check_open(L, state, bound->stream);
   bound->device->pending = true;
-  mwl_must(L, state, mw_launch_run(bound->launch, site_of(L, state)));
+  mwl_must(L, state, run(bound->launch, bound->stream, site_of(L, state)));
   return 0;
 }
 
@@ -203,8 +220,8 @@ static int bound_gc(lua_State *L) {
 void mwl_open_launch(lua_State *L, mwl_state *state) {
   static const luaL_Reg launch_meta[] = {{"__call", launch_call}, {NULL, NULL}};
   static const luaL_Reg launch_methods[] = {{"bind", launch_bind}, {NULL, NULL}};
-  static const luaL_Reg launch_facts[] = {
-      {"grid", get_grid}, {"block", get_block}, {"shared", get_shared}, {"kernel", get_kernel}, {NULL, NULL}};
+  static const luaL_Reg launch_facts[] = {{"grid", get_grid},     {"block", get_block},   {"shared", get_shared},
+                                          {"kernel", get_kernel}, {"stream", get_stream}, {NULL, NULL}};
   static const luaL_Reg bound_meta[] = {
       {"__call", bound_call}, {"__gc", bound_gc}, {"__close", bound_gc}, {NULL, NULL}};
   mwl_class_new(L, state, MWL_LAUNCH, launch_meta, launch_methods, launch_facts);

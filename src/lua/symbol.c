@@ -85,6 +85,7 @@ int mwl_symbol_set(lua_State *L, mwl_state *state, int index, int value) {
     keeper.anchors = lua_gettop(L);
   }
   if (!mwl_pack(L, state, value, type, bytes, &place, &keeper)) return mwl_usage_top(L, state, NULL);
+  mwl_drain(L, state, symbol->device);
   mwl_must(L, state, mw_symbol_write(symbol->handle, 0, bytes, type->size));
   if (keeper.anchors) { /* not before: kernels before the write used the old ones */
     mwl_getenv(L, index);
@@ -122,6 +123,7 @@ static int symbol_set_bytes(lua_State *L) {
   const char *bytes = luaL_checklstring(L, 2, &length);
   lua_Integer offset = luaL_optinteger(L, 3, 0);
   if (offset < 0) return mwl_usage(L, state, "an offset is not negative");
+  mwl_drain(L, state, symbol->device);
   mwl_must(L, state, mw_symbol_write(symbol->handle, (size_t)offset, bytes, length));
   return 0;
 }

@@ -1,0 +1,84 @@
+-- Streams and events: making them, and sending a stretch of a script to a stream.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+
+local M = {}
+
+local function check_options(name, options, known)
+  if type(options) ~= "table" then
+    errors.usage("%s wants a table of options, got %s", name, type(options))
+  end
+  for key in pairs(options) do
+    if not known[key] then errors.usage("%s has no option '%s'; it has %s", name, tostring(key), known.all) end
+  end
+end
+
+local stream_options = { priority = true, nonblocking = true, all = "priority and nonblocking" }
+
+---A new stream of the device in use. Work in one stream runs in order, work in different ones may overlap; work in the
+---default stream waits for what other streams had before, and they for it, unless they are non-blocking.
+---@param options? { priority?: integer, nonblocking?: boolean } priority: smaller goes first, 0 by default
+---@return moonwarp.stream
+function M.stream(options)
+  options = options or {}
+  check_options("mw.stream", options, stream_options)
+  local priority = options.priority or 0
+  if type(priority) ~= "number" or priority % 1 ~= 0 then
+    errors.usage("mw.stream: a priority is a whole number, got %s", tostring(priority))
+  end
+  return raw.stream_new(options.nonblocking, priority)
+end
+
+---The default stream of the device in use.
+---@return moonwarp.stream
+function M.default_stream() return raw.stream_default(false) end
+
+---The priorities that streams can have.
+---@return integer least
+---@return integer greatest the one that goes first: the smaller number
+M.stream_priorities = raw.stream_priorities
+
+local event_options = { timing = true, blocking = true, all = "timing and blocking" }
+
+---A new event of the device in use: record it in a stream, then wait for it, ask it, or take the time between two of
+---them: (later - earlier) is in milliseconds.
+---@param options? { timing?: boolean, blocking?: boolean } timing: true by default
+---@return moonwarp.event
+function M.event(options)
+  options = options or {}
+  check_options("mw.event", options, event_options)
+  return raw.event_new((options.blocking and 1 or 0) + (options.timing == false and 2 or 0))
+end
+
+---Call the functions that streams have come to (see s:call); waiting for the device or a stream does so too.
+---@return integer count how many were called
+M.poll = raw.poll
+
+local function finish(before, ok, ...)
+  raw.stream_use(before)
+  if not ok then error((...), 0) end
+  return ...
+end
+
+---Run f(...) with a stream for all work that names none: launches, fills, copies between arrays.
+---@param stream moonwarp.stream|nil nil: the default stream
+---@param f function
+---@param ... any
+---@return any ... what f returns
+function M.with(stream, f, ...)
+  if type(f) ~= "function" then
+    errors.usage("mw.with wants a stream and a function, got a %s as the function", type(f))
+  end
+  return finish(raw.stream_use(stream), pcall(f, ...))
+end
+
+local stream, event = raw.classes.stream, raw.classes.event
+
+function stream:__tostring() return ("stream %d (%s, on %s)"):format(self.id, self.kind, self.device.name) end
+
+function event:__tostring()
+  return ("event (%s, on %s)"):format(self:query() and "done" or "waiting", self.device.name)
+end
+
+return M
