@@ -1,8 +1,10 @@
 -- What happens once in a process, or once a launch: the limits that moonwarp sets itself, and what was measured.
 
 local mw = require "moonwarp"
+local compiles = require "bench.compiles"
 local measure = require "bench.measure"
 local peers = require "bench.peers"
+local problems = require "bench.problems"
 local sheet = require "bench.sheet"
 
 local median = measure.median
@@ -17,17 +19,6 @@ local function row(what, unit, value, limit, pocl)
   report:add(what, ("%.3f"):format(value), unit, below, verdict, pocl and pocl > 0 and ("%.3f"):format(pocl) or "")
 end
 
--- The time of compiling bench/kernels/blackscholes.cu (20 lines) in a fresh process; `salt` makes it another source.
-local function compile_time(salt)
-  return peers.fresh(([[
-    local mw = require "moonwarp"
-    local file = io.open "bench/kernels/blackscholes.cu"
-    local source = file:read "*a" .. "// %s"
-    local start = mw.time()
-    mw.compile(source)
-    print((mw.time() - start) * 1000)]]):format(salt))
-end
-
 local function compile_rows()
   local salt = tostring(mw.time()) .. tostring({})
   local pocl_cache = os.tmpname()
@@ -35,8 +26,9 @@ local function compile_rows()
   local pocl_cold = median(3, function(i) return peers.pocl_build("blackscholes", pocl_cache .. i) or 0 end)
   local pocl_warm = median(RUNS, function() return peers.pocl_build("blackscholes", pocl_cache .. 1) or 0 end)
   for i = 1, 3 do os.execute("rm -rf " .. peers.quote(pocl_cache .. i)) end
-  row("compile a 20-line kernel", "ms", median(RUNS, function(i) return compile_time(salt .. i) end), 150, pocl_cold)
-  row("the same from the cache", "ms", median(RUNS, function() return compile_time(salt .. 1) end), 3, pocl_warm)
+  local function compile(i) return compiles.time("blackscholes", salt .. i) end
+  row("compile a 20-line kernel", "ms", median(RUNS, compile), compiles.COLD_LIMIT, pocl_cold)
+  row("the same from the cache", "ms", median(RUNS, function() return compile(1) end), compiles.WARM_LIMIT, pocl_warm)
 end
 
 local function require_row()
@@ -45,9 +37,7 @@ local function require_row()
 end
 
 local function launch_rows()
-  local file = assert(io.open("bench/kernels/empty.cu"))
-  local empty = mw.compile(file:read("*a")).empty(1, 32):bind()
-  file:close()
+  local empty = problems.compile("empty").empty(1, 32):bind()
   local function timed(count, step)
     return median(RUNS, function()
       mw.synchronize()
@@ -60,14 +50,24 @@ local function launch_rows()
   timed(1000, empty)
   local pocl = peers.solve("pocl", "empty")
   local both = timed(1000, function() empty() mw.synchronize() end)
-  row("empty launch and synchronise", "us", both, 20, pocl and pocl * 1e3)
+  row("empty launch and synchronise", "us", both, 5, pocl and pocl * 1e3)
   row("empty launch, queued", "us", timed(20000, empty))
   row("array of 1024 floats, made and freed", "us", timed(20000, function() mw.zeros(1024):free() end))
+end
+
+-- One block, so one processor; the gangs of a block meet in each round, and each has a value to keep meanwhile.
+local function barrier_row()
+  local THREADS, ROUNDS = 1024, 20000
+  local kernel = problems.compile("barriers").barriers
+  local lanes = tonumber(kernel.tier_reason:match("^(%d+) threads")) or 1
+  local time = measure.milliseconds(kernel(1, THREADS):bind(ROUNDS, mw.zeros(THREADS)))
+  row(("barrier, a gang of %d threads"):format(lanes), "ns", time * 1e6 / ROUNDS / (THREADS / lanes), 5)
 end
 
 return function()
   require_row()
   compile_rows()
   launch_rows()
+  barrier_row()
   report:print()
 end

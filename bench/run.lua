@@ -155,4 +155,6 @@ else
   kernels(problems.classics, present { "pocl", "intel", "native" }, limits)
   sheet.heading("Kernels from different fields")
   kernels(problems.fields, present { "pocl", "intel" }, limits)
+  sheet.heading("Compiling each of them")
+  require("bench.compiles").print()
 end
