@@ -121,11 +121,14 @@ void prepare_kernels(program *p) {
   set_linkage(p, LLVMExternalLinkage, globals, true);
   run_passes(p, "always-inline,globaldce");
   for (size_t i = 0; i < p->kernel_count; i++) forget_restrict(p->kernels[i].body);
-  run_passes(p, "function(sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
-                "simplifycfg<no-switch-to-lookup>,loop(loop-rotate),instcombine<no-verify-fixpoint>,"
-                "loop(loop-unroll-full),sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
-                "simplifycfg<no-switch-to-lookup>,lower-switch,fix-irreducible,mergereturn,early-cse,dce,"
-                "loop-simplify,lcssa)");
+  /* Branches that only choose between values become selections first: instcombine would sink what computes the values
+     into them, and lanes would part. */
+  run_passes(
+      p, "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,"
+         "simplifycfg<no-switch-to-lookup>,loop(loop-rotate),instcombine<no-verify-fixpoint>,"
+         "loop(loop-unroll-full),sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+         "simplifycfg<no-switch-to-lookup>,lower-switch,fix-irreducible,mergereturn,early-cse,dce,"
+         "loop-simplify,lcssa)");
   set_linkage(p, LLVMInternalLinkage, globals, false);
   free(globals);
   verify_module(p, "preparing kernels");

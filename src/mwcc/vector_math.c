@@ -1,9 +1,9 @@
 /* Mathematical functions on all lanes at once: glibc's libmvec, where that is as exact as CUDA promises.
  *
  * libmvec allows itself 4 units in the last place, CUDA's tables mostly 1 or 2. Measured over millions of arguments, most
- * of its functions in float exceed CUDA's bound (expf 2.5 of 2, logf 3.9 of 1), and so do many in double. So a float
- * function is computed by libmvec's double one and rounded, which is right to half a unit, unless its own is within
- * bounds; a double function that is not goes lane by lane through libm. -use_fast_math takes libmvec as it is. */
+ * of its functions in float exceed CUDA's bound (expf 2.5 of 2, logf 3.9 of 1), and so do many in double. Those go lane by
+ * lane through libm; -use_fast_math takes libmvec as it is. Single precision hardly comes here: the device headers bring
+ * it as arithmetic (src/device/moonwarp/float_*.h), so that only clang's own built-ins are calls of libm. */
 #include "widen.h"
 
 #include <stdlib.h>
@@ -85,10 +85,10 @@ LLVMValueRef call_vector_math(widener *w, LLVMValueRef call, const char *root, m
   program *p = w->p;
   const vector_function *function = find_function(root);
   bool is_float = LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMFloatTypeKind, fast = p->options->fast_math;
-  bool in_double = is_float && !function->float_exact && !fast;
-  if ((!is_float && !function->double_exact && !fast) || !strstr(p->features, "+avx2")) return NULL;
-  LLVMTypeRef type = in_double ? LLVMDoubleTypeInContext(p->context) : LLVMTypeOf(call);
-  unsigned bytes = is_float && !in_double ? 4 : 8, width = (unsigned)w->width, arguments = LLVMGetNumArgOperands(call);
+  bool exact = is_float ? function->float_exact : function->double_exact;
+  if ((!exact && !fast) || !strstr(p->features, "+avx2")) return NULL;
+  LLVMTypeRef type = LLVMTypeOf(call);
+  unsigned bytes = is_float ? 4 : 8, width = (unsigned)w->width, arguments = LLVMGetNumArgOperands(call);
   unsigned lanes = (strstr(p->features, "+avx512f") ? 64 : 32) / bytes;
   if (width < lanes) lanes = width;
   if (lanes * bytes < 16) return NULL;
@@ -98,7 +98,6 @@ LLVMValueRef call_vector_math(widener *w, LLVMValueRef call, const char *root, m
     /* lanes that do not call get 1, which every function takes */
     if (!m.all)
       vectors[a] = LLVMBuildSelect(w->b, m.lanes, vectors[a], splat(w, LLVMConstReal(LLVMTypeOf(call), 1)), "");
-    if (in_double) vectors[a] = LLVMBuildFPExt(w->b, vectors[a], vector_type(w, type), "");
   }
   LLVMValueRef result = LLVMGetPoison(vector_type(w, type));
   for (unsigned from = 0; from < width; from += lanes) {
@@ -107,5 +106,5 @@ LLVMValueRef call_vector_math(widener *w, LLVMValueRef call, const char *root, m
     LLVMValueRef part = LLVMBuildCall2(w->b, LLVMGlobalGetValueType(callee), callee, pieces, arguments, "");
     result = lanes == width ? part : put(w, result, part, from, lanes);
   }
-  return in_double ? LLVMBuildFPTrunc(w->b, result, vector_type(w, LLVMTypeOf(call)), "") : result;
+  return result;
 }

@@ -1,5 +1,4 @@
-/* Arithmetic intrinsics: single operations that are never merged into a fused multiply-add, with a stated rounding, and
- * the fast functions.
+/* Arithmetic intrinsics: single operations that are never merged into a fused multiply-add, with a stated rounding.
  *
  * The directed roundings of single precision are exact because the operation is done in double precision first, where
  * its result is exact, or its distance to any float is larger than its error, or it is rounded to odd: the last bit set
@@ -9,8 +8,6 @@
 #define MOONWARP_ARITHMETIC_H
 
 #include "moonwarp/conversions.h"
-
-#define __mw_exactly _Pragma("clang fp contract(off) reassociate(off) reciprocal(off)")
 
 /* clang-format off */
 #define __mw_operation(name, T, parameters, expression)                                                                \
@@ -92,29 +89,11 @@ __mw_both float __frsqrt_rn(float x) {
   return nearest;
 }
 
-/* Fast on a GPU at the price of accuracy; here as accurate as the functions that they stand for, except that __powf
-   keeps its definition (so that a negative x gives NaN). */
-__mw_both float __sinf(float x) { return sinf(x); }
-__mw_both float __cosf(float x) { return cosf(x); }
-__mw_both float __tanf(float x) { return tanf(x); }
-__mw_both float __expf(float x) { return expf(x); }
-__mw_both float __exp10f(float x) { return exp10f(x); }
-__mw_both float __logf(float x) { return logf(x); }
-__mw_both float __log2f(float x) { return log2f(x); }
-__mw_both float __log10f(float x) { return log10f(x); }
-__mw_both float __tanhf(float x) { return tanhf(x); }
-__mw_both float __powf(float x, float y) { return exp2f(y * log2f(x)); }
 __mw_both float __fdividef(float x, float y) { return x / y; }
 __mw_both float fdividef(float x, float y) { return x / y; }
 __mw_both double fdivide(double x, double y) { return x / y; }
-__mw_both void __sincosf(float x, float *sine, float *cosine) {
-  *sine = sinf(x);
-  *cosine = cosf(x);
-}
 /* x within [0, 1]; NaN gives 0. */
 __mw_both float __saturatef(float x) { return fminf(fmaxf(x, 0.0f), 1.0f); }
 __mw_both float saturate(float x) { return __saturatef(x); }
-
-#undef __mw_exactly
 
 #endif

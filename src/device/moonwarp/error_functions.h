@@ -2,8 +2,7 @@
 #ifndef MOONWARP_ERROR_FUNCTIONS_H
 #define MOONWARP_ERROR_FUNCTIONS_H
 
-#include "moonwarp/libm.h"
-#include "moonwarp/polynomial.h"
+#include "moonwarp/float_error_functions.h"
 
 /* exp(x^2) erfc(x): the product, with the square's rounding error put back, and where erfc underflows the asymptotic
    series (Abramowitz and Stegun 7.1.23). */
@@ -29,8 +28,8 @@ __mw_both double normcdf(double x) {
 
 /* The normal quantile of probability 1/2 + q, by the method PPND16 of Wichura, Algorithm AS 241 (Applied Statistics 37,
    1988). `tails` is the probability outside [-|result|, |result|], 1 - 2|q|, given apart because it may be known better
-   than q. */
-__mw_both double __mw_quantile(double q, double tails) {
+   than q, and `log_tails` its logarithm. */
+__mw_both double __mw_quantile(double q, double tails, double log_tails) {
   if (fabs(q) <= 0.425) {
     double r = fma(-q, q, 0.180625);
     return q *
@@ -41,7 +40,7 @@ __mw_both double __mw_quantile(double q, double tails) {
                            21213.794301586595867, 39307.895800092710610, 28729.085735721942674, 5226.4952788528545610);
   }
   if (tails == 0) return __builtin_copysign(__builtin_inf(), q);
-  double r = sqrt(0.6931471805599453 - log(tails)), y;
+  double r = sqrt(0.6931471805599453 - log_tails), y;
   if (r <= 5) {
     r -= 1.6;
     y = __mw_polynomial(r, 1.42343711074968357734, 4.63033784615654529590, 5.76949722146069140550,
@@ -62,6 +61,7 @@ __mw_both double __mw_quantile(double q, double tails) {
   return __builtin_copysign(y, q);
 }
 
+__mw_both double __mw_quantile(double q, double tails) { return __mw_quantile(q, tails, log(tails)); }
 __mw_both double normcdfinv(double p) { return __mw_quantile(p - 0.5, 2 * (p < 0.5 ? p : 1 - p)); }
 /* One Newton step brings the quantile's few units in the last place down to about one; erf or erfc, whichever is small. */
 __mw_both double erfinv(double x) {
@@ -73,11 +73,22 @@ __mw_both double erfinv(double x) {
 }
 __mw_both double erfcinv(double x) { return 0.7071067811865476 * __mw_quantile(0.5 * (1 - x), x < 1 ? x : 2 - x); }
 
-__mw_both float erfcxf(float x) { return (float)erfcx((double)x); }
-__mw_both float normcdff(float x) { return (float)(0.5 * erfc(-0.7071067811865476 * x)); }
-__mw_both float normcdfinvf(float p) { return (float)normcdfinv((double)p); }
-__mw_both float erfinvf(float x) { return (float)(0.7071067811865476 * __mw_quantile(0.5 * x, 1 - fabs((double)x))); }
-__mw_both float erfcinvf(float x) { return (float)erfcinv((double)x); }
+/* In single precision a short logarithm is exact enough. */
+__mw_both double __mw_quantile_float(double q, double tails) {
+  double log_tails = tails >= 0 ? 0x1.62e42fefa39efp-1 * __mw_log2_wide(tails) : __builtin_nan("");
+  return __mw_quantile(q, tails, log_tails);
+}
+__mw_both float normcdfinvf(float p) {
+  double wide = p;
+  return (float)__mw_quantile_float(wide - 0.5, 2 * (wide < 0.5 ? wide : 1 - wide));
+}
+__mw_both float erfinvf(float x) {
+  return (float)(0.7071067811865476 * __mw_quantile_float(0.5 * x, 1 - fabs((double)x)));
+}
+__mw_both float erfcinvf(float x) {
+  double wide = x;
+  return (float)(0.7071067811865476 * __mw_quantile_float(0.5 * (1 - wide), wide < 1 ? wide : 2 - wide));
+}
 
 __mw_both float erfcx(float x) { return erfcxf(x); }
 __mw_both float normcdf(float x) { return normcdff(x); }

@@ -1,31 +1,39 @@
 /* The C library's mathematics, single and double precision, under C's names.
  *
  * Only declarations: the compiler knows these functions, folds and vectorises what it can, and calls libm for the rest.
- * Functions of CUDA that libm lacks are in roots.h, pi_trigonometry.h, error_functions.h and bessel.h, C++ overloads in math_overloads.h. */
+ * Most of single precision is in the headers named float_*, for lanes; functions of CUDA that libm lacks are in roots.h,
+ * pi_trigonometry.h, error_functions.h and bessel.h, C++ overloads in math_overloads.h. */
 #ifndef MOONWARP_LIBM_H
 #define MOONWARP_LIBM_H
 
 #define __mw_pure __mw_libm __attribute__((const, nothrow))
 
+#define __mw_libm1_double(name) __mw_pure double name(double x);
 #define __mw_libm1(name)                                                                                               \
   __mw_pure double name(double x);                                                                                     \
   __mw_pure float name##f(float x);
+#define __mw_libm2_double(name) __mw_pure double name(double x, double y);
 #define __mw_libm2(name)                                                                                               \
   __mw_pure double name(double x, double y);                                                                           \
   __mw_pure float name##f(float x, float y);
 
 /* clang-format off */
-__mw_libm1(acos) __mw_libm1(asin) __mw_libm1(atan) __mw_libm1(cos) __mw_libm1(sin) __mw_libm1(tan)
-__mw_libm1(acosh) __mw_libm1(asinh) __mw_libm1(atanh) __mw_libm1(cosh) __mw_libm1(sinh) __mw_libm1(tanh)
-__mw_libm1(exp) __mw_libm1(exp2) __mw_libm1(exp10) __mw_libm1(expm1) __mw_libm1(log) __mw_libm1(log2)
-__mw_libm1(log10) __mw_libm1(log1p) __mw_libm1(logb) __mw_libm1(sqrt) __mw_libm1(fabs)
+__mw_libm1_double(acos) __mw_libm1_double(asin) __mw_libm1_double(atan) __mw_libm1_double(cos)
+__mw_libm1_double(sin) __mw_libm1_double(tan) __mw_libm1_double(acosh) __mw_libm1_double(asinh)
+__mw_libm1_double(atanh) __mw_libm1_double(cosh) __mw_libm1_double(sinh) __mw_libm1_double(tanh)
+__mw_libm1_double(exp) __mw_libm1_double(exp2) __mw_libm1_double(exp10) __mw_libm1_double(expm1)
+__mw_libm1_double(log) __mw_libm1_double(log2) __mw_libm1_double(log10) __mw_libm1_double(log1p)
+__mw_libm1_double(erf) __mw_libm1_double(erfc)
+__mw_libm2_double(atan2) __mw_libm2_double(pow) __mw_libm2_double(hypot)
+__mw_libm1(logb) __mw_libm1(sqrt) __mw_libm1(fabs)
 __mw_libm1(ceil) __mw_libm1(floor) __mw_libm1(trunc) __mw_libm1(round) __mw_libm1(rint) __mw_libm1(nearbyint)
-__mw_libm1(erf) __mw_libm1(erfc) __mw_libm1(tgamma) __mw_libm1(j0) __mw_libm1(j1) __mw_libm1(y0)
-__mw_libm1(y1)
-__mw_libm2(atan2) __mw_libm2(pow) __mw_libm2(hypot) __mw_libm2(fmod) __mw_libm2(remainder) __mw_libm2(fmin)
+__mw_libm1(tgamma) __mw_libm1(j0) __mw_libm1(j1) __mw_libm1(y0) __mw_libm1(y1)
+__mw_libm2(fmod) __mw_libm2(remainder) __mw_libm2(fmin)
 __mw_libm2(fmax) __mw_libm2(fdim) __mw_libm2(copysign) __mw_libm2(nextafter);
 #undef __mw_libm1
 #undef __mw_libm2
+#undef __mw_libm1_double
+#undef __mw_libm2_double
 /* clang-format on */
 
 __mw_pure double fma(double x, double y, double z);
@@ -51,7 +59,6 @@ __mw_pure long lrintf(float x);
 __mw_pure long long llrint(double x);
 __mw_pure long long llrintf(float x);
 
-__mw_pure float cbrtf(float x);
 /* libm's double cbrt is off by some units in the last place, even where the root is an integer: one Newton step on top,
    away from the denormals, whose cubes have too few bits. */
 __mw_pure double __mw_libm_cbrt(double x) __asm__("cbrt");
@@ -76,7 +83,6 @@ __mw_libm float modff(float x, float *integral);
 __mw_libm double remquo(double x, double y, int *quotient);
 __mw_libm float remquof(float x, float y, int *quotient);
 __mw_libm void sincos(double x, double *sine, double *cosine);
-__mw_libm void sincosf(float x, float *sine, float *cosine);
 
 __mw_libm int abs(int x);
 __mw_libm long labs(long x);

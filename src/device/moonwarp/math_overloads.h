@@ -5,6 +5,8 @@
 #ifndef MOONWARP_MATH_OVERLOADS_H
 #define MOONWARP_MATH_OVERLOADS_H
 
+#include "moonwarp/float_error_functions.h"
+#include "moonwarp/float_fast.h"
 #include "moonwarp/libm.h"
 #include "moonwarp/minmax.h"
 

@@ -5,7 +5,7 @@
 #ifndef MOONWARP_PI_TRIGONOMETRY_H
 #define MOONWARP_PI_TRIGONOMETRY_H
 
-#include "moonwarp/polynomial.h"
+#include "moonwarp/float_trigonometry.h"
 
 /* sin(pi r) and cos(pi r) for |r| <= 1/4 */
 __mw_both double __mw_sinpi_near(double r) {
@@ -55,13 +55,6 @@ __mw_both double cospi(double x) {
 __mw_both void sincospi(double x, double *sine, double *cosine) {
   *sine = sinpi(x);
   *cosine = cospi(x);
-}
-
-__mw_both float sinpif(float x) { return (float)sinpi((double)x); }
-__mw_both float cospif(float x) { return (float)cospi((double)x); }
-__mw_both void sincospif(float x, float *sine, float *cosine) {
-  *sine = sinpif(x);
-  *cosine = cospif(x);
 }
 
 __mw_both float sinpi(float x) { return sinpif(x); }

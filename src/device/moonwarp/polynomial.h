@@ -9,4 +9,9 @@ template <typename... T> __mw_both_template double __mw_polynomial(double x, dou
   return fma(x, __mw_polynomial(x, higher...), c);
 }
 
+__mw_both float __mw_polynomialf(float, float c) { return c; }
+template <typename... T> __mw_both_template float __mw_polynomialf(float x, float c, T... higher) {
+  return fmaf(x, __mw_polynomialf(x, higher...), c);
+}
+
 #endif

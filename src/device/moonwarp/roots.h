@@ -5,12 +5,9 @@
 #ifndef MOONWARP_ROOTS_H
 #define MOONWARP_ROOTS_H
 
-#include "moonwarp/libm.h"
-
-#define __mw_exactly _Pragma("clang fp contract(off) reassociate(off) reciprocal(off)")
+#include "moonwarp/float_power.h"
 
 __mw_both float rsqrtf(float x) { return 1.0f / sqrtf(x); }
-__mw_both float rcbrtf(float x) { return (float)(1.0 / cbrt((double)x)); }
 
 /* high + low, |low| below half a unit of high's last place. */
 struct __mw_pair {
@@ -132,7 +129,5 @@ __mw_both float rnormf(int dimensions, const float *x) {
 __mw_both float rsqrt(float x) { return rsqrtf(x); }
 __mw_both float rcbrt(float x) { return rcbrtf(x); }
 __mw_both float rhypot(float x, float y) { return rhypotf(x, y); }
-
-#undef __mw_exactly
 
 #endif
