@@ -25,11 +25,11 @@ __mw_both float erff(float x) {
    Computation 36, 1981). */
 __mw_both double __mw_erfcx_wide(double a) {
   double u = (a - 4.0) / (a + 4.0);
-  double p = __mw_polynomial(u, 0x1.3ba5916ebccbfp+0, -0x1.1df1acbb5bf95p-3, 0x1.f7f5d9cfd41bap-7, 0x1.16ecd4d7fa615p-4,
-                             -0x1.9ddb18fe38db4p-4, 0x1.7fef2d9f9a358p-4, -0x1.0fb0a722fec31p-4, 0x1.306e3cf2051e6p-5,
-                             -0x1.096067a015987p-6, 0x1.4ab7e92a043a2p-8, -0x1.8d57d39578aefp-11,
-                             -0x1.cc960a66b99d2p-13, 0x1.3a2cc03435ce2p-13, -0x1.2a650e959b48fp-17,
-                             -0x1.56ddc6687d54dp-17);
+  double p =
+      __mw_polynomial(u, 0x1.3ba5916ebccbfp+0, -0x1.1df1acbb5bf95p-3, 0x1.f7f5d9cfd41bap-7, 0x1.16ecd4d7fa615p-4,
+                      -0x1.9ddb18fe38db4p-4, 0x1.7fef2d9f9a358p-4, -0x1.0fb0a722fec31p-4, 0x1.306e3cf2051e6p-5,
+                      -0x1.096067a015987p-6, 0x1.4ab7e92a043a2p-8, -0x1.8d57d39578aefp-11, -0x1.cc960a66b99d2p-13,
+                      0x1.3a2cc03435ce2p-13, -0x1.2a650e959b48fp-17, -0x1.56ddc6687d54dp-17);
   return p / (1.0 + 2.0 * a);
 }
 /* exp(-x^2) of it; from 11 on the result is 0 in float. */

@@ -42,7 +42,8 @@ __mw_both float __mw_split_exp(float x, int *n) {
   return fmaf(k, 0x1.05c61p-29f, fmaf(k, -0x1.62e43p-1f, x));
 }
 __mw_both float __mw_exp_near(float r) {
-  return __mw_polynomialf(r, 1.0f, 1.0f, 0x1.fffff8p-2f, 0x1.555486p-3f, 0x1.555b7ep-5f, 0x1.1241cp-7f, 0x1.687b08p-10f);
+  return __mw_polynomialf(r, 1.0f, 1.0f, 0x1.fffff8p-2f, 0x1.555486p-3f, 0x1.555b7ep-5f, 0x1.1241cp-7f,
+                          0x1.687b08p-10f);
 }
 __mw_both float __mw_exp2_near(float r) {
   return __mw_polynomialf(r, 1.0f, 0x1.62e43p-1f, 0x1.ebfbd8p-3f, 0x1.c6af6cp-5f, 0x1.3b309p-7f, 0x1.5f12bap-10f,
@@ -85,8 +86,8 @@ __mw_both float expm1f(float x) {
   float t = fmaf(a, 0x1.715476p+0f, __mw_shifter), k = t - __mw_shifter;
   float high = fmaf(k, -0x1.62e4p-1f, a), low = k * 0x1.7f7d1cp-20f, r = high - low;
   float r_low = (high - r) - low;
-  float tail = __mw_polynomialf(r, 0x1p-1f, 0x1.555554p-3f, 0x1.5554ecp-5f, 0x1.1112fep-7f, 0x1.6d495p-10f,
-                                0x1.9e25ep-13f);
+  float tail =
+      __mw_polynomialf(r, 0x1p-1f, 0x1.555554p-3f, 0x1.5554ecp-5f, 0x1.1112fep-7f, 0x1.6d495p-10f, 0x1.9e25ep-13f);
   tail = fmaf(r * r, tail, r_low);
   float half_power = __mw_power_of_2(__mw_shifted(t) - 1), whole = half_power - 0.5f, part = half_power * r;
   float sum = whole + part, error = (whole - sum) + part + ((half_power - whole) - 0.5f);
@@ -120,10 +121,8 @@ __mw_both float sinhf(float x) {
 __mw_both float tanhf(float x) {
   __mw_exactly;
   float a = fabsf(x), s = x * x;
-  float near = fmaf(a * s,
-                    __mw_polynomialf(s, -0x1.55553cp-2f, 0x1.110966p-3f, -0x1.b8909ap-5f, 0x1.5486a2p-6f,
-                                     -0x1.8182f6p-8f),
-                    a);
+  float near = fmaf(
+      a * s, __mw_polynomialf(s, -0x1.55553cp-2f, 0x1.110966p-3f, -0x1.b8909ap-5f, 0x1.5486a2p-6f, -0x1.8182f6p-8f), a);
   float b = a > 10.0f ? 10.0f : a;
   float far = 1.0f - 0.5f / (__mw_quarter_exp(2.0f * b) + 0.25f);
   return copysignf(a < 0.6f ? near : far, x);
