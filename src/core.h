@@ -48,6 +48,7 @@ typedef struct mw_symbol_info {
   uint64_t address;
   size_t size;
   bool constant;
+  const mw_reference *reference; /* or NULL; lives as long as the unit */
 } mw_symbol_info;
 
 #define MW_SOURCE_NAME "kernel.cu"

@@ -10,8 +10,18 @@
   X(MW_MEMORY_ALLOCATION,           2, "cudaErrorMemoryAllocation",       "out of memory",                 "memory")   \
   X(MW_INITIALIZATION_ERROR,        3, "cudaErrorInitializationError",    "initialization error",          "device")   \
   X(MW_INVALID_CONFIGURATION,       9, "cudaErrorInvalidConfiguration",   "invalid configuration argument", "launch")  \
+  X(MW_INVALID_PITCH_VALUE,        12, "cudaErrorInvalidPitchValue",      "invalid pitch argument",        "usage")    \
   X(MW_INVALID_SYMBOL,             13, "cudaErrorInvalidSymbol",          "invalid device symbol",         "usage")    \
   X(MW_INVALID_DEVICE_POINTER,     17, "cudaErrorInvalidDevicePointer",   "invalid device pointer",        "usage")    \
+  X(MW_INVALID_TEXTURE,            18, "cudaErrorInvalidTexture",         "invalid texture reference",     "usage")    \
+  X(MW_INVALID_TEXTURE_BINDING,    19, "cudaErrorInvalidTextureBinding",                                               \
+    "texture is not bound to a pointer", "launch")                                                                     \
+  X(MW_INVALID_CHANNEL_DESCRIPTOR, 20, "cudaErrorInvalidChannelDescriptor", "invalid channel descriptor",  "usage")    \
+  X(MW_INVALID_FILTER_SETTING,     26, "cudaErrorInvalidFilterSetting",                                                \
+    "linear filtering not supported for non-float type", "usage")                                                      \
+  X(MW_INVALID_NORM_SETTING,       27, "cudaErrorInvalidNormSetting",                                                  \
+    "read as normalized float not supported for 32-bit non float type", "usage")                                       \
+  X(MW_INVALID_SURFACE,            37, "cudaErrorInvalidSurface",         "invalid surface reference",     "usage")    \
   X(MW_NO_DEVICE,                 100, "cudaErrorNoDevice",               "no CUDA-capable device is detected", "device") \
   X(MW_INVALID_DEVICE,            101, "cudaErrorInvalidDevice",          "invalid device ordinal",        "device")   \
   X(MW_INVALID_KERNEL_IMAGE,      200, "cudaErrorInvalidKernelImage",     "device kernel image is invalid", "io")      \

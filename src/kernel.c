@@ -1,6 +1,7 @@
 /* Kernels: finding one by the name that a person types, and saying what there is where nothing is found. */
 #include "module.h"
 #include "name.h"
+#include "reference.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,12 +147,14 @@ static int fail_not_found(const mw_module *module, const char *name, const mw_na
 
 /* ---- finding ---- */
 
+/* Under the lock. */
 static mw_kernel *new_kernel(mw_module *module, const mw_kernel_entry *entry) {
   mw_kernel *kernel = mw_alloc(sizeof *kernel);
   mw_refs_init(&kernel->refs);
   kernel->module = mw_module_retain(module);
   kernel->info = entry->info;
   kernel->handle = entry->handle;
+  kernel->bindings = mw_reference_list(module, entry->info);
   return kernel;
 }
 
@@ -217,6 +220,7 @@ mw_kernel *mw_kernel_retain(mw_kernel *kernel) {
 void mw_kernel_release(mw_kernel *kernel) {
   if (!kernel || !mw_refs_drop(&kernel->refs)) return;
   mw_module_release(kernel->module);
+  free(kernel->bindings);
   free(kernel);
 }
 

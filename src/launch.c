@@ -5,6 +5,7 @@
 #include "launch.h"
 #include "array.h"
 #include "command.h"
+#include "reference.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,7 @@ void mw_launch_release(mw_launch *launch) {
   mw_launch_clear(launch);
   mw_kernel_release(launch->kernel);
   free(launch->kept);
+  free(launch->textures);
   free(launch);
 }
 
@@ -191,6 +193,29 @@ static int use_arrays(const mw_launch *launch, mw_command *command) {
   return MW_SUCCESS;
 }
 
+static int use_textures(const mw_launch *launch, mw_command *command) {
+  for (size_t i = 0; i < launch->texture_count; i++) {
+    const mw_texture *texture = launch->textures[i].texture;
+    int code = mw_texture_use(launch->textures[i].texture, command);
+    if (code == MW_SUCCESS) continue;
+    const char *noun = texture->is_surface ? "surface" : "texture";
+    if (launch->textures[i].inside)
+      fail(code, "a %s whose handle was given to %s is over memory that was freed", noun, launch->kernel->info->name);
+    else
+      fail(code, "%s is a %s over memory that was freed", mw_launch_place(launch, launch->textures[i].param).text,
+           noun);
+    mw_error_kernel(launch->kernel->info->name, NULL, NULL);
+    return code;
+  }
+  return MW_SUCCESS;
+}
+
+/* How many buffers it may use. */
+static size_t count_buffers(const mw_launch *launch) {
+  size_t textures = launch->texture_count + launch->kernel->info->reference_count;
+  return launch->array_count + launch->kept_count + MW_TEXTURE_BUFFERS * textures;
+}
+
 int mw_launch_run(mw_launch *launch, const char *site) {
   return mw_launch_run_in(launch, mw_stream_of(launch->kernel->module->device), site);
 }
@@ -202,9 +227,13 @@ int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
   if (stream->device != device)
     return fail(MW_INVALID_RESOURCE_HANDLE, "%s is compiled for %s, and the stream is %s's", kernel->info->name,
                 device->name, stream->device->name);
-  mw_command *command = mw_command_new(kernel->module, launch->array_count + launch->kept_count);
+  mw_command *command = mw_command_new(kernel->module, count_buffers(launch));
+  bool bound = kernel->info->reference_count > 0;
+  if (bound) pthread_mutex_lock(&kernel->module->binding);
   int code = use_arrays(launch, command);
-  if (code != MW_SUCCESS) goto fail;
+  if (code == MW_SUCCESS) code = use_textures(launch, command);
+  if (code == MW_SUCCESS && bound) code = mw_reference_use(kernel, command);
+  if (code != MW_SUCCESS) goto done;
   mw_launch_request request = {.kernel = kernel->handle,
                                .dynamic_shared = launch->dynamic_shared,
                                .params = launch->params,
@@ -214,8 +243,8 @@ int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
   memcpy(request.grid, launch->grid, sizeof request.grid);
   memcpy(request.block, launch->block, sizeof request.block);
   code = device->driver->launch(stream->state, &request);
-  if (code == MW_SUCCESS) return MW_SUCCESS;
-fail:
-  mw_command_end(command);
+done:
+  if (bound) pthread_mutex_unlock(&kernel->module->binding);
+  if (code != MW_SUCCESS) mw_command_end(command);
   return code;
 }

@@ -3,6 +3,14 @@
 #define MW_LAUNCH_H
 
 #include "module.h"
+#include "texture.h"
+
+/* A texture or surface that is an argument, or whose handle stands inside of one. */
+typedef struct mw_launch_texture_entry {
+  size_t param;
+  bool inside; /* of a struct, whichever */
+  mw_texture *texture;
+} mw_launch_texture_entry;
 
 struct mw_launch {
   mw_refs refs;
@@ -13,6 +21,8 @@ struct mw_launch {
   size_t array_count; /* parameters that are arrays */
   mw_array **kept;    /* by mw_launch_keep */
   size_t kept_count, kept_capacity;
+  mw_launch_texture_entry *textures;
+  size_t texture_count, texture_capacity;
   /* All three lie in one piece of memory behind the struct, one entry a parameter: */
   mw_array **arrays; /* NULL where the parameter is no array */
   bool *set;

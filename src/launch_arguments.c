@@ -94,9 +94,20 @@ static unsigned char *memory_of(const mw_launch *launch, size_t i) {
   return launch->params + launch->kernel->info->params[i].offset;
 }
 
+static void drop_texture(mw_launch *launch, size_t param) {
+  for (size_t i = 0; i < launch->texture_count; i++) {
+    mw_launch_texture_entry *entry = &launch->textures[i];
+    if (entry->inside || entry->param != param) continue;
+    mw_texture_release(entry->texture);
+    *entry = launch->textures[--launch->texture_count];
+    return;
+  }
+}
+
 /* The parameter has a value now, and keeps `array` (a reference that becomes the launch's) or nothing. */
 static void mark_set(mw_launch *launch, size_t i, mw_array *array) {
   mw_array *old = launch->arrays[i];
+  if (launch->texture_count > 0) drop_texture(launch, i);
   if (!launch->set[i]) {
     launch->set[i] = true;
     launch->missing--;
@@ -256,6 +267,49 @@ int mw_launch_keep(mw_launch *launch, mw_array *array) {
   return MW_SUCCESS;
 }
 
+static int check_texture(const mw_launch *launch, size_t i, const mw_texture *texture) {
+  const mw_device *here = launch->kernel->module->device, *there = texture->device;
+  if (here == there) return MW_SUCCESS;
+  mw_place place = mw_launch_place(launch, i);
+  int code = fail(MW_INVALID_DEVICE_POINTER, "%s is a %s on %s, and the kernel runs on %s", place.text,
+                  texture->is_surface ? "surface" : "texture", there->name, here->name);
+  mw_error_kernel(launch->kernel->info->name, NULL, NULL);
+  return code;
+}
+
+static void add_texture(mw_launch *launch, size_t param, bool inside, mw_texture *texture) {
+  if (launch->texture_count == launch->texture_capacity) {
+    launch->texture_capacity = launch->texture_capacity ? 2 * launch->texture_capacity : 4;
+    launch->textures = mw_realloc(launch->textures, launch->texture_capacity * sizeof *launch->textures);
+  }
+  launch->textures[launch->texture_count++] =
+      (mw_launch_texture_entry){.param = param, .inside = inside, .texture = mw_texture_retain(texture)};
+}
+
+/* cudaTextureObject_t is an integer in CUDA C, and a texture that which it takes. */
+int mw_launch_texture(mw_launch *launch, size_t i, mw_texture *texture) {
+  const mw_type *type = type_of(launch, i);
+  uint64_t handle = 0;
+  if (!type) return fail_index(launch, i);
+  if (type->kind != MW_TYPE_UINT || type->size != sizeof handle)
+    return fail_kind(launch, i, texture->is_surface ? "a surface" : "a texture");
+  int code = check_texture(launch, i, texture);
+  if (code == MW_SUCCESS) code = mw_texture_handle(texture, &handle);
+  if (code != MW_SUCCESS) return code;
+  set_address(launch, i, handle, NULL);
+  add_texture(launch, i, false, texture);
+  return MW_SUCCESS;
+}
+
+int mw_launch_keep_texture(mw_launch *launch, mw_texture *texture) {
+  const mw_device *here = launch->kernel->module->device, *there = texture->device;
+  if (here != there)
+    return fail(MW_INVALID_DEVICE_POINTER, "a %s whose handle is given to %s is on %s, and the kernel runs on %s",
+                texture->is_surface ? "surface" : "texture", launch->kernel->info->name, there->name, here->name);
+  add_texture(launch, 0, true, texture);
+  return MW_SUCCESS;
+}
+
 void mw_launch_clear(mw_launch *launch) {
   size_t count = launch->kernel->info->param_count;
   for (size_t i = 0; i < count; i++) {
@@ -264,6 +318,8 @@ void mw_launch_clear(mw_launch *launch) {
     launch->set[i] = false;
   }
   for (size_t i = 0; i < launch->kept_count; i++) mw_array_release(launch->kept[i]);
+  for (size_t i = 0; i < launch->texture_count; i++) mw_texture_release(launch->textures[i].texture);
+  launch->texture_count = 0;
   launch->missing = count;
   launch->array_count = launch->kept_count = 0;
 }

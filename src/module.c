@@ -4,6 +4,7 @@
  * there. Whatever is wrong with a cached file, or happens to it while it is being used (another process may evict it),
  * costs a compilation and never an error. */
 #include "module.h"
+#include "reference.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ static void destroy(mw_module *module) {
     free(module->instances[i].full_name);
     free(module->instances[i].kernels);
   }
+  mw_reference_free(module);
   free(module->units);
   free(module->kernels);
   free(module->symbols);
@@ -31,6 +33,7 @@ static void destroy(mw_module *module) {
   mw_text_free(&module->image);
   mw_source_free(module->source);
   pthread_mutex_destroy(&module->lock);
+  pthread_mutex_destroy(&module->binding);
   pthread_mutex_destroy(&module->making);
   free(module);
 }
@@ -47,6 +50,7 @@ mw_module *mw_module_retain(mw_module *module) {
 void mw_module_release(mw_module *module) {
   if (!module || !mw_refs_drop(&module->refs)) return;
   mw_device *device = module->device;
+  mw_reference_unbind_all(module);
   mw_module_unuse(module);
   mw_device_release(device);
 }
@@ -59,6 +63,7 @@ static mw_module *new_module(mw_device *device, mw_source *source) {
   module->device = mw_device_retain(device);
   module->source = source;
   pthread_mutex_init(&module->lock, NULL);
+  pthread_mutex_init(&module->binding, NULL);
   pthread_mutex_init(&module->making, NULL);
   return module;
 }
@@ -113,6 +118,7 @@ static void enter_unit(mw_module *module, void *unit) {
     if (has_symbol(module, symbol.linkage)) continue;
     module->symbols = mw_realloc(module->symbols, (module->symbol_count + 1) * sizeof *module->symbols);
     module->symbols[module->symbol_count++] = symbol;
+    mw_reference_enter(module, &symbol);
   }
   pthread_mutex_unlock(&module->lock);
 }

@@ -23,6 +23,8 @@ typedef struct mw_instance {
   size_t kernel_count;
 } mw_instance;
 
+struct mw_binding;
+
 struct mw_module {
   mw_refs refs;
   mw_refs uses; /* commands in flight, and one while there are handles: the units go with the last */
@@ -40,8 +42,11 @@ struct mw_module {
   size_t symbol_count;
   mw_instance *instances;
   size_t instance_count;
+  struct mw_binding **bindings; /* of texture and surface references: reference.c */
+  size_t binding_count;
 
-  pthread_mutex_t making; /* held while an instance is compiled; taken before `lock` */
+  pthread_mutex_t binding; /* guards what is bound; taken before the stream's own lock */
+  pthread_mutex_t making;  /* held while an instance is compiled; taken before `lock` */
 };
 
 /* A command that runs the module's code takes a use, and lets go of it when it is done. */
@@ -58,6 +63,7 @@ struct mw_kernel {
   mw_module *module;
   const mw_kernel_info *info;
   void *handle;
+  struct mw_binding **bindings; /* one for each of info->references, or NULL */
 };
 
 struct mw_symbol {

@@ -26,8 +26,15 @@ typedef enum mw_result {
   MW_MEMORY_ALLOCATION = 2,
   MW_INITIALIZATION_ERROR = 3,
   MW_INVALID_CONFIGURATION = 9,
+  MW_INVALID_PITCH_VALUE = 12,
   MW_INVALID_SYMBOL = 13,
   MW_INVALID_DEVICE_POINTER = 17,
+  MW_INVALID_TEXTURE = 18,
+  MW_INVALID_TEXTURE_BINDING = 19,
+  MW_INVALID_CHANNEL_DESCRIPTOR = 20,
+  MW_INVALID_FILTER_SETTING = 26,
+  MW_INVALID_NORM_SETTING = 27,
+  MW_INVALID_SURFACE = 37,
   MW_NO_DEVICE = 100,
   MW_INVALID_DEVICE = 101,
   MW_INVALID_KERNEL_IMAGE = 200,
@@ -117,7 +124,7 @@ typedef struct mw_type {
 
 /* The built-in type called `name`: bool char uchar short ushort int uint long ulong longlong ulonglong float double half,
    the fixed-width names int8 … uint64, C spellings such as "unsigned int", each integer and floating one (but half) also
-   with 1 to 4 behind it for the vector type, and half2. NULL (and no error) where there is none. */
+   with 1 to 4 behind it for the vector type, and half2 and half4. NULL (and no error) where there is none. */
 const mw_type *mw_dtype(const char *name);
 
 /* Whether memory that holds `stored` elements may be passed where the kernel declares elements of type `wanted`: same
@@ -154,6 +161,7 @@ typedef struct mw_properties {
   int registers_per_block;
   int clock_khz;
   size_t memory_pitch, texture_alignment;
+  size_t texture_pitch_alignment; /* of two-dimensional memory that textures read */
 } mw_properties;
 
 typedef struct mw_memory {
@@ -323,6 +331,146 @@ typedef enum mw_reduction { MW_SUM, MW_MIN, MW_MAX } mw_reduction;
    of an empty array they are MW_INVALID_VALUE. */
 int mw_array_reduce(mw_array *array, mw_reduction reduction, double *number, int64_t *integer, int *is_integer);
 
+/* ---- texture memory: channels, CUDA arrays, copies by boxes ------------------------------------------------------ */
+
+typedef enum mw_channel_kind { MW_CHANNEL_SIGNED, MW_CHANNEL_UNSIGNED, MW_CHANNEL_FLOAT } mw_channel_kind;
+
+/* What a texel is made of: `count` components (1, 2 or 4) of `bits` each: 8, 16 or 32 for integers, 16 or 32 for floats.
+   (cudaChannelFormatDesc, whose x y z w are `bits` for the components that there are, else 0) */
+typedef struct mw_channels {
+  mw_channel_kind kind;
+  int bits, count;
+} mw_channels;
+
+/* The channels of an element type, and the element type of channels (float4, uchar, half, …).
+   MW_INVALID_CHANNEL_DESCRIPTOR where no texel is like that (three components, 64 bits, structs). */
+int mw_channels_of(const mw_type *dtype, mw_channels *out);
+int mw_channels_dtype(const mw_channels *channels, const mw_type **out);
+
+typedef enum mw_cuda_array_kind {
+  MW_CUDA_ARRAY_1D,
+  MW_CUDA_ARRAY_2D,
+  MW_CUDA_ARRAY_3D,
+  MW_CUDA_ARRAY_1D_LAYERED,
+  MW_CUDA_ARRAY_2D_LAYERED,
+  MW_CUDA_ARRAY_CUBEMAP,        /* height is width; six faces, which count as slices: +x -x +y -y +z -z */
+  MW_CUDA_ARRAY_CUBEMAP_LAYERED /* six slices a layer */
+} mw_cuda_array_kind;
+
+typedef struct mw_cuda_array_desc {
+  mw_cuda_array_kind kind;
+  mw_channels channels;
+  size_t width, height, depth; /* texels; what the kind does not have is 0 or 1 */
+  size_t layers;               /* of the layered kinds; else 0 or 1 */
+  size_t levels;               /* of a mipmap, each half as large as the one before; 0 counts as 1 */
+} mw_cuda_array_desc;
+
+typedef struct mw_cuda_array mw_cuda_array;
+
+/* Memory for textures and surfaces, whose layout is the device's own: reached by copies, fetches and surfaces only.
+   Contents are undefined. MW_INVALID_VALUE for sizes that the device has no room for or that do not fit the kind.
+   (cudaMallocArray, cudaMalloc3DArray, cudaMallocMipmappedArray) */
+int mw_cuda_array_new(mw_device *device, const mw_cuda_array_desc *desc, mw_cuda_array **out);
+mw_cuda_array *mw_cuda_array_retain(mw_cuda_array *array);
+void mw_cuda_array_release(mw_cuda_array *array);
+int mw_cuda_array_free(mw_cuda_array *array); /* as mw_buffer_free */
+int mw_cuda_array_is_freed(const mw_cuda_array *array);
+/* As made, with what was 0 filled in: sizes that the kind does not have are 1. */
+const mw_cuda_array_desc *mw_cuda_array_describe(const mw_cuda_array *array);
+/* Texels of a level in x, y, and slices in z: depth, layers, or six faces a layer. */
+int mw_cuda_array_extent(const mw_cuda_array *array, size_t level, size_t extent[3]);
+mw_device *mw_cuda_array_device(const mw_cuda_array *array); /* borrowed */
+size_t mw_cuda_array_bytes(const mw_cuda_array *array);      /* of device memory */
+
+/* One side of a copy: host memory, a buffer or a CUDA array (one of the three), and where the box begins in it. */
+typedef struct mw_box_side {
+  void *host;
+  mw_buffer *buffer;
+  size_t offset;                 /* bytes into host memory or the buffer */
+  size_t row_pitch, slice_pitch; /* bytes from a row (slice) to the next there; 0: they follow each other closely */
+  mw_cuda_array *array;
+  size_t level;
+  size_t x, y, z; /* of the box: x in bytes, y in rows, z in slices */
+} mw_box_side;
+
+/* Copy a box of `width` bytes, `height` rows and `depth` slices between memory of one device and the host, or within the
+   device. Waits for the work before. MW_INVALID_VALUE where the box leaves a side, cuts texels or sides overlap;
+   MW_INVALID_PITCH_VALUE where rows are wider than the pitch. (cudaMemcpy2D, cudaMemcpy3D, cudaMemcpyToArray, …) */
+int mw_copy_box(const mw_box_side *target, const mw_box_side *source, size_t width, size_t height, size_t depth);
+
+/* ---- textures and surfaces --------------------------------------------------------------------------------------- */
+
+/* CUDA's numbers (cudaTextureAddressMode, cudaTextureFilterMode). Wrap and mirror hold for normalized coordinates; else
+   they are clamp. */
+typedef enum mw_address_mode {
+  MW_ADDRESS_WRAP,
+  MW_ADDRESS_CLAMP,
+  MW_ADDRESS_MIRROR,
+  MW_ADDRESS_BORDER
+} mw_address_mode;
+typedef enum mw_filter_mode { MW_FILTER_POINT, MW_FILTER_LINEAR } mw_filter_mode;
+/* Auto: what the reference declares that the texture is first bound to; for an object, element, or normalized where a
+   linear filter asks for it. */
+typedef enum mw_read_mode { MW_READ_AUTO, MW_READ_ELEMENT, MW_READ_NORMALIZED } mw_read_mode;
+
+/* How a texture is read. (cudaTextureDesc, textureReference) */
+typedef struct mw_texture_desc {
+  mw_address_mode address[3]; /* of x, y, z */
+  mw_filter_mode filter;      /* linear needs floats: float channels or MW_READ_NORMALIZED */
+  mw_read_mode read;          /* normalized: integers of 8 or 16 bits as [0, 1] or [-1, 1] */
+  int normalized;             /* coordinates run from 0 to 1 */
+  int srgb;                   /* 8-bit unsigned channels hold sRGB, read as linear light; needs MW_READ_NORMALIZED */
+  int seamless;               /* filter a cubemap across its edges */
+  float border[4];            /* what MW_ADDRESS_BORDER finds outside */
+  mw_filter_mode mip_filter;
+  float lod_bias, lod_min, lod_max; /* levels of a mipmap; a mipmap is read between lod_min and lod_max only */
+  int max_anisotropy;               /* accepted and ignored: filtering is isotropic */
+} mw_texture_desc;
+
+/* What a texture reads: a CUDA array; or linear memory, `width` elements (height 0); or pitched memory, `height` rows
+   of `width` elements, `row_pitch` bytes apart. (cudaResourceDesc) */
+typedef struct mw_resource {
+  mw_cuda_array *array;
+  mw_buffer *buffer;
+  size_t offset; /* bytes into the buffer */
+  mw_channels channels;
+  size_t width, height, row_pitch;
+} mw_resource;
+
+/* A texture, or a surface: a way to read (and write) texture memory, with a 64-bit handle that kernels take as
+   cudaTextureObject_t or cudaSurfaceObject_t, and which a reference can be bound to. Keeps its memory. */
+typedef struct mw_texture mw_texture;
+
+/* MW_INVALID_VALUE, _CHANNEL_DESCRIPTOR, _FILTER_SETTING, _NORM_SETTING, _PITCH_VALUE, _RESOURCE_HANDLE.
+   Does not block. (cudaCreateTextureObject) */
+int mw_texture_new(const mw_resource *resource, const mw_texture_desc *desc, mw_texture **out);
+/* A surface over level `level` of a CUDA array. (cudaCreateSurfaceObject) */
+int mw_surface_new(mw_cuda_array *array, size_t level, mw_texture **out);
+mw_texture *mw_texture_retain(mw_texture *texture);
+/* With the last reference the texture goes, when the work made until then is done. */
+void mw_texture_release(mw_texture *texture);
+int mw_texture_is_surface(const mw_texture *texture);
+/* Read it another way from the next launch on: launches made before keep the old one. How it reads elements
+   (desc->read, desc->srgb) cannot change any more. MW_NOT_SUPPORTED for a surface. Does not block. */
+int mw_texture_configure(mw_texture *texture, const mw_texture_desc *desc);
+int mw_texture_describe(const mw_texture *texture, mw_resource *resource, mw_texture_desc *desc); /* each may be NULL */
+/* What kernels take. An address of memory, so arrays of handles are arrays of 64-bit unsigned integers; whoever stores
+   one there keeps the texture. MW_READ_AUTO is decided by this call. */
+int mw_texture_handle(mw_texture *texture, uint64_t *handle);
+/* Bytes from the aligned address, at which linear and pitched textures begin, to where the resource does: a fetch adds
+   this much (in elements) to its x. 0 where mw_properties.texture_alignment is kept. (cudaBindTexture's *offset) */
+size_t mw_texture_offset(const mw_texture *texture);
+
+typedef enum mw_reference_kind { MW_REFERENCE_NONE, MW_REFERENCE_TEXTURE, MW_REFERENCE_SURFACE } mw_reference_kind;
+
+/* What texture<Element, Dimensions, Mode> or surface<Element, Dimensions> declares. */
+typedef struct mw_reference {
+  mw_reference_kind kind;
+  int dimensions; /* cudaTextureType1D … cudaTextureTypeCubemapLayered: 1, 2, 3, 0x0C, 0xF1, 0xF2, 0xFC */
+  mw_read_mode read;
+  const mw_type *element; /* void for surface<void> */
+} mw_reference;
+
 /* ---- modules ----------------------------------------------------------------------------------------------------- */
 
 typedef struct mw_module mw_module;
@@ -378,6 +526,15 @@ uint64_t mw_symbol_address(const mw_symbol *symbol);
 size_t mw_symbol_size(const mw_symbol *symbol);
 int mw_symbol_read(mw_symbol *symbol, size_t offset, void *target, size_t bytes);        /* waits for the work before */
 int mw_symbol_write(mw_symbol *symbol, size_t offset, const void *source, size_t bytes); /* waits for the work before */
+/* What a texture or surface reference declares; NULL for any other variable. */
+const mw_reference *mw_symbol_reference(const mw_symbol *symbol);
+/* Bind a reference to `texture` (a surface reference to a surface), or to nothing (NULL), from the next launch on. The
+   module keeps the texture while it is bound. MW_INVALID_TEXTURE, _SURFACE or _CHANNEL_DESCRIPTOR where it is not what
+   the reference declares. A launch that may read a reference that is bound to nothing is MW_INVALID_TEXTURE_BINDING.
+   Does not block. (cudaBindTexture, cudaBindTexture2D, cudaBindTextureToArray, cudaUnbindTexture) */
+int mw_symbol_bind(mw_symbol *symbol, mw_texture *texture);
+/* What it is bound to, or NULL. The reference is yours. */
+mw_texture *mw_symbol_bound(const mw_symbol *symbol);
 
 /* ---- kernels and launches ---------------------------------------------------------------------------------------- */
 
@@ -401,6 +558,8 @@ typedef struct mw_kernel_info {
   const char *tier_reason;
   const char *file; /* of its definition */
   int line;
+  const char *const *references; /* linkage names of the texture and surface references that it may read */
+  size_t reference_count;
 } mw_kernel_info;
 
 mw_kernel *mw_kernel_retain(mw_kernel *kernel);
@@ -428,6 +587,10 @@ int mw_launch_int64(mw_launch *launch, size_t i, int64_t value);
 int mw_launch_array(mw_launch *launch, size_t i, mw_array *array);
 int mw_launch_address(mw_launch *launch, size_t i, uint64_t address);
 int mw_launch_bytes(mw_launch *launch, size_t i, const void *value, size_t bytes);
+/* A texture or surface object, for a cudaTextureObject_t or cudaSurfaceObject_t parameter; keeps it. */
+int mw_launch_texture(mw_launch *launch, size_t i, mw_texture *texture);
+/* Keep `texture` with the launch: its handle stands inside of a struct. Dropped by the next mw_launch_clear. */
+int mw_launch_keep_texture(mw_launch *launch, mw_texture *texture);
 /* Keep `array` alive with the launch although no parameter is it (its address stands inside a struct). Dropped by the
    next mw_launch_clear. */
 int mw_launch_keep(mw_launch *launch, mw_array *array);
@@ -462,3 +625,8 @@ int mw_image_read(const char *path, int *width, int *height, int *channels, unsi
 /* Write by the name's ending: .pgm (1 channel), .ppm (3), .png (1, 3 or 4). */
 int mw_image_write(const char *path, int width, int height, int channels, const unsigned char *pixels);
 void mw_image_release(unsigned char *pixels);
+/* Pixels as texels of `dtype`: uchar or float (grey: ITU-R BT.601's weights of colours), uchar4 or float4 (grey three
+   times; opaque where there is no alpha); floats run from 0 to 1. texels has width*height of them. MW_NOT_SUPPORTED for
+   any other dtype. */
+int mw_image_texels(int width, int height, int channels, const unsigned char *pixels, const mw_type *dtype,
+                    void *texels);

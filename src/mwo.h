@@ -126,8 +126,9 @@ typedef struct mw_mwo_variable {
   size_t size, align;
   const mw_mwo_relocation *relocations;
   size_t relocation_count;
-  uint32_t is_constant; /* __constant__ */
-  uint32_t is_internal; /* not for users to find: static locals, constant tables that clang made */
+  uint32_t is_constant;          /* __constant__ */
+  uint32_t is_internal;          /* not for users to find: static locals, constant tables that clang made */
+  const mw_reference *reference; /* of a texture or surface reference: its value is a handle. NULL for all others */
 } mw_mwo_variable;
 
 typedef struct mw_mwo {

@@ -55,7 +55,7 @@ static const scalar_name names[] = {
     {"int32", index_int},       {"uint32", index_uint},        {"int32_t", index_int},      {"uint32_t", index_uint},
     {"int64", index_longlong},  {"uint64", index_ulonglong},   {"int64_t", index_longlong}, {"uint64_t", index_ulonglong},
     {"float16", index_half},    {"float32", index_float},      {"float64", index_double},   {"__half", index_half},
-    {"_Bool", index_bool},
+    {"_Bool", index_bool},      {"cudaTextureObject_t", index_ulonglong}, {"cudaSurfaceObject_t", index_ulonglong},
 };
 /* clang-format on */
 
@@ -79,7 +79,8 @@ static const mw_type vectors[][4] = {
 #undef ROW
 };
 
-static const mw_type half2 = VECTOR(half, 2, 2);
+/* half4 is no type of CUDA C, but texels may have four halves. */
+static const mw_type half2 = VECTOR(half, 2, 2), half4 = VECTOR(half, 4, 2);
 
 /* ---- by name ---- */
 
@@ -118,7 +119,7 @@ const mw_type *mw_dtype(const char *name) {
   char last = name[length - 1];
   if (last >= '1' && last <= '4') {
     scalar = find_scalar(name, length - 1);
-    if (scalar == index_half) return last == '2' ? &half2 : NULL;
+    if (scalar == index_half) return last == '2' ? &half2 : last == '4' ? &half4 : NULL;
     return scalar >= index_char ? &vectors[scalar - index_char][last - '1'] : NULL;
   }
   scalar = find_words(name);

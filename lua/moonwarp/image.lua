@@ -5,13 +5,18 @@ local errors = require "moonwarp.error"
 
 local M = {}
 
----Read a picture: an array of uchar of shape {height, width} (grey) or {height, width, 3 or 4}.
+---Read a picture: an array of uchar of shape {height, width} (grey) or {height, width, 3 or 4}; with a dtype an array
+---of that of shape {height, width}, which is what textures take. Floats run from 0 to 1.
 ---@param path string .pgm, .ppm or .png
+---@param dtype? "uchar"|"uchar4"|"float"|"float4"
 ---@return moonwarp.array
-M.read_image = raw.image_read
+function M.read_image(path, dtype)
+  local pixels = raw.image_read(path)
+  return dtype and raw.image_texels(pixels, dtype) or pixels
+end
 
 ---As mw.read_image, but returns nil and the error where the file cannot be read.
-M.try_read_image = errors.try(raw.image_read)
+M.try_read_image = errors.try(M.read_image)
 
 ---Write a picture, in the format that the name ends with. Pixels are uchar of shape {height, width[, 1, 3 or 4]}, or
 ---uchar3 or uchar4 of shape {height, width}.

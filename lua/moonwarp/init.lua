@@ -10,7 +10,7 @@ local mw = {
   cache = require "moonwarp.cache",
 }
 
-for _, name in ipairs { "array", "device", "image", "module", "stream" } do
+for _, name in ipairs { "array", "device", "image", "module", "stream", "texture_memory", "texture" } do
   for key, value in pairs(require("moonwarp." .. name)) do mw[key] = value end
 end
 require "moonwarp.kernel"
@@ -20,7 +20,7 @@ require "moonwarp.kernel"
 mw.time = raw.time
 
 ---The class of a moonwarp object: "array", "module", "kernel", "symbol", "launch", "bound", "dtype", "device",
----"stream", "event" or "error"; nil for any other value.
+---"stream", "event", "pitched", "cuda_array", "texture", "surface" or "error"; nil for any other value.
 ---@param value any
 ---@return string?
 function mw.type(value)

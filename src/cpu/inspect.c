@@ -72,6 +72,9 @@ static const char *inspect_kernel(const cpu_object *object, const mw_mwo_kernel 
     if (param->offset > info->param_bytes || param->type->size > info->param_bytes - param->offset)
       return "a parameter lies outside its parameter block";
   }
+  if (!IS_ARRAY(object, info->references, info->reference_count)) return "a kernel's references lie outside it";
+  for (size_t i = 0; i < info->reference_count; i++)
+    if (!is_text(object, info->references[i])) return "a kernel's references lie outside it";
   return NULL;
 }
 
@@ -89,6 +92,9 @@ static const char *inspect_variable(const cpu_object *object, const mw_mwo_varia
     if (r->variable >= image->variable_count || v->size < sizeof(uint64_t) || r->offset > v->size - sizeof(uint64_t))
       return "a relocation is out of range";
   }
+  if (v->reference && (!IS_ARRAY(object, v->reference, 1) || !is_type(object, v->reference->element, 0, budget) ||
+                       v->size != sizeof(uint64_t)))
+    return "a reference's declaration is wrong";
   return NULL;
 }
 

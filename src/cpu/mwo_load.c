@@ -220,6 +220,7 @@ bool cpu_unit_symbol(void *argument, size_t i, mw_symbol_info *info) {
       .address = (uint64_t)(uintptr_t)unit->symbols[index],
       .size = v->size,
       .constant = v->is_constant != 0,
+      .reference = v->reference,
   };
   return true;
 }

@@ -27,7 +27,8 @@ int cpu_properties(void *argument, mw_properties *out) {
       .registers_per_block = 65536,
       .clock_khz = processor_clock_khz(),
       .memory_pitch = INT32_MAX,
-      .texture_alignment = 512,
+      .texture_alignment = 256,
+      .texture_pitch_alignment = 4,
   };
   snprintf(out->name, sizeof out->name, "%s (%d core%s)", name, device->workers, device->workers == 1 ? "" : "s");
   return MW_SUCCESS;

@@ -46,15 +46,24 @@ static void uncount(mwl_state *state, mwl_array *array) {
   array->counted = 0;
 }
 
-static int array_gc(lua_State *L) {
-  mwl_state *state = mwl_of(L);
-  mwl_array *array = mwl_test(L, state, 1, MWL_ARRAY);
-  if (!array || !array->handle) return 0;
+void mwl_array_close(mwl_state *state, mwl_array *array) {
+  if (!array->handle) return;
   uncount(state, array);
   mw_array_release(array->handle);
   mw_module_release(array->module);
   array->handle = NULL;
   array->module = NULL;
+}
+
+int mwl_array_free(mwl_state *state, mwl_array *array) {
+  uncount(state, array);
+  return mw_array_free(array->handle);
+}
+
+static int array_gc(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_array *array = mwl_test(L, state, 1, MWL_ARRAY);
+  if (array) mwl_array_close(state, array);
   return 0;
 }
 
@@ -63,8 +72,7 @@ static int array_free(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_array *array = mwl_check(L, state, 1, MWL_ARRAY, "free");
   if (!array->handle) return 0;
-  uncount(state, array);
-  mwl_must(L, state, mw_array_free(array->handle));
+  mwl_must(L, state, mwl_array_free(state, array));
   return 0;
 }
 

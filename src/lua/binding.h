@@ -26,7 +26,11 @@ typedef enum mwl_class {
   MWL_BOUND,  /* launch:bind(...): called with none */
   MWL_STREAM,
   MWL_EVENT,
-  MWL_DTYPE, /* a struct of a module, as the element type of arrays */
+  MWL_DTYPE,   /* a struct of a module, as the element type of arrays */
+  MWL_PITCHED, /* an array whose rows are padded */
+  MWL_CUDA_ARRAY,
+  MWL_TEXTURE,
+  MWL_SURFACE,
   MWL_CLASS_COUNT
 } mwl_class;
 
@@ -47,6 +51,24 @@ typedef struct mwl_array {
   size_t counted;    /* bytes that the collector was told of */
   mw_module *module; /* that the dtype belongs to (a reference), or NULL */
 } mwl_array;
+
+/* Rows of `width` elements, farther apart: an array of whole rows, of which the first `width` elements count. */
+typedef struct mwl_pitched {
+  mwl_array rows;
+  size_t width;
+} mwl_pitched;
+
+typedef struct mwl_cuda_array {
+  mw_cuda_array *handle;
+  mwl_device *device;
+  size_t counted; /* bytes that the collector was told of */
+} mwl_cuda_array;
+
+/* Textures and surfaces. The environment keeps at [1] the memory that it was made over. */
+typedef struct mwl_texture {
+  mw_texture *handle;
+  mwl_device *device;
+} mwl_texture;
 
 typedef struct mwl_module {
   mw_module *handle;
@@ -148,6 +170,8 @@ void mwl_open_symbol(lua_State *L, mwl_state *state);
 void mwl_open_stream(lua_State *L, mwl_state *state);
 void mwl_open_kernel(lua_State *L, mwl_state *state);
 void mwl_open_launch(lua_State *L, mwl_state *state);
+void mwl_open_texture_memory(lua_State *L, mwl_state *state);
+void mwl_open_texture(lua_State *L, mwl_state *state);
 void mwl_open_cache(lua_State *L, mwl_state *state);
 
 /* ---- errors (error.c) ---- */
@@ -243,6 +267,14 @@ void mwl_device_push(lua_State *L, mwl_device *device);
 
 /* The handle of an array object, or a usage error where it was closed. */
 mwl_array *mwl_check_array(lua_State *L, mwl_state *state, int index, const char *what);
+/* An array, or the whole rows of pitched memory, where `index` is one; else NULL. May be closed. */
+mwl_array *mwl_test_memory(lua_State *L, mwl_state *state, int index);
+/* A texture or surface where `index` is one that is not closed, else NULL. */
+mwl_texture *mwl_test_texture(lua_State *L, mwl_state *state, int index);
+/* Push the texture or surface that the symbol, a reference, is bound to, or nil; and bind it to the value. */
+int mwl_reference_get(lua_State *L, mwl_state *state, int index);
+int mwl_reference_set(lua_State *L, mwl_state *state, int index, int value);
+
 /* Push a new closed array object on `device`. */
 mwl_array *mwl_array_push(lua_State *L, mwl_state *state, mwl_device *device);
 /* Fill a closed array object with fresh memory, collecting garbage where there is none left. `module` is the one that
@@ -251,6 +283,10 @@ void mwl_array_fill_new(lua_State *L, mwl_state *state, mwl_array *array, const 
                         int rank, const size_t *shape);
 /* Fill a closed array object with `handle`, which becomes its own. */
 void mwl_array_adopt(mwl_state *state, mwl_array *array, mw_array *handle, mw_module *module, size_t counted);
+
+/* What `free` and the finalizer do: give the memory back, or the handle. */
+int mwl_array_free(mwl_state *state, mwl_array *array);
+void mwl_array_close(mwl_state *state, mwl_array *array);
 
 /* Write a nested table, an array of equal count and type, or a string of bytes over the whole array. Raises. */
 void mwl_array_assign(lua_State *L, mwl_state *state, mwl_array *array, int index);

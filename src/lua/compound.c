@@ -172,7 +172,7 @@ bool mwl_pack_pointer(lua_State *L, mwl_state *state, int index, const mw_type *
   char got[64];
   uint64_t address = 0;
   int is = lua_type(L, index);
-  mwl_array *array = mwl_test(L, state, index, MWL_ARRAY);
+  mwl_array *array = mwl_test_memory(L, state, index);
   mwl_symbol *symbol = array ? NULL : mwl_test(L, state, index, MWL_SYMBOL);
   if (array) {
     if (!array->handle || mw_buffer_is_freed(mw_array_buffer(array->handle)))

@@ -155,6 +155,7 @@ static int properties(lua_State *L) {
   COUNT(clock_khz);
   COUNT(memory_pitch);
   COUNT(texture_alignment);
+  COUNT(texture_pitch_alignment);
 #undef COUNT
   lua_createtable(L, 3, 0);
   lua_createtable(L, 3, 0);

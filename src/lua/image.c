@@ -74,7 +74,28 @@ static int image_write(lua_State *L) {
   return 0;
 }
 
+/* image_texels(array of pixels, dtype) -> array {height, width} of texels */
+static int image_texels(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_array *array = mwl_check_array(L, state, 1, "texels of a picture");
+  mw_module *module;
+  const mw_type *dtype = mwl_check_dtype(L, state, 2, NULL, &module);
+  int channels = channels_of(array);
+  if (!channels) return mwl_usage(L, state, "a picture is uchar of shape {height, width} or {height, width, 3 or 4}");
+  size_t bytes = mw_array_bytes(array->handle), *shape = (size_t[]){array->shape[0], array->shape[1]};
+  unsigned char *pixels = mwl_plain(L, bytes + 1);
+  void *texels = mwl_plain(L, shape[0] * shape[1] * dtype->size + 1);
+  mwl_settle(L, state, array->device);
+  mwl_must(L, state, mw_array_read(array->handle, 0, mw_array_count(array->handle), pixels));
+  mwl_must(L, state, mw_image_texels((int)shape[1], (int)shape[0], channels, pixels, dtype, texels));
+  mwl_array *result = mwl_array_push(L, state, array->device);
+  mwl_array_fill_new(L, state, result, dtype, NULL, 2, shape);
+  mwl_must(L, state, mw_array_write(result->handle, 0, mw_array_count(result->handle), texels));
+  return 1;
+}
+
 void mwl_open_image(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {{"image_read", image_read}, {"image_write", image_write}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"image_read", image_read}, {"image_write", image_write}, {"image_texels", image_texels}, {NULL, NULL}};
   mwl_functions(L, functions, state);
 }

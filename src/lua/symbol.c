@@ -1,6 +1,7 @@
 /* Symbol objects: a module's __device__ and __constant__ variables, read and assigned as Lua values.
  *
- * A symbol's environment keeps its module ([1]) and the arrays whose addresses were last assigned to it ([2]). */
+ * A symbol's environment keeps its module ([1]) and the arrays whose addresses were last assigned to it ([2]), or the
+ * texture that a reference was last bound to. Binding is texture.c's. */
 #include "binding.h"
 
 bool mwl_symbol_push(lua_State *L, mwl_state *state, int module_index, const char *name) {
@@ -59,6 +60,7 @@ static void *room(lua_State *L, void *local, size_t size, size_t bytes) {
 
 int mwl_symbol_get(lua_State *L, mwl_state *state, int index) {
   mwl_symbol *symbol = check_symbol(L, state, index);
+  if (mw_symbol_reference(symbol->handle)) return mwl_reference_get(L, state, index);
   const mw_type *type = mw_symbol_type(symbol->handle);
   _Alignas(32) unsigned char local[1024];
   void *bytes = room(L, local, sizeof local, type->size);
@@ -75,6 +77,7 @@ int mwl_symbol_get(lua_State *L, mwl_state *state, int index) {
 
 int mwl_symbol_set(lua_State *L, mwl_state *state, int index, int value) {
   mwl_symbol *symbol = check_symbol(L, state, index);
+  if (mw_symbol_reference(symbol->handle)) return mwl_reference_set(L, state, index, value);
   const mw_type *type = mw_symbol_type(symbol->handle);
   _Alignas(32) unsigned char local[1024];
   void *bytes = room(L, local, sizeof local, type->size);

@@ -6,6 +6,7 @@
  * {1, 2} or {x = 1, y = 2}     vector                   {1, 2} that answers to .x and .y too
  * {width = 3, …}               struct, union            a table by field name
  * {1, 2, 3}, {{…}, {…}}        array                    a sequence
+ * a texture, a surface         cudaTextureObject_t, …   a number (its handle)
  * an array, a symbol, nil      pointer                  light userdata (an address), nil at the top for null
  *
  * 64-bit unsigned values above 2^63 are Lua's integers with the same bits, as string.pack has it. */
@@ -130,6 +131,10 @@ bool mwl_pack(lua_State *L, mwl_state *state, int index, const mw_type *type, vo
   case MW_TYPE_STRUCT: return mwl_pack_struct(L, state, index, type, out, place, keeper);
   case MW_TYPE_ARRAY: return mwl_pack_array(L, state, index, type, out, place, keeper);
   case MW_TYPE_POINTER: return mwl_pack_pointer(L, state, index, type, out, place, keeper);
+  case MW_TYPE_UINT:
+    if (type->size == 8 && lua_type(L, index) == LUA_TUSERDATA)
+      return mwl_pack_texture(L, state, index, type, out, place, keeper);
+    /* fall through */
   default:
     if (mwl_pack_number(L, index, type, out)) return true;
     return mwl_refuse_number(L, state, index, type, place);

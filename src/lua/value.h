@@ -21,6 +21,10 @@ bool mwl_pack_array(lua_State *L, mwl_state *state, int index, const mw_type *ty
 bool mwl_pack_pointer(lua_State *L, mwl_state *state, int index, const mw_type *type, void *out, const mwl_place *place,
                       const mwl_keeper *keeper);
 
+/* The handle of a texture or surface, or a refusal (texture.c). */
+bool mwl_pack_texture(lua_State *L, mwl_state *state, int index, const mw_type *type, void *out, const mwl_place *place,
+                      const mwl_keeper *keeper);
+
 /* Add the metatable of vector values to the raw table. */
 void mwl_open_vector(lua_State *L, mwl_state *state);
 

@@ -80,10 +80,8 @@ static LLVMValueRef load_scalar(widener *w, const place *at, LLVMTypeRef type) {
   LLVMValueRef value = LLVMBuildLoad2(w->b, type, scalar_pointer(w, at), "");
   LLVMSetAlignment(value, at->align);
   LLVMSetVolatile(value, at->is_volatile);
-  if (is_parameter(at->address)) {
-    LLVMValueRef empty = LLVMMetadataAsValue(w->p->context, LLVMMDNodeInContext2(w->p->context, NULL, 0));
-    LLVMSetMetadata(value, LLVMGetMDKindIDInContext(w->p->context, "invariant.load", 14), empty);
-  }
+  if (is_parameter(at->address) || (LLVMIsALoadInst(at->by) && is_marked_invariant(w->p, at->by)))
+    mark_invariant(w->p, value);
   return value;
 }
 

@@ -11,6 +11,7 @@
  *   depend.c     lists of files, and whether they changed
  *   program.c    the bitcode's kernels, variables, shared memory, and source positions
  *   ctype.c      C types from debug information
+ *   references.c texture and surface references among them
  *   retarget.c   device target -> host target: triple, layout, attributes, defined results of division and conversion
  *   variables.c  module variables and shared memory -> what the frame and the worker point to
  *   thread.c     the hidden thread parameter, and the device built-ins in its terms
@@ -109,6 +110,8 @@ typedef struct kernel {
   int max_threads;                   /* __launch_bounds__, 0: none */
   size_t shared_bytes;               /* static, a multiple of 16 */
   bool dynamic_shared;
+  size_t *references; /* indices of the reference variables that it may read: tier.c */
+  size_t reference_count;
   const char *tier, *tier_reason;
   const char *thread_code; /* the function whose stack is local_bytes: emit.c */
   size_t local_bytes;
@@ -125,6 +128,9 @@ typedef struct variable {
   mw_mwo_relocation *relocations;
   size_t relocation_count;
   bool constant, internal;
+  mw_reference_kind reference; /* of a texture or surface reference, and what it declares: references.c */
+  const ctype *element;
+  int dimensions, read;
 } variable;
 
 /* A __shared__ variable: an offset into the block's shared memory. */
@@ -243,6 +249,7 @@ LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMVal
 LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker);
 
 void forget_device_attributes(program *p); /* first of all: the host's code generator must not see "sm_80" */
+void read_references(program *p);          /* a part of program_read */
 void retarget(program *p);
 void lower_variables(program *p);
 void lower_threads(program *p);
@@ -290,6 +297,9 @@ LLVMValueRef thread_address(program *p, LLVMBuilderRef b, LLVMValueRef thread, t
 LLVMValueRef thread_load(program *p, LLVMBuilderRef b, LLVMValueRef thread, thread_field field, unsigned axis);
 /* Load `type` from `base` + `offset`, from memory that does not change while a launch runs. */
 LLVMValueRef load_invariant(program *p, LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef base, size_t offset);
+/* Say of a load that its memory does not change while a launch runs. */
+void mark_invariant(program *p, LLVMValueRef load);
+bool is_marked_invariant(program *p, LLVMValueRef load);
 /* Call a member of mw_services, found at `offset` in it. */
 LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size_t offset, LLVMTypeRef type,
                           LLVMValueRef *arguments, unsigned count);

@@ -264,6 +264,7 @@ void program_read(program *p, const mw_text *bitcode) {
   read_kernels(p);
   prune(p);
   read_globals(p);
+  read_references(p);
   if (p->complaints) exit(1);
   run_passes(p, "strip-nonlinetable-debuginfo");
 }

@@ -98,6 +98,20 @@ static LLVMValueRef param_table(program *p, const kernel *k) {
   return table;
 }
 
+/* Linkage names, by which the runtime knows variables. */
+static LLVMValueRef reference_names(program *p, const kernel *k) {
+  fields f = {.p = p};
+  LLVMValueRef *items = mw_alloc((k->reference_count + 1) * sizeof *items);
+  for (size_t i = 0; i < k->reference_count; i++) {
+    f.count = 0;
+    put_text(&f, p->variables[k->references[i]].linkage);
+    items[i] = f.items[0];
+  }
+  LLVMValueRef table = table_of(p, items, k->reference_count);
+  free(items);
+  return table;
+}
+
 static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   fields info = {.p = p}, f = {.p = p};
   put_text(&info, k->name);
@@ -113,6 +127,8 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_text(&info, k->tier_reason);
   put_text(&info, k->file);
   put_i32(&info, (uint32_t)k->line);
+  put_pointer(&info, reference_names(p, k));
+  put_i64(&info, k->reference_count);
   put(&f, twin(&info, sizeof(mw_kernel_info)));
   put_pointer(&f, k->run);
   put_i32(&f, k->dynamic_shared);
@@ -134,6 +150,17 @@ static LLVMValueRef relocation_table(program *p, const variable *v) {
   return table;
 }
 
+static LLVMValueRef reference_entry(program *p, const variable *v) {
+  if (!v->reference) return NULL;
+  fields f = {.p = p};
+  put_i32(&f, v->reference);
+  put_i32(&f, (uint32_t)v->dimensions);
+  put_i32(&f, (uint32_t)v->read);
+  put_i32(&f, 0);
+  put_pointer(&f, type_global(p, (ctype *)v->element));
+  return constant_global(p, twin(&f, sizeof(mw_reference)), 8);
+}
+
 static LLVMValueRef variable_entry(program *p, const variable *v) {
   fields f = {.p = p};
   put_text(&f, v->name);
@@ -146,6 +173,7 @@ static LLVMValueRef variable_entry(program *p, const variable *v) {
   put_i64(&f, v->relocation_count);
   put_i32(&f, v->constant);
   put_i32(&f, v->internal);
+  put_pointer(&f, reference_entry(p, v));
   return twin(&f, sizeof(mw_mwo_variable));
 }
 

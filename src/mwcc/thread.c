@@ -23,11 +23,19 @@ LLVMValueRef thread_load(program *p, LLVMBuilderRef b, LLVMValueRef thread, thre
   return LLVMBuildLoad2(b, field >= THREAD_TID ? p->i32 : p->pointer, thread_address(p, b, thread, field, axis), "");
 }
 
+void mark_invariant(program *p, LLVMValueRef load) {
+  unsigned kind = LLVMGetMDKindIDInContext(p->context, "invariant.load", 14);
+  LLVMSetMetadata(load, kind, LLVMMetadataAsValue(p->context, LLVMMDNodeInContext2(p->context, NULL, 0)));
+}
+
+bool is_marked_invariant(program *p, LLVMValueRef load) {
+  return LLVMGetMetadata(load, LLVMGetMDKindIDInContext(p->context, "invariant.load", 14)) != NULL;
+}
+
 LLVMValueRef load_invariant(program *p, LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef base, size_t offset) {
   LLVMValueRef at = constant_i64(p, offset);
   LLVMValueRef load = LLVMBuildLoad2(b, type, LLVMBuildInBoundsGEP2(b, p->i8, base, &at, 1, ""), "");
-  unsigned kind = LLVMGetMDKindIDInContext(p->context, "invariant.load", 14);
-  LLVMSetMetadata(load, kind, LLVMMetadataAsValue(p->context, LLVMMDNodeInContext2(p->context, NULL, 0)));
+  mark_invariant(p, load);
   return load;
 }
 

@@ -1,5 +1,6 @@
 /* What each kernel reaches, and what follows from it: whether it waits (then its threads need stacks of their own), and
- * which shared variables it uses (then where they stand in its block's memory).
+ * which shared variables it uses (then where they stand in its block's memory), which texture and surface references it
+ * reads (then what has to be bound).
  *
  * Runs on the device module, behind inlining and before the built-ins are lowered. A call through a pointer may reach
  * every function whose address is taken. */
@@ -11,7 +12,7 @@
 typedef struct node { /* one defined function */
   LLVMValueRef function;
   bool waits, sees_warp; /* itself: for others of the block, of the warp */
-  bool *uses;            /* which shared variables it names itself */
+  bool *uses;            /* which shared variables it names itself, and behind them which variables */
   bool calls_pointers, address_taken;
   size_t *callees, callee_count;
 } node;
@@ -32,12 +33,14 @@ static bool waits(const char *name) {
   return starts_with(name, "llvm.nvvm.barrier") || starts_with(name, "llvm.nvvm.bar.sync");
 }
 
-static void note_shared(graph *g, node *n, LLVMValueRef value) {
+static void note_globals(graph *g, node *n, LLVMValueRef value) {
   if (!LLVMIsAConstant(value) || LLVMIsAFunction(value)) return;
   for (size_t i = 0; i < g->p->shared_count; i++)
     if (g->p->shareds[i].global == value) n->uses[i] = true;
+  for (size_t i = 0; i < g->p->variable_count; i++)
+    if (g->p->variables[i].global == value) n->uses[g->p->shared_count + i] = true;
   int count = LLVMIsAGlobalVariable(value) ? 0 : LLVMGetNumOperands(value);
-  for (int i = 0; i < count; i++) note_shared(g, n, LLVMGetOperand(value, (unsigned)i));
+  for (int i = 0; i < count; i++) note_globals(g, n, LLVMGetOperand(value, (unsigned)i));
 }
 
 static void note_call(graph *g, node *n, LLVMValueRef call) {
@@ -66,14 +69,14 @@ static bool has_address_taken(LLVMValueRef function) {
 }
 
 static void read_node(graph *g, node *n) {
-  n->uses = mw_alloc(g->p->shared_count + 1);
+  n->uses = mw_alloc(g->p->shared_count + g->p->variable_count + 1);
   n->address_taken = has_address_taken(n->function);
   instructions list = instructions_of_function(n->function);
   for (size_t k = 0; k < list.count; k++) {
     LLVMValueRef i = list.items[k];
     int count = LLVMGetNumOperands(i);
     for (int o = 0; o < count; o++)
-      if (!LLVMValueIsBasicBlock(LLVMGetOperand(i, (unsigned)o))) note_shared(g, n, LLVMGetOperand(i, (unsigned)o));
+      if (!LLVMValueIsBasicBlock(LLVMGetOperand(i, (unsigned)o))) note_globals(g, n, LLVMGetOperand(i, (unsigned)o));
     if (waits_for_warp(i)) n->sees_warp = true;
     if (LLVMIsACallInst(i)) note_call(g, n, i);
   }
@@ -127,19 +130,26 @@ static void place_shared(program *p, bool **used) {
   }
 }
 
+static void list_references(program *p, kernel *k, const bool *used) {
+  k->references = mw_alloc((p->variable_count + 1) * sizeof *k->references);
+  for (size_t i = 0; i < p->variable_count; i++)
+    if (used[i] && p->variables[i].reference) k->references[k->reference_count++] = i;
+}
+
 void choose_tiers(program *p) {
+  size_t globals = p->shared_count + p->variable_count;
   graph g = read_graph(p);
   bool **used = mw_alloc((p->kernel_count + 1) * sizeof *used);
   for (size_t k = 0; k < p->kernel_count; k++) {
     kernel *owner = &p->kernels[k];
     bool *seen = mw_alloc(g.count + 1);
-    used[k] = mw_alloc(p->shared_count + 1);
+    used[k] = mw_alloc(globals + 1);
     reach(&g, (size_t)(find_node(&g, owner->body) - g.nodes), seen);
     owner->tier = "loop";
     owner->tier_reason = "its threads never wait for each other";
     for (size_t i = 0; i < g.count; i++) {
       if (!seen[i]) continue;
-      for (size_t s = 0; s < p->shared_count; s++) used[k][s] = used[k][s] || g.nodes[i].uses[s];
+      for (size_t s = 0; s < globals; s++) used[k][s] = used[k][s] || g.nodes[i].uses[s];
       owner->sees_warp = owner->sees_warp || g.nodes[i].sees_warp;
       owner->waits = owner->waits || owner->sees_warp || g.nodes[i].waits;
     }
@@ -149,6 +159,7 @@ void choose_tiers(program *p) {
           owner->sees_warp ? "its threads wait for others of their warp" : "its threads wait at a barrier";
     }
     free(seen);
+    list_references(p, owner, used[k] + p->shared_count);
   }
   place_shared(p, used);
   for (size_t k = 0; k < p->kernel_count; k++) free(used[k]);

@@ -1,0 +1,212 @@
+-- Textures and surfaces: how memory is read through one, in words.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+local memory = require "moonwarp.texture_memory"
+
+local usage = errors.usage
+local M = {}
+
+-- Words for the numbers of mw_texture_desc.
+local address_modes = { wrap = 0, clamp = 1, mirror = 2, border = 3 }
+local filters = { point = 0, linear = 1 }
+local reads = { auto = 0, element = 1, normalized = 2 }
+local order = { address = { "wrap", "clamp", "mirror", "border" }, filter = { "point", "linear" },
+  read = { "element", "normalized" } }
+order.mip_filter = order.filter
+
+local function word_of(numbers, wanted)
+  for word, number in pairs(numbers) do
+    if number == wanted then return word end
+  end
+end
+
+local function number_of(numbers, word, name)
+  local number = numbers[word]
+  if number == nil then
+    local value = type(word) == "string" and "'" .. word .. "'" or tostring(word)
+    usage("a texture's %s is \"%s\", got %s", name, table.concat(order[name], '", "'), value)
+  end
+  return number
+end
+
+-- ---- options: from words to the description, each with what says it back ----
+
+local options = {}
+
+local function word_option(name, numbers)
+  options[name] = {
+    set = function(desc, value) desc[name] = number_of(numbers, value, name) end,
+    get = function(desc) return word_of(numbers, desc[name]) end,
+  }
+end
+
+local function flag_option(name)
+  options[name] = {
+    set = function(desc, value)
+      if type(value) ~= "boolean" then usage("a texture's %s is true or false, got %s", name, tostring(value)) end
+      desc[name] = value
+    end,
+    get = function(desc) return desc[name] end,
+  }
+end
+
+local function number_option(name)
+  options[name] = {
+    set = function(desc, value)
+      if type(value) ~= "number" then usage("a texture's %s is a number, got %s", name, tostring(value)) end
+      desc[name] = value
+    end,
+    get = function(desc) return desc[name] end,
+  }
+end
+
+word_option("filter", filters)
+word_option("mip_filter", filters)
+word_option("read", reads)
+for _, name in ipairs { "normalized", "srgb", "seamless" } do flag_option(name) end
+for _, name in ipairs { "lod_bias", "lod_min", "lod_max", "max_anisotropy" } do number_option(name) end
+
+-- One word for all axes, or one for each: {"wrap", "clamp"}.
+options.address = {
+  set = function(desc, value)
+    local list = type(value) == "table" and value or { value, value, value }
+    if #list < 1 or #list > 3 then usage("a texture's address has a word for each of up to three axes") end
+    desc.address = {}
+    for i = 1, 3 do desc.address[i] = number_of(address_modes, list[i] or list[#list], "address") end
+  end,
+  get = function(desc)
+    local list = {}
+    for i = 1, 3 do list[i] = word_of(address_modes, desc.address[i]) end
+    if list[1] == list[2] and list[2] == list[3] then return list[1] end
+    return list
+  end,
+}
+
+-- A number for all components, or up to four.
+options.border = {
+  set = function(desc, value)
+    local list = type(value) == "table" and value or { value, value, value, value }
+    desc.border = {}
+    for i = 1, 4 do
+      desc.border[i] = list[i] or 0
+      if type(desc.border[i]) ~= "number" then usage("a texture's border is a number, or up to four of them") end
+    end
+  end,
+  get = function(desc) return desc.border end,
+}
+
+local function option_names()
+  local names = {}
+  for name in pairs(options) do names[#names + 1] = name end
+  table.sort(names)
+  return table.concat(names, ", ")
+end
+
+local function find_option(name)
+  local option = options[name]
+  if not option then usage("a texture has no '%s'; it has %s", tostring(name), option_names()) end
+  return option
+end
+
+-- What a texture reference of the guides has when nothing is said; a mipmap is read in all its levels.
+local function describe(given)
+  local desc = {
+    address = { 1, 1, 1 }, filter = 0, read = 0, normalized = false, srgb = false, seamless = false,
+    border = { 0, 0, 0, 0 }, mip_filter = 0, lod_bias = 0, lod_min = 0, lod_max = 1000, max_anisotropy = 0,
+  }
+  for name, value in pairs(given) do
+    if name ~= "dtype" then find_option(name).set(desc, value) end
+  end
+  return desc
+end
+
+-- ---- what is read ----
+
+-- {height, width, channels} of scalars, as mw.read_image has it, is {height, width} of vectors.
+local function texels_of(array)
+  local shape = array.shape
+  local channels = shape[3]
+  if #shape ~= 3 or raw.type(array) ~= "array" then return array end
+  local _, components = raw.dtype_size(array.dtype)
+  if components > 0 then return array end
+  if channels == 3 then
+    usage("texels have 1, 2 or 4 channels, and this array has 3: read pictures with mw.texture(path) or "
+      .. "mw.read_image(path, \"uchar4\")")
+  end
+  if channels ~= 1 and channels ~= 2 and channels ~= 4 then return array end
+  local dtype = channels == 1 and array.dtype or array.dtype .. channels
+  return raw.array_view(array, 0, dtype, { shape[1], shape[2] })
+end
+
+local function open_memory(value, given)
+  if type(value) == "string" then
+    local picture = raw.image_read(value)
+    return memory.cuda_array(raw.image_texels(picture, given.dtype or (#picture.shape == 2 and "uchar" or "uchar4")))
+  end
+  if given.dtype then usage("mw.texture: dtype is for pictures, by their path; memory has a dtype of its own") end
+  if type(value) == "table" then return memory.cuda_array(value) end
+  return raw.type(value) == "array" and texels_of(value) or value
+end
+
+---A texture: a way to read memory in kernels, through a reference (m.img = texture), or as a cudaTextureObject_t
+---argument. It keeps the memory. Its options can be read and, but for read and srgb, assigned (texture.filter =
+---"linear"): that holds from the next launch on.
+---@param source moonwarp.array|moonwarp.pitched|moonwarp.cuda_array|table|string linear memory (an array of one
+---dimension, for tex1Dfetch), two-dimensional memory, a CUDA array; or a nested table of floats or the path of a
+---picture, which become a CUDA array (a picture's dtype: "uchar4", "uchar", "float", "float4")
+---@param given? { filter?: "point"|"linear", address?: string|string[], normalized?: boolean,
+---read?: "element"|"normalized", border?: number|number[], srgb?: boolean, seamless?: boolean,
+---mip_filter?: "point"|"linear", lod_bias?: number, lod_min?: number, lod_max?: number, max_anisotropy?: integer,
+---dtype?: string } as a texture reference has it by default: by point, clamped, coordinates in texels, elements as the
+---reference declares them
+---@return moonwarp.texture
+function M.texture(source, given)
+  given = given or {}
+  if type(given) ~= "table" then usage("mw.texture wants its options as a table, got a %s", type(given)) end
+  local desc = describe(given)
+  return raw.texture_new(open_memory(source, given), desc)
+end
+
+---A surface: a way to read and write a CUDA array in kernels, through a reference or as a cudaSurfaceObject_t argument.
+---@param array moonwarp.cuda_array
+---@param given? { level?: integer } of a mipmap, from 1
+---@return moonwarp.texture
+function M.surface(array, given)
+  local level = given and given.level or 1
+  if type(level) ~= "number" or level < 1 or level % 1 ~= 0 then
+    usage("a surface's level is a whole number from 1 on, got %s", tostring(level))
+  end
+  return raw.surface_new(array, level - 1)
+end
+
+-- ---- methods ----
+
+local texture, facts = raw.classes.texture, raw.properties.texture
+
+for name, option in pairs(options) do
+  facts[name] = function(self) return option.get(self:describe()) end
+end
+
+function texture:__newindex(name, value)
+  local desc = self:describe()
+  find_option(name).set(desc, value)
+  self:configure(desc)
+end
+
+local function kind_of(object)
+  local source = object.memory
+  return source and tostring(source):match("^[^\n]*") or "memory"
+end
+
+function texture:__tostring()
+  if self.freed then return "texture (freed)" end
+  return ("texture, filter %s, over %s"):format(self.filter, kind_of(self))
+end
+
+function raw.classes.surface:__tostring()
+  if self.freed then return "surface (freed)" end
+  return ("surface over %s"):format(kind_of(self))
+end
+
+return M

@@ -1,0 +1,90 @@
+/* Texture and surface references: which variables are some, what they declare, and how a kernel reads them.
+ *
+ * Before: clang has made each a 64-bit global of address space 1 without a value, marked in !nvvm.annotations, and reads
+ * it by an intrinsic that names the global. After: it is a variable like others, the handle that the host puts there,
+ * and is read by a load. Bindings only change between launches, so the load is invariant. */
+#include "mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INTRINSIC "llvm.nvvm.texsurf.handle.internal"
+
+static variable *find_variable(program *p, LLVMValueRef global) {
+  for (size_t i = 0; i < p->variable_count; i++)
+    if (p->variables[i].global == global) return &p->variables[i];
+  return NULL;
+}
+
+/* ---- what is declared ----
+   The class templates in texture_types.h tell it: "texture<uchar4, 2, (cudaTextureReadMode)1>" by name, and the element
+   type by the member __mw_element, an array of no pointers to it. */
+
+static const ctype *element_of(const ctype *type) {
+  for (size_t i = 0; i < type->type.count; i++)
+    if (strcmp(type->fields[i].name, "__mw_element") == 0) return type->fields[i].type->element->element;
+  return NULL;
+}
+
+/* The number that stands behind the last-but-`skip` comma of the name; a type in front may hold commas of its own. */
+static int number_in(const char *name, int skip) {
+  const char *at = name + strlen(name);
+  for (; skip >= 0 && at > name; skip--)
+    for (at--; at > name && *at != ',';) at--;
+  if (*at == ',') at++;
+  at += strspn(at, " ");
+  if (*at == '(') at = strchr(at, ')') ? strchr(at, ')') + 1 : at; /* an enumerator, as a cast */
+  return atoi(at);
+}
+
+static void declare(program *p, LLVMValueRef global, mw_reference_kind kind) {
+  variable *v = find_variable(p, global);
+  if (!v) return;
+  const ctype *element = v->type->type.kind == MW_TYPE_STRUCT ? element_of(v->type) : NULL;
+  if (!element) die("the debug information of %s does not tell its element type", v->name);
+  bool texture = kind == MW_REFERENCE_TEXTURE;
+  v->reference = kind;
+  v->element = element;
+  v->dimensions = number_in(v->type->type.name, texture ? 1 : 0);
+  v->read = texture && number_in(v->type->type.name, 0) ? MW_READ_NORMALIZED : MW_READ_ELEMENT;
+}
+
+static void read_annotations(program *p) {
+  LLVMNamedMDNodeRef annotations = LLVMGetNamedMetadata(p->module, "nvvm.annotations", 16);
+  unsigned count = annotations ? LLVMGetNamedMetadataNumOperands(p->module, "nvvm.annotations") : 0;
+  LLVMValueRef *nodes = mw_alloc((count + 1) * sizeof *nodes);
+  if (count) LLVMGetNamedMetadataOperands(p->module, "nvvm.annotations", nodes);
+  for (unsigned i = 0; i < count; i++) {
+    LLVMValueRef items[3];
+    unsigned length;
+    if (LLVMGetMDNodeNumOperands(nodes[i]) != 3) continue;
+    LLVMGetMDNodeOperands(nodes[i], items);
+    const char *key = items[0] && items[1] && LLVMIsAGlobalVariable(items[0]) ? LLVMGetMDString(items[1], &length) : "";
+    if (strcmp(key, "texture") == 0) declare(p, items[0], MW_REFERENCE_TEXTURE);
+    if (strcmp(key, "surface") == 0) declare(p, items[0], MW_REFERENCE_SURFACE);
+  }
+  free(nodes);
+}
+
+/* ---- how it is read ---- */
+
+static void lower_read(program *p, LLVMBuilderRef b, LLVMValueRef call) {
+  LLVMPositionBuilderBefore(b, call);
+  LLVMValueRef load = LLVMBuildLoad2(b, p->i64, LLVMGetOperand(call, 0), "");
+  mark_invariant(p, load);
+  LLVMReplaceAllUsesWith(call, load);
+  LLVMInstructionEraseFromParent(call);
+}
+
+void read_references(program *p) {
+  read_annotations(p);
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  EACH_FUNCTION(p, f) {
+    instructions list = instructions_of_function(f);
+    for (size_t i = 0; i < list.count; i++)
+      if (LLVMIsACallInst(list.items[i]) && starts_with(callee_name(list.items[i]), INTRINSIC))
+        lower_read(p, b, list.items[i]);
+    free(list.items);
+  }
+  LLVMDisposeBuilder(b);
+}

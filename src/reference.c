@@ -1,0 +1,207 @@
+/* Texture and surface references: variables of a module that hold a handle, bound by the host.
+ *
+ * Binding writes the handle in stream order, so launches made before read what was bound before. The module keeps what is
+ * bound; a launch takes uses of it, between looking and queueing under one lock, so that what a kernel will find bound is
+ * what was looked at. */
+#include "reference.h"
+#include "texture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the list ---- */
+
+static mw_binding *find_binding(const mw_module *module, const char *linkage) {
+  for (size_t i = 0; i < module->binding_count; i++)
+    if (strcmp(module->bindings[i]->symbol.linkage, linkage) == 0) return module->bindings[i];
+  return NULL;
+}
+
+void mw_reference_enter(mw_module *module, const mw_symbol_info *symbol) {
+  if (!symbol->reference || find_binding(module, symbol->linkage)) return;
+  mw_binding *binding = mw_alloc(sizeof *binding);
+  binding->symbol = *symbol;
+  module->bindings = mw_realloc(module->bindings, (module->binding_count + 1) * sizeof *module->bindings);
+  module->bindings[module->binding_count++] = binding;
+}
+
+mw_binding **mw_reference_list(const mw_module *module, const mw_kernel_info *info) {
+  if (info->reference_count == 0) return NULL;
+  mw_binding **list = mw_alloc(info->reference_count * sizeof *list);
+  for (size_t i = 0; i < info->reference_count; i++) list[i] = find_binding(module, info->references[i]);
+  return list;
+}
+
+void mw_reference_unbind_all(mw_module *module) {
+  for (size_t i = 0; i < module->binding_count; i++) {
+    mw_texture_release(module->bindings[i]->texture);
+    module->bindings[i]->texture = NULL;
+  }
+}
+
+void mw_reference_free(mw_module *module) {
+  for (size_t i = 0; i < module->binding_count; i++) free(module->bindings[i]);
+  free(module->bindings);
+}
+
+/* ---- what a reference declares, and what a texture is ---- */
+
+typedef struct shape {
+  uint32_t kind;  /* of a record */
+  int dimensions; /* of a declaration */
+  const char *words;
+} shape;
+
+static const shape shapes[] = {
+    {MW_TEX_LINEAR, 0x01, "linear memory"},
+    {MW_TEX_PITCHED, 0x02, "two-dimensional memory"},
+    {MW_TEX_1D, 0x01, "a 1-D CUDA array"},
+    {MW_TEX_2D, 0x02, "a 2-D CUDA array"},
+    {MW_TEX_3D, 0x03, "a 3-D CUDA array"},
+    {MW_TEX_1D_LAYERED, 0xF1, "a layered 1-D CUDA array"},
+    {MW_TEX_2D_LAYERED, 0xF2, "a layered 2-D CUDA array"},
+    {MW_TEX_CUBEMAP, 0x0C, "a cubemap"},
+    {MW_TEX_CUBEMAP_LAYERED, 0xFC, "a layered cubemap"},
+};
+
+static const char *declared_words(int dimensions) {
+  for (size_t i = MW_COUNT(shapes); i-- > 0;)
+    if (shapes[i].dimensions == dimensions) return shapes[i].words;
+  return "a texture of no known type";
+}
+
+static int check_kind(const mw_symbol_info *symbol, const mw_texture *texture) {
+  bool surface = symbol->reference->kind == MW_REFERENCE_SURFACE;
+  int code = surface ? MW_INVALID_SURFACE : MW_INVALID_TEXTURE;
+  if (texture->is_surface != surface)
+    return fail(code, "'%s' is a %s reference and cannot be bound to a %s: make %s", symbol->name,
+                surface ? "surface" : "texture", surface ? "texture" : "surface",
+                surface ? "one with mw.surface(array)" : "one with mw.texture(array, {...})");
+  for (size_t i = 0; i < MW_COUNT(shapes); i++)
+    if (shapes[i].kind == texture->now.kind && shapes[i].dimensions != symbol->reference->dimensions)
+      return fail(code, "'%s' is declared for %s, as %s says, and this %s is over %s", symbol->name,
+                  declared_words(symbol->reference->dimensions), symbol->type->name, surface ? "surface" : "texture",
+                  shapes[i].words);
+  return MW_SUCCESS;
+}
+
+static int check_format(const mw_symbol_info *symbol, const mw_texture *texture) {
+  const mw_type *element = symbol->reference->element;
+  const mw_tex_record *record = &texture->now;
+  const mw_channels have = {(mw_channel_kind)record->channel_kind, (int)record->channel_bits, (int)record->channels};
+  mw_channels wanted;
+  if (element->kind == MW_TYPE_VOID) return MW_SUCCESS;
+  int code = mw_channels_of(element, &wanted);
+  if (code != MW_SUCCESS) return code;
+  if (wanted.kind == have.kind && wanted.bits == have.bits && wanted.count == have.count) return MW_SUCCESS;
+  const char *name = mw_channels_name(&wanted);
+  return fail(MW_INVALID_CHANNEL_DESCRIPTOR,
+              "'%s' is declared with texels of %s, and this %s has texels of %s: make its memory one of %s",
+              symbol->name, name, texture->is_surface ? "surface" : "texture", mw_channels_name(&have), name);
+}
+
+static int check_read(const mw_symbol_info *symbol, mw_texture *texture) {
+  static const char *const words[] = {[MW_READ_ELEMENT] = "as they are (cudaReadModeElementType)",
+                                      [MW_READ_NORMALIZED] = "as normalized floats (cudaReadModeNormalizedFloat)"};
+  mw_read_mode read = symbol->reference->read;
+  bool agreed = false;
+  if (texture->is_surface) return MW_SUCCESS;
+  int code = mw_texture_decide(texture, read, &agreed);
+  if (code != MW_SUCCESS || agreed) return code;
+  return fail(MW_INVALID_TEXTURE,
+              "'%s' reads texels %s, and this texture is made for reading them %s: make another one", symbol->name,
+              words[read], words[read == MW_READ_ELEMENT ? MW_READ_NORMALIZED : MW_READ_ELEMENT]);
+}
+
+static int check(const mw_device *device, const mw_symbol_info *symbol, mw_texture *texture) {
+  const char *noun = texture->is_surface ? "surface" : "texture";
+  if (texture->device != device)
+    return fail(MW_INVALID_DEVICE_POINTER, "'%s' is on %s, and this %s is on %s", symbol->name, device->name, noun,
+                texture->device->name);
+  const mw_buffer *memory = texture->array ? texture->array->buffer : texture->buffer;
+  if (mw_buffer_is_freed(memory)) return fail(MW_INVALID_RESOURCE_HANDLE, "the memory of this %s was freed", noun);
+  int code = check_kind(symbol, texture);
+  if (code == MW_SUCCESS) code = check_format(symbol, texture);
+  if (code == MW_SUCCESS) code = check_read(symbol, texture);
+  return code;
+}
+
+/* ---- binding ---- */
+
+const mw_reference *mw_symbol_reference(const mw_symbol *symbol) { return symbol->info.reference; }
+
+static mw_binding *binding_of(const mw_symbol *symbol) {
+  pthread_mutex_lock(&symbol->module->lock);
+  mw_binding *binding = find_binding(symbol->module, symbol->info.linkage);
+  pthread_mutex_unlock(&symbol->module->lock);
+  return binding;
+}
+
+static int write_handle(mw_module *module, uint64_t address, uint64_t handle) {
+  mw_device *device = module->device;
+  mw_command *command = mw_command_new(module, 0);
+  int code = device->driver->fill(device->stream, address, &handle, sizeof handle, 1, mw_command_completion(command));
+  if (code != MW_SUCCESS) mw_command_end(command);
+  return code;
+}
+
+int mw_symbol_bind(mw_symbol *symbol, mw_texture *texture) {
+  mw_module *module = symbol->module;
+  mw_binding *binding = symbol->info.reference ? binding_of(symbol) : NULL;
+  if (!binding)
+    return fail(MW_INVALID_TEXTURE, "'%s' is a variable of type %s, not a texture or surface reference",
+                symbol->info.name, symbol->info.type->name);
+  int code = texture ? check(module->device, &symbol->info, texture) : MW_SUCCESS;
+  if (code != MW_SUCCESS) return code;
+  mw_texture *old = texture;
+  pthread_mutex_lock(&module->binding);
+  code = write_handle(module, symbol->info.address, texture ? texture->record->address : 0);
+  if (code == MW_SUCCESS) {
+    old = binding->texture;
+    binding->texture = texture ? mw_texture_retain(texture) : NULL;
+  }
+  pthread_mutex_unlock(&module->binding);
+  if (code == MW_SUCCESS) mw_texture_release(old);
+  return code;
+}
+
+mw_texture *mw_symbol_bound(const mw_symbol *symbol) {
+  mw_module *module = symbol->module;
+  mw_binding *binding = symbol->info.reference ? binding_of(symbol) : NULL;
+  if (!binding) return NULL;
+  pthread_mutex_lock(&module->binding);
+  mw_texture *texture = binding->texture ? mw_texture_retain(binding->texture) : NULL;
+  pthread_mutex_unlock(&module->binding);
+  return texture;
+}
+
+/* ---- launches ---- */
+
+static int fail_unbound(const mw_kernel *kernel, size_t i) {
+  const mw_binding *binding = kernel->bindings[i];
+  const char *name = binding ? binding->symbol.name : kernel->info->references[i];
+  bool surface = binding && binding->symbol.reference->kind == MW_REFERENCE_SURFACE;
+  int code =
+      fail(MW_INVALID_TEXTURE_BINDING, "%s reads the %s reference '%s', and nothing is bound to it: %s%s = mw.%s",
+           kernel->info->name, surface ? "surface" : "texture", name,
+           binding ? "assign m."
+                   : "a reference has to stand outside of "
+                     "functions, for m.",
+           name, surface ? "surface(array)" : "texture(array, {...})");
+  mw_error_kernel(kernel->info->name, NULL, NULL);
+  return code;
+}
+
+int mw_reference_use(const mw_kernel *kernel, mw_command *command) {
+  for (size_t i = 0; i < kernel->info->reference_count; i++) {
+    mw_binding *binding = kernel->bindings[i];
+    if (!binding || !binding->texture) return fail_unbound(kernel, i);
+    int code = mw_texture_use(binding->texture, command);
+    if (code == MW_SUCCESS) continue;
+    fail(code, "%s reads the %s reference '%s', and the memory that is bound to it was freed", kernel->info->name,
+         binding->texture->is_surface ? "surface" : "texture", binding->symbol.name);
+    mw_error_kernel(kernel->info->name, NULL, NULL);
+    return code;
+  }
+  return MW_SUCCESS;
+}

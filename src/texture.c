@@ -1,0 +1,290 @@
+/* Textures and surfaces: the record that a handle leads to, kept in device memory and replaced in stream order.
+ *
+ * The record is only ever written by commands of the stream, so work that was queued before sees the old one. For the
+ * same reason a texture that is let go first queues the clearing of its record, with a use of its memory: handles that
+ * stand in device memory, which nobody can count, stay good for the work queued until then. */
+#include "texture.h"
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the record: what is read ---- */
+
+static const uint32_t kinds[] = {
+    [MW_CUDA_ARRAY_1D] = MW_TEX_1D,
+    [MW_CUDA_ARRAY_2D] = MW_TEX_2D,
+    [MW_CUDA_ARRAY_3D] = MW_TEX_3D,
+    [MW_CUDA_ARRAY_1D_LAYERED] = MW_TEX_1D_LAYERED,
+    [MW_CUDA_ARRAY_2D_LAYERED] = MW_TEX_2D_LAYERED,
+    [MW_CUDA_ARRAY_CUBEMAP] = MW_TEX_CUBEMAP,
+    [MW_CUDA_ARRAY_CUBEMAP_LAYERED] = MW_TEX_CUBEMAP_LAYERED,
+};
+
+static void set_channels(mw_tex_record *record, const mw_channels *channels) {
+  record->channel_kind = channels->kind;
+  record->channel_bits = (uint32_t)channels->bits;
+  record->channels = (uint32_t)channels->count;
+  record->texel_bytes = (uint32_t)mw_channels_bytes(channels);
+}
+
+/* Levels first, first+1, … of a CUDA array. */
+static void set_levels(mw_tex_record *record, const mw_cuda_array *array, size_t first) {
+  const mw_cuda_array_desc *desc = &array->desc;
+  record->kind = kinds[desc->kind];
+  set_channels(record, &desc->channels);
+  record->layers = (uint32_t)desc->layers;
+  record->level_count = (uint32_t)(desc->levels - first);
+  for (size_t i = first; i < desc->levels; i++) {
+    record->levels[i - first] = array->levels[i];
+    record->levels[i - first].base += array->buffer->address;
+  }
+}
+
+/* (CUDA C++ Programming Guide, technical specifications: maximum width of a 1-D texture reference bound to linear memory,
+   maximum width, height and pitch of a 2-D one) */
+enum { MOST_LINEAR = 1 << 28, MOST_WIDTH = 131072, MOST_HEIGHT = 65000, MOST_PITCH = 2097120 };
+
+static int check_sizes(const mw_resource *resource, size_t texel) {
+  size_t row = resource->width * texel;
+  if (resource->height == 0) {
+    if (resource->width <= MOST_LINEAR) return MW_SUCCESS;
+    return fail(MW_INVALID_VALUE, "a texture over linear memory has %d elements at most, this one is to have %zu",
+                MOST_LINEAR, resource->width);
+  }
+  if (resource->width == 0 || resource->width > MOST_WIDTH || resource->height > MOST_HEIGHT)
+    return fail(MW_INVALID_VALUE,
+                "a texture over pitched memory has 1 x 1 to %d x %d texels, this one is to have %zu x %zu (width x "
+                "height); a CUDA array may have more rows",
+                MOST_WIDTH, MOST_HEIGHT, resource->width, resource->height);
+  size_t align = resource->buffer->device->properties.texture_pitch_alignment;
+  if (align < texel) align = texel;
+  if (resource->row_pitch < row || resource->row_pitch % align || resource->row_pitch > MOST_PITCH)
+    return fail(MW_INVALID_PITCH_VALUE,
+                "rows of %zu texels of %zu bytes cannot be %zu bytes apart: the pitch is a multiple of %zu, at least a "
+                "row and at most %d; memory made by mw.pitched has one that is right, and mw.cuda_array needs none",
+                resource->width, texel, resource->row_pitch, align, MOST_PITCH);
+  if (resource->row_pitch * resource->height > MW_TEX_MOST_BYTES)
+    return fail(MW_INVALID_VALUE, "a texture over %zu rows of %zu bytes: it reads 8 GiB at most", resource->height,
+                resource->row_pitch);
+  return MW_SUCCESS;
+}
+
+static int check_memory(const mw_resource *resource, size_t texel) {
+  const mw_buffer *buffer = resource->buffer;
+  size_t rows = resource->height ? resource->height - 1 : 0;
+  size_t bytes = rows * resource->row_pitch + resource->width * texel;
+  if (mw_buffer_is_freed(buffer)) return fail(MW_INVALID_RESOURCE_HANDLE, "a texture over memory that was freed");
+  if (resource->offset > buffer->bytes || bytes > buffer->bytes - resource->offset)
+    return fail(MW_INVALID_VALUE, "a texture over %zu bytes from byte %zu on goes past the end of %zu bytes of memory",
+                bytes, resource->offset, buffer->bytes);
+  if ((buffer->address + resource->offset) % texel)
+    return fail(MW_INVALID_VALUE, "a texture of %s cannot begin at byte %zu: its address has to be a multiple of %zu",
+                mw_channels_name(&resource->channels), resource->offset, texel);
+  return MW_SUCCESS;
+}
+
+/* Linear and pitched memory begins at an aligned address: *offset is how many bytes before the resource. */
+static int set_memory(mw_tex_record *record, const mw_resource *resource, size_t *offset) {
+  int code = mw_channels_check(&resource->channels);
+  if (code != MW_SUCCESS) return code;
+  size_t texel = mw_channels_bytes(&resource->channels);
+  code = check_sizes(resource, texel);
+  if (code == MW_SUCCESS) code = check_memory(resource, texel);
+  if (code != MW_SUCCESS) return code;
+  uint64_t address = resource->buffer->address + resource->offset;
+  size_t align = resource->buffer->device->properties.texture_alignment;
+  *offset = align ? address % align : 0;
+  set_channels(record, &resource->channels);
+  record->kind = resource->height ? MW_TEX_PITCHED : MW_TEX_LINEAR;
+  record->layers = record->level_count = 1;
+  record->levels[0] = (mw_tex_level){.base = address - *offset,
+                                     .row_pitch = resource->row_pitch,
+                                     .slice_pitch = resource->row_pitch * resource->height,
+                                     .width = (uint32_t)(resource->width + *offset / texel),
+                                     .height = resource->height ? (uint32_t)resource->height : 1,
+                                     .depth = 1};
+  return MW_SUCCESS;
+}
+
+/* ---- the record: in device memory ---- */
+
+int mw_texture_use(mw_texture *texture, mw_command *command) {
+  int code = mw_command_use(command, texture->record);
+  if (code == MW_SUCCESS) code = mw_command_use(command, texture->array ? texture->array->buffer : texture->buffer);
+  return code;
+}
+
+/* In the default stream, which the others wait for. The command's uses, of memory that still is, last until then. */
+static int queue_record(mw_texture *texture, const mw_tex_record *record) {
+  mw_device *device = texture->device;
+  mw_command *command = mw_command_new(NULL, MW_TEXTURE_BUFFERS);
+  mw_texture_use(texture, command);
+  int code = device->driver->fill(device->stream, texture->record->address, record, sizeof *record, 1,
+                                  mw_command_completion(command));
+  if (code != MW_SUCCESS) mw_command_end(command);
+  return code;
+}
+
+/* The first record, which no work can know yet, needs no order. */
+static int write_first(mw_texture *texture, const mw_tex_record *record) {
+  mw_buffer *buffer = texture->record;
+  texture->now = *record;
+  if (!buffer->host) return mw_buffer_write(buffer, 0, record, sizeof *record);
+  memcpy(buffer->host, record, sizeof *record);
+  return MW_SUCCESS;
+}
+
+/* ---- lifetime ---- */
+
+static mw_texture *new_texture(mw_device *device) {
+  mw_texture *texture = mw_alloc(sizeof *texture);
+  mw_refs_init(&texture->refs);
+  pthread_mutex_init(&texture->lock, NULL);
+  texture->device = device;
+  return texture;
+}
+
+mw_texture *mw_texture_retain(mw_texture *texture) {
+  mw_refs_take(&texture->refs);
+  return texture;
+}
+
+void mw_texture_release(mw_texture *texture) {
+  if (!texture || !mw_refs_drop(&texture->refs)) return;
+  static const mw_tex_record nothing;
+  if (texture->record) queue_record(texture, &nothing);
+  mw_buffer_release(texture->record);
+  mw_cuda_array_release(texture->array);
+  mw_buffer_release(texture->buffer);
+  pthread_mutex_destroy(&texture->lock);
+  free(texture);
+}
+
+/* The mode that MW_READ_AUTO stands for in an object. */
+static mw_read_mode read_of(const mw_texture_desc *desc, const mw_tex_record *record) {
+  if (desc->read != MW_READ_AUTO) return desc->read;
+  bool small = record->channel_kind != MW_TEX_CHANNEL_FLOAT && record->channel_bits < 32;
+  return small && (desc->filter == MW_FILTER_LINEAR || desc->srgb) ? MW_READ_NORMALIZED : MW_READ_ELEMENT;
+}
+
+static int start(mw_texture *texture, const mw_tex_record *record, mw_texture **out) {
+  int code = mw_buffer_new(texture->device, sizeof *record, &texture->record);
+  if (code == MW_SUCCESS) code = write_first(texture, record);
+  if (code == MW_SUCCESS)
+    *out = texture;
+  else
+    mw_texture_release(texture);
+  return code;
+}
+
+int mw_texture_new(const mw_resource *resource, const mw_texture_desc *desc, mw_texture **out) {
+  if ((resource->array != NULL) + (resource->buffer != NULL) != 1)
+    return fail(MW_INVALID_VALUE, "a texture reads a CUDA array or a buffer: one of the two");
+  mw_texture *texture = new_texture(resource->array ? mw_cuda_array_device(resource->array) : resource->buffer->device);
+  mw_tex_record record = {0};
+  int code = MW_SUCCESS;
+  texture->resource = *resource;
+  texture->desc = *desc;
+  if (resource->array && mw_cuda_array_is_freed(resource->array))
+    code = fail(MW_INVALID_RESOURCE_HANDLE, "a texture over a CUDA array that was freed");
+  else if (resource->array)
+    set_levels(&record, resource->array, 0);
+  else
+    code = set_memory(&record, resource, &texture->offset);
+  if (code == MW_SUCCESS) code = mw_sampler_apply(desc, read_of(desc, &record), &record);
+  if (code != MW_SUCCESS) {
+    mw_texture_release(texture);
+    return code;
+  }
+  if (resource->array)
+    texture->array = mw_cuda_array_retain(resource->array);
+  else
+    texture->buffer = mw_buffer_retain(resource->buffer);
+  return start(texture, &record, out);
+}
+
+int mw_surface_new(mw_cuda_array *array, size_t level, mw_texture **out) {
+  size_t extent[3];
+  int code = mw_cuda_array_extent(array, level, extent);
+  if (code == MW_SUCCESS && mw_cuda_array_is_freed(array))
+    code = fail(MW_INVALID_RESOURCE_HANDLE, "a surface over a CUDA array that was freed");
+  if (code != MW_SUCCESS) return code;
+  mw_texture *texture = new_texture(mw_cuda_array_device(array));
+  mw_tex_record record = {0};
+  texture->is_surface = true;
+  texture->array = mw_cuda_array_retain(array);
+  texture->resource.array = array;
+  set_levels(&record, array, level);
+  record.level_count = 1;
+  return start(texture, &record, out);
+}
+
+/* ---- reading another way ---- */
+
+static int fail_surface(void) { return fail(MW_NOT_SUPPORTED, "a surface is read and written texel by texel"); }
+
+/* Under the lock. */
+static int apply(mw_texture *texture, const mw_texture_desc *desc) {
+  mw_tex_record record = texture->now;
+  int code = mw_sampler_apply(desc, read_of(desc, &record), &record);
+  if (code == MW_SUCCESS) code = queue_record(texture, &record);
+  if (code != MW_SUCCESS) return code;
+  texture->now = record;
+  texture->desc = *desc;
+  return code;
+}
+
+int mw_texture_configure(mw_texture *texture, const mw_texture_desc *desc) {
+  if (texture->is_surface) return fail_surface();
+  int code = MW_SUCCESS;
+  pthread_mutex_lock(&texture->lock);
+  mw_texture_desc wanted = *desc;
+  const mw_texture_desc *old = &texture->desc;
+  if (wanted.read == MW_READ_AUTO) wanted.read = old->read;
+  if ((old->read != MW_READ_AUTO && wanted.read != old->read) || !wanted.srgb != !old->srgb)
+    code = fail(MW_INVALID_VALUE, "how a texture reads elements (%s) is fixed: make another one",
+                wanted.read != old->read ? "as they are, or as normalized floats" : "as sRGB or not");
+  else
+    code = apply(texture, &wanted);
+  pthread_mutex_unlock(&texture->lock);
+  return code;
+}
+
+int mw_texture_decide(mw_texture *texture, mw_read_mode read, bool *agreed) {
+  int code = MW_SUCCESS;
+  pthread_mutex_lock(&texture->lock);
+  mw_texture_desc wanted = texture->desc;
+  if (wanted.read == MW_READ_AUTO) {
+    wanted.read = read;
+    code = apply(texture, &wanted);
+  }
+  *agreed = texture->desc.read == read;
+  pthread_mutex_unlock(&texture->lock);
+  return code;
+}
+
+/* ---- facts ---- */
+
+int mw_texture_is_surface(const mw_texture *texture) { return texture->is_surface; }
+size_t mw_texture_offset(const mw_texture *texture) { return texture->offset; }
+
+int mw_texture_describe(const mw_texture *texture, mw_resource *resource, mw_texture_desc *desc) {
+  mw_texture *shared = (mw_texture *)texture; /* its description may be changing */
+  if (texture->is_surface && desc) return fail_surface();
+  pthread_mutex_lock(&shared->lock);
+  if (resource) *resource = texture->resource;
+  if (desc) *desc = texture->desc;
+  pthread_mutex_unlock(&shared->lock);
+  return MW_SUCCESS;
+}
+
+int mw_texture_handle(mw_texture *texture, uint64_t *handle) {
+  bool agreed;
+  pthread_mutex_lock(&texture->lock);
+  mw_read_mode read = read_of(&texture->desc, &texture->now);
+  pthread_mutex_unlock(&texture->lock);
+  int code = texture->is_surface ? MW_SUCCESS : mw_texture_decide(texture, read, &agreed);
+  if (code == MW_SUCCESS) *handle = texture->record->address;
+  return code;
+}

@@ -1,0 +1,61 @@
+/* Texture memory, as channels.c, cuda_array.c, box.c, texture.c, sampler.c and reference.c share it. */
+#ifndef MW_TEXTURE_H
+#define MW_TEXTURE_H
+
+#include "core.h"
+#include "device/moonwarp/texture_descriptor.h"
+
+/* What a level may have, so that its 4-byte words can be counted by an int. */
+#define MW_TEX_MOST_BYTES ((size_t)8 << 30)
+
+/* ---- channels.c ---- */
+
+/* MW_INVALID_CHANNEL_DESCRIPTOR unless there are texels of this kind. */
+int mw_channels_check(const mw_channels *channels);
+size_t mw_channels_bytes(const mw_channels *channels);
+/* "float4", "uchar": never NULL, for messages. */
+const char *mw_channels_name(const mw_channels *channels);
+
+/* ---- cuda_array.c ---- */
+
+struct mw_cuda_array {
+  mw_refs refs;
+  mw_buffer *buffer; /* all levels, one behind the other */
+  mw_cuda_array_desc desc;
+  mw_tex_level levels[MW_TEX_LEVELS]; /* `base` as a distance from the buffer's start */
+};
+
+/* Slices of a level: its depth, its layers, six faces a layer. */
+size_t mw_cuda_array_slices(const mw_cuda_array *array, size_t level);
+const char *mw_cuda_array_kind_name(mw_cuda_array_kind kind); /* "a 2-D CUDA array" */
+
+/* ---- texture.c ---- */
+
+struct mw_texture {
+  mw_refs refs;
+  bool is_surface;
+  mw_device *device;
+  mw_cuda_array *array; /* what is read: one of the two, retained */
+  mw_buffer *buffer;
+  mw_resource resource; /* as asked for */
+  mw_buffer *record;    /* device memory: the handle is its address */
+  size_t offset;        /* mw_texture_offset */
+
+  pthread_mutex_t lock; /* for what follows */
+  mw_texture_desc desc;
+  mw_tex_record now; /* what the record will hold when the work queued so far is done */
+};
+
+/* Take uses of the record and of what it leads to, two at most, for a command. Fails where memory was freed. */
+struct mw_command;
+int mw_texture_use(mw_texture *texture, struct mw_command *command);
+#define MW_TEXTURE_BUFFERS 2
+/* Decide MW_READ_AUTO as `read`; true unless it was decided otherwise before. */
+int mw_texture_decide(mw_texture *texture, mw_read_mode read, bool *agreed);
+
+/* ---- sampler.c: the part of a record that says how to read ---- */
+
+/* Check the description against what is read, and write it into the record. */
+int mw_sampler_apply(const mw_texture_desc *desc, mw_read_mode read, mw_tex_record *record);
+
+#endif
