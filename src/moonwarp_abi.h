@@ -489,7 +489,8 @@ typedef struct mw_source {
   const char *file;           /* whose text it is, for messages; NULL: "kernel.cu" */
   int line;                   /* the line of `file` on which the text begins; 0 counts as 1 */
   const char *const *options; /* -D -U -I -std=… -use_fast_math -O0…-O3 -G -lineinfo -arch=…
-                                  --maxrregcount=… --width=… (SIMD lanes of the CPU device; 1: none) */
+                                  --maxrregcount=…; for the CPU device --width=… (SIMD lanes; 1: none) and
+                                  --mcpu=… (a processor's name as clang knows it; default: this machine's) */
   size_t option_count;
   const mw_header *headers; /* found before any directory */
   size_t header_count;

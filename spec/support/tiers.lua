@@ -1,10 +1,15 @@
 -- The ways in which the CPU device can run a kernel, as compile options: what the compiler picks by itself, threads one
--- after the other (on fibers where they wait for each other), and SIMD of a given width. The same kernel has the same
--- results in all of them.
+-- after the other (on fibers where they wait for each other), and SIMD for narrower processors, which has fewer lanes
+-- and other instructions. The same kernel has the same results in all of them.
 --   for _, tier in ipairs(tiers) do … mw.compile { source = text, options = tier.options } … end
 
-return {
+local targets = require "support.targets"
+
+local tiers = {
   { name = "as the compiler picks" },
   { name = "thread by thread", options = { "--width=1" } },
-  { name = "4 lanes", options = { "--width=4" } },
 }
+for _, target in ipairs(targets) do tiers[#tiers + 1] = target end
+if #targets == 0 then tiers[#tiers + 1] = { name = "4 lanes", options = { "--width=4" } } end
+
+return tiers

@@ -17,7 +17,7 @@ void compiler_args_free(compiler_args *args) {
 }
 
 static const char known[] = "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
-                            "-lineinfo, -arch=NAME, --maxrregcount=N and --width=N";
+                            "-lineinfo, -arch=NAME, --maxrregcount=N, --mcpu=NAME and --width=N";
 
 static int fail_unknown(const char *option) {
   const char *hint = "";
@@ -39,6 +39,10 @@ static bool is(const char *option, const char *name) {
 }
 
 static bool is_number(const char *text) { return *text && text[strspn(text, "0123456789")] == '\0'; }
+
+static bool is_processor(const char *text) {
+  return *text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._+")] == '\0';
+}
 
 /* An option that stands for itself, in mwcc's spelling; NULL if it is none. */
 static const char *plain_option(const char *option) {
@@ -80,6 +84,15 @@ static int add_option(compiler_args *args, const char *const *options, size_t co
     char *registers = mw_format("--maxrregcount=%s", value);
     compiler_args_add(args, registers);
     free(registers);
+  } else if ((value = behind(option, "-mcpu="))) {
+    if (!is_processor(value))
+      return fail(
+          MW_INVALID_VALUE,
+          "compile option '%s' wants a processor's name as clang knows it: \"--mcpu=x86-64-v3\" is any with AVX2",
+          option);
+    char *processor = mw_format("--mcpu=%s", value);
+    compiler_args_add(args, processor);
+    free(processor);
   } else if (behind(option, "-arch=") || behind(option, "-gpu-architecture=")) {
     /* which GPU: the CPU device compiles for the processor at hand, whatever it is */
   } else if ((value = plain_option(option))) {

@@ -215,6 +215,7 @@ void front_make_pch(const options *o);
 typedef void stages_function(program *p, front_job *clang);
 stages_function mwcc_stages;
 void make_types(program *p);                   /* and a context */
+void choose_target(program *p);                /* target.c: triple, processor, features */
 void make_machine(program *p);                 /* for the processor and the level asked for */
 void stage_done(program *p, const char *name); /* tells how long it took (--timings); NULL: nothing was done yet */
 

@@ -17,15 +17,6 @@ void make_types(program *p) {
   p->pointer = LLVMPointerTypeInContext(p->context, 0);
 }
 
-static void choose_target(program *p) {
-  LLVMInitializeNativeTarget();
-  LLVMInitializeNativeAsmPrinter();
-  LLVMInitializeNativeAsmParser();
-  p->triple = LLVMGetDefaultTargetTriple();
-  p->cpu = p->options->cpu ? p->options->cpu : LLVMGetHostCPUName();
-  p->features = p->options->cpu ? "" : LLVMGetHostCPUFeatures();
-}
-
 void make_machine(program *p) {
   char *message = NULL;
   LLVMTargetRef target;
