@@ -150,7 +150,7 @@ ENV_VARIABLES := LUA_PATH='$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;' \
   MOONWARP_HOME='$(HOME_DIR)'
 ENV := env $(ENV_VARIABLES)
 
-.PHONY: env demo test bench lint clean
+.PHONY: env demo test bench bundle lint clean
 env:
 	@printf 'export %s\n' $(foreach variable,$(ENV_VARIABLES),"$(variable)")
 
@@ -184,6 +184,10 @@ $(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/%.c $(BENCH_PROBLEMS) bench/problems.
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $(filter %.c,$^) \
 	  $(if $(filter opencl,$*),$(shell $(PKG_CONFIG) --cflags --libs OpenCL)) -lm
+
+# What measures scaling (make bench ARGS=--scaling) where nothing is installed: a folder to copy there.
+bundle: all
+	@sh bench/bundle.sh $(BUILD)
 
 # Warnings as errors by both compilers, then luacheck, then the layout of C and of nothing else.
 lint:

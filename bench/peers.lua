@@ -83,10 +83,18 @@ function peers.limits()
   return tonumber(bytes) * 1e6, tonumber(operations) * 1e6
 end
 
+-- Floating-point operations a millisecond, by so many processors.
+function peers.arithmetic(threads)
+  local output = capture(("OMP_NUM_THREADS=%d %s --arithmetic"):format(threads, built "limits")) or ""
+  return tonumber(output:match("%S+")) * 1e6
+end
+
+-- The command that starts an interpreter of the kind that runs this one.
+peers.interpreter = quote(arg[-1])
+
 -- Run `code` in a fresh interpreter of the kind that runs this one; the number that it prints.
 function peers.fresh(code)
-  local interpreter = arg[-1]
-  return assert(tonumber(capture(quote(interpreter) .. " -e " .. quote(code))), "a fresh process failed; see above")
+  return assert(tonumber(capture(peers.interpreter .. " -e " .. quote(code))), "a fresh process failed; see above")
 end
 
 return peers

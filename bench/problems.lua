@@ -12,7 +12,14 @@ function problems.read(path)
   return text
 end
 
-local data = mw.compile(problems.read("bench/kernels/data.cu"))
+-- The module of kernel `name`: from its source, or, where BENCH_MODULES names a folder of compiled ones, from there.
+function problems.compile(name)
+  local folder = os.getenv("BENCH_MODULES")
+  if folder then return mw.load(folder .. "/" .. name .. ".mwo") end
+  return mw.compile(problems.read("bench/kernels/" .. name .. ".cu"))
+end
+
+local data = problems.compile("data")
 
 -- n numbers between low and high.
 function problems.uniform(n, seed, low, high)
@@ -83,9 +90,6 @@ function problems.open(name, module)
       function() return made.operations end,
   }
 end
-
--- The kernel's module, from its source.
-function problems.compile(name) return mw.compile(problems.read("bench/kernels/" .. name .. ".cu")) end
 
 problems.classics = {
   "saxpy", "reduce", "scan", "histogram", "transpose", "conv2d", "sgemm_naive", "sgemm_tiled", "nbody", "blackscholes",

@@ -1,6 +1,6 @@
 -- make bench: what moonwarp costs and how fast its kernels are, beside OpenCL (PoCL, Intel's runtime), beside C written
 -- by hand for this machine, and beside what the machine can do at all. With names of kernels (make bench ARGS='saxpy
--- nbody') only those; --markdown prints docs/benchmarks.md.
+-- nbody') only those; --markdown prints docs/benchmarks.md, --scaling what more processors give.
 --
 -- Every figure is a median of at least 7 warm runs. The peers solve the same problem in the same minute, and a digest
 -- of the result shows that they did; ratios are comparable between machines, milliseconds are not.
@@ -139,6 +139,9 @@ local names = {}
 for _, word in ipairs(arg) do
   if word == "--markdown" then
     sheet.markdown = true
+  elseif word == "--scaling" then
+    require("bench.scaling").run()
+    os.exit(0)
   else
     names[#names + 1] = word
   end

@@ -1,0 +1,67 @@
+-- make bench ARGS=--scaling: what more processors give the kernels that compute much, with MOONWARP_THREADS = 1, 2, 4 …
+-- up to all. Efficiency is the time of one thread over that of n threads times n.
+--
+-- Processors do not always scale by themselves: two hardware threads may share a core's arithmetic, and clocks fall when
+-- many work. So the last line is what independent multiply-adds by so many threads get, which need no memory and never
+-- wait.
+
+local peers = require "bench.peers"
+local sheet = require "bench.sheet"
+
+local scaling = {}
+
+scaling.names = {
+  "sgemm_naive", "sgemm_tiled", "conv2d", "nbody", "blackscholes", "mandelbrot", "kmeans", "sha256", "radix",
+  "cholesky", "spheres",
+}
+
+local function counts(most)
+  local list, n = {}, 1
+  while n < most do
+    list[#list + 1] = n
+    n = n * 2
+  end
+  list[#list + 1] = most
+  return list
+end
+
+-- Times by name, of a process with so many threads.
+local function times(threads)
+  local command = ("MOONWARP_THREADS=%d %s bench/scaling_times.lua %s"):format(threads, peers.interpreter,
+    table.concat(scaling.names, " "))
+  local found = {}
+  for name, time in (peers.capture(command) or ""):gmatch("(%S+) (%S+)\n") do found[name] = tonumber(time) end
+  return found
+end
+
+function scaling.run()
+  local most = tonumber(peers.capture("nproc"))
+  local threads = counts(most)
+  local head = { "kernel", "1 thread ms" }
+  for _, n in ipairs(threads) do
+    if n > 1 then head[#head + 1], head[#head + 2] = ("%d ms"):format(n), "efficiency" end
+  end
+  local report = sheet.new((table.unpack or unpack)(head))
+  local measured, arithmetic = {}, {}
+  for _, n in ipairs(threads) do measured[n], arithmetic[n] = times(n), peers.arithmetic(n) end
+  for _, name in ipairs(scaling.names) do
+    local alone = measured[1][name]
+    local row = { name, alone and ("%.2f"):format(alone) or "-" }
+    for _, n in ipairs(threads) do
+      local time = measured[n][name]
+      if n > 1 then
+        row[#row + 1] = time and ("%.2f"):format(time) or "-"
+        row[#row + 1] = alone and time and ("%.2f"):format(alone / time / n) or "-"
+      end
+    end
+    report:add((table.unpack or unpack)(row))
+  end
+  local row = { "(multiply-adds alone)", "" }
+  for _, n in ipairs(threads) do
+    if n > 1 then row[#row + 1], row[#row + 2] = "", ("%.2f"):format(arithmetic[n] / arithmetic[1] / n) end
+  end
+  report:add((table.unpack or unpack)(row))
+  report:print()
+end
+
+return scaling
