@@ -1,7 +1,7 @@
 -- make bench ARGS=--scaling: what more processors give the kernels that compute much, with MOONWARP_THREADS = 1, 2, 4 …
 -- up to all. Efficiency is the time of one thread over that of n threads times n.
 --
--- Processors do not always scale by themselves: two hardware threads may share a core's arithmetic, and clocks fall when
+-- Processors do not always scale by themselves: two hardware threads may share arithmetic units, and clocks fall when
 -- many work. So the last line is what independent multiply-adds by so many threads get, which need no memory and never
 -- wait.
 
