@@ -92,10 +92,23 @@ static void make_spheres(problem *p) {
   launch(p, side, side, 16, 16);
 }
 
+static void make_warpsum(problem *p) {
+  const size_t n = 1 << 22;
+  add_int(p, (int)n), add_array(p, uniform(n, 1, 0, 1), n);
+  add_output(p, 'f', allocate(1024 * 4), 1024);
+  launch(p, 1024 * 256, 1, 256, 1);
+}
+
 const maker fields[] = {
-    {"stencil", make_stencil}, {"cholesky", make_cholesky},
-    {"bfs", make_bfs},         {"kmeans", make_kmeans},
-    {"fft", make_fft},         {"sha256", make_sha256},
-    {"search", make_search},   {"radix", make_radix},
-    {"spheres", make_spheres}, {NULL, NULL},
+    {"stencil", make_stencil},
+    {"cholesky", make_cholesky},
+    {"bfs", make_bfs},
+    {"kmeans", make_kmeans},
+    {"fft", make_fft},
+    {"sha256", make_sha256},
+    {"search", make_search},
+    {"radix", make_radix},
+    {"spheres", make_spheres},
+    {"warpsum", make_warpsum},
+    {NULL, NULL},
 };

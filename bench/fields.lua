@@ -74,5 +74,11 @@ return function(make)
       arguments = { side, side, count, mw.array(list):as("float4"), mw.zeros(side * side) } }
   end
 
+  function problems.warpsum()
+    local n = 2 ^ 22
+    return { grid = 1024, block = 256, arguments = { n, uniform(n, 1, 0, 1), mw.zeros(1024) }, result = 3,
+      bytes = 4 * n, operations = n }
+  end
+
   return problems
 end

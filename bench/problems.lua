@@ -95,6 +95,6 @@ problems.classics = {
   "saxpy", "reduce", "scan", "histogram", "transpose", "conv2d", "sgemm_naive", "sgemm_tiled", "nbody", "blackscholes",
   "mandelbrot", "spmv", "bitonic",
 }
-problems.fields = { "stencil", "cholesky", "bfs", "kmeans", "fft", "sha256", "search", "radix", "spheres" }
+problems.fields = { "stencil", "cholesky", "bfs", "kmeans", "fft", "sha256", "search", "radix", "spheres", "warpsum" }
 
 return problems
