@@ -31,22 +31,18 @@ int mw_channels_check(const mw_channels *channels) {
 size_t mw_channels_bytes(const mw_channels *channels) { return (size_t)channels->bits / 8 * (size_t)channels->count; }
 
 /* half1 is not among the built-in types, nor float1 what a person means by one float. */
-int mw_channels_dtype(const mw_channels *channels, const mw_type **out) {
-  char name[16];
-  int code = mw_channels_check(channels);
-  if (code != MW_SUCCESS) return code;
-  if (channels->count == 1)
-    snprintf(name, sizeof name, "%s", find_name(channels));
-  else
-    snprintf(name, sizeof name, "%s%d", find_name(channels), channels->count);
-  *out = mw_dtype(name);
-  return MW_SUCCESS;
+mw_channels_text mw_channels_name(const mw_channels *channels) {
+  mw_channels_text name;
+  const char *scalar = find_name(channels);
+  snprintf(name.text, sizeof name.text, channels->count == 1 ? "%s" : "%s%d", scalar ? scalar : "no texel",
+           channels->count);
+  return name;
 }
 
-const char *mw_channels_name(const mw_channels *channels) {
-  const mw_type *dtype = NULL;
-  return mw_channels_check(channels) == MW_SUCCESS && mw_channels_dtype(channels, &dtype) == MW_SUCCESS ? dtype->name
-                                                                                                        : "no texels";
+int mw_channels_dtype(const mw_channels *channels, const mw_type **out) {
+  int code = mw_channels_check(channels);
+  if (code == MW_SUCCESS) *out = mw_dtype(mw_channels_name(channels).text);
+  return code;
 }
 
 int mw_channels_of(const mw_type *dtype, mw_channels *out) {

@@ -47,26 +47,27 @@ void mw_reference_free(mw_module *module) {
 /* ---- what a reference declares, and what a texture is ---- */
 
 typedef struct shape {
-  uint32_t kind;  /* of a record */
-  int dimensions; /* of a declaration */
-  const char *words;
+  uint32_t kind;     /* of a record */
+  int dimensions;    /* of a declaration */
+  const char *words; /* what is bound */
+  const char *wants; /* what the declaration wants */
 } shape;
 
 static const shape shapes[] = {
-    {MW_TEX_LINEAR, 0x01, "linear memory"},
-    {MW_TEX_PITCHED, 0x02, "two-dimensional memory"},
-    {MW_TEX_1D, 0x01, "a 1-D CUDA array"},
-    {MW_TEX_2D, 0x02, "a 2-D CUDA array"},
-    {MW_TEX_3D, 0x03, "a 3-D CUDA array"},
-    {MW_TEX_1D_LAYERED, 0xF1, "a layered 1-D CUDA array"},
-    {MW_TEX_2D_LAYERED, 0xF2, "a layered 2-D CUDA array"},
-    {MW_TEX_CUBEMAP, 0x0C, "a cubemap"},
-    {MW_TEX_CUBEMAP_LAYERED, 0xFC, "a layered cubemap"},
+    {MW_TEX_LINEAR, 0x01, "memory of one dimension", "memory or a CUDA array of one dimension"},
+    {MW_TEX_PITCHED, 0x02, "memory of two dimensions", "memory or a CUDA array of two dimensions"},
+    {MW_TEX_1D, 0x01, "a 1-D CUDA array", "memory or a CUDA array of one dimension"},
+    {MW_TEX_2D, 0x02, "a 2-D CUDA array", "memory or a CUDA array of two dimensions"},
+    {MW_TEX_3D, 0x03, "a 3-D CUDA array", "a 3-D CUDA array"},
+    {MW_TEX_1D_LAYERED, 0xF1, "a layered 1-D CUDA array", "a layered 1-D CUDA array"},
+    {MW_TEX_2D_LAYERED, 0xF2, "a layered 2-D CUDA array", "a layered 2-D CUDA array"},
+    {MW_TEX_CUBEMAP, 0x0C, "a cubemap", "a cubemap"},
+    {MW_TEX_CUBEMAP_LAYERED, 0xFC, "a layered cubemap", "a layered cubemap"},
 };
 
 static const char *declared_words(int dimensions) {
-  for (size_t i = MW_COUNT(shapes); i-- > 0;)
-    if (shapes[i].dimensions == dimensions) return shapes[i].words;
+  for (size_t i = 0; i < MW_COUNT(shapes); i++)
+    if (shapes[i].dimensions == dimensions) return shapes[i].wants;
   return "a texture of no known type";
 }
 
@@ -79,9 +80,8 @@ static int check_kind(const mw_symbol_info *symbol, const mw_texture *texture) {
                 surface ? "one with mw.surface(array)" : "one with mw.texture(array, {...})");
   for (size_t i = 0; i < MW_COUNT(shapes); i++)
     if (shapes[i].kind == texture->now.kind && shapes[i].dimensions != symbol->reference->dimensions)
-      return fail(code, "'%s' is declared for %s, as %s says, and this %s is over %s", symbol->name,
-                  declared_words(symbol->reference->dimensions), symbol->type->name, surface ? "surface" : "texture",
-                  shapes[i].words);
+      return fail(code, "'%s' is declared as %s and wants %s; this %s is over %s", symbol->name, symbol->type->name,
+                  declared_words(symbol->reference->dimensions), surface ? "surface" : "texture", shapes[i].words);
   return MW_SUCCESS;
 }
 
@@ -94,10 +94,11 @@ static int check_format(const mw_symbol_info *symbol, const mw_texture *texture)
   int code = mw_channels_of(element, &wanted);
   if (code != MW_SUCCESS) return code;
   if (wanted.kind == have.kind && wanted.bits == have.bits && wanted.count == have.count) return MW_SUCCESS;
-  const char *name = mw_channels_name(&wanted);
+  mw_channels_text name = mw_channels_name(&wanted);
   return fail(MW_INVALID_CHANNEL_DESCRIPTOR,
               "'%s' is declared with texels of %s, and this %s has texels of %s: make its memory one of %s",
-              symbol->name, name, texture->is_surface ? "surface" : "texture", mw_channels_name(&have), name);
+              symbol->name, name.text, texture->is_surface ? "surface" : "texture", mw_channels_name(&have).text,
+              name.text);
 }
 
 static int check_read(const mw_symbol_info *symbol, mw_texture *texture) {

@@ -80,7 +80,7 @@ static int check_memory(const mw_resource *resource, size_t texel) {
                 bytes, resource->offset, buffer->bytes);
   if ((buffer->address + resource->offset) % texel)
     return fail(MW_INVALID_VALUE, "a texture of %s cannot begin at byte %zu: its address has to be a multiple of %zu",
-                mw_channels_name(&resource->channels), resource->offset, texel);
+                mw_channels_name(&resource->channels).text, resource->offset, texel);
   return MW_SUCCESS;
 }
 

@@ -13,8 +13,11 @@
 /* MW_INVALID_CHANNEL_DESCRIPTOR unless there are texels of this kind. */
 int mw_channels_check(const mw_channels *channels);
 size_t mw_channels_bytes(const mw_channels *channels);
-/* "float4", "uchar": never NULL, for messages. */
-const char *mw_channels_name(const mw_channels *channels);
+/* "float4", "uchar": as the element type is called. */
+typedef struct mw_channels_text {
+  char text[16];
+} mw_channels_text;
+mw_channels_text mw_channels_name(const mw_channels *channels);
 
 /* ---- cuda_array.c ---- */
 

@@ -19,13 +19,26 @@ local function shape_and_dtype(name, first, ...)
   return shape, nil
 end
 
----An array of a nested table's numbers ({1, 2, 3}, {{1, 2}, {3, 4}}), or a copy of another array as another dtype.
+-- The textures and surfaces whose handles were put into an array live as long as it does.
+local objects_in = setmetatable({}, { __mode = "k" })
+
+local function keep_objects(array, list)
+  local kept = {}
+  for i, object in ipairs(list) do kept[i] = object end
+  objects_in[array] = kept
+end
+
+---An array of a nested table's numbers ({1, 2, 3}, {{1, 2}, {3, 4}}), or a copy of another array as another dtype. Of
+---textures and surfaces, which it keeps, with the dtype "cudaTextureObject_t" or "cudaSurfaceObject_t".
 ---@param data table|moonwarp.array
 ---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.array
 function M.array(data, dtype)
   if raw.type(data) == "array" then return data:to(dtype or data.dtype) end
-  return raw.array_from(data, dtype)
+  local array = raw.array_from(data, dtype)
+  local class = raw.type(data[1])
+  if class == "texture" or class == "surface" then keep_objects(array, data) end
+  return array
 end
 
 ---@param ... any a shape (numbers, or one table) and a dtype, "float" by default

@@ -194,6 +194,10 @@ function texture:__newindex(name, value)
   self:configure(desc)
 end
 
+function raw.classes.surface:__newindex(name) -- luacheck: ignore 212
+  usage("a surface has nothing to assign, so no '%s': it is read and written texel by texel", tostring(name))
+end
+
 local function kind_of(object)
   local source = object.memory
   return source and tostring(source):match("^[^\n]*") or "memory"

@@ -118,6 +118,9 @@ local function same_shape(a, b)
   return true
 end
 
+-- Whether texels of `dtype` are made of such scalars: uchar4 of uchar.
+local function is_channel(scalar, dtype) return scalar == dtype or tostring(dtype):match("^(%a+)[24]$") == scalar end
+
 -- Lua data as memory that can be copied from: an array of `dtype`; arrays of as many elements take `shape`.
 local function as_memory(data, dtype, shape, what)
   if type(data) == "string" then
@@ -135,7 +138,7 @@ local function as_memory(data, dtype, shape, what)
   if raw.type(data) ~= "array" then return data end
   if data.dtype ~= dtype then
     local size = raw.dtype_size(dtype)
-    if data.nbytes ~= product(shape) * size then
+    if not is_channel(data.dtype, dtype) or data.nbytes ~= product(shape) * size then
       usage("%s wants %d elements of %s, got an array of %d %s", what, product(shape), tostring(dtype), data.count,
         tostring(data.dtype))
     end
@@ -143,6 +146,14 @@ local function as_memory(data, dtype, shape, what)
   end
   if same_shape(data.shape, shape) or data.count ~= product(shape) then return data end
   return data:reshape(shape)
+end
+
+-- An array as the box that `like` is: of a layered 1-D array, whose layers are slices, rows become slices too.
+local function boxed(array, like, level)
+  local width, height, slices, shape = extent_of(like, level)
+  if raw.type(array) == "cuda_array" or height > 1 or #shape < 2 then return array end
+  if raw.type(array) == "pitched" then array = array:array() end
+  return raw.array_view(array, 0, nil, { slices, height, width })
 end
 
 -- memory:copy_from(data[, region]): everything, or where a region is given what it says.
@@ -159,13 +170,15 @@ local function copy_from(memory, data, region)
     usage("copy_from: {%s} elements do not fill {%s}; a region says which part is meant", table.concat(have, ", "),
       table.concat(shape, ", "))
   end
-  return M.copy_region(memory, source)
+  return M.copy_region(memory, boxed(source, memory, level))
 end
 
 -- memory:array([level]): a copy as an ordinary array.
 local function to_array(memory, level)
   local _, _, _, shape = extent_of(memory, level)
-  return M.copy_region(raw.array_new(memory.dtype, shape), memory, { from = { level = level } })
+  local array = raw.array_new(memory.dtype, shape)
+  M.copy_region(boxed(array, memory, level), memory, { from = { level = level } })
+  return array
 end
 
 local function add_methods(class)
@@ -251,8 +264,8 @@ local function find_sizes(spec, kind, shape)
       if slices % faces ~= 0 then usage("mw.cuda_array: %d slices are no whole layers of 6 faces", slices) end
       desc.layers = slices / faces
     end
-  elseif kind.faces and slices and slices ~= 6 then
-    usage("mw.cuda_array: a cubemap has 6 faces, not %d", slices)
+  elseif kind.faces then
+    if slices and slices ~= 6 then usage("mw.cuda_array: a cubemap has 6 faces, not %d", slices) end
   elseif not kind.depth and slices and slices ~= 1 then
     usage("mw.cuda_array: a '%s' array has no depth, and %d is given", kind.name, slices)
   end
@@ -267,8 +280,11 @@ local function data_facts(data, dtype)
   if not is_memory(data) then return data, dtype or "float", nil end
   local _, _, _, shape = extent_of(data)
   if raw.type(data) == "array" and dtype and dtype ~= data.dtype then
-    -- the same bytes as other texels: {h, w, 4} of uchar as uchar4
-    local texels = data:as(dtype)
+    if not is_channel(data.dtype, dtype) then
+      usage("mw.cuda_array: texels of %s cannot be made of an array of %s; see a:to(dtype) and a:as(dtype)", dtype,
+        tostring(data.dtype))
+    end
+    local texels = data:as(dtype) -- {h, w, 4} of uchar as {h, w} of uchar4
     return texels, dtype, texels.shape
   end
   return data, dtype or data.dtype, shape

@@ -298,8 +298,7 @@ bool mwl_pack_texture(lua_State *L, mwl_state *state, int index, const mw_type *
 
 void mwl_open_texture(lua_State *L, mwl_state *state) {
   static const luaL_Reg functions[] = {{"texture_new", texture_new}, {"surface_new", surface_new}, {NULL, NULL}};
-  static const luaL_Reg meta[] = {{"__gc", texture_free}, {"__close", texture_free}, {NULL, NULL}};
-  static const luaL_Reg texture_meta[] = {
+  static const luaL_Reg meta[] = {
       {"__gc", texture_free}, {"__close", texture_free}, {"__newindex", texture_newindex}, {NULL, NULL}};
   static const luaL_Reg texture_methods[] = {
       {"free", texture_free}, {"describe", texture_describe}, {"configure", texture_configure}, {NULL, NULL}};
@@ -307,6 +306,6 @@ void mwl_open_texture(lua_State *L, mwl_state *state) {
   static const luaL_Reg facts[] = {{"handle", get_handle}, {"offset", get_offset}, {"memory", get_memory},
                                    {"device", get_device}, {"freed", get_freed},   {NULL, NULL}};
   mwl_functions(L, functions, state);
-  mwl_class_new(L, state, MWL_TEXTURE, texture_meta, texture_methods, facts);
+  mwl_class_new(L, state, MWL_TEXTURE, meta, texture_methods, facts);
   mwl_class_new(L, state, MWL_SURFACE, meta, surface_methods, facts);
 }
