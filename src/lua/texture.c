@@ -282,6 +282,8 @@ bool mwl_pack_texture(lua_State *L, mwl_state *state, int index, const mw_type *
                       const mwl_keeper *keeper) {
   mwl_texture *texture = mwl_test_texture(L, state, index);
   uint64_t handle;
+  if (!texture && (mwl_test(L, state, index, MWL_TEXTURE) || mwl_test(L, state, index, MWL_SURFACE)))
+    return mwl_refuse(L, place, " is a texture or surface that was freed");
   if (!texture) return mwl_refuse_number(L, state, index, type, place);
   if (mw_texture_handle(texture->handle, &handle) ||
       (keeper->launch && mw_launch_keep_texture(keeper->launch, texture->handle))) {
