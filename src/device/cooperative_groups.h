@@ -1,0 +1,218 @@
+/* Cooperative groups: blocks, tiles of warps, coalesced threads, partitions. (CUDA C++ Programming Guide, 8)
+ *
+ * A group over lanes of a warp is its mask; see moonwarp/group_lanes.h for what it does with it. Groups over several
+ * blocks know their size and ranks, but cannot wait: blocks do not run at the same time here. */
+#ifndef _COOPERATIVE_GROUPS_H_
+#define _COOPERATIVE_GROUPS_H_
+
+#include "moonwarp/group_lanes.h"
+
+#define __mw_blocks_cannot_wait                                                                                        \
+  __attribute__((diagnose_if(true,                                                                                     \
+                             "the blocks of a grid cannot wait for each other on the CPU device, where they do not "   \
+                             "run at the same time: end the kernel here, and launch another for what comes behind",    \
+                             "error")))
+
+namespace cooperative_groups {
+
+class thread_block;
+class coalesced_group;
+
+/* Any group, which of them is known when the program runs. */
+class thread_group {
+public:
+  __mw_member void sync() const {
+    if (is_block)
+      __syncthreads();
+    else
+      __syncwarp(mask);
+  }
+  __mw_member unsigned long long size() const { return count; }
+  __mw_member unsigned long long num_threads() const { return count; }
+  __mw_member unsigned long long thread_rank() const { return rank; }
+  __mw_member bool is_valid() const { return count > 0; }
+
+protected:
+  __mw_member thread_group(bool block, unsigned int lanes, unsigned int threads, unsigned int own)
+      : is_block(block), mask(lanes), count(threads), rank(own) {}
+  /* One of the tiles of `size` ranks that a coalesced group falls into. */
+  __mw_member thread_group tile_of_ranks(unsigned int size) const {
+    unsigned int first = rank & ~(size - 1), last = first + size, lanes = 0;
+    for (unsigned int r = first; r < last && r < count; r++) lanes |= 1u << details::lane_of_rank(mask, r);
+    return thread_group(false, lanes, last < count ? size : count - first, rank - first);
+  }
+
+  bool is_block;
+  unsigned int mask, count, rank;
+  friend __mw_member thread_group tiled_partition(const thread_group &parent, unsigned int size);
+};
+
+class thread_block : public thread_group {
+public:
+  __mw_member thread_block() : thread_group(true, 0, block_size(), own_rank()) {}
+  __mw_member static void sync() { __syncthreads(); }
+  __mw_member static unsigned int size() { return block_size(); }
+  __mw_member static unsigned int num_threads() { return block_size(); }
+  __mw_member static unsigned int thread_rank() { return own_rank(); }
+  __mw_member static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+  __mw_member static dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
+  __mw_member static dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
+  __mw_member static dim3 dim_threads() { return group_dim(); }
+  /* Arriving is waiting: nobody is late. */
+  struct arrival_token {};
+  __mw_member static arrival_token barrier_arrive() { return {}; }
+  __mw_member static void barrier_wait(arrival_token &&) { __syncthreads(); }
+
+private:
+  __mw_member static unsigned int block_size() { return blockDim.x * blockDim.y * blockDim.z; }
+  __mw_member static unsigned int own_rank() {
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  }
+};
+
+__mw_device_template thread_block this_thread_block() { return thread_block(); }
+
+/* ---- the grid ---- */
+
+class grid_group {
+public:
+  __mw_member static bool is_valid() { return false; } /* as for a launch that is not cooperative */
+  __mw_member static void sync() __mw_blocks_cannot_wait {}
+  __mw_member static unsigned long long size() { return num_blocks() * thread_block::size(); }
+  __mw_member static unsigned long long num_threads() { return size(); }
+  __mw_member static unsigned long long thread_rank() {
+    return block_rank() * thread_block::size() + thread_block::thread_rank();
+  }
+  __mw_member static unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
+  __mw_member static unsigned long long block_rank() {
+    return blockIdx.x + gridDim.x * (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z);
+  }
+  __mw_member static dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
+  __mw_member static dim3 dim_blocks() { return group_dim(); }
+  __mw_member static dim3 block_index() { return thread_block::group_index(); }
+};
+
+__mw_device_template grid_group this_grid() { return grid_group(); }
+
+/* ---- coalesced threads ---- */
+
+class coalesced_group : public thread_group, public details::lane_group<coalesced_group> {
+public:
+  using lanewise = details::lane_group<coalesced_group>;
+  __mw_member coalesced_group(unsigned int lanes)
+      : thread_group(false, lanes, __popc(lanes), __popc(lanes & details::lanes_below())) {}
+  __mw_member unsigned int lanes() const { return mask; }
+  __mw_member unsigned int size() const { return count; }
+  __mw_member unsigned int num_threads() const { return count; }
+  __mw_member unsigned int thread_rank() const { return rank; }
+  __mw_member unsigned int meta_group_size() const { return 1; }
+  __mw_member unsigned int meta_group_rank() const { return 0; }
+  __mw_member void sync() const { __syncwarp(mask); }
+  template <typename T> __mw_member T shfl(T value, unsigned int from) const {
+    return fetch(value, details::lane_of_rank(mask, from % count));
+  }
+  template <typename T> __mw_member T shfl_up(T value, unsigned int delta) const {
+    return fetch(value, details::lane_of_rank(mask, rank < delta ? rank : rank - delta));
+  }
+  template <typename T> __mw_member T shfl_down(T value, unsigned int delta) const {
+    return fetch(value, details::lane_of_rank(mask, rank + delta < count ? rank + delta : rank));
+  }
+
+private:
+  template <typename T> __mw_member T fetch(const T &value, unsigned int lane) const {
+    unsigned int everyone = mask;
+    return details::by_words(value, [=](auto word) { return __shfl_sync(everyone, word, (int)lane); });
+  }
+};
+
+__mw_device_template coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+
+/* ---- tiles ---- */
+
+template <unsigned int Size, typename Parent = void>
+class thread_block_tile : public thread_group, public details::lane_group<thread_block_tile<Size, Parent>> {
+  static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
+
+public:
+  using lanewise = details::lane_group<thread_block_tile<Size, Parent>>;
+  __mw_member thread_block_tile() : thread_group(false, lanes(), Size, thread_rank()) {}
+  template <typename Other>
+  __mw_member thread_block_tile(const thread_block_tile<Size, Other> &) : thread_block_tile() {}
+  /* Of a partial last warp some of these are not there. */
+  __mw_member static unsigned int lanes() {
+    if constexpr (Size == 32) return 0xffffffffu;
+    return ((1u << (Size % 32)) - 1) << (details::lane_number() & ~(Size - 1));
+  }
+  __mw_member static constexpr unsigned int size() { return Size; }
+  __mw_member static constexpr unsigned int num_threads() { return Size; }
+  __mw_member static unsigned int thread_rank() { return details::lane_number() & (Size - 1); }
+  __mw_member unsigned int meta_group_size() const { return (thread_block::size() + Size - 1) / Size; }
+  __mw_member unsigned int meta_group_rank() const { return thread_block::thread_rank() / Size; }
+  __mw_member void sync() const { __syncwarp(lanes()); }
+  template <typename T> __mw_member T shfl(T value, int from) const {
+    unsigned int all = lanes();
+    return details::by_words(value, [=](auto word) { return __shfl_sync(all, word, from, Size); });
+  }
+  template <typename T> __mw_member T shfl_up(T value, int delta) const {
+    unsigned int all = lanes();
+    return details::by_words(value, [=](auto word) { return __shfl_up_sync(all, word, delta, Size); });
+  }
+  template <typename T> __mw_member T shfl_down(T value, int delta) const {
+    unsigned int all = lanes();
+    return details::by_words(value, [=](auto word) { return __shfl_down_sync(all, word, delta, Size); });
+  }
+  template <typename T> __mw_member T shfl_xor(T value, int bits) const {
+    unsigned int all = lanes();
+    return details::by_words(value, [=](auto word) { return __shfl_xor_sync(all, word, bits, Size); });
+  }
+};
+
+template <unsigned int Size, typename Parent>
+__mw_device_template thread_block_tile<Size, Parent> tiled_partition(const Parent &) {
+  return thread_block_tile<Size, Parent>();
+}
+
+/* By a size that is known when the program runs: the group of a thread_block or of coalesced threads. */
+__mw_member thread_group tiled_partition(const thread_group &parent, unsigned int size) {
+  if (size == 0 || size > 32 || (size & (size - 1)) != 0) return thread_group(false, 0, 0, 0);
+  if (!parent.is_block) return parent.tile_of_ranks(size);
+  unsigned int lane = details::lane_number(), first = lane & ~(size - 1);
+  unsigned int lanes = size == 32 ? 0xffffffffu : ((1u << size) - 1) << first;
+  return thread_group(false, lanes, size, lane - first);
+}
+
+/* ---- partitions ---- */
+
+template <typename Group, typename T>
+__mw_device_template coalesced_group labeled_partition(const Group &group, T label) {
+  return coalesced_group(__match_any_sync(group.lanes(), label));
+}
+
+template <typename Group> __mw_device_template coalesced_group binary_partition(const Group &group, bool predicate) {
+  unsigned int yes = __ballot_sync(group.lanes(), predicate), no = __ballot_sync(group.lanes(), !predicate);
+  return coalesced_group(predicate ? yes : no);
+}
+
+/* ---- as functions ---- */
+
+template <typename Group> __mw_device_template void sync(const Group &group) { group.sync(); }
+template <typename Group> __mw_device_template auto thread_rank(const Group &group) { return group.thread_rank(); }
+template <typename Group> __mw_device_template auto group_size(const Group &group) { return group.size(); }
+
+/* One thread of the group calls it; and all get what it returned. */
+template <typename Group, typename F, typename... Arguments>
+__mw_device_template void invoke_one(const Group &group, F &&function, Arguments &&...arguments) {
+  if (group.thread_rank() == 0) function(static_cast<Arguments &&>(arguments)...);
+}
+template <typename Group, typename F, typename... Arguments>
+__mw_device_template auto invoke_one_broadcast(const Group &group, F &&function, Arguments &&...arguments) {
+  decltype(function(static_cast<Arguments &&>(arguments)...)) result{};
+  if (group.thread_rank() == 0) result = function(static_cast<Arguments &&>(arguments)...);
+  return group.shfl(result, 0);
+}
+
+} // namespace cooperative_groups
+
+#undef __mw_blocks_cannot_wait
+
+#endif
