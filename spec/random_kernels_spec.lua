@@ -18,7 +18,7 @@ local function check(list, width)
   for _, k in ipairs(list) do
     local difference = kernels.difference(k, m)
     if difference then
-      error(("seed %d with %d lanes: %s\n%s"):format(k.seed, width, difference, kernels.source { k }), 0)
+      error(("seed %d with %s lanes: %s\n%s"):format(k.seed, width, difference, kernels.source { k }), 0)
     end
   end
 end
@@ -30,7 +30,7 @@ describe("a random kernel", function()
 
   -- All as plain loops or fibers; a share of them with each number of lanes.
   for at, width in ipairs(kernels.widths) do
-    it(width == 1 and "means the same thread by thread" or ("means the same in %d lanes"):format(width), function()
+    it(width == 1 and "means the same thread by thread" or ("means the same in %s lanes"):format(width), function()
       if only then return check(made(only, only), width) end
       local share = SEEDS // (#kernels.widths - 1)
       local first = width == 1 and 1 or (at - 2) * share + 1

@@ -11,14 +11,14 @@ local function widths()
   local words, list = os.getenv "KERNEL_WIDTHS" or "1 4 8 16 32 64", {}
   if words == "turns" then
     turn = turn + 1
-    return { 1, kernels.widths[2 + turn % 5] }
+    return { 1, kernels.widths[2 + turn % (#kernels.widths - 1)] }
   end
-  for word in words:gmatch "%d+" do list[#list + 1] = tonumber(word) end
+  for word in words:gmatch "[%dx]+" do list[#list + 1] = tonumber(word) or word end
   return list
 end
 
 local function report(k, width, what)
-  print(("seed %d, width %d: %s"):format(k.seed, width, what))
+  print(("seed %d, width %s: %s"):format(k.seed, width, what))
   io.stdout:flush()
 end
 
@@ -57,7 +57,7 @@ local function failure(k, width)
 end
 
 if arg[1] == "--reduce" then
-  local k, width = assert(kernels.make(tonumber(arg[2]))), tonumber(arg[3])
+  local k, width = assert(kernels.make(tonumber(arg[2]))), tonumber(arg[3]) or arg[3]
   local kind = assert(failure(k, width), "it does not fail")
   require "support.kernels.reduce"(k, function(smaller)
     local fine, now = pcall(failure, smaller, width)

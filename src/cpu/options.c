@@ -44,11 +44,22 @@ static bool is_processor(const char *text) {
   return *text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._+")] == '\0';
 }
 
+static bool is_power_up_to(unsigned long number, unsigned long most) {
+  return number >= 1 && number <= most && !(number & (number - 1));
+}
+
+/* LANES or LANESxPARTS, both powers of two. */
+static bool is_width(const char *text) {
+  char *end;
+  if (*text < '0' || *text > '9') return false;
+  unsigned long lanes = strtoul(text, &end, 10), parts = 1;
+  if (*end == 'x' && is_number(end + 1)) parts = strtoul(end + 1, &end, 10);
+  return !*end && is_power_up_to(lanes, 64) && is_power_up_to(parts, 16);
+}
+
 /* An option that stands for itself, in mwcc's spelling; NULL if it is none. */
 static const char *plain_option(const char *option) {
-  static const char *const names[] = {
-      "-G",        "-O0",       "-O1",       "-O2",       "-O3",        "-use_fast_math", "-lineinfo",
-      "--width=1", "--width=2", "--width=4", "--width=8", "--width=16", "--width=32",     "--width=64"};
+  static const char *const names[] = {"-G", "-O0", "-O1", "-O2", "-O3", "-use_fast_math", "-lineinfo"};
   for (size_t i = 0; i < MW_COUNT(names); i++) {
     if (is(option, names[i] + (names[i][1] == '-'))) return names[i];
   }
@@ -93,6 +104,13 @@ static int add_option(compiler_args *args, const char *const *options, size_t co
     char *processor = mw_format("--mcpu=%s", value);
     compiler_args_add(args, processor);
     free(processor);
+  } else if ((value = behind(option, "-width="))) {
+    if (!is_width(value))
+      return fail(MW_INVALID_VALUE, "compile option '%s' wants 1, 2, 4, ... 64 lanes, or lanes x parts like 16x4",
+                  option);
+    char *width = mw_format("--width=%s", value);
+    compiler_args_add(args, width);
+    free(width);
   } else if (behind(option, "-arch=") || behind(option, "-gpu-architecture=")) {
     /* which GPU: the CPU device compiles for the processor at hand, whatever it is */
   } else if ((value = plain_option(option))) {

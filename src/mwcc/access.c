@@ -1,9 +1,9 @@
 /* Memory from a gang: one access for all lanes where their addresses allow it. See widen.h.
  *
- *   uniform address     one scalar access (the lanes are known to be active: nobody gets here with none)
- *   one after the other a vector access, masked where lanes may be inactive
- *   anything else       a gather or scatter
- *   atomics             lane by lane; one for all where they add to one place and nobody asks for the old values */
+ *   uniform address        one scalar access (some lane is known to be active: nobody gets here with none)
+ *   uniform in each part   one scalar access a part, of a place of our own where the part has no active lane
+ *   one after the other    a vector access a part, masked where lanes may be inactive
+ *   anything else          a gather or scatter a part */
 #include "widen.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ typedef struct place {
 } place;
 
 static bool is_contiguous(widener *w, const place *at, uint64_t bytes) {
-  return is_affine(w, at->address) && shape_of(w->shapes, at->address).stride == (int64_t)bytes;
+  return bytes && has_stride(w, at->address, (int64_t)bytes);
 }
 
 /* The address in the generic address space, as intrinsics of the host want it. */
@@ -51,12 +51,23 @@ static LLVMValueRef moved(widener *w, LLVMValueRef pointer, uint64_t offset) {
   return offset ? LLVMBuildGEP2(w->b, w->p->i8, pointer, &at, 1, "") : pointer;
 }
 
-static LLVMValueRef scalar_pointer(widener *w, const place *at) {
-  return moved(w, plain_pointer(w, value_scalar(w, at->address)), at->offset);
+/* Of part u's lane 0. */
+static LLVMValueRef part_pointer(widener *w, const place *at, int u) {
+  return moved(w, plain_pointer(w, part_scalar(w, at->address, u)), at->offset);
 }
 
-static LLVMValueRef vector_pointer(widener *w, const place *at) {
-  return moved(w, plain_pointer(w, value_vector(w, at->address)), at->offset);
+static LLVMValueRef vector_pointer(widener *w, const place *at, int u) {
+  return moved(w, plain_pointer(w, part_vector(w, at->address, u)), at->offset);
+}
+
+/* The pointer of a part whose lanes have one address in common: of a part that has no active lane it may be anything, so
+   there it is a place of our own. */
+static LLVMValueRef safe_pointer(widener *w, const place *at, LLVMTypeRef type, mask m, int u) {
+  LLVMValueRef pointer = part_pointer(w, at, u);
+  if (m.all || is_uniform(w, at->address)) return pointer;
+  LLVMValueRef nowhere = LLVMBuildAlloca(w->entry, type, "");
+  if (at->align > LLVMGetAlignment(nowhere)) LLVMSetAlignment(nowhere, at->align);
+  return LLVMBuildSelect(w->b, any_in_part(w, m.lanes.of[u]), pointer, nowhere, "");
 }
 
 /* Ordinary code may keep volatile and atomic accesses of a gang in program order by keeping them volatile; masked
@@ -76,8 +87,8 @@ static bool is_parameter(LLVMValueRef address) {
   return false;
 }
 
-static LLVMValueRef load_scalar(widener *w, const place *at, LLVMTypeRef type) {
-  LLVMValueRef value = LLVMBuildLoad2(w->b, type, scalar_pointer(w, at), "");
+static LLVMValueRef load_scalar(widener *w, const place *at, LLVMTypeRef type, mask m, int u) {
+  LLVMValueRef value = LLVMBuildLoad2(w->b, type, safe_pointer(w, at, type, m, u), "");
   LLVMSetAlignment(value, at->align);
   LLVMSetVolatile(value, at->is_volatile);
   if (is_parameter(at->address) || (LLVMIsALoadInst(at->by) && is_marked_invariant(w->p, at->by)))
@@ -138,138 +149,175 @@ static LLVMValueRef index_to_test(widener *w, const place *at, LLVMTypeRef type)
 }
 
 /* Whether active lane l's index is lane 0's plus l; neither they nor their extension to 64 bits wrap on the way. */
-static LLVMValueRef follows_on(widener *w, LLVMValueRef index, mask m) {
-  LLVMTypeRef type = LLVMTypeOf(index), bits = LLVMIntTypeInContext(w->p->context, (unsigned)w->width);
+static LLVMValueRef follows_on(widener *w, LLVMValueRef index, mask m, int u) {
+  LLVMTypeRef type = LLVMTypeOf(index);
   LLVMValueRef narrow = index;
   bool is_unsigned = LLVMIsAZExtInst(index) != NULL;
   if (LLVMIsASExtInst(index) || is_unsigned) narrow = LLVMGetOperand(index, 0), type = LLVMTypeOf(narrow);
-  LLVMValueRef lanes = value_vector(w, narrow);
+  LLVMValueRef lanes = part_vector(w, narrow, u);
   /* lane 0 may be inactive and hold nothing at all: no branch may depend on that */
   LLVMValueRef first = LLVMBuildFreeze(w->b, LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, 0), ""), "");
   LLVMValueRef expected = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, type), "");
   LLVMValueRef same = LLVMBuildICmp(w->b, LLVMIntEQ, lanes, expected, "");
-  if (!m.all) same = LLVMBuildSelect(w->b, m.lanes, same, LLVMConstAllOnes(LLVMTypeOf(m.lanes)), "");
+  if (!m.all) same = LLVMBuildSelect(w->b, m.lanes.of[u], same, LLVMConstAllOnes(LLVMTypeOf(same)), "");
   unsigned width = LLVMGetIntTypeWidth(type);
   uint64_t most = (is_unsigned ? UINT64_MAX : (uint64_t)INT64_MAX) >> (64 - width);
   LLVMValueRef room = LLVMConstInt(type, most - (unsigned)w->width, 0);
   LLVMValueRef fits = LLVMBuildICmp(w->b, is_unsigned ? LLVMIntULT : LLVMIntSLT, first, room, "");
-  LLVMValueRef every =
-      LLVMBuildICmp(w->b, LLVMIntEQ, LLVMBuildBitCast(w->b, same, bits, ""), LLVMConstAllOnes(bits), "");
+  LLVMValueRef word = mask_word(w, same);
+  LLVMValueRef every = LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), "");
   return LLVMBuildAnd(w->b, every, fits, "");
 }
 
-static LLVMValueRef masked_load(widener *w, LLVMValueRef pointer, LLVMTypeRef wide, unsigned align, mask m) {
+static LLVMValueRef masked_load(widener *w, LLVMValueRef pointer, LLVMTypeRef wide, unsigned align, mask m, int u) {
   if (m.all) {
     LLVMValueRef result = LLVMBuildLoad2(w->b, wide, pointer, "");
     LLVMSetAlignment(result, align);
     return result;
   }
   LLVMTypeRef overloads[] = {wide, w->p->pointer};
-  LLVMValueRef arguments[] = {pointer, constant_i32(w->p, align), m.lanes, LLVMGetPoison(wide)};
+  LLVMValueRef arguments[] = {pointer, constant_i32(w->p, align), m.lanes.of[u], LLVMGetPoison(wide)};
   return call_intrinsic(w->p, w->b, "llvm.masked.load", overloads, 2, arguments, 4);
 }
 
-static LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m) {
-  LLVMValueRef pointers = vector_pointer(w, at);
+static LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u) {
+  LLVMValueRef pointers = vector_pointer(w, at, u);
   LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointers)};
-  LLVMValueRef arguments[] = {pointers, constant_i32(w->p, at->align), mask_vector(w, m), LLVMGetPoison(wide)};
+  LLVMValueRef arguments[] = {pointers, constant_i32(w->p, at->align), mask_part(w, m, u), LLVMGetPoison(wide)};
   return call_intrinsic(w->p, w->b, "llvm.masked.gather", overloads, 2, arguments, 4);
 }
 
-static LLVMValueRef gather_or_load(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef wide, mask m) {
+/* For all parts at once: one test, and code for the gathers once a part. */
+static parts gather_or_load(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef wide, mask m) {
   program *p = w->p;
-  LLVMValueRef slot = LLVMBuildAlloca(w->entry, wide, ""), pointers = vector_pointer(w, at);
-  LLVMValueRef follows = follows_on(w, index, m);
-  LLVMValueRef first = LLVMBuildExtractElement(w->b, pointers, constant_i32(p, 0), "");
+  parts slots = new_slots(w, wide, w->parts), pointers, firsts;
+  LLVMValueRef follow = NULL;
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef follows = follows_on(w, index, m, u);
+    follow = follow ? LLVMBuildAnd(w->b, follow, follows, "") : follows;
+    pointers.of[u] = vector_pointer(w, at, u);
+    firsts.of[u] = LLVMBuildExtractElement(w->b, pointers.of[u], constant_i32(p, 0), "");
+  }
   LLVMBasicBlockRef quick = LLVMAppendBasicBlockInContext(p->context, w->function, "contiguous");
   LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(p->context, w->function, "gather");
   LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(p->context, w->function, "loaded");
-  LLVMBuildCondBr(w->b, follows, quick, slow);
+  LLVMBuildCondBr(w->b, follow, quick, slow);
   LLVMPositionBuilderAtEnd(w->b, quick);
-  LLVMBuildStore(w->b, masked_load(w, first, wide, at->align, m), slot);
+  for (int u = 0; u < w->parts; u++)
+    LLVMBuildStore(w->b, masked_load(w, firsts.of[u], wide, at->align, m, u), slots.of[u]);
   LLVMBuildBr(w->b, done);
   LLVMPositionBuilderAtEnd(w->b, slow);
-  LLVMBuildStore(w->b, gather(w, at, wide, m), slot);
+  for (int u = 0; u < w->parts; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
   LLVMBuildBr(w->b, done);
   LLVMPositionBuilderAtEnd(w->b, done);
-  return LLVMBuildLoad2(w->b, wide, slot, "");
+  return load_slots(w, wide, slots, w->parts);
 }
 
 /* One value a lane, from addresses that differ. */
-static LLVMValueRef load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
+static parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
-  LLVMValueRef result, index = index_to_test(w, at, type);
+  LLVMValueRef index = index_to_test(w, at, type);
+  bool contiguous = is_contiguous(w, at, bytes_of(w, type));
+  parts result = {0};
   compiler_fence(w, at);
-  if (is_contiguous(w, at, bytes_of(w, type)))
-    result = masked_load(w, scalar_pointer(w, at), wide, at->align, m);
-  else if (index)
+  if (!contiguous && index) {
     result = gather_or_load(w, at, index, wide, m);
-  else
-    result = gather(w, at, wide, m);
+  } else {
+    for (int u = 0; u < w->parts; u++)
+      result.of[u] =
+          contiguous ? masked_load(w, part_pointer(w, at, u), wide, at->align, m, u) : gather(w, at, wide, m, u);
+  }
   compiler_fence(w, at);
   return result;
 }
 
-static void store_scalar(widener *w, const place *at, LLVMValueRef value) {
-  LLVMValueRef made = LLVMBuildStore(w->b, value, scalar_pointer(w, at));
+static void store_scalar(widener *w, const place *at, LLVMValueRef value, mask m, int u) {
+  LLVMValueRef made = LLVMBuildStore(w->b, value, safe_pointer(w, at, LLVMTypeOf(value), m, u));
   LLVMSetAlignment(made, at->align);
   LLVMSetVolatile(made, at->is_volatile);
 }
 
-static void store_lanes(widener *w, const place *at, LLVMValueRef lanes, mask m) {
+static void store_part(widener *w, const place *at, LLVMValueRef lanes, mask m, int u) {
   LLVMTypeRef wide = LLVMTypeOf(lanes);
-  compiler_fence(w, at);
   if (!is_contiguous(w, at, bytes_of(w, LLVMGetElementType(wide)))) {
-    LLVMValueRef pointers = vector_pointer(w, at);
+    LLVMValueRef pointers = vector_pointer(w, at, u);
     LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointers)};
-    LLVMValueRef arguments[] = {lanes, pointers, constant_i32(w->p, at->align), mask_vector(w, m)};
+    LLVMValueRef arguments[] = {lanes, pointers, constant_i32(w->p, at->align), mask_part(w, m, u)};
     call_intrinsic(w->p, w->b, "llvm.masked.scatter", overloads, 2, arguments, 4);
   } else if (m.all) {
-    LLVMSetAlignment(LLVMBuildStore(w->b, lanes, scalar_pointer(w, at)), at->align);
+    LLVMSetAlignment(LLVMBuildStore(w->b, lanes, part_pointer(w, at, u)), at->align);
   } else {
     LLVMTypeRef overloads[] = {wide, w->p->pointer};
-    LLVMValueRef arguments[] = {lanes, scalar_pointer(w, at), constant_i32(w->p, at->align), m.lanes};
+    LLVMValueRef arguments[] = {lanes, part_pointer(w, at, u), constant_i32(w->p, at->align), m.lanes.of[u]};
     call_intrinsic(w->p, w->b, "llvm.masked.store", overloads, 2, arguments, 4);
   }
+}
+
+static void store_lanes(widener *w, const place *at, parts lanes, mask m) {
+  compiler_fence(w, at);
+  for (int u = 0; u < w->parts; u++) store_part(w, at, lanes.of[u], m, u);
   compiler_fence(w, at);
 }
 
-/* Of lanes that store to one place the last one wins, as good as any. */
-static LLVMValueRef last_active(widener *w, LLVMValueRef lanes, mask m) {
+/* Of a part's lanes that store to one place the last one wins, as good as any; of a part without active lanes, anything. */
+static LLVMValueRef last_in_part(widener *w, LLVMValueRef lanes, mask m, int u) {
   LLVMTypeRef bits = LLVMIntTypeInContext(w->p->context, (unsigned)w->width);
   if (m.all) return LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, (unsigned)w->width - 1), "");
-  LLVMValueRef arguments[] = {LLVMBuildBitCast(w->b, m.lanes, bits, ""), LLVMConstInt(w->p->i1, 1, 0)};
+  LLVMValueRef arguments[] = {mask_word(w, m.lanes.of[u]), LLVMConstInt(w->p->i1, 0, 0)};
   LLVMValueRef zeros = call_intrinsic(w->p, w->b, "llvm.ctlz", &bits, 1, arguments, 2);
-  LLVMValueRef lane = LLVMBuildSub(w->b, LLVMConstInt(bits, (unsigned)w->width - 1, 0), zeros, "");
+  LLVMValueRef last = LLVMConstInt(bits, (unsigned)w->width - 1, 0);
+  LLVMValueRef lane = LLVMBuildAnd(w->b, LLVMBuildSub(w->b, last, zeros, ""), last, "");
   return LLVMBuildExtractElement(w->b, lanes, lane, "");
+}
+
+/* Of all parts. */
+static LLVMValueRef last_active(widener *w, parts lanes, mask m) {
+  if (m.all) return last_in_part(w, lanes.of[w->parts - 1], m, w->parts - 1);
+  LLVMValueRef last = last_in_part(w, lanes.of[0], m, 0);
+  for (int u = 1; u < w->parts; u++)
+    last = LLVMBuildSelect(w->b, any_in_part(w, m.lanes.of[u]), last_in_part(w, lanes.of[u], m, u), last, "");
+  return last;
 }
 
 void widen_load(widener *w, LLVMValueRef load, mask m) {
   place at = {LLVMGetOperand(load, 0), 0, LLVMGetAlignment(load), LLVMGetVolatile(load), load};
   LLVMTypeRef type = LLVMTypeOf(load);
-  bool uniform = is_uniform(w, at.address);
-  if (!is_element(type) && !(uniform && is_uniform(w, load))) {
+  bool alike = has_stride(w, at.address, 0), uniform = is_uniform(w, load);
+  parts result = {0};
+  if (!is_element(type) && !(alike && uniform)) {
     refuse(w, load, "it loads what is no number or pointer");
     return;
   }
-  LLVMValueRef value = uniform ? load_scalar(w, &at, type) : load_lanes(w, &at, type, m);
-  set_value(w, load, uniform && !is_uniform(w, load) ? splat(w, value) : value);
+  if (!alike) {
+    set_value(w, load, load_lanes(w, &at, type, m));
+    return;
+  }
+  bool once = is_uniform(w, at.address);
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef value = once && u ? result.of[0] : load_scalar(w, &at, type, m, u);
+    result.of[u] = is_varying(w, load) && !(once && u) ? splat(w, value) : value;
+  }
+  set_value(w, load, result);
 }
 
 void widen_store(widener *w, LLVMValueRef store, mask m) {
   LLVMValueRef value = LLVMGetOperand(store, 0);
   place at = {LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store), store};
-  bool one = is_uniform(w, at.address) && is_uniform(w, value);
-  if (!is_element(LLVMTypeOf(value)) && !one) {
+  if (!is_element(LLVMTypeOf(value)) && !(is_uniform(w, at.address) && is_uniform(w, value))) {
     refuse(w, store, "it stores what is no number or pointer");
     return;
   }
-  if (one)
-    store_scalar(w, &at, value_scalar(w, value));
-  else if (is_uniform(w, at.address))
-    store_scalar(w, &at, last_active(w, value_vector(w, value), m));
-  else
-    store_lanes(w, &at, value_vector(w, value), m);
+  if (!has_stride(w, at.address, 0)) {
+    store_lanes(w, &at, value_vectors(w, value), m);
+  } else if (!is_uniform(w, at.address)) {
+    for (int u = 0; u < w->parts; u++)
+      store_scalar(w, &at,
+                   has_stride(w, value, 0) ? part_scalar(w, value, u) : last_in_part(w, part_vector(w, value, u), m, u),
+                   m, u);
+  } else {
+    store_scalar(w, &at, is_uniform(w, value) ? value_scalar(w, value) : last_active(w, value_vectors(w, value), m), m,
+                 0);
+  }
 }
 
 /* ---- copies of structs ---- */
@@ -286,11 +334,36 @@ static unsigned argument_alignment(LLVMValueRef call, unsigned index) {
   return align ? (unsigned)LLVMGetEnumAttributeValue(align) : 1;
 }
 
+/* The structs of a part's lanes lie one behind the other at both ends, and all lanes copy: as one piece. */
+static void copy_part(widener *w, const place *target, const place *source, LLVMTypeRef wide, int u) {
+  LLVMValueRef value = LLVMBuildLoad2(w->b, wide, part_pointer(w, source, u), "");
+  LLVMSetAlignment(value, source->align);
+  LLVMSetAlignment(LLVMBuildStore(w->b, value, part_pointer(w, target, u)), target->align);
+}
+
+static parts load_element(widener *w, const place *at, LLVMTypeRef unit, mask m) {
+  parts result = {0};
+  if (!has_stride(w, at->address, 0)) return load_lanes(w, at, unit, m);
+  bool once = is_uniform(w, at->address);
+  for (int u = 0; u < w->parts; u++) result.of[u] = once && u ? result.of[0] : splat(w, load_scalar(w, at, unit, m, u));
+  return result;
+}
+
+static void store_element(widener *w, const place *at, parts lanes, mask m) {
+  if (!has_stride(w, at->address, 0))
+    store_lanes(w, at, lanes, m);
+  else if (is_uniform(w, at->address))
+    store_scalar(w, at, last_active(w, lanes, m), m, 0);
+  else
+    for (int u = 0; u < w->parts; u++) store_scalar(w, at, last_in_part(w, lanes.of[u], m, u), m, u);
+}
+
 /* Every lane copies `bytes`, a constant and small: all at once where the structs of all lanes lie one behind the other,
    else element by element. A whole struct is read before any of it is written. */
 void widen_copy(widener *w, LLVMValueRef call, mask m) {
   enum { MOST = 64 };
-  LLVMValueRef length = LLVMGetOperand(call, 2), parts[MOST];
+  LLVMValueRef length = LLVMGetOperand(call, 2);
+  parts elements[MOST];
   if (!LLVMIsAConstantInt(length) || LLVMConstIntGetZExtValue(length) > MOST) {
     refuse(w, call, "it copies a large or unknown number of bytes");
     return;
@@ -304,116 +377,12 @@ void widen_copy(widener *w, LLVMValueRef call, mask m) {
   uint64_t step = bytes_of(w, unit);
   if (m.all && is_contiguous(w, &target, bytes) && is_contiguous(w, &source, bytes)) {
     LLVMTypeRef wide = LLVMVectorType(unit, (unsigned)(bytes / step) * (unsigned)w->width);
-    LLVMValueRef value = LLVMBuildLoad2(w->b, wide, scalar_pointer(w, &source), "");
-    LLVMSetAlignment(value, source.align);
-    LLVMSetAlignment(LLVMBuildStore(w->b, value, scalar_pointer(w, &target)), target.align);
+    for (int u = 0; u < w->parts; u++) copy_part(w, &target, &source, wide, u);
     return;
   }
-  bool same = is_uniform(w, source.address);
   source.align = source.align < step ? source.align : (unsigned)step;
   for (; source.offset < bytes; source.offset += step)
-    parts[source.offset / step] = same ? load_scalar(w, &source, unit) : load_lanes(w, &source, unit, m);
+    elements[source.offset / step] = load_element(w, &source, unit, m);
   target.align = target.align < step ? target.align : (unsigned)step;
-  for (; target.offset < bytes; target.offset += step) {
-    LLVMValueRef part = parts[target.offset / step];
-    if (!is_uniform(w, target.address))
-      store_lanes(w, &target, same ? splat(w, part) : part, m);
-    else
-      store_scalar(w, &target, same ? part : last_active(w, part, m));
-  }
-}
-
-/* ---- atomics ---- */
-
-/* One thread runs a block: its shared memory needs no lock. */
-static bool is_shared(LLVMValueRef address) {
-  for (int depth = 0; depth < 8; depth++) {
-    if (LLVMGetPointerAddressSpace(LLVMTypeOf(address)) == 3) return true;
-    bool expression = LLVMIsAConstantExpr(address) != NULL;
-    if (!expression && !LLVMIsAInstruction(address)) return false;
-    LLVMOpcode opcode = expression ? LLVMGetConstOpcode(address) : LLVMGetInstructionOpcode(address);
-    if (opcode != LLVMGetElementPtr && opcode != LLVMAddrSpaceCast && opcode != LLVMBitCast) return false;
-    address = LLVMGetOperand(address, 0);
-  }
-  return false;
-}
-
-static LLVMValueRef combine(widener *w, LLVMAtomicRMWBinOp op, LLVMValueRef old, LLVMValueRef value) {
-  LLVMBuilderRef b = w->b;
-  LLVMIntPredicate predicate = op == LLVMAtomicRMWBinOpMax    ? LLVMIntSGT
-                               : op == LLVMAtomicRMWBinOpMin  ? LLVMIntSLT
-                               : op == LLVMAtomicRMWBinOpUMax ? LLVMIntUGT
-                                                              : LLVMIntULT;
-  switch (op) {
-  case LLVMAtomicRMWBinOpXchg: return value;
-  case LLVMAtomicRMWBinOpAdd: return LLVMBuildAdd(b, old, value, "");
-  case LLVMAtomicRMWBinOpSub: return LLVMBuildSub(b, old, value, "");
-  case LLVMAtomicRMWBinOpAnd: return LLVMBuildAnd(b, old, value, "");
-  case LLVMAtomicRMWBinOpOr: return LLVMBuildOr(b, old, value, "");
-  case LLVMAtomicRMWBinOpXor: return LLVMBuildXor(b, old, value, "");
-  case LLVMAtomicRMWBinOpFAdd: return LLVMBuildFAdd(b, old, value, "");
-  case LLVMAtomicRMWBinOpFSub: return LLVMBuildFSub(b, old, value, "");
-  case LLVMAtomicRMWBinOpMax:
-  case LLVMAtomicRMWBinOpMin:
-  case LLVMAtomicRMWBinOpUMax:
-  case LLVMAtomicRMWBinOpUMin: return LLVMBuildSelect(b, LLVMBuildICmp(b, predicate, old, value, ""), old, value, "");
-  default: return NULL;
-  }
-}
-
-static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
-  LLVMValueRef atomic = context, address = lane_of(w, LLVMGetOperand(atomic, 0), lane);
-  if (LLVMIsAAtomicRMWInst(atomic)) {
-    LLVMValueRef value = lane_of(w, LLVMGetOperand(atomic, 1), lane);
-    LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(atomic);
-    if (is_shared(LLVMGetOperand(atomic, 0))) {
-      LLVMValueRef old = LLVMBuildLoad2(w->b, LLVMTypeOf(value), address, ""), result = combine(w, op, old, value);
-      if (result) {
-        LLVMBuildStore(w->b, result, address);
-        return old;
-      }
-    }
-    return LLVMBuildAtomicRMW(w->b, op, address, value, LLVMGetOrdering(atomic), 0);
-  }
-  LLVMValueRef expected = lane_of(w, LLVMGetOperand(atomic, 1), lane),
-               wanted = lane_of(w, LLVMGetOperand(atomic, 2), lane);
-  return LLVMBuildAtomicCmpXchg(w->b, address, expected, wanted, LLVMGetCmpXchgSuccessOrdering(atomic),
-                                LLVMGetCmpXchgFailureOrdering(atomic), 0);
-}
-
-/* All lanes add to one place and nobody wants the old values: their sum, once. Exact for integers; for floating-point
-   numbers the order of atomic additions is open anyway, but results stay repeatable only lane by lane, so they are. */
-static bool reduce_first(widener *w, LLVMValueRef atomic, mask m) {
-  if (!LLVMIsAAtomicRMWInst(atomic) || LLVMGetFirstUse(atomic) || !is_uniform(w, LLVMGetOperand(atomic, 0)))
-    return false;
-  LLVMValueRef value = LLVMGetOperand(atomic, 1), neutral;
-  LLVMTypeRef type = LLVMTypeOf(value);
-  const char *reduction;
-  LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(atomic);
-  switch (op) {
-  case LLVMAtomicRMWBinOpAdd: reduction = "llvm.vector.reduce.add", neutral = LLVMConstNull(type); break;
-  case LLVMAtomicRMWBinOpOr: reduction = "llvm.vector.reduce.or", neutral = LLVMConstNull(type); break;
-  case LLVMAtomicRMWBinOpAnd: reduction = "llvm.vector.reduce.and", neutral = LLVMConstAllOnes(type); break;
-  case LLVMAtomicRMWBinOpUMax: reduction = "llvm.vector.reduce.umax", neutral = LLVMConstNull(type); break;
-  case LLVMAtomicRMWBinOpUMin: reduction = "llvm.vector.reduce.umin", neutral = LLVMConstAllOnes(type); break;
-  default: return false;
-  }
-  LLVMValueRef lanes = value_vector(w, value);
-  LLVMTypeRef wide = LLVMTypeOf(lanes);
-  if (!m.all) lanes = LLVMBuildSelect(w->b, m.lanes, lanes, splat(w, neutral), "");
-  LLVMValueRef sum = call_intrinsic(w->p, w->b, reduction, &wide, 1, &lanes, 1);
-  LLVMBuildAtomicRMW(w->b, op, value_scalar(w, LLVMGetOperand(atomic, 0)), sum, LLVMGetOrdering(atomic), 0);
-  return true;
-}
-
-void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
-  if (reduce_first(w, atomic, m)) return;
-  for (int i = 0; i < LLVMGetNumOperands(atomic); i++) value_kept(w, LLVMGetOperand(atomic, (unsigned)i));
-  LLVMTypeRef type = LLVMGetFirstUse(atomic) ? kept_type(w, atomic) : NULL;
-  if (type && !is_uniform(w, atomic))
-    set_value(w, atomic, each_lane(w, m, type, one_lane, atomic));
-  else if (type)
-    refuse(w, atomic, "an atomic whose result is the same for all lanes");
-  else
-    each_lane(w, m, NULL, one_lane, atomic);
+  for (; target.offset < bytes; target.offset += step) store_element(w, &target, elements[target.offset / step], m);
 }

@@ -12,19 +12,19 @@ enum { STATE_EXIT = -1 };
 
 typedef struct emission {
   widener w;
-  bool tail;                     /* the last gang of a row may have lanes past its end */
-  int *regions, region_count;    /* the nodes where regions begin */
-  bool can_die;                  /* lanes may return while others go on to a barrier */
-  LLVMValueRef alive, alive_new; /* by gang, saved; of this gang (slot) */
-  LLVMValueRef next_state;       /* slot */
-  LLVMValueRef *votes;           /* by node: the running result of a counting barrier (slot), and the last finished */
+  int *regions, region_count; /* the nodes where regions begin */
+  bool can_die;               /* lanes may return while others go on to a barrier */
+  LLVMValueRef alive;         /* by gang, saved: a mask a part */
+  parts alive_new;            /* of this gang (slots) */
+  LLVMValueRef next_state;    /* slot */
+  LLVMValueRef *votes;        /* by node: the running result of a counting barrier (slot), and the last finished */
   LLVMValueRef *voted;
   LLVMMetadataRef scope; /* for source positions */
   /* of the region being emitted */
   plan plan;
   mask root;
-  LLVMValueRef *masks;                                        /* by class: slots, for LED and LOOP */
-  LLVMValueRef *loop_next;                                    /* by loop: lanes that go round (slot) */
+  parts *masks;                                               /* by class: slots, for LED and LOOP */
+  parts *loop_next;                                           /* by loop: lanes that go round (slots) */
   LLVMBasicBlockRef *bodies, *enters, *latches, *guards, end; /* by source, loop, loop, class */
 } emission;
 
@@ -36,9 +36,11 @@ static inline LLVMValueRef load_slot(emission *e, LLVMTypeRef type, LLVMValueRef
   return LLVMBuildLoad2(e->w.b, type, slot, "");
 }
 static inline LLVMTypeRef mask_type(emission *e) { return vector_type(&e->w, e->w.p->i1); }
+static inline parts load_mask(emission *e, parts slots) { return load_slots(&e->w, mask_type(e), slots, e->w.parts); }
+static inline void store_mask(emission *e, parts lanes, parts slots) { store_slots(&e->w, lanes, slots, e->w.parts); }
 
 /* ---- gang.c ---- */
-void add_lanes(emission *e, LLVMValueRef slot, LLVMValueRef lanes); /* to a mask in a slot */
+void add_lanes(emission *e, parts slots, parts lanes); /* to a mask in slots */
 /* The LLVM blocks of the planned region; emit_gang fills them, from the item `entry` to e->end. */
 void prepare_blocks(emission *e);
 void forget_blocks(emission *e);

@@ -11,12 +11,13 @@ static mask class_mask(emission *e, int class) {
   switch (c->kind) {
   case CLASS_REGION: return e->root;
   case CLASS_SAME: return class_mask(e, e->plan.item_class[c->level]);
-  default: return (mask){.lanes = load_slot(e, mask_type(e), e->masks[class])};
+  default: return (mask){.lanes = load_mask(e, e->masks[class])};
   }
 }
 
-void add_lanes(emission *e, LLVMValueRef slot, LLVMValueRef lanes) {
-  LLVMBuildStore(e->w.b, LLVMBuildOr(e->w.b, load_slot(e, mask_type(e), slot), lanes, ""), slot);
+void add_lanes(emission *e, parts slots, parts lanes) {
+  for (int u = 0; u < e->w.parts; u++)
+    LLVMBuildStore(e->w.b, LLVMBuildOr(e->w.b, load_slot(e, mask_type(e), slots.of[u]), lanes.of[u], ""), slots.of[u]);
 }
 
 /* ---- where control goes ---- */
@@ -45,7 +46,7 @@ static LLVMBasicBlockRef enter_item(emission *e, int level, int item) {
 static void clear_level(emission *e, int level) {
   for (int c = 0; c < e->plan.class_count; c++)
     if (e->plan.classes[c].kind == CLASS_LED && e->plan.classes[c].level == level)
-      LLVMBuildStore(e->w.b, LLVMConstNull(mask_type(e)), e->masks[c]);
+      store_mask(e, no_lanes(&e->w), e->masks[c]);
 }
 
 /* Behind an item whose lanes are in the level no more, or that had none. */
@@ -98,10 +99,20 @@ static void read_incoming(emission *e, int source, int target) {
   }
 }
 
+/* A value in the form in which a phi is kept that takes it over. */
+static parts form_for(widener *w, LLVMValueRef phi, LLVMValueRef value) {
+  parts form = {0};
+  if (is_varying(w, phi)) return value_vectors(w, value);
+  if (!is_parted(w, phi)) return (parts){{value_scalar(w, value)}};
+  for (int u = 0; u < w->parts; u++) form.of[u] = part_scalar(w, value, u);
+  return form;
+}
+
 static void move_phis(emission *e, int source, int target, bool plain, mask taken) {
   widener *w = &e->w;
   const struct node *to = &w->g->nodes[target];
-  LLVMValueRef forms[256], phis[256];
+  LLVMValueRef phis[128];
+  parts forms[128];
   int count = 0;
   LLVMBasicBlockRef from = w->g->nodes[source].block;
   if (LLVMGetFirstInstruction(to->block) != to->first) return; /* behind a barrier: the same basic block */
@@ -117,14 +128,16 @@ static void move_phis(emission *e, int source, int target, bool plain, mask take
       return;
     }
     phis[count] = i;
-    forms[count++] = is_uniform(w, i) || is_affine(w, i) ? value_scalar(w, incoming) : value_vector(w, incoming);
+    forms[count++] = form_for(w, i, incoming);
   }
   for (int n = 0; n < count; n++) {
-    LLVMValueRef form = forms[n], slot = slot_of(w, phis[n]);
-    bool vector = !is_uniform(w, phis[n]) && !is_affine(w, phis[n]);
-    if (vector && !plain && !taken.all)
-      form = LLVMBuildSelect(w->b, taken.lanes, form, load_slot(e, LLVMTypeOf(form), slot), "");
-    LLVMBuildStore(w->b, form, slot);
+    parts slots = slot_of(w, phis[n]);
+    for (int u = 0; u < form_count(w, phis[n]); u++) {
+      LLVMValueRef form = forms[n].of[u];
+      if (is_varying(w, phis[n]) && !plain && !taken.all)
+        form = LLVMBuildSelect(w->b, taken.lanes.of[u], form, load_slot(e, LLVMTypeOf(form), slots.of[u]), "");
+      LLVMBuildStore(w->b, form, slots.of[u]);
+    }
   }
 }
 
@@ -136,14 +149,14 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool tog
   if (g.back) {
     move_phis(e, source, target, true, taken); /* lanes that left the loop have their values elsewhere */
     if (!p->divergent_loop[g.level]) return e->bodies[target];
-    add_lanes(e, e->loop_next[g.level], mask_vector(&e->w, taken));
+    add_lanes(e, e->loop_next[g.level], mask_vectors(&e->w, taken));
     if (!together) return NULL;
     return after_item(e, g.control_level, g.control_item);
   }
   int from = plan_class_of_item(p, g.level, g.from), led = plan_class_led(p, g.level, g.to);
   bool same = from == plan_class_of_item(p, g.level, g.to) && g.together;
   move_phis(e, source, target, same, taken);
-  if (led >= 0) add_lanes(e, e->masks[led], mask_vector(&e->w, taken));
+  if (led >= 0) add_lanes(e, e->masks[led], mask_vectors(&e->w, taken));
   if (!together) return NULL;
   if (!g.together) return after_item(e, g.control_level, g.control_item);
   return enter_item(e, g.level, plan_next(p, g.level, g.from, g.to));
@@ -175,9 +188,15 @@ static void end_node(emission *e, int n, mask m) {
     }
     return;
   }
-  LLVMValueRef yes = value_vector(w, condition), no = LLVMBuildNot(w->b, yes, ""), none = LLVMConstNull(mask_type(e));
-  /* select, not and: a lane that is not active may hold anything, and must not spoil the mask */
-  if (!m.all) yes = LLVMBuildSelect(w->b, m.lanes, yes, none, ""), no = LLVMBuildSelect(w->b, m.lanes, no, none, "");
+  parts yes = value_vectors(w, condition), no;
+  LLVMValueRef none = LLVMConstNull(mask_type(e));
+  for (int u = 0; u < w->parts; u++) {
+    no.of[u] = LLVMBuildNot(w->b, yes.of[u], "");
+    if (m.all) continue;
+    /* select, not and: a lane that is not active may hold anything, and must not spoil the mask */
+    yes.of[u] = LLVMBuildSelect(w->b, m.lanes.of[u], yes.of[u], none, "");
+    no.of[u] = LLVMBuildSelect(w->b, m.lanes.of[u], no.of[u], none, "");
+  }
   /* Both edges' values are read before either edge changes a join's: a loop's next round and what it leaves behind are
      made from the same old values. */
   for (int s = 0; s < 2; s++) read_incoming(e, n, here->succs[s]);
@@ -223,13 +242,13 @@ static void emit_loop(emission *e, int l) {
   go_on_at(e, e->enters[l]);
   if (p->divergent_loop[l]) {
     int root = p->class_of[header];
-    LLVMBuildStore(e->w.b, mask_vector(&e->w, class_mask(e, p->item_class[l])), e->masks[root]);
-    LLVMBuildStore(e->w.b, LLVMConstNull(mask_type(e)), e->loop_next[l]);
+    store_mask(e, mask_vectors(&e->w, class_mask(e, p->item_class[l])), e->masks[root]);
+    store_mask(e, no_lanes(&e->w), e->loop_next[l]);
     LLVMBuildBr(e->w.b, e->bodies[header]);
     go_on_at(e, e->latches[l]);
-    LLVMValueRef next = load_slot(e, mask_type(e), e->loop_next[l]);
-    LLVMBuildStore(e->w.b, next, e->masks[root]);
-    LLVMBuildStore(e->w.b, LLVMConstNull(mask_type(e)), e->loop_next[l]);
+    parts next = load_mask(e, e->loop_next[l]);
+    store_mask(e, next, e->masks[root]);
+    store_mask(e, no_lanes(&e->w), e->loop_next[l]);
     LLVMBuildCondBr(e->w.b, any_lane(&e->w, next), e->bodies[header],
                     enter_item(e, parent, plan_next_apart(p, parent, header)));
   } else {
@@ -246,7 +265,7 @@ static void emit_guard(emission *e, int class) {
     LLVMBuildUnreachable(e->w.b); /* nobody comes */
     return;
   }
-  LLVMValueRef any = any_lane(&e->w, load_slot(e, mask_type(e), e->masks[class]));
+  LLVMValueRef any = any_lane(&e->w, load_mask(e, e->masks[class]));
   LLVMBuildCondBr(e->w.b, any, item_start(e, c->level, c->leader), after_item(e, c->level, c->leader));
 }
 
@@ -263,11 +282,11 @@ void prepare_blocks(emission *e) {
   for (int l = 0; l < loops; l++) {
     e->enters[l] = new_block(e, "loop");
     e->latches[l] = new_block(e, "latch");
-    e->loop_next[l] = LLVMBuildAlloca(e->w.entry, mask_type(e), "");
+    e->loop_next[l] = new_slots(&e->w, mask_type(e), e->w.parts);
   }
   for (int c = 0; c < p->class_count; c++) {
     e->guards[c] = new_block(e, "guard");
-    e->masks[c] = LLVMBuildAlloca(e->w.entry, mask_type(e), "");
+    e->masks[c] = new_slots(&e->w, mask_type(e), e->w.parts);
   }
   e->end = new_block(e, "region.end");
 }

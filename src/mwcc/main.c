@@ -51,10 +51,16 @@ static emit_kind parse_emit(const char *word) {
   die("--emit knows mwo, ir, asm and obj, not '%s'", word);
 }
 
-static int parse_width(const char *word) {
-  int width = atoi(word);
-  if (width < 1 || width > 64 || (width & (width - 1))) die("--width wants 1, 2, 4, … 64, not '%s'", word);
-  return width;
+static bool is_power_up_to(long number, long most) { return number >= 1 && number <= most && !(number & (number - 1)); }
+
+/* LANES or LANESxPARTS */
+static void parse_width(options *o, const char *word) {
+  char *end;
+  long lanes = strtol(word, &end, 10), parts = *end == 'x' ? strtol(end + 1, &end, 10) : 1;
+  if (*end || !is_power_up_to(lanes, MOST_LANES) || !is_power_up_to(parts, MOST_PARTS))
+    die("--width wants 1, 2, 4, … %d lanes, or lanes x parts like 16x4 with up to %d parts, not '%s'", MOST_LANES,
+        MOST_PARTS, word);
+  o->width = (int)lanes, o->parts = (int)parts;
 }
 
 static void print_version(void) {
@@ -93,7 +99,7 @@ static void parse_option(options *o, char **argv, int *i) {
   else if ((value = equals_value(arg, "--emit")))
     o->emit = parse_emit(value);
   else if ((value = equals_value(arg, "--width")))
-    o->width = parse_width(value), record(o, arg);
+    parse_width(o, value), record(o, arg);
   else if ((value = equals_value(arg, "--dump")))
     o->dump = value;
   else if ((value = equals_value(arg, "--mcpu")))

@@ -59,7 +59,7 @@ typedef struct options {
   const char *make_pch; /* instead of compiling, write the precompiled header for these options there */
   int level;            /* 0..3 */
   const char *dump;     /* print that analysis and end, or NULL */
-  int width;            /* SIMD lanes; 0: as the processor has it, 1: none */
+  int width, parts;     /* SIMD lanes (0: as the processor has it, 1: none), and parts of a gang (0: as pays) */
   bool fast_math;
   bool verify;  /* check the module after every stage */
   bool timings; /* print how long each stage took */
@@ -91,16 +91,40 @@ typedef struct param {
   size_t offset;
 } param;
 
+/* How blocks are cut into gangs. */
+typedef enum cut_kind {
+  CUT_ROW,   /* `lanes * parts` neighbours of one row, which may end within a gang: lane l of part u has
+                    threadIdx.x = base + u * lanes + l, where base is a multiple of lanes * parts */
+  CUT_ROWS,  /* the same where rows do not end within a gang: blockDim.x is a multiple of lanes * parts */
+  CUT_PLANE, /* blockDim.x is `lanes` and a part is a row: threadIdx.x = l, threadIdx.y = base + u, where base is a
+                    multiple of parts, and so is blockDim.y */
+} cut_kind;
+
+enum { MOST_LANES = 64, MOST_PARTS = 16 }; /* both powers of two */
+
+typedef struct cut {
+  cut_kind kind;
+  int lanes, parts; /* W and U */
+} cut;
+
+/* A kernel as SIMD lanes, for launches whose blocks can be cut like this. */
+typedef struct variant {
+  cut cut;
+  LLVMValueRef function;
+} variant;
+
+enum { MOST_VARIANTS = 4 };
+
 typedef struct kernel {
   const char *name, *linkage, *file;
   int line;
   param *params;
   size_t param_count, param_bytes;
-  LLVMValueRef body;              /* the function; after thread.c, the one with the thread parameter */
-  LLVMValueRef thread_function;   /* fiber variant: runs one thread */
-  LLVMValueRef general;           /* loop or fiber variant of a kernel that also has SIMD ones */
-  LLVMValueRef rows, tail;        /* SIMD variants, or NULL: see simd.c */
-  int width;                      /* their lanes */
+  LLVMValueRef body;               /* the function; after thread.c, the one with the thread parameter */
+  LLVMValueRef thread_function;    /* fiber variant: runs one thread */
+  LLVMValueRef general;            /* loop or fiber variant of a kernel that also has SIMD ones */
+  variant variants[MOST_VARIANTS]; /* in the order in which they are tried: see simd.c */
+  int variant_count;
   struct assumption *assumptions; /* about parameters, that they are good for: simt.h */
   int assumption_count;
   int64_t most_blocks, most_threads; /* on an axis, as above */
@@ -257,6 +281,7 @@ void lower_threads(program *p);
 void choose_tiers(program *p);
 void widen_kernels(program *p);
 void build_runs(program *p);
+bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones */
 void build_dispatch(program *p, kernel *k);
 /* Whether the function's first parameters are the frame and the worker, rather than the thread. */
 bool is_entry(const program *p, LLVMValueRef function);

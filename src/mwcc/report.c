@@ -91,9 +91,12 @@ void report_graph(const graph *g, const order *o, FILE *out) {
 /* ---- shapes ---- */
 
 static void describe(shape s, char *text, size_t size) {
-  static const char *const kinds[] = {"dead", "block", "gang", "affine", "varying"};
+  static const char *const kinds[] = {"dead", "block", "gang", "affine", "parted", "varying"};
   int used = snprintf(text, size, "%s", kinds[s.kind]);
-  if (s.kind == SHAPE_AFFINE) used += snprintf(text + used, size - (size_t)used, " %lld", (long long)s.stride);
+  if (s.kind == SHAPE_AFFINE || s.kind == SHAPE_PARTED)
+    used += snprintf(text + used, size - (size_t)used, " %lld", (long long)s.stride);
+  if (s.kind == SHAPE_AFFINE && s.step)
+    used += snprintf(text + used, size - (size_t)used, " and %lld", (long long)s.step);
   if (s.align && s.align < 63 && s.kind != SHAPE_VARYING)
     used += snprintf(text + used, size - (size_t)used, ", multiple of %llu", 1ull << s.align);
   if (s.no_wrap) used += snprintf(text + used, size - (size_t)used, ", no wrap");
@@ -105,9 +108,12 @@ static char *describe_place(const shapes *s, LLVMValueRef address, long long byt
   bool load = strcmp(what, "load") == 0;
   shape a = shape_of(s, address);
   if (a.kind == SHAPE_BLOCK || a.kind == SHAPE_GANG) return mw_strdup(load ? "broadcast load" : "store by one lane");
-  if (a.kind == SHAPE_AFFINE && a.stride == bytes) return mw_format("contiguous %s", what);
-  if (a.kind == SHAPE_AFFINE && a.stride == -bytes) return mw_format("reversed %s", what);
-  if (a.kind == SHAPE_AFFINE) return mw_format("%s of every %lld bytes", what, (long long)a.stride);
+  bool strided = a.kind == SHAPE_AFFINE || a.kind == SHAPE_PARTED;
+  if (strided && a.stride == 0)
+    return mw_format(load ? "broadcast load in each part" : "store by one lane of each part");
+  if (strided && a.stride == bytes) return mw_format("contiguous %s", what);
+  if (strided && a.stride == -bytes) return mw_format("reversed %s", what);
+  if (strided) return mw_format("%s of every %lld bytes", what, (long long)a.stride);
   if (memory_of(address) == MEMORY_LOCAL) return mw_format("%s of each lane's own", what);
   return mw_strdup(load ? "gather" : "scatter");
 }
@@ -150,7 +156,10 @@ static void write_shape(const shapes *s, LLVMValueRef i, int at, const char *ins
 
 void report_shapes(const shapes *s, FILE *out) {
   const graph *g = s->graph;
-  fprintf(out, "kernel %s, %d lanes%s\n", kernel_name(g), s->width, s->whole_rows ? ", rows are whole gangs" : "");
+  static const char *const cuts[] = {"", ", rows are whole gangs", ", rows are parts"};
+  fprintf(out, "kernel %s, %d lanes", kernel_name(g), s->cut.lanes);
+  if (s->cut.parts > 1) fprintf(out, " in each of %d parts", s->cut.parts);
+  fprintf(out, "%s\n", cuts[s->cut.kind]);
   const char *warp = observes_warp(g);
   char **texts = print_instructions(g);
   if (warp) fprintf(out, "sees its warp: %s\n", warp);
@@ -195,10 +204,11 @@ void report_live(const graph *g, const liveness *l, FILE *out) {
 
 /* ---- all kernels ---- */
 
-enum { DUMP_WIDTH = 16 };
+enum { DUMP_LANES = 16 };
 
-bool dump_kernels(program *p, const char *what, int width) {
-  static const char *const words[] = {"graph", "shapes", "rows", "live"};
+bool dump_kernels(program *p, const char *what) {
+  static const char *const words[] = {"graph", "shapes", "rows", "plane", "live"};
+  static const cut_kind cuts[] = {[1] = CUT_ROW, CUT_ROWS, CUT_PLANE};
   size_t which = 0;
   while (which < MW_COUNT(words) && strcmp(words[which], what) != 0) which++;
   if (which == MW_COUNT(words)) return false;
@@ -212,12 +222,14 @@ bool dump_kernels(program *p, const char *what, int width) {
     flow f = graph_flow(&g);
     order o = order_of(&f);
     if (which == 0) report_graph(&g, &o, stdout);
-    if (which == 1 || which == 2) {
-      shapes s = (which == 1 ? shapes_of : shapes_of_rows)(&g, &o, width ? width : DUMP_WIDTH);
+    if (which > 0 && which < 4) {
+      cut c = {cuts[which], p->options->width ? p->options->width : DUMP_LANES,
+               p->options->parts ? p->options->parts : 1};
+      shapes s = shapes_of(&g, &o, c);
       report_shapes(&s, stdout);
       shapes_free(&s);
     }
-    if (which == 3) {
+    if (which == 4) {
       liveness l = liveness_of(&g);
       report_live(&g, &l, stdout);
       liveness_free(&g, &l);

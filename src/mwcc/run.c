@@ -153,7 +153,7 @@ static void finish(function *f) {
 bool is_entry(const program *p, LLVMValueRef f) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     const kernel *k = &p->kernels[i];
-    if (k->run == f || k->general == f || k->thread_function == f || k->rows == f || k->tail == f) return true;
+    if (k->run == f || k->general == f || k->thread_function == f || is_variant(k, f)) return true;
   }
   return false;
 }
@@ -236,7 +236,7 @@ void build_runs(program *p) {
       build_fiber(p, k, name);
     else
       build_loop(p, k, name);
-    if (k->rows) build_dispatch(p, k);
+    if (k->variant_count) build_dispatch(p, k);
     free(name);
   }
   verify_module(p, "building block functions");

@@ -15,10 +15,14 @@ static bool is_block_uniform(const emission *e, LLVMValueRef value) {
 
 /* Where a value waits while other gangs run: one entry a gang. A value that is uniform for the block has one place to be
    read from and one to be written to, so that a gang does not see what an earlier one made of it in the same region. */
+static LLVMTypeRef saved_type(emission *e, LLVMValueRef value) {
+  return LLVMArrayType2(kept_type(&e->w, value), (uint64_t)form_count(&e->w, value));
+}
+
 static LLVMValueRef saved_of(emission *e, LLVMValueRef value) {
   kept *k = kept_of(&e->w, value);
   if (!k->saved) {
-    LLVMTypeRef type = kept_type(&e->w, value);
+    LLVMTypeRef type = saved_type(e, value);
     e->w.saved_bytes += LLVMABISizeOfType(e->w.p->layout, LLVMTypeOf(value));
     if (e->w.saved_bytes > SAVED_MOST) refuse(&e->w, value, "very many values wait at its barriers");
     k->saved = is_block_uniform(e, value) ? LLVMBuildArrayAlloca(e->w.entry, type, constant_i32(e->w.p, 2), "")
@@ -33,32 +37,48 @@ static LLVMValueRef saved_place(emission *e, LLVMValueRef value, bool writing) {
     index = constant_i32(e->w.p, writing);
   else
     index = load_slot(e, e->w.p->i32, e->w.gang);
-  return LLVMBuildInBoundsGEP2(e->w.b, kept_type(&e->w, value), base, &index, 1, "");
+  return LLVMBuildInBoundsGEP2(e->w.b, saved_type(e, value), base, &index, 1, "");
+}
+
+/* The parts of a value at its place. */
+static parts saved_slots(emission *e, LLVMValueRef value, bool writing) {
+  parts slots = {0};
+  LLVMValueRef place = saved_place(e, value, writing);
+  for (int u = 0; u < form_count(&e->w, value); u++) {
+    LLVMValueRef at = constant_i32(e->w.p, (unsigned)u);
+    slots.of[u] = LLVMBuildInBoundsGEP2(e->w.b, kept_type(&e->w, value), place, &at, 1, "");
+  }
+  return slots;
+}
+
+static LLVMValueRef vote_of_part(emission *e, const char *name, LLVMValueRef predicate, mask m, int u,
+                                 LLVMValueRef sum) {
+  widener *w = &e->w;
+  LLVMValueRef lanes = part_vector(w, predicate, u), active = mask_part(w, m, u);
+  LLVMValueRef yes = LLVMBuildICmp(w->b, LLVMIntNE, lanes, LLVMConstNull(LLVMTypeOf(lanes)), "");
+  yes = LLVMBuildSelect(w->b, active, yes, LLVMConstNull(mask_type(e)), "");
+  LLVMValueRef word = mask_word(w, yes);
+  LLVMTypeRef bits = LLVMTypeOf(word);
+  if (strstr(name, ".popc")) {
+    LLVMValueRef ones = call_intrinsic(w->p, w->b, "llvm.ctpop", &bits, 1, &word, 1);
+    ones = w->width < 32   ? LLVMBuildZExt(w->b, ones, w->p->i32, "")
+           : w->width > 32 ? LLVMBuildTrunc(w->b, ones, w->p->i32, "")
+                           : ones;
+    return LLVMBuildAdd(w->b, sum, ones, "");
+  }
+  if (strstr(name, ".and")) {
+    LLVMValueRef every = LLVMBuildICmp(w->b, LLVMIntEQ, word, mask_word(w, active), "");
+    return LLVMBuildAnd(w->b, sum, LLVMBuildZExt(w->b, every, w->p->i32, ""), "");
+  }
+  return LLVMBuildOr(w->b, sum, LLVMBuildZExt(w->b, any_in_part(w, yes), w->p->i32, ""), "");
 }
 
 static void count_vote(emission *e, int source, mask m) {
   widener *w = &e->w;
   LLVMValueRef call = w->g->nodes[source].last;
   if (!LLVMGetFirstUse(call) || LLVMGetNumArgOperands(call) == 0) return;
-  LLVMValueRef predicate = value_vector(w, LLVMGetOperand(call, 0)), sum = load_slot(e, w->p->i32, e->votes[source]);
-  LLVMValueRef yes = LLVMBuildICmp(w->b, LLVMIntNE, predicate, LLVMConstNull(LLVMTypeOf(predicate)), "");
-  yes = LLVMBuildSelect(w->b, mask_vector(w, m), yes, LLVMConstNull(mask_type(e)), "");
-  LLVMTypeRef bits = LLVMIntTypeInContext(w->p->context, (unsigned)w->width);
-  LLVMValueRef word = LLVMBuildBitCast(w->b, yes, bits, "");
-  const char *name = callee_name(call);
-  if (strstr(name, ".popc")) {
-    LLVMValueRef ones = call_intrinsic(w->p, w->b, "llvm.ctpop", &bits, 1, &word, 1);
-    ones = w->width < 32   ? LLVMBuildZExt(w->b, ones, w->p->i32, "")
-           : w->width > 32 ? LLVMBuildTrunc(w->b, ones, w->p->i32, "")
-                           : ones;
-    sum = LLVMBuildAdd(w->b, sum, ones, "");
-  } else if (strstr(name, ".and")) {
-    LLVMValueRef active = LLVMBuildBitCast(w->b, mask_vector(w, m), bits, "");
-    LLVMValueRef every = LLVMBuildICmp(w->b, LLVMIntEQ, word, active, "");
-    sum = LLVMBuildAnd(w->b, sum, LLVMBuildZExt(w->b, every, w->p->i32, ""), "");
-  } else {
-    sum = LLVMBuildOr(w->b, sum, LLVMBuildZExt(w->b, any_lane(w, yes), w->p->i32, ""), "");
-  }
+  LLVMValueRef predicate = LLVMGetOperand(call, 0), sum = load_slot(e, w->p->i32, e->votes[source]);
+  for (int u = 0; u < w->parts; u++) sum = vote_of_part(e, callee_name(call), predicate, m, u, sum);
   LLVMBuildStore(w->b, sum, e->votes[source]);
 }
 
@@ -69,9 +89,9 @@ void reach_barrier(emission *e, int source, mask m) {
   for (size_t i = 0; i < behind->count; i++) {
     LLVMValueRef value = behind->values[i];
     if (value == w->g->nodes[source].last) continue; /* a vote's result is known when all have voted */
-    LLVMBuildStore(w->b, value_kept(w, value), saved_place(e, value, true));
+    store_slots(w, value_kept(w, value), saved_slots(e, value, true), form_count(w, value));
   }
-  if (e->can_die) add_lanes(e, e->alive_new, mask_vector(w, m));
+  if (e->can_die) add_lanes(e, e->alive_new, mask_vectors(w, m));
   LLVMBuildStore(w->b, constant_i32(w->p, (unsigned)region_at(e, w->g->nodes[source].succs[0])), e->next_state);
 }
 
@@ -84,9 +104,10 @@ void load_saved(emission *e, int region) {
     for (size_t i = 0; i < behind->count; i++) {
       LLVMValueRef value = behind->values[i];
       if (value == w->g->nodes[n].last) continue;
-      LLVMBuildStore(w->b, load_slot(e, kept_type(w, value), saved_place(e, value, false)), slot_of(w, value));
+      int count = form_count(w, value);
+      store_slots(w, load_slots(w, kept_type(w, value), saved_slots(e, value, false), count), slot_of(w, value), count);
     }
-    if (e->voted[n]) LLVMBuildStore(w->b, load_slot(e, w->p->i32, e->voted[n]), slot_of(w, w->g->nodes[n].last));
+    if (e->voted[n]) LLVMBuildStore(w->b, load_slot(e, w->p->i32, e->voted[n]), slot_of(w, w->g->nodes[n].last).of[0]);
   }
 }
 
@@ -99,8 +120,8 @@ void publish_uniform(emission *e) {
     for (size_t v = 0; v < behind->count; v++) {
       LLVMValueRef value = behind->values[v];
       if (!is_block_uniform(e, value) || value == w->g->nodes[n].last) continue;
-      LLVMBuildStore(w->b, load_slot(e, kept_type(w, value), saved_place(e, value, true)),
-                     saved_place(e, value, false));
+      store_slots(w, load_slots(w, kept_type(w, value), saved_slots(e, value, true), 1), saved_slots(e, value, false),
+                  1);
     }
     if (e->voted[n]) LLVMBuildStore(w->b, load_slot(e, w->p->i32, e->votes[n]), e->voted[n]);
   }

@@ -48,7 +48,7 @@ static shape_kind torn_by_loops(const shapes *s, LLVMValueRef value, int from, i
 
 static shape_kind at_least(shape_kind kind, shape_kind least) { return kind > least ? kind : least; }
 
-static view phi_shape(const shapes *s, LLVMValueRef phi, int at) {
+static view join_incoming(const shapes *s, LLVMValueRef phi, int at) {
   view v = {.base = {1, 0}};
   LLVMValueRef only = NULL;
   bool one_value = true;
@@ -71,6 +71,13 @@ static view phi_shape(const shapes *s, LLVMValueRef phi, int at) {
   if (!one_value) least = at_least(least, (shape_kind)s->table->join[at]);
   v.shape.kind = at_least(v.shape.kind, least);
   return v;
+}
+
+static view phi_shape(const shapes *s, LLVMValueRef phi, int at) {
+  view v = join_incoming(s, phi, at);
+  if (v.shape.kind != SHAPE_PARTED) return v;
+  shapes part = look_at_parts(s); /* the bases that a part starts from */
+  return of_parts(join_incoming(&part, phi, at));
 }
 
 /* A phi never gets better; and where lane 0's number may lie grows to its end soon. */
@@ -110,7 +117,7 @@ static bool part_at(shapes *s, int at) {
   const node *here = &s->graph->nodes[at];
   if (here->succ_count != 2 || here->succs[0] == here->succs[1]) return false;
   shape_kind kind = view_of(s, LLVMGetCondition(here->last)).shape.kind;
-  shape_kind level = kind >= SHAPE_AFFINE ? SHAPE_VARYING : kind;
+  shape_kind level = kind >= SHAPE_AFFINE ? SHAPE_VARYING : kind; /* where parts part, lanes are said to */
   if (level < SHAPE_GANG || s->table->parted[at] >= level) return false;
   s->table->parted[at] = (unsigned char)level;
   s->divergent[at] = level == SHAPE_VARYING;
@@ -123,9 +130,9 @@ static bool part_at(shapes *s, int at) {
 /* ---- rounds ---- */
 
 static bool same_view(view a, view b) {
-  return a.shape.kind == b.shape.kind && a.shape.stride == b.shape.stride && a.shape.align == b.shape.align &&
-         a.shape.no_wrap == b.shape.no_wrap && a.shape.positive == b.shape.positive && a.base.low == b.base.low &&
-         a.base.high == b.base.high;
+  return a.shape.kind == b.shape.kind && a.shape.stride == b.shape.stride && a.shape.step == b.shape.step &&
+         a.shape.align == b.shape.align && a.shape.no_wrap == b.shape.no_wrap && a.shape.positive == b.shape.positive &&
+         a.base.low == b.base.low && a.base.high == b.base.high;
 }
 
 static bool round_of_shapes(shapes *s, int round) {
@@ -155,8 +162,7 @@ static bool round_of_shapes(shapes *s, int round) {
 typedef struct question {
   const graph *graph;
   const order *order;
-  int width;
-  bool whole_rows;
+  cut cut;
   const given *list;
   int count;
 } question;
@@ -164,7 +170,7 @@ typedef struct question {
 static shapes shapes_assuming(const question *q, uint64_t assumed) {
   const graph *g = q->graph;
   const order *o = q->order;
-  shapes s = {.graph = g, .order = o, .width = q->width, .whole_rows = q->whole_rows};
+  shapes s = {.graph = g, .order = o, .cut = q->cut};
   s.divergent = mw_alloc((size_t)g->count + 1);
   s.table = mw_alloc(sizeof *s.table);
   *s.table = (struct shape_table){.ranges = ranges_of(g, o, assumed),
@@ -189,7 +195,7 @@ static shapes shapes_assuming(const question *q, uint64_t assumed) {
 static bool same_shapes(const shapes *a, const shapes *b) {
   for (int i = 0; i < a->graph->value_count; i++) {
     shape x = a->table->of[i].shape, y = b->table->of[i].shape;
-    if (x.kind != y.kind || x.stride != y.stride) return false;
+    if (x.kind != y.kind || x.stride != y.stride || x.step != y.step) return false;
   }
   return true;
 }
@@ -217,13 +223,11 @@ static shapes answer(const question *q) {
   return shapes_assuming(q, needed);
 }
 
-shapes shapes_given(const graph *g, const order *o, int width, bool whole_rows, const given *list, int count) {
-  return answer(&(question){g, o, width, whole_rows, list, count});
+shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count) {
+  return answer(&(question){g, o, c, list, count});
 }
 
-shapes shapes_of(const graph *g, const order *o, int width) { return shapes_given(g, o, width, false, NULL, 0); }
-
-shapes shapes_of_rows(const graph *g, const order *o, int width) { return shapes_given(g, o, width, true, NULL, 0); }
+shapes shapes_of(const graph *g, const order *o, cut c) { return shapes_given(g, o, c, NULL, 0); }
 
 void shapes_free(shapes *s) {
   ranges_free(&s->table->ranges);

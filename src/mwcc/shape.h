@@ -43,6 +43,7 @@ enum { EVERY_POWER = 63 }; /* the alignment of 0 */
 static const view varying = {.shape = {.kind = SHAPE_VARYING}};
 static inline view uniform(shape_kind kind, unsigned align) { return (view){.shape = {.kind = kind, .align = align}}; }
 static inline bool is_uniform_kind(shape_kind kind) { return kind == SHAPE_BLOCK || kind == SHAPE_GANG; }
+static inline bool is_whole_rows(const shapes *s) { return s->cut.kind != CUT_ROW; }
 static inline shape_kind larger(shape_kind a, shape_kind b) { return a > b ? a : b; }
 static inline unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 static inline unsigned power_in(uint64_t number) { return number ? (unsigned)__builtin_ctzll(number) : EVERY_POWER; }
@@ -50,6 +51,10 @@ static inline bool is_power_of_two(uint64_t number) { return number && !(number 
 static inline bool is_pointer(LLVMValueRef value) { return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind; }
 
 view view_of(const shapes *s, LLVMValueRef value);
+/* The same question about a part by itself, whose views are those of a gang of one part; and its answer about a gang, of
+   which each part has its own. */
+shapes look_at_parts(const shapes *s);
+view of_parts(view v);
 shape join_shapes(shape a, shape b);
 /* The last touch of every result: strides of 0 and impossible ones, alignment, what the range of the value proves. */
 view settle(const shapes *s, LLVMValueRef instruction, view v);
@@ -57,8 +62,13 @@ view settle(const shapes *s, LLVMValueRef instruction, view v);
 int64_t cut_to_width(wide number, unsigned width);
 /* Whether lanes from base on lie in one aligned piece of 2^align: then no sum carries out of its low bits. */
 bool in_one_piece(const shapes *s, shape a, unsigned align);
+/* Between which numbers l * stride + u * step lies. */
+typedef struct span {
+  wide low, high;
+} span;
+span span_of(const shapes *s, shape a);
 /* Whether base, computed back from an active lane that lies in r, is a number of the width, too. */
-bool base_fits(const shapes *s, range r, int64_t stride, unsigned width);
+bool base_fits(const shapes *s, range r, shape a, unsigned width);
 
 /* ---- shape_integer.c ---- */
 

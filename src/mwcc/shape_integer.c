@@ -10,9 +10,10 @@
 
 /* ---- sums and products ---- */
 
-/* The numbers where base + l * stride is exact, as a proof for `nsw`: lane 0 must not fall off where the others do not. */
-static bool exact_with_nsw(wide low, wide high, int64_t stride, unsigned width) {
-  return stride > 0 ? low >= full_range(width).low : high <= full_range(width).high;
+/* The numbers where base is exact, as a proof for `nsw`: lane 0 must not fall off where the others do not. */
+static bool exact_with_nsw(wide low, wide high, shape a, unsigned width) {
+  bool above = a.stride >= 0 && a.step >= 0, below = a.stride <= 0 && a.step <= 0; /* where the other lanes are */
+  return (below || low >= full_range(width).low) && (above || high <= full_range(width).high);
 }
 
 static range narrow(wide low, wide high, unsigned width) {
@@ -25,16 +26,18 @@ static range narrow(wide low, wide high, unsigned width) {
                                   : (int64_t)high};
 }
 
+static bool is_known(view v) { return v.shape.kind != SHAPE_AFFINE || v.shape.no_wrap; }
+
 static view sum(LLVMValueRef i, view a, view b, bool minus, bool nsw) {
   unsigned width = integer_width(i);
   view v = {.shape = {.kind = SHAPE_AFFINE, .align = least(a.shape.align, b.shape.align)}};
-  int64_t sa = a.shape.kind == SHAPE_AFFINE ? a.shape.stride : 0,
-          sb = b.shape.kind == SHAPE_AFFINE ? b.shape.stride : 0;
-  v.shape.stride = cut_to_width(minus ? (wide)sa - sb : (wide)sa + sb, width);
-  bool known = (!sa || a.shape.no_wrap) && (!sb || b.shape.no_wrap);
+  wide sign = minus ? -1 : 1;
+  v.shape.stride = cut_to_width(a.shape.stride + sign * b.shape.stride, width);
+  v.shape.step = cut_to_width(a.shape.step + sign * b.shape.step, width);
+  bool known = is_known(a) && is_known(b);
   wide low = minus ? (wide)a.base.low - b.base.high : (wide)a.base.low + b.base.low;
   wide high = minus ? (wide)a.base.high - b.base.low : (wide)a.base.high + b.base.high;
-  v.shape.no_wrap = nsw && known && exact_with_nsw(low, high, v.shape.stride, width);
+  v.shape.no_wrap = nsw && known && exact_with_nsw(low, high, v.shape, width);
   v.base = narrow(low, high, width);
   return v;
 }
@@ -42,15 +45,16 @@ static view sum(LLVMValueRef i, view a, view b, bool minus, bool nsw) {
 static view scaled(LLVMValueRef i, view a, int64_t factor, bool nsw) {
   unsigned width = integer_width(i);
   view v = {.shape = {.kind = SHAPE_AFFINE, .align = least(EVERY_POWER, a.shape.align + power_in((uint64_t)factor))}};
-  wide stride = (wide)a.shape.stride * factor;
+  wide stride = (wide)a.shape.stride * factor, step = (wide)a.shape.step * factor;
   v.shape.stride = cut_to_width(stride, width);
+  v.shape.step = cut_to_width(step, width);
   wide low = (wide)a.base.low * factor, high = (wide)a.base.high * factor;
   if (factor < 0) {
     wide swap = low;
     low = high, high = swap;
   }
-  v.shape.no_wrap = nsw && a.shape.no_wrap && v.shape.stride == stride && v.shape.stride != 0 &&
-                    exact_with_nsw(low, high, v.shape.stride, width);
+  v.shape.no_wrap = nsw && a.shape.no_wrap && v.shape.stride == stride && v.shape.step == step && factor != 0 &&
+                    exact_with_nsw(low, high, v.shape, width);
   v.base = narrow(low, high, width);
   return v;
 }
@@ -59,6 +63,7 @@ static view scaled(LLVMValueRef i, view a, int64_t factor, bool nsw) {
 static view complement(LLVMValueRef i, view a) {
   view v = a;
   v.shape.stride = cut_to_width(-(wide)a.shape.stride, integer_width(i));
+  v.shape.step = cut_to_width(-(wide)a.shape.step, integer_width(i));
   v.shape.align = 0;
   v.base = (range){-1 - a.base.high, -1 - a.base.low};
   return v;
@@ -81,17 +86,21 @@ static view on_bits(const shapes *s, LLVMValueRef i, LLVMOpcode opcode, view a, 
   unsigned width = integer_width(i), align = least(a.shape.align, width);
   bool shift = opcode == LLVMLShr;
   /* the low bits that no lane's share reaches */
-  if (opcode == LLVMAnd && is_power_of_two(constant + 1) && !((uint64_t)a.shape.stride & constant))
+  if (opcode == LLVMAnd && is_power_of_two(constant + 1) && !((uint64_t)(a.shape.stride | a.shape.step) & constant))
     return (view){.shape = {.kind = SHAPE_GANG, .align = a.shape.align}, .base = full_range(width)};
   if (!in_one_piece(s, a.shape, align)) return varying;
   uint64_t piece = align >= 64 ? ~0ull : ((uint64_t)1 << align) - 1;
   uint64_t low = shift ? constant : constant & piece;
   uint64_t first = bits_operation(opcode, 0, low);
-  int64_t step = (int64_t)(bits_operation(opcode, (uint64_t)a.shape.stride, low) - first);
-  for (int l = 2; l < s->width; l++)
-    if (bits_operation(opcode, (uint64_t)l * (uint64_t)a.shape.stride, low) - first != (uint64_t)l * (uint64_t)step)
-      return varying;
-  view v = {.shape = {.kind = step ? SHAPE_AFFINE : SHAPE_GANG, .stride = step}, .base = full_range(width)};
+  uint64_t stride = bits_operation(opcode, (uint64_t)a.shape.stride, low) - first;
+  uint64_t step = bits_operation(opcode, (uint64_t)a.shape.step, low) - first;
+  for (uint64_t u = 0; u < (uint64_t)s->cut.parts; u++)
+    for (uint64_t l = 0; l < (uint64_t)s->cut.lanes; l++) {
+      uint64_t from = l * (uint64_t)a.shape.stride + u * (uint64_t)a.shape.step;
+      if (bits_operation(opcode, from, low) - first != l * stride + u * step) return varying;
+    }
+  view v = {.shape = {.kind = SHAPE_AFFINE, .stride = (int64_t)stride, .step = (int64_t)step},
+            .base = full_range(width)};
   unsigned own = power_in(constant);
   if (shift)
     v.shape.align = align > constant ? align - (unsigned)constant : 0;
@@ -211,7 +220,7 @@ view compare_shape(const shapes *s, LLVMValueRef i, view a, view b) {
   bool equality = p == LLVMIntEQ || p == LLVMIntNE;
   if (!integer_width(LLVMGetOperand(i, 0)) && !is_pointer(LLVMGetOperand(i, 0))) return varying;
   if (a.shape.kind == SHAPE_AFFINE && b.shape.kind == SHAPE_AFFINE) {
-    if (a.shape.stride != b.shape.stride) return varying;
+    if (a.shape.stride != b.shape.stride || a.shape.step != b.shape.step) return varying;
     if (equality) return uniform(SHAPE_GANG, 0);
     if (!a.shape.no_wrap || !b.shape.no_wrap) return varying;
     /* the bases are compared: as unsigned numbers only where they cannot be negative */
@@ -241,7 +250,7 @@ static view extend(const shapes *s, LLVMValueRef i, int at, view a, bool is_sign
   unsigned width = integer_width(from);
   if (a.shape.kind == SHAPE_VARYING || !width || width > 64) return varying;
   range r = range_at(&s->table->ranges, from, at);
-  bool exact = a.shape.no_wrap || base_fits(s, r, a.shape.stride, width);
+  bool exact = a.shape.no_wrap || base_fits(s, r, a.shape, width);
   bool positive = r.low >= 0 || (!is_signed && LLVMGetNNeg(i));
   if (!exact || !(is_signed || positive)) return varying;
   view v = a;

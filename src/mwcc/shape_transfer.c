@@ -10,7 +10,7 @@ static view address_shape(const shapes *s, LLVMValueRef i, int at) {
   LLVMTypeRef type = LLVMGetGEPSourceElementType(i);
   view v = view_of(s, LLVMGetOperand(i, 0));
   shape_kind kind = v.shape.kind;
-  wide stride = v.shape.kind == SHAPE_AFFINE ? v.shape.stride : 0;
+  wide stride = v.shape.stride, part_step = v.shape.step;
   unsigned align = v.shape.align;
   if (!is_pointer(i)) return varying;
   for (unsigned n = 1; n < (unsigned)LLVMGetNumOperands(i); n++) {
@@ -28,37 +28,58 @@ static view address_shape(const shapes *s, LLVMValueRef i, int at) {
     kind = larger(kind, step.shape.kind);
     if (step.shape.kind == SHAPE_AFFINE) {
       unsigned width = integer_width(index);
-      bool exact = step.shape.no_wrap || base_fits(s, range_at(&s->table->ranges, index, at), step.shape.stride, width);
+      bool exact = step.shape.no_wrap || base_fits(s, range_at(&s->table->ranges, index, at), step.shape, width);
       if (width < 64 && !exact) return varying;
       stride += (wide)step.shape.stride * (wide)size;
+      part_step += (wide)step.shape.step * (wide)size;
     }
     align = least(align, least(EVERY_POWER, step.shape.align + power_in(size)));
   }
   if (kind == SHAPE_VARYING || kind == SHAPE_UNDEFINED) return kind == SHAPE_VARYING ? varying : (view){0};
   v = uniform(kind, align);
   v.shape.stride = kind == SHAPE_AFFINE ? cut_to_width(stride, 64) : 0;
+  v.shape.step = kind == SHAPE_AFFINE ? cut_to_width(part_step, 64) : 0;
   return v;
 }
 
 /* ---- built-ins and calls ---- */
 
-/* base + lane, where base is a multiple of 2^align between 0 and most. */
-static view count_up(unsigned align, int64_t most) {
-  return (view){.shape = {.kind = SHAPE_AFFINE, .stride = 1, .align = align, .no_wrap = true}, .base = {0, most}};
+/* Lane by lane, where base is a multiple of 2^align between 0 and most. */
+static view count_up(int64_t stride, int64_t step, unsigned align, int64_t most) {
+  return (view){.shape = {.kind = SHAPE_AFFINE, .stride = stride, .step = step, .align = align, .no_wrap = true},
+                .base = {0, most}};
+}
+
+static view laneid(const shapes *s) {
+  int lanes = s->cut.lanes, threads = lanes * s->cut.parts;
+  if (s->cut.kind == CUT_PLANE) return lanes == 32 ? count_up(1, 0, EVERY_POWER, 0) : varying;
+  return threads <= 32 ? count_up(1, lanes, threads == 32 ? EVERY_POWER : power_in((unsigned)threads), 32 - threads)
+                       : varying;
+}
+
+static view warpid(const shapes *s) {
+  int threads = s->cut.lanes * s->cut.parts;
+  if (s->cut.kind == CUT_PLANE) return s->cut.lanes == 32 ? count_up(0, 1, 0, 31) : varying;
+  return threads <= 32 ? uniform(SHAPE_GANG, 0) : varying;
 }
 
 /* Warps are cut from x + y * Dx + z * Dx * Dy: gangs are pieces of them only where rows are whole. */
 static view seed(const shapes *s, const char *name) {
-  unsigned lanes = power_in((unsigned)s->width);
-  if (strcmp(name, "tid.x") == 0) return count_up(lanes, 1023);
+  int lanes = s->cut.lanes, parts = s->cut.parts;
+  bool plane = s->cut.kind == CUT_PLANE;
+  unsigned threads = power_in((unsigned)(lanes * parts));
+  if (strcmp(name, "tid.x") == 0) return plane ? count_up(1, 0, EVERY_POWER, 0) : count_up(1, lanes, threads, 1023);
+  if (strcmp(name, "tid.y") == 0 && plane) return count_up(0, 1, power_in((unsigned)parts), 1023);
   if (strcmp(name, "tid.y") == 0 || strcmp(name, "tid.z") == 0) return uniform(SHAPE_GANG, 0);
-  if (strcmp(name, "ntid.x") == 0) return uniform(SHAPE_BLOCK, s->whole_rows ? lanes : 0);
+  if (strcmp(name, "ntid.x") == 0)
+    return uniform(SHAPE_BLOCK, is_whole_rows(s) ? (plane ? power_in((unsigned)lanes) : threads) : 0);
+  if (strcmp(name, "ntid.y") == 0) return uniform(SHAPE_BLOCK, plane ? power_in((unsigned)parts) : 0);
   if (starts_with(name, "ctaid.") || starts_with(name, "ntid.") || starts_with(name, "nctaid."))
     return uniform(SHAPE_BLOCK, 0);
   if (strcmp(name, "warpsize") == 0) return uniform(SHAPE_BLOCK, 5);
-  if (!s->whole_rows || s->width > 32) return varying;
-  if (strcmp(name, "laneid") == 0) return count_up(s->width == 32 ? EVERY_POWER : lanes, 32 - s->width);
-  return strcmp(name, "warpid") == 0 ? uniform(SHAPE_GANG, 0) : varying;
+  if (!is_whole_rows(s)) return varying;
+  if (strcmp(name, "laneid") == 0) return laneid(s);
+  return strcmp(name, "warpid") == 0 ? warpid(s) : varying;
 }
 
 static bool reads_and_writes_nothing(LLVMValueRef call) {
@@ -97,7 +118,7 @@ static bool is_uniform_operand(const shapes *s, LLVMValueRef call, unsigned n) {
 
 /* Whether all lanes of a warp that run the call together get the same. That helps only where a warp is one gang. */
 static bool is_agreed(const shapes *s, LLVMValueRef call, const char *name) {
-  if (s->width != 32 || !s->whole_rows) return false;
+  if (s->cut.lanes * s->cut.parts != 32 || s->cut.kind != CUT_ROWS) return false;
   if (strcmp(name, "llvm.nvvm.activemask") == 0) return true;
   if (starts_with(name, "llvm.nvvm.vote.") || starts_with(name, "llvm.nvvm.match.all."))
     return is_uniform_operand(s, call, 0); /* the mask */
@@ -117,7 +138,7 @@ static view call_shape(const shapes *s, LLVMValueRef call) {
   if (is_agreed(s, call, name)) return uniform(SHAPE_GANG, 0);
   if (!reads_and_writes_nothing(call)) return varying;
   shape_kind kind = kind_of_operands(s, call, count);
-  return kind == SHAPE_AFFINE ? varying : (view){.shape = {.kind = kind}};
+  return kind >= SHAPE_AFFINE ? varying : (view){.shape = {.kind = kind}};
 }
 
 /* ---- memory ---- */
@@ -142,7 +163,7 @@ static view select_shape(const shapes *s, LLVMValueRef i) {
 
 /* ---- all of them ---- */
 
-view transfer_shape(const shapes *s, LLVMValueRef i, int at) {
+static view transfer(const shapes *s, LLVMValueRef i, int at) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
   unsigned count = (unsigned)LLVMGetNumOperands(i);
   switch (opcode) {
@@ -164,4 +185,19 @@ view transfer_shape(const shapes *s, LLVMValueRef i, int at) {
   if (kind == SHAPE_VARYING) return settle(s, i, varying);
   if (LLVMIsABinaryOperator(i)) return settle(s, i, binary_shape(s, i, at, a, b));
   return settle(s, i, cast_shape(s, i, at, a));
+}
+
+/* Calls know by themselves what operands mean to their results. */
+static bool has_parted_operand(const shapes *s, LLVMValueRef i) {
+  if (LLVMIsACallInst(i)) return false;
+  for (unsigned n = 0; n < (unsigned)LLVMGetNumOperands(i); n++)
+    if (view_of(s, LLVMGetOperand(i, n)).shape.kind == SHAPE_PARTED) return true;
+  return false;
+}
+
+view transfer_shape(const shapes *s, LLVMValueRef i, int at) {
+  view v = has_parted_operand(s, i) ? varying : transfer(s, i, at);
+  if (v.shape.kind < SHAPE_PARTED || s->cut.parts == 1) return v;
+  shapes part = look_at_parts(s);
+  return of_parts(transfer(&part, i, at));
 }

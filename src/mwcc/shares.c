@@ -58,9 +58,9 @@ static size_t find_candidates(const program *p, candidate *out) {
   size_t count = 0;
   for (size_t i = 0; i < p->kernel_count; i++) {
     const kernel *k = &p->kernels[i];
-    LLVMValueRef functions[] = {k->rows, k->rows ? k->tail : k->run};
-    for (size_t n = 0; n < MW_COUNT(functions); n++)
-      if (functions[n]) out[count++] = (candidate){functions[n], weight_of(functions[n])};
+    for (int n = 0; n < k->variant_count; n++)
+      out[count++] = (candidate){k->variants[n].function, weight_of(k->variants[n].function)};
+    if (!k->variant_count) out[count++] = (candidate){k->run, weight_of(k->run)};
   }
   qsort(out, count, sizeof *out, heaviest_first);
   return count;
@@ -112,7 +112,7 @@ static size_t lightest(const size_t *weights, size_t count) {
 
 /* Whose functions are whose; NULL where sharing does not pay. */
 static shares *deal_out(const program *p) {
-  candidate *candidates = mw_alloc((2 * p->kernel_count + 1) * sizeof *candidates);
+  candidate *candidates = mw_alloc((MOST_VARIANTS * p->kernel_count + 1) * sizeof *candidates);
   size_t candidate_count = find_candidates(p, candidates), total = 0, weights[SHARES] = {0};
   EACH_FUNCTION(p, f) total += weight_of(f);
   size_t count = choose_count(p, candidate_count, total);
@@ -200,7 +200,7 @@ static void keep_to_first(program *p, const shares *s) {
   keep_only(p, s, &s->items[0]);
   for (size_t i = 0; i < p->kernel_count; i++) {
     p->kernels[i].run = LLVMGetNamedFunction(p->module, names[i]);
-    p->kernels[i].rows = p->kernels[i].tail = NULL;
+    p->kernels[i].variant_count = 0;
   }
 }
 

@@ -1,8 +1,8 @@
 /* Which kernels run as SIMD lanes, and the dispatch between a kernel's variants.
  *
- * A kernel that can be widened gets three: `rows`, where the rows of a block are whole gangs; `tail`, where they are not;
- * and the loop or fiber variant for launches outside the class that the others are compiled for (a very large grid, or
- * parameters that the shapes do not hold for: simt.h). The block function looks at the launch and picks one. */
+ * A kernel that can be widened gets several, by how the launch's blocks can be cut into gangs (struct cut); and the loop or
+ * fiber variant for launches outside the class that the others are compiled for (a very large grid, or parameters that
+ * the shapes do not hold for: simt.h). The block function looks at the launch and picks one. */
 #include "widen.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void add_assumptions(kernel *k, const shapes *s) {
 static bool is_gather(const shapes *s, LLVMValueRef i) {
   if (!LLVMIsALoadInst(i)) return false;
   shape at = shape_of(s, LLVMGetOperand(i, 0));
-  return at.kind == SHAPE_VARYING || (at.kind == SHAPE_AFFINE && at.stride > 8);
+  return at.kind == SHAPE_VARYING || at.stride > 8;
 }
 
 static bool is_arithmetic(LLVMValueRef i) {
@@ -75,19 +75,35 @@ static bool mostly_gathers(const graph *g, const order *o, const shapes *s) {
 
 /* ---- the variants ---- */
 
-static void widen_variants(program *p, kernel *k, const graph *g, const shapes *whole, const shapes *s,
-                           const char **why, LLVMValueRef *why_at) {
-  liveness live = liveness_of(g);
-  char *rows = mw_format("rows.%s", k->linkage), *tail = mw_format("tail.%s", k->linkage);
-  k->rows = widen_kernel(p, k, g, whole, &live, false, rows, why, why_at);
-  if (k->rows) k->tail = widen_kernel(p, k, g, s, &live, true, tail, why, why_at);
-  if (k->rows && !k->tail) {
-    LLVMDeleteFunction(k->rows);
-    k->rows = NULL;
+bool is_variant(const kernel *k, LLVMValueRef function) {
+  for (int i = 0; i < k->variant_count; i++)
+    if (k->variants[i].function == function) return true;
+  return false;
+}
+
+typedef struct question {
+  program *p;
+  kernel *k;
+  const graph *g;
+  const order *o;
+  const liveness *live;
+  const char *why; /* no variant can be made */
+  LLVMValueRef why_at;
+} question;
+
+static void add_variant(question *q, cut c) {
+  static const char *const names[] = {[CUT_ROW] = "row", [CUT_ROWS] = "rows", [CUT_PLANE] = "plane"};
+  kernel *k = q->k;
+  if (q->why) return;
+  shapes s = shapes_of(q->g, q->o, c);
+  char *name = mw_format("%s%dx%d.%s", names[c.kind], c.lanes, c.parts, k->linkage);
+  LLVMValueRef function = widen_kernel(q->p, k, q->g, &s, q->live, name, &q->why, &q->why_at);
+  if (function) {
+    k->variants[k->variant_count++] = (variant){c, function};
+    add_assumptions(k, &s);
   }
-  free(rows);
-  free(tail);
-  liveness_free(g, &live);
+  shapes_free(&s);
+  free(name);
 }
 
 static void explain(kernel *k, const char *why, LLVMValueRef why_at) {
@@ -98,47 +114,63 @@ static void explain(kernel *k, const char *why, LLVMValueRef why_at) {
                         : mw_format("%s; it does not run as SIMD lanes: %s", k->tier_reason, why);
 }
 
-static void widen_one(program *p, kernel *k, int width) {
+static bool reads_id(const graph *g, const char *id) {
+  for (int i = 0; i < g->value_count; i++)
+    if (LLVMIsACallInst(g->values[i]) && strcmp(callee_name(g->values[i]), id) == 0) return true;
+  return false;
+}
+
+static void add_variants(question *q, int lanes, int together) {
+  kernel *k = q->k;
+  if (together > 1 && reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.y"))
+    add_variant(q, (cut){CUT_PLANE, lanes, together});
+  if (together > 1) add_variant(q, (cut){CUT_ROWS, lanes, together});
+  add_variant(q, (cut){CUT_ROWS, lanes, 1});
+  add_variant(q, (cut){CUT_ROW, lanes, 1});
+  if (!q->why) return;
+  for (int i = 0; i < k->variant_count; i++) LLVMDeleteFunction(k->variants[i].function);
+  k->variant_count = 0;
+}
+
+static void widen_one(program *p, kernel *k, int lanes, int together) {
   graph g;
-  const char *why = NULL;
-  LLVMValueRef why_at = NULL;
-  if (!graph_build(p, k->body, &g, &why)) {
-    explain(k, why, NULL);
+  question q = {.p = p, .k = k, .g = &g};
+  if (!graph_build(p, k->body, &g, &q.why)) {
+    explain(k, q.why, NULL);
     return;
   }
-  if (k->sees_warp && width != 32) {
+  if (k->sees_warp && lanes != 32) {
     explain(k, "it was asked to run in fewer lanes than a warp has", NULL);
     graph_free(&g);
     return;
   }
   flow f = graph_flow(&g);
   order o = order_of(&f);
-  shapes whole = shapes_of_rows(&g, &o, width), s = shapes_of(&g, &o, width);
-  if (!k->waits && !p->options->width && mostly_gathers(&g, &o, &s)) {
-    why = "a loop that its threads leave at different times does little but gather";
-  } else {
-    widen_variants(p, k, &g, &whole, &s, &why, &why_at);
-  }
-  if (k->rows) {
-    k->width = width;
-    add_assumptions(k, &whole);
-    add_assumptions(k, &s);
+  liveness live = liveness_of(&g);
+  q.o = &o, q.live = &live;
+  shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1});
+  if (!k->waits && !p->options->width && mostly_gathers(&g, &o, &s))
+    q.why = "a loop that its threads leave at different times does little but gather";
+  else
+    add_variants(&q, lanes, together);
+  if (k->variant_count) {
     k->tier = "simd";
-    k->tier_reason = mw_format("%d threads of a row are the lanes of vector registers", width);
+    k->tier_reason = mw_format("%d threads of a row are the lanes of vector registers", lanes);
   } else {
-    explain(k, why, why_at);
+    explain(k, q.why, q.why_at);
   }
-  shapes_free(&whole);
   shapes_free(&s);
+  liveness_free(&g, &live);
   order_free(&o);
   graph_free(&g);
 }
 
 void widen_kernels(program *p) {
-  int width = p->options->width ? p->options->width : native_width(p);
-  for (size_t i = 0; i < p->kernel_count && width > 1; i++) {
+  int lanes = p->options->width ? p->options->width : native_width(p);
+  int together = p->options->parts ? p->options->parts : getenv("MW_PARTS") ? atoi(getenv("MW_PARTS")) : 1;
+  for (size_t i = 0; i < p->kernel_count && lanes > 1; i++) {
     bool whole_warps = p->kernels[i].sees_warp && !p->options->width;
-    widen_one(p, &p->kernels[i], whole_warps ? 32 : width);
+    widen_one(p, &p->kernels[i], whole_warps ? 32 : lanes, p->kernels[i].sees_warp ? 1 : together);
   }
   verify_module(p, "widening");
 }
@@ -169,23 +201,37 @@ static LLVMValueRef in_class(program *p, LLVMBuilderRef b, const kernel *k, LLVM
   return all;
 }
 
-static void call_variant(program *p, LLVMBuilderRef b, LLVMValueRef function, LLVMValueRef variant,
+static LLVMValueRef is_multiple(program *p, LLVMBuilderRef b, LLVMValueRef number, int of) {
+  LLVMValueRef rest = LLVMBuildAnd(b, number, constant_i32(p, (unsigned)of - 1), "");
+  return LLVMBuildICmp(b, LLVMIntEQ, rest, constant_i32(p, 0), "");
+}
+
+/* Whether the launch's blocks can be. Gangs that rows end in are warps only where there is a single row. */
+static LLVMValueRef can_be_cut(program *p, LLVMBuilderRef b, const kernel *k, const cut *c, LLVMValueRef frame) {
+  size_t block = offsetof(mw_frame, block);
+  LLVMValueRef x = load_invariant(p, b, p->i32, frame, block);
+  LLVMValueRef y = load_invariant(p, b, p->i32, frame, block + sizeof(uint32_t));
+  LLVMValueRef z = load_invariant(p, b, p->i32, frame, block + 2 * sizeof(uint32_t));
+  switch (c->kind) {
+  case CUT_ROW:
+    if (!k->sees_warp) break;
+    return LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildMul(b, y, z, ""), constant_i32(p, 1), "");
+  case CUT_ROWS: return is_multiple(p, b, x, c->lanes * c->parts);
+  case CUT_PLANE:
+    return LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, x, constant_i32(p, (unsigned)c->lanes), ""),
+                        is_multiple(p, b, y, c->parts), "");
+  }
+  return LLVMConstInt(p->i1, 1, 0);
+}
+
+static void call_variant(program *p, LLVMBuilderRef b, LLVMValueRef function, LLVMValueRef callee,
                          LLVMBasicBlockRef at) {
   LLVMValueRef arguments[4];
   for (unsigned i = 0; i < 4; i++) arguments[i] = LLVMGetParam(function, i);
   LLVMPositionBuilderAtEnd(b, at);
-  LLVMBuildCall2(b, LLVMGlobalGetValueType(variant), variant, arguments, 4, "");
+  LLVMBuildCall2(b, LLVMGlobalGetValueType(callee), callee, arguments, 4, "");
   LLVMBuildRetVoid(b);
-  add_attribute(p, variant, "noinline");
-}
-
-/* Gangs that are parts of rows are warps only where there is a single row. */
-static LLVMValueRef gangs_fit(program *p, LLVMBuilderRef b, const kernel *k, LLVMValueRef frame) {
-  if (!k->sees_warp) return LLVMConstInt(p->i1, 1, 0);
-  size_t block = offsetof(mw_frame, block);
-  LLVMValueRef y = load_invariant(p, b, p->i32, frame, block + sizeof(uint32_t));
-  LLVMValueRef z = load_invariant(p, b, p->i32, frame, block + 2 * sizeof(uint32_t));
-  return LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildMul(b, y, z, ""), constant_i32(p, 1), "");
+  add_attribute(p, callee, "noinline");
 }
 
 /* k->run is the general variant so far; it becomes the dispatch. */
@@ -198,21 +244,17 @@ void build_dispatch(program *p, kernel *k) {
   LLVMSetLinkage(function, LLVMInternalLinkage);
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   LLVMBasicBlockRef top = LLVMAppendBasicBlockInContext(p->context, function, "entry"),
-                    fits = LLVMAppendBasicBlockInContext(p->context, function, "simd");
-  LLVMBasicBlockRef rows = LLVMAppendBasicBlockInContext(p->context, function, "rows"),
-                    tail = LLVMAppendBasicBlockInContext(p->context, function, "tail");
-  LLVMBasicBlockRef other = LLVMAppendBasicBlockInContext(p->context, function, "general");
+                    next = LLVMAppendBasicBlockInContext(p->context, function, "simd"),
+                    other = LLVMAppendBasicBlockInContext(p->context, function, "general");
   LLVMPositionBuilderAtEnd(b, top);
-  LLVMBuildCondBr(b, in_class(p, b, k, LLVMGetParam(function, 0)), fits, other);
-  LLVMPositionBuilderAtEnd(b, fits);
-  LLVMValueRef x = load_invariant(p, b, p->i32, LLVMGetParam(function, 0), offsetof(mw_frame, block));
-  LLVMValueRef rest = LLVMBuildURem(b, x, constant_i32(p, (unsigned)k->width), "");
-  LLVMBasicBlockRef part = LLVMAppendBasicBlockInContext(p->context, function, "part");
-  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, rest, constant_i32(p, 0), ""), rows, part);
-  LLVMPositionBuilderAtEnd(b, part);
-  LLVMBuildCondBr(b, gangs_fit(p, b, k, LLVMGetParam(function, 0)), tail, other);
-  call_variant(p, b, function, k->rows, rows);
-  call_variant(p, b, function, k->tail, tail);
+  LLVMBuildCondBr(b, in_class(p, b, k, LLVMGetParam(function, 0)), next, other);
+  for (int i = 0; i < k->variant_count; i++) {
+    LLVMBasicBlockRef run = LLVMAppendBasicBlockInContext(p->context, function, "run");
+    LLVMPositionBuilderAtEnd(b, next);
+    next = i + 1 < k->variant_count ? LLVMAppendBasicBlockInContext(p->context, function, "next") : other;
+    LLVMBuildCondBr(b, can_be_cut(p, b, k, &k->variants[i].cut, LLVMGetParam(function, 0)), run, next);
+    call_variant(p, b, function, k->variants[i].function, run);
+  }
   call_variant(p, b, function, general, other);
   LLVMDisposeBuilder(b);
   free(name);

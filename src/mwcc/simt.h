@@ -1,7 +1,8 @@
 /* CUDA threads as SIMD lanes: what the analyses and the widening share.
  *
- * A gang is W consecutive threads of one row of a block (equal threadIdx.y and .z), lane l being the thread with
- * threadIdx.x = base + l, where base is a multiple of W. The SIMD tier runs a block gang by gang.
+ * A gang is U parts of W lanes each: a part is what a vector register holds, and several parts are run together so that
+ * one part's instructions fill the time that another's take. The SIMD tier runs a block gang by gang. How blocks are cut
+ * into gangs depends on the launch (struct cut).
  *
  * The input of everything here is a kernel as prepare_kernels leaves it: all calls inlined that can be, values promoted
  * to registers, no switch, reducible, one return, loops simplified and in LCSSA form, device built-ins still the nvvm
@@ -13,7 +14,7 @@
  *   range.c     between which numbers each integer lies
  *   shape.c     what each value looks like across the lanes of a gang, and which branches diverge
  *   live.c      which values are needed behind which barrier
- *   report.c    all of it as text (mwcc --dump=graph|shapes|rows|live) */
+ *   report.c    all of it as text (mwcc --dump=graph|shapes|rows|plane|live) */
 #ifndef SIMT_H
 #define SIMT_H
 
@@ -146,26 +147,28 @@ typedef enum shape_kind {
   SHAPE_UNDEFINED, /* not reached by the analysis: dead */
   SHAPE_BLOCK,     /* the same for all threads of the block that get there between the same barriers */
   SHAPE_GANG,      /* the same for all lanes of a gang */
-  SHAPE_AFFINE, /* lane l has base + l * stride, exactly, as integers of the value's own width (modulo 2^width), or as
-                        addresses */
+  SHAPE_AFFINE, /* lane l of part u has base + l * stride + u * step, exactly, as integers of the value's own width (modulo
+                        2^width), or as addresses */
+  SHAPE_PARTED, /* lane l of part u has base(u) + l * stride */
   SHAPE_VARYING
 } shape_kind;
 
 typedef struct shape {
   shape_kind kind;
-  int64_t stride; /* AFFINE: bytes for pointers; never 0 */
+  int64_t stride, step; /* bytes for pointers. AFFINE: not both 0. PARTED: the stride alone, which may be 0 */
   unsigned align; /* log2 of a power of two that divides the base (GANG, BLOCK: the value); 0 where nothing is known */
-  bool no_wrap;   /* AFFINE integers: for the lanes that are active where it is used, base + l*stride does not wrap as a
-                        signed number even where base is taken from an inactive lane 0, so that sext(base) + l * stride is
-                        the sign-extended value; and as an unsigned number where also `positive` */
+  bool no_wrap;   /* AFFINE, PARTED integers: for the lanes that are active where it is used, base + l*stride + u*step
+                        does not wrap as a signed number even where base is taken from an inactive lane 0, so that
+                        sext(base) + l * stride + u * step is the sign-extended value; and as an unsigned number where
+                        also `positive` */
   bool positive;  /* the value is known to be >= 0 as a signed number, in the active lanes */
 } shape;
 
 typedef struct shapes {
   const graph *graph;
   const order *order;
-  int width;                     /* W */
-  bool whole_rows;               /* blockDim.x is a multiple of it */
+  cut cut;
+  bool partwise;                 /* a part by itself is looked at: shape_view.c */
   bool *divergent;               /* by node: whether its branch sends lanes of one gang different ways */
   const assumption *assumptions; /* what has to hold for the shapes to; belongs to the table */
   int assumption_count;
@@ -173,17 +176,15 @@ typedef struct shapes {
   struct shape_table *table;
 } shapes;
 
-/* Facts that hold for the launch class being compiled: rows of gangs as above, the extent and the
-   assumptions about parameters that they name. */
-shapes shapes_of(const graph *g, const order *o, int width);
-/* Where moreover every row of a block is a whole number of gangs: then gangs are also pieces of warps. */
-shapes shapes_of_rows(const graph *g, const order *o, int width);
+/* Facts that hold for the launch class being compiled: blocks that are cut like this, the extent and the assumptions about
+   parameters that they name. */
+shapes shapes_of(const graph *g, const order *o, cut c);
 /* The same where it is known, for instance from a test at run time, that values have better shapes than can be proved. */
 typedef struct given {
   LLVMValueRef value;
   shape shape;
 } given;
-shapes shapes_given(const graph *g, const order *o, int width, bool whole_rows, const given *list, int count);
+shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count);
 void shapes_free(shapes *s);
 shape shape_of(const shapes *s, LLVMValueRef value); /* constants and arguments too */
 /* Whether some lanes of a gang may leave the loop in a round in which others stay. */
@@ -207,7 +208,7 @@ void report_graph(const graph *g, const order *o, FILE *out);
 void report_shapes(const shapes *s, FILE *out);
 void report_live(const graph *g, const liveness *l, FILE *out);
 /* All kernels of the prepared module, on standard output. False: `what` is none of "graph", "shapes", "rows" (shapes
-   where rows are whole), "live". */
-bool dump_kernels(program *p, const char *what, int width);
+   where rows are whole), "plane" (where rows are parts), "live". */
+bool dump_kernels(program *p, const char *what);
 
 #endif

@@ -47,7 +47,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   choose_tiers(p);
   stage_done(p, "prepare");
   if (o->dump) {
-    if (!dump_kernels(p, o->dump, o->width)) die("--dump knows graph, shapes, rows and live, not '%s'", o->dump);
+    if (!dump_kernels(p, o->dump)) die("--dump knows graph, shapes, rows, plane and live, not '%s'", o->dump);
     quit(0);
   }
   widen_kernels(p);

@@ -128,7 +128,7 @@ static LLVMValueRef before_use(LLVMValueRef user, unsigned operand) {
 
 static const kernel *simd_owner(const program *p, LLVMValueRef function) {
   for (size_t i = 0; i < p->kernel_count; i++)
-    if (p->kernels[i].rows == function || p->kernels[i].tail == function) return &p->kernels[i];
+    if (is_variant(&p->kernels[i], function)) return &p->kernels[i];
   return NULL;
 }
 

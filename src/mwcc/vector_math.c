@@ -81,30 +81,38 @@ static LLVMValueRef put(widener *w, LLVMValueRef vector, LLVMValueRef part, unsi
   return LLVMBuildShuffleVector(w->b, vector, part, LLVMConstVector(indices, width), "");
 }
 
-LLVMValueRef call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m) {
+/* One part's lanes, as many at a time as the function takes. */
+static LLVMValueRef call_part(widener *w, LLVMValueRef call, LLVMValueRef callee, unsigned lanes, LLVMValueRef active,
+                              bool all, int u) {
+  unsigned width = (unsigned)w->width, arguments = LLVMGetNumArgOperands(call);
+  LLVMTypeRef type = LLVMTypeOf(call);
+  LLVMValueRef vectors[2], result = LLVMGetPoison(vector_type(w, type));
+  for (unsigned a = 0; a < arguments; a++) {
+    vectors[a] = part_vector(w, LLVMGetOperand(call, a), u);
+    /* lanes that do not call get 1, which every function takes */
+    if (!all) vectors[a] = LLVMBuildSelect(w->b, active, vectors[a], splat(w, LLVMConstReal(type, 1)), "");
+  }
+  for (unsigned from = 0; from < width; from += lanes) {
+    LLVMValueRef pieces[2];
+    for (unsigned a = 0; a < arguments; a++) pieces[a] = lanes == width ? vectors[a] : pick(w, vectors[a], from, lanes);
+    LLVMValueRef piece = LLVMBuildCall2(w->b, LLVMGlobalGetValueType(callee), callee, pieces, arguments, "");
+    result = lanes == width ? piece : put(w, result, piece, from, lanes);
+  }
+  return result;
+}
+
+bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, parts *result) {
   program *p = w->p;
   const vector_function *function = find_function(root);
   bool is_float = LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMFloatTypeKind, fast = p->options->fast_math;
   bool exact = is_float ? function->float_exact : function->double_exact;
-  if ((!exact && !fast) || !strstr(p->features, "+avx2")) return NULL;
+  if ((!exact && !fast) || !strstr(p->features, "+avx2")) return false;
   LLVMTypeRef type = LLVMTypeOf(call);
   unsigned bytes = is_float ? 4 : 8, width = (unsigned)w->width, arguments = LLVMGetNumArgOperands(call);
   unsigned lanes = (strstr(p->features, "+avx512f") ? 64 : 32) / bytes;
   if (width < lanes) lanes = width;
-  if (lanes * bytes < 16) return NULL;
-  LLVMValueRef callee = declare(p, root, type, bytes, lanes, arguments), vectors[2];
-  for (unsigned a = 0; a < arguments; a++) {
-    vectors[a] = value_vector(w, LLVMGetOperand(call, a));
-    /* lanes that do not call get 1, which every function takes */
-    if (!m.all)
-      vectors[a] = LLVMBuildSelect(w->b, m.lanes, vectors[a], splat(w, LLVMConstReal(LLVMTypeOf(call), 1)), "");
-  }
-  LLVMValueRef result = LLVMGetPoison(vector_type(w, type));
-  for (unsigned from = 0; from < width; from += lanes) {
-    LLVMValueRef pieces[2];
-    for (unsigned a = 0; a < arguments; a++) pieces[a] = lanes == width ? vectors[a] : pick(w, vectors[a], from, lanes);
-    LLVMValueRef part = LLVMBuildCall2(w->b, LLVMGlobalGetValueType(callee), callee, pieces, arguments, "");
-    result = lanes == width ? part : put(w, result, part, from, lanes);
-  }
-  return result;
+  if (lanes * bytes < 16) return false;
+  LLVMValueRef callee = declare(p, root, type, bytes, lanes, arguments);
+  for (int u = 0; u < w->parts; u++) result->of[u] = call_part(w, call, callee, lanes, mask_part(w, m, u), m.all, u);
+  return true;
 }

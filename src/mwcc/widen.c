@@ -93,16 +93,32 @@ static void end_counted(emission *e, counted c) {
   go_on_at(e, c.done);
 }
 
+/* Where the gang's mask of lanes that have not returned waits. */
+static parts alive_slots(emission *e) {
+  widener *w = &e->w;
+  parts slots = {0};
+  LLVMValueRef gang = load_slot(e, w->p->i32, w->gang);
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef at = LLVMBuildAdd(w->b, LLVMBuildMul(w->b, gang, constant_i32(w->p, (unsigned)w->parts), ""),
+                                   constant_i32(w->p, (unsigned)u), "");
+    slots.of[u] = LLVMBuildInBoundsGEP2(w->b, mask_type(e), e->alive, &at, 1, "");
+  }
+  return slots;
+}
+
 /* The lanes that enter the region. */
 static mask entering_lanes(emission *e, int region) {
   widener *w = &e->w;
-  if (e->can_die && region != 0) {
-    LLVMValueRef at = load_slot(e, w->p->i32, e->w.gang);
-    return (mask){.lanes = load_slot(e, mask_type(e), LLVMBuildInBoundsGEP2(w->b, mask_type(e), e->alive, &at, 1, ""))};
+  mask m = {0};
+  if (e->can_die && region != 0) return (mask){.lanes = load_mask(e, alive_slots(e))};
+  if (w->shapes->cut.kind != CUT_ROW) return (mask){.all = true};
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef first =
+        LLVMBuildAdd(w->b, load_slot(e, w->p->i32, w->tid_x), constant_i32(w->p, (unsigned)(u * w->width)), "");
+    LLVMValueRef x = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, w->p->i32), "");
+    m.lanes.of[u] = LLVMBuildICmp(w->b, LLVMIntULT, x, splat(w, w->ntid[0]), "");
   }
-  if (!e->tail) return (mask){.all = true};
-  LLVMValueRef x = LLVMBuildAdd(w->b, splat(w, load_slot(e, w->p->i32, w->tid_x)), lane_numbers(w, w->p->i32), "");
-  return (mask){.lanes = LLVMBuildICmp(w->b, LLVMIntULT, x, splat(w, w->ntid[0]), "")};
+  return m;
 }
 
 /* The barriers that end a region lead to the same region only if they are the same barrier. */
@@ -117,11 +133,13 @@ static void emit_region(emission *e, int region) {
   LLVMBuildStore(w->b, constant_i32(w->p, (unsigned)STATE_EXIT), e->next_state);
   LLVMBuildStore(w->b, constant_i32(w->p, 0), e->w.gang);
   begin_votes(e);
-  counted z = begin_counted(e, w->tid_z, w->ntid[2], 1), y = begin_counted(e, w->tid_y, w->ntid[1], 1);
-  counted x = begin_counted(e, w->tid_x, w->ntid[0], (unsigned)w->width);
+  bool plane = w->shapes->cut.kind == CUT_PLANE;
+  unsigned rows = plane ? (unsigned)w->parts : 1, columns = (unsigned)w->width * (plane ? 1 : (unsigned)w->parts);
+  counted z = begin_counted(e, w->tid_z, w->ntid[2], 1), y = begin_counted(e, w->tid_y, w->ntid[1], rows);
+  counted x = begin_counted(e, w->tid_x, w->ntid[0], columns);
   w->stamp++;
   e->root = entering_lanes(e, region);
-  if (e->can_die) LLVMBuildStore(w->b, LLVMConstNull(mask_type(e)), e->alive_new);
+  if (e->can_die) store_mask(e, no_lanes(w), e->alive_new);
   if (!e->root.all && region != 0) {
     LLVMBasicBlockRef some = new_block(e, "some");
     LLVMBuildCondBr(w->b, any_lane(w, e->root.lanes), some, e->end);
@@ -131,11 +149,7 @@ static void emit_region(emission *e, int region) {
   emit_gang(e, plan_item(&e->plan, -1, e->regions[region]));
   go_on_at(e, e->end);
   w->stamp++;
-  if (e->can_die) {
-    LLVMValueRef at = load_slot(e, w->p->i32, e->w.gang);
-    LLVMBuildStore(w->b, load_slot(e, mask_type(e), e->alive_new),
-                   LLVMBuildInBoundsGEP2(w->b, mask_type(e), e->alive, &at, 1, ""));
-  }
+  if (e->can_die) store_mask(e, load_mask(e, e->alive_new), alive_slots(e));
   LLVMBuildStore(w->b, LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i32, e->w.gang), constant_i32(w->p, 1), ""), e->w.gang);
   end_counted(e, x);
   end_counted(e, y);
@@ -191,6 +205,19 @@ static void check_params(widener *w) {
       refuse(w, NULL, "it changes a struct that it got by value");
 }
 
+/* How many a block has. */
+static LLVMValueRef count_gangs(widener *w) {
+  program *p = w->p;
+  unsigned threads = (unsigned)w->width * (unsigned)w->parts;
+  if (w->shapes->cut.kind == CUT_PLANE) {
+    LLVMValueRef deep = LLVMBuildUDiv(w->b, w->ntid[1], constant_i32(p, (unsigned)w->parts), "");
+    return LLVMBuildMul(w->b, deep, w->ntid[2], "");
+  }
+  LLVMValueRef rows = LLVMBuildMul(w->b, w->ntid[1], w->ntid[2], "");
+  LLVMValueRef row = LLVMBuildAdd(w->b, w->ntid[0], constant_i32(p, threads - 1), "");
+  return LLVMBuildMul(w->b, LLVMBuildUDiv(w->b, row, constant_i32(p, threads), ""), rows, "");
+}
+
 static void begin_function(emission *e, const char *name) {
   widener *w = &e->w;
   program *p = w->p;
@@ -209,9 +236,8 @@ static void begin_function(emission *e, const char *name) {
   LLVMBasicBlockRef top = new_block(e, "entry"), start = new_block(e, "start");
   go_on_at(e, top);
   for (unsigned axis = 0; axis < 3; axis++) w->ntid[axis] = frame_field(w, offsetof(mw_frame, block), axis);
-  LLVMValueRef rows = LLVMBuildMul(w->b, w->ntid[1], w->ntid[2], "");
-  LLVMValueRef row = LLVMBuildAdd(w->b, w->ntid[0], constant_i32(p, (unsigned)w->width - 1), "");
-  e->w.gangs = LLVMBuildMul(w->b, LLVMBuildUDiv(w->b, row, constant_i32(p, (unsigned)w->width), ""), rows, "");
+  if (w->shapes->cut.kind == CUT_PLANE) w->ntid[0] = constant_i32(p, (unsigned)w->width);
+  w->gangs = count_gangs(w);
   LLVMValueRef branch = LLVMBuildBr(w->b, start);
   LLVMPositionBuilderBefore(w->entry, branch);
   go_on_at(e, start);
@@ -219,8 +245,10 @@ static void begin_function(emission *e, const char *name) {
   LLVMValueRef *ids[] = {&w->tid_x,    &w->tid_y,    &w->tid_z,  &w->ctaid[0],
                          &w->ctaid[1], &w->ctaid[2], &e->w.gang, &e->next_state};
   for (size_t i = 0; i < MW_COUNT(ids); i++) *ids[i] = LLVMBuildAlloca(w->entry, p->i32, "");
-  e->alive_new = LLVMBuildAlloca(w->entry, mask_type(e), "");
-  if (e->can_die) e->alive = LLVMBuildArrayAlloca(w->entry, mask_type(e), e->w.gangs, "alive");
+  e->alive_new = new_slots(w, mask_type(e), w->parts);
+  if (e->can_die)
+    e->alive = LLVMBuildArrayAlloca(w->entry, mask_type(e),
+                                    LLVMBuildMul(w->entry, w->gangs, constant_i32(p, (unsigned)w->parts), ""), "alive");
   e->votes = mw_alloc((size_t)(w->g->count + 1) * sizeof *e->votes);
   e->voted = mw_alloc((size_t)(w->g->count + 1) * sizeof *e->voted);
   for (int n = 0; n < w->g->count; n++) {
@@ -287,9 +315,9 @@ static void emit_function(emission *e, const char *name) {
   LLVMBuildRetVoid(w->b);
 }
 
-LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live, bool tail,
+LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live,
                           const char *name, const char **why, LLVMValueRef *why_at) {
-  emission e = {.w = {.p = p, .k = k, .g = g, .shapes = s, .live = live, .width = s->width}, .tail = tail};
+  emission e = {.w = {.p = p, .k = k, .g = g, .shapes = s, .live = live, .width = s->cut.lanes, .parts = s->cut.parts}};
   check_params(&e.w);
   if (!e.w.why) find_regions(&e);
   if (!e.w.why) emit_function(&e, name);

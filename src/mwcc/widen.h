@@ -1,34 +1,44 @@
 /* Widening: from one thread's code to a gang's. What widen.c, lanes.c and access.c share.
  *
  *   emission.h and widen.c, gang.c, saved.c   the block function, its regions, the control flow of a gang
- *   lanes.c    values: how each is kept, and instructions without side effects on all lanes at once
+ *   lanes.c    values: how each is kept, masks
+ *   operate.c  instructions without side effects on all lanes at once
+ *   serial.c   what has to be done lane by lane
  *   vector_math.c   mathematical functions on all lanes
- *   access.c   memory: contiguous, broadcast, gathered; atomics lane by lane
+ *   access.c   memory: contiguous, broadcast, gathered
+ *   atomic.c   atomics: lane by lane, or once for all
  *
- * How a value is kept follows from its shape: uniform ones as a scalar, affine ones as the scalar of lane 0, varying ones
- * as a vector of W. A value that is used outside its node has a slot on the stack, which promotion to registers removes;
- * so this code makes no phi and may emit a node more than once. Lanes that are not active hold garbage: no decision that
- * all lanes share, and no access, may come from them. */
+ * How a value is kept follows from its shape: uniform ones as a scalar, affine ones as the scalar of part 0's lane 0,
+ * parted ones as a scalar for lane 0 of each part, varying ones as a vector of W for each part. A value that is used
+ * outside its node has slots on the stack, which promotion to registers removes; so this code makes no phi and may emit a
+ * node more than once. Lanes that are not active hold garbage, and a part may have none that are: no decision that all
+ * lanes share, and no access, may come from them. */
 #ifndef WIDEN_H
 #define WIDEN_H
 
 #include "plan.h"
 
+/* Something of each part; what all parts share is of[0] alone. */
+typedef struct parts {
+  LLVMValueRef of[MOST_PARTS];
+} parts;
+
 typedef struct kept { /* one value of the kernel */
   LLVMValueRef value; /* the key */
-  LLVMValueRef slot;  /* its alloca, or NULL */
-  LLVMValueRef local; /* its form in the node being emitted */
+  parts slot;         /* its allocas, or NULL */
+  parts local;        /* its form in the node being emitted, or NULL */
   int node_stamp;     /* of which emission `local` is */
   LLVMValueRef saved; /* across barriers: one entry a gang (or a block, for block-uniform values) */
 } kept;
 
 typedef struct mask {
-  bool all;           /* every lane: then there is no vector */
-  LLVMValueRef lanes; /* <W x i1> */
+  bool all;    /* every lane: then there are no vectors */
+  parts lanes; /* <W x i1> */
 } mask;
 
-/* Bytes a lane may keep on the worker's stack (8 MiB): at most 1024 lanes wait, and 64 run. */
-enum { LOCAL_MOST = 32 << 10, LOCAL_MOST_WAITING = 2 << 10, SAVED_MOST = 4 << 10 };
+/* Bytes that may be kept on the worker's stack (8 MiB): local arrays of a gang that runs; and of a lane that waits with up
+   to 1023 others, local arrays and values. */
+enum { LOCAL_MOST = 2 << 20, LOCAL_MOST_WAITING = 2 << 10, SAVED_MOST = 4 << 10 };
 
 typedef struct widener {
   program *p;
@@ -36,67 +46,90 @@ typedef struct widener {
   const graph *g;
   const shapes *shapes;
   const liveness *live;
-  int width;
-  const char *why; /* set where something cannot be widened: the result is thrown away */
+  int width, parts; /* lanes of a part, parts of a gang */
+  const char *why;  /* set where something cannot be widened: the result is thrown away */
   LLVMValueRef why_at;
   LLVMValueRef function, frame, worker;
   LLVMBuilderRef b, entry; /* entry: allocas, at the function's top */
   kept *table;
   size_t table_size, table_used;
   int stamp;
-  LLVMValueRef tid_x, tid_y, tid_z; /* of the gang's lane 0, in slots */
+  LLVMValueRef tid_x, tid_y, tid_z; /* of part 0's lane 0, in slots */
   LLVMValueRef ctaid[3], ntid[3];
-  LLVMValueRef gangs, gang; /* how many a block has; the one being run (slot) */
-  bool several_regions;     /* gangs wait for each other */
-  uint64_t local_bytes;     /* of local arrays, a lane */
-  uint64_t saved_bytes;     /* of values that wait at barriers, a lane */
-  LLVMValueRef mask_now;    /* the running node's */
-  bool mask_all;
+  LLVMValueRef gangs, gang;      /* how many a block has; the one being run (slot) */
+  bool several_regions;          /* gangs wait for each other */
+  uint64_t local_bytes;          /* of local arrays, a lane */
+  uint64_t saved_bytes;          /* of values that wait at barriers, a lane */
+  const struct spilled *spilled; /* serial.c's own */
 } widener;
 
-/* The SIMD block function of a kernel, or NULL with the reason and where. `tail`: rows may end within a gang. */
-LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live, bool tail,
+/* The SIMD block function of a kernel for blocks that are cut as the shapes say, or NULL with the reason and where. */
+LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live,
                           const char *name, const char **why, LLVMValueRef *why_at);
 
 /* ---- lanes.c ---- */
 void refuse(widener *w, LLVMValueRef at, const char *why);
 kept *kept_of(widener *w, LLVMValueRef value);
 LLVMTypeRef vector_type(const widener *w, LLVMTypeRef scalar);
-bool is_uniform(const widener *w, LLVMValueRef value);
-bool is_affine(const widener *w, LLVMValueRef value);
-/* The type of a value as it is kept. */
+bool is_uniform(const widener *w, LLVMValueRef value); /* over all parts */
+bool is_affine(const widener *w, LLVMValueRef value);  /* kept as the scalar of part 0's lane 0 */
+bool is_parted(const widener *w, LLVMValueRef value);  /* kept as the scalar of each part's lane 0 */
+bool is_varying(const widener *w, LLVMValueRef value); /* kept as vectors */
+/* Whether lane l of every part has its lane 0's value plus l * stride; 0 where all lanes of a part have the same. */
+bool has_stride(const widener *w, LLVMValueRef value, int64_t stride);
+/* How many parts the form of a value has, and the type of each. */
+int form_count(const widener *w, LLVMValueRef value);
 LLVMTypeRef kept_type(const widener *w, LLVMValueRef value);
-/* The value as it is kept; and as the scalar of lane 0 (uniform and affine values only); and as a vector. */
-LLVMValueRef value_kept(widener *w, LLVMValueRef value);
+/* The value as it is kept; as the scalar of part 0's lane 0 (uniform and affine values); of part u's lane 0 (all but
+   varying ones); and as a vector of a part or of all. */
+parts value_kept(widener *w, LLVMValueRef value);
 LLVMValueRef value_scalar(widener *w, LLVMValueRef value);
-LLVMValueRef value_vector(widener *w, LLVMValueRef value);
+LLVMValueRef part_scalar(widener *w, LLVMValueRef value, int u);
+LLVMValueRef part_vector(widener *w, LLVMValueRef value, int u);
+parts value_vectors(widener *w, LLVMValueRef value);
 LLVMValueRef splat(widener *w, LLVMValueRef scalar);
-LLVMValueRef lane_numbers(widener *w, LLVMTypeRef integer); /* <0, 1, 2, …> */
-void set_value(widener *w, LLVMValueRef value, LLVMValueRef form);
-LLVMValueRef slot_of(widener *w, LLVMValueRef value);
+LLVMValueRef lane_numbers(widener *w, LLVMTypeRef integer);               /* <0, 1, 2, …> */
+LLVMValueRef lane_steps(widener *w, LLVMTypeRef integer, int64_t stride); /* <0, stride, 2 * stride, …> */
+void set_value(widener *w, LLVMValueRef value, parts form);
+void set_scalar(widener *w, LLVMValueRef value, LLVMValueRef form); /* of uniform and affine values */
+parts slot_of(widener *w, LLVMValueRef value);
 /* Whether the value is used outside of the node that computes it. Only then it can be had in other nodes. */
 bool is_in_slot(const widener *w, LLVMValueRef value);
-LLVMValueRef any_lane(widener *w, LLVMValueRef lanes);
-LLVMValueRef mask_vector(widener *w, mask m);
+parts new_slots(widener *w, LLVMTypeRef type, int count);
+parts load_slots(widener *w, LLVMTypeRef type, parts slots, int count);
+void store_slots(widener *w, parts values, parts slots, int count);
+/* Masks, of one part and of all. */
+LLVMValueRef any_in_part(widener *w, LLVMValueRef lanes);
+LLVMValueRef any_lane(widener *w, parts lanes);
+LLVMValueRef mask_part(widener *w, mask m, int u);
+parts mask_vectors(widener *w, mask m);
+LLVMValueRef mask_word(widener *w, LLVMValueRef lanes); /* a bit a lane */
+parts no_lanes(widener *w);
+
+/* ---- operate.c ---- */
 /* Emit one instruction (no terminator, phi or barrier) for the lanes of `m`. */
 void widen_instruction(widener *w, LLVMValueRef instruction, mask m);
 
 /* ---- vector_math.c ---- */
 /* The mathematical function that a call is of, without its type ("sinf", "llvm.sin.f32": "sin"), or NULL. */
 const char *math_function(const char *name, LLVMTypeRef type);
-/* Its value for all lanes, or NULL where only one lane at a time is exact enough. */
-LLVMValueRef call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m);
+/* Its value for all lanes; false where only one lane at a time is exact enough. */
+bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, parts *result);
 
 /* ---- access.c ---- */
 void widen_load(widener *w, LLVMValueRef load, mask m);
 void widen_store(widener *w, LLVMValueRef store, mask m);
-void widen_atomic(widener *w, LLVMValueRef atomic, mask m);
 void widen_copy(widener *w, LLVMValueRef call, mask m); /* llvm.memcpy and llvm.memmove */
 
-/* ---- lane by lane (lanes.c): run `body` for each active lane, with the lane's number; its result goes into lane of the
-   returned vector where `type` is not NULL. ---- */
+/* ---- atomic.c ---- */
+void widen_atomic(widener *w, LLVMValueRef atomic, mask m);
+
+/* ---- serial.c: one lane after the other ---- */
+/* Run `body` for each active lane, in the order of lanes, with the lane's number in the gang; its result (of the type,
+   unless that is NULL) becomes the lane's in what is returned. The body reads the listed operands by lane_of. */
 typedef LLVMValueRef lane_body(widener *w, LLVMValueRef lane, void *context);
-LLVMValueRef each_lane(widener *w, mask m, LLVMTypeRef type, lane_body *body, void *context);
-LLVMValueRef lane_of(widener *w, LLVMValueRef value, LLVMValueRef lane); /* one lane of a value, as a scalar */
+parts each_lane(widener *w, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type, lane_body *body,
+                void *context);
+LLVMValueRef lane_of(widener *w, LLVMValueRef operand, LLVMValueRef lane); /* as a scalar */
 
 #endif

@@ -1,0 +1,101 @@
+/* Atomics from a gang: lane by lane; one for all lanes where they change one place and nobody asks for the old values. See
+ * widen.h. */
+#include "widen.h"
+
+/* One thread runs a block: its shared memory needs no lock. */
+static bool is_shared(LLVMValueRef address) {
+  for (int depth = 0; depth < 8; depth++) {
+    if (LLVMGetPointerAddressSpace(LLVMTypeOf(address)) == 3) return true;
+    bool expression = LLVMIsAConstantExpr(address) != NULL;
+    if (!expression && !LLVMIsAInstruction(address)) return false;
+    LLVMOpcode opcode = expression ? LLVMGetConstOpcode(address) : LLVMGetInstructionOpcode(address);
+    if (opcode != LLVMGetElementPtr && opcode != LLVMAddrSpaceCast && opcode != LLVMBitCast) return false;
+    address = LLVMGetOperand(address, 0);
+  }
+  return false;
+}
+
+static LLVMValueRef combine(widener *w, LLVMAtomicRMWBinOp op, LLVMValueRef old, LLVMValueRef value) {
+  LLVMBuilderRef b = w->b;
+  LLVMIntPredicate predicate = op == LLVMAtomicRMWBinOpMax    ? LLVMIntSGT
+                               : op == LLVMAtomicRMWBinOpMin  ? LLVMIntSLT
+                               : op == LLVMAtomicRMWBinOpUMax ? LLVMIntUGT
+                                                              : LLVMIntULT;
+  switch (op) {
+  case LLVMAtomicRMWBinOpXchg: return value;
+  case LLVMAtomicRMWBinOpAdd: return LLVMBuildAdd(b, old, value, "");
+  case LLVMAtomicRMWBinOpSub: return LLVMBuildSub(b, old, value, "");
+  case LLVMAtomicRMWBinOpAnd: return LLVMBuildAnd(b, old, value, "");
+  case LLVMAtomicRMWBinOpOr: return LLVMBuildOr(b, old, value, "");
+  case LLVMAtomicRMWBinOpXor: return LLVMBuildXor(b, old, value, "");
+  case LLVMAtomicRMWBinOpFAdd: return LLVMBuildFAdd(b, old, value, "");
+  case LLVMAtomicRMWBinOpFSub: return LLVMBuildFSub(b, old, value, "");
+  case LLVMAtomicRMWBinOpMax:
+  case LLVMAtomicRMWBinOpMin:
+  case LLVMAtomicRMWBinOpUMax:
+  case LLVMAtomicRMWBinOpUMin: return LLVMBuildSelect(b, LLVMBuildICmp(b, predicate, old, value, ""), old, value, "");
+  default: return NULL;
+  }
+}
+
+static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
+  LLVMValueRef atomic = context, address = lane_of(w, LLVMGetOperand(atomic, 0), lane);
+  if (LLVMIsAAtomicRMWInst(atomic)) {
+    LLVMValueRef value = lane_of(w, LLVMGetOperand(atomic, 1), lane);
+    LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(atomic);
+    if (is_shared(LLVMGetOperand(atomic, 0))) {
+      LLVMValueRef old = LLVMBuildLoad2(w->b, LLVMTypeOf(value), address, ""), result = combine(w, op, old, value);
+      if (result) {
+        LLVMBuildStore(w->b, result, address);
+        return old;
+      }
+    }
+    return LLVMBuildAtomicRMW(w->b, op, address, value, LLVMGetOrdering(atomic), 0);
+  }
+  LLVMValueRef expected = lane_of(w, LLVMGetOperand(atomic, 1), lane),
+               wanted = lane_of(w, LLVMGetOperand(atomic, 2), lane);
+  return LLVMBuildAtomicCmpXchg(w->b, address, expected, wanted, LLVMGetCmpXchgSuccessOrdering(atomic),
+                                LLVMGetCmpXchgFailureOrdering(atomic), 0);
+}
+
+/* All lanes add to one place and nobody wants the old values: their sum, once. Exact for integers; for floating-point
+   numbers the order of atomic additions is open anyway, but results stay repeatable only lane by lane, so they are. */
+static bool reduce_first(widener *w, LLVMValueRef atomic, mask m) {
+  if (!LLVMIsAAtomicRMWInst(atomic) || LLVMGetFirstUse(atomic) || !is_uniform(w, LLVMGetOperand(atomic, 0)))
+    return false;
+  LLVMValueRef value = LLVMGetOperand(atomic, 1), neutral;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  const char *reduction;
+  LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(atomic);
+  switch (op) {
+  case LLVMAtomicRMWBinOpAdd: reduction = "llvm.vector.reduce.add", neutral = LLVMConstNull(type); break;
+  case LLVMAtomicRMWBinOpOr: reduction = "llvm.vector.reduce.or", neutral = LLVMConstNull(type); break;
+  case LLVMAtomicRMWBinOpAnd: reduction = "llvm.vector.reduce.and", neutral = LLVMConstAllOnes(type); break;
+  case LLVMAtomicRMWBinOpUMax: reduction = "llvm.vector.reduce.umax", neutral = LLVMConstNull(type); break;
+  case LLVMAtomicRMWBinOpUMin: reduction = "llvm.vector.reduce.umin", neutral = LLVMConstAllOnes(type); break;
+  default: return false;
+  }
+  LLVMValueRef together = NULL;
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef lanes = part_vector(w, value, u);
+    if (!m.all) lanes = LLVMBuildSelect(w->b, m.lanes.of[u], lanes, splat(w, neutral), "");
+    together = together ? combine(w, op, together, lanes) : lanes;
+  }
+  LLVMTypeRef wide = LLVMTypeOf(together);
+  LLVMValueRef sum = call_intrinsic(w->p, w->b, reduction, &wide, 1, &together, 1);
+  LLVMBuildAtomicRMW(w->b, op, value_scalar(w, LLVMGetOperand(atomic, 0)), sum, LLVMGetOrdering(atomic), 0);
+  return true;
+}
+
+void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
+  LLVMValueRef operands[3];
+  unsigned count = (unsigned)LLVMGetNumOperands(atomic);
+  if (reduce_first(w, atomic, m)) return;
+  for (unsigned i = 0; i < count; i++) operands[i] = LLVMGetOperand(atomic, i);
+  LLVMTypeRef type = LLVMGetFirstUse(atomic) ? LLVMTypeOf(atomic) : NULL;
+  parts old = each_lane(w, m, operands, count, type, one_lane, atomic);
+  if (type && is_uniform(w, atomic))
+    refuse(w, atomic, "an atomic whose result is the same for all lanes");
+  else if (type)
+    set_value(w, atomic, old);
+}

@@ -1,0 +1,313 @@
+/* Instructions without side effects, on all lanes at once: see widen.h. */
+#include "widen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- on scalars ---- */
+
+/* A copy of the instruction over other operands. Flags that make a result undefined are dropped: lane 0 may not be active,
+   and what it computes must not spoil the rest. */
+static LLVMValueRef copy_instruction(widener *w, LLVMValueRef i, const LLVMValueRef *operands) {
+  LLVMValueRef copy = LLVMInstructionClone(i);
+  int count = LLVMGetNumOperands(i);
+  for (int n = 0; n < count; n++) LLVMSetOperand(copy, (unsigned)n, operands[n]);
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+  if (opcode == LLVMAdd || opcode == LLVMSub || opcode == LLVMMul || opcode == LLVMShl)
+    LLVMSetNUW(copy, 0), LLVMSetNSW(copy, 0);
+  if (opcode == LLVMUDiv || opcode == LLVMSDiv || opcode == LLVMLShr || opcode == LLVMAShr) LLVMSetExact(copy, 0);
+  if (opcode == LLVMGetElementPtr) LLVMSetIsInBounds(copy, 0), LLVMGEPSetNoWrapFlags(copy, 0);
+  if (opcode == LLVMZExt) LLVMSetNNeg(copy, 0);
+  if (opcode == LLVMOr) LLVMSetIsDisjoint(copy, 0);
+  LLVMInstructionSetDebugLoc(copy, NULL); /* the builder's, if it has one, is of this function */
+  LLVMInsertIntoBuilder(w->b, copy);
+  return copy;
+}
+
+/* Of part 0's lane 0 (u = -1), or of part u's. */
+static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, int u) {
+  int count = LLVMGetNumOperands(i);
+  LLVMValueRef *operands = mw_alloc(((size_t)count + 1) * sizeof *operands);
+  for (int n = 0; n < count; n++) {
+    LLVMValueRef operand = LLVMGetOperand(i, (unsigned)n);
+    operands[n] = u < 0 ? value_scalar(w, operand) : part_scalar(w, operand, u);
+  }
+  LLVMValueRef result;
+  bool counts_up = !is_uniform(w, i) && !has_stride(w, i, 0);
+  if (LLVMGetInstructionOpcode(i) == LLVMZExt && counts_up) {
+    /* lane 0 may be inactive and below 0: the other lanes continue from its sign-extension */
+    result = LLVMBuildSExt(w->b, operands[0], LLVMTypeOf(i), "");
+  } else {
+    result = copy_instruction(w, i, operands);
+  }
+  free(operands);
+  return result;
+}
+
+/* ---- on vectors ---- */
+
+static LLVMValueRef widen_gep(widener *w, LLVMValueRef i, int u) {
+  unsigned count = (unsigned)LLVMGetNumIndices(i);
+  LLVMValueRef *indices = mw_alloc((count + 1) * sizeof *indices), base = LLVMGetOperand(i, 0);
+  /* parts of an address that lanes share stay scalar: "one base and a vector of indices" is what gathers like */
+  base = has_stride(w, base, 0) ? part_scalar(w, base, u) : part_vector(w, base, u);
+  for (unsigned n = 0; n < count; n++) {
+    LLVMValueRef index = LLVMGetOperand(i, n + 1);
+    indices[n] = has_stride(w, index, 0) ? part_scalar(w, index, u) : part_vector(w, index, u);
+  }
+  LLVMValueRef result = LLVMBuildGEP2(w->b, LLVMGetGEPSourceElementType(i), base, indices, count, "");
+  free(indices);
+  if (LLVMGetTypeKind(LLVMTypeOf(result)) != LLVMVectorTypeKind) result = splat(w, result);
+  return result;
+}
+
+static LLVMValueRef widen_plain(widener *w, LLVMValueRef i, LLVMValueRef *operands, mask m, int u) {
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+  /* lanes that do not come here may divide by anything, and must not trap */
+  if (!m.all && (opcode == LLVMUDiv || opcode == LLVMSDiv || opcode == LLVMURem || opcode == LLVMSRem))
+    operands[1] = LLVMBuildSelect(w->b, m.lanes.of[u], operands[1], splat(w, LLVMConstInt(LLVMTypeOf(i), 1, 0)), "");
+  LLVMTypeRef type = vector_type(w, LLVMTypeOf(i));
+  LLVMValueRef result;
+  switch (opcode) {
+  case LLVMICmp: return LLVMBuildICmp(w->b, LLVMGetICmpPredicate(i), operands[0], operands[1], "");
+  case LLVMFCmp: result = LLVMBuildFCmp(w->b, LLVMGetFCmpPredicate(i), operands[0], operands[1], ""); break;
+  case LLVMSelect: result = LLVMBuildSelect(w->b, operands[0], operands[1], operands[2], ""); break;
+  case LLVMFNeg: result = LLVMBuildFNeg(w->b, operands[0], ""); break;
+  case LLVMFreeze: return LLVMBuildFreeze(w->b, operands[0], "");
+  case LLVMTrunc:
+  case LLVMZExt:
+  case LLVMSExt:
+  case LLVMFPTrunc:
+  case LLVMFPExt:
+  case LLVMSIToFP:
+  case LLVMUIToFP:
+  case LLVMFPToSI:
+  case LLVMFPToUI:
+  case LLVMPtrToInt:
+  case LLVMIntToPtr:
+  case LLVMBitCast:
+  case LLVMAddrSpaceCast: return LLVMBuildCast(w->b, opcode, operands[0], type, "");
+  default: result = LLVMBuildBinOp(w->b, opcode, operands[0], operands[1], ""); break;
+  }
+  if (LLVMIsAInstruction(result) && LLVMCanValueUseFastMathFlags(result) && LLVMCanValueUseFastMathFlags(i))
+    LLVMSetFastMathFlags(result, LLVMGetFastMathFlags(i));
+  return result;
+}
+
+static void on_vectors(widener *w, LLVMValueRef i, mask m) {
+  enum { MOST = 3 };
+  parts operands[MOST], result = {0};
+  int count = LLVMGetNumOperands(i);
+  bool address = LLVMIsAGetElementPtrInst(i) != NULL;
+  if (!address && count > MOST) {
+    refuse(w, i, "an instruction of unknown form");
+    return;
+  }
+  for (int n = 0; n < count && !address; n++) operands[n] = value_vectors(w, LLVMGetOperand(i, (unsigned)n));
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef own[MOST];
+    for (int n = 0; n < count && !address; n++) own[n] = operands[n].of[u];
+    result.of[u] = address ? widen_gep(w, i, u) : widen_plain(w, i, own, m, u);
+  }
+  set_value(w, i, result);
+}
+
+/* As its shape says. */
+static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
+  parts result = {0};
+  if (is_varying(w, i)) {
+    on_vectors(w, i, m);
+  } else if (is_parted(w, i)) {
+    for (int u = 0; u < w->parts; u++) result.of[u] = on_scalars(w, i, u);
+    set_value(w, i, result);
+  } else {
+    set_scalar(w, i, on_scalars(w, i, -1));
+  }
+}
+
+/* ---- calls ---- */
+
+/* Intrinsics that work on vectors as on scalars. The number: how many of the leading arguments are lanes. */
+static const struct wide_intrinsic {
+  const char *name;
+  unsigned lanes;
+  bool by_argument;
+} wide_intrinsics[] = {
+    {"llvm.sqrt", 1, 0},       {"llvm.fma", 3, 0},        {"llvm.fmuladd", 3, 0},   {"llvm.fabs", 1, 0},
+    {"llvm.floor", 1, 0},      {"llvm.ceil", 1, 0},       {"llvm.trunc", 1, 0},     {"llvm.rint", 1, 0},
+    {"llvm.nearbyint", 1, 0},  {"llvm.round", 1, 0},      {"llvm.roundeven", 1, 0}, {"llvm.minnum", 2, 0},
+    {"llvm.maxnum", 2, 0},     {"llvm.minimum", 2, 0},    {"llvm.maximum", 2, 0},   {"llvm.copysign", 2, 0},
+    {"llvm.ctpop", 1, 0},      {"llvm.ctlz", 1, 0},       {"llvm.cttz", 1, 0},      {"llvm.bswap", 1, 0},
+    {"llvm.bitreverse", 1, 0}, {"llvm.fshl", 3, 0},       {"llvm.fshr", 3, 0},      {"llvm.abs", 1, 0},
+    {"llvm.smin", 2, 0},       {"llvm.smax", 2, 0},       {"llvm.umin", 2, 0},      {"llvm.umax", 2, 0},
+    {"llvm.sadd.sat", 2, 0},   {"llvm.uadd.sat", 2, 0},   {"llvm.ssub.sat", 2, 0},  {"llvm.usub.sat", 2, 0},
+    {"llvm.fptosi.sat", 1, 1}, {"llvm.fptoui.sat", 1, 1},
+};
+
+static const struct wide_intrinsic *find_wide(const char *name) {
+  for (size_t i = 0; i < MW_COUNT(wide_intrinsics); i++) {
+    size_t length = strlen(wide_intrinsics[i].name);
+    if (strncmp(name, wide_intrinsics[i].name, length) == 0 && name[length] == '.') return &wide_intrinsics[i];
+  }
+  return NULL;
+}
+
+static LLVMValueRef call_one_lane(widener *w, LLVMValueRef lane, void *context) {
+  LLVMValueRef call = context, arguments[4];
+  unsigned count = LLVMGetNumArgOperands(call);
+  for (unsigned i = 0; i < count; i++) arguments[i] = lane_of(w, LLVMGetOperand(call, i), lane);
+  return LLVMBuildCall2(w->b, LLVMGetCalledFunctionType(call), LLVMGetCalledValue(call), arguments, count, "");
+}
+
+/* The built-ins that say who a thread is. */
+static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
+  static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
+  if (!starts_with(name, prefix)) return false;
+  name += sizeof prefix - 1;
+  const char *dot = strrchr(name, '.');
+  unsigned axis = dot ? (unsigned)(dot[1] - 'x') : 0;
+  LLVMValueRef value = NULL;
+  if (starts_with(name, "tid."))
+    value = LLVMBuildLoad2(w->b, w->p->i32, axis == 0 ? w->tid_x : axis == 1 ? w->tid_y : w->tid_z, "");
+  else if (starts_with(name, "ctaid."))
+    value = LLVMBuildLoad2(w->b, w->p->i32, w->ctaid[axis], "");
+  else if (starts_with(name, "ntid."))
+    value = w->ntid[axis];
+  else if (starts_with(name, "nctaid."))
+    value = load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
+  else if (strcmp(name, "warpsize") == 0)
+    value = constant_i32(w->p, 32);
+  if (!value) return false;
+  set_scalar(w, call, value);
+  return true;
+}
+
+static LLVMValueRef call_wide(widener *w, LLVMValueRef call, const struct wide_intrinsic *wide, int u) {
+  LLVMValueRef arguments[4];
+  unsigned count = LLVMGetNumArgOperands(call);
+  for (unsigned i = 0; i < count; i++)
+    arguments[i] = i < wide->lanes ? part_vector(w, LLVMGetOperand(call, i), u) : LLVMGetOperand(call, i);
+  LLVMTypeRef overloads[2] = {vector_type(w, LLVMTypeOf(call)), LLVMTypeOf(arguments[0])};
+  LLVMValueRef result = call_intrinsic(w->p, w->b, wide->name, overloads, wide->by_argument ? 2 : 1, arguments, count);
+  if (LLVMCanValueUseFastMathFlags(result)) LLVMSetFastMathFlags(result, LLVMGetFastMathFlags(call));
+  return result;
+}
+
+static void widen_function(widener *w, LLVMValueRef call, const struct wide_intrinsic *wide, const char *root, mask m) {
+  parts result = {0};
+  if (!is_varying(w, call)) {
+    widen_plainly(w, call, m);
+    return;
+  }
+  if (wide) {
+    for (int u = 0; u < w->parts; u++) result.of[u] = call_wide(w, call, wide, u);
+  } else if (!call_vector_math(w, call, root, m, &result)) {
+    LLVMValueRef operands[4];
+    unsigned count = LLVMGetNumArgOperands(call);
+    for (unsigned i = 0; i < count; i++) operands[i] = LLVMGetOperand(call, i);
+    result = each_lane(w, m, operands, count, LLVMTypeOf(call), call_one_lane, call);
+  }
+  set_value(w, call, result);
+}
+
+static void widen_call(widener *w, LLVMValueRef call, mask m) {
+  const char *name = callee_name(call);
+  if (widen_id(w, call, name)) return;
+  if (starts_with(name, "llvm.lifetime.") || starts_with(name, "llvm.dbg.") || strcmp(name, "llvm.assume") == 0 ||
+      starts_with(name, "llvm.experimental.noalias"))
+    return;
+  if (starts_with(name, "llvm.nvvm.membar.")) {
+    LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
+    return;
+  }
+  if (starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.")) {
+    widen_copy(w, call, m);
+    return;
+  }
+  const struct wide_intrinsic *wide = find_wide(name);
+  const char *root = math_function(name, LLVMTypeOf(call));
+  if (wide || root)
+    widen_function(w, call, wide, root, m);
+  else
+    refuse(w, call, "it calls what lanes cannot do together yet");
+}
+
+/* ---- local memory ---- */
+
+/* Each lane's own memory, one behind the other; each gang's, where gangs wait for each other. */
+static void widen_alloca(widener *w, LLVMValueRef i) {
+  LLVMTypeRef type = LLVMGetAllocatedType(i);
+  LLVMValueRef count = LLVMGetOperand(i, 0);
+  parts result = {0};
+  if (!LLVMIsAConstantInt(count)) {
+    refuse(w, i, "it allocates stack memory of a size that is not constant");
+    return;
+  }
+  uint64_t bytes = LLVMABISizeOfType(w->p->layout, type) * LLVMConstIntGetZExtValue(count);
+  unsigned align = LLVMGetAlignment(i) > 16 ? LLVMGetAlignment(i) : 16;
+  bytes = (bytes + align - 1) / align * align;
+  /* every lane's stands on the worker's stack, and every gang's where gangs wait */
+  w->local_bytes += bytes;
+  uint64_t lanes = (uint64_t)w->width * (uint64_t)w->parts;
+  if (w->local_bytes * lanes > (uint64_t)LOCAL_MOST || (w->several_regions && w->local_bytes > LOCAL_MOST_WAITING)) {
+    refuse(w, i, "its local arrays are large");
+    return;
+  }
+  uint64_t of_part = bytes * (uint64_t)w->width;
+  LLVMTypeRef of_gang = LLVMArrayType2(w->p->i8, of_part * (uint64_t)w->parts);
+  LLVMValueRef memory = w->several_regions ? LLVMBuildArrayAlloca(w->entry, of_gang, w->gangs, "")
+                                           : LLVMBuildAlloca(w->entry, of_gang, "");
+  LLVMSetAlignment(memory, 64);
+  if (w->several_regions) {
+    LLVMValueRef at = LLVMBuildLoad2(w->b, w->p->i32, w->gang, "");
+    memory = LLVMBuildInBoundsGEP2(w->b, of_gang, memory, &at, 1, "");
+  }
+  LLVMValueRef steps = lane_steps(w, w->p->i64, (int64_t)bytes);
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef at = constant_i64(w->p, of_part * (uint64_t)u);
+    LLVMValueRef base = LLVMBuildInBoundsGEP2(w->b, w->p->i8, memory, &at, 1, "");
+    result.of[u] = LLVMBuildGEP2(w->b, w->p->i8, base, &steps, 1, "");
+  }
+  set_value(w, i, result);
+}
+
+/* ---- all of them ---- */
+
+static void widen_extract(widener *w, LLVMValueRef i) {
+  parts from = value_kept(w, LLVMGetOperand(i, 0)), result = {0};
+  if (!LLVMIsAAtomicCmpXchgInst(LLVMGetOperand(i, 0))) {
+    refuse(w, i, "it takes structs apart in registers");
+    return;
+  }
+  for (int u = 0; u < w->parts; u++) result.of[u] = LLVMBuildExtractValue(w->b, from.of[u], LLVMGetIndices(i)[0], "");
+  set_value(w, i, result);
+}
+
+static bool is_lane_type(LLVMTypeRef type) {
+  switch (LLVMGetTypeKind(type)) {
+  case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(type) <= 64;
+  case LLVMFloatTypeKind:
+  case LLVMDoubleTypeKind:
+  case LLVMHalfTypeKind:
+  case LLVMPointerTypeKind: return true;
+  default: return false;
+  }
+}
+
+void widen_instruction(widener *w, LLVMValueRef i, mask m) {
+  switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMLoad: widen_load(w, i, m); return;
+  case LLVMStore: widen_store(w, i, m); return;
+  case LLVMAtomicRMW:
+  case LLVMAtomicCmpXchg: widen_atomic(w, i, m); return;
+  case LLVMFence: LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 0, ""); return;
+  case LLVMCall: widen_call(w, i, m); return;
+  case LLVMAlloca: widen_alloca(w, i); return;
+  case LLVMExtractValue: widen_extract(w, i); return;
+  default: break;
+  }
+  if (is_lane_type(LLVMTypeOf(i)))
+    widen_plainly(w, i, m);
+  else
+    refuse(w, i, "it has values that are no numbers or pointers");
+}
