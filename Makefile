@@ -167,10 +167,22 @@ SANITIZE := $(CURDIR)/spec/sanitize
 TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,libubsan) $(abspath $(LIB))' \
   ASAN_OPTIONS='suppressions=$(SANITIZE)/asan.suppressions:include_if_exists=$(SANITIZE)/asan.options:include_if_exists=$(SANITIZE)/%b.options' \
   UBSAN_OPTIONS='halt_on_error=1:print_stacktrace=1'
-test: all
+test: all $(ACCURACY)
 	@rm -rf $(BUILD)/test-cache
 	@$(ENV) XDG_CACHE_HOME='$(HOME_DIR)/test-cache' MOONWARP_CONFIG=$(config) $(TEST_ENV_$(config)) \
 	  $(LUA) spec/support/run.lua $(ARGS) $(SPEC)
+
+# The mathematics of device code beside MPFR, in units of the last place: docs/accuracy.md. The tests run it with fewer points.
+ACCURACY := $(BUILD)/bin/accuracy
+.PHONY: accuracy
+accuracy: all $(ACCURACY)
+	@$(ENV) $(ACCURACY) $(ARGS)
+
+$(ACCURACY): $(wildcard spec/accuracy/*.[ch]) src/moonwarp_abi.h $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -Isrc -o $@ $(filter %.c,$^) -L$(BUILD)/lib -lmoonwarp \
+	  -Wl,-rpath,'$$ORIGIN/../lib' -lmpfr -lgmp -lm
 
 # Speed. What the figures are compared with: C with OpenMP, the machine's limits, and the OpenCL platforms that are there.
 BENCH_HAVE_OPENCL := $(shell $(PKG_CONFIG) --exists OpenCL 2>/dev/null && echo $(BUILD)/bench/opencl)
@@ -194,7 +206,7 @@ lint:
 	$(MAKE) --no-print-directory BUILD=build/lint-gcc CC=gcc CFLAGS='-O2 -g -Werror' all
 	$(MAKE) --no-print-directory BUILD=build/lint-clang CC=$(CLANG) CFLAGS='-O2 -g -Werror' all
 	luacheck --quiet lua spec examples bench
-	$(CLANG_FORMAT) --dry-run -Werror $(shell find src examples bench -name '*.[ch]')
+	$(CLANG_FORMAT) --dry-run -Werror $(shell find src examples bench spec -name '*.[ch]')
 
 clean:
 	rm -rf build

@@ -65,6 +65,7 @@ look() {
   compiles lua.h "$(pkg-config --cflags lua5.4 2>/dev/null || echo -I/usr/include/lua5.4)" ||
     want liblua5.4-dev "Lua's headers, for the Lua module"
   compiles png.h || want libpng-dev "PNG images"
+  compiles mpfr.h || want libmpfr-dev "the tests: exact values of mathematical functions"
   lua5.4 -e 'require "busted"' >/dev/null 2>&1 || want lua-busted "the tests"
   have luacheck || want lua-check "make lint"
   if ! find_llvm_config >/dev/null; then

@@ -156,8 +156,8 @@ static bool is_vector(const ctype *type) {
     const cfield *field = &type->fields[i];
     if (field->name[0] != "xyzw"[i] || field->name[1] || field->type->type.kind > MW_TYPE_FLOAT) return false;
   }
-  static const char *const bases[] = {"char", "uchar", "short",    "ushort",    "int",   "uint",
-                                      "long", "ulong", "longlong", "ulonglong", "float", "double"};
+  static const char *const bases[] = {"char",  "uchar",    "short",     "ushort", "int",    "uint",  "long",
+                                      "ulong", "longlong", "ulonglong", "float",  "double", "__half"};
   for (size_t i = 0; i < MW_COUNT(bases); i++)
     if (strlen(bases[i]) == length - 1 && starts_with(name, bases[i])) return true;
   return false;
@@ -193,6 +193,7 @@ static ctype *struct_type(program *p, LLVMMetadataRef node) {
   } else if (is_vector(type)) {
     type->type.kind = MW_TYPE_VECTOR;
     type->element = type->fields[0].type;
+    if (starts_with(type->type.name, "__")) type->type.name += 2; /* half2 */
   }
   return type;
 }

@@ -55,8 +55,9 @@ __mw_both float __mw_fast_half_turn(float x, float k, int n) {
 }
 __mw_both float __sinf(float x) {
   __mw_exactly;
-  float t = fmaf(x, 0x1.45f306p-2f, __mw_shifter);
-  return __mw_fast_half_turn(x, t - __mw_shifter, __mw_shifted(t));
+  float a = fabsf(x), t = fmaf(a, 0x1.45f306p-2f, __mw_shifter);
+  float y = __mw_fast_half_turn(a, t - __mw_shifter, __mw_shifted(t));
+  return __mw_float(__mw_bits(y) ^ (__mw_bits(x) & (int)0x80000000)); /* a zero keeps its sign */
 }
 /* cos x = -sin(x - (k + 1/2) pi) for an even k */
 __mw_both float __cosf(float x) {
