@@ -39,5 +39,6 @@
 #include "moonwarp/arithmetic.h"
 #include "moonwarp/arithmetic_double.h"
 #include "moonwarp/texture_types.h"
+#include "moonwarp/texture_functions.h"
 
 #endif

@@ -1,0 +1,32 @@
+/* Which levels of a mipmapped texture a fetch reads, and the blend of two.
+ *
+ * A level of detail is a number of halvings: what the fetch asks for (nothing: 0) plus the texture's bias, within the
+ * texture's bounds. Between levels it counts in 1/256, as coordinates do. Without mipmaps there is one level, and all of
+ * this is the same for all threads and done once. */
+#ifndef MOONWARP_TEXTURE_LEVEL_H
+#define MOONWARP_TEXTURE_LEVEL_H
+
+#include "texture_types.h"
+
+struct __mw_levels {
+  int first, second, count; /* count: 1, or 2 where levels are blended */
+  float weight;             /* of the second */
+};
+
+__mw_device __mw_levels __mw_tex_levels(const mw_tex_record *r, float lod) {
+  if (r->level_count == 1) return {0, 0, 1, 0};
+  float last = (float)(r->level_count - 1);
+  lod = __builtin_fminf(__builtin_fmaxf(lod + r->lod_bias, r->lod_min), r->lod_max);
+  lod = __builtin_fminf(__builtin_fmaxf(lod, 0), last);
+  bool linear = r->mip_filter == MW_TEX_FILTER_LINEAR;
+  int at = (int)__builtin_floorf(__builtin_fmaf(lod, linear ? 256.0f : 1.0f, 0.5f)) * (linear ? 1 : 256);
+  int first = at >> 8, second = first + (first + 1 < (int)r->level_count ? 1 : 0);
+  return {first, second, linear ? 2 : 1, (float)(at & 255) * 0x1p-8f};
+}
+
+/* The level of detail for steps of so many texels from a thread to its neighbours: the longer one decides. */
+__mw_device float __mw_tex_detail(float dx_squared, float dy_squared) {
+  return 0.5f * log2f(__builtin_fmaxf(dx_squared, dy_squared));
+}
+
+#endif
