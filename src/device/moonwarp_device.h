@@ -40,5 +40,6 @@
 #include "moonwarp/arithmetic_double.h"
 #include "moonwarp/texture_types.h"
 #include "moonwarp/texture_functions.h"
+#include "moonwarp/surface_functions.h"
 
 #endif
