@@ -99,7 +99,23 @@ int graph_incoming(const graph *g, LLVMValueRef phi, unsigned i) {
 typedef struct visited {
   LLVMValueRef *items;
   size_t count;
+  bool pointers; /* all that pointers may lead to */
 } visited;
+
+static bool needs_company(LLVMValueRef function, visited *seen);
+
+/* What is called through a pointer may be any function whose address is taken. */
+static bool call_needs_company(LLVMValueRef call, visited *seen) {
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  if (LLVMIsAInlineAsm(callee)) return true;
+  if (LLVMIsAFunction(callee)) return !LLVMIsDeclaration(callee) && needs_company(callee, seen);
+  if (seen->pointers) return false;
+  seen->pointers = true;
+  LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)));
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    if (!LLVMIsDeclaration(f) && has_address_taken(f) && needs_company(f, seen)) return true;
+  return false;
+}
 
 /* Whether a function, or one that it calls, may wait or see other threads: it could not be run lane by lane. */
 static bool needs_company(LLVMValueRef function, visited *seen) {
@@ -109,21 +125,17 @@ static bool needs_company(LLVMValueRef function, visited *seen) {
   seen->items[seen->count++] = function;
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block))
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+      if (waits_for_warp(i)) return true;
       if (!LLVMIsACallInst(i)) continue;
-      LLVMValueRef callee = LLVMGetCalledValue(i);
-      if (!LLVMIsAFunction(callee) || is_barrier(i) || is_warp_call(callee_name(i))) return true;
-      if (!LLVMIsDeclaration(callee) && needs_company(callee, seen)) return true;
+      if (is_barrier(i) || is_warp_call(callee_name(i)) || call_needs_company(i, seen)) return true;
     }
   return false;
 }
 
 static const char *call_objection(LLVMValueRef call) {
-  LLVMValueRef callee = LLVMGetCalledValue(call);
-  if (LLVMIsAInlineAsm(callee)) return "inline PTX";
-  if (!LLVMIsAFunction(callee)) return "a call through a pointer";
-  if (LLVMIsDeclaration(callee)) return NULL;
+  if (LLVMIsAInlineAsm(LLVMGetCalledValue(call))) return "inline PTX";
   visited seen = {0};
-  bool needs = needs_company(callee, &seen);
+  bool needs = call_needs_company(call, &seen);
   free(seen.items);
   return needs ? "a call, that cannot be inlined, of a function that may wait for other threads" : NULL;
 }

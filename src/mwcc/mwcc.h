@@ -279,6 +279,8 @@ void retarget(program *p);
 void lower_variables(program *p);
 void lower_threads(program *p);
 void choose_tiers(program *p);
+/* Whether a call through a pointer may reach the function. */
+bool has_address_taken(LLVMValueRef function);
 void widen_kernels(program *p);
 void build_runs(program *p);
 bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones */
@@ -326,6 +328,18 @@ LLVMValueRef load_invariant(program *p, LLVMBuilderRef b, LLVMTypeRef type, LLVM
 /* Say of a load that its memory does not change while a launch runs. */
 void mark_invariant(program *p, LLVMValueRef load);
 bool is_marked_invariant(program *p, LLVMValueRef load);
+/* A thread in memory, but for its ids: the rest is the same for every thread of the worker. (run.c) */
+LLVMValueRef new_thread(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k);
+/* The type of a function with the parameter; and its attributes, or (`calls`) those of a call, moved up by it. */
+LLVMTypeRef with_thread(program *p, LLVMTypeRef type);
+void copy_attributes(LLVMValueRef from, LLVMValueRef to, bool calls);
+/* Built-ins that the runtime serves, for one thread by itself: printf, assert, malloc, clocks, traps. The value that
+   stands for the call, or NULL where there is none. */
+bool is_service_builtin(const char *name);
+LLVMValueRef lower_service_builtin(program *p, LLVMBuilderRef b, const char *name, LLVMValueRef const *arguments,
+                                   unsigned count, LLVMValueRef thread);
+/* Whether the object may import the function: of libm, or one of memory that code generation itself calls. */
+bool is_importable(const char *name);
 /* Call a member of mw_services, found at `offset` in it. */
 LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size_t offset, LLVMTypeRef type,
                           LLVMValueRef *arguments, unsigned count);

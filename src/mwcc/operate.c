@@ -228,7 +228,7 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
   const char *root = math_function(name, LLVMTypeOf(call));
   if (wide || root)
     widen_function(w, call, wide, root, m);
-  else
+  else if (!widen_call_by_lanes(w, call, m))
     refuse(w, call, "it calls what lanes cannot do together yet");
 }
 
@@ -283,7 +283,7 @@ static void widen_extract(widener *w, LLVMValueRef i) {
   set_value(w, i, result);
 }
 
-static bool is_lane_type(LLVMTypeRef type) {
+bool is_lane_type(LLVMTypeRef type) {
   switch (LLVMGetTypeKind(type)) {
   case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(type) <= 64;
   case LLVMFloatTypeKind:

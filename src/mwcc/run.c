@@ -69,16 +69,15 @@ static LLVMValueRef frame_id(function *f, size_t offset, unsigned axis) {
 }
 
 /* A thread in memory: all but its ids is the same for every thread of the worker. */
-static LLVMValueRef new_thread(function *f, const kernel *k) {
-  program *p = f->p;
-  LLVMValueRef thread = LLVMBuildAlloca(f->b, thread_type(p), "thread");
-  LLVMValueRef memory = load_invariant(p, f->b, p->pointer, f->worker, offsetof(mw_worker, shared));
+LLVMValueRef new_thread(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k) {
+  LLVMValueRef thread = LLVMBuildAlloca(b, thread_type(p), "thread");
+  LLVMValueRef memory = load_invariant(p, b, p->pointer, worker, offsetof(mw_worker, shared));
   LLVMValueRef dynamic_offset = constant_i64(p, k->shared_bytes);
-  LLVMBuildStore(f->b, f->frame, thread_address(p, f->b, thread, THREAD_FRAME, 0));
-  LLVMBuildStore(f->b, f->worker, thread_address(p, f->b, thread, THREAD_WORKER, 0));
-  LLVMBuildStore(f->b, memory, thread_address(p, f->b, thread, THREAD_SHARED, 0));
-  LLVMValueRef dynamic = LLVMBuildInBoundsGEP2(f->b, p->i8, memory, &dynamic_offset, 1, "");
-  LLVMBuildStore(f->b, dynamic, thread_address(p, f->b, thread, THREAD_DYNAMIC, 0));
+  LLVMBuildStore(b, frame, thread_address(p, b, thread, THREAD_FRAME, 0));
+  LLVMBuildStore(b, worker, thread_address(p, b, thread, THREAD_WORKER, 0));
+  LLVMBuildStore(b, memory, thread_address(p, b, thread, THREAD_SHARED, 0));
+  LLVMValueRef dynamic = LLVMBuildInBoundsGEP2(b, p->i8, memory, &dynamic_offset, 1, "");
+  LLVMBuildStore(b, dynamic, thread_address(p, b, thread, THREAD_DYNAMIC, 0));
   return thread;
 }
 
@@ -167,7 +166,7 @@ static void move_scope(kernel *k, LLVMValueRef into) {
 
 static void build_loop(program *p, kernel *k, const char *name) {
   function f = begin(p, name, block_function_type(p));
-  LLVMValueRef zero = constant_i32(p, 0), dims[3], ids[3], thread = new_thread(&f, k);
+  LLVMValueRef zero = constant_i32(p, 0), dims[3], ids[3], thread = new_thread(p, f.b, f.frame, f.worker, k);
   LLVMValueRef *arguments = load_arguments(&f, k);
   for (unsigned axis = 0; axis < 3; axis++) dims[axis] = frame_id(&f, offsetof(mw_frame, block), axis);
   loop blocks = begin_blocks(&f);
@@ -190,7 +189,7 @@ static void build_loop(program *p, kernel *k, const char *name) {
 static LLVMValueRef build_thread_function(program *p, kernel *k, const char *name) {
   LLVMTypeRef params[] = {p->pointer, p->pointer, p->i32};
   function f = begin(p, name, LLVMFunctionType(p->void_type, params, 3, 0));
-  LLVMValueRef thread = new_thread(&f, k), linear = LLVMGetParam(f.value, 2);
+  LLVMValueRef thread = new_thread(p, f.b, f.frame, f.worker, k), linear = LLVMGetParam(f.value, 2);
   LLVMValueRef *arguments = load_arguments(&f, k);
   LLVMValueRef dx = frame_id(&f, offsetof(mw_frame, block), 0), dy = frame_id(&f, offsetof(mw_frame, block), 1);
   LLVMValueRef rest = LLVMBuildUDiv(f.b, linear, dx, "");

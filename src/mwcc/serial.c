@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST_OPERANDS = 8 };
+enum { MOST_OPERANDS = 32 };
 
 typedef struct spilled {
   LLVMValueRef values[MOST_OPERANDS], memory[MOST_OPERANDS];

@@ -47,7 +47,7 @@ LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size
 
 /* ---- functions and calls get the parameter ---- */
 
-static LLVMTypeRef with_thread(program *p, LLVMTypeRef type) {
+LLVMTypeRef with_thread(program *p, LLVMTypeRef type) {
   unsigned count = LLVMCountParamTypes(type);
   LLVMTypeRef *params = mw_alloc((count + 1) * sizeof *params);
   params[0] = p->pointer;
@@ -58,7 +58,7 @@ static LLVMTypeRef with_thread(program *p, LLVMTypeRef type) {
 }
 
 /* Parameter attributes matter (byval, sret); they move up by one. */
-static void copy_attributes(LLVMValueRef from, LLVMValueRef to, bool calls) {
+void copy_attributes(LLVMValueRef from, LLVMValueRef to, bool calls) {
   unsigned params = calls ? LLVMGetNumArgOperands(from) : LLVMCountParams(from);
   for (unsigned n = 0; n < params + 2; n++) {
     unsigned source = n == params + 1 ? (unsigned)LLVMAttributeFunctionIndex : n;
@@ -77,6 +77,10 @@ static void copy_attributes(LLVMValueRef from, LLVMValueRef to, bool calls) {
     }
     free(list);
   }
+  /* "reads no memory" was said of the function without the parameter */
+  if (calls)
+    LLVMRemoveCallSiteEnumAttribute(to, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                    LLVMGetEnumAttributeKindForName("memory", 6));
 }
 
 static LLVMValueRef give_parameter(program *p, LLVMValueRef old) {
@@ -117,9 +121,6 @@ static void pass_parameter(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVM
   LLVMPositionBuilderBefore(b, call);
   LLVMValueRef made = LLVMBuildCall2(b, type, LLVMGetCalledValue(call), arguments, count + 1, "");
   copy_attributes(call, made, true);
-  /* "reads no memory" was said of the function without the parameter */
-  LLVMRemoveCallSiteEnumAttribute(made, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                  LLVMGetEnumAttributeKindForName("memory", 6));
   LLVMReplaceAllUsesWith(call, made);
   LLVMInstructionEraseFromParent(call);
   free(arguments);
@@ -131,6 +132,7 @@ typedef struct site { /* one call to lower */
   program *p;
   LLVMBuilderRef b; /* stands before it */
   LLVMValueRef call, thread;
+  LLVMValueRef arguments[4]; /* of a built-in that takes some */
 } site;
 
 typedef enum action {
@@ -221,7 +223,7 @@ static const struct builtin *find_builtin(const char *name) {
 }
 
 /* What the object may import: libm, and the memory functions that code generation itself calls. */
-static bool importable(const char *name) {
+bool is_importable(const char *name) {
   static const char *const roots[] = {
       "acos",  "acosh",   "asin",   "asinh",  "atan",      "atan2",     "atanh", "cbrt",      "ceil",   "copysign",
       "cos",   "cosh",    "erf",    "erfc",   "exp",       "exp10",     "exp2",  "expm1",     "fabs",   "fdim",
@@ -285,7 +287,7 @@ static LLVMValueRef service(site *s, size_t offset, LLVMTypeRef result, LLVMValu
 }
 
 static LLVMValueRef vote(site *s, mw_vote kind) {
-  LLVMValueRef arguments[] = {constant_i32(s->p, kind), LLVMGetOperand(s->call, 0)};
+  LLVMValueRef arguments[] = {constant_i32(s->p, kind), s->arguments[0]};
   return service(s, offsetof(mw_services, barrier_vote), s->p->i32, arguments, 2);
 }
 
@@ -297,7 +299,7 @@ static LLVMValueRef trap(site *s, mw_trap kind) {
 /* The value that stands for the call, or NULL where it has none. */
 static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   program *p = s->p;
-  LLVMValueRef arguments[4], value;
+  LLVMValueRef value, *arguments = s->arguments;
   switch (builtin->action) {
   case READ_TID: return thread_load(p, s->b, s->thread, THREAD_TID, builtin->axis);
   case READ_CTAID: return thread_load(p, s->b, s->thread, THREAD_CTAID, builtin->axis);
@@ -319,22 +321,45 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case BARRIER_AND: return vote(s, MW_VOTE_AND);
   case BARRIER_OR: return vote(s, MW_VOTE_OR);
   case FENCE: return LLVMBuildFence(s->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
-  case PRINT:
-    for (unsigned i = 0; i < 2; i++) arguments[i] = LLVMGetOperand(s->call, i);
-    return service(s, offsetof(mw_services, print), p->i32, arguments, 2);
-  case ASSERT:
-    for (unsigned i = 0; i < 4; i++) arguments[i] = LLVMGetOperand(s->call, i);
-    return service(s, offsetof(mw_services, assert_fail), p->void_type, arguments, 4);
-  case ALLOCATE:
-    arguments[0] = LLVMGetOperand(s->call, 0);
-    return service(s, offsetof(mw_services, device_malloc), p->pointer, arguments, 1);
-  case RELEASE:
-    arguments[0] = LLVMGetOperand(s->call, 0);
-    return service(s, offsetof(mw_services, device_free), p->void_type, arguments, 1);
+  case PRINT: return service(s, offsetof(mw_services, print), p->i32, arguments, 2);
+  case ASSERT: return service(s, offsetof(mw_services, assert_fail), p->void_type, arguments, 4);
+  case ALLOCATE: return service(s, offsetof(mw_services, device_malloc), p->pointer, arguments, 1);
+  case RELEASE: return service(s, offsetof(mw_services, device_free), p->void_type, arguments, 1);
   case TRAP: return trap(s, MW_TRAP_EXPLICIT);
   case NOTHING: break;
   }
   return NULL;
+}
+
+static void read_arguments(site *s) {
+  unsigned count = LLVMGetNumArgOperands(s->call);
+  for (unsigned i = 0; i < count && i < MW_COUNT(s->arguments); i++) s->arguments[i] = LLVMGetOperand(s->call, i);
+}
+
+/* What the runtime does for one thread, whoever else is there. */
+static const struct builtin *find_service_builtin(const char *name) {
+  const struct builtin *found = find_builtin(name);
+  if (!found) return NULL;
+  switch (found->action) {
+  case READ_CLOCK:
+  case READ_CLOCK32:
+  case NOTHING:
+  case PRINT:
+  case ASSERT:
+  case ALLOCATE:
+  case RELEASE:
+  case TRAP: return found;
+  default: return NULL;
+  }
+}
+
+bool is_service_builtin(const char *name) { return find_service_builtin(name) != NULL; }
+
+LLVMValueRef lower_service_builtin(program *p, LLVMBuilderRef b, const char *name, LLVMValueRef const *arguments,
+                                   unsigned count, LLVMValueRef thread) {
+  site s = {.p = p, .b = b, .thread = thread};
+  for (unsigned i = 0; i < count && i < MW_COUNT(s.arguments); i++) s.arguments[i] = arguments[i];
+  return lower_builtin(&s, find_service_builtin(name));
 }
 
 static void lower_call(site *s) {
@@ -352,13 +377,14 @@ static void lower_call(site *s) {
   bool of_warp = find_warp_call(name) || strcmp(name, "llvm.nvvm.activemask") == 0;
   if (builtin || of_warp) {
     LLVMPositionBuilderBefore(s->b, s->call);
+    read_arguments(s);
     LLVMValueRef value =
         builtin ? lower_builtin(s, builtin) : lower_warp(s->p, s->b, s->call, load_frame(s), load_worker(s));
     if (value && LLVMGetTypeKind(LLVMTypeOf(s->call)) != LLVMVoidTypeKind) LLVMReplaceAllUsesWith(s->call, value);
     LLVMInstructionEraseFromParent(s->call);
   } else if (starts_with(name, "llvm.nvvm.")) {
     complain(s->p, s->call, "the CPU device has no '%s' yet", name + strlen("llvm.nvvm."));
-  } else if (!starts_with(name, "llvm.") && !importable(name)) {
+  } else if (!starts_with(name, "llvm.") && !is_importable(name)) {
     complain(s->p, s->call, "the function '%s' is declared but defined nowhere, and the CPU device does not bring it",
              name);
   }
@@ -378,7 +404,7 @@ static void lower_access(site *s, LLVMValueRef access) {
 
 static void lower_function(program *p, LLVMBuilderRef b, LLVMValueRef function) {
   instructions list = instructions_of_function(function);
-  site s = {p, b, NULL, LLVMGetParam(function, 0)};
+  site s = {.p = p, .b = b, .thread = LLVMGetParam(function, 0)};
   for (size_t n = 0; n < list.count; n++) {
     LLVMValueRef i = list.items[n];
     if (LLVMIsAUnreachableInst(i)) lower_unreachable(&s, i);

@@ -57,7 +57,7 @@ static void note_call(graph *g, node *n, LLVMValueRef call) {
   n->callees[n->callee_count++] = (size_t)(target - g->nodes);
 }
 
-static bool has_address_taken(LLVMValueRef function) {
+bool has_address_taken(LLVMValueRef function) {
   for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
     if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != function) return true;

@@ -4,6 +4,7 @@
  *   lanes.c    values: how each is kept, masks
  *   operate.c  instructions without side effects on all lanes at once
  *   serial.c   what has to be done lane by lane
+ *   calls.c    calls that each lane makes for itself
  *   vector_math.c   mathematical functions on all lanes
  *   access.c   memory: contiguous, broadcast, gathered
  *   atomic.c   atomics: lane by lane, or once for all
@@ -56,6 +57,7 @@ typedef struct widener {
   int stamp;
   LLVMValueRef tid_x, tid_y, tid_z; /* of part 0's lane 0, in slots */
   LLVMValueRef ctaid[3], ntid[3];
+  LLVMValueRef thread;           /* in memory, where lanes have to be one for a call; or NULL */
   LLVMValueRef gangs, gang;      /* how many a block has; the one being run (slot) */
   bool several_regions;          /* gangs wait for each other */
   uint64_t local_bytes;          /* of local arrays, a lane */
@@ -109,6 +111,12 @@ parts no_lanes(widener *w);
 /* ---- operate.c ---- */
 /* Emit one instruction (no terminator, phi or barrier) for the lanes of `m`. */
 void widen_instruction(widener *w, LLVMValueRef instruction, mask m);
+
+bool is_lane_type(LLVMTypeRef type); /* what can be an element of a vector */
+
+/* ---- calls.c ---- */
+/* False where the callee is none that a thread could call by itself. */
+bool widen_call_by_lanes(widener *w, LLVMValueRef call, mask m);
 
 /* ---- vector_math.c ---- */
 /* The mathematical function that a call is of, without its type ("sinf", "llvm.sin.f32": "sin"), or NULL. */
