@@ -26,15 +26,20 @@ static const ctype *element_of(const ctype *type) {
   return NULL;
 }
 
-/* The number that stands behind the last-but-`skip` comma of the name; a type in front may hold commas of its own. */
-static int number_in(const char *name, int skip) {
+/* What stands behind the last-but-`skip` comma of the name; a type in front may hold commas of its own. */
+static const char *argument_in(const char *name, int skip) {
   const char *at = name + strlen(name);
   for (; skip >= 0 && at > name; skip--)
     for (at--; at > name && *at != ',';) at--;
   if (*at == ',') at++;
-  at += strspn(at, " ");
-  if (*at == '(') at = strchr(at, ')') ? strchr(at, ')') + 1 : at; /* an enumerator, as a cast */
-  return atoi(at);
+  return at + strspn(at, " ");
+}
+
+/* An enumerator is a number behind a cast, or (clang 20 and later) its name. */
+static mw_read_mode read_in(const char *argument) {
+  const char *cast = *argument == '(' ? strchr(argument, ')') : NULL;
+  bool normalized = cast ? atoi(cast + 1) == 1 : strstr(argument, "NormalizedFloat") != NULL;
+  return normalized ? MW_READ_NORMALIZED : MW_READ_ELEMENT;
 }
 
 static void declare(program *p, LLVMValueRef global, mw_reference_kind kind) {
@@ -45,8 +50,8 @@ static void declare(program *p, LLVMValueRef global, mw_reference_kind kind) {
   bool texture = kind == MW_REFERENCE_TEXTURE;
   v->reference = kind;
   v->element = element;
-  v->dimensions = number_in(v->type->type.name, texture ? 1 : 0);
-  v->read = texture && number_in(v->type->type.name, 0) ? MW_READ_NORMALIZED : MW_READ_ELEMENT;
+  v->dimensions = atoi(argument_in(v->type->type.name, texture ? 1 : 0));
+  v->read = texture ? read_in(argument_in(v->type->type.name, 0)) : MW_READ_ELEMENT;
 }
 
 static void read_annotations(program *p) {
