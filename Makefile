@@ -167,10 +167,15 @@ SANITIZE := $(CURDIR)/spec/sanitize
 TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,libubsan) $(abspath $(LIB))' \
   ASAN_OPTIONS='suppressions=$(SANITIZE)/asan.suppressions:include_if_exists=$(SANITIZE)/asan.options:include_if_exists=$(SANITIZE)/%b.options' \
   UBSAN_OPTIONS='halt_on_error=1:print_stacktrace=1'
+# Each suite runs on every interpreter and binding: COMBINATIONS='lua5.4' for one of them. All of them run, whichever fails.
+COMBINATIONS ?= $(LUA) $(if $(LUAJIT_CFLAGS),luajit+ffi luajit+c)
 test: all $(ACCURACY)
-	@rm -rf $(BUILD)/test-cache
-	@$(ENV) XDG_CACHE_HOME='$(HOME_DIR)/test-cache' MOONWARP_CONFIG=$(config) $(TEST_ENV_$(config)) \
-	  $(LUA) spec/support/run.lua $(ARGS) $(SPEC)
+	@failed=; for combination in $(COMBINATIONS); do \
+	  printf '\n-- %s\n' $$combination; rm -rf $(BUILD)/test-cache; \
+	  binding=$${combination#*+}; [ $$binding != $$combination ] || binding=; \
+	  $(ENV) XDG_CACHE_HOME='$(HOME_DIR)/test-cache' MOONWARP_CONFIG=$(config) MOONWARP_BINDING=$$binding $(TEST_ENV_$(config)) \
+	    $${combination%%+*} spec/support/run.lua $(ARGS) $(SPEC) || failed="$$failed $$combination"; \
+	done; [ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }
 
 # The mathematics of device code beside MPFR, in units of the last place: docs/accuracy.md. The tests run it with fewer points.
 ACCURACY := $(BUILD)/bin/accuracy

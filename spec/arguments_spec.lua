@@ -73,7 +73,7 @@ describe("a scalar argument", function()
       for i = 7, 20 do values[i] = random(math.mininteger, math.maxinteger) end
       for _, value in ipairs(values) do
         put(value, out)
-        assert.equal(value, out[1])
+        assert.equal(string.pack("<i8", value), out:bytes())
       end
     end
   end)

@@ -163,6 +163,7 @@ describe("an array", function()
     end)
 
     it("end as a sequence does, so that ipairs works", function()
+      if rawget(_G, "jit") and mw.binding == "c" then return pending "LuaJIT's ipairs takes tables and cdata" end
       assert.is_nil(a[4])
       local list = {}
       for i, value in ipairs(a) do list[i] = value end
@@ -314,7 +315,9 @@ describe("an array", function()
         assert.equal(high, a:max())
       end
       assert.equal("integer", math.type(mw.array(flat, "int"):sum()))
-      assert.equal("float", math.type(mw.array(flat, "float"):sum()))
+      if math.type(1.0) == "float" then -- LuaJIT has one type of number
+        assert.equal("float", math.type(mw.array(flat, "float"):sum()))
+      end
       assert.equal(16777217, mw.array({ 16777216, 1 }, "float"):sum())
       assert.equal((1 << 53) + 1, mw.array({ 1 << 53, 1 }, "longlong"):sum())
     end)
@@ -383,6 +386,7 @@ describe("an array", function()
     end)
 
     it("closes in any order with its views, and by hand", function()
+      if mw.binding ~= "c" then return pending "only userdata have a metatable to ask" end
       local a = mw.ones(10)
       local meta = getmetatable(a)
       local view = a:reshape(2, 5)

@@ -183,7 +183,7 @@ describe("the compile cache", function()
       print(sum)
     ]]):format(os.time()))
     local pipes = {}
-    for i = 1, 4 do pipes[i] = assert(io.popen("lua5.4 " .. script .. " 2>&1")) end
+    for i = 1, 4 do pipes[i] = assert(io.popen(arg[-1] .. " " .. script .. " 2>&1")) end
     for i = 1, 4 do
       assert.equal("10\n", pipes[i]:read("*a"))
       pipes[i]:close()

@@ -1,4 +1,5 @@
 -- Atomic functions on global and shared memory: results, old values, wrap-around, scopes, and what is built from them.
+-- Lua 5.4 only: the models calculate in its 64-bit integers, and what is tested is the compiler.
 
 local mw = require "moonwarp"
 local random = require "support.random" "device_atomics_spec"

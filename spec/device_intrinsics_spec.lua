@@ -1,4 +1,5 @@
 -- CUDA's integer intrinsics, reinterpretations and fast functions, against plain Lua.
+-- Lua 5.4 only: the models calculate in its 64-bit integers, and what is tested is the compiler.
 
 local mw = require "moonwarp"
 local numbers = require "support.numbers"

@@ -1,4 +1,5 @@
 -- Conversions and arithmetic with a stated rounding (_rn _rz _ru _rd), against exact arithmetic in Lua.
+-- Lua 5.4 only: the models calculate in its 64-bit integers, and what is tested is the compiler.
 
 local mw = require "moonwarp"
 local numbers = require "support.numbers"

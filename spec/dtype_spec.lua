@@ -58,7 +58,8 @@ describe("a dtype", function()
   it("of 64 bits unsigned is Lua's integer with the same bits", function()
     local a = mw.array({ -1, 2.0 ^ 63 }, "ulonglong")
     assert.equal(("\255"):rep(8), a:sub(1, 1):bytes())
-    assert.same({ -1, math.mininteger }, a:totable())
+    assert.equal(("\255"):rep(8), string.pack("<i8", a:totable()[1]))
+    assert.equal(("\0"):rep(7) .. "\128", string.pack("<i8", a:totable()[2]))
   end)
 
   it("of floating point rounds as IEEE 754 says", function()
@@ -138,7 +139,7 @@ describe("a vector dtype", function()
     v.y = 20
     assert.equal(20, v[2])
     assert.is_nil(v.a)
-    assert.equal("(1.0, 20, 3.0, 4.0)", tostring(v))
+    assert.equal("(1, 20, 3, 4)", (tostring(v):gsub("%.0", ""))) -- LuaJIT writes 1 for 1.0
   end)
 
   it("refuses what is not quite a vector", function()

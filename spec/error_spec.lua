@@ -19,7 +19,7 @@ local function run(text)
   local file = assert(io.open(path, "w"))
   file:write(text)
   file:close()
-  local pipe = assert(io.popen("lua5.4 " .. path .. " 2>&1"))
+  local pipe = assert(io.popen(arg[-1] .. " " .. path .. " 2>&1"))
   local output = pipe:read("*a")
   pipe:close()
   os.remove(path)
@@ -196,7 +196,10 @@ local function helper() mw.zeros("x") end
 helper()
 ]]
     assert.is_truthy(output:find(path .. ":2: a shape is a whole number", 1, true), output)
-    assert.is_truthy(output:find("stack traceback:\n\t" .. path .. ":2: in ", 1, true), output)
+    assert.is_truthy(output:find("stack traceback:\n", 1, true), output)
+    if not rawget(_G, "jit") then -- whose interpreter has a traceback of its own, from inside the library
+      assert.is_truthy(output:find("stack traceback:\n\t" .. path .. ":2: in ", 1, true), output)
+    end
     assert.is_truthy(output:find(path .. ":3: in main chunk", 1, true), output)
   end)
 

@@ -145,7 +145,8 @@ end
 
 local width_one = { "--width=1" }
 
-for _, options in ipairs { false, width_one } do
+-- Their models calculate in the 64-bit integers of Lua 5.4.
+for _, options in ipairs(rawget(_G, "jit") and {} or { false, width_one }) do
   local options_text = options and " with " .. options[1] or ""
   options = options or nil
 

@@ -318,10 +318,15 @@ describe("under a collector that", function()
     local sum = mw.zeros(1, "int")
     for _ = 1, 100 do
       local a = mw.ones(1, "int")
-      setmetatable({}, { __gc = function()
+      local function finalize()
         if not a.freed then m.add(1, 1)(1, a, sum) end
         a:free()
-      end })
+      end
+      if rawget(_G, "jit") then -- tables have no finalizers there
+        getmetatable(newproxy(true)).__gc = finalize
+      else
+        setmetatable({}, { __gc = finalize })
+      end
     end
     collect()
     assert.equal(100, sum:sum())
@@ -431,8 +436,8 @@ describe("a state that ends", function()
         table.remove(things, 1 + #things // 2)
         collectgarbage()
       end
-      print(mw.zeros(3):sum())
-    ]], "0.0\n")
+      print(mw.zeros(3):sum() == 0)
+    ]], "true\n")
   end)
 
   it("in a coroutine that never finished ends in peace", function()
@@ -465,7 +470,10 @@ static int run(lua_State *L, int number) {
   lua_pushinteger(L, number);
   lua_setglobal(L, "number");
   if (luaL_dofile(L, script)) {
-    fprintf(stderr, "state %d: %s\n", number, luaL_tolstring(L, -1, NULL));
+    lua_getglobal(L, "tostring");
+    lua_insert(L, -2);
+    lua_call(L, 1, 1);
+    fprintf(stderr, "state %d: %s\n", number, lua_tostring(L, -1));
     return 1;
   }
   return 0;
@@ -504,7 +512,8 @@ int main(int argc, char **argv) {
 ]]
 
   it("of one process, and states in several threads, do not disturb each other", function()
-    if os.execute "pkg-config --exists lua5.4" == nil then return pending "no headers of Lua" end
+    local package_name = rawget(_G, "jit") and "luajit" or "lua5.4"
+    if os.execute("pkg-config --exists " .. package_name) == nil then return pending "no headers of Lua" end
     local base = os.tmpname()
     local function write(path, content)
       local file = assert(io.open(path, "w"))
@@ -523,7 +532,7 @@ int main(int argc, char **argv) {
       end
       assert(m.total == 0)
     ]])
-    local build = ("cc -o %s.out %s.c $(pkg-config --cflags --libs lua5.4) -pthread 2>&1"):format(base, base)
+    local build = ("cc -o %s.out %s.c $(pkg-config --cflags --libs %s) -pthread 2>&1"):format(base, base, package_name)
     local pipe = assert(io.popen(build))
     local output = pipe:read "*a"
     assert.is_true(pipe:close(), output)

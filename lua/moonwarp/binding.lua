@@ -1,12 +1,19 @@
--- The raw table of the binding in use (its contract stands in src/lua/core.c). MOONWARP_BINDING chooses: "core" is the
--- Lua C module, and what is taken where nothing is said.
+-- The raw table of the binding in use (its contract stands in src/lua/core.c). MOONWARP_BINDING chooses: "c" is the Lua C
+-- module, "ffi" the one made with LuaJIT's FFI. Where nothing is said, LuaJIT takes the FFI and other Luas the C module.
 
-local wanted = os.getenv("MOONWARP_BINDING")
-if wanted and wanted ~= "" and wanted ~= "core" then
-  error(("MOONWARP_BINDING is '%s'; this version of moonwarp has the binding 'core'"):format(wanted), 0)
+local modules = { c = "moonwarp.core", ffi = "moonwarp.ffi" }
+
+local wanted = os.getenv "MOONWARP_BINDING"
+if not wanted or wanted == "" then wanted = rawget(_G, "jit") and "ffi" or "c" end
+if not modules[wanted] then
+  error(("MOONWARP_BINDING is '%s'; moonwarp has the bindings 'c' and 'ffi'"):format(wanted), 0)
+end
+if wanted == "ffi" and not pcall(require, "ffi") then
+  error("MOONWARP_BINDING is 'ffi', which needs LuaJIT; this is " .. _VERSION .. ", for which there is 'c'", 0)
 end
 
-local raw = require "moonwarp.core"
+local raw = require(modules[wanted])
+raw.binding = wanted
 
 -- Errors point at whoever called the library: at no file of this folder.
 local here = debug.getinfo(1, "S").source:match("^(.*)binding%.lua$")

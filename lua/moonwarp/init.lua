@@ -5,6 +5,8 @@ local errors = require "moonwarp.error"
 
 local mw = {
   version = raw.version,
+  ---How this Lua reaches the library: "c" (the Lua C module) or "ffi" (LuaJIT's).
+  binding = raw.binding,
   ---The null pointer, for pointer fields in tables (where nil would be no field).
   null = raw.null,
   cache = require "moonwarp.cache",

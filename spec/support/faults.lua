@@ -432,7 +432,8 @@ add("a write behind a barrier", "behind_a_barrier", {
 })
 for _, garbage in ipairs { "deadbeefdeadbeef", "00007fffffffff00", "0000000000000010", "ffffffffffffff00",
   "ffffffff80000000", "8000000000000000", "0123456789abcdec" } do
-  local number = math.tointeger(tonumber("0x" .. garbage))
+  local bytes = garbage:gsub("%x%x", function(byte) return string.char(tonumber(byte, 16)) end):reverse()
+  local number = string.unpack("<i8", bytes)
   add("a read of address 0x" .. garbage, "read_garbage", {
     run = function(k) k(2, 32)(number, ints()) end, code = address, message = "read",
   })

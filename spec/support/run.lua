@@ -1,3 +1,40 @@
 -- Runs busted on the interpreter that runs this file: /usr/bin/busted would pick one of its own.
 --   lua5.4 spec/support/run.lua [busted's options] [files or folders]
+--
+-- Specs are written in Lua 5.4 and run on LuaJIT as well (support/luajit.lua). One whose own models calculate in the 64-bit
+-- integers of Lua 5.4, and which tells nothing about the binding, has a line that begins with "-- Lua 5.4 only:" and says
+-- why; LuaJIT leaves it out.
+
+if not rawget(_G, "jit") then
+  require "busted.runner"({ standalone = false })
+  return
+end
+
+package.path = "./spec/?.lua;" .. package.path
+require("support.luajit").install()
+
+local function is_left_out(path)
+  local file = assert(io.open(path))
+  local text = file:read "*a"
+  file:close()
+  return text:find("\n%-%- Lua 5%.4 only: ") ~= nil
+end
+
+-- Folders among the arguments become the specs in them that are for LuaJIT.
+local arguments = {}
+for i = 1, #arg do
+  local found = false
+  if not arg[i]:find("%.lua$") and not arg[i]:find("^%-") and arg[i - 1] ~= "--filter" then
+    for path in io.popen(("ls '%s'/*_spec.lua 2>/dev/null"):format(arg[i])):lines() do
+      found = true
+      if not is_left_out(path) then arguments[#arguments + 1] = path end
+    end
+  elseif arg[i]:find("_spec%.lua$") and is_left_out(arg[i]) then
+    found = true
+  end
+  if not found then arguments[#arguments + 1] = arg[i] end
+end
+for i = #arg, 1, -1 do arg[i] = nil end
+for i, word in ipairs(arguments) do arg[i] = word end
+
 require "busted.runner"({ standalone = false })

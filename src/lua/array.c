@@ -312,7 +312,7 @@ static int reduce(lua_State *L, mw_reduction which, const char *name) {
   mwl_settle(L, state, array->device);
   mwl_must(L, state, mw_array_reduce(array->handle, which, &number, &integer, &is_integer));
   if (is_integer)
-    mwl_pushinteger(L, integer);
+    mwl_push_int64(L, integer, false);
   else
     lua_pushnumber(L, number);
   return 1;

@@ -27,6 +27,7 @@ typedef enum mwl_class {
   MWL_STREAM,
   MWL_EVENT,
   MWL_DTYPE,   /* a struct of a module, as the element type of arrays */
+  MWL_HOST,    /* a:host(): an array's memory where the host has it */
   MWL_PITCHED, /* an array whose rows are padded */
   MWL_CUDA_ARRAY,
   MWL_TEXTURE,
@@ -163,6 +164,7 @@ int mwl_index_rest(lua_State *L);
 void mwl_open_error(lua_State *L, mwl_state *state);
 void mwl_open_device(lua_State *L, mwl_state *state);
 void mwl_open_array(lua_State *L, mwl_state *state);
+void mwl_open_host(lua_State *L, mwl_state *state);
 void mwl_open_bulk(lua_State *L, mwl_state *state);
 void mwl_open_image(lua_State *L, mwl_state *state);
 void mwl_open_module(lua_State *L, mwl_state *state);
@@ -184,6 +186,8 @@ int mwl_raise_as(lua_State *L, mwl_state *state, const char *kind) __attribute__
 int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 /* The same with the message on top of the stack, and the name of the kernel it is about or NULL. */
 int mwl_usage_top(lua_State *L, mwl_state *state, const char *kernel) __attribute__((noreturn));
+/* Raise the table at stack place 1 (kind, code, message, …) as an error object. */
+int mwl_raise_table(lua_State *L, mwl_state *state) __attribute__((noreturn));
 /* Raise unless code is MW_SUCCESS. */
 static inline void mwl_must(lua_State *L, mwl_state *state, int code) {
   if (code) mwl_raise(L, state);
@@ -226,6 +230,11 @@ bool mwl_pack(lua_State *L, mwl_state *state, int index, const mw_type *type, vo
 bool mwl_pack_number(lua_State *L, int index, const mw_type *type, void *out);
 /* Push the value of `type` at `bytes`. */
 void mwl_push(lua_State *L, const mw_type *type, const void *bytes);
+/* A 64-bit integer, also where Lua's numbers are doubles (int64.c). */
+void mwl_push_int64(lua_State *L, int64_t value, bool is_unsigned);
+/* Whether the value at `index` is such an integer and no number, and which. */
+bool mwl_test_int64(lua_State *L, int index, int64_t *value, bool *is_unsigned);
+void mwl_open_int64(lua_State *L);
 /* Push a scalar of a scalar type. */
 void mwl_push_number(lua_State *L, const mw_type *type, const void *bytes);
 void mwl_open_value(lua_State *L, mwl_state *state);

@@ -1,6 +1,6 @@
 /* The Lua module moonwarp.core: the raw table that the Lua layer stands on.
  *
- * The raw table is a contract, so that another binding (LuaJIT's FFI) can return the same:
+ * The raw table is a contract, which the other binding (LuaJIT's FFI: lua/moonwarp/ffi.lua) keeps too, file by file:
  *   functions      what the files of this folder register: array_new, compile, synchronize, …
  *   classes        class name -> table of methods. The Lua layer adds its own; a `__tostring` there makes tostring.
  *   properties     class name -> table of functions of an object: object.name calls properties[class].name(object)
@@ -14,7 +14,7 @@ static const char *const class_names[MWL_CLASS_COUNT] = {
     [MWL_DEVICE] = "device",   [MWL_ARRAY] = "array",           [MWL_MODULE] = "module",   [MWL_KERNEL] = "kernel",
     [MWL_SYMBOL] = "symbol",   [MWL_LAUNCH] = "launch",         [MWL_BOUND] = "bound",     [MWL_DTYPE] = "dtype",
     [MWL_PITCHED] = "pitched", [MWL_CUDA_ARRAY] = "cuda_array", [MWL_TEXTURE] = "texture", [MWL_SURFACE] = "surface",
-    [MWL_STREAM] = "stream",   [MWL_EVENT] = "event",
+    [MWL_STREAM] = "stream",   [MWL_EVENT] = "event",           [MWL_HOST] = "host",
 };
 
 const char *mwl_class_name(mwl_class which) { return class_names[which]; }
@@ -163,10 +163,12 @@ int luaopen_moonwarp_core(lua_State *L) {
   lua_setfield(L, -2, "version");
   mwl_functions(L, functions, state);
   mwl_open_error(L, state);
+  mwl_open_int64(L);
   mwl_open_value(L, state);
   mwl_open_dtype(L, state);
   mwl_open_device(L, state);
   mwl_open_array(L, state);
+  mwl_open_host(L, state);
   mwl_open_bulk(L, state);
   mwl_open_image(L, state);
   mwl_open_module(L, state);

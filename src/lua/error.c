@@ -193,6 +193,16 @@ int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) {
   mwl_usage_top(L, state, NULL);
 }
 
+int mwl_raise_table(lua_State *L, mwl_state *state) {
+  lua_settop(L, 1);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &error_key);
+  lua_setmetatable(L, 1);
+  add_position(L, state);
+  note_raise(L, state);
+  lua_error(L);
+  __builtin_unreachable();
+}
+
 /* ---- describing values ---- */
 
 static void describe_string(lua_State *L, int index, char *out, size_t size) {
@@ -235,7 +245,16 @@ const char *mwl_describe(lua_State *L, mwl_state *state, int index, char *out, s
     break;
   case LUA_TSTRING: describe_string(L, index, out, size); break;
   case LUA_TUSERDATA: describe_userdata(L, state, index, out, size); break;
-  default: snprintf(out, size, "a %s", luaL_typename(L, index)); break;
+  default: {
+    int64_t value;
+    bool is_unsigned;
+    if (!mwl_test_int64(L, index, &value, &is_unsigned))
+      snprintf(out, size, "a %s", luaL_typename(L, index));
+    else if (is_unsigned)
+      snprintf(out, size, "the number %llu", (unsigned long long)value);
+    else
+      snprintf(out, size, "the number %lld", (long long)value);
+  }
   }
   return out;
 }
@@ -244,14 +263,8 @@ const char *mwl_describe(lua_State *L, mwl_state *state, int index, char *out, s
 
 /* raise{kind =, code =, message =, …}: what the Lua layer finds wrong, raised as the rest is. */
 static int raise(lua_State *L) {
-  mwl_state *state = mwl_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 1);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &error_key);
-  lua_setmetatable(L, 1);
-  add_position(L, state);
-  note_raise(L, state);
-  return lua_error(L);
+  return mwl_raise_table(L, mwl_of(L));
 }
 
 /* caller() -> source, currentline of the script's function that is running, or nil. */

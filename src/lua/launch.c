@@ -82,6 +82,9 @@ static outcome set_argument(lua_State *L, mwl_state *state, mw_launch *launch, c
       code = mw_launch_int64(launch, i, value);
       break;
     }
+#else
+    if (lua_tonumber(L, index) < 0 && type->kind == MW_TYPE_UINT && type->size == 8)
+      return set_value(L, state, launch, info, i, index, device);
 #endif
     code = mw_launch_number(launch, i, lua_tonumber(L, index));
     break;
@@ -100,7 +103,13 @@ static outcome set_argument(lua_State *L, mwl_state *state, mw_launch *launch, c
     if (type->kind != MW_TYPE_POINTER) return set_value(L, state, launch, info, i, index, device);
     code = mw_launch_address(launch, i, 0);
     break;
-  default: return set_value(L, state, launch, info, i, index, device);
+  default: {
+    int64_t value;
+    bool is_unsigned;
+    if (type->kind > MW_TYPE_FLOAT || !mwl_test_int64(L, index, &value, &is_unsigned) || value < 0)
+      return set_value(L, state, launch, info, i, index, device);
+    code = mw_launch_int64(launch, i, value);
+  }
   }
   return code ? CORE_FAILED : DONE;
 }

@@ -9,7 +9,8 @@
  * a texture, a surface         cudaTextureObject_t, …   a number (its handle)
  * an array, a symbol, nil      pointer                  light userdata (an address), nil at the top for null
  *
- * 64-bit unsigned values above 2^63 are Lua's integers with the same bits, as string.pack has it. */
+ * 64-bit unsigned values above 2^63 are Lua's integers with the same bits, as string.pack has it. LuaJIT, whose numbers
+ * are doubles, has int64_t and uint64_t for what is beyond 2^53 (int64.c). */
 #include "value.h"
 
 #include <math.h>
@@ -56,6 +57,16 @@ static bool pack_integer(const mw_type *type, int64_t value, void *out) {
 bool mwl_pack_number(lua_State *L, int index, const mw_type *type, void *out) {
   int64_t whole;
   int is = lua_type(L, index);
+  bool is_unsigned;
+  if (mwl_test_int64(L, index, &whole, &is_unsigned)) {
+    if (type->kind == MW_TYPE_INT || type->kind == MW_TYPE_UINT) {
+      bool beyond = is_unsigned && whole < 0; /* the bits are a number above INT64_MAX */
+      return beyond ? type->kind == MW_TYPE_UINT && type->size == 8 && (memcpy(out, &whole, 8), true)
+                    : pack_integer(type, whole, out);
+    }
+    double nearest = is_unsigned ? (double)(uint64_t)whole : (double)whole;
+    return mw_value_from_double(type, nearest, out, "") == MW_SUCCESS;
+  }
   if (type->kind == MW_TYPE_BOOL && is == LUA_TBOOLEAN) {
     *(unsigned char *)out = (unsigned char)lua_toboolean(L, index);
     return true;
@@ -86,17 +97,19 @@ bool mwl_pack_number(lua_State *L, int index, const mw_type *type, void *out) {
 
 bool mwl_refuse_number(lua_State *L, mwl_state *state, int index, const mw_type *type, const mwl_place *place) {
   char what[512], got[64];
-  if (lua_type(L, index) != LUA_TNUMBER) {
+  int64_t whole;
+  bool is_unsigned = false, is_int64 = mwl_test_int64(L, index, &whole, &is_unsigned);
+  if (lua_type(L, index) != LUA_TNUMBER && !is_int64) {
     const char *hint = lua_type(L, index) == LUA_TBOOLEAN ? "; write 1 or 0" : "";
     return mwl_refuse(L, place, " wants %s, got %s%s", type->name, mwl_describe(L, state, index, got, sizeof got),
                       hint);
   }
   place_text(place, what, sizeof what);
-  int64_t whole;
   _Alignas(16) char sink[16];
-  int code = mwl_isinteger(L, index) && mwl_whole(L, index, &whole)
+  bool exact = is_int64 ? !(is_unsigned && whole < 0) : mwl_isinteger(L, index) && mwl_whole(L, index, &whole);
+  int code = exact
                  ? mw_value_from_int64(type, whole, sink, what)
-                 : mw_value_from_double(type, lua_tonumber(L, index), sink, what);
+                 : mw_value_from_double(type, is_int64 ? (double)(uint64_t)whole : lua_tonumber(L, index), sink, what);
   if (code && mw_error_last()) {
     lua_pushstring(L, mw_error_last()->message);
     return false;
@@ -117,7 +130,7 @@ void mwl_push_number(lua_State *L, const mw_type *type, const void *bytes) {
       lua_pushnumber(L, mw_value_to_double(type, bytes));
     }
     break;
-  default: mwl_pushinteger(L, mw_value_to_int64(type, bytes)); break;
+  default: mwl_push_int64(L, mw_value_to_int64(type, bytes), type->kind == MW_TYPE_UINT && type->size == 8); break;
   }
 }
 

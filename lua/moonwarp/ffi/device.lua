@@ -1,0 +1,162 @@
+-- Devices: the one in use, its facts and limits, and waiting for it.
+--
+-- A device object is made once for each device of the core, so that equal devices are equal objects and every array made
+-- on one may point at it: they are kept as long as the Lua state lives.
+
+local ffi = require "ffi"
+local C = require("moonwarp.ffi.library").C
+local class = require "moonwarp.ffi.class"
+local errors = require "moonwarp.ffi.error"
+
+local M = {}
+
+local devices = {} -- handle's address -> object
+local current -- nil until something needs a device
+
+-- _pending: launches were made since the last time that failures of kernels were asked for.
+local function name(self) return ffi.string(C.mw_device_name(self._handle)) end
+
+local device_type = class.struct("device", "struct { mw_device *_handle; int _pending; }", {
+  __tostring = name,
+  __gc = function(self)
+    C.mw_device_release(self._handle)
+    self._handle = nil
+  end,
+})
+
+local function address(handle) return tonumber(ffi.cast("uintptr_t", handle)) end
+
+local function open(name)
+  local out = ffi.new "mw_device *[1]"
+  errors.must(C.mw_device_open(name, out))
+  local known = devices[address(out[0])]
+  if known then
+    C.mw_device_release(out[0])
+    return known
+  end
+  local device = device_type(out[0], 0)
+  devices[address(out[0])] = device
+  return device
+end
+
+---The device of this state, opened now if it was not yet.
+function M.current()
+  if not current then current = open(nil) end
+  return current
+end
+
+---The object of a device, which arrays know by a pointer to it.
+function M.object(pointer) return devices[address(pointer._handle)] end
+
+-- ---- waiting ----
+
+---Calls the functions of streams whose turn it is; whether there was one. stream.lua's.
+M.run_calls = nil
+
+---Wait through wait(handle), a result code, and call functions that stand in its way meanwhile.
+---@param wait function
+---@param handle ffi.cdata*
+---@return integer code
+function M.wait(wait, handle)
+  while true do
+    local code = wait(handle)
+    if code ~= C.MW_NOT_READY or not M.run_calls() then return code end
+  end
+end
+
+local function wait_device(device)
+  device._pending = 0
+  errors.must(M.wait(C.mw_device_synchronize, device._handle))
+end
+
+---Raise the failure of a kernel that ran since the last call, waiting for the work in flight; cheap where nothing was
+---launched. Called before whatever hands data to the host: a result of a failed kernel should not pass for data.
+function M.settle(device)
+  if device._pending ~= 0 then wait_device(device) end
+end
+
+---The same before data is handed to the device, which waits too: only functions that streams have to call are called.
+function M.drain(device)
+  if M.has_calls then M.settle(device) end
+end
+
+local function check(device)
+  if device == nil then return M.current() end
+  return errors.check(device, "device", "device")
+end
+
+local function synchronize(device) wait_device(check(device)) end
+
+local limits = { time = 0, memory = 1, stack = 2, compile_time = 3, compile_memory = 4 }
+
+-- limit(device, name[, value]) -> the value before.
+local function limit(device, name, value)
+  device = check(device)
+  local which = type(name) == "string" and limits[name]
+  if not which then
+    errors.usage("mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\" or \"compile_memory\", got %s",
+      errors.describe(name))
+  end
+  local old = ffi.new "double[1]"
+  errors.must(C.mw_device_limit_get(device._handle, which, old))
+  if value ~= nil then
+    if type(value) ~= "number" then
+      errors.usage("the limit \"%s\" is a number (0: none), got %s", name, errors.describe(value))
+    end
+    errors.must(C.mw_device_limit_set(device._handle, which, value))
+  end
+  return old[0]
+end
+
+local function memory(device)
+  local facts = ffi.new "mw_memory"
+  errors.must(C.mw_device_memory(check(device)._handle, facts))
+  return {
+    bytes = tonumber(facts.bytes), count = tonumber(facts.count), peak = tonumber(facts.peak),
+    total = tonumber(facts.total),
+  }
+end
+
+local counts = {
+  "major", "minor", "multiprocessors", "warp_size", "max_threads_per_block", "shared_per_block",
+  "shared_per_block_optin", "total_constant", "total_memory", "registers_per_block", "clock_khz", "memory_pitch",
+  "texture_alignment", "texture_pitch_alignment",
+}
+
+local function three(list) return { tonumber(list[0]), tonumber(list[1]), tonumber(list[2]) } end
+
+local function properties(device)
+  local facts = ffi.new "mw_properties"
+  errors.must(C.mw_device_properties(check(device)._handle, facts))
+  local result = {
+    name = ffi.string(facts.name), driver = ffi.string(facts.driver),
+    max_block = three(facts.max_block), max_grid = three(facts.max_grid),
+  }
+  for _, field in ipairs(counts) do result[field] = tonumber(facts[field]) end
+  return result
+end
+
+local methods = class.methods.device
+methods.synchronize, methods.limit, methods.memory, methods.properties = synchronize, limit, memory, properties
+
+class.properties.device.name = name
+
+M.raw = {
+  -- use(name) -> device: what arrays and modules are made on from now on.
+  use = function(wanted)
+    if wanted ~= nil and type(wanted) ~= "string" then
+      errors.usage("mw.use wants a device's name, such as \"cpu\"")
+    end
+    current = open(wanted)
+    return current
+  end,
+  device = M.current,
+  synchronize = synchronize,
+  limit = limit,
+  memory = memory,
+  properties_of = properties,
+}
+
+M.ctype = device_type
+
+return M

@@ -1,0 +1,175 @@
+-- Kernel objects, and their configurations: k(grid, block[, shared[, stream]]).
+--
+-- A configuration is an immutable object, so a loop that launches with the same grid and block gets the same object each
+-- time and makes no garbage. A kernel's state holds its module and its newest configuration, a configuration's its kernel.
+
+local ffi = require "ffi"
+local C = require("moonwarp.ffi.library").C
+local class = require "moonwarp.ffi.class"
+local errors = require "moonwarp.ffi.error"
+local value = require "moonwarp.ffi.value"
+local device = require "moonwarp.ffi.device"
+local streams = require "moonwarp.ffi.stream"
+
+local M = {}
+
+local meta = class.proxy_meta "kernel"
+M.launch_meta = class.proxy_meta "launch" -- launch.lua makes it callable
+
+---The kernel of a module; raises where it has none of that name.
+---@param module userdata
+---@param name string
+---@return userdata
+function M.push(module, name)
+  local of, out = class.state(module), ffi.new "mw_kernel *[1]"
+  errors.must(C.mw_module_kernel(of.handle, name, out))
+  local state = { handle = ffi.gc(out[0], C.mw_kernel_release), device = of.device, module = module }
+  local object = class.proxy("kernel", state, meta)
+  state.info = C.mw_kernel_describe(state.handle)
+  return object
+end
+
+local function check(self, what) return class.state(errors.check(self, "kernel", what)) end
+
+-- ---- configurations ----
+
+local axes = { "x", "y", "z" }
+
+local function check_size(size, what, given)
+  local whole = value.whole(size)
+  if whole and whole >= 0 and whole <= 0xffffffff then return whole end
+  local got = given == false and "nothing" or errors.describe(size)
+  if type(size) == "number" and not whole then
+    errors.usage("%s: %s is not whole; mw.cdiv(n, block) divides and rounds up", what, got)
+  elseif type(size) == "number" then
+    errors.usage("%s: %s is out of range", what, got)
+  end
+  return errors.usage("%s wants a number or a table {x, y, z}, got %s; a kernel is launched as " ..
+    "k(grid, block)(arguments)", what, got)
+end
+
+-- A number or {x[, y[, z]]}, by place or by name: three numbers, and how many were given.
+local function check_sizes(sizes, what, is_given)
+  if type(sizes) ~= "table" then return check_size(sizes, what, is_given), 1, 1, 1 end
+  local list, given = { 1, 1, 1 }, 0
+  for i, axis in ipairs(axes) do
+    local size = rawget(sizes, i)
+    if size == nil then size = rawget(sizes, axis) end
+    if size ~= nil or i == 1 then
+      list[i] = check_size(size, what .. "." .. axis)
+      given = i
+    end
+  end
+  if #sizes > 3 then errors.usage("%s has three sizes at most: {x, y, z}", what) end
+  return list[1], list[2], list[3], given
+end
+
+local dim3 = ffi.typeof "unsigned[3]"
+
+local function same(a, b)
+  return a.gx == b.gx and a.gy == b.gy and a.gz == b.gz and a.bx == b.bx and a.by == b.by and a.bz == b.bz and
+    a.shared == b.shared and a.empty == b.empty and a.stream == b.stream
+end
+
+---Make the kernel's own launch stand at a configuration. The core checks it against the device's and the kernel's limits.
+---@param state table of the kernel
+---@param config table
+---@return integer code
+function M.stand_at(state, config)
+  if state.launch and same(state.now, config) then return 0 end
+  local grid, block = dim3(config.gx, config.gy, config.gz), dim3(config.bx, config.by, config.bz)
+  local code
+  if state.launch then
+    code = C.mw_launch_configure(state.launch, grid, block, config.shared)
+  else
+    local out = ffi.new "mw_launch *[1]"
+    code = C.mw_launch_new(state.handle, grid, block, config.shared, out)
+    if code == 0 then state.launch = ffi.gc(out[0], C.mw_launch_release) end
+  end
+  if code == 0 then state.now = config end
+  return code
+end
+
+local function push_launch(self, state, config)
+  if state.last and same(state.last_config, config) then return state.last end
+  errors.must(M.stand_at(state, config))
+  state.last_config = config
+  state.last = class.proxy("launch", { kernel = self, of = state, config = config }, M.launch_meta)
+  return state.last
+end
+
+function meta.__call(self, ...)
+  local state = check(self, "a launch")
+  local grid, block, shared, stream = ...
+  local config = { shared = 0, empty = false }
+  config.gx, config.gy, config.gz = check_sizes(grid, "grid", select("#", ...) > 0)
+  config.bx, config.by, config.bz = check_sizes(block, "block", select("#", ...) > 1)
+  if shared ~= nil then
+    local bytes = value.whole(shared)
+    if not bytes or bytes < 0 then
+      errors.usage("shared wants the bytes of dynamic shared memory, got %s", errors.describe(shared))
+    end
+    config.shared = bytes
+  end
+  if stream ~= nil and stream ~= 0 then
+    config.stream = streams.check(stream, "the fourth value of a launch, its stream,")
+    if stream._device._handle ~= state.device._handle then
+      errors.usage("the kernel is compiled for %s, and the stream is %s's", tostring(state.device),
+        tostring(device.object(stream._device)))
+    end
+  end
+  return push_launch(self, state, config)
+end
+
+local wanted = { { 256, 1, 1 }, { 32, 8, 1 }, { 32, 4, 2 } }
+
+-- k:each(n), k:each{nx, ny}: at least one thread for each. Blocks of 256 threads, wide rather than tall: threadIdx.x runs
+-- along memory.
+function class.methods.kernel.each(self, size)
+  local state = check(self, "each")
+  local nx, ny, nz, given = check_sizes(size, "each")
+  local counts, grid, blocks, threads = { nx, ny, nz }, {}, {}, 1
+  local config = { shared = 0, empty = false }
+  local most = state.info.max_threads
+  for i = 1, 3 do
+    local count = counts[i]
+    local block = math.min(wanted[given][i], math.max(count, 1))
+    while block > 1 and most > 0 and threads * block > most do block = math.floor((block + 1) / 2) end
+    threads = threads * block
+    blocks[i], grid[i] = block, math.ceil(count / block)
+    if count == 0 then config.empty = true end
+  end
+  if config.empty then grid = { 1, 1, 1 } end
+  config.gx, config.gy, config.gz = grid[1], grid[2], grid[3]
+  config.bx, config.by, config.bz = blocks[1], blocks[2], blocks[3]
+  return push_launch(self, state, config)
+end
+
+-- ---- facts ----
+
+local properties = class.properties.kernel
+
+for _, field in ipairs { "name", "linkage", "tier", "tier_reason", "file" } do
+  properties[field] = function(self)
+    local text = check(self, "a kernel's field").info[field]
+    return text ~= nil and ffi.string(text) or nil
+  end
+end
+
+for _, field in ipairs { "shared_bytes", "local_bytes", "max_threads", "registers", "line" } do
+  properties[field] = function(self) return tonumber(check(self, "a kernel's field").info[field]) end
+end
+
+-- A sequence of {name =, type =}.
+function properties.params(self)
+  local info, list = check(self, "a kernel's field").info, {}
+  for i = 1, tonumber(info.param_count) do
+    local param = info.params[i - 1]
+    list[i] = { name = ffi.string(param.name), type = ffi.string(param.type.name) }
+  end
+  return list
+end
+
+function properties.module(self) return check(self, "module").module end
+
+return M

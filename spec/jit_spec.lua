@@ -1,0 +1,62 @@
+-- With LuaJIT's FFI the hot loops of a script are compiled to machine code: jit.v, which tells of every trace, speaks of
+-- no trace that was given up.
+
+local child = require "support.child"
+
+-- What jit.v says while `loop` runs, after what `setup` does.
+local function traces(setup, loop)
+  local result = child(([[
+    local mw = require "moonwarp"
+    local m = mw.compile "__global__ void f(int *p) { p[threadIdx.x] = 1; }"
+    local a = mw.zeros(1000)
+    %s
+    local path = os.tmpname()
+    require "jit.v".on(path)
+    do %s end
+    require "jit.v".off()
+    for line in io.lines(path) do print(line) end
+    os.remove(path)
+  ]]):format(setup, loop))
+  assert.is_true(result.ok, result.output)
+  return result.output
+end
+
+local function assert_compiled(output)
+  assert.matches("loop", output) -- a trace that ends where it began
+  assert.not_matches("TRACE %-%-%-", output) -- one that was given up
+  assert.not_matches("NYI", output)
+  assert.not_matches("stitch", output)
+end
+
+describe("LuaJIT compiles", function()
+  if not rawget(_G, "jit") or require("moonwarp").binding ~= "ffi" then
+    it("loops where the FFI is the binding", function() pending "this Lua has no FFI" end)
+    return
+  end
+
+  it("prepared launches", function()
+    assert_compiled(traces("local run = m.f(1, 4):bind(mw.zeros(4, 'int'))", "for _ = 1, 3000 do run() end"))
+  end)
+
+  it("reading elements of arrays", function()
+    assert_compiled(traces("local sum = 0", "for i = 1, 1000 do sum = sum + a[i] end"))
+  end)
+
+  it("writing elements of arrays", function()
+    assert_compiled(traces("", "for i = 1, 1000 do a[i] = i * 0.5 end"))
+  end)
+
+  it("elements of integers, of 64 bits too", function()
+    assert_compiled(traces("local b, c, sum = mw.zeros(1000, 'int'), mw.ones(1000, 'longlong'), 0",
+      "for i = 1, 1000 do b[i] = i sum = sum + c[i] + b[i] end"))
+  end)
+
+  it("host views", function()
+    assert_compiled(traces("local h, sum = a:host(), 0", "for i = 1, 1000 do h[i] = h[i] + i end"))
+  end)
+
+  it("and would tell if it did not", function()
+    local output = traces("", "for i = 1, 1000 do a[i] = #debug.traceback() end")
+    assert.is_true(output:find("TRACE ---", 1, true) ~= nil or output:find "stitch" ~= nil, output)
+  end)
+end)
