@@ -64,6 +64,9 @@ look() {
   have lua5.4 || want lua5.4 "Lua"
   compiles lua.h "$(pkg-config --cflags lua5.4 2>/dev/null || echo -I/usr/include/lua5.4)" ||
     want liblua5.4-dev "Lua's headers, for the Lua module"
+  have luajit || want luajit "LuaJIT"
+  compiles lua.h "$(pkg-config --cflags luajit 2>/dev/null || echo -I/usr/include/luajit-2.1)" ||
+    want libluajit-5.1-dev "LuaJIT's headers, for the Lua module that it can load"
   compiles png.h || want libpng-dev "PNG images"
   compiles mpfr.h || want libmpfr-dev "the tests: exact values of mathematical functions"
   lua5.4 -e 'require "busted"' >/dev/null 2>&1 || want lua-busted "the tests"

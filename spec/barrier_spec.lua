@@ -1,5 +1,5 @@
 -- __syncthreads() wherever a whole block can come to it, in blocks of all shapes; compared with plain Lua.
--- Lua 5.4 only: the models calculate in its 64-bit integers, and what is tested is the compiler.
+-- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local blocks = require "support.blocks"

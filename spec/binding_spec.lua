@@ -15,7 +15,8 @@ local raw = require(arg[1])
 local names = {}
 local function add(prefix, part)
   for name, value in pairs(part) do
-    if type(value) == "table" and (prefix == "" and (name == "classes" or name == "properties") or prefix:find "^%l+%.$") then
+    local group = prefix == "" and (name == "classes" or name == "properties")
+    if type(value) == "table" and (group or prefix:find "^%l+%.$") then
       add(prefix .. name .. ".", value)
     else
       names[#names + 1] = prefix .. name .. ": " .. (name == "null" and "address" or type(value))

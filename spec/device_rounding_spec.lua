@@ -1,5 +1,5 @@
 -- Conversions and arithmetic with a stated rounding (_rn _rz _ru _rd), against exact arithmetic in Lua.
--- Lua 5.4 only: the models calculate in its 64-bit integers, and what is tested is the compiler.
+-- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local numbers = require "support.numbers"

@@ -23,8 +23,7 @@ describe("a host view", function()
   end)
 
   it("holds every scalar type, bit for bit", function()
-    for _, name in ipairs { "char", "uchar", "short", "ushort", "int", "uint", "longlong", "ulonglong", "float", "double",
-      "half", "bool" } do
+    for name in ("char uchar short ushort int uint longlong ulonglong float double half bool"):gmatch "%a+" do
       local a = mw.zeros(3, name)
       local value = name == "bool" and true or 101
       a:host()[2] = value

@@ -167,22 +167,31 @@ describe("a launch", function()
   end)
 
   it("makes no garbage when it is repeated", function()
-    local a, b = mw.zeros(4, "int"), mw.zeros(4, "int")
-    -- Looking for the line of a plain launch makes a table with the FFI; a bound one has looked for it before.
-    local bound = mw.binding == "ffi" and m.add(1, 4):bind(4, a, b)
-    local function run(times)
-      for _ = 1, times do
-        if bound then bound() else m.add(1, 4)(4, a, b) end
+    -- A bound launch where the FFI is the binding: it looks for the line of a plain launch each time, which makes a
+    -- table. The least of some rounds, since LuaJIT's own memory for the code that it makes counts too.
+    local result = require "support.child" [[
+      local mw = require "moonwarp"
+      local m = mw.compile "__global__ void add(int n, const int *a, int *b) { b[threadIdx.x % n] += a[0]; }"
+      local a, b = mw.zeros(4, "int"), mw.zeros(4, "int")
+      local bound = mw.binding == "ffi" and m.add(1, 4):bind(4, a, b)
+      local function run(times)
+        for _ = 1, times do
+          if bound then bound() else m.add(1, 4)(4, a, b) end
+        end
       end
-    end
-    run(1000)
-    collectgarbage()
-    collectgarbage("stop")
-    local before = collectgarbage("count")
-    run(1000)
-    local after = collectgarbage("count")
-    collectgarbage("restart")
-    assert.is_true(after - before < 1, ("%.1f KiB"):format(after - before))
+      local least = math.huge
+      for _ = 1, 5 do
+        run(200)
+        collectgarbage()
+        collectgarbage("stop")
+        local before = collectgarbage("count")
+        run(1000)
+        least = math.min(least, collectgarbage("count") - before)
+        collectgarbage("restart")
+      end
+      print(least < 1 and "none" or least)
+    ]]
+    assert.equal("none\n", result.output)
   end)
 end)
 

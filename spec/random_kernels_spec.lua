@@ -1,6 +1,6 @@
 -- Random structured kernels, compiled for every number of lanes: they do what a plain interpreter does. A failure tells
 -- its seed and kernel; KERNEL_SEED=n runs that one alone, with all widths. See support/kernels.lua for more of them.
--- Lua 5.4 only: the models calculate in its 64-bit integers, and what is tested is the compiler.
+-- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local kernels = require "support.kernels"

@@ -1,6 +1,6 @@
 -- Kernels that are hard to run as lanes of vector registers: divergence, awkward loops, barriers beside them, local
 -- memory, calls, addresses. Each is compared with a plain Lua model, in blocks of all shapes, by several tiers.
--- Lua 5.4 only: the models calculate in its 64-bit integers, and what is tested is the compiler.
+-- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local blocks = require "support.blocks"

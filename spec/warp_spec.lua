@@ -1,5 +1,6 @@
 -- What threads of a warp do together: shuffles, votes, matches, reductions. Each against its definition, in blocks of
 -- all shapes, by several tiers.
+-- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local blocks = require "support.blocks"

@@ -1,5 +1,6 @@
--- The raw table of the binding in use (its contract stands in src/lua/core.c). MOONWARP_BINDING chooses: "c" is the Lua C
--- module, "ffi" the one made with LuaJIT's FFI. Where nothing is said, LuaJIT takes the FFI and other Luas the C module.
+-- The raw table of the binding in use (its contract stands in src/lua/core.c). MOONWARP_BINDING chooses: "c" is the
+-- Lua C module, "ffi" the one made with LuaJIT's FFI. Where nothing is said, LuaJIT takes the FFI and other Luas the C
+-- module.
 
 local modules = { c = "moonwarp.core", ffi = "moonwarp.ffi" }
 

@@ -184,9 +184,7 @@ function M.translate(text)
     while true do
       local token = tokens[at]
       local binds = binary[token.kind]
-      if not binds or binds[1] <= limit or not is_operand_start(tokens[at + 1]) and tokens[at + 1].text ~= "function" then
-        return left
-      end
+      if not binds or binds[1] <= limit then return left end
       at = at + 1
       local right = expression(binds[2])
       if operators[token.kind] then
@@ -350,8 +348,8 @@ function M.install()
     if pending then pending "LuaJIT has no <close>" end
     return value
   end
-  string.pack, string.unpack = pack, unpack_bytes -- luacheck: ignore 142
-  string.packsize = function(format) return #pack(format, unpack({ 0, 0, 0, 0, 0, 0, 0, 0 })) end -- luacheck: ignore 142
+  string.pack, string.unpack = pack, unpack_bytes
+  string.packsize = function(format) return #pack(format, unpack({ 0, 0, 0, 0, 0, 0, 0, 0 })) end
   math.type, math.maxinteger, math.mininteger = math_type, 0x7fffffffffffffffLL, -0x7fffffffffffffffLL - 1
   math.tointeger = function(value) return math_type(value) == "integer" and value or nil end
   math.ult = function(a, b) return ffi.cast("uint64_t", bits_of(a)) < ffi.cast("uint64_t", bits_of(b)) end
@@ -363,17 +361,17 @@ function M.install()
     collect("setpause", pause)
     collect("setstepmul", multiplier)
   end
-  math.random = wide_random(math.random) -- luacheck: ignore 122
+  math.random = wide_random(math.random)
   table.unpack, table.pack = unpack, function(...) return { n = select("#", ...), ... } end
   table.move = table.move or require "table.move"
 
   local popen, execute = io.popen, os.execute
   -- A subshell, in which `exec` and `exit` end the command and not the line that tells the status.
-  io.popen = function(command, mode) -- luacheck: ignore 122
+  io.popen = function(command, mode)
     if mode and mode:find "w" then return popen(command, mode) end
     return setmetatable({ pipe = popen("(" .. command .. "\n); printf '\\001%d\\n' $?") }, Pipe)
   end
-  os.execute = function(command) -- luacheck: ignore 122
+  os.execute = function(command)
     if not command then return true end
     local status, how, code = execute(command)
     if type(status) ~= "number" then return status, how, code end

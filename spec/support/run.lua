@@ -1,9 +1,9 @@
 -- Runs busted on the interpreter that runs this file: /usr/bin/busted would pick one of its own.
 --   lua5.4 spec/support/run.lua [busted's options] [files or folders]
 --
--- Specs are written in Lua 5.4 and run on LuaJIT as well (support/luajit.lua). One whose own models calculate in the 64-bit
--- integers of Lua 5.4, and which tells nothing about the binding, has a line that begins with "-- Lua 5.4 only:" and says
--- why; LuaJIT leaves it out.
+-- Specs are written in Lua 5.4 and run on LuaJIT as well (support/luajit.lua). One that tells nothing about the
+-- binding, being about the compiler or device headers, has a line that begins with "-- Lua 5.4 only:"; LuaJIT leaves
+-- it out.
 
 if not rawget(_G, "jit") then
   require "busted.runner"({ standalone = false })
@@ -21,18 +21,24 @@ local function is_left_out(path)
 end
 
 -- Folders among the arguments become the specs in them that are for LuaJIT.
-local arguments = {}
+local arguments, left_out, left = {}, 0, 0
 for i = 1, #arg do
   local found = false
   if not arg[i]:find("%.lua$") and not arg[i]:find("^%-") and arg[i - 1] ~= "--filter" then
     for path in io.popen(("ls '%s'/*_spec.lua 2>/dev/null"):format(arg[i])):lines() do
       found = true
-      if not is_left_out(path) then arguments[#arguments + 1] = path end
+      if is_left_out(path) then left_out = left_out + 1 else arguments[#arguments + 1], left = path, left + 1 end
     end
   elseif arg[i]:find("_spec%.lua$") and is_left_out(arg[i]) then
-    found = true
+    found, left_out = true, left_out + 1
+  elseif arg[i]:find("_spec%.lua$") then
+    left = left + 1
   end
   if not found then arguments[#arguments + 1] = arg[i] end
+end
+if left_out > 0 and left == 0 then
+  print("nothing here for LuaJIT")
+  os.exit(0)
 end
 for i = #arg, 1, -1 do arg[i] = nil end
 for i, word in ipairs(arguments) do arg[i] = word end

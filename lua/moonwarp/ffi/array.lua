@@ -387,7 +387,9 @@ M.raw = {
   end,
   -- array_ramp(array, start, step)
   array_ramp = function(array, start, step)
-    errors.must(C.mw_array_ramp(check(array, "a ramp")._handle, start, step))
+    check(array, "a ramp")
+    device.drain(array._device)
+    errors.must(C.mw_array_ramp(array._handle, start, step))
   end,
 }
 

@@ -1,8 +1,8 @@
 -- Objects of the FFI binding, in two kinds.
 --
 -- What a hot loop touches is cdata, a struct with a metatype: arrays and host views (elements), bound launches,
--- devices, dtypes. One metatype serves all objects of a class, so that compiled code serves them all too. Structs cannot
--- keep Lua values alive, only handles of the library, which are reference counts.
+-- devices, dtypes. One metatype serves all objects of a class, so that compiled code serves them all too. Structs
+-- cannot keep Lua values alive, only handles of the library, which are reference counts.
 --
 -- What has to keep other objects alive, in circles too (a module its kernels, a kernel its module), is a userdata of
 -- newproxy, whose metatable is the object's own: the collector understands those. Their state is a table, found by

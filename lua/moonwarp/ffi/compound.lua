@@ -105,8 +105,8 @@ end
 value.packers[value.STRUCT] = function(struct, of, out, place, keeper)
   local name = ffi.string(of.name)
   if type(struct) ~= "table" then
-    return refuse(place, " wants %s, as a table with the field%s %s, got %s", name, tonumber(of.count) == 1 and "" or "s",
-      field_names(of), errors.describe(struct))
+    return refuse(place, " wants %s, as a table with the field%s %s, got %s", name,
+      tonumber(of.count) == 1 and "" or "s", field_names(of), errors.describe(struct))
   end
   for key in next, struct do
     if type(key) ~= "string" then

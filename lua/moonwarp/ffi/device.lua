@@ -1,7 +1,7 @@
 -- Devices: the one in use, its facts and limits, and waiting for it.
 --
--- A device object is made once for each device of the core, so that equal devices are equal objects and every array made
--- on one may point at it: they are kept as long as the Lua state lives.
+-- A device object is made once for each device of the core, so that equal devices are equal objects and every array
+-- made on one may point at it: they are kept as long as the Lua state lives.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
@@ -14,10 +14,10 @@ local devices = {} -- handle's address -> object
 local current -- nil until something needs a device
 
 -- _pending: launches were made since the last time that failures of kernels were asked for.
-local function name(self) return ffi.string(C.mw_device_name(self._handle)) end
+local function name_of(self) return ffi.string(C.mw_device_name(self._handle)) end
 
 local device_type = class.struct("device", "struct { mw_device *_handle; int _pending; }", {
-  __tostring = name,
+  __tostring = name_of,
   __gc = function(self)
     C.mw_device_release(self._handle)
     self._handle = nil
@@ -139,7 +139,7 @@ end
 local methods = class.methods.device
 methods.synchronize, methods.limit, methods.memory, methods.properties = synchronize, limit, memory, properties
 
-class.properties.device.name = name
+class.properties.device.name = name_of
 
 M.raw = {
   -- use(name) -> device: what arrays and modules are made on from now on.

@@ -1,6 +1,7 @@
 -- Dtypes, the element types of arrays: built-in ones by name, a module's structs as objects, m:dtype("Particle").
 --
--- A struct's description lives as long as its module, so a dtype object holds the module, and so does every array of it.
+-- A struct's description lives as long as its module, so a dtype object holds the module, and so does every array of
+-- it.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C

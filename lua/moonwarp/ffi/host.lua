@@ -1,5 +1,5 @@
--- Host views: an array's memory as the host sees it, element by element and without a copy, where the device's memory is
--- host memory. A view keeps the array; of an array that was freed it refuses every access.
+-- Host views: an array's memory as the host sees it, element by element and without a copy, where the device's memory
+-- is host memory. A view keeps the array; of an array that was freed it refuses every access.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C

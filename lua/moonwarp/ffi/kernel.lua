@@ -1,7 +1,8 @@
 -- Kernel objects, and their configurations: k(grid, block[, shared[, stream]]).
 --
--- A configuration is an immutable object, so a loop that launches with the same grid and block gets the same object each
--- time and makes no garbage. A kernel's state holds its module and its newest configuration, a configuration's its kernel.
+-- A configuration is an immutable object, so a loop that launches with the same grid and block gets the same object
+-- each time and makes no garbage. A kernel's state holds its module and its newest configuration, a configuration's
+-- its kernel.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
@@ -71,7 +72,8 @@ local function same(a, b)
     a.shared == b.shared and a.empty == b.empty and a.stream == b.stream
 end
 
----Make the kernel's own launch stand at a configuration. The core checks it against the device's and the kernel's limits.
+---Make the kernel's own launch stand at a configuration. The core checks it against the device's and the kernel's
+---limits.
 ---@param state table of the kernel
 ---@param config table
 ---@return integer code
@@ -123,8 +125,8 @@ end
 
 local wanted = { { 256, 1, 1 }, { 32, 8, 1 }, { 32, 4, 2 } }
 
--- k:each(n), k:each{nx, ny}: at least one thread for each. Blocks of 256 threads, wide rather than tall: threadIdx.x runs
--- along memory.
+-- k:each(n), k:each{nx, ny}: at least one thread for each. Blocks of 256 threads, wide rather than tall: threadIdx.x
+-- runs along memory.
 function class.methods.kernel.each(self, size)
   local state = check(self, "each")
   local nx, ny, nz, given = check_sizes(size, "each")

@@ -142,8 +142,8 @@ local bound_type = class.struct("bound", [[struct {
   end,
 }, device.ctype, streams.ctype)
 
--- launch:bind(arguments) -> an object to call with none. Failures of the kernel name the line that bound it: looking for
--- the line of each call would keep the calls from being compiled.
+-- launch:bind(arguments) -> an object to call with none. Failures of the kernel name the line that bound it: looking
+-- for the line of each call would keep the calls from being compiled.
 function class.methods.launch.bind(self, ...)
   local state = check(self)
   local of, config = state.of, state.config

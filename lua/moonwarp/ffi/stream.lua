@@ -1,7 +1,8 @@
 -- Streams and events, and Lua functions that a stream calls.
 --
--- Lua code runs on Lua's own thread only. So a function given to a stream is a hold in the core: the stream stands still
--- there until this state, while it waits for the device or polls, finds the hold reached, calls the function and lets go.
+-- Lua code runs on Lua's own thread only. So a function given to a stream is a hold in the core: the stream stands
+-- still there until this state, while it waits for the device or polls, finds the hold reached, calls the function and
+-- lets go.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C

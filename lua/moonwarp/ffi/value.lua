@@ -147,7 +147,8 @@ function M.refuse_number(value, of, place)
     local hint = type(value) == "boolean" and "; write 1 or 0" or ""
     return refuse(place, " wants %s, got %s%s", ffi.string(of.name), errors.describe(value), hint)
   end
-  local what, code = place_text(place), nil
+  local what = place_text(place)
+  local code
   if is_int64(value) and not (ffi.istype(uint64, value) and value > 0x7fffffffffffffffULL) then
     code = C.mw_value_from_int64(of, value, sink, what)
   else
