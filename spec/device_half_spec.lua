@@ -1,4 +1,5 @@
 -- Half precision and bfloat16 in device code: conversions, arithmetic, comparisons, pairs, against models in Lua.
+-- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local random = require "support.random" "device_half_spec"

@@ -1,4 +1,5 @@
 -- Code for a processor that is named, rather than for the machine's own.
+-- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local targets = require "support.targets"

@@ -99,9 +99,10 @@ local cuda_array_meta = class.proxy_meta "cuda_array"
 local function check_cuda_array(self, what) return class.state(errors.check(self, "cuda_array", what)) end
 M.check_cuda_array = check_cuda_array
 
-local function uncount(state)
-  collect.live = collect.live - state.counted
-  state.counted = 0
+-- `account` is a table of its own: were it the state, the finalizer that has it would keep the handle that it is to free.
+local function uncount(account)
+  collect.live = collect.live - account.counted
+  account.counted = 0
 end
 
 local fields = { "width", "height", "depth", "layers", "levels" }
@@ -114,21 +115,21 @@ local function cuda_array_new(of, spec)
   errors.must(C.mw_channels_of((dtype.check(of, "float")), desc.channels))
   local where, out = device.current(), ffi.new "mw_cuda_array *[1]"
   errors.must(collect.retry(where, function() return C.mw_cuda_array_new(where._handle, desc, out) end))
-  local state = { device = where, counted = tonumber(C.mw_cuda_array_bytes(out[0])) }
-  state.handle = ffi.gc(out[0], function(handle)
-    uncount(state)
+  local account = { counted = tonumber(C.mw_cuda_array_bytes(out[0])) }
+  local handle = ffi.gc(out[0], function(handle)
+    uncount(account)
     C.mw_cuda_array_release(handle)
   end)
-  collect.live = collect.live + state.counted
-  collect.step(state.counted)
-  return class.proxy("cuda_array", state, cuda_array_meta)
+  collect.live = collect.live + account.counted
+  collect.step(account.counted)
+  return class.proxy("cuda_array", { device = where, handle = handle, account = account }, cuda_array_meta)
 end
 
 local methods, properties = class.methods.cuda_array, class.properties.cuda_array
 
 function methods.free(self)
   local state = check_cuda_array(self, "free")
-  uncount(state)
+  uncount(state.account)
   errors.must(C.mw_cuda_array_free(state.handle))
 end
 
