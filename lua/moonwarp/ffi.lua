@@ -20,8 +20,11 @@ local raw = {
   time = function() return library.C.mw_time() end,
 }
 
-for _, name in ipairs { "error", "value", "dtype", "device", "array", "host", "bulk", "image", "texture_memory", "texture",
-  "module", "symbol", "stream", "kernel", "launch", "cache" } do
+local parts = {
+  "error", "value", "dtype", "device", "array", "host", "bulk", "image", "texture_memory", "texture", "module", "symbol",
+  "stream", "kernel", "launch", "cache",
+}
+for _, name in ipairs(parts) do
   local part = require("moonwarp.ffi." .. name)
   for key, value in pairs(part.raw or {}) do raw[key] = value end
 end

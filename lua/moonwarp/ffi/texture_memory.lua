@@ -99,7 +99,8 @@ local cuda_array_meta = class.proxy_meta "cuda_array"
 local function check_cuda_array(self, what) return class.state(errors.check(self, "cuda_array", what)) end
 M.check_cuda_array = check_cuda_array
 
--- `account` is a table of its own: were it the state, the finalizer that has it would keep the handle that it is to free.
+-- `account` is a table of its own: were it the state, the finalizer that has it would keep the handle that it is to
+-- free.
 local function uncount(account)
   collect.live = collect.live - account.counted
   account.counted = 0
