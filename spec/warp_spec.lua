@@ -22,14 +22,14 @@ local function any_int() return int(random(0, 0xffffffff)) end
 local function any_float() return random(-1000000, 1000000) / 8 end
 
 local types = {
-  { c = "int", dtype = "int", any = any_int },
+  { c = "int", dtype = "int", any = any_int, by_constants = true },
   { c = "unsigned", dtype = "uint", any = function() return random(0, 0xffffffff) end },
   { c = "long", dtype = "long", any = function() return random(0) end },
   { c = "unsigned long", dtype = "unsigned long", any = function() return random(0, math.maxinteger) end },
   { c = "long long", dtype = "longlong", any = function() return random(0) end },
   { c = "unsigned long long", dtype = "unsigned long long", any = function() return random(0, math.maxinteger) end },
   { c = "float", dtype = "float", any = any_float },
-  { c = "double", dtype = "double", any = any_float },
+  { c = "double", dtype = "double", any = any_float, by_constants = true },
 }
 
 -- ---- models: of a block's warps, cut from linear ids
@@ -102,11 +102,12 @@ local function kernel_name(t) return "shuffle_" .. t.c:gsub(" ", "_") end
 for _, t in ipairs(types) do
   shuffles = shuffles .. ([==[
 __global__ void $name(const $c *in, const int *lanes, $c *out, int width) { shuffle(in, lanes, out, width); }
+]==] .. (t.by_constants and [==[
 __global__ void $name_by_constants(const $c *in, $c *out, int width) {
   if (width == 32) constants<$c, 32>(in, out);
   if (width == 8) constants<$c, 8>(in, out);
 }
-]==]):gsub("%$(%w+)", { name = kernel_name(t), c = t.c }):gsub("%$name", kernel_name(t))
+]==] or "")):gsub("%$(%w+)", { name = kernel_name(t), c = t.c }):gsub("%$name", kernel_name(t))
 end
 
 -- out[part * n + i] for the parts, each {which shuffle, lane of thread i, width}.
@@ -363,6 +364,14 @@ __global__ void with_syncwarp(const int *in, int *out) {
   __syncwarp();
   out[i] = cell[i / 32 * 32];
 }
+// A function that each thread calls for itself, between two that they call together.
+__device__ __noinline__ int place() { return threadIdx.x + 10000 * threadIdx.y + 1000000 * threadIdx.z; }
+__global__ void alone(const int *in, int *out) {
+  int i = linear(), x = in[i];
+  x += __popc(__ballot_sync(0xffffffff, x & 1));
+  if (x & 2) x += place();
+  out[i] = __shfl_xor_sync(0xffffffff, x, 1);
+}
 // A warp waits for what another one writes.
 __global__ void waiting(int *out) {
   __shared__ volatile int flag;
@@ -404,7 +413,7 @@ for _, tier in ipairs(tiers) do
           end
         end)
 
-        it("values of type " .. t.c .. " by constants", function()
+        if t.by_constants then it("values of type " .. t.c .. " by constants", function()
           local function constant(value) return function() return value end end
           for _, block in ipairs(blocks) do
             local n = block.threads
@@ -420,7 +429,7 @@ for _, tier in ipairs(tiers) do
               compare(wanted, out, 8 * n, ("%s, width %d"):format(block, width))
             end
           end
-        end)
+        end) end
       end
     end)
 
@@ -589,6 +598,30 @@ for _, tier in ipairs(tiers) do
             if i % 32 > 28 and i < (n - 1) // 32 * 32 then wanted[i] = nil end
           end
           compare(wanted, run("step_by_step", block, values), n, tostring(block))
+        end
+      end)
+
+      it("calls functions lane by lane", function()
+        for _, block in ipairs(blocks) do
+          local n, values = block.threads, inputs(block)
+          local width, height = block.size[1], block.size[2] or 1
+          local function place(i)
+            return i % width + 10000 * (i // width % height) + 1000000 * (i // width // height)
+          end
+          local made = {}
+          for first = 0, n - 1, 32 do
+            local count = math.min(32, n - first)
+            local here = table.move(values, first, first + count - 1, 0, {})
+            local odd = 0
+            for lane = 0, count - 1 do odd = odd + (here[lane] & 1) end
+            for lane = 0, count - 1 do
+              local x = here[lane] + odd
+              made[first + lane] = x & 2 ~= 0 and x + place(first + lane) or x
+            end
+          end
+          local wanted = {}
+          for i = 0, n - 1 do wanted[i] = made[i ~ 1] end
+          compare(wanted, run("alone", block, values), n, tostring(block))
         end
       end)
 

@@ -46,9 +46,11 @@ static void become(widener *w, LLVMValueRef lane) {
     across[0] = LLVMBuildURem(w->b, lane, width, "");
     across[1] = LLVMBuildUDiv(w->b, lane, width, "");
   }
+  bool line = w->shapes->cut.kind == CUT_LINE; /* then tid_x is the linear id */
+  LLVMValueRef own = LLVMBuildAdd(w->b, LLVMBuildLoad2(w->b, p->i32, w->tid_x, ""), lane, "");
   for (unsigned axis = 0; axis < 3; axis++) {
-    ids[axis] = LLVMBuildLoad2(w->b, p->i32, slots[axis], "");
-    if (across[axis]) ids[axis] = LLVMBuildAdd(w->b, ids[axis], across[axis], "");
+    ids[axis] = line ? scattered_id(w, own, axis) : LLVMBuildLoad2(w->b, p->i32, slots[axis], "");
+    if (across[axis] && !line) ids[axis] = LLVMBuildAdd(w->b, ids[axis], across[axis], "");
     LLVMBuildStore(w->b, ids[axis], thread_address(p, w->b, thread, THREAD_TID, axis));
     LLVMValueRef block = LLVMBuildLoad2(w->b, p->i32, w->ctaid[axis], "");
     LLVMBuildStore(w->b, block, thread_address(p, w->b, thread, THREAD_CTAID, axis));

@@ -93,19 +93,24 @@ typedef struct param {
 
 /* How blocks are cut into gangs. */
 typedef enum cut_kind {
-  CUT_ROW,   /* `lanes * parts` neighbours of one row, which may end within a gang: lane l of part u has
+  CUT_ROW,    /* `lanes * parts` neighbours of one row, which may end within a gang: lane l of part u has
                     threadIdx.x = base + u * lanes + l, where base is a multiple of lanes * parts */
-  CUT_ROWS,  /* the same where rows do not end within a gang: blockDim.x is a multiple of lanes * parts */
-  CUT_PLANE, /* blockDim.x is `lanes` and a part is a row: threadIdx.x = l, threadIdx.y = base + u, where base is a
+  CUT_ROWS,   /* the same where rows do not end within a gang: blockDim.x is a multiple of lanes * parts */
+  CUT_PLANE,  /* blockDim.x is `lanes` and a part is a row: threadIdx.x = l, threadIdx.y = base + u, where base is a
                     multiple of parts, and so is blockDim.y */
+  CUT_SINGLE, /* as CUT_ROW, and a block is a single row */
+  CUT_LINE,   /* threads with consecutive linear ids, wherever they lie; the last gang may have fewer */
 } cut_kind;
 
-enum { MOST_LANES = 64, MOST_PARTS = 16 }; /* both powers of two */
+enum { MOST_LANES = 64, MOST_PARTS = 16, WARP_LANES = 32 }; /* powers of two */
 
 typedef struct cut {
   cut_kind kind;
   int lanes, parts; /* W and U */
 } cut;
+
+/* Whether gangs are warps: 32 threads with consecutive linear ids. */
+static inline bool is_warp(const cut *c) { return c->kind != CUT_ROW && c->lanes * c->parts == WARP_LANES; }
 
 /* A kernel as SIMD lanes, for launches whose blocks can be cut like this. */
 typedef struct variant {

@@ -167,6 +167,7 @@ static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
   const char *dot = strrchr(name, '.');
   unsigned axis = dot ? (unsigned)(dot[1] - 'x') : 0;
   LLVMValueRef value = NULL;
+  if (widen_warp_register(w, call, name)) return true;
   if (starts_with(name, "tid."))
     value = LLVMBuildLoad2(w->b, w->p->i32, axis == 0 ? w->tid_x : axis == 1 ? w->tid_y : w->tid_z, "");
   else if (starts_with(name, "ctaid."))
@@ -212,7 +213,7 @@ static void widen_function(widener *w, LLVMValueRef call, const struct wide_intr
 
 static void widen_call(widener *w, LLVMValueRef call, mask m) {
   const char *name = callee_name(call);
-  if (widen_id(w, call, name)) return;
+  if (widen_id(w, call, name) || widen_warp(w, call, m)) return;
   if (starts_with(name, "llvm.lifetime.") || starts_with(name, "llvm.dbg.") || strcmp(name, "llvm.assume") == 0 ||
       starts_with(name, "llvm.experimental.noalias"))
     return;
@@ -275,11 +276,12 @@ static void widen_alloca(widener *w, LLVMValueRef i) {
 
 static void widen_extract(widener *w, LLVMValueRef i) {
   parts from = value_kept(w, LLVMGetOperand(i, 0)), result = {0};
-  if (!LLVMIsAAtomicCmpXchgInst(LLVMGetOperand(i, 0))) {
+  if (!LLVMIsAAtomicCmpXchgInst(LLVMGetOperand(i, 0)) && !LLVMIsACallInst(LLVMGetOperand(i, 0))) {
     refuse(w, i, "it takes structs apart in registers");
     return;
   }
-  for (int u = 0; u < w->parts; u++) result.of[u] = LLVMBuildExtractValue(w->b, from.of[u], LLVMGetIndices(i)[0], "");
+  for (int u = 0; u < form_count(w, i); u++)
+    result.of[u] = LLVMBuildExtractValue(w->b, from.of[u], LLVMGetIndices(i)[0], "");
   set_value(w, i, result);
 }
 

@@ -156,7 +156,8 @@ static void write_shape(const shapes *s, LLVMValueRef i, int at, const char *ins
 
 void report_shapes(const shapes *s, FILE *out) {
   const graph *g = s->graph;
-  static const char *const cuts[] = {"", ", rows are whole gangs", ", rows are parts"};
+  static const char *const cuts[] = {"", ", rows are whole gangs", ", rows are parts", ", blocks are rows",
+                                     ", of blocks of any shape"};
   fprintf(out, "kernel %s, %d lanes", kernel_name(g), s->cut.lanes);
   if (s->cut.parts > 1) fprintf(out, " in each of %d parts", s->cut.parts);
   fprintf(out, "%s\n", cuts[s->cut.kind]);

@@ -43,7 +43,7 @@ enum { EVERY_POWER = 63 }; /* the alignment of 0 */
 static const view varying = {.shape = {.kind = SHAPE_VARYING}};
 static inline view uniform(shape_kind kind, unsigned align) { return (view){.shape = {.kind = kind, .align = align}}; }
 static inline bool is_uniform_kind(shape_kind kind) { return kind == SHAPE_BLOCK || kind == SHAPE_GANG; }
-static inline bool is_whole_rows(const shapes *s) { return s->cut.kind != CUT_ROW; }
+static inline bool is_whole_rows(const shapes *s) { return s->cut.kind == CUT_ROWS || s->cut.kind == CUT_PLANE; }
 static inline shape_kind larger(shape_kind a, shape_kind b) { return a > b ? a : b; }
 static inline unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 static inline unsigned power_in(uint64_t number) { return number ? (unsigned)__builtin_ctzll(number) : EVERY_POWER; }

@@ -51,6 +51,8 @@ static view count_up(int64_t stride, int64_t step, unsigned align, int64_t most)
 }
 
 static view laneid(const shapes *s) {
+  if (is_warp(&s->cut)) return count_up(1, s->cut.lanes, EVERY_POWER, 0);
+  if (!is_whole_rows(s)) return varying;
   int lanes = s->cut.lanes, threads = lanes * s->cut.parts;
   if (s->cut.kind == CUT_PLANE) return lanes == 32 ? count_up(1, 0, EVERY_POWER, 0) : varying;
   return threads <= 32 ? count_up(1, lanes, threads == 32 ? EVERY_POWER : power_in((unsigned)threads), 32 - threads)
@@ -58,6 +60,8 @@ static view laneid(const shapes *s) {
 }
 
 static view warpid(const shapes *s) {
+  if (is_warp(&s->cut)) return uniform(SHAPE_GANG, 0);
+  if (!is_whole_rows(s)) return varying;
   int threads = s->cut.lanes * s->cut.parts;
   if (s->cut.kind == CUT_PLANE) return s->cut.lanes == 32 ? count_up(0, 1, 0, 31) : varying;
   return threads <= 32 ? uniform(SHAPE_GANG, 0) : varying;
@@ -68,6 +72,7 @@ static view seed(const shapes *s, const char *name) {
   int lanes = s->cut.lanes, parts = s->cut.parts;
   bool plane = s->cut.kind == CUT_PLANE;
   unsigned threads = power_in((unsigned)(lanes * parts));
+  if (s->cut.kind == CUT_LINE && starts_with(name, "tid.")) return varying;
   if (strcmp(name, "tid.x") == 0) return plane ? count_up(1, 0, EVERY_POWER, 0) : count_up(1, lanes, threads, 1023);
   if (strcmp(name, "tid.y") == 0 && plane) return count_up(0, 1, power_in((unsigned)parts), 1023);
   if (strcmp(name, "tid.y") == 0 || strcmp(name, "tid.z") == 0) return uniform(SHAPE_GANG, 0);
@@ -77,7 +82,6 @@ static view seed(const shapes *s, const char *name) {
   if (starts_with(name, "ctaid.") || starts_with(name, "ntid.") || starts_with(name, "nctaid."))
     return uniform(SHAPE_BLOCK, 0);
   if (strcmp(name, "warpsize") == 0) return uniform(SHAPE_BLOCK, 5);
-  if (!is_whole_rows(s)) return varying;
   if (strcmp(name, "laneid") == 0) return laneid(s);
   return strcmp(name, "warpid") == 0 ? warpid(s) : varying;
 }
@@ -118,12 +122,12 @@ static bool is_uniform_operand(const shapes *s, LLVMValueRef call, unsigned n) {
 
 /* Whether all lanes of a warp that run the call together get the same. That helps only where a warp is one gang. */
 static bool is_agreed(const shapes *s, LLVMValueRef call, const char *name) {
-  if (s->cut.lanes * s->cut.parts != 32 || s->cut.kind != CUT_ROWS) return false;
+  if (!is_warp(&s->cut)) return false;
   if (strcmp(name, "llvm.nvvm.activemask") == 0) return true;
   if (starts_with(name, "llvm.nvvm.vote.") || starts_with(name, "llvm.nvvm.match.all."))
     return is_uniform_operand(s, call, 0); /* the mask */
   if (starts_with(name, "llvm.nvvm.redux.")) return is_uniform_operand(s, call, 1);
-  if (!starts_with(name, "llvm.nvvm.shfl.sync.idx.")) return false;
+  if (!starts_with(name, "llvm.nvvm.shfl.sync.idx.") && !starts_with(name, "__mw_shfl_sync_idx_")) return false;
   /* everybody asks one lane of an undivided warp */
   LLVMValueRef segments = LLVMGetOperand(call, 3);
   return is_uniform_operand(s, call, 2) && LLVMIsAConstantInt(segments) && LLVMConstIntGetZExtValue(segments) == 31;

@@ -92,7 +92,8 @@ typedef struct question {
 } question;
 
 static void add_variant(question *q, cut c) {
-  static const char *const names[] = {[CUT_ROW] = "row", [CUT_ROWS] = "rows", [CUT_PLANE] = "plane"};
+  static const char *const names[] = {
+      [CUT_ROW] = "row", [CUT_ROWS] = "rows", [CUT_PLANE] = "plane", [CUT_SINGLE] = "single", [CUT_LINE] = "line"};
   kernel *k = q->k;
   if (q->why) return;
   shapes s = shapes_of(q->g, q->o, c);
@@ -120,13 +121,29 @@ static bool reads_id(const graph *g, const char *id) {
   return false;
 }
 
+/* Where threads see their warps a gang is a warp. Warps are cut from the linear id: rows of 16 make one of two, and where
+   rows are not whole warps threadIdx may be anything; but for blocks of a single row, if the kernel thinks of no other. */
+static void add_warp_variants(question *q, int lanes) {
+  enum { HALF = WARP_LANES / 2 };
+  if (lanes > WARP_LANES) lanes = WARP_LANES;
+  int row = q->p->options->width || lanes > HALF ? lanes : HALF;
+  bool flat = !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.y") && !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.z");
+  if (!flat && row < WARP_LANES) add_variant(q, (cut){CUT_PLANE, row, WARP_LANES / row});
+  add_variant(q, (cut){CUT_ROWS, lanes, WARP_LANES / lanes});
+  add_variant(q, (cut){flat ? CUT_SINGLE : CUT_LINE, lanes, WARP_LANES / lanes});
+}
+
 static void add_variants(question *q, int lanes, int together) {
   kernel *k = q->k;
-  if (together > 1 && reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.y"))
-    add_variant(q, (cut){CUT_PLANE, lanes, together});
-  if (together > 1) add_variant(q, (cut){CUT_ROWS, lanes, together});
-  add_variant(q, (cut){CUT_ROWS, lanes, 1});
-  add_variant(q, (cut){CUT_ROW, lanes, 1});
+  if (k->sees_warp) {
+    add_warp_variants(q, lanes);
+  } else {
+    if (together > 1 && reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.y"))
+      add_variant(q, (cut){CUT_PLANE, lanes, together});
+    if (together > 1) add_variant(q, (cut){CUT_ROWS, lanes, together});
+    add_variant(q, (cut){CUT_ROWS, lanes, 1});
+    add_variant(q, (cut){CUT_ROW, lanes, 1});
+  }
   if (!q->why) return;
   for (int i = 0; i < k->variant_count; i++) LLVMDeleteFunction(k->variants[i].function);
   k->variant_count = 0;
@@ -139,11 +156,6 @@ static void widen_one(program *p, kernel *k, int lanes, int together) {
     explain(k, q.why, NULL);
     return;
   }
-  if (k->sees_warp && lanes != 32) {
-    explain(k, "it was asked to run in fewer lanes than a warp has", NULL);
-    graph_free(&g);
-    return;
-  }
   flow f = graph_flow(&g);
   order o = order_of(&f);
   liveness live = liveness_of(&g);
@@ -151,11 +163,14 @@ static void widen_one(program *p, kernel *k, int lanes, int together) {
   shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1});
   if (!k->waits && !p->options->width && mostly_gathers(&g, &o, &s))
     q.why = "a loop that its threads leave at different times does little but gather";
+  else if (waits_for_other_warps(&g, &o))
+    q.why = "a loop waits for what another warp writes";
   else
     add_variants(&q, lanes, together);
   if (k->variant_count) {
     k->tier = "simd";
-    k->tier_reason = mw_format("%d threads of a row are the lanes of vector registers", lanes);
+    k->tier_reason = k->sees_warp ? "the threads of a warp are the lanes of vector registers"
+                                  : mw_format("%d threads of a row are the lanes of vector registers", lanes);
   } else {
     explain(k, q.why, q.why_at);
   }
@@ -168,10 +183,7 @@ static void widen_one(program *p, kernel *k, int lanes, int together) {
 void widen_kernels(program *p) {
   int lanes = p->options->width ? p->options->width : native_width(p);
   int together = p->options->parts ? p->options->parts : getenv("MW_PARTS") ? atoi(getenv("MW_PARTS")) : 1;
-  for (size_t i = 0; i < p->kernel_count && lanes > 1; i++) {
-    bool whole_warps = p->kernels[i].sees_warp && !p->options->width;
-    widen_one(p, &p->kernels[i], whole_warps ? 32 : lanes, p->kernels[i].sees_warp ? 1 : together);
-  }
+  for (size_t i = 0; i < p->kernel_count && lanes > 1; i++) widen_one(p, &p->kernels[i], lanes, together);
   verify_module(p, "widening");
 }
 
@@ -206,16 +218,16 @@ static LLVMValueRef is_multiple(program *p, LLVMBuilderRef b, LLVMValueRef numbe
   return LLVMBuildICmp(b, LLVMIntEQ, rest, constant_i32(p, 0), "");
 }
 
-/* Whether the launch's blocks can be. Gangs that rows end in are warps only where there is a single row. */
-static LLVMValueRef can_be_cut(program *p, LLVMBuilderRef b, const kernel *k, const cut *c, LLVMValueRef frame) {
+/* Whether the launch's blocks can be. */
+static LLVMValueRef can_be_cut(program *p, LLVMBuilderRef b, const cut *c, LLVMValueRef frame) {
   size_t block = offsetof(mw_frame, block);
   LLVMValueRef x = load_invariant(p, b, p->i32, frame, block);
   LLVMValueRef y = load_invariant(p, b, p->i32, frame, block + sizeof(uint32_t));
   LLVMValueRef z = load_invariant(p, b, p->i32, frame, block + 2 * sizeof(uint32_t));
   switch (c->kind) {
   case CUT_ROW:
-    if (!k->sees_warp) break;
-    return LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildMul(b, y, z, ""), constant_i32(p, 1), "");
+  case CUT_LINE: break;
+  case CUT_SINGLE: return LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildMul(b, y, z, ""), constant_i32(p, 1), "");
   case CUT_ROWS: return is_multiple(p, b, x, c->lanes * c->parts);
   case CUT_PLANE:
     return LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, x, constant_i32(p, (unsigned)c->lanes), ""),
@@ -252,7 +264,7 @@ void build_dispatch(program *p, kernel *k) {
     LLVMBasicBlockRef run = LLVMAppendBasicBlockInContext(p->context, function, "run");
     LLVMPositionBuilderAtEnd(b, next);
     next = i + 1 < k->variant_count ? LLVMAppendBasicBlockInContext(p->context, function, "next") : other;
-    LLVMBuildCondBr(b, can_be_cut(p, b, k, &k->variants[i].cut, LLVMGetParam(function, 0)), run, next);
+    LLVMBuildCondBr(b, can_be_cut(p, b, &k->variants[i].cut, LLVMGetParam(function, 0)), run, next);
     call_variant(p, b, function, k->variants[i].function, run);
   }
   call_variant(p, b, function, general, other);

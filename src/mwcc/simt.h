@@ -97,6 +97,8 @@ order order_of(const flow *f);
 void order_free(order *o);
 bool dominates(const order *o, int a, int b);
 bool postdominates(const order *o, int a, int b);
+/* Whether a loop waits for what another warp writes to volatile shared memory: then warps must take turns. (warp.c) */
+bool waits_for_other_warps(const graph *g, const order *o);
 flow graph_flow(const graph *g); /* the whole kernel, barriers being no obstacle */
 
 /* ---- range.c: between which numbers an integer lies, in every thread that computes it without an overflow that the

@@ -4,6 +4,7 @@
  * headers name after them). After: calls of the services `warp` and `warp_converge` (mwo.h). */
 #include "simt.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const warp_call calls[] = {
@@ -67,6 +68,58 @@ const char *observes_warp(const graph *g) {
     if (is_warp_access(value)) return "volatile shared memory";
   }
   return NULL;
+}
+
+/* ---- loops that wait for another warp ---- */
+
+static bool is_watched(LLVMValueRef i) { return LLVMIsALoadInst(i) && is_warp_access(i); }
+
+/* Whether a value of the loop is made from what it reads there of volatile shared memory. */
+static bool comes_from_watched(const graph *g, const loop *l, LLVMValueRef value, bool *seen) {
+  int number = graph_number(g, value);
+  if (number < 0 || number >= g->value_count || !l->contains[g->node_of[number]] || seen[number]) return false;
+  seen[number] = true;
+  if (is_watched(value)) return true;
+  bool joins = LLVMIsAPHINode(value) != NULL;
+  unsigned count = joins ? LLVMCountIncoming(value) : (unsigned)LLVMGetNumOperands(value);
+  for (unsigned i = 0; i < count; i++) {
+    LLVMValueRef operand = joins ? LLVMGetIncomingValue(value, i) : LLVMGetOperand(value, i);
+    if (comes_from_watched(g, l, operand, seen)) return true;
+  }
+  return false;
+}
+
+static bool leaves(const loop *l, const node *here) {
+  for (int i = 0; i < here->succ_count; i++)
+    if (!l->contains[here->succs[i]]) return true;
+  return false;
+}
+
+/* A loop that only looks, at what somebody else is to write. */
+static bool is_wait(const graph *g, const loop *l) {
+  bool *seen = mw_alloc((size_t)g->value_count + 1), waits = false;
+  for (int i = 0; i < g->value_count; i++) {
+    LLVMValueRef value = g->values[i];
+    if (!l->contains[g->node_of[i]]) continue;
+    if (LLVMIsAStoreInst(value) || LLVMIsAAtomicRMWInst(value) || LLVMIsAAtomicCmpXchgInst(value) ||
+        is_barrier(value)) {
+      free(seen);
+      return false;
+    }
+  }
+  for (int n = 0; n < g->count && !waits; n++) {
+    const node *here = &g->nodes[n];
+    if (l->contains[n] && here->succ_count == 2 && leaves(l, here))
+      waits = comes_from_watched(g, l, LLVMGetCondition(here->last), seen);
+  }
+  free(seen);
+  return waits;
+}
+
+bool waits_for_other_warps(const graph *g, const order *o) {
+  for (int l = 0; l < o->loop_count; l++)
+    if (is_wait(g, &o->loops[l])) return true;
+  return false;
 }
 
 /* ---- on fibers ---- */

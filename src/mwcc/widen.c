@@ -106,17 +106,24 @@ static parts alive_slots(emission *e) {
   return slots;
 }
 
+/* Of a block. */
+static LLVMValueRef count_threads(widener *w) {
+  return LLVMBuildMul(w->b, w->ntid[0], LLVMBuildMul(w->b, w->ntid[1], w->ntid[2], ""), "");
+}
+
 /* The lanes that enter the region. */
 static mask entering_lanes(emission *e, int region) {
   widener *w = &e->w;
   mask m = {0};
   if (e->can_die && region != 0) return (mask){.lanes = load_mask(e, alive_slots(e))};
-  if (w->shapes->cut.kind != CUT_ROW) return (mask){.all = true};
+  cut_kind kind = w->shapes->cut.kind;
+  if (kind == CUT_ROWS || kind == CUT_PLANE) return (mask){.all = true};
+  LLVMValueRef end = kind == CUT_LINE ? count_threads(w) : w->ntid[0];
   for (int u = 0; u < w->parts; u++) {
     LLVMValueRef first =
         LLVMBuildAdd(w->b, load_slot(e, w->p->i32, w->tid_x), constant_i32(w->p, (unsigned)(u * w->width)), "");
     LLVMValueRef x = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, w->p->i32), "");
-    m.lanes.of[u] = LLVMBuildICmp(w->b, LLVMIntULT, x, splat(w, w->ntid[0]), "");
+    m.lanes.of[u] = LLVMBuildICmp(w->b, LLVMIntULT, x, splat(w, end), "");
   }
   return m;
 }
@@ -135,8 +142,12 @@ static void emit_region(emission *e, int region) {
   begin_votes(e);
   bool plane = w->shapes->cut.kind == CUT_PLANE;
   unsigned rows = plane ? (unsigned)w->parts : 1, columns = (unsigned)w->width * (plane ? 1 : (unsigned)w->parts);
-  counted z = begin_counted(e, w->tid_z, w->ntid[2], 1), y = begin_counted(e, w->tid_y, w->ntid[1], rows);
-  counted x = begin_counted(e, w->tid_x, w->ntid[0], columns);
+  /* Where gangs are cut from the linear id, tid_x is that. */
+  bool line = w->shapes->cut.kind == CUT_LINE;
+  LLVMValueRef one = constant_i32(w->p, 1), length = line ? count_threads(w) : w->ntid[0];
+  counted z = begin_counted(e, w->tid_z, line ? one : w->ntid[2], 1);
+  counted y = begin_counted(e, w->tid_y, line ? one : w->ntid[1], rows);
+  counted x = begin_counted(e, w->tid_x, length, columns);
   w->stamp++;
   e->root = entering_lanes(e, region);
   if (e->can_die) store_mask(e, no_lanes(w), e->alive_new);
@@ -213,8 +224,9 @@ static LLVMValueRef count_gangs(widener *w) {
     LLVMValueRef deep = LLVMBuildUDiv(w->b, w->ntid[1], constant_i32(p, (unsigned)w->parts), "");
     return LLVMBuildMul(w->b, deep, w->ntid[2], "");
   }
-  LLVMValueRef rows = LLVMBuildMul(w->b, w->ntid[1], w->ntid[2], "");
-  LLVMValueRef row = LLVMBuildAdd(w->b, w->ntid[0], constant_i32(p, threads - 1), "");
+  bool line = w->shapes->cut.kind == CUT_LINE;
+  LLVMValueRef rows = line ? constant_i32(p, 1) : LLVMBuildMul(w->b, w->ntid[1], w->ntid[2], "");
+  LLVMValueRef row = LLVMBuildAdd(w->b, line ? count_threads(w) : w->ntid[0], constant_i32(p, threads - 1), "");
   return LLVMBuildMul(w->b, LLVMBuildUDiv(w->b, row, constant_i32(p, threads), ""), rows, "");
 }
 

@@ -5,6 +5,8 @@
  *   operate.c  instructions without side effects on all lanes at once
  *   serial.c   what has to be done lane by lane
  *   calls.c    calls that each lane makes for itself
+ *   warp_lanes.c   what threads of a warp do together
+ *   lane_ids.c the places of threads in warps
  *   vector_math.c   mathematical functions on all lanes
  *   access.c   memory: contiguous, broadcast, gathered
  *   atomic.c   atomics: lane by lane, or once for all
@@ -117,6 +119,19 @@ bool is_lane_type(LLVMTypeRef type); /* what can be an element of a vector */
 /* ---- calls.c ---- */
 /* False where the callee is none that a thread could call by itself. */
 bool widen_call_by_lanes(widener *w, LLVMValueRef call, mask m);
+
+/* ---- warp_lanes.c ---- */
+/* A call of a warp function. False: it is none. */
+bool widen_warp(widener *w, LLVMValueRef call, mask m);
+
+/* ---- lane_ids.c ---- */
+/* One of a register (its name behind "sreg.") that says who a thread is in its warp; or threadIdx, where that is scattered
+   over the lanes. */
+bool widen_warp_register(widener *w, LLVMValueRef call, const char *name);
+/* threadIdx of threads by their linear ids, a scalar or a vector. */
+LLVMValueRef scattered_id(widener *w, LLVMValueRef threads, unsigned axis);
+/* A number in the form of `like`, a scalar or a vector of i32. */
+LLVMValueRef number_like(widener *w, LLVMValueRef like, unsigned value);
 
 /* ---- vector_math.c ---- */
 /* The mathematical function that a call is of, without its type ("sinf", "llvm.sin.f32": "sin"), or NULL. */
