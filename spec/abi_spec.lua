@@ -39,6 +39,7 @@ local not_in_lua = {
   mw_array_read_doubles = typed,
   mw_array_write_doubles = typed,
   mw_buffer_new = arrays,
+  mw_buffer_new_kind = arrays,
   mw_buffer_release = arrays,
   mw_buffer_free = arrays,
   mw_buffer_size = arrays,
@@ -60,7 +61,6 @@ local not_in_lua = {
   mw_cuda_array_device = "an object knows its device",
   mw_kernel_module = "a kernel's object keeps its module's",
   mw_error_clear = "an error is raised where it happens; nobody asks later",
-  mw_result_text = "errors carry a sentence of their own",
 }
 local in_one_only = {
   c = { mw_abi_text = "for LuaJIT's ffi.cdef" },

@@ -44,10 +44,15 @@ static int set_shape(mw_array *array, const mw_type *dtype, int rank, const size
 }
 
 int mw_array_new(mw_device *device, const mw_type *dtype, int rank, const size_t *shape, mw_array **out) {
+  return mw_array_new_kind(device, MW_MEMORY_DEVICE, dtype, rank, shape, out);
+}
+
+int mw_array_new_kind(mw_device *device, mw_memory_kind kind, const mw_type *dtype, int rank, const size_t *shape,
+                      mw_array **out) {
   mw_array *array = mw_alloc(sizeof *array);
   mw_refs_init(&array->refs);
   int code = set_shape(array, dtype, rank, shape);
-  if (code == MW_SUCCESS) code = mw_buffer_new(device, array->bytes, &array->buffer);
+  if (code == MW_SUCCESS) code = mw_buffer_new_kind(device, kind, array->bytes, &array->buffer);
   if (code == MW_SUCCESS)
     *out = array;
   else

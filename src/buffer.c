@@ -12,17 +12,23 @@
 /* ---- lifetime ---- */
 
 /* When memory is short, freed buffers that queued work still uses may be what is missing: wait for it once. */
-static int allocate(mw_device *device, size_t bytes, uint64_t *address) {
-  int code = device->driver->alloc(device->state, bytes, address);
+static int allocate(mw_device *device, mw_memory_kind kind, size_t bytes, uint64_t *address) {
+  int code = device->driver->alloc(device->state, kind, bytes, address);
   if (code != MW_MEMORY_ALLOCATION) return code;
   (void)mw_device_wait(device);
-  return device->driver->alloc(device->state, bytes, address);
+  return device->driver->alloc(device->state, kind, bytes, address);
 }
 
 int mw_buffer_new(mw_device *device, size_t bytes, mw_buffer **out) {
+  return mw_buffer_new_kind(device, MW_MEMORY_DEVICE, bytes, out);
+}
+
+int mw_buffer_new_kind(mw_device *device, mw_memory_kind kind, size_t bytes, mw_buffer **out) {
   uint64_t address = 0;
+  if (kind != MW_MEMORY_DEVICE && kind != MW_MEMORY_PINNED && kind != MW_MEMORY_MANAGED)
+    return fail(MW_INVALID_VALUE, "a buffer is device, pinned or managed memory, not kind %d", (int)kind);
   if (bytes > 0) {
-    int code = allocate(device, bytes, &address);
+    int code = allocate(device, kind, bytes, &address);
     if (code != MW_SUCCESS) return code;
   }
   mw_buffer *buffer = mw_alloc(sizeof *buffer);

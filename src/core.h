@@ -41,6 +41,14 @@ typedef struct mw_launch_request {
   mw_completion completion;
 } mw_launch_request;
 
+/* width bytes of each of `height` rows of each of `depth` slices; pitch: bytes from row to row, slice: from slice to slice.
+   None of them is 0, and neither rows nor slices overlap. */
+typedef struct mw_box {
+  uint64_t target, source;
+  size_t target_pitch, target_slice, source_pitch, source_slice;
+  size_t width, height, depth;
+} mw_box;
+
 /* One variable of a loaded unit. */
 typedef struct mw_symbol_info {
   const char *name, *linkage;
@@ -67,10 +75,13 @@ typedef struct mw_driver {
   int (*limit_get)(void *device, mw_limit limit, double *value);
   int (*limit_set)(void *device, mw_limit limit, double value);
 
-  /* Memory. Addresses are device addresses, 256-byte aligned. bytes > 0. */
-  int (*alloc)(void *device, size_t bytes, uint64_t *address);
+  /* Memory. Addresses are device addresses, 256-byte aligned; kernels, copies and fills take those of all kinds, and for
+     pinned and managed memory the host's are the same. kind: DEVICE, PINNED or MANAGED; bytes > 0. */
+  int (*alloc)(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address);
   /* No command that uses the memory is queued or running: the core sees to that. Never fails, never waits. */
   void (*free)(void *device, uint64_t address);
+  /* The live allocation or variable that `address` lies in, whoever made it; false where there is none. */
+  bool (*find)(void *device, uint64_t address, uint64_t *base, size_t *bytes);
   /* A host pointer to device memory, or NULL where the host cannot reach it. */
   void *(*host)(void *device, uint64_t address);
 
@@ -98,8 +109,12 @@ typedef struct mw_driver {
   /* Between the last records, in milliseconds; see mw_event_elapsed for failures. */
   int (*event_elapsed)(void *start, void *end, double *milliseconds);
   int (*launch)(void *stream, const mw_launch_request *request);
-  int (*copy)(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion); /* memmove */
+  /* Addresses in these may be the host's own, too. copy is memmove. */
+  int (*copy)(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion);
   int (*fill)(void *stream, uint64_t target, const void *pattern, size_t size, size_t count, mw_completion completion);
+  int (*copy_box)(void *stream, const mw_box *box, mw_completion completion);
+  /* box->source is not looked at; its width is a multiple of `size`: 1, 2 or 4. */
+  int (*fill_box)(void *stream, const mw_box *box, const void *pattern, size_t size, mw_completion completion);
   /* Host <-> device, in stream order; return when done. A kernel's failure before them is not theirs to report. */
   int (*write)(void *stream, uint64_t target, const void *source, size_t bytes);
   int (*read)(void *stream, uint64_t source, void *target, size_t bytes);

@@ -30,6 +30,19 @@ static void list_devices(mw_text *text) {
       mw_text_addf(text, "%s'%s:%d'", text->length ? ", " : "", drivers[i]->name, ordinal);
 }
 
+int mw_device_list(size_t i, char name[32]) {
+  size_t first = 0;
+  for (size_t d = 0; d < MW_COUNT(drivers); d++) {
+    size_t count = (size_t)device_count(drivers[d]);
+    if (i - first < count) {
+      snprintf(name, 32, "%s:%d", drivers[d]->name, (int)(i - first));
+      return MW_SUCCESS;
+    }
+    first += count;
+  }
+  return fail(MW_INVALID_DEVICE, "there is no device %zu: there are %zu, counted from 0", i, first);
+}
+
 static int no_such_device(const char *name, bool from_environment) {
   mw_text names = {0};
   list_devices(&names);

@@ -28,17 +28,24 @@ typedef enum mw_result {
   MW_INVALID_CONFIGURATION = 9,
   MW_INVALID_PITCH_VALUE = 12,
   MW_INVALID_SYMBOL = 13,
+  MW_INVALID_HOST_POINTER = 16,
   MW_INVALID_DEVICE_POINTER = 17,
   MW_INVALID_TEXTURE = 18,
   MW_INVALID_TEXTURE_BINDING = 19,
   MW_INVALID_CHANNEL_DESCRIPTOR = 20,
+  MW_INVALID_MEMCPY_DIRECTION = 21,
   MW_INVALID_FILTER_SETTING = 26,
   MW_INVALID_NORM_SETTING = 27,
   MW_INVALID_SURFACE = 37,
+  MW_MISSING_CONFIGURATION = 52,
+  MW_INVALID_DEVICE_FUNCTION = 98,
   MW_NO_DEVICE = 100,
   MW_INVALID_DEVICE = 101,
   MW_INVALID_KERNEL_IMAGE = 200,
+  MW_INVALID_CONTEXT = 201,
   MW_NO_KERNEL_IMAGE_FOR_DEVICE = 209,
+  MW_UNSUPPORTED_LIMIT = 215,
+  MW_PEER_ACCESS_UNSUPPORTED = 217,
   MW_JIT_COMPILER_NOT_FOUND = 221,
   MW_INVALID_SOURCE = 300,
   MW_FILE_NOT_FOUND = 301,
@@ -49,13 +56,27 @@ typedef enum mw_result {
   MW_ILLEGAL_ADDRESS = 700,
   MW_LAUNCH_OUT_OF_RESOURCES = 701,
   MW_LAUNCH_TIMEOUT = 702,
+  MW_PEER_ACCESS_ALREADY_ENABLED = 704,
+  MW_PEER_ACCESS_NOT_ENABLED = 705,
   MW_ASSERT = 710,
+  MW_HOST_MEMORY_ALREADY_REGISTERED = 712,
+  MW_HOST_MEMORY_NOT_REGISTERED = 713,
   MW_HARDWARE_STACK_ERROR = 714,
   MW_ILLEGAL_INSTRUCTION = 715,
   MW_MISALIGNED_ADDRESS = 716,
   MW_INVALID_PC = 718,
   MW_LAUNCH_FAILURE = 719,
+  MW_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
   MW_NOT_SUPPORTED = 801,
+  MW_STREAM_CAPTURE_UNSUPPORTED = 900,
+  MW_STREAM_CAPTURE_INVALIDATED = 901,
+  MW_STREAM_CAPTURE_MERGE = 902,
+  MW_STREAM_CAPTURE_UNMATCHED = 903,
+  MW_STREAM_CAPTURE_UNJOINED = 904,
+  MW_STREAM_CAPTURE_ISOLATION = 905,
+  MW_STREAM_CAPTURE_IMPLICIT = 906,
+  MW_CAPTURED_EVENT = 907,
+  MW_GRAPH_EXEC_UPDATE_FAILURE = 910,
   MW_UNKNOWN = 999
 } mw_result;
 
@@ -179,6 +200,8 @@ typedef enum mw_limit {
   MW_LIMIT_COMPILE_MEMORY /* bytes of address space that a compiler process may take */
 } mw_limit;
 
+/* The devices there are, under the names that open them: "cpu:0" first, or the best. MW_INVALID_DEVICE past the last. */
+int mw_device_list(size_t i, char name[32]);
 /* Open a device: "cpu", "cpu:0", or NULL for $MOONWARP_DEVICE or else the default. The same name gives the same device
    while anyone holds it. MW_INVALID_DEVICE for a name that no driver has. */
 int mw_device_open(const char *name, mw_device **out);
@@ -266,10 +289,22 @@ int mw_event_elapsed(mw_event *start, mw_event *end, double *milliseconds);
 
 typedef struct mw_buffer mw_buffer;
 
+typedef enum mw_memory_kind {
+  MW_MEMORY_UNKNOWN,    /* nothing that moonwarp knows of: the host's own, or nobody's */
+  MW_MEMORY_HOST,       /* the host's, pageable, made by mw_memory_new */
+  MW_MEMORY_PINNED,     /* the host's, which kernels and copies reach without help */
+  MW_MEMORY_REGISTERED, /* the host's own, announced by mw_memory_register */
+  MW_MEMORY_DEVICE,
+  MW_MEMORY_MANAGED /* host's and device's at the same address */
+} mw_memory_kind;
+
 /* Allocate `bytes` on `device`, 256-byte aligned; contents are undefined. *out is yours. 0 bytes are allowed and have
    the address 0. MW_MEMORY_ALLOCATION. Does not block, unless memory is short: then it waits once for the memory of
    freed buffers that work in flight still uses. (cudaMalloc, CUDA 1.1 guide D.5.1) */
 int mw_buffer_new(mw_device *device, size_t bytes, mw_buffer **out);
+/* The same of another kind of memory than the device's own (see mw_memory_kind): pinned or managed, which the host
+   reaches too. */
+int mw_buffer_new_kind(mw_device *device, mw_memory_kind kind, size_t bytes, mw_buffer **out);
 mw_buffer *mw_buffer_retain(mw_buffer *buffer);
 void mw_buffer_release(mw_buffer *buffer);
 /* Give the memory back now, whoever still holds the handle; work in flight finishes first, without blocking here.
@@ -291,6 +326,69 @@ int mw_buffer_fill(mw_buffer *buffer, size_t offset, const void *pattern, size_t
    Valid until the buffer is freed; later launches write under it. */
 void *mw_buffer_host(mw_buffer *buffer);
 
+/* ---- memory by address ------------------------------------------------------------------------------------------- */
+
+/* What CUDA's own host functions work on: addresses, with arithmetic, of memory of several kinds. Buffers and arrays are
+   found by their addresses too. */
+typedef struct mw_memory_info {
+  mw_memory_kind kind;
+  uint64_t address; /* where the whole piece begins, and its size */
+  size_t bytes;
+  unsigned flags;    /* as given when it was made */
+  mw_device *device; /* borrowed; NULL where it belongs to none */
+} mw_memory_info;
+
+/* Make memory of a kind (not UNKNOWN or REGISTERED); `flags` are the caller's own. 0 bytes have the address 0. */
+int mw_memory_new(mw_device *device, mw_memory_kind kind, unsigned flags, size_t bytes, uint64_t *address);
+/* Give back what mw_memory_new made, at its first address; device memory after the work in flight, as cudaFree does.
+   MW_INVALID_VALUE for any other address but 0. */
+int mw_memory_free(uint64_t address);
+/* The same when the stream comes to it; the address is nobody's from now on. (cudaFreeAsync) */
+int mw_memory_free_in(mw_stream *stream, uint64_t address);
+/* Announce host memory. MW_HOST_MEMORY_ALREADY_REGISTERED, MW_HOST_MEMORY_NOT_REGISTERED. */
+int mw_memory_register(mw_device *device, uint64_t address, size_t bytes, unsigned flags);
+int mw_memory_unregister(uint64_t address);
+/* What lies at an address. UNKNOWN is no failure. `device` (may be NULL) is asked for buffers and variables. */
+int mw_memory_find(mw_device *device, uint64_t address, mw_memory_info *out);
+/* A host pointer to `bytes` from `address` on where all of it is memory that moonwarp knows and the host reaches, else
+   NULL and a failure. Waits for nothing. */
+void *mw_memory_host(uint64_t address, size_t bytes);
+/* Live memory that mw_memory_new made; i from 0. MW_INVALID_VALUE past the last. */
+int mw_memory_live(size_t i, mw_memory_info *out);
+
+typedef enum mw_direction { /* cudaMemcpyKind */
+                            MW_HOST_TO_HOST,
+                            MW_HOST_TO_DEVICE,
+                            MW_DEVICE_TO_HOST,
+                            MW_DEVICE_TO_DEVICE,
+                            MW_ANY_DIRECTION
+} mw_direction;
+
+/* A box of bytes: `width` bytes of each of `height` rows of each of `depth` slices. A pitch is the bytes from row to row,
+   `rows` the rows from slice to slice; both may be 0 where there is one row, or one slice. */
+typedef struct mw_copy {
+  uint64_t target, source;
+  size_t target_pitch, target_rows, source_pitch, source_rows;
+  size_t width, height, depth;
+  mw_direction direction; /* checked against where the addresses lie */
+  int foreign;            /* whether unknown addresses are taken for the host's memory; else they are refused */
+} mw_copy;
+
+typedef struct mw_fill {
+  uint64_t target;
+  size_t pitch, rows;
+  unsigned value;
+  size_t size;                 /* bytes of an element: 1, 2 or 4 of `value` */
+  size_t width, height, depth; /* width in elements */
+  int foreign;
+} mw_fill;
+
+/* Copy or fill in `stream`, one of the device's, or (NULL) in its default stream, waiting for it. In a stream it waits too
+   where pageable memory is the host's part. MW_INVALID_VALUE past the end of memory, MW_INVALID_PITCH_VALUE where rows overlap,
+   MW_INVALID_MEMCPY_DIRECTION. (cudaMemcpy3D, cudaMemset3D, and all others of their kind) */
+int mw_memory_copy(mw_device *device, mw_stream *stream, const mw_copy *copy);
+int mw_memory_fill(mw_device *device, mw_stream *stream, const mw_fill *fill);
+
 /* ---- arrays: a typed, shaped, contiguous view of a buffer -------------------------------------------------------- */
 
 typedef struct mw_array mw_array;
@@ -298,6 +396,9 @@ typedef struct mw_array mw_array;
 /* A fresh array; contents undefined. shape[0..rank-1] in elements, row-major, rank 1 to 8, no dimension 0 unless the
    array is to be empty. `dtype` must live as long as the array (a built-in one does). */
 int mw_array_new(mw_device *device, const mw_type *dtype, int rank, const size_t *shape, mw_array **out);
+/* The same in pinned or managed memory. */
+int mw_array_new_kind(mw_device *device, mw_memory_kind kind, const mw_type *dtype, int rank, const size_t *shape,
+                      mw_array **out);
 /* A view of `array`'s memory from `offset` bytes behind its start: other shape, other type, part of it. Keeps the
    buffer. MW_INVALID_VALUE where it does not fit in the array's bytes or is misaligned for the type. */
 int mw_array_view(mw_array *array, size_t offset, const mw_type *dtype, int rank, const size_t *shape, mw_array **out);

@@ -48,6 +48,23 @@ function M.empty(...)
   return raw.array_new(dtype, shape)
 end
 
+---As mw.empty, in the host's memory, page-locked: copies between it and device memory need not wait for each other or
+---the script, and kernels take it as it is.
+---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
+---@return moonwarp.array contents are undefined
+function M.pinned(...)
+  local shape, dtype = shape_and_dtype("pinned", ...)
+  return raw.array_new(dtype, shape, "pinned")
+end
+
+---As mw.empty, in memory that host and device share.
+---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
+---@return moonwarp.array contents are undefined
+function M.managed(...)
+  local shape, dtype = shape_and_dtype("managed", ...)
+  return raw.array_new(dtype, shape, "managed")
+end
+
 -- Vectors are filled with the same number in each component, structs with zero bytes.
 local function filled(name, value, ...)
   local shape, dtype = shape_and_dtype(name, ...)

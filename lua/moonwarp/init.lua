@@ -2,6 +2,7 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
+local occupancy = require "moonwarp.occupancy"
 
 local mw = {
   version = raw.version,
@@ -28,6 +29,15 @@ mw.time = raw.time
 function mw.type(value)
   if errors.is(value) then return "error" end
   return raw.type(value)
+end
+
+---How many blocks a multiprocessor holds at once, and what keeps it from holding more.
+---@param what { threads: integer, registers?: integer, shared?: integer, capability?: string } of a block, a thread and
+---a block; the capability is the device's in use, or any from "1.0" to "9.0"
+---@return { blocks: integer, warps: integer, occupancy: number, limited_by: string }
+function mw.occupancy(what)
+  if type(what) ~= "table" then errors.usage("mw.occupancy wants a table with the threads of a block") end
+  return occupancy.calculate(what)
 end
 
 ---How many blocks of b it takes to cover a: a / b, rounded up.

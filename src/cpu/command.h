@@ -12,6 +12,8 @@ typedef enum cpu_command_kind {
   CPU_KERNEL,
   CPU_COPY,
   CPU_FILL,
+  CPU_COPY_BOX,
+  CPU_FILL_BOX,
   CPU_CALL,   /* its completion is the function; the stream goes on when it has returned */
   CPU_RECORD, /* from here on without blocks: `mark` is done when its turn comes */
   CPU_WAIT    /* the stream stands still until `mark` is done */
@@ -31,7 +33,8 @@ typedef struct cpu_transfer_work {
   unsigned char *target;
   const unsigned char *source; /* copy */
   size_t size, count;          /* elements; a copy's are bytes */
-  size_t piece;                /* elements a block */
+  size_t piece;                /* elements a block; of a box rows */
+  mw_box box;                  /* instead of target, source and count */
 } cpu_transfer_work;
 
 struct cpu_command {

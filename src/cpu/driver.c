@@ -112,11 +112,17 @@ static int limit_set(void *handle, mw_limit limit, double value) {
 
 /* ---- memory ---- */
 
-static int memory_alloc(void *device, size_t bytes, uint64_t *address) {
+/* All kinds are the same here: kernels reach nothing but the heap, and the host reaches all of it. */
+static int memory_alloc(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address) {
+  (void)kind;
   return cpu_heap_alloc(((cpu_device *)device)->heap, bytes, address);
 }
 
 static void memory_free(void *device, uint64_t address) { cpu_heap_free(((cpu_device *)device)->heap, address); }
+
+static bool memory_find(void *device, uint64_t address, uint64_t *base, size_t *bytes) {
+  return cpu_heap_find(((cpu_device *)device)->heap, address, base, bytes);
+}
 
 static void *memory_host(void *device, uint64_t address) {
   (void)device;
@@ -134,6 +140,7 @@ const mw_driver mw_cpu_driver = {
     .limit_set = limit_set,
     .alloc = memory_alloc,
     .free = memory_free,
+    .find = memory_find,
     .host = memory_host,
     .stream_new = cpu_stream_new,
     .priorities = device_priorities,
@@ -154,6 +161,8 @@ const mw_driver mw_cpu_driver = {
     .launch = cpu_stream_launch,
     .copy = cpu_stream_copy,
     .fill = cpu_stream_fill,
+    .copy_box = cpu_stream_copy_box,
+    .fill_box = cpu_stream_fill_box,
     .write = cpu_stream_write,
     .read = cpu_stream_read,
     .target = cpu_target,

@@ -343,6 +343,25 @@ void cpu_heap_usage(cpu_heap *heap, mw_memory *out) {
 
 /* ---- what lies at an address ---- */
 
+bool cpu_heap_find(cpu_heap *heap, uint64_t address, uint64_t *base, size_t *bytes) {
+  bool found = false;
+  pthread_mutex_lock(&heap->lock);
+  /* Most are asked for by where they begin. */
+  const cpu_extent *e = *chain_of(heap, address);
+  while (e && e->user != address) e = e->next;
+  if (!e) {
+    e = heap->arrays.first;
+    while (e && !(e->state == CPU_EXTENT_LIVE && address - e->user < e->bytes)) e = e->after;
+  }
+  if (e) {
+    *base = e->user;
+    *bytes = e->bytes;
+    found = true;
+  }
+  pthread_mutex_unlock(&heap->lock);
+  return found;
+}
+
 static void describe(cpu_heap *heap, uintptr_t address, char *out, size_t size) {
   const size_t near = (size_t)1 << 20;
   const cpu_extent *below = NULL, *above = NULL;

@@ -16,6 +16,9 @@ void cpu_heap_limit(cpu_heap *heap, size_t bytes);
 /* Make what was freed inaccessible to kernels. Called before blocks run; costs nothing when nothing was freed. */
 void cpu_heap_settle(cpu_heap *heap);
 
+/* The live allocation that `address` lies in; false where there is none. */
+bool cpu_heap_find(cpu_heap *heap, uint64_t address, uint64_t *base, size_t *bytes);
+
 /* Say in `out` how `address` lies to the allocations around it: "4 bytes past the end of an array of 400 bytes",
    "which no array holds". Not in a signal handler. */
 void cpu_heap_describe(cpu_heap *heap, uintptr_t address, char *out, size_t size);

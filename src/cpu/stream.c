@@ -250,7 +250,10 @@ static void transfer(cpu_stream *stream, cpu_command *command, const cpu_transfe
 int cpu_stream_copy(void *handle, uint64_t target, uint64_t source, size_t bytes, mw_completion completion) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
-  cpu_transfer_work work = {(unsigned char *)(uintptr_t)target, (unsigned char *)(uintptr_t)source, 1, bytes, 0};
+  cpu_transfer_work work = {.target = (unsigned char *)(uintptr_t)target,
+                            .source = (unsigned char *)(uintptr_t)source,
+                            .size = 1,
+                            .count = bytes};
   pthread_mutex_lock(&pool->lock);
   transfer(stream, command_new(stream, CPU_COPY, completion), &work, true);
   cpu_pool_unlock(pool);
@@ -261,13 +264,33 @@ int cpu_stream_fill(void *handle, uint64_t target, const void *pattern, size_t s
                     mw_completion completion) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
-  cpu_transfer_work work = {(unsigned char *)(uintptr_t)target, NULL, size, count, 0};
+  cpu_transfer_work work = {.target = (unsigned char *)(uintptr_t)target, .size = size, .count = count};
   pthread_mutex_lock(&pool->lock);
   cpu_command *command = command_new(stream, CPU_FILL, completion);
   keep_bytes(command, pattern, size);
   transfer(stream, command, &work, true);
   cpu_pool_unlock(pool);
   return MW_SUCCESS;
+}
+
+static int transfer_box(cpu_stream *stream, cpu_command_kind kind, const mw_box *box, const void *pattern, size_t size,
+                        mw_completion completion) {
+  cpu_pool *pool = stream->device->pool;
+  cpu_transfer_work work = {.size = size, .box = *box};
+  pthread_mutex_lock(&pool->lock);
+  cpu_command *command = command_new(stream, kind, completion);
+  keep_bytes(command, pattern, size);
+  transfer(stream, command, &work, true);
+  cpu_pool_unlock(pool);
+  return MW_SUCCESS;
+}
+
+int cpu_stream_copy_box(void *stream, const mw_box *box, mw_completion completion) {
+  return transfer_box(stream, CPU_COPY_BOX, box, NULL, 0, completion);
+}
+
+int cpu_stream_fill_box(void *stream, const mw_box *box, const void *pattern, size_t size, mw_completion completion) {
+  return transfer_box(stream, CPU_FILL_BOX, box, pattern, size, completion);
 }
 
 int cpu_stream_call(void *handle, mw_completion function) {
@@ -290,7 +313,7 @@ static bool is_idle(const cpu_stream *stream) {
 /* Host memory is copied as device memory is, and waited for. */
 static int exchange(cpu_stream *stream, void *target, const void *source, size_t bytes) {
   cpu_pool *pool = stream->device->pool;
-  cpu_transfer_work work = {target, source, 1, bytes, 0};
+  cpu_transfer_work work = {.target = target, .source = source, .size = 1, .count = bytes};
   int code = MW_SUCCESS;
   if (bytes == 0) return MW_SUCCESS;
   pthread_mutex_lock(&pool->lock);

@@ -37,6 +37,8 @@ int cpu_stream_launch(void *stream, const mw_launch_request *request);
 int cpu_stream_copy(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion);
 int cpu_stream_fill(void *stream, uint64_t target, const void *pattern, size_t size, size_t count,
                     mw_completion completion);
+int cpu_stream_copy_box(void *stream, const mw_box *box, mw_completion completion);
+int cpu_stream_fill_box(void *stream, const mw_box *box, const void *pattern, size_t size, mw_completion completion);
 int cpu_stream_write(void *stream, uint64_t target, const void *source, size_t bytes);
 int cpu_stream_read(void *stream, uint64_t source, void *target, size_t bytes);
 int cpu_stream_call(void *stream, mw_completion function);

@@ -10,8 +10,17 @@ static bool overlap(const cpu_transfer_work *work) {
   return target < source + work->count && source < target + work->count;
 }
 
+static bool is_box(const cpu_command *command) {
+  return command->kind == CPU_COPY_BOX || command->kind == CPU_FILL_BOX;
+}
+
 uint64_t cpu_transfer_blocks(cpu_command *command) {
   cpu_transfer_work *work = &command->transfer;
+  if (is_box(command)) {
+    uint64_t rows = (uint64_t)work->box.height * work->box.depth;
+    work->piece = PIECE / work->box.width ? PIECE / work->box.width : 1;
+    return (rows + work->piece - 1) / work->piece;
+  }
   work->piece = PIECE / work->size ? PIECE / work->size : 1;
   if (command->kind == CPU_COPY && overlap(work)) work->piece = work->count;
   if (work->count <= work->piece) return 1;
@@ -38,8 +47,27 @@ static void fill(unsigned char *target, const unsigned char *pattern, size_t siz
   }
 }
 
+static void run_box(const cpu_command *command, uint64_t first, uint64_t last) {
+  const cpu_transfer_work *work = &command->transfer;
+  const mw_box *box = &work->box;
+  uint64_t rows = (uint64_t)box->height * box->depth, end = last * work->piece < rows ? last * work->piece : rows;
+  for (uint64_t row = first * work->piece; row < end; row++) {
+    size_t z = row / box->height, y = row % box->height;
+    unsigned char *target = (unsigned char *)(uintptr_t)box->target + z * box->target_slice + y * box->target_pitch;
+    uint64_t source = box->source + z * box->source_slice + y * box->source_pitch;
+    if (command->kind == CPU_COPY_BOX)
+      memmove(target, (const void *)(uintptr_t)source, box->width);
+    else
+      fill(target, command->params, work->size, box->width / work->size);
+  }
+}
+
 void cpu_transfer_run(const cpu_command *command, uint64_t first, uint64_t last) {
   const cpu_transfer_work *work = &command->transfer;
+  if (is_box(command)) {
+    run_box(command, first, last);
+    return;
+  }
   size_t begin = first * work->piece, end = last * work->piece < work->count ? last * work->piece : work->count;
   if (begin >= end) return;
   if (command->kind == CPU_COPY)

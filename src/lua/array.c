@@ -31,11 +31,12 @@ void mwl_array_fill_new(lua_State *L, mwl_state *state, mwl_array *array, const 
   for (int i = 0; i < rank; i++)
     if (__builtin_mul_overflow(bytes, shape[i], &bytes)) bytes = SIZE_MAX / 2;
   mwl_collect_step(L, state, bytes);
+  mw_memory_kind kind = array->kind ? array->kind : MW_MEMORY_DEVICE;
   mw_array *handle = NULL;
-  int code = mw_array_new(array->device->handle, dtype, rank, shape, &handle);
+  int code = mw_array_new_kind(array->device->handle, kind, dtype, rank, shape, &handle);
   for (int round = 0; code == MW_MEMORY_ALLOCATION; round++) {
     if (!mwl_collect_all(L, state, array->device, round)) break;
-    code = mw_array_new(array->device->handle, dtype, rank, shape, &handle);
+    code = mw_array_new_kind(array->device->handle, kind, dtype, rank, shape, &handle);
   }
   mwl_must(L, state, code);
   mwl_array_adopt(state, array, handle, module, bytes);
@@ -109,14 +110,16 @@ int mwl_check_shape(lua_State *L, mwl_state *state, int index, size_t shape[MWL_
   return (int)rank;
 }
 
-/* array_new(dtype, shape) -> array, contents undefined */
+/* array_new(dtype, shape[, "pinned" or "managed"]) -> array, contents undefined */
 static int array_new(lua_State *L) {
   mwl_state *state = mwl_of(L);
   size_t shape[MWL_MAX_RANK];
   mw_module *module;
+  lua_settop(L, 3);
   const mw_type *dtype = mwl_check_dtype(L, state, 1, "float", &module);
   int rank = mwl_check_shape(L, state, 2, shape);
   mwl_array *array = mwl_array_push(L, state, mwl_current(L, state));
+  if (!lua_isnoneornil(L, 3)) array->kind = *luaL_checkstring(L, 3) == 'p' ? MW_MEMORY_PINNED : MW_MEMORY_MANAGED;
   mwl_array_fill_new(L, state, array, dtype, module, rank, shape);
   return 1;
 }

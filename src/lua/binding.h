@@ -49,8 +49,9 @@ typedef struct mwl_array {
   const mw_type *dtype;
   const size_t *shape;
   int rank;
-  size_t counted;    /* bytes that the collector was told of */
-  mw_module *module; /* that the dtype belongs to (a reference), or NULL */
+  mw_memory_kind kind; /* to be made of; MW_MEMORY_UNKNOWN: the device's */
+  size_t counted;      /* bytes that the collector was told of */
+  mw_module *module;   /* that the dtype belongs to (a reference), or NULL */
 } mwl_array;
 
 /* Rows of `width` elements, farther apart: an array of whole rows, of which the first `width` elements count. */
@@ -169,6 +170,7 @@ void mwl_open_bulk(lua_State *L, mwl_state *state);
 void mwl_open_image(lua_State *L, mwl_state *state);
 void mwl_open_module(lua_State *L, mwl_state *state);
 void mwl_open_symbol(lua_State *L, mwl_state *state);
+void mwl_open_memory(lua_State *L, mwl_state *state);
 void mwl_open_stream(lua_State *L, mwl_state *state);
 void mwl_open_kernel(lua_State *L, mwl_state *state);
 void mwl_open_launch(lua_State *L, mwl_state *state);

@@ -174,6 +174,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_open_module(L, state);
   mwl_open_symbol(L, state);
   mwl_open_stream(L, state);
+  mwl_open_memory(L, state);
   mwl_open_kernel(L, state);
   mwl_open_launch(L, state);
   mwl_open_texture_memory(L, state);

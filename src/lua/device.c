@@ -73,6 +73,25 @@ static int use(lua_State *L) {
   return 1;
 }
 
+/* device_list() -> a sequence of names */
+static int device_list(lua_State *L) {
+  char name[32];
+  lua_newtable(L);
+  for (size_t i = 0; mw_device_list(i, name) == MW_SUCCESS; i++) {
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+  return 1;
+}
+
+/* result(code) -> CUDA's name of it, and its sentence */
+static int result(lua_State *L) {
+  int code = (int)luaL_checkinteger(L, 1);
+  lua_pushstring(L, mw_result_name(code));
+  lua_pushstring(L, mw_result_text(code));
+  return 2;
+}
+
 static int current(lua_State *L) {
   mwl_device_push(L, mwl_current(L, mwl_of(L)));
   return 1;
@@ -188,9 +207,10 @@ static int device_name(lua_State *L) {
 }
 
 void mwl_open_device(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {{"use", use},     {"device", current}, {"synchronize", synchronize},
-                                       {"limit", limit}, {"memory", memory},  {"properties_of", properties},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"use", use},       {"device", current},           {"synchronize", synchronize}, {"limit", limit},
+      {"memory", memory}, {"properties_of", properties}, {"device_list", device_list}, {"result", result},
+      {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", device_gc}, {"__tostring", device_name}, {NULL, NULL}};
   static const luaL_Reg methods[] = {
       {"synchronize", synchronize}, {"limit", limit}, {"memory", memory}, {"properties", properties}, {NULL, NULL}};

@@ -193,14 +193,18 @@ static int get_tier_reason(lua_State *L) { return push_text(L, describe(L)->tier
 static int get_file(lua_State *L) { return push_text(L, describe(L)->file); }
 static int get_line(lua_State *L) { return push_count(L, describe(L)->line); }
 
-/* A sequence of {name =, type =}. */
+/* A sequence of {name =, type =, offset =, size =}, in bytes. */
 static int get_params(lua_State *L) {
   const mw_kernel_info *info = describe(L);
   lua_createtable(L, (int)info->param_count, 0);
   for (size_t i = 0; i < info->param_count; i++) {
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 0, 4);
     lua_pushstring(L, info->params[i].name);
     lua_setfield(L, -2, "name");
+    mwl_pushinteger(L, info->params[i].offset);
+    lua_setfield(L, -2, "offset");
+    mwl_pushinteger(L, info->params[i].type->size);
+    lua_setfield(L, -2, "size");
     lua_pushstring(L, info->params[i].type->name);
     lua_setfield(L, -2, "type");
     lua_rawseti(L, -2, (int)i + 1);

@@ -1,0 +1,25 @@
+-- CUDA's host runtime under CUDA's names: local rt = require "moonwarp.runtime".
+--
+-- A function takes what CUDA's takes but for the places of its results, and returns a result code and then the results:
+--   local err, p = rt.cudaMalloc(1024)            cudaError_t err = cudaMalloc(&p, 1024);
+-- Device pointers are values with C's arithmetic, structs are tables with C's field names, enumerations are fields.
+-- Kernels and variables are moonwarp's objects, m.name and m:symbol "name", or their names after rt.register(m). What
+-- is moonwarp's own here has no cuda in its name.
+
+local result = require "moonwarp.runtime.result"
+local pointer = require "moonwarp.runtime.pointer"
+local names = require "moonwarp.runtime.names"
+
+local rt = {
+  ---Let the kernels and variables of a module go by their names, as those of a program do.
+  register = names.register,
+  ---A pointer out of an address (a number), an array or a variable: rt.pointer(address[, dtype]).
+  pointer = function(value, dtype) return pointer.new(pointer.address(value), dtype) end,
+}
+
+result.install(rt)
+for _, name in ipairs { "device", "stream", "memory", "execution", "interop" } do
+  require("moonwarp.runtime." .. name).install(rt)
+end
+
+return rt

@@ -1,0 +1,170 @@
+-- Launching under CUDA's names, and what is known of a kernel. Kernels are moonwarp's objects, m.name, or their names
+-- where the module was registered.
+
+local raw = require "moonwarp.binding"
+local result = require "moonwarp.runtime.result"
+local pointer = require "moonwarp.runtime.pointer"
+local streams = require "moonwarp.runtime.stream"
+local names = require "moonwarp.runtime.names"
+local occupancy = require "moonwarp.occupancy"
+
+local fail, api = result.fail, result.api
+local M = {}
+
+local unpack = table.unpack or unpack -- luacheck: ignore 113
+
+-- What a launch takes for a value of a guide's host code.
+local function argument(value)
+  if pointer.is(value) then return raw.pointer(value.address) end
+  return value
+end
+
+local function launch(kernel, grid, block, shared, stream, count, values)
+  local arguments = {}
+  for i = 1, count do arguments[i] = argument(values[i]) end
+  local object
+  if not (stream == nil or stream == 0) then object = streams.stream(stream) end
+  names.kernel(kernel)(grid, block, shared or 0, object)(unpack(arguments, 1, count))
+end
+
+-- The attributes that cudaFuncSetAttribute was given, by kernel.
+local settings = setmetatable({}, { __mode = "k" })
+
+local function attributes_of(kernel)
+  local facts = raw.properties_of()
+  local known = settings[kernel] or {}
+  return {
+    sharedSizeBytes = kernel.shared_bytes,
+    constSizeBytes = 0,
+    localSizeBytes = kernel.local_bytes,
+    maxThreadsPerBlock = kernel.max_threads,
+    numRegs = kernel.registers,
+    ptxVersion = facts.major * 10 + facts.minor,
+    binaryVersion = facts.major * 10 + facts.minor,
+    cacheModeCA = 0,
+    maxDynamicSharedSizeBytes = known.shared or facts.shared_per_block - kernel.shared_bytes,
+    preferredShmemCarveout = known.carveout or -1,
+  }
+end
+
+local function install_triple(rt)
+  -- Calls nest, as <<< >>> does inside the arguments of another: the last configuration is launched first.
+  local configurations = {}
+
+  rt.cudaConfigureCall = api(function(grid, block, shared, stream)
+    if grid == nil or block == nil then
+      fail("cudaErrorInvalidConfiguration", "cudaConfigureCall wants a grid and a block")
+    end
+    configurations[#configurations + 1] =
+      { grid = grid, block = block, shared = shared, stream = stream, arguments = {}, count = 0 }
+  end)
+
+  -- The size is what C needs to know; here the kernel's signature says what stands at the offset.
+  rt.cudaSetupArgument = api(function(value, size, offset)
+    local configuration = configurations[#configurations]
+    if not configuration then fail("cudaErrorMissingConfiguration", "cudaConfigureCall comes before its arguments") end
+    if offset == nil then size, offset = nil, size end
+    if type(offset) ~= "number" or offset < 0 or offset % 1 ~= 0 then
+      fail("cudaErrorInvalidValue", "cudaSetupArgument wants a value, a size and an offset")
+    end
+    configuration.arguments[offset] = { value = value, size = size }
+    configuration.count = configuration.count + 1
+  end)
+
+  rt.cudaLaunch = api(function(kernel)
+    local configuration = table.remove(configurations)
+    if not configuration then fail("cudaErrorMissingConfiguration", "cudaConfigureCall comes before cudaLaunch") end
+    kernel = names.kernel(kernel)
+    local values, params = {}, kernel.params
+    for i, param in ipairs(params) do
+      local given = configuration.arguments[param.offset]
+      if not given then
+        fail("cudaErrorInvalidValue", "parameter %d '%s' of %s stands at offset %d, and nothing was set there", i,
+          param.name, kernel.name, param.offset)
+      end
+      if given.size and given.size ~= param.size then
+        fail("cudaErrorInvalidValue", "parameter %d '%s' of %s has %d bytes, and %d were set", i, param.name,
+          kernel.name, param.size, given.size)
+      end
+      values[i] = given.value
+    end
+    if configuration.count > #params then
+      fail("cudaErrorInvalidValue", "%s has %d parameters, and %d were set", kernel.name, #params, configuration.count)
+    end
+    launch(kernel, configuration.grid, configuration.block, configuration.shared, configuration.stream, #params, values)
+  end)
+end
+
+local function install_launches(rt)
+  rt.cudaLaunchKernel = api(function(kernel, grid, block, arguments, shared, stream)
+    arguments = arguments or {}
+    launch(kernel, grid, block, shared, stream, arguments.n or #names.kernel(kernel).params, arguments)
+  end)
+
+  ---moonwarp's own: the kernel's launch as a function, for <<<grid, block, shared, stream>>>(…).
+  function rt.call(kernel, grid, block, shared, stream)
+    return function(...)
+      return rt.cudaLaunchKernel(kernel, grid, block, { n = select("#", ...), ... }, shared, stream)
+    end
+  end
+
+  ---dim3(x, y, z): what is not given is 1.
+  function rt.dim3(x, y, z) return { x = x or 1, y = y or 1, z = z or 1 } end
+end
+
+local function install_attributes(rt)
+  rt.cudaFuncAttributeMaxDynamicSharedMemorySize, rt.cudaFuncAttributePreferredSharedMemoryCarveout = 8, 9
+  rt.cudaFuncCachePreferNone, rt.cudaFuncCachePreferShared = 0, 1
+  rt.cudaFuncCachePreferL1, rt.cudaFuncCachePreferEqual = 2, 3
+
+  rt.cudaFuncGetAttributes = api(function(kernel) return attributes_of(names.kernel(kernel)) end)
+  rt.cudaFuncSetAttribute = api(function(kernel, attribute, value)
+    kernel = names.kernel(kernel)
+    local known = settings[kernel] or {}
+    if attribute == rt.cudaFuncAttributeMaxDynamicSharedMemorySize then
+      local most = raw.properties_of().shared_per_block_optin - kernel.shared_bytes
+      if type(value) ~= "number" or value < 0 or value > most then
+        fail("cudaErrorInvalidValue", "a block of %s can have 0 to %d bytes of dynamic shared memory", kernel.name,
+          most)
+      end
+      known.shared = value
+    elseif attribute == rt.cudaFuncAttributePreferredSharedMemoryCarveout then
+      if type(value) ~= "number" or value < -1 or value > 100 then
+        fail("cudaErrorInvalidValue", "a carveout is -1 to 100 percent")
+      end
+      known.carveout = value
+    else
+      fail("cudaErrorInvalidValue", "a kernel has no attribute %s that can be set", tostring(attribute))
+    end
+    settings[kernel] = known
+  end)
+  rt.cudaFuncSetCacheConfig = api(function(kernel, config)
+    names.kernel(kernel)
+    if type(config) ~= "number" or config < 0 or config > 3 then
+      fail("cudaErrorInvalidValue", "a cache configuration is 0 to 3")
+    end
+  end)
+  rt.cudaFuncSetSharedMemConfig = api(function(kernel, config)
+    names.kernel(kernel)
+    if type(config) ~= "number" or config < 0 or config > 2 then
+      fail("cudaErrorInvalidValue", "a shared memory configuration is 0 to 2")
+    end
+  end)
+
+  rt.cudaOccupancyMaxActiveBlocksPerMultiprocessor = api(function(kernel, block, shared)
+    return occupancy.of(names.kernel(kernel), block, shared or 0).blocks
+  end)
+  rt.cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags = rt.cudaOccupancyMaxActiveBlocksPerMultiprocessor
+  rt.cudaOccupancyMaxPotentialBlockSize = api(function(kernel, shared, limit)
+    return occupancy.best(names.kernel(kernel), shared or 0, limit or 0)
+  end)
+end
+
+---@param rt table
+function M.install(rt)
+  install_triple(rt)
+  install_launches(rt)
+  install_attributes(rt)
+end
+
+return M

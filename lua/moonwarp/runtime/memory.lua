@@ -1,0 +1,329 @@
+-- Linear memory under CUDA's names: cudaMalloc… to cudaMemset3D. Arrays are array.lua's.
+
+local raw = require "moonwarp.binding"
+local result = require "moonwarp.runtime.result"
+local pointer = require "moonwarp.runtime.pointer"
+local streams = require "moonwarp.runtime.stream"
+local names = require "moonwarp.runtime.names"
+
+local fail, api, address = result.fail, result.api, pointer.address
+local M = {}
+
+-- Memory that stream-ordered functions gave out and took back, and what the pool is told to keep.
+local pool = { used = 0, high = 0, threshold = 0, sizes = {} }
+
+local function size_of(value, what)
+  if type(value) ~= "number" or value < 0 or value % 1 ~= 0 then
+    fail("cudaErrorInvalidValue", "%s is a number of bytes, got %s", what, tostring(value))
+  end
+  return value
+end
+
+local function new(kind, bytes, flags) return pointer.new(raw.memory_new(kind, size_of(bytes, "a size"), flags)) end
+
+-- Free what is of one of these kinds; 0 is nothing.
+local function free(value, what, kinds)
+  local at = address(value)
+  if at == 0 then return end
+  local info = raw.memory_find(at)
+  if info and not kinds[info.kind] then
+    fail("cudaErrorInvalidValue", "%s frees %s, and this is %s memory", what, kinds.all, info.kind)
+  end
+  raw.memory_free(at)
+end
+
+local host_kinds = { pinned = true, all = "what cudaMallocHost and cudaHostAlloc made" }
+local device_kinds = { device = true, managed = true, all = "device and managed memory" }
+local plain_kinds = { host = true, all = "what malloc made" }
+
+-- A host string stands for its bytes while they are copied.
+local function source_of(value, f)
+  if type(value) ~= "string" then return f(address(value, "the source")) end
+  local at = raw.memory_new("host", #value)
+  raw.memory_set_bytes(at, value)
+  local ok, err = pcall(f, at)
+  raw.memory_free(at)
+  if not ok then error(err, 0) end
+end
+
+-- Stream 0 of an asynchronous function is a stream like others; a synchronous one has none.
+local function copy(stream, dst, src, kind, width, height, depth, dpitch, drows, spitch, srows)
+  size_of(width, "a count")
+  source_of(src, function(from)
+    raw.memory_copy(stream, address(dst, "the target"), from, kind, width, height, depth, dpitch, drows, spitch, srows)
+  end)
+end
+
+local function fill(stream, dst, value, width, height, depth, pitch, rows)
+  if type(value) ~= "number" or value % 1 ~= 0 then
+    fail("cudaErrorInvalidValue", "cudaMemset sets a byte to a number")
+  end
+  raw.memory_fill(stream, address(dst), value % 256, 1, size_of(width, "a count"), height, depth, pitch, rows)
+end
+
+-- The part of a symbol that a copy is about.
+local function symbol_part(symbol, count, offset)
+  local found = names.symbol(symbol)
+  offset = offset or 0
+  if offset < 0 or offset + size_of(count, "a count") > found.size then
+    fail("cudaErrorInvalidValue", "%d bytes from byte %d on are more than %s has, which are %d", count, offset,
+      found.name, found.size)
+  end
+  return found.address + offset
+end
+
+local function position(p) return p and p.x or 0, p and p.y or 0, p and p.z or 0 end
+
+-- Where a box begins in a pitched pointer.
+local function corner(side, pos)
+  local x, y, z = position(pos)
+  return address(side.ptr) + x + y * side.pitch + z * side.pitch * side.ysize
+end
+
+local function copy3d(stream, p)
+  local extent = p.extent or fail("cudaErrorInvalidValue", "cudaMemcpy3D wants an extent")
+  if not (p.srcPtr and p.dstPtr) then
+    fail("cudaErrorInvalidValue", "cudaMemcpy3D wants a source (srcPtr) and a target (dstPtr)")
+  end
+  raw.memory_copy(stream, corner(p.dstPtr, p.dstPos), corner(p.srcPtr, p.srcPos), p.kind or 4, extent.width,
+    extent.height, extent.depth, p.dstPtr.pitch, p.dstPtr.ysize, p.srcPtr.pitch, p.srcPtr.ysize)
+end
+
+-- A synchronous function and its form with Async behind the name and a stream behind the arguments.
+local function both(rt, name, arguments, f)
+  rt[name] = api(function(...) f(nil, ...) end)
+  rt[name .. "Async"] = api(function(...)
+    local list = { ... }
+    local stream = list[arguments + 1]
+    list[arguments + 1] = nil
+    f(streams.stream(stream), (table.unpack or unpack)(list, 1, arguments)) -- luacheck: ignore 113
+  end)
+end
+
+local function install_making(rt)
+  rt.cudaHostAllocDefault, rt.cudaHostAllocPortable, rt.cudaHostAllocMapped, rt.cudaHostAllocWriteCombined = 0, 1, 2, 4
+  rt.cudaHostRegisterDefault, rt.cudaHostRegisterPortable, rt.cudaHostRegisterMapped = 0, 1, 2
+  rt.cudaMemAttachGlobal, rt.cudaMemAttachHost, rt.cudaMemAttachSingle = 1, 2, 4
+
+  rt.cudaMalloc = api(function(bytes) return new("device", bytes) end)
+  rt.cudaFree = api(function(p) free(p, "cudaFree", device_kinds) end)
+  rt.cudaMallocHost = api(function(bytes) return new("pinned", bytes) end)
+  rt.cudaHostAlloc = api(function(bytes, flags)
+    flags = flags or 0
+    if type(flags) ~= "number" or flags < 0 or flags > 7 or flags % 1 ~= 0 then
+      fail("cudaErrorInvalidValue", "the flags of cudaHostAlloc are 1, 2 and 4")
+    end
+    return new("pinned", bytes, flags)
+  end)
+  rt.cudaFreeHost = api(function(p) free(p, "cudaFreeHost", host_kinds) end)
+  rt.cudaMallocManaged = api(function(bytes, flags)
+    flags = flags or rt.cudaMemAttachGlobal
+    if flags ~= rt.cudaMemAttachGlobal and flags ~= rt.cudaMemAttachHost then
+      fail("cudaErrorInvalidValue", "the flags of cudaMallocManaged are cudaMemAttachGlobal or cudaMemAttachHost")
+    end
+    if bytes == 0 then fail("cudaErrorInvalidValue", "managed memory of 0 bytes") end
+    return new("managed", bytes, flags)
+  end)
+  rt.cudaMallocPitch = api(function(width, height)
+    local align = raw.properties_of().texture_alignment
+    local pitch = math.ceil(size_of(width, "a width") / align) * align
+    return new("device", pitch * size_of(height, "a height")), pitch
+  end)
+  rt.cudaMalloc3D = api(function(extent)
+    local err, p, pitch = rt.cudaMallocPitch(extent.width, extent.height * extent.depth)
+    if err ~= 0 then error(rt.story(), 0) end
+    return rt.make_cudaPitchedPtr(p, pitch, extent.width, extent.height)
+  end)
+  rt.cudaHostRegister = api(function(p, bytes, flags)
+    raw.memory_register(address(p), size_of(bytes, "a size"), flags or 0)
+  end)
+  rt.cudaHostUnregister = api(function(p) raw.memory_unregister(address(p)) end)
+  rt.cudaHostGetDevicePointer = api(function(p, flags)
+    if (flags or 0) ~= 0 then fail("cudaErrorInvalidValue", "the flags of cudaHostGetDevicePointer are 0") end
+    local info = raw.memory_find(address(p))
+    if info and info.kind == "registered" then
+      fail("cudaErrorNotSupported", "this device maps what cudaHostAlloc made, not registered memory")
+    end
+    if not info or info.kind ~= "pinned" then
+      fail("cudaErrorInvalidValue", "this is no memory that cudaHostAlloc made")
+    end
+    return pointer.new(address(p), pointer.is(p) and rawget(p, "dtype") or nil)
+  end)
+  rt.cudaHostGetFlags = api(function(p)
+    local info = raw.memory_find(address(p))
+    if not info or info.kind ~= "pinned" then fail("cudaErrorInvalidValue", "this is no pinned memory") end
+    return info.flags
+  end)
+
+  function rt.make_cudaPitchedPtr(p, pitch, xsize, ysize)
+    return { ptr = p, pitch = pitch, xsize = xsize, ysize = ysize }
+  end
+
+  function rt.make_cudaExtent(width, height, depth) return { width = width, height = height, depth = depth } end
+
+  function rt.make_cudaPos(x, y, z) return { x = x, y = y, z = z } end
+end
+
+local function install_host(rt)
+  ---C's malloc, free, sizeof and cast, for host code that is followed line by line: memory that Lua can read and write
+  ---through the pointer, p[0] being the first element.
+  function rt.malloc(bytes, dtype)
+    return pointer.new(raw.memory_new("host", bytes), dtype)
+  end
+
+  function rt.free(p)
+    local err = api(function() free(p, "free", plain_kinds) end)()
+    if err ~= 0 then error(rt.story(), 0) end
+  end
+
+  function rt.sizeof(dtype) return (raw.dtype_size(dtype)) end
+
+  function rt.cast(dtype, p) return pointer.new(address(p), dtype) end
+end
+
+local function install_copies(rt)
+  rt.cudaMemcpyHostToHost, rt.cudaMemcpyHostToDevice, rt.cudaMemcpyDeviceToHost = 0, 1, 2
+  rt.cudaMemcpyDeviceToDevice, rt.cudaMemcpyDefault = 3, 4
+
+  local function check_kind(kind)
+    if type(kind) ~= "number" or kind < 0 or kind > 4 or kind % 1 ~= 0 then
+      fail("cudaErrorInvalidMemcpyDirection", "%s is no cudaMemcpyKind", tostring(kind))
+    end
+    return kind
+  end
+
+  both(rt, "cudaMemcpy", 4, function(stream, dst, src, count, kind)
+    copy(stream, dst, src, check_kind(kind), count)
+  end)
+  both(rt, "cudaMemcpy2D", 7, function(stream, dst, dpitch, src, spitch, width, height, kind)
+    if width > dpitch or width > spitch then
+      fail("cudaErrorInvalidPitchValue", "rows of %d bytes in pitches of %d and %d", width, dpitch, spitch)
+    end
+    copy(stream, dst, src, check_kind(kind), width, height, 1, dpitch, height, spitch, height)
+  end)
+  both(rt, "cudaMemcpy3D", 1, function(stream, p) copy3d(stream, p) end)
+  both(rt, "cudaMemcpyPeer", 5, function(stream, dst, _, src, _, count) copy(stream, dst, src, 4, count) end)
+  both(rt, "cudaMemcpy3DPeer", 1, function(stream, p) copy3d(stream, p) end)
+  both(rt, "cudaMemset", 3, function(stream, dst, value, count) fill(stream, dst, value, count) end)
+  both(rt, "cudaMemset2D", 5, function(stream, dst, pitch, value, width, height)
+    if width > pitch then fail("cudaErrorInvalidPitchValue", "rows of %d bytes in a pitch of %d", width, pitch) end
+    fill(stream, dst, value, width, height, 1, pitch, height)
+  end)
+  both(rt, "cudaMemset3D", 3, function(stream, p, value, extent)
+    fill(stream, p.ptr, value, extent.width, extent.height, extent.depth, p.pitch, p.ysize)
+  end)
+
+  rt.cudaMemcpyToSymbol = api(function(symbol, src, count, offset, kind)
+    copy(nil, symbol_part(symbol, count, offset), src, kind or 1, count)
+  end)
+  rt.cudaMemcpyToSymbolAsync = api(function(symbol, src, count, offset, kind, stream)
+    copy(streams.stream(stream), symbol_part(symbol, count, offset), src, kind or 1, count)
+  end)
+  rt.cudaMemcpyFromSymbol = api(function(dst, symbol, count, offset, kind)
+    copy(nil, dst, symbol_part(symbol, count, offset), kind or 2, count)
+  end)
+  rt.cudaMemcpyFromSymbolAsync = api(function(dst, symbol, count, offset, kind, stream)
+    copy(streams.stream(stream), dst, symbol_part(symbol, count, offset), kind or 2, count)
+  end)
+  rt.cudaGetSymbolAddress = api(function(symbol) return pointer.new(names.symbol(symbol).address) end)
+  rt.cudaGetSymbolSize = api(function(symbol) return names.symbol(symbol).size end)
+end
+
+local function install_facts(rt)
+  rt.cudaMemoryTypeUnregistered, rt.cudaMemoryTypeHost, rt.cudaMemoryTypeDevice, rt.cudaMemoryTypeManaged = 0, 1, 2, 3
+  local types = { host = 0, pinned = 1, registered = 1, device = 2, managed = 3 }
+
+  rt.cudaMemGetInfo = api(function()
+    local memory = raw.memory()
+    return math.max(0, memory.total - memory.bytes), memory.total
+  end)
+  rt.cudaPointerGetAttributes = api(function(p)
+    local at = address(p)
+    local info = raw.memory_find(at) or { kind = "host" }
+    local kind = types[info.kind]
+    return {
+      type = kind,
+      device = names.ordinal(info.device) or names.ordinal(raw.device().name),
+      devicePointer = info.kind ~= "host" and info.kind ~= "registered" and pointer.new(at) or nil,
+      hostPointer = info.kind ~= "device" and pointer.new(at) or nil,
+    }
+  end)
+  rt.cudaMemAdvise = api(function(p, bytes)
+    local info = raw.memory_find(address(p))
+    if not info or info.kind ~= "managed" or address(p) + bytes > info.address + info.bytes then
+      fail("cudaErrorInvalidValue", "cudaMemAdvise is about managed memory")
+    end
+  end)
+  rt.cudaMemPrefetchAsync = api(function(p, bytes, device, stream)
+    local info = raw.memory_find(address(p))
+    if not info or info.kind ~= "managed" or address(p) + bytes > info.address + info.bytes then
+      fail("cudaErrorInvalidValue", "cudaMemPrefetchAsync is about managed memory")
+    end
+    if device ~= -1 and not raw.device_list()[device + 1] then
+      fail("cudaErrorInvalidDevice", "there is no device %d", device)
+    end
+    streams.stream(stream)
+  end)
+  rt.cudaStreamAttachMemAsync = api(function(stream, p)
+    streams.stream(stream)
+    local info = raw.memory_find(address(p))
+    if not info or info.kind ~= "managed" then
+      fail("cudaErrorInvalidValue", "cudaStreamAttachMemAsync is about managed memory")
+    end
+  end)
+end
+
+-- Stream-ordered memory: given out at once, taken back when the stream comes to it.
+local function install_ordered(rt)
+  rt.cudaMemPoolAttrReleaseThreshold, rt.cudaMemPoolAttrUsedMemCurrent, rt.cudaMemPoolAttrUsedMemHigh = 4, 7, 8
+  rt.cudaMallocAsync = api(function(bytes, stream)
+    streams.stream(stream)
+    local p = new("device", bytes)
+    pool.sizes[p.address] = bytes
+    pool.used = pool.used + bytes
+    pool.high = math.max(pool.high, pool.used)
+    return p
+  end)
+  rt.cudaFreeAsync = api(function(p, stream)
+    local at = address(p)
+    streams.stream(stream)
+    if at == 0 then return end
+    if not raw.memory_find(at) then fail("cudaErrorInvalidValue", "nothing was allocated there, or it was freed") end
+    pool.used = pool.used - (pool.sizes[at] or 0)
+    pool.sizes[at] = nil
+    raw.memory_free_in(at, streams.stream(stream))
+  end)
+  rt.cudaDeviceGetDefaultMemPool = api(function() return pool end)
+  rt.cudaDeviceGetMemPool = rt.cudaDeviceGetDefaultMemPool
+  rt.cudaMemPoolGetAttribute = api(function(which, attribute)
+    if which ~= pool then fail("cudaErrorInvalidValue", "this is no memory pool") end
+    if attribute == rt.cudaMemPoolAttrUsedMemCurrent then return pool.used end
+    if attribute == rt.cudaMemPoolAttrUsedMemHigh then return pool.high end
+    if attribute == rt.cudaMemPoolAttrReleaseThreshold then return pool.threshold end
+    fail("cudaErrorInvalidValue", "a pool has no attribute %s", tostring(attribute))
+  end)
+  rt.cudaMemPoolSetAttribute = api(function(which, attribute, value)
+    if which ~= pool then fail("cudaErrorInvalidValue", "this is no memory pool") end
+    if attribute == rt.cudaMemPoolAttrReleaseThreshold then
+      pool.threshold = value
+    elseif attribute == rt.cudaMemPoolAttrUsedMemHigh and value == 0 then
+      pool.high = pool.used
+    else
+      fail("cudaErrorInvalidValue", "a pool has no attribute %s that can be set so", tostring(attribute))
+    end
+  end)
+  rt.cudaMemPoolTrimTo = api(function(which)
+    if which ~= pool then fail("cudaErrorInvalidValue", "this is no memory pool") end
+  end)
+end
+
+---@param rt table
+function M.install(rt)
+  install_making(rt)
+  install_host(rt)
+  install_copies(rt)
+  install_facts(rt)
+  install_ordered(rt)
+end
+
+return M

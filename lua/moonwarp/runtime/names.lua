@@ -1,0 +1,55 @@
+-- Names: kernels and variables of the modules that were registered, and devices by number.
+
+local raw = require "moonwarp.binding"
+local result = require "moonwarp.runtime.result"
+
+local fail = result.fail
+local M = {}
+
+-- The modules whose kernels and variables go by name, the newest first: what a program linked into itself is to CUDA.
+local modules = {}
+
+function M.register(module)
+  if raw.type(module) ~= "module" then fail("cudaErrorInvalidValue", "rt.register wants a module") end
+  table.insert(modules, 1, module)
+  return module
+end
+
+-- The modules that go by name, out of those of the device in use first.
+local function find(method, name)
+  for _, module in ipairs(modules) do
+    local ok, found = pcall(module[method], module, name)
+    if ok then return found end
+  end
+end
+
+---A variable: the object of m:symbol, or its name in a registered module.
+function M.symbol(value)
+  if raw.type(value) == "symbol" then return value end
+  local found = type(value) == "string" and find("symbol", value)
+  if not found then
+    fail("cudaErrorInvalidSymbol", "there is no variable '%s': give m:symbol(name), or register the module",
+      tostring(value))
+  end
+  return found
+end
+
+---A kernel: the object, or its name in a registered module.
+function M.kernel(value)
+  if raw.type(value) == "kernel" then return value end
+  local found = type(value) == "string" and find("kernel", value)
+  if not found then
+    fail("cudaErrorInvalidDeviceFunction", "there is no kernel '%s': give m.name, or register the module",
+      tostring(value))
+  end
+  return found
+end
+
+---The number of a device by its name, from 0; nil where there is none.
+function M.ordinal(name)
+  for i, known in ipairs(raw.device_list()) do
+    if known == name then return i - 1 end
+  end
+end
+
+return M

@@ -1,0 +1,66 @@
+-- CUDA's result codes: how moonwarp's errors become what the functions of moonwarp.runtime return first.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+
+local M = {
+  ---name -> number, of all codes
+  codes = {},
+}
+
+local names, texts = {}, {}
+for code = 0, 999 do
+  local name, text = raw.result(code)
+  if name ~= "cudaErrorUnknown" or code == 999 then
+    M.codes[name], names[code], texts[code] = code, name, text
+  end
+end
+
+-- What cudaGetLastError tells, and the whole story of it.
+local last, story = 0, nil
+
+---Raise the failure that makes a function return the code called `name`.
+---@param name string "cudaErrorInvalidValue"
+---@param message string
+function M.fail(name, message, ...)
+  raw.raise { kind = "usage", code = name, message = message:format(...) }
+end
+
+local function finish(ok, ...)
+  if ok then return 0, ... end
+  local err = ...
+  local code = errors.is(err) and M.codes[err.code]
+  if not code then error(err, 0) end -- not of the library: the script's own
+  if code ~= M.codes.cudaErrorNotReady then last, story = code, err end
+  return code
+end
+
+---A function that returns a result code and then what f returns.
+---@param f function raises where it fails
+---@return function
+function M.api(f)
+  return function(...) return finish(pcall(f, ...)) end
+end
+
+---The functions about errors themselves.
+---@param rt table
+function M.install(rt)
+  for name, code in pairs(M.codes) do rt[name] = code end
+
+  function rt.cudaGetLastError()
+    local code = last
+    last, story = 0, nil
+    return code
+  end
+
+  function rt.cudaPeekAtLastError() return last end
+
+  function rt.cudaGetErrorName(code) return names[code] or "unrecognized error code" end
+
+  function rt.cudaGetErrorString(code) return texts[code] or "unrecognized error code" end
+
+  ---moonwarp's own: the error object behind the last code that was not cudaSuccess, or nil.
+  function rt.story() return story end
+end
+
+return M
