@@ -65,7 +65,6 @@ local not_in_lua = {
 local in_one_only = {
   c = { mw_abi_text = "for LuaJIT's ffi.cdef" },
   ffi = {
-    mw_result_name = "errors bring their name, and the binding's own have one",
     mw_launch_kernel = "a launch's state has its kernel's description at hand",
   },
 }

@@ -315,6 +315,7 @@ void cpu_pool_begin(cpu_pool *pool, const cpu_stream *stream, const cpu_command 
 bool cpu_pool_help(cpu_pool *pool, cpu_stream *stream) {
   cpu_command *command = stream->current;
   if (!command || !command->active) return false;
+  if (more_urgent(pool, command)) command = pool->first; /* its turn is not yet, whoever waits for it */
   cpu_slot *slot = slot_take(pool, pool->slots - 1);
   if (!slot) return false;
   bool ran = run(pool, slot, command, true);

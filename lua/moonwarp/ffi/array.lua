@@ -111,12 +111,15 @@ function M.adopt(array, handle, module, counted)
 end
 
 ---A new array, collecting garbage where there is no memory left.
-function M.new(where, of, module, rank, shape)
+function M.new(where, of, module, rank, shape, kind)
   local bytes = tonumber(of.size)
   for i = 0, rank - 1 do bytes = bytes * tonumber(shape[i]) end
   collect.step(bytes)
   local array, out = M.push(where), ffi.new "mw_array *[1]"
-  errors.must(collect.retry(where, function() return C.mw_array_new(where._handle, of, rank, shape, out) end))
+  kind = kind or C.MW_MEMORY_DEVICE
+  errors.must(collect.retry(where, function()
+    return C.mw_array_new_kind(where._handle, kind, of, rank, shape, out)
+  end))
   return M.adopt(array, out[0], module, bytes)
 end
 
@@ -370,11 +373,12 @@ function properties.freed(self)
 end
 
 M.raw = {
-  -- array_new(dtype, shape) -> array, contents undefined
-  array_new = function(of, shape)
+  -- array_new(dtype, shape[, "pinned" or "managed"]) -> array, contents undefined
+  array_new = function(of, shape, kind)
     local type, module = dtype.check(of, "float")
     local rank, sizes = M.check_shape(shape)
-    return M.new(device.current(), type, module, rank, sizes)
+    local memory = kind and (kind == "pinned" and C.MW_MEMORY_PINNED or C.MW_MEMORY_MANAGED)
+    return M.new(device.current(), type, module, rank, sizes, memory)
   end,
   -- array_view(array, offset in bytes, dtype or nil, shape) -> a view of the same memory
   array_view = function(array, offset, of, shape)

@@ -151,6 +151,14 @@ M.raw = {
     return current
   end,
   device = M.current,
+  -- device_list() -> a sequence of names
+  device_list = function()
+    local list, name = {}, ffi.new "char[32]"
+    while C.mw_device_list(#list, name) == 0 do list[#list + 1] = ffi.string(name) end
+    return list
+  end,
+  -- result(code) -> CUDA's name of it, and its sentence
+  result = function(code) return ffi.string(C.mw_result_name(code)), ffi.string(C.mw_result_text(code)) end,
   synchronize = synchronize,
   limit = limit,
   memory = memory,

@@ -162,12 +162,15 @@ for _, field in ipairs { "shared_bytes", "local_bytes", "max_threads", "register
   properties[field] = function(self) return tonumber(check(self, "a kernel's field").info[field]) end
 end
 
--- A sequence of {name =, type =}.
+-- A sequence of {name =, type =, offset =, size =}, in bytes.
 function properties.params(self)
   local info, list = check(self, "a kernel's field").info, {}
   for i = 1, tonumber(info.param_count) do
     local param = info.params[i - 1]
-    list[i] = { name = ffi.string(param.name), type = ffi.string(param.type.name) }
+    list[i] = {
+      name = ffi.string(param.name), type = ffi.string(param.type.name), offset = tonumber(param.offset),
+      size = tonumber(param.type.size),
+    }
   end
   return list
 end
