@@ -134,7 +134,11 @@ if luajit_module then
 end
 
 -- What the output of an example contains that has no line of its own to promise.
-local contains = { ["examples/photo.lua"] = "checked: a plain Lua loop gives the same" }
+local contains = {
+  ["examples/photo.lua"] = "checked: a plain Lua loop gives the same",
+  ["examples/texture.lua"] = "checked: reference and object give the same picture",
+  ["examples/bicubic.lua"] = "checked: four bilinear fetches differ by at most",
+}
 
 local function run_example(command, path)
   local pipe = assert(io.popen(("NO_COLOR=1 '%s' %s 2>&1; echo status $?"):format(command, path)))

@@ -85,7 +85,103 @@ function array:max() end
 ---Give the memory back now, not when the collector comes; every view of it is freed too. Twice is fine.
 function array:free() end
 
----Compiled CUDA C. Fields are the names of its source: m.kernel, m["fill<float,4>"], m.variable (read or assigned).
+---Two-dimensional memory whose rows begin at aligned addresses (mw.pitched). p[i] is row i, a view; to a kernel it is a
+---pointer to its first element.
+---@class moonwarp.pitched
+---@field shape integer[] {height, width}
+---@field pitch integer bytes from a row to the next
+---@field dtype moonwarp.dtype
+---@field nbytes integer of device memory
+---@field address integer the device address of the first row, 0 once freed
+---@field device moonwarp.device
+---@field freed boolean
+---@field [integer] moonwarp.array
+local pitched = {}
+
+---Overwrite everything, or the region that mw.copy_region would: a nested table, bytes, or memory.
+---@param data table|string|moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
+---@param region? table
+---@return moonwarp.pitched self
+function pitched:copy_from(data, region) end
+
+---A copy as an ordinary array.
+---@return moonwarp.array
+function pitched:array() end
+
+---@return table
+function pitched:totable() end
+
+---@return string
+function pitched:bytes() end
+
+---Give the memory back now.
+function pitched:free() end
+
+---Memory for textures and surfaces, in a layout of the device's own (mw.cuda_array).
+---@class moonwarp.cuda_array
+---@field kind "1d"|"2d"|"3d"|"1dlayered"|"2dlayered"|"cubemap"|"cubemaplayered"
+---@field dtype moonwarp.dtype
+---@field shape integer[] as an array's: slices, height, width, as far as the kind has them
+---@field width integer
+---@field height integer
+---@field depth integer slices: depth, layers, six faces a layer
+---@field layers integer
+---@field levels integer of a mipmap
+---@field channels { x: integer, y: integer, z: integer, w: integer, kind: string } bits, as cudaChannelFormatDesc
+---@field nbytes integer of device memory
+---@field device moonwarp.device
+---@field freed boolean
+local cuda_array = {}
+
+---Overwrite everything (of the first level), or the region that mw.copy_region would.
+---@param data table|string|moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
+---@param region? table
+---@return moonwarp.cuda_array self
+function cuda_array:copy_from(data, region) end
+
+---A copy of a level as an ordinary array.
+---@param level? integer from 1
+---@return moonwarp.array
+function cuda_array:array(level) end
+
+---@param level? integer
+---@return table
+function cuda_array:totable(level) end
+
+---@param level? integer
+---@return string
+function cuda_array:bytes(level) end
+
+---Give the memory back now.
+function cuda_array:free() end
+
+---A texture (mw.texture) or surface (mw.surface): m.reference = texture binds it, kernels take it as
+---cudaTextureObject_t or cudaSurfaceObject_t. A texture's options are fields, and most can be assigned.
+---@class moonwarp.texture
+---@field handle integer what kernels take
+---@field offset integer bytes that linear and pitched memory begins behind an aligned address
+---@field memory any what it reads
+---@field device moonwarp.device
+---@field freed boolean
+---@field filter "point"|"linear"
+---@field address string|string[]
+---@field normalized boolean
+---@field read "auto"|"element"|"normalized"
+---@field border number[]
+---@field srgb boolean
+---@field seamless boolean
+---@field mip_filter "point"|"linear"
+---@field lod_bias number
+---@field lod_min number
+---@field lod_max number
+---@field max_anisotropy integer
+local texture = {}
+
+---Let go of it now; where it is bound, it stays.
+function texture:free() end
+
+---Compiled CUDA C. Fields are the names of its source: m.kernel, m["fill<float,4>"], m.variable (read or assigned),
+---m.texture_reference (a texture, or nil).
 ---@class moonwarp.module
 ---@field [string] any
 local module = {}
