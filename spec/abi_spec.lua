@@ -65,6 +65,7 @@ local not_in_lua = {
 local in_one_only = {
   c = { mw_abi_text = "for LuaJIT's ffi.cdef" },
   ffi = {
+    mw_array_new = "mw_array_new_kind makes device memory too",
     mw_launch_kernel = "a launch's state has its kernel's description at hand",
   },
 }
