@@ -63,16 +63,15 @@ static LLVMValueRef count_warps(widener *w) {
 bool widen_warp_register(widener *w, LLVMValueRef call, const char *name) {
   bool scattered = w->shapes->cut.kind == CUT_LINE && starts_with(name, "tid.");
   parts result = {0};
-  if (strcmp(name, "nwarpid") == 0) {
-    give(w, call, count_warps(w));
-    return true;
-  }
-  if (!scattered && !starts_with(name, "lane") && strcmp(name, "warpid") != 0) return false;
+  bool all = strcmp(name, "nwarpid") == 0;
+  if (!all && !scattered && !starts_with(name, "lane") && strcmp(name, "warpid") != 0) return false;
   LLVMValueRef first = first_thread(w);
   for (int u = 0; u < form_count(w, call); u++) {
     LLVMValueRef threads = LLVMBuildAdd(w->b, first, constant_i32(w->p, (unsigned)(u * w->width)), "");
     if (is_varying(w, call)) threads = LLVMBuildAdd(w->b, splat(w, threads), lane_numbers(w, w->p->i32), "");
-    result.of[u] = scattered ? scattered_id(w, threads, (unsigned)(name[4] - 'x')) : register_of(w, name, threads);
+    result.of[u] = all         ? in_form(w, threads, count_warps(w))
+                   : scattered ? scattered_id(w, threads, (unsigned)(name[4] - 'x'))
+                               : register_of(w, name, threads);
     if (!result.of[u]) return false;
   }
   set_value(w, call, result);
