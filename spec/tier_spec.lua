@@ -45,6 +45,30 @@ describe("a kernel's tier", function()
       }]==]))
   end)
 
+  it("is SIMD where threads see their warps, in blocks of any shape", function()
+    local tier, reason = tier_of [==[
+      __global__ void k(const float *x, float *y) {
+        int i = threadIdx.x + blockDim.x * threadIdx.y;
+        float sum = x[i];
+        for (int d = 16; d; d /= 2) sum += __shfl_down_sync(~0u, sum, d);
+        if (i % 32 == 0) y[i / 32] = sum + __popc(__match_any_sync(~0u, i & 3));
+      }]==]
+    assert.equal("simd", tier)
+    assert.matches("warp", reason)
+  end)
+
+  it("is fibers for a loop that waits for another warp", function()
+    local tier, reason = tier_of [==[
+      __global__ void k(int *p) {
+        __shared__ volatile int flag;
+        if (threadIdx.x < 32) while (!flag) {}
+        if (threadIdx.x == 32) flag = 1;
+        p[threadIdx.x] = flag;
+      }]==]
+    assert.equal("fiber", tier)
+    assert.matches("waits for what another warp writes", reason)
+  end)
+
   it("is one thread at a time where a divergent loop does little but gather", function()
     local tier, reason = tier_of [==[
       __global__ void k(const int *start, const int *column, const float *value, const float *x, float *y) {

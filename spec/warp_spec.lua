@@ -98,6 +98,26 @@ template <typename T, int width> __device__ void constants(const T *in, T *out) 
   out[7 * n + i] = __shfl_xor(value, 16);
 }
 ]==]
+-- Of the narrow types the bits are compared.
+shuffles = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n" .. shuffles .. [==[
+template <typename T, typename B> __device__ void narrow(const B *in, const int *lanes, B *out) {
+  int i = linear(), n = threads();
+  T value = __builtin_bit_cast(T, in[i]);
+  out[i] = __builtin_bit_cast(B, __shfl_sync(0xffffffff, value, lanes[i], 16));
+  out[n + i] = __builtin_bit_cast(B, __shfl_up_sync(0xffffffff, value, 3));
+  out[2 * n + i] = __builtin_bit_cast(B, __shfl_down_sync(0xffffffff, value, 5, 8));
+  out[3 * n + i] = __builtin_bit_cast(B, __shfl_xor_sync(0xffffffff, value, lanes[i] & 15));
+}
+__global__ void shuffle_half(const unsigned short *in, const int *lanes, unsigned short *out) {
+  narrow<__half>(in, lanes, out);
+}
+__global__ void shuffle_bfloat16(const unsigned short *in, const int *lanes, unsigned short *out) {
+  narrow<__nv_bfloat16>(in, lanes, out);
+}
+__global__ void shuffle_half2(const unsigned *in, const int *lanes, unsigned *out) {
+  narrow<__half2>(in, lanes, out);
+}
+]==]
 local function kernel_name(t) return "shuffle_" .. t.c:gsub(" ", "_") end
 for _, t in ipairs(types) do
   shuffles = shuffles .. ([==[
@@ -430,6 +450,26 @@ for _, tier in ipairs(tiers) do
             end
           end
         end) end
+      end
+    end)
+
+    describe("shuffles bits", function()
+      local m = compile(shuffles)
+      for name, dtype in pairs { half = "ushort", bfloat16 = "ushort", half2 = "uint" } do
+        it("of type " .. name, function()
+          for _, block in ipairs(blocks) do
+            local n = block.threads
+            local values = list_of(n, function() return random(0, dtype == "uint" and 0xffffffff or 0xffff) end)
+            local lanes = list_of(n, function() return random(0, 31) end)
+            local out = mw.zeros(4 * n, dtype)
+            m["shuffle_" .. name](1, block.size)(array_of(values, n, dtype), array_of(lanes, n, "int"), out)
+            local wanted = shuffled(values, n, {
+              { "idx", function(i) return lanes[i] end, 16 }, { "up", function() return 3 end, 32 },
+              { "down", function() return 5 end, 8 }, { "xor", function(i) return lanes[i] & 15 end, 32 },
+            })
+            compare(wanted, out, 4 * n, tostring(block))
+          end
+        end)
       end
     end)
 
