@@ -6,26 +6,37 @@
 
 /* ---- on scalars ---- */
 
-/* A copy of the instruction over other operands. Flags that make a result undefined are dropped: lane 0 may not be active,
-   and what it computes must not spoil the rest. */
-static LLVMValueRef copy_instruction(widener *w, LLVMValueRef i, const LLVMValueRef *operands) {
-  LLVMValueRef copy = LLVMInstructionClone(i);
-  int count = LLVMGetNumOperands(i);
-  for (int n = 0; n < count; n++) LLVMSetOperand(copy, (unsigned)n, operands[n]);
-  LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+/* Flags that make a result undefined: lane 0 may not be active, and what it computes must not spoil the rest. */
+static void drop_flags(LLVMValueRef copy) {
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(copy);
   if (opcode == LLVMAdd || opcode == LLVMSub || opcode == LLVMMul || opcode == LLVMShl)
     LLVMSetNUW(copy, 0), LLVMSetNSW(copy, 0);
   if (opcode == LLVMUDiv || opcode == LLVMSDiv || opcode == LLVMLShr || opcode == LLVMAShr) LLVMSetExact(copy, 0);
   if (opcode == LLVMGetElementPtr) LLVMSetIsInBounds(copy, 0), LLVMGEPSetNoWrapFlags(copy, 0);
   if (opcode == LLVMZExt) LLVMSetNNeg(copy, 0);
   if (opcode == LLVMOr) LLVMSetIsDisjoint(copy, 0);
+}
+
+/* Whether an active lane computes just what is computed here. */
+static bool is_sound(const widener *w, LLVMValueRef i, mask m) {
+  for (int n = 0; n < LLVMGetNumOperands(i) && !m.all; n++)
+    if (!is_uniform(w, LLVMGetOperand(i, (unsigned)n))) return false;
+  return true;
+}
+
+/* A copy of the instruction over other operands. */
+static LLVMValueRef copy_instruction(widener *w, LLVMValueRef i, const LLVMValueRef *operands, mask m) {
+  LLVMValueRef copy = LLVMInstructionClone(i);
+  int count = LLVMGetNumOperands(i);
+  for (int n = 0; n < count; n++) LLVMSetOperand(copy, (unsigned)n, operands[n]);
+  if (!is_sound(w, i, m)) drop_flags(copy);
   LLVMInstructionSetDebugLoc(copy, NULL); /* the builder's, if it has one, is of this function */
   LLVMInsertIntoBuilder(w->b, copy);
   return copy;
 }
 
 /* Of part 0's lane 0 (u = -1), or of part u's. */
-static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, int u) {
+static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   int count = LLVMGetNumOperands(i);
   LLVMValueRef *operands = mw_alloc(((size_t)count + 1) * sizeof *operands);
   for (int n = 0; n < count; n++) {
@@ -38,7 +49,7 @@ static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, int u) {
     /* lane 0 may be inactive and below 0: the other lanes continue from its sign-extension */
     result = LLVMBuildSExt(w->b, operands[0], LLVMTypeOf(i), "");
   } else {
-    result = copy_instruction(w, i, operands);
+    result = copy_instruction(w, i, operands, m);
   }
   free(operands);
   return result;
@@ -118,10 +129,10 @@ static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
   if (is_varying(w, i)) {
     on_vectors(w, i, m);
   } else if (is_parted(w, i)) {
-    for (int u = 0; u < w->parts; u++) result.of[u] = on_scalars(w, i, u);
+    for (int u = 0; u < w->parts; u++) result.of[u] = on_scalars(w, i, m, u);
     set_value(w, i, result);
   } else {
-    set_scalar(w, i, on_scalars(w, i, -1));
+    set_scalar(w, i, on_scalars(w, i, m, -1));
   }
 }
 
