@@ -61,6 +61,8 @@ typedef struct mw_symbol_info {
 
 #define MW_SOURCE_NAME "kernel.cu"
 
+#define MW_LAUNCH_INSTANCE "@"
+
 typedef struct mw_driver {
   const char *name; /* "cpu" */
 
@@ -123,7 +125,8 @@ typedef struct mw_driver {
      Part of the cache key. Cheap: called for every mw_module_compile. */
   int (*target)(void *device, mw_text *out);
   /* Compile to a file at `path` (inside a private temporary folder). `instances` (may be empty) are template kernels to
-     instantiate, "fill<float,4>". The text is compiled under the name MW_SOURCE_NAME with lines from 1, whatever
+     instantiate, "fill<float,4>"; or, behind MW_LAUNCH_INSTANCE, a kernel and the blocks that it is to be compiled for,
+     "@_Z4fillPf:64x1x1": then the file needs no other kernel. The text is compiled under the name MW_SOURCE_NAME with lines from 1, whatever
      source->file and line say, so that one cache entry serves wherever the text stands. Folders in its options are
      absolute. On MW_INVALID_SOURCE the error slot's file and line and its log speak of MW_SOURCE_NAME; the core
      translates them. */
@@ -140,6 +143,9 @@ typedef struct mw_driver {
   /* The unit's kernels and variables, i from 0; false past the last. Strings and types live as long as the unit. */
   bool (*unit_kernel)(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
   bool (*unit_symbol)(void *unit, size_t i, mw_symbol_info *info);
+  /* Whether the kernel could run faster if it were compiled for blocks of one size. A launch of what is loaded then, with
+     the kernel's own unit as parent, is left to the kernel where it is not one that the code is good for. May be NULL. */
+  bool (*specialises)(void *kernel);
   const char *(*unit_log)(void *unit); /* compiler warnings */
   /* The source and options of the unit, for further instances; false where the file holds none. */
   bool (*unit_source)(void *unit, const char **text, const char **options);

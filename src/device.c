@@ -179,6 +179,12 @@ static const char *const limit_names[] = {
     [MW_LIMIT_STACK] = "stack",
     [MW_LIMIT_COMPILE_TIME] = "compile_time",
     [MW_LIMIT_COMPILE_MEMORY] = "compile_memory",
+    [MW_LIMIT_SPECIALISE] = "specialise",
+};
+
+static const char *const limit_units[] = {
+    [MW_LIMIT_TIME] = "seconds",         [MW_LIMIT_MEMORY] = "bytes",         [MW_LIMIT_STACK] = "bytes",
+    [MW_LIMIT_COMPILE_TIME] = "seconds", [MW_LIMIT_COMPILE_MEMORY] = "bytes", [MW_LIMIT_SPECIALISE] = "threads",
 };
 
 static int check_limit(mw_limit limit) {
@@ -196,8 +202,7 @@ int mw_device_limit_set(mw_device *device, mw_limit limit, double value) {
   if (code != MW_SUCCESS) return code;
   if (!isfinite(value) || value < 0)
     return fail(MW_INVALID_VALUE, "the limit '%s' wants a number of %s that is not negative, got %g",
-                limit_names[limit], limit == MW_LIMIT_TIME || limit == MW_LIMIT_COMPILE_TIME ? "seconds" : "bytes",
-                value);
+                limit_names[limit], limit_units[limit], value);
   return device->driver->limit_set(device->state, limit, value);
 }
 

@@ -105,6 +105,7 @@ int mw_launch_configure(mw_launch *launch, const unsigned grid[3], const unsigne
   memcpy(launch->grid, grid, sizeof launch->grid);
   memcpy(launch->block, block, sizeof launch->block);
   launch->dynamic_shared = dynamic_shared;
+  launch->handle = NULL;
   return MW_SUCCESS;
 }
 
@@ -216,6 +217,17 @@ static size_t count_buffers(const mw_launch *launch) {
   return launch->array_count + launch->kept_count + MW_TEXTURE_BUFFERS * textures;
 }
 
+static void *choose_kernel(mw_launch *launch) {
+  const mw_kernel *kernel = launch->kernel;
+  bool settled = true;
+  void *handle = launch->handle;
+  if (!handle) {
+    handle = mw_module_special(kernel->module, kernel->info, kernel->handle, launch->grid, launch->block, &settled);
+    launch->handle = settled ? handle : NULL;
+  }
+  return handle;
+}
+
 int mw_launch_run(mw_launch *launch, const char *site) {
   return mw_launch_run_in(launch, mw_stream_of(launch->kernel->module->device), site);
 }
@@ -227,6 +239,7 @@ int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
   if (stream->device != device)
     return fail(MW_INVALID_RESOURCE_HANDLE, "%s is compiled for %s, and the stream is %s's", kernel->info->name,
                 device->name, stream->device->name);
+  void *handle = choose_kernel(launch);
   mw_command *command = mw_command_new(kernel->module, count_buffers(launch));
   bool bound = kernel->info->reference_count > 0;
   if (bound) pthread_mutex_lock(&kernel->module->binding);
@@ -234,7 +247,7 @@ int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
   if (code == MW_SUCCESS) code = use_textures(launch, command);
   if (code == MW_SUCCESS && bound) code = mw_reference_use(kernel, command);
   if (code != MW_SUCCESS) goto done;
-  mw_launch_request request = {.kernel = kernel->handle,
+  mw_launch_request request = {.kernel = handle,
                                .dynamic_shared = launch->dynamic_shared,
                                .params = launch->params,
                                .param_bytes = kernel->info->param_bytes,

@@ -24,6 +24,7 @@ static void destroy(mw_module *module) {
     free(module->instances[i].full_name);
     free(module->instances[i].kernels);
   }
+  mw_module_forget_specials(module);
   mw_reference_free(module);
   free(module->units);
   free(module->kernels);
@@ -106,7 +107,7 @@ static void enter_unit(mw_module *module, void *unit) {
   module->units = mw_realloc(module->units, (module->unit_count + 1) * sizeof *module->units);
   module->units[module->unit_count++] = unit;
   size_t known = module->kernel_count;
-  mw_kernel_entry kernel = {0};
+  mw_kernel_entry kernel = {.unit = unit};
   for (size_t i = 0; driver->unit_kernel(unit, i, &kernel.info, &kernel.handle); i++) {
     if (has_kernel(module, kernel.info->linkage)) continue;
     module->kernels = mw_realloc(module->kernels, (module->kernel_count + 1) * sizeof *module->kernels);
@@ -186,12 +187,9 @@ static bool blames_file(int code) {
   return code == MW_FILE_NOT_FOUND || code == MW_INVALID_KERNEL_IMAGE || code == MW_NO_KERNEL_IMAGE_FOR_DEVICE;
 }
 
-/* What is done with a compiled file. */
-typedef int file_action(mw_module *module, const char *path, void *context);
-
 /* Get the file and do it; if it is the file's fault that it fails, once more with a file that nobody else sees. */
-static int with_file(mw_module *module, const char *const *instances, size_t count, file_action *action,
-                     void *context) {
+int mw_module_with_file(mw_module *module, const char *const *instances, size_t count, mw_file_action *action,
+                        void *context) {
   for (bool use_cache = true;; use_cache = false) {
     compiled_file file = {.folder = NULL};
     int code = get_file(module, instances, count, use_cache, &file);
@@ -219,7 +217,7 @@ int mw_module_compile(mw_device *device, const mw_source *source, mw_module **ou
   if (!source->text) return fail(MW_INVALID_VALUE, "there is no source text to compile");
   mw_module *module = new_module(device, mw_source_copy(source));
   void *unit;
-  int code = with_file(module, NULL, 0, load_unit, &unit);
+  int code = mw_module_with_file(module, NULL, 0, load_unit, &unit);
   if (code != MW_SUCCESS) {
     mw_module_release(module);
     return code;
@@ -321,10 +319,10 @@ static int make_instance(mw_module *module, const char *name) {
                 name);
   const char *full_name = name;
   char *found = NULL;
-  int code = with_file(module, &full_name, 1, load_unit, &unit);
+  int code = mw_module_with_file(module, &full_name, 1, load_unit, &unit);
   if (code == MW_INVALID_SOURCE && (found = find_namespace(name))) {
     full_name = found;
-    code = with_file(module, &full_name, 1, load_unit, &unit);
+    code = mw_module_with_file(module, &full_name, 1, load_unit, &unit);
   }
   if (code == MW_SUCCESS) {
     enter_unit(module, unit);
@@ -362,7 +360,7 @@ int mw_module_save(mw_module *module, const char *path) {
   const mw_text *image = &module->image;
   int code = MW_SUCCESS;
   if (count > 0 || !image->data) {
-    code = with_file(module, names, count, read_image, &compiled);
+    code = mw_module_with_file(module, names, count, read_image, &compiled);
     image = &compiled;
   }
   if (code == MW_SUCCESS) code = mw_file_write(path, image->data, image->length);

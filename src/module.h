@@ -11,7 +11,7 @@
 
 typedef struct mw_kernel_entry {
   const mw_kernel_info *info; /* the unit's */
-  void *handle;               /* the driver's */
+  void *handle, *unit;        /* the driver's */
   char *name;                 /* finds this kernel and no other: "add(float *)" where "add" is overloaded */
 } mw_kernel_entry;
 
@@ -22,6 +22,15 @@ typedef struct mw_instance {
   size_t *kernels; /* indices of kernels: several where the template is overloaded */
   size_t kernel_count;
 } mw_instance;
+
+/* A kernel for blocks of one size: special.c. */
+typedef struct mw_special {
+  void *handle; /* the kernel for all */
+  unsigned block[3];
+  uint64_t threads; /* that were launched so */
+  void *made;       /* or NULL: not yet, or it cannot be made */
+  bool tried;
+} mw_special;
 
 struct mw_binding;
 
@@ -42,6 +51,8 @@ struct mw_module {
   size_t symbol_count;
   mw_instance *instances;
   size_t instance_count;
+  mw_special **specials;
+  size_t special_count;
   struct mw_binding **bindings; /* of texture and surface references: reference.c */
   size_t binding_count;
 
@@ -57,6 +68,17 @@ void mw_module_unuse(mw_module *module);
 int mw_module_instantiate(mw_module *module, const char *name);
 /* The instance, if it is there. Under the lock. */
 const mw_instance *mw_module_find_instance(const mw_module *module, const char *name);
+
+/* What is done with a compiled file: a failure that is the file's fault has it compiled anew, once. */
+typedef int mw_file_action(mw_module *module, const char *path, void *context);
+int mw_module_with_file(mw_module *module, const char *const *instances, size_t count, mw_file_action *action,
+                        void *context);
+
+/* The driver's kernel to launch in place of `handle` with such a grid and blocks: `handle` itself, or one compiled for the
+   size of the blocks. *settled: the same answer will come for any later launch with such blocks. */
+void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
+                        const unsigned block[3], bool *settled);
+void mw_module_forget_specials(mw_module *module);
 
 struct mw_kernel {
   mw_refs refs;

@@ -193,11 +193,13 @@ typedef struct mw_memory {
 } mw_memory;
 
 typedef enum mw_limit {
-  MW_LIMIT_TIME,          /* seconds a launch may run; 0: no limit (the default) */
-  MW_LIMIT_MEMORY,        /* bytes that allocations may take together; 0: what the machine has (the default) */
-  MW_LIMIT_STACK,         /* bytes of stack a CUDA thread has for calls and local arrays (cudaLimitStackSize) */
-  MW_LIMIT_COMPILE_TIME,  /* seconds a compilation may take */
-  MW_LIMIT_COMPILE_MEMORY /* bytes of address space that a compiler process may take */
+  MW_LIMIT_TIME,           /* seconds a launch may run; 0: no limit (the default) */
+  MW_LIMIT_MEMORY,         /* bytes that allocations may take together; 0: what the machine has (the default) */
+  MW_LIMIT_STACK,          /* bytes of stack a CUDA thread has for calls and local arrays (cudaLimitStackSize) */
+  MW_LIMIT_COMPILE_TIME,   /* seconds a compilation may take */
+  MW_LIMIT_COMPILE_MEMORY, /* bytes of address space that a compiler process may take */
+  MW_LIMIT_SPECIALISE /* threads of a kernel that are launched with blocks of one size before it is compiled for that
+                              size: 65536; 0: at once */
 } mw_limit;
 
 /* The devices there are, under the names that open them: "cpu:0" first, or the best. MW_INVALID_DEVICE past the last. */

@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 2
+#define MW_MWO_VERSION 3
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -21,6 +21,8 @@ typedef struct mw_frame mw_frame;
 
 /* Runs blocks first..last-1 of a launch on the calling worker; block b is blockIdx (b % gx, b / gx % gy, b / gx / gy). */
 typedef void mw_block_function(const mw_frame *frame, mw_worker *worker, uint64_t first, uint64_t last);
+/* Whether the launch (its frame, complete) is one that a block function is compiled for. */
+typedef uint32_t mw_launch_test(const mw_frame *frame);
 /* Runs one CUDA thread of the worker's current block (fiber tier): `thread` is its linear id. */
 typedef void mw_thread_function(const mw_frame *frame, mw_worker *worker, uint32_t thread);
 
@@ -107,6 +109,7 @@ struct mw_worker {
 typedef struct mw_mwo_kernel {
   mw_kernel_info info;
   mw_block_function *run;
+  mw_launch_test *fits;         /* of a launch that `run` is for; NULL: it is for all */
   uint32_t uses_dynamic_shared; /* whether it declares extern __shared__ */
   uint32_t reserved;
 } mw_mwo_kernel;

@@ -22,7 +22,7 @@ M.device = raw.device
 M.synchronize = raw.synchronize
 
 ---Set a limit of the device in use, and return what it was; without a value only that. 0 means none.
----@param name "time"|"memory"|"stack"|"compile_time"|"compile_memory" seconds or bytes
+---@param name "time"|"memory"|"stack"|"compile_time"|"compile_memory"|"specialise" seconds, bytes or threads
 ---@param value? number
 ---@return number
 function M.limit(name, value) return raw.limit(nil, name, value) end

@@ -104,8 +104,9 @@ static int make_arguments(compiler_args *args, const char *mwcc, const compile_j
     compiler_args_add(args, ORIGIN_HEADERS);
   }
   for (size_t i = 0; i < instance_count; i++) {
-    compiler_args_add(args, "--instance");
-    compiler_args_add(args, instances[i]);
+    bool launch = strncmp(instances[i], MW_LAUNCH_INSTANCE, strlen(MW_LAUNCH_INSTANCE)) == 0;
+    compiler_args_add(args, launch ? "--launch" : "--instance");
+    compiler_args_add(args, instances[i] + (launch ? strlen(MW_LAUNCH_INSTANCE) : 0));
   }
   compiler_args_add(args, "-o");
   compiler_args_add(args, job->output);

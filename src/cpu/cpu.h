@@ -45,11 +45,11 @@ enum {
 struct cpu_device {
   cpu_heap *heap;
   cpu_pool *pool;
-  int workers;                                        /* slots: how many blocks can run at once */
-  struct cpu_stream *streams;                         /* all, guarded by the pool's lock */
-  int blocking;                                       /* of these, how many the legacy stream waits for */
-  int holds;                                          /* reached or not */
-  _Atomic double limits[MW_LIMIT_COMPILE_MEMORY + 1]; /* by mw_limit; read with cpu_limit */
+  int workers;                                    /* slots: how many blocks can run at once */
+  struct cpu_stream *streams;                     /* all, guarded by the pool's lock */
+  int blocking;                                   /* of these, how many the legacy stream waits for */
+  int holds;                                      /* reached or not */
+  _Atomic double limits[MW_LIMIT_SPECIALISE + 1]; /* by mw_limit; read with cpu_limit */
 };
 
 double cpu_limit(const cpu_device *device, mw_limit limit);
@@ -62,7 +62,8 @@ void cpu_heap_free(cpu_heap *heap, uint64_t address);
 
 struct cpu_kernel {
   cpu_unit *unit;
-  const mw_mwo_kernel *image;   /* info, run, uses_dynamic_shared */
+  const mw_mwo_kernel *image;   /* info, run, fits, uses_dynamic_shared */
+  cpu_kernel *otherwise;        /* runs the launches that do not fit: the parent unit's, or NULL */
   _Atomic double block_seconds; /* pool.c's: what a block took the last time; 0: unknown */
   uint32_t *pointers;           /* pointers.c's: where pointers stand in the parameter block */
   size_t pointer_count;
@@ -84,6 +85,7 @@ void cpu_unload(void *unit);
 bool cpu_unit_kernel(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
 bool cpu_unit_symbol(void *unit, size_t i, mw_symbol_info *info);
 const char *cpu_unit_log(void *unit);
+bool cpu_specialises(void *kernel);
 bool cpu_unit_source(void *unit, const char **text, const char **options);
 bool cpu_usable(void *device, const char *path);
 int cpu_compile(void *device, const mw_source *source, const char *const *instances, size_t instance_count,

@@ -59,6 +59,7 @@ static int device_open(int ordinal, void **out) {
   atomic_init(&device->limits[MW_LIMIT_STACK], 64 << 10);
   atomic_init(&device->limits[MW_LIMIT_COMPILE_TIME], 60);
   atomic_init(&device->limits[MW_LIMIT_COMPILE_MEMORY], (double)((size_t)4 << 30));
+  atomic_init(&device->limits[MW_LIMIT_SPECIALISE], 65536);
   device->pool->region = cpu_malloc_open(device->heap);
   cpu_fault_install();
   *out = device;
@@ -174,4 +175,5 @@ const mw_driver mw_cpu_driver = {
     .unit_symbol = cpu_unit_symbol,
     .unit_log = cpu_unit_log,
     .unit_source = cpu_unit_source,
+    .specialises = cpu_specialises,
 };

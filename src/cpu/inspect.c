@@ -65,6 +65,8 @@ static const char *inspect_kernel(const cpu_object *object, const mw_mwo_kernel 
       !is_text(object, info->tier_reason) || !is_text_or_null(object, info->file))
     return "a kernel's names lie outside it";
   if (!kernel->run || !readable(object, (const void *)(uintptr_t)kernel->run)) return "a kernel's code lies outside it";
+  if (kernel->fits && !readable(object, (const void *)(uintptr_t)kernel->fits))
+    return "a kernel's test lies outside it";
   if (!IS_ARRAY(object, info->params, info->param_count)) return "a kernel's parameters lie outside it";
   for (size_t i = 0; i < info->param_count; i++) {
     const mw_param *param = &info->params[i];

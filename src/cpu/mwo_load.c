@@ -127,6 +127,13 @@ static void list_visible(cpu_unit *unit) {
 
 /* ---- kernels ---- */
 
+static cpu_kernel *kernel_of_parent(const cpu_unit *unit, const char *linkage) {
+  const cpu_unit *parent = unit->own->parent;
+  for (size_t i = 0; parent && i < parent->image->kernel_count; i++)
+    if (strcmp(parent->image->kernels[i].info.linkage, linkage) == 0) return &parent->kernels[i];
+  return NULL;
+}
+
 static void make_kernels(cpu_unit *unit) {
   size_t count = unit->image->kernel_count;
   unit->kernels = mw_alloc(count * sizeof *unit->kernels);
@@ -134,6 +141,7 @@ static void make_kernels(cpu_unit *unit) {
   for (size_t i = 0; i < count; i++) {
     mw_kernel_info *info = &unit->own->infos[i];
     unit->kernels[i] = (cpu_kernel){.unit = unit, .image = &unit->image->kernels[i]};
+    unit->kernels[i].otherwise = kernel_of_parent(unit, unit->image->kernels[i].info.linkage);
     cpu_pointers_find(&unit->kernels[i]);
     *info = unit->image->kernels[i].info;
     if (info->file) info->file = origin_apply(&unit->own->origin, info->file, &info->line);
@@ -223,6 +231,12 @@ bool cpu_unit_symbol(void *argument, size_t i, mw_symbol_info *info) {
       .reference = v->reference,
   };
   return true;
+}
+
+/* What runs as SIMD lanes, and is not made for one size of blocks already. */
+bool cpu_specialises(void *argument) {
+  const cpu_kernel *kernel = argument;
+  return strcmp(kernel->image->info.tier, "simd") == 0 && !kernel->image->fits && kernel->unit->image->source;
 }
 
 const char *cpu_unit_log(void *unit) { return ((cpu_unit *)unit)->own->log.data; }

@@ -199,9 +199,10 @@ static int check_launch(const cpu_device *device, const mw_kernel_info *info, si
   return code;
 }
 
-static void fill_frame(mw_frame *frame, const cpu_device *device, const mw_launch_request *request) {
-  const cpu_kernel *kernel = request->kernel;
+static void fill_frame(mw_frame *frame, const cpu_device *device, const cpu_kernel *kernel,
+                       const mw_launch_request *request) {
   *frame = (mw_frame){
+      .params = request->params,
       .symbols = kernel->unit->symbols,
       .services = &cpu_services,
       .grid = {request->grid[0], request->grid[1], request->grid[2]},
@@ -215,7 +216,14 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   cpu_stream *stream = handle;
   cpu_device *device = stream->device;
   cpu_pool *pool = device->pool;
-  cpu_kernel *kernel = request->kernel;
+  const cpu_kernel *asked = request->kernel;
+  mw_frame frame;
+  fill_frame(&frame, device, asked, request);
+  if (asked->otherwise && asked->image->fits && !asked->image->fits(&frame)) {
+    asked = asked->otherwise;
+    frame.symbols = asked->unit->symbols;
+  }
+  cpu_kernel *kernel = (cpu_kernel *)(uintptr_t)asked;
   const mw_kernel_info *info = &kernel->image->info;
   size_t shared = info->shared_bytes + request->dynamic_shared;
   int code = check_launch(device, info, shared, (uint64_t)request->block[0] * request->block[1] * request->block[2]);
@@ -227,7 +235,7 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   cpu_kernel_work *work = &command->kernel;
   keep_bytes(command, request->params, request->param_bytes);
   keep_site(command, request->site);
-  fill_frame(&work->frame, device, request);
+  work->frame = frame;
   work->frame.params = command->params;
   work->kernel = kernel;
   work->param_bytes = request->param_bytes;

@@ -105,7 +105,7 @@ static int synchronize(lua_State *L) {
   return 0;
 }
 
-static const char *const limit_names[] = {"time", "memory", "stack", "compile_time", "compile_memory"};
+static const char *const limit_names[] = {"time", "memory", "stack", "compile_time", "compile_memory", "specialise"};
 
 /* limit(device, name[, value]) -> the value before. */
 static int limit(lua_State *L) {
@@ -118,7 +118,8 @@ static int limit(lua_State *L) {
       if (strcmp(lua_tostring(L, 2), limit_names[i]) == 0) which = i;
   if (which < 0)
     return mwl_usage(L, state,
-                     "mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\" or \"compile_memory\", got %s",
+                     "mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\", \"compile_memory\" or "
+                     "\"specialise\", got %s",
                      mwl_describe(L, state, 2, got, sizeof got));
   double old;
   mwl_must(L, state, mw_device_limit_get(device->handle, (mw_limit)which, &old));

@@ -102,7 +102,7 @@ static LLVMValueRef load_scalar(widener *w, const place *at, LLVMTypeRef type, m
 
 /* Whether the value is made from affine and uniform ones alone, by operations that often keep them so. */
 static bool often_affine(widener *w, LLVMValueRef value, int depth) {
-  if (is_uniform(w, value) || is_affine(w, value)) return true;
+  if (!is_varying(w, value)) return true;
   if (depth == 0 || !LLVMIsAInstruction(value)) return false;
   switch (LLVMGetInstructionOpcode(value)) {
   case LLVMAdd:
@@ -143,7 +143,7 @@ static LLVMValueRef index_to_test(widener *w, const place *at, LLVMTypeRef type)
     return NULL;
   if (bytes_of(w, LLVMGetGEPSourceElementType(gep)) != bytes_of(w, type) || bytes_of(w, type) < 4) return NULL;
   LLVMValueRef index = LLVMGetOperand(gep, 1);
-  if (is_affine(w, index) || !often_affine(w, index, DEPTH)) return NULL;
+  if (!is_varying(w, index) || !often_affine(w, index, DEPTH)) return NULL;
   LLVMValueRef narrow = LLVMIsASExtInst(index) || LLVMIsAZExtInst(index) ? LLVMGetOperand(index, 0) : index;
   return is_at_hand(w, at, narrow) ? index : NULL;
 }

@@ -42,7 +42,7 @@ static void become(widener *w, LLVMValueRef lane) {
   LLVMValueRef thread = thread_of(w), slots[3] = {w->tid_x, w->tid_y, w->tid_z}, ids[3];
   LLVMValueRef across[3] = {lane, NULL, NULL};
   if (w->shapes->cut.kind == CUT_PLANE) {
-    LLVMValueRef width = constant_i32(p, (unsigned)w->width);
+    LLVMValueRef width = constant_i32(p, (unsigned)(w->width * w->shapes->cut.columns));
     across[0] = LLVMBuildURem(w->b, lane, width, "");
     across[1] = LLVMBuildUDiv(w->b, lane, width, "");
   }

@@ -22,7 +22,8 @@ static const char usage[] =
     "  --instance NAME       also instantiate a template kernel, 'fill<float,4>'; may be repeated\n"
     "  --emit=mwo|ir|asm|obj what to write (default mwo)\n"
     "  --mcpu=NAME           for that processor (default: this one; 'x86-64-v3' for any with AVX2)\n"
-    "  --width=N             lanes of the SIMD tier: 1 (none), 4, 8, 16, 32 (default: as the processor has them)\n"
+    "  --width=N or NxP      lanes of the SIMD tier: 1 (none), 4, 8, 16, 32; and vectors that a gang has of them\n"
+    "  --launch=K:XxYxZ      only the kernel with linkage name K, for blocks of that size\n"
     "  --dump=graph|shapes|rows|live  print what the SIMT compiler finds out about each kernel, and stop (rows: the\n"
     "                        shapes where a block's rows are whole gangs)\n"
     "  --verify              check the module after every stage\n"
@@ -63,6 +64,19 @@ static void parse_width(options *o, const char *word) {
   o->width = (int)lanes, o->parts = (int)parts;
 }
 
+/* KERNEL:64x1x1 */
+static void parse_launch(options *o, const char *text) {
+  const char *colon = strrchr(text, ':');
+  char *at = NULL;
+  if (!colon || colon == text) die("--launch wants a kernel's linkage name and its block, as _Z4axpyPf:64x1x1");
+  o->launch_kernel = mw_format("%.*s", (int)(colon - text), text);
+  for (int axis = 0; axis < 3; axis++) {
+    o->launch_block[axis] = (unsigned)strtoul(axis ? at + 1 : colon + 1, &at, 10);
+    if (o->launch_block[axis] < 1 || o->launch_block[axis] > 1024 || *at != (axis < 2 ? 'x' : '\0'))
+      die("--launch wants a block of three numbers, as 64x1x1, not '%s'", colon + 1);
+  }
+}
+
 static void print_version(void) {
   printf("mwcc %s (LLVM %d.%d.%d)\n", MW_VERSION, LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR, LLVM_VERSION_PATCH);
 }
@@ -100,6 +114,10 @@ static void parse_option(options *o, char **argv, int *i) {
     o->emit = parse_emit(value);
   else if ((value = equals_value(arg, "--width")))
     parse_width(o, value), record(o, arg);
+  else if ((value = equals_value(arg, "--launch")))
+    parse_launch(o, value);
+  else if (strcmp(arg, "--launch") == 0)
+    parse_launch(o, joined_value(arg, "--launch", argv, i));
   else if ((value = equals_value(arg, "--dump")))
     o->dump = value;
   else if ((value = equals_value(arg, "--mcpu")))

@@ -21,6 +21,7 @@
  *   table.c      the mw_mwo table
  *   guard.c      stores that might leave the device's memory
  *   emit.c       optimise, generate code
+ *   launched.c   one kernel for one size of blocks
  *   shares.c     both on several processors
  *   link.c       link, seal
  *
@@ -60,6 +61,8 @@ typedef struct options {
   int level;            /* 0..3 */
   const char *dump;     /* print that analysis and end, or NULL */
   int width, parts;     /* SIMD lanes (0: as the processor has it, 1: none), and parts of a gang (0: as pays) */
+  const char *launch_kernel; /* only that, as it is launched with blocks of launch_block; or NULL: launched.c */
+  unsigned launch_block[3];
   bool fast_math;
   bool verify;  /* check the module after every stage */
   bool timings; /* print how long each stage took */
@@ -96,8 +99,8 @@ typedef enum cut_kind {
   CUT_ROW,    /* `lanes * parts` neighbours of one row, which may end within a gang: lane l of part u has
                     threadIdx.x = base + u * lanes + l, where base is a multiple of lanes * parts */
   CUT_ROWS,   /* the same where rows do not end within a gang: blockDim.x is a multiple of lanes * parts */
-  CUT_PLANE,  /* blockDim.x is `lanes` and a part is a row: threadIdx.x = l, threadIdx.y = base + u, where base is a
-                    multiple of parts, and so is blockDim.y */
+  CUT_PLANE,  /* blockDim.x is lanes * columns, and a gang is whole rows: threadIdx.x = u % columns * lanes + l,
+                    threadIdx.y = base + u / columns, where base is a multiple of parts / columns, and so is blockDim.y */
   CUT_SINGLE, /* as CUT_ROW, and a block is a single row */
   CUT_LINE,   /* threads with consecutive linear ids, wherever they lie; the last gang may have fewer */
 } cut_kind;
@@ -107,6 +110,7 @@ enum { MOST_LANES = 64, MOST_PARTS = 16, WARP_LANES = 32 }; /* powers of two */
 typedef struct cut {
   cut_kind kind;
   int lanes, parts; /* W and U */
+  int columns;      /* PLANE: parts of a row */
 } cut;
 
 /* Whether gangs are warps: 32 threads with consecutive linear ids. */
@@ -136,6 +140,7 @@ typedef struct kernel {
   bool waits;                        /* at a barrier, or for threads of its warp */
   bool sees_warp;                    /* for threads of its warp */
   LLVMValueRef run;                  /* its mw_block_function, from run.c */
+  LLVMValueRef fits;                 /* whether run is for a launch; NULL: it is for all */
   int max_threads;                   /* __launch_bounds__, 0: none */
   size_t shared_bytes;               /* static, a multiple of 16 */
   bool dynamic_shared;
@@ -290,6 +295,16 @@ void widen_kernels(program *p);
 void build_runs(program *p);
 bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones */
 void build_dispatch(program *p, kernel *k);
+/* A kernel that is compiled for one block size: k->run and k->fits. */
+void build_launched(program *p, kernel *k);
+
+/* ---- launched.c ---- */
+void keep_launched(program *p);                   /* only that kernel is one any more */
+void fix_block(program *p);                       /* blockDim is a constant */
+unsigned block_size(const program *p, char axis); /* of all launches, by 'x', 'y' or 'z'; 0: not known */
+/* How a block of that size is cut into gangs of up to so many parts. */
+cut cut_block(const unsigned block[3], int lanes, int together);
+
 /* Whether the function's first parameters are the frame and the worker, rather than the thread. */
 bool is_entry(const program *p, LLVMValueRef function);
 void build_table(program *p);

@@ -170,6 +170,17 @@ static LLVMValueRef call_one_lane(widener *w, LLVMValueRef lane, void *context) 
   return LLVMBuildCall2(w->b, LLVMGetCalledFunctionType(call), LLVMGetCalledValue(call), arguments, count, "");
 }
 
+/* threadIdx.x or .y where rows have several parts. */
+static parts id_of_parts(widener *w, unsigned axis, LLVMValueRef base) {
+  parts result = {0};
+  int columns = w->shapes->cut.columns;
+  for (int u = 0; u < w->parts; u++) {
+    unsigned distance = (unsigned)(axis == 0 ? u % columns * w->width : u / columns);
+    result.of[u] = LLVMBuildAdd(w->b, base, constant_i32(w->p, distance), "");
+  }
+  return result;
+}
+
 /* The built-ins that say who a thread is. */
 static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
   static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
@@ -190,7 +201,10 @@ static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
   else if (strcmp(name, "warpsize") == 0)
     value = constant_i32(w->p, 32);
   if (!value) return false;
-  set_scalar(w, call, value);
+  if (is_parted(w, call) && starts_with(name, "tid."))
+    set_value(w, call, id_of_parts(w, axis, value));
+  else
+    set_scalar(w, call, value);
   return true;
 }
 

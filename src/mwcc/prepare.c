@@ -84,7 +84,9 @@ static void state_limits(program *p) {
     LLVMValueRef f = LLVMGetNamedFunction(p->module, name);
     free(name);
     if (!f) continue;
-    LLVMAttributeRef fact = LLVMCreateConstantRangeAttribute(p->context, kind, 32, &limits[i].low, &limits[i].end);
+    uint64_t end = limits[i].end;
+    if (starts_with(limits[i].name, "tid.") && block_size(p, limits[i].name[4])) end = block_size(p, limits[i].name[4]);
+    LLVMAttributeRef fact = LLVMCreateConstantRangeAttribute(p->context, kind, 32, &limits[i].low, &end);
     LLVMAddAttributeAtIndex(f, LLVMAttributeReturnIndex, fact);
   }
 }

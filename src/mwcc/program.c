@@ -262,6 +262,8 @@ void program_read(program *p, const mw_text *bitcode) {
   if (LLVMParseBitcodeInContext2(p->context, buffer, &p->module)) die("clang's bitcode cannot be read by this LLVM");
   forget_device_attributes(p);
   read_kernels(p);
+  keep_launched(p);
+  fix_block(p);
   prune(p);
   read_globals(p);
   read_references(p);

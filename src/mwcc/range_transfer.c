@@ -47,6 +47,8 @@ static range id_range(const ranges *r, const char *name) {
   enum { MOST_ROWS = 65535 }; /* gridDim.y and .z */
   const char *axis = strchr(name, '.');
   bool is_x = axis && axis[1] == 'x';
+  unsigned known = axis ? block_size(r->graph->program, axis[1]) : 0;
+  if (known && starts_with(name, "tid.")) return (range){0, known - 1};
   if (starts_with(name, "tid.z")) return (range){0, 63};
   if (starts_with(name, "ntid.z")) return (range){1, 64};
   if (starts_with(name, "ctaid.") && !is_x) return (range){0, MOST_ROWS - 1};

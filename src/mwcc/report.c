@@ -225,7 +225,8 @@ bool dump_kernels(program *p, const char *what) {
     if (which == 0) report_graph(&g, &o, stdout);
     if (which > 0 && which < 4) {
       cut c = {cuts[which], p->options->width ? p->options->width : DUMP_LANES,
-               p->options->parts ? p->options->parts : 1};
+               p->options->parts ? p->options->parts : 1, 1};
+      if (p->options->launch_kernel) c = cut_block(p->options->launch_block, c.lanes, c.parts);
       shapes s = shapes_of(&g, &o, c);
       report_shapes(&s, stdout);
       shapes_free(&s);

@@ -152,7 +152,7 @@ static void finish(function *f) {
 bool is_entry(const program *p, LLVMValueRef f) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     const kernel *k = &p->kernels[i];
-    if (k->run == f || k->general == f || k->thread_function == f || is_variant(k, f)) return true;
+    if (k->run == f || k->fits == f || k->general == f || k->thread_function == f || is_variant(k, f)) return true;
   }
   return false;
 }
@@ -231,6 +231,13 @@ void build_runs(program *p) {
     remove_attribute(k->body, "noinline");
     remove_attribute(k->body, "optnone");
     add_attribute(p, k->body, "alwaysinline");
+    if (p->options->launch_kernel && !k->variant_count)
+      die("%s gains nothing from being compiled for one size of blocks: %s", k->name, k->tier_reason);
+    if (p->options->launch_kernel) {
+      build_launched(p, k);
+      free(name);
+      continue;
+    }
     if (k->waits)
       build_fiber(p, k, name);
     else

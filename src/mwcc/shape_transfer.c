@@ -54,7 +54,7 @@ static view laneid(const shapes *s) {
   if (is_warp(&s->cut)) return count_up(1, s->cut.lanes, EVERY_POWER, 0);
   if (!is_whole_rows(s)) return varying;
   int lanes = s->cut.lanes, threads = lanes * s->cut.parts;
-  if (s->cut.kind == CUT_PLANE) return lanes == 32 ? count_up(1, 0, EVERY_POWER, 0) : varying;
+  if (s->cut.kind == CUT_PLANE) return lanes == 32 && s->cut.columns == 1 ? count_up(1, 0, EVERY_POWER, 0) : varying;
   return threads <= 32 ? count_up(1, lanes, threads == 32 ? EVERY_POWER : power_in((unsigned)threads), 32 - threads)
                        : varying;
 }
@@ -63,8 +63,16 @@ static view warpid(const shapes *s) {
   if (is_warp(&s->cut)) return uniform(SHAPE_GANG, 0);
   if (!is_whole_rows(s)) return varying;
   int threads = s->cut.lanes * s->cut.parts;
-  if (s->cut.kind == CUT_PLANE) return s->cut.lanes == 32 ? count_up(0, 1, 0, 31) : varying;
+  if (s->cut.kind == CUT_PLANE) return s->cut.lanes == 32 && s->cut.columns == 1 ? count_up(0, 1, 0, 31) : varying;
   return threads <= 32 ? uniform(SHAPE_GANG, 0) : varying;
+}
+
+/* Where rows have several parts, each part has its own. */
+static view of_column(const shapes *s, bool is_x) {
+  unsigned lanes = power_in((unsigned)s->cut.lanes);
+  if (!s->partwise) return varying;
+  if (!is_x) return uniform(SHAPE_GANG, 0);
+  return count_up(1, 0, lanes, (int64_t)s->cut.lanes * s->cut.columns - s->cut.lanes);
 }
 
 /* Warps are cut from x + y * Dx + z * Dx * Dy: gangs are pieces of them only where rows are whole. */
@@ -73,12 +81,16 @@ static view seed(const shapes *s, const char *name) {
   bool plane = s->cut.kind == CUT_PLANE;
   unsigned threads = power_in((unsigned)(lanes * parts));
   if (s->cut.kind == CUT_LINE && starts_with(name, "tid.")) return varying;
+  if (plane && s->cut.columns > 1 && (strcmp(name, "tid.x") == 0 || strcmp(name, "tid.y") == 0))
+    return of_column(s, name[4] == 'x');
   if (strcmp(name, "tid.x") == 0) return plane ? count_up(1, 0, EVERY_POWER, 0) : count_up(1, lanes, threads, 1023);
   if (strcmp(name, "tid.y") == 0 && plane) return count_up(0, 1, power_in((unsigned)parts), 1023);
   if (strcmp(name, "tid.y") == 0 || strcmp(name, "tid.z") == 0) return uniform(SHAPE_GANG, 0);
   if (strcmp(name, "ntid.x") == 0)
-    return uniform(SHAPE_BLOCK, is_whole_rows(s) ? (plane ? power_in((unsigned)lanes) : threads) : 0);
-  if (strcmp(name, "ntid.y") == 0) return uniform(SHAPE_BLOCK, plane ? power_in((unsigned)parts) : 0);
+    return uniform(SHAPE_BLOCK,
+                   is_whole_rows(s) ? (plane ? power_in((unsigned)(lanes * s->cut.columns)) : threads) : 0);
+  if (strcmp(name, "ntid.y") == 0)
+    return uniform(SHAPE_BLOCK, plane ? power_in((unsigned)(parts / s->cut.columns)) : 0);
   if (starts_with(name, "ctaid.") || starts_with(name, "ntid.") || starts_with(name, "nctaid."))
     return uniform(SHAPE_BLOCK, 0);
   if (strcmp(name, "warpsize") == 0) return uniform(SHAPE_BLOCK, 5);

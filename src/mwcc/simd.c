@@ -123,27 +123,30 @@ static bool reads_id(const graph *g, const char *id) {
 
 /* Where threads see their warps a gang is a warp. Warps are cut from the linear id: rows of 16 make one of two, and where
    rows are not whole warps threadIdx may be anything; but for blocks of a single row, if the kernel thinks of no other. */
-static void add_warp_variants(question *q, int lanes) {
+static cut warp_cut(const question *q, int lanes, const unsigned block[3]) {
   enum { HALF = WARP_LANES / 2 };
-  if (lanes > WARP_LANES) lanes = WARP_LANES;
-  int row = q->p->options->width || lanes > HALF ? lanes : HALF;
   bool flat = !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.y") && !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.z");
-  if (!flat && row < WARP_LANES) add_variant(q, (cut){CUT_PLANE, row, WARP_LANES / row});
-  add_variant(q, (cut){CUT_ROWS, lanes, WARP_LANES / lanes});
-  add_variant(q, (cut){flat ? CUT_SINGLE : CUT_LINE, lanes, WARP_LANES / lanes});
+  if (lanes > WARP_LANES) lanes = WARP_LANES;
+  cut c = {CUT_LINE, lanes, WARP_LANES / lanes, 1};
+  if (!block) return c;
+  if (block[0] % WARP_LANES == 0) {
+    c.kind = CUT_ROWS;
+  } else if (flat && block[1] * block[2] == 1) {
+    c.kind = CUT_SINGLE;
+  } else if (block[0] == HALF && block[1] % 2 == 0 && (lanes == HALF || !q->p->options->width)) {
+    c = (cut){CUT_PLANE, HALF, 2, 1};
+  }
+  return c;
 }
 
+/* For the launches whose blocks are known, or for all. */
 static void add_variants(question *q, int lanes, int together) {
   kernel *k = q->k;
-  if (k->sees_warp) {
-    add_warp_variants(q, lanes);
-  } else {
-    if (together > 1 && reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.y"))
-      add_variant(q, (cut){CUT_PLANE, lanes, together});
-    if (together > 1) add_variant(q, (cut){CUT_ROWS, lanes, together});
-    add_variant(q, (cut){CUT_ROWS, lanes, 1});
-    add_variant(q, (cut){CUT_ROW, lanes, 1});
-  }
+  const unsigned *block = q->p->options->launch_kernel ? q->p->options->launch_block : NULL;
+  if (k->sees_warp)
+    add_variant(q, warp_cut(q, lanes, block));
+  else
+    add_variant(q, block ? cut_block(block, lanes, together) : (cut){CUT_ROW, lanes, together, 1});
   if (!q->why) return;
   for (int i = 0; i < k->variant_count; i++) LLVMDeleteFunction(k->variants[i].function);
   k->variant_count = 0;
@@ -160,7 +163,7 @@ static void widen_one(program *p, kernel *k, int lanes, int together) {
   order o = order_of(&f);
   liveness live = liveness_of(&g);
   q.o = &o, q.live = &live;
-  shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1});
+  shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
   if (!k->waits && !p->options->width && mostly_gathers(&g, &o, &s))
     q.why = "a loop that its threads leave at different times does little but gather";
   else if (waits_for_other_warps(&g, &o))
@@ -180,9 +183,11 @@ static void widen_one(program *p, kernel *k, int lanes, int together) {
   graph_free(&g);
 }
 
+enum { DEFAULT_PARTS = 4 };
+
 void widen_kernels(program *p) {
   int lanes = p->options->width ? p->options->width : native_width(p);
-  int together = p->options->parts ? p->options->parts : getenv("MW_PARTS") ? atoi(getenv("MW_PARTS")) : 1;
+  int together = p->options->parts ? p->options->parts : (p->options->launch_kernel ? DEFAULT_PARTS : 1);
   for (size_t i = 0; i < p->kernel_count && lanes > 1; i++) widen_one(p, &p->kernels[i], lanes, together);
   verify_module(p, "widening");
 }
@@ -230,8 +235,8 @@ static LLVMValueRef can_be_cut(program *p, LLVMBuilderRef b, const cut *c, LLVMV
   case CUT_SINGLE: return LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildMul(b, y, z, ""), constant_i32(p, 1), "");
   case CUT_ROWS: return is_multiple(p, b, x, c->lanes * c->parts);
   case CUT_PLANE:
-    return LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, x, constant_i32(p, (unsigned)c->lanes), ""),
-                        is_multiple(p, b, y, c->parts), "");
+    return LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, x, constant_i32(p, (unsigned)(c->lanes * c->columns)), ""),
+                        is_multiple(p, b, y, c->parts / c->columns), "");
   }
   return LLVMConstInt(p->i1, 1, 0);
 }
@@ -271,4 +276,18 @@ void build_dispatch(program *p, kernel *k) {
   LLVMDisposeBuilder(b);
   free(name);
   k->run = function;
+}
+
+/* Not a dispatch: the launches that it is made for are sorted out before (mw_mwo_kernel.fits). */
+void build_launched(program *p, kernel *k) {
+  LLVMTypeRef type = LLVMFunctionType(p->i32, &p->pointer, 1, 0);
+  char *name = mw_format("fits.%s", k->linkage);
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  k->run = k->variants[0].function;
+  k->fits = LLVMAddFunction(p->module, name, type);
+  LLVMSetLinkage(k->fits, LLVMInternalLinkage);
+  LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(p->context, k->fits, "entry"));
+  LLVMBuildRet(b, LLVMBuildZExt(b, in_class(p, b, k, LLVMGetParam(k->fits, 0)), p->i32, ""));
+  LLVMDisposeBuilder(b);
+  free(name);
 }

@@ -131,6 +131,7 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_i64(&info, k->reference_count);
   put(&f, twin(&info, sizeof(mw_kernel_info)));
   put_pointer(&f, k->run);
+  put_pointer(&f, k->fits);
   put_i32(&f, k->dynamic_shared);
   put_i32(&f, 0);
   return twin(&f, sizeof(mw_mwo_kernel));

@@ -141,7 +141,8 @@ static void emit_region(emission *e, int region) {
   LLVMBuildStore(w->b, constant_i32(w->p, 0), e->w.gang);
   begin_votes(e);
   bool plane = w->shapes->cut.kind == CUT_PLANE;
-  unsigned rows = plane ? (unsigned)w->parts : 1, columns = (unsigned)w->width * (plane ? 1 : (unsigned)w->parts);
+  int across = plane ? w->shapes->cut.columns : w->parts;
+  unsigned rows = plane ? (unsigned)(w->parts / across) : 1, columns = (unsigned)(w->width * across);
   /* Where gangs are cut from the linear id, tid_x is that. */
   bool line = w->shapes->cut.kind == CUT_LINE;
   LLVMValueRef one = constant_i32(w->p, 1), length = line ? count_threads(w) : w->ntid[0];
@@ -221,7 +222,8 @@ static LLVMValueRef count_gangs(widener *w) {
   program *p = w->p;
   unsigned threads = (unsigned)w->width * (unsigned)w->parts;
   if (w->shapes->cut.kind == CUT_PLANE) {
-    LLVMValueRef deep = LLVMBuildUDiv(w->b, w->ntid[1], constant_i32(p, (unsigned)w->parts), "");
+    unsigned rows_of_gang = (unsigned)(w->parts / w->shapes->cut.columns);
+    LLVMValueRef deep = LLVMBuildUDiv(w->b, w->ntid[1], constant_i32(p, rows_of_gang), "");
     return LLVMBuildMul(w->b, deep, w->ntid[2], "");
   }
   bool line = w->shapes->cut.kind == CUT_LINE;
@@ -248,7 +250,9 @@ static void begin_function(emission *e, const char *name) {
   LLVMBasicBlockRef top = new_block(e, "entry"), start = new_block(e, "start");
   go_on_at(e, top);
   for (unsigned axis = 0; axis < 3; axis++) w->ntid[axis] = frame_field(w, offsetof(mw_frame, block), axis);
-  if (w->shapes->cut.kind == CUT_PLANE) w->ntid[0] = constant_i32(p, (unsigned)w->width);
+  if (w->shapes->cut.kind == CUT_PLANE) w->ntid[0] = constant_i32(p, (unsigned)(w->width * w->shapes->cut.columns));
+  for (unsigned axis = 0; axis < 3; axis++)
+    if (block_size(p, (char)('x' + axis))) w->ntid[axis] = constant_i32(p, block_size(p, (char)('x' + axis)));
   w->gangs = count_gangs(w);
   LLVMValueRef branch = LLVMBuildBr(w->b, start);
   LLVMPositionBuilderBefore(w->entry, branch);

@@ -87,15 +87,15 @@ end
 
 local function synchronize(device) wait_device(check(device)) end
 
-local limits = { time = 0, memory = 1, stack = 2, compile_time = 3, compile_memory = 4 }
+local limits = { time = 0, memory = 1, stack = 2, compile_time = 3, compile_memory = 4, specialise = 5 }
 
 -- limit(device, name[, value]) -> the value before.
 local function limit(device, name, value)
   device = check(device)
   local which = type(name) == "string" and limits[name]
   if not which then
-    errors.usage("mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\" or \"compile_memory\", got %s",
-      errors.describe(name))
+    errors.usage("mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\", \"compile_memory\" or "
+      .. "\"specialise\", got %s", errors.describe(name))
   end
   local old = ffi.new "double[1]"
   errors.must(C.mw_device_limit_get(device._handle, which, old))

@@ -1,0 +1,136 @@
+/* Kernels that are compiled again for blocks of one size.
+ *
+ * A module's code serves all launches. Once enough threads of a kernel were launched with blocks of one size, and the
+ * driver can make better code for that size, it is compiled as one more unit (from the cache, if it is there) and runs
+ * the launches from then on. Nothing depends on it: where it cannot be made, all stays as it was. */
+#include "module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Under the lock: the entry, or NULL. */
+static mw_special *find(const mw_module *module, const void *handle, const unsigned block[3]) {
+  for (size_t i = 0; i < module->special_count; i++) {
+    mw_special *special = module->specials[i];
+    if (special->handle == handle && memcmp(special->block, block, sizeof special->block) == 0) return special;
+  }
+  return NULL;
+}
+
+static mw_special *find_or_add(mw_module *module, void *handle, const unsigned block[3]) {
+  mw_special *special = find(module, handle, block);
+  if (special) return special;
+  special = mw_alloc(sizeof *special);
+  *special = (mw_special){.handle = handle};
+  memcpy(special->block, block, sizeof special->block);
+  module->specials = mw_realloc(module->specials, (module->special_count + 1) * sizeof *module->specials);
+  module->specials[module->special_count++] = special;
+  return special;
+}
+
+/* Which instance the kernel is of, or NULL; under the lock. */
+static const char *instance_of(const mw_module *module, size_t kernel) {
+  for (size_t i = 0; i < module->instance_count; i++)
+    for (size_t k = 0; k < module->instances[i].kernel_count; k++)
+      if (module->instances[i].kernels[k] == kernel) return module->instances[i].full_name;
+  return NULL;
+}
+
+typedef struct loading {
+  void *parent, *unit;
+} loading;
+
+static int load_special(mw_module *module, const char *path, void *context) {
+  loading *l = context;
+  return module->device->driver->load(module->device->state, path, l->parent, module->source, &l->unit);
+}
+
+/* The kernel of the unit with that linkage name, or NULL. */
+static void *kernel_in(const mw_driver *driver, void *unit, const char *linkage) {
+  const mw_kernel_info *info;
+  void *handle;
+  for (size_t i = 0; driver->unit_kernel(unit, i, &info, &handle); i++)
+    if (strcmp(info->linkage, linkage) == 0) return handle;
+  return NULL;
+}
+
+/* NULL where it cannot be made. */
+static void *make(mw_module *module, const mw_kernel_info *info, const mw_special *special) {
+  const char *names[2];
+  size_t count = 0, at = 0;
+  loading l = {0};
+  pthread_mutex_lock(&module->lock);
+  while (at < module->kernel_count && module->kernels[at].handle != special->handle) at++;
+  if (at < module->kernel_count) {
+    l.parent = module->kernels[at].unit;
+    if ((names[0] = instance_of(module, at))) count = 1;
+  }
+  pthread_mutex_unlock(&module->lock);
+  if (!l.parent) return NULL;
+  char *launch = mw_format(MW_LAUNCH_INSTANCE "%s:%ux%ux%u", info->linkage, special->block[0], special->block[1],
+                           special->block[2]);
+  names[count++] = launch;
+  int code = mw_module_with_file(module, names, count, load_special, &l);
+  free(launch);
+  if (code != MW_SUCCESS) return NULL;
+  pthread_mutex_lock(&module->lock);
+  module->units = mw_realloc(module->units, (module->unit_count + 1) * sizeof *module->units);
+  module->units[module->unit_count++] = l.unit;
+  pthread_mutex_unlock(&module->lock);
+  return kernel_in(module->device->driver, l.unit, info->linkage);
+}
+
+/* Compiling may fail, which is nobody's error: the error slot stays as it was. */
+static void *make_quietly(mw_module *module, const mw_kernel_info *info, const mw_special *special) {
+  mw_error *before = mw_error_last() ? mw_error_copy(mw_error_last()) : NULL;
+  void *made = make(module, info, special);
+  if (before)
+    mw_error_raise(before);
+  else
+    mw_error_clear();
+  mw_error_free(before);
+  return made;
+}
+
+static bool can_be_made(const mw_module *module, void *handle) {
+  const mw_driver *driver = module->device->driver;
+  return module->source && driver->specialises && driver->specialises(handle);
+}
+
+void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
+                        const unsigned block[3], bool *settled) {
+  double enough = 0;
+  mw_device *device = module->device;
+  uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
+  if (!can_be_made(module, handle) ||
+      device->driver->limit_get(device->state, MW_LIMIT_SPECIALISE, &enough) != MW_SUCCESS) {
+    *settled = true;
+    return handle;
+  }
+  pthread_mutex_lock(&module->lock);
+  mw_special *special = find_or_add(module, handle, block);
+  special->threads += threads;
+  bool due = !special->tried && (double)special->threads >= enough;
+  pthread_mutex_unlock(&module->lock);
+  if (due) {
+    pthread_mutex_lock(&module->making);
+    if (!special->tried) {
+      void *made = make_quietly(module, info, special);
+      pthread_mutex_lock(&module->lock);
+      special->made = made;
+      special->tried = true;
+      pthread_mutex_unlock(&module->lock);
+    }
+    pthread_mutex_unlock(&module->making);
+  }
+  pthread_mutex_lock(&module->lock);
+  *settled = special->tried;
+  void *best = special->made ? special->made : handle;
+  pthread_mutex_unlock(&module->lock);
+  return best;
+}
+
+void mw_module_forget_specials(mw_module *module) {
+  for (size_t i = 0; i < module->special_count; i++) free(module->specials[i]);
+  free(module->specials);
+}
