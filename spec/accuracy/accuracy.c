@@ -198,14 +198,12 @@ static double error_of(const function *f, mpfr_t *x, double got, double *absolut
     units = mpfr_nan_p(exact) && isnan(got) ? 0 : INFINITY;
   } else if (mpfr_zero_p(exact)) {
     units = same_zero(got, exact) || (got == 0 && f->any_zero) ? 0 : INFINITY;
-  } else if (mpfr_sgn(exact) != (signbit(got) ? -1 : 1)) {
-    units = INFINITY;
   } else {
     if (mpfr_cmpabs(exact, largest) > 0) mpfr_copysign(exact, largest, exact, MPFR_RNDN);
     long unit = mpfr_get_exp(exact) > top ? top - digits : mpfr_get_exp(exact) - digits;
     if (unit < bottom) unit = bottom;
     if (isinf(got))
-      mpfr_copysign(largest, largest, exact, MPFR_RNDN);
+      mpfr_setsign(largest, largest, signbit(got) != 0, MPFR_RNDN);
     else
       mpfr_set_d(largest, got, MPFR_RNDN);
     mpfr_sub(exact, exact, largest, MPFR_RNDN);

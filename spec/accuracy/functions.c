@@ -220,7 +220,7 @@ static int ref_i1(mpfr_t out, mpfr_t *x, mpfr_rnd_t r) { return bessel_i(out, x[
   }
 #define BESSEL(name, ref)                                                                                              \
   {#name "f", 1, false, BEYOND, 9, 2.2e-6, 0, 8, ref, MPFR_RNDN, 0, 0, true}, {                                        \
-    #name, 1, true, BEYOND, 7, 5e-12, 0, 8, ref, MPFR_RNDN, 0, 0, false                                                \
+    #name, 1, true, BEYOND, 7, 5e-12, 0, 8, ref, MPFR_RNDN, 0, 0, true                                                 \
   }
 #define FLOAT(name, rule, bound, extra, low, high, ref)                                                                \
   {#name, 1, false, rule, bound, extra, low, high, ref, MPFR_RNDN, 0, 0, false}

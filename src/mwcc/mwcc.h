@@ -286,6 +286,8 @@ LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LL
 void forget_device_attributes(program *p); /* first of all: the host's code generator must not see "sm_80" */
 void read_references(program *p);          /* a part of program_read */
 void retarget(program *p);
+/* Inline PTX becomes instructions and intrinsics; what is not in the table is complained about. */
+void translate_ptx(program *p);
 void lower_variables(program *p);
 void lower_threads(program *p);
 void choose_tiers(program *p);

@@ -142,17 +142,17 @@ static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
 static const struct wide_intrinsic {
   const char *name;
   unsigned lanes;
-  bool by_argument;
+  unsigned named; /* the types that its name tells: 0 the result's, 1 the argument's too, 2 the argument's alone */
 } wide_intrinsics[] = {
-    {"llvm.sqrt", 1, 0},       {"llvm.fma", 3, 0},        {"llvm.fmuladd", 3, 0},   {"llvm.fabs", 1, 0},
-    {"llvm.floor", 1, 0},      {"llvm.ceil", 1, 0},       {"llvm.trunc", 1, 0},     {"llvm.rint", 1, 0},
-    {"llvm.nearbyint", 1, 0},  {"llvm.round", 1, 0},      {"llvm.roundeven", 1, 0}, {"llvm.minnum", 2, 0},
-    {"llvm.maxnum", 2, 0},     {"llvm.minimum", 2, 0},    {"llvm.maximum", 2, 0},   {"llvm.copysign", 2, 0},
-    {"llvm.ctpop", 1, 0},      {"llvm.ctlz", 1, 0},       {"llvm.cttz", 1, 0},      {"llvm.bswap", 1, 0},
-    {"llvm.bitreverse", 1, 0}, {"llvm.fshl", 3, 0},       {"llvm.fshr", 3, 0},      {"llvm.abs", 1, 0},
-    {"llvm.smin", 2, 0},       {"llvm.smax", 2, 0},       {"llvm.umin", 2, 0},      {"llvm.umax", 2, 0},
-    {"llvm.sadd.sat", 2, 0},   {"llvm.uadd.sat", 2, 0},   {"llvm.ssub.sat", 2, 0},  {"llvm.usub.sat", 2, 0},
-    {"llvm.fptosi.sat", 1, 1}, {"llvm.fptoui.sat", 1, 1},
+    {"llvm.sqrt", 1, 0},       {"llvm.fma", 3, 0},        {"llvm.fmuladd", 3, 0},    {"llvm.fabs", 1, 0},
+    {"llvm.floor", 1, 0},      {"llvm.ceil", 1, 0},       {"llvm.trunc", 1, 0},      {"llvm.rint", 1, 0},
+    {"llvm.nearbyint", 1, 0},  {"llvm.round", 1, 0},      {"llvm.roundeven", 1, 0},  {"llvm.minnum", 2, 0},
+    {"llvm.maxnum", 2, 0},     {"llvm.minimum", 2, 0},    {"llvm.maximum", 2, 0},    {"llvm.copysign", 2, 0},
+    {"llvm.ctpop", 1, 0},      {"llvm.ctlz", 1, 0},       {"llvm.cttz", 1, 0},       {"llvm.bswap", 1, 0},
+    {"llvm.bitreverse", 1, 0}, {"llvm.fshl", 3, 0},       {"llvm.fshr", 3, 0},       {"llvm.abs", 1, 0},
+    {"llvm.smin", 2, 0},       {"llvm.smax", 2, 0},       {"llvm.umin", 2, 0},       {"llvm.umax", 2, 0},
+    {"llvm.sadd.sat", 2, 0},   {"llvm.uadd.sat", 2, 0},   {"llvm.ssub.sat", 2, 0},   {"llvm.usub.sat", 2, 0},
+    {"llvm.fptosi.sat", 1, 1}, {"llvm.fptoui.sat", 1, 1}, {"llvm.is.fpclass", 1, 2},
 };
 
 static const struct wide_intrinsic *find_wide(const char *name) {
@@ -213,8 +213,9 @@ static LLVMValueRef call_wide(widener *w, LLVMValueRef call, const struct wide_i
   unsigned count = LLVMGetNumArgOperands(call);
   for (unsigned i = 0; i < count; i++)
     arguments[i] = i < wide->lanes ? part_vector(w, LLVMGetOperand(call, i), u) : LLVMGetOperand(call, i);
-  LLVMTypeRef overloads[2] = {vector_type(w, LLVMTypeOf(call)), LLVMTypeOf(arguments[0])};
-  LLVMValueRef result = call_intrinsic(w->p, w->b, wide->name, overloads, wide->by_argument ? 2 : 1, arguments, count);
+  LLVMTypeRef types[2] = {vector_type(w, LLVMTypeOf(call)), LLVMTypeOf(arguments[0])};
+  LLVMTypeRef *named = wide->named == 2 ? types + 1 : types;
+  LLVMValueRef result = call_intrinsic(w->p, w->b, wide->name, named, wide->named == 1 ? 2 : 1, arguments, count);
   if (LLVMCanValueUseFastMathFlags(result)) LLVMSetFastMathFlags(result, LLVMGetFastMathFlags(call));
   return result;
 }

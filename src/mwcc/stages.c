@@ -42,6 +42,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   stage_done(p, p->precompiled ? "front pch" : "front");
   program_read(p, &bitcode);
   stage_done(p, "read");
+  translate_ptx(p);
   retarget(p);
   prepare_kernels(p);
   choose_tiers(p);

@@ -2,6 +2,7 @@
 #ifndef MOONWARP_ERROR_FUNCTIONS_H
 #define MOONWARP_ERROR_FUNCTIONS_H
 
+#include "moonwarp/double_logarithm.h"
 #include "moonwarp/float_error_functions.h"
 
 /* exp(x^2) erfc(x): the product, with the square's rounding error put back, and where erfc underflows the asymptotic

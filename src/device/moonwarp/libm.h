@@ -1,7 +1,7 @@
 /* The C library's mathematics, single and double precision, under C's names.
  *
  * Only declarations: the compiler knows these functions, folds and vectorises what it can, and calls libm for the rest.
- * Most of single precision is in the headers named float_*, for lanes; functions of CUDA that libm lacks are in roots.h,
+ * Most of single precision is in the headers named float_*, for lanes, what double precision uses most in double_*; functions of CUDA that libm lacks are in roots.h,
  * pi_trigonometry.h, error_functions.h and bessel.h, C++ overloads in math_overloads.h. */
 #ifndef MOONWARP_LIBM_H
 #define MOONWARP_LIBM_H
@@ -18,16 +18,14 @@
   __mw_pure float name##f(float x, float y);
 
 /* clang-format off */
-__mw_libm1_double(acos) __mw_libm1_double(asin) __mw_libm1_double(atan) __mw_libm1_double(cos)
-__mw_libm1_double(sin) __mw_libm1_double(tan) __mw_libm1_double(acosh) __mw_libm1_double(asinh)
-__mw_libm1_double(atanh) __mw_libm1_double(cosh) __mw_libm1_double(sinh) __mw_libm1_double(tanh)
-__mw_libm1_double(exp) __mw_libm1_double(exp2) __mw_libm1_double(exp10) __mw_libm1_double(expm1)
-__mw_libm1_double(log) __mw_libm1_double(log2) __mw_libm1_double(log10) __mw_libm1_double(log1p)
+__mw_libm1_double(acos) __mw_libm1_double(asin) __mw_libm1_double(atan)
+__mw_libm1_double(acosh) __mw_libm1_double(asinh) __mw_libm1_double(atanh)
+__mw_libm1_double(cosh) __mw_libm1_double(sinh) __mw_libm1_double(expm1)
 __mw_libm1_double(erf) __mw_libm1_double(erfc)
 __mw_libm2_double(atan2) __mw_libm2_double(pow) __mw_libm2_double(hypot)
 __mw_libm1(logb) __mw_libm1(sqrt) __mw_libm1(fabs)
 __mw_libm1(ceil) __mw_libm1(floor) __mw_libm1(trunc) __mw_libm1(round) __mw_libm1(rint) __mw_libm1(nearbyint)
-__mw_libm1(tgamma) __mw_libm1(j0) __mw_libm1(j1) __mw_libm1(y0) __mw_libm1(y1)
+__mw_libm1(tgamma)
 __mw_libm2(fmod) __mw_libm2(remainder) __mw_libm2(fmin)
 __mw_libm2(fmax) __mw_libm2(fdim) __mw_libm2(copysign) __mw_libm2(nextafter);
 #undef __mw_libm1
@@ -59,20 +57,6 @@ __mw_pure long lrintf(float x);
 __mw_pure long long llrint(double x);
 __mw_pure long long llrintf(float x);
 
-/* libm's double cbrt is off by some units in the last place, even where the root is an integer: one Newton step on top,
-   away from the denormals, whose cubes have too few bits. */
-__mw_pure double __mw_libm_cbrt(double x) __asm__("cbrt");
-__mw_both double cbrt(double x) {
-#pragma clang fp contract(off) reassociate(off) reciprocal(off)
-  bool small = fabs(x) < 0x1p-900;
-  double a = small ? x * 0x1p300 : x, y = __mw_libm_cbrt(a);
-  double square = y * y, square_low = fma(y, y, -square);
-  double cube = square * y, cube_low = fma(square, y, -cube) + square_low * y;
-  double better = y + ((a - cube) - cube_low) / (3 * square);
-  if (a == 0 || !(fabs(a) < __builtin_inf())) better = y;
-  return small ? better * 0x1p-100 : better;
-}
-
 /* These write: through their pointer, or libm's signgam. */
 __mw_libm double lgamma(double x);
 __mw_libm float lgammaf(float x);
@@ -82,7 +66,6 @@ __mw_libm double modf(double x, double *integral);
 __mw_libm float modff(float x, float *integral);
 __mw_libm double remquo(double x, double y, int *quotient);
 __mw_libm float remquof(float x, float y, int *quotient);
-__mw_libm void sincos(double x, double *sine, double *cosine);
 
 __mw_libm int abs(int x);
 __mw_libm long labs(long x);
@@ -91,6 +74,20 @@ __mw_libm long long llabs(long long x);
 /* The payload of a NaN from text: CUDA's kernels pass "" or a number. */
 __mw_both double nan(const char *) { return __builtin_nan(""); }
 __mw_both float nanf(const char *) { return __builtin_nanf(""); }
+
+/* For angles too large to be reduced on lanes: double_trigonometry.h. */
+__mw_pure double __mw_libm_sin(double x) __asm__("sin");
+__mw_pure double __mw_libm_cos(double x) __asm__("cos");
+__mw_pure double __mw_libm_tan(double x) __asm__("tan");
+/* For bessel.h. */
+__mw_pure double __mw_libm_j0(double x) __asm__("j0");
+__mw_pure double __mw_libm_j1(double x) __asm__("j1");
+__mw_pure double __mw_libm_y0(double x) __asm__("y0");
+__mw_pure double __mw_libm_y1(double x) __asm__("y1");
+__mw_pure float j0f(float x);
+__mw_pure float j1f(float x);
+__mw_pure float y0f(float x);
+__mw_pure float y1f(float x);
 
 #undef __mw_pure
 #endif

@@ -5,6 +5,10 @@
 #ifndef MOONWARP_MATH_OVERLOADS_H
 #define MOONWARP_MATH_OVERLOADS_H
 
+#include "moonwarp/bessel.h"
+#include "moonwarp/double_logarithm.h"
+#include "moonwarp/double_roots.h"
+#include "moonwarp/double_trigonometry.h"
 #include "moonwarp/float_error_functions.h"
 #include "moonwarp/float_fast.h"
 #include "moonwarp/libm.h"

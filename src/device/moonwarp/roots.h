@@ -5,6 +5,7 @@
 #ifndef MOONWARP_ROOTS_H
 #define MOONWARP_ROOTS_H
 
+#include "moonwarp/double_roots.h"
 #include "moonwarp/float_power.h"
 
 __mw_both float rsqrtf(float x) { return 1.0f / sqrtf(x); }
@@ -39,15 +40,6 @@ __mw_both __mw_pair __mw_add_square(__mw_pair s, double x) {
 __mw_both double rsqrt(double x) {
   if (!(x > 0 && x < __builtin_inf())) return 1.0 / sqrt(x);
   return __mw_reciprocal_root({x, 0});
-}
-
-__mw_both double rcbrt(double x) {
-  __mw_exactly;
-  double y = 1.0 / cbrt(x);
-  if (x == 0 || y == 0 || x != x) return y;
-  double square = y * y, square_low = fma(y, y, -square), p = x * y, p_low = fma(x, y, -p);
-  double error = fma(-p, square, 1.0) - (p * square_low + p_low * square); /* 1 - x y^3 */
-  return fma(error * (1.0 / 3), y, y);
 }
 
 /* A power of two that brings numbers up to `largest` into the range in which squares neither overflow nor vanish. */

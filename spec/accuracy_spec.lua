@@ -1,0 +1,26 @@
+-- Device code's mathematics beside MPFR: no function passes the maximum error that CUDA's guide allows it.
+-- `make accuracy` runs the same program with more arguments and prints the table of docs/accuracy.md.
+
+local home = os.getenv("MOONWARP_HOME")
+
+local function run(arguments)
+  local pipe = assert(io.popen(("'%s/bin/accuracy' %s 2>&1"):format(home, arguments)))
+  local text = pipe:read("*a")
+  local ok, _, status = pipe:close()
+  return text, ok and 0 or status
+end
+
+describe("a mathematical function", function()
+  it("is as exact as CUDA's guide promises", function()
+    local text, status = run("--points=1500")
+    assert.is_true(status == 0, text)
+    local functions = tonumber(text:match("(%d+) functions"))
+    assert.is_true(functions > 150, text)
+  end)
+
+  it("is so in scalar code too", function()
+    local names = "expf logf sinf cosf powf tanhf erff exp log sin cos tanh cbrtf __expf"
+    local text, status = run("--points=500 --width=1 " .. names)
+    assert.is_true(status == 0, text)
+  end)
+end)

@@ -1,0 +1,355 @@
+/* Inline PTX becomes what it means: asm statements of the common kinds are read and replaced by instructions and
+ * intrinsics, before anything analyses the program. All others are refused where they stand, with the instruction that
+ * is not known.
+ *
+ * The text is straight code: instructions between semicolons, perhaps in braces, with registers of their own. A predicate
+ * before an instruction chooses between its result and what the register held. */
+#include "ptx.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void refuse(ptx_statement *s, const char *what, const char *why) {
+  if (!s->failed) complain(s->p, s->call, "inline PTX '%s' %s: write it in CUDA C, or use an intrinsic", what, why);
+  s->failed = true;
+}
+
+/* ---- values ---- */
+
+static LLVMTypeRef integer_type(ptx_statement *s, unsigned bits) { return LLVMIntTypeInContext(s->p->context, bits); }
+
+static unsigned bits_of(ptx_statement *s, LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMPointerTypeKind ? 64 : (unsigned)LLVMSizeOfTypeInBits(s->p->layout, type);
+}
+
+/* The same bits as another type; an integer is cut or extended by zeros. */
+static LLVMValueRef convert(ptx_statement *s, LLVMValueRef value, LLVMTypeRef type) {
+  LLVMTypeRef from = LLVMTypeOf(value);
+  if (from == type) return value;
+  unsigned have = bits_of(s, from), want = bits_of(s, type);
+  if (LLVMGetTypeKind(from) == LLVMPointerTypeKind)
+    value = LLVMBuildPtrToInt(s->b, value, integer_type(s, 64), "");
+  else if (LLVMGetTypeKind(from) != LLVMIntegerTypeKind)
+    value = LLVMBuildBitCast(s->b, value, integer_type(s, have), "");
+  if (have != want) value = LLVMBuildIntCast2(s->b, value, integer_type(s, want), 0, "");
+  if (LLVMGetTypeKind(type) == LLVMPointerTypeKind) return LLVMBuildIntToPtr(s->b, value, type, "");
+  return LLVMTypeOf(value) == type ? value : LLVMBuildBitCast(s->b, value, type, "");
+}
+
+bool ptx_type_of(ptx_statement *s, const char *name, ptx_type *out) {
+  *out = (ptx_type){0};
+  if (strcmp(name, "pred") == 0) {
+    out->type = s->p->i1;
+    out->bits = 1;
+    return true;
+  }
+  if (!strchr("busf", name[0]) || !name[0] || !isdigit((unsigned char)name[1])) return false;
+  out->bits = (unsigned)atoi(name + 1);
+  out->is_signed = name[0] == 's';
+  out->is_float = name[0] == 'f';
+  if (out->bits != 8 && out->bits != 16 && out->bits != 32 && out->bits != 64) return false;
+  if (out->is_float && out->bits < 32) return false;
+  out->type = !out->is_float    ? integer_type(s, out->bits)
+              : out->bits == 32 ? LLVMFloatTypeInContext(s->p->context)
+                                : LLVMDoubleTypeInContext(s->p->context);
+  return true;
+}
+
+static ptx_variable *find_variable(ptx_statement *s, const char *name) {
+  for (int i = s->count; i-- > 0;)
+    if (strcmp(s->variables[i].name, name) == 0) return &s->variables[i];
+  return NULL;
+}
+
+static ptx_variable *add_variable(ptx_statement *s, const char *name) {
+  if (s->count == PTX_VARIABLES) {
+    refuse(s, name, "is one register too many");
+    return &s->variables[0];
+  }
+  ptx_variable *made = &s->variables[s->count++];
+  *made = (ptx_variable){0};
+  snprintf(made->name, sizeof made->name, "%s", name);
+  return made;
+}
+
+/* A number as PTX writes it: decimal, 0x…, 0f… and 0d… (a real number's bits). */
+static LLVMValueRef read_constant(ptx_statement *s, const char *text, LLVMTypeRef type) {
+  const char *digits = text + (text[0] == '-');
+  if (!isdigit((unsigned char)digits[0])) return NULL;
+  bool is_float = digits[0] == '0' && (digits[1] == 'f' || digits[1] == 'F' || digits[1] == 'd' || digits[1] == 'D');
+  char *end;
+  uint64_t bits = strtoull(is_float ? digits + 2 : digits, &end, is_float ? 16 : 0);
+  if (*end == 'U') end++;
+  if (*end) {
+    double number = strtod(text, &end);
+    return *end || LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? NULL : LLVMConstReal(type, number);
+  }
+  if (text[0] == '-') bits = -bits;
+  return convert(s, LLVMConstInt(integer_type(s, bits_of(s, type)), bits, 0), type);
+}
+
+LLVMValueRef ptx_read(ptx_statement *s, const char *operand, LLVMTypeRef type) {
+  ptx_variable *found = find_variable(s, operand);
+  LLVMValueRef value = found ? found->value : NULL;
+  if (!found) {
+    value = read_constant(s, operand, type);
+    if (!value) value = ptx_special(s, operand);
+    if (!value) refuse(s, operand, "is no register that the CPU device knows");
+  } else if (!value) {
+    refuse(s, operand, "is read before it is written");
+  }
+  return value ? convert(s, value, type) : LLVMGetPoison(type);
+}
+
+void ptx_write(ptx_statement *s, const char *operand, LLVMValueRef value) {
+  if (strcmp(operand, "_") == 0) return;
+  ptx_variable *found = find_variable(s, operand);
+  if (!found) {
+    refuse(s, operand, "is written and declared nowhere");
+    return;
+  }
+  found->value = found->type ? convert(s, value, found->type) : value;
+}
+
+bool ptx_has_part(const ptx_instruction *i, const char *part) {
+  for (int n = 1; n < i->part_count; n++)
+    if (strcmp(i->parts[n], part) == 0) return true;
+  return false;
+}
+
+/* ---- text ---- */
+
+static const char *skip_space(const char *text) {
+  while (isspace((unsigned char)*text)) text++;
+  return text;
+}
+
+static char *trim(char *text) {
+  while (isspace((unsigned char)*text)) text++;
+  char *end = text + strlen(text);
+  while (end > text && isspace((unsigned char)end[-1])) *--end = 0;
+  return text;
+}
+
+/* Comments become blanks; LLVM's escapes of the operand sign are undone: ${0} is $0, $$ a dollar. */
+static char *plain_text(const char *text, size_t length) {
+  char *plain = mw_alloc(length + 1), *out = plain;
+  for (size_t i = 0; i < length; i++) {
+    bool pair = i + 1 < length;
+    if (pair && text[i] == '/' && text[i + 1] == '/') {
+      while (i < length && text[i] != '\n') i++;
+      *out++ = ' ';
+    } else if (pair && text[i] == '/' && text[i + 1] == '*') {
+      for (i += 2; i + 1 < length && !(text[i] == '*' && text[i + 1] == '/');) i++;
+      i++;
+      *out++ = ' ';
+    } else if (pair && text[i] == '$' && text[i + 1] == '{') {
+      *out++ = '$';
+      for (i += 2; i < length && text[i] != '}' && text[i] != ':'; i++) *out++ = text[i];
+      while (i < length && text[i] != '}') i++;
+    } else {
+      *out++ = text[i];
+    }
+  }
+  *out = 0;
+  return plain;
+}
+
+/* ".reg .u32 t1, t2" or ".reg .pred %p<4>" */
+static void declare_registers(ptx_statement *s, char *text) {
+  text = trim(text + strlen(".reg"));
+  text += strcspn(text, " \t"); /* the type: registers keep what is stored */
+  for (char *name = strtok(text, ","); name; name = strtok(NULL, ",")) {
+    name = trim(name);
+    char *many = strchr(name, '<');
+    if (!many) {
+      add_variable(s, name);
+      continue;
+    }
+    *many = 0;
+    int count = atoi(many + 1);
+    for (int i = 0; i < count && !s->failed; i++) {
+      char *numbered = mw_format("%s%d", name, i);
+      add_variable(s, numbered);
+      free(numbered);
+    }
+  }
+}
+
+/* Operands between commas; those in braces or brackets stay together, and so do the two of "d|p". */
+static bool split_operands(ptx_instruction *i, const char *text) {
+  int depth = 0;
+  size_t length = 0;
+  text = skip_space(text);
+  if (!*text) return true;
+  for (;; text++) {
+    if (*text == '{' || *text == '[') depth++;
+    if (*text == '}' || *text == ']') depth--;
+    if (!*text || (*text == ',' && depth == 0)) {
+      if (i->operand_count == PTX_OPERANDS || length == 0) return false;
+      i->operands[i->operand_count++][length] = 0;
+      length = 0;
+      if (!*text) return true;
+    } else if (!isspace((unsigned char)*text)) {
+      if (length + 1 >= PTX_NAME || i->operand_count == PTX_OPERANDS) return false;
+      i->operands[i->operand_count][length++] = *text;
+    }
+  }
+}
+
+static bool split_instruction(ptx_instruction *i, const char *text) {
+  *i = (ptx_instruction){0};
+  while (*text && !isspace((unsigned char)*text)) {
+    size_t length = strcspn(text, ". \t\n");
+    if (i->part_count == PTX_PARTS || length >= PTX_NAME) return false;
+    memcpy(i->parts[i->part_count++], text, length);
+    text += length;
+    if (*text == '.') text++;
+    if (*text == ':') return false;
+  }
+  return split_operands(i, text);
+}
+
+/* "@p add…" and "@!p add…": what was in the register where the predicate does not hold. */
+static void translate_predicated(ptx_statement *s, char *text) {
+  bool negated = text[1] == '!';
+  char *name = text + 1 + negated, *end = name + strcspn(name, " \t");
+  if (*end) *end++ = 0;
+  ptx_instruction i;
+  if (!split_instruction(&i, skip_space(end)) || i.operand_count == 0) {
+    refuse(s, trim(end), "is not an instruction that the CPU device reads");
+    return;
+  }
+  ptx_variable *target = find_variable(s, i.operands[0]);
+  static const char *const effects[] = {"st",  "ld",  "atom", "red",  "bar", "barrier",
+                                        "bra", "ret", "trap", "shfl", "vote"};
+  bool has_effect = !target;
+  for (size_t n = 0; n < MW_COUNT(effects); n++) has_effect = has_effect || strcmp(i.parts[0], effects[n]) == 0;
+  if (has_effect) {
+    refuse(s, i.parts[0], "under a predicate is not translated");
+    return;
+  }
+  LLVMValueRef predicate = ptx_read(s, name, s->p->i1), old = target->value;
+  if (!ptx_translate(s, &i)) {
+    refuse(s, i.parts[0], "is not among the instructions that the CPU device translates");
+    return;
+  }
+  if (!old || s->failed) return;
+  if (negated) predicate = LLVMBuildNot(s->b, predicate, "");
+  target->value = LLVMBuildSelect(s->b, predicate, target->value, convert(s, old, LLVMTypeOf(target->value)), "");
+}
+
+static void translate_line(ptx_statement *s, char *text) {
+  text = trim(text);
+  if (!*text) return;
+  if (starts_with(text, ".reg")) {
+    declare_registers(s, text);
+    return;
+  }
+  if (*text == '@') {
+    translate_predicated(s, text);
+    return;
+  }
+  ptx_instruction i;
+  if (!split_instruction(&i, text))
+    refuse(s, text, "is not an instruction that the CPU device reads");
+  else if (!ptx_translate(s, &i))
+    refuse(s, text, "is not among the instructions that the CPU device translates");
+}
+
+/* Semicolons end instructions. Braces around them open no scope worth keeping: a name declared twice is found latest. */
+static void translate_text(ptx_statement *s, char *text) {
+  int depth = 0;
+  char *start = text;
+  for (char *at = text; !s->failed; at++) {
+    if (*at == '{' && skip_space(start) == at) {
+      *at = ' ';
+      start = at + 1;
+    } else if (*at == '{') {
+      depth++;
+    } else if (*at == '}' && depth == 0) {
+      *at = ' ';
+    } else if (*at == '}') {
+      depth--;
+    } else if (*at == ';' || !*at) {
+      bool last = !*at;
+      *at = 0;
+      translate_line(s, start);
+      if (last) return;
+      start = at + 1;
+    }
+  }
+}
+
+/* ---- a statement ---- */
+
+/* The constraints: outputs first, then inputs; one that is a number begins as what that input holds. */
+static int bind_operands(ptx_statement *s, const char *constraints, size_t length) {
+  int outputs = 0, inputs = 0;
+  LLVMTypeRef result = LLVMTypeOf(s->call);
+  bool several = LLVMGetTypeKind(result) == LLVMStructTypeKind;
+  for (const char *at = constraints, *end = constraints + length; at < end;) {
+    const char *comma = memchr(at, ',', (size_t)(end - at));
+    if (!comma) comma = end;
+    char name[PTX_NAME];
+    if (*at == '=') {
+      snprintf(name, sizeof name, "$%d", outputs);
+      ptx_variable *made = add_variable(s, name);
+      made->type = several ? LLVMStructGetTypeAtIndex(result, (unsigned)outputs) : result;
+      outputs++;
+    } else if (*at != '~') {
+      LLVMValueRef value = LLVMGetOperand(s->call, (unsigned)inputs);
+      snprintf(name, sizeof name, "$%d", outputs + inputs);
+      add_variable(s, name)->value = value;
+      if (isdigit((unsigned char)*at)) s->variables[atoi(at)].value = value;
+      inputs++;
+    }
+    at = comma + 1;
+  }
+  return outputs;
+}
+
+static void finish_statement(ptx_statement *s, int outputs) {
+  LLVMTypeRef type = LLVMTypeOf(s->call);
+  LLVMValueRef result = outputs ? LLVMGetPoison(type) : NULL;
+  for (int i = 0; i < outputs; i++) {
+    char name[PTX_NAME];
+    snprintf(name, sizeof name, "$%d", i);
+    LLVMValueRef value = ptx_read(s, name, s->variables[i].type);
+    result = outputs == 1 ? value : LLVMBuildInsertValue(s->b, result, value, (unsigned)i, "");
+  }
+  if (result) LLVMReplaceAllUsesWith(s->call, result);
+  LLVMInstructionEraseFromParent(s->call);
+}
+
+static void translate_statement(program *p, LLVMBuilderRef b, LLVMValueRef call) {
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  size_t text_length, constraints_length;
+  const char *text = LLVMGetInlineAsmAsmString(callee, &text_length);
+  const char *constraints = LLVMGetInlineAsmConstraintString(callee, &constraints_length);
+  ptx_statement *s = mw_alloc(sizeof *s);
+  *s = (ptx_statement){.p = p, .b = b, .call = call};
+  LLVMPositionBuilderBefore(b, call);
+  int outputs = bind_operands(s, constraints, constraints_length);
+  char *plain = plain_text(text, text_length);
+  translate_text(s, plain);
+  if (!s->failed) finish_statement(s, outputs);
+  free(plain);
+  free(s);
+}
+
+void translate_ptx(program *p) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f)) continue;
+    instructions list = instructions_of_function(f);
+    for (size_t n = 0; n < list.count; n++)
+      if (LLVMIsACallInst(list.items[n]) && LLVMIsAInlineAsm(LLVMGetCalledValue(list.items[n])))
+        translate_statement(p, b, list.items[n]);
+    free(list.items);
+  }
+  LLVMDisposeBuilder(b);
+  if (p->complaints) quit(1);
+}

@@ -1,0 +1,64 @@
+/* Inline PTX: what the reader of its text (ptx.c) and the instructions (ptx_table.c) share. */
+#ifndef MWCC_PTX_H
+#define MWCC_PTX_H
+
+#include "mwcc.h"
+
+enum { PTX_NAME = 32, PTX_OPERANDS = 8, PTX_PARTS = 8, PTX_VARIABLES = 64 };
+
+/* One asm statement: its operands $0 …, and the registers that it declares. All are values by name, kept as they came. */
+typedef struct ptx_variable {
+  char name[PTX_NAME];
+  LLVMTypeRef type;   /* what the statement's output has; NULL: whatever is stored */
+  LLVMValueRef value; /* NULL: not written yet */
+} ptx_variable;
+
+typedef struct ptx_statement {
+  program *p;
+  LLVMBuilderRef b; /* stands before the call */
+  LLVMValueRef call;
+  ptx_variable variables[PTX_VARIABLES];
+  int count;
+  bool failed;
+} ptx_statement;
+
+/* One instruction: "mad.lo.s32 $0, $1, 5, %r7" has the parts mad, lo, s32. */
+typedef struct ptx_instruction {
+  char parts[PTX_PARTS][PTX_NAME];
+  int part_count;
+  char operands[PTX_OPERANDS][PTX_NAME];
+  int operand_count;
+} ptx_instruction;
+
+/* The last part as a type: b32 u64 s16 f32 pred … */
+typedef struct ptx_type {
+  LLVMTypeRef type;
+  unsigned bits;
+  bool is_signed, is_float;
+} ptx_type;
+
+bool ptx_type_of(ptx_statement *s, const char *name, ptx_type *out);
+/* An operand's value as the type; complains, and gives an undefined value, where there is none. */
+LLVMValueRef ptx_read(ptx_statement *s, const char *operand, LLVMTypeRef type);
+void ptx_write(ptx_statement *s, const char *operand, LLVMValueRef value);
+bool ptx_has_part(const ptx_instruction *i, const char *part);
+/* A special register's value, or NULL. */
+LLVMValueRef ptx_special(ptx_statement *s, const char *name);
+/* False where the instruction is not in the table. */
+bool ptx_translate(ptx_statement *s, const ptx_instruction *i);
+
+/* The instruction being translated, with its last part as a type. */
+typedef struct ptx_source {
+  ptx_statement *s;
+  const ptx_instruction *i;
+  ptx_type t;
+} ptx_source;
+
+LLVMValueRef ptx_operand(const ptx_source *x, int n);
+LLVMValueRef ptx_operand_i32(const ptx_source *x, int n);
+LLVMValueRef ptx_number(const ptx_source *x, uint64_t value);
+void ptx_result(const ptx_source *x, LLVMValueRef value);
+/* Arithmetic, logic and bit fields; false where it is none of these. */
+bool ptx_translate_number(const ptx_source *x);
+
+#endif

@@ -1,0 +1,303 @@
+/* The arithmetic, logic and bit fields of inline PTX, as LLVM's instructions (PTX ISA 8.0, chapter 9.7). */
+#include "ptx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- helpers ---- */
+
+LLVMValueRef ptx_operand(const ptx_source *x, int n) { return ptx_read(x->s, x->i->operands[n], x->t.type); }
+LLVMValueRef ptx_operand_i32(const ptx_source *x, int n) { return ptx_read(x->s, x->i->operands[n], x->s->p->i32); }
+void ptx_result(const ptx_source *x, LLVMValueRef value) { ptx_write(x->s, x->i->operands[0], value); }
+LLVMValueRef ptx_number(const ptx_source *x, uint64_t value) { return LLVMConstInt(x->t.type, value, 0); }
+
+static LLVMValueRef make_intrinsic(const ptx_source *x, const char *name, LLVMTypeRef type, LLVMValueRef *arguments,
+                                   unsigned count) {
+  return call_intrinsic(x->s->p, x->s->b, name, &type, type ? 1 : 0, arguments, count);
+}
+
+/* The product's upper half, or all of it (wide). */
+static LLVMValueRef long_product(const ptx_source *x, LLVMValueRef a, LLVMValueRef b) {
+  LLVMBuilderRef build = x->s->b;
+  LLVMTypeRef twice = LLVMIntTypeInContext(x->s->p->context, 2 * x->t.bits);
+  a = LLVMBuildIntCast2(build, a, twice, x->t.is_signed, "");
+  b = LLVMBuildIntCast2(build, b, twice, x->t.is_signed, "");
+  return LLVMBuildMul(build, a, b, "");
+}
+
+static LLVMValueRef upper_half(const ptx_source *x, LLVMValueRef product) {
+  LLVMValueRef amount = LLVMConstInt(LLVMTypeOf(product), x->t.bits, 0);
+  return LLVMBuildTrunc(x->s->b, LLVMBuildLShr(x->s->b, product, amount, ""), x->t.type, "");
+}
+
+/* mul and mad; `addend` is the operand that is added, or 0. */
+static bool translate_product(const ptx_source *x, int addend) {
+  LLVMBuilderRef b = x->s->b;
+  LLVMValueRef left = ptx_operand(x, 1), right = ptx_operand(x, 2), product;
+  if (x->t.is_float) return false;
+  if (ptx_has_part(x->i, "wide")) {
+    product = long_product(x, left, right);
+    if (addend) product = LLVMBuildAdd(b, product, ptx_read(x->s, x->i->operands[addend], LLVMTypeOf(product)), "");
+    ptx_result(x, product);
+    return true;
+  }
+  if (ptx_has_part(x->i, "hi"))
+    product = upper_half(x, long_product(x, left, right));
+  else if (ptx_has_part(x->i, "lo"))
+    product = LLVMBuildMul(b, left, right, "");
+  else
+    return false;
+  ptx_result(x, addend ? LLVMBuildAdd(b, product, ptx_operand(x, addend), "") : product);
+  return true;
+}
+
+/* ---- arithmetic and logic ---- */
+
+static bool translate_float(const ptx_source *x) {
+  const char *name = x->i->parts[0];
+  LLVMBuilderRef b = x->s->b;
+  LLVMTypeRef type = x->t.type;
+  bool directed =
+      ptx_has_part(x->i, "rz") || ptx_has_part(x->i, "ru") || ptx_has_part(x->i, "rp") || ptx_has_part(x->i, "rm");
+  if (directed || ptx_has_part(x->i, "sat")) return false;
+  LLVMValueRef a = ptx_operand(x, 1), one = LLVMConstReal(type, 1), arguments[3] = {a};
+  if (x->i->operand_count == 2) {
+    const char *unary = strcmp(name, "abs") == 0 ? "llvm.fabs" : strcmp(name, "sqrt") == 0 ? "llvm.sqrt" : NULL;
+    if (unary)
+      ptx_result(x, make_intrinsic(x, unary, type, arguments, 1));
+    else if (strcmp(name, "neg") == 0)
+      ptx_result(x, LLVMBuildFNeg(b, a, ""));
+    else if (strcmp(name, "rcp") == 0)
+      ptx_result(x, LLVMBuildFDiv(b, one, a, ""));
+    else if (strcmp(name, "rsqrt") == 0)
+      ptx_result(x, LLVMBuildFDiv(b, one, make_intrinsic(x, "llvm.sqrt", type, arguments, 1), ""));
+    else
+      return false;
+    return true;
+  }
+  arguments[1] = ptx_operand(x, 2);
+  if (strcmp(name, "fma") == 0 || strcmp(name, "mad") == 0) {
+    arguments[2] = ptx_operand(x, 3);
+    ptx_result(x, make_intrinsic(x, "llvm.fma", type, arguments, 3));
+  } else if (strcmp(name, "add") == 0) {
+    ptx_result(x, LLVMBuildFAdd(b, a, arguments[1], ""));
+  } else if (strcmp(name, "sub") == 0) {
+    ptx_result(x, LLVMBuildFSub(b, a, arguments[1], ""));
+  } else if (strcmp(name, "mul") == 0) {
+    ptx_result(x, LLVMBuildFMul(b, a, arguments[1], ""));
+  } else if (strcmp(name, "div") == 0) {
+    ptx_result(x, LLVMBuildFDiv(b, a, arguments[1], ""));
+  } else if (strcmp(name, "min") == 0 || strcmp(name, "max") == 0) {
+    ptx_result(x, make_intrinsic(x, name[1] == 'i' ? "llvm.minnum" : "llvm.maxnum", type, arguments, 2));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/* Two operands and one LLVM instruction. */
+static bool translate_plain(const ptx_source *x) {
+  static const struct {
+    const char *name;
+    LLVMOpcode is_unsigned, is_signed;
+  } table[] = {{"add", LLVMAdd, LLVMAdd},  {"sub", LLVMSub, LLVMSub}, {"and", LLVMAnd, LLVMAnd},
+               {"or", LLVMOr, LLVMOr},     {"xor", LLVMXor, LLVMXor}, {"div", LLVMUDiv, LLVMSDiv},
+               {"rem", LLVMURem, LLVMSRem}};
+  for (size_t n = 0; n < MW_COUNT(table); n++) {
+    if (strcmp(x->i->parts[0], table[n].name) != 0 || x->i->operand_count != 3) continue;
+    if (ptx_has_part(x->i, "cc") || ptx_has_part(x->i, "sat")) return false;
+    LLVMOpcode opcode = x->t.is_signed ? table[n].is_signed : table[n].is_unsigned;
+    ptx_result(x, LLVMBuildBinOp(x->s->b, opcode, ptx_operand(x, 1), ptx_operand(x, 2), ""));
+    return true;
+  }
+  return false;
+}
+
+/* The amount has 32 bits whatever the value has; one beyond the width is taken for the width. */
+static bool translate_shift(const ptx_source *x, bool left) {
+  LLVMBuilderRef b = x->s->b;
+  LLVMValueRef value = ptx_operand(x, 1), amount = ptx_operand_i32(x, 2), width = constant_i32(x->s->p, x->t.bits);
+  LLVMValueRef arguments[2] = {amount, width};
+  amount = call_intrinsic(x->s->p, b, "llvm.umin", &x->s->p->i32, 1, arguments, 2);
+  amount = LLVMBuildIntCast2(b, amount, x->t.type, 0, "");
+  ptx_result(x, left             ? LLVMBuildShl(b, value, amount, "")
+                : x->t.is_signed ? LLVMBuildAShr(b, value, amount, "")
+                                 : LLVMBuildLShr(b, value, amount, ""));
+  return true;
+}
+
+static bool translate_unary(const ptx_source *x) {
+  const char *name = x->i->parts[0];
+  LLVMBuilderRef b = x->s->b;
+  if (x->i->operand_count != 2) return false;
+  LLVMValueRef value = ptx_operand(x, 1), arguments[2] = {value, LLVMConstNull(x->s->p->i1)};
+  if (strcmp(name, "not") == 0)
+    ptx_result(x, LLVMBuildNot(b, value, ""));
+  else if (strcmp(name, "neg") == 0)
+    ptx_result(x, LLVMBuildNeg(b, value, ""));
+  else if (strcmp(name, "abs") == 0)
+    ptx_result(x, make_intrinsic(x, "llvm.abs", x->t.type, arguments, 2));
+  else if (strcmp(name, "popc") == 0)
+    ptx_result(x, make_intrinsic(x, "llvm.ctpop", x->t.type, arguments, 1));
+  else if (strcmp(name, "clz") == 0)
+    ptx_result(x, make_intrinsic(x, "llvm.ctlz", x->t.type, arguments, 2));
+  else if (strcmp(name, "brev") == 0)
+    ptx_result(x, make_intrinsic(x, "llvm.bitreverse", x->t.type, arguments, 1));
+  else
+    return false;
+  return true;
+}
+
+static bool translate_extreme(const ptx_source *x, bool largest) {
+  LLVMValueRef arguments[2] = {ptx_operand(x, 1), ptx_operand(x, 2)};
+  const char *name = x->t.is_signed ? (largest ? "llvm.smax" : "llvm.smin") : (largest ? "llvm.umax" : "llvm.umin");
+  ptx_result(x, make_intrinsic(x, name, x->t.type, arguments, 2));
+  return true;
+}
+
+/* ---- bit fields ---- */
+
+static LLVMValueRef low_bits(const ptx_source *x, LLVMValueRef count) { /* 2^count - 1, all from the width on */
+  LLVMBuilderRef b = x->s->b;
+  LLVMValueRef all = LLVMConstAllOnes(x->t.type), width = ptx_number(x, x->t.bits);
+  LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntUGE, count, width, "");
+  LLVMValueRef safe = LLVMBuildSelect(b, whole, ptx_number(x, 0), count, "");
+  LLVMValueRef mask = LLVMBuildNot(b, LLVMBuildShl(b, all, safe, ""), "");
+  return LLVMBuildSelect(b, whole, all, mask, "");
+}
+
+/* Position and length are the operands' low 8 bits. */
+static LLVMValueRef byte_operand(const ptx_source *x, int n) {
+  LLVMValueRef value = LLVMBuildAnd(x->s->b, ptx_operand_i32(x, n), constant_i32(x->s->p, 255), "");
+  return LLVMBuildIntCast2(x->s->b, value, x->t.type, 0, "");
+}
+
+/* A signed field is extended by its own top bit, or the value's where the field passes its end. */
+static bool translate_bfe(const ptx_source *x) {
+  LLVMBuilderRef b = x->s->b;
+  LLVMValueRef value = ptx_operand(x, 1), position = byte_operand(x, 2), length = byte_operand(x, 3),
+               top = ptx_number(x, x->t.bits - 1);
+  LLVMValueRef mask = low_bits(x, length), field = LLVMBuildAnd(b, LLVMBuildLShr(b, value, position, ""), mask, "");
+  if (x->t.is_signed) {
+    LLVMValueRef last = LLVMBuildSub(b, LLVMBuildAdd(b, position, length, ""), ptx_number(x, 1), "");
+    LLVMValueRef arguments[2] = {last, top};
+    last = make_intrinsic(x, "llvm.umin", x->t.type, arguments, 2);
+    LLVMValueRef bit = LLVMBuildAnd(b, LLVMBuildLShr(b, value, last, ""), ptx_number(x, 1), "");
+    LLVMValueRef empty = LLVMBuildICmp(b, LLVMIntEQ, length, ptx_number(x, 0), "");
+    LLVMValueRef extends =
+        LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntNE, bit, ptx_number(x, 0), ""), LLVMBuildNot(b, empty, ""), "");
+    /* the bits that the value has no place for are the sign as well */
+    LLVMValueRef room = LLVMBuildSub(b, ptx_number(x, x->t.bits), position, "");
+    LLVMValueRef beyond = LLVMBuildICmp(b, LLVMIntUGE, position, ptx_number(x, x->t.bits), "");
+    LLVMValueRef kept = LLVMBuildSelect(b, beyond, ptx_number(x, 0), LLVMBuildAnd(b, mask, low_bits(x, room), ""), "");
+    field = LLVMBuildAnd(b, field, kept, "");
+    field = LLVMBuildSelect(b, extends, LLVMBuildOr(b, field, LLVMBuildNot(b, kept, ""), ""), field, "");
+  }
+  ptx_result(x, field);
+  return true;
+}
+
+/* d = b with a's low bits at the position */
+static bool translate_bfi(const ptx_source *x) {
+  LLVMBuilderRef b = x->s->b;
+  LLVMValueRef field = ptx_operand(x, 1), base = ptx_operand(x, 2), position = byte_operand(x, 3),
+               length = byte_operand(x, 4);
+  LLVMValueRef mask = LLVMBuildShl(b, low_bits(x, length), position, "");
+  field = LLVMBuildAnd(b, LLVMBuildShl(b, field, position, ""), mask, "");
+  ptx_result(x, LLVMBuildOr(b, field, LLVMBuildAnd(b, base, LLVMBuildNot(b, mask, ""), ""), ""));
+  return true;
+}
+
+/* Four bytes chosen out of eight; only the plain mode. */
+static bool translate_prmt(const ptx_source *x) {
+  if (x->i->part_count != 2) return false;
+  program *p = x->s->p;
+  LLVMBuilderRef b = x->s->b;
+  LLVMValueRef low = LLVMBuildZExt(b, ptx_operand(x, 1), p->i64, ""),
+               high = LLVMBuildZExt(b, ptx_operand(x, 2), p->i64, "");
+  LLVMValueRef bytes = LLVMBuildOr(b, low, LLVMBuildShl(b, high, constant_i64(p, 32), ""), "");
+  LLVMValueRef selector = ptx_operand(x, 3), whole = constant_i32(p, 0);
+  for (unsigned n = 0; n < 4; n++) {
+    LLVMValueRef nibble = LLVMBuildLShr(b, selector, constant_i32(p, 4 * n), "");
+    LLVMValueRef at = LLVMBuildShl(b, LLVMBuildAnd(b, nibble, constant_i32(p, 7), ""), constant_i32(p, 3), "");
+    LLVMValueRef byte = LLVMBuildTrunc(b, LLVMBuildLShr(b, bytes, LLVMBuildZExt(b, at, p->i64, ""), ""), p->i8, "");
+    LLVMValueRef sign = LLVMBuildAShr(b, byte, LLVMConstInt(p->i8, 7, 0), "");
+    LLVMValueRef spread =
+        LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, nibble, constant_i32(p, 8), ""), constant_i32(p, 0), "");
+    byte = LLVMBuildZExt(b, LLVMBuildSelect(b, spread, sign, byte, ""), p->i32, "");
+    whole = LLVMBuildOr(b, whole, LLVMBuildShl(b, byte, constant_i32(p, 8 * n), ""), "");
+  }
+  ptx_result(x, whole);
+  return true;
+}
+
+/* Any function of three bits: the table's bit a*4 + b*2 + c. */
+static bool translate_lop3(const ptx_source *x) {
+  LLVMBuilderRef b = x->s->b;
+  LLVMValueRef in[3] = {ptx_operand(x, 1), ptx_operand(x, 2), ptx_operand(x, 3)}, whole = ptx_number(x, 0);
+  char *end;
+  unsigned long table = strtoul(x->i->operands[4], &end, 0);
+  LLVMValueRef immediate = *end ? ptx_read(x->s, x->i->operands[4], x->s->p->i32) : NULL;
+  if (immediate && !LLVMIsAConstantInt(immediate)) return false;
+  if (immediate) table = (unsigned long)LLVMConstIntGetZExtValue(immediate);
+  for (unsigned n = 0; n < 8; n++) {
+    if (!(table >> n & 1)) continue;
+    LLVMValueRef term = LLVMConstAllOnes(x->t.type);
+    for (unsigned k = 0; k < 3; k++)
+      term = LLVMBuildAnd(b, term, n >> (2 - k) & 1 ? in[k] : LLVMBuildNot(b, in[k], ""), "");
+    whole = LLVMBuildOr(b, whole, term, "");
+  }
+  ptx_result(x, whole);
+  return true;
+}
+
+/* The upper half of b:a shifted left, or the lower half shifted right; .clamp lets the amount be 32. */
+static bool translate_shf(const ptx_source *x) {
+  program *p = x->s->p;
+  LLVMBuilderRef b = x->s->b;
+  bool left = ptx_has_part(x->i, "l"), clamped = ptx_has_part(x->i, "clamp");
+  LLVMValueRef amount = ptx_operand_i32(x, 3), arguments[2] = {amount, constant_i32(p, 32)};
+  amount = clamped ? call_intrinsic(p, b, "llvm.umin", &p->i32, 1, arguments, 2)
+                   : LLVMBuildAnd(b, amount, constant_i32(p, 31), "");
+  LLVMValueRef low = LLVMBuildZExt(b, ptx_operand(x, 1), p->i64, ""),
+               high = LLVMBuildZExt(b, ptx_operand(x, 2), p->i64, "");
+  LLVMValueRef both = LLVMBuildOr(b, low, LLVMBuildShl(b, high, constant_i64(p, 32), ""), "");
+  amount = LLVMBuildZExt(b, amount, p->i64, "");
+  both = left ? LLVMBuildLShr(b, LLVMBuildShl(b, both, amount, ""), constant_i64(p, 32), "")
+              : LLVMBuildLShr(b, both, amount, "");
+  ptx_result(x, LLVMBuildTrunc(b, both, p->i32, ""));
+  return true;
+}
+
+/* |a - b| + c */
+static bool translate_sad(const ptx_source *x) {
+  LLVMBuilderRef b = x->s->b;
+  LLVMValueRef left = ptx_operand(x, 1), right = ptx_operand(x, 2);
+  LLVMValueRef larger = LLVMBuildICmp(b, x->t.is_signed ? LLVMIntSGT : LLVMIntUGT, left, right, "");
+  LLVMValueRef up = LLVMBuildSub(b, left, right, ""), down = LLVMBuildSub(b, right, left, "");
+  ptx_result(x, LLVMBuildAdd(b, LLVMBuildSelect(b, larger, up, down, ""), ptx_operand(x, 3), ""));
+  return true;
+}
+
+/* ---- by name ---- */
+
+bool ptx_translate_number(const ptx_source *x) {
+  const char *name = x->i->parts[0];
+  int operands = x->i->operand_count;
+#define IS(text, count) (strcmp(name, text) == 0 && operands == (count))
+  if (x->t.is_float) return operands >= 2 && translate_float(x);
+  if (IS("mul", 3) || IS("mul24", 3)) return name[3] == 0 && translate_product(x, 0);
+  if (IS("mad", 4)) return translate_product(x, 3);
+  if (IS("shl", 3)) return translate_shift(x, true);
+  if (IS("shr", 3)) return translate_shift(x, false);
+  if (IS("min", 3)) return translate_extreme(x, false);
+  if (IS("max", 3)) return translate_extreme(x, true);
+  if (IS("bfe", 4)) return translate_bfe(x);
+  if (IS("bfi", 5)) return translate_bfi(x);
+  if (IS("prmt", 4)) return translate_prmt(x);
+  if (IS("lop3", 5)) return translate_lop3(x);
+  if (IS("shf", 4)) return translate_shf(x);
+  if (IS("sad", 4)) return translate_sad(x);
+#undef IS
+  return translate_plain(x) || translate_unary(x);
+}
