@@ -1,5 +1,6 @@
 -- Device code's mathematics beside MPFR: no function passes the maximum error that CUDA's guide allows it.
 -- `make accuracy` runs the same program with more arguments and prints the table of docs/accuracy.md.
+-- Lua 5.4 only: what is tested are the device headers.
 
 local home = os.getenv("MOONWARP_HOME")
 

@@ -1,4 +1,5 @@
 -- Inline PTX on the CPU device: the common instructions mean what the PTX ISA says, all others are refused by name.
+-- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local random = require "support.random" "device_ptx_spec"

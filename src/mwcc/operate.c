@@ -255,6 +255,8 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
   const char *root = math_function(name, LLVMTypeOf(call));
   if (wide || root)
     widen_function(w, call, wide, root, m);
+  else if (!is_varying(w, call) && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind)
+    widen_plainly(w, call, m); /* a function of numbers, and those are the same for all */
   else if (!widen_call_by_lanes(w, call, m))
     refuse(w, call, "it calls what lanes cannot do together yet");
 }

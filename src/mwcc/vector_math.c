@@ -22,10 +22,6 @@ static const vector_function functions[] = {
     {"erfc", 1, 1},  {"hypot", 0, 0},
 };
 
-/* Functions of numbers that only libm has: lane by lane. */
-static const char *const scalar_functions[] = {"fmod", "remainder", "tgamma", "lgamma",    "j0",   "j1",  "jn",
-                                               "y0",   "y1",        "yn",     "nextafter", "logb", "fdim"};
-
 static const vector_function *find_function(const char *root) {
   for (size_t i = 0; i < MW_COUNT(functions); i++)
     if (strcmp(functions[i].root, root) == 0) return &functions[i];
@@ -48,10 +44,7 @@ const char *math_function(const char *name, LLVMTypeRef type) {
   memcpy(root, name, length);
   root[length] = 0;
   const vector_function *found = find_function(root);
-  if (found) return found->root;
-  for (size_t i = 0; i < MW_COUNT(scalar_functions); i++)
-    if (strcmp(scalar_functions[i], root) == 0) return scalar_functions[i];
-  return NULL;
+  return found ? found->root : NULL;
 }
 
 /* libmvec's function of `lanes` elements of the type, by the name that the vector ABI gives it. */
@@ -112,8 +105,8 @@ bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, p
   program *p = w->p;
   const vector_function *function = find_function(root);
   bool is_float = LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMFloatTypeKind, fast = p->options->fast_math;
-  bool exact = function && (is_float ? function->float_exact : function->double_exact);
-  if (!function || (!exact && !fast) || !strstr(p->features, "+avx2")) return false;
+  bool exact = is_float ? function->float_exact : function->double_exact;
+  if ((!exact && !fast) || !strstr(p->features, "+avx2")) return false;
   LLVMTypeRef type = LLVMTypeOf(call);
   unsigned bytes = is_float ? 4 : 8, width = (unsigned)w->width, arguments = LLVMGetNumArgOperands(call);
   unsigned lanes = (strstr(p->features, "+avx512f") ? 64 : 32) / bytes;
