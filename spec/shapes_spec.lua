@@ -154,14 +154,15 @@ describe("the shape of an access", function()
     assert.same("volatile shared memory", sees "__shared__ volatile int s[64]; p = s;")
   end)
 
-  it("of a local array is each lane's own", function()
+  it("of a local array is contiguous where lanes agree on the index, else each lane's own", function()
     local dump = shapes [=[
       __global__ void local(int n, const int *a, int *o) {
         int bins[8] = {0, 1, 2, 3, 4, 5, 6, 7};
         for (int i = 0; i < n; i++) bins[a[i] & 7] += i; //@bins
-        o[threadIdx.x] = bins[n & 7];
+        o[threadIdx.x] = bins[a[threadIdx.x] & 7]; //@own
       }]=]
-    assert.same({ "broadcast load", "load of each lane's own", "store of each lane's own" }, dump.accesses "bins")
+    assert.same({ "broadcast load", "contiguous load", "contiguous store" }, dump.accesses "bins")
+    assert.same({ "contiguous load", "load of each lane's own", "contiguous store" }, dump.accesses "own")
   end)
 end)
 
@@ -668,10 +669,10 @@ end)
 describe("a kernel that no gang can run", function()
   local function refusal(source) return run(source, "--dump=graph"):match("cannot run in lanes: it has ([^\n]+)") end
 
-  it("calls through a pointer", function()
-    assert.matches("a call through a pointer", refusal [=[
+  it("calls through a pointer what may wait", function()
+    assert.matches("may wait for other threads", refusal [=[
       typedef int operation(int);
-      __device__ int one(int x) { return x + 1; }
+      __device__ int one(int x) { __syncthreads(); return x + 1; }
       __device__ int two(int x) { return x + 2; }
       __device__ operation *table[] = {one, two};
       __global__ void pick(int *o) { o[threadIdx.x] = table[o[threadIdx.x] & 1](3); }
@@ -682,6 +683,17 @@ describe("a kernel that no gang can run", function()
     assert.matches("may wait for other threads", refusal [=[
       __device__ void down(int *o, int n) { __syncthreads(); if (n > 0) { o[n] = n; down(o, n - 1); down(o, n - 2); } }
       __global__ void deep(int *o, int n) { down(o, n); }
+    ]=])
+  end)
+
+  it("is not one that calls through a pointer what does not wait", function()
+    assert.is_nil(refusal [=[
+      typedef int operation(int);
+      __device__ int one(int x) { return x + 1; }
+      __device__ int two(int x) { return x + 2; }
+      __device__ void other(int *x) { __syncthreads(); *x = 1; }
+      __device__ operation *table[] = {one, two};
+      __global__ void pick(int *o) { other(o); o[threadIdx.x] = table[o[threadIdx.x] & 1](3); }
     ]=])
   end)
 

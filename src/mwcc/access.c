@@ -358,31 +358,29 @@ static void store_element(widener *w, const place *at, parts lanes, mask m) {
     for (int u = 0; u < w->parts; u++) store_scalar(w, at, last_in_part(w, lanes.of[u], m, u), m, u);
 }
 
-/* Every lane copies `bytes`, a constant and small: all at once where the structs of all lanes lie one behind the other,
+/* Every lane copies a number of bytes that is constant and small (false: it is not): all at once where the structs of all lanes lie one behind the other,
    else element by element. A whole struct is read before any of it is written. */
-void widen_copy(widener *w, LLVMValueRef call, mask m) {
+bool widen_copy(widener *w, LLVMValueRef call, mask m) {
   enum { MOST = 64 };
   LLVMValueRef length = LLVMGetOperand(call, 2);
   parts elements[MOST];
-  if (!LLVMIsAConstantInt(length) || LLVMConstIntGetZExtValue(length) > MOST) {
-    refuse(w, call, "it copies a large or unknown number of bytes");
-    return;
-  }
+  if (!LLVMIsAConstantInt(length) || LLVMConstIntGetZExtValue(length) > MOST) return false;
   uint64_t bytes = LLVMConstIntGetZExtValue(length);
   place target = {LLVMGetOperand(call, 0), 0, 0, false, call}, source = {LLVMGetOperand(call, 1), 0, 0, false, call};
   target.align = argument_alignment(call, 1), source.align = argument_alignment(call, 2);
   unsigned align = target.align < source.align ? target.align : source.align;
-  if (!bytes) return;
+  if (!bytes) return true;
   LLVMTypeRef unit = copy_unit(w, bytes, align);
   uint64_t step = bytes_of(w, unit);
   if (m.all && is_contiguous(w, &target, bytes) && is_contiguous(w, &source, bytes)) {
     LLVMTypeRef wide = LLVMVectorType(unit, (unsigned)(bytes / step) * (unsigned)w->width);
     for (int u = 0; u < w->parts; u++) copy_part(w, &target, &source, wide, u);
-    return;
+    return true;
   }
   source.align = source.align < step ? source.align : (unsigned)step;
   for (; source.offset < bytes; source.offset += step)
     elements[source.offset / step] = load_element(w, &source, unit, m);
   target.align = target.align < step ? target.align : (unsigned)step;
   for (; target.offset < bytes; target.offset += step) store_element(w, &target, elements[target.offset / step], m);
+  return true;
 }

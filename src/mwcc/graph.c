@@ -225,6 +225,7 @@ bool graph_build(program *p, LLVMValueRef function, graph *out, const char **why
   connect(g);
   for (unsigned i = 0; i < LLVMCountParams(function); i++)
     set_number(g, LLVMGetParam(function, i), g->value_count + (int)i);
+  find_local_arrays(g);
   return true;
 }
 
@@ -234,6 +235,7 @@ void graph_free(graph *g) {
   free(g->values);
   free(g->node_of);
   free(g->numbers);
+  free(g->local_unit);
   *g = (graph){0};
 }
 

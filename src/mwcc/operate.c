@@ -247,10 +247,9 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
     LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
     return;
   }
-  if (starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.")) {
-    widen_copy(w, call, m);
-    return;
-  }
+  bool copies = starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.");
+  if ((copies || starts_with(name, "llvm.memset.")) && widen_filling(w, call, m)) return;
+  if (copies && widen_copy(w, call, m)) return;
   const struct wide_intrinsic *wide = find_wide(name);
   const char *root = math_function(name, LLVMTypeOf(call));
   if (wide || root)
@@ -259,45 +258,6 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
     widen_plainly(w, call, m); /* a function of numbers, and those are the same for all */
   else if (!widen_call_by_lanes(w, call, m))
     refuse(w, call, "it calls what lanes cannot do together yet");
-}
-
-/* ---- local memory ---- */
-
-/* Each lane's own memory, one behind the other; each gang's, where gangs wait for each other. */
-static void widen_alloca(widener *w, LLVMValueRef i) {
-  LLVMTypeRef type = LLVMGetAllocatedType(i);
-  LLVMValueRef count = LLVMGetOperand(i, 0);
-  parts result = {0};
-  if (!LLVMIsAConstantInt(count)) {
-    refuse(w, i, "it allocates stack memory of a size that is not constant");
-    return;
-  }
-  uint64_t bytes = LLVMABISizeOfType(w->p->layout, type) * LLVMConstIntGetZExtValue(count);
-  unsigned align = LLVMGetAlignment(i) > 16 ? LLVMGetAlignment(i) : 16;
-  bytes = (bytes + align - 1) / align * align;
-  /* every lane's stands on the worker's stack, and every gang's where gangs wait */
-  w->local_bytes += bytes;
-  uint64_t lanes = (uint64_t)w->width * (uint64_t)w->parts;
-  if (w->local_bytes * lanes > (uint64_t)LOCAL_MOST || (w->several_regions && w->local_bytes > LOCAL_MOST_WAITING)) {
-    refuse(w, i, "its local arrays are large");
-    return;
-  }
-  uint64_t of_part = bytes * (uint64_t)w->width;
-  LLVMTypeRef of_gang = LLVMArrayType2(w->p->i8, of_part * (uint64_t)w->parts);
-  LLVMValueRef memory = w->several_regions ? LLVMBuildArrayAlloca(w->entry, of_gang, w->gangs, "")
-                                           : LLVMBuildAlloca(w->entry, of_gang, "");
-  LLVMSetAlignment(memory, 64);
-  if (w->several_regions) {
-    LLVMValueRef at = LLVMBuildLoad2(w->b, w->p->i32, w->gang, "");
-    memory = LLVMBuildInBoundsGEP2(w->b, of_gang, memory, &at, 1, "");
-  }
-  LLVMValueRef steps = lane_steps(w, w->p->i64, (int64_t)bytes);
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef at = constant_i64(w->p, of_part * (uint64_t)u);
-    LLVMValueRef base = LLVMBuildInBoundsGEP2(w->b, w->p->i8, memory, &at, 1, "");
-    result.of[u] = LLVMBuildGEP2(w->b, w->p->i8, base, &steps, 1, "");
-  }
-  set_value(w, i, result);
 }
 
 /* ---- all of them ---- */
@@ -334,6 +294,10 @@ void widen_instruction(widener *w, LLVMValueRef i, mask m) {
   case LLVMCall: widen_call(w, i, m); return;
   case LLVMAlloca: widen_alloca(w, i); return;
   case LLVMExtractValue: widen_extract(w, i); return;
+  case LLVMGetElementPtr:
+    if (!local_unit(w->g, i)) break;
+    widen_local_address(w, i);
+    return;
   default: break;
   }
   if (is_lane_type(LLVMTypeOf(i)))

@@ -5,6 +5,29 @@
 
 /* ---- addresses ---- */
 
+/* A local array whose lanes lie side by side. */
+static view local_array_shape(const shapes *s, LLVMValueRef i) {
+  enum { ALIGN = 6 };
+  unsigned unit = local_unit(s->graph, i);
+  if (!unit) return varying;
+  uint64_t of_part = local_bytes(s->graph, i) * (uint64_t)s->cut.lanes;
+  return (view){.shape = {.kind = SHAPE_AFFINE, .stride = unit, .step = (int64_t)of_part, .align = ALIGN}};
+}
+
+/* Where lanes share an index, their elements lie beside each other as the array's first ones do. */
+static view local_address_shape(const shapes *s, LLVMValueRef i) {
+  view v = view_of(s, LLVMGetOperand(i, 0));
+  if (v.shape.kind == SHAPE_UNDEFINED) return v;
+  for (unsigned n = 1; n < (unsigned)LLVMGetNumOperands(i); n++) {
+    shape_kind kind = view_of(s, LLVMGetOperand(i, n)).shape.kind;
+    if (kind == SHAPE_UNDEFINED) return (view){0};
+    if (!is_uniform_kind(kind)) return varying;
+  }
+  if (v.shape.kind == SHAPE_VARYING) return varying;
+  v.shape.align = least(v.shape.align, power_in(local_unit(s->graph, i) * (uint64_t)s->cut.lanes));
+  return v;
+}
+
 static view address_shape(const shapes *s, LLVMValueRef i, int at) {
   LLVMTargetDataRef layout = s->graph->program->layout;
   LLVMTypeRef type = LLVMGetGEPSourceElementType(i);
@@ -13,6 +36,7 @@ static view address_shape(const shapes *s, LLVMValueRef i, int at) {
   wide stride = v.shape.stride, part_step = v.shape.step;
   unsigned align = v.shape.align;
   if (!is_pointer(i)) return varying;
+  if (local_unit(s->graph, i)) return local_address_shape(s, i);
   for (unsigned n = 1; n < (unsigned)LLVMGetNumOperands(i); n++) {
     LLVMValueRef index = LLVMGetOperand(i, n);
     view step = view_of(s, index);
@@ -187,7 +211,7 @@ static view transfer(const shapes *s, LLVMValueRef i, int at) {
   case LLVMLoad: return settle(s, i, load_shape(s, i));
   case LLVMGetElementPtr: return settle(s, i, address_shape(s, i, at));
   case LLVMSelect: return settle(s, i, select_shape(s, i));
-  case LLVMAlloca: /* each thread has its own */
+  case LLVMAlloca: return settle(s, i, local_array_shape(s, i)); /* each thread has its own */
   case LLVMAtomicRMW:
   case LLVMAtomicCmpXchg:
   case LLVMVAArg: return settle(s, i, varying);

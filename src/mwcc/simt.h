@@ -10,6 +10,7 @@
  *
  *   prepare.c   brings kernels into this form
  *   graph.c     the control-flow graph, by integers, cut at barriers
+ *   local.c     local arrays that lanes can have side by side
  *   order.c     reverse postorder, dominators, post-dominators, loops of any such graph
  *   range.c     between which numbers each integer lies
  *   shape.c     what each value looks like across the lanes of a gang, and which branches diverge
@@ -47,6 +48,7 @@ typedef struct graph {
   int *node_of, value_count; /* by number: its node */
   struct number *numbers;    /* a hash table from instructions and blocks, graph.c's own */
   unsigned number_mask;
+  unsigned char *local_unit; /* by number: local.c's own */
 } graph;
 
 /* Fails (false, *why set) where the kernel has what no gang can run: an unknown call, an indirect branch, a switch … */
@@ -63,6 +65,13 @@ const char *observes_warp(const graph *g);
 /* Where an address points, if that can be told from where it was made. */
 typedef enum memory_kind { MEMORY_UNKNOWN, MEMORY_GLOBAL, MEMORY_SHARED, MEMORY_CONSTANT, MEMORY_LOCAL } memory_kind;
 memory_kind memory_of(LLVMValueRef pointer);
+
+/* ---- local.c ---- */
+
+void find_local_arrays(graph *g); /* the last of graph_build */
+/* Of a local array whose elements lanes have side by side, and of addresses in it: bytes of an element. Else 0. */
+unsigned local_unit(const graph *g, LLVMValueRef pointer);
+uint64_t local_bytes(const graph *g, LLVMValueRef array); /* of one thread; 0: no constant */
 
 /* ---- order.c: orders and trees of any graph of integers ---- */
 

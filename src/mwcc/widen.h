@@ -8,6 +8,7 @@
  *   warp_lanes.c   what threads of a warp do together
  *   lane_ids.c the places of threads in warps
  *   vector_math.c   mathematical functions on all lanes
+ *   local_memory.c   local arrays
  *   access.c   memory: contiguous, broadcast, gathered
  *   atomic.c   atomics: lane by lane, or once for all
  *
@@ -142,7 +143,14 @@ bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, p
 /* ---- access.c ---- */
 void widen_load(widener *w, LLVMValueRef load, mask m);
 void widen_store(widener *w, LLVMValueRef store, mask m);
-void widen_copy(widener *w, LLVMValueRef call, mask m); /* llvm.memcpy and llvm.memmove */
+/* llvm.memcpy and llvm.memmove; false where they copy much, or nobody knows how much. */
+bool widen_copy(widener *w, LLVMValueRef call, mask m);
+
+/* ---- local_memory.c ---- */
+void widen_alloca(widener *w, LLVMValueRef array);
+void widen_local_address(widener *w, LLVMValueRef gep); /* of an array with a local_unit */
+bool widen_filling(widener *w, LLVMValueRef call,
+                   mask m); /* llvm.memset or llvm.memcpy into such an array; else false */
 
 /* ---- atomic.c ---- */
 void widen_atomic(widener *w, LLVMValueRef atomic, mask m);
