@@ -4,7 +4,9 @@
  * last of which the memory goes; `parts`, two, so that the struct goes with the later of handles and memory. Letting go
  * of a use may happen inside a completion: it must not wait and touches the device only through driver->free. */
 #include "core.h"
+#include "capture.h"
 #include "command.h"
+#include "graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +100,7 @@ static int check_range(const mw_buffer *buffer, size_t offset, size_t bytes, con
 
 int mw_buffer_write(mw_buffer *buffer, size_t offset, const void *source, size_t bytes) {
   int code = check_range(buffer, offset, bytes, "a write");
+  if (code == MW_SUCCESS) code = mw_capture_refuse_wait(buffer->device);
   if (code == MW_SUCCESS) code = mw_buffer_use(buffer);
   if (code != MW_SUCCESS) return code;
   mw_device *device = buffer->device;
@@ -129,20 +132,53 @@ void *mw_buffer_host(mw_buffer *buffer) {
 
 /* ---- commands ---- */
 
+static int capture_copy(mw_stream *stream, mw_buffer *target, size_t target_offset, mw_buffer *source,
+                        size_t source_offset, size_t bytes) {
+  int code = mw_capture_check(stream);
+  if (code != MW_SUCCESS) return code;
+  const mw_work work = {.kind = MW_WORK_BUFFER_COPY,
+                        .target = mw_buffer_retain(target),
+                        .target_offset = target_offset,
+                        .source = mw_buffer_retain(source),
+                        .source_offset = source_offset,
+                        .bytes = bytes};
+  return mw_capture_add(stream, &work);
+}
+
+static int capture_fill(mw_stream *stream, mw_buffer *buffer, size_t offset, const void *pattern, size_t size,
+                        size_t count) {
+  int code = mw_capture_check(stream);
+  if (code != MW_SUCCESS) return code;
+  mw_work work = {.kind = MW_WORK_BUFFER_FILL,
+                  .target = mw_buffer_retain(buffer),
+                  .target_offset = offset,
+                  .pattern = mw_alloc(size),
+                  .size = size,
+                  .count = count};
+  memcpy(work.pattern, pattern, size);
+  return mw_capture_add(stream, &work);
+}
+
 int mw_buffer_copy(mw_buffer *target, size_t target_offset, mw_buffer *source, size_t source_offset, size_t bytes) {
+  return mw_buffer_copy_in(mw_stream_of(target->device), target, target_offset, source, source_offset, bytes);
+}
+
+int mw_buffer_copy_in(mw_stream *stream, mw_buffer *target, size_t target_offset, mw_buffer *source,
+                      size_t source_offset, size_t bytes) {
   if (target->device != source->device)
     return fail(MW_INVALID_VALUE, "a copy of memory from %s to %s: both have to be on one device", source->device->name,
                 target->device->name);
   int code = check_range(source, source_offset, bytes, "a copy");
   if (code == MW_SUCCESS) code = check_range(target, target_offset, bytes, "a copy");
   if (code != MW_SUCCESS) return code;
+  if (mw_capture_concerns(stream)) return capture_copy(stream, target, target_offset, source, source_offset, bytes);
   mw_command *command = mw_command_new(NULL, 2);
   code = mw_command_use(command, target);
   if (code == MW_SUCCESS) code = mw_command_use(command, source);
   if (code != MW_SUCCESS || bytes == 0) goto end;
   mw_device *device = target->device;
-  code = device->driver->copy(mw_stream_of(device)->state, target->address + target_offset,
-                              source->address + source_offset, bytes, mw_command_completion(command));
+  code = device->driver->copy(stream->state, target->address + target_offset, source->address + source_offset, bytes,
+                              mw_command_completion(command));
   if (code == MW_SUCCESS) return MW_SUCCESS;
 end:
   mw_command_end(command);
@@ -150,16 +186,22 @@ end:
 }
 
 int mw_buffer_fill(mw_buffer *buffer, size_t offset, const void *pattern, size_t size, size_t count) {
+  return mw_buffer_fill_in(mw_stream_of(buffer->device), buffer, offset, pattern, size, count);
+}
+
+int mw_buffer_fill_in(mw_stream *stream, mw_buffer *buffer, size_t offset, const void *pattern, size_t size,
+                      size_t count) {
   if (size == 0) return fail(MW_INVALID_VALUE, "a fill with a pattern of 0 bytes");
   if (count > SIZE_MAX / size)
     return fail(MW_INVALID_VALUE, "a fill of %zu times %zu bytes is more than memory has addresses", count, size);
   int code = check_range(buffer, offset, size * count, "a fill");
   if (code != MW_SUCCESS) return code;
+  if (mw_capture_concerns(stream)) return capture_fill(stream, buffer, offset, pattern, size, count);
   mw_command *command = mw_command_new(NULL, 1);
   code = mw_command_use(command, buffer);
   if (code != MW_SUCCESS || count == 0) goto end;
   mw_device *device = buffer->device;
-  code = device->driver->fill(mw_stream_of(device)->state, buffer->address + offset, pattern, size, count,
+  code = device->driver->fill(stream->state, buffer->address + offset, pattern, size, count,
                               mw_command_completion(command));
   if (code == MW_SUCCESS) return MW_SUCCESS;
 end:

@@ -160,6 +160,12 @@ extern const mw_driver mw_cpu_driver;
  * runs. So the last handle of a device is always let go by a host thread, never inside `done`, and closing a device can
  * wait for its stream, whose last `done`s give back the last memory and units, before it closes the driver's device. */
 
+typedef struct mw_capture mw_capture; /* capture.c's */
+typedef struct mw_tail {
+  size_t *nodes;
+  size_t count;
+} mw_tail;
+
 struct mw_stream {
   mw_refs refs; /* not of a default stream, whose handles are its device's */
   mw_device *device;
@@ -167,8 +173,10 @@ struct mw_stream {
   unsigned flags;
   int priority;
   uint64_t id;
-  int pins;        /* stream.c's: host threads that wait for it */
-  mw_stream *next; /* in the device's list */
+  mw_capture *capture; /* that it puts its work into, or NULL */
+  mw_tail tail;        /* and the nodes that the next one depends on */
+  int pins;            /* stream.c's: host threads that wait for it */
+  mw_stream *next;     /* in the device's list */
 };
 
 struct mw_device {
@@ -186,6 +194,7 @@ struct mw_device {
   pthread_mutex_t stream_lock;
   mw_stream *streams;
   atomic_int stream_count;
+  atomic_int captures; /* graphs that streams put their work into now */
   struct mw_thread_stream *thread_streams;
 };
 
@@ -194,6 +203,12 @@ struct mw_device {
 int mw_device_wait(mw_device *device);
 /* Keep the failure in the error slot, a kernel's, for that call. */
 void mw_device_keep_failure(mw_device *device);
+
+/* mw_buffer_copy and mw_buffer_fill in a stream of the device. */
+int mw_buffer_copy_in(mw_stream *stream, mw_buffer *target, size_t target_offset, mw_buffer *source,
+                      size_t source_offset, size_t bytes);
+int mw_buffer_fill_in(mw_stream *stream, mw_buffer *buffer, size_t offset, const void *pattern, size_t size,
+                      size_t count);
 
 /* ---- streams (stream.c) ---- */
 

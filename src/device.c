@@ -3,6 +3,7 @@
  * A device is open once, however many ask for it: `open_devices` holds every open one, and the last release takes it off
  * the list before it closes it. Only host threads hold device handles (see core.h), so closing may wait for the stream. */
 #include "core.h"
+#include "capture.h"
 
 #include <math.h>
 #include <string.h>
@@ -217,7 +218,9 @@ void mw_device_keep_failure(mw_device *device) {
 }
 
 int mw_device_wait(mw_device *device) {
-  int code = device->driver->stream_synchronize(device->stream);
+  int code = mw_capture_refuse_wait(device);
+  if (code != MW_SUCCESS) return code;
+  code = device->driver->stream_synchronize(device->stream);
   if (code != MW_SUCCESS && code != MW_NOT_READY) mw_device_keep_failure(device);
   int others = atomic_load(&device->stream_count) > 0 ? mw_streams_wait(device) : MW_SUCCESS;
   bool held = code == MW_NOT_READY || others == MW_NOT_READY;
@@ -225,6 +228,8 @@ int mw_device_wait(mw_device *device) {
 }
 
 int mw_device_synchronize(mw_device *device) {
+  int refused = mw_capture_refuse_wait(device);
+  if (refused != MW_SUCCESS) return refused;
   bool alone = atomic_load_explicit(&device->stream_count, memory_order_acquire) == 0 && !mw_stream_in_function();
   int code = alone ? device->driver->stream_synchronize(device->stream) : mw_device_wait(device);
   if (code == MW_NOT_READY || !atomic_load_explicit(&device->failure, memory_order_relaxed)) return code;

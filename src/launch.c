@@ -4,7 +4,9 @@
  * (command.h), so the object may change or go while its runs are still in flight. */
 #include "launch.h"
 #include "array.h"
+#include "capture.h"
 #include "command.h"
+#include "graph.h"
 #include "reference.h"
 
 #include <stdlib.h>
@@ -154,6 +156,30 @@ void mw_launch_release(mw_launch *launch) {
   free(launch);
 }
 
+mw_launch *mw_launch_copy(const mw_launch *launch) {
+  const mw_kernel_info *info = launch->kernel->info;
+  mw_launch *copy;
+  if (mw_launch_new(launch->kernel, launch->grid, launch->block, launch->dynamic_shared, &copy) != MW_SUCCESS)
+    return NULL; /* cannot be: it passed the same checks */
+  memcpy(copy->params, launch->params, info->param_bytes);
+  for (size_t i = 0; i < info->param_count; i++) {
+    copy->set[i] = launch->set[i];
+    if (launch->arrays[i]) copy->arrays[i] = mw_array_retain(launch->arrays[i]);
+  }
+  copy->missing = launch->missing;
+  copy->array_count = launch->array_count;
+  copy->kept = mw_alloc((launch->kept_count + 1) * sizeof *copy->kept);
+  copy->kept_count = copy->kept_capacity = launch->kept_count;
+  for (size_t i = 0; i < launch->kept_count; i++) copy->kept[i] = mw_array_retain(launch->kept[i]);
+  copy->textures = mw_alloc((launch->texture_count + 1) * sizeof *copy->textures);
+  copy->texture_count = copy->texture_capacity = launch->texture_count;
+  for (size_t i = 0; i < launch->texture_count; i++) {
+    copy->textures[i] = launch->textures[i];
+    mw_texture_retain(launch->textures[i].texture);
+  }
+  return copy;
+}
+
 mw_kernel *mw_launch_kernel(const mw_launch *launch) { return launch->kernel; }
 
 /* ---- running ---- */
@@ -232,6 +258,13 @@ int mw_launch_run(mw_launch *launch, const char *site) {
   return mw_launch_run_in(launch, mw_stream_of(launch->kernel->module->device), site);
 }
 
+static int capture(const mw_launch *launch, mw_stream *stream, const char *site) {
+  int code = mw_capture_check(stream);
+  if (code != MW_SUCCESS) return code;
+  const mw_work work = {.kind = MW_WORK_LAUNCH, .launch = mw_launch_copy(launch), .site = mw_strdup(site)};
+  return mw_capture_add(stream, &work);
+}
+
 int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
   if (launch->missing > 0) return fail_missing(launch);
   const mw_kernel *kernel = launch->kernel;
@@ -239,6 +272,7 @@ int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
   if (stream->device != device)
     return fail(MW_INVALID_RESOURCE_HANDLE, "%s is compiled for %s, and the stream is %s's", kernel->info->name,
                 device->name, stream->device->name);
+  if (mw_capture_concerns(stream)) return capture(launch, stream, site);
   void *handle = choose_kernel(launch);
   mw_command *command = mw_command_new(kernel->module, count_buffers(launch));
   bool bound = kernel->info->reference_count > 0;

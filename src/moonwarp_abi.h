@@ -257,7 +257,8 @@ int mw_stream_wait(mw_stream *stream, mw_event *event);
    the library's or of a host that waits, and must not call the library. (cudaLaunchHostFunc) */
 int mw_stream_call(mw_stream *stream, void (*function)(void *context), void *context);
 /* The same for hosts whose functions cannot run on any thread: the stream stands still at the hold until it is released.
-   reached: 1 when the work before it is done. Waiting for a stream that stands at a hold is MW_NOT_READY. */
+   reached: 1 when the work before it is done. Waiting for a stream that stands at a hold is MW_NOT_READY. While the stream
+   is captured *out is NULL: a launch of the graph hands out the hold. */
 int mw_stream_hold(mw_stream *stream, mw_hold **out);
 int mw_hold_reached(const mw_hold *hold);
 /* The calling thread calls the function now: until it releases the hold, its waiting for a device passes over streams that
@@ -706,6 +707,57 @@ void mw_launch_clear(mw_launch *launch);
 int mw_launch_run(mw_launch *launch, const char *site);
 /* The same in a stream of the kernel's device. */
 int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site);
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+/* Work that is described once and run often. A graph's nodes are numbered from 0 in the order in which they are made, and
+   each depends on nodes made before it. They keep what they use: kernels, arrays, textures, buffers. */
+typedef struct mw_graph mw_graph;
+typedef struct mw_graph_exec mw_graph_exec;
+
+typedef enum mw_node_kind { MW_NODE_KERNEL, MW_NODE_COPY, MW_NODE_FILL, MW_NODE_HOST, MW_NODE_EMPTY } mw_node_kind;
+
+typedef struct mw_node_info {
+  mw_node_kind kind;
+  const char *label;   /* "saxpy<<<(4,1,1), (256,1,1)>>>", "copy of 400 bytes"; lives as long as the graph */
+  const size_t *after; /* the nodes that it depends on */
+  size_t after_count;
+} mw_node_info;
+
+int mw_graph_new(mw_device *device, mw_graph **out);
+mw_graph *mw_graph_retain(mw_graph *graph);
+void mw_graph_release(mw_graph *graph);
+size_t mw_graph_count(const mw_graph *graph);
+int mw_graph_node(const mw_graph *graph, size_t i, mw_node_info *out);
+/* A node that does nothing, behind others: to join and to part. */
+int mw_graph_add_empty(mw_graph *graph, const size_t *after, size_t after_count, size_t *node);
+int mw_graph_depend(mw_graph *graph, size_t node, size_t on); /* `on` was made before `node` */
+
+/* Let `stream` (not the default one) put what it is given into `graph` as nodes, instead of running it, behind the nodes
+   `after` to begin with. Launches, copies, fills and functions become nodes; an event that is recorded stands for the nodes
+   so far, and a stream that waits for it takes part. What would wait for the device meanwhile, as reading an array does,
+   fails with MW_STREAM_CAPTURE_UNSUPPORTED, work in the default stream with MW_STREAM_CAPTURE_IMPLICIT, and both spoil the
+   capture. (cudaStreamBeginCaptureToGraph) */
+int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, size_t after_count);
+/* End it: *last (may be NULL) is the last node of `stream`, or SIZE_MAX. MW_STREAM_CAPTURE_INVALIDATED where it was
+   spoilt, MW_STREAM_CAPTURE_UNMATCHED for a stream that did not begin it, MW_STREAM_CAPTURE_UNJOINED where other streams
+   that take part were not waited for. It is ended in any case but UNMATCHED. */
+int mw_graph_capture_end(mw_stream *stream, size_t *last);
+/* The graph that a stream puts its work into (borrowed), or NULL; *spoilt (may be NULL) whether that has failed. */
+mw_graph *mw_stream_capturing(const mw_stream *stream, int *spoilt);
+
+/* A graph made ready to run; later changes of the graph do not matter to it. */
+int mw_graph_instantiate(const mw_graph *graph, mw_graph_exec **out);
+void mw_graph_exec_release(mw_graph_exec *exec);
+/* How many functions of hosts' (mw_stream_hold) it has. */
+size_t mw_graph_exec_holds(const mw_graph_exec *exec);
+/* Run it in `stream`, behind what it ran before: returns at once. Nodes that do not depend on each other may overlap.
+   holds: room for mw_graph_exec_holds(exec), in the order of the nodes, each the caller's; NULL where there are none. */
+int mw_graph_exec_launch(mw_graph_exec *exec, mw_stream *stream, mw_hold **holds);
+/* Another configuration and other arguments for a kernel's node. MW_GRAPH_EXEC_UPDATE_FAILURE for another kernel. */
+int mw_graph_exec_set_launch(mw_graph_exec *exec, size_t node, mw_launch *launch, const char *site);
+/* Take over all nodes of a graph of the same form; *node (may be NULL) is the first that differs. */
+int mw_graph_exec_update(mw_graph_exec *exec, const mw_graph *graph, size_t *node);
 
 /* ---- the compile cache ------------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,8 @@
  * is done: somebody who waits for the device waits for it too. It is ended by whoever next makes or releases a stream
  * or closes the device. A thread that waits pins the streams it waits for, so that they are not ended meanwhile. */
 #include "core.h"
+#include "capture.h"
+#include "graph.h"
 
 #include <stdlib.h>
 
@@ -111,6 +113,7 @@ void mw_stream_release(mw_stream *stream) {
   if (!(stream->flags & MW_STREAM_LEGACY)) {
     pthread_mutex_lock(&device->stream_lock);
     bool last = mw_refs_drop(&stream->refs);
+    if (last) mw_capture_abandon(stream);
     if (last) reap(device);
     pthread_mutex_unlock(&device->stream_lock);
     if (!last) return;
@@ -153,8 +156,20 @@ uint64_t mw_stream_id(const mw_stream *stream) { return stream->id; }
 
 /* ---- waiting ---- */
 
-int mw_stream_query(mw_stream *stream) { return stream->device->driver->stream_query(stream->state); }
-int mw_stream_synchronize(mw_stream *stream) { return stream->device->driver->stream_synchronize(stream->state); }
+/* Asking a stream that captures, or waiting for it: it has run nothing. */
+static int refuse_capturing(mw_stream *stream) {
+  return mw_capture_concerns(stream) ? mw_capture_refuse(stream->device) : MW_SUCCESS;
+}
+
+int mw_stream_query(mw_stream *stream) {
+  int code = refuse_capturing(stream);
+  return code ? code : stream->device->driver->stream_query(stream->state);
+}
+
+int mw_stream_synchronize(mw_stream *stream) {
+  int code = refuse_capturing(stream);
+  return code ? code : stream->device->driver->stream_synchronize(stream->state);
+}
 
 /* The next stream of the list behind `stream` (NULL: the first), pinned, and `stream` no longer. */
 static mw_stream *next_pinned(mw_device *device, mw_stream *stream) {
@@ -195,6 +210,11 @@ int mw_stream_use(mw_stream *stream, mw_stream **previous) {
 
 int mw_stream_call(mw_stream *stream, void (*function)(void *context), void *context) {
   if (!function) return fail(MW_INVALID_VALUE, "a stream was given no function to call");
+  if (mw_capture_concerns(stream)) {
+    const mw_work work = {.kind = MW_WORK_CALL, .function = function, .context = context};
+    int code = mw_capture_check(stream);
+    return code ? code : mw_capture_add(stream, &work);
+  }
   return stream->device->driver->stream_call(stream->state, (mw_completion){function, context});
 }
 
@@ -215,6 +235,13 @@ void mw_hold_enter(mw_hold *hold) {
 
 int mw_stream_hold(mw_stream *stream, mw_hold **out) {
   void *state;
+  if (mw_capture_concerns(stream)) {
+    const mw_work work = {.kind = MW_WORK_HOLD};
+    int captured = mw_capture_check(stream);
+    if (captured == MW_SUCCESS) captured = mw_capture_add(stream, &work);
+    if (captured == MW_SUCCESS) *out = NULL;
+    return captured;
+  }
   int code = stream->device->driver->hold_new(stream->state, &state);
   if (code != MW_SUCCESS) return code;
   mw_hold *hold = mw_alloc(sizeof *hold);

@@ -1,4 +1,5 @@
 /* Symbols: a module's __device__ and __constant__ variables, by name. */
+#include "capture.h"
 #include "module.h"
 #include "name.h"
 
@@ -124,5 +125,7 @@ int mw_symbol_write(mw_symbol *symbol, size_t offset, const void *source, size_t
   mw_device *device = symbol->module->device;
   int code = check_range(symbol, offset, bytes, "a write");
   if (code != MW_SUCCESS || bytes == 0) return code;
+  code = mw_capture_refuse_wait(device);
+  if (code != MW_SUCCESS) return code;
   return device->driver->write(device->stream, symbol->info.address + offset, source, bytes);
 }

@@ -1,6 +1,8 @@
 /* Copies and fills by address: checked against the memory that lies there, then handed to the driver as a box. */
 #include "memory.h"
+#include "capture.h"
 #include "command.h"
+#include "graph.h"
 
 /* ---- checks ---- */
 
@@ -128,8 +130,15 @@ int mw_memory_copy(mw_device *device, mw_stream *stream, const mw_copy *copy) {
   }
   if (code == MW_SUCCESS) code = check_direction(copy->direction, &target, &source);
   mw_stream *where = stream ? stream : &device->legacy;
+  if (code == MW_SUCCESS && mw_capture_concerns(where)) {
+    const mw_work work = {.kind = MW_WORK_COPY, .copy = *copy};
+    code = mw_capture_check(where);
+    if (code == MW_SUCCESS) code = mw_capture_add(where, &work);
+    goto done;
+  }
   bool wait = !stream || pageable(&target) || pageable(&source);
   if (code == MW_SUCCESS) code = finish(where, hand_over_copy(where, copy, &target, &source), wait);
+done:
   mw_piece_drop(&target.piece);
   mw_piece_drop(&source.piece);
   return code;
@@ -151,7 +160,11 @@ int mw_memory_fill(mw_device *device, mw_stream *stream, const mw_fill *fill) {
         fail(MW_INVALID_VALUE, "a fill of elements of %zu bytes at an address that is no multiple of it", fill->size);
   if (code == MW_SUCCESS) code = check_range(&target, bytes, fill->foreign, device);
   mw_stream *where = stream ? stream : &device->legacy;
-  if (code == MW_SUCCESS) {
+  if (code == MW_SUCCESS && mw_capture_concerns(where)) {
+    const mw_work work = {.kind = MW_WORK_FILL, .fill = *fill};
+    code = mw_capture_check(where);
+    if (code == MW_SUCCESS) code = mw_capture_add(where, &work);
+  } else if (code == MW_SUCCESS) {
     mw_box box = {.target = fill->target,
                   .target_pitch = target.pitch,
                   .target_slice = target.pitch * target.rows,

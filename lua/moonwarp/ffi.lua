@@ -22,7 +22,7 @@ local raw = {
 
 local parts = {
   "error", "value", "dtype", "device", "array", "host", "bulk", "image", "texture_memory", "texture", "module",
-  "symbol", "stream", "memory", "kernel", "launch", "cache",
+  "symbol", "stream", "memory", "graph", "kernel", "launch", "cache",
 }
 for _, name in ipairs(parts) do
   local part = require("moonwarp.ffi." .. name)

@@ -13,7 +13,7 @@ local mw = {
   cache = require "moonwarp.cache",
 }
 
-for _, name in ipairs { "array", "device", "image", "module", "stream", "texture_memory", "texture" } do
+for _, name in ipairs { "array", "device", "image", "module", "stream", "graph", "texture_memory", "texture" } do
   for key, value in pairs(require("moonwarp." .. name)) do mw[key] = value end
 end
 require "moonwarp.kernel"

@@ -351,3 +351,46 @@ function event:synchronize() end
 function event:query() end
 
 function event:free() end
+
+---Work that is described once and launched often: nodes, numbered from 1 in the order in which they were made.
+---@class moonwarp.graph
+---@field count integer
+local graph = {}
+
+---@param i integer
+---@return { kind: "kernel"|"copy"|"fill"|"host"|"empty", label: string, after: integer[] }
+function graph:node(i) end
+
+---A node that does nothing, to join others and to part from.
+---@param after? integer[]
+---@return integer node
+function graph:empty(after) end
+
+---@param node integer
+---@param on integer a node made before
+function graph:depend(node, on) end
+
+---Make it ready to launch. Later changes of the graph do not matter to what was made.
+---@return moonwarp.graph_exec
+function graph:instantiate() end
+
+---@class moonwarp.graph_exec
+local graph_exec = {}
+
+---Run it, behind what it ran before; returns at once.
+---@param where? moonwarp.stream the one of mw.with or the default one, if none is given
+---@return moonwarp.graph_exec self
+function graph_exec:launch(where) end
+
+---Another configuration and other arguments for a kernel's node.
+---@param node integer
+---@param bound moonwarp.bound k(grid, block):bind(...) of the same kernel
+---@return moonwarp.graph_exec self
+function graph_exec:set(node, bound) end
+
+---Take over all nodes of a graph of the same form.
+---@param from moonwarp.graph
+---@return moonwarp.graph_exec self
+function graph_exec:update(from) end
+
+function graph_exec:free() end

@@ -24,6 +24,8 @@ typedef enum mwl_class {
   MWL_SYMBOL,
   MWL_LAUNCH, /* kernel(grid, block): a configuration, called with arguments */
   MWL_BOUND,  /* launch:bind(...): called with none */
+  MWL_GRAPH,
+  MWL_GRAPH_EXEC,
   MWL_STREAM,
   MWL_EVENT,
   MWL_DTYPE,   /* a struct of a module, as the element type of arrays */
@@ -86,6 +88,16 @@ typedef struct mwl_event {
   mw_event *handle;
   mwl_device *device;
 } mwl_event;
+
+typedef struct mwl_graph {
+  mw_graph *handle;
+  mwl_device *device;
+} mwl_graph;
+
+typedef struct mwl_graph_exec {
+  mw_graph_exec *handle; /* NULL once closed */
+  mwl_device *device;
+} mwl_graph_exec;
 
 /* Compared byte by byte, so it has no padding. */
 typedef struct mwl_config {
@@ -171,6 +183,7 @@ void mwl_open_image(lua_State *L, mwl_state *state);
 void mwl_open_module(lua_State *L, mwl_state *state);
 void mwl_open_symbol(lua_State *L, mwl_state *state);
 void mwl_open_memory(lua_State *L, mwl_state *state);
+void mwl_open_graph(lua_State *L, mwl_state *state);
 void mwl_open_stream(lua_State *L, mwl_state *state);
 void mwl_open_kernel(lua_State *L, mwl_state *state);
 void mwl_open_launch(lua_State *L, mwl_state *state);
@@ -270,6 +283,13 @@ static inline void mwl_drain(lua_State *L, mwl_state *state, mwl_device *device)
 /* Wait through wait(handle), a mw_result, and call functions that stand in its way meanwhile. */
 int mwl_wait(lua_State *L, mwl_state *state, int (*wait)(void *), void *handle);
 int mwl_wait_device(lua_State *L, mwl_state *state, mwl_device *device);
+/* stream.c: queue the function on top of the stack, for a hold to be filled in; take the last ones off again. */
+mw_hold **mwl_queue_call(lua_State *L, mwl_state *state);
+void mwl_unqueue_calls(lua_State *L, mwl_state *state, size_t count);
+/* Where work for a device goes that names no stream. */
+mw_stream *mwl_stream_in_use(lua_State *L, mwl_state *state, mwl_device *device);
+/* graph.c: the function at `index` is the graph's next host node's. */
+void mwl_graph_keep_function(lua_State *L, const mw_graph *graph, int index);
 /* The stream object at `index`, open, or a usage error. */
 mwl_stream *mwl_check_stream(lua_State *L, mwl_state *state, int index, const char *what);
 

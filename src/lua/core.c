@@ -14,7 +14,8 @@ static const char *const class_names[MWL_CLASS_COUNT] = {
     [MWL_DEVICE] = "device",   [MWL_ARRAY] = "array",           [MWL_MODULE] = "module",   [MWL_KERNEL] = "kernel",
     [MWL_SYMBOL] = "symbol",   [MWL_LAUNCH] = "launch",         [MWL_BOUND] = "bound",     [MWL_DTYPE] = "dtype",
     [MWL_PITCHED] = "pitched", [MWL_CUDA_ARRAY] = "cuda_array", [MWL_TEXTURE] = "texture", [MWL_SURFACE] = "surface",
-    [MWL_STREAM] = "stream",   [MWL_EVENT] = "event",           [MWL_HOST] = "host",
+    [MWL_GRAPH] = "graph",     [MWL_GRAPH_EXEC] = "graph_exec", [MWL_STREAM] = "stream",   [MWL_EVENT] = "event",
+    [MWL_HOST] = "host",
 };
 
 const char *mwl_class_name(mwl_class which) { return class_names[which]; }
@@ -175,6 +176,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_open_symbol(L, state);
   mwl_open_stream(L, state);
   mwl_open_memory(L, state);
+  mwl_open_graph(L, state);
   mwl_open_kernel(L, state);
   mwl_open_launch(L, state);
   mwl_open_texture_memory(L, state);

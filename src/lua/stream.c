@@ -197,14 +197,10 @@ static int stream_wait(lua_State *L) {
   return 1;
 }
 
-/* s:call(function) -> s */
-static int stream_call(lua_State *L) {
-  mwl_state *state = mwl_of(L);
-  mwl_stream *stream = mwl_check_stream(L, state, 1, "call");
-  char got[64];
-  if (lua_type(L, 2) != LUA_TFUNCTION)
-    return mwl_usage(L, state, "s:call wants a function, got %s", mwl_describe(L, state, 2, got, sizeof got));
-  lua_settop(L, 2);
+/* Append {hold, function} to the calls, the function being on top of the stack (and popped). The hold is closed: the
+   caller fills it, or takes the entry off again. */
+mw_hold **mwl_queue_call(lua_State *L, mwl_state *state) {
+  int function = lua_gettop(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &calls_key);
   lua_createtable(L, 2, 0);
   mwl_hold *hold = mwl_plain(L, sizeof *hold);
@@ -214,19 +210,45 @@ static int stream_call(lua_State *L) {
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
   lua_rawseti(L, -2, 1);
-  lua_pushvalue(L, 2);
+  lua_pushvalue(L, function);
   lua_rawseti(L, -2, 2);
-  lua_rawseti(L, 3, (int)lua_rawlen(L, 3) + 1);
+  lua_rawseti(L, -2, (int)lua_rawlen(L, -2) + 1);
   state->calls++;
-  int code = mw_stream_hold(stream->handle, &hold->handle);
-  if (code != MW_SUCCESS) {
+  lua_settop(L, function - 1);
+  return &hold->handle;
+}
+
+void mwl_unqueue_calls(lua_State *L, mwl_state *state, size_t count) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &calls_key);
+  for (; count > 0; count--, state->calls--) {
     lua_pushnil(L);
-    lua_rawseti(L, 3, (int)lua_rawlen(L, 3));
-    state->calls--;
+    lua_rawseti(L, -2, (int)lua_rawlen(L, -2));
+  }
+  lua_pop(L, 1);
+}
+
+/* s:call(function) -> s */
+static int stream_call(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_stream *stream = mwl_check_stream(L, state, 1, "call");
+  char got[64];
+  if (lua_type(L, 2) != LUA_TFUNCTION)
+    return mwl_usage(L, state, "s:call wants a function, got %s", mwl_describe(L, state, 2, got, sizeof got));
+  lua_settop(L, 2);
+  mw_graph *graph = mw_stream_capturing(stream->handle, NULL);
+  if (graph) { /* the graph keeps it, and calls it at each launch */
+    mw_hold *none;
+    mwl_must(L, state, mw_stream_hold(stream->handle, &none));
+    mwl_graph_keep_function(L, graph, 2);
+    lua_settop(L, 1);
+    return 1;
+  }
+  mw_hold **hold = mwl_queue_call(L, state);
+  if (mw_stream_hold(stream->handle, hold) != MW_SUCCESS) {
+    mwl_unqueue_calls(L, state, 1);
     mwl_raise(L, state);
   }
   stream->device->pending = true;
-  lua_settop(L, 1);
   return 1;
 }
 
@@ -274,17 +296,20 @@ static mwl_event *check_event(lua_State *L, mwl_state *state, int index, const c
   return event;
 }
 
+mw_stream *mwl_stream_in_use(lua_State *L, mwl_state *state, mwl_device *device) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &using_key);
+  mwl_stream *using = mwl_test(L, state, -1, MWL_STREAM);
+  lua_pop(L, 1);
+  return using && using->handle && using->device == device ? using->handle : mw_device_stream(device->handle);
+}
+
 /* e:record([stream]) -> e; without one, where work goes that names none */
 static int event_record(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_event *event = check_event(L, state, 1, "record");
-  mw_device *device = mw_event_device(event->handle);
   lua_settop(L, 2);
   if (lua_isnil(L, 2)) {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &using_key);
-    mwl_stream *using = mwl_test(L, state, -1, MWL_STREAM);
-    mw_stream *stream = using && using->device == event->device ? using->handle : NULL;
-    mwl_must(L, state, mw_event_record(event->handle, stream ? stream : mw_device_stream(device)));
+    mwl_must(L, state, mw_event_record(event->handle, mwl_stream_in_use(L, state, event->device)));
   } else {
     mwl_must(L, state, mw_event_record(event->handle, mwl_check_stream(L, state, 2, "e:record")->handle));
   }

@@ -36,6 +36,15 @@ local function run_call()
   return false
 end
 
+---A function to be called when the hold, which becomes the queue's, is reached.
+function M.queue_call(hold, call)
+  calls[#calls + 1] = { ffi.gc(hold, C.mw_hold_release), call }
+  device.has_calls = true
+end
+
+---The function is the graph's next host node's. graph.lua's.
+M.keep_function = nil
+
 function device.run_calls()
   local any = false
   while device.has_calls and run_call() do any = true end
@@ -152,9 +161,13 @@ function streams.call(self, call)
   check(self, "call")
   if type(call) ~= "function" then errors.usage("s:call wants a function, got %s", errors.describe(call)) end
   local out = ffi.new "mw_hold *[1]"
+  local graph = C.mw_stream_capturing(self._handle, nil)
   errors.must(C.mw_stream_hold(self._handle, out))
-  calls[#calls + 1] = { ffi.gc(out[0], C.mw_hold_release), call }
-  device.has_calls = true
+  if graph ~= nil then -- the graph keeps it, and calls it at each launch
+    M.keep_function(graph, call)
+    return self
+  end
+  M.queue_call(out[0], call)
   self._device._pending = 1
   return self
 end
@@ -172,6 +185,12 @@ function facts.kind(self)
   return flags % 2 == C.MW_STREAM_NON_BLOCKING and "non-blocking" or "blocking"
 end
 
+---Where work for a device goes that names no stream.
+function M.in_use(where)
+  if using and using._device == where and using._handle ~= nil then return using._handle end
+  return C.mw_device_stream(where._handle)
+end
+
 -- ---- methods of events ----
 
 local events = class.methods.event
@@ -184,10 +203,8 @@ function events.record(self, stream)
   local handle
   if stream ~= nil then
     handle = check(stream, "e:record")._handle
-  elseif using and using._device == self._device and using._handle ~= nil then
-    handle = using._handle
   else
-    handle = C.mw_device_stream(C.mw_event_device(self._handle))
+    handle = M.in_use(self._device)
   end
   errors.must(C.mw_event_record(self._handle, handle))
   return self

@@ -1,0 +1,132 @@
+-- Graphs: work that is described once and launched often.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+
+local M = {}
+
+-- End a capture that f was run for: its failure is the capture's.
+local function finish(stream, ok, ...)
+  local ended, last = pcall(raw.graph_capture_end, stream)
+  if not ok then error((...), 0) end
+  if not ended then error(last, 0) end
+  return last, ...
+end
+
+local function check_function(name, f)
+  if type(f) ~= "function" then errors.usage("%s wants a function, got a %s", name, type(f)) end
+end
+
+-- Run f with the stream as the one in use, and what it gives to the stream as nodes of the graph behind others.
+local function capture(graph, stream, after, f, ...)
+  raw.graph_capture(graph, stream, after)
+  local before = raw.stream_use(stream)
+  local function leave(...)
+    raw.stream_use(before)
+    return ...
+  end
+  return finish(stream, leave(pcall(f, ...)))
+end
+
+---A new graph of the device in use, without nodes.
+---@return moonwarp.graph
+M.graph = raw.graph_new
+
+---The graph of the work that f gives to a stream, which does not run: launches, fills, copies, functions. Other streams
+---take part by waiting for this one's events, and have to be waited for in the end. Reading an array meanwhile is an
+---error.
+---@param stream moonwarp.stream|function a stream (not the default one), or f itself, for a new one
+---@param f? function
+---@param ... any
+---@return moonwarp.graph
+function M.capture(stream, f, ...)
+  if type(stream) == "function" then return M.capture(raw.stream_new(false, 0), stream, f, ...) end
+  check_function("mw.capture", f)
+  local graph = raw.graph_new()
+  capture(graph, stream, nil, f, ...)
+  return graph
+end
+
+-- ---- graphs by hand ----
+
+local graph, exec = raw.classes.graph, raw.classes.graph_exec
+
+---The work that f gives to the stream in use, as nodes one behind the other, the first behind the nodes `after`.
+---@param after integer[]|nil
+---@param f function
+---@return integer? node the last one
+function graph:add(after, f, ...)
+  if raw.type(f) ~= "launch" then check_function("g:add", f) end
+  local stream = raw.stream_new(true, 0)
+  local last = capture(self, stream, after, f, ...)
+  stream:free()
+  return last
+end
+
+---A kernel: g:kernel(after, k(grid, block), arguments).
+---@param after integer[]|nil
+---@param launch moonwarp.launch
+---@param ... any
+---@return integer node
+function graph:kernel(after, launch, ...)
+  if raw.type(launch) ~= "launch" then
+    errors.usage("g:kernel wants g:kernel(after, k(grid, block), arguments…), got %s", raw.type(launch) or type(launch))
+  end
+  return self:add(after, launch, ...)
+end
+
+---A copy of an array into another.
+---@return integer node
+function graph:copy(after, target, source)
+  return self:add(after, function() target:copy_from(source) end)
+end
+
+---An array filled with a value.
+---@return integer node
+function graph:fill(after, array, value)
+  return self:add(after, function() array:fill(value) end)
+end
+
+---A Lua function, called as s:call calls it.
+---@return integer node
+function graph:call(after, f)
+  check_function("g:call", f)
+  local stream = raw.stream_new(true, 0)
+  return (capture(self, stream, after, function() stream:call(f) end))
+end
+
+-- ---- what it shows of itself ----
+
+---All nodes: {kind =, label =, after = {nodes}}, by number.
+---@return table[]
+function graph:nodes()
+  local list = {}
+  for i = 1, self.count do list[i] = self:node(i) end
+  return list
+end
+
+function graph:__tostring()
+  local lines = { ("graph of %d node%s"):format(self.count, self.count == 1 and "" or "s") }
+  for i, node in ipairs(self:nodes()) do
+    local after = #node.after > 0 and " after " .. table.concat(node.after, ", ") or ""
+    lines[#lines + 1] = ("  %d: %s%s"):format(i, node.label, after)
+  end
+  return table.concat(lines, "\n")
+end
+
+---The graph in Graphviz's language.
+---@return string
+function graph:dot()
+  local shapes = { kernel = "box", copy = "parallelogram", fill = "parallelogram", host = "ellipse", empty = "point" }
+  local lines = { "digraph moonwarp {" }
+  for i, node in ipairs(self:nodes()) do
+    lines[#lines + 1] = ("  n%d [label=%q, shape=%s];"):format(i, node.label, shapes[node.kind])
+    for _, before in ipairs(node.after) do lines[#lines + 1] = ("  n%d -> n%d;"):format(before, i) end
+  end
+  lines[#lines + 1] = "}\n"
+  return table.concat(lines, "\n")
+end
+
+function exec.__tostring() return "graph ready to launch" end
+
+return M

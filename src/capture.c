@@ -1,0 +1,184 @@
+/* Capturing: streams that put their work into a graph.
+ *
+ * A stream that captures has a `capture`, shared by all that take part, and the nodes that its next node depends on. The
+ * functions that queue work ask mw_capture_takes first. `device->captures` counts captures, so that what waits for the
+ * device can refuse at once; the count is looked at, the streams are not: a capture concerns the whole device, as CUDA's
+ * global mode has it. */
+#include "graph.h"
+#include "capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the nodes that come before a stream's next ---- */
+
+static void tail_add(mw_tail *tail, size_t node) {
+  for (size_t i = 0; i < tail->count; i++)
+    if (tail->nodes[i] == node) return;
+  tail->nodes = mw_realloc(tail->nodes, (tail->count + 1) * sizeof *tail->nodes);
+  tail->nodes[tail->count++] = node;
+}
+
+void mw_tail_set(mw_tail *tail, const mw_tail *from) {
+  mw_tail_clear(tail);
+  for (size_t i = 0; i < from->count; i++) tail_add(tail, from->nodes[i]);
+}
+
+void mw_tail_clear(mw_tail *tail) {
+  free(tail->nodes);
+  *tail = (mw_tail){0};
+}
+
+/* ---- taking part ---- */
+
+mw_capture *mw_capture_take(mw_capture *capture) {
+  capture->refs++;
+  return capture;
+}
+
+void mw_capture_drop(mw_capture *capture) {
+  if (!capture || --capture->refs > 0) return;
+  mw_graph_release(capture->graph);
+  free(capture);
+}
+
+static void join(mw_stream *stream, mw_capture *capture) { stream->capture = mw_capture_take(capture); }
+
+static void leave(mw_stream *stream) {
+  mw_capture *capture = stream->capture;
+  stream->capture = NULL;
+  mw_tail_clear(&stream->tail);
+  mw_capture_drop(capture);
+}
+
+int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, size_t after_count) {
+  if (stream->flags & MW_STREAM_LEGACY)
+    return fail(MW_STREAM_CAPTURE_UNSUPPORTED, "the default stream cannot be captured: make one with mw.stream()");
+  if (stream->device != graph->device)
+    return fail(MW_INVALID_VALUE, "a graph of %s cannot take work of a stream of %s", graph->device->name,
+                stream->device->name);
+  if (stream->capture) return fail(MW_INVALID_VALUE, "the stream captures already");
+  for (size_t i = 0; i < after_count; i++)
+    if (after[i] >= graph->count)
+      return fail(MW_INVALID_VALUE, "there is no node %zu (counted from 0): the graph has %zu", after[i], graph->count);
+  mw_capture *capture = mw_alloc(sizeof *capture);
+  capture->graph = mw_graph_retain(graph);
+  capture->origin = stream;
+  join(stream, capture);
+  for (size_t i = 0; i < after_count; i++) tail_add(&stream->tail, after[i]);
+  atomic_fetch_add(&stream->device->captures, 1);
+  return MW_SUCCESS;
+}
+
+/* Whether a node is among those that others, or the stream's next one, depend on. */
+static bool is_joined(const mw_graph *graph, const mw_tail *tail, size_t node) {
+  for (size_t i = 0; i < tail->count; i++)
+    if (tail->nodes[i] == node) return true;
+  for (size_t k = node + 1; k < graph->count; k++)
+    for (size_t i = 0; i < graph->nodes[k].after_count; i++)
+      if (graph->nodes[k].after[i] == node) return true;
+  return false;
+}
+
+static bool all_joined(mw_stream *stream) {
+  const mw_capture *capture = stream->capture;
+  pthread_mutex_lock(&stream->device->stream_lock);
+  bool joined = true;
+  for (mw_stream *other = stream->device->streams; other && joined; other = other->next)
+    if (other != stream && other->capture == capture)
+      for (size_t i = 0; i < other->tail.count; i++)
+        joined &= is_joined(capture->graph, &stream->tail, other->tail.nodes[i]);
+  pthread_mutex_unlock(&stream->device->stream_lock);
+  return joined;
+}
+
+int mw_graph_capture_end(mw_stream *stream, size_t *last) {
+  mw_capture *capture = stream->capture;
+  if (!capture) return fail(MW_INVALID_VALUE, "the stream does not capture");
+  if (capture->origin != stream)
+    return fail(MW_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream, and is ended there");
+  mw_device *device = stream->device;
+  int code = MW_SUCCESS;
+  if (capture->spoilt)
+    code = fail(MW_STREAM_CAPTURE_INVALIDATED, "an earlier call could not be captured");
+  else if (!all_joined(stream))
+    code = fail(MW_STREAM_CAPTURE_UNJOINED,
+                "another stream has captured work that this one does not wait for: end with s:wait(other)");
+  if (last) *last = stream->tail.count ? stream->tail.nodes[stream->tail.count - 1] : SIZE_MAX;
+  pthread_mutex_lock(&device->stream_lock);
+  for (mw_stream *other = device->streams; other; other = other->next)
+    if (other != stream && other->capture == capture) leave(other);
+  pthread_mutex_unlock(&device->stream_lock);
+  capture->ended = true;
+  leave(stream);
+  atomic_fetch_sub(&device->captures, 1);
+  return code;
+}
+
+mw_graph *mw_stream_capturing(const mw_stream *stream, int *spoilt) {
+  if (spoilt) *spoilt = stream->capture && stream->capture->spoilt;
+  return stream->capture ? stream->capture->graph : NULL;
+}
+
+void mw_capture_abandon(mw_stream *stream) {
+  if (!stream->capture) return;
+  if (stream->capture->origin == stream) {
+    stream->capture->ended = true;
+    atomic_fetch_sub(&stream->device->captures, 1);
+  }
+  leave(stream);
+}
+
+/* ---- taking work ---- */
+
+/* No stream captures here: what is in the default stream would have to wait for the others. */
+static int refuse_implicit(mw_device *device) {
+  mw_capture_spoil(device);
+  return fail(MW_STREAM_CAPTURE_IMPLICIT,
+              "work in the default stream while a graph is captured: give it to the stream that captures");
+}
+
+int mw_capture_check(mw_stream *stream) {
+  if (stream->flags & MW_STREAM_LEGACY) return refuse_implicit(stream->device);
+  if (stream->capture && stream->capture->spoilt)
+    return fail(MW_STREAM_CAPTURE_INVALIDATED, "an earlier call could not be captured");
+  return MW_SUCCESS;
+}
+
+int mw_capture_add(mw_stream *stream, const mw_work *work) {
+  size_t node = mw_graph_add(stream->capture->graph, work, stream->tail.nodes, stream->tail.count);
+  mw_tail_clear(&stream->tail);
+  tail_add(&stream->tail, node);
+  return MW_SUCCESS;
+}
+
+int mw_capture_wait(mw_stream *stream, mw_capture *capture, const mw_tail *tail) {
+  if (!capture) {
+    stream->capture->spoilt = true;
+    return fail(MW_STREAM_CAPTURE_ISOLATION, "a stream that captures cannot wait for work that is not captured");
+  }
+  if (capture->ended)
+    return fail(MW_CAPTURED_EVENT, "the event was recorded while a graph was captured, and that has ended");
+  if (stream->flags & MW_STREAM_LEGACY) return refuse_implicit(stream->device);
+  if (!stream->capture) join(stream, capture);
+  if (stream->capture != capture) {
+    stream->capture->spoilt = capture->spoilt = true;
+    return fail(MW_STREAM_CAPTURE_MERGE, "two captures cannot be one: the streams capture graphs of their own");
+  }
+  for (size_t i = 0; i < tail->count; i++) tail_add(&stream->tail, tail->nodes[i]);
+  return MW_SUCCESS;
+}
+
+void mw_capture_spoil(mw_device *device) {
+  pthread_mutex_lock(&device->stream_lock);
+  for (mw_stream *stream = device->streams; stream; stream = stream->next)
+    if (stream->capture) stream->capture->spoilt = true;
+  pthread_mutex_unlock(&device->stream_lock);
+}
+
+int mw_capture_refuse(mw_device *device) {
+  mw_capture_spoil(device);
+  return fail(MW_STREAM_CAPTURE_UNSUPPORTED,
+              "this waits for the device, and a graph is being captured: nothing has run yet that could be waited for. "
+              "Read and write arrays before the capture or after the graph was launched");
+}
