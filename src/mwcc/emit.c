@@ -1,4 +1,4 @@
-/* Optimise and generate code: LLVM's own pipeline for the level asked for, then text or an object file. */
+/* Optimise and generate code, then text or an object file. */
 #include "mwcc.h"
 
 #include <stdio.h>
@@ -14,10 +14,25 @@ static void spare_general(program *p, const kernel *k) {
   if (k->thread_function) add_attribute(p, k->thread_function, "optsize");
 }
 
+/* What remains to be done for code that is lanes already: slots become registers, what is uniform leaves the loops, and
+   what was written twice is merged. LLVM's own pipelines take two to four times as long, most of it for unrolled copies
+   of the loops over gangs and for finding nothing to vectorise, and the code is no faster. */
+static const char lanes_pipeline[] =
+    "globaldce,always-inline,"
+    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(loop-rotate,licm),"
+    "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,adce),globaldce";
+
+static bool all_in_lanes(const program *p) {
+  for (size_t i = 0; i < p->kernel_count; i++)
+    if (!p->kernels[i].variant_count) return false;
+  return p->kernel_count > 0;
+}
+
 void optimise_module(program *p) {
   static const char *const pipelines[] = {"always-inline,default<O0>", "globaldce,always-inline,default<O1>",
                                           "globaldce,always-inline,default<O2>", "globaldce,always-inline,default<O3>"};
-  run_passes(p, pipelines[p->options->level]);
+  int level = p->options->level;
+  run_passes(p, level == 2 && p->all_in_lanes ? lanes_pipeline : pipelines[level]);
 }
 
 /* By name, since the optimiser may remove it: where a thread has a stack to itself. Not the SIMD variants, which hold
@@ -28,6 +43,7 @@ static const char *thread_code(const kernel *k) {
 }
 
 void optimise(program *p) {
+  p->all_in_lanes = all_in_lanes(p);
   for (size_t i = 0; i < p->kernel_count; i++) {
     p->kernels[i].thread_code = thread_code(&p->kernels[i]);
     spare_general(p, &p->kernels[i]);

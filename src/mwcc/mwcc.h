@@ -194,6 +194,7 @@ typedef struct program {
   mw_text source;          /* the text that was compiled */
   const char *precompiled; /* the precompiled header that clang took, or NULL */
   bool uses_vector_math;   /* it calls glibc's libmvec */
+  bool all_in_lanes;       /* every kernel has SIMD variants: emit.c */
   LLVMDIBuilderRef debug;  /* for program_new_scope; NULL until it was needed */
   LLVMMetadataRef debug_file;
   LLVMValueRef kernel_table;
