@@ -8,9 +8,9 @@ local kernels = require "support.kernels"
 local SEEDS, BATCH = 60, 6
 local only = tonumber(os.getenv "KERNEL_SEED")
 
-local function made(first, last)
+local function made(first, last, options)
   local list = {}
-  for seed = first, last do list[#list + 1] = kernels.make(seed) end
+  for seed = first, last do list[#list + 1] = kernels.make(seed, options) end
   return list
 end
 
@@ -37,6 +37,18 @@ describe("a random kernel", function()
       local first = width == 1 and 1 or (at - 2) * share + 1
       local last = width == 1 and SEEDS or first + share - 1
       for seed = first, last, BATCH do check(made(seed, math.min(seed + BATCH - 1, last)), width) end
+    end)
+  end
+
+  -- Whatever the number of lanes of a vector, as many vectors as it takes make a warp.
+  for at, width in ipairs { 1, 4, 8, 16, 32 } do
+    it(("whose threads see their warps means the same with --width=%d"):format(width), function()
+      local options = { warps = true }
+      if only then return check(made(only, only, options), width) end
+      local first = width == 1 and 1 or (at - 2) * 6 + 1
+      for seed = first, width == 1 and 24 or first + 5, BATCH do
+        check(made(seed, seed + BATCH - 1, options), width)
+      end
     end)
   end
 

@@ -4,6 +4,7 @@ local mw = require "moonwarp"
 mw.limit("time", tonumber(os.getenv "KERNEL_TIME" or 10))
 local kernels = require "support.kernels"
 
+local options = { warps = os.getenv "KERNEL_WARPS" == "1" } -- whether threads see their warps
 local turn = 0
 
 -- KERNEL_WIDTHS="1 16": these; "turns": one after the other, and 1.
@@ -57,7 +58,7 @@ local function failure(k, width)
 end
 
 if arg[1] == "--reduce" then
-  local k, width = assert(kernels.make(tonumber(arg[2]))), tonumber(arg[3]) or arg[3]
+  local k, width = assert(kernels.make(tonumber(arg[2]), options)), tonumber(arg[3]) or arg[3]
   local kind = assert(failure(k, width), "it does not fail")
   require "support.kernels.reduce"(k, function(smaller)
     local fine, now = pcall(failure, smaller, width)
@@ -66,12 +67,12 @@ if arg[1] == "--reduce" then
   print(select(2, failure(k, width)))
   print(kernels.source { k })
 elseif arg[1] == "--text" then
-  print(kernels.source { assert(kernels.make(tonumber(arg[2]))) })
+  print(kernels.source { assert(kernels.make(tonumber(arg[2]), options)) })
 else
   local first, last, batch = tonumber(arg[1]), tonumber(arg[2]), tonumber(arg[3] or 8)
   local list, made, given_up, start = {}, 0, 0, os.clock()
   for seed = first, last do
-    local k, why = kernels.make(seed)
+    local k, why = kernels.make(seed, options)
     if k then
       made, list[#list + 1] = made + 1, k
     else

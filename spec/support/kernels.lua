@@ -14,6 +14,7 @@ local types = require "support.kernels.types"
 local generate = require "support.kernels.generate"
 local reference = require "support.kernels.reference"
 local cuda = require "support.kernels.cuda"
+local warps = require "support.kernels.warps"
 
 local kernels = { widths = { 1, 4, 8, 16, 32, 64, "4x2", "8x4", "16x4" } }
 
@@ -85,7 +86,7 @@ function kernels.refer(k) return reference.run(k, function(launch) return memory
 function kernels.text(k) return (cuda.write(k, reference.bounds)) end
 
 function kernels.source(list)
-  local texts = { cuda.prelude }
+  local texts = { cuda.prelude .. warps.prelude }
   for i, k in ipairs(list) do texts[i + 1] = kernels.text(k) end
   return table.concat(texts, "\n")
 end

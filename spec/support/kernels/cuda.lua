@@ -3,6 +3,7 @@
 -- is left out. `bounds` are those of reference.lua.
 
 local types = require "support.kernels.types"
+local warps = require "support.kernels.warps"
 
 local writer = {}
 writer.__index = writer
@@ -195,6 +196,14 @@ function statement:sync(s)
   if not s.how then return self:line("__syncthreads();") end
   self.used[s.into.name] = true
   self:line("%s = __syncthreads_%s(%s);", s.into.name, s.how, self:e(s.e))
+end
+
+function statement:together(s)
+  if self.drop[s.id] then return end
+  self.used[s.var.name] = true
+  local value, lane = self:e(s.e), s.from and self:e(s.from)
+  if warps.shuffles[s.how] then value = ("(%s)%s"):format(s.t.c, value) end -- a comparison would be a bool
+  self:line("%s = %s;", s.var.name, warps.text(s.how, value, lane, s.width, self.flag[s.id]))
 end
 
 function statement:walk(s)

@@ -263,7 +263,7 @@ local function launches(k, budget)
   end
 end
 
--- `options.threads`: about how many threads all launches together have.
+-- `options.threads`: about how many threads all launches together have; `options.warps`: its threads see their warps.
 return function(seed, options)
   local source = source_of(seed)
   random, chance, pick = source.random, source.chance, source.pick
@@ -272,7 +272,7 @@ return function(seed, options)
   E.restart()
   local k = { seed = seed, name = "k" .. seed, names = 0, budget = random(8, 30), late = {}, functions = {},
     procedures = {}, all_functions = {}, new_phase = new_phase, thread = places.t, scalars = scalars,
-    flag = {}, drop = {} }
+    flag = {}, drop = {}, warps = options and options.warps }
   outputs(k)
   k.inputs, k.counters = inputs(), counters()
   for i = 1, random(0, 2) do device_function(k, i) end
@@ -296,7 +296,7 @@ return function(seed, options)
     table.insert(k.body, { k = "sync", id = E.id() })
     for _, array in ipairs(shared) do new_phase(array) end
   end
-  c.shared, c.sync = shared, #shared > 0 or chance(0.1)
+  c.shared, c.sync = shared, #shared > 0 or chance(0.1) or k.warps
   for i = 1, random(0, 2) do
     local u = { name = "u" .. i, t = int, e = E.uniform(c, 1) }
     table.insert(c.frame, u)

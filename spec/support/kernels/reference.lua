@@ -7,6 +7,7 @@
 
 local types = require "support.kernels.types"
 local cuda = require "support.kernels.cuda"
+local warps = require "support.kernels.warps"
 local run = types.run
 
 local MOST_ROUNDS = 3000000 -- of all loops in a launch: a kernel that takes more is given up
@@ -243,6 +244,14 @@ function statement:sync(s)
   self:line("%s = wait(%d, %q, %s)", s.into.name, s.id, s.how, truth(self, s.e))
 end
 
+function statement:together(s)
+  if self.k.drop[s.id] then return end
+  local value = warps.votes[s.how] and truth(self, s.e) or self:e(s.e, warps.shuffles[s.how] and s.t or s.e.t)
+  local lane = s.from and self:e(s.from, types.int) or 0
+  local answer = ("wait(%d, %q, %s, %s, %d)"):format(s.id, s.how, value, lane, s.width)
+  self:line("%s = %s", s.var.name, types.convert(answer, s.t, s.var.t))
+end
+
 function statement:walk(s)
   self:line("from, step = %s, %s", self:e(s.from, types.longlong), self:e(s.step, types.longlong))
   for i = 0, s.rounds - 1 do
@@ -439,16 +448,17 @@ function helpers.math_fabs(x) return x ~= x and x or with_sign(math.abs(x), 1) e
 local function run_block(k, block, threads)
   local alive = #threads
   while alive > 0 do
-    local at, votes, count = nil, {}, 0
+    local at, votes, count, calls = nil, {}, 0, {}
     for i, thread in ipairs(threads) do
       if thread then
-        local ok, id, how, vote = coroutine.resume(thread, block.vote)
+        local answer = block.answers and block.answers[i] or block.vote
+        local ok, id, how, vote, lane, width = coroutine.resume(thread, answer)
         if not ok then return id end
         if coroutine.status(thread) == "dead" then
           threads[i], alive = false, alive - 1
         else
           count = count + 1
-          votes[count] = vote
+          votes[count], calls[i] = vote, { vote, lane, width }
           if at and at ~= id then k.drop[at], k.drop[id] = true, true end
           at = at or id
           block.how = how
@@ -456,10 +466,16 @@ local function run_block(k, block, threads)
       end
     end
     if next(k.drop) and block.dropped() then return nil end
-    local sum = 0
-    for _, vote in ipairs(votes) do sum = sum + vote end
-    block.vote = block.how == "count" and sum or block.how == "or" and (sum > 0 and 1 or 0) or (sum == count and 1 or 0)
-    block.epoch = block.epoch + 1
+    block.answers = nil
+    if warps.is_call(block.how) then
+      block.answers = warps.answers(block.how, calls, #threads, function() flag[at] = true end)
+    else
+      local sum = 0
+      for _, vote in ipairs(votes) do sum = sum + vote end
+      block.vote = block.how == "count" and sum or block.how == "or" and (sum > 0 and 1 or 0) or
+        (sum == count and 1 or 0)
+      block.epoch = block.epoch + 1
+    end
   end
 end
 

@@ -2,7 +2,7 @@
 --
 --   set var e | store array index e | atomic op array index e into | when c yes no | each var from c next body
 --   | loop c body | again body c | leave | next | finish e | choice e cases | label name | jump name | sync how e into
---   | walk array from step rounds element e var | list
+--   | walk array from step rounds element e var | together var how e from width t | list
 --
 -- Kernels have no races by construction. Each shared array is in a phase: "own" (a thread touches the one element that
 -- is its own), "read" (everybody reads anything), "atomic" (one kind of atomic function, results unused). Phases change
@@ -358,6 +358,32 @@ local function tree(c)
   return list
 end
 
+-- What a warp does together, where all threads come by: v = __shfl_down_sync(…)
+local function together(c)
+  local v = pick(c.assignable)
+  local roll = random(1, 10)
+  local s = { k = "together", var = v, id = E.id(), width = 32 }
+  if roll <= 6 then
+    s.how, s.t = pick { "idx", "up", "down", "xor" }, types.promoted(v.t)
+    s.e = E.cast(value_for(c, s.t, 1), s.t)
+    s.width = chance(0.6) and 32 or pick { 2, 4, 8, 16 }
+    s.from = chance(0.6) and E.const(random(0, 31)) or E.binary("&", E.cast(E.integer(c, 1), int), E.const(31))
+    return s
+  end
+  for _ = 1, 4 do
+    if not s.var.t.integer then s.var = pick(c.assignable) end
+  end
+  if roll <= 8 then
+    s.how = pick { "ballot", "any", "all" }
+    s.t, s.e = s.how == "ballot" and uint or int, E.condition(c, 1)
+  elseif roll == 9 then
+    s.how, s.t, s.e = pick { "add", "min", "max" }, int, E.cast(E.integer(c, 1), int)
+  else
+    s.how, s.t, s.e = "match", uint, E.binary("&", E.cast(E.integer(c, 1), int), E.const(pick { 1, 3, 7 }))
+  end
+  return s
+end
+
 local function sync_loop(c)
   local before = remember(c)
   local s = { k = "each", var = fresh(c, int, "i"), from = E.const(0), id = E.id() }
@@ -413,10 +439,13 @@ local shaped = { 12, function(c) return when(c, false) end, 5, function(c) retur
   6, data_loop, 3, endless, 3, jump_out, 2, jump_back }
 local ways_out = { 6, leave, 2, finish, 3, jump }
 local waiting = { 5, change, 6, exchange, 3, tree, 4, sync_loop, 4, sync_when, 4, set_uniform }
+local in_warps = { 14, together, 2, change, 3, exchange, 1, tree, 4, sync_loop, 4, sync_when, 4, set_uniform }
 
 local function statement(c)
   c.kernel.budget = c.kernel.budget - 1
-  if c.sync and c.depth < 3 and chance(0.4) then return weighted(waiting)(c) end
+  if c.sync and c.depth < 3 and chance(0.4) then
+    return weighted(c.kernel.warps and in_warps or waiting)(c)
+  end
   if c.uniform and not c.sync and chance(0.1) then return set_uniform(c) end
   if c.depth < 4 and c.kernel.budget > 0 and chance(0.4) then return weighted(shaped)(c) end
   if chance(c.in_loop and 0.25 or 0.08) then
