@@ -283,6 +283,25 @@ describe("a launch", function()
     assert.equal(4, out[1])
   end)
 
+  it("finds what is bound when its kernel was compiled again for its blocks", function()
+    local before = mw.limit("specialise", 1)
+    local own = mw.compile [[
+      texture<float, 2> one, two;
+      __global__ void sum(int n, float *out) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) out[i] = ((const float *)__mw_record(two)->levels[0].base)[i]
+                          + 2 * ((const float *)__mw_record(one)->levels[0].base)[i];
+      }
+    ]]
+    local results = mw.zeros(64)
+    for round = 1, 4 do
+      own.one, own.two = mw.texture(mw.full({ 1, 64 }, round)), mw.texture(mw.full({ 1, 64 }, 100 * round))
+      own.sum(2, 32)(64, results)
+      assert.equal(64 * 102 * round, results:sum())
+    end
+    mw.limit("specialise", before)
+  end)
+
   it("works again once there is something bound", function()
     m.img = nil
     local bound = m.read(1, 1):bind(2, 1, out)
@@ -302,6 +321,31 @@ describe("a launch", function()
     m.late(1, 1)(10, sink, second)
     m.img = nil
     assert.same({ 1, 2 }, { first[1], second[1] })
+  end)
+
+  it("does so in every stream, a non-blocking one too", function()
+    for _, stream in ipairs { mw.stream(), mw.stream { nonblocking = true } } do
+      local sink, first, second = mw.zeros(1, "int"), mw.zeros(1), mw.zeros(1)
+      local one, two = mw.full({ 1, 4 }, 1), mw.full({ 1, 4 }, 2)
+      mw.synchronize() -- which a non-blocking stream does not do by itself
+      m.img = mw.texture(one)
+      m.late(1, 1, 0, stream)(3000000, sink, first)
+      m.img = mw.texture(two)
+      m.late(1, 1, 0, stream)(10, sink, second)
+      m.img = nil
+      collectgarbage()
+      collectgarbage()
+      mw.synchronize()
+      assert.same({ 1, 2 }, { first[1], second[1] })
+      local before, after = mw.zeros(1, "uint"), mw.zeros(1, "uint")
+      m.img = mw.texture(rows)
+      mw.synchronize()
+      m.filter_of(1, 1, 0, stream)(3000000, sink, before)
+      m.img.filter = "linear"
+      m.filter_of(1, 1, 0, stream)(10, sink, after)
+      mw.synchronize()
+      assert.same({ 0, 1 }, { before[1], after[1] })
+    end
   end)
 
   it("reads as was said when it was made, whatever is changed while it waits", function()

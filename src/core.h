@@ -37,6 +37,10 @@ typedef struct mw_launch_request {
   size_t dynamic_shared;
   const void *params; /* copied by the driver before it returns */
   size_t param_bytes;
+  /* What texture and surface references are bound to: handles, and the references' linkage names; copied likewise. */
+  size_t reference_count;
+  const char *const *reference_names;
+  const uint64_t *references;
   const char *site; /* "script.lua:12" or NULL; copied */
   mw_completion completion;
 } mw_launch_request;

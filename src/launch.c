@@ -223,7 +223,7 @@ static int use_arrays(const mw_launch *launch, mw_command *command) {
 static int use_textures(const mw_launch *launch, mw_command *command) {
   for (size_t i = 0; i < launch->texture_count; i++) {
     const mw_texture *texture = launch->textures[i].texture;
-    int code = mw_texture_use(launch->textures[i].texture, command);
+    int code = mw_texture_use(launch->textures[i].texture, command, NULL);
     if (code == MW_SUCCESS) continue;
     const char *noun = texture->is_surface ? "surface" : "texture";
     if (launch->textures[i].inside)
@@ -235,6 +235,10 @@ static int use_textures(const mw_launch *launch, mw_command *command) {
     return code;
   }
   return MW_SUCCESS;
+}
+
+static uint64_t *many_handles(const mw_kernel *kernel) {
+  return mw_alloc(kernel->info->reference_count * sizeof(uint64_t));
 }
 
 /* How many buffers it may use. */
@@ -275,23 +279,25 @@ int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
   if (mw_capture_concerns(stream)) return capture(launch, stream, site);
   void *handle = choose_kernel(launch);
   mw_command *command = mw_command_new(kernel->module, count_buffers(launch));
-  bool bound = kernel->info->reference_count > 0;
-  if (bound) pthread_mutex_lock(&kernel->module->binding);
+  uint64_t few[8], *handles = kernel->info->reference_count <= MW_COUNT(few) ? few : many_handles(kernel);
   int code = use_arrays(launch, command);
   if (code == MW_SUCCESS) code = use_textures(launch, command);
-  if (code == MW_SUCCESS && bound) code = mw_reference_use(kernel, command);
+  if (code == MW_SUCCESS && kernel->bindings) code = mw_reference_use(kernel, command, handles);
   if (code != MW_SUCCESS) goto done;
   mw_launch_request request = {.kernel = handle,
                                .dynamic_shared = launch->dynamic_shared,
                                .params = launch->params,
                                .param_bytes = kernel->info->param_bytes,
+                               .reference_count = kernel->info->reference_count,
+                               .reference_names = kernel->info->references,
+                               .references = handles,
                                .site = site,
                                .completion = mw_command_completion(command)};
   memcpy(request.grid, launch->grid, sizeof request.grid);
   memcpy(request.block, launch->block, sizeof request.block);
   code = device->driver->launch(stream->state, &request);
 done:
-  if (bound) pthread_mutex_unlock(&kernel->module->binding);
+  if (handles != few) free(handles);
   if (code != MW_SUCCESS) mw_command_end(command);
   return code;
 }

@@ -56,7 +56,7 @@ struct mw_module {
   struct mw_binding **bindings; /* of texture and surface references: reference.c */
   size_t binding_count;
 
-  pthread_mutex_t binding; /* guards what is bound; taken before the stream's own lock */
+  pthread_mutex_t binding; /* guards what is bound */
   pthread_mutex_t making;  /* held while an instance is compiled; taken before `lock` */
 };
 

@@ -1,8 +1,7 @@
 /* Texture and surface references: variables of a module that hold a handle, bound by the host.
  *
- * Binding writes the handle in stream order, so launches made before read what was bound before. The module keeps what is
- * bound; a launch takes uses of it, between looking and queueing under one lock, so that what a kernel will find bound is
- * what was looked at. */
+ * A binding is the host's: each launch is given the handles of what is bound at that moment, and takes uses of it, so what
+ * is bound later is no concern of work in flight, in whatever stream. The module keeps what is bound. */
 #include "reference.h"
 #include "texture.h"
 
@@ -138,14 +137,6 @@ static mw_binding *binding_of(const mw_symbol *symbol) {
   return binding;
 }
 
-static int write_handle(mw_module *module, uint64_t address, uint64_t handle) {
-  mw_device *device = module->device;
-  mw_command *command = mw_command_new(module, 0);
-  int code = device->driver->fill(device->stream, address, &handle, sizeof handle, 1, mw_command_completion(command));
-  if (code != MW_SUCCESS) mw_command_end(command);
-  return code;
-}
-
 int mw_symbol_bind(mw_symbol *symbol, mw_texture *texture) {
   mw_module *module = symbol->module;
   mw_binding *binding = symbol->info.reference ? binding_of(symbol) : NULL;
@@ -154,16 +145,12 @@ int mw_symbol_bind(mw_symbol *symbol, mw_texture *texture) {
                 symbol->info.name, symbol->info.type->name);
   int code = texture ? check(module->device, &symbol->info, texture) : MW_SUCCESS;
   if (code != MW_SUCCESS) return code;
-  mw_texture *old = texture;
   pthread_mutex_lock(&module->binding);
-  code = write_handle(module, symbol->info.address, texture ? texture->record->address : 0);
-  if (code == MW_SUCCESS) {
-    old = binding->texture;
-    binding->texture = texture ? mw_texture_retain(texture) : NULL;
-  }
+  mw_texture *old = binding->texture;
+  binding->texture = texture ? mw_texture_retain(texture) : NULL;
   pthread_mutex_unlock(&module->binding);
-  if (code == MW_SUCCESS) mw_texture_release(old);
-  return code;
+  mw_texture_release(old);
+  return MW_SUCCESS;
 }
 
 mw_texture *mw_symbol_bound(const mw_symbol *symbol) {
@@ -193,11 +180,12 @@ static int fail_unbound(const mw_kernel *kernel, size_t i) {
   return code;
 }
 
-int mw_reference_use(const mw_kernel *kernel, mw_command *command) {
+/* Under the lock. */
+static int use_bound(const mw_kernel *kernel, mw_command *command, uint64_t *handles) {
   for (size_t i = 0; i < kernel->info->reference_count; i++) {
     mw_binding *binding = kernel->bindings[i];
     if (!binding || !binding->texture) return fail_unbound(kernel, i);
-    int code = mw_texture_use(binding->texture, command);
+    int code = mw_texture_use(binding->texture, command, &handles[i]);
     if (code == MW_SUCCESS) continue;
     fail(code, "%s reads the %s reference '%s', and the memory that is bound to it was freed", kernel->info->name,
          binding->texture->is_surface ? "surface" : "texture", binding->symbol.name);
@@ -205,4 +193,11 @@ int mw_reference_use(const mw_kernel *kernel, mw_command *command) {
     return code;
   }
   return MW_SUCCESS;
+}
+
+int mw_reference_use(const mw_kernel *kernel, mw_command *command, uint64_t *handles) {
+  pthread_mutex_lock(&kernel->module->binding);
+  int code = use_bound(kernel, command, handles);
+  pthread_mutex_unlock(&kernel->module->binding);
+  return code;
 }

@@ -20,8 +20,8 @@ mw_binding **mw_reference_list(const mw_module *module, const mw_kernel_info *in
 void mw_reference_unbind_all(mw_module *module);
 void mw_reference_free(mw_module *module);
 
-/* Take uses for a command, MW_TEXTURE_BUFFERS each at most, of what the kernel's references are bound to. Fails where one
-   is bound to nothing. Under the module's `binding` lock, which the caller keeps until the command is queued. */
-int mw_reference_use(const mw_kernel *kernel, mw_command *command);
+/* Take uses for a command, MW_TEXTURE_BUFFERS each at most, of what the kernel's references are bound to, and write their
+   handles. Fails where one is bound to nothing. */
+int mw_reference_use(const mw_kernel *kernel, mw_command *command, uint64_t *handles);
 
 #endif

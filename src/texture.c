@@ -1,8 +1,9 @@
 /* Textures and surfaces: the record that a handle leads to, kept in device memory and replaced in stream order.
  *
- * The record is only ever written by commands of the stream, so work that was queued before sees the old one. For the
- * same reason a texture that is let go first queues the clearing of its record, with a use of its memory: handles that
- * stand in device memory, which nobody can count, stay good for the work queued until then. */
+ * As long as only references lead to a texture, reading it another way gives it another record: launches are given the
+ * handle of that moment, and work in flight keeps the record before. Once its handle is known outside, the record stays
+ * where it is and is written by a command of the default stream. Such a texture, when it is let go, queues another command
+ * that uses its memory: handles that stand in device memory, which nobody can count, stay good for the work until then. */
 #include "texture.h"
 #include "command.h"
 
@@ -109,9 +110,18 @@ static int set_memory(mw_tex_record *record, const mw_resource *resource, size_t
 
 /* ---- the record: in device memory ---- */
 
-int mw_texture_use(mw_texture *texture, mw_command *command) {
+/* Under the lock. */
+static int use(mw_texture *texture, mw_command *command) {
   int code = mw_command_use(command, texture->record);
   if (code == MW_SUCCESS) code = mw_command_use(command, texture->array ? texture->array->buffer : texture->buffer);
+  return code;
+}
+
+int mw_texture_use(mw_texture *texture, mw_command *command, uint64_t *handle) {
+  pthread_mutex_lock(&texture->lock);
+  int code = use(texture, command);
+  if (handle) *handle = texture->record->address;
+  pthread_mutex_unlock(&texture->lock);
   return code;
 }
 
@@ -119,19 +129,29 @@ int mw_texture_use(mw_texture *texture, mw_command *command) {
 static int queue_record(mw_texture *texture, const mw_tex_record *record) {
   mw_device *device = texture->device;
   mw_command *command = mw_command_new(NULL, MW_TEXTURE_BUFFERS);
-  mw_texture_use(texture, command);
+  use(texture, command);
   int code = device->driver->fill(device->stream, texture->record->address, record, sizeof *record, 1,
                                   mw_command_completion(command));
   if (code != MW_SUCCESS) mw_command_end(command);
   return code;
 }
 
-/* The first record, which no work can know yet, needs no order. */
-static int write_first(mw_texture *texture, const mw_tex_record *record) {
-  mw_buffer *buffer = texture->record;
+/* A new one, which no work can know yet and which needs no order. Work in flight keeps the one before. */
+static int renew_record(mw_texture *texture, const mw_tex_record *record) {
+  mw_buffer *buffer;
+  int code = mw_buffer_new(texture->device, sizeof *record, &buffer);
+  if (code != MW_SUCCESS) return code;
+  if (buffer->host)
+    memcpy(buffer->host, record, sizeof *record);
+  else
+    code = mw_buffer_write(buffer, 0, record, sizeof *record);
+  if (code != MW_SUCCESS) {
+    mw_buffer_release(buffer);
+    return code;
+  }
+  mw_buffer_release(texture->record);
+  texture->record = buffer;
   texture->now = *record;
-  if (!buffer->host) return mw_buffer_write(buffer, 0, record, sizeof *record);
-  memcpy(buffer->host, record, sizeof *record);
   return MW_SUCCESS;
 }
 
@@ -152,8 +172,7 @@ mw_texture *mw_texture_retain(mw_texture *texture) {
 
 void mw_texture_release(mw_texture *texture) {
   if (!texture || !mw_refs_drop(&texture->refs)) return;
-  static const mw_tex_record nothing;
-  if (texture->record) queue_record(texture, &nothing);
+  if (texture->exported) queue_record(texture, &texture->now); /* as it is: only for its uses */
   mw_buffer_release(texture->record);
   mw_cuda_array_release(texture->array);
   mw_buffer_release(texture->buffer);
@@ -169,8 +188,7 @@ static mw_read_mode read_of(const mw_texture_desc *desc, const mw_tex_record *re
 }
 
 static int start(mw_texture *texture, const mw_tex_record *record, mw_texture **out) {
-  int code = mw_buffer_new(texture->device, sizeof *record, &texture->record);
-  if (code == MW_SUCCESS) code = write_first(texture, record);
+  int code = renew_record(texture, record);
   if (code == MW_SUCCESS)
     *out = texture;
   else
@@ -228,7 +246,9 @@ static int fail_surface(void) { return fail(MW_NOT_SUPPORTED, "a surface is read
 static int apply(mw_texture *texture, const mw_texture_desc *desc) {
   mw_tex_record record = texture->now;
   int code = mw_sampler_apply(desc, read_of(desc, &record), &record);
-  if (code == MW_SUCCESS) code = queue_record(texture, &record);
+  bool same = memcmp(&record, &texture->now, sizeof record) == 0;
+  if (code == MW_SUCCESS && !same)
+    code = texture->exported ? queue_record(texture, &record) : renew_record(texture, &record);
   if (code != MW_SUCCESS) return code;
   texture->now = record;
   texture->desc = *desc;
@@ -285,6 +305,10 @@ int mw_texture_handle(mw_texture *texture, uint64_t *handle) {
   mw_read_mode read = read_of(&texture->desc, &texture->now);
   pthread_mutex_unlock(&texture->lock);
   int code = texture->is_surface ? MW_SUCCESS : mw_texture_decide(texture, read, &agreed);
-  if (code == MW_SUCCESS) *handle = texture->record->address;
-  return code;
+  if (code != MW_SUCCESS) return code;
+  pthread_mutex_lock(&texture->lock);
+  texture->exported = true;
+  *handle = texture->record->address;
+  pthread_mutex_unlock(&texture->lock);
+  return MW_SUCCESS;
 }

@@ -41,17 +41,19 @@ struct mw_texture {
   mw_cuda_array *array; /* what is read: one of the two, retained */
   mw_buffer *buffer;
   mw_resource resource; /* as asked for */
-  mw_buffer *record;    /* device memory: the handle is its address */
   size_t offset;        /* mw_texture_offset */
 
   pthread_mutex_t lock; /* for what follows */
+  mw_buffer *record;    /* device memory: the handle is its address */
+  bool exported;        /* the handle is known outside: the record stays where it is */
   mw_texture_desc desc;
   mw_tex_record now; /* what the record will hold when the work queued so far is done */
 };
 
-/* Take uses of the record and of what it leads to, two at most, for a command. Fails where memory was freed. */
+/* Take uses of the record and of what it leads to, two at most, for a command; *handle (may be NULL) is the record's
+   address. Fails where memory was freed. */
 struct mw_command;
-int mw_texture_use(mw_texture *texture, struct mw_command *command);
+int mw_texture_use(mw_texture *texture, struct mw_command *command, uint64_t *handle);
 #define MW_TEXTURE_BUFFERS 2
 /* Decide MW_READ_AUTO as `read`; true unless it was decided otherwise before. */
 int mw_texture_decide(mw_texture *texture, mw_read_mode read, bool *agreed);

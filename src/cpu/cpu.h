@@ -67,6 +67,7 @@ struct cpu_kernel {
   _Atomic double block_seconds; /* pool.c's: what a block took the last time; 0: unknown */
   uint32_t *pointers;           /* pointers.c's: where pointers stand in the parameter block */
   size_t pointer_count;
+  size_t *references; /* of info->references, each one's place among the image's variables */
 };
 
 /* A loaded .mwo. The fields here are filled by cpu_load and then constant; nothing but mwo_load.c frees them. */

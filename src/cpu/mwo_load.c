@@ -134,6 +134,19 @@ static cpu_kernel *kernel_of_parent(const cpu_unit *unit, const char *linkage) {
   return NULL;
 }
 
+/* A name that no variable has belongs to a damaged image, and then is no texture's either. */
+static size_t *find_references(const cpu_unit *unit, const mw_kernel_info *info) {
+  if (info->reference_count == 0) return NULL;
+  size_t *places = mw_alloc(info->reference_count * sizeof *places);
+  for (size_t i = 0; i < info->reference_count; i++) {
+    size_t at = 0;
+    while (at < unit->image->variable_count && strcmp(unit->image->variables[at].linkage, info->references[i]) != 0)
+      at++;
+    places[i] = at;
+  }
+  return places;
+}
+
 static void make_kernels(cpu_unit *unit) {
   size_t count = unit->image->kernel_count;
   unit->kernels = mw_alloc(count * sizeof *unit->kernels);
@@ -143,6 +156,7 @@ static void make_kernels(cpu_unit *unit) {
     unit->kernels[i] = (cpu_kernel){.unit = unit, .image = &unit->image->kernels[i]};
     unit->kernels[i].otherwise = kernel_of_parent(unit, unit->image->kernels[i].info.linkage);
     cpu_pointers_find(&unit->kernels[i]);
+    unit->kernels[i].references = find_references(unit, &unit->image->kernels[i].info);
     *info = unit->image->kernels[i].info;
     if (info->file) info->file = origin_apply(&unit->own->origin, info->file, &info->line);
     if (info->max_threads <= 0 || info->max_threads > CPU_MAX_THREADS) info->max_threads = CPU_MAX_THREADS;
@@ -165,7 +179,10 @@ static void destroy(cpu_unit *unit) {
   free(own->visible);
   free(own->infos);
   free(unit->symbols);
-  for (size_t i = 0; i < unit->image->kernel_count; i++) free(unit->kernels[i].pointers);
+  for (size_t i = 0; i < unit->image->kernel_count; i++) {
+    free(unit->kernels[i].pointers);
+    free(unit->kernels[i].references);
+  }
   free(unit->kernels);
   object_close(own->object);
   free(own);

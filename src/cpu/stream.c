@@ -160,14 +160,47 @@ static void push(cpu_stream *stream, cpu_command *command, bool begin) {
   if (begin) cpu_pool_begin(stream->device->pool, stream, command);
 }
 
-static void keep_bytes(cpu_command *command, const void *bytes, size_t count) {
+static void make_room(cpu_command *command, size_t count) {
   if (command->capacity < count) {
     free(command->params);
     command->capacity = (count + 255) & ~(size_t)255;
     command->params = aligned_alloc(64, command->capacity);
     if (!command->params) command->params = mw_alloc(command->capacity);
   }
+}
+
+static void keep_bytes(cpu_command *command, const void *bytes, size_t count) {
+  make_room(command, count);
   if (count) memcpy(command->params, bytes, count);
+}
+
+/* What the launch says of a reference, which often is the `likely`-th: one kernel compiled twice may name them in another
+   order, or fewer. */
+static uint64_t find_handle(const mw_launch_request *request, const char *name, size_t likely) {
+  if (likely < request->reference_count && strcmp(request->reference_names[likely], name) == 0)
+    return request->references[likely];
+  for (size_t i = 0; i < request->reference_count; i++)
+    if (strcmp(request->reference_names[i], name) == 0) return request->references[i];
+  return 0;
+}
+
+/* Parameters, and for a kernel with texture references behind them the handles of this launch and a table of symbols that
+   leads to these: what is bound later is no concern of a launch that was made. */
+static void keep_arguments(cpu_command *command, const cpu_kernel *kernel, const mw_launch_request *request) {
+  size_t count = kernel->image->info.reference_count, variables = kernel->unit->image->variable_count;
+  size_t handles_at = (request->param_bytes + 7) & ~(size_t)7, symbols_at = handles_at + count * sizeof(uint64_t);
+  if (count > 0) make_room(command, symbols_at + variables * sizeof(void *));
+  keep_bytes(command, request->params, request->param_bytes);
+  command->kernel.frame.params = command->params;
+  if (count == 0) return;
+  uint64_t *handles = (uint64_t *)(void *)(command->params + handles_at);
+  void **symbols = (void **)(void *)(command->params + symbols_at);
+  memcpy(symbols, kernel->unit->symbols, variables * sizeof *symbols);
+  for (size_t i = 0; i < count; i++) {
+    handles[i] = find_handle(request, kernel->image->info.references[i], i);
+    if (kernel->references[i] < variables) symbols[kernel->references[i]] = &handles[i];
+  }
+  command->kernel.frame.symbols = symbols;
 }
 
 static void keep_site(cpu_command *command, const char *site) {
@@ -233,10 +266,9 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   pthread_mutex_lock(&pool->lock);
   cpu_command *command = command_new(stream, CPU_KERNEL, request->completion);
   cpu_kernel_work *work = &command->kernel;
-  keep_bytes(command, request->params, request->param_bytes);
   keep_site(command, request->site);
   work->frame = frame;
-  work->frame.params = command->params;
+  keep_arguments(command, kernel, request);
   work->kernel = kernel;
   work->param_bytes = request->param_bytes;
   work->shared = shared;
