@@ -8,8 +8,8 @@ local function int(value)
   return value >= 0x80000000 and value - 0x100000000 or value
 end
 
--- Bodies of kernels: x is the thread's input, 0 to 255; b a number that all share, 0 to 7; n is 15; r the result. And the
--- same in Lua.
+-- Bodies of kernels: x is the thread's input, 0 to 255; b a number that all share, 0 to 7; n is 15; r the result.
+-- Beside each the same in Lua.
 local cases = {}
 
 local function case(name, body, model) cases[#cases + 1] = { name = name, body = body, model = model } end
@@ -171,11 +171,23 @@ __device__ void sort(int *a, int n, int *count) {
 }
 ]]
 
+-- Its threads' arrays fit on a stack together, or do not: as many wait at the barrier as a block has.
+local large = [[
+__global__ void large(int *out) {
+  int a[300], i = threadIdx.x + blockDim.x * threadIdx.y, s = 0;
+  for (int k = 0; k < 300; k++) a[k] = i * k;
+  __syncthreads();
+  for (int k = 0; k < 300; k++) s += a[(k + i) % 300] ^ k;
+  __syncthreads();
+  out[i] = s + a[i % 300];
+}
+]]
+
 for _, width in ipairs { "1", "4", "16", "8x4" } do
   describe(("a thread's own array, with %s lanes,"):format(width), function()
     local m
     setup(function()
-      local texts = { preamble }
+      local texts = { preamble .. large }
       for i, c in ipairs(cases) do texts[i + 1] = kernel_text:format(i, c.body) end
       m = mw.compile { source = table.concat(texts), options = { "--width=" .. width } }
     end)
@@ -204,5 +216,20 @@ for _, width in ipairs { "1", "4", "16", "8x4" } do
         end
       end)
     end
+
+    it("large, and alive across barriers, in blocks of any size", function()
+      if width ~= "1" then assert.equal("simd", m.large.tier, m.large.tier_reason) end
+      for _, block in ipairs { { 48 }, { 1024 }, { 1, 700 }, { 17, 20 } } do
+        local count, wanted = block[1] * (block[2] or 1), {}
+        for i = 0, count - 1 do
+          local s = i * (i % 300)
+          for k = 0, 299 do s = s + (i * ((k + i) % 300) ~ k) end
+          wanted[i + 1] = int(s)
+        end
+        local out = mw.zeros(count, "int")
+        m.large(1, block)(out)
+        assert.same(wanted, out:totable())
+      end
+    end)
   end)
 end

@@ -12,7 +12,7 @@ static LLVMValueRef gang_memory(widener *w, LLVMValueRef at, uint64_t of_lane) {
   uint64_t lanes = (uint64_t)w->width * (uint64_t)w->parts;
   /* every lane's stands on the worker's stack, and every gang's where gangs wait */
   w->local_bytes += of_lane;
-  if (w->local_bytes * lanes > (uint64_t)LOCAL_MOST || (w->several_regions && w->local_bytes > LOCAL_MOST_WAITING)) {
+  if (w->local_bytes * lanes > (uint64_t)LOCAL_MOST) {
     refuse(w, at, "its local arrays are large");
     return NULL;
   }

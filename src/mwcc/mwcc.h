@@ -119,6 +119,7 @@ static inline bool is_warp(const cut *c) { return c->kind != CUT_ROW && c->lanes
 /* A kernel as SIMD lanes, for launches whose blocks can be cut like this. */
 typedef struct variant {
   cut cut;
+  uint64_t waiting; /* bytes on the stack for each of a block's gangs, where gangs wait for each other */
   LLVMValueRef function;
 } variant;
 

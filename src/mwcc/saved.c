@@ -24,7 +24,6 @@ static LLVMValueRef saved_of(emission *e, LLVMValueRef value) {
   if (!k->saved) {
     LLVMTypeRef type = saved_type(e, value);
     e->w.saved_bytes += LLVMABISizeOfType(e->w.p->layout, LLVMTypeOf(value));
-    if (e->w.saved_bytes > SAVED_MOST) refuse(&e->w, value, "very many values wait at its barriers");
     k->saved = is_block_uniform(e, value) ? LLVMBuildArrayAlloca(e->w.entry, type, constant_i32(e->w.p, 2), "")
                                           : LLVMBuildArrayAlloca(e->w.entry, type, e->w.gangs, "");
   }

@@ -98,13 +98,22 @@ static void add_variant(question *q, cut c) {
   if (q->why) return;
   shapes s = shapes_of(q->g, q->o, c);
   char *name = mw_format("%s%dx%d.%s", names[c.kind], c.lanes, c.parts, k->linkage);
-  LLVMValueRef function = widen_kernel(q->p, k, q->g, &s, q->live, name, &q->why, &q->why_at);
+  uint64_t waiting = 0;
+  LLVMValueRef function = widen_kernel(q->p, k, q->g, &s, q->live, name, &q->why, &q->why_at, &waiting);
   if (function) {
-    k->variants[k->variant_count++] = (variant){c, function};
+    k->variants[k->variant_count++] = (variant){.cut = c, .waiting = waiting, .function = function};
     add_assumptions(k, &s);
   }
   shapes_free(&s);
   free(name);
+}
+
+/* Gangs of several parts may need more memory for local arrays than there is: then of one. */
+static void add_row_variant(question *q, int lanes, int together, const unsigned block[3]) {
+  add_variant(q, block ? cut_block(block, lanes, together) : (cut){CUT_ROW, lanes, together, 1});
+  if (!q->why || together == 1) return;
+  q->why = NULL;
+  add_row_variant(q, lanes, 1, block);
 }
 
 static void explain(kernel *k, const char *why, LLVMValueRef why_at) {
@@ -146,7 +155,7 @@ static void add_variants(question *q, int lanes, int together) {
   if (k->sees_warp)
     add_variant(q, warp_cut(q, lanes, block));
   else
-    add_variant(q, block ? cut_block(block, lanes, together) : (cut){CUT_ROW, lanes, together, 1});
+    add_row_variant(q, lanes, together, block);
   if (!q->why) return;
   for (int i = 0; i < k->variant_count; i++) LLVMDeleteFunction(k->variants[i].function);
   k->variant_count = 0;
@@ -241,6 +250,24 @@ static LLVMValueRef can_be_cut(program *p, LLVMBuilderRef b, const cut *c, LLVMV
   return LLVMConstInt(p->i1, 1, 0);
 }
 
+/* Whether the stack has room for all gangs of one of the launch's blocks. */
+static LLVMValueRef gangs_have_room(program *p, LLVMBuilderRef b, const variant *v, LLVMValueRef frame) {
+  LLVMValueRef size[3];
+  uint64_t rows = v->cut.kind == CUT_PLANE ? (uint64_t)(v->cut.parts / v->cut.columns) : 1;
+  uint64_t columns = (uint64_t)(v->cut.lanes * v->cut.parts) / rows;
+  if (!v->waiting) return LLVMConstInt(p->i1, 1, 0);
+  for (unsigned axis = 0; axis < 3; axis++) {
+    size_t at = offsetof(mw_frame, block) + axis * sizeof(uint32_t);
+    size[axis] = LLVMBuildZExt(b, load_invariant(p, b, p->i32, frame, at), p->i64, "");
+  }
+  LLVMValueRef gangs = LLVMBuildAdd(b, size[0], constant_i64(p, columns - 1), "");
+  gangs = LLVMBuildUDiv(b, gangs, constant_i64(p, columns), "");
+  gangs = LLVMBuildMul(b, gangs, LLVMBuildMul(b, size[1], size[2], ""), "");
+  gangs = LLVMBuildUDiv(b, gangs, constant_i64(p, rows), "");
+  return LLVMBuildICmp(b, LLVMIntULE, LLVMBuildMul(b, gangs, constant_i64(p, v->waiting), ""),
+                       constant_i64(p, WAITING_MOST), "");
+}
+
 static void call_variant(program *p, LLVMBuilderRef b, LLVMValueRef function, LLVMValueRef callee,
                          LLVMBasicBlockRef at) {
   LLVMValueRef arguments[4];
@@ -269,8 +296,11 @@ void build_dispatch(program *p, kernel *k) {
     LLVMBasicBlockRef run = LLVMAppendBasicBlockInContext(p->context, function, "run");
     LLVMPositionBuilderAtEnd(b, next);
     next = i + 1 < k->variant_count ? LLVMAppendBasicBlockInContext(p->context, function, "next") : other;
-    LLVMBuildCondBr(b, can_be_cut(p, b, &k->variants[i].cut, LLVMGetParam(function, 0)), run, next);
-    call_variant(p, b, function, k->variants[i].function, run);
+    const variant *v = &k->variants[i];
+    LLVMValueRef fits = can_be_cut(p, b, &v->cut, LLVMGetParam(function, 0));
+    fits = LLVMBuildAnd(b, fits, gangs_have_room(p, b, v, LLVMGetParam(function, 0)), "");
+    LLVMBuildCondBr(b, fits, run, next);
+    call_variant(p, b, function, v->function, run);
   }
   call_variant(p, b, function, general, other);
   LLVMDisposeBuilder(b);
@@ -287,7 +317,9 @@ void build_launched(program *p, kernel *k) {
   k->fits = LLVMAddFunction(p->module, name, type);
   LLVMSetLinkage(k->fits, LLVMInternalLinkage);
   LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(p->context, k->fits, "entry"));
-  LLVMBuildRet(b, LLVMBuildZExt(b, in_class(p, b, k, LLVMGetParam(k->fits, 0)), p->i32, ""));
+  LLVMValueRef fits = in_class(p, b, k, LLVMGetParam(k->fits, 0));
+  fits = LLVMBuildAnd(b, fits, gangs_have_room(p, b, &k->variants[0], LLVMGetParam(k->fits, 0)), "");
+  LLVMBuildRet(b, LLVMBuildZExt(b, fits, p->i32, ""));
   LLVMDisposeBuilder(b);
   free(name);
 }

@@ -332,7 +332,7 @@ static void emit_function(emission *e, const char *name) {
 }
 
 LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live,
-                          const char *name, const char **why, LLVMValueRef *why_at) {
+                          const char *name, const char **why, LLVMValueRef *why_at, uint64_t *waiting) {
   emission e = {.w = {.p = p, .k = k, .g = g, .shapes = s, .live = live, .width = s->cut.lanes, .parts = s->cut.parts}};
   check_params(&e.w);
   if (!e.w.why) find_regions(&e);
@@ -343,6 +343,7 @@ LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s
     if (e.w.function) LLVMDeleteFunction(e.w.function);
     e.w.function = NULL;
   }
+  *waiting = e.w.several_regions ? (e.w.local_bytes + e.w.saved_bytes) * (uint64_t)(e.w.width * e.w.parts) : 0;
   if (e.w.b) LLVMDisposeBuilder(e.w.b);
   if (e.w.entry) LLVMDisposeBuilder(e.w.entry);
   free(e.w.table);

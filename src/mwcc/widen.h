@@ -40,9 +40,9 @@ typedef struct mask {
   parts lanes; /* <W x i1> */
 } mask;
 
-/* Bytes that may be kept on the worker's stack (8 MiB): local arrays of a gang that runs; and of a lane that waits with up
-   to 1023 others, local arrays and values. */
-enum { LOCAL_MOST = 2 << 20, LOCAL_MOST_WAITING = 2 << 10, SAVED_MOST = 4 << 10 };
+/* Bytes that may be kept on the worker's stack (8 MiB): local arrays of a gang that runs, or of all gangs of a block and the
+   values that they need behind a barrier. How many gangs a block has is known when it is launched: see simd.c. */
+enum { LOCAL_MOST = 2 << 20, WAITING_MOST = 4 << 20 };
 
 typedef struct widener {
   program *p;
@@ -68,9 +68,10 @@ typedef struct widener {
   const struct spilled *spilled; /* serial.c's own */
 } widener;
 
-/* The SIMD block function of a kernel for blocks that are cut as the shapes say, or NULL with the reason and where. */
+/* The SIMD block function of a kernel for blocks that are cut as the shapes say, or NULL with the reason and where.
+   *waiting: bytes that each of a block's gangs has on the stack while another runs. */
 LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live,
-                          const char *name, const char **why, LLVMValueRef *why_at);
+                          const char *name, const char **why, LLVMValueRef *why_at, uint64_t *waiting);
 
 /* ---- lanes.c ---- */
 void refuse(widener *w, LLVMValueRef at, const char *why);
