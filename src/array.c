@@ -90,6 +90,12 @@ int mw_array_view(mw_array *array, size_t offset, const mw_type *dtype, int rank
   return MW_SUCCESS;
 }
 
+int mw_array_over(mw_buffer *buffer, size_t offset, const mw_type *dtype, int rank, const size_t *shape,
+                  mw_array **out) {
+  mw_array whole = {.buffer = buffer, .dtype = mw_dtype("uchar"), .bytes = buffer->bytes, .count = buffer->bytes};
+  return mw_array_view(&whole, offset, dtype, rank, shape, out);
+}
+
 mw_array *mw_array_retain(mw_array *array) {
   mw_refs_take(&array->refs);
   return array;

@@ -16,6 +16,10 @@ struct mw_array {
   size_t count, bytes;
 };
 
+/* A view of a buffer, from a byte of it on. */
+int mw_array_over(mw_buffer *buffer, size_t offset, const mw_type *dtype, int rank, const size_t *shape,
+                  mw_array **out);
+
 /* MW_INVALID_VALUE unless elements first .. first+count-1 are in the array; `what` begins the sentence: "a read". */
 int mw_array_check_range(const mw_array *array, size_t first, size_t count, const char *what);
 

@@ -4,6 +4,7 @@
  * takes a use of it. Addresses that are not in the register may still be a device's, an array's or a variable's: its
  * driver is asked. */
 #include "memory.h"
+#include "array.h"
 #include "command.h"
 
 #include <stdlib.h>
@@ -122,6 +123,7 @@ int mw_memory_free(uint64_t address) {
   /* Kernels hold no uses of what they got by address. Where a hold is in the way it is the host's affair that nothing
      behind the hold reaches the memory. */
   (void)mw_device_wait(old.buffer->device);
+  mw_buffer_free(old.buffer);
   mw_buffer_release(old.buffer);
   return MW_SUCCESS;
 }
@@ -140,6 +142,7 @@ int mw_memory_free_in(mw_stream *stream, uint64_t address) {
   code = mw_command_use(command, old.buffer);
   if (code == MW_SUCCESS) code = stream->device->driver->stream_call(stream->state, mw_command_completion(command));
   if (code != MW_SUCCESS) mw_command_end(command);
+  mw_buffer_free(old.buffer);
   mw_buffer_release(old.buffer);
   return code;
 }
@@ -225,6 +228,16 @@ void *mw_memory_host(uint64_t address, size_t bytes) {
     return (void *)(uintptr_t)address;
   }
   return NULL;
+}
+
+int mw_memory_array(uint64_t address, const mw_type *dtype, int rank, const size_t *shape, mw_array **out) {
+  pthread_rwlock_rdlock(&book.lock);
+  const entry *found = address ? find(address) : NULL;
+  int code = found && found->buffer
+                 ? mw_array_over(found->buffer, address - found->info.address, dtype, rank, shape, out)
+                 : fail(MW_INVALID_VALUE, "0x%llx is no address of device memory", (unsigned long long)address);
+  pthread_rwlock_unlock(&book.lock);
+  return code;
 }
 
 int mw_memory_live(size_t i, mw_memory_info *out) {

@@ -402,6 +402,9 @@ int mw_array_new(mw_device *device, const mw_type *dtype, int rank, const size_t
 /* The same in pinned or managed memory. */
 int mw_array_new_kind(mw_device *device, mw_memory_kind kind, const mw_type *dtype, int rank, const size_t *shape,
                       mw_array **out);
+/* Device, pinned or managed memory that mw_memory_new made, from `address` on, as an array that keeps it until
+   mw_memory_free frees it. MW_INVALID_VALUE where the shape goes past its end. */
+int mw_memory_array(uint64_t address, const mw_type *dtype, int rank, const size_t *shape, mw_array **out);
 /* A view of `array`'s memory from `offset` bytes behind its start: other shape, other type, part of it. Keeps the
    buffer. MW_INVALID_VALUE where it does not fit in the array's bytes or is misaligned for the type. */
 int mw_array_view(mw_array *array, size_t offset, const mw_type *dtype, int rank, const size_t *shape, mw_array **out);

@@ -261,6 +261,21 @@ static int memory_set_bytes(lua_State *L) {
   return 0;
 }
 
+/* memory_array(address, dtype, shape) -> an array over memory of memory_new's */
+static int memory_array(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  uint64_t address = address_at(L, state, 1);
+  size_t shape[MWL_MAX_RANK];
+  mw_module *module;
+  const mw_type *dtype = mwl_check_dtype(L, state, 2, NULL, &module);
+  int rank = mwl_check_shape(L, state, 3, shape);
+  mwl_array *array = mwl_array_push(L, state, mwl_current(L, state));
+  mw_array *handle;
+  mwl_must(L, state, mw_memory_array(address, dtype, rank, shape, &handle));
+  mwl_array_adopt(state, array, handle, module, 0);
+  return 1;
+}
+
 /* pointer(address): as launches take it for a pointer parameter */
 static int pointer(lua_State *L) {
   lua_pushlightuserdata(L, (void *)(uintptr_t)address_at(L, mwl_of(L), 1));
@@ -281,6 +296,7 @@ void mwl_open_memory(lua_State *L, mwl_state *state) {
                                        {"memory_set", memory_set},
                                        {"memory_bytes", memory_bytes},
                                        {"memory_set_bytes", memory_set_bytes},
+                                       {"memory_array", memory_array},
                                        {"pointer", pointer},
                                        {NULL, NULL}};
   mwl_functions(L, functions, state);

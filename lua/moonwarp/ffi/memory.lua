@@ -8,6 +8,7 @@ local dtype = require "moonwarp.ffi.dtype"
 local device = require "moonwarp.ffi.device"
 local collect = require "moonwarp.ffi.collect"
 local streams = require "moonwarp.ffi.stream"
+local arrays = require "moonwarp.ffi.array"
 
 local M = {}
 
@@ -144,6 +145,13 @@ M.raw = {
   end,
   memory_set_bytes = function(at, source)
     if #source > 0 then ffi.copy(host(at, #source), source, #source) end
+  end,
+  memory_array = function(at, of, shape)
+    local type, module = dtype.check(of)
+    local rank, sizes = arrays.check_shape(shape)
+    local array, out = arrays.push(device.current()), ffi.new "mw_array *[1]"
+    errors.must(C.mw_memory_array(address(at), type, rank, sizes, out))
+    return arrays.adopt(array, out[0], module, 0)
   end,
   pointer = function(at) return ffi.cast("void *", ffi.cast("uintptr_t", address(at))) end,
 }

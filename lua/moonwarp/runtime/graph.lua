@@ -1,0 +1,137 @@
+-- Graphs under CUDA's names. Nodes are numbers of their graph, as moonwarp's are; a dependency list is a sequence of
+-- them.
+
+local raw = require "moonwarp.binding"
+local result = require "moonwarp.runtime.result"
+local pointer = require "moonwarp.runtime.pointer"
+local streams = require "moonwarp.runtime.stream"
+local names = require "moonwarp.runtime.names"
+
+local fail, api = result.fail, result.api
+local M = {}
+
+local unpack = table.unpack or unpack -- luacheck: ignore 113
+
+local function check(value, class)
+  if raw.type(value) ~= class then fail("cudaErrorInvalidValue", "this is no %s", class:gsub("_", " ")) end
+  return value
+end
+
+-- What f gives to a stream becomes a node behind others.
+local function add(graph, after, f)
+  local stream = raw.stream_new(true, 0)
+  raw.graph_capture(check(graph, "graph"), stream, after)
+  local ok, err = pcall(f, stream)
+  local node = raw.graph_capture_end(stream)
+  stream:free()
+  if not ok then error(err, 0) end
+  return node
+end
+
+-- The launch of cudaKernelNodeParams: func, gridDim, blockDim, sharedMemBytes, kernelParams.
+local function launch_of(params, stream)
+  if type(params) ~= "table" then fail("cudaErrorInvalidValue", "a kernel node wants a table of parameters") end
+  local kernel, values = names.kernel(params.func), {}
+  local count = #kernel.params
+  for i = 1, count do
+    local value = (params.kernelParams or {})[i]
+    values[i] = pointer.is(value) and raw.pointer(value.address) or value
+  end
+  return kernel(params.gridDim, params.blockDim, params.sharedMemBytes or 0, stream), values, count
+end
+
+---@param rt table
+function M.install(rt)
+  rt.cudaStreamCaptureModeGlobal, rt.cudaStreamCaptureModeThreadLocal, rt.cudaStreamCaptureModeRelaxed = 0, 1, 2
+  rt.cudaStreamCaptureStatusNone, rt.cudaStreamCaptureStatusActive = 0, 1
+  rt.cudaStreamCaptureStatusInvalidated = 2
+  rt.cudaGraphNodeTypeKernel, rt.cudaGraphNodeTypeMemcpy, rt.cudaGraphNodeTypeMemset = 0, 1, 2
+  rt.cudaGraphNodeTypeHost, rt.cudaGraphNodeTypeEmpty = 3, 5
+  local types = { kernel = 0, copy = 1, fill = 2, host = 3, empty = 5 }
+
+  -- The graph of a stream's capture, until it ends.
+  local captured = {}
+  rt.cudaStreamBeginCapture = api(function(stream, mode)
+    if mode ~= nil and mode ~= 0 and mode ~= 1 and mode ~= 2 then
+      fail("cudaErrorInvalidValue", "%s is no mode of a capture", tostring(mode))
+    end
+    local object, graph = streams.stream(stream), raw.graph_new()
+    raw.graph_capture(graph, object)
+    captured[object.id] = graph
+  end)
+  rt.cudaStreamEndCapture = api(function(stream)
+    local object = streams.stream(stream)
+    raw.graph_capture_end(object)
+    local graph = captured[object.id]
+    captured[object.id] = nil
+    return graph
+  end)
+  rt.cudaStreamIsCapturing = api(function(stream)
+    local active, spoilt = raw.stream_capturing(streams.stream(stream))
+    return spoilt and 2 or active and 1 or 0
+  end)
+
+  rt.cudaGraphCreate = api(function(flags)
+    if (flags or 0) ~= 0 then fail("cudaErrorInvalidValue", "the flags of cudaGraphCreate are 0") end
+    return raw.graph_new()
+  end)
+  rt.cudaGraphDestroy = api(function(graph) check(graph, "graph") end) -- goes with its last use, as every object does
+  rt.cudaGraphAddEmptyNode = api(function(graph, after) return check(graph, "graph"):empty(after) end)
+  rt.cudaGraphAddKernelNode = api(function(graph, after, params)
+    return add(graph, after, function(stream)
+      local launch, values, count = launch_of(params, stream)
+      launch(unpack(values, 1, count))
+    end)
+  end)
+  rt.cudaGraphAddMemcpyNode1D = api(function(graph, after, dst, src, count, kind)
+    return add(graph, after, function(stream)
+      raw.memory_copy(stream, pointer.address(dst), pointer.address(src), kind, count)
+    end)
+  end)
+  rt.cudaGraphAddMemcpyNode = api(function(graph, after, params)
+    return add(graph, after, function(stream)
+      local err = rt.cudaMemcpy3DAsync(params, stream)
+      if err ~= 0 then error(rt.story(), 0) end
+    end)
+  end)
+  rt.cudaGraphAddMemsetNode = api(function(graph, after, params)
+    return add(graph, after, function(stream)
+      raw.memory_fill(stream, pointer.address(params.dst), params.value, params.elementSize or 1, params.width,
+        params.height or 1, 1, params.pitch or 0, params.height or 1)
+    end)
+  end)
+  rt.cudaGraphAddHostNode = api(function(graph, after, params)
+    return add(graph, after, function(stream)
+      stream:call(function() params.fn(params.userData) end)
+    end)
+  end)
+  rt.cudaGraphAddDependencies = api(function(graph, from, to)
+    for i, node in ipairs(to) do check(graph, "graph"):depend(node, from[i]) end
+  end)
+  rt.cudaGraphGetNodes = api(function(graph)
+    local list = {}
+    for i = 1, check(graph, "graph").count do list[i] = i end
+    return list
+  end)
+  rt.cudaGraphNodeGetType = api(function(graph, node) return types[check(graph, "graph"):node(node).kind] end)
+  rt.cudaGraphNodeGetDependencies = api(function(graph, node) return check(graph, "graph"):node(node).after end)
+  rt.cudaGraphDebugDotPrint = api(function(graph, path)
+    local file, why = io.open(path, "w")
+    if not file then fail("cudaErrorOperatingSystem", "cannot write %s", why) end
+    file:write(check(graph, "graph"):dot())
+    file:close()
+  end)
+
+  rt.cudaGraphInstantiate = api(function(graph) return check(graph, "graph"):instantiate() end)
+  rt.cudaGraphLaunch = api(function(exec, stream) check(exec, "graph_exec"):launch(streams.stream(stream)) end)
+  rt.cudaGraphExecDestroy = api(function(exec) check(exec, "graph_exec"):free() end)
+  rt.cudaGraphExecUpdate = api(function(exec, graph)
+    check(exec, "graph_exec"):update(check(graph, "graph"))
+  end)
+  rt.cudaGraphExecKernelNodeSetParams = api(function(exec, node, params)
+    local launch, values, count = launch_of(params)
+    check(exec, "graph_exec"):set(node, launch:bind(unpack(values, 1, count)))
+  end)
+end
+
+return M
