@@ -36,8 +36,9 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DMW_VERSION='"$(VERSION)"' -fPIC -fvisibili
 
 PNG_CFLAGS := $(shell $(PKG_CONFIG) --cflags libpng 2>/dev/null && echo -DMW_HAVE_PNG=1)
 PNG_LIBS := $(shell $(PKG_CONFIG) --libs libpng 2>/dev/null)
-LUA_CFLAGS ?= $(shell $(PKG_CONFIG) --cflags lua$(LUA_VERSION) 2>/dev/null || echo -I/usr/include/lua$(LUA_VERSION))
 LUAJIT_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null)
+LUA_CFLAGS ?= $(or $(if $(filter 5.1,$(LUA_VERSION)),$(LUAJIT_CFLAGS)), \
+  $(shell $(PKG_CONFIG) --cflags lua$(LUA_VERSION) 2>/dev/null || echo -I/usr/include/lua$(LUA_VERSION)))
 LLVM_CFLAGS = -isystem $(shell $(LLVM_CONFIG) --includedir)
 LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) $(shell $(LLVM_CONFIG) --link-shared --libs)
 
@@ -90,11 +91,11 @@ $(MWCC_STAGES): $(call object,$(filter-out src/mwcc/main.c,$(MWCC_SOURCES)))
 	$(call say,LINK)
 	$(Q)$(CC) -shared -pthread $(LDFLAGS) -o $@ $^ $(LLVM_LIBS) -lm
 
-# The Lua module finds the library beside it, in the build tree as in an installation.
-$(LUA_MODULE): $(LUA_OBJECTS) $(LIB)
+# The Lua module finds the library from where it stands, in the build tree as in an installation or a tree of LuaRocks.
+$(LUA_MODULE): $(LUA_OBJECTS) $(LIB) Makefile
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../../..' -o $@ $(filter %.o,$^) -L$(BUILD)/lib -lmoonwarp
+	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/home/lib:$$ORIGIN/../../..' -o $@ $(filter %.o,$^) -L$(BUILD)/lib -lmoonwarp
 
 $(DEVICE):
 	@mkdir -p $(@D)
@@ -210,8 +211,10 @@ bundle: all
 lint:
 	$(MAKE) --no-print-directory BUILD=build/lint-gcc CC=gcc CFLAGS='-O2 -g -Werror' all
 	$(MAKE) --no-print-directory BUILD=build/lint-clang CC=$(CLANG) CFLAGS='-O2 -g -Werror' all
-	luacheck --quiet lua spec examples bench
+	luacheck --quiet lua spec examples bench bin/moonwarp
 	$(CLANG_FORMAT) --dry-run -Werror $(shell find src examples bench spec -name '*.[ch]')
 
 clean:
-	rm -rf build
+	rm -rf build dist
+
+include install.mk

@@ -67,6 +67,8 @@ look() {
   have luajit || want luajit "LuaJIT"
   compiles lua.h "$(pkg-config --cflags luajit 2>/dev/null || echo -I/usr/include/luajit-2.1)" ||
     want libluajit-5.1-dev "LuaJIT's headers, for the Lua module that it can load"
+  lua5.4 -e 'require "readline"' >/dev/null 2>&1 || want lua-readline "line editing at the prompt"
+  have luarocks || want luarocks "testing the rockspec"
   compiles png.h || want libpng-dev "PNG images"
   compiles mpfr.h || want libmpfr-dev "the tests: exact values of mathematical functions"
   lua5.4 -e 'require "busted"' >/dev/null 2>&1 || want lua-busted "the tests"

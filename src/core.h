@@ -114,6 +114,8 @@ typedef struct mw_driver {
   int (*event_synchronize)(void *event);
   /* Between the last records, in milliseconds; see mw_event_elapsed for failures. */
   int (*event_elapsed)(void *start, void *end, double *milliseconds);
+  /* Stop the kernels that run now, as a time limit does; queued ones stay. On any thread. NULL where it cannot. */
+  void (*interrupt)(void *device);
   int (*launch)(void *stream, const mw_launch_request *request);
   /* Addresses in these may be the host's own, too. copy is memmove. */
   int (*copy)(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion);
@@ -154,6 +156,9 @@ typedef struct mw_driver {
   /* The source and options of the unit, for further instances; false where the file holds none. */
   bool (*unit_source)(void *unit, const char **text, const char **options);
 } mw_driver;
+
+/* device.c: ask the drivers of all open devices to stop what runs. */
+void mw_devices_interrupt(void);
 
 extern const mw_driver mw_cpu_driver;
 

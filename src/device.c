@@ -131,6 +131,13 @@ static int share_device(const mw_driver *driver, int ordinal, mw_device **out) {
   return code;
 }
 
+void mw_devices_interrupt(void) {
+  pthread_mutex_lock(&list_lock);
+  for (mw_device *device = open_devices; device; device = device->next)
+    if (device->driver->interrupt) device->driver->interrupt(device->state);
+  pthread_mutex_unlock(&list_lock);
+}
+
 int mw_device_open(const char *name, mw_device **out) {
   const mw_driver *driver;
   int ordinal;

@@ -218,6 +218,13 @@ int mw_device_limit_set(mw_device *device, mw_limit limit, double value);
    that read device memory for the host report it as well, and then read nothing: what they would read may be wrong. */
 int mw_device_synchronize(mw_device *device);
 
+/* While `on`, an interrupt from the keyboard (SIGINT) stops the kernels that run on any device: they fail with
+   MW_LAUNCH_TIMEOUT, "was interrupted", as do those that begin before mw_interrupt_seen is asked. It ends the host's
+   program no more; the handler that was there comes back with as many calls with 0. For prompts. */
+int mw_interrupt_watch(int on);
+/* 1 if there was an interrupt since the last call, else 0. */
+int mw_interrupt_seen(void);
+
 /* ---- streams and events ------------------------------------------------------------------------------------------ */
 
 /* A stream is a queue of work: what is in one runs in order, what is in different ones may overlap. Each device has a

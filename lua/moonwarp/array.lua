@@ -248,6 +248,14 @@ function array:sub(first, last)
   return raw.array_view(self, (first - 1) * row, nil, shape)
 end
 
+---Print the array as a picture: a sparkline of one dimension, a heat map of two, pixels as what they are.
+---@param options? { width?: integer, graphics?: "kitty"|"sixel"|"blocks"|"text" }
+function array:show(options) io.write(require("moonwarp.show").picture(self, options)) end
+
+---Print a graph of one dimension.
+---@param options? { width?: integer, height?: integer } in characters
+function array:plot(options) io.write(require("moonwarp.show").graph(self, options)) end
+
 array.__tostring = display.array
 
 return M

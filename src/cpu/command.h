@@ -46,7 +46,8 @@ struct cpu_command {
 
   /* Guarded by the pool's lock: */
   bool active;              /* in the pool's list of commands with blocks to take */
-  bool timed_out, reported; /* stopped for its deadline; and the error says so */
+  bool timed_out, reported; /* stopped for its deadline, or an interrupt; and the error says so */
+  bool interrupted;
   cpu_command *active_next, *active_previous;
   struct cpu_mark *mark; /* CPU_RECORD, CPU_WAIT: a reference */
   int users;             /* threads that run blocks of it */

@@ -130,6 +130,11 @@ static void *memory_host(void *device, uint64_t address) {
   return (void *)(uintptr_t)address;
 }
 
+static void device_interrupt(void *handle) {
+  cpu_device *device = handle;
+  cpu_monitor_interrupt(device->pool);
+}
+
 const mw_driver mw_cpu_driver = {
     .name = "cpu",
     .count = device_count,
@@ -159,6 +164,7 @@ const mw_driver mw_cpu_driver = {
     .event_elapsed = cpu_event_elapsed,
     .stream_synchronize = cpu_stream_synchronize,
     .stream_query = cpu_stream_query,
+    .interrupt = device_interrupt,
     .launch = cpu_stream_launch,
     .copy = cpu_stream_copy,
     .fill = cpu_stream_fill,

@@ -1,5 +1,5 @@
 /* The time limit: a thread that stops kernels which run too long. It exists once a limit was set, and sleeps while no
- * kernel with a deadline runs. */
+ * kernel with a deadline runs. An interrupt stops kernels in the same way. */
 #include "cpu/pool.h"
 
 #include <time.h>
@@ -60,6 +60,17 @@ static void *monitor_main(void *argument) {
   }
   pthread_mutex_unlock(&pool->lock);
   return NULL;
+}
+
+void cpu_monitor_interrupt(cpu_pool *pool) {
+  pthread_mutex_lock(&pool->lock);
+  for (int i = 0; i < pool->slots; i++) {
+    cpu_command *command = pool->slot[i].command;
+    if (!command || command->kind != CPU_KERNEL || command->timed_out) continue;
+    command->timed_out = command->interrupted = true;
+    cpu_pool_stop(pool, command);
+  }
+  cpu_pool_unlock(pool);
 }
 
 int cpu_monitor_start(cpu_pool *pool) {

@@ -77,6 +77,8 @@ void cpu_pool_stop(cpu_pool *pool, cpu_command *command);
 /* monitor.c */
 int cpu_monitor_start(cpu_pool *pool);
 void cpu_monitor_close(cpu_pool *pool);
+/* Stop the kernels that run. */
+void cpu_monitor_interrupt(cpu_pool *pool);
 /* A kernel starts: with a time limit set, it has a deadline from now on. The lock is held. */
 void cpu_monitor_watch(cpu_pool *pool, cpu_command *command);
 

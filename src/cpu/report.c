@@ -49,7 +49,10 @@ static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command 
   case CPU_FAULT_DIVISION: mw_text_addf(text, "made an integer division that has no result"); break;
   case CPU_FAULT_INSTRUCTION: mw_text_addf(text, "came to an illegal instruction"); break;
   case CPU_FAULT_CANCELLED:
-    mw_text_addf(text, "was stopped: it ran longer than %g s (the limit \"time\")", command->kernel.seconds);
+    if (command->interrupted)
+      mw_text_addf(text, "was interrupted");
+    else
+      mw_text_addf(text, "was stopped: it ran longer than %g s (the limit \"time\")", command->kernel.seconds);
     break;
   default: mw_text_addf(text, "%s", fault->what); break;
   }

@@ -105,7 +105,23 @@ static int synchronize(lua_State *L) {
   return 0;
 }
 
+<<<<<<< HEAD
 static const char *const limit_names[] = {"time", "memory", "stack", "compile_time", "compile_memory", "specialise"};
+=======
+/* interrupt_watch(on) */
+static int interrupt_watch(lua_State *L) {
+  mwl_must(L, mwl_of(L), mw_interrupt_watch(lua_toboolean(L, 1)));
+  return 0;
+}
+
+/* interrupted() -> whether there was an interrupt since the last call */
+static int interrupted(lua_State *L) {
+  lua_pushboolean(L, mw_interrupt_seen());
+  return 1;
+}
+
+static const char *const limit_names[] = {"time", "memory", "stack", "compile_time", "compile_memory"};
+>>>>>>> 527498f (repl, build: the prompt; installing, rockspecs, static libraries)
 
 /* limit(device, name[, value]) -> the value before. */
 static int limit(lua_State *L) {
@@ -208,10 +224,22 @@ static int device_name(lua_State *L) {
 }
 
 void mwl_open_device(lua_State *L, mwl_state *state) {
+<<<<<<< HEAD
   static const luaL_Reg functions[] = {
       {"use", use},       {"device", current},           {"synchronize", synchronize}, {"limit", limit},
       {"memory", memory}, {"properties_of", properties}, {"device_list", device_list}, {"result", result},
       {NULL, NULL}};
+=======
+  static const luaL_Reg functions[] = {{"use", use},
+                                       {"device", current},
+                                       {"synchronize", synchronize},
+                                       {"limit", limit},
+                                       {"memory", memory},
+                                       {"properties_of", properties},
+                                       {"interrupt_watch", interrupt_watch},
+                                       {"interrupted", interrupted},
+                                       {NULL, NULL}};
+>>>>>>> 527498f (repl, build: the prompt; installing, rockspecs, static libraries)
   static const luaL_Reg meta[] = {{"__gc", device_gc}, {"__tostring", device_name}, {NULL, NULL}};
   static const luaL_Reg methods[] = {
       {"synchronize", synchronize}, {"limit", limit}, {"memory", memory}, {"properties", properties}, {NULL, NULL}};

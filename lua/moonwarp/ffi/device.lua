@@ -163,6 +163,9 @@ M.raw = {
   limit = limit,
   memory = memory,
   properties_of = properties,
+  interrupt_watch = function(on) errors.must(C.mw_interrupt_watch(on and 1 or 0)) end,
+  -- interrupted() -> whether there was an interrupt since the last call
+  interrupted = function() return C.mw_interrupt_seen() ~= 0 end,
 }
 
 M.ctype = device_type

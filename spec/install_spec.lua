@@ -1,0 +1,72 @@
+-- Installations: by make, into a tree of LuaRocks, moved, embedded, taken away again.
+-- Lua 5.4 only: programs of their own are what runs in them, on LuaJIT too.
+
+local home = os.getenv "MOONWARP_HOME"
+
+-- Output of a command, and whether it succeeded. Nothing of the build tree's environment is left.
+local function run(command)
+  local clean = "unset MAKEFLAGS MAKELEVEL MOONWARP_HOME MOONWARP_BINDING LUA_PATH LUA_CPATH LUA_CPATH_5_4; "
+  local pipe = assert(io.popen("(" .. clean .. command .. ") 2>&1"))
+  local output = pipe:read "*a"
+  return output, pipe:close() == true
+end
+
+local function must(command)
+  local output, ok = run(command)
+  assert.is_true(ok, command .. "\n" .. output)
+  return output
+end
+
+local make = ("make -s BUILD='%s' "):format(home)
+local folder
+setup(function()
+  folder = os.tmpname()
+  os.remove(folder)
+  must("mkdir " .. folder)
+end)
+teardown(function() os.execute("rm -rf " .. folder) end)
+
+local function has(program) return (select(2, run("command -v " .. program))) end
+
+local script = [[local m = mw.compile "__global__ void f(float *p) { p[threadIdx.x] = 3; }" ]] ..
+  [[local a = mw.zeros(4) m.f(1, 4)(a) print(a:sum() == 12, mw.binding)]]
+
+describe("an installation", function()
+  it("runs from where it is moved to, on each Lua", function()
+    must(make .. "install PREFIX=" .. folder .. "/first")
+    if has "luajit" then must(make .. "install LUA_VERSION=5.1 PREFIX=" .. folder .. "/jit") end
+    must(("mv %s/first %s/moved"):format(folder, folder))
+    assert.equal("true\tc\n", must(("cd / && %s/moved/bin/moonwarp -e '%s'"):format(folder, script)))
+    if has "luajit" then
+      assert.equal("true\tffi\n", must(("cd / && %s/jit/bin/moonwarp -e '%s'"):format(folder, script)))
+      assert.equal("true\tc\n", must(("cd / && MOONWARP_BINDING=c %s/jit/bin/moonwarp -e '%s'"):format(folder, script)))
+    end
+  end)
+
+  it("serves C hosts, by pkg-config and statically", function()
+    local at = folder .. "/moved"
+    local flags = ("$(PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs %%s moonwarp)"):format(at)
+    must(("cc -o %s/embed examples/embed.c %s"):format(folder, flags:format ""))
+    assert.matches("a prepared launch", must(("LD_LIBRARY_PATH=%s/lib %s/embed"):format(at, folder)))
+    must(("cc -o %s/static examples/embed.c -I%s/include %s/lib/libmoonwarp.a %s"):format(folder, at, at,
+      (flags:format "--static"):gsub("%)$", "") .. " | sed 's/-lmoonwarp//')"))
+    assert.not_matches("libmoonwarp", must(("ldd %s/static"):format(folder)))
+    assert.matches("a prepared launch", must(("MOONWARP_HOME=%s %s/static"):format(at, folder)))
+  end)
+
+  it("goes without a trace", function()
+    must(make .. "uninstall PREFIX=" .. folder .. "/moved")
+    assert.equal("", must(("find %s/moved -type f"):format(folder)))
+  end)
+end)
+
+describe("a tree of LuaRocks", function()
+  it("gets all that moonwarp is", function()
+    if not has "luarocks" then return pending "there is no luarocks" end
+    local tree = folder .. "/rocks"
+    must(("luarocks --lua-version 5.4 --tree %s make rockspec/moonwarp-scm-1.rockspec BUILD=%s"):format(tree, home))
+    local path = "LUA_PATH='@/share/lua/5.4/?.lua;@/share/lua/5.4/?/init.lua' LUA_CPATH='@/lib/lua/5.4/?.so' "
+    path = path:gsub("@", tree)
+    assert.equal("true\tc\n", must(("cd / && %s lua5.4 -e 'mw = require \"moonwarp\" %s'"):format(path, script)))
+  end)
+end)
