@@ -105,9 +105,6 @@ static int synchronize(lua_State *L) {
   return 0;
 }
 
-<<<<<<< HEAD
-static const char *const limit_names[] = {"time", "memory", "stack", "compile_time", "compile_memory", "specialise"};
-=======
 /* interrupt_watch(on) */
 static int interrupt_watch(lua_State *L) {
   mwl_must(L, mwl_of(L), mw_interrupt_watch(lua_toboolean(L, 1)));
@@ -120,8 +117,7 @@ static int interrupted(lua_State *L) {
   return 1;
 }
 
-static const char *const limit_names[] = {"time", "memory", "stack", "compile_time", "compile_memory"};
->>>>>>> 527498f (repl, build: the prompt; installing, rockspecs, static libraries)
+static const char *const limit_names[] = {"time", "memory", "stack", "compile_time", "compile_memory", "specialise"};
 
 /* limit(device, name[, value]) -> the value before. */
 static int limit(lua_State *L) {
@@ -224,22 +220,17 @@ static int device_name(lua_State *L) {
 }
 
 void mwl_open_device(lua_State *L, mwl_state *state) {
-<<<<<<< HEAD
-  static const luaL_Reg functions[] = {
-      {"use", use},       {"device", current},           {"synchronize", synchronize}, {"limit", limit},
-      {"memory", memory}, {"properties_of", properties}, {"device_list", device_list}, {"result", result},
-      {NULL, NULL}};
-=======
   static const luaL_Reg functions[] = {{"use", use},
                                        {"device", current},
                                        {"synchronize", synchronize},
                                        {"limit", limit},
                                        {"memory", memory},
                                        {"properties_of", properties},
+                                       {"device_list", device_list},
+                                       {"result", result},
                                        {"interrupt_watch", interrupt_watch},
                                        {"interrupted", interrupted},
                                        {NULL, NULL}};
->>>>>>> 527498f (repl, build: the prompt; installing, rockspecs, static libraries)
   static const luaL_Reg meta[] = {{"__gc", device_gc}, {"__tostring", device_name}, {NULL, NULL}};
   static const luaL_Reg methods[] = {
       {"synchronize", synchronize}, {"limit", limit}, {"memory", memory}, {"properties", properties}, {NULL, NULL}};
