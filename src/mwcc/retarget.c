@@ -82,21 +82,32 @@ static void define_shift(LLVMBuilderRef b, LLVMValueRef i) {
 }
 
 /* Out of range saturates (PTX ISA, cvt: integer results are clamped). NaN is 0 from float to 32 bits and the sign bit
-   alone in all other cases (seen on an H100). Narrow types are converted through 32 bits and cut, as nvcc does. */
+   alone in all other cases (seen on an H100). Narrow types are converted through 32 bits and cut, as nvcc does.
+   LLVM has intrinsics that saturate, but no vector instructions for them: spelled out, lanes stay together. */
 static void define_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   LLVMValueRef value = LLVMGetOperand(i, 0);
-  LLVMTypeRef type = LLVMTypeOf(i);
+  LLVMTypeRef type = LLVMTypeOf(i), from = LLVMTypeOf(value);
   if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) return;
+  bool is_signed = LLVMGetInstructionOpcode(i) == LLVMFPToSI;
   LLVMTypeRef wide = LLVMGetIntTypeWidth(type) < 32 ? p->i32 : type;
-  LLVMTypeRef overloads[2] = {wide, LLVMTypeOf(value)};
-  const char *name = LLVMGetInstructionOpcode(i) == LLVMFPToSI ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
+  unsigned width = LLVMGetIntTypeWidth(wide), bits = is_signed ? width - 1 : width;
   LLVMPositionBuilderBefore(b, i);
-  LLVMValueRef result = call_intrinsic(p, b, name, overloads, 2, &value, 1);
-  unsigned width = LLVMGetIntTypeWidth(wide);
-  if (width == 64 || LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMDoubleTypeKind) {
-    LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, value, value, "");
-    result = LLVMBuildSelect(b, is_nan, LLVMConstInt(wide, (uint64_t)1 << (width - 1), 0), result, "");
-  }
+  value = LLVMBuildFreeze(b, value, "");
+  LLVMValueRef zero = LLVMConstNull(from),
+               end = LLVMConstReal(from, bits == 64 ? 0x1p64 : (double)((uint64_t)1 << bits));
+  LLVMValueRef size = is_signed ? call_intrinsic(p, b, "llvm.fabs", &from, 1, &value, 1) : value;
+  LLVMValueRef fits = LLVMBuildFCmp(b, LLVMRealOLT, size, end, "");
+  LLVMValueRef negative = LLVMBuildFCmp(b, LLVMRealOLT, value, zero, "");
+  if (!is_signed) fits = LLVMBuildSelect(b, negative, LLVMConstNull(p->i1), fits, "");
+  LLVMValueRef safe = LLVMBuildSelect(b, fits, value, zero, "");
+  LLVMValueRef result = LLVMBuildCast(b, is_signed ? LLVMFPToSI : LLVMFPToUI, safe, wide, "");
+  LLVMValueRef most = LLVMConstInt(wide, ~(uint64_t)0 >> (64 - bits), 0);
+  LLVMValueRef least = is_signed ? LLVMConstInt(wide, (uint64_t)1 << bits, 0) : LLVMConstNull(wide);
+  LLVMValueRef beyond = LLVMBuildSelect(b, negative, least, most, "");
+  result = LLVMBuildSelect(b, fits, result, beyond, "");
+  bool to_zero = width == 32 && LLVMGetTypeKind(from) == LLVMFloatTypeKind;
+  LLVMValueRef nothing = LLVMConstInt(wide, to_zero ? 0 : (uint64_t)1 << (width - 1), 0);
+  result = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, value, value, ""), nothing, result, "");
   if (wide != type) result = LLVMBuildTrunc(b, result, type, "");
   LLVMReplaceAllUsesWith(i, result);
   LLVMInstructionEraseFromParent(i);
