@@ -2,13 +2,15 @@
  *
  * Before: clang has made each a 64-bit global of address space 1 without a value, marked in !nvvm.annotations, and reads
  * it by an intrinsic that names the global. After: it is a variable like others, the handle that the host puts there,
- * and is read by a load. Bindings only change between launches, so the load is invariant. */
+ * and is read by a load. Bindings only change between launches, so the load is invariant; so are loads of what a handle
+ * leads to, which the device headers mark by a built-in. */
 #include "mwcc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define INTRINSIC "llvm.nvvm.texsurf.handle.internal"
+#define READ_ONLY "llvm.nvvm.ldg.global." /* clang's __nvvm_ldg_*, by which fetches read records */
 
 static variable *find_variable(program *p, LLVMValueRef global) {
   for (size_t i = 0; i < p->variable_count; i++)
@@ -81,14 +83,28 @@ static void lower_read(program *p, LLVMBuilderRef b, LLVMValueRef call) {
   LLVMInstructionEraseFromParent(call);
 }
 
+/* Its address and alignment are the arguments. A pointer must not pass for one that the launch itself was given. */
+static void lower_read_only(program *p, LLVMBuilderRef b, LLVMValueRef call) {
+  LLVMTypeRef type = LLVMTypeOf(call);
+  LLVMPositionBuilderBefore(b, call);
+  LLVMValueRef load = LLVMBuildLoad2(b, type, LLVMGetOperand(call, 0), "");
+  LLVMSetAlignment(load, (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(call, 1)));
+  if (LLVMGetTypeKind(type) != LLVMPointerTypeKind) mark_invariant(p, load);
+  LLVMReplaceAllUsesWith(call, load);
+  LLVMInstructionEraseFromParent(call);
+}
+
 void read_references(program *p) {
   read_annotations(p);
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {
     instructions list = instructions_of_function(f);
-    for (size_t i = 0; i < list.count; i++)
-      if (LLVMIsACallInst(list.items[i]) && starts_with(callee_name(list.items[i]), INTRINSIC))
-        lower_read(p, b, list.items[i]);
+    for (size_t i = 0; i < list.count; i++) {
+      if (!LLVMIsACallInst(list.items[i])) continue;
+      const char *name = callee_name(list.items[i]);
+      if (starts_with(name, INTRINSIC)) lower_read(p, b, list.items[i]);
+      if (starts_with(name, READ_ONLY)) lower_read_only(p, b, list.items[i]);
+    }
     free(list.items);
   }
   LLVMDisposeBuilder(b);

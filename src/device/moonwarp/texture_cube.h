@@ -54,8 +54,9 @@ __mw_device __mw_spot __mw_cube_direction(const __mw_facing &at, int slice) {
 }
 
 /* Texel (column, row) of a face, of which one may be outside. */
-__mw_device __mw_floats __mw_cube_texel(const mw_tex_record *r, const __mw_plane &p, int slice, int face, int column,
-                                        int row, const __mw_format &f) {
+template <int N>
+__mw_device_template __mw_floats __mw_cube_texel(const mw_tex_record *r, const __mw_plane &p, int slice, int face,
+                                                 int column, int row, const __mw_format<N> &f) {
   float step = 1.0f / (float)p.width;
   float right = (float)(2 * column + 1) * step - 1, down = (float)(2 * row + 1) * step - 1;
   __mw_spot s = __mw_tex_spot(__mw_dimensions<0>(), __mw_cube_direction({face, right, down, 1}, slice));
@@ -63,8 +64,9 @@ __mw_device __mw_floats __mw_cube_texel(const mw_tex_record *r, const __mw_plane
   return __mw_tex_corners(__mw_tex_square<2>(p, s.slice * p.slice, at.x, at.y, false, f), f).at00;
 }
 
-__mw_device __mw_floats __mw_cube_seamless(const mw_tex_record *r, const __mw_plane &p, const __mw_spot &direction,
-                                           const __mw_format &f) {
+template <int N>
+__mw_device_template __mw_floats __mw_cube_seamless(const mw_tex_record *r, const __mw_plane &p,
+                                                    const __mw_spot &direction, const __mw_format<N> &f) {
   __mw_spot s = __mw_tex_spot(__mw_dimensions<0>(), direction);
   int face = s.slice - direction.slice, size = p.width;
   /* with room for a texel outside on either side */
@@ -87,9 +89,11 @@ __mw_device __mw_floats __mw_cube_seamless(const mw_tex_record *r, const __mw_pl
   return sum;
 }
 
-__mw_device __mw_floats __mw_tex_sample(__mw_dimensions<0>, const mw_tex_record *r, const __mw_plane &p,
-                                        const __mw_spot &s, const __mw_format &f) {
-  if (r->seamless && r->filter == MW_TEX_FILTER_LINEAR) return __mw_tex_finish(__mw_cube_seamless(r, p, s, f), f, true);
+template <int N>
+__mw_device_template __mw_floats __mw_tex_sample(__mw_dimensions<0>, const mw_tex_record *r, const __mw_plane &p,
+                                                 const __mw_spot &s, const __mw_format<N> &f) {
+  if (__mw_fixed(r->seamless) && __mw_fixed(r->filter) == MW_TEX_FILTER_LINEAR)
+    return __mw_tex_finish(__mw_cube_seamless(r, p, s, f), f, true);
   return __mw_tex_sample(__mw_dimensions<2>(), r, p, __mw_tex_spot(__mw_dimensions<0>(), s), f);
 }
 

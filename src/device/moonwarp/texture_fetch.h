@@ -9,15 +9,17 @@
 #include "texture_level.h"
 #include "texture_sample.h"
 
-__mw_device __mw_floats __mw_tex_mix(const __mw_floats &v, const __mw_floats &sum, float weight, const __mw_format &f) {
-  return {__builtin_fmaf(weight, v.x, sum.x), f.wanted > 1 ? __builtin_fmaf(weight, v.y, sum.y) : 0,
-          f.wanted > 2 ? __builtin_fmaf(weight, v.z, sum.z) : 0, f.wanted > 2 ? __builtin_fmaf(weight, v.w, sum.w) : 0};
+template <int N>
+__mw_device_template __mw_floats __mw_tex_mix(const __mw_floats &v, const __mw_floats &sum, float weight,
+                                              const __mw_format<N> &f) {
+  return {__builtin_fmaf(weight, v.x, sum.x), N > 1 ? __builtin_fmaf(weight, v.y, sum.y) : 0,
+          N > 2 ? __builtin_fmaf(weight, v.z, sum.z) : 0, N > 2 ? __builtin_fmaf(weight, v.w, sum.w) : 0};
 }
 
 /* All levels that have a part in it. */
-template <int D>
+template <int D, int N>
 __mw_device_template __mw_floats __mw_tex_floats(const mw_tex_record *r, const __mw_spot &s, float lod,
-                                                 const __mw_format &f) {
+                                                 const __mw_format<N> &f) {
   __mw_levels levels = __mw_tex_levels(r, lod);
   __mw_floats sum = __mw_tex_nothing(f);
 #pragma clang loop unroll(disable)
@@ -30,9 +32,10 @@ __mw_device_template __mw_floats __mw_tex_floats(const mw_tex_record *r, const _
 }
 
 /* Linear memory: element i, 0 outside. Where there are no elements at all something else is read, and not used. */
-__mw_device __mw_words __mw_tex_element(const mw_tex_record *r, int i, const __mw_format &f) {
-  unsigned int width = r->levels[0].width;
-  const unsigned int *base = width ? (const unsigned int *)r->levels[0].base : (const unsigned int *)r;
+template <int N>
+__mw_device_template __mw_words __mw_tex_element(const mw_tex_record *r, int i, const __mw_format<N> &f) {
+  unsigned int width = __mw_fixed(r->levels[0].width);
+  const unsigned int *base = width ? (const unsigned int *)__mw_fixed(r->levels[0].base) : (const unsigned int *)r;
   bool inside = (unsigned int)i < width;
   __mw_words v = __mw_tex_load(base, 0, inside ? i : 0, f);
   return {inside ? v.x : 0, inside ? v.y : 0, inside ? v.z : 0, inside ? v.w : 0};
@@ -69,13 +72,6 @@ __mw_device __mw_floats __mw_tex_gather(const __mw_corners &c, int n) {
 
 /* ---- readers ---- */
 
-template <bool First, class A, class B> struct __mw_choice {
-  typedef A type;
-};
-template <class A, class B> struct __mw_choice<false, A, B> {
-  typedef B type;
-};
-
 template <class T, int Mode, bool Floats> struct __mw_reader;
 
 /* Objects do not declare a mode: the type alone says what is wanted, the record what is there. */
@@ -83,28 +79,27 @@ enum { __mw_tex_any_mode = -1 };
 
 template <class T, int Mode> struct __mw_reader<T, Mode, true> {
   typedef __mw_texel<T> texel;
-  static constexpr bool normalized = Mode == cudaReadModeNormalizedFloat;
-  typedef typename __mw_choice<normalized, typename texel::normalized, T>::type result;
-  typedef typename __mw_choice<normalized, float4, typename texel::quad>::type quad;
+  typedef typename texel::floats result;
+  typedef float4 quad;
 
-  static __mw_device_template __mw_format format(const mw_tex_record *r) {
-    if (normalized) return __mw_format_of(r, texel::channels, texel::bits, texel::kind);
-    return __mw_format_of(r, texel::channels, 0, Mode == __mw_tex_any_mode ? -1 : (int)texel::kind);
+  template <int N> static __mw_device_template __mw_format<N> format(const mw_tex_record *r) {
+    if (Mode == __mw_tex_any_mode) return __mw_format_of<N>(r);
+    return __mw_format_of<N>(r, texel::channels, texel::bits, texel::kind);
   }
   static __mw_device_template result typed(const __mw_floats &v) {
     return __mw_texel<result>::pack(v.x, v.y, v.z, v.w);
   }
   template <int D> static __mw_device_template result at(const mw_tex_record *r, const __mw_spot &s, float lod) {
-    return typed(__mw_tex_floats<D>(r, s, lod, format(r)));
+    return typed(__mw_tex_floats<D>(r, s, lod, format<texel::channels>(r)));
   }
   static __mw_device_template result element(const mw_tex_record *r, int i) {
-    __mw_format f = format(r);
-    __mw_words texel = __mw_tex_element(r, i, f), none = {0, 0, 0, 0};
-    return typed(__mw_tex_finish(__mw_tex_corners({texel, none, none, none}, f).at00, f, false));
+    __mw_format<texel::channels> f = format<texel::channels>(r);
+    __mw_words v = __mw_tex_element(r, i, f), none = {0, 0, 0, 0};
+    return typed(__mw_tex_finish(__mw_tex_corners({v, none, none, none}, f).at00, f, false));
   }
   static __mw_device_template quad gather(const mw_tex_record *r, float x, float y, int component) {
-    __mw_format f = format(r), all = f;
-    f.wanted = all.wanted = all.channels = 4;
+    __mw_format<4> f = format<4>(r), all = f;
+    all.channels = 4;
     __mw_neighbours at = __mw_tex_neighbours(r, x, y);
     __mw_corners c = __mw_tex_corners(__mw_tex_square<2>(at.plane, 0, at.x, at.y, true, f), f);
     __mw_floats v = __mw_tex_gather(__mw_tex_framed(r, c, at.x, at.y, true, f), component);
@@ -119,8 +114,8 @@ template <class T, int Mode> struct __mw_reader<T, Mode, false> {
   typedef T result;
   typedef typename texel::quad quad;
 
-  static __mw_device_template __mw_format format(const mw_tex_record *r) {
-    return __mw_format_of(r, texel::channels, texel::bits, texel::kind);
+  static __mw_device_template __mw_format<texel::channels> format(const mw_tex_record *r) {
+    return __mw_format_of<texel::channels>(r, texel::channels, texel::bits, texel::kind);
   }
   static __mw_device_template unsigned int channel(const mw_tex_record *r, const __mw_words &v, int n, bool inside) {
     return inside ? __mw_tex_channel(v, n, texel::bits) : __mw_tex_border_channel(r, n, texel::kind);
@@ -141,7 +136,7 @@ template <class T, int Mode> struct __mw_reader<T, Mode, false> {
   }
   static __mw_device_template quad gather(const mw_tex_record *r, float x, float y, int n) {
     __mw_neighbours at = __mw_tex_neighbours(r, x, y);
-    __mw_format f = __mw_format_of(r, 4, 0, texel::kind);
+    __mw_format<4> f = __mw_format_of<4>(r);
     if (n >= f.channels) return __mw_texel<quad>::pack(0, 0, 0, 0);
     __mw_square v = __mw_tex_square<2>(at.plane, 0, at.x, at.y, true, f);
     return __mw_texel<quad>::pack(channel(r, v.at01, n, at.x.first_inside && at.y.second_inside),

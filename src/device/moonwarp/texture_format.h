@@ -20,12 +20,12 @@ struct __mw_floats {
 
 template <class T> struct __mw_texel; /* of any other type there are no textures */
 
-#define __mw_texel_type(T, E, N, K, quad_type, normalized_type, ...)                                                   \
+#define __mw_texel_type(T, E, N, K, quad_type, floats_type, ...)                                                       \
   template <> struct __mw_texel<T> {                                                                                   \
     typedef T type;                                                                                                    \
     typedef E element;                                                                                                 \
-    typedef quad_type quad; /* what a gather returns */                                                                \
-    typedef normalized_type normalized;                                                                                \
+    typedef quad_type quad; /* a gather's */                                                                           \
+    typedef floats_type floats;                                                                                        \
     static constexpr int channels = N, bits = 8 * sizeof(E);                                                           \
     static constexpr mw_tex_channel_kind kind = K;                                                                     \
     template <class V> static __mw_member type pack(V x, V y, V z, V w) { return type{__VA_ARGS__}; }                  \
@@ -48,8 +48,8 @@ __mw_texel_type(char, char, 1, MW_TEX_CHANNEL_SIGNED, char4, float, (char)x);
 
 /* ---- formats ---- */
 
-struct __mw_format {
-  int wanted;   /* components that the fetch returns */
+/* Of texels of which N components are wanted. */
+template <int N> struct __mw_format {
   int channels; /* that a texel has */
   int bits;     /* of each */
   int bytes;    /* of a texel */
@@ -57,15 +57,15 @@ struct __mw_format {
   bool srgb;
 };
 
-/* As the record says; `bits` and `kind` are known already where they are not 0 and -1. */
-__mw_device __mw_format __mw_format_of(const mw_tex_record *r, int wanted, int bits, int kind) {
-  if (bits) return {wanted, wanted, bits, wanted * bits / 8, kind, bits == 8 && r->srgb};
-  return {wanted,
-          (int)r->channels,
-          (int)r->channel_bits,
-          (int)r->texel_bytes,
-          kind >= 0 ? kind : (int)r->channel_kind,
-          kind < 0 && r->srgb};
+/* As a reference declares it. */
+template <int N>
+__mw_device_template __mw_format<N> __mw_format_of(const mw_tex_record *r, int channels, int bits, int kind) {
+  return {channels, bits, channels * bits / 8, kind, bits == 8 && __mw_fixed(r->srgb)};
+}
+/* As the record says. */
+template <int N> __mw_device_template __mw_format<N> __mw_format_of(const mw_tex_record *r) {
+  return {(int)__mw_fixed(r->channels), (int)__mw_fixed(r->channel_bits), (int)__mw_fixed(r->texel_bytes),
+          (int)__mw_fixed(r->channel_kind), __mw_fixed(r->srgb) != 0};
 }
 
 /* ---- from memory ---- */
@@ -76,11 +76,12 @@ __mw_device unsigned int __mw_tex_word(const unsigned int *base, int row, int at
 }
 
 /* A texel as words; in the lowest bits of x, where it is smaller than one. Components not wanted are not read. */
-__mw_device __mw_words __mw_tex_load(const unsigned int *base, int row, int column, const __mw_format &f) {
+template <int N>
+__mw_device_template __mw_words __mw_tex_load(const unsigned int *base, int row, int column, const __mw_format<N> &f) {
   int at = column * f.bytes;
   __mw_words texel = {__mw_tex_word(base, row, at, 0) >> (at & 3) * 8, 0, 0, 0};
-  if (f.wanted > 1 && f.bytes > 4) texel.y = __mw_tex_word(base, row, at, 1);
-  if (f.wanted > 2 && f.bytes > 8) {
+  if (N > 1 && f.bytes > 4) texel.y = __mw_tex_word(base, row, at, 1);
+  if (N > 2 && f.bytes > 8) {
     texel.z = __mw_tex_word(base, row, at, 2);
     texel.w = __mw_tex_word(base, row, at, 3);
   }
@@ -92,25 +93,27 @@ __mw_device __mw_words __mw_tex_load(const unsigned int *base, int row, int colu
 
 enum __mw_manner { __mw_as_floats, __mw_as_halves, __mw_as_integers };
 
-__mw_device __mw_manner __mw_tex_manner(const __mw_format &f) {
+template <int N> __mw_device_template __mw_manner __mw_tex_manner(const __mw_format<N> &f) {
   return f.bits == 32 ? __mw_as_floats : f.kind == MW_TEX_CHANNEL_FLOAT ? __mw_as_halves : __mw_as_integers;
 }
 
 /* A component in the lowest 8 or 16 bits. */
-__mw_device float __mw_tex_number(unsigned int bits, __mw_manner manner, const __mw_format &f) {
+template <int N>
+__mw_device_template float __mw_tex_number(unsigned int bits, __mw_manner manner, const __mw_format<N> &f) {
   if (manner == __mw_as_halves) return (float)__builtin_bit_cast(_Float16, (unsigned short)bits);
   int sign = f.kind == MW_TEX_CHANNEL_SIGNED ? 1 << (f.bits & 31) >> 1 : 0, mask = (1 << (f.bits & 31)) - 1;
   return (float)((((int)bits & mask) ^ sign) - sign);
 }
 
-__mw_device __mw_floats __mw_tex_decode(const __mw_words &texel, __mw_manner manner, const __mw_format &f) {
+template <int N>
+__mw_device_template __mw_floats __mw_tex_decode(const __mw_words &texel, __mw_manner manner, const __mw_format<N> &f) {
   if (manner == __mw_as_floats)
-    return {__uint_as_float(texel.x), f.wanted > 1 ? __uint_as_float(texel.y) : 0,
-            f.wanted > 2 ? __uint_as_float(texel.z) : 0, f.wanted > 2 ? __uint_as_float(texel.w) : 0};
+    return {__uint_as_float(texel.x), N > 1 ? __uint_as_float(texel.y) : 0, N > 2 ? __uint_as_float(texel.z) : 0,
+            N > 2 ? __uint_as_float(texel.w) : 0};
   unsigned int next = texel.x >> (f.bits & 31), upper = f.bits == 16 ? texel.y : texel.x >> 16;
-  return {__mw_tex_number(texel.x, manner, f), f.wanted > 1 ? __mw_tex_number(next, manner, f) : 0,
-          f.wanted > 2 ? __mw_tex_number(upper, manner, f) : 0,
-          f.wanted > 2 ? __mw_tex_number(upper >> (f.bits & 31), manner, f) : 0};
+  return {__mw_tex_number(texel.x, manner, f), N > 1 ? __mw_tex_number(next, manner, f) : 0,
+          N > 2 ? __mw_tex_number(upper, manner, f) : 0,
+          N > 2 ? __mw_tex_number(upper >> (f.bits & 31), manner, f) : 0};
 }
 
 /* ---- to the scale of the fetch ----
@@ -137,13 +140,13 @@ __mw_device float __mw_tex_widen_signed(float v) {
 }
 
 /* Integers as 16-bit numbers. */
-__mw_device float __mw_tex_widen(float v, const __mw_format &f) {
+template <int N> __mw_device_template float __mw_tex_widen(float v, const __mw_format<N> &f) {
   if (f.bits == 8 && f.kind == MW_TEX_CHANNEL_SIGNED) return __mw_tex_widen_signed(v);
   return __builtin_floorf(__builtin_fmaf(v, f.bits == 8 ? 257.0f : 1.0f, 0.5f));
 }
 
 /* What stands for 1 among integers, widened or not. */
-__mw_device float __mw_tex_one(const __mw_format &f, bool widened) {
+template <int N> __mw_device_template float __mw_tex_one(const __mw_format<N> &f, bool widened) {
   int bits = widened ? 16 : f.bits & 31;
   return (float)((1 << bits >> (f.kind == MW_TEX_CHANNEL_SIGNED ? 1 : 0)) - 1);
 }
@@ -153,10 +156,11 @@ __mw_device float __mw_tex_normalized(float v, float one) {
   return __builtin_fmaxf(v / one, -1.0f);
 }
 
-__mw_device __mw_floats __mw_tex_finish(__mw_floats v, const __mw_format &f, bool filtered) {
+template <int N>
+__mw_device_template __mw_floats __mw_tex_finish(__mw_floats v, const __mw_format<N> &f, bool filtered) {
   __mw_manner manner = __mw_tex_manner(f);
   if (f.srgb) manner = __mw_as_floats;
-#define __mw_each_wanted(e) {e(v.x), f.wanted > 1 ? e(v.y) : 0, f.wanted > 2 ? e(v.z) : 0, f.wanted > 2 ? e(v.w) : 0}
+#define __mw_each_wanted(e) {e(v.x), N > 1 ? e(v.y) : 0, N > 2 ? e(v.z) : 0, N > 2 ? e(v.w) : 0}
 #define __mw_widen(c)       __mw_tex_widen(c, f)
 #define __mw_normalized(c)  __mw_tex_normalized(c, one)
   if (manner == __mw_as_halves && filtered) v = __mw_each_wanted(__mw_tex_round_half);
@@ -168,8 +172,8 @@ __mw_device __mw_floats __mw_tex_finish(__mw_floats v, const __mw_format &f, boo
 #undef __mw_each_wanted
 #undef __mw_widen
 #undef __mw_normalized
-  if (f.wanted > 1 && f.channels < 2) v.y = 0;
-  if (f.wanted > 2 && f.channels < 4) v.z = 0, v.w = 1;
+  if (N > 1 && f.channels < 2) v.y = 0;
+  if (N > 2 && f.channels < 4) v.z = 0, v.w = 1;
   return v;
 }
 
@@ -182,7 +186,8 @@ __mw_device unsigned int __mw_tex_channel(const __mw_words &texel, int n, int bi
 }
 
 __mw_device unsigned int __mw_tex_border_channel(const mw_tex_record *r, int n, int kind) {
-  return kind == MW_TEX_CHANNEL_SIGNED ? (unsigned int)(int)r->border[n] : (unsigned int)r->border[n];
+  return kind == MW_TEX_CHANNEL_SIGNED ? (unsigned int)(int)__mw_fixed(r->border[n])
+                                       : (unsigned int)__mw_fixed(r->border[n]);
 }
 
 #endif

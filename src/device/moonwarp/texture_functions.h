@@ -12,29 +12,30 @@
 
 /* Layers are counted unsigned: behind the last one, and before the first, is the last one. */
 __mw_device int __mw_tex_layer(const mw_tex_record *r, int layer) {
-  return (unsigned int)layer < r->layers ? layer : (int)r->layers - 1;
+  return (unsigned int)layer < __mw_fixed(r->layers) ? layer : (int)__mw_fixed(r->layers) - 1;
 }
 
 /* ---- levels of detail from gradients, in texels of the largest level ---- */
 
 __mw_device float __mw_tex_square_length(const mw_tex_record *r, float x, float y, float z) {
-  bool normalized = r->normalized != 0;
+  bool normalized = __mw_fixed(r->normalized) != 0;
   const mw_tex_level *level = r->levels;
-  float u = normalized ? x * (float)level->width : x, v = normalized ? y * (float)level->height : y;
-  float w = normalized ? z * (float)level->depth : z;
+  float u = normalized ? x * (float)__mw_fixed(level->width) : x,
+        v = normalized ? y * (float)__mw_fixed(level->height) : y;
+  float w = normalized ? z * (float)__mw_fixed(level->depth) : z;
   return u * u + v * v + w * w;
 }
 
 __mw_device float __mw_tex_slope(const mw_tex_record *r, float dx, float dy) {
-  if (r->level_count == 1) return 0;
+  if (__mw_fixed(r->level_count) == 1) return 0;
   return __mw_tex_detail(__mw_tex_square_length(r, dx, 0, 0), __mw_tex_square_length(r, dy, 0, 0));
 }
 __mw_device float __mw_tex_slope(const mw_tex_record *r, float2 dx, float2 dy) {
-  if (r->level_count == 1) return 0;
+  if (__mw_fixed(r->level_count) == 1) return 0;
   return __mw_tex_detail(__mw_tex_square_length(r, dx.x, dx.y, 0), __mw_tex_square_length(r, dy.x, dy.y, 0));
 }
 __mw_device float __mw_tex_slope(const mw_tex_record *r, float4 dx, float4 dy) {
-  if (r->level_count == 1) return 0;
+  if (__mw_fixed(r->level_count) == 1) return 0;
   return __mw_tex_detail(__mw_tex_square_length(r, dx.x, dx.y, dx.z), __mw_tex_square_length(r, dy.x, dy.y, dy.z));
 }
 
@@ -44,12 +45,12 @@ __mw_device float __mw_cube_square_length(const mw_tex_record *r, const __mw_fac
   float right = n == 0 ? -d.z : n == 1 ? d.z : n == 5 ? -d.x : d.x;
   float down = n == 2 ? d.z : n == 3 ? -d.z : -d.y;
   float out = n == 0 ? d.x : n == 1 ? -d.x : n == 2 ? d.y : n == 3 ? -d.y : n == 4 ? d.z : -d.z;
-  float scale = 0.5f * (float)r->levels[0].width / (at.out * at.out);
+  float scale = 0.5f * (float)__mw_fixed(r->levels[0].width) / (at.out * at.out);
   float u = (right * at.out - at.right * out) * scale, v = (down * at.out - at.down * out) * scale;
   return u * u + v * v;
 }
 __mw_device float __mw_cube_slope(const mw_tex_record *r, float x, float y, float z, float4 dx, float4 dy) {
-  if (r->level_count == 1) return 0;
+  if (__mw_fixed(r->level_count) == 1) return 0;
   __mw_facing at = __mw_cube_facing(x, y, z);
   return __mw_tex_detail(__mw_cube_square_length(r, at, dx), __mw_cube_square_length(r, at, dy));
 }

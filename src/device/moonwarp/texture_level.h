@@ -14,13 +14,13 @@ struct __mw_levels {
 };
 
 __mw_device __mw_levels __mw_tex_levels(const mw_tex_record *r, float lod) {
-  if (r->level_count == 1) return {0, 0, 1, 0};
-  float last = (float)(r->level_count - 1);
-  lod = __builtin_fminf(__builtin_fmaxf(lod + r->lod_bias, r->lod_min), r->lod_max);
+  if (__mw_fixed(r->level_count) == 1) return {0, 0, 1, 0};
+  float last = (float)(__mw_fixed(r->level_count) - 1);
+  lod = __builtin_fminf(__builtin_fmaxf(lod + __mw_fixed(r->lod_bias), __mw_fixed(r->lod_min)), __mw_fixed(r->lod_max));
   lod = __builtin_fminf(__builtin_fmaxf(lod, 0), last);
-  bool linear = r->mip_filter == MW_TEX_FILTER_LINEAR;
+  bool linear = __mw_fixed(r->mip_filter) == MW_TEX_FILTER_LINEAR;
   int at = (int)__builtin_floorf(__builtin_fmaf(lod, linear ? 256.0f : 1.0f, 0.5f)) * (linear ? 1 : 256);
-  int first = at >> 8, second = first + (first + 1 < (int)r->level_count ? 1 : 0);
+  int first = at >> 8, second = first + (first + 1 < (int)__mw_fixed(r->level_count) ? 1 : 0);
   return {first, second, linear ? 2 : 1, (float)(at & 255) * 0x1p-8f};
 }
 

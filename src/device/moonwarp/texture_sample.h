@@ -32,21 +32,21 @@ struct __mw_axes {
 };
 
 __mw_device __mw_plane __mw_tex_plane(const mw_tex_level *level) {
-  return {(const unsigned int *)level->base,
-          (int)(level->row_pitch >> 2),
-          (int)(level->slice_pitch >> 2),
-          (int)level->width,
-          (int)level->height,
-          (int)level->depth};
+  return {(const unsigned int *)__mw_fixed(level->base),
+          (int)(__mw_fixed(level->row_pitch) >> 2),
+          (int)(__mw_fixed(level->slice_pitch) >> 2),
+          (int)__mw_fixed(level->width),
+          (int)__mw_fixed(level->height),
+          (int)__mw_fixed(level->depth)};
 }
 
 __mw_device __mw_way __mw_tex_way(const mw_tex_record *r, const __mw_spot &s, int axis, bool filtered) {
   if (s.on_face) return {MW_TEX_ADDRESS_CLAMP, true, filtered, false};
-  return {r->address[axis], r->normalized != 0, filtered, s.gathered};
+  return {__mw_fixed(r->address[axis]), __mw_fixed(r->normalized) != 0, filtered, s.gathered};
 }
 
 __mw_device bool __mw_tex_has_border(const mw_tex_record *r, const __mw_spot &s, int axis) {
-  return !s.on_face && r->address[axis] == MW_TEX_ADDRESS_BORDER;
+  return !s.on_face && __mw_fixed(r->address[axis]) == MW_TEX_ADDRESS_BORDER;
 }
 template <int D> __mw_device_template bool __mw_tex_has_border(const mw_tex_record *r, const __mw_spot &s) {
   bool x = __mw_tex_has_border(r, s, 0), y = D > 1 && __mw_tex_has_border(r, s, 1);
@@ -64,9 +64,10 @@ __mw_device_template __mw_axes __mw_tex_axes(const mw_tex_record *r, const __mw_
 }
 
 /* The border's colour, in the scale of texels. */
-__mw_device __mw_floats __mw_tex_border(const mw_tex_record *r, const __mw_format &f) {
+template <int N> __mw_device_template __mw_floats __mw_tex_border(const mw_tex_record *r, const __mw_format<N> &f) {
   float one = __mw_tex_manner(f) == __mw_as_integers && !f.srgb ? __mw_tex_one(f, false) : 1;
-  return {r->border[0] * one, r->border[1] * one, r->border[2] * one, r->border[3] * one};
+  return {__mw_fixed(r->border[0]) * one, __mw_fixed(r->border[1]) * one, __mw_fixed(r->border[2]) * one,
+          __mw_fixed(r->border[3]) * one};
 }
 
 __mw_device __mw_floats __mw_tex_choose(bool inside, const __mw_floats &v, const __mw_floats &border) {
@@ -76,8 +77,9 @@ __mw_device __mw_floats __mw_tex_choose(bool inside, const __mw_floats &v, const
 
 /* ---- point ---- */
 
-__mw_device __mw_words __mw_tex_first(const __mw_plane &p, const __mw_spot &s, const __mw_axes &at,
-                                      const __mw_format &f) {
+template <int N>
+__mw_device_template __mw_words __mw_tex_first(const __mw_plane &p, const __mw_spot &s, const __mw_axes &at,
+                                               const __mw_format<N> &f) {
   return __mw_tex_load(p.base, (s.slice + at.z.first) * p.slice + at.y.first * p.row, at.x.first, f);
 }
 
@@ -122,11 +124,12 @@ __mw_device float __mw_tex_weigh(const __mw_shares &by, float v00, float v10, fl
   return __builtin_fmaf(by.of11, v11, sum);
 }
 
-__mw_device __mw_floats __mw_tex_blend(const __mw_shares &by, const __mw_corners &c, const __mw_floats &sum,
-                                       const __mw_format &f) {
+template <int N>
+__mw_device_template __mw_floats __mw_tex_blend(const __mw_shares &by, const __mw_corners &c, const __mw_floats &sum,
+                                                const __mw_format<N> &f) {
   __mw_floats v = {__mw_tex_weigh(by, c.at00.x, c.at10.x, c.at01.x, c.at11.x, sum.x), 0, 0, 0};
-  if (f.wanted > 1) v.y = __mw_tex_weigh(by, c.at00.y, c.at10.y, c.at01.y, c.at11.y, sum.y);
-  if (f.wanted > 2) {
+  if (N > 1) v.y = __mw_tex_weigh(by, c.at00.y, c.at10.y, c.at01.y, c.at11.y, sum.y);
+  if (N > 2) {
     v.z = __mw_tex_weigh(by, c.at00.z, c.at10.z, c.at01.z, c.at11.z, sum.z);
     v.w = __mw_tex_weigh(by, c.at00.w, c.at10.w, c.at01.w, c.at11.w, sum.w);
   }
@@ -134,16 +137,16 @@ __mw_device __mw_floats __mw_tex_blend(const __mw_shares &by, const __mw_corners
 }
 
 /* Nothing yet: -0 leaves the sign of what is added to it. */
-__mw_device __mw_floats __mw_tex_nothing(const __mw_format &f) {
-  return {-0.0f, f.wanted > 1 ? -0.0f : 0, f.wanted > 2 ? -0.0f : 0, f.wanted > 2 ? -0.0f : 0};
+template <int N> __mw_device_template __mw_floats __mw_tex_nothing(const __mw_format<N> &f) {
+  return {-0.0f, N > 1 ? -0.0f : 0, N > 2 ? -0.0f : 0, N > 2 ? -0.0f : 0};
 }
 
 /* ---- texels ---- */
 
 /* Four neighbours, or only the first of them: then the others are nothing. In one dimension there are two. */
-template <int D>
+template <int D, int N>
 __mw_device_template __mw_square __mw_tex_square(const __mw_plane &p, int start, const __mw_axis &x, const __mw_axis &y,
-                                                 bool all, const __mw_format &f) {
+                                                 bool all, const __mw_format<N> &f) {
   __mw_words none = {0, 0, 0, 0};
   int low = start + y.first * p.row, high = start + y.second * p.row;
   __mw_square square = {__mw_tex_load(p.base, low, x.first, f), none, none, none};
@@ -155,13 +158,16 @@ __mw_device_template __mw_square __mw_tex_square(const __mw_plane &p, int start,
   return square;
 }
 
-__mw_device __mw_corners __mw_tex_decode(const __mw_square &square, __mw_manner manner, const __mw_format &f) {
+template <int N>
+__mw_device_template __mw_corners __mw_tex_decode(const __mw_square &square, __mw_manner manner,
+                                                  const __mw_format<N> &f) {
   return {__mw_tex_decode(square.at00, manner, f), __mw_tex_decode(square.at10, manner, f),
           __mw_tex_decode(square.at01, manner, f), __mw_tex_decode(square.at11, manner, f)};
 }
 
 /* A branch on the format stands around all four. */
-__mw_device __mw_corners __mw_tex_corners(const __mw_square &square, const __mw_format &f) {
+template <int N>
+__mw_device_template __mw_corners __mw_tex_corners(const __mw_square &square, const __mw_format<N> &f) {
   __mw_manner manner = __mw_tex_manner(f);
   if (manner == __mw_as_floats) return __mw_tex_decode(square, __mw_as_floats, f);
   if (manner == __mw_as_halves) return __mw_tex_decode(square, __mw_as_halves, f);
@@ -169,8 +175,9 @@ __mw_device __mw_corners __mw_tex_corners(const __mw_square &square, const __mw_
 }
 
 /* With the border's colour where the neighbours are outside. */
-__mw_device __mw_corners __mw_tex_framed(const mw_tex_record *r, const __mw_corners &c, const __mw_axis &x,
-                                         const __mw_axis &y, bool inside, const __mw_format &f) {
+template <int N>
+__mw_device_template __mw_corners __mw_tex_framed(const mw_tex_record *r, const __mw_corners &c, const __mw_axis &x,
+                                                  const __mw_axis &y, bool inside, const __mw_format<N> &f) {
   __mw_floats border = __mw_tex_border(r, f);
   bool low = inside & y.first_inside, high = inside & y.second_inside;
   return {__mw_tex_choose(low & x.first_inside, c.at00, border), __mw_tex_choose(low & x.second_inside, c.at10, border),
@@ -183,13 +190,13 @@ __mw_device __mw_corners __mw_tex_framed(const mw_tex_record *r, const __mw_corn
 /* A 1-D texture is one of height 1, sampled at y = 0: half way between its only row and what is below. That is the row
    again, unless y has a border. Layers have no such neighbours. So much is the row's: */
 __mw_device float __mw_tex_row_weight(const mw_tex_record *r, const __mw_spot &s) {
-  return r->kind == MW_TEX_1D && __mw_tex_has_border(r, s, 1) ? 0.5f : 1.0f;
+  return __mw_fixed(r->kind) == MW_TEX_1D && __mw_tex_has_border(r, s, 1) ? 0.5f : 1.0f;
 }
 
-template <int D>
+template <int D, int N>
 __mw_device_template __mw_floats __mw_tex_sample(__mw_dimensions<D>, const mw_tex_record *r, const __mw_plane &p,
-                                                 const __mw_spot &s, const __mw_format &f) {
-  bool filtered = r->filter == MW_TEX_FILTER_LINEAR;
+                                                 const __mw_spot &s, const __mw_format<N> &f) {
+  bool filtered = __mw_fixed(r->filter) == MW_TEX_FILTER_LINEAR;
   __mw_axes at = __mw_tex_axes<D>(r, p, s, filtered);
   __mw_floats sum = __mw_tex_nothing(f);
   int slice = s.slice + at.z.first, count = D > 2 && filtered ? 2 : 1;

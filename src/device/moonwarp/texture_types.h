@@ -54,4 +54,9 @@ template <class T, int Type> __mw_device_template const mw_tex_record *__mw_reco
 }
 __mw_device const mw_tex_record *__mw_record(cudaTextureObject_t object) { return (const mw_tex_record *)object; }
 
+/* A field of a record, or of a level: it stays as it is while a launch runs, which spares reading it for each gang. */
+__mw_device uint32_t __mw_fixed(const uint32_t &field) { return __nvvm_ldg_ui(&field); }
+__mw_device uint64_t __mw_fixed(const uint64_t &field) { return __nvvm_ldg_ul(&field); }
+__mw_device float __mw_fixed(const float &field) { return __nvvm_ldg_f(&field); }
+
 #endif
