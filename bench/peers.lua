@@ -40,6 +40,8 @@ local commands = {}
 
 function commands.native() return built "native" end
 
+function commands.texture() return built "texture" end
+
 function commands.pocl() return built "opencl" and built "opencl" .. " Portable" end
 
 function commands.intel()
@@ -54,7 +56,7 @@ local peers = { capture = capture, quote = quote }
 
 local found = {}
 
--- The command of the peer "native", "pocl" or "intel"; false where it is not there.
+-- The command of the peer "native", "texture", "pocl" or "intel"; false where it is not there.
 function peers.command(peer)
   if found[peer] == nil then found[peer] = commands[peer]() or false end
   return found[peer]

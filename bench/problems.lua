@@ -64,6 +64,8 @@ local function digest(array)
   return sums:sum(), magnitudes:sum()
 end
 
+problems.digest = digest
+
 local lists = { require "bench.classics", require "bench.fields" }
 
 local function find(name)

@@ -1,6 +1,7 @@
 -- make bench: what moonwarp costs and how fast its kernels are, beside OpenCL (PoCL, Intel's runtime), beside C written
 -- by hand for this machine, and beside what the machine can do at all. With names of kernels (make bench ARGS='saxpy
--- nbody') only those; --markdown prints docs/benchmarks.md, --scaling what more processors give.
+-- nbody') only those; --markdown prints docs/benchmarks.md, --scaling what more processors give, --textures only what
+-- fetching from textures costs.
 --
 -- Every figure is a median of at least 7 warm runs. The peers solve the same problem in the same minute, and a digest
 -- of the result shows that they did; ratios are comparable between machines, milliseconds are not.
@@ -139,6 +140,9 @@ local names = {}
 for _, word in ipairs(arg) do
   if word == "--markdown" then
     sheet.markdown = true
+  elseif word == "--textures" then
+    require("bench.texture").print()
+    os.exit(0)
   elseif word == "--scaling" then
     require("bench.scaling").run()
     os.exit(0)
@@ -158,6 +162,8 @@ else
   kernels(problems.classics, present { "pocl", "intel", "native" }, limits)
   sheet.heading("Kernels from different fields")
   kernels(problems.fields, present { "pocl", "intel" }, limits)
+  sheet.heading("Texture fetches")
+  require("bench.texture").print()
   sheet.heading("Compiling each of them")
   require("bench.compiles").print()
 end
