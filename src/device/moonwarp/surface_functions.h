@@ -19,7 +19,8 @@ struct __mw_surface_place {
 __mw_device __mw_surface_place __mw_surface_find(const mw_tex_record *r, int x, int y, int z, int slices, int bytes,
                                                  cudaSurfaceBoundaryMode mode) {
   const mw_tex_level *level = r->levels;
-  int last = (int)(__mw_fixed(level->width) * __mw_fixed(r->texel_bytes)) - bytes, height = (int)__mw_fixed(level->height);
+  int last = (int)(__mw_fixed(level->width) * __mw_fixed(r->texel_bytes)) - bytes,
+      height = (int)__mw_fixed(level->height);
   bool inside = (x >= 0) & (x <= last) & ((unsigned int)y < (unsigned int)height);
   inside &= (unsigned int)z < (unsigned int)slices;
   if (mode == cudaBoundaryModeTrap && !inside) __trap();
@@ -29,8 +30,8 @@ __mw_device __mw_surface_place __mw_surface_find(const mw_tex_record *r, int x, 
     z = __mw_tex_between(z, 0, slices - 1);
     inside = true;
   }
-  char *row =
-      (char *)__mw_fixed(level->base) + (long long)z * (long long)__mw_fixed(level->slice_pitch) + (long long)y * (long long)__mw_fixed(level->row_pitch);
+  char *row = (char *)__mw_fixed(level->base) + (long long)z * (long long)__mw_fixed(level->slice_pitch) +
+              (long long)y * (long long)__mw_fixed(level->row_pitch);
   return {row + x, inside};
 }
 
@@ -93,8 +94,10 @@ template <class T> __mw_device_template void __mw_surface_write(const T &value, 
 __mw_surface_functions(surf1D, cudaSurfaceType1D, (int x), x, 0, 0, 1);
 __mw_surface_functions(surf2D, cudaSurfaceType2D, (int x, int y), x, y, 0, 1);
 __mw_surface_functions(surf3D, cudaSurfaceType3D, (int x, int y, int z), x, y, z, (int)__mw_fixed(r->levels[0].depth));
-__mw_surface_functions(surf1DLayered, cudaSurfaceType1DLayered, (int x, int layer), x, 0, layer, (int)__mw_fixed(r->layers));
-__mw_surface_functions(surf2DLayered, cudaSurfaceType2DLayered, (int x, int y, int layer), x, y, layer, (int)__mw_fixed(r->layers));
+__mw_surface_functions(surf1DLayered, cudaSurfaceType1DLayered, (int x, int layer), x, 0, layer,
+                       (int)__mw_fixed(r->layers));
+__mw_surface_functions(surf2DLayered, cudaSurfaceType2DLayered, (int x, int y, int layer), x, y, layer,
+                       (int)__mw_fixed(r->layers));
 __mw_surface_functions(surfCubemap, cudaSurfaceTypeCubemap, (int x, int y, int face), x, y, face, 6);
 __mw_surface_functions(surfCubemapLayered, cudaSurfaceTypeCubemapLayered, (int x, int y, int layer_face), x, y,
                        layer_face, 6 * (int)__mw_fixed(r->layers));
