@@ -7,6 +7,7 @@
 #ifndef MOONWARP_TEXTURE_FORMAT_H
 #define MOONWARP_TEXTURE_FORMAT_H
 
+#include "texture_srgb.h"
 #include "texture_types.h"
 
 struct __mw_words {
@@ -54,18 +55,18 @@ template <int N> struct __mw_format {
   int bits;     /* of each */
   int bytes;    /* of a texel */
   int kind;     /* mw_tex_channel_kind */
-  bool srgb;
+  bool srgb;    /* four bytes that are sRGB and alpha */
 };
 
 /* As a reference declares it. */
 template <int N>
 __mw_device_template __mw_format<N> __mw_format_of(const mw_tex_record *r, int channels, int bits, int kind) {
-  return {channels, bits, channels * bits / 8, kind, bits == 8 && __mw_fixed(r->srgb)};
+  return {channels, bits, channels * bits / 8, kind, bits == 8 && N == 4 && __mw_fixed(r->srgb)};
 }
 /* As the record says. */
 template <int N> __mw_device_template __mw_format<N> __mw_format_of(const mw_tex_record *r) {
   return {(int)__mw_fixed(r->channels), (int)__mw_fixed(r->channel_bits), (int)__mw_fixed(r->texel_bytes),
-          (int)__mw_fixed(r->channel_kind), __mw_fixed(r->srgb) != 0};
+          (int)__mw_fixed(r->channel_kind), N == 4 && __mw_fixed(r->srgb)};
 }
 
 /* ---- from memory ---- */
@@ -114,6 +115,11 @@ __mw_device_template __mw_floats __mw_tex_decode(const __mw_words &texel, __mw_m
   return {__mw_tex_number(texel.x, manner, f), N > 1 ? __mw_tex_number(next, manner, f) : 0,
           N > 2 ? __mw_tex_number(upper, manner, f) : 0,
           N > 2 ? __mw_tex_number(upper >> (f.bits & 31), manner, f) : 0};
+}
+
+/* sRGB is light from here on, between 0 and 1. */
+__mw_device __mw_floats __mw_tex_light(const __mw_floats &v) {
+  return {__mw_linear_light(v.x), __mw_linear_light(v.y), __mw_linear_light(v.z), v.w / 255};
 }
 
 /* ---- to the scale of the fetch ----

@@ -171,7 +171,9 @@ __mw_device_template __mw_corners __mw_tex_corners(const __mw_square &square, co
   __mw_manner manner = __mw_tex_manner(f);
   if (manner == __mw_as_floats) return __mw_tex_decode(square, __mw_as_floats, f);
   if (manner == __mw_as_halves) return __mw_tex_decode(square, __mw_as_halves, f);
-  return __mw_tex_decode(square, __mw_as_integers, f);
+  __mw_corners c = __mw_tex_decode(square, __mw_as_integers, f);
+  if (f.srgb) c = {__mw_tex_light(c.at00), __mw_tex_light(c.at10), __mw_tex_light(c.at01), __mw_tex_light(c.at11)};
+  return c;
 }
 
 /* With the border's colour where the neighbours are outside. */
