@@ -81,6 +81,10 @@ typedef struct mw_driver {
   int (*limit_get)(void *device, mw_limit limit, double *value);
   int (*limit_set)(void *device, mw_limit limit, double value);
 
+  /* See mw_device_keep_printed, mw_device_printed; NULL where the device cannot do that. Any thread. */
+  void (*keep_printed)(void *device, bool keep);
+  size_t (*printed)(void *device, char *text, size_t size);
+
   /* Memory. Addresses are device addresses, 256-byte aligned; kernels, copies and fills take those of all kinds, and for
      pinned and managed memory the host's are the same. kind: DEVICE, PINNED or MANAGED; bytes > 0. */
   int (*alloc)(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address);

@@ -181,6 +181,17 @@ int mw_device_properties(mw_device *device, mw_properties *out) {
 
 int mw_device_memory(mw_device *device, mw_memory *out) { return device->driver->memory(device->state, out); }
 
+int mw_device_keep_printed(mw_device *device, int keep) {
+  if (!device->driver->keep_printed)
+    return fail(MW_NOT_SUPPORTED, "%s prints to stdout by itself: what its kernels print cannot be kept", device->name);
+  device->driver->keep_printed(device->state, keep != 0);
+  return MW_SUCCESS;
+}
+
+size_t mw_device_printed(mw_device *device, char *text, size_t size) {
+  return device->driver->printed ? device->driver->printed(device->state, text, size) : 0;
+}
+
 static const char *const limit_names[] = {
     [MW_LIMIT_TIME] = "time",
     [MW_LIMIT_MEMORY] = "memory",
@@ -188,11 +199,13 @@ static const char *const limit_names[] = {
     [MW_LIMIT_COMPILE_TIME] = "compile_time",
     [MW_LIMIT_COMPILE_MEMORY] = "compile_memory",
     [MW_LIMIT_SPECIALISE] = "specialise",
+    [MW_LIMIT_HEAP] = "heap",
 };
 
 static const char *const limit_units[] = {
     [MW_LIMIT_TIME] = "seconds",         [MW_LIMIT_MEMORY] = "bytes",         [MW_LIMIT_STACK] = "bytes",
     [MW_LIMIT_COMPILE_TIME] = "seconds", [MW_LIMIT_COMPILE_MEMORY] = "bytes", [MW_LIMIT_SPECIALISE] = "threads",
+    [MW_LIMIT_HEAP] = "bytes",
 };
 
 static int check_limit(mw_limit limit) {

@@ -198,8 +198,10 @@ typedef enum mw_limit {
   MW_LIMIT_STACK,          /* bytes of stack a CUDA thread has for calls and local arrays (cudaLimitStackSize) */
   MW_LIMIT_COMPILE_TIME,   /* seconds a compilation may take */
   MW_LIMIT_COMPILE_MEMORY, /* bytes of address space that a compiler process may take */
-  MW_LIMIT_SPECIALISE /* threads of a kernel that are launched with blocks of one size before it is compiled for that
-                              size: 65536; 0: at once */
+  MW_LIMIT_SPECIALISE,     /* threads of a kernel that are launched with blocks of one size before it is compiled for
+                              that size: 65536; 0: at once */
+  MW_LIMIT_HEAP /* bytes of device memory for malloc in kernels (cudaLimitMallocHeapSize): 8 MiB. It changes only while
+                   kernels hold none of it: else MW_INVALID_VALUE */
 } mw_limit;
 
 /* The devices there are, under the names that open them: "cpu:0" first, or the best. MW_INVALID_DEVICE past the last. */
@@ -212,6 +214,12 @@ void mw_device_release(mw_device *device);
 const char *mw_device_name(const mw_device *device); /* "cpu:0"; lives as long as the device */
 int mw_device_properties(mw_device *device, mw_properties *out);
 int mw_device_memory(mw_device *device, mw_memory *out);
+/* What kernels print goes to the C library's stdout at once, or, with keep = 1, is kept for mw_device_printed. What was
+   kept before a change stays. MW_NOT_SUPPORTED where the device cannot keep it. */
+int mw_device_keep_printed(mw_device *device, int keep);
+/* Take up to `size` bytes of what was kept, in the order of the calls; how many there were. Of work that is not waited
+   for, what it printed so far. Beyond 64 MiB calls are dropped, which a line at the end then says. */
+size_t mw_device_printed(mw_device *device, char *text, size_t size);
 int mw_device_limit_get(mw_device *device, mw_limit limit, double *value);
 int mw_device_limit_set(mw_device *device, mw_limit limit, double value);
 /* Wait until all work is done. Reports (once) the first failure of a kernel since the last call that reported one. Calls

@@ -21,8 +21,14 @@ M.device = raw.device
 ---@param device? moonwarp.device the one in use by default
 M.synchronize = raw.synchronize
 
+---Give what kernels print to a function instead of stdout, from now on; nil: to stdout again. It is called whenever
+---the host waits for the device, by mw.synchronize or by reading an array, with the text since the last time. What one
+---call of printf prints stays together.
+---@param f? fun(text: string)
+M.on_print = raw.on_print
+
 ---Set a limit of the device in use, and return what it was; without a value only that. 0 means none.
----@param name "time"|"memory"|"stack"|"compile_time"|"compile_memory"|"specialise" seconds, bytes or threads
+---@param name "time"|"memory"|"stack"|"compile_time"|"compile_memory"|"specialise"|"heap" seconds, bytes or threads
 ---@param value? number
 ---@return number
 function M.limit(name, value) return raw.limit(nil, name, value) end

@@ -45,14 +45,23 @@ enum {
 struct cpu_device {
   cpu_heap *heap;
   cpu_pool *pool;
-  int workers;                                    /* slots: how many blocks can run at once */
-  struct cpu_stream *streams;                     /* all, guarded by the pool's lock */
-  int blocking;                                   /* of these, how many the legacy stream waits for */
-  int holds;                                      /* reached or not */
-  _Atomic double limits[MW_LIMIT_SPECIALISE + 1]; /* by mw_limit; read with cpu_limit */
+  int workers;                              /* slots: how many blocks can run at once */
+  struct cpu_stream *streams;               /* all, guarded by the pool's lock */
+  int blocking;                             /* of these, how many the legacy stream waits for */
+  int holds;                                /* reached or not */
+  struct cpu_printed *printed;              /* printed.c: what kernels print, where it is kept */
+  _Atomic double limits[MW_LIMIT_HEAP + 1]; /* by mw_limit; read with cpu_limit */
 };
 
 double cpu_limit(const cpu_device *device, mw_limit limit);
+
+/* ---- what kernels print (printed.c): any thread ---- */
+struct cpu_printed *cpu_printed_open(void);
+void cpu_printed_close(struct cpu_printed *printed);
+void cpu_keep_printed(void *device, bool keep);
+size_t cpu_printed_take(void *device, char *text, size_t size);
+bool cpu_printed_is_kept(const cpu_device *device);
+void cpu_printed_add(cpu_device *device, const char *text, size_t length); /* one call's */
 
 /* ---- memory (heap.c): any thread ---- */
 int cpu_heap_alloc(cpu_heap *heap, size_t bytes, uint64_t *address); /* contents undefined; see mw_driver.alloc */

@@ -43,6 +43,7 @@ static void device_close(void *handle) {
   if (device->pool) cpu_malloc_close(device->pool->region);
   cpu_pool_close(device->pool);
   cpu_heap_close(device->heap);
+  cpu_printed_close(device->printed);
   free(device);
 }
 
@@ -60,7 +61,9 @@ static int device_open(int ordinal, void **out) {
   atomic_init(&device->limits[MW_LIMIT_COMPILE_TIME], 60);
   atomic_init(&device->limits[MW_LIMIT_COMPILE_MEMORY], (double)((size_t)4 << 30));
   atomic_init(&device->limits[MW_LIMIT_SPECIALISE], 65536);
+  atomic_init(&device->limits[MW_LIMIT_HEAP], 8 << 20);
   device->pool->region = cpu_malloc_open(device->heap);
+  device->printed = cpu_printed_open();
   cpu_fault_install();
   *out = device;
   return MW_SUCCESS;
@@ -106,6 +109,10 @@ static int limit_set(void *handle, mw_limit limit, double value) {
   if (limit == MW_LIMIT_MEMORY && value > (double)(SIZE_MAX / 2)) {
     return fail(MW_INVALID_VALUE, "a memory limit of %g bytes is more than addresses can count", value);
   }
+  if (limit == MW_LIMIT_HEAP) {
+    code = cpu_malloc_limit(device->pool->region, value < 1e15 ? (size_t)value : SIZE_MAX);
+    if (code) return code;
+  }
   atomic_store(&device->limits[limit], value);
   if (limit == MW_LIMIT_MEMORY) cpu_heap_limit(device->heap, (size_t)value);
   return limit == MW_LIMIT_TIME && value > 0 ? cpu_monitor_start(device->pool) : MW_SUCCESS;
@@ -142,6 +149,8 @@ const mw_driver mw_cpu_driver = {
     .close = device_close,
     .properties = cpu_properties,
     .memory = device_memory,
+    .keep_printed = cpu_keep_printed,
+    .printed = cpu_printed_take,
     .limit_get = limit_get,
     .limit_set = limit_set,
     .alloc = memory_alloc,

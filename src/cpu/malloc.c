@@ -1,5 +1,6 @@
-/* Device memory for kernels: malloc and free inside a kernel, from a region of a fixed size (cudaLimitMallocHeapSize's
- * default). A buddy allocator whose books stand in host memory, where no kernel can damage them. */
+/* Device memory for kernels: malloc and free inside a kernel, from a region as large as the limit "heap" says
+ * (cudaLimitMallocHeapSize, 8 MiB). A buddy allocator whose books stand in host memory, where no kernel can damage them.
+ * The region is made by the first allocation, and again by the first after a change of the limit. */
 #include "cpu/heap.h"
 #include "cpu/pool.h"
 #include "cpu/services.h"
@@ -7,10 +8,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define REGION ((size_t)8 << 20)
-#define NONE   UINT32_MAX
+#define NONE UINT32_MAX
 
-enum { UNIT_SHIFT = 4, ORDERS = 20 /* 16 bytes to 8 MiB */, UNITS = 1 << (ORDERS - 1) };
+enum { UNIT_SHIFT = 4, ORDERS = 32 /* 16 bytes to 32 GiB */ };
 
 /* Of the block that begins at a unit. */
 typedef enum unit_state { INSIDE, FREE, USED } unit_state;
@@ -18,10 +18,13 @@ typedef enum unit_state { INSIDE, FREE, USED } unit_state;
 struct cpu_malloc {
   pthread_mutex_t lock;
   cpu_heap *heap;
-  unsigned char *memory;  /* NULL until the first allocation */
-  uint32_t first[ORDERS]; /* free blocks by order, as unit numbers */
-  uint32_t next[UNITS], previous[UNITS];
-  unsigned char state[UNITS], order[UNITS];
+  size_t limit;              /* bytes */
+  size_t used;               /* blocks that are handed out */
+  unsigned char *memory;     /* NULL until the first allocation */
+  uint32_t units;            /* of 16 bytes, in the memory */
+  uint32_t first[ORDERS];    /* free blocks by order, as unit numbers */
+  uint32_t *next, *previous; /* of each unit */
+  unsigned char *state, *order;
 };
 
 static void add_free(cpu_malloc *region, uint32_t unit, unsigned order) {
@@ -43,22 +46,48 @@ static void remove_free(cpu_malloc *region, uint32_t unit) {
   region->state[unit] = INSIDE;
 }
 
+static void drop_memory(cpu_malloc *region) {
+  cpu_heap_unreserve(region->heap, region->memory);
+  free(region->next);
+  free(region->previous);
+  free(region->state);
+  free(region->order);
+  region->memory = NULL;
+}
+
+/* Books of pages that nobody touched cost nothing: calloc. */
+static bool make_books(cpu_malloc *region, size_t units) {
+  region->next = calloc(units, sizeof *region->next);
+  region->previous = calloc(units, sizeof *region->previous);
+  region->state = calloc(units, 1);
+  region->order = calloc(units, 1);
+  return region->next && region->previous && region->state && region->order;
+}
+
+/* A region that is no power of two begins as several blocks, the largest first, so that each is aligned to its size. */
 static bool make_memory(cpu_malloc *region) {
   if (region->memory) return true;
-  unsigned char *memory = cpu_heap_reserve(region->heap, REGION);
-  if (!memory || mprotect(memory, REGION, PROT_READ | PROT_WRITE)) {
-    cpu_heap_unreserve(region->heap, memory);
+  uint32_t units = (uint32_t)(region->limit >> UNIT_SHIFT), at = 0;
+  size_t bytes = (size_t)units << UNIT_SHIFT;
+  if (units == 0) return false;
+  region->memory = cpu_heap_reserve(region->heap, bytes);
+  if (!make_books(region, units) || !region->memory || mprotect(region->memory, bytes, PROT_READ | PROT_WRITE)) {
+    drop_memory(region);
     return false;
   }
-  region->memory = memory;
+  region->units = units;
   for (int i = 0; i < ORDERS; i++) region->first[i] = NONE;
-  add_free(region, 0, ORDERS - 1);
+  for (unsigned order = ORDERS; order-- > 0;) {
+    if (!(units >> order & 1)) continue;
+    add_free(region, at, order);
+    at += 1u << order;
+  }
   return true;
 }
 
 static void *take(cpu_malloc *region, uint64_t bytes) {
   unsigned wanted = 0, order;
-  if (bytes == 0 || bytes > REGION || !make_memory(region)) return NULL;
+  if (bytes == 0 || bytes > region->limit || !make_memory(region)) return NULL;
   while ((uint64_t)1 << (wanted + UNIT_SHIFT) < bytes) wanted++;
   for (order = wanted; order < ORDERS && region->first[order] == NONE;) order++;
   if (order == ORDERS) return NULL;
@@ -70,18 +99,21 @@ static void *take(cpu_malloc *region, uint64_t bytes) {
   }
   region->state[unit] = USED;
   region->order[unit] = (unsigned char)order;
+  region->used++;
   return region->memory + ((size_t)unit << UNIT_SHIFT);
 }
 
 static bool give(cpu_malloc *region, const unsigned char *memory) {
   size_t offset = (size_t)((uintptr_t)memory - (uintptr_t)region->memory);
   uint32_t unit = (uint32_t)(offset >> UNIT_SHIFT);
-  if (!region->memory || offset >= REGION || offset & 15 || region->state[unit] != USED) return false;
+  if (!region->memory || offset >> UNIT_SHIFT >= region->units || offset & 15 || region->state[unit] != USED)
+    return false;
   unsigned order = region->order[unit];
   region->state[unit] = INSIDE;
+  region->used--;
   for (; order < ORDERS - 1; order++) {
     uint32_t buddy = unit ^ (1u << order);
-    if (region->state[buddy] != FREE || region->order[buddy] != order) break;
+    if (buddy >= region->units || region->state[buddy] != FREE || region->order[buddy] != order) break;
     remove_free(region, buddy);
     unit &= ~(1u << order);
   }
@@ -130,13 +162,31 @@ void cpu_services_free(mw_worker *worker, void *memory) {
 cpu_malloc *cpu_malloc_open(cpu_heap *heap) {
   cpu_malloc *region = mw_alloc(sizeof *region);
   region->heap = heap;
+  region->limit = (size_t)8 << 20;
   pthread_mutex_init(&region->lock, NULL);
   return region;
 }
 
 void cpu_malloc_close(cpu_malloc *region) {
   if (!region) return;
-  cpu_heap_unreserve(region->heap, region->memory);
+  if (region->memory) drop_memory(region);
   pthread_mutex_destroy(&region->lock);
   free(region);
+}
+
+int cpu_malloc_limit(cpu_malloc *region, size_t bytes) {
+  const size_t most = (size_t)32 << 30;
+  if (bytes > most)
+    return fail(MW_INVALID_VALUE, "a heap of %zu bytes for kernels' malloc: it can be 0 to %zu", bytes, most);
+  pthread_mutex_lock(&region->lock);
+  size_t used = region->used;
+  if (!used && region->memory) drop_memory(region);
+  if (!used) region->limit = bytes;
+  pthread_mutex_unlock(&region->lock);
+  if (used)
+    return fail(MW_INVALID_VALUE,
+                "the limit 'heap' cannot change now: kernels hold %zu allocations of it. Set it before "
+                "the first kernel that calls malloc, or after all has been freed",
+                used);
+  return MW_SUCCESS;
 }

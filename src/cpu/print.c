@@ -1,14 +1,15 @@
 /* printf and assert in kernels.
  *
  * What a kernel prints goes through the C library's stdout at once, so that it stands in order with what the host prints
- * before the launch and after synchronising, and a debugging print is seen even if the kernel never ends. One call's text
- * stays together; calls of different threads come in any order. Nothing is buffered here, so nothing is ever dropped.
+ * before the launch and after synchronising, and a debugging print is seen even if the kernel never ends; or it is kept
+ * for the host program (printed.c). One call's text stays together; calls of different threads come in any order.
  *
  * Each service has two halves. The first, on the kernel's stack, copies what the kernel named, and may be ended by a bad
  * address at any read. The second, on the host's stack, writes the copy and touches nothing of the kernel's. */
 #include "cpu/worker.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The worker's service buffer while it prints. */
@@ -163,7 +164,7 @@ static uint64_t integer(const conversion *c, uint64_t value) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #pragma GCC diagnostic ignored "-Wformat-security"
-static void write_conversion(const conversion *c, const print_copy *copy, const uint64_t **values) {
+static void write_conversion(FILE *out, const conversion *c, const print_copy *copy, const uint64_t **values) {
   int width = c->star_width ? (int)*(*values)++ : c->width;
   int precision = c->star_precision ? (int)*(*values)++ : c->precision;
   uint64_t value = *(*values)++;
@@ -172,38 +173,57 @@ static void write_conversion(const conversion *c, const print_copy *copy, const 
   bool has_precision = c->letter != 'c' && c->letter != 'p';
   snprintf(format, sizeof format, "%%%s*%s%s%c", c->flags, has_precision ? ".*" : "", modifier, c->letter);
   if (c->letter == 'c') {
-    printf(format, width, (int)(unsigned char)value);
+    fprintf(out, format, width, (int)(unsigned char)value);
   } else if (c->letter == 'p') {
-    printf(format, width, (void *)(uintptr_t)value);
+    fprintf(out, format, width, (void *)(uintptr_t)value);
   } else if (c->letter == 's') {
-    printf(format, width, precision, copy->text + value);
+    fprintf(out, format, width, precision, copy->text + value);
   } else if (is_floating(c->letter)) {
     double number;
     memcpy(&number, &value, sizeof number);
-    printf(format, width, precision, number);
+    fprintf(out, format, width, precision, number);
   } else {
-    printf(format, width, precision, (uintmax_t)integer(c, value));
+    fprintf(out, format, width, precision, (uintmax_t)integer(c, value));
   }
 }
 #pragma GCC diagnostic pop
 
-static void write_copy(void *argument) {
-  const print_copy *copy = argument;
+static void write_text(FILE *out, const print_copy *copy) {
   const uint64_t *values = copy->values;
   const char *at = copy->text, *from = at;
   conversion c;
-  flockfile(stdout);
   for (; next_conversion(&at, &c); from = c.end) {
-    fwrite(from, 1, (size_t)(c.start - from), stdout);
+    fwrite(from, 1, (size_t)(c.start - from), out);
     if (c.letter == '%')
-      putchar('%');
+      putc('%', out);
     else if (c.letter)
-      write_conversion(&c, copy, &values);
+      write_conversion(out, &c, copy, &values);
     else
-      fwrite(c.start, 1, (size_t)(c.end - c.start), stdout);
+      fwrite(c.start, 1, (size_t)(c.end - c.start), out);
   }
-  fputs(from, stdout);
-  funlockfile(stdout);
+  fputs(from, out);
+}
+
+typedef struct print_call {
+  const print_copy *copy;
+  cpu_device *device;
+} print_call;
+
+static void write_call(void *argument) {
+  const print_call *call = argument;
+  char *text = NULL;
+  size_t length = 0;
+  FILE *kept = cpu_printed_is_kept(call->device) ? open_memstream(&text, &length) : NULL;
+  if (kept) {
+    write_text(kept, call->copy);
+    fclose(kept);
+    cpu_printed_add(call->device, text, length);
+    free(text);
+  } else {
+    flockfile(stdout);
+    write_text(stdout, call->copy);
+    funlockfile(stdout);
+  }
 }
 
 int32_t cpu_services_print(mw_worker *worker, const char *format, const void *arguments) {
@@ -213,7 +233,8 @@ int32_t cpu_services_print(mw_worker *worker, const char *format, const void *ar
   argument_reader reader = {.arguments = arguments, .copy = copy};
   copy_string(&reader, format, sizeof copy->text / 2);
   int32_t taken = copy_arguments(&reader);
-  cpu_service_call(worker, write_copy, copy);
+  print_call call = {copy, cpu_worker_device(worker)};
+  cpu_service_call(worker, write_call, &call);
   return taken;
 }
 

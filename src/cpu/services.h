@@ -8,6 +8,8 @@
 typedef struct cpu_malloc cpu_malloc;
 cpu_malloc *cpu_malloc_open(cpu_heap *heap);
 void cpu_malloc_close(cpu_malloc *region);
+/* How large the region is to be. MW_INVALID_VALUE while kernels hold memory of it. */
+int cpu_malloc_limit(cpu_malloc *region, size_t bytes);
 void *cpu_services_malloc(mw_worker *worker, uint64_t bytes);
 void cpu_services_free(mw_worker *worker, void *memory);
 

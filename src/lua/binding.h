@@ -142,6 +142,7 @@ typedef struct mwl_state {
   const void *metatables[MWL_CLASS_COUNT]; /* for telling objects apart quickly; the registry keeps them */
   mwl_device *current;                     /* NULL until something needs a device */
   size_t calls;                            /* Lua functions that streams have yet to call (stream.c) */
+  mwl_device *printing;                    /* whose kernels' output a Lua function gets (device.c); NULL: stdout */
   size_t live;                             /* bytes of device memory that this state's arrays hold */
   double owed; /* KiB of collector work that allocations have asked for and not yet got (collect.c) */
   /* The last launch's call site, as text and as it was recognised. */
@@ -282,6 +283,8 @@ static inline void mwl_drain(lua_State *L, mwl_state *state, mwl_device *device)
 }
 /* Wait through wait(handle), a mw_result, and call functions that stand in its way meanwhile. */
 int mwl_wait(lua_State *L, mwl_state *state, int (*wait)(void *), void *handle);
+/* Call the Lua function that gets what kernels print, if there is one and something was printed. */
+void mwl_deliver_printed(lua_State *L, mwl_state *state);
 int mwl_wait_device(lua_State *L, mwl_state *state, mwl_device *device);
 /* stream.c: queue the function on top of the stack, for a hold to be filled in; take the last ones off again. */
 mw_hold **mwl_queue_call(lua_State *L, mwl_state *state);

@@ -117,7 +117,48 @@ static int interrupted(lua_State *L) {
   return 1;
 }
 
-static const char *const limit_names[] = {"time", "memory", "stack", "compile_time", "compile_memory", "specialise"};
+/* ---- what kernels print ---- */
+
+static const char print_key; /* in the registry: the function */
+
+void mwl_deliver_printed(lua_State *L, mwl_state *state) {
+  if (!state->printing || !state->printing->handle) return;
+  char piece[1024];
+  size_t length = mw_device_printed(state->printing->handle, piece, sizeof piece);
+  if (!length) return;
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &print_key);
+  luaL_Buffer text;
+  luaL_buffinit(L, &text);
+  for (; length; length = mw_device_printed(state->printing->handle, piece, sizeof piece))
+    luaL_addlstring(&text, piece, length);
+  luaL_pushresult(&text);
+  lua_call(L, 1, 0);
+}
+
+/* on_print(f): f(text) gets what kernels of the device in use print; nil: stdout does again. */
+static int on_print(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  char got[64];
+  if (!lua_isnoneornil(L, 1) && !lua_isfunction(L, 1))
+    return mwl_usage(L, state, "mw.on_print wants a function of a text, or nil, got %s",
+                     mwl_describe(L, state, 1, got, sizeof got));
+  lua_settop(L, 1);
+  if (state->printing && state->printing->handle) {
+    mwl_must(L, state, mwl_wait_device(L, state, state->printing));
+    mwl_must(L, state, mw_device_keep_printed(state->printing->handle, 0));
+  }
+  state->printing = NULL;
+  if (lua_isnil(L, 1)) return 0;
+  mwl_device *device = mwl_current(L, state);
+  mwl_must(L, state, mw_device_keep_printed(device->handle, 1));
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &print_key);
+  state->printing = device;
+  return 0;
+}
+
+static const char *const limit_names[] = {"time",           "memory",     "stack", "compile_time",
+                                          "compile_memory", "specialise", "heap"};
 
 /* limit(device, name[, value]) -> the value before. */
 static int limit(lua_State *L) {
@@ -130,8 +171,8 @@ static int limit(lua_State *L) {
       if (strcmp(lua_tostring(L, 2), limit_names[i]) == 0) which = i;
   if (which < 0)
     return mwl_usage(L, state,
-                     "mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\", \"compile_memory\" or "
-                     "\"specialise\", got %s",
+                     "mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\", \"compile_memory\", "
+                     "\"specialise\" or \"heap\", got %s",
                      mwl_describe(L, state, 2, got, sizeof got));
   double old;
   mwl_must(L, state, mw_device_limit_get(device->handle, (mw_limit)which, &old));
@@ -230,6 +271,7 @@ void mwl_open_device(lua_State *L, mwl_state *state) {
                                        {"result", result},
                                        {"interrupt_watch", interrupt_watch},
                                        {"interrupted", interrupted},
+                                       {"on_print", on_print},
                                        {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", device_gc}, {"__tostring", device_name}, {NULL, NULL}};
   static const luaL_Reg methods[] = {

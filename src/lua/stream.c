@@ -62,7 +62,10 @@ static bool run_calls(lua_State *L, mwl_state *state) {
 int mwl_wait(lua_State *L, mwl_state *state, int (*wait)(void *), void *handle) {
   for (;;) {
     int code = wait(handle);
-    if (code != MW_NOT_READY || !run_calls(L, state)) return code;
+    if (code != MW_NOT_READY || !run_calls(L, state)) {
+      mwl_deliver_printed(L, state);
+      return code;
+    }
   }
 }
 

@@ -291,7 +291,15 @@ static LLVMValueRef vote(site *s, mw_vote kind) {
   return service(s, offsetof(mw_services, barrier_vote), s->p->i32, arguments, 2);
 }
 
+/* Before a call that ends the launch: whose it is, for the report. Threads that run one after the other say so nowhere
+   else. */
+static void name_thread(site *s) {
+  LLVMValueRef at = constant_i64(s->p, offsetof(mw_worker, thread)), id = linear_id(s);
+  LLVMBuildStore(s->b, id, LLVMBuildInBoundsGEP2(s->b, s->p->i8, load_worker(s), &at, 1, ""));
+}
+
 static LLVMValueRef trap(site *s, mw_trap kind) {
+  name_thread(s);
   LLVMValueRef argument = constant_i32(s->p, kind);
   return service(s, offsetof(mw_services, trap), s->p->void_type, &argument, 1);
 }
@@ -322,7 +330,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case BARRIER_OR: return vote(s, MW_VOTE_OR);
   case FENCE: return LLVMBuildFence(s->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
   case PRINT: return service(s, offsetof(mw_services, print), p->i32, arguments, 2);
-  case ASSERT: return service(s, offsetof(mw_services, assert_fail), p->void_type, arguments, 4);
+  case ASSERT: name_thread(s); return service(s, offsetof(mw_services, assert_fail), p->void_type, arguments, 4);
   case ALLOCATE: return service(s, offsetof(mw_services, device_malloc), p->pointer, arguments, 1);
   case RELEASE: return service(s, offsetof(mw_services, device_free), p->void_type, arguments, 1);
   case TRAP: return trap(s, MW_TRAP_EXPLICIT);

@@ -53,6 +53,20 @@ function M.object(pointer) return devices[address(pointer._handle)] end
 ---Calls the functions of streams whose turn it is; whether there was one. stream.lua's.
 M.run_calls = nil
 
+local printing, print_to -- the device whose kernels' output a function gets, and that function
+
+---Call the function that gets what kernels print, if there is one and something was printed.
+function M.deliver_printed()
+  if not printing then return end
+  local piece, texts = ffi.new "char[1024]", {}
+  local length = C.mw_device_printed(printing._handle, piece, 1024)
+  while length > 0 do
+    texts[#texts + 1] = ffi.string(piece, length)
+    length = C.mw_device_printed(printing._handle, piece, 1024)
+  end
+  if texts[1] then print_to(table.concat(texts)) end
+end
+
 ---Wait through wait(handle), a result code, and call functions that stand in its way meanwhile.
 ---@param wait function
 ---@param handle ffi.cdata*
@@ -60,7 +74,10 @@ M.run_calls = nil
 function M.wait(wait, handle)
   while true do
     local code = wait(handle)
-    if code ~= C.MW_NOT_READY or not M.run_calls() then return code end
+    if code ~= C.MW_NOT_READY or not M.run_calls() then
+      M.deliver_printed()
+      return code
+    end
   end
 end
 
@@ -87,15 +104,31 @@ end
 
 local function synchronize(device) wait_device(check(device)) end
 
-local limits = { time = 0, memory = 1, stack = 2, compile_time = 3, compile_memory = 4, specialise = 5 }
+-- on_print(f): f(text) gets what kernels of the device in use print; nil: stdout does again.
+local function on_print(f)
+  if f ~= nil and type(f) ~= "function" then
+    errors.usage("mw.on_print wants a function of a text, or nil, got %s", errors.describe(f))
+  end
+  if printing then
+    wait_device(printing)
+    errors.must(C.mw_device_keep_printed(printing._handle, 0))
+  end
+  printing = nil
+  if f == nil then return end
+  local device = M.current()
+  errors.must(C.mw_device_keep_printed(device._handle, 1))
+  printing, print_to = device, f
+end
+
+local limits = { time = 0, memory = 1, stack = 2, compile_time = 3, compile_memory = 4, specialise = 5, heap = 6 }
 
 -- limit(device, name[, value]) -> the value before.
 local function limit(device, name, value)
   device = check(device)
   local which = type(name) == "string" and limits[name]
   if not which then
-    errors.usage("mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\", \"compile_memory\" or "
-      .. "\"specialise\", got %s", errors.describe(name))
+    errors.usage("mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\", \"compile_memory\" "
+      .. "\"specialise\" or \"heap\", got %s", errors.describe(name))
   end
   local old = ffi.new "double[1]"
   errors.must(C.mw_device_limit_get(device._handle, which, old))
@@ -160,6 +193,7 @@ M.raw = {
   -- result(code) -> CUDA's name of it, and its sentence
   result = function(code) return ffi.string(C.mw_result_name(code)), ffi.string(C.mw_result_text(code)) end,
   synchronize = synchronize,
+  on_print = on_print,
   limit = limit,
   memory = memory,
   properties_of = properties,
