@@ -577,7 +577,7 @@ int mw_texture_is_surface(const mw_texture *texture);
 int mw_texture_configure(mw_texture *texture, const mw_texture_desc *desc);
 int mw_texture_describe(const mw_texture *texture, mw_resource *resource, mw_texture_desc *desc); /* each may be NULL */
 /* What kernels take. An address of memory, so arrays of handles are arrays of 64-bit unsigned integers; whoever stores
-   one there keeps the texture. MW_READ_AUTO is decided by this call. */
+   one there keeps the texture. MW_READ_AUTO is decided by this call. MW_INVALID_VALUE where the texture has an offset. */
 int mw_texture_handle(mw_texture *texture, uint64_t *handle);
 /* Bytes from the aligned address, at which linear and pitched textures begin, to where the resource does: a fetch adds
    this much (in elements) to its x. 0 where mw_properties.texture_alignment is kept. (cudaBindTexture's *offset) */

@@ -92,7 +92,9 @@ static int check_format(const mw_symbol_info *symbol, const mw_texture *texture)
   if (element->kind == MW_TYPE_VOID) return MW_SUCCESS;
   int code = mw_channels_of(element, &wanted);
   if (code != MW_SUCCESS) return code;
-  if (wanted.kind == have.kind && wanted.bits == have.bits && wanted.count == have.count) return MW_SUCCESS;
+  /* Halves are read as floats. (CUDA C++ Programming Guide, 16-bit floating-point textures) */
+  bool halves = wanted.kind == MW_CHANNEL_FLOAT && wanted.bits == 32 && have.bits == 16 && !texture->is_surface;
+  if (wanted.kind == have.kind && (wanted.bits == have.bits || halves) && wanted.count == have.count) return MW_SUCCESS;
   mw_channels_text name = mw_channels_name(&wanted);
   return fail(MW_INVALID_CHANNEL_DESCRIPTOR,
               "'%s' is declared with texels of %s, and this %s has texels of %s: make its memory one of %s",

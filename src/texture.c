@@ -299,12 +299,24 @@ int mw_texture_describe(const mw_texture *texture, mw_resource *resource, mw_tex
   return MW_SUCCESS;
 }
 
+/* A reference has an offset that its program adds to x. An object has none: what is read would be shifted. */
+static int check_aligned(const mw_texture *texture) {
+  if (texture->offset == 0) return MW_SUCCESS;
+  return fail(
+      MW_INVALID_VALUE,
+      "the memory of this texture object begins %zu bytes behind a multiple of %zu (texture_alignment): copy it, or "
+      "bind the texture to a reference, which has an offset to add",
+      texture->offset, texture->device->properties.texture_alignment);
+}
+
 int mw_texture_handle(mw_texture *texture, uint64_t *handle) {
   bool agreed;
+  int code = check_aligned(texture);
+  if (code != MW_SUCCESS) return code;
   pthread_mutex_lock(&texture->lock);
   mw_read_mode read = read_of(&texture->desc, &texture->now);
   pthread_mutex_unlock(&texture->lock);
-  int code = texture->is_surface ? MW_SUCCESS : mw_texture_decide(texture, read, &agreed);
+  if (!texture->is_surface) code = mw_texture_decide(texture, read, &agreed);
   if (code != MW_SUCCESS) return code;
   pthread_mutex_lock(&texture->lock);
   texture->exported = true;
