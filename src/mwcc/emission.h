@@ -8,16 +8,17 @@
 
 #include "widen.h"
 
-enum { STATE_EXIT = -1 };
+enum { STATE_EXIT = -1, STATE_OPEN = -2 };
 
 typedef struct emission {
   widener w;
   int *regions, region_count; /* the nodes where regions begin */
-  bool can_die;               /* lanes may return while others go on to a barrier */
-  LLVMValueRef alive;         /* by gang, saved: a mask a part */
-  parts alive_new;            /* of this gang (slots) */
-  LLVMValueRef next_state;    /* slot */
-  LLVMValueRef *votes;        /* by node: the running result of a counting barrier (slot), and the last finished */
+  int *then;               /* by region: the only one that can follow it, STATE_EXIT, or STATE_OPEN: known at its end */
+  bool can_die;            /* lanes may return while others go on to a barrier */
+  LLVMValueRef alive;      /* by gang, saved: a mask a part */
+  parts alive_new;         /* of this gang (slots) */
+  LLVMValueRef next_state; /* slot */
+  LLVMValueRef *votes;     /* by node: the running result of a counting barrier (slot), and the last finished */
   LLVMValueRef *voted;
   LLVMMetadataRef scope; /* for source positions */
   /* of the region being emitted */

@@ -6,6 +6,8 @@
  *       for each gang: its saved values are loaded, the region is run, and at a barrier values are saved
  *       state = the region behind the barrier that the gangs reached
  *
+ * Where only one region can follow, control goes there directly.
+ *
  * A region begins at the kernel's entry or behind a barrier and ends at barriers and returns; all gangs run it before any
  * goes on, which is what a barrier asks for. Lanes that returned are dead from then on and nobody waits for them. That
  * all gangs reach the same barrier is certain where the branches to it are uniform for the whole block; other kernels
@@ -45,6 +47,20 @@ static void check_region(emission *e, const plan *p) {
   if (barriers && returns && apart) e->can_die = true;
 }
 
+static int region_after(const emission *e, const plan *p) {
+  int then = STATE_EXIT, barriers = 0;
+  bool returns = false;
+  for (int i = 0; i < p->order.rpo_count; i++) {
+    const node *here = &e->w.g->nodes[p->order.rpo[i]];
+    returns = returns || here->returns;
+    if (!here->barrier) continue;
+    int next = region_at(e, here->succs[0]);
+    if (barriers++ && next != then) return STATE_OPEN;
+    then = next;
+  }
+  return barriers && returns ? STATE_OPEN : then;
+}
+
 static void find_regions(emission *e) {
   const graph *g = e->w.g;
   e->regions = mw_alloc((size_t)(g->count + 1) * sizeof(int));
@@ -52,6 +68,7 @@ static void find_regions(emission *e) {
   for (int n = 0; n < g->count; n++)
     if (g->nodes[n].barrier && region_at(e, g->nodes[n].succs[0]) == STATE_EXIT)
       e->regions[e->region_count++] = g->nodes[n].succs[0];
+  e->then = mw_alloc((size_t)e->region_count * sizeof(int));
   for (int i = 0; i < e->region_count && !e->w.why; i++) {
     plan p;
     const char *why;
@@ -60,6 +77,7 @@ static void find_regions(emission *e) {
       return;
     }
     check_region(e, &p);
+    e->then[i] = region_after(e, &p);
     plan_free(&p);
   }
 }
@@ -296,18 +314,20 @@ static void emit_states(emission *e) {
     return;
   }
   LLVMBasicBlockRef dispatch = new_block(e, "dispatch"), finished = new_block(e, "finished");
-  LLVMBuildStore(w->b, constant_i32(w->p, 0), e->next_state);
-  LLVMBuildBr(w->b, dispatch);
+  LLVMBasicBlockRef *starts = mw_alloc((size_t)e->region_count * sizeof(LLVMBasicBlockRef));
+  for (int i = 0; i < e->region_count; i++) starts[i] = new_block(e, "region");
+  LLVMBuildBr(w->b, starts[0]);
   go_on_at(e, dispatch);
   LLVMValueRef choice =
       LLVMBuildSwitch(w->b, load_slot(e, w->p->i32, e->next_state), finished, (unsigned)e->region_count);
   for (int i = 0; i < e->region_count && !w->why; i++) {
-    LLVMBasicBlockRef start = new_block(e, "region");
-    LLVMAddCase(choice, constant_i32(w->p, (unsigned)i), start);
-    go_on_at(e, start);
+    int then = e->then[i];
+    LLVMAddCase(choice, constant_i32(w->p, (unsigned)i), starts[i]);
+    go_on_at(e, starts[i]);
     emit_region(e, i);
-    LLVMBuildBr(w->b, dispatch);
+    LLVMBuildBr(w->b, then == STATE_OPEN ? dispatch : then == STATE_EXIT ? finished : starts[then]);
   }
+  free(starts);
   go_on_at(e, finished);
 }
 
@@ -348,6 +368,7 @@ LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s
   if (e.w.entry) LLVMDisposeBuilder(e.w.entry);
   free(e.w.table);
   free(e.regions);
+  free(e.then);
   free(e.votes);
   free(e.voted);
   return e.w.function;
