@@ -3,8 +3,9 @@
  *   uniform address        one scalar access (some lane is known to be active: nobody gets here with none)
  *   uniform in each part   one scalar access a part, of a place of our own where the part has no active lane
  *   one after the other    a vector access a part, masked where lanes may be inactive
+ *   in small even steps    whole vectors and shuffles: strided.c
  *   anything else          a gather or scatter a part */
-#include "widen.h"
+#include "access.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +26,6 @@ static bool is_element(LLVMTypeRef type) {
   }
 }
 
-/* A place in memory: an address of the kernel's and a constant distance from it, with what is known of the access. */
-typedef struct place {
-  LLVMValueRef address;
-  uint64_t offset;
-  unsigned align;
-  bool is_volatile;
-  LLVMValueRef by; /* the load, store or copy */
-} place;
-
 static bool is_contiguous(widener *w, const place *at, uint64_t bytes) {
   return bytes && has_stride(w, at->address, (int64_t)bytes);
 }
@@ -51,8 +43,7 @@ static LLVMValueRef moved(widener *w, LLVMValueRef pointer, uint64_t offset) {
   return offset ? LLVMBuildGEP2(w->b, w->p->i8, pointer, &at, 1, "") : pointer;
 }
 
-/* Of part u's lane 0. */
-static LLVMValueRef part_pointer(widener *w, const place *at, int u) {
+LLVMValueRef part_pointer(widener *w, const place *at, int u) {
   return moved(w, plain_pointer(w, part_scalar(w, at->address, u)), at->offset);
 }
 
@@ -180,7 +171,7 @@ static LLVMValueRef masked_load(widener *w, LLVMValueRef pointer, LLVMTypeRef wi
   return call_intrinsic(w->p, w->b, "llvm.masked.load", overloads, 2, arguments, 4);
 }
 
-static LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u) {
+LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u) {
   LLVMValueRef pointers = vector_pointer(w, at, u);
   LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointers)};
   LLVMValueRef arguments[] = {pointers, constant_i32(w->p, at->align), mask_part(w, m, u), LLVMGetPoison(wide)};
@@ -218,6 +209,8 @@ static parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   LLVMValueRef index = index_to_test(w, at, type);
   bool contiguous = is_contiguous(w, at, bytes_of(w, type));
+  int steps = few_steps(w, at, bytes_of(w, type));
+  if (steps) return load_strided(w, at, type, steps, m);
   parts result = {0};
   compiler_fence(w, at);
   if (!contiguous && index) {
@@ -237,13 +230,17 @@ static void store_scalar(widener *w, const place *at, LLVMValueRef value, mask m
   LLVMSetVolatile(made, at->is_volatile);
 }
 
+void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u) {
+  LLVMValueRef pointers = vector_pointer(w, at, u);
+  LLVMTypeRef overloads[] = {LLVMTypeOf(lanes), LLVMTypeOf(pointers)};
+  LLVMValueRef arguments[] = {lanes, pointers, constant_i32(w->p, at->align), mask_part(w, m, u)};
+  call_intrinsic(w->p, w->b, "llvm.masked.scatter", overloads, 2, arguments, 4);
+}
+
 static void store_part(widener *w, const place *at, LLVMValueRef lanes, mask m, int u) {
   LLVMTypeRef wide = LLVMTypeOf(lanes);
   if (!is_contiguous(w, at, bytes_of(w, LLVMGetElementType(wide)))) {
-    LLVMValueRef pointers = vector_pointer(w, at, u);
-    LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointers)};
-    LLVMValueRef arguments[] = {lanes, pointers, constant_i32(w->p, at->align), mask_part(w, m, u)};
-    call_intrinsic(w->p, w->b, "llvm.masked.scatter", overloads, 2, arguments, 4);
+    scatter(w, at, lanes, m, u);
   } else if (m.all) {
     LLVMSetAlignment(LLVMBuildStore(w->b, lanes, part_pointer(w, at, u)), at->align);
   } else {
@@ -307,6 +304,7 @@ void widen_store(widener *w, LLVMValueRef store, mask m) {
     refuse(w, store, "it stores what is no number or pointer");
     return;
   }
+  if (store_together(w, store, m)) return;
   if (!has_stride(w, at.address, 0)) {
     store_lanes(w, &at, value_vectors(w, value), m);
   } else if (!is_uniform(w, at.address)) {
@@ -381,6 +379,11 @@ bool widen_copy(widener *w, LLVMValueRef call, mask m) {
   for (; source.offset < bytes; source.offset += step)
     elements[source.offset / step] = load_element(w, &source, unit, m);
   target.align = target.align < step ? target.align : (unsigned)step;
+  int steps = few_steps(w, &target, step);
+  if (steps && (uint64_t)steps * step == bytes) {
+    store_structs(w, &target, elements, steps, m);
+    return true;
+  }
   for (; target.offset < bytes; target.offset += step) store_element(w, &target, elements[target.offset / step], m);
   return true;
 }
