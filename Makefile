@@ -196,6 +196,7 @@ BENCH_PROGRAMS := $(addprefix $(BUILD)/bench/,native texture limits) $(BENCH_HAV
 BENCH_PROBLEMS := $(addprefix bench/,problems.c classics.c fields.c)
 bench: all $(BENCH_PROGRAMS)
 	@$(ENV) $(LUA) bench/run.lua $(ARGS)
+	@$(ENV) $(LUA) bench/bindings.lua
 
 $(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/%.c $(BENCH_PROBLEMS) bench/problems.h
 	@mkdir -p $(@D)
