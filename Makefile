@@ -215,6 +215,22 @@ lint:
 	luacheck --quiet lua spec examples bench bin/moonwarp
 	$(CLANG_FORMAT) --dry-run -Werror $(shell find src examples bench spec -name '*.[ch]')
 
+# The reference, out of the annotations; and all pages as HTML (pandoc) in build/html.
+DOCS := $(wildcard docs/*.md)
+.PHONY: reference docs
+reference:
+	$(LUA) -e 'print(dofile("docs/reference.lua").text())' > docs/reference.md
+docs:
+	@command -v pandoc >/dev/null || { echo 'make docs wants pandoc (apt install pandoc)' >&2; exit 1; }
+	@mkdir -p build/html
+	@for page in README.md CHANGELOG.md $(DOCS); do \
+	  name=$${page##*/}; name=$${name%.md}; [ $$name != README ] || name=index; \
+	  sed -E '/^```/!s/\]\((docs\/)?([a-z_]+)\.md(#[a-z-]+)?\)/](\2.html\3)/g' $$page | \
+	  pandoc --from gfm --to html5 --standalone --toc --metadata title="moonwarp: $$name" --metadata lang=en \
+	    --css style.css -o build/html/$$name.html || exit; \
+	done
+	@cp docs/style.css build/html/
+
 clean:
 	rm -rf build dist
 

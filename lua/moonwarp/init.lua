@@ -5,11 +5,13 @@ local errors = require "moonwarp.error"
 local occupancy = require "moonwarp.occupancy"
 
 local mw = {
+  ---The version, "0.1.0".
   version = raw.version,
   ---How this Lua reaches the library: "c" (the Lua C module) or "ffi" (LuaJIT's).
   binding = raw.binding,
   ---The null pointer, for pointer fields in tables (where nil would be no field).
   null = raw.null,
+  ---The compile cache: hits, misses, bytes, entries, path, limit (which can be assigned) and clear().
   cache = require "moonwarp.cache",
 }
 

@@ -82,6 +82,11 @@ function array:min() end
 ---@return number
 function array:max() end
 
+---The array's memory as the host has it, without a copy, where the device's memory is host memory. Kernels launched
+---later write under it: mw.synchronize() before reading what they did.
+---@return moonwarp.host
+function array:host() end
+
 ---Give the memory back now, not when the collector comes; every view of it is freed too. Twice is fine.
 function array:free() end
 
@@ -180,6 +185,13 @@ local texture = {}
 ---Let go of it now; where it is bound, it stays.
 function texture:free() end
 
+---An array's elements as the host has them: h[i] from 1 to #h, along the rows, read and assigned. Keeps the array.
+---@class moonwarp.host
+---@field count integer how many elements
+---@field dtype moonwarp.dtype
+---@field pointer any the first element's address: with LuaJIT's FFI a typed pointer, from 0, that keeps the memory
+---@field [integer] any
+
 ---Compiled CUDA C. Fields are the names of its source: m.kernel, m["fill<float,4>"], m.variable (read or assigned),
 ---m.texture_reference (a texture, or nil).
 ---@class moonwarp.module
@@ -246,6 +258,7 @@ function kernel:each(size) end
 ---@field block moonwarp.vector
 ---@field shared integer bytes of dynamic shared memory
 ---@field kernel moonwarp.kernel
+---@field stream? moonwarp.stream the one that it names, if any
 ---@overload fun(...: any)
 local launch = {}
 
@@ -350,7 +363,20 @@ function event:synchronize() end
 ---@return boolean done
 function event:query() end
 
+---Let go of it; what waits for it goes on doing so.
 function event:free() end
+
+---A surface over a level of a CUDA array: kernels write through it.
+---@class moonwarp.surface
+---@field handle integer what kernels take as cudaSurfaceObject_t
+---@field offset integer 0
+---@field memory moonwarp.cuda_array
+---@field device moonwarp.device
+---@field freed boolean
+local surface = {}
+
+---Let go of it. Where it is bound to a reference, the module keeps it.
+function surface:free() end
 
 ---Work that is described once and launched often: nodes, numbered from 1 in the order in which they were made.
 ---@class moonwarp.graph
@@ -393,4 +419,5 @@ function graph_exec:set(node, bound) end
 ---@return moonwarp.graph_exec self
 function graph_exec:update(from) end
 
+---Let go of it, when the work is done.
 function graph_exec:free() end

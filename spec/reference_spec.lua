@@ -1,0 +1,74 @@
+-- The reference: written from the annotations, whole, and of things that there are.
+
+local mw = require "moonwarp"
+local raw = require "moonwarp.binding"
+local reference = dofile "docs/reference.lua"
+
+-- receiver -> set of the names that are documented
+local function documented()
+  local names = {}
+  for _, receiver in ipairs(reference.read()) do
+    local set = {}
+    for _, entry in ipairs(receiver.entries) do set[entry.name] = true end
+    for _, field in ipairs(receiver.class and receiver.class.fields or {}) do set[field.name] = true end
+    names[receiver.name] = set
+  end
+  return names
+end
+
+-- What LuaLS calls a class, where it is not the binding's own word.
+local class_names = { dtype = "struct" }
+
+-- What the Lua layer alone calls.
+local internal = { ["texture.describe"] = true, ["texture.configure"] = true, ["cuda_array.describe"] = true }
+
+describe("the reference", function()
+  local names = documented()
+
+  it("is what its source says: make reference writes it", function()
+    local file = assert(io.open "docs/reference.md")
+    local text = file:read "*a"
+    file:close()
+    assert.equal(reference.text() .. "\n", text)
+  end)
+
+  it("has every function of moonwarp", function()
+    local missing = {}
+    for name in pairs(mw) do
+      if not names.mw[name] then missing[#missing + 1] = name end
+    end
+    table.sort(missing)
+    assert.same({}, missing)
+  end)
+
+  it("has every method and property of every class", function()
+    local missing = {}
+    for class, methods in pairs(raw.classes) do
+      local set = names[class_names[class] or class] or {}
+      for _, list in ipairs { methods, raw.properties[class] } do
+        for name in pairs(list) do
+          local whole = class .. "." .. name
+          if not name:find "^__" and not set[name] and not internal[whole] then missing[#missing + 1] = whole end
+        end
+      end
+    end
+    table.sort(missing)
+    assert.same({}, missing)
+  end)
+
+  it("has nothing that there is not", function()
+    local wrong = {}
+    for name in pairs(names.mw) do
+      if type(mw[name]) == "nil" then -- mw.null equals nil with the FFI wrong[#wrong + 1] = "mw." .. name end
+    end
+    for class, methods in pairs(raw.classes) do
+      for name in pairs(names[class_names[class] or class] or {}) do
+        if name:find "^%a" and methods[name] == nil and raw.properties[class][name] == nil then
+          wrong[#wrong + 1] = class .. "." .. name
+        end
+      end
+    end
+    table.sort(wrong)
+    assert.same({}, wrong)
+  end)
+end)
