@@ -59,7 +59,8 @@ describe("the reference", function()
   it("has nothing that there is not", function()
     local wrong = {}
     for name in pairs(names.mw) do
-      if type(mw[name]) == "nil" then -- mw.null equals nil with the FFI wrong[#wrong + 1] = "mw." .. name end
+      -- The type, as mw.null equals nil with the FFI.
+      if type(mw[name]) == "nil" then wrong[#wrong + 1] = "mw." .. name end
     end
     for class, methods in pairs(raw.classes) do
       for name in pairs(names[class_names[class] or class] or {}) do
