@@ -89,6 +89,25 @@ describe("a texture reference", function()
   end)
 end)
 
+it("a texture reference of halves gives floats", function()
+  local halves = mw.compile [[
+    #include <cuda_fp16.h>
+    texture<__half, 2> img;
+    texture<__half2, 1> pairs;
+    __global__ void k(float *out) {
+      out[0] = tex2D(img, 1.0f, 0.5f);
+      float2 pair = tex1D(pairs, 0.5f);
+      out[1] = pair.x;
+      out[2] = pair.y;
+    }
+  ]]
+  halves.img = mw.texture(mw.cuda_array(mw.array({ 1, 2 }, "half"):reshape(1, 2)), { filter = "linear" })
+  halves.pairs = mw.texture(mw.cuda_array(mw.array({ 3, 4.5 }, "half"):as("half2")))
+  local out = mw.zeros(3)
+  halves.k(1, 1)(out)
+  assert.are.same({ 1.5, 3, 4.5 }, out:totable())
+end)
+
 describe("coordinates", function()
   local function fold(i, n, mode)
     if mode == "wrap" then return i % n end

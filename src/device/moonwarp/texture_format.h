@@ -47,6 +47,17 @@ __mw_texel_type(char, char, 1, MW_TEX_CHANNEL_SIGNED, char4, float, (char)x);
 #undef __mw_texel_types
 #undef __mw_texel_type
 
+/* Of halves (cuda_fp16.h) fetches make floats. */
+struct __half;
+struct __half2;
+template <int N, class Floats> struct __mw_half_texel {
+  typedef Floats floats;
+  static constexpr int channels = N, bits = 16;
+  static constexpr mw_tex_channel_kind kind = MW_TEX_CHANNEL_FLOAT;
+};
+template <> struct __mw_texel<__half> : __mw_half_texel<1, float> {};
+template <> struct __mw_texel<__half2> : __mw_half_texel<2, float2> {};
+
 /* ---- formats ---- */
 
 /* Of texels of which N components are wanted. */
