@@ -235,3 +235,20 @@ describe("a macro of the command line", function()
     end
   end)
 end)
+
+describe("code for lanes", function()
+  -- LLVM has no vector instructions for its saturating conversions, and makes one after the other of them.
+  it("converts floats to integers without taking lanes apart", function()
+    local source = "__global__ void f(const float *x, int *out) { out[threadIdx.x] = (int)x[threadIdx.x]; }"
+    local output = compile(source, { cache = "off", options = "--width=8 --mcpu=x86-64-v3" })
+    assert.matches("fptosi <8 x float>", output)
+    assert.is_nil(output:find("fptosi.sat", 1, true))
+  end)
+
+  it("reads a texture's record once for all gangs of a row", function()
+    local source = "__global__ void f(cudaTextureObject_t t, float *out) "
+      .. "{ out[threadIdx.x] = tex2D<float>(t, threadIdx.x, 0); }"
+    local output = compile(source, { cache = "off" })
+    assert.matches("load float, ptr [^\n]*!invariant%.load", output)
+  end)
+end)
