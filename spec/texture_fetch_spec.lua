@@ -89,6 +89,16 @@ describe("a texture reference", function()
   end)
 end)
 
+it("a texture reference of floats may be bound to halves", function()
+  local at, out, same = floats({ 1, 0.5, 0, 0 }, "float4"), mw.zeros(1), mw.zeros(1)
+  for _, dtype in ipairs { "half", "float" } do
+    local texture = mw.texture(mw.cuda_array(mw.array({ 1, 4 }, dtype):reshape(1, 2)), { filter = "linear" })
+    m.plain = texture
+    m.by_reference(1, 32)(1, at, texture, out, same)
+    assert.are.same({ 2.5, 2.5 }, { out[1], same[1] })
+  end
+end)
+
 it("a texture reference of halves gives floats", function()
   local halves = mw.compile [[
     #include <cuda_fp16.h>

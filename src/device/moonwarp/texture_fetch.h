@@ -84,6 +84,7 @@ template <class T, int Mode> struct __mw_reader<T, Mode, true> {
 
   template <int N> static __mw_device_template __mw_format<N> format(const mw_tex_record *r) {
     if (Mode == __mw_tex_any_mode) return __mw_format_of<N>(r);
+    if (texel::kind == MW_TEX_CHANNEL_FLOAT) return __mw_format_of_floats<N>(r, texel::channels);
     return __mw_format_of<N>(r, texel::channels, texel::bits, texel::kind);
   }
   static __mw_device_template result typed(const __mw_floats &v) {

@@ -74,6 +74,10 @@ template <int N>
 __mw_device_template __mw_format<N> __mw_format_of(const mw_tex_record *r, int channels, int bits, int kind) {
   return {channels, bits, channels * bits / 8, kind, bits == 8 && N == 4 && __mw_fixed(r->srgb)};
 }
+/* As a reference of floats has it, whose texels may be halves, too. */
+template <int N> __mw_device_template __mw_format<N> __mw_format_of_floats(const mw_tex_record *r, int channels) {
+  return {channels, (int)__mw_fixed(r->channel_bits), (int)__mw_fixed(r->texel_bytes), MW_TEX_CHANNEL_FLOAT, false};
+}
 /* As the record says. */
 template <int N> __mw_device_template __mw_format<N> __mw_format_of(const mw_tex_record *r) {
   return {(int)__mw_fixed(r->channels), (int)__mw_fixed(r->channel_bits), (int)__mw_fixed(r->texel_bytes),
