@@ -3,7 +3,6 @@
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
-local blocks = require "support.blocks"
 local tiers = require "support.warp_tiers"
 local random = require "support.random" "cooperative_groups_spec"
 
@@ -217,10 +216,14 @@ local function xor(a, b) return a ~ b end
 
 for _, tier in ipairs(tiers) do
   describe("a cooperative group, " .. tier.name .. ",", function()
+    local specialise
+    setup(function() specialise = tier.specialise and mw.limit("specialise", tier.specialise) end)
+    teardown(function() if specialise then mw.limit("specialise", specialise) end end)
+
     local m = mw.compile { source = source, options = tier.options }
 
     local function each_block(name, parts, model, only)
-      for _, block in ipairs(blocks) do
+      for _, block in ipairs(tier.blocks) do
         local n, values, list = block.threads, {}, {}
         if not only or n % only == 0 then
           for i = 0, n - 1 do
@@ -235,7 +238,7 @@ for _, tier in ipairs(tiers) do
     end
 
     it("of a whole block waits and knows its threads", function()
-      for _, block in ipairs(blocks) do
+      for _, block in ipairs(tier.blocks) do
         local n, wanted = block.threads, {}
         local out = mw.zeros(3 * n, "int")
         m.block_of_threads(1, block.size)(out)
@@ -280,7 +283,7 @@ for _, tier in ipairs(tiers) do
 
     it("is tiles of a size that comes with the launch", function()
       for _, size in ipairs { 2, 8, 32 } do
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n, list, wanted = block.threads, {}, {}
           for i = 1, n do list[i] = random(-500, 500) end
           local out = mw.zeros(n, "int")
@@ -357,7 +360,7 @@ for _, tier in ipairs(tiers) do
     end)
 
     it("copies", function()
-      for _, block in ipairs(blocks) do
+      for _, block in ipairs(tier.blocks) do
         local n, list, wanted = block.threads, {}, {}
         for i = 1, n do list[i] = random(-2 ^ 31 // 1 | 0, 2 ^ 31 - 1 // 1 | 0) end
         local out = mw.zeros(3 * n, "int")

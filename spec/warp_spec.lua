@@ -3,7 +3,6 @@
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
-local blocks = require "support.blocks"
 local tiers = require "support.warp_tiers"
 local random = require "support.random" "warp_spec"
 
@@ -411,13 +410,17 @@ __global__ void waiting(int *out) {
 
 for _, tier in ipairs(tiers) do
   describe("a warp, " .. tier.name .. ",", function()
+    local specialise
+    setup(function() specialise = tier.specialise and mw.limit("specialise", tier.specialise) end)
+    teardown(function() if specialise then mw.limit("specialise", specialise) end end)
+
     local function compile(text) return mw.compile { source = text, options = tier.options } end
 
     describe("shuffles", function()
       local m = compile(shuffles)
-      for _, t in ipairs(types) do
+      for _, t in ipairs(tier.specialise and { types[1] } or types) do
         it("values of type " .. t.c, function()
-          for _, block in ipairs(blocks) do
+          for _, block in ipairs(tier.blocks) do
             local n = block.threads
             local values, lanes = list_of(n, t.any), list_of(n, function() return random(0, 31) end)
             local function lane_of(i) return lanes[i] end
@@ -435,7 +438,7 @@ for _, tier in ipairs(tiers) do
 
         if t.by_constants then it("values of type " .. t.c .. " by constants", function()
           local function constant(value) return function() return value end end
-          for _, block in ipairs(blocks) do
+          for _, block in ipairs(tier.blocks) do
             local n = block.threads
             local values = list_of(n, t.any)
             for _, width in ipairs { 8, 32 } do
@@ -457,7 +460,7 @@ for _, tier in ipairs(tiers) do
       local m = compile(shuffles)
       for name, dtype in pairs { half = "ushort", bfloat16 = "ushort", half2 = "uint" } do
         it("of type " .. name, function()
-          for _, block in ipairs(blocks) do
+          for _, block in ipairs(tier.blocks) do
             local n = block.threads
             local values = list_of(n, function() return random(0, dtype == "uint" and 0xffffffff or 0xffff) end)
             local lanes = list_of(n, function() return random(0, 31) end)
@@ -482,7 +485,7 @@ for _, tier in ipairs(tiers) do
       end
 
       it("votes", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n = block.threads
           for _, most in ipairs { 100, 1 } do
             check("votes", n, list_of(n, function() return random(most == 1 and 1 or 0, most) end), vote_models, block)
@@ -493,26 +496,26 @@ for _, tier in ipairs(tiers) do
 
       it("finds lanes that have the same", function()
         for _, name in ipairs { "match_int", "match_wide", "match_float", "match_double" } do
-          for _, block in ipairs(blocks) do
+          for _, block in ipairs(tier.blocks) do
             local n = block.threads
             check(name, n, list_of(n, function() return random(0, 3) end), match_models, block)
           end
         end
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n = block.threads
           check("match_one", n, list_of(n, function() return 2 end), match_models, block)
         end
       end)
 
       it("reduces", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n = block.threads
           check("reductions", n, list_of(n, any_int), reduction_models, block)
         end
       end)
 
       it("numbers its lanes by the linear id", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n = block.threads
           local out, wanted = mw.zeros(8 * n, "int"), {}
           m.numbers(1, block.size)(out)
@@ -538,7 +541,7 @@ for _, tier in ipairs(tiers) do
       local function inputs(block) return list_of(block.threads, function() return random(-1000, 1000) end) end
 
       it("shuffles among the lanes that are there", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n, values = block.threads, inputs(block)
           local wanted = warpwise(values, n, { function(v, count, lane)
             local odd = ballot(function(x) return x & 1 == 1 end)(v, count)
@@ -553,7 +556,7 @@ for _, tier in ipairs(tiers) do
       end)
 
       it("shuffles in two halves", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n, values = block.threads, inputs(block)
           local wanted = {}
           each_warp(n, function(first, count)
@@ -569,7 +572,7 @@ for _, tier in ipairs(tiers) do
       end)
 
       it("does not count threads that have returned", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n, values = block.threads, inputs(block)
           local wanted = warpwise(values, n, { function(v, count, lane)
             local bits, many = ballot(function(x) return x & 3 ~= 0 end)(v, count), 0
@@ -581,7 +584,7 @@ for _, tier in ipairs(tiers) do
       end)
 
       it("votes in a loop that lanes leave one by one", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n, values = block.threads, inputs(block)
           local wanted = warpwise(values, n, { function(v, count, lane)
             local sum = 0
@@ -597,7 +600,7 @@ for _, tier in ipairs(tiers) do
       end)
 
       it("draws tickets by one lane for all", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n, values = block.threads, inputs(block)
           local counter, out = mw.zeros(1, "int"), mw.zeros(n, "int")
           m.tickets(1, block.size)(array_of(values, n, "int"), counter, out)
@@ -616,7 +619,7 @@ for _, tier in ipairs(tiers) do
       end)
 
       it("sums", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n, values, sum = block.threads, inputs(block), 0
           for i = 0, n - 1 do sum = sum + values[i] end
           if n % 32 == 0 then assert.equal(sum, run("sum_of_block", block, values, 1)[1], tostring(block)) end
@@ -627,7 +630,7 @@ for _, tier in ipairs(tiers) do
       end)
 
       it("runs in step", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n, values = block.threads, inputs(block)
           local wanted = warpwise(values, n, { function(v, _, lane)
             local function at(l) return v[l] or 0 end
@@ -642,7 +645,7 @@ for _, tier in ipairs(tiers) do
       end)
 
       it("calls functions lane by lane", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n, values = block.threads, inputs(block)
           local width, height = block.size[1], block.size[2] or 1
           local function place(i)
@@ -666,7 +669,7 @@ for _, tier in ipairs(tiers) do
       end)
 
       it("waits for another", function()
-        for _, block in ipairs(blocks) do
+        for _, block in ipairs(tier.blocks) do
           local n = block.threads
           local out = mw.zeros(n, "int")
           m.waiting(1, block.size)(out)

@@ -1,5 +1,5 @@
 -- The ways in which the CPU device can run a kernel whose threads see their warps: see tiers.lua. Of whatever width the
--- vectors are, as many as it takes make a warp.
+-- vectors are, as many as it takes make a warp. `tier.blocks` is what to try; `tier.specialise` the limit to set.
 
 local targets = require "support.targets"
 
@@ -9,6 +9,19 @@ local tiers = {
   { name = "in one part", options = { "--width=32" } },
 }
 for _, target in ipairs(targets) do tiers[#tiers + 1] = target end
+-- Once enough threads were launched with blocks of one size, the kernel is compiled again for those.
+tiers[#tiers + 1] = { name = "for blocks of one size", specialise = 1,
+  blocks = { { size = { 64 } }, { size = { 40 } }, { size = { 16, 4 } }, { size = { 8, 8 } } } }
 if #targets == 0 then tiers[#tiers + 1] = { name = "in parts of 4 lanes", options = { "--width=4" } } end
+
+local blocks = require "support.blocks"
+local text = getmetatable(blocks[1])
+for _, tier in ipairs(tiers) do
+  for _, block in ipairs(tier.blocks or {}) do
+    block.threads = block.size[1] * (block.size[2] or 1)
+    setmetatable(block, text)
+  end
+  tier.blocks = tier.blocks or blocks
+end
 
 return tiers

@@ -75,7 +75,8 @@ static LLVMValueRef widen_gep(widener *w, LLVMValueRef i, int u) {
 static LLVMValueRef widen_plain(widener *w, LLVMValueRef i, LLVMValueRef *operands, mask m, int u) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
   /* lanes that do not come here may divide by anything, and must not trap */
-  if (!m.all && (opcode == LLVMUDiv || opcode == LLVMSDiv || opcode == LLVMURem || opcode == LLVMSRem))
+  bool divides = opcode == LLVMUDiv || opcode == LLVMSDiv || opcode == LLVMURem || opcode == LLVMSRem;
+  if (!m.all && divides && !LLVMIsAConstantInt(LLVMGetOperand(i, 1)))
     operands[1] = LLVMBuildSelect(w->b, m.lanes.of[u], operands[1], splat(w, LLVMConstInt(LLVMTypeOf(i), 1, 0)), "");
   LLVMTypeRef type = vector_type(w, LLVMTypeOf(i));
   LLVMValueRef result;

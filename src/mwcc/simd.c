@@ -130,20 +130,23 @@ static bool reads_id(const graph *g, const char *id) {
   return false;
 }
 
-/* Where threads see their warps a gang is a warp. Warps are cut from the linear id: rows of 16 make one of two, and where
-   rows are not whole warps threadIdx may be anything; but for blocks of a single row, if the kernel thinks of no other. */
+/* Where threads see their warps a gang is a warp. Warps are cut from the linear id: short rows may be a warp together, and
+   where rows are not whole warps threadIdx may be anything; but for blocks of a single row, if the kernel thinks of no
+   other. */
 static cut warp_cut(const question *q, int lanes, const unsigned block[3]) {
-  enum { HALF = WARP_LANES / 2 };
+  enum { SHORTEST = 4 };
   bool flat = !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.y") && !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.z");
   if (lanes > WARP_LANES) lanes = WARP_LANES;
   cut c = {CUT_LINE, lanes, WARP_LANES / lanes, 1};
   if (!block) return c;
+  unsigned row = block[0], rows = row ? WARP_LANES / row : 0;
+  bool whole = row >= SHORTEST && row < WARP_LANES && WARP_LANES % row == 0 && block[1] % rows == 0;
   if (block[0] % WARP_LANES == 0) {
     c.kind = CUT_ROWS;
   } else if (flat && block[1] * block[2] == 1) {
     c.kind = CUT_SINGLE;
-  } else if (block[0] == HALF && block[1] % 2 == 0 && (lanes == HALF || !q->p->options->width)) {
-    c = (cut){CUT_PLANE, HALF, 2, 1};
+  } else if (whole && (lanes == (int)row || !q->p->options->width)) {
+    c = (cut){CUT_PLANE, (int)row, (int)rows, 1};
   }
   return c;
 }
