@@ -13,7 +13,8 @@ local texture = {}
 
 local function open()
   local m = mw.compile(problems.read "bench/kernels/texture.cu")
-  m.img = mw.texture(mw.cuda_array(problems.uniform(SIZE * SIZE, 20, -1, 1):reshape(SIZE, SIZE)), { filter = "linear" })
+  local texels = problems.uniform(SIZE * SIZE, 20, -1, 1):reshape(SIZE, SIZE)
+  m.img = mw.texture(mw.cuda_array(texels), { filter = "linear" })
   local picture, sums = mw.zeros(SIZE * SIZE), mw.zeros(WALKS)
   return {
     { name = "turn", kernel = m.turn, out = picture, fetches = SIZE * SIZE,
