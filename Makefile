@@ -45,7 +45,7 @@ LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) $(shell $(LLVM_CONFIG) --link-sha
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)
 MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c child_start.c)
-MWCC_START := $(addprefix src/mwcc/,main.c text.c front.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
+MWCC_START := $(addprefix src/mwcc/,main.c text.c front.c check.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
 LUA_SOURCES := $(wildcard src/lua/*.c)
 
 # As many jobs as there are processors, and one short line a file: make V=1 shows the commands, make -s nothing.

@@ -204,7 +204,8 @@ void front_make_pch(const options *o) {
   pch_make(&command, find_prefix_header(device), o->make_pch);
 }
 
-void front_finish(program *p, front_job *f, mw_text *bitcode) {
+/* Clang's result, without the precompiled header where that is what it could not cope with. */
+static mw_child_result compile(program *p, front_job *f) {
   mw_child_result result = finish(f);
   p->precompiled = f->pch.path;
   if (is_suspect(&result, &f->pch)) {
@@ -214,15 +215,30 @@ void front_finish(program *p, front_job *f, mw_text *bitcode) {
     p->precompiled = NULL;
   }
   drop_count_line(&result.errors);
+  return result;
+}
+
+static _Noreturn void fail_otherwise(const mw_child_result *result) {
+  die("clang failed on this source (%s %d): %s", result->signal ? "signal" : "status",
+      result->signal ? result->signal : result->status, result->errors.data);
+}
+
+bool front_check(program *p, front_job *f) {
+  mw_child_result result = compile(p, f);
+  unlink(f->dependency_file);
+  if (!has_compiled(&result)) fail_otherwise(&result);
+  return check_print(result.errors.data ? result.errors.data : "");
+}
+
+void front_finish(program *p, front_job *f, mw_text *bitcode) {
+  mw_child_result result = compile(p, f);
   depend_read(&p->dependencies, f->dependency_file, p->options->headers);
   unlink(f->dependency_file);
   if (result.status == 1) {
     fwrite(result.errors.data, 1, result.errors.length, stderr);
     quit(1);
   }
-  if (result.status != 0)
-    die("clang failed on this source (%s %d): %s", result.signal ? "signal" : "status",
-        result.signal ? result.signal : result.status, result.errors.data);
+  if (result.status != 0) fail_otherwise(&result);
   p->log = result.errors;
   *bitcode = result.output;
 }

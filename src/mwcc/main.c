@@ -26,6 +26,7 @@ static const char usage[] =
     "  --launch=K:XxYxZ      only the kernel with linkage name K, for blocks of that size\n"
     "  --dump=graph|shapes|rows|live  print what the SIMT compiler finds out about each kernel, and stop (rows: the\n"
     "                        shapes where a block's rows are whole gangs)\n"
+    "  --check               only look for mistakes, and print them as JSON\n"
     "  --verify              check the module after every stage\n"
     "  --timings             say how long each stage took\n"
     "  --make-pch FILE       instead of compiling, write the device headers, precompiled for -std and -use_fast_math\n"
@@ -132,6 +133,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->fast_math = true, record(o, arg);
   else if (strcmp(arg, "-lineinfo") == 0 || equals_value(arg, "--maxrregcount") || equals_value(arg, "-maxrregcount"))
     record(o, arg);
+  else if (strcmp(arg, "--check") == 0)
+    o->check = true;
   else if (strcmp(arg, "--verify") == 0)
     o->verify = true;
   else if (strcmp(arg, "--timings") == 0)
@@ -196,6 +199,7 @@ int main(int argc, char **argv) {
   read_source(&p);
   front_job *clang = front_begin(&p);
   stage_done(&p, "start");
+  if (o.check) quit(front_check(&p, clang) ? 0 : 1);
   load_stages()(&p, clang);
   quit(0);
 }

@@ -64,6 +64,7 @@ typedef struct options {
   const char *launch_kernel; /* only that, as it is launched with blocks of launch_block; or NULL: launched.c */
   unsigned launch_block[3];
   bool fast_math;
+  bool check;   /* only print what clang finds wrong, as JSON: check.c */
   bool verify;  /* check the module after every stage */
   bool timings; /* print how long each stage took */
 } options;
@@ -245,6 +246,9 @@ front_job *front_begin(program *p);
 /* The bitcode is in *bitcode, warnings and dependencies in the program. Ends the process with clang's own diagnostics
    where the source is wrong. */
 void front_finish(program *p, front_job *f, mw_text *bitcode);
+/* Instead: print clang's diagnostics as JSON; false where one is an error. */
+bool front_check(program *p, front_job *f);
+bool check_print(const char *text);
 void front_make_pch(const options *o);
 
 /* stages.c has them all in their order, from the wait for clang on. */
