@@ -168,13 +168,16 @@ SANITIZE := $(CURDIR)/spec/sanitize
 TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,libubsan) $(abspath $(LIB))' \
   ASAN_OPTIONS='suppressions=$(SANITIZE)/asan.suppressions:include_if_exists=$(SANITIZE)/asan.options:include_if_exists=$(SANITIZE)/%b.options' \
   UBSAN_OPTIONS='halt_on_error=1:print_stacktrace=1'
+# Code for blocks of one size (src/special.c) is made at the first launch in one of them and late in the others.
 # Each suite runs on every interpreter and binding: COMBINATIONS='lua5.4' for one of them. All of them run, whichever fails.
 COMBINATIONS ?= $(LUA) $(if $(LUAJIT_CFLAGS),luajit+ffi luajit+c)
 test: all $(ACCURACY)
 	@failed=; for combination in $(COMBINATIONS); do \
 	  printf '\n-- %s\n' $$combination; rm -rf $(BUILD)/test-cache; \
 	  binding=$${combination#*+}; [ $$binding != $$combination ] || binding=; \
-	  $(ENV) XDG_CACHE_HOME='$(HOME_DIR)/test-cache' MOONWARP_CONFIG=$(config) MOONWARP_BINDING=$$binding $(TEST_ENV_$(config)) \
+	  specialise=; [ $$combination != luajit+c ] || specialise=0; \
+	  $(ENV) XDG_CACHE_HOME='$(HOME_DIR)/test-cache' MOONWARP_CONFIG=$(config) MOONWARP_BINDING=$$binding MOONWARP_SPECIALISE=$$specialise \
+	    $(TEST_ENV_$(config)) \
 	    $${combination%%+*} spec/support/run.lua $(ARGS) $(SPEC) || failed="$$failed $$combination"; \
 	done; [ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }
 

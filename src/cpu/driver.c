@@ -36,6 +36,17 @@ static int count_workers(int *out) {
   return MW_SUCCESS;
 }
 
+/* $MOONWARP_SPECIALISE, or the threads that make up for compiling again. */
+static int read_specialise(double *out) {
+  const char *text = getenv("MOONWARP_SPECIALISE");
+  char *end = NULL;
+  *out = 65536;
+  if (!text || !*text) return MW_SUCCESS;
+  *out = strtod(text, &end);
+  if (*end == '\0' && *out >= 0 && isfinite(*out)) return MW_SUCCESS;
+  return fail(MW_INVALID_VALUE, "MOONWARP_SPECIALISE is '%s': it should be a number of threads, 0 or more", text);
+}
+
 static void device_close(void *handle) {
   cpu_device *device = handle;
   if (!device) return;
@@ -50,7 +61,9 @@ static void device_close(void *handle) {
 static int device_open(int ordinal, void **out) {
   cpu_device *device = mw_alloc(sizeof *device);
   (void)ordinal;
+  double specialise;
   int code = count_workers(&device->workers);
+  if (!code) code = read_specialise(&specialise);
   if (!code) code = cpu_heap_open(&device->heap);
   if (!code) code = cpu_pool_open(device, &device->pool);
   if (code) {
@@ -60,7 +73,7 @@ static int device_open(int ordinal, void **out) {
   atomic_init(&device->limits[MW_LIMIT_STACK], 64 << 10);
   atomic_init(&device->limits[MW_LIMIT_COMPILE_TIME], 60);
   atomic_init(&device->limits[MW_LIMIT_COMPILE_MEMORY], (double)((size_t)4 << 30));
-  atomic_init(&device->limits[MW_LIMIT_SPECIALISE], 65536);
+  atomic_init(&device->limits[MW_LIMIT_SPECIALISE], specialise);
   atomic_init(&device->limits[MW_LIMIT_HEAP], 8 << 20);
   device->pool->region = cpu_malloc_open(device->heap);
   device->printed = cpu_printed_open();

@@ -38,8 +38,62 @@ static LLVMValueRef combine(widener *w, LLVMAtomicRMWBinOp op, LLVMValueRef old,
   }
 }
 
+/* An address whose lanes differ in one index alone: lanes then lay out that, in few bits, and the address is made from
+   pointers that all share, which is known to stay near them (guard.c). */
+typedef struct indexed {
+  LLVMValueRef address;
+  LLVMValueRef index;  /* what is laid out; NULL: the address itself is */
+  LLVMOpcode extended; /* how the index was, to 64 bits; or 0 */
+} indexed;
+
+static bool is_at_hand(widener *w, LLVMValueRef value, LLVMValueRef atomic) {
+  return !LLVMIsAInstruction(value) || is_in_slot(w, value) ||
+         graph_node_of(w->g, value) == graph_node_of(w->g, atomic);
+}
+
+static indexed find_index(widener *w, LLVMValueRef atomic) {
+  indexed found = {.address = LLVMGetOperand(atomic, 0)};
+  LLVMValueRef gep = found.address, last;
+  if (!LLVMIsAGetElementPtrInst(gep) || is_uniform(w, gep)) return found;
+  int count = LLVMGetNumOperands(gep);
+  for (int i = 0; i < count - 1; i++) {
+    LLVMValueRef operand = LLVMGetOperand(gep, (unsigned)i);
+    if (!is_uniform(w, operand) || !is_at_hand(w, operand, atomic)) return found;
+  }
+  last = LLVMGetOperand(gep, (unsigned)count - 1);
+  if (!is_at_hand(w, last, atomic)) return found;
+  found.index = last;
+  if (!LLVMIsAZExtInst(last) && !LLVMIsASExtInst(last)) return found;
+  if (!is_at_hand(w, LLVMGetOperand(last, 0), atomic)) return found;
+  found.extended = LLVMGetInstructionOpcode(last);
+  found.index = LLVMGetOperand(last, 0);
+  return found;
+}
+
+static LLVMValueRef address_of(widener *w, const indexed *at, LLVMValueRef lane) {
+  LLVMValueRef gep = at->address, indices[8];
+  unsigned count = at->index ? (unsigned)LLVMGetNumIndices(gep) : 0;
+  if (!at->index || count > MW_COUNT(indices)) return lane_of(w, gep, lane);
+  for (unsigned i = 0; i + 1 < count; i++) indices[i] = value_scalar(w, LLVMGetOperand(gep, i + 1));
+  LLVMValueRef index = lane_of(w, at->index, lane), base = value_scalar(w, LLVMGetOperand(gep, 0));
+  if (at->extended) index = LLVMBuildCast(w->b, at->extended, index, LLVMTypeOf(LLVMGetOperand(gep, count)), "");
+  indices[count - 1] = index;
+  return LLVMBuildGEP2(w->b, LLVMGetGEPSourceElementType(gep), base, indices, count, "");
+}
+
+typedef struct lane_atomic {
+  LLVMValueRef atomic;
+  indexed at;
+} lane_atomic;
+
+/* One thread runs a block, and nobody asks for the old value: a few instructions. */
+static bool is_short(LLVMValueRef atomic) {
+  return LLVMIsAAtomicRMWInst(atomic) && is_shared(LLVMGetOperand(atomic, 0)) && !LLVMGetFirstUse(atomic);
+}
+
 static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
-  LLVMValueRef atomic = context, address = lane_of(w, LLVMGetOperand(atomic, 0), lane);
+  const lane_atomic *one = context;
+  LLVMValueRef atomic = one->atomic, address = address_of(w, &one->at, lane);
   if (LLVMIsAAtomicRMWInst(atomic)) {
     LLVMValueRef value = lane_of(w, LLVMGetOperand(atomic, 1), lane);
     LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(atomic);
@@ -92,8 +146,14 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
   unsigned count = (unsigned)LLVMGetNumOperands(atomic);
   if (reduce_first(w, atomic, m)) return;
   for (unsigned i = 0; i < count; i++) operands[i] = LLVMGetOperand(atomic, i);
+  lane_atomic one = {atomic, find_index(w, atomic)};
+  if (one.at.index) {
+    operands[0] = one.at.index;
+    for (int i = 0; i + 1 < LLVMGetNumOperands(one.at.address); i++) /* before the loop, as each_lane does it */
+      value_kept(w, LLVMGetOperand(one.at.address, (unsigned)i));
+  }
   LLVMTypeRef type = LLVMGetFirstUse(atomic) ? LLVMTypeOf(atomic) : NULL;
-  parts old = each_lane(w, m, operands, count, type, one_lane, atomic);
+  parts old = each_lane(w, m, operands, count, type, is_short(atomic), one_lane, &one);
   if (type && is_uniform(w, atomic))
     refuse(w, atomic, "an atomic whose result is the same for all lanes");
   else if (type)

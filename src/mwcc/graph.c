@@ -172,7 +172,7 @@ static void add_block(graph *g, LLVMBasicBlockRef block, const char **why) {
     g->node_of[g->value_count] = g->count - 1;
     set_number(g, i, g->value_count++);
     here->last = i;
-    if (!is_barrier(i)) continue;
+    if (g->seamless || !is_barrier(i)) continue;
     here->barrier = true;
     here = add_node(g, block, LLVMGetNextInstruction(i));
   }
@@ -203,10 +203,10 @@ static void connect(graph *g) {
     }
 }
 
-bool graph_build(program *p, LLVMValueRef function, graph *out, const char **why) {
+bool graph_build(program *p, LLVMValueRef function, bool seamless, graph *out, const char **why) {
   graph *g = out;
   unsigned keys = LLVMCountBasicBlocks(function) + LLVMCountParams(function), size = 64;
-  *g = (graph){.program = p, .function = function};
+  *g = (graph){.program = p, .function = function, .seamless = seamless};
   *why = NULL;
   instructions all = instructions_of_function(function);
   keys += (unsigned)all.count;

@@ -233,14 +233,14 @@ static void widen_function(widener *w, LLVMValueRef call, const struct wide_intr
     LLVMValueRef operands[4];
     unsigned count = LLVMGetNumArgOperands(call);
     for (unsigned i = 0; i < count; i++) operands[i] = LLVMGetOperand(call, i);
-    result = each_lane(w, m, operands, count, LLVMTypeOf(call), call_one_lane, call);
+    result = each_lane(w, m, operands, count, LLVMTypeOf(call), false, call_one_lane, call);
   }
   set_value(w, call, result);
 }
 
 static void widen_call(widener *w, LLVMValueRef call, mask m) {
   const char *name = callee_name(call);
-  if (widen_id(w, call, name) || widen_warp(w, call, m)) return;
+  if (widen_id(w, call, name) || widen_warp(w, call, m) || widen_barrier(w, call, m)) return;
   if (starts_with(name, "llvm.lifetime.") || starts_with(name, "llvm.dbg.") || strcmp(name, "llvm.assume") == 0 ||
       starts_with(name, "llvm.experimental.noalias"))
     return;

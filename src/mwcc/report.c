@@ -216,7 +216,7 @@ bool dump_kernels(program *p, const char *what) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     graph g;
     const char *why;
-    if (!graph_build(p, p->kernels[i].body, &g, &why)) {
+    if (!graph_build(p, p->kernels[i].body, false, &g, &why)) {
       printf("kernel %s cannot run in lanes: it has %s\n", p->kernels[i].name, why);
       continue;
     }

@@ -50,12 +50,11 @@ static parts saved_slots(emission *e, LLVMValueRef value, bool writing) {
   return slots;
 }
 
-static LLVMValueRef vote_of_part(emission *e, const char *name, LLVMValueRef predicate, mask m, int u,
+static LLVMValueRef vote_of_part(widener *w, const char *name, LLVMValueRef predicate, mask m, int u,
                                  LLVMValueRef sum) {
-  widener *w = &e->w;
   LLVMValueRef lanes = part_vector(w, predicate, u), active = mask_part(w, m, u);
   LLVMValueRef yes = LLVMBuildICmp(w->b, LLVMIntNE, lanes, LLVMConstNull(LLVMTypeOf(lanes)), "");
-  yes = LLVMBuildSelect(w->b, active, yes, LLVMConstNull(mask_type(e)), "");
+  yes = LLVMBuildSelect(w->b, active, yes, LLVMConstNull(LLVMTypeOf(yes)), "");
   LLVMValueRef word = mask_word(w, yes);
   LLVMTypeRef bits = LLVMTypeOf(word);
   if (strstr(name, ".popc")) {
@@ -72,12 +71,26 @@ static LLVMValueRef vote_of_part(emission *e, const char *name, LLVMValueRef pre
   return LLVMBuildOr(w->b, sum, LLVMBuildZExt(w->b, any_in_part(w, yes), w->p->i32, ""), "");
 }
 
+bool widen_barrier(widener *w, LLVMValueRef call, mask m) {
+  if (!is_barrier(call)) return false;
+  if (!m.all) {
+    refuse(w, call, "a barrier that not all threads of the block may reach");
+    return true;
+  }
+  if (!LLVMGetFirstUse(call)) return true;
+  const char *name = callee_name(call);
+  LLVMValueRef sum = constant_i32(w->p, strstr(name, ".and") != NULL);
+  for (int u = 0; u < w->parts; u++) sum = vote_of_part(w, name, LLVMGetOperand(call, 0), m, u, sum);
+  set_scalar(w, call, sum);
+  return true;
+}
+
 static void count_vote(emission *e, int source, mask m) {
   widener *w = &e->w;
   LLVMValueRef call = w->g->nodes[source].last;
   if (!LLVMGetFirstUse(call) || LLVMGetNumArgOperands(call) == 0) return;
   LLVMValueRef predicate = LLVMGetOperand(call, 0), sum = load_slot(e, w->p->i32, e->votes[source]);
-  for (int u = 0; u < w->parts; u++) sum = vote_of_part(e, callee_name(call), predicate, m, u, sum);
+  for (int u = 0; u < w->parts; u++) sum = vote_of_part(w, callee_name(call), predicate, m, u, sum);
   LLVMBuildStore(w->b, sum, e->votes[source]);
 }
 

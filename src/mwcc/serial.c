@@ -114,7 +114,7 @@ static LLVMValueRef as_i32(widener *w, LLVMValueRef number) {
 }
 
 /* For each bit of the words, in order. Leaves the builder behind the loop. */
-static void emit_loop(widener *w, const parts *words, const results *r, lane_body *body, void *context) {
+static void emit_loop(widener *w, const parts *words, const results *r, bool unrolled, lane_body *body, void *context) {
   program *p = w->p;
   LLVMTypeRef bits = LLVMTypeOf(words->of[0]);
   LLVMValueRef none = LLVMConstNull(bits), todo = LLVMBuildAlloca(w->entry, bits, "");
@@ -132,7 +132,19 @@ static void emit_loop(widener *w, const parts *words, const results *r, lane_bod
   LLVMValueRef u = LLVMBuildLoad2(w->b, p->i32, part, "");
   LLVMBuildStore(w->b, LLVMBuildLoad2(w->b, bits, LLVMBuildInBoundsGEP2(w->b, bits, all, &u, 1, ""), ""), todo);
   LLVMValueRef first = LLVMBuildMul(w->b, u, constant_i32(p, (unsigned)w->width), "");
-  LLVMBuildBr(w->b, head);
+  if (unrolled) {
+    LLVMBasicBlockRef full = new_block(w, "lanes.full");
+    LLVMValueRef word = LLVMBuildLoad2(w->b, bits, todo, "");
+    LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(bits), ""), full, head);
+    LLVMPositionBuilderAtEnd(w->b, full);
+    for (int l = 0; l < w->width; l++) {
+      LLVMValueRef index = LLVMBuildAdd(w->b, first, constant_i32(p, (unsigned)l), "");
+      put_result(w, r, body(w, index, context), index);
+    }
+    LLVMBuildBr(w->b, done);
+  } else {
+    LLVMBuildBr(w->b, head);
+  }
   LLVMPositionBuilderAtEnd(w->b, head);
   LLVMValueRef left = LLVMBuildLoad2(w->b, bits, todo, "");
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntNE, left, none, ""), each, done);
@@ -151,8 +163,8 @@ static void emit_loop(widener *w, const parts *words, const results *r, lane_bod
   LLVMPositionBuilderAtEnd(w->b, leave);
 }
 
-parts each_lane(widener *w, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type, lane_body *body,
-                void *context) {
+parts each_lane(widener *w, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type, bool unrolled,
+                lane_body *body, void *context) {
   spilled s = {0};
   parts words = {0}, result = {0};
   for (unsigned i = 0; i < count; i++) {
@@ -168,7 +180,7 @@ parts each_lane(widener *w, mask m, const LLVMValueRef *operands, unsigned count
   for (int u = 0; u < w->parts; u++) words.of[u] = mask_word(w, mask_part(w, m, u));
   results r = new_results(w, type);
   w->spilled = &s;
-  emit_loop(w, &words, &r, body, context);
+  emit_loop(w, &words, &r, unrolled, body, context);
   w->spilled = NULL;
   if (type)
     for (int u = 0; u < w->parts; u++) result.of[u] = get_part(w, &r, u);

@@ -108,14 +108,6 @@ static void add_variant(question *q, cut c) {
   free(name);
 }
 
-/* Gangs of several parts may need more memory for local arrays than there is: then of one. */
-static void add_row_variant(question *q, int lanes, int together, const unsigned block[3]) {
-  add_variant(q, block ? cut_block(block, lanes, together) : (cut){CUT_ROW, lanes, together, 1});
-  if (!q->why || together == 1) return;
-  q->why = NULL;
-  add_row_variant(q, lanes, 1, block);
-}
-
 static void explain(kernel *k, const char *why, LLVMValueRef why_at) {
   const char *file;
   unsigned line = 0, column;
@@ -151,48 +143,77 @@ static cut warp_cut(const question *q, int lanes, const unsigned block[3]) {
   return c;
 }
 
-/* For the launches whose blocks are known, or for all. */
-static void add_variants(question *q, int lanes, int together) {
-  kernel *k = q->k;
+/* How the launches' blocks are cut, known or not. */
+static cut choose_cut(const question *q, int lanes, int together) {
   const unsigned *block = q->p->options->launch_kernel ? q->p->options->launch_block : NULL;
-  if (k->sees_warp)
-    add_variant(q, warp_cut(q, lanes, block));
-  else
-    add_row_variant(q, lanes, together, block);
-  if (!q->why) return;
-  for (int i = 0; i < k->variant_count; i++) LLVMDeleteFunction(k->variants[i].function);
-  k->variant_count = 0;
+  if (q->k->sees_warp) return warp_cut(q, lanes, block);
+  return block ? cut_block(block, lanes, together) : (cut){CUT_ROW, lanes, together, 1};
 }
 
-static void widen_one(program *p, kernel *k, int lanes, int together) {
+static bool pays(question *q, const shapes *s) {
+  if (q->p->options->width) return true;
+  if (!q->k->waits && mostly_gathers(q->g, q->o, s))
+    q->why = "a loop that its threads leave at different times does little but gather";
+  else if (waits_for_other_warps(q->g, q->o))
+    q->why = "a loop waits for what another warp writes";
+  return !q->why;
+}
+
+static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamless) {
   graph g;
   question q = {.p = p, .k = k, .g = &g};
-  if (!graph_build(p, k->body, &g, &q.why)) {
-    explain(k, q.why, NULL);
-    return;
+  if (!graph_build(p, k->body, seamless, &g, &q.why)) {
+    if (!seamless) explain(k, q.why, NULL);
+    return false;
   }
   flow f = graph_flow(&g);
   order o = order_of(&f);
   liveness live = liveness_of(&g);
   q.o = &o, q.live = &live;
   shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
-  if (!k->waits && !p->options->width && mostly_gathers(&g, &o, &s))
-    q.why = "a loop that its threads leave at different times does little but gather";
-  else if (waits_for_other_warps(&g, &o))
-    q.why = "a loop waits for what another warp writes";
-  else
-    add_variants(&q, lanes, together);
-  if (k->variant_count) {
-    k->tier = "simd";
-    k->tier_reason = k->sees_warp ? "the threads of a warp are the lanes of vector registers"
-                                  : mw_format("%d threads of a row are the lanes of vector registers", lanes);
-  } else {
-    explain(k, q.why, q.why_at);
+  if (pays(&q, &s)) {
+    add_variant(&q, choose_cut(&q, lanes, together));
+    /* gangs of several parts may need more memory for local arrays than there is: then of one */
+    if (q.why && !seamless && together > 1) {
+      q.why = NULL;
+      add_variant(&q, choose_cut(&q, lanes, 1));
+    }
   }
   shapes_free(&s);
+  if (k->variant_count) {
+    k->tier = "simd";
+    k->tier_reason = mw_format("%d threads of a row are the lanes of vector registers", lanes);
+  } else if (!seamless) {
+    explain(k, q.why, q.why_at);
+  }
   liveness_free(&g, &live);
   order_free(&o);
   graph_free(&g);
+  return k->variant_count > 0;
+}
+
+static size_t count_instructions(LLVMValueRef function) {
+  instructions all = instructions_of_function(function);
+  free(all.items);
+  return all.count;
+}
+
+/* A whole block as one gang: no gang waits for another, and nothing has to be kept at barriers. How many parts that takes;
+   0 where it cannot be, or would be too much code. */
+static int parts_of_block(const program *p, const kernel *k, int lanes) {
+  enum { MOST_CODE = 4000 };
+  const unsigned *block = p->options->launch_block;
+  if (!p->options->launch_kernel || !k->waits || k->sees_warp) return 0;
+  unsigned threads = block[0] * block[1] * block[2];
+  cut c = cut_block(block, lanes, MOST_PARTS);
+  if (c.kind == CUT_ROW || (unsigned)(c.lanes * c.parts) != threads) return 0;
+  return count_instructions(k->body) * (size_t)c.parts > MOST_CODE ? 0 : c.parts;
+}
+
+static void widen_one(program *p, kernel *k, int lanes, int together) {
+  int whole = parts_of_block(p, k, lanes);
+  if (whole && widen_as(p, k, lanes, whole, true)) return;
+  widen_as(p, k, lanes, together, false);
 }
 
 enum { DEFAULT_PARTS = 4 };

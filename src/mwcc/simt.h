@@ -46,13 +46,14 @@ typedef struct graph {
   int count;                 /* node 0 is the entry */
   LLVMValueRef *values;      /* the instructions, in the order of the nodes; graph_number is the place of one */
   int *node_of, value_count; /* by number: its node */
+  bool seamless;             /* a block is one gang, so that nobody waits at its barriers: they cut nothing */
   struct number *numbers;    /* a hash table from instructions and blocks, graph.c's own */
   unsigned number_mask;
   unsigned char *local_unit; /* by number: local.c's own */
 } graph;
 
 /* Fails (false, *why set) where the kernel has what no gang can run: an unknown call, an indirect branch, a switch … */
-bool graph_build(program *p, LLVMValueRef function, graph *out, const char **why);
+bool graph_build(program *p, LLVMValueRef function, bool seamless, graph *out, const char **why);
 void graph_free(graph *g);
 int graph_node_of(const graph *g, LLVMValueRef instruction); /* the node that holds it */
 int graph_number(const graph *g, LLVMValueRef value);        /* parameters come behind the instructions; others: -1 */

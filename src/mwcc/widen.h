@@ -136,6 +136,11 @@ LLVMValueRef scattered_id(widener *w, LLVMValueRef threads, unsigned axis);
 /* A number in the form of `like`, a scalar or a vector of i32. */
 LLVMValueRef number_like(widener *w, LLVMValueRef like, unsigned value);
 
+/* ---- saved.c ---- */
+/* A barrier where a block is one gang (graph.seamless): nobody is waited for, and votes are counted at once. False: the call
+   is none. */
+bool widen_barrier(widener *w, LLVMValueRef call, mask m);
+
 /* ---- vector_math.c ---- */
 /* The mathematical function that a call is of, without its type ("sinf", "llvm.sin.f32": "sin"), or NULL. */
 const char *math_function(const char *name, LLVMTypeRef type);
@@ -159,10 +164,11 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m);
 
 /* ---- serial.c: one lane after the other ---- */
 /* Run `body` for each active lane, in the order of lanes, with the lane's number in the gang; its result (of the type,
-   unless that is NULL) becomes the lane's in what is returned. The body reads the listed operands by lane_of. */
+   unless that is NULL) becomes the lane's in what is returned. `unrolled`: with code for all lanes of a part without a loop,
+   too, which pays where the body is a few instructions. The body reads the listed operands by lane_of. */
 typedef LLVMValueRef lane_body(widener *w, LLVMValueRef lane, void *context);
-parts each_lane(widener *w, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type, lane_body *body,
-                void *context);
+parts each_lane(widener *w, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type, bool unrolled,
+                lane_body *body, void *context);
 LLVMValueRef lane_of(widener *w, LLVMValueRef operand, LLVMValueRef lane); /* as a scalar */
 
 #endif
