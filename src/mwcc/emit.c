@@ -36,9 +36,10 @@ void optimise_module(program *p) {
 }
 
 /* By name, since the optimiser may remove it: where a thread has a stack to itself. Not the SIMD variants, which hold
-   many lanes' and are bounded by themselves. */
+   many lanes' and are bounded by themselves; NULL where there is nothing else. */
 static const char *thread_code(const kernel *k) {
   size_t length;
+  if (is_variant(k, k->run)) return NULL;
   return mw_strdup(LLVMGetValueName2(k->general ? k->general : k->run, &length));
 }
 
@@ -91,7 +92,8 @@ size_t measure_stack(program *p, LLVMValueRef function) {
 
 void measure_stacks(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) {
-    LLVMValueRef function = LLVMGetNamedFunction(p->module, p->kernels[i].thread_code);
+    const char *name = p->kernels[i].thread_code;
+    LLVMValueRef function = name ? LLVMGetNamedFunction(p->module, name) : NULL;
     if (function) p->kernels[i].local_bytes = measure_stack(p, function);
   }
 }
