@@ -182,7 +182,8 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   shapes_free(&s);
   if (k->variant_count) {
     k->tier = "simd";
-    k->tier_reason = mw_format("%d threads of a row are the lanes of vector registers", lanes);
+    k->tier_reason = k->sees_warp ? "the threads of a warp are the lanes of vector registers"
+                                  : mw_format("%d threads of a row are the lanes of vector registers", lanes);
   } else if (!seamless) {
     explain(k, q.why, q.why_at);
   }
