@@ -111,19 +111,46 @@ static double argument(const function *f, size_t i, int a) {
 
 /* ---- the device's results ---- */
 
-static void run(mw_device *device, const function *f, size_t count, double *x, double *out) {
-  static const char types[2][7] = {"float", "double"};
+/* A module for several functions, kernels k0, k1, …: starting a compiler costs more than a kernel. */
+enum { GROUP = 8 };
+
+static mw_module *compile_group(mw_device *device, int first) {
   static const char *const lists[3] = {"x[i]", "x[i], x[n + i]", "x[i], x[n + i], x[2 * n + i]"};
-  const char *type = types[f->is_double];
-  char text[512];
-  snprintf(text, sizeof text,
-           "__global__ void k(int n, const %s *x, %s *y) { int i = blockIdx.x * blockDim.x + threadIdx.x; "
-           "if (i < n) y[i] = %s(%s); }\n",
-           type, type, f->name, lists[f->arguments - 1]);
-  mw_source source = {.text = text, .length = strlen(text), .file = f->name, .line = 1};
+  char text[GROUP * 512];
+  size_t used = 0;
+  for (int i = first; i < first + GROUP && i < function_count; i++) {
+    const function *f = &functions[i];
+    const char *type = f->is_double ? "double" : "float";
+    used += (size_t)snprintf(text + used, sizeof text - used,
+                             "__global__ void k%d(int n, const %s *x, %s *y) {\n"
+                             "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = %s(%s);\n}\n",
+                             i, type, type, f->name, lists[f->arguments - 1]);
+  }
+  mw_source source = {.text = text, .length = used, .file = "accuracy.cu", .line = 1};
   source.options = device_options;
   source.option_count = option_count;
   mw_module *module;
+  check(mw_module_compile(device, &source, &module), "compile", functions[first].name);
+  return module;
+}
+
+/* The module that has f's kernel, kept until another is asked for; with f NULL only given back. */
+static mw_module *module_of(mw_device *device, const function *f) {
+  static mw_module *module;
+  static int group = -1;
+  int wanted = f ? (int)(f - functions) / GROUP : -1;
+  if (wanted != group) {
+    if (module) mw_module_release(module);
+    module = f ? compile_group(device, wanted * GROUP) : NULL;
+    group = wanted;
+  }
+  return module;
+}
+
+static void run(mw_device *device, const function *f, size_t count, double *x, double *out) {
+  const char *type = f->is_double ? "double" : "float";
+  char name[16];
+  snprintf(name, sizeof name, "k%d", (int)(f - functions));
   mw_kernel *kernel;
   mw_launch *launch;
   mw_array *in, *result;
@@ -135,8 +162,7 @@ static void run(mw_device *device, const function *f, size_t count, double *x, d
     else
       ((float *)bytes)[i] = (float)x[i];
   }
-  check(mw_module_compile(device, &source, &module), "compile", f->name);
-  check(mw_module_kernel(module, "k", &kernel), "find", f->name);
+  check(mw_module_kernel(module_of(device, f), name, &kernel), "find", f->name);
   check(mw_array_new(device, mw_dtype(type), 1, &inputs, &in), "make arguments of", f->name);
   check(mw_array_new(device, mw_dtype(type), 1, &count, &result), "make results of", f->name);
   check(mw_array_write(in, 0, inputs, bytes), "write arguments of", f->name);
@@ -153,7 +179,6 @@ static void run(mw_device *device, const function *f, size_t count, double *x, d
   mw_array_release(result);
   mw_launch_release(launch);
   mw_kernel_release(kernel);
-  mw_module_release(module);
 }
 
 /* ---- errors ---- */
@@ -361,6 +386,7 @@ int main(int count, char **arguments) {
   }
   printf("%s%d functions, %zu random arguments each; %d over CUDA's maximum\n", markdown ? "\n" : "", rows, points,
          over);
+  module_of(device, NULL);
   mw_device_release(device);
   mpfr_free_cache();
   return over > 0 || rows == 0;
