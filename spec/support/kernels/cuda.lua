@@ -211,12 +211,13 @@ function statement:walk(s)
   self.used[array.name], self.used[element], self.used[s.var.name] = true, true, true
   local from, step = self:e(s.from), self:e(s.step)
   self:line("{") -- a scope: jumps must not pass a declaration
+  self:line("const long long from%d = %s, step%d = %s;", s.id, from, s.id, step) -- what they are made from may change
   if self.flag[s.id] then
     self:line("for (int k = 0; k < %d; k++) {", s.rounds)
-    self:line("  %s = %s[((long long)%s + k * (long long)%s) & %d];", element, array.name, from, step, array.size - 1)
+    self:line("  %s = %s[(from%d + k * step%d) & %d];", element, array.name, s.id, s.id, array.size - 1)
   else
-    self:line("const %s *at%d = %s + %s;", array.t.c, s.id, array.name, from)
-    self:line("for (int k = 0; k < %d; k++, at%d += %s) {", s.rounds, s.id, step)
+    self:line("const %s *at%d = %s + from%d;", array.t.c, s.id, array.name, s.id)
+    self:line("for (int k = 0; k < %d; k++, at%d += step%d) {", s.rounds, s.id, s.id)
     self:line("  %s = *at%d;", element, s.id)
   end
   self:line("  %s = %s;", s.var.name, self:e(s.e))
