@@ -75,10 +75,11 @@ luajit: lib
 	@$(MAKE) --no-print-directory LUA_VERSION=5.1 LUA_CFLAGS='$(LUAJIT_CFLAGS)' lua
 embed: $(EMBED)
 
+# It stays in memory once it is loaded: where a host leaves a device open, its threads run on after a state has ended.
 $(LIB): $(call object,$(LIB_SOURCES) $(LIB_ASM))
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp.so -Wl,-z,defs -o $@ $^ $(PNG_LIBS) -ldl -lm
+	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp.so -Wl,-z,defs -Wl,-z,nodelete -o $@ $^ $(PNG_LIBS) -ldl -lm
 
 # mwcc starts clang, and then loads what is linked with LLVM. The cache looks at the program's date: it follows the rest.
 $(MWCC): $(call object,$(MWCC_START)) $(MWCC_STAGES)
