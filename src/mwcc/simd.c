@@ -159,6 +159,12 @@ static bool pays(question *q, const shapes *s) {
   return !q->why;
 }
 
+static char *describe_cut(const cut *c, const char *parts_why) {
+  if (c->parts == 1) return mw_format("%d threads of a row are the lanes of vector registers", c->lanes);
+  return mw_format("%d threads of a row are the lanes of vector registers, %d of which run together%s%s", c->lanes,
+                   c->parts, parts_why ? ": " : "", parts_why ? parts_why : "");
+}
+
 static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamless) {
   graph g;
   question q = {.p = p, .k = k, .g = &g};
@@ -171,7 +177,10 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   liveness live = liveness_of(&g);
   q.o = &o, q.live = &live;
   shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
-  if (pays(&q, &s)) {
+  const char *parts_why = NULL;
+  if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &parts_why) : 1;
+  bool too_wide = seamless && leaves_loops_apart(&g, &o, &s); /* the whole block would wait for its last thread */
+  if (!too_wide && pays(&q, &s)) {
     add_variant(&q, choose_cut(&q, lanes, together));
     /* gangs of several parts may need more memory for local arrays than there is: then of one */
     if (q.why && !seamless && together > 1) {
@@ -183,7 +192,7 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   if (k->variant_count) {
     k->tier = "simd";
     k->tier_reason = k->sees_warp ? "the threads of a warp are the lanes of vector registers"
-                                  : mw_format("%d threads of a row are the lanes of vector registers", lanes);
+                                  : describe_cut(&k->variants[0].cut, parts_why);
   } else if (!seamless) {
     explain(k, q.why, q.why_at);
   }
@@ -217,11 +226,9 @@ static void widen_one(program *p, kernel *k, int lanes, int together) {
   widen_as(p, k, lanes, together, false);
 }
 
-enum { DEFAULT_PARTS = 4 };
-
 void widen_kernels(program *p) {
   int lanes = p->options->width ? p->options->width : native_width(p);
-  int together = p->options->parts ? p->options->parts : (p->options->launch_kernel ? DEFAULT_PARTS : 1);
+  int together = p->options->parts; /* 0: as pays */
   for (size_t i = 0; i < p->kernel_count && lanes > 1; i++) widen_one(p, &p->kernels[i], lanes, together);
   verify_module(p, "widening");
 }

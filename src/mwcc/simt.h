@@ -14,6 +14,7 @@
  *   order.c     reverse postorder, dominators, post-dominators, loops of any such graph
  *   range.c     between which numbers each integer lies
  *   shape.c     what each value looks like across the lanes of a gang, and which branches diverge
+ *   cost.c      how many vectors a gang should have
  *   live.c      which values are needed behind which barrier
  *   report.c    all of it as text (mwcc --dump=graph|shapes|rows|plane|live) */
 #ifndef SIMT_H
@@ -214,6 +215,13 @@ typedef struct liveness {
 } liveness;
 liveness liveness_of(const graph *g);
 void liveness_free(const graph *g, liveness *l);
+
+/* ---- cost.c ---- */
+
+/* Whether some lanes may leave some loop before others. */
+bool leaves_loops_apart(const graph *g, const order *o, const shapes *s);
+/* Vectors of a gang, where blocks allow as many; *why: what decided. `s` are shapes of single vectors. */
+int parts_that_pay(const graph *g, const order *o, const shapes *s, const char **why);
 
 /* ---- report.c ---- */
 void report_graph(const graph *g, const order *o, FILE *out);

@@ -1,0 +1,86 @@
+/* How many vectors a gang should have: enough that one's instructions fill the time that another's take, and no more.
+ *
+ * What decides, as measured on the benchmarks' kernels:
+ *   Lanes that leave a loop one by one wait for the longest, and the more they are the longer that takes.
+ *   A sum that is carried around a loop waits for each addition; several vectors have several sums, and share the loads of
+ *   what they have in common.
+ *   Indices that are looked at (access.c) follow each other in all vectors or in none.
+ *   Much code with many values runs out of registers. */
+#include "simt.h"
+
+enum { FEW = 2, SOME = 4, MANY = 8, MUCH_CODE = 400 };
+
+/* Whether lanes differ in when they leave by an index that counts up from one to the next: they all leave in one round, or
+   nearly. */
+static bool leaves_by_index(const shapes *s, LLVMValueRef condition) {
+  if (!LLVMIsAICmpInst(condition)) return false;
+  shape_kind a = shape_of(s, LLVMGetOperand(condition, 0)).kind, b = shape_of(s, LLVMGetOperand(condition, 1)).kind;
+  return a <= SHAPE_PARTED && b <= SHAPE_PARTED;
+}
+
+static bool lanes_leave_loops(const graph *g, const order *o, const shapes *s, bool also_by_index) {
+  for (int l = 0; l < o->loop_count; l++)
+    for (int n = 0; n < g->count; n++) {
+      if (!o->loops[l].contains[n] || !s->divergent[n]) continue;
+      if (!also_by_index && leaves_by_index(s, LLVMGetCondition(g->nodes[n].last))) continue;
+      for (int i = 0; i < g->nodes[n].succ_count; i++)
+        if (!o->loops[l].contains[g->nodes[n].succs[i]]) return true;
+    }
+  return false;
+}
+
+bool leaves_loops_apart(const graph *g, const order *o, const shapes *s) { return lanes_leave_loops(g, o, s, true); }
+
+static bool is_sum(LLVMValueRef value) {
+  LLVMOpcode opcode = LLVMIsAInstruction(value) ? LLVMGetInstructionOpcode(value) : (LLVMOpcode)0;
+  if (opcode == LLVMFAdd || opcode == LLVMFSub) return true;
+  return LLVMIsACallInst(value) &&
+         (starts_with(callee_name(value), "llvm.fma.") || starts_with(callee_name(value), "llvm.fmuladd."));
+}
+
+/* A floating-point number that a loop adds to in every round, from loads that some threads share. */
+static bool carries_sums(const graph *g, const order *o, const shapes *s) {
+  bool sums = false, common = false;
+  for (int i = 0; i < g->value_count; i++) {
+    LLVMValueRef value = g->values[i];
+    int l = o->innermost[g->node_of[i]];
+    if (l < 0) continue;
+    if (LLVMIsAPHINode(value) && o->loops[l].header == g->node_of[i])
+      for (unsigned n = 0; n < LLVMCountIncoming(value); n++) sums = sums || is_sum(LLVMGetIncomingValue(value, n));
+    if (LLVMIsALoadInst(value) && shape_of(s, LLVMGetOperand(value, 0)).kind <= SHAPE_GANG) common = true;
+  }
+  return sums && common;
+}
+
+static bool gathers_often(const graph *g, const shapes *s) {
+  int gathers = 0, others = 0;
+  for (int i = 0; i < g->value_count; i++) {
+    if (!LLVMIsALoadInst(g->values[i])) continue;
+    if (shape_of(s, LLVMGetOperand(g->values[i], 0)).kind == SHAPE_VARYING)
+      gathers++;
+    else
+      others++;
+  }
+  return gathers > others;
+}
+
+int parts_that_pay(const graph *g, const order *o, const shapes *s, const char **why) {
+  if (lanes_leave_loops(g, o, s, false)) {
+    *why = "lanes leave a loop one by one";
+    return FEW;
+  }
+  if (gathers_often(g, s)) {
+    *why = "it gathers more than it loads";
+    return FEW;
+  }
+  if (g->value_count > MUCH_CODE) {
+    *why = "it is long";
+    return FEW;
+  }
+  if (carries_sums(g, o, s)) {
+    *why = "its loops carry sums of what threads share";
+    return MANY;
+  }
+  *why = "as most kernels";
+  return SOME;
+}
