@@ -598,3 +598,32 @@ for _, tier in ipairs(tiers) do
     end
   end)
 end
+
+describe("an atomic behind a barrier", function()
+  -- What its address was made from is not kept at the barrier; only the address is.
+  for _, width in ipairs { "4", "16", "4x2" } do
+    it("finds its address, with " .. width .. " lanes", function()
+      local m = mw.compile {
+        source = [[
+          __global__ void k(int *out) {
+            __shared__ int count[64];
+            __shared__ float other[64];
+            int t = threadIdx.x;
+            count[t] = 0;
+            int none = __syncthreads_and(0);
+            other[t] = 0;
+            __syncthreads();
+            atomicOr(&count[threadIdx.x], 1 + none);
+            __syncthreads();
+            out[t] = count[t];
+          }]],
+        options = { "--width=" .. width },
+      }
+      for _, threads in ipairs { 8, 10, 64 } do
+        local out = mw.zeros(threads, "int")
+        m.k(1, threads)(out)
+        assert.equal(threads, out:sum())
+      end
+    end)
+  end
+end)

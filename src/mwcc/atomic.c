@@ -46,9 +46,10 @@ typedef struct indexed {
   LLVMOpcode extended; /* how the index was, to 64 bits; or 0 */
 } indexed;
 
+/* Behind a barrier is only what the code itself needs there: the address, but not what it was made from. */
 static bool is_at_hand(widener *w, LLVMValueRef value, LLVMValueRef atomic) {
-  return !LLVMIsAInstruction(value) || is_in_slot(w, value) ||
-         graph_node_of(w->g, value) == graph_node_of(w->g, atomic);
+  if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, atomic)) return true;
+  return !w->several_regions && is_in_slot(w, value);
 }
 
 static indexed find_index(widener *w, LLVMValueRef atomic) {
