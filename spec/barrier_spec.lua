@@ -611,7 +611,7 @@ describe("an atomic behind a barrier", function()
             int t = threadIdx.x;
             count[t] = 0;
             int none = __syncthreads_and(0);
-            other[t] = 0;
+            other[t] = t;
             __syncthreads();
             atomicOr(&count[threadIdx.x], 1 + none);
             __syncthreads();
