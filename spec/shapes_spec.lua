@@ -783,3 +783,36 @@ describe("a barrier", function()
     assert.is_true(has(list[2], "barrier0.popc"))
   end)
 end)
+
+describe("the report", function()
+  local source = [=[
+      __global__ void tail(int n, float *x) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) x[i] = x[i * 3] + x[0];
+      }]=]
+
+  it("says how a kernel is run and how it reaches memory, by line", function()
+    local output = run(source, "--report")
+    assert.matches("kernel tail: simd, gangs of 1 x %d+ lanes: blocks of any size\n", output)
+    assert.matches("3:%d+  lanes part", output)
+    assert.matches("3:%d+  contiguous store", output)
+    assert.matches("3:%d+  broadcast load", output)
+    assert.matches("3:%d+  load of every 12 bytes", output)
+  end)
+
+  it("says it of code for blocks of one size", function()
+    local output = run(source, "--mcpu=x86-64-v3 --report --launch=_Z4tailiPf:256x1x1")
+    assert.matches("kernel tail: simd, gangs of 4 x 8 lanes: as most kernels\n", output)
+    assert.matches("gangs of 1 x 8 lanes", run(source, "--mcpu=x86-64-v3 --report --launch=_Z4tailiPf:5x1x1"))
+    assert.matches("there is no kernel 'f'", run(source, "--report --launch=f:1x1x1"))
+  end)
+
+  it("says why a kernel has no lanes", function()
+    assert.matches("kernel walk: loop: .*does not run as SIMD lanes: .*gather", run([[
+      __global__ void walk(int n, const int *a, int *o) {
+        int at = threadIdx.x, sum = 0;
+        while (at != n) { sum += a[at]; at = a[at]; }
+        o[threadIdx.x] = sum;
+      }]], "--report"))
+  end)
+end)

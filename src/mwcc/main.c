@@ -27,6 +27,7 @@ static const char usage[] =
     "  --dump=graph|shapes|rows|live  print what the SIMT compiler finds out about each kernel, and stop (rows: the\n"
     "                        shapes where a block's rows are whole gangs)\n"
     "  --check               only look for mistakes, and print them as JSON\n"
+    "  --report              print each kernel's tier and why, its lanes, how it reaches memory, and stop\n"
     "  --verify              check the module after every stage\n"
     "  --timings             say how long each stage took\n"
     "  --make-pch FILE       instead of compiling, write the device headers, precompiled for -std and -use_fast_math\n"
@@ -139,6 +140,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->verify = true;
   else if (strcmp(arg, "--timings") == 0)
     o->timings = true;
+  else if (strcmp(arg, "--report") == 0)
+    o->report = true;
   else if (strcmp(arg, "--make-pch") == 0)
     o->make_pch = joined_value(arg, "--make-pch", argv, i);
   else if (strcmp(arg, "--help") == 0)

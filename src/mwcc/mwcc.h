@@ -67,6 +67,7 @@ typedef struct options {
   bool check;   /* only print what clang finds wrong, as JSON: check.c */
   bool verify;  /* check the module after every stage */
   bool timings; /* print how long each stage took */
+  bool report;  /* print what became of each kernel, and stop */
 } options;
 
 bool starts_with(const char *text, const char *prefix);

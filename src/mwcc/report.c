@@ -185,6 +185,22 @@ void report_shapes(const shapes *s, FILE *out) {
   free_texts(g, texts);
 }
 
+/* ---- what became of a kernel ---- */
+
+void report_cut(const shapes *s, const char *reason, FILE *out) {
+  const graph *g = s->graph;
+  fprintf(out, "kernel %s: simd, gangs of %d x %d lanes: %s\n", kernel_name(g), s->cut.parts, s->cut.lanes, reason);
+  for (int i = 0; i < s->order->rpo_count; i++) {
+    int n = s->order->rpo[i], number = graph_number(g, g->nodes[n].first);
+    for (; number < g->value_count && g->node_of[number] == n; number++) {
+      char *access = describe_access(s, g->values[number]);
+      if (access) fprintf(out, "%8s  %s\n", position_of(g->values[number]), access);
+      free(access);
+    }
+    if (s->divergent[n]) fprintf(out, "%8s  lanes part\n", position_of(g->nodes[n].last));
+  }
+}
+
 /* ---- liveness ---- */
 
 void report_live(const graph *g, const liveness *l, FILE *out) {

@@ -89,6 +89,7 @@ typedef struct question {
   const liveness *live;
   const char *why; /* no variant can be made */
   LLVMValueRef why_at;
+  const char *parts_why; /* the number of parts, or NULL */
 } question;
 
 static void add_variant(question *q, cut c) {
@@ -103,6 +104,7 @@ static void add_variant(question *q, cut c) {
   if (function) {
     k->variants[k->variant_count++] = (variant){.cut = c, .waiting = waiting, .function = function};
     add_assumptions(k, &s);
+    if (q->p->options->report) report_cut(&s, q->parts_why ? q->parts_why : "blocks of any size", stdout);
   }
   shapes_free(&s);
   free(name);
@@ -176,8 +178,7 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   liveness live = liveness_of(&g);
   q.o = &o, q.live = &live;
   shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
-  const char *parts_why = NULL;
-  if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &parts_why) : 1;
+  if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
   bool too_wide = seamless && leaves_loops_apart(&g, &o, &s); /* the whole block would wait for its last thread */
   if (!too_wide && pays(&q, &s)) {
     add_variant(&q, choose_cut(&q, lanes, together));
@@ -191,7 +192,7 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   if (k->variant_count) {
     k->tier = "simd";
     k->tier_reason = k->sees_warp ? "the threads of a warp are the lanes of vector registers"
-                                  : describe_cut(&k->variants[0].cut, parts_why);
+                                  : describe_cut(&k->variants[0].cut, q.parts_why);
   } else if (!seamless) {
     explain(k, q.why, q.why_at);
   }
@@ -222,7 +223,8 @@ static int parts_of_block(const program *p, const kernel *k, int lanes) {
 static void widen_one(program *p, kernel *k, int lanes, int together) {
   int whole = parts_of_block(p, k, lanes);
   if (whole && widen_as(p, k, lanes, whole, true)) return;
-  widen_as(p, k, lanes, together, false);
+  if (!widen_as(p, k, lanes, together, false) && p->options->report)
+    printf("kernel %s: %s: %s\n", k->name, k->tier, k->tier_reason);
 }
 
 void widen_kernels(program *p) {

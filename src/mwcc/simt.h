@@ -226,6 +226,8 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
 /* ---- report.c ---- */
 void report_graph(const graph *g, const order *o, FILE *out);
 void report_shapes(const shapes *s, FILE *out);
+/* The variant that was chosen: its memory accesses and where lanes part, by source line. */
+void report_cut(const shapes *s, const char *reason, FILE *out);
 void report_live(const graph *g, const liveness *l, FILE *out);
 /* All kernels of the prepared module, on standard output. False: `what` is none of "graph", "shapes", "rows" (shapes
    where rows are whole), "plane" (where rows are parts), "live". */

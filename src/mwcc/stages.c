@@ -52,6 +52,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
     quit(0);
   }
   widen_kernels(p);
+  if (o->report) quit(0);
   stage_done(p, "widen");
   lower_threads(p);
   lower_variables(p);
