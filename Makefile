@@ -64,6 +64,7 @@ LUA_OBJECTS := $(patsubst src/lua/%,$(BUILD)/obj/lua$(LUA_VERSION)/%.o,$(LUA_SOU
 DEVICE := $(BUILD)/share/moonwarp/device
 PCH := $(DEVICE).pch
 EMBED := $(BUILD)/bin/embed
+ACCURACY := $(BUILD)/bin/accuracy
 
 .PHONY: all lib mwcc lua luajit embed
 all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) embed
@@ -184,7 +185,6 @@ test: all $(ACCURACY)
 	done; [ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }
 
 # The mathematics of device code beside MPFR, in units of the last place: docs/accuracy.md. The tests run it with fewer points.
-ACCURACY := $(BUILD)/bin/accuracy
 .PHONY: accuracy
 accuracy: all $(ACCURACY)
 	@$(ENV) $(ACCURACY) $(ARGS)

@@ -287,7 +287,9 @@ static const char *keep_name(const cpu_unit *unit, const char *text) {
 
 bool cpu_line_of(const cpu_unit *unit, uintptr_t address, const char **file, int *line) {
   line_position position;
-  if (address < unit->first || address >= unit->last) return false;
+  /* functions that variables point to are those of the unit that made the variables */
+  if (address < unit->first || address >= unit->last)
+    return unit->own->parent && cpu_line_of(unit->own->parent, address, file, line);
   if (!lines_find(unit->own->object->elf, address - unit->own->object->base, &position)) return false;
   *line = position.line;
   *file = keep_name(unit, origin_apply(&unit->own->origin, position.file, line));
