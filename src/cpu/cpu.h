@@ -86,6 +86,7 @@ struct cpu_unit {
   cpu_kernel *kernels;          /* image->kernel_count of them; mw_launch_request.kernel points to one */
   void **symbols;               /* mw_frame.symbols: host address of each variable, in the image's order */
   uintptr_t first, last;        /* the mapped object: kernels may read [first, last), and code addresses lie in it */
+  const cpu_unit *parent;       /* whose variables it shares, and with them pointers to its functions; or NULL */
   struct cpu_unit_private *own; /* mwo_load.c's */
 };
 

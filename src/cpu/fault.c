@@ -118,7 +118,11 @@ static cpu_stack current_stack(const cpu_worker *worker) {
   return ring->current == &ring->home ? worker->stack : cpu_ring_stack(ring, ring->current);
 }
 
-static bool is_code(const cpu_unit *unit, uintptr_t pc) { return pc >= unit->first && pc < unit->last; }
+static bool is_code(const cpu_unit *unit, uintptr_t pc) {
+  for (; unit; unit = unit->parent)
+    if (pc >= unit->first && pc < unit->last) return true;
+  return false;
+}
 
 /* The instruction of the kernel's that is being executed, where `m` stands in a library or nowhere: the innermost return
    address into the kernel's code. */

@@ -209,6 +209,7 @@ int cpu_load(void *device, const char *path, void *parent, const mw_source *sour
   unit->own->object = object;
   unit->own->origin = origin_copy(source);
   unit->own->parent = parent;
+  unit->parent = parent;
   if (parent) mw_refs_take(&unit->own->parent->own->refs);
   mw_refs_init(&unit->own->refs);
   pthread_mutex_init(&unit->own->lock, NULL);
