@@ -94,7 +94,8 @@ static void service_check_address(mw_worker *base, uint64_t address, uint64_t by
   const cpu_kernel_work *work = &worker->command->kernel;
   const cpu_unit *unit = work->kernel->unit;
   uintptr_t params = (uintptr_t)work->frame.params;
-  if (!is_store && lies_in(address, bytes, unit->first, unit->last)) return;
+  for (const cpu_unit *u = unit; u && !is_store; u = u->parent)
+    if (lies_in(address, bytes, u->first, u->last)) return;
   if (!is_store && lies_in(address, bytes, params, params + work->param_bytes)) return;
   CPU_SERVICE_ENTER(base);
   worker->fault =
