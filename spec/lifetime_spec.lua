@@ -557,17 +557,20 @@ local function resident()
   return pages * page
 end
 
--- Run `step` for `warm` rounds, and then for `rounds`: the process may not have grown by more than `most` bytes then.
+-- Run `step` for `warm` rounds, and then for `rounds`: the process may not have grown by more than `most` bytes then. It
+-- may once, as an interpreter's heap does now and then: what leaks grows every time. Returns how many rounds there were.
 local function check_growth(warm, rounds, most, step)
+  local TRIALS, growth, total = 3, nil, warm
   for i = 1, warm do step(i) end
-  collect()
-  local before = resident()
-  for i = 1, rounds do step(i) end
-  collect()
-  local growth = resident() - before
-  if not sanitized then -- which keeps freed memory for a while
-    assert.is_true(growth < most, ("%d rounds made it grow by %d KiB"):format(rounds, growth // 1024))
+  for _ = 1, TRIALS do
+    collect()
+    local before = resident()
+    for i = 1, rounds do step(i) end
+    collect()
+    growth, total = resident() - before, total + rounds
+    if sanitized or growth < most then return total end -- sanitizers keep freed memory for a while
   end
+  error(("%d rounds made it grow by %d KiB, again and again"):format(rounds, growth // 1024))
 end
 
 describe("the process does not grow by", function()
@@ -578,12 +581,12 @@ describe("the process does not grow by", function()
     local p = mw.zeros(1, "int")
     local launch, bound = m.count(1, 1), m.count(1, 1):bind(p)
     local warm, rounds = 20000 // less, 330000 // less
-    check_growth(warm, rounds, 2 ^ 20, function()
+    local total = check_growth(warm, rounds, 2 ^ 20, function()
       m.count(1, 1)(p)
       launch(p)
       bound()
     end)
-    assert.equal(3 * (warm + rounds), p[1])
+    assert.equal(3 * total, p[1])
   end)
 
   it("a hundred thousand arrays", function()
