@@ -557,8 +557,8 @@ local function resident()
   return pages * page
 end
 
--- Run `step` for `warm` rounds, and then for `rounds`: the process may not have grown by more than `most` bytes then. It
--- may once, as an interpreter's heap does now and then: what leaks grows every time. Returns how many rounds there were.
+-- Run `step` for `warm` rounds, and then for `rounds`: the process may not have grown by more than `most` bytes. It may
+-- once, as an interpreter's heap does now and then: what leaks grows every time. Returns how many rounds there were.
 local function check_growth(warm, rounds, most, step)
   local TRIALS, growth, total = 3, nil, warm
   for i = 1, warm do step(i) end
