@@ -598,7 +598,7 @@ describe("a source that the compiler cannot finish", function()
   end)
 
   it("is stopped when it takes too much memory", function()
-    if os.getenv "MOONWARP_CONFIG" == "sanitize" then return end -- mwcc's shadow memory is larger than any limit
+    if os.getenv "MOONWARP_CONFIG" == "sanitize" then return pending "mwcc's shadow memory is larger than any limit" end
     local err = stopped([[
       template <typename T, T... N> struct list {};
       typedef __make_integer_seq<list, int, 100000000> many;
