@@ -198,7 +198,7 @@ $(ACCURACY): $(wildcard spec/accuracy/*.[ch]) src/moonwarp_abi.h $(LIB)
 # Speed. What the figures are compared with: C with OpenMP, the machine's limits, and the OpenCL platforms that are there.
 BENCH_HAVE_OPENCL := $(shell $(PKG_CONFIG) --exists OpenCL 2>/dev/null && echo $(BUILD)/bench/opencl)
 BENCH_PROGRAMS := $(addprefix $(BUILD)/bench/,native texture limits) $(BENCH_HAVE_OPENCL)
-BENCH_PROBLEMS := $(addprefix bench/,problems.c classics.c fields.c)
+BENCH_PROBLEMS := $(addprefix bench/,problems.c classics.c fields.c functions.c)
 bench: all $(BENCH_PROGRAMS)
 	@$(ENV) $(LUA) bench/run.lua $(ARGS)
 	@$(ENV) $(LUA) bench/bindings.lua

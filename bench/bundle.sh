@@ -16,7 +16,7 @@ for kernel in data sgemm_naive sgemm_tiled conv2d nbody blackscholes mandelbrot 
   "$home/bin/mwcc" --mcpu="$CPU" "bench/kernels/$kernel.cu" -o "$out/modules/$kernel.mwo"
 done
 cc -std=c11 -D_GNU_SOURCE -O3 -march="$CPU" -ffast-math -fopenmp -o "$out/lib/bench/limits" \
-  bench/limits.c bench/problems.c bench/classics.c bench/fields.c -lm
+  bench/limits.c bench/problems.c bench/classics.c bench/fields.c bench/functions.c -lm
 cp bench/*.lua "$out/bench"
 cp -r lua "$out/lua"
 mkdir -p "$out/lib/lua/5.4/moonwarp"

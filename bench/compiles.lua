@@ -26,7 +26,7 @@ function compiles.print()
   local report = sheet.new("kernel", "cold ms", "< " .. compiles.COLD_LIMIT, "cached ms", "< " .. compiles.WARM_LIMIT)
   local salt = tostring(mw.time()) .. tostring({})
   local function verdict(time, limit) return time < limit and "met" or "NOT MET" end
-  for _, list in ipairs { problems.classics, problems.fields } do
+  for _, list in ipairs { problems.classics, problems.functions, problems.fields } do
     for _, name in ipairs(list) do
       local cold = measure.median(RUNS, function(i) return compiles.time(name, salt .. i) end)
       local warm = measure.median(RUNS, function() return compiles.time(name, salt .. 1) end)

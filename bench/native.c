@@ -283,6 +283,76 @@ static void bitonic(const problem *p) {
   }
 }
 
+/* ---- mathematical functions, which the compiler takes from libmvec ---- */
+
+static void softmax(const problem *p) {
+  const int columns = integer(p, 0), rows = (int)(p->arguments[1].bytes / 4 / (size_t)columns);
+  PARALLEL for (int r = 0; r < rows; r++) {
+    const float *restrict x = (const float *)array(p, 1) + (size_t)r * columns;
+    float *restrict y = (float *)array(p, 2) + (size_t)r * columns;
+    float largest = -INFINITY, sum = 0;
+#pragma omp simd reduction(max : largest)
+    for (int c = 0; c < columns; c++) largest = x[c] > largest ? x[c] : largest;
+#pragma omp simd reduction(+ : sum)
+    for (int c = 0; c < columns; c++) sum += y[c] = expf(x[c] - largest);
+    const float factor = 1 / sum;
+    SIMD for (int c = 0; c < columns; c++) y[c] *= factor;
+  }
+}
+
+static void gelu(const problem *p) {
+  const int n = integer(p, 0);
+  const float *restrict x = array(p, 1);
+  float *restrict y = array(p, 2);
+#pragma omp parallel for simd schedule(static)
+  for (int i = 0; i < n; i++) y[i] = 0.5f * x[i] * (1.0f + erff(x[i] * 0.70710678f));
+}
+
+static void gelu_tanh(const problem *p) {
+  const int n = integer(p, 0);
+  const float *restrict x = array(p, 1);
+  float *restrict y = array(p, 2);
+#pragma omp parallel for simd schedule(static)
+  for (int i = 0; i < n; i++)
+    y[i] = 0.5f * x[i] * (1.0f + tanhf(0.79788456f * (x[i] + 0.044715f * x[i] * x[i] * x[i])));
+}
+
+static inline float chance(uint32_t i, uint32_t seed) {
+  uint32_t h = i * 2654435761u + seed;
+  h = (h ^ h >> 16) * 0x85ebca6bu;
+  h = (h ^ h >> 13) * 0xc2b2ae35u;
+  return (float)((h ^ h >> 16) >> 8) * (1.0f / 16777216.0f) + 0.5f / 16777216.0f;
+}
+
+/* Two vectors of paths at a time, as many as stay in registers. The cosine is a shifted sine: of one angle's sine and
+ * cosine GCC makes one call, which it has no vectors for. */
+static void montecarlo(const problem *p) {
+  enum { PATHS = 2 * LANES };
+  const float rate = 0.02f, volatility = 0.30f, spot = 100;
+  const int paths = integer(p, 0), steps = integer(p, 1);
+  const float strike = p->arguments[2].number;
+  float *restrict payoff = array(p, 3);
+  const float time = 1.0f / (float)steps, drift = (rate - 0.5f * volatility * volatility) * time;
+  const float spread = volatility * sqrtf(time);
+  PARALLEL for (int first = 0; first < paths; first += PATHS) {
+    float level[PATHS] = {0}, sum[PATHS] = {0};
+    for (int step = 0; step < steps; step += 2) {
+      SIMD for (int i = 0; i < PATHS; i++) {
+        float radius = spread * sqrtf(-2 * logf(chance((uint32_t)(first + i), (uint32_t)step)));
+        float angle = 6.2831853f * chance((uint32_t)(first + i), (uint32_t)step + 1);
+        float middle = level[i] + drift + radius * sinf(angle + 1.57079633f),
+              end = middle + drift + radius * sinf(angle);
+        sum[i] += expf(middle) + expf(end);
+        level[i] = end;
+      }
+    }
+    SIMD for (int i = 0; i < PATHS; i++) {
+      float gain = spot * sum[i] / (float)steps - strike;
+      payoff[first + i] = expf(-rate) * powf(gain > 0 ? gain : 0, 1.1f);
+    }
+  }
+}
+
 static const struct {
   const char *name;
   void (*solve)(const problem *p);
@@ -300,6 +370,10 @@ static const struct {
     {"mandelbrot", mandelbrot},
     {"spmv", spmv},
     {"bitonic", bitonic},
+    {"softmax", softmax},
+    {"gelu", gelu},
+    {"gelu_tanh", gelu_tanh},
+    {"montecarlo", montecarlo},
 };
 
 typedef struct run {

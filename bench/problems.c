@@ -79,7 +79,7 @@ size_t add_row_starts(problem *p, size_t rows) {
 /* ---- finding, checking, measuring ---- */
 
 bool problem_make(const char *name, problem *out) {
-  const maker *lists[] = {classics, fields};
+  const maker *lists[] = {classics, fields, functions};
   *out = (problem){.name = name};
   for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
     for (const maker *m = lists[l]; m->name; m++) {

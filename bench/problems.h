@@ -29,7 +29,7 @@ typedef struct maker {
   void (*make)(problem *p);
 } maker;
 
-extern const maker classics[], fields[];
+extern const maker classics[], fields[], functions[];
 
 /* ---- for makers ---- */
 

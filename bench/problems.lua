@@ -66,7 +66,8 @@ end
 
 problems.digest = digest
 
-local lists = { (require "bench.classics"), (require "bench.fields") } -- without the path that 5.4 adds
+-- in parentheses: without the path that 5.4 adds
+local lists = { (require "bench.classics"), (require "bench.fields"), (require "bench.functions") }
 
 local function find(name)
   for _, list in ipairs(lists) do
@@ -97,6 +98,7 @@ problems.classics = {
   "saxpy", "reduce", "scan", "histogram", "transpose", "conv2d", "sgemm_naive", "sgemm_tiled", "nbody", "blackscholes",
   "mandelbrot", "spmv", "bitonic",
 }
+problems.functions = { "softmax", "gelu", "gelu_tanh", "montecarlo" }
 problems.fields = { "stencil", "cholesky", "bfs", "kmeans", "fft", "sha256", "search", "radix", "spheres", "warpsum" }
 
 return problems

@@ -160,6 +160,8 @@ else
   require("bench.once")()
   sheet.heading("Kernels")
   kernels(problems.classics, present { "pocl", "intel", "native" }, limits)
+  sheet.heading("Mathematical functions")
+  kernels(problems.functions, present { "pocl", "intel", "native" }, limits)
   sheet.heading("Kernels from different fields")
   kernels(problems.fields, present { "pocl", "intel" }, limits)
   sheet.heading("Texture fetches")
