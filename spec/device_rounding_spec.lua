@@ -357,6 +357,34 @@ __global__ void k%s(int n, const %s *x, const %s *y, %s *out) {
     end
   end)
 
+  -- A product minus itself, rounded: nothing is left, unless one of them was merged into a multiply-add.
+  it("of a product is never undone by what is done with it", function()
+    local k = mw.compile [[
+__global__ void f(const float *x, const float *y, const float *product, float *out) {
+  int i = threadIdx.x;
+  out[3 * i] = -__fmul_rn(x[i], y[i]) + product[i];
+  out[3 * i + 1] = product[i] - -__fmul_rn(x[i], -y[i]);
+  out[3 * i + 2] = __fadd_rn(product[i], -__fmul_rn(x[i], y[i]));
+}
+__global__ void d(const double *x, const double *y, const double *product, double *out) {
+  int i = threadIdx.x;
+  out[3 * i] = -__dmul_rn(x[i], y[i]) + product[i];
+  out[3 * i + 1] = product[i] - -__dmul_rn(x[i], -y[i]);
+  out[3 * i + 2] = __dadd_rn(product[i], -__dmul_rn(x[i], y[i]));
+}]]
+    local count = 100
+    for name, T in pairs { f = "float", d = "double" } do
+      local xs, ys, products = list(count, real(T == "float")), list(count, real(T == "float")), {}
+      for i = 1, count do products[i] = T == "float" and to_float(xs[i] * ys[i]) or xs[i] * ys[i] end
+      local out = mw.zeros(3 * count, T)
+      k[name](1, count)(mw.array(xs, T), mw.array(ys, T), mw.array(products, T), out)
+      for i, got in ipairs(out:totable()) do
+        assert.equal(0, got, ("%s, form %d: %.17g * %.17g"):format(T, (i - 1) % 3 + 1, xs[(i + 2) // 3],
+          ys[(i + 2) // 3]))
+      end
+    end
+  end)
+
   it("of a fused multiply-add rounds once", function()
     local k = mw.compile [[
 __global__ void f(const float *x, float *out) {

@@ -153,7 +153,7 @@ static const struct wide_intrinsic {
     {"llvm.bitreverse", 1, 0}, {"llvm.fshl", 3, 0},       {"llvm.fshr", 3, 0},       {"llvm.abs", 1, 0},
     {"llvm.smin", 2, 0},       {"llvm.smax", 2, 0},       {"llvm.umin", 2, 0},       {"llvm.umax", 2, 0},
     {"llvm.sadd.sat", 2, 0},   {"llvm.uadd.sat", 2, 0},   {"llvm.ssub.sat", 2, 0},   {"llvm.usub.sat", 2, 0},
-    {"llvm.fptosi.sat", 1, 1}, {"llvm.fptoui.sat", 1, 1}, {"llvm.is.fpclass", 1, 2},
+    {"llvm.fptosi.sat", 1, 1}, {"llvm.fptoui.sat", 1, 1}, {"llvm.is.fpclass", 1, 2}, {"llvm.arithmetic.fence", 1, 0},
 };
 
 static const struct wide_intrinsic *find_wide(const char *name) {

@@ -9,6 +9,11 @@
 
 #include "moonwarp/conversions.h"
 
+/* A product that the optimiser looks no further into: it moves the minus of a negated product into the product, which
+   then takes over what the minus may be merged with. */
+__mw_import float __mw_alone_float(float product) __asm("llvm.arithmetic.fence.f32");
+__mw_import double __mw_alone_double(double product) __asm("llvm.arithmetic.fence.f64");
+
 /* clang-format off */
 #define __mw_operation(name, T, parameters, expression)                                                                \
   __mw_both T name parameters {                                                                                        \
@@ -17,7 +22,7 @@
   }
 __mw_operation(__fadd_rn, float, (float x, float y), x + y)
 __mw_operation(__fsub_rn, float, (float x, float y), x - y)
-__mw_operation(__fmul_rn, float, (float x, float y), x * y)
+__mw_operation(__fmul_rn, float, (float x, float y), __mw_alone_float(x * y))
 __mw_operation(__fdiv_rn, float, (float x, float y), x / y)
 __mw_operation(__frcp_rn, float, (float x), 1.0f / x)
 __mw_operation(__fsqrt_rn, float, (float x), sqrtf(x))
@@ -25,7 +30,7 @@ __mw_operation(__fmaf_rn, float, (float x, float y, float z), fmaf(x, y, z))
 __mw_operation(__fmaf_ieee_rn, float, (float x, float y, float z), fmaf(x, y, z))
 __mw_operation(__dadd_rn, double, (double x, double y), x + y)
 __mw_operation(__dsub_rn, double, (double x, double y), x - y)
-__mw_operation(__dmul_rn, double, (double x, double y), x * y)
+__mw_operation(__dmul_rn, double, (double x, double y), __mw_alone_double(x * y))
 __mw_operation(__ddiv_rn, double, (double x, double y), x / y)
 __mw_operation(__drcp_rn, double, (double x), 1.0 / x)
 __mw_operation(__dsqrt_rn, double, (double x), sqrt(x))
