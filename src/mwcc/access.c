@@ -4,6 +4,7 @@
  *   uniform in each part   one scalar access a part, of a place of our own where the part has no active lane
  *   one after the other    a vector access a part, masked where lanes may be inactive
  *   in small even steps    whole vectors and shuffles: strided.c
+ *   a row a lane           a short vector a lane, and shuffles: rows.c
  *   anything else          a gather or scatter a part */
 #include "access.h"
 
@@ -85,6 +86,33 @@ static LLVMValueRef load_scalar(widener *w, const place *at, LLVMTypeRef type, m
   if (is_parameter(at->address) || (LLVMIsALoadInst(at->by) && is_marked_invariant(w->p, at->by)))
     mark_invariant(w->p, value);
   return value;
+}
+
+/* ---- two ways ---- */
+
+choice choose_every(widener *w, mask m) {
+  choice c = {0};
+  if (m.all) return c;
+  LLVMValueRef every = m.lanes.of[0];
+  for (int u = 1; u < w->parts; u++) every = LLVMBuildAnd(w->b, every, m.lanes.of[u], "");
+  LLVMValueRef word = mask_word(w, every);
+  LLVMBasicBlockRef all = LLVMAppendBasicBlockInContext(w->p->context, w->function, "every");
+  c.some = LLVMAppendBasicBlockInContext(w->p->context, w->function, "some");
+  c.done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "accessed");
+  LLVMValueRef full = LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), "");
+  LLVMBuildCondBr(w->b, full, all, c.some);
+  LLVMPositionBuilderAtEnd(w->b, all);
+  return c;
+}
+
+void else_some(widener *w, const choice *c) {
+  LLVMBuildBr(w->b, c->done);
+  LLVMPositionBuilderAtEnd(w->b, c->some);
+}
+
+void end_choice(widener *w, const choice *c) {
+  LLVMBuildBr(w->b, c->done);
+  LLVMPositionBuilderAtEnd(w->b, c->done);
 }
 
 /* ---- gathers that turn out to be contiguous ----
@@ -209,6 +237,7 @@ static parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   LLVMValueRef index = index_to_test(w, at, type);
   bool contiguous = is_contiguous(w, at, bytes_of(w, type));
+  if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes_of(w, type))) return load_rows(w, at, type, m);
   int steps = few_steps(w, at, bytes_of(w, type));
   if (steps) return load_strided(w, at, type, steps, m);
   parts result = {0};
@@ -251,6 +280,11 @@ static void store_part(widener *w, const place *at, LLVMValueRef lanes, mask m, 
 }
 
 static void store_lanes(widener *w, const place *at, parts lanes, mask m) {
+  uint64_t bytes = bytes_of(w, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
+  if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes)) {
+    store_rows(w, at, lanes, m);
+    return;
+  }
   compiler_fence(w, at);
   for (int u = 0; u < w->parts; u++) store_part(w, at, lanes.of[u], m, u);
   compiler_fence(w, at);

@@ -1,4 +1,4 @@
-/* What access.c and strided.c share: see access.c. */
+/* What access.c, rows.c and strided.c share: see access.c. */
 #ifndef ACCESS_H
 #define ACCESS_H
 
@@ -16,6 +16,21 @@ typedef struct place {
 LLVMValueRef part_pointer(widener *w, const place *at, int u); /* of part u's lane 0 */
 LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u);
 void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u);
+
+/* Two ways: one for gangs whose lanes are all active, on which the builder goes on, and one for others. Where all are known
+   to be, there is the first alone, and nothing else is to be called. */
+typedef struct choice {
+  LLVMBasicBlockRef some, done;
+} choice;
+choice choose_every(widener *w, mask m);
+void else_some(widener *w, const choice *c);
+void end_choice(widener *w, const choice *c);
+
+/* ---- rows.c ---- */
+
+/* Addresses that reach_rows (simt.h) is true for. */
+parts load_rows(widener *w, const place *at, LLVMTypeRef type, mask m);
+void store_rows(widener *w, const place *at, parts lanes, mask m);
 
 /* ---- strided.c ---- */
 

@@ -113,6 +113,8 @@ static char *describe_place(const shapes *s, LLVMValueRef address, long long byt
     return mw_format(load ? "broadcast load in each part" : "store by one lane of each part");
   if (strided && a.stride == bytes) return mw_format("contiguous %s", what);
   if (strided && a.stride == -bytes) return mw_format("reversed %s", what);
+  if (reaches_rows(s, address, (uint64_t)bytes))
+    return mw_format("%s of rows that are %lld bytes apart", what, (long long)a.stride);
   if (strided) return mw_format("%s of every %lld bytes", what, (long long)a.stride);
   if (memory_of(address) == MEMORY_LOCAL) return mw_format("%s of each lane's own", what);
   return mw_strdup(load ? "gather" : "scatter");

@@ -203,6 +203,11 @@ shape shape_of(const shapes *s, LLVMValueRef value); /* constants and arguments 
 /* Whether some lanes of a gang may leave the loop in a round in which others stay. */
 bool leaves_one_by_one(const shapes *s, int loop_index);
 
+/* ---- rows.c ---- */
+
+/* Whether element u of row l, of so many bytes each, is what lane l of part u reaches. */
+bool reaches_rows(const shapes *s, LLVMValueRef address, uint64_t bytes);
+
 /* ---- live.c ---- */
 
 /* By barrier node: the values (instructions) that are computed before it and needed behind it. */

@@ -82,44 +82,19 @@ static void store_part(widener *w, const place *where, const parts *values, int 
 
 /* ---- gangs ---- */
 
-typedef struct choice {
-  LLVMBasicBlockRef some, done;
-} choice;
-
-/* The builder goes on where all lanes of all parts are active. */
-static choice begin_all(widener *w, mask m) {
-  choice c = {0};
-  if (m.all) return c;
-  LLVMValueRef every = m.lanes.of[0];
-  for (int u = 1; u < w->parts; u++) every = LLVMBuildAnd(w->b, every, m.lanes.of[u], "");
-  LLVMValueRef word = mask_word(w, every);
-  LLVMBasicBlockRef all = LLVMAppendBasicBlockInContext(w->p->context, w->function, "steps");
-  c.some = LLVMAppendBasicBlockInContext(w->p->context, w->function, "some");
-  c.done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "accessed");
-  LLVMValueRef full = LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), "");
-  LLVMBuildCondBr(w->b, full, all, c.some);
-  LLVMPositionBuilderAtEnd(w->b, all);
-  return c;
-}
-
-static void go_on_at(widener *w, const choice *c, LLVMBasicBlockRef block) {
-  LLVMBuildBr(w->b, c->done);
-  LLVMPositionBuilderAtEnd(w->b, block);
-}
-
 parts load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   parts result = {0};
   value_kept(w, at->address); /* needed on both ways */
   parts slots = m.all ? result : new_slots(w, wide, w->parts);
-  choice c = begin_all(w, m);
+  choice c = choose_every(w, m);
   for (int u = 0; u < w->parts; u++) result.of[u] = load_part(w, at, type, steps, u);
   if (m.all) return result;
   store_slots(w, result, slots, w->parts);
-  go_on_at(w, &c, c.some);
+  else_some(w, &c);
   for (int u = 0; u < w->parts; u++) result.of[u] = gather(w, at, wide, m, u);
   store_slots(w, result, slots, w->parts);
-  go_on_at(w, &c, c.done);
+  end_choice(w, &c);
   return load_slots(w, wide, slots, w->parts);
 }
 
@@ -139,15 +114,15 @@ void store_structs(widener *w, const place *at, parts *values, int steps, mask m
   value_kept(w, at->address); /* needed on both ways */
   for (int i = 0; i < steps; i++) values[i] = as_bits(w, values[i]);
   uint64_t bytes = size_of(w, LLVMGetElementType(LLVMTypeOf(values[0].of[0])));
-  choice c = begin_all(w, m);
+  choice c = choose_every(w, m);
   for (int u = 0; u < w->parts; u++) store_part(w, at, values, steps, u);
   if (m.all) return;
-  go_on_at(w, &c, c.some);
+  else_some(w, &c);
   place member = *at;
   if (member.align > bytes) member.align = (unsigned)bytes;
   for (int i = 0; i < steps; i++, member.offset += bytes)
     for (int u = 0; u < w->parts; u++) scatter(w, &member, values[i].of[u], m, u);
-  go_on_at(w, &c, c.done);
+  end_choice(w, &c);
 }
 
 /* ---- stores of members ---- */

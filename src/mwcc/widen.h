@@ -11,6 +11,7 @@
  *   local_memory.c   local arrays
  *   access.c   memory: contiguous, broadcast, gathered
  *   access.h and strided.c   memory in small even steps
+ *   rows.c     memory in rows, a lane each
  *   atomic.c   atomics: lane by lane, or once for all
  *
  * How a value is kept follows from its shape: uniform ones as a scalar, affine ones as the scalar of part 0's lane 0,
