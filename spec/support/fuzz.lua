@@ -2,6 +2,8 @@
 package.path = "./spec/?.lua;" .. package.path
 local mw = require "moonwarp"
 mw.limit("time", tonumber(os.getenv "KERNEL_TIME" or 10))
+-- KERNEL_LAUNCHED=1: in code for blocks of one size.
+if os.getenv "KERNEL_LAUNCHED" == "1" then mw.limit("specialise", 1) end
 local kernels = require "support.kernels"
 
 local options = { warps = os.getenv "KERNEL_WARPS" == "1" } -- whether threads see their warps

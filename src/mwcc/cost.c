@@ -29,7 +29,17 @@ static bool lanes_leave_loops(const graph *g, const order *o, const shapes *s, b
   return false;
 }
 
-bool leaves_loops_apart(const graph *g, const order *o, const shapes *s) { return lanes_leave_loops(g, o, s, true); }
+static bool has_atomics_in_loops(const graph *g, const order *o) {
+  for (int i = 0; i < g->value_count; i++)
+    if (o->innermost[g->node_of[i]] >= 0 &&
+        (LLVMIsAAtomicRMWInst(g->values[i]) || LLVMIsAAtomicCmpXchgInst(g->values[i])))
+      return true;
+  return false;
+}
+
+bool suits_small_gangs(const graph *g, const order *o, const shapes *s) {
+  return lanes_leave_loops(g, o, s, false) || has_atomics_in_loops(g, o);
+}
 
 static bool is_sum(LLVMValueRef value) {
   LLVMOpcode opcode = LLVMIsAInstruction(value) ? LLVMGetInstructionOpcode(value) : (LLVMOpcode)0;

@@ -2,6 +2,7 @@
  *
  *   widen.c    the function, its blocks and barrier regions
  *   gang.c     the control flow of a region for one gang: masks, edges, guards, loops
+ *   together.c the same for gangs whose lanes all go the same way
  *   saved.c    what gangs keep while others run, and what they vote for at barriers */
 #ifndef EMISSION_H
 #define EMISSION_H
@@ -9,6 +10,19 @@
 #include "widen.h"
 
 enum { STATE_EXIT = -1, STATE_OPEN = -2 };
+
+/* Code for one region. There may be two: one for any lanes, and one for gangs whose lanes all go the same way (together.c).
+ */
+typedef struct way {
+  plan plan;
+  bool *divergent; /* by node: of the plan */
+  bool
+      *together; /* by node: the branch is taken by all lanes together, or the gang changes to the other way; or NULL */
+  mask root;     /* the lanes that enter the region */
+  parts *masks;  /* by class: slots, for LED and LOOP */
+  parts *loop_next;                                      /* by loop: lanes that go round (slots) */
+  LLVMBasicBlockRef *bodies, *enters, *latches, *guards; /* by source, loop, loop, class */
+} way;
 
 typedef struct emission {
   widener w;
@@ -22,11 +36,8 @@ typedef struct emission {
   LLVMValueRef *voted;
   LLVMMetadataRef scope; /* for source positions */
   /* of the region being emitted */
-  plan plan;
-  mask root;
-  parts *masks;                                               /* by class: slots, for LED and LOOP */
-  parts *loop_next;                                           /* by loop: lanes that go round (slots) */
-  LLVMBasicBlockRef *bodies, *enters, *latches, *guards, end; /* by source, loop, loop, class */
+  way ways[2], *way;     /* for any lanes, and for lanes that stay together; the one being emitted */
+  LLVMBasicBlockRef end; /* of the gang's region */
 } emission;
 
 static inline LLVMBasicBlockRef new_block(emission *e, const char *name) {
@@ -42,10 +53,22 @@ static inline void store_mask(emission *e, parts lanes, parts slots) { store_slo
 
 /* ---- gang.c ---- */
 void add_lanes(emission *e, parts slots, parts lanes); /* to a mask in slots */
-/* The LLVM blocks of the planned region; emit_gang fills them, from the item `entry` to e->end. */
-void prepare_blocks(emission *e);
-void forget_blocks(emission *e);
-void emit_gang(emission *e, int entry);
+/* Plan the region that begins at the node, with the branches that part lanes (a copy is made), and make its LLVM blocks.
+   False, with a refusal: it cannot be. */
+bool begin_way(emission *e, way *to, const bool *divergent, int entry);
+void forget_way(way *of);
+/* The code from the node `entry` to e->end, where the builder stands, for the lanes in the root mask. */
+void emit_way(emission *e, int entry);
+void part_lanes(emission *e, int n, mask m); /* the end of node n, by whose branch lanes go different ways */
+/* All lanes go on to a successor of n. Where control is to go. */
+LLVMBasicBlockRef take_together(emission *e, int n, int target);
+
+/* ---- together.c ---- */
+/* Where the region has branches that all lanes of most gangs take alike, the way for gangs whose lanes do. */
+bool begin_together(emission *e, int entry);
+/* Whether all lanes are at an item of the region's level again whenever control is there. */
+bool are_together_at(const emission *e, int item);
+void end_together(emission *e, int n); /* the end of node n, by such a branch */
 
 /* ---- saved.c ---- */
 int region_at(const emission *e, int n); /* the region that begins at the node, or STATE_EXIT */

@@ -7,11 +7,11 @@
 /* ---- masks of classes ---- */
 
 static mask class_mask(emission *e, int class) {
-  const mask_class *c = &e->plan.classes[class];
+  const mask_class *c = &e->way->plan.classes[class];
   switch (c->kind) {
-  case CLASS_REGION: return e->root;
-  case CLASS_SAME: return class_mask(e, e->plan.item_class[c->level]);
-  default: return (mask){.lanes = load_mask(e, e->masks[class])};
+  case CLASS_REGION: return e->way->root;
+  case CLASS_SAME: return class_mask(e, e->way->plan.item_class[c->level]);
+  default: return (mask){.lanes = load_mask(e, e->way->masks[class])};
   }
 }
 
@@ -22,36 +22,40 @@ void add_lanes(emission *e, parts slots, parts lanes) {
 
 /* ---- where control goes ---- */
 
-static LLVMBasicBlockRef item_start(emission *e, int level, int item) {
-  return plan_is_loop_item(&e->plan, level, item) ? e->enters[plan_loop_at(&e->plan, level, item)] : e->bodies[item];
+static LLVMBasicBlockRef start_in(const way *of, int level, int item) {
+  const plan *p = &of->plan;
+  return plan_is_loop_item(p, level, item) ? of->enters[plan_loop_at(p, level, item)] : of->bodies[item];
 }
+
+static LLVMBasicBlockRef item_start(emission *e, int level, int item) { return start_in(e->way, level, item); }
 
 /* Behind the last item of a level, in this round. */
 static LLVMBasicBlockRef end_of_level(emission *e, int level) {
   if (level < 0) return e->end;
-  if (!e->plan.divergent_loop[level]) refuse(&e->w, NULL, "lanes end inside a loop that all leave together");
-  return e->latches[level];
+  if (!e->way->plan.divergent_loop[level]) refuse(&e->w, NULL, "lanes end inside a loop that all leave together");
+  return e->way->latches[level];
 }
 
 /* Where control is to go for an item (-1: for the level's end). */
 static LLVMBasicBlockRef enter_item(emission *e, int level, int item) {
   if (item < 0) return end_of_level(e, level);
-  int led = plan_class_led(&e->plan, level, item);
-  if (led >= 0 && !e->plan.classes[led].sure) return e->guards[led];
+  if (level < 0 && e->way == &e->ways[0] && are_together_at(e, item)) return start_in(&e->ways[1], level, item);
+  int led = plan_class_led(&e->way->plan, level, item);
+  if (led >= 0 && !e->way->plan.classes[led].sure) return e->way->guards[led];
   return item_start(e, level, item);
 }
 
 /* No lane has come to the classes of a level yet: at its start, and in a loop at the start of every round. A class whose
    owner is not run on the way (all lanes left before it) must not find the lanes of an earlier gang or round. */
 static void clear_level(emission *e, int level) {
-  for (int c = 0; c < e->plan.class_count; c++)
-    if (e->plan.classes[c].kind == CLASS_LED && e->plan.classes[c].level == level)
-      store_mask(e, no_lanes(&e->w), e->masks[c]);
+  for (int c = 0; c < e->way->plan.class_count; c++)
+    if (e->way->plan.classes[c].kind == CLASS_LED && e->way->plan.classes[c].level == level)
+      store_mask(e, no_lanes(&e->w), e->way->masks[c]);
 }
 
 /* Behind an item whose lanes are in the level no more, or that had none. */
 static LLVMBasicBlockRef after_item(emission *e, int level, int item) {
-  return enter_item(e, level, plan_next(&e->plan, level, item, -1));
+  return enter_item(e, level, plan_next(&e->way->plan, level, item, -1));
 }
 
 /* ---- edges ---- */
@@ -66,7 +70,7 @@ typedef struct edge {
 /* Follow an edge outwards through the loops that it leaves. Lanes that leave a divergent loop drop out of it one by one:
    control stays in the loop. */
 static edge resolve(emission *e, int source, int target, bool together) {
-  const plan *p = &e->plan;
+  const plan *p = &e->way->plan;
   edge g = {.level = p->order.innermost[source], .from = source, .together = together};
   g.control_level = g.level, g.control_item = source;
   for (;;) {
@@ -144,19 +148,19 @@ static void move_phis(emission *e, int source, int target, bool plain, mask take
 /* What an edge does besides moving control: values for the joins, lanes for the masks. Returns where control goes if all
    lanes of the class take it together; where they part, that is the branch's affair (NULL). */
 static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool together, mask taken) {
-  const plan *p = &e->plan;
+  const plan *p = &e->way->plan;
   edge g = resolve(e, source, target, together);
   if (g.back) {
     move_phis(e, source, target, true, taken); /* lanes that left the loop have their values elsewhere */
-    if (!p->divergent_loop[g.level]) return e->bodies[target];
-    add_lanes(e, e->loop_next[g.level], mask_vectors(&e->w, taken));
+    if (!p->divergent_loop[g.level]) return e->way->bodies[target];
+    add_lanes(e, e->way->loop_next[g.level], mask_vectors(&e->w, taken));
     if (!together) return NULL;
     return after_item(e, g.control_level, g.control_item);
   }
   int from = plan_class_of_item(p, g.level, g.from), led = plan_class_led(p, g.level, g.to);
   bool same = from == plan_class_of_item(p, g.level, g.to) && g.together;
   move_phis(e, source, target, same, taken);
-  if (led >= 0) add_lanes(e, e->masks[led], mask_vectors(&e->w, taken));
+  if (led >= 0) add_lanes(e, e->way->masks[led], mask_vectors(&e->w, taken));
   if (!together) return NULL;
   if (!g.together) return after_item(e, g.control_level, g.control_item);
   return enter_item(e, g.level, plan_next(p, g.level, g.from, g.to));
@@ -164,31 +168,10 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool tog
 
 /* ---- nodes ---- */
 
-static void end_node(emission *e, int n, mask m) {
+void part_lanes(emission *e, int n, mask m) {
   widener *w = &e->w;
   const node *here = &w->g->nodes[n];
-  int level = e->plan.order.innermost[n], class = e->plan.class_of[n];
-  if (here->barrier) reach_barrier(e, n, m);
-  if (here->barrier || here->succ_count == 0) {
-    LLVMBuildBr(w->b, after_item(e, level, n));
-    return;
-  }
-  if (here->succ_count == 1 || here->succs[0] == here->succs[1]) {
-    LLVMBuildBr(w->b, take_edge(e, n, here->succs[0], true, m));
-    return;
-  }
-  LLVMValueRef condition = LLVMGetCondition(here->last);
-  if (!w->shapes->divergent[n]) {
-    LLVMBasicBlockRef ways[2] = {new_block(e, "way"), new_block(e, "way")};
-    LLVMBuildCondBr(w->b, value_scalar(w, condition), ways[0], ways[1]);
-    for (int i = 0; i < 2; i++) {
-      go_on_at(e, ways[i]);
-      w->stamp++;
-      LLVMBuildBr(w->b, take_edge(e, n, here->succs[i], true, class_mask(e, class)));
-    }
-    return;
-  }
-  parts yes = value_vectors(w, condition), no;
+  parts yes = value_vectors(w, LLVMGetCondition(here->last)), no;
   LLVMValueRef none = LLVMConstNull(mask_type(e));
   for (int u = 0; u < w->parts; u++) {
     no.of[u] = LLVMBuildNot(w->b, yes.of[u], "");
@@ -202,7 +185,40 @@ static void end_node(emission *e, int n, mask m) {
   for (int s = 0; s < 2; s++) read_incoming(e, n, here->succs[s]);
   take_edge(e, n, here->succs[0], false, (mask){.lanes = yes});
   take_edge(e, n, here->succs[1], false, (mask){.lanes = no});
-  LLVMBuildBr(w->b, enter_item(e, level, plan_next_apart(&e->plan, level, n)));
+  int level = e->way->plan.order.innermost[n];
+  LLVMBuildBr(w->b, enter_item(e, level, plan_next_apart(&e->way->plan, level, n)));
+}
+
+LLVMBasicBlockRef take_together(emission *e, int n, int target) {
+  return take_edge(e, n, target, true, class_mask(e, e->way->plan.class_of[n]));
+}
+
+static void end_node(emission *e, int n, mask m) {
+  widener *w = &e->w;
+  const node *here = &w->g->nodes[n];
+  int level = e->way->plan.order.innermost[n];
+  if (here->barrier) reach_barrier(e, n, m);
+  if (here->barrier || here->succ_count == 0) {
+    LLVMBuildBr(w->b, after_item(e, level, n));
+    return;
+  }
+  if (here->succ_count == 1 || here->succs[0] == here->succs[1]) {
+    LLVMBuildBr(w->b, take_edge(e, n, here->succs[0], true, m));
+    return;
+  }
+  if (e->way->together && e->way->together[n]) {
+    end_together(e, n);
+  } else if (e->way->divergent[n]) {
+    part_lanes(e, n, m);
+  } else {
+    LLVMBasicBlockRef ways[2] = {new_block(e, "way"), new_block(e, "way")};
+    LLVMBuildCondBr(w->b, value_scalar(w, LLVMGetCondition(here->last)), ways[0], ways[1]);
+    for (int i = 0; i < 2; i++) {
+      go_on_at(e, ways[i]);
+      w->stamp++;
+      LLVMBuildBr(w->b, take_together(e, n, here->succs[i]));
+    }
+  }
 }
 
 /* The position of an instruction, in this function's scope: inlined code keeps its line where it stands in the kernel's
@@ -219,11 +235,11 @@ static void set_position(emission *e, LLVMValueRef i) {
 static void emit_node(emission *e, int n) {
   widener *w = &e->w;
   const node *here = &w->g->nodes[n];
-  go_on_at(e, e->bodies[n]);
+  go_on_at(e, e->way->bodies[n]);
   w->stamp++;
-  int round = e->plan.order.innermost[n];
-  if (round >= 0 && e->plan.order.loops[round].header == n) clear_level(e, round);
-  mask m = class_mask(e, e->plan.class_of[n]);
+  int round = e->way->plan.order.innermost[n];
+  if (round >= 0 && e->way->plan.order.loops[round].header == n) clear_level(e, round);
+  mask m = class_mask(e, e->way->plan.class_of[n]);
   for (LLVMValueRef i = here->first; i != here->last && !w->why; i = LLVMGetNextInstruction(i)) {
     if (LLVMIsAPHINode(i)) continue;
     set_position(e, i);
@@ -237,73 +253,88 @@ static void emit_node(emission *e, int n) {
 /* ---- loops and guards of a region ---- */
 
 static void emit_loop(emission *e, int l) {
-  const plan *p = &e->plan;
+  const plan *p = &e->way->plan;
   int header = p->order.loops[l].header, parent = p->order.loops[l].parent;
-  go_on_at(e, e->enters[l]);
+  go_on_at(e, e->way->enters[l]);
   if (p->divergent_loop[l]) {
     int root = p->class_of[header];
-    store_mask(e, mask_vectors(&e->w, class_mask(e, p->item_class[l])), e->masks[root]);
-    store_mask(e, no_lanes(&e->w), e->loop_next[l]);
-    LLVMBuildBr(e->w.b, e->bodies[header]);
-    go_on_at(e, e->latches[l]);
-    parts next = load_mask(e, e->loop_next[l]);
-    store_mask(e, next, e->masks[root]);
-    store_mask(e, no_lanes(&e->w), e->loop_next[l]);
-    LLVMBuildCondBr(e->w.b, any_lane(&e->w, next), e->bodies[header],
+    store_mask(e, mask_vectors(&e->w, class_mask(e, p->item_class[l])), e->way->masks[root]);
+    store_mask(e, no_lanes(&e->w), e->way->loop_next[l]);
+    LLVMBuildBr(e->w.b, e->way->bodies[header]);
+    go_on_at(e, e->way->latches[l]);
+    parts next = load_mask(e, e->way->loop_next[l]);
+    store_mask(e, next, e->way->masks[root]);
+    store_mask(e, no_lanes(&e->w), e->way->loop_next[l]);
+    LLVMBuildCondBr(e->w.b, any_lane(&e->w, next), e->way->bodies[header],
                     enter_item(e, parent, plan_next_apart(p, parent, header)));
   } else {
-    LLVMBuildBr(e->w.b, e->bodies[header]);
-    go_on_at(e, e->latches[l]);
+    LLVMBuildBr(e->w.b, e->way->bodies[header]);
+    go_on_at(e, e->way->latches[l]);
     LLVMBuildUnreachable(e->w.b); /* nobody comes: a uniform loop's back edge is a branch */
   }
 }
 
 static void emit_guard(emission *e, int class) {
-  const mask_class *c = &e->plan.classes[class];
-  go_on_at(e, e->guards[class]);
+  const mask_class *c = &e->way->plan.classes[class];
+  go_on_at(e, e->way->guards[class]);
   if (c->kind != CLASS_LED || c->sure) {
     LLVMBuildUnreachable(e->w.b); /* nobody comes */
     return;
   }
-  LLVMValueRef any = any_lane(&e->w, load_mask(e, e->masks[class]));
+  LLVMValueRef any = any_lane(&e->w, load_mask(e, e->way->masks[class]));
   LLVMBuildCondBr(e->w.b, any, item_start(e, c->level, c->leader), after_item(e, c->level, c->leader));
 }
 
-void prepare_blocks(emission *e) {
-  const plan *p = &e->plan;
-  int nodes = e->w.g->count, loops = p->order.loop_count;
-  e->bodies = mw_alloc((size_t)(nodes + 1) * sizeof *e->bodies);
-  e->enters = mw_alloc((size_t)(loops + 1) * sizeof *e->enters);
-  e->latches = mw_alloc((size_t)(loops + 1) * sizeof *e->latches);
-  e->loop_next = mw_alloc((size_t)(loops + 1) * sizeof *e->loop_next);
-  e->guards = mw_alloc((size_t)(p->class_count + 1) * sizeof *e->guards);
-  e->masks = mw_alloc((size_t)(p->class_count + 1) * sizeof *e->masks);
-  for (int i = 0; i < p->order.rpo_count; i++) e->bodies[p->order.rpo[i]] = new_block(e, "node");
+bool begin_way(emission *e, way *to, const bool *divergent, int entry) {
+  widener *w = &e->w;
+  int nodes = w->g->count;
+  const char *why;
+  *to = (way){.divergent = mw_alloc((size_t)(nodes + 1) * sizeof(bool))};
+  for (int n = 0; n < nodes; n++) to->divergent[n] = divergent[n];
+  if (!plan_region(w->g, to->divergent, entry, &to->plan, &why)) {
+    refuse(w, NULL, why);
+    forget_way(to);
+    return false;
+  }
+  const plan *p = &to->plan;
+  int loops = p->order.loop_count;
+  to->bodies = mw_alloc((size_t)(nodes + 1) * sizeof *to->bodies);
+  to->enters = mw_alloc((size_t)(loops + 1) * sizeof *to->enters);
+  to->latches = mw_alloc((size_t)(loops + 1) * sizeof *to->latches);
+  to->loop_next = mw_alloc((size_t)(loops + 1) * sizeof *to->loop_next);
+  to->guards = mw_alloc((size_t)(p->class_count + 1) * sizeof *to->guards);
+  to->masks = mw_alloc((size_t)(p->class_count + 1) * sizeof *to->masks);
+  for (int i = 0; i < p->order.rpo_count; i++) to->bodies[p->order.rpo[i]] = new_block(e, "node");
   for (int l = 0; l < loops; l++) {
-    e->enters[l] = new_block(e, "loop");
-    e->latches[l] = new_block(e, "latch");
-    e->loop_next[l] = new_slots(&e->w, mask_type(e), e->w.parts);
+    to->enters[l] = new_block(e, "loop");
+    to->latches[l] = new_block(e, "latch");
+    to->loop_next[l] = new_slots(w, mask_type(e), w->parts);
   }
   for (int c = 0; c < p->class_count; c++) {
-    e->guards[c] = new_block(e, "guard");
-    e->masks[c] = new_slots(&e->w, mask_type(e), e->w.parts);
+    to->guards[c] = new_block(e, "guard");
+    to->masks[c] = new_slots(w, mask_type(e), w->parts);
   }
-  e->end = new_block(e, "region.end");
+  return true;
 }
 
-void forget_blocks(emission *e) {
-  free(e->bodies);
-  free(e->enters);
-  free(e->latches);
-  free(e->loop_next);
-  free(e->guards);
-  free(e->masks);
+void forget_way(way *of) {
+  if (of->divergent) plan_free(&of->plan);
+  free(of->divergent);
+  free(of->together);
+  free(of->bodies);
+  free(of->enters);
+  free(of->latches);
+  free(of->loop_next);
+  free(of->guards);
+  free(of->masks);
+  *of = (way){0};
 }
 
-void emit_gang(emission *e, int entry) {
+void emit_way(emission *e, int entry) {
+  const plan *p = &e->way->plan;
   clear_level(e, -1);
-  LLVMBuildBr(e->w.b, enter_item(e, -1, entry));
-  for (int l = 0; l < e->plan.order.loop_count && !e->w.why; l++) emit_loop(e, l);
-  for (int c = 0; c < e->plan.class_count && !e->w.why; c++) emit_guard(e, c);
-  for (int i = 0; i < e->plan.order.rpo_count && !e->w.why; i++) emit_node(e, e->plan.order.rpo[i]);
+  LLVMBuildBr(e->w.b, enter_item(e, -1, plan_item(p, -1, entry)));
+  for (int l = 0; l < p->order.loop_count && !e->w.why; l++) emit_loop(e, l);
+  for (int c = 0; c < p->class_count && !e->w.why; c++) emit_guard(e, c);
+  for (int i = 0; i < p->order.rpo_count && !e->w.why; i++) emit_node(e, p->order.rpo[i]);
 }

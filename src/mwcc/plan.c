@@ -294,6 +294,8 @@ int plan_next_apart(const plan *p, int level, int item) {
   return next;
 }
 
+bool plan_alone(const plan *p, int level, int item) { return !p->edges[level + 1].pending[item].count; }
+
 int plan_class_led(const plan *p, int level, int item) {
   int class = plan_class_of_item(p, level, item);
   const mask_class *c = &p->classes[class];

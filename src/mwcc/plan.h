@@ -78,6 +78,8 @@ int plan_class_of_item(const plan *p, int level, int item);
    that was skipped: plan_next without a target. */
 int plan_next(const plan *p, int level, int item, int target);
 int plan_next_apart(const plan *p, int level, int item);
+/* Whether nothing is pending when control is at the item. */
+bool plan_alone(const plan *p, int level, int item);
 /* The class that an item leads, or -1. */
 int plan_class_led(const plan *p, int level, int item);
 

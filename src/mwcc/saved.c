@@ -125,8 +125,8 @@ void load_saved(emission *e, int region) {
 
 void publish_uniform(emission *e) {
   widener *w = &e->w;
-  for (int i = 0; i < e->plan.order.rpo_count; i++) {
-    int n = e->plan.order.rpo[i];
+  for (int i = 0; i < e->way->plan.order.rpo_count; i++) {
+    int n = e->way->plan.order.rpo[i];
     if (!w->g->nodes[n].barrier) continue;
     const live_set *behind = &w->live->behind[n];
     for (size_t v = 0; v < behind->count; v++) {
@@ -140,8 +140,8 @@ void publish_uniform(emission *e) {
 }
 
 void begin_votes(emission *e) {
-  for (int i = 0; i < e->plan.order.rpo_count; i++) {
-    int n = e->plan.order.rpo[i];
+  for (int i = 0; i < e->way->plan.order.rpo_count; i++) {
+    int n = e->way->plan.order.rpo[i];
     if (!e->votes[n]) continue;
     bool starts_true = strstr(callee_name(e->w.g->nodes[n].last), ".and") != NULL;
     LLVMBuildStore(e->w.b, constant_i32(e->w.p, starts_true), e->votes[n]);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST_OPERANDS = 32 };
+enum { MOST_OPERANDS = 32, MOST_UNROLLED = 128 /* lanes */ };
 
 typedef struct spilled {
   LLVMValueRef values[MOST_OPERANDS], memory[MOST_OPERANDS];
@@ -36,13 +36,16 @@ static LLVMValueRef new_memory(widener *w, LLVMTypeRef type) {
   return memory;
 }
 
-static LLVMValueRef spill(widener *w, LLVMValueRef value) {
+/* in_memory: for certain. Where each lane adds at an address of its own, indices that are taken from vector registers one by
+   one arrive so that processors guess wrong which loads depend on which stores, in nearly every lane (20 times as slow on
+   Zen 4); those that are read back do not. */
+static LLVMValueRef spill(widener *w, LLVMValueRef value, bool in_memory) {
   LLVMTypeRef type = LLVMTypeOf(value);
   LLVMValueRef memory = new_memory(w, type);
   for (int u = 0; u < w->parts; u++) {
     LLVMValueRef lanes = part_vector(w, value, u);
     if (is_bit(type)) lanes = LLVMBuildZExt(w->b, lanes, vector_type(w, w->p->i8), "");
-    LLVMBuildStore(w->b, lanes, part_memory(w, type, memory, u));
+    LLVMSetVolatile(LLVMBuildStore(w->b, lanes, part_memory(w, type, memory, u)), in_memory);
   }
   return memory;
 }
@@ -113,6 +116,14 @@ static LLVMValueRef as_i32(widener *w, LLVMValueRef number) {
   return bits < 32 ? LLVMBuildZExt(w->b, number, w->p->i32, "") : LLVMBuildTrunc(w->b, number, w->p->i32, "");
 }
 
+/* For each lane of the gang, without a loop: so lanes are constants. */
+static void emit_each(widener *w, const results *r, lane_body *body, void *context) {
+  for (int l = 0; l < w->width * w->parts; l++) {
+    LLVMValueRef lane = constant_i32(w->p, (unsigned)l);
+    put_result(w, r, body(w, lane, context), lane);
+  }
+}
+
 /* For each bit of the words, in order. Leaves the builder behind the loop. */
 static void emit_loop(widener *w, const parts *words, const results *r, bool unrolled, lane_body *body, void *context) {
   program *p = w->p;
@@ -167,6 +178,7 @@ parts each_lane(widener *w, mask m, const LLVMValueRef *operands, unsigned count
                 lane_body *body, void *context) {
   spilled s = {0};
   parts words = {0}, result = {0};
+  bool each = unrolled && m.all && w->width * w->parts <= MOST_UNROLLED;
   for (unsigned i = 0; i < count; i++) {
     value_kept(w, operands[i]); /* also of uniform ones: the loop's block is not on every way to what follows */
     if (is_uniform(w, operands[i])) continue;
@@ -174,13 +186,16 @@ parts each_lane(widener *w, mask m, const LLVMValueRef *operands, unsigned count
       refuse(w, NULL, "something with many operands is done lane by lane");
       return result;
     }
-    s.memory[s.count] = spill(w, operands[i]);
+    s.memory[s.count] = spill(w, operands[i], each);
     s.values[s.count++] = operands[i];
   }
   for (int u = 0; u < w->parts; u++) words.of[u] = mask_word(w, mask_part(w, m, u));
   results r = new_results(w, type);
   w->spilled = &s;
-  emit_loop(w, &words, &r, unrolled, body, context);
+  if (each)
+    emit_each(w, &r, body, context);
+  else
+    emit_loop(w, &words, &r, unrolled, body, context);
   w->spilled = NULL;
   if (type)
     for (int u = 0; u < w->parts; u++) result.of[u] = get_part(w, &r, u);

@@ -179,7 +179,7 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   q.o = &o, q.live = &live;
   shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
   if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
-  bool too_wide = seamless && leaves_loops_apart(&g, &o, &s); /* the whole block would wait for its last thread */
+  bool too_wide = seamless && suits_small_gangs(&g, &o, &s);
   if (!too_wide && pays(&q, &s)) {
     add_variant(&q, choose_cut(&q, lanes, together));
     /* gangs of several parts may need more memory for local arrays than there is: then of one */

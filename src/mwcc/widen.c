@@ -146,15 +146,25 @@ static mask entering_lanes(emission *e, int region) {
   return m;
 }
 
+/* Gangs whose lanes have all been going the same way so far, and those whose lanes part, which stay on their own way. */
+static void emit_gang(emission *e, int entry) {
+  if (begin_together(e, entry)) {
+    e->way = &e->ways[1];
+    emit_way(e, entry);
+    e->way = &e->ways[0];
+    go_on_at(e, new_block(e, "apart"));
+  }
+  emit_way(e, entry);
+  forget_way(&e->ways[1]);
+}
+
 /* The barriers that end a region lead to the same region only if they are the same barrier. */
 static void emit_region(emission *e, int region) {
   widener *w = &e->w;
-  const char *why;
-  if (!plan_region(w->g, w->shapes->divergent, e->regions[region], &e->plan, &why)) {
-    refuse(w, NULL, why);
-    return;
-  }
-  prepare_blocks(e);
+  int entry = e->regions[region];
+  e->way = &e->ways[0];
+  if (!begin_way(e, e->way, w->shapes->divergent, entry)) return;
+  e->end = new_block(e, "region.end");
   LLVMBuildStore(w->b, constant_i32(w->p, (unsigned)STATE_EXIT), e->next_state);
   LLVMBuildStore(w->b, constant_i32(w->p, 0), e->w.gang);
   begin_votes(e);
@@ -168,15 +178,15 @@ static void emit_region(emission *e, int region) {
   counted y = begin_counted(e, w->tid_y, line ? one : w->ntid[1], rows);
   counted x = begin_counted(e, w->tid_x, length, columns);
   w->stamp++;
-  e->root = entering_lanes(e, region);
+  e->way->root = entering_lanes(e, region);
   if (e->can_die) store_mask(e, no_lanes(w), e->alive_new);
-  if (!e->root.all && region != 0) {
+  if (!e->way->root.all && region != 0) {
     LLVMBasicBlockRef some = new_block(e, "some");
-    LLVMBuildCondBr(w->b, any_lane(w, e->root.lanes), some, e->end);
+    LLVMBuildCondBr(w->b, any_lane(w, e->way->root.lanes), some, e->end);
     go_on_at(e, some);
   }
   load_saved(e, region);
-  emit_gang(e, plan_item(&e->plan, -1, e->regions[region]));
+  emit_gang(e, entry);
   go_on_at(e, e->end);
   w->stamp++;
   if (e->can_die) store_mask(e, load_mask(e, e->alive_new), alive_slots(e));
@@ -185,8 +195,7 @@ static void emit_region(emission *e, int region) {
   end_counted(e, y);
   end_counted(e, z);
   publish_uniform(e);
-  forget_blocks(e);
-  plan_free(&e->plan);
+  forget_way(e->way);
 }
 
 /* ---- the function ---- */

@@ -1,0 +1,200 @@
+-- Code for blocks of one size has a way for gangs whose lanes all go the same way, and one for those whose lanes part:
+-- both, and the changes between them, give what threads one by one give.
+-- Lua 5.4 only: what is tested is the compiler.
+
+local mw = require "moonwarp"
+local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
+
+local function ir(source, kernel)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(source)
+  file:close()
+  local command = "%s/bin/mwcc --verify --mcpu=x86-64-v4 --emit=ir --launch=%s -o - - < %s 2>&1"
+  local pipe = assert(io.popen(command:format(home, kernel, path)))
+  local text = pipe:read "*a"
+  pipe:close()
+  os.remove(path)
+  return text
+end
+
+local function count(text, pattern)
+  local _, n = text:gsub(pattern, "")
+  return n
+end
+
+describe("code for gangs whose lanes stay together", function()
+  local guarded = [[
+    __global__ void add(int n, float *x) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) x[i] += 1;
+    }]]
+
+  it("has no masks, beside that for the last gang", function()
+    local text = ir(guarded, "_Z3addiPf:256x1x1")
+    assert.equal(4, count(text, "\n  store <16 x float>"))
+    assert.equal(4, count(text, "call void @llvm.masked.store"))
+  end)
+
+  it("is for whole loops", function()
+    local text = ir([[
+      __global__ void sum(int n, const float *x, float *o) {
+        float sum = 0;
+        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += x[i];
+        o[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+      }]], "_Z3sumiPKfPf:256x1x1")
+    assert.equal(4, count(text, "= load <16 x float>"))
+    assert.equal(4, count(text, "= call <16 x float> @llvm.masked.load"))
+    assert.equal(4, count(text, "\n  store <16 x float>")) -- where all have met again
+  end)
+
+  it("follows two conditions", function()
+    local text = ir([[
+      __global__ void add(int w, int h, float *x) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+        if (i >= w || y >= h) return;
+        x[y * w + i] += 1;
+      }]], "_Z3addiiPf:16x16x1")
+    assert.equal(4, count(text, "\n  store <16 x float>"))
+  end)
+
+  it("is not made where a constant parts the block, nor for conditions on data", function()
+    assert.equal(0, count(ir([[
+      __global__ void add(int n, float *x) { if (threadIdx.x < 77) x[threadIdx.x] += 1; }]],
+      "_Z3addiPf:128x1x1"), "\n  store <16 x float>"))
+    assert.equal(0, count(ir([[
+      __global__ void add(int n, float *x) { if (x[threadIdx.x] < n) x[threadIdx.x] += 1; }]],
+      "_Z3addiPf:128x1x1"), "\n  store <16 x float>"))
+  end)
+end)
+
+-- ---- random kernels that compare indices with limits
+
+local function generator(seed)
+  local state = seed
+  local function random(n)
+    state = state * 6364136223846793005 + 1442695040888963407
+    return (state >> 33) % n + 1
+  end
+  local function pick(list) return list[random(#list)] end
+  local g = { random = random, loops = 0 }
+
+  function g.index()
+    return pick { "i", "i", "i", "y", "x", "i + 3", "i - 5", "x + y", "(int)threadIdx.x", "j", "j" }
+  end
+  function g.limit() return pick { "n", "n", "m", "n - 7", "m + 2", "width", "n / 2", "20" } end
+  function g.comparison()
+    local a, b = g.index(), g.limit()
+    if random(5) == 1 then a, b = "(unsigned)(" .. a .. ")", "(unsigned)" .. b end
+    if random(4) == 1 then a, b = b, a end
+    return ("%s %s %s"):format(a, pick { "<", "<", "<=", ">", ">=", "!=" }, b)
+  end
+  function g.condition()
+    local one = g.comparison()
+    if random(3) > 1 then return one end
+    return pick { "%s && %s", "%s || %s", "!(%s) && %s", "!(%s || %s)" }:format(one, g.comparison())
+  end
+  function g.simple()
+    return pick {
+      "sum = sum * 3 + i;", "sum ^= in[i];", "sum += in[(j * 5 + sum) & 1023];", "sum += in[i + 16];", "sum -= j;",
+      "out[i] += sum;", "out[i] = j;", "atomicAdd(&counts[sum & 15], 1);", "atomicAdd(&counts[x & 15], y);",
+      "sum += shared[threadIdx.x + blockDim.x * threadIdx.y];", "if (sum & 1) sum += 7;",
+    }
+  end
+  function g.statement(depth, inside)
+    local kind = random(9)
+    if depth == 0 or kind <= 3 then return g.simple() end
+    if kind <= 5 then
+      local text = ("if (%s) { %s }"):format(g.condition(), g.list(depth - 1, inside))
+      return random(2) == 1 and text or ("%s else { %s }"):format(text, g.list(depth - 1, inside))
+    end
+    if kind == 6 and inside then return ("if (%s) %s;"):format(g.condition(), pick { "break", "continue" }) end
+    if kind == 7 and inside == nil and g.may_return then return ("if (%s) return;"):format(g.condition()) end
+    local name = ("k%d"):format(g.loops)
+    g.loops = g.loops + 1
+    local head = pick {
+      "for (int %s = i, turns = 0; %s < n && turns < 9; turns++, %s += total)", "for (int %s = 0; %s < 5; %s++)",
+      "for (int %s = i; %s < n; %s += total)", "for (int %s = x; %s < width; %s += 48)",
+    }
+    return ("%s { int j = %s; %s }"):format(head:format(name, name, name), name, g.list(depth - 1, true))
+  end
+  function g.list(depth, inside)
+    local lines = {}
+    for n = 1, random(3) do lines[n] = g.statement(depth, inside) end
+    return table.concat(lines, " ")
+  end
+  function g.kernel(name)
+    g.may_return = random(2) == 1
+    local lines = {}
+    for n = 1, 3 + random(3) do
+      lines[n] = g.statement(3)
+      if not g.may_return and random(2) == 1 then
+        lines[n] = lines[n] .. " __syncthreads(); shared[(threadIdx.x + blockDim.x * threadIdx.y) ^ 1] = i + width;" ..
+          " __syncthreads();"
+      end
+    end
+    return ([[
+__global__ void %s(int n, int m, int width, const int *in, int *out, int *counts) {
+  __shared__ int shared[256];
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  int i = y * gridDim.x * blockDim.x + x, j = i, total = gridDim.x * blockDim.x * gridDim.y * blockDim.y, sum = 0;
+  shared[threadIdx.x + blockDim.x * threadIdx.y] = i;
+  __syncthreads();
+  %s
+  out[i] = out[i] * 5 + sum + j;
+}
+]]):format(name, table.concat(lines, "\n  "))
+  end
+  return g
+end
+
+local blocks = { { 64 }, { 256 }, { 16, 16 }, { 32, 4 }, { 128, 2 } }
+
+-- Nil, or where results differ.
+local function difference(seed, kernels)
+  local g, texts = generator(seed), {}
+  for k = 1, kernels do texts[k] = g.kernel("k" .. k) end
+  local source = table.concat(texts)
+  local plain = mw.compile { source = source, options = { "--width=1" } }
+  local widths = { "4x4", "4x8", "8x2", "16x4" }
+  local chosen = g.random(4) > 1 and "--width=" .. widths[g.random(4)] or nil
+  local wide = mw.compile { source = source, options = { chosen } }
+  local data = {}
+  for n = 1, 4096 do data[n] = (n * 2654435761) >> 7 & 0xffff end
+  local input = mw.array(data, "int")
+  for k = 1, kernels do
+    local block = blocks[g.random(#blocks)]
+    local grid = { g.random(3), block[2] and g.random(2) or 1 }
+    local width, height = grid[1] * block[1], grid[2] * (block[2] or 1)
+    local all = width * height
+    for turn = 1, 3 do
+      local n = ({ all, all - 3, all * g.random(3) + g.random(20) })[turn]
+      local m, row = g.random(all), turn == 1 and width or width - g.random(9)
+      local results = {}
+      for side, module in ipairs { plain, wide } do
+        local out, counts = mw.zeros(all, "int"), mw.zeros(16, "int")
+        module["k" .. k](grid, block)(n, m, row, input, out, counts)
+        results[side] = out:totable()
+        for bin, value in ipairs(counts:totable()) do results[side][all + bin] = value end
+      end
+      for at, want in ipairs(results[1]) do
+        if results[2][at] ~= want then
+          return ("seed %d: n = %d, m = %d, width = %d, grid %d x %d: element %d is %d, should be %d in\n%s"):format(
+            seed, n, m, row, grid[1], grid[2], at, results[2][at], want, texts[k])
+        end
+      end
+    end
+  end
+end
+
+describe("kernels that compare indices with limits", function()
+  local before
+  setup(function() before = mw.limit("specialise", 1) end)
+  teardown(function() mw.limit("specialise", before) end)
+
+  local first, last = 1, 2
+  if os.getenv "TOGETHER_SEEDS" then first, last = os.getenv("TOGETHER_SEEDS"):match "(%d+)%-(%d+)" end
+  for seed = math.tointeger(first), math.tointeger(last) do
+    it(("give the same in both ways, seed %d"):format(seed), function() assert.is_nil(difference(seed, 4)) end)
+  end
+end)
