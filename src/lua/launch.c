@@ -147,19 +147,58 @@ static void check_open(lua_State *L, mwl_state *state, const mwl_stream *stream)
   if (stream && !stream->handle) mwl_usage(L, state, "the stream of this launch was closed");
 }
 
-static int launch_call(lua_State *L) {
-  mwl_state *state = mwl_of(L);
+/* The launch at stack place 1, its kernel ready to be given arguments. */
+static mwl_launch *begin(lua_State *L, mwl_state *state) {
   mwl_launch *launch = check_launch(L, state);
   check_open(L, state, launch->config.stream);
+  mwl_must(L, state, mwl_kernel_stand_at(launch->kernel, &launch->config));
+  return launch;
+}
+
+/* Run it where its arguments could be set. */
+static int finish(lua_State *L, mwl_state *state, mwl_launch *launch, outcome result) {
   mwl_kernel *kernel = launch->kernel;
-  mwl_must(L, state, mwl_kernel_stand_at(kernel, &launch->config));
-  outcome result = set_arguments(L, state, kernel->launch, kernel->device, 2);
   if (result == DONE && !launch->config.empty) {
     kernel->device->pending = true;
     if (run(kernel->launch, launch->config.stream, site_of(L, state))) result = CORE_FAILED;
   }
   mw_launch_clear(kernel->launch);
-  return result == DONE ? 0 : raise_outcome(L, state, result, launch->kernel);
+  return result == DONE ? 0 : raise_outcome(L, state, result, kernel);
+}
+
+static int launch_call(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_launch *launch = begin(L, state);
+  return finish(L, state, launch, set_arguments(L, state, launch->kernel->launch, launch->kernel->device, 2));
+}
+
+/* launch_block(launch, block, values): run it with a parameter block as a string, whose bytes hold but for parameters
+   that `values` has a value for, by their numbers from 1. (cuParamSetv, CU_LAUNCH_PARAM_BUFFER_POINTER) */
+static int launch_block(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  size_t bytes;
+  const char *block = luaL_checklstring(L, 2, &bytes);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  mwl_launch *launch = begin(L, state);
+  mwl_kernel *kernel = launch->kernel;
+  const mw_kernel_info *info = mw_kernel_describe(kernel->handle);
+  outcome result = DONE;
+  for (size_t i = 0; i < info->param_count && result == DONE; i++) {
+    const mw_param *param = &info->params[i];
+    lua_rawgeti(L, 3, (int)i + 1);
+    if (!lua_isnil(L, 4)) {
+      result = set_argument(L, state, kernel->launch, info, i, 4, kernel->device);
+    } else if (param->offset + param->type->size > bytes) {
+      lua_pushfstring(L,
+                      "a parameter block of %d bytes ends before parameter %d '%s' of %s, which has %d from byte %d on",
+                      (int)bytes, (int)i + 1, param->name, info->name, (int)param->type->size, (int)param->offset);
+      result = REFUSED;
+    } else if (mw_launch_bytes(kernel->launch, i, block + param->offset, param->type->size)) {
+      result = CORE_FAILED;
+    }
+    if (result == DONE) lua_settop(L, 3);
+  }
+  return finish(L, state, launch, result);
 }
 
 /* launch:bind(arguments) -> an object to call with none */
@@ -238,6 +277,8 @@ void mwl_open_launch(lua_State *L, mwl_state *state) {
                                           {"kernel", get_kernel}, {"stream", get_stream}, {NULL, NULL}};
   static const luaL_Reg bound_meta[] = {
       {"__call", bound_call}, {"__gc", bound_gc}, {"__close", bound_gc}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"launch_block", launch_block}, {NULL, NULL}};
+  mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_LAUNCH, launch_meta, launch_methods, launch_facts);
   mwl_class_new(L, state, MWL_BOUND, bound_meta, NULL, NULL);
 }

@@ -122,11 +122,17 @@ static void keep_memory(lua_State *L) {
   mwl_setenv(L, -2);
 }
 
-/* texture_new(memory, description) -> texture */
+/* texture_new(memory, description[, width, height, pitch]) -> texture; with sizes, rows of `width` elements, `pitch`
+   bytes apart, of an array of one dimension (cudaBindTexture2D) */
 static int texture_new(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mw_resource resource = {0};
   describe_memory(L, state, 1, &resource);
+  if (!lua_isnoneornil(L, 3)) {
+    resource.width = (size_t)luaL_checkinteger(L, 3);
+    resource.height = (size_t)luaL_checkinteger(L, 4);
+    resource.row_pitch = (size_t)luaL_checkinteger(L, 5);
+  }
   mw_texture_desc desc = read_desc(L, 2);
   mwl_texture *texture = push_closed(L, state, MWL_TEXTURE, mwl_current(L, state));
   keep_memory(L);

@@ -76,12 +76,18 @@ end
 
 local function check(self) return class.state(errors.check(self, "launch", "a launch")) end
 
-function kernel.launch_meta.__call(self, ...)
+-- The state of a launch, its kernel ready to be given arguments.
+local function begin(self)
   local state = check(self)
-  local of, stream = state.of, state.config.stream
+  local stream = state.config.stream
   if stream and stream._handle == nil then errors.usage("the stream of this launch was closed") end
-  errors.must(kernel.stand_at(of, state.config))
-  local code, why = set_arguments(of.launch, of.info, of.device, select("#", ...), ...)
+  errors.must(kernel.stand_at(state.of, state.config))
+  return state
+end
+
+-- Run it where its arguments could be set.
+local function finish(state, code, why)
+  local of, stream = state.of, state.config.stream
   if code == 0 and not state.config.empty then
     of.device._pending = 1
     local site = errors.site()
@@ -90,6 +96,36 @@ function kernel.launch_meta.__call(self, ...)
   C.mw_launch_clear(of.launch)
   if not code then errors.misuse(why, ffi.string(of.info.name)) end
   if code ~= 0 then errors.raise() end
+end
+
+function kernel.launch_meta.__call(self, ...)
+  local state = begin(self)
+  local of = state.of
+  finish(state, set_arguments(of.launch, of.info, of.device, select("#", ...), ...))
+end
+
+-- Parameter i (from 0) of a block, or the value that is given for it: a result code, or nil and a sentence.
+local function set_from_block(of, i, block, given)
+  local info, param = of.info, of.info.params[i]
+  if given ~= nil then return set_argument(of.launch, info, i, given, of.device) end
+  local offset, size = tonumber(param.offset), tonumber(param.type.size)
+  if offset + size > #block then
+    return nil, ("a parameter block of %d bytes ends before parameter %d '%s' of %s, which has %d from byte %d on")
+      :format(#block, i + 1, ffi.string(param.name), ffi.string(info.name), size, offset)
+  end
+  return C.mw_launch_bytes(of.launch, i, ffi.cast("const char *", block) + offset, size)
+end
+
+-- launch_block(launch, block, values): run it with a parameter block as a string, whose bytes hold but for parameters
+-- that `values` has a value for, by their numbers from 1. (cuParamSetv, CU_LAUNCH_PARAM_BUFFER_POINTER)
+local function launch_block(self, block, values)
+  local state = begin(self)
+  local code, why = 0, nil
+  for i = 0, tonumber(state.of.info.param_count) - 1 do
+    code, why = set_from_block(state.of, i, block, values[i + 1])
+    if code ~= 0 then break end
+  end
+  finish(state, code, why)
 end
 
 local properties = class.properties.launch
@@ -162,4 +198,4 @@ function class.methods.launch.bind(self, ...)
   return bound
 end
 
-return {}
+return { raw = { launch_block = launch_block } }

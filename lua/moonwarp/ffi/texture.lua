@@ -78,10 +78,12 @@ local function push(name, handle, where, memory)
   return class.proxy(name, state, metas[name])
 end
 
--- texture_new(memory, description) -> texture
-local function texture_new(memory, spec)
+-- texture_new(memory, description[, width, height, pitch]) -> texture; with sizes, rows of `width` elements, `pitch`
+-- bytes apart, of an array of one dimension (cudaBindTexture2D)
+local function texture_new(memory, spec, width, height, pitch)
   local resource, desc = ffi.new "mw_resource", read_desc(spec)
   describe_memory(memory, resource)
+  if width then resource.width, resource.height, resource.row_pitch = width, height, pitch end
   local where, out = device.current(), ffi.new "mw_texture *[1]"
   errors.must(collect.retry(where, function() return C.mw_texture_new(resource, desc, out) end))
   return push("texture", out[0], where, memory)

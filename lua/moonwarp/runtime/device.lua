@@ -101,8 +101,8 @@ local function choose(wanted)
 end
 
 -- cudaLimit: number -> moonwarp's name of it, or a value that cannot be changed.
-local limits = { [0] = "stack" }
-local fixed = { [1] = 1048576, [2] = 8388608, [6] = 0 }
+local limits = { [0] = "stack", [2] = "heap" }
+local fixed = { [1] = 1048576, [6] = 0 }
 
 local function get_limit(which)
   if limits[which] then return raw.limit(nil, limits[which]) end

@@ -47,6 +47,29 @@ local function attributes_of(kernel)
   }
 end
 
+-- What the driver's functions share.
+M.launch, M.attributes_of = launch, attributes_of
+
+---cudaFuncSetAttribute; the driver's attributes have the same numbers.
+function M.set_attribute(kernel, attribute, value)
+  local known = settings[kernel] or {}
+  if attribute == 8 then
+    local most = raw.properties_of().shared_per_block_optin - kernel.shared_bytes
+    if type(value) ~= "number" or value < 0 or value > most then
+      fail("cudaErrorInvalidValue", "a block of %s can have 0 to %d bytes of dynamic shared memory", kernel.name, most)
+    end
+    known.shared = value
+  elseif attribute == 9 then
+    if type(value) ~= "number" or value < -1 or value > 100 then
+      fail("cudaErrorInvalidValue", "a carveout is -1 to 100 percent")
+    end
+    known.carveout = value
+  else
+    fail("cudaErrorInvalidValue", "a kernel has no attribute %s that can be set", tostring(attribute))
+  end
+  settings[kernel] = known
+end
+
 local function install_triple(rt)
   -- Calls nest, as <<< >>> does inside the arguments of another: the last configuration is launched first.
   local configurations = {}
@@ -101,6 +124,11 @@ local function install_launches(rt)
     launch(kernel, grid, block, shared, stream, arguments.n or #names.kernel(kernel).params, arguments)
   end)
 
+  rt.cudaLaunchCooperativeKernel = api(function(kernel)
+    names.kernel(kernel)
+    fail("cudaErrorNotSupported", "blocks of a grid do not wait for each other on this device (cooperativeLaunch is 0)")
+  end)
+
   ---moonwarp's own: the kernel's launch as a function, for <<<grid, block, shared, stream>>>(…).
   function rt.call(kernel, grid, block, shared, stream)
     return function(...)
@@ -119,24 +147,7 @@ local function install_attributes(rt)
 
   rt.cudaFuncGetAttributes = api(function(kernel) return attributes_of(names.kernel(kernel)) end)
   rt.cudaFuncSetAttribute = api(function(kernel, attribute, value)
-    kernel = names.kernel(kernel)
-    local known = settings[kernel] or {}
-    if attribute == rt.cudaFuncAttributeMaxDynamicSharedMemorySize then
-      local most = raw.properties_of().shared_per_block_optin - kernel.shared_bytes
-      if type(value) ~= "number" or value < 0 or value > most then
-        fail("cudaErrorInvalidValue", "a block of %s can have 0 to %d bytes of dynamic shared memory", kernel.name,
-          most)
-      end
-      known.shared = value
-    elseif attribute == rt.cudaFuncAttributePreferredSharedMemoryCarveout then
-      if type(value) ~= "number" or value < -1 or value > 100 then
-        fail("cudaErrorInvalidValue", "a carveout is -1 to 100 percent")
-      end
-      known.carveout = value
-    else
-      fail("cudaErrorInvalidValue", "a kernel has no attribute %s that can be set", tostring(attribute))
-    end
-    settings[kernel] = known
+    M.set_attribute(names.kernel(kernel), attribute, value)
   end)
   rt.cudaFuncSetCacheConfig = api(function(kernel, config)
     names.kernel(kernel)

@@ -89,10 +89,7 @@ function M.install(rt)
     end)
   end)
   rt.cudaGraphAddMemcpyNode = api(function(graph, after, params)
-    return add(graph, after, function(stream)
-      local err = rt.cudaMemcpy3DAsync(params, stream)
-      if err ~= 0 then error(rt.story(), 0) end
-    end)
+    return add(graph, after, function(stream) result.body(rt.cudaMemcpy3DAsync)(params, stream) end)
   end)
   rt.cudaGraphAddMemsetNode = api(function(graph, after, params)
     return add(graph, after, function(stream)
@@ -115,6 +112,66 @@ function M.install(rt)
   end)
   rt.cudaGraphNodeGetType = api(function(graph, node) return types[check(graph, "graph"):node(node).kind] end)
   rt.cudaGraphNodeGetDependencies = api(function(graph, node) return check(graph, "graph"):node(node).after end)
+  -- Edges as two sequences, of the nodes that they leave and of those that they come to.
+  local function edges_of(graph)
+    local from, to = {}, {}
+    for i = 1, check(graph, "graph").count do
+      for _, before in ipairs(graph:node(i).after) do from[#from + 1], to[#to + 1] = before, i end
+    end
+    return from, to
+  end
+  rt.cudaGraphGetEdges = api(edges_of)
+  rt.cudaGraphGetRootNodes = api(function(graph)
+    local list = {}
+    for i = 1, check(graph, "graph").count do
+      if #graph:node(i).after == 0 then list[#list + 1] = i end
+    end
+    return list
+  end)
+  rt.cudaGraphNodeGetDependentNodes = api(function(graph, node)
+    check(graph, "graph"):node(node)
+    local from, to = edges_of(graph)
+    local list = {}
+    for i, before in ipairs(from) do
+      if before == node then list[#list + 1] = to[i] end
+    end
+    return list
+  end)
+
+  -- Attributes of kernel nodes: kept and told, as those of streams are.
+  rt.cudaKernelNodeAttributeAccessPolicyWindow, rt.cudaKernelNodeAttributeCooperative = 1, 2
+  local attributes = setmetatable({}, { __mode = "k" })
+  local function attributes_of(graph, node)
+    if check(graph, "graph"):node(node).kind ~= "kernel" then
+      fail("cudaErrorInvalidValue", "node %s is no kernel's", tostring(node))
+    end
+    attributes[graph] = attributes[graph] or {}
+    attributes[graph][node] = attributes[graph][node] or {}
+    return attributes[graph][node]
+  end
+  local function check_attribute(attribute)
+    if attribute ~= 1 and attribute ~= 2 then
+      fail("cudaErrorInvalidValue", "a kernel node has no attribute %s", tostring(attribute))
+    end
+    return attribute
+  end
+  rt.cudaGraphKernelNodeSetAttribute = api(function(graph, node, attribute, value)
+    local known = attributes_of(graph, node)
+    if check_attribute(attribute) == 1 then
+      streams.check_window(value)
+    elseif type(value) == "table" and value.cooperative ~= 0 then
+      fail("cudaErrorNotSupported", "this device has no cooperative launches")
+    end
+    known[attribute] = value
+  end)
+  rt.cudaGraphKernelNodeGetAttribute = api(function(graph, node, attribute)
+    return attributes_of(graph, node)[check_attribute(attribute)] or {}
+  end)
+  rt.cudaGraphKernelNodeCopyAttributes = api(function(graph, source, target)
+    local from, to = attributes_of(graph, source), attributes_of(graph, target)
+    for attribute, value in pairs(from) do to[attribute] = value end
+  end)
+
   rt.cudaGraphDebugDotPrint = api(function(graph, path)
     local file, why = io.open(path, "w")
     if not file then fail("cudaErrorOperatingSystem", "cannot write %s", why) end

@@ -5,6 +5,7 @@ local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local streams = require "moonwarp.runtime.stream"
 local names = require "moonwarp.runtime.names"
+local box = require "moonwarp.runtime.box"
 
 local fail, api, address = result.fail, result.api, pointer.address
 local M = {}
@@ -36,20 +37,10 @@ local host_kinds = { pinned = true, all = "what cudaMallocHost and cudaHostAlloc
 local device_kinds = { device = true, managed = true, all = "device and managed memory" }
 local plain_kinds = { host = true, all = "what malloc made" }
 
--- A host string stands for its bytes while they are copied.
-local function source_of(value, f)
-  if type(value) ~= "string" then return f(address(value, "the source")) end
-  local at = raw.memory_new("host", #value)
-  raw.memory_set_bytes(at, value)
-  local ok, err = pcall(f, at)
-  raw.memory_free(at)
-  if not ok then error(err, 0) end
-end
-
 -- Stream 0 of an asynchronous function is a stream like others; a synchronous one has none.
 local function copy(stream, dst, src, kind, width, height, depth, dpitch, drows, spitch, srows)
   size_of(width, "a count")
-  source_of(src, function(from)
+  pointer.source(src, function(from)
     raw.memory_copy(stream, address(dst, "the target"), from, kind, width, height, depth, dpitch, drows, spitch, srows)
   end)
 end
@@ -72,21 +63,34 @@ local function symbol_part(symbol, count, offset)
   return found.address + offset
 end
 
-local function position(p) return p and p.x or 0, p and p.y or 0, p and p.z or 0 end
+-- A side of cudaMemcpy3DParms: a CUDA array, or a pitched pointer. Where an array takes part, positions in it and the
+-- width count its texels, of `size` bytes.
+local function side_of(p, which, size)
+  local array, at, pos = p[which .. "Array"], p[which .. "Ptr"], p[which .. "Pos"] or {}
+  if (array == nil) == (at == nil) then
+    fail("cudaErrorInvalidValue", "cudaMemcpy3D wants a source (srcPtr or srcArray) and a target (dstPtr or dstArray)")
+  end
+  local x, y, z = pos.x or 0, pos.y or 0, pos.z or 0
+  if array then return { array = box.check(array), x = x * size, y = y, z = z } end
+  return {
+    at = address(at.ptr) + x + y * at.pitch + z * at.pitch * at.ysize, pitch = at.pitch, rows = at.ysize,
+  }
+end
 
--- Where a box begins in a pitched pointer.
-local function corner(side, pos)
-  local x, y, z = position(pos)
-  return address(side.ptr) + x + y * side.pitch + z * side.pitch * side.ysize
+local function texel_size(p)
+  local array = p.srcArray or p.dstArray
+  if not array then return 1 end
+  local _, _, _, size = box.extent(array)
+  return size
 end
 
 local function copy3d(stream, p)
-  local extent = p.extent or fail("cudaErrorInvalidValue", "cudaMemcpy3D wants an extent")
-  if not (p.srcPtr and p.dstPtr) then
-    fail("cudaErrorInvalidValue", "cudaMemcpy3D wants a source (srcPtr) and a target (dstPtr)")
+  if type(p) ~= "table" or type(p.extent) ~= "table" then
+    fail("cudaErrorInvalidValue", "cudaMemcpy3D wants a table with an extent")
   end
-  raw.memory_copy(stream, corner(p.dstPtr, p.dstPos), corner(p.srcPtr, p.srcPos), p.kind or 4, extent.width,
-    extent.height, extent.depth, p.dstPtr.pitch, p.dstPtr.ysize, p.srcPtr.pitch, p.srcPtr.ysize)
+  local size, extent = texel_size(p), p.extent
+  box.copy(stream, side_of(p, "dst", size), side_of(p, "src", size), extent.width * size, extent.height, extent.depth,
+    p.kind or 4)
 end
 
 -- A synchronous function and its form with Async behind the name and a stream behind the arguments.
@@ -130,8 +134,8 @@ local function install_making(rt)
     return new("device", pitch * size_of(height, "a height")), pitch
   end)
   rt.cudaMalloc3D = api(function(extent)
-    local err, p, pitch = rt.cudaMallocPitch(extent.width, extent.height * extent.depth)
-    if err ~= 0 then error(rt.story(), 0) end
+    if type(extent) ~= "table" then fail("cudaErrorInvalidValue", "cudaMalloc3D wants an extent") end
+    local p, pitch = result.body(rt.cudaMallocPitch)(extent.width, extent.height * extent.depth)
     return rt.make_cudaPitchedPtr(p, pitch, extent.width, extent.height)
   end)
   rt.cudaHostRegister = api(function(p, bytes, flags)
@@ -172,8 +176,7 @@ local function install_host(rt)
   end
 
   function rt.free(p)
-    local err = api(function() free(p, "free", plain_kinds) end)()
-    if err ~= 0 then error(rt.story(), 0) end
+    free(p, "free", plain_kinds)
   end
 
   function rt.sizeof(dtype) return (raw.dtype_size(dtype)) end
@@ -202,8 +205,23 @@ local function install_copies(rt)
     copy(stream, dst, src, check_kind(kind), width, height, 1, dpitch, height, spitch, height)
   end)
   both(rt, "cudaMemcpy3D", 1, function(stream, p) copy3d(stream, p) end)
-  both(rt, "cudaMemcpyPeer", 5, function(stream, dst, _, src, _, count) copy(stream, dst, src, 4, count) end)
-  both(rt, "cudaMemcpy3DPeer", 1, function(stream, p) copy3d(stream, p) end)
+  local function check_device(ordinal)
+    if type(ordinal) ~= "number" or not raw.device_list()[ordinal + 1] then
+      fail("cudaErrorInvalidDevice", "there is no device %s", tostring(ordinal))
+    end
+  end
+
+  both(rt, "cudaMemcpyPeer", 5, function(stream, dst, to, src, from, count)
+    check_device(to)
+    check_device(from)
+    copy(stream, dst, src, 4, count)
+  end)
+  both(rt, "cudaMemcpy3DPeer", 1, function(stream, p)
+    if type(p) ~= "table" then fail("cudaErrorInvalidValue", "cudaMemcpy3DPeer wants a table") end
+    check_device(p.srcDevice or 0)
+    check_device(p.dstDevice or 0)
+    copy3d(stream, p)
+  end)
   both(rt, "cudaMemset", 3, function(stream, dst, value, count) fill(stream, dst, value, count) end)
   both(rt, "cudaMemset2D", 5, function(stream, dst, pitch, value, width, height)
     if width > pitch then fail("cudaErrorInvalidPitchValue", "rows of %d bytes in a pitch of %d", width, pitch) end

@@ -41,6 +41,18 @@ function M.address(value, what)
   fail("cudaErrorInvalidValue", "%s is a pointer, an array, a variable or nil, not a %s", what or "this", type(value))
 end
 
+---Call f with the address of what is to be copied; a string stands for its bytes while they are.
+---@param value any
+---@param f fun(address: integer)
+function M.source(value, f)
+  if type(value) ~= "string" then return f(M.address(value, "the source")) end
+  local at = raw.memory_new("host", #value)
+  raw.memory_set_bytes(at, value)
+  local ok, err = pcall(f, at)
+  raw.memory_free(at)
+  if not ok then error(err, 0) end
+end
+
 local methods = {}
 
 ---The same address as a pointer to another type.

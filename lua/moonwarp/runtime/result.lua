@@ -35,12 +35,22 @@ local function finish(ok, ...)
   return code
 end
 
+-- What stands behind a function that returns codes.
+local bodies = setmetatable({}, { __mode = "k" })
+
 ---A function that returns a result code and then what f returns.
 ---@param f function raises where it fails
 ---@return function
 function M.api(f)
-  return function(...) return finish(pcall(f, ...)) end
+  local function coded(...) return finish(pcall(f, ...)) end
+  bodies[coded] = f
+  return coded
 end
+
+---The f of a function that M.api made: it returns no code, and raises.
+---@param coded function
+---@return function
+function M.body(coded) return bodies[coded] end
 
 ---The functions about errors themselves.
 ---@param rt table

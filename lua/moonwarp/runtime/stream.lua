@@ -32,6 +32,14 @@ end
 
 local function flag(value, bit) return value % (2 * bit) >= bit end
 
+---An attribute's value that may hold an access-policy window.
+function M.check_window(value)
+  local window = type(value) == "table" and value.accessPolicyWindow
+  if window and not (tonumber(window.hitRatio) and window.hitRatio >= 0 and window.hitRatio <= 1) then
+    fail("cudaErrorInvalidValue", "the hitRatio of an access-policy window is a number from 0 to 1")
+  end
+end
+
 -- What cudaStreamSetAttribute was given, by stream.
 local attributes = setmetatable({}, { __mode = "k" })
 
@@ -82,10 +90,7 @@ function M.install(rt)
       fail("cudaErrorInvalidValue", "a stream has no attribute %s", tostring(attribute))
     end
     local object = M.stream(stream)
-    local window = type(value) == "table" and value.accessPolicyWindow
-    if window and not (tonumber(window.hitRatio) and window.hitRatio >= 0 and window.hitRatio <= 1) then
-      fail("cudaErrorInvalidValue", "the hitRatio of an access-policy window is a number from 0 to 1")
-    end
+    M.check_window(value)
     local known = attributes[object.id] or {}
     attributes[object.id] = known
     known[attribute] = value

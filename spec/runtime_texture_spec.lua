@@ -1,0 +1,259 @@
+-- moonwarp.runtime: what the guides read textures from (pitched memory, arrays, layers) and surfaces write to, under
+-- CUDA's names.
+
+local mw = require "moonwarp"
+local rt = require "moonwarp.runtime"
+
+local m = rt.register(mw.compile [[
+texture<float, 2, cudaReadModeElementType> picture;
+surface<void, 2> canvas;
+__device__ int variable;
+__global__ void fetch(float *out, float x, float y) { *out = tex2D(picture, x, y); }
+__global__ void look(cudaTextureObject_t t, float *out, float x, float y) { *out = tex2D<float>(t, x, y); }
+__global__ void layer(cudaTextureObject_t t, float *out, float x, float y, int l) {
+  *out = tex2DLayered<float>(t, x, y, l);
+}
+__global__ void count(cudaSurfaceObject_t s) { surf2Dwrite(threadIdx.x + 100.0f, s, threadIdx.x * 4, 0); }
+__global__ void paint(float value) { surf2Dwrite(value, canvas, threadIdx.x * 4, 1); }
+]])
+
+local function ok(err, ...)
+  assert.equal(0, err, err ~= 0 and tostring(rt.story()) or nil)
+  return ...
+end
+
+local function code(name, err) assert.equal(name, rt.cudaGetErrorName(err)) end
+
+local float = rt.cudaCreateChannelDesc "float"
+local out = ok(rt.cudaMalloc(4))
+local result = rt.malloc(4, "float")
+
+-- What a kernel writes to its parameter `out`.
+local function value_of(kernel, ...)
+  ok(rt.cudaLaunchKernel(kernel, 1, 1, { ... }))
+  ok(rt.cudaMemcpy(result, out, 4, rt.cudaMemcpyDeviceToHost))
+  return result[0]
+end
+
+-- Pitched device memory of 5 x 3 floats, row * 10 + column.
+local function pitched()
+  local p, pitch = ok(rt.cudaMallocPitch(5 * 4, 3))
+  local h = rt.malloc(60, "float")
+  for i = 0, 14 do h[i] = math.floor(i / 5) * 10 + i % 5 end
+  ok(rt.cudaMemcpy2D(p, pitch, h, 20, 20, 3, rt.cudaMemcpyHostToDevice))
+  return p, pitch
+end
+
+local function array_of(width, height, values, flags)
+  local array = ok(rt.cudaMallocArray(float, width, height, flags))
+  local h = rt.malloc(#values * 4, "float")
+  h:set(values)
+  ok(rt.cudaMemcpyToArray(array, 0, 0, h, #values * 4, rt.cudaMemcpyHostToDevice))
+  return array
+end
+
+local function contents(array, count)
+  local h = rt.malloc(count * 4, "float")
+  ok(rt.cudaMemcpyFromArray(h, array, 0, 0, count * 4, rt.cudaMemcpyDeviceToHost))
+  return h:totable(count)
+end
+
+describe("texture references over pitched memory", function()
+  local p, pitch = pitched()
+  local reference = ok(rt.cudaGetTextureReference("picture"))
+
+  it("end where their width does, not where the pitch does", function()
+    assert.equal(0, ok(rt.cudaBindTexture2D(reference, p, float, 5, 3, pitch)))
+    assert.equal(24, value_of(m.fetch, out, 4.5, 2.5))
+    assert.equal(24, value_of(m.fetch, out, 100, 100))
+    assert.equal(0, value_of(m.fetch, out, -100, -100))
+    ok(rt.cudaBindTexture2D(reference, p, float, 3, 2, pitch))
+    assert.equal(12, value_of(m.fetch, out, 100, 100))
+  end)
+
+  it("are filtered as their fields say", function()
+    reference.filterMode = rt.cudaFilterModeLinear
+    ok(rt.cudaBindTexture2D(reference, p, float, 5, 3, pitch))
+    assert.equal(5.5, value_of(m.fetch, out, 1, 1))
+    reference.filterMode = rt.cudaFilterModePoint
+  end)
+
+  it("tell the offset of an address that is not aligned", function()
+    local offset = ok(rt.cudaBindTexture2D(reference, p + 8, float, 3, 3, pitch))
+    assert.equal(8, offset)
+    assert.equal(offset, ok(rt.cudaGetTextureAlignmentOffset(reference)))
+    assert.equal(2, value_of(m.fetch, out, offset / 4 + 0.5, 0.5))
+  end)
+
+  it("are refused with pitches and sizes that cannot be", function()
+    code("cudaErrorInvalidPitchValue", rt.cudaBindTexture2D(reference, p, float, 5, 3, 16))
+    code("cudaErrorInvalidPitchValue", rt.cudaBindTexture2D(reference, p, float, 5, 3, pitch + 2))
+    code("cudaErrorInvalidPitchValue", rt.cudaBindTexture2D(reference, p, float, 5, 3, nil))
+    code("cudaErrorInvalidValue", rt.cudaBindTexture2D(reference, p, float, 0, 3, pitch))
+    code("cudaErrorInvalidValue", rt.cudaBindTexture2D(reference, p, float, 5, 4, pitch))
+    code("cudaErrorInvalidTexture", rt.cudaBindTexture2D(nil, p, float, 5, 3, pitch))
+    code("cudaErrorInvalidChannelDescriptor", rt.cudaBindTexture2D(reference, p, nil, 5, 3, pitch))
+    code("cudaErrorInvalidValue", rt.cudaBindTextureToArray(reference, array_of(2, 1, { 1, 2 }),
+      rt.cudaCreateChannelDesc "int"))
+  end)
+
+  it("are unbound", function()
+    ok(rt.cudaUnbindTexture(reference))
+    code("cudaErrorInvalidTextureBinding", rt.cudaLaunchKernel(m.fetch, 1, 1, { out, 0, 0 }))
+    code("cudaErrorInvalidTexture", rt.cudaUnbindTexture(nil))
+    code("cudaErrorInvalidTexture", rt.cudaGetTextureAlignmentOffset("picture"))
+  end)
+end)
+
+describe("texture objects", function()
+  local modes = { addressMode = { rt.cudaAddressModeClamp, rt.cudaAddressModeClamp }, readMode = 0 }
+
+  it("read pitched memory, and tell what they were made of", function()
+    local p, pitch = pitched()
+    local resource = {
+      resType = rt.cudaResourceTypePitch2D,
+      res = { devPtr = p, desc = float, width = 4, height = 3, pitchInBytes = pitch },
+    }
+    local texture = ok(rt.cudaCreateTextureObject(resource, modes))
+    assert.equal(23, value_of(m.look, texture, out, 100, 100))
+    assert.equal(resource, ok(rt.cudaGetTextureObjectResourceDesc(texture)))
+    assert.equal(modes, ok(rt.cudaGetTextureObjectTextureDesc(texture)))
+    ok(rt.cudaDestroyTextureObject(texture))
+    code("cudaErrorInvalidValue", rt.cudaGetTextureObjectResourceDesc(texture))
+    code("cudaErrorInvalidValue", rt.cudaGetTextureObjectTextureDesc(texture))
+    resource.res.pitchInBytes = 8
+    code("cudaErrorInvalidPitchValue", rt.cudaCreateTextureObject(resource, modes))
+    resource.resType = rt.cudaResourceTypeLinear
+    code("cudaErrorInvalidValue", rt.cudaCreateTextureObject(resource, modes))
+  end)
+
+  it("read layers, which cudaMemcpy3D fills", function()
+    local extent = rt.make_cudaExtent(2, 2, 3)
+    local layers = ok(rt.cudaMalloc3DArray(float, extent, rt.cudaArrayLayered))
+    local h = rt.malloc(48, "float")
+    for i = 0, 11 do h[i] = i end
+    ok(rt.cudaMemcpy3D {
+      srcPtr = rt.make_cudaPitchedPtr(h, 8, 2, 2), dstArray = layers, extent = extent,
+      kind = rt.cudaMemcpyHostToDevice,
+    })
+    local texture = ok(rt.cudaCreateTextureObject({ resType = rt.cudaResourceTypeArray, res = { array = layers } },
+      modes))
+    assert.equal(2 * 4 + 3, value_of(m.layer, texture, out, 1.5, 1.5, 2))
+    local _, _, flags = ok(rt.cudaArrayGetInfo(layers))
+    assert.equal(rt.cudaArrayLayered, flags)
+    -- From the array: a box of 1 x 2 texels of two layers.
+    local part = rt.malloc(16, "float")
+    ok(rt.cudaMemcpy3D {
+      srcArray = layers, srcPos = rt.make_cudaPos(1, 0, 1), dstPtr = rt.make_cudaPitchedPtr(part, 4, 1, 2),
+      extent = rt.make_cudaExtent(1, 2, 2), kind = rt.cudaMemcpyDeviceToHost,
+    })
+    assert.same({ 5, 7, 9, 11 }, part:totable(4))
+    -- From one array to another.
+    local other = ok(rt.cudaMalloc3DArray(float, extent, rt.cudaArrayLayered))
+    ok(rt.cudaMemcpy3DAsync({ srcArray = layers, dstArray = other, extent = extent }, 0))
+    ok(rt.cudaMemcpy3D {
+      srcArray = other, dstPtr = rt.make_cudaPitchedPtr(h, 8, 2, 2), extent = extent, kind = rt.cudaMemcpyDeviceToHost,
+    })
+    assert.same({ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }, h:totable(12))
+    code("cudaErrorInvalidValue", rt.cudaMemcpy3D { srcArray = layers, dstArray = other,
+      extent = rt.make_cudaExtent(3, 2, 3) })
+    code("cudaErrorInvalidValue", rt.cudaMemcpy3D { srcArray = layers, extent = extent })
+    code("cudaErrorInvalidValue", rt.cudaMemcpy3DAsync({ srcArray = layers, dstArray = other }, 0))
+  end)
+end)
+
+describe("CUDA arrays", function()
+  it("take bytes of a string, and only directions that can be", function()
+    local array = array_of(2, 1, { 1, 2 })
+    ok(rt.cudaMemcpyToArray(array, 4, 0, string.pack("f", 7), 4, rt.cudaMemcpyHostToDevice))
+    assert.same({ 1, 7 }, contents(array, 2))
+    local p = ok(rt.cudaMalloc(8))
+    code("cudaErrorInvalidMemcpyDirection", rt.cudaMemcpyToArray(array, 0, 0, p, 8, rt.cudaMemcpyDeviceToHost))
+    code("cudaErrorInvalidMemcpyDirection", rt.cudaMemcpyFromArray(p, array, 0, 0, 8, rt.cudaMemcpyHostToDevice))
+    code("cudaErrorInvalidMemcpyDirection",
+      rt.cudaMemcpy2DToArray(array, 0, 0, p, 8, 8, 1, rt.cudaMemcpyDeviceToHost))
+    code("cudaErrorInvalidMemcpyDirection",
+      rt.cudaMemcpy2DFromArray(p, 8, array, 0, 0, 8, 1, rt.cudaMemcpyHostToHost))
+    code("cudaErrorInvalidValue", rt.cudaMemcpyFromArray(p, array, 0, 0, 12, rt.cudaMemcpyDeviceToDevice))
+    code("cudaErrorInvalidValue", rt.cudaMemcpyArrayToArray(array, 4, 0, array, 0, 0, 8))
+  end)
+
+  it("are refused with sizes and flags that make no array", function()
+    code("cudaErrorInvalidValue", rt.cudaMallocArray(float, -1, 2))
+    code("cudaErrorInvalidValue", rt.cudaMallocArray(float, 2.5, 2))
+    code("cudaErrorInvalidValue", rt.cudaMallocArray(float, 2, 2, rt.cudaArrayLayered))
+    code("cudaErrorInvalidValue", rt.cudaMalloc3DArray(float, nil))
+    code("cudaErrorInvalidValue", rt.cudaMalloc3DArray(float, rt.make_cudaExtent(2, 2, 2), 16))
+    code("cudaErrorInvalidValue", rt.cudaArrayGetInfo(nil))
+    code("cudaErrorInvalidChannelDescriptor", rt.cudaMalloc3DArray({}, rt.make_cudaExtent(2, 2, 2)))
+  end)
+end)
+
+describe("surfaces", function()
+  it("write to arrays, as objects and as references", function()
+    local array = array_of(4, 2, { 0, 0, 0, 0, 0, 0, 0, 0 }, rt.cudaArraySurfaceLoadStore)
+    local resource = { resType = rt.cudaResourceTypeArray, res = { array = array } }
+    local surface = ok(rt.cudaCreateSurfaceObject(resource))
+    assert.equal(resource, ok(rt.cudaGetSurfaceObjectResourceDesc(surface)))
+    ok(rt.cudaLaunchKernel(m.count, 1, 4, { surface }))
+    local reference = ok(rt.cudaGetSurfaceReference("canvas"))
+    ok(rt.cudaBindSurfaceToArray(reference, array))
+    ok(rt.cudaLaunchKernel(m.paint, 1, 3, { 9 }))
+    assert.same({ 100, 101, 102, 103, 9, 9, 9, 0 }, contents(array, 8))
+    ok(rt.cudaDestroySurfaceObject(surface))
+    code("cudaErrorInvalidValue", rt.cudaGetSurfaceObjectResourceDesc(surface))
+    code("cudaErrorInvalidValue", rt.cudaBindSurfaceToArray(reference, nil))
+    code("cudaErrorInvalidSurface", rt.cudaBindSurfaceToArray(nil, array))
+    code("cudaErrorInvalidSurface", rt.cudaGetSurfaceReference("variable"))
+    code("cudaErrorInvalidSymbol", rt.cudaGetSurfaceReference("nobody"))
+    code("cudaErrorInvalidValue", rt.cudaCreateSurfaceObject {
+      resType = rt.cudaResourceTypeLinear, res = { devPtr = out, desc = float, sizeInBytes = 4 },
+    })
+  end)
+end)
+
+describe("graphs", function()
+  it("tell their edges, roots and dependents", function()
+    local g = ok(rt.cudaGraphCreate(0))
+    local a = ok(rt.cudaGraphAddEmptyNode(g, {}))
+    local b = ok(rt.cudaGraphAddEmptyNode(g, { a }))
+    local c = ok(rt.cudaGraphAddEmptyNode(g, { a, b }))
+    local from, to = ok(rt.cudaGraphGetEdges(g))
+    assert.same({ { a, a, b }, { b, c, c } }, { from, to })
+    assert.same({ a }, ok(rt.cudaGraphGetRootNodes(g)))
+    assert.same({ b, c }, ok(rt.cudaGraphNodeGetDependentNodes(g, a)))
+    assert.same({}, ok(rt.cudaGraphNodeGetDependentNodes(g, c)))
+    code("cudaErrorInvalidValue", rt.cudaGraphNodeGetDependentNodes(g, 99))
+    code("cudaErrorInvalidValue", rt.cudaGraphGetEdges(nil))
+    code("cudaErrorInvalidValue", rt.cudaGraphGetRootNodes(nil))
+  end)
+
+  it("keep the attributes of kernel nodes", function()
+    local g = ok(rt.cudaGraphCreate(0))
+    local params = { func = m.paint, gridDim = 1, blockDim = 1, kernelParams = { 1 } }
+    local a = ok(rt.cudaGraphAddKernelNode(g, {}, params))
+    local b = ok(rt.cudaGraphAddKernelNode(g, { a }, params))
+    local empty = ok(rt.cudaGraphAddEmptyNode(g, {}))
+    local window = rt.cudaKernelNodeAttributeAccessPolicyWindow
+    local value = { accessPolicyWindow = { num_bytes = 64, hitRatio = 0.5 } }
+    assert.same({}, ok(rt.cudaGraphKernelNodeGetAttribute(g, a, window)))
+    ok(rt.cudaGraphKernelNodeSetAttribute(g, a, window, value))
+    assert.equal(value, ok(rt.cudaGraphKernelNodeGetAttribute(g, a, window)))
+    ok(rt.cudaGraphKernelNodeCopyAttributes(g, a, b))
+    assert.equal(value, ok(rt.cudaGraphKernelNodeGetAttribute(g, b, window)))
+    code("cudaErrorInvalidValue", rt.cudaGraphKernelNodeSetAttribute(g, a, 9, value))
+    code("cudaErrorInvalidValue", rt.cudaGraphKernelNodeSetAttribute(g, empty, window, value))
+    code("cudaErrorInvalidValue", rt.cudaGraphKernelNodeGetAttribute(g, a, 9))
+    code("cudaErrorInvalidValue", rt.cudaGraphKernelNodeCopyAttributes(g, a, empty))
+    code("cudaErrorNotSupported", rt.cudaGraphKernelNodeSetAttribute(g, a, rt.cudaKernelNodeAttributeCooperative,
+      { cooperative = 1 }))
+  end)
+end)
+
+describe("cooperative launches", function()
+  it("are refused with the reason", function()
+    code("cudaErrorNotSupported", rt.cudaLaunchCooperativeKernel(m.paint, 1, 1, { 1 }))
+    assert.matches("cooperativeLaunch", rt.story().message)
+    code("cudaErrorInvalidDeviceFunction", rt.cudaLaunchCooperativeKernel(nil, 1, 1, {}))
+  end)
+end)
