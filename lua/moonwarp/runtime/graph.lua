@@ -6,6 +6,7 @@ local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local streams = require "moonwarp.runtime.stream"
 local names = require "moonwarp.runtime.names"
+require "moonwarp.graph" -- the methods of graphs
 
 local fail, api = result.fail, result.api
 local M = {}

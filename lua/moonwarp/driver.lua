@@ -1,0 +1,32 @@
+-- CUDA's driver API under CUDA's names: local cu = require "moonwarp.driver".
+--
+-- A function takes what CUDA's takes but for the places of its results, and returns a CUresult and then the results:
+--   local err, p = cu.cuMemAlloc(1024)            CUresult err = cuMemAlloc(&p, 1024);
+-- Device pointers are values with C's arithmetic, structs are tables with C's field names, enumerations are fields.
+-- Modules, functions, arrays, streams and events are moonwarp's objects, contexts and texture references tables. What
+-- is moonwarp's own here has no cu in its name.
+
+local runtime = require "moonwarp.runtime"
+
+local cu = {}
+
+-- C's malloc, free, sizeof and cast, and pointers out of addresses, arrays and variables, as in moonwarp.runtime.
+for _, name in ipairs { "malloc", "free", "sizeof", "cast", "pointer" } do cu[name] = runtime[name] end
+
+for _, name in ipairs {
+  "result", "context", "device", "module", "execution", "memory", "copy", "array", "texture", "stream", "graph",
+  "interop",
+} do
+  require("moonwarp.driver." .. name).install(cu)
+end
+
+cu.CU_LIMIT_STACK_SIZE, cu.CU_LIMIT_PRINTF_FIFO_SIZE, cu.CU_LIMIT_MALLOC_HEAP_SIZE = 0, 1, 2
+cu.CU_LIMIT_PERSISTING_L2_CACHE_SIZE = 6
+cu.CU_CTX_SCHED_AUTO, cu.CU_CTX_SCHED_SPIN, cu.CU_CTX_SCHED_YIELD, cu.CU_CTX_SCHED_BLOCKING_SYNC = 0, 1, 2, 4
+cu.CU_CTX_MAP_HOST, cu.CU_CTX_LMEM_RESIZE_TO_MAX = 8, 16
+cu.CU_FUNC_CACHE_PREFER_NONE, cu.CU_FUNC_CACHE_PREFER_SHARED = 0, 1
+cu.CU_FUNC_CACHE_PREFER_L1, cu.CU_FUNC_CACHE_PREFER_EQUAL = 2, 3
+cu.CU_JIT_MAX_REGISTERS, cu.CU_JIT_OPTIMIZATION_LEVEL, cu.CU_JIT_GENERATE_DEBUG_INFO = 0, 7, 11
+cu.CU_JIT_GENERATE_LINE_INFO, cu.CU_JIT_LOG_VERBOSE = 13, 12
+
+return cu

@@ -1,0 +1,95 @@
+-- cuGraph…: graphs are moonwarp's, and nodes are numbers of their graph, as in moonwarp.runtime. Parameters of nodes
+-- are tables with the driver's field names.
+
+local pointer = require "moonwarp.runtime.pointer"
+local runtime = require "moonwarp.runtime"
+local body = require("moonwarp.runtime.result").body
+local result = require "moonwarp.driver.result"
+local contexts = require "moonwarp.driver.context"
+local execution = require "moonwarp.driver.execution"
+local textures = require "moonwarp.driver.texture"
+
+local fail, call = result.fail, contexts.call
+local M = {}
+
+local function check_table(value, what)
+  if type(value) ~= "table" then fail("CUDA_ERROR_INVALID_VALUE", "%s is a table, got a %s", what, type(value)) end
+  return value
+end
+
+-- CUDA_KERNEL_NODE_PARAMS in the runtime's words.
+local function kernel_params(p)
+  check_table(p, "CUDA_KERNEL_NODE_PARAMS")
+  textures.bind_all(execution.check(p.func).module)
+  return {
+    func = p.func, gridDim = { p.gridDimX, p.gridDimY or 1, p.gridDimZ or 1 },
+    blockDim = { p.blockDimX, p.blockDimY or 1, p.blockDimZ or 1 }, sharedMemBytes = p.sharedMemBytes,
+    kernelParams = p.kernelParams,
+  }
+end
+
+-- CUDA_MEMCPY3D of linear memory in the runtime's words.
+local function copy_params(p)
+  check_table(p, "CUDA_MEMCPY3D")
+  local function side(which)
+    local kind = p[which .. "MemoryType"]
+    if kind == 3 then
+      fail("CUDA_ERROR_NOT_SUPPORTED", "a copy with an array waits for the work before, and cannot be a node")
+    end
+    local function number(name) return p[which .. name] or 0 end
+    local x, y = number "XInBytes", number "Y"
+    return {
+      ptr = p[which .. (kind == 1 and "Host" or "Device")],
+      pitch = number "Pitch" > 0 and number "Pitch" or x + p.WidthInBytes,
+      ysize = number "Height" > 0 and number "Height" or y + p.Height,
+    }, { x = x, y = y, z = number "Z" }
+  end
+  if not (p.WidthInBytes and p.Height) then
+    fail("CUDA_ERROR_INVALID_VALUE", "CUDA_MEMCPY3D wants WidthInBytes, Height and Depth")
+  end
+  local src, src_pos = side "src"
+  local dst, dst_pos = side "dst"
+  return {
+    srcPtr = src, srcPos = src_pos, dstPtr = dst, dstPos = dst_pos, kind = 4,
+    extent = { width = p.WidthInBytes, height = p.Height, depth = p.Depth or 1 },
+  }
+end
+
+---@param cu table
+function M.install(cu)
+  cu.CU_STREAM_CAPTURE_MODE_GLOBAL, cu.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, cu.CU_STREAM_CAPTURE_MODE_RELAXED = 0, 1, 2
+  cu.CU_STREAM_CAPTURE_STATUS_NONE, cu.CU_STREAM_CAPTURE_STATUS_ACTIVE = 0, 1
+  cu.CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
+  cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET = 0, 1, 2
+  cu.CU_GRAPH_NODE_TYPE_HOST, cu.CU_GRAPH_NODE_TYPE_EMPTY = 3, 5
+  cu.CU_KERNEL_NODE_ATTRIBUTE_ACCESS_POLICY_WINDOW, cu.CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE = 1, 2
+
+  contexts.forward(cu, {
+    cuStreamBeginCapture = "cudaStreamBeginCapture", cuStreamEndCapture = "cudaStreamEndCapture",
+    cuStreamIsCapturing = "cudaStreamIsCapturing", cuGraphCreate = "cudaGraphCreate",
+    cuGraphDestroy = "cudaGraphDestroy", cuGraphAddEmptyNode = "cudaGraphAddEmptyNode",
+    cuGraphAddHostNode = "cudaGraphAddHostNode", cuGraphAddDependencies = "cudaGraphAddDependencies",
+    cuGraphGetNodes = "cudaGraphGetNodes", cuGraphGetRootNodes = "cudaGraphGetRootNodes",
+    cuGraphGetEdges = "cudaGraphGetEdges", cuGraphNodeGetType = "cudaGraphNodeGetType",
+    cuGraphNodeGetDependencies = "cudaGraphNodeGetDependencies",
+    cuGraphNodeGetDependentNodes = "cudaGraphNodeGetDependentNodes", cuGraphDebugDotPrint = "cudaGraphDebugDotPrint",
+    cuGraphInstantiate = "cudaGraphInstantiate", cuGraphLaunch = "cudaGraphLaunch",
+    cuGraphExecDestroy = "cudaGraphExecDestroy", cuGraphExecUpdate = "cudaGraphExecUpdate",
+    cuGraphKernelNodeSetAttribute = "cudaGraphKernelNodeSetAttribute",
+    cuGraphKernelNodeGetAttribute = "cudaGraphKernelNodeGetAttribute",
+    cuGraphKernelNodeCopyAttributes = "cudaGraphKernelNodeCopyAttributes",
+  })
+  local add_kernel, add_copy = body(runtime.cudaGraphAddKernelNode), body(runtime.cudaGraphAddMemcpyNode)
+  local add_set, set_kernel = body(runtime.cudaGraphAddMemsetNode), body(runtime.cudaGraphExecKernelNodeSetParams)
+  cu.cuGraphAddKernelNode = call(function(graph, after, p) return add_kernel(graph, after, kernel_params(p)) end)
+  -- The context, which is the last argument in C, is the current one.
+  cu.cuGraphAddMemcpyNode = call(function(graph, after, p) return add_copy(graph, after, copy_params(p)) end)
+  cu.cuGraphAddMemsetNode = call(function(graph, after, p)
+    check_table(p, "CUDA_MEMSET_NODE_PARAMS")
+    pointer.address(p.dst)
+    return add_set(graph, after, p)
+  end)
+  cu.cuGraphExecKernelNodeSetParams = call(function(exec, node, p) set_kernel(exec, node, kernel_params(p)) end)
+end
+
+return M
