@@ -59,7 +59,7 @@ install_tree = cd $(1) && find $(2) -type f | while read -r file; do install -D 
 install-library: lib mwcc
 	@$(call install_program,$(MWCC),$(BINDIR)/mwcc)
 	@$(call install_program,$(LIB),$(LIBDIR)/libmoonwarp.so)
-	@$(call install_program,$(MWCC_STAGES),$(LIBDIR)/moonwarp/mwcc.so)
+	@$(if $(MWCC_STAGES),$(call install_program,$(MWCC_STAGES),$(LIBDIR)/moonwarp/mwcc.so))
 	@$(call install_tree,src/device,.,$(DATADIR)/device)
 
 install-lua: lua

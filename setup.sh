@@ -6,6 +6,7 @@
 #   sh setup.sh --check         only look; exit status 1 and a list where something is missing
 #   sh setup.sh --llvm-config   print the llvm-config that the build uses (the Makefile asks)
 #   sh setup.sh --clang-format  the same for clang-format
+#   sh setup.sh --static-llvm   print "yes" where mwcc can be linked with the static libraries of LLVM and clang
 set -u
 
 LLVM_OLDEST=19
@@ -30,6 +31,25 @@ find_llvm_config() {
     if have "$candidate" && llvm_is_usable "$candidate"; then command -v "$candidate"; return 0; fi
   done
   return 1
+}
+
+# The static libraries of LLVM and of clang, what they need in turn, and a C++ compiler: with them mwcc starts faster.
+# clang's C++ interface changes with each release, and src/mwcc/clang_inside.cc is written for this one.
+LLVM_STATIC=19
+static_llvm_is_usable() {
+  version=$("$1" --version 2>/dev/null) && [ "${version%%.*}" -eq $LLVM_STATIC ] || return 1
+  have c++ && [ -e "$("$1" --includedir)/clang/Frontend/CompilerInstance.h" ] || return 1
+  folder=$("$1" --libdir)
+  for library in -lclangFrontend $("$1" --link-static --libs passes native lto 2>/dev/null || echo missing); do
+    [ -e "$folder/lib${library#-l}.a" ] || return 1
+  done
+  for library in $("$1" --link-static --system-libs); do
+    case $library in
+    -l*) found=$(c++ -print-file-name="lib${library#-l}.so") ;;
+    *) found=$library ;;
+    esac
+    [ -e "$found" ] || return 1
+  done
 }
 
 find_clang_format() {
@@ -76,6 +96,13 @@ look() {
   if ! find_llvm_config >/dev/null; then
     want clang-@ "reading CUDA C"
     want llvm-@-dev "the kernel compiler"
+  fi
+  llvm=$(find_llvm_config)
+  if [ -z "$llvm" ] || { [ "$("$llvm" --version | cut -d. -f1)" -eq $LLVM_STATIC ] && ! static_llvm_is_usable "$llvm"; }; then
+    have c++ || want g++ "linking the kernel compiler with LLVM"
+    want libclang-@-dev "a kernel compiler that starts fast"
+    want libpolly-@-dev "the same: what Debian's LLVM was built with"
+    want libzstd-dev "the same"
   fi
   find_clang_format >/dev/null || want clang-format-@ "make lint"
 }
@@ -129,8 +156,12 @@ case ${1:-} in
   find_clang_format
   exit
   ;;
+--static-llvm)
+  llvm=$(find_llvm_config) && static_llvm_is_usable "$llvm" && echo yes
+  exit
+  ;;
 --check | "") ;;
-*) die "unknown option $1 (there are --check, --llvm-config and --clang-format)" ;;
+*) die "unknown option $1 (there are --check, --llvm-config, --clang-format and --static-llvm)" ;;
 esac
 
 look

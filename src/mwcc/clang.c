@@ -1,4 +1,5 @@
 /* Where clang is, and the headers that its driver would have found: clang's own, the C++ library's, and ours. */
+#include "clang_inside.h"
 #include "mwcc.h"
 
 #include <llvm/Config/llvm-config.h>
@@ -28,6 +29,8 @@ static char *find_in_path(const char *name) {
 char *find_clang(void) {
   const char *own = getenv("MOONWARP_CLANG");
   if (own && *own) return mw_strdup(own);
+  char self[PATH_MAX];
+  if (mwcc_clang_inside && realpath("/proc/self/exe", self)) return mw_strdup(self);
   char *llvm = mw_format("/usr/lib/llvm-%d/bin/clang", LLVM_VERSION_MAJOR);
   if (access(llvm, X_OK) == 0) return llvm;
   char *versioned = mw_format("clang-%d", LLVM_VERSION_MAJOR);
@@ -48,13 +51,16 @@ static void two_up(char *path) {
   }
 }
 
-/* clang's folder of built-in headers stands beside it: <prefix>/bin/clang -> <prefix>/lib/clang/<major>. */
+/* clang's folder of built-in headers stands beside it, <prefix>/bin/clang -> <prefix>/lib/clang/<major>, and where it was
+   when mwcc was built. */
 static char *find_resources(const char *clang) {
   char real[PATH_MAX];
   if (!realpath(clang, real)) return NULL;
   two_up(real);
   char *folder = mw_format("%s/lib/clang/%d", real, LLVM_VERSION_MAJOR);
-  return exists(folder) ? folder : NULL;
+  if (exists(folder)) return folder;
+  free(folder);
+  return exists(MW_CLANG_RESOURCES) ? mw_strdup(MW_CLANG_RESOURCES) : NULL;
 }
 
 char *find_installed(const char *path) {

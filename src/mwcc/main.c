@@ -1,4 +1,5 @@
 /* mwcc: CUDA C to code for the CPU device. Options, and the start: clang, and meanwhile LLVM with the other stages. */
+#include "clang_inside.h"
 #include "mwcc.h"
 
 #include <llvm/Config/llvm-config.h>
@@ -182,7 +183,11 @@ static void read_source(program *p) {
   for (size_t n; (n = fread(chunk, 1, sizeof chunk, stdin)) > 0;) mw_text_add(&p->source, chunk, n);
 }
 
+/* Linked into the program, or in a file of their own that is linked with LLVM's shared library. */
+#pragma weak mwcc_stages
+
 static stages_function *load_stages(void) {
+  if (mwcc_stages) return mwcc_stages;
   char *path = find_installed("lib/moonwarp/mwcc.so");
   void *object = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   stages_function *stages = NULL;
@@ -192,6 +197,8 @@ static stages_function *load_stages(void) {
 }
 
 int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "-cc1") == 0 && mwcc_clang_inside) /* started by itself, as clang (front.c) */
+    quit(mwcc_clang_inside(argc, (const char *const *)argv));
   options o = parse_options(argc, argv);
   program p = {.options = &o};
   stage_done(&p, NULL);

@@ -43,9 +43,9 @@ static bool defines(const char *macros, const char *name) {
 /* LLVM's list of features of the processor called `cpu`. */
 static const char *features_of(const char *triple, const char *cpu) {
   bool x86 = starts_with(triple, "x86_64");
-  char *clang = find_clang(), *target = mw_format("--target=%s", triple);
-  char *option = mw_format("%s=%s", x86 ? "-march" : "-mcpu", cpu);
-  const char *argv[] = {clang, target, option, "-E", "-dM", "-x", "c", "/dev/null", NULL};
+  char *clang = find_clang();
+  const char *argv[] = {clang, "-cc1", "-triple", triple, "-target-cpu", cpu,
+                        "-E",  "-dM",  "-x",      "c",    "/dev/null",   NULL};
   mw_child_result result = {0};
   if (mw_child_run(argv, NULL, NULL, &result) != MW_SUCCESS) die("%s", mw_error_last()->message);
   if (result.status != 0 || !result.output.data)
@@ -56,8 +56,6 @@ static const char *features_of(const char *triple, const char *cpu) {
     if (defines(result.output.data, known[i].macro))
       mw_text_addf(&list, "%s+%s", list.length ? "," : "", known[i].feature);
   mw_child_result_free(&result);
-  free(option);
-  free(target);
   free(clang);
   return list.data;
 }
