@@ -391,16 +391,4 @@ describe("the group of a grid", function()
     m.k({ 2, 3 }, 4)(p)
     for i = 0, 23 do assert.equal(24000 + i // 4, p[i + 1]) end
   end)
-
-  it("is refused where it is to wait, with the line and the reason", function()
-    local m, err = mw.try_compile [[
-      #include <cooperative_groups.h>
-      __global__ void k(int *p) {
-        cooperative_groups::this_grid().sync();
-      }
-    ]]
-    assert.is_nil(m)
-    assert.matches("blocks of a grid cannot wait for each other", err.message)
-    assert.equal(debug.getinfo(1, "l").currentline - 5, err.line)
-  end)
 end)

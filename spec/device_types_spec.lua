@@ -92,6 +92,20 @@ __global__ void mix(float *out) {
   end)
 end)
 
+describe("an index cut to a few bits", function()
+  it("has the sign of its lane, in gangs that both signs are in", function()
+    for _, width in ipairs { "16", "16x16", "1" } do
+      local m = mw.compile {
+        source = "__global__ void k(int *p) { p[threadIdx.x] = (signed char)threadIdx.x >> 1; }",
+        options = { "--width=" .. width },
+      }
+      local p = mw.zeros(512, "int")
+      m.k(1, 512)(p)
+      for i = 0, 511 do assert.equal(((i + 128) % 256 - 128) // 2, p[i + 1]) end
+    end
+  end)
+end)
+
 describe("dim3", function()
   it("counts 1 where a component is left out, and converts from and to uint3", function()
     local m = mw.compile [[

@@ -35,6 +35,7 @@ typedef struct mw_launch_request {
   void *kernel; /* from driver->module_kernel */
   unsigned grid[3], block[3];
   size_t dynamic_shared;
+  bool cooperative;   /* all blocks are to be there at once: MW_COOPERATIVE_LAUNCH_TOO_LARGE where they cannot */
   const void *params; /* copied by the driver before it returns */
   size_t param_bytes;
   /* What texture and surface references are bound to: handles, and the references' linkage names; copied likewise. */

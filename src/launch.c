@@ -107,9 +107,12 @@ int mw_launch_configure(mw_launch *launch, const unsigned grid[3], const unsigne
   memcpy(launch->grid, grid, sizeof launch->grid);
   memcpy(launch->block, block, sizeof launch->block);
   launch->dynamic_shared = dynamic_shared;
+  launch->cooperative = false;
   launch->handle = NULL;
   return MW_SUCCESS;
 }
+
+void mw_launch_cooperate(mw_launch *launch) { launch->cooperative = true; }
 
 /* ---- lifetime ---- */
 
@@ -161,6 +164,7 @@ mw_launch *mw_launch_copy(const mw_launch *launch) {
   mw_launch *copy;
   if (mw_launch_new(launch->kernel, launch->grid, launch->block, launch->dynamic_shared, &copy) != MW_SUCCESS)
     return NULL; /* cannot be: it passed the same checks */
+  copy->cooperative = launch->cooperative;
   memcpy(copy->params, launch->params, info->param_bytes);
   for (size_t i = 0; i < info->param_count; i++) {
     copy->set[i] = launch->set[i];
@@ -286,6 +290,7 @@ int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
   if (code != MW_SUCCESS) goto done;
   mw_launch_request request = {.kernel = handle,
                                .dynamic_shared = launch->dynamic_shared,
+                               .cooperative = launch->cooperative,
                                .params = launch->params,
                                .param_bytes = kernel->info->param_bytes,
                                .reference_count = kernel->info->reference_count,

@@ -17,6 +17,7 @@ struct mw_launch {
   mw_kernel *kernel;
   unsigned grid[3], block[3];
   size_t dynamic_shared;
+  bool cooperative;
   void *handle;       /* the driver's kernel for such launches; NULL: to be asked for at every run (special.c) */
   size_t missing;     /* parameters that are not set */
   size_t array_count; /* parameters that are arrays */

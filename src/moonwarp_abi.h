@@ -702,6 +702,10 @@ void mw_launch_release(mw_launch *launch);
 mw_kernel *mw_launch_kernel(const mw_launch *launch); /* borrowed */
 /* Change the configuration, keeping arguments. */
 int mw_launch_configure(mw_launch *launch, const unsigned grid[3], const unsigned block[3], size_t dynamic_shared);
+/* Make it a cooperative launch, until it is configured again: all its blocks are there at once, and may wait for each
+   other (grid.sync() in a kernel). A grid larger than the device can hold is MW_COOPERATIVE_LAUNCH_TOO_LARGE when it is
+   run. (cudaLaunchCooperativeKernel) */
+void mw_launch_cooperate(mw_launch *launch);
 /* Set argument i (0-based). Each checks against the kernel's signature and names the parameter in its error.
    number/int64: scalar parameters. array: pointer parameters; keeps the array. address: pointer parameters, as is
    (0 is the null pointer). bytes: any parameter, `bytes` must be the parameter's size. */

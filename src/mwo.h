@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 3
+#define MW_MWO_VERSION 4
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -85,6 +85,9 @@ typedef struct mw_services {
   uint64_t (*clock)(mw_worker *worker);                      /* nanoseconds, monotonic */
   void *(*device_malloc)(mw_worker *worker, uint64_t bytes); /* NULL when the device heap is exhausted */
   void (*device_free)(mw_worker *worker, void *memory);
+  /* Of a cooperative launch: the block waits until all others do or have ended. One thread of it calls this, while the
+     others are at a barrier. led: whether that thread is the block's first, as it has to be. */
+  void (*grid_wait)(mw_worker *worker, uint32_t led);
 } mw_services;
 
 struct mw_frame {
@@ -94,7 +97,7 @@ struct mw_frame {
   uint32_t grid[3];        /* gridDim */
   uint32_t block[3];       /* blockDim */
   uint32_t dynamic_shared; /* bytes, behind the static ones */
-  uint32_t reserved;
+  uint32_t cooperative;    /* whether the blocks may wait for each other */
   uint64_t heap_base, heap_size; /* the device's address range: what lies in it can harm nobody else */
 };
 

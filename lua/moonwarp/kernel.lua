@@ -25,7 +25,8 @@ end
 
 function launch:__tostring()
   local shared = self.shared > 0 and (", %d"):format(self.shared) or ""
-  return ("launch %s<<<%s, %s%s>>>"):format(self.kernel.name, sizes(self.grid), sizes(self.block), shared)
+  local kind = self.cooperative and "cooperative " or ""
+  return ("%slaunch %s<<<%s, %s%s>>>"):format(kind, self.kernel.name, sizes(self.grid), sizes(self.block), shared)
 end
 
 function bound.__tostring() return "bound launch" end

@@ -251,12 +251,22 @@ local kernel = {}
 ---@return moonwarp.launch
 function kernel:each(size) end
 
+---A cooperative launch: all blocks of the grid are there at once, and wait for each other where the kernel calls
+---grid.sync() (cooperative_groups.h). A grid larger than the device holds is an error that says how large it may be.
+---@param grid moonwarp.size
+---@param block moonwarp.size
+---@param shared? integer
+---@param stream? moonwarp.stream|0
+---@return moonwarp.launch
+function kernel:cooperative(grid, block, shared, stream) end
+
 ---A configured launch, called with the kernel's arguments: numbers, arrays for pointers (nil is the null pointer),
 ---tables for vectors and structs. Returns at once.
 ---@class moonwarp.launch
 ---@field grid moonwarp.vector
 ---@field block moonwarp.vector
 ---@field shared integer bytes of dynamic shared memory
+---@field cooperative boolean whether its blocks are there at once
 ---@field kernel moonwarp.kernel
 ---@field stream? moonwarp.stream the one that it names, if any
 ---@overload fun(...: any)

@@ -111,9 +111,17 @@ end
 
 ---The same of a kernel on the device in use.
 function M.of(kernel, threads, shared)
-  return M.calculate {
-    threads = threads, registers = kernel.registers, shared = kernel.shared_bytes + shared,
-  }
+  local all = kernel.shared_bytes + shared
+  local found = M.calculate { threads = threads, registers = kernel.registers, shared = all }
+  local facts = raw.properties_of()
+  if found.blocks == 0 and threads <= facts.max_threads_per_block and all <= facts.shared_per_block_optin then
+    -- More shared memory than the capability has: the device takes a block of it all the same, alone.
+    local warps = math.ceil(threads / 32)
+    return {
+      blocks = 1, warps = warps, occupancy = warps / M.capabilities[capability()].warps, limited_by = "shared memory",
+    }
+  end
+  return found
 end
 
 ---The block size with the highest occupancy, the largest of these, and the smallest grid that fills the device with it.

@@ -58,6 +58,7 @@ struct cpu_command {
   atomic_bool stop;       /* a kernel that failed: take no more, leave what runs */
 
   cpu_kernel_work kernel;
+  struct cpu_residents *residents; /* a cooperative launch's blocks (resident.h), or NULL */
   cpu_transfer_work transfer;
   unsigned char *params; /* parameters, or a fill's pattern: `capacity` bytes, kept from use to use */
   size_t capacity;

@@ -128,6 +128,31 @@ cpu_switch:
         .cfi_endproc
         .size   cpu_switch, .-cpu_switch
 
+/* void cpu_suspend(void **place, void *saved) */
+        .globl  cpu_suspend
+        .hidden cpu_suspend
+        .type   cpu_suspend, @function
+        .p2align 4
+cpu_suspend:
+        .cfi_startproc
+        pushq   %rbp
+        .cfi_adjust_cfa_offset 8
+        pushq   %rbx
+        .cfi_adjust_cfa_offset 8
+        pushq   %r12
+        .cfi_adjust_cfa_offset 8
+        pushq   %r13
+        .cfi_adjust_cfa_offset 8
+        pushq   %r14
+        .cfi_adjust_cfa_offset 8
+        pushq   %r15
+        .cfi_adjust_cfa_offset 8
+        movq    %rsp, (%rdi)
+        movq    %rsi, %rdi
+        jmp     cpu_leave
+        .cfi_endproc
+        .size   cpu_suspend, .-cpu_suspend
+
 /* Where a fiber made by cpu_fiber_prepare begins: %r12 is its function, %rbx the argument. The end of its stack. */
         .globl  cpu_fiber_begin
         .hidden cpu_fiber_begin
@@ -285,6 +310,33 @@ cpu_switch:
         ret
         .cfi_endproc
         .size   cpu_switch, .-cpu_switch
+
+/* void cpu_suspend(void **place, void *saved) */
+        .globl  cpu_suspend
+        .hidden cpu_suspend
+        .type   cpu_suspend, @function
+        .p2align 4
+cpu_suspend:
+        .cfi_startproc
+        stp     x29, x30, [sp, #-160]!
+        .cfi_def_cfa_offset 160
+        .cfi_offset x29, -160
+        .cfi_offset x30, -152
+        stp     x19, x20, [sp, #16]
+        stp     x21, x22, [sp, #32]
+        stp     x23, x24, [sp, #48]
+        stp     x25, x26, [sp, #64]
+        stp     x27, x28, [sp, #80]
+        stp     d8, d9, [sp, #96]
+        stp     d10, d11, [sp, #112]
+        stp     d12, d13, [sp, #128]
+        stp     d14, d15, [sp, #144]
+        mov     x9, sp
+        str     x9, [x0]
+        mov     x0, x1
+        b       cpu_leave
+        .cfi_endproc
+        .size   cpu_suspend, .-cpu_suspend
 
 /* x20 is the fiber's function, x19 the argument. */
         .globl  cpu_fiber_begin

@@ -7,6 +7,7 @@
  * blocks than its own wakes the next. */
 #include "cpu/pool.h"
 #include "cpu/heap.h"
+#include "cpu/resident.h"
 #include "cpu/stream.h"
 
 #include <limits.h>
@@ -156,9 +157,35 @@ static void run_kernel(cpu_pool *pool, cpu_worker *worker, cpu_command *command,
                           memory_order_relaxed);
 }
 
+/* The same for a cooperative launch, whose blocks each have a worker of their own. */
+static void run_residents(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last, bool rest) {
+  cpu_heap_settle(pool->device->heap);
+  do {
+    for (uint64_t block = first; block < last && !atomic_load(&command->stop); block++) {
+      cpu_worker *worker = cpu_residents_worker(pool, command, block);
+      if (!worker) continue;
+      cpu_worker_current = worker;
+      bool good = cpu_residents_run(command, block);
+      cpu_worker_current = NULL;
+      if (!good) fail_command(pool, worker, command);
+    }
+  } while (rest && !more_urgent(pool, command) && cpu_command_take(command, pool->slots, &first, &last, &rest));
+}
+
 static void run_transfer(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last, bool rest) {
   do cpu_transfer_run(command, first, last);
   while (rest && !more_urgent(pool, command) && cpu_command_take(command, pool->slots, &first, &last, &rest));
+}
+
+/* A cooperative launch, with the lock held: where blocks wait for each other, all have arrived, and go on. */
+static void next_round(cpu_pool *pool, cpu_command *command) {
+  if (cpu_residents_next(command)) {
+    list_add(pool, command);
+    return;
+  }
+  cpu_pool_unlock(pool);
+  cpu_residents_free(pool, command);
+  pthread_mutex_lock(&pool->lock);
 }
 
 /* Run blocks of the command until all are taken, with the lock held but for the blocks. helper: a host thread, which
@@ -174,14 +201,17 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
   if (pool->first && pool->spinners == 0) cpu_pool_wake(pool);
   command->users++;
   slot->command = command;
-  if (first == 0 && command->kind == CPU_KERNEL) cpu_monitor_watch(pool, command);
+  if (first == 0 && command->kind == CPU_KERNEL && command->kernel.deadline == 0) cpu_monitor_watch(pool, command);
   cpu_pool_unlock(pool);
 
   if (command->kind == CPU_KERNEL) {
     stack_t old;
     if (!slot->worker) slot->worker = cpu_worker_new(pool->device);
     if (helper) sigaltstack(&slot->worker->signal_stack, &old);
-    run_kernel(pool, slot->worker, command, first, last, rest);
+    if (command->residents)
+      run_residents(pool, command, first, last, rest);
+    else
+      run_kernel(pool, slot->worker, command, first, last, rest);
     if (helper) sigaltstack(&old, NULL);
   } else if (command->kind != CPU_CALL) {
     run_transfer(pool, command, first, last, rest);
@@ -190,6 +220,7 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
   pthread_mutex_lock(&pool->lock);
   slot->command = NULL;
   if (atomic_load(&command->taken) >= command->blocks || atomic_load(&command->stop)) list_remove(pool, command);
+  if (command->users == 1 && !command->active && command->residents) next_round(pool, command);
   if (--command->users == 0 && !command->active) cpu_stream_finish(command);
   return true;
 }
@@ -353,6 +384,7 @@ void cpu_pool_close(cpu_pool *pool) {
   cpu_pool_unlock(pool);
   for (int i = 0; i < pool->threads; i++) pthread_join(pool->thread[i], NULL);
   for (int i = 0; i < pool->slots; i++) cpu_worker_free(pool->slot[i].worker);
+  cpu_residents_close(pool);
   pthread_cond_destroy(&pool->work);
   pthread_mutex_destroy(&pool->lock);
   free(pool);

@@ -47,6 +47,10 @@ struct cpu_pool {
   atomic_uint activations;   /* how many there have been */
   atomic_int host_core;      /* on which a host thread was that launched last */
 
+  /* resident.c */
+  cpu_worker *idle; /* workers that no block has */
+  int idle_count;
+
   /* monitor.c */
   pthread_t monitor;
   bool monitored, monitor_idle; /* the thread exists; it waits for a command with a deadline */

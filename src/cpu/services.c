@@ -1,5 +1,6 @@
 /* The services that generated code calls through its frame, but for printing (print.c), fibers (fiber.c, warp.c) and
  * device memory for kernels (malloc.c). */
+#include "cpu/resident.h"
 #include "cpu/services.h"
 #include "cpu/worker.h"
 
@@ -124,4 +125,5 @@ const mw_services cpu_services = {
     .clock = service_clock,
     .device_malloc = cpu_services_malloc,
     .device_free = cpu_services_free,
+    .grid_wait = cpu_grid_wait,
 };

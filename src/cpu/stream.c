@@ -8,6 +8,7 @@
 #include "cpu/heap.h"
 #include "cpu/pointers.h"
 #include "cpu/pool.h"
+#include "cpu/resident.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +242,7 @@ static void fill_frame(mw_frame *frame, const cpu_device *device, const cpu_kern
       .grid = {request->grid[0], request->grid[1], request->grid[2]},
       .block = {request->block[0], request->block[1], request->block[2]},
       .dynamic_shared = (uint32_t)request->dynamic_shared,
+      .cooperative = request->cooperative,
   };
   cpu_heap_range(device->heap, &frame->heap_base, &frame->heap_size);
 }
@@ -260,6 +262,7 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   const mw_kernel_info *info = &kernel->image->info;
   size_t shared = info->shared_bytes + request->dynamic_shared;
   int code = check_launch(device, info, shared, (uint64_t)request->block[0] * request->block[1] * request->block[2]);
+  if (!code && request->cooperative) code = cpu_residents_check(device, kernel, request->grid, request->block, shared);
   if (!code) code = cpu_pointers_check(kernel, request->params);
   if (code) return code;
 
@@ -275,6 +278,7 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   work->stack = (size_t)cpu_limit(device, MW_LIMIT_STACK);
   work->deadline = 0;
   command->blocks = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
+  if (request->cooperative) command->residents = cpu_residents_new(command->blocks);
   push(stream, command, true);
   cpu_pool_unlock(pool);
   return MW_SUCCESS;

@@ -17,6 +17,10 @@ void cpu_switch(void **from, void *to);
 /* The place `to` of a new fiber that calls function(argument), which never returns, on the stack that ends at `top`. */
 void *cpu_fiber_prepare(void *top, void (*function)(void *), void *argument);
 
+/* From a kernel's stack to the host's, to come back: store the place in *place and go on where cpu_enter(&saved, …) was
+   called. cpu_switch to the place, from a function that cpu_enter calls, returns here. */
+void cpu_suspend(void **place, void *saved);
+
 /* From a kernel's stack back to the host's for a moment: call function(argument) below `top`. */
 void cpu_call_on(void *top, void (*function)(void *), void *argument);
 

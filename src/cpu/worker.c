@@ -90,6 +90,20 @@ CPU_UNSANITIZED static void kernel_main(void *argument) {
   atomic_signal_fence(memory_order_seq_cst);
   worker->in_kernel = 0;
   cpu_stack_leave(&worker->ring.home.kept, &worker->host_stack);
+  /* Returning would be to who entered first: a block that waited may have gone on in another thread. */
+  if (command->residents) cpu_leave(worker->host);
+}
+
+/* Go on with function(worker) below `top` of `stack`, until the kernel has ended, is suspended or is abandoned. */
+CPU_UNSANITIZED static bool enter(cpu_worker *worker, const cpu_stack *stack, void *top, void (*function)(void *)) {
+  worker->fault.kind = CPU_FAULT_NONE;
+  cpu_stack_leave(&worker->host_kept, stack);
+  cpu_enter(&worker->host, top, function, worker);
+  cpu_stack_arrive(worker->host_kept, NULL);
+  if (worker->fault.kind == CPU_FAULT_NONE) return true;
+  worker->in_service = 0;
+  cpu_stack_forget(&worker->stack);
+  return false;
 }
 
 CPU_UNSANITIZED bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last) {
@@ -98,18 +112,49 @@ CPU_UNSANITIZED bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t
   worker->base.block = first;
   worker->base.thread = ~0u;
   worker->call = 0;
-  worker->fault.kind = CPU_FAULT_NONE;
-  cpu_stack_leave(&worker->host_kept, &worker->stack);
-  cpu_enter(&worker->host, (char *)worker->stack.bottom + worker->stack.size, kernel_main, worker);
-  cpu_stack_arrive(worker->host_kept, NULL);
-  if (worker->fault.kind == CPU_FAULT_NONE) return true;
-  worker->in_service = 0;
-  cpu_stack_forget(&worker->stack);
-  return false;
+  return enter(worker, &worker->stack, (char *)worker->stack.bottom + worker->stack.size, kernel_main);
 }
 
 CPU_UNSANITIZED _Noreturn void cpu_worker_abandon(cpu_worker *worker) {
   worker->in_kernel = 0;
   cpu_stack_leave(&worker->ring.current->kept, &worker->host_stack);
   cpu_leave(worker->host);
+}
+
+/* ---- kernels that stand still ---- */
+
+CPU_UNSANITIZED void cpu_worker_suspend(cpu_worker *worker) {
+  void *kept = NULL;
+  atomic_signal_fence(memory_order_seq_cst);
+  worker->in_kernel = 0;
+  cpu_stack_leave(&kept, &worker->host_stack);
+  cpu_suspend(&worker->suspended, worker->host);
+  cpu_stack_arrive(kept, &worker->host_stack);
+  worker->in_kernel = 1;
+  atomic_signal_fence(memory_order_seq_cst);
+  if (!atomic_load(&worker->command->stop)) return;
+  worker->fault = (cpu_fault){.kind = CPU_FAULT_CANCELLED, .pc = worker->call};
+  cpu_worker_abandon(worker);
+}
+
+/* Its own frame lies below those that it goes back to, and is never returned to. */
+CPU_UNSANITIZED CPU_ANY_FRAME static void go_on(void *argument) {
+  cpu_worker *worker = argument;
+  void *unused, *place = worker->suspended;
+  worker->suspended = NULL;
+  cpu_switch(&unused, place);
+}
+
+CPU_UNSANITIZED bool cpu_worker_resume(cpu_worker *worker) {
+  const cpu_ring *ring = &worker->ring;
+  cpu_stack stack = ring->current == &ring->home ? worker->stack : cpu_ring_stack(ring, ring->current);
+  void *top = (void *)(((uintptr_t)worker->suspended - 64) & ~(uintptr_t)15);
+  return enter(worker, &stack, top, go_on);
+}
+
+void cpu_worker_drop(cpu_worker *worker) {
+  worker->suspended = NULL;
+  worker->in_service = 0;
+  cpu_stack_forget(&worker->stack);
+  cpu_ring_free(worker);
 }

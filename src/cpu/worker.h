@@ -36,7 +36,8 @@ typedef struct cpu_ring {
 
 typedef struct cpu_warps cpu_warps; /* warp.c's own */
 
-typedef struct cpu_worker {
+typedef struct cpu_worker cpu_worker;
+struct cpu_worker {
   mw_worker base;
   cpu_device *device;
   cpu_command *command;
@@ -57,7 +58,9 @@ typedef struct cpu_worker {
   stack_t signal_stack; /* for a helping host thread */
   cpu_ring ring;
   cpu_warps *warps;
-} cpu_worker;
+  void *suspended;  /* where a block that waits for the others of its grid goes on, or NULL */
+  cpu_worker *idle; /* resident.c's: the next that is not in use */
+};
 
 enum {
   CPU_STACK_MARGIN = 12 << 10, /* beyond what a kernel needs: services, libm, colouring */
@@ -71,6 +74,12 @@ void cpu_worker_free(cpu_worker *worker);
 bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command);
 /* Run the blocks first..last-1 of the kernel it is prepared for. False where the launch was abandoned: worker->fault says why. */
 bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last);
+/* In a service: leave the kernel as it stands. cpu_worker_run or cpu_worker_resume returns true then, with
+   worker->suspended set; cpu_worker_resume, by any thread, goes on with it, or abandons it if its command was stopped. */
+void cpu_worker_suspend(cpu_worker *worker);
+bool cpu_worker_resume(cpu_worker *worker);
+/* Forget a suspended kernel. */
+void cpu_worker_drop(cpu_worker *worker);
 /* A linear block or thread index as x, y, z. (report.c) */
 void cpu_unfold(uint64_t index, const uint32_t extent[3], unsigned out[3]);
 /* Leave the kernel from inside, with worker->fault filled. */

@@ -1,17 +1,16 @@
 /* Cooperative groups: blocks, tiles of warps, coalesced threads, partitions. (CUDA C++ Programming Guide, 8)
  *
- * A group over lanes of a warp is its mask; see moonwarp/group_lanes.h for what it does with it. Groups over several
- * blocks know their size and ranks, but cannot wait: blocks do not run at the same time here. */
+ * A group over lanes of a warp is its mask; see moonwarp/group_lanes.h for what it does with it. The grid's blocks wait
+ * for each other in a cooperative launch, which has all of them there at once. */
 #ifndef _COOPERATIVE_GROUPS_H_
 #define _COOPERATIVE_GROUPS_H_
 
 #include "moonwarp/group_lanes.h"
 
-#define __mw_blocks_cannot_wait                                                                                        \
-  __attribute__((diagnose_if(true,                                                                                     \
-                             "the blocks of a grid cannot wait for each other on the CPU device, where they do not "   \
-                             "run at the same time: end the kernel here, and launch another for what comes behind",    \
-                             "error")))
+/* Whether the launch is cooperative: what drivers use this register for is their own affair. */
+__mw_import unsigned int __mw_is_cooperative() __asm("llvm.nvvm.read.ptx.sreg.envreg1");
+/* The block waits for all others. One thread calls it, and the others wait for that one. */
+__mw_import void __mw_grid_wait(unsigned int led);
 
 namespace cooperative_groups {
 
@@ -76,8 +75,16 @@ __mw_device_template thread_block this_thread_block() { return thread_block(); }
 
 class grid_group {
 public:
-  __mw_member static bool is_valid() { return false; } /* as for a launch that is not cooperative */
-  __mw_member static void sync() __mw_blocks_cannot_wait {}
+  /* Whether it may wait: in a cooperative launch. */
+  __mw_member static bool is_valid() { return __mw_is_cooperative() != 0; }
+  __mw_member static void sync() {
+    bool first = thread_block::thread_rank() == 0, led = __syncthreads_or(first);
+    if (first || !led) __mw_grid_wait(led);
+    __syncthreads();
+  }
+  struct arrival_token {};
+  __mw_member static arrival_token barrier_arrive() { return {}; }
+  __mw_member static void barrier_wait(arrival_token &&) { sync(); }
   __mw_member static unsigned long long size() { return num_blocks() * thread_block::size(); }
   __mw_member static unsigned long long num_threads() { return size(); }
   __mw_member static unsigned long long thread_rank() {
@@ -93,6 +100,16 @@ public:
 };
 
 __mw_device_template grid_group this_grid() { return grid_group(); }
+
+/* There is one device to a launch here, and CUDA 13 knows none with more. */
+template <int = 0>
+__mw_device_template grid_group this_multi_grid()
+    __attribute__((diagnose_if(true,
+                               "groups over several devices (multi_grid_group) are not supported: no launch has more "
+                               "than one device, and CUDA 13 removed them; use this_grid()",
+                               "error"))) {
+  return grid_group();
+}
 
 /* ---- coalesced threads ---- */
 
@@ -212,7 +229,5 @@ __mw_device_template auto invoke_one_broadcast(const Group &group, F &&function,
 }
 
 } // namespace cooperative_groups
-
-#undef __mw_blocks_cannot_wait
 
 #endif

@@ -104,6 +104,7 @@ typedef struct mwl_config {
   unsigned grid[3], block[3];
   size_t shared;
   size_t empty;             /* 1 from each(0): arguments are checked, nothing runs */
+  size_t cooperative;       /* 1 from k:cooperative: all blocks are there at once */
   const mwl_stream *stream; /* NULL: where work goes that names none; kept by the configuration's environment */
 } mwl_config;
 

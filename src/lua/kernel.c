@@ -74,7 +74,7 @@ static int check_sizes(lua_State *L, mwl_state *state, int index, const char *wh
   return given;
 }
 
-_Static_assert(sizeof(mwl_config) == 6 * sizeof(unsigned) + 3 * sizeof(size_t), "mwl_config has padding");
+_Static_assert(sizeof(mwl_config) == 6 * sizeof(unsigned) + 4 * sizeof(size_t), "mwl_config has padding");
 static bool same(const mwl_config *a, const mwl_config *b) { return memcmp(a, b, sizeof *a) == 0; }
 
 /* Make the kernel's own launch stand at `config`. The core checks it against the device's and the kernel's limits. */
@@ -84,6 +84,7 @@ int mwl_kernel_stand_at(mwl_kernel *kernel, const mwl_config *config) {
     code = mw_launch_new(kernel->handle, config->grid, config->block, config->shared, &kernel->launch);
   else if (!same(&kernel->now, config))
     code = mw_launch_configure(kernel->launch, config->grid, config->block, config->shared);
+  if (!code && config->cooperative) mw_launch_cooperate(kernel->launch);
   if (!code) kernel->now = *config;
   return code;
 }
@@ -115,10 +116,10 @@ static int push_launch(lua_State *L, mwl_state *state, mwl_kernel *kernel, const
   return 1;
 }
 
-static int kernel_call(lua_State *L) {
+static int configure(lua_State *L, bool cooperative) {
   mwl_state *state = mwl_of(L);
   mwl_kernel *kernel = check_kernel(L, state, "a launch");
-  mwl_config config = {0};
+  mwl_config config = {.cooperative = cooperative};
   check_sizes(L, state, 2, "grid", config.grid);
   check_sizes(L, state, 3, "block", config.block);
   int given = lua_gettop(L);
@@ -139,6 +140,9 @@ static int kernel_call(lua_State *L) {
   }
   return push_launch(L, state, kernel, &config);
 }
+
+static int kernel_call(lua_State *L) { return configure(L, false); }
+static int kernel_cooperative(lua_State *L) { return configure(L, true); }
 
 /* k:each(n), k:each{nx, ny}: at least one thread for each. Blocks of 256 threads, wide rather than tall: threadIdx.x runs
    along memory. */
@@ -231,7 +235,7 @@ static int kernel_gc(lua_State *L) {
 
 void mwl_open_kernel(lua_State *L, mwl_state *state) {
   static const luaL_Reg meta[] = {{"__gc", kernel_gc}, {"__call", kernel_call}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"each", kernel_each}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"each", kernel_each}, {"cooperative", kernel_cooperative}, {NULL, NULL}};
   static const luaL_Reg facts[] = {{"name", get_name},
                                    {"linkage", get_linkage},
                                    {"params", get_params},

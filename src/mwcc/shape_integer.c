@@ -166,8 +166,10 @@ view binary_shape(const shapes *s, LLVMValueRef i, int at, view a, view b) {
   case LLVMAnd:
   case LLVMOr:
   case LLVMXor: return on_bits(s, i, opcode, a, number);
-  case LLVMLShr:
-  case LLVMAShr: return number < width ? on_bits(s, i, LLVMLShr, a, number) : varying;
+  case LLVMAShr: /* as the other, where the sign is the same in all lanes, or no active one has it */
+    if (!positive) a.shape.align = least(a.shape.align, width - 1);
+    return number < width ? on_bits(s, i, LLVMLShr, a, number) : varying;
+  case LLVMLShr: return number < width ? on_bits(s, i, LLVMLShr, a, number) : varying;
   case LLVMUDiv:
     if (is_power_of_two(number)) return on_bits(s, i, LLVMLShr, a, power_in(number));
     return varying;

@@ -149,6 +149,7 @@ typedef enum action {
   READ_LANES_ABOVE, /* axis: without its own */
   READ_CLOCK,
   READ_CLOCK32,
+  READ_COOPERATIVE,
   BARRIER,
   BARRIER_COUNT,
   BARRIER_AND,
@@ -159,6 +160,7 @@ typedef enum action {
   ASSERT,
   ALLOCATE,
   RELEASE,
+  GRID_WAIT,
   TRAP
 } action;
 
@@ -193,6 +195,7 @@ static const struct builtin {
     {"llvm.nvvm.read.ptx.sreg.globaltimer", READ_CLOCK, 0},
     {"llvm.nvvm.read.ptx.sreg.clock", READ_CLOCK32, 0},
     {"llvm.readcyclecounter", READ_CLOCK, 0},
+    {"llvm.nvvm.read.ptx.sreg.envreg1", READ_COOPERATIVE, 0}, /* as cooperative_groups.h asks */
     {"llvm.nvvm.barrier0", BARRIER, 0},
     {"llvm.nvvm.barrier0.popc", BARRIER_COUNT, 0},
     {"llvm.nvvm.barrier0.and", BARRIER_AND, 0},
@@ -206,6 +209,7 @@ static const struct builtin {
     {"__assert_fail", ASSERT, 0},
     {"malloc", ALLOCATE, 0},
     {"free", RELEASE, 0},
+    {"__mw_grid_wait", GRID_WAIT, 0},
     {"llvm.trap", TRAP, 0},
     {"llvm.debugtrap", NOTHING, 0},
 };
@@ -324,6 +328,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case READ_CLOCK32:
     value = service(s, offsetof(mw_services, clock), p->i64, NULL, 0);
     return LLVMBuildTrunc(s->b, value, p->i32, "");
+  case READ_COOPERATIVE: return load_invariant(p, s->b, p->i32, load_frame(s), offsetof(mw_frame, cooperative));
   case BARRIER: return service(s, offsetof(mw_services, barrier), p->void_type, NULL, 0);
   case BARRIER_COUNT: return vote(s, MW_VOTE_COUNT);
   case BARRIER_AND: return vote(s, MW_VOTE_AND);
@@ -333,6 +338,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case ASSERT: name_thread(s); return service(s, offsetof(mw_services, assert_fail), p->void_type, arguments, 4);
   case ALLOCATE: return service(s, offsetof(mw_services, device_malloc), p->pointer, arguments, 1);
   case RELEASE: return service(s, offsetof(mw_services, device_free), p->void_type, arguments, 1);
+  case GRID_WAIT: name_thread(s); return service(s, offsetof(mw_services, grid_wait), p->void_type, arguments, 1);
   case TRAP: return trap(s, MW_TRAP_EXPLICIT);
   case NOTHING: break;
   }
@@ -356,6 +362,7 @@ static const struct builtin *find_service_builtin(const char *name) {
   case ASSERT:
   case ALLOCATE:
   case RELEASE:
+  case GRID_WAIT:
   case TRAP: return found;
   default: return NULL;
   }

@@ -69,7 +69,7 @@ local dim3 = ffi.typeof "unsigned[3]"
 
 local function same(a, b)
   return a.gx == b.gx and a.gy == b.gy and a.gz == b.gz and a.bx == b.bx and a.by == b.by and a.bz == b.bz and
-    a.shared == b.shared and a.empty == b.empty and a.stream == b.stream
+    a.shared == b.shared and a.empty == b.empty and a.stream == b.stream and a.cooperative == b.cooperative
 end
 
 ---Make the kernel's own launch stand at a configuration. The core checks it against the device's and the kernel's
@@ -88,6 +88,7 @@ function M.stand_at(state, config)
     code = C.mw_launch_new(state.handle, grid, block, config.shared, out)
     if code == 0 then state.launch = ffi.gc(out[0], C.mw_launch_release) end
   end
+  if code == 0 and config.cooperative then C.mw_launch_cooperate(state.launch) end
   if code == 0 then state.now = config end
   return code
 end
@@ -100,10 +101,10 @@ local function push_launch(self, state, config)
   return state.last
 end
 
-function meta.__call(self, ...)
+local function configure(self, cooperative, ...)
   local state = check(self, "a launch")
   local grid, block, shared, stream = ...
-  local config = { shared = 0, empty = false }
+  local config = { shared = 0, empty = false, cooperative = cooperative }
   config.gx, config.gy, config.gz = check_sizes(grid, "grid", select("#", ...) > 0)
   config.bx, config.by, config.bz = check_sizes(block, "block", select("#", ...) > 1)
   if shared ~= nil then
@@ -123,6 +124,9 @@ function meta.__call(self, ...)
   return push_launch(self, state, config)
 end
 
+function meta.__call(self, ...) return configure(self, false, ...) end
+function class.methods.kernel.cooperative(self, ...) return configure(self, true, ...) end
+
 local wanted = { { 256, 1, 1 }, { 32, 8, 1 }, { 32, 4, 2 } }
 
 -- k:each(n), k:each{nx, ny}: at least one thread for each. Blocks of 256 threads, wide rather than tall: threadIdx.x
@@ -131,7 +135,7 @@ function class.methods.kernel.each(self, size)
   local state = check(self, "each")
   local nx, ny, nz, given = check_sizes(size, "each")
   local counts, grid, blocks, threads = { nx, ny, nz }, {}, {}, 1
-  local config = { shared = 0, empty = false }
+  local config = { shared = 0, empty = false, cooperative = false }
   local most = state.info.max_threads
   for i = 1, 3 do
     local count = counts[i]

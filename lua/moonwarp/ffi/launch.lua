@@ -144,6 +144,7 @@ end
 
 function properties.shared(self) return check(self).config.shared end
 function properties.stream(self) return check(self).config.stream end
+function properties.cooperative(self) return check(self).config.cooperative end
 function properties.kernel(self) return check(self).kernel end
 
 -- ---- bound launches ----
@@ -187,6 +188,7 @@ function class.methods.launch.bind(self, ...)
   local block = ffi.new("unsigned[3]", config.bx, config.by, config.bz)
   local out = ffi.new "mw_launch *[1]"
   errors.must(C.mw_launch_new(of.handle, grid, block, config.shared, out))
+  if config.cooperative then C.mw_launch_cooperate(out[0]) end
   local bound = bound_type()
   bound._handle, bound._device, bound._empty = out[0], of.device, config.empty and 1 or 0
   ffi.copy(bound._site, (errors.site() or ""):sub(1, 499))

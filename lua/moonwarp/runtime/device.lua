@@ -51,7 +51,7 @@ local function properties_of(ordinal)
       maxThreadsPerMultiProcessor = limits.warps * 32, maxBlocksPerMultiProcessor = limits.blocks,
       sharedMemPerBlockOptin = facts.shared_per_block_optin, hostNativeAtomicSupported = cpu, l2CacheSize = 0,
       persistingL2CacheMaxSize = 0, accessPolicyMaxWindowSize = 0, memoryClockRate = 0, memoryBusWidth = 0,
-      surfaceAlignment = facts.texture_alignment, cooperativeLaunch = 0, computePreemptionSupported = 0,
+      surfaceAlignment = facts.texture_alignment, cooperativeLaunch = 1, computePreemptionSupported = 0,
       hostRegisterSupported = 1, canUseHostPointerForRegisteredMem = 0, directManagedMemAccessFromHost = cpu,
     }
   end)

@@ -19,12 +19,19 @@ local function argument(value)
   return value
 end
 
-local function launch(kernel, grid, block, shared, stream, count, values)
+local function launch(kernel, grid, block, shared, stream, count, values, cooperative)
   local arguments = {}
   for i = 1, count do arguments[i] = argument(values[i]) end
   local object
   if not (stream == nil or stream == 0) then object = streams.stream(stream) end
-  names.kernel(kernel)(grid, block, shared or 0, object)(unpack(arguments, 1, count))
+  kernel = names.kernel(kernel)
+  local configured
+  if cooperative then
+    configured = kernel:cooperative(grid, block, shared or 0, object)
+  else
+    configured = kernel(grid, block, shared or 0, object)
+  end
+  configured(unpack(arguments, 1, count))
 end
 
 -- The attributes that cudaFuncSetAttribute was given, by kernel.
@@ -119,10 +126,14 @@ local function install_triple(rt)
 end
 
 local function install_launches(rt)
-  rt.cudaLaunchKernel = api(function(kernel, grid, block, arguments, shared, stream)
-    arguments = arguments or {}
-    launch(kernel, grid, block, shared, stream, arguments.n or #names.kernel(kernel).params, arguments)
-  end)
+  local function by_array(cooperative)
+    return api(function(kernel, grid, block, arguments, shared, stream)
+      arguments = arguments or {}
+      local count = arguments.n or #names.kernel(kernel).params
+      launch(kernel, grid, block, shared, stream, count, arguments, cooperative)
+    end)
+  end
+  rt.cudaLaunchKernel, rt.cudaLaunchCooperativeKernel = by_array(false), by_array(true)
 
   rt.cudaLaunchCooperativeKernel = api(function(kernel)
     names.kernel(kernel)
