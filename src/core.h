@@ -66,8 +66,6 @@ typedef struct mw_symbol_info {
 
 #define MW_SOURCE_NAME "kernel.cu"
 
-#define MW_LAUNCH_INSTANCE "@"
-
 typedef struct mw_driver {
   const char *name; /* "cpu" */
 
@@ -136,8 +134,7 @@ typedef struct mw_driver {
      Part of the cache key. Cheap: called for every mw_module_compile. */
   int (*target)(void *device, mw_text *out);
   /* Compile to a file at `path` (inside a private temporary folder). `instances` (may be empty) are template kernels to
-     instantiate, "fill<float,4>"; or, behind MW_LAUNCH_INSTANCE, a kernel and the blocks that it is to be compiled for,
-     "@_Z4fillPf:64x1x1": then the file needs no other kernel. The text is compiled under the name MW_SOURCE_NAME with lines from 1, whatever
+     instantiate, "fill<float,4>". The text is compiled under the name MW_SOURCE_NAME with lines from 1, whatever
      source->file and line say, so that one cache entry serves wherever the text stands. Folders in its options are
      absolute. On MW_INVALID_SOURCE the error slot's file and line and its log speak of MW_SOURCE_NAME; the core
      translates them. */
@@ -157,6 +154,8 @@ typedef struct mw_driver {
   /* Whether the kernel could run faster if it were compiled for blocks of one size. A launch of what is loaded then, with
      the kernel's own unit as parent, is left to the kernel where it is not one that the code is good for. May be NULL. */
   bool (*specialises)(void *kernel);
+  /* Where it could: write such a file, as compile does, to `path`. It needs no other kernel. */
+  int (*specialise)(void *kernel, const mw_source *source, const unsigned block[3], const char *path);
   const char *(*unit_log)(void *unit); /* compiler warnings */
   /* The source and options of the unit, for further instances; false where the file holds none. */
   bool (*unit_source)(void *unit, const char **text, const char **options);

@@ -139,7 +139,13 @@ static void drop_file(compiled_file *file) {
   file->folder = NULL;
 }
 
-static int make_key(const mw_module *module, const char *const *instances, size_t count, mw_hash *key) {
+static void add_special(mw_hash *key, const mw_special *special) {
+  mw_hash_add_text(key, "special");
+  mw_hash_add_text(key, special->linkage);
+  mw_hash_add(key, special->block, sizeof special->block);
+}
+
+static int make_key(const mw_module *module, const mw_recipe *recipe, mw_hash *key) {
   mw_device *device = module->device;
   mw_text target = {0};
   int code = device->driver->target(device->state, &target);
@@ -148,32 +154,37 @@ static int make_key(const mw_module *module, const char *const *instances, size_
     mw_hash_add_text(key, device->driver->name);
     mw_hash_add(key, target.data, target.length);
     mw_source_add_hash(module->source, key);
-    for (size_t i = 0; i < count; i++) mw_hash_add_text(key, instances[i]);
+    for (size_t i = 0; i < recipe->instance_count; i++) mw_hash_add_text(key, recipe->instances[i]);
+    if (recipe->special) add_special(key, recipe->special);
   }
   mw_text_free(&target);
   return code;
 }
 
-static int compile_file(mw_module *module, const char *const *instances, size_t count, compiled_file *file) {
+static int compile_file(mw_module *module, const mw_recipe *recipe, compiled_file *file) {
   mw_device *device = module->device;
+  const mw_special *special = recipe->special;
   int code = mw_directory_temporary(&file->folder);
   if (code != MW_SUCCESS) return code;
   snprintf(file->path, sizeof file->path, "%s/module.mwo", file->folder);
-  code = device->driver->compile(device->state, module->source, instances, count, file->path);
+  if (special)
+    code = device->driver->specialise(special->handle, module->source, special->block, file->path);
+  else
+    code =
+        device->driver->compile(device->state, module->source, recipe->instances, recipe->instance_count, file->path);
   return mw_source_translate_error(module->source, code);
 }
 
-/* Get the file for the source with `instances`: from the cache if `use_cache`, else compiled. drop_file it in any case. */
-static int get_file(mw_module *module, const char *const *instances, size_t count, bool use_cache,
-                    compiled_file *file) {
+/* From the cache if `use_cache`, else compiled. drop_file it in any case. */
+static int get_file(mw_module *module, const mw_recipe *recipe, bool use_cache, compiled_file *file) {
   mw_device *device = module->device;
-  int code = make_key(module, instances, count, &file->key);
+  int code = make_key(module, recipe, &file->key);
   if (code != MW_SUCCESS) return code;
   if (use_cache && mw_cache_find(&file->key, file->path, sizeof file->path)) {
     if (device->driver->usable(device->state, file->path)) return MW_SUCCESS;
     mw_cache_remove(&file->key);
   }
-  code = compile_file(module, instances, count, file);
+  code = compile_file(module, recipe, file);
   if (code == MW_SUCCESS && use_cache) {
     char compiled[PATH_MAX];
     memcpy(compiled, file->path, sizeof compiled);
@@ -188,11 +199,10 @@ static bool blames_file(int code) {
 }
 
 /* Get the file and do it; if it is the file's fault that it fails, once more with a file that nobody else sees. */
-int mw_module_with_file(mw_module *module, const char *const *instances, size_t count, mw_file_action *action,
-                        void *context) {
+int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_action *action, void *context) {
   for (bool use_cache = true;; use_cache = false) {
     compiled_file file = {.folder = NULL};
-    int code = get_file(module, instances, count, use_cache, &file);
+    int code = get_file(module, recipe, use_cache, &file);
     if (code != MW_SUCCESS) {
       drop_file(&file);
       return code;
@@ -217,7 +227,7 @@ int mw_module_compile(mw_device *device, const mw_source *source, mw_module **ou
   if (!source->text) return fail(MW_INVALID_VALUE, "there is no source text to compile");
   mw_module *module = new_module(device, mw_source_copy(source));
   void *unit;
-  int code = mw_module_with_file(module, NULL, 0, load_unit, &unit);
+  int code = mw_module_with_file(module, &(mw_recipe){0}, load_unit, &unit);
   if (code != MW_SUCCESS) {
     mw_module_release(module);
     return code;
@@ -319,10 +329,10 @@ static int make_instance(mw_module *module, const char *name) {
                 name);
   const char *full_name = name;
   char *found = NULL;
-  int code = mw_module_with_file(module, &full_name, 1, load_unit, &unit);
+  int code = mw_module_with_file(module, &(mw_recipe){&full_name, 1, NULL}, load_unit, &unit);
   if (code == MW_INVALID_SOURCE && (found = find_namespace(name))) {
     full_name = found;
-    code = mw_module_with_file(module, &full_name, 1, load_unit, &unit);
+    code = mw_module_with_file(module, &(mw_recipe){&full_name, 1, NULL}, load_unit, &unit);
   }
   if (code == MW_SUCCESS) {
     enter_unit(module, unit);
@@ -360,7 +370,7 @@ int mw_module_save(mw_module *module, const char *path) {
   const mw_text *image = &module->image;
   int code = MW_SUCCESS;
   if (count > 0 || !image->data) {
-    code = mw_module_with_file(module, names, count, read_image, &compiled);
+    code = mw_module_with_file(module, &(mw_recipe){names, count, NULL}, read_image, &compiled);
     image = &compiled;
   }
   if (code == MW_SUCCESS) code = mw_file_write(path, image->data, image->length);

@@ -25,7 +25,8 @@ typedef struct mw_instance {
 
 /* A kernel for blocks of one size: special.c. */
 typedef struct mw_special {
-  void *handle; /* the kernel for all */
+  void *handle;        /* the kernel for all */
+  const char *linkage; /* its name; its info's */
   unsigned block[3];
   uint64_t threads; /* that were launched so */
   void *made;       /* or NULL: not yet, or it cannot be made */
@@ -69,10 +70,16 @@ int mw_module_instantiate(mw_module *module, const char *name);
 /* The instance, if it is there. Under the lock. */
 const mw_instance *mw_module_find_instance(const mw_module *module, const char *name);
 
+/* What is made of a module's source: all of it with those template instances, or one kernel for blocks of one size. */
+typedef struct mw_recipe {
+  const char *const *instances;
+  size_t instance_count;
+  const mw_special *special; /* or NULL */
+} mw_recipe;
+
 /* What is done with a compiled file: a failure that is the file's fault has it compiled anew, once. */
 typedef int mw_file_action(mw_module *module, const char *path, void *context);
-int mw_module_with_file(mw_module *module, const char *const *instances, size_t count, mw_file_action *action,
-                        void *context);
+int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_action *action, void *context);
 
 /* The driver's kernel to launch in place of `handle` with such a grid and blocks: `handle` itself, or one compiled for the
    size of the blocks. *settled: the same answer will come for any later launch with such blocks. */

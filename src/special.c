@@ -17,23 +17,15 @@ static mw_special *find(const mw_module *module, const void *handle, const unsig
   return NULL;
 }
 
-static mw_special *find_or_add(mw_module *module, void *handle, const unsigned block[3]) {
+static mw_special *find_or_add(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned block[3]) {
   mw_special *special = find(module, handle, block);
   if (special) return special;
   special = mw_alloc(sizeof *special);
-  *special = (mw_special){.handle = handle};
+  *special = (mw_special){.handle = handle, .linkage = info->linkage};
   memcpy(special->block, block, sizeof special->block);
   module->specials = mw_realloc(module->specials, (module->special_count + 1) * sizeof *module->specials);
   module->specials[module->special_count++] = special;
   return special;
-}
-
-/* Which instance the kernel is of, or NULL; under the lock. */
-static const char *instance_of(const mw_module *module, size_t kernel) {
-  for (size_t i = 0; i < module->instance_count; i++)
-    for (size_t k = 0; k < module->instances[i].kernel_count; k++)
-      if (module->instances[i].kernels[k] == kernel) return module->instances[i].full_name;
-  return NULL;
 }
 
 typedef struct loading {
@@ -54,36 +46,32 @@ static void *kernel_in(const mw_driver *driver, void *unit, const char *linkage)
   return NULL;
 }
 
-/* NULL where it cannot be made. */
-static void *make(mw_module *module, const mw_kernel_info *info, const mw_special *special) {
-  const char *names[2];
-  size_t count = 0, at = 0;
-  loading l = {0};
+/* The unit that the kernel is of, or NULL. */
+static void *unit_of(mw_module *module, const void *handle) {
+  void *unit = NULL;
   pthread_mutex_lock(&module->lock);
-  while (at < module->kernel_count && module->kernels[at].handle != special->handle) at++;
-  if (at < module->kernel_count) {
-    l.parent = module->kernels[at].unit;
-    if ((names[0] = instance_of(module, at))) count = 1;
-  }
+  for (size_t i = 0; i < module->kernel_count && !unit; i++)
+    if (module->kernels[i].handle == handle) unit = module->kernels[i].unit;
   pthread_mutex_unlock(&module->lock);
+  return unit;
+}
+
+/* NULL where it cannot be made. */
+static void *make(mw_module *module, const mw_special *special) {
+  loading l = {.parent = unit_of(module, special->handle)};
   if (!l.parent) return NULL;
-  char *launch = mw_format(MW_LAUNCH_INSTANCE "%s:%ux%ux%u", info->linkage, special->block[0], special->block[1],
-                           special->block[2]);
-  names[count++] = launch;
-  int code = mw_module_with_file(module, names, count, load_special, &l);
-  free(launch);
-  if (code != MW_SUCCESS) return NULL;
+  if (mw_module_with_file(module, &(mw_recipe){.special = special}, load_special, &l) != MW_SUCCESS) return NULL;
   pthread_mutex_lock(&module->lock);
   module->units = mw_realloc(module->units, (module->unit_count + 1) * sizeof *module->units);
   module->units[module->unit_count++] = l.unit;
   pthread_mutex_unlock(&module->lock);
-  return kernel_in(module->device->driver, l.unit, info->linkage);
+  return kernel_in(module->device->driver, l.unit, special->linkage);
 }
 
 /* Compiling may fail, which is nobody's error: the error slot stays as it was. */
-static void *make_quietly(mw_module *module, const mw_kernel_info *info, const mw_special *special) {
+static void *make_quietly(mw_module *module, const mw_special *special) {
   mw_error *before = mw_error_last() ? mw_error_copy(mw_error_last()) : NULL;
-  void *made = make(module, info, special);
+  void *made = make(module, special);
   if (before)
     mw_error_raise(before);
   else
@@ -108,14 +96,14 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
     return handle;
   }
   pthread_mutex_lock(&module->lock);
-  mw_special *special = find_or_add(module, handle, block);
+  mw_special *special = find_or_add(module, info, handle, block);
   special->threads += threads;
   bool due = !special->tried && (double)special->threads >= enough;
   pthread_mutex_unlock(&module->lock);
   if (due) {
     pthread_mutex_lock(&module->making);
     if (!special->tried) {
-      void *made = make_quietly(module, info, special);
+      void *made = make_quietly(module, special);
       pthread_mutex_lock(&module->lock);
       special->made = made;
       special->tried = true;

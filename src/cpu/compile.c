@@ -104,9 +104,8 @@ static int make_arguments(compiler_args *args, const char *mwcc, const compile_j
     compiler_args_add(args, ORIGIN_HEADERS);
   }
   for (size_t i = 0; i < instance_count; i++) {
-    bool launch = strncmp(instances[i], MW_LAUNCH_INSTANCE, strlen(MW_LAUNCH_INSTANCE)) == 0;
-    compiler_args_add(args, launch ? "--launch" : "--instance");
-    compiler_args_add(args, instances[i] + (launch ? strlen(MW_LAUNCH_INSTANCE) : 0));
+    compiler_args_add(args, "--instance");
+    compiler_args_add(args, instances[i]);
   }
   compiler_args_add(args, "-o");
   compiler_args_add(args, job->output);
@@ -164,6 +163,46 @@ int cpu_compile(void *device, const mw_source *source, const char *const *instan
   if (code == MW_SUCCESS) code = take_module(mwcc, path);
   job_free(&job, &known);
   compiler_args_free(&args);
+  free(mwcc);
+  return code;
+}
+
+/* ---- code for blocks of one size, from what clang made of the source before ---- */
+
+#define BITCODE      "module.bc"
+#define DEPENDENCIES "module.d"
+
+static int add_launch(compiler_args *args, const char *mwcc, const compile_job *job, const mw_source *source,
+                      const char *linkage, const unsigned block[3]) {
+  char *launch = mw_format("%s:%ux%ux%u", linkage, block[0], block[1], block[2]);
+  const char *const more[] = {"--launch",   launch, "--bitcode", BITCODE,       "--dependencies",
+                              DEPENDENCIES, "-o",   job->output, MW_SOURCE_NAME};
+  compiler_args_add(args, mwcc);
+  int code = compiler_args_add_options(args, source->options, source->option_count);
+  for (size_t i = 0; i < MW_COUNT(more); i++) compiler_args_add(args, more[i]);
+  free(launch);
+  return code;
+}
+
+int cpu_specialise(void *argument, const mw_source *source, const unsigned block[3], const char *path) {
+  const cpu_kernel *kernel = argument;
+  const mw_mwo *image = kernel->unit->image;
+  compile_job job = job_new(path);
+  char *mwcc = NULL, *bitcode = mw_format("%s/" BITCODE, job.folder),
+       *dependencies = mw_format("%s/" DEPENDENCIES, job.folder);
+  compiler_args args = {0};
+  int code = compiler_find(&mwcc);
+  if (code == MW_SUCCESS) code = add_launch(&args, mwcc, &job, source, kernel->image->info.linkage, block);
+  if (code == MW_SUCCESS) code = mw_file_write(bitcode, image->bitcode, image->bitcode_bytes);
+  if (code == MW_SUCCESS) code = mw_file_write(dependencies, image->dependencies, strlen(image->dependencies));
+  if (code == MW_SUCCESS) code = run_compiler(kernel->unit->device, mwcc, &job, &args);
+  if (code == MW_SUCCESS) code = take_module(mwcc, path);
+  unlink(bitcode);
+  unlink(dependencies);
+  job_free(&job, &(mw_source){0});
+  compiler_args_free(&args);
+  free(bitcode);
+  free(dependencies);
   free(mwcc);
   return code;
 }

@@ -204,4 +204,5 @@ const mw_driver mw_cpu_driver = {
     .unit_log = cpu_unit_log,
     .unit_source = cpu_unit_source,
     .specialises = cpu_specialises,
+    .specialise = cpu_specialise,
 };

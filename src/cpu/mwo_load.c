@@ -254,7 +254,7 @@ bool cpu_unit_symbol(void *argument, size_t i, mw_symbol_info *info) {
 /* What runs as SIMD lanes, and is not made for one size of blocks already. */
 bool cpu_specialises(void *argument) {
   const cpu_kernel *kernel = argument;
-  return strcmp(kernel->image->info.tier, "simd") == 0 && !kernel->image->fits && kernel->unit->image->source;
+  return strcmp(kernel->image->info.tier, "simd") == 0 && !kernel->image->fits && kernel->unit->image->bitcode_bytes;
 }
 
 const char *cpu_unit_log(void *unit) { return ((cpu_unit *)unit)->own->log.data; }

@@ -230,6 +230,13 @@ bool front_check(program *p, front_job *f) {
   return check_print(result.errors.data ? result.errors.data : "");
 }
 
+void front_read(program *p, mw_text *bitcode) {
+  const options *o = p->options;
+  if (mw_file_read(o->bitcode, bitcode) != MW_SUCCESS ||
+      (o->dependencies && mw_file_read(o->dependencies, &p->dependencies) != MW_SUCCESS))
+    die("%s", mw_error_last()->message);
+}
+
 void front_finish(program *p, front_job *f, mw_text *bitcode) {
   mw_child_result result = compile(p, f);
   depend_read(&p->dependencies, f->dependency_file, p->options->headers);

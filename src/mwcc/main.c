@@ -25,6 +25,8 @@ static const char usage[] =
     "  --mcpu=NAME           for that processor (default: this one; 'x86-64-v3' for any with AVX2)\n"
     "  --width=N or NxP      lanes of the SIMD tier: 1 (none), 4, 8, 16, 32; and vectors that a gang has of them\n"
     "  --launch=K:XxYxZ      only the kernel with linkage name K, for blocks of that size\n"
+    "  --bitcode FILE        what clang made of the input before, which is not read then\n"
+    "  --dependencies FILE   and the files that it included, as a module lists them\n"
     "  --dump=graph|shapes|rows|live  print what the SIMT compiler finds out about each kernel, and stop (rows: the\n"
     "                        shapes where a block's rows are whole gangs)\n"
     "  --check               only look for mistakes, and print them as JSON\n"
@@ -119,6 +121,10 @@ static void parse_option(options *o, char **argv, int *i) {
     parse_width(o, value), record(o, arg);
   else if ((value = equals_value(arg, "--launch")))
     parse_launch(o, value);
+  else if (strcmp(arg, "--bitcode") == 0)
+    o->bitcode = joined_value(arg, "--bitcode", argv, i);
+  else if (strcmp(arg, "--dependencies") == 0)
+    o->dependencies = joined_value(arg, "--dependencies", argv, i);
   else if (strcmp(arg, "--launch") == 0)
     parse_launch(o, joined_value(arg, "--launch", argv, i));
   else if ((value = equals_value(arg, "--dump")))
@@ -206,10 +212,10 @@ int main(int argc, char **argv) {
     front_make_pch(&o);
     quit(0);
   }
-  read_source(&p);
-  front_job *clang = front_begin(&p);
+  if (!o.bitcode) read_source(&p);
+  front_job *clang = o.bitcode ? NULL : front_begin(&p);
   stage_done(&p, "start");
-  if (o.check) quit(front_check(&p, clang) ? 0 : 1);
+  if (o.check && clang) quit(front_check(&p, clang) ? 0 : 1);
   load_stages()(&p, clang);
   quit(0);
 }

@@ -51,8 +51,9 @@ void strings_add(strings *list, const char *item);
 typedef struct options {
   const char *input, *output;
   emit_kind emit;
-  strings front;        /* -D -U -I as given */
-  strings instances;    /* template kernels to instantiate, "fill<float,4>" */
+  const char *bitcode, *dependencies; /* clang's work, done before: files, or NULL */
+  strings front;                      /* -D -U -I as given */
+  strings instances;                  /* template kernels to instantiate, "fill<float,4>" */
   strings recorded;     /* all that shape the result, as given: the driver passes them again for further instances */
   const char *standard; /* "c++17" */
   const char *headers;  /* the folder of headers given as strings, or NULL */
@@ -192,6 +193,7 @@ typedef struct program {
   size_t variable_count;
   shared *shareds;
   size_t shared_count;
+  mw_text bitcode;         /* clang's */
   mw_text log;             /* the front end's warnings */
   mw_text dependencies;    /* as mw_mwo.dependencies */
   mw_text source;          /* the text that was compiled */
@@ -247,6 +249,8 @@ front_job *front_begin(program *p);
 /* The bitcode is in *bitcode, warnings and dependencies in the program. Ends the process with clang's own diagnostics
    where the source is wrong. */
 void front_finish(program *p, front_job *f, mw_text *bitcode);
+/* Instead: all of it from files of an earlier run (--bitcode). */
+void front_read(program *p, mw_text *bitcode);
 /* Instead: print clang's diagnostics as JSON; false where one is an error. */
 bool front_check(program *p, front_job *f);
 bool check_print(const char *text);

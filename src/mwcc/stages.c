@@ -38,9 +38,13 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   make_types(p);
   make_machine(p);
   stage_done(p, "machine");
-  front_finish(p, clang, &bitcode);
+  if (clang)
+    front_finish(p, clang, &bitcode);
+  else
+    front_read(p, &bitcode);
   stage_done(p, p->precompiled ? "front pch" : "front");
   program_read(p, &bitcode);
+  p->bitcode = bitcode;
   stage_done(p, "read");
   translate_ptx(p);
   retarget(p);

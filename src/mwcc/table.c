@@ -34,6 +34,22 @@ static void put_text(fields *f, const char *text) {
               : LLVMConstNull(f->p->pointer));
 }
 
+/* Their address and their number; none: NULL and 0. */
+static void put_bytes(fields *f, const mw_text *bytes) {
+  program *p = f->p;
+  size_t count = bytes ? bytes->length : 0;
+  put(f, count ? constant_global(p, LLVMConstStringInContext2(p->context, bytes->data, count, 1), 1)
+               : LLVMConstNull(p->pointer));
+  put_i64(f, count);
+}
+
+/* Whether the program may be compiled again for blocks of one size. */
+static bool has_lanes(const program *p) {
+  for (size_t i = 0; i < p->kernel_count; i++)
+    if (p->kernels[i].variant_count) return true;
+  return false;
+}
+
 /* The finished struct, which must be as large as its C twin. */
 static LLVMValueRef twin(fields *f, size_t size) {
   LLVMValueRef value = LLVMConstStructInContext(f->p->context, f->items, f->count, 0);
@@ -250,6 +266,7 @@ void build_table(program *p) {
   put_text(&f, p->log.data ? p->log.data : "");
   put_text(&f, p->source.data ? p->source.data : "");
   put_text(&f, joined(&p->options->recorded));
+  put_bytes(&f, has_lanes(p) && !p->options->launch_kernel ? &p->bitcode : NULL);
   LLVMValueRef table = constant_global(p, twin(&f, sizeof(mw_mwo)), 16);
   LLVMSetLinkage(table, LLVMExternalLinkage);
   LLVMSetVisibility(table, LLVMDefaultVisibility);

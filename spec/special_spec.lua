@@ -1,0 +1,95 @@
+-- Code for blocks of one size: how it is made, and what it is made from. (What it computes is compared with all other code
+-- where lanes are: together_spec, rows_spec, shapes_spec.)
+
+local mw = require "moonwarp"
+local child = require "support.child"
+
+local text = [==[
+  local mw = require "moonwarp"
+  local m = mw.compile [[
+    template <class T> __global__ void twice(T *p, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) p[i] = p[i] * 2;
+    }
+    __global__ void add(float *p, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) p[i] += 1;
+    }
+  ]]
+  local p = mw.ones(1000)
+  local function say(what) print(what, mw.cache.misses, p[1], p[1000]) end
+]==]
+
+-- A clang that keeps a list of its compilations, and the list.
+local function make_recorder()
+  local program, list = os.tmpname(), os.tmpname()
+  local pipe = assert(io.popen "$(sh setup.sh --llvm-config) --bindir")
+  local folder = pipe:read "l"
+  pipe:close()
+  local file = assert(io.open(program, "w"))
+  file:write(("#!/bin/sh\ncase \"$*\" in *-emit-llvm-bc*) echo once >>%s ;; esac\nexec %s/clang \"$@\"\n"):format(list, folder))
+  file:close()
+  os.execute("chmod +x " .. program)
+  return program, list
+end
+
+local function count_lines(path)
+  local count = 0
+  for _ in io.lines(path) do count = count + 1 end
+  return count
+end
+
+describe("code for blocks of one size", function()
+  it("is made of what clang made of the module before", function()
+    local clang, list = make_recorder()
+    local result = child { text .. [[
+      m.add(4, 256)(p, 1000)
+      say "add"
+      m.add(8, 128)(p, 1000)
+      say "add in other blocks"
+      m["twice<float>"](4, 256)(p, 1000)
+      say "an instance"
+    ]], environment = { MOONWARP_CLANG = clang, MOONWARP_SPECIALISE = "1", XDG_CACHE_HOME = clang .. ".cache" } }
+    assert.equal("add\t2\t2.0\t2.0\nadd in other blocks\t3\t3.0\t3.0\nan instance\t5\t6.0\t6.0\n",
+      (result.output:gsub("(%d)\t(%d)\t(%d)\n", "%1\t%2.0\t%3.0\n")))
+    assert.equal(2, count_lines(list), "compilations by clang: the module's, and the instance's")
+    os.execute(("rm -r %s %s %s.cache"):format(clang, list, clang))
+  end)
+
+  it("is made of a module that was saved, too", function()
+    local path = os.tmpname()
+    local result = child { text .. ([[
+      m:save(%q)
+      m = mw.load(%q)
+      local before = mw.cache.misses
+      m.add(4, 256)(p, 1000)
+      say(mw.cache.misses - before)
+    ]]):format(path, path), environment = { MOONWARP_SPECIALISE = "1", XDG_CACHE_HOME = path .. ".cache" } }
+    assert.matches("^1\t2\t2", result.output)
+    os.execute(("rm -r %s %s.cache"):format(path, path))
+  end)
+
+  it("serves graphs that were captured before and after it was made", function()
+    local before = mw.limit("specialise", 3000)
+    local m = mw.compile [[
+      __global__ void add(int *p, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) p[i] += i;
+      } // special_spec
+    ]]
+    local p, s = mw.zeros(1000, "int"), mw.stream()
+    local function capture()
+      return mw.capture(s, function() m.add(4, 256, 0, s)(p, 1000) end):instantiate()
+    end
+    local early = capture()
+    for _ = 1, 5 do m.add(4, 256, 0, s)(p, 1000) end
+    local late = capture()
+    for _ = 1, 3 do
+      early:launch(s)
+      late:launch(s)
+    end
+    s:synchronize()
+    mw.limit("specialise", before)
+    for i = 1, 1000, 37 do assert.equal(11 * (i - 1), p[i]) end
+  end)
+end)
