@@ -1,6 +1,6 @@
--- Blocks of several rows that reach the columns of an array: each thread of a row has a row of its own there, and the rows
--- of the block follow each other in it. That is loaded and stored as short vectors which are turned in registers, where
--- all threads take part; code for blocks of one size does so.
+-- Blocks of several rows that reach the columns of an array: each thread of a row has a row of its own there, and the
+-- rows of the block follow each other in it. That is loaded and stored as short vectors which are turned in registers,
+-- where all threads take part; code for blocks of one size does so.
 -- Lua 5.4 only: the compiler alone is tested.
 
 local mw = require "moonwarp"

@@ -807,6 +807,17 @@ describe("the report", function()
     assert.matches("there is no kernel 'f'", run(source, "--report --launch=f:1x1x1"))
   end)
 
+  it("says when a gang is one row, which branches on threadIdx.y, and not several", function()
+    local text = [[
+      extern "C" __global__ void inside(int side, const float *in, float *out) {
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, i = y * side + x;
+        if (x < side && %s) out[i] = in[i] * 2;
+      }]]
+    local options = "--mcpu=x86-64-v4 --report --launch=inside:32x8x1"
+    assert.matches("gangs of 2 x 16 lanes: several rows would need masks", run(text:format "y > 0", options))
+    assert.matches("gangs of 4 x 16 lanes: as most kernels", run(text:format "blockIdx.y > 0", options))
+  end)
+
   it("says why a kernel has no lanes", function()
     assert.matches("kernel walk: loop: .*does not run as SIMD lanes: .*gather", run([[
       __global__ void walk(int n, const int *a, int *o) {

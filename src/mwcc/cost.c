@@ -5,10 +5,15 @@
  *   A sum that is carried around a loop waits for each addition; several vectors have several sums, and share the loads of
  *   what they have in common.
  *   Indices that are looked at (access.c) follow each other in all vectors or in none.
- *   Much code with many values runs out of registers. */
+ *   Much code with many values runs out of registers.
+ *   Several rows of a block make masks of conditions on threadIdx.y, which are plain branches for one row. */
 #include "simt.h"
 
+#include <string.h>
+
 enum { FEW = 2, SOME = 4, MANY = 8, MUCH_CODE = 400 };
+
+static const char MOST[] = "as most kernels";
 
 /* Whether lanes differ in when they leave by an index that counts up from one to the next: they all leave in one round, or
    nearly. */
@@ -91,6 +96,24 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
     *why = "its loops carry sums of what threads share";
     return MANY;
   }
-  *why = "as most kernels";
+  *why = MOST;
   return SOME;
+}
+
+/* Conditions that are masks, or one for each part. */
+static int masks_of(const graph *g, const order *o, cut c) {
+  shapes s = shapes_of(g, o, c);
+  int count = 0;
+  for (int i = 0; i < g->value_count; i++)
+    if (LLVMTypeOf(g->values[i]) == g->program->i1) count += shape_of(&s, g->values[i]).kind > SHAPE_GANG;
+  shapes_free(&s);
+  return count;
+}
+
+cut rows_that_pay(const graph *g, const order *o, cut c, const unsigned block[3], const char **why) {
+  if (c.kind != CUT_PLANE || c.columns < FEW || !*why || strcmp(*why, MOST) != 0) return c;
+  cut row = cut_block(block, c.lanes, c.columns);
+  if (row.kind != CUT_ROWS || masks_of(g, o, row) >= masks_of(g, o, c)) return c;
+  *why = "several rows would need masks that one alone does not";
+  return row;
 }

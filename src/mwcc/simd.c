@@ -146,10 +146,11 @@ static cut warp_cut(const question *q, int lanes, const unsigned block[3]) {
 }
 
 /* How the launches' blocks are cut, known or not. */
-static cut choose_cut(const question *q, int lanes, int together) {
+static cut choose_cut(question *q, int lanes, int together) {
   const unsigned *block = q->p->options->launch_kernel ? q->p->options->launch_block : NULL;
   if (q->k->sees_warp) return warp_cut(q, lanes, block);
-  return block ? cut_block(block, lanes, together) : (cut){CUT_ROW, lanes, together, 1};
+  if (!block) return (cut){CUT_ROW, lanes, together, 1};
+  return rows_that_pay(q->g, q->o, cut_block(block, lanes, together), block, &q->parts_why);
 }
 
 static bool pays(question *q, const shapes *s) {

@@ -228,6 +228,8 @@ void liveness_free(const graph *g, liveness *l);
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s);
 /* Vectors of a gang, where blocks allow as many; *why: what decided. `s` are shapes of single vectors. */
 int parts_that_pay(const graph *g, const order *o, const shapes *s, const char **why);
+/* A cut with that many, or one with fewer rows. */
+cut rows_that_pay(const graph *g, const order *o, cut c, const unsigned block[3], const char **why);
 
 /* ---- report.c ---- */
 void report_graph(const graph *g, const order *o, FILE *out);
