@@ -31,25 +31,20 @@ static bool is_contiguous(widener *w, const place *at, uint64_t bytes) {
   return bytes && has_stride(w, at->address, (int64_t)bytes);
 }
 
-/* The address in the generic address space, as intrinsics of the host want it. */
-static LLVMValueRef plain_pointer(widener *w, LLVMValueRef pointer) {
+LLVMValueRef plain_pointer(widener *w, LLVMValueRef pointer) {
   LLVMTypeRef type = LLVMTypeOf(pointer);
   bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
   if (LLVMGetPointerAddressSpace(vector ? LLVMGetElementType(type) : type) == 0) return pointer;
   return LLVMBuildAddrSpaceCast(w->b, pointer, vector ? vector_type(w, w->p->pointer) : w->p->pointer, "");
 }
 
-static LLVMValueRef moved(widener *w, LLVMValueRef pointer, uint64_t offset) {
+LLVMValueRef moved(widener *w, LLVMValueRef pointer, uint64_t offset) {
   LLVMValueRef at = constant_i64(w->p, offset);
   return offset ? LLVMBuildGEP2(w->b, w->p->i8, pointer, &at, 1, "") : pointer;
 }
 
 LLVMValueRef part_pointer(widener *w, const place *at, int u) {
   return moved(w, plain_pointer(w, part_scalar(w, at->address, u)), at->offset);
-}
-
-static LLVMValueRef vector_pointer(widener *w, const place *at, int u) {
-  return moved(w, plain_pointer(w, part_vector(w, at->address, u)), at->offset);
 }
 
 /* The pointer of a part whose lanes have one address in common: of a part that has no active lane it may be anything, so
@@ -149,7 +144,7 @@ static bool often_affine(widener *w, LLVMValueRef value, int depth) {
 
 /* Whether a value can be looked at where the access is. The code itself may need the address there, but not what it was
    made from: then that is not kept, in another node or behind a barrier. */
-static bool is_at_hand(widener *w, const place *at, LLVMValueRef value) {
+bool is_at_hand(widener *w, const place *at, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, at->by)) return true;
   return !w->several_regions && is_in_slot(w, value);
 }
@@ -158,10 +153,10 @@ static bool is_at_hand(widener *w, const place *at, LLVMValueRef value) {
 static LLVMValueRef index_to_test(widener *w, const place *at, LLVMTypeRef type) {
   enum { DEPTH = 8 };
   LLVMValueRef gep = at->address;
-  if (!LLVMIsAGetElementPtrInst(gep) || LLVMGetNumIndices(gep) != 1 || !is_uniform(w, LLVMGetOperand(gep, 0)))
-    return NULL;
-  if (bytes_of(w, LLVMGetGEPSourceElementType(gep)) != bytes_of(w, type) || bytes_of(w, type) < 4) return NULL;
-  LLVMValueRef index = LLVMGetOperand(gep, 1);
+  if (!LLVMIsAGetElementPtrInst(gep) || local_unit(w->g, gep) || !is_uniform(w, LLVMGetOperand(gep, 0))) return NULL;
+  LLVMTypeRef unit = element_of(gep);
+  if (!unit || bytes_of(w, unit) != bytes_of(w, type) || bytes_of(w, type) < 4) return NULL;
+  LLVMValueRef index = LLVMGetOperand(gep, (unsigned)LLVMGetNumIndices(gep));
   if (!is_varying(w, index) || !often_affine(w, index, DEPTH)) return NULL;
   LLVMValueRef narrow = LLVMIsASExtInst(index) || LLVMIsAZExtInst(index) ? LLVMGetOperand(index, 0) : index;
   return is_at_hand(w, at, narrow) ? index : NULL;
@@ -199,41 +194,36 @@ static LLVMValueRef masked_load(widener *w, LLVMValueRef pointer, LLVMTypeRef wi
   return call_intrinsic(w->p, w->b, "llvm.masked.load", overloads, 2, arguments, 4);
 }
 
-LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u) {
-  LLVMValueRef pointers = vector_pointer(w, at, u);
-  LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointers)};
-  LLVMValueRef arguments[] = {pointers, constant_i32(w->p, at->align), mask_part(w, m, u), LLVMGetPoison(wide)};
-  return call_intrinsic(w->p, w->b, "llvm.masked.gather", overloads, 2, arguments, 4);
-}
-
-/* For all parts at once: one test, and code for the gathers once a part. */
-static parts gather_or_load(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef wide, mask m) {
-  program *p = w->p;
-  parts slots = new_slots(w, wide, w->parts), pointers, firsts;
+/* Two ways, for all parts at once: the builder goes on where the lanes of each follow each other. */
+static choice choose_following(widener *w, const place *at, LLVMValueRef index, mask m, parts *firsts) {
   LLVMValueRef follow = NULL;
+  choice c = {.some = LLVMAppendBasicBlockInContext(w->p->context, w->function, "anywhere"),
+              .done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "accessed")};
+  need_pointers(w, at);
   for (int u = 0; u < w->parts; u++) {
     LLVMValueRef follows = follows_on(w, index, m, u);
     follow = follow ? LLVMBuildAnd(w->b, follow, follows, "") : follows;
-    pointers.of[u] = vector_pointer(w, at, u);
-    firsts.of[u] = LLVMBuildExtractElement(w->b, pointers.of[u], constant_i32(p, 0), "");
   }
-  LLVMBasicBlockRef quick = LLVMAppendBasicBlockInContext(p->context, w->function, "contiguous");
-  LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(p->context, w->function, "gather");
-  LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(p->context, w->function, "loaded");
-  LLVMBuildCondBr(w->b, follow, quick, slow);
+  LLVMBasicBlockRef quick = LLVMAppendBasicBlockInContext(w->p->context, w->function, "contiguous");
+  LLVMBuildCondBr(w->b, follow, quick, c.some);
   LLVMPositionBuilderAtEnd(w->b, quick);
+  for (int u = 0; u < w->parts; u++) firsts->of[u] = first_pointer(w, at, u);
+  return c;
+}
+
+static parts gather_or_load(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef wide, mask m) {
+  parts slots = new_slots(w, wide, w->parts), firsts;
+  choice c = choose_following(w, at, index, m, &firsts);
   for (int u = 0; u < w->parts; u++)
     LLVMBuildStore(w->b, masked_load(w, firsts.of[u], wide, at->align, m, u), slots.of[u]);
-  LLVMBuildBr(w->b, done);
-  LLVMPositionBuilderAtEnd(w->b, slow);
+  else_some(w, &c);
   for (int u = 0; u < w->parts; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
-  LLVMBuildBr(w->b, done);
-  LLVMPositionBuilderAtEnd(w->b, done);
+  end_choice(w, &c);
   return load_slots(w, wide, slots, w->parts);
 }
 
 /* One value a lane, from addresses that differ. */
-static parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
+parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   LLVMValueRef index = index_to_test(w, at, type);
   bool contiguous = is_contiguous(w, at, bytes_of(w, type));
@@ -259,34 +249,44 @@ static void store_scalar(widener *w, const place *at, LLVMValueRef value, mask m
   LLVMSetVolatile(made, at->is_volatile);
 }
 
-void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u) {
-  LLVMValueRef pointers = vector_pointer(w, at, u);
-  LLVMTypeRef overloads[] = {LLVMTypeOf(lanes), LLVMTypeOf(pointers)};
-  LLVMValueRef arguments[] = {lanes, pointers, constant_i32(w->p, at->align), mask_part(w, m, u)};
-  call_intrinsic(w->p, w->b, "llvm.masked.scatter", overloads, 2, arguments, 4);
-}
-
-static void store_part(widener *w, const place *at, LLVMValueRef lanes, mask m, int u) {
-  LLVMTypeRef wide = LLVMTypeOf(lanes);
-  if (!is_contiguous(w, at, bytes_of(w, LLVMGetElementType(wide)))) {
-    scatter(w, at, lanes, m, u);
-  } else if (m.all) {
-    LLVMSetAlignment(LLVMBuildStore(w->b, lanes, part_pointer(w, at, u)), at->align);
-  } else {
-    LLVMTypeRef overloads[] = {wide, w->p->pointer};
-    LLVMValueRef arguments[] = {lanes, part_pointer(w, at, u), constant_i32(w->p, at->align), m.lanes.of[u]};
-    call_intrinsic(w->p, w->b, "llvm.masked.store", overloads, 2, arguments, 4);
+static void masked_store(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align, mask m, int u) {
+  if (m.all) {
+    LLVMSetAlignment(LLVMBuildStore(w->b, lanes, pointer), align);
+    return;
   }
+  LLVMTypeRef overloads[] = {LLVMTypeOf(lanes), w->p->pointer};
+  LLVMValueRef arguments[] = {lanes, pointer, constant_i32(w->p, align), m.lanes.of[u]};
+  call_intrinsic(w->p, w->b, "llvm.masked.store", overloads, 2, arguments, 4);
 }
 
-static void store_lanes(widener *w, const place *at, parts lanes, mask m) {
+static void scatter_or_store(widener *w, const place *at, LLVMValueRef index, parts lanes, mask m) {
+  parts firsts;
+  choice c = choose_following(w, at, index, m, &firsts);
+  for (int u = 0; u < w->parts; u++) masked_store(w, lanes.of[u], firsts.of[u], at->align, m, u);
+  else_some(w, &c);
+  for (int u = 0; u < w->parts; u++) scatter(w, at, lanes.of[u], m, u);
+  end_choice(w, &c);
+}
+
+void store_lanes(widener *w, const place *at, parts lanes, mask m) {
   uint64_t bytes = bytes_of(w, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
   if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes)) {
     store_rows(w, at, lanes, m);
     return;
   }
+  LLVMValueRef index = index_to_test(w, at, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
+  bool contiguous = is_contiguous(w, at, bytes);
   compiler_fence(w, at);
-  for (int u = 0; u < w->parts; u++) store_part(w, at, lanes.of[u], m, u);
+  if (!contiguous && index) {
+    scatter_or_store(w, at, index, lanes, m);
+  } else {
+    for (int u = 0; u < w->parts; u++) {
+      if (contiguous)
+        masked_store(w, lanes.of[u], part_pointer(w, at, u), at->align, m, u);
+      else
+        scatter(w, at, lanes.of[u], m, u);
+    }
+  }
   compiler_fence(w, at);
 }
 
@@ -319,6 +319,7 @@ void widen_load(widener *w, LLVMValueRef load, mask m) {
     refuse(w, load, "it loads what is no number or pointer");
     return;
   }
+  if (!alike && load_pair(w, load, m)) return;
   if (!alike) {
     set_value(w, load, load_lanes(w, &at, type, m));
     return;
@@ -338,7 +339,7 @@ void widen_store(widener *w, LLVMValueRef store, mask m) {
     refuse(w, store, "it stores what is no number or pointer");
     return;
   }
-  if (store_together(w, store, m)) return;
+  if (store_together(w, store, m) || store_pair(w, store, m)) return;
   if (!has_stride(w, at.address, 0)) {
     store_lanes(w, &at, value_vectors(w, value), m);
   } else if (!is_uniform(w, at.address)) {

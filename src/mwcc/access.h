@@ -1,4 +1,4 @@
-/* What access.c, rows.c and strided.c share: see access.c. */
+/* What access.c, gather.c, pairs.c, rows.c and strided.c share: see access.c. */
 #ifndef ACCESS_H
 #define ACCESS_H
 
@@ -14,8 +14,14 @@ typedef struct place {
 } place;
 
 LLVMValueRef part_pointer(widener *w, const place *at, int u); /* of part u's lane 0 */
-LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u);
-void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u);
+/* In the generic address space, as intrinsics of the host want it; and a constant distance on. Of vectors, too. */
+LLVMValueRef plain_pointer(widener *w, LLVMValueRef pointer);
+LLVMValueRef moved(widener *w, LLVMValueRef pointer, uint64_t offset);
+/* Whether a value can be looked at where the access is: not where it is kept neither in another node nor behind a barrier. */
+bool is_at_hand(widener *w, const place *at, LLVMValueRef value);
+/* One value a lane, at addresses that differ. */
+parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m);
+void store_lanes(widener *w, const place *at, parts lanes, mask m);
 
 /* Two ways: one for gangs whose lanes are all active, on which the builder goes on, and one for others. Where all are known
    to be, there is the first alone, and nothing else is to be called. */
@@ -26,6 +32,23 @@ choice choose_every(widener *w, mask m);
 void else_some(widener *w, const choice *c);
 void end_choice(widener *w, const choice *c);
 
+/* ---- gather.c ---- */
+
+LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u);
+void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u);
+/* The pointers of a part's lanes, and lane 0's. Behind a branch they can be asked for only if need_pointers was called
+   before it. */
+LLVMValueRef lane_pointers(widener *w, const place *at, int u);
+LLVMValueRef first_pointer(widener *w, const place *at, int u);
+void need_pointers(widener *w, const place *at);
+
+/* ---- pairs.c ---- */
+
+/* An access to one of two neighbouring members that lanes have anywhere: true if it was, or is going to be, done with the
+   other one. */
+bool load_pair(widener *w, LLVMValueRef load, mask m);
+bool store_pair(widener *w, LLVMValueRef store, mask m);
+
 /* ---- rows.c ---- */
 
 /* Addresses that reach_rows (simt.h) is true for. */
@@ -34,6 +57,11 @@ void store_rows(widener *w, const place *at, parts lanes, mask m);
 
 /* ---- strided.c ---- */
 
+/* The address as another one and a constant distance from it. */
+LLVMValueRef base_of(widener *w, LLVMValueRef address, int64_t *distance);
+/* What the last index of an address in an array counts; NULL where it has others that are not 0. */
+LLVMTypeRef element_of(LLVMValueRef gep);
+bool is_harmless(LLVMValueRef instruction); /* reaches no memory that others see */
 /* How many elements of so many bytes lane l + 1 is behind lane l, if that is few but not one: 2 to 4; else 0. */
 int few_steps(widener *w, const place *at, uint64_t bytes);
 parts load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m);

@@ -33,6 +33,7 @@ void optimise_module(program *p) {
                                           "globaldce,always-inline,default<O2>", "globaldce,always-inline,default<O3>"};
   int level = p->options->level;
   run_passes(p, level == 2 && p->all_in_lanes ? lanes_pipeline : pipelines[level]);
+  if (level) show_small_indices(p);
 }
 
 /* By name, since the optimiser may remove it: where a thread has a stack to itself. Not the SIMD variants, which hold

@@ -197,7 +197,7 @@ static void check_instruction(guard *g, LLVMValueRef i) {
 
 void guard_stores(program *p) {
   run_passes(p, p->options->level
-                    ? "always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)"
+                    ? "always-inline,function(sroa,dce,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)"
                     : "always-inline");
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f)) continue;

@@ -334,6 +334,7 @@ void write_output(const char *path, const void *data, size_t length);
 #define SHARES 8            /* at most */
 void share_out(program *p); /* of what is to be optimised; sets p->shares if that pays */
 void optimise_module(program *p);
+void show_small_indices(program *p); /* gather.c: to code generation */
 size_t measure_stack(program *p, LLVMValueRef function);
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
 /* The stack of a function that another share defines, once it is known; 0 if none does. */

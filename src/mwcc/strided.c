@@ -127,8 +127,7 @@ void store_structs(widener *w, const place *at, parts *values, int steps, mask m
 
 /* ---- stores of members ---- */
 
-/* The address as another one and a constant distance from it. */
-static LLVMValueRef base_of(widener *w, LLVMValueRef address, int64_t *distance) {
+LLVMValueRef base_of(widener *w, LLVMValueRef address, int64_t *distance) {
   *distance = 0;
   while (LLVMIsAGetElementPtrInst(address) && LLVMGetNumOperands(address) == 2 &&
          LLVMIsAConstantInt(LLVMGetOperand(address, 1)) && !local_unit(w->g, address)) {
@@ -137,6 +136,14 @@ static LLVMValueRef base_of(widener *w, LLVMValueRef address, int64_t *distance)
     address = LLVMGetOperand(address, 0);
   }
   return address;
+}
+
+LLVMTypeRef element_of(LLVMValueRef gep) {
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+  if (LLVMGetNumIndices(gep) == 1) return type;
+  LLVMValueRef first = LLVMGetOperand(gep, 1);
+  bool array = LLVMGetTypeKind(type) == LLVMArrayTypeKind && LLVMGetNumIndices(gep) == 2;
+  return array && LLVMIsAConstantInt(first) && LLVMIsNull(first) ? LLVMGetElementType(type) : NULL;
 }
 
 typedef struct group {
@@ -188,7 +195,7 @@ static int member_of(const group *g, LLVMValueRef store) {
   return -1;
 }
 
-static bool is_harmless(LLVMValueRef i) {
+bool is_harmless(LLVMValueRef i) {
   static const char *const names[] = {"llvm.lifetime.", "llvm.dbg.", "llvm.nvvm.read.ptx.sreg."};
   if (!LLVMIsACallInst(i))
     return !LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i) && !LLVMIsAFenceInst(i) && !LLVMIsAAtomicRMWInst(i) &&

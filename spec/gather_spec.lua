@@ -1,0 +1,212 @@
+-- Elements that lanes have anywhere in memory: by indices of every type, in pairs where a struct's neighbouring members are
+-- meant, and in whole vectors where the indices of a gang turn out to follow each other.
+-- Lua 5.4 only: what is tested is the compiler.
+
+local mw = require "moonwarp"
+local random = require "support.random" "gather_spec"
+local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
+
+local text = [==[
+struct pair { int a; float b; };
+struct four { int a, b, c, d; };
+
+#define KERNEL(NAME, TYPE, BODY) \
+  extern "C" __global__ void NAME(int n, const TYPE *index, const int *in, int *out) { \
+    int i = blockIdx.x * blockDim.x + threadIdx.x; \
+    if (i < n) { BODY } \
+  }
+
+KERNEL(by_int, int, out[i] = in[1000 + index[i]];)
+KERNEL(by_unsigned, unsigned, out[i] = in[1000 + index[i]];)
+KERNEL(by_short, short, out[i] = in[1000 + index[i]];)
+KERNEL(by_uchar, unsigned char, out[i] = in[index[i]];)
+KERNEL(by_char, signed char, out[i] = (in + 1000)[index[i]];)
+KERNEL(by_long, long long, out[i] = (in + 1000)[index[i]];)
+KERNEL(to_short, short, (out + 1000)[index[i]] = in[i];)
+KERNEL(to_int, int, (out + 1000)[index[i]] = in[i];)
+
+KERNEL(load_pairs, int, const pair *p = (const pair *)in + 500; pair v = p[index[i]]; out[i] = v.a * 3 - (int)v.b;)
+KERNEL(load_fours, int, const four *p = (const four *)in + 250; four v = p[index[i]];
+       out[i] = v.a + v.b * 2 + v.c * 3 + v.d * 4;)
+KERNEL(load_middle, int, const four *p = (const four *)in + 250; out[i] = p[index[i]].b * 5 + p[index[i]].c;)
+KERNEL(store_pairs, int, pair *p = (pair *)out + 500; int k = index[i]; p[k].b = in[2 * i]; p[k].a = in[2 * i + 1];)
+KERNEL(store_fours, int, four *p = (four *)out + 250; int k = index[i];
+       p[k].a = in[i]; p[k].b = i; p[k].c = in[i] + 1; p[k].d = -i;)
+KERNEL(update_pairs, int, int2 *p = (int2 *)out + 500; int k = index[i];
+       p[k].x += in[i]; p[k].y = p[k].x + p[k].y * 2;)
+KERNEL(load_between, int, int2 *p = (int2 *)out + 500; int k = index[i];
+       int x = p[k].x; p[k].y = in[i]; out[i] = x + p[k].y;)
+KERNEL(store_twice, int, int2 *p = (int2 *)out + 500; int k = index[i];
+       p[k].x = i; int y = p[k].y; p[k].x = y + 1; p[k].y = y + in[i];)
+]==]
+
+local launches = { { 3, 64 }, { 2, 48 }, { 1, 100 } }
+
+local function filled(n, value)
+  local list = {}
+  for i = 1, n do list[i] = value end
+  return list
+end
+
+-- name -> index's type, least and greatest index, whether no two threads may have the same, and what thread i does with
+-- index k: in(n) is the n-th element, set(n, v) sets one of the result.
+local models = {
+  by_int = { "int", -1000, 999, function(i, k, at, set) set(i, at(1000 + k)) end },
+  by_unsigned = { "uint", 0, 999, function(i, k, at, set) set(i, at(1000 + k)) end },
+  by_short = { "short", -1000, 999, function(i, k, at, set) set(i, at(1000 + k)) end },
+  by_uchar = { "uchar", 0, 255, function(i, k, at, set) set(i, at(k)) end },
+  by_char = { "char", -128, 127, function(i, k, at, set) set(i, at(1000 + k)) end },
+  by_long = { "longlong", -1000, 999, function(i, k, at, set) set(i, at(1000 + k)) end },
+  to_short = { "short", -700, 999, function(i, k, at, set) set(1000 + k, at(i)) end },
+  to_int = { "int", -700, 999, function(i, k, at, set) set(1000 + k, at(i)) end },
+  load_fours = { "int", -250, 249, function(i, k, at, set)
+    local b = 4 * (250 + k)
+    set(i, at(b) + at(b + 1) * 2 + at(b + 2) * 3 + at(b + 3) * 4)
+  end },
+  load_middle = { "int", -250, 249, function(i, k, at, set)
+    local b = 4 * (250 + k)
+    set(i, at(b + 1) * 5 + at(b + 2))
+  end },
+  store_fours = { "int", -150, 249, function(i, k, at, set)
+    local b = 4 * (250 + k)
+    set(b, at(i)) set(b + 1, i) set(b + 2, at(i) + 1) set(b + 3, -i)
+  end },
+  update_pairs = { "int", -300, 499, function(i, k, at, set, old)
+    local b = 2 * (500 + k)
+    local x = old(b) + at(i)
+    set(b, x)
+    set(b + 1, x + old(b + 1) * 2)
+  end },
+  load_between = { "int", -300, 499, function(i, k, at, set, old)
+    local b = 2 * (500 + k)
+    set(i, old(b) + at(i))
+    set(b + 1, at(i))
+  end },
+  store_twice = { "int", -300, 499, function(_, k, at, set, old, i)
+    local b = 2 * (500 + k)
+    local y = old(b + 1)
+    set(b, y + 1)
+    set(b + 1, y + at(i))
+  end },
+}
+
+-- So many different numbers between low and high: scattered, or one behind the other from somewhere on.
+local function indices(count, low, high, follow)
+  local list, seen = {}, {}
+  local first = random(low, high - count)
+  for i = 1, count do
+    local k = first + i
+    while not follow and (seen[k] or i == 1 and k == first + 1) do k = random(low, high) end
+    list[i], seen[k] = k, true
+  end
+  return list
+end
+
+local function check(name, kernel, model)
+  for _, launch in ipairs(launches) do
+    local count = launch[1] * launch[2]
+    for turn = 1, 2 do
+      local n = turn == 1 and count or count - 5
+      local list = indices(count, model[2], model[3], turn == 2)
+      local input, wanted = {}, filled(2000, 7)
+      for i = 1, 2000 do input[i] = random(-50, 50) end
+      for i = 0, n - 1 do
+        model[4](i, list[i + 1], function(at) return input[at + 1] end, function(at, v) wanted[at + 1] = v end,
+          function(at) return wanted[at + 1] end, i)
+      end
+      local out = mw.array(filled(2000, 7), "int")
+      kernel(launch[1], launch[2])(n, mw.array(list, model[1]), mw.array(input, "int"), out)
+      for at, v in ipairs(out:totable()) do
+        if v ~= wanted[at] then
+          error(("%s, %d x %d, %d of them: element %d is %d, not %d"):format(name, launch[1], launch[2], n, at - 1, v,
+            wanted[at]), 0)
+        end
+      end
+    end
+  end
+end
+
+for _, width in ipairs { "1", "4", "8", "16", "8x4" } do
+  describe(("elements anywhere, %s lanes:"):format(width), function()
+    local m
+    setup(function() m = mw.compile { source = text, options = { "--width=" .. width } } end)
+
+    for name, model in pairs(models) do
+      it(name, function()
+        if width ~= "1" then assert.equal("simd", m[name].tier, m[name].tier_reason) end
+        check(name, m[name], model)
+      end)
+    end
+
+    it("pairs of two types", function()
+      local input, wanted, list = mw.zeros(2000, "int"), {}, indices(96, -400, 400)
+      local words, numbers = input, input:as("float")
+      for at = 0, 999 do words[2 * at + 1], numbers[2 * at + 2] = at * 7, at - 300 end
+      for i, k in ipairs(list) do wanted[i] = (500 + k) * 21 - (500 + k - 300) end
+      local out = mw.zeros(96, "int")
+      m.load_pairs(3, 32)(96, mw.array(list, "int"), input, out)
+      assert.same(wanted, out:totable())
+      out = mw.zeros(2000, "int")
+      m.store_pairs(3, 32)(96, mw.array(list, "int"), input, out)
+      words, numbers = out, out:as("float")
+      local got = {}
+      for i, k in ipairs(list) do got[i] = { words[2 * (500 + k) + 1], numbers[2 * (500 + k) + 2] } end
+      local given = {}
+      for i = 0, 95 do given[i + 1] = { input[2 * i + 2], input[2 * i + 1] } end
+      assert.same(given, got)
+    end)
+  end)
+end
+
+-- ---- what code is made of it
+
+local function code(body, what)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(([=[
+    extern "C" __global__ void k(int n, const int *index, const float2 *in, float2 *out, unsigned char *bytes) {
+      __shared__ float2 tile[256];
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      tile[threadIdx.x] = in[i];
+      __syncthreads();
+      %s
+    }]=]):format(body))
+  file:close()
+  local pipe = assert(io.popen(("%s/bin/mwcc --verify --mcpu=x86-64-v4 --width=16 --emit=%s --launch=k:256x1x1 -o - - < %s"):
+    format(home, what or "ir", path)))
+  local output = pipe:read "*a"
+  pipe:close()
+  os.remove(path)
+  return output
+end
+
+local function count(output, pattern)
+  local _, n = output:gsub(pattern, "")
+  return n
+end
+
+describe("code for elements anywhere", function()
+  it("takes two members in one", function()
+    local output = code "float2 v = tile[index[i] & 255]; out[i] = make_float2(v.y, v.x);"
+    assert.is_true(count(output, "call <16 x i64> @llvm.masked.gather") > 0)
+    assert.equal(0, count(output, "call <16 x [if][%d%a]+> @llvm.masked.gather.v16[if]%d*32"))
+    output = code "float2 v = in[i]; out[index[i]] = make_float2(v.y * 2, v.x);"
+    assert.is_true(count(output, "call void @llvm.masked.scatter.v16i64") > 0)
+    assert.equal(0, count(output, "call void @llvm.masked.scatter.v16f32"))
+  end)
+
+  it("has indices of 32 bits", function()
+    local output = code("out[i].x = (&tile[0].x)[index[i] & 255];", "asm")
+    assert.is_true(count(output, "vgatherdps") > 0)
+    assert.equal(0, count(output, "vgatherqps"))
+    output = code("for (int k = 0; k < n; k++) (&out->y)[index[i]] += (&tile[0].x)[(index[i] + k) & 255];", "asm")
+    assert.is_true(count(output, "vgatherdps") > 0 and count(output, "vscatterdps") > 0)
+    assert.equal(0, count(output, "vgatherqps") + count(output, "vscatterqps"))
+  end)
+
+  it("looks whether indices of a gang follow each other, of stores as well", function()
+    local output = code "tile[(i & (n - 1)) + 3] = in[i]; __syncthreads(); out[i] = tile[(i & (n - 1)) + 3];"
+    assert.is_true(count(output, "\ncontiguous%d*:") >= 2)
+    assert.equal(0, count(code "tile[index[i] & 255] = in[i];", "\ncontiguous%d*:"))
+  end)
+end)
