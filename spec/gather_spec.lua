@@ -1,5 +1,5 @@
--- Elements that lanes have anywhere in memory: by indices of every type, in pairs where a struct's neighbouring members are
--- meant, and in whole vectors where the indices of a gang turn out to follow each other.
+-- Elements that lanes have anywhere in memory: by indices of every type, in pairs where a struct's neighbouring members
+-- are meant, and in whole vectors where the indices of a gang turn out to follow each other.
 -- Lua 5.4 only: what is tested is the compiler.
 
 local mw = require "moonwarp"
@@ -172,8 +172,8 @@ local function code(body, what)
       %s
     }]=]):format(body))
   file:close()
-  local pipe = assert(io.popen(("%s/bin/mwcc --verify --mcpu=x86-64-v4 --width=16 --emit=%s --launch=k:256x1x1 -o - - < %s"):
-    format(home, what or "ir", path)))
+  local options = "--verify --mcpu=x86-64-v4 --width=16 --launch=k:256x1x1 --emit=" .. (what or "ir")
+  local pipe = assert(io.popen(("%s/bin/mwcc %s -o - - < %s"):format(home, options, path)))
   local output = pipe:read "*a"
   pipe:close()
   os.remove(path)
