@@ -68,6 +68,53 @@ describe("code for gangs whose lanes stay together", function()
   end)
 end)
 
+describe("indices that follow on in most gangs", function()
+  local function report(source, kernel)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(source)
+    file:close()
+    local pipe = assert(io.popen(("%s/bin/mwcc --report --launch=%s -o - - < %s 2>&1"):format(home, kernel, path)))
+    local text = pipe:read "*a"
+    pipe:close()
+    os.remove(path)
+    return text:match "(.*)(kernel .*where indices follow on.*)"
+  end
+
+  it("are clamped ones", function()
+    local any, most = report([[
+      __global__ void blur(int w, const float *x, float *o) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        o[i] = x[min(max(i - 1, 0), w - 1)] + x[min(i + 1, w - 1)];
+      }]], "_Z4bluriPKfPf:256x1x1")
+    assert.equal(2, count(any, "  gather"))
+    assert.equal(2, count(most, "  contiguous load"))
+    assert.equal(0, count(most, "  gather"))
+  end)
+
+  it("are flipped ones, which compare alike with others", function()
+    local any, most = report([[
+      __global__ void swap(int distance, unsigned *x) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x, other = i ^ distance;
+        if (other <= i) return;
+        unsigned a = x[i], b = x[other];
+        x[i] = min(a, b);
+        x[other] = max(a, b);
+      }]], "_Z4swapiPj:256x1x1")
+    assert.equal(1, count(any, "lanes part"))
+    assert.equal(0, count(most, "lanes part"))
+    assert.equal(2, count(most, "  contiguous store"))
+  end)
+
+  it("are none that data decide on", function()
+    assert.is_nil(report([[
+      __global__ void blur(const int *w, const float *x, float *o) {
+        o[threadIdx.x] = x[min(threadIdx.x, w[threadIdx.x])];
+      }]],
+      "_Z4blurPKiPKfPf:256x1x1"))
+  end)
+end)
+
 -- ---- random kernels that compare indices with limits
 
 local function generator(seed)
@@ -99,6 +146,8 @@ local function generator(seed)
       "sum = sum * 3 + i;", "sum ^= in[i];", "sum += in[(j * 5 + sum) & 1023];", "sum += in[i + 16];", "sum -= j;",
       "out[i] += sum;", "out[i] = j;", "atomicAdd(&counts[sum & 15], 1);", "atomicAdd(&counts[x & 15], y);",
       "sum += shared[threadIdx.x + blockDim.x * threadIdx.y];", "if (sum & 1) sum += 7;",
+      "sum += in[min(max(x + 2, 0), width - 1) + y];", "sum ^= in[min(max(i - 4, 0), abs(n) & 1023)];",
+      "sum += in[j < width ? i : i + 9];", "sum += in[i ^ FLIP];", "far[i ^ FLIP] = sum + j;", "far[i ^ FLIP] += i;",
     }
   end
   function g.statement(depth, inside)
@@ -133,8 +182,9 @@ local function generator(seed)
           " __syncthreads();"
       end
     end
+    local text = table.concat(lines, "\n  "):gsub("FLIP", pick { "8", "16", "32", "3", "64", "m", "(m & 192)" })
     return ([[
-__global__ void %s(int n, int m, int width, const int *in, int *out, int *counts) {
+__global__ void %s(int n, int m, int width, const int *in, int *out, int *far, int *counts) {
   __shared__ int shared[256];
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   int i = y * gridDim.x * blockDim.x + x, j = i, total = gridDim.x * blockDim.x * gridDim.y * blockDim.y, sum = 0;
@@ -143,7 +193,7 @@ __global__ void %s(int n, int m, int width, const int *in, int *out, int *counts
   %s
   out[i] = out[i] * 5 + sum + j;
 }
-]]):format(name, table.concat(lines, "\n  "))
+]]):format(name, text)
   end
   return g
 end
@@ -172,10 +222,11 @@ local function difference(seed, kernels)
       local m, row = g.random(all), turn == 1 and width or width - g.random(9)
       local results = {}
       for side, module in ipairs { plain, wide } do
-        local out, counts = mw.zeros(all, "int"), mw.zeros(16, "int")
-        module["k" .. k](grid, block)(n, m, row, input, out, counts)
+        local out, far, counts = mw.zeros(all, "int"), mw.zeros(4096, "int"), mw.zeros(16, "int")
+        module["k" .. k](grid, block)(n, m, row, input, out, far, counts)
         results[side] = out:totable()
         for bin, value in ipairs(counts:totable()) do results[side][all + bin] = value end
+        for at, value in ipairs(far:totable()) do results[side][all + 16 + at] = value end
       end
       for at, want in ipairs(results[1]) do
         if results[2][at] ~= want then

@@ -35,6 +35,7 @@ typedef struct emission {
   LLVMValueRef *votes;     /* by node: the running result of a counting barrier (slot), and the last finished */
   LLVMValueRef *voted;
   LLVMMetadataRef scope; /* for source positions */
+  const expectation *expected;
   /* of the region being emitted */
   way ways[2], *way;     /* for any lanes, and for lanes that stay together; the one being emitted */
   LLVMBasicBlockRef end; /* of the gang's region */

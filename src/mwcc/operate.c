@@ -36,8 +36,12 @@ static LLVMValueRef copy_instruction(widener *w, LLVMValueRef i, const LLVMValue
 }
 
 /* Of part 0's lane 0 (u = -1), or of part u's. */
+static LLVMValueRef extended_sum(widener *w, LLVMValueRef i, mask m, int u);
+
 static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   int count = LLVMGetNumOperands(i);
+  LLVMValueRef as_sum = extended_sum(w, i, m, u);
+  if (as_sum) return as_sum;
   LLVMValueRef *operands = mw_alloc(((size_t)count + 1) * sizeof *operands);
   for (int n = 0; n < count; n++) {
     LLVMValueRef operand = LLVMGetOperand(i, (unsigned)n);
@@ -53,6 +57,25 @@ static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   }
   free(operands);
   return result;
+}
+
+/* The sign-extension of a sum that does not overflow, as a sum of two: where rows or columns of an array are reached by
+   several sums, each of them is extended once, and addresses need no arithmetic of their own. NULL: it is none. */
+static LLVMValueRef extended_sum(widener *w, LLVMValueRef i, mask m, int u) {
+  LLVMValueRef sum = LLVMIsASExtInst(i) ? LLVMGetOperand(i, 0) : NULL, of[2];
+  if (!sum || !LLVMIsAInstruction(sum) || LLVMGetInstructionOpcode(sum) != LLVMAdd || !LLVMGetNSW(sum)) return NULL;
+  if (graph_node_of(w->g, sum) != graph_node_of(w->g, i) || !is_sound(w, sum, m)) return NULL;
+  bool common = false;
+  for (unsigned n = 0; n < 2; n++) {
+    LLVMUseRef use = LLVMGetFirstUse(LLVMGetOperand(sum, n));
+    common = common || (!LLVMIsAConstant(LLVMGetOperand(sum, n)) && LLVMGetNextUse(use));
+  }
+  for (unsigned n = 0; n < 2 && common; n++) {
+    LLVMValueRef operand = LLVMGetOperand(sum, n);
+    if (is_varying(w, operand)) return NULL;
+    of[n] = LLVMBuildSExt(w->b, u < 0 ? value_scalar(w, operand) : part_scalar(w, operand, u), LLVMTypeOf(i), "");
+  }
+  return common ? LLVMBuildNSWAdd(w->b, of[0], of[1], "") : NULL;
 }
 
 /* ---- on vectors ---- */

@@ -181,7 +181,9 @@ static shapes shapes_assuming(const question *q, uint64_t assumed) {
                                   .parted = mw_alloc((size_t)g->count + 1)};
   for (int i = 0; i < q->count; i++) {
     int number = graph_number(g, q->list[i].value);
+    bool small = q->list[i].shape.no_wrap;
     view known = {.shape = q->list[i].shape, .base = {INT64_MIN, INT64_MAX}};
+    if (small) known.base = (range){-BOUND_EXTENT, BOUND_EXTENT};
     s.table->of[number] = settle(&s, q->list[i].value, known);
     s.table->given[number] = true;
   }

@@ -100,12 +100,17 @@ static void add_variant(question *q, cut c) {
   shapes s = shapes_of(q->g, q->o, c);
   char *name = mw_format("%s%dx%d.%s", names[c.kind], c.lanes, c.parts, k->linkage);
   uint64_t waiting = 0;
-  LLVMValueRef function = widen_kernel(q->p, k, q->g, &s, q->live, name, &q->why, &q->why_at, &waiting);
+  expectation x = {0};
+  if (q->p->options->launch_kernel) find_expected(q->g, q->o, &s, &x);
+  LLVMValueRef function = widen_kernel(q->p, k, q->g, &s, q->live, &x, name, &q->why, &q->why_at, &waiting);
   if (function) {
     k->variants[k->variant_count++] = (variant){.cut = c, .waiting = waiting, .function = function};
     add_assumptions(k, &s);
+    if (x.count) add_assumptions(k, &x.shapes);
     if (q->p->options->report) report_cut(&s, q->parts_why ? q->parts_why : "blocks of any size", stdout);
+    if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
   }
+  forget_expected(&x);
   shapes_free(&s);
   free(name);
 }

@@ -192,7 +192,8 @@ typedef struct shapes {
 /* Facts that hold for the launch class being compiled: blocks that are cut like this, the extent and the assumptions about
    parameters that they name. */
 shapes shapes_of(const graph *g, const order *o, cut c);
-/* The same where it is known, for instance from a test at run time, that values have better shapes than can be proved. */
+/* The same where it is known, for instance from a test at run time, that values have better shapes than can be proved; of
+   those that do not wrap also that lane 0's number lies between -BOUND_EXTENT and BOUND_EXTENT. */
 typedef struct given {
   LLVMValueRef value;
   shape shape;

@@ -146,9 +146,9 @@ static mask entering_lanes(emission *e, int region) {
   return m;
 }
 
-/* Gangs whose lanes have all been going the same way so far, and those whose lanes part, which stay on their own way. */
-static void emit_gang(emission *e, int entry) {
-  if (begin_together(e, entry)) {
+/* Gangs whose lanes have all been going the same way so far, and those whose lanes part. */
+static void emit_ways(emission *e, int entry, bool both) {
+  if (both && begin_together(e, entry)) {
     e->way = &e->ways[1];
     emit_way(e, entry);
     e->way = &e->ways[0];
@@ -156,6 +156,42 @@ static void emit_gang(emission *e, int entry) {
   }
   emit_way(e, entry);
   forget_way(&e->ways[1]);
+}
+
+/* Code for gangs that are as expected: all is emitted once more by their shapes, with values kept in places of their own. */
+static void emit_expected(emission *e, int entry) {
+  widener *w = &e->w;
+  const shapes *proved = w->shapes;
+  LLVMBasicBlockRef as_expected = new_block(e, "expected"), other = new_block(e, "unexpected");
+  kept *table = mw_alloc(w->table_size * sizeof *table);
+  size_t size = w->table_size, used = w->table_used;
+  if (size) memcpy(table, w->table, size * sizeof *table);
+  LLVMBuildCondBr(w->b, is_as_expected(w, e->expected), as_expected, other);
+  way general = e->ways[0];
+  kept *general_table = w->table;
+  size_t general_size = w->table_size, general_used = w->table_used;
+  w->shapes = &e->expected->shapes;
+  w->table = table, w->table_size = size, w->table_used = used;
+  go_on_at(e, as_expected);
+  w->stamp++;
+  if (begin_way(e, &e->ways[0], w->shapes->divergent, entry)) {
+    e->ways[0].root = general.root;
+    emit_ways(e, entry, true);
+    forget_way(&e->ways[0]);
+  }
+  free(w->table);
+  w->shapes = proved;
+  w->table = general_table, w->table_size = general_size, w->table_used = general_used;
+  e->ways[0] = general;
+  go_on_at(e, other);
+  w->stamp++;
+}
+
+static void emit_gang(emission *e, int entry) {
+  bool expects = e->expected->count && e->region_count == 1 && e->way->root.all;
+  if (expects) emit_expected(e, entry);
+  e->w.expects = expects;
+  if (!e->w.why) emit_ways(e, entry, !expects);
 }
 
 /* The barriers that end a region lead to the same region only if they are the same barrier. */
@@ -361,8 +397,10 @@ static void emit_function(emission *e, const char *name) {
 }
 
 LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live,
-                          const char *name, const char **why, LLVMValueRef *why_at, uint64_t *waiting) {
-  emission e = {.w = {.p = p, .k = k, .g = g, .shapes = s, .live = live, .width = s->cut.lanes, .parts = s->cut.parts}};
+                          const expectation *x, const char *name, const char **why, LLVMValueRef *why_at,
+                          uint64_t *waiting) {
+  emission e = {.expected = x,
+                .w = {.p = p, .k = k, .g = g, .shapes = s, .live = live, .width = s->cut.lanes, .parts = s->cut.parts}};
   check_params(&e.w);
   if (!e.w.why) find_regions(&e);
   if (!e.w.why) emit_function(&e, name);

@@ -13,6 +13,7 @@
  *   access.h and strided.c   memory in small even steps
  *   rows.c     memory in rows, a lane each
  *   atomic.c   atomics: lane by lane, or once for all
+ *   expected.c   code for gangs in which indices are what they are in most
  *
  * How a value is kept follows from its shape: uniform ones as a scalar, affine ones as the scalar of part 0's lane 0,
  * parted ones as a scalar for lane 0 of each part, varying ones as a vector of W for each part. A value that is used
@@ -64,16 +65,25 @@ typedef struct widener {
   LLVMValueRef ctaid[3], ntid[3];
   LLVMValueRef thread;           /* in memory, where lanes have to be one for a call; or NULL */
   LLVMValueRef gangs, gang;      /* how many a block has; the one being run (slot) */
+  bool expects;                  /* other gangs than those that are as expected: expected.c */
   bool several_regions;          /* gangs wait for each other */
   uint64_t local_bytes;          /* of local arrays, a lane */
   uint64_t saved_bytes;          /* of values that wait at barriers, a lane */
   const struct spilled *spilled; /* serial.c's own */
 } widener;
 
+/* Values that have better shapes in most gangs than can be proved, and all shapes where they do. */
+typedef struct expectation {
+  given *list;
+  int count;
+  shapes shapes; /* where there are any */
+} expectation;
+
 /* The SIMD block function of a kernel for blocks that are cut as the shapes say, or NULL with the reason and where.
    *waiting: bytes that each of a block's gangs has on the stack while another runs. */
 LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live,
-                          const char *name, const char **why, LLVMValueRef *why_at, uint64_t *waiting);
+                          const expectation *x, const char *name, const char **why, LLVMValueRef *why_at,
+                          uint64_t *waiting);
 
 /* ---- lanes.c ---- */
 void refuse(widener *w, LLVMValueRef at, const char *why);
@@ -162,6 +172,13 @@ bool widen_filling(widener *w, LLVMValueRef call,
 
 /* ---- atomic.c ---- */
 void widen_atomic(widener *w, LLVMValueRef atomic, mask m);
+
+/* ---- expected.c ---- */
+/* False: there are none, or they make nothing better. */
+bool find_expected(const graph *g, const order *o, const shapes *s, expectation *out);
+void forget_expected(expectation *x);
+/* Whether a gang, all of whose lanes are there, has them so: emitted where it starts. */
+LLVMValueRef is_as_expected(widener *w, const expectation *x);
 
 /* ---- serial.c: one lane after the other ---- */
 /* Run `body` for each active lane, in the order of lanes, with the lane's number in the gang; its result (of the type,
