@@ -289,6 +289,8 @@ bool is_warp_call(const char *name);
 bool is_warp_access(LLVMValueRef instruction);
 /* Whether threads that get to the instruction have to wait for others of their warp. */
 bool waits_for_warp(LLVMValueRef instruction);
+/* What threads call that wait for others of their block in a loop (cuda::barrier): they have their turns meanwhile. */
+bool is_turn(const char *name);
 /* What stands for a built-in on fibers, or NULL where it is none of these; the builder stands before it. */
 LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef frame, LLVMValueRef worker);
 /* All threads of the warp that come to a place wait for each other there: returns which they are. */

@@ -389,7 +389,7 @@ static void lower_call(site *s) {
   }
   const char *name = callee_name(s->call);
   const struct builtin *builtin = find_builtin(name);
-  bool of_warp = find_warp_call(name) || strcmp(name, "llvm.nvvm.activemask") == 0;
+  bool of_warp = find_warp_call(name) || strcmp(name, "llvm.nvvm.activemask") == 0 || is_turn(name);
   if (builtin || of_warp) {
     LLVMPositionBuilderBefore(s->b, s->call);
     read_arguments(s);

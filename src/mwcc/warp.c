@@ -56,9 +56,13 @@ bool is_warp_access(LLVMValueRef i) {
   return memory_of(LLVMGetOperand(i, LLVMIsALoadInst(i) ? 0 : 1)) == MEMORY_SHARED;
 }
 
+bool is_turn(const char *name) { return strcmp(name, "__mw_wait_for_others") == 0; }
+
 bool waits_for_warp(LLVMValueRef i) {
   if (is_warp_access(i)) return true;
-  return LLVMIsACallInst(i) && (find_warp_call(callee_name(i)) || is_active_mask(callee_name(i)));
+  if (!LLVMIsACallInst(i)) return false;
+  const char *name = callee_name(i);
+  return find_warp_call(name) || is_active_mask(name) || is_turn(name);
 }
 
 const char *observes_warp(const graph *g) {
@@ -117,6 +121,8 @@ static bool is_wait(const graph *g, const loop *l) {
 }
 
 bool waits_for_other_warps(const graph *g, const order *o) {
+  for (int i = 0; i < g->value_count; i++)
+    if (LLVMIsACallInst(g->values[i]) && is_turn(callee_name(g->values[i]))) return true;
   for (int l = 0; l < o->loop_count; l++)
     if (is_wait(g, &o->loops[l])) return true;
   return false;

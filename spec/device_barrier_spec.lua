@@ -1,0 +1,247 @@
+-- cuda::barrier, cuda::pipeline, memcpy_async and atomic objects, on every tier.
+-- Lua 5.4 only: what is tested is the compiler.
+
+local mw = require "moonwarp"
+local random = require "support.random" "device_barrier_spec"
+
+local source = [==[
+#include <cuda/barrier>
+#include <cuda/pipeline>
+#include <cuda/atomic>
+#include <cuda_pipeline.h>
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+namespace cg = cooperative_groups;
+using barrier = cuda::barrier<cuda::thread_scope_block>;
+__global__ void all(int *out, int rounds) {
+  __shared__ barrier bar;
+  __shared__ int v[256];
+  auto block = cg::this_thread_block();
+  if (block.thread_rank() == 0) init(&bar, block.size());
+  block.sync();
+  int n = block.size(), t = threadIdx.x;
+  v[t] = t;
+  for (int r = 0; r < rounds; r++) {
+    bar.arrive_and_wait();
+    int x = v[(t + 1) % n];
+    barrier::arrival_token token = bar.arrive();
+    bar.wait(std::move(token));
+    v[t] = x;
+  }
+  bar.arrive_and_wait();
+  out[t] = v[(t + n - 1) % n];
+}
+// warp 0 produces, the rest consumes
+__global__ void parted(int *out, int items) {
+  __shared__ barrier full, empty;
+  __shared__ int cell;
+  if (threadIdx.x == 0) { init(&full, blockDim.x); init(&empty, blockDim.x); }
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    for (int i = 0; i < items; i++) {
+      empty.arrive_and_wait();
+      if (threadIdx.x == 0) cell = i * i;
+      (void)full.arrive();
+    }
+  } else {
+    int sum = 0;
+    (void)empty.arrive();
+    for (int i = 0; i < items; i++) {
+      full.arrive_and_wait();
+      sum += cell;
+      (void)empty.arrive();
+    }
+    out[threadIdx.x] = sum;
+  }
+}
+__global__ void pipe(const int *in, int *out, int steps) {
+  constexpr int stages = 2;
+  extern __shared__ int buffer[];
+  auto block = cg::this_thread_block();
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, stages> state;
+  auto pipeline = cuda::make_pipeline(block, &state);
+  int n = block.size(), sum = 0;
+  for (int compute = 0, fetch = 0; compute < steps; compute++) {
+    for (; fetch < steps && fetch < compute + stages; fetch++) {
+      pipeline.producer_acquire();
+      cuda::memcpy_async(block, buffer + fetch % stages * n, in + fetch * n, sizeof(int) * n, pipeline);
+      pipeline.producer_commit();
+    }
+    pipeline.consumer_wait();
+    sum += buffer[compute % stages * n + n - 1 - threadIdx.x];
+    pipeline.consumer_release();
+  }
+  out[threadIdx.x] = sum;
+}
+__global__ void pipe2(const int *in, int *out, int steps) {
+  constexpr int stages = 2;
+  __shared__ int buffer[stages][64];
+  auto block = cg::this_thread_block();
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, stages> state;
+  auto role = threadIdx.x < 64 ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer;
+  auto pipeline = cuda::make_pipeline(block, &state, role);
+  int sum = 0;
+  for (int s = 0; s < steps; s++) {
+    if (role == cuda::pipeline_role::producer) {
+      pipeline.producer_acquire();
+      cuda::memcpy_async(&buffer[s % stages][threadIdx.x], in + s * 64 + threadIdx.x, sizeof(int), pipeline);
+      pipeline.producer_commit();
+    } else {
+      pipeline.consumer_wait();
+      sum += buffer[s % stages][(threadIdx.x * 7) % 64];
+      pipeline.consumer_release();
+    }
+  }
+  if (threadIdx.x >= 64) out[threadIdx.x - 64] = sum;
+}
+__global__ void own(const int *in, int *out, int n) {
+  __shared__ int v[128];
+  auto pipe = cuda::make_pipeline();
+  pipe.producer_acquire();
+  cuda::memcpy_async(v + threadIdx.x, in + threadIdx.x, cuda::aligned_size_t<4>(4), pipe);
+  pipe.producer_commit();
+  cuda::pipeline_consumer_wait_prior<0>(pipe);
+  __syncthreads();
+  out[threadIdx.x] = v[blockDim.x - 1 - threadIdx.x];
+}
+struct Pair { short first, second; };
+__device__ cuda::atomic<Pair> pair{Pair{0, 1000}};
+__device__ cuda::std::atomic_flag lock;
+__global__ void atomics(int *out, float *f, unsigned char *b, unsigned long long *wide) {
+  cuda::atomic_ref<int, cuda::thread_scope_device> r(out[0]);
+  r.fetch_add(2, cuda::memory_order_relaxed);
+  r++;
+  cuda::atomic_ref<float> rf(f[0]);
+  rf += 0.5f;
+  cuda::atomic_ref<float>(f[1]).fetch_max(threadIdx.x * 0.5f);
+  cuda::atomic_ref<unsigned char> rb(b[0]);
+  rb.fetch_add(1);
+  __shared__ cuda::atomic<int, cuda::thread_scope_block> s;
+  if (threadIdx.x == 0) s = 5;
+  __syncthreads();
+  s.fetch_max(threadIdx.x);
+  __syncthreads();
+  if (threadIdx.x == 0) out[1] = s.load(cuda::std::memory_order_acquire);
+  cuda::std::atomic<int> *c = (cuda::std::atomic<int> *)&out[2];
+  int old = c->load();
+  while (!c->compare_exchange_weak(old, old + 3)) {}
+  Pair seen = pair;
+  while (!pair.compare_exchange_strong(seen, Pair{short(seen.first + 1), short(seen.second - 1)})) {}
+  cuda::atomic_ref<unsigned long long>(wide[0]).fetch_or(1ull << threadIdx.x % 64);
+  cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_device);
+  if (!lock.test_and_set()) out[3] = 1 + lock.test();
+}
+__global__ void pair_is(int *out) { Pair p = pair.load(); out[0] = p.first; out[1] = p.second; }
+
+// The phases end with a function of the last to come; threads drop out one by one.
+struct Count { int *phases; __device__ void operator()() const { ++*phases; } };
+__global__ void dropping(int *out) {
+  __shared__ cuda::barrier<cuda::thread_scope_block, Count> bar;
+  __shared__ int phases;
+  if (threadIdx.x == 0) { phases = 0; init(&bar, blockDim.x); }
+  __syncthreads();
+  if (threadIdx.x == 0) new (&bar) cuda::barrier<cuda::thread_scope_block, Count>(blockDim.x, Count{&phases});
+  __syncthreads();
+  for (int i = 0; i < threadIdx.x; i++) bar.arrive_and_wait();
+  out[threadIdx.x] = phases;
+  bar.arrive_and_drop();
+}
+__global__ void primitives(const int *in, int *out) {
+  __shared__ int4 v[64];
+  __pipeline_memcpy_async(&v[threadIdx.x], in + 4 * threadIdx.x, 16, threadIdx.x % 2 ? 4 : 0);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  int4 x = v[blockDim.x - 1 - threadIdx.x];
+  out[threadIdx.x] = x.x + x.w;
+}]==]
+
+local tiers = { { name = "as the compiler picks" }, { name = "thread by thread", options = { "--width=1" } } }
+
+for _, tier in ipairs(tiers) do
+  describe(tier.name .. ",", function()
+    local m = mw.compile { source = source, options = tier.options }
+    local values = {}
+    for i = 1, 1000 do values[i] = random(0, 1000) end
+    local numbers = mw.array(values, "int")
+
+    describe("a cuda::barrier", function()
+      it("of a whole block has all threads arrive before one goes on", function()
+        for _, threads in ipairs { 1, 2, 33, 100, 256 } do
+          local out = mw.zeros(threads, "int")
+          m.all(2, threads)(out, 7)
+          for t = 0, threads - 1 do assert.equal((t + 7 + threads - 1) % threads, out[t + 1]) end
+        end
+      end)
+
+      it("lets who fills and who reads wait for each other", function()
+        local out = mw.zeros(160, "int")
+        m.parted(1, 160)(out, 10)
+        for t = 32, 159 do assert.equal(285, out[t + 1]) end
+      end)
+
+      it("counts fewer threads when some drop out, and calls what ends a phase", function()
+        local out = mw.zeros(50, "int")
+        m.dropping(1, 50)(out)
+        for t = 0, 49 do assert.equal(t, out[t + 1]) end
+      end)
+    end)
+
+    describe("a cuda::pipeline", function()
+      it("that a block shares has every stage filled before it is read", function()
+        local out = mw.zeros(50, "int")
+        m.pipe(1, 50, 400)(numbers, out, 20)
+        for t = 0, 49 do
+          local sum = 0
+          for step = 0, 19 do sum = sum + values[step * 50 + 49 - t + 1] end
+          assert.equal(sum, out[t + 1])
+        end
+      end)
+
+      it("may have threads that fill and others that read", function()
+        local out = mw.zeros(96, "int")
+        m.pipe2(1, 160)(numbers, out, 15)
+        for t = 64, 159 do
+          local sum = 0
+          for step = 0, 14 do sum = sum + values[step * 64 + t * 7 % 64 + 1] end
+          assert.equal(sum, out[t - 64 + 1])
+        end
+      end)
+
+      it("may be a thread's own, or C's primitives", function()
+        local out = mw.zeros(128, "int")
+        m.own(1, 128)(numbers, out, 1)
+        for t = 0, 127 do assert.equal(values[128 - t], out[t + 1]) end
+        m.primitives(1, 64)(numbers, out)
+        for t = 0, 63 do
+          local i = 63 - t
+          assert.equal(values[4 * i + 1] + (i % 2 == 1 and 0 or values[4 * i + 4]), out[t + 1])
+        end
+      end)
+    end)
+
+    it("atomic objects and references count every thread", function()
+      local out, f, b, wide = mw.zeros(4, "int"), mw.zeros(2), mw.zeros(4, "uchar"), mw.zeros(1, "ulonglong")
+      m.atomics(3, 100)(out, f, b, wide)
+      assert.same({ 900, 99, 900, 2 }, out:totable())
+      assert.same({ 150, 49.5 }, f:totable())
+      assert.equal(300 % 256, b[1])
+      assert.equal(-1, wide[1])
+      m.pair_is(1, 1)(out)
+      assert.equal(300, out[1])
+      assert.equal(700, out[2])
+    end)
+  end)
+end
+
+describe("the tier of a kernel", function()
+  local m = mw.compile(source)
+
+  it("with a pipeline that all threads fill and read is lanes, and one whose barrier some skip says why not", function()
+    for _, name in ipairs { "pipe", "own", "atomics", "primitives" } do assert.equal("simd", m[name].tier) end
+    for _, name in ipairs { "all", "parted", "pipe2" } do
+      assert.equal("fiber", m[name].tier)
+      assert.matches("a loop waits for what another warp writes", m[name].tier_reason)
+    end
+  end)
+end)

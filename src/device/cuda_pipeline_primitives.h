@@ -1,0 +1,18 @@
+/* Copies from global to shared memory that a thread starts and waits for (cuda_pipeline_primitives.h). They are done when
+ * the call returns. */
+#ifndef _CUDA_PIPELINE_PRIMITIVES_H_
+#define _CUDA_PIPELINE_PRIMITIVES_H_
+
+#include "moonwarp_device.h"
+
+typedef unsigned long long __mbarrier_t;
+
+/* `bytes` is 4, 8 or 16; the last `zeros` of them are not read, and become 0. */
+__mw_device void __pipeline_memcpy_async(void *target, const void *source, size_t bytes, size_t zeros = 0) {
+  for (size_t i = 0; i < bytes; i++)
+    ((unsigned char *)target)[i] = i < bytes - zeros ? ((const unsigned char *)source)[i] : 0;
+}
+__mw_device void __pipeline_commit() {}
+__mw_device void __pipeline_wait_prior(size_t) {}
+
+#endif

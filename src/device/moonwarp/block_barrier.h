@@ -1,0 +1,86 @@
+/* cuda::barrier: so many arrivals end a phase, and who waits for one goes on then. Not all of a block need take part, and
+ * arriving and waiting are two things. (libcu++)
+ *
+ * Threads of a block run in turns on the CPU device, and one that waits lets the others have theirs. */
+#ifndef MOONWARP_BLOCK_BARRIER_H
+#define MOONWARP_BLOCK_BARRIER_H
+
+#include "atomic_objects.h"
+#include <utility> /* tokens are moved */
+
+/* Who calls this waits for what another thread of the block does: that one has a turn. */
+__mw_import void __mw_wait_for_others();
+
+namespace cuda {
+namespace details {
+struct nothing {
+  __mw_member void operator()() const {}
+};
+} // namespace details
+
+template <thread_scope Scope, typename Completion = details::nothing> class barrier {
+public:
+  class arrival_token {
+    friend class barrier;
+    unsigned int phase;
+    __mw_member explicit arrival_token(unsigned int at) : phase(at) {}
+  };
+
+  barrier() = default;
+  __mw_member constexpr explicit barrier(ptrdiff_t count, Completion completion = Completion())
+      : expected((unsigned int)count), pending((unsigned int)count), phase(0), complete(completion) {}
+  barrier(const barrier &) = delete;
+  barrier &operator=(const barrier &) = delete;
+
+  __mw_member static constexpr ptrdiff_t max() { return (1 << 20) - 1; }
+
+  __mw_member arrival_token arrive(ptrdiff_t count = 1) {
+    arrival_token token(now());
+    come((unsigned int)count);
+    return token;
+  }
+  __mw_member void wait(arrival_token &&token) const { wait_behind(token.phase); }
+  /* The phases' numbers are even and odd in turn. */
+  __mw_member void wait_parity(bool odd) const {
+    while ((now() & 1) == odd) __mw_wait_for_others();
+    __threadfence();
+  }
+  __mw_member bool try_wait(arrival_token &&token) const { return now() != token.phase; }
+  __mw_member bool try_wait_parity(bool odd) const { return (now() & 1) != odd; }
+  __mw_member void arrive_and_wait() { wait(arrive()); }
+  /* Arrive, and take no part in the phases to come. */
+  __mw_member void arrive_and_drop() {
+    __atomic_fetch_sub(&expected, 1, __ATOMIC_SEQ_CST);
+    come(1);
+  }
+
+private:
+  __mw_member unsigned int now() const { return *(const volatile unsigned int *)&phase; }
+  __mw_member void come(unsigned int count) {
+    __threadfence();
+    if (__atomic_sub_fetch(&pending, count, __ATOMIC_SEQ_CST) != 0) return;
+    complete();
+    __atomic_store_n(&pending, __atomic_load_n(&expected, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&phase, 1, __ATOMIC_SEQ_CST);
+  }
+  __mw_member void wait_behind(unsigned int behind) const {
+    while (now() == behind) __mw_wait_for_others();
+    __threadfence();
+  }
+
+  unsigned int expected, pending, phase;
+  [[no_unique_address]] Completion complete;
+};
+
+template <thread_scope Scope, typename Completion>
+__mw_device_template void init(barrier<Scope, Completion> *made, ptrdiff_t count) {
+  new (made) barrier<Scope, Completion>(count);
+}
+
+namespace std {
+template <typename Completion = details::nothing> using barrier = cuda::barrier<thread_scope_system, Completion>;
+}
+
+} // namespace cuda
+
+#endif
