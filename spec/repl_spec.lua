@@ -128,7 +128,7 @@ describe("the prompt", function()
   end)
 
   it("forgets a line on Ctrl-C, and goes on", function()
-    local scenario = { "wait > ", "send f = function(", "wait >> ", "idle", "key 3", "wait > ", "send 40 + 2",
+    local scenario = { "wait > ", "send f = function(", "wait >> ", "key 3", "wait > ", "send 40 + 2",
       "wait 42", "wait > ", "key 4" }
     local output, status = play(table.concat(scenario, "\n") .. "\n", { plain = true })
     assert.equal(0, status, output)

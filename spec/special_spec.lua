@@ -1,5 +1,5 @@
--- Code for blocks of one size: how it is made, and what it is made from. (What it computes is compared with all other code
--- where lanes are: together_spec, rows_spec, shapes_spec.)
+-- Code for blocks of one size: how it is made, and of what. (What it computes is compared with all other code where
+-- lanes are: together_spec, rows_spec, shapes_spec.)
 
 local mw = require "moonwarp"
 local child = require "support.child"
@@ -27,7 +27,8 @@ local function make_recorder()
   local folder = pipe:read "l"
   pipe:close()
   local file = assert(io.open(program, "w"))
-  file:write(("#!/bin/sh\ncase \"$*\" in *-emit-llvm-bc*) echo once >>%s ;; esac\nexec %s/clang \"$@\"\n"):format(list, folder))
+  local script = "#!/bin/sh\ncase \"$*\" in *-emit-llvm-bc*) echo once >>%s ;; esac\nexec %s/clang \"$@\"\n"
+  file:write(script:format(list, folder))
   file:close()
   os.execute("chmod +x " .. program)
   return program, list

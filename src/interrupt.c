@@ -5,6 +5,7 @@
 #include "core.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <time.h>
@@ -77,6 +78,22 @@ int mw_interrupt_watch(int on) {
   if (!on && watchers > 0) watchers--;
   pthread_mutex_unlock(&lock);
   return code;
+}
+
+int mw_interrupt_wait(int descriptor) {
+  struct pollfd input = {.fd = descriptor, .events = POLLIN};
+  sigset_t interrupt, before_it;
+  int ready = 0;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &interrupt, &before_it);
+  /* blocked from the look at `seen` to the wait, which alone lets it in */
+  while (!ready && !atomic_load(&seen)) {
+    ready = ppoll(&input, 1, NULL, &before_it);
+    if (ready < 0 && errno == EINTR) ready = 0;
+  }
+  pthread_sigmask(SIG_SETMASK, &before_it, NULL);
+  return ready != 0; /* where waiting fails, reading will tell why */
 }
 
 int mw_interrupt_seen(void) { return atomic_exchange(&seen, 0); }

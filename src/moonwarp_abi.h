@@ -232,6 +232,9 @@ int mw_device_synchronize(mw_device *device);
 int mw_interrupt_watch(int on);
 /* 1 if there was an interrupt since the last call, else 0. */
 int mw_interrupt_seen(void);
+/* Wait until there is something to read from the file descriptor (1), or an interrupt that mw_interrupt_seen was not told
+   of (0). An interrupt just before the call counts, which would be lost to a host that only reads. */
+int mw_interrupt_wait(int descriptor);
 
 /* ---- streams and events ------------------------------------------------------------------------------------------ */
 

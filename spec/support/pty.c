@@ -5,7 +5,6 @@
  *   wait TEXT   until the program has written it, behind what was waited for before
  *   send TEXT   and a line end
  *   type TEXT   without one; \t is a tabulator
- *   idle        until it sleeps, as it does when it reads
  *   key N       one byte: 3 is Ctrl-C, 4 is Ctrl-D
  * Nothing sleeps: each step waits for what the program says. A scenario that hangs ends after two minutes. */
 #define _GNU_SOURCE
@@ -54,17 +53,6 @@ static int wait_for(int terminal, const char *text) {
   return 1;
 }
 
-static void wait_until_idle(pid_t child) {
-  char path[64], state = 0;
-  snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
-  while (state != 'S') {
-    FILE *file = fopen(path, "r");
-    if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = 'S';
-    if (file) fclose(file);
-    sched_yield();
-  }
-}
-
 static void type(int terminal, const char *text) {
   for (; *text; text++) {
     char letter = *text;
@@ -96,7 +84,6 @@ int main(int argc, char **argv) {
     char *text = strchr(line, ' ');
     text = text ? text + 1 : line + strlen(line);
     if (!strncmp(line, "wait", 4) && !wait_for(terminal, text)) return finish(child, text);
-    if (!strncmp(line, "idle", 4)) wait_until_idle(child);
     if (!strncmp(line, "send", 4)) type(terminal, text), type(terminal, "\n");
     if (!strncmp(line, "type", 4)) type(terminal, text);
     if (!strncmp(line, "key", 3)) type(terminal, (char[]){(char)atoi(text), 0});

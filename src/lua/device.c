@@ -117,6 +117,12 @@ static int interrupted(lua_State *L) {
   return 1;
 }
 
+/* interrupt_wait(descriptor) -> whether there is something to read, and no interrupt */
+static int interrupt_wait(lua_State *L) {
+  lua_pushboolean(L, mw_interrupt_wait((int)luaL_checkinteger(L, 1)));
+  return 1;
+}
+
 /* ---- what kernels print ---- */
 
 static const char print_key; /* in the registry: the function */
@@ -271,6 +277,7 @@ void mwl_open_device(lua_State *L, mwl_state *state) {
                                        {"result", result},
                                        {"interrupt_watch", interrupt_watch},
                                        {"interrupted", interrupted},
+                                       {"interrupt_wait", interrupt_wait},
                                        {"on_print", on_print},
                                        {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", device_gc}, {"__tostring", device_name}, {NULL, NULL}};

@@ -200,6 +200,8 @@ M.raw = {
   interrupt_watch = function(on) errors.must(C.mw_interrupt_watch(on and 1 or 0)) end,
   -- interrupted() -> whether there was an interrupt since the last call
   interrupted = function() return C.mw_interrupt_seen() ~= 0 end,
+  -- interrupt_wait(descriptor) -> whether there is something to read, and no interrupt
+  interrupt_wait = function(descriptor) return C.mw_interrupt_wait(descriptor) ~= 0 end,
 }
 
 M.ctype = device_type

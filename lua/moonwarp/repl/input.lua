@@ -1,6 +1,8 @@
 -- Lines from whoever types: with editing, history and completion where there is a readline module (lua-readline), plain
 -- otherwise, and where the input is no terminal.
 
+local raw = require "moonwarp.binding"
+
 local M = {}
 
 local function is_terminal()
@@ -20,12 +22,17 @@ local function history_file()
   return state .. "/moonwarp/history"
 end
 
-local function plain()
+local function plain(terminal)
   return {
     editing = false,
     read = function(prompt)
       io.write(prompt)
       io.stdout:flush()
+      -- A terminal hands out a line at a time, so nothing waits in a buffer that only io.read sees.
+      if terminal and not raw.interrupt_wait(0) then
+        raw.interrupted()
+        return nil, "interrupted"
+      end
       local line, why = io.read "*l"
       if line == nil and why and why:find "nterrupted" then return nil, "interrupted" end
       return line
@@ -58,8 +65,9 @@ end
 ---@return { editing: boolean, read: function, remember: function, close: function }
 function M.open(complete)
   local ok, readline = pcall(require, "readline")
-  if ok and is_terminal() then return with_readline(readline, complete) end
-  return plain()
+  local terminal = is_terminal()
+  if ok and terminal then return with_readline(readline, complete) end
+  return plain(terminal)
 end
 
 return M
