@@ -164,9 +164,10 @@ describe("devices", function()
     code("cudaErrorInvalidValue", rt.cudaDeviceSetSharedMemConfig(9))
   end)
 
-  it("do not reach each other's memory", function()
+  it("are no peers of themselves", function()
     assert.equal(0, ok(rt.cudaDeviceCanAccessPeer(0, 0)))
-    code("cudaErrorPeerAccessUnsupported", rt.cudaDeviceEnablePeerAccess(0))
+    code("cudaErrorInvalidDevice", rt.cudaDeviceEnablePeerAccess(0))
+    code("cudaErrorInvalidValue", rt.cudaDeviceEnablePeerAccess(0, 1))
     code("cudaErrorPeerAccessNotEnabled", rt.cudaDeviceDisablePeerAccess(0))
   end)
 

@@ -73,6 +73,14 @@ typedef struct mw_driver {
   int (*count)(int *count);
   /* Open device `ordinal`; *device is the core's until close. */
   int (*open)(int ordinal, void **device);
+  /* The same as a device of that compute capability; NULL where a device is what it is. */
+  int (*open_as)(int ordinal, const mw_capability *capability, void **device);
+  /* See mw_device_simulate; NULL where devices are found. */
+  int (*simulate)(const char *devices);
+  /* Whether kernels of one device can be let reach the memory of another of this driver, and letting them, or no more.
+     Both NULL where they cannot. */
+  bool (*can_reach)(void *device, void *other);
+  void (*reach)(void *device, void *other, bool on);
   /* All streams are destroyed and all memory freed by then. */
   void (*close)(void *device);
   int (*properties)(void *device, mw_properties *out);
@@ -196,9 +204,10 @@ struct mw_device {
   mw_refs refs;
   const mw_driver *driver;
   int ordinal;
-  char name[32]; /* "cpu:0" */
-  void *state;   /* the driver's */
-  void *stream;  /* the default stream's state: legacy.state */
+  int capability; /* that it was opened as, major * 10 + minor; 0: its own */
+  char name[32];  /* "cpu:0", "cpu:0@1.1" */
+  void *state;    /* the driver's */
+  void *stream;   /* the default stream's state: legacy.state */
   mw_stream legacy;
   mw_properties properties;
   _Atomic(mw_error *) failure; /* of a kernel, met by mw_device_wait and not reported yet */

@@ -5,10 +5,12 @@
 #include "texture.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROW_ALIGN = 32, LEVEL_ALIGN = 256 };
 
-/* The largest sizes in texels. (CUDA C++ Programming Guide, technical specifications, compute capability 8.0) */
+/* The largest sizes in texels. (CUDA C++ Programming Guide, technical specifications, compute capability 8.0) A device
+   that says what its own are has those. */
 typedef struct limits {
   size_t width, height, depth, layers;
 } limits;
@@ -42,6 +44,22 @@ static bool is_cubemap(mw_cuda_array_kind kind) {
 
 /* ---- checking ---- */
 
+static limits limits_of(const mw_device *device, mw_cuda_array_kind kind) {
+  const mw_texture_limits *t = &device->properties.textures;
+  size_t cube = (size_t)t->texture_cubemap_layered[0], cube_layers = (size_t)t->texture_cubemap_layered[1] / 6;
+  const limits own[] = {
+      [MW_CUDA_ARRAY_1D] = {(size_t)t->texture_1d, 1, 1, 1},
+      [MW_CUDA_ARRAY_2D] = {(size_t)t->texture_2d[0], (size_t)t->texture_2d[1], 1, 1},
+      [MW_CUDA_ARRAY_3D] = {(size_t)t->texture_3d[0], (size_t)t->texture_3d[1], (size_t)t->texture_3d[2], 1},
+      [MW_CUDA_ARRAY_1D_LAYERED] = {(size_t)t->texture_1d_layered[0], 1, 1, (size_t)t->texture_1d_layered[1]},
+      [MW_CUDA_ARRAY_2D_LAYERED] = {(size_t)t->texture_2d_layered[0], (size_t)t->texture_2d_layered[1], 1,
+                                    (size_t)t->texture_2d_layered[2]},
+      [MW_CUDA_ARRAY_CUBEMAP] = {(size_t)t->texture_cubemap, (size_t)t->texture_cubemap, 1, 1},
+      [MW_CUDA_ARRAY_CUBEMAP_LAYERED] = {cube, cube, 1, cube_layers},
+  };
+  return t->textures ? own[kind] : most[kind];
+}
+
 static int check_size(const mw_cuda_array_desc *desc, const char *name, size_t size, size_t limit) {
   const char *kind = mw_cuda_array_kind_name(desc->kind);
   if (limit == 1 && size > 1) return fail(MW_INVALID_VALUE, "%s has no %s, this one is to have %zu", kind, name, size);
@@ -60,11 +78,14 @@ static size_t most_levels(const mw_cuda_array_desc *desc) {
 }
 
 /* The description with its gaps filled, or what is wrong with it. */
-static int complete(const mw_cuda_array_desc *given, mw_cuda_array_desc *out) {
+static int complete(const mw_device *device, const mw_cuda_array_desc *given, mw_cuda_array_desc *out) {
   if ((size_t)given->kind >= MW_COUNT(most)) return fail(MW_INVALID_VALUE, "%d is no kind of CUDA array", given->kind);
-  const limits *limit = &most[given->kind];
+  const limits own = limits_of(device, given->kind), *limit = &own;
   const char *kind = mw_cuda_array_kind_name(given->kind);
   *out = *given;
+  if (limit->width == 0)
+    return fail(MW_NOT_SUPPORTED, "%s has no %s: devices of compute capability %d.%d had none", device->name,
+                kind + strcspn(kind, " ") + 1, device->properties.major, device->properties.minor);
   int code = mw_channels_check(&given->channels);
   if (code != MW_SUCCESS) return code;
   if (given->width == 0) return fail(MW_INVALID_VALUE, "%s needs a width", kind);
@@ -120,7 +141,7 @@ static size_t lay_out(mw_cuda_array *array) {
 
 int mw_cuda_array_new(mw_device *device, const mw_cuda_array_desc *desc, mw_cuda_array **out) {
   mw_cuda_array_desc whole;
-  int code = complete(desc, &whole);
+  int code = complete(device, desc, &whole);
   if (code != MW_SUCCESS) return code;
   mw_cuda_array *array = mw_alloc(sizeof *array);
   mw_refs_init(&array->refs);

@@ -4,6 +4,7 @@
  * the list before it closes it. Only host threads hold device handles (see core.h), so closing may wait for the stream. */
 #include "core.h"
 #include "capture.h"
+#include "peer.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,36 +63,78 @@ static int parse_ordinal(const char *text) {
   return atoi(text);
 }
 
-static bool find_named(const char *name, const mw_driver **driver, int *ordinal) {
-  size_t length = strcspn(name, ":");
-  for (size_t i = 0; i < MW_COUNT(drivers); i++) {
-    if (strlen(drivers[i]->name) != length || memcmp(drivers[i]->name, name, length) != 0) continue;
-    *driver = drivers[i];
-    *ordinal = name[length] == ':' ? parse_ordinal(name + length + 1) : 0;
-    return *ordinal >= 0 && *ordinal < device_count(*driver);
-  }
-  return false;
+/* What a name stands for: a driver's device, as what it is (capability.major is 0) or as one of a compute capability. */
+typedef struct choice {
+  const mw_driver *driver;
+  int ordinal;
+  mw_capability capability;
+} choice;
+
+static const mw_driver *find_driver(const char *name, size_t length) {
+  for (size_t i = 0; i < MW_COUNT(drivers); i++)
+    if (strlen(drivers[i]->name) == length && memcmp(drivers[i]->name, name, length) == 0) return drivers[i];
+  return NULL;
 }
 
-static bool find_default(const mw_driver **driver, int *ordinal) {
+/* "cpu", "cpu:1", "cpu@1.1", "cpu:1@1.1" */
+static int find_named(const char *name, bool from_environment, choice *out) {
+  size_t length = strcspn(name, "@");
+  const char *capability = name[length] ? name + length + 1 : NULL;
+  char plain[32];
+  if (length >= sizeof plain) return no_such_device(name, from_environment);
+  memcpy(plain, name, length);
+  plain[length] = '\0';
+  size_t driver = strcspn(plain, ":");
+  *out = (choice){.driver = find_driver(plain, driver)};
+  out->ordinal = plain[driver] == ':' ? parse_ordinal(plain + driver + 1) : 0;
+  int count = 0, code = out->driver ? out->driver->count(&count) : MW_SUCCESS;
+  if (code != MW_SUCCESS) return code;
+  if (out->ordinal < 0 || out->ordinal >= count) return no_such_device(plain, from_environment);
+  if (!capability) return MW_SUCCESS;
+  if (!out->driver->open_as)
+    return fail(MW_INVALID_DEVICE, "'%s' has the compute capability that it has: only \"cpu\" can be opened as another",
+                plain);
+  return mw_capability_find(capability, &out->capability);
+}
+
+static int find_default(choice *out) {
+  int code = MW_SUCCESS, count = 0;
   for (size_t i = 0; i < MW_COUNT(drivers); i++) {
-    if (device_count(drivers[i]) == 0) continue;
-    *driver = drivers[i];
-    *ordinal = 0;
-    return true;
+    *out = (choice){.driver = drivers[i]};
+    int asked = drivers[i]->count(&count);
+    if (asked == MW_SUCCESS && count > 0) return MW_SUCCESS;
+    if (asked != MW_SUCCESS) code = asked;
   }
-  return false;
+  return code != MW_SUCCESS ? code : fail(MW_NO_DEVICE, "no driver of moonwarp finds a device here");
+}
+
+int mw_device_simulate(const char *driver, const char *devices) {
+  const mw_driver *found = find_driver(driver, strlen(driver));
+  if (!found) return fail(MW_INVALID_VALUE, "there is no driver '%s'", driver);
+  if (!found->simulate) return fail(MW_NOT_SUPPORTED, "the devices of '%s' are those that the machine has", driver);
+  return found->simulate(devices);
 }
 
 /* ---- opening and closing ---- */
 
-static int open_device(const mw_driver *driver, int ordinal, mw_device **out) {
+static int number_of(const mw_capability *capability) { return capability->major * 10 + capability->minor; }
+
+static int open_device(const choice *wanted, mw_device **out) {
   mw_device *device = mw_alloc(sizeof *device);
+  const mw_driver *driver = wanted->driver;
+  int ordinal = wanted->ordinal;
   mw_refs_init(&device->refs);
   device->driver = driver;
   device->ordinal = ordinal;
+  device->capability = number_of(&wanted->capability);
   snprintf(device->name, sizeof device->name, "%s:%d", driver->name, ordinal);
-  int code = driver->open(ordinal, &device->state);
+  if (device->capability) {
+    size_t length = strlen(device->name);
+    snprintf(device->name + length, sizeof device->name - length, "@%d.%d", wanted->capability.major,
+             wanted->capability.minor);
+  }
+  int code = device->capability ? driver->open_as(ordinal, &wanted->capability, &device->state)
+                                : driver->open(ordinal, &device->state);
   if (code != MW_SUCCESS) goto fail_open;
   code = driver->properties(device->state, &device->properties);
   if (code != MW_SUCCESS) goto fail_opened;
@@ -107,22 +150,28 @@ fail_open:
 }
 
 static void close_device(mw_device *device) {
+  mw_peers_forget(device);
   mw_streams_close(device);
   device->driver->close(device->state);
   mw_error_free(atomic_load(&device->failure));
   free(device);
 }
 
-/* The open device that is `driver`'s `ordinal`, opened if it was not. Under the lock, so that two threads that ask at
-   once get the same one. */
-static int share_device(const mw_driver *driver, int ordinal, mw_device **out) {
+static bool is_wanted(const mw_device *device, const choice *wanted) {
+  return device->driver == wanted->driver && device->ordinal == wanted->ordinal &&
+         device->capability == number_of(&wanted->capability);
+}
+
+/* The open device that is wanted, opened if it was not. Under the lock, so that two threads that ask at once get the same
+   one. */
+static int share_device(const choice *wanted, mw_device **out) {
   int code = MW_SUCCESS;
   pthread_mutex_lock(&list_lock);
   mw_device *device = open_devices;
-  while (device && (device->driver != driver || device->ordinal != ordinal)) device = device->next;
+  while (device && !is_wanted(device, wanted)) device = device->next;
   if (device) {
     mw_refs_take(&device->refs);
-  } else if ((code = open_device(driver, ordinal, &device)) == MW_SUCCESS) {
+  } else if ((code = open_device(wanted, &device)) == MW_SUCCESS) {
     device->next = open_devices;
     open_devices = device;
   }
@@ -139,16 +188,12 @@ void mw_devices_interrupt(void) {
 }
 
 int mw_device_open(const char *name, mw_device **out) {
-  const mw_driver *driver;
-  int ordinal;
+  choice wanted;
   bool from_environment = !name;
   if (from_environment) name = getenv("MOONWARP_DEVICE");
-  if (from_environment && (!name || !*name)) {
-    if (!find_default(&driver, &ordinal)) return fail(MW_NO_DEVICE, "no driver of moonwarp finds a device here");
-  } else if (!find_named(name, &driver, &ordinal)) {
-    return no_such_device(name, from_environment);
-  }
-  return share_device(driver, ordinal, out);
+  bool any = from_environment && (!name || !*name);
+  int code = any ? find_default(&wanted) : find_named(name, from_environment, &wanted);
+  return code == MW_SUCCESS ? share_device(&wanted, out) : code;
 }
 
 mw_device *mw_device_retain(mw_device *device) {

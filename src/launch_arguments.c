@@ -3,6 +3,7 @@
  * Messages count parameters from 1 and give their names: people read them, and write Lua. */
 #include "launch.h"
 #include "array.h"
+#include "peer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,12 +201,14 @@ static int check_array(const mw_launch *launch, size_t i, const mw_array *array)
     return fail_kind(launch, i, got);
   }
   if (type->element && !accepts(type->element, array->dtype)) return fail_element(launch, i, array);
-  if (here == there && !mw_buffer_is_freed(array->buffer)) return MW_SUCCESS;
+  bool reached = here == there || mw_device_reaches(here, there);
+  if (reached && !mw_buffer_is_freed(array->buffer)) return MW_SUCCESS;
   mw_place place = mw_launch_place(launch, i);
-  int code = here == there
-                 ? fail(MW_INVALID_RESOURCE_HANDLE, "%s is an array that was freed", place.text)
-                 : fail(MW_INVALID_DEVICE_POINTER, "%s is an array on %s, and the kernel runs on %s: copy it there",
-                        place.text, there->name, here->name);
+  int code = reached ? fail(MW_INVALID_RESOURCE_HANDLE, "%s is an array that was freed", place.text)
+                     : fail(MW_INVALID_DEVICE_POINTER,
+                            "%s is an array on %s, and the kernel runs on %s: copy it into an array made there, or let "
+                            "the one reach the other's memory with device:enable_peer_access",
+                            place.text, there->name, here->name);
   mw_error_kernel(launch->kernel->info->name, NULL, NULL);
   return code;
 }
@@ -252,7 +255,7 @@ int mw_launch_keep(mw_launch *launch, mw_array *array) {
   int code = MW_SUCCESS;
   if (mw_buffer_is_freed(array->buffer))
     code = fail(MW_INVALID_RESOURCE_HANDLE, "an array whose address is given to %s was freed", kernel);
-  else if (here != there)
+  else if (here != there && !mw_device_reaches(here, there))
     code = fail(MW_INVALID_DEVICE_POINTER, "an array whose address is given to %s is on %s, and the kernel runs on %s",
                 kernel, there->name, here->name);
   if (code != MW_SUCCESS) {

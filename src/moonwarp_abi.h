@@ -165,6 +165,45 @@ int64_t mw_value_to_int64(const mw_type *type, const void *value);
 
 typedef struct mw_device mw_device;
 
+/* The largest textures and surfaces, in texels: width, height, depth or layers (of cubemaps: faces). 0: there are none of
+   the kind, or nothing is known about it. */
+typedef struct mw_texture_limits {
+  int texture_1d, texture_1d_linear; /* linear: of memory that is no CUDA array */
+  int texture_1d_layered[2];
+  int texture_2d[2], texture_2d_linear[2], texture_2d_gather[2];
+  int texture_2d_layered[3];
+  int texture_3d[3];
+  int texture_cubemap, texture_cubemap_layered[2];
+  int textures; /* that a kernel can use */
+  int surface_1d, surface_1d_layered[2];
+  int surface_2d[2], surface_2d_layered[3];
+  int surface_3d[3];
+  int surface_cubemap, surface_cubemap_layered[2];
+  int surfaces;
+} mw_texture_limits;
+
+/* What a compute capability has. (CUDA guides, "technical specifications per compute capability") */
+typedef struct mw_capability {
+  int major, minor;
+  /* of a multiprocessor */
+  int warps, blocks, registers, shared;
+  /* of a block, a grid, a thread */
+  int threads_per_block, max_block[3];
+  int64_t max_grid[3];
+  int registers_per_block, registers_per_thread;
+  int shared_per_block, shared_per_block_optin; /* without asking for more; the most that can be asked for */
+  int banks;                                    /* of shared memory */
+  int total_constant, parameter_bytes, local_bytes;
+  /* how registers and shared memory are handed out: in these units, for `warp_unit` warps at once; registers to whole
+     blocks, or (0) to warps; `shared_reserved` bytes of each block are the system's */
+  int register_unit, registers_by_block, warp_unit, shared_unit, shared_reserved;
+  mw_texture_limits textures;
+} mw_capability;
+
+/* By its name, "1.1"; or one after the other, i from 0. MW_INVALID_VALUE where there is none. */
+int mw_capability_find(const char *name, mw_capability *out);
+int mw_capability_list(size_t i, mw_capability *out);
+
 /* cudaDeviceProp's facts (CUDA 1.1 guide D.1.6, later guides' table "compute capabilities"). */
 typedef struct mw_properties {
   char name[256];   /* "AMD EPYC (2 cores)" */
@@ -183,6 +222,7 @@ typedef struct mw_properties {
   int clock_khz;
   size_t memory_pitch, texture_alignment;
   size_t texture_pitch_alignment; /* of two-dimensional memory that textures read */
+  mw_texture_limits textures;
 } mw_properties;
 
 typedef struct mw_memory {
@@ -206,9 +246,21 @@ typedef enum mw_limit {
 
 /* The devices there are, under the names that open them: "cpu:0" first, or the best. MW_INVALID_DEVICE past the last. */
 int mw_device_list(size_t i, char name[32]);
-/* Open a device: "cpu", "cpu:0", or NULL for $MOONWARP_DEVICE or else the default. The same name gives the same device
-   while anyone holds it. MW_INVALID_DEVICE for a name that no driver has. */
+/* How many devices a driver has that can have any number, from now on: "3", or their compute capabilities, "1.1,2.0,8.0".
+   Open devices stay open. It is $MOONWARP_CPU_DEVICES, or one device, until this is called. MW_NOT_SUPPORTED for a driver
+   that finds its devices; NULL: back to what it was. */
+int mw_device_simulate(const char *driver, const char *devices);
+/* Open a device: "cpu", "cpu:0", or NULL for $MOONWARP_DEVICE or else the default. "cpu@1.1" is the CPU device as one of
+   that compute capability: with its limits, and without what it has not. The same name gives the same device while anyone
+   holds it. MW_INVALID_DEVICE for a name that no driver has. */
 int mw_device_open(const char *name, mw_device **out);
+/* Whether kernels of `device` can be let reach the memory of another, `peer`; letting them, until mw_device_unreach or
+   until one of the two closes. Arrays of the peer may then be arguments of the device's launches.
+   MW_PEER_ACCESS_UNSUPPORTED, _ALREADY_ENABLED, _NOT_ENABLED; MW_INVALID_DEVICE for the device itself.
+   (cudaDeviceEnablePeerAccess) */
+int mw_device_can_reach(mw_device *device, mw_device *peer, int *out);
+int mw_device_reach(mw_device *device, mw_device *peer);
+int mw_device_unreach(mw_device *device, mw_device *peer);
 mw_device *mw_device_retain(mw_device *device);
 void mw_device_release(mw_device *device);
 const char *mw_device_name(const mw_device *device); /* "cpu:0"; lives as long as the device */

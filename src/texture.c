@@ -47,17 +47,21 @@ static void set_levels(mw_tex_record *record, const mw_cuda_array *array, size_t
 enum { MOST_LINEAR = 1 << 28, MOST_WIDTH = 131072, MOST_HEIGHT = 65000, MOST_PITCH = 2097120 };
 
 static int check_sizes(const mw_resource *resource, size_t texel) {
+  const mw_texture_limits *own = &resource->buffer->device->properties.textures;
+  int linear = own->textures ? own->texture_1d_linear : MOST_LINEAR;
+  int width = own->textures ? own->texture_2d_linear[0] : MOST_WIDTH;
+  int height = own->textures ? own->texture_2d_linear[1] : MOST_HEIGHT;
   size_t row = resource->width * texel;
   if (resource->height == 0) {
-    if (resource->width <= MOST_LINEAR) return MW_SUCCESS;
+    if (resource->width <= (size_t)linear) return MW_SUCCESS;
     return fail(MW_INVALID_VALUE, "a texture over linear memory has %d elements at most, this one is to have %zu",
-                MOST_LINEAR, resource->width);
+                linear, resource->width);
   }
-  if (resource->width == 0 || resource->width > MOST_WIDTH || resource->height > MOST_HEIGHT)
+  if (resource->width == 0 || resource->width > (size_t)width || resource->height > (size_t)height)
     return fail(MW_INVALID_VALUE,
                 "a texture over pitched memory has 1 x 1 to %d x %d texels, this one is to have %zu x %zu (width x "
                 "height); a CUDA array may have more rows",
-                MOST_WIDTH, MOST_HEIGHT, resource->width, resource->height);
+                width, height, resource->width, resource->height);
   size_t align = resource->buffer->device->properties.texture_pitch_alignment;
   if (align < texel) align = texel;
   if (resource->row_pitch < row || resource->row_pitch % align || resource->row_pitch > MOST_PITCH)
@@ -223,6 +227,10 @@ int mw_texture_new(const mw_resource *resource, const mw_texture_desc *desc, mw_
 }
 
 int mw_surface_new(mw_cuda_array *array, size_t level, mw_texture **out) {
+  const mw_properties *facts = &array->buffer->device->properties;
+  if (facts->textures.textures && !facts->textures.surfaces)
+    return fail(MW_NOT_SUPPORTED, "surfaces came with compute capability 2.0, and %s is %d.%d",
+                array->buffer->device->name, facts->major, facts->minor);
   size_t extent[3];
   int code = mw_cuda_array_extent(array, level, extent);
   if (code == MW_SUCCESS && mw_cuda_array_is_freed(array))

@@ -5,17 +5,76 @@ local errors = require "moonwarp.error"
 
 local M = {}
 
+-- "cpu@1.1" for ("cpu", { capability = "1.1" }); a device stands for its name.
+local function name_of(where, device, options)
+  local name = raw.type(device) == "device" and device.name or device
+  if type(name) ~= "string" then
+    errors.usage("%s wants a device or its name, such as \"cpu\" or \"cpu:1\", got %s", where, type(device))
+  end
+  if options == nil then return name end
+  if type(options) ~= "table" then errors.usage("%s wants a table of options, got %s", where, type(options)) end
+  for key in pairs(options) do
+    if key ~= "capability" then errors.usage("%s has no option '%s'; it has capability", where, tostring(key)) end
+  end
+  if options.capability == nil then return name end
+  if type(options.capability) ~= "string" then
+    errors.usage("%s: a compute capability is a text, such as \"1.1\", got %s", where, type(options.capability))
+  end
+  return name:gsub("@.*", "") .. "@" .. options.capability
+end
+
 ---Use a device from now on: what is made before stays where it is.
----@param name string "cpu", "cpu:0"
+---@param device string|moonwarp.device "cpu", "cpu:1"; nil: $MOONWARP_DEVICE, or the best there is
+---@param options? { capability?: string } open the CPU device as one of that compute capability, "1.0" to "9.0"
 ---@return moonwarp.device
-M.use = raw.use
+function M.use(device, options)
+  return raw.use(device ~= nil and name_of("mw.use", device, options) or nil)
+end
 
 ---As mw.use, but returns nil and the error where there is no such device.
-M.try_use = errors.try(raw.use)
+M.try_use = errors.try(M.use)
 
----The device in use: $MOONWARP_DEVICE, or the best there is, until mw.use says otherwise.
+---The device in use: $MOONWARP_DEVICE, or the best there is, until mw.use says otherwise. With a name, that device,
+---which is not in use thereby.
+---@param name? string "cpu", "cpu:1"
+---@param options? { capability?: string } as for mw.use
 ---@return moonwarp.device
-M.device = raw.device
+function M.device(name, options)
+  if name == nil and options == nil then return raw.device() end
+  return raw.open(name_of("mw.device", name, options))
+end
+
+---The names of all devices. With { cpu = 3 } there are three CPU devices from now on, each with memory, modules and
+---streams of its own; with { cpu = { "1.1", "8.0" } } two, of these compute capabilities.
+---@param numbers? { cpu?: integer|string[] }
+---@return string[]
+function M.devices(numbers)
+  if numbers == nil then return raw.device_list() end
+  if type(numbers) ~= "table" then
+    errors.usage("mw.devices wants a table such as { cpu = 2 }, got %s", type(numbers))
+  end
+  for driver, value in pairs(numbers) do
+    local text = type(value) == "table" and table.concat(value, ",") or value
+    if type(driver) ~= "string" or not (type(text) == "string" or type(text) == "number" and text % 1 == 0) then
+      errors.usage("mw.devices wants a table such as { cpu = 2 } or { cpu = { \"1.1\", \"8.0\" } }")
+    end
+    raw.simulate(driver, type(text) == "number" and ("%d"):format(text) or text)
+  end
+  return raw.device_list()
+end
+
+---What a compute capability has: limits of a block and of a multiprocessor, the largest textures and surfaces.
+---@param name string "1.0" to "9.0"
+---@return table
+M.capability = raw.capability
+
+---The names of all compute capabilities that there are figures for, the oldest first.
+---@return string[]
+function M.capabilities()
+  local names = {}
+  for i, facts in ipairs(raw.capabilities()) do names[i] = ("%d.%d"):format(facts.major, facts.minor) end
+  return names
+end
 
 ---Wait until all work is done; raises the first failure of a kernel since the last call that reported one.
 ---@param device? moonwarp.device the one in use by default
@@ -40,5 +99,10 @@ function M.memory() return raw.memory() end
 ---cudaDeviceProp's facts of the device in use.
 ---@return table
 function M.properties() return raw.properties_of() end
+
+function raw.properties.device.capability(device)
+  local facts = device:properties()
+  return ("%d.%d"):format(facts.major, facts.minor)
+end
 
 return M

@@ -21,8 +21,8 @@ local raw = {
 }
 
 local parts = {
-  "error", "value", "dtype", "device", "array", "host", "bulk", "image", "texture_memory", "texture", "module",
-  "symbol", "stream", "memory", "graph", "kernel", "launch", "cache",
+  "error", "value", "dtype", "capability", "device", "array", "host", "bulk", "image", "texture_memory", "texture",
+  "module", "symbol", "stream", "memory", "graph", "kernel", "launch", "cache",
 }
 for _, name in ipairs(parts) do
   local part = require("moonwarp.ffi." .. name)

@@ -304,10 +304,24 @@ function symbol:set_bytes(bytes, offset) end
 
 ---@class moonwarp.device
 ---@field name string "cpu:0"
+---@field capability string its compute capability, "8.0"
 local device = {}
 
 ---As mw.synchronize, for this device.
 function device:synchronize() end
+
+---Whether kernels of this device can be let reach the memory of another.
+---@param other moonwarp.device
+---@return boolean
+function device:can_access_peer(other) end
+
+---Let kernels of this device reach the memory of another: its arrays may then be arguments of their launches.
+---@param other moonwarp.device
+function device:enable_peer_access(other) end
+
+---No more of that.
+---@param other moonwarp.device
+function device:disable_peer_access(other) end
 
 ---As mw.limit, for this device.
 ---@param name string

@@ -61,14 +61,26 @@ local function finish(before, ok, ...)
   return ...
 end
 
----Run f(...) with a stream for all work that names none: launches, fills, copies between arrays.
----@param stream moonwarp.stream|nil nil: the default stream
+local function leave(before, ok, ...)
+  raw.use(before)
+  if not ok then error((...), 0) end
+  return ...
+end
+
+---Run f(...) with a stream for all work that names none: launches, fills, copies between arrays; or with a device in
+---use, on which it makes its arrays and modules.
+---@param stream moonwarp.stream|moonwarp.device|nil nil: the default stream
 ---@param f function
 ---@param ... any
 ---@return any ... what f returns
 function M.with(stream, f, ...)
   if type(f) ~= "function" then
-    errors.usage("mw.with wants a stream and a function, got a %s as the function", type(f))
+    errors.usage("mw.with wants a stream or a device, and a function, got a %s as the function", type(f))
+  end
+  if raw.type(stream) == "device" then
+    local before = raw.device().name
+    raw.use(stream.name)
+    return leave(before, pcall(f, ...))
   end
   return finish(raw.stream_use(stream), pcall(f, ...))
 end

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,6 +95,18 @@ static void job_free(compile_job *job, const mw_source *source) {
 
 /* ---- running mwcc ---- */
 
+/* The device's, unless the source says what it is for: it does where it was loaded from a compiled file, and further
+   units have to agree with the first. */
+static void add_capability(compiler_args *args, const cpu_device *device) {
+  char text[32];
+  bool is_given = false;
+  for (size_t i = 0; i < args->count; i++)
+    if (strncmp(args->items[i], "--capability=", strlen("--capability=")) == 0) is_given = true;
+  if (!device->is_restricted || is_given) return;
+  snprintf(text, sizeof text, "--capability=%d.%d", device->capability.major, device->capability.minor);
+  compiler_args_add(args, text);
+}
+
 static int make_arguments(compiler_args *args, const char *mwcc, const compile_job *job, const mw_source *source,
                           const char *const *instances, size_t instance_count) {
   compiler_args_add(args, mwcc);
@@ -158,6 +171,7 @@ int cpu_compile(void *device, const mw_source *source, const char *const *instan
   if (code != MW_SUCCESS) known.header_count = 0;
   if (code == MW_SUCCESS) code = compiler_find(&mwcc);
   if (code == MW_SUCCESS) code = make_arguments(&args, mwcc, &job, source, instances, instance_count);
+  if (code == MW_SUCCESS) add_capability(&args, device);
   if (code == MW_SUCCESS) code = write_files(&job, source);
   if (code == MW_SUCCESS) code = run_compiler(device, mwcc, &job, &args);
   if (code == MW_SUCCESS) code = take_module(mwcc, path);

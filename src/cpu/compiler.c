@@ -112,8 +112,8 @@ static void describe_processor(void) {
 /* The library may be unloaded by its host. */
 __attribute__((destructor)) static void forget_processor(void) { mw_text_free(&processor); }
 
-int cpu_target(void *device, mw_text *out) {
-  (void)device;
+int cpu_target(void *argument, mw_text *out) {
+  const cpu_device *device = argument;
   char *path;
   int code = compiler_find(&path);
   if (code != MW_SUCCESS) return code;
@@ -121,6 +121,8 @@ int cpu_target(void *device, mw_text *out) {
   mw_text_addf(out, "moonwarp %s, format %d\n", MW_VERSION, MW_MWO_VERSION);
   mw_text_add(out, processor.data, processor.length);
   mw_text_add(out, "\n", 1);
+  if (device->is_restricted)
+    mw_text_addf(out, "capability %d.%d\n", device->capability.major, device->capability.minor);
   add_file(out, path);
   add_clang(out);
   free(path);

@@ -1,7 +1,9 @@
 /* The CPU driver: what its files share.
  *
  *   driver.c     the table mw_cpu_driver; opening, limits   mwo_load.c   units: load, unload, describe
- *   heap.c       device memory: one reserved range          object.c     opening a .mwo file, checked
+ *   simulated.c  how many devices there are                 image_capability.c   for which devices a unit is
+ *   slot.c       where devices' ranges lie                  object.c     opening a .mwo file, checked
+ *   heap.c       device memory: one reserved range
  *   extent.c     the book of that range                     inspect.c    whether its tables are sound
  *   pool.c       worker slots, threads that take blocks     elf.c        ELF files as untrusted bytes
  *   worker.c     one slot: running blocks on its stacks     lines.c      code address -> source line
@@ -43,6 +45,8 @@ enum {
 };
 
 struct cpu_device {
+  mw_capability capability; /* whose figures it has */
+  bool is_restricted;       /* to what devices of that capability can do; else it can do all that it can */
   cpu_heap *heap;
   cpu_pool *pool;
   int workers;                              /* slots: how many blocks can run at once */

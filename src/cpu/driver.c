@@ -4,6 +4,7 @@
 #include "cpu/heap.h"
 #include "cpu/pool.h"
 #include "cpu/services.h"
+#include "cpu/simulated.h"
 #include "cpu/stream.h"
 
 #include <math.h>
@@ -13,8 +14,10 @@
 static const double stack_most = 1 << 30;
 
 static int device_count(int *count) {
-  *count = 1;
-  return MW_SUCCESS;
+  cpu_simulated devices;
+  int code = cpu_simulated_get(&devices);
+  if (code == MW_SUCCESS) *count = devices.count;
+  return code;
 }
 
 /* $MOONWARP_THREADS, or as many as the cores that the process may use. */
@@ -58,11 +61,25 @@ static void device_close(void *handle) {
   free(device);
 }
 
-static int device_open(int ordinal, void **out) {
+/* Its own figures are those of 8.0, but for shared memory, of which it gives as much as any capability has. */
+static int own_capability(mw_capability *out) {
+  mw_capability most;
+  int code = mw_capability_find("8.0", out);
+  if (code == MW_SUCCESS) code = mw_capability_find("9.0", &most);
+  if (code == MW_SUCCESS) out->shared_per_block_optin = most.shared_per_block_optin;
+  return code;
+}
+
+static int open_with(const mw_capability *capability, void **out) {
   cpu_device *device = mw_alloc(sizeof *device);
-  (void)ordinal;
   double specialise;
-  int code = count_workers(&device->workers);
+  int code = MW_SUCCESS;
+  device->is_restricted = capability != NULL;
+  if (capability)
+    device->capability = *capability;
+  else
+    code = own_capability(&device->capability);
+  if (!code) code = count_workers(&device->workers);
   if (!code) code = read_specialise(&specialise);
   if (!code) code = cpu_heap_open(&device->heap);
   if (!code) code = cpu_pool_open(device, &device->pool);
@@ -80,6 +97,27 @@ static int device_open(int ordinal, void **out) {
   cpu_fault_install();
   *out = device;
   return MW_SUCCESS;
+}
+
+static int device_open(int ordinal, void **out) {
+  cpu_simulated devices;
+  int code = cpu_simulated_get(&devices);
+  if (code != MW_SUCCESS) return code;
+  const mw_capability *capability = &devices.capabilities[ordinal];
+  return open_with(capability->major ? capability : NULL, out);
+}
+
+static int device_open_as(int ordinal, const mw_capability *capability, void **out) {
+  (void)ordinal;
+  return open_with(capability, out);
+}
+
+static bool device_can_reach(void *device, void *other) {
+  return cpu_heap_adjoins(((cpu_device *)device)->heap, ((cpu_device *)other)->heap);
+}
+
+static void device_reach(void *device, void *other, bool on) {
+  cpu_heap_reach(((cpu_device *)device)->heap, ((cpu_device *)other)->heap, on);
 }
 
 static int device_memory(void *device, mw_memory *out) {
@@ -134,9 +172,15 @@ static int limit_set(void *handle, mw_limit limit, double value) {
 /* ---- memory ---- */
 
 /* All kinds are the same here: kernels reach nothing but the heap, and the host reaches all of it. */
-static int memory_alloc(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address) {
-  (void)kind;
-  return cpu_heap_alloc(((cpu_device *)device)->heap, bytes, address);
+static int memory_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *address) {
+  const cpu_device *device = handle;
+  const mw_capability *capability = &device->capability;
+  if (kind == MW_MEMORY_MANAGED && device->is_restricted && capability->major < 3)
+    return fail(MW_NOT_SUPPORTED,
+                "managed memory came with compute capability 3.0, and this device is opened as %d.%d: copy between "
+                "host and device memory instead",
+                capability->major, capability->minor);
+  return cpu_heap_alloc(device->heap, bytes, address);
 }
 
 static void memory_free(void *device, uint64_t address) { cpu_heap_free(((cpu_device *)device)->heap, address); }
@@ -159,6 +203,10 @@ const mw_driver mw_cpu_driver = {
     .name = "cpu",
     .count = device_count,
     .open = device_open,
+    .open_as = device_open_as,
+    .simulate = cpu_simulate,
+    .can_reach = device_can_reach,
+    .reach = device_reach,
     .close = device_close,
     .properties = cpu_properties,
     .memory = device_memory,

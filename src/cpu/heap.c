@@ -10,6 +10,7 @@
  * that ends when few are left, since each of them may stand alone in what is then closed. */
 #include "cpu/heap.h"
 #include "cpu/extent.h"
+#include "cpu/slot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,8 @@ struct cpu_heap {
   pthread_mutex_t lock;
   uintptr_t base;
   size_t size, page;
+  int slot;                 /* slot.h's, or -1 */
+  atomic_uint reach;        /* slots that kernels may write to, its own included; 0: no other than its own range */
   cpu_space arrays, stacks; /* half of the range and a quarter; the rest are margins */
 
   cpu_extent **live; /* by address, chained by next */
@@ -74,22 +77,32 @@ static size_t range_most(void) {
   return most;
 }
 
+/* A slot beside other devices' ranges, or as much as the system grants anywhere. */
+static int reserve(cpu_heap *heap) {
+  heap->slot = cpu_slot_take(&heap->base);
+  heap->size = heap->slot < 0 ? range_most() : CPU_SLOT_SIZE;
+  for (; heap->slot < 0 && heap->size >= RANGE_LEAST; heap->size /= 2) {
+    void *range = mmap(NULL, heap->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) continue;
+    heap->base = (uintptr_t)range;
+    return MW_SUCCESS;
+  }
+  if (heap->slot >= 0) return MW_SUCCESS;
+  return fail(MW_MEMORY_ALLOCATION,
+              "the cpu device needs %zu MiB of address space for its memory, and the system grants less (ulimit -v)",
+              RANGE_LEAST >> 20);
+}
+
 int cpu_heap_open(cpu_heap **out) {
-  size_t size = range_most();
-  unsigned char *range = MAP_FAILED;
-  for (; size >= RANGE_LEAST; size /= 2) {
-    range = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range != MAP_FAILED) break;
-  }
-  if (range == MAP_FAILED) {
-    return fail(MW_MEMORY_ALLOCATION,
-                "the cpu device needs %zu MiB of address space for its memory, and the system grants less (ulimit -v)",
-                RANGE_LEAST >> 20);
-  }
   cpu_heap *heap = mw_alloc(sizeof *heap);
+  int code = reserve(heap);
+  if (code != MW_SUCCESS) {
+    free(heap);
+    return code;
+  }
+  unsigned char *range = (unsigned char *)heap->base; /* NOLINT */
+  size_t size = heap->size;
   pthread_mutex_init(&heap->lock, NULL);
-  heap->base = (uintptr_t)range;
-  heap->size = size;
   heap->page = (size_t)sysconf(_SC_PAGESIZE);
   heap->machine = machine_memory();
   heap->live_mask = 1023;
@@ -106,7 +119,10 @@ int cpu_heap_open(cpu_heap **out) {
 
 void cpu_heap_close(cpu_heap *heap) {
   if (!heap) return;
-  munmap((void *)heap->base, heap->size);
+  if (heap->slot >= 0)
+    cpu_slot_give(heap->slot);
+  else
+    munmap((void *)heap->base, heap->size);
   cpu_space_close(&heap->arrays);
   cpu_space_close(&heap->stacks);
   pthread_mutex_destroy(&heap->lock);
@@ -115,8 +131,21 @@ void cpu_heap_close(cpu_heap *heap) {
 }
 
 void cpu_heap_range(const cpu_heap *heap, uint64_t *base, uint64_t *size) {
+  unsigned reach = atomic_load_explicit(&heap->reach, memory_order_relaxed);
   *base = heap->base;
   *size = heap->size;
+  if (reach) cpu_slots_span(reach, base, size);
+}
+
+bool cpu_heap_adjoins(const cpu_heap *heap, const cpu_heap *other) { return cpu_slots_adjoin(heap->slot, other->slot); }
+
+void cpu_heap_reach(cpu_heap *heap, const cpu_heap *other, bool on) {
+  unsigned own = 1u << heap->slot, its = 1u << other->slot;
+  pthread_mutex_lock(&heap->lock);
+  unsigned reach = atomic_load(&heap->reach) | own;
+  reach = on ? reach | its : reach & ~its;
+  atomic_store(&heap->reach, reach == own ? 0 : reach);
+  pthread_mutex_unlock(&heap->lock);
 }
 
 /* ---- live allocations by address ---- */

@@ -8,7 +8,11 @@
 /* The range is as large as the system grants, up to 16 TiB. */
 int cpu_heap_open(cpu_heap **out);
 void cpu_heap_close(cpu_heap *heap);
+/* What kernels may write to: the heap's own range, and those of others that it was let reach. */
 void cpu_heap_range(const cpu_heap *heap, uint64_t *base, uint64_t *size);
+/* Whether it can be let reach the other; letting it, and no more. */
+bool cpu_heap_adjoins(const cpu_heap *heap, const cpu_heap *other);
+void cpu_heap_reach(cpu_heap *heap, const cpu_heap *other, bool on);
 void cpu_heap_usage(cpu_heap *heap, mw_memory *out);
 /* The most that allocations may take together; 0: what the machine has. */
 void cpu_heap_limit(cpu_heap *heap, size_t bytes);

@@ -4,6 +4,7 @@
  * A unit that was compiled from the same source as another, for further template instances, is loaded with that one as its
  * parent and shares its variables by linkage name, so that all instances see the same `gain`. */
 #include "cpu/cpu.h"
+#include "cpu/image_capability.h"
 #include "cpu/lines.h"
 #include "cpu/object.h"
 #include "cpu/origin.h"
@@ -159,7 +160,8 @@ static void make_kernels(cpu_unit *unit) {
     unit->kernels[i].references = find_references(unit, &unit->image->kernels[i].info);
     *info = unit->image->kernels[i].info;
     if (info->file) info->file = origin_apply(&unit->own->origin, info->file, &info->line);
-    if (info->max_threads <= 0 || info->max_threads > CPU_MAX_THREADS) info->max_threads = CPU_MAX_THREADS;
+    int most = unit->device->capability.threads_per_block;
+    if (info->max_threads <= 0 || info->max_threads > most) info->max_threads = most;
   }
 }
 
@@ -200,6 +202,11 @@ int cpu_load(void *device, const char *path, void *parent, const mw_source *sour
   cpu_object *object;
   int code = object_open(path, &object);
   if (code != MW_SUCCESS) return code;
+  code = cpu_image_check(device, object->image);
+  if (code != MW_SUCCESS) {
+    object_close(object);
+    return code;
+  }
   cpu_unit *unit = mw_alloc(sizeof *unit);
   unit->own = mw_alloc(sizeof *unit->own);
   unit->device = device;

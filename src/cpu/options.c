@@ -17,7 +17,7 @@ void compiler_args_free(compiler_args *args) {
 }
 
 static const char known[] = "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
-                            "-lineinfo, -arch=NAME, --maxrregcount=N, --mcpu=NAME and --width=N";
+                            "-lineinfo, -arch=NAME, --capability=N.N, --maxrregcount=N, --mcpu=NAME and --width=N";
 
 static int fail_unknown(const char *option) {
   const char *hint = "";
@@ -111,6 +111,13 @@ static int add_option(compiler_args *args, const char *const *options, size_t co
     char *width = mw_format("--width=%s", value);
     compiler_args_add(args, width);
     free(width);
+  } else if ((value = behind(option, "-capability="))) {
+    mw_capability found;
+    int code = mw_capability_find(value, &found);
+    if (code != MW_SUCCESS) return code;
+    char *capability = mw_format("--capability=%s", value);
+    compiler_args_add(args, capability);
+    free(capability);
   } else if (behind(option, "-arch=") || behind(option, "-gpu-architecture=")) {
     /* which GPU: the CPU device compiles for the processor at hand, whatever it is */
   } else if ((value = plain_option(option))) {

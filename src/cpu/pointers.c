@@ -63,7 +63,7 @@ static int fail_foreign(const cpu_kernel *kernel, uint32_t offset, uint64_t addr
   bool inside = param && param->type->kind != MW_TYPE_POINTER;
   int code = fail(MW_INVALID_DEVICE_POINTER,
                   "parameter %zu '%s' of %s %s the address 0x%llx, which is not the device's: kernels reach arrays and "
-                  "module variables only, not the host's memory",
+                  "module variables only, not the host's memory, and another device's where that was enabled",
                   i, param ? param->name : "", info->name, inside ? "holds" : "is", (unsigned long long)address);
   mw_error_kernel(info->name, NULL, NULL);
   return code;

@@ -1,5 +1,5 @@
-/* What the CPU device says of itself: the figures of a current compute capability where kernels can tell, those of the
- * machine where they cannot. */
+/* What the CPU device says of itself: the figures of its compute capability where kernels can tell, those of the machine
+ * where they cannot. */
 #include "cpu/heap.h"
 #include "cpu/processor.h"
 
@@ -11,24 +11,26 @@ int cpu_properties(void *argument, mw_properties *out) {
   mw_memory memory;
   processor_name(name, sizeof name);
   cpu_heap_usage(device->heap, &memory);
+  const mw_capability *c = &device->capability;
   *out = (mw_properties){
       .driver = "cpu",
-      .major = 8,
-      .minor = 0,
+      .major = c->major,
+      .minor = c->minor,
       .multiprocessors = device->workers,
       .warp_size = 32,
-      .max_threads_per_block = CPU_MAX_THREADS,
-      .max_block = {1024, 1024, 64},
-      .max_grid = {INT32_MAX, 65535, 65535},
-      .shared_per_block = CPU_SHARED_DEFAULT,
-      .shared_per_block_optin = CPU_SHARED_MAX,
-      .total_constant = 64 << 10,
+      .max_threads_per_block = c->threads_per_block,
+      .max_block = {c->max_block[0], c->max_block[1], c->max_block[2]},
+      .max_grid = {c->max_grid[0], c->max_grid[1], c->max_grid[2]},
+      .shared_per_block = (size_t)c->shared_per_block,
+      .shared_per_block_optin = (size_t)c->shared_per_block_optin,
+      .total_constant = (size_t)c->total_constant,
       .total_memory = memory.total,
-      .registers_per_block = 65536,
+      .registers_per_block = c->registers_per_block,
       .clock_khz = processor_clock_khz(),
       .memory_pitch = INT32_MAX,
       .texture_alignment = 256,
       .texture_pitch_alignment = 4,
+      .textures = c->textures,
   };
   snprintf(out->name, sizeof out->name, "%s (%d core%s)", name, device->workers, device->workers == 1 ? "" : "s");
   return MW_SUCCESS;

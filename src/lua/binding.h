@@ -177,6 +177,7 @@ int mwl_index_rest(lua_State *L);
 
 /* Each file's part of the raw table (on top of the stack) and its classes. */
 void mwl_open_error(lua_State *L, mwl_state *state);
+void mwl_open_capability(lua_State *L, mwl_state *state);
 void mwl_open_device(lua_State *L, mwl_state *state);
 void mwl_open_array(lua_State *L, mwl_state *state);
 void mwl_open_host(lua_State *L, mwl_state *state);
@@ -298,6 +299,8 @@ void mwl_graph_keep_function(lua_State *L, const mw_graph *graph, int index);
 mwl_stream *mwl_check_stream(lua_State *L, mwl_state *state, int index, const char *what);
 
 /* Push a device's object. */
+/* Push a table of the figures. (capability.c) */
+void mwl_push_textures(lua_State *L, const mw_texture_limits *facts);
 void mwl_device_push(lua_State *L, mwl_device *device);
 
 /* The handle of an array object, or a usage error where it was closed. */

@@ -73,6 +73,47 @@ static int use(lua_State *L) {
   return 1;
 }
 
+/* open(name) -> device: without using it. */
+static int open_named(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  char got[64];
+  if (lua_type(L, 1) != LUA_TSTRING)
+    return mwl_usage(L, state, "mw.device wants a device's name, such as \"cpu\", got %s",
+                     mwl_describe(L, state, 1, got, sizeof got));
+  open_device(L, state, lua_tostring(L, 1));
+  return 1;
+}
+
+/* simulate(driver, devices): see mw_device_simulate. */
+static int simulate(lua_State *L) {
+  mwl_must(L, mwl_of(L), mw_device_simulate(luaL_checkstring(L, 1), lua_tostring(L, 2)));
+  return 0;
+}
+
+/* device:can_access_peer(other) -> boolean; device:enable_peer_access(other), device:disable_peer_access(other) */
+static int can_access_peer(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_device *device = check_device(L, state), *peer = mwl_check(L, state, 2, MWL_DEVICE, "the peer");
+  int can = 0;
+  mwl_must(L, state, mw_device_can_reach(device->handle, peer->handle, &can));
+  lua_pushboolean(L, can);
+  return 1;
+}
+
+static int enable_peer_access(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_device *device = check_device(L, state), *peer = mwl_check(L, state, 2, MWL_DEVICE, "the peer");
+  mwl_must(L, state, mw_device_reach(device->handle, peer->handle));
+  return 0;
+}
+
+static int disable_peer_access(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_device *device = check_device(L, state), *peer = mwl_check(L, state, 2, MWL_DEVICE, "the peer");
+  mwl_must(L, state, mw_device_unreach(device->handle, peer->handle));
+  return 0;
+}
+
 /* device_list() -> a sequence of names */
 static int device_list(lua_State *L) {
   char name[32];
@@ -246,6 +287,8 @@ static int properties(lua_State *L) {
   }
   lua_setfield(L, -3, "max_grid");
   lua_setfield(L, -2, "max_block");
+  mwl_push_textures(L, &facts.textures);
+  lua_setfield(L, -2, "textures");
   return 1;
 }
 
@@ -268,6 +311,8 @@ static int device_name(lua_State *L) {
 
 void mwl_open_device(lua_State *L, mwl_state *state) {
   static const luaL_Reg functions[] = {{"use", use},
+                                       {"open", open_named},
+                                       {"simulate", simulate},
                                        {"device", current},
                                        {"synchronize", synchronize},
                                        {"limit", limit},
@@ -281,8 +326,14 @@ void mwl_open_device(lua_State *L, mwl_state *state) {
                                        {"on_print", on_print},
                                        {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", device_gc}, {"__tostring", device_name}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {
-      {"synchronize", synchronize}, {"limit", limit}, {"memory", memory}, {"properties", properties}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"synchronize", synchronize},
+                                     {"limit", limit},
+                                     {"memory", memory},
+                                     {"properties", properties},
+                                     {"can_access_peer", can_access_peer},
+                                     {"enable_peer_access", enable_peer_access},
+                                     {"disable_peer_access", disable_peer_access},
+                                     {NULL, NULL}};
   static const luaL_Reg facts[] = {{"name", device_name}, {NULL, NULL}};
   mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_DEVICE, meta, methods, facts);

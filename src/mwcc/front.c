@@ -116,8 +116,10 @@ static strings arguments(const front_job *f, const options *o, const char *preco
 
 /* ---- the text ---- */
 
+/* Our headers, which come first, are the same for all compute capabilities. */
 static void add_macros(mw_text *text, const options *o) {
   mw_text_addf(text, "#line 1 \"<command line>\"\n");
+  if (o->capability) mw_text_addf(text, "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ %d\n", o->capability * 10);
   for (size_t i = 0; i < o->front.count; i++) {
     const char *item = o->front.items[i], *macro = item + 2, *value = strchr(macro, '=');
     if (item[1] == 'I' || is_asked_for(macro)) continue;

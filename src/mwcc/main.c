@@ -17,6 +17,7 @@ static const char usage[] =
     "  -std=c++11|14|17|20   language (default c++17)\n"
     "  -O0 … -O3             optimisation (default -O2)\n"
     "  -G                    the same as -O0\n"
+    "  --capability=1.1      refuse what devices of that compute capability have not; __CUDA_ARCH__ is 110\n"
     "  -use_fast_math        approximate divisions and functions\n"
     "  -lineinfo  --maxrregcount=N   accepted: line tables are always made, and there are no registers to count\n"
     "  --headers FOLDER      headers found before all others\n"
@@ -67,6 +68,12 @@ static void parse_width(options *o, const char *word) {
     die("--width wants 1, 2, 4, … %d lanes, or lanes x parts like 16x4 with up to %d parts, not '%s'", MOST_LANES,
         MOST_PARTS, word);
   o->width = (int)lanes, o->parts = (int)parts;
+}
+
+static void parse_capability(options *o, const char *name) {
+  mw_capability found;
+  if (mw_capability_find(name, &found) != MW_SUCCESS) die("--capability: %s", mw_error_last()->message);
+  o->capability = found.major * 10 + found.minor;
 }
 
 /* KERNEL:64x1x1 */
@@ -127,6 +134,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->dependencies = joined_value(arg, "--dependencies", argv, i);
   else if (strcmp(arg, "--launch") == 0)
     parse_launch(o, joined_value(arg, "--launch", argv, i));
+  else if ((value = equals_value(arg, "--capability")))
+    parse_capability(o, value), record(o, arg);
   else if ((value = equals_value(arg, "--dump")))
     o->dump = value;
   else if ((value = equals_value(arg, "--mcpu")))

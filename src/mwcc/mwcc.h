@@ -11,6 +11,7 @@
  *   depend.c     lists of files, and whether they changed
  *   program.c    the bitcode's kernels, variables, shared memory, and source positions
  *   ctype.c      C types from debug information
+ *   capability.c what the compute capability asked for lacks; feature_table.c has which functions
  *   references.c texture and surface references among them
  *   retarget.c   device target -> host target: triple, layout, attributes, defined results of division and conversion
  *   variables.c  module variables and shared memory -> what the frame and the worker point to
@@ -64,6 +65,7 @@ typedef struct options {
   int width, parts;     /* SIMD lanes (0: as the processor has it, 1: none), and parts of a gang (0: as pays) */
   const char *launch_kernel; /* only that, as it is launched with blocks of launch_block; or NULL: launched.c */
   unsigned launch_block[3];
+  int capability; /* compute capability to keep to, major * 10 + minor; 0: none */
   bool fast_math;
   bool check;   /* only print what clang finds wrong, as JSON: check.c */
   bool verify;  /* check the module after every stage */
@@ -298,6 +300,10 @@ LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LL
 
 void forget_device_attributes(program *p); /* first of all: the host's code generator must not see "sm_80" */
 void read_references(program *p);          /* a part of program_read */
+/* capability.c: refuse what the compute capability that was asked for has not. */
+void check_features(program *p);       /* before anything is inlined */
+void check_sizes(program *p);          /* of what the program declares */
+void check_shared_atomics(program *p); /* once pointers are in registers */
 void retarget(program *p);
 /* Inline PTX becomes instructions and intrinsics; what is not in the table is complained about. */
 void translate_ptx(program *p);

@@ -264,9 +264,11 @@ void program_read(program *p, const mw_text *bitcode) {
   read_kernels(p);
   keep_launched(p);
   fix_block(p);
+  check_features(p);
   prune(p);
   read_globals(p);
   read_references(p);
+  check_sizes(p);
   if (p->complaints) exit(1);
   run_passes(p, "strip-nonlinetable-debuginfo");
 }

@@ -49,6 +49,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   translate_ptx(p);
   retarget(p);
   prepare_kernels(p);
+  check_shared_atomics(p);
   choose_tiers(p);
   stage_done(p, "prepare");
   if (o->dump) {

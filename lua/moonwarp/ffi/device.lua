@@ -7,6 +7,7 @@ local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
 local class = require "moonwarp.ffi.class"
 local errors = require "moonwarp.ffi.error"
+local capability = require "moonwarp.ffi.capability"
 
 local M = {}
 
@@ -166,11 +167,30 @@ local function properties(device)
     max_block = three(facts.max_block), max_grid = three(facts.max_grid),
   }
   for _, field in ipairs(counts) do result[field] = tonumber(facts[field]) end
+  result.textures = capability.textures(facts.textures)
   return result
 end
 
 local methods = class.methods.device
 methods.synchronize, methods.limit, methods.memory, methods.properties = synchronize, limit, memory, properties
+
+-- device:can_access_peer(other) -> boolean; device:enable_peer_access(other), device:disable_peer_access(other)
+function methods.can_access_peer(device, peer)
+  local can = ffi.new "int[1]"
+  device, peer = check(device), errors.check(peer, "device", "the peer")
+  errors.must(C.mw_device_can_reach(device._handle, peer._handle, can))
+  return can[0] ~= 0
+end
+
+function methods.enable_peer_access(device, peer)
+  device, peer = check(device), errors.check(peer, "device", "the peer")
+  errors.must(C.mw_device_reach(device._handle, peer._handle))
+end
+
+function methods.disable_peer_access(device, peer)
+  device, peer = check(device), errors.check(peer, "device", "the peer")
+  errors.must(C.mw_device_unreach(device._handle, peer._handle))
+end
 
 class.properties.device.name = name_of
 
@@ -183,6 +203,15 @@ M.raw = {
     current = open(wanted)
     return current
   end,
+  -- open(name) -> device: without using it.
+  open = function(wanted)
+    if type(wanted) ~= "string" then
+      errors.usage("mw.device wants a device's name, such as \"cpu\", got %s", errors.describe(wanted))
+    end
+    return open(wanted)
+  end,
+  -- simulate(driver, devices): see mw_device_simulate.
+  simulate = function(driver, text) errors.must(C.mw_device_simulate(driver, text)) end,
   device = M.current,
   -- device_list() -> a sequence of names
   device_list = function()

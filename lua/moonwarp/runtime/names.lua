@@ -45,11 +45,24 @@ function M.kernel(value)
   return found
 end
 
+-- "cpu:1" of "cpu:1@1.1": a device that is opened as one of a compute capability has the number of the device itself.
+local function plain(name) return name and (name:gsub("@.*", "")) end
+
 ---The number of a device by its name, from 0; nil where there is none.
 function M.ordinal(name)
   for i, known in ipairs(raw.device_list()) do
-    if known == name then return i - 1 end
+    if known == plain(name) then return i - 1 end
   end
+end
+
+---The name of a device by its number: the one in use, as it is opened, or else as it is listed.
+---@param ordinal integer
+---@return string
+function M.device(ordinal)
+  local name = type(ordinal) == "number" and raw.device_list()[ordinal + 1]
+  if not name then fail("cudaErrorInvalidDevice", "there is no device %s", tostring(ordinal)) end
+  local used = raw.device().name
+  return plain(used) == name and used or name
 end
 
 return M

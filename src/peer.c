@@ -1,0 +1,99 @@
+/* Peers: which devices' kernels may reach which other devices' memory.
+ *
+ * A pair holds no reference, or two devices that reach each other would never close. Instead a device that closes waits for
+ * those that reach it: their commands may use its memory. */
+#include "peer.h"
+
+#include <stdlib.h>
+
+typedef struct pair {
+  mw_device *device, *peer;
+} pair;
+
+static struct {
+  pthread_mutex_t lock;
+  pair *pairs;
+  size_t count;
+} book = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Under the lock; the number of pairs where there is none. */
+static size_t find(const mw_device *device, const mw_device *peer) {
+  size_t i = 0;
+  while (i < book.count && (book.pairs[i].device != device || book.pairs[i].peer != peer)) i++;
+  return i;
+}
+
+static void take_out(size_t i) {
+  const pair *old = &book.pairs[i];
+  old->device->driver->reach(old->device->state, old->peer->state, false);
+  book.pairs[i] = book.pairs[--book.count];
+}
+
+int mw_device_can_reach(mw_device *device, mw_device *peer, int *out) {
+  const mw_driver *driver = device->driver;
+  *out = device != peer && driver == peer->driver && driver->can_reach && driver->can_reach(device->state, peer->state);
+  return MW_SUCCESS;
+}
+
+int mw_device_reach(mw_device *device, mw_device *peer) {
+  int can;
+  if (device == peer)
+    return fail(MW_INVALID_DEVICE, "%s reaches its own memory without being let: the peer has to be another device",
+                device->name);
+  (void)mw_device_can_reach(device, peer, &can);
+  if (!can)
+    return fail(MW_PEER_ACCESS_UNSUPPORTED,
+                "kernels of %s cannot reach the memory of %s: copy what they need, which works between any devices",
+                device->name, peer->name);
+  int code = MW_SUCCESS;
+  pthread_mutex_lock(&book.lock);
+  if (find(device, peer) < book.count) {
+    code = fail(MW_PEER_ACCESS_ALREADY_ENABLED, "%s was let reach the memory of %s before", device->name, peer->name);
+  } else {
+    book.pairs = mw_realloc(book.pairs, (book.count + 1) * sizeof *book.pairs);
+    book.pairs[book.count++] = (pair){device, peer};
+    device->driver->reach(device->state, peer->state, true);
+  }
+  pthread_mutex_unlock(&book.lock);
+  return code;
+}
+
+int mw_device_unreach(mw_device *device, mw_device *peer) {
+  int code = MW_SUCCESS;
+  pthread_mutex_lock(&book.lock);
+  size_t i = find(device, peer);
+  if (i < book.count)
+    take_out(i);
+  else
+    code = fail(MW_PEER_ACCESS_NOT_ENABLED, "%s was not let reach the memory of %s", device->name, peer->name);
+  pthread_mutex_unlock(&book.lock);
+  return code;
+}
+
+bool mw_device_reaches(const mw_device *device, const mw_device *peer) {
+  pthread_mutex_lock(&book.lock);
+  bool found = find(device, peer) < book.count;
+  pthread_mutex_unlock(&book.lock);
+  return found;
+}
+
+/* Whatever is captured or held: only what runs matters. */
+static void wait_for(mw_device *device) {
+  int code = device->driver->stream_synchronize(device->stream);
+  if (code != MW_SUCCESS && code != MW_NOT_READY) mw_device_keep_failure(device);
+  (void)mw_streams_wait(device);
+}
+
+void mw_peers_forget(mw_device *device) {
+  pthread_mutex_lock(&book.lock);
+  for (size_t i = book.count; i-- > 0;) {
+    if (book.pairs[i].device != device && book.pairs[i].peer != device) continue;
+    wait_for(book.pairs[i].device);
+    take_out(i);
+  }
+  if (book.count == 0) {
+    free(book.pairs);
+    book.pairs = NULL;
+  }
+  pthread_mutex_unlock(&book.lock);
+}
