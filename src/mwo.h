@@ -94,10 +94,10 @@ struct mw_frame {
   const unsigned char *params; /* the parameter block */
   void *const *symbols;        /* the address of each module variable, in the image's order */
   const mw_services *services;
-  uint32_t grid[3];        /* gridDim */
-  uint32_t block[3];       /* blockDim */
-  uint32_t dynamic_shared; /* bytes, behind the static ones */
-  uint32_t cooperative;    /* whether the blocks may wait for each other */
+  uint32_t grid[3];              /* gridDim */
+  uint32_t block[3];             /* blockDim */
+  uint32_t dynamic_shared;       /* bytes, behind the static ones */
+  uint32_t cooperative;          /* whether the blocks may wait for each other */
   uint64_t heap_base, heap_size; /* the device's address range: what lies in it can harm nobody else */
 };
 
