@@ -45,10 +45,11 @@ static_llvm_is_usable() {
   done
   for library in $("$1" --link-static --system-libs); do
     case $library in
-    -l*) found=$(c++ -print-file-name="lib${library#-l}.so") ;;
-    *) found=$library ;;
+    -l*)
+      [ -e "$(c++ -print-file-name="lib${library#-l}.so")" ] || [ -e "$(c++ -print-file-name="lib${library#-l}.a")" ] || return 1
+      ;;
+    *) [ -e "$library" ] || return 1 ;;
     esac
-    [ -e "$found" ] || return 1
   done
 }
 
