@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 /* The variant for launches that the SIMD ones are not made for is rarely run: no code for it that takes its time, as
-   vectorised and unrolled loops. */
+   vectorised and unrolled loops. Nor for loops that do little but gather: they have few rounds, each time another number
+   of them, and a copy for several rounds at once is one more branch to guess wrong. */
 static void spare_general(program *p, const kernel *k) {
+  if (k->chases) add_attribute(p, k->run, "optsize");
   if (!k->general) return;
   add_attribute(p, k->general, "optsize");
   if (k->thread_function) add_attribute(p, k->thread_function, "optsize");

@@ -153,6 +153,7 @@ typedef struct kernel {
   size_t *references; /* indices of the reference variables that it may read: tier.c */
   size_t reference_count;
   const char *tier, *tier_reason;
+  bool chases;             /* it does little but gather: simd.c */
   const char *thread_code; /* the function whose stack is local_bytes: emit.c */
   size_t local_bytes;
 } kernel;

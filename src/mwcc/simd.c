@@ -159,7 +159,8 @@ static cut choose_cut(question *q, int lanes, int together) {
 }
 
 static bool pays(question *q, const shapes *s) {
-  if (!q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s))
+  q->k->chases = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
+  if (q->k->chases)
     q->why = "a loop that its threads leave at different times does little but gather";
   else if (waits_for_other_warps(q->g, q->o))
     q->why = "a loop waits for what another warp writes";
