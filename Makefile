@@ -52,7 +52,7 @@ STATIC_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -Wl,--start-group $(CLANG_PARTS
   $(shell $(LLVM_CONFIG) --link-static --libs native passes bitreader bitwriter irreader coverage frontenddriver \
     frontendhlsl frontendopenmp hipstdpar lto option windowsdriver) -Wl,--as-needed $(shell $(LLVM_CONFIG) --link-static --system-libs)
 
-LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c)
+LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c) $(wildcard src/cuda/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)
 MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c child_start.c capability.c)
 MWCC_START := $(addprefix src/mwcc/,main.c text.c front.c check.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
@@ -75,6 +75,7 @@ DEVICE := $(BUILD)/share/moonwarp/device
 PCH := $(DEVICE).pch
 EMBED := $(BUILD)/bin/embed
 ACCURACY := $(BUILD)/bin/accuracy
+FAKES := $(BUILD)/test/libfakecuda.so $(BUILD)/test/libfakenvrtc.so
 
 .PHONY: all lib mwcc lua luajit embed
 all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) embed
@@ -138,6 +139,12 @@ $(BUILD)/gen/abi_text.inc: src/moonwarp_abi.h
 	$(call say,GEN)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
+# Headers that NVRTC is given as strings.
+$(BUILD)/gen/nvrtc_headers.inc: src/cuda/embed.sh $(wildcard src/device/*.h src/device/*/*.h)
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)sh src/cuda/embed.sh src/device > $@
+
 $(BUILD)/obj/lua$(LUA_VERSION)/%.c.o: src/lua/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -154,7 +161,7 @@ $(BUILD)/obj/src/mwcc/%.cc.o: src/mwcc/%.cc
 	$(call say,CXX)
 	$(Q)$(CXX) -std=c++17 -fno-rtti -fno-exceptions -fPIC -MMD -MP -Wall -Wextra -Wshadow $(CFLAGS) -Isrc $(LLVM_CFLAGS) -c -o $@ $<
 
-$(BUILD)/obj/src/%.c.o: src/%.c | $(BUILD)/gen/abi_text.inc
+$(BUILD)/obj/src/%.c.o: src/%.c | $(BUILD)/gen/abi_text.inc $(BUILD)/gen/nvrtc_headers.inc
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PNG_CFLAGS) -I$(BUILD)/gen -c -o $@ $<
@@ -198,7 +205,7 @@ TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,l
 # Each suite runs on every interpreter and binding: COMBINATIONS='lua5.4' for one of them. All of them run, whichever fails.
 # The sanitizers look after the library and the compiler, for which one interpreter will do.
 COMBINATIONS ?= $(LUA) $(if $(LUAJIT_CFLAGS),$(if $(filter sanitize,$(config)),,luajit+ffi luajit+c))
-test: all $(ACCURACY)
+test: all $(ACCURACY) $(FAKES)
 	@failed=; for combination in $(COMBINATIONS); do \
 	  printf '\n-- %s\n' $$combination; rm -rf $(BUILD)/test-cache; \
 	  binding=$${combination#*+}; [ $$binding != $$combination ] || binding=; \
@@ -207,6 +214,12 @@ test: all $(ACCURACY)
 	    $(TEST_ENV_$(config)) \
 	    $${combination%%+*} spec/support/run.lua $(ARGS) $(SPEC) || failed="$$failed $$combination"; \
 	done; [ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }
+
+# An NVIDIA driver and compiler without a GPU, which do as the tests tell them (spec/cuda_spec.lua).
+$(FAKES): $(BUILD)/test/libfake%.so: spec/support/fake/%.c src/cuda/entry_points.h src/cuda/types.h
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -Isrc -o $@ $<
 
 # The mathematics of device code beside MPFR, in units of the last place: docs/accuracy.md. The tests run it with fewer points.
 .PHONY: accuracy

@@ -71,6 +71,7 @@ local allowed = {
   record = {}, -- what the host writes and kernels read: C and CUDA C alike
   core = { interface = true, base = true, record = true, generated = true },
   cpu = { interface = true, base = true, core = true, format = true },
+  cuda = { interface = true, base = true, core = true, record = true, generated = true },
   mwcc = { interface = true, base = true, format = true },
   lua = { interface = true },
   device = { record = true },

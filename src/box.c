@@ -18,6 +18,8 @@ typedef struct side {
   mw_buffer *buffer;   /* NULL: host memory */
   size_t at;           /* the box's first byte */
   size_t row_pitch, slice_pitch;
+  bool native; /* the driver's own CUDA array, which only the driver reaches */
+  const mw_box_side *given;
 } side;
 
 /* ---- checking ---- */
@@ -79,13 +81,14 @@ static int resolve_array(const mw_box_side *given, const box *b, side *s) {
   s->row_pitch = level->row_pitch;
   s->slice_pitch = level->slice_pitch;
   s->buffer = array->buffer;
+  s->native = array->native;
   s->host = array->buffer->host;
   s->at = level->base + given->z * level->slice_pitch + given->y * level->row_pitch + given->x;
   return code;
 }
 
 static int resolve(const mw_box_side *given, const box *b, const char *name, side *s) {
-  *s = (side){.name = name};
+  *s = (side){.name = name, .given = given};
   if ((given->host != NULL) + (given->buffer != NULL) + (given->array != NULL) != 1)
     return fail(MW_INVALID_VALUE, "the %s of a copy is host memory, a buffer or a CUDA array: one of the three", name);
   return given->array ? resolve_array(given, b, s) : resolve_memory(given, b, s);
@@ -154,6 +157,50 @@ static int copy_apart(const side *target, const side *source, const box *b) {
   return code;
 }
 
+/* ---- with the driver's own arrays ---- */
+
+static mw_array_side describe_side(const side *s, const box *b) {
+  const mw_box_side *given = s->given;
+  if (s->native)
+    return (mw_array_side){
+        .array = s->buffer->address, .level = (int)given->level, .x = given->x, .y = given->y, .z = given->z};
+  size_t rows = b->depth > 1 ? s->slice_pitch / s->row_pitch : b->height;
+  return (mw_array_side){
+      .address = (s->buffer ? s->buffer->address : (uint64_t)(uintptr_t)s->host) + s->at,
+      .row_pitch = s->row_pitch,
+      .rows = rows,
+  };
+}
+
+/* Slice by slice where slices are not whole rows apart. Overlapping boxes of one array go through host memory. */
+static int copy_native(mw_device *device, const side *target, const side *source, const box *b) {
+  mw_array_box whole = {.width = b->width, .height = b->height, .depth = b->depth};
+  if (target->native && source->native && target->buffer == source->buffer) {
+    side between = {.host = malloc(b->width * b->height * b->depth), .row_pitch = b->width};
+    if (!between.host)
+      return fail(MW_MEMORY_ALLOCATION, "no memory for a copy of %zu bytes", b->width * b->height * b->depth);
+    between.slice_pitch = b->width * b->height;
+    int code = copy_native(device, &between, source, b);
+    if (code == MW_SUCCESS) code = copy_native(device, target, &between, b);
+    free(between.host);
+    return code;
+  }
+  whole.target = describe_side(target, b);
+  whole.source = describe_side(source, b);
+  bool rows = b->depth == 1 || ((target->native || target->slice_pitch % target->row_pitch == 0) &&
+                                (source->native || source->slice_pitch % source->row_pitch == 0));
+  if (rows) return device->driver->array_copy(device->stream, &whole);
+  int code = MW_SUCCESS;
+  whole.depth = 1;
+  for (size_t z = 0; z < b->depth && code == MW_SUCCESS; z++) {
+    code = device->driver->array_copy(device->stream, &whole);
+    whole.target.z++, whole.source.z++;
+    whole.target.address += target->slice_pitch;
+    whole.source.address += source->slice_pitch;
+  }
+  return code;
+}
+
 /* ---- the whole ---- */
 
 static int check_device(const side *target, const side *source, mw_device **device) {
@@ -183,7 +230,8 @@ int mw_copy_box(const mw_box_side *target, const mw_box_side *source, size_t wid
       mw_device_wait(device);
     else
       code = mw_device_synchronize(device);
-    if (code == MW_SUCCESS) code = copy_apart(&to, &from, &b);
+    if (code == MW_SUCCESS)
+      code = to.native || from.native ? copy_native(device, &to, &from, &b) : copy_apart(&to, &from, &b);
     if (from.buffer) mw_buffer_unuse(from.buffer);
   }
   if (to.buffer) mw_buffer_unuse(to.buffer);

@@ -21,6 +21,24 @@ static int allocate(mw_device *device, mw_memory_kind kind, size_t bytes, uint64
   return device->driver->alloc(device->state, kind, bytes, address);
 }
 
+static mw_buffer *make(mw_device *device, uint64_t address, void (*give_back)(void *device, uint64_t address)) {
+  mw_buffer *buffer = mw_alloc(sizeof *buffer);
+  mw_refs_init(&buffer->refs);
+  mw_refs_init(&buffer->uses);
+  mw_refs_init(&buffer->parts);
+  mw_refs_take(&buffer->parts);
+  atomic_init(&buffer->freed, false);
+  buffer->device = mw_device_retain(device);
+  buffer->epoch = atomic_load(&device->epoch);
+  buffer->address = address;
+  buffer->give_back = give_back;
+  return buffer;
+}
+
+mw_buffer *mw_buffer_of_handle(mw_device *device, uint64_t handle, void (*give_back)(void *device, uint64_t handle)) {
+  return make(device, handle, give_back);
+}
+
 int mw_buffer_new(mw_device *device, size_t bytes, mw_buffer **out) {
   return mw_buffer_new_kind(device, MW_MEMORY_DEVICE, bytes, out);
 }
@@ -33,14 +51,7 @@ int mw_buffer_new_kind(mw_device *device, mw_memory_kind kind, size_t bytes, mw_
     int code = allocate(device, kind, bytes, &address);
     if (code != MW_SUCCESS) return code;
   }
-  mw_buffer *buffer = mw_alloc(sizeof *buffer);
-  mw_refs_init(&buffer->refs);
-  mw_refs_init(&buffer->uses);
-  mw_refs_init(&buffer->parts);
-  mw_refs_take(&buffer->parts);
-  atomic_init(&buffer->freed, false);
-  buffer->device = mw_device_retain(device);
-  buffer->address = address;
+  mw_buffer *buffer = make(device, address, bytes > 0 ? device->driver->free : NULL);
   buffer->bytes = bytes;
   buffer->host = bytes > 0 ? device->driver->host(device->state, address) : NULL;
   *out = buffer;
@@ -70,6 +81,8 @@ int mw_buffer_free(mw_buffer *buffer) {
 }
 
 int mw_buffer_use(mw_buffer *buffer) {
+  if (buffer->epoch != atomic_load_explicit(&buffer->device->epoch, memory_order_relaxed))
+    return fail(MW_INVALID_RESOURCE_HANDLE, "this memory was lost when %s was reset", buffer->device->name);
   /* Not once the count has reached 0: then the memory is gone, even if `freed` was not seen yet. */
   int uses = atomic_load_explicit(&buffer->uses, memory_order_relaxed);
   while (!atomic_load(&buffer->freed) && uses > 0)
@@ -79,7 +92,9 @@ int mw_buffer_use(mw_buffer *buffer) {
 
 void mw_buffer_unuse(mw_buffer *buffer) {
   if (!mw_refs_drop(&buffer->uses)) return;
-  if (buffer->bytes > 0) buffer->device->driver->free(buffer->device->state, buffer->address);
+  mw_device *device = buffer->device;
+  if (buffer->give_back && buffer->epoch == atomic_load(&device->epoch))
+    buffer->give_back(device->state, buffer->address);
   drop_part(buffer);
 }
 

@@ -54,6 +54,23 @@ typedef struct mw_box {
   size_t width, height, depth;
 } mw_box;
 
+/* One side of a copy with a CUDA array of the driver's own (array_new), and the whole: `array` with the box's place in it, x
+   in bytes; or memory, the host's or the device's, with a pitch and the rows from slice to slice. */
+typedef struct mw_array_side {
+  uint64_t array; /* 0: memory */
+  int level;
+  size_t x, y, z;
+  uint64_t address;
+  size_t row_pitch, rows;
+} mw_array_side;
+
+typedef struct mw_array_box {
+  mw_array_side target, source;
+  size_t width, height, depth;
+} mw_array_box;
+
+struct mw_tex_record;
+
 /* One variable of a loaded unit. */
 typedef struct mw_symbol_info {
   const char *name, *linkage;
@@ -69,6 +86,8 @@ typedef struct mw_symbol_info {
 typedef struct mw_driver {
   const char *name; /* "cpu" */
 
+  /* Lines for mw_doctor: what the driver needs, and what of it was found where. May be NULL. */
+  void (*report)(mw_text *out);
   /* How many devices there are, without side effects. */
   int (*count)(int *count);
   /* Open device `ordinal`; *device is the core's until close. */
@@ -83,6 +102,9 @@ typedef struct mw_driver {
   void (*reach)(void *device, void *other, bool on);
   /* All streams are destroyed and all memory freed by then. */
   void (*close)(void *device);
+  /* Make a device whose kernels' faults have lost it usable again: its memory, units, arrays and textures are gone, without
+     being given back; streams, events and holds stay, and are empty. Nobody else uses it. NULL where no fault does that. */
+  int (*reset)(void *device);
   int (*properties)(void *device, mw_properties *out);
   int (*memory)(void *device, mw_memory *out);
   int (*limit_get)(void *device, mw_limit limit, double *value);
@@ -101,6 +123,17 @@ typedef struct mw_driver {
   bool (*find)(void *device, uint64_t address, uint64_t *base, size_t *bytes);
   /* A host pointer to device memory, or NULL where the host cannot reach it. */
   void *(*host)(void *device, uint64_t address);
+
+  /* Hardware for textures; NULL where there is none, and textures are read by device code out of records
+     (texture_descriptor.h). CUDA arrays then are the driver's (array_copy returns when it is done). A texture, or the surface
+     of `level` >= 0, reads `array` or (0) what the record's first level says; its handle is what kernels get. They are given
+     back as memory is. */
+  int (*array_new)(void *device, const mw_cuda_array_desc *desc, uint64_t *array);
+  void (*array_free)(void *device, uint64_t array);
+  int (*array_copy)(void *stream, const mw_array_box *box);
+  int (*texture_new)(void *device, const struct mw_tex_record *record, uint64_t array, int level, uint64_t *handle);
+  void (*texture_free)(void *device, uint64_t handle);
+  void (*surface_free)(void *device, uint64_t handle);
 
   /* priority: within the range below. */
   int (*stream_new)(void *device, unsigned flags, int priority, void **stream);
@@ -169,10 +202,13 @@ typedef struct mw_driver {
   bool (*unit_source)(void *unit, const char **text, const char **options);
 } mw_driver;
 
+/* device.c: what all drivers report. */
+void mw_drivers_report(mw_text *out);
 /* device.c: ask the drivers of all open devices to stop what runs. */
 void mw_devices_interrupt(void);
 
 extern const mw_driver mw_cpu_driver;
+extern const mw_driver mw_cuda_driver;
 
 /* ---- objects (each in the file of its name) ----
  *
@@ -210,6 +246,7 @@ struct mw_device {
   void *stream;   /* the default stream's state: legacy.state */
   mw_stream legacy;
   mw_properties properties;
+  atomic_uint epoch;           /* how often it was reset: what was made before is gone */
   _Atomic(mw_error *) failure; /* of a kernel, met by mw_device_wait and not reported yet */
   struct mw_device *next;      /* in device.c's list */
   /* stream.c's: the other streams, those that nobody holds but that still have work included. */
@@ -251,6 +288,8 @@ bool mw_stream_in_function(void);
 
 struct mw_buffer {
   mw_refs refs;
+  unsigned epoch; /* the device's when it was made */
+  void (*give_back)(void *device, uint64_t address);
   mw_refs parts; /* handles and memory: the struct goes with the later of the two */
   mw_device *device;
   uint64_t address;
@@ -261,6 +300,9 @@ struct mw_buffer {
   mw_refs uses;
   atomic_bool freed;
 };
+
+/* What a driver has made as a buffer, whose address is its handle and which goes by `give_back`. It has no bytes. */
+mw_buffer *mw_buffer_of_handle(mw_device *device, uint64_t handle, void (*give_back)(void *device, uint64_t handle));
 
 /* Take the memory for a command, and let go of it when the command is done. take fails on a freed buffer. */
 int mw_buffer_use(mw_buffer *buffer);

@@ -139,6 +139,21 @@ static size_t lay_out(mw_cuda_array *array) {
 
 /* ---- lifetime ---- */
 
+/* The driver's own array, whose layout nobody knows: `bytes` is what it would have here. */
+static int make_native(mw_device *device, mw_cuda_array *array, size_t bytes) {
+  uint64_t handle;
+  int code = device->driver->array_new(device->state, &array->desc, &handle);
+  if (code == MW_MEMORY_ALLOCATION) {
+    (void)mw_device_wait(device);
+    code = device->driver->array_new(device->state, &array->desc, &handle);
+  }
+  if (code != MW_SUCCESS) return code;
+  array->native = true;
+  array->bytes = bytes;
+  array->buffer = mw_buffer_of_handle(device, handle, device->driver->array_free);
+  return MW_SUCCESS;
+}
+
 int mw_cuda_array_new(mw_device *device, const mw_cuda_array_desc *desc, mw_cuda_array **out) {
   mw_cuda_array_desc whole;
   int code = complete(device, desc, &whole);
@@ -150,7 +165,10 @@ int mw_cuda_array_new(mw_device *device, const mw_cuda_array_desc *desc, mw_cuda
   if (first > MW_TEX_MOST_BYTES)
     code = fail(MW_MEMORY_ALLOCATION, "%s of %zu bytes: there are 8 GiB at most", mw_cuda_array_kind_name(whole.kind),
                 first);
-  if (code == MW_SUCCESS) code = mw_buffer_new(device, bytes, &array->buffer);
+  if (code == MW_SUCCESS && device->driver->array_new)
+    code = make_native(device, array, bytes);
+  else if (code == MW_SUCCESS)
+    code = mw_buffer_new(device, bytes, &array->buffer);
   if (code == MW_SUCCESS)
     *out = array;
   else
@@ -176,7 +194,7 @@ int mw_cuda_array_free(mw_cuda_array *array) { return mw_buffer_free(array->buff
 int mw_cuda_array_is_freed(const mw_cuda_array *array) { return mw_buffer_is_freed(array->buffer); }
 const mw_cuda_array_desc *mw_cuda_array_describe(const mw_cuda_array *array) { return &array->desc; }
 mw_device *mw_cuda_array_device(const mw_cuda_array *array) { return array->buffer->device; }
-size_t mw_cuda_array_bytes(const mw_cuda_array *array) { return array->buffer->bytes; }
+size_t mw_cuda_array_bytes(const mw_cuda_array *array) { return array->native ? array->bytes : array->buffer->bytes; }
 
 int mw_cuda_array_extent(const mw_cuda_array *array, size_t level, size_t extent[3]) {
   if (level >= array->desc.levels)

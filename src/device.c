@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 /* The first that has a device is the default. */
-static const mw_driver *const drivers[] = {&mw_cpu_driver};
+static const mw_driver *const drivers[] = {&mw_cuda_driver, &mw_cpu_driver};
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static mw_device *open_devices;
@@ -32,6 +32,11 @@ static void list_devices(mw_text *text) {
       mw_text_addf(text, "%s'%s:%d'", text->length ? ", " : "", drivers[i]->name, ordinal);
 }
 
+void mw_drivers_report(mw_text *out) {
+  for (size_t d = 0; d < MW_COUNT(drivers); d++)
+    if (drivers[d]->report) drivers[d]->report(out);
+}
+
 int mw_device_list(size_t i, char name[32]) {
   size_t first = 0;
   for (size_t d = 0; d < MW_COUNT(drivers); d++) {
@@ -45,13 +50,21 @@ int mw_device_list(size_t i, char name[32]) {
   return fail(MW_INVALID_DEVICE, "there is no device %zu: there are %zu, counted from 0", i, first);
 }
 
+static const mw_driver *find_driver(const char *name, size_t length) {
+  for (size_t i = 0; i < MW_COUNT(drivers); i++)
+    if (strlen(drivers[i]->name) == length && memcmp(drivers[i]->name, name, length) == 0) return drivers[i];
+  return NULL;
+}
+
 static int no_such_device(const char *name, bool from_environment) {
   mw_text names = {0};
   list_devices(&names);
   const char *whose = from_environment ? "$MOONWARP_DEVICE asks for device" : "there is no device";
   const char *verb = from_environment ? ", which is not there" : "";
-  int code = fail(MW_INVALID_DEVICE, "%s '%s'%s; this machine has %s", whose, name, verb,
-                  names.length ? names.data : "none that moonwarp knows");
+  const mw_driver *driver = find_driver(name, strcspn(name, ":@"));
+  bool empty = driver && driver->report && device_count(driver) == 0;
+  int code = fail(MW_INVALID_DEVICE, "%s '%s'%s; this machine has %s%s", whose, name, verb,
+                  names.length ? names.data : "none that moonwarp knows", empty ? ". mw.doctor() tells why" : "");
   mw_text_free(&names);
   return code;
 }
@@ -69,12 +82,6 @@ typedef struct choice {
   int ordinal;
   mw_capability capability;
 } choice;
-
-static const mw_driver *find_driver(const char *name, size_t length) {
-  for (size_t i = 0; i < MW_COUNT(drivers); i++)
-    if (strlen(drivers[i]->name) == length && memcmp(drivers[i]->name, name, length) == 0) return drivers[i];
-  return NULL;
-}
 
 /* "cpu", "cpu:1", "cpu@1.1", "cpu:1@1.1" */
 static int find_named(const char *name, bool from_environment, choice *out) {
@@ -95,17 +102,6 @@ static int find_named(const char *name, bool from_environment, choice *out) {
     return fail(MW_INVALID_DEVICE, "'%s' has the compute capability that it has: only \"cpu\" can be opened as another",
                 plain);
   return mw_capability_find(capability, &out->capability);
-}
-
-static int find_default(choice *out) {
-  int code = MW_SUCCESS, count = 0;
-  for (size_t i = 0; i < MW_COUNT(drivers); i++) {
-    *out = (choice){.driver = drivers[i]};
-    int asked = drivers[i]->count(&count);
-    if (asked == MW_SUCCESS && count > 0) return MW_SUCCESS;
-    if (asked != MW_SUCCESS) code = asked;
-  }
-  return code != MW_SUCCESS ? code : fail(MW_NO_DEVICE, "no driver of moonwarp finds a device here");
 }
 
 int mw_device_simulate(const char *driver, const char *devices) {
@@ -187,12 +183,23 @@ void mw_devices_interrupt(void) {
   pthread_mutex_unlock(&list_lock);
 }
 
+/* The first one of the first driver whose first device opens: a GPU that cannot be used is no reason not to work. */
+static int open_default(mw_device **out) {
+  int code = MW_NO_DEVICE;
+  for (size_t i = 0; i < MW_COUNT(drivers) && code != MW_SUCCESS; i++) {
+    int count = 0, asked = drivers[i]->count(&count);
+    if (asked != MW_SUCCESS) code = asked;
+    if (count > 0) code = share_device(&(const choice){.driver = drivers[i]}, out);
+  }
+  return code == MW_NO_DEVICE ? fail(code, "no driver of moonwarp finds a device here") : code;
+}
+
 int mw_device_open(const char *name, mw_device **out) {
   choice wanted;
   bool from_environment = !name;
   if (from_environment) name = getenv("MOONWARP_DEVICE");
-  bool any = from_environment && (!name || !*name);
-  int code = any ? find_default(&wanted) : find_named(name, from_environment, &wanted);
+  if (from_environment && (!name || !*name)) return open_default(out);
+  int code = find_named(name, from_environment, &wanted);
   return code == MW_SUCCESS ? share_device(&wanted, out) : code;
 }
 
@@ -213,6 +220,17 @@ void mw_device_release(mw_device *device) {
   }
   pthread_mutex_unlock(&list_lock);
   if (last) close_device(device);
+}
+
+/* What the driver lost stays lost; what the core knows of it is told apart by the epoch. */
+int mw_device_reset(mw_device *device) {
+  if (atomic_load(&device->captures) > 0)
+    return fail(MW_STREAM_CAPTURE_UNSUPPORTED, "%s cannot be reset while a graph is captured", device->name);
+  int code = device->driver->reset ? device->driver->reset(device->state) : mw_device_wait(device);
+  if (code != MW_SUCCESS) return code;
+  if (device->driver->reset) atomic_fetch_add(&device->epoch, 1);
+  mw_error_free(atomic_exchange(&device->failure, NULL));
+  return MW_SUCCESS;
 }
 
 /* ---- facts ---- */

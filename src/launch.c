@@ -227,7 +227,11 @@ static int use_arrays(const mw_launch *launch, mw_command *command) {
 static int use_textures(const mw_launch *launch, mw_command *command) {
   for (size_t i = 0; i < launch->texture_count; i++) {
     const mw_texture *texture = launch->textures[i].texture;
-    int code = mw_texture_use(launch->textures[i].texture, command, NULL);
+    uint64_t handle;
+    int code = mw_texture_use(launch->textures[i].texture, command, &handle);
+    /* It may have another handle since it became an argument. */
+    if (code == MW_SUCCESS && !launch->textures[i].inside)
+      memcpy(launch->params + launch->kernel->info->params[launch->textures[i].param].offset, &handle, sizeof handle);
     if (code == MW_SUCCESS) continue;
     const char *noun = texture->is_surface ? "surface" : "texture";
     if (launch->textures[i].inside)
@@ -281,6 +285,9 @@ int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
     return fail(MW_INVALID_RESOURCE_HANDLE, "%s is compiled for %s, and the stream is %s's", kernel->info->name,
                 device->name, stream->device->name);
   if (mw_capture_concerns(stream)) return capture(launch, stream, site);
+  if (kernel->module->epoch != atomic_load_explicit(&device->epoch, memory_order_relaxed))
+    return fail(MW_INVALID_RESOURCE_HANDLE, "the module of %s was lost when %s was reset: compile it again",
+                kernel->info->name, device->name);
   void *handle = choose_kernel(launch);
   mw_command *command = mw_command_new(kernel->module, count_buffers(launch));
   uint64_t few[8], *handles = kernel->info->reference_count <= MW_COUNT(few) ? few : many_handles(kernel);

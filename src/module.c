@@ -62,6 +62,7 @@ static mw_module *new_module(mw_device *device, mw_source *source) {
   mw_refs_init(&module->refs);
   mw_refs_init(&module->uses);
   module->device = mw_device_retain(device);
+  module->epoch = atomic_load(&device->epoch);
   module->source = source;
   pthread_mutex_init(&module->lock, NULL);
   pthread_mutex_init(&module->binding, NULL);

@@ -39,6 +39,7 @@ struct mw_module {
   mw_refs refs;
   mw_refs uses; /* commands in flight, and one while there are handles: the units go with the last */
   mw_device *device;
+  unsigned epoch;    /* the device's when it was made */
   mw_source *source; /* NULL where a loaded file holds none */
   mw_text image;     /* the file, where the module was loaded from one */
   char *log;

@@ -108,6 +108,9 @@ const char *mw_result_text(int code); /* CUDA's sentence for it, "invalid argume
 const char *mw_version(void);  /* "0.1.0" */
 const char *mw_abi_text(void); /* this text, for ffi.cdef */
 double mw_time(void);          /* monotonic seconds, for measuring */
+/* Which devices there are, what was looked for to use them, where, what was found, and what to do where something is
+   missing: lines for people, at most `size` bytes of them with the NUL. Returns their whole length. Opens every device. */
+size_t mw_doctor(char *text, size_t size);
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
@@ -250,7 +253,7 @@ int mw_device_list(size_t i, char name[32]);
    Open devices stay open. It is $MOONWARP_CPU_DEVICES, or one device, until this is called. MW_NOT_SUPPORTED for a driver
    that finds its devices; NULL: back to what it was. */
 int mw_device_simulate(const char *driver, const char *devices);
-/* Open a device: "cpu", "cpu:0", or NULL for $MOONWARP_DEVICE or else the default. "cpu@1.1" is the CPU device as one of
+/* Open a device: "cpu", "cuda:1", or NULL for $MOONWARP_DEVICE or else the default. "cpu@1.1" is the CPU device as one of
    that compute capability: with its limits, and without what it has not. The same name gives the same device while anyone
    holds it. MW_INVALID_DEVICE for a name that no driver has. */
 int mw_device_open(const char *name, mw_device **out);
@@ -264,6 +267,10 @@ int mw_device_unreach(mw_device *device, mw_device *peer);
 mw_device *mw_device_retain(mw_device *device);
 void mw_device_release(mw_device *device);
 const char *mw_device_name(const mw_device *device); /* "cpu:0"; lives as long as the device */
+/* Make a device that a kernel's fault has lost (a GPU's) usable again: its arrays, modules and textures are gone, every use
+   of them is MW_INVALID_RESOURCE_HANDLE. On a device that faults do not harm (the CPU's) it waits for the work and forgets
+   what failed. Nobody else may use the device meanwhile. (cudaDeviceReset) */
+int mw_device_reset(mw_device *device);
 int mw_device_properties(mw_device *device, mw_properties *out);
 int mw_device_memory(mw_device *device, mw_memory *out);
 /* What kernels print goes to the C library's stdout at once, or, with keep = 1, is kept for mw_device_printed. What was

@@ -113,9 +113,18 @@ static int check_range(const mw_symbol *symbol, size_t offset, size_t bytes, con
               bytes, offset, symbol->info.name, symbol->info.type->name, size);
 }
 
+/* A module that was lost has no variables any more. */
+static int check_epoch(const mw_symbol *symbol) {
+  const mw_device *device = symbol->module->device;
+  if (symbol->module->epoch == atomic_load(&device->epoch)) return MW_SUCCESS;
+  return fail(MW_INVALID_RESOURCE_HANDLE, "the module of '%s' was lost when %s was reset: compile it again",
+              symbol->info.name, device->name);
+}
+
 int mw_symbol_read(mw_symbol *symbol, size_t offset, void *target, size_t bytes) {
   mw_device *device = symbol->module->device;
   int code = check_range(symbol, offset, bytes, "a read");
+  if (code == MW_SUCCESS) code = check_epoch(symbol);
   if (code == MW_SUCCESS) code = mw_device_synchronize(device);
   if (code != MW_SUCCESS || bytes == 0) return code;
   return device->driver->read(device->stream, symbol->info.address + offset, target, bytes);
@@ -124,6 +133,7 @@ int mw_symbol_read(mw_symbol *symbol, size_t offset, void *target, size_t bytes)
 int mw_symbol_write(mw_symbol *symbol, size_t offset, const void *source, size_t bytes) {
   mw_device *device = symbol->module->device;
   int code = check_range(symbol, offset, bytes, "a write");
+  if (code == MW_SUCCESS) code = check_epoch(symbol);
   if (code != MW_SUCCESS || bytes == 0) return code;
   code = mw_capture_refuse_wait(device);
   if (code != MW_SUCCESS) return code;

@@ -129,6 +129,19 @@ int mw_texture_use(mw_texture *texture, mw_command *command, uint64_t *handle) {
   return code;
 }
 
+/* Handles that stand in device memory are good for the work that was given until now. */
+static void queue_release(mw_texture *texture) {
+  mw_device *device = texture->device;
+  for (size_t i = 0; i <= texture->before_count; i++) {
+    mw_command *command = mw_command_new(NULL, MW_TEXTURE_BUFFERS);
+    mw_buffer *record = i < texture->before_count ? texture->before[i] : texture->record;
+    int code = record ? mw_command_use(command, record) : MW_INVALID_VALUE;
+    if (code == MW_SUCCESS) code = mw_command_use(command, texture->array ? texture->array->buffer : texture->buffer);
+    if (code == MW_SUCCESS) code = device->driver->stream_call(device->stream, mw_command_completion(command));
+    if (code != MW_SUCCESS) mw_command_end(command);
+  }
+}
+
 /* In the default stream, which the others wait for. The command's uses, of memory that still is, last until then. */
 static int queue_record(mw_texture *texture, const mw_tex_record *record) {
   mw_device *device = texture->device;
@@ -140,12 +153,33 @@ static int queue_record(mw_texture *texture, const mw_tex_record *record) {
   return code;
 }
 
+static int make_native(mw_texture *texture, const mw_tex_record *record, mw_buffer **out) {
+  const mw_driver *driver = texture->device->driver;
+  mw_cuda_array *array = texture->array ? texture->array : texture->resource.array;
+  uint64_t handle;
+  int code = driver->texture_new(texture->device->state, record, array ? array->buffer->address : 0,
+                                 texture->is_surface ? (int)texture->level : -1, &handle);
+  if (code == MW_SUCCESS)
+    *out =
+        mw_buffer_of_handle(texture->device, handle, texture->is_surface ? driver->surface_free : driver->texture_free);
+  return code;
+}
+
+/* A driver's texture is as it was made. Whoever has its handle reads as before; the next to ask gets another handle. */
+static void keep_before(mw_texture *texture) {
+  texture->before = mw_realloc(texture->before, (texture->before_count + 1) * sizeof *texture->before);
+  texture->before[texture->before_count++] = texture->record;
+}
+
 /* A new one, which no work can know yet and which needs no order. Work in flight keeps the one before. */
 static int renew_record(mw_texture *texture, const mw_tex_record *record) {
   mw_buffer *buffer;
-  int code = mw_buffer_new(texture->device, sizeof *record, &buffer);
+  int code = texture->device->driver->texture_new ? make_native(texture, record, &buffer)
+                                                  : mw_buffer_new(texture->device, sizeof *record, &buffer);
   if (code != MW_SUCCESS) return code;
-  if (buffer->host)
+  if (texture->device->driver->texture_new)
+    ; /* it knows all */
+  else if (buffer->host)
     memcpy(buffer->host, record, sizeof *record);
   else
     code = mw_buffer_write(buffer, 0, record, sizeof *record);
@@ -153,7 +187,10 @@ static int renew_record(mw_texture *texture, const mw_tex_record *record) {
     mw_buffer_release(buffer);
     return code;
   }
-  mw_buffer_release(texture->record);
+  if (texture->exported)
+    keep_before(texture);
+  else
+    mw_buffer_release(texture->record);
   texture->record = buffer;
   texture->now = *record;
   return MW_SUCCESS;
@@ -176,8 +213,13 @@ mw_texture *mw_texture_retain(mw_texture *texture) {
 
 void mw_texture_release(mw_texture *texture) {
   if (!texture || !mw_refs_drop(&texture->refs)) return;
-  if (texture->exported) queue_record(texture, &texture->now); /* as it is: only for its uses */
+  if (texture->exported && texture->device->driver->texture_new)
+    queue_release(texture);
+  else if (texture->exported)
+    queue_record(texture, &texture->now); /* as it is: only for its uses */
   mw_buffer_release(texture->record);
+  for (size_t i = 0; i < texture->before_count; i++) mw_buffer_release(texture->before[i]);
+  free(texture->before);
   mw_cuda_array_release(texture->array);
   mw_buffer_release(texture->buffer);
   pthread_mutex_destroy(&texture->lock);
@@ -241,6 +283,7 @@ int mw_surface_new(mw_cuda_array *array, size_t level, mw_texture **out) {
   texture->is_surface = true;
   texture->array = mw_cuda_array_retain(array);
   texture->resource.array = array;
+  texture->level = level;
   set_levels(&record, array, level);
   record.level_count = 1;
   return start(texture, &record, out);
@@ -256,7 +299,8 @@ static int apply(mw_texture *texture, const mw_texture_desc *desc) {
   int code = mw_sampler_apply(desc, read_of(desc, &record), &record);
   bool same = memcmp(&record, &texture->now, sizeof record) == 0;
   if (code == MW_SUCCESS && !same)
-    code = texture->exported ? queue_record(texture, &record) : renew_record(texture, &record);
+    code = texture->exported && !texture->device->driver->texture_new ? queue_record(texture, &record)
+                                                                      : renew_record(texture, &record);
   if (code != MW_SUCCESS) return code;
   texture->now = record;
   texture->desc = *desc;

@@ -23,7 +23,9 @@ mw_channels_text mw_channels_name(const mw_channels *channels);
 
 struct mw_cuda_array {
   mw_refs refs;
-  mw_buffer *buffer; /* all levels, one behind the other */
+  mw_buffer *buffer; /* all levels, one behind the other; or the driver's own array */
+  bool native;       /* the latter */
+  size_t bytes;      /* of such a one, about */
   mw_cuda_array_desc desc;
   mw_tex_level levels[MW_TEX_LEVELS]; /* `base` as a distance from the buffer's start */
 };
@@ -42,10 +44,13 @@ struct mw_texture {
   mw_buffer *buffer;
   mw_resource resource; /* as asked for */
   size_t offset;        /* mw_texture_offset */
+  size_t level;         /* of a surface */
 
   pthread_mutex_t lock; /* for what follows */
-  mw_buffer *record;    /* device memory: the handle is its address */
-  bool exported;        /* the handle is known outside: the record stays where it is */
+  mw_buffer *record;    /* device memory, or the driver's own texture: the handle is its address */
+  mw_buffer **before;   /* driver's textures whose handles are known outside */
+  size_t before_count;
+  bool exported; /* the handle is known outside: the record stays where it is */
   mw_texture_desc desc;
   mw_tex_record now; /* what the record will hold when the work queued so far is done */
 };

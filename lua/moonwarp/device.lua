@@ -24,7 +24,8 @@ local function name_of(where, device, options)
 end
 
 ---Use a device from now on: what is made before stays where it is.
----@param device string|moonwarp.device "cpu", "cpu:1"; nil: $MOONWARP_DEVICE, or the best there is
+---@param device? string|moonwarp.device "cpu", "cpu:1", "cuda"; nil: $MOONWARP_DEVICE, or a GPU where one works, else
+---the CPU
 ---@param options? { capability?: string } open the CPU device as one of that compute capability, "1.0" to "9.0"
 ---@return moonwarp.device
 function M.use(device, options)
@@ -75,6 +76,11 @@ function M.capabilities()
   for i, facts in ipairs(raw.capabilities()) do names[i] = ("%d.%d"):format(facts.major, facts.minor) end
   return names
 end
+
+---What was looked for to use the devices of this machine, where, what was found, and what to do where something is
+---missing.
+---@return string
+M.doctor = raw.doctor
 
 ---Wait until all work is done; raises the first failure of a kernel since the last call that reported one.
 ---@param device? moonwarp.device the one in use by default

@@ -323,6 +323,10 @@ function device:enable_peer_access(other) end
 ---@param other moonwarp.device
 function device:disable_peer_access(other) end
 
+---Make a GPU that a kernel's fault has lost usable again: its arrays, modules and textures are gone. The CPU device,
+---which faults do not harm, only waits and forgets what failed.
+function device:reset() end
+
 ---As mw.limit, for this device.
 ---@param name string
 ---@param value? number

@@ -146,6 +146,24 @@ static int synchronize(lua_State *L) {
   return 0;
 }
 
+/* device:reset() */
+static int reset(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_device *device = check_device(L, state);
+  device->pending = false;
+  mwl_must(L, state, mw_device_reset(device->handle));
+  return 0;
+}
+
+/* doctor() -> a text */
+static int doctor(lua_State *L) {
+  size_t length = mw_doctor(NULL, 0) + 1;
+  char *text = lua_newuserdata(L, length);
+  mw_doctor(text, length);
+  lua_pushstring(L, text);
+  return 1;
+}
+
 /* interrupt_watch(on) */
 static int interrupt_watch(lua_State *L) {
   mwl_must(L, mwl_of(L), mw_interrupt_watch(lua_toboolean(L, 1)));
@@ -319,6 +337,7 @@ void mwl_open_device(lua_State *L, mwl_state *state) {
                                        {"memory", memory},
                                        {"properties_of", properties},
                                        {"device_list", device_list},
+                                       {"doctor", doctor},
                                        {"result", result},
                                        {"interrupt_watch", interrupt_watch},
                                        {"interrupted", interrupted},
@@ -333,6 +352,7 @@ void mwl_open_device(lua_State *L, mwl_state *state) {
                                      {"can_access_peer", can_access_peer},
                                      {"enable_peer_access", enable_peer_access},
                                      {"disable_peer_access", disable_peer_access},
+                                     {"reset", reset},
                                      {NULL, NULL}};
   static const luaL_Reg facts[] = {{"name", device_name}, {NULL, NULL}};
   mwl_functions(L, functions, state);

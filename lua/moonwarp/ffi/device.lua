@@ -192,6 +192,12 @@ function methods.disable_peer_access(device, peer)
   errors.must(C.mw_device_unreach(device._handle, peer._handle))
 end
 
+function methods.reset(device)
+  device = check(device)
+  device._pending = 0
+  errors.must(C.mw_device_reset(device._handle))
+end
+
 class.properties.device.name = name_of
 
 M.raw = {
@@ -218,6 +224,13 @@ M.raw = {
     local list, name = {}, ffi.new "char[32]"
     while C.mw_device_list(#list, name) == 0 do list[#list + 1] = ffi.string(name) end
     return list
+  end,
+  -- doctor() -> a text
+  doctor = function()
+    local size = tonumber(C.mw_doctor(nil, 0)) + 1
+    local text = ffi.new("char[?]", size)
+    C.mw_doctor(text, size)
+    return ffi.string(text)
   end,
   -- result(code) -> CUDA's name of it, and its sentence
   result = function(code) return ffi.string(C.mw_result_name(code)), ffi.string(C.mw_result_text(code)) end,

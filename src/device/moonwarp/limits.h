@@ -3,7 +3,9 @@
 #ifndef MOONWARP_LIMITS_H
 #define MOONWARP_LIMITS_H
 
+#ifndef NULL
 #define NULL __null
+#endif
 
 #define CHAR_BIT   8
 #define SCHAR_MIN  (-128)

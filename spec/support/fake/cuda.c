@@ -1,0 +1,504 @@
+/* A libcuda without a GPU: memory is the host's, streams do at once what they are given, kernels do nothing. It writes down
+ * every call and fails where it is told to, so that what the driver in src/cuda makes of it can be tested anywhere.
+ *
+ *   FAKE_CUDA_LOG   a file for the calls, one a line
+ *   FAKE_CUDA_FAIL  "name@n=code …": the n-th call of that function fails (from 1 on; * for every one); "name@0" is a
+ *                   function that the library does not have
+ *   FAKE_CUDA       "devices=2 version=12000 capability=90 memory=1000000000 busy=1 fault=700": what there is. busy:
+ *                   streams have work until they are waited for; fault: what the first kernel fails with */
+#include "cuda/entry_points.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what it is told ---- */
+
+static long setting(const char *name, long otherwise) {
+  const char *text = getenv("FAKE_CUDA");
+  size_t length = strlen(name);
+  for (const char *at = text; at && (at = strstr(at, name)); at++)
+    if (at[length] == '=' && (at == text || at[-1] == ' ')) return strtol(at + length + 1, NULL, 10);
+  return otherwise;
+}
+
+typedef struct counter {
+  const char *name;
+  int calls;
+} counter;
+
+static counter counters[128];
+
+static int count_call(const char *name) {
+  size_t i = 0;
+  while (counters[i].name && strcmp(counters[i].name, name) != 0) i++;
+  counters[i].name = name;
+  return ++counters[i].calls;
+}
+
+/* The code that this call of the function is to fail with, or 0. */
+static int told_to_fail(const char *name, int call) {
+  const char *text = getenv("FAKE_CUDA_FAIL");
+  size_t length = strlen(name);
+  for (const char *at = text; at && (at = strstr(at, name)); at++) {
+    if (at[length] != '@' || (at > text && at[-1] != ' ')) continue;
+    const char *which = at + length + 1, *equals = strchr(which, '=');
+    if (equals && (*which == '*' ? call > 0 : atoi(which) == call)) return atoi(equals + 1);
+  }
+  return 0;
+}
+
+static FILE *log_file;
+
+__attribute__((format(printf, 2, 3))) static CUresult record(const char *name, const char *format, ...) {
+  const char *path = getenv("FAKE_CUDA_LOG");
+  if (!log_file && path) log_file = fopen(path, "a");
+  int result = told_to_fail(name, count_call(name));
+  if (log_file) {
+    va_list args;
+    va_start(args, format);
+    fprintf(log_file, "%s", name);
+    if (*format) fputc(' ', log_file);
+    vfprintf(log_file, format, args);
+    fprintf(log_file, result ? " -> %d\n" : "\n", result);
+    fflush(log_file);
+    va_end(args);
+  }
+  return result;
+}
+
+/* What the first kernel ends with: the context is lost from then on. */
+static int lost, launches;
+
+#define CALL(name, ...)                                                                                                \
+  int failed = record(#name, __VA_ARGS__);                                                                             \
+  if (failed) return failed
+
+/* ---- functions that do nothing but succeed ---- */
+
+#define GENERIC(name, version, params)                                                                                 \
+  static CUresult generic_##name params { return record(#name, "%s", ""); }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+MW_LIBCUDA(GENERIC)
+#pragma GCC diagnostic pop
+#undef GENERIC
+
+/* ---- devices and contexts ---- */
+
+static char one_context, one_stream[64], one_event[64], one_module, one_function[16];
+static int streams, events, busy[64];
+
+static CUresult fake_cuDriverGetVersion(int *version) {
+  CALL(cuDriverGetVersion, "%s", "");
+  *version = (int)setting("version", 13000);
+  return 0;
+}
+
+static CUresult fake_cuDeviceGetCount(int *count) {
+  CALL(cuDeviceGetCount, "%s", "");
+  *count = (int)setting("devices", 1);
+  return 0;
+}
+
+static CUresult fake_cuDeviceGet(CUdevice *device, int ordinal) {
+  CALL(cuDeviceGet, "%d", ordinal);
+  *device = ordinal;
+  return 0;
+}
+
+static CUresult fake_cuDeviceGetName(char *name, int size, CUdevice device) {
+  CALL(cuDeviceGetName, "%d", device);
+  snprintf(name, (size_t)size, "Fake GPU %d", device);
+  return 0;
+}
+
+static CUresult fake_cuDeviceTotalMem(size_t *bytes, CUdevice device) {
+  CALL(cuDeviceTotalMem, "%d", device);
+  *bytes = (size_t)setting("memory", 1000000000);
+  return 0;
+}
+
+static CUresult fake_cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
+  CALL(cuDeviceGetAttribute, "%d of %d", attribute, device);
+  long capability = setting("capability", 90);
+  switch (attribute) {
+  case CU_COMPUTE_MAJOR: *value = (int)capability / 10; break;
+  case CU_COMPUTE_MINOR: *value = (int)capability % 10; break;
+  case CU_MAX_THREADS_PER_BLOCK:
+  case CU_MAX_BLOCK_X:
+  case CU_MAX_BLOCK_X + 1: *value = 1024; break;
+  case CU_MAX_BLOCK_X + 2: *value = 64; break;
+  case CU_MAX_GRID_X: *value = 2147483647; break;
+  case CU_MAX_GRID_X + 1:
+  case CU_MAX_GRID_X + 2: *value = 65535; break;
+  case CU_SHARED_PER_BLOCK: *value = 48 << 10; break;
+  case CU_SHARED_PER_BLOCK_OPTIN: *value = 227 << 10; break;
+  case CU_WARP_SIZE: *value = 32; break;
+  case CU_MAX_PITCH: *value = 2147483647; break;
+  case CU_TEXTURE_ALIGNMENT: *value = 512; break;
+  case CU_TEXTURE_PITCH_ALIGNMENT: *value = 32; break;
+  case CU_MULTIPROCESSORS: *value = 4; break;
+  case CU_MEMORY_POOLS: *value = (int)setting("pools", 1); break;
+  default: *value = 1;
+  }
+  return 0;
+}
+
+static CUresult fake_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  CALL(cuDevicePrimaryCtxRetain, "%d", device);
+  *context = (CUcontext)&one_context;
+  return 0;
+}
+
+static CUresult fake_cuDevicePrimaryCtxReset(CUdevice device) {
+  CALL(cuDevicePrimaryCtxReset, "%d", device);
+  lost = 0;
+  return 0;
+}
+
+static CUresult fake_cuCtxGetLimit(size_t *value, int limit) {
+  CALL(cuCtxGetLimit, "%d", limit);
+  *value = limit == CU_LIMIT_STACK ? 1024 : 8 << 20;
+  return 0;
+}
+
+static CUresult fake_cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  CALL(cuCtxGetStreamPriorityRange, "%s", "");
+  *least = 0;
+  *greatest = -5;
+  return 0;
+}
+
+static CUresult fake_cuGetErrorString(CUresult code, const char **text) {
+  *text = code == 1 ? "invalid argument" : code == 2 ? "out of memory" : "a failure that was ordered";
+  return 0;
+}
+
+static CUresult fake_cuGetErrorName(CUresult code, const char **name) {
+  *name = code == 1 ? "CUDA_ERROR_INVALID_VALUE" : code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_ORDERED";
+  return 0;
+}
+
+/* ---- memory ---- */
+
+static size_t in_use;
+
+/* The size stands before the memory, which is aligned as the device's. */
+static CUresult allocate(void **out, size_t bytes) {
+  if (in_use + bytes > (size_t)setting("memory", 1000000000)) return CUDA_OUT_OF_MEMORY;
+  char *memory = aligned_alloc(256, (bytes + 511) / 256 * 256);
+  memcpy(memory, &bytes, sizeof bytes);
+  memset(memory + 256, 0xcd, bytes);
+  in_use += bytes;
+  *out = memory + 256;
+  return 0;
+}
+
+static void release(void *memory) {
+  size_t bytes;
+  memcpy(&bytes, (char *)memory - 256, sizeof bytes);
+  in_use -= bytes;
+  free((char *)memory - 256);
+}
+
+static CUresult fake_cuMemGetInfo(size_t *available, size_t *total) {
+  CALL(cuMemGetInfo, "%s", "");
+  *total = (size_t)setting("memory", 1000000000);
+  *available = *total - in_use;
+  return 0;
+}
+
+static CUresult fake_cuMemAlloc(CUdeviceptr *address, size_t bytes) {
+  CALL(cuMemAlloc, "%zu", bytes);
+  return allocate((void **)address, bytes);
+}
+
+static CUresult fake_cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream) {
+  (void)stream;
+  CALL(cuMemAllocAsync, "%zu", bytes);
+  return allocate((void **)address, bytes);
+}
+
+static CUresult fake_cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {
+  CALL(cuMemAllocManaged, "%zu %u", bytes, flags);
+  return allocate((void **)address, bytes);
+}
+
+static CUresult fake_cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
+  CALL(cuMemHostAlloc, "%zu %u", bytes, flags);
+  return allocate(memory, bytes);
+}
+
+static CUresult fake_cuMemFree(CUdeviceptr address) {
+  CALL(cuMemFree, "%s", "");
+  release((void *)(uintptr_t)address);
+  return 0;
+}
+
+static CUresult fake_cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  (void)stream;
+  CALL(cuMemFreeAsync, "%s", "");
+  release((void *)(uintptr_t)address);
+  return 0;
+}
+
+static CUresult fake_cuMemFreeHost(void *memory) {
+  CALL(cuMemFreeHost, "%s", "");
+  release(memory);
+  return 0;
+}
+
+static CUresult move(CUdeviceptr target, CUdeviceptr source, size_t bytes) {
+  memmove((void *)(uintptr_t)target, (void *)(uintptr_t)source, bytes);
+  return 0;
+}
+
+static CUresult fake_cuMemcpyHtoDAsync(CUdeviceptr target, const void *source, size_t bytes, CUstream stream) {
+  (void)stream;
+  CALL(cuMemcpyHtoDAsync, "%zu", bytes);
+  return move(target, (CUdeviceptr)(uintptr_t)source, bytes);
+}
+
+static CUresult fake_cuMemcpyDtoHAsync(void *target, CUdeviceptr source, size_t bytes, CUstream stream) {
+  (void)stream;
+  CALL(cuMemcpyDtoHAsync, "%zu", bytes);
+  return move((CUdeviceptr)(uintptr_t)target, source, bytes);
+}
+
+static CUresult fake_cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream) {
+  (void)stream;
+  CALL(cuMemcpyDtoDAsync, "%zu", bytes);
+  return move(target, source, bytes);
+}
+
+static CUresult fake_cuMemcpyAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream) {
+  (void)stream;
+  CALL(cuMemcpyAsync, "%zu", bytes);
+  return move(target, source, bytes);
+}
+
+static void fill(CUdeviceptr target, size_t pitch, uint32_t value, size_t size, size_t width, size_t height) {
+  for (size_t y = 0; y < height; y++)
+    for (size_t x = 0; x < width; x++) memcpy((char *)(uintptr_t)target + y * pitch + x * size, &value, size);
+}
+
+#define FILL(name, type, size)                                                                                         \
+  static CUresult fake_cuMemset##name##Async(CUdeviceptr target, type value, size_t count, CUstream stream) {          \
+    (void)stream;                                                                                                      \
+    CALL(cuMemset##name##Async, "%zu", count);                                                                         \
+    fill(target, 0, value, size, count, 1);                                                                            \
+    return 0;                                                                                                          \
+  }                                                                                                                    \
+  static CUresult fake_cuMemsetD2##name##Async(CUdeviceptr target, size_t pitch, type value, size_t width,             \
+                                               size_t height, CUstream stream) {                                       \
+    (void)stream;                                                                                                      \
+    CALL(cuMemsetD2##name##Async, "%zu x %zu by %zu", width, height, pitch);                                           \
+    fill(target, pitch, value, size, width, height);                                                                   \
+    return 0;                                                                                                          \
+  }
+FILL(D8, unsigned char, 1)
+FILL(D16, unsigned short, 2)
+FILL(D32, unsigned, 4)
+#undef FILL
+
+static CUresult fake_cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream) {
+  (void)stream;
+  CALL(cuMemcpy3DAsync, "%zu x %zu x %zu, %u to %u", copy->width, copy->height, copy->depth, copy->source_kind,
+       copy->target_kind);
+  if (copy->source_kind == CU_MEMORY_ARRAY || copy->target_kind == CU_MEMORY_ARRAY) return 0;
+  for (size_t z = 0; z < copy->depth; z++)
+    for (size_t y = 0; y < copy->height; y++)
+      move(copy->target_device + (z * copy->target_height + y) * copy->target_pitch,
+           copy->source_device + (z * copy->source_height + y) * copy->source_pitch, copy->width);
+  return 0;
+}
+
+/* ---- streams and events ---- */
+
+static size_t number_of(CUstream stream) {
+  return stream == CU_STREAM_LEGACY ? 0 : (size_t)((char *)stream - one_stream) + 1;
+}
+
+static CUresult fake_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority) {
+  CALL(cuStreamCreateWithPriority, "flags %u priority %d", flags, priority);
+  *stream = (CUstream)&one_stream[streams++ % 63];
+  return 0;
+}
+
+static CUresult fake_cuStreamSynchronize(CUstream stream) {
+  CALL(cuStreamSynchronize, "%zu", number_of(stream));
+  if (lost) return lost;
+  busy[number_of(stream)] = 0;
+  return 0;
+}
+
+static CUresult fake_cuStreamQuery(CUstream stream) {
+  CALL(cuStreamQuery, "%zu", number_of(stream));
+  return busy[number_of(stream)] ? CUDA_NOT_READY : 0;
+}
+
+static CUresult fake_cuLaunchHostFunc(CUstream stream, CUhostFn *function, void *context) {
+  CALL(cuLaunchHostFunc, "%zu", number_of(stream));
+  function(context);
+  return 0;
+}
+
+static CUresult fake_cuEventCreate(CUevent *event, unsigned flags) {
+  CALL(cuEventCreate, "flags %u", flags);
+  *event = (CUevent)&one_event[events++ % 64];
+  return 0;
+}
+
+static CUresult fake_cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
+  (void)start, (void)end;
+  CALL(cuEventElapsedTime, "%s", "");
+  *milliseconds = 1.5f;
+  return 0;
+}
+
+/* ---- modules ---- */
+
+static char *globals[32];
+static int global_count, function_count;
+static char global_memory[32][4096];
+
+static CUresult fake_cuModuleLoadData(CUmodule *module, const void *image) {
+  CALL(cuModuleLoadData, "%.9s", memcmp(image, "\177ELF", 4) == 0 ? "ELF" : (const char *)image);
+  *module = (CUmodule)&one_module;
+  return 0;
+}
+
+static CUresult fake_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+  (void)module;
+  CALL(cuModuleGetFunction, "%s", name);
+  *function = (CUfunction)&one_function[function_count++ % 16];
+  return 0;
+}
+
+static CUresult fake_cuModuleGetGlobal(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name) {
+  (void)module;
+  CALL(cuModuleGetGlobal, "%s", name);
+  globals[global_count % 32] = strdup(name);
+  *address = (CUdeviceptr)(uintptr_t)global_memory[global_count++ % 32];
+  const char *size = strstr(name, "_bytes_");
+  *bytes = size ? (size_t)atoi(size + 7) : 8;
+  return 0;
+}
+
+static CUresult fake_cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
+  (void)function;
+  CALL(cuFuncGetAttribute, "%d", attribute);
+  *value = attribute == CU_FUNC_REGISTERS ? 32 : attribute == CU_FUNC_MAX_THREADS ? 1024 : 0;
+  return 0;
+}
+
+static CUresult fake_cuFuncSetAttribute(CUfunction function, int attribute, int value) {
+  (void)function;
+  CALL(cuFuncSetAttribute, "%d %d", attribute, value);
+  return 0;
+}
+
+static CUresult fake_cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                    unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,
+                                    void **extra) {
+  (void)function, (void)params;
+  char bytes[3 * 64 + 1] = "";
+  size_t size = extra ? *(size_t *)extra[3] : 0;
+  for (size_t i = 0; i < size && i < 64; i++) sprintf(bytes + 2 * i, "%02x", ((unsigned char *)extra[1])[i]);
+  CALL(cuLaunchKernel, "(%u,%u,%u) (%u,%u,%u) shared %u stream %zu params %s", gx, gy, gz, bx, by, bz, shared,
+       number_of(stream), bytes);
+  busy[number_of(stream)] = (int)setting("busy", 0);
+  if (launches++ == 0) lost = (int)setting("fault", 0);
+  return 0;
+}
+
+static CUresult fake_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
+                                                                 size_t shared) {
+  (void)function;
+  CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, "%d %zu", threads, shared);
+  *blocks = 2048 / threads;
+  return 0;
+}
+
+/* ---- textures: handles that count up ---- */
+
+static uint64_t handles = 100;
+
+static CUresult fake_cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *d) {
+  CALL(cuArray3DCreate, "%zu x %zu x %zu format %u channels %u flags %u", d->width, d->height, d->depth, d->format,
+       d->channels, d->flags);
+  *array = (CUarray)(uintptr_t)++handles;
+  return 0;
+}
+
+static CUresult fake_cuMipmappedArrayCreate(CUmipmappedArray *array, const CUDA_ARRAY3D_DESCRIPTOR *d,
+                                            unsigned levels) {
+  CALL(cuMipmappedArrayCreate, "%zu x %zu x %zu levels %u", d->width, d->height, d->depth, levels);
+  *array = (CUmipmappedArray)(uintptr_t)++handles;
+  return 0;
+}
+
+static CUresult fake_cuMipmappedArrayGetLevel(CUarray *level, CUmipmappedArray array, unsigned number) {
+  (void)array;
+  CALL(cuMipmappedArrayGetLevel, "%u", number);
+  *level = (CUarray)(uintptr_t)++handles;
+  return 0;
+}
+
+static CUresult fake_cuTexObjectCreate(CUtexObject *texture, const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *t,
+                                       const void *view) {
+  (void)view;
+  CALL(cuTexObjectCreate, "kind %u address %u %u %u filter %u flags %u", r->kind, t->address[0], t->address[1],
+       t->address[2], t->filter, t->flags);
+  *texture = ++handles;
+  return 0;
+}
+
+static CUresult fake_cuSurfObjectCreate(CUsurfObject *surface, const CUDA_RESOURCE_DESC *r) {
+  CALL(cuSurfObjectCreate, "kind %u", r->kind);
+  *surface = ++handles;
+  return 0;
+}
+
+/* ---- looking functions up ---- */
+
+typedef void function(void);
+typedef struct entry {
+  const char *name;
+  function *address;
+} entry;
+
+#define ENTRY(name) {#name, (function *)fake_##name},
+static const entry special[] = {
+    ENTRY(cuDriverGetVersion) ENTRY(cuDeviceGetCount) ENTRY(cuDeviceGet) ENTRY(cuDeviceGetName) ENTRY(cuDeviceTotalMem)
+        ENTRY(cuDeviceGetAttribute) ENTRY(cuDevicePrimaryCtxRetain) ENTRY(cuDevicePrimaryCtxReset) ENTRY(cuCtxGetLimit)
+            ENTRY(cuCtxGetStreamPriorityRange) ENTRY(cuGetErrorString) ENTRY(cuGetErrorName) ENTRY(cuMemGetInfo) ENTRY(
+                cuMemAlloc) ENTRY(cuMemAllocAsync) ENTRY(cuMemAllocManaged) ENTRY(cuMemHostAlloc) ENTRY(cuMemFree)
+                ENTRY(cuMemFreeAsync) ENTRY(cuMemFreeHost) ENTRY(cuMemcpyHtoDAsync) ENTRY(cuMemcpyDtoHAsync)
+                    ENTRY(cuMemcpyDtoDAsync) ENTRY(cuMemcpyAsync) ENTRY(cuMemsetD8Async) ENTRY(cuMemsetD16Async) ENTRY(
+                        cuMemsetD32Async) ENTRY(cuMemsetD2D8Async) ENTRY(cuMemsetD2D16Async) ENTRY(cuMemsetD2D32Async)
+                        ENTRY(cuMemcpy3DAsync) ENTRY(cuStreamCreateWithPriority) ENTRY(cuStreamSynchronize)
+                            ENTRY(cuStreamQuery) ENTRY(cuLaunchHostFunc) ENTRY(cuEventCreate) ENTRY(cuEventElapsedTime)
+                                ENTRY(cuModuleLoadData) ENTRY(cuModuleGetFunction) ENTRY(cuModuleGetGlobal)
+                                    ENTRY(cuFuncGetAttribute) ENTRY(cuFuncSetAttribute) ENTRY(cuLaunchKernel)
+                                        ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor) ENTRY(cuArray3DCreate)
+                                            ENTRY(cuMipmappedArrayCreate) ENTRY(cuMipmappedArrayGetLevel)
+                                                ENTRY(cuTexObjectCreate) ENTRY(cuSurfObjectCreate)};
+#undef ENTRY
+
+#define ENTRY(name, version, params) {#name, (function *)generic_##name},
+static const entry generic[] = {MW_LIBCUDA(ENTRY)};
+
+CUresult cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags, int *status);
+CUresult cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags, int *status) {
+  (void)version, (void)flags, (void)status;
+  *address = NULL;
+  if (told_to_fail(name, 0)) return CUDA_NOT_FOUND;
+  for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+    if (strcmp(special[i].name, name) == 0) return memcpy(address, &special[i].address, sizeof(void *)), 0;
+  for (size_t i = 0; i < sizeof generic / sizeof *generic; i++)
+    if (strcmp(generic[i].name, name) == 0) return memcpy(address, &generic[i].address, sizeof(void *)), 0;
+  return CUDA_NOT_FOUND;
+}

@@ -1,0 +1,118 @@
+// An NVRTC that compiles nothing: what it answers stands in the source, in comments that begin with one of these words:
+// PTX, and the text of it; NAME expression = lowered name; LOG, and the text of it; ERROR, where compiling fails.
+//
+// FAKE_NVRTC_LOG is a file for the calls; FAKE_NVRTC "version=12 archs=80" is what it says of itself.
+#include "cuda/entry_points.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct nvrtcProgram_st {
+  char *text, *log, *names[64];
+};
+
+#define PUBLIC(name, version, params) nvrtcResult name params;
+MW_NVRTC(PUBLIC)
+#undef PUBLIC
+
+static void note(const char *what, const char *detail) {
+  const char *path = getenv("FAKE_NVRTC_LOG");
+  FILE *file = path ? fopen(path, "a") : NULL;
+  if (!file) return;
+  fprintf(file, "%s %s\n", what, detail);
+  fclose(file);
+}
+
+static int setting(const char *name, int otherwise) {
+  const char *text = getenv("FAKE_NVRTC"), *at = text ? strstr(text, name) : NULL;
+  return at ? atoi(at + strlen(name) + 1) : otherwise;
+}
+
+/* What stands behind "/" "*NAME " up to the end of the comment; yours, or NULL. */
+static char *comment(const char *text, const char *name) {
+  char start[600];
+  snprintf(start, sizeof start, "/*%s", name);
+  const char *at = strstr(text, start);
+  if (!at) return NULL;
+  at += strlen(start);
+  at += *at == ' ' || *at == '\n';
+  const char *end = strstr(at, "*/");
+  return end ? strndup(at, (size_t)(end - at)) : NULL;
+}
+
+nvrtcResult nvrtcVersion(int *major, int *minor) {
+  *major = setting("version", 13);
+  *minor = 0;
+  return 0;
+}
+
+nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
+  *count = 1;
+  return 0;
+}
+
+nvrtcResult nvrtcGetSupportedArchs(int *archs) {
+  *archs = setting("archs", 90);
+  return 0;
+}
+
+nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *text, const char *name, int headers,
+                               const char *const *texts, const char *const *names) {
+  (void)texts;
+  note("source", name);
+  for (int i = 0; i < headers; i++) note("header", names[i]);
+  *program = calloc(1, sizeof **program);
+  (*program)->text = strdup(text);
+  return 0;
+}
+
+nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
+  for (int i = 0; i < 64; i++) free((*program)->names[i]);
+  free((*program)->text);
+  free(*program);
+  *program = NULL;
+  return 0;
+}
+
+nvrtcResult nvrtcAddNameExpression(nvrtcProgram program, const char *expression) {
+  (void)program;
+  note("name", expression);
+  return 0;
+}
+
+nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options) {
+  for (int i = 0; i < count; i++) note("option", options[i]);
+  return strstr(program->text, "/*ERROR") ? NVRTC_COMPILATION : 0;
+}
+
+nvrtcResult nvrtcGetLoweredName(nvrtcProgram program, const char *expression, const char **name) {
+  char start[512];
+  snprintf(start, sizeof start, "NAME %s =", expression);
+  size_t i = 0;
+  while (i < 63 && program->names[i]) i++;
+  program->names[i] = comment(program->text, start);
+  *name = program->names[i];
+  return *name ? 0 : 1;
+}
+
+static nvrtcResult size_of(nvrtcProgram program, const char *part, size_t *size) {
+  char *text = comment(program->text, part);
+  *size = text ? strlen(text) + 1 : 1;
+  free(text);
+  return 0;
+}
+
+static nvrtcResult read(nvrtcProgram program, const char *part, char *out) {
+  char *text = comment(program->text, part);
+  strcpy(out, text ? text : "");
+  free(text);
+  return 0;
+}
+
+nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *size) { return size_of(program, "LOG", size); }
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) { return read(program, "LOG", log); }
+nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *size) { return size_of(program, "PTX", size); }
+nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx) { return read(program, "PTX", ptx); }
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size) { return size_of(program, "CUBIN", size); }
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) { return read(program, "CUBIN", cubin); }

@@ -1,0 +1,187 @@
+/* The context: the device's primary one, so that moonwarp and other users of the GPU in one process see the same memory.
+ *
+ * After a fault in a kernel CUDA refuses every call in the context: the device is lost. Then all commands count as done
+ * and the story of it is kept; cuda_reset makes a new context, in which nothing of the old one is left. */
+#include "cuda/cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local bool inside;
+
+typedef struct cuda_deferred {
+  struct cuda_deferred *next;
+  void (*function)(cuda_device *device, uint64_t handle);
+  uint64_t handle;
+  unsigned epoch;
+} cuda_deferred;
+
+/* ---- what is freed later ---- */
+
+bool cuda_in_function(void) { return inside; }
+void cuda_set_in_function(bool now) { inside = now; }
+
+void cuda_defer(cuda_device *device, void (*function)(cuda_device *device, uint64_t handle), uint64_t handle) {
+  cuda_deferred *new = mw_alloc(sizeof *new);
+  *new = (cuda_deferred){.function = function, .handle = handle, .epoch = device->epoch};
+  pthread_mutex_lock(&device->lock);
+  new->next = device->deferred;
+  device->deferred = new;
+  pthread_mutex_unlock(&device->lock);
+  atomic_fetch_add(&device->deferred_count, 1);
+}
+
+static void free_deferred(cuda_device *device) {
+  pthread_mutex_lock(&device->lock);
+  cuda_deferred *list = device->deferred;
+  device->deferred = NULL;
+  pthread_mutex_unlock(&device->lock);
+  for (cuda_deferred *next; list; list = next) {
+    next = list->next;
+    atomic_fetch_sub(&device->deferred_count, 1);
+    if (list->epoch == device->epoch) list->function(device, list->handle);
+    free(list);
+  }
+}
+
+/* ---- entering ---- */
+
+static int fail_lost(cuda_device *device) {
+  int code =
+      fail(cuda_code(atomic_load(&device->lost)),
+           "cuda:%d is lost since an earlier failure: %s. mw.device():reset() makes it usable again, without the "
+           "arrays and modules that it had",
+           device->ordinal, device->loss ? device->loss : "its context was destroyed");
+  mw_error_kind("device");
+  return code;
+}
+
+int cuda_enter(cuda_device *device) {
+  if (atomic_load_explicit(&device->lost, memory_order_acquire)) return fail_lost(device);
+  CUresult result = cu.cuCtxSetCurrent(device->context);
+  if (result != 0) return cuda_outcome(device, result, "making the context current");
+  if (atomic_load_explicit(&device->deferred_count, memory_order_relaxed) > 0) free_deferred(device);
+  return MW_SUCCESS;
+}
+
+bool cuda_enter_quietly(cuda_device *device) {
+  return !inside && !atomic_load(&device->lost) && cu.cuCtxSetCurrent(device->context) == 0;
+}
+
+/* ---- losing it ---- */
+
+static const char *what_happened(CUresult result) {
+  switch (result) {
+  case MW_ILLEGAL_ADDRESS: return "read or wrote memory that no array holds";
+  case MW_ASSERT: return "failed an assertion (it printed which one)";
+  case MW_HARDWARE_STACK_ERROR: return "ran out of stack, or damaged it";
+  case MW_ILLEGAL_INSTRUCTION: return "came to an illegal instruction";
+  case MW_MISALIGNED_ADDRESS: return "used an address that is not aligned for what stands there";
+  case MW_INVALID_PC: return "called a function at an address where there is none";
+  case MW_LAUNCH_TIMEOUT: return "ran longer than the driver allows";
+  case 717: return "used an address that is not in the memory space of the instruction";
+  default: return "failed: a trap, or another fault";
+  }
+}
+
+static int lose(cuda_device *device, CUresult result) {
+  mw_text story = {0}, message = {0};
+  const mw_kernel_info *one = NULL;
+  atomic_store(&device->lost, result);
+  cuda_streams_abandon(device, &story, &one);
+  if (one)
+    mw_text_addf(&message, "kernel %s %s", one->name, what_happened(result));
+  else
+    mw_text_addf(&message, "a kernel %s", what_happened(result));
+  if (story.length) mw_text_addf(&message, "; %s", story.data);
+  pthread_mutex_lock(&device->lock);
+  free(device->loss);
+  device->loss = mw_strdup(message.data);
+  pthread_mutex_unlock(&device->lock);
+  int code = fail(cuda_code(result),
+                  "%s. The device is lost with this: mw.device():reset() makes it usable again, without the arrays and "
+                  "modules that it had",
+                  message.data);
+  mw_error_kind("kernel");
+  if (one) mw_error_kernel(one->name, NULL, NULL);
+  mw_text_free(&story);
+  mw_text_free(&message);
+  return code;
+}
+
+int cuda_outcome(cuda_device *device, CUresult result, const char *what) {
+  if (result == 0) return MW_SUCCESS;
+  if (!cuda_is_fatal(result)) return cuda_check(result, "%s", what);
+  int none = 0;
+  /* Who is first tells the story; others meet a device that is lost. */
+  if (!atomic_compare_exchange_strong(&device->lost, &none, result)) return fail_lost(device);
+  return lose(device, result);
+}
+
+/* ---- making it ---- */
+
+static int make_side(cuda_device *device) {
+  CUmemoryPool pool;
+  uint64_t keep = (uint64_t)256 << 20; /* freed memory beyond this goes back to the system */
+  int code =
+      cuda_check(cu.cuStreamCreateWithPriority(&device->side, CU_STREAM_FLAG_NON_BLOCKING, 0), "making a stream");
+  if (code == MW_SUCCESS) code = cuda_check(cu.cuEventCreate(&device->order, CU_EVENT_NO_TIMING), "making an event");
+  if (code != MW_SUCCESS || !device->pools) return code;
+  if (cu.cuDeviceGetDefaultMemPool(&pool, device->id) != 0 ||
+      cu.cuMemPoolSetAttribute(pool, CU_POOL_RELEASE_THRESHOLD, &keep) != 0)
+    device->pools = false;
+  return MW_SUCCESS;
+}
+
+int cuda_context_open(cuda_device *device) {
+  int code = cuda_check(cu.cuDevicePrimaryCtxRetain(&device->context, device->id), "making a context on cuda:%d",
+                        device->ordinal);
+  if (code != MW_SUCCESS) return code;
+  code = cuda_check(cu.cuCtxSetCurrent(device->context), "making the context current");
+  if (code == MW_SUCCESS) code = make_side(device);
+  if (code != MW_SUCCESS) cuda_context_close(device);
+  return code;
+}
+
+void cuda_context_close(cuda_device *device) {
+  if (!device->context) return;
+  if (cuda_enter_quietly(device)) {
+    free_deferred(device);
+    if (device->side) cu.cuStreamDestroy(device->side);
+    if (device->order) cu.cuEventDestroy(device->order);
+  }
+  device->side = NULL;
+  device->order = NULL;
+  device->context = NULL;
+  cu.cuCtxSetCurrent(NULL);
+  cu.cuDevicePrimaryCtxRelease(device->id);
+}
+
+int cuda_reset(void *handle) {
+  cuda_device *device = handle;
+  mw_text story = {0};
+  const mw_kernel_info *one;
+  cuda_streams_abandon(device, &story, &one);
+  mw_text_free(&story);
+  cu.cuCtxSetCurrent(NULL);
+  int code = cuda_check(cu.cuDevicePrimaryCtxReset(device->id), "resetting cuda:%d", device->ordinal);
+  if (code != MW_SUCCESS) return code;
+  cu.cuDevicePrimaryCtxRelease(device->id);
+  cuda_heap_forget(device->heap);
+  cuda_staging_forget(device->staging);
+  device->context = NULL;
+  device->side = NULL;
+  device->order = NULL;
+  device->epoch++;
+  code = cuda_context_open(device);
+  if (code != MW_SUCCESS) return code;
+  pthread_mutex_lock(&device->lock);
+  free(device->loss);
+  device->loss = NULL;
+  pthread_mutex_unlock(&device->lock);
+  atomic_store(&device->lost, 0);
+  for (mw_limit limit = MW_LIMIT_STACK; limit <= MW_LIMIT_HEAP; limit += MW_LIMIT_HEAP - MW_LIMIT_STACK)
+    if (device->limits[limit] > 0)
+      cu.cuCtxSetLimit(limit == MW_LIMIT_STACK ? CU_LIMIT_STACK : CU_LIMIT_MALLOC_HEAP, (size_t)device->limits[limit]);
+  return MW_SUCCESS;
+}

@@ -1,0 +1,231 @@
+/* The NVIDIA driver: what its files share.
+ *
+ *   driver.c    the table mw_cuda_driver; opening, limits   nvrtc.c      source to machine code, by NVRTC
+ *   library.c   libcuda and NVRTC, found at run time        options.c    compile options
+ *   context.c   the context; losing it, and a new one       describe.c   what a module has: kernels, variables, types
+ *   heap.c      device memory and its book                  scan.c       names that only the source text has
+ *   stream.c    streams, and what is done in them           mangle.c     types out of linkage names
+ *   event.c     events, functions, holds                    image.c      compiled files: written, read, checked
+ *   transfer.c  copies and fills                            unit.c       loaded modules
+ *   staging.c   host memory to the device and back          texture.c    CUDA arrays, textures and surfaces
+ *   launch.c    launches
+ *
+ * CUDA has no word for "this command is done" that costs nothing. A stream keeps its commands' completions in a queue,
+ * records an event among them now and then, and whoever next gives the stream a command, waits for it, or wants memory,
+ * calls those that an event has passed.
+ *
+ * Inside of a function that a stream calls (cuLaunchHostFunc) nothing of CUDA may be called. What is freed there is put
+ * aside (cuda_defer) and freed by the next call on another thread. */
+#ifndef MW_CUDA_H
+#define MW_CUDA_H
+
+#include "core.h"
+#include "cuda/library.h"
+
+typedef struct cuda_device cuda_device;
+typedef struct cuda_stream cuda_stream;
+typedef struct cuda_unit cuda_unit;
+typedef struct cuda_heap cuda_heap;
+
+struct cuda_device {
+  int ordinal;
+  CUdevice id;
+  CUcontext context;
+  unsigned epoch; /* how often the context was made anew: what belongs to an earlier one is gone */
+  int major, minor, multiprocessors;
+  bool pools;    /* whether allocation goes by streams */
+  CUevent order; /* recorded where a command is wanted that does nothing */
+  CUstream side; /* for what no stream of the host's is concerned with: allocation, large copies */
+  cuda_heap *heap;
+  pthread_mutex_t lock; /* for what follows */
+  cuda_stream *streams;
+  struct cuda_hold *holds;
+  struct cuda_deferred *deferred;
+  atomic_int live_holds, deferred_count;
+  atomic_int lost; /* the CUresult that the context was lost with, or 0 */
+  char *loss;      /* the story of it */
+  struct cuda_staging *staging;
+  _Atomic double limits[MW_LIMIT_HEAP + 1];
+};
+
+/* ---- context.c ---- */
+
+/* The first thing that any member of the driver's table does: the context is the thread's, and what was put aside is
+   freed. Fails where the context is lost. */
+int cuda_enter(cuda_device *device);
+/* The same for giving back: false where there is nothing to be given back to, or nothing may be called. */
+bool cuda_enter_quietly(cuda_device *device);
+int cuda_context_open(cuda_device *device);
+void cuda_context_close(cuda_device *device);
+int cuda_reset(void *device);
+/* The driver call `what` ended with `result`: as cuda_check, and where that has lost the context, all commands count as
+   done and the failure tells which kernels may have caused it. */
+int cuda_outcome(cuda_device *device, CUresult result, const char *what);
+/* Free later: by function(device, handle). Only where cuda_in_function. */
+bool cuda_in_function(void);
+void cuda_set_in_function(bool inside);
+void cuda_defer(cuda_device *device, void (*function)(cuda_device *device, uint64_t handle), uint64_t handle);
+
+/* ---- heap.c: mw_driver's members, and the book ---- */
+
+cuda_heap *cuda_heap_open(void);
+void cuda_heap_close(cuda_heap *heap);
+void cuda_heap_forget(cuda_heap *heap); /* all: the context is gone */
+int cuda_alloc(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address);
+void cuda_free(void *device, uint64_t address);
+bool cuda_find(void *device, uint64_t address, uint64_t *base, size_t *bytes);
+void *cuda_host(void *device, uint64_t address);
+int cuda_memory(void *device, mw_memory *out);
+/* Variables of modules, and CUDA arrays, are in the book, too. */
+void cuda_heap_add(cuda_device *device, uint64_t address, size_t bytes);
+void cuda_heap_remove(cuda_device *device, uint64_t address);
+
+/* ---- stream.c ---- */
+
+#define CUDA_SITE 96
+
+/* A command whose completion is still to be called. */
+typedef struct cuda_pending {
+  mw_completion completion;
+  const mw_kernel_info *kernel; /* NULL: no launch */
+  cuda_unit *unit;
+  char site[CUDA_SITE];
+} cuda_pending;
+
+#define CUDA_MARKS 8
+
+struct cuda_stream {
+  cuda_device *device;
+  cuda_stream *next; /* in the device's list */
+  CUstream handle;
+  unsigned flags, epoch;
+  int priority;
+  pthread_mutex_t lock;
+  /* Commands are counted: queue[i % capacity] for first <= i < end. */
+  cuda_pending *queue;
+  size_t capacity;
+  uint64_t first, end;
+  struct {
+    CUevent event;
+    uint64_t upto;
+  } marks[CUDA_MARKS]; /* events that were recorded behind command upto - 1; used ones first */
+  int mark_count;
+  uint64_t marked; /* the last one's upto */
+  mw_error *failure;
+  struct cuda_waits *waits; /* event.c's: holds that it stands behind */
+};
+
+int cuda_stream_new(void *device, unsigned flags, int priority, void **stream);
+void cuda_stream_free(void *stream);
+int cuda_stream_synchronize(void *stream);
+int cuda_stream_query(void *stream);
+/* The stream's handle, made anew where the context was. */
+int cuda_stream_enter(cuda_stream *stream);
+/* A command was queued: its completion is called when it is done. */
+void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
+                        cuda_unit *unit, const char *site);
+/* All commands that are known to be done, of all streams; what holds memory lets go of it. */
+void cuda_streams_poll(cuda_device *device);
+/* The context is lost: they all count as done. The kernels among them are told of in `story`. */
+void cuda_streams_abandon(cuda_device *device, mw_text *story, const mw_kernel_info **one);
+
+/* ---- event.c ---- */
+
+int cuda_event_new(void *device, unsigned flags, void **event);
+void cuda_event_free(void *event);
+int cuda_event_record(void *event, void *stream);
+int cuda_event_query(void *event);
+int cuda_event_synchronize(void *event);
+int cuda_event_elapsed(void *start, void *end, double *milliseconds);
+int cuda_stream_wait(void *stream, void *event);
+int cuda_stream_call(void *stream, mw_completion function);
+int cuda_hold_new(void *stream, void **hold);
+bool cuda_hold_reached(void *hold);
+void cuda_hold_free(void *hold);
+/* MW_NOT_READY, with the error slot filled, where the stream stands behind a hold. */
+int cuda_stream_held(cuda_stream *stream);
+/* What is queued in the stream now comes behind the holds that the default stream's rule says. */
+void cuda_stream_inherit_holds(cuda_stream *stream);
+void cuda_stream_forget_holds(cuda_stream *stream);
+
+/* ---- transfer.c, staging.c ---- */
+
+int cuda_copy(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion);
+int cuda_fill(void *stream, uint64_t target, const void *pattern, size_t size, size_t count, mw_completion completion);
+int cuda_copy_box(void *stream, const mw_box *box, mw_completion completion);
+int cuda_fill_box(void *stream, const mw_box *box, const void *pattern, size_t size, mw_completion completion);
+int cuda_write(void *stream, uint64_t target, const void *source, size_t bytes);
+int cuda_read(void *stream, uint64_t source, void *target, size_t bytes);
+struct cuda_staging *cuda_staging_open(void);
+void cuda_staging_forget(struct cuda_staging *staging); /* the context is gone */
+void cuda_staging_close(struct cuda_staging *staging);
+/* Large copies through pinned memory, between the host's memory and the device's; no stream is waited for. */
+int cuda_stage(cuda_device *device, uint64_t address, void *host, size_t bytes, bool to_device);
+
+/* ---- launch.c ---- */
+
+int cuda_launch(void *stream, const mw_launch_request *request);
+
+/* ---- compiling: nvrtc.c, options.c, describe.c ---- */
+
+int cuda_target(void *device, mw_text *out);
+int cuda_compile(void *device, const mw_source *source, const char *const *instances, size_t instance_count,
+                 const char *path);
+bool cuda_usable(void *device, const char *path);
+
+/* A list of strings, each its own, ended by NULL. */
+typedef struct cuda_list {
+  char **items;
+  size_t count;
+} cuda_list;
+void cuda_list_add(cuda_list *list, char *text); /* takes the text over */
+void cuda_list_free(cuda_list *list);
+/* The source's options as NVRTC wants them. MW_INVALID_VALUE names one that there is not. */
+int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *out);
+
+/* ---- unit.c ---- */
+
+typedef struct cuda_symbol {
+  mw_symbol_info info;
+  uint64_t bound; /* of a reference: the handle that was written last */
+} cuda_symbol;
+
+typedef struct cuda_kernel {
+  cuda_unit *unit;
+  mw_kernel_info info;
+  CUfunction function;
+  size_t dynamic;            /* shared memory that it was allowed */
+  size_t *reference_symbols; /* each of info.references: its place among the unit's symbols */
+} cuda_kernel;
+
+struct cuda_unit {
+  cuda_device *device;
+  unsigned epoch;
+  CUmodule module;
+  cuda_unit *parent;
+  cuda_kernel *kernels;
+  size_t kernel_count;
+  cuda_symbol *symbols;
+  size_t symbol_count;
+  size_t *shared_with; /* for each symbol: 1 + its place among the parent's, or 0 */
+  bool shares;
+  pthread_mutex_t lock; /* for what is bound */
+};
+
+int cuda_load_unit(void *device, const char *path, void *parent, const mw_source *origin, void **unit);
+void cuda_unload(void *unit);
+bool cuda_unit_kernel(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
+bool cuda_unit_symbol(void *unit, size_t i, mw_symbol_info *info);
+const char *cuda_unit_log(void *unit);
+bool cuda_unit_source(void *unit, const char **text, const char **options);
+
+/* ---- texture.c ---- */
+
+int cuda_array_make(void *device, const mw_cuda_array_desc *desc, uint64_t *handle);
+void cuda_array_end(void *device, uint64_t handle);
+int cuda_array_copy(void *stream, const mw_array_box *box);
+int cuda_texture_make(void *device, const struct mw_tex_record *record, uint64_t array, int level, uint64_t *handle);
+void cuda_texture_end(void *device, uint64_t handle);
+void cuda_surface_end(void *device, uint64_t handle);
+
+#endif

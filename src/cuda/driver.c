@@ -1,0 +1,223 @@
+/* The NVIDIA driver's table, and what belongs to a device as a whole. */
+#include "cuda/cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- which devices there are ---- */
+
+static int device_count(int *count) {
+  *count = 0;
+  if (cuda_load() == MW_SUCCESS) return cuda_check(cu.cuDeviceGetCount(count), "counting the GPUs");
+  mw_error_clear(); /* none: mw.doctor() tells why */
+  return MW_SUCCESS;
+}
+
+static int attribute(const cuda_device *device, int which, int *out) {
+  return cuda_check(cu.cuDeviceGetAttribute(out, which, device->id), "asking for attribute %d of cuda:%d", which,
+                    device->ordinal);
+}
+
+/* ---- opening ---- */
+
+/* A GPU is fit for use where kernels can be compiled for it. */
+static int check_capability(cuda_device *device) {
+  int pools = 0, cooperative = 0;
+  int code = attribute(device, CU_COMPUTE_MAJOR, &device->major);
+  if (code == MW_SUCCESS) code = attribute(device, CU_COMPUTE_MINOR, &device->minor);
+  if (code == MW_SUCCESS) code = attribute(device, CU_MULTIPROCESSORS, &device->multiprocessors);
+  if (code == MW_SUCCESS) code = attribute(device, CU_MEMORY_POOLS, &pools);
+  if (code == MW_SUCCESS) code = attribute(device, CU_COOPERATIVE_LAUNCH, &cooperative);
+  device->pools = pools != 0;
+  if (code != MW_SUCCESS || device->major >= 5) return code;
+  return fail(MW_NOT_SUPPORTED, "cuda:%d has compute capability %d.%d, and moonwarp needs 5.0", device->ordinal,
+              device->major, device->minor);
+}
+
+static void device_close(void *handle) {
+  cuda_device *device = handle;
+  if (!device) return;
+  if (device->context && cuda_enter_quietly(device))
+    cuda_staging_close(device->staging);
+  else
+    free(device->staging);
+  cuda_context_close(device);
+  cuda_heap_close(device->heap);
+  pthread_mutex_destroy(&device->lock);
+  free(device->loss);
+  free(device);
+}
+
+static void start_limits(cuda_device *device) {
+  size_t value;
+  device->limits[MW_LIMIT_COMPILE_TIME] = 0;
+  if (cu.cuCtxGetLimit(&value, CU_LIMIT_STACK) == 0) device->limits[MW_LIMIT_STACK] = (double)value;
+  if (cu.cuCtxGetLimit(&value, CU_LIMIT_MALLOC_HEAP) == 0) device->limits[MW_LIMIT_HEAP] = (double)value;
+}
+
+static int device_open(int ordinal, void **out) {
+  int code = cuda_load();
+  if (code != MW_SUCCESS) return code;
+  cuda_device *device = mw_alloc(sizeof *device);
+  device->ordinal = ordinal;
+  pthread_mutex_init(&device->lock, NULL);
+  device->heap = cuda_heap_open();
+  device->staging = cuda_staging_open();
+  code = cuda_check(cu.cuDeviceGet(&device->id, ordinal), "opening cuda:%d", ordinal);
+  if (code == MW_SUCCESS) code = check_capability(device);
+  if (code == MW_SUCCESS) code = cuda_context_open(device);
+  if (code != MW_SUCCESS) {
+    device_close(device);
+    return code;
+  }
+  start_limits(device);
+  *out = device;
+  return MW_SUCCESS;
+}
+
+/* ---- facts ---- */
+
+static int properties(void *handle, mw_properties *out) {
+  cuda_device *device = handle;
+  int pitch = 0, alignment = 0, pitch_alignment = 0, shared = 0, optin = 0, constant = 0, grid[3];
+  *out = (mw_properties){.driver = "cuda", .major = device->major, .minor = device->minor};
+  out->multiprocessors = device->multiprocessors;
+  int code = cuda_check(cu.cuDeviceGetName(out->name, sizeof out->name, device->id), "asking for a GPU's name");
+  if (code == MW_SUCCESS)
+    code = cuda_check(cu.cuDeviceTotalMem(&out->total_memory, device->id), "asking for a GPU's memory");
+  struct {
+    int which, *where;
+  } const facts[] = {{CU_WARP_SIZE, &out->warp_size},
+                     {CU_MAX_THREADS_PER_BLOCK, &out->max_threads_per_block},
+                     {CU_MAX_BLOCK_X, &out->max_block[0]},
+                     {CU_MAX_BLOCK_X + 1, &out->max_block[1]},
+                     {CU_MAX_BLOCK_X + 2, &out->max_block[2]},
+                     {CU_MAX_GRID_X, &grid[0]},
+                     {CU_MAX_GRID_X + 1, &grid[1]},
+                     {CU_MAX_GRID_X + 2, &grid[2]},
+                     {CU_SHARED_PER_BLOCK, &shared},
+                     {CU_SHARED_PER_BLOCK_OPTIN, &optin},
+                     {CU_TOTAL_CONSTANT, &constant},
+                     {CU_REGISTERS_PER_BLOCK, &out->registers_per_block},
+                     {CU_CLOCK_RATE, &out->clock_khz},
+                     {CU_MAX_PITCH, &pitch},
+                     {CU_TEXTURE_ALIGNMENT, &alignment},
+                     {CU_TEXTURE_PITCH_ALIGNMENT, &pitch_alignment}};
+  for (size_t i = 0; i < MW_COUNT(facts) && code == MW_SUCCESS; i++)
+    code = attribute(device, facts[i].which, facts[i].where);
+  if (code != MW_SUCCESS) return code;
+  for (int i = 0; i < 3; i++) out->max_grid[i] = grid[i];
+  out->shared_per_block = (size_t)shared;
+  out->shared_per_block_optin = (size_t)(optin > shared ? optin : shared);
+  out->total_constant = (size_t)constant;
+  out->memory_pitch = (size_t)pitch;
+  out->texture_alignment = (size_t)alignment;
+  out->texture_pitch_alignment = (size_t)pitch_alignment;
+  return MW_SUCCESS;
+}
+
+static void priorities(void *handle, int *least, int *greatest) {
+  *least = *greatest = 0;
+  if (cuda_enter_quietly(handle)) cu.cuCtxGetStreamPriorityRange(least, greatest);
+}
+
+/* ---- limits ---- */
+
+static int limit_get(void *handle, mw_limit limit, double *value) {
+  *value = ((cuda_device *)handle)->limits[limit];
+  return MW_SUCCESS;
+}
+
+static int set_context_limit(cuda_device *device, mw_limit limit, double value) {
+  int which = limit == MW_LIMIT_STACK ? CU_LIMIT_STACK : CU_LIMIT_MALLOC_HEAP;
+  size_t now;
+  int code = cuda_enter(device);
+  if (code != MW_SUCCESS) return code;
+  CUresult result = cu.cuCtxSetLimit(which, value < 1e15 ? (size_t)value : SIZE_MAX);
+  if (result == 1)
+    return fail(MW_INVALID_VALUE,
+                limit == MW_LIMIT_STACK
+                    ? "the driver refuses a stack of %.0f bytes for each thread"
+                    : "the driver refuses a heap of %.0f bytes: it can be set until a kernel that uses it has run",
+                value);
+  code = cuda_outcome(device, result, "setting a limit");
+  if (code == MW_SUCCESS) code = cuda_outcome(device, cu.cuCtxGetLimit(&now, which), "setting a limit");
+  if (code == MW_SUCCESS) device->limits[limit] = (double)now;
+  return code;
+}
+
+static int limit_set(void *handle, mw_limit limit, double value) {
+  cuda_device *device = handle;
+  switch (limit) {
+  case MW_LIMIT_STACK:
+  case MW_LIMIT_HEAP: return set_context_limit(device, limit, value);
+  case MW_LIMIT_TIME:
+  case MW_LIMIT_COMPILE_TIME:
+  case MW_LIMIT_COMPILE_MEMORY:
+    if (value > 0)
+      return fail(MW_UNSUPPORTED_LIMIT,
+                  limit == MW_LIMIT_TIME
+                      ? "cuda:%d cannot stop a kernel that runs: the limit \"time\" is the CPU device's alone"
+                      : "for cuda:%d kernels are compiled in this process, where no limit holds",
+                  device->ordinal);
+    break;
+  default: break;
+  }
+  device->limits[limit] = value;
+  return MW_SUCCESS;
+}
+
+const mw_driver mw_cuda_driver = {
+    .name = "cuda",
+    .report = cuda_library_report,
+    .count = device_count,
+    .open = device_open,
+    .close = device_close,
+    .reset = cuda_reset,
+    .properties = properties,
+    .memory = cuda_memory,
+    .limit_get = limit_get,
+    .limit_set = limit_set,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .find = cuda_find,
+    .host = cuda_host,
+    .array_new = cuda_array_make,
+    .array_free = cuda_array_end,
+    .array_copy = cuda_array_copy,
+    .texture_new = cuda_texture_make,
+    .texture_free = cuda_texture_end,
+    .surface_free = cuda_surface_end,
+    .stream_new = cuda_stream_new,
+    .priorities = priorities,
+    .stream_free = cuda_stream_free,
+    .stream_synchronize = cuda_stream_synchronize,
+    .stream_query = cuda_stream_query,
+    .stream_wait = cuda_stream_wait,
+    .stream_call = cuda_stream_call,
+    .hold_new = cuda_hold_new,
+    .hold_reached = cuda_hold_reached,
+    .hold_free = cuda_hold_free,
+    .event_new = cuda_event_new,
+    .event_free = cuda_event_free,
+    .event_record = cuda_event_record,
+    .event_query = cuda_event_query,
+    .event_synchronize = cuda_event_synchronize,
+    .event_elapsed = cuda_event_elapsed,
+    .launch = cuda_launch,
+    .copy = cuda_copy,
+    .fill = cuda_fill,
+    .copy_box = cuda_copy_box,
+    .fill_box = cuda_fill_box,
+    .write = cuda_write,
+    .read = cuda_read,
+    .target = cuda_target,
+    .compile = cuda_compile,
+    .usable = cuda_usable,
+    .load = cuda_load_unit,
+    .unload = cuda_unload,
+    .unit_kernel = cuda_unit_kernel,
+    .unit_symbol = cuda_unit_symbol,
+    .unit_log = cuda_unit_log,
+    .unit_source = cuda_unit_source,
+};

@@ -1,0 +1,231 @@
+/* Device memory, and a book of it by address.
+ *
+ * Memory comes from the device's pool by way of a stream of the driver's own, which holds nothing but that: so what is
+ * freed, of which the core says that nothing uses it any more, is there for the next allocation at once. The pool gives
+ * memory back to the system beyond what context.c lets it keep, and all of it where an allocation fails. */
+#include "cuda/cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct extent {
+  uint64_t address;
+  size_t bytes;
+  mw_memory_kind kind; /* UNKNOWN: not allocated here */
+} extent;
+
+struct cuda_heap {
+  pthread_mutex_t lock;
+  extent *extents; /* by address */
+  size_t count, capacity;
+  size_t bytes, live, peak;
+};
+
+cuda_heap *cuda_heap_open(void) {
+  cuda_heap *heap = mw_alloc(sizeof *heap);
+  pthread_mutex_init(&heap->lock, NULL);
+  return heap;
+}
+
+void cuda_heap_close(cuda_heap *heap) {
+  if (!heap) return;
+  pthread_mutex_destroy(&heap->lock);
+  free(heap->extents);
+  free(heap);
+}
+
+void cuda_heap_forget(cuda_heap *heap) {
+  pthread_mutex_lock(&heap->lock);
+  heap->count = heap->bytes = heap->live = 0;
+  pthread_mutex_unlock(&heap->lock);
+}
+
+/* ---- the book, under its lock ---- */
+
+/* The first extent that ends behind the address. */
+static size_t place_of(const cuda_heap *heap, uint64_t address) {
+  size_t low = 0, high = heap->count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (heap->extents[middle].address + heap->extents[middle].bytes <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static extent *find(const cuda_heap *heap, uint64_t address) {
+  size_t i = place_of(heap, address);
+  return i < heap->count && heap->extents[i].address <= address ? &heap->extents[i] : NULL;
+}
+
+static void enter(cuda_heap *heap, extent new) {
+  if (heap->count == heap->capacity) {
+    heap->capacity = heap->capacity ? 2 * heap->capacity : 64;
+    heap->extents = mw_realloc(heap->extents, heap->capacity * sizeof *heap->extents);
+  }
+  size_t i = place_of(heap, new.address);
+  memmove(&heap->extents[i + 1], &heap->extents[i], (heap->count - i) * sizeof *heap->extents);
+  heap->extents[i] = new;
+  heap->count++;
+  heap->bytes += new.bytes;
+  heap->live += new.kind != MW_MEMORY_UNKNOWN;
+  if (heap->bytes > heap->peak) heap->peak = heap->bytes;
+}
+
+static bool take_out(cuda_heap *heap, uint64_t address, extent *out) {
+  extent *at = find(heap, address);
+  if (!at || at->address != address) return false;
+  *out = *at;
+  size_t i = (size_t)(at - heap->extents);
+  memmove(at, at + 1, (heap->count - i - 1) * sizeof *at);
+  heap->count--;
+  heap->bytes -= out->bytes;
+  heap->live -= out->kind != MW_MEMORY_UNKNOWN;
+  return true;
+}
+
+void cuda_heap_add(cuda_device *device, uint64_t address, size_t bytes) {
+  pthread_mutex_lock(&device->heap->lock);
+  enter(device->heap, (extent){address, bytes, MW_MEMORY_UNKNOWN});
+  pthread_mutex_unlock(&device->heap->lock);
+}
+
+void cuda_heap_remove(cuda_device *device, uint64_t address) {
+  extent old;
+  pthread_mutex_lock(&device->heap->lock);
+  take_out(device->heap, address, &old);
+  pthread_mutex_unlock(&device->heap->lock);
+}
+
+/* ---- memory ---- */
+
+static CUresult allocate_device(cuda_device *device, size_t bytes, CUdeviceptr *address) {
+  if (!device->pools) return cu.cuMemAlloc(address, bytes);
+  CUresult result = cu.cuMemAllocAsync(address, bytes, device->side);
+  /* Now it is any stream's. */
+  return result ? result : cu.cuStreamSynchronize(device->side);
+}
+
+static CUresult allocate(cuda_device *device, mw_memory_kind kind, size_t bytes, uint64_t *address) {
+  if (kind == MW_MEMORY_MANAGED) return cu.cuMemAllocManaged(address, bytes, CU_MANAGED_GLOBAL);
+  if (kind == MW_MEMORY_DEVICE) return allocate_device(device, bytes, address);
+  void *memory = NULL;
+  CUresult result = cu.cuMemHostAlloc(&memory, bytes, CU_HOST_PORTABLE | CU_HOST_MAPPED);
+  *address = (uint64_t)(uintptr_t)memory;
+  return result;
+}
+
+static void trim(cuda_device *device) {
+  CUmemoryPool pool;
+  if (device->pools && cu.cuDeviceGetDefaultMemPool(&pool, device->id) == 0) cu.cuMemPoolTrimTo(pool, 0);
+}
+
+static int fail_memory(cuda_device *device, size_t bytes) {
+  size_t available = 0, total = 0;
+  mw_text largest = {0};
+  cu.cuMemGetInfo(&available, &total);
+  cuda_heap *heap = device->heap;
+  pthread_mutex_lock(&heap->lock);
+  size_t last = SIZE_MAX, live = heap->bytes;
+  for (int n = 0; n < 3; n++) {
+    size_t most = 0;
+    for (size_t i = 0; i < heap->count; i++)
+      if (heap->extents[i].bytes > most && heap->extents[i].bytes < last) most = heap->extents[i].bytes;
+    if (most == 0) break;
+    mw_text_addf(&largest, "%s%zu", n ? ", " : "; the largest have ", most);
+    last = most;
+  }
+  pthread_mutex_unlock(&heap->lock);
+  int code = fail(MW_MEMORY_ALLOCATION,
+                  "cuda:%d has no %zu bytes: %zu of its %zu are free, and %zu are in arrays here%s%s", device->ordinal,
+                  bytes, available, total, live, largest.length ? largest.data : "", largest.length ? " bytes" : "");
+  mw_text_free(&largest);
+  return code;
+}
+
+int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *address) {
+  cuda_device *device = handle;
+  int code = cuda_enter(device);
+  if (code != MW_SUCCESS) return code;
+  double limit = device->limits[MW_LIMIT_MEMORY];
+  pthread_mutex_lock(&device->heap->lock);
+  size_t bytes_now = device->heap->bytes;
+  pthread_mutex_unlock(&device->heap->lock);
+  if (limit > 0 && (double)bytes_now + (double)bytes > limit) {
+    cuda_streams_poll(device);
+    return fail(MW_MEMORY_ALLOCATION,
+                "%zu bytes more than the %zu in use would pass the limit \"memory\", which is %.0f bytes", bytes,
+                bytes_now, limit);
+  }
+  *address = 0;
+  CUresult result = allocate(device, kind, bytes, address);
+  if (result == CUDA_OUT_OF_MEMORY) {
+    cuda_streams_poll(device);
+    trim(device);
+    result = allocate(device, kind, bytes, address);
+  }
+  if (result == CUDA_OUT_OF_MEMORY) return fail_memory(device, bytes);
+  if (result != 0) return cuda_outcome(device, result, "allocating memory");
+  pthread_mutex_lock(&device->heap->lock);
+  enter(device->heap, (extent){*address, bytes, kind});
+  pthread_mutex_unlock(&device->heap->lock);
+  return MW_SUCCESS;
+}
+
+static void free_now(cuda_device *device, uint64_t address) {
+  extent old;
+  pthread_mutex_lock(&device->heap->lock);
+  bool known = take_out(device->heap, address, &old);
+  pthread_mutex_unlock(&device->heap->lock);
+  if (!known || !cuda_enter_quietly(device)) return;
+  if (old.kind == MW_MEMORY_PINNED)
+    cu.cuMemFreeHost((void *)(uintptr_t)address);
+  else if (old.kind == MW_MEMORY_DEVICE && device->pools)
+    cu.cuMemFreeAsync(address, device->side);
+  else
+    cu.cuMemFree(address);
+}
+
+void cuda_free(void *device, uint64_t address) {
+  if (cuda_in_function())
+    cuda_defer(device, free_now, address);
+  else
+    free_now(device, address);
+}
+
+bool cuda_find(void *handle, uint64_t address, uint64_t *base, size_t *bytes) {
+  cuda_heap *heap = ((cuda_device *)handle)->heap;
+  pthread_mutex_lock(&heap->lock);
+  const extent *found = find(heap, address);
+  if (found) {
+    *base = found->address;
+    *bytes = found->bytes;
+  }
+  pthread_mutex_unlock(&heap->lock);
+  return found;
+}
+
+void *cuda_host(void *handle, uint64_t address) {
+  cuda_heap *heap = ((cuda_device *)handle)->heap;
+  pthread_mutex_lock(&heap->lock);
+  const extent *found = find(heap, address);
+  bool reached = found && (found->kind == MW_MEMORY_PINNED || found->kind == MW_MEMORY_MANAGED);
+  pthread_mutex_unlock(&heap->lock);
+  return reached ? (void *)(uintptr_t)address : NULL;
+}
+
+int cuda_memory(void *handle, mw_memory *out) {
+  cuda_device *device = handle;
+  size_t available, total = 0;
+  int code = cuda_enter(device);
+  if (code != MW_SUCCESS) return code;
+  cuda_streams_poll(device);
+  code = cuda_outcome(device, cu.cuMemGetInfo(&available, &total), "asking for the memory's size");
+  if (code != MW_SUCCESS) return code;
+  pthread_mutex_lock(&device->heap->lock);
+  *out = (mw_memory){device->heap->bytes, device->heap->live, device->heap->peak, total};
+  pthread_mutex_unlock(&device->heap->lock);
+  return MW_SUCCESS;
+}

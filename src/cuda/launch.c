@@ -1,0 +1,126 @@
+/* Launches: the parameter block goes to CUDA as it is; references to textures are written into their variables before. */
+#include "cuda/cuda.h"
+
+#include <string.h>
+
+enum { SHARED_WITHOUT_ASKING = 48 << 10, PARAMS_MOST = 1024 };
+
+/* CUDA's words for the entries of `extra`. */
+#define PARAM_END     ((void *)0x00)
+#define PARAM_POINTER ((void *)0x01)
+#define PARAM_SIZE    ((void *)0x02)
+
+static int allow_shared(cuda_kernel *kernel, size_t dynamic) {
+  if (dynamic <= kernel->dynamic || dynamic + kernel->info.shared_bytes <= SHARED_WITHOUT_ASKING) return MW_SUCCESS;
+  int code = cuda_outcome(kernel->unit->device,
+                          cu.cuFuncSetAttribute(kernel->function, CU_FUNC_MAX_DYNAMIC_SHARED, (int)dynamic),
+                          "asking for more shared memory");
+  if (code == MW_SUCCESS) kernel->dynamic = dynamic;
+  return code;
+}
+
+/* What a reference is bound to, where that changed since the last launch: written in the stream's order. */
+static int bind_references(cuda_stream *stream, cuda_kernel *kernel, const mw_launch_request *request) {
+  cuda_unit *unit = kernel->unit;
+  int code = MW_SUCCESS;
+  pthread_mutex_lock(&unit->lock);
+  for (size_t i = 0; i < request->reference_count && code == MW_SUCCESS; i++) {
+    cuda_symbol *symbol = &unit->symbols[kernel->reference_symbols[i]];
+    if (symbol->bound == request->references[i]) continue;
+    code = cuda_outcome(
+        unit->device,
+        cu.cuMemcpyHtoDAsync(symbol->info.address, &request->references[i], sizeof(uint64_t), stream->handle),
+        "binding a texture reference");
+    if (code == MW_SUCCESS) symbol->bound = request->references[i];
+  }
+  pthread_mutex_unlock(&unit->lock);
+  return code;
+}
+
+/* A unit of its own for an instance has copies of the module's variables: they are brought along, and back. */
+static int share(cuda_stream *stream, cuda_unit *unit, bool back) {
+  for (size_t i = 0; i < unit->symbol_count; i++) {
+    const mw_symbol_info *own = &unit->symbols[i].info;
+    if (!unit->shared_with[i] || own->reference || (back && own->constant)) continue;
+    const mw_symbol_info *shared = &unit->parent->symbols[unit->shared_with[i] - 1].info;
+    uint64_t target = back ? shared->address : own->address, source = back ? own->address : shared->address;
+    int code = cuda_outcome(unit->device, cu.cuMemcpyDtoDAsync(target, source, own->size, stream->handle),
+                            "sharing a variable");
+    if (code != MW_SUCCESS) return code;
+  }
+  return MW_SUCCESS;
+}
+
+/* More than one cause: CUDA's own sentence, and the figures. */
+static int fail_launch(cuda_kernel *kernel, const mw_launch_request *r, CUresult result) {
+  const char *text = NULL;
+  if (cuda_is_fatal(result)) return cuda_outcome(kernel->unit->device, result, "a launch");
+  cu.cuGetErrorString(result, &text);
+  unsigned long long threads = (unsigned long long)r->block[0] * r->block[1] * r->block[2];
+  int code =
+      fail(cuda_code(result),
+           "%s cannot be launched: %s. Grid (%u, %u, %u), block (%u, %u, %u) = %llu threads x %d registers = %llu; "
+           "shared memory %zu + %zu bytes",
+           kernel->info.name, text ? text : "CUDA does not say why", r->grid[0], r->grid[1], r->grid[2], r->block[0],
+           r->block[1], r->block[2], threads, kernel->info.registers,
+           threads * (unsigned long long)kernel->info.registers, kernel->info.shared_bytes, r->dynamic_shared);
+  mw_error_kernel(kernel->info.name, NULL, NULL);
+  return code;
+}
+
+/* Blocks that wait for each other have to be there all at once. */
+static int check_cooperative(cuda_kernel *kernel, const mw_launch_request *r) {
+  int each = 0;
+  unsigned long long blocks = (unsigned long long)r->grid[0] * r->grid[1] * r->grid[2];
+  int threads = (int)(r->block[0] * r->block[1] * r->block[2]);
+  int code = cuda_outcome(
+      kernel->unit->device,
+      cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel->function, threads, r->dynamic_shared), "a launch");
+  unsigned long long most = (unsigned long long)each * (unsigned)kernel->unit->device->multiprocessors;
+  if (code != MW_SUCCESS || blocks <= most) return code;
+  code = fail(
+      MW_COOPERATIVE_LAUNCH_TOO_LARGE,
+      "%s synchronizes its grid, all of which has to be on the device at once: %llu blocks, and with %d threads each "
+      "%d fit on one of the %d multiprocessors, which makes %llu",
+      kernel->info.name, blocks, threads, each, kernel->unit->device->multiprocessors, most);
+  mw_error_kernel(kernel->info.name, NULL, NULL);
+  return code;
+}
+
+static CUresult launch_cooperative(cuda_stream *stream, cuda_kernel *kernel, const mw_launch_request *r) {
+  void *params[PARAMS_MOST];
+  for (size_t i = 0; i < kernel->info.param_count && i < PARAMS_MOST; i++)
+    params[i] = (char *)r->params + kernel->info.params[i].offset;
+  return cu.cuLaunchCooperativeKernel(kernel->function, r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1],
+                                      r->block[2], (unsigned)r->dynamic_shared, stream->handle, params);
+}
+
+int cuda_launch(void *handle, const mw_launch_request *request) {
+  cuda_stream *stream = handle;
+  cuda_kernel *kernel = request->kernel;
+  cuda_unit *unit = kernel->unit;
+  int code = cuda_stream_enter(stream);
+  if (code == MW_SUCCESS && unit->epoch != unit->device->epoch)
+    code = fail(MW_INVALID_RESOURCE_HANDLE, "the module of %s was lost when the device was reset: compile it again",
+                kernel->info.name);
+  if (code == MW_SUCCESS) code = allow_shared(kernel, request->dynamic_shared);
+  if (code == MW_SUCCESS && request->reference_count) code = bind_references(stream, kernel, request);
+  if (code == MW_SUCCESS && unit->shares) code = share(stream, unit, false);
+  if (code == MW_SUCCESS && request->cooperative) code = check_cooperative(kernel, request);
+  if (code != MW_SUCCESS) return code;
+  cuda_stream_inherit_holds(stream);
+  size_t bytes = request->param_bytes;
+  void *extra[] = {PARAM_POINTER, (void *)request->params, PARAM_SIZE, &bytes, PARAM_END};
+  CUresult result = request->cooperative ? launch_cooperative(stream, kernel, request)
+                                         : cu.cuLaunchKernel(kernel->function, request->grid[0], request->grid[1],
+                                                             request->grid[2], request->block[0], request->block[1],
+                                                             request->block[2], (unsigned)request->dynamic_shared,
+                                                             stream->handle, NULL, bytes ? extra : NULL);
+  if (result != 0) return fail_launch(kernel, request, result);
+  if (unit->shares) {
+    code = share(stream, unit, true);
+    if (code != MW_SUCCESS) return code;
+  }
+  cuda_stream_queued(stream, &request->completion, &kernel->info, unit, request->site);
+  return MW_SUCCESS;
+}

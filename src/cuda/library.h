@@ -1,0 +1,39 @@
+/* libcuda and NVRTC, loaded when they are first asked for, and their failures as ours. */
+#ifndef MW_CUDA_LIBRARY_H
+#define MW_CUDA_LIBRARY_H
+
+#include "core.h"
+#include "cuda/entry_points.h"
+
+typedef struct cuda_api {
+#define POINTER(name, version, params) CUresult(*name) params;
+  MW_LIBCUDA(POINTER)
+#undef POINTER
+  CUresult (*cuGetProcAddress)(const char *name, void **address, int version, uint64_t flags, int *status);
+} cuda_api;
+
+typedef struct nvrtc_api {
+#define POINTER(name, version, params) nvrtcResult(*name) params;
+  MW_NVRTC(POINTER)
+#undef POINTER
+} nvrtc_api;
+
+/* The libraries' functions: valid once cuda_load (nvrtc_load) has succeeded. */
+extern cuda_api cu;
+extern nvrtc_api nvrtc;
+
+/* Load the library and find its functions, once a process; later calls give the same answer. MW_NO_DEVICE (NVRTC:
+   MW_JIT_COMPILER_NOT_FOUND) says what was looked for, where, what was found and what to do. */
+int cuda_load(void);
+int nvrtc_load(void);
+/* What mw_doctor tells of them, whether they were found or not. */
+void cuda_library_report(mw_text *out);
+
+/* A driver call's outcome: MW_SUCCESS, or the failure "WHAT failed: the driver's own sentence (its name)". */
+int cuda_check(CUresult result, const char *what, ...) __attribute__((format(printf, 2, 3)));
+/* CUresult as mw_result. */
+int cuda_code(CUresult result);
+/* Whether the context is lost after such a failure: nothing works in it any more. */
+bool cuda_is_fatal(CUresult result);
+
+#endif

@@ -1,0 +1,215 @@
+/* What a kernel sees on an NVIDIA GPU besides what NVRTC has built in: the names that nvcc's users have without asking,
+ * texture and surface references, and the words that our other headers are written in.
+ *
+ * A reference is a class that holds a texture object; -default-device makes a variable of it at file scope a variable of
+ * the device, which the host writes before a launch. Fetching from it becomes the hardware's fetch. */
+#ifndef MOONWARP_NVRTC_PRELUDE_H
+#define MOONWARP_NVRTC_PRELUDE_H
+
+#define __MOONWARP__ 1
+#define __MW_NVRTC__ 1
+
+/* Host functions in the source are compiled for the device, as nobody calls them. */
+#undef __host__
+#define __host__
+
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long uint64_t;
+typedef long intptr_t;
+typedef unsigned long uintptr_t;
+
+#include "moonwarp/limits.h"
+
+/* ---- how our headers declare functions (moonwarp/keywords.h says why there are two kinds) ---- */
+
+#define __mw_device_template static __device__ __forceinline__
+#define __mw_both_template   static __device__ __forceinline__
+#define __mw_device          template <int = 0> __mw_device_template
+#define __mw_both            template <int = 0> __mw_both_template
+#define __mw_member          __device__ __forceinline__
+#define __mw_exactly
+
+__device__ __forceinline__ unsigned int __nvvm_read_ptx_sreg_laneid() {
+  unsigned int lane;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
+}
+/* Cooperative launches (cooperative_groups.h): the driver then gives the grid some memory, whose address stands here. */
+__device__ __forceinline__ unsigned int __mw_is_cooperative() {
+  unsigned int low, high;
+  asm("mov.u32 %0, %%envreg1;" : "=r"(low));
+  asm("mov.u32 %0, %%envreg2;" : "=r"(high));
+  return low | high;
+}
+/* Blocks that have come are counted in the lowest bits; the highest turns over when all have, as one of them adds what is
+   missing to that. */
+static __device__ unsigned int __mw_grid_barrier;
+__device__ __noinline__ void __mw_grid_wait(unsigned int) {
+  if (!__mw_is_cooperative()) __trap();
+  unsigned int blocks = gridDim.x * gridDim.y * gridDim.z;
+  bool first = (blockIdx.x | blockIdx.y | blockIdx.z) == 0;
+  __threadfence();
+  unsigned int before = atomicAdd(&__mw_grid_barrier, first ? 0x80000000u - (blocks - 1) : 1);
+  while (!((before ^ *(volatile unsigned int *)&__mw_grid_barrier) & 0x80000000u)) continue;
+  __threadfence();
+}
+
+#define __builtin_memcpy      memcpy
+#define __builtin_inff()      __int_as_float(0x7f800000)
+#define __builtin_nanf(text)  __int_as_float(0x7fffffff)
+#define __builtin_huge_valf() __int_as_float(0x7f800000)
+#define __builtin_huge_val()  __longlong_as_double(0x7ff0000000000000ll)
+
+/* A sum that is rounded to odd: the next rounding, to fewer bits, is then right (moonwarp/arithmetic.h). */
+__mw_member double __mw_sum_to_odd(double x, double y) {
+  double sum = __dadd_rn(x, y), other = __dsub_rn(sum, x);
+  double error = __dadd_rn(__dsub_rn(x, __dsub_rn(sum, other)), __dsub_rn(y, other));
+  long long bits = __double_as_longlong(sum);
+  if ((error > 0 || error < 0) && !(bits & 1)) bits += (error > 0) == (sum > 0) ? 1 : -1;
+  return __longlong_as_double(bits);
+}
+
+/* Half precision and bfloat16 as numbers that are only converted. */
+struct _Float16 {
+  unsigned short __mw_bits;
+  _Float16() = default;
+  __mw_member _Float16(float x) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(__mw_bits) : "f"(x)); }
+  __mw_member operator float() const {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(__mw_bits));
+    return x;
+  }
+};
+
+/* ---- references ---- */
+
+#define cudaTextureType1D             0x01
+#define cudaTextureType2D             0x02
+#define cudaTextureType3D             0x03
+#define cudaTextureTypeCubemap        0x0C
+#define cudaTextureType1DLayered      0xF1
+#define cudaTextureType2DLayered      0xF2
+#define cudaTextureTypeCubemapLayered 0xFC
+#define cudaSurfaceType1D             0x01
+#define cudaSurfaceType2D             0x02
+#define cudaSurfaceType3D             0x03
+#define cudaSurfaceTypeCubemap        0x0C
+#define cudaSurfaceType1DLayered      0xF1
+#define cudaSurfaceType2DLayered      0xF2
+#define cudaSurfaceTypeCubemapLayered 0xFC
+
+template <class T, int Type = cudaTextureType1D, cudaTextureReadMode Mode = cudaReadModeElementType> struct texture {
+  unsigned long long __mw_handle;
+};
+template <class T, int Type = cudaSurfaceType1D> struct surface {
+  unsigned long long __mw_handle;
+};
+
+/* What a fetch of such a reference gives: with normalized reading, floats for as many channels. */
+template <class T, cudaTextureReadMode Mode> struct __mw_fetched {
+  typedef T type;
+};
+#define __mw_normalized(T, F)                                                                                          \
+  template <> struct __mw_fetched<T, cudaReadModeNormalizedFloat> {                                                    \
+    typedef F type;                                                                                                    \
+  };
+#define __mw_normalized_kinds(name, scalar)                                                                            \
+  __mw_normalized(scalar, float) __mw_normalized(name##1, float1) __mw_normalized(name##2, float2)                     \
+      __mw_normalized(name##4, float4)
+__mw_normalized_kinds(char, signed char) __mw_normalized(char, float) __mw_normalized_kinds(uchar, unsigned char)
+    __mw_normalized_kinds(short, short) __mw_normalized_kinds(ushort, unsigned short)
+#undef __mw_normalized
+#undef __mw_normalized_kinds
+    /* Of halves fetches make floats. */
+    struct __half;
+struct __half2;
+template <cudaTextureReadMode Mode> struct __mw_fetched<__half, Mode> {
+  typedef float type;
+};
+template <cudaTextureReadMode Mode> struct __mw_fetched<__half2, Mode> {
+  typedef float2 type;
+};
+
+/* A gather gives four of one component. */
+template <class T> struct __mw_gathered;
+#define __mw_gather(T, Q)                                                                                              \
+  template <> struct __mw_gathered<T> {                                                                                \
+    typedef Q type;                                                                                                    \
+  };
+#define __mw_gathers(name, scalar)                                                                                     \
+  __mw_gather(scalar, name##4) __mw_gather(name##1, name##4) __mw_gather(name##2, name##4) __mw_gather(name##4, name##4)
+__mw_gathers(char, signed char) __mw_gather(char, char4) __mw_gathers(uchar, unsigned char) __mw_gathers(short, short)
+    __mw_gathers(ushort, unsigned short) __mw_gathers(int, int) __mw_gathers(uint, unsigned int)
+        __mw_gathers(float, float)
+#undef __mw_gather
+#undef __mw_gathers
+
+#define __mw_list(...) , __VA_ARGS__
+#define __mw_fetch(name, kind, parameters, arguments)                                                                  \
+  template <class T, cudaTextureReadMode Mode>                                                                         \
+  __mw_device_template typename __mw_fetched<T, Mode>::type name(                                                      \
+      texture<T, kind, Mode> reference __mw_list parameters) {                                                         \
+    return name<typename __mw_fetched<T, Mode>::type>((cudaTextureObject_t)reference.__mw_handle __mw_list arguments); \
+  }
+#define __mw_fetches(name, kind, coordinates, values, step)                                                            \
+  __mw_fetch(name, kind, (__mw_open coordinates), (__mw_open values))                                                  \
+      __mw_fetch(name##Lod, kind, (__mw_open coordinates, float level), (__mw_open values, level))                     \
+          __mw_fetch(name##Grad, kind, (__mw_open coordinates, step dx, step dy), (__mw_open values, dx, dy))
+#define __mw_open(...) __VA_ARGS__
+
+            __mw_fetch(tex1Dfetch, cudaTextureType1D, (int x), (x));
+__mw_fetches(tex1D, cudaTextureType1D, (float x), (x), float);
+__mw_fetches(tex2D, cudaTextureType2D, (float x, float y), (x, y), float2);
+__mw_fetches(tex3D, cudaTextureType3D, (float x, float y, float z), (x, y, z), float4);
+__mw_fetches(tex1DLayered, cudaTextureType1DLayered, (float x, int layer), (x, layer), float);
+__mw_fetches(tex2DLayered, cudaTextureType2DLayered, (float x, float y, int layer), (x, y, layer), float2);
+__mw_fetches(texCubemap, cudaTextureTypeCubemap, (float x, float y, float z), (x, y, z), float4);
+__mw_fetches(texCubemapLayered, cudaTextureTypeCubemapLayered, (float x, float y, float z, int layer), (x, y, z, layer),
+             float4);
+template <class T, cudaTextureReadMode Mode>
+__mw_device_template typename __mw_gathered<typename __mw_fetched<T, Mode>::type>::type
+tex2Dgather(texture<T, cudaTextureType2D, Mode> reference, float x, float y, int component = 0) {
+  return tex2Dgather<typename __mw_gathered<typename __mw_fetched<T, Mode>::type>::type>(
+      (cudaTextureObject_t)reference.__mw_handle, x, y, component);
+}
+
+#define __mw_surface(name, kind, parameters, arguments)                                                                \
+  template <class T, class V>                                                                                          \
+  __mw_device_template T name##read(surface<V, kind> surf __mw_list parameters,                                        \
+                                    cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                             \
+    return name##read<T>((cudaSurfaceObject_t)surf.__mw_handle __mw_list arguments, mode);                             \
+  }                                                                                                                    \
+  template <class T, class V>                                                                                          \
+  __mw_device_template void name##read(T *to, surface<V, kind> surf __mw_list parameters,                              \
+                                       cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                          \
+    *to = name##read<T>((cudaSurfaceObject_t)surf.__mw_handle __mw_list arguments, mode);                              \
+  }                                                                                                                    \
+  template <class T, class V>                                                                                          \
+  __mw_device_template void name##write(T value, surface<V, kind> surf __mw_list parameters,                           \
+                                        cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                         \
+    name##write(value, (cudaSurfaceObject_t)surf.__mw_handle __mw_list arguments, mode);                               \
+  }
+__mw_surface(surf1D, cudaSurfaceType1D, (int x), (x));
+__mw_surface(surf2D, cudaSurfaceType2D, (int x, int y), (x, y));
+__mw_surface(surf3D, cudaSurfaceType3D, (int x, int y, int z), (x, y, z));
+__mw_surface(surf1DLayered, cudaSurfaceType1DLayered, (int x, int layer), (x, layer));
+__mw_surface(surf2DLayered, cudaSurfaceType2DLayered, (int x, int y, int layer), (x, y, layer));
+__mw_surface(surfCubemap, cudaSurfaceTypeCubemap, (int x, int y, int face), (x, y, face));
+__mw_surface(surfCubemapLayered, cudaSurfaceTypeCubemapLayered, (int x, int y, int layer_face), (x, y, layer_face));
+
+#undef __mw_surface
+#undef __mw_fetches
+#undef __mw_fetch
+#undef __mw_list
+#undef __mw_open
+
+#endif
