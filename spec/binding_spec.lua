@@ -85,6 +85,21 @@ describe("the bindings", function()
     assert.equal("array\ttrue\ttrue\nfalse\terror\terror\t15\n", result.output)
     assert.is_true(result.ok)
   end)
+
+  it("may be loaded again: memory of the first time stays allocated", function()
+    local result = child [[
+      local first = require "moonwarp.runtime"
+      local p = first.malloc(4, "int")
+      p[0] = 7
+      for name in pairs(package.loaded) do
+        if name:find "^moonwarp" then package.loaded[name] = nil end
+      end
+      collectgarbage()
+      collectgarbage()
+      print(p[0], (require "moonwarp.runtime".cudaMallocHost(4)))
+    ]]
+    assert.equal("7\t0\n", result.output)
+  end)
 end)
 
 describe("a 64-bit integer", function()

@@ -36,9 +36,10 @@ end
 
 -- Addresses have no finalizer: what is made here and freed by nobody is freed with the state, after all other objects.
 -- So is the stream of an mw.with that the end of the script cut short.
-local owned = {}
-M.owner = newproxy(true) -- luacheck: ignore 113
-getmetatable(M.owner).__gc = function()
+-- The owner stays as long as the functions do, also where the module is forgotten and loaded again.
+local owner = newproxy(true) -- luacheck: ignore 113
+local owned = setmetatable({}, { owner = owner })
+getmetatable(owner).__gc = function()
   C.mw_stream_use(nil, nil)
   for at in pairs(owned) do C.mw_memory_free(at) end
 end
