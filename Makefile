@@ -259,9 +259,12 @@ lint:
 
 # The reference, out of the annotations; and all pages as HTML (pandoc) in build/html.
 DOCS := $(wildcard docs/*.md)
-.PHONY: reference docs
+.PHONY: reference functions docs
 reference:
 	$(LUA) -e 'print(dofile("docs/reference.lua").text())' > docs/reference.md
+# The table of CUDA's functions and where each is tested, out of docs/functions/ and the specs.
+functions:
+	$(LUA) -e 'local page = dofile("docs/functions.lua") io.write(page.text(page.functions()))' > docs/functions.md
 docs:
 	@command -v pandoc >/dev/null || { echo 'make docs wants pandoc (apt install pandoc)' >&2; exit 1; }
 	@mkdir -p build/html

@@ -20,6 +20,12 @@ local function size_of(value, what)
   return value
 end
 
+local function check_device(ordinal)
+  if type(ordinal) ~= "number" or not raw.device_list()[ordinal + 1] then
+    fail("cudaErrorInvalidDevice", "there is no device %s", tostring(ordinal))
+  end
+end
+
 local function new(kind, bytes, flags) return pointer.new(raw.memory_new(kind, size_of(bytes, "a size"), flags)) end
 
 -- Free what is of one of these kinds; 0 is nothing.
@@ -205,12 +211,6 @@ local function install_copies(rt)
     copy(stream, dst, src, check_kind(kind), width, height, 1, dpitch, height, spitch, height)
   end)
   both(rt, "cudaMemcpy3D", 1, function(stream, p) copy3d(stream, p) end)
-  local function check_device(ordinal)
-    if type(ordinal) ~= "number" or not raw.device_list()[ordinal + 1] then
-      fail("cudaErrorInvalidDevice", "there is no device %s", tostring(ordinal))
-    end
-  end
-
   both(rt, "cudaMemcpyPeer", 5, function(stream, dst, to, src, from, count)
     check_device(to)
     check_device(from)
@@ -311,7 +311,10 @@ local function install_ordered(rt)
     pool.sizes[at] = nil
     raw.memory_free_in(at, streams.stream(stream))
   end)
-  rt.cudaDeviceGetDefaultMemPool = api(function() return pool end)
+  rt.cudaDeviceGetDefaultMemPool = api(function(device)
+    check_device(device or 0)
+    return pool
+  end)
   rt.cudaDeviceGetMemPool = rt.cudaDeviceGetDefaultMemPool
   rt.cudaMemPoolGetAttribute = api(function(which, attribute)
     if which ~= pool then fail("cudaErrorInvalidValue", "this is no memory pool") end

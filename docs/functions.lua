@@ -1,0 +1,127 @@
+-- Writes docs/functions.md: every function of moonwarp.runtime and moonwarp.driver, what becomes of it, and where it is
+-- tested. The functions stand in docs/functions/, one a record; the tests are found in the specs:
+--   ok(rt.cudaMalloc(…))                               that it works
+--   code("cudaErrorInvalidValue", rt.cudaMalloc(…))    that it fails with this code
+--   make functions
+
+local APIS = {
+  { name = "moonwarp.runtime", list = "runtime", variable = "rt", codes = "cudaError", guide = "D" },
+  { name = "moonwarp.driver", list = "driver", variable = "cu", codes = "CUDA_ERROR_", guide = "E" },
+}
+
+-- They return no code.
+local PLAIN = {
+  cudaCreateChannelDesc = true, cudaGetLastError = true, cudaPeekAtLastError = true, cudaGetErrorName = true,
+  cudaGetErrorString = true,
+}
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+-- The specs in which CUDA's names are tested, in the order of their names: { name =, text = }.
+local function specs()
+  local list = {}
+  local pipe = assert(io.popen("LC_ALL=C ls spec/runtime*_spec.lua spec/driver*_spec.lua"))
+  for path in pipe:lines() do list[#list + 1] = { name = path:match("([%w_]+)%.lua$"), text = read(path) } end
+  pipe:close()
+  return list
+end
+
+-- The name of the first spec where `pattern` stands, or nil.
+local function where(list, pattern)
+  for _, spec in ipairs(list) do
+    if spec.text:find(pattern) then return spec.name end
+  end
+end
+
+---All functions: { api =, section =, name =, guide =, refuses =, works = spec, errors = {{ code =, spec = }} }.
+local function functions()
+  local all, tests = {}, specs()
+  for _, api in ipairs(APIS) do
+    local section
+    for _, record in ipairs(dofile("docs/functions/" .. api.list .. ".lua")) do
+      if record.section then
+        section = record.section
+      else
+        local name = record[1]
+        local call = api.variable .. "%." .. name .. "%f[^%w_]"
+        local entry = {
+          api = api, section = section, name = name, guide = record.guide, refuses = record.refuses, errors = {},
+          works = not record.refuses and where(tests, (PLAIN[name] and "" or "ok%(") .. call) or nil,
+        }
+        for code in (record.errors or ""):gmatch("%S+") do
+          local pattern = 'code%(%s*"' .. api.codes .. code .. '",%s*' .. call
+          entry.errors[#entry.errors + 1] = { code = api.codes .. code, spec = where(tests, pattern) }
+        end
+        all[#all + 1] = entry
+      end
+    end
+  end
+  return all
+end
+
+---What no spec tests: "cudaMalloc works", "cudaMalloc cudaErrorInvalidValue".
+local function untested(list)
+  local missing = {}
+  for _, entry in ipairs(list) do
+    if not entry.refuses and not entry.works then missing[#missing + 1] = entry.name .. " works" end
+    for _, failure in ipairs(entry.errors) do
+      if not failure.spec then missing[#missing + 1] = entry.name .. " " .. failure.code end
+    end
+  end
+  return missing
+end
+
+-- ---- writing ----
+
+local function short(spec) return (spec or ""):gsub("_spec$", "") end
+
+local function row(entry)
+  local errors = {}
+  for i, failure in ipairs(entry.errors) do
+    errors[i] = ("`%s` (%s)"):format(failure.code:sub(#entry.api.codes + 1), short(failure.spec))
+  end
+  return ("| `%s` | %s | %s | %s | %s |"):format(entry.name, entry.guide or "",
+    entry.refuses and "refuses: " .. entry.refuses or "works", short(entry.works), table.concat(errors, ", "))
+end
+
+local INTRO = [[
+# Functions under CUDA's names
+
+`moonwarp.runtime` has the functions of CUDA's runtime API, `moonwarp.driver` those of its driver API, with CUDA's names,
+arguments and result codes: what C gets through pointers comes back behind the code (`local err, p = cu.cuMemAlloc(n)`),
+structs are tables, enumerations fields. `rt.story()` and `cu.story()` tell the whole story of the last code.
+
+The guide's column names the section of the CUDA 1.1 programming guide, appendix D or E; the others are of later guides.
+A function either works or is there to say why it does not. The other columns name a spec (`spec/…_spec.lua`) that tests
+that it works, and one for each error that it can fail with. Failures of kernels, which are found later, are told by whatever
+waits for them; all functions of the driver but a few fail with `CUDA_ERROR_NOT_INITIALIZED` before `cuInit` and with
+`CUDA_ERROR_INVALID_CONTEXT` where no context is current (driver).
+
+Written by `make functions`.
+]]
+
+---The page.
+local function text(list)
+  local out, api, section = { INTRO }, nil, nil
+  for _, entry in ipairs(list) do
+    if entry.api ~= api then
+      api, section = entry.api, nil
+      out[#out + 1] = ("## `%s`\n"):format(api.name)
+    end
+    if entry.section ~= section then
+      section = entry.section
+      out[#out + 1] = ("### %s of `%s`\n"):format(section, api.list)
+      out[#out + 1] = ("| function | guide | does | works in | fails with `%s…` |\n|---|---|---|---|---|"):format(api.codes)
+    end
+    out[#out + 1] = row(entry)
+  end
+  local page = table.concat(out, "\n"):gsub("|\n#", "|\n\n#")
+  return (page:gsub("\n*$", "\n"))
+end
+
+return { functions = functions, untested = untested, text = text, apis = APIS }
