@@ -192,7 +192,8 @@ local function block_of(extra)
   return block:sub(1, size)
 end
 
-local function launch_kernel(f, gx, gy, gz, bx, by, bz, shared, stream, values, extra)
+-- cuLaunchKernel with values by parameters or a block of bytes, plain or cooperative.
+local function launch_kernel(cooperative, f, gx, gy, gz, bx, by, bz, shared, stream, values, extra)
   check(f)
   if values ~= nil and extra ~= nil then
     fail("CUDA_ERROR_INVALID_VALUE", "parameters are given as a table or as a block, not as both")
@@ -202,11 +203,13 @@ local function launch_kernel(f, gx, gy, gz, bx, by, bz, shared, stream, values, 
   if extra then
     local object
     if not (stream == nil or stream == 0) then object = streams.stream(stream) end
-    raw.launch_block(f(grid, block, shared or 0, object), block_of(extra), {})
+    local configured = cooperative and f:cooperative(grid, block, shared or 0, object)
+      or f(grid, block, shared or 0, object)
+    raw.launch_block(configured, block_of(extra), {})
     return
   end
   values = values or {}
-  execution.launch(f, grid, block, shared, stream, values.n or #f.params, values)
+  execution.launch(f, grid, block, shared, stream, values.n or #f.params, values, cooperative)
 end
 
 local function install_launches(cu)
@@ -215,8 +218,8 @@ local function install_launches(cu)
   cu.cuLaunch = call(function(f) launch(f, 1, 1) end)
   cu.cuLaunchGrid = call(function(f, width, height) launch(f, width, height) end)
   cu.cuLaunchGridAsync = call(launch)
-  cu.cuLaunchKernel = call(launch_kernel)
-  cu.cuLaunchCooperativeKernel = call(function(f) body(runtime.cudaLaunchCooperativeKernel)(check(f)) end)
+  cu.cuLaunchKernel = call(function(...) launch_kernel(false, ...) end)
+  cu.cuLaunchCooperativeKernel = call(function(...) launch_kernel(true, ...) end)
   contexts.forward(cu, { cuLaunchHostFunc = "cudaLaunchHostFunc" })
 end
 

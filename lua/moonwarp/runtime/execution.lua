@@ -135,11 +135,6 @@ local function install_launches(rt)
   end
   rt.cudaLaunchKernel, rt.cudaLaunchCooperativeKernel = by_array(false), by_array(true)
 
-  rt.cudaLaunchCooperativeKernel = api(function(kernel)
-    names.kernel(kernel)
-    fail("cudaErrorNotSupported", "blocks of a grid do not wait for each other on this device (cooperativeLaunch is 0)")
-  end)
-
   ---moonwarp's own: the kernel's launch as a function, for <<<grid, block, shared, stream>>>(…).
   function rt.call(kernel, grid, block, shared, stream)
     return function(...)
