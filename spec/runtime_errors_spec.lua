@@ -29,6 +29,13 @@ describe("errors of devices", function()
     code("cudaErrorInvalidDevice", rt.cudaDeviceGetPCIBusId(99))
     code("cudaErrorInvalidDevice", rt.cudaDeviceEnablePeerAccess(99))
     code("cudaErrorInvalidDevice", rt.cudaDeviceDisablePeerAccess(99))
+    mw.devices { cpu = 2 }
+    if ok(rt.cudaDeviceCanAccessPeer(0, 1)) == 1 then
+      ok(rt.cudaDeviceEnablePeerAccess(1, 0))
+      code("cudaErrorPeerAccessAlreadyEnabled", rt.cudaDeviceEnablePeerAccess(1, 0))
+      ok(rt.cudaDeviceDisablePeerAccess(1))
+    end
+    mw.devices { cpu = 1 }
     code("cudaErrorInvalidDevice", rt.cudaDeviceGetDefaultMemPool(99))
     code("cudaErrorInvalidDevice", rt.cudaDeviceGetMemPool(99))
   end)

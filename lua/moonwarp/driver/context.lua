@@ -3,6 +3,7 @@
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.driver.result"
 local runtime = require "moonwarp.runtime"
+local names = require "moonwarp.runtime.names"
 local body = require("moonwarp.runtime.result").body
 
 local fail = result.fail
@@ -29,9 +30,7 @@ end
 
 ---The name by which a device is opened, of its number.
 function M.device_name(ordinal)
-  local name = type(ordinal) == "number" and raw.device_list()[ordinal + 1]
-  if not name then fail("CUDA_ERROR_INVALID_DEVICE", "there is no device %s", tostring(ordinal)) end
-  return name
+  return names.device(ordinal)
 end
 
 local function check_initialized()
@@ -202,7 +201,12 @@ local function install_contexts(cu)
   })
   cu.cuCtxEnablePeerAccess = M.call(function(peer, flags)
     if (flags or 0) ~= 0 then fail("CUDA_ERROR_INVALID_VALUE", "the flags of cuCtxEnablePeerAccess are 0") end
-    body(runtime.cudaDeviceEnablePeerAccess)(check(peer).device)
+    local here, there = M.current(), check(peer)
+    if here == there then fail("CUDA_ERROR_INVALID_CONTEXT", "a context is no peer of itself") end
+    if body(runtime.cudaDeviceCanAccessPeer)(here.device, there.device) == 0 then
+      fail("CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "kernels of %s do not reach memory of %s", here.name, there.name)
+    end
+    body(runtime.cudaDeviceEnablePeerAccess)(there.device)
   end)
   cu.cuCtxDisablePeerAccess = M.call(function(peer) body(runtime.cudaDeviceDisablePeerAccess)(check(peer).device) end)
 end
