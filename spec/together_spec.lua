@@ -58,6 +58,20 @@ describe("code for gangs whose lanes stay together", function()
     assert.equal(4, count(text, "\n  store <16 x float>"))
   end)
 
+  it("asks only where all lanes are", function()
+    local text = ir([[
+      __global__ void mark(int n, int m, const int *a, int *o) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (a[i] > 3) {
+          o[i] = 1;
+          if (i < n) o[i + 1024] = 2;
+        }
+        if (i < m) o[i] += 3;
+      }]], "_Z4markiiPKiPi:256x1x1")
+    assert.equal(4, count(text, "\n  store <16 x i32>"))
+    assert.equal(12, count(text, "call void @llvm.masked.store"))
+  end)
+
   it("is not made where a constant parts the block, nor for conditions on data", function()
     assert.equal(0, count(ir([[
       __global__ void add(int n, float *x) { if (threadIdx.x < 77) x[threadIdx.x] += 1; }]],

@@ -36,6 +36,7 @@ typedef struct emission {
   LLVMValueRef *voted;
   LLVMMetadataRef scope; /* for source positions */
   const expectation *expected;
+  bool asks; /* whether lanes agree: together.c */
   /* of the region being emitted */
   way ways[2], *way;     /* for any lanes, and for lanes that stay together; the one being emitted */
   LLVMBasicBlockRef end; /* of the gang's region */

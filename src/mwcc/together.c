@@ -170,12 +170,31 @@ static int code_of_both(const emission *e, const bool *asked) {
   return code * e->w.parts;
 }
 
+/* Branches that only some lanes come to, where the asked ones are taken together, are not asked. How many remain. */
+static int keep_full(const emission *e, int entry, bool *divergent, bool *together, int asked) {
+  bool settled = false;
+  while (asked && !settled) {
+    plan p;
+    const char *why;
+    if (!plan_region(e->w.g, divergent, entry, &p, &why)) return 0;
+    settled = true;
+    for (int n = 0; n < e->w.g->count; n++) {
+      if (!together[n] || is_full(&p, p.class_of[n])) continue;
+      together[n] = settled = false;
+      divergent[n] = true;
+      asked--;
+    }
+    plan_free(&p);
+  }
+  return asked;
+}
+
 bool begin_together(emission *e, int entry) {
   enum { MOST_CODE = 1200 }; /* instructions, times parts, that are worth having twice */
   widener *w = &e->w;
   int asked = 0;
   way *general = &e->ways[0], *to = &e->ways[1];
-  if (!general->root.all || w->why) return false;
+  if (!e->asks || !general->root.all || w->why) return false;
   bool *divergent = mw_alloc((size_t)(w->g->count + 1) * sizeof(bool)),
        *together = mw_alloc((size_t)(w->g->count + 1) * sizeof(bool));
   for (int n = 0; n < w->g->count; n++) divergent[n] = general->divergent[n];
@@ -185,17 +204,7 @@ bool begin_together(emission *e, int entry) {
     if (together[n]) divergent[n] = false, asked++;
   }
   if (code_of_both(e, together) > MOST_CODE) asked = 0;
-  bool found = false;
-  while (asked && !found && begin_way(e, to, divergent, entry)) {
-    found = true;
-    for (int n = 0; n < w->g->count; n++) {
-      if (!together[n] || is_full(&to->plan, to->plan.class_of[n])) continue;
-      together[n] = found = false;
-      divergent[n] = true;
-      asked--;
-    }
-    if (!found) forget_way(to);
-  }
+  bool found = keep_full(e, entry, divergent, together, asked) && begin_way(e, to, divergent, entry);
   free(divergent);
   if (found)
     to->together = together, to->root = general->root;

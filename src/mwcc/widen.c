@@ -396,27 +396,40 @@ static void emit_function(emission *e, const char *name) {
   LLVMBuildRetVoid(w->b);
 }
 
+static LLVMValueRef try_kernel(emission *e, const char *name) {
+  check_params(&e->w);
+  if (!e->w.why) find_regions(e);
+  if (!e->w.why) emit_function(e, name);
+  if (e->w.why && e->w.function) {
+    LLVMDeleteFunction(e->w.function);
+    e->w.function = NULL;
+  }
+  if (e->w.b) LLVMDisposeBuilder(e->w.b);
+  if (e->w.entry) LLVMDisposeBuilder(e->w.entry);
+  free(e->w.table);
+  free(e->regions);
+  free(e->then);
+  free(e->votes);
+  free(e->voted);
+  return e->w.function;
+}
+
 LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live,
                           const expectation *x, const char *name, const char **why, LLVMValueRef *why_at,
                           uint64_t *waiting) {
-  emission e = {.expected = x,
-                .w = {.p = p, .k = k, .g = g, .shapes = s, .live = live, .width = s->cut.lanes, .parts = s->cut.parts}};
-  check_params(&e.w);
-  if (!e.w.why) find_regions(&e);
-  if (!e.w.why) emit_function(&e, name);
-  if (e.w.why) {
-    *why = e.w.why;
-    *why_at = e.w.why_at;
-    if (e.w.function) LLVMDeleteFunction(e.w.function);
-    e.w.function = NULL;
+  const emission first = {
+      .expected = x,
+      .asks = true,
+      .w = {.p = p, .k = k, .g = g, .shapes = s, .live = live, .width = s->cut.lanes, .parts = s->cut.parts}};
+  const expectation none = {0};
+  emission e = first;
+  LLVMValueRef function = try_kernel(&e, name);
+  if (!function) { /* what is there once more for some gangs may have a form that cannot be */
+    e = first;
+    e.expected = &none, e.asks = false;
+    function = try_kernel(&e, name);
   }
+  if (!function) *why = e.w.why, *why_at = e.w.why_at;
   *waiting = e.w.several_regions ? (e.w.local_bytes + e.w.saved_bytes) * (uint64_t)(e.w.width * e.w.parts) : 0;
-  if (e.w.b) LLVMDisposeBuilder(e.w.b);
-  if (e.w.entry) LLVMDisposeBuilder(e.w.entry);
-  free(e.w.table);
-  free(e.regions);
-  free(e.then);
-  free(e.votes);
-  free(e.voted);
-  return e.w.function;
+  return function;
 }
