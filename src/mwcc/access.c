@@ -152,7 +152,8 @@ bool is_at_hand(widener *w, const place *at, LLVMValueRef value) {
 /* The index to look at: of an address that is a uniform base and one varying index of the element's size. */
 static LLVMValueRef index_to_test(widener *w, const place *at, LLVMTypeRef type) {
   enum { DEPTH = 8 };
-  LLVMValueRef gep = at->address;
+  int64_t distance; /* which is the same for all lanes */
+  LLVMValueRef gep = base_of(w, at->address, &distance);
   if (!LLVMIsAGetElementPtrInst(gep) || local_unit(w->g, gep) || !is_uniform(w, LLVMGetOperand(gep, 0))) return NULL;
   LLVMTypeRef unit = element_of(gep);
   if (!unit || bytes_of(w, unit) != bytes_of(w, type) || bytes_of(w, type) < 4) return NULL;
@@ -274,7 +275,7 @@ void store_lanes(widener *w, const place *at, parts lanes, mask m) {
     store_rows(w, at, lanes, m);
     return;
   }
-  LLVMValueRef index = index_to_test(w, at, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
+  LLVMValueRef index = w->expects ? NULL : index_to_test(w, at, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
   bool contiguous = is_contiguous(w, at, bytes);
   compiler_fence(w, at);
   if (!contiguous && index) {
