@@ -2,6 +2,7 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
+local trace = require "moonwarp.trace"
 
 local M = {}
 
@@ -98,9 +99,24 @@ M.on_print = raw.on_print
 ---@return number
 function M.limit(name, value) return raw.limit(nil, name, value) end
 
----Device memory: bytes and count of live allocations, peak (the most bytes has been) and total (what there is).
----@return { bytes: integer, count: integer, peak: integer, total: integer }
-function M.memory() return raw.memory() end
+---Device memory: bytes and count of live allocations, peak (the most bytes has been) and total (what there is). While
+---mw.trace_memory is on also `live`: what was made since and is not freed, the largest first, and where.
+---@return { bytes: integer, count: integer, peak: integer, total: integer, live?: table[] } live: of each its class
+---("array", "pitched", "cuda_array", or "memory" that moonwarp.runtime made), kind ("device", "pinned", "managed"),
+---device, bytes, dtype, file and line
+function M.memory()
+  local memory = raw.memory()
+  memory.live = trace.live(raw.device().name)
+  return memory
+end
+
+---Note from now on where in the script memory is made, or no more; see mw.memory. It costs nothing while it is off.
+---@param on boolean
+---@return boolean before
+function M.trace_memory(on)
+  if type(on) ~= "boolean" then errors.usage("mw.trace_memory wants true or false, got %s", type(on)) end
+  return trace.trace(on)
+end
 
 ---cudaDeviceProp's facts of the device in use.
 ---@return table

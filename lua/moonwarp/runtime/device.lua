@@ -3,6 +3,7 @@
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
 local names = require "moonwarp.runtime.names"
+local pool = require "moonwarp.runtime.pool"
 local properties = require "moonwarp.runtime.properties"
 
 local fail, api = result.fail, result.api
@@ -82,7 +83,10 @@ local function reset()
   local device = raw.device()
   local name = device.name
   for _, info in ipairs(raw.memory_live()) do
-    if info.device == name and info.kind ~= "registered" then raw.memory_free(info.address) end
+    if info.device == name and info.kind ~= "registered" then
+      raw.memory_free(info.address)
+      pool.forget(info.address)
+    end
   end
   for which, value in pairs(defaults[name] or {}) do raw.limit(nil, limits[which], value) end
   notes[name], defaults[name], flags[name] = nil, nil, nil

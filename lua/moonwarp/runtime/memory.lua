@@ -6,12 +6,10 @@ local pointer = require "moonwarp.runtime.pointer"
 local streams = require "moonwarp.runtime.stream"
 local names = require "moonwarp.runtime.names"
 local box = require "moonwarp.runtime.box"
+local pool = require "moonwarp.runtime.pool"
 
 local fail, api, address = result.fail, result.api, pointer.address
 local M = {}
-
--- Memory that stream-ordered functions gave out and took back, and what the pool is told to keep.
-local pool = { used = 0, high = 0, threshold = 0, sizes = {} }
 
 local function size_of(value, what)
   if type(value) ~= "number" or value < 0 or value % 1 ~= 0 then
@@ -37,6 +35,7 @@ local function free(value, what, kinds)
     fail("cudaErrorInvalidValue", "%s frees %s, and this is %s memory", what, kinds.all, info.kind)
   end
   raw.memory_free(at)
+  pool.forget(at)
 end
 
 local host_kinds = { pinned = true, all = "what cudaMallocHost and cudaHostAlloc made" }
@@ -291,60 +290,12 @@ local function install_facts(rt)
   end)
 end
 
--- Stream-ordered memory: given out at once, taken back when the stream comes to it.
-local function install_ordered(rt)
-  rt.cudaMemPoolAttrReleaseThreshold, rt.cudaMemPoolAttrUsedMemCurrent, rt.cudaMemPoolAttrUsedMemHigh = 4, 7, 8
-  rt.cudaMallocAsync = api(function(bytes, stream)
-    streams.stream(stream)
-    local p = new("device", bytes)
-    pool.sizes[p.address] = bytes
-    pool.used = pool.used + bytes
-    pool.high = math.max(pool.high, pool.used)
-    return p
-  end)
-  rt.cudaFreeAsync = api(function(p, stream)
-    local at = address(p)
-    streams.stream(stream)
-    if at == 0 then return end
-    if not raw.memory_find(at) then fail("cudaErrorInvalidValue", "nothing was allocated there, or it was freed") end
-    pool.used = pool.used - (pool.sizes[at] or 0)
-    pool.sizes[at] = nil
-    raw.memory_free_in(at, streams.stream(stream))
-  end)
-  rt.cudaDeviceGetDefaultMemPool = api(function(device)
-    check_device(device or 0)
-    return pool
-  end)
-  rt.cudaDeviceGetMemPool = rt.cudaDeviceGetDefaultMemPool
-  rt.cudaMemPoolGetAttribute = api(function(which, attribute)
-    if which ~= pool then fail("cudaErrorInvalidValue", "this is no memory pool") end
-    if attribute == rt.cudaMemPoolAttrUsedMemCurrent then return pool.used end
-    if attribute == rt.cudaMemPoolAttrUsedMemHigh then return pool.high end
-    if attribute == rt.cudaMemPoolAttrReleaseThreshold then return pool.threshold end
-    fail("cudaErrorInvalidValue", "a pool has no attribute %s", tostring(attribute))
-  end)
-  rt.cudaMemPoolSetAttribute = api(function(which, attribute, value)
-    if which ~= pool then fail("cudaErrorInvalidValue", "this is no memory pool") end
-    if attribute == rt.cudaMemPoolAttrReleaseThreshold then
-      pool.threshold = value
-    elseif attribute == rt.cudaMemPoolAttrUsedMemHigh and value == 0 then
-      pool.high = pool.used
-    else
-      fail("cudaErrorInvalidValue", "a pool has no attribute %s that can be set so", tostring(attribute))
-    end
-  end)
-  rt.cudaMemPoolTrimTo = api(function(which)
-    if which ~= pool then fail("cudaErrorInvalidValue", "this is no memory pool") end
-  end)
-end
-
 ---@param rt table
 function M.install(rt)
   install_making(rt)
   install_host(rt)
   install_copies(rt)
   install_facts(rt)
-  install_ordered(rt)
 end
 
 return M
