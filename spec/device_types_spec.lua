@@ -211,6 +211,7 @@ __global__ void k(float *out, std::int32_t n) {
     local m = mw.compile [[
 #include <type_traits>
 #include <utility>
+#include <cstring>
 #include <limits>
 #include <array>
 #include <tuple>

@@ -101,24 +101,33 @@ static void add(strings *args, const char *option, const char *value) {
   strings_add(args, value);
 }
 
+static const char *const multiarch[] = {"x86_64-linux-gnu", "aarch64-linux-gnu"};
+
+static void add_if_there(strings *args, const char *option, char *folder) {
+  if (exists(folder)) add(args, option, folder);
+}
+
 static void add_cxx_headers(strings *args) {
   int gcc = newest("/usr/include/c++");
   if (!gcc) return;
   add(args, "-internal-isystem", mw_format("/usr/include/c++/%d", gcc));
-  const char *multiarch[] = {"x86_64-linux-gnu", "aarch64-linux-gnu"};
-  for (size_t i = 0; i < MW_COUNT(multiarch); i++) {
-    char *folder = mw_format("/usr/include/%s/c++/%d", multiarch[i], gcc);
-    if (!exists(folder)) continue;
-    add(args, "-internal-isystem", folder);
-    add(args, "-internal-externc-isystem", mw_format("/usr/include/%s", multiarch[i]));
-  }
+  for (size_t i = 0; i < MW_COUNT(multiarch); i++)
+    add_if_there(args, "-internal-isystem", mw_format("/usr/include/%s/c++/%d", multiarch[i], gcc));
+}
+
+static void add_c_headers(strings *args) {
+  for (size_t i = 0; i < MW_COUNT(multiarch); i++)
+    add_if_there(args, "-internal-externc-isystem", mw_format("/usr/include/%s", multiarch[i]));
   add(args, "-internal-externc-isystem", "/usr/include");
 }
 
-void add_system_headers(strings *args, const char *clang, const char *device) {
+void add_system_headers(strings *args, const char *clang, const char *device, bool cxx) {
   char *resources = find_resources(clang);
   if (resources) add(args, "-resource-dir", resources);
   add(args, "-internal-isystem", device);
   if (resources) add(args, "-internal-isystem", mw_format("%s/include", resources));
-  add_cxx_headers(args);
+  if (cxx) add_cxx_headers(args);
+  add_c_headers(args);
+  /* last: where the C++ library is found, it is that one */
+  add(args, "-internal-isystem", mw_format("%s/fallback", device));
 }

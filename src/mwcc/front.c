@@ -88,7 +88,7 @@ static strings make_command(const options *o, const char *device) {
   strings_add(&command, clang);
   strings_add(&command, "-cc1");
   add_language(&command, o);
-  add_system_headers(&command, clang, device);
+  add_system_headers(&command, clang, device, !o->no_cxx);
   return command;
 }
 

@@ -19,6 +19,7 @@ static const char usage[] =
     "  -G                    the same as -O0\n"
     "  --capability=1.1      refuse what devices of that compute capability have not; __CUDA_ARCH__ is 110\n"
     "  -use_fast_math        approximate divisions and functions\n"
+    "  -nostdinc++           do without the C++ library: of its headers, those that device code needs are built in\n"
     "  -lineinfo  --maxrregcount=N   accepted: line tables are always made, and there are no registers to count\n"
     "  --headers FOLDER      headers found before all others\n"
     "  --instance NAME       also instantiate a template kernel, 'fill<float,4>'; may be repeated\n"
@@ -150,6 +151,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->fast_math = true, record(o, arg);
   else if (strcmp(arg, "-lineinfo") == 0 || equals_value(arg, "--maxrregcount") || equals_value(arg, "-maxrregcount"))
     record(o, arg);
+  else if (strcmp(arg, "-nostdinc++") == 0)
+    o->no_cxx = true, record(o, arg);
   else if (strcmp(arg, "--check") == 0)
     o->check = true;
   else if (strcmp(arg, "--verify") == 0)

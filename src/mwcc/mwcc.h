@@ -67,6 +67,7 @@ typedef struct options {
   unsigned launch_block[3];
   int capability; /* compute capability to keep to, major * 10 + minor; 0: none */
   bool fast_math;
+  bool no_cxx;  /* do without the C++ library: our own headers stand in */
   bool check;   /* only print what clang finds wrong, as JSON: check.c */
   bool verify;  /* check the module after every stage */
   bool timings; /* print how long each stage took */
@@ -222,7 +223,7 @@ void complain(program *p, LLVMValueRef at, const char *format, ...) __attribute_
 char *find_clang(void);                 /* of the major version of our LLVM, which reads its bitcode */
 char *find_device_headers(void);        /* a folder */
 char *find_installed(const char *path); /* beside mwcc: "lib/…" for <prefix>/bin/mwcc */
-void add_system_headers(strings *args, const char *clang, const char *device);
+void add_system_headers(strings *args, const char *clang, const char *device, bool cxx);
 
 /* Add a file to a list of dependencies; one that is not there is left out. */
 void depend_add(mw_text *list, const char *path);

@@ -15,6 +15,8 @@
 
 /* The C++ library's atomics want to know, and clang says it for host targets only. */
 #define __GCC_ATOMIC_TEST_AND_SET_TRUEVAL 1
+/* The C library's string.h too: which kind of inline functions there are. */
+#define __GNUC_GNU_INLINE__ 1
 
 #define __global__   __attribute__((global))
 #define __device__   __attribute__((device))

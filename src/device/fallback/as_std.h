@@ -1,0 +1,7 @@
+/* std has what cuda::std has. */
+#ifndef MOONWARP_FALLBACK_AS_STD_H
+#define MOONWARP_FALLBACK_AS_STD_H
+namespace std {
+using namespace cuda::std;
+}
+#endif
