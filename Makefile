@@ -3,7 +3,7 @@
 #   make            the library, mwcc, the Lua module        make test    the whole suite
 #   make demo       examples/photo.lua                       make bench   speed, beside peers
 #   make -s env     shell exports for lua5.4 and luajit      make lint    warnings as errors, luacheck, clang-format
-#   make config=sanitize|debug …   the same with ASan+UBSan, or unoptimised with module verification
+#   make config=sanitize|debug|tsan …   the same with ASan+UBSan, unoptimised with module verification, or with TSan
 #
 # Where things come from (setup.sh installs them from Debian's packages):
 #   LLVM and clang >= 19   mwcc: without them no kernel can be compiled, only loaded from .mwo files
@@ -30,6 +30,8 @@ CFLAGS_release := -O2 -g
 CFLAGS_debug := -O0 -g3 -DMW_DEBUG=1
 CFLAGS_sanitize := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -DMW_DEBUG=1
 LDFLAGS_sanitize := -fsanitize=address,undefined
+CFLAGS_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+LDFLAGS_tsan := -fsanitize=thread
 CFLAGS ?= $(CFLAGS_$(config))
 LDFLAGS ?= $(LDFLAGS_$(config))
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DMW_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden -pthread -MMD -MP $(WARN) $(CFLAGS) -Isrc
@@ -57,6 +59,7 @@ LIB_ASM := $(wildcard src/cpu/*.S)
 MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c child_start.c capability.c)
 MWCC_START := $(addprefix src/mwcc/,main.c text.c front.c check.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
 LUA_SOURCES := $(wildcard src/lua/*.c)
+CUDA_SOURCES := $(wildcard src/host/*.c)
 
 # As many jobs as there are processors, and one short line a file: make V=1 shows the commands, make -s nothing.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
@@ -67,6 +70,7 @@ say = @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '%-5s %s\n' 
 
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/lib/libmoonwarp.so
+CUDA_LIB := $(BUILD)/lib/libmoonwarp_cuda.so
 MWCC := $(BUILD)/bin/mwcc
 MWCC_STAGES := $(if $(STATIC_LLVM),,$(BUILD)/lib/moonwarp/mwcc.so)
 LUA_MODULE := $(BUILD)/lib/lua/$(LUA_VERSION)/moonwarp/core.so
@@ -74,12 +78,14 @@ LUA_OBJECTS := $(patsubst src/lua/%,$(BUILD)/obj/lua$(LUA_VERSION)/%.o,$(LUA_SOU
 DEVICE := $(BUILD)/share/moonwarp/device
 PCH := $(DEVICE).pch
 EMBED := $(BUILD)/bin/embed
+CUDA_EXAMPLES := $(patsubst examples/c/%.c,$(BUILD)/bin/c/%,$(wildcard examples/c/*.c))
 ACCURACY := $(BUILD)/bin/accuracy
 FAKES := $(BUILD)/test/libfakecuda.so $(BUILD)/test/libfakenvrtc.so
 
-.PHONY: all lib mwcc lua luajit embed
-all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) embed
+.PHONY: all lib mwcc lua luajit cuda embed
+all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) cuda embed
 lib: $(LIB)
+cuda: $(CUDA_LIB) $(CUDA_EXAMPLES)
 mwcc: $(MWCC) $(DEVICE) $(PCH)
 lua: $(LUA_MODULE)
 	@:
@@ -92,6 +98,13 @@ $(LIB): $(call object,$(LIB_SOURCES) $(LIB_ASM))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp.so -Wl,-z,defs -Wl,-z,nodelete -o $@ $^ $(PNG_LIBS) -ldl -lm
+
+# CUDA's own C interface is a library of its own: a process that has NVIDIA's runtime too is not to find two cudaMalloc.
+$(CUDA_LIB): $(call object,$(CUDA_SOURCES)) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp_cuda.so -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \
+	  $(filter %.o,$^) -L$(BUILD)/lib -lmoonwarp
 
 ifneq ($(STATIC_LLVM),)
 # mwcc starts itself as clang. At a fixed address there is nothing for the dynamic linker to adapt.
@@ -132,6 +145,13 @@ $(EMBED): examples/embed.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 $(WARN) $(CFLAGS) $(LDFLAGS) -Isrc -o $@ $< -L$(BUILD)/lib -lmoonwarp -Wl,-rpath,'$$ORIGIN/../lib'
+
+# CUDA host code in C, as a user would build it.
+$(CUDA_EXAMPLES): $(BUILD)/bin/c/%: examples/c/%.c $(CUDA_LIB) $(wildcard src/host/include/*.h)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -std=c11 $(WARN) $(CFLAGS) $(LDFLAGS) -Isrc/host/include -o $@ $< -L$(BUILD)/lib -lmoonwarp_cuda \
+	  -Wl,-rpath,'$$ORIGIN/../../lib'
 
 # The text of the interface, as a C string: mw_abi_text.
 $(BUILD)/gen/abi_text.inc: src/moonwarp_abi.h

@@ -7,6 +7,7 @@
 #
 # DESTDIR goes before every path, for packagers. Static libraries are for hosts that embed Lua: libmoonwarp.a, and the Lua
 # module as libmoonwarp-lua5.4.a, whose luaopen_moonwarp_core belongs into package.preload["moonwarp.core"].
+# libmoonwarp_cuda and its headers are for C hosts that are written with CUDA's own functions (pkg-config moonwarp-cuda).
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -21,14 +22,17 @@ LUA_PROGRAM ?= $(if $(filter 5.1,$(LUA_VERSION)),luajit,lua$(LUA_VERSION))
 
 STATIC_LIB := $(BUILD)/lib/libmoonwarp.a
 STATIC_LUA := $(BUILD)/lib/libmoonwarp-lua$(LUA_VERSION).a
+STATIC_CUDA := $(BUILD)/lib/libmoonwarp_cuda.a
 PC_FILE := $(BUILD)/lib/pkgconfig/moonwarp.pc
+CUDA_PC_FILE := $(BUILD)/lib/pkgconfig/moonwarp-cuda.pc
 
 .PHONY: static install uninstall dist
-static: $(STATIC_LIB) $(STATIC_LUA)
+static: $(STATIC_LIB) $(STATIC_LUA) $(STATIC_CUDA)
 
 $(STATIC_LIB): $(call object,$(LIB_SOURCES) $(LIB_ASM))
 $(STATIC_LUA): $(LUA_OBJECTS)
-$(STATIC_LIB) $(STATIC_LUA):
+$(STATIC_CUDA): $(call object,$(CUDA_SOURCES))
+$(STATIC_LIB) $(STATIC_LUA) $(STATIC_CUDA):
 	@mkdir -p $(@D)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -41,12 +45,23 @@ $(PC_FILE): Makefile install.mk
 	  'Name: moonwarp' 'Description: CUDA C kernels, compiled at run time, on any machine' 'Version: $(VERSION)' \
 	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lmoonwarp' 'Libs.private: $(strip $(PNG_LIBS)) -ldl -lm -pthread' > $@
 
+# CUDA's headers stand in a folder of their own, beside no other cuda.h that a compiler finds by itself.
+$(CUDA_PC_FILE): Makefile install.mk
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)printf '%s\n' 'prefix=$${pcfiledir}/../..' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	  'Name: moonwarp-cuda' 'Description: the CUDA runtime and driver APIs for C hosts, over moonwarp' 'Version: $(VERSION)' \
+	  'Cflags: -I$${includedir}/moonwarp' 'Libs: -L$${libdir} -lmoonwarp_cuda' 'Requires.private: moonwarp' > $@
+
 # What goes where: a file of the build or of the sources, behind it the folder.
 HEADERS := src/moonwarp.h src/moonwarp_abi.h
+CUDA_HEADERS := $(sort $(wildcard src/host/include/*.h))
 LUA_FILES := $(sort $(patsubst lua/%,%,$(shell find lua -name '*.lua')))
 DEVICE_FILES := $(sort $(patsubst src/device/%,%,$(shell find src/device -type f)))
 INSTALLED = $(BINDIR)/mwcc $(BINDIR)/moonwarp $(LIBDIR)/libmoonwarp.so $(LIBDIR)/moonwarp/mwcc.so \
   $(LIBDIR)/$(notdir $(STATIC_LIB)) $(LIBDIR)/$(notdir $(STATIC_LUA)) $(PKGCONFIGDIR)/moonwarp.pc \
+  $(LIBDIR)/libmoonwarp_cuda.so $(LIBDIR)/$(notdir $(STATIC_CUDA)) $(PKGCONFIGDIR)/moonwarp-cuda.pc \
+  $(addprefix $(INCLUDEDIR)/moonwarp/,$(notdir $(CUDA_HEADERS))) \
   $(addprefix $(INCLUDEDIR)/,$(notdir $(HEADERS))) $(LUA_CDIR)/moonwarp/core.so $(addprefix $(LUADIR)/,$(LUA_FILES)) \
   $(addprefix $(DATADIR)/device/,$(DEVICE_FILES)) $(DATADIR)/device.pch
 
@@ -71,16 +86,20 @@ install-lua: lua
 
 # The headers are compiled beforehand where they will stay; in a package's folder they would know the wrong paths, and the
 # first compilation of a user does it instead.
-install: install-library install-lua static $(PC_FILE)
+install: install-library install-lua cuda static $(PC_FILE) $(CUDA_PC_FILE)
 	@$(call install_data,$(STATIC_LIB),$(LIBDIR)/$(notdir $(STATIC_LIB)))
 	@$(call install_data,$(STATIC_LUA),$(LIBDIR)/$(notdir $(STATIC_LUA)))
 	@$(call install_data,$(PC_FILE),$(PKGCONFIGDIR)/moonwarp.pc)
+	@$(call install_program,$(CUDA_LIB),$(LIBDIR)/libmoonwarp_cuda.so)
+	@$(call install_data,$(STATIC_CUDA),$(LIBDIR)/$(notdir $(STATIC_CUDA)))
+	@$(call install_data,$(CUDA_PC_FILE),$(PKGCONFIGDIR)/moonwarp-cuda.pc)
+	@for header in $(CUDA_HEADERS); do install -D -m 644 $$header '$(DESTDIR)$(INCLUDEDIR)/moonwarp'/$${header##*/} || exit; done
 	@for header in $(HEADERS); do install -D -m 644 $$header '$(DESTDIR)$(INCLUDEDIR)'/$${header##*/} || exit; done
 	@[ -n '$(DESTDIR)' ] || env -u MOONWARP_HOME '$(BINDIR)/mwcc' --make-pch '$(DATADIR)/device.pch'
 
 uninstall:
 	@for file in $(INSTALLED); do rm -f "$(DESTDIR)$$file"; done
-	@for folder in '$(DATADIR)' '$(LIBDIR)/moonwarp' '$(LUADIR)/moonwarp' '$(LUA_CDIR)/moonwarp'; do \
+	@for folder in '$(DATADIR)' '$(LIBDIR)/moonwarp' '$(INCLUDEDIR)/moonwarp' '$(LUADIR)/moonwarp' '$(LUA_CDIR)/moonwarp'; do \
 	  [ ! -d "$(DESTDIR)$$folder" ] || find "$(DESTDIR)$$folder" -depth -type d -empty -delete; done
 
 # Into a tree of LuaRocks, which moves what stands in a rock's lib and lua folders: there all but the Lua files stands in

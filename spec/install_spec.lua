@@ -54,6 +54,18 @@ describe("an installation", function()
     assert.matches("a prepared launch", must(("MOONWARP_HOME=%s %s/static"):format(at, folder)))
   end)
 
+  it("serves hosts with CUDA's own functions, by pkg-config and statically", function()
+    local at = folder .. "/moved"
+    local flags = ("$(PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs %%s moonwarp-cuda)"):format(at)
+    must(("cc -o %s/matmul examples/c/matmul.c %s"):format(folder, flags:format ""))
+    assert.matches("%f[%d]0 wrong", must(("LD_LIBRARY_PATH=%s/lib %s/matmul"):format(at, folder)))
+    local libraries = ("%s/lib/libmoonwarp_cuda.a %s/lib/libmoonwarp.a"):format(at, at)
+    must(("cc -o %s/static examples/c/texture.c %s %s"):format(folder, libraries,
+      (flags:format "--static"):gsub("%)$", "") .. " | sed 's/-lmoonwarp_cuda//; s/-lmoonwarp//')"))
+    assert.not_matches("libmoonwarp", must(("ldd %s/static"):format(folder)))
+    assert.matches("turned: 0 wrong", must(("MOONWARP_HOME=%s %s/static"):format(at, folder)))
+  end)
+
   it("goes without a trace", function()
     must(make .. "uninstall PREFIX=" .. folder .. "/moved")
     assert.equal("", must(("find %s/moved -type f"):format(folder)))

@@ -121,6 +121,8 @@ typedef struct mw_driver {
   void (*free)(void *device, uint64_t address);
   /* The live allocation or variable that `address` lies in, whoever made it; false where there is none. */
   bool (*find)(void *device, uint64_t address, uint64_t *base, size_t *bytes);
+  /* Whether nobody but the device can have memory at the address, live or not. NULL: it cannot tell. */
+  bool (*reserves)(void *device, uint64_t address);
   /* A host pointer to device memory, or NULL where the host cannot reach it. */
   void *(*host)(void *device, uint64_t address);
 

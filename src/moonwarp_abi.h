@@ -451,7 +451,8 @@ typedef struct mw_copy {
   size_t target_pitch, target_rows, source_pitch, source_rows;
   size_t width, height, depth;
   mw_direction direction; /* checked against where the addresses lie */
-  int foreign;            /* whether unknown addresses are taken for the host's memory; else they are refused */
+  int foreign; /* whether unknown addresses are taken for the host's memory, but for those that only the device could have
+                  given out (freed memory); else all are refused */
 } mw_copy;
 
 typedef struct mw_fill {

@@ -43,7 +43,8 @@ static int check_range(side *s, size_t bytes, bool foreign, mw_device *device) {
   const mw_memory_info *info = &s->piece.info;
   if (s->address == 0) return fail(MW_INVALID_VALUE, "the %s is the null pointer", s->name);
   if (info->kind == MW_MEMORY_UNKNOWN) {
-    if (foreign) return MW_SUCCESS;
+    bool reserved = device->driver->reserves && device->driver->reserves(device->state, s->address);
+    if (foreign && !reserved) return MW_SUCCESS;
     return fail(MW_INVALID_VALUE, "the %s, 0x%llx, is no memory that is allocated", s->name,
                 (unsigned long long)s->address);
   }

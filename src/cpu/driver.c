@@ -189,6 +189,12 @@ static bool memory_find(void *device, uint64_t address, uint64_t *base, size_t *
   return cpu_heap_find(((cpu_device *)device)->heap, address, base, bytes);
 }
 
+static bool memory_reserves(void *device, uint64_t address) {
+  uint64_t base, size;
+  cpu_heap_range(((cpu_device *)device)->heap, &base, &size);
+  return address - base < size;
+}
+
 static void *memory_host(void *device, uint64_t address) {
   (void)device;
   return (void *)(uintptr_t)address;
@@ -217,6 +223,7 @@ const mw_driver mw_cpu_driver = {
     .alloc = memory_alloc,
     .free = memory_free,
     .find = memory_find,
+    .reserves = memory_reserves,
     .host = memory_host,
     .stream_new = cpu_stream_new,
     .priorities = device_priorities,

@@ -1,0 +1,35 @@
+/* The headers in C++: default arguments, typed forms, dim3. */
+#include "check.h"
+
+static const char source[] = "__constant__ float gain;\n"
+                             "__global__ void scale(float *p, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                             "  if (i < n) p[i] *= gain; }\n";
+
+int main() {
+  float *p, gain = 3, got[8], data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  int n = 8;
+  cudaArray_t array;
+  OK(mwCudaSource(source, NULL));
+  OK(cudaMalloc(&p, sizeof data));
+  OK(cudaMemcpy(p, data, sizeof data, cudaMemcpyHostToDevice));
+  OK(cudaMemcpyToSymbol("gain", &gain, sizeof gain));
+  void *arguments[] = {&p, &n};
+  OK(cudaLaunchKernel("scale", 2, dim3(4), arguments, 0, 0));
+  OK(cudaConfigureCall(dim3(1), dim3(8)));
+  OK(cudaSetupArgument(p, 0));
+  OK(cudaSetupArgument(n, 8));
+  OK(cudaLaunch("scale"));
+  OK(cudaMemcpyAsync(got, p, sizeof got, cudaMemcpyDeviceToHost));
+  OK(cudaDeviceSynchronize());
+  EXPECT(got[0] == 9 && got[7] == 72);
+  cudaChannelFormatDesc desc = cudaCreateChannelDesc<uchar4>();
+  EXPECT(desc.x == 8 && desc.w == 8 && desc.f == cudaChannelFormatKindUnsigned);
+  desc = cudaCreateChannelDesc<float>();
+  OK(cudaMallocArray(&array, &desc, 16));
+  OK(cudaFreeArray(array));
+  dim3 grid(2, 3);
+  EXPECT(grid.x == 2 && grid.y == 3 && grid.z == 1);
+  EXPECT(make_float4(1, 2, 3, 4).w == 4 && sizeof(float4) == 16 && sizeof(uchar4) == 4);
+  OK(cudaFree(p));
+  return finish();
+}

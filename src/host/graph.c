@@ -1,0 +1,415 @@
+/* Graphs under the runtime API's names. A node's handle stands for a graph and the node's number in it; nodes that a
+ * capture made get theirs when they are asked for. */
+#include "host.h"
+
+typedef struct graph {
+  mw_graph *graph;
+  cudaGraphNode_t *nodes; /* handles, by number */
+  size_t count;
+  unsigned owner;
+} graph;
+
+typedef struct node {
+  graph *graph;
+  size_t number;
+} node;
+
+void host_node_release(void *object) { free(object); }
+
+void host_graph_release(void *object) {
+  graph *g = object;
+  for (size_t i = 0; i < g->count; i++) free(host_handle_take(HOST_NODE, g->nodes[i]));
+  mw_graph_release(g->graph);
+  free(g->nodes);
+  free(g);
+}
+
+static cudaGraph_t enter(host_context *context, mw_graph *made) {
+  graph *g = calloc(1, sizeof *g);
+  if (!g) abort();
+  g->graph = made;
+  g->owner = context->id;
+  return host_handle_new(HOST_GRAPH, context->id, g);
+}
+
+static int get_graph(cudaGraph_t handle, graph **out) {
+  *out = host_handle_find(HOST_GRAPH, handle);
+  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no graph, or one that was destroyed");
+}
+
+static int get_node(cudaGraphNode_t handle, node **out) {
+  *out = host_handle_find(HOST_NODE, handle);
+  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no node of a graph, or its graph was destroyed");
+}
+
+static int get_exec(cudaGraphExec_t handle, mw_graph_exec **out) {
+  *out = host_handle_find(HOST_EXEC, handle);
+  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no executable graph, or one that was destroyed");
+}
+
+static cudaGraphNode_t node_handle(graph *g, size_t number) {
+  if (g->count < mw_graph_count(g->graph)) {
+    size_t count = mw_graph_count(g->graph);
+    g->nodes = realloc(g->nodes, count * sizeof *g->nodes);
+    if (!g->nodes) abort();
+    while (g->count < count) {
+      node *n = malloc(sizeof *n);
+      if (!n) abort();
+      *n = (node){g, g->count};
+      g->nodes[g->count++] = host_handle_new(HOST_NODE, g->owner, n);
+    }
+  }
+  return g->nodes[number];
+}
+
+/* ---- capturing ---- */
+
+static int begin_capture(host_context *context, cudaStream_t handle, int mode) {
+  mw_stream *stream;
+  mw_graph *made;
+  if (mode < 0 || mode > cudaStreamCaptureModeRelaxed)
+    return host_fail(MW_INVALID_VALUE, "%d is no mode of a capture", mode);
+  int code = host_stream(context, handle, &stream);
+  if (code != MW_SUCCESS) return code;
+  code = mw_graph_new(context->device, &made);
+  if (code == MW_SUCCESS) {
+    code = mw_graph_capture(made, stream, NULL, 0);
+    mw_graph_release(made); /* the capture keeps it */
+  }
+  mw_stream_release(stream);
+  return code;
+}
+
+static int end_capture(host_context *context, cudaStream_t handle, cudaGraph_t *out) {
+  mw_stream *stream;
+  int code = host_stream(context, handle, &stream);
+  if (code != MW_SUCCESS) return code;
+  mw_graph *made = mw_stream_capturing(stream, NULL);
+  if (made) mw_graph_retain(made);
+  code = mw_graph_capture_end(stream, NULL);
+  if (code == MW_SUCCESS)
+    *out = enter(context, made);
+  else
+    mw_graph_release(made);
+  mw_stream_release(stream);
+  return code;
+}
+
+static int is_capturing(host_context *context, cudaStream_t handle, enum cudaStreamCaptureStatus *status) {
+  mw_stream *stream;
+  int spoilt = 0;
+  int code = host_stream(context, handle, &stream);
+  if (code != MW_SUCCESS) return code;
+  bool active = mw_stream_capturing(stream, &spoilt) != NULL;
+  *status = spoilt   ? cudaStreamCaptureStatusInvalidated
+            : active ? cudaStreamCaptureStatusActive
+                     : cudaStreamCaptureStatusNone;
+  mw_stream_release(stream);
+  return MW_SUCCESS;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+  HOST_RUNTIME(begin_capture(context, stream, (int)mode));
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out) {
+  HOST_RUNTIME(end_capture(context, stream, out));
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status) {
+  HOST_RUNTIME(is_capturing(context, stream, status));
+}
+
+/* ---- graphs and nodes ---- */
+
+static int create(host_context *context, cudaGraph_t *out, unsigned flags) {
+  mw_graph *made;
+  if (flags != 0) return host_fail(MW_INVALID_VALUE, "the flags of cudaGraphCreate are 0");
+  int code = mw_graph_new(context->device, &made);
+  if (code == MW_SUCCESS) *out = enter(context, made);
+  return code;
+}
+
+cudaError_t cudaGraphCreate(cudaGraph_t *out, unsigned flags) { HOST_RUNTIME(create(context, out, flags)); }
+
+cudaError_t cudaGraphDestroy(cudaGraph_t handle) {
+  graph *g = host_handle_take(HOST_GRAPH, handle);
+  if (!g) return host_end(host_fail(MW_INVALID_VALUE, "this is no graph, or one that was destroyed"));
+  host_graph_release(g);
+  return host_end(MW_SUCCESS);
+}
+
+/* What a new node does: f gives it to a stream that captures. */
+typedef struct job {
+  int (*give)(host_context *context, mw_stream *stream, const void *params);
+  const void *params;
+} job;
+
+static int add(host_context *context, cudaGraphNode_t *out, cudaGraph_t handle, const cudaGraphNode_t *after,
+               size_t count, const job *what) {
+  graph *g;
+  mw_stream *stream = NULL;
+  size_t number = SIZE_MAX, *numbers = calloc(count + 1, sizeof *numbers);
+  if (!numbers) abort();
+  int code = get_graph(handle, &g);
+  for (size_t i = 0; i < count && code == MW_SUCCESS; i++) {
+    node *n;
+    code = get_node(after[i], &n);
+    if (code == MW_SUCCESS && n->graph != g) code = host_fail(MW_INVALID_VALUE, "a node of another graph");
+    if (code == MW_SUCCESS) numbers[i] = n->number;
+  }
+  if (code == MW_SUCCESS && !what) {
+    code = mw_graph_add_empty(g->graph, numbers, count, &number);
+  } else if (code == MW_SUCCESS) {
+    code = mw_stream_new(context->device, MW_STREAM_NON_BLOCKING, 0, &stream);
+    if (code == MW_SUCCESS) code = mw_graph_capture(g->graph, stream, numbers, count);
+    if (code == MW_SUCCESS) {
+      code = what->give(context, stream, what->params);
+      int ended = mw_graph_capture_end(stream, &number);
+      if (code == MW_SUCCESS) code = ended;
+    }
+    mw_stream_release(stream);
+  }
+  free(numbers);
+  if (code == MW_SUCCESS && number == SIZE_MAX)
+    code = host_fail(MW_INVALID_VALUE, "there is nothing for the node to do");
+  if (code == MW_SUCCESS && out) *out = node_handle(g, number);
+  return code;
+}
+
+static int launch_of(host_context *context, const struct cudaKernelNodeParams *p, mw_launch **out) {
+  mw_kernel *kernel;
+  if (!p) return host_fail(MW_INVALID_VALUE, "a kernel node wants parameters");
+  const host_geometry geometry = {
+      {p->gridDim.x, p->gridDim.y, p->gridDim.z}, {p->blockDim.x, p->blockDim.y, p->blockDim.z}, p->sharedMemBytes};
+  int code = host_kernel(context, p->func, &kernel);
+  return code ? code : host_launch_pointers(kernel, &geometry, p->kernelParams, out);
+}
+
+static int give_kernel(host_context *context, mw_stream *stream, const void *params) {
+  mw_launch *launch;
+  int code = launch_of(context, params, &launch);
+  if (code != MW_SUCCESS) return code;
+  code = mw_launch_run_in(launch, stream, NULL);
+  mw_launch_release(launch);
+  return code;
+}
+
+static int give_copy(host_context *context, mw_stream *stream, const void *params) {
+  return host_copy(context, stream, params);
+}
+
+static int give_fill(host_context *context, mw_stream *stream, const void *params) {
+  const struct cudaMemsetParams *p = params;
+  size_t height = p->height ? p->height : 1, size = p->elementSize ? p->elementSize : 1;
+  return host_fill(context, stream, host_address(p->dst), p->pitch, height, p->value, size, p->width, height, 1);
+}
+
+static int give_function(host_context *context, mw_stream *stream, const void *params) {
+  const struct cudaHostNodeParams *p = params;
+  (void)context;
+  return mw_stream_call(stream, p->fn, p->userData);
+}
+
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count) {
+  HOST_RUNTIME(add(context, out, g, after, count, NULL));
+}
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
+                                   const struct cudaKernelNodeParams *params) {
+  HOST_RUNTIME(add(context, out, g, after, count, &(job){give_kernel, params}));
+}
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
+                                   const struct cudaMemsetParams *params) {
+  HOST_RUNTIME(params ? add(context, out, g, after, count, &(job){give_fill, params})
+                      : host_fail(MW_INVALID_VALUE, "a memset node wants parameters"));
+}
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
+                                 const struct cudaHostNodeParams *params) {
+  HOST_RUNTIME(params ? add(context, out, g, after, count, &(job){give_function, params})
+                      : host_fail(MW_INVALID_VALUE, "a host node wants parameters"));
+}
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
+                                     void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
+  const mw_copy copy = {.target = host_address(dst),
+                        .source = host_address(src),
+                        .width = bytes,
+                        .height = 1,
+                        .depth = 1,
+                        .direction = (mw_direction)kind};
+  HOST_RUNTIME(add(context, out, g, after, count, &(job){give_copy, &copy}));
+}
+
+static int add_copy(host_context *context, cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after,
+                    size_t count, const struct cudaMemcpy3DParms *p) {
+  if (!p) return host_fail(MW_INVALID_VALUE, "a memcpy node wants parameters");
+  if (p->srcArray || p->dstArray)
+    return host_fail(MW_NOT_SUPPORTED, "copies of CUDA arrays wait, and cannot be nodes of a graph");
+  const mw_copy copy = {.target = host_address(p->dstPtr.ptr) + p->dstPos.x +
+                                  (p->dstPos.y + p->dstPos.z * p->dstPtr.ysize) * p->dstPtr.pitch,
+                        .source = host_address(p->srcPtr.ptr) + p->srcPos.x +
+                                  (p->srcPos.y + p->srcPos.z * p->srcPtr.ysize) * p->srcPtr.pitch,
+                        .target_pitch = p->dstPtr.pitch,
+                        .target_rows = p->dstPtr.ysize,
+                        .source_pitch = p->srcPtr.pitch,
+                        .source_rows = p->srcPtr.ysize,
+                        .width = p->extent.width,
+                        .height = p->extent.height,
+                        .depth = p->extent.depth,
+                        .direction = (mw_direction)p->kind};
+  return add(context, out, g, after, count, &(job){give_copy, &copy});
+}
+
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
+                                   const struct cudaMemcpy3DParms *params) {
+  HOST_RUNTIME(add_copy(context, out, g, after, count, params));
+}
+
+static int depend(cudaGraph_t handle, const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t count) {
+  graph *g;
+  node *before, *behind;
+  int code = get_graph(handle, &g);
+  for (size_t i = 0; i < count && code == MW_SUCCESS; i++) {
+    code = get_node(from[i], &before);
+    if (code == MW_SUCCESS) code = get_node(to[i], &behind);
+    if (code == MW_SUCCESS && (before->graph != g || behind->graph != g))
+      code = host_fail(MW_INVALID_VALUE, "a node of another graph");
+    if (code == MW_SUCCESS) code = mw_graph_depend(g->graph, behind->number, before->number);
+  }
+  return code;
+}
+
+cudaError_t cudaGraphAddDependencies(cudaGraph_t g, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                     size_t count) {
+  return host_end(depend(g, from, to, count));
+}
+
+/* ---- looking at them ---- */
+
+/* `list` (NULL: only count) has room for *count. */
+static void list_nodes(graph *g, const size_t *numbers, size_t have, cudaGraphNode_t *list, size_t *count) {
+  for (size_t i = 0; list && i < have && i < *count; i++) list[i] = node_handle(g, numbers ? numbers[i] : i);
+  *count = list && *count < have ? *count : have;
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t *nodes, size_t *count) {
+  graph *g;
+  int code = get_graph(handle, &g);
+  if (code == MW_SUCCESS) list_nodes(g, NULL, mw_graph_count(g->graph), nodes, count);
+  return host_end(code);
+}
+
+static int node_info(cudaGraphNode_t handle, node **n, mw_node_info *info) {
+  int code = get_node(handle, n);
+  return code ? code : mw_graph_node((*n)->graph->graph, (*n)->number, info);
+}
+
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t handle, enum cudaGraphNodeType *type) {
+  static const enum cudaGraphNodeType types[] = {
+      [MW_NODE_KERNEL] = cudaGraphNodeTypeKernel, [MW_NODE_COPY] = cudaGraphNodeTypeMemcpy,
+      [MW_NODE_FILL] = cudaGraphNodeTypeMemset,   [MW_NODE_HOST] = cudaGraphNodeTypeHost,
+      [MW_NODE_EMPTY] = cudaGraphNodeTypeEmpty,
+  };
+  node *n;
+  mw_node_info info;
+  int code = node_info(handle, &n, &info);
+  if (code == MW_SUCCESS) *type = types[info.kind];
+  return host_end(code);
+}
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t handle, cudaGraphNode_t *nodes, size_t *count) {
+  node *n;
+  mw_node_info info;
+  int code = node_info(handle, &n, &info);
+  if (code == MW_SUCCESS) list_nodes(n->graph, info.after, info.after_count, nodes, count);
+  return host_end(code);
+}
+
+static int print_dot(const graph *g, const char *path) {
+  mw_node_info info;
+  FILE *file = path ? fopen(path, "we") : NULL;
+  if (!file) return host_fail(MW_OPERATING_SYSTEM, "cannot write '%s'", path ? path : "(null)");
+  fputs("digraph graph_ {\n", file);
+  for (size_t i = 0; mw_graph_node(g->graph, i, &info) == MW_SUCCESS; i++) {
+    fprintf(file, "  n%zu [label=\"%s\"];\n", i + 1, info.label);
+    for (size_t k = 0; k < info.after_count; k++) fprintf(file, "  n%zu -> n%zu;\n", info.after[k] + 1, i + 1);
+  }
+  fputs("}\n", file);
+  return fclose(file) == 0 ? MW_SUCCESS : host_fail(MW_OPERATING_SYSTEM, "cannot write '%s'", path);
+}
+
+cudaError_t cudaGraphDebugDotPrint(cudaGraph_t handle, const char *path, unsigned flags) {
+  graph *g;
+  (void)flags;
+  int code = get_graph(handle, &g);
+  return host_end(code ? code : print_dot(g, path));
+}
+
+/* ---- running ---- */
+
+static int instantiate(host_context *context, cudaGraphExec_t *out, cudaGraph_t handle) {
+  graph *g;
+  mw_graph_exec *exec;
+  int code = get_graph(handle, &g);
+  if (code == MW_SUCCESS) code = mw_graph_instantiate(g->graph, &exec);
+  if (code == MW_SUCCESS) *out = host_handle_new(HOST_EXEC, context->id, exec);
+  return code;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t g, cudaGraphNode_t *error, char *log, size_t size) {
+  if (error) *error = NULL;
+  if (log && size) *log = 0;
+  HOST_RUNTIME(instantiate(context, exec, g));
+}
+
+static int launch(host_context *context, cudaGraphExec_t handle, cudaStream_t where) {
+  mw_graph_exec *exec;
+  mw_stream *stream;
+  int code = get_exec(handle, &exec);
+  if (code == MW_SUCCESS) code = host_stream(context, where, &stream);
+  if (code != MW_SUCCESS) return code;
+  code = mw_graph_exec_launch(exec, stream, NULL);
+  mw_stream_release(stream);
+  return code;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) { HOST_RUNTIME(launch(context, exec, stream)); }
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t handle) {
+  mw_graph_exec *exec = host_handle_take(HOST_EXEC, handle);
+  if (!exec) return host_end(host_fail(MW_INVALID_VALUE, "this is no executable graph, or one that was destroyed"));
+  mw_graph_exec_release(exec);
+  return host_end(MW_SUCCESS);
+}
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t from, cudaGraphNode_t *error,
+                                enum cudaGraphExecUpdateResult *result) {
+  graph *g;
+  mw_graph_exec *exec;
+  size_t differs = SIZE_MAX;
+  int code = get_exec(handle, &exec);
+  if (code == MW_SUCCESS) code = get_graph(from, &g);
+  if (code == MW_SUCCESS) {
+    code = mw_graph_exec_update(exec, g->graph, &differs);
+    bool known = code != MW_SUCCESS && differs < mw_graph_count(g->graph);
+    if (error) *error = known ? node_handle(g, differs) : NULL;
+  }
+  if (result) *result = code == MW_SUCCESS ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateError;
+  return host_end(code);
+}
+
+static int set_params(host_context *context, cudaGraphExec_t handle, cudaGraphNode_t which,
+                      const struct cudaKernelNodeParams *params) {
+  mw_graph_exec *exec;
+  node *n;
+  mw_launch *made;
+  int code = get_exec(handle, &exec);
+  if (code == MW_SUCCESS) code = get_node(which, &n);
+  if (code == MW_SUCCESS) code = launch_of(context, params, &made);
+  if (code != MW_SUCCESS) return code;
+  code = mw_graph_exec_set_launch(exec, n->number, made, NULL);
+  mw_launch_release(made);
+  return code;
+}
+
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t which,
+                                             const struct cudaKernelNodeParams *params) {
+  HOST_RUNTIME(set_params(context, exec, which, params));
+}

@@ -1,0 +1,209 @@
+/* What the files of libmoonwarp_cuda share: CUDA's C API for hosts, mapped onto moonwarp.h.
+ *
+ * The functions convert: handles to objects, CUDA's structs to the core's, the core's codes to CUDA's. What the core
+ * checks is not checked here. Each public function is one expression that ends in host_end or host_end_driver. */
+#ifndef MW_HOST_H
+#define MW_HOST_H
+
+#include "include/cuda.h"
+#include "include/cuda_runtime_api.h"
+#include "moonwarp.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The public functions are what the library exports. */
+
+/* ---- results (result.c) ---- */
+
+/* Keep why a call fails, for mwCudaErrorMessage; returns the code. */
+int host_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* How a function of the runtime API ends: the thread's last error is set, and the message where it was the core that
+   failed. MW_NOT_READY is an answer and no failure. */
+cudaError_t host_end(int code);
+/* The same for the driver API, which keeps no last error. */
+CUresult host_end_driver(int code);
+
+/* ---- handles (handle.c) ---- */
+
+typedef enum host_kind {
+  HOST_STREAM = 1,
+  HOST_EVENT,
+  HOST_ARRAY,
+  HOST_TEXTURE,
+  HOST_SURFACE,
+  HOST_GRAPH,
+  HOST_EXEC,
+  HOST_NODE,
+  HOST_CONTEXT,
+  HOST_MODULE,
+  HOST_FUNCTION,
+  HOST_TEXREF,
+  HOST_REFERENCE, /* by its symbol */
+  HOST_SHOWN      /* a reference by its struct's address */
+} host_kind;
+
+/* A handle for an object: never given out again, so that one that was destroyed is recognised. `owner` is the number of
+   the context that it belongs to. */
+void *host_handle_new(host_kind kind, unsigned owner, void *object);
+/* The same under a key that is given: an address, or what kernels take. */
+void host_handle_enter(host_kind kind, unsigned owner, uint64_t key, void *object);
+/* The object, or NULL where the handle is of no living one of this kind. Streams, events and arrays are retained under the
+   lock, so that another thread may destroy them meanwhile; others are borrowed. */
+void *host_handle_find(host_kind kind, const void *handle);
+void *host_handle_find_key(host_kind kind, uint64_t key);
+/* Take it out: the object is the caller's to release. NULL as above. */
+void *host_handle_take(host_kind kind, const void *handle);
+void *host_handle_take_key(host_kind kind, uint64_t key);
+/* Any handle of this kind that the context owns, taken out, or NULL: for ending a context. */
+void *host_handle_take_owned(host_kind kind, unsigned owner);
+/* A number that is kept with a handle, 0 at first: the flags that an array was made with. */
+void host_handle_set_note(host_kind kind, const void *handle, unsigned note);
+unsigned host_handle_note(host_kind kind, const void *handle);
+/* Whether a value has the form of a handle, living or not: it is no address of the program's. */
+bool host_is_handle(const void *value);
+
+/* ---- contexts (context.c) ---- */
+
+/* One of a device: its own (primary) one, which the runtime API uses, or one of cuCtxCreate. Memory, modules, streams and
+   the rest that is made in a context goes with it. */
+typedef struct host_context {
+  unsigned id; /* owner of handles; of no other context, ever */
+  int ordinal;
+  mw_device *device;
+  bool primary;
+  int uses; /* attachments; of a primary context, those of cuDevicePrimaryCtxRetain */
+  unsigned flags;
+  double limits[2]; /* what the stack's and the heap's were before they were changed; 0: they were not */
+  void *handle;
+  void *program; /* program.c's: the program's modules in this context */
+} host_context;
+
+int host_device_count(void);
+/* The device's name, or NULL and a failure. */
+const char *host_device_name(int ordinal);
+int host_device_ordinal(const mw_device *device);
+/* The device's own context, made at the first time. */
+int host_context_primary(int ordinal, host_context **out);
+/* The calling thread's context: the current one, or else its device's own. */
+int host_context_current(host_context **out);
+/* The same for the driver API: MW_INVALID_CONTEXT where there is none, MW_INITIALIZATION_ERROR before cuInit. */
+int host_context_driver(host_context **out);
+/* Give back all that was made in the context. */
+void host_context_empty(host_context *context);
+
+/* Memory of a context has its number in the flags that the core keeps for us, above CUDA's flags. */
+#define HOST_FLAG_BITS 8
+static inline unsigned host_flags_in(const host_context *context, unsigned flags) {
+  return context->id << HOST_FLAG_BITS | flags;
+}
+
+/* A public function's body: `call`, an expression that may use `context`, as the end of a function of either API. */
+#define HOST_RUNTIME(call)                                                                                             \
+  host_context *context;                                                                                               \
+  int code = host_context_current(&context);                                                                           \
+  return host_end(code ? code : (call))
+#define HOST_DRIVER(call)                                                                                              \
+  host_context *context;                                                                                               \
+  int code = host_context_driver(&context);                                                                            \
+  return host_end_driver(code ? code : (call))
+
+/* A stream argument as a stream of the context's device; *out is yours to release. */
+int host_stream(host_context *context, cudaStream_t stream, mw_stream **out);
+/* The context of the thread and the stream. */
+int host_context_stream(cudaStream_t stream, host_context **context, mw_stream **out);
+
+/* ---- devices (device.c) ---- */
+int host_properties(int ordinal, struct cudaDeviceProp *out);
+int host_attribute(int attribute, int ordinal, int *value);
+int host_limit_get(host_context *context, int limit, size_t *value);
+void host_limits_reset(host_context *context);
+int host_limit_set(host_context *context, int limit, size_t value);
+/* occupancy.c: the row of CUDA's tables for a device. */
+int host_capability(const mw_properties *facts, mw_capability *out);
+
+/* ---- kernels and variables of the program (program.c) ---- */
+
+int host_kernel(host_context *context, const void *func, mw_kernel **out);   /* borrowed from the context */
+int host_symbol(host_context *context, const void *symbol, mw_symbol **out); /* likewise */
+void host_program_drop(host_context *context);
+bool host_is_registered(const void *address); /* by mwCudaRegister */
+/* A module out of a file, or out of an image in memory: either is a module that mwcc compiled, or CUDA C text. */
+int host_module_from_text(host_context *context, const char *text, const char *file, const char *options,
+                          mw_module **out);
+int host_module_from_file(host_context *context, const char *path, const char *options, mw_module **out);
+int host_module_from_memory(host_context *context, const void *image, mw_module **out);
+
+/* ---- launching (launch.c) ---- */
+
+typedef struct host_geometry {
+  unsigned grid[3], block[3];
+  size_t shared;
+} host_geometry;
+/* A launch with arguments out of an array of pointers to them, one a parameter; yours. */
+int host_launch_pointers(mw_kernel *kernel, const host_geometry *geometry, void *const *arguments, mw_launch **out);
+/* The same out of a parameter block, of whose bytes `set` tells which ones were given; NULL: all of `size`. */
+int host_launch_block(mw_kernel *kernel, const host_geometry *geometry, const unsigned char *block,
+                      const unsigned char *set, size_t size, mw_launch **out);
+int host_function_attributes(host_context *context, mw_kernel *kernel, struct cudaFuncAttributes *out);
+int host_function_set_attribute(host_context *context, mw_kernel *kernel, int attribute, int value);
+/* occupancy.c: blocks of `threads` threads that a multiprocessor holds at once. */
+int host_occupancy(host_context *context, mw_kernel *kernel, int threads, size_t shared, int *blocks);
+
+/* ---- memory (memory.c) ---- */
+int host_memory_new(host_context *context, mw_memory_kind kind, unsigned flags, size_t bytes, uint64_t *address);
+/* Free what is of a kind out of a set of bits 1 << kind; 0 is nothing. */
+int host_memory_free(host_context *context, uint64_t address, unsigned kinds, const char *whose);
+int host_memory_pitched(host_context *context, size_t width, size_t height, uint64_t *address, size_t *pitch);
+int host_memory_mapped(host_context *context, void *host, unsigned flags, uint64_t *address);
+int host_memory_flags(host_context *context, void *host, unsigned *flags);
+/* stream NULL: waiting, in the default stream. */
+int host_copy(host_context *context, mw_stream *stream, const mw_copy *copy);
+int host_copy_line(host_context *context, mw_stream *stream, uint64_t target, uint64_t source, size_t bytes, int kind);
+int host_fill(host_context *context, mw_stream *stream, uint64_t target, size_t pitch, size_t rows, unsigned value,
+              size_t size, size_t width, size_t height, size_t depth);
+static inline uint64_t host_address(const void *p) { return (uint64_t)(uintptr_t)p; }
+static inline void *host_pointer(uint64_t address) { return (void *)(uintptr_t)address; }
+
+/* ---- CUDA arrays (array.c, box.c) ---- */
+
+int host_channels(const struct cudaChannelFormatDesc *desc, mw_channels *out);
+struct cudaChannelFormatDesc host_channel_desc(const mw_channels *channels);
+int host_array_new(host_context *context, const mw_cuda_array_desc *desc, cudaArray_t *out);
+/* The array, retained; or MW_INVALID_VALUE (driver: MW_INVALID_RESOURCE_HANDLE). */
+int host_array(cudaArray_const_t handle, mw_cuda_array **out);
+/* One side of a copy: an array, or memory by address with its pitch and the rows of a slice. */
+typedef struct host_side {
+  mw_cuda_array *array;
+  uint64_t address;
+  size_t pitch, rows;
+  size_t x, y, z; /* bytes, rows, slices */
+} host_side;
+int host_box_copy(host_context *context, mw_stream *stream, const host_side *target, const host_side *source,
+                  size_t width, size_t height, size_t depth, int kind);
+/* `bytes` behind each other, beginning at byte x of row y of the array, to or from memory. */
+int host_array_line(host_context *context, mw_cuda_array *array, size_t x, size_t y, uint64_t memory, size_t bytes,
+                    bool to_array);
+int host_array_to_array(host_context *context, mw_cuda_array *to, size_t dx, size_t dy, mw_cuda_array *from, size_t sx,
+                        size_t sy, size_t count);
+
+/* ---- textures (texture.c) ---- */
+/* Memory from an address on as what a texture reads; MW_INVALID_VALUE where it is no device memory. */
+int host_resource_linear(host_context *context, uint64_t address, const mw_channels *channels, size_t bytes,
+                         mw_resource *out, mw_array **keep);
+int host_resource_pitched(host_context *context, uint64_t address, const mw_channels *channels, size_t width,
+                          size_t height, size_t pitch, mw_resource *out, mw_array **keep);
+
+void host_object_release(void *object); /* texture_object.c */
+void host_reference_release(void *reference);
+
+/* ---- graphs (graph.c) ---- */
+void host_graph_release(void *graph);
+void host_node_release(void *node);
+
+void host_module_release(void *module); /* driver_module.c */
+void host_texref_release(void *texref); /* driver_texture.c */
+
+#endif
