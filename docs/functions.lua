@@ -102,6 +102,8 @@ that it works, and one for each error that it can fail with. Failures of kernels
 waits for them; all functions of the driver but a few fail with `CUDA_ERROR_NOT_INITIALIZED` before `cuInit` and with
 `CUDA_ERROR_INVALID_CONTEXT` where no context is current (driver).
 
+`examples/guide/` has the host code of the guide's sections 4.5.2.3 to 4.5.2.6 and 4.5.3.3 to 4.5.3.9, in its order.
+
 Written by `make functions`.
 ]]
 
