@@ -1,6 +1,7 @@
 /* The machine's own limits, by which kernels are measured: prints "copy GB/s" (bytes read plus bytes written, from one
  * array to another that no cache holds) and "multiply-add GFLOP/s" (two operations each, in float), with all of OpenMP's
- * threads, the best of several runs. With --arithmetic only the latter. */
+ * threads, the best of several runs. With --arithmetic only the latter; with --memcpy N what memcpy of N bytes does, in
+ * GB/s of bytes copied. */
 #include "problems.h"
 
 #include <stdio.h>
@@ -84,7 +85,26 @@ static double arithmetic_speed(void) {
   return best;
 }
 
+static double memcpy_speed(size_t bytes) {
+  unsigned char *from = allocate(bytes), *to = allocate(bytes);
+  double best = 0;
+  memset(from, 1, bytes);
+  for (int run = 0; run < RUNS; run++) {
+    double start = now_ms();
+    memcpy(to, from, bytes);
+    double speed = (double)bytes / (now_ms() - start) * 1e-6;
+    if (to[bytes / 2] == 1 && speed > best) best = speed;
+  }
+  free(from);
+  free(to);
+  return best;
+}
+
 int main(int count, char **arguments) {
+  if (count == 3 && strcmp(arguments[1], "--memcpy") == 0) {
+    printf("%.3f\n", memcpy_speed((size_t)atoll(arguments[2])));
+    return 0;
+  }
   if (count < 2 || strcmp(arguments[1], "--arithmetic") != 0) printf("%.3f ", copy_speed());
   printf("%.3f\n", arithmetic_speed());
   return 0;

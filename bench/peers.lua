@@ -91,6 +91,11 @@ function peers.arithmetic(threads)
   return tonumber(output:match("%S+")) * 1e6
 end
 
+-- GB/s of C's memcpy, by one processor; nil where that program is not there.
+function peers.memcpy(bytes)
+  return tonumber((capture(("%s --memcpy %d"):format(built "limits", bytes)) or ""):match("%S+"))
+end
+
 -- The command that starts an interpreter of the kind that runs this one.
 peers.interpreter = quote(arg[-1])
 

@@ -78,6 +78,16 @@ static size_t pack_run(block *b, int table, size_t done, size_t length) {
       memcpy(out, &value, 8);
       lua_pop(L, 1);
     }
+  } else if (type->kind == MW_TYPE_INT && type->size == 4) {
+    for (i = 0; i < run; i++, out += 4) {
+      int64_t number;
+      lua_rawgeti(L, table, (int)(done + i + 1));
+      bool fits = mwl_whole(L, -1, &number) && number >= INT32_MIN && number <= INT32_MAX;
+      int32_t value = fits ? (int32_t)number : 0;
+      memcpy(out, &value, 4);
+      if (!fits) *at = done + i + 1, pack_slowly(b, out);
+      lua_pop(L, 1);
+    }
   } else {
     for (i = 0; i < run; i++, out += type->size) {
       lua_rawgeti(L, table, (int)(done + i + 1));
@@ -217,6 +227,20 @@ static void push_table(block *b, int depth) {
       float value;
       memcpy(&value, next_bytes(b), 4);
       lua_pushnumber(L, (lua_Number)value);
+      lua_rawseti(L, -2, (int)i);
+    }
+  } else if (type->kind == MW_TYPE_FLOAT && type->size == 8) {
+    for (size_t i = 1; i <= length; i++) {
+      double value;
+      memcpy(&value, next_bytes(b), 8);
+      lua_pushnumber(L, value);
+      lua_rawseti(L, -2, (int)i);
+    }
+  } else if (type->kind == MW_TYPE_INT && type->size == 4) {
+    for (size_t i = 1; i <= length; i++) {
+      int32_t value;
+      memcpy(&value, next_bytes(b), 4);
+      mwl_pushinteger(L, value);
       lua_rawseti(L, -2, (int)i);
     }
   } else {
