@@ -241,6 +241,20 @@ $(FAKES): $(BUILD)/test/libfake%.so: spec/support/fake/%.c src/cuda/entry_points
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -Isrc -o $@ $<
 
+# Host threads that use the library all at once, for make config=tsan stress (ARGS: operations a thread, seed). A compiler
+# process has one thread, and limits too narrow for ThreadSanitizer's books: it is the release's.
+STRESS := $(BUILD)/bin/stress
+.PHONY: stress
+stress: $(STRESS)
+	@$(MAKE) --no-print-directory config=release BUILD=build/release mwcc
+	@env MOONWARP_HOME='$(abspath build/release)' TSAN_OPTIONS='halt_on_error=1:second_deadlock_stack=1' $(STRESS) $(ARGS)
+
+$(STRESS): spec/sanitize/stress.c $(CUDA_LIB) $(wildcard src/host/include/*.h)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -pthread $(WARN) $(CFLAGS) $(LDFLAGS) -Isrc/host/include -o $@ $< -L$(BUILD)/lib \
+	  -lmoonwarp_cuda -Wl,-rpath,'$$ORIGIN/../lib'
+
 # The mathematics of device code beside MPFR, in units of the last place: docs/accuracy.md. The tests run it with fewer points.
 .PHONY: accuracy
 accuracy: all $(ACCURACY)

@@ -22,6 +22,15 @@ local function read(path)
   return text
 end
 
+-- The functions that the headers for C hosts declare, a set.
+local function in_c()
+  local names = {}
+  local pipe = assert(io.popen "cat src/host/include/*.h")
+  for name in pipe:read("*a"):gmatch "%f[%w_](cud?a?%u[%w_]*)%(" do names[name] = true end
+  pipe:close()
+  return names
+end
+
 -- The specs in which CUDA's names are tested, in the order of their names: { name =, text = }.
 local function specs()
   local list = {}
@@ -40,7 +49,7 @@ end
 
 ---All functions: { api =, section =, name =, guide =, refuses =, works = spec, errors = {{ code =, spec = }} }.
 local function functions()
-  local all, tests = {}, specs()
+  local all, tests, c = {}, specs(), in_c()
   for _, api in ipairs(APIS) do
     local section
     for _, record in ipairs(dofile("docs/functions/" .. api.list .. ".lua")) do
@@ -50,7 +59,8 @@ local function functions()
         local name = record[1]
         local call = api.variable .. "%." .. name .. "%f[^%w_]"
         local entry = {
-          api = api, section = section, name = name, guide = record.guide, refuses = record.refuses, errors = {},
+          api = api, section = section, name = name, guide = record.guide, c = c[name], refuses = record.refuses,
+          errors = {},
           works = not record.refuses and where(tests, (PLAIN[name] and "" or "ok%(") .. call) or nil,
         }
         for code in (record.errors or ""):gmatch("%S+") do
@@ -85,7 +95,7 @@ local function row(entry)
   for i, failure in ipairs(entry.errors) do
     errors[i] = ("`%s` (%s)"):format(failure.code:sub(#entry.api.codes + 1), short(failure.spec))
   end
-  return ("| `%s` | %s | %s | %s | %s |"):format(entry.name, entry.guide or "",
+  return ("| `%s` | %s | %s | %s | %s | %s |"):format(entry.name, entry.guide or "", entry.c and "C" or "",
     entry.refuses and "refuses: " .. entry.refuses or "works", short(entry.works), table.concat(errors, ", "))
 end
 
@@ -97,6 +107,7 @@ arguments and result codes: what C gets through pointers comes back behind the c
 structs are tables, enumerations fields. `rt.story()` and `cu.story()` tell the whole story of the last code.
 
 The guide's column names the section of the CUDA 1.1 programming guide, appendix D or E; the others are of later guides.
+The column C says which ones C hosts have too, in `libmoonwarp_cuda` ([C hosts](embedding.md#cudas-own-functions)).
 A function either works or is there to say why it does not. The other columns name a spec (`spec/…_spec.lua`) that tests
 that it works, and one for each error that it can fail with. Failures of kernels, which are found later, are told by whatever
 waits for them; all functions of the driver but a few fail with `CUDA_ERROR_NOT_INITIALIZED` before `cuInit` and with
@@ -118,7 +129,7 @@ local function text(list)
     if entry.section ~= section then
       section = entry.section
       out[#out + 1] = ("### %s of `%s`\n"):format(section, api.list)
-      out[#out + 1] = ("| function | guide | does | works in | fails with `%s…` |\n|---|---|---|---|---|"):format(api.codes)
+      out[#out + 1] = ("| function | guide | C | does | works in | fails with `%s…` |\n|---|---|---|---|---|---|"):format(api.codes)
     end
     out[#out + 1] = row(entry)
   end

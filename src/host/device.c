@@ -45,6 +45,7 @@ static void describe(const mw_properties *facts, const mw_capability *limits, in
       .multiGpuBoardGroupID = ordinal,
       .hostNativeAtomicSupported = SINCE(60, cpu),
       .concurrentManagedAccess = SINCE(60, cpu),
+      .cooperativeLaunch = SINCE(60, 1),
       .sharedMemPerBlockOptin = facts->shared_per_block_optin,
       .directManagedMemAccessFromHost = SINCE(60, cpu),
       .maxBlocksPerMultiProcessor = limits->blocks,

@@ -89,7 +89,7 @@ static int launch_grid(host_context *context, CUfunction handle, int width, int 
   if (code != MW_SUCCESS) return code;
   if (width < 1 || height < 1) return host_fail(MW_INVALID_VALUE, "a grid of (%d, %d) blocks", width, height);
   const host_geometry geometry = {
-      {(unsigned)width, (unsigned)height, 1}, {f->shape[0], f->shape[1], f->shape[2]}, f->shared};
+      {(unsigned)width, (unsigned)height, 1}, {f->shape[0], f->shape[1], f->shape[2]}, f->shared, false};
   code = host_launch_block(f->kernel, &geometry, f->bytes, f->set, f->size, &launch);
   return code ? code : run(context, launch, stream);
 }
@@ -138,8 +138,15 @@ static int launch_kernel(host_context *context, CUfunction handle, const host_ge
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                         unsigned blockY, unsigned blockZ, unsigned shared, CUstream stream, void **parameters,
                         void **extra) {
-  const host_geometry geometry = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared};
+  const host_geometry geometry = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared, false};
   HOST_DRIVER(launch_kernel(context, function, &geometry, stream, parameters, extra));
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                                   unsigned blockY, unsigned blockZ, unsigned shared, CUstream stream,
+                                   void **parameters) {
+  const host_geometry geometry = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared, true};
+  HOST_DRIVER(launch_kernel(context, function, &geometry, stream, parameters, NULL));
 }
 
 /* ---- attributes ---- */

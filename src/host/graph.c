@@ -178,8 +178,10 @@ static int add(host_context *context, cudaGraphNode_t *out, cudaGraph_t handle, 
 static int launch_of(host_context *context, const struct cudaKernelNodeParams *p, mw_launch **out) {
   mw_kernel *kernel;
   if (!p) return host_fail(MW_INVALID_VALUE, "a kernel node wants parameters");
-  const host_geometry geometry = {
-      {p->gridDim.x, p->gridDim.y, p->gridDim.z}, {p->blockDim.x, p->blockDim.y, p->blockDim.z}, p->sharedMemBytes};
+  const host_geometry geometry = {{p->gridDim.x, p->gridDim.y, p->gridDim.z},
+                                  {p->blockDim.x, p->blockDim.y, p->blockDim.z},
+                                  p->sharedMemBytes,
+                                  false};
   int code = host_kernel(context, p->func, &kernel);
   return code ? code : host_launch_pointers(kernel, &geometry, p->kernelParams, out);
 }

@@ -141,6 +141,7 @@ int host_module_from_memory(host_context *context, const void *image, mw_module 
 typedef struct host_geometry {
   unsigned grid[3], block[3];
   size_t shared;
+  bool cooperative;
 } host_geometry;
 /* A launch with arguments out of an array of pointers to them, one a parameter; yours. */
 int host_launch_pointers(mw_kernel *kernel, const host_geometry *geometry, void *const *arguments, mw_launch **out);

@@ -5,7 +5,9 @@
 /* ---- arguments ---- */
 
 static int launch_new(mw_kernel *kernel, const host_geometry *g, mw_launch **out) {
-  return mw_launch_new(kernel, g->grid, g->block, g->shared, out);
+  int code = mw_launch_new(kernel, g->grid, g->block, g->shared, out);
+  if (code == MW_SUCCESS && g->cooperative) mw_launch_cooperate(*out);
+  return code;
 }
 
 int host_launch_pointers(mw_kernel *kernel, const host_geometry *geometry, void *const *arguments, mw_launch **out) {
@@ -59,7 +61,7 @@ int host_launch_block(mw_kernel *kernel, const host_geometry *geometry, const un
 /* ---- cudaLaunchKernel ---- */
 
 static host_geometry geometry_of(dim3 grid, dim3 block, size_t shared) {
-  return (host_geometry){{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared};
+  return (host_geometry){{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, false};
 }
 
 static int run(host_context *context, mw_launch *launch, cudaStream_t handle) {
@@ -88,16 +90,11 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **arg
   HOST_RUNTIME(launch_kernel(context, func, &geometry, arguments, stream));
 }
 
-/* As the properties say (cooperativeLaunch is 0), until the device runs all blocks of a grid at once. */
 cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 grid, dim3 block, void **arguments, size_t shared,
                                         cudaStream_t stream) {
-  mw_kernel *kernel;
-  host_context *context;
-  (void)grid, (void)block, (void)arguments, (void)shared, (void)stream;
-  int code = host_context_current(&context);
-  if (code == MW_SUCCESS) code = host_kernel(context, func, &kernel);
-  return host_end(
-      code ? code : host_fail(MW_NOT_SUPPORTED, "this device has no cooperative launches (cooperativeLaunch is 0)"));
+  host_geometry geometry = geometry_of(grid, block, shared);
+  geometry.cooperative = true;
+  HOST_RUNTIME(launch_kernel(context, func, &geometry, arguments, stream));
 }
 
 /* ---- the triple ---- */

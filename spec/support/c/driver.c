@@ -205,9 +205,11 @@ static void test_launches(void) {
   OK(cuParamSeti(add, 8, 1000));
   OK(cuParamSetSize(add, 12));
   OK(cuLaunchGridAsync(add, 1, 1, stream));
+  value = 10000;
+  OK(cuLaunchCooperativeKernel(add, 2, 1, 1, 2, 1, 1, 0, stream, parameters));
   OK(cuStreamSynchronize(stream));
   OK(cuMemcpyDtoH(&total, p, 4));
-  EXPECT(total == 100 + 100 + 3000);
+  EXPECT(total == 100 + 100 + 3000 + 40000);
   OK(cuFuncSetBlockShape(sum, 64, 1, 1));
   OK(cuFuncSetSharedSize(sum, 256));
   OK(cuParamSetv(sum, 0, &p, 8));

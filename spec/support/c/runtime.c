@@ -2,6 +2,9 @@
 #include "check.h"
 
 static const char source[] =
+    "#include <cooperative_groups.h>\n"
+    "__global__ void meet(int *p) { cooperative_groups::grid_group grid = cooperative_groups::this_grid();\n"
+    "  atomicAdd(p, 1); grid.sync(); if (grid.thread_rank() == 0) atomicAdd(p, 100); }\n"
     "__device__ int counter;\n"
     "__constant__ float gain[4];\n"
     "__global__ void add(int *p, int n, int value) {\n"
@@ -336,7 +339,12 @@ static void test_program(void) {
   OK(cudaLaunchKernel("fill<int,42>", one, one, (void *[]){&n}, 0, NULL));
   OK(cudaMemcpy(&value, n, 4, cudaMemcpyDeviceToHost));
   EXPECT(value == 42);
-  CODE(cudaErrorNotSupported, cudaLaunchCooperativeKernel("count", one, one, (void *[]){&value}, 0, NULL));
+  OK(cudaMemset(n, 0, 4));
+  OK(cudaLaunchCooperativeKernel("meet", make_dim3(4, 1, 1), make_dim3(8, 1, 1), (void *[]){&n}, 0, NULL));
+  OK(cudaMemcpy(&value, n, 4, cudaMemcpyDeviceToHost));
+  EXPECT(value == 100 + 32);
+  CODE(cudaErrorCooperativeLaunchTooLarge,
+       cudaLaunchCooperativeKernel("meet", make_dim3(1u << 20, 1, 1), make_dim3(1024, 1, 1), (void *[]){&n}, 0, NULL));
 
   struct cudaFuncAttributes attributes;
   OK(cudaFuncGetAttributes(&attributes, "sum"));

@@ -1,0 +1,155 @@
+/* Host threads that use CUDA's functions all at once, for ThreadSanitizer: make config=tsan stress
+ *
+ * Each thread has buffers of its own and gives random work to streams that all threads share: allocations of every kind,
+ * copies, fills, launches, events that other streams wait for, stream-ordered memory, graphs. What each buffer has to hold
+ * in the end is counted beside; the order of a buffer's work is that of events. */
+#include <cuda_runtime.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STREAMS = 8, THREADS = 6, BUFFERS = 3, SIZE = 1000 };
+
+static const char kernels[] = "__device__ int total;\n"
+                              "__global__ void add(int *p, int n, int value) {\n"
+                              "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                              "  if (i < n) p[i] += value;\n"
+                              "}\n"
+                              "__global__ void reverse(int *p, int n) {\n"
+                              "  extern __shared__ int cell[];\n"
+                              "  for (int i = threadIdx.x; i < n; i += blockDim.x) cell[i] = p[i];\n"
+                              "  __syncthreads();\n"
+                              "  for (int i = threadIdx.x; i < n; i += blockDim.x) p[i] = cell[n - 1 - i];\n"
+                              "}\n"
+                              "__global__ void count(int n) { if (threadIdx.x == 0) atomicAdd(&total, n); }\n";
+
+typedef struct buffer {
+  int *device, wanted;
+  cudaEvent_t ready; /* of its last work */
+} buffer;
+
+typedef struct worker {
+  unsigned seed;
+  int rounds, counted;
+} worker;
+
+static cudaStream_t streams[STREAMS];
+
+static void check(cudaError_t error, const char *call, int line) {
+  if (error == cudaSuccess) return;
+  printf("%d: %s: %s: %s\n", line, call, cudaGetErrorName(error), mwCudaErrorMessage());
+  exit(1);
+}
+#define CHECK(call) check(call, #call, __LINE__)
+
+static int draw(worker *w, int below) { return (int)(rand_r(&w->seed) / 7 % (unsigned)below); }
+
+static void launch(const char *name, void **arguments, unsigned blocks, unsigned threads, size_t shared,
+                   cudaStream_t stream) {
+  dim3 grid = {blocks, 1, 1}, block = {threads, 1, 1};
+  CHECK(cudaLaunchKernel(name, grid, block, arguments, shared, stream));
+}
+
+static void add(buffer *b, int value, cudaStream_t stream) {
+  int n = SIZE;
+  launch("add", (void *[]){&b->device, &n, &value}, (SIZE + 127) / 128, 128, 0, stream);
+  b->wanted += value;
+}
+
+/* The same number everywhere, read back in the stream. */
+static void read_back(buffer *b, cudaStream_t stream) {
+  int *pinned;
+  CHECK(cudaMallocHost((void **)&pinned, SIZE * sizeof(int)));
+  CHECK(cudaMemcpyAsync(pinned, b->device, SIZE * sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  for (int i = 0; i < SIZE; i++) {
+    if (pinned[i] == b->wanted) continue;
+    printf("element %d is %d, and has to be %d\n", i, pinned[i], b->wanted);
+    exit(1);
+  }
+  CHECK(cudaFreeHost(pinned));
+}
+
+static void through_pool(buffer *b, cudaStream_t stream) {
+  int *between;
+  CHECK(cudaMallocAsync((void **)&between, SIZE * sizeof(int), stream));
+  CHECK(cudaMemcpyAsync(between, b->device, SIZE * sizeof(int), cudaMemcpyDeviceToDevice, stream));
+  CHECK(cudaMemsetAsync(b->device, 0, SIZE * sizeof(int), stream));
+  CHECK(cudaMemcpyAsync(b->device, between, SIZE * sizeof(int), cudaMemcpyDeviceToDevice, stream));
+  CHECK(cudaFreeAsync(between, stream));
+}
+
+/* A device allocation of another's lifetime in between: cudaFree waits for the device. */
+static void replace(buffer *b, cudaStream_t stream) {
+  int *fresh;
+  CHECK(cudaMalloc((void **)&fresh, SIZE * sizeof(int)));
+  CHECK(cudaMemcpyAsync(fresh, b->device, SIZE * sizeof(int), cudaMemcpyDeviceToDevice, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  CHECK(cudaFree(b->device));
+  b->device = fresh;
+}
+
+static void step(worker *w, buffer *b) {
+  cudaStream_t stream = streams[draw(w, STREAMS)];
+  int n = SIZE, one = 1;
+  CHECK(cudaStreamWaitEvent(stream, b->ready));
+  switch (draw(w, 12)) {
+  case 0: read_back(b, stream); break;
+  case 1: through_pool(b, stream); break;
+  case 2: replace(b, stream); break;
+  case 3:
+    CHECK(cudaMemsetAsync(b->device, 1, SIZE * sizeof(int), stream));
+    b->wanted = 0x01010101;
+    break;
+  case 4:
+    launch("count", (void *[]){&one}, 1, 32, 0, stream);
+    w->counted++;
+    break;
+  case 5: launch("reverse", (void *[]){&b->device, &n}, 1, 64, SIZE * sizeof(int), stream); break;
+  default: add(b, draw(w, 100), stream);
+  }
+  CHECK(cudaEventRecord(b->ready, stream));
+}
+
+static void *work(void *argument) {
+  worker *w = argument;
+  buffer buffers[BUFFERS] = {{0}};
+  for (int i = 0; i < BUFFERS; i++) {
+    CHECK(cudaMalloc((void **)&buffers[i].device, SIZE * sizeof(int)));
+    CHECK(cudaMemset(buffers[i].device, 0, SIZE * sizeof(int)));
+    CHECK(cudaEventCreate(&buffers[i].ready));
+  }
+  for (int i = 0; i < w->rounds; i++) step(w, &buffers[draw(w, BUFFERS)]);
+  for (int i = 0; i < BUFFERS; i++) {
+    CHECK(cudaEventSynchronize(buffers[i].ready));
+    read_back(&buffers[i], streams[i]);
+    CHECK(cudaEventDestroy(buffers[i].ready));
+    CHECK(cudaFree(buffers[i].device));
+  }
+  return NULL;
+}
+
+int main(int count, char **arguments) {
+  int rounds = count > 1 ? atoi(arguments[1]) : 2000, total, counted = 0;
+  unsigned seed = count > 2 ? (unsigned)atoi(arguments[2]) : 1;
+  pthread_t threads[THREADS];
+  worker workers[THREADS];
+  printf("seed %u\n", seed);
+  CHECK(mwCudaSource(kernels, NULL));
+  for (int i = 0; i < STREAMS; i++) CHECK(cudaStreamCreateWithFlags(&streams[i], i % 2));
+  for (int i = 0; i < THREADS; i++) {
+    workers[i] = (worker){seed * 1000 + (unsigned)i, rounds, 0};
+    if (pthread_create(&threads[i], NULL, work, &workers[i])) return 1;
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], NULL);
+    counted += workers[i].counted;
+  }
+  CHECK(cudaDeviceSynchronize());
+  CHECK(cudaMemcpyFromSymbol(&total, "total", sizeof total));
+  for (int i = 0; i < STREAMS; i++) CHECK(cudaStreamDestroy(streams[i]));
+  printf("%d threads, %d operations each, counted %d of %d\n", THREADS, rounds, total, counted);
+  return total != counted;
+}
