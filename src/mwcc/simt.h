@@ -27,6 +27,7 @@
 /* ---- prepare.c ---- */
 
 void prepare_kernels(program *p);
+void keep_waiting_loops(program *p, LLVMValueRef function); /* unroll.c: no loop with a barrier is unrolled */
 
 /* ---- graph.c: nodes are stretches of straight code ---- */
 
