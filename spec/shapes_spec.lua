@@ -827,3 +827,35 @@ describe("the report", function()
       }]], "--report"))
   end)
 end)
+
+describe("a loop with a barrier", function()
+  local function source(wish)
+    return ([=[
+__global__ void k(float *p) {
+  __shared__ float s[256];
+  int t = threadIdx.x;
+  s[t] = p[t];
+  %s
+  for (int step = 1; step < 256; step *= 2) {
+    __syncthreads();
+    float other = s[t ^ step];
+    __syncthreads();
+    s[t] += other;
+  }
+  p[t] = s[t];
+}]=]):format(wish)
+  end
+
+  -- How many places wait.
+  local function count_barriers(text, options)
+    local _, count = run(text, "--dump=graph " .. (options or "")):gsub("behind a barrier", "")
+    return count
+  end
+
+  it("stays one in code for all sizes of blocks", function() assert.equal(2, count_barriers(source "")) end)
+
+  it("is unrolled where the source asks for it, and for one size of blocks", function()
+    assert.equal(16, count_barriers(source "#pragma unroll"))
+    assert.equal(16, count_barriers(source "", "--launch=_Z1kPf:256x1x1"))
+  end)
+end)
