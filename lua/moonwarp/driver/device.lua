@@ -72,7 +72,11 @@ function M.install(cu)
     contexts.device_name(device)
     return body(runtime.cudaDeviceGetDefaultMemPool)(device)
   end)
-  cu.cuDeviceGetMemPool = cu.cuDeviceGetDefaultMemPool
+  cu.cuDeviceGetMemPool = plain(function(device)
+    contexts.device_name(device)
+    return body(runtime.cudaDeviceGetMemPool)(device)
+  end)
+  cu.cuDeviceSetMemPool = plain(body(runtime.cudaDeviceSetMemPool))
 end
 
 return M

@@ -54,6 +54,7 @@ local function install_making(cu)
   cu.cuMemHostAlloc = making "cudaHostAlloc"
   cu.cuMemAllocManaged = making "cudaMallocManaged"
   cu.cuMemAllocAsync = making "cudaMallocAsync"
+  cu.cuMemAllocFromPoolAsync = making "cudaMallocFromPoolAsync"
   cu.cuMemAllocPitch = call(alloc_pitch)
   cu.cuMemFree = freeing "cudaFree"
   cu.cuMemFreeHost = freeing "cudaFreeHost"
@@ -63,7 +64,8 @@ local function install_making(cu)
     cuMemHostRegister = "cudaHostRegister", cuMemHostUnregister = "cudaHostUnregister",
     cuMemGetInfo = "cudaMemGetInfo", cuMemPrefetchAsync = "cudaMemPrefetchAsync", cuMemAdvise = "cudaMemAdvise",
     cuMemPoolGetAttribute = "cudaMemPoolGetAttribute", cuMemPoolSetAttribute = "cudaMemPoolSetAttribute",
-    cuMemPoolTrimTo = "cudaMemPoolTrimTo",
+    cuMemPoolTrimTo = "cudaMemPoolTrimTo", cuMemPoolCreate = "cudaMemPoolCreate",
+    cuMemPoolDestroy = "cudaMemPoolDestroy",
   })
   cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, cu.CU_MEMPOOL_ATTR_USED_MEM_CURRENT, cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH = 4, 7, 8
 end
