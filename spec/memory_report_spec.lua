@@ -40,7 +40,7 @@ describe("mw.memory", function()
     assert.is_true(mw.trace_memory(true))
     local line = here()
     local a = mw.zeros(1000)
-    local held = { mw.pinned(10, "int") }
+    local held = { mw.pinned(10, "int") } -- luacheck: ignore 241
     local c = mw.pitched(3, 5)
     local d = mw.cuda_array(nil, { kind = "1d", dtype = "float", width = 8 })
     local p = ok(rt.cudaMalloc(500))

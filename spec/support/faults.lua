@@ -1,9 +1,9 @@
 -- Kernels that go wrong: what each does, and how its failure has to be told.
 --
--- faults.cases lists them (those with `prints` write to the terminal, and those with `alone` want a heap that nobody else
--- has filled: some megabytes away from one array there may be another); faults.check(case) runs one, and raises an error
--- where the host suffered, the failure was not told as it should be, or something does not work afterwards. fault_spec
--- runs all of them in its own process, and again in others.
+-- faults.cases lists them (those with `prints` write to the terminal, and those with `alone` want a heap that nobody
+-- else has filled: some megabytes away from one array there may be another); faults.check(case) runs one, and raises an
+-- error where the host suffered, the failure was not told as it should be, or something does not work afterwards.
+-- fault_spec runs all of them in its own process, and again in others.
 
 local mw = require "moonwarp"
 local witness = require "support.witness"
