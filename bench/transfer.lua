@@ -64,9 +64,9 @@ local function tables(report)
   end
   row("table of a million numbers to array", function() array:copy_from(list) end)
   row("array to table", function() array:totable() end)
-  local whole, integers = {}, nil
+  local whole = {}
   for i = 1, count do whole[i] = i end
-  integers = mw.array(whole, "int")
+  local integers = mw.array(whole, "int")
   row("table of integers to array of int", function() integers:copy_from(whole) end)
   row("array of int to table", function() integers:totable() end)
 end
@@ -147,8 +147,8 @@ function M.print()
   overlap(report, m)
   graphs(report, m)
   report:print()
-  sheet.say("Copies stand beside memcpy in C, tables beside the goal of 50 million numbers a second, two streams beside "
-    .. "one,\ngraphs beside launches one by one.")
+  sheet.say("Copies stand beside memcpy in C, tables beside the goal of 50 million numbers a second, two streams\n"
+    .. "beside one, graphs beside launches one by one.")
 end
 
 return M
