@@ -22,18 +22,20 @@ end
 -- ---- images ----
 
 local ELF, ELF_CUDA = "\127ELF", "\190\0"
-local no_binary = "%s: it is machine code for NVIDIA GPUs only, and %s runs CUDA C, or files of m:save and mwcc"
+local no_binary = "%s: it is machine code for %s only, and %s runs CUDA C, or files that m:save wrote there"
 
--- What an image is: "source", "mwo", or nil and what it is instead that this device cannot run.
+-- What an image is: "source", "cpu" or "gpu" for compiled modules that moonwarp loads on such devices, "foreign" for
+-- others; and its name.
 local function kind_of(image)
   if image:sub(1, 4) == ELF then
-    if image:sub(19, 20) == ELF_CUDA then return nil, "a cubin" end
-    return "mwo"
+    if image:sub(19, 20) == ELF_CUDA then return "gpu", "a cubin" end
+    return "cpu", "a module for the CPU device"
   end
+  if image:sub(1, 7) == "MWCUDA1" then return "gpu", "a module for a GPU" end
   local magic = image:sub(1, 4)
-  if magic == "\80\237\85\186" or magic == "\177\67\98\70" then return nil, "a fat binary" end
-  if image:find("%f[^%s%z]%.version%s+%d") and image:find("%.target%s+sm_%d") then return nil, "PTX" end
-  if image:find("^%s*architecture%s*{%s*sm_%d") then return nil, "a cubin" end
+  if magic == "\80\237\85\186" or magic == "\177\67\98\70" then return "foreign", "a fat binary" end
+  if image:find("%f[^%s%z]%.version%s+%d") and image:find("%.target%s+sm_%d") then return "gpu", "PTX" end
+  if image:find("^%s*architecture%s*{%s*sm_%d") then return "foreign", "a cubin" end
   if image:find("%S") and not image:find("%z") then return "source" end
   fail("CUDA_ERROR_INVALID_IMAGE", "%d bytes that are neither CUDA C nor a compiled module", #image)
 end
@@ -92,8 +94,12 @@ local function load(image, options, path)
       type(image))
   end
   local kind, what = kind_of(image)
-  if not kind then fail("CUDA_ERROR_NO_BINARY_FOR_GPU", no_binary, path or what, raw.device().name) end
-  if kind == "mwo" then return adopt(path and raw.load(path) or load_bytes(image)) end
+  local here = raw.properties_of().driver == "cpu" and "cpu" or "gpu"
+  if kind == here then return adopt(path and raw.load(path) or load_bytes(image)) end
+  if kind ~= "source" then
+    fail("CUDA_ERROR_NO_BINARY_FOR_GPU", no_binary, path or what, kind == "cpu" and "the CPU device" or "NVIDIA GPUs",
+      raw.device().name)
+  end
   return adopt(modules.compile(path and { file = path, options = options } or { source = image, options = options }))
 end
 
