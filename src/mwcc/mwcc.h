@@ -315,6 +315,7 @@ void choose_tiers(program *p);
 /* Whether a call through a pointer may reach the function. */
 bool has_address_taken(LLVMValueRef function);
 void widen_kernels(program *p);
+void store_without_branches(program *p, LLVMValueRef function); /* stores.c */
 void build_runs(program *p);
 bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones */
 void build_dispatch(program *p, kernel *k);

@@ -238,10 +238,12 @@ void build_runs(program *p) {
       free(name);
       continue;
     }
-    if (k->waits)
+    if (k->waits) {
       build_fiber(p, k, name);
-    else
+    } else {
+      if (k->chases && p->options->level) store_without_branches(p, k->body);
       build_loop(p, k, name);
+    }
     if (k->variant_count) build_dispatch(p, k);
     free(name);
   }
