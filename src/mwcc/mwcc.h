@@ -19,6 +19,7 @@
  *   tier.c       which kernels wait, and so how each is run
  *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c
  *   run.c        the block functions: loops over threads, or fibers
+ *   stores.c     stores without branches, in loops over threads that do little but gather
  *   table.c      the mw_mwo table
  *   guard.c      stores that might leave the device's memory
  *   emit.c       optimise, generate code
