@@ -280,6 +280,17 @@ $(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/%.c $(BENCH_PROBLEMS) bench/problems.
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $(filter %.c,$^) \
 	  $(if $(filter opencl,$*),$(shell $(PKG_CONFIG) --cflags --libs OpenCL)) -lm
 
+# The same on an NVIDIA GPU, with launches from C beside: what docs/gpu.md has a table of.
+.PHONY: bench-gpu
+$(BUILD)/bench/gpu_launch: bench/gpu_launch.c src/cuda/types.h
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -Isrc -o $@ $< -ldl
+bench-gpu: all $(BUILD)/bench/gpu_launch
+	@echo "cuLaunchKernel from C, and with a synchronisation, us: $$($(BUILD)/bench/gpu_launch)"
+	@$(ENV) $(LUA) bench/gpu.lua
+	@$(if $(LUAJIT_CFLAGS),$(ENV) luajit bench/gpu.lua launch,:)
+
 # What measures scaling (make bench ARGS=--scaling) where nothing is installed: a folder to copy there.
 bundle: all
 	@sh bench/bundle.sh $(BUILD)

@@ -105,6 +105,8 @@ typedef struct mw_driver {
   /* Make a device whose kernels' faults have lost it usable again: its memory, units, arrays and textures are gone, without
      being given back; streams, events and holds stay, and are empty. Nobody else uses it. NULL where no fault does that. */
   int (*reset)(void *device);
+  /* Local memory that a kernel is known to need is there, whatever the limit "stack" is. */
+  bool grows_stack;
   int (*properties)(void *device, mw_properties *out);
   int (*memory)(void *device, mw_memory *out);
   int (*limit_get)(void *device, mw_limit limit, double *value);

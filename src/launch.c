@@ -86,7 +86,7 @@ static int check_shared(const mw_kernel *kernel, size_t dynamic) {
 static int check_local(const mw_kernel *kernel) {
   mw_device *device = kernel->module->device;
   double stack;
-  if (kernel->info->local_bytes == 0) return MW_SUCCESS;
+  if (kernel->info->local_bytes == 0 || device->driver->grows_stack) return MW_SUCCESS;
   int code = device->driver->limit_get(device->state, MW_LIMIT_STACK, &stack);
   if (code != MW_SUCCESS || stack == 0 || (double)kernel->info->local_bytes <= stack) return code;
   code = fail(MW_LAUNCH_OUT_OF_RESOURCES,

@@ -47,19 +47,21 @@ static void free_deferred(cuda_device *device) {
 /* ---- entering ---- */
 
 static int fail_lost(cuda_device *device) {
-  int code =
-      fail(cuda_code(atomic_load(&device->lost)),
-           "cuda:%d is lost since an earlier failure: %s. mw.device():reset() makes it usable again, without the "
-           "arrays and modules that it had",
-           device->ordinal, device->loss ? device->loss : "its context was destroyed");
+  int code = fail(cuda_code(atomic_load(&device->lost)),
+                  "cuda:%d is lost since an earlier failure: %s. mw.device():reset() tries to get it back; "
+                  "mw.use \"cpu\" goes on without it",
+                  device->ordinal, device->loss ? device->loss : "its context was destroyed");
   mw_error_kind("device");
   return code;
 }
 
 int cuda_enter(cuda_device *device) {
   if (atomic_load_explicit(&device->lost, memory_order_acquire)) return fail_lost(device);
-  CUresult result = cu.cuCtxSetCurrent(device->context);
-  if (result != 0) return cuda_outcome(device, result, "making the context current");
+  CUcontext now = NULL;
+  if (cu.cuCtxGetCurrent(&now) != 0 || now != device->context) {
+    CUresult result = cu.cuCtxSetCurrent(device->context);
+    if (result != 0) return cuda_outcome(device, result, "making the context current");
+  }
   if (atomic_load_explicit(&device->deferred_count, memory_order_relaxed) > 0) free_deferred(device);
   return MW_SUCCESS;
 }
@@ -78,7 +80,7 @@ static const char *what_happened(CUresult result) {
   case MW_ILLEGAL_INSTRUCTION: return "came to an illegal instruction";
   case MW_MISALIGNED_ADDRESS: return "used an address that is not aligned for what stands there";
   case MW_INVALID_PC: return "called a function at an address where there is none";
-  case MW_LAUNCH_TIMEOUT: return "ran longer than the driver allows";
+  case MW_LAUNCH_TIMEOUT: return "ran longer than the limit \"time\", or than the driver allows, and cannot be stopped";
   case 717: return "used an address that is not in the memory space of the instruction";
   default: return "failed: a trap, or another fault";
   }
@@ -99,7 +101,7 @@ static int lose(cuda_device *device, CUresult result) {
   device->loss = mw_strdup(message.data);
   pthread_mutex_unlock(&device->lock);
   int code = fail(cuda_code(result),
-                  "%s. The device is lost with this: mw.device():reset() makes it usable again, without the arrays and "
+                  "%s. The device is lost with this. mw.device():reset() tries to get it back, without the arrays and "
                   "modules that it had",
                   message.data);
   mw_error_kind("kernel");
@@ -149,16 +151,32 @@ void cuda_context_close(cuda_device *device) {
     free_deferred(device);
     if (device->side) cu.cuStreamDestroy(device->side);
     if (device->order) cu.cuEventDestroy(device->order);
+    if (device->words) cu.cuMemFreeHost((void *)device->words);
   }
   device->side = NULL;
   device->order = NULL;
   device->context = NULL;
   cu.cuCtxSetCurrent(NULL);
-  cu.cuDevicePrimaryCtxRelease(device->id);
+  if (atomic_load(&device->lost) != MW_LAUNCH_TIMEOUT) cu.cuDevicePrimaryCtxRelease(device->id);
+}
+
+/* Drivers that give a process no new context after a fault, as 580 for one, say so here. */
+static int fail_reset(cuda_device *device) {
+  char *why = mw_strdup(mw_error_last()->message);
+  int code =
+      fail(cuda_code(atomic_load(&device->lost)),
+           "cuda:%d cannot be had again by this process: the driver gives it no new context after the fault (%s). "
+           "Start the program again, or go on with mw.use \"cpu\"",
+           device->ordinal, why);
+  mw_error_kind("device");
+  free(why);
+  return code;
 }
 
 int cuda_reset(void *handle) {
   cuda_device *device = handle;
+  /* To end a context waits for what runs in it: for ever, if that has no end. */
+  if (atomic_load(&device->lost) == MW_LAUNCH_TIMEOUT) return fail_lost(device);
   mw_text story = {0};
   const mw_kernel_info *one;
   cuda_streams_abandon(device, &story, &one);
@@ -172,9 +190,10 @@ int cuda_reset(void *handle) {
   device->context = NULL;
   device->side = NULL;
   device->order = NULL;
+  device->words = NULL;
   device->epoch++;
   code = cuda_context_open(device);
-  if (code != MW_SUCCESS) return code;
+  if (code != MW_SUCCESS) return fail_reset(device);
   pthread_mutex_lock(&device->lock);
   free(device->loss);
   device->loss = NULL;

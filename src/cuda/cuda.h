@@ -27,6 +27,8 @@ typedef struct cuda_stream cuda_stream;
 typedef struct cuda_unit cuda_unit;
 typedef struct cuda_heap cuda_heap;
 
+enum { CUDA_HOLDS = 1024 };
+
 struct cuda_device {
   int ordinal;
   CUdevice id;
@@ -41,6 +43,9 @@ struct cuda_device {
   cuda_stream *streams;
   struct cuda_hold *holds;
   struct cuda_deferred *deferred;
+  volatile uint32_t *words; /* event.c's: what holds wait for; pinned */
+  uint32_t word_values[CUDA_HOLDS];
+  bool word_taken[CUDA_HOLDS];
   atomic_int live_holds, deferred_count;
   atomic_int lost; /* the CUresult that the context was lost with, or 0 */
   char *loss;      /* the story of it */

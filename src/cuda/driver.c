@@ -151,14 +151,10 @@ static int limit_set(void *handle, mw_limit limit, double value) {
   switch (limit) {
   case MW_LIMIT_STACK:
   case MW_LIMIT_HEAP: return set_context_limit(device, limit, value);
-  case MW_LIMIT_TIME:
   case MW_LIMIT_COMPILE_TIME:
   case MW_LIMIT_COMPILE_MEMORY:
     if (value > 0)
-      return fail(MW_UNSUPPORTED_LIMIT,
-                  limit == MW_LIMIT_TIME
-                      ? "cuda:%d cannot stop a kernel that runs: the limit \"time\" is the CPU device's alone"
-                      : "for cuda:%d kernels are compiled in this process, where no limit holds",
+      return fail(MW_UNSUPPORTED_LIMIT, "for cuda:%d kernels are compiled in this process, where no limit holds",
                   device->ordinal);
     break;
   default: break;
@@ -174,6 +170,7 @@ const mw_driver mw_cuda_driver = {
     .open = device_open,
     .close = device_close,
     .reset = cuda_reset,
+    .grows_stack = true,
     .properties = properties,
     .memory = cuda_memory,
     .limit_get = limit_get,

@@ -1,11 +1,12 @@
 /* Events, functions that a stream calls, and holds.
  *
- * A hold is a word of pinned memory that its stream waits for. Which holds a stream stands behind is written down as they
+ * A hold is a value of a word of pinned memory, which its stream waits for. Which holds a stream stands behind is written down as they
  * are passed on, by events and by the default stream's rule, so that nobody waits for what waits for the host. */
 #include "cuda/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct cuda_hold {
   struct cuda_hold *next; /* in the device's list, while it is live */
@@ -13,8 +14,9 @@ typedef struct cuda_hold {
   atomic_int refs; /* its owner, and lists of those that stand behind it */
   atomic_bool live;
   atomic_bool reached;
-  CUevent event; /* recorded before it */
-  volatile uint32_t *word;
+  CUevent event;  /* recorded before it */
+  size_t word;    /* among the device's */
+  uint32_t value; /* that lets the stream go on: each word counts up, so that it can serve again at once */
   unsigned epoch;
 } cuda_hold;
 
@@ -68,6 +70,10 @@ static bool any_live(const cuda_waits *waits) {
   return false;
 }
 
+static void let_stream_go(cuda_hold *hold) {
+  if (hold->epoch == hold->device->epoch && hold->device->words) hold->device->words[hold->word] = hold->value;
+}
+
 void cuda_stream_inherit_holds(cuda_stream *stream) {
   cuda_device *device = stream->device;
   if (atomic_load_explicit(&device->live_holds, memory_order_relaxed) == 0 || stream->flags & MW_STREAM_NON_BLOCKING)
@@ -84,10 +90,24 @@ void cuda_stream_forget_holds(cuda_stream *stream) {
   if (!stream->waits) return;
   cuda_waits *waits = stream->waits;
   for (size_t i = 0; i < waits->count; i++)
-    if (waits->holds[i]->word && atomic_load(&waits->holds[i]->live)) *waits->holds[i]->word = 1;
+    if (atomic_load(&waits->holds[i]->live)) let_stream_go(waits->holds[i]);
   forget(waits);
   free(waits);
   stream->waits = NULL;
+}
+
+/* The work before the first of these holds is done: the host may call its function now. Holds are in the order in which
+   they were made, and none stands behind a later one. */
+static void wait_before(cuda_device *device, cuda_waits *waits) {
+  cuda_hold *hold = NULL;
+  pthread_mutex_lock(&device->lock);
+  for (size_t i = 0; waits && i < waits->count && !hold; i++)
+    if (atomic_load(&waits->holds[i]->live)) hold = waits->holds[i];
+  if (hold) atomic_fetch_add(&hold->refs, 1);
+  pthread_mutex_unlock(&device->lock);
+  if (!hold) return;
+  while (atomic_load(&hold->live) && cu.cuEventQuery(hold->event) == CUDA_NOT_READY) usleep(20);
+  let_go(hold);
 }
 
 static int fail_held(void) {
@@ -101,34 +121,62 @@ int cuda_stream_held(cuda_stream *stream) {
   pthread_mutex_lock(&stream->device->lock);
   bool held = any_live(stream->waits);
   pthread_mutex_unlock(&stream->device->lock);
-  return held ? fail_held() : MW_SUCCESS;
+  if (!held) return MW_SUCCESS;
+  wait_before(stream->device, stream->waits);
+  return fail_held();
 }
 
 /* ---- holds ---- */
 
+/* A word of pinned memory that no live hold has. */
+static int take_word(cuda_device *device, cuda_hold *hold) {
+  if (!device->words) {
+    void *memory = NULL;
+    size_t bytes = CUDA_HOLDS * sizeof(uint32_t);
+    int code =
+        cuda_outcome(device, cu.cuMemHostAlloc(&memory, bytes, CU_HOST_PORTABLE | CU_HOST_MAPPED), "making a hold");
+    if (code != MW_SUCCESS) return code;
+    memset(memory, 0, bytes);
+    memset(device->word_values, 0, sizeof device->word_values);
+    memset(device->word_taken, 0, sizeof device->word_taken);
+    device->words = memory;
+  }
+  pthread_mutex_lock(&device->lock);
+  size_t i = 0;
+  while (i < CUDA_HOLDS && device->word_taken[i]) i++;
+  if (i < CUDA_HOLDS) {
+    device->word_taken[i] = true;
+    hold->word = i;
+    hold->value = ++device->word_values[i];
+  }
+  pthread_mutex_unlock(&device->lock);
+  if (i < CUDA_HOLDS) return MW_SUCCESS;
+  return fail(MW_MEMORY_ALLOCATION, "%d functions of the host's wait to be called: let some of them run first",
+              CUDA_HOLDS);
+}
+
 int cuda_hold_new(void *handle, void **out) {
   cuda_stream *stream = handle;
   cuda_device *device = stream->device;
-  void *word;
   int code = cuda_stream_enter(stream);
-  if (code != MW_SUCCESS) return code;
-  code = cuda_outcome(device, cu.cuMemHostAlloc(&word, sizeof(uint32_t), CU_HOST_PORTABLE | CU_HOST_MAPPED),
-                      "making a hold");
   if (code != MW_SUCCESS) return code;
   cuda_hold *hold = mw_alloc(sizeof *hold);
   hold->device = device;
   hold->epoch = device->epoch;
-  hold->word = word;
-  *hold->word = 0;
+  code = take_word(device, hold);
+  if (code != MW_SUCCESS) {
+    free(hold);
+    return code;
+  }
   atomic_init(&hold->refs, 1);
   atomic_init(&hold->live, true);
   atomic_fetch_add(&device->live_holds, 1);
   cuda_stream_inherit_holds(stream);
-  code = cuda_outcome(device, cu.cuEventCreate(&hold->event, CU_EVENT_NO_TIMING), "making a hold");
-  if (code == MW_SUCCESS) code = cuda_outcome(device, cu.cuEventRecord(hold->event, stream->handle), "making a hold");
-  if (code == MW_SUCCESS)
-    code = cuda_outcome(device, cu.cuStreamWaitValue32(stream->handle, (CUdeviceptr)(uintptr_t)word, 1, CU_WAIT_EQUAL),
-                        "making a hold");
+  CUdeviceptr word = (CUdeviceptr)(uintptr_t)&device->words[hold->word];
+  CUresult result = cu.cuEventCreate(&hold->event, CU_EVENT_NO_TIMING);
+  if (result == 0) result = cu.cuEventRecord(hold->event, stream->handle);
+  if (result == 0) result = cu.cuStreamWaitValue32(stream->handle, word, hold->value, CU_WAIT_AT_LEAST);
+  code = cuda_outcome(device, result, "making a hold");
   if (code != MW_SUCCESS) {
     cuda_hold_free(hold);
     return code;
@@ -148,11 +196,6 @@ bool cuda_hold_reached(void *handle) {
   return cu.cuEventQuery(hold->event) != CUDA_NOT_READY;
 }
 
-static void free_word(cuda_device *device, uint64_t word) {
-  (void)device;
-  cu.cuMemFreeHost((void *)(uintptr_t)word);
-}
-
 void cuda_hold_free(void *handle) {
   cuda_hold *hold = handle;
   cuda_device *device = hold->device;
@@ -164,16 +207,10 @@ void cuda_hold_free(void *handle) {
       *link = hold->next;
       break;
     }
+  if (hold->epoch == device->epoch) device->word_taken[hold->word] = false;
   pthread_mutex_unlock(&device->lock);
-  if (hold->epoch == device->epoch) {
-    *hold->word = 1;
-    if (cuda_enter_quietly(device) && hold->event) {
-      /* The word is read until the stream has passed it: its memory is freed by a stream that came later. */
-      cu.cuEventDestroy(hold->event);
-    }
-    cuda_defer(device, free_word, (uint64_t)(uintptr_t)hold->word);
-  }
-  hold->word = NULL;
+  let_stream_go(hold);
+  if (hold->epoch == device->epoch && cuda_enter_quietly(device) && hold->event) cu.cuEventDestroy(hold->event);
   let_go(hold);
 }
 
@@ -263,7 +300,10 @@ int cuda_event_synchronize(void *handle) {
   pthread_mutex_lock(&event->device->lock);
   bool held = any_live(&event->waits);
   pthread_mutex_unlock(&event->device->lock);
-  if (held) return fail_held();
+  if (held) {
+    wait_before(event->device, &event->waits);
+    return fail_held();
+  }
   /* A kernel's failure is its stream's to report. */
   if (cuda_enter_quietly(event->device)) cu.cuEventSynchronize(event->handle);
   return MW_SUCCESS;

@@ -45,7 +45,6 @@ static const char *const built_in[] = {"cuda.h",
                                        "cfloat",
                                        "climits",
                                        "cmath",
-                                       "cstdint",
                                        "cstdio",
                                        "cstdlib",
                                        "cstring",
@@ -82,6 +81,11 @@ static bool has_own(const mw_source *source, const char *name) {
   return false;
 }
 
+static const char cstdint[] =
+    "#pragma once\nnamespace std {\nusing ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t; using "
+    "::uint8_t;\n"
+    "using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::intptr_t; using ::uintptr_t; using ::size_t;\n}\n";
+
 static void add(cuda_headers *out, const char *name, const char *text) {
   out->names = mw_realloc(out->names, ((size_t)out->count + 1) * sizeof *out->names);
   out->texts = mw_realloc(out->texts, ((size_t)out->count + 1) * sizeof *out->texts);
@@ -94,6 +98,7 @@ void cuda_headers_collect(const mw_source *source, cuda_headers *out) {
   for (size_t i = 0; i < source->header_count; i++) add(out, source->headers[i].name, source->headers[i].text);
   for (size_t i = 0; i < MW_COUNT(embedded_headers); i++)
     if (!has_own(source, embedded_headers[i].name)) add(out, embedded_headers[i].name, embedded_headers[i].text);
+  if (!has_own(source, "cstdint")) add(out, "cstdint", cstdint);
   for (size_t i = 0; i < MW_COUNT(built_in); i++)
     if (!has_own(source, built_in[i])) add(out, built_in[i], "\n");
 }

@@ -121,6 +121,8 @@ static void load_driver(void) {
     return;
   }
   if (!find_cuda_functions(handle)) return;
+  /* Code that is loaded at its first launch would wait for the device then, also for a stream that stands at a hold. */
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   CUresult result = cu.cuInit(0);
   const char *text = NULL;
   if (cu.cuDriverGetVersion(&driver.version) == 0 && driver.version < 12000) {

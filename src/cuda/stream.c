@@ -3,9 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A mark for so many commands; and no more commands than this without one being done. */
-enum { MARK_EVERY = 64, QUEUE_MOST = 8192 };
+enum { MARK_EVERY = 256, QUEUE_MOST = 8192 };
 
 /* ---- calling completions ---- */
 
@@ -203,6 +204,15 @@ void cuda_stream_free(void *handle) {
 
 /* ---- waiting ---- */
 
+/* CUDA cannot stop a kernel. Past the limit "time" the host gives the device up and goes on without it. */
+static CUresult wait_limited(cuda_stream *stream, double seconds) {
+  CUresult result;
+  double start = mw_time(), passed;
+  while ((result = cu.cuStreamQuery(stream->handle)) == CUDA_NOT_READY && (passed = mw_time() - start) < seconds)
+    if (passed > 1e-3) usleep(100);
+  return result == CUDA_NOT_READY ? MW_LAUNCH_TIMEOUT : result;
+}
+
 int cuda_stream_synchronize(void *handle) {
   cuda_stream *stream = handle;
   int code = cuda_stream_enter(stream);
@@ -211,7 +221,9 @@ int cuda_stream_synchronize(void *handle) {
   pthread_mutex_lock(&stream->lock);
   uint64_t upto = stream->end;
   pthread_mutex_unlock(&stream->lock);
-  code = cuda_outcome(stream->device, cu.cuStreamSynchronize(stream->handle), "waiting for a stream");
+  double limit = stream->device->limits[MW_LIMIT_TIME];
+  CUresult result = limit > 0 ? wait_limited(stream, limit) : cu.cuStreamSynchronize(stream->handle);
+  code = cuda_outcome(stream->device, result, "waiting for a stream");
   if (code == MW_SUCCESS) complete(stream, upto);
   return code;
 }

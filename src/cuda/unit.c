@@ -112,8 +112,7 @@ static int find_kernels(cuda_device *device, cuda_unit *unit) {
     if (cu.cuFuncGetAttribute(&value, CU_FUNC_SHARED, kernel->function) == 0) info->shared_bytes = (size_t)value;
     if (cu.cuFuncGetAttribute(&value, CU_FUNC_LOCAL, kernel->function) == 0) info->local_bytes = (size_t)value;
     if (cu.cuFuncGetAttribute(&value, CU_FUNC_REGISTERS, kernel->function) == 0) info->registers = value;
-    if (info->max_threads == 0 && cu.cuFuncGetAttribute(&value, CU_FUNC_MAX_THREADS, kernel->function) == 0 &&
-        value < 1024)
+    if (info->max_threads == 0 && cu.cuFuncGetAttribute(&value, CU_FUNC_MAX_THREADS, kernel->function) == 0)
       info->max_threads = value;
   }
   return MW_SUCCESS;

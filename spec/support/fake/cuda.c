@@ -158,6 +158,19 @@ static CUresult fake_cuDevicePrimaryCtxReset(CUdevice device) {
   return 0;
 }
 
+static CUcontext current;
+
+static CUresult fake_cuCtxSetCurrent(CUcontext context) {
+  CALL(cuCtxSetCurrent, "%s", "");
+  current = context;
+  return 0;
+}
+
+static CUresult fake_cuCtxGetCurrent(CUcontext *context) {
+  *context = current;
+  return 0;
+}
+
 static CUresult fake_cuCtxGetLimit(size_t *value, int limit) {
   CALL(cuCtxGetLimit, "%d", limit);
   *value = limit == CU_LIMIT_STACK ? 1024 : 8 << 20;
@@ -473,19 +486,21 @@ typedef struct entry {
 #define ENTRY(name) {#name, (function *)fake_##name},
 static const entry special[] = {
     ENTRY(cuDriverGetVersion) ENTRY(cuDeviceGetCount) ENTRY(cuDeviceGet) ENTRY(cuDeviceGetName) ENTRY(cuDeviceTotalMem)
-        ENTRY(cuDeviceGetAttribute) ENTRY(cuDevicePrimaryCtxRetain) ENTRY(cuDevicePrimaryCtxReset) ENTRY(cuCtxGetLimit)
-            ENTRY(cuCtxGetStreamPriorityRange) ENTRY(cuGetErrorString) ENTRY(cuGetErrorName) ENTRY(cuMemGetInfo) ENTRY(
-                cuMemAlloc) ENTRY(cuMemAllocAsync) ENTRY(cuMemAllocManaged) ENTRY(cuMemHostAlloc) ENTRY(cuMemFree)
-                ENTRY(cuMemFreeAsync) ENTRY(cuMemFreeHost) ENTRY(cuMemcpyHtoDAsync) ENTRY(cuMemcpyDtoHAsync)
-                    ENTRY(cuMemcpyDtoDAsync) ENTRY(cuMemcpyAsync) ENTRY(cuMemsetD8Async) ENTRY(cuMemsetD16Async) ENTRY(
-                        cuMemsetD32Async) ENTRY(cuMemsetD2D8Async) ENTRY(cuMemsetD2D16Async) ENTRY(cuMemsetD2D32Async)
-                        ENTRY(cuMemcpy3DAsync) ENTRY(cuStreamCreateWithPriority) ENTRY(cuStreamSynchronize)
-                            ENTRY(cuStreamQuery) ENTRY(cuLaunchHostFunc) ENTRY(cuEventCreate) ENTRY(cuEventElapsedTime)
-                                ENTRY(cuModuleLoadData) ENTRY(cuModuleGetFunction) ENTRY(cuModuleGetGlobal)
-                                    ENTRY(cuFuncGetAttribute) ENTRY(cuFuncSetAttribute) ENTRY(cuLaunchKernel)
-                                        ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor) ENTRY(cuArray3DCreate)
-                                            ENTRY(cuMipmappedArrayCreate) ENTRY(cuMipmappedArrayGetLevel)
-                                                ENTRY(cuTexObjectCreate) ENTRY(cuSurfObjectCreate)};
+        ENTRY(cuDeviceGetAttribute) ENTRY(cuDevicePrimaryCtxRetain) ENTRY(cuDevicePrimaryCtxReset)
+            ENTRY(cuCtxSetCurrent) ENTRY(cuCtxGetCurrent) ENTRY(cuCtxGetLimit) ENTRY(cuCtxGetStreamPriorityRange) ENTRY(
+                cuGetErrorString) ENTRY(cuGetErrorName) ENTRY(cuMemGetInfo) ENTRY(cuMemAlloc) ENTRY(cuMemAllocAsync)
+                ENTRY(cuMemAllocManaged) ENTRY(cuMemHostAlloc) ENTRY(cuMemFree) ENTRY(cuMemFreeAsync)
+                    ENTRY(cuMemFreeHost) ENTRY(cuMemcpyHtoDAsync) ENTRY(cuMemcpyDtoHAsync) ENTRY(cuMemcpyDtoDAsync)
+                        ENTRY(cuMemcpyAsync) ENTRY(cuMemsetD8Async) ENTRY(cuMemsetD16Async) ENTRY(cuMemsetD32Async)
+                            ENTRY(cuMemsetD2D8Async) ENTRY(cuMemsetD2D16Async) ENTRY(cuMemsetD2D32Async)
+                                ENTRY(cuMemcpy3DAsync) ENTRY(cuStreamCreateWithPriority) ENTRY(cuStreamSynchronize)
+                                    ENTRY(cuStreamQuery) ENTRY(cuLaunchHostFunc) ENTRY(cuEventCreate)
+                                        ENTRY(cuEventElapsedTime) ENTRY(cuModuleLoadData) ENTRY(cuModuleGetFunction)
+                                            ENTRY(cuModuleGetGlobal) ENTRY(cuFuncGetAttribute) ENTRY(cuFuncSetAttribute)
+                                                ENTRY(cuLaunchKernel) ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+                                                    ENTRY(cuArray3DCreate) ENTRY(cuMipmappedArrayCreate)
+                                                        ENTRY(cuMipmappedArrayGetLevel) ENTRY(cuTexObjectCreate)
+                                                            ENTRY(cuSurfObjectCreate)};
 #undef ENTRY
 
 #define ENTRY(name, version, params) {#name, (function *)generic_##name},
