@@ -82,6 +82,58 @@ describe("code for gangs whose lanes stay together", function()
   end)
 end)
 
+describe("a block that is one gang", function()
+  local scan = [[
+    __global__ void scan(int n, const int *x, int *o) {
+      __shared__ int sums[128];
+      int t = threadIdx.x;
+      sums[t] = x[blockIdx.x * blockDim.x + t];
+      __syncthreads();
+      for (int step = 1; step < 128; step *= 2) {
+        int left = t >= step ? sums[t - step] : 0;
+        __syncthreads();
+        sums[t] += left;
+        __syncthreads();
+      }
+      o[blockIdx.x * blockDim.x + t] = sums[t];
+    }]]
+
+  it("keeps in registers what its threads hand on", function()
+    local text = ir(scan, "_Z4scaniPKiPi:128x1x1")
+    assert.equal(8, count(text, "= load <16 x i32>"))
+    assert.equal(0, count(text, "@llvm.masked.load%.v16i32%(ptr %%"))
+    assert.equal(16, count(text, "\n  store <16 x i32>"))
+  end)
+
+  it("does not where another store may have changed it", function()
+    local text = ir([[
+      __global__ void shift(const int *x, int *o) {
+        __shared__ int mine[64];
+        mine[threadIdx.x] = x[threadIdx.x];
+        __syncthreads();
+        o[threadIdx.x] = 7;
+        __syncthreads();
+        if (threadIdx.x > 0) o[threadIdx.x + 64] = mine[threadIdx.x - 1];
+      }]], "_Z5shiftPKiPi:64x1x1")
+    assert.equal(1, count(text, "call <16 x i32> @llvm.masked.load"))
+    assert.equal(7, count(text, "= load <16 x i32>"))
+  end)
+
+  it("adds up right", function()
+    local before = mw.limit("specialise", 1)
+    local m = mw.compile(scan)
+    local data, sum = {}, 0
+    for i = 1, 256 do data[i] = (i * 40503) % 1000 - 300 end
+    local out = mw.zeros(256, "int")
+    m.scan(2, 128)(256, mw.array(data, "int"), out)
+    mw.limit("specialise", before)
+    for i, got in ipairs(out:totable()) do
+      sum = (i == 129 and 0 or sum) + data[i]
+      assert.equal(sum, got)
+    end
+  end)
+end)
+
 describe("indices that follow on in most gangs", function()
   local function report(source, kernel)
     local path = os.tmpname()

@@ -34,7 +34,9 @@ void optimise_module(program *p) {
   static const char *const pipelines[] = {"always-inline,default<O0>", "globaldce,always-inline,default<O1>",
                                           "globaldce,always-inline,default<O2>", "globaldce,always-inline,default<O3>"};
   int level = p->options->level;
-  run_passes(p, level == 2 && p->all_in_lanes ? lanes_pipeline : pipelines[level]);
+  bool lanes = level == 2 && p->all_in_lanes;
+  run_passes(p, lanes ? lanes_pipeline : pipelines[level]);
+  if (lanes) forward_stores(p);
   if (level) show_small_indices(p);
 }
 

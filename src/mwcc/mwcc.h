@@ -23,6 +23,7 @@
  *   table.c      the mw_mwo table
  *   guard.c      stores that might leave the device's memory
  *   emit.c       optimise, generate code
+ *   forward.c    vectors that are loaded across two that were just stored
  *   launched.c   one kernel for one size of blocks
  *   shares.c     both on several processors
  *   link.c       link, seal
@@ -346,6 +347,9 @@ void write_output(const char *path, const void *data, size_t length);
 #define SHARES 8            /* at most */
 void share_out(program *p); /* of what is to be optimised; sets p->shares if that pays */
 void optimise_module(program *p);
+
+/* ---- forward.c ---- */
+void forward_stores(program *p);     /* to vector loads of parts of them */
 void show_small_indices(program *p); /* gather.c: to code generation */
 size_t measure_stack(program *p, LLVMValueRef function);
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);

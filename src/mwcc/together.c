@@ -268,6 +268,8 @@ void end_together(emission *e, int n) {
   way *own = e->way;
   e->way = &e->ways[0];
   set_masks(e, n);
+  /* here once more, so that gangs that stay together need not compute it lane by lane */
+  if (LLVMIsAICmpInst(condition)) widen_instruction(w, condition, (mask){.all = true});
   part_lanes(e, n, (mask){.all = true});
   e->way = own;
   for (int i = 0; i < 2; i++) {

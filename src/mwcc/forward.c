@@ -1,0 +1,202 @@
+/* Loads of what has just been stored, a few lanes aside.
+ *
+ * Where a block is one gang, `sums[t - step]` behind a barrier reads vectors that lie across two that were stored before.
+ * LLVM finds a value again only where it was stored as a whole, and processors wait until both stores have reached the
+ * cache. So such a load becomes a shuffle of the two vectors; stores that nobody reads any more then go, too.
+ *
+ * Basic block by basic block: known are vectors at constant distances from one pointer. A store to elsewhere, a call that
+ * may write, anything atomic or volatile ends that. A barrier inside one gang is nothing, and no other thread may change
+ * between two what this one stores. */
+#include "mwcc.h"
+
+enum { MOST = 64, MOST_ELEMENTS = 64 };
+
+typedef struct known {
+  int64_t offset, bytes;
+  LLVMValueRef value;
+} known;
+
+typedef struct memory {
+  program *p;
+  LLVMValueRef base; /* NULL: nothing is known */
+  known items[MOST];
+  int count;
+} memory;
+
+/* ---- addresses ---- */
+
+/* A pointer as another one and a constant distance from it. */
+static LLVMValueRef base_of(program *p, LLVMValueRef pointer, int64_t *offset) {
+  *offset = 0;
+  while (LLVMIsAGetElementPtrInst(pointer)) {
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(pointer);
+    int64_t distance = 0;
+    for (int i = 1; i < LLVMGetNumOperands(pointer); i++) {
+      LLVMValueRef index = LLVMGetOperand(pointer, (unsigned)i);
+      if (!LLVMIsAConstantInt(index)) return pointer;
+      if (i > 1 && LLVMGetTypeKind(type) != LLVMArrayTypeKind) return pointer;
+      if (i > 1) type = LLVMGetElementType(type);
+      distance += LLVMConstIntGetSExtValue(index) * (int64_t)LLVMABISizeOfType(p->layout, type);
+    }
+    *offset += distance;
+    pointer = LLVMGetOperand(pointer, 0);
+  }
+  return pointer;
+}
+
+static bool is_vector(const memory *m, LLVMTypeRef type) {
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetVectorSize(type) > MOST_ELEMENTS) return false;
+  LLVMTypeRef element = LLVMGetElementType(type);
+  if (LLVMGetTypeKind(element) == LLVMPointerTypeKind) return false;
+  return LLVMSizeOfTypeInBits(m->p->layout, element) == 8 * LLVMABISizeOfType(m->p->layout, element);
+}
+
+static int64_t bytes_of(const memory *m, LLVMTypeRef type) { return (int64_t)LLVMStoreSizeOfType(m->p->layout, type); }
+
+/* ---- what is known ---- */
+
+static void forget_all(memory *m) { m->base = NULL, m->count = 0; }
+
+static void forget(memory *m, int64_t offset, int64_t bytes) {
+  int kept = 0;
+  for (int i = 0; i < m->count; i++) {
+    bool apart = m->items[i].offset + m->items[i].bytes <= offset || m->items[i].offset >= offset + bytes;
+    if (apart) m->items[kept++] = m->items[i];
+  }
+  m->count = kept;
+}
+
+/* `value` NULL: something of its type is stored in places. */
+static void note_store(memory *m, LLVMValueRef pointer, LLVMTypeRef type, LLVMValueRef value) {
+  int64_t offset, bytes = bytes_of(m, type);
+  LLVMValueRef base = base_of(m->p, pointer, &offset);
+  if (base != m->base) forget_all(m);
+  m->base = base;
+  forget(m, offset, bytes);
+  if (!value || !is_vector(m, type)) return;
+  if (m->count == MOST) forget_all(m), m->base = base;
+  m->items[m->count++] = (known){offset, bytes, value};
+}
+
+static LLVMValueRef known_at(const memory *m, int64_t offset, LLVMTypeRef type) {
+  for (int i = 0; i < m->count; i++)
+    if (m->items[i].offset == offset && LLVMTypeOf(m->items[i].value) == type) return m->items[i].value;
+  return NULL;
+}
+
+/* The known vector that the first byte of a load is in, or would be in if it were known. */
+static int64_t first_offset(const memory *m, int64_t offset, LLVMTypeRef type) {
+  int64_t bytes = bytes_of(m, type);
+  for (int i = 0; i < m->count; i++) {
+    int64_t at = m->items[i].offset;
+    if (LLVMTypeOf(m->items[i].value) != type) continue;
+    if (at <= offset && offset < at + bytes) return at;
+    if (offset < at && at < offset + bytes) return at - bytes;
+  }
+  return offset;
+}
+
+/* ---- loads ---- */
+
+static bool is_active(LLVMValueRef mask, unsigned lane) {
+  LLVMValueRef bit = mask ? LLVMGetAggregateElement(mask, lane) : NULL;
+  return !mask || !bit || !LLVMIsAConstantInt(bit) || LLVMConstIntGetZExtValue(bit);
+}
+
+/* What a load of the active lanes gives (`mask` NULL: of all), as a shuffle before it; or NULL. */
+static LLVMValueRef put_together(const memory *m, LLVMBuilderRef b, LLVMValueRef load, LLVMValueRef pointer,
+                                 LLVMTypeRef type, LLVMValueRef mask) {
+  int64_t offset;
+  if (!m->count || !is_vector(m, type) || base_of(m->p, pointer, &offset) != m->base) return NULL;
+  unsigned count = LLVMGetVectorSize(type);
+  int64_t element = bytes_of(m, type) / count, from = first_offset(m, offset, type), bytes = bytes_of(m, type);
+  if ((offset - from) % element) return NULL;
+  unsigned shift = (unsigned)((offset - from) / element);
+  LLVMValueRef low = known_at(m, from, type), high = shift ? known_at(m, from + bytes, type) : NULL;
+  LLVMValueRef lanes[MOST_ELEMENTS];
+  for (unsigned i = 0; i < count; i++) {
+    bool is_known = i + shift < count ? low != NULL : high != NULL, active = is_active(mask, i);
+    if (active && !is_known) return NULL;
+    lanes[i] = active ? constant_i32(m->p, i + shift) : LLVMGetPoison(m->p->i32);
+  }
+  if (!shift && !mask) return low;
+  LLVMPositionBuilderBefore(b, load);
+  /* of integers: LLVM knows x86's valignd for those alone */
+  LLVMTypeRef bits = LLVMVectorType(LLVMIntTypeInContext(m->p->context, (unsigned)element * 8), count);
+  low = low ? LLVMBuildBitCast(b, low, bits, "") : LLVMGetPoison(bits);
+  high = high ? LLVMBuildBitCast(b, high, bits, "") : LLVMGetPoison(bits);
+  return LLVMBuildBitCast(b, LLVMBuildShuffleVector(b, low, high, LLVMConstVector(lanes, count), ""), type, "");
+}
+
+static bool forward_to(const memory *m, LLVMBuilderRef b, LLVMValueRef load) {
+  LLVMValueRef value, mask = NULL;
+  if (LLVMIsALoadInst(load)) {
+    value = put_together(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), NULL);
+  } else {
+    mask = LLVMGetOperand(load, 2);
+    if (!LLVMIsConstant(mask) || LLVMIsAConstantExpr(mask)) return false;
+    value = put_together(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), mask);
+  }
+  if (!value) return false;
+  if (mask && !LLVMIsUndef(LLVMGetOperand(load, 3)))
+    value = LLVMBuildSelect(b, mask, value, LLVMGetOperand(load, 3), "");
+  LLVMReplaceAllUsesWith(load, value);
+  LLVMInstructionEraseFromParent(load);
+  return true;
+}
+
+/* ---- blocks ---- */
+
+/* Whether a called function changes no memory. */
+static bool only_reads(LLVMValueRef call) {
+  enum { MODIFIES = 0x2a }; /* the "may write" of arguments' memory, of what no program sees, and of all other */
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  if (!LLVMIsAFunction(callee)) return false;
+  LLVMAttributeRef effect = LLVMGetEnumAttributeAtIndex(callee, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                                        LLVMGetEnumAttributeKindForName("memory", 6));
+  return effect && !(LLVMGetEnumAttributeValue(effect) & MODIFIES);
+}
+
+static bool is_plain(LLVMValueRef access) {
+  return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
+}
+
+/* True if the instruction was a load that is no more. */
+static bool pass(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
+  if (LLVMIsALoadInst(i)) {
+    if (is_plain(i)) return forward_to(m, b, i);
+    forget_all(m);
+  } else if (LLVMIsAStoreInst(i)) {
+    LLVMValueRef value = LLVMGetOperand(i, 0);
+    if (is_plain(i))
+      note_store(m, LLVMGetOperand(i, 1), LLVMTypeOf(value), value);
+    else
+      forget_all(m);
+  } else if (LLVMIsACallInst(i)) {
+    const char *name = callee_name(i);
+    if (starts_with(name, "llvm.masked.load.")) return forward_to(m, b, i);
+    if (starts_with(name, "llvm.masked.store."))
+      note_store(m, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)), NULL);
+    else if (!only_reads(i))
+      forget_all(m);
+  } else if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAFenceInst(i)) {
+    forget_all(m);
+  }
+  return false;
+}
+
+void forward_stores(program *p) {
+  bool changed = false;
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  EACH_FUNCTION(p, f) {
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block)) {
+      memory m = {.p = p};
+      for (LLVMValueRef next, i = LLVMGetFirstInstruction(block); i; i = next) {
+        next = LLVMGetNextInstruction(i);
+        changed = pass(&m, b, i) || changed;
+      }
+    }
+  }
+  LLVMDisposeBuilder(b);
+  if (changed) run_passes(p, "function(dse)");
+}
