@@ -143,4 +143,14 @@ __global__ void g(unsigned long long *p) {
     assert.matches("of 64 bits on shared memory came with compute capability 2%.0", found[1])
     assert.same({}, refused("2.0", wide))
   end)
+
+  it("has managed variables from 3.0 on", function()
+    local managed = "__device__ int a;\n__device__ __managed__ int b;\n__global__ void f(int *p) { p[0] = a + b; }"
+    local old, new = mw.device("cpu", { capability = "2.1" }), mw.device("cpu", { capability = "3.0" })
+    local m, err = mw.with(old, mw.try_compile, { source = managed, name = "features.cu" })
+    assert.is_nil(m)
+    assert.equal(2, err.line)
+    assert.matches("managed memory came with compute capability 3%.0, and this is compiled for 2%.1", err.message)
+    assert.truthy(mw.with(new, mw.try_compile, managed))
+  end)
 end)

@@ -116,10 +116,20 @@ static strings arguments(const front_job *f, const options *o, const char *preco
 
 /* ---- the text ---- */
 
-/* Our headers, which come first, are the same for all compute capabilities. */
+/* Our headers, which come first, are the same for all compute capabilities. A keyword is a macro, whose use clang itself
+   has to refuse: nothing is left of it later. */
+static void add_capability(mw_text *text, int capability) {
+  mw_text_addf(text, "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ %d\n", capability * 10);
+  if (capability < 30)
+    mw_text_addf(text,
+                 "#pragma clang deprecated(__managed__, \"managed memory came with compute capability 3.0, and this is "
+                 "compiled for %d.%d\")\n#pragma clang diagnostic error \"-Wdeprecated-pragma\"\n",
+                 capability / 10, capability % 10);
+}
+
 static void add_macros(mw_text *text, const options *o) {
   mw_text_addf(text, "#line 1 \"<command line>\"\n");
-  if (o->capability) mw_text_addf(text, "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ %d\n", o->capability * 10);
+  if (o->capability) add_capability(text, o->capability);
   for (size_t i = 0; i < o->front.count; i++) {
     const char *item = o->front.items[i], *macro = item + 2, *value = strchr(macro, '=');
     if (item[1] == 'I' || is_asked_for(macro)) continue;
