@@ -59,10 +59,22 @@ describe("the library of CUDA's names", function()
     assert.is_true(names.cudaMalloc and names.cuMemAlloc and names.mwCudaSource)
   end)
 
+  it("has every function of moonwarp.runtime, and of the 1.1 guide's appendix E", function()
+    local names, missing = declared(), {}
+    for name, value in pairs(rt) do
+      if type(value) == "function" and name:match "^cuda" and not names[name] then missing[#missing + 1] = name end
+    end
+    for _, record in ipairs(dofile "docs/functions/driver.lua") do
+      if record.guide and not names[record[1]] then missing[#missing + 1] = record[1] end
+    end
+    table.sort(missing)
+    assert.same({}, missing)
+  end)
+
   it("calls each of its functions in a test", function()
     local text, missing = output_of "cat spec/support/c/*.c examples/c/*.c", {}
     for name in pairs(declared()) do
-      if not text:find(name .. "(", 1, true) then missing[#missing + 1] = name end
+      if not text:find("%f[%w_]" .. name .. "%f[^%w_]") then missing[#missing + 1] = name end
     end
     table.sort(missing)
     assert.same({}, missing)
@@ -115,7 +127,7 @@ describe("the guides' C host code", function()
 end)
 
 describe("functions under CUDA's names in C", function()
-  for _, name in ipairs { "runtime", "runtime_array", "driver", "driver_array" } do
+  for _, name in ipairs { "runtime", "runtime_array", "driver", "driver_array", "more" } do
     it("do what they are documented to: " .. name, function()
       local text, ok = program("cc", name .. ".c", "-std=c11")(folder)
       assert.is_true(ok, text)

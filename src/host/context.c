@@ -406,6 +406,37 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice ordinal) {
   return host_end_driver(code);
 }
 
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice ordinal, unsigned flags) {
+  host_context *context;
+  int code = need_init();
+  if (code == MW_SUCCESS && flags > 31) code = host_fail(MW_INVALID_VALUE, "a context's flags are 0 to 31");
+  if (code == MW_SUCCESS) code = host_context_primary(ordinal, &context);
+  if (code == MW_SUCCESS) context->flags = flags;
+  return host_end_driver(code);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned *flags, int *active) {
+  host_context *context;
+  int code = need_init();
+  if (code == MW_SUCCESS) code = host_context_primary(ordinal, &context);
+  if (code != MW_SUCCESS) return host_end_driver(code);
+  *flags = context->flags;
+  *active = context->uses > 0;
+  return CUDA_SUCCESS;
+}
+
+static int reach(CUcontext handle, bool on, unsigned flags) {
+  host_context *context, *peer;
+  int code = host_context_driver(&context);
+  if (code == MW_SUCCESS) code = find_context(handle, &peer);
+  if (code == MW_SUCCESS && flags != 0) code = host_fail(MW_INVALID_VALUE, "the flags of peer access are 0");
+  if (code != MW_SUCCESS) return code;
+  return on ? mw_device_reach(context->device, peer->device) : mw_device_unreach(context->device, peer->device);
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) { return host_end_driver(reach(peer, true, flags)); }
+CUresult cuCtxDisablePeerAccess(CUcontext peer) { return host_end_driver(reach(peer, false, 0)); }
+
 CUresult cuDevicePrimaryCtxReset(CUdevice ordinal) {
   host_context *context;
   int code = need_init();

@@ -144,13 +144,13 @@ CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src, CU
 
 /* ---- fills ---- */
 
-static int fill_rows(host_context *context, CUdeviceptr dst, size_t pitch, unsigned value, size_t size, size_t width,
-                     size_t height) {
+static int fill_rows(host_context *context, mw_stream *stream, CUdeviceptr dst, size_t pitch, unsigned value,
+                     size_t size, size_t width, size_t height) {
   if (dst % size || (height > 1 && pitch % size))
     return host_fail(MW_INVALID_VALUE, "an address or a pitch that is no multiple of the element's %zu bytes", size);
   if (width * size > pitch)
     return host_fail(MW_INVALID_PITCH_VALUE, "rows of %zu bytes in a pitch of %zu", width * size, pitch);
-  return host_fill(context, NULL, dst, pitch, height, value, size, width, height, 1);
+  return host_fill(context, stream, dst, pitch, height, value, size, width, height, 1);
 }
 
 static int fill_line(host_context *context, mw_stream *stream, CUdeviceptr dst, unsigned value, size_t size,
@@ -167,7 +167,11 @@ static int fill_line(host_context *context, mw_stream *stream, CUdeviceptr dst, 
     ASYNCHRONOUS(handle, fill_line(context, stream, dst, value, bits / 8, count));                                     \
   }                                                                                                                    \
   CUresult cuMemsetD2D##bits(CUdeviceptr dst, size_t pitch, type value, size_t width, size_t height) {                 \
-    HOST_DRIVER(fill_rows(context, dst, pitch, value, bits / 8, width, height));                                       \
+    NOW(fill_rows(context, stream, dst, pitch, value, bits / 8, width, height));                                       \
+  }                                                                                                                    \
+  CUresult cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type value, size_t width, size_t height,            \
+                                    CUstream handle) {                                                                 \
+    ASYNCHRONOUS(handle, fill_rows(context, stream, dst, pitch, value, bits / 8, width, height));                      \
   }
 FILL(8, unsigned char)
 FILL(16, unsigned short)

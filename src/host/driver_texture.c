@@ -220,6 +220,34 @@ CUresult cuTexRefGetFormat(CUarray_format *format, int *components, CUtexref ref
 }
 CUresult cuTexRefGetFlags(unsigned *flags, CUtexref reference) { ASK(*flags = r->flags); }
 
+static int set_border(host_context *context, CUtexref handle, const float *color) {
+  host_texref *r;
+  int code = get(handle, &r);
+  if (code == MW_SUCCESS && !color) code = host_fail(MW_INVALID_VALUE, "a border's color is four numbers");
+  if (code != MW_SUCCESS) return code;
+  memcpy(r->desc.border, color, sizeof r->desc.border);
+  return changed(context, r);
+}
+
+static int set_anisotropy(host_context *context, CUtexref handle, unsigned most) {
+  host_texref *r;
+  int code = get(handle, &r);
+  if (code != MW_SUCCESS) return code;
+  r->desc.max_anisotropy = (int)most;
+  return changed(context, r);
+}
+
+CUresult cuTexRefSetBorderColor(CUtexref reference, float *color) {
+  HOST_DRIVER(set_border(context, reference, color));
+}
+CUresult cuTexRefGetBorderColor(float *color, CUtexref reference) {
+  ASK(memcpy(color, r->desc.border, sizeof r->desc.border));
+}
+CUresult cuTexRefSetMaxAnisotropy(CUtexref reference, unsigned most) {
+  HOST_DRIVER(set_anisotropy(context, reference, most));
+}
+CUresult cuTexRefGetMaxAnisotropy(int *most, CUtexref reference) { ASK(*most = r->desc.max_anisotropy); }
+
 /* ---- references of no module: they can be set and asked, and no kernel reads them ---- */
 
 static int create(host_context *context, CUtexref *out) {

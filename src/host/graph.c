@@ -1,18 +1,6 @@
 /* Graphs under the runtime API's names. A node's handle stands for a graph and the node's number in it; nodes that a
  * capture made get theirs when they are asked for. */
-#include "host.h"
-
-typedef struct graph {
-  mw_graph *graph;
-  cudaGraphNode_t *nodes; /* handles, by number */
-  size_t count;
-  unsigned owner;
-} graph;
-
-typedef struct node {
-  graph *graph;
-  size_t number;
-} node;
+#include "graph.h"
 
 void host_node_release(void *object) { free(object); }
 
@@ -32,12 +20,12 @@ static cudaGraph_t enter(host_context *context, mw_graph *made) {
   return host_handle_new(HOST_GRAPH, context->id, g);
 }
 
-static int get_graph(cudaGraph_t handle, graph **out) {
+int host_graph_get(cudaGraph_t handle, graph **out) {
   *out = host_handle_find(HOST_GRAPH, handle);
   return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no graph, or one that was destroyed");
 }
 
-static int get_node(cudaGraphNode_t handle, node **out) {
+int host_node_get(cudaGraphNode_t handle, node **out) {
   *out = host_handle_find(HOST_NODE, handle);
   return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no node of a graph, or its graph was destroyed");
 }
@@ -47,7 +35,7 @@ static int get_exec(cudaGraphExec_t handle, mw_graph_exec **out) {
   return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no executable graph, or one that was destroyed");
 }
 
-static cudaGraphNode_t node_handle(graph *g, size_t number) {
+cudaGraphNode_t host_node_handle(graph *g, size_t number) {
   if (g->count < mw_graph_count(g->graph)) {
     size_t count = mw_graph_count(g->graph);
     g->nodes = realloc(g->nodes, count * sizeof *g->nodes);
@@ -55,7 +43,7 @@ static cudaGraphNode_t node_handle(graph *g, size_t number) {
     while (g->count < count) {
       node *n = malloc(sizeof *n);
       if (!n) abort();
-      *n = (node){g, g->count};
+      *n = (node){.graph = g, .number = g->count};
       g->nodes[g->count++] = host_handle_new(HOST_NODE, g->owner, n);
     }
   }
@@ -149,10 +137,10 @@ static int add(host_context *context, cudaGraphNode_t *out, cudaGraph_t handle, 
   mw_stream *stream = NULL;
   size_t number = SIZE_MAX, *numbers = calloc(count + 1, sizeof *numbers);
   if (!numbers) abort();
-  int code = get_graph(handle, &g);
+  int code = host_graph_get(handle, &g);
   for (size_t i = 0; i < count && code == MW_SUCCESS; i++) {
     node *n;
-    code = get_node(after[i], &n);
+    code = host_node_get(after[i], &n);
     if (code == MW_SUCCESS && n->graph != g) code = host_fail(MW_INVALID_VALUE, "a node of another graph");
     if (code == MW_SUCCESS) numbers[i] = n->number;
   }
@@ -171,7 +159,7 @@ static int add(host_context *context, cudaGraphNode_t *out, cudaGraph_t handle, 
   free(numbers);
   if (code == MW_SUCCESS && number == SIZE_MAX)
     code = host_fail(MW_INVALID_VALUE, "there is nothing for the node to do");
-  if (code == MW_SUCCESS && out) *out = node_handle(g, number);
+  if (code == MW_SUCCESS && out) *out = host_node_handle(g, number);
   return code;
 }
 
@@ -267,10 +255,10 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *out, cudaGraph_t g, const cu
 static int depend(cudaGraph_t handle, const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t count) {
   graph *g;
   node *before, *behind;
-  int code = get_graph(handle, &g);
+  int code = host_graph_get(handle, &g);
   for (size_t i = 0; i < count && code == MW_SUCCESS; i++) {
-    code = get_node(from[i], &before);
-    if (code == MW_SUCCESS) code = get_node(to[i], &behind);
+    code = host_node_get(from[i], &before);
+    if (code == MW_SUCCESS) code = host_node_get(to[i], &behind);
     if (code == MW_SUCCESS && (before->graph != g || behind->graph != g))
       code = host_fail(MW_INVALID_VALUE, "a node of another graph");
     if (code == MW_SUCCESS) code = mw_graph_depend(g->graph, behind->number, before->number);
@@ -283,73 +271,12 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t g, const cudaGraphNode_t *from,
   return host_end(depend(g, from, to, count));
 }
 
-/* ---- looking at them ---- */
-
-/* `list` (NULL: only count) has room for *count. */
-static void list_nodes(graph *g, const size_t *numbers, size_t have, cudaGraphNode_t *list, size_t *count) {
-  for (size_t i = 0; list && i < have && i < *count; i++) list[i] = node_handle(g, numbers ? numbers[i] : i);
-  *count = list && *count < have ? *count : have;
-}
-
-cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t *nodes, size_t *count) {
-  graph *g;
-  int code = get_graph(handle, &g);
-  if (code == MW_SUCCESS) list_nodes(g, NULL, mw_graph_count(g->graph), nodes, count);
-  return host_end(code);
-}
-
-static int node_info(cudaGraphNode_t handle, node **n, mw_node_info *info) {
-  int code = get_node(handle, n);
-  return code ? code : mw_graph_node((*n)->graph->graph, (*n)->number, info);
-}
-
-cudaError_t cudaGraphNodeGetType(cudaGraphNode_t handle, enum cudaGraphNodeType *type) {
-  static const enum cudaGraphNodeType types[] = {
-      [MW_NODE_KERNEL] = cudaGraphNodeTypeKernel, [MW_NODE_COPY] = cudaGraphNodeTypeMemcpy,
-      [MW_NODE_FILL] = cudaGraphNodeTypeMemset,   [MW_NODE_HOST] = cudaGraphNodeTypeHost,
-      [MW_NODE_EMPTY] = cudaGraphNodeTypeEmpty,
-  };
-  node *n;
-  mw_node_info info;
-  int code = node_info(handle, &n, &info);
-  if (code == MW_SUCCESS) *type = types[info.kind];
-  return host_end(code);
-}
-
-cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t handle, cudaGraphNode_t *nodes, size_t *count) {
-  node *n;
-  mw_node_info info;
-  int code = node_info(handle, &n, &info);
-  if (code == MW_SUCCESS) list_nodes(n->graph, info.after, info.after_count, nodes, count);
-  return host_end(code);
-}
-
-static int print_dot(const graph *g, const char *path) {
-  mw_node_info info;
-  FILE *file = path ? fopen(path, "we") : NULL;
-  if (!file) return host_fail(MW_OPERATING_SYSTEM, "cannot write '%s'", path ? path : "(null)");
-  fputs("digraph graph_ {\n", file);
-  for (size_t i = 0; mw_graph_node(g->graph, i, &info) == MW_SUCCESS; i++) {
-    fprintf(file, "  n%zu [label=\"%s\"];\n", i + 1, info.label);
-    for (size_t k = 0; k < info.after_count; k++) fprintf(file, "  n%zu -> n%zu;\n", info.after[k] + 1, i + 1);
-  }
-  fputs("}\n", file);
-  return fclose(file) == 0 ? MW_SUCCESS : host_fail(MW_OPERATING_SYSTEM, "cannot write '%s'", path);
-}
-
-cudaError_t cudaGraphDebugDotPrint(cudaGraph_t handle, const char *path, unsigned flags) {
-  graph *g;
-  (void)flags;
-  int code = get_graph(handle, &g);
-  return host_end(code ? code : print_dot(g, path));
-}
-
 /* ---- running ---- */
 
 static int instantiate(host_context *context, cudaGraphExec_t *out, cudaGraph_t handle) {
   graph *g;
   mw_graph_exec *exec;
-  int code = get_graph(handle, &g);
+  int code = host_graph_get(handle, &g);
   if (code == MW_SUCCESS) code = mw_graph_instantiate(g->graph, &exec);
   if (code == MW_SUCCESS) *out = host_handle_new(HOST_EXEC, context->id, exec);
   return code;
@@ -387,11 +314,11 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t from, cudaGr
   mw_graph_exec *exec;
   size_t differs = SIZE_MAX;
   int code = get_exec(handle, &exec);
-  if (code == MW_SUCCESS) code = get_graph(from, &g);
+  if (code == MW_SUCCESS) code = host_graph_get(from, &g);
   if (code == MW_SUCCESS) {
     code = mw_graph_exec_update(exec, g->graph, &differs);
     bool known = code != MW_SUCCESS && differs < mw_graph_count(g->graph);
-    if (error) *error = known ? node_handle(g, differs) : NULL;
+    if (error) *error = known ? host_node_handle(g, differs) : NULL;
   }
   if (result) *result = code == MW_SUCCESS ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateError;
   return host_end(code);
@@ -403,7 +330,7 @@ static int set_params(host_context *context, cudaGraphExec_t handle, cudaGraphNo
   node *n;
   mw_launch *made;
   int code = get_exec(handle, &exec);
-  if (code == MW_SUCCESS) code = get_node(which, &n);
+  if (code == MW_SUCCESS) code = host_node_get(which, &n);
   if (code == MW_SUCCESS) code = launch_of(context, params, &made);
   if (code != MW_SUCCESS) return code;
   code = mw_graph_exec_set_launch(exec, n->number, made, NULL);

@@ -26,6 +26,11 @@ cudaError_t host_end(int code);
 /* The same for the driver API, which keeps no last error. */
 CUresult host_end_driver(int code);
 
+/* The end of a function of the driver API that is one of the runtime API, called in between: with its code, and what the
+   last error was before, which it is not to change. */
+CUresult host_end_through(int code, int before);
+int host_last_error(void);
+
 /* ---- handles (handle.c) ---- */
 
 typedef enum host_kind {

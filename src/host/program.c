@@ -2,7 +2,7 @@
  *
  * As with nvcc's programs, the code belongs to the program and every context has an instance of its own, which is made
  * when something of it is first asked for there. Names are looked up in the newest text first, and remembered. */
-#include "host.h"
+#include "driver.h"
 
 #include <pthread.h>
 
@@ -240,6 +240,11 @@ static int find(host_context *context, const void *given, bool kernel, name **ou
 
 int host_kernel(host_context *context, const void *func, mw_kernel **out) {
   name *found;
+  const host_function *function = host_is_handle(func) ? host_handle_find(HOST_FUNCTION, func) : NULL;
+  if (function) { /* the driver API's */
+    *out = function->kernel;
+    return MW_SUCCESS;
+  }
   pthread_mutex_lock(&all.lock);
   int code = find(context, func, true, &found);
   if (code == MW_SUCCESS) *out = found->kernel;

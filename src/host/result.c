@@ -69,6 +69,14 @@ CUresult host_end_driver(int code) {
   return code < 100 ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_UNKNOWN;
 }
 
+int host_last_error(void) { return last; }
+
+CUresult host_end_through(int code, int before) {
+  last = before;
+  is_message = code != MW_SUCCESS; /* the runtime API's function has kept why */
+  return host_end_driver(code);
+}
+
 const char *mwCudaErrorMessage(void) { return message ? message : ""; }
 
 cudaError_t cudaGetLastError(void) {

@@ -139,6 +139,20 @@ enum cudaMemPoolAttr {
   cudaMemPoolAttrUsedMemHigh = 8
 };
 
+enum cudaMemAllocationType { cudaMemAllocationTypeInvalid = 0, cudaMemAllocationTypePinned = 1 };
+enum cudaMemLocationType { cudaMemLocationTypeInvalid = 0, cudaMemLocationTypeDevice = 1 };
+struct cudaMemLocation {
+  enum cudaMemLocationType type;
+  int id;
+};
+struct cudaMemPoolProps {
+  enum cudaMemAllocationType allocType;
+  int handleTypes;
+  struct cudaMemLocation location;
+  void *win32SecurityAttributes;
+  size_t maxSize; /* 0: no limit */
+};
+
 /* ---- textures and surfaces ---- */
 
 enum cudaChannelFormatKind {
@@ -341,6 +355,14 @@ struct cudaHostNodeParams {
   cudaHostFn_t fn;
   void *userData;
 };
+typedef enum cudaKernelNodeAttrID {
+  cudaKernelNodeAttributeAccessPolicyWindow = 1,
+  cudaKernelNodeAttributeCooperative = 2
+} cudaKernelNodeAttrID;
+typedef union cudaKernelNodeAttrValue {
+  struct cudaAccessPolicyWindow accessPolicyWindow;
+  int cooperative;
+} cudaKernelNodeAttrValue;
 enum cudaGraphExecUpdateResult {
   cudaGraphExecUpdateSuccess = 0,
   cudaGraphExecUpdateError = 1,

@@ -1,0 +1,2 @@
+/* See cuda_interop.h. */
+#include "cuda_interop.h"
