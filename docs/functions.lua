@@ -113,6 +113,26 @@ that it works, and one for each error that it can fail with. Failures of kernels
 waits for them; all functions of the driver but a few fail with `CUDA_ERROR_NOT_INITIALIZED` before `cuInit` and with
 `CUDA_ERROR_INVALID_CONTEXT` where no context is current (driver).
 
+```lua
+local cu = require "moonwarp.driver"
+cu.cuInit(0)
+local _, context = cu.cuCtxCreate(0, 0)
+local _, module = cu.cuModuleLoadData "__global__ void twice(int *x) { x[threadIdx.x] *= 2; }"
+local _, twice = cu.cuModuleGetFunction(module, "twice")
+local _, d = cu.cuMemAlloc(4 * cu.sizeof "int")
+local h = cu.malloc(4 * cu.sizeof "int", "int")          -- host memory: h[0] to h[3]
+h:set { 1, 2, 3, 4 }
+cu.cuMemcpyHtoD(d, h, 16)
+cu.cuFuncSetBlockShape(twice, 4, 1, 1)
+cu.cuParamSetv(twice, 0, d, 8)                           -- the value itself, where C gives its address
+cu.cuParamSetSize(twice, 8)
+print(cu.cuLaunchGrid(twice, 1, 1), cu.CUDA_SUCCESS)     --> 0 0
+cu.cuMemcpyDtoH(h, d, 16)
+print(table.concat(h:totable(4), " "))                   --> 2 4 6 8
+print(cu.cuMemcpyDtoH(h, d, 20), cu.story().message)     --> 1 20 bytes are more than the target has: …
+cu.cuCtxDestroy(context)                                 -- and with it all that was made in it
+```
+
 `examples/guide/` has the host code of the guide's sections 4.5.2.3 to 4.5.2.6 and 4.5.3.3 to 4.5.3.9, in its order.
 
 Written by `make functions`.
