@@ -263,6 +263,13 @@ static void widen_function(widener *w, LLVMValueRef call, const struct wide_intr
   set_value(w, call, result);
 }
 
+const char *called_by_lanes(program *p, LLVMValueRef call) {
+  const char *name = callee_name(call), *root = math_function(name, LLVMTypeOf(call));
+  if (find_wide(name) || !LLVMIsAFunction(LLVMGetCalledValue(call))) return NULL;
+  if (root) return has_vector_math(p, root, LLVMTypeOf(call)) ? NULL : root;
+  return LLVMIsDeclaration(LLVMGetCalledValue(call)) && is_importable(name) ? name : NULL;
+}
+
 static void widen_call(widener *w, LLVMValueRef call, mask m) {
   const char *name = callee_name(call);
   if (widen_id(w, call, name) || widen_warp(w, call, m) || widen_barrier(w, call, m)) return;

@@ -233,6 +233,10 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
 /* A cut with that many, or one with fewer rows. */
 cut rows_that_pay(const graph *g, const order *o, cut c, const unsigned block[3], const char **why);
 
+/* ---- operate.c ---- */
+/* The function of the C library that lanes call one after the other, NULL where they call none or make it together. */
+const char *called_by_lanes(program *p, LLVMValueRef call);
+
 /* ---- report.c ---- */
 void report_graph(const graph *g, const order *o, FILE *out);
 void report_shapes(const shapes *s, FILE *out);

@@ -2,8 +2,8 @@
  *
  * libmvec allows itself 4 units in the last place, CUDA's tables mostly 1 or 2. Measured over millions of arguments, most
  * of its functions in float exceed CUDA's bound (expf 2.5 of 2, logf 3.9 of 1), and so do many in double. Those go lane by
- * lane through libm; -use_fast_math takes libmvec as it is. Single precision hardly comes here: the device headers bring
- * it as arithmetic (src/device/moonwarp/float_*.h), so that only clang's own built-ins are calls of libm. */
+ * lane through libm; -use_fast_math takes libmvec as it is. Kernels hardly come here: the device headers bring mathematics
+ * as arithmetic (src/device/moonwarp/float_*.h, double_*.h), so that only clang's own built-ins are calls of libm. */
 #include "widen.h"
 
 #include <stdlib.h>
@@ -101,13 +101,17 @@ static LLVMValueRef call_part(widener *w, LLVMValueRef call, LLVMValueRef callee
   return result;
 }
 
+bool has_vector_math(program *p, const char *root, LLVMTypeRef type) {
+  const vector_function *function = find_function(root);
+  bool exact = LLVMGetTypeKind(type) == LLVMFloatTypeKind ? function->float_exact : function->double_exact;
+  return (exact || p->options->fast_math) && strstr(p->features, "+avx2");
+}
+
 bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, parts *result) {
   program *p = w->p;
-  const vector_function *function = find_function(root);
-  bool is_float = LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMFloatTypeKind, fast = p->options->fast_math;
-  bool exact = is_float ? function->float_exact : function->double_exact;
-  if ((!exact && !fast) || !strstr(p->features, "+avx2")) return false;
   LLVMTypeRef type = LLVMTypeOf(call);
+  bool is_float = LLVMGetTypeKind(type) == LLVMFloatTypeKind;
+  if (!has_vector_math(p, root, type)) return false;
   unsigned bytes = is_float ? 4 : 8, width = (unsigned)w->width, arguments = LLVMGetNumArgOperands(call);
   unsigned lanes = (strstr(p->features, "+avx512f") ? 64 : 32) / bytes;
   if (width < lanes) lanes = width;

@@ -156,6 +156,8 @@ bool widen_barrier(widener *w, LLVMValueRef call, mask m);
 /* The mathematical function that a call is of, without its type ("sinf", "llvm.sin.f32": "sin"), or NULL. */
 const char *math_function(const char *name, LLVMTypeRef type);
 /* Its value for all lanes; false where only one lane at a time is exact enough. */
+/* Whether libmvec's function is exact enough, and there for this processor. */
+bool has_vector_math(program *p, const char *root, LLVMTypeRef type);
 bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, parts *result);
 
 /* ---- access.c ---- */
