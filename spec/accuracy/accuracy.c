@@ -295,22 +295,32 @@ static result measure(mw_device *device, const function *f) {
 /* ---- the table ---- */
 
 /* What stands above it in docs/accuracy.md. */
-static const char introduction[] = "# Accuracy\n"
-                                   "\n"
-                                   "Made by `make -s accuracy ARGS=--markdown`, which compares device code with MPFR: "
-                                   "the largest error seen, in units in the\n"
-                                   "last place (ulp) of the exact result, beside the maximum that the CUDA C++ "
-                                   "Programming Guide allows. A third of the\n"
-                                   "arguments lie evenly where a function is interesting, a third are random bits, a "
-                                   "third random in their exponent; zeros,\n"
-                                   "infinities, NaN and the ends of the range are in every row, in all combinations. "
-                                   "The program fails when a maximum is\n"
-                                   "passed; the tests run it too.\n"
-                                   "\n"
-                                   "`0.5` is what correct rounding costs. \"rounded\" means the one right value in the "
-                                   "rounding mode that the name tells. A\n"
-                                   "second figure behind a semicolon is an absolute error, where CUDA states one.\n"
-                                   "\n";
+static const char introduction[] =
+    "# Accuracy\n"
+    "\n"
+    "Made by `make -s accuracy ARGS=--markdown`, which compares device code with MPFR: "
+    "the largest error seen, in units in the\n"
+    "last place (ulp) of the exact result, beside the maximum that the CUDA C++ "
+    "Programming Guide allows. A third of the\n"
+    "arguments lie evenly where a function is interesting, a third are random bits, a "
+    "third random in their exponent; zeros,\n"
+    "infinities, NaN and the ends of the range are in every row, in all combinations. "
+    "The program fails when a maximum is\n"
+    "passed; the tests run it too.\n"
+    "\n"
+    "`0.5` is what correct rounding costs. \"rounded\" means the one right value in the "
+    "rounding mode that the name tells. A\n"
+    "second figure behind a semicolon is an absolute error, where CUDA states one.\n"
+    "\n"
+    "All functions are arithmetic that the lanes of a gang do together, in single and "
+    "double precision, and give the same\n"
+    "bits on every processor; but for those that are rare, which one lane after another "
+    "calls from the C library: `tgamma`\n"
+    "and `lgamma` of doubles; `sin`, `cos`, `tan` and `sincos` of doubles from 2^20 on; "
+    "`j0f`, `j1f`, `y0f`, `y1f`, their double\n"
+    "forms from 8 on, `jn` and `yn`. `mwcc --report` names the lines where a kernel does "
+    "so.\n"
+    "\n";
 
 static void write_bound(const function *f, char *text, size_t size) {
   switch (f->rule) {

@@ -124,10 +124,11 @@ void prepare_kernels(program *p) {
   run_passes(p, "always-inline,globaldce");
   for (size_t i = 0; i < p->kernel_count; i++) forget_restrict(p->kernels[i].body);
   /* Branches that only choose between values become selections first: instcombine would sink what computes the values
-     into them, and lanes would part. */
+     into them, and lanes would part. What asks whether a number is known by now (__builtin_constant_p) has its answer. */
   run_passes(
-      p, "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,"
-         "simplifycfg<no-switch-to-lookup>,loop(loop-rotate),instcombine<no-verify-fixpoint>)");
+      p,
+      "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,"
+      "lower-constant-intrinsics,simplifycfg<no-switch-to-lookup>,loop(loop-rotate),instcombine<no-verify-fixpoint>)");
   for (size_t i = 0; i < p->kernel_count && !p->options->launch_kernel; i++) keep_waiting_loops(p, p->kernels[i].body);
   run_passes(p, "function(loop(loop-unroll-full),sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
                 "simplifycfg<no-switch-to-lookup>,lower-switch,fix-irreducible,mergereturn,early-cse,dce,"

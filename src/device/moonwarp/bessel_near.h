@@ -126,7 +126,7 @@ __mw_both double __mw_y1_near(double x) {
                __mw_polynomial(x * x, -0x1.91866143cbc86p-3, 0x1.bd3975c75af23p-5, -0x1.835b978902f4cp-9,
                                0x1.2c7dbfcfa327bp-14, -0x1.0a77f00e65b3bp-20, 0x1.32d56cb7d7cefp-27,
                                -0x1.e706f1ada600fp-35),
-               0x1.45f306dc9c883p-1 * fma(log(x), __mw_j1_near(x), -1.0 / x));
+               fma(0x1.45f306dc9c883p-1 * log(x), __mw_j1_near(x), -0x1.45f306dc9c883p-1 / x));
   }
   if (x < 1.6) {
     return __mw_polynomial(x - 0x1.599999999999ap+0, -0x1.06e6dc954f279p-1, 0x1.630a48d86fe51p-1, -0x1.20b0492a4164ep-3,

@@ -59,17 +59,21 @@ __mw_both double log10(double x) {
   return __mw_log_limits(x, y);
 }
 
-/* 1 + x = 2^k (1 + f + low): what 1 + x loses by rounding is put back. */
-__mw_both double log1p(double x) {
+/* log(1 + x + x_low); 1 + x = 2^k (1 + f + low): what 1 + x loses by rounding is put back. */
+__mw_both double __mw_log1p_pair(double x, double x_low) {
   __mw_exactly;
   double u = 1.0 + x;
   long long k = (__mw_bits(u) - 0x3fe5555555555555) >> 52, half = k >> 1; /* up to 1024: too much for one factor */
   double first = __mw_power_of_2(-half), second = __mw_power_of_2(half - k);
   double one = first * second - 1.0, part = x * first * second;
   double f = one + part, other = f - one, low = (one - (f - other)) + (part - other);
+  low = low + x_low * first * second;
   low = fma(low, f * (f - 1.0), low); /* over 1 + f, nearly */
-  double y = __mw_join_log((double)(int)k, f, low);
-  y = u < __builtin_inf() ? y : u;
+  return __mw_join_log((double)(int)k, f, low);
+}
+__mw_both double log1p(double x) {
+  double y = __mw_log1p_pair(x, 0.0);
+  y = x < __builtin_inf() ? y : x;
   y = x == -1.0 ? -__builtin_inf() : y;
   y = x < -1.0 ? __builtin_nan("") : y;
   return x == 0.0 ? x : y;

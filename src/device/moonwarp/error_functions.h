@@ -1,31 +1,10 @@
-/* The error function's relatives that libm lacks: erfcx, erfinv, erfcinv, normcdf, normcdfinv. */
+/* The inverses of the error functions: erfinv, erfcinv, normcdfinv, in single and double precision. */
 #ifndef MOONWARP_ERROR_FUNCTIONS_H
 #define MOONWARP_ERROR_FUNCTIONS_H
 
+#include "moonwarp/double_error_functions.h"
 #include "moonwarp/double_logarithm.h"
 #include "moonwarp/float_error_functions.h"
-
-/* exp(x^2) erfc(x): the product, with the square's rounding error put back, and where erfc underflows the asymptotic
-   series (Abramowitz and Stegun 7.1.23). */
-__mw_both double erfcx(double x) {
-  if (x < -27) return __builtin_inf();
-  if (x < 25) {
-    double square = x * x, product = exp(square) * erfc(x);
-    return product < __builtin_inf() ? fma(product, fma(x, x, -square), product) : product;
-  }
-  double w = 0.5 / x / x;
-  double series = __mw_polynomial(w, 1.0, -1.0, 3.0, -15.0, 105.0, -945.0, 10395.0, -135135.0, 2027025.0);
-  return 0.5641895835477563 / x * series;
-}
-
-/* Phi(x) = erfc(-x / sqrt 2) / 2. The argument's rounding error, which erfc magnifies by x^2, is put back through the
-   derivative. */
-__mw_both double normcdf(double x) {
-  if (fabs(x) > 40) x = __builtin_copysign(40.0, x);
-  const double root_half = 0.7071067811865476, root_half_low = -4.833646656726457e-17;
-  double z = -x * root_half, z_low = fma(-x, root_half, -z) - x * root_half_low;
-  return fma(z_low * -0.5641895835477563, exp(-z * z), 0.5 * erfc(z));
-}
 
 /* The normal quantile of probability 1/2 + q, by the method PPND16 of Wichura, Algorithm AS 241 (Applied Statistics 37,
    1988). `tails` is the probability outside [-|result|, |result|], 1 - 2|q|, given apart because it may be known better

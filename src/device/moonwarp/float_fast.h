@@ -10,17 +10,18 @@
 #include "moonwarp/float_power.h"
 #include "moonwarp/float_trigonometry.h"
 
-/* 2^x, of any x */
-__mw_both float __mw_fast_exp2(float x) {
+/* 2^(x scale), of any x; the product is rounded only once its whole part is gone. */
+__mw_both float __mw_fast_exp2(float x, float scale) {
   __mw_exactly;
-  x = x > 129.0f ? 129.0f : x;
-  x = x < -151.0f ? -151.0f : x;
-  float t = x + __mw_shifter, r = x - (t - __mw_shifter);
+  const float high = 129.0f / scale, low = -151.0f / scale;
+  x = x > high ? high : x;
+  x = x < low ? low : x;
+  float t = fmaf(x, scale, __mw_shifter), r = fmaf(x, scale, __mw_shifter - t);
   float p = __mw_polynomialf(r, 1.0f, 0x1.62e426p-1f, 0x1.ebf9bp-3f, 0x1.c6b9cap-5f, 0x1.3cee5cp-7f, 0x1.5addc4p-10f);
   return __mw_times_power(p, __mw_shifted(t));
 }
-__mw_both float __expf(float x) { return __mw_fast_exp2(x * 0x1.715476p+0f); }
-__mw_both float __exp10f(float x) { return __mw_fast_exp2(x * 0x1.a934fp+1f); }
+__mw_both float __expf(float x) { return __mw_fast_exp2(x, 0x1.715476p+0f); }
+__mw_both float __exp10f(float x) { return __mw_fast_exp2(x, 0x1.a934fp+1f); }
 
 /* log(1 + f) */
 __mw_both float __mw_fast_log_near(float f) {
@@ -40,8 +41,11 @@ __mw_both float __log10f(float x) {
   float k, f = __mw_split_log(x, &k);
   return __mw_log_limits(x, fmaf(k, 0x1.344136p-2f, __mw_fast_log_near(f) * 0x1.bcb7b2p-2f));
 }
-/* By definition: a negative x gives NaN. */
-__mw_both float __powf(float x, float y) { return __mw_fast_exp2(y * __log2f(x)); }
+/* By definition a negative x gives NaN, but for exponents that need no logarithm. */
+__mw_both float __powf(float x, float y) {
+  if (__mw_is_short_power(y)) return __mw_short_power(x, y);
+  return __mw_fast_exp2(y * __log2f(x), 1.0f);
+}
 
 /* sin(x - k pi) for |k| that a float can count, the difference held within a quarter turn and a little */
 __mw_both float __mw_fast_half_turn(float x, float k, int n) {

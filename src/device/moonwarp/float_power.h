@@ -4,6 +4,7 @@
 #ifndef MOONWARP_FLOAT_POWER_H
 #define MOONWARP_FLOAT_POWER_H
 
+#include "moonwarp/double_power.h"
 #include "moonwarp/float_logarithm.h"
 
 /* 2^x in double, to 2^-34; beyond 400 it stays there, which is far out of a float's range. */
@@ -18,8 +19,15 @@ __mw_both double __mw_exp2_wide(double x) {
   return __builtin_bit_cast(double, __builtin_bit_cast(long long, p) + n);
 }
 
+__mw_both float __mw_short_power(float x, float y) {
+  __mw_exactly;
+  if (y == 0.5f) return x == -__builtin_inff() ? -x : sqrtf(x) + 0.0f;
+  return y == 1 ? x : y == 2 ? x * x : y == 3 ? x * x * x : 1.0f / x;
+}
+
 __mw_both float __mw_accurate(powf)(float x, float y) {
   __mw_exactly;
+  if (__mw_is_short_power(y)) return __mw_short_power(x, y);
   float a = fabsf(x);
   double log = __mw_log2_wide((double)a);
   /* 0 and infinity: their logarithms are too large for any exponent but 0 */

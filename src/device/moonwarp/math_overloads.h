@@ -6,13 +6,20 @@
 #define MOONWARP_MATH_OVERLOADS_H
 
 #include "moonwarp/bessel.h"
+#include "moonwarp/double_arc.h"
+#include "moonwarp/double_error_functions.h"
+#include "moonwarp/double_hyperbolic.h"
 #include "moonwarp/double_logarithm.h"
+#include "moonwarp/double_power.h"
 #include "moonwarp/double_roots.h"
 #include "moonwarp/double_trigonometry.h"
 #include "moonwarp/float_error_functions.h"
 #include "moonwarp/float_fast.h"
+#include "moonwarp/float_gamma.h"
 #include "moonwarp/libm.h"
 #include "moonwarp/minmax.h"
+#include "moonwarp/number_parts.h"
+#include "moonwarp/remainders.h"
 
 template <typename T> struct __mw_promote {};
 /* clang-format off */
