@@ -16,8 +16,9 @@ void compiler_args_free(compiler_args *args) {
   *args = (compiler_args){0};
 }
 
-static const char known[] = "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
-                            "-lineinfo, -nostdinc++, -arch=NAME, --capability=N.N, --maxrregcount=N, --mcpu=NAME and --width=N";
+static const char known[] =
+    "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
+    "-lineinfo, -nostdinc++, -arch=NAME, --capability=N.N, --maxrregcount=N, --mcpu=NAME and --width=N";
 
 static int fail_unknown(const char *option) {
   const char *hint = "";
