@@ -91,6 +91,74 @@ describe("a dtype", function()
     assert.equal(2, mw.zeros(1, "half").nbytes)
   end)
 
+  it("of bfloat16 is a float's upper half, rounded once to nearest even", function()
+    local all, values = {}, {}
+    for bits = 0, 0xffff do
+      all[#all + 1] = string.pack("<I2", bits)
+      local is_nan = bits % 0x8000 > 0x7f80 -- LuaJIT keeps no other than its own
+      values[#values + 1] = is_nan and 0 / 0 or string.unpack("<f", string.pack("<I2I2", 0, bits))
+    end
+    local a = mw.from_bytes(table.concat(all), "bfloat16")
+    local read = a:totable()
+    for i, value in ipairs(values) do
+      assert.is_true(read[i] == value or value ~= value and read[i] ~= read[i], ("0x%04x"):format(i - 1))
+    end
+    assert.equal(values[0x4049 + 1], a[0x4049 + 1])
+    assert.equal(3.140625, mw.array({ math.pi }, "bfloat16")[1])
+    -- Between two neighbours: below, at and above the middle; the even one of them at the middle.
+    local n = 2000
+    local numbers, expected = {}, {}
+    for i = 1, n do
+      local bits = random(0, 0x7f7e)
+      local low, high = values[bits + 1], values[bits + 2]
+      local middle = low + (high - low) / 2
+      local sign = random(0, 1) * 2 - 1
+      local which, nudge = i % 3, (high - low) * 2.0 ^ -30
+      numbers[i] = sign * (middle + (which - 1) * nudge)
+      expected[i] = sign * (which == 0 and low or which == 2 and high or (bits % 2 == 0 and low or high))
+    end
+    assert.same(expected, mw.array(numbers, "bfloat16"):totable())
+    local one = mw.zeros(1, "bfloat16")
+    for i = 1, 50 do
+      one[1] = numbers[i]
+      assert.equal(expected[i], one[1])
+    end
+    local special = mw.array({ 1 / 0, -1 / 0, 0 / 0, 2.0 ^ -133, -2.0 ^ -134, -2.0 ^ -135 }, "bfloat16")
+    assert.equal("\x80\x7f\x80\xff\xff\x7f\1\0\0\x80\0\x80", special:bytes())
+    assert.matches("'bfloat16' holds %-3.38953139e%+38 to", message(mw.array, { 3.4e38 }, "bfloat16"))
+    local sums = mw.array({ 1, 2, 256 }, "bfloat16")
+    assert.equal(259, sums:sum())
+    assert.equal(256, sums:max())
+    assert.equal("bfloat16", sums.dtype)
+    assert.equal(4, #mw.zeros(8, "bfloat16"):as "bfloat162")
+    assert.matches("^{1, 2, 256}", tostring(sums):match "[^\n]*$")
+  end)
+
+  it("of bfloat16 is a kernel's __nv_bfloat16, alone, in pairs and in structs", function()
+    local m = mw.compile [[
+#include <cuda_bf16.h>
+struct Item { __nv_bfloat16 weight; __nv_bfloat162 range; };
+__constant__ __nv_bfloat16 gain;
+__global__ void k(nv_bfloat16 x, __nv_bfloat162 v, Item item, const float *in, __nv_bfloat16 *out, nv_bfloat162 *pairs) {
+  int i = threadIdx.x;
+  out[i] = __float2bfloat16(in[i] * (float)gain);
+  pairs[i] = __nv_bfloat162(__nv_bfloat16((float)x + (float)item.weight), __nv_bfloat16((float)v.y + (float)item.range.y));
+}]]
+    m.gain = 1.5
+    assert.equal(1.5, m.gain)
+    local input = {}
+    for i = 1, 40 do input[i] = random(0, 1000) / 8 end
+    local out, pairs_ = mw.zeros(40, "bfloat16"), mw.zeros(40, "bfloat162")
+    m.k(1, 40)(2.5, { 1, 7 }, { weight = 0.5, range = { 8, 9 } }, mw.array(input), out, pairs_)
+    for i = 1, 40 do input[i] = input[i] * 1.5 end
+    assert.same(mw.array(input, "bfloat16"):totable(), out:totable())
+    assert.equal(3, pairs_[40].x)
+    assert.equal(16, pairs_[40].y)
+    assert.matches("parameter 1 'x' of k", message(m.k(1, 1), "no", {}, {}, nil, nil, nil))
+    assert.matches("half", message(m.k(1, 1), 1, { 1, 1 }, { weight = 0, range = { 0, 0 } }, nil,
+      mw.zeros(1, "half"), nil))
+  end)
+
   it("of truth values holds booleans", function()
     local a = mw.array({ true, false, 1, 0 }, "bool")
     assert.same({ true, false, true, false }, a:totable())

@@ -4,6 +4,7 @@
  * What fits, and what the error says, is mw_value_from_double's business: here a survey of the numbers tells quickly
  * that nothing can be wrong, and only where it cannot tell they are tried one by one. */
 #include "array.h"
+#include "bfloat.h"
 
 #include <float.h>
 #include <math.h>
@@ -76,6 +77,16 @@ static void write_half(void *elements, size_t count, const double *numbers) {
   for (size_t i = 0; i < count; i++) to[i] = half_from_double(numbers[i]);
 }
 
+static void read_bfloat(const void *elements, size_t count, double *numbers) {
+  const uint16_t *from = elements;
+  for (size_t i = 0; i < count; i++) numbers[i] = mw_bfloat_to_float(from[i]);
+}
+
+static void write_bfloat(void *elements, size_t count, const double *numbers) {
+  uint16_t *to = elements;
+  for (size_t i = 0; i < count; i++) to[i] = mw_bfloat_from_double(numbers[i]);
+}
+
 /* The bounds of an integer type, as doubles inside of them: those of 64 bits are no doubles themselves. */
 #define BITS(kind, type)    ((int)sizeof(type) * 8 - (kind == MW_TYPE_INT))
 #define LOWEST(kind, type)  (kind == MW_TYPE_INT ? -2.0 * (double)(UINT64_C(1) << (BITS(kind, type) - 1)) : 0.0)
@@ -87,6 +98,7 @@ static const scalar_loops all_loops[] = {
     MW_INTEGERS(INTEGER_ENTRY) /**/
     {MW_TYPE_BOOL, 1, read_bool, write_bool, 0, 1, true},
     {MW_TYPE_FLOAT, 2, read_half, write_half, -65504, 65504, false},
+    {MW_TYPE_BFLOAT, 2, read_bfloat, write_bfloat, -0x1.fep127, 0x1.fep127, false},
     {MW_TYPE_FLOAT, 4, read_f32, write_f32, -FLT_MAX, FLT_MAX, false},
     {MW_TYPE_FLOAT, 8, read_f64, write_f64, -INFINITY, INFINITY, false},
 };

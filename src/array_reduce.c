@@ -5,6 +5,7 @@
  * whether its memory is seen at once or in pieces. Integer sums are exact: leaves cannot overflow 64 bits, and 128 bits
  * collect them. */
 #include "array.h"
+#include "bfloat.h"
 
 #include <math.h>
 
@@ -36,6 +37,7 @@ __extension__ typedef __int128 wide;
 DEFINE_FLOAT_SUM(f32, float, AS_IS)
 DEFINE_FLOAT_SUM(f64, double, AS_IS)
 DEFINE_FLOAT_SUM(f16, uint16_t, mw_half_to_float)
+DEFINE_FLOAT_SUM(bf16, uint16_t, mw_bfloat_to_float)
 
 #define DEFINE_INTEGER_SUM(name, type, total, value)                                                                   \
   static wide sum_##name(const void *elements, size_t count) {                                                         \
@@ -76,6 +78,7 @@ DEFINE_INTEGER_SUM(boolean, uint8_t, uint32_t, AS_BOOL)
 DEFINE_FLOAT_EXTREMES(f32, float, float, AS_IS)
 DEFINE_FLOAT_EXTREMES(f64, double, double, AS_IS)
 DEFINE_FLOAT_EXTREMES(f16, uint16_t, float, mw_half_to_float)
+DEFINE_FLOAT_EXTREMES(bf16, uint16_t, float, mw_bfloat_to_float)
 
 #define DEFINE_INTEGER_EXTREMES(name, kind, type)                                                                      \
   DEFINE_EXTREME(min, name, type, type, wide, AS_IS, LESS, from[0])                                                    \
@@ -94,6 +97,7 @@ DEFINE_EXTREME(max, boolean, uint8_t, uint8_t, wide, AS_BOOL, GREATER, AS_BOOL(f
 DEFINE_ANY_NUMBER(f32, float, AS_IS)
 DEFINE_ANY_NUMBER(f64, double, AS_IS)
 DEFINE_ANY_NUMBER(f16, uint16_t, mw_half_to_float)
+DEFINE_ANY_NUMBER(bf16, uint16_t, mw_bfloat_to_float)
 
 typedef struct reduce_loops {
   mw_type_kind kind;
@@ -108,6 +112,7 @@ static const reduce_loops all_loops[] = {
     MW_INTEGERS(INTEGER_ENTRY) /**/
     {MW_TYPE_BOOL, 1, {sum_boolean, min_boolean, max_boolean}, {NULL}, NULL},
     {MW_TYPE_FLOAT, 2, {NULL}, {sum_f16, min_f16, max_f16}, any_number_f16},
+    {MW_TYPE_BFLOAT, 2, {NULL}, {sum_bf16, min_bf16, max_bf16}, any_number_bf16},
     {MW_TYPE_FLOAT, 4, {NULL}, {sum_f32, min_f32, max_f32}, any_number_f32},
     {MW_TYPE_FLOAT, 8, {NULL}, {sum_f64, min_f64, max_f64}, any_number_f64},
 };

@@ -120,7 +120,7 @@ static void mark_set(mw_launch *launch, size_t i, mw_array *array) {
 
 static bool is_scalar(const mw_type *type) {
   return type->kind == MW_TYPE_BOOL || type->kind == MW_TYPE_INT || type->kind == MW_TYPE_UINT ||
-         type->kind == MW_TYPE_FLOAT;
+         type->kind == MW_TYPE_BFLOAT || type->kind == MW_TYPE_FLOAT;
 }
 
 static void set_address(mw_launch *launch, size_t i, uint64_t address, mw_array *array) {

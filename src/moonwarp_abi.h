@@ -119,6 +119,7 @@ typedef enum mw_type_kind {
   MW_TYPE_BOOL,
   MW_TYPE_INT,     /* signed, 1, 2, 4 or 8 bytes; enumerations too */
   MW_TYPE_UINT,    /* unsigned */
+  MW_TYPE_BFLOAT,  /* bfloat16: a float's upper half, 2 bytes */
   MW_TYPE_FLOAT,   /* IEEE binary: 2 (half), 4 or 8 bytes */
   MW_TYPE_POINTER, /* element: what it points to */
   MW_TYPE_STRUCT,  /* fields; unions too (fields that overlap) */
@@ -146,9 +147,9 @@ typedef struct mw_type {
   const mw_field *fields;        /* of a struct, else NULL */
 } mw_type;
 
-/* The built-in type called `name`: bool char uchar short ushort int uint long ulong longlong ulonglong float double half,
-   the fixed-width names int8 … uint64, C spellings such as "unsigned int", each integer and floating one (but half) also
-   with 1 to 4 behind it for the vector type, and half2 and half4. NULL (and no error) where there is none. */
+/* The built-in type called `name`: bool char uchar short ushort int uint long ulong longlong ulonglong float double half
+   bfloat16, the fixed-width names int8 … uint64, C spellings such as "unsigned int", each integer and floating one (of 4 bytes or
+   more) also with 1 to 4 behind it for the vector type, and half2, half4 and bfloat162. NULL (and no error) where there is none. */
 const mw_type *mw_dtype(const char *name);
 
 /* Whether memory that holds `stored` elements may be passed where the kernel declares elements of type `wanted`: same

@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 4
+#define MW_MWO_VERSION 5
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;

@@ -9,6 +9,7 @@
 #define SCALARS(X)                                                                                                     \
   X(bool, "bool", BOOL, 1)                                                                                             \
   X(half, "half", FLOAT, 2)                                                                                            \
+  X(bfloat16, "bfloat16", BFLOAT, 2)                                                                                   \
   VECTOR_SCALARS(X)
 
 /* Those that CUDA has vector types of. */
@@ -55,6 +56,7 @@ static const scalar_name names[] = {
     {"int32", index_int},       {"uint32", index_uint},        {"int32_t", index_int},      {"uint32_t", index_uint},
     {"int64", index_longlong},  {"uint64", index_ulonglong},   {"int64_t", index_longlong}, {"uint64_t", index_ulonglong},
     {"float16", index_half},    {"float32", index_float},      {"float64", index_double},   {"__half", index_half},
+    {"bfloat16", index_bfloat16}, {"__nv_bfloat16", index_bfloat16}, {"nv_bfloat16", index_bfloat16},
     {"_Bool", index_bool},      {"cudaTextureObject_t", index_ulonglong}, {"cudaSurfaceObject_t", index_ulonglong},
 };
 /* clang-format on */
@@ -80,7 +82,7 @@ static const mw_type vectors[][4] = {
 };
 
 /* half4 is no type of CUDA C, but texels may have four halves. */
-static const mw_type half2 = VECTOR(half, 2, 2), half4 = VECTOR(half, 4, 2);
+static const mw_type half2 = VECTOR(half, 2, 2), half4 = VECTOR(half, 4, 2), bfloat162 = VECTOR(bfloat16, 2, 2);
 
 /* ---- by name ---- */
 
@@ -120,6 +122,7 @@ const mw_type *mw_dtype(const char *name) {
   if (last >= '1' && last <= '4') {
     scalar = find_scalar(name, length - 1);
     if (scalar == index_half) return last == '2' ? &half2 : last == '4' ? &half4 : NULL;
+    if (scalar == index_bfloat16) return last == '2' ? &bfloat162 : NULL;
     return scalar >= index_char ? &vectors[scalar - index_char][last - '1'] : NULL;
   }
   scalar = find_words(name);

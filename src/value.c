@@ -1,6 +1,7 @@
 /* Numbers in and out of scalar locations. Nothing is rounded off or clipped in silence but the last bits of a float:
  * what does not fit is an error that says what would. */
 #include "base.h"
+#include "bfloat.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -67,6 +68,9 @@ static int fail_range(const mw_type *type, const char *number, const char *what)
   case MW_TYPE_UINT:
     return fail(MW_INVALID_VALUE, "%s does not take %s: '%s' holds %lld to %llu", what, number, type->name,
                 (long long)smallest(type), (unsigned long long)largest(type));
+  case MW_TYPE_BFLOAT:
+    return fail(MW_INVALID_VALUE, "%s does not take %s: '%s' holds -3.38953139e+38 to 3.38953139e+38", what, number,
+                type->name);
   case MW_TYPE_FLOAT:
     return fail(MW_INVALID_VALUE, "%s does not take %s: '%s' holds %s", what, number, type->name,
                 type->size == 2 ? "-65504 to 65504" : "-3.40282347e+38 to 3.40282347e+38");
@@ -87,6 +91,12 @@ static int store_bits(const mw_type *type, uint64_t bits, void *out) {
 static bool store_float(const mw_type *type, double value, void *out) {
   float single = type->size == 4 ? (float)value : 0;
   uint16_t half = type->size == 2 ? half_from_double(value) : 0;
+  if (type->kind == MW_TYPE_BFLOAT) {
+    half = mw_bfloat_from_double(value);
+    if (isfinite(value) && (half & 0x7fff) == 0x7f80) return false;
+    memcpy(out, &half, sizeof half);
+    return true;
+  }
   if (isfinite(value) && (isinf(single) || (half & 0x7fff) == 0x7c00)) return false;
   memcpy(out, type->size == 8 ? (void *)&value : type->size == 4 ? (void *)&single : (void *)&half, type->size);
   return true;
@@ -114,6 +124,7 @@ int mw_value_from_double(const mw_type *type, double value, void *out, const cha
     }
     if (!is_whole(value)) break;
     return store_bits(type, value < 0 ? (uint64_t)(int64_t)value : (uint64_t)value, out);
+  case MW_TYPE_BFLOAT:
   case MW_TYPE_FLOAT:
     if (store_float(type, value, out)) return MW_SUCCESS;
     break;
@@ -130,6 +141,7 @@ int mw_value_from_int64(const mw_type *type, int64_t value, void *out, const cha
   case MW_TYPE_UINT:
     if (value < smallest(type) || (value > 0 && (uint64_t)value > largest(type))) break;
     return store_bits(type, (uint64_t)value, out);
+  case MW_TYPE_BFLOAT:
   case MW_TYPE_FLOAT:
     if (type->size == 4) { /* through double it would be rounded twice */
       float single = (float)value;
@@ -161,6 +173,7 @@ static double load_float(const mw_type *type, const void *value) {
   uint16_t half;
   float single;
   double number;
+  if (type->kind == MW_TYPE_BFLOAT) return memcpy(&half, value, sizeof half), (double)mw_bfloat_to_float(half);
   switch (type->size) {
   case 2: return memcpy(&half, value, sizeof half), double_from_half(half);
   case 4: return memcpy(&single, value, sizeof single), (double)single;
@@ -174,6 +187,7 @@ double mw_value_to_double(const mw_type *type, const void *value) {
   case MW_TYPE_INT: return (double)load_signed(type, value);
   case MW_TYPE_UINT:
   case MW_TYPE_POINTER: return (double)load_bits(type, value);
+  case MW_TYPE_BFLOAT:
   case MW_TYPE_FLOAT: return load_float(type, value);
   default: return 0;
   }
@@ -193,6 +207,7 @@ int64_t mw_value_to_int64(const mw_type *type, const void *value) {
   case MW_TYPE_INT: return load_signed(type, value);
   case MW_TYPE_UINT:
   case MW_TYPE_POINTER: return (int64_t)load_bits(type, value);
+  case MW_TYPE_BFLOAT:
   case MW_TYPE_FLOAT: return truncated(load_float(type, value));
   default: return 0;
   }

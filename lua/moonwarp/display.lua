@@ -8,7 +8,7 @@ local M = {}
 
 local EDGE = 3 -- elements shown at each end of a dimension that is cut
 
-local formats = { half = "%.4g", float = "%.6g", double = "%.10g" }
+local formats = { half = "%.4g", bfloat16 = "%.3g", float = "%.6g", double = "%.10g" }
 
 -- Which indices of a dimension are shown; 0 stands for the dots. Outer dimensions of high ranks show fewer.
 local function shown(size, edge)
@@ -91,7 +91,7 @@ function M.array(array)
   if not ok then return "array (closed)" end
   local title = ("%s {%s} on %s"):format(tostring(array.dtype), table.concat(shape, ", "), array.device.name)
   if array.freed then return title .. " (freed)" end
-  local scalar = tostring(array.dtype):match("^%a+")
+  local scalar = tostring(array.dtype):match("^bfloat16") or tostring(array.dtype):match("^%a+")
   local list, widest = collect(array, shape, formats[scalar] or "%d")
   if #shape == 1 then widest = 0 end -- one line needs no columns
   return title .. "\n" .. render(list, 1, #shape, widest)

@@ -4,7 +4,7 @@
 error("moonwarp.meta is for editors; require \"moonwarp\"")
 
 ---An element type. By name, as CUDA spells it: bool char uchar short ushort int uint long ulong longlong ulonglong half
----float double, int8 … uint64, and vectors: float4, uchar3, half2. Or a module's struct: m:dtype "Particle".
+---bfloat16 float double, int8 … uint64, and vectors: float4, uchar3, half2. Or a module's struct: m:dtype "Particle".
 ---@alias moonwarp.dtype string|moonwarp.struct
 
 ---@class moonwarp.struct

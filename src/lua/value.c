@@ -73,6 +73,7 @@ bool mwl_pack_number(lua_State *L, int index, const mw_type *type, void *out) {
   }
   if (is != LUA_TNUMBER) return false;
   switch (type->kind) {
+  case MW_TYPE_BFLOAT:
   case MW_TYPE_FLOAT:
     if (type->size == 4) {
       double number = lua_tonumber(L, index);
@@ -121,6 +122,7 @@ bool mwl_refuse_number(lua_State *L, mwl_state *state, int index, const mw_type 
 void mwl_push_number(lua_State *L, const mw_type *type, const void *bytes) {
   switch (type->kind) {
   case MW_TYPE_BOOL: lua_pushboolean(L, *(const unsigned char *)bytes != 0); break;
+  case MW_TYPE_BFLOAT:
   case MW_TYPE_FLOAT:
     if (type->size == 4) {
       float value;

@@ -156,8 +156,8 @@ static bool is_vector(const ctype *type) {
     const cfield *field = &type->fields[i];
     if (field->name[0] != "xyzw"[i] || field->name[1] || field->type->type.kind > MW_TYPE_FLOAT) return false;
   }
-  static const char *const bases[] = {"char",  "uchar",    "short",     "ushort", "int",    "uint",  "long",
-                                      "ulong", "longlong", "ulonglong", "float",  "double", "__half"};
+  static const char *const bases[] = {"char",  "uchar",    "short",     "ushort", "int",    "uint",   "long",
+                                      "ulong", "longlong", "ulonglong", "float",  "double", "__half", "__nv_bfloat16"};
   for (size_t i = 0; i < MW_COUNT(bases); i++)
     if (strlen(bases[i]) == length - 1 && starts_with(name, bases[i])) return true;
   return false;
@@ -190,10 +190,18 @@ static ctype *struct_type(program *p, LLVMMetadataRef node) {
     type->type.kind = MW_TYPE_FLOAT;
     type->type.name = "half";
     type->type.count = 0;
+  } else if (strcmp(type->type.name, "__nv_bfloat16") == 0) {
+    type->type.kind = MW_TYPE_BFLOAT;
+    type->type.name = "bfloat16";
+    type->type.count = 0;
   } else if (is_vector(type)) {
     type->type.kind = MW_TYPE_VECTOR;
     type->element = type->fields[0].type;
-    if (starts_with(type->type.name, "__")) type->type.name += 2; /* half2 */
+    static const char prefix[] = "__nv_"; /* __nv_bfloat162, __half2 */
+    if (starts_with(type->type.name, prefix))
+      type->type.name += sizeof prefix - 1;
+    else if (starts_with(type->type.name, "__"))
+      type->type.name += 2;
   }
   return type;
 }

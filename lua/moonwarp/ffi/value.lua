@@ -9,6 +9,7 @@ local errors = require "moonwarp.ffi.error"
 
 local M = {}
 
+local BFLOAT = C.MW_TYPE_BFLOAT
 local BOOL, INT, UINT, FLOAT = C.MW_TYPE_BOOL, C.MW_TYPE_INT, C.MW_TYPE_UINT, C.MW_TYPE_FLOAT
 local POINTER, STRUCT, VECTOR, ARRAY = C.MW_TYPE_POINTER, C.MW_TYPE_STRUCT, C.MW_TYPE_VECTOR, C.MW_TYPE_ARRAY
 M.BOOL, M.INT, M.UINT, M.FLOAT = BOOL, INT, UINT, FLOAT
@@ -133,7 +134,7 @@ function M.pack_number(value, of, out)
     return true
   elseif integers[kind] then
     return pack_integer(value, of, kind, size, out)
-  elseif kind == BOOL or kind == FLOAT then
+  elseif kind == BOOL or kind == FLOAT or kind == BFLOAT then
     return C.mw_value_from_double(of, value, out, "") == 0
   end
   return false
@@ -175,6 +176,7 @@ end
 function M.push_number(of, bytes)
   local kind, size = M.kind(of), tonumber(of.size)
   if kind == BOOL then return bytes[0] ~= 0 end
+  if kind == BFLOAT then return C.mw_value_to_double(of, bytes) end
   if kind == FLOAT then
     if size == 4 then return tonumber(ffi.cast(float_pointer, bytes)[0]) end
     if size == 8 then return tonumber(ffi.cast(double_pointer, bytes)[0]) end

@@ -1,0 +1,37 @@
+/* bfloat16: a float's upper half. */
+#ifndef MW_BFLOAT_H
+#define MW_BFLOAT_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* All NaNs are one: LuaJIT takes those with other bits for values of its own. */
+static inline float mw_bfloat_to_float(uint16_t bits) {
+  uint32_t wide = (bits & 0x7fff) > 0x7f80 ? 0x7fc00000 : (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+static inline uint64_t mw_bits_of_double(double number) {
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+
+/* Rounded once, to nearest even: by way of float it would be twice. NaN is what device code makes of it. */
+static inline uint16_t mw_bfloat_from_double(double number) {
+  double size = fabs(number);
+  uint64_t bits = mw_bits_of_double(size);
+  /* 45 of 52 fraction bits go; a carry runs into the exponent, where it belongs. */
+  uint64_t normal = ((bits + 0xfffffffffff + (bits >> 45 & 1)) >> 45) - ((uint64_t)(1023 - 127) << 7);
+  /* At 2^-81 a double counts in steps of 2^-133, as denormals do here. */
+  uint64_t denormal = mw_bits_of_double(size + 0x1p-81) - mw_bits_of_double(0x1p-81);
+  uint64_t result = size < 0x1p-126 ? denormal : normal;
+  result = size >= 0x1.ffp127 ? 0x7f80 : result;
+  if (size != size) return 0x7fff;
+  return (uint16_t)(result | (mw_bits_of_double(number) >> 48 & 0x8000));
+}
+
+#endif
