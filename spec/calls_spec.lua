@@ -1,4 +1,5 @@
 -- Calls in kernels that run as lanes: each thread makes its own, in order, and is itself meanwhile.
+-- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local child = require "support.child"

@@ -1,4 +1,5 @@
 -- The CPU device opened as devices of other compute capabilities: their figures, their limits, and what they lack.
+-- CPU device only: about CPU devices that stand for others
 
 local mw = require "moonwarp"
 

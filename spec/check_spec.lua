@@ -1,5 +1,6 @@
 -- mwcc --check: mistakes in a source as JSON, for editors.
 -- Lua 5.4 only: the program is what is tested.
+-- CPU device only: about mwcc
 
 local mwcc = os.getenv "MOONWARP_HOME" .. "/bin/mwcc"
 

@@ -1,5 +1,6 @@
 -- The compiler as a command: what a precompiled header changes (time) and what it does not (all else), and what happens
 -- to it when headers change, files are damaged, processes compete, or there is nowhere to keep it.
+-- CPU device only: about mwcc
 
 local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
 

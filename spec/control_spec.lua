@@ -1,6 +1,7 @@
 -- Threads that part and meet in ways that no nesting of ifs and loops describes: they run as lanes all the same, and do
 -- what a plain Lua model does.
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local blocks = require "support.blocks"

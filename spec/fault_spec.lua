@@ -1,5 +1,6 @@
 -- What a kernel or a compiler does wrong ends in an error: the host goes on, its memory and other arrays are what they
 -- were, and the next launch works.
+-- CPU device only: a fault loses a GPU to the whole process
 
 local mw = require "moonwarp"
 local child = require "support.child"

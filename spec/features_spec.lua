@@ -1,5 +1,6 @@
 -- What each compute capability has brought, and that it is refused on the devices before, where it stands.
 -- Lua 5.4 only: the compiler alone.
+-- CPU device only: about mwcc
 
 local mw = require "moonwarp"
 

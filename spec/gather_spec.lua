@@ -1,6 +1,7 @@
 -- Elements that lanes have anywhere in memory: by indices of every type, in pairs where a struct's neighbouring members
 -- are meant, and in whole vectors where the indices of a gang turn out to follow each other.
 -- Lua 5.4 only: what is tested is the compiler.
+-- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local random = require "support.random" "gather_spec"

@@ -1,4 +1,5 @@
 -- a:host(): an array's memory as the host sees it.
+-- CPU device only: a GPU's memory is not the host's
 
 local mw = require "moonwarp"
 

@@ -1,4 +1,5 @@
 -- Arrays that each thread has for itself, in kernels that run as lanes: laid out lane beside lane where that can be.
+-- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local random = require "support.random" "local_spec"

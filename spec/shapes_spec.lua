@@ -1,6 +1,7 @@
 -- What the SIMT compiler finds out about kernels before it widens them: how lanes reach memory, which branches part
 -- them, what a barrier keeps. Asked by mwcc --dump, on 16 lanes where nothing else is said.
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- CPU device only: about the code that mwcc makes for lanes
 
 local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
 local mwcc = home .. "/bin/mwcc"

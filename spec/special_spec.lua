@@ -1,5 +1,6 @@
 -- Code for blocks of one size: how it is made, and of what. (What it computes is compared with all other code where
 -- lanes are: together_spec, rows_spec, shapes_spec.)
+-- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local child = require "support.child"

@@ -1,6 +1,7 @@
 -- Kernels that do little but gather store without a branch where what was loaded decides on it: what is not to be
 -- stored goes nowhere, and nothing else changes.
 -- Lua 5.4 only: what is tested is the compiler.
+-- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local random = require "support.random" "stores_spec"

@@ -1,5 +1,6 @@
 -- Structs of two, three or four equal members, and arrays of which each thread takes every second, third or fourth
 -- element: loaded and stored as whole vectors where all lanes are active, and nothing but what is meant is touched.
+-- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local random = require "support.random" "strided_spec"

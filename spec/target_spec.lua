@@ -1,5 +1,6 @@
 -- Code for a processor that is named, rather than for the machine's own.
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local targets = require "support.targets"

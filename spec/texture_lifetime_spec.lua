@@ -1,4 +1,5 @@
 -- Lifetimes of textures: who keeps what while it is bound, in flight or neither, and that nothing is left behind.
+-- CPU device only: kernels here look into the records that textures are on the CPU device
 
 local mw = require "moonwarp"
 local child = require "support.child"

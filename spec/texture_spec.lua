@@ -1,5 +1,6 @@
 -- Textures and surfaces on the host's side: references as fields of a module, what may be bound to them, how memory is
 -- read through them, objects as arguments. What fetches compute is device_texture_spec's.
+-- CPU device only: kernels here look into the records that textures are on the CPU device
 
 local mw = require "moonwarp"
 

@@ -1,4 +1,5 @@
 -- Which tier a kernel gets, and that it says why.
+-- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 

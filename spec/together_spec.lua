@@ -1,6 +1,7 @@
 -- Code for blocks of one size has a way for gangs whose lanes all go the same way, and one for those whose lanes part:
 -- both, and the changes between them, give what threads one by one give.
 -- Lua 5.4 only: what is tested is the compiler.
+-- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")

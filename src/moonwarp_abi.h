@@ -268,8 +268,8 @@ int mw_device_unreach(mw_device *device, mw_device *peer);
 mw_device *mw_device_retain(mw_device *device);
 void mw_device_release(mw_device *device);
 const char *mw_device_name(const mw_device *device); /* "cpu:0"; lives as long as the device */
-/* Make a device that a kernel's fault has lost (a GPU's) usable again: its arrays, modules and textures are gone, every use
-   of them is MW_INVALID_RESOURCE_HANDLE. On a device that faults do not harm (the CPU's) it waits for the work and forgets
+/* Start a device anew: a GPU's arrays, modules and textures are gone, every use of them is MW_INVALID_RESOURCE_HANDLE. After
+   a kernel's fault it fails where the driver gives the process no new context. On a device that faults do not harm (the CPU's) it waits for the work and forgets
    what failed. Nobody else may use the device meanwhile. (cudaDeviceReset) */
 int mw_device_reset(mw_device *device);
 int mw_device_properties(mw_device *device, mw_properties *out);

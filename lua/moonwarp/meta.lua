@@ -323,8 +323,8 @@ function device:enable_peer_access(other) end
 ---@param other moonwarp.device
 function device:disable_peer_access(other) end
 
----Make a GPU that a kernel's fault has lost usable again: its arrays, modules and textures are gone. The CPU device,
----which faults do not harm, only waits and forgets what failed.
+---Start a GPU anew: its arrays, modules and textures are gone. After a kernel's fault it is an error where the driver
+---gives the process no new context. The CPU device, which faults do not harm, only waits and forgets what failed.
 function device:reset() end
 
 ---As mw.limit, for this device.

@@ -3,21 +3,24 @@
 --
 -- Specs are written in Lua 5.4 and run on LuaJIT as well (support/luajit.lua). One that tells nothing about the
 -- binding, being about the compiler or device headers, has a line that begins with "-- Lua 5.4 only:"; LuaJIT leaves
--- it out.
+-- it out. In the same way "-- CPU device only:" and the reason leave a spec out with MOONWARP_DEVICE=cuda.
 
-if not rawget(_G, "jit") then
+local jit = rawget(_G, "jit")
+local on_gpu = (os.getenv "MOONWARP_DEVICE" or ""):match "^cuda" ~= nil
+
+if not jit and not on_gpu then
   require "busted.runner"({ standalone = false })
   return
 end
 
 package.path = "./spec/?.lua;" .. package.path
-require("support.luajit").install()
+if jit then require("support.luajit").install() end
 
 local function is_left_out(path)
   local file = assert(io.open(path))
   local text = file:read "*a"
   file:close()
-  return text:find("\n%-%- Lua 5%.4 only: ") ~= nil
+  return jit and text:find("\n%-%- Lua 5%.4 only: ") ~= nil or on_gpu and text:find("\n%-%- CPU device only: ") ~= nil
 end
 
 -- Folders among the arguments become the specs in them that are for LuaJIT.
@@ -37,7 +40,7 @@ for i = 1, #arg do
   if not found then arguments[#arguments + 1] = arg[i] end
 end
 if left_out > 0 and left == 0 then
-  print("nothing here for LuaJIT")
+  print("nothing here for " .. (jit and "LuaJIT" or "a GPU"))
   os.exit(0)
 end
 for i = #arg, 1, -1 do arg[i] = nil end

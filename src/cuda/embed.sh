@@ -3,7 +3,7 @@
 set -eu
 cd "$1"
 files="nvrtc/prelude.h moonwarp/limits.h cuComplex.h math_constants.h cuda_fp16.h cuda_bf16.h moonwarp/narrow_float.h
-  cooperative_groups.h moonwarp/group_*.h cooperative_groups/*.h curand*.h moonwarp/random*.h"
+  cooperative_groups.h moonwarp/group_*.h moonwarp/async_copy.h cooperative_groups/*.h curand*.h moonwarp/random*.h"
 n=0
 list=
 for file in $files; do

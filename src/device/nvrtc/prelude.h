@@ -90,6 +90,21 @@ struct _Float16 {
   }
 };
 
+/* Warp functions of the days before masks, which NVRTC no longer has: of the lanes that are there. */
+#define __mw_without_mask(name, second)                                                                                \
+  template <class T> __mw_device_template T name(T value, second lane, int width = 32) {                               \
+    return name##_sync(__activemask(), value, lane, width);                                                            \
+  }
+__mw_without_mask(__shfl, int) __mw_without_mask(__shfl_up, unsigned int) __mw_without_mask(__shfl_down, unsigned int)
+    __mw_without_mask(__shfl_xor, int)
+#undef __mw_without_mask
+__mw_device_template unsigned int __ballot(int predicate) { return __ballot_sync(__activemask(), predicate); }
+__mw_device_template int __any(int predicate) { return __any_sync(__activemask(), predicate); }
+__mw_device_template int __all(int predicate) { return __all_sync(__activemask(), predicate); }
+
+/* Attributes that clang knows and NVRTC does not, in our own headers. */
+#pragma nv_diag_suppress 1097
+
 /* ---- references ---- */
 
 #define cudaTextureType1D             0x01
