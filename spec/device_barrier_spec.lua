@@ -146,6 +146,16 @@ __global__ void dropping(int *out) {
   out[threadIdx.x] = phases;
   bar.arrive_and_drop();
 }
+__global__ void named(int *out) {
+  __shared__ int v[256];
+  v[threadIdx.x] = threadIdx.x;
+  __barrier_sync(3);
+  int next = v[(threadIdx.x + 1) % blockDim.x];
+  __barrier_sync(4);
+  v[threadIdx.x] = next * 2;
+  __barrier_sync(3);
+  out[threadIdx.x] = v[(threadIdx.x + 1) % blockDim.x];
+}
 __global__ void primitives(const int *in, int *out) {
   __shared__ int4 v[64];
   __pipeline_memcpy_async(&v[threadIdx.x], in + 4 * threadIdx.x, 16, threadIdx.x % 2 ? 4 : 0);
@@ -218,6 +228,12 @@ for _, tier in ipairs(tiers) do
           assert.equal(values[4 * i + 1] + (i % 2 == 1 and 0 or values[4 * i + 4]), out[t + 1])
         end
       end)
+    end)
+
+    it("a barrier with a name is the block's", function()
+      local out = mw.zeros(200, "int")
+      m.named(1, 200)(out)
+      for t = 0, 199 do assert.equal((t + 2) % 200 * 2, out[t + 1]) end
     end)
 
     it("atomic objects and references count every thread", function()

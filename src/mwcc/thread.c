@@ -201,6 +201,7 @@ static const struct builtin {
     {"llvm.nvvm.barrier0.and", BARRIER_AND, 0},
     {"llvm.nvvm.barrier0.or", BARRIER_OR, 0},
     {"llvm.nvvm.barrier.cta.sync.aligned.all", BARRIER, 0},
+    {"llvm.nvvm.barrier.sync", BARRIER, 0}, /* a named one, of the whole block: whatever its name */
     {"llvm.nvvm.membar.*", FENCE, 0},
     {"llvm.nvvm.fence.*", FENCE, 0},
     {"llvm.nvvm.nanosleep", NOTHING, 0},
