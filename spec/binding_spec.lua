@@ -153,3 +153,25 @@ describe("a 64-bit integer", function()
     assert.equal("number", type(mw.array({ 7 }, "ulonglong"):totable()[1]))
   end)
 end)
+
+describe("require \"moonwarp\"", function()
+  it("leaves for later what many scripts never use, and knows what is in it", function()
+    local result = child [[
+      local mw = require "moonwarp"
+      local before = {}
+      for name, value in pairs(mw) do before[name] = value end
+      for _, part in ipairs { "graph", "texture_memory", "texture" } do
+        assert(package.loaded["moonwarp." .. part] == nil, part .. " is there")
+        for name, value in pairs(require("moonwarp." .. part)) do
+          assert(type(value) == type(before[name]), part .. " has more: " .. name)
+        end
+      end
+      assert(mw.pitched == before.pitched)
+      mw.pitched(2, 3)
+      assert(mw.pitched ~= before.pitched)
+      assert(mw.type(before.graph()) == "graph")
+      print "good"
+    ]]
+    assert.equal("good\n", result.output)
+  end)
+end)

@@ -1,6 +1,7 @@
 -- The reference: written from the annotations, whole, and of things that there are.
 
 local mw = require "moonwarp"
+for _, part in ipairs { "graph", "texture" } do require("moonwarp." .. part) end -- what else comes with its first use
 local raw = require "moonwarp.binding"
 local reference = dofile "docs/reference.lua"
 

@@ -15,8 +15,26 @@ local mw = {
   cache = require "moonwarp.cache",
 }
 
-for _, name in ipairs { "array", "device", "image", "module", "stream", "graph", "texture_memory", "texture" } do
-  for key, value in pairs(require("moonwarp." .. name)) do mw[key] = value end
+local function add(part)
+  for key, value in pairs(require("moonwarp." .. part)) do mw[key] = value end
+end
+
+for _, name in ipairs { "array", "device", "image", "module", "stream" } do add(name) end
+
+-- What many scripts never use is read when the first of its functions is called, without which none of its objects can
+-- be: reading files is most of what `require "moonwarp"` does.
+local later = {
+  graph = { "graph", "capture" },
+  texture_memory = { "pitched", "cuda_array", "copy_region" },
+  texture = { "texture", "surface" },
+}
+for part, names in pairs(later) do
+  for _, name in ipairs(names) do
+    mw[name] = function(...)
+      add(part)
+      return mw[name](...)
+    end
+  end
 end
 require "moonwarp.kernel"
 

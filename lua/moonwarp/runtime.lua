@@ -9,6 +9,7 @@
 local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local names = require "moonwarp.runtime.names"
+for _, part in ipairs { "graph", "texture" } do require("moonwarp." .. part) end -- the methods of its objects
 
 local rt = {
   ---Let the kernels and variables of a module go by their names, as those of a program do.
