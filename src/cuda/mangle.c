@@ -111,6 +111,7 @@ static const mw_type *known_class(reader *r, const char *name) {
     if (strcmp(r->types->structs[i]->name, name) == 0) return r->types->structs[i];
   if (strcmp(name, "__half") == 0) return mw_dtype("half");
   if (strcmp(name, "__half2") == 0) return mw_dtype("half2");
+  if (strcmp(name, "__nv_bfloat16") == 0) return mw_dtype("bfloat16");
   const mw_type *type = isdigit((unsigned char)name[strlen(name) - 1]) ? mw_dtype(name) : NULL;
   return type && type->kind == MW_TYPE_VECTOR ? type : NULL;
 }
