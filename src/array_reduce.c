@@ -201,7 +201,7 @@ int mw_array_reduce(mw_array *array, mw_reduction reduction, double *number, int
   if (code != MW_SUCCESS) return code;
   bool real = result.loops->any_number != NULL;
   if (real)
-    *number = reduction == MW_SUM ? total_of(&result.sum) : result.any_number ? result.extreme : NAN;
+    *number = mw_one_nan(reduction == MW_SUM ? total_of(&result.sum) : result.any_number ? result.extreme : NAN);
   else
     *number = (double)result.integer;
   /* The sum of 64-bit integers may need more than 64 bits; it is a rounded number then. */

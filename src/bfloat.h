@@ -1,4 +1,4 @@
-/* bfloat16: a float's upper half. */
+/* bfloat16: a float's upper half; and NaNs. */
 #ifndef MW_BFLOAT_H
 #define MW_BFLOAT_H
 
@@ -6,7 +6,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* All NaNs are one: LuaJIT takes those with other bits for values of its own. */
+/* All NaNs are one: LuaJIT takes those with other bits, where its FFI finds them, for values of its own. */
+static inline double mw_one_nan(double number) { return number != number ? (double)NAN : number; }
+
+/* The same holds here. */
 static inline float mw_bfloat_to_float(uint16_t bits) {
   uint32_t wide = (bits & 0x7fff) > 0x7f80 ? 0x7fc00000 : (uint32_t)bits << 16;
   float value;

@@ -188,7 +188,7 @@ double mw_value_to_double(const mw_type *type, const void *value) {
   case MW_TYPE_UINT:
   case MW_TYPE_POINTER: return (double)load_bits(type, value);
   case MW_TYPE_BFLOAT:
-  case MW_TYPE_FLOAT: return load_float(type, value);
+  case MW_TYPE_FLOAT: return mw_one_nan(load_float(type, value));
   default: return 0;
   }
 }

@@ -33,9 +33,11 @@ local scalars = {
 local FLOAT, DOUBLE, INT64 = 1, 2, 9
 
 local cells, low, high = {}, {}, {} -- room for one element; the range of numbers that can be stored as they are
+local words = {} -- the cells of floats and doubles by their bits
 M.block_types = {} -- code -> the ctype of an array of such elements
 for code, scalar in ipairs(scalars) do
   cells[code] = ffi.new(scalar.name .. "[1]")
+  words[code] = value.words(cells[code])
   M.block_types[code] = ffi.typeof(scalar.name .. "[?]")
   local bits = 8 * ffi.sizeof(scalar.name)
   low[code] = scalar.kind == value.INT and -2 ^ math.min(bits - 1, 53) or 0
@@ -68,6 +70,16 @@ function M.fits(code, number)
   return number >= low[code] and number <= high[code] and number % 1 == 0
 end
 local fits = M.fits
+
+---The scalar of that code at place i of `numbers`, whose words are `words`.
+---@param code integer
+---@return number|ffi.cdata*
+function M.element(code, words, numbers, i) -- luacheck: ignore 431
+  if code == FLOAT then return value.float(words, numbers, i) end
+  if code == DOUBLE then return value.double(words, numbers, i) end
+  if code >= INT64 then return value.narrow(numbers[i]) end
+  return numbers[i]
+end
 
 -- ---- life ----
 
@@ -211,8 +223,7 @@ local function read(array, i)
   if code == 0 then return read_slowly(array, i) end
   local cell = cells[code]
   if C.mw_array_read(array._handle, i, 1, cell) ~= 0 then errors.raise() end
-  if code >= INT64 then return value.narrow(cell[0]) end
-  return cell[0]
+  return M.element(code, words[code], cell, 0)
 end
 
 local nobody = {}

@@ -19,6 +19,7 @@ local function new_block(of)
   local cells = code > 0 and array.block_types[code](capacity) or ffi.new("uint8_t[?]", capacity * size)
   return {
     array = of, code = code, size = size, capacity = capacity, cells = cells, bytes = value.bytes(cells),
+    words = value.words(cells), -- the same as 32-bit integers
     first = 0, -- the array's element that stands first in the block
     count = 0, -- elements in the block
     used = 0, -- read so far
@@ -132,8 +133,7 @@ end
 local function take(block)
   local at, code = next_place(block), block.code
   if code == 0 then return value.push(block.array._type, block.bytes + at * block.size) end
-  if block.size == 8 and code > 2 then return value.narrow(block.cells[at]) end
-  return block.cells[at]
+  return array.element(code, block.words, block.cells, at)
 end
 
 local function read_table(block, depth)

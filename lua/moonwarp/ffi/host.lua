@@ -16,7 +16,6 @@ for code, name in ipairs { "float *", "double *", "int8_t *", "uint8_t *", "int1
   "uint32_t *", "int64_t *", "uint64_t *" } do
   pointers[code] = ffi.typeof(name)
 end
-local INT64 = 9
 
 local host_meta = {}
 local host_type = class.struct("host", [[struct {
@@ -54,9 +53,7 @@ function host_meta.index(self, key, rest)
   local i, code = place_of(self, key), self._code
   if not i then return nil end
   if code == 0 then return value.push(self._type, self._bytes + i * tonumber(self._type.size)) end
-  local element = ffi.cast(pointers[code], self._bytes)[i]
-  if code >= INT64 then return value.narrow(element) end
-  return element
+  return array.element(code, value.words(self._bytes), ffi.cast(pointers[code], self._bytes), i)
 end
 
 function host_meta.next(self, i)

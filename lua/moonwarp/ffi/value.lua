@@ -3,6 +3,7 @@
 --
 -- Bytes are passed as uint8_t pointers. Packing returns true, or nil and a sentence that says what is wrong.
 
+local bit = require "bit"
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
 local errors = require "moonwarp.ffi.error"
@@ -53,6 +54,35 @@ for _, by_size in pairs(integers) do
   for size, name in pairs(by_size) do by_size[size] = ffi.typeof(name) end
 end
 local float_pointer, double_pointer = ffi.typeof "float *", ffi.typeof "double *"
+local word_pointer = ffi.typeof "uint32_t *"
+local NAN = 0 / 0
+
+---The words of floats or doubles in memory, for M.float and M.double.
+---@param numbers ffi.cdata*
+---@return ffi.cdata*
+function M.words(numbers) return ffi.cast(word_pointer, numbers) end
+
+---A float in memory as a number. LuaJIT takes the bits of what it loads as they are, and those of a NaN other than its
+---own stand for nil or for objects: so they are looked at as an integer before.
+---@param words ffi.cdata* uint32_t *
+---@param floats ffi.cdata* the same memory
+---@param i integer from 0
+---@return number
+function M.float(words, floats, i)
+  if bit.band(words[i], 0x7fffffff) > 0x7f800000 then return NAN end
+  return floats[i]
+end
+
+---The same of a double.
+---@param words ffi.cdata* uint32_t *
+---@param doubles ffi.cdata*
+---@param i integer
+---@return number
+function M.double(words, doubles, i)
+  local high = bit.band(words[2 * i + 1], 0x7fffffff)
+  if high > 0x7ff00000 or high == 0x7ff00000 and words[2 * i] ~= 0 then return NAN end
+  return doubles[i]
+end
 
 ---Whether a value is one of LuaJIT's 64-bit integers.
 ---@param value any
@@ -178,8 +208,8 @@ function M.push_number(of, bytes)
   if kind == BOOL then return bytes[0] ~= 0 end
   if kind == BFLOAT then return C.mw_value_to_double(of, bytes) end
   if kind == FLOAT then
-    if size == 4 then return tonumber(ffi.cast(float_pointer, bytes)[0]) end
-    if size == 8 then return tonumber(ffi.cast(double_pointer, bytes)[0]) end
+    if size == 4 then return M.float(M.words(bytes), ffi.cast(float_pointer, bytes), 0) end
+    if size == 8 then return M.double(M.words(bytes), ffi.cast(double_pointer, bytes), 0) end
     return C.mw_value_to_double(of, bytes)
   end
   local by_size = integers[kind] and integers[kind][size]
