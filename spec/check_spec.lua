@@ -2,19 +2,11 @@
 -- Lua 5.4 only: the program is what is tested.
 -- CPU device only: about mwcc
 
-local mwcc = os.getenv "MOONWARP_HOME" .. "/bin/mwcc"
+local mwcc = require "support.mwcc"
 
 -- What --check prints of a text, and its exit status.
 local function check(text, options)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-  local pipe = assert(io.popen(("'%s' --check %s - < %s"):format(mwcc, options or "", path)))
-  local output = pipe:read "*a"
-  local _, _, status = pipe:close()
-  os.remove(path)
-  return output, status
+  return mwcc.try(text, "--check " .. (options or ""))
 end
 
 describe("mwcc --check", function()

@@ -139,10 +139,12 @@ describe("a dtype", function()
 #include <cuda_bf16.h>
 struct Item { __nv_bfloat16 weight; __nv_bfloat162 range; };
 __constant__ __nv_bfloat16 gain;
-__global__ void k(nv_bfloat16 x, __nv_bfloat162 v, Item item, const float *in, __nv_bfloat16 *out, nv_bfloat162 *pairs) {
+__global__ void k(nv_bfloat16 x, __nv_bfloat162 v, Item item, const float *in, __nv_bfloat16 *out,
+                  nv_bfloat162 *pairs) {
   int i = threadIdx.x;
   out[i] = __float2bfloat16(in[i] * (float)gain);
-  pairs[i] = __nv_bfloat162(__nv_bfloat16((float)x + (float)item.weight), __nv_bfloat16((float)v.y + (float)item.range.y));
+  __nv_bfloat16 left((float)x + (float)item.weight), right((float)v.y + (float)item.range.y);
+  pairs[i] = __nv_bfloat162(left, right);
 }]]
     m.gain = 1.5
     assert.equal(1.5, m.gain)

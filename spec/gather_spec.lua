@@ -4,8 +4,8 @@
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
 local random = require "support.random" "gather_spec"
-local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
 
 local text = [==[
 struct pair { int a; float b; };
@@ -161,29 +161,17 @@ end
 
 -- ---- what code is made of it
 
+local count = mwcc.count
+
 local function code(body, what)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(([=[
+  return mwcc.run(([=[
     extern "C" __global__ void k(int n, const int *index, const float2 *in, float2 *out, unsigned char *bytes) {
       __shared__ float2 tile[256];
       int i = blockIdx.x * blockDim.x + threadIdx.x;
       tile[threadIdx.x] = in[i];
       __syncthreads();
       %s
-    }]=]):format(body))
-  file:close()
-  local options = "--verify --mcpu=x86-64-v4 --width=16 --emit=" .. (what or "ir")
-  local pipe = assert(io.popen(("%s/bin/mwcc %s -o - - < %s"):format(home, options, path)))
-  local output = pipe:read "*a"
-  pipe:close()
-  os.remove(path)
-  return output
-end
-
-local function count(output, pattern)
-  local _, n = output:gsub(pattern, "")
-  return n
+    }]=]):format(body), "--verify --mcpu=x86-64-v4 --width=16 --emit=" .. (what or "ir"))
 end
 
 describe("code for elements anywhere", function()
@@ -206,20 +194,13 @@ describe("code for elements anywhere", function()
   end)
 
   it("does not unroll a loop of one thread that does little but gather", function()
-    local path = os.tmpname()
-    local file = assert(io.open(path, "w"))
-    file:write [==[
+    local output = mwcc.run([==[
       __global__ void row(const int *start, const int *column, const float *value, const float *x, float *y) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
         float sum = 0;
         for (int k = start[i]; k < start[i + 1]; k++) sum += value[k] * x[column[k]];
         y[i] = sum;
-      }]==]
-    file:close()
-    local pipe = assert(io.popen(("%s/bin/mwcc --emit=ir -o - - < %s"):format(home, path)))
-    local output = pipe:read "*a"
-    pipe:close()
-    os.remove(path)
+      }]==], "--emit=ir")
     assert.equal(1, count(output, "= fmul "))
   end)
 

@@ -3,9 +3,8 @@
 -- Lua 5.4 only: what is tested is the compiler.
 
 local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
 local targets = require "support.targets"
-
-local home = os.getenv("MOONWARP_HOME")
 
 local function words(text)
   local list = {}
@@ -63,14 +62,8 @@ end
 
 -- The functions that the compiler's report finds called lane by lane, and how many kernels run as lanes.
 local function report(text, on_line, option)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-  local pipe = assert(io.popen(("'%s/bin/mwcc' %s --report - < %s 2>&1"):format(home, option, path)))
-  local output = pipe:read "*a"
-  assert(pipe:close(), output)
-  os.remove(path)
+  local output, status = mwcc.try(text, option .. " --report")
+  assert(status == 0, output)
   local found = {}
   for line in output:gmatch "(%d+):%d+ +call of %S+ by one lane after another" do
     found[on_line[tonumber(line)]] = true

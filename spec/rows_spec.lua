@@ -4,9 +4,8 @@
 -- Lua 5.4 only: the compiler alone is tested.
 
 local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
 local random = require "support.random" "rows_spec"
-
-local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
 
 -- Arrays of 32 rows, PITCH elements from one to the next; the threads for which SKIP divides i do nothing.
 local text = [[
@@ -88,21 +87,9 @@ describe("the rows of an array, a thread each,", function()
   end
 end)
 
-local function run(source, options)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(source)
-  file:close()
-  local pipe = assert(io.popen(("%s/bin/mwcc %s -o %s.out - < %s 2>&1"):format(home, options, path, path)))
-  local output = pipe:read("*a")
-  pipe:close()
-  os.remove(path)
-  return output
-end
-
 describe("the report", function()
   local function report(block, index)
-    return run(([=[
+    return mwcc.run(([=[
       extern "C" __global__ void turn(const float *in, float *out) {
         __shared__ float tile[64][17];
         tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * blockDim.x + threadIdx.x];

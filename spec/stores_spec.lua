@@ -4,8 +4,8 @@
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
 local random = require "support.random" "stores_spec"
-local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
 
 -- Thread i walks its edges to nodes j; `out` has a double, a short or an int a node.
 local text = [==[
@@ -63,14 +63,7 @@ describe("a kernel that does little but gather", function()
   end
 
   it("has no branch for it", function()
-    local path = os.tmpname()
-    local file = assert(io.open(path, "w"))
-    file:write(text)
-    file:close()
-    local pipe = assert(io.popen(("%s/bin/mwcc --verify --emit=ir -o - - < %s"):format(home, path)))
-    local output = pipe:read "*a"
-    pipe:close()
-    os.remove(path)
+    local output = mwcc.run(text, "--verify --emit=ir")
     local function code(name) return assert(output:match("define [^\n]*@run%." .. name .. "%(.-\n}\n")) end
     for _, name in ipairs { "where_zero", "remembers" } do
       assert.matches("select i1 [^\n]*%%nowhere", code(name))

@@ -4,24 +4,11 @@
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
-local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
+local mwcc = require "support.mwcc"
+local count = mwcc.count
 
 local function ir(source, kernel)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(source)
-  file:close()
-  local command = "%s/bin/mwcc --verify --mcpu=x86-64-v4 --emit=ir --launch=%s -o - - < %s 2>&1"
-  local pipe = assert(io.popen(command:format(home, kernel, path)))
-  local text = pipe:read "*a"
-  pipe:close()
-  os.remove(path)
-  return text
-end
-
-local function count(text, pattern)
-  local _, n = text:gsub(pattern, "")
-  return n
+  return mwcc.run(source, "--verify --mcpu=x86-64-v4 --emit=ir --launch=" .. kernel)
 end
 
 describe("code for gangs whose lanes stay together", function()
@@ -137,14 +124,7 @@ end)
 
 describe("indices that follow on in most gangs", function()
   local function report(source, kernel)
-    local path = os.tmpname()
-    local file = assert(io.open(path, "w"))
-    file:write(source)
-    file:close()
-    local pipe = assert(io.popen(("%s/bin/mwcc --report --launch=%s -o - - < %s 2>&1"):format(home, kernel, path)))
-    local text = pipe:read "*a"
-    pipe:close()
-    os.remove(path)
+    local text = mwcc.run(source, "--report --launch=" .. kernel)
     return text:match "(.*)(kernel .*where indices follow on.*)"
   end
 

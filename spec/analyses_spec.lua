@@ -1,0 +1,309 @@
+-- What else the SIMT compiler finds out about kernels: their control flow by integers, why one cannot run in lanes, what
+-- a barrier keeps; and what its report says. Asked by mwcc --dump and --report.
+-- Lua 5.4 only: what is tested is the compiler.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mwcc = require "support.mwcc"
+local run = mwcc.run
+
+-- The nodes of --dump=graph, by name: { to = {...}, barrier =, returns =, loop = }.
+local function graph(source)
+  local output = run(source, "--verify --dump=graph")
+  assert(output:find("^kernel "), output)
+  local nodes, count = {}, 0
+  for name, rest in output:gmatch("\n(n%d+)([^\n]*)") do
+    local edges = rest:match("%->([ n%d,]*)") or ""
+    local node = { to = {}, barrier = rest:find("behind a barrier", 1, true) ~= nil,
+      returns = rest:find("returns", 1, true) ~= nil, loop = rest:match("in loop (n%d+)") }
+    for to in edges:gmatch("n%d+") do node.to[#node.to + 1] = to end
+    nodes[name], count = node, count + 1
+  end
+  return nodes, output, count
+end
+
+local function count_of(nodes, what)
+  local count = 0
+  for _, node in pairs(nodes) do count = count + (node[what] and 1 or 0) end
+  return count
+end
+
+describe("the graph", function()
+  it("is cut behind each barrier, wherever it stands", function()
+    local nodes = graph [=[
+      __global__ void cut(int n, int *o) { // a barrier in a loop of lanes' own length, that no lane reaches
+        int t = threadIdx.x;
+        for (int i = 0; i < 2 + t; i++) {
+          if (n == 12345) __syncthreads();
+          o[t] += i;
+        }
+        __syncthreads();
+        o[t] = o[t + 1];
+      }]=]
+    assert.same(2, count_of(nodes, "barrier"))
+    assert.same(1, count_of(nodes, "returns"))
+    for _, node in pairs(nodes) do
+      if node.barrier then assert.same(1, #node.to) end
+    end
+  end)
+
+  it("has one return, and one way round a loop, however many the source has", function()
+    local nodes, output = graph [=[
+      __global__ void ways(int n, const int *a, int *o) {
+        int t = threadIdx.x;
+        for (int i = 0; i < n; i++) {
+          __syncthreads();
+          if (a[i] > 3) continue;
+          o[t] += i;
+          if (a[i + 1] > 5) continue;
+          if (a[i + 2] == 7) return;
+          o[t] *= i;
+        }
+        if (n > 7) return;
+        o[t] = 0;
+      }]=]
+    assert.same(1, count_of(nodes, "returns"))
+    assert.matches("1 loops\n", output)
+    local header = output:match("\n(n%d+)[^\n]*%(header%)")
+    local ways = 0
+    for name, node in pairs(nodes) do
+      for _, to in ipairs(node.to) do
+        if to == header and node.loop == header and name ~= nil then ways = ways + 1 end
+      end
+    end
+    assert.same(1, ways)
+  end)
+
+  it("nests loops with barriers between and in them", function()
+    local nodes, output = graph [=[
+      __global__ void nest(int n, int m, int *o) {
+        int t = threadIdx.x;
+        for (int i = 0; i < n; i++) {
+          for (int j = 0; j < m; j++) {
+            if (n > 5) __syncthreads();
+            o[t + j] += i;
+            if (m > 5) __syncthreads();
+          }
+          __syncthreads();
+        }
+      }]=]
+    assert.same(3, count_of(nodes, "barrier"))
+    assert.matches("2 loops\n", output)
+    assert.matches("at depth 2", output)
+  end)
+
+  it("is reducible where the source jumps into a loop", function()
+    local _, output = graph [=[
+      __global__ void jump(int n, const int *a, int *o) {
+        int i = 0;
+        if (a[n] > 3) goto middle;
+        while (i < n) {
+          atomicAdd(o, i);
+        middle:
+          atomicAdd(o + 1, i++);
+        }
+      }]=]
+    assert.is_nil(output:find("irreducible"))
+  end)
+
+  it("takes a loop without an end", function()
+    local nodes = graph [=[
+      __global__ void forever(volatile int *flag) {
+        while (true) { if (flag[threadIdx.x]) *flag = 1; __syncthreads(); }
+      }]=]
+    assert.same(0, count_of(nodes, "returns"))
+    assert.same(1, count_of(nodes, "barrier"))
+  end)
+end)
+
+describe("a kernel that no gang can run", function()
+  local function refusal(source) return run(source, "--dump=graph"):match("cannot run in lanes: it has ([^\n]+)") end
+
+  it("calls through a pointer what may wait", function()
+    assert.matches("may wait for other threads", refusal [=[
+      typedef int operation(int);
+      __device__ int one(int x) { __syncthreads(); return x + 1; }
+      __device__ int two(int x) { return x + 2; }
+      __device__ operation *table[] = {one, two};
+      __global__ void pick(int *o) { o[threadIdx.x] = table[o[threadIdx.x] & 1](3); }
+    ]=])
+  end)
+
+  it("waits where it cannot be inlined", function()
+    assert.matches("may wait for other threads", refusal [=[
+      __device__ void down(int *o, int n) { __syncthreads(); if (n > 0) { o[n] = n; down(o, n - 1); down(o, n - 2); } }
+      __global__ void deep(int *o, int n) { down(o, n); }
+    ]=])
+  end)
+
+  it("is not one that calls through a pointer what does not wait", function()
+    assert.is_nil(refusal [=[
+      typedef int operation(int);
+      __device__ int one(int x) { return x + 1; }
+      __device__ int two(int x) { return x + 2; }
+      __device__ void other(int *x) { __syncthreads(); *x = 1; }
+      __device__ operation *table[] = {one, two};
+      __global__ void pick(int *o) { other(o); o[threadIdx.x] = table[o[threadIdx.x] & 1](3); }
+    ]=])
+  end)
+
+  it("is not one that calls a function on its own", function()
+    assert.is_nil(refusal [=[
+      __device__ int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+      __global__ void alone(int *o) { o[threadIdx.x] = fib(o[threadIdx.x]); }
+    ]=])
+  end)
+end)
+
+describe("a barrier", function()
+  -- For each barrier, in the order of the code, the names and texts of what it keeps.
+  local function kept(source)
+    local list = {}
+    for line in run(source, "--verify --dump=live"):gmatch("[^\n]+") do
+      if line:match("  keeps %d+ ") then list[#list + 1] = {} end
+      local value = line:match("    kept +(.+)$")
+      if value then table.insert(list[#list], value) end
+    end
+    return list
+  end
+
+  local function has(list, pattern)
+    for _, text in ipairs(list) do
+      if text:find(pattern) then return true end
+    end
+    return false
+  end
+
+  it("keeps what is needed behind it, and nothing else", function()
+    local list = kept [=[
+      __global__ void keep(const float *a, float *o) {
+        __shared__ float s[64];
+        int t = threadIdx.x;
+        float mine = a[t], gone = a[t + 64];
+        s[t] = mine * gone;
+        __syncthreads();
+        o[t] = s[63 - t] + mine;
+      }]=]
+    assert.same(1, #list)
+    local loads = 0
+    for _, text in ipairs(list[1]) do loads = loads + (text:find(" = load ") and 1 or 0) end
+    assert.same(1, loads)
+    assert.is_false(has(list[1], "fmul"))
+  end)
+
+  it("keeps what a loop carries around it", function()
+    local list = kept [=[
+      __global__ void carry(int n, int *s, int *o) {
+        int t = threadIdx.x, sum = 0;
+        for (int i = 0; i < n; i++) {
+          s[t] = i;
+          __syncthreads();
+          sum += s[t ^ 1];
+          __syncthreads();
+        }
+        o[t] = sum;
+      }]=]
+    assert.same(2, #list)
+    for _, barrier in ipairs(list) do
+      local carried = 0 -- the sum, before or behind the addition, and the counter
+      for _, text in ipairs(barrier) do carried = carried + ((text:find "= phi " or text:find "= add ") and 1 or 0) end
+      assert.same(2, carried)
+    end
+  end)
+
+  it("keeps what only the start of a loop needs", function()
+    local list = kept [=[
+      __global__ void start(int n, const int *a, int *o) {
+        int v = a[threadIdx.x];
+        __syncthreads();
+        for (int i = 0; i < n; i++) v = v * 3 + a[i];
+        o[threadIdx.x] = v;
+      }]=]
+    assert.is_true(has(list[1], "= load i32"))
+  end)
+
+  it("keeps not what it returns itself", function()
+    local list = kept [=[
+      __global__ void count(int *o) {
+        int all = __syncthreads_count(o[threadIdx.x]);
+        __syncthreads();
+        o[threadIdx.x] = all;
+      }]=]
+    assert.is_false(has(list[1], "barrier0.popc"))
+    assert.is_true(has(list[2], "barrier0.popc"))
+  end)
+end)
+
+describe("the report", function()
+  local source = [=[
+      __global__ void tail(int n, float *x) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) x[i] = x[i * 3] + x[0];
+      }]=]
+
+  it("says how a kernel is run and how it reaches memory, by line", function()
+    local output = run(source, "--report")
+    assert.matches("kernel tail: simd, gangs of 1 x %d+ lanes: blocks of any size\n", output)
+    assert.matches("3:%d+  lanes part", output)
+    assert.matches("3:%d+  contiguous store", output)
+    assert.matches("3:%d+  broadcast load", output)
+    assert.matches("3:%d+  load of every 12 bytes", output)
+  end)
+
+  it("says it of code for blocks of one size", function()
+    local output = run(source, "--mcpu=x86-64-v3 --report --launch=_Z4tailiPf:256x1x1")
+    assert.matches("kernel tail: simd, gangs of 4 x 8 lanes: as most kernels\n", output)
+    assert.matches("gangs of 1 x 8 lanes", run(source, "--mcpu=x86-64-v3 --report --launch=_Z4tailiPf:5x1x1"))
+    assert.matches("there is no kernel 'f'", run(source, "--report --launch=f:1x1x1"))
+  end)
+
+  it("says when a gang is one row, which branches on threadIdx.y, and not several", function()
+    local text = [[
+      extern "C" __global__ void inside(int side, const float *in, float *out) {
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, i = y * side + x;
+        if (x < side && %s) out[i] = in[i] * 2;
+      }]]
+    local options = "--mcpu=x86-64-v4 --report --launch=inside:32x8x1"
+    assert.matches("gangs of 2 x 16 lanes: several rows would need masks", run(text:format "y > 0", options))
+    assert.matches("gangs of 4 x 16 lanes: as most kernels", run(text:format "blockIdx.y > 0", options))
+  end)
+
+  it("says why a kernel has no lanes", function()
+    assert.matches("kernel walk: loop: .*does not run as SIMD lanes: .*gather", run([[
+      __global__ void walk(int n, const int *a, int *o) {
+        int at = threadIdx.x, sum = 0;
+        while (at != n) { sum += a[at]; at = a[at]; }
+        o[threadIdx.x] = sum;
+      }]], "--report"))
+  end)
+end)
+
+describe("a loop with a barrier", function()
+  local function source(wish)
+    return ([=[
+__global__ void k(float *p) {
+  __shared__ float s[256];
+  int t = threadIdx.x;
+  s[t] = p[t];
+  %s
+  for (int step = 1; step < 256; step *= 2) {
+    __syncthreads();
+    float other = s[t ^ step];
+    __syncthreads();
+    s[t] += other;
+  }
+  p[t] = s[t];
+}]=]):format(wish)
+  end
+
+  -- How many places wait.
+  local function count_barriers(text, options)
+    return mwcc.count(run(text, "--dump=graph " .. (options or "")), "behind a barrier")
+  end
+
+  it("stays one in code for all sizes of blocks", function() assert.equal(2, count_barriers(source "")) end)
+
+  it("is unrolled where the source asks for it, and for one size of blocks", function()
+    assert.equal(16, count_barriers(source "#pragma unroll"))
+    assert.equal(16, count_barriers(source "", "--launch=_Z1kPf:256x1x1"))
+  end)
+end)
