@@ -1,5 +1,5 @@
--- What else the SIMT compiler finds out about kernels: their control flow by integers, why one cannot run in lanes, what
--- a barrier keeps; and what its report says. Asked by mwcc --dump and --report.
+-- What else the SIMT compiler finds out about kernels: their control flow by integers, why one cannot run in lanes,
+-- what a barrier keeps; and what its report says. Asked by mwcc --dump and --report.
 -- Lua 5.4 only: what is tested is the compiler.
 -- CPU device only: about the code that mwcc makes for lanes
 
