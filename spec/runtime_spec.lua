@@ -139,12 +139,21 @@ describe("devices", function()
     code("cudaErrorInvalidValue", rt.cudaChooseDevice(nil))
   end)
 
+  it("have a limit for what kernels allocate, which may change while they hold nothing", function()
+    local result = require "support.child" [[
+      local rt = require "moonwarp.runtime"
+      print(rt.cudaDeviceSetLimit(rt.cudaLimitMallocHeapSize, 4096) == rt.cudaSuccess,
+        select(2, rt.cudaDeviceGetLimit(rt.cudaLimitMallocHeapSize)))
+    ]]
+    assert.matches("^true\t4096", result.output)
+  end)
+
   it("have limits, flags and configurations", function()
     local stack = ok(rt.cudaDeviceGetLimit(rt.cudaLimitStackSize))
     ok(rt.cudaDeviceSetLimit(rt.cudaLimitStackSize, 128 * 1024))
     assert.equal(128 * 1024, ok(rt.cudaDeviceGetLimit(rt.cudaLimitStackSize)))
     ok(rt.cudaDeviceSetLimit(rt.cudaLimitStackSize, stack))
-    for _, limit in ipairs { "PrintfFifoSize", "MallocHeapSize", "PersistingL2CacheSize" } do
+    for _, limit in ipairs { "PrintfFifoSize", "PersistingL2CacheSize" } do
       local old = ok(rt.cudaDeviceGetLimit(rt["cudaLimit" .. limit]))
       ok(rt.cudaDeviceSetLimit(rt["cudaLimit" .. limit], 4096))
       assert.equal(4096, ok(rt.cudaDeviceGetLimit(rt["cudaLimit" .. limit])))

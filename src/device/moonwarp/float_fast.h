@@ -41,9 +41,9 @@ __mw_both float __log10f(float x) {
   float k, f = __mw_split_log(x, &k);
   return __mw_log_limits(x, fmaf(k, 0x1.344136p-2f, __mw_fast_log_near(f) * 0x1.bcb7b2p-2f));
 }
-/* By definition a negative x gives NaN, but for exponents that need no logarithm. */
+/* By definition a negative x gives NaN, for exponents that need no logarithm as well. */
 __mw_both float __powf(float x, float y) {
-  if (__mw_is_short_power(y)) return __mw_short_power(x, y);
+  if (__mw_is_short_power(y)) return x < 0 ? __builtin_nanf("") : __mw_short_power(x, y);
   return __mw_fast_exp2(y * __log2f(x), 1.0f);
 }
 
