@@ -147,7 +147,7 @@ $(EMBED): examples/embed.c $(LIB)
 	$(Q)$(CC) -std=c11 $(WARN) $(CFLAGS) $(LDFLAGS) -Isrc -o $@ $< -L$(BUILD)/lib -lmoonwarp -Wl,-rpath,'$$ORIGIN/../lib'
 
 # CUDA host code in C, as a user would build it.
-$(CUDA_EXAMPLES): $(BUILD)/bin/c/%: examples/c/%.c $(CUDA_LIB) $(wildcard src/host/include/*.h)
+$(CUDA_EXAMPLES): $(BUILD)/bin/c/%: examples/c/%.c $(wildcard examples/c/*.h src/host/include/*.h) $(CUDA_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 $(WARN) $(CFLAGS) $(LDFLAGS) -Isrc/host/include -o $@ $< -L$(BUILD)/lib -lmoonwarp_cuda \

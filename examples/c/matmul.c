@@ -3,10 +3,7 @@
  * runs, because a C compiler knows neither __global__ nor <<< >>>.
  *
  *     make cuda && build/release/bin/c/matmul */
-#include <cuda_runtime.h>
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 
 #define BLOCK_SIZE 16
 
@@ -25,13 +22,6 @@ static const char kernels[] = "#define BLOCK_SIZE 16\n"
                               "  }\n"
                               "  C[row * wB + column] = sum;\n"
                               "}\n";
-
-static void check(cudaError_t error, const char *call) {
-  if (error == cudaSuccess) return;
-  printf("%s: %s: %s\n", call, cudaGetErrorName(error), mwCudaErrorMessage());
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 /* C = A * B; A is hA rows of wA, B is wA rows of wB. All are multiples of BLOCK_SIZE. */
 static void Mul(const float *A, const float *B, int hA, int wA, int wB, float *C) {
@@ -68,17 +58,9 @@ static float *matrix(int rows, int columns, int seed) {
 int main(void) {
   enum { hA = 48, wA = 80, wB = 64 };
   float *A = matrix(hA, wA, 1), *B = matrix(wA, wB, 5), *C = matrix(hA, wB, 0);
-  int wrong = 0;
   CHECK(mwCudaSource(kernels, NULL));
   Mul(A, B, hA, wA, wB, C);
-  for (int y = 0; y < hA; y++) {
-    for (int x = 0; x < wB; x++) {
-      float sum = 0;
-      for (int k = 0; k < wA; k++) sum += A[y * wA + k] * B[k * wB + x];
-      wrong += C[y * wB + x] != sum;
-    }
-  }
-  printf("%d x %d times %d x %d: C[0][0] = %g, %d wrong\n", hA, wA, wA, wB, (double)C[0], wrong);
+  int wrong = check_product(A, B, C, hA, wA, wB);
   free(A);
   free(B);
   free(C);

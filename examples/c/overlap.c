@@ -3,10 +3,7 @@
  * Events measure it, beside the same work in one stream.
  *
  *     make cuda && build/release/bin/c/overlap */
-#include <cuda_runtime.h>
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 
 enum { STREAMS = 2, SIZE = 1 << 20 }; /* floats of a stream */
 
@@ -17,13 +14,6 @@ static const char kernels[] = "__global__ void myKernel(float *out, const float 
                               "  for (int k = 0; k < 64; k++) x = x * 0.5f + 1.0f;\n"
                               "  out[i] = x + in[i];\n"
                               "}\n";
-
-static void check(cudaError_t error, const char *call) {
-  if (error == cudaSuccess) return;
-  printf("%s: %s: %s\n", call, cudaGetErrorName(error), mwCudaErrorMessage());
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 static float *hostIn, *hostOut, *inputDev, *outputDev;
 

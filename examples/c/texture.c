@@ -2,10 +2,7 @@
  * the 1.1 guide (section 4.5.2.6), and through a texture object.
  *
  *     make cuda && build/release/bin/c/texture */
-#include <cuda_runtime.h>
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 
 enum { WIDTH = 64, HEIGHT = 48 };
 
@@ -21,13 +18,6 @@ static const char kernels[] =
     "  if (x < width) out[y * width + x] =\n"
     "    tex2D<float>(image, (x + 0.5f) / width, (y + 0.5f) / height);\n"
     "}\n";
-
-static void check(cudaError_t error, const char *call) {
-  if (error == cudaSuccess) return;
-  printf("%s: %s: %s\n", call, cudaGetErrorName(error), mwCudaErrorMessage());
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 static float image[HEIGHT][WIDTH], result[WIDTH * HEIGHT];
 
