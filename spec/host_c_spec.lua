@@ -1,6 +1,7 @@
 -- CUDA's own C interface (libmoonwarp_cuda): host code of the guides, compiled by the C compiler, run on this device.
 -- Lua 5.4 only: programs of their own are what runs.
 
+local cu = require "moonwarp.driver"
 local rt = require "moonwarp.runtime"
 
 local home = os.getenv "MOONWARP_HOME"
@@ -59,20 +60,21 @@ describe("the library of CUDA's names", function()
     assert.is_true(names.cudaMalloc and names.cuMemAlloc and names.mwCudaSource)
   end)
 
-  it("has every function of moonwarp.runtime, and of the 1.1 guide's appendix E", function()
+  it("has every function of moonwarp.runtime and of moonwarp.driver", function()
     local names, missing = declared(), {}
-    for name, value in pairs(rt) do
-      if type(value) == "function" and name:match "^cuda" and not names[name] then missing[#missing + 1] = name end
-    end
-    for _, record in ipairs(dofile "docs/functions/driver.lua") do
-      if record.guide and not names[record[1]] then missing[#missing + 1] = record[1] end
+    for _, module in ipairs { rt, cu } do
+      for name, value in pairs(module) do
+        if type(value) == "function" and name:match "^cud?a?%u" and not names[name] then
+          missing[#missing + 1] = name
+        end
+      end
     end
     table.sort(missing)
     assert.same({}, missing)
   end)
 
   it("calls each of its functions in a test", function()
-    local text, missing = output_of "cat spec/support/c/*.c examples/c/*.c", {}
+    local text, missing = output_of "cat spec/support/c/*.c examples/c/*.[ch]", {}
     for name in pairs(declared()) do
       if not text:find("%f[%w_]" .. name .. "%f[^%w_]") then missing[#missing + 1] = name end
     end
@@ -127,7 +129,9 @@ describe("the guides' C host code", function()
 end)
 
 describe("functions under CUDA's names in C", function()
-  for _, name in ipairs { "runtime", "runtime_array", "driver", "driver_array", "more" } do
+  for _, name in ipairs {
+    "runtime", "runtime_array", "driver", "driver_array", "driver_object", "driver_later", "more",
+  } do
     it("do what they are documented to: " .. name, function()
       local text, ok = program("cc", name .. ".c", "-std=c11")(folder)
       assert.is_true(ok, text)
@@ -142,14 +146,33 @@ describe("functions under CUDA's names in C", function()
     assert.matches("^%d+ checks, 0 failed\n$", text)
   end)
 
-  it("fail with the codes that moonwarp.runtime returns for the same calls", function()
-    local text, ok = program("cc", "codes.c", "-std=c11")()
+  -- The codes that a program prints, by its names of the cases.
+  local function codes_of(name)
+    local text, ok = program("cc", name .. ".c", "-std=c11")()
     assert.is_true(ok, text)
     local found = {}
-    for name, code in text:gmatch "([^\n=]+)=(%d+)" do found[name] = rt.cudaGetErrorName(tonumber(code)) end
-    local wanted = {}
-    for name, code in pairs(require "support.host_codes"()) do wanted[name] = rt.cudaGetErrorName(code) end
-    assert.same(wanted, found)
+    for case, code in text:gmatch "([^\n=]+)=(%d+)" do found[case] = tonumber(code) end
+    return found
+  end
+
+  -- A table of codes by their names, f(code).
+  local function named(codes, f)
+    local names = {}
+    for case, code in pairs(codes) do names[case] = f(code) end
+    return names
+  end
+
+  it("fail with the codes that moonwarp.runtime returns for the same calls", function()
+    local found = named(codes_of "codes", rt.cudaGetErrorName)
+    assert.same(named(require "support.host_codes"(), rt.cudaGetErrorName), found)
     assert.equal("cudaErrorInvalidPitchValue", found["memcpy2d narrow pitch"])
+  end)
+
+  it("fail with the codes that moonwarp.driver returns for the same calls", function()
+    local function name(code) return select(2, cu.cuGetErrorName(code)) end
+    local found = named(codes_of "driver_codes", name)
+    assert.same(named(require "support.driver_codes"(), name), found)
+    assert.equal("CUDA_ERROR_NOT_SUPPORTED", found["texture with a view"])
+    assert.equal("CUDA_ERROR_INVALID_CONTEXT", found["module without a context"])
   end)
 end)

@@ -77,7 +77,7 @@ static host_context *context_new(int ordinal, mw_device *device, bool primary) {
                             .device = device,
                             .primary = primary,
                             .uses = primary ? 0 : 1};
-  context->handle = host_handle_new(HOST_CONTEXT, 0, context);
+  context->handle = host_handle_new(HOST_CONTEXT, context->id, context); /* its own */
   return context;
 }
 

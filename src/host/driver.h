@@ -11,6 +11,7 @@ enum { HOST_BLOCK = 4096 }; /* bytes of parameters */
 typedef struct host_function {
   mw_kernel *kernel;
   void *handle;
+  CUmodule module; /* which it goes with */
   unsigned shape[3];
   unsigned shared;
   size_t size;                     /* cuParamSetSize */
@@ -47,5 +48,18 @@ int host_format(CUarray_format format, unsigned components, mw_channels *out);
 CUarray_format host_format_of(const mw_channels *channels);
 /* The array of a handle, retained; MW_INVALID_RESOURCE_HANDLE. */
 int host_driver_array(CUarray handle, mw_cuda_array **out);
+/* Whether a copy's two contexts live; MW_INVALID_CONTEXT. */
+int host_check_peers(CUcontext target, CUcontext source);
+
+/* A function that is the runtime API's under another name, with the same handles and numbers: both work on the thread's
+   current context; here it has to be one, and what cudaGetLastError would say stays as it was. `then` may use `code`. */
+#define HOST_THROUGH_THEN(call, then)                                                                                  \
+  host_context *context;                                                                                               \
+  int code = host_context_driver(&context), before = host_last_error();                                                \
+  if (code != MW_SUCCESS) return host_end_driver(code);                                                                \
+  code = (int)(call);                                                                                                  \
+  then;                                                                                                                \
+  return host_end_through(code, before)
+#define HOST_THROUGH(call) HOST_THROUGH_THEN(call, (void)0)
 
 #endif

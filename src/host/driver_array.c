@@ -178,10 +178,17 @@ static int side(CUmemorytype type, const void *host, CUdeviceptr address, CUarra
   }
 }
 
-static int check_pitch(const host_side *s, size_t width) {
-  if (s->array || s->pitch == 0 || width + s->x <= s->pitch) return MW_SUCCESS;
-  return host_fail(MW_INVALID_PITCH_VALUE, "rows of %zu bytes from byte %zu on in a pitch of %zu", width, s->x,
-                   s->pitch);
+/* A pitch of 0 is the row's own width, a height of 0 the rows that are copied. */
+static int complete(host_side *s, size_t width, size_t height, size_t depth) {
+  if (s->array) return MW_SUCCESS;
+  if (!s->pitch) s->pitch = width + s->x;
+  if (!s->rows) s->rows = height + s->y;
+  if (width + s->x > s->pitch)
+    return host_fail(MW_INVALID_PITCH_VALUE, "rows of %zu bytes from byte %zu on in a pitch of %zu", width, s->x,
+                     s->pitch);
+  if (depth > 1 && height + s->y > s->rows)
+    return host_fail(MW_INVALID_VALUE, "%zu rows from row %zu on in slices of %zu", height, s->y, s->rows);
+  return MW_SUCCESS;
 }
 
 static int copy_box(host_context *context, mw_stream *stream, const CUDA_MEMCPY3D *c) {
@@ -190,13 +197,8 @@ static int copy_box(host_context *context, mw_stream *stream, const CUDA_MEMCPY3
   bool to_device = false, from_device = false;
   int code = side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, &to, &to_device);
   if (code == MW_SUCCESS) code = side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, &from, &from_device);
-  if (code == MW_SUCCESS) code = check_pitch(&to, c->WidthInBytes);
-  if (code == MW_SUCCESS) code = check_pitch(&from, c->WidthInBytes);
-  /* A pitch of 0 is the row's own width. */
-  if (!to.pitch) to.pitch = c->WidthInBytes + to.x;
-  if (!from.pitch) from.pitch = c->WidthInBytes + from.x;
-  if (!to.rows) to.rows = c->Height;
-  if (!from.rows) from.rows = c->Height;
+  if (code == MW_SUCCESS) code = complete(&to, c->WidthInBytes, c->Height, c->Depth);
+  if (code == MW_SUCCESS) code = complete(&from, c->WidthInBytes, c->Height, c->Depth);
   bool unified = c->dstMemoryType == CU_MEMORYTYPE_UNIFIED || c->srcMemoryType == CU_MEMORYTYPE_UNIFIED;
   int kind = unified ? cudaMemcpyDefault : (from_device ? 2 : 0) + (to_device ? 1 : 0);
   if (code == MW_SUCCESS) code = host_box_copy(context, stream, &to, &from, c->WidthInBytes, c->Height, c->Depth, kind);
@@ -246,4 +248,28 @@ CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *copy) { return cuMemcpy2D(copy
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream) {
   const CUDA_MEMCPY3D same = as_3d(copy);
   return cuMemcpy3DAsync(&same, stream);
+}
+
+/* The copy without its contexts, which stand where CUDA_MEMCPY3D has nothing. */
+static int without_contexts(const CUDA_MEMCPY3D_PEER *c, CUDA_MEMCPY3D *out) {
+  _Static_assert(sizeof *c == sizeof *out &&
+                     offsetof(CUDA_MEMCPY3D_PEER, srcContext) == offsetof(CUDA_MEMCPY3D, reserved0) &&
+                     offsetof(CUDA_MEMCPY3D_PEER, dstContext) == offsetof(CUDA_MEMCPY3D, reserved1),
+                 "the fields stand in the same places");
+  if (!c) return host_fail(MW_INVALID_VALUE, "cuMemcpy3DPeer wants its parameters");
+  memcpy(out, c, sizeof *out);
+  out->reserved0 = out->reserved1 = NULL;
+  return host_check_peers(c->dstContext, c->srcContext);
+}
+
+static int copy_peer(host_context *context, const CUstream *stream, const CUDA_MEMCPY3D_PEER *c) {
+  CUDA_MEMCPY3D same;
+  int code = without_contexts(c, &same);
+  if (code != MW_SUCCESS) return code;
+  return stream ? copy_box_in(context, *stream, &same) : copy_box(context, NULL, &same);
+}
+
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy) { HOST_DRIVER(copy_peer(context, NULL, copy)); }
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream) {
+  HOST_DRIVER(copy_peer(context, &stream, copy));
 }

@@ -71,17 +71,6 @@ CUresult cuParamSetTexRef(CUfunction function, int unit, CUtexref reference) {
 
 /* ---- launching ---- */
 
-static int run(host_context *context, mw_launch *launch, CUstream handle) {
-  mw_stream *stream;
-  int code = host_stream(context, handle, &stream);
-  if (code == MW_SUCCESS) {
-    code = mw_launch_run_in(launch, stream, NULL);
-    mw_stream_release(stream);
-  }
-  mw_launch_release(launch);
-  return code;
-}
-
 static int launch_grid(host_context *context, CUfunction handle, int width, int height, CUstream stream) {
   host_function *f;
   mw_launch *launch;
@@ -91,7 +80,7 @@ static int launch_grid(host_context *context, CUfunction handle, int width, int 
   const host_geometry geometry = {
       {(unsigned)width, (unsigned)height, 1}, {f->shape[0], f->shape[1], f->shape[2]}, f->shared, false};
   code = host_launch_block(f->kernel, &geometry, f->bytes, f->set, f->size, &launch);
-  return code ? code : run(context, launch, stream);
+  return code ? code : host_launch_run(context, launch, stream);
 }
 
 CUresult cuLaunch(CUfunction function) { HOST_DRIVER(launch_grid(context, function, 1, 1, NULL)); }
@@ -132,7 +121,7 @@ static int launch_kernel(host_context *context, CUfunction handle, const host_ge
   } else if (code == MW_SUCCESS) {
     code = host_launch_pointers(f->kernel, geometry, parameters, &launch);
   }
-  return code ? code : run(context, launch, stream);
+  return code ? code : host_launch_run(context, launch, stream);
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
@@ -179,17 +168,25 @@ static int set_attribute(host_context *context, CUfunction handle, int attribute
   return code ? code : host_function_set_attribute(context, f->kernel, attribute, value);
 }
 
-static int set_cache(CUfunction handle, unsigned config) {
+/* What a function prefers of the cache or of the banks of shared memory, 0 to `most`: accepted, and without effect. */
+static int set_preference(CUfunction handle, unsigned config, unsigned most, const char *what) {
   host_function *f;
   int code = host_function_get(handle, &f);
   if (code != MW_SUCCESS) return code;
-  return config <= 3 ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "a cache configuration is 0 to 3");
+  return config <= most ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "a configuration of %s is 0 to %u", what, most);
 }
 
 static int get_occupancy(host_context *context, int *blocks, CUfunction handle, int threads, size_t shared) {
   host_function *f;
   int code = host_function_get(handle, &f);
   return code ? code : host_occupancy(context, f->kernel, threads, shared, blocks);
+}
+
+static int get_best(host_context *context, int *grid, int *block, CUfunction handle, CUoccupancyB2DSize by_size,
+                    size_t shared, int limit) {
+  host_function *f;
+  int code = host_function_get(handle, &f);
+  return code ? code : host_occupancy_best(context, f->kernel, by_size, shared, limit, grid, block);
 }
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function) {
@@ -199,8 +196,20 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   HOST_DRIVER(set_attribute(context, function, (int)attribute, value));
 }
 CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config) {
-  HOST_DRIVER(set_cache(function, (unsigned)config));
+  HOST_DRIVER(set_preference(function, (unsigned)config, CU_FUNC_CACHE_PREFER_EQUAL, "the cache"));
+}
+CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config) {
+  HOST_DRIVER(set_preference(function, (unsigned)config, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE, "shared memory"));
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads, size_t shared) {
   HOST_DRIVER(get_occupancy(context, blocks, function, threads, shared));
+}
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction function, int threads,
+                                                              size_t shared, unsigned flags) {
+  (void)flags;
+  return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared);
+}
+CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction function, CUoccupancyB2DSize bySize,
+                                          size_t shared, int limit) {
+  HOST_DRIVER(get_best(context, grid, block, function, bySize, shared, limit));
 }

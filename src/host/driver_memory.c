@@ -1,5 +1,5 @@
 /* Linear memory under the driver API's names. */
-#include "host.h"
+#include "driver.h"
 
 #define DEVICE_KINDS (1u << MW_MEMORY_DEVICE | 1u << MW_MEMORY_MANAGED)
 
@@ -131,11 +131,16 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstr
   ASYNCHRONOUS(handle, COPY(dst, src, cudaMemcpyDeviceToDevice));
 }
 
+int host_check_peers(CUcontext target, CUcontext source) {
+  return host_handle_find(HOST_CONTEXT, target) && host_handle_find(HOST_CONTEXT, source)
+             ? MW_SUCCESS
+             : host_fail(MW_INVALID_CONTEXT, "this is no context, or one that was destroyed");
+}
+
 static int copy_peer(host_context *context, CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from,
                      size_t bytes) {
-  if (!host_handle_find(HOST_CONTEXT, to) || !host_handle_find(HOST_CONTEXT, from))
-    return host_fail(MW_INVALID_CONTEXT, "this is no context, or one that was destroyed");
-  return host_copy_line(context, NULL, dst, src, bytes, cudaMemcpyDefault);
+  int code = host_check_peers(to, from);
+  return code ? code : host_copy_line(context, NULL, dst, src, bytes, cudaMemcpyDefault);
 }
 
 CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src, CUcontext srcContext, size_t bytes) {

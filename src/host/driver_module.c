@@ -93,11 +93,19 @@ static int get_function(host_context *context, CUfunction *out, CUmodule handle,
   m->functions = realloc(m->functions, (m->function_count + 1) * sizeof *m->functions);
   if (!f || !m->functions) abort();
   f->kernel = kernel;
+  f->module = handle;
   f->shape[0] = f->shape[1] = f->shape[2] = 1;
   f->handle = host_handle_new(HOST_FUNCTION, context->id, f);
   m->functions[m->function_count++] = f;
   *out = f->handle;
   return MW_SUCCESS;
+}
+
+static int module_of(CUmodule *out, CUfunction handle) {
+  host_function *f;
+  int code = host_function_get(handle, &f);
+  if (code == MW_SUCCESS) *out = f->module;
+  return code;
 }
 
 static int get_global(CUdeviceptr *address, size_t *bytes, CUmodule handle, const char *name) {
@@ -126,6 +134,7 @@ static int get_reference(host_context *context, void **out, CUmodule handle, con
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
   HOST_DRIVER(get_function(context, function, module, name));
 }
+CUresult cuFuncGetModule(CUmodule *module, CUfunction function) { HOST_DRIVER(module_of(module, function)); }
 CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name) {
   HOST_DRIVER(get_global(address, bytes, module, name));
 }

@@ -68,6 +68,13 @@ static entry **find(host_kind kind, uint64_t key) {
   return NULL;
 }
 
+static entry **find_owned(host_kind kind, unsigned owner) {
+  for (size_t i = 0; table.chains && i <= table.mask; i++)
+    for (entry **link = &table.chains[i]; *link; link = &(*link)->next)
+      if ((*link)->kind == kind && (*link)->owner == owner) return link;
+  return NULL;
+}
+
 static void *take_out(entry **link) {
   entry *e = *link;
   void *object = e->object;
@@ -122,16 +129,25 @@ void *host_handle_find(host_kind kind, const void *handle) { return host_handle_
 void *host_handle_take(host_kind kind, const void *handle) { return host_handle_take_key(kind, host_address(handle)); }
 
 void *host_handle_take_owned(host_kind kind, unsigned owner) {
-  void *object = NULL;
   pthread_mutex_lock(&table.lock);
-  for (size_t i = 0; table.chains && i <= table.mask && !object; i++) {
-    for (entry **link = &table.chains[i]; *link && !object;) {
-      if ((*link)->kind == kind && (*link)->owner == owner)
-        object = take_out(link);
-      else
-        link = &(*link)->next;
-    }
-  }
+  entry **link = find_owned(kind, owner);
+  void *object = link ? take_out(link) : NULL;
+  pthread_mutex_unlock(&table.lock);
+  return object;
+}
+
+unsigned host_handle_owner(host_kind kind, const void *handle) {
+  pthread_mutex_lock(&table.lock);
+  entry **link = find(kind, host_address(handle));
+  unsigned owner = link ? (*link)->owner : 0;
+  pthread_mutex_unlock(&table.lock);
+  return owner;
+}
+
+void *host_handle_any_owned(host_kind kind, unsigned owner) {
+  pthread_mutex_lock(&table.lock);
+  entry **link = find_owned(kind, owner);
+  void *object = link ? retain(kind, (*link)->object) : NULL;
   pthread_mutex_unlock(&table.lock);
   return object;
 }

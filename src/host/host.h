@@ -64,6 +64,10 @@ void *host_handle_take(host_kind kind, const void *handle);
 void *host_handle_take_key(host_kind kind, uint64_t key);
 /* Any handle of this kind that the context owns, taken out, or NULL: for ending a context. */
 void *host_handle_take_owned(host_kind kind, unsigned owner);
+/* The same, borrowed or retained as above and left where it is. */
+void *host_handle_any_owned(host_kind kind, unsigned owner);
+/* The number of the context that a handle belongs to, 0 where it is of no living object. */
+unsigned host_handle_owner(host_kind kind, const void *handle);
 /* A number that is kept with a handle, 0 at first: the flags that an array was made with. */
 void host_handle_set_note(host_kind kind, const void *handle, unsigned note);
 unsigned host_handle_note(host_kind kind, const void *handle);
@@ -153,10 +157,16 @@ int host_launch_pointers(mw_kernel *kernel, const host_geometry *geometry, void 
 /* The same out of a parameter block, of whose bytes `set` tells which ones were given; NULL: all of `size`. */
 int host_launch_block(mw_kernel *kernel, const host_geometry *geometry, const unsigned char *block,
                       const unsigned char *set, size_t size, mw_launch **out);
+/* Into the stream of a handle; the launch is released, run or not. */
+int host_launch_run(host_context *context, mw_launch *launch, cudaStream_t stream);
 int host_function_attributes(host_context *context, mw_kernel *kernel, struct cudaFuncAttributes *out);
 int host_function_set_attribute(host_context *context, mw_kernel *kernel, int attribute, int value);
 /* occupancy.c: blocks of `threads` threads that a multiprocessor holds at once. */
 int host_occupancy(host_context *context, mw_kernel *kernel, int threads, size_t shared, int *blocks);
+/* The block size with the most threads at once, the largest of these, and the smallest grid that fills the device.
+   Blocks have `shared` bytes of dynamic shared memory, or what by_size says for their size. limit 0: none. */
+int host_occupancy_best(host_context *context, mw_kernel *kernel, size_t (*by_size)(int threads), size_t shared,
+                        int limit, int *grid, int *block);
 
 /* ---- memory (memory.c) ---- */
 int host_memory_new(host_context *context, mw_memory_kind kind, unsigned flags, size_t bytes, uint64_t *address);

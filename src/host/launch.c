@@ -64,7 +64,7 @@ static host_geometry geometry_of(dim3 grid, dim3 block, size_t shared) {
   return (host_geometry){{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, false};
 }
 
-static int run(host_context *context, mw_launch *launch, cudaStream_t handle) {
+int host_launch_run(host_context *context, mw_launch *launch, cudaStream_t handle) {
   mw_stream *stream;
   int code = host_stream(context, handle, &stream);
   if (code == MW_SUCCESS) {
@@ -81,7 +81,7 @@ static int launch_kernel(host_context *context, const void *func, const host_geo
   mw_launch *launch;
   int code = host_kernel(context, func, &kernel);
   if (code == MW_SUCCESS) code = host_launch_pointers(kernel, geometry, arguments, &launch);
-  return code ? code : run(context, launch, stream);
+  return code ? code : host_launch_run(context, launch, stream);
 }
 
 cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **arguments, size_t shared,
@@ -169,7 +169,7 @@ static int launch_configured(host_context *context, const void *func, const conf
   int code = host_kernel(context, func, &kernel);
   if (code == MW_SUCCESS) code = check_arguments(mw_kernel_describe(kernel), c);
   if (code == MW_SUCCESS) code = host_launch_block(kernel, &c->geometry, c->bytes, NULL, BLOCK, &launch);
-  return code ? code : run(context, launch, c->stream);
+  return code ? code : host_launch_run(context, launch, c->stream);
 }
 
 cudaError_t cudaLaunch(const void *func) {

@@ -51,15 +51,15 @@ int host_occupancy(host_context *context, mw_kernel *kernel, int threads, size_t
   return MW_SUCCESS;
 }
 
-/* The block size with the most threads at once, the largest of these, and the smallest grid that fills the device. */
-static int best_size(host_context *context, mw_kernel *kernel, size_t shared, int limit, int *grid, int *block) {
+int host_occupancy_best(host_context *context, mw_kernel *kernel, size_t (*by_size)(int threads), size_t shared,
+                        int limit, int *grid, int *block) {
   mw_properties facts;
   int most = mw_kernel_describe(kernel)->max_threads, best = 0, blocks;
   int code = mw_device_properties(context->device, &facts);
   if (limit > 0 && limit < most) most = limit;
   for (int size = up(most, 32); size > 0 && code == MW_SUCCESS; size -= 32) {
     int threads = least(size, most);
-    code = host_occupancy(context, kernel, threads, shared, &blocks);
+    code = host_occupancy(context, kernel, threads, by_size ? by_size(threads) : shared, &blocks);
     if (code != MW_SUCCESS || (best > 0 && blocks * threads <= best)) continue;
     best = blocks * threads;
     *grid = blocks * facts.multiprocessors;
@@ -77,7 +77,7 @@ static int of_function(host_context *context, const void *func, int threads, siz
 static int best_of_function(host_context *context, const void *func, size_t shared, int limit, int *grid, int *block) {
   mw_kernel *kernel;
   int code = host_kernel(context, func, &kernel);
-  return code ? code : best_size(context, kernel, shared, limit, grid, block);
+  return code ? code : host_occupancy_best(context, kernel, NULL, shared, limit, grid, block);
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *func, int threads, size_t shared) {

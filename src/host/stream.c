@@ -296,6 +296,36 @@ CUresult cuStreamGetPriority(CUstream stream, int *priority) {
 CUresult cuStreamGetFlags(CUstream stream, unsigned *flags) {
   HOST_DRIVER(get_number(context, stream, true, (int *)flags));
 }
+
+/* A default stream is the current context's. */
+static int get_context(host_context *context, CUstream handle, CUcontext *out) {
+  mw_stream *stream;
+  int code = host_stream(context, handle, &stream);
+  if (code != MW_SUCCESS) return code;
+  mw_stream_release(stream);
+  const host_context *owner = host_handle_any_owned(HOST_CONTEXT, host_handle_owner(HOST_STREAM, handle));
+  *out = (owner ? owner : context)->handle;
+  return MW_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *out) { HOST_DRIVER(get_context(context, stream, out)); }
+
+_Static_assert(sizeof(CUstreamAttrValue) == sizeof(cudaStreamAttrValue), "one value under two names");
+
+CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attr, const CUstreamAttrValue *value) {
+  cudaStreamAttrValue same;
+  memcpy(&same, value, sizeof same);
+  HOST_DRIVER(exchange_attribute(context, stream, (cudaStreamAttrID)attr, &same, NULL));
+}
+CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attr, CUstreamAttrValue *value) {
+  host_context *context;
+  cudaStreamAttrValue found;
+  int code = host_context_driver(&context);
+  if (code == MW_SUCCESS) code = exchange_attribute(context, stream, (cudaStreamAttrID)attr, NULL, &found);
+  if (code == MW_SUCCESS) memcpy(value, &found, sizeof found);
+  return host_end_driver(code);
+}
+
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned flags) {
   HOST_DRIVER(add_callback(context, &(callback){.stream = stream, .driver = function, .data = data}, flags));
 }

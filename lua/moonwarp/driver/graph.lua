@@ -36,6 +36,10 @@ local function copy_params(p)
     if kind == 3 then
       fail("CUDA_ERROR_NOT_SUPPORTED", "a copy with an array waits for the work before, and cannot be a node")
     end
+    if kind ~= 1 and kind ~= 2 and kind ~= 4 then
+      fail("CUDA_ERROR_INVALID_VALUE", "%sMemoryType is CU_MEMORYTYPE_HOST, _DEVICE or _UNIFIED, got %s", which,
+        tostring(kind))
+    end
     local function number(name) return p[which .. name] or 0 end
     local x, y = number "XInBytes", number "Y"
     return {

@@ -28,6 +28,21 @@ static inline void expect_code(int code, int wanted, const char *call, const cha
 #define CODE(wanted, call) expect_code((int)(call), (int)(wanted), #call, __FILE__, __LINE__)
 #define OK(call)           CODE(0, call)
 
+/* A context of device 0, which is current, and a module of CUDA C text in it. */
+static inline CUcontext open_module(CUmodule *module, const char *source) {
+  CUcontext context = NULL;
+  OK(cuInit(0));
+  OK(cuCtxCreate(&context, 0, 0));
+  OK(cuModuleLoadData(module, source));
+  return context;
+}
+
+static inline CUfunction function_of(CUmodule module, const char *name) {
+  CUfunction function = NULL;
+  OK(cuModuleGetFunction(&function, module, name));
+  return function;
+}
+
 static inline int finish(void) {
   printf("%d checks, %d failed\n", checks, failures);
   return failures != 0;

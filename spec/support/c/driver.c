@@ -12,12 +12,6 @@ static const char source[] =
 
 static CUmodule module;
 
-static CUfunction function_called(const char *name) {
-  CUfunction function = NULL;
-  OK(cuModuleGetFunction(&function, module, name));
-  return function;
-}
-
 static void test_before_init(void) {
   int count;
   CUcontext context;
@@ -153,7 +147,7 @@ static void test_modules(void) {
 }
 
 static void test_parameters(void) {
-  CUfunction typed = function_called("typed");
+  CUfunction typed = function_of(module, "typed");
   CUdeviceptr p;
   float got[6];
   double d = 0.25;
@@ -182,7 +176,7 @@ static void test_parameters(void) {
 }
 
 static void test_launches(void) {
-  CUfunction add = function_called("add"), sum = function_called("sum"), wild = function_called("wild");
+  CUfunction add = function_of(module, "add"), sum = function_of(module, "sum"), wild = function_of(module, "wild");
   CUdeviceptr p;
   CUstream stream;
   int value = 5, total = 0, blocks;

@@ -23,6 +23,15 @@ static CUarray make_array(void) {
   return array;
 }
 
+/* A copy of the data's rows. */
+static CUDA_MEMCPY2D from_data(void) {
+  return (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_HOST,
+                         .srcHost = data,
+                         .srcPitch = sizeof data[0],
+                         .WidthInBytes = sizeof data[0],
+                         .Height = H};
+}
+
 static void test_arrays(void) {
   CUDA_ARRAY_DESCRIPTOR desc, wrong = {W, H, CU_AD_FORMAT_FLOAT, 3};
   CUDA_ARRAY3D_DESCRIPTOR solid = {4, 4, 2, CU_AD_FORMAT_FLOAT, 1, 0}, got;
@@ -52,17 +61,15 @@ static void test_arrays(void) {
   OK(cuMemcpyHtoAAsync(other, 0, data, sizeof data, NULL));
   CODE(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoA(array, 0, data, sizeof data + 4));
 
-  CUDA_MEMCPY2D to = {.srcMemoryType = CU_MEMORYTYPE_HOST,
-                      .srcHost = data,
-                      .srcPitch = sizeof data[0],
-                      .srcXInBytes = 4,
-                      .srcY = 1,
-                      .dstMemoryType = CU_MEMORYTYPE_ARRAY,
-                      .dstArray = array,
-                      .dstXInBytes = 8,
-                      .dstY = 2,
-                      .WidthInBytes = 12,
-                      .Height = 2};
+  CUDA_MEMCPY2D to = from_data();
+  to.srcXInBytes = 4;
+  to.srcY = 1;
+  to.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  to.dstArray = array;
+  to.dstXInBytes = 8;
+  to.dstY = 2;
+  to.WidthInBytes = 12;
+  to.Height = 2;
   OK(cuMemcpy2D(&to));
   CUDA_MEMCPY2D from = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
                         .srcArray = array,
@@ -102,6 +109,9 @@ static void test_arrays(void) {
   OK(cuMemcpy3DAsync(&out, NULL));
   OK(cuMemcpyDtoH(back, p, 16));
   EXPECT(back[0][0] == ((float *)data)[16 + 9] && back[0][2] == ((float *)data)[16 + 13]);
+  in.srcHeight = 3;
+  CODE(CUDA_ERROR_INVALID_VALUE, cuMemcpy3D(&in));
+  EXPECT(strstr(mwCudaErrorMessage(), "4 rows from row 0 on in slices of 3"));
   OK(cuArrayDestroy(array));
   CODE(CUDA_ERROR_INVALID_HANDLE, cuArrayDestroy(array));
   CODE(CUDA_ERROR_INVALID_HANDLE, cuMemcpyHtoA(array, 0, data, 4));
@@ -112,10 +122,8 @@ static void test_arrays(void) {
 }
 
 static float run(const char *name, void **parameters) {
-  CUfunction function;
   float value = -1;
-  OK(cuModuleGetFunction(&function, module, name));
-  OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+  OK(cuLaunchKernel(function_of(module, name), 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
   OK(cuMemcpyDtoH(&value, result, 4));
   return value;
 }
@@ -130,7 +138,6 @@ static void test_references(void) {
   CUaddress_mode mode;
   CUfilter_mode filter;
   CUarray_format format;
-  CUfunction function;
   unsigned flags;
   int components;
   size_t offset = 99, pitch;
@@ -165,19 +172,14 @@ static void test_references(void) {
   CODE(CUDA_ERROR_INVALID_VALUE, cuTexRefSetAddressMode(image, 3, CU_TR_ADDRESS_MODE_WRAP));
   CODE(CUDA_ERROR_INVALID_VALUE, cuTexRefSetFilterMode(image, (CUfilter_mode)7));
   CODE(CUDA_ERROR_INVALID_VALUE, cuTexRefSetFlags(image, 0x80));
-  OK(cuModuleGetFunction(&function, module, "at"));
-  OK(cuParamSetTexRef(function, CU_PARAM_TR_DEFAULT, image));
+  OK(cuParamSetTexRef(function_of(module, "at"), CU_PARAM_TR_DEFAULT, image));
 
   OK(cuTexRefSetFlags(image, 0));
   OK(cuMemAllocPitch(&p, &pitch, sizeof data[0], H, 4));
-  CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
-                        .srcHost = data,
-                        .srcPitch = sizeof data[0],
-                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                        .dstDevice = p,
-                        .dstPitch = pitch,
-                        .WidthInBytes = sizeof data[0],
-                        .Height = H};
+  CUDA_MEMCPY2D copy = from_data();
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = p;
+  copy.dstPitch = pitch;
   OK(cuMemcpy2D(&copy));
   const CUDA_ARRAY_DESCRIPTOR plane = {W, H, CU_AD_FORMAT_FLOAT, 1};
   OK(cuTexRefSetAddress2D(image, &plane, p, pitch));
@@ -206,27 +208,22 @@ static void test_references(void) {
 static void test_surfaces(void) {
   CUsurfref canvas;
   CUarray array = make_array(), got;
-  CUfunction draw;
   OK(cuModuleGetSurfRef(&canvas, module, "canvas"));
   CODE(CUDA_ERROR_NOT_FOUND, cuModuleGetSurfRef(&canvas, module, "image"));
   OK(cuModuleGetSurfRef(&canvas, module, "canvas"));
   OK(cuSurfRefSetArray(canvas, array, 0));
   OK(cuSurfRefGetArray(&got, canvas));
   EXPECT(got == array);
-  OK(cuModuleGetFunction(&draw, module, "draw"));
-  OK(cuLaunchKernel(draw, 1, 1, 1, W, 1, 1, 0, NULL, NULL, NULL));
+  OK(cuLaunchKernel(function_of(module, "draw"), 1, 1, 1, W, 1, 1, 0, NULL, NULL, NULL));
   OK(cuMemcpyAtoH(back, array, 0, sizeof back[0]));
   EXPECT(back[0][0] == 0 && back[0][7] == 7);
   OK(cuArrayDestroy(array));
 }
 
 int main(void) {
-  CUcontext context;
   for (int y = 0; y < H; y++)
     for (int x = 0; x < W; x++) data[y][x] = (float)(y * 100 + x + 1);
-  OK(cuInit(0));
-  OK(cuCtxCreate(&context, 0, 0));
-  OK(cuModuleLoadData(&module, source));
+  CUcontext context = open_module(&module, source);
   OK(cuMemAlloc(&result, 4));
   test_arrays();
   test_references();

@@ -290,16 +290,11 @@ static void test_refused(void) {
 
 int main(int count, char **arguments) {
   const char *folder = count > 1 ? arguments[1] : "/tmp";
-  CUcontext context;
   CUmodule module;
-  CUfunction add;
   test_edges();
   test_pools();
-  OK(cuInit(0));
-  OK(cuCtxCreate(&context, 0, 0));
-  OK(cuModuleLoadData(&module, source));
-  OK(cuModuleGetFunction(&add, module, "add"));
-  test_driver_graph(add, folder);
+  CUcontext context = open_module(&module, source);
+  test_driver_graph(function_of(module, "add"), folder);
   test_driver_memory(context);
   test_reference(module);
   test_refused();

@@ -76,6 +76,8 @@ CUresult cuFuncSetSharedSize(CUfunction function, unsigned bytes);
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function);
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value);
 CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config);
+CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config);
+CUresult cuFuncGetModule(CUmodule *module, CUfunction function);
 CUresult cuParamSetSize(CUfunction function, unsigned bytes);
 CUresult cuParamSeti(CUfunction function, int offset, unsigned value);
 CUresult cuParamSetf(CUfunction function, int offset, float value);
@@ -92,6 +94,10 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gridX, unsigned
                                    void **parameters);
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads, size_t shared);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction function, int threads,
+                                                              size_t shared, unsigned flags);
+CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction function, CUoccupancyB2DSize bySize,
+                                          size_t shared, int limit);
 
 /* ---- streams and events ---- */
 CUresult cuStreamCreate(CUstream *stream, unsigned flags);
@@ -102,6 +108,9 @@ CUresult cuStreamSynchronize(CUstream stream);
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags);
 CUresult cuStreamGetPriority(CUstream stream, int *priority);
 CUresult cuStreamGetFlags(CUstream stream, unsigned *flags);
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *context);
+CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attr, const CUstreamAttrValue *value);
+CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attr, CUstreamAttrValue *value);
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned flags);
 CUresult cuEventCreate(CUevent *event, unsigned flags);
 CUresult cuEventRecord(CUevent event, CUstream stream);
@@ -146,6 +155,8 @@ CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *copy);
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream);
 CUresult cuMemcpy3D(const CUDA_MEMCPY3D *copy);
 CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream);
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy);
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream);
 CUresult cuMemsetD8(CUdeviceptr dst, unsigned char value, size_t count);
 CUresult cuMemsetD16(CUdeviceptr dst, unsigned short value, size_t count);
 CUresult cuMemsetD32(CUdeviceptr dst, unsigned value, size_t count);
@@ -179,6 +190,7 @@ CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdev
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device);
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device);
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool);
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props);
 CUresult cuMemPoolDestroy(CUmemoryPool pool);
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
@@ -193,6 +205,8 @@ CUresult cuGraphDestroy(CUgraph graph);
 CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count);
 CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
                               const CUDA_KERNEL_NODE_PARAMS *params);
+CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+                              const CUDA_MEMCPY3D *params, CUcontext context);
 CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
                               const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context);
 CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
@@ -204,6 +218,9 @@ CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size
 CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type);
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, size_t *count);
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, size_t *count);
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue *value);
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr, CUkernelNodeAttrValue *value);
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode source, CUgraphNode target);
 CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, CUgraphNode *node, char *log, size_t size);
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream);
 CUresult cuGraphExecDestroy(CUgraphExec exec);
@@ -233,6 +250,16 @@ CUresult cuTexRefSetMaxAnisotropy(CUtexref reference, unsigned most);
 CUresult cuTexRefGetMaxAnisotropy(int *most, CUtexref reference);
 CUresult cuSurfRefSetArray(CUsurfref reference, CUarray array, unsigned flags);
 CUresult cuSurfRefGetArray(CUarray *array, CUsurfref reference);
+
+/* ---- texture and surface objects: what kernels take by value ---- */
+CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture,
+                           const CUDA_RESOURCE_VIEW_DESC *view);
+CUresult cuTexObjectDestroy(CUtexObject object);
+CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *resource, CUtexObject object);
+CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *texture, CUtexObject object);
+CUresult cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *resource);
+CUresult cuSurfObjectDestroy(CUsurfObject object);
+CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *resource, CUsurfObject object);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

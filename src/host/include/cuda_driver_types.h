@@ -121,6 +121,64 @@ typedef struct CUDA_HOST_NODE_PARAMS {
 typedef int CUstreamCaptureMode, CUstreamCaptureStatus, CUgraphNodeType, CUgraphExecUpdateResult, CUmem_advise,
     CUmemPool_attribute; /* the runtime API's numbers */
 
+/* ---- attributes of streams and of kernels' nodes ---- */
+
+typedef enum CUaccessProperty {
+  CU_ACCESS_PROPERTY_NORMAL = 0,
+  CU_ACCESS_PROPERTY_STREAMING = 1,
+  CU_ACCESS_PROPERTY_PERSISTING = 2
+} CUaccessProperty;
+typedef struct CUaccessPolicyWindow {
+  void *base_ptr;
+  size_t num_bytes;
+  float hitRatio;
+  CUaccessProperty hitProp, missProp;
+} CUaccessPolicyWindow;
+typedef enum CUsynchronizationPolicy {
+  CU_SYNC_POLICY_AUTO = 1,
+  CU_SYNC_POLICY_SPIN = 2,
+  CU_SYNC_POLICY_YIELD = 3,
+  CU_SYNC_POLICY_BLOCKING_SYNC = 4
+} CUsynchronizationPolicy;
+typedef enum CUstreamAttrID {
+  CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW = 1,
+  CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY = 3
+} CUstreamAttrID;
+typedef union CUstreamAttrValue {
+  CUaccessPolicyWindow accessPolicyWindow;
+  CUsynchronizationPolicy syncPolicy;
+} CUstreamAttrValue;
+typedef enum CUkernelNodeAttrID {
+  CU_KERNEL_NODE_ATTRIBUTE_ACCESS_POLICY_WINDOW = 1,
+  CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE = 2
+} CUkernelNodeAttrID;
+typedef union CUkernelNodeAttrValue {
+  CUaccessPolicyWindow accessPolicyWindow;
+  int cooperative;
+} CUkernelNodeAttrValue;
+
+/* ---- pools, occupancy ---- */
+
+typedef enum CUmemAllocationType {
+  CU_MEM_ALLOCATION_TYPE_INVALID = 0,
+  CU_MEM_ALLOCATION_TYPE_PINNED = 1
+} CUmemAllocationType;
+typedef enum CUmemLocationType { CU_MEM_LOCATION_TYPE_INVALID = 0, CU_MEM_LOCATION_TYPE_DEVICE = 1 } CUmemLocationType;
+typedef struct CUmemLocation {
+  CUmemLocationType type;
+  int id;
+} CUmemLocation;
+typedef struct CUmemPoolProps {
+  CUmemAllocationType allocType;
+  int handleTypes;
+  CUmemLocation location;
+  void *win32SecurityAttributes;
+  size_t maxSize; /* 0: no limit */
+} CUmemPoolProps;
+
+typedef size_t (*CUoccupancyB2DSize)(int blockSize); /* dynamic shared memory of a block of this size */
+enum { CU_OCCUPANCY_DEFAULT = 0, CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE = 1 };
+
 #define CU_PARAM_TR_DEFAULT            (-1)
 #define CU_LAUNCH_PARAM_END            ((void *)0x00)
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)0x01)
@@ -193,6 +251,25 @@ typedef struct CUDA_MEMCPY3D {
   size_t WidthInBytes, Height, Depth;
 } CUDA_MEMCPY3D;
 
+/* The same with the contexts of both sides. */
+typedef struct CUDA_MEMCPY3D_PEER {
+  size_t srcXInBytes, srcY, srcZ, srcLOD;
+  CUmemorytype srcMemoryType;
+  const void *srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  CUcontext srcContext;
+  size_t srcPitch, srcHeight;
+  size_t dstXInBytes, dstY, dstZ, dstLOD;
+  CUmemorytype dstMemoryType;
+  void *dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  CUcontext dstContext;
+  size_t dstPitch, dstHeight;
+  size_t WidthInBytes, Height, Depth;
+} CUDA_MEMCPY3D_PEER;
+
 typedef enum CUaddress_mode {
   CU_TR_ADDRESS_MODE_WRAP = 0,
   CU_TR_ADDRESS_MODE_CLAMP = 1,
@@ -205,5 +282,46 @@ typedef enum CUfilter_mode { CU_TR_FILTER_MODE_POINT = 0, CU_TR_FILTER_MODE_LINE
 #define CU_TRSF_READ_AS_INTEGER        0x01
 #define CU_TRSF_NORMALIZED_COORDINATES 0x02
 #define CU_TRSF_SRGB                   0x10
+/* Of objects only. */
+#define CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION 0x20
+#define CU_TRSF_SEAMLESS_CUBEMAP               0x40
+
+typedef unsigned long long CUtexObject, CUsurfObject; /* what kernels take; the runtime API's too */
+
+typedef enum CUresourcetype {
+  CU_RESOURCE_TYPE_ARRAY = 0,
+  CU_RESOURCE_TYPE_MIPMAPPED_ARRAY = 1,
+  CU_RESOURCE_TYPE_LINEAR = 2,
+  CU_RESOURCE_TYPE_PITCH2D = 3
+} CUresourcetype;
+typedef struct CUDA_RESOURCE_DESC {
+  CUresourcetype resType;
+  union {
+    struct {
+      CUarray hArray;
+    } array;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned numChannels;
+      size_t sizeInBytes;
+    } linear;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned numChannels;
+      size_t width, height, pitchInBytes;
+    } pitch2D;
+  } res;
+  unsigned flags; /* 0 */
+} CUDA_RESOURCE_DESC;
+typedef struct CUDA_TEXTURE_DESC {
+  CUaddress_mode addressMode[3];
+  CUfilter_mode filterMode;
+  unsigned flags, maxAnisotropy; /* flags: CU_TRSF_... */
+  CUfilter_mode mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp, borderColor[4];
+} CUDA_TEXTURE_DESC;
+typedef struct CUDA_RESOURCE_VIEW_DESC CUDA_RESOURCE_VIEW_DESC; /* there are no views here: NULL */
 
 #endif

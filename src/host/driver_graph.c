@@ -1,0 +1,132 @@
+/* Graphs under the driver API's names: the runtime API's, whose parameters of nodes have other fields here. */
+#include "driver.h"
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
+  HOST_THROUGH(cudaStreamBeginCapture(stream, (enum cudaStreamCaptureMode)mode));
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) { HOST_THROUGH(cudaStreamEndCapture(stream, graph)); }
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
+  enum cudaStreamCaptureStatus found = cudaStreamCaptureStatusNone;
+  HOST_THROUGH_THEN(cudaStreamIsCapturing(stream, &found), *status = (int)found);
+}
+CUresult cuGraphCreate(CUgraph *graph, unsigned flags) { HOST_THROUGH(cudaGraphCreate(graph, flags)); }
+CUresult cuGraphDestroy(CUgraph graph) { HOST_THROUGH(cudaGraphDestroy(graph)); }
+CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count) {
+  HOST_THROUGH(cudaGraphAddEmptyNode(node, graph, after, count));
+}
+
+static struct cudaKernelNodeParams as_runtime(const CUDA_KERNEL_NODE_PARAMS *p) {
+  return (struct cudaKernelNodeParams){.func = p->func,
+                                       .gridDim = {p->gridDimX, p->gridDimY, p->gridDimZ},
+                                       .blockDim = {p->blockDimX, p->blockDimY, p->blockDimZ},
+                                       .sharedMemBytes = p->sharedMemBytes,
+                                       .kernelParams = p->kernelParams};
+}
+
+CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+                              const CUDA_KERNEL_NODE_PARAMS *params) {
+  const struct cudaKernelNodeParams same = as_runtime(params);
+  HOST_THROUGH(cudaGraphAddKernelNode(node, graph, after, count, &same));
+}
+
+/* One side of a copy of memory. Rows and slices of which nothing is said are as long as what is copied of them. */
+static int linear_side(CUmemorytype type, const void *host, CUdeviceptr device, size_t pitch, size_t rows,
+                       struct cudaPitchedPtr *out) {
+  if (type == CU_MEMORYTYPE_ARRAY)
+    return host_fail(MW_NOT_SUPPORTED, "copies of CUDA arrays wait, and cannot be nodes of a graph");
+  if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
+    return host_fail(MW_INVALID_VALUE, "%d is no type of memory", (int)type);
+  out->ptr = type == CU_MEMORYTYPE_HOST ? host_pointer(host_address(host)) : host_pointer(device);
+  out->pitch = pitch;
+  out->ysize = rows;
+  return MW_SUCCESS;
+}
+
+static int add_copy(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count, const CUDA_MEMCPY3D *p) {
+  if (!p) return host_fail(MW_INVALID_VALUE, "a memcpy node wants parameters");
+  struct cudaMemcpy3DParms same = {.srcPos = {p->srcXInBytes, p->srcY, p->srcZ},
+                                   .dstPos = {p->dstXInBytes, p->dstY, p->dstZ},
+                                   .extent = {p->WidthInBytes, p->Height, p->Depth},
+                                   .kind = cudaMemcpyDefault};
+  int code = linear_side(p->srcMemoryType, p->srcHost, p->srcDevice,
+                         p->srcPitch ? p->srcPitch : p->srcXInBytes + p->WidthInBytes,
+                         p->srcHeight ? p->srcHeight : p->srcY + p->Height, &same.srcPtr);
+  if (code == MW_SUCCESS)
+    code = linear_side(p->dstMemoryType, p->dstHost, p->dstDevice,
+                       p->dstPitch ? p->dstPitch : p->dstXInBytes + p->WidthInBytes,
+                       p->dstHeight ? p->dstHeight : p->dstY + p->Height, &same.dstPtr);
+  return code ? code : (int)cudaGraphAddMemcpyNode(node, graph, after, count, &same);
+}
+
+CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+                              const CUDA_MEMCPY3D *params, CUcontext where) {
+  (void)where; /* the current one */
+  HOST_THROUGH(add_copy(node, graph, after, count, params));
+}
+CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+                              const CUDA_MEMSET_NODE_PARAMS *params, CUcontext where) {
+  const struct cudaMemsetParams same = {host_pointer(params->dst), params->pitch, params->value,
+                                        params->elementSize,       params->width, params->height};
+  (void)where;
+  HOST_THROUGH(cudaGraphAddMemsetNode(node, graph, after, count, &same));
+}
+CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+                            const CUDA_HOST_NODE_PARAMS *params) {
+  const struct cudaHostNodeParams same = {params->fn, params->userData};
+  HOST_THROUGH(cudaGraphAddHostNode(node, graph, after, count, &same));
+}
+CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count) {
+  HOST_THROUGH(cudaGraphAddDependencies(graph, from, to, count));
+}
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
+  HOST_THROUGH(cudaGraphGetNodes(graph, nodes, count));
+}
+CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
+  HOST_THROUGH(cudaGraphGetRootNodes(graph, nodes, count));
+}
+CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count) {
+  HOST_THROUGH(cudaGraphGetEdges(graph, from, to, count));
+}
+CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type) {
+  enum cudaGraphNodeType found = cudaGraphNodeTypeEmpty;
+  HOST_THROUGH_THEN(cudaGraphNodeGetType(node, &found), *type = (int)found);
+}
+CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, size_t *count) {
+  HOST_THROUGH(cudaGraphNodeGetDependencies(node, nodes, count));
+}
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, size_t *count) {
+  HOST_THROUGH(cudaGraphNodeGetDependentNodes(node, nodes, count));
+}
+
+_Static_assert(sizeof(CUkernelNodeAttrValue) == sizeof(cudaKernelNodeAttrValue), "one value under two names");
+
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue *value) {
+  cudaKernelNodeAttrValue same;
+  memcpy(&same, value, sizeof same);
+  HOST_THROUGH(cudaGraphKernelNodeSetAttribute(node, (cudaKernelNodeAttrID)attr, &same));
+}
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr, CUkernelNodeAttrValue *value) {
+  cudaKernelNodeAttrValue found;
+  HOST_THROUGH_THEN(cudaGraphKernelNodeGetAttribute(node, (cudaKernelNodeAttrID)attr, &found),
+                    if (code == MW_SUCCESS) memcpy(value, &found, sizeof found));
+}
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode source, CUgraphNode target) {
+  HOST_THROUGH(cudaGraphKernelNodeCopyAttributes(source, target));
+}
+
+CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, CUgraphNode *node, char *log, size_t size) {
+  HOST_THROUGH(cudaGraphInstantiate(exec, graph, node, log, size));
+}
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) { HOST_THROUGH(cudaGraphLaunch(exec, stream)); }
+CUresult cuGraphExecDestroy(CUgraphExec exec) { HOST_THROUGH(cudaGraphExecDestroy(exec)); }
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *node, CUgraphExecUpdateResult *result) {
+  enum cudaGraphExecUpdateResult found = cudaGraphExecUpdateSuccess;
+  HOST_THROUGH_THEN(cudaGraphExecUpdate(exec, graph, node, &found), if (result) *result = (int)found);
+}
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params) {
+  const struct cudaKernelNodeParams same = as_runtime(params);
+  HOST_THROUGH(cudaGraphExecKernelNodeSetParams(exec, node, &same));
+}
+CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned flags) {
+  HOST_THROUGH(cudaGraphDebugDotPrint(graph, path, flags));
+}
