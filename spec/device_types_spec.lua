@@ -104,6 +104,29 @@ describe("an index cut to a few bits", function()
       for i = 0, 511 do assert.equal(((i + 128) % 256 - 128) // 2, p[i + 1]) end
     end
   end)
+
+  it("has it at the top of a word as well, where all lanes fit into the word without a sign", function()
+    for _, width in ipairs { "4", "4x2", "16", "1" } do
+      local m = mw.compile {
+        source = [[
+__global__ void k(long long *p) {
+  unsigned i = threadIdx.x;
+  struct { long long wide : 40; int two : 2; } s = {};
+  s.two = i;
+  p[3 * i] = (long long)((unsigned long long)i << 62) >> 62;
+  p[3 * i + 1] = (int)(i << 30);
+  p[3 * i + 2] = s.two;
+}]],
+        options = { "--width=" .. width },
+      }
+      local p = mw.zeros(3 * 64, "longlong")
+      m.k(1, 64)(p)
+      for i = 0, 63 do
+        local two = (i + 2) % 4 - 2
+        assert.same({ two, two * 2 ^ 30, two }, { p[3 * i + 1], p[3 * i + 2], p[3 * i + 3] })
+      end
+    end
+  end)
 end)
 
 describe("dim3", function()

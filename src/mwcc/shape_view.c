@@ -90,7 +90,7 @@ int64_t cut_to_width(wide number, unsigned width) {
 
 bool in_one_piece(const shapes *s, shape a, unsigned align) {
   if (a.stride < 0 || a.step < 0 || (a.stride == 0 && a.step == 0)) return false;
-  return align >= 63 || span_of(s, a).high < (wide)1 << align;
+  return span_of(s, a).high < (wide)1 << align;
 }
 
 span span_of(const shapes *s, shape a) {
@@ -136,8 +136,9 @@ view settle(const shapes *s, LLVMValueRef i, view v) {
   range r = range_of(&s->table->ranges, i);
   v.shape.positive = r.low >= 0;
   if (v.shape.kind == SHAPE_AFFINE) {
+    /* a piece of less than all numbers of the width: in that of all of them the sign changes half-way */
     v.shape.no_wrap =
-        v.shape.no_wrap || base_fits(s, r, v.shape, width) || in_one_piece(s, v.shape, least(v.shape.align, width));
+        v.shape.no_wrap || base_fits(s, r, v.shape, width) || in_one_piece(s, v.shape, least(v.shape.align, width - 1));
     if (!v.shape.no_wrap) {
       v.base = full_range(width);
       return v;
