@@ -159,9 +159,25 @@ static void retarget_function(program *p, LLVMValueRef f) {
   define_results(p, f);
 }
 
+/* What stands in a table of virtual functions for one that no class has defined: calling it is an error, naming it is
+   not. C++'s library has these on a host. */
+static void define_pure_virtual(program *p) {
+  static const char *const names[] = {"__cxa_pure_virtual", "__cxa_deleted_virtual"};
+  for (size_t i = 0; i < MW_COUNT(names); i++) {
+    LLVMValueRef f = LLVMGetNamedFunction(p->module, names[i]);
+    if (!f || !LLVMIsDeclaration(f)) continue;
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(p->context, f, "entry"));
+    call_intrinsic(p, b, "llvm.trap", NULL, 0, NULL, 0);
+    LLVMBuildUnreachable(b);
+    LLVMDisposeBuilder(b);
+  }
+}
+
 void retarget(program *p) {
   LLVMSetTarget(p->module, p->triple);
   LLVMSetModuleDataLayout(p->module, p->layout);
+  define_pure_virtual(p);
   EACH_FUNCTION(p, f) retarget_function(p, f);
   verify_module(p, "retargeting");
 }
