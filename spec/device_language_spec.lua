@@ -81,7 +81,9 @@ __global__ void unions(int *out) {
 }]], function(i) return s32(bits(i * 1.5) ~ ((i << 8 | 0xee) + i)) end)
 
 kernel("fields", "bit-fields of all kinds", [[
-struct Fields { unsigned a : 3; int b : 5; unsigned : 0; unsigned c : 17; bool d : 1; unsigned long long e : 40; signed char f : 2; };
+struct Fields {
+  unsigned a : 3; int b : 5; unsigned : 0; unsigned c : 17; bool d : 1; unsigned long long e : 40; signed char f : 2;
+};
 __global__ void fields(int *out) {
   int i = threadIdx.x;
   Fields s = {};
@@ -160,7 +162,10 @@ constexpr int primes[8] = {2, 3, 5, 7, 11, 13, 17, 19};
 __constant__ int weights[4] = {1, -2, 4, -8};
 __constant__ struct { int x; float y; } pair = {9, 0.5f};
 constexpr __device__ int squares(int n) { return n ? squares(n - 1) + n * n : 0; }
-struct Table { int v[16]; constexpr __host__ __device__ Table() : v() { for (int i = 0; i < 16; ++i) v[i] = i * i * i; } };
+struct Table {
+  int v[16];
+  constexpr __host__ __device__ Table() : v() { for (int i = 0; i < 16; ++i) v[i] = i * i * i; }
+};
 __constant__ constexpr Table cubes{};
 __global__ void constants(int *out) {
   int i = threadIdx.x;
