@@ -49,6 +49,15 @@ local function lop3(a, b, c, table)
   return result
 end
 
+local function dp4a(a, b, c, a_signed, b_signed)
+  local function byte(x, i, signed)
+    local v = x >> 8 * i & 255
+    return signed and v >= 128 and v - 256 or v
+  end
+  for i = 0, 3 do c = c + byte(a, i, a_signed) * byte(b, i, b_signed) end
+  return u32(c)
+end
+
 local function popc(x)
   local n = 0
   for i = 0, 31 do n = n + (x >> i & 1) end
@@ -103,6 +112,30 @@ local instructions = {
   { "lop3.b32 %0, %1, %2, %3, 0xe8;", function(a, b, c) return lop3(a, b, c, 0xe8) end },
   { "shf.l.wrap.b32 %0, %1, %2, %3;", function(a, b, c) return u32(((b << 32 | a) << (c & 31)) >> 32) end },
   { "shf.r.clamp.b32 %0, %1, %2, %3;", function(a, b, c) return c >= 32 and b or u32((b << 32 | a) >> c) end, "last" },
+  { "slct.u32.s32 %0, %1, %2, %3;", function(a, b, c) return s32(c) >= 0 and a or b end },
+  { "bfind.u32 %0, %1;", function(a) return a == 0 and 0xffffffff or math.floor(math.log(a, 2)) end },
+  { "bfind.s32 %0, %1;", function(a)
+    local n, v = -1, s32(a) < 0 and u32(~a) or a
+    while v > 0 do n, v = n + 1, v >> 1 end
+    return u32(n)
+  end },
+  { "dp4a.u32.s32 %0, %1, %2, %3;", function(a, b, c) return dp4a(a, b, c, false, true) end },
+  { "dp4a.s32.s32 %0, %1, %2, %3;", function(a, b, c) return dp4a(a, b, c, true, true) end },
+  { "{ .reg .u32 t; add.cc.u32 t, %1, %2; addc.u32 %0, %3, 0; }", function(a, b, c) return u32(c + (a + b >> 32)) end },
+  { "{ .reg .u32 t; add.cc.u32 t, %1, %2; addc.cc.u32 t, t, %3; addc.u32 %0, 0, 0; }",
+    function(a, b, c) return u32(a + b) + c + (a + b >> 32) >> 32 end },
+  { "{ .reg .u32 t; sub.cc.u32 t, %1, %2; subc.cc.u32 t, %3, %2; subc.u32 %0, %1, %1; }",
+    function(a, b, c) return c - b - (a < b and 1 or 0) < 0 and 0xffffffff or 0 end },
+  { "{ .reg .u32 t; mad.lo.cc.u32 t, %1, %2, %3; madc.hi.u32 %0, %1, %2, 0; }",
+    function(a, b, c) return u32((a * b >> 32) + (u32(a * b) + c >> 32)) end },
+  { "{ .reg .pred p, q; setp.hs.u32 p, %1, %2; setp.ne.and.s32 q, %2, %3, !p; selp.u32 %0, 5, %1, q; }",
+    function(a, b, c) return a < b and b ~= c and 5 or a end },
+  { "{ .reg .f32 f; .reg .pred p; mov.b32 f, %1; setp.nan.f32 p, f, f; selp.u32 %0, 1, %2, p; }",
+    function(a, b) return a & 0x7fffffff > 0x7f800000 and 1 or b end },
+  { "{ .reg .f32 f; cvt.rn.f32.s32 f, %1; mul.f32 f, f, 0f3E800000; cvt.rmi.s32.f32 %0, f; }",
+    function(a) return u32(math.floor(string.unpack("<f", string.pack("<f", s32(a))) * 0.25)) end },
+  { "{ .reg .f32 f; cvt.rn.f32.s32 f, %1; mul.f32 f, f, 0f3E800000; cvt.rpi.f32.f32 f, f; cvt.rzi.s32.f32 %0, f; }",
+    function(a) return u32(math.ceil(string.unpack("<f", string.pack("<f", s32(a))) * 0.25)) end },
   { "sad.u32 %0, %1, %2, %3;", function(a, b, c) return u32(math.abs(a - b) + c) end },
   { "{ .reg .pred p; setp.lt.s32 p, %1, %2; selp.b32 %0, %1, %3, p; }",
     function(a, b, c) return s32(a) < s32(b) and a or c end },
@@ -194,6 +227,47 @@ __global__ void k(unsigned *out) {
       end
     end)
 
+    it("changes memory that others change, and asks the warp", function()
+      local m = mw.compile {
+        source = [[
+__global__ void k(int *x, unsigned *y, double *d, int *out) {
+  int i = threadIdx.x, old, sum, least;
+  unsigned same, a, b, c, e;
+  asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(x), "r"(1) : "memory");
+  asm volatile("red.global.max.s32 [%0+4], %1;" :: "l"(x), "r"(-i - 1) : "memory");
+  asm volatile("red.relaxed.gpu.global.min.u32 [%0+8], %1;" :: "l"(x), "r"(-i - 1) : "memory");
+  asm volatile("red.add.f64 [%0], %1;" :: "l"(d), "d"(0.5) : "memory");
+  asm volatile("atom.cas.b32 %0, [%1], %2, %3;" : "=r"(sum) : "l"(x + 3), "r"(7), "r"(i) : "memory");
+  asm volatile("match.any.sync.b32 %0, %1, 0xffffffff;" : "=r"(same) : "r"(i % 3));
+  asm volatile("redux.sync.min.s32 %0, %1, 0xffffffff;" : "=r"(least) : "r"(-i));
+  asm volatile("redux.sync.add.s32 %0, %1, 0xffffffff;" : "=r"(sum) : "r"(i));
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(e) : "l"(y + 4 * i));
+  asm volatile("st.global.v2.u32 [%0+8], {%1, %2};" :: "l"(y + 4 * i), "r"(a + b), "r"(c * e) : "memory");
+  int *o = out + 4 * i;
+  o[0] = old; o[1] = same; o[2] = least; o[3] = sum;
+}]],
+        options = options,
+      }
+      local y = {}
+      for i = 1, 256 do y[i] = i end
+      local x, d, out = mw.array({ 0, -100, -1, 7 }, "int"), mw.zeros(1, "double"), mw.zeros(256, "int")
+      y = mw.array(y, "uint")
+      m.k(1, 64)(x, y, d, out)
+      local tickets, last = {}, x[4]
+      assert.same({ 64, -1, -64 }, { x[1], x[2], x[3] })
+      assert.is_true(last >= 0 and last < 64)
+      assert.equal(32, d[1])
+      for i = 0, 63 do
+        local first, same = i - i % 32, 0
+        for lane = 0, 31 do if (first + lane) % 3 == i % 3 then same = same | 1 << lane end end
+        tickets[out[4 * i + 1]] = true
+        local n = 4 * i
+        assert.same({ s32(same), -first - 31, 16 * (2 * first + 31) }, { out[n + 2], out[n + 3], out[n + 4] })
+        assert.same({ n + 1, n + 2, 2 * n + 3, (n + 3) * (n + 4) }, { y[n + 1], y[n + 2], y[n + 3], y[n + 4] })
+      end
+      for ticket = 0, 63 do assert.is_true(tickets[ticket]) end
+    end)
+
     it("reads, writes and changes its operands", function()
       local m = mw.compile {
         source = [[
@@ -228,6 +302,10 @@ describe("inline PTX that the CPU device does not know", function()
       ['asm("mov.u32 %0, %%smid;" : "=r"(v));'] = "%smid",
       ['asm("add.u32 %0, t, 1;" : "=r"(v));'] = "'t'",
       ['asm("{ .reg .u32 t; add.u32 %0, t, 1; }" : "=r"(v));'] = "before it is written",
+      ['asm("addc.u32 %0, %1, %1;" : "=r"(v) : "r"(v));'] = "%cc' is read before it is written",
+      ['asm("{ .reg .pred p; setp.eq.s32 p, %1, 0; @p add.cc.u32 %0, %1, %1; }" : "=r"(v) : "r"(v));'] = "predicate",
+      ['asm("setp.nan.s32 %0, %1, %1;" : "=r"(v) : "r"(v));'] = "setp.nan.s32",
+      ['asm("atom.shared.add.u32 %0, [%1], 1;" : "=r"(v) : "r"(v));'] = "atom.shared",
       ['asm("L: bra L;");'] = "bra",
       ['asm("@p bra L;");'] = "bra",
     }

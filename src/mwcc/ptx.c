@@ -225,7 +225,7 @@ static void translate_predicated(ptx_statement *s, char *text) {
   ptx_variable *target = find_variable(s, i.operands[0]);
   static const char *const effects[] = {"st",  "ld",  "atom", "red",  "bar", "barrier",
                                         "bra", "ret", "trap", "shfl", "vote"};
-  bool has_effect = !target;
+  bool has_effect = !target || ptx_has_part(&i, "cc"); /* only the register is kept */
   for (size_t n = 0; n < MW_COUNT(effects); n++) has_effect = has_effect || strcmp(i.parts[0], effects[n]) == 0;
   if (has_effect) {
     refuse(s, i.parts[0], "under a predicate is not translated");
@@ -333,6 +333,7 @@ static void translate_statement(program *p, LLVMBuilderRef b, LLVMValueRef call)
   *s = (ptx_statement){.p = p, .b = b, .call = call};
   LLVMPositionBuilderBefore(b, call);
   int outputs = bind_operands(s, constraints, constraints_length);
+  add_variable(s, PTX_CARRY);
   char *plain = plain_text(text, text_length);
   translate_text(s, plain);
   if (!s->failed) finish_statement(s, outputs);

@@ -6,6 +6,9 @@
 
 enum { PTX_NAME = 32, PTX_OPERANDS = 8, PTX_PARTS = 8, PTX_VARIABLES = 64 };
 
+/* The carry is a register that instructions with .cc write; it is not kept from one statement to the next. */
+#define PTX_CARRY "%cc"
+
 /* One asm statement: its operands $0 …, and the registers that it declares. All are values by name, kept as they came. */
 typedef struct ptx_variable {
   char name[PTX_NAME];

@@ -51,6 +51,39 @@ static bool translate_product(const ptx_source *x, int addend) {
   return true;
 }
 
+/* add.cc, addc, sub.cc, subc, mad.cc, madc: numbers of many words. A subtraction's carry is its borrow. */
+static bool translate_carry(const ptx_source *x) {
+  const char *name = x->i->parts[0];
+  LLVMBuilderRef b = x->s->b;
+  bool product = starts_with(name, "mad"), minus = starts_with(name, "sub");
+  bool takes = strcmp(name + 3, "c") == 0, gives = ptx_has_part(x->i, "cc");
+  if (!product && !minus && !starts_with(name, "add")) return false;
+  if ((!takes && name[3]) || (!takes && !gives) || x->i->operand_count != (product ? 4 : 3)) return false;
+  LLVMValueRef left = ptx_operand(x, 1), right = ptx_operand(x, 2);
+  if (product) {
+    if (ptx_has_part(x->i, "hi"))
+      left = upper_half(x, long_product(x, left, right));
+    else if (ptx_has_part(x->i, "lo"))
+      left = LLVMBuildMul(b, left, right, "");
+    else
+      return false;
+    right = ptx_operand(x, 3);
+  }
+  LLVMValueRef first = minus ? LLVMBuildSub(b, left, right, "") : LLVMBuildAdd(b, left, right, ""), result = first;
+  LLVMValueRef carry =
+      minus ? LLVMBuildICmp(b, LLVMIntULT, left, right, "") : LLVMBuildICmp(b, LLVMIntULT, first, left, "");
+  if (takes) {
+    LLVMValueRef before = LLVMBuildZExt(b, ptx_read(x->s, PTX_CARRY, x->s->p->i1), x->t.type, "");
+    result = minus ? LLVMBuildSub(b, first, before, "") : LLVMBuildAdd(b, first, before, "");
+    LLVMValueRef again =
+        minus ? LLVMBuildICmp(b, LLVMIntULT, first, before, "") : LLVMBuildICmp(b, LLVMIntULT, result, first, "");
+    carry = LLVMBuildOr(b, carry, again, "");
+  }
+  if (gives) ptx_write(x->s, PTX_CARRY, carry);
+  ptx_result(x, result);
+  return true;
+}
+
 /* ---- arithmetic and logic ---- */
 
 static bool translate_float(const ptx_source *x) {
@@ -279,6 +312,39 @@ static bool translate_sad(const ptx_source *x) {
   return true;
 }
 
+/* The place of the highest bit that is not as the sign; all bits set where there is none. */
+static bool translate_bfind(const ptx_source *x) {
+  LLVMBuilderRef b = x->s->b;
+  if (ptx_has_part(x->i, "shiftamt")) return false;
+  LLVMValueRef value = ptx_operand(x, 1);
+  LLVMValueRef sign = LLVMBuildAShr(b, value, ptx_number(x, x->t.bits - 1), "");
+  if (x->t.is_signed) value = LLVMBuildXor(b, value, sign, "");
+  LLVMValueRef arguments[2] = {value, LLVMConstNull(x->s->p->i1)};
+  LLVMValueRef zeros = make_intrinsic(x, "llvm.ctlz", x->t.type, arguments, 2);
+  ptx_result(x, LLVMBuildSub(b, ptx_number(x, x->t.bits - 1), zeros, ""));
+  return true;
+}
+
+/* dp4a.atype.btype: the products of four bytes each, and c */
+static bool translate_dp4a(const ptx_source *x) {
+  LLVMBuilderRef b = x->s->b;
+  program *p = x->s->p;
+  if (x->i->part_count != 3 || x->t.bits != 32) return false;
+  bool is_signed[2] = {strcmp(x->i->parts[1], "s32") == 0, x->t.is_signed};
+  LLVMValueRef sum = ptx_operand_i32(x, 3), in[2] = {ptx_operand_i32(x, 1), ptx_operand_i32(x, 2)};
+  for (unsigned n = 0; n < 4; n++) {
+    LLVMValueRef byte[2];
+    for (int k = 0; k < 2; k++) {
+      byte[k] = LLVMBuildShl(b, in[k], constant_i32(p, 24 - 8 * n), "");
+      byte[k] = is_signed[k] ? LLVMBuildAShr(b, byte[k], constant_i32(p, 24), "")
+                             : LLVMBuildLShr(b, byte[k], constant_i32(p, 24), "");
+    }
+    sum = LLVMBuildAdd(b, sum, LLVMBuildMul(b, byte[0], byte[1], ""), "");
+  }
+  ptx_result(x, sum);
+  return true;
+}
+
 /* ---- by name ---- */
 
 bool ptx_translate_number(const ptx_source *x) {
@@ -287,7 +353,8 @@ bool ptx_translate_number(const ptx_source *x) {
 #define IS(text, count) (strcmp(name, text) == 0 && operands == (count))
   if (x->t.is_float) return operands >= 2 && translate_float(x);
   if (IS("mul", 3) || IS("mul24", 3)) return name[3] == 0 && translate_product(x, 0);
-  if (IS("mad", 4)) return translate_product(x, 3);
+  if (translate_carry(x)) return true;
+  if (IS("mad", 4)) return !ptx_has_part(x->i, "sat") && translate_product(x, 3);
   if (IS("shl", 3)) return translate_shift(x, true);
   if (IS("shr", 3)) return translate_shift(x, false);
   if (IS("min", 3)) return translate_extreme(x, false);
@@ -298,6 +365,8 @@ bool ptx_translate_number(const ptx_source *x) {
   if (IS("lop3", 5)) return translate_lop3(x);
   if (IS("shf", 4)) return translate_shf(x);
   if (IS("sad", 4)) return translate_sad(x);
+  if (IS("bfind", 2)) return translate_bfind(x);
+  if (IS("dp4a", 4)) return translate_dp4a(x);
 #undef IS
   return translate_plain(x) || translate_unary(x);
 }

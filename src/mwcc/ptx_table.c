@@ -76,25 +76,76 @@ static bool translate_halves(const ptx_source *x) {
   return true;
 }
 
-static bool translate_setp(const ptx_source *x) {
+/* What a comparison asks of real numbers where one may be no number: its name ends in u. */
+static bool compare(const ptx_source *x, const char *name, LLVMValueRef a, LLVMValueRef b, LLVMValueRef *out) {
   static const struct {
     const char *name;
     LLVMIntPredicate is_unsigned, is_signed;
     LLVMRealPredicate real;
-  } table[] = {{"eq", LLVMIntEQ, LLVMIntEQ, LLVMRealOEQ},   {"ne", LLVMIntNE, LLVMIntNE, LLVMRealONE},
-               {"lt", LLVMIntULT, LLVMIntSLT, LLVMRealOLT}, {"le", LLVMIntULE, LLVMIntSLE, LLVMRealOLE},
-               {"gt", LLVMIntUGT, LLVMIntSGT, LLVMRealOGT}, {"ge", LLVMIntUGE, LLVMIntSGE, LLVMRealOGE},
-               {"lo", LLVMIntULT, LLVMIntULT, LLVMRealOLT}, {"hi", LLVMIntUGT, LLVMIntUGT, LLVMRealOGT}};
-  if (x->i->part_count != 3 || x->i->operand_count != 3) return false;
+  } table[] = {{"eq", LLVMIntEQ, LLVMIntEQ, LLVMRealOEQ},
+               {"ne", LLVMIntNE, LLVMIntNE, LLVMRealONE},
+               {"lt", LLVMIntULT, LLVMIntSLT, LLVMRealOLT},
+               {"le", LLVMIntULE, LLVMIntSLE, LLVMRealOLE},
+               {"gt", LLVMIntUGT, LLVMIntSGT, LLVMRealOGT},
+               {"ge", LLVMIntUGE, LLVMIntSGE, LLVMRealOGE},
+               {"lo", LLVMIntULT, LLVMIntULT, 0},
+               {"ls", LLVMIntULE, LLVMIntULE, 0},
+               {"hi", LLVMIntUGT, LLVMIntUGT, 0},
+               {"hs", LLVMIntUGE, LLVMIntUGE, 0},
+               {"equ", 0, 0, LLVMRealUEQ},
+               {"neu", 0, 0, LLVMRealUNE},
+               {"ltu", 0, 0, LLVMRealULT},
+               {"leu", 0, 0, LLVMRealULE},
+               {"gtu", 0, 0, LLVMRealUGT},
+               {"geu", 0, 0, LLVMRealUGE},
+               {"num", 0, 0, LLVMRealORD},
+               {"nan", 0, 0, LLVMRealUNO}};
   for (size_t n = 0; n < MW_COUNT(table); n++) {
-    if (strcmp(x->i->parts[1], table[n].name) != 0) continue;
-    LLVMValueRef a = ptx_operand(x, 1), b = ptx_operand(x, 2);
-    ptx_result(x, x->t.is_float
-                      ? LLVMBuildFCmp(x->s->b, table[n].real, a, b, "")
-                      : LLVMBuildICmp(x->s->b, x->t.is_signed ? table[n].is_signed : table[n].is_unsigned, a, b, ""));
+    if (strcmp(name, table[n].name) != 0) continue;
+    if (x->t.is_float ? !table[n].real : !table[n].is_signed) return false;
+    LLVMIntPredicate whole = x->t.is_signed ? table[n].is_signed : table[n].is_unsigned;
+    *out = x->t.is_float ? LLVMBuildFCmp(x->s->b, table[n].real, a, b, "") : LLVMBuildICmp(x->s->b, whole, a, b, "");
     return true;
   }
   return false;
+}
+
+/* setp.lt.s32 p, a, b; with .and, .or or .xor and a fourth operand, that joins the result. */
+static bool translate_setp(const ptx_source *x) {
+  int n = x->i->operand_count - 3, parts = x->i->part_count - ptx_has_part(x->i, "ftz");
+  LLVMValueRef result;
+  if (n < 0 || n > 1 || parts != 3 + n) return false;
+  if (!compare(x, x->i->parts[1], ptx_operand(x, 1), ptx_operand(x, 2), &result)) return false;
+  if (n) {
+    const char *join = x->i->parts[2], *name = x->i->operands[3];
+    LLVMValueRef other = ptx_read(x->s, name + (*name == '!'), x->s->p->i1);
+    if (*name == '!') other = LLVMBuildNot(x->s->b, other, "");
+    if (strcmp(join, "and") == 0)
+      result = LLVMBuildAnd(x->s->b, result, other, "");
+    else if (strcmp(join, "or") == 0)
+      result = LLVMBuildOr(x->s->b, result, other, "");
+    else if (strcmp(join, "xor") == 0)
+      result = LLVMBuildXor(x->s->b, result, other, "");
+    else
+      return false;
+  }
+  ptx_result(x, result);
+  return true;
+}
+
+/* slct: a where c is not negative, else b */
+static bool translate_slct(const ptx_source *x) {
+  ptx_type type;
+  LLVMBuilderRef b = x->s->b;
+  bool real = strcmp(x->i->parts[x->i->part_count - 1], "f32") == 0;
+  if (!ptx_type_of(x->s, x->i->parts[x->i->part_count - 2], &type) || x->t.bits != 32) return false;
+  LLVMValueRef by = ptx_operand(x, 3), zero = LLVMConstNull(x->t.type);
+  LLVMValueRef positive =
+      real ? LLVMBuildFCmp(b, LLVMRealOGE, by, zero, "") : LLVMBuildICmp(b, LLVMIntSGE, by, zero, "");
+  LLVMValueRef left = ptx_read(x->s, x->i->operands[1], type.type),
+               right = ptx_read(x->s, x->i->operands[2], type.type);
+  ptx_result(x, LLVMBuildSelect(b, positive, left, right, ""));
+  return true;
 }
 
 static bool translate_selp(const ptx_source *x) {
@@ -103,22 +154,33 @@ static bool translate_selp(const ptx_source *x) {
   return true;
 }
 
-/* cvt.to.from: integers among each other, to real numbers, and toward zero from them. */
+/* The intrinsic that rounds as .rni, .rzi, .rmi or .rpi say, or NULL. */
+static const char *whole_rounding(const ptx_source *x) {
+  return ptx_has_part(x->i, "rni")   ? "llvm.rint"
+         : ptx_has_part(x->i, "rzi") ? "llvm.trunc"
+         : ptx_has_part(x->i, "rmi") ? "llvm.floor"
+         : ptx_has_part(x->i, "rpi") ? "llvm.ceil"
+                                     : NULL;
+}
+
+/* cvt.to.from: integers among each other, to real numbers, and from them by all four roundings. */
 static bool translate_cvt(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   ptx_type to, from = x->t;
   if (x->i->part_count < 3 || ptx_has_part(x->i, "sat") || !ptx_type_of(x->s, x->i->parts[x->i->part_count - 2], &to))
     return false;
   LLVMValueRef value = ptx_operand(x, 1);
+  const char *rounding = from.is_float ? whole_rounding(x) : NULL;
+  if (rounding) value = call_intrinsic(x->s->p, b, rounding, &from.type, 1, &value, 1);
   if (!to.is_float && !from.is_float)
     value = LLVMBuildIntCast2(b, value, to.type, from.is_signed, "");
   else if (to.is_float && from.is_float && to.bits != from.bits && (to.bits > from.bits || ptx_has_part(x->i, "rn")))
     value = LLVMBuildFPCast(b, value, to.type, "");
   else if (to.is_float && !from.is_float && ptx_has_part(x->i, "rn"))
     value = from.is_signed ? LLVMBuildSIToFP(b, value, to.type, "") : LLVMBuildUIToFP(b, value, to.type, "");
-  else if (!to.is_float && from.is_float && ptx_has_part(x->i, "rzi"))
+  else if (!to.is_float && from.is_float && rounding)
     value = to.is_signed ? LLVMBuildFPToSI(b, value, to.type, "") : LLVMBuildFPToUI(b, value, to.type, "");
-  else
+  else if (!rounding || to.bits != from.bits)
     return false;
   ptx_result(x, value);
   return true;
@@ -136,24 +198,80 @@ static LLVMValueRef address(const ptx_source *x, const char *text) {
   return LLVMBuildGEP2(x->s->b, x->s->p->i8, pointer, &at, 1, "");
 }
 
-/* Generic and global addresses; hints and scopes of caches change no value. */
+/* "{$0,$1}" by number */
+static bool element_name(const char *list, int n, char *name) {
+  const char *at = list + (*list == '{');
+  for (; n > 0 && at; n--) at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+  return at && sscanf(at, "%31[^,}]", name) == 1;
+}
+
+/* Generic and global addresses; hints and scopes of caches change no value. .v2 and .v4 are as many elements. */
 static bool translate_access(const ptx_source *x, bool load) {
-  static const char *const hints[] = {"global", "ca", "cg", "cs", "lu", "cv", "nc", "wb", "wt", "volatile"};
+  static const char *const hints[] = {"global", "ca", "cg", "cs",       "lu", "cv", "nc",
+                                      "wb",     "wt", "v2", "volatile", "v4", "ro"};
   bool is_volatile = ptx_has_part(x->i, "volatile") || ptx_has_part(x->i, "cv") || ptx_has_part(x->i, "wt");
+  int count = ptx_has_part(x->i, "v4") ? 4 : ptx_has_part(x->i, "v2") ? 2 : 1;
+  const char *list = x->i->operands[load ? 0 : 1];
   for (int n = 1; n + 1 < x->i->part_count; n++) {
     bool known = false;
     for (size_t k = 0; k < MW_COUNT(hints); k++) known = known || strcmp(x->i->parts[n], hints[k]) == 0;
     if (!known) return false;
   }
-  LLVMValueRef at = address(x, x->i->operands[load ? 1 : 0]), access;
-  if (!at) return false;
-  if (load)
-    ptx_result(x, access = LLVMBuildLoad2(x->s->b, x->t.type, at, ""));
-  else
-    access = LLVMBuildStore(x->s->b, ptx_operand(x, 1), at);
-  LLVMSetAlignment(access, x->t.bits / 8);
-  LLVMSetVolatile(access, is_volatile);
+  LLVMValueRef start = address(x, x->i->operands[load ? 1 : 0]), access, loaded[4];
+  char names[4][PTX_NAME];
+  if (!start || (*list == '{') != (count > 1)) return false;
+  for (int n = 0; n < count; n++) {
+    LLVMValueRef offset = constant_i64(x->s->p, (uint64_t)n * x->t.bits / 8);
+    LLVMValueRef at = LLVMBuildGEP2(x->s->b, x->s->p->i8, start, &offset, 1, "");
+    if (!element_name(list, n, names[n])) return false;
+    if (load)
+      loaded[n] = access = LLVMBuildLoad2(x->s->b, x->t.type, at, "");
+    else
+      access = LLVMBuildStore(x->s->b, ptx_read(x->s, names[n], x->t.type), at);
+    LLVMSetAlignment(access, x->t.bits / 8);
+    LLVMSetVolatile(access, is_volatile);
+  }
+  for (int n = 0; load && n < count; n++) ptx_write(x->s, names[n], loaded[n]);
   return true;
+}
+
+/* atom d, [a], b and red [a], b: generic and global addresses, every order and scope as CUDA C's functions have it. */
+static bool translate_atomic(const ptx_source *x, bool result) {
+  static const struct {
+    const char *name;
+    LLVMAtomicRMWBinOp is_unsigned, is_signed;
+  } table[] = {
+      {"add", LLVMAtomicRMWBinOpAdd, LLVMAtomicRMWBinOpAdd},    {"and", LLVMAtomicRMWBinOpAnd, LLVMAtomicRMWBinOpAnd},
+      {"or", LLVMAtomicRMWBinOpOr, LLVMAtomicRMWBinOpOr},       {"xor", LLVMAtomicRMWBinOpXor, LLVMAtomicRMWBinOpXor},
+      {"exch", LLVMAtomicRMWBinOpXchg, LLVMAtomicRMWBinOpXchg}, {"min", LLVMAtomicRMWBinOpUMin, LLVMAtomicRMWBinOpMin},
+      {"max", LLVMAtomicRMWBinOpUMax, LLVMAtomicRMWBinOpMax}};
+  static const char *const allowed[] = {"relaxed", "acquire", "release", "acq_rel", "cta",
+                                        "cluster", "gpu",     "sys",     "global"};
+  const LLVMAtomicOrdering order = LLVMAtomicOrderingSequentiallyConsistent;
+  const char *name = x->i->parts[x->i->part_count - 2];
+  LLVMBuilderRef b = x->s->b;
+  int first = result ? 1 : 0, operands = x->i->operand_count - first;
+  for (int n = 1; n + 2 < x->i->part_count; n++) {
+    bool known = false;
+    for (size_t k = 0; k < MW_COUNT(allowed); k++) known = known || strcmp(x->i->parts[n], allowed[k]) == 0;
+    if (!known) return false;
+  }
+  LLVMValueRef at = address(x, x->i->operands[first]), old = NULL;
+  if (!at || x->t.bits < 32) return false;
+  if (strcmp(name, "cas") == 0 && operands == 3 && !x->t.is_float) {
+    LLVMValueRef pair =
+        LLVMBuildAtomicCmpXchg(b, at, ptx_operand(x, first + 1), ptx_operand(x, first + 2), order, order, 0);
+    old = LLVMBuildExtractValue(b, pair, 0, "");
+  }
+  for (size_t n = 0; n < MW_COUNT(table) && operands == 2; n++) {
+    if (strcmp(name, table[n].name) != 0 || (x->t.is_float && n > 0)) continue;
+    LLVMAtomicRMWBinOp op = x->t.is_float    ? LLVMAtomicRMWBinOpFAdd
+                            : x->t.is_signed ? table[n].is_signed
+                                             : table[n].is_unsigned;
+    old = LLVMBuildAtomicRMW(b, op, at, ptx_operand(x, first + 1), order, 0);
+  }
+  if (old && result) ptx_result(x, old);
+  return old != NULL;
 }
 
 /* ---- threads together ---- */
@@ -185,6 +303,25 @@ static bool translate_vote(const ptx_source *x) {
                                                   : NULL;
   if (!name) return false;
   LLVMValueRef arguments[2] = {ptx_operand_i32(x, 2), ptx_read(x->s, x->i->operands[1], p->i1)};
+  ptx_result(x, call_intrinsic(p, x->s->b, name, NULL, 0, arguments, 2));
+  return true;
+}
+
+/* match.any.sync.b32 d, a, mask and redux.sync.add.s32 d, a, mask */
+static bool translate_together(const ptx_source *x) {
+  program *p = x->s->p;
+  bool match = strcmp(x->i->parts[0], "match") == 0;
+  if (!ptx_has_part(x->i, "sync") || x->i->operand_count != 3 || (!match && x->t.bits != 32)) return false;
+  LLVMValueRef value = ptx_operand(x, 1), mask = ptx_operand_i32(x, 2);
+  char name[64] = "";
+  if (match && ptx_has_part(x->i, "any")) snprintf(name, sizeof name, "llvm.nvvm.match.any.sync.i%u", x->t.bits);
+  static const char *const operations[] = {"add", "min", "max", "and", "or", "xor"};
+  for (size_t n = 0; n < MW_COUNT(operations) && !match; n++)
+    if (ptx_has_part(x->i, operations[n]))
+      snprintf(name, sizeof name, "llvm.nvvm.redux.sync.%s%s", !x->t.is_signed && (n == 1 || n == 2) ? "u" : "",
+               operations[n]);
+  if (!*name) return false;
+  LLVMValueRef arguments[2] = {match ? mask : value, match ? value : mask};
   ptx_result(x, call_intrinsic(p, x->s->b, name, NULL, 0, arguments, 2));
   return true;
 }
@@ -222,7 +359,11 @@ bool ptx_translate(ptx_statement *s, const ptx_instruction *i) {
   if (IS("ld", 2) || IS("ldu", 2)) return translate_access(&x, true);
   if (IS("st", 2)) return translate_access(&x, false);
   if (IS("cvt", 2)) return translate_cvt(&x);
-  if (IS("setp", 3)) return translate_setp(&x);
+  if (strcmp(name, "setp") == 0) return translate_setp(&x);
+  if (IS("slct", 4)) return translate_slct(&x);
+  if (strcmp(name, "atom") == 0) return operands > 2 && translate_atomic(&x, true);
+  if (IS("red", 2)) return translate_atomic(&x, false);
+  if (strcmp(name, "match") == 0 || strcmp(name, "redux") == 0) return translate_together(&x);
   if (IS("selp", 4)) return translate_selp(&x);
   if (strcmp(name, "shfl") == 0) return translate_shfl(&x);
   if (strcmp(name, "vote") == 0) return translate_vote(&x);
