@@ -85,7 +85,7 @@ static int is_normalised(const struct cudaResourceDesc *resource, bool *out) {
 
 static int reading_of(const CUDA_TEXTURE_DESC *given, const struct cudaResourceDesc *resource,
                       struct cudaTextureDesc *out) {
-  bool normalised;
+  bool normalised = false;
   int code = given ? is_normalised(resource, &normalised)
                    : host_fail(MW_INVALID_VALUE, "there is no texture descriptor: what would read the texels?");
   if (code != MW_SUCCESS) return code;
