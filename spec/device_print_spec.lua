@@ -44,6 +44,36 @@ __global__ void k() {
       }, "\n"), text)
     end)
 
+    it("writes as the C library does, in every flag, width and precision", function()
+      local calls, want = {}, {}
+      local function add(formats, values, says)
+        for format in formats:gmatch "%S+" do
+          format = format:gsub("_", " ")
+          for _, v in ipairs(values) do
+            calls[#calls + 1] = ('printf("%s|\\n", %s);'):format(format, says(v))
+            want[#want + 1] = format:format(v) .. "|\n"
+          end
+        end
+      end
+      add("%d %5d %-5d %05d %+d %_d %.3d %8.3d %-8.3d %+08d %_05d %i", { 0, 42, -42, 2147483647 }, tostring)
+      add("%x %X %#x %#X %08x %#010x %-#8x %.4x %o %#o", { 0, 42, 0xdeadbeef }, function(v) return v .. "u" end)
+      add("%f %.0f %#.0f %+.3f %_8.2f %-9.2f %09.2f %e %.0e %E %12.4e %g %#g %G %.10g %a %.2a %A %+012.3f",
+        { 0.0, -0.0, 1.5, -2.5, 3.14159e10, 1e-7, 1e300, 1 / 0, -1 / 0 },
+        function(v) return math.abs(v) == 1 / 0 and (v > 0 and "1.0 / 0.0" or "-1.0 / 0.0") or ("%a"):format(v) end)
+      add("%c %5c %-5c", { 65 }, tostring)
+      add("%s %8s %-8s %.2s %8.2s", { "hello" }, function(v) return '"' .. v .. '"' end)
+      local numbers = {}
+      for i = 1, 32 do numbers[i] = i end
+      calls[#calls + 1] = ('printf("%s\\n", %s);'):format(("%d "):rep(32), table.concat(numbers, ", "))
+      want[#want + 1] = table.concat(numbers, " ") .. " \n"
+      calls[#calls + 1] = 'printf("%d%%|%k|\\n", 5, 6, 7); printf("%s\\n", (const char *)0);' -- too many, none, null
+      want[#want + 1] = "5%|%k|\n(null)\n"
+      calls[#calls + 1] = 'int n = printf("%d %d\\n", 1, 2); printf("%d\\n", n);' -- the arguments, as CUDA counts
+      want[#want + 1] = "1 2\n2\n"
+      local text = printed("__global__ void k() {\n" .. table.concat(calls, "\n") .. "\n}", options, 1, 1)
+      assert.equal(table.concat(want), text)
+    end)
+
     it("keeps the text of one call whole, whoever else prints", function()
       local text = printed([[
 __global__ void k() {
