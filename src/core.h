@@ -46,6 +46,15 @@ typedef struct mw_launch_request {
   mw_completion completion;
 } mw_launch_request;
 
+/* Of a list (mw_driver.list_new): a launch, whose completion is not looked at and which is not cooperative and has no
+   references; or a fill with a pattern; or, without one, a copy, of `count` elements of `size` bytes. */
+typedef struct mw_list_item {
+  const mw_launch_request *launch; /* or NULL */
+  uint64_t target, source;
+  const void *pattern;
+  size_t size, count;
+} mw_list_item;
+
 /* width bytes of each of `height` rows of each of `depth` slices; pitch: bytes from row to row, slice: from slice to slice.
    None of them is 0, and neither rows nor slices overlap. */
 typedef struct mw_box {
@@ -165,6 +174,14 @@ typedef struct mw_driver {
   /* Stop the kernels that run now, as a time limit does; queued ones stay. On any thread. NULL where it cannot. */
   void (*interrupt)(void *device);
   int (*launch)(void *stream, const mw_launch_request *request);
+  /* Lists: commands that are laid out once, then run any number of times, in their order, as one command of a stream. What
+     they say is copied; failures are those of the commands that an item stands for. list_is_good: whether it would be laid
+     out the same now (limits, memory within reach): to be asked before a run. list_free: no run of it is queued or
+     running, but its last `done` may be what calls this. All NULL where there is nothing to gain. */
+  int (*list_new)(void *device, const mw_list_item *items, size_t count, void **list);
+  bool (*list_is_good)(const void *list);
+  int (*list_run)(void *stream, void *list, mw_completion completion);
+  void (*list_free)(void *list);
   /* Addresses in these may be the host's own, too. copy is memmove. */
   int (*copy)(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion);
   int (*fill)(void *stream, uint64_t target, const void *pattern, size_t size, size_t count, mw_completion completion);

@@ -63,4 +63,17 @@ int mw_work_run(const mw_work *work, mw_stream *stream, mw_hold **hold);
 /* The same launch again: its own object, with references of its own. (launch.c) */
 mw_launch *mw_launch_copy(const mw_launch *launch);
 
+/* Nodes that run one behind the other as one command of a stream, where the driver can lay them out. (graph_chain.c) */
+typedef struct mw_chain mw_chain;
+mw_chain *mw_chain_new(mw_device *device);
+/* Whether such work may stand in a chain. */
+bool mw_chain_takes(const mw_device *device, const mw_work *work);
+/* Append it; it is somebody else's, stays where it is, and outlives the chain. */
+void mw_chain_add(mw_chain *chain, const mw_work *work);
+/* Work of it was changed. */
+void mw_chain_spoil(mw_chain *chain);
+int mw_chain_run(mw_chain *chain, mw_stream *stream);
+/* Runs in flight go on. */
+void mw_chain_free(mw_chain *chain);
+
 #endif

@@ -3,7 +3,8 @@
  * The nodes are laid out in lanes: chains in which each node depends on the one before. The first lane is the stream that
  * the graph is launched in, the others are streams of the exec's own; between lanes there are events. So a chain needs no
  * event at all, and what does not depend on each other may overlap. Nodes run in their order, in which every one comes
- * behind those it depends on. */
+ * behind those it depends on. Neighbours in a lane, with no event between them, are chains of graph_chain.c's where these
+ * take them. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -16,6 +17,8 @@ typedef struct step {
   size_t lane;
   bool waits;      /* its lane, not the first, begins with it: behind the beginning of the launch */
   mw_event *event; /* recorded behind it, where another lane waits for it */
+  mw_chain *chain; /* that it is part of, or NULL */
+  bool heads;      /* and the first of: the chain is run in its place, and is its own */
 } step;
 
 struct mw_graph_exec {
@@ -70,6 +73,27 @@ static int lay_out(mw_graph_exec *exec) {
   return code;
 }
 
+/* Whether the step waits for another lane. */
+static bool is_joined(const mw_graph_exec *exec, const step *s) {
+  for (size_t k = 0; k < s->after_count; k++)
+    if (exec->steps[s->after[k]].lane != s->lane) return true;
+  return s->waits;
+}
+
+static void make_chains(mw_graph_exec *exec) {
+  step **tails = mw_alloc((exec->lane_count + 1) * sizeof *tails);
+  for (size_t i = 0; i < exec->count; i++) {
+    step *s = &exec->steps[i], *tail = tails[s->lane];
+    tails[s->lane] = s;
+    if (!mw_chain_takes(exec->device, &s->work)) continue;
+    bool begins = !tail || !tail->chain || tail->event || is_joined(exec, s);
+    s->heads = begins;
+    s->chain = begins ? mw_chain_new(exec->device) : tail->chain;
+    mw_chain_add(s->chain, &s->work);
+  }
+  free(tails);
+}
+
 int mw_graph_instantiate(const mw_graph *graph, mw_graph_exec **out) {
   mw_graph_exec *exec = mw_alloc(sizeof *exec);
   exec->device = mw_device_retain(graph->device);
@@ -85,16 +109,19 @@ int mw_graph_instantiate(const mw_graph *graph, mw_graph_exec **out) {
     exec->hold_count += s->work.kind == MW_WORK_HOLD;
   }
   int code = lay_out(exec);
-  if (code == MW_SUCCESS)
+  if (code == MW_SUCCESS) {
+    make_chains(exec);
     *out = exec;
-  else
+  } else {
     mw_graph_exec_release(exec);
+  }
   return code;
 }
 
 void mw_graph_exec_release(mw_graph_exec *exec) {
   if (!exec) return;
   for (size_t i = 0; i < exec->count; i++) {
+    if (exec->steps[i].heads) mw_chain_free(exec->steps[i].chain);
     mw_work_free(&exec->steps[i].work);
     mw_event_release(exec->steps[i].event);
     free(exec->steps[i].after);
@@ -127,7 +154,8 @@ static int run_step(mw_graph_exec *exec, const step *s, mw_stream *stream, mw_ho
     const step *before = &exec->steps[s->after[k]];
     if (before->lane != s->lane) code = mw_stream_wait(own, before->event);
   }
-  if (code == MW_SUCCESS) code = mw_work_run(&s->work, own, hold);
+  if (code == MW_SUCCESS && s->heads) code = mw_chain_run(s->chain, own);
+  if (code == MW_SUCCESS && !s->chain) code = mw_work_run(&s->work, own, hold);
   if (code == MW_SUCCESS && s->event) code = mw_event_record(s->event, own);
   return code;
 }
@@ -189,6 +217,7 @@ int mw_graph_exec_set_launch(mw_graph_exec *exec, size_t node, mw_launch *launch
   if (work->kind != MW_WORK_LAUNCH) return refuse_update(node, "is no kernel");
   if (work->launch->kernel->handle != launch->kernel->handle) return refuse_update(node, "is another kernel");
   mw_launch *copy = mw_launch_copy(launch);
+  if (exec->steps[node].chain) mw_chain_spoil(exec->steps[node].chain);
   mw_launch_release(work->launch);
   free(work->site);
   work->launch = copy;
@@ -219,6 +248,7 @@ int mw_graph_exec_update(mw_graph_exec *exec, const mw_graph *graph, size_t *nod
   for (i = 0; i < exec->count; i++) {
     mw_work_free(&exec->steps[i].work);
     exec->steps[i].work = mw_work_copy(&graph->nodes[i].work);
+    if (exec->steps[i].heads) mw_chain_spoil(exec->steps[i].chain);
   }
   return MW_SUCCESS;
 }

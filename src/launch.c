@@ -255,12 +255,13 @@ static size_t count_buffers(const mw_launch *launch) {
   return launch->array_count + launch->kept_count + MW_TEXTURE_BUFFERS * textures;
 }
 
-static void *choose_kernel(mw_launch *launch) {
+void *mw_launch_choose(mw_launch *launch, uint64_t times) {
   const mw_kernel *kernel = launch->kernel;
   bool settled = true;
   void *handle = launch->handle;
   if (!handle) {
-    handle = mw_module_special(kernel->module, kernel->info, kernel->handle, launch->grid, launch->block, &settled);
+    handle =
+        mw_module_special(kernel->module, kernel->info, kernel->handle, launch->grid, launch->block, times, &settled);
     launch->handle = settled ? handle : NULL;
   }
   return handle;
@@ -288,7 +289,7 @@ int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
   if (kernel->module->epoch != atomic_load_explicit(&device->epoch, memory_order_relaxed))
     return fail(MW_INVALID_RESOURCE_HANDLE, "the module of %s was lost when %s was reset: compile it again",
                 kernel->info->name, device->name);
-  void *handle = choose_kernel(launch);
+  void *handle = mw_launch_choose(launch, 1);
   mw_command *command = mw_command_new(kernel->module, count_buffers(launch));
   uint64_t few[8], *handles = kernel->info->reference_count <= MW_COUNT(few) ? few : many_handles(kernel);
   int code = use_arrays(launch, command);

@@ -31,6 +31,8 @@ struct mw_launch {
   unsigned char *params; /* the parameter block */
 };
 
+/* The driver's kernel for `times` runs more; launch->handle is set where it will be the same for all later ones. (launch.c) */
+void *mw_launch_choose(mw_launch *launch, uint64_t times);
 /* "saxpy(int n, float a, const float *x, float *y)". Yours: free. */
 char *mw_kernel_signature(const mw_kernel_info *kernel);
 /* "parameter 3 'x' of saxpy". */

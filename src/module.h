@@ -83,9 +83,10 @@ typedef int mw_file_action(mw_module *module, const char *path, void *context);
 int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_action *action, void *context);
 
 /* The driver's kernel to launch in place of `handle` with such a grid and blocks: `handle` itself, or one compiled for the
-   size of the blocks. *settled: the same answer will come for any later launch with such blocks. */
+   size of the blocks, for `times` such launches. *settled: the same answer will come for any later launch with such
+   blocks. */
 void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
-                        const unsigned block[3], bool *settled);
+                        const unsigned block[3], uint64_t times, bool *settled);
 void mw_module_forget_specials(mw_module *module);
 
 struct mw_kernel {

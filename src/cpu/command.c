@@ -1,5 +1,6 @@
 /* Handing out the blocks of a command. */
 #include "cpu/command.h"
+#include "cpu/list.h"
 
 static const double worth_seconds = 20e-6, grain_seconds = 2e-6;
 
@@ -17,18 +18,23 @@ bool cpu_command_take(cpu_command *command, int workers, uint64_t *first, uint64
   return true;
 }
 
-static double block_seconds(const cpu_command *command) {
-  return atomic_load_explicit(&command->kernel.kernel->block_seconds, memory_order_relaxed);
+static double block_seconds(const cpu_kernel *kernel) {
+  return atomic_load_explicit(&kernel->block_seconds, memory_order_relaxed);
+}
+
+uint64_t cpu_kernel_grain(const cpu_kernel *kernel) {
+  double each = block_seconds(kernel);
+  return each > 0 && each < grain_seconds ? (uint64_t)(grain_seconds / each) : 1;
 }
 
 void cpu_command_set_grain(cpu_command *command) {
-  double each = command->kind == CPU_KERNEL ? block_seconds(command) : 0;
-  command->grain = each > 0 && each < grain_seconds ? (uint64_t)(grain_seconds / each) : 1;
+  command->grain = cpu_command_doing(command) == CPU_KERNEL ? cpu_kernel_grain(command->kernel.kernel) : 1;
 }
 
 bool cpu_command_worth(const cpu_command *command) {
-  if (command->kind != CPU_KERNEL) return command->blocks > 1; /* pieces are large */
-  double each = block_seconds(command);
+  if (command->kind == CPU_LIST && cpu_list_has_more(command)) return true; /* there may be many */
+  if (cpu_command_doing(command) != CPU_KERNEL) return command->blocks > 1; /* pieces are large */
+  double each = block_seconds(command->kernel.kernel);
   uint64_t left = command->blocks - atomic_load_explicit(&command->taken, memory_order_relaxed);
   return each == 0 || (double)left * each > worth_seconds;
 }

@@ -14,6 +14,7 @@ typedef enum cpu_command_kind {
   CPU_FILL,
   CPU_COPY_BOX,
   CPU_FILL_BOX,
+  CPU_LIST,   /* nodes, one behind the other: what it does now is `doing` */
   CPU_CALL,   /* its completion is the function; the stream goes on when it has returned */
   CPU_RECORD, /* from here on without blocks: `mark` is done when its turn comes */
   CPU_WAIT    /* the stream stands still until `mark` is done */
@@ -25,16 +26,16 @@ typedef struct cpu_kernel_work {
   size_t stack;  /* bytes a thread has: the limit when it was launched */
   size_t shared; /* static and dynamic */
   size_t param_bytes;
-  double deadline; /* on mw_time's clock, set when it starts; 0: none */
-  double seconds;  /* the time limit when it started */
+  const char *site; /* where it was launched, "" where unknown */
 } cpu_kernel_work;
 
 typedef struct cpu_transfer_work {
   unsigned char *target;
-  const unsigned char *source; /* copy */
-  size_t size, count;          /* elements; a copy's are bytes */
-  size_t piece;                /* elements a block; of a box rows */
-  mw_box box;                  /* instead of target, source and count */
+  const unsigned char *source;  /* copy */
+  const unsigned char *pattern; /* fill */
+  size_t size, count;           /* elements; a copy's are bytes */
+  size_t piece;                 /* elements a block; of a box rows */
+  mw_box box;                   /* instead of target, source and count */
 } cpu_transfer_work;
 
 struct cpu_command {
@@ -42,12 +43,15 @@ struct cpu_command {
   cpu_stream *stream;
   mw_completion completion;
   cpu_command_kind kind;
-  bool finished; /* all blocks done and `completion` called */
+  atomic_int doing; /* `kind`, or that of a list's current node */
+  bool finished;    /* all blocks done and `completion` called */
 
   /* Guarded by the pool's lock: */
   bool active;              /* in the pool's list of commands with blocks to take */
   bool timed_out, reported; /* stopped for its deadline, or an interrupt; and the error says so */
   bool interrupted;
+  double deadline; /* of a kernel, on mw_time's clock, set when it starts; 0: none */
+  double seconds;  /* the time limit when it started */
   cpu_command *active_next, *active_previous;
   struct cpu_mark *mark; /* CPU_RECORD, CPU_WAIT: a reference */
   int users;             /* threads that run blocks of it */
@@ -57,7 +61,11 @@ struct cpu_command {
   _Atomic uint64_t taken; /* blocks handed out so far */
   atomic_bool stop;       /* a kernel that failed: take no more, leave what runs */
 
+  /* A list's are those of its current node. Only a thread that has the command to itself, all blocks taken by it, goes on
+     to another. */
   cpu_kernel_work kernel;
+  const struct cpu_list *list;     /* CPU_LIST (list.h) */
+  size_t node;                     /* of it, the current one */
   struct cpu_residents *residents; /* a cooperative launch's blocks (resident.h), or NULL */
   cpu_transfer_work transfer;
   unsigned char *params; /* parameters, or a fill's pattern: `capacity` bytes, kept from use to use */
@@ -66,6 +74,10 @@ struct cpu_command {
   size_t site_capacity;
 };
 
+static inline cpu_command_kind cpu_command_doing(const cpu_command *command) {
+  return (cpu_command_kind)atomic_load_explicit(&command->doing, memory_order_relaxed);
+}
+
 /* Take the next blocks: many at first, one at the end, so that all workers finish together. False when none are left
    or the command was stopped.
    *rest: whether some remain for others. */
@@ -73,11 +85,13 @@ bool cpu_command_take(cpu_command *command, int workers, uint64_t *first, uint64
 
 /* Before the first is taken: blocks so short that taking them costs as much are taken several at once. */
 void cpu_command_set_grain(cpu_command *command);
+/* As many of its blocks as are taken at once, by what earlier launches took. */
+uint64_t cpu_kernel_grain(const cpu_kernel *kernel);
 /* Whether what is left to take is worth waking a thread for, as far as earlier launches of the kernel tell. */
 bool cpu_command_worth(const cpu_command *command);
 
 /* transfer.c: run blocks of a copy or fill, and how many blocks there are. */
 void cpu_transfer_run(const cpu_command *command, uint64_t first, uint64_t last);
-uint64_t cpu_transfer_blocks(cpu_command *command);
+uint64_t cpu_transfer_blocks(cpu_command_kind kind, cpu_transfer_work *work);
 
 #endif

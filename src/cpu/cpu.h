@@ -13,6 +13,7 @@
  *   mark.c       events, waiting across streams, holds
  *   command.c    a command cut into blocks                  options.c    compile options
  *   transfer.c   copies and fills                           outcome.c    how a run of mwcc ended
+ *   list.c       commands laid out to be run many times
  *   fiber.c      CUDA threads as fibers                     compiler.c   where mwcc is; the target's name
  *   warp.c       fibers that see their warps
  *   fault.c      signals while a kernel runs                processor.c  the processor's name and features

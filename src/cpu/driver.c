@@ -2,6 +2,7 @@
 #include "cpu/cpu.h"
 #include "cpu/fault.h"
 #include "cpu/heap.h"
+#include "cpu/list.h"
 #include "cpu/pool.h"
 #include "cpu/services.h"
 #include "cpu/simulated.h"
@@ -243,6 +244,10 @@ const mw_driver mw_cpu_driver = {
     .stream_query = cpu_stream_query,
     .interrupt = device_interrupt,
     .launch = cpu_stream_launch,
+    .list_new = cpu_list_new,
+    .list_is_good = cpu_list_is_good,
+    .list_run = cpu_list_run,
+    .list_free = cpu_list_free,
     .copy = cpu_stream_copy,
     .fill = cpu_stream_fill,
     .copy_box = cpu_stream_copy_box,

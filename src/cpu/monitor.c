@@ -5,10 +5,9 @@
 #include <time.h>
 
 void cpu_monitor_watch(cpu_pool *pool, cpu_command *command) {
-  cpu_kernel_work *work = &command->kernel;
-  work->seconds = cpu_limit(pool->device, MW_LIMIT_TIME);
-  if (work->seconds <= 0) return;
-  work->deadline = mw_time() + work->seconds;
+  command->seconds = cpu_limit(pool->device, MW_LIMIT_TIME);
+  if (command->seconds <= 0) return;
+  command->deadline = mw_time() + command->seconds;
   if (pool->monitor_idle) pthread_cond_signal(&pool->watch);
 }
 
@@ -17,8 +16,8 @@ static cpu_command *due_first(const cpu_pool *pool) {
   cpu_command *first = NULL;
   for (int i = 0; i < pool->slots; i++) {
     cpu_command *command = pool->slot[i].command;
-    if (!command || command->kind != CPU_KERNEL || command->kernel.deadline == 0 || command->timed_out) continue;
-    if (!first || command->kernel.deadline < first->kernel.deadline) first = command;
+    if (!command || cpu_command_doing(command) != CPU_KERNEL || command->deadline == 0 || command->timed_out) continue;
+    if (!first || command->deadline < first->deadline) first = command;
   }
   return first;
 }
@@ -45,7 +44,7 @@ static void *monitor_main(void *argument) {
   pthread_mutex_lock(&pool->lock);
   while (!pool->closing) {
     cpu_command *command = due_first(pool);
-    double left = command ? command->kernel.deadline - mw_time() : 0;
+    double left = command ? command->deadline - mw_time() : 0;
     if (!command) {
       pool->monitor_idle = true;
       pthread_cond_wait(&pool->watch, &pool->lock);
@@ -66,7 +65,7 @@ void cpu_monitor_interrupt(cpu_pool *pool) {
   pthread_mutex_lock(&pool->lock);
   for (int i = 0; i < pool->slots; i++) {
     cpu_command *command = pool->slot[i].command;
-    if (!command || command->kind != CPU_KERNEL || command->timed_out) continue;
+    if (!command || cpu_command_doing(command) != CPU_KERNEL || command->timed_out) continue;
     command->timed_out = command->interrupted = true;
     cpu_pool_stop(pool, command);
   }

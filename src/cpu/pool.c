@@ -7,6 +7,7 @@
  * blocks than its own wakes the next. */
 #include "cpu/pool.h"
 #include "cpu/heap.h"
+#include "cpu/list.h"
 #include "cpu/resident.h"
 #include "cpu/stream.h"
 
@@ -188,6 +189,36 @@ static void next_round(cpu_pool *pool, cpu_command *command) {
   pthread_mutex_lock(&pool->lock);
 }
 
+/* The same with blocks of the list's current node. Who took all of them, so that nobody else has a part in the command,
+   goes on with the nodes that one thread runs. A node that was stopped is told of, and one with a time limit watched,
+   under the lock. */
+static void run_list(cpu_pool *pool, cpu_worker *worker, cpu_command *command, uint64_t first, uint64_t last,
+                     bool rest) {
+  bool alone = first == 0 && !rest;
+  do {
+    if (cpu_command_doing(command) == CPU_KERNEL)
+      run_kernel(pool, worker, command, first, last, rest);
+    else
+      run_transfer(pool, command, first, last, rest);
+    first = 0;
+  } while (alone && !atomic_load(&command->stop) && !more_urgent(pool, command) && command->deadline == 0 &&
+           cpu_limit(pool->device, MW_LIMIT_TIME) <= 0 && (last = cpu_list_go_on(command)) > 0);
+}
+
+/* A list's node is done, with the lock held: offer the next one's blocks. A kernel that failed ends its node, not the
+   list. */
+static void next_node(cpu_pool *pool, cpu_command *command) {
+  if (!cpu_list_has_more(command)) return;
+  if (command->timed_out && !command->reported) cpu_stream_fail(command->stream, cpu_fault_report(NULL, command));
+  command->timed_out = command->reported = command->interrupted = false;
+  command->deadline = 0;
+  atomic_store_explicit(&command->taken, 0, memory_order_relaxed);
+  atomic_store(&command->stop, false);
+  cpu_list_load(command, command->node + 1);
+  cpu_command_set_grain(command);
+  list_add(pool, command);
+}
+
 /* Run blocks of the command until all are taken, with the lock held but for the blocks. helper: a host thread, which
    has no stack for signal handlers. False: there were none. */
 static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helper) {
@@ -201,14 +232,17 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
   if (pool->first && pool->spinners == 0) cpu_pool_wake(pool);
   command->users++;
   slot->command = command;
-  if (first == 0 && command->kind == CPU_KERNEL && command->kernel.deadline == 0) cpu_monitor_watch(pool, command);
+  if (first == 0 && cpu_command_doing(command) == CPU_KERNEL && command->deadline == 0)
+    cpu_monitor_watch(pool, command);
   cpu_pool_unlock(pool);
 
-  if (command->kind == CPU_KERNEL) {
+  if (command->kind == CPU_KERNEL || command->kind == CPU_LIST) {
     stack_t old;
     if (!slot->worker) slot->worker = cpu_worker_new(pool->device);
     if (helper) sigaltstack(&slot->worker->signal_stack, &old);
-    if (command->residents)
+    if (command->kind == CPU_LIST)
+      run_list(pool, slot->worker, command, first, last, rest);
+    else if (command->residents)
       run_residents(pool, command, first, last, rest);
     else
       run_kernel(pool, slot->worker, command, first, last, rest);
@@ -221,6 +255,7 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
   slot->command = NULL;
   if (atomic_load(&command->taken) >= command->blocks || atomic_load(&command->stop)) list_remove(pool, command);
   if (command->users == 1 && !command->active && command->residents) next_round(pool, command);
+  if (command->users == 1 && !command->active && command->kind == CPU_LIST) next_node(pool, command);
   if (--command->users == 0 && !command->active) cpu_stream_finish(command);
   return true;
 }

@@ -52,7 +52,7 @@ static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command 
     if (command->interrupted)
       mw_text_addf(text, "was interrupted");
     else
-      mw_text_addf(text, "was stopped: it ran longer than %g s (the limit \"time\")", command->kernel.seconds);
+      mw_text_addf(text, "was stopped: it ran longer than %g s (the limit \"time\")", command->seconds);
     break;
   default: mw_text_addf(text, "%s", fault->what); break;
   }
@@ -100,7 +100,7 @@ mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *
     cpu_unfold(worker->base.thread, frame->block, error.thread);
     mw_text_addf(&text, ", thread (%u,%u,%u)", error.thread[0], error.thread[1], error.thread[2]);
   }
-  if (command->site && command->site[0]) mw_text_addf(&text, "; launched at %s", command->site);
+  if (command->kernel.site[0]) mw_text_addf(&text, "; launched at %s", command->kernel.site);
   error.message = text.data;
   mw_error *copy = mw_error_copy(&error);
   mw_text_free(&text);

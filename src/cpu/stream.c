@@ -6,6 +6,7 @@
 #include "cpu/stream.h"
 #include "cpu/fault.h"
 #include "cpu/heap.h"
+#include "cpu/list.h"
 #include "cpu/pointers.h"
 #include "cpu/pool.h"
 #include "cpu/resident.h"
@@ -247,38 +248,54 @@ static void fill_frame(mw_frame *frame, const cpu_device *device, const cpu_kern
   cpu_heap_range(device->heap, &frame->heap_base, &frame->heap_size);
 }
 
-int cpu_stream_launch(void *handle, const mw_launch_request *request) {
-  cpu_stream *stream = handle;
-  cpu_device *device = stream->device;
-  cpu_pool *pool = device->pool;
+int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu_kernel_work *out) {
   const cpu_kernel *asked = request->kernel;
-  mw_frame frame;
-  fill_frame(&frame, device, asked, request);
-  if (asked->otherwise && asked->image->fits && !asked->image->fits(&frame)) {
+  mw_frame *frame = &out->frame;
+  fill_frame(frame, device, asked, request);
+  if (asked->otherwise && asked->image->fits && !asked->image->fits(frame)) {
     asked = asked->otherwise;
-    frame.symbols = asked->unit->symbols;
+    frame->symbols = asked->unit->symbols;
   }
   cpu_kernel *kernel = (cpu_kernel *)(uintptr_t)asked;
   const mw_kernel_info *info = &kernel->image->info;
-  size_t shared = info->shared_bytes + request->dynamic_shared;
-  int code = check_launch(device, info, shared, (uint64_t)request->block[0] * request->block[1] * request->block[2]);
-  if (!code && request->cooperative) code = cpu_residents_check(device, kernel, request->grid, request->block, shared);
-  if (!code) code = cpu_pointers_check(kernel, request->params);
+  out->kernel = kernel;
+  out->param_bytes = request->param_bytes;
+  out->shared = info->shared_bytes + request->dynamic_shared;
+  out->stack = (size_t)cpu_limit(device, MW_LIMIT_STACK);
+  uint64_t threads = (uint64_t)request->block[0] * request->block[1] * request->block[2];
+  int code = check_launch(device, info, out->shared, threads);
+  if (!code && request->cooperative)
+    code = cpu_residents_check(device, kernel, request->grid, request->block, out->shared);
+  return code ? code : cpu_pointers_check(kernel, request->params);
+}
+
+int cpu_stream_launch(void *handle, const mw_launch_request *request) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  cpu_kernel_work work;
+  int code = cpu_launch_prepare(stream->device, request, &work);
   if (code) return code;
 
   pthread_mutex_lock(&pool->lock);
   cpu_command *command = command_new(stream, CPU_KERNEL, request->completion);
-  cpu_kernel_work *work = &command->kernel;
   keep_site(command, request->site);
-  work->frame = frame;
-  keep_arguments(command, kernel, request);
-  work->kernel = kernel;
-  work->param_bytes = request->param_bytes;
-  work->shared = shared;
-  work->stack = (size_t)cpu_limit(device, MW_LIMIT_STACK);
-  work->deadline = 0;
+  work.site = command->site;
+  command->kernel = work;
+  keep_arguments(command, work.kernel, request);
   command->blocks = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
   if (request->cooperative) command->residents = cpu_residents_new(command->blocks);
+  push(stream, command, true);
+  cpu_pool_unlock(pool);
+  return MW_SUCCESS;
+}
+
+int cpu_list_run(void *handle, void *list, mw_completion completion) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  pthread_mutex_lock(&pool->lock);
+  cpu_command *command = command_new(stream, CPU_LIST, completion);
+  command->list = list;
+  cpu_list_load(command, 0);
   push(stream, command, true);
   cpu_pool_unlock(pool);
   return MW_SUCCESS;
@@ -287,7 +304,8 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
 /* Queue a copy or a fill, with the lock held. begin: whether nobody waits for it at once. */
 static void transfer(cpu_stream *stream, cpu_command *command, const cpu_transfer_work *work, bool begin) {
   command->transfer = *work;
-  command->blocks = cpu_transfer_blocks(command);
+  command->transfer.pattern = command->params;
+  command->blocks = cpu_transfer_blocks(command->kind, &command->transfer);
   push(stream, command, begin);
 }
 

@@ -42,6 +42,11 @@ int cpu_stream_fill_box(void *stream, const mw_box *box, const void *pattern, si
 int cpu_stream_write(void *stream, uint64_t target, const void *source, size_t bytes);
 int cpu_stream_read(void *stream, uint64_t source, void *target, size_t bytes);
 int cpu_stream_call(void *stream, mw_completion function);
+int cpu_list_run(void *stream, void *list, mw_completion completion);
+
+/* What a launch is but for its arguments, whose addresses are tested (its frame points to the request's), and where it was
+   made; refused where the device cannot run it. */
+int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu_kernel_work *out);
 
 /* ---- turn.c: all with the pool's lock held ---- */
 

@@ -10,19 +10,16 @@ static bool overlap(const cpu_transfer_work *work) {
   return target < source + work->count && source < target + work->count;
 }
 
-static bool is_box(const cpu_command *command) {
-  return command->kind == CPU_COPY_BOX || command->kind == CPU_FILL_BOX;
-}
+static bool is_box(cpu_command_kind kind) { return kind == CPU_COPY_BOX || kind == CPU_FILL_BOX; }
 
-uint64_t cpu_transfer_blocks(cpu_command *command) {
-  cpu_transfer_work *work = &command->transfer;
-  if (is_box(command)) {
+uint64_t cpu_transfer_blocks(cpu_command_kind kind, cpu_transfer_work *work) {
+  if (is_box(kind)) {
     uint64_t rows = (uint64_t)work->box.height * work->box.depth;
     work->piece = PIECE / work->box.width ? PIECE / work->box.width : 1;
     return (rows + work->piece - 1) / work->piece;
   }
   work->piece = PIECE / work->size ? PIECE / work->size : 1;
-  if (command->kind == CPU_COPY && overlap(work)) work->piece = work->count;
+  if (kind == CPU_COPY && overlap(work)) work->piece = work->count;
   if (work->count <= work->piece) return 1;
   return (work->count + work->piece - 1) / work->piece;
 }
@@ -55,23 +52,23 @@ static void run_box(const cpu_command *command, uint64_t first, uint64_t last) {
     size_t z = row / box->height, y = row % box->height;
     unsigned char *target = (unsigned char *)(uintptr_t)box->target + z * box->target_slice + y * box->target_pitch;
     uint64_t source = box->source + z * box->source_slice + y * box->source_pitch;
-    if (command->kind == CPU_COPY_BOX)
+    if (cpu_command_doing(command) == CPU_COPY_BOX)
       memmove(target, (const void *)(uintptr_t)source, box->width);
     else
-      fill(target, command->params, work->size, box->width / work->size);
+      fill(target, work->pattern, work->size, box->width / work->size);
   }
 }
 
 void cpu_transfer_run(const cpu_command *command, uint64_t first, uint64_t last) {
   const cpu_transfer_work *work = &command->transfer;
-  if (is_box(command)) {
+  if (is_box(cpu_command_doing(command))) {
     run_box(command, first, last);
     return;
   }
   size_t begin = first * work->piece, end = last * work->piece < work->count ? last * work->piece : work->count;
   if (begin >= end) return;
-  if (command->kind == CPU_COPY)
+  if (cpu_command_doing(command) == CPU_COPY)
     memmove(work->target + begin, work->source + begin, end - begin);
   else
-    fill(work->target + begin * work->size, command->params, work->size, end - begin);
+    fill(work->target + begin * work->size, work->pattern, work->size, end - begin);
 }
