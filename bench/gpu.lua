@@ -60,6 +60,35 @@ __global__ void sum(int n, const float4 *in, float *out) {
     if (threadIdx.x == 0) atomicAdd(out, s);
   }
 }
+template <int Per> __global__ void saxpy_n(int n, float a, const float *x, float *y) {
+  int first = blockIdx.x * blockDim.x * Per + threadIdx.x;
+  float u[Per], v[Per];
+  for (int k = 0; k < Per; k++) {
+    int i = first + k * blockDim.x;
+    if (i < n) u[k] = x[i], v[k] = y[i];
+  }
+  for (int k = 0; k < Per; k++) {
+    int i = first + k * blockDim.x;
+    if (i < n) y[i] = a * u[k] + v[k];
+  }
+}
+__global__ void busy(int n, int rounds, const float *from, float *to) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = from[i];
+  for (int k = 0; k < rounds; k++) v = v * 0.999f + 0.5f;
+  to[i] = v;
+}
+__global__ void tree(int n, const int *in, int *out) { // as in examples/reduce.lua
+  __shared__ int part[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  part[threadIdx.x] = i < n ? in[i] : 0;
+  for (int half = blockDim.x / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = part[0];
+}
 __global__ void transpose(int n, const float *in, float *out) {
   __shared__ float tile[32][33];
   int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
@@ -78,12 +107,23 @@ local function bandwidth(name, bytes, run, of)
   return rate
 end
 local copy = bandwidth("copy, device to device", 8 * n, function() y:copy_from(x) end)
-bandwidth("saxpy", 12 * n, m.saxpy1(mw.cdiv(n, 256), 256):bind(n, 2, x, y), copy)
+for _, block in ipairs { 256, 512, 1024 } do
+  bandwidth("saxpy, blocks of " .. block, 12 * n, m.saxpy1(mw.cdiv(n, block), block):bind(n, 2, x, y), copy)
+end
+for _, per in ipairs { 2, 4, 8 } do
+  bandwidth("saxpy, " .. per .. " floats a thread", 12 * n,
+    m["saxpy_n<" .. per .. ">"](mw.cdiv(n, 256 * per), 256):bind(n, 2, x, y), copy)
+end
 local x4, y4 = x:as "float4", y:as "float4"
 bandwidth("saxpy by float4", 12 * n, m.saxpy(mw.cdiv(n / 4, 256), 256):bind(n / 4, 2, x4, y4), copy)
 for _, per in ipairs { 4, 8, 16, 32 } do
   bandwidth("sum, " .. per .. " blocks a multiprocessor", 4 * n,
     m.sum(mw.properties().multiprocessors * per, 256):bind(n / 4, x:as "float4", out), copy)
+end
+do
+  local blocks = mw.cdiv(n, 256)
+  local part = mw.zeros(blocks, "int")
+  bandwidth("sum by a tree in shared memory", 4 * n, m.tree(blocks, 256):bind(n, x:as "int", part), copy)
 end
 bandwidth("transpose", 8 * n, m.transpose({ 512, 512 }, { 32, 8 }):bind(16384, x, y), copy)
 
@@ -97,6 +137,54 @@ transfer("read, pageable (a Lua string)", function() bytes:bytes() end)
 transfer("write, pageable (a Lua string)", function() mw.from_bytes(text, "uchar"):free() end)
 transfer("host to device, pinned", function() target:copy_from(pinned) end)
 transfer("device to host, pinned", function() pinned:copy_from(target) end)
+
+-- Copy in, compute, copy out: piece by piece in one stream, and in two by turns, of which one copies while the other
+-- computes or copies the other way.
+do
+  local pieces, piece = 16, 2 ^ 22
+  local input, output = mw.pinned(pieces * piece), mw.pinned(pieces * piece)
+  local function pass(streams, rounds)
+    local from, to, run = {}, {}, {}
+    for i = 1, #streams do
+      from[i], to[i] = mw.zeros(piece), mw.zeros(piece)
+      run[i] = m.busy(mw.cdiv(piece, 256), 256):bind(piece, rounds, from[i], to[i])
+    end
+    local ins, outs = {}, {}
+    for p = 1, pieces do
+      ins[p], outs[p] = input:sub((p - 1) * piece + 1, p * piece), output:sub((p - 1) * piece + 1, p * piece)
+    end
+    local step = {}
+    for i = 1, #streams do
+      step[i] = function(p) from[i]:copy_from(ins[p]) run[i]() outs[p]:copy_from(to[i]) end
+    end
+    return best(5, 1, function()
+      for p = 1, pieces do
+        local i = p % #streams + 1
+        mw.with(streams[i], step[i], p)
+      end
+    end)
+  end
+  local one, two, three = mw.stream(), mw.stream(), mw.stream()
+  for _, rounds in ipairs { 2000, 20000 } do
+    local alone = pass({ one }, rounds)
+    local name = ("copy, compute (%d), copy: "):format(rounds)
+    say(name .. "one stream", alone * 1e3, "ms")
+    for count, streams in pairs { [2] = { one, two }, [3] = { one, two, three } } do
+      local time = pass(streams, rounds)
+      say(name .. count .. " streams", time * 1e3, "ms", ("%.2f times as fast"):format(alone / time))
+    end
+  end
+end
+
+-- A graph of 20 launches beside the launches themselves.
+do
+  local s = mw.stream()
+  local launches = m.busy(1, 256):bind(256, 1, x, y)
+  local function twenty() for _ = 1, 20 do launches() end end
+  local graph = mw.capture(s, twenty):instantiate()
+  say("20 launches", best(5, 50, function() mw.with(s, twenty) end) * 1e6, "us")
+  say("a graph of 20 launches", best(5, 50, function() graph:launch(s) end) * 1e6, "us")
+end
 
 local count = 0
 local function source()

@@ -5,18 +5,20 @@ local gpu = require "support.fake_gpu"
 
 -- A source that the false NVRTC knows the machine code of.
 local scale = [==[
-local function point(field)
-  local question = "__mw_field<__INTADDR__(&((Point*)0)->%s), sizeof(((Point*)0)->%s), decltype(Point::%s)>"
-  return ("/*NAME " .. question .. " =_Z10__mw_fieldILm%dELm4EfEvv*/\n"):format(field, field, field,
-    field == "x" and 0 or 4)
+local function field(struct, name, offset, size, type)
+  local question = "__mw_field<__INTADDR__(&((S*)0)->N), sizeof(((S*)0)->N), decltype(S::N)>"
+  return ("/*NAME %s =_Z10__mw_fieldILm%dELm%dE%sEvv*/\n"):format(
+    (question:gsub("%f[%w][SN]%f[%W]", { S = struct, N = name })), offset, size, type)
 end
 local source = [[
 struct Point { float x, y; };
+struct Mixed { union { int i; float f; }; struct { int hidden; } s; struct { short low, high; }; };
 __constant__ float gain;
 texture<float, 2> img;
 extern "C" __global__ void scale(int count, const float *from, float *to, Point p) {
   if (threadIdx.x < count) to[threadIdx.x] = gain * from[threadIdx.x] + p.x + tex2D(img, 0, 0);
 }
+extern "C" __global__ void mix(Mixed m) {}
 __global__ void clear(float *to) { to[threadIdx.x] = 0; }
 /*PTX
 .version 9.0
@@ -36,6 +38,12 @@ __global__ void clear(float *to) { to[threadIdx.x] = 0; }
 	ld.const.f32 	%f3, [gain];
 	ret;
 }
+.visible .entry mix(
+	.param .align 4 .b8 mix_param_0[12]
+)
+{
+	ret;
+}
 .visible .entry _Z5clearPf(
 	.param .u64 _Z5clearPf_param_0
 )
@@ -47,7 +55,10 @@ __global__ void clear(float *to) { to[threadIdx.x] = 0; }
 /*NAME __mw_sig<decltype(img)> =_Z8__mw_sigI7textureIfLi2EL19cudaTextureReadMode0EEEvv*/
 /*NAME __mw_sig<decltype(scale)> =_Z8__mw_sigIFviPKfPf5PointEEvv*/
 /*NAME __mw_shape<Point, sizeof(Point), alignof(Point)> =_Z10__mw_shapeI5PointLm8ELm4EEvv*/
-]] .. point "x" .. point "y"
+/*NAME __mw_sig<decltype(mix)> =_Z8__mw_sigIFv5MixedEEvv*/
+/*NAME __mw_shape<Mixed, sizeof(Mixed), alignof(Mixed)> =_Z10__mw_shapeI5MixedLm12ELm4EEvv*/
+]] .. field("Point", "x", 0, 4, "f") .. field("Point", "y", 4, 4, "f") .. field("Mixed", "i", 0, 4, "i")
+  .. field("Mixed", "f", 0, 4, "f") .. field("Mixed", "low", 8, 2, "s") .. field("Mixed", "high", 10, 2, "s")
 local m = mw.compile(source)
 local x = mw.array { 1, 2, 3 }
 m.img = mw.texture(mw.zeros { 8, 8 })
@@ -124,6 +135,15 @@ describe("memory of a GPU", function()
     assert.equal("cuMemcpyHtoDAsync 12", gpu.call(result, "cuMemcpyHtoDAsync"))
   end)
 
+  it("is copied from one device to the other by a:to(device)", function()
+    local result = gpu { [[
+      local a = mw.array({ 1, 2, 3 }, "int")
+      local b = a:to "cpu"
+      print(a.device.name, b.device.name, b[3], b:to("cuda").device.name, b:to(a.device)[2], mw.device().name)
+    ]] }
+    assert.equal("cuda:0\tcpu:0\t3\tcuda:0\t2\tcuda:0\n", result.output)
+  end)
+
   it("is allocated directly where the driver has no pools", function()
     local result = gpu { "mw.zeros(10):free()", cuda = "pools=0" }
     assert.equal(0, gpu.count(result, "cuMemAllocAsync"))
@@ -175,6 +195,8 @@ describe("a module for a GPU", function()
       print(m.clear)
       print(pcall(m.scale, 1, 300))
       print(pcall(m.scale(1, 3), 1, x, x, { x = 1 }))
+      print(pcall(m.mix(1, 1), { i = 1, low = 2, high = 3, hidden = 4 }))
+      print(pcall(m.mix(1, 1), { f = 1, low = 2 }))
       m.gain = 2.5
       print(m.gain)
     ]] }
@@ -182,6 +204,8 @@ describe("a module for a GPU", function()
       result.output, 1, true)
     assert.matches("1 x 1 = 300 threads, and the kernel is compiled for 256 at most", result.output, 1, true)
     assert.matches("parameter 4 'p' of scale lacks the field 'y'", result.output, 1, true)
+    assert.matches("parameter 1 'm' of mix has no field 'hidden'; Mixed has i, f, low, high", result.output, 1, true)
+    assert.matches("parameter 1 'm' of mix lacks the field 'high'", result.output, 1, true)
     assert.matches("\n2.5\n$", result.output)
   end)
 

@@ -118,7 +118,8 @@ __global__ void k(int *out) {
   a[1] = 0xabcd;
   both(&a[0], out); both(&b, out + 6); both(&c, out + 12); both(&d, out + 18);
   out[24] = a[1] == 0xabcd;
-  float zero = -0.0f;
+  __shared__ float zero; // a GPU has no atomic functions of a thread's own memory
+  zero = -0.0f;
   out[25] = atomicCAS((int *)&zero, 0, 1) == (int)0x80000000;
 }]]
     local out = mw.zeros(26, "int")

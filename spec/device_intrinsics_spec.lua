@@ -78,9 +78,7 @@ describe("an integer intrinsic", function()
     __byte_perm = function(x, y, s)
       local r = 0
       for i = 0, 3 do
-        local nibble = s >> 4 * i
-        local byte = (y << 32 | x) >> 8 * (nibble & 7) & 0xff
-        if nibble & 8 ~= 0 then byte = byte >= 128 and 255 or 0 end
+        local byte = (y << 32 | x) >> 8 * (s >> 4 * i & 7) & 0xff -- the fourth bit does not matter, as on an H100
         r = r | byte << 8 * i
       end
       return r

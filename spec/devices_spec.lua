@@ -175,6 +175,19 @@ describe("several CPU devices", function()
     assert.same({ 1, 2, 3, 4 }, x1:totable())
   end)
 
+  it("get copies by a:to(device), and the device in use stays", function()
+    local before = mw.device()
+    local x = mw.with(first, mw.array, { { 1, 2 }, { 3, 4 } }, "int")
+    for _, y in ipairs { x:to(second), x:to "cpu:1" } do
+      assert.equal(second, y.device)
+      assert.equal("int", y.dtype)
+      assert.same({ { 1, 2 }, { 3, 4 } }, y:totable())
+      assert.equal(first, y:to "cpu".device)
+    end
+    assert.equal(before, mw.device())
+    assert.has_error(function() x:to "cpu:77" end)
+  end)
+
   it("are CUDA's devices by number", function()
     assert.equal(2, ok(rt.cudaGetDeviceCount()) - (#mw.devices() - 2))
     ok(rt.cudaSetDevice(1))

@@ -171,10 +171,19 @@ function array:copy_from(source)
   return self
 end
 
----A copy with another dtype; numbers that it cannot hold are an error.
----@param dtype moonwarp.dtype
+-- "cpu", "cpu:1", "cuda": no dtype is called so.
+local function is_device(to)
+  return raw.type(to) == "device" or type(to) == "string" and (to:find "^cpu%f[%W]" or to:find "^cuda%f[%W]")
+end
+
+---A copy with another dtype, in which numbers that it cannot hold are an error; or a copy on another device.
+---@param dtype moonwarp.dtype|moonwarp.device|string "int"; "cpu", "cuda", "cuda:1"
 ---@return moonwarp.array
 function array:to(dtype)
+  if is_device(dtype) then
+    local device = raw.type(dtype) == "device" and dtype or raw.open(dtype)
+    return require("moonwarp.stream").with(device, raw.array_new, self.dtype, self.shape):copy_from(self)
+  end
   if dtype == self.dtype then return self:copy() end
   local copy = raw.array_new(dtype, self.shape)
   if copy.dtype == self.dtype then return copy:copy_from(self) end

@@ -44,10 +44,8 @@ static const char *const built_in[] = {"cuda.h",
                                        "cassert",
                                        "cfloat",
                                        "climits",
-                                       "cmath",
                                        "cstdio",
                                        "cstdlib",
-                                       "cstring",
                                        "float.h",
                                        "limits.h",
                                        "math.h",
@@ -59,7 +57,6 @@ static const char *const built_in[] = {"cuda.h",
                                        "moonwarp_device.h",
                                        "../moonwarp_device.h",
                                        "moonwarp/arithmetic.h",
-                                       "moonwarp/math_overloads.h",
                                        "moonwarp/roots.h",
                                        "moonwarp/warp.h",
                                        "moonwarp/libm.h",
@@ -86,6 +83,9 @@ static const char cstdint[] =
     "::uint8_t;\n"
     "using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::intptr_t; using ::uintptr_t; using ::size_t;\n}\n";
 
+static const char cstring[] =
+    "#pragma once\nnamespace std {\nusing ::memcpy; using ::memmove; using ::memset; using ::size_t;\n}\n";
+
 static void add(cuda_headers *out, const char *name, const char *text) {
   out->names = mw_realloc(out->names, ((size_t)out->count + 1) * sizeof *out->names);
   out->texts = mw_realloc(out->texts, ((size_t)out->count + 1) * sizeof *out->texts);
@@ -99,6 +99,7 @@ void cuda_headers_collect(const mw_source *source, cuda_headers *out) {
   for (size_t i = 0; i < MW_COUNT(embedded_headers); i++)
     if (!has_own(source, embedded_headers[i].name)) add(out, embedded_headers[i].name, embedded_headers[i].text);
   if (!has_own(source, "cstdint")) add(out, "cstdint", cstdint);
+  if (!has_own(source, "cstring")) add(out, "cstring", cstring);
   for (size_t i = 0; i < MW_COUNT(built_in); i++)
     if (!has_own(source, built_in[i])) add(out, built_in[i], "\n");
 }

@@ -140,14 +140,31 @@ static void scan_kernel(scanner *s, const char *scope) {
 
 /* ---- structs: behind the opening brace ---- */
 
-static void scan_struct(scanner *s, const char *scope, token tag, bool is_typedef, bool is_template, bool is_public);
+static void scan_members(scanner *s, scanned_struct *found, bool is_public);
+
+static void drop_fields(scanned_struct *found, size_t count) {
+  while (found->field_count > count) free(found->fields[--found->field_count]);
+}
+
+/* Behind the brace of a struct or union without a name: where its member has none either, its fields are the outer one's.
+   Whether that was so; else behind the closing brace. */
+static bool scan_unnamed(scanner *s, scanned_struct *found, bool wanted) {
+  size_t before = found->field_count;
+  scan_members(s, found, wanted);
+  scanner behind = *s;
+  if (is(next(s), ";")) return true;
+  *s = behind;
+  drop_fields(found, before);
+  return false;
+}
 
 /* One member up to its semicolon; the first token is given. Functions, types and what is not public are left out. */
 static void scan_member(scanner *s, token t, scanned_struct *found, bool wanted) {
   token name = {NULL, 0, 0};
   bool fixed = false, function = false;
   int angle = 0;
-  for (; t.length && !is(t, ";"); t = next(s)) {
+  bool unnamed = is(t, "struct") || is(t, "union"); /* so far */
+  for (token first = t; t.length && !is(t, ";"); t = next(s)) {
     if (is(t, "typedef") || is(t, "using") || is(t, "static") || is(t, "friend") || is(t, "operator") ||
         is(t, "template") || is(t, "enum") || is(t, "struct") || is(t, "union") || is(t, "class"))
       wanted = wanted && !is(t, "typedef") && !is(t, "using") && !is(t, "static") && !is(t, "friend") &&
@@ -158,6 +175,12 @@ static void scan_member(scanner *s, token t, scanned_struct *found, bool wanted)
       skip_group(s, "(", ")");
       continue;
     }
+    if (is(t, "{") && unnamed) {
+      if (scan_unnamed(s, found, wanted)) return;
+      unnamed = false;
+      continue;
+    }
+    unnamed = unnamed && t.at == first.at;
     if (is(t, "{")) {
       skip_group(s, "{", "}");
       if (function) return; /* a body, without a semicolon */
@@ -179,25 +202,29 @@ static void scan_member(scanner *s, token t, scanned_struct *found, bool wanted)
 }
 
 static void free_struct(scanned_struct *found) {
-  for (size_t i = 0; i < found->field_count; i++) free(found->fields[i]);
+  drop_fields(found, 0);
   free(found->fields);
   free(found->name);
 }
 
-static void scan_struct(scanner *s, const char *scope, token tag, bool is_typedef, bool is_template, bool is_public) {
-  scanned_struct found = {0};
+/* Behind the opening brace, up to the closing one. */
+static void scan_members(scanner *s, scanned_struct *found, bool is_public) {
   bool shown = is_public;
-  token t;
-  for (t = next(s); t.length && !is(t, "}"); t = next(s)) {
+  for (token t = next(s); t.length && !is(t, "}"); t = next(s)) {
     if (is(t, "public") || is(t, "private") || is(t, "protected")) {
       shown = is(t, "public");
       next(s);
     } else if (!is(t, ";")) {
-      scan_member(s, t, &found, shown);
+      scan_member(s, t, found, shown);
     }
   }
+}
+
+static void scan_struct(scanner *s, const char *scope, token tag, bool is_typedef, bool is_template, bool is_public) {
+  scanned_struct found = {0};
+  scan_members(s, &found, is_public);
   if (is_typedef) {
-    t = next(s);
+    token t = next(s);
     if (is_name(t) && !tag.length) tag = t;
   }
   if (!tag.length || is_template) {

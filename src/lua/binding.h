@@ -145,6 +145,8 @@ typedef struct mwl_state {
   size_t calls;                            /* Lua functions that streams have yet to call (stream.c) */
   mwl_device *printing;                    /* whose kernels' output a Lua function gets (device.c); NULL: stdout */
   size_t live;                             /* bytes of device memory that this state's arrays hold */
+  lua_Alloc allocate;                      /* Lua's own, and its context, while bulk.c makes a long string */
+  void *allocate_context;
   double owed; /* KiB of collector work that allocations have asked for and not yet got (collect.c) */
   /* The last launch's call site, as text and as it was recognised. */
   const char *site_source;

@@ -53,8 +53,20 @@ function E.cast(a, t)
   return { k = "cast", a = a, t = t, id = E.id() }
 end
 
+-- On the CPU device a division by zero and a shift by too much have a value. In C++ they have none, and NVRTC makes use
+-- of that: kernels for a GPU divide by 1 to 127, and shift by 0 to 31.
+local on_gpu = (os.getenv "MOONWARP_DEVICE" or ""):find "^cuda"
+local function defined(op, b)
+  if op == "<<" or op == ">>" then return E.binary("&", b, E.const(31)) end
+  if (op == "/" or op == "%") and b.t.integer then
+    return E.binary("|", E.binary("&", b, E.const(127)), E.const(1))
+  end
+  return b
+end
+
 -- The front end would fold what divides by a constant 0 or shifts by a constant that is too large.
 function E.binary(op, a, b)
+  if on_gpu and not is_constant(b) then b = defined(op, b) end
   local shift = op == "<<" or op == ">>"
   if shift and is_constant(b) then
     b = E.const(b.v and b.v & 31 or 5)

@@ -5,6 +5,9 @@
 #define MOONWARP_ATOMIC_OBJECTS_H
 
 #include "../moonwarp_device.h"
+#ifdef __MW_NVRTC__
+#include "moonwarp/atomic_builtins.h"
+#endif
 
 namespace cuda {
 

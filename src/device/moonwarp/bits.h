@@ -28,9 +28,7 @@ __mw_both unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int 
   unsigned long long bytes = (unsigned long long)y << 32 | x;
   unsigned int result = 0;
   for (int i = 0; i < 4; ++i) {
-    unsigned int nibble = selector >> 4 * i;
-    unsigned int byte = (unsigned int)(bytes >> 8 * (nibble & 7)) & 0xff;
-    if (nibble & 8) byte = byte >> 7 ? 0xff : 0;
+    unsigned int byte = (unsigned int)(bytes >> 8 * (selector >> 4 * i & 7)) & 0xff;
     result |= byte << 8 * i;
   }
   return result;

@@ -5,11 +5,17 @@
 #ifndef MOONWARP_BLOCK_BARRIER_H
 #define MOONWARP_BLOCK_BARRIER_H
 
-#include "atomic_objects.h"
+#include "../moonwarp/atomic_objects.h"
+
+#ifdef __MW_NVRTC__
+/* std::move is built in, and a GPU's threads go on by themselves. */
+__mw_member void __mw_wait_for_others() {}
+#else
 #include <utility> /* tokens are moved */
 
 /* Who calls this waits for what another thread of the block does: that one has a turn. */
 __mw_import void __mw_wait_for_others();
+#endif
 
 namespace cuda {
 namespace details {

@@ -1,10 +1,12 @@
 /* C++'s overloads of the mathematical functions: sin(float), pow(float, int), isnan and their like; abs, min and max
  * through minmax.h.
  *
- * As in C++11, a float argument selects single precision and an integer counts as a double. */
+ * As in C++11, a float argument selects single precision and an integer counts as a double. NVRTC has those for floats
+ * and doubles itself, and finds integers ambiguous. */
 #ifndef MOONWARP_MATH_OVERLOADS_H
 #define MOONWARP_MATH_OVERLOADS_H
 
+#ifndef __MW_NVRTC__
 #include "moonwarp/bessel.h"
 #include "moonwarp/double_arc.h"
 #include "moonwarp/double_error_functions.h"
@@ -20,6 +22,10 @@
 #include "moonwarp/minmax.h"
 #include "moonwarp/number_parts.h"
 #include "moonwarp/remainders.h"
+#define __mw_for_float(...) __VA_ARGS__
+#else
+#define __mw_for_float(...)
+#endif
 
 template <typename T> struct __mw_promote {};
 /* clang-format off */
@@ -46,22 +52,24 @@ template <typename T, typename U, typename V> using __mw_common3 = __mw_common<_
 
 /* The template takes what is neither float nor double: an exact match with a plain function wins over it. */
 #define __mw_math1(name)                                                                                               \
-  __mw_both float name(float x) { return name##f(x); }                                                                 \
-  template <typename T> __mw_both_template typename __mw_promote<T>::type name(T x) {                                  \
+  __mw_for_float(__mw_both float name(float x) { return name##f(x); }) template <typename T>                           \
+  __mw_both_template typename __mw_promote<T>::type name(T x) {                                                        \
     return name((typename __mw_promote<T>::type)x);                                                                    \
   }
 #define __mw_round1(result, name)                                                                                      \
-  __mw_both result name(float x) { return name##f(x); }                                                                \
-  template <typename T, typename = typename __mw_promote<T>::type> __mw_both_template result name(T x) {               \
+  __mw_for_float(__mw_both result name(float x) {                                                                      \
+    return name##f(x);                                                                                                 \
+  }) template <typename T, typename = typename __mw_promote<T>::type>                                                  \
+  __mw_both_template result name(T x) {                                                                                \
     return name((double)x);                                                                                            \
   }
 #define __mw_math2(name)                                                                                               \
-  __mw_both float name(float x, float y) { return name##f(x, y); }                                                     \
-  template <typename T, typename U> __mw_both_template __mw_common<T, U> name(T x, U y) {                              \
+  __mw_for_float(__mw_both float name(float x, float y) { return name##f(x, y); }) template <typename T, typename U>   \
+  __mw_both_template __mw_common<T, U> name(T x, U y) {                                                                \
     return name((__mw_common<T, U>)x, (__mw_common<T, U>)y);                                                           \
   }
 #define __mw_scale(name, exponent_type)                                                                                \
-  __mw_both float name(float x, exponent_type exponent) { return name##f(x, exponent); }
+  __mw_for_float(__mw_both float name(float x, exponent_type exponent) { return name##f(x, exponent); })
 
 /* clang-format off */
 __mw_math1(acos) __mw_math1(asin) __mw_math1(atan) __mw_math1(cos) __mw_math1(sin) __mw_math1(tan)
@@ -83,10 +91,13 @@ __mw_scale(ldexp, int) __mw_scale(scalbn, int) __mw_scale(scalbln, long);
 #undef __mw_scale
 /* clang-format on */
 
-__mw_both float fma(float x, float y, float z) { return fmaf(x, y, z); }
-template <typename T, typename U, typename V> __mw_both_template __mw_common3<T, U, V> fma(T x, U y, V z) {
+__mw_for_float(__mw_both float fma(float x, float y, float z) {
+  return fmaf(x, y, z);
+}) template <typename T, typename U, typename V>
+__mw_both_template __mw_common3<T, U, V> fma(T x, U y, V z) {
   return fma((__mw_common3<T, U, V>)x, (__mw_common3<T, U, V>)y, (__mw_common3<T, U, V>)z);
 }
+#ifndef __MW_NVRTC__
 __mw_both float jn(int n, float x) { return jnf(n, x); }
 __mw_both float yn(int n, float x) { return ynf(n, x); }
 __mw_both float frexp(float x, int *exponent) { return frexpf(x, exponent); }
@@ -107,5 +118,7 @@ __mw_classify(isfinite, __builtin_isfinite) __mw_classify(isnormal, __builtin_is
 
 __mw_both bool signbit(float x) { return __builtin_signbitf(x); }
 __mw_both bool signbit(double x) { return __builtin_signbit(x); }
+#endif
+#undef __mw_for_float
 
 #endif

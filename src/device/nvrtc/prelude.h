@@ -26,6 +26,8 @@ typedef unsigned int uint32_t;
 typedef unsigned long uint64_t;
 typedef long intptr_t;
 typedef unsigned long uintptr_t;
+typedef float float_t;
+typedef double double_t;
 
 #include "moonwarp/limits.h"
 
@@ -43,8 +45,18 @@ __device__ __forceinline__ unsigned int __nvvm_read_ptx_sreg_laneid() {
   asm("mov.u32 %0, %%laneid;" : "=r"(lane));
   return lane;
 }
-/* Cooperative launches (cooperative_groups.h): the driver then gives the grid some memory, whose address stands here. */
-__device__ __forceinline__ unsigned int __mw_is_cooperative() {
+#define __mw_special_register(name)                                                                                    \
+  __device__ __forceinline__ unsigned int __nvvm_read_ptx_sreg_##name() {                                              \
+    unsigned int value;                                                                                                \
+    asm volatile("mov.u32 %0, %%" #name ";" : "=r"(value));                                                            \
+    return value;                                                                                                      \
+  }
+__mw_special_register(warpid) __mw_special_register(nwarpid) __mw_special_register(lanemask_eq)
+    __mw_special_register(lanemask_lt) __mw_special_register(lanemask_le) __mw_special_register(lanemask_gt)
+        __mw_special_register(lanemask_ge)
+#undef __mw_special_register
+    /* Cooperative launches (cooperative_groups.h): the driver then gives the grid some memory, whose address stands here. */
+    __device__ __forceinline__ unsigned int __mw_is_cooperative() {
   unsigned int low, high;
   asm("mov.u32 %0, %%envreg1;" : "=r"(low));
   asm("mov.u32 %0, %%envreg2;" : "=r"(high));
@@ -78,6 +90,34 @@ __mw_member double __mw_sum_to_odd(double x, double y) {
   return __longlong_as_double(bits);
 }
 
+/* What NVRTC has no function for: bytes that overlap, and older names. */
+__mw_device_template void *memmove(void *target, const void *source, size_t bytes) {
+  unsigned char *to = (unsigned char *)target;
+  const unsigned char *from = (const unsigned char *)source;
+  if (to <= from)
+    for (size_t i = 0; i < bytes; i++) to[i] = from[i];
+  else
+    for (size_t i = bytes; i > 0; i--) to[i - 1] = from[i - 1];
+  return target;
+}
+__mw_device int mul24(int x, int y) { return __mul24(x, y); }
+__mw_device unsigned int umul24(unsigned int x, unsigned int y) { return __umul24(x, y); }
+__mw_device int mulhi(int x, int y) { return __mulhi(x, y); }
+__mw_device unsigned int umulhi(unsigned int x, unsigned int y) { return __umulhi(x, y); }
+#include "moonwarp/math_overloads.h"
+__mw_device bool isnormal(float x) { return fabsf(x) >= 1.17549435e-38f && !isinf(x); }
+__mw_device bool isnormal(double x) { return fabs(x) >= 2.2250738585072014e-308 && !isinf(x); }
+
+/* An instruction for 16 bits there is in one scope, the GPU's, in CUDA's headers: the others are made of it. */
+__mw_device unsigned short atomicCAS_block(unsigned short *cell, unsigned short expected, unsigned short desired) {
+  return atomicCAS(cell, expected, desired);
+}
+__mw_device unsigned short atomicCAS_system(unsigned short *cell, unsigned short expected, unsigned short desired) {
+  unsigned short old;
+  asm volatile("atom.sys.cas.b16 %0, [%1], %2, %3;" : "=h"(old) : "l"(cell), "h"(expected), "h"(desired) : "memory");
+  return old;
+}
+
 /* Half precision and bfloat16 as numbers that are only converted. */
 struct _Float16 {
   unsigned short __mw_bits;
@@ -98,7 +138,9 @@ struct _Float16 {
 __mw_without_mask(__shfl, int) __mw_without_mask(__shfl_up, unsigned int) __mw_without_mask(__shfl_down, unsigned int)
     __mw_without_mask(__shfl_xor, int)
 #undef __mw_without_mask
-__mw_device_template unsigned int __ballot(int predicate) { return __ballot_sync(__activemask(), predicate); }
+        __mw_device_template unsigned int __ballot(int predicate) {
+  return __ballot_sync(__activemask(), predicate);
+}
 __mw_device_template int __any(int predicate) { return __any_sync(__activemask(), predicate); }
 __mw_device_template int __all(int predicate) { return __all_sync(__activemask(), predicate); }
 
