@@ -4,6 +4,7 @@
 #   make demo       examples/photo.lua                       make bench   speed, beside peers
 #   make -s env     shell exports for lua5.4 and luajit      make lint    warnings as errors, luacheck, clang-format
 #   make config=sanitize|debug|tsan …   the same with ASan+UBSan, unoptimised with module verification, or with TSan
+#   make target=aarch64 …   the same for AArch64, cross-compiled and run by qemu (sh setup.sh --aarch64 prepares it)
 #
 # Where things come from (setup.sh installs them from Debian's packages):
 #   LLVM and clang >= 19   mwcc: without them no kernel can be compiled, only loaded from .mwo files
@@ -14,8 +15,20 @@
 # The build tree has the shape of an installation (bin, lib, share), so that paths are found the same way in both.
 
 config ?= release
-BUILD ?= build/$(config)
+BUILD ?= build/$(or $(target),$(config))
 LUA_VERSION ?= 5.4
+# Of the other kind of processor there are a compiler and a linker, a folder with its libraries and Lua, and an emulator that
+# runs its programs. mwcc stays this machine's, told what to make: the emulated library starts it as if it were its own.
+ifneq ($(target),)
+TRIPLET := $(target)-linux-gnu
+SYSROOT ?= $(CURDIR)/build/sysroot/$(target)
+CC := $(TRIPLET)-gcc -isystem $(SYSROOT)/usr/include/$(TRIPLET)
+LDFLAGS := -Wl,-rpath-link,$(SYSROOT)/usr/lib/$(TRIPLET):$(SYSROOT)/lib/$(TRIPLET)
+PKG_CONFIG := env PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(TRIPLET)/pkgconfig pkg-config
+NATIVE := build/$(config)
+LUA := $(CURDIR)/$(BUILD)/bin/lua$(LUA_VERSION)
+EMULATOR := $(CURDIR)/$(BUILD)/bin/emulate
+endif
 LUA ?= lua$(LUA_VERSION)
 ifndef LLVM_CONFIG
 LLVM_CONFIG := $(shell sh setup.sh --llvm-config || echo llvm-config)
@@ -48,10 +61,12 @@ LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) $(shell $(LLVM_CONFIG) --link-sha
 ifndef STATIC_LLVM
 export STATIC_LLVM := $(if $(filter release,$(config)),$(shell sh setup.sh --static-llvm))
 endif
+# Those of its processors that moonwarp makes code for: mwcc --target
+LLVM_TARGETS = $(filter X86 AArch64,$(shell $(LLVM_CONFIG) --targets-built))
 CLANG_RESOURCES = $(shell $(CLANG) -print-resource-dir)
 CLANG_PARTS := Frontend Driver Serialization CodeGen Parse Sema Analysis ASTMatchers Edit APINotes Support AST Lex Basic
 STATIC_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -Wl,--start-group $(CLANG_PARTS:%=-lclang%) -Wl,--end-group \
-  $(shell $(LLVM_CONFIG) --link-static --libs native passes bitreader bitwriter irreader coverage frontenddriver \
+  $(shell $(LLVM_CONFIG) --link-static --libs native $(shell echo $(LLVM_TARGETS) | tr A-Z a-z) passes bitreader bitwriter irreader coverage frontenddriver \
     frontendhlsl frontendopenmp hipstdpar lto option windowsdriver) -Wl,--as-needed $(shell $(LLVM_CONFIG) --link-static --system-libs)
 
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c) $(wildcard src/cuda/*.c)
@@ -87,11 +102,11 @@ all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) cuda embed
 lib: $(LIB)
 cuda: $(CUDA_LIB) $(CUDA_EXAMPLES)
 mwcc: $(MWCC) $(DEVICE) $(PCH)
-lua: $(LUA_MODULE)
+lua: $(LUA_MODULE) $(if $(target),$(LUA))
 	@:
 luajit: lib
 	@$(MAKE) --no-print-directory LUA_VERSION=5.1 LUA_CFLAGS='$(LUAJIT_CFLAGS)' lua
-embed: $(EMBED)
+embed: $(EMBED) $(if $(target),$(EMULATOR))
 
 # It stays in memory once it is loaded: where a host leaves a device open, its threads run on after a state has ended.
 $(LIB): $(call object,$(LIB_SOURCES) $(LIB_ASM))
@@ -106,7 +121,21 @@ $(CUDA_LIB): $(call object,$(CUDA_SOURCES)) $(LIB)
 	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp_cuda.so -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \
 	  $(filter %.o,$^) -L$(BUILD)/lib -lmoonwarp
 
-ifneq ($(STATIC_LLVM),)
+ifneq ($(target),)
+$(MWCC): FORCE
+	@$(MAKE) --no-print-directory target= BUILD=$(NATIVE) CC=cc LDFLAGS='$(LDFLAGS_$(config))' PKG_CONFIG=pkg-config mwcc
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec "%s" --target=$(TRIPLET) "$$@"\n' '$(abspath $(NATIVE)/bin/mwcc)' > $@.new && chmod +x $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(LUA): FORCE
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec "%s" -0 "$$0" "%s" "$$@"\n' '$(EMULATOR)' '$(SYSROOT)/usr/bin/$(@F)' > $@ && chmod +x $@
+# qemu keeps books of every page that is mapped, reserved or not: 16 GiB of addresses for device memory will do.
+$(EMULATOR): FORCE
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nulimit -v 33554432\nexec qemu-$(target) -L "%s" "$$@"\n' '$(SYSROOT)' > $@ && chmod +x $@
+.PHONY: FORCE
+else ifneq ($(STATIC_LLVM),)
 # mwcc starts itself as clang. At a fixed address there is nothing for the dynamic linker to adapt.
 $(MWCC): $(call object,$(MWCC_SOURCES) src/mwcc/clang_inside.cc)
 	@mkdir -p $(@D)
@@ -173,7 +202,8 @@ $(BUILD)/obj/lua$(LUA_VERSION)/%.c.o: src/lua/%.c
 $(BUILD)/obj/src/mwcc/%.c.o: src/mwcc/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LLVM_CFLAGS) $(if $(filter clang,$*),-DMW_CLANG_RESOURCES='"$(CLANG_RESOURCES)"') -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(LLVM_CFLAGS) $(if $(filter clang,$*),-DMW_CLANG_RESOURCES='"$(CLANG_RESOURCES)"') \
+	  $(if $(filter target,$*),-DMW_LLVM_TARGETS='$(foreach target,$(LLVM_TARGETS),T($(target)))') -c -o $@ $<
 
 # Its headers are LLVM's own: no exceptions, no run-time types.
 $(BUILD)/obj/src/mwcc/%.cc.o: src/mwcc/%.cc
@@ -201,7 +231,7 @@ HOME_DIR := $(abspath $(BUILD))
 ENV_VARIABLES := LUA_PATH='$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;' \
   LUA_CPATH='$(HOME_DIR)/lib/lua/5.1/?.so;;' \
   LUA_CPATH_$(subst .,_,$(LUA_VERSION))='$(HOME_DIR)/lib/lua/$(LUA_VERSION)/?.so;;' \
-  MOONWARP_HOME='$(HOME_DIR)'
+  MOONWARP_HOME='$(HOME_DIR)' $(if $(target),PATH='$(HOME_DIR)/bin:$(PATH)')
 ENV := env $(ENV_VARIABLES)
 
 .PHONY: env demo test bench bundle lint clean
@@ -225,12 +255,12 @@ TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,l
 # Each suite runs on every interpreter and binding: COMBINATIONS='lua5.4' for one of them. All of them run, whichever fails.
 # The sanitizers look after the library and the compiler, for which one interpreter will do.
 COMBINATIONS ?= $(LUA) $(if $(LUAJIT_CFLAGS),$(if $(filter sanitize,$(config)),,luajit+ffi luajit+c))
-test: all $(ACCURACY) $(FAKES)
+test: all $(if $(target),,$(ACCURACY)) $(FAKES)
 	@failed=; for combination in $(COMBINATIONS); do \
 	  printf '\n-- %s\n' $$combination; rm -rf $(BUILD)/test-cache; \
 	  binding=$${combination#*+}; [ $$binding != $$combination ] || binding=; \
 	  specialise=; [ $$combination != luajit+c ] || specialise=0; \
-	  $(ENV) XDG_CACHE_HOME='$(HOME_DIR)/test-cache' MOONWARP_CONFIG=$(config) MOONWARP_BINDING=$$binding MOONWARP_SPECIALISE=$$specialise \
+	  $(ENV) XDG_CACHE_HOME='$(HOME_DIR)/test-cache' MOONWARP_CONFIG=$(config) MOONWARP_TARGET=$(target) MOONWARP_BINDING=$$binding MOONWARP_SPECIALISE=$$specialise \
 	    $(TEST_ENV_$(config)) \
 	    $${combination%%+*} spec/support/run.lua $(ARGS) $(SPEC) || failed="$$failed $$combination"; \
 	done; [ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }

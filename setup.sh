@@ -6,6 +6,7 @@
 #   sh setup.sh --check         only look; exit status 1 and a list where something is missing
 #   sh setup.sh --llvm-config   print the llvm-config that the build uses (the Makefile asks)
 #   sh setup.sh --clang-format  the same for clang-format
+#   sh setup.sh --aarch64       prepare build/sysroot/aarch64 with AArch64's libraries and Lua, for make target=aarch64
 #   sh setup.sh --static-llvm   print "yes" where mwcc can be linked with the static libraries of LLVM and clang
 set -u
 
@@ -148,7 +149,55 @@ install() {
     die "apt-get could not install them; its messages stand above. Mend what they say and run sh setup.sh again, or install by hand:$missing"
 }
 
+# ---- AArch64, emulated ----
+
+# Packages of that kind of machine, unpacked into a folder: nothing is installed, and apt's own lists stay as they are.
+AARCH64_PACKAGES="lua5.4 liblua5.4-dev libpng-dev lua-filesystem lua-system lua-term"
+
+aarch64_archive() { # as a line of sources.list
+  # shellcheck disable=SC1091 # the system's
+  . /etc/os-release
+  case ${ID:-} in
+  debian) echo "deb http://deb.debian.org/debian ${VERSION_CODENAME:-stable} main" ;;
+  ubuntu) echo "deb http://ports.ubuntu.com/ubuntu-ports $VERSION_CODENAME main universe" ;;
+  *) die "packages for AArch64 are fetched from Debian's or Ubuntu's archive, and this is ${ID:-neither}" ;;
+  esac
+}
+
+prepare_aarch64() {
+  have apt-get || die "the packages come from Debian's or Ubuntu's archive: this machine has no apt-get"
+  missing=""
+  have aarch64-linux-gnu-gcc || want gcc-aarch64-linux-gnu "the cross compiler"
+  have qemu-aarch64 || want qemu-user "the emulator"
+  [ -z "$missing" ] || install
+  root=$(cd "$(dirname "$0")" && pwd)/build/sysroot/aarch64
+  work=$(mktemp -d) || exit 1
+  trap 'rm -rf "$work"' EXIT
+  chmod 755 "$work" # apt fetches as a user of its own
+  mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
+  : >"$work/status"
+  aarch64_archive >"$work/sources.list" || exit 1
+  apt_aarch64() {
+    apt-get -qq -oAPT::Architecture=arm64 -oAPT::Architectures=arm64 -oDir::State="$work" -oDir::State::Lists="$work/lists" \
+      -oDir::State::status="$work/status" -oDir::Cache="$work/cache" -oDir::Etc::sourcelist="$work/sources.list" \
+      -oDir::Etc::sourceparts=/dev/null -oAcquire::Languages=none -oAPT::Sandbox::User=root -oDebug::NoLocking=1 "$@"
+  }
+  say "fetching AArch64's packages from $(cut -d' ' -f2- "$work/sources.list")"
+  # shellcheck disable=SC2086 # a list
+  apt_aarch64 update && apt_aarch64 --download-only --no-install-recommends --yes install $AARCH64_PACKAGES >/dev/null ||
+    die "they could not be fetched"
+  rm -rf "$root.new"
+  for package in "$work"/cache/archives/*.deb; do dpkg -x "$package" "$root.new" || die "$package could not be unpacked"; done
+  rm -rf "$root"
+  mv "$root.new" "$root" || exit 1
+  say "done: $root; now make target=aarch64 test"
+}
+
 case ${1:-} in
+--aarch64)
+  prepare_aarch64
+  exit
+  ;;
 --llvm-config)
   find_llvm_config
   exit
@@ -162,7 +211,7 @@ case ${1:-} in
   exit
   ;;
 --check | "") ;;
-*) die "unknown option $1 (there are --check, --llvm-config, --clang-format and --static-llvm)" ;;
+*) die "unknown option $1 (there are --check, --aarch64, --llvm-config, --clang-format and --static-llvm)" ;;
 esac
 
 look

@@ -8,6 +8,10 @@ local function cpu_flags()
   return " " .. (text:match("flags%s*:([^\n]*)") or "") .. " "
 end
 
+if os.getenv "MOONWARP_TARGET" == "aarch64" then
+  return { { name = "for Neoverse N1", options = { "--mcpu=neoverse-n1" }, lanes = 4 } }
+end
+
 local flags = cpu_flags()
 local targets = {}
 

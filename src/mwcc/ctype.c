@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Operand positions that DIDerivedType, DICompositeType and DISubrange share or have. */
-enum { OPERAND_BASE_TYPE = 3, OPERAND_ELEMENTS = 4, OPERAND_COUNT = 0 };
+enum { OPERAND_BASE_TYPE = TYPE_OPERANDS, OPERAND_ELEMENTS = TYPE_OPERANDS + 1, OPERAND_COUNT = 0 };
 
 enum {
   TAG_ARRAY = 0x01,

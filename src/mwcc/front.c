@@ -104,7 +104,7 @@ static strings arguments(const front_job *f, const options *o, const char *preco
   strings_add(&args, precompiled ? "-include-pch" : "-include");
   strings_add(&args, precompiled ? precompiled : f->header);
   /* Quoted includes are looked up beside the source, which reaches clang through a pipe. */
-  char *slash = strrchr(o->input, '/');
+  const char *slash = strrchr(o->input, '/');
   if (strcmp(o->input, "-") != 0) {
     strings_add(&args, "-iquote");
     strings_add(&args, slash ? mw_format("%.*s", (int)(slash - o->input), o->input) : ".");

@@ -94,9 +94,18 @@ static void add_libraries(const LLVMMemoryBufferRef *objects, size_t count, stri
     if (libraries[i].wanted) strings_add(args, mw_format("-l:%s", libraries[i].file));
 }
 
-static void link_objects(const LLVMMemoryBufferRef *objects, size_t count, const char *stem, const char *output) {
-  const char *linker = getenv("MOONWARP_LD");
-  const char *fixed[] = {linker && *linker ? linker : "ld",
+/* Debian has a linker for each kind of processor, and the libraries of the other kinds in folders of their own. */
+static const char *choose_linker(const program *p) {
+  const char *own = getenv("MOONWARP_LD");
+  if (own && *own) return own;
+  return p->cross ? mw_format("%s-linux-gnu-ld", p->cross) : "ld";
+}
+
+static void link_objects(const program *p, const LLVMMemoryBufferRef *objects, size_t count, const char *stem,
+                         const char *output) {
+  const char *linker = choose_linker(p);
+  const char *architecture = starts_with(p->triple, "aarch64") ? "aarch64" : "x86_64";
+  const char *fixed[] = {linker,
                          "-shared",
                          "-z",
                          "now",
@@ -104,11 +113,10 @@ static void link_objects(const LLVMMemoryBufferRef *objects, size_t count, const
                          "noexecstack",
                          "--eh-frame-hdr",
                          "--hash-style=gnu",
-                         "-L/lib/x86_64-linux-gnu",
-                         "-L/lib/aarch64-linux-gnu",
-                         "-L/usr/lib64",
-                         "-L/lib64",
-                         "-L/usr/lib",
+                         mw_format("-L/lib/%s-linux-gnu", architecture),
+                         p->cross ? mw_format("-L/usr/%s-linux-gnu/lib", architecture) : "-L/usr/lib64",
+                         p->cross ? mw_format("-L/usr/lib/%s-linux-gnu", architecture) : "-L/lib64",
+                         p->cross ? "--no-undefined" : "-L/usr/lib",
                          "-o",
                          output};
   strings args = {0};
@@ -121,7 +129,10 @@ static void link_objects(const LLVMMemoryBufferRef *objects, size_t count, const
   add_libraries(objects, count, &args);
   mw_child_result result = {0};
   if (mw_child_run(args.items, NULL, NULL, &result) != MW_SUCCESS)
-    die("the linker 'ld' cannot be run (%s): install binutils, or set MOONWARP_LD", mw_error_last()->message);
+    die("the linker '%s' cannot be run (%s): install binutils%s, or set MOONWARP_LD", linker, mw_error_last()->message,
+        !p->cross                          ? ""
+        : starts_with(p->cross, "aarch64") ? "-aarch64-linux-gnu"
+                                           : "-x86-64-linux-gnu");
   for (size_t i = 0; i < count; i++) unlink(args.items[MW_COUNT(fixed) + i]);
   if (result.status != 0) die("the linker failed: %s", result.errors.data);
 }
@@ -144,7 +155,7 @@ void link_mwo(program *p, const LLVMMemoryBufferRef *objects, size_t count) {
   if (to_stdout && mw_directory_temporary(&folder) != MW_SUCCESS) die("%s", mw_error_last()->message);
   char *stem = to_stdout ? mw_format("%s/out", folder) : mw_format("%s.%d", p->options->output, (int)getpid());
   char *linked = mw_format("%s.so", stem);
-  link_objects(objects, count, stem, linked);
+  link_objects(p, objects, count, stem, linked);
   seal(linked, p->options->output);
   if (folder) mw_directory_remove(folder);
 }

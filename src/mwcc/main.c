@@ -25,6 +25,7 @@ static const char usage[] =
     "  --instance NAME       also instantiate a template kernel, 'fill<float,4>'; may be repeated\n"
     "  --emit=mwo|ir|asm|obj what to write (default mwo)\n"
     "  --mcpu=NAME           for that processor (default: this one; 'x86-64-v3' for any with AVX2)\n"
+    "  --target=aarch64-linux-gnu   for machines of that kind (or x86_64-linux-gnu); links with that kind's binutils\n"
     "  --width=N or NxP      lanes of the SIMD tier: 1 (none), 4, 8, 16, 32; and vectors that a gang has of them\n"
     "  --launch=K:XxYxZ      only the kernel with linkage name K, for blocks of that size\n"
     "  --bitcode FILE        what clang made of the input before, which is not read then\n"
@@ -141,6 +142,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->dump = value;
   else if ((value = equals_value(arg, "--mcpu")))
     o->cpu = value, record(o, arg);
+  else if ((value = equals_value(arg, "--target")))
+    o->target = value; /* not recorded: where the module is loaded, the compiler is of that kind */
   else if ((value = equals_value(arg, "-std")) || (value = equals_value(arg, "--std")))
     o->standard = value, record(o, arg);
   else if (arg[1] == 'O' && arg[2] >= '0' && arg[2] <= '3' && !arg[3])

@@ -40,6 +40,7 @@
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
+#include <llvm/Config/llvm-config.h>
 
 /* ---- options (main.c) ---- */
 
@@ -61,6 +62,7 @@ typedef struct options {
   const char *standard; /* "c++17" */
   const char *headers;  /* the folder of headers given as strings, or NULL */
   const char *cpu;      /* NULL: the machine's own */
+  const char *target;   /* a triple, or NULL: for machines like this one */
   const char *make_pch; /* instead of compiling, write the precompiled header for these options there */
   int level;            /* 0..3 */
   const char *dump;     /* print that analysis and end, or NULL */
@@ -133,6 +135,9 @@ typedef struct variant {
 
 enum { MOST_VARIANTS = 4 };
 
+/* What all types have in debug information, before what each kind has: from LLVM 21 on their size and offset, too. */
+enum { TYPE_OPERANDS = LLVM_VERSION_MAJOR >= 21 ? 5 : 3 };
+
 typedef struct kernel {
   const char *name, *linkage, *file;
   int line;
@@ -193,6 +198,7 @@ typedef struct program {
   LLVMTargetMachineRef machine;
   LLVMTargetDataRef layout; /* the host's */
   const char *triple, *cpu, *features;
+  const char *cross; /* "aarch64": made on a machine of another kind. NULL: for one like this */
   kernel *kernels;
   size_t kernel_count;
   variable *variables;

@@ -17,7 +17,7 @@ enum {
   OPERAND_SCOPE = 1,
   OPERAND_NAME = 2,
   OPERAND_SUBPROGRAM_TYPE = 4,
-  OPERAND_TYPE_LIST = 3,
+  OPERAND_TYPE_LIST = TYPE_OPERANDS,
   OPERAND_VARIABLE_TYPE = 3
 };
 
@@ -102,6 +102,21 @@ static kernel *add_kernel(program *p, LLVMValueRef function) {
   return k;
 }
 
+/* __launch_bounds__: an annotation up to LLVM 20, an attribute of the function from LLVM 21 on ("256", or "8,8,4"). */
+static void read_bounds(kernel *k) {
+  static const char name[] = "nvvm.maxntid";
+  LLVMAttributeRef bounds = LLVMGetStringAttributeAtIndex(k->body, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, name,
+                                                          (unsigned)strlen(name));
+  unsigned length;
+  if (!bounds) return;
+  unsigned sides[3] = {1, 1, 1};
+  const char *value = LLVMGetStringAttributeValue(bounds, &length);
+  char *text = mw_format("%.*s", (int)length, value);
+  sscanf(text, "%u,%u,%u", &sides[0], &sides[1], &sides[2]);
+  k->max_threads = (int)(sides[0] * sides[1] * sides[2]);
+  free(text);
+}
+
 /* Kernels are named by !nvvm.annotations: {function, "kernel", 1}; newer LLVM marks them by calling convention too. */
 static void read_kernels(program *p) {
   enum { PTX_KERNEL = 71 };
@@ -110,7 +125,7 @@ static void read_kernels(program *p) {
   LLVMValueRef *nodes = mw_alloc((count + 1) * sizeof *nodes);
   if (count) LLVMGetNamedMetadataOperands(p->module, "nvvm.annotations", nodes);
   EACH_FUNCTION(p, f)
-  if (LLVMGetFunctionCallConv(f) == PTX_KERNEL && !LLVMIsDeclaration(f)) add_kernel(p, f);
+  if (LLVMGetFunctionCallConv(f) == PTX_KERNEL && !LLVMIsDeclaration(f)) read_bounds(add_kernel(p, f));
   for (unsigned i = 0; i < count; i++) {
     unsigned operands = LLVMGetMDNodeNumOperands(nodes[i]), length;
     LLVMValueRef *items = mw_alloc((operands + 1) * sizeof *items);

@@ -194,11 +194,14 @@ static LLVMValueRef variable_entry(program *p, const variable *v) {
   return twin(&f, sizeof(mw_mwo_variable));
 }
 
-/* The features that the object needs, of those that a loader can test, as GCC's __builtin_cpu_supports names them. */
+/* The features that the object needs, of those that a loader can test, as GCC's __builtin_cpu_supports names them on x86-64 and
+   LLVM on AArch64. */
 static char *needed_features(program *p) {
-  static const char *const names[] = {"sse3",     "ssse3",    "sse4.1",   "sse4.2",     "popcnt",    "avx",
-                                      "avx2",     "fma",      "bmi",      "bmi2",       "avx512f",   "avx512bw",
-                                      "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avx512bf16"};
+  static const char *const names[] = {"sse3",     "ssse3",     "sse4.1",   "sse4.2",     "popcnt",     "avx",
+                                      "avx2",     "fma",       "bmi",      "bmi2",       "avx512f",    "avx512bw",
+                                      "avx512cd", "avx512dq",  "avx512vl", "avx512vnni", "avx512bf16", "neon",
+                                      "fullfp16", "lse",       "crc",      "rdm",        "dotprod",    "fp16fml",
+                                      "jsconv",   "complxnum", "i8mm",     "bf16",       "sve",        "sve2"};
   mw_text text = {0};
   for (size_t i = 0; i < MW_COUNT(names); i++) {
     char *wanted = mw_format("+%s,", names[i]), *list = mw_format("%s,", p->features);

@@ -1,8 +1,10 @@
-/* For which processor code is made: the one at hand, or one by name (--mcpu), with all the features that it has.
+/* For which processor code is made: the one at hand, or one by name (--mcpu), with all the features that it has; of this
+ * machine's kind, or of another (--target).
  *
  * LLVM makes code for a processor by its name, but does not tell which features that name stands for, and how many lanes
  * a register has, which functions libmvec offers and what a loader has to look for depend on them. clang tells: by the
- * macros that it predefines for the processor. */
+ * macros that it predefines for the processor. On AArch64 its front end takes no features from a name (its driver would
+ * tell it), and none are asked for: there are four lanes, and what is loaded there by name is not looked at. */
 #include "mwcc.h"
 
 #include <stdlib.h>
@@ -12,29 +14,29 @@
 static const struct {
   const char *macro, *feature;
 } known[] = {
-    {"SSE3", "sse3"},
-    {"SSSE3", "ssse3"},
-    {"SSE4_1", "sse4.1"},
-    {"SSE4_2", "sse4.2"},
-    {"POPCNT", "popcnt"},
-    {"AVX", "avx"},
-    {"AVX2", "avx2"},
-    {"FMA", "fma"},
-    {"F16C", "f16c"},
-    {"BMI", "bmi"},
-    {"BMI2", "bmi2"},
-    {"LZCNT", "lzcnt"},
-    {"MOVBE", "movbe"},
-    {"AVX512F", "avx512f"},
-    {"AVX512BW", "avx512bw"},
-    {"AVX512CD", "avx512cd"},
-    {"AVX512DQ", "avx512dq"},
-    {"AVX512VL", "avx512vl"},
-    {"AVX512VNNI", "avx512vnni"},
+    {"__SSE3__", "sse3"},
+    {"__SSSE3__", "ssse3"},
+    {"__SSE4_1__", "sse4.1"},
+    {"__SSE4_2__", "sse4.2"},
+    {"__POPCNT__", "popcnt"},
+    {"__AVX__", "avx"},
+    {"__AVX2__", "avx2"},
+    {"__FMA__", "fma"},
+    {"__F16C__", "f16c"},
+    {"__BMI__", "bmi"},
+    {"__BMI2__", "bmi2"},
+    {"__LZCNT__", "lzcnt"},
+    {"__MOVBE__", "movbe"},
+    {"__AVX512F__", "avx512f"},
+    {"__AVX512BW__", "avx512bw"},
+    {"__AVX512CD__", "avx512cd"},
+    {"__AVX512DQ__", "avx512dq"},
+    {"__AVX512VL__", "avx512vl"},
+    {"__AVX512VNNI__", "avx512vnni"},
 };
 
 static bool defines(const char *macros, const char *name) {
-  char *line = mw_format("#define __%s__ ", name);
+  char *line = mw_format("#define %s ", name);
   bool found = strstr(macros, line) != NULL;
   free(line);
   return found;
@@ -42,7 +44,6 @@ static bool defines(const char *macros, const char *name) {
 
 /* LLVM's list of features of the processor called `cpu`. */
 static const char *features_of(const char *triple, const char *cpu) {
-  bool x86 = starts_with(triple, "x86_64");
   char *clang = find_clang();
   const char *argv[] = {clang, "-cc1", "-triple", triple, "-target-cpu", cpu,
                         "-E",  "-dM",  "-x",      "c",    "/dev/null",   NULL};
@@ -52,7 +53,7 @@ static const char *features_of(const char *triple, const char *cpu) {
     die("no processor is called '%s': clang says: %s", cpu, result.errors.data ? result.errors.data : "");
   mw_text list = {0};
   mw_text_addf(&list, "%s", "");
-  for (size_t i = 0; x86 && i < MW_COUNT(known); i++)
+  for (size_t i = 0; i < MW_COUNT(known); i++)
     if (defines(result.output.data, known[i].macro))
       mw_text_addf(&list, "%s+%s", list.length ? "," : "", known[i].feature);
   mw_child_result_free(&result);
@@ -60,12 +61,50 @@ static const char *features_of(const char *triple, const char *cpu) {
   return list.data;
 }
 
+/* "x86_64" of "x86_64-pc-linux-gnu" */
+static char *architecture_of(const char *triple) { return mw_format("%.*s", (int)strcspn(triple, "-"), triple); }
+
+static bool is_architecture(const char *triple, const char *name) {
+  size_t length = strlen(name);
+  return strncmp(triple, name, length) == 0 && (triple[length] == '-' || !triple[length]);
+}
+
+/* MW_LLVM_TARGETS has a T(X86), T(AArch64) for each of the two that this LLVM was built with. */
+static void initialise_other(void) {
+#define T(name)                                                                                                        \
+  LLVMInitialize##name##TargetInfo(), LLVMInitialize##name##Target(), LLVMInitialize##name##TargetMC(),                \
+      LLVMInitialize##name##AsmPrinter(), LLVMInitialize##name##AsmParser();
+  MW_LLVM_TARGETS
+#undef T
+}
+
+/* Another kind of processor than this machine's. Nothing is known of the one that will run the code: any of that kind. */
+static void choose_other(program *p, const char *target) {
+  bool x86 = is_architecture(target, "x86_64"), arm = is_architecture(target, "aarch64");
+  if (!(x86 || arm) || !strstr(target, "linux"))
+    die("--target knows x86_64-linux-gnu and aarch64-linux-gnu, not '%s'", target);
+  initialise_other();
+  p->triple = LLVMNormalizeTargetTriple(target);
+  p->cross = architecture_of(target);
+  p->cpu = p->options->cpu ? p->options->cpu : x86 ? "x86-64-v2" : "generic";
+  if (strcmp(p->cpu, "native") == 0)
+    die("--mcpu=native is this machine's processor, which is not of --target=%s", target);
+  p->features = features_of(p->triple, p->cpu);
+}
+
 void choose_target(program *p) {
-  const char *cpu = p->options->cpu;
+  const char *cpu = p->options->cpu, *target = p->options->target;
+  p->triple = LLVMGetDefaultTargetTriple();
+  char *own = architecture_of(p->triple);
+  bool other = target && !is_architecture(target, own);
+  free(own);
+  if (other) {
+    choose_other(p, target);
+    return;
+  }
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();
   LLVMInitializeNativeAsmParser();
-  p->triple = LLVMGetDefaultTargetTriple();
   if (!cpu || strcmp(cpu, "native") == 0) {
     p->cpu = LLVMGetHostCPUName();
     p->features = LLVMGetHostCPUFeatures();
