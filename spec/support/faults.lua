@@ -9,6 +9,7 @@ local mw = require "moonwarp"
 local witness = require "support.witness"
 
 local faults = { cases = {} }
+local sanitized = os.getenv "MOONWARP_CONFIG" == "sanitize"
 
 -- A line with //@name at its end is where the failure called `name` has to be reported: exactly there, unless the case
 -- says `near`: anywhere in a loop may be where a kernel is stopped, and an access that the compiler moved out of a loop
@@ -398,6 +399,7 @@ for _, at in ipairs { 1 << 20, 1 << 30, 1 << 40, 1 << 44, 1 << 60, -(1 << 20), -
   })
   add(("a read %d elements from an array's start"):format(at), "read_at", {
     run = function(k) k(1, 32)(ints(), at, ints()) end, code = address, message = "read", alone = alone,
+    may_pass = sanitized and math.abs(at) < 1 << 50, -- AddressSanitizer's own memory is all over the place
   })
 end
 add("a write right behind an array", "write_at", {
@@ -479,7 +481,7 @@ add("free() of the host's memory", "host_free", {
 })
 
 -- AddressSanitizer's own memset and memmove end the process where they get 2^40 bytes or more.
-local function is_moved(n) return os.getenv "MOONWARP_CONFIG" ~= "sanitize" or n > 0 and n < 1 << 40 end
+local function is_moved(n) return not sanitized or n > 0 and n < 1 << 40 end
 
 for _, kernel in ipairs { "long_set", "long_copy", "long_move_up", "long_move_down" } do
   for _, n in ipairs { 1 << 20, 1 << 41, 1 << 46, math.mininteger } do
