@@ -11,7 +11,8 @@
 set -u
 
 LLVM_OLDEST=19
-LLVM_KNOWN="19 20 21 22 23 24" # the releases to look for, the one that moonwarp is tested with first
+LLVM_NEWEST=21
+LLVM_KNOWN="19 20 21" # the releases to look for, the one that moonwarp is tested with first
 
 say() { printf '%s\n' "setup: $*"; }
 die() { printf '%s\n' "setup: $*" >&2; exit 1; }
@@ -20,7 +21,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # An LLVM is usable when it is new enough and its clang, its C headers and its shared library are all there.
 llvm_is_usable() {
   version=$("$1" --version 2>/dev/null) || return 1
-  [ "${version%%.*}" -ge $LLVM_OLDEST ] 2>/dev/null &&
+  [ "${version%%.*}" -ge $LLVM_OLDEST ] 2>/dev/null && [ "${version%%.*}" -le $LLVM_NEWEST ] &&
     [ -x "$("$1" --bindir)/clang" ] &&
     [ -e "$("$1" --includedir)/llvm-c/Core.h" ] &&
     [ -e "$("$1" --link-shared --libfiles 2>/dev/null)" ]
@@ -126,7 +127,7 @@ with_release() { printf '%s' "$1" | sed "s/@/$2/g"; }
 # ---- install ----
 
 install() {
-  have apt-get || die "this machine has no apt-get. Install these, or what your system calls them (LLVM $LLVM_OLDEST or newer for @):$reasons"
+  have apt-get || die "this machine has no apt-get. Install these, or what your system calls them (LLVM $LLVM_OLDEST to $LLVM_NEWEST for @):$reasons"
   root=""
   if [ "$(id -u)" -ne 0 ]; then
     have sudo || die "installing needs root. As root, run: sh setup.sh (it would install:$(with_release "$missing" $LLVM_OLDEST))"
@@ -139,7 +140,7 @@ install() {
   apt update || say "not every package list could be fetched; going on with those that are there"
   case $missing in
   *@*)
-    release=$(llvm_release) || die "no package list offers LLVM $LLVM_OLDEST or newer (clang-$LLVM_OLDEST, llvm-$LLVM_OLDEST-dev). Debian 12 and newer have it in their main archive, https://apt.llvm.org has it for others: add one of them to apt's sources, then run sh setup.sh again"
+    release=$(llvm_release) || die "no package list offers LLVM $LLVM_OLDEST to $LLVM_NEWEST (clang-$LLVM_OLDEST, llvm-$LLVM_OLDEST-dev). Debian 12 and newer have it in their main archive, https://apt.llvm.org has it for others: add one of them to apt's sources, then run sh setup.sh again"
     missing=$(with_release "$missing" "$release")
     ;;
   esac

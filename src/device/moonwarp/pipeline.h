@@ -6,8 +6,8 @@
 #ifndef MOONWARP_PIPELINE_H
 #define MOONWARP_PIPELINE_H
 
-#include "async_copy.h"
-#include "block_barrier.h"
+#include "../moonwarp/async_copy.h"
+#include "../moonwarp/block_barrier.h"
 
 namespace cuda {
 
