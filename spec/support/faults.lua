@@ -393,13 +393,13 @@ add("a write to a member through a null pointer", "null_member", {
   run = function(k) k(4, 33)(nil) end, code = address, message = "wrote to", near = true,
 })
 for _, at in ipairs { 1 << 20, 1 << 30, 1 << 40, 1 << 44, 1 << 60, -(1 << 20), -(1 << 31), -(1 << 40), -(1 << 60) } do
-  local alone = math.abs(at) == 1 << 20
+  local alone = at == 1 << 20 or at == -(1 << 20)
   add(("a write %d elements from an array's start"):format(at), "write_at", {
     run = with_array(1, 32, at), code = address, message = "wrote to", alone = alone,
   })
   add(("a read %d elements from an array's start"):format(at), "read_at", {
     run = function(k) k(1, 32)(ints(), at, ints()) end, code = address, message = "read", alone = alone,
-    may_pass = sanitized and math.abs(at) < 1 << 50, -- AddressSanitizer's own memory is all over the place
+    may_pass = sanitized and at > -(1 << 50) and at < 1 << 50, -- AddressSanitizer's own memory is all over the place
   })
 end
 add("a write right behind an array", "write_at", {

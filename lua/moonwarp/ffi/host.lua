@@ -22,6 +22,7 @@ local host_type = class.struct("host", [[struct {
   mw_array *_handle;
   mw_buffer *_buffer;
   uint8_t *_bytes;
+  const uint32_t *_words; // the same
   const mw_type *_type;
   mw_module *_module;
   size_t _count;
@@ -53,7 +54,7 @@ function host_meta.index(self, key, rest)
   local i, code = place_of(self, key), self._code
   if not i then return nil end
   if code == 0 then return value.push(self._type, self._bytes + i * tonumber(self._type.size)) end
-  return array.element(code, value.words(self._bytes), ffi.cast(pointers[code], self._bytes), i)
+  return array.element(code, self._words, ffi.cast(pointers[code], self._bytes), i)
 end
 
 function host_meta.next(self, i)
@@ -97,7 +98,10 @@ function class.methods.array.host(self)
   host._handle = C.mw_array_retain(self._handle)
   if self._module ~= nil then host._module = C.mw_module_retain(self._module) end
   host._buffer, host._type, host._count, host._code = buffer, self._type, count, self._code
-  if bytes ~= nil then host._bytes = value.bytes(bytes) + C.mw_array_offset(self._handle) end
+  if bytes ~= nil then
+    host._bytes = value.bytes(bytes) + C.mw_array_offset(self._handle)
+    host._words = value.words(host._bytes)
+  end
   return host
 end
 
