@@ -34,6 +34,22 @@ describe("a kernel that does wrong, in this process:", function()
       end
     end
   end)
+
+  it("guards arrays again when there were too many for it, and no longer are", function()
+    do
+      local hold = {}
+      for i = 1, 20000 do hold[i] = mw.zeros(8) end
+      assert.equal(20000, #hold)
+    end
+    local count = 0
+    for _, case in ipairs(faults.cases) do
+      if case.name:find "freed" or case.name:find "right behind" then
+        faults.check(case)
+        count = count + 1
+      end
+    end
+    assert.equal(4, count)
+  end)
 end)
 
 describe("a kernel that does wrong, in another process:", function()

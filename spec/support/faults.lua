@@ -402,29 +402,40 @@ for _, at in ipairs { 1 << 20, 1 << 30, 1 << 40, 1 << 44, 1 << 60, -(1 << 20), -
     may_pass = sanitized and at > -(1 << 50) and at < 1 << 50, -- AddressSanitizer's own memory is all over the place
   })
 end
+-- With thousands of arrays alive the heap guards new ones no more, and leaves freed memory open (src/cpu/heap.c): what
+-- other specs have left to the collector must not be among them.
+local function alone_in_heap(run)
+  return function(...)
+    collectgarbage()
+    collectgarbage()
+    return run(...)
+  end
+end
+
 add("a write right behind an array", "write_at", {
-  run = with_array(1, 32, 64 - 31), code = address, message = "0 bytes past the end of an array of 256 bytes",
+  run = alone_in_heap(with_array(1, 32, 64 - 31)), code = address, message = "0 bytes past the end of an array of 256 bytes",
 })
 add("a read right behind an array", "read_at", {
-  run = function(k) k(1, 32)(ints(), 64 - 31, ints()) end, code = address,
+  run = alone_in_heap(function(k) k(1, 32)(ints(), 64 - 31, ints()) end), code = address,
   message = "0 bytes past the end of an array of 256 bytes",
 })
 add("a write to an array that was freed", "write_at", {
-  run = function(k)
-    local array, freed = ints(), ints(100000) -- in this order: the array cannot come to stand where the other was
+  run = alone_in_heap(function(k)
+    -- in this order: the array cannot come to stand where the other was
+    local array, freed = ints(), ints(100000)
     local distance = freed.address - array.address
     freed:free()
     k(1, 32)(array, distance // 4)
-  end,
+  end),
   code = address, message = "that was freed",
 })
 add("a read of an array that was freed", "read_garbage", {
-  run = function(k)
+  run = alone_in_heap(function(k)
     local out, freed = ints(), ints(100000)
     local where = freed.address
     freed:free()
     k(1, 32)(where, out)
-  end,
+  end),
   code = address, message = "that was freed",
 })
 add("a write in one block of many", "in_block_two", {

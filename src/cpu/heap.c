@@ -347,9 +347,12 @@ void cpu_heap_free(cpu_heap *heap, uint64_t address) {
   cpu_extent *extent = live_remove(heap, address);
   if (heap->crowded && heap->count < TIDY_BELOW) {
     heap->crowded = false;
+    shrink_cache(heap, 0); /* what it keeps stands without guards, and open */
     tidy(heap);
   }
-  if (extent && extent->data <= CACHE_MOST / 2) {
+  /* one from crowded times has no guard, and gets none by being used again */
+  bool keeps = extent && extent->data <= CACHE_MOST / 2 && (heap->crowded || extent->span > extent->data);
+  if (keeps) {
     cached_add(heap, extent);
     shrink_cache(heap, CACHE_MOST);
   } else if (extent) {
