@@ -402,8 +402,8 @@ for _, at in ipairs { 1 << 20, 1 << 30, 1 << 40, 1 << 44, 1 << 60, -(1 << 20), -
     may_pass = sanitized and at > -(1 << 50) and at < 1 << 50, -- AddressSanitizer's own memory is all over the place
   })
 end
--- With thousands of arrays alive the heap guards new ones no more, and leaves freed memory open (src/cpu/heap.c): what
--- other specs have left to the collector must not be among them.
+-- With thousands of arrays alive the heap guards new ones no more, and leaves freed memory open (src/cpu/heap.c):
+-- what other specs have left to the collector must not be among them.
 local function alone_in_heap(run)
   return function(...)
     collectgarbage()
@@ -413,7 +413,8 @@ local function alone_in_heap(run)
 end
 
 add("a write right behind an array", "write_at", {
-  run = alone_in_heap(with_array(1, 32, 64 - 31)), code = address, message = "0 bytes past the end of an array of 256 bytes",
+  run = alone_in_heap(with_array(1, 32, 64 - 31)), code = address,
+  message = "0 bytes past the end of an array of 256 bytes",
 })
 add("a read right behind an array", "read_at", {
   run = alone_in_heap(function(k) k(1, 32)(ints(), 64 - 31, ints()) end), code = address,

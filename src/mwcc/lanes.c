@@ -137,7 +137,7 @@ LLVMValueRef splat(widener *w, LLVMValueRef scalar) {
 
 LLVMValueRef lane_steps(widener *w, LLVMTypeRef integer, int64_t stride) {
   LLVMValueRef items[MOST_LANES];
-  for (int i = 0; i < w->width; i++) items[i] = LLVMConstInt(integer, (uint64_t)(i * stride), 1);
+  for (int i = 0; i < w->width; i++) items[i] = LLVMConstInt(integer, (uint64_t)i * (uint64_t)stride, 1);
   return LLVMConstVector(items, (unsigned)w->width);
 }
 
