@@ -250,7 +250,7 @@ gcc_library = $(shell $(CC) -print-file-name=$(1).so)
 SANITIZE := $(CURDIR)/spec/sanitize
 TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,libubsan) $(abspath $(LIB))' \
   ASAN_OPTIONS='suppressions=$(SANITIZE)/asan.suppressions:include_if_exists=$(SANITIZE)/asan.options:include_if_exists=$(SANITIZE)/%b.options' \
-  LSAN_OPTIONS='suppressions=$(SANITIZE)/lsan.suppressions' \
+  LSAN_OPTIONS='suppressions=$(SANITIZE)/lsan.suppressions:print_suppressions=0' \
   UBSAN_OPTIONS='halt_on_error=1:print_stacktrace=1'
 # Code for blocks of one size (src/special.c) is made at the first launch in one of them and late in the others.
 # Each suite runs on every interpreter and binding: COMBINATIONS='lua5.4' for one of them. All of them run, whichever fails.
