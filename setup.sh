@@ -71,6 +71,9 @@ missing=""  # package names
 reasons=""  # what each is for
 want() { missing="$missing $1"; reasons="$reasons
   $1: $2"; }
+wishes="" # packages that only make things faster: nothing fails without them
+wish() { wishes="$wishes $1"; reasons="$reasons
+  $1: $2"; }
 
 compiles() { # can the C compiler use this header, with these flags?
   # shellcheck disable=SC2086 # flags are words
@@ -81,6 +84,7 @@ compiles() { # can the C compiler use this header, with these flags?
 look() {
   have gcc || want gcc "the C compiler"
   compiles stdio.h || want libc6-dev "the C library's headers"
+  have c++ || want g++ "the kernel compiler's C++ part, and C++ hosts in the tests"
   have make || want make "the build"
   have ld || want binutils "the linker, also for compiled kernels"
   have pkg-config || want pkg-config "finding Lua and libpng"
@@ -102,10 +106,9 @@ look() {
   fi
   llvm=$(find_llvm_config)
   if [ -z "$llvm" ] || { [ "$("$llvm" --version | cut -d. -f1)" -eq $LLVM_STATIC ] && ! static_llvm_is_usable "$llvm"; }; then
-    have c++ || want g++ "linking the kernel compiler with LLVM"
-    want libclang-@-dev "a kernel compiler that starts fast"
-    want libpolly-@-dev "the same: what Debian's LLVM was built with"
-    want libzstd-dev "the same"
+    wish libclang-@-dev "a kernel compiler that starts fast"
+    wish libpolly-@-dev "the same: what Debian's LLVM was built with"
+    wish libzstd-dev "the same"
   fi
   find_clang_format >/dev/null || want clang-format-@ "make lint"
 }
@@ -138,16 +141,19 @@ install() {
   }
   say "fetching the package lists"
   apt update || say "not every package list could be fetched; going on with those that are there"
-  case $missing in
+  case $missing$wishes in
   *@*)
     release=$(llvm_release) || die "no package list offers LLVM $LLVM_OLDEST to $LLVM_NEWEST (clang-$LLVM_OLDEST, llvm-$LLVM_OLDEST-dev). Debian 12 and newer have it in their main archive, https://apt.llvm.org has it for others: add one of them to apt's sources, then run sh setup.sh again"
     missing=$(with_release "$missing" "$release")
+    wishes=$(with_release "$wishes" "$release")
     ;;
   esac
-  say "installing$missing"
-  # shellcheck disable=SC2086 # a list
-  apt install --no-install-recommends $missing ||
-    die "apt-get could not install them; its messages stand above. Mend what they say and run sh setup.sh again, or install by hand:$missing"
+  say "installing$missing$wishes"
+  # shellcheck disable=SC2086 # lists
+  apt install --no-install-recommends $missing $wishes && return
+  # shellcheck disable=SC2086
+  [ -n "$wishes" ] && { [ -z "$missing" ] || apt install --no-install-recommends $missing; } && return
+  die "apt-get could not install them; its messages stand above. Mend what they say and run sh setup.sh again, or install by hand:$missing"
 }
 
 # ---- AArch64, emulated ----
@@ -215,8 +221,12 @@ case ${1:-} in
 *) die "unknown option $1 (there are --check, --aarch64, --llvm-config, --clang-format and --static-llvm)" ;;
 esac
 
+# Where only what makes things faster is missing, and nobody here may install it, that is all there is to do.
+can_install() { have apt-get && { [ "$(id -u)" -eq 0 ] || have sudo; }; }
+
 look
-if [ -z "$missing" ]; then
+if [ -z "$missing" ] && { [ -z "$wishes" ] || [ "${1:-}" = --check ] || ! can_install; }; then
+  [ -z "$wishes" ] || say "would make it faster:$(with_release "$reasons" "$LLVM_OLDEST")"
   say "all there: $(find_llvm_config), $(lua5.4 -v | cut -d' ' -f1-2), busted, luacheck"
   exit 0
 fi
@@ -224,6 +234,7 @@ say "missing:$(with_release "$reasons" "$LLVM_OLDEST")"
 [ "${1:-}" = --check ] && exit 1
 install
 missing=""
+wishes=""
 reasons=""
 look
 [ -z "$missing" ] || die "installed, but still not found:$(with_release "$reasons" "$LLVM_OLDEST")"
