@@ -2,18 +2,13 @@
 
 local mw = require "moonwarp"
 local cu = require "moonwarp.driver"
+local driver = require "support.driver"
 
-local function ok(err, ...)
-  assert.equal(0, err, err ~= 0 and tostring(cu.story()) or nil)
-  return ...
-end
-
-local function code(name, err) assert.equal(name, select(2, cu.cuGetErrorName(err))) end
+local ok, code = driver.ok, driver.code
 
 local context, module, f, p, h, array
 setup(function()
-  ok(cu.cuInit(0))
-  context = ok(cu.cuCtxCreate(0, 0))
+  context = driver.context()
   module = ok(cu.cuModuleLoadData "__device__ int variable; __global__ void f(int *x) { *x = 1; }")
   f = ok(cu.cuModuleGetFunction(module, "f"))
   p, h = ok(cu.cuMemAlloc(64)), cu.malloc(64)

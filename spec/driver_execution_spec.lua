@@ -2,18 +2,13 @@
 
 local mw = require "moonwarp"
 local cu = require "moonwarp.driver"
+local driver = require "support.driver"
 
 local pack = string.pack
 
-local function ok(err, ...)
-  assert.equal(0, err, err ~= 0 and tostring(cu.story()) or nil)
-  return ...
-end
+local ok, code, fetch = driver.ok, driver.code, driver.fetch
 
-local function code(name, err) assert.equal(name, select(2, cu.cuGetErrorName(err))) end
-
-ok(cu.cuInit(0))
-local context = ok(cu.cuCtxCreate(0, 0))
+local context = driver.context()
 local module = ok(cu.cuModuleLoadData [[
 struct pair { int a; double b; };
 __device__ float gain;
@@ -45,14 +40,6 @@ local function device(format, values)
   local p, size = ok(cu.cuMemAlloc(#values * 4)), #values * 4
   ok(cu.cuMemcpyHtoD(p, pack(format:rep(#values), table.unpack(values)), size))
   return p
-end
-
-local function fetch(p, dtype, count)
-  local h = cu.malloc(cu.sizeof(dtype) * count, dtype)
-  ok(cu.cuMemcpyDtoH(h, p, cu.sizeof(dtype) * count))
-  local values = h:totable(count)
-  cu.free(h)
-  return values
 end
 
 setup(function() ok(cu.cuCtxSetCurrent(context)) end)

@@ -2,21 +2,14 @@
 
 local mw = require "moonwarp"
 local cu = require "moonwarp.driver"
+local driver = require "support.driver"
 
 local pack = string.pack
 
-local function ok(err, ...)
-  assert.equal(0, err, err ~= 0 and tostring(cu.story()) or nil)
-  return ...
-end
-
-local function code(name, err) assert.equal(name, select(2, cu.cuGetErrorName(err))) end
+local ok, code, fetch = driver.ok, driver.code, driver.fetch
 
 local context
-setup(function()
-  ok(cu.cuInit(0))
-  context = ok(cu.cuCtxCreate(0, 0))
-end)
+setup(function() context = driver.context() end)
 teardown(function() ok(cu.cuCtxDestroy(context)) end)
 
 local function count_to(n, first)
@@ -29,14 +22,6 @@ local function host(dtype, values)
   local p = cu.malloc(cu.sizeof(dtype) * #values, dtype)
   p:set(values)
   return p
-end
-
-local function fetch(p, dtype, count)
-  local h = cu.malloc(cu.sizeof(dtype) * count, dtype)
-  ok(cu.cuMemcpyDtoH(h, p, cu.sizeof(dtype) * count))
-  local values = h:totable(count)
-  cu.free(h)
-  return values
 end
 
 local function array_of(width, height)

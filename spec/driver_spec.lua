@@ -2,15 +2,10 @@
 
 local mw = require "moonwarp"
 local cu = require "moonwarp.driver"
+local driver = require "support.driver"
 local child = require "support.child"
 
-local function ok(err, ...)
-  assert.equal(0, err, err ~= 0 and tostring(cu.story()) or nil)
-  return ...
-end
-
--- The name first, so that a message says it.
-local function code(name, err) assert.equal(name, select(2, cu.cuGetErrorName(err))) end
+local ok, code = driver.ok, driver.code
 
 local source = [[
 __constant__ float gain[4];

@@ -1,18 +1,13 @@
 -- moonwarp.driver: streams, events and graphs by the names of CUDA's driver API.
 
 local cu = require "moonwarp.driver"
+local driver = require "support.driver"
 
-local function ok(err, ...)
-  assert.equal(0, err, err ~= 0 and tostring(cu.story()) or nil)
-  return ...
-end
-
-local function code(name, err) assert.equal(name, select(2, cu.cuGetErrorName(err))) end
+local ok, code = driver.ok, driver.code
 
 local context, add
 setup(function()
-  ok(cu.cuInit(0))
-  context = ok(cu.cuCtxCreate(0, 0))
+  context = driver.context()
   local module = ok(cu.cuModuleLoadData [[
     __global__ void add(int *x, int d, int n) { if (threadIdx.x < n) x[threadIdx.x] += d; }
   ]])

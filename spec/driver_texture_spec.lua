@@ -1,20 +1,15 @@
 -- moonwarp.driver: texture references, texture objects and surfaces by the names of CUDA's driver API.
 
 local cu = require "moonwarp.driver"
+local driver = require "support.driver"
 
 local pack = string.pack
 
-local function ok(err, ...)
-  assert.equal(0, err, err ~= 0 and tostring(cu.story()) or nil)
-  return ...
-end
-
-local function code(name, err) assert.equal(name, select(2, cu.cuGetErrorName(err))) end
+local ok, code = driver.ok, driver.code
 
 local context, module, out, result
 setup(function()
-  ok(cu.cuInit(0))
-  context = ok(cu.cuCtxCreate(0, 0))
+  context = driver.context()
   module = ok(cu.cuModuleLoadData [[
     texture<float, 2, cudaReadModeElementType> image;
     texture<int, 1, cudaReadModeElementType> list;
