@@ -1,0 +1,12 @@
+-- What works however much has gone wrong before: a module is compiled, an array made, and a kernel counts on it.
+--   local check_works = require "support.works"
+
+local assert = require "luassert"
+local mw = require "moonwarp"
+
+return function()
+  local m = mw.compile "__global__ void plus(int *p, int n) { p[threadIdx.x] += n; }"
+  local a = mw.arange(100, "int")
+  m.plus(1, 100)(a, 3)
+  assert.equal(4950 + 300, a:sum())
+end
