@@ -9,7 +9,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define AT_ONCE 1024 /* numbers of a ramp that are made before they are converted */
 
@@ -52,24 +51,18 @@ static void read_half(const void *elements, size_t count, double *numbers) {
   for (size_t i = 0; i < count; i++) numbers[i] = mw_half_to_float(from[i]);
 }
 
-static inline uint64_t bits_of(double number) {
-  uint64_t bits;
-  memcpy(&bits, &number, sizeof bits);
-  return bits;
-}
-
 /* Rounded once, to nearest even: by way of float it would be twice. */
 static inline uint16_t half_from_double(double number) {
   double size = fabs(number);
-  uint64_t bits = bits_of(size);
+  uint64_t bits = mw_bits_of_double(size);
   /* 42 of 52 fraction bits go; a carry runs into the exponent, where it belongs. */
   uint64_t normal = ((bits + 0x1ffffffffff + (bits >> 42 & 1)) >> 42) - ((uint64_t)(1023 - 15) << 10);
   /* At 2^28 a double counts in steps of 2^-24, as a half's denormals do. */
-  uint64_t denormal = bits_of(size + 0x1p28) - bits_of(0x1p28);
+  uint64_t denormal = mw_bits_of_double(size + 0x1p28) - mw_bits_of_double(0x1p28);
   uint64_t half = size < 0x1p-14 ? denormal : normal;
   half = size >= 65520 ? 0x7c00 : half;
   half = size != size ? 0x7e00 : half;
-  return (uint16_t)(half | (bits_of(number) >> 48 & 0x8000));
+  return (uint16_t)(half | (mw_bits_of_double(number) >> 48 & 0x8000));
 }
 
 static void write_half(void *elements, size_t count, const double *numbers) {
