@@ -2,6 +2,7 @@
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
+local runtime = require "support.runtime"
 
 local m = mw.compile [[
 texture<float, 2, cudaReadModeElementType> image;
@@ -21,20 +22,9 @@ __global__ void add(int n, int d, int *x) {
 __device__ int plain;
 ]]
 
-local function ok(err, ...)
-  assert.equal(0, err, err ~= 0 and tostring(rt.story()) or nil)
-  return ...
-end
-
-local function code(name, err) assert.equal(name, rt.cudaGetErrorName(err)) end
+local ok, code, host = runtime.ok, runtime.code, runtime.host
 
 local float = rt.cudaCreateChannelDesc(32, 0, 0, 0, 2)
-
-local function host(dtype, values)
-  local p = rt.malloc(rt.sizeof(dtype) * #values, dtype)
-  p:set(values)
-  return p
-end
 
 local function count_to(n, first)
   local list = {}

@@ -2,6 +2,7 @@
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
+local runtime = require "support.runtime"
 
 local m = rt.register(mw.compile [[
 texture<int, 1, cudaReadModeElementType> unbound;
@@ -11,12 +12,7 @@ __global__ void wild(int *x) { x[1 << 28] = 1; }
 __global__ void reads(int *x) { *x = tex1Dfetch(unbound, 0); }
 ]])
 
-local function ok(err, ...)
-  assert.equal(0, err, err ~= 0 and tostring(rt.story()) or nil)
-  return ...
-end
-
-local function code(name, err) assert.equal(name, rt.cudaGetErrorName(err)) end
+local ok, code = runtime.ok, runtime.code
 
 local p, h = ok(rt.cudaMalloc(64)), rt.malloc(64)
 local float = rt.cudaCreateChannelDesc "float"

@@ -3,6 +3,7 @@
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
+local runtime = require "support.runtime"
 
 local m = rt.register(mw.compile [[
 texture<float, 2, cudaReadModeElementType> picture;
@@ -17,12 +18,7 @@ __global__ void count(cudaSurfaceObject_t s) { surf2Dwrite(threadIdx.x + 100.0f,
 __global__ void paint(float value) { surf2Dwrite(value, canvas, threadIdx.x * 4, 1); }
 ]])
 
-local function ok(err, ...)
-  assert.equal(0, err, err ~= 0 and tostring(rt.story()) or nil)
-  return ...
-end
-
-local function code(name, err) assert.equal(name, rt.cudaGetErrorName(err)) end
+local ok, code = runtime.ok, runtime.code
 
 local float = rt.cudaCreateChannelDesc "float"
 local out = ok(rt.cudaMalloc(4))
