@@ -1,12 +1,7 @@
 -- Errors: what they hold, where they point, and how they read.
 
 local mw = require "moonwarp"
-
-local function failure(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return err
-end
+local failure = require "support.failure"
 
 -- The line that the caller of this stands on.
 local function line() return debug.getinfo(2, "l").currentline end

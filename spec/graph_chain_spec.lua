@@ -3,6 +3,7 @@
 -- CPU device only: a kernel's fault on a GPU ends the process's use of it
 
 local mw = require "moonwarp"
+local failure = require "support.failure"
 
 local m = mw.compile [[
 __global__ void multiply(int n, int factor, int offset, unsigned *x) {
@@ -24,12 +25,6 @@ __global__ void deep(int *out) {
   out[0] += local[2999];
 }
 ]]
-
-local function failure(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return err
-end
 
 local N = 1500
 

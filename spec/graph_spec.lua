@@ -1,12 +1,7 @@
 -- Graphs: captured from streams and made by hand, launched often, updated, and what a capture refuses.
 
 local mw = require "moonwarp"
-
-local function failure(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return err
-end
+local failure = require "support.failure"
 
 local m = mw.compile [[
 __global__ void add(int n, int d, int *x) {

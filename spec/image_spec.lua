@@ -1,13 +1,8 @@
 -- Pictures in files: PGM, PPM and PNG.
 
 local mw = require "moonwarp"
+local failure = require "support.failure"
 local random = require "support.random" "image_spec"
-
-local function failure(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return err
-end
 
 local folder = os.tmpname()
 os.remove(folder)

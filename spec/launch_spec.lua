@@ -1,13 +1,8 @@
 -- Launches: grid and block, shared memory, k:each, bound launches, and what is refused before anything runs.
 
 local mw = require "moonwarp"
+local failure = require "support.failure"
 local random = require "support.random" "launch_spec"
-
-local function failure(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return err
-end
 
 local m = mw.compile [[
 __global__ void count(int *out) { atomicAdd(out, 1); }

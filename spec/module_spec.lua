@@ -1,12 +1,7 @@
 -- Modules: compiling, names, instances, headers and options, files.
 
 local mw = require "moonwarp"
-
-local function failure(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return err
-end
+local failure = require "support.failure"
 
 local function result(launch, ...)
   local out = mw.full(1, -1, "int")

@@ -1,12 +1,7 @@
 -- Streams and events: what runs in order, what waits for what, and Lua functions that streams call.
 
 local mw = require "moonwarp"
-
-local function failure(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return err
-end
+local failure = require "support.failure"
 
 local m = mw.compile [[
 __global__ void add(int n, int d, int *x) {

@@ -2,13 +2,8 @@
 -- CPU device only: kernels here look into the records that textures are on the CPU device
 
 local mw = require "moonwarp"
+local failure = require "support.failure"
 local child = require "support.child"
-
-local function failure(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return err
-end
 
 local function collect()
   collectgarbage()

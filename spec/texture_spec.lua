@@ -3,12 +3,7 @@
 -- CPU device only: kernels here look into the records that textures are on the CPU device
 
 local mw = require "moonwarp"
-
-local function failure(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return err
-end
+local failure = require "support.failure"
 
 local function matches(pattern, f, ...) assert.matches(pattern, failure(f, ...).message) end
 

@@ -1,0 +1,9 @@
+-- failure(f, …): the error that f(…) has to end with.
+
+local assert = require "luassert"
+
+return function(f, ...)
+  local ok, err = pcall(f, ...)
+  assert.is_false(ok, "no error was raised")
+  return err
+end
