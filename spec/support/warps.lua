@@ -38,10 +38,7 @@ function warps.compare(wanted, got, n, what)
 end
 
 ---What kernels begin with.
-warps.preamble = [==[
-__device__ int linear() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
-__device__ int threads() { return blockDim.x * blockDim.y * blockDim.z; }
-]==]
+warps.preamble = require "support.linear"
 
 ---Per warp, `f(values, count, lane)`, values from 0.
 function warps.warpwise(values, n, parts)
