@@ -1,13 +1,7 @@
 -- One C interface: what moonwarp_abi.h declares is what the library exports, and what the Lua binding calls.
 
 local home = os.getenv("MOONWARP_HOME")
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
+local read = require("support.files").read
 
 -- The functions that the header declares.
 local function declared()

@@ -1,6 +1,7 @@
 -- The compile cache, as Lua sees it: hits and misses, what a key depends on, clearing, limits, damage, many processes.
 
 local mw = require "moonwarp"
+local read, write = require("support.files").read, require("support.files").write
 
 local counter = 0
 
@@ -29,19 +30,6 @@ local function files(folder)
   for path in pipe:lines() do list[#list + 1] = path end
   pipe:close()
   return list
-end
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local bytes = file:read("*a")
-  file:close()
-  return bytes
-end
-
-local function write(path, bytes)
-  local file = assert(io.open(path, "wb"))
-  file:write(bytes)
-  file:close()
 end
 
 describe("the compile cache", function()

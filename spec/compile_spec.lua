@@ -3,6 +3,7 @@
 -- CPU device only: about mwcc
 
 local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
+local write = require("support.files").write
 
 local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
@@ -18,12 +19,6 @@ local function read(path)
   local bytes = file and file:read("*a")
   if file then file:close() end
   return bytes
-end
-
-local function write(path, bytes)
-  local file = assert(io.open(path, "wb"))
-  file:write(bytes)
-  file:close()
 end
 
 -- What the build precompiled is left out of the way: the headers are a copy with nothing beside it, so that a

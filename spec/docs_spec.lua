@@ -2,13 +2,7 @@
 -- print what stands after --> (white space counts once, … stands for anything).
 
 local interpreter = arg[-1]
-
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
+local read = require("support.files").read
 
 local function list(command)
   local pipe, found = assert(io.popen(command)), {}

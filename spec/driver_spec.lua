@@ -4,8 +4,10 @@ local mw = require "moonwarp"
 local cu = require "moonwarp.driver"
 local driver = require "support.driver"
 local child = require "support.child"
+local files = require "support.files"
 
 local ok, code = driver.ok, driver.code
+local read, write = files.read, files.write
 
 local source = [[
 __constant__ float gain[4];
@@ -18,19 +20,6 @@ extern "C" __global__ void scale(float *x, float by, int n) {
 }
 template <typename T> __global__ void fill(T *x, T value) { x[threadIdx.x] = value; }
 ]]
-
-local function write(path, bytes)
-  local file = assert(io.open(path, "wb"))
-  file:write(bytes)
-  file:close()
-end
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local bytes = file:read("*a")
-  file:close()
-  return bytes
-end
 
 setup(function() ok(cu.cuInit(0)) end)
 

@@ -2,7 +2,10 @@
 
 local mw = require "moonwarp"
 local failure = require "support.failure"
+local files = require "support.files"
 local random = require "support.random" "image_spec"
+
+local read = files.read
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -11,17 +14,8 @@ teardown(function() os.execute("rm -r " .. folder) end)
 
 local function write(name, bytes)
   local path = folder .. "/" .. name
-  local file = assert(io.open(path, "wb"))
-  file:write(bytes)
-  file:close()
+  files.write(path, bytes)
   return path
-end
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local bytes = file:read("*a")
-  file:close()
-  return bytes
 end
 
 local function noise(...)

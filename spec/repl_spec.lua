@@ -1,13 +1,8 @@
 -- The prompt, driven through a pseudo-terminal as a person drives it (support/pty.c), and its parts by themselves.
 
 local mw = require "moonwarp"
+local write = require("support.files").write
 local interpreter = arg[-1]
-
-local function write(path, text)
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-end
 
 local pty -- the driver, compiled once
 setup(function()
