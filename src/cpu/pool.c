@@ -1,10 +1,4 @@
-/* Worker threads.
- *
- * Waking a thread costs microseconds, and where other processes keep the cores busy it costs the waker its core. So:
- * a command that is waited for is begun by the thread that waits; a thread without work spins for a while, then sleeps
- * lightly (the sentinel, which looks for work from time to time), and only then deeply; for a command that is known to
- * be short nobody is woken while there is a sentinel; and for a long one only one thread is, and each that finds more
- * blocks than its own wakes the next. */
+/* Slots, and what runs in them: blocks of the commands whose turn it is. threads.c has the threads that take slots. */
 #include "cpu/pool.h"
 #include "cpu/heap.h"
 #include "cpu/list.h"
@@ -14,35 +8,15 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-static const double spin_seconds = 50e-6;
-
 enum { MANY = 8 /* commands that nobody has begun */ };
-enum { GLANCES = 8, FIRST_GLANCE = 50000 /* ns; each of the sentinel's sleeps is twice as long as the one before */ };
 
 static int thread_id(void) {
   static _Thread_local int id __attribute__((tls_model("initial-exec")));
   if (!id) id = (int)syscall(SYS_gettid);
   return id;
-}
-
-/* ---- the lock ---- */
-
-void cpu_pool_unlock(cpu_pool *pool) {
-  bool wake = pool->wake;
-  pool->wake = false;
-  pthread_mutex_unlock(&pool->lock);
-  if (wake) pthread_cond_signal(&pool->work);
-}
-
-void cpu_pool_wait(cpu_pool *pool, pthread_cond_t *condition) {
-  if (pool->wake) pthread_cond_signal(&pool->work);
-  pool->wake = false;
-  pthread_cond_wait(condition, &pool->lock);
 }
 
 /* ---- active commands: their blocks are taken in the order of the list, which is that of their streams' priorities ---- */
@@ -260,110 +234,7 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
   return true;
 }
 
-/* ---- threads ---- */
-
-/* Spin until a command has blocks to take, with the lock released. False: nothing was activated for a while. */
-static bool spin(cpu_pool *pool) {
-  bool busy = true;
-  pool->spinners++;
-  cpu_pool_unlock(pool);
-  unsigned seen = atomic_load(&pool->activations);
-  double end = mw_time() + spin_seconds;
-  for (int i = 1;; i++) {
-    cpu_relax();
-    if (atomic_load_explicit(&pool->ready, memory_order_relaxed) > 0) {
-      /* A host thread that waits for its launch takes it itself, in less time than it takes to hand it over. */
-      for (int j = 0; j < 8; j++) cpu_relax();
-      if (atomic_load(&pool->ready) > 0) break;
-    }
-    if (i % 32) continue;
-    double now = mw_time();
-    unsigned activations = atomic_load_explicit(&pool->activations, memory_order_relaxed);
-    if (activations != seen) end = now + spin_seconds;
-    seen = activations;
-    /* On the core of a thread that feeds us, spinning only keeps it from feeding. */
-    if (now > end || sched_getcpu() == atomic_load_explicit(&pool->host_core, memory_order_relaxed)) {
-      busy = false;
-      break;
-    }
-  }
-  pthread_mutex_lock(&pool->lock);
-  pool->spinners--;
-  return busy;
-}
-
-/* How an idle thread has waited so far. */
-typedef struct idleness {
-  bool spun;
-  int glances;
-} idleness;
-
-/* Wait for work, each time more patiently. */
-static void idle(cpu_pool *pool, idleness *so_far) {
-  if (!so_far->spun && pool->spinners < pool->slots - 1) {
-    so_far->spun = !spin(pool);
-    return;
-  }
-  pool->sleepers++;
-  if (!pool->sentinel && so_far->glances < GLANCES) {
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_nsec += (long)FIRST_GLANCE << so_far->glances++;
-    if (end.tv_nsec >= 1000000000) end.tv_nsec -= 1000000000, end.tv_sec++;
-    pool->sentinel = true;
-    pthread_cond_timedwait(&pool->work, &pool->lock, &end);
-    pool->sentinel = false;
-  } else {
-    pthread_cond_wait(&pool->work, &pool->lock);
-    *so_far = (idleness){0};
-  }
-  pool->sleepers--;
-}
-
-static void thread_open(stack_t *signals, stack_t *old) {
-  sigset_t mask;
-  sigfillset(&mask);
-  static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-  for (size_t i = 0; i < MW_COUNT(kept); i++) sigdelset(&mask, kept[i]);
-  pthread_sigmask(SIG_SETMASK, &mask, NULL); /* the host's signals are for the host's threads */
-  pthread_setname_np(pthread_self(), "moonwarp");
-  prctl(PR_SET_TIMERSLACK, 1000); /* for the sentinel's sleeps */
-  *signals = (stack_t){.ss_sp = mw_alloc(CPU_SIGNAL_STACK), .ss_size = CPU_SIGNAL_STACK};
-  sigaltstack(signals, old);
-}
-
-static void *thread_main(void *argument) {
-  cpu_pool *pool = argument;
-  stack_t signals, old;
-  idleness so_far = {0};
-  thread_open(&signals, &old);
-  pthread_mutex_lock(&pool->lock);
-  int preferred = pool->next_slot++ % pool->slots;
-  while (!pool->closing) {
-    cpu_slot *slot = pool->first ? slot_take(pool, preferred) : NULL;
-    if (!slot) {
-      idle(pool, &so_far);
-      continue;
-    }
-    while (pool->first) {
-      if (run(pool, slot, pool->first, false)) so_far = (idleness){0};
-    }
-    slot_give(pool, slot);
-  }
-  cpu_pool_unlock(pool);
-  sigaltstack(&old, NULL);
-  free(signals.ss_sp);
-  return NULL;
-}
-
-void cpu_pool_wake(cpu_pool *pool) {
-  if (pool->free_slots == 0 || !pool->first || pool->spinners > 0) return;
-  if (pool->sleepers > 0) {
-    pool->wake = true;
-  } else if (pool->threads < pool->slots && !pthread_create(&pool->thread[pool->threads], NULL, thread_main, pool)) {
-    pool->threads++;
-  }
-}
+/* ---- who takes part ---- */
 
 void cpu_pool_activate(cpu_pool *pool, cpu_command *command) {
   list_add(pool, command);
@@ -386,6 +257,16 @@ bool cpu_pool_help(cpu_pool *pool, cpu_stream *stream) {
   if (!slot) return false;
   bool ran = run(pool, slot, command, true);
   slot_give(pool, slot);
+  if (pool->first) cpu_pool_wake(pool);
+  return ran;
+}
+
+bool cpu_pool_take_part(cpu_pool *pool, int preferred) {
+  cpu_slot *slot = pool->first ? slot_take(pool, preferred) : NULL;
+  bool ran = false;
+  if (!slot) return false;
+  while (pool->first) ran = run(pool, slot, pool->first, false) || ran;
+  slot_give(pool, slot);
   return ran;
 }
 
@@ -396,15 +277,11 @@ int cpu_pool_open(cpu_device *device, cpu_pool **out) {
   pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
   pthread_mutex_init(&pool->lock, &attributes);
   pthread_mutexattr_destroy(&attributes);
-  pthread_condattr_t clock;
-  pthread_condattr_init(&clock);
-  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-  pthread_cond_init(&pool->work, &clock);
-  pthread_condattr_destroy(&clock);
   pool->device = device;
   pool->process = getpid();
   atomic_init(&pool->urgent, INT_MAX);
   pool->slots = pool->free_slots = device->workers;
+  cpu_threads_open(pool);
   *out = pool;
   return MW_SUCCESS;
 }
@@ -413,14 +290,9 @@ void cpu_pool_close(cpu_pool *pool) {
   /* In a forked child there are no threads to end, and what they waited for can't be taken apart. */
   if (!pool || pool->process != getpid()) return;
   cpu_monitor_close(pool);
-  pthread_mutex_lock(&pool->lock);
-  pool->closing = true;
-  pthread_cond_broadcast(&pool->work);
-  cpu_pool_unlock(pool);
-  for (int i = 0; i < pool->threads; i++) pthread_join(pool->thread[i], NULL);
+  cpu_threads_close(pool);
   for (int i = 0; i < pool->slots; i++) cpu_worker_free(pool->slot[i].worker);
   cpu_residents_close(pool);
-  pthread_cond_destroy(&pool->work);
   pthread_mutex_destroy(&pool->lock);
   free(pool);
 }

@@ -28,24 +28,35 @@ typedef struct cpu_slot {
   cpu_command *command; /* busy: what it runs */
 } cpu_slot;
 
+typedef struct cpu_thread {
+  cpu_pool *pool;
+  pthread_t id;
+  pthread_cond_t work;
+  int home;           /* the core that it keeps to, negative: any */
+  bool asleep, woken; /* it waits for `work`; which was or will be signalled */
+} cpu_thread;
+
 struct cpu_pool {
   cpu_device *device;
   cpu_malloc *region;   /* kernels' own heap */
   pthread_mutex_t lock; /* guards what follows, and the streams */
-  pthread_cond_t work;  /* for sleeping threads */
   int slots, free_slots;
   cpu_slot slot[CPU_WORKERS_MOST];
-  int threads, sleepers, spinners, next_slot;
-  bool sentinel; /* one of the sleepers looks for work from time to time */
-  bool wake;     /* wake a sleeper when the lock is released */
-  pthread_t thread[CPU_WORKERS_MOST];
   int process; /* which has the threads: a forked child has none of them */
   bool closing;
   cpu_command *first, *last; /* active: with blocks left to take */
   atomic_int ready;          /* how many those are */
   atomic_int urgent;         /* the least priority among them, or INT_MAX */
   atomic_uint activations;   /* how many there have been */
-  atomic_int host_core;      /* on which a host thread was that launched last */
+
+  /* threads.c */
+  atomic_int host_core; /* on which a host thread was that launched last */
+  int cores;            /* with one for each thread: how many, or 0 */
+  int core[CPU_WORKERS_MOST];
+  int threads, spinners, waking; /* waking: asleep, but woken */
+  bool sentinel;                 /* one of the sleepers looks for work from time to time */
+  cpu_thread *wake;              /* to be signalled when the lock is released */
+  cpu_thread thread[CPU_WORKERS_MOST];
 
   /* resident.c */
   cpu_worker *idle; /* workers that no block has */
@@ -73,10 +84,17 @@ void cpu_pool_activate(cpu_pool *pool, cpu_command *command);
 void cpu_pool_begin(cpu_pool *pool, const cpu_stream *stream, const cpu_command *command);
 /* Take part in a command of the stream, if it has blocks and there is a slot. The lock is released meanwhile. */
 bool cpu_pool_help(cpu_pool *pool, cpu_stream *stream);
-/* Let another thread take part. */
+/* What a thread of the pool's does: run blocks while there are any, in the slot `preferred` if it is free. False: there
+   was nothing to run, or no slot. */
+bool cpu_pool_take_part(cpu_pool *pool, int preferred);
+/* threads.c: let another thread take part. */
 void cpu_pool_wake(cpu_pool *pool);
 /* Stop a kernel: no more of its blocks are taken, and threads leave those that run. */
 void cpu_pool_stop(cpu_pool *pool, cpu_command *command);
+
+/* threads.c, without the lock */
+void cpu_threads_open(cpu_pool *pool);
+void cpu_threads_close(cpu_pool *pool);
 
 /* monitor.c */
 int cpu_monitor_start(cpu_pool *pool);

@@ -1,0 +1,226 @@
+/* Worker threads: which of them is woken when, and on which core it runs.
+ *
+ * Waking a thread costs microseconds, and where other processes keep the cores busy it costs the waker its core. So:
+ * a command that is waited for is begun by the thread that waits; a thread without work spins for a while, then sleeps
+ * lightly (the sentinel, which looks for work from time to time), and only then deeply; for a command that is known to
+ * be short nobody is woken while there is a sentinel; and for a long one only one thread is, and each that finds more
+ * blocks than its own wakes the next.
+ *
+ * Where there are as many threads as cores that the process may use, each keeps to a core of its own, and a thread is
+ * woken that has another core than the one who wakes it. Left to itself, Linux may put the woken thread on the waker's
+ * core, which it then takes away from it for milliseconds: in a virtual machine an idle core counts as one whose host
+ * has it do something else. (Measured with two cores: kernels of 5 ms took 5 to 12.) */
+#include "cpu/pool.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+static const double spin_seconds = 50e-6;
+
+enum { GLANCES = 8, FIRST_GLANCE = 50000 /* ns; each of the sentinel's sleeps is twice as long as the one before */ };
+enum { ANYWHERE = -1 };
+
+/* ---- who is woken ---- */
+
+void cpu_pool_unlock(cpu_pool *pool) {
+  cpu_thread *woken = pool->wake;
+  pool->wake = NULL;
+  pthread_mutex_unlock(&pool->lock);
+  if (woken) pthread_cond_signal(&woken->work);
+}
+
+void cpu_pool_wait(cpu_pool *pool, pthread_cond_t *condition) {
+  if (pool->wake) pthread_cond_signal(&pool->wake->work);
+  pool->wake = NULL;
+  pthread_cond_wait(condition, &pool->lock);
+}
+
+/* A thread to wake that keeps to `core`, or one that does not. NULL: there is none. */
+static cpu_thread *find_sleeper(cpu_pool *pool, int core, bool there) {
+  for (int i = 0; i < pool->threads; i++) {
+    cpu_thread *thread = &pool->thread[i];
+    if (thread->asleep && !thread->woken && (thread->home == core) == there) return thread;
+  }
+  return NULL;
+}
+
+/* The core of the next thread: ours only if no other is left. */
+static int choose_home(const cpu_pool *pool, int core) {
+  int chosen = ANYWHERE;
+  for (int i = 0; i < pool->cores; i++) {
+    bool taken = false;
+    for (int j = 0; j < pool->threads; j++) taken = taken || pool->thread[j].home == pool->core[i];
+    if (taken) continue;
+    chosen = pool->core[i];
+    if (chosen != core) break;
+  }
+  return chosen;
+}
+
+static void *thread_main(void *argument);
+
+static void create(cpu_pool *pool, int core) {
+  cpu_thread *thread = &pool->thread[pool->threads];
+  pthread_condattr_t clock;
+  thread->pool = pool;
+  thread->home = choose_home(pool, core);
+  pthread_condattr_init(&clock);
+  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+  pthread_cond_init(&thread->work, &clock);
+  pthread_condattr_destroy(&clock);
+  if (pthread_create(&thread->id, NULL, thread_main, thread))
+    pthread_cond_destroy(&thread->work);
+  else
+    pool->threads++;
+}
+
+void cpu_pool_wake(cpu_pool *pool) {
+  if (pool->free_slots <= pool->waking || !pool->first || pool->spinners > 0 || pool->wake) return;
+  int core = sched_getcpu();
+  cpu_thread *thread = find_sleeper(pool, core, false);
+  if (!thread && pool->threads < pool->slots) {
+    create(pool, core);
+    return;
+  }
+  if (!thread) thread = find_sleeper(pool, core, true);
+  if (!thread) return;
+  thread->woken = true;
+  pool->waking++;
+  pool->wake = thread;
+}
+
+/* ---- how a thread waits ---- */
+
+static bool on_host_core(const cpu_pool *pool, int core) {
+  return core == atomic_load_explicit(&pool->host_core, memory_order_relaxed);
+}
+
+/* Spin until a command has blocks to take, with the lock released. False: nothing was activated for a while. */
+static bool spin(cpu_pool *pool) {
+  bool busy = true;
+  pool->spinners++;
+  cpu_pool_unlock(pool);
+  unsigned seen = atomic_load(&pool->activations);
+  double end = mw_time() + spin_seconds;
+  for (int i = 1;; i++) {
+    cpu_relax();
+    if (atomic_load_explicit(&pool->ready, memory_order_relaxed) > 0) {
+      /* A host thread that waits for its launch takes it itself, in less time than it takes to hand it over. */
+      for (int j = 0; j < 8; j++) cpu_relax();
+      if (atomic_load(&pool->ready) > 0) break;
+    }
+    if (i % 32) continue;
+    double now = mw_time();
+    unsigned activations = atomic_load_explicit(&pool->activations, memory_order_relaxed);
+    if (activations != seen) end = now + spin_seconds;
+    seen = activations;
+    /* On the core of a thread that feeds us, spinning only keeps it from feeding. */
+    if (now > end || on_host_core(pool, sched_getcpu())) {
+      busy = false;
+      break;
+    }
+  }
+  pthread_mutex_lock(&pool->lock);
+  pool->spinners--;
+  return busy;
+}
+
+/* How an idle thread has waited so far. */
+typedef struct idleness {
+  bool spun;
+  int glances;
+} idleness;
+
+/* Wait for work, each time more patiently. */
+static void idle(cpu_thread *thread, idleness *so_far) {
+  cpu_pool *pool = thread->pool;
+  /* Without a slot there is nothing to be quick for: who gives one back goes on with what is left, or wakes. */
+  if (pool->free_slots > 0 && !so_far->spun && pool->spinners < pool->slots - 1) {
+    so_far->spun = !spin(pool);
+    return;
+  }
+  thread->asleep = true;
+  if (!pool->sentinel && so_far->glances < GLANCES && !on_host_core(pool, thread->home)) {
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += (long)FIRST_GLANCE << so_far->glances++;
+    if (end.tv_nsec >= 1000000000) end.tv_nsec -= 1000000000, end.tv_sec++;
+    pool->sentinel = true;
+    pthread_cond_timedwait(&thread->work, &pool->lock, &end);
+    pool->sentinel = false;
+  } else {
+    pthread_cond_wait(&thread->work, &pool->lock);
+    *so_far = (idleness){0};
+  }
+  thread->asleep = false;
+  if (thread->woken) pool->waking--;
+  thread->woken = false;
+}
+
+/* ---- its life ---- */
+
+/* Failing to keep to a core is no failure. */
+static void keep_to(int core) {
+  cpu_set_t set;
+  if (core == ANYWHERE) return;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+static void thread_open(stack_t *signals, stack_t *old) {
+  sigset_t mask;
+  sigfillset(&mask);
+  static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+  for (size_t i = 0; i < MW_COUNT(kept); i++) sigdelset(&mask, kept[i]);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL); /* the host's signals are for the host's threads */
+  pthread_setname_np(pthread_self(), "moonwarp");
+  prctl(PR_SET_TIMERSLACK, 1000); /* for the sentinel's sleeps */
+  *signals = (stack_t){.ss_sp = mw_alloc(CPU_SIGNAL_STACK), .ss_size = CPU_SIGNAL_STACK};
+  sigaltstack(signals, old);
+}
+
+static void *thread_main(void *argument) {
+  cpu_thread *thread = argument;
+  cpu_pool *pool = thread->pool;
+  stack_t signals, old;
+  idleness so_far = {0};
+  thread_open(&signals, &old);
+  keep_to(thread->home);
+  int preferred = (int)(thread - pool->thread);
+  pthread_mutex_lock(&pool->lock);
+  while (!pool->closing) {
+    if (!cpu_pool_take_part(pool, preferred))
+      idle(thread, &so_far);
+    else
+      so_far = (idleness){0};
+  }
+  cpu_pool_unlock(pool);
+  sigaltstack(&old, NULL);
+  free(signals.ss_sp);
+  return NULL;
+}
+
+/* ---- all of them ---- */
+
+void cpu_threads_open(cpu_pool *pool) {
+  cpu_set_t set;
+  atomic_init(&pool->host_core, ANYWHERE);
+  if (pool->slots < 2 || sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) != pool->slots) return;
+  for (int core = 0; core < CPU_SETSIZE && pool->cores < pool->slots; core++) {
+    if (CPU_ISSET(core, &set)) pool->core[pool->cores++] = core;
+  }
+}
+
+void cpu_threads_close(cpu_pool *pool) {
+  pthread_mutex_lock(&pool->lock);
+  pool->closing = true;
+  for (int i = 0; i < pool->threads; i++) pthread_cond_signal(&pool->thread[i].work);
+  cpu_pool_unlock(pool);
+  for (int i = 0; i < pool->threads; i++) {
+    pthread_join(pool->thread[i].id, NULL);
+    pthread_cond_destroy(&pool->thread[i].work);
+  }
+}
