@@ -202,6 +202,9 @@ describe("mw.compile", function()
   it("refuses what it does not know", function()
     assert.matches("wants CUDA C as a string", failure(mw.compile).message)
     assert.matches("wants CUDA C as a string, .- got a number", failure(mw.compile, 5).message)
+    assert.matches("takes one argument: write mw.compile { source = ",
+      failure(mw.compile, "__global__ void f() {}", { options = {} }).message)
+    assert.truthy(mw.compile(("__global__ void N() {}"):gsub("N", "f")).f)
     assert.matches("has no field 'option'; it has source, file, name, options and headers",
       failure(mw.compile, { source = "", option = {} }).message)
     assert.matches("options is a table, got a string", failure(mw.compile, { source = "", options = "-O2" }).message)

@@ -34,11 +34,14 @@ end
 ---@param spec string|table the text; or { source = text or file = path, options = {"-DN=4", "-use_fast_math"},
 ---headers = { ["vec.h"] = text }, name = "what messages call the text" }
 ---@return moonwarp.module
-function M.compile(spec)
+function M.compile(spec, more)
   if type(spec) == "string" then spec = { source = spec } end
   if type(spec) ~= "table" then
     errors.usage("mw.compile wants CUDA C as a string, or a table { source = …, options = …, headers = … }; got %s",
       spec == nil and "nil" or "a " .. type(spec))
+  end
+  if type(more) == "table" then -- a number may be string.gsub's second result
+    errors.usage("mw.compile takes one argument: write mw.compile { source = …, options = …, headers = … }")
   end
   check(spec)
   local text, options = spec.source, spec.options
