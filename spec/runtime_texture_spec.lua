@@ -7,9 +7,12 @@ local runtime = require "support.runtime"
 
 local m = rt.register(mw.compile [[
 texture<float, 2, cudaReadModeElementType> picture;
+texture<float, 1> line;
 surface<void, 2> canvas;
 __device__ int variable;
 __global__ void fetch(float *out, float x, float y) { *out = tex2D(picture, x, y); }
+__global__ void fetch_line(float *out, int i) { *out = tex1Dfetch(line, i); }
+__global__ void look_line(cudaTextureObject_t t, float *out, int i) { *out = tex1Dfetch<float>(t, i); }
 __global__ void look(cudaTextureObject_t t, float *out, float x, float y) { *out = tex2D<float>(t, x, y); }
 __global__ void layer(cudaTextureObject_t t, float *out, float x, float y, int l) {
   *out = tex2DLayered<float>(t, x, y, l);
@@ -81,6 +84,14 @@ describe("texture references over pitched memory", function()
     assert.equal(2, value_of(m.fetch, out, offset / 4 + 0.5, 0.5))
   end)
 
+  it("have the format of their declaration where no descriptor is given", function()
+    ok(rt.cudaBindTexture2D(reference, p, nil, 5, 3, pitch))
+    assert.equal(11, value_of(m.fetch, out, 1.5, 1.5))
+    local line = ok(rt.cudaGetTextureReference("line"))
+    ok(rt.cudaBindTexture(line, p, nil, 20))
+    assert.equal(3, value_of(m.fetch_line, out, 3))
+  end)
+
   it("are refused with pitches and sizes that cannot be", function()
     code("cudaErrorInvalidPitchValue", rt.cudaBindTexture2D(reference, p, float, 5, 3, 16))
     code("cudaErrorInvalidPitchValue", rt.cudaBindTexture2D(reference, p, float, 5, 3, pitch + 2))
@@ -88,7 +99,7 @@ describe("texture references over pitched memory", function()
     code("cudaErrorInvalidValue", rt.cudaBindTexture2D(reference, p, float, 0, 3, pitch))
     code("cudaErrorInvalidValue", rt.cudaBindTexture2D(reference, p, float, 5, 4, pitch))
     code("cudaErrorInvalidTexture", rt.cudaBindTexture2D(nil, p, float, 5, 3, pitch))
-    code("cudaErrorInvalidChannelDescriptor", rt.cudaBindTexture2D(reference, p, nil, 5, 3, pitch))
+    code("cudaErrorInvalidChannelDescriptor", rt.cudaBindTexture2D(reference, p, {}, 5, 3, pitch))
     code("cudaErrorInvalidValue", rt.cudaBindTextureToArray(reference, array_of(2, 1, { 1, 2 }),
       rt.cudaCreateChannelDesc "int"))
   end)
@@ -101,7 +112,35 @@ describe("texture references over pitched memory", function()
   end)
 end)
 
+it("how linear memory is filtered and addressed is ignored", function()
+  local p = pitched()
+  local line = ok(rt.cudaGetTextureReference("line"))
+  line.filterMode, line.normalized, line.addressMode[0] = rt.cudaFilterModeLinear, true, rt.cudaAddressModeWrap
+  ok(rt.cudaBindTexture(line, p, float, 20))
+  assert.equal(4, value_of(m.fetch_line, out, 4))
+  assert.equal(0, value_of(m.fetch_line, out, 5))
+  local texture = ok(rt.cudaCreateTextureObject(
+    { resType = rt.cudaResourceTypeLinear, res = { linear = { devPtr = p, desc = float, sizeInBytes = 20 } } },
+    { filterMode = rt.cudaFilterModeLinear, normalizedCoords = true, addressMode = { rt.cudaAddressModeBorder } }))
+  assert.equal(4, value_of(m.look_line, texture, out, 4))
+  assert.equal(0, value_of(m.look_line, texture, out, -1))
+end)
+
 describe("texture objects", function()
+  it("take resources as C has them, or without the name of the kind", function()
+    local p, pitch = pitched()
+    local array, modes = array_of(2, 1, { 6, 7 }), { readMode = rt.cudaReadModeElementType }
+    local pitch2D = { devPtr = p, desc = float, width = 4, height = 3, pitchInBytes = pitch }
+    for _, resource in ipairs {
+      { resType = rt.cudaResourceTypeArray, res = { array = { array = array } }, value = 7 },
+      { resType = rt.cudaResourceTypeArray, res = { array = array }, value = 7 },
+      { resType = rt.cudaResourceTypePitch2D, res = { pitch2D = pitch2D }, value = 23 },
+      { resType = rt.cudaResourceTypePitch2D, res = pitch2D, value = 23 },
+    } do
+      assert.equal(resource.value, value_of(m.look, ok(rt.cudaCreateTextureObject(resource, modes)), out, 100, 100))
+    end
+  end)
+
   local modes = { addressMode = { rt.cudaAddressModeClamp, rt.cudaAddressModeClamp }, readMode = 0 }
 
   it("read pitched memory, and tell what they were made of", function()

@@ -168,6 +168,67 @@ describe("coordinates", function()
   end)
 end)
 
+describe("an object of integers", function()
+  local fetching = mw.compile [[
+    template <class T> __global__ void fetch(cudaTextureObject_t flat, cudaTextureObject_t line, T *out) {
+      int x = threadIdx.x;
+      out[2 * x] = tex2D<T>(flat, x + 0.5f, 1.5f);
+      out[2 * x + 1] = tex1Dfetch<T>(line, x);
+    }
+    template <class T, class Q> __global__ void gather(cudaTextureObject_t flat, Q *out) {
+      *out = tex2Dgather<T>(flat, 1, 2, 0);
+    }
+  ]]
+  -- 5 x 2 texels with bits above and below each format's sign
+  local formats = {
+    { "char", { -128, -1, 0, 1, 127 } }, { "uchar", { 0, 1, 127, 128, 255 } },
+    { "short", { -32768, -129, 0, 255, 32767 } }, { "ushort", { 0, 255, 256, 32768, 65535 } },
+    { "int", { -2 ^ 31, -40000, 0, 70000, 2 ^ 31 - 1 } }, { "uint", { 0, 255, 65536, 2 ^ 31, 2 ^ 32 - 1 } },
+  }
+  local fetched = { char = { 8, true }, ["unsigned short"] = { 16 }, int = { 32, true } }
+  local dtypes = { ["unsigned short"] = "ushort" }
+
+  -- Cut to a type: modulo 2^bits, and from half of that on negative.
+  local function cut(value, bits, signed)
+    value = value % 2 ^ bits
+    return signed and value >= 2 ^ (bits - 1) and value - 2 ^ bits or value
+  end
+
+  local function textures(dtype, values)
+    local rows = { {}, values }
+    for i = 1, #values do rows[1][i] = 7 end
+    return mw.texture(mw.cuda_array(mw.array(rows, dtype))), mw.texture(mw.array(values, dtype))
+  end
+
+  it("is fetched as any other type of integers: extended by its own format, cut by the fetch's", function()
+    for _, format in ipairs(formats) do
+      local flat, line = textures(table.unpack(format))
+      for element, facts in pairs(fetched) do
+        local out = mw.zeros(10, dtypes[element] or element)
+        fetching["fetch<" .. element .. ">"](1, 5)(flat, line, out)
+        for i, value in ipairs(format[2]) do
+          local expected = cut(value, facts[1], facts[2])
+          assert.are.same({ expected, expected }, { out[2 * i - 1], out[2 * i] }, format[1] .. " as " .. element)
+        end
+      end
+    end
+  end)
+
+  it("has 0, 0 and 1 for the components that its texels do not have", function()
+    local flat, line = textures("short", { -3, 5, 6, 7, 8 })
+    local out = mw.zeros(10, "int4")
+    fetching["fetch<int4>"](1, 5)(flat, line, out)
+    assert.are.same({ -3, 0, 0, 1, -3, 0, 0, 1, 5, 0, 0, 1 }, { table.unpack(out:as("int"):totable(), 1, 12) })
+  end)
+
+  it("is gathered as another type, too", function()
+    local flat = textures("char", { -3, 5, 6, 7, 8 })
+    local out = mw.zeros(1, "int4")
+    fetching["gather<int4, int4>"](1, 1)(flat, out)
+    assert.are.same({ -3, 5, 5, -3 }, out:as("int"):totable()) -- between the last row and what is below: the row again
+  end)
+end)
+
 it("components that texels do not have are 0, 0 and 1", function()
   local out = mw.zeros(1, "float4")
   m.at_2d(1, 1)(mw.texture { { 0.25 } }, floats({ 0.5, 0.5 }, "float2"), out)

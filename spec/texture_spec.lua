@@ -82,7 +82,7 @@ describe("a texture reference", function()
   it("is a field of its module, by its name in the source", function()
     local _, symbols = m:names()
     assert.equal("img", symbols[1])
-    assert.equal("texture<float, 2, (cudaTextureReadMode)0>", m:symbol("img").type)
+    assert.equal("texture<float, 2, cudaReadModeElementType>", m:symbol("img").type)
     assert.is_nil(m.img)
     local texture = mw.texture(rows)
     m.img = texture
@@ -108,6 +108,35 @@ describe("a texture reference", function()
     local sizes = mw.zeros(2, "uint")
     m.size_of(1, 1)(sizes)
     assert.same({ 2, 2 }, sizes:totable())
+  end)
+
+  it("may be declared with what it reads like, where that is what a binding has by default", function()
+    local declared = mw.compile [[
+      texture<float, 2, cudaReadModeElementType> img(0, cudaFilterModePoint, cudaAddressModeClamp);
+      static texture<uchar4, 2, cudaReadModeNormalizedFloat> photo(false);
+      __global__ void k(float *out) { *out = tex2D(img, 1.5f, 0.5f) + tex2D(photo, 0.5f, 0.5f).y; }
+    ]]
+    declared.img, declared.photo = mw.texture(rows), mw.texture(mw.from_bytes("\0\255\0\0", "uchar4"):reshape(1, 1))
+    local out = mw.zeros(1)
+    declared.k(1, 1)(out)
+    assert.equal(2, out[1])
+    assert.equal("texture<uchar4, 2, cudaReadModeNormalizedFloat>", declared:symbol("photo").type)
+    for _, given in ipairs { "1", "0, cudaFilterModeLinear", "0, cudaFilterModePoint, cudaAddressModeWrap" } do
+      local err = failure(mw.compile, ("texture<float, 2> img(%s);\n__global__ void k() {}"):format(given))
+      assert.matches("how a texture reference is read is said when it is bound, not where it is declared", err.message)
+      assert.is_not_nil(err.line)
+    end
+  end)
+
+  it("is of texels that there are, which a fetch of another type says", function()
+    for _, element in ipairs { "double", "float3", "int3", "long long" } do
+      matches("texels are of char, uchar, short, ushort, int, uint, half or float, one, two or four of them", mw.compile,
+        ("texture<%s, 2> img;\n__global__ void k() { tex2D(img, 0.5f, 0.5f); }"):format(element))
+    end
+    matches("texels are of char, uchar", mw.compile,
+      "__global__ void k(cudaTextureObject_t t, float3 *out) { *out = tex2D<float3>(t, 0.5f, 0.5f); }")
+    matches("surfaces are read and written in elements of 1, 2, 4, 8 or 16 bytes", mw.compile,
+      "__global__ void k(cudaSurfaceObject_t s, float3 *out) { *out = surf2Dread<float3>(s, 0, 0); }")
   end)
 
   it("sees what is written into the memory that it is bound to", function()

@@ -66,7 +66,7 @@ static int bind(host_context *context, host_texref *r, size_t *offset) {
                                                  &resource, &keep)
                          : host_resource_linear(context, r->address, &r->channels, r->bytes, &resource, &keep);
   if (code == MW_SUCCESS) {
-    code = mw_texture_new(&resource, &r->desc, &texture);
+    code = host_texture_new(&resource, &r->desc, &texture);
     if (code == MW_SUCCESS) {
       if (r->symbol) code = mw_symbol_bind(r->symbol, texture);
       if (code == MW_SUCCESS && offset) *offset = mw_texture_offset(texture);

@@ -212,6 +212,9 @@ int host_resource_linear(host_context *context, uint64_t address, const mw_chann
 int host_resource_pitched(host_context *context, uint64_t address, const mw_channels *channels, size_t width,
                           size_t height, size_t pitch, mw_resource *out, mw_array **keep);
 
+/* A texture over it. Of linear memory, which is read by element, CUDA ignores how coordinates are filtered and addressed. */
+int host_texture_new(const mw_resource *resource, const mw_texture_desc *desc, mw_texture **out);
+
 void host_object_release(void *object); /* texture_object.c */
 void host_reference_release(void *reference);
 

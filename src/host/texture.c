@@ -39,6 +39,16 @@ int host_resource_pitched(host_context *context, uint64_t address, const mw_chan
   return MW_SUCCESS;
 }
 
+int host_texture_new(const mw_resource *resource, const mw_texture_desc *desc, mw_texture **out) {
+  mw_texture_desc own = *desc;
+  if (!resource->array && resource->height == 0) {
+    own.filter = MW_FILTER_POINT;
+    own.normalized = 0;
+    for (int i = 0; i < 3; i++) own.address[i] = MW_ADDRESS_CLAMP;
+  }
+  return mw_texture_new(resource, &own, out);
+}
+
 /* ---- references ---- */
 
 typedef struct shown_reference {
@@ -132,7 +142,7 @@ static mw_texture_desc description(const struct textureReference *r) {
 static int bind(mw_symbol *symbol, const struct textureReference *r, const mw_resource *resource, size_t *offset) {
   mw_texture *texture;
   mw_texture_desc desc = description(r);
-  int code = mw_texture_new(resource, &desc, &texture);
+  int code = host_texture_new(resource, &desc, &texture);
   if (code != MW_SUCCESS) return code;
   code = mw_symbol_bind(symbol, texture);
   if (code == MW_SUCCESS && offset) *offset = mw_texture_offset(texture);

@@ -82,7 +82,7 @@ static int create_texture(host_context *context, cudaTextureObject_t *out, const
   int code = resolve(context, resource, &what, &keep);
   if (code == MW_SUCCESS) {
     mw_texture_desc desc = description(texture);
-    code = mw_texture_new(&what, &desc, &made);
+    code = host_texture_new(&what, &desc, &made);
     if (code == MW_SUCCESS) code = enter(context, HOST_TEXTURE, made, resource, texture, out);
   }
   mw_array_release(keep);

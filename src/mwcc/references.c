@@ -44,6 +44,15 @@ static mw_read_mode read_in(const char *argument) {
   return normalized ? MW_READ_NORMALIZED : MW_READ_ELEMENT;
 }
 
+/* The name as it was written: with the enumerator, not the number behind a cast. */
+static void name_read_mode(variable *v) {
+  const char *name = v->type->type.name, *cast = strstr(name, "(cudaTextureReadMode)");
+  if (!cast) return;
+  v->type->type.name =
+      mw_format("%.*s%s>", (int)(cast - name), name,
+                v->read == MW_READ_NORMALIZED ? "cudaReadModeNormalizedFloat" : "cudaReadModeElementType");
+}
+
 static void declare(program *p, LLVMValueRef global, mw_reference_kind kind) {
   variable *v = find_variable(p, global);
   if (!v) return;
@@ -54,6 +63,7 @@ static void declare(program *p, LLVMValueRef global, mw_reference_kind kind) {
   v->element = element;
   v->dimensions = atoi(argument_in(v->type->type.name, texture ? 1 : 0));
   v->read = texture ? read_in(argument_in(v->type->type.name, 0)) : MW_READ_ELEMENT;
+  if (texture) name_read_mode(v);
 }
 
 static void read_annotations(program *p) {

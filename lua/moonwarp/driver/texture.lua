@@ -27,22 +27,13 @@ function Reference:__tostring()
   return self.symbol and ("%s reference %s"):format(self.kind, self.symbol.name) or "texture reference"
 end
 
--- The element of texture<unsigned char, 2, …> as a dtype.
-local function declared_dtype(symbol)
-  local element = tostring(symbol.type):match("<%s*(.-)%s*[,>]")
-  local words = { ["signed char"] = "char", ["unsigned char"] = "uchar", ["unsigned short"] = "ushort",
-    ["unsigned int"] = "uint", ["short int"] = "short" }
-  element = (element or ""):gsub("^struct ", "")
-  return words[element] or element
-end
-
 local function new(symbol, kind)
   local reference = setmetatable({
     symbol = symbol, kind = kind, modes = { [0] = 1, 1, 1 }, filter = 0, flags = 0, border = { 0, 0, 0, 0 },
     anisotropy = 0, dirty = false,
   }, Reference)
   if symbol and kind == "texture" then
-    local ok, format, count = pcall(channels.format, declared_dtype(symbol))
+    local ok, format, count = pcall(channels.format, channels.declared(symbol))
     if ok then reference.format, reference.channels = format, count end
   end
   reference.format, reference.channels = reference.format or 0x01, reference.channels or 1
@@ -57,8 +48,9 @@ local function check(value, kind)
   return value
 end
 
--- Declared with cudaReadModeNormalizedFloat, whose number is 1.
-local function reads_normalized(reference) return tostring(reference.symbol.type):find("ReadMode%)1") ~= nil end
+local function reads_normalized(reference)
+  return tostring(reference.symbol.type):find("cudaReadModeNormalizedFloat", 1, true) ~= nil
+end
 
 -- The texture that a reference says.
 local function texture_of(reference)

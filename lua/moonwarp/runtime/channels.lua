@@ -60,6 +60,17 @@ function M.dtype_of_format(format, count)
   return with_count(scalar, count)
 end
 
+-- Scalars as declarations spell them.
+local spelled = { ["signed char"] = "char", ["unsigned char"] = "uchar", ["unsigned short"] = "ushort",
+  ["unsigned int"] = "uint", ["short int"] = "short" }
+
+---The dtype of the texels that a reference is declared with, texture<unsigned char, 2, …>.
+---@param symbol moonwarp.symbol
+function M.declared(symbol)
+  local element = (tostring(symbol.type):match("<%s*(.-)%s*[,>]") or ""):gsub("^struct ", "")
+  return spelled[element] or element
+end
+
 ---The CUarray_format and the number of channels of a dtype's texels.
 function M.format(dtype)
   local scalar, count = split(dtype)

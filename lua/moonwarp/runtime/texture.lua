@@ -58,8 +58,12 @@ function M.pitched(p, dtype, width, height, pitch)
   }
 end
 
----A texture over what M.linear or M.pitched returned, or over { memory = a CUDA array }.
+---A texture over what M.linear or M.pitched returned, or over { memory = a CUDA array }. Of linear memory, which is read
+---by element, CUDA ignores how coordinates are filtered and addressed.
 function M.new(source, description)
+  if raw.type(source.memory) == "array" and not source.width then
+    description.filter, description.normalized, description.address = 0, false, { 1, 1, 1 }
+  end
   return raw.texture_new(source.memory, description, source.width, source.height, source.pitch)
 end
 
@@ -77,6 +81,13 @@ local function check_reference(reference)
     fail("cudaErrorInvalidTexture", "a texture reference is what cudaGetTextureReference returns")
   end
   return reference
+end
+
+-- As a descriptor says, or, as CUDA's C++ form has it, as the reference is declared.
+local function texels_of(reference, desc)
+  check_reference(reference)
+  if desc == nil then return channels.declared(reference.symbol) end
+  return channels.dtype(desc)
 end
 
 local function bind(reference, source)
@@ -114,16 +125,14 @@ local function install_references(rt)
     return { symbol = symbol, normalized = false, filterMode = 0, addressMode = { [0] = 1, 1, 1 } }
   end)
   rt.cudaBindTexture = api(function(reference, p, desc, bytes)
-    check_reference(reference)
-    local dtype = channels.dtype(desc)
+    local dtype = texels_of(reference, desc)
     local info = raw.memory_find(address(p))
     if not info then fail("cudaErrorInvalidValue", "a texture is bound to device memory") end
     bytes = math.min(bytes or 2 ^ 52, info.address + info.bytes - address(p))
     return bind(reference, M.linear(p, dtype, bytes))
   end)
   rt.cudaBindTexture2D = api(function(reference, p, desc, width, height, pitch)
-    check_reference(reference)
-    return bind(reference, M.pitched(p, channels.dtype(desc), width, height, pitch))
+    return bind(reference, M.pitched(p, texels_of(reference, desc), width, height, pitch))
   end)
   rt.cudaBindTextureToArray = api(function(reference, array, desc)
     check_reference(reference)
@@ -175,11 +184,15 @@ local function install_objects(rt)
   local function source_of(resource)
     if type(resource) ~= "table" then fail("cudaErrorInvalidValue", "a resource descriptor is a table") end
     local res = resource.res or resource
-    if resource.resType == rt.cudaResourceTypeArray then return { memory = box.check(res.array) } end
+    -- res.array.array, res.linear.devPtr, … as in C, or without the name in between
+    local function of(name) return type(res[name]) == "table" and res[name] or res end
+    if resource.resType == rt.cudaResourceTypeArray then return { memory = box.check(of("array").array) } end
     if resource.resType == rt.cudaResourceTypeLinear then
+      res = of "linear"
       return M.linear(res.devPtr, channels.dtype(res.desc), res.sizeInBytes)
     end
     if resource.resType == rt.cudaResourceTypePitch2D then
+      res = of "pitch2D"
       return M.pitched(res.devPtr, channels.dtype(res.desc), res.width, res.height, res.pitchInBytes)
     end
     fail("cudaErrorInvalidValue", "a resource of type %s: it is an array, linear or pitched memory",

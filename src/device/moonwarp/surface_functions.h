@@ -36,7 +36,9 @@ __mw_device __mw_surface_place __mw_surface_find(const mw_tex_record *r, int x, 
 }
 
 /* Values go through memory as words, which is what rows are aligned to, or as a smaller number. */
-template <int Bytes> struct __mw_surface_bits;
+template <int Bytes> struct __mw_surface_bits {
+  static_assert(Bytes < 0, "surfaces are read and written in elements of 1, 2, 4, 8 or 16 bytes");
+};
 template <> struct __mw_surface_bits<1> {
   typedef unsigned char type;
 };

@@ -110,40 +110,53 @@ template <class T, int Mode> struct __mw_reader<T, Mode, true> {
   }
 };
 
+/* A reference has texels of its type. An object may be fetched as another one: a texture unit hands out 32-bit integers,
+   extended as the texel's own format says, and they are cut to the type of the fetch. */
 template <class T, int Mode> struct __mw_reader<T, Mode, false> {
   typedef __mw_texel<T> texel;
   typedef T result;
   typedef typename texel::quad quad;
+  static constexpr bool declared = Mode != __mw_tex_any_mode;
 
-  static __mw_device_template __mw_format<texel::channels> format(const mw_tex_record *r) {
-    return __mw_format_of<texel::channels>(r, texel::channels, texel::bits, texel::kind);
+  template <int N> static __mw_device_template __mw_format<N> format(const mw_tex_record *r) {
+    if (!declared) return __mw_format_of<N>(r);
+    return __mw_format_of<N>(r, texel::channels, texel::bits, texel::kind);
   }
-  static __mw_device_template unsigned int channel(const mw_tex_record *r, const __mw_words &v, int n, bool inside) {
-    return inside ? __mw_tex_channel(v, n, texel::bits) : __mw_tex_border_channel(r, n, texel::kind);
+  /* Channel n; that of a reference may have anything above its bits. */
+  template <int N>
+  static __mw_device_template unsigned int channel(const mw_tex_record *r, const __mw_words &v, int n, bool inside,
+                                                   const __mw_format<N> &f) {
+    unsigned int bits = __mw_tex_channel(v, n, f.bits);
+    if (!declared) bits = n < f.channels ? __mw_tex_extend(bits, f.bits, f.kind) : n == 3;
+    return inside ? bits : __mw_tex_border_channel(r, n, f.kind);
   }
-  static __mw_device_template T typed(const mw_tex_record *r, const __mw_words &v, bool inside) {
-    return texel::pack(channel(r, v, 0, inside), channel(r, v, 1, inside), channel(r, v, 2, inside),
-                       channel(r, v, 3, inside));
+  template <int N>
+  static __mw_device_template T typed(const mw_tex_record *r, const __mw_words &v, bool inside,
+                                      const __mw_format<N> &f) {
+    return texel::pack(channel(r, v, 0, inside, f), channel(r, v, 1, inside, f), channel(r, v, 2, inside, f),
+                       channel(r, v, 3, inside, f));
   }
   template <int D> static __mw_device_template T at(const mw_tex_record *r, const __mw_spot &spot, float lod) {
     __mw_plane p = __mw_tex_plane(&r->levels[__mw_tex_levels(r, lod).first]);
     __mw_spot s = __mw_tex_spot(__mw_dimensions<D>(), spot);
     __mw_axes at = __mw_tex_axes<D ? D : 2>(r, p, s, false);
     bool inside = __mw_tex_first_inside(at) | !__mw_tex_has_border<D>(r, s);
-    return typed(r, __mw_tex_first(p, s, at, format(r)), inside);
+    __mw_format<texel::channels> f = format<texel::channels>(r);
+    return typed(r, __mw_tex_first(p, s, at, f), inside, f);
   }
   static __mw_device_template T element(const mw_tex_record *r, int i) {
-    return typed(r, __mw_tex_element(r, i, format(r)), true);
+    __mw_format<texel::channels> f = format<texel::channels>(r);
+    return typed(r, __mw_tex_element(r, i, f), true, f);
   }
   static __mw_device_template quad gather(const mw_tex_record *r, float x, float y, int n) {
     __mw_neighbours at = __mw_tex_neighbours(r, x, y);
-    __mw_format<4> f = __mw_format_of<4>(r);
+    __mw_format<4> f = format<4>(r);
     if (n >= f.channels) return __mw_texel<quad>::pack(0, 0, 0, 0);
     __mw_square v = __mw_tex_square<2>(at.plane, 0, at.x, at.y, true, f);
-    return __mw_texel<quad>::pack(channel(r, v.at01, n, at.x.first_inside && at.y.second_inside),
-                                  channel(r, v.at11, n, at.x.second_inside && at.y.second_inside),
-                                  channel(r, v.at10, n, at.x.second_inside && at.y.first_inside),
-                                  channel(r, v.at00, n, at.x.first_inside && at.y.first_inside));
+    return __mw_texel<quad>::pack(channel(r, v.at01, n, at.x.first_inside && at.y.second_inside, f),
+                                  channel(r, v.at11, n, at.x.second_inside && at.y.second_inside, f),
+                                  channel(r, v.at10, n, at.x.second_inside && at.y.first_inside, f),
+                                  channel(r, v.at00, n, at.x.first_inside && at.y.first_inside, f));
   }
 };
 

@@ -19,7 +19,12 @@ struct __mw_floats {
 
 /* ---- types that a texture may be declared with, or fetched as ---- */
 
-template <class T> struct __mw_texel; /* of any other type there are no textures */
+template <class T> constexpr bool __mw_no_texel = false;
+template <class T> struct __mw_texel {
+  static_assert(__mw_no_texel<T>,
+                "texels are of char, uchar, short, ushort, int, uint, half or float, one, two or four "
+                "of them (and double as int2, see __hiloint2double): there are no textures of others");
+};
 
 #define __mw_texel_type(T, E, N, K, quad_type, floats_type, ...)                                                       \
   template <> struct __mw_texel<T> {                                                                                   \
@@ -204,6 +209,12 @@ __mw_device unsigned int __mw_tex_channel(const __mw_words &texel, int n, int bi
   if (bits == 32) return n == 0 ? texel.x : n == 1 ? texel.y : n == 2 ? texel.z : texel.w;
   if (bits == 16) return (n < 2 ? texel.x : texel.y) >> (n & 1) * 16;
   return texel.x >> (n & 3) * 8;
+}
+
+/* The lowest bits of a word as an integer of 32. */
+__mw_device unsigned int __mw_tex_extend(unsigned int word, int bits, int kind) {
+  int above = 32 - bits;
+  return kind == MW_TEX_CHANNEL_SIGNED ? (unsigned int)((int)(word << above) >> above) : word << above >> above;
 }
 
 __mw_device unsigned int __mw_tex_border_channel(const mw_tex_record *r, int n, int kind) {

@@ -18,13 +18,27 @@ enum cudaSurfaceFormatMode { cudaFormatModeForced, cudaFormatModeAuto };
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
 
+/* References used to be declared with what they read like (texture<float, 2> img(0, cudaFilterModePoint,
+   cudaAddressModeClamp);). That is the host's to say; what it would say by itself may stand. */
+#define __mw_as_bound(mode_is_default)                                                                                 \
+  __attribute__((diagnose_if(!(mode_is_default),                                                                       \
+                             "how a texture reference is read is said when it is bound, not where it is declared: "    \
+                             "m.name = mw.texture(memory, { filter = ..., address = ..., normalized = ... })",         \
+                             "error")))
+
 /* The pointers that are not there tell mwcc the element type, through debug information; size and alignment stay those
    of the handle. */
 template <class T, int Type = cudaTextureType1D, cudaTextureReadMode Mode = cudaReadModeElementType>
 struct __attribute__((device_builtin_texture_type)) texture {
   unsigned long long __mw_handle;
   const T *__mw_element[0];
+
+  texture() = default;
+  texture(int normalized, cudaTextureFilterMode filter = cudaFilterModePoint,
+          cudaTextureAddressMode address = cudaAddressModeClamp)
+      __mw_as_bound(normalized == 0 && filter == cudaFilterModePoint && address == cudaAddressModeClamp) {}
 };
+#undef __mw_as_bound
 template <class T, int Type = cudaSurfaceType1D> struct __attribute__((device_builtin_surface_type)) surface {
   unsigned long long __mw_handle;
   const T *__mw_element[0];
