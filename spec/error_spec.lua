@@ -250,6 +250,24 @@ __global__ void boom(int *p, int at) {
     assert.is_truthy(tostring(err):find(("%s:%d"):format(here, at), 1, true), tostring(err))
   end)
 
+  it("names the line of each launch, from whatever called it", function()
+    local x = mw.zeros(1, "int")
+    local launch, first = m.boom(8, 32), line() + 2
+    local function one(way)
+      if way == 1 then launch(x, 0) end
+      if way == 2 then launch(x, 0) end
+      if way == 3 then pcall(launch, x, 0) end
+      if way == 4 then coroutine.wrap(function() launch(x, 0) end)() end
+    end
+    for _ = 1, 3 do -- the same line again is not looked for as it was the first time
+      for way = 1, 4 do
+        one(way)
+        local text = tostring(failure(mw.synchronize))
+        assert.is_truthy(text:find(("launched at %s:%d"):format(here, first + way - 1), 1, true), way .. ": " .. text)
+      end
+    end
+  end)
+
   it("leaves arrays and the next launch working", function()
     local a, b = mw.ones(100), mw.zeros(1, "int")
     m.boom(8, 32)(b, 0)

@@ -60,3 +60,34 @@ describe("LuaJIT compiles", function()
     assert.is_true(output:find("TRACE ---", 1, true) ~= nil or output:find "stitch" ~= nil, output)
   end)
 end)
+
+describe("a plain launch", function()
+  if not rawget(_G, "jit") or require("moonwarp").binding ~= "ffi" then
+    it("where the FFI is the binding", function() pending "this Lua has no FFI" end)
+    return
+  end
+
+  -- Which of its traces the compiler gives up differs from run to run. What a launch costs is how often the stack is
+  -- asked and how much garbage it leaves: its line once, in a table of LuaJIT, and no table for its arguments.
+  it("asks once where it stands, and makes no table for its arguments", function()
+    local result = child [[
+      local mw = require "moonwarp"
+      local m = mw.compile "__global__ void f(int n, float a, float *x, float *y, unsigned k) {}"
+      local x, y, ask, asked = mw.zeros(8), mw.zeros(8), debug.getinfo, 0
+      local function launches(count) for _ = 1, count do m.f(1, 8)(8, 2.5, x, y, 3) end end
+      jit.off()
+      jit.off(launches, true)
+      launches(100)
+      mw.synchronize()
+      collectgarbage()
+      collectgarbage("stop")
+      local before = collectgarbage("count")
+      launches(100)
+      local bytes = (collectgarbage("count") - before) * 1024 / 100
+      debug.getinfo = function(...) asked = asked + 1 return ask(...) end
+      launches(100)
+      print(asked, bytes < 1500 or bytes)
+    ]]
+    assert.equal("100\ttrue\n", result.output)
+  end)
+end)

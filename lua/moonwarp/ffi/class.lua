@@ -25,6 +25,11 @@ end
 
 local ctypes = {} -- class name -> its struct
 
+---The struct of a class that M.struct made.
+---@param name string
+---@return ffi.ctype*
+function M.ctype(name) return ctypes[name] end
+
 -- What a name means that is no element: a method, a property's value, or nil.
 local function named(methods, properties)
   return function(self, key)

@@ -17,7 +17,7 @@ local own = "\0" -- sources whose names begin so are the Lua layer's: errors do 
 local function find_caller()
   local level = 2
   while true do
-    local info = debug.getinfo(level, "Sl")
+    local info = debug.getinfo(level, "fSl")
     if not info then return nil end
     if info.currentline > 0 and info.source:sub(1, #own) ~= own then return level - 1, info end
     level = level + 1
@@ -29,11 +29,33 @@ local function source_name(info)
   return info.source:sub(1, 1) == "@" and info.source:sub(2) or info.short_src
 end
 
+local sites = setmetatable({}, { __mode = "k" }) -- a script's function -> line -> "script.lua:12"
+
+-- The site of a function that runs at a line, where it was found there before. Asking for a function and its line costs
+-- a tenth of walking the stack with sources.
+local function noted(at)
+  local lines = at and sites[at.func]
+  return lines and lines[at.currentline]
+end
+
+local function note(at, site)
+  local lines = sites[at.func] or {}
+  sites[at.func] = lines
+  lines[at.currentline] = site
+end
+
 ---"script.lua:12" of a caller, for the error messages of a launch; nil where there is none.
+---@param level? integer where the script's function most likely stands, as the caller counts: it is looked at first
 ---@return string?
-function M.site()
+function M.site(level)
+  local at = level and debug.getinfo(level + 1, "fl")
+  local site = noted(at)
+  if site then return site end
   local _, info = find_caller()
-  return info and source_name(info) .. ":" .. info.currentline
+  if not info then return nil end
+  site = source_name(info) .. ":" .. info.currentline
+  if at and at.func == info.func and at.currentline == info.currentline then note(at, site) end
+  return site
 end
 
 -- ---- raising ----

@@ -133,6 +133,7 @@ local wanted = { { 256, 1, 1 }, { 32, 8, 1 }, { 32, 4, 2 } }
 -- runs along memory.
 function class.methods.kernel.each(self, size)
   local state = check(self, "each")
+  if size == state.each_size and type(size) == "number" then return state.each end
   local nx, ny, nz, given = check_sizes(size, "each")
   local counts, grid, blocks, threads = { nx, ny, nz }, {}, {}, 1
   local config = { shared = 0, empty = false, cooperative = false }
@@ -148,7 +149,8 @@ function class.methods.kernel.each(self, size)
   if config.empty then grid = { 1, 1, 1 } end
   config.gx, config.gy, config.gz = grid[1], grid[2], grid[3]
   config.bx, config.by, config.bz = blocks[1], blocks[2], blocks[3]
-  return push_launch(self, state, config)
+  state.each, state.each_size = push_launch(self, state, config), size
+  return state.each
 end
 
 -- ---- facts ----

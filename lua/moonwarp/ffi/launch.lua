@@ -63,13 +63,43 @@ end
 
 -- Set all arguments: a result code, or nil and a sentence.
 local function set_arguments(launch, info, where, given, ...)
-  if given ~= info.param_count then return nil, refuse_count(info, given) end
-  local arguments = { ... }
+  if given ~= tonumber(info.param_count) then return nil, refuse_count(info, given) end
   for i = 1, given do
-    local code, why = set_argument(launch, info, i - 1, arguments[i], where)
+    local code, why = set_argument(launch, info, i - 1, (select(i, ...)), where)
     if code ~= 0 then return code, why end
   end
   return 0
+end
+
+-- The same, written for the parameters of one kernel: plain launches call it, and their loops are to be compiled. What
+-- walks the signature with one function for all parameters is not: the compiler takes it for a loop in the loop.
+-- Numbers and arrays go straight to the library; for all else there is set_argument.
+local function write_setter(info)
+  local count, names, lines = tonumber(info.param_count), {}, {}
+  if count > 100 then return set_arguments end -- of one function's 200 local variables
+  for i = 0, count - 1 do
+    local kind, name, quick = value.kind(info.params[i].type), "a" .. i, nil
+    if kind <= MAX_SCALAR then
+      quick = ('type(%s) == "number"'):format(name) .. (kind == value.UINT and (" and %s >= 0"):format(name) or "")
+      quick = ("if %s then code = C.mw_launch_number(launch, %d, %s) else "):format(quick, i, name)
+    elseif kind == value.POINTER then
+      quick = "if istype(array, %s) and %s._handle ~= nil then code = C.mw_launch_array(launch, %d, %s._handle) else "
+      quick = quick:format(name, name, i, name)
+    end
+    names[#names + 1] = ", " .. name
+    lines[#lines + 1] = ("%scode, why = set_argument(launch, info, %d, %s, where)%s"):format(quick or "", i, name,
+      quick and " end" or "")
+    lines[#lines + 1] = "if code ~= 0 then return code, why end"
+  end
+  return loadstring(([[
+    local C, istype, array, type, set_argument, refuse_count = ...
+    return function(launch, info, where, given%s)
+      if given ~= %d then return nil, refuse_count(info, given) end
+      local code, why
+      %s
+      return 0
+    end]]):format(table.concat(names), count, table.concat(lines, "\n")), "=launch")(
+    C, ffi.istype, class.ctype "array", type, set_argument, refuse_count)
 end
 
 -- ---- configured launches ----
@@ -90,7 +120,7 @@ local function finish(state, code, why)
   local of, stream = state.of, state.config.stream
   if code == 0 and not state.config.empty then
     of.device._pending = 1
-    local site = errors.site()
+    local site = errors.site(3) -- behind this function and the metamethod
     code = stream and C.mw_launch_run_in(of.launch, stream._handle, site) or C.mw_launch_run(of.launch, site)
   end
   C.mw_launch_clear(of.launch)
@@ -101,7 +131,12 @@ end
 function kernel.launch_meta.__call(self, ...)
   local state = begin(self)
   local of = state.of
-  finish(state, set_arguments(of.launch, of.info, of.device, select("#", ...), ...))
+  local set = of.set
+  if not set then
+    set = write_setter(of.info)
+    of.set = set
+  end
+  finish(state, set(of.launch, of.info, of.device, select("#", ...), ...))
 end
 
 -- Parameter i (from 0) of a block, or the value that is given for it: a result code, or nil and a sentence.
