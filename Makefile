@@ -7,7 +7,7 @@
 #   make target=aarch64 …   the same for AArch64, cross-compiled and run by qemu (sh setup.sh --aarch64 prepares it)
 #
 # Where things come from (setup.sh installs them from Debian's packages):
-#   LLVM and clang 19-21   mwcc: without them no kernel can be compiled, only loaded from .mwo files
+#   LLVM and clang 19-22   mwcc: without them no kernel can be compiled, only loaded from .mwo files
 #   Lua 5.4                the Lua module and the tests
 #   LuaJIT 2.1             a second Lua module, for luajit, where its headers are (libluajit-5.1-dev)
 #   libpng                 PNG images; without it mw_image_read/write know netpbm only

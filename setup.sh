@@ -11,8 +11,8 @@
 set -u
 
 LLVM_OLDEST=19
-LLVM_NEWEST=21
-LLVM_KNOWN="19 20 21" # the releases to look for, the one that moonwarp is tested with first
+LLVM_NEWEST=22
+LLVM_KNOWN="19 20 21 22" # the releases to look for, the one that moonwarp is tested with first
 
 say() { printf '%s\n' "setup: $*"; }
 die() { printf '%s\n' "setup: $*" >&2; exit 1; }

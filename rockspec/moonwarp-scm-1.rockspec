@@ -13,7 +13,7 @@ and run on the embedded CPU device, which needs no GPU and no NVIDIA software.]]
   license = "MIT",
 }
 
--- LLVM and clang 19 to 21, a C compiler and make have to be there: sh setup.sh installs them on Debian.
+-- LLVM and clang 19 to 22, a C compiler and make have to be there: sh setup.sh installs them on Debian.
 supported_platforms = { "linux" }
 dependencies = { "lua >= 5.1, < 5.5" }
 

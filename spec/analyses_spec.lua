@@ -228,8 +228,8 @@ describe("a barrier", function()
         __syncthreads();
         o[threadIdx.x] = all;
       }]=]
-    assert.is_false(has(list[1], "barrier0.popc"))
-    assert.is_true(has(list[2], "barrier0.popc"))
+    assert.is_false(has(list[1], "__mw_barrier.popc"))
+    assert.is_true(has(list[2], "__mw_barrier.popc"))
   end)
 end)
 

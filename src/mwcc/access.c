@@ -184,15 +184,13 @@ static LLVMValueRef follows_on(widener *w, LLVMValueRef index, mask m, int u) {
   return LLVMBuildAnd(w->b, every, fits, "");
 }
 
-static LLVMValueRef masked_load(widener *w, LLVMValueRef pointer, LLVMTypeRef wide, unsigned align, mask m, int u) {
+static LLVMValueRef load_active(widener *w, LLVMValueRef pointer, LLVMTypeRef wide, unsigned align, mask m, int u) {
   if (m.all) {
     LLVMValueRef result = LLVMBuildLoad2(w->b, wide, pointer, "");
     LLVMSetAlignment(result, align);
     return result;
   }
-  LLVMTypeRef overloads[] = {wide, w->p->pointer};
-  LLVMValueRef arguments[] = {pointer, constant_i32(w->p, align), m.lanes.of[u], LLVMGetPoison(wide)};
-  return call_intrinsic(w->p, w->b, "llvm.masked.load", overloads, 2, arguments, 4);
+  return masked_load(w->p, w->b, wide, pointer, align, m.lanes.of[u]);
 }
 
 /* Two ways, for all parts at once: the builder goes on where the lanes of each follow each other. */
@@ -216,7 +214,7 @@ static parts gather_or_load(widener *w, const place *at, LLVMValueRef index, LLV
   parts slots = new_slots(w, wide, w->parts), firsts;
   choice c = choose_following(w, at, index, m, &firsts);
   for (int u = 0; u < w->parts; u++)
-    LLVMBuildStore(w->b, masked_load(w, firsts.of[u], wide, at->align, m, u), slots.of[u]);
+    LLVMBuildStore(w->b, load_active(w, firsts.of[u], wide, at->align, m, u), slots.of[u]);
   else_some(w, &c);
   for (int u = 0; u < w->parts; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
   end_choice(w, &c);
@@ -238,7 +236,7 @@ parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   } else {
     for (int u = 0; u < w->parts; u++)
       result.of[u] =
-          contiguous ? masked_load(w, part_pointer(w, at, u), wide, at->align, m, u) : gather(w, at, wide, m, u);
+          contiguous ? load_active(w, part_pointer(w, at, u), wide, at->align, m, u) : gather(w, at, wide, m, u);
   }
   compiler_fence(w, at);
   return result;
@@ -250,20 +248,18 @@ static void store_scalar(widener *w, const place *at, LLVMValueRef value, mask m
   LLVMSetVolatile(made, at->is_volatile);
 }
 
-static void masked_store(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align, mask m, int u) {
+static void store_active(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align, mask m, int u) {
   if (m.all) {
     LLVMSetAlignment(LLVMBuildStore(w->b, lanes, pointer), align);
     return;
   }
-  LLVMTypeRef overloads[] = {LLVMTypeOf(lanes), w->p->pointer};
-  LLVMValueRef arguments[] = {lanes, pointer, constant_i32(w->p, align), m.lanes.of[u]};
-  call_intrinsic(w->p, w->b, "llvm.masked.store", overloads, 2, arguments, 4);
+  masked_store(w->p, w->b, lanes, pointer, align, m.lanes.of[u]);
 }
 
 static void scatter_or_store(widener *w, const place *at, LLVMValueRef index, parts lanes, mask m) {
   parts firsts;
   choice c = choose_following(w, at, index, m, &firsts);
-  for (int u = 0; u < w->parts; u++) masked_store(w, lanes.of[u], firsts.of[u], at->align, m, u);
+  for (int u = 0; u < w->parts; u++) store_active(w, lanes.of[u], firsts.of[u], at->align, m, u);
   else_some(w, &c);
   for (int u = 0; u < w->parts; u++) scatter(w, at, lanes.of[u], m, u);
   end_choice(w, &c);
@@ -283,7 +279,7 @@ void store_lanes(widener *w, const place *at, parts lanes, mask m) {
   } else {
     for (int u = 0; u < w->parts; u++) {
       if (contiguous)
-        masked_store(w, lanes.of[u], part_pointer(w, at, u), at->align, m, u);
+        store_active(w, lanes.of[u], part_pointer(w, at, u), at->align, m, u);
       else
         scatter(w, at, lanes.of[u], m, u);
     }

@@ -133,13 +133,13 @@ static bool forward_to(const memory *m, LLVMBuilderRef b, LLVMValueRef load) {
   if (LLVMIsALoadInst(load)) {
     value = put_together(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), NULL);
   } else {
-    mask = LLVMGetOperand(load, 2);
+    mask = LLVMGetOperand(load, MASKED_LOAD_MASK);
     if (!LLVMIsConstant(mask) || LLVMIsAConstantExpr(mask)) return false;
     value = put_together(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), mask);
   }
   if (!value) return false;
-  if (mask && !LLVMIsUndef(LLVMGetOperand(load, 3)))
-    value = LLVMBuildSelect(b, mask, value, LLVMGetOperand(load, 3), "");
+  if (mask && !LLVMIsUndef(LLVMGetOperand(load, MASKED_LOAD_ELSE)))
+    value = LLVMBuildSelect(b, mask, value, LLVMGetOperand(load, MASKED_LOAD_ELSE), "");
   LLVMReplaceAllUsesWith(load, value);
   LLVMInstructionEraseFromParent(load);
   return true;

@@ -73,17 +73,11 @@ LLVMValueRef first_pointer(widener *w, const place *at, int u) {
 }
 
 LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u) {
-  LLVMValueRef pointers = lane_pointers(w, at, u);
-  LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointers)};
-  LLVMValueRef arguments[] = {pointers, constant_i32(w->p, at->align), mask_part(w, m, u), LLVMGetPoison(wide)};
-  return call_intrinsic(w->p, w->b, "llvm.masked.gather", overloads, 2, arguments, 4);
+  return masked_load(w->p, w->b, wide, lane_pointers(w, at, u), at->align, mask_part(w, m, u));
 }
 
 void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u) {
-  LLVMValueRef pointers = lane_pointers(w, at, u);
-  LLVMTypeRef overloads[] = {LLVMTypeOf(lanes), LLVMTypeOf(pointers)};
-  LLVMValueRef arguments[] = {lanes, pointers, constant_i32(w->p, at->align), mask_part(w, m, u)};
-  call_intrinsic(w->p, w->b, "llvm.masked.scatter", overloads, 2, arguments, 4);
+  masked_store(w->p, w->b, lanes, lane_pointers(w, at, u), at->align, mask_part(w, m, u));
 }
 
 /* ---- behind the optimiser ---- */

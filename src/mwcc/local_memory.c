@@ -145,9 +145,7 @@ static LLVMValueRef element_of_source(widener *w, const filling *f, LLVMValueRef
     LLVMSetAlignment(value, 1);
     return splat(w, value);
   }
-  LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointer)};
-  LLVMValueRef arguments[] = {pointer, constant_i32(w->p, 1), mask_part(w, m, u), LLVMGetPoison(wide)};
-  return call_intrinsic(w->p, w->b, "llvm.masked.gather", overloads, 2, arguments, 4);
+  return masked_load(w->p, w->b, wide, pointer, 1, mask_part(w, m, u));
 }
 
 static void fill_element(widener *w, const filling *f, LLVMValueRef n, mask m, int u) {
@@ -160,9 +158,7 @@ static void fill_element(widener *w, const filling *f, LLVMValueRef n, mask m, i
     LLVMSetAlignment(LLVMBuildStore(w->b, value, target), align);
     return;
   }
-  LLVMTypeRef overloads[] = {wide, w->p->pointer};
-  LLVMValueRef arguments[] = {value, target, constant_i32(w->p, align), m.lanes.of[u]};
-  call_intrinsic(w->p, w->b, "llvm.masked.store", overloads, 2, arguments, 4);
+  masked_store(w->p, w->b, value, target, align, m.lanes.of[u]);
 }
 
 bool widen_filling(widener *w, LLVMValueRef call, mask m) {

@@ -400,6 +400,13 @@ bool is_importable(const char *name);
 LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size_t offset, LLVMTypeRef type,
                           LLVMValueRef *arguments, unsigned count);
 
+/* ---- lanes' memory (masked.c): `pointers` is one address for all lanes, which follow each other, or a vector of them ---- */
+enum { MASKED_LOAD_MASK = LLVM_VERSION_MAJOR >= 22 ? 1 : 2, MASKED_LOAD_ELSE }; /* operands of such a load */
+LLVMValueRef masked_load(program *p, LLVMBuilderRef b, LLVMTypeRef wide, LLVMValueRef pointers, unsigned align,
+                         LLVMValueRef mask);
+void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,
+                  LLVMValueRef mask);
+
 /* ---- small helpers over LLVM-C (ir.c) ---- */
 /* The name of the function an instruction calls directly, or "". */
 const char *callee_name(LLVMValueRef call);

@@ -334,7 +334,10 @@ static bool translate_effect(ptx_statement *s, const ptx_instruction *i) {
     LLVMValueRef mask = ptx_read(s, i->operands[0], s->p->i32);
     call_intrinsic(s->p, s->b, "llvm.nvvm.bar.warp.sync", NULL, 0, &mask, 1);
   } else if (barrier && ptx_has_part(i, "sync") && i->operand_count == 1 && strcmp(i->operands[0], "0") == 0) {
-    call_intrinsic(s->p, s->b, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
+    static const char from_21[] = "llvm.nvvm.barrier.cta.sync.aligned.all";
+    LLVMValueRef number = constant_i32(s->p, 0);
+    bool is_numbered = LLVMLookupIntrinsicID(from_21, strlen(from_21)) != 0;
+    call_intrinsic(s->p, s->b, is_numbered ? from_21 : "llvm.nvvm.barrier0", NULL, 0, &number, is_numbered);
   } else if (strcmp(name, "membar") == 0 || strcmp(name, "fence") == 0) {
     call_intrinsic(s->p, s->b, "llvm.nvvm.membar.gl", NULL, 0, NULL, 0);
   } else if (strcmp(name, "trap") == 0) {

@@ -222,7 +222,7 @@ static range call_range(const ranges *r, LLVMValueRef call, int at, unsigned wid
   static const char *const counts[] = {"llvm.ctpop.", "llvm.ctlz.", "llvm.cttz."};
   const char *name = callee_name(call);
   if (starts_with(name, sreg)) return meet_ranges(full_range(width), id_range(r, name + strlen(sreg)));
-  if (strcmp(name, "llvm.nvvm.barrier0.popc") == 0) return (range){0, 1024};
+  if (strcmp(name, "__mw_barrier.popc") == 0) return (range){0, 1024};
   for (size_t i = 0; i < MW_COUNT(extrema); i++)
     if (starts_with(name, "llvm.") && starts_with(name + 5, extrema[i])) {
       range a = range_at(r, LLVMGetOperand(call, 0), at), b = range_at(r, LLVMGetOperand(call, 1), at);

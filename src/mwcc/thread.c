@@ -197,11 +197,12 @@ static const struct builtin {
     {"llvm.readcyclecounter", READ_CLOCK, 0},
     {"llvm.nvvm.read.ptx.sreg.envreg1", READ_COOPERATIVE, 0}, /* as cooperative_groups.h asks */
     {"llvm.nvvm.barrier0", BARRIER, 0},
-    {"llvm.nvvm.barrier0.popc", BARRIER_COUNT, 0},
-    {"llvm.nvvm.barrier0.and", BARRIER_AND, 0},
-    {"llvm.nvvm.barrier0.or", BARRIER_OR, 0},
-    {"llvm.nvvm.barrier.cta.sync.aligned.all", BARRIER, 0},
-    {"llvm.nvvm.barrier.sync", BARRIER, 0}, /* a named one, of the whole block: whatever its name */
+    {"__mw_barrier.popc", BARRIER_COUNT, 0},
+    {"__mw_barrier.and", BARRIER_AND, 0},
+    {"__mw_barrier.or", BARRIER_OR, 0},
+    {"llvm.nvvm.barrier.cta.sync.aligned.all", BARRIER, 0}, /* from LLVM 21 on */
+    {"llvm.nvvm.barrier.sync", BARRIER, 0},                 /* a named one, of the whole block: whatever its name */
+    {"llvm.nvvm.barrier.cta.sync.all", BARRIER, 0},         /* the same from LLVM 21 on */
     {"llvm.nvvm.membar.*", FENCE, 0},
     {"llvm.nvvm.fence.*", FENCE, 0},
     {"llvm.nvvm.nanosleep", NOTHING, 0},

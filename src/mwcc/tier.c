@@ -30,7 +30,8 @@ static node *find_node(graph *g, LLVMValueRef function) {
 }
 
 static bool waits(const char *name) {
-  return starts_with(name, "llvm.nvvm.barrier") || starts_with(name, "llvm.nvvm.bar.sync");
+  return starts_with(name, "__mw_barrier.") || starts_with(name, "llvm.nvvm.barrier") ||
+         starts_with(name, "llvm.nvvm.bar.sync");
 }
 
 static void note_globals(graph *g, node *n, LLVMValueRef value) {

@@ -137,10 +137,8 @@ static LLVMValueRef permute_wide(widener *w, parts values, LLVMValueRef from) {
 static LLVMValueRef pick(widener *w, LLVMTypeRef type, LLVMValueRef memory, LLVMValueRef from) {
   LLVMTypeRef wide = vector_type(w, type);
   LLVMValueRef pointers = LLVMBuildInBoundsGEP2(w->b, type, memory, &from, 1, "");
-  LLVMTypeRef overloads[] = {wide, LLVMTypeOf(pointers)};
-  LLVMValueRef arguments[] = {pointers, constant_i32(w->p, LLVMABIAlignmentOfType(w->p->layout, type)),
-                              LLVMConstAllOnes(vector_type(w, w->p->i1)), LLVMGetPoison(wide)};
-  return call_intrinsic(w->p, w->b, "llvm.masked.gather", overloads, 2, arguments, 4);
+  unsigned align = LLVMABIAlignmentOfType(w->p->layout, type);
+  return masked_load(w->p, w->b, wide, pointers, align, LLVMConstAllOnes(vector_type(w, w->p->i1)));
 }
 
 static void shuffle(widener *w, LLVMValueRef call, const warp_call *kind, mask m) {

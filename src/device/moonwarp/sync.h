@@ -2,9 +2,13 @@
 #ifndef MOONWARP_SYNC_H
 #define MOONWARP_SYNC_H
 
-__mw_device int __syncthreads_count(int predicate) { return __nvvm_bar0_popc(predicate); }
-__mw_device int __syncthreads_and(int predicate) { return __nvvm_bar0_and(predicate); }
-__mw_device int __syncthreads_or(int predicate) { return __nvvm_bar0_or(predicate); }
+/* mwcc knows these by name: clang's built-ins for them are other intrinsics in each second release. */
+__mw_import int __mw_barrier_popc(int predicate) __asm("__mw_barrier.popc");
+__mw_import int __mw_barrier_and(int predicate) __asm("__mw_barrier.and");
+__mw_import int __mw_barrier_or(int predicate) __asm("__mw_barrier.or");
+__mw_device int __syncthreads_count(int predicate) { return __mw_barrier_popc(predicate); }
+__mw_device int __syncthreads_and(int predicate) { return __mw_barrier_and(predicate); }
+__mw_device int __syncthreads_or(int predicate) { return __mw_barrier_or(predicate); }
 
 /* Named barriers (PTX bar.sync, 0 to 15): `threads` of the block meet at `barrier`. */
 __mw_device void __barrier_sync(unsigned int barrier) { __nvvm_barrier_sync(barrier); }
