@@ -116,7 +116,8 @@ describe("a texture reference", function()
       static texture<uchar4, 2, cudaReadModeNormalizedFloat> photo(false);
       __global__ void k(float *out) { *out = tex2D(img, 1.5f, 0.5f) + tex2D(photo, 0.5f, 0.5f).y; }
     ]]
-    declared.img, declared.photo = mw.texture(rows), mw.texture(mw.from_bytes("\0\255\0\0", "uchar4"):reshape(1, 1))
+    declared.img = mw.texture(rows)
+    declared.photo = mw.texture(mw.from_bytes("\0\255\0\0", "uchar4"):reshape(1, 1))
     local out = mw.zeros(1)
     declared.k(1, 1)(out)
     assert.equal(2, out[1])

@@ -58,8 +58,8 @@ function M.pitched(p, dtype, width, height, pitch)
   }
 end
 
----A texture over what M.linear or M.pitched returned, or over { memory = a CUDA array }. Of linear memory, which is read
----by element, CUDA ignores how coordinates are filtered and addressed.
+---A texture over what M.linear or M.pitched returned, or over { memory = a CUDA array }. Of linear memory, which is
+---read by element, CUDA ignores how coordinates are filtered and addressed.
 function M.new(source, description)
   if raw.type(source.memory) == "array" and not source.width then
     description.filter, description.normalized, description.address = 0, false, { 1, 1, 1 }
