@@ -131,7 +131,7 @@ describe("a texture reference", function()
 
   it("is of texels that there are, which a fetch of another type says", function()
     for _, element in ipairs { "double", "float3", "int3", "long long" } do
-      matches("texels are of char, uchar, short, ushort, int, uint, half or float, one, two or four of them", mw.compile,
+      matches("texels are of char, uchar, short, ushort, int, uint, half or float, one, two or four", mw.compile,
         ("texture<%s, 2> img;\n__global__ void k() { tex2D(img, 0.5f, 0.5f); }"):format(element))
     end
     matches("texels are of char, uchar", mw.compile,
