@@ -5,6 +5,7 @@
  *   one after the other    a vector access a part, masked where lanes may be inactive
  *   in small even steps    whole vectors and shuffles: strided.c
  *   a row a lane           a short vector a lane, and shuffles: rows.c
+ *   near, in a pattern     whole vectors and shuffles: pattern.c
  *   anything else          a gather or scatter a part */
 #include "access.h"
 
@@ -316,6 +317,10 @@ void widen_load(widener *w, LLVMValueRef load, mask m) {
     refuse(w, load, "it loads what is no number or pointer");
     return;
   }
+  if (!alike && load_pattern(w, load, m, &result)) {
+    set_value(w, load, result);
+    return;
+  }
   if (!alike && load_pair(w, load, m)) return;
   if (!alike) {
     set_value(w, load, load_lanes(w, &at, type, m));
@@ -336,7 +341,7 @@ void widen_store(widener *w, LLVMValueRef store, mask m) {
     refuse(w, store, "it stores what is no number or pointer");
     return;
   }
-  if (store_together(w, store, m) || store_pair(w, store, m)) return;
+  if (store_together(w, store, m) || store_pattern(w, store, m) || store_pair(w, store, m)) return;
   if (!has_stride(w, at.address, 0)) {
     store_lanes(w, &at, value_vectors(w, value), m);
   } else if (!is_uniform(w, at.address)) {

@@ -1,4 +1,4 @@
-/* What access.c, gather.c, pairs.c, rows.c and strided.c share: see access.c. */
+/* What access.c, gather.c, pairs.c, pattern.c, rows.c and strided.c share: see access.c. */
 #ifndef ACCESS_H
 #define ACCESS_H
 
@@ -48,6 +48,12 @@ void need_pointers(widener *w, const place *at);
    other one. */
 bool load_pair(widener *w, LLVMValueRef load, mask m);
 bool store_pair(widener *w, LLVMValueRef store, mask m);
+
+/* ---- pattern.c ---- */
+
+/* Accesses that follows_pattern (simt.h) is true for; else false. A store may wait for others. */
+bool load_pattern(widener *w, LLVMValueRef load, mask m, parts *result);
+bool store_pattern(widener *w, LLVMValueRef store, mask m);
 
 /* ---- rows.c ---- */
 

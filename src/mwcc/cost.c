@@ -71,7 +71,7 @@ static bool gathers_often(const graph *g, const shapes *s) {
   int gathers = 0, others = 0;
   for (int i = 0; i < g->value_count; i++) {
     if (!LLVMIsALoadInst(g->values[i])) continue;
-    if (shape_of(s, LLVMGetOperand(g->values[i], 0)).kind == SHAPE_VARYING)
+    if (shape_of(s, LLVMGetOperand(g->values[i], 0)).kind == SHAPE_VARYING && !follows_pattern(s, g->values[i]))
       gathers++;
     else
       others++;

@@ -129,7 +129,7 @@ void prepare_kernels(program *p) {
       p,
       "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,"
       "lower-constant-intrinsics,simplifycfg<no-switch-to-lookup>,loop(loop-rotate),instcombine<no-verify-fixpoint>)");
-  for (size_t i = 0; i < p->kernel_count && !p->options->launch_kernel; i++) keep_waiting_loops(p, p->kernels[i].body);
+  for (size_t i = 0; i < p->kernel_count; i++) decide_waiting_loops(p, p->kernels[i].body);
   run_passes(p, "function(loop(loop-unroll-full),sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
                 "simplifycfg<no-switch-to-lookup>,lower-switch,fix-irreducible,mergereturn,early-cse,dce,"
                 "loop-simplify,lcssa)");

@@ -138,6 +138,8 @@ static char *describe_access(const shapes *s, LLVMValueRef i) {
   bool load = LLVMIsALoadInst(i) != NULL;
   if (!load && !LLVMIsAStoreInst(i)) return NULL;
   const char *what = load ? "load" : "store";
+  if (shape_of(s, LLVMGetOperand(i, load ? 0 : 1)).kind == SHAPE_VARYING && follows_pattern(s, i))
+    return mw_format("%s in a pattern", what);
   if (LLVMGetVolatile(i)) return mw_format("volatile %s", what);
   if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return mw_format("atomic %s", what);
   LLVMTypeRef type = LLVMTypeOf(load ? i : LLVMGetOperand(i, 0));

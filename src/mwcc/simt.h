@@ -27,7 +27,8 @@
 /* ---- prepare.c ---- */
 
 void prepare_kernels(program *p);
-void keep_waiting_loops(program *p, LLVMValueRef function); /* unroll.c: no loop with a barrier is unrolled */
+void decide_waiting_loops(program *p, LLVMValueRef function); /* unroll.c: whether loops with a barrier are unrolled */
+size_t rounds_of(LLVMBasicBlockRef header, LLVMBasicBlockRef latch); /* rounds.c: of a loop; 0: not known, or many */
 
 /* ---- graph.c: nodes are stretches of straight code ---- */
 
@@ -209,6 +210,11 @@ bool leaves_one_by_one(const shapes *s, int loop_index);
 
 /* Whether element u of row l, of so many bytes each, is what lane l of part u reaches. */
 bool reaches_rows(const shapes *s, LLVMValueRef address, uint64_t bytes);
+
+/* ---- pattern.c ---- */
+
+/* Whether lanes reach places near each other at distances that are known, so that whole vectors and shuffles do it. */
+bool follows_pattern(const shapes *s, LLVMValueRef access);
 
 /* ---- live.c ---- */
 

@@ -1,9 +1,9 @@
-/* Loops that wait for other threads stay loops, in code for blocks of any size.
+/* Loops that wait for other threads stay loops, in code for blocks of any size, and are unrolled in code for one size.
  *
  * Each turn of an unrolled one would be a region of its own (SIMT's barriers part a kernel into regions), which costs compile
  * time and gains little: a barrier costs more than a branch. Code for one size of blocks (launched.c) is made for launches
- * that are worth it; there all is unrolled, so that distances between threads become constants. A #pragma unroll holds
- * in both. */
+ * that are worth it; there distances between threads become constants, so more is unrolled than LLVM would by itself. A
+ * #pragma unroll holds in both. */
 #include "simt.h"
 
 #include <stdlib.h>
@@ -70,26 +70,36 @@ static void free_blocks(blocks *all) {
   free(all->from);
 }
 
-/* Whether a block of the loop has a barrier: one from which `latch` is reached without passing `header`. */
-static bool body_waits(const blocks *all, size_t header, size_t latch) {
-  bool *inside = mw_alloc((all->count + 1) * sizeof *inside), waits = false;
-  size_t *stack = mw_alloc((all->count + 1) * sizeof *stack), depth = 0;
+static size_t count_instructions(LLVMBasicBlockRef block) {
+  size_t count = 0;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) count++;
+  return count;
+}
+
+/* The instructions of a loop, if a block of it has a barrier; else 0. The blocks are those from which `latch` is reached
+   without passing `header`. */
+static size_t waiting_size(const blocks *all, size_t header, size_t latch) {
+  bool *inside = mw_alloc((all->count + 1) * sizeof *inside), waits = all->waits[header] || all->waits[latch];
+  size_t *stack = mw_alloc((all->count + 1) * sizeof *stack), depth = 0, size = count_instructions(all->items[header]);
   inside[header] = inside[latch] = true;
-  waits = all->waits[header] || all->waits[latch];
-  if (latch != header) stack[depth++] = latch;
-  while (depth && !waits) {
+  if (latch != header) {
+    stack[depth++] = latch;
+    size += count_instructions(all->items[latch]);
+  }
+  while (depth) {
     size_t at = stack[--depth];
     for (size_t i = all->first[at]; i < all->first[at + 1]; i++) {
       size_t before = all->from[i];
       if (inside[before]) continue;
       inside[before] = true;
       waits = waits || all->waits[before];
+      size += count_instructions(all->items[before]);
       stack[depth++] = before;
     }
   }
   free(inside);
   free(stack);
-  return waits;
+  return waits ? size : 0;
 }
 
 static bool is_about_unrolling(LLVMValueRef part) {
@@ -103,8 +113,7 @@ static bool is_about_unrolling(LLVMValueRef part) {
 }
 
 /* A loop's metadata names itself first; where the loop stands, and wishes, follow. One about unrolling was the user's. */
-static void forbid(program *p, LLVMValueRef latch_end) {
-  static const char wish[] = "llvm.loop.unroll.disable";
+static void ask_for(program *p, LLVMValueRef latch_end, const char *wish) {
   unsigned kind = LLVMGetMDKindIDInContext(p->context, "llvm.loop", 9), count = 1;
   LLVMValueRef known = LLVMGetMetadata(latch_end, kind);
   unsigned known_count = known ? LLVMGetMDNodeNumOperands(known) : 1;
@@ -117,7 +126,7 @@ static void forbid(program *p, LLVMValueRef latch_end) {
     parts[count++] = LLVMValueAsMetadata(items[i]);
   }
   if (!asked) {
-    LLVMMetadataRef word = LLVMMDStringInContext2(p->context, wish, sizeof wish - 1);
+    LLVMMetadataRef word = LLVMMDStringInContext2(p->context, wish, strlen(wish));
     parts[0] = LLVMTemporaryMDNode(p->context, NULL, 0);
     parts[count++] = LLVMMDNodeInContext2(p->context, &word, 1);
     LLVMMetadataRef id = LLVMMDNodeInContext2(p->context, parts, count);
@@ -128,8 +137,22 @@ static void forbid(program *p, LLVMValueRef latch_end) {
   free(parts);
 }
 
+/* In code for blocks of any size, no loop that waits is unrolled; in code for one size, all that get no longer than this. */
+static void decide(program *p, const blocks *all, size_t header, size_t latch) {
+  enum { LONGEST = 400 };
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(all->items[latch]);
+  size_t size = waiting_size(all, header, latch);
+  if (!size) return;
+  if (!p->options->launch_kernel) {
+    ask_for(p, end, "llvm.loop.unroll.disable");
+    return;
+  }
+  size_t rounds = rounds_of(all->items[header], all->items[latch]);
+  if (rounds && rounds * size <= LONGEST) ask_for(p, end, "llvm.loop.unroll.full");
+}
+
 /* Depth first: an edge to a block that is still open closes a loop. */
-void keep_waiting_loops(program *p, LLVMValueRef function) {
+void decide_waiting_loops(program *p, LLVMValueRef function) {
   enum { NEW, OPEN, DONE };
   blocks all;
   if (make_blocks(function, &all)) {
@@ -147,7 +170,7 @@ void keep_waiting_loops(program *p, LLVMValueRef function) {
         continue;
       }
       size_t to = number_of(&all, LLVMGetSuccessor(end, next[at]++));
-      if (state[to] == OPEN && body_waits(&all, to, at)) forbid(p, end);
+      if (state[to] == OPEN) decide(p, &all, to, at);
       if (state[to] == NEW) path[depth++] = to;
     }
     free(state);

@@ -12,6 +12,7 @@
  *   access.c   memory: contiguous, broadcast, gathered
  *   access.h and strided.c   memory in small even steps
  *   rows.c     memory in rows, a lane each
+ *   form.h, form.c and pattern.c   memory in patterns
  *   atomic.c   atomics: lane by lane, or once for all
  *   expected.c   code for gangs in which indices are what they are in most
  *

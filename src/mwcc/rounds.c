@@ -1,0 +1,77 @@
+/* How many rounds a loop has, by trying: one that counts from a constant to a constant, by whatever steps. */
+#include "simt.h"
+
+enum { MOST_ROUNDS = 32, DEEPEST = 6 };
+
+/* What the value is in the round in which the phi is `now`. */
+static LLVMValueRef value_in_round(LLVMValueRef value, LLVMValueRef phi, LLVMValueRef now, int depth) {
+  if (value == phi) return now;
+  if (LLVMIsAConstantInt(value)) return value;
+  if (depth == 0 || (!LLVMIsABinaryOperator(value) && !LLVMIsAICmpInst(value))) return NULL;
+  LLVMValueRef a = value_in_round(LLVMGetOperand(value, 0), phi, now, depth - 1),
+               b = value_in_round(LLVMGetOperand(value, 1), phi, now, depth - 1);
+  if (!a || !b) return NULL;
+  int64_t left = LLVMConstIntGetSExtValue(a), right = LLVMConstIntGetSExtValue(b);
+  LLVMTypeRef type = LLVMTypeOf(a);
+  bool large = right < 0 || right >= LLVMGetIntTypeWidth(type);
+  if (LLVMIsAICmpInst(value)) {
+    bool holds;
+    uint64_t x = LLVMConstIntGetZExtValue(a), y = LLVMConstIntGetZExtValue(b);
+    switch (LLVMGetICmpPredicate(value)) {
+    case LLVMIntEQ: holds = x == y; break;
+    case LLVMIntNE: holds = x != y; break;
+    case LLVMIntULT: holds = x < y; break;
+    case LLVMIntULE: holds = x <= y; break;
+    case LLVMIntUGT: holds = x > y; break;
+    case LLVMIntUGE: holds = x >= y; break;
+    case LLVMIntSLT: holds = left < right; break;
+    case LLVMIntSLE: holds = left <= right; break;
+    case LLVMIntSGT: holds = left > right; break;
+    default: holds = left >= right; break;
+    }
+    return LLVMConstInt(LLVMTypeOf(value), holds, 0);
+  }
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMAdd: return LLVMConstInt(type, (uint64_t)left + (uint64_t)right, 1);
+  case LLVMSub: return LLVMConstInt(type, (uint64_t)left - (uint64_t)right, 1);
+  case LLVMMul: return LLVMConstInt(type, (uint64_t)left * (uint64_t)right, 1);
+  case LLVMShl: return large ? NULL : LLVMConstInt(type, (uint64_t)left << right, 1);
+  case LLVMLShr: return large ? NULL : LLVMConstInt(type, LLVMConstIntGetZExtValue(a) >> right, 1);
+  case LLVMAShr: return large ? NULL : LLVMConstInt(type, (uint64_t)(left >> right), 1);
+  case LLVMUDiv: return right ? LLVMConstInt(type, LLVMConstIntGetZExtValue(a) / LLVMConstIntGetZExtValue(b), 1) : NULL;
+  case LLVMSDiv: return right > 0 ? LLVMConstInt(type, (uint64_t)(left / right), 1) : NULL;
+  default: return NULL;
+  }
+}
+
+/* By one of the header's phis; 0 where it is not known, or many. */
+static size_t rounds_by(LLVMValueRef phi, LLVMBasicBlockRef header, LLVMBasicBlockRef latch, LLVMValueRef end) {
+  LLVMValueRef now = NULL, next = NULL;
+  if (LLVMCountIncoming(phi) != 2) return 0;
+  for (unsigned i = 0; i < 2; i++) {
+    if (LLVMGetIncomingBlock(phi, i) == latch)
+      next = LLVMGetIncomingValue(phi, i);
+    else
+      now = LLVMGetIncomingValue(phi, i);
+  }
+  if (!next || !now || !LLVMIsAConstantInt(now) || LLVMGetIntTypeWidth(LLVMTypeOf(now)) > 64) return 0;
+  bool stays_if = LLVMGetSuccessor(end, 0) == header;
+  for (size_t rounds = 1; rounds <= MOST_ROUNDS; rounds++) {
+    LLVMValueRef goes = value_in_round(LLVMGetCondition(end), phi, now, DEEPEST);
+    if (!goes) return 0;
+    if ((LLVMConstIntGetZExtValue(goes) != 0) != stays_if) return rounds;
+    now = value_in_round(next, phi, now, DEEPEST);
+    if (!now) return 0;
+  }
+  return 0;
+}
+
+size_t rounds_of(LLVMBasicBlockRef header, LLVMBasicBlockRef latch) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(latch);
+  size_t rounds = 0;
+  if (!LLVMIsABranchInst(end) || !LLVMIsConditional(end)) return 0;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(header); i && LLVMIsAPHINode(i) && !rounds;
+       i = LLVMGetNextInstruction(i))
+    rounds = rounds_by(i, header, latch, end);
+  return rounds;
+}
