@@ -1,4 +1,5 @@
-/* How many vectors a gang should have: enough that one's instructions fill the time that another's take, and no more.
+/* How many lanes a vector should have, and how many vectors a gang: enough that one's instructions fill the time that
+ * another's take, and no more.
  *
  * What decides, as measured on the benchmarks' kernels:
  *   Lanes that leave a loop one by one wait for the longest, and the more they are the longer that takes.
@@ -77,6 +78,31 @@ static bool gathers_often(const graph *g, const shapes *s) {
       others++;
   }
   return gathers > others;
+}
+
+/* Bits of an element that differs from lane to lane; 0: the value is none such, or a condition. */
+static unsigned lane_element(const shapes *s, LLVMValueRef value) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  if (LLVMGetTypeKind(type) == LLVMVoidTypeKind || shape_of(s, value).kind != SHAPE_VARYING) return 0;
+  if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind) return 64;
+  unsigned width = LLVMGetIntTypeWidth(type);
+  return width == 1 ? 0 : width <= 8 ? 8 : width <= 16 ? 16 : 64;
+}
+
+/* Where the innermost loops have nothing but bytes in their lanes (a search in text), or 16-bit numbers, a vector register
+   holds more of these than of the numbers of 32 bits that registers are counted by. */
+int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3]) {
+  unsigned widest = 0;
+  int lanes = s->cut.lanes;
+  for (int i = 0; i < g->value_count; i++) {
+    int l = o->innermost[g->node_of[i]];
+    bool inner = l >= 0;
+    for (int other = 0; inner && other < o->loop_count; other++) inner = o->loops[other].parent != l;
+    unsigned element = inner ? lane_element(s, g->values[i]) : 0;
+    if (element > widest) widest = element;
+  }
+  if (widest && widest < 32 && lanes * 32 / (int)widest <= MOST_LANES) lanes = lanes * 32 / (int)widest;
+  return block[0] % (unsigned)lanes ? s->cut.lanes : lanes;
 }
 
 int parts_that_pay(const graph *g, const order *o, const shapes *s, const char **why) {

@@ -186,6 +186,8 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   q.o = &o, q.live = &live;
   shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
   if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
+  bool may_be_wider = p->options->launch_kernel && !p->options->width && !k->waits;
+  if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->options->launch_block);
   bool too_wide = seamless && suits_small_gangs(&g, &o, &s);
   if (!too_wide && pays(&q, &s)) {
     add_variant(&q, choose_cut(&q, lanes, together));
