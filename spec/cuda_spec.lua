@@ -341,6 +341,32 @@ describe("a launch on a GPU", function()
     assert.equal(0, between)
   end)
 
+  it("that is repeated is one command, whose arrays are the kernel's until its last run", function()
+    local result = gpu { scale .. [[
+      local y = mw.zeros(1000)
+      local go = m.clear(1, 32):bind(y)
+      for _ = 1, 300 do go() end
+      y:free()
+      print(pcall(go))
+      print(mw.memory().count)
+      mw.synchronize()
+      print(mw.memory().count)
+    ]], cuda = "busy=1000000" }
+    assert.matches("false\t.*parameter 1 'to' of clear is an array that was freed\n3\n2\n$", result.output)
+    assert.is_true(gpu.count(result, "cuEventRecord") >= 1, "a mark every 256 launches")
+  end)
+
+  it("that fails after others is told of with them, and how often each was launched", function()
+    local result = gpu { scale .. [[
+      local go = m.clear(1, 3):bind(x)
+      for _ = 1, 3 do go() end
+      m.clear(1, 3)(x)
+      print(pcall(mw.synchronize))
+    ]], cuda = "fault=700" }
+    assert.matches("kernel clear read or wrote.* it is one of the 4 that were running: "
+      .. "clear launched at %S+ %(3 times%), clear launched at %S+ %(with", result.output)
+  end)
+
   it("that fails loses the device, names the kernel and its line, and reset brings it back", function()
     local result = gpu {
       scale .. [[

@@ -319,6 +319,24 @@ describe("a bound launch", function()
     assert.same({ 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, b:totable())
   end)
 
+  it("keeps its arrays until the last of its runs is done, and no longer", function()
+    collectgarbage()
+    collectgarbage()
+    mw.synchronize()
+    local before = mw.memory().bytes
+    local a, b = mw.ones(1000, "int"), mw.zeros(1000, "int")
+    local run = m.add(4, 256):bind(1000, a, b)
+    for _ = 1, 500 do run() end
+    a:free()
+    local others = {}
+    for i = 1, 5 do others[i] = mw.full(1000, 99, "int") end
+    assert.matches("was freed", failure(run).message)
+    mw.synchronize()
+    assert.equal(before + 6 * 4000, mw.memory().bytes)
+    assert.equal(500000, b:sum())
+    for _, array in ipairs(others) do assert.equal(99000, array:sum()) end
+  end)
+
   it("can be closed", function()
     local kept
     do

@@ -10,6 +10,8 @@
 
 struct mw_command {
   mw_command *next; /* in the pool */
+  atomic_int runs;  /* how often it is in flight: at 0 its uses end, and it takes no others */
+  atomic_int refs;  /* its being in flight, and who keeps it */
   mw_module *module;
   size_t count, capacity;
   mw_buffer *buffers[];
@@ -56,6 +58,8 @@ mw_command *mw_command_new(mw_module *module, size_t buffers) {
     command = mw_alloc(sizeof *command + capacity * sizeof *command->buffers);
     command->capacity = capacity;
   }
+  atomic_init(&command->runs, 1);
+  atomic_init(&command->refs, 1);
   command->module = module;
   command->count = 0;
   if (module) mw_module_use(module);
@@ -69,12 +73,35 @@ int mw_command_use(mw_command *command, mw_buffer *buffer) {
 }
 
 void mw_command_end(mw_command *command) {
+  if (atomic_fetch_sub(&command->runs, 1) > 1) return;
   for (size_t i = 0; i < command->count; i++) mw_buffer_unuse(command->buffers[i]);
   if (command->module) mw_module_unuse(command->module);
+  mw_command_drop(command);
+}
+
+mw_command *mw_command_keep(mw_command *command) {
+  atomic_fetch_add(&command->refs, 1);
+  return command;
+}
+
+void mw_command_drop(mw_command *command) {
+  if (!command || atomic_fetch_sub(&command->refs, 1) > 1) return;
   if (command->capacity == POOLED_BUFFERS)
     put_pooled(command);
   else
     free(command);
+}
+
+bool mw_command_again(mw_command *command) {
+  int runs = atomic_load_explicit(&command->runs, memory_order_relaxed);
+  while (runs > 0 && !atomic_compare_exchange_weak(&command->runs, &runs, runs + 1)) {}
+  if (runs == 0) return false;
+  for (size_t i = 0; i < command->count; i++)
+    if (mw_buffer_is_freed(command->buffers[i])) {
+      mw_command_end(command);
+      return false;
+    }
+  return true;
 }
 
 static void command_done(void *context) { mw_command_end(context); }

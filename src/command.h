@@ -16,4 +16,11 @@ mw_completion mw_command_completion(mw_command *command);
 /* Let go of everything: the completion does this, and whoever could not queue the command. */
 void mw_command_end(mw_command *command);
 
+/* A command that is still in flight may be queued once more, which costs next to nothing: it has its uses already, and
+   keeps them until its completion was called as often as it was queued. Whoever wants that keeps the command; false where
+   it is done, or uses what was freed since. */
+mw_command *mw_command_keep(mw_command *command);
+void mw_command_drop(mw_command *command);
+bool mw_command_again(mw_command *command);
+
 #endif

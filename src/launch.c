@@ -5,7 +5,6 @@
 #include "launch.h"
 #include "array.h"
 #include "capture.h"
-#include "command.h"
 #include "graph.h"
 #include "reference.h"
 
@@ -278,6 +277,25 @@ static int capture(const mw_launch *launch, mw_stream *stream, const char *site)
   return mw_capture_add(stream, &work);
 }
 
+/* The command of one more run. Runs that come close upon each other share one, where their textures cannot have changed
+   in between: taking a use of all that a kernel may touch costs more than the rest of the launch. */
+static int take_command(mw_launch *launch, uint64_t *handles, mw_command **out) {
+  const mw_kernel *kernel = launch->kernel;
+  if (launch->command && mw_command_again(launch->command)) {
+    *out = launch->command;
+    return MW_SUCCESS;
+  }
+  mw_command *command = *out = mw_command_new(kernel->module, count_buffers(launch));
+  int code = use_arrays(launch, command);
+  if (code == MW_SUCCESS) code = use_textures(launch, command);
+  if (code == MW_SUCCESS && kernel->bindings) code = mw_reference_use(kernel, command, handles);
+  if (code == MW_SUCCESS && launch->texture_count == 0 && !kernel->bindings) {
+    mw_command_drop(launch->command);
+    launch->command = mw_command_keep(command);
+  }
+  return code;
+}
+
 int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
   if (launch->missing > 0) return fail_missing(launch);
   const mw_kernel *kernel = launch->kernel;
@@ -290,11 +308,9 @@ int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
     return fail(MW_INVALID_RESOURCE_HANDLE, "the module of %s was lost when %s was reset: compile it again",
                 kernel->info->name, device->name);
   void *handle = mw_launch_choose(launch, 1);
-  mw_command *command = mw_command_new(kernel->module, count_buffers(launch));
   uint64_t few[8], *handles = kernel->info->reference_count <= MW_COUNT(few) ? few : many_handles(kernel);
-  int code = use_arrays(launch, command);
-  if (code == MW_SUCCESS) code = use_textures(launch, command);
-  if (code == MW_SUCCESS && kernel->bindings) code = mw_reference_use(kernel, command, handles);
+  mw_command *command;
+  int code = take_command(launch, handles, &command);
   if (code != MW_SUCCESS) goto done;
   mw_launch_request request = {.kernel = handle,
                                .dynamic_shared = launch->dynamic_shared,

@@ -2,6 +2,7 @@
 #ifndef MW_LAUNCH_H
 #define MW_LAUNCH_H
 
+#include "command.h"
 #include "module.h"
 #include "texture.h"
 
@@ -18,10 +19,11 @@ struct mw_launch {
   unsigned grid[3], block[3];
   size_t dynamic_shared;
   bool cooperative;
-  void *handle;       /* the driver's kernel for such launches; NULL: to be asked for at every run (special.c) */
-  size_t missing;     /* parameters that are not set */
-  size_t array_count; /* parameters that are arrays */
-  mw_array **kept;    /* by mw_launch_keep */
+  mw_command *command; /* of its last run, kept to be queued again with the same arrays; or NULL */
+  void *handle;        /* the driver's kernel for such launches; NULL: to be asked for at every run (special.c) */
+  size_t missing;      /* parameters that are not set */
+  size_t array_count;  /* parameters that are arrays */
+  mw_array **kept;     /* by mw_launch_keep */
   size_t kept_count, kept_capacity;
   mw_launch_texture_entry *textures;
   size_t texture_count, texture_capacity;
@@ -33,6 +35,11 @@ struct mw_launch {
 
 /* The driver's kernel for `times` runs more; launch->handle is set where it will be the same for all later ones. (launch.c) */
 void *mw_launch_choose(mw_launch *launch, uint64_t times);
+/* Its arguments change: what is in flight is no run of the launch as it is now. */
+static inline void mw_launch_changes(mw_launch *launch) {
+  if (launch->command) mw_command_drop(launch->command);
+  launch->command = NULL;
+}
 /* "saxpy(int n, float a, const float *x, float *y)". Yours: free. */
 char *mw_kernel_signature(const mw_kernel_info *kernel);
 /* "parameter 3 'x' of saxpy". */

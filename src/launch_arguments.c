@@ -109,6 +109,7 @@ static void drop_texture(mw_launch *launch, size_t param) {
 static void mark_set(mw_launch *launch, size_t i, mw_array *array) {
   mw_array *old = launch->arrays[i];
   if (launch->texture_count > 0) drop_texture(launch, i);
+  if (array || old) mw_launch_changes(launch);
   if (!launch->set[i]) {
     launch->set[i] = true;
     launch->missing--;
@@ -267,6 +268,7 @@ int mw_launch_keep(mw_launch *launch, mw_array *array) {
     launch->kept = mw_realloc(launch->kept, launch->kept_capacity * sizeof *launch->kept);
   }
   launch->kept[launch->kept_count++] = mw_array_retain(array);
+  mw_launch_changes(launch);
   return MW_SUCCESS;
 }
 
@@ -287,6 +289,7 @@ static void add_texture(mw_launch *launch, size_t param, bool inside, mw_texture
   }
   launch->textures[launch->texture_count++] =
       (mw_launch_texture_entry){.param = param, .inside = inside, .texture = mw_texture_retain(texture)};
+  mw_launch_changes(launch);
 }
 
 /* cudaTextureObject_t is an integer in CUDA C, and a texture that which it takes. */
@@ -315,6 +318,7 @@ int mw_launch_keep_texture(mw_launch *launch, mw_texture *texture) {
 
 void mw_launch_clear(mw_launch *launch) {
   size_t count = launch->kernel->info->param_count;
+  mw_launch_changes(launch);
   for (size_t i = 0; i < count; i++) {
     mw_array_release(launch->arrays[i]);
     launch->arrays[i] = NULL;

@@ -89,9 +89,10 @@ void cuda_heap_remove(cuda_device *device, uint64_t address);
 
 #define CUDA_SITE 96
 
-/* A command whose completion is still to be called. */
+/* A command whose completion is still to be called; or the same launch again and again. */
 typedef struct cuda_pending {
   mw_completion completion;
+  unsigned times;
   const mw_kernel_info *kernel; /* NULL: no launch */
   cuda_unit *unit;
   char site[CUDA_SITE];
@@ -108,14 +109,15 @@ struct cuda_stream {
   pthread_mutex_t lock;
   /* Commands are counted: queue[i % capacity] for first <= i < end. */
   cuda_pending *queue;
-  size_t capacity;
+  size_t capacity; /* a power of 2 */
   uint64_t first, end;
   struct {
     CUevent event;
     uint64_t upto;
   } marks[CUDA_MARKS]; /* events that were recorded behind command upto - 1; used ones first */
   int mark_count;
-  uint64_t marked; /* the last one's upto */
+  uint64_t marked;   /* the last one's upto */
+  unsigned unmarked; /* commands since then */
   mw_error *failure;
   struct cuda_waits *waits; /* event.c's: holds that it stands behind */
 };

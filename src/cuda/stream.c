@@ -5,24 +5,34 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A mark for so many commands; and no more commands than this without one being done. */
-enum { MARK_EVERY = 256, QUEUE_MOST = 8192 };
+/* A mark for so many commands; no more commands than this without one being done; launches that an error lists. */
+enum { MARK_EVERY = 256, QUEUE_MOST = 8192, TOLD = 4 };
 
 /* ---- calling completions ---- */
 
+static cuda_pending *command_at(const cuda_stream *stream, uint64_t i) {
+  return &stream->queue[i & (stream->capacity - 1)];
+}
+
 /* Commands before `upto` are done. Called without the lock: a completion may take others. */
 static void complete(cuda_stream *stream, uint64_t upto) {
-  mw_completion some[64];
+  struct {
+    mw_completion completion;
+    unsigned times;
+  } some[64];
   for (size_t count = MW_COUNT(some); count == MW_COUNT(some);) {
     count = 0;
     pthread_mutex_lock(&stream->lock);
     for (; stream->first < upto && count < MW_COUNT(some); stream->first++) {
-      const cuda_pending *pending = &stream->queue[stream->first % stream->capacity];
-      if (pending->completion.done) some[count++] = pending->completion;
+      const cuda_pending *pending = command_at(stream, stream->first);
+      if (!pending->completion.done) continue;
+      some[count].completion = pending->completion;
+      some[count++].times = pending->times;
     }
     bool more = stream->first < upto;
     pthread_mutex_unlock(&stream->lock);
-    for (size_t i = 0; i < count; i++) some[i].done(some[i].context);
+    for (size_t i = 0; i < count; i++)
+      while (some[i].times-- > 0) some[i].completion.done(some[i].completion.context);
     if (!more) break;
   }
 }
@@ -47,43 +57,63 @@ static void add_mark(cuda_stream *stream) {
   if (!*event && cu.cuEventCreate(event, CU_EVENT_NO_TIMING) != 0) *event = NULL;
   if (!*event || cu.cuEventRecord(*event, stream->handle) != 0) return;
   stream->marks[stream->mark_count++].upto = stream->marked = stream->end;
+  stream->unmarked = 0;
 }
 
 static void grow(cuda_stream *stream) {
   size_t capacity = stream->capacity ? 2 * stream->capacity : 128;
   cuda_pending *queue = mw_alloc(capacity * sizeof *queue);
-  for (uint64_t i = stream->first; i < stream->end; i++) queue[i % capacity] = stream->queue[i % stream->capacity];
+  for (uint64_t i = stream->first; i < stream->end; i++) queue[i & (capacity - 1)] = *command_at(stream, i);
   free(stream->queue);
   stream->queue = queue;
   stream->capacity = capacity;
 }
 
 /* A script's path is worth more at its end. */
-static void copy_site(char *out, const char *site) {
+static const char *cut_site(const char *site) {
   size_t length = site ? strlen(site) : 0;
-  if (length >= CUDA_SITE) site += length - CUDA_SITE + 1, length = CUDA_SITE - 1;
-  if (length) memcpy(out, site, length);
-  out[length] = '\0';
+  return length == 0 ? "" : length < CUDA_SITE ? site : site + length - CUDA_SITE + 1;
+}
+
+/* The launch is the last one over again, and no mark stands between. */
+static bool repeats(const cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
+                    const char *site) {
+  if (!kernel || !completion->done || stream->end == stream->first || stream->end == stream->marked) return false;
+  const cuda_pending *last = command_at(stream, stream->end - 1);
+  return last->completion.context == completion->context && last->completion.done == completion->done &&
+         last->kernel == kernel && strcmp(last->site, site) == 0;
+}
+
+/* Under the lock. A launch that is repeated touches no memory but the last entry, which is in the cache. */
+static void append(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel, cuda_unit *unit,
+                   const char *site) {
+  stream->unmarked++;
+  if (repeats(stream, completion, kernel, site)) {
+    command_at(stream, stream->end - 1)->times++;
+    return;
+  }
+  if (stream->end - stream->first == stream->capacity) grow(stream);
+  cuda_pending *pending = command_at(stream, stream->end++);
+  pending->completion = *completion;
+  pending->times = 1;
+  pending->kernel = kernel;
+  pending->unit = unit;
+  strcpy(pending->site, site);
 }
 
 void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
                         cuda_unit *unit, const char *site) {
-  pthread_mutex_lock(&stream->lock);
-  if (stream->end - stream->first == stream->capacity) grow(stream);
-  cuda_pending *pending = &stream->queue[stream->end++ % stream->capacity];
-  pending->completion = *completion;
-  pending->kernel = kernel;
-  pending->unit = unit;
-  copy_site(pending->site, site);
-  uint64_t upto = stream->first;
+  uint64_t upto = 0;
   CUevent full = NULL;
-  if (stream->end - stream->marked >= MARK_EVERY) {
+  pthread_mutex_lock(&stream->lock);
+  append(stream, completion, kernel, unit, cut_site(site));
+  if (stream->unmarked >= MARK_EVERY) {
     upto = passed_marks(stream);
     add_mark(stream);
     if (stream->end - stream->first > QUEUE_MOST && stream->mark_count) full = stream->marks[0].event;
   }
   pthread_mutex_unlock(&stream->lock);
-  complete(stream, upto);
+  if (upto > 0) complete(stream, upto);
   if (full && atomic_load(&stream->device->live_holds) == 0) cu.cuEventSynchronize(full);
 }
 
@@ -102,25 +132,30 @@ void cuda_streams_poll(cuda_device *device) {
 }
 
 /* "launched at a.lua:3", or all that may have done it. */
-static void tell(cuda_stream *stream, mw_text *story, const mw_kernel_info **one, int *launches) {
+static void tell(cuda_stream *stream, mw_text *story, const mw_kernel_info **one, int *told, unsigned *launches) {
   for (uint64_t i = stream->first; i < stream->end; i++) {
-    const cuda_pending *pending = &stream->queue[i % stream->capacity];
+    const cuda_pending *pending = command_at(stream, i);
     if (!pending->kernel) continue;
-    *one = ++*launches == 1 ? pending->kernel : *one == pending->kernel ? *one : NULL;
-    if (*launches <= 4)
-      mw_text_addf(story, "%s%s%s%s", *launches > 1 ? ", " : "", pending->kernel->name,
+    *one = *told == 0 || *one == pending->kernel ? pending->kernel : NULL;
+    if (*told < TOLD) {
+      mw_text_addf(story, "%s%s%s%s", *told > 0 ? ", " : "", pending->kernel->name,
                    pending->site[0] ? " launched at " : "", pending->site);
+      if (pending->times > 1) mw_text_addf(story, " (%u times)", pending->times);
+    }
+    *told += 1;
+    *launches += pending->times;
   }
 }
 
 void cuda_streams_abandon(cuda_device *device, mw_text *story, const mw_kernel_info **one) {
-  int launches = 0;
+  int told = 0;
+  unsigned launches = 0;
   mw_text list = {0};
   *one = NULL;
   pthread_mutex_lock(&device->lock);
   for (cuda_stream *stream = device->streams; stream; stream = stream->next) {
     pthread_mutex_lock(&stream->lock);
-    tell(stream, &list, one, &launches);
+    tell(stream, &list, one, &told, &launches);
     stream->mark_count = 0;
     for (int i = 0; i < CUDA_MARKS; i++) stream->marks[i].event = NULL;
     uint64_t upto = stream->end;
@@ -133,9 +168,9 @@ void cuda_streams_abandon(cuda_device *device, mw_text *story, const mw_kernel_i
     mw_text_addf(story, "%s", list.data);
   else if (launches > 1)
     mw_text_addf(story,
-                 "it is one of the %d that were running: %s%s (with CUDA_LAUNCH_BLOCKING=1 in the environment each "
+                 "it is one of the %u that were running: %s%s (with CUDA_LAUNCH_BLOCKING=1 in the environment each "
                  "is waited for, and the one that fails is known)",
-                 launches, list.data, launches > 4 ? ", …" : "");
+                 launches, list.data, told > TOLD ? ", …" : "");
   mw_text_free(&list);
 }
 
