@@ -154,6 +154,20 @@ describe("an array", function()
       assert.is_true(text:sub(2, -2) == a:sub(2, -2):bytes())
     end)
 
+    if not rawget(_G, "jit") then
+      it("makes long strings in place, without a copy of theirs", function()
+        local a = mw.zeros(2 ^ 24, "uchar")
+        collectgarbage()
+        collectgarbage "stop"
+        local before = collectgarbage "count"
+        local text = a:bytes()
+        local taken = collectgarbage "count" - before
+        collectgarbage "restart"
+        assert.equal(2 ^ 24, #text)
+        assert.is_true(taken < 1.1 * 2 ^ 14, taken .. " KiB taken")
+      end)
+    end
+
     it("refuses a part of an element", function()
       assert.matches("7 bytes are no whole number of int", message(mw.from_bytes, "1234567", "int"))
     end)

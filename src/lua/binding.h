@@ -145,8 +145,6 @@ typedef struct mwl_state {
   size_t calls;                            /* Lua functions that streams have yet to call (stream.c) */
   mwl_device *printing;                    /* whose kernels' output a Lua function gets (device.c); NULL: stdout */
   size_t live;                             /* bytes of device memory that this state's arrays hold */
-  lua_Alloc allocate;                      /* Lua's own, and its context, while bulk.c makes a long string */
-  void *allocate_context;
   double owed; /* KiB of collector work that allocations have asked for and not yet got (collect.c) */
   /* The last launch's call site, as text and as it was recognised. */
   const char *site_source;
@@ -184,6 +182,10 @@ void mwl_open_device(lua_State *L, mwl_state *state);
 void mwl_open_array(lua_State *L, mwl_state *state);
 void mwl_open_host(lua_State *L, mwl_state *state);
 void mwl_open_bulk(lua_State *L, mwl_state *state);
+/* long_string.c: push a string of `bytes` bytes that fill(context, memory) writes, which raises nothing. What it returns is
+   returned; a string is pushed where that is 0. */
+typedef int mwl_fill(void *context, void *memory);
+int mwl_push_filled(lua_State *L, size_t bytes, mwl_fill *fill, void *context);
 void mwl_open_image(lua_State *L, mwl_state *state);
 void mwl_open_module(lua_State *L, mwl_state *state);
 void mwl_open_symbol(lua_State *L, mwl_state *state);

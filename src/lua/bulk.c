@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <sys/mman.h>
 
 #define BLOCK 16384 /* bytes; a multiple of every dtype's size but the 3-component ones', which use what fits */
 
@@ -264,57 +263,16 @@ static int array_totable(lua_State *L) {
   return 1;
 }
 
-/* From here on memory is asked for in large pages where the system has such: to touch so many small ones for the first
-   time costs several times what copying to them does. */
-#define LARGE ((size_t)8 << 20)
-
-static void *in_large_pages(void *memory, size_t bytes) {
-  const uintptr_t page = (uintptr_t)2 << 20, first = ((uintptr_t)memory + page - 1) & ~(page - 1),
-                  end = ((uintptr_t)memory + bytes) & ~(page - 1);
-  if (memory && end > first) madvise((void *)first, end - first, MADV_HUGEPAGE);
-  return memory;
-}
-
-/* What Lua takes its memory from, while a long string is made. */
-static void *allocate_large(void *context, void *memory, size_t old_bytes, size_t bytes) {
-  mwl_state *state = context;
-  void *made = state->allocate(state->allocate_context, memory, old_bytes, bytes);
-  return bytes >= LARGE ? in_large_pages(made, bytes) : made;
-}
-
-typedef struct long_string {
-  const char *text;
-  size_t bytes;
-} long_string;
-
-static int push_string(lua_State *L) {
-  const long_string *s = lua_touserdata(L, 1);
-  lua_pushlstring(L, s->text, s->bytes);
-  return 1;
-}
-
-/* In protected mode: whatever happens, Lua gets its own allocator back. */
-static int push_long(lua_State *L, mwl_state *state, const char *text, size_t bytes) {
-  long_string s = {text, bytes};
-  lua_pushcfunction(L, push_string);
-  lua_pushlightuserdata(L, &s);
-  state->allocate = lua_getallocf(L, &state->allocate_context);
-  lua_setallocf(L, allocate_large, state);
-  int code = lua_pcall(L, 1, 1, 0);
-  lua_setallocf(L, state->allocate, state->allocate_context);
-  return code == 0 ? 1 : lua_error(L);
+static int read_all(void *context, void *memory) {
+  mw_array *handle = context;
+  return mw_array_read(handle, 0, mw_array_count(handle), memory);
 }
 
 static int array_bytes(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_array *array = mwl_check_array(L, state, 1, "bytes");
-  size_t bytes = mw_array_bytes(array->handle);
-  void *copy = mwl_plain(L, bytes ? bytes : 1);
   mwl_settle(L, state, array->device);
-  if (bytes >= LARGE) in_large_pages(copy, bytes);
-  mwl_must(L, state, mw_array_read(array->handle, 0, mw_array_count(array->handle), copy));
-  if (bytes >= LARGE) return push_long(L, state, copy, bytes);
-  lua_pushlstring(L, copy, bytes);
+  mwl_must(L, state, mwl_push_filled(L, mw_array_bytes(array->handle), read_all, array->handle));
   return 1;
 }
 
