@@ -79,16 +79,6 @@ __global__ void busy(int n, int rounds, const float *from, float *to) {
   for (int k = 0; k < rounds; k++) v = v * 0.999f + 0.5f;
   to[i] = v;
 }
-__global__ void tree(int n, const int *in, int *out) { // as in examples/reduce.lua
-  __shared__ int part[256];
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  part[threadIdx.x] = i < n ? in[i] : 0;
-  for (int half = blockDim.x / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
-  }
-  if (threadIdx.x == 0) out[blockIdx.x] = part[0];
-}
 __global__ void transpose(int n, const float *in, float *out) {
   __shared__ float tile[32][33];
   int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
@@ -120,10 +110,16 @@ for _, per in ipairs { 4, 8, 16, 32 } do
   bandwidth("sum, " .. per .. " blocks a multiprocessor", 4 * n,
     m.sum(mw.properties().multiprocessors * per, 256):bind(n / 4, x:as "float4", out), copy)
 end
-do
-  local blocks = mw.cdiv(n, 256)
-  local part = mw.zeros(blocks, "int")
-  bandwidth("sum by a tree in shared memory", 4 * n, m.tree(blocks, 256):bind(n, x:as "int", part), copy)
+do -- the kernel of examples/reduce.lua, on more
+  local file = assert(io.open "examples/reduce.lua")
+  local example = mw.compile(file:read "*a":match "%[%[(.-)%]%]")
+  file:close()
+  for _, per in ipairs { 8, 16, 32 } do
+    local blocks = mw.properties().multiprocessors * per
+    local part = mw.zeros(blocks, "int")
+    bandwidth("sum of examples/reduce.lua, " .. per .. " blocks a multiprocessor", 4 * n,
+      example.sum(blocks, 256):bind(n, x:as "int", part), copy)
+  end
 end
 bandwidth("transpose", 8 * n, m.transpose({ 512, 512 }, { 32, 8 }):bind(16384, x, y), copy)
 
