@@ -58,8 +58,8 @@ static unsigned magnitude(LLVMValueRef value, int depth) {
     a = magnitude(LLVMGetOperand(value, 0), depth - 1);
     b = LLVMGetIntTypeWidth(element_type(LLVMTypeOf(LLVMGetOperand(value, 0))));
     if (LLVMGetInstructionOpcode(value) == LLVMTrunc) return a < width ? a : width;
-    /* a negative number, zero-extended, is large */
-    return LLVMGetInstructionOpcode(value) == LLVMZExt ? b : a;
+    /* a negative number, zero-extended, is large; sign-extended, it has one bit less than its type */
+    return LLVMGetInstructionOpcode(value) == LLVMZExt ? b : a < b ? a : b - 1;
   case LLVMAdd:
   case LLVMSub:
   case LLVMOr:

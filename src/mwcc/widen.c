@@ -85,16 +85,19 @@ static void find_regions(emission *e) {
 /* ---- one region for all gangs ---- */
 
 typedef struct counted {
-  LLVMBasicBlockRef head, done;
+  LLVMBasicBlockRef head, done; /* NULL: there is one round */
   LLVMValueRef slot;
   unsigned step;
 } counted;
 
 static counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit, unsigned step) {
   widener *w = &e->w;
-  counted c = {.head = new_block(e, "each"), .done = new_block(e, "done"), .slot = slot, .step = step};
-  LLVMBasicBlockRef body = new_block(e, "body");
+  counted c = {.slot = slot, .step = step};
   LLVMBuildStore(w->b, LLVMConstNull(LLVMTypeOf(limit)), slot);
+  /* the count is a constant then, and with it, what is made of it: guard.c knows where it points to */
+  if (LLVMIsAConstantInt(limit) && LLVMConstIntGetZExtValue(limit) <= step) return c;
+  c.head = new_block(e, "each"), c.done = new_block(e, "done");
+  LLVMBasicBlockRef body = new_block(e, "body");
   LLVMBuildBr(w->b, c.head);
   go_on_at(e, c.head);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, load_slot(e, LLVMTypeOf(limit), slot), limit, ""), body,
@@ -104,6 +107,7 @@ static counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit,
 }
 
 static void end_counted(emission *e, counted c) {
+  if (!c.head) return;
   LLVMTypeRef type = LLVMGetAllocatedType(c.slot);
   LLVMBuildStore(e->w.b, LLVMBuildNUWAdd(e->w.b, load_slot(e, type, c.slot), LLVMConstInt(type, c.step, 0), ""),
                  c.slot);
@@ -166,7 +170,7 @@ static void emit_expected(emission *e, int entry) {
   kept *table = mw_alloc(w->table_size * sizeof *table);
   size_t size = w->table_size, used = w->table_used;
   if (size) memcpy(table, w->table, size * sizeof *table);
-  LLVMBuildCondBr(w->b, is_as_expected(w, e->expected), as_expected, other);
+  build_likely(w->p, w->b, is_as_expected(w, e->expected), as_expected, other);
   way general = e->ways[0];
   kept *general_table = w->table;
   size_t general_size = w->table_size, general_used = w->table_used;
