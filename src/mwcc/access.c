@@ -205,7 +205,7 @@ static choice choose_following(widener *w, const place *at, LLVMValueRef index, 
     follow = follow ? LLVMBuildAnd(w->b, follow, follows, "") : follows;
   }
   LLVMBasicBlockRef quick = LLVMAppendBasicBlockInContext(w->p->context, w->function, "contiguous");
-  LLVMBuildCondBr(w->b, follow, quick, c.some);
+  build_likely(w->p, w->b, follow, quick, c.some);
   LLVMPositionBuilderAtEnd(w->b, quick);
   for (int u = 0; u < w->parts; u++) firsts->of[u] = first_pointer(w, at, u);
   return c;

@@ -29,6 +29,17 @@ LLVMValueRef call_intrinsic(program *p, LLVMBuilderRef b, const char *name, LLVM
   return LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, arguments, count, "");
 }
 
+LLVMValueRef build_likely(program *p, LLVMBuilderRef b, LLVMValueRef condition, LLVMBasicBlockRef likely,
+                          LLVMBasicBlockRef other) {
+  enum { TIMES = 64 };
+  LLVMMetadataRef weights[] = {LLVMMDStringInContext2(p->context, "branch_weights", 14),
+                               LLVMValueAsMetadata(constant_i32(p, TIMES)), LLVMValueAsMetadata(constant_i32(p, 1))};
+  LLVMValueRef branch = LLVMBuildCondBr(b, condition, likely, other);
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4),
+                  LLVMMetadataAsValue(p->context, LLVMMDNodeInContext2(p->context, weights, MW_COUNT(weights))));
+  return branch;
+}
+
 static unsigned attribute_kind(const char *name) { return LLVMGetEnumAttributeKindForName(name, strlen(name)); }
 
 void add_attribute(program *p, LLVMValueRef function, const char *name) {

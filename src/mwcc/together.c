@@ -260,9 +260,9 @@ void end_together(emission *e, int n) {
   bool yes_first = asks_true_first(&e->way->plan, n, here);
   LLVMBasicBlockRef first = new_block(e, "together"), other = new_block(e, "other"), second = new_block(e, "together"),
                     apart = new_block(e, "apart");
-  LLVMBuildCondBr(w->b, is_alike(w, condition, yes_first), first, other);
+  build_likely(w->p, w->b, is_alike(w, condition, yes_first), first, other);
   go_on_at(e, other);
-  LLVMBuildCondBr(w->b, is_alike(w, condition, !yes_first), second, apart);
+  build_likely(w->p, w->b, is_alike(w, condition, !yes_first), second, apart);
   /* what the node has in registers is there only before another node is begun */
   go_on_at(e, apart);
   way *own = e->way;
