@@ -36,6 +36,10 @@ describe("code for gangs whose lanes stay together", function()
     assert.equal(4, count(text, "\n  store <16 x float>")) -- where all have met again
   end)
 
+  it("is what most gangs are said to run", function()
+    assert.truthy(ir(guarded, "_Z3addiPf:256x1x1"):find("!prof", 1, true))
+  end)
+
   it("follows two conditions", function()
     local text = ir([[
       __global__ void add(int w, int h, float *x) {
@@ -90,7 +94,72 @@ describe("a block that is one gang", function()
     local text = ir(scan, "_Z4scaniPKiPi:128x1x1")
     assert.equal(8, count(text, "= load <16 x i32>"))
     assert.equal(0, count(text, "@llvm.masked.load%.v16i32%(ptr %%"))
-    assert.equal(16, count(text, "\n  store <16 x i32>"))
+    assert.equal(8, count(text, "\n  store <16 x i32>")) -- those to o: nobody reads sums any more
+  end)
+
+  it("keeps them behind a condition, too", function()
+    local text = ir([[
+      __global__ void twice(int n, const int *x, int *o) {
+        __shared__ int sums[128];
+        int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+        sums[t] = x[i];
+        __syncthreads();
+        sums[t] += sums[t ^ 0];
+        __syncthreads();
+        if (i < n) o[i] = sums[t];
+      }]], "_Z5twiceiPKiPi:128x1x1")
+    assert.equal(8, count(text, "= load <16 x i32>"))
+    assert.equal(0, count(text, "@llvm.masked.load%.v16i32%(ptr %%"))
+    assert.equal(8, count(text, "\n  store <16 x i32>"))
+    assert.equal(8, count(text, "call void @llvm.masked.store"))
+  end)
+
+  it("hands a tile on in registers", function()
+    local text = ir([[
+      __global__ void turn(int n, const float *in, float *out) {
+        __shared__ float tile[16][17];
+        int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+        tile[threadIdx.y][threadIdx.x] = in[y * n + x];
+        __syncthreads();
+        x = blockIdx.y * 16 + threadIdx.x;
+        y = blockIdx.x * 16 + threadIdx.y;
+        out[y * n + x] = tile[threadIdx.x][threadIdx.y];
+      }]], "_Z4turniPKfPf:16x16x1")
+    assert.equal(16, count(text, "= load <16 x float>"))
+    assert.equal(16, count(text, "\n  store <16 x float>"))
+    assert.equal(0, count(text, "%%inside"))
+  end)
+
+  it("keeps what threads hand on at places that only they know", function()
+    local text = ir([[
+      __global__ void pick(const int *x, const int *from, int *o) {
+        __shared__ int mine[128], unread[128];
+        mine[threadIdx.x] = x[threadIdx.x];
+        unread[threadIdx.x] = x[threadIdx.x + 128];
+        __syncthreads();
+        o[threadIdx.x] = mine[from[threadIdx.x] & 127];
+      }]], "_Z4pickPKiS0_Pi:128x1x1")
+    -- shared memory is one range to it: any of it may be read
+    assert.equal(24, count(text, "\n  store <16 x i32>"))
+  end)
+
+  it("keeps what only a part of a store has replaced, and what a later round reads", function()
+    local text = ir([[
+      __global__ void part(int rounds, const int *x, int *o) {
+        __shared__ int sums[64];
+        int t = threadIdx.x, sum = 0;
+        sums[t] = x[t];
+        __syncthreads();
+        for (int k = 0; k < rounds; k++) {
+          sum += sums[t];
+          __syncthreads();
+          if (t < 8) sums[t] = sum + k;
+          __syncthreads();
+        }
+        o[t] = sum;
+      }]], "_Z4partiPKiPi:64x1x1")
+    assert.equal(4 + 4, count(text, "\n  store <16 x i32>"))
+    assert.equal(1, count(text, "call void @llvm.masked.store"))
   end)
 
   it("does not where another store may have changed it", function()

@@ -4,10 +4,12 @@
  * LLVM finds a value again only where it was stored as a whole, and processors wait until both stores have reached the
  * cache. So such a load becomes a shuffle of the two vectors; stores that nobody reads any more then go, too.
  *
- * Basic block by basic block: known are vectors at constant distances from one pointer. A store to elsewhere, a call that
- * may write, anything atomic or volatile ends that. A barrier inside one gang is nothing, and no other thread may change
- * between two what this one stores. */
+ * Basic block by basic block, and on into one that only that block leads to: known are vectors at constant distances from
+ * one pointer. A store to elsewhere, a call that may write, anything atomic or volatile ends that. A barrier inside one gang
+ * is nothing, and no other thread may change between two what this one stores. */
 #include "mwcc.h"
+
+#include <stdlib.h>
 
 enum { MOST = 64, MOST_ELEMENTS = 64 };
 
@@ -134,12 +136,14 @@ static bool forward_to(const memory *m, LLVMBuilderRef b, LLVMValueRef load) {
     value = put_together(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), NULL);
   } else {
     mask = LLVMGetOperand(load, MASKED_LOAD_MASK);
-    if (!LLVMIsConstant(mask) || LLVMIsAConstantExpr(mask)) return false;
-    value = put_together(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), mask);
+    bool constant = LLVMIsConstant(mask) && !LLVMIsAConstantExpr(mask); /* else any lane may be active */
+    value = put_together(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), constant ? mask : NULL);
   }
   if (!value) return false;
-  if (mask && !LLVMIsUndef(LLVMGetOperand(load, MASKED_LOAD_ELSE)))
+  if (mask && !LLVMIsUndef(LLVMGetOperand(load, MASKED_LOAD_ELSE))) {
+    LLVMPositionBuilderBefore(b, load);
     value = LLVMBuildSelect(b, mask, value, LLVMGetOperand(load, MASKED_LOAD_ELSE), "");
+  }
   LLVMReplaceAllUsesWith(load, value);
   LLVMInstructionEraseFromParent(load);
   return true;
@@ -185,17 +189,64 @@ static bool pass(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
   return false;
 }
 
+typedef struct seen {
+  LLVMBasicBlockRef block;
+  bool begun;
+  memory at_end;
+} seen;
+
+typedef struct walk {
+  program *p;
+  LLVMBuilderRef b;
+  seen *list;
+  size_t count;
+  bool changed;
+} walk;
+
+static seen *find(const walk *w, LLVMBasicBlockRef block) {
+  for (size_t i = 0; i < w->count; i++)
+    if (w->list[i].block == block) return &w->list[i];
+  return NULL;
+}
+
+/* The only block that leads to this one: what is known at its end is known here. */
+static seen *only_before(const walk *w, LLVMBasicBlockRef block) {
+  LLVMBasicBlockRef before = NULL;
+  for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); use; use = LLVMGetNextUse(use)) {
+    LLVMBasicBlockRef from = LLVMGetInstructionParent(LLVMGetUser(use));
+    if (before && before != from) return NULL;
+    before = from;
+  }
+  return before ? find(w, before) : NULL;
+}
+
+static void visit(walk *w, seen *s) {
+  seen *before = only_before(w, s->block);
+  s->begun = true;
+  if (before && !before->begun) visit(w, before);
+  s->at_end = before ? before->at_end : (memory){.p = w->p};
+  for (LLVMValueRef next, i = LLVMGetFirstInstruction(s->block); i; i = next) {
+    next = LLVMGetNextInstruction(i);
+    w->changed = pass(&s->at_end, w->b, i) || w->changed;
+  }
+}
+
+static bool forward_in(program *p, LLVMBuilderRef b, LLVMValueRef function) {
+  walk w = {.p = p, .b = b};
+  w.list = mw_alloc((size_t)LLVMCountBasicBlocks(function) * sizeof *w.list);
+  for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block))
+    w.list[w.count++] = (seen){.block = block, .at_end.p = p};
+  for (size_t i = 0; i < w.count; i++)
+    if (!w.list[i].begun) visit(&w, &w.list[i]);
+  free(w.list);
+  return w.changed;
+}
+
 void forward_stores(program *p) {
   bool changed = false;
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {
-    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block)) {
-      memory m = {.p = p};
-      for (LLVMValueRef next, i = LLVMGetFirstInstruction(block); i; i = next) {
-        next = LLVMGetNextInstruction(i);
-        changed = pass(&m, b, i) || changed;
-      }
-    }
+    if (!LLVMIsDeclaration(f)) changed = forward_in(p, b, f) || changed;
   }
   LLVMDisposeBuilder(b);
   if (changed) run_passes(p, "function(dse)");

@@ -24,6 +24,7 @@
  *   guard.c      stores that might leave the device's memory
  *   emit.c       optimise, generate code
  *   forward.c    vectors that are loaded across two that were just stored
+ *   unread.c     stores to shared memory that nobody reads any more
  *   launched.c   one kernel for one size of blocks
  *   shares.c     both on several processors
  *   link.c       link, seal
@@ -356,6 +357,7 @@ void optimise_module(program *p);
 
 /* ---- forward.c ---- */
 void forward_stores(program *p);     /* to vector loads of parts of them */
+void forget_shared(program *p);      /* unread.c: no stores to it that nobody reads before the block ends */
 void show_small_indices(program *p); /* gather.c: to code generation */
 size_t measure_stack(program *p, LLVMValueRef function);
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
@@ -415,6 +417,10 @@ LLVMValueRef constant_i64(program *p, uint64_t value);
 LLVMValueRef intrinsic(program *p, const char *name, LLVMTypeRef *overloads, unsigned count);
 LLVMValueRef call_intrinsic(program *p, LLVMBuilderRef b, const char *name, LLVMTypeRef *overloads,
                             unsigned overload_count, LLVMValueRef *arguments, unsigned count);
+/* A conditional branch that nearly always goes to `likely`: what is needed for the other alone is computed there, and kept
+   out of registers. */
+LLVMValueRef build_likely(program *p, LLVMBuilderRef b, LLVMValueRef condition, LLVMBasicBlockRef likely,
+                          LLVMBasicBlockRef other);
 void add_attribute(program *p, LLVMValueRef function, const char *name);
 void remove_attribute(LLVMValueRef function, const char *name);
 void add_text_attribute(program *p, LLVMValueRef function, const char *name, const char *value);
