@@ -254,6 +254,34 @@ __global__ void alignment(int *out) {
            l[i & 1].c + q[i & 1].c[0];
 }]], function() return 16000 + 3200 + 80 + 8 + 3 end)
 
+kernel("alignas_behind", "alignas behind a keyword of CUDA's", [[
+extern __shared__ alignas(32) char dynamic_room[];
+__device__ alignas(64) int wide_global[3]; // not in a text: __shared__ alignas(16) int x;
+__constant__ alignas( 128 )float wide_constant[3] = {1, 2, 3};
+#define ALIGNED_TILE __shared__ alignas(8) alignas(16)
+struct alignas(16) Wide { int a[3]; };
+__global__ void alignas_behind(int *out) {
+  int i = threadIdx.x;
+  __shared__ char pad[3];
+  __shared__ alignas(alignof(float4)) float tile[2][3]; static __shared__ alignas(64) char wide[5];
+  ALIGNED_TILE char both[3];
+  const char *text = "__shared__ alignas(16) x";
+  pad[i % 3] = both[i % 3] = wide[i % 5] = dynamic_room[0] = 1;
+  tile[1][i % 3] = 2;
+  wide_global[0] = 1;
+  out[i] = (int)((size_t)tile % 16 + (size_t)wide % 64 + (size_t)both % 16 + (size_t)wide_global % 64 +
+                 (size_t)wide_constant % 128 + (size_t)dynamic_room % 32) + text[11] + 10 * sizeof(Wide) +
+           (int)wide_constant[1];
+}]], function() return ("a"):byte() + 160 + 2 end)
+
+kernel("minima", "the least and greatest under names that say their type", [[
+__global__ void minima(int *out) {
+  int i = threadIdx.x;
+  long long wide = (long long)i << 33;
+  out[i] = umin(i, 40u) + umax(i, -1) % 7 + (int)(llmin(wide, -wide) >> 33) + (int)(llmax(wide, -5) >> 33) +
+           (ullmin(wide, -1ull) == wide) + (int)(ullmax(wide, -1ull) == -1ull);
+}]], function(i) return math.min(i, 40) + 0xffffffff % 7 + 2 end)
+
 kernel("modern", "templates, fold expressions, if constexpr, structured bindings, scoped enumerations", [[
 template <int N> struct Vec {
   float v[N];
@@ -337,7 +365,7 @@ for _, tier in ipairs(tiers) do
     for _, k in ipairs(kernels) do
       it(k.says, function()
         local out = mw.zeros(96, "int")
-        m[k.name](1, 96, k.name == "carved" and 96 * 15 or 0)(out)
+        m[k.name](1, 96, k.name == "carved" and 96 * 15 or 16)(out)
         for i, got in ipairs(out:totable()) do assert.equal(k.model(i - 1), got, "thread " .. i - 1) end
       end)
     end

@@ -296,6 +296,25 @@ describe("a struct of a module", function()
     assert.is_false(other:dtype "Vec" == m:dtype "Vec")
   end)
 
+  it("has the name of a typedef where it has none of its own", function()
+    local unnamed = mw.compile [[
+typedef struct { int a, b; } Pair;
+namespace far { typedef struct __align__(16) { Pair p; float f[3]; } Wide; typedef enum { one = 1, two } Count; }
+template <class T> __global__ void set(T *out, far::Count n) { out[threadIdx.x] = T{{(int)threadIdx.x, n}}; }
+__global__ void put(Pair *out, Pair by) { out[0] = by; }
+__global__ void use(far::Wide *w) { w->f[1] = 3; }
+]]
+    local Wide, Pair = unnamed:dtype "Wide", unnamed:dtype "Pair"
+    local a = mw.zeros(2, Wide)
+    unnamed["set<far::Wide>"](1, 2)(a, 2)
+    assert.same({ a = 1, b = 2 }, { a = a[2].p.a, b = a[2].p.b })
+    local b = mw.zeros(1, Pair)
+    unnamed.put(1, 1)(b, { a = 7, b = 8 })
+    assert.equal(8, b[1].b)
+    assert.equal("Pair *", unnamed.put.params[1].type)
+    assert.equal("Count", unnamed["set<far::Wide>"].params[2].type)
+  end)
+
   it("outlives its module", function()
     local v
     do

@@ -4,11 +4,17 @@
  * name, size and offset directly; its other operands are reached as a metadata node's, at the places below. */
 #include "mwcc.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Operand positions that DIDerivedType, DICompositeType and DISubrange share or have. */
-enum { OPERAND_BASE_TYPE = TYPE_OPERANDS, OPERAND_ELEMENTS = TYPE_OPERANDS + 1, OPERAND_COUNT = 0 };
+enum {
+  OPERAND_BASE_TYPE = TYPE_OPERANDS,
+  OPERAND_ELEMENTS = TYPE_OPERANDS + 1,
+  OPERAND_IDENTIFIER = TYPE_OPERANDS + 4,
+  OPERAND_COUNT = 0
+};
 
 enum {
   TAG_ARRAY = 0x01,
@@ -61,6 +67,28 @@ static char *node_name(LLVMMetadataRef node) {
   size_t length = 0;
   const char *name = LLVMDITypeGetName(node, &length);
   return name && length ? mw_format("%.*s", (int)length, name) : NULL;
+}
+
+/* `typedef struct { … } name`: the struct has no name of its own, only in what C++ calls it when it links: _ZTS4name, or
+   _ZTSN5space4nameE within others. */
+static char *tag_name(program *p, LLVMMetadataRef node) {
+  static const char prefix[] = "_ZTS";
+  char *name = node_name(node), *end;
+  LLVMMetadataRef identifier = name ? NULL : operand(p, node, OPERAND_IDENTIFIER);
+  unsigned length = 0;
+  const char *linked = identifier ? LLVMGetMDString(LLVMMetadataAsValue(p->context, identifier), &length) : NULL;
+  if (!linked || !starts_with(linked, prefix)) return name;
+  linked += sizeof prefix - 1;
+  bool nested = *linked == 'N';
+  for (linked += nested; isdigit((unsigned char)*linked); linked += length) {
+    length = (unsigned)strtoul(linked, &end, 10);
+    linked = end;
+    free(name);
+    name = mw_format("%.*s", (int)length, linked);
+  }
+  if (strcmp(linked, nested ? "E" : "") == 0) return name;
+  free(name);
+  return NULL; /* in a function or a template, or without any name */
 }
 
 static ctype *new_type(mw_type_kind kind, size_t size, const char *name) {
@@ -165,7 +193,7 @@ static bool is_vector(const ctype *type) {
 
 static ctype *struct_type(program *p, LLVMMetadataRef node) {
   ctype *type = new_type(MW_TYPE_STRUCT, LLVMDITypeGetSizeInBits(node) / 8, NULL);
-  char *name = node_name(node);
+  char *name = tag_name(p, node);
   type->type.name = name ? name : "(unnamed)";
   type->type.align = 1;
   remember(node, type);
@@ -209,8 +237,8 @@ static ctype *struct_type(program *p, LLVMMetadataRef node) {
 /* An enumeration is its underlying integer, under its own name. */
 static ctype *enumeration_type(program *p, LLVMMetadataRef node) {
   LLVMMetadataRef base = operand(p, node, OPERAND_BASE_TYPE);
-  ctype *type =
-      new_type(base ? ctype_of(p, base)->type.kind : MW_TYPE_UINT, LLVMDITypeGetSizeInBits(node) / 8, node_name(node));
+  ctype *type = new_type(base ? ctype_of(p, base)->type.kind : MW_TYPE_UINT, LLVMDITypeGetSizeInBits(node) / 8,
+                         tag_name(p, node));
   remember(node, type);
   return type;
 }

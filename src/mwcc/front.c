@@ -156,6 +156,7 @@ static mw_text make_text(const program *p) {
   add_macros(&text, p->options);
   mw_text_addf(&text, "#line 1 \"%s\"\n", p->options->input);
   mw_text_add(&text, p->source.data, p->source.length);
+  order_specifiers(text.data + text.length - p->source.length, p->source.length);
   add_instances(&text, p->options);
   return text;
 }

@@ -234,6 +234,9 @@ char *find_device_headers(void);        /* a folder */
 char *find_installed(const char *path); /* beside mwcc: "lib/…" for <prefix>/bin/mwcc */
 void add_system_headers(strings *args, const char *clang, const char *device, bool cxx);
 
+/* A source's text as clang wants it: see specifiers.c. */
+void order_specifiers(char *text, size_t length);
+
 /* Add a file to a list of dependencies; one that is not there is left out. */
 void depend_add(mw_text *list, const char *path);
 /* Add those of a make rule, but not files whose names start with `except` (or NULL); the rule's file is removed. */

@@ -119,15 +119,16 @@ static void place_shared(program *p, bool **used) {
   }
   for (size_t k = 0; k < p->kernel_count; k++) {
     kernel *owner = &p->kernels[k];
+    size_t align = 16; /* of the dynamic part, which begins behind the rest */
     for (size_t s = 0; s < p->shared_count; s++) {
       const shared *here = &p->shareds[s];
       if (!used[k][s]) continue;
-      if (here->dynamic)
-        owner->dynamic_shared = true;
-      else if (here->offset + here->size > owner->shared_bytes)
-        owner->shared_bytes = here->offset + here->size;
+      if (here->dynamic) owner->dynamic_shared = true;
+      if (here->dynamic && here->align > align) align = here->align;
+      if (here->dynamic) continue;
+      if (here->offset + here->size > owner->shared_bytes) owner->shared_bytes = here->offset + here->size;
     }
-    owner->shared_bytes = (owner->shared_bytes + 15) / 16 * 16; /* the dynamic part begins there */
+    owner->shared_bytes = (owner->shared_bytes + align - 1) / align * align;
   }
 }
 

@@ -33,4 +33,12 @@ __mw_both double max(float a, double b) { return fmax(a, b); }
 __mw_both double min(double a, float b) { return fmin(a, b); }
 __mw_both double max(double a, float b) { return fmax(a, b); }
 
+/* The same under the names that say their type. */
+__mw_both unsigned int umin(unsigned int a, unsigned int b) { return min(a, b); }
+__mw_both unsigned int umax(unsigned int a, unsigned int b) { return max(a, b); }
+__mw_both long long llmin(long long a, long long b) { return min(a, b); }
+__mw_both long long llmax(long long a, long long b) { return max(a, b); }
+__mw_both unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
+__mw_both unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
+
 #endif
