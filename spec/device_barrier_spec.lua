@@ -156,6 +156,54 @@ __global__ void named(int *out) {
   __barrier_sync(3);
   out[threadIdx.x] = v[(threadIdx.x + 1) % blockDim.x];
 }
+// ---- barriers for a part of the block
+
+// Pairs of warps turn values among themselves, each pair as often as it pleases.
+__global__ void pairs(int *out) {
+  __shared__ int v[256];
+  int t = threadIdx.x, pair = t / 64;
+  v[t] = t;
+  for (int r = 0; r <= pair; r++) {
+    __barrier_sync_count(pair + 1, 64);
+    int next = v[pair * 64 + (t + 1) % 64];
+    __barrier_sync_count(pair + 1, 64);
+    v[t] = next;
+  }
+  out[t] = v[t];
+}
+// Warp 0 fills a cell, and does not wait for those that read it before it has filled the next.
+__global__ void fill_and_read(int *out, int items) {
+  __shared__ int cell[2];
+  if (threadIdx.x < 32) {
+    for (int i = 0; i < items; i++) {
+      if (i >= 2) asm volatile("bar.sync %0, 128;" :: "r"(3 + i % 2) : "memory");
+      if (threadIdx.x == 7) cell[i % 2] = i * i + 1;
+      asm volatile("barrier.cta.arrive %0, %1;" :: "r"(1 + i % 2), "r"(blockDim.x) : "memory");
+    }
+  } else {
+    int sum = 0;
+    for (int i = 0; i < items; i++) {
+      asm volatile("barrier.sync %0, 128;" :: "r"(1 + i % 2) : "memory");
+      sum += cell[i % 2];
+      if (i + 2 < items) asm volatile("bar.arrive %0, 128;" :: "r"(3 + i % 2) : "memory");
+    }
+    out[threadIdx.x - 32] = sum;
+  }
+}
+// Threads that have returned, and lanes that the last warp never had, keep nobody waiting.
+__global__ void gaps(int *out, int gone) {
+  __shared__ int v[128];
+  int t = threadIdx.x;
+  v[t] = 1;
+  if (t % 32 < gone) return;
+  __barrier_sync_count(15, 128);
+  int sum = 0;
+  for (int i = 0; i < blockDim.x; i++) sum += v[i];
+  out[t] = sum;
+}
+__global__ void wrong(int id, int threads, int others) {
+  __barrier_sync_count(id, threadIdx.x < 32 ? threads : others);
+}
 __global__ void primitives(const int *in, int *out) {
   __shared__ int4 v[64];
   __pipeline_memcpy_async(&v[threadIdx.x], in + 4 * threadIdx.x, 16, threadIdx.x % 2 ? 4 : 0);
@@ -236,6 +284,50 @@ for _, tier in ipairs(tiers) do
       for t = 0, 199 do assert.equal((t + 2) % 200 * 2, out[t + 1]) end
     end)
 
+    describe("a barrier for a part of a block", function()
+      it("holds up nobody else", function()
+        local out = mw.zeros(256, "int")
+        m.pairs(2, 256)(out)
+        for t = 0, 255 do
+          local pair = t // 64
+          assert.equal(pair * 64 + (t + pair + 1) % 64, out[t + 1])
+        end
+      end)
+
+      it("lets some come without waiting", function()
+        for items = 0, 7 do
+          local out, want = mw.zeros(96, "int"), 0
+          for i = 0, items - 1 do want = want + i * i + 1 end
+          m.fill_and_read(1, 128)(out, items)
+          assert.equal(96 * want, out:sum())
+        end
+      end)
+
+      it("counts whole warps, whatever lanes they have left", function()
+        for _, threads in ipairs { 103, 128 } do
+          for _, gone in ipairs { 0, 1, 5 } do
+            local out = mw.zeros(128, "int")
+            m.gaps(1, threads)(out, gone)
+            for t = 0, threads - 1 do assert.equal(t % 32 < gone and 0 or threads, out[t + 1]) end
+          end
+        end
+      end)
+
+      it("of a number or a count that there is not ends the launch, and so does one for more than come", function()
+        local function message(threads, ...)
+          m.wrong(1, threads)(...)
+          local good, e = pcall(mw.synchronize)
+          assert.is_false(good)
+          mw.device():reset()
+          return tostring(e)
+        end
+        assert.matches("barrier 16, and a block has those of 0 to 15", message(32, 16, 32, 32))
+        assert.matches("for 40 threads, which are no whole warps of 32", message(32, 1, 40, 40))
+        assert.matches("barrier 1 for 96 threads, and others came to it for 64", message(64, 1, 64, 96))
+        assert.matches("waits at barrier 2 for 96 threads, and 64 have come", message(64, 2, 96, 96))
+      end)
+    end)
+
     it("atomic objects and references count every thread", function()
       local out, f, b, wide = mw.zeros(4, "int"), mw.zeros(2), mw.zeros(4, "uchar"), mw.zeros(1, "ulonglong")
       m.atomics(3, 100)(out, f, b, wide)
@@ -258,6 +350,10 @@ describe("the tier of a kernel", function()
     for _, name in ipairs { "all", "parted", "pipe2" } do
       assert.equal("fiber", m[name].tier)
       assert.matches("a loop waits for what another warp writes", m[name].tier_reason)
+    end
+    for _, name in ipairs { "pairs", "fill_and_read" } do
+      assert.equal("fiber", m[name].tier)
+      assert.matches("a barrier for a part of its block", m[name].tier_reason)
     end
   end)
 end)

@@ -6,6 +6,7 @@ local random = require "support.random" "device_ptx_spec"
 
 local function u32(x) return x & 0xffffffff end
 local function s32(x) return (u32(x) ~ 0x80000000) - 0x80000000 end
+local function s24(x) return ((x & 0xffffff) ~ 0x800000) - 0x800000 end
 local function word() return u32(random(0)) end
 
 local function bfe(a, b, c, signed)
@@ -136,6 +137,50 @@ local instructions = {
     function(a) return u32(math.floor(string.unpack("<f", string.pack("<f", s32(a))) * 0.25)) end },
   { "{ .reg .f32 f; cvt.rn.f32.s32 f, %1; mul.f32 f, f, 0f3E800000; cvt.rpi.f32.f32 f, f; cvt.rzi.s32.f32 %0, f; }",
     function(a) return u32(math.ceil(string.unpack("<f", string.pack("<f", s32(a))) * 0.25)) end },
+  { "prmt.b32.f4e %0, %1, %2, %3;", function(a, b, c) return prmt(a, b, 0x3210 + 0x1111 * (c & 3)) end },
+  { "prmt.b32.b4e %0, %1, %2, %3;", function(a, b, c)
+    return prmt(a, b, ({ 0x5670, 0x6701, 0x7012, 0x0123 })[1 + (c & 3)])
+  end },
+  { "prmt.b32.rc8 %0, %1, %2, %3;", function(a, b, c) return prmt(a, b, 0x1111 * (c & 3)) end },
+  { "prmt.b32.ecl %0, %1, %2, %3;", function(a, b, c)
+    return prmt(a, b, ({ 0x3210, 0x3211, 0x3222, 0x3333 })[1 + (c & 3)])
+  end },
+  { "prmt.b32.ecr %0, %1, %2, %3;", function(a, b, c)
+    return prmt(a, b, ({ 0x0000, 0x1110, 0x2210, 0x3210 })[1 + (c & 3)])
+  end },
+  { "prmt.b32.rc16 %0, %1, %2, %3;", function(a, b, c) return prmt(a, b, c & 1 == 0 and 0x1010 or 0x3232) end },
+  { "bfind.shiftamt.u32 %0, %1;", function(a) return a == 0 and 0xffffffff or 31 - math.floor(math.log(a, 2)) end },
+  { "add.sat.s32 %0, %1, %2;",
+    function(a, b) return u32(math.max(-2^31 | 0, math.min(s32(a) + s32(b), 2^31 - 1 | 0))) end },
+  { "sub.sat.s32 %0, %1, %2;",
+    function(a, b) return u32(math.max(-2^31 | 0, math.min(s32(a) - s32(b), 2^31 - 1 | 0))) end },
+  { "mad.hi.sat.s32 %0, %1, %2, %3;", function(a, b, c)
+    local high = s32(u32(s32(a) * s32(b) >> 32))
+    return u32(math.max(-2^31 | 0, math.min(high + s32(c), 2^31 - 1 | 0)))
+  end },
+  { "mul24.lo.s32 %0, %1, %2;", function(a, b) return u32(s24(a) * s24(b)) end },
+  { "mul24.hi.u32 %0, %1, %2;", function(a, b) return u32((a & 0xffffff) * (b & 0xffffff) >> 16) end },
+  { "mad24.hi.s32 %0, %1, %2, %3;", function(a, b, c) return u32((s24(a) * s24(b) >> 16) + c) end },
+  { "cnot.b32 %0, %1;", function(a) return a == 0 and 1 or 0 end },
+  { "dp2a.lo.s32.u32 %0, %1, %2, %3;", function(a, b, c)
+    return u32(c + (s32(a << 16) >> 16) * (b & 255) + (s32(a) >> 16) * (b >> 8 & 255))
+  end },
+  { "dp2a.hi.u32.u32 %0, %1, %2, %3;", function(a, b, c)
+    return u32(c + (a & 0xffff) * (b >> 16 & 255) + (a >> 16) * (b >> 24))
+  end },
+  { "set.lt.u32.s32 %0, %1, %2;", function(a, b) return s32(a) < s32(b) and 0xffffffff or 0 end },
+  { "{ .reg .pred p, q; setp.lt.u32 p|q, %1, %2; selp.u32 %0, 1, 2, p; @q add.u32 %0, %0, %3; }",
+    function(a, b, c) return a < b and 1 or u32(2 + c) end },
+  { "{ .reg .pred p; setp.lt.u32 p, %1, %2; selp.u32 %0, %1, %3, !p; }",
+    function(a, b, c) return a < b and c or a end },
+  { "{ .reg .b8 a, b, c, d; mov.b32 {a, b, c, d}, %1; mov.b32 %0, {d, c, b, a}; }", function(a)
+    return a >> 24 | a >> 8 & 0xff00 | (a & 0xff00) << 8 | (a & 255) << 24
+  end },
+  { "{ .reg .s8 t; cvt.sat.s8.s32 t, %1; cvt.s32.s8 %0, t; }",
+    function(a) return u32(math.max(-128, math.min(s32(a), 127))) end },
+  { "{ .reg .u16 t; cvt.sat.u16.s32 t, %1; cvt.u32.u16 %0, t; }",
+    function(a) return math.max(0, math.min(s32(a), 65535)) end },
+  { "{ .reg .s16 t; cvt.s16.s32 t, %1; cvt.s32.s16 %0, t; }", function(a) return u32(s32(a << 16) >> 16) end },
   { "sad.u32 %0, %1, %2, %3;", function(a, b, c) return u32(math.abs(a - b) + c) end },
   { "{ .reg .pred p; setp.lt.s32 p, %1, %2; selp.b32 %0, %1, %3, p; }",
     function(a, b, c) return s32(a) < s32(b) and a or c end },
@@ -297,17 +342,21 @@ end
 describe("inline PTX that the CPU device does not know", function()
   it("is refused with its line and its text", function()
     local cases = {
-      ['asm("mma.sync.aligned.m8n8k4.row.col.f32 %0, %1;" : "=r"(v) : "r"(v));'] = "mma.sync.aligned.m8n8k4",
-      ['asm("add.sat.s32 %0, %1, %1;" : "=r"(v) : "r"(v));'] = "add.sat.s32",
-      ['asm("mov.u32 %0, %%smid;" : "=r"(v));'] = "%smid",
+      ['asm("mma.sync.aligned.m8n8k4.row.col.f32 %0, %1;" : "=r"(v) : "r"(v));'] =
+        "mma.sync.aligned.m8n8k4.row.col.f32 $0, $1' is for tensor cores",
+      ['asm("add.sat.u32 %0, %1, %1;" : "=r"(v) : "r"(v));'] = "add.sat.u32",
+      ['asm("mov.u32 %0, %%gridid;" : "=r"(v));'] = "%gridid",
       ['asm("add.u32 %0, t, 1;" : "=r"(v));'] = "'t'",
       ['asm("{ .reg .u32 t; add.u32 %0, t, 1; }" : "=r"(v));'] = "before it is written",
       ['asm("addc.u32 %0, %1, %1;" : "=r"(v) : "r"(v));'] = "%cc' is read before it is written",
-      ['asm("{ .reg .pred p; setp.eq.s32 p, %1, 0; @p add.cc.u32 %0, %1, %1; }" : "=r"(v) : "r"(v));'] = "predicate",
       ['asm("setp.nan.s32 %0, %1, %1;" : "=r"(v) : "r"(v));'] = "setp.nan.s32",
-      ['asm("atom.shared.add.u32 %0, [%1], 1;" : "=r"(v) : "r"(v));'] = "atom.shared",
-      ['asm("L: bra L;");'] = "bra",
-      ['asm("@p bra L;");'] = "bra",
+      ['asm("atom.shared.add.u32 %0, [%1], 1;" : "=r"(v) : "r"(v));'] = "this source has no shared memory",
+      ['asm("add.rn.bf16x2 %0, %1, %1;" : "=r"(v) : "r"(v));'] = "cuda_bf16.h",
+      ['asm("vadd4.u32.u32.u32 %0, %1, %1, %1;" : "=r"(v) : "r"(v));'] = "is not among the instructions",
+      ['asm("tex.2d.v4.f32.f32 {%0, %0, %0, %0}, [%1, {%0, %0}];" : "=r"(v) : "r"(v));'] = "tex2D",
+      ['asm(".shared .b32 t;");'] = "declares what has to be declared in CUDA C",
+      ['asm("L: bra L;");'] = "control flow",
+      ['asm("{ .reg .pred p; setp.eq.s32 p, %0, 0; @p bra L; }" :: "r"(v));'] = "control flow",
     }
     for statement, words in pairs(cases) do
       local text = "__global__ void k(unsigned *x) {\n  unsigned v = x[0];\n  " .. statement .. "\n  x[0] = v;\n}"

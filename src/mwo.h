@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 5
+#define MW_MWO_VERSION 6
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -74,6 +74,9 @@ typedef struct mw_services {
   /* Inside run_warps: the thread waits until no thread of its warp can go on. Then all that wait at one site go on
      together, those of the lowest site first. Returns which they are. */
   uint32_t (*warp_converge)(mw_worker *worker, uint32_t site);
+  /* Inside run_warps: the thread comes to the barrier `id` (0 to 15) of `wanted` threads of its block, and waits for the
+     others of them or (waits: 0) goes on. */
+  void (*barrier_part)(mw_worker *worker, uint32_t id, uint32_t wanted, uint32_t waits);
   void (*trap)(mw_worker *worker, mw_trap trap);
   void (*assert_fail)(mw_worker *worker, const char *message, const char *file, uint32_t line, const char *function);
   /* vprintf as CUDA lays it out: `arguments` holds the promoted arguments one behind the other, each at its own

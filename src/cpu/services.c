@@ -118,6 +118,7 @@ const mw_services cpu_services = {
     .run_warps = cpu_run_warps,
     .warp = cpu_warp,
     .warp_converge = cpu_warp_converge,
+    .barrier_part = cpu_barrier_part,
     .trap = service_trap,
     .assert_fail = cpu_services_assert,
     .print = cpu_services_print,

@@ -1,11 +1,14 @@
 /* CUDA threads as fibers that see their warps: 32 threads with consecutive linear ids.
  *
- * A lane (a thread, as part of its warp) waits in one of three ways. At a warp function it waits for the lanes of its
+ * A lane (a thread, as part of its warp) waits in one of several ways. At a warp function it waits for the lanes of its
  * mask that have not exited: the last to come works out everybody's result. At the block's barrier it waits for every
  * thread of the block that is alive. And where the program may count on lanes that run in step (__activemask, volatile
  * shared memory) it converges: it waits until no lane of the warp can go on, then all that wait at one place go on
  * together. Places are numbered in the order of the code and the lowest goes first, so that lanes that branched meet
  * again behind the branch, and those that left a loop wait for the others.
+ *
+ * A fourth way is a barrier for a part of the block: by its number, and with how many threads have to come. Some of them
+ * may come without waiting.
  *
  * Lanes of one warp are preferred to other warps', for their stacks are warm; after many turns the next warp has its own,
  * so that a warp can wait for what another one writes. Threads start when nobody else of their warp can run. */
@@ -30,9 +33,14 @@ typedef struct lane {
 } lane;
 
 typedef struct warp { /* lanes, each in one of these or in none once it has exited */
-  uint32_t fresh, ready, meeting, converging, stopped;
+  uint32_t fresh, ready, meeting, converging, stopped, parted;
   uint32_t turns;
 } warp;
+
+typedef struct part_barrier {
+  uint32_t wanted;                       /* threads; 0: nobody has come yet */
+  uint32_t arrived[WARPS], waits[WARPS]; /* lanes */
+} part_barrier;
 
 struct cpu_warps {
   lane lanes[CPU_MAX_THREADS]; /* by linear id */
@@ -41,13 +49,17 @@ struct cpu_warps {
   uint32_t alive, stopped;    /* threads */
   uint32_t zeros, ones, voted_zeros, voted_ones;
   uint32_t fibers; /* made so far in this block */
+  uint32_t named;  /* barriers for parts of the block that somebody has come to, as bits */
+  part_barrier parts[CPU_NAMED_BARRIERS];
   cpu_fiber *idle; /* whose threads have exited */
 };
 
 cpu_warps *cpu_warps_new(void) { return mw_alloc(sizeof(cpu_warps)); }
 
 static uint32_t lowest(uint32_t set) { return (uint32_t)__builtin_ctz(set); }
-static uint32_t alive_of(const warp *w) { return w->fresh | w->ready | w->meeting | w->converging | w->stopped; }
+static uint32_t alive_of(const warp *w) {
+  return w->fresh | w->ready | w->meeting | w->converging | w->stopped | w->parted;
+}
 
 #define EACH_LANE(n, set)                                                                                              \
   for (uint32_t n##_rest = (set), n; n##_rest && (n = lowest(n##_rest), 1); n##_rest &= n##_rest - 1)
@@ -153,6 +165,26 @@ static void finish_barrier(cpu_warps *all) {
   all->zeros = all->ones = 0;
 }
 
+/* Threads are counted by warps: those that a warp has no more, or never had, come with the others of it. */
+static uint32_t count_arrived(const cpu_warps *all, const part_barrier *b) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < all->count; i++)
+    if (b->arrived[i]) count += (uint32_t)__builtin_popcount(b->arrived[i] | ~alive_of(&all->warps[i]));
+  return count;
+}
+
+static bool finish_part(cpu_warps *all, uint32_t id) {
+  part_barrier *b = &all->parts[id];
+  if (count_arrived(all, b) < b->wanted) return false;
+  for (uint32_t i = 0; i < all->count; i++) {
+    all->warps[i].ready |= b->waits[i];
+    all->warps[i].parted &= ~b->waits[i];
+  }
+  *b = (part_barrier){0};
+  all->named &= ~(1u << id);
+  return true;
+}
+
 /* No lane of the warp can go on: those go on that wait at one place. */
 static void converge(warp *w, lane *lanes) {
   bool last = ++w->turns % FAIRNESS == 0;
@@ -178,7 +210,15 @@ _Noreturn static void fail_stuck(cpu_worker *worker) {
   const lane *l = &all->lanes[thread];
   uint32_t missing = l->mask & alive_of(w) & ~w->meeting;
   char what[160];
-  if (missing)
+  if (!w->meeting && all->named) {
+    uint32_t id = lowest(all->named);
+    const part_barrier *b = &all->parts[id];
+    snprintf(what, sizeof what, "waits at barrier %u for %u threads, and %u have come", id, b->wanted,
+             count_arrived(all, b));
+    for (uint32_t i = 0; i < all->count; i++)
+      if (b->waits[i]) thread = i * LANES + lowest(b->waits[i]);
+    l = &all->lanes[thread];
+  } else if (missing)
     snprintf(what, sizeof what,
              "waits at a warp function for lanes (mask 0x%08x) that wait elsewhere; its mask is 0x%08x", missing,
              l->mask);
@@ -255,6 +295,7 @@ static void leave(cpu_warps *all, uint32_t thread) {
     rest &= ~group | (rest & -rest);
   }
   if (all->alive && all->stopped == all->alive) finish_barrier(all);
+  EACH_LANE(id, all->named) finish_part(all, id);
 }
 
 CPU_UNSANITIZED static void lane_main(void *argument) {
@@ -291,6 +332,8 @@ CPU_UNSANITIZED void cpu_run_warps(const mw_frame *frame, mw_worker *base, mw_th
   all->now = all->turns = all->stopped = all->zeros = all->ones = all->fibers = 0;
   all->idle = NULL;
   memset(all->warps, 0, sizeof all->warps);
+  if (all->named) memset(all->parts, 0, sizeof all->parts); /* a launch that failed left them */
+  all->named = 0;
   for (uint32_t i = 0; i < all->count; i++)
     all->warps[i].fresh = i + 1 < all->count || count % LANES == 0 ? ~0u : (1u << count % LANES) - 1;
   cpu_fiber_change(worker, &ring->home, fiber_of(worker, 0));
@@ -343,6 +386,43 @@ CPU_UNSANITIZED uint32_t cpu_warp_converge(mw_worker *base, uint32_t site) {
   w->converging |= bit;
   go_on(worker);
   return (uint32_t)l->result;
+}
+
+/* A count that the hardware has no meaning for ends the launch. */
+static void check_part(cpu_worker *worker, const part_barrier *b, uint32_t id, uint32_t wanted) {
+  char what[160];
+  if (id >= CPU_NAMED_BARRIERS)
+    snprintf(what, sizeof what, "comes to barrier %u, and a block has those of 0 to %d", id, CPU_NAMED_BARRIERS - 1);
+  else if (wanted == 0 || wanted % LANES)
+    snprintf(what, sizeof what, "comes to barrier %u for %u threads, which are no whole warps of %d", id, wanted,
+             LANES);
+  else if (b->wanted && b->wanted != wanted)
+    snprintf(what, sizeof what, "comes to barrier %u for %u threads, and others came to it for %u", id, wanted,
+             b->wanted);
+  else
+    return;
+  cpu_service_fail(&worker->base, MW_LAUNCH_FAILURE, NULL, 0, what);
+}
+
+CPU_UNSANITIZED void cpu_barrier_part(mw_worker *base, uint32_t id, uint32_t wanted, uint32_t waits) {
+  cpu_worker *worker = (cpu_worker *)base;
+  cpu_warps *all = worker->warps;
+  CPU_SERVICE_ENTER(base);
+  if (is_alone(worker)) return;
+  check_part(worker, &all->parts[id % CPU_NAMED_BARRIERS], id, wanted);
+  part_barrier *b = &all->parts[id];
+  uint32_t thread = worker->ring.current->thread;
+  b->wanted = wanted;
+  b->arrived[thread / LANES] |= 1u << thread % LANES;
+  all->named |= 1u << id;
+  if (waits) {
+    warp *w;
+    uint32_t bit;
+    begin_wait(worker, &w, &bit);
+    w->parted |= bit;
+    b->waits[thread / LANES] |= bit;
+  }
+  if (!finish_part(all, id) && waits) go_on(worker);
 }
 
 CPU_UNSANITIZED void cpu_warps_barrier(cpu_worker *worker) {

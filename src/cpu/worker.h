@@ -104,6 +104,8 @@ cpu_stack cpu_ring_stack(const cpu_ring *ring, const cpu_fiber *fiber);
 cpu_warps *cpu_warps_new(void);
 void cpu_run_warps(const mw_frame *frame, mw_worker *base, mw_thread_function *function, uint32_t count);
 uint64_t cpu_warp(mw_worker *base, mw_warp_call call, uint32_t mask, uint64_t value, uint32_t lane, uint32_t segments);
+enum { CPU_NAMED_BARRIERS = 16 };
+void cpu_barrier_part(mw_worker *base, uint32_t id, uint32_t wanted, uint32_t waits);
 uint32_t cpu_warp_converge(mw_worker *base, uint32_t site);
 
 #endif

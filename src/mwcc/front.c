@@ -151,12 +151,19 @@ static void add_instances(mw_text *text, const options *o) {
   }
 }
 
+/* What inline PTX calls, where the source or a header of its own may have some. */
+static void add_ptx_functions(mw_text *text, const mw_text *source) {
+  if (source->data && (strstr(source->data, "asm") || strstr(source->data, "#include \"")))
+    mw_text_addf(text, "\n#line 1 \"<inline PTX>\"\n#include \"moonwarp/ptx_functions.h\"\n");
+}
+
 static mw_text make_text(const program *p) {
   mw_text text = {0};
   add_macros(&text, p->options);
   mw_text_addf(&text, "#line 1 \"%s\"\n", p->options->input);
   mw_text_add(&text, p->source.data, p->source.length);
   order_specifiers(text.data + text.length - p->source.length, p->source.length);
+  add_ptx_functions(&text, &p->source);
   add_instances(&text, p->options);
   return text;
 }

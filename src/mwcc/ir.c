@@ -84,3 +84,24 @@ instructions instructions_of_function(LLVMValueRef function) {
     }
   return list;
 }
+
+LLVMBasicBlockRef split_block(program *p, LLVMValueRef before) {
+  LLVMBasicBlockRef behind = LLVMGetInstructionParent(before);
+  LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(p->context, behind, "head");
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  for (LLVMValueRef next, i = LLVMGetFirstInstruction(behind); i != before; i = next) {
+    next = LLVMGetNextInstruction(i);
+    LLVMInstructionRemoveFromParent(i);
+    LLVMPositionBuilderAtEnd(b, head);
+    LLVMInsertIntoBuilder(b, i);
+  }
+  LLVMDisposeBuilder(b);
+  /* Joins behind name the block by what is its end, and that it still has; who comes here comes to the head. */
+  for (LLVMBasicBlockRef from = LLVMGetFirstBasicBlock(LLVMGetBasicBlockParent(behind)); from;
+       from = LLVMGetNextBasicBlock(from)) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(from);
+    for (unsigned n = 0; end && n < LLVMGetNumSuccessors(end); n++)
+      if (LLVMGetSuccessor(end, n) == behind) LLVMSetSuccessor(end, n, head);
+  }
+  return head;
+}

@@ -307,6 +307,8 @@ bool is_warp_access(LLVMValueRef instruction);
 bool waits_for_warp(LLVMValueRef instruction);
 /* What threads call that wait for others of their block in a loop (cuda::barrier): they have their turns meanwhile. */
 bool is_turn(const char *name);
+/* A barrier for so many of a block's threads, waiting or not. */
+bool is_part_barrier(const char *name);
 /* What stands for a built-in on fibers, or NULL where it is none of these; the builder stands before it. */
 LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef frame, LLVMValueRef worker);
 /* All threads of the warp that come to a place wait for each other there: returns which they are. */
@@ -411,6 +413,13 @@ LLVMValueRef masked_load(program *p, LLVMBuilderRef b, LLVMTypeRef wide, LLVMVal
                          LLVMValueRef mask);
 void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,
                   LLVMValueRef mask);
+/* Calls that the device headers or inline PTX make and later stages know: a thread comes to a barrier for a part of its
+   block, waiting or not; a thread ends. */
+#define BARRIER_SYNC_COUNT "__mw_barrier_sync_count"
+#define BARRIER_ARRIVE     "__mw_barrier_arrive"
+#define THREAD_EXIT        "__mw_thread_exit"
+/* How functions of moonwarp/ptx_functions.h begin: kept until translate_ptx has called them. */
+#define PTX_FUNCTION "__mw_ptx_"
 
 /* ---- small helpers over LLVM-C (ir.c) ---- */
 /* The name of the function an instruction calls directly, or "". */
@@ -429,6 +438,9 @@ void remove_attribute(LLVMValueRef function, const char *name);
 void add_text_attribute(program *p, LLVMValueRef function, const char *name, const char *value);
 void run_passes(program *p, const char *passes);
 void verify_module(program *p, const char *stage);
+
+/* Cut a block in two before one of its instructions: the new block is the first part, whose end is still to be made. */
+LLVMBasicBlockRef split_block(program *p, LLVMValueRef before);
 
 /* All instructions of the module or of a function, collected first so that the walk survives changes. */
 typedef struct instructions {

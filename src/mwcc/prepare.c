@@ -102,6 +102,39 @@ static void forget_restrict(LLVMValueRef function) {
     LLVMRemoveEnumAttributeAtIndex(function, i, noalias);
 }
 
+/* ---- threads that end in the middle ---- */
+
+/* A kernel's own return, from a branch that is always taken: the passes drop what stands behind it. */
+static void end_thread(program *p, LLVMValueRef call) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  LLVMBasicBlockRef behind = LLVMGetInstructionParent(call), head = split_block(p, call);
+  LLVMBasicBlockRef end = LLVMInsertBasicBlockInContext(p->context, behind, "exit");
+  LLVMPositionBuilderAtEnd(b, head);
+  LLVMBuildCondBr(b, LLVMConstInt(p->i1, 1, 0), end, behind);
+  LLVMPositionBuilderAtEnd(b, end);
+  LLVMBuildRetVoid(b);
+  LLVMDisposeBuilder(b);
+  LLVMInstructionEraseFromParent(call);
+}
+
+/* inline PTX's exit */
+static void end_threads(program *p) {
+  EACH_FUNCTION(p, f) {
+    bool entry = false;
+    for (size_t i = 0; i < p->kernel_count; i++) entry = entry || p->kernels[i].body == f;
+    instructions all = instructions_of_function(f);
+    for (size_t i = 0; i < all.count; i++) {
+      if (!LLVMIsACallInst(all.items[i]) || strcmp(callee_name(all.items[i]), THREAD_EXIT) != 0) continue;
+      if (entry)
+        end_thread(p, all.items[i]);
+      else
+        complain(p, all.items[i], "inline PTX 'exit' in a function that cannot be inlined into its kernel");
+    }
+    free(all.items);
+  }
+  if (p->complaints) quit(1);
+}
+
 /* ---- the passes ---- */
 
 /* Dead functions go; what the program's description points to must not. So that is given a linkage for the time that
@@ -122,6 +155,7 @@ void prepare_kernels(program *p) {
   state_limits(p);
   set_linkage(p, LLVMExternalLinkage, globals, true);
   run_passes(p, "always-inline,globaldce");
+  if (LLVMGetNamedFunction(p->module, THREAD_EXIT)) end_threads(p);
   for (size_t i = 0; i < p->kernel_count; i++) forget_restrict(p->kernels[i].body);
   /* Branches that only choose between values become selections first: instcombine would sink what computes the values
      into them, and lanes would part. What asks whether a number is known by now (__builtin_constant_p) has its answer. */

@@ -205,7 +205,8 @@ static void prune(program *p) {
     if (strstr(LLVMGetValueName2(g, &length), "__mw_instance_")) LLVMDeleteGlobal(g);
   }
   EACH_FUNCTION(p, f) {
-    if (LLVMIsDeclaration(f)) continue;
+    size_t length;
+    if (LLVMIsDeclaration(f) || starts_with(LLVMGetValueName2(f, &length), PTX_FUNCTION)) continue;
     LLVMSetComdat(f, NULL);
     LLVMSetLinkage(f, LLVMInternalLinkage);
   }

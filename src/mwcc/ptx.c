@@ -1,9 +1,9 @@
 /* Inline PTX becomes what it means: asm statements of the common kinds are read and replaced by instructions and
  * intrinsics, before anything analyses the program. All others are refused where they stand, with the instruction that
- * is not known.
+ * is not known, and why.
  *
  * The text is straight code: instructions between semicolons, perhaps in braces, with registers of their own. A predicate
- * before an instruction chooses between its result and what the register held. */
+ * before an instruction is a branch around it. */
 #include "ptx.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void refuse(ptx_statement *s, const char *what, const char *why) {
+void ptx_refuse(ptx_statement *s, const char *what, const char *why) {
   if (!s->failed) complain(s->p, s->call, "inline PTX '%s' %s: write it in CUDA C, or use an intrinsic", what, why);
   s->failed = true;
 }
@@ -20,15 +20,15 @@ static void refuse(ptx_statement *s, const char *what, const char *why) {
 
 static LLVMTypeRef integer_type(ptx_statement *s, unsigned bits) { return LLVMIntTypeInContext(s->p->context, bits); }
 
-static unsigned bits_of(ptx_statement *s, LLVMTypeRef type) {
+unsigned ptx_bits_of(ptx_statement *s, LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMPointerTypeKind ? 64 : (unsigned)LLVMSizeOfTypeInBits(s->p->layout, type);
 }
 
 /* The same bits as another type; an integer is cut or extended by zeros. */
-static LLVMValueRef convert(ptx_statement *s, LLVMValueRef value, LLVMTypeRef type) {
+LLVMValueRef ptx_convert(ptx_statement *s, LLVMValueRef value, LLVMTypeRef type) {
   LLVMTypeRef from = LLVMTypeOf(value);
   if (from == type) return value;
-  unsigned have = bits_of(s, from), want = bits_of(s, type);
+  unsigned have = ptx_bits_of(s, from), want = ptx_bits_of(s, type);
   if (LLVMGetTypeKind(from) == LLVMPointerTypeKind)
     value = LLVMBuildPtrToInt(s->b, value, integer_type(s, 64), "");
   else if (LLVMGetTypeKind(from) != LLVMIntegerTypeKind)
@@ -50,8 +50,10 @@ bool ptx_type_of(ptx_statement *s, const char *name, ptx_type *out) {
   out->is_signed = name[0] == 's';
   out->is_float = name[0] == 'f';
   if (out->bits != 8 && out->bits != 16 && out->bits != 32 && out->bits != 64) return false;
-  if (out->is_float && out->bits < 32) return false;
+  if (name[1 + (out->bits > 9) + 1]) return false; /* f16x2 */
+  if (out->is_float && out->bits < 16) return false;
   out->type = !out->is_float    ? integer_type(s, out->bits)
+              : out->bits == 16 ? LLVMHalfTypeInContext(s->p->context)
               : out->bits == 32 ? LLVMFloatTypeInContext(s->p->context)
                                 : LLVMDoubleTypeInContext(s->p->context);
   return true;
@@ -65,7 +67,7 @@ static ptx_variable *find_variable(ptx_statement *s, const char *name) {
 
 static ptx_variable *add_variable(ptx_statement *s, const char *name) {
   if (s->count == PTX_VARIABLES) {
-    refuse(s, name, "is one register too many");
+    ptx_refuse(s, name, "is one register too many");
     return &s->variables[0];
   }
   ptx_variable *made = &s->variables[s->count++];
@@ -87,7 +89,7 @@ static LLVMValueRef read_constant(ptx_statement *s, const char *text, LLVMTypeRe
     return *end || LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? NULL : LLVMConstReal(type, number);
   }
   if (text[0] == '-') bits = -bits;
-  return convert(s, LLVMConstInt(integer_type(s, bits_of(s, type)), bits, 0), type);
+  return ptx_convert(s, LLVMConstInt(integer_type(s, ptx_bits_of(s, type)), bits, 0), type);
 }
 
 LLVMValueRef ptx_read(ptx_statement *s, const char *operand, LLVMTypeRef type) {
@@ -96,27 +98,68 @@ LLVMValueRef ptx_read(ptx_statement *s, const char *operand, LLVMTypeRef type) {
   if (!found) {
     value = read_constant(s, operand, type);
     if (!value) value = ptx_special(s, operand);
-    if (!value) refuse(s, operand, "is no register that the CPU device knows");
+    if (!value) ptx_refuse(s, operand, "is no register that the CPU device knows");
   } else if (!value) {
-    refuse(s, operand, "is read before it is written");
+    ptx_refuse(s, operand, "is read before it is written");
   }
-  return value ? convert(s, value, type) : LLVMGetPoison(type);
+  return value ? ptx_convert(s, value, type) : LLVMGetPoison(type);
 }
 
 void ptx_write(ptx_statement *s, const char *operand, LLVMValueRef value) {
   if (strcmp(operand, "_") == 0) return;
   ptx_variable *found = find_variable(s, operand);
   if (!found) {
-    refuse(s, operand, "is written and declared nowhere");
+    ptx_refuse(s, operand, "is written and declared nowhere");
     return;
   }
-  found->value = found->type ? convert(s, value, found->type) : value;
+  found->value = found->type ? ptx_convert(s, value, found->type) : value;
 }
 
 bool ptx_has_part(const ptx_instruction *i, const char *part) {
   for (int n = 1; n < i->part_count; n++)
     if (strcmp(i->parts[n], part) == 0) return true;
   return false;
+}
+
+LLVMTypeRef ptx_type_in(ptx_statement *s, const char *operand) {
+  ptx_variable *found = find_variable(s, operand);
+  return found && found->value ? LLVMTypeOf(found->value) : NULL;
+}
+
+int ptx_elements(const char *list, char names[PTX_ELEMENTS][PTX_NAME]) {
+  const char *at = list + (*list == '{');
+  int count = 0;
+  for (; *at && *at != '}'; at += *at == ',') {
+    size_t length = strcspn(at, ",}");
+    if (count == PTX_ELEMENTS || length == 0) return 0;
+    memcpy(names[count], at, length);
+    names[count++][length] = 0;
+    at += length;
+  }
+  return count;
+}
+
+void ptx_pair(const char *text, char first[PTX_NAME], char second[PTX_NAME]) {
+  size_t length = strcspn(text, "|");
+  memcpy(first, text, length);
+  first[length] = 0;
+  snprintf(second, PTX_NAME, "%s", text[length] ? text + length + 1 : "");
+}
+
+LLVMValueRef ptx_declared(ptx_statement *s, const char *name, LLVMTypeRef type) {
+  LLVMValueRef function = LLVMGetNamedFunction(s->p->module, name);
+  if (function) return function;
+  function = LLVMAddFunction(s->p->module, name, type);
+  add_attribute(s->p, function, "convergent");
+  return function;
+}
+
+LLVMValueRef ptx_call(const ptx_source *x, const char *name, LLVMValueRef *arguments, unsigned count) {
+  char *full = mw_format(PTX_FUNCTION "%s", name);
+  LLVMValueRef function = LLVMGetNamedFunction(x->s->p->module, full);
+  free(full);
+  if (!function) return NULL;
+  return LLVMBuildCall2(x->s->b, LLVMGlobalGetValueType(function), function, arguments, count, "");
 }
 
 /* ---- text ---- */
@@ -126,7 +169,7 @@ static const char *skip_space(const char *text) {
   return text;
 }
 
-static char *trim(char *text) {
+char *ptx_trim(char *text) {
   while (isspace((unsigned char)*text)) text++;
   char *end = text + strlen(text);
   while (end > text && isspace((unsigned char)end[-1])) *--end = 0;
@@ -159,10 +202,10 @@ static char *plain_text(const char *text, size_t length) {
 
 /* ".reg .u32 t1, t2" or ".reg .pred %p<4>" */
 static void declare_registers(ptx_statement *s, char *text) {
-  text = trim(text + strlen(".reg"));
+  text = ptx_trim(text + strlen(".reg"));
   text += strcspn(text, " \t"); /* the type: registers keep what is stored */
   for (char *name = strtok(text, ","); name; name = strtok(NULL, ",")) {
-    name = trim(name);
+    name = ptx_trim(name);
     char *many = strchr(name, '<');
     if (!many) {
       add_variable(s, name);
@@ -199,7 +242,7 @@ static bool split_operands(ptx_instruction *i, const char *text) {
   }
 }
 
-static bool split_instruction(ptx_instruction *i, const char *text) {
+bool ptx_split(ptx_instruction *i, const char *text) {
   *i = (ptx_instruction){0};
   while (*text && !isspace((unsigned char)*text)) {
     size_t length = strcspn(text, ". \t\n");
@@ -212,51 +255,55 @@ static bool split_instruction(ptx_instruction *i, const char *text) {
   return split_operands(i, text);
 }
 
-/* "@p add…" and "@!p add…": what was in the register where the predicate does not hold. */
-static void translate_predicated(ptx_statement *s, char *text) {
-  bool negated = text[1] == '!';
-  char *name = text + 1 + negated, *end = name + strcspn(name, " \t");
-  if (*end) *end++ = 0;
-  ptx_instruction i;
-  if (!split_instruction(&i, skip_space(end)) || i.operand_count == 0) {
-    refuse(s, trim(end), "is not an instruction that the CPU device reads");
-    return;
-  }
-  ptx_variable *target = find_variable(s, i.operands[0]);
-  static const char *const effects[] = {"st",  "ld",  "atom", "red",  "bar", "barrier",
-                                        "bra", "ret", "trap", "shfl", "vote"};
-  bool has_effect = !target || ptx_has_part(&i, "cc"); /* only the register is kept */
-  for (size_t n = 0; n < MW_COUNT(effects); n++) has_effect = has_effect || strcmp(i.parts[0], effects[n]) == 0;
-  if (has_effect) {
-    refuse(s, i.parts[0], "under a predicate is not translated");
-    return;
-  }
-  LLVMValueRef predicate = ptx_read(s, name, s->p->i1), old = target->value;
-  if (!ptx_translate(s, &i)) {
-    refuse(s, i.parts[0], "is not among the instructions that the CPU device translates");
-    return;
-  }
-  if (!old || s->failed) return;
-  if (negated) predicate = LLVMBuildNot(s->b, predicate, "");
-  target->value = LLVMBuildSelect(s->b, predicate, target->value, convert(s, old, LLVMTypeOf(target->value)), "");
+/* Why an instruction is not translated whatever its operands are, or NULL. */
+const char *ptx_reason(const char *text) {
+  static const struct {
+    const char *start, *why;
+  } table[] = {
+      {"mma", "is for tensor cores, which the CPU device has not"},
+      {"wmma", "is for tensor cores, which the CPU device has not"},
+      {"wgmma", "is for tensor cores, which the CPU device has not"},
+      {"ldmatrix", "is for tensor cores, which the CPU device has not"},
+      {"stmatrix", "is for tensor cores, which the CPU device has not"},
+      {"bra", "is control flow, which the CPU device takes from CUDA C alone"},
+      {"brx", "is control flow, which the CPU device takes from CUDA C alone"},
+      {"call", "is control flow, which the CPU device takes from CUDA C alone"},
+      {"ret", "is control flow, which the CPU device takes from CUDA C alone"},
+      {"tex", "reads a texture, which is for tex2D and its like"},
+      {"tld4", "reads a texture, which is for tex2Dgather"},
+      {"suld", "reads a surface, which is for surf2Dread and its like"},
+      {"sust", "writes a surface, which is for surf2Dwrite and its like"},
+      {"mbarrier", "is a barrier of compute capability 8.0, which is for cuda::barrier"},
+      {"cp.async.bulk", "is a copy of compute capability 9.0, which is for cuda::memcpy_async"},
+      {".", "declares what has to be declared in CUDA C"},
+  };
+  size_t word = strcspn(text, " \t.:");
+  if (text[word] == ':') return "is a label, and the CPU device takes control flow from CUDA C alone";
+  if (strstr(text, "bf16")) return "computes in bfloat16, which is for the functions of cuda_bf16.h";
+  for (size_t n = 0; n < MW_COUNT(table); n++)
+    if (starts_with(text, table[n].start)) return table[n].why;
+  return NULL;
 }
 
 static void translate_line(ptx_statement *s, char *text) {
-  text = trim(text);
+  text = ptx_trim(text);
   if (!*text) return;
   if (starts_with(text, ".reg")) {
     declare_registers(s, text);
     return;
   }
   if (*text == '@') {
-    translate_predicated(s, text);
+    ptx_translate_predicated(s, text);
     return;
   }
   ptx_instruction i;
-  if (!split_instruction(&i, text))
-    refuse(s, text, "is not an instruction that the CPU device reads");
+  const char *why = ptx_reason(text);
+  if (why)
+    ptx_refuse(s, text, why);
+  else if (!ptx_split(&i, text))
+    ptx_refuse(s, text, "is not an instruction that the CPU device reads");
   else if (!ptx_translate(s, &i))
-    refuse(s, text, "is not among the instructions that the CPU device translates");
+    ptx_refuse(s, text, PTX_UNKNOWN);
 }
 
 /* Semicolons end instructions. Braces around them open no scope worth keeping: a name declared twice is found latest. */
@@ -352,5 +399,9 @@ void translate_ptx(program *p) {
     free(list.items);
   }
   LLVMDisposeBuilder(b);
+  EACH_FUNCTION(p, f) {
+    size_t length;
+    if (starts_with(LLVMGetValueName2(f, &length), PTX_FUNCTION)) LLVMSetLinkage(f, LLVMInternalLinkage);
+  }
   if (p->complaints) quit(1);
 }

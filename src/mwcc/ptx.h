@@ -4,7 +4,9 @@
 
 #include "mwcc.h"
 
-enum { PTX_NAME = 32, PTX_OPERANDS = 8, PTX_PARTS = 8, PTX_VARIABLES = 64 };
+enum { PTX_NAME = 64, PTX_OPERANDS = 8, PTX_PARTS = 12, PTX_VARIABLES = 64, PTX_ELEMENTS = 4 };
+
+#define PTX_UNKNOWN "is not among the instructions that the CPU device translates"
 
 /* The carry is a register that instructions with .cc write; it is not kept from one statement to the next. */
 #define PTX_CARRY "%cc"
@@ -40,11 +42,26 @@ typedef struct ptx_type {
   bool is_signed, is_float;
 } ptx_type;
 
+/* Complain about the statement, once: '<what>' <why>. */
+void ptx_refuse(ptx_statement *s, const char *what, const char *why);
 bool ptx_type_of(ptx_statement *s, const char *name, ptx_type *out);
 /* An operand's value as the type; complains, and gives an undefined value, where there is none. */
 LLVMValueRef ptx_read(ptx_statement *s, const char *operand, LLVMTypeRef type);
 void ptx_write(ptx_statement *s, const char *operand, LLVMValueRef value);
+/* The same bits as another type; an integer is cut or extended by zeros. */
+LLVMValueRef ptx_convert(ptx_statement *s, LLVMValueRef value, LLVMTypeRef type);
+unsigned ptx_bits_of(ptx_statement *s, LLVMTypeRef type);
+/* The type that a register's value has as it stands, or NULL. */
+LLVMTypeRef ptx_type_in(ptx_statement *s, const char *operand);
 bool ptx_has_part(const ptx_instruction *i, const char *part);
+/* The names in "{a,b,c,d}", or the one that stands alone; how many, 0: too many. */
+int ptx_elements(const char *list, char names[PTX_ELEMENTS][PTX_NAME]);
+/* The two of "a|b"; the second is empty where there is one. */
+void ptx_pair(const char *text, char first[PTX_NAME], char second[PTX_NAME]);
+char *ptx_trim(char *text);                                  /* without blanks around it; changes the text */
+bool ptx_split(ptx_instruction *i, const char *text);        /* false: it is none */
+const char *ptx_reason(const char *text);                    /* why it cannot be translated, or NULL */
+void ptx_translate_predicated(ptx_statement *s, char *text); /* "@p add…" */
 /* A special register's value, or NULL. */
 LLVMValueRef ptx_special(ptx_statement *s, const char *name);
 /* False where the instruction is not in the table. */
@@ -61,7 +78,19 @@ LLVMValueRef ptx_operand(const ptx_source *x, int n);
 LLVMValueRef ptx_operand_i32(const ptx_source *x, int n);
 LLVMValueRef ptx_number(const ptx_source *x, uint64_t value);
 void ptx_result(const ptx_source *x, LLVMValueRef value);
-/* Arithmetic, logic and bit fields; false where it is none of these. */
-bool ptx_translate_number(const ptx_source *x);
+/* Call of a function of the device headers (moonwarp/ptx_functions.h); NULL: they have none of that name. */
+LLVMValueRef ptx_call(const ptx_source *x, const char *name, LLVMValueRef *arguments, unsigned count);
+/* A function that a later stage knows. */
+LLVMValueRef ptx_declared(ptx_statement *s, const char *name, LLVMTypeRef type);
+
+/* False where it is none of these. */
+bool ptx_translate_number(const ptx_source *x); /* arithmetic, logic and bit fields */
+bool ptx_translate_float(const ptx_source *x);
+bool ptx_translate_halves(const ptx_source *x);
+bool ptx_translate_cvt(const ptx_source *x);
+bool ptx_translate_memory(const ptx_source *x);
+bool ptx_translate_warp(const ptx_source *x);
+bool ptx_translate_effect(ptx_statement *s, const ptx_instruction *i); /* barriers, fences, what has no result */
+bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i);
 
 #endif

@@ -1,4 +1,4 @@
-/* The arithmetic, logic and bit fields of inline PTX, as LLVM's instructions (PTX ISA 8.0, chapter 9.7). */
+/* Integers in inline PTX: arithmetic, logic and bit fields, as LLVM's instructions (PTX ISA 8.0, chapter 9.7). */
 #include "ptx.h"
 
 #include <stdlib.h>
@@ -47,6 +47,31 @@ static bool translate_product(const ptx_source *x, int addend) {
     product = LLVMBuildMul(b, left, right, "");
   else
     return false;
+  LLVMValueRef arguments[2] = {product, addend ? ptx_operand(x, addend) : NULL};
+  if (ptx_has_part(x->i, "sat")) { /* mad.hi.sat.s32 */
+    if (!addend || !x->t.is_signed || x->t.bits != 32 || !ptx_has_part(x->i, "hi")) return false;
+    ptx_result(x, make_intrinsic(x, "llvm.sadd.sat", x->t.type, arguments, 2));
+  } else {
+    ptx_result(x, addend ? LLVMBuildAdd(b, product, arguments[1], "") : product);
+  }
+  return true;
+}
+
+/* mul24 and mad24: of the low 24 bits, the low 32 bits of the product or its upper 32 of 48 */
+static bool translate_product_24(const ptx_source *x, int addend) {
+  LLVMBuilderRef b = x->s->b;
+  bool high = ptx_has_part(x->i, "hi");
+  LLVMValueRef in[2];
+  if (x->t.bits != 32 || x->t.is_float || ptx_has_part(x->i, "sat") || (!high && !ptx_has_part(x->i, "lo")))
+    return false;
+  for (int n = 0; n < 2; n++) {
+    in[n] = LLVMBuildShl(b, ptx_operand(x, n + 1), ptx_number(x, 8), "");
+    in[n] =
+        x->t.is_signed ? LLVMBuildAShr(b, in[n], ptx_number(x, 8), "") : LLVMBuildLShr(b, in[n], ptx_number(x, 8), "");
+  }
+  LLVMValueRef product = long_product(x, in[0], in[1]);
+  if (high) product = LLVMBuildLShr(b, product, LLVMConstInt(LLVMTypeOf(product), 16, 0), "");
+  product = LLVMBuildTrunc(b, product, x->t.type, "");
   ptx_result(x, addend ? LLVMBuildAdd(b, product, ptx_operand(x, addend), "") : product);
   return true;
 }
@@ -86,45 +111,11 @@ static bool translate_carry(const ptx_source *x) {
 
 /* ---- arithmetic and logic ---- */
 
-static bool translate_float(const ptx_source *x) {
-  const char *name = x->i->parts[0];
-  LLVMBuilderRef b = x->s->b;
-  LLVMTypeRef type = x->t.type;
-  bool directed =
-      ptx_has_part(x->i, "rz") || ptx_has_part(x->i, "ru") || ptx_has_part(x->i, "rp") || ptx_has_part(x->i, "rm");
-  if (directed || ptx_has_part(x->i, "sat")) return false;
-  LLVMValueRef a = ptx_operand(x, 1), one = LLVMConstReal(type, 1), arguments[3] = {a};
-  if (x->i->operand_count == 2) {
-    const char *unary = strcmp(name, "abs") == 0 ? "llvm.fabs" : strcmp(name, "sqrt") == 0 ? "llvm.sqrt" : NULL;
-    if (unary)
-      ptx_result(x, make_intrinsic(x, unary, type, arguments, 1));
-    else if (strcmp(name, "neg") == 0)
-      ptx_result(x, LLVMBuildFNeg(b, a, ""));
-    else if (strcmp(name, "rcp") == 0)
-      ptx_result(x, LLVMBuildFDiv(b, one, a, ""));
-    else if (strcmp(name, "rsqrt") == 0)
-      ptx_result(x, LLVMBuildFDiv(b, one, make_intrinsic(x, "llvm.sqrt", type, arguments, 1), ""));
-    else
-      return false;
-    return true;
-  }
-  arguments[1] = ptx_operand(x, 2);
-  if (strcmp(name, "fma") == 0 || strcmp(name, "mad") == 0) {
-    arguments[2] = ptx_operand(x, 3);
-    ptx_result(x, make_intrinsic(x, "llvm.fma", type, arguments, 3));
-  } else if (strcmp(name, "add") == 0) {
-    ptx_result(x, LLVMBuildFAdd(b, a, arguments[1], ""));
-  } else if (strcmp(name, "sub") == 0) {
-    ptx_result(x, LLVMBuildFSub(b, a, arguments[1], ""));
-  } else if (strcmp(name, "mul") == 0) {
-    ptx_result(x, LLVMBuildFMul(b, a, arguments[1], ""));
-  } else if (strcmp(name, "div") == 0) {
-    ptx_result(x, LLVMBuildFDiv(b, a, arguments[1], ""));
-  } else if (strcmp(name, "min") == 0 || strcmp(name, "max") == 0) {
-    ptx_result(x, make_intrinsic(x, name[1] == 'i' ? "llvm.minnum" : "llvm.maxnum", type, arguments, 2));
-  } else {
-    return false;
-  }
+/* add.sat.s32 and sub.sat.s32: the nearest number that there is */
+static bool translate_saturated(const ptx_source *x, bool adds) {
+  LLVMValueRef arguments[2] = {ptx_operand(x, 1), ptx_operand(x, 2)};
+  if (!x->t.is_signed || x->t.bits != 32) return false;
+  ptx_result(x, make_intrinsic(x, adds ? "llvm.sadd.sat" : "llvm.ssub.sat", x->t.type, arguments, 2));
   return true;
 }
 
@@ -138,7 +129,8 @@ static bool translate_plain(const ptx_source *x) {
                {"rem", LLVMURem, LLVMSRem}};
   for (size_t n = 0; n < MW_COUNT(table); n++) {
     if (strcmp(x->i->parts[0], table[n].name) != 0 || x->i->operand_count != 3) continue;
-    if (ptx_has_part(x->i, "cc") || ptx_has_part(x->i, "sat")) return false;
+    if (ptx_has_part(x->i, "cc")) return false;
+    if (ptx_has_part(x->i, "sat")) return n < 2 && translate_saturated(x, n == 0);
     LLVMOpcode opcode = x->t.is_signed ? table[n].is_signed : table[n].is_unsigned;
     ptx_result(x, LLVMBuildBinOp(x->s->b, opcode, ptx_operand(x, 1), ptx_operand(x, 2), ""));
     return true;
@@ -168,6 +160,8 @@ static bool translate_unary(const ptx_source *x) {
     ptx_result(x, LLVMBuildNot(b, value, ""));
   else if (strcmp(name, "neg") == 0)
     ptx_result(x, LLVMBuildNeg(b, value, ""));
+  else if (strcmp(name, "cnot") == 0)
+    ptx_result(x, LLVMBuildZExt(b, LLVMBuildICmp(b, LLVMIntEQ, value, ptx_number(x, 0), ""), x->t.type, ""));
   else if (strcmp(name, "abs") == 0)
     ptx_result(x, make_intrinsic(x, "llvm.abs", x->t.type, arguments, 2));
   else if (strcmp(name, "popc") == 0)
@@ -241,15 +235,34 @@ static bool translate_bfi(const ptx_source *x) {
   return true;
 }
 
-/* Four bytes chosen out of eight; only the plain mode. */
+/* The selector of a mode: one of four, by the operand's low bits. */
+static LLVMValueRef selector_of_mode(const ptx_source *x, LLVMValueRef selector) {
+  static const struct {
+    const char *name;
+    uint64_t selectors; /* 16 bits each, the first lowest */
+  } modes[] = {{"f4e", 0x6543543243213210}, {"b4e", 0x0123701267015670}, {"rc8", 0x3333222211110000},
+               {"ecl", 0x3333322232113210}, {"ecr", 0x3210221011100000}, {"rc16", 0x3232101032321010}};
+  program *p = x->s->p;
+  LLVMBuilderRef b = x->s->b;
+  for (size_t n = 0; n < MW_COUNT(modes); n++) {
+    if (strcmp(x->i->parts[2], modes[n].name) != 0) continue;
+    LLVMValueRef at = LLVMBuildShl(b, LLVMBuildAnd(b, selector, constant_i32(p, 3), ""), constant_i32(p, 4), "");
+    LLVMValueRef all = LLVMBuildLShr(b, constant_i64(p, modes[n].selectors), LLVMBuildZExt(b, at, p->i64, ""), "");
+    return LLVMBuildAnd(b, LLVMBuildTrunc(b, all, p->i32, ""), constant_i32(p, 0xffff), "");
+  }
+  return NULL;
+}
+
+/* Four bytes chosen out of eight. */
 static bool translate_prmt(const ptx_source *x) {
-  if (x->i->part_count != 2) return false;
   program *p = x->s->p;
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef low = LLVMBuildZExt(b, ptx_operand(x, 1), p->i64, ""),
                high = LLVMBuildZExt(b, ptx_operand(x, 2), p->i64, "");
   LLVMValueRef bytes = LLVMBuildOr(b, low, LLVMBuildShl(b, high, constant_i64(p, 32), ""), "");
   LLVMValueRef selector = ptx_operand(x, 3), whole = constant_i32(p, 0);
+  if (x->i->part_count == 3) selector = selector_of_mode(x, selector);
+  if (!selector || x->i->part_count > 3) return false;
   for (unsigned n = 0; n < 4; n++) {
     LLVMValueRef nibble = LLVMBuildLShr(b, selector, constant_i32(p, 4 * n), "");
     LLVMValueRef at = LLVMBuildShl(b, LLVMBuildAnd(b, nibble, constant_i32(p, 7), ""), constant_i32(p, 3), "");
@@ -312,16 +325,19 @@ static bool translate_sad(const ptx_source *x) {
   return true;
 }
 
-/* The place of the highest bit that is not as the sign; all bits set where there is none. */
+/* The place of the highest bit that is not as the sign, or (.shiftamt) how far it is from the top; all bits set where
+   there is none. */
 static bool translate_bfind(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
-  if (ptx_has_part(x->i, "shiftamt")) return false;
   LLVMValueRef value = ptx_operand(x, 1);
   LLVMValueRef sign = LLVMBuildAShr(b, value, ptx_number(x, x->t.bits - 1), "");
   if (x->t.is_signed) value = LLVMBuildXor(b, value, sign, "");
   LLVMValueRef arguments[2] = {value, LLVMConstNull(x->s->p->i1)};
   LLVMValueRef zeros = make_intrinsic(x, "llvm.ctlz", x->t.type, arguments, 2);
-  ptx_result(x, LLVMBuildSub(b, ptx_number(x, x->t.bits - 1), zeros, ""));
+  LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, value, ptx_number(x, 0), "");
+  LLVMValueRef place = LLVMBuildSub(b, ptx_number(x, x->t.bits - 1), zeros, "");
+  if (ptx_has_part(x->i, "shiftamt")) place = LLVMBuildSelect(b, none, LLVMConstAllOnes(x->t.type), zeros, "");
+  ptx_result(x, place);
   return true;
 }
 
@@ -345,16 +361,40 @@ static bool translate_dp4a(const ptx_source *x) {
   return true;
 }
 
+/* dp2a.lo.atype.btype: the products of two words and the lower or upper two of four bytes, and c */
+static bool translate_dp2a(const ptx_source *x) {
+  LLVMBuilderRef b = x->s->b;
+  program *p = x->s->p;
+  bool high = ptx_has_part(x->i, "hi");
+  if (x->i->part_count != 4 || x->t.bits != 32 || (!high && !ptx_has_part(x->i, "lo"))) return false;
+  bool is_signed[2] = {strcmp(x->i->parts[2], "s32") == 0, x->t.is_signed};
+  LLVMValueRef sum = ptx_operand_i32(x, 3), in[2] = {ptx_operand_i32(x, 1), ptx_operand_i32(x, 2)};
+  for (unsigned n = 0; n < 2; n++) {
+    LLVMValueRef part[2];
+    for (int k = 0; k < 2; k++) {
+      unsigned up = k ? 24 - 8 * (n + 2 * high) : 16 - 16 * n, down = k ? 24 : 16;
+      part[k] = LLVMBuildShl(b, in[k], constant_i32(p, up), "");
+      part[k] = is_signed[k] ? LLVMBuildAShr(b, part[k], constant_i32(p, down), "")
+                             : LLVMBuildLShr(b, part[k], constant_i32(p, down), "");
+    }
+    sum = LLVMBuildAdd(b, sum, LLVMBuildMul(b, part[0], part[1], ""), "");
+  }
+  ptx_result(x, sum);
+  return true;
+}
+
 /* ---- by name ---- */
 
 bool ptx_translate_number(const ptx_source *x) {
   const char *name = x->i->parts[0];
   int operands = x->i->operand_count;
 #define IS(text, count) (strcmp(name, text) == 0 && operands == (count))
-  if (x->t.is_float) return operands >= 2 && translate_float(x);
-  if (IS("mul", 3) || IS("mul24", 3)) return name[3] == 0 && translate_product(x, 0);
+  if (x->t.is_float) return ptx_translate_float(x);
+  if (IS("mul", 3)) return translate_product(x, 0);
+  if (IS("mul24", 3)) return translate_product_24(x, 0);
+  if (IS("mad24", 4)) return translate_product_24(x, 3);
   if (translate_carry(x)) return true;
-  if (IS("mad", 4)) return !ptx_has_part(x->i, "sat") && translate_product(x, 3);
+  if (IS("mad", 4)) return translate_product(x, 3);
   if (IS("shl", 3)) return translate_shift(x, true);
   if (IS("shr", 3)) return translate_shift(x, false);
   if (IS("min", 3)) return translate_extreme(x, false);
@@ -367,6 +407,7 @@ bool ptx_translate_number(const ptx_source *x) {
   if (IS("sad", 4)) return translate_sad(x);
   if (IS("bfind", 2)) return translate_bfind(x);
   if (IS("dp4a", 4)) return translate_dp4a(x);
+  if (IS("dp2a", 4)) return translate_dp2a(x);
 #undef IS
   return translate_plain(x) || translate_unary(x);
 }

@@ -32,6 +32,17 @@ __mw_operator void operator delete(void *, void *) noexcept {}
 __mw_operator void operator delete[](void *, void *) noexcept {}
 #undef __mw_operator
 
+/* Between generic pointers and what inline PTX takes for addresses of one memory: here the same. Shared memory's may be
+   cut to 32 bits. */
+__mw_device size_t __cvta_generic_to_shared(const void *address) { return (size_t)address; }
+__mw_device size_t __cvta_generic_to_global(const void *address) { return (size_t)address; }
+__mw_device size_t __cvta_generic_to_local(const void *address) { return (size_t)address; }
+__mw_device size_t __cvta_generic_to_constant(const void *address) { return (size_t)address; }
+__mw_device void *__cvta_shared_to_generic(size_t address) { return (void *)address; }
+__mw_device void *__cvta_global_to_generic(size_t address) { return (void *)address; }
+__mw_device void *__cvta_local_to_generic(size_t address) { return (void *)address; }
+__mw_device void *__cvta_constant_to_generic(size_t address) { return (void *)address; }
+
 /* Hints (read-only cache, level, streaming, volatile) change no value: plain accesses here. */
 #define __mw_load(hint)                                                                                                \
   template <typename T> __mw_device_template T hint(const T *address) { return *address; }

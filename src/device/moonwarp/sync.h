@@ -12,8 +12,9 @@ __mw_device int __syncthreads_or(int predicate) { return __mw_barrier_or(predica
 
 /* Named barriers (PTX bar.sync, 0 to 15): `threads` of the block meet at `barrier`. */
 __mw_device void __barrier_sync(unsigned int barrier) { __nvvm_barrier_sync(barrier); }
+__mw_import void __mw_barrier_sync_count(unsigned int barrier, unsigned int threads);
 __mw_device void __barrier_sync_count(unsigned int barrier, unsigned int threads) {
-  __nvvm_barrier_sync_cnt(barrier, threads);
+  __mw_barrier_sync_count(barrier, threads);
 }
 
 __mw_device void __syncwarp(unsigned int mask = 0xffffffffu) { __nvvm_bar_warp_sync(mask); }

@@ -1,0 +1,210 @@
+/* The memory of inline PTX: loads, stores, atomic operations, and copies to shared memory (PTX ISA 8.0, chapter 9.7.8).
+ *
+ * An address is a pointer of 64 bits or, in shared memory, its low 32 bits, as `cvta` and a cut to 32 bits make them. Hints
+ * about caches change no value. */
+#include "ptx.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPACE_GLOBAL = 1, SPACE_SHARED = 3 };
+
+/* The memory that an instruction names, as an address space; 0: any. */
+static unsigned space_of(const ptx_instruction *i) {
+  if (ptx_has_part(i, "shared") || ptx_has_part(i, "shared::cta")) return SPACE_SHARED;
+  return ptx_has_part(i, "global") ? SPACE_GLOBAL : 0;
+}
+
+/* Shared memory of a block is far smaller than what 32 bits count: so its other end is known by any of its variables. */
+static LLVMValueRef shared_pointer(const ptx_source *x, LLVMValueRef low) {
+  program *p = x->s->p;
+  LLVMBuilderRef b = x->s->b;
+  const shared *known = NULL;
+  for (size_t n = 0; n < p->shared_count; n++)
+    if (!known || p->shareds[n].dynamic) known = &p->shareds[n];
+  if (!known) {
+    ptx_refuse(x->s, x->i->parts[0], "has an address of 32 bits, and this source has no shared memory");
+    return LLVMGetPoison(p->pointer);
+  }
+  LLVMValueRef start = LLVMBuildPtrToInt(b, LLVMConstAddrSpaceCast(known->global, p->pointer), p->i64, "");
+  LLVMValueRef distance = LLVMBuildSub(b, low, LLVMBuildTrunc(b, start, p->i32, ""), "");
+  distance = LLVMBuildSExt(b, distance, p->i64, "");
+  return LLVMBuildIntToPtr(b, LLVMBuildAdd(b, start, distance, ""), p->pointer, "");
+}
+
+static bool is_short(LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 32;
+}
+
+/* "[$1+8]", in the memory `space` */
+static LLVMValueRef address_in(const ptx_source *x, const char *text, unsigned space) {
+  program *p = x->s->p;
+  char base[PTX_NAME] = "";
+  long offset = 0;
+  if (sscanf(text, "[%63[^]+]+%li]", base, &offset) < 1) return NULL;
+  LLVMTypeRef type = ptx_type_in(x->s, base);
+  LLVMValueRef pointer;
+  if (space == SPACE_SHARED && type && is_short(type))
+    pointer = shared_pointer(x, ptx_read(x->s, base, p->i32));
+  else
+    pointer = ptx_read(x->s, base, p->pointer);
+  if (space) pointer = LLVMBuildAddrSpaceCast(x->s->b, pointer, LLVMPointerTypeInContext(p->context, space), "");
+  LLVMValueRef at = constant_i64(p, (uint64_t)offset);
+  return LLVMBuildGEP2(x->s->b, p->i8, pointer, &at, 1, "");
+}
+
+static LLVMValueRef address(const ptx_source *x, const char *text) { return address_in(x, text, space_of(x->i)); }
+
+static bool is_among(const char *part, const char *const *list, size_t count) {
+  for (size_t n = 0; n < count; n++)
+    if (strcmp(part, list[n]) == 0) return true;
+  return false;
+}
+
+static const char *const scopes[] = {"cta", "cluster", "gpu", "sys"};
+static const char *const spaces[] = {"global", "shared", "shared::cta", "local", "const"};
+
+/* ---- loads and stores ---- */
+
+static bool access_is_known(const ptx_instruction *i) {
+  static const char *const hints[] = {"ca", "cg", "cs",       "lu",   "cv",      "nc",      "wb",      "wt",  "ro",
+                                      "v2", "v4", "volatile", "weak", "relaxed", "acquire", "release", "mmio"};
+  for (int n = 1; n + 1 < i->part_count; n++) {
+    const char *part = i->parts[n];
+    bool cache = starts_with(part, "L1::") || starts_with(part, "L2::");
+    if (!cache && !is_among(part, hints, MW_COUNT(hints)) && !is_among(part, scopes, MW_COUNT(scopes)) &&
+        !is_among(part, spaces, MW_COUNT(spaces)))
+      return false;
+  }
+  return true;
+}
+
+static void set_order(const ptx_instruction *i, LLVMValueRef access) {
+  LLVMAtomicOrdering order = ptx_has_part(i, "acquire")   ? LLVMAtomicOrderingAcquire
+                             : ptx_has_part(i, "release") ? LLVMAtomicOrderingRelease
+                             : ptx_has_part(i, "relaxed") ? LLVMAtomicOrderingMonotonic
+                                                          : LLVMAtomicOrderingNotAtomic;
+  if (order != LLVMAtomicOrderingNotAtomic) LLVMSetOrdering(access, order);
+  LLVMSetVolatile(access, ptx_has_part(i, "volatile") || ptx_has_part(i, "mmio") || ptx_has_part(i, "cv") ||
+                              ptx_has_part(i, "wt"));
+}
+
+/* A register may be wider than what is loaded: it is extended as the type says. */
+static LLVMValueRef extended(const ptx_source *x, LLVMValueRef loaded) {
+  bool extends = x->t.is_signed && x->t.bits < 64;
+  return extends ? LLVMBuildSExt(x->s->b, loaded, x->s->p->i64, "") : loaded;
+}
+
+/* .v2 and .v4 are as many elements. */
+static bool translate_access(const ptx_source *x, bool load) {
+  int count = ptx_has_part(x->i, "v4") ? 4 : ptx_has_part(x->i, "v2") ? 2 : 1;
+  const char *list = x->i->operands[load ? 0 : 1];
+  char names[PTX_ELEMENTS][PTX_NAME];
+  LLVMValueRef loaded[PTX_ELEMENTS];
+  if (!access_is_known(x->i) || (*list == '{') != (count > 1) || ptx_elements(list, names) != count) return false;
+  LLVMValueRef start = address(x, x->i->operands[load ? 1 : 0]), access;
+  if (!start) return false;
+  for (int n = 0; n < count; n++) {
+    LLVMValueRef offset = constant_i64(x->s->p, (uint64_t)n * x->t.bits / 8);
+    LLVMValueRef at = LLVMBuildGEP2(x->s->b, x->s->p->i8, start, &offset, 1, "");
+    if (load)
+      access = LLVMBuildLoad2(x->s->b, x->t.type, at, "");
+    else
+      access = LLVMBuildStore(x->s->b, ptx_read(x->s, names[n], x->t.type), at);
+    LLVMSetAlignment(access, x->t.bits / 8);
+    set_order(x->i, access);
+    loaded[n] = load ? extended(x, access) : NULL;
+  }
+  for (int n = 0; load && n < count; n++) ptx_write(x->s, names[n], loaded[n]);
+  return true;
+}
+
+/* ---- atomic operations ---- */
+
+static LLVMValueRef change(const ptx_source *x, const char *name, LLVMValueRef at, LLVMValueRef by) {
+  static const struct {
+    const char *name;
+    LLVMAtomicRMWBinOp is_unsigned, is_signed;
+  } table[] = {
+      {"add", LLVMAtomicRMWBinOpAdd, LLVMAtomicRMWBinOpAdd},    {"and", LLVMAtomicRMWBinOpAnd, LLVMAtomicRMWBinOpAnd},
+      {"or", LLVMAtomicRMWBinOpOr, LLVMAtomicRMWBinOpOr},       {"xor", LLVMAtomicRMWBinOpXor, LLVMAtomicRMWBinOpXor},
+      {"exch", LLVMAtomicRMWBinOpXchg, LLVMAtomicRMWBinOpXchg}, {"min", LLVMAtomicRMWBinOpUMin, LLVMAtomicRMWBinOpMin},
+      {"max", LLVMAtomicRMWBinOpUMax, LLVMAtomicRMWBinOpMax}};
+  for (size_t n = 0; n < MW_COUNT(table); n++) {
+    if (strcmp(name, table[n].name) != 0 || (x->t.is_float && n > 0)) continue;
+    LLVMAtomicRMWBinOp op = x->t.is_float    ? LLVMAtomicRMWBinOpFAdd
+                            : x->t.is_signed ? table[n].is_signed
+                                             : table[n].is_unsigned;
+    return LLVMBuildAtomicRMW(x->s->b, op, at, by, LLVMAtomicOrderingSequentiallyConsistent, 0);
+  }
+  bool wraps = strcmp(name, "inc") == 0 || strcmp(name, "dec") == 0;
+  if (!wraps || x->t.is_signed || x->t.bits != 32) return NULL;
+  LLVMValueRef arguments[] = {LLVMBuildAddrSpaceCast(x->s->b, at, x->s->p->pointer, ""), by};
+  if (LLVMTypeOf(at) == x->s->p->pointer) arguments[0] = at;
+  return ptx_call(x, name[0] == 'i' ? "atom_inc_u32" : "atom_dec_u32", arguments, 2);
+}
+
+/* atom d, [a], b and red [a], b: every order and scope as CUDA C's functions have it. */
+static bool translate_atomic(const ptx_source *x, bool result) {
+  static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel"};
+  const LLVMAtomicOrdering order = LLVMAtomicOrderingSequentiallyConsistent;
+  const char *name = x->i->parts[x->i->part_count - 2];
+  int first = result ? 1 : 0, operands = x->i->operand_count - first;
+  for (int n = 1; n + 2 < x->i->part_count; n++) {
+    const char *part = x->i->parts[n];
+    if (!is_among(part, orders, MW_COUNT(orders)) && !is_among(part, scopes, MW_COUNT(scopes)) &&
+        !is_among(part, spaces, 3))
+      return false;
+  }
+  bool swaps = strcmp(name, "cas") == 0 && operands == 3 && !x->t.is_float;
+  if (operands < 2 || x->t.bits < (swaps ? 16u : 32u)) return false;
+  LLVMValueRef at = address(x, x->i->operands[first]), old = NULL;
+  if (!at) return false;
+  if (swaps) {
+    LLVMValueRef pair =
+        LLVMBuildAtomicCmpXchg(x->s->b, at, ptx_operand(x, first + 1), ptx_operand(x, first + 2), order, order, 0);
+    old = LLVMBuildExtractValue(x->s->b, pair, 0, "");
+  } else if (operands == 2) {
+    old = change(x, name, at, ptx_operand(x, first + 1));
+  }
+  if (old && result) ptx_result(x, old);
+  return old != NULL;
+}
+
+/* ---- copies ---- */
+
+/* cp.async.ca.shared.global [to], [from], bytes, given: done when the next instruction begins. Bytes that are not given
+   are zeros. */
+bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i) {
+  ptx_source x = {.s = s, .i = i};
+  program *p = s->p;
+  static const char *const done[] = {"commit_group", "wait_group", "wait_all"};
+  if (strcmp(i->parts[0], "cp") != 0 || !ptx_has_part(i, "async")) return false;
+  if (i->part_count == 3 && is_among(i->parts[2], done, MW_COUNT(done))) return true;
+  bool plain = i->part_count >= 5 && (ptx_has_part(i, "ca") || ptx_has_part(i, "cg"));
+  if (!plain || i->operand_count < 3 || i->operand_count > 4 || !ptx_has_part(i, "global")) return false;
+  LLVMValueRef to = address_in(&x, i->operands[0], SPACE_SHARED), from = address_in(&x, i->operands[1], SPACE_GLOBAL);
+  LLVMValueRef size = ptx_read(s, i->operands[2], p->i32);
+  uint64_t bytes = LLVMIsAConstantInt(size) ? LLVMConstIntGetZExtValue(size) : 0;
+  if (!to || !from || (bytes != 4 && bytes != 8 && bytes != 16)) return false;
+  if (i->operand_count == 3) {
+    LLVMBuildMemCpy(s->b, to, (unsigned)bytes, from, (unsigned)bytes, LLVMConstInt(p->i64, bytes, 0));
+    return true;
+  }
+  LLVMValueRef arguments[] = {LLVMBuildAddrSpaceCast(s->b, to, p->pointer, ""),
+                              LLVMBuildAddrSpaceCast(s->b, from, p->pointer, ""), ptx_read(s, i->operands[3], p->i32)};
+  ptx_call(&x, bytes == 4 ? "cp_async_4" : bytes == 8 ? "cp_async_8" : "cp_async_16", arguments, 3);
+  return true;
+}
+
+/* ---- by name ---- */
+
+bool ptx_translate_memory(const ptx_source *x) {
+  const char *name = x->i->parts[0];
+  int operands = x->i->operand_count;
+  if ((strcmp(name, "ld") == 0 || strcmp(name, "ldu") == 0) && operands == 2) return translate_access(x, true);
+  if (strcmp(name, "st") == 0 && operands == 2) return translate_access(x, false);
+  if (strcmp(name, "atom") == 0) return operands > 2 && translate_atomic(x, true);
+  return strcmp(name, "red") == 0 && operands == 2 && translate_atomic(x, false);
+}
