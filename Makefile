@@ -96,6 +96,7 @@ EMBED := $(BUILD)/bin/embed
 CUDA_EXAMPLES := $(patsubst examples/c/%.c,$(BUILD)/bin/c/%,$(wildcard examples/c/*.c))
 ACCURACY := $(BUILD)/bin/accuracy
 FAKES := $(BUILD)/test/libfakecuda.so $(BUILD)/test/libfakenvrtc.so
+TEST_GL := $(BUILD)/test/libgl.so
 
 .PHONY: all lib mwcc lua luajit cuda embed
 all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) cuda embed
@@ -256,7 +257,7 @@ TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,l
 # Each suite runs on every interpreter and binding: COMBINATIONS='lua5.4' for one of them. All of them run, whichever fails.
 # The sanitizers look after the library and the compiler, for which one interpreter will do.
 COMBINATIONS ?= $(LUA) $(if $(LUAJIT_CFLAGS),$(if $(filter sanitize,$(config)),,luajit+ffi luajit+c))
-test: all $(if $(target),,$(ACCURACY)) $(FAKES)
+test: all $(if $(target),,$(ACCURACY)) $(FAKES) $(TEST_GL)
 	@failed=; for combination in $(COMBINATIONS); do \
 	  printf '\n-- %s\n' $$combination; rm -rf $(BUILD)/test-cache; \
 	  binding=$${combination#*+}; [ $$binding != $$combination ] || binding=; \
@@ -271,6 +272,12 @@ $(FAKES): $(BUILD)/test/libfake%.so: spec/support/fake/%.c src/cuda/entry_points
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -Isrc -o $@ $<
+
+# OpenGL for specs (spec/graphics_spec.lua): libraries of GL and headers of Lua are not needed here.
+$(TEST_GL): spec/support/gl.c spec/support/gl_context.h
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -fvisibility=hidden -o $@ $< -ldl
 
 # Host threads that use the library all at once, for make config=tsan stress (ARGS: operations a thread, seed). A compiler
 # process has one thread, and limits too narrow for ThreadSanitizer's books: it is the release's.

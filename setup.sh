@@ -71,13 +71,17 @@ missing=""  # package names
 reasons=""  # what each is for
 want() { missing="$missing $1"; reasons="$reasons
   $1: $2"; }
-wishes="" # packages that only make things faster: nothing fails without them
+wishes="" # packages that make things faster, or let more be tested: nothing fails without them
 wish() { wishes="$wishes $1"; reasons="$reasons
   $1: $2"; }
 
 compiles() { # can the C compiler use this header, with these flags?
   # shellcheck disable=SC2086 # flags are words
   printf '#include <%s>\n' "$1" | cc -E ${2:-} - >/dev/null 2>&1
+}
+
+have_library() { # does the dynamic linker know it?
+  { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -q "$1"
 }
 
 # In the name of a package @ stands for the release of LLVM, which the machine's package lists decide.
@@ -110,6 +114,8 @@ look() {
     wish libpolly-@-dev "the same: what Debian's LLVM was built with"
     wish libzstd-dev "the same"
   fi
+  have_library libEGL_mesa.so.0 || wish libegl1 "the tests: OpenGL's buffers and images shared with kernels"
+  have_library libglapi.so.0 || have_library libgallium || wish libgl1-mesa-dri "the same: a renderer in software"
   find_clang_format >/dev/null || want clang-format-@ "make lint"
 }
 
@@ -221,12 +227,12 @@ case ${1:-} in
 *) die "unknown option $1 (there are --check, --aarch64, --llvm-config, --clang-format and --static-llvm)" ;;
 esac
 
-# Where only what makes things faster is missing, and nobody here may install it, that is all there is to do.
+# Where only what nothing fails without is missing, and nobody here may install it, that is all there is to do.
 can_install() { have apt-get && { [ "$(id -u)" -eq 0 ] || have sudo; }; }
 
 look
 if [ -z "$missing" ] && { [ -z "$wishes" ] || [ "${1:-}" = --check ] || ! can_install; }; then
-  [ -z "$wishes" ] || say "would make it faster:$(with_release "$reasons" "$LLVM_OLDEST")"
+  [ -z "$wishes" ] || say "nothing fails without, but would be better with:$(with_release "$reasons" "$LLVM_OLDEST")"
   say "all there: $(find_llvm_config), $(lua5.4 -v | cut -d' ' -f1-2), busted, luacheck"
   exit 0
 fi

@@ -80,6 +80,21 @@ typedef struct mw_array_box {
 
 struct mw_tex_record;
 
+/* Sharing resources of OpenGL by the driver's own means. `make` is called with a current context; target 0 is a buffer;
+   MW_INVALID_GRAPHICS_CONTEXT where that context is not one that the driver can share with. `pointer` and `array` are asked
+   between map and unmap, which order OpenGL's work with the stream's; an array goes by `array_end`, before unmap or
+   after. */
+typedef struct mw_driver_graphics {
+  int (*make)(void *device, unsigned name, unsigned target, unsigned flags, void **resource);
+  void (*end)(void *device, void *resource);
+  int (*set_flags)(void *resource, unsigned flags);
+  int (*map)(void *stream, void *resource);
+  int (*unmap)(void *stream, void *resource);
+  int (*pointer)(void *resource, uint64_t *address, size_t *bytes);
+  int (*array)(void *resource, unsigned layer, unsigned level, const mw_cuda_array_desc *desc, uint64_t *array);
+  void (*array_end)(void *device, uint64_t array);
+} mw_driver_graphics;
+
 /* One variable of a loaded unit. */
 typedef struct mw_symbol_info {
   const char *name, *linkage;
@@ -147,6 +162,7 @@ typedef struct mw_driver {
   int (*texture_new)(void *device, const struct mw_tex_record *record, uint64_t array, int level, uint64_t *handle);
   void (*texture_free)(void *device, uint64_t handle);
   void (*surface_free)(void *device, uint64_t handle);
+  const mw_driver_graphics *graphics; /* NULL: what is shared is a copy */
 
   /* priority: within the range below. */
   int (*stream_new)(void *device, unsigned flags, int priority, void **stream);

@@ -176,6 +176,24 @@ int mw_cuda_array_new(mw_device *device, const mw_cuda_array_desc *desc, mw_cuda
   return code;
 }
 
+int mw_cuda_array_over(mw_device *device, const mw_cuda_array_desc *desc, uint64_t handle,
+                       void (*give_back)(void *device, uint64_t handle), mw_cuda_array **out) {
+  mw_cuda_array_desc whole;
+  int code = complete(device, desc, &whole);
+  if (code != MW_SUCCESS) {
+    give_back(device->state, handle);
+    return code;
+  }
+  mw_cuda_array *array = mw_alloc(sizeof *array);
+  mw_refs_init(&array->refs);
+  array->desc = whole;
+  array->bytes = lay_out(array);
+  array->native = true;
+  array->buffer = mw_buffer_of_handle(device, handle, give_back);
+  *out = array;
+  return MW_SUCCESS;
+}
+
 mw_cuda_array *mw_cuda_array_retain(mw_cuda_array *array) {
   mw_refs_take(&array->refs);
   return array;
@@ -187,7 +205,11 @@ void mw_cuda_array_release(mw_cuda_array *array) {
   free(array);
 }
 
-int mw_cuda_array_free(mw_cuda_array *array) { return mw_buffer_free(array->buffer); }
+int mw_cuda_array_free(mw_cuda_array *array) {
+  if (array->lent)
+    return fail(MW_INVALID_VALUE, "this array is a part of an image of OpenGL's: it goes when that is unmapped");
+  return mw_buffer_free(array->buffer);
+}
 
 /* ---- facts ---- */
 

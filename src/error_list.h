@@ -34,12 +34,24 @@
   X(MW_INVALID_DEVICE,               101, "cudaErrorInvalidDevice",           "invalid device ordinal", "device")      \
   X(MW_INVALID_KERNEL_IMAGE,         200, "cudaErrorInvalidKernelImage",      "device kernel image is invalid", "io")  \
   X(MW_INVALID_CONTEXT,              201, "cudaErrorDeviceUninitialized",     "invalid device context", "usage")       \
+  X(MW_MAP_FAILED, 205, "cudaErrorMapBufferObjectFailed",                                                              \
+    "mapping of buffer object failed", "usage")                                                                        \
+  X(MW_UNMAP_FAILED, 206, "cudaErrorUnmapBufferObjectFailed",                                                          \
+    "unmapping of buffer object failed", "usage")                                                                      \
+  X(MW_ALREADY_MAPPED,               208, "cudaErrorAlreadyMapped",           "resource already mapped", "usage")      \
   X(MW_NO_KERNEL_IMAGE_FOR_DEVICE, 209, "cudaErrorNoKernelImageForDevice",                                             \
     "no kernel image is available for execution on the device", "device")                                              \
+  X(MW_NOT_MAPPED,                   211, "cudaErrorNotMapped",               "resource not mapped", "usage")          \
+  X(MW_NOT_MAPPED_AS_ARRAY, 212, "cudaErrorNotMappedAsArray",                                                          \
+    "resource not mapped as array", "usage")                                                                           \
+  X(MW_NOT_MAPPED_AS_POINTER, 213, "cudaErrorNotMappedAsPointer",                                                      \
+    "resource not mapped as pointer", "usage")                                                                         \
   X(MW_UNSUPPORTED_LIMIT, 215, "cudaErrorUnsupportedLimit",                                                            \
     "limit is not supported on this architecture", "usage")                                                            \
   X(MW_PEER_ACCESS_UNSUPPORTED, 217, "cudaErrorPeerAccessUnsupported",                                                 \
     "peer access is not supported between these two devices", "device")                                                \
+  X(MW_INVALID_GRAPHICS_CONTEXT, 219, "cudaErrorInvalidGraphicsContext",                                               \
+    "invalid OpenGL or DirectX context", "usage")                                                                      \
   X(MW_JIT_COMPILER_NOT_FOUND, 221, "cudaErrorJitCompilerNotFound",                                                    \
     "PTX JIT compiler library not found", "compile")                                                                   \
   X(MW_INVALID_SOURCE, 300, "cudaErrorInvalidSource",                                                                  \

@@ -13,6 +13,7 @@
 typedef struct entry {
   mw_memory_info info;
   mw_buffer *buffer; /* a reference, of device, pinned and managed memory */
+  bool lent;         /* mw_memory_lend */
 } entry;
 
 static struct {
@@ -93,6 +94,9 @@ int mw_memory_new(mw_device *device, mw_memory_kind kind, unsigned flags, size_t
 static int fail_free(uint64_t address, const entry *found) {
   if (!found)
     return fail(MW_INVALID_VALUE, "nothing was allocated at 0x%llx, or it was freed", (unsigned long long)address);
+  if (found->lent)
+    return fail(MW_INVALID_VALUE, "the memory at 0x%llx is a buffer of OpenGL's: it goes when that is unmapped",
+                (unsigned long long)address);
   if (found->info.kind == MW_MEMORY_REGISTERED)
     return fail(MW_INVALID_VALUE, "the memory at 0x%llx is the host's own: it is registered, and can be unregistered",
                 (unsigned long long)address);
@@ -104,7 +108,7 @@ static int take_freed(uint64_t address, entry *old) {
   int code = MW_SUCCESS;
   pthread_rwlock_wrlock(&book.lock);
   entry *found = find(address);
-  if (found && found->info.address == address && found->info.kind != MW_MEMORY_REGISTERED)
+  if (found && found->info.address == address && found->info.kind != MW_MEMORY_REGISTERED && !found->lent)
     *old = take_out(found);
   else
     code = fail_free(address, found);
@@ -145,6 +149,24 @@ int mw_memory_free_in(mw_stream *stream, uint64_t address) {
   mw_buffer_free(old.buffer);
   mw_buffer_release(old.buffer);
   return code;
+}
+
+void mw_memory_lend(mw_buffer *buffer) {
+  const entry new = {.info = {MW_MEMORY_DEVICE, buffer->address, buffer->bytes, 0, buffer->device},
+                     .buffer = mw_buffer_retain(buffer),
+                     .lent = true};
+  pthread_rwlock_wrlock(&book.lock);
+  add(&new);
+  pthread_rwlock_unlock(&book.lock);
+}
+
+void mw_memory_unlend(uint64_t address) {
+  entry old = {0};
+  pthread_rwlock_wrlock(&book.lock);
+  entry *found = find(address);
+  if (found && found->lent) old = take_out(found);
+  pthread_rwlock_unlock(&book.lock);
+  mw_buffer_release(old.buffer);
 }
 
 int mw_memory_register(mw_device *device, uint64_t address, size_t bytes, unsigned flags) {

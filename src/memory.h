@@ -14,4 +14,8 @@ typedef struct mw_piece {
 void mw_piece_hold(mw_device *device, uint64_t address, mw_piece *out);
 void mw_piece_drop(mw_piece *piece);
 
+/* Let a buffer's memory be found by address, without being anybody's to free; and no more. */
+void mw_memory_lend(mw_buffer *buffer);
+void mw_memory_unlend(uint64_t address);
+
 #endif

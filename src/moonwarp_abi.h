@@ -43,9 +43,16 @@ typedef enum mw_result {
   MW_INVALID_DEVICE = 101,
   MW_INVALID_KERNEL_IMAGE = 200,
   MW_INVALID_CONTEXT = 201,
+  MW_MAP_FAILED = 205,
+  MW_UNMAP_FAILED = 206,
+  MW_ALREADY_MAPPED = 208,
   MW_NO_KERNEL_IMAGE_FOR_DEVICE = 209,
+  MW_NOT_MAPPED = 211,
+  MW_NOT_MAPPED_AS_ARRAY = 212,
+  MW_NOT_MAPPED_AS_POINTER = 213,
   MW_UNSUPPORTED_LIMIT = 215,
   MW_PEER_ACCESS_UNSUPPORTED = 217,
+  MW_INVALID_GRAPHICS_CONTEXT = 219,
   MW_JIT_COMPILER_NOT_FOUND = 221,
   MW_INVALID_SOURCE = 300,
   MW_FILE_NOT_FOUND = 301,
@@ -656,6 +663,47 @@ typedef struct mw_reference {
   mw_read_mode read;
   const mw_type *element; /* void for surface<void> */
 } mw_reference;
+
+/* ---- OpenGL: its buffers as memory, its images as CUDA arrays ---------------------------------------------------- */
+
+/* A buffer, or an image (a texture or a renderbuffer), of an OpenGL context, for which a device is to be let. The context is
+   the one that is current in the calling thread when the resource is registered, and has to be current there when it is
+   mapped and unmapped and when a part of an image is asked for: MW_INVALID_GRAPHICS_CONTEXT where none is, in this and all
+   functions below. OpenGL is not to touch the resource while it is mapped. */
+typedef struct mw_graphics mw_graphics;
+
+enum {                                /* cudaGraphicsRegisterFlags, cudaGraphicsMapFlags */
+       MW_GRAPHICS_READ_ONLY = 1,     /* what is written to it while it is mapped may be lost */
+       MW_GRAPHICS_WRITE_DISCARD = 2, /* what it holds before it is mapped may be lost: all of it will be written */
+       MW_GRAPHICS_SURFACE = 4,
+       MW_GRAPHICS_GATHER = 8
+};
+
+/* Register a buffer, by the name that glGenBuffers gave it; an image, by its name and its target (GL_TEXTURE_2D, …,
+   GL_RENDERBUFFER). *out is yours. MW_INVALID_RESOURCE_HANDLE where the context has none of that name; MW_INVALID_VALUE for
+   flags, targets and formats that cannot be shared. (cudaGraphicsGLRegisterBuffer, cudaGraphicsGLRegisterImage) */
+int mw_graphics_buffer(mw_device *device, unsigned name, unsigned flags, mw_graphics **out);
+int mw_graphics_image(mw_device *device, unsigned name, unsigned target, unsigned flags, mw_graphics **out);
+/* A resource that is mapped is so no longer, and what was written to it is lost. NULL is fine. */
+void mw_graphics_release(mw_graphics *graphics);
+int mw_graphics_is_mapped(mw_graphics *graphics);
+/* What it will be mapped for: 0, READ_ONLY or WRITE_DISCARD. MW_ALREADY_MAPPED. (cudaGraphicsResourceSetMapFlags) */
+int mw_graphics_set_flags(mw_graphics *graphics, unsigned flags);
+
+/* Map resources, all or none: what OpenGL was told before is done before what `stream` is given from now on. Unmap them:
+   what the stream was given is done before what OpenGL is told from now on; waits for it, and reports its failure when the
+   resources are unmapped. MW_INVALID_RESOURCE_HANDLE where one is listed twice, MW_ALREADY_MAPPED, MW_NOT_MAPPED.
+   (cudaGraphicsMapResources, cudaGraphicsUnmapResources) */
+int mw_graphics_map(mw_stream *stream, mw_graphics *const *list, size_t count);
+int mw_graphics_unmap(mw_stream *stream, mw_graphics *const *list, size_t count);
+
+/* The memory of a mapped buffer: device memory, of as many bytes, until it is unmapped. MW_NOT_MAPPED,
+   MW_NOT_MAPPED_AS_POINTER. (cudaGraphicsResourceGetMappedPointer) */
+int mw_graphics_pointer(mw_graphics *graphics, uint64_t *address, size_t *bytes);
+/* A layer (or face) of a level of a mapped image, as a CUDA array of two dimensions or of three, until it is unmapped; row 0
+   is OpenGL's. *out is a reference, yours; mw_cuda_array_free refuses it. MW_INVALID_VALUE past the last layer or level,
+   MW_NOT_MAPPED, MW_NOT_MAPPED_AS_ARRAY. (cudaGraphicsSubResourceGetMappedArray) */
+int mw_graphics_array(mw_graphics *graphics, unsigned layer, unsigned level, mw_cuda_array **out);
 
 /* ---- modules ----------------------------------------------------------------------------------------------------- */
 

@@ -26,12 +26,16 @@ struct mw_cuda_array {
   mw_buffer *buffer; /* all levels, one behind the other; or the driver's own array */
   bool native;       /* the latter */
   size_t bytes;      /* of such a one, about */
+  bool lent;         /* a part of an image of OpenGL's, which goes when that is unmapped */
   mw_cuda_array_desc desc;
   mw_tex_level levels[MW_TEX_LEVELS]; /* `base` as a distance from the buffer's start */
 };
 
 /* Slices of a level: its depth, its layers, six faces a layer. */
 size_t mw_cuda_array_slices(const mw_cuda_array *array, size_t level);
+/* An array that the driver has already; it goes by `give_back`. */
+int mw_cuda_array_over(mw_device *device, const mw_cuda_array_desc *desc, uint64_t handle,
+                       void (*give_back)(void *device, uint64_t handle), mw_cuda_array **out);
 const char *mw_cuda_array_kind_name(mw_cuda_array_kind kind); /* "a 2-D CUDA array" */
 
 /* ---- texture.c ---- */

@@ -15,7 +15,7 @@ for _, name in ipairs { "malloc", "free", "sizeof", "cast", "pointer" } do cu[na
 
 for _, name in ipairs {
   "result", "context", "device", "module", "execution", "memory", "copy", "array", "texture", "stream", "graph",
-  "interop",
+  "graphics", "interop",
 } do
   require("moonwarp.driver." .. name).install(cu)
 end

@@ -22,7 +22,7 @@ local raw = {
 
 local parts = {
   "error", "value", "dtype", "capability", "device", "array", "host", "bulk", "image", "texture_memory", "texture",
-  "module", "symbol", "stream", "memory", "graph", "kernel", "launch", "cache",
+  "module", "symbol", "stream", "memory", "graph", "kernel", "launch", "graphics", "cache",
 }
 for _, name in ipairs(parts) do
   local part = require("moonwarp.ffi." .. name)

@@ -19,7 +19,8 @@ local rt = {
 }
 
 result.install(rt)
-for _, name in ipairs { "device", "stream", "memory", "pool", "array", "texture", "execution", "graph", "interop" } do
+for _, name in ipairs { "device", "stream", "memory", "pool", "array", "texture", "execution", "graph", "graphics",
+  "interop" } do
   require("moonwarp.runtime." .. name).install(rt)
 end
 

@@ -233,6 +233,11 @@ void cuda_array_end(void *device, uint64_t handle);
 int cuda_array_copy(void *stream, const mw_array_box *box);
 int cuda_texture_make(void *device, const struct mw_tex_record *record, uint64_t array, int level, uint64_t *handle);
 void cuda_texture_end(void *device, uint64_t handle);
+/* Handles of arrays that CUDA made for others. */
+uint64_t cuda_array_lent(CUarray array, const mw_cuda_array_desc *desc);
+void cuda_array_lent_end(void *device, uint64_t handle);
 void cuda_surface_end(void *device, uint64_t handle);
+
+extern const mw_driver_graphics cuda_graphics; /* graphics.c */
 
 #endif

@@ -185,6 +185,7 @@ const mw_driver mw_cuda_driver = {
     .texture_new = cuda_texture_make,
     .texture_free = cuda_texture_end,
     .surface_free = cuda_surface_end,
+    .graphics = &cuda_graphics,
     .stream_new = cuda_stream_new,
     .priorities = priorities,
     .stream_free = cuda_stream_free,

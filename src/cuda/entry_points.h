@@ -87,6 +87,18 @@
   X(cuSurfObjectCreate, 5000, (CUsurfObject *surface, const CUDA_RESOURCE_DESC *resource))                             \
   X(cuSurfObjectDestroy, 5000, (CUsurfObject surface))
 
+/* Sharing with OpenGL, which not every driver can. */
+#define MW_LIBCUDA_GRAPHICS(X)                                                                                         \
+  X(cuGraphicsGLRegisterBuffer, 3000, (CUgraphicsResource *resource, unsigned buffer, unsigned flags))                 \
+  X(cuGraphicsGLRegisterImage, 3000, (CUgraphicsResource *resource, unsigned image, unsigned target, unsigned flags))  \
+  X(cuGraphicsUnregisterResource, 3000, (CUgraphicsResource resource))                                                 \
+  X(cuGraphicsResourceSetMapFlags, 6050, (CUgraphicsResource resource, unsigned flags))                                \
+  X(cuGraphicsMapResources, 3000, (unsigned count, CUgraphicsResource *resources, CUstream stream))                    \
+  X(cuGraphicsUnmapResources, 3000, (unsigned count, CUgraphicsResource *resources, CUstream stream))                  \
+  X(cuGraphicsResourceGetMappedPointer, 3020, (CUdeviceptr *address, size_t *bytes, CUgraphicsResource resource))      \
+  X(cuGraphicsSubResourceGetMappedArray, 3000, (CUarray *array, CUgraphicsResource resource, unsigned layer,           \
+                                                unsigned level))
+
 #define MW_NVRTC(X)                                                                                                    \
   X(nvrtcVersion, 12000, (int *major, int *minor))                                                                     \
   X(nvrtcGetNumSupportedArchs, 12000, (int *count))                                                                    \

@@ -110,6 +110,19 @@ static bool find_cuda_functions(void *handle) {
   return true;
 }
 
+static void find_graphics_functions(void) {
+  bool all = true;
+#define FIND(name, version, params)                                                                                    \
+  {                                                                                                                    \
+    void *address = NULL;                                                                                              \
+    all = all && cu.cuGetProcAddress(#name, &address, version, 0, NULL) == 0 && address;                               \
+    memcpy(&cu.name, &address, sizeof address);                                                                        \
+  }
+  MW_LIBCUDA_GRAPHICS(FIND)
+#undef FIND
+  if (!all) cu.cuGraphicsGLRegisterBuffer = NULL;
+}
+
 static void load_driver(void) {
   void *handle = open_library(&driver);
   driver.code = MW_NO_DEVICE;
@@ -121,6 +134,7 @@ static void load_driver(void) {
     return;
   }
   if (!find_cuda_functions(handle)) return;
+  find_graphics_functions();
   /* Code that is loaded at its first launch would wait for the device then, also for a stream that stands at a hold. */
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   CUresult result = cu.cuInit(0);

@@ -8,6 +8,7 @@
 typedef struct cuda_api {
 #define POINTER(name, version, params) CUresult(*name) params;
   MW_LIBCUDA(POINTER)
+  MW_LIBCUDA_GRAPHICS(POINTER) /* all of them, or cuGraphicsGLRegisterBuffer is NULL */
 #undef POINTER
   CUresult (*cuGetProcAddress)(const char *name, void **address, int version, uint64_t flags, int *status);
 } cuda_api;

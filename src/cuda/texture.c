@@ -74,6 +74,18 @@ void cuda_array_end(void *device, uint64_t handle) {
     end_array(device, handle);
 }
 
+uint64_t cuda_array_lent(CUarray handle, const mw_cuda_array_desc *desc) {
+  native_array *array = mw_alloc(sizeof *array);
+  array->array = handle;
+  array->texel = (size_t)desc->channels.bits / 8 * (size_t)desc->channels.count;
+  return (uint64_t)(uintptr_t)array;
+}
+
+void cuda_array_lent_end(void *device, uint64_t handle) {
+  (void)device;
+  free((native_array *)(uintptr_t)handle);
+}
+
 static CUresult level_of(const native_array *array, int level, CUarray *out) {
   *out = array->array;
   return array->array ? 0 : cu.cuMipmappedArrayGetLevel(out, array->mipmap, (unsigned)level);

@@ -17,6 +17,7 @@ typedef struct CUevent_st *CUevent;
 typedef struct CUarray_st *CUarray;
 typedef struct CUmipmappedArray_st *CUmipmappedArray;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
+typedef struct CUgraphicsResource_st *CUgraphicsResource;
 typedef uint64_t CUtexObject;
 typedef uint64_t CUsurfObject;
 typedef void CUhostFn(void *context);

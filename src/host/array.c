@@ -69,8 +69,16 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormat
   HOST_RUNTIME(new_array(context, array, desc, extent, flags));
 }
 
+int host_array_check_own(const void *handle) {
+  return host_handle_note(HOST_ARRAY, handle) & HOST_ARRAY_LENT
+             ? host_fail(MW_INVALID_VALUE,
+                         "this array is a part of an image of OpenGL's: it goes when that is unmapped")
+             : MW_SUCCESS;
+}
+
 cudaError_t cudaFreeArray(cudaArray_t handle) {
   if (!handle) return host_end(MW_SUCCESS);
+  if (host_array_check_own(handle) != MW_SUCCESS) return host_end(MW_INVALID_VALUE);
   mw_cuda_array *array = host_handle_take(HOST_ARRAY, handle);
   if (!array) return host_end(host_fail(MW_INVALID_VALUE, "this is no CUDA array, or one that was freed"));
   int code = mw_cuda_array_free(array);
@@ -91,7 +99,7 @@ static int get_info(cudaArray_const_t handle, struct cudaChannelFormatDesc *form
     *extent = (struct cudaExtent){
         texels[0], desc->kind == MW_CUDA_ARRAY_1D || desc->kind == MW_CUDA_ARRAY_1D_LAYERED ? 0 : texels[1],
         desc->kind < MW_CUDA_ARRAY_3D ? 0 : texels[2]};
-  if (flags) *flags = host_handle_note(HOST_ARRAY, handle);
+  if (flags) *flags = host_handle_note(HOST_ARRAY, handle) & ~HOST_ARRAY_LENT;
   mw_cuda_array_release(array);
   return code;
 }

@@ -118,6 +118,8 @@ static const struct {
     {HOST_TEXREF, host_texref_release},
     {HOST_TEXTURE, host_object_release},
     {HOST_SURFACE, host_object_release},
+    {HOST_GRAPHICS, host_graphics_release},
+    {HOST_BUFFER_NAME, host_graphics_release},
     {HOST_ARRAY, release_array},
     {HOST_EVENT, (void (*)(void *))mw_event_release},
     {HOST_STREAM, (void (*)(void *))mw_stream_release},

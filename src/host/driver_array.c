@@ -72,7 +72,7 @@ static int describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out) {
                                 .Depth = kind < MW_CUDA_ARRAY_3D ? 0 : texels[2],
                                 .Format = host_format_of(&desc->channels),
                                 .NumChannels = (unsigned)desc->channels.count,
-                                .Flags = host_handle_note(HOST_ARRAY, handle)};
+                                .Flags = host_handle_note(HOST_ARRAY, handle) & ~HOST_ARRAY_LENT};
   mw_cuda_array_release(array);
   return code;
 }
@@ -87,6 +87,7 @@ static int describe_2d(CUarray handle, CUDA_ARRAY_DESCRIPTOR *out) {
 }
 
 static int destroy(CUarray handle) {
+  if (host_array_check_own(handle) != MW_SUCCESS) return MW_INVALID_VALUE;
   mw_cuda_array *array = host_handle_take(HOST_ARRAY, handle);
   if (!array) return host_fail(MW_INVALID_RESOURCE_HANDLE, "this is no CUDA array, or one that was destroyed");
   int code = mw_cuda_array_free(array);

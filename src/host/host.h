@@ -47,7 +47,9 @@ typedef enum host_kind {
   HOST_FUNCTION,
   HOST_TEXREF,
   HOST_REFERENCE, /* by its symbol */
-  HOST_SHOWN      /* a reference by its struct's address */
+  HOST_SHOWN,     /* a reference by its struct's address */
+  HOST_GRAPHICS,
+  HOST_BUFFER_NAME /* OpenGL's: never a handle's */
 } host_kind;
 
 /* A handle for an object: never given out again, so that one that was destroyed is recognised. `owner` is the number of
@@ -190,6 +192,9 @@ struct cudaChannelFormatDesc host_channel_desc(const mw_channels *channels);
 int host_array_new(host_context *context, const mw_cuda_array_desc *desc, cudaArray_t *out);
 /* The array, retained; or MW_INVALID_VALUE (driver: MW_INVALID_RESOURCE_HANDLE). */
 int host_array(cudaArray_const_t handle, mw_cuda_array **out);
+/* The note of an array that is a part of a resource of OpenGL's, above CUDA's flags: it is not freed. */
+#define HOST_ARRAY_LENT 0x100u
+int host_array_check_own(const void *handle);
 /* One side of a copy: an array, or memory by address with its pitch and the rows of a slice. */
 typedef struct host_side {
   mw_cuda_array *array;
@@ -217,6 +222,8 @@ int host_texture_new(const mw_resource *resource, const mw_texture_desc *desc, m
 
 void host_object_release(void *object); /* texture_object.c */
 void host_reference_release(void *reference);
+
+void host_graphics_release(void *graphics); /* graphics.c */
 
 /* ---- graphs (graph.c) ---- */
 void host_graph_release(void *graph);

@@ -1,4 +1,4 @@
-/* OpenGL and Direct3D: refused, with the reason. */
+/* Direct3D: refused, with the reason. */
 #include "host.h"
 #include "include/cuda_interop.h"
 
@@ -8,23 +8,9 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 static int refuse(const char *name) {
-  return host_fail(MW_NOT_SUPPORTED,
-                   strstr(name, "D3D") ? "%s: there is no Direct3D on this system"
-                                       : "%s: moonwarp shares no memory with OpenGL",
-                   name);
+  return host_fail(MW_NOT_SUPPORTED, "%s: there is no Direct3D on this system", name);
 }
 
-cudaError_t cudaGLSetGLDevice() { return host_end(refuse("cudaGLSetGLDevice")); }
-cudaError_t cudaGLRegisterBufferObject() { return host_end(refuse("cudaGLRegisterBufferObject")); }
-cudaError_t cudaGLMapBufferObject() { return host_end(refuse("cudaGLMapBufferObject")); }
-cudaError_t cudaGLUnmapBufferObject() { return host_end(refuse("cudaGLUnmapBufferObject")); }
-cudaError_t cudaGLUnregisterBufferObject() { return host_end(refuse("cudaGLUnregisterBufferObject")); }
-cudaError_t cudaGraphicsGLRegisterBuffer() { return host_end(refuse("cudaGraphicsGLRegisterBuffer")); }
-cudaError_t cudaGraphicsGLRegisterImage() { return host_end(refuse("cudaGraphicsGLRegisterImage")); }
-cudaError_t cudaGraphicsMapResources() { return host_end(refuse("cudaGraphicsMapResources")); }
-cudaError_t cudaGraphicsUnmapResources() { return host_end(refuse("cudaGraphicsUnmapResources")); }
-cudaError_t cudaGraphicsUnregisterResource() { return host_end(refuse("cudaGraphicsUnregisterResource")); }
-cudaError_t cudaGraphicsResourceGetMappedPointer() { return host_end(refuse("cudaGraphicsResourceGetMappedPointer")); }
 cudaError_t cudaD3D9Begin() { return host_end(refuse("cudaD3D9Begin")); }
 cudaError_t cudaD3D9End() { return host_end(refuse("cudaD3D9End")); }
 cudaError_t cudaD3D9SetDirect3DDevice() { return host_end(refuse("cudaD3D9SetDirect3DDevice")); }
@@ -43,11 +29,6 @@ cudaError_t cudaD3D9ResourceGetMappedPitch() { return host_end(refuse("cudaD3D9R
 cudaError_t cudaD3D9ResourceGetMappedSize() { return host_end(refuse("cudaD3D9ResourceGetMappedSize")); }
 cudaError_t cudaD3D9ResourceGetSurfaceDimensions() { return host_end(refuse("cudaD3D9ResourceGetSurfaceDimensions")); }
 cudaError_t cudaD3D9ResourceSetMapFlags() { return host_end(refuse("cudaD3D9ResourceSetMapFlags")); }
-CUresult cuGLInit() { return host_end_driver(refuse("cuGLInit")); }
-CUresult cuGLRegisterBufferObject() { return host_end_driver(refuse("cuGLRegisterBufferObject")); }
-CUresult cuGLMapBufferObject() { return host_end_driver(refuse("cuGLMapBufferObject")); }
-CUresult cuGLUnmapBufferObject() { return host_end_driver(refuse("cuGLUnmapBufferObject")); }
-CUresult cuGLUnregisterBufferObject() { return host_end_driver(refuse("cuGLUnregisterBufferObject")); }
 CUresult cuD3D9Begin() { return host_end_driver(refuse("cuD3D9Begin")); }
 CUresult cuD3D9End() { return host_end_driver(refuse("cuD3D9End")); }
 CUresult cuD3D9GetDevice() { return host_end_driver(refuse("cuD3D9GetDevice")); }

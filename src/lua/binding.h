@@ -34,6 +34,7 @@ typedef enum mwl_class {
   MWL_CUDA_ARRAY,
   MWL_TEXTURE,
   MWL_SURFACE,
+  MWL_GRAPHICS, /* a buffer or an image of OpenGL's */
   MWL_CLASS_COUNT
 } mwl_class;
 
@@ -88,6 +89,11 @@ typedef struct mwl_event {
   mw_event *handle;
   mwl_device *device;
 } mwl_event;
+
+typedef struct mwl_graphics {
+  mw_graphics *handle; /* NULL once unregistered */
+  mwl_device *device;
+} mwl_graphics;
 
 typedef struct mwl_graph {
   mw_graph *handle;
@@ -196,6 +202,7 @@ void mwl_open_kernel(lua_State *L, mwl_state *state);
 void mwl_open_launch(lua_State *L, mwl_state *state);
 void mwl_open_texture_memory(lua_State *L, mwl_state *state);
 void mwl_open_texture(lua_State *L, mwl_state *state);
+void mwl_open_graphics(lua_State *L, mwl_state *state);
 void mwl_open_cache(lua_State *L, mwl_state *state);
 
 /* ---- errors (error.c) ---- */

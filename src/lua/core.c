@@ -15,7 +15,7 @@ static const char *const class_names[MWL_CLASS_COUNT] = {
     [MWL_SYMBOL] = "symbol",   [MWL_LAUNCH] = "launch",         [MWL_BOUND] = "bound",     [MWL_DTYPE] = "dtype",
     [MWL_PITCHED] = "pitched", [MWL_CUDA_ARRAY] = "cuda_array", [MWL_TEXTURE] = "texture", [MWL_SURFACE] = "surface",
     [MWL_GRAPH] = "graph",     [MWL_GRAPH_EXEC] = "graph_exec", [MWL_STREAM] = "stream",   [MWL_EVENT] = "event",
-    [MWL_HOST] = "host",
+    [MWL_HOST] = "host",       [MWL_GRAPHICS] = "graphics",
 };
 
 const char *mwl_class_name(mwl_class which) { return class_names[which]; }
@@ -182,6 +182,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_open_launch(L, state);
   mwl_open_texture_memory(L, state);
   mwl_open_texture(L, state);
+  mwl_open_graphics(L, state);
   mwl_open_cache(L, state);
 
   lua_pushvalue(L, -1);

@@ -1,4 +1,4 @@
--- Direct3D and OpenGL under the driver's names: refused, with the reason.
+-- Direct3D under the driver's names: refused, with the reason.
 
 local interop = require "moonwarp.runtime.interop"
 local result = require "moonwarp.driver.result"
@@ -6,20 +6,14 @@ local contexts = require "moonwarp.driver.context"
 
 local M = {}
 
-local lists = {
-  direct3d = {
-    "cuD3D9Begin", "cuD3D9End", "cuD3D9GetDevice", "cuD3D9RegisterVertexBuffer", "cuD3D9MapVertexBuffer",
-    "cuD3D9UnmapVertexBuffer", "cuD3D9UnregisterVertexBuffer",
-  },
-  opengl = {
-    "cuGLInit", "cuGLRegisterBufferObject", "cuGLMapBufferObject", "cuGLUnmapBufferObject",
-    "cuGLUnregisterBufferObject",
-  },
+local functions = {
+  "cuD3D9Begin", "cuD3D9End", "cuD3D9GetDevice", "cuD3D9RegisterVertexBuffer", "cuD3D9MapVertexBuffer",
+  "cuD3D9UnmapVertexBuffer", "cuD3D9UnregisterVertexBuffer",
 }
 
 ---@param cu table
 function M.install(cu)
-  interop.refuse(cu, lists, contexts.plain, result.fail, "CUDA_ERROR_NOT_SUPPORTED")
+  interop.refuse(cu, functions, contexts.plain, result.fail, "CUDA_ERROR_NOT_SUPPORTED")
 end
 
 return M

@@ -106,6 +106,17 @@ local function uncount(account)
   account.counted = 0
 end
 
+local function push_cuda_array(where, owned, account)
+  local handle = ffi.gc(owned, function(handle)
+    uncount(account)
+    C.mw_cuda_array_release(handle)
+  end)
+  return class.proxy("cuda_array", { device = where, handle = handle, account = account }, cuda_array_meta)
+end
+
+---An object for a CUDA array, whose reference becomes its own.
+function M.adopt(where, handle) return push_cuda_array(where, handle, { counted = 0 }) end
+
 local fields = { "width", "height", "depth", "layers", "levels" }
 
 -- cuda_array_new(dtype, {kind = number, width =, height =, depth =, layers =, levels =}) -> CUDA array
@@ -117,13 +128,9 @@ local function cuda_array_new(of, spec)
   local where, out = device.current(), ffi.new "mw_cuda_array *[1]"
   errors.must(collect.retry(where, function() return C.mw_cuda_array_new(where._handle, desc, out) end))
   local account = { counted = tonumber(C.mw_cuda_array_bytes(out[0])) }
-  local handle = ffi.gc(out[0], function(handle)
-    uncount(account)
-    C.mw_cuda_array_release(handle)
-  end)
   collect.live = collect.live + account.counted
   collect.step(account.counted)
-  return class.proxy("cuda_array", { device = where, handle = handle, account = account }, cuda_array_meta)
+  return push_cuda_array(where, out[0], account)
 end
 
 local methods, properties = class.methods.cuda_array, class.properties.cuda_array

@@ -55,6 +55,12 @@ function M.new(dtype, width, height, depth, flags)
   return array
 end
 
+---An array that was made elsewhere, with its flags.
+function M.adopt(array, flags)
+  flags_of[array] = flags
+  return array
+end
+
 ---What an array was made with: dtype, width, height and depth (0 where its kind has none), flags.
 function M.describe(array)
   local dtype, kind, width, height, slices = check(array):describe()

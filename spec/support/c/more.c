@@ -2,7 +2,6 @@
 #include "check.h"
 
 #include <cudaD3D9.h>
-#include <cudaGL.h>
 #include <cuda_d3d9_interop.h>
 #include <cuda_gl_interop.h>
 
@@ -242,18 +241,7 @@ static void test_reference(CUmodule module) {
 }
 
 static void test_refused(void) {
-  cudaError_t (*const runtime[])() = {cudaGLSetGLDevice,
-                                      cudaGLRegisterBufferObject,
-                                      cudaGLMapBufferObject,
-                                      cudaGLUnmapBufferObject,
-                                      cudaGLUnregisterBufferObject,
-                                      cudaGraphicsGLRegisterBuffer,
-                                      cudaGraphicsGLRegisterImage,
-                                      cudaGraphicsMapResources,
-                                      cudaGraphicsUnmapResources,
-                                      cudaGraphicsUnregisterResource,
-                                      cudaGraphicsResourceGetMappedPointer,
-                                      cudaD3D9Begin,
+  cudaError_t (*const runtime[])() = {cudaD3D9Begin,
                                       cudaD3D9End,
                                       cudaD3D9SetDirect3DDevice,
                                       cudaD3D9GetDirect3DDevice,
@@ -271,12 +259,7 @@ static void test_refused(void) {
                                       cudaD3D9ResourceGetMappedSize,
                                       cudaD3D9ResourceGetSurfaceDimensions,
                                       cudaD3D9ResourceSetMapFlags};
-  CUresult (*const driver[])() = {cuGLInit,
-                                  cuGLRegisterBufferObject,
-                                  cuGLMapBufferObject,
-                                  cuGLUnmapBufferObject,
-                                  cuGLUnregisterBufferObject,
-                                  cuD3D9Begin,
+  CUresult (*const driver[])() = {cuD3D9Begin,
                                   cuD3D9End,
                                   cuD3D9GetDevice,
                                   cuD3D9RegisterVertexBuffer,

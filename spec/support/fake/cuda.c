@@ -82,6 +82,7 @@ static int lost, launches;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 MW_LIBCUDA(GENERIC)
+MW_LIBCUDA_GRAPHICS(GENERIC)
 #pragma GCC diagnostic pop
 #undef GENERIC
 
@@ -475,6 +476,39 @@ static CUresult fake_cuSurfObjectCreate(CUsurfObject *surface, const CUDA_RESOUR
   return 0;
 }
 
+/* ---- OpenGL: one resource, whose memory stays ---- */
+
+static char shared[64];
+
+static CUresult fake_cuGraphicsGLRegisterBuffer(CUgraphicsResource *resource, unsigned buffer, unsigned flags) {
+  CALL(cuGraphicsGLRegisterBuffer, "%u flags %u", buffer, flags);
+  *resource = (CUgraphicsResource)shared;
+  return 0;
+}
+
+static CUresult fake_cuGraphicsGLRegisterImage(CUgraphicsResource *resource, unsigned image, unsigned target,
+                                               unsigned flags) {
+  CALL(cuGraphicsGLRegisterImage, "%u target %x flags %u", image, target, flags);
+  *resource = (CUgraphicsResource)shared;
+  return 0;
+}
+
+static CUresult fake_cuGraphicsResourceGetMappedPointer(CUdeviceptr *address, size_t *bytes,
+                                                        CUgraphicsResource resource) {
+  CALL(cuGraphicsResourceGetMappedPointer, "%s", "");
+  *address = (CUdeviceptr)(uintptr_t)resource;
+  *bytes = sizeof shared;
+  return 0;
+}
+
+static CUresult fake_cuGraphicsSubResourceGetMappedArray(CUarray *array, CUgraphicsResource resource, unsigned layer,
+                                                         unsigned level) {
+  (void)resource;
+  CALL(cuGraphicsSubResourceGetMappedArray, "layer %u level %u", layer, level);
+  *array = (CUarray)(uintptr_t)++handles;
+  return 0;
+}
+
 /* ---- looking functions up ---- */
 
 typedef void function(void);
@@ -500,11 +534,14 @@ static const entry special[] = {
                                                 ENTRY(cuLaunchKernel) ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor)
                                                     ENTRY(cuArray3DCreate) ENTRY(cuMipmappedArrayCreate)
                                                         ENTRY(cuMipmappedArrayGetLevel) ENTRY(cuTexObjectCreate)
-                                                            ENTRY(cuSurfObjectCreate)};
+                                                            ENTRY(cuSurfObjectCreate) ENTRY(cuGraphicsGLRegisterBuffer)
+                                                                ENTRY(cuGraphicsGLRegisterImage)
+                                                                    ENTRY(cuGraphicsResourceGetMappedPointer)
+                                                                        ENTRY(cuGraphicsSubResourceGetMappedArray)};
 #undef ENTRY
 
 #define ENTRY(name, version, params) {#name, (function *)generic_##name},
-static const entry generic[] = {MW_LIBCUDA(ENTRY)};
+static const entry generic[] = {MW_LIBCUDA(ENTRY) MW_LIBCUDA_GRAPHICS(ENTRY)};
 
 CUresult cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags, int *status);
 CUresult cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags, int *status) {

@@ -1,2 +1,35 @@
-/* See cuda_interop.h. */
-#include "cuda_interop.h"
+/* OpenGL under the runtime API's names. A context has to be current in the calling thread; buffers, textures and targets are
+ * OpenGL's GLuint and GLenum, which are unsigned: its headers are not needed here. The functions of a resource that was
+ * registered are in cuda_runtime_api.h. */
+#ifndef MOONWARP_CUDA_GL_INTEROP_H
+#define MOONWARP_CUDA_GL_INTEROP_H
+
+#include "cuda_runtime_api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+cudaError_t cudaGraphicsGLRegisterBuffer(cudaGraphicsResource_t *resource, unsigned buffer, unsigned flags);
+cudaError_t cudaGraphicsGLRegisterImage(cudaGraphicsResource_t *resource, unsigned image, unsigned target,
+                                        unsigned flags);
+
+/* ---- of the 1.1 guide: buffers go by their names ---- */
+enum cudaGLMapFlags { cudaGLMapFlagsNone = 0, cudaGLMapFlagsReadOnly = 1, cudaGLMapFlagsWriteDiscard = 2 };
+
+cudaError_t cudaGLSetGLDevice(int device);
+cudaError_t cudaGLRegisterBufferObject(unsigned buffer);
+cudaError_t cudaGLMapBufferObject(void **address, unsigned buffer);
+cudaError_t cudaGLUnmapBufferObject(unsigned buffer);
+cudaError_t cudaGLUnregisterBufferObject(unsigned buffer);
+cudaError_t cudaGLSetBufferObjectMapFlags(unsigned buffer, unsigned flags);
+cudaError_t cudaGLMapBufferObjectAsync(void **address, unsigned buffer, cudaStream_t stream);
+cudaError_t cudaGLUnmapBufferObjectAsync(unsigned buffer, cudaStream_t stream);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif

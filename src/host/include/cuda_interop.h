@@ -1,6 +1,5 @@
-/* OpenGL and Direct3D under CUDA's names: declared, so that host code which names them links, and refused. There is no
- * Direct3D here, and moonwarp shares no memory with OpenGL: each returns cudaErrorNotSupported, or CUDA_ERROR_NOT_SUPPORTED.
- * Their arguments are not looked at, and therefore not declared. */
+/* Direct3D under CUDA's names: declared, so that host code which names it links, and refused. There is none here: each
+ * returns cudaErrorNotSupported, or CUDA_ERROR_NOT_SUPPORTED. Their arguments are not looked at, and therefore not declared. */
 #ifndef MOONWARP_CUDA_INTEROP_H
 #define MOONWARP_CUDA_INTEROP_H
 
@@ -17,17 +16,6 @@ extern "C" {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 
-cudaError_t cudaGLSetGLDevice(MW_ANY);
-cudaError_t cudaGLRegisterBufferObject(MW_ANY);
-cudaError_t cudaGLMapBufferObject(MW_ANY);
-cudaError_t cudaGLUnmapBufferObject(MW_ANY);
-cudaError_t cudaGLUnregisterBufferObject(MW_ANY);
-cudaError_t cudaGraphicsGLRegisterBuffer(MW_ANY);
-cudaError_t cudaGraphicsGLRegisterImage(MW_ANY);
-cudaError_t cudaGraphicsMapResources(MW_ANY);
-cudaError_t cudaGraphicsUnmapResources(MW_ANY);
-cudaError_t cudaGraphicsUnregisterResource(MW_ANY);
-cudaError_t cudaGraphicsResourceGetMappedPointer(MW_ANY);
 cudaError_t cudaD3D9Begin(MW_ANY);
 cudaError_t cudaD3D9End(MW_ANY);
 cudaError_t cudaD3D9SetDirect3DDevice(MW_ANY);
@@ -46,11 +34,6 @@ cudaError_t cudaD3D9ResourceGetMappedPitch(MW_ANY);
 cudaError_t cudaD3D9ResourceGetMappedSize(MW_ANY);
 cudaError_t cudaD3D9ResourceGetSurfaceDimensions(MW_ANY);
 cudaError_t cudaD3D9ResourceSetMapFlags(MW_ANY);
-CUresult cuGLInit(MW_ANY);
-CUresult cuGLRegisterBufferObject(MW_ANY);
-CUresult cuGLMapBufferObject(MW_ANY);
-CUresult cuGLUnmapBufferObject(MW_ANY);
-CUresult cuGLUnregisterBufferObject(MW_ANY);
 CUresult cuD3D9Begin(MW_ANY);
 CUresult cuD3D9End(MW_ANY);
 CUresult cuD3D9GetDevice(MW_ANY);

@@ -16,9 +16,14 @@
   X(CUDA_ERROR_INVALID_CONTEXT, 201, cudaErrorDeviceUninitialized)                                                     \
   X(CUDA_ERROR_MAP_FAILED, 205, cudaErrorMapBufferObjectFailed)                                                        \
   X(CUDA_ERROR_UNMAP_FAILED, 206, cudaErrorUnmapBufferObjectFailed)                                                    \
+  X(CUDA_ERROR_ALREADY_MAPPED, 208, cudaErrorAlreadyMapped)                                                            \
   X(CUDA_ERROR_NO_BINARY_FOR_GPU, 209, cudaErrorNoKernelImageForDevice)                                                \
+  X(CUDA_ERROR_NOT_MAPPED, 211, cudaErrorNotMapped)                                                                    \
+  X(CUDA_ERROR_NOT_MAPPED_AS_ARRAY, 212, cudaErrorNotMappedAsArray)                                                    \
+  X(CUDA_ERROR_NOT_MAPPED_AS_POINTER, 213, cudaErrorNotMappedAsPointer)                                                \
   X(CUDA_ERROR_UNSUPPORTED_LIMIT, 215, cudaErrorUnsupportedLimit)                                                      \
   X(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, 217, cudaErrorPeerAccessUnsupported)                                           \
+  X(CUDA_ERROR_INVALID_GRAPHICS_CONTEXT, 219, cudaErrorInvalidGraphicsContext)                                         \
   X(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, 221, cudaErrorJitCompilerNotFound)                                              \
   X(CUDA_ERROR_INVALID_SOURCE, 300, cudaErrorInvalidSource)                                                            \
   X(CUDA_ERROR_FILE_NOT_FOUND, 301, cudaErrorFileNotFound)                                                             \

@@ -1,0 +1,60 @@
+-- OpenGL for specs, without a window: Mesa's software renderer, where it is installed.
+--   local gl = require "support.gl"
+--   if not gl.open "gl" then pending(gl.why) end      "gl", or "es" for OpenGL ES: this thread's current context now
+--   gl.call("glBindBuffer", 0x8892, name)             numbers, strings for their bytes, false for NULL
+--   local result, bytes = gl.fetch(16, "glGetBufferSubData", 0x8892, 0, 16, true)   true: 16 bytes to write to
+--   gl.name "glGenBuffers"                            a new object's name
+--   gl.current(false)                                 no context is current
+
+local M = {}
+
+local library = assert(os.getenv "MOONWARP_HOME") .. "/test/libgl.so"
+
+local function load(name) return assert(package.loadlib(library, "gl_" .. name)) end
+
+local opened
+
+---@param kind string "gl" or "es"
+---@return boolean
+function M.open(kind)
+  local ok, why = load "open"(kind)
+  opened, M.why = ok, why and "no OpenGL context: " .. why
+  return ok == true
+end
+
+---A context that is current no more bothers nobody.
+function M.current(on)
+  if opened then load "current"(on and 1 or 0) end
+end
+
+function M.fetch(bytes, name, ...) return load "call"(bytes, name, ...) end
+
+function M.call(name, ...) return (M.fetch(0, name, ...)) end
+
+function M.name(generator) return (string.unpack("I4", (select(2, M.fetch(4, generator, 1, true))))) end
+
+function M.integer(name) return (string.unpack("i4", (select(2, M.fetch(64, "glGetIntegerv", name, true))))) end
+
+---The first error since the last time, 0 for none.
+function M.error() return M.call "glGetError" end
+
+local ARRAY_BUFFER = 0x8892
+
+---A buffer with these bytes.
+function M.buffer(bytes)
+  local name = M.name "glGenBuffers"
+  M.call("glBindBuffer", ARRAY_BUFFER, name)
+  M.call("glBufferData", ARRAY_BUFFER, #bytes, bytes, 0x88e4)
+  M.call("glBindBuffer", ARRAY_BUFFER, 0)
+  return name
+end
+
+---What is in it.
+function M.bytes(buffer, count)
+  M.call("glBindBuffer", ARRAY_BUFFER, buffer)
+  local _, bytes = M.fetch(count, "glGetBufferSubData", ARRAY_BUFFER, 0, count, true)
+  M.call("glBindBuffer", ARRAY_BUFFER, 0)
+  return bytes
+end
+
+return M

@@ -1,0 +1,96 @@
+/* OpenGL's buffers and images, shared by the driver itself: without a copy, where the context is one of its own. */
+#include "cuda/cuda.h"
+
+#include <stdlib.h>
+
+typedef struct resource {
+  cuda_device *device;
+  CUgraphicsResource handle;
+} resource;
+
+enum { OPERATING_SYSTEM = 304, GRAPHICS_CONTEXT = 219, NOT_SUPPORTED = 801, UNKNOWN = 999 };
+
+/* The context is another vendor's, or this driver shares with none: the codes of that differ by its release. */
+static bool is_strange(CUresult result) {
+  return result == GRAPHICS_CONTEXT || result == OPERATING_SYSTEM || result == NOT_SUPPORTED || result == UNKNOWN;
+}
+
+static int make(void *handle, unsigned name, unsigned target, unsigned flags, void **out) {
+  cuda_device *device = handle;
+  int code = cuda_enter(device);
+  if (code != MW_SUCCESS) return code;
+  CUgraphicsResource registered;
+  CUresult result = !cu.cuGraphicsGLRegisterBuffer ? NOT_SUPPORTED
+                    : target                       ? cu.cuGraphicsGLRegisterImage(&registered, name, target, flags)
+                                                   : cu.cuGraphicsGLRegisterBuffer(&registered, name, flags);
+  if (is_strange(result))
+    return fail(MW_INVALID_GRAPHICS_CONTEXT, "the NVIDIA driver does not share with this OpenGL context");
+  if (result != 0) return cuda_outcome(device, result, "registering a resource of OpenGL");
+  resource *new = mw_alloc(sizeof *new);
+  *new = (resource){device, registered};
+  *out = new;
+  return MW_SUCCESS;
+}
+
+static void end(void *device, void *handle) {
+  resource *old = handle;
+  if (cuda_enter_quietly(device)) cu.cuGraphicsUnregisterResource(old->handle);
+  free(old);
+}
+
+static int set_flags(void *handle, unsigned flags) {
+  resource *r = handle;
+  int code = cuda_enter(r->device);
+  return code ? code
+              : cuda_outcome(r->device, cu.cuGraphicsResourceSetMapFlags(r->handle, flags),
+                             "setting what a resource of OpenGL is mapped for");
+}
+
+static int map(void *handle, void *object) {
+  cuda_stream *stream = handle;
+  resource *r = object;
+  int code = cuda_stream_enter(stream);
+  if (code == MW_SUCCESS) code = cuda_stream_held(stream);
+  return code ? code
+              : cuda_outcome(r->device, cu.cuGraphicsMapResources(1, &r->handle, stream->handle),
+                             "mapping a resource of OpenGL");
+}
+
+static int unmap(void *handle, void *object) {
+  cuda_stream *stream = handle;
+  resource *r = object;
+  int code = cuda_stream_enter(stream);
+  return code ? code
+              : cuda_outcome(r->device, cu.cuGraphicsUnmapResources(1, &r->handle, stream->handle),
+                             "unmapping a resource of OpenGL");
+}
+
+static int pointer(void *handle, uint64_t *address, size_t *bytes) {
+  resource *r = handle;
+  int code = cuda_enter(r->device);
+  return code ? code
+              : cuda_outcome(r->device, cu.cuGraphicsResourceGetMappedPointer(address, bytes, r->handle),
+                             "asking where a buffer of OpenGL is mapped");
+}
+
+static int array(void *handle, unsigned layer, unsigned level, const mw_cuda_array_desc *desc, uint64_t *out) {
+  resource *r = handle;
+  CUarray found;
+  int code = cuda_enter(r->device);
+  if (code == MW_SUCCESS)
+    code = cuda_outcome(r->device, cu.cuGraphicsSubResourceGetMappedArray(&found, r->handle, layer, level),
+                        "asking for the array of an image of OpenGL");
+  if (code == MW_SUCCESS) *out = cuda_array_lent(found, desc);
+  return code;
+}
+
+const mw_driver_graphics cuda_graphics = {
+    .make = make,
+    .end = end,
+    .set_flags = set_flags,
+    .map = map,
+    .unmap = unmap,
+    .pointer = pointer,
+    .array = array,
+    .array_end = cuda_array_lent_end,
+};
