@@ -72,6 +72,13 @@ send x:plot{ height = 4 }
 wait 7 │
 wait 0 │
 wait > 
+send far = mw.compile "__global__ void far(int *cells, int i) { cells[i] = 1; }"
+wait > 
+send far.far(1, 1)(mw.zeros(4, "int"), 4)
+wait kernel far wrote to cells[4], and cells ends with [3]
+wait stdin:1
+wait thread (0,0,0)
+wait > 
 send flag = mw.zeros(1, "int") m.endless(1, 1)(flag) print("laun" .. "ched")
 wait launched
 key 3

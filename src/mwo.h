@@ -58,6 +58,9 @@ typedef enum mw_warp_call {
   MW_WARP_XOR
 } mw_warp_call;
 
+/* Sizes of memory that generated code does not know. */
+enum { MW_OBJECT_ALLOCATION = 0, MW_OBJECT_SHARED = 1 /* what the block has of shared memory */ };
+
 /* What the runtime does for generated code. Calls that end the launch (trap, assert, a bad address) do not return. */
 typedef struct mw_services {
   /* Fiber tier: run the threads 0..count-1 of the worker's current block, each on its own stack, until all returned. */
@@ -82,9 +85,11 @@ typedef struct mw_services {
   /* vprintf as CUDA lays it out: `arguments` holds the promoted arguments one behind the other, each at its own
      alignment (8 for doubles, 64-bit integers and pointers, 4 for int). Returns the number of arguments, -1 on error. */
   int32_t (*print)(mw_worker *worker, const char *format, const void *arguments);
-  /* The address fails the range test of generated code: return if the access is allowed all the same (shared memory,
-     stacks, the image's constants), else end the launch as an illegal address. */
-  void (*check_address)(mw_worker *worker, uint64_t address, uint64_t bytes, uint32_t is_store);
+  /* In code with memory checks: return if the access lies in the memory that its address was made from, else end the
+     launch as an illegal address. `object`: where that memory begins or, with MW_OBJECT_ALLOCATION, any place of it;
+     size: its bytes, or an mw_object_size; name: what the source calls it, or NULL. */
+  void (*check_access)(mw_worker *worker, uint64_t object, uint64_t address, uint64_t bytes, uint64_t size,
+                       const char *name, uint32_t is_store);
   uint64_t (*clock)(mw_worker *worker);                      /* nanoseconds, monotonic */
   void *(*device_malloc)(mw_worker *worker, uint64_t bytes); /* NULL when the device heap is exhausted */
   void (*device_free)(mw_worker *worker, void *memory);

@@ -30,6 +30,29 @@ local function read(path)
   return text
 end
 
+local CHECK = "--check-memory"
+local checking = false
+
+-- The options with the one for memory checks, where they are on and the device has them.
+local function with_checks(options)
+  if not checking or raw.properties_of().driver ~= "cpu" then return options end
+  local all = { CHECK }
+  for i, option in ipairs(options or {}) do all[i + 1] = option end
+  return all
+end
+
+---Whether kernels compiled from now on check each access to memory: one that leaves the array whose pointer it was made
+---from ends the launch, with the array's name, the index, the line and the thread. They run thread by thread and some
+---ten times slower. On CPU devices; one module has it by options = {"--check-memory"}. At the prompt it is on.
+---@param on? boolean
+---@return boolean before what it was; with no argument that is all
+function M.check_memory(on)
+  local before = checking
+  if on ~= nil and type(on) ~= "boolean" then errors.usage("mw.check_memory wants true or false, got a %s", type(on)) end
+  if on ~= nil then checking = on end
+  return before
+end
+
 ---Compile CUDA C for the device in use, or find it in the compile cache.
 ---@param spec string|table the text; or { source = text or file = path, options = {"-DN=4", "-use_fast_math"},
 ---headers = { ["vec.h"] = text }, name = "what messages call the text" }
@@ -55,7 +78,7 @@ function M.compile(spec, more)
   elseif not file then
     file, line = source.locate(text)
   end
-  return raw.compile(text, { file = file, line = line, options = options, headers = spec.headers })
+  return raw.compile(text, { file = file, line = line, options = with_checks(options), headers = spec.headers })
 end
 
 ---As mw.compile, but returns nil and the error where the text does not compile.

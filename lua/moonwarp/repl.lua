@@ -110,7 +110,7 @@ local function banner(lines)
   local ok, name = pcall(function() return mw.device().name .. " (" .. mw.properties().name .. ")" end)
   io.write(("moonwarp %s on %s, %s%s\n"):format(mw.version, rawget(_G, "jit") and jit.version or _VERSION,
     ok and name or "no device: " .. tostring(name), lines.editing and "" or "; no line editing: see lua-readline"))
-  io.write "mw is moonwarp; Ctrl-D leaves\n"
+  io.write "mw is moonwarp; kernels check their memory (mw.check_memory); Ctrl-D leaves\n"
 end
 
 ---A prompt, until the end of the input.
@@ -119,9 +119,12 @@ function M.run(options)
   if rawget(_G, "mw") == nil then rawset(_G, "mw", require "moonwarp") end
   local lines = input.open(results.complete)
   if not (options and options.quiet) then banner(lines) end
+  local mw = require "moonwarp"
+  local checked = mw.check_memory(true)
   raw.interrupt_watch(true)
   local ok, err = pcall(loop, lines)
   raw.interrupt_watch(false)
+  mw.check_memory(checked)
   lines.close()
   if not ok then error(err, 0) end
   io.write "\n"

@@ -43,7 +43,8 @@ struct cpu_heap {
   cpu_extent *oldest, *newest;
   size_t cached_bytes, cached_count;
   bool crowded;
-  atomic_size_t fresh; /* cached extents that kernels can still reach */
+  atomic_uint_fast64_t changes; /* of what is live */
+  atomic_size_t fresh;          /* cached extents that kernels can still reach */
 };
 
 /* ---- opening ---- */
@@ -172,6 +173,7 @@ static void live_add(cpu_heap *heap, cpu_extent *extent) {
   }
   cpu_extent **chain = chain_of(heap, extent->user);
   extent->state = CPU_EXTENT_LIVE;
+  atomic_fetch_add(&heap->changes, 1);
   extent->next = *chain;
   *chain = extent;
   if (++heap->count > GUARDED_MOST) heap->crowded = true;
@@ -185,6 +187,7 @@ static cpu_extent *live_remove(cpu_heap *heap, uintptr_t user) {
   cpu_extent *extent = *link;
   if (!extent) return NULL;
   *link = extent->next;
+  atomic_fetch_add(&heap->changes, 1);
   heap->count--;
   heap->bytes -= extent->bytes;
   return extent;
@@ -392,6 +395,12 @@ bool cpu_heap_find(cpu_heap *heap, uint64_t address, uint64_t *base, size_t *byt
   }
   pthread_mutex_unlock(&heap->lock);
   return found;
+}
+
+uint64_t cpu_heap_changes(const cpu_heap *heap) { return atomic_load(&heap->changes); }
+
+bool cpu_heap_is_for_arrays(const cpu_heap *heap, uint64_t address) {
+  return address - (heap->base + heap->size / 8) < heap->size / 2; /* cpu_heap_open */
 }
 
 static void describe(cpu_heap *heap, uintptr_t address, char *out, size_t size) {

@@ -23,6 +23,11 @@ void cpu_heap_settle(cpu_heap *heap);
 /* The live allocation that `address` lies in; false where there is none. */
 bool cpu_heap_find(cpu_heap *heap, uint64_t address, uint64_t *base, size_t *bytes);
 
+/* A number that is another one whenever allocations were made or freed. */
+uint64_t cpu_heap_changes(const cpu_heap *heap);
+/* Whether an address is of those that allocations get, in use or not: no stack's, no shared memory's, nobody else's. */
+bool cpu_heap_is_for_arrays(const cpu_heap *heap, uint64_t address);
+
 /* Say in `out` how `address` lies to the allocations around it: "4 bytes past the end of an array of 400 bytes",
    "which no array holds". Not in a signal handler. */
 void cpu_heap_describe(cpu_heap *heap, uintptr_t address, char *out, size_t size);

@@ -18,7 +18,7 @@ void compiler_args_free(compiler_args *args) {
 
 static const char known[] =
     "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
-    "-lineinfo, -nostdinc++, -arch=NAME, --capability=N.N, --maxrregcount=N, --mcpu=NAME and --width=N";
+    "-lineinfo, -nostdinc++, -arch=NAME, --capability=N.N, --maxrregcount=N, --check-memory, --mcpu=NAME and --width=N";
 
 static int fail_unknown(const char *option) {
   const char *hint = "";
@@ -60,7 +60,8 @@ static bool is_width(const char *text) {
 
 /* An option that stands for itself, in mwcc's spelling; NULL if it is none. */
 static const char *plain_option(const char *option) {
-  static const char *const names[] = {"-G", "-O0", "-O1", "-O2", "-O3", "-use_fast_math", "-lineinfo", "-nostdinc++"};
+  static const char *const names[] = {"-G",        "-O0",         "-O1",           "-O2", "-O3", "-use_fast_math",
+                                      "-lineinfo", "-nostdinc++", "--check-memory"};
   for (size_t i = 0; i < MW_COUNT(names); i++) {
     if (is(option, names[i] + (names[i][1] == '-'))) return names[i];
   }

@@ -85,25 +85,6 @@ static void service_trap(mw_worker *base, mw_trap trap) {
   }
 }
 
-static bool lies_in(uint64_t address, uint64_t bytes, uintptr_t first, uintptr_t last) {
-  return address >= first && address <= last && bytes <= last - address;
-}
-
-/* The device's own range was tested by generated code. What is left is what the image and the launch hold for reading. */
-static void service_check_address(mw_worker *base, uint64_t address, uint64_t bytes, uint32_t is_store) {
-  cpu_worker *worker = (cpu_worker *)base;
-  const cpu_kernel_work *work = &worker->command->kernel;
-  const cpu_unit *unit = work->kernel->unit;
-  uintptr_t params = (uintptr_t)work->frame.params;
-  for (const cpu_unit *u = unit; u && !is_store; u = u->parent)
-    if (lies_in(address, bytes, u->first, u->last)) return;
-  if (!is_store && lies_in(address, bytes, params, params + work->param_bytes)) return;
-  CPU_SERVICE_ENTER(base);
-  worker->fault =
-      (cpu_fault){.kind = is_store ? CPU_FAULT_WRITE : CPU_FAULT_READ, .address = address, .pc = worker->call};
-  cpu_worker_abandon(worker);
-}
-
 static uint64_t service_clock(mw_worker *base) {
   (void)base;
   struct timespec now;
@@ -122,7 +103,7 @@ const mw_services cpu_services = {
     .trap = service_trap,
     .assert_fail = cpu_services_assert,
     .print = cpu_services_print,
-    .check_address = service_check_address,
+    .check_access = cpu_check_access,
     .clock = service_clock,
     .device_malloc = cpu_services_malloc,
     .device_free = cpu_services_free,

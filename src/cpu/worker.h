@@ -36,6 +36,14 @@ typedef struct cpu_ring {
 
 typedef struct cpu_warps cpu_warps; /* warp.c's own */
 
+/* An allocation that memory checks looked up. */
+typedef struct cpu_seen {
+  uint64_t base;
+  size_t bytes;
+} cpu_seen;
+
+enum { CPU_SEEN = 4 };
+
 typedef struct cpu_worker cpu_worker;
 struct cpu_worker {
   mw_worker base;
@@ -58,6 +66,9 @@ struct cpu_worker {
   stack_t signal_stack; /* for a helping host thread */
   cpu_ring ring;
   cpu_warps *warps;
+  cpu_seen seen[CPU_SEEN]; /* checked.c's, good while the heap's changes are seen_changes */
+  uint64_t seen_changes;
+  unsigned next_seen;
   void *suspended;  /* where a block that waits for the others of its grid goes on, or NULL */
   cpu_worker *idle; /* resident.c's: the next that is not in use */
 };

@@ -101,6 +101,17 @@ typedef struct guard {
   LLVMValueRef base, size;
 } guard;
 
+/* Where run.c keeps a thread that it hands to functions: what stands there is trusted. */
+static unsigned thread_mark(const program *p) { return LLVMGetMDKindIDInContext(p->context, "mw.thread", 9); }
+
+void mark_thread(program *p, LLVMValueRef place) {
+  LLVMSetMetadata(place, thread_mark(p), LLVMMetadataAsValue(p->context, LLVMMDNodeInContext2(p->context, NULL, 0)));
+}
+
+static bool is_thread(const program *p, LLVMValueRef place) {
+  return LLVMIsAAllocaInst(place) && LLVMGetMetadata(place, thread_mark(p));
+}
+
 /* Whether the address is a trusted pointer plus an offset within reach; `reach` is what is left of it, in bits, and
    loses one for each addition on the way. */
 static bool is_safe(const guard *g, LLVMValueRef address, unsigned reach, int depth) {
@@ -115,7 +126,7 @@ static bool is_safe(const guard *g, LLVMValueRef address, unsigned reach, int de
     if (LLVMGetMetadata(address, LLVMGetMDKindIDInContext(g->p->context, "invariant.load", 14))) return true;
     LLVMValueRef from = LLVMGetOperand(address, 0); /* a field of the thread */
     if (LLVMIsAGetElementPtrInst(from)) from = LLVMGetOperand(from, 0);
-    return !g->entry && from == LLVMGetParam(g->function, 0);
+    return g->entry ? is_thread(g->p, from) : from == LLVMGetParam(g->function, 0);
   }
   case LLVMAddrSpaceCast:
   case LLVMBitCast:

@@ -32,6 +32,7 @@ static const char usage[] =
     "  --dependencies FILE   and the files that it included, as a module lists them\n"
     "  --dump=graph|shapes|rows|live  print what the SIMT compiler finds out about each kernel, and stop (rows: the\n"
     "                        shapes where a block's rows are whole gangs)\n"
+    "  --check-memory        code that ends the launch where an access leaves the array that it was meant for; slower\n"
     "  --check               only look for mistakes, and print them as JSON\n"
     "  --report              print each kernel's tier and why, its lanes, how it reaches memory, and stop\n"
     "  --verify              check the module after every stage\n"
@@ -156,6 +157,8 @@ static void parse_option(options *o, char **argv, int *i) {
     record(o, arg);
   else if (strcmp(arg, "-nostdinc++") == 0)
     o->no_cxx = true, record(o, arg);
+  else if (strcmp(arg, "--check-memory") == 0)
+    o->check_memory = true, record(o, arg);
   else if (strcmp(arg, "--check") == 0)
     o->check = true;
   else if (strcmp(arg, "--verify") == 0)
@@ -189,6 +192,7 @@ static options parse_options(int argc, char **argv) {
     else
       o.input = argv[i];
   }
+  if (o.check_memory) o.width = o.parts = 1;
   if (o.make_pch) return o;
   if (!o.input) die("no source file (mwcc --help)");
   if (!o.output) o.output = default_output(&o);

@@ -72,11 +72,12 @@ typedef struct options {
   unsigned launch_block[3];
   int capability; /* compute capability to keep to, major * 10 + minor; 0: none */
   bool fast_math;
-  bool no_cxx;  /* do without the C++ library: our own headers stand in */
-  bool check;   /* only print what clang finds wrong, as JSON: check.c */
-  bool verify;  /* check the module after every stage */
-  bool timings; /* print how long each stage took */
-  bool report;  /* print what became of each kernel, and stop */
+  bool no_cxx;       /* do without the C++ library: our own headers stand in */
+  bool check;        /* only print what clang finds wrong, as JSON: check.c */
+  bool check_memory; /* ask before each access whether it stays in its array: checked.c */
+  bool verify;       /* check the module after every stage */
+  bool timings;      /* print how long each stage took */
+  bool report;       /* print what became of each kernel, and stop */
 } options;
 
 bool starts_with(const char *text, const char *prefix);
@@ -348,6 +349,7 @@ bool is_entry(const program *p, LLVMValueRef function);
 void build_table(program *p);
 void set_local_bytes(program *p); /* in the finished table, from what measure_stacks found */
 void guard_stores(program *p);
+void mark_thread(program *p, LLVMValueRef place); /* a thread's fields stand there */
 void optimise(program *p);       /* emit.c; shares.c does parts of it in other threads, until emit waits for them */
 void measure_stacks(program *p); /* local_bytes of the kernels, behind optimise */
 void emit(program *p);
@@ -406,6 +408,9 @@ bool is_importable(const char *name);
 /* Call a member of mw_services, found at `offset` in it. */
 LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size_t offset, LLVMTypeRef type,
                           LLVMValueRef *arguments, unsigned count);
+
+/* ---- memory checks (checked.c): behind prepare_kernels ---- */
+void check_memory(program *p);
 
 /* ---- lanes' memory (masked.c): `pointers` is one address for all lanes, which follow each other, or a vector of them ---- */
 enum { MASKED_LOAD_MASK = LLVM_VERSION_MAJOR >= 22 ? 1 : 2, MASKED_LOAD_ELSE }; /* operands of such a load */

@@ -71,6 +71,7 @@ static LLVMValueRef frame_id(function *f, size_t offset, unsigned axis) {
 /* A thread in memory: all but its ids is the same for every thread of the worker. */
 LLVMValueRef new_thread(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k) {
   LLVMValueRef thread = LLVMBuildAlloca(b, thread_type(p), "thread");
+  mark_thread(p, thread);
   LLVMValueRef memory = load_invariant(p, b, p->pointer, worker, offsetof(mw_worker, shared));
   LLVMValueRef dynamic_offset = constant_i64(p, k->shared_bytes);
   LLVMBuildStore(b, frame, thread_address(p, b, thread, THREAD_FRAME, 0));

@@ -239,6 +239,8 @@ static void widen_one(program *p, kernel *k, int lanes, int together) {
 void widen_kernels(program *p) {
   int lanes = p->options->width ? p->options->width : native_width(p);
   int together = p->options->parts; /* 0: as pays */
+  for (size_t i = 0; i < p->kernel_count && p->options->check_memory; i++)
+    explain(&p->kernels[i], "its accesses are checked one by one (--check-memory)", NULL);
   for (size_t i = 0; i < p->kernel_count && lanes > 1; i++) widen_one(p, &p->kernels[i], lanes, together);
   verify_module(p, "widening");
 }

@@ -50,6 +50,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   retarget(p);
   prepare_kernels(p);
   check_shared_atomics(p);
+  check_memory(p);
   choose_tiers(p);
   stage_done(p, "prepare");
   if (o->dump) {

@@ -132,7 +132,7 @@ typedef struct site { /* one call to lower */
   program *p;
   LLVMBuilderRef b; /* stands before it */
   LLVMValueRef call, thread;
-  LLVMValueRef arguments[4]; /* of a built-in that takes some */
+  LLVMValueRef arguments[6]; /* of a built-in that takes some */
 } site;
 
 typedef enum action {
@@ -162,6 +162,7 @@ typedef enum action {
   ALLOCATE,
   RELEASE,
   GRID_WAIT,
+  CHECK_ACCESS,
   TRAP
 } action;
 
@@ -215,6 +216,7 @@ static const struct builtin {
     {"malloc", ALLOCATE, 0},
     {"free", RELEASE, 0},
     {"__mw_grid_wait", GRID_WAIT, 0},
+    {"__mw_check_access", CHECK_ACCESS, 0},
     {"llvm.trap", TRAP, 0},
     {"llvm.debugtrap", NOTHING, 0},
 };
@@ -347,6 +349,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case ALLOCATE: return service(s, offsetof(mw_services, device_malloc), p->pointer, arguments, 1);
   case RELEASE: return service(s, offsetof(mw_services, device_free), p->void_type, arguments, 1);
   case GRID_WAIT: name_thread(s); return service(s, offsetof(mw_services, grid_wait), p->void_type, arguments, 1);
+  case CHECK_ACCESS: name_thread(s); return service(s, offsetof(mw_services, check_access), p->void_type, arguments, 6);
   case TRAP: return trap(s, MW_TRAP_EXPLICIT);
   case NOTHING: break;
   }
