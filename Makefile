@@ -255,8 +255,7 @@ TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,l
   UBSAN_OPTIONS='halt_on_error=1:print_stacktrace=1'
 # Code for blocks of one size (src/special.c) is made at the first launch in one of them and late in the others.
 # Each suite runs on every interpreter and binding: COMBINATIONS='lua5.4' for one of them. All of them run, whichever fails.
-# The sanitizers look after the library and the compiler, for which one interpreter will do.
-COMBINATIONS ?= $(LUA) $(if $(LUAJIT_CFLAGS),$(if $(filter sanitize,$(config)),,luajit+ffi luajit+c))
+COMBINATIONS ?= $(LUA) $(if $(LUAJIT_CFLAGS),luajit+ffi luajit+c)
 test: all $(if $(target),,$(ACCURACY)) $(FAKES) $(TEST_GL)
 	@failed=; for combination in $(COMBINATIONS); do \
 	  printf '\n-- %s\n' $$combination; rm -rf $(BUILD)/test-cache; \

@@ -200,6 +200,7 @@ prepare_aarch64() {
   apt_aarch64 update && apt_aarch64 --download-only --no-install-recommends --yes install $AARCH64_PACKAGES >/dev/null ||
     die "they could not be fetched"
   rm -rf "$root.new"
+  mkdir -p "$root.new"
   for package in "$work"/cache/archives/*.deb; do dpkg -x "$package" "$root.new" || die "$package could not be unpacked"; done
   rm -rf "$root"
   mv "$root.new" "$root" || exit 1

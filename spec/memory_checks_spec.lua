@@ -1,5 +1,6 @@
 -- Memory checks: kernels that were compiled with --check-memory end where an access leaves the array that its pointer
 -- was made from, with the array's name and index, and otherwise do what they do without.
+-- CPU device only: others have no such checks
 
 local mw = require "moonwarp"
 local failure = require "support.failure"
@@ -58,7 +59,8 @@ describe("memory checks", function()
     assert.equal("cudaErrorIllegalAddress", err.code)
     assert.equal("write", err.kernel)
     assert.same({ 0, 0, 0 }, err.thread)
-    assert.matches("kernel write wrote to x[10], and x ends with [9]: it has 10 elements of 4 bytes; ", err.message, 1, true)
+    local what = "kernel write wrote to x[10], and x ends with [9]: it has 10 elements of 4 bytes; "
+    assert.equal(1, (err.message:find(what, 1, true)))
     local number = 0
     for line in io.lines "spec/memory_checks_spec.lua" do
       number = number + 1

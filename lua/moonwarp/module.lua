@@ -48,7 +48,9 @@ end
 ---@return boolean before what it was; with no argument that is all
 function M.check_memory(on)
   local before = checking
-  if on ~= nil and type(on) ~= "boolean" then errors.usage("mw.check_memory wants true or false, got a %s", type(on)) end
+  if on ~= nil and type(on) ~= "boolean" then
+    errors.usage("mw.check_memory wants true or false, got a %s", type(on))
+  end
   if on ~= nil then checking = on end
   return before
 end
