@@ -211,7 +211,7 @@ describe("graphs", function()
     code("CUDA_ERROR_INVALID_VALUE", cu.cuGraphAddEmptyNode(graph, { 99 }))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuGraphAddMemsetNode(graph, {}, nil))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuGraphAddMemcpyNode(graph, {}, {}))
-    code("CUDA_ERROR_NOT_SUPPORTED", cu.cuGraphAddMemcpyNode(graph, {}, {
+    code("CUDA_ERROR_INVALID_VALUE", cu.cuGraphAddMemcpyNode(graph, {}, {
       srcMemoryType = cu.CU_MEMORYTYPE_ARRAY, WidthInBytes = 8, Height = 1,
     }))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuGraphAddKernelNode(graph, {}, nil))

@@ -3,6 +3,7 @@
  * Each side is first brought to one form, an address with pitches, checked against the memory that it lies in. Then rows
  * are copied, several at once where both sides have them in one piece. Waits for the work before: what a region of an
  * image is copied for is rarely anything but a set-up or a result. */
+#include "command.h"
 #include "texture.h"
 
 #include <stdlib.h>
@@ -77,6 +78,7 @@ static int resolve_array(const mw_box_side *given, const box *b, side *s) {
   code = check_axis(s, "x", given->x / texel, b->width / texel, extent[0]);
   if (code == MW_SUCCESS) code = check_axis(s, "y", given->y, b->height, extent[1]);
   if (code == MW_SUCCESS) code = check_axis(s, "z", given->z, b->depth, extent[2]);
+  if (code != MW_SUCCESS) return code;
   const mw_tex_level *level = &array->levels[given->level];
   s->row_pitch = level->row_pitch;
   s->slice_pitch = level->slice_pitch;
@@ -84,7 +86,19 @@ static int resolve_array(const mw_box_side *given, const box *b, side *s) {
   s->native = array->native;
   s->host = array->buffer->host;
   s->at = level->base + given->z * level->slice_pitch + given->y * level->row_pitch + given->x;
-  return code;
+  return MW_SUCCESS;
+}
+
+int mw_box_locate(const mw_array_place *place, const char *name, size_t width, size_t height, size_t depth,
+                  uint64_t *address, size_t *pitch, size_t *rows) {
+  const mw_box_side given = {.array = place->array, .level = place->level, .x = place->x, .y = place->y, .z = place->z};
+  side s = {.name = name};
+  int code = resolve_array(&given, &(box){width, height, depth}, &s);
+  if (code != MW_SUCCESS) return code;
+  *address = s.buffer->address + s.at;
+  *pitch = s.row_pitch;
+  *rows = s.slice_pitch / s.row_pitch;
+  return MW_SUCCESS;
 }
 
 static int resolve(const mw_box_side *given, const box *b, const char *name, side *s) {
@@ -162,14 +176,24 @@ static int copy_apart(const side *target, const side *source, const box *b) {
 static mw_array_side describe_side(const side *s, const box *b) {
   const mw_box_side *given = s->given;
   if (s->native)
-    return (mw_array_side){
-        .array = s->buffer->address, .level = (int)given->level, .x = given->x, .y = given->y, .z = given->z};
+    return (mw_array_side){.array = s->buffer->address,
+                           .level = (int)(given->array->first + given->level),
+                           .x = given->x,
+                           .y = given->y,
+                           .z = given->z};
   size_t rows = b->depth > 1 ? s->slice_pitch / s->row_pitch : b->height;
   return (mw_array_side){
       .address = (s->buffer ? s->buffer->address : (uint64_t)(uintptr_t)s->host) + s->at,
       .row_pitch = s->row_pitch,
       .rows = rows,
   };
+}
+
+static int hand_over(mw_device *device, const mw_array_box *part) {
+  mw_command *command = mw_command_new(NULL, 1);
+  int code = device->driver->array_copy(device->stream, part, mw_command_completion(command));
+  if (code != MW_SUCCESS) mw_command_end(command);
+  return code;
 }
 
 /* Slice by slice where slices are not whole rows apart. Overlapping boxes of one array go through host memory. */
@@ -189,16 +213,16 @@ static int copy_native(mw_device *device, const side *target, const side *source
   whole.source = describe_side(source, b);
   bool rows = b->depth == 1 || ((target->native || target->slice_pitch % target->row_pitch == 0) &&
                                 (source->native || source->slice_pitch % source->row_pitch == 0));
-  if (rows) return device->driver->array_copy(device->stream, &whole);
+  size_t step = rows ? b->depth : 1;
   int code = MW_SUCCESS;
-  whole.depth = 1;
-  for (size_t z = 0; z < b->depth && code == MW_SUCCESS; z++) {
-    code = device->driver->array_copy(device->stream, &whole);
+  whole.depth = step;
+  for (size_t z = 0; z < b->depth && code == MW_SUCCESS; z += step) {
+    code = hand_over(device, &whole);
     whole.target.z++, whole.source.z++;
     whole.target.address += target->slice_pitch;
     whole.source.address += source->slice_pitch;
   }
-  return code;
+  return code == MW_SUCCESS ? device->driver->stream_synchronize(device->stream) : code;
 }
 
 /* ---- the whole ---- */

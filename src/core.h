@@ -153,13 +153,14 @@ typedef struct mw_driver {
   void *(*host)(void *device, uint64_t address);
 
   /* Hardware for textures; NULL where there is none, and textures are read by device code out of records
-     (texture_descriptor.h). CUDA arrays then are the driver's (array_copy returns when it is done). A texture, or the surface
-     of `level` >= 0, reads `array` or (0) what the record's first level says; its handle is what kernels get. They are given
-     back as memory is. */
+     (texture_descriptor.h). CUDA arrays then are the driver's. A texture reads `array`, all of it or its `level` >= 0, or (0)
+     what the record's first level says; a surface is over a level; their handle is what kernels get. They are given back as
+     memory is. */
   int (*array_new)(void *device, const mw_cuda_array_desc *desc, uint64_t *array);
   void (*array_free)(void *device, uint64_t array);
-  int (*array_copy)(void *stream, const mw_array_box *box);
+  int (*array_copy)(void *stream, const mw_array_box *box, mw_completion completion);
   int (*texture_new)(void *device, const struct mw_tex_record *record, uint64_t array, int level, uint64_t *handle);
+  int (*surface_new)(void *device, uint64_t array, int level, uint64_t *handle);
   void (*texture_free)(void *device, uint64_t handle);
   void (*surface_free)(void *device, uint64_t handle);
   const mw_driver_graphics *graphics; /* NULL: what is shared is a copy */

@@ -202,13 +202,37 @@ mw_cuda_array *mw_cuda_array_retain(mw_cuda_array *array) {
 void mw_cuda_array_release(mw_cuda_array *array) {
   if (!array || !mw_refs_drop(&array->refs)) return;
   mw_buffer_release(array->buffer);
+  mw_cuda_array_release(array->whole);
   free(array);
 }
 
 int mw_cuda_array_free(mw_cuda_array *array) {
+  if (array->whole)
+    return fail(MW_INVALID_VALUE, "a level of a mipmapped array goes with the array, and is not freed by itself");
   if (array->lent)
     return fail(MW_INVALID_VALUE, "this array is a part of an image of OpenGL's: it goes when that is unmapped");
   return mw_buffer_free(array->buffer);
+}
+
+int mw_cuda_array_level(mw_cuda_array *array, size_t level, mw_cuda_array **out) {
+  size_t extent[3];
+  int code = mw_cuda_array_extent(array, level, extent);
+  if (code != MW_SUCCESS) return code;
+  mw_cuda_array *part = mw_alloc(sizeof *part);
+  mw_refs_init(&part->refs);
+  part->whole = mw_cuda_array_retain(array);
+  part->buffer = mw_buffer_retain(array->buffer);
+  part->native = array->native;
+  part->first = array->first + level;
+  part->levels[0] = array->levels[level];
+  part->bytes = part->levels[0].slice_pitch * mw_cuda_array_slices(array, level);
+  part->desc = array->desc;
+  part->desc.width = part->levels[0].width;
+  part->desc.height = part->levels[0].height;
+  part->desc.depth = part->levels[0].depth;
+  part->desc.levels = 1;
+  *out = part;
+  return MW_SUCCESS;
 }
 
 /* ---- facts ---- */
@@ -216,7 +240,9 @@ int mw_cuda_array_free(mw_cuda_array *array) {
 int mw_cuda_array_is_freed(const mw_cuda_array *array) { return mw_buffer_is_freed(array->buffer); }
 const mw_cuda_array_desc *mw_cuda_array_describe(const mw_cuda_array *array) { return &array->desc; }
 mw_device *mw_cuda_array_device(const mw_cuda_array *array) { return array->buffer->device; }
-size_t mw_cuda_array_bytes(const mw_cuda_array *array) { return array->native ? array->bytes : array->buffer->bytes; }
+size_t mw_cuda_array_bytes(const mw_cuda_array *array) {
+  return array->native || array->whole ? array->bytes : array->buffer->bytes;
+}
 
 int mw_cuda_array_extent(const mw_cuda_array *array, size_t level, size_t extent[3]) {
   if (level >= array->desc.levels)

@@ -26,6 +26,8 @@ mw_work mw_work_copy(const mw_work *work) {
   copy.site = mw_strdup(work->site);
   if (work->target) mw_buffer_retain(work->target);
   if (work->source) mw_buffer_retain(work->source);
+  if (work->copy.target_in.array) mw_cuda_array_retain(work->copy.target_in.array);
+  if (work->copy.source_in.array) mw_cuda_array_retain(work->copy.source_in.array);
   if (work->pattern) {
     copy.pattern = mw_alloc(work->size);
     memcpy(copy.pattern, work->pattern, work->size);
@@ -37,6 +39,8 @@ void mw_work_free(mw_work *work) {
   mw_launch_release(work->launch);
   mw_buffer_release(work->target);
   mw_buffer_release(work->source);
+  mw_cuda_array_release(work->copy.target_in.array);
+  mw_cuda_array_release(work->copy.source_in.array);
   free(work->site);
   free(work->pattern);
   *work = (mw_work){0};

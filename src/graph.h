@@ -24,7 +24,7 @@ typedef struct mw_work {
   size_t target_offset, source_offset, bytes;
   void *pattern;
   size_t size, count;
-  mw_copy copy;
+  mw_copy copy; /* its CUDA arrays are references */
   mw_fill fill;
   void (*function)(void *);
   void *context;

@@ -452,14 +452,23 @@ typedef enum mw_direction { /* cudaMemcpyKind */
                             MW_ANY_DIRECTION
 } mw_direction;
 
+typedef struct mw_cuda_array mw_cuda_array;
+
+/* A place in a level of a CUDA array: x in bytes, y in rows, z in slices. */
+typedef struct mw_array_place {
+  mw_cuda_array *array;
+  size_t level, x, y, z;
+} mw_array_place;
+
 /* A box of bytes: `width` bytes of each of `height` rows of each of `depth` slices. A pitch is the bytes from row to row,
    `rows` the rows from slice to slice; both may be 0 where there is one row, or one slice. */
 typedef struct mw_copy {
   uint64_t target, source;
   size_t target_pitch, target_rows, source_pitch, source_rows;
   size_t width, height, depth;
-  mw_direction direction; /* checked against where the addresses lie */
-  int foreign; /* whether unknown addresses are taken for the host's memory, but for those that only the device could have
+  mw_direction direction; /* checked against where the addresses lie; a CUDA array is the device's */
+  mw_array_place target_in, source_in; /* a CUDA array, in place of the address and its pitch; array NULL: the address */
+  int foreign;                         /* whether unknown addresses are taken for the host's memory, but for those that only the device could have
                   given out (freed memory); else all are refused */
 } mw_copy;
 
@@ -473,9 +482,12 @@ typedef struct mw_fill {
 } mw_fill;
 
 /* Copy or fill in `stream`, one of the device's, or (NULL) in its default stream, waiting for it. In a stream it waits too
-   where pageable memory is the host's part. MW_INVALID_VALUE past the end of memory, MW_INVALID_PITCH_VALUE where rows overlap,
-   MW_INVALID_MEMCPY_DIRECTION. (cudaMemcpy3D, cudaMemset3D, and all others of their kind) */
+   where pageable memory is the host's part, or boxes of one CUDA array overlap. A captured copy keeps its CUDA arrays.
+   MW_INVALID_VALUE past the end of memory, MW_INVALID_PITCH_VALUE where rows overlap,
+   MW_INVALID_MEMCPY_DIRECTION. (cudaMemcpy3D, cudaMemset3D, cudaMemcpy2DToArrayAsync, and all others of their kind) */
 int mw_memory_copy(mw_device *device, mw_stream *stream, const mw_copy *copy);
+/* Whether such a copy waits in a stream, too. */
+int mw_memory_copy_waits(mw_device *device, const mw_copy *copy);
 int mw_memory_fill(mw_device *device, mw_stream *stream, const mw_fill *fill);
 
 /* ---- arrays: a typed, shaped, contiguous view of a buffer -------------------------------------------------------- */
@@ -558,15 +570,17 @@ typedef struct mw_cuda_array_desc {
   size_t levels;               /* of a mipmap, each half as large as the one before; 0 counts as 1 */
 } mw_cuda_array_desc;
 
-typedef struct mw_cuda_array mw_cuda_array;
-
 /* Memory for textures and surfaces, whose layout is the device's own: reached by copies, fetches and surfaces only.
    Contents are undefined. MW_INVALID_VALUE for sizes that the device has no room for or that do not fit the kind.
    (cudaMallocArray, cudaMalloc3DArray, cudaMallocMipmappedArray) */
 int mw_cuda_array_new(mw_device *device, const mw_cuda_array_desc *desc, mw_cuda_array **out);
 mw_cuda_array *mw_cuda_array_retain(mw_cuda_array *array);
 void mw_cuda_array_release(mw_cuda_array *array);
-int mw_cuda_array_free(mw_cuda_array *array); /* as mw_buffer_free */
+/* As mw_buffer_free. MW_INVALID_VALUE for a level of a mipmap, which goes with it. */
+int mw_cuda_array_free(mw_cuda_array *array);
+/* A level of a mipmap, counted from 0, as an array without others; it keeps the whole and is freed with it. *out is
+   yours: mw_cuda_array_release. (cudaGetMipmappedArrayLevel) */
+int mw_cuda_array_level(mw_cuda_array *array, size_t level, mw_cuda_array **out);
 int mw_cuda_array_is_freed(const mw_cuda_array *array);
 /* As made, with what was 0 filled in: sizes that the kind does not have are 1. */
 const mw_cuda_array_desc *mw_cuda_array_describe(const mw_cuda_array *array);

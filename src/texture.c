@@ -156,9 +156,11 @@ static int queue_record(mw_texture *texture, const mw_tex_record *record) {
 static int make_native(mw_texture *texture, const mw_tex_record *record, mw_buffer **out) {
   const mw_driver *driver = texture->device->driver;
   mw_cuda_array *array = texture->array ? texture->array : texture->resource.array;
-  uint64_t handle;
-  int code = driver->texture_new(texture->device->state, record, array ? array->buffer->address : 0,
-                                 texture->is_surface ? (int)texture->level : -1, &handle);
+  uint64_t handle, native = array ? array->buffer->address : 0;
+  void *device = texture->device->state;
+  int code = texture->is_surface
+                 ? driver->surface_new(device, native, (int)(array->first + texture->level), &handle)
+                 : driver->texture_new(device, record, native, array && array->whole ? (int)array->first : -1, &handle);
   if (code == MW_SUCCESS)
     *out =
         mw_buffer_of_handle(texture->device, handle, texture->is_surface ? driver->surface_free : driver->texture_free);

@@ -23,10 +23,12 @@ mw_channels_text mw_channels_name(const mw_channels *channels);
 
 struct mw_cuda_array {
   mw_refs refs;
-  mw_buffer *buffer; /* all levels, one behind the other; or the driver's own array */
-  bool native;       /* the latter */
-  size_t bytes;      /* of such a one, about */
-  bool lent;         /* a part of an image of OpenGL's, which goes when that is unmapped */
+  mw_buffer *buffer;    /* all levels, one behind the other; or the driver's own array */
+  bool native;          /* the latter */
+  size_t bytes;         /* of such a one, about */
+  bool lent;            /* a part of an image of OpenGL's, which goes when that is unmapped */
+  size_t first;         /* of a level of another array: which one it is in the buffer, */
+  mw_cuda_array *whole; /* and that array, retained; else NULL */
   mw_cuda_array_desc desc;
   mw_tex_level levels[MW_TEX_LEVELS]; /* `base` as a distance from the buffer's start */
 };
@@ -37,6 +39,13 @@ size_t mw_cuda_array_slices(const mw_cuda_array *array, size_t level);
 int mw_cuda_array_over(mw_device *device, const mw_cuda_array_desc *desc, uint64_t handle,
                        void (*give_back)(void *device, uint64_t handle), mw_cuda_array **out);
 const char *mw_cuda_array_kind_name(mw_cuda_array_kind kind); /* "a 2-D CUDA array" */
+
+/* ---- box.c ---- */
+
+/* Where a box of a copy begins in an array, checked: an address with its pitch and the rows from slice to slice, which
+   mean nothing where the array is the driver's own. `side` is "source" or "target". */
+int mw_box_locate(const mw_array_place *place, const char *side, size_t width, size_t height, size_t depth,
+                  uint64_t *address, size_t *pitch, size_t *rows);
 
 /* ---- texture.c ---- */
 

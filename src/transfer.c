@@ -1,8 +1,10 @@
-/* Copies and fills by address: checked against the memory that lies there, then handed to the driver as a box. */
+/* Copies and fills by address: checked against the memory that lies there, then handed to the driver as a box. A CUDA array
+ * that takes part is an address, too, but for those that are the driver's own. */
 #include "memory.h"
 #include "capture.h"
 #include "command.h"
 #include "graph.h"
+#include "texture.h"
 
 /* ---- checks ---- */
 
@@ -12,6 +14,7 @@ typedef struct side {
   uint64_t address;
   size_t pitch, rows;
   mw_piece piece;
+  const mw_array_place *place; /* in a CUDA array, or NULL */
 } side;
 
 /* Bytes from the first one that is touched to the last. False where that cannot be counted. */
@@ -54,6 +57,28 @@ static int check_range(side *s, size_t bytes, bool foreign, mw_device *device) {
               s->name, (unsigned long long)left);
 }
 
+/* A box in a CUDA array: found, checked and held. */
+static int hold_array(side *s, const mw_copy *copy, mw_device *device) {
+  mw_buffer *buffer = s->place->array->buffer;
+  if (buffer->device != device)
+    return fail(MW_INVALID_VALUE, "the %s is a CUDA array on %s, and the copy is one of %s", s->name,
+                buffer->device->name, device->name);
+  int code = mw_box_locate(s->place, s->name, copy->width, copy->height, copy->depth, &s->address, &s->pitch, &s->rows);
+  if (code == MW_SUCCESS) code = mw_buffer_use(buffer);
+  if (code != MW_SUCCESS) return code;
+  s->piece.buffer = buffer;
+  s->piece.info = (mw_memory_info){MW_MEMORY_DEVICE, buffer->address, buffer->bytes, 0, device};
+  return MW_SUCCESS;
+}
+
+static int hold_memory(side *s, const mw_copy *copy, mw_device *device) {
+  size_t bytes = 0;
+  int code = check_pitch(s, copy->width, copy->height, copy->depth, device);
+  if (code == MW_SUCCESS && !reach(s, copy->width, copy->height, copy->depth, &bytes))
+    code = fail(MW_INVALID_VALUE, "the copy is more than memory has addresses");
+  return code == MW_SUCCESS ? check_range(s, bytes, copy->foreign, device) : code;
+}
+
 static bool is_device(const side *s) {
   return s->piece.info.kind == MW_MEMORY_DEVICE || s->piece.info.kind == MW_MEMORY_MANAGED;
 }
@@ -93,10 +118,31 @@ static int finish(mw_stream *stream, int code, bool wait) {
   return code == MW_SUCCESS && wait ? mw_stream_synchronize(stream) : code;
 }
 
+static bool is_native(const side *s) { return s->place && s->place->array->native; }
+
+static mw_array_side native_side(const side *s) {
+  if (!is_native(s)) return (mw_array_side){.address = s->address, .row_pitch = s->pitch, .rows = s->rows};
+  const mw_array_place *at = s->place;
+  return (mw_array_side){.array = at->array->buffer->address,
+                         .level = (int)(at->array->first + at->level),
+                         .x = at->x,
+                         .y = at->y,
+                         .z = at->z};
+}
+
+static int hand_over_native(mw_stream *stream, const mw_copy *copy, side *target, side *source) {
+  const mw_array_box box = {native_side(target), native_side(source), copy->width, copy->height, copy->depth};
+  mw_command *command = command_for(target, source);
+  int code = stream->device->driver->array_copy(stream->state, &box, mw_command_completion(command));
+  if (code != MW_SUCCESS) mw_command_end(command);
+  return code;
+}
+
 static int hand_over_copy(mw_stream *stream, const mw_copy *copy, side *target, side *source) {
+  if (is_native(target) || is_native(source)) return hand_over_native(stream, copy, target, source);
   const mw_driver *driver = stream->device->driver;
-  mw_box box = {.target = copy->target,
-                .source = copy->source,
+  mw_box box = {.target = target->address,
+                .source = source->address,
                 .target_pitch = target->pitch,
                 .target_slice = target->pitch * target->rows,
                 .source_pitch = source->pitch,
@@ -116,33 +162,80 @@ static int hand_over_copy(mw_stream *stream, const mw_copy *copy, side *target, 
   return code;
 }
 
+/* ---- boxes of one CUDA array ---- */
+
+static bool meet(size_t a, size_t b, size_t length) { return a < b + length && b < a + length; }
+
+static bool overlap(const mw_copy *copy) {
+  const mw_array_place *a = &copy->target_in, *b = &copy->source_in;
+  return a->array && b->array && a->array->buffer == b->array->buffer &&
+         a->array->first + a->level == b->array->first + b->level && meet(a->x, b->x, copy->width) &&
+         meet(a->y, b->y, copy->height) && meet(a->z, b->z, copy->depth);
+}
+
+/* Through memory of the host's, waiting. */
+static int copy_overlapping(mw_stream *stream, const mw_copy *copy) {
+  const mw_array_place *to = &copy->target_in, *from = &copy->source_in;
+  const mw_box_side target = {.array = to->array, .level = to->level, .x = to->x, .y = to->y, .z = to->z};
+  const mw_box_side source = {.array = from->array, .level = from->level, .x = from->x, .y = from->y, .z = from->z};
+  int code = mw_stream_synchronize(stream);
+  return code ? code : mw_copy_box(&target, &source, copy->width, copy->height, copy->depth);
+}
+
+static int capture_copy(mw_stream *stream, const mw_copy *copy) {
+  mw_work work = {.kind = MW_WORK_COPY, .copy = *copy};
+  int code = mw_capture_check(stream);
+  if (code == MW_SUCCESS && overlap(copy))
+    code = fail(MW_INVALID_VALUE, "boxes of one CUDA array overlap: such a copy waits, and cannot be captured");
+  if (code != MW_SUCCESS) return code;
+  if (copy->target_in.array) mw_cuda_array_retain(copy->target_in.array);
+  if (copy->source_in.array) mw_cuda_array_retain(copy->source_in.array);
+  return mw_capture_add(stream, &work);
+}
+
+/* ---- copies ---- */
+
 int mw_memory_copy(mw_device *device, mw_stream *stream, const mw_copy *copy) {
   if (copy->width == 0 || copy->height == 0 || copy->depth == 0) return MW_SUCCESS;
-  side target = {"target", copy->target, copy->target_pitch, copy->target_rows, {{0}, NULL}};
-  side source = {"source", copy->source, copy->source_pitch, copy->source_rows, {{0}, NULL}};
+  side target = {.name = "target",
+                 .address = copy->target,
+                 .pitch = copy->target_pitch,
+                 .rows = copy->target_rows,
+                 .place = copy->target_in.array ? &copy->target_in : NULL};
+  side source = {.name = "source",
+                 .address = copy->source,
+                 .pitch = copy->source_pitch,
+                 .rows = copy->source_rows,
+                 .place = copy->source_in.array ? &copy->source_in : NULL};
   side *const sides[] = {&target, &source};
   int code = MW_SUCCESS;
-  for (int i = 0; i < 2 && code == MW_SUCCESS; i++) {
-    size_t bytes = 0;
-    code = check_pitch(sides[i], copy->width, copy->height, copy->depth, device);
-    if (code == MW_SUCCESS && !reach(sides[i], copy->width, copy->height, copy->depth, &bytes))
-      code = fail(MW_INVALID_VALUE, "the copy is more than memory has addresses");
-    if (code == MW_SUCCESS) code = check_range(sides[i], bytes, copy->foreign, device);
-  }
+  for (int i = 0; i < 2 && code == MW_SUCCESS; i++)
+    code = sides[i]->place ? hold_array(sides[i], copy, device) : hold_memory(sides[i], copy, device);
   if (code == MW_SUCCESS) code = check_direction(copy->direction, &target, &source);
   mw_stream *where = stream ? stream : &device->legacy;
   if (code == MW_SUCCESS && mw_capture_concerns(where)) {
-    const mw_work work = {.kind = MW_WORK_COPY, .copy = *copy};
-    code = mw_capture_check(where);
-    if (code == MW_SUCCESS) code = mw_capture_add(where, &work);
-    goto done;
+    code = capture_copy(where, copy);
+  } else if (code == MW_SUCCESS && overlap(copy)) {
+    code = copy_overlapping(where, copy);
+  } else if (code == MW_SUCCESS) {
+    bool wait = !stream || pageable(&target) || pageable(&source);
+    code = finish(where, hand_over_copy(where, copy, &target, &source), wait);
   }
-  bool wait = !stream || pageable(&target) || pageable(&source);
-  if (code == MW_SUCCESS) code = finish(where, hand_over_copy(where, copy, &target, &source), wait);
-done:
   mw_piece_drop(&target.piece);
   mw_piece_drop(&source.piece);
   return code;
+}
+
+static bool is_pageable(mw_device *device, const mw_array_place *place, uint64_t address) {
+  side s = {.name = ""};
+  if (place->array) return false;
+  mw_memory_find(device, address, &s.piece.info);
+  return pageable(&s);
+}
+
+int mw_memory_copy_waits(mw_device *device, const mw_copy *copy) {
+  return overlap(copy) || is_pageable(device, &copy->target_in, copy->target) ||
+         is_pageable(device, &copy->source_in, copy->source);
 }
 
 int mw_memory_fill(mw_device *device, mw_stream *stream, const mw_fill *fill) {
@@ -150,7 +243,7 @@ int mw_memory_fill(mw_device *device, mw_stream *stream, const mw_fill *fill) {
   if (fill->size != 1 && fill->size != 2 && fill->size != 4)
     return fail(MW_INVALID_VALUE, "a fill with elements of %zu bytes: they have 1, 2 or 4", fill->size);
   if (fill->width == 0 || fill->height == 0 || fill->depth == 0) return MW_SUCCESS;
-  side target = {"target", fill->target, fill->pitch, fill->rows, {{0}, NULL}};
+  side target = {.name = "target", .address = fill->target, .pitch = fill->pitch, .rows = fill->rows};
   if (__builtin_mul_overflow(fill->width, fill->size, &width))
     return fail(MW_INVALID_VALUE, "the fill is more than memory has addresses");
   int code = check_pitch(&target, width, fill->height, fill->depth, device);

@@ -208,7 +208,7 @@ return {
   { "cuGraphDestroy", errors = "INVALID_VALUE" },
   { "cuGraphAddEmptyNode", errors = "INVALID_VALUE" },
   { "cuGraphAddKernelNode", errors = "INVALID_VALUE INVALID_HANDLE" },
-  { "cuGraphAddMemcpyNode", errors = "INVALID_VALUE NOT_SUPPORTED" },
+  { "cuGraphAddMemcpyNode", errors = "INVALID_VALUE" },
   { "cuGraphAddMemsetNode", errors = "INVALID_VALUE" },
   { "cuGraphAddHostNode", errors = "INVALID_VALUE" },
   { "cuGraphAddDependencies", errors = "INVALID_VALUE" },

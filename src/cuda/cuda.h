@@ -230,8 +230,9 @@ bool cuda_unit_source(void *unit, const char **text, const char **options);
 
 int cuda_array_make(void *device, const mw_cuda_array_desc *desc, uint64_t *handle);
 void cuda_array_end(void *device, uint64_t handle);
-int cuda_array_copy(void *stream, const mw_array_box *box);
+int cuda_array_copy(void *stream, const mw_array_box *box, mw_completion completion);
 int cuda_texture_make(void *device, const struct mw_tex_record *record, uint64_t array, int level, uint64_t *handle);
+int cuda_surface_make(void *device, uint64_t array, int level, uint64_t *handle);
 void cuda_texture_end(void *device, uint64_t handle);
 /* Handles of arrays that CUDA made for others. */
 uint64_t cuda_array_lent(CUarray array, const mw_cuda_array_desc *desc);

@@ -182,6 +182,7 @@ const mw_driver mw_cuda_driver = {
     .array_new = cuda_array_make,
     .array_free = cuda_array_end,
     .array_copy = cuda_array_copy,
+    .surface_new = cuda_surface_make,
     .texture_new = cuda_texture_make,
     .texture_free = cuda_texture_end,
     .surface_free = cuda_surface_end,

@@ -123,17 +123,18 @@ static CUresult set_target(const mw_array_side *side, CUDA_MEMCPY3D *copy) {
   return 0;
 }
 
-int cuda_array_copy(void *handle, const mw_array_box *box) {
+int cuda_array_copy(void *handle, const mw_array_box *box, mw_completion completion) {
   cuda_stream *stream = handle;
   int code = cuda_stream_enter(stream);
-  if (code == MW_SUCCESS) code = cuda_stream_held(stream);
   if (code != MW_SUCCESS) return code;
+  cuda_stream_inherit_holds(stream);
   CUDA_MEMCPY3D copy = {.width = box->width, .height = box->height, .depth = box->depth};
   CUresult result = set_source(&box->source, &copy);
   if (result == 0) result = set_target(&box->target, &copy);
   if (result == 0) result = cu.cuMemcpy3DAsync(&copy, stream->handle);
-  if (result == 0) result = cu.cuStreamSynchronize(stream->handle);
-  return cuda_outcome(stream->device, result, "a copy with a CUDA array");
+  code = cuda_outcome(stream->device, result, "a copy with a CUDA array");
+  if (code == MW_SUCCESS) cuda_stream_queued(stream, &completion, NULL, NULL, NULL);
+  return code;
 }
 
 /* ---- textures and surfaces ---- */
@@ -192,13 +193,19 @@ int cuda_texture_make(void *handle, const mw_tex_record *record, uint64_t array,
     resource.kind = CU_RESOURCE_MIPMAP;
     resource.of.mipmap = native->mipmap;
   }
-  if (level >= 0) {
-    if (result == 0) result = cu.cuSurfObjectCreate(out, &resource);
-    return cuda_outcome(device, result, "making a surface");
-  }
   CUDA_TEXTURE_DESC sampler = describe_sampler(record);
   if (result == 0) result = cu.cuTexObjectCreate(out, &resource, &sampler, NULL);
   return cuda_outcome(device, result, "making a texture");
+}
+
+int cuda_surface_make(void *handle, uint64_t array, int level, uint64_t *out) {
+  cuda_device *device = handle;
+  int code = cuda_enter(device);
+  if (code != MW_SUCCESS) return code;
+  CUDA_RESOURCE_DESC resource = {.kind = CU_RESOURCE_ARRAY};
+  CUresult result = level_of((native_array *)(uintptr_t)array, level, &resource.of.array);
+  if (result == 0) result = cu.cuSurfObjectCreate(out, &resource);
+  return cuda_outcome(device, result, "making a surface");
 }
 
 static void end_texture(cuda_device *device, uint64_t handle) {

@@ -112,7 +112,7 @@ cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExte
   return host_end(get_info(array, desc, extent, flags));
 }
 
-/* ---- copies: they wait, those with a stream for it first ---- */
+/* ---- copies ---- */
 
 typedef struct plane {
   cudaArray_const_t array;
@@ -123,16 +123,7 @@ typedef struct plane {
   bool to_array;
 } plane;
 
-static int wait_for(host_context *context, cudaStream_t handle) {
-  mw_stream *stream;
-  int code = host_stream(context, handle, &stream);
-  if (code != MW_SUCCESS) return code;
-  code = mw_stream_synchronize(stream);
-  mw_stream_release(stream);
-  return code;
-}
-
-static int copy_plane(host_context *context, const plane *p) {
+static int copy_plane(host_context *context, mw_stream *stream, const plane *p) {
   mw_cuda_array *array;
   int wrong = p->to_array ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
   if (p->kind <= cudaMemcpyHostToHost || p->kind > cudaMemcpyDefault || p->kind == wrong)
@@ -142,11 +133,11 @@ static int copy_plane(host_context *context, const plane *p) {
   int code = host_array(p->array, &array);
   if (code != MW_SUCCESS) return code;
   if (p->height == 0 && !p->pitch) {
-    code = host_array_line(context, array, p->x, p->y, p->memory, p->width, p->to_array);
+    code = host_array_line(context, stream, array, p->x, p->y, p->memory, p->width, p->to_array);
   } else {
     const host_side in = {.array = array, .x = p->x, .y = p->y};
     const host_side out = {.address = p->memory, .pitch = p->pitch, .rows = p->height};
-    code = host_box_copy(context, NULL, p->to_array ? &in : &out, p->to_array ? &out : &in, p->width, p->height, 1,
+    code = host_box_copy(context, stream, p->to_array ? &in : &out, p->to_array ? &out : &in, p->width, p->height, 1,
                          p->kind);
   }
   mw_cuda_array_release(array);
@@ -154,11 +145,15 @@ static int copy_plane(host_context *context, const plane *p) {
 }
 
 /* stream: a pointer to the handle, or NULL for the synchronous forms. */
-static cudaError_t run(const plane *p, const cudaStream_t *stream) {
+static cudaError_t run(const plane *p, const cudaStream_t *handle) {
   host_context *context;
+  mw_stream *stream = NULL;
   int code = host_context_current(&context);
-  if (code == MW_SUCCESS && stream) code = wait_for(context, *stream);
-  return host_end(code ? code : copy_plane(context, p));
+  if (code == MW_SUCCESS && handle) code = host_stream(context, *handle, &stream);
+  if (code != MW_SUCCESS) return host_end(code);
+  code = copy_plane(context, stream, p);
+  mw_stream_release(stream);
+  return host_end(code);
 }
 
 #define LINE(handle, in)                                                                                               \
@@ -221,8 +216,8 @@ int host_array_to_array(host_context *context, mw_cuda_array *to, size_t dx, siz
                         size_t sy, size_t count) {
   void *between = malloc(count ? count : 1);
   if (!between) return host_fail(MW_MEMORY_ALLOCATION, "no memory for a copy of %zu bytes", count);
-  int code = host_array_line(context, from, sx, sy, host_address(between), count, false);
-  if (code == MW_SUCCESS) code = host_array_line(context, to, dx, dy, host_address(between), count, true);
+  int code = host_array_line(context, NULL, from, sx, sy, host_address(between), count, false);
+  if (code == MW_SUCCESS) code = host_array_line(context, NULL, to, dx, dy, host_address(between), count, true);
   free(between);
   return code;
 }

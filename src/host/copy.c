@@ -115,7 +115,7 @@ static int side_of(cudaArray_t handle, const struct cudaPitchedPtr *p, const str
   return MW_SUCCESS;
 }
 
-static int copy_3d(host_context *context, mw_stream *stream, const struct cudaMemcpy3DParms *p) {
+int host_copy_3d(host_context *context, mw_stream *stream, const struct cudaMemcpy3DParms *p) {
   host_side target, source = {0};
   size_t texel = 1;
   if (!p) return host_fail(MW_INVALID_VALUE, "cudaMemcpy3D wants its parameters");
@@ -136,12 +136,12 @@ static int copy_3d_peer(host_context *context, mw_stream *stream, const struct c
   if (!host_device_name(p->srcDevice) || !host_device_name(p->dstDevice)) return MW_INVALID_DEVICE;
   const struct cudaMemcpy3DParms same = {p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
                                          p->dstPos,   p->dstPtr, p->extent, cudaMemcpyDefault};
-  return copy_3d(context, stream, &same);
+  return host_copy_3d(context, stream, &same);
 }
 
-cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p) { SYNCHRONOUS(copy_3d(context, stream, p)); }
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p) { SYNCHRONOUS(host_copy_3d(context, stream, p)); }
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t handle) {
-  ASYNCHRONOUS(handle, copy_3d(context, stream, p));
+  ASYNCHRONOUS(handle, host_copy_3d(context, stream, p));
 }
 cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) { SYNCHRONOUS(copy_3d_peer(context, stream, p)); }
 cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t handle) {

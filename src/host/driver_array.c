@@ -108,26 +108,18 @@ CUresult cuArrayDestroy(CUarray array) { HOST_DRIVER(destroy(array)); }
 
 /* ---- bytes of one-dimensional arrays, or of an array's rows one behind the other ---- */
 
-static int wait_for(host_context *context, const CUstream *handle) {
-  mw_stream *stream;
-  if (!handle) return MW_SUCCESS;
-  int code = host_stream(context, *handle, &stream);
-  if (code != MW_SUCCESS) return code;
-  code = mw_stream_synchronize(stream);
-  mw_stream_release(stream);
-  return code;
-}
-
-static int line(host_context *context, const CUstream *stream, CUarray handle, size_t offset, uint64_t memory,
+static int line(host_context *context, const CUstream *where, CUarray handle, size_t offset, uint64_t memory,
                 size_t bytes, bool to_array) {
   mw_cuda_array *array;
+  mw_stream *stream = NULL;
   int code = host_driver_array(handle, &array);
   if (code != MW_SUCCESS) return code;
   const mw_cuda_array_desc *desc = mw_cuda_array_describe(array);
   size_t across = desc->width * (size_t)(desc->channels.bits / 8 * desc->channels.count);
-  code = wait_for(context, stream);
+  if (where) code = host_stream(context, *where, &stream);
   if (code == MW_SUCCESS)
-    code = host_array_line(context, array, offset % across, offset / across, memory, bytes, to_array);
+    code = host_array_line(context, stream, array, offset % across, offset / across, memory, bytes, to_array);
+  mw_stream_release(stream);
   mw_cuda_array_release(array);
   return code;
 }
@@ -174,7 +166,9 @@ static int side(CUmemorytype type, const void *host, CUdeviceptr address, CUarra
   case CU_MEMORYTYPE_HOST: out->address = host_address(host); return MW_SUCCESS;
   case CU_MEMORYTYPE_DEVICE:
   case CU_MEMORYTYPE_UNIFIED: out->address = address; return MW_SUCCESS;
-  case CU_MEMORYTYPE_ARRAY: return host_driver_array(handle, &out->array);
+  case CU_MEMORYTYPE_ARRAY:
+    return handle ? host_driver_array(handle, &out->array)
+                  : host_fail(MW_INVALID_VALUE, "one side of a copy is an array, and there is none");
   default: return host_fail(MW_INVALID_VALUE, "%d is no type of memory", (int)type);
   }
 }
@@ -192,7 +186,7 @@ static int complete(host_side *s, size_t width, size_t height, size_t depth) {
   return MW_SUCCESS;
 }
 
-static int copy_box(host_context *context, mw_stream *stream, const CUDA_MEMCPY3D *c) {
+int host_copy_3d_driver(host_context *context, mw_stream *stream, const CUDA_MEMCPY3D *c) {
   host_side to = {.pitch = c->dstPitch, .rows = c->dstHeight, .x = c->dstXInBytes, .y = c->dstY, .z = c->dstZ};
   host_side from = {.pitch = c->srcPitch, .rows = c->srcHeight, .x = c->srcXInBytes, .y = c->srcY, .z = c->srcZ};
   bool to_device = false, from_device = false;
@@ -232,12 +226,12 @@ static int copy_box_in(host_context *context, CUstream handle, const CUDA_MEMCPY
   mw_stream *stream;
   int code = host_stream(context, handle, &stream);
   if (code != MW_SUCCESS) return code;
-  code = copy_box(context, stream, c);
+  code = host_copy_3d_driver(context, stream, c);
   mw_stream_release(stream);
   return code;
 }
 
-CUresult cuMemcpy3D(const CUDA_MEMCPY3D *copy) { HOST_DRIVER(copy_box(context, NULL, copy)); }
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D *copy) { HOST_DRIVER(host_copy_3d_driver(context, NULL, copy)); }
 CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream) {
   HOST_DRIVER(copy_box_in(context, stream, copy));
 }
@@ -267,7 +261,7 @@ static int copy_peer(host_context *context, const CUstream *stream, const CUDA_M
   CUDA_MEMCPY3D same;
   int code = without_contexts(c, &same);
   if (code != MW_SUCCESS) return code;
-  return stream ? copy_box_in(context, *stream, &same) : copy_box(context, NULL, &same);
+  return stream ? copy_box_in(context, *stream, &same) : host_copy_3d_driver(context, NULL, &same);
 }
 
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy) { HOST_DRIVER(copy_peer(context, NULL, copy)); }

@@ -29,39 +29,15 @@ CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
   HOST_THROUGH(cudaGraphAddKernelNode(node, graph, after, count, &same));
 }
 
-/* One side of a copy of memory. Rows and slices of which nothing is said are as long as what is copied of them. */
-static int linear_side(CUmemorytype type, const void *host, CUdeviceptr device, size_t pitch, size_t rows,
-                       struct cudaPitchedPtr *out) {
-  if (type == CU_MEMORYTYPE_ARRAY)
-    return host_fail(MW_NOT_SUPPORTED, "copies of CUDA arrays wait, and cannot be nodes of a graph");
-  if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
-    return host_fail(MW_INVALID_VALUE, "%d is no type of memory", (int)type);
-  out->ptr = type == CU_MEMORYTYPE_HOST ? host_pointer(host_address(host)) : host_pointer(device);
-  out->pitch = pitch;
-  out->ysize = rows;
-  return MW_SUCCESS;
-}
-
-static int add_copy(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count, const CUDA_MEMCPY3D *p) {
-  if (!p) return host_fail(MW_INVALID_VALUE, "a memcpy node wants parameters");
-  struct cudaMemcpy3DParms same = {.srcPos = {p->srcXInBytes, p->srcY, p->srcZ},
-                                   .dstPos = {p->dstXInBytes, p->dstY, p->dstZ},
-                                   .extent = {p->WidthInBytes, p->Height, p->Depth},
-                                   .kind = cudaMemcpyDefault};
-  int code = linear_side(p->srcMemoryType, p->srcHost, p->srcDevice,
-                         p->srcPitch ? p->srcPitch : p->srcXInBytes + p->WidthInBytes,
-                         p->srcHeight ? p->srcHeight : p->srcY + p->Height, &same.srcPtr);
-  if (code == MW_SUCCESS)
-    code = linear_side(p->dstMemoryType, p->dstHost, p->dstDevice,
-                       p->dstPitch ? p->dstPitch : p->dstXInBytes + p->WidthInBytes,
-                       p->dstHeight ? p->dstHeight : p->dstY + p->Height, &same.dstPtr);
-  return code ? code : (int)cudaGraphAddMemcpyNode(node, graph, after, count, &same);
+static int give_box(host_context *context, mw_stream *stream, const void *params) {
+  return host_copy_3d_driver(context, stream, params);
 }
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
                               const CUDA_MEMCPY3D *params, CUcontext where) {
   (void)where; /* the current one */
-  HOST_THROUGH(add_copy(node, graph, after, count, params));
+  HOST_DRIVER(params ? host_graph_add(context, node, graph, after, count, give_box, params)
+                     : host_fail(MW_INVALID_VALUE, "a memcpy node wants parameters"));
 }
 CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
                               const CUDA_MEMSET_NODE_PARAMS *params, CUcontext where) {

@@ -125,14 +125,8 @@ cudaError_t cudaGraphDestroy(cudaGraph_t handle) {
   return host_end(MW_SUCCESS);
 }
 
-/* What a new node does: f gives it to a stream that captures. */
-typedef struct job {
-  int (*give)(host_context *context, mw_stream *stream, const void *params);
-  const void *params;
-} job;
-
-static int add(host_context *context, cudaGraphNode_t *out, cudaGraph_t handle, const cudaGraphNode_t *after,
-               size_t count, const job *what) {
+int host_graph_add(host_context *context, cudaGraphNode_t *out, cudaGraph_t handle, const cudaGraphNode_t *after,
+                   size_t count, host_give give, const void *params) {
   graph *g;
   mw_stream *stream = NULL;
   size_t number = SIZE_MAX, *numbers = calloc(count + 1, sizeof *numbers);
@@ -144,13 +138,13 @@ static int add(host_context *context, cudaGraphNode_t *out, cudaGraph_t handle, 
     if (code == MW_SUCCESS && n->graph != g) code = host_fail(MW_INVALID_VALUE, "a node of another graph");
     if (code == MW_SUCCESS) numbers[i] = n->number;
   }
-  if (code == MW_SUCCESS && !what) {
+  if (code == MW_SUCCESS && !give) {
     code = mw_graph_add_empty(g->graph, numbers, count, &number);
   } else if (code == MW_SUCCESS) {
     code = mw_stream_new(context->device, MW_STREAM_NON_BLOCKING, 0, &stream);
     if (code == MW_SUCCESS) code = mw_graph_capture(g->graph, stream, numbers, count);
     if (code == MW_SUCCESS) {
-      code = what->give(context, stream, what->params);
+      code = give(context, stream, params);
       int ended = mw_graph_capture_end(stream, &number);
       if (code == MW_SUCCESS) code = ended;
     }
@@ -200,20 +194,20 @@ static int give_function(host_context *context, mw_stream *stream, const void *p
 }
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count) {
-  HOST_RUNTIME(add(context, out, g, after, count, NULL));
+  HOST_RUNTIME(host_graph_add(context, out, g, after, count, NULL, NULL));
 }
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
                                    const struct cudaKernelNodeParams *params) {
-  HOST_RUNTIME(add(context, out, g, after, count, &(job){give_kernel, params}));
+  HOST_RUNTIME(host_graph_add(context, out, g, after, count, give_kernel, params));
 }
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
                                    const struct cudaMemsetParams *params) {
-  HOST_RUNTIME(params ? add(context, out, g, after, count, &(job){give_fill, params})
+  HOST_RUNTIME(params ? host_graph_add(context, out, g, after, count, give_fill, params)
                       : host_fail(MW_INVALID_VALUE, "a memset node wants parameters"));
 }
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
                                  const struct cudaHostNodeParams *params) {
-  HOST_RUNTIME(params ? add(context, out, g, after, count, &(job){give_function, params})
+  HOST_RUNTIME(params ? host_graph_add(context, out, g, after, count, give_function, params)
                       : host_fail(MW_INVALID_VALUE, "a host node wants parameters"));
 }
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
@@ -224,32 +218,17 @@ cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *out, cudaGraph_t g, const 
                         .height = 1,
                         .depth = 1,
                         .direction = (mw_direction)kind};
-  HOST_RUNTIME(add(context, out, g, after, count, &(job){give_copy, &copy}));
+  HOST_RUNTIME(host_graph_add(context, out, g, after, count, give_copy, &copy));
 }
 
-static int add_copy(host_context *context, cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after,
-                    size_t count, const struct cudaMemcpy3DParms *p) {
-  if (!p) return host_fail(MW_INVALID_VALUE, "a memcpy node wants parameters");
-  if (p->srcArray || p->dstArray)
-    return host_fail(MW_NOT_SUPPORTED, "copies of CUDA arrays wait, and cannot be nodes of a graph");
-  const mw_copy copy = {.target = host_address(p->dstPtr.ptr) + p->dstPos.x +
-                                  (p->dstPos.y + p->dstPos.z * p->dstPtr.ysize) * p->dstPtr.pitch,
-                        .source = host_address(p->srcPtr.ptr) + p->srcPos.x +
-                                  (p->srcPos.y + p->srcPos.z * p->srcPtr.ysize) * p->srcPtr.pitch,
-                        .target_pitch = p->dstPtr.pitch,
-                        .target_rows = p->dstPtr.ysize,
-                        .source_pitch = p->srcPtr.pitch,
-                        .source_rows = p->srcPtr.ysize,
-                        .width = p->extent.width,
-                        .height = p->extent.height,
-                        .depth = p->extent.depth,
-                        .direction = (mw_direction)p->kind};
-  return add(context, out, g, after, count, &(job){give_copy, &copy});
+static int give_box(host_context *context, mw_stream *stream, const void *params) {
+  return host_copy_3d(context, stream, params);
 }
 
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
                                    const struct cudaMemcpy3DParms *params) {
-  HOST_RUNTIME(add_copy(context, out, g, after, count, params));
+  HOST_RUNTIME(params ? host_graph_add(context, out, g, after, count, give_box, params)
+                      : host_fail(MW_INVALID_VALUE, "a memcpy node wants parameters"));
 }
 
 static int depend(cudaGraph_t handle, const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t count) {

@@ -177,6 +177,9 @@ int host_memory_free(host_context *context, uint64_t address, unsigned kinds, co
 int host_memory_pitched(host_context *context, size_t width, size_t height, uint64_t *address, size_t *pitch);
 int host_memory_mapped(host_context *context, void *host, unsigned flags, uint64_t *address);
 int host_memory_flags(host_context *context, void *host, unsigned *flags);
+/* cudaMemcpy3D and cuMemcpy3D (driver_array.c). */
+int host_copy_3d(host_context *context, mw_stream *stream, const struct cudaMemcpy3DParms *p);
+int host_copy_3d_driver(host_context *context, mw_stream *stream, const CUDA_MEMCPY3D *p);
 /* stream NULL: waiting, in the default stream. */
 int host_copy(host_context *context, mw_stream *stream, const mw_copy *copy);
 int host_copy_line(host_context *context, mw_stream *stream, uint64_t target, uint64_t source, size_t bytes, int kind);
@@ -202,11 +205,12 @@ typedef struct host_side {
   size_t pitch, rows;
   size_t x, y, z; /* bytes, rows, slices */
 } host_side;
+/* In the stream, or (NULL) waiting. */
 int host_box_copy(host_context *context, mw_stream *stream, const host_side *target, const host_side *source,
                   size_t width, size_t height, size_t depth, int kind);
 /* `bytes` behind each other, beginning at byte x of row y of the array, to or from memory. */
-int host_array_line(host_context *context, mw_cuda_array *array, size_t x, size_t y, uint64_t memory, size_t bytes,
-                    bool to_array);
+int host_array_line(host_context *context, mw_stream *stream, mw_cuda_array *array, size_t x, size_t y, uint64_t memory,
+                    size_t bytes, bool to_array);
 int host_array_to_array(host_context *context, mw_cuda_array *to, size_t dx, size_t dy, mw_cuda_array *from, size_t sx,
                         size_t sy, size_t count);
 
@@ -228,6 +232,10 @@ void host_graphics_release(void *graphics); /* graphics.c */
 /* ---- graphs (graph.c) ---- */
 void host_graph_release(void *graph);
 void host_node_release(void *node);
+/* A node that does what `give` gives to a stream which captures; NULL: nothing. */
+typedef int (*host_give)(host_context *context, mw_stream *stream, const void *params);
+int host_graph_add(host_context *context, cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *after,
+                   size_t count, host_give give, const void *params);
 
 void host_module_release(void *module); /* driver_module.c */
 void host_texref_release(void *texref); /* driver_texture.c */

@@ -155,23 +155,39 @@ static int memory_live(lua_State *L) {
   return 1;
 }
 
+/* A CUDA array as a side of a copy, at (x, y, z); NULL where the argument is an address. */
+static mw_cuda_array *array_at(lua_State *L, mwl_state *state, int index, int x, int z, mw_array_place *out) {
+  mwl_cuda_array *array = mwl_test(L, state, index, MWL_CUDA_ARRAY);
+  if (!array || !array->handle) return NULL;
+  *out = (mw_array_place){.array = array->handle,
+                          .x = count_at(L, state, x, "x"),
+                          .y = count_at(L, state, x + 1, "y"),
+                          .z = count_at(L, state, z, "z")};
+  return array->handle;
+}
+
 /* memory_copy(stream, target, source, direction, width, height, depth, target_pitch, target_rows, source_pitch,
-   source_rows) */
+   source_rows, target_z, source_z): a side is an address with a pitch and rows, or a CUDA array with x in bytes and y in
+   their place, and z. */
 static int memory_copy(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_device *device = mwl_current(L, state);
-  mw_copy copy = {.target = address_at(L, state, 2),
-                  .source = address_at(L, state, 3),
-                  .direction = (mw_direction)luaL_checkinteger(L, 4),
+  mw_copy copy = {.direction = (mw_direction)luaL_checkinteger(L, 4),
                   .width = count_at(L, state, 5, "a width"),
                   .height = lua_isnoneornil(L, 6) ? 1 : count_at(L, state, 6, "a height"),
-                  .depth = lua_isnoneornil(L, 7) ? 1 : count_at(L, state, 7, "a depth"),
-                  .target_pitch = count_at(L, state, 8, "a pitch"),
-                  .target_rows = count_at(L, state, 9, "a height"),
-                  .source_pitch = count_at(L, state, 10, "a pitch"),
-                  .source_rows = count_at(L, state, 11, "a height")};
+                  .depth = lua_isnoneornil(L, 7) ? 1 : count_at(L, state, 7, "a depth")};
+  if (!array_at(L, state, 2, 8, 12, &copy.target_in)) {
+    copy.target = address_at(L, state, 2);
+    copy.target_pitch = count_at(L, state, 8, "a pitch");
+    copy.target_rows = count_at(L, state, 9, "a height");
+  }
+  if (!array_at(L, state, 3, 10, 13, &copy.source_in)) {
+    copy.source = address_at(L, state, 3);
+    copy.source_pitch = count_at(L, state, 10, "a pitch");
+    copy.source_rows = count_at(L, state, 11, "a height");
+  }
   mw_stream *stream = stream_at(L, state, 1);
-  mwl_drain(L, state, device);
+  if (!stream || mw_memory_copy_waits(device->handle, &copy)) mwl_drain(L, state, device);
   mwl_must(L, state, mw_memory_copy(device->handle, stream, &copy));
   return 0;
 }

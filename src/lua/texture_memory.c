@@ -171,6 +171,18 @@ static int cuda_array_new(lua_State *L) {
   return 1;
 }
 
+/* cuda_array_level(array, level from 0) -> the level as a CUDA array, which keeps the whole */
+static int cuda_array_level(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_cuda_array *whole = check_cuda_array(L, state, 1, "a level");
+  size_t level = check_count(L, state, 2, "a level");
+  mwl_cuda_array *array = mwl_plain(L, sizeof *array);
+  *array = (mwl_cuda_array){.device = whole->device};
+  mwl_set_class(L, state, MWL_CUDA_ARRAY);
+  mwl_must(L, state, mw_cuda_array_level(whole->handle, level, &array->handle));
+  return 1;
+}
+
 static void uncount(mwl_state *state, mwl_cuda_array *array) {
   state->live -= array->counted;
   array->counted = 0;
@@ -190,8 +202,8 @@ static int cuda_array_free(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_cuda_array *array = mwl_check(L, state, 1, MWL_CUDA_ARRAY, "free");
   if (!array->handle) return 0;
-  uncount(state, array);
   mwl_must(L, state, mw_cuda_array_free(array->handle));
+  uncount(state, array);
   return 0;
 }
 
@@ -279,8 +291,11 @@ mwl_array *mwl_test_memory(lua_State *L, mwl_state *state, int index) {
 }
 
 void mwl_open_texture_memory(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {
-      {"pitched_new", pitched_new}, {"cuda_array_new", cuda_array_new}, {"box_copy", box_copy}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"pitched_new", pitched_new},
+                                       {"cuda_array_new", cuda_array_new},
+                                       {"cuda_array_level", cuda_array_level},
+                                       {"box_copy", box_copy},
+                                       {NULL, NULL}};
   static const luaL_Reg pitched_meta[] = {{"__gc", pitched_gc},
                                           {"__close", pitched_free},
                                           {"__index", pitched_index},

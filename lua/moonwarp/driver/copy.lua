@@ -36,23 +36,15 @@ local function place(array, offset)
   return offset % across, math.floor(offset / across)
 end
 
-local function to_array(array, offset, src, count, direction)
+local function to_array(stream, array, offset, src, count, direction)
   local x, y = place(array, offset)
   count_of(count, "a count")
-  pointer.source(src, function(at) box.copy_linear(array, x, y, at, count, true, direction) end)
+  pointer.source(src, function(at) box.copy_linear(stream, array, x, y, at, count, true, direction) end)
 end
 
-local function from_array(dst, array, offset, count, direction)
+local function from_array(stream, dst, array, offset, count, direction)
   local x, y = place(array, offset)
-  box.copy_linear(array, x, y, address(dst, "the target"), count_of(count, "a count"), false, direction)
-end
-
--- Copies with arrays wait, for the work of their stream too.
-local function waiting(f)
-  return function(stream, ...)
-    if stream then stream:synchronize() end
-    f(...)
-  end
+  box.copy_linear(stream, array, x, y, address(dst, "the target"), count_of(count, "a count"), false, direction)
 end
 
 local function install_linear(cu)
@@ -60,17 +52,17 @@ local function install_linear(cu)
   both(cu, "cuMemcpyHtoD", 3, function(stream, dst, src, count) linear(stream, dst, src, count, HOST_TO_DEVICE) end)
   both(cu, "cuMemcpyDtoH", 3, function(stream, dst, src, count) linear(stream, dst, src, count, DEVICE_TO_HOST) end)
   both(cu, "cuMemcpyDtoD", 3, function(stream, dst, src, count) linear(stream, dst, src, count, DEVICE_TO_DEVICE) end)
-  both(cu, "cuMemcpyHtoA", 4, waiting(function(array, offset, src, count)
-    to_array(array, offset, src, count, HOST_TO_DEVICE)
-  end))
-  both(cu, "cuMemcpyAtoH", 4, waiting(function(dst, array, offset, count)
-    from_array(dst, array, offset, count, DEVICE_TO_HOST)
-  end))
+  both(cu, "cuMemcpyHtoA", 4, function(stream, array, offset, src, count)
+    to_array(stream, array, offset, src, count, HOST_TO_DEVICE)
+  end)
+  both(cu, "cuMemcpyAtoH", 4, function(stream, dst, array, offset, count)
+    from_array(stream, dst, array, offset, count, DEVICE_TO_HOST)
+  end)
   cu.cuMemcpyDtoA = contexts.call(function(array, offset, src, count)
-    to_array(array, offset, src, count, DEVICE_TO_DEVICE)
+    to_array(nil, array, offset, src, count, DEVICE_TO_DEVICE)
   end)
   cu.cuMemcpyAtoD = contexts.call(function(dst, array, offset, count)
-    from_array(dst, array, offset, count, DEVICE_TO_DEVICE)
+    from_array(nil, dst, array, offset, count, DEVICE_TO_DEVICE)
   end)
   cu.cuMemcpyAtoA = contexts.call(function(dst, dst_offset, src, src_offset, count)
     local dx, dy = place(dst, dst_offset)
@@ -118,6 +110,7 @@ local function direction_of(dst, src)
   return (src.host and 0 or DEVICE_TO_HOST) + (dst.host and 0 or HOST_TO_DEVICE)
 end
 
+---A copy as CUDA_MEMCPY2D or CUDA_MEMCPY3D says, in a stream or (nil) waiting.
 local function copy(stream, p, what)
   if type(p) ~= "table" then fail("CUDA_ERROR_INVALID_VALUE", "%s is a table, got a %s", what, type(p)) end
   local width, height, depth = field(p, "WidthInBytes"), field(p, "Height"), p.Depth and field(p, "Depth") or 1
@@ -130,6 +123,8 @@ local function copy(stream, p, what)
     box.copy(stream, dst, src, width, height, depth, direction)
   end)
 end
+
+M.copy = copy
 
 ---@param cu table
 function M.install(cu)

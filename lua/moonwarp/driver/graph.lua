@@ -8,6 +8,8 @@ local result = require "moonwarp.driver.result"
 local contexts = require "moonwarp.driver.context"
 local execution = require "moonwarp.driver.execution"
 local textures = require "moonwarp.driver.texture"
+local copies = require "moonwarp.driver.copy"
+local graphs = require "moonwarp.runtime.graph"
 
 local fail, call = result.fail, contexts.call
 local M = {}
@@ -25,37 +27,6 @@ local function kernel_params(p)
     func = p.func, gridDim = { p.gridDimX, p.gridDimY or 1, p.gridDimZ or 1 },
     blockDim = { p.blockDimX, p.blockDimY or 1, p.blockDimZ or 1 }, sharedMemBytes = p.sharedMemBytes,
     kernelParams = p.kernelParams,
-  }
-end
-
--- CUDA_MEMCPY3D of linear memory in the runtime's words.
-local function copy_params(p)
-  check_table(p, "CUDA_MEMCPY3D")
-  local function side(which)
-    local kind = p[which .. "MemoryType"]
-    if kind == 3 then
-      fail("CUDA_ERROR_NOT_SUPPORTED", "a copy with an array waits for the work before, and cannot be a node")
-    end
-    if kind ~= 1 and kind ~= 2 and kind ~= 4 then
-      fail("CUDA_ERROR_INVALID_VALUE", "%sMemoryType is CU_MEMORYTYPE_HOST, _DEVICE or _UNIFIED, got %s", which,
-        tostring(kind))
-    end
-    local function number(name) return p[which .. name] or 0 end
-    local x, y = number "XInBytes", number "Y"
-    return {
-      ptr = p[which .. (kind == 1 and "Host" or "Device")],
-      pitch = number "Pitch" > 0 and number "Pitch" or x + p.WidthInBytes,
-      ysize = number "Height" > 0 and number "Height" or y + p.Height,
-    }, { x = x, y = y, z = number "Z" }
-  end
-  if not (p.WidthInBytes and p.Height) then
-    fail("CUDA_ERROR_INVALID_VALUE", "CUDA_MEMCPY3D wants WidthInBytes, Height and Depth")
-  end
-  local src, src_pos = side "src"
-  local dst, dst_pos = side "dst"
-  return {
-    srcPtr = src, srcPos = src_pos, dstPtr = dst, dstPos = dst_pos, kind = 4,
-    extent = { width = p.WidthInBytes, height = p.Height, depth = p.Depth or 1 },
   }
 end
 
@@ -83,11 +54,13 @@ function M.install(cu)
     cuGraphKernelNodeGetAttribute = "cudaGraphKernelNodeGetAttribute",
     cuGraphKernelNodeCopyAttributes = "cudaGraphKernelNodeCopyAttributes",
   })
-  local add_kernel, add_copy = body(runtime.cudaGraphAddKernelNode), body(runtime.cudaGraphAddMemcpyNode)
-  local add_set, set_kernel = body(runtime.cudaGraphAddMemsetNode), body(runtime.cudaGraphExecKernelNodeSetParams)
+  local add_kernel, add_set = body(runtime.cudaGraphAddKernelNode), body(runtime.cudaGraphAddMemsetNode)
+  local set_kernel = body(runtime.cudaGraphExecKernelNodeSetParams)
   cu.cuGraphAddKernelNode = call(function(graph, after, p) return add_kernel(graph, after, kernel_params(p)) end)
   -- The context, which is the last argument in C, is the current one.
-  cu.cuGraphAddMemcpyNode = call(function(graph, after, p) return add_copy(graph, after, copy_params(p)) end)
+  cu.cuGraphAddMemcpyNode = call(function(graph, after, p)
+    return graphs.add(graph, after, function(stream) copies.copy(stream, p, "CUDA_MEMCPY3D") end)
+  end)
   cu.cuGraphAddMemsetNode = call(function(graph, after, p)
     check_table(p, "CUDA_MEMSET_NODE_PARAMS")
     pointer.address(p.dst)

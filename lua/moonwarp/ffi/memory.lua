@@ -9,6 +9,8 @@ local device = require "moonwarp.ffi.device"
 local collect = require "moonwarp.ffi.collect"
 local streams = require "moonwarp.ffi.stream"
 local arrays = require "moonwarp.ffi.array"
+local texture_memory = require "moonwarp.ffi.texture_memory"
+local class = require "moonwarp.ffi.class"
 
 local M = {}
 
@@ -57,6 +59,18 @@ local function host(at, bytes)
   return ffi.cast("uint8_t *", memory)
 end
 
+-- A side of a copy: an address with a pitch and rows, or a CUDA array with x in bytes and y in their place, and z.
+local function copy_side(copy, name, given, pitch, rows, z)
+  if class.is(given, "cuda_array") then
+    local at = copy[name .. "_in"]
+    at.array = texture_memory.check_cuda_array(given, "a copy").handle
+    at.x, at.y, at.z = count(pitch, "x"), count(rows, "y"), count(z, "z")
+  else
+    copy[name] = address(given)
+    copy[name .. "_pitch"], copy[name .. "_rows"] = count(pitch, "a pitch"), count(rows, "a height")
+  end
+end
+
 -- From here on the functions of src/lua/memory.c, in its order.
 M.raw = {
   memory_new = function(name, bytes, flags)
@@ -96,16 +110,16 @@ M.raw = {
     while C.mw_memory_live(#list, info) == 0 do list[#list + 1] = info_table(info) end
     return list
   end,
-  memory_copy = function(stream, target, source, direction, width, height, depth, tpitch, trows, spitch, srows)
+  memory_copy = function(stream, target, source, direction, width, height, depth, tpitch, trows, spitch, srows, tz, sz)
     local where, copy = device.current(), ffi.new "mw_copy"
-    copy.target, copy.source, copy.direction = address(target), address(source), direction
+    copy.direction = direction
+    copy_side(copy, "target", target, tpitch, trows, tz)
+    copy_side(copy, "source", source, spitch, srows, sz)
     copy.width = count(width, "a width")
     copy.height = height == nil and 1 or count(height, "a height")
     copy.depth = depth == nil and 1 or count(depth, "a depth")
-    copy.target_pitch, copy.target_rows = count(tpitch, "a pitch"), count(trows, "a height")
-    copy.source_pitch, copy.source_rows = count(spitch, "a pitch"), count(srows, "a height")
     local handle = stream_handle(stream)
-    device.drain(where)
+    if handle == nil or C.mw_memory_copy_waits(where._handle, copy) ~= 0 then device.drain(where) end
     errors.must(C.mw_memory_copy(where._handle, handle, copy))
   end,
   memory_fill = function(stream, target, with, size, width, height, depth, pitch, rows)

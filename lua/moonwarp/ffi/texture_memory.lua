@@ -133,12 +133,21 @@ local function cuda_array_new(of, spec)
   return push_cuda_array(where, out[0], account)
 end
 
+-- cuda_array_level(array, level from 0) -> the level as a CUDA array, which keeps the whole
+local function cuda_array_level(whole, level)
+  local state, out = check_cuda_array(whole, "a level"), ffi.new "mw_cuda_array *[1]"
+  errors.must(C.mw_cuda_array_level(state.handle, check_count(level, "a level"), out))
+  local handle = ffi.gc(out[0], C.mw_cuda_array_release)
+  return class.proxy("cuda_array", { device = state.device, handle = handle, account = { counted = 0 } },
+    cuda_array_meta)
+end
+
 local methods, properties = class.methods.cuda_array, class.properties.cuda_array
 
 function methods.free(self)
   local state = check_cuda_array(self, "free")
-  uncount(state.account)
   errors.must(C.mw_cuda_array_free(state.handle))
+  uncount(state.account)
 end
 
 local function element_type(handle)
@@ -191,6 +200,7 @@ end
 M.raw = {
   pitched_new = pitched_new,
   cuda_array_new = cuda_array_new,
+  cuda_array_level = cuda_array_level,
   -- box_copy(target, x, y, z, level, source, x, y, z, level, width, height, depth): elements, from 0
   box_copy = function(target, tx, ty, tz, target_level, source, sx, sy, sz, source_level, width, height, depth)
     local to, to_size = check_side(target, tx, ty, tz, target_level)

@@ -23,14 +23,10 @@ local function check_pitch(width, pitch)
   if width > pitch then fail("cudaErrorInvalidPitchValue", "rows of %d bytes in a pitch of %d", width, pitch) end
 end
 
--- A function, and its form with Async behind the name and a stream behind the arguments: such a copy waits.
+-- A function f(stream, ...), and its form with Async behind the name and a stream behind the arguments.
 local function both(rt, name, count, f)
-  rt[name] = api(f)
-  rt[name .. "Async"] = api(function(...)
-    local stream = select(count + 1, ...)
-    streams.stream(stream):synchronize()
-    f(...)
-  end)
+  rt[name] = api(function(...) f(nil, ...) end)
+  rt[name .. "Async"] = api(function(...) f(streams.stream((select(count + 1, ...))), ...) end)
 end
 
 ---@param rt table
@@ -57,23 +53,27 @@ function M.install(rt)
     return channels.desc(dtype), { width = width, height = height, depth = depth }, flags
   end)
 
-  both(rt, "cudaMemcpyToArray", 6, function(array, x, y, src, count, kind)
+  both(rt, "cudaMemcpyToArray", 6, function(stream, array, x, y, src, count, kind)
     check_kind(kind, DEVICE_TO_HOST)
-    pointer.source(src, function(at) box.copy_linear(array, x, y, at, count, true, kind) end)
+    pointer.source(src, function(at) box.copy_linear(stream, array, x, y, at, count, true, kind) end)
   end)
-  both(rt, "cudaMemcpyFromArray", 6, function(dst, array, x, y, count, kind)
+  both(rt, "cudaMemcpyFromArray", 6, function(stream, dst, array, x, y, count, kind)
     check_kind(kind, HOST_TO_DEVICE)
-    box.copy_linear(array, x, y, address(dst), count, false, kind)
+    box.copy_linear(stream, array, x, y, address(dst), count, false, kind)
   end)
-  both(rt, "cudaMemcpy2DToArray", 8, function(array, x, y, src, pitch, width, height, kind)
+  both(rt, "cudaMemcpy2DToArray", 8, function(stream, array, x, y, src, pitch, width, height, kind)
     check_kind(kind, DEVICE_TO_HOST)
     check_pitch(width, pitch)
-    pointer.source(src, function(at) box.copy_box(array, x, y, 0, at, pitch, height, width, height, 1, true, kind) end)
+    pointer.source(src, function(at)
+      box.copy(stream, { array = array, x = x, y = y, z = 0 }, { at = at, pitch = pitch, rows = height }, width,
+        height, 1, kind)
+    end)
   end)
-  both(rt, "cudaMemcpy2DFromArray", 8, function(dst, pitch, array, x, y, width, height, kind)
+  both(rt, "cudaMemcpy2DFromArray", 8, function(stream, dst, pitch, array, x, y, width, height, kind)
     check_kind(kind, HOST_TO_DEVICE)
     check_pitch(width, pitch)
-    box.copy_box(array, x, y, 0, address(dst), pitch, height, width, height, 1, false, kind)
+    box.copy(stream, { at = address(dst), pitch = pitch, rows = height }, { array = array, x = x, y = y, z = 0 }, width,
+      height, 1, kind)
   end)
   rt.cudaMemcpyArrayToArray = api(box.copy_linear_arrays)
   rt.cudaMemcpy2DArrayToArray = api(function(dst, dx, dy, src, sx, sy, width, height)

@@ -77,53 +77,33 @@ local function extent_of(array)
 end
 M.extent = extent_of
 
-local function texels(bytes, size, what)
-  if bytes % size ~= 0 then
-    fail("cudaErrorInvalidValue", "%s of %d bytes is no whole number of texels of %d", what, bytes, size)
-  end
-  return bytes / size
+-- A side of a copy for raw.memory_copy: what it is, two numbers about it, z.
+local function side(s)
+  if s.array then return check(s.array), s.x, s.y, s.z end
+  return s.at, s.pitch, s.rows
 end
 
--- A box of the array, and `box`, an array of {depth, height, width} of its texels, copied either way.
-local function exchange(array, x, y, z, box, width, height, depth, to_array)
-  if to_array then
-    raw.box_copy(array, x, y, z, 0, box, 0, 0, 0, 0, width, height, depth)
-  else
-    raw.box_copy(box, 0, 0, 0, 0, array, x, y, z, 0, width, height, depth)
-  end
+---A box of `width` bytes, `height` rows and `depth` slices. A side is { array =, x =, y =, z = }, x in bytes; or
+---memory, { at =, pitch =, rows = }, where the box begins at the address.
+---@param stream moonwarp.stream|nil nil: the default one, waiting
+---@param direction? integer cudaMemcpyKind; absent: whatever the addresses say
+function M.copy(stream, target, source, width, height, depth, direction)
+  local to, tx, ty, tz = side(target)
+  local from, sx, sy, sz = side(source)
+  raw.memory_copy(stream, to, from, direction or 4, width, height, depth, tx, ty, sx, sy, tz, sz)
 end
 
----Memory by address as rows of `width` bytes, and the array's box at (x, y, z) in bytes, rows and slices.
----@param direction? integer cudaMemcpyKind of the memory's part; absent: whatever the address says
-function M.copy_box(array, x, y, z, at, pitch, rows, width, height, depth, to_array, direction)
-  local across, down, slices, size, dtype = extent_of(array)
-  if x + width > across or y + height > down or z + depth > slices or x < 0 or y < 0 or z < 0 then
-    fail("cudaErrorInvalidValue", "%d bytes, %d rows, %d slices from (%d, %d, %d) on leave an array of %d, %d, %d",
-      width, height, depth, x, y, z, across, down, slices)
-  end
-  local from, columns = texels(x, size, "an offset"), texels(width, size, "a width")
-  if width == 0 or height == 0 or depth == 0 then return end
-  local box = raw.array_new(dtype, { depth, height, columns })
-  if to_array then
-    raw.memory_copy(nil, box.address, at, direction or 4, width, height, depth, width, height, pitch, rows)
-    exchange(array, from, y, z, box, columns, height, depth, true)
-  else
-    exchange(array, from, y, z, box, columns, height, depth, false)
-    raw.memory_copy(nil, at, box.address, direction or 4, width, height, depth, pitch, rows, width, height)
-  end
-  box:free()
-end
-
----`count` bytes one behind the other, beginning at byte x of row y of the array: the rest of that row, whole rows, a
----rest.
-function M.copy_linear(array, x, y, at, count, to_array, direction)
+---`count` bytes of memory one behind the other, beginning at byte x of row y of the array: the rest of that row, whole
+---rows, a rest.
+function M.copy_linear(stream, array, x, y, at, count, to_array, direction)
   local across, down = extent_of(array)
   if x < 0 or y < 0 or count < 0 or x + count > across and y + math.ceil((x + count) / across) > down then
     fail("cudaErrorInvalidValue", "%d bytes from (%d, %d) on leave an array of %d rows of %d bytes", count, x, y, down,
       across)
   end
   local function part(from, row, bytes, rows)
-    M.copy_box(array, from, row, 0, at, bytes, rows, bytes, rows, 1, to_array, direction)
+    local inside, outside = { array = array, x = from, y = row, z = 0 }, { at = at, pitch = bytes, rows = rows }
+    M.copy(stream, to_array and inside or outside, to_array and outside or inside, bytes, rows, 1, direction)
     at = at + bytes * rows
     count = count - bytes * rows
   end
@@ -136,36 +116,12 @@ function M.copy_linear(array, x, y, at, count, to_array, direction)
   if count > 0 then part(0, y + whole, count, 1) end
 end
 
----From one array to another, each time `count` bytes one behind the other.
+---From one array to another, each time `count` bytes one behind the other. Waits.
 function M.copy_linear_arrays(dst, dx, dy, src, sx, sy, count)
   local bytes = raw.array_new("uchar", { math.max(count, 1) })
-  M.copy_linear(src, sx, sy, bytes.address, count, false)
-  M.copy_linear(dst, dx, dy, bytes.address, count, true)
+  M.copy_linear(nil, src, sx, sy, bytes.address, count, false)
+  M.copy_linear(nil, dst, dx, dy, bytes.address, count, true)
   bytes:free()
-end
-
----A side of a copy of boxes: { array =, x =, y =, z = }, x in bytes; or memory, { at =, pitch =, rows = }, where the
----box begins at the address. Where an array takes part the copy waits for the work before, in whatever stream.
----@param stream moonwarp.stream|nil nil: the default one, waiting
-function M.copy(stream, target, source, width, height, depth, direction)
-  if not (target.array or source.array) then
-    raw.memory_copy(stream, target.at, source.at, direction or 4, width, height, depth, target.pitch, target.rows,
-      source.pitch, source.rows)
-    return
-  end
-  if stream then stream:synchronize() end
-  if target.array and source.array then
-    local bytes = raw.array_new("uchar", { math.max(width * height * depth, 1) })
-    M.copy_box(source.array, source.x, source.y, source.z, bytes.address, width, height, width, height, depth, false)
-    M.copy_box(target.array, target.x, target.y, target.z, bytes.address, width, height, width, height, depth, true)
-    bytes:free()
-  elseif target.array then
-    M.copy_box(target.array, target.x, target.y, target.z, source.at, source.pitch, source.rows, width, height, depth,
-      true, direction)
-  else
-    M.copy_box(source.array, source.x, source.y, source.z, target.at, target.pitch, target.rows, width, height, depth,
-      false, direction)
-  end
 end
 
 return M

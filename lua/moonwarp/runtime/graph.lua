@@ -18,7 +18,7 @@ local function check(value, class)
   return value
 end
 
--- What f gives to a stream becomes a node behind others.
+---What f gives to a stream becomes a node behind others.
 local function add(graph, after, f)
   local stream = raw.stream_new(true, 0)
   raw.graph_capture(check(graph, "graph"), stream, after)
@@ -28,6 +28,7 @@ local function add(graph, after, f)
   if not ok then error(err, 0) end
   return node
 end
+M.add = add
 
 -- The launch of cudaKernelNodeParams: func, gridDim, blockDim, sharedMemBytes, kernelParams.
 local function launch_of(params, stream)

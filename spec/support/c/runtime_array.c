@@ -203,6 +203,49 @@ static void test_objects(void) {
   OK(cudaFreeArray(array));
 }
 
+/* Copies of arrays are work of streams: captured, they run when the graph does. */
+static void test_streams(void) {
+  float *h, *back;
+  cudaStream_t stream;
+  cudaArray_t array;
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  cudaGraphNode_t node;
+  size_t nodes = 0;
+  OK(cudaMallocHost((void **)&h, sizeof data));
+  OK(cudaMallocHost((void **)&back, sizeof data));
+  OK(cudaMallocArray(&array, &floats, W, H, 0));
+  OK(cudaStreamCreate(&stream));
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  OK(cudaMemcpy2DToArrayAsync(array, 0, 0, h, sizeof data[0], sizeof data[0], H, cudaMemcpyHostToDevice, stream));
+  OK(cudaMemcpyFromArrayAsync(back, array, 0, 0, sizeof data, cudaMemcpyDeviceToHost, stream));
+  OK(cudaStreamEndCapture(stream, &graph));
+  OK(cudaGraphGetNodes(graph, NULL, &nodes));
+  EXPECT(nodes == 2);
+  struct cudaMemcpy3DParms corner = {.srcArray = array,
+                                     .srcPos = {1, 1, 0},
+                                     .dstPtr = {back, sizeof(float), 1, 1},
+                                     .extent = {1, 1, 1},
+                                     .kind = cudaMemcpyDeviceToHost};
+  cudaGraphNode_t all[2];
+  OK(cudaGraphGetNodes(graph, all, &nodes));
+  OK(cudaGraphAddMemcpyNode(&node, graph, all + 1, 1, &corner));
+  OK(cudaGraphInstantiate(&exec, graph, NULL, NULL, 0));
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < W * H; i++) h[i] = (float)(100 * round + i);
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    EXPECT(back[0] == h[W + 1] && back[1] == h[1] && back[W * H - 1] == h[W * H - 1]);
+  }
+  OK(cudaFreeArray(array));
+  CODE(cudaErrorInvalidResourceHandle, cudaGraphLaunch(exec, stream));
+  OK(cudaGraphExecDestroy(exec));
+  OK(cudaGraphDestroy(graph));
+  OK(cudaStreamDestroy(stream));
+  OK(cudaFreeHost(h));
+  OK(cudaFreeHost(back));
+}
+
 int main(void) {
   floats = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
   for (int y = 0; y < H; y++)
@@ -211,5 +254,6 @@ int main(void) {
   test_copies();
   test_references();
   test_objects();
+  test_streams();
   return finish();
 }
