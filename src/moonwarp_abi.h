@@ -466,7 +466,7 @@ typedef struct mw_copy {
   uint64_t target, source;
   size_t target_pitch, target_rows, source_pitch, source_rows;
   size_t width, height, depth;
-  mw_direction direction; /* checked against where the addresses lie; a CUDA array is the device's */
+  mw_direction direction;              /* checked against where the addresses lie; a CUDA array is the device's */
   mw_array_place target_in, source_in; /* a CUDA array in place of the address; array NULL: the address */
   int foreign; /* whether unknown addresses are taken for the host's memory, but for those that only the device could have
                   given out (freed memory); else all are refused */
