@@ -210,3 +210,40 @@ describe("code for elements anywhere", function()
     assert.equal(0, count(code "tile[index[i] & 255] = in[i];", "\ncontiguous%d*:"))
   end)
 end)
+
+describe("what the rows of a block have in common", function()
+  local source = [==[
+    extern "C" __global__ void same(int low, int wide, const int *in, int *out) {
+      int x = threadIdx.x, y = threadIdx.y, value = -1, next = -1;
+      if (y > low && x > low && y >= x) value = in[x * 17 + wide];
+      if (x + 2 * y > wide) next = in[x + wide];
+      out[(y * 16 + x) * 2] = value;
+      out[(y * 16 + x) * 2 + 1] = next;
+    }]==]
+
+  it("is gathered once", function()
+    local output = mwcc.run(source, "--mcpu=x86-64-v4 --width=16x16 --launch=same:16x16x1 --emit=ir")
+    assert.equal(1, count(output, "call <16 x i32> @llvm.masked.gather"))
+    assert.equal(1, count(output, "call <16 x i32> @llvm.masked.load"))
+  end)
+
+  it("is what each thread would load", function()
+    local before = mw.limit("specialise", 1)
+    local m = mw.compile { source = source, options = { "--width=16x16" } }
+    local list = {}
+    for i = 1, 400 do list[i] = random(0, 1000) end
+    local array, out = mw.array(list, "int"), mw.zeros(512, "int")
+    for _, case in ipairs { { -1, 0 }, { 3, 7 }, { 14, 40 }, { 15, 60 } } do
+      local low, wide, wanted = case[1], case[2], {}
+      m.same(1, { 16, 16 })(low, wide, array, out)
+      for y = 0, 15 do
+        for x = 0, 15 do
+          wanted[#wanted + 1] = y > low and x > low and y >= x and list[x * 17 + wide + 1] or -1
+          wanted[#wanted + 1] = x + 2 * y > wide and list[x + wide + 1] or -1
+        end
+      end
+      assert.same(wanted, out:totable())
+    end
+    mw.limit("specialise", before)
+  end)
+end)

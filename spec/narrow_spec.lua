@@ -1,5 +1,5 @@
--- Loops that have nothing but bytes or 16-bit numbers in their lanes run as many threads in a vector as it holds of those,
--- in code for blocks of one size.
+-- Loops that have nothing but bytes or 16-bit numbers in their lanes run as many threads in a vector as it holds of
+-- those, in code for blocks of one size.
 -- Lua 5.4 only: the compiler alone is tested.
 
 local mw = require "moonwarp"

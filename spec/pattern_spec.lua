@@ -1,14 +1,13 @@
--- Threads that reach memory in a pattern: at constant distances from the first of their vector, near each other, as in the
--- steps of a Fourier transform. That is done by whole vectors and shuffles where all threads take part, and touches nothing
--- but what is meant.
+-- Threads that reach memory in a pattern: at constant distances from the first of their vector, near each other, as in
+-- the steps of a Fourier transform. That is done by whole vectors and shuffles where all threads take part, and touches
+-- nothing but what is meant.
 -- Lua 5.4 only: the compiler alone is tested.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 local random = require "support.random" "pattern_spec"
 
--- Each kernel takes element FROM of `in` and stores it, one added, as element TO of `out`; `i` is the thread. `from` and
--- `to` are the same in Lua.
+-- Each kernel takes element FROM of `in` and stores it, one added, as element TO of `out`; `i` is the thread.
 local cases = {
   { name = "neighbours", from = "i ^ 1", lua_from = function(i) return i ~ 1 end },
   { name = "flipped", from = "i ^ 5", lua_from = function(i) return i ~ 5 end },
@@ -163,11 +162,11 @@ describe("the report", function()
   end)
 
   it("knows the rounds of a loop with barriers in code for one size of blocks", function()
-    local text = butterflies:gsub("SIZE", 256)
-    local output = mwcc.run(text, "--mcpu=x86-64-v4 --report --launch=butterflies:256x1x1")
+    local source = butterflies:gsub("SIZE", 256)
+    local output = mwcc.run(source, "--mcpu=x86-64-v4 --report --launch=butterflies:256x1x1")
     assert.matches("load in a pattern", output)
     assert.matches("load of every 8 bytes", output)
     assert.not_matches("gather", output)
-    assert.matches("gather", mwcc.run(text, "--mcpu=x86-64-v4 --report"))
+    assert.matches("gather", mwcc.run(source, "--mcpu=x86-64-v4 --report"))
   end)
 end)

@@ -222,6 +222,18 @@ static parts gather_or_load(widener *w, const place *at, LLVMValueRef index, LLV
   return load_slots(w, wide, slots, w->parts);
 }
 
+/* Whether the lanes of every part have the same addresses as those of part 0: then all parts can have what is loaded for any
+   of them. */
+static bool parts_share(widener *w, const place *at) {
+  return !at->is_volatile && w->parts > 1 && is_affine(w, at->address) && shape_of(w->shapes, at->address).step == 0;
+}
+
+/* The lanes that are active in some part, for part 0. */
+static mask any_part(widener *w, mask m) {
+  for (int u = 1; !m.all && u < w->parts; u++) m.lanes.of[0] = LLVMBuildOr(w->b, m.lanes.of[0], m.lanes.of[u], "");
+  return m;
+}
+
 /* One value a lane, from addresses that differ. */
 parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
@@ -235,9 +247,16 @@ parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   if (!contiguous && index) {
     result = gather_or_load(w, at, index, wide, m);
   } else {
-    for (int u = 0; u < w->parts; u++)
-      result.of[u] =
-          contiguous ? load_active(w, part_pointer(w, at, u), wide, at->align, m, u) : gather(w, at, wide, m, u);
+    bool common = parts_share(w, at);
+    if (common) m = any_part(w, m);
+    for (int u = 0; u < w->parts; u++) {
+      if (u && common)
+        result.of[u] = result.of[0];
+      else if (contiguous)
+        result.of[u] = load_active(w, part_pointer(w, at, u), wide, at->align, m, u);
+      else
+        result.of[u] = gather(w, at, wide, m, u);
+    }
   }
   compiler_fence(w, at);
   return result;

@@ -96,10 +96,11 @@ static void extend_anew(program *p, LLVMBuilderRef b, LLVMValueRef call, unsigne
   if (!LLVMIsAGetElementPtrInst(gep) || LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(gep, 0))) == LLVMVectorTypeKind)
     return;
   LLVMValueRef index = LLVMGetOperand(gep, 1);
-  if (LLVMGetNumIndices(gep) != 1 || !is_small_extension(index)) return;
+  bool constant = LLVMIsAConstant(index) != NULL; /* even steps */
+  if (LLVMGetNumIndices(gep) != 1 || !(constant || is_small_extension(index))) return;
   unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(index));
   LLVMPositionBuilderBefore(b, call);
-  index = LLVMBuildSExt(b, LLVMGetOperand(index, 0), LLVMVectorType(p->i64, lanes), "");
+  if (!constant) index = LLVMBuildSExt(b, LLVMGetOperand(index, 0), LLVMVectorType(p->i64, lanes), "");
   LLVMSetOperand(call, operand,
                  LLVMBuildGEP2(b, LLVMGetGEPSourceElementType(gep), LLVMGetOperand(gep, 0), &index, 1, ""));
 }
