@@ -267,6 +267,33 @@ describe("the report", function()
     assert.matches("gangs of 4 x 16 lanes: as most kernels", run(text:format "blockIdx.y > 0", options))
   end)
 
+  it("has fewer vectors where each takes several sums round a loop, also at the cost of waiting", function()
+    local text = [==[
+      __global__ void sums(const float *a, float *out) {
+        __shared__ float tile[64];
+        float mine = a[threadIdx.x], %s = 0;
+        for (int k = 0; k < 9; k++) {
+          tile[threadIdx.x] = a[k * 64 + threadIdx.x];
+          __syncthreads();
+          #pragma unroll 1
+          for (int i = 0; i < 64; i++) { float d = tile[i] - mine; %s; }
+          __syncthreads();
+        }
+        out[threadIdx.x] = %s;
+      }]==]
+    local options = "--mcpu=x86-64-v4 --report --launch=_Z4sumsPKfPf:64x1x1"
+    assert.matches("gangs of 4 x 16 lanes: blocks of any size", run(text:format("x", "x += d", "x"), options))
+    local many = { {}, {}, {} }
+    for i = 1, 9 do
+      many[1][i] = "x" .. i .. (i < 9 and " = 0" or "")
+      many[2][i] = ("x%d += d * %d"):format(i, i)
+      many[3][i] = "x" .. i
+    end
+    local sums, steps, result = table.concat(many[1], ", "), table.concat(many[2], "; "), table.concat(many[3], " - ")
+    assert.matches("gangs of 2 x 16 lanes: its loops carry sums of what threads share",
+      run(text:format(sums, steps, result), options))
+  end)
+
   it("says why a kernel has no lanes", function()
     assert.matches("kernel walk: loop: .*does not run as SIMD lanes: .*gather", run([[
       __global__ void walk(int n, const int *a, int *o) {

@@ -319,7 +319,8 @@ static const char introduction[] =
     "and `lgamma` of doubles; `sin`, `cos`, `tan` and `sincos` of doubles from 2^20 on; "
     "`j0f`, `j1f`, `y0f`, `y1f`, their double\n"
     "forms from 8 on, `jn` and `yn`. `mwcc --report` names the lines where a kernel does "
-    "so.\n"
+    "so. `rsqrtf` is not the\n"
+    "same everywhere: processors with AVX-512 have an estimate for it.\n"
     "\n";
 
 static void write_bound(const function *f, char *text, size_t size) {

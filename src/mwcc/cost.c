@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { FEW = 2, SOME = 4, MANY = 8, MUCH_CODE = 400 };
+enum { FEW = 2, SOME = 4, MANY = 8, MUCH_CODE = 400, REGISTERS = 32 };
 
 static const char MOST[] = "as most kernels";
 
@@ -43,8 +43,29 @@ static bool has_atomics_in_loops(const graph *g, const order *o) {
   return false;
 }
 
-bool suits_small_gangs(const graph *g, const order *o, const shapes *s) {
-  return lanes_leave_loops(g, o, s, false) || has_atomics_in_loops(g, o);
+static bool has_barriers(const graph *g, const loop *l) {
+  for (int n = 0; n < g->count; n++)
+    if (l->contains[n] && LLVMIsACallInst(g->nodes[n].last) && is_barrier(g->nodes[n].last)) return true;
+  for (int i = 0; i < g->value_count; i++)
+    if (l->contains[g->node_of[i]] && is_barrier(g->values[i])) return true;
+  return false;
+}
+
+/* The most vectors that a part takes along from round to round of a loop in which nobody waits. */
+static int carried_vectors(const graph *g, const order *o, const shapes *s) {
+  int most = 0;
+  for (int l = 0; l < o->loop_count; l++) {
+    int count = 0, number = graph_number(g, g->nodes[o->loops[l].header].first);
+    for (; number < g->value_count && LLVMIsAPHINode(g->values[number]); number++)
+      count += g->node_of[number] == o->loops[l].header && shape_of(s, g->values[number]).kind == SHAPE_VARYING;
+    if (count > most && !has_barriers(g, &o->loops[l])) most = count;
+  }
+  return most;
+}
+
+bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts) {
+  return lanes_leave_loops(g, o, s, false) || has_atomics_in_loops(g, o) ||
+         carried_vectors(g, o, s) * parts > REGISTERS;
 }
 
 static bool is_sum(LLVMValueRef value) {
@@ -119,8 +140,10 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
     return FEW;
   }
   if (carries_sums(g, o, s)) {
+    int parts = MANY;
     *why = "its loops carry sums of what threads share";
-    return MANY;
+    while (parts > FEW && carried_vectors(g, o, s) * parts > REGISTERS / 2) parts /= 2;
+    return parts;
   }
   *why = MOST;
   return SOME;

@@ -38,6 +38,7 @@ void optimise_module(program *p) {
   run_passes(p, lanes ? lanes_pipeline : pipelines[level]);
   if (lanes) forward_stores(p), forget_shared(p);
   if (level) show_small_indices(p);
+  estimate_roots(p);
 }
 
 /* By name, since the optimiser may remove it: where a thread has a stack to itself. Not the SIMD variants, which hold

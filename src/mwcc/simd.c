@@ -188,7 +188,7 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
   bool may_be_wider = p->options->launch_kernel && !p->options->width && !k->waits;
   if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->options->launch_block);
-  bool too_wide = seamless && suits_small_gangs(&g, &o, &s);
+  bool too_wide = seamless && suits_small_gangs(&g, &o, &s, together);
   if (!too_wide && pays(&q, &s)) {
     add_variant(&q, choose_cut(&q, lanes, together));
     /* gangs of several parts may need more memory for local arrays than there is: then of one */

@@ -8,7 +8,8 @@
 #include "moonwarp/double_roots.h"
 #include "moonwarp/float_power.h"
 
-__mw_both float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+/* mwcc takes the processor's estimate for it, where that is good (src/mwcc/reciprocal.c). */
+__mw_both float rsqrtf(float x) { _Pragma("clang fp reciprocal(on)") return 1.0f / sqrtf(x); }
 
 /* high + low, |low| below half a unit of high's last place. */
 struct __mw_pair {
