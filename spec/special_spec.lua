@@ -94,4 +94,20 @@ describe("code for blocks of one size", function()
     mw.limit("specialise", before)
     for i = 1, 1000, 37 do assert.equal(11 * (i - 1), p[i]) end
   end)
+
+  it("reaches rows by unsigned numbers that are below 0 for a gang's first, which none of its threads reach", function()
+    local before = mw.limit("specialise", 1)
+    local m = mw.compile [[
+      __global__ void above(const signed char *in, int *out) {
+        unsigned x = threadIdx.x, y = threadIdx.y;
+        int found = -1;
+        if (y - 1 < 3) found = in[y - 1];
+        out[y * 8 + x] = found;
+      }]]
+    local out = mw.zeros(64, "int")
+    m.above(1, { 8, 8 })(mw.array({ 10, 20, 30 }, "char"), out)
+    mw.limit("specialise", before)
+    local wanted = { [2] = 10, [3] = 20, [4] = 30 }
+    for i, got in ipairs(out:totable()) do assert.equal(wanted[(i - 1) // 8 + 1] or -1, got) end
+  end)
 end)

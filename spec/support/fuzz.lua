@@ -16,7 +16,7 @@ local function widths()
     turn = turn + 1
     return { 1, kernels.widths[2 + turn % (#kernels.widths - 1)] }
   end
-  for word in words:gmatch "[%dx]+" do list[#list + 1] = tonumber(word) or word end
+  for word in words:gmatch "%w+" do list[#list + 1] = tonumber(word) or word end
   return list
 end
 

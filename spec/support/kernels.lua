@@ -91,8 +91,9 @@ function kernels.source(list)
   return table.concat(texts, "\n")
 end
 
+-- `width` "own": as many lanes and vectors as mwcc itself chooses.
 function kernels.compile(list, width)
-  return mw.compile { source = kernels.source(list), options = { "--width=" .. width } }
+  return mw.compile { source = kernels.source(list), options = width ~= "own" and { "--width=" .. width } or nil }
 end
 
 local function struct(p)

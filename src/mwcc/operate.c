@@ -48,9 +48,9 @@ static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
     operands[n] = u < 0 ? value_scalar(w, operand) : part_scalar(w, operand, u);
   }
   LLVMValueRef result;
-  bool counts_up = !is_uniform(w, i) && !has_stride(w, i, 0);
+  bool counts_up = is_affine(w, i) || (is_parted(w, i) && !has_stride(w, i, 0));
   if (LLVMGetInstructionOpcode(i) == LLVMZExt && counts_up) {
-    /* lane 0 may be inactive and below 0: the other lanes continue from its sign-extension */
+    /* lane 0 may be inactive and below 0: the other lanes, and parts, continue from its sign-extension */
     result = LLVMBuildSExt(w->b, operands[0], LLVMTypeOf(i), "");
   } else {
     result = copy_instruction(w, i, operands, m);
