@@ -156,6 +156,64 @@ __global__ void named(int *out) {
   __barrier_sync(3);
   out[threadIdx.x] = v[(threadIdx.x + 1) % blockDim.x];
 }
+// Whose phases are told apart by parity, with a count of arrivals that is not one a thread, and with shuffles around.
+__global__ void by_parity(int *out, int rounds) {
+  __shared__ barrier bar;
+  __shared__ int v[256];
+  int n = blockDim.x, t = threadIdx.x, last = t == n - 1;
+  if (t == 0) init(&bar, n + 2);
+  __syncthreads();
+  v[t] = t;
+  for (int r = 0; r < rounds; r++) {
+    (void)bar.arrive(last ? 3 : 1);
+    bar.wait_parity(2 * r & 1);
+    int x = v[(t + 1) % n];
+    (void)bar.arrive(last ? 3 : 1);
+    bar.wait_parity((2 * r + 1) & 1);
+    v[t] = x;
+  }
+  __syncthreads();
+  out[t] = v[t];
+}
+__global__ void with_warps(int *out) {
+  __shared__ barrier bar;
+  __shared__ int sums[8];
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  if (threadIdx.x == 0) init(&bar, blockDim.x);
+  __syncthreads();
+  int sum = threadIdx.x;
+  for (int d = 16; d > 0; d /= 2) sum += warp.shfl_down(sum, d);
+  if (warp.thread_rank() == 0) sums[warp.meta_group_rank()] = sum;
+  bar.wait(bar.arrive());
+  int all = 0;
+  for (int i = 0; i < warp.meta_group_size(); i++) all += sums[i];
+  out[threadIdx.x] = all;
+}
+__global__ void either(int *out) {
+  __shared__ barrier bars[2];
+  __shared__ int v[256];
+  int t = threadIdx.x, half = t * 2 / blockDim.x, size = blockDim.x / 2;
+  if (t < 2) init(&bars[t], size);
+  __syncthreads();
+  v[t] = t;
+  bars[half].arrive_and_wait();
+  out[t] = v[half * size + (t + 1) % size];
+}
+__device__ barrier wide;
+__global__ void outside(int *out) {
+  if (threadIdx.x == 0) init(&wide, blockDim.x);
+  __syncthreads();
+  out[threadIdx.x] = 7;
+  wide.arrive_and_wait();
+  out[threadIdx.x] += out[(threadIdx.x + 1) % blockDim.x] == 7;
+}
+__global__ void never() {
+  __shared__ barrier bar;
+  if (threadIdx.x == 0) init(&bar, blockDim.x + 1);
+  __syncthreads();
+  bar.arrive_and_wait();
+}
+
 // ---- barriers for a part of the block
 
 // Pairs of warps turn values among themselves, each pair as often as it pleases.
@@ -230,6 +288,25 @@ for _, tier in ipairs(tiers) do
           m.all(2, threads)(out, 7)
           for t = 0, threads - 1 do assert.equal((t + 7 + threads - 1) % threads, out[t + 1]) end
         end
+      end)
+
+      it("may count as it pleases, and be waited for by parity or between shuffles", function()
+        for _, threads in ipairs { 32, 100, 256 } do
+          local out = mw.zeros(threads, "int")
+          m.by_parity(2, threads)(out, 5)
+          for t = 0, threads - 1 do assert.equal((t + 5) % threads, out[t + 1]) end
+        end
+        local out = mw.zeros(256, "int")
+        m.with_warps(2, 256)(out)
+        for t = 0, 255 do assert.equal(255 * 128, out[t + 1]) end
+      end)
+
+      it("may be one of several, and stand in global memory", function()
+        local out = mw.zeros(128, "int")
+        m.either(1, 128)(out)
+        for t = 0, 127 do assert.equal(t // 64 * 64 + (t + 1) % 64, out[t + 1]) end
+        m.outside(1, 128)(out)
+        for t = 0, 127 do assert.is_true(out[t + 1] >= 7) end
       end)
 
       it("lets who fills and who reads wait for each other", function()
@@ -345,12 +422,20 @@ end
 describe("the tier of a kernel", function()
   local m = mw.compile(source)
 
-  it("with a pipeline that all threads fill and read is lanes, and one whose barrier some skip says why not", function()
-    for _, name in ipairs { "pipe", "own", "atomics", "primitives" } do assert.equal("simd", m[name].tier) end
-    for _, name in ipairs { "all", "parted", "pipe2" } do
-      assert.equal("fiber", m[name].tier)
-      assert.matches("a loop waits for what another warp writes", m[name].tier_reason)
+  it("whose threads all wait together is lanes, and of one where some do not says why not", function()
+    for _, name in ipairs { "pipe", "own", "atomics", "primitives", "all", "by_parity", "with_warps", "dropping" } do
+      assert.equal("simd", m[name].tier, m[name].tier_reason)
     end
+    for name, reason in pairs { parted = "barrier", pipe2 = "barrier",
+      either = "one of several cuda::barriers", outside = "cuda::barrier that other blocks may see" } do
+      assert.equal("fiber", m[name].tier)
+      assert.matches("others of their block; it does not run as SIMD lanes: .*" .. reason, m[name].tier_reason)
+    end
+    m.never(1, 64)()
+    local good, e = pcall(mw.synchronize)
+    assert.is_false(good)
+    assert.matches("all threads of the block wait for a cuda::barrier that counts more of them", tostring(e))
+    mw.device():reset()
     for _, name in ipairs { "pairs", "fill_and_read" } do
       assert.equal("fiber", m[name].tier)
       assert.matches("a barrier for a part of its block", m[name].tier_reason)

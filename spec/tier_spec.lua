@@ -88,6 +88,41 @@ describe("a kernel's tier", function()
       __global__ void k(int *p) { p[threadIdx.x] = down(5); }]==]))
   end)
 
+  it("says which launches it is not for", function()
+    local tier, reason = tier_of [==[
+      __global__ void k(const int *in, int *out, int n) {
+        int own[4000], t = threadIdx.x;
+        for (int i = 0; i < 4000; i++) own[i] = in[(i * n + t) % 64];
+        __syncthreads();
+        int sum = 0;
+        for (int i = t; i < 4000; i += n) sum += own[(i * i) % 4000];
+        out[t] = sum;
+      }]==]
+    assert.equal("simd", tier)
+    assert.matches("; launches with blocks of more than %d+ times %d+ threads of a row run as fibers$", reason)
+    tier, reason = tier_of [==[
+      __global__ void k(int rows, int columns, float *x) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        for (int row = 0; row < rows; row++) x[row * columns + i] = 2 * x[(row + 1) * columns + i];
+      }]==]
+    assert.equal("simd", tier)
+    assert.no.matches("launches with", reason)
+  end)
+
+  it("that is slow is told with the kernel", function()
+    local m = mw.compile [==[
+      __global__ void fast(int *p) { p[threadIdx.x] = 1; }
+      __global__ void slow(int *p) {
+        __shared__ volatile int flag;
+        if (threadIdx.x < 32) while (!flag) {}
+        if (threadIdx.x == 32) flag = 1;
+        p[threadIdx.x] = flag;
+      }]==]
+    assert.equal("kernel fast(int *p)", tostring(m.fast))
+    assert.matches("^kernel slow%(int %*p%), which runs as fiber: .*line 4: a loop waits for what another warp writes$",
+      tostring(m.slow))
+  end)
+
   it("can be chosen", function()
     assert.equal("loop", (tier_of("__global__ void k(int *p) { p[threadIdx.x] = 1; }", { "--width=1" })))
   end)

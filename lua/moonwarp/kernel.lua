@@ -15,7 +15,11 @@ function kernel:signature()
   return self.name .. "(" .. table.concat(list, ", ") .. ")"
 end
 
-function kernel:__tostring() return "kernel " .. self:signature() end
+function kernel:__tostring()
+  local text, tier = "kernel " .. self:signature(), self.tier
+  if tier == "" or tier == "simd" then return text end
+  return ("%s, which runs as %s: %s"):format(text, tier, self.tier_reason)
+end
 
 local function sizes(v)
   if v.z ~= 1 then return ("{%d, %d, %d}"):format(v.x, v.y, v.z) end

@@ -12,6 +12,7 @@
 bool is_barrier(LLVMValueRef i) {
   if (!LLVMIsACallInst(i)) return false;
   const char *name = callee_name(i);
+  if (strcmp(name, BLOCK_WAIT) == 0) return true;
   return starts_with(name, "__mw_barrier.") || strcmp(name, "llvm.nvvm.barrier0") == 0 ||
          starts_with(name, "llvm.nvvm.barrier.cta.") || starts_with(name, "llvm.nvvm.barrier.sync") ||
          starts_with(name, "llvm.nvvm.barrier.n") || strcmp(name, "llvm.nvvm.barrier") == 0 ||

@@ -155,6 +155,7 @@ typedef struct kernel {
   int64_t most_blocks, most_threads; /* on an axis, as above */
   bool waits;                        /* at a barrier, or for threads of its warp */
   bool sees_warp;                    /* for threads of its warp */
+  bool takes_turns;                  /* some wait while others of the block go on */
   LLVMValueRef run;                  /* its mw_block_function, from run.c */
   LLVMValueRef fits;                 /* whether run is for a launch; NULL: it is for all */
   int max_threads;                   /* __launch_bounds__, 0: none */
@@ -310,6 +311,9 @@ bool waits_for_warp(LLVMValueRef instruction);
 bool is_turn(const char *name);
 /* A barrier for so many of a block's threads, waiting or not. */
 bool is_part_barrier(const char *name);
+/* A wait for a phase of a cuda::barrier; and what is left of them, as loops (block_wait.c). */
+bool is_block_wait(LLVMValueRef instruction);
+void expand_block_waits(program *p);
 /* What stands for a built-in on fibers, or NULL where it is none of these; the builder stands before it. */
 LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef frame, LLVMValueRef worker);
 /* All threads of the warp that come to a place wait for each other there: returns which they are. */
@@ -424,6 +428,9 @@ void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef
 #define BARRIER_SYNC_COUNT "__mw_barrier_sync_count"
 #define BARRIER_ARRIVE     "__mw_barrier_arrive"
 #define THREAD_EXIT        "__mw_thread_exit"
+/* Who calls these waits: until others have had a turn; for a phase of a cuda::barrier. */
+#define TURN       "__mw_wait_for_others"
+#define BLOCK_WAIT "__mw_block_wait"
 /* How functions of moonwarp/ptx_functions.h begin: kept until translate_ptx has called them. */
 #define PTX_FUNCTION "__mw_ptx_"
 

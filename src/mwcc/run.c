@@ -218,7 +218,8 @@ static void build_fiber(program *p, kernel *k, const char *name) {
   loop blocks = begin_blocks(&f);
   LLVMTypeRef params[] = {p->pointer, p->pointer, p->pointer, p->i32};
   LLVMValueRef arguments[] = {f.frame, f.worker, thread_function, count};
-  size_t service = k->sees_warp ? offsetof(mw_services, run_warps) : offsetof(mw_services, run_fibers);
+  size_t service =
+      k->sees_warp || k->takes_turns ? offsetof(mw_services, run_warps) : offsetof(mw_services, run_fibers);
   call_service(p, f.b, f.frame, service, LLVMFunctionType(p->void_type, params, 4, 0), arguments, 4);
   end_loop(&f, blocks);
   finish(&f);

@@ -77,6 +77,8 @@ bool widen_barrier(widener *w, LLVMValueRef call, mask m) {
     refuse(w, call, "a barrier that not all threads of the block may reach");
     return true;
   }
+  const char *why = is_block_wait(call) ? block_wait_objection(w->shapes, call) : NULL;
+  if (why) refuse(w, call, why);
   if (!LLVMGetFirstUse(call)) return true;
   const char *name = callee_name(call);
   LLVMValueRef sum = constant_i32(w->p, strstr(name, ".and") != NULL);

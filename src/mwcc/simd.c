@@ -162,7 +162,7 @@ static bool pays(question *q, const shapes *s) {
   q->k->chases = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
   if (q->k->chases)
     q->why = "a loop that its threads leave at different times does little but gather";
-  else if (waits_for_other_warps(q->g, q->o))
+  else if ((q->why_at = waits_for_other_warps(q->g, q->o)))
     q->why = "a loop waits for what another warp writes";
   return !q->why;
 }
@@ -171,6 +171,31 @@ static char *describe_cut(const cut *c, const char *parts_why) {
   if (c->parts == 1) return mw_format("%d threads of a row are the lanes of vector registers", c->lanes);
   return mw_format("%d threads of a row are the lanes of vector registers, %d of which run together%s%s", c->lanes,
                    c->parts, parts_why ? ": " : "", parts_why ? parts_why : "");
+}
+
+/* What launches the variants are not for, and how those run: nothing falls to a slow tier without being told. */
+static char *describe_class(const kernel *k) {
+  enum { MOST_GANGS = 1024 }; /* of a block: each with a row of one thread */
+  mw_text text = {0};
+  const char *other = k->waits ? "fibers" : "threads one after the other";
+  mw_text_addf(&text, "%s", "");
+  if (k->most_threads < LOOSE_EXTENT.launch)
+    mw_text_addf(&text, "more than %lld blocks or %lld threads along an axis", (long long)k->most_blocks,
+                 (long long)k->most_threads);
+  for (int i = 0; i < k->assumption_count; i++) {
+    const assumption *a = &k->assumptions[i];
+    size_t length;
+    const char *name = LLVMGetValueName2(LLVMGetParam(k->body, (unsigned)a->parameter), &length);
+    mw_text_addf(&text, "%s%s outside of %lld to %lld", text.length ? ", or " : "", length ? name : "a parameter",
+                 (long long)a->low, (long long)a->high);
+  }
+  const variant *v = &k->variants[0];
+  if (v->waiting * MOST_GANGS > WAITING_MOST)
+    mw_text_addf(&text, "%sblocks of more than %llu times %d threads of a row", text.length ? ", or " : "",
+                 (unsigned long long)(WAITING_MOST / v->waiting), v->cut.lanes * v->cut.parts);
+  char *result = text.length ? mw_format("; launches with %s run as %s", text.data, other) : mw_strdup("");
+  mw_text_free(&text);
+  return result;
 }
 
 static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamless) {
@@ -200,8 +225,14 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   shapes_free(&s);
   if (k->variant_count) {
     k->tier = "simd";
-    k->tier_reason = k->sees_warp ? "the threads of a warp are the lanes of vector registers"
+    char *cut_text = k->sees_warp ? mw_strdup("the threads of a warp are the lanes of vector registers")
                                   : describe_cut(&k->variants[0].cut, q.parts_why);
+    char *class_text = describe_class(k);
+    k->tier_reason = mw_format("%s%s", cut_text, class_text);
+    free(cut_text);
+    free(class_text);
+    if (p->options->report && strchr(k->tier_reason, ';'))
+      printf("kernel %s: %s\n", k->name, strchr(k->tier_reason, ';') + 2);
   } else if (!seamless) {
     explain(k, q.why, q.why_at);
   }

@@ -62,7 +62,7 @@ int graph_node_of(const graph *g, LLVMValueRef instruction); /* the node that ho
 int graph_number(const graph *g, LLVMValueRef value);        /* parameters come behind the instructions; others: -1 */
 /* The node at the end of the block that a phi names, which is the predecessor it means. */
 int graph_incoming(const graph *g, LLVMValueRef phi, unsigned i);
-bool is_barrier(LLVMValueRef instruction); /* __syncthreads() and its counting forms */
+bool is_barrier(LLVMValueRef instruction); /* __syncthreads() and its counting forms, and what may be one */
 /* By what the kernel can tell which threads form a warp (a shuffle, a vote, volatile shared memory …), or NULL. (warp.c) */
 const char *observes_warp(const graph *g);
 
@@ -111,7 +111,8 @@ void order_free(order *o);
 bool dominates(const order *o, int a, int b);
 bool postdominates(const order *o, int a, int b);
 /* Whether a loop waits for what another warp writes to volatile shared memory: then warps must take turns. (warp.c) */
-bool waits_for_other_warps(const graph *g, const order *o);
+/* The instruction, or NULL. */
+LLVMValueRef waits_for_other_warps(const graph *g, const order *o);
 flow graph_flow(const graph *g); /* the whole kernel, barriers being no obstacle */
 
 /* ---- range.c: between which numbers an integer lies, in every thread that computes it without an overflow that the
@@ -190,6 +191,8 @@ typedef struct shapes {
   extent extent;
   struct shape_table *table;
 } shapes;
+/* Why a gang cannot take a wait (is_block_wait) for a barrier of the block, or NULL. */
+const char *block_wait_objection(const shapes *s, LLVMValueRef wait);
 
 /* Facts that hold for the launch class being compiled: blocks that are cut like this, the extent and the assumptions about
    parameters that they name. */

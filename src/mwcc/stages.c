@@ -59,6 +59,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   }
   widen_kernels(p);
   if (o->report) quit(0);
+  expand_block_waits(p);
   stage_done(p, "widen");
   lower_threads(p);
   lower_variables(p);

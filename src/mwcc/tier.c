@@ -11,8 +11,8 @@
 
 typedef struct node { /* one defined function */
   LLVMValueRef function;
-  bool waits, sees_warp; /* itself: for others of the block, of the warp */
-  bool *uses;            /* which shared variables it names itself, and behind them which variables */
+  bool waits, sees_warp, takes_turns; /* itself: for others of the block, of the warp, of parts of the block */
+  bool *uses;                         /* which shared variables it names itself, and behind them which variables */
   bool calls_pointers, address_taken;
   size_t *callees, callee_count;
 } node;
@@ -79,6 +79,7 @@ static void read_node(graph *g, node *n) {
     for (int o = 0; o < count; o++)
       if (!LLVMValueIsBasicBlock(LLVMGetOperand(i, (unsigned)o))) note_globals(g, n, LLVMGetOperand(i, (unsigned)o));
     if (waits_for_warp(i)) n->sees_warp = true;
+    if (is_block_wait(i)) n->waits = n->takes_turns = true;
     if (LLVMIsACallInst(i)) note_call(g, n, i);
   }
   free(list.items);
@@ -153,12 +154,14 @@ void choose_tiers(program *p) {
       if (!seen[i]) continue;
       for (size_t s = 0; s < globals; s++) used[k][s] = used[k][s] || g.nodes[i].uses[s];
       owner->sees_warp = owner->sees_warp || g.nodes[i].sees_warp;
+      owner->takes_turns = owner->takes_turns || g.nodes[i].takes_turns;
       owner->waits = owner->waits || owner->sees_warp || g.nodes[i].waits;
     }
     if (owner->waits) {
       owner->tier = "fiber";
-      owner->tier_reason =
-          owner->sees_warp ? "its threads wait for others of their warp" : "its threads wait at a barrier";
+      owner->tier_reason = owner->sees_warp     ? "its threads wait for others of their warp"
+                           : owner->takes_turns ? "its threads wait for others of their block"
+                                                : "its threads wait at a barrier";
     }
     free(seen);
     list_references(p, owner, used[k] + p->shared_count);

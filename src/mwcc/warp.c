@@ -56,7 +56,7 @@ bool is_warp_access(LLVMValueRef i) {
   return memory_of(LLVMGetOperand(i, LLVMIsALoadInst(i) ? 0 : 1)) == MEMORY_SHARED;
 }
 
-bool is_turn(const char *name) { return strcmp(name, "__mw_wait_for_others") == 0; }
+bool is_turn(const char *name) { return strcmp(name, TURN) == 0; }
 
 bool is_part_barrier(const char *name) {
   return strcmp(name, BARRIER_SYNC_COUNT) == 0 || strcmp(name, BARRIER_ARRIVE) == 0;
@@ -124,12 +124,12 @@ static bool is_wait(const graph *g, const loop *l) {
   return waits;
 }
 
-bool waits_for_other_warps(const graph *g, const order *o) {
+LLVMValueRef waits_for_other_warps(const graph *g, const order *o) {
   for (int i = 0; i < g->value_count; i++)
-    if (LLVMIsACallInst(g->values[i]) && is_turn(callee_name(g->values[i]))) return true;
+    if (LLVMIsACallInst(g->values[i]) && is_turn(callee_name(g->values[i]))) return g->values[i];
   for (int l = 0; l < o->loop_count; l++)
-    if (is_wait(g, &o->loops[l])) return true;
-  return false;
+    if (is_wait(g, &o->loops[l])) return g->nodes[o->loops[l].header].last;
+  return NULL;
 }
 
 /* ---- on fibers ---- */

@@ -32,6 +32,8 @@ static void check_region(emission *e, const plan *p) {
     int n = p->order.rpo[i];
     const node *here = &e->w.g->nodes[n];
     if (here->barrier) {
+      const char *why = is_block_wait(here->last) ? block_wait_objection(e->w.shapes, here->last) : NULL;
+      if (why) refuse(&e->w, here->last, why);
       if (barriers++ && p->class_of[n] != class) classes_differ = true;
       class = p->class_of[n];
       if (p->order.innermost[n] >= 0) refuse(&e->w, here->last, "a barrier in a loop of its own region");

@@ -40,7 +40,7 @@ local function kernel_text(kernel)
   facts[#facts + 1] = kernel.local_bytes .. " bytes of stack a thread"
   facts[#facts + 1] = "blocks of at most " .. kernel.max_threads .. " threads"
   facts[#facts + 1] = occupancy(kernel)
-  return tostring(kernel) .. "\n  " .. table.concat(facts, "\n  ")
+  return "kernel " .. kernel:signature() .. "\n  " .. table.concat(facts, "\n  ")
 end
 
 ---@param value any

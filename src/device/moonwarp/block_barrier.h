@@ -1,7 +1,8 @@
 /* cuda::barrier: so many arrivals end a phase, and who waits for one goes on then. Not all of a block need take part, and
  * arriving and waiting are two things. (libcu++)
  *
- * Threads of a block run in turns on the CPU device, and one that waits lets the others have theirs. */
+ * On the CPU device a wait to which all threads of a block come is a barrier of the block; else they run in turns, and one
+ * that waits lets the others have theirs. */
 #ifndef MOONWARP_BLOCK_BARRIER_H
 #define MOONWARP_BLOCK_BARRIER_H
 
@@ -9,12 +10,24 @@
 
 #ifdef __MW_NVRTC__
 /* std::move is built in, and a GPU's threads go on by themselves. */
-__mw_member void __mw_wait_for_others() {}
+__mw_member void __mw_block_wait(const unsigned int *phase, unsigned int mask, unsigned int value) {
+  while ((*(const volatile unsigned int *)phase & mask) == value) {}
+}
+__mw_member void __mw_check_wait(bool) {}
 #else
 #include <utility> /* tokens are moved */
 
-/* Who calls this waits for what another thread of the block does: that one has a turn. */
-__mw_import void __mw_wait_for_others();
+/* Who calls this waits until phase & mask is another value: others of the block have their turns. Where all of the block
+   come to it together it is a barrier of the block, behind which the phase has ended, unless the count is another. */
+__mw_import void __mw_block_wait(const unsigned int *phase, unsigned int mask, unsigned int value);
+extern "C" __attribute__((host, device, noreturn)) void __assertfail(const char *message, const char *file,
+                                                                     unsigned int line, const char *function,
+                                                                     __SIZE_TYPE__ character_size);
+__mw_device_template void __mw_check_wait(bool has_ended) {
+  if (!has_ended)
+    __assertfail("all threads of the block wait for a cuda::barrier that counts more of them", "cuda/barrier", 1,
+                 "wait", 1);
+}
 #endif
 
 namespace cuda {
@@ -47,10 +60,7 @@ public:
   }
   __mw_member void wait(arrival_token &&token) const { wait_behind(token.phase); }
   /* The phases' numbers are even and odd in turn. */
-  __mw_member void wait_parity(bool odd) const {
-    while ((now() & 1) == odd) __mw_wait_for_others();
-    __threadfence();
-  }
+  __mw_member void wait_parity(bool odd) const { wait_while(1, odd); }
   __mw_member bool try_wait(arrival_token &&token) const { return now() != token.phase; }
   __mw_member bool try_wait_parity(bool odd) const { return (now() & 1) != odd; }
   __mw_member void arrive_and_wait() { wait(arrive()); }
@@ -61,7 +71,7 @@ public:
   }
 
 private:
-  __mw_member unsigned int now() const { return *(const volatile unsigned int *)&phase; }
+  __mw_member unsigned int now() const { return __atomic_load_n(&phase, __ATOMIC_RELAXED); }
   __mw_member void come(unsigned int count) {
     __threadfence();
     if (__atomic_sub_fetch(&pending, count, __ATOMIC_SEQ_CST) != 0) return;
@@ -69,9 +79,11 @@ private:
     __atomic_store_n(&pending, __atomic_load_n(&expected, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&phase, 1, __ATOMIC_SEQ_CST);
   }
-  __mw_member void wait_behind(unsigned int behind) const {
-    while (now() == behind) __mw_wait_for_others();
+  __mw_member void wait_behind(unsigned int behind) const { wait_while(~0u, behind); }
+  __mw_member void wait_while(unsigned int mask, unsigned int value) const {
+    __mw_block_wait(&phase, mask, value);
     __threadfence();
+    __mw_check_wait((now() & mask) != value);
   }
 
   unsigned int expected, pending, phase;
