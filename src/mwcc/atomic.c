@@ -87,8 +87,7 @@ typedef struct lane_atomic {
   indexed at;
 } lane_atomic;
 
-/* One thread runs a block, and nobody asks for the old value: a few instructions. */
-static bool is_short(LLVMValueRef atomic) {
+bool is_short_atomic(LLVMValueRef atomic) {
   return LLVMIsAAtomicRMWInst(atomic) && is_shared(LLVMGetOperand(atomic, 0)) && !LLVMGetFirstUse(atomic);
 }
 
@@ -154,7 +153,7 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
       value_kept(w, LLVMGetOperand(one.at.address, (unsigned)i));
   }
   LLVMTypeRef type = LLVMGetFirstUse(atomic) ? LLVMTypeOf(atomic) : NULL;
-  parts old = each_lane(w, m, operands, count, type, is_short(atomic), one_lane, &one);
+  parts old = each_lane(w, atomic, m, operands, count, type, is_short_atomic(atomic), one_lane, &one);
   if (type && is_uniform(w, atomic))
     refuse(w, atomic, "an atomic whose result is the same for all lanes");
   else if (type)

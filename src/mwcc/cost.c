@@ -35,11 +35,12 @@ static bool lanes_leave_loops(const graph *g, const order *o, const shapes *s, b
   return false;
 }
 
-static bool has_atomics_in_loops(const graph *g, const order *o) {
-  for (int i = 0; i < g->value_count; i++)
-    if (o->innermost[g->node_of[i]] >= 0 &&
-        (LLVMIsAAtomicRMWInst(g->values[i]) || LLVMIsAAtomicCmpXchgInst(g->values[i])))
-      return true;
+static bool has_long_atomics_in_loops(const graph *g, const order *o) {
+  for (int i = 0; i < g->value_count; i++) {
+    LLVMValueRef value = g->values[i];
+    bool atomic = LLVMIsAAtomicRMWInst(value) || LLVMIsAAtomicCmpXchgInst(value);
+    if (atomic && o->innermost[g->node_of[i]] >= 0 && !is_short_atomic(value)) return true;
+  }
   return false;
 }
 
@@ -64,7 +65,7 @@ static int carried_vectors(const graph *g, const order *o, const shapes *s) {
 }
 
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts) {
-  return lanes_leave_loops(g, o, s, false) || has_atomics_in_loops(g, o) ||
+  return lanes_leave_loops(g, o, s, false) || has_long_atomics_in_loops(g, o) ||
          carried_vectors(g, o, s) * parts > REGISTERS;
 }
 

@@ -181,7 +181,7 @@ static bool pass(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
     if (starts_with(name, "llvm.masked.load.")) return forward_to(m, b, i);
     if (starts_with(name, "llvm.masked.store."))
       note_store(m, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)), NULL);
-    else if (!only_reads(i))
+    else if (!only_reads(i) && !starts_with(name, "llvm.prefetch."))
       forget_all(m);
   } else if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAFenceInst(i)) {
     forget_all(m);

@@ -258,7 +258,7 @@ static void widen_function(widener *w, LLVMValueRef call, const struct wide_intr
     LLVMValueRef operands[4];
     unsigned count = LLVMGetNumArgOperands(call);
     for (unsigned i = 0; i < count; i++) operands[i] = LLVMGetOperand(call, i);
-    result = each_lane(w, m, operands, count, LLVMTypeOf(call), false, call_one_lane, call);
+    result = each_lane(w, call, m, operands, count, LLVMTypeOf(call), false, call_one_lane, call);
   }
   set_value(w, call, result);
 }

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-enum { MOST_OPERANDS = 32, MOST_UNROLLED = 128 /* lanes */ };
+enum { MOST_OPERANDS = 32, MOST_UNROLLED = 64 /* lanes */ };
 
 typedef struct spilled {
-  LLVMValueRef values[MOST_OPERANDS], memory[MOST_OPERANDS];
+  LLVMValueRef values[MOST_OPERANDS], memory[MOST_OPERANDS]; /* memory NULL: made anew for each lane */
   unsigned count;
 } spilled;
 
@@ -55,6 +55,7 @@ LLVMValueRef lane_of(widener *w, LLVMValueRef operand, LLVMValueRef lane) {
   for (unsigned i = 0; i < w->spilled->count; i++) {
     if (w->spilled->values[i] != operand) continue;
     LLVMValueRef memory = w->spilled->memory[i];
+    if (!memory) return remake(w, operand, lane);
     LLVMValueRef value = LLVMBuildLoad2(w->b, stored_type(w, type), element(w, type, memory, lane), "");
     return is_bit(type) ? LLVMBuildTrunc(w->b, value, type, "") : value;
   }
@@ -116,12 +117,34 @@ static LLVMValueRef as_i32(widener *w, LLVMValueRef number) {
   return bits < 32 ? LLVMBuildZExt(w->b, number, w->p->i32, "") : LLVMBuildTrunc(w->b, number, w->p->i32, "");
 }
 
-/* For each lane of the gang, without a loop: so lanes are constants. */
-static void emit_each(widener *w, const results *r, lane_body *body, void *context) {
-  for (int l = 0; l < w->width * w->parts; l++) {
-    LLVMValueRef lane = constant_i32(w->p, (unsigned)l);
+static void emit_lanes(widener *w, const results *r, LLVMValueRef first, int count, lane_body *body, void *context) {
+  for (int l = 0; l < count; l++) {
+    LLVMValueRef lane = LLVMBuildAdd(w->b, first, constant_i32(w->p, (unsigned)l), "");
     put_result(w, r, body(w, lane, context), lane);
   }
+}
+
+/* For each lane of the gang, of which all are active: without a loop, so that lanes are constants; in a large gang, by a loop
+   over parts of it. */
+static void emit_each(widener *w, const results *r, lane_body *body, void *context) {
+  enum { AT_ONCE = MOST_UNROLLED / 2 };
+  program *p = w->p;
+  int count = w->width * w->parts;
+  if (count <= MOST_UNROLLED) {
+    emit_lanes(w, r, constant_i32(p, 0), count, body, context);
+    return;
+  }
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(w->b), each = new_block(w, "lanes"), done = new_block(w, "lanes.all");
+  LLVMBuildBr(w->b, each);
+  LLVMPositionBuilderAtEnd(w->b, each);
+  LLVMValueRef first = LLVMBuildPhi(w->b, p->i32, ""), zero = constant_i32(p, 0);
+  emit_lanes(w, r, first, AT_ONCE, body, context);
+  LLVMValueRef next = LLVMBuildNUWAdd(w->b, first, constant_i32(p, AT_ONCE), "");
+  LLVMBasicBlockRef end = LLVMGetInsertBlock(w->b);
+  LLVMAddIncoming(first, &zero, &before, 1);
+  LLVMAddIncoming(first, &next, &end, 1);
+  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, next, constant_i32(p, (unsigned)count), ""), each, done);
+  LLVMPositionBuilderAtEnd(w->b, done);
 }
 
 /* For each bit of the words, in order. Leaves the builder behind the loop. */
@@ -174,11 +197,11 @@ static void emit_loop(widener *w, const parts *words, const results *r, bool unr
   LLVMPositionBuilderAtEnd(w->b, leave);
 }
 
-parts each_lane(widener *w, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type, bool unrolled,
-                lane_body *body, void *context) {
+parts each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type,
+                bool unrolled, lane_body *body, void *context) {
   spilled s = {0};
   parts words = {0}, result = {0};
-  bool each = unrolled && m.all && w->width * w->parts <= MOST_UNROLLED;
+  bool each = unrolled && m.all && (w->width * w->parts <= MOST_UNROLLED || w->width * w->parts % MOST_UNROLLED == 0);
   for (unsigned i = 0; i < count; i++) {
     value_kept(w, operands[i]); /* also of uniform ones: the loop's block is not on every way to what follows */
     if (is_uniform(w, operands[i])) continue;
@@ -186,7 +209,9 @@ parts each_lane(widener *w, mask m, const LLVMValueRef *operands, unsigned count
       refuse(w, NULL, "something with many operands is done lane by lane");
       return result;
     }
-    s.memory[s.count] = spill(w, operands[i], each);
+    bool remade = is_remade(w, operands[i], by, each);
+    if (remade) begin_remaking(w, operands[i]);
+    s.memory[s.count] = remade ? NULL : spill(w, operands[i], each);
     s.values[s.count++] = operands[i];
   }
   for (int u = 0; u < w->parts; u++) words.of[u] = mask_word(w, mask_part(w, m, u));

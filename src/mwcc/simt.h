@@ -209,6 +209,11 @@ shape shape_of(const shapes *s, LLVMValueRef value); /* constants and arguments 
 /* Whether some lanes of a gang may leave the loop in a round in which others stay. */
 bool leaves_one_by_one(const shapes *s, int loop_index);
 
+/* ---- atomic.c ---- */
+
+/* On shared memory, where one thread runs a block, and nobody asks for the old value: a few instructions a lane. */
+bool is_short_atomic(LLVMValueRef atomic);
+
 /* ---- rows.c ---- */
 
 /* Whether element u of row l, of so many bytes each, is what lane l of part u reaches. */

@@ -4,12 +4,14 @@
  *   lanes.c    values: how each is kept, masks
  *   operate.c  instructions without side effects on all lanes at once
  *   serial.c   what has to be done lane by lane
+ *   remade.c   numbers that each lane makes for itself there
  *   calls.c    calls that each lane makes for itself
  *   warp_lanes.c   what threads of a warp do together
  *   lane_ids.c the places of threads in warps
  *   vector_math.c   mathematical functions on all lanes
  *   local_memory.c   local arrays
  *   access.c   memory: contiguous, broadcast, gathered
+ *   ahead.c    memory that a later round will load
  *   access.h and strided.c   memory in small even steps
  *   rows.c     memory in rows, a lane each
  *   form.h, form.c and pattern.c   memory in patterns
@@ -167,6 +169,10 @@ void widen_store(widener *w, LLVMValueRef store, mask m);
 /* llvm.memcpy and llvm.memmove; false where they copy much, or nobody knows how much. */
 bool widen_copy(widener *w, LLVMValueRef call, mask m);
 
+/* ---- ahead.c ---- */
+/* Before a load by all lanes, of elements of so many bytes that lie one behind the other in each part. */
+void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes);
+
 /* ---- local_memory.c ---- */
 void widen_alloca(widener *w, LLVMValueRef array);
 void widen_local_address(widener *w, LLVMValueRef gep); /* of an array with a local_unit */
@@ -185,11 +191,19 @@ LLVMValueRef is_as_expected(widener *w, const expectation *x);
 
 /* ---- serial.c: one lane after the other ---- */
 /* Run `body` for each active lane, in the order of lanes, with the lane's number in the gang; its result (of the type,
-   unless that is NULL) becomes the lane's in what is returned. `unrolled`: with code for all lanes of a part without a loop,
-   too, which pays where the body is a few instructions. The body reads the listed operands by lane_of. */
+   unless that is NULL) becomes the lane's in what is returned. `by`: the instruction that is done. `unrolled`: with code for
+   many lanes without a loop, too, which pays where the body is a few instructions. The body reads the listed operands by
+   lane_of. */
 typedef LLVMValueRef lane_body(widener *w, LLVMValueRef lane, void *context);
-parts each_lane(widener *w, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type, bool unrolled,
-                lane_body *body, void *context);
+parts each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type,
+                bool unrolled, lane_body *body, void *context);
 LLVMValueRef lane_of(widener *w, LLVMValueRef operand, LLVMValueRef lane); /* as a scalar */
+
+/* ---- remade.c ---- */
+/* Whether a number that lanes do not share can be made again at `by`, for one lane at a time; `all`: all lanes are active,
+   so that it may come from memory, which they read one after the other. */
+bool is_remade(const widener *w, LLVMValueRef value, LLVMValueRef by, bool all);
+void begin_remaking(widener *w, LLVMValueRef value); /* before the first lane */
+LLVMValueRef remake(widener *w, LLVMValueRef value, LLVMValueRef lane);
 
 #endif

@@ -1,0 +1,167 @@
+-- What lanes do one after the other, and memory that is asked for ahead, in code for blocks of one size.
+-- Lua 5.4 only: what is tested is the compiler.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
+local count = mwcc.count
+
+local function ir(source, kernel)
+  return mwcc.run(source, "--verify --mcpu=x86-64-v4 --emit=ir --launch=" .. kernel)
+end
+
+local histogram = [[
+  __global__ void histogram(int n, const unsigned *x, unsigned *bins) {
+    __shared__ unsigned counts[256];
+    EACH counts[k] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      atomicAdd(&counts[x[i] >> 3 & 255], 1);
+    __syncthreads();
+    EACH atomicAdd(&bins[k], counts[k]);
+  }]]
+local simple = histogram:gsub("EACH", "int k = threadIdx.x;", 1):gsub("EACH", "", 1)
+local general = histogram:gsub("EACH", "for (int k = threadIdx.x; k < 256; k += blockDim.x)")
+
+describe("lanes one after the other", function()
+  local before
+  setup(function() before = mw.limit("specialise", 1) end)
+  teardown(function() mw.limit("specialise", before) end)
+
+  it("read what they need themselves, where nothing else comes of it", function()
+    local text = ir(simple, "_Z9histogramiPKjPj:256x1x1")
+    assert.equal(0, count(text, "store volatile"))
+    assert.equal(32, count(text, "lshr i32 %%%d+, 3"))
+  end)
+
+  it("have it laid out for them where memory may change before", function()
+    local text = ir([[
+      __global__ void replace(unsigned *x, unsigned *o) {
+        __shared__ unsigned counts[64];
+        counts[threadIdx.x] = 0;
+        __syncthreads();
+        unsigned v = x[threadIdx.x] & 63;
+        x[threadIdx.x] = 7;
+        atomicAdd(&counts[v], 1);
+        __syncthreads();
+        o[threadIdx.x] = counts[threadIdx.x];
+      }]], "_Z7replacePjS_:64x1x1")
+    assert.equal(4, count(text, "store volatile <16 x i32>"))
+  end)
+
+  it("count right, for any block and any length", function()
+    local m = mw.compile(general)
+    for _, n in ipairs { 5000, 4096, 255 } do
+      local data, expected = {}, {}
+      for b = 1, 256 do expected[b] = 0 end
+      for i = 1, n do
+        data[i] = (i * 2654435761) % 4294967296
+        local bin = (data[i] >> 3 & 255) + 1
+        expected[bin] = expected[bin] + 1
+      end
+      local x = mw.array(data, "uint")
+      for _, block in ipairs { 32, 64, 256, 1024 } do
+        local bins = mw.zeros(256, "uint")
+        m.histogram(3, block)(n, x, bins)
+        assert.same(expected, bins:totable())
+      end
+    end
+  end)
+
+  it("add, keep the largest, and flip bits, by indices made in several steps", function()
+    local m = mw.compile [[
+      __global__ void all(int shift, const int *x, const float *y, float *sums, int *most, unsigned *bits) {
+        __shared__ float s[64];
+        __shared__ int largest[64];
+        __shared__ unsigned flipped[64];
+        int t = threadIdx.x;
+        if (t < 64) s[t] = 0, largest[t] = -1000, flipped[t] = 0;
+        __syncthreads();
+        atomicAdd(&s[(x[t] + 5) >> shift & 63], y[t]);
+        atomicMax(&largest[x[t] * 3 & 63], t - x[t]);
+        atomicXor(&flipped[(x[t] ^ shift) & 63], 1u << (t & 31));
+        __syncthreads();
+        if (t < 64) sums[t] = s[t], most[t] = largest[t], bits[t] = flipped[t];
+      }]]
+    local x, y, sums, most, bits = {}, {}, {}, {}, {}
+    for k = 1, 64 do sums[k], most[k], bits[k] = 0, -1000, 0 end
+    for t = 0, 255 do
+      x[t + 1], y[t + 1] = (t * 7919) % 1000, t % 17
+      local v = x[t + 1]
+      local a, b, c = (v + 5 >> 2 & 63) + 1, (v * 3 & 63) + 1, ((v ~ 2) & 63) + 1
+      sums[a] = sums[a] + y[t + 1]
+      most[b] = math.max(most[b], t - v)
+      bits[c] = bits[c] ~ (1 << (t & 31))
+    end
+    local got_sums, got_most, got_bits = mw.zeros(64), mw.zeros(64, "int"), mw.zeros(64, "uint")
+    m.all(1, 256)(2, mw.array(x, "int"), mw.array(y), got_sums, got_most, got_bits)
+    assert.same(sums, got_sums:totable())
+    assert.same(most, got_most:totable())
+    assert.same(bits, got_bits:totable())
+  end)
+
+  it("find their places by what they count, forwards and backwards, and some of them only", function()
+    local m = mw.compile [[
+      __global__ void places(int n, int *up, int *down, int *old) {
+        int t = threadIdx.x;
+        if (t < n) old[t] = atomicAdd(&up[2 * t + 1], t);
+        atomicSub(&down[255 - t], 3 * t);
+      }]]
+    for _, n in ipairs { 256, 77 } do
+      local start = {}
+      for k = 1, 512 do start[k] = 10 * k end
+      local up, down, old = mw.array(start, "int"), mw.array(start, "int"), mw.zeros(256, "int")
+      m.places(1, 256)(n, up, down, old)
+      for t = 0, 255 do
+        local there = 10 * (2 * t + 2)
+        assert.equal(there + (t < n and t or 0), up[2 * t + 2])
+        assert.equal(t < n and there or 0, old[t + 1])
+        assert.equal(10 * (256 - t) - 3 * t, down[256 - t])
+      end
+    end
+  end)
+end)
+
+describe("memory is asked for ahead", function()
+  it("of the rounds to come, where rounds are long and far apart", function()
+    assert.equal(16, count(ir(simple, "_Z9histogramiPKjPj:256x1x1"), "call void @llvm.prefetch"))
+  end)
+
+  local sum = [[
+    __global__ void sum(int n, const float *x, float *o) {
+      __shared__ float sums[256];
+      float sum = 0;
+      for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += STEP) sum += x[i];
+      sums[threadIdx.x] = sum;
+      __syncthreads();
+      for (int half = 128; half > 0; half /= 2) {
+        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+        __syncthreads();
+      }
+      if (threadIdx.x == 0) o[blockIdx.x] = sums[0];
+    }]]
+
+  it("of the blocks to come, where rounds are short and neighbours have neighbouring memory", function()
+    local text = ir(sum:gsub("STEP", "gridDim.x * blockDim.x"), "_Z3sumiPKfPf:256x1x1")
+    assert.equal(48, count(text, "call void @llvm.prefetch"))
+  end)
+
+  it("but not where processors see it themselves", function()
+    assert.equal(0, count(ir(sum:gsub("STEP", "256"), "_Z3sumiPKfPf:256x1x1"), "call void @llvm.prefetch"))
+  end)
+
+  it("and changes nothing", function()
+    local before = mw.limit("specialise", 1)
+    local m = mw.compile((sum:gsub("STEP", "gridDim.x * blockDim.x")))
+    local n, data, expected = 20000, {}, { 0, 0, 0, 0, 0 }
+    for i = 1, n do
+      data[i] = i % 13
+      local block = (i - 1) // 256 % 5 + 1
+      expected[block] = expected[block] + data[i]
+    end
+    local o = mw.zeros(5)
+    m.sum(5, 256)(n, mw.array(data), o)
+    mw.limit("specialise", before)
+    assert.same(expected, o:totable())
+  end)
+end)
