@@ -110,4 +110,17 @@ describe("code for blocks of one size", function()
     local wanted = { [2] = 10, [3] = 20, [4] = 30 }
     for i, got in ipairs(out:totable()) do assert.equal(wanted[(i - 1) // 8 + 1] or -1, got) end
   end)
+
+  it("divides by numbers of which it knows some lanes', 0 among them", function()
+    local before = mw.limit("specialise", 1)
+    local m = mw.compile [[
+      __global__ void divide(int n, int *out) {
+        int t = threadIdx.x;
+        out[t] = n / (0 / t); // 0 / 0 is -1 on GPUs, as n / 0 is
+      }]]
+    local out = mw.zeros(64, "int")
+    m.divide(1, 64)(3, out)
+    mw.limit("specialise", before)
+    for i, got in ipairs(out:totable()) do assert.equal(i == 1 and -3 or -1, got) end
+  end)
 end)

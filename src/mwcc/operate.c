@@ -95,12 +95,21 @@ static LLVMValueRef widen_gep(widener *w, LLVMValueRef i, int u) {
   return result;
 }
 
+/* Lanes that do not come here may divide by anything, and must not trap. A selection whose lanes are known in part, as
+   they are in code for one size of blocks, may be between a vector with 0 in it, in lanes that are not selected, and
+   another one: LLVM takes it that nobody divides by the first. It does not see through the larger of two. */
+static LLVMValueRef safe_divisor(widener *w, LLVMValueRef divisor, mask m, int u) {
+  LLVMTypeRef type = LLVMTypeOf(divisor);
+  LLVMValueRef one = splat(w, LLVMConstInt(LLVMGetElementType(type), 1, 0));
+  if (!m.all) divisor = LLVMBuildSelect(w->b, m.lanes.of[u], divisor, one, "");
+  LLVMValueRef both[] = {divisor, one};
+  return call_intrinsic(w->p, w->b, "llvm.umax", &type, 1, both, 2);
+}
+
 static LLVMValueRef widen_plain(widener *w, LLVMValueRef i, LLVMValueRef *operands, mask m, int u) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
-  /* lanes that do not come here may divide by anything, and must not trap */
   bool divides = opcode == LLVMUDiv || opcode == LLVMSDiv || opcode == LLVMURem || opcode == LLVMSRem;
-  if (!m.all && divides && !LLVMIsAConstantInt(LLVMGetOperand(i, 1)))
-    operands[1] = LLVMBuildSelect(w->b, m.lanes.of[u], operands[1], splat(w, LLVMConstInt(LLVMTypeOf(i), 1, 0)), "");
+  if (divides && !LLVMIsAConstantInt(LLVMGetOperand(i, 1))) operands[1] = safe_divisor(w, operands[1], m, u);
   LLVMTypeRef type = vector_type(w, LLVMTypeOf(i));
   LLVMValueRef result;
   switch (opcode) {
