@@ -1,6 +1,7 @@
 /* One SIMD block function being emitted: what widen.c, gang.c and saved.c share. See widen.h and plan.h.
  *
- *   widen.c    the function, its blocks and barrier regions
+ *   widen.c    the function and its barrier regions
+ *   blocks.c   the loop over blocks
  *   gang.c     the control flow of a region for one gang: masks, edges, guards, loops
  *   together.c the same for gangs whose lanes all go the same way
  *   saved.c    what gangs keep while others run, and what they vote for at barriers */
@@ -40,6 +41,9 @@ typedef struct emission {
   /* of the region being emitted */
   way ways[2], *way;     /* for any lanes, and for lanes that stay together; the one being emitted */
   LLVMBasicBlockRef end; /* of the gang's region */
+  /* where a row of blocks is run together (blocks.c): which of them is (slot), how many there are; the first and its blockIdx.x
+   */
+  LLVMValueRef row_of_blocks, row_count, row_first, row_column;
 } emission;
 
 static inline LLVMBasicBlockRef new_block(emission *e, const char *name) {
@@ -52,6 +56,29 @@ static inline LLVMValueRef load_slot(emission *e, LLVMTypeRef type, LLVMValueRef
 static inline LLVMTypeRef mask_type(emission *e) { return vector_type(&e->w, e->w.p->i1); }
 static inline parts load_mask(emission *e, parts slots) { return load_slots(&e->w, mask_type(e), slots, e->w.parts); }
 static inline void store_mask(emission *e, parts lanes, parts slots) { store_slots(&e->w, lanes, slots, e->w.parts); }
+
+/* ---- widen.c ---- */
+
+/* for (slot = 0; slot < limit; slot += step): the builder is left inside, and behind it. */
+typedef struct counted {
+  LLVMBasicBlockRef head, done;
+  LLVMValueRef slot;
+  unsigned step;
+} counted;
+counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit, unsigned step);
+void end_counted(emission *e, counted c);
+
+/* ---- blocks.c ---- */
+
+typedef struct block_loop {
+  LLVMBasicBlockRef head, done;
+  LLVMValueRef slot, count; /* the first of the blocks that are run, and how many of them */
+} block_loop;
+void begin_blocks(emission *e, block_loop *l);
+void end_blocks(emission *e, const block_loop *l);
+/* Around the gangs of a row: the blocks beside each other, where they are run together. */
+counted begin_beside(emission *e);
+void end_beside(emission *e, counted c);
 
 /* ---- gang.c ---- */
 void add_lanes(emission *e, parts slots, parts lanes); /* to a mask in slots */

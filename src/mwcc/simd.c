@@ -108,6 +108,7 @@ static void add_variant(question *q, cut c) {
     add_assumptions(k, &s);
     if (x.count) add_assumptions(k, &x.shapes);
     if (q->p->options->report) report_cut(&s, q->parts_why ? q->parts_why : "blocks of any size", stdout);
+    if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  of blocks side by side one row after the other");
     if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
   }
   forget_expected(&x);

@@ -86,13 +86,7 @@ static void find_regions(emission *e) {
 
 /* ---- one region for all gangs ---- */
 
-typedef struct counted {
-  LLVMBasicBlockRef head, done; /* NULL: there is one round */
-  LLVMValueRef slot;
-  unsigned step;
-} counted;
-
-static counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit, unsigned step) {
+counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit, unsigned step) {
   widener *w = &e->w;
   counted c = {.slot = slot, .step = step};
   LLVMBuildStore(w->b, LLVMConstNull(LLVMTypeOf(limit)), slot);
@@ -108,7 +102,7 @@ static counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit,
   return c;
 }
 
-static void end_counted(emission *e, counted c) {
+void end_counted(emission *e, counted c) {
   if (!c.head) return;
   LLVMTypeRef type = LLVMGetAllocatedType(c.slot);
   LLVMBuildStore(e->w.b, LLVMBuildNUWAdd(e->w.b, load_slot(e, type, c.slot), LLVMConstInt(type, c.step, 0), ""),
@@ -218,6 +212,7 @@ static void emit_region(emission *e, int region) {
   LLVMValueRef one = constant_i32(w->p, 1), length = line ? count_threads(w) : w->ntid[0];
   counted z = begin_counted(e, w->tid_z, line ? one : w->ntid[2], 1);
   counted y = begin_counted(e, w->tid_y, line ? one : w->ntid[1], rows);
+  counted beside = begin_beside(e);
   counted x = begin_counted(e, w->tid_x, length, columns);
   w->stamp++;
   e->way->root = entering_lanes(e, region);
@@ -234,6 +229,7 @@ static void emit_region(emission *e, int region) {
   if (e->can_die) store_mask(e, load_mask(e, e->alive_new), alive_slots(e));
   LLVMBuildStore(w->b, LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i32, e->w.gang), constant_i32(w->p, 1), ""), e->w.gang);
   end_counted(e, x);
+  end_beside(e, beside);
   end_counted(e, y);
   end_counted(e, z);
   publish_uniform(e);
@@ -344,20 +340,6 @@ static void begin_function(emission *e, const char *name) {
   }
 }
 
-static void begin_block(emission *e, LLVMValueRef block) {
-  widener *w = &e->w;
-  program *p = w->p;
-  LLVMValueRef at = constant_i64(p, offsetof(mw_worker, block));
-  LLVMBuildStore(w->b, block, LLVMBuildInBoundsGEP2(w->b, p->i8, w->worker, &at, 1, ""));
-  LLVMValueRef gx = LLVMBuildZExt(w->b, frame_field(w, offsetof(mw_frame, grid), 0), p->i64, "");
-  LLVMValueRef gy = LLVMBuildZExt(w->b, frame_field(w, offsetof(mw_frame, grid), 1), p->i64, "");
-  LLVMValueRef rest = LLVMBuildUDiv(w->b, block, gx, "");
-  LLVMValueRef ids[3] = {LLVMBuildURem(w->b, block, gx, ""), LLVMBuildURem(w->b, rest, gy, ""),
-                         LLVMBuildUDiv(w->b, rest, gy, "")};
-  for (unsigned axis = 0; axis < 3; axis++)
-    LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, ids[axis], p->i32, ""), w->ctaid[axis]);
-}
-
 static void emit_states(emission *e) {
   widener *w = &e->w;
   if (e->region_count == 1) {
@@ -386,19 +368,10 @@ static void emit_function(emission *e, const char *name) {
   widener *w = &e->w;
   w->several_regions = e->region_count > 1;
   begin_function(e, name);
-  LLVMValueRef block = LLVMBuildAlloca(w->entry, w->p->i64, "block");
-  LLVMBasicBlockRef head = new_block(e, "blocks"), body = new_block(e, "block"), done = new_block(e, "blocks.done");
-  LLVMBuildStore(w->b, LLVMGetParam(w->function, 2), block);
-  LLVMBuildBr(w->b, head);
-  go_on_at(e, head);
-  LLVMValueRef now = load_slot(e, w->p->i64, block);
-  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, now, LLVMGetParam(w->function, 3), ""), body, done);
-  go_on_at(e, body);
-  begin_block(e, now);
+  block_loop blocks;
+  begin_blocks(e, &blocks);
   emit_states(e);
-  LLVMBuildStore(w->b, LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i64, block), constant_i64(w->p, 1), ""), block);
-  LLVMBuildBr(w->b, head);
-  go_on_at(e, done);
+  end_blocks(e, &blocks);
   LLVMBuildRetVoid(w->b);
 }
 

@@ -88,6 +88,10 @@ LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s
                           const expectation *x, const char *name, const char **why, LLVMValueRef *why_at,
                           uint64_t *waiting);
 
+/* ---- blocks.c ---- */
+/* Whether the kernel is run so that of blocks side by side all first rows come first, then all second ones, … */
+bool takes_rows_of_blocks(const kernel *k, const shapes *s);
+
 /* ---- lanes.c ---- */
 void refuse(widener *w, LLVMValueRef at, const char *why);
 kept *kept_of(widener *w, LLVMValueRef value);
