@@ -71,8 +71,12 @@ missing=""  # package names
 reasons=""  # what each is for
 want() { missing="$missing $1"; reasons="$reasons
   $1: $2"; }
-wishes="" # packages that make things faster, or let more be tested: nothing fails without them
+wishes="" # packages that only make things faster: nothing fails without them
 wish() { wishes="$wishes $1"; reasons="$reasons
+  $1: $2"; }
+
+extras="" # packages that let more be tested: they are installed where others are, and alone they are not worth it
+extra() { extras="$extras $1"; reasons="$reasons
   $1: $2"; }
 
 compiles() { # can the C compiler use this header, with these flags?
@@ -114,8 +118,8 @@ look() {
     wish libpolly-@-dev "the same: what Debian's LLVM was built with"
     wish libzstd-dev "the same"
   fi
-  have_library libEGL_mesa.so.0 || wish libegl1 "the tests: OpenGL's buffers and images shared with kernels"
-  have_library libglapi.so.0 || have_library libgallium || wish libgl1-mesa-dri "the same: a renderer in software"
+  have_library libEGL_mesa.so.0 || extra libegl1 "the tests: OpenGL's buffers and images shared with kernels"
+  have_library libglapi.so.0 || have_library libgallium || extra libgl1-mesa-dri "the same: a renderer in software"
   find_clang_format >/dev/null || want clang-format-@ "make lint"
 }
 
@@ -154,11 +158,11 @@ install() {
     wishes=$(with_release "$wishes" "$release")
     ;;
   esac
-  say "installing$missing$wishes"
+  say "installing$missing$wishes$extras"
   # shellcheck disable=SC2086 # lists
-  apt install --no-install-recommends $missing $wishes && return
+  apt install --no-install-recommends $missing $wishes $extras && return
   # shellcheck disable=SC2086
-  [ -n "$wishes" ] && { [ -z "$missing" ] || apt install --no-install-recommends $missing; } && return
+  [ -n "$wishes$extras" ] && { [ -z "$missing" ] || apt install --no-install-recommends $missing; } && return
   die "apt-get could not install them; its messages stand above. Mend what they say and run sh setup.sh again, or install by hand:$missing"
 }
 
@@ -228,12 +232,12 @@ case ${1:-} in
 *) die "unknown option $1 (there are --check, --aarch64, --llvm-config, --clang-format and --static-llvm)" ;;
 esac
 
-# Where only what nothing fails without is missing, and nobody here may install it, that is all there is to do.
+# Where only what makes things faster is missing, and nobody here may install it, that is all there is to do.
 can_install() { have apt-get && { [ "$(id -u)" -eq 0 ] || have sudo; }; }
 
 look
 if [ -z "$missing" ] && { [ -z "$wishes" ] || [ "${1:-}" = --check ] || ! can_install; }; then
-  [ -z "$wishes" ] || say "nothing fails without, but would be better with:$(with_release "$reasons" "$LLVM_OLDEST")"
+  [ -z "$wishes$extras" ] || say "nothing fails without, but would be better with:$(with_release "$reasons" "$LLVM_OLDEST")"
   say "all there: $(find_llvm_config), $(lua5.4 -v | cut -d' ' -f1-2), busted, luacheck"
   exit 0
 fi
@@ -242,6 +246,7 @@ say "missing:$(with_release "$reasons" "$LLVM_OLDEST")"
 install
 missing=""
 wishes=""
+extras=""
 reasons=""
 look
 [ -z "$missing" ] || die "installed, but still not found:$(with_release "$reasons" "$LLVM_OLDEST")"
