@@ -292,3 +292,103 @@ describe("between launches", function()
     assert.equal(30, x[1])
   end)
 end)
+
+describe("copies and fills by address among them", function()
+  local rt = require "moonwarp.runtime"
+  local runtime = require "support.runtime"
+  local random = require "support.random" "graph_chain_spec"
+  local ok, code = runtime.ok, runtime.code
+  local COUNT, BYTES = 64, 256
+
+  local function kernel(graph, after, x, factor, offset)
+    return ok(rt.cudaGraphAddKernelNode(graph, after,
+      { func = m.multiply, gridDim = 1, blockDim = COUNT, kernelParams = { COUNT, factor, offset, x } }))
+  end
+
+  it("run in their order, between memory of every kind", function()
+    for _ = 1, 10 do
+      local places, models, graph, after = {}, {}, ok(rt.cudaGraphCreate(0)), {}
+      for i = 1, 3 do
+        places[i] = ok((i < 3 and rt.cudaMalloc or rt.cudaMallocHost)(BYTES))
+        ok(rt.cudaMemset(places[i], i, BYTES))
+        models[i] = i * 0x1010101
+      end
+      local steps = {}
+      for _ = 1, random(12) do
+        local target, source, kind, factor = random(3), random(3), random(3), random(9)
+        if kind == 1 then
+          after = { kernel(graph, after, places[target], factor, source) }
+          steps[#steps + 1] = function() models[target] = (models[target] * factor + source) % 2 ^ 32 end
+        elseif kind == 2 then
+          after = { ok(rt.cudaGraphAddMemsetNode(graph, after,
+            { dst = places[target], value = factor, elementSize = 4, width = COUNT, height = 1 })) }
+          steps[#steps + 1] = function() models[target] = factor end
+        elseif target ~= source then
+          after = { ok(rt.cudaGraphAddMemcpyNode1D(graph, after, places[target], places[source], BYTES,
+            rt.cudaMemcpyDefault)) }
+          steps[#steps + 1] = function() models[target] = models[source] end
+        end
+      end
+      local exec = ok(rt.cudaGraphInstantiate(graph))
+      for _ = 1, 3 do
+        ok(rt.cudaGraphLaunch(exec, nil))
+        for _, step in ipairs(steps) do step() end
+      end
+      for i = 1, 3 do
+        local got = runtime.fetch(places[i], "uint", COUNT)
+        for k = 1, COUNT do assert.equal(models[i], got[k], ("place %d, element %d"):format(i, k)) end
+        ok((i < 3 and rt.cudaFree or rt.cudaFreeHost)(places[i]))
+      end
+      ok(rt.cudaGraphExecDestroy(exec))
+    end
+  end)
+
+  it("are checked at each launch: memory that was freed is refused, other memory at its address is not", function()
+    local a, b, graph = ok(rt.cudaMalloc(BYTES)), ok(rt.cudaMalloc(BYTES)), ok(rt.cudaGraphCreate(0))
+    local first = ok(rt.cudaGraphAddMemsetNode(graph, {},
+      { dst = a, value = 7, elementSize = 1, width = BYTES, height = 1 }))
+    local second = kernel(graph, { first }, a, 1, 1)
+    ok(rt.cudaGraphAddMemcpyNode1D(graph, { second }, b, a, BYTES, rt.cudaMemcpyDeviceToDevice))
+    local exec, stream = ok(rt.cudaGraphInstantiate(graph)), ok(rt.cudaStreamCreate())
+    ok(rt.cudaLaunchHostFunc(stream, function() end)) -- the stream stands until somebody waits
+    ok(rt.cudaGraphLaunch(exec, stream))
+    ok(rt.cudaFreeAsync(b, stream)) -- in flight: not gone before that
+    ok(rt.cudaStreamSynchronize(stream))
+    code("cudaErrorInvalidValue", rt.cudaGraphLaunch(exec, stream))
+    assert.matches("no memory that is allocated", rt.story().message)
+    local kept = {}
+    for i = 1, 1000 do -- the heap gives out the same place again
+      kept[i] = ok(rt.cudaMalloc(BYTES))
+      if kept[i] == b then break end
+    end
+    assert.equal(b.address, kept[#kept].address)
+    for _ = 1, 2 do
+      ok(rt.cudaMemset(b, 0, BYTES))
+      ok(rt.cudaGraphLaunch(exec, stream))
+      ok(rt.cudaStreamSynchronize(stream))
+      assert.equal(0x07070708, runtime.fetch(b, "uint", 1)[1])
+    end
+    for _, p in ipairs(kept) do ok(rt.cudaFree(p)) end
+    ok(rt.cudaFree(a))
+    ok(rt.cudaGraphExecDestroy(exec))
+    ok(rt.cudaStreamDestroy(stream))
+  end)
+
+  it("take other arguments by an update", function()
+    local a, b = ok(rt.cudaMalloc(BYTES)), ok(rt.cudaMalloc(BYTES))
+    local function make(value, target)
+      local graph = ok(rt.cudaGraphCreate(0))
+      local node = ok(rt.cudaGraphAddMemsetNode(graph, {},
+        { dst = a, value = value, elementSize = 1, width = BYTES, height = 1 }))
+      ok(rt.cudaGraphAddMemcpyNode1D(graph, { node }, target, a, BYTES, rt.cudaMemcpyDeviceToDevice))
+      return graph
+    end
+    local exec, c = ok(rt.cudaGraphInstantiate(make(1, b))), ok(rt.cudaMalloc(BYTES))
+    ok(rt.cudaGraphLaunch(exec, nil))
+    ok(rt.cudaGraphExecUpdate(exec, make(2, c)))
+    ok(rt.cudaGraphLaunch(exec, nil))
+    assert.same({ 1 }, runtime.fetch(b, "uchar", 1))
+    assert.same({ 2 }, runtime.fetch(c, "uchar", 1))
+    for _, p in ipairs { a, b, c } do ok(rt.cudaFree(p)) end
+  end)
+end)

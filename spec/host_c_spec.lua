@@ -130,7 +130,7 @@ end)
 
 describe("functions under CUDA's names in C", function()
   for _, name in ipairs {
-    "runtime", "runtime_array", "driver", "driver_array", "driver_object", "driver_later", "more", "opengl",
+    "runtime", "runtime_array", "driver", "driver_array", "driver_object", "driver_later", "more", "opengl", "threads",
   } do
     it("do what they are documented to: " .. name, function()
       local text, ok = program("cc", name .. ".c", "-std=c11")(folder)

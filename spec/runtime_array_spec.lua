@@ -242,6 +242,28 @@ describe("graphs by CUDA's names", function()
     code("cudaErrorInvalidValue", rt.cudaGraphCreate(1))
   end)
 
+  it("are captured in the way of whom the mode says", function()
+    local s, p = ok(rt.cudaStreamCreateWithFlags(rt.cudaStreamNonBlocking)), ok(rt.cudaMalloc(16))
+    ok(rt.cudaStreamBeginCapture(s, rt.cudaStreamCaptureModeRelaxed))
+    ok(rt.cudaMemsetAsync(p, 1, 16, s))
+    ok(rt.cudaMemset(p, 2, 16)) -- the default stream does not wait for this one
+    ok(rt.cudaDeviceSynchronize())
+    ok(rt.cudaGraphAddEmptyNode(ok(rt.cudaGraphCreate(0)), {}))
+    local graph = ok(rt.cudaStreamEndCapture(s))
+    assert.same({ 2 }, runtime.fetch(p, "uchar", 1))
+    ok(rt.cudaGraphLaunch(ok(rt.cudaGraphInstantiate(graph)), s))
+    ok(rt.cudaStreamSynchronize(s))
+    assert.same({ 1 }, runtime.fetch(p, "uchar", 1))
+    for _, mode in ipairs { "Global", "ThreadLocal" } do
+      ok(rt.cudaStreamBeginCapture(s, rt["cudaStreamCaptureMode" .. mode]))
+      code("cudaErrorStreamCaptureUnsupported", rt.cudaDeviceSynchronize())
+      code("cudaErrorStreamCaptureInvalidated", rt.cudaStreamEndCapture(s))
+    end
+    ok(rt.cudaDeviceSynchronize())
+    ok(rt.cudaFree(p))
+    ok(rt.cudaStreamDestroy(s))
+  end)
+
   it("refuse what CUDA refuses", function()
     local s, x = ok(rt.cudaStreamCreate()), mw.zeros(4, "int")
     code("cudaErrorStreamCaptureUnsupported", rt.cudaStreamBeginCapture(0))

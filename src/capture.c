@@ -1,14 +1,16 @@
 /* Capturing: streams that put their work into a graph.
  *
  * A stream that captures has a `capture`, shared by all that take part, and the nodes that its next node depends on. The
- * functions that queue work ask mw_capture_takes first. `device->captures` counts captures, so that what waits for the
- * device can refuse at once; the count is looked at, the streams are not: a capture concerns the whole device, as CUDA's
- * global mode has it. */
+ * functions that queue work ask mw_capture_concerns first. The device counts captures, so that what they are in the way of
+ * can refuse at once. A stream's capture is its own thread's to look at and to change; others look under the device's
+ * stream_lock, under which it is changed. */
 #include "graph.h"
 #include "capture.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+_Thread_local int mw_capture_own;
 
 /* ---- the nodes that come before a stream's next ---- */
 
@@ -42,16 +44,38 @@ void mw_capture_drop(mw_capture *capture) {
   free(capture);
 }
 
-static void join(mw_stream *stream, mw_capture *capture) { stream->capture = mw_capture_take(capture); }
+static void join(mw_stream *stream, mw_capture *capture) {
+  pthread_mutex_lock(&stream->device->stream_lock);
+  stream->capture = mw_capture_take(capture);
+  pthread_mutex_unlock(&stream->device->stream_lock);
+}
 
-static void leave(mw_stream *stream) {
+/* Under the lock; the reference is the caller's to drop. */
+static mw_capture *part(mw_stream *stream) {
   mw_capture *capture = stream->capture;
   stream->capture = NULL;
   mw_tail_clear(&stream->tail);
+  return capture;
+}
+
+static void leave(mw_stream *stream) {
+  pthread_mutex_lock(&stream->device->stream_lock);
+  mw_capture *capture = part(stream);
+  pthread_mutex_unlock(&stream->device->stream_lock);
   mw_capture_drop(capture);
 }
 
-int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, size_t after_count) {
+static void tally(const mw_capture *capture, int change) {
+  mw_device *device = capture->graph->device;
+  atomic_fetch_add(&device->captures, change);
+  if (capture->mode == MW_CAPTURE_GLOBAL) atomic_fetch_add(&device->loud_captures, change);
+  if (capture->meets_legacy) atomic_fetch_add(&device->legacy_captures, change);
+  if (capture->mode == MW_CAPTURE_THREAD && pthread_equal(capture->thread, pthread_self())) mw_capture_own += change;
+}
+
+int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, size_t after_count,
+                     mw_capture_mode mode) {
+  if ((unsigned)mode > MW_CAPTURE_RELAXED) return fail(MW_INVALID_VALUE, "%d is no mode of a capture", (int)mode);
   if (stream->flags & MW_STREAM_LEGACY)
     return fail(MW_STREAM_CAPTURE_UNSUPPORTED, "the default stream cannot be captured: make one with mw.stream()");
   if (stream->device != graph->device)
@@ -64,9 +88,12 @@ int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, si
   mw_capture *capture = mw_alloc(sizeof *capture);
   capture->graph = mw_graph_retain(graph);
   capture->origin = stream;
+  capture->mode = mode;
+  capture->thread = pthread_self();
+  capture->meets_legacy = mode == MW_CAPTURE_GLOBAL || !(stream->flags & MW_STREAM_NON_BLOCKING);
   join(stream, capture);
   for (size_t i = 0; i < after_count; i++) tail_add(&stream->tail, after[i]);
-  atomic_fetch_add(&stream->device->captures, 1);
+  tally(capture, 1);
   return MW_SUCCESS;
 }
 
@@ -97,6 +124,8 @@ int mw_graph_capture_end(mw_stream *stream, size_t *last) {
   if (!capture) return fail(MW_INVALID_VALUE, "the stream does not capture");
   if (capture->origin != stream)
     return fail(MW_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream, and is ended there");
+  if (capture->mode != MW_CAPTURE_RELAXED && !pthread_equal(capture->thread, pthread_self()))
+    return fail(MW_STREAM_CAPTURE_WRONG_THREAD, "the capture began in another thread, which ends it");
   mw_device *device = stream->device;
   int code = MW_SUCCESS;
   if (capture->spoilt)
@@ -107,11 +136,11 @@ int mw_graph_capture_end(mw_stream *stream, size_t *last) {
   if (last) *last = stream->tail.count ? stream->tail.nodes[stream->tail.count - 1] : SIZE_MAX;
   pthread_mutex_lock(&device->stream_lock);
   for (mw_stream *other = device->streams; other; other = other->next)
-    if (other != stream && other->capture == capture) leave(other);
+    if (other != stream && other->capture == capture) mw_capture_drop(part(other)); /* never the last */
   pthread_mutex_unlock(&device->stream_lock);
   capture->ended = true;
+  tally(capture, -1);
   leave(stream);
-  atomic_fetch_sub(&device->captures, 1);
   return code;
 }
 
@@ -124,16 +153,28 @@ void mw_capture_abandon(mw_stream *stream) {
   if (!stream->capture) return;
   if (stream->capture->origin == stream) {
     stream->capture->ended = true;
-    atomic_fetch_sub(&stream->device->captures, 1);
+    tally(stream->capture, -1);
   }
   leave(stream);
+}
+
+/* Spoil the captures that are in the way: of work in the default stream, or of what waits for the device. */
+static void spoil(mw_device *device, bool legacy) {
+  pthread_mutex_lock(&device->stream_lock);
+  for (mw_stream *stream = device->streams; stream; stream = stream->next) {
+    mw_capture *c = stream->capture;
+    if (!c) continue;
+    bool own = c->mode == MW_CAPTURE_THREAD && pthread_equal(c->thread, pthread_self());
+    if (legacy ? c->meets_legacy : c->mode == MW_CAPTURE_GLOBAL || own) c->spoilt = true;
+  }
+  pthread_mutex_unlock(&device->stream_lock);
 }
 
 /* ---- taking work ---- */
 
 /* No stream captures here: what is in the default stream would have to wait for the others. */
 static int refuse_implicit(mw_device *device) {
-  mw_capture_spoil(device);
+  spoil(device, true);
   return fail(MW_STREAM_CAPTURE_IMPLICIT,
               "work in the default stream while a graph is captured: give it to the stream that captures");
 }
@@ -169,15 +210,13 @@ int mw_capture_wait(mw_stream *stream, mw_capture *capture, const mw_tail *tail)
   return MW_SUCCESS;
 }
 
-void mw_capture_spoil(mw_device *device) {
-  pthread_mutex_lock(&device->stream_lock);
-  for (mw_stream *stream = device->streams; stream; stream = stream->next)
-    if (stream->capture) stream->capture->spoilt = true;
-  pthread_mutex_unlock(&device->stream_lock);
+int mw_capture_refuse_stream(mw_stream *stream) {
+  if (stream->capture) stream->capture->spoilt = true;
+  return mw_capture_refuse(stream->device);
 }
 
 int mw_capture_refuse(mw_device *device) {
-  mw_capture_spoil(device);
+  spoil(device, false);
   return fail(MW_STREAM_CAPTURE_UNSUPPORTED,
               "this waits for the device, and a graph is being captured: nothing has run yet that could be waited for. "
               "Read and write arrays before the capture or after the graph was launched");

@@ -8,8 +8,10 @@ struct mw_work;
 
 /* Whether a capture concerns what is queued in `stream`: then mw_capture_check, and mw_capture_add where it captures. */
 static inline bool mw_capture_concerns(const mw_stream *stream) {
-  return atomic_load_explicit(&stream->device->captures, memory_order_relaxed) > 0 &&
-         (stream->capture || (stream->flags & MW_STREAM_LEGACY));
+  const mw_device *device = stream->device;
+  return atomic_load_explicit(&device->captures, memory_order_relaxed) > 0 &&
+         (stream->capture || ((stream->flags & MW_STREAM_LEGACY) &&
+                              atomic_load_explicit(&device->legacy_captures, memory_order_relaxed) > 0));
 }
 int mw_capture_check(mw_stream *stream);
 /* The work becomes a node; its references are the node's. */
@@ -24,12 +26,16 @@ void mw_capture_abandon(mw_stream *stream);
 void mw_tail_set(mw_tail *tail, const mw_tail *from);
 void mw_tail_clear(mw_tail *tail);
 
-/* All captures of the device fail. */
-void mw_capture_spoil(mw_device *device);
-/* The failure of what would wait for the device; it spoils them. */
+/* The failure of what would wait for the device; it spoils the captures that are in the way. */
 int mw_capture_refuse(mw_device *device);
+/* Captures of the calling thread that are in its own way only. */
+extern _Thread_local int mw_capture_own __attribute__((tls_model("initial-exec")));
 static inline int mw_capture_refuse_wait(mw_device *device) {
-  return atomic_load_explicit(&device->captures, memory_order_relaxed) > 0 ? mw_capture_refuse(device) : MW_SUCCESS;
+  bool met = atomic_load_explicit(&device->captures, memory_order_relaxed) > 0 &&
+             (atomic_load_explicit(&device->loud_captures, memory_order_relaxed) > 0 || mw_capture_own > 0);
+  return met ? mw_capture_refuse(device) : MW_SUCCESS;
 }
+/* The same of a stream: one that captures is in the way itself. */
+int mw_capture_refuse_stream(mw_stream *stream);
 
 #endif

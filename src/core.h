@@ -291,7 +291,9 @@ struct mw_device {
   pthread_mutex_t stream_lock;
   mw_stream *streams;
   atomic_int stream_count;
-  atomic_int captures; /* graphs that streams put their work into now */
+  /* capture.c's: graphs that streams put their work into now; those of them that are in the way of whatever waits for the
+     device; and of work in the default stream. */
+  atomic_int captures, loud_captures, legacy_captures;
   struct mw_thread_stream *thread_streams;
 };
 

@@ -103,6 +103,8 @@
     "operation would make the legacy stream depend on a capturing blocking stream", "usage")                           \
   X(MW_CAPTURED_EVENT, 907, "cudaErrorCapturedEvent",                                                                  \
     "operation not permitted on an event last recorded in a capturing stream", "usage")                                \
+  X(MW_STREAM_CAPTURE_WRONG_THREAD, 908, "cudaErrorStreamCaptureWrongThread",                                          \
+    "attempt to terminate a thread-local capture sequence from another thread", "usage")                               \
   X(MW_GRAPH_EXEC_UPDATE_FAILURE, 910, "cudaErrorGraphExecUpdateFailure",                                              \
     "the graph update was not performed because it included changes which violated constraints "                       \
     "specific to instantiated graph update", "usage")                                                                  \

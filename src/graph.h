@@ -48,7 +48,10 @@ struct mw_graph {
 struct mw_capture {
   mw_graph *graph; /* a reference */
   mw_stream *origin;
-  bool spoilt, ended;
+  mw_capture_mode mode;
+  pthread_t thread; /* that began it */
+  bool meets_legacy;
+  atomic_bool spoilt, ended;
   atomic_int refs; /* of streams and events */
 };
 
@@ -67,7 +70,7 @@ mw_launch *mw_launch_copy(const mw_launch *launch);
 typedef struct mw_chain mw_chain;
 mw_chain *mw_chain_new(mw_device *device);
 /* Whether such work may stand in a chain. */
-bool mw_chain_takes(const mw_device *device, const mw_work *work);
+bool mw_chain_takes(mw_device *device, const mw_work *work);
 /* Append it; it is somebody else's, stays where it is, and outlives the chain. */
 void mw_chain_add(mw_chain *chain, const mw_work *work);
 /* Work of it was changed. */

@@ -5,6 +5,7 @@
  * node, so that errors are those of the calls that the nodes stand for. */
 #include "array.h"
 #include "graph.h"
+#include "memory.h"
 
 #include <stdlib.h>
 
@@ -24,7 +25,9 @@ struct mw_chain {
   mw_device *device;
   const mw_work **works;
   size_t count, capacity;
-  layout *layout;      /* or NULL */
+  layout *layout;   /* or NULL */
+  mw_buffer **held; /* references to what its copies and fills by address reach */
+  size_t held_count;
   bool plain;          /* it cannot be laid out */
   bool settled;        /* better code for its kernels will not come */
   uint64_t runs, next; /* how often it ran since better code was asked for, and after how often that is due again */
@@ -54,14 +57,28 @@ static bool takes_launch(const mw_device *device, const mw_launch *launch) {
          kernel->info->reference_count == 0;
 }
 
-bool mw_chain_takes(const mw_device *device, const mw_work *work) {
+/* The memory that a copy or a fill by address reaches, at most two buffers, yours; none where it cannot be laid out. */
+static size_t find_memory(mw_device *device, const mw_work *work, mw_buffer *out[2]) {
+  if (work->kind == MW_WORK_COPY && mw_copy_flat(device, &work->copy, out)) return 2;
+  if (work->kind == MW_WORK_FILL && mw_fill_flat(device, &work->fill, out)) return 1;
+  return 0;
+}
+
+static bool takes_addresses(mw_device *device, const mw_work *work) {
+  mw_buffer *reached[2];
+  size_t count = find_memory(device, work, reached);
+  for (size_t i = 0; i < count; i++) mw_buffer_release(reached[i]);
+  return count > 0;
+}
+
+bool mw_chain_takes(mw_device *device, const mw_work *work) {
   if (!device->driver->list_new) return false;
   switch (work->kind) {
   case MW_WORK_NONE: return true;
   case MW_WORK_LAUNCH: return takes_launch(device, work->launch);
   case MW_WORK_BUFFER_COPY: return work->target->device == device && work->source->device == device;
   case MW_WORK_BUFFER_FILL: return work->target->device == device;
-  default: return false;
+  default: return takes_addresses(device, work);
   }
 }
 
@@ -73,8 +90,17 @@ static void drop_layout(layout *l) {
   free(l);
 }
 
+/* Runs in flight have uses of the memory, and need no references: those are let go of by threads of the host's only. */
+static void let_go(mw_chain *chain) {
+  for (size_t i = 0; i < chain->held_count; i++) mw_buffer_release(chain->held[i]);
+  free(chain->held);
+  chain->held = NULL;
+  chain->held_count = 0;
+}
+
 void mw_chain_spoil(mw_chain *chain) {
   drop_layout(chain->layout);
+  let_go(chain);
   chain->layout = NULL;
   chain->plain = chain->settled = false;
 }
@@ -82,6 +108,7 @@ void mw_chain_spoil(mw_chain *chain) {
 void mw_chain_free(mw_chain *chain) {
   if (!chain) return;
   drop_layout(chain->layout);
+  let_go(chain);
   free(chain->works);
   free(chain);
 }
@@ -115,7 +142,7 @@ static size_t buffers_of(const mw_work *work, mw_buffer **out) {
 }
 
 static void find_uses(const mw_chain *chain, layout *l) {
-  size_t most = 1;
+  size_t most = 1 + chain->held_count;
   for (size_t i = 0; i < chain->count; i++) {
     const mw_launch *launch = chain->works[i]->launch;
     most += 2 + (launch ? launch->array_count + launch->kept_count : 0);
@@ -127,6 +154,7 @@ static void find_uses(const mw_chain *chain, layout *l) {
     l->buffer_count += buffers_of(work, l->buffers + l->buffer_count);
     if (work->launch) l->modules[l->module_count++] = work->launch->kernel->module;
   }
+  for (size_t i = 0; i < chain->held_count; i++) l->buffers[l->buffer_count++] = chain->held[i];
   l->buffer_count = unite(l->buffers, l->buffer_count);
   l->module_count = unite(l->modules, l->module_count);
 }
@@ -143,7 +171,17 @@ static mw_launch_request request_of(const mw_work *work) {
 }
 
 static mw_list_item item_of(const mw_work *work, const mw_launch_request *request) {
+  const mw_copy *copy = &work->copy;
+  const mw_fill *fill = &work->fill;
   if (work->kind == MW_WORK_LAUNCH) return (mw_list_item){.launch = request};
+  if (work->kind == MW_WORK_COPY)
+    return (mw_list_item){
+        .target = copy->target, .source = copy->source, .size = 1, .count = copy->width * copy->height * copy->depth};
+  if (work->kind == MW_WORK_FILL)
+    return (mw_list_item){.target = fill->target,
+                          .pattern = &fill->value,
+                          .size = fill->size,
+                          .count = fill->width * fill->height * fill->depth};
   mw_list_item item = {.target = work->target->address + work->target_offset};
   if (work->kind == MW_WORK_BUFFER_COPY) {
     item.source = work->source->address + work->source_offset;
@@ -186,9 +224,24 @@ static void *make_list(mw_chain *chain) {
   return list;
 }
 
+/* Take what the chain's work reaches; false where some of it cannot be laid out now. */
+static bool hold_memory(mw_chain *chain) {
+  bool all = true;
+  chain->held = mw_alloc((2 * chain->count + 1) * sizeof(mw_buffer *));
+  for (size_t i = 0; i < chain->count && all; i++) {
+    const mw_work *work = chain->works[i];
+    bool by_address = work->kind == MW_WORK_COPY || work->kind == MW_WORK_FILL;
+    size_t count = by_address ? find_memory(chain->device, work, chain->held + chain->held_count) : 0;
+    chain->held_count += count;
+    all = by_address ? count > 0 : mw_chain_takes(chain->device, work);
+  }
+  if (!all) let_go(chain);
+  return all;
+}
+
 static void lay_out(mw_chain *chain) {
   mw_chain_spoil(chain);
-  for (size_t i = 0; i < chain->count; i++) chain->plain |= !mw_chain_takes(chain->device, chain->works[i]);
+  chain->plain = !hold_memory(chain);
   if (chain->plain) return;
   chain->runs = 0;
   chain->next = 1;
@@ -260,7 +313,11 @@ static int run_plainly(const mw_chain *chain, mw_stream *stream) {
 int mw_chain_run(mw_chain *chain, mw_stream *stream) {
   if (!chain->plain && (!is_good(chain) || has_better_code(chain))) lay_out(chain);
   layout *l = chain->layout;
-  if (!l || !begin_uses(l)) return run_plainly(chain, stream);
+  if (!l || !begin_uses(l)) {
+    /* Other memory may have the address the next time. */
+    if (chain->held_count > 0 || l) mw_chain_spoil(chain);
+    return run_plainly(chain, stream);
+  }
   chain->runs++;
   int code = l->driver->list_run(stream->state, l->list, (mw_completion){run_done, l});
   if (code != MW_SUCCESS) run_done(l);

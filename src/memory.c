@@ -227,6 +227,14 @@ void mw_piece_drop(mw_piece *piece) {
   piece->buffer = NULL;
 }
 
+mw_buffer *mw_memory_buffer(uint64_t address) {
+  pthread_rwlock_rdlock(&book.lock);
+  const entry *found = address ? find(address) : NULL;
+  mw_buffer *buffer = found && found->buffer ? mw_buffer_retain(found->buffer) : NULL;
+  pthread_rwlock_unlock(&book.lock);
+  return buffer;
+}
+
 int mw_memory_find(mw_device *device, uint64_t address, mw_memory_info *out) {
   mw_piece piece;
   mw_piece_hold(device, address, &piece);

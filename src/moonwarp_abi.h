@@ -83,6 +83,7 @@ typedef enum mw_result {
   MW_STREAM_CAPTURE_ISOLATION = 905,
   MW_STREAM_CAPTURE_IMPLICIT = 906,
   MW_CAPTURED_EVENT = 907,
+  MW_STREAM_CAPTURE_WRONG_THREAD = 908,
   MW_GRAPH_EXEC_UPDATE_FAILURE = 910,
   MW_UNKNOWN = 999
 } mw_result;
@@ -885,11 +886,19 @@ int mw_graph_depend(mw_graph *graph, size_t node, size_t on); /* `on` was made b
    `after` to begin with. Launches, copies, fills and functions become nodes; an event that is recorded stands for the nodes
    so far, and a stream that waits for it takes part. What would wait for the device meanwhile, as reading an array does,
    fails with MW_STREAM_CAPTURE_UNSUPPORTED, work in the default stream with MW_STREAM_CAPTURE_IMPLICIT, and both spoil the
-   capture. (cudaStreamBeginCaptureToGraph) */
-int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, size_t after_count);
+   capture. The mode says in whose way it is: every thread's; only that of the calling thread, to whose waiting that then
+   holds; nobody's. Whatever the mode, work in the default stream meets captures of streams that it waits for.
+   (cudaStreamBeginCaptureToGraph) */
+typedef enum mw_capture_mode { /* cudaStreamCaptureMode */
+                               MW_CAPTURE_GLOBAL,
+                               MW_CAPTURE_THREAD,
+                               MW_CAPTURE_RELAXED
+} mw_capture_mode;
+int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, size_t after_count, mw_capture_mode mode);
 /* End it: *last (may be NULL) is the last node of `stream`, or SIZE_MAX. MW_STREAM_CAPTURE_INVALIDATED where it was
-   spoilt, MW_STREAM_CAPTURE_UNMATCHED for a stream that did not begin it, MW_STREAM_CAPTURE_UNJOINED where other streams
-   that take part were not waited for. It is ended in any case but UNMATCHED. */
+   spoilt, MW_STREAM_CAPTURE_UNMATCHED for a stream that did not begin it, MW_STREAM_CAPTURE_WRONG_THREAD for a thread that
+   did not (but where it is relaxed), MW_STREAM_CAPTURE_UNJOINED where other streams that take part were not waited for. It
+   is ended in any case but UNMATCHED and WRONG_THREAD. */
 int mw_graph_capture_end(mw_stream *stream, size_t *last);
 /* The graph that a stream puts its work into (borrowed), or NULL; *spoilt (may be NULL) whether that has failed. */
 mw_graph *mw_stream_capturing(const mw_stream *stream, int *spoilt);

@@ -158,7 +158,7 @@ uint64_t mw_stream_id(const mw_stream *stream) { return stream->id; }
 
 /* Asking a stream that captures, or waiting for it: it has run nothing. */
 static int refuse_capturing(mw_stream *stream) {
-  return mw_capture_concerns(stream) ? mw_capture_refuse(stream->device) : MW_SUCCESS;
+  return mw_capture_concerns(stream) ? mw_capture_refuse_stream(stream) : MW_SUCCESS;
 }
 
 int mw_stream_query(mw_stream *stream) {

@@ -195,23 +195,29 @@ static int capture_copy(mw_stream *stream, const mw_copy *copy) {
 
 /* ---- copies ---- */
 
-int mw_memory_copy(mw_device *device, mw_stream *stream, const mw_copy *copy) {
-  if (copy->width == 0 || copy->height == 0 || copy->depth == 0) return MW_SUCCESS;
-  side target = {.name = "target",
-                 .address = copy->target,
-                 .pitch = copy->target_pitch,
-                 .rows = copy->target_rows,
-                 .place = copy->target_in.array ? &copy->target_in : NULL};
-  side source = {.name = "source",
-                 .address = copy->source,
-                 .pitch = copy->source_pitch,
-                 .rows = copy->source_rows,
-                 .place = copy->source_in.array ? &copy->source_in : NULL};
-  side *const sides[] = {&target, &source};
+/* The sides of a copy that is something, their pieces held: to be dropped whatever comes of it. */
+static int check_copy(mw_device *device, const mw_copy *copy, side *target, side *source) {
+  *target = (side){.name = "target",
+                   .address = copy->target,
+                   .pitch = copy->target_pitch,
+                   .rows = copy->target_rows,
+                   .place = copy->target_in.array ? &copy->target_in : NULL};
+  *source = (side){.name = "source",
+                   .address = copy->source,
+                   .pitch = copy->source_pitch,
+                   .rows = copy->source_rows,
+                   .place = copy->source_in.array ? &copy->source_in : NULL};
+  side *const sides[] = {target, source};
   int code = MW_SUCCESS;
   for (int i = 0; i < 2 && code == MW_SUCCESS; i++)
     code = sides[i]->place ? hold_array(sides[i], copy, device) : hold_memory(sides[i], copy, device);
-  if (code == MW_SUCCESS) code = check_direction(copy->direction, &target, &source);
+  return code ? code : check_direction(copy->direction, target, source);
+}
+
+int mw_memory_copy(mw_device *device, mw_stream *stream, const mw_copy *copy) {
+  if (copy->width == 0 || copy->height == 0 || copy->depth == 0) return MW_SUCCESS;
+  side target, source;
+  int code = check_copy(device, copy, &target, &source);
   mw_stream *where = stream ? stream : &device->legacy;
   if (code == MW_SUCCESS && mw_capture_concerns(where)) {
     code = capture_copy(where, copy);
@@ -238,21 +244,28 @@ int mw_memory_copy_waits(mw_device *device, const mw_copy *copy) {
          is_pageable(device, &copy->source_in, copy->source);
 }
 
-int mw_memory_fill(mw_device *device, mw_stream *stream, const mw_fill *fill) {
-  size_t width, bytes = 0;
-  if (fill->size != 1 && fill->size != 2 && fill->size != 4)
-    return fail(MW_INVALID_VALUE, "a fill with elements of %zu bytes: they have 1, 2 or 4", fill->size);
-  if (fill->width == 0 || fill->height == 0 || fill->depth == 0) return MW_SUCCESS;
-  side target = {.name = "target", .address = fill->target, .pitch = fill->pitch, .rows = fill->rows};
-  if (__builtin_mul_overflow(fill->width, fill->size, &width))
+/* The same of a fill; *width: bytes of a row. */
+static int check_fill(mw_device *device, const mw_fill *fill, side *target, size_t *width) {
+  size_t bytes = 0;
+  *target = (side){.name = "target", .address = fill->target, .pitch = fill->pitch, .rows = fill->rows};
+  if (__builtin_mul_overflow(fill->width, fill->size, width))
     return fail(MW_INVALID_VALUE, "the fill is more than memory has addresses");
-  int code = check_pitch(&target, width, fill->height, fill->depth, device);
-  if (code == MW_SUCCESS && !reach(&target, width, fill->height, fill->depth, &bytes))
+  int code = check_pitch(target, *width, fill->height, fill->depth, device);
+  if (code == MW_SUCCESS && !reach(target, *width, fill->height, fill->depth, &bytes))
     code = fail(MW_INVALID_VALUE, "the fill is more than memory has addresses");
   if (code == MW_SUCCESS && fill->target % fill->size != 0)
     code =
         fail(MW_INVALID_VALUE, "a fill of elements of %zu bytes at an address that is no multiple of it", fill->size);
-  if (code == MW_SUCCESS) code = check_range(&target, bytes, fill->foreign, device);
+  return code ? code : check_range(target, bytes, fill->foreign, device);
+}
+
+int mw_memory_fill(mw_device *device, mw_stream *stream, const mw_fill *fill) {
+  size_t width;
+  if (fill->size != 1 && fill->size != 2 && fill->size != 4)
+    return fail(MW_INVALID_VALUE, "a fill with elements of %zu bytes: they have 1, 2 or 4", fill->size);
+  if (fill->width == 0 || fill->height == 0 || fill->depth == 0) return MW_SUCCESS;
+  side target;
+  int code = check_fill(device, fill, &target, &width);
   mw_stream *where = stream ? stream : &device->legacy;
   if (code == MW_SUCCESS && mw_capture_concerns(where)) {
     const mw_work work = {.kind = MW_WORK_FILL, .fill = *fill};
@@ -273,4 +286,47 @@ int mw_memory_fill(mw_device *device, mw_stream *stream, const mw_fill *fill) {
   }
   mw_piece_drop(&target.piece);
   return code;
+}
+
+/* ---- for lists ---- */
+
+/* Whether rows and slices follow each other closely, with pitches complete. */
+static bool is_flat(const side *s, size_t width, size_t height, size_t depth) {
+  return (height == 1 && depth == 1) || (s->pitch == width && (depth == 1 || s->rows == height));
+}
+
+/* A reference to what the piece is part of, or NULL. */
+static mw_buffer *keep(const mw_device *device, const side *s) {
+  if (!s->piece.buffer || s->piece.buffer->device != device || pageable(s)) return NULL;
+  return mw_memory_buffer(s->address);
+}
+
+bool mw_copy_flat(mw_device *device, const mw_copy *copy, mw_buffer *buffers[2]) {
+  side target, source;
+  buffers[0] = buffers[1] = NULL;
+  if (copy->width == 0 || copy->height == 0 || copy->depth == 0) return false;
+  if (copy->target_in.array || copy->source_in.array) return false;
+  if (check_copy(device, copy, &target, &source) == MW_SUCCESS &&
+      is_flat(&target, copy->width, copy->height, copy->depth) &&
+      is_flat(&source, copy->width, copy->height, copy->depth)) {
+    buffers[0] = keep(device, &target);
+    buffers[1] = keep(device, &source);
+  }
+  mw_piece_drop(&target.piece);
+  mw_piece_drop(&source.piece);
+  if (buffers[0] && buffers[1]) return true;
+  mw_buffer_release(buffers[0]);
+  mw_buffer_release(buffers[1]);
+  return false;
+}
+
+bool mw_fill_flat(mw_device *device, const mw_fill *fill, mw_buffer **buffer) {
+  side target;
+  size_t width;
+  *buffer = NULL;
+  if (fill->width == 0 || fill->height == 0 || fill->depth == 0) return false;
+  if (check_fill(device, fill, &target, &width) == MW_SUCCESS && is_flat(&target, width, fill->height, fill->depth))
+    *buffer = keep(device, &target);
+  mw_piece_drop(&target.piece);
+  return *buffer != NULL;
 }

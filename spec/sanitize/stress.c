@@ -25,9 +25,20 @@ static const char kernels[] = "__device__ int total;\n"
                               "}\n"
                               "__global__ void count(int n) { if (threadIdx.x == 0) atomicAdd(&total, n); }\n";
 
+enum { CHAIN = 5 };
+
+/* A graph of a buffer: kernels, copies and a fill one behind the other, which run as one command. */
+typedef struct chain {
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  cudaGraphNode_t adds[CHAIN];
+  int *between, sum; /* what a launch adds */
+} chain;
+
 typedef struct buffer {
   int *device, wanted;
   cudaEvent_t ready; /* of its last work */
+  chain chain;       /* exec NULL: none now */
 } buffer;
 
 typedef struct worker {
@@ -81,12 +92,85 @@ static void through_pool(buffer *b, cudaStream_t stream) {
   CHECK(cudaFreeAsync(between, stream));
 }
 
+/* ---- graphs ---- */
+
+static struct cudaKernelNodeParams add_params(void **arguments) {
+  struct cudaKernelNodeParams params = {0};
+  params.func = (void *)"add";
+  params.gridDim = (dim3){(SIZE + 127) / 128, 1, 1};
+  params.blockDim = (dim3){128, 1, 1};
+  params.kernelParams = arguments;
+  return params;
+}
+
+/* Out to another place and back, with that filled in between, and additions around it. */
+static void make_chain(worker *w, buffer *b) {
+  chain *c = &b->chain;
+  cudaGraphNode_t before = NULL, node;
+  CHECK(cudaMalloc((void **)&c->between, SIZE * sizeof(int)));
+  CHECK(cudaGraphCreate(&c->graph, 0));
+  c->sum = 0;
+  for (int i = 0; i < CHAIN; i++) {
+    int n = SIZE, value = draw(w, 50);
+    const struct cudaKernelNodeParams params = add_params((void *[]){&b->device, &n, &value});
+    CHECK(cudaGraphAddKernelNode(&c->adds[i], c->graph, before ? &before : NULL, before != NULL, &params));
+    before = c->adds[i];
+    c->sum += value;
+    if (i % 2) continue;
+    const size_t bytes = SIZE * sizeof(int);
+    CHECK(
+        cudaGraphAddMemcpyNode1D(&node, c->graph, &before, 1, c->between, b->device, bytes, cudaMemcpyDeviceToDevice));
+    before = node;
+    const struct cudaMemsetParams fill = {.dst = b->device, .value = 0, .elementSize = 4, .width = SIZE, .height = 1};
+    CHECK(cudaGraphAddMemsetNode(&node, c->graph, &before, 1, &fill));
+    before = node;
+    CHECK(
+        cudaGraphAddMemcpyNode1D(&node, c->graph, &before, 1, b->device, c->between, bytes, cudaMemcpyDeviceToDevice));
+    before = node;
+  }
+  CHECK(cudaGraphInstantiate(&c->exec, c->graph, NULL, NULL, 0));
+}
+
+/* Its runs in flight go on; its memory is freed in the stream behind them. */
+static void end_chain(buffer *b, cudaStream_t stream) {
+  if (!b->chain.exec) return;
+  CHECK(cudaGraphExecDestroy(b->chain.exec));
+  CHECK(cudaGraphDestroy(b->chain.graph));
+  CHECK(cudaFreeAsync(b->chain.between, stream));
+  b->chain.exec = NULL;
+}
+
+/* Other numbers from the next launch on. */
+static void change_chain(worker *w, buffer *b) {
+  chain *c = &b->chain;
+  c->sum = 0;
+  for (int i = 0; i < CHAIN; i++) {
+    int n = SIZE, value = draw(w, 50);
+    const struct cudaKernelNodeParams params = add_params((void *[]){&b->device, &n, &value});
+    CHECK(cudaGraphExecKernelNodeSetParams(c->exec, c->adds[i], &params));
+    c->sum += value;
+  }
+}
+
+static void replay(worker *w, buffer *b, cudaStream_t stream) {
+  if (!b->chain.exec)
+    make_chain(w, b);
+  else if (draw(w, 4) == 0)
+    change_chain(w, b);
+  for (int i = draw(w, 4); i >= 0; i--) {
+    CHECK(cudaGraphLaunch(b->chain.exec, stream));
+    b->wanted += b->chain.sum;
+  }
+  if (draw(w, 8) == 0) end_chain(b, stream);
+}
+
 /* A device allocation of another's lifetime in between: cudaFree waits for the device. */
 static void replace(buffer *b, cudaStream_t stream) {
   int *fresh;
   CHECK(cudaMalloc((void **)&fresh, SIZE * sizeof(int)));
   CHECK(cudaMemcpyAsync(fresh, b->device, SIZE * sizeof(int), cudaMemcpyDeviceToDevice, stream));
   CHECK(cudaStreamSynchronize(stream));
+  end_chain(b, stream); /* which knows the old address */
   CHECK(cudaFree(b->device));
   b->device = fresh;
 }
@@ -95,7 +179,7 @@ static void step(worker *w, buffer *b) {
   cudaStream_t stream = streams[draw(w, STREAMS)];
   int n = SIZE, one = 1;
   CHECK(cudaStreamWaitEvent(stream, b->ready));
-  switch (draw(w, 12)) {
+  switch (draw(w, 15)) {
   case 0: read_back(b, stream); break;
   case 1: through_pool(b, stream); break;
   case 2: replace(b, stream); break;
@@ -108,6 +192,9 @@ static void step(worker *w, buffer *b) {
     w->counted++;
     break;
   case 5: launch("reverse", (void *[]){&b->device, &n}, 1, 64, SIZE * sizeof(int), stream); break;
+  case 6:
+  case 7:
+  case 8: replay(w, b, stream); break;
   default: add(b, draw(w, 100), stream);
   }
   CHECK(cudaEventRecord(b->ready, stream));
@@ -125,6 +212,7 @@ static void *work(void *argument) {
   for (int i = 0; i < BUFFERS; i++) {
     CHECK(cudaEventSynchronize(buffers[i].ready));
     read_back(&buffers[i], streams[i]);
+    end_chain(&buffers[i], streams[i]);
     CHECK(cudaEventDestroy(buffers[i].ready));
     CHECK(cudaFree(buffers[i].device));
   }

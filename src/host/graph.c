@@ -55,13 +55,11 @@ cudaGraphNode_t host_node_handle(graph *g, size_t number) {
 static int begin_capture(host_context *context, cudaStream_t handle, int mode) {
   mw_stream *stream;
   mw_graph *made;
-  if (mode < 0 || mode > cudaStreamCaptureModeRelaxed)
-    return host_fail(MW_INVALID_VALUE, "%d is no mode of a capture", mode);
   int code = host_stream(context, handle, &stream);
   if (code != MW_SUCCESS) return code;
   code = mw_graph_new(context->device, &made);
   if (code == MW_SUCCESS) {
-    code = mw_graph_capture(made, stream, NULL, 0);
+    code = mw_graph_capture(made, stream, NULL, 0, (mw_capture_mode)mode);
     mw_graph_release(made); /* the capture keeps it */
   }
   mw_stream_release(stream);
@@ -142,7 +140,7 @@ int host_graph_add(host_context *context, cudaGraphNode_t *out, cudaGraph_t hand
     code = mw_graph_add_empty(g->graph, numbers, count, &number);
   } else if (code == MW_SUCCESS) {
     code = mw_stream_new(context->device, MW_STREAM_NON_BLOCKING, 0, &stream);
-    if (code == MW_SUCCESS) code = mw_graph_capture(g->graph, stream, numbers, count);
+    if (code == MW_SUCCESS) code = mw_graph_capture(g->graph, stream, numbers, count, MW_CAPTURE_RELAXED);
     if (code == MW_SUCCESS) {
       code = give(context, stream, params);
       int ended = mw_graph_capture_end(stream, &number);

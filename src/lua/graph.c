@@ -81,14 +81,15 @@ static const size_t *nodes_at(lua_State *L, mwl_state *state, int index, size_t 
   return nodes;
 }
 
-/* graph_capture(graph, stream, {nodes}): the stream's work becomes nodes behind these */
+/* graph_capture(graph, stream, {nodes}, mode): the stream's work becomes nodes behind these */
 static int graph_capture(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_graph *graph = check_graph(L, state, 1, "a capture");
   mwl_stream *stream = mwl_check_stream(L, state, 2, "a capture");
+  mw_capture_mode mode = (mw_capture_mode)luaL_optinteger(L, 4, MW_CAPTURE_GLOBAL);
   size_t count;
   const size_t *nodes = nodes_at(L, state, 3, &count);
-  mwl_must(L, state, mw_graph_capture(graph->handle, stream->handle, nodes, count));
+  mwl_must(L, state, mw_graph_capture(graph->handle, stream->handle, nodes, count, mode));
   return 0;
 }
 

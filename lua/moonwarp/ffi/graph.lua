@@ -153,12 +153,12 @@ return {
       functions[key(out[0])] = {}
       return graph
     end,
-    -- graph_capture(graph, stream, {nodes}): the stream's work becomes nodes behind these
-    graph_capture = function(graph, stream, list)
+    -- graph_capture(graph, stream, {nodes}, mode): the stream's work becomes nodes behind these
+    graph_capture = function(graph, stream, list, mode)
       check(graph, "a capture")
       streams.check(stream, "a capture")
       local nodes, count = nodes_at(list)
-      errors.must(C.mw_graph_capture(graph._handle, stream._handle, nodes, count))
+      errors.must(C.mw_graph_capture(graph._handle, stream._handle, nodes, count, mode or C.MW_CAPTURE_GLOBAL))
     end,
     -- graph_capture_end(stream) -> the last node, or nil
     graph_capture_end = function(stream)

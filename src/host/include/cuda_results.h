@@ -55,6 +55,7 @@
   X(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, 905, cudaErrorStreamCaptureIsolation)                                         \
   X(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, 906, cudaErrorStreamCaptureImplicit)                                           \
   X(CUDA_ERROR_CAPTURED_EVENT, 907, cudaErrorCapturedEvent)                                                            \
+  X(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, 908, cudaErrorStreamCaptureWrongThread)                                    \
   X(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, 910, cudaErrorGraphExecUpdateFailure)                                        \
   X(CUDA_ERROR_UNKNOWN, 999, cudaErrorUnknown)
 /* clang-format on */
