@@ -16,17 +16,7 @@ teardown(function() ok(cu.cuCtxDestroy(context)) end)
 
 local TEXTURE_2D, RGBA, BYTES = 0x0de1, 0x1908, 0x1401
 
-local opened
-local function with_gl(text, f)
-  it(text, function()
-    if opened == nil then opened = gl.open "gl" end
-    if not opened then return pending(gl.why) end
-    gl.current(true)
-    local worked, err = pcall(f)
-    gl.current(false)
-    if not worked then error(err, 0) end
-  end)
-end
+local with_gl = gl.spec(it, pending)
 
 local function launch(p, threads) ok(cu.cuLaunchKernel(twice, 1, 1, 1, threads, 1, 1, 0, nil, { p })) end
 

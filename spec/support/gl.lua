@@ -18,8 +18,8 @@ local opened
 ---@return boolean
 function M.open(kind)
   local ok, why = load "open"(kind)
-  opened, M.why = ok, why and "no OpenGL context: " .. why
-  return ok == true
+  opened, M.why = ok == true, why and "no OpenGL context: " .. why
+  return opened
 end
 
 ---A context that is current no more bothers nobody.
@@ -37,6 +37,22 @@ function M.integer(name) return (string.unpack("i4", (select(2, M.fetch(64, "glG
 
 ---The first error since the last time, 0 for none.
 function M.error() return M.call "glGetError" end
+
+---busted's `it` for what needs a context, which is current for that time only: pending where there is none.
+function M.spec(it, pending)
+  return function(text, f)
+    it(text, function()
+      if opened == nil then M.open "gl" end
+      if not opened then return pending(M.why) end
+      M.current(true)
+      local worked, err = pcall(f)
+      local left = M.error()
+      M.current(false)
+      if not worked then error(err, 0) end
+      assert(left == 0, ("OpenGL's error 0x%x is left"):format(left))
+    end)
+  end
+end
 
 local ARRAY_BUFFER = 0x8892
 
