@@ -19,8 +19,9 @@ local rt = {
 }
 
 result.install(rt)
-for _, name in ipairs { "device", "stream", "memory", "pool", "array", "texture", "execution", "graph", "graphics",
-  "interop" } do
+for _, name in ipairs {
+  "device", "stream", "memory", "pool", "array", "mipmap", "texture", "execution", "graph", "graphics", "interop",
+} do
   require("moonwarp.runtime." .. name).install(rt)
 end
 

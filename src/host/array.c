@@ -38,13 +38,13 @@ int host_array(cudaArray_const_t handle, mw_cuda_array **out) {
   return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no CUDA array, or one that was freed");
 }
 
-static int new_array(host_context *context, cudaArray_t *out, const struct cudaChannelFormatDesc *format,
-                     struct cudaExtent extent, unsigned flags) {
+int host_array_describe(const mw_channels *channels, struct cudaExtent extent, unsigned flags,
+                        mw_cuda_array_desc *out) {
   bool layered = flags & cudaArrayLayered, cubemap = flags & cudaArrayCubemap;
   if (flags > 15)
     return host_fail(MW_INVALID_VALUE,
                      "the flags of an array are 1 (layered), 2 (surfaces), 4 (cubemap) and 8 (gather)");
-  mw_cuda_array_desc desc = {.width = extent.width, .height = extent.height};
+  mw_cuda_array_desc desc = {.width = extent.width, .height = extent.height, .channels = *channels};
   desc.kind = cubemap         ? (layered ? MW_CUDA_ARRAY_CUBEMAP_LAYERED : MW_CUDA_ARRAY_CUBEMAP)
               : layered       ? (extent.height ? MW_CUDA_ARRAY_2D_LAYERED : MW_CUDA_ARRAY_1D_LAYERED)
               : extent.depth  ? MW_CUDA_ARRAY_3D
@@ -52,7 +52,16 @@ static int new_array(host_context *context, cudaArray_t *out, const struct cudaC
                               : MW_CUDA_ARRAY_1D;
   if (layered) desc.layers = cubemap ? extent.depth / 6 : extent.depth;
   if (desc.kind == MW_CUDA_ARRAY_3D) desc.depth = extent.depth;
-  int code = host_channels(format, &desc.channels);
+  *out = desc;
+  return MW_SUCCESS;
+}
+
+static int new_array(host_context *context, cudaArray_t *out, const struct cudaChannelFormatDesc *format,
+                     struct cudaExtent extent, unsigned flags) {
+  mw_channels channels;
+  mw_cuda_array_desc desc;
+  int code = host_channels(format, &channels);
+  if (code == MW_SUCCESS) code = host_array_describe(&channels, extent, flags, &desc);
   if (code == MW_SUCCESS) code = host_array_new(context, &desc, out);
   if (code == MW_SUCCESS) host_handle_set_note(HOST_ARRAY, *out, flags);
   return code;
@@ -70,10 +79,12 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormat
 }
 
 int host_array_check_own(const void *handle) {
-  return host_handle_note(HOST_ARRAY, handle) & HOST_ARRAY_LENT
-             ? host_fail(MW_INVALID_VALUE,
-                         "this array is a part of an image of OpenGL's: it goes when that is unmapped")
-             : MW_SUCCESS;
+  unsigned note = host_handle_note(HOST_ARRAY, handle);
+  if (note & HOST_ARRAY_LENT)
+    return host_fail(MW_INVALID_VALUE, "this array is a part of an image of OpenGL's: it goes when that is unmapped");
+  if (note & HOST_ARRAY_LEVEL)
+    return host_fail(MW_INVALID_VALUE, "this array is a level of a mipmapped array, and goes with it");
+  return MW_SUCCESS;
 }
 
 cudaError_t cudaFreeArray(cudaArray_t handle) {
@@ -99,7 +110,7 @@ static int get_info(cudaArray_const_t handle, struct cudaChannelFormatDesc *form
     *extent = (struct cudaExtent){
         texels[0], desc->kind == MW_CUDA_ARRAY_1D || desc->kind == MW_CUDA_ARRAY_1D_LAYERED ? 0 : texels[1],
         desc->kind < MW_CUDA_ARRAY_3D ? 0 : texels[2]};
-  if (flags) *flags = host_handle_note(HOST_ARRAY, handle) & ~HOST_ARRAY_LENT;
+  if (flags) *flags = host_handle_note(HOST_ARRAY, handle) & HOST_ARRAY_FLAGS;
   mw_cuda_array_release(array);
   return code;
 }

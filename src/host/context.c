@@ -121,6 +121,7 @@ static const struct {
     {HOST_GRAPHICS, host_graphics_release},
     {HOST_BUFFER_NAME, host_graphics_release},
     {HOST_ARRAY, release_array},
+    {HOST_MIPMAP, release_array},
     {HOST_EVENT, (void (*)(void *))mw_event_release},
     {HOST_STREAM, (void (*)(void *))mw_stream_release},
 };

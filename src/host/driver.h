@@ -26,7 +26,8 @@ typedef struct host_texref {
   mw_texture_desc desc;
   mw_channels channels;
   unsigned flags;
-  CUarray array;       /* what it is bound to: an array, */
+  CUarray array; /* what it is bound to: an array, */
+  CUmipmappedArray mipmap;
   CUdeviceptr address; /* or memory */
   size_t bytes, width, height, pitch;
 } host_texref;

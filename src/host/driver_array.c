@@ -43,16 +43,11 @@ int host_driver_array(CUarray handle, mw_cuda_array **out) {
 }
 
 static int create(host_context *context, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *given) {
-  bool layered = given->Flags & CUDA_ARRAY3D_LAYERED, cubemap = given->Flags & CUDA_ARRAY3D_CUBEMAP;
-  mw_cuda_array_desc desc = {.width = given->Width, .height = given->Height};
-  desc.kind = cubemap         ? (layered ? MW_CUDA_ARRAY_CUBEMAP_LAYERED : MW_CUDA_ARRAY_CUBEMAP)
-              : layered       ? (given->Height ? MW_CUDA_ARRAY_2D_LAYERED : MW_CUDA_ARRAY_1D_LAYERED)
-              : given->Depth  ? MW_CUDA_ARRAY_3D
-              : given->Height ? MW_CUDA_ARRAY_2D
-                              : MW_CUDA_ARRAY_1D;
-  if (layered) desc.layers = cubemap ? given->Depth / 6 : given->Depth;
-  if (desc.kind == MW_CUDA_ARRAY_3D) desc.depth = given->Depth;
-  int code = host_format(given->Format, given->NumChannels, &desc.channels);
+  mw_channels channels;
+  mw_cuda_array_desc desc;
+  int code = host_format(given->Format, given->NumChannels, &channels);
+  const struct cudaExtent extent = {given->Width, given->Height, given->Depth};
+  if (code == MW_SUCCESS) code = host_array_describe(&channels, extent, given->Flags, &desc);
   if (code == MW_SUCCESS) code = host_array_new(context, &desc, out);
   if (code == MW_SUCCESS) host_handle_set_note(HOST_ARRAY, *out, given->Flags);
   return code;
@@ -72,7 +67,7 @@ static int describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out) {
                                 .Depth = kind < MW_CUDA_ARRAY_3D ? 0 : texels[2],
                                 .Format = host_format_of(&desc->channels),
                                 .NumChannels = (unsigned)desc->channels.count,
-                                .Flags = host_handle_note(HOST_ARRAY, handle) & ~HOST_ARRAY_LENT};
+                                .Flags = host_handle_note(HOST_ARRAY, handle) & HOST_ARRAY_FLAGS};
   mw_cuda_array_release(array);
   return code;
 }

@@ -20,6 +20,7 @@ static int resource_of(const CUDA_RESOURCE_DESC *given, struct cudaResourceDesc 
   *out = (struct cudaResourceDesc){.resType = (enum cudaResourceType)given->resType};
   switch (given->resType) {
   case CU_RESOURCE_TYPE_ARRAY: out->res.array.array = given->res.array.hArray; break;
+  case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: out->res.mipmap.mipmap = given->res.mipmap.hMipmappedArray; break;
   case CU_RESOURCE_TYPE_LINEAR:
     out->res.linear.devPtr = host_pointer(given->res.linear.devPtr);
     out->res.linear.sizeInBytes = given->res.linear.sizeInBytes;
@@ -46,6 +47,7 @@ static void tell_resource(const struct cudaResourceDesc *found, CUDA_RESOURCE_DE
   *out = (CUDA_RESOURCE_DESC){.resType = (CUresourcetype)found->resType};
   switch (found->resType) {
   case cudaResourceTypeArray: out->res.array.hArray = found->res.array.array; break;
+  case cudaResourceTypeMipmappedArray: out->res.mipmap.hMipmappedArray = found->res.mipmap.mipmap; break;
   case cudaResourceTypeLinear:
     out->res.linear.devPtr = host_address(found->res.linear.devPtr);
     out->res.linear.sizeInBytes = found->res.linear.sizeInBytes;
@@ -69,8 +71,9 @@ static int is_normalised(const struct cudaResourceDesc *resource, bool *out) {
   mw_channels channels = {0};
   mw_cuda_array *array;
   int code = MW_SUCCESS;
-  if (resource->resType == cudaResourceTypeArray) {
-    code = host_array(resource->res.array.array, &array);
+  if (resource->resType == cudaResourceTypeArray || resource->resType == cudaResourceTypeMipmappedArray) {
+    code = resource->resType == cudaResourceTypeArray ? host_array(resource->res.array.array, &array)
+                                                      : host_mipmap(resource->res.mipmap.mipmap, &array);
     if (code != MW_SUCCESS) return code;
     channels = mw_cuda_array_describe(array)->channels;
     mw_cuda_array_release(array);

@@ -62,10 +62,15 @@ static int bind(host_context *context, host_texref *r, size_t *offset) {
   mw_array *keep = NULL;
   mw_texture *texture;
   int code = r->array    ? host_driver_array(r->array, &resource.array)
+             : r->mipmap ? host_mipmap(r->mipmap, &resource.array)
              : r->height ? host_resource_pitched(context, r->address, &r->channels, r->width, r->height, r->pitch,
                                                  &resource, &keep)
                          : host_resource_linear(context, r->address, &r->channels, r->bytes, &resource, &keep);
-  if (code == MW_SUCCESS) {
+  /* Levels that differ in size want normalized coordinates: until the flags say so, it cannot be read. */
+  bool later = resource.array && mw_cuda_array_describe(resource.array)->levels > 1 && !r->desc.normalized;
+  if (code == MW_SUCCESS && later) {
+    if (r->symbol) code = mw_symbol_bind(r->symbol, NULL);
+  } else if (code == MW_SUCCESS) {
     code = host_texture_new(&resource, &r->desc, &texture);
     if (code == MW_SUCCESS) {
       if (r->symbol) code = mw_symbol_bind(r->symbol, texture);
@@ -80,19 +85,21 @@ static int bind(host_context *context, host_texref *r, size_t *offset) {
 
 /* After a change of how it is read: bound anew where it is bound. */
 static int changed(host_context *context, host_texref *r) {
-  return r->array || r->address ? bind(context, r, NULL) : MW_SUCCESS;
+  return r->array || r->mipmap || r->address ? bind(context, r, NULL) : MW_SUCCESS;
 }
 
-static int set_array(host_context *context, CUtexref handle, CUarray array, unsigned flags) {
+/* An array, or a mipmapped one. */
+static int set_array(host_context *context, CUtexref handle, CUarray array, CUmipmappedArray mipmap, unsigned flags) {
   host_texref *r;
   mw_cuda_array *found;
   int code = get(handle, &r);
   if (code == MW_SUCCESS && flags != CU_TRSA_OVERRIDE_FORMAT)
     code = host_fail(MW_INVALID_VALUE, "the flags of cuTexRefSetArray are CU_TRSA_OVERRIDE_FORMAT");
-  if (code == MW_SUCCESS) code = host_driver_array(array, &found);
+  if (code == MW_SUCCESS) code = mipmap ? host_mipmap(mipmap, &found) : host_driver_array(array, &found);
   if (code != MW_SUCCESS) return code;
   r->channels = mw_cuda_array_describe(found)->channels;
   r->array = array;
+  r->mipmap = mipmap;
   r->address = 0;
   mw_cuda_array_release(found);
   return bind(context, r, NULL);
@@ -103,6 +110,7 @@ static int set_address(host_context *context, size_t *offset, CUtexref handle, C
   int code = get(handle, &r);
   if (code != MW_SUCCESS) return code;
   r->array = NULL;
+  r->mipmap = NULL;
   r->address = address;
   r->bytes = bytes;
   r->height = 0;
@@ -119,6 +127,7 @@ static int set_address_2d(host_context *context, CUtexref handle, const CUDA_ARR
   if (code != MW_SUCCESS) return code;
   r->channels = channels;
   r->array = NULL;
+  r->mipmap = NULL;
   r->address = address;
   r->width = desc->Width;
   r->height = desc->Height;
@@ -127,7 +136,11 @@ static int set_address_2d(host_context *context, CUtexref handle, const CUDA_ARR
 }
 
 CUresult cuTexRefSetArray(CUtexref reference, CUarray array, unsigned flags) {
-  HOST_DRIVER(set_array(context, reference, array, flags));
+  HOST_DRIVER(set_array(context, reference, array, NULL, flags));
+}
+CUresult cuTexRefSetMipmappedArray(CUtexref reference, CUmipmappedArray mipmap, unsigned flags) {
+  HOST_DRIVER(mipmap ? set_array(context, reference, NULL, mipmap, flags)
+                     : host_fail(MW_INVALID_VALUE, "there is no mipmapped array"));
 }
 CUresult cuTexRefSetAddress(size_t *offset, CUtexref reference, CUdeviceptr address, size_t bytes) {
   HOST_DRIVER(set_address(context, offset, reference, address, bytes));
@@ -235,6 +248,56 @@ static int set_anisotropy(host_context *context, CUtexref handle, unsigned most)
   if (code != MW_SUCCESS) return code;
   r->desc.max_anisotropy = (int)most;
   return changed(context, r);
+}
+
+/* ---- mipmaps ---- */
+
+static int set_mip_filter(host_context *context, CUtexref handle, CUfilter_mode mode) {
+  host_texref *r;
+  int code = get(handle, &r);
+  if (code != MW_SUCCESS) return code;
+  if ((unsigned)mode > CU_TR_FILTER_MODE_LINEAR) return host_fail(MW_INVALID_VALUE, "filter mode %d", (int)mode);
+  r->desc.mip_filter = (mw_filter_mode)mode;
+  return changed(context, r);
+}
+
+static int set_bias(host_context *context, CUtexref handle, float bias) {
+  host_texref *r;
+  int code = get(handle, &r);
+  if (code != MW_SUCCESS) return code;
+  r->desc.lod_bias = bias;
+  return changed(context, r);
+}
+
+static int set_clamp(host_context *context, CUtexref handle, float least, float most) {
+  host_texref *r;
+  int code = get(handle, &r);
+  if (code != MW_SUCCESS) return code;
+  r->desc.lod_min = least;
+  r->desc.lod_max = most;
+  return changed(context, r);
+}
+
+CUresult cuTexRefSetMipmapFilterMode(CUtexref reference, CUfilter_mode mode) {
+  HOST_DRIVER(set_mip_filter(context, reference, mode));
+}
+CUresult cuTexRefSetMipmapLevelBias(CUtexref reference, float bias) { HOST_DRIVER(set_bias(context, reference, bias)); }
+CUresult cuTexRefSetMipmapLevelClamp(CUtexref reference, float least, float most) {
+  HOST_DRIVER(set_clamp(context, reference, least, most));
+}
+CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *mipmap, CUtexref reference) {
+  ASK(if (r->mipmap) *mipmap = r->mipmap;
+      else code = host_fail(MW_INVALID_VALUE, "the reference is not bound to a mipmapped array"));
+}
+CUresult cuTexRefGetMipmapFilterMode(CUfilter_mode *mode, CUtexref reference) {
+  ASK(*mode = (CUfilter_mode)r->desc.mip_filter);
+}
+CUresult cuTexRefGetMipmapLevelBias(float *bias, CUtexref reference) { ASK(*bias = r->desc.lod_bias); }
+CUresult cuTexRefGetMipmapLevelClamp(float *least, float *most, CUtexref reference) {
+  ASK({
+    *least = r->desc.lod_min;
+    *most = r->desc.lod_max;
+  });
 }
 
 CUresult cuTexRefSetBorderColor(CUtexref reference, float *color) {

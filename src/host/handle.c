@@ -88,7 +88,8 @@ static void *retain(host_kind kind, void *object) {
   switch (kind) {
   case HOST_STREAM: return mw_stream_retain(object);
   case HOST_EVENT: return mw_event_retain(object);
-  case HOST_ARRAY: return mw_cuda_array_retain(object);
+  case HOST_ARRAY:
+  case HOST_MIPMAP: return mw_cuda_array_retain(object);
   default: return object;
   }
 }

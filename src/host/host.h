@@ -46,9 +46,10 @@ typedef enum host_kind {
   HOST_MODULE,
   HOST_FUNCTION,
   HOST_TEXREF,
-  HOST_REFERENCE, /* by its symbol */
-  HOST_SHOWN,     /* a reference by its struct's address */
   HOST_GRAPHICS,
+  HOST_MIPMAP,
+  HOST_REFERENCE,  /* from here on never a handle's, but by other keys: by its symbol */
+  HOST_SHOWN,      /* a reference by its struct's address */
   HOST_BUFFER_NAME /* OpenGL's: never a handle's */
 } host_kind;
 
@@ -195,8 +196,15 @@ struct cudaChannelFormatDesc host_channel_desc(const mw_channels *channels);
 int host_array_new(host_context *context, const mw_cuda_array_desc *desc, cudaArray_t *out);
 /* The array, retained; or MW_INVALID_VALUE (driver: MW_INVALID_RESOURCE_HANDLE). */
 int host_array(cudaArray_const_t handle, mw_cuda_array **out);
-/* The note of an array that is a part of a resource of OpenGL's, above CUDA's flags: it is not freed. */
-#define HOST_ARRAY_LENT 0x100u
+/* What CUDA's extent and flags say of an array, of one level. */
+int host_array_describe(const mw_channels *channels, struct cudaExtent extent, unsigned flags, mw_cuda_array_desc *out);
+/* The mipmapped array, retained; or MW_INVALID_VALUE. (mipmap.c) */
+int host_mipmap(const void *handle, mw_cuda_array **out);
+/* The note of an array that is a part of a resource of OpenGL's, or a level of a mipmapped array, above CUDA's flags: it is
+   not freed. */
+#define HOST_ARRAY_LENT  0x100u
+#define HOST_ARRAY_LEVEL 0x200u
+#define HOST_ARRAY_FLAGS 0xffu
 int host_array_check_own(const void *handle);
 /* One side of a copy: an array, or memory by address with its pitch and the rows of a slice. */
 typedef struct host_side {

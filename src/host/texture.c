@@ -133,7 +133,7 @@ static mw_texture_desc description(const struct textureReference *r) {
                           .mip_filter = (mw_filter_mode)r->mipmapFilterMode,
                           .lod_bias = r->mipmapLevelBias,
                           .lod_min = r->minMipmapLevelClamp,
-                          .lod_max = r->maxMipmapLevelClamp > 0 ? r->maxMipmapLevelClamp : 1000,
+                          .lod_max = r->maxMipmapLevelClamp,
                           .max_anisotropy = (int)r->maxAnisotropy};
   for (int i = 0; i < 3; i++) desc.address[i] = (mw_address_mode)r->addressMode[i];
   return desc;
@@ -179,12 +179,16 @@ static int check_same(const mw_cuda_array *array, const struct cudaChannelFormat
   return same ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "the array's texels are not what the descriptor says");
 }
 
-static int bind_array(host_context *context, const struct textureReference *r, cudaArray_const_t handle,
+static int array_of(const void *handle, mw_cuda_array **out) { return host_array(handle, out); }
+
+/* A CUDA array, or a mipmapped one. */
+static int bind_array(host_context *context, const struct textureReference *r, const void *handle,
+                      int (*find)(const void *handle, mw_cuda_array **out),
                       const struct cudaChannelFormatDesc *format) {
   mw_symbol *symbol;
   mw_resource resource = {0};
   int code = symbol_of(context, r, MW_REFERENCE_TEXTURE, &symbol);
-  if (code == MW_SUCCESS) code = host_array(handle, &resource.array);
+  if (code == MW_SUCCESS) code = find(handle, &resource.array);
   if (code != MW_SUCCESS) return code;
   code = check_same(resource.array, format);
   if (code == MW_SUCCESS) code = bind(symbol, r, &resource, NULL);
@@ -238,7 +242,11 @@ cudaError_t cudaBindTexture2D(size_t *offset, const struct textureReference *ref
 }
 cudaError_t cudaBindTextureToArray(const struct textureReference *reference, cudaArray_const_t array,
                                    const struct cudaChannelFormatDesc *desc) {
-  HOST_RUNTIME(bind_array(context, reference, array, desc));
+  HOST_RUNTIME(bind_array(context, reference, array, array_of, desc));
+}
+cudaError_t cudaBindTextureToMipmappedArray(const struct textureReference *reference, cudaMipmappedArray_const_t mipmap,
+                                            const struct cudaChannelFormatDesc *desc) {
+  HOST_RUNTIME(bind_array(context, reference, mipmap, host_mipmap, desc));
 }
 cudaError_t cudaBindSurfaceToArray(const struct surfaceReference *reference, cudaArray_const_t array,
                                    const struct cudaChannelFormatDesc *desc) {

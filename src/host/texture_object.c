@@ -22,7 +22,7 @@ static mw_texture_desc description(const struct cudaTextureDesc *d) {
                           .mip_filter = (mw_filter_mode)d->mipmapFilterMode,
                           .lod_bias = d->mipmapLevelBias,
                           .lod_min = d->minMipmapLevelClamp,
-                          .lod_max = d->maxMipmapLevelClamp > 0 ? d->maxMipmapLevelClamp : 1000,
+                          .lod_max = d->maxMipmapLevelClamp,
                           .max_anisotropy = (int)d->maxAnisotropy};
   for (int i = 0; i < 3; i++) desc.address[i] = (mw_address_mode)d->addressMode[i];
   for (int i = 0; i < 4; i++) desc.border[i] = d->borderColor[i];
@@ -36,6 +36,7 @@ static int resolve(host_context *context, const struct cudaResourceDesc *given, 
   if (!given) return host_fail(MW_INVALID_VALUE, "there is no resource descriptor");
   switch (given->resType) {
   case cudaResourceTypeArray: return host_array(given->res.array.array, &out->array);
+  case cudaResourceTypeMipmappedArray: return host_mipmap(given->res.mipmap.mipmap, &out->array);
   case cudaResourceTypeLinear:
     code = host_channels(&given->res.linear.desc, &channels);
     return code ? code
@@ -48,7 +49,8 @@ static int resolve(host_context *context, const struct cudaResourceDesc *given, 
                                         given->res.pitch2D.width, given->res.pitch2D.height,
                                         given->res.pitch2D.pitchInBytes, out, keep);
   default:
-    return host_fail(MW_INVALID_VALUE, "a resource of type %d: it is an array, linear or pitched memory",
+    return host_fail(MW_INVALID_VALUE,
+                     "a resource of type %d: it is an array, a mipmapped one, linear or pitched memory",
                      (int)given->resType);
   }
 }

@@ -2,6 +2,7 @@
 
 local channels = require "moonwarp.runtime.channels"
 local box = require "moonwarp.runtime.box"
+local mipmaps = require "moonwarp.runtime.mipmap"
 local result = require "moonwarp.driver.result"
 local contexts = require "moonwarp.driver.context"
 
@@ -13,12 +14,17 @@ local formats = {
   SIGNED_INT32 = 0x0a, HALF = 0x10, FLOAT = 0x20,
 }
 
-local function create(desc, three)
+local function check_descriptor(desc)
   if type(desc) ~= "table" then fail("CUDA_ERROR_INVALID_VALUE", "an array's descriptor is a table") end
   local dtype = channels.dtype_of_format(desc.Format, desc.NumChannels)
   if type(desc.Width) ~= "number" or desc.Width < 1 then
     fail("CUDA_ERROR_INVALID_VALUE", "an array's Width is a number of texels above 0")
   end
+  return dtype
+end
+
+local function create(desc, three)
+  local dtype = check_descriptor(desc)
   return contexts.own(box.new(dtype, desc.Width, desc.Height, three and desc.Depth or 0, three and desc.Flags or 0))
 end
 
@@ -28,8 +34,29 @@ local function describe(array)
   return { Width = width, Height = height, Format = format, NumChannels = count }, depth, flags
 end
 
+---A mipmapped array; CUDA_ERROR_INVALID_HANDLE for what is none.
+function M.check_mipmap(value)
+  if not mipmaps.is(value) or value.array.freed then
+    fail("CUDA_ERROR_INVALID_HANDLE", "this is no mipmapped array, or one that was destroyed")
+  end
+  return value
+end
+
+local function install_mipmaps(cu)
+  cu.cuMipmappedArrayCreate = call(function(desc, levels)
+    local dtype = check_descriptor(desc)
+    return contexts.own(mipmaps.new(dtype, desc.Width, desc.Height, desc.Depth, desc.Flags, levels))
+  end)
+  cu.cuMipmappedArrayGetLevel = call(function(mipmap, level) return mipmaps.level(M.check_mipmap(mipmap), level) end)
+  cu.cuMipmappedArrayDestroy = call(function(mipmap)
+    M.check_mipmap(mipmap):free()
+    contexts.disown(mipmap)
+  end)
+end
+
 ---@param cu table
 function M.install(cu)
+  install_mipmaps(cu)
   for name, number in pairs(formats) do cu["CU_AD_FORMAT_" .. name] = number end
   cu.CUDA_ARRAY3D_LAYERED, cu.CUDA_ARRAY3D_SURFACE_LDST = 1, 2
   cu.CUDA_ARRAY3D_CUBEMAP, cu.CUDA_ARRAY3D_TEXTURE_GATHER = 4, 8

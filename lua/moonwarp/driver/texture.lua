@@ -5,6 +5,7 @@ local raw = require "moonwarp.binding"
 local pointer = require "moonwarp.runtime.pointer"
 local channels = require "moonwarp.runtime.channels"
 local box = require "moonwarp.runtime.box"
+local mipmaps = require "moonwarp.runtime.mipmap"
 local textures = require "moonwarp.runtime.texture"
 local result = require "moonwarp.driver.result"
 local contexts = require "moonwarp.driver.context"
@@ -30,7 +31,7 @@ end
 local function new(symbol, kind)
   local reference = setmetatable({
     symbol = symbol, kind = kind, modes = { [0] = 1, 1, 1 }, filter = 0, flags = 0, border = { 0, 0, 0, 0 },
-    anisotropy = 0, dirty = false,
+    anisotropy = 0, mip_filter = 0, bias = 0, least = 0, most = 1000, dirty = false,
   }, Reference)
   if symbol and kind == "texture" then
     local ok, format, count = pcall(channels.format, channels.declared(symbol))
@@ -62,7 +63,8 @@ local function texture_of(reference)
   local description = textures.description {
     addressMode = reference.modes, filterMode = reference.filter,
     normalized = flag(reference.flags, NORMALIZED_COORDINATES), sRGB = flag(reference.flags, SRGB),
-    borderColor = reference.border, maxAnisotropy = reference.anisotropy,
+    borderColor = reference.border, maxAnisotropy = reference.anisotropy, mipmapFilterMode = reference.mip_filter,
+    mipmapLevelBias = reference.bias, minMipmapLevelClamp = reference.least, maxMipmapLevelClamp = reference.most,
   }
   local from = reference.source
   if from.array then
@@ -146,6 +148,27 @@ local function install_setters(cu)
     reference.format, reference.channels = channels.format((box.describe(array)))
     reference.source = { array = array }
   end)
+  cu.cuTexRefSetMipmappedArray = setter(function(reference, mipmap, flags)
+    if flags ~= cu.CU_TRSA_OVERRIDE_FORMAT then
+      fail("CUDA_ERROR_INVALID_VALUE", "the flags of cuTexRefSetMipmappedArray are CU_TRSA_OVERRIDE_FORMAT")
+    end
+    local array = mipmaps.check(mipmap).array
+    reference.format, reference.channels = channels.format((box.describe(array)))
+    reference.source = { array = array, mipmap = mipmap }
+  end)
+  cu.cuTexRefSetMipmapFilterMode = setter(function(reference, mode)
+    reference.mip_filter = number_in(mode, 0, 1, "a filter mode")
+  end)
+  cu.cuTexRefSetMipmapLevelBias = setter(function(reference, bias)
+    if type(bias) ~= "number" then fail("CUDA_ERROR_INVALID_VALUE", "a bias is a number") end
+    reference.bias = bias
+  end)
+  cu.cuTexRefSetMipmapLevelClamp = setter(function(reference, least, most)
+    if type(least) ~= "number" or type(most) ~= "number" then
+      fail("CUDA_ERROR_INVALID_VALUE", "levels are clamped between two numbers")
+    end
+    reference.least, reference.most = least, most
+  end)
   cu.cuTexRefSetAddress = setter(function(reference, p, bytes)
     local at = address(p)
     if at == 0 then
@@ -197,9 +220,17 @@ end
 
 local function install_getters(cu)
   cu.cuTexRefGetArray = getter(function(reference)
-    return reference.source and reference.source.array or
+    local source = reference.source or {}
+    return not source.mipmap and source.array or
       fail("CUDA_ERROR_INVALID_VALUE", "the reference is not bound to an array")
   end)
+  cu.cuTexRefGetMipmappedArray = getter(function(reference)
+    return reference.source and reference.source.mipmap or
+      fail("CUDA_ERROR_INVALID_VALUE", "the reference is not bound to a mipmapped array")
+  end)
+  cu.cuTexRefGetMipmapFilterMode = getter(function(reference) return reference.mip_filter end)
+  cu.cuTexRefGetMipmapLevelBias = getter(function(reference) return reference.bias end)
+  cu.cuTexRefGetMipmapLevelClamp = getter(function(reference) return reference.least, reference.most end)
   cu.cuTexRefGetAddress = getter(function(reference)
     if not (reference.source and reference.source.at) then
       fail("CUDA_ERROR_INVALID_VALUE", "the reference is not bound to device memory")
@@ -260,6 +291,10 @@ local function source_of(resource, arrays_only)
   local kind = resource.resType
   if kind == 0 and type(res.array) == "table" then
     return { memory = box.check(res.array.hArray) }, (box.describe(res.array.hArray))
+  end
+  if not arrays_only and kind == 1 and type(res.mipmap) == "table" then
+    local array = mipmaps.check(res.mipmap.hMipmappedArray).array
+    return { memory = array }, (box.describe(array))
   end
   if not arrays_only and kind == 2 and type(res.linear) == "table" then
     local dtype = channels.dtype_of_format(res.linear.format, res.linear.numChannels)

@@ -31,8 +31,9 @@ local function flag(flags, bit) return flags % (2 * bit) >= bit end
 ---@param height? integer 0: none
 ---@param depth? integer 0: none; layers, or six faces a layer, where the flags say so
 ---@param flags? integer
+---@param levels? integer of a mipmap
 ---@return moonwarp.cuda_array
-function M.new(dtype, width, height, depth, flags)
+function M.new(dtype, width, height, depth, flags, levels)
   height, depth, flags = height or 0, depth or 0, flags or 0
   for _, size in ipairs { width or -1, height, depth } do
     if type(size) ~= "number" or size < 0 or size % 1 ~= 0 then
@@ -46,12 +47,18 @@ function M.new(dtype, width, height, depth, flags)
   local kind = cubemap and (layered and "cubemaplayered" or "cubemap") or
     layered and (height > 0 and "2dlayered" or "1dlayered") or
     depth > 0 and "3d" or height > 0 and "2d" or "1d"
-  local spec = { dtype = dtype, kind = kind, width = width }
+  local spec = { dtype = dtype, kind = kind, width = width, levels = levels }
   if height > 0 then spec.height = height end
   if kind == "3d" then spec.depth = depth end
   if layered then spec.layers = cubemap and depth / 6 or depth end
   local array = memory.cuda_array(nil, spec)
   flags_of[array] = flags
+  return array
+end
+
+---`array`, made with the flags of another one.
+function M.keep_flags(array, other)
+  flags_of[array] = flags_of[other]
   return array
 end
 

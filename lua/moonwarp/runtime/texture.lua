@@ -7,6 +7,7 @@ local pointer = require "moonwarp.runtime.pointer"
 local names = require "moonwarp.runtime.names"
 local channels = require "moonwarp.runtime.channels"
 local box = require "moonwarp.runtime.box"
+local mipmaps = require "moonwarp.runtime.mipmap"
 
 local fail, api, address = result.fail, result.api, pointer.address
 local M = {}
@@ -139,6 +140,12 @@ local function install_references(rt)
     check_same(array, desc)
     bind(reference, { memory = array })
   end)
+  rt.cudaBindTextureToMipmappedArray = api(function(reference, mipmap, desc)
+    check_reference(reference)
+    local array = mipmaps.check(mipmap).array
+    check_same(array, desc)
+    bind(reference, { memory = array })
+  end)
   rt.cudaUnbindTexture = api(function(reference)
     check_reference(reference).symbol:set(nil)
     reference.texture = nil
@@ -187,6 +194,11 @@ local function install_objects(rt)
     -- res.array.array, res.linear.devPtr, … as in C, or without the name in between
     local function of(name) return type(res[name]) == "table" and res[name] or res end
     if resource.resType == rt.cudaResourceTypeArray then return { memory = box.check(of("array").array) } end
+    if resource.resType == rt.cudaResourceTypeMipmappedArray then
+      local given = res.mipmap
+      if type(given) == "table" and not mipmaps.is(given) then given = given.mipmap end
+      return { memory = mipmaps.check(given).array, mipmap = true }
+    end
     if resource.resType == rt.cudaResourceTypeLinear then
       res = of "linear"
       return M.linear(res.devPtr, channels.dtype(res.desc), res.sizeInBytes)
@@ -195,11 +207,14 @@ local function install_objects(rt)
       res = of "pitch2D"
       return M.pitched(res.devPtr, channels.dtype(res.desc), res.width, res.height, res.pitchInBytes)
     end
-    fail("cudaErrorInvalidValue", "a resource of type %s: it is an array, linear or pitched memory",
+    fail("cudaErrorInvalidValue", "a resource of type %s: it is an array, a mipmapped one, linear or pitched memory",
       tostring(resource.resType))
   end
 
-  rt.cudaCreateTextureObject = api(function(resource, texture)
+  rt.cudaCreateTextureObject = api(function(resource, texture, view)
+    if view ~= nil then
+      fail("cudaErrorNotSupported", "texels are read as what the array was made for: there are no resource views")
+    end
     local fields = {}
     for key, value in pairs(texture or {}) do fields[key] = value end
     fields.readMode, fields.normalized = fields.readMode or 0, fields.normalizedCoords
@@ -217,7 +232,9 @@ local function install_objects(rt)
 
   rt.cudaCreateSurfaceObject = api(function(resource)
     local source = source_of(resource)
-    if raw.type(source.memory) ~= "cuda_array" then fail("cudaErrorInvalidValue", "a surface is over a CUDA array") end
+    if raw.type(source.memory) ~= "cuda_array" or source.mipmap then
+      fail("cudaErrorInvalidValue", "a surface is over a CUDA array, or over a level of a mipmapped one")
+    end
     local object = raw.surface_new(source.memory, 0)
     made_of[object] = { resource = resource }
     return object

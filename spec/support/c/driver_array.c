@@ -7,6 +7,7 @@ static const char source[] =
     "surface<void, 2> canvas;\n"
     "__device__ int plain;\n"
     "extern \"C\" __global__ void at(float *out, float x, float y) { *out = tex2D(image, x, y); }\n"
+    "extern \"C\" __global__ void level_at(float *out, float lod) { *out = tex2DLod(image, 0.5f, 0.5f, lod); }\n"
     "extern \"C\" __global__ void byte_at(float *out, int i) { *out = tex1Dfetch(bytes, i); }\n"
     "extern \"C\" __global__ void draw() { surf2Dwrite((float)threadIdx.x, canvas, threadIdx.x * 4, 0); }\n";
 
@@ -220,6 +221,61 @@ static void test_surfaces(void) {
   OK(cuArrayDestroy(array));
 }
 
+static float level_at(float lod) {
+  float value = -1;
+  OK(cuLaunchKernel(function_of(module, "level_at"), 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&result, &lod}, NULL));
+  OK(cuMemcpyDtoH(&value, result, 4));
+  return value;
+}
+
+static void test_mipmaps(void) {
+  const CUDA_ARRAY3D_DESCRIPTOR desc = {4, 4, 0, CU_AD_FORMAT_FLOAT, 1, 0}, none = {0, 4, 0, CU_AD_FORMAT_FLOAT, 1, 0};
+  CUmipmappedArray mipmap, bound;
+  CUarray level;
+  CUtexref image;
+  CUtexObject object;
+  CUfilter_mode mode;
+  float plane[16], bias, least, most;
+  OK(cuMipmappedArrayCreate(&mipmap, &desc, 3));
+  for (unsigned i = 0; i < 3; i++) {
+    for (int k = 0; k < 16; k++) plane[k] = (float)(10 * i);
+    OK(cuMipmappedArrayGetLevel(&level, mipmap, i));
+    OK(cuMemcpyHtoA(level, 0, plane, (16u >> 2 * i) * sizeof *plane));
+  }
+  CODE(CUDA_ERROR_INVALID_VALUE, cuArrayDestroy(level));
+  CODE(CUDA_ERROR_INVALID_VALUE, cuMipmappedArrayGetLevel(&level, mipmap, 3));
+  CODE(CUDA_ERROR_INVALID_VALUE, cuMipmappedArrayCreate(&bound, &none, 1));
+  OK(cuModuleGetTexRef(&image, module, "image"));
+  CODE(CUDA_ERROR_INVALID_VALUE, cuTexRefSetMipmappedArray(image, mipmap, 0));
+  CODE(CUDA_ERROR_INVALID_VALUE, cuTexRefSetMipmappedArray(image, NULL, CU_TRSA_OVERRIDE_FORMAT));
+  OK(cuTexRefSetMipmappedArray(image, mipmap, CU_TRSA_OVERRIDE_FORMAT));
+  OK(cuTexRefSetFlags(image, CU_TRSF_NORMALIZED_COORDINATES));
+  EXPECT(level_at(1.4f) == 10);
+  OK(cuTexRefSetMipmapFilterMode(image, CU_TR_FILTER_MODE_LINEAR));
+  OK(cuTexRefSetMipmapLevelBias(image, 0.25f));
+  EXPECT(level_at(1.5f) == 17.5f);
+  OK(cuTexRefSetMipmapLevelClamp(image, 0.5f, 1));
+  EXPECT(level_at(0) == 5 && level_at(9) == 10);
+  OK(cuTexRefGetMipmappedArray(&bound, image));
+  OK(cuTexRefGetMipmapFilterMode(&mode, image));
+  OK(cuTexRefGetMipmapLevelBias(&bias, image));
+  OK(cuTexRefGetMipmapLevelClamp(&least, &most, image));
+  EXPECT(bound == mipmap && mode == CU_TR_FILTER_MODE_LINEAR && bias == 0.25f && least == 0.5f && most == 1);
+  CODE(CUDA_ERROR_INVALID_VALUE, cuTexRefGetArray(&level, image));
+  CODE(CUDA_ERROR_INVALID_VALUE, cuTexRefSetMipmapFilterMode(image, (CUfilter_mode)2));
+  CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, .res.mipmap = {mipmap}}, got;
+  const CUDA_TEXTURE_DESC how = {.flags = CU_TRSF_NORMALIZED_COORDINATES, .maxMipmapLevelClamp = 2};
+  OK(cuTexObjectCreate(&object, &resource, &how, NULL));
+  OK(cuTexObjectGetResourceDesc(&got, object));
+  EXPECT(got.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && got.res.mipmap.hMipmappedArray == mipmap);
+  OK(cuTexObjectDestroy(object));
+  OK(cuMipmappedArrayDestroy(mipmap));
+  CODE(CUDA_ERROR_INVALID_HANDLE, cuMipmappedArrayDestroy(mipmap));
+  CODE(CUDA_ERROR_INVALID_HANDLE, cuMipmappedArrayGetLevel(&level, mipmap, 0));
+  OK(cuMipmappedArrayCreate(&mipmap, &desc, 2)); /* goes with the context */
+  OK(cuMipmappedArrayGetLevel(&level, mipmap, 1));
+}
+
 int main(void) {
   for (int y = 0; y < H; y++)
     for (int x = 0; x < W; x++) data[y][x] = (float)(y * 100 + x + 1);
@@ -228,6 +284,7 @@ int main(void) {
   test_arrays();
   test_references();
   test_surfaces();
+  test_mipmaps();
   OK(cuCtxDestroy(context));
   return finish();
 }

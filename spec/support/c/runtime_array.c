@@ -11,6 +11,8 @@ static const char source[] =
     "__global__ void at(float *out, float x, float y) { *out = tex2D(image, x, y); }\n"
     "__global__ void list_at(int *out) { out[threadIdx.x] = tex1Dfetch(list, threadIdx.x); }\n"
     "__global__ void object(cudaTextureObject_t t, float *out) { *out = tex2D<float>(t, 1.5f, 0.5f); }\n"
+    "__global__ void level(cudaTextureObject_t t, float lod, float *out) { *out = tex2DLod<float>(t, 0.5f, 0.5f, lod); "
+    "}\n"
     "__global__ void linear(cudaTextureObject_t t, float *out) { *out = tex1Dfetch<float>(t, 3); }\n"
     "__global__ void paint(cudaSurfaceObject_t s) { surf2Dwrite(7.5f, s, threadIdx.x * 4, 1); }\n"
     "__global__ void draw() { surf2Dwrite((float)threadIdx.x, canvas, threadIdx.x * 4, 0); }\n";
@@ -246,6 +248,66 @@ static void test_streams(void) {
   OK(cudaFreeHost(back));
 }
 
+/* Mipmapped arrays: levels are arrays, a texture has them all. */
+static void test_mipmaps(void) {
+  cudaMipmappedArray_t mipmap;
+  cudaArray_t levels[3], again;
+  cudaTextureObject_t texture;
+  struct cudaExtent extent;
+  float *out, value, lod = 1.5f, plane[16];
+  unsigned flags;
+  OK(cudaMalloc((void **)&out, sizeof *out));
+  OK(cudaMallocMipmappedArray(&mipmap, &floats, make_cudaExtent(4, 4, 0), 99, cudaArraySurfaceLoadStore));
+  for (unsigned i = 0; i < 3; i++) {
+    size_t size = 4u >> i;
+    for (int k = 0; k < 16; k++) plane[k] = (float)(10 * i);
+    OK(cudaGetMipmappedArrayLevel(&levels[i], mipmap, i));
+    OK(cudaMemcpy2DToArray(levels[i], 0, 0, plane, 4 * size, 4 * size, size, cudaMemcpyHostToDevice));
+    OK(cudaArrayGetInfo(NULL, &extent, &flags, levels[i]));
+    EXPECT(extent.width == size && extent.height == size && flags == cudaArraySurfaceLoadStore);
+  }
+  CODE(cudaErrorInvalidValue, cudaGetMipmappedArrayLevel(&again, mipmap, 3));
+  OK(cudaGetMipmappedArrayLevel(&again, mipmap, 1));
+  EXPECT(again == levels[1]);
+  struct cudaResourceDesc resource = {.resType = cudaResourceTypeMipmappedArray, .res.mipmap = {mipmap}}, got;
+  struct cudaTextureDesc smooth = {
+      .normalizedCoords = 1, .mipmapFilterMode = cudaFilterModeLinear, .maxMipmapLevelClamp = 2};
+  OK(cudaCreateTextureObject(&texture, &resource, &smooth, NULL));
+  OK(cudaLaunchKernel("level", one, one, (void *[]){&texture, &lod, &out}, 0, NULL));
+  OK(cudaMemcpy(&value, out, 4, cudaMemcpyDeviceToHost));
+  EXPECT(value == 15);
+  OK(cudaGetTextureObjectResourceDesc(&got, texture));
+  EXPECT(got.res.mipmap.mipmap == mipmap);
+  OK(cudaDestroyTextureObject(texture));
+  smooth.maxMipmapLevelClamp = 0; /* then the first level is all that is read */
+  OK(cudaCreateTextureObject(&texture, &resource, &smooth, NULL));
+  OK(cudaLaunchKernel("level", one, one, (void *[]){&texture, &lod, &out}, 0, NULL));
+  OK(cudaMemcpy(&value, out, 4, cudaMemcpyDeviceToHost));
+  EXPECT(value == 0);
+  OK(cudaDestroyTextureObject(texture));
+  /* A reference without a level of detail reads level 0, and its bias. */
+  textureReference *image;
+  OK(cudaGetTextureReference((const textureReference **)&image, "image"));
+  image->normalized = 1;
+  image->filterMode = cudaFilterModePoint;
+  image->mipmapFilterMode = cudaFilterModePoint;
+  image->mipmapLevelBias = 2;
+  image->maxMipmapLevelClamp = 2;
+  OK(cudaBindTextureToMipmappedArray(image, mipmap, &floats));
+  EXPECT(fetch_at(0.5f, 0.5f) == 20);
+  CODE(cudaErrorInvalidValue, cudaBindTextureToMipmappedArray(image, NULL, &floats));
+  OK(cudaUnbindTexture(image));
+  CODE(cudaErrorInvalidValue, cudaFreeArray(levels[1]));
+  OK(cudaFreeMipmappedArray(mipmap));
+  OK(cudaFreeMipmappedArray(NULL));
+  CODE(cudaErrorInvalidValue, cudaFreeMipmappedArray(mipmap));
+  CODE(cudaErrorInvalidValue, cudaGetMipmappedArrayLevel(&again, mipmap, 0));
+  CODE(cudaErrorInvalidValue, cudaArrayGetInfo(NULL, NULL, NULL, levels[0]));
+  CODE(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, &resource, &smooth, NULL));
+  CODE(cudaErrorInvalidValue, cudaMallocMipmappedArray(&mipmap, &floats, make_cudaExtent(0, 4, 0), 1, 0));
+  OK(cudaFree(out));
+}
+
 int main(void) {
   floats = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
   for (int y = 0; y < H; y++)
@@ -255,5 +317,6 @@ int main(void) {
   test_references();
   test_objects();
   test_streams();
+  test_mipmaps();
   return finish();
 }

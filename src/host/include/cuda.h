@@ -177,6 +177,10 @@ CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *desc, CUarray array);
 CUresult cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *desc);
 CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *desc, CUarray array);
 CUresult cuArrayDestroy(CUarray array);
+/* Levels are as many as wanted, or as there can be. A level is an array that goes with the whole. */
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *mipmap, const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels);
+CUresult cuMipmappedArrayGetLevel(CUarray *array, CUmipmappedArray mipmap, unsigned level);
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap);
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src, CUcontext srcContext, size_t bytes,
                            CUstream stream);
@@ -232,6 +236,7 @@ CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned flags);
 CUresult cuTexRefCreate(CUtexref *reference);
 CUresult cuTexRefDestroy(CUtexref reference);
 CUresult cuTexRefSetArray(CUtexref reference, CUarray array, unsigned flags);
+CUresult cuTexRefSetMipmappedArray(CUtexref reference, CUmipmappedArray mipmap, unsigned flags);
 CUresult cuTexRefSetAddress(size_t *offset, CUtexref reference, CUdeviceptr address, size_t bytes);
 CUresult cuTexRefSetAddress2D(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr address, size_t pitch);
 CUresult cuTexRefSetFormat(CUtexref reference, CUarray_format format, int components);
@@ -246,6 +251,13 @@ CUresult cuTexRefGetFormat(CUarray_format *format, int *components, CUtexref ref
 CUresult cuTexRefGetFlags(unsigned *flags, CUtexref reference);
 CUresult cuTexRefSetBorderColor(CUtexref reference, float *color);
 CUresult cuTexRefGetBorderColor(float *color, CUtexref reference);
+CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *mipmap, CUtexref reference);
+CUresult cuTexRefSetMipmapFilterMode(CUtexref reference, CUfilter_mode mode);
+CUresult cuTexRefGetMipmapFilterMode(CUfilter_mode *mode, CUtexref reference);
+CUresult cuTexRefSetMipmapLevelBias(CUtexref reference, float bias);
+CUresult cuTexRefGetMipmapLevelBias(float *bias, CUtexref reference);
+CUresult cuTexRefSetMipmapLevelClamp(CUtexref reference, float least, float most);
+CUresult cuTexRefGetMipmapLevelClamp(float *least, float *most, CUtexref reference);
 CUresult cuTexRefSetMaxAnisotropy(CUtexref reference, unsigned most);
 CUresult cuTexRefGetMaxAnisotropy(int *most, CUtexref reference);
 CUresult cuSurfRefSetArray(CUsurfref reference, CUarray array, unsigned flags);

@@ -18,6 +18,7 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream; /* the runtime API's streams, events and arrays too */
 typedef struct CUevent_st *CUevent;
 typedef struct cudaArray *CUarray;
+typedef struct cudaMipmappedArray *CUmipmappedArray;
 typedef struct cudaGraphicsResource *CUgraphicsResource;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
@@ -322,6 +323,9 @@ typedef struct CUDA_RESOURCE_DESC {
     struct {
       CUarray hArray;
     } array;
+    struct {
+      CUmipmappedArray hMipmappedArray;
+    } mipmap;
     struct {
       CUdeviceptr devPtr;
       CUarray_format format;

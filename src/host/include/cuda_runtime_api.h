@@ -152,6 +152,11 @@ cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDe
 cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
                               unsigned flags MW_DEFAULT(0));
 cudaError_t cudaFreeArray(cudaArray_t array);
+/* Levels are as many as wanted, or as there can be. A level is an array that goes with the whole. */
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmap, const struct cudaChannelFormatDesc *desc,
+                                     struct cudaExtent extent, unsigned levels, unsigned flags MW_DEFAULT(0));
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *array, cudaMipmappedArray_const_t mipmap, unsigned level);
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t mipmap);
 cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent, unsigned *flags,
                              cudaArray_t array);
 cudaError_t cudaMemcpyToArray(cudaArray_t dst, size_t x, size_t y, const void *src, size_t count,
@@ -185,6 +190,8 @@ cudaError_t cudaBindTexture2D(size_t *offset, const struct textureReference *ref
                               const struct cudaChannelFormatDesc *desc, size_t width, size_t height, size_t pitch);
 cudaError_t cudaBindTextureToArray(const struct textureReference *reference, cudaArray_const_t array,
                                    const struct cudaChannelFormatDesc *desc);
+cudaError_t cudaBindTextureToMipmappedArray(const struct textureReference *reference, cudaMipmappedArray_const_t mipmap,
+                                            const struct cudaChannelFormatDesc *desc);
 cudaError_t cudaUnbindTexture(const struct textureReference *reference);
 cudaError_t cudaGetTextureAlignmentOffset(size_t *offset, const struct textureReference *reference);
 cudaError_t cudaGetSurfaceReference(const struct surfaceReference **reference, const void *symbol);
