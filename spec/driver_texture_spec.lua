@@ -20,6 +20,9 @@ setup(function()
     __global__ void shade(float *out, float x, float y) { *out = tex2D(grey, x, y); }
     __global__ void paint(float value) { surf2Dwrite(value, canvas, threadIdx.x * 4, 1); }
     __global__ void look(cudaTextureObject_t t, float *out, float x, float y) { *out = tex2D<float>(t, x, y); }
+    __global__ void face(cudaTextureObject_t t, float *out, float x, float y) {
+      *out = texCubemap<float>(t, x, y, 0);
+    }
     __global__ void number(cudaTextureObject_t t, float *out, float x, float y) {
       *out = tex2D<unsigned char>(t, x, y);
     }
@@ -189,6 +192,18 @@ describe("texture objects", function()
   local function desc(flags)
     return { addressMode = { 1, 1, 1 }, filterMode = cu.CU_TR_FILTER_MODE_POINT, flags = flags or 0 }
   end
+
+  it("are filtered across the edges of a cubemap where their flags say so", function()
+    local cube = ok(cu.cuArray3DCreate { Width = 1, Height = 1, Depth = 6, Format = cu.CU_AD_FORMAT_FLOAT,
+      NumChannels = 1, Flags = cu.CUDA_ARRAY3D_CUBEMAP })
+    ok(cu.cuMemcpy3D { srcMemoryType = cu.CU_MEMORYTYPE_HOST, srcHost = pack("ffffff", 0, 1, 2, 3, 4, 5),
+      dstMemoryType = cu.CU_MEMORYTYPE_ARRAY, dstArray = cube, WidthInBytes = 4, Height = 1, Depth = 6 })
+    local resource = { resType = cu.CU_RESOURCE_TYPE_ARRAY, res = { array = { hArray = cube } } }
+    for flags, expected in pairs { [0] = 0, [cu.CU_TRSF_SEAMLESS_CUBEMAP] = 1 } do -- between +x and +y, 0 and 2
+      local how = { filterMode = cu.CU_TR_FILTER_MODE_LINEAR, flags = flags + cu.CU_TRSF_NORMALIZED_COORDINATES }
+      assert.equal(expected, value_of("face", ok(cu.cuTexObjectCreate(resource, how)), out, 1, 1))
+    end
+  end)
 
   it("read arrays, linear and pitched memory, and tell what they were made of", function()
     local resource = {

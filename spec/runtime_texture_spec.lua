@@ -17,6 +17,9 @@ __global__ void look(cudaTextureObject_t t, float *out, float x, float y) { *out
 __global__ void layer(cudaTextureObject_t t, float *out, float x, float y, int l) {
   *out = tex2DLayered<float>(t, x, y, l);
 }
+__global__ void facing(cudaTextureObject_t t, float *out, float x, float y, float z) {
+  *out = texCubemap<float>(t, x, y, z);
+}
 __global__ void count(cudaSurfaceObject_t s) { surf2Dwrite(threadIdx.x + 100.0f, s, threadIdx.x * 4, 0); }
 __global__ void paint(float value) { surf2Dwrite(value, canvas, threadIdx.x * 4, 1); }
 ]])
@@ -127,6 +130,29 @@ it("how linear memory is filtered and addressed is ignored", function()
 end)
 
 describe("texture objects", function()
+  it("are filtered across the edges of a cubemap where their fields say so", function()
+    local cube = ok(rt.cudaMalloc3DArray(float, rt.make_cudaExtent(2, 2, 6), rt.cudaArrayCubemap))
+    local h = rt.malloc(96, "float")
+    for i = 0, 23 do h[i] = math.floor(i / 4) end
+    ok(rt.cudaMemcpy3D { srcPtr = rt.make_cudaPitchedPtr(h, 8, 2, 2), dstArray = cube, kind = rt.cudaMemcpyHostToDevice,
+      extent = rt.make_cudaExtent(2, 2, 6) })
+    local resource = { resType = rt.cudaResourceTypeArray, res = { array = { array = cube } } }
+    for seamless, expected in pairs { [0] = 0, [1] = 1 } do -- between the faces of +x and +y, 0 and 2
+      local texture = ok(rt.cudaCreateTextureObject(resource, { filterMode = rt.cudaFilterModeLinear,
+        normalizedCoords = true, seamlessCubemap = seamless }))
+      assert.equal(expected, value_of(m.facing, texture, out, 1, 1, 0))
+    end
+  end)
+
+  it("have a border's colour, counted from 0 or from 1", function()
+    local resource = { resType = rt.cudaResourceTypeArray, res = { array = { array = array_of(2, 1, { 6, 7 }) } } }
+    for _, colour in ipairs { { 5 }, { [0] = 5, 9 } } do
+      local texture = ok(rt.cudaCreateTextureObject(resource, { borderColor = colour,
+        addressMode = { [0] = rt.cudaAddressModeBorder, rt.cudaAddressModeBorder } }))
+      assert.equal(5, value_of(m.look, texture, out, -1, 0.5))
+    end
+  end)
+
   it("take resources as C has them, or without the name of the kind", function()
     local p, pitch = pitched()
     local array, modes = array_of(2, 1, { 6, 7 }), { readMode = rt.cudaReadModeElementType }

@@ -14,7 +14,7 @@ local modules = require "moonwarp.driver.module"
 local fail, call, address = result.fail, contexts.call, pointer.address
 local M = {}
 
-local READ_AS_INTEGER, NORMALIZED_COORDINATES, SRGB = 1, 2, 16
+local READ_AS_INTEGER, NORMALIZED_COORDINATES, SRGB, EXACT_TRILINEAR, SEAMLESS = 1, 2, 16, 32, 64
 
 local function flag(flags, bit) return flags % (2 * bit) >= bit end
 
@@ -253,6 +253,7 @@ local function install_references(cu)
   cu.CU_TRSA_OVERRIDE_FORMAT, cu.CU_PARAM_TR_DEFAULT = 1, -1
   cu.CU_TRSF_READ_AS_INTEGER, cu.CU_TRSF_NORMALIZED_COORDINATES, cu.CU_TRSF_SRGB = READ_AS_INTEGER,
     NORMALIZED_COORDINATES, SRGB
+  cu.CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION, cu.CU_TRSF_SEAMLESS_CUBEMAP = EXACT_TRILINEAR, SEAMLESS
   cu.CU_TR_ADDRESS_MODE_WRAP, cu.CU_TR_ADDRESS_MODE_CLAMP, cu.CU_TR_ADDRESS_MODE_MIRROR = 0, 1, 2
   cu.CU_TR_ADDRESS_MODE_BORDER = 3
   cu.CU_TR_FILTER_MODE_POINT, cu.CU_TR_FILTER_MODE_LINEAR = 0, 1
@@ -320,6 +321,7 @@ local function create_texture(resource, desc, view)
   local object = textures.new(source, textures.description {
     addressMode = desc.addressMode, filterMode = desc.filterMode, readMode = as_float and 1 or 0,
     normalized = flag(flags, NORMALIZED_COORDINATES), sRGB = flag(flags, SRGB), borderColor = desc.borderColor,
+    seamlessCubemap = flag(flags, SEAMLESS),
     maxAnisotropy = desc.maxAnisotropy, mipmapFilterMode = desc.mipmapFilterMode,
     mipmapLevelBias = desc.mipmapLevelBias, minMipmapLevelClamp = desc.minMipmapLevelClamp,
     maxMipmapLevelClamp = desc.maxMipmapLevelClamp,

@@ -15,16 +15,18 @@ local M = {}
 -- ---- what is read, and how ----
 
 ---How a texture is read, by the fields of textureReference and cudaTextureDesc: CUDA's numbers are moonwarp's
----(mw_address_mode, mw_filter_mode). Address modes count from 0 as in C, or from 1.
+---(mw_address_mode, mw_filter_mode). Address modes and components of colours count from 0 as in C, or from 1.
 function M.description(fields)
-  local modes = fields.addressMode or {}
+  local modes, border = fields.addressMode or {}, fields.borderColor or {}
+  local first = border[0] and 0 or 1
   return {
     address = {
       modes[0] or modes[1] or 1, modes[0] and modes[1] or modes[2] or 1, modes[0] and modes[2] or modes[3] or 1,
     },
     filter = fields.filterMode or 0, read = fields.readMode == 1 and 2 or fields.readMode == 0 and 1 or 0,
     normalized = fields.normalized == true or fields.normalized == 1, srgb = fields.sRGB == true or fields.sRGB == 1,
-    seamless = false, border = fields.borderColor or { 0, 0, 0, 0 },
+    seamless = fields.seamlessCubemap == true or fields.seamlessCubemap == 1,
+    border = { border[first] or 0, border[first + 1] or 0, border[first + 2] or 0, border[first + 3] or 0 },
     mip_filter = fields.mipmapFilterMode or 0, lod_bias = fields.mipmapLevelBias or 0,
     lod_min = fields.minMipmapLevelClamp or 0, lod_max = fields.maxMipmapLevelClamp or 1000,
     max_anisotropy = fields.maxAnisotropy or 0,
