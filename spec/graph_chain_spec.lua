@@ -392,3 +392,56 @@ describe("copies and fills by address among them", function()
     for _, p in ipairs { a, b, c } do ok(rt.cudaFree(p)) end
   end)
 end)
+
+describe("kernels with textures among them", function()
+  local t = mw.compile [[
+  __global__ void fetch(cudaTextureObject_t from, float shift, float *to) {
+    to[threadIdx.x] = tex1D<float>(from, threadIdx.x + shift) + 1;
+  }
+  __global__ void draw(cudaSurfaceObject_t to, const float *from) {
+    surf1Dwrite(from[threadIdx.x], to, threadIdx.x * 4);
+  }
+  ]]
+
+  -- x is drawn, and fetched to the right by one place: as often as there are rounds in a launch.
+  local function graph(rounds)
+    local texels, x = mw.cuda_array({ 1, 2, 3, 4 }, { kind = "1d" }), mw.array { 5, 6, 7, 8 }
+    local texture, surface = mw.texture(texels, { address = "border" }), mw.surface(texels)
+    local exec = mw.capture(function()
+      for _ = 1, rounds do
+        t.draw(1, 4)(surface, x)
+        t.fetch(1, 4)(texture, -0.5, x)
+      end
+    end):instantiate()
+    return exec, x, texture, texels
+  end
+
+  it("read what stood before them, launch after launch", function()
+    local exec, x = graph(2)
+    exec:launch()
+    assert.same({ 1, 2, 7, 8 }, x:totable()) -- of the border: 0 + 1, and one more from place to place
+    exec:launch()
+    assert.same({ 1, 2, 3, 4 }, x:totable())
+  end)
+
+  it("read as they are told between launches", function()
+    local exec, x, texture = graph(1)
+    exec:launch()
+    assert.same({ 1, 6, 7, 8 }, x:totable())
+    texture.address = "clamp"
+    exec:launch()
+    assert.same({ 2, 2, 7, 8 }, x:totable())
+  end)
+
+  it("are refused where their memory was freed, and launches in flight keep it", function()
+    local exec, x, _, texels = graph(3)
+    local s = mw.stream()
+    s:call(function() end)
+    exec:launch(s):launch(s)
+    texels:free()
+    s:synchronize()
+    assert.same({ 1, 2, 3, 4 }, x:totable())
+    local err = failure(exec.launch, exec, s)
+    assert.matches("freed", err.message)
+  end)
+end)

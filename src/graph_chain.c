@@ -6,6 +6,7 @@
 #include "array.h"
 #include "graph.h"
 #include "memory.h"
+#include "texture.h"
 
 #include <stdlib.h>
 
@@ -49,12 +50,19 @@ void mw_chain_add(mw_chain *chain, const mw_work *work) {
   chain->works[chain->count++] = work;
 }
 
-/* Textures and references may have other handles at each launch, and a cooperative launch goes in rounds of its own. */
+static bool has_settled_textures(const mw_launch *launch) {
+  mw_buffer *buffers[MW_TEXTURE_BUFFERS];
+  for (size_t i = 0; i < launch->texture_count; i++)
+    if (!mw_texture_is_settled(launch->textures[i].texture, buffers)) return false;
+  return true;
+}
+
+/* References may have other handles at each launch, and a cooperative launch goes in rounds of its own. */
 static bool takes_launch(const mw_device *device, const mw_launch *launch) {
   const mw_kernel *kernel = launch->kernel;
   return kernel->module->device == device && kernel->module->epoch == atomic_load(&device->epoch) &&
-         launch->missing == 0 && !launch->cooperative && launch->texture_count == 0 &&
-         kernel->info->reference_count == 0;
+         launch->missing == 0 && !launch->cooperative && kernel->info->reference_count == 0 &&
+         has_settled_textures(launch);
 }
 
 /* The memory that a copy or a fill by address reaches, at most two buffers, yours; none where it cannot be laid out. */
@@ -138,6 +146,8 @@ static size_t buffers_of(const mw_work *work, mw_buffer **out) {
   for (size_t i = 0; launch && launch->array_count > 0 && i < launch->kernel->info->param_count; i++)
     if (launch->arrays[i]) out[count++] = launch->arrays[i]->buffer;
   for (size_t i = 0; launch && i < launch->kept_count; i++) out[count++] = launch->kept[i]->buffer;
+  for (size_t i = 0; launch && i < launch->texture_count; i++, count += MW_TEXTURE_BUFFERS)
+    (void)mw_texture_is_settled(launch->textures[i].texture, out + count);
   return count;
 }
 
@@ -145,7 +155,7 @@ static void find_uses(const mw_chain *chain, layout *l) {
   size_t most = 1 + chain->held_count;
   for (size_t i = 0; i < chain->count; i++) {
     const mw_launch *launch = chain->works[i]->launch;
-    most += 2 + (launch ? launch->array_count + launch->kept_count : 0);
+    most += 2 + (launch ? launch->array_count + launch->kept_count + MW_TEXTURE_BUFFERS * launch->texture_count : 0);
   }
   l->buffers = mw_alloc(most * sizeof *l->buffers);
   l->modules = mw_alloc((chain->count + 1) * sizeof *l->modules);

@@ -129,6 +129,15 @@ int mw_texture_use(mw_texture *texture, mw_command *command, uint64_t *handle) {
   return code;
 }
 
+bool mw_texture_is_settled(mw_texture *texture, mw_buffer *buffers[MW_TEXTURE_BUFFERS]) {
+  pthread_mutex_lock(&texture->lock);
+  bool settled = texture->exported && !texture->device->driver->texture_new;
+  buffers[0] = texture->record;
+  buffers[1] = texture->array ? texture->array->buffer : texture->buffer;
+  pthread_mutex_unlock(&texture->lock);
+  return settled;
+}
+
 /* Handles that stand in device memory are good for the work that was given until now. */
 static void queue_release(mw_texture *texture) {
   mw_device *device = texture->device;
