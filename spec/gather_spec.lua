@@ -227,6 +227,27 @@ describe("what the rows of a block have in common", function()
     assert.equal(1, count(output, "call <16 x i32> @llvm.masked.load"))
   end)
 
+  it("is gathered once where only the place in a vector counts", function()
+    local repeated = [==[
+      extern "C" __global__ void repeated(int low, const int *in, int *out) {
+        int i = threadIdx.x, value = -1;
+        if (i > low && i % 5) value = in[(i & 7) * 100 + 3];
+        out[i] = value + in[(i & 31) * 50];
+      }]==]
+    local output = mwcc.run(repeated, "--mcpu=x86-64-v4 --width=16x4 --launch=repeated:256x1x1 --emit=ir")
+    assert.equal(1 + 2, count(output, "call <16 x i32> @llvm.masked.gather")) -- a vector has half of the 32
+    local before = mw.limit("specialise", 1)
+    local m, list, wanted = mw.compile { source = repeated, options = { "--width=16x4" } }, {}, {}
+    for k = 1, 1600 do list[k] = random(0, 1000) end
+    local out = mw.zeros(256, "int")
+    m.repeated(1, 256)(40, mw.array(list, "int"), out)
+    mw.limit("specialise", before)
+    for i = 0, 255 do
+      wanted[i + 1] = (i > 40 and i % 5 ~= 0 and list[(i & 7) * 100 + 4] or -1) + list[(i & 31) * 50 + 1]
+    end
+    assert.same(wanted, out:totable())
+  end)
+
   it("is what each thread would load", function()
     local before = mw.limit("specialise", 1)
     local m = mw.compile { source = source, options = { "--width=16x16" } }

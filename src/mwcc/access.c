@@ -8,6 +8,7 @@
  *   near, in a pattern     whole vectors and shuffles: pattern.c
  *   anything else          a gather or scatter a part */
 #include "access.h"
+#include "form.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +226,9 @@ static parts gather_or_load(widener *w, const place *at, LLVMValueRef index, LLV
 /* Whether the lanes of every part have the same addresses as those of part 0: then all parts can have what is loaded for any
    of them. */
 static bool parts_share(widener *w, const place *at) {
-  return !at->is_volatile && w->parts > 1 && is_affine(w, at->address) && shape_of(w->shapes, at->address).step == 0;
+  if (at->is_volatile || w->parts == 1) return false;
+  if (is_affine(w, at->address)) return shape_of(w->shapes, at->address).step == 0;
+  return is_varying(w, at->address) && parts_share_form(w->shapes, at->address);
 }
 
 /* The lanes that are active in some part, for part 0. */

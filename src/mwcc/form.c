@@ -224,6 +224,46 @@ bool form_distances(const shapes *s, const form *f, int64_t *distances) {
   return true;
 }
 
+/* Whether the value is the same in lane l of every part. */
+static bool is_by_lane(const shapes *s, LLVMValueRef value, int depth) {
+  shape a = shape_of(s, value);
+  uint64_t number = 0;
+  if (a.kind == SHAPE_BLOCK || a.kind == SHAPE_GANG) return true;
+  if (a.kind != SHAPE_VARYING) return a.kind == SHAPE_AFFINE && a.step == 0;
+  if (depth == 0 || !LLVMIsAInstruction(value)) return false;
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
+  LLVMValueRef from = LLVMGetNumOperands(value) ? LLVMGetOperand(value, 0) : NULL;
+  switch (opcode) {
+  case LLVMAnd: {
+    if (!constant_operand(value, &number)) return false;
+    shape x = shape_of(s, from);
+    unsigned align = x.kind == SHAPE_VARYING ? 0 : part_align(x);
+    if (x.kind == SHAPE_AFFINE && (align > 62 || number >> align == 0)) return true;
+    break;
+  }
+  case LLVMOr:
+  case LLVMXor:
+  case LLVMMul:
+  case LLVMShl:
+  case LLVMLShr:
+    if (!constant_operand(value, &number)) return false;
+    break;
+  case LLVMZExt:
+  case LLVMSExt:
+  case LLVMTrunc: break;
+  default: return false;
+  }
+  return is_by_lane(s, from, depth - 1);
+}
+
+bool parts_share_form(const shapes *s, LLVMValueRef address) {
+  form f;
+  if (!form_of(s, address, &f)) return false;
+  for (int i = 0; i < f.count; i++)
+    if (!is_by_lane(s, f.terms[i].value, DEEPEST)) return false;
+  return true;
+}
+
 bool form_needs(const form *f, LLVMValueRef *values, int *count, int most, const shapes *s) {
   *count = 0;
   for (int i = 0; i < f->count; i++) {

@@ -370,7 +370,7 @@ void optimise_module(program *p);
 void forward_stores(program *p);     /* to vector loads of parts of them */
 void forget_shared(program *p);      /* unread.c: no stores to it that nobody reads before the block ends */
 void show_small_indices(program *p); /* gather.c: to code generation */
-void estimate_roots(program *p); /* reciprocal.c: 1 / sqrt(x) that need not be exact */
+void estimate_roots(program *p);     /* reciprocal.c: 1 / sqrt(x) that need not be exact */
 size_t measure_stack(program *p, LLVMValueRef function);
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
 /* The stack of a function that another share defines, once it is known; 0 if none does. */
