@@ -22,7 +22,7 @@ LUA_VERSION ?= 5.4
 ifneq ($(target),)
 TRIPLET := $(target)-linux-gnu
 SYSROOT ?= $(CURDIR)/build/sysroot/$(target)
-CC := $(TRIPLET)-gcc -isystem $(SYSROOT)/usr/include/$(TRIPLET)
+CC := $(TRIPLET)-gcc --sysroot=$(SYSROOT)
 LDFLAGS := -Wl,-rpath-link,$(SYSROOT)/usr/lib/$(TRIPLET):$(SYSROOT)/lib/$(TRIPLET)
 PKG_CONFIG := env PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(TRIPLET)/pkgconfig pkg-config
 NATIVE := build/$(config)
