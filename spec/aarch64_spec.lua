@@ -58,6 +58,7 @@ __global__ void mixed(int n, const int *in, const double *real, long long *out) 
   }
   __syncthreads();
   atomicAdd(&cell[t % 7], 1);
+  if (n < 0) memset(out, i, n * i); // a function of the C library, for the linker to find
   __syncthreads();
   sum += cell[t % 7] + __shfl_xor_sync(~0u, x, 5) + __popc(__ballot_sync(~0u, x > 0));
   if (i >= n) return;

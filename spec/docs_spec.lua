@@ -119,6 +119,26 @@ describe("the documentation", function()
   end)
 end)
 
+describe("make docs", function()
+  it("renders all pages, whose links lead somewhere", function()
+    if rawget(_G, "jit") then return pending "once is enough" end
+    if #list "command -v pandoc" == 0 then return pending "there is no pandoc (apt install pandoc)" end
+    local pipe = io.popen "env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s docs 2>&1"
+    local output = pipe:read "*a"
+    assert(pipe:close(), output)
+    local count, pages = 0, list "ls build/html/*.html"
+    for _, page in ipairs(pages) do
+      local text = read(page)
+      for link in text:gmatch 'href="([%w_]+%.html)#?' do
+        count = count + 1
+        assert(io.open("build/html/" .. link), page .. " links to " .. link):close()
+      end
+    end
+    assert.is_true(#pages >= #documents, #pages .. " pages")
+    assert.is_true(count > 30, count .. " links between pages")
+  end)
+end)
+
 -- The interpreters that can run examples: the one that runs this, and LuaJIT where it and its module are.
 local interpreters = { [interpreter] = true }
 local luajit_module = io.open(os.getenv("MOONWARP_HOME") .. "/lib/lua/5.1/moonwarp/core.so")

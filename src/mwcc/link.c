@@ -53,7 +53,8 @@ typedef struct library {
   bool wanted;
 } library;
 
-/* Every process has the C library and finds these in it, with no word from the linker. */
+/* Every process has the C library and finds these in it, with no word from the linker; but for one of another kind of
+   machine, where the linker has to see that everything is there. */
 static bool is_everywhere(const char *name) {
   static const char *const names[] = {"memcpy", "memmove", "memset", "memcmp", "bcmp"};
   for (size_t i = 0; i < MW_COUNT(names); i++)
@@ -79,19 +80,22 @@ static bool find_library(library *libraries, size_t count, const char *name) {
 
 /* ---- linking ---- */
 
-static void add_libraries(const LLVMMemoryBufferRef *objects, size_t count, strings *args) {
+static void add_libraries(const program *p, const LLVMMemoryBufferRef *objects, size_t count, strings *args) {
   library libraries[] = {{.file = "libm.so.6"},
                          {.file = "libmvec.so.1", .prefix = "_ZGV"},
                          {.file = "libgcc_s.so.1"}}; /* 128-bit integers */
   symbols all = {0};
+  bool needs_c = false;
   for (size_t i = 0; i < count; i++) read_symbols(objects[i], &all);
   for (size_t i = 0; i < all.undefined.count; i++) {
     const char *name = all.undefined.items[i];
+    if (p->cross && is_everywhere(name)) needs_c = true;
     if (!contains(&all.defined, name) && !find_library(libraries, MW_COUNT(libraries), name))
       die("the code needs '%s', which no library has", name);
   }
   for (size_t i = 0; i < MW_COUNT(libraries); i++)
     if (libraries[i].wanted) strings_add(args, mw_format("-l:%s", libraries[i].file));
+  if (needs_c) strings_add(args, "-l:libc.so.6");
 }
 
 /* Debian has a linker for each kind of processor, and the libraries of the other kinds in folders of their own. */
@@ -126,7 +130,7 @@ static void link_objects(const program *p, const LLVMMemoryBufferRef *objects, s
     write_output(path, LLVMGetBufferStart(objects[i]), LLVMGetBufferSize(objects[i]));
     strings_add(&args, path);
   }
-  add_libraries(objects, count, &args);
+  add_libraries(p, objects, count, &args);
   mw_child_result result = {0};
   if (mw_child_run(args.items, NULL, NULL, &result) != MW_SUCCESS)
     die("the linker '%s' cannot be run (%s): install binutils%s, or set MOONWARP_LD", linker, mw_error_last()->message,
