@@ -392,6 +392,10 @@ add("an atomic on a null pointer", "null_atomic", {
 add("a write to a member through a null pointer", "null_member", {
   run = function(k) k(4, 33)(nil) end, code = address, message = "wrote to", near = true,
 })
+-- AArch64 leaves an address's highest byte aside: what differs in that alone is the array itself.
+local machine = io.popen "uname -m"
+local skips_byte = os.getenv "MOONWARP_TARGET" == "aarch64" or machine:read "*a" == "aarch64\n"
+machine:close()
 for _, at in ipairs { 1 << 20, 1 << 30, 1 << 40, 1 << 44, 1 << 60, -(1 << 20), -(1 << 31), -(1 << 40), -(1 << 60) } do
   local alone = at == 1 << 20 or at == -(1 << 20)
   add(("a write %d elements from an array's start"):format(at), "write_at", {
@@ -399,7 +403,8 @@ for _, at in ipairs { 1 << 20, 1 << 30, 1 << 40, 1 << 44, 1 << 60, -(1 << 20), -
   })
   add(("a read %d elements from an array's start"):format(at), "read_at", {
     run = function(k) k(1, 32)(ints(), at, ints()) end, code = address, message = "read", alone = alone,
-    may_pass = sanitized and at > -(1 << 50) and at < 1 << 50, -- AddressSanitizer's own memory is all over the place
+    -- AddressSanitizer's own memory is all over the place.
+    may_pass = sanitized and at > -(1 << 50) and at < 1 << 50 or skips_byte and (at == 1 << 60 or at == -(1 << 60)),
   })
 end
 -- With thousands of arrays alive the heap guards new ones no more, and leaves freed memory open (src/cpu/heap.c):
@@ -473,7 +478,7 @@ for _, kernel in ipairs { "store", "byte", "volatile", "vector", "struct", "add"
       local array = kernel:find "steps" or kernel:find "columns"
       k(2, 33)(witness.address, array and mw.zeros(64, "char") or ints())
     end,
-    code = address, message = kernel == "float_add" and "read" or "wrote to",
+    code = address, message = "wrote to",
     near = kernel == "by_steps" or kernel == "by_columns",
   })
 end

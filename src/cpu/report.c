@@ -23,12 +23,14 @@ static int code_of(const cpu_fault *fault) {
 /* What the kernel did, to follow its name. */
 static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command *command, const cpu_fault *fault) {
   char where[160];
+  bool sent;
   switch (fault->kind) {
   case CPU_FAULT_READ:
   case CPU_FAULT_WRITE:
-    mw_text_addf(text, fault->kind == CPU_FAULT_READ ? "read " : "wrote to ");
-    /* Generated code sends wild stores and atomics to where the heap begins. */
-    if (fault->address == CPU_ADDRESS_UNKNOWN || fault->address == command->kernel.frame.heap_base) {
+    /* Generated code sends wild stores and atomics to where the heap begins. Some processors' atomics read first. */
+    sent = fault->address == command->kernel.frame.heap_base;
+    mw_text_addf(text, fault->kind == CPU_FAULT_READ && !sent ? "read " : "wrote to ");
+    if (fault->address == CPU_ADDRESS_UNKNOWN || sent) {
       mw_text_addf(text, "an address that no array holds (a null pointer, or one far off?)");
     } else {
       cpu_heap_describe(worker->device->heap, fault->address, where, sizeof where);
