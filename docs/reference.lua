@@ -2,8 +2,8 @@
 -- stand above the functions in lua/moonwarp/ and, for what the bindings add, in lua/moonwarp/meta.lua.
 --   make reference
 
-local FILES = { "init", "array", "module", "kernel", "stream", "graph", "texture_memory", "texture", "image", "device",
-  "meta" }
+local FILES = { "init", "array", "module", "kernel", "stream", "graph", "texture_memory", "texture", "opengl", "image",
+  "device", "meta" }
 
 local function lines_of(path)
   local list = {}

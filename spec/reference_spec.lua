@@ -1,7 +1,7 @@
 -- The reference: written from the annotations, whole, and of things that there are.
 
 local mw = require "moonwarp"
-for _, part in ipairs { "graph", "texture" } do require("moonwarp." .. part) end -- what else comes with its first use
+for _, part in ipairs { "graph", "texture", "opengl" } do require("moonwarp." .. part) end
 local raw = require "moonwarp.binding"
 local reference = dofile "docs/reference.lua"
 
@@ -21,7 +21,8 @@ end
 local class_names = { dtype = "struct" }
 
 -- What the Lua layer alone calls.
-local internal = { ["texture.describe"] = true, ["texture.configure"] = true, ["cuda_array.describe"] = true }
+local internal = { ["texture.describe"] = true, ["texture.configure"] = true, ["cuda_array.describe"] = true,
+  ["graphics.array"] = true, ["graphics.pointer"] = true, ["graphics.set_flags"] = true }
 
 describe("the reference", function()
   local names = documented()

@@ -288,11 +288,16 @@ int mw_graphics_map(mw_stream *stream, mw_graphics *const *list, size_t count) {
   return code;
 }
 
-/* The work that writes to what is mapped: the stream's, and all where the copies to OpenGL would wait for it anyway. */
+static void nothing(void *context) { (void)context; }
+
+/* The work that writes to what is mapped: the stream's, and what unmapping, as an operation of the stream, waits for by the
+   default stream's rule; all where the copies to OpenGL would wait for it anyway. */
 static int finish(mw_stream *stream, mw_graphics *const *list, size_t count) {
   bool only = true;
   for (size_t i = 0; i < count; i++) only = only && (list[i]->native || (list[i]->buffer && list[i]->buffer->host));
-  return only ? mw_stream_synchronize(stream) : mw_device_synchronize(stream->device);
+  if (!only) return mw_device_synchronize(stream->device);
+  int code = mw_stream_call(stream, nothing, NULL);
+  return code ? code : mw_stream_synchronize(stream);
 }
 
 int mw_graphics_unmap(mw_stream *stream, mw_graphics *const *list, size_t count) {

@@ -27,6 +27,7 @@ local later = {
   graph = { "graph", "capture" },
   texture_memory = { "pitched", "cuda_array", "copy_region" },
   texture = { "texture", "surface" },
+  opengl = { "gl_buffer", "gl_image" },
 }
 for part, names in pairs(later) do
   for _, name in ipairs(names) do
@@ -43,7 +44,7 @@ require "moonwarp.kernel"
 mw.time = raw.time
 
 ---The class of a moonwarp object: "array", "module", "kernel", "symbol", "launch", "bound", "dtype", "device",
----"stream", "event", "pitched", "cuda_array", "texture", "surface" or "error"; nil for any other value.
+---"stream", "event", "pitched", "cuda_array", "texture", "surface", "graphics" or "error"; nil for any other value.
 ---@param value any
 ---@return string?
 function mw.type(value)

@@ -407,6 +407,14 @@ local surface = {}
 function surface:free() end
 
 ---Work that is described once and launched often: nodes, numbered from 1 in the order in which they were made.
+---@class moonwarp.graphics A buffer or an image of OpenGL's; see mw.gl_buffer and mw.gl_image.
+---@field device moonwarp.device
+---@field mapped boolean
+local graphics = {}
+
+---OpenGL's alone again. One that is mapped is unmapped, and what was written to it is lost.
+function graphics:free() end
+
 ---@class moonwarp.graph
 ---@field count integer
 local graph = {}
