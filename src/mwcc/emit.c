@@ -16,13 +16,13 @@ static void spare_general(program *p, const kernel *k) {
   if (k->thread_function) add_attribute(p, k->thread_function, "optsize");
 }
 
-/* What remains to be done for code that is lanes already: slots become registers, what is uniform leaves the loops, and
-   what was written twice is merged. LLVM's own pipelines take two to four times as long, most of it for unrolled copies
-   of the loops over gangs and for finding nothing to vectorise, and the code is no faster. */
-static const char lanes_pipeline[] =
-    "globaldce,always-inline,"
-    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(loop-rotate,licm),"
-    "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,adce),globaldce";
+/* What remains to be done for code that is lanes already: slots became registers (guard.c), now what is uniform leaves the
+   loops, and what was written twice is merged. LLVM's own pipelines take two to four times as long, most of it for unrolled
+   copies of the loops over gangs and for finding nothing to vectorise, and the code is no faster; nor does it change where
+   instcombine, the dearest of these passes, runs before the loops' as well. */
+static const char lanes_pipeline[] = "globaldce,always-inline,"
+                                     "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
+                                     "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,adce),globaldce";
 
 static bool all_in_lanes(const program *p) {
   for (size_t i = 0; i < p->kernel_count; i++)

@@ -5,7 +5,26 @@
 #include "mwcc.h"
 #include "simt.h"
 
+#include <llvm-c/Support.h>
+#include <llvm/Config/llvm-config.h>
+
 #include <stdio.h>
+
+/* Passes of the code generator that cost their time and find nothing: one follows variables from place to place, and of
+   debug information there are only lines; one moves whole chains of instructions to mask registers, where lanes' masks are
+   anyway. An LLVM that does not know a word ends the process, so this is for the version that was looked at. */
+static void leave_out_passes(void) {
+#if LLVM_VERSION_MAJOR == 19
+  static const char *const words[] = {
+      "mwcc",
+      "-experimental-debug-variable-locations=false",
+#ifdef __x86_64__
+      "-disable-x86-domain-reassignment",
+#endif
+  };
+  LLVMParseCommandLineOptions((int)MW_COUNT(words), words, "");
+#endif
+}
 
 void make_types(program *p) {
   p->context = LLVMContextCreate();
@@ -35,6 +54,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   mw_text bitcode = {0};
   stage_done(p, "load");
   choose_target(p);
+  leave_out_passes();
   make_types(p);
   make_machine(p);
   stage_done(p, "machine");

@@ -1,0 +1,49 @@
+-- How much code is made of a kernel: what compiling costs goes by that, and counting it is the same on every machine.
+-- Lua 5.4 only: what is tested is the compiler.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local files = require "support.files"
+local mwcc = require "support.mwcc"
+
+-- For a processor that is always the same one.
+local function count_instructions(source, options)
+  local text = mwcc.run(source, "--mcpu=x86-64-v4 --emit=asm " .. (options or ""))
+  local count = mwcc.count(text, "\n\t%l%w*[\t\n]")
+  assert(count > 10, text)
+  return count
+end
+
+describe("the code for blocks of one size", function()
+  -- A third more than was needed when this was written: a change that goes beyond makes launches of new classes slow,
+  -- and wants a reason.
+  local kernels = {
+    { "saxpy", "_Z5saxpyifPKfPf:256x1x1", 180 },
+    { "reduce", "_Z6reduceiPKfPf:256x1x1", 1300 },
+    { "conv2d", "_Z6conv2diiPKfS0_Pf:16x16x1", 2400 },
+    { "kmeans", "_Z6kmeansiPKfS0_Pi:256x1x1", 1550 },
+    { "fft", "_Z3fftPK6float2S1_PS_:256x1x1", 2950 },
+  }
+  for _, kernel in ipairs(kernels) do
+    local name, launch, most = table.unpack(kernel)
+    it(("of %s has at most %d instructions"):format(name, most), function()
+      local count = count_instructions(files.read("bench/kernels/" .. name .. ".cu"), "--launch=" .. launch)
+      assert(count <= most, ("%d instructions, of which %d are the bound"):format(count, most))
+    end)
+  end
+end)
+
+describe("the code for blocks of any size", function()
+  local function kernel(statements)
+    local lines = {}
+    for i = 1, statements do
+      lines[i] = ("if (x[i + %d] > %d) sum += x[i] * %d; else sum ^= x[i + %d];"):format(i, i, i, 2 * i)
+    end
+    return ("__global__ void k(const int *x, int *o) { int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;\n%s\n"
+      .. "o[i] = sum; }"):format(table.concat(lines, "\n"))
+  end
+
+  it("grows as the kernel does", function()
+    local once, twice = count_instructions(kernel(30)), count_instructions(kernel(60))
+    assert(twice > 1.5 * once and twice < 2.2 * once, ("%d instructions, then %d"):format(once, twice))
+  end)
+end)
