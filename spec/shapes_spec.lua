@@ -245,11 +245,11 @@ describe("an index", function()
         o[t] = a[t ^ 1]; //@neighbour
       }]=]
     assert.same("contiguous load", dump.accesses "and31"[1])
-    assert.same("gather", dump.accesses "and7"[1])
+    assert.same("load in a pattern", dump.accesses "and7"[1])
     assert.same("broadcast load", dump.accesses "shift"[1])
     assert.same("contiguous load", dump.accesses "rest"[1])
     assert.same("reversed load", dump.accesses "mirror"[1])
-    assert.same("gather", dump.accesses "neighbour"[1])
+    assert.same("load in a pattern", dump.accesses "neighbour"[1])
     assert.same("broadcast load", dump.accesses "divide"[1])
   end)
 
@@ -275,8 +275,8 @@ describe("an index", function()
         o[t] = a[t / 16]; //@divide
       }]=], 32)
     assert.same("contiguous load", dump.accesses "and31"[1])
-    assert.same("gather", dump.accesses "and15"[1])
-    assert.same("gather", dump.accesses "divide"[1])
+    assert.same("load in a pattern", dump.accesses "and15"[1])
+    assert.same("load in a pattern", dump.accesses "divide"[1])
   end)
 
   it("is aligned where rows are whole gangs", function()
