@@ -15,6 +15,9 @@ static_assert(S::is_same_v<S::remove_cvref_t<const int &>, int> && S::is_base_of
 static_assert(S::is_same_v<S::common_type_t<int, float, char>, float> && S::rank_v<int[2][3]> == 2);
 static_assert(S::is_same_v<S::conditional_t<(sizeof(int) > 2), int, char>, int> && S::is_pointer<int *>::value);
 static_assert(S::is_same_v<S::make_unsigned_t<int>, unsigned> && S::is_convertible_v<int, double>);
+static_assert(S::is_same_v<S::make_signed_t<const unsigned long>, const long> &&
+              S::is_same_v<S::make_signed_t<unsigned long long>, long long> &&
+              S::is_same_v<S::make_unsigned_t<char>, unsigned char> && sizeof(S::make_unsigned_t<E>) == 2);
 static_assert(S::conjunction_v<S::true_type, S::is_class<twice<int>>> && !S::disjunction<S::false_type>::value);
 static_assert(S::is_same_v<S::decay_t<int[3]>, int *> && S::extent<int[4]>::value == 4 && !S::is_signed_v<unsigned>);
 static_assert(S::is_invocable_v<int (*)(int), char> && S::is_same_v<S::invoke_result_t<int (*)(int), int>, int>);
@@ -102,6 +105,8 @@ end
 
 local ways = {
   { "cuda::std", source("cuda::std", "cuda/std/") },
+  { "cuda::std, behind the C++ library's headers,", "#include <type_traits>\n#include <tuple>\n#include <limits>\n" ..
+    source("cuda::std", "cuda/std/") },
   { "cuda::std, without the C++ library,", source("cuda::std", "cuda/std/"), { "-nostdinc++" } },
   { "std, without the C++ library,", source("std", ""), { "-nostdinc++" } },
 }
