@@ -61,6 +61,24 @@ __global__ void wraps(unsigned *x, unsigned short *s) {
   asm volatile("atom.cas.b16 %0, [%1], %2, %3;" : "=h"(was) : "l"(s), "h"((short)7), "h"((short)9) : "memory");
 }
 
+__constant__ int fixed[3] = {1, 2, 3};
+__device__ int variable;
+__device__ __noinline__ int kind_of(const void *p) {
+  return __isGlobal(p) + 2 * __isShared(p) + 4 * __isConstant(p) + 8 * __isLocal(p);
+}
+__global__ void kinds(int *out, int *heap) {
+  __shared__ int cell[8];
+  extern __shared__ int more[];
+  int own[40], i = threadIdx.x, in_shared;
+  for (int k = 0; k < 40; k++) own[k] = k * i;
+  if (i == 0) { cell[0] = more[0] = 1; }
+  int *made = (int *)malloc(4);
+  const void *list[8] = {heap, cell + 7, more + 1, fixed + 2, own + i % 40, &variable, made, 0};
+  asm("{ .reg .pred p; isspacep.shared p, %1; selp.s32 %0, 1, 0, p; }" : "=r"(in_shared) : "l"(list[i % 8]));
+  out[i] = kind_of(list[i % 8]) + 16 * in_shared + 32 * (own[7] == 7 * i);
+  free(made);
+}
+
 // ---- predicates
 
 __global__ void predicated(int *x, int *out) {
@@ -222,6 +240,13 @@ for _, tier in ipairs(tiers) do
         want[4] = want[4] + 0x10000 + 4 * i
         assert.same(want, { t[4 * i + 1], t[4 * i + 2], t[4 * i + 3], t[4 * i + 4] })
       end
+    end)
+
+    it("knows which memory an address is of", function()
+      local out = mw.zeros(40, "int")
+      m.kinds(2, 40, 16)(out, mw.zeros(3, "int"))
+      local want = { 1, 2 + 16, 2 + 16, 4, 8, 1, 1, 0 }
+      for i = 0, 39 do assert.equal(want[i % 8 + 1] + 32, out[i + 1]) end
     end)
 
     it("counts round", function()

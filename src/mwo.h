@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 6
+#define MW_MWO_VERSION 7
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -96,7 +96,12 @@ typedef struct mw_services {
   /* Of a cooperative launch: the block waits until all others do or have ended. One thread of it calls this, while the
      others are at a barrier. led: whether that thread is the block's first, as it has to be. */
   void (*grid_wait)(mw_worker *worker, uint32_t led);
+  /* Which memory a generic address is of, by the numbers of address spaces. */
+  uint32_t (*memory_kind)(mw_worker *worker, const void *address);
 } mw_services;
+
+/* What memory_kind answers. */
+enum { MW_SPACE_NONE = 0, MW_SPACE_GLOBAL = 1, MW_SPACE_SHARED = 3, MW_SPACE_CONSTANT = 4, MW_SPACE_LOCAL = 5 };
 
 struct mw_frame {
   const unsigned char *params; /* the parameter block */

@@ -92,6 +92,30 @@ static uint64_t service_clock(mw_worker *base) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static bool is_within(const void *address, const void *start, size_t bytes) {
+  return start && (uintptr_t)address - (uintptr_t)start < bytes;
+}
+
+static bool is_constant(const cpu_kernel_work *work, const void *address) {
+  const mw_mwo *image = work->kernel->unit->image;
+  for (size_t i = 0; i < image->variable_count; i++)
+    if (image->variables[i].is_constant && is_within(address, work->frame.symbols[i], image->variables[i].size))
+      return true;
+  return false;
+}
+
+static uint32_t service_memory_kind(mw_worker *base, const void *address) {
+  const cpu_worker *worker = (const cpu_worker *)base;
+  const cpu_kernel_work *work = &worker->command->kernel;
+  const cpu_ring *ring = &worker->ring;
+  if (is_within(address, base->shared, (size_t)(worker->shared_end - base->shared))) return MW_SPACE_SHARED;
+  if (is_within(address, worker->stack.bottom, worker->stack.size)) return MW_SPACE_LOCAL;
+  if (is_within(address, ring->area, ring->stride * ring->room)) return MW_SPACE_LOCAL;
+  if (is_constant(work, address)) return MW_SPACE_CONSTANT;
+  bool on_heap = is_within(address, (const void *)(uintptr_t)work->frame.heap_base, work->frame.heap_size);
+  return on_heap ? MW_SPACE_GLOBAL : MW_SPACE_NONE;
+}
+
 const mw_services cpu_services = {
     .run_fibers = cpu_run_fibers,
     .barrier = cpu_barrier,
@@ -108,4 +132,5 @@ const mw_services cpu_services = {
     .device_malloc = cpu_services_malloc,
     .device_free = cpu_services_free,
     .grid_wait = cpu_grid_wait,
+    .memory_kind = service_memory_kind,
 };

@@ -92,5 +92,6 @@ bool ptx_translate_memory(const ptx_source *x);
 bool ptx_translate_warp(const ptx_source *x);
 bool ptx_translate_effect(ptx_statement *s, const ptx_instruction *i); /* barriers, fences, what has no result */
 bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i);
+bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i);
 
 #endif

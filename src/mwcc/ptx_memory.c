@@ -198,6 +198,27 @@ bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i) {
   return true;
 }
 
+/* isspacep.shared p, a */
+bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i) {
+  static const struct {
+    const char *name;
+    unsigned kind;
+  } table[] = {{"global", MW_SPACE_GLOBAL},
+               {"shared", MW_SPACE_SHARED},
+               {"const", MW_SPACE_CONSTANT},
+               {"local", MW_SPACE_LOCAL}};
+  program *p = s->p;
+  LLVMTypeRef type = LLVMFunctionType(p->i32, &p->pointer, 1, 0);
+  for (size_t n = 0; n < MW_COUNT(table) && i->part_count == 2 && i->operand_count == 2; n++) {
+    if (strcmp(i->parts[0], "isspacep") != 0 || strcmp(i->parts[1], table[n].name) != 0) continue;
+    LLVMValueRef address = ptx_read(s, i->operands[1], p->pointer);
+    LLVMValueRef kind = LLVMBuildCall2(s->b, type, ptx_declared(s, "__mw_memory_kind", type), &address, 1, "");
+    ptx_write(s, i->operands[0], LLVMBuildICmp(s->b, LLVMIntEQ, kind, constant_i32(p, table[n].kind), ""));
+    return true;
+  }
+  return false;
+}
+
 /* ---- by name ---- */
 
 bool ptx_translate_memory(const ptx_source *x) {

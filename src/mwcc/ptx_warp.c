@@ -174,7 +174,7 @@ bool ptx_translate_effect(ptx_statement *s, const ptx_instruction *i) {
   } else {
     for (size_t n = 0; n < MW_COUNT(nothing); n++)
       if (strcmp(name, nothing[n]) == 0) return true;
-    return ptx_translate_copy(s, i);
+    return ptx_translate_copy(s, i) || ptx_translate_space(s, i);
   }
   return true;
 }

@@ -162,6 +162,7 @@ typedef enum action {
   ALLOCATE,
   RELEASE,
   GRID_WAIT,
+  MEMORY_KIND,
   CHECK_ACCESS,
   TRAP
 } action;
@@ -216,6 +217,7 @@ static const struct builtin {
     {"malloc", ALLOCATE, 0},
     {"free", RELEASE, 0},
     {"__mw_grid_wait", GRID_WAIT, 0},
+    {"__mw_memory_kind", MEMORY_KIND, 0},
     {"__mw_check_access", CHECK_ACCESS, 0},
     {"llvm.trap", TRAP, 0},
     {"llvm.debugtrap", NOTHING, 0},
@@ -348,6 +350,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case ASSERT: name_thread(s); return service(s, offsetof(mw_services, assert_fail), p->void_type, arguments, 4);
   case ALLOCATE: return service(s, offsetof(mw_services, device_malloc), p->pointer, arguments, 1);
   case RELEASE: return service(s, offsetof(mw_services, device_free), p->void_type, arguments, 1);
+  case MEMORY_KIND: return service(s, offsetof(mw_services, memory_kind), p->i32, arguments, 1);
   case GRID_WAIT: name_thread(s); return service(s, offsetof(mw_services, grid_wait), p->void_type, arguments, 1);
   case CHECK_ACCESS: name_thread(s); return service(s, offsetof(mw_services, check_access), p->void_type, arguments, 6);
   case TRAP: return trap(s, MW_TRAP_EXPLICIT);
@@ -374,6 +377,7 @@ static const struct builtin *find_service_builtin(const char *name) {
   case ALLOCATE:
   case RELEASE:
   case GRID_WAIT:
+  case MEMORY_KIND:
   case TRAP: return found;
   default: return NULL;
   }

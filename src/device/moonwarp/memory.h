@@ -32,6 +32,13 @@ __mw_operator void operator delete(void *, void *) noexcept {}
 __mw_operator void operator delete[](void *, void *) noexcept {}
 #undef __mw_operator
 
+/* Which memory a generic address is of: 1 global, 3 shared, 4 constant, 5 local. */
+__mw_import unsigned int __mw_memory_kind(const void *address);
+__mw_device unsigned int __isGlobal(const void *address) { return __mw_memory_kind(address) == 1; }
+__mw_device unsigned int __isShared(const void *address) { return __mw_memory_kind(address) == 3; }
+__mw_device unsigned int __isConstant(const void *address) { return __mw_memory_kind(address) == 4; }
+__mw_device unsigned int __isLocal(const void *address) { return __mw_memory_kind(address) == 5; }
+
 /* Between generic pointers and what inline PTX takes for addresses of one memory: here the same. Shared memory's may be
    cut to 32 bits. */
 __mw_device size_t __cvta_generic_to_shared(const void *address) { return (size_t)address; }
