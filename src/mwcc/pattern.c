@@ -50,11 +50,14 @@ static bool is_member(const shapes *s, const pattern *p, LLVMValueRef i, LLVMVal
   return form_of(s, address_of(i), f) && same_but_distance(&p->form, f);
 }
 
+/* In code without end, others are not looked for. */
 static bool find_pattern(const shapes *s, LLVMValueRef access, pattern *p) {
-  enum { FEWEST_LANES = 4 };
+  enum { FEWEST_LANES = 4, LONGEST = 1000 };
   form f;
+  shape a = shape_of(s, address_of(access));
   *p = (pattern){.bytes = size_of(s, type_of(access))};
-  if (s->cut.lanes < FEWEST_LANES || shape_of(s, address_of(access)).kind < SHAPE_AFFINE) return false;
+  if (s->cut.lanes < FEWEST_LANES || a.kind < SHAPE_AFFINE || !is_plain(access)) return false;
+  if (a.kind != SHAPE_VARYING && (a.stride == p->bytes || a.stride == 0)) return false; /* in order, or alike */
   if (!form_of(s, address_of(access), &p->form) || !form_distances(s, &p->form, p->distances)) return false;
   if (!is_member(s, p, access, access, &f)) return false;
   if (reaches_rows(s, address_of(access), (uint64_t)p->bytes)) return false;
@@ -67,7 +70,9 @@ static bool find_pattern(const shapes *s, LLVMValueRef access, pattern *p) {
   }
   p->low = INT64_MAX, p->high = INT64_MIN;
   const node *home = &s->graph->nodes[graph_node_of(s->graph, access)];
+  int looked_at = 0;
   for (LLVMValueRef i = home->first;; i = LLVMGetNextInstruction(i)) {
+    if (++looked_at > LONGEST) return false;
     if (is_member(s, p, i, access, &f)) {
       if ((f.distance - p->form.distance) % p->bytes) return false;
       if (!p->first) p->first = i;
@@ -88,7 +93,6 @@ static int64_t span_of(const pattern *p) { return (p->high - p->low) / p->bytes;
 static bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p) {
   if (!find_pattern(s, load, p)) return false;
   shape a = shape_of(s, address_of(load));
-  if (a.kind != SHAPE_VARYING && (a.stride == p->bytes || a.stride == 0)) return false;
   if (a.kind != SHAPE_VARYING && a.stride > 0 && p->member_count < 2) return false;
   return span_of(p) >= 2 && span_of(p) <= MOST_VECTORS * s->cut.lanes;
 }
@@ -116,8 +120,8 @@ static bool stores_in_pattern(const shapes *s, LLVMValueRef store, pattern *p, i
 bool follows_pattern(const shapes *s, LLVMValueRef access) {
   pattern p;
   int member[MOST_MEMBERS * MOST_LANES], lane[MOST_MEMBERS * MOST_LANES];
-  if (LLVMIsALoadInst(access)) return is_plain(access) && loads_in_pattern(s, access, &p);
-  return LLVMIsAStoreInst(access) && is_plain(access) && stores_in_pattern(s, access, &p, member, lane);
+  if (LLVMIsALoadInst(access)) return loads_in_pattern(s, access, &p);
+  return LLVMIsAStoreInst(access) && stores_in_pattern(s, access, &p, member, lane);
 }
 
 /* ---- lane 0's address ---- */
@@ -253,7 +257,7 @@ static LLVMValueRef load_part(widener *w, LLVMValueRef load, const pattern *p, i
 
 bool load_pattern(widener *w, LLVMValueRef load, mask m, parts *result) {
   pattern p;
-  if (!is_plain(load) || !loads_in_pattern(w->shapes, load, &p)) return false;
+  if (!loads_in_pattern(w->shapes, load, &p)) return false;
   LLVMTypeRef wide = vector_type(w, LLVMTypeOf(load));
   place at = {address_of(load), 0, LLVMGetAlignment(load), false, load};
   need_pattern(w, load, &p.form); /* on both ways */
@@ -289,8 +293,7 @@ static void store_part(widener *w, const pattern *p, const parts *values, const 
 bool store_pattern(widener *w, LLVMValueRef store, mask m) {
   pattern p;
   int member[MOST_MEMBERS * MOST_LANES], lane[MOST_MEMBERS * MOST_LANES];
-  if (!is_plain(store) || !stores_in_pattern(w->shapes, store, &p, member, lane)) return false;
-  if (has_stride(w, address_of(store), p.bytes)) return false; /* in order */
+  if (!stores_in_pattern(w->shapes, store, &p, member, lane)) return false;
   if (store != p.last) return true;
   parts values[MOST_MEMBERS];
   for (int i = 0; i < p.member_count; i++) {
