@@ -26,7 +26,7 @@ static const char *gl_context_open(const char *kind) {
   int embedded = strcmp(kind, "es") == 0;
   setenv("LIBGL_ALWAYS_SOFTWARE", "1", 0);
   setenv("GALLIUM_DRIVER", "softpipe", 0); /* which needs no code generator */
-  gl_context_egl = dlopen("libEGL.so.1", RTLD_LAZY | RTLD_GLOBAL);
+  gl_context_egl = dlopen("libEGL.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (!gl_context_egl) return "libEGL.so.1 is not there (Debian: libegl1, libgl1-mesa-dri)";
   GL_CONTEXT_EGL(void *, eglGetProcAddress, (const char *name))
   GL_CONTEXT_EGL(unsigned, eglInitialize, (void *display, int *major, int *minor))
