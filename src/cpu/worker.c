@@ -24,7 +24,7 @@ cpu_worker *cpu_worker_new(cpu_device *device) {
   worker->device = device;
   worker->base.thread = ~0u;
   /* A frame can jump over a small guard; address space is plentiful unless the system limits it. */
-  worker->guard = size >> 36 ? (size_t)64 << 10 : (size_t)sysconf(_SC_PAGESIZE);
+  worker->guard = size >> 34 ? (size_t)64 << 10 : (size_t)sysconf(_SC_PAGESIZE);
   worker->buffer = mw_alloc(CPU_SERVICE_BUFFER);
   worker->signal_stack = (stack_t){.ss_sp = mw_alloc(CPU_SIGNAL_STACK), .ss_size = CPU_SIGNAL_STACK};
   worker->ring.fibers = mw_alloc(CPU_MAX_THREADS * sizeof *worker->ring.fibers);
