@@ -123,4 +123,18 @@ describe("code for blocks of one size", function()
     mw.limit("specialise", before)
     for i, got in ipairs(out:totable()) do assert.equal(i == 1 and -3 or -1, got) end
   end)
+
+  it("adds where the first thread of a gang does not, though for the others that is a matter of bits", function()
+    local before = mw.limit("specialise", 1)
+    local m = mw.compile [[
+      __global__ void even(float *out) {
+        int t = threadIdx.x + blockDim.x * threadIdx.y;
+        if (t & 1) return;
+        out[t * 12 + 4] = 1; // t * 12 is a multiple of 8 here
+      }]]
+    local out = mw.zeros(21 * 12 + 16)
+    m.even(1, { 7, 3 })(out)
+    mw.limit("specialise", before)
+    for i, got in ipairs(out:totable()) do assert.equal((i - 5) % 24 == 0 and i < 21 * 12 and 1 or 0, got) end
+  end)
 end)

@@ -52,6 +52,9 @@ static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   if (LLVMGetInstructionOpcode(i) == LLVMZExt && counts_up) {
     /* lane 0 may be inactive and below 0: the other lanes, and parts, continue from its sign-extension */
     result = LLVMBuildSExt(w->b, operands[0], LLVMTypeOf(i), "");
+  } else if (LLVMGetInstructionOpcode(i) == LLVMOr && LLVMGetIsDisjoint(i) && !is_sound(w, i, m)) {
+    /* a sum, as LLVM writes it where active lanes' operands have no bit in common: inactive lane 0's may */
+    result = LLVMBuildAdd(w->b, operands[0], operands[1], "");
   } else {
     result = copy_instruction(w, i, operands, m);
   }
