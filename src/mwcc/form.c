@@ -49,7 +49,7 @@ static bool lane_bits(const shapes *s, LLVMValueRef value, uint64_t asked, uint6
   if (a.kind != SHAPE_VARYING) {
     bool alike = a.kind == SHAPE_BLOCK || a.kind == SHAPE_GANG || a.stride == 0;
     unsigned align = part_align(a);
-    if (!alike && (a.stride < 0 || align > 62)) return false;
+    if (!alike && (a.stride < 0 || a.stride > INT32_MAX || align > 62)) return false;
     uint64_t low = alike ? UINT64_MAX : ((uint64_t)1 << align) - 1;
     if (!alike && (asked & ~low) && (uint64_t)a.stride * (unsigned)(lanes - 1) > low) return false;
     for (int l = 0; l < lanes; l++) bits[l] = alike ? 0 : (uint64_t)a.stride * (unsigned)l & asked & low;
@@ -97,6 +97,7 @@ static bool lane_distances(const shapes *s, LLVMValueRef value, int64_t *distanc
   bool alike = a.kind == SHAPE_BLOCK || a.kind == SHAPE_GANG;
   if (a.kind != SHAPE_VARYING) {
     if (!alike && !a.no_wrap && width != 64) return false;
+    if (a.stride > INT32_MAX || a.stride < INT32_MIN) return false;
     for (int l = 0; l < lanes; l++) distances[l] = alike ? 0 : a.stride * l;
     return true;
   }
@@ -114,6 +115,7 @@ static bool lane_distances(const shapes *s, LLVMValueRef value, int64_t *distanc
 static bool add_term(form *f, LLVMValueRef value, int64_t times) {
   for (int i = 0; i < f->count; i++) {
     if (f->terms[i].value != value) continue;
+    if (f->terms[i].times > INT32_MAX || f->terms[i].times < INT32_MIN) return false;
     f->terms[i].times += times;
     if (!f->terms[i].times) f->terms[i] = f->terms[--f->count];
     return true;
@@ -171,7 +173,7 @@ static bool add_indices(const shapes *s, form *f, LLVMValueRef gep) {
     LLVMValueRef index = LLVMGetOperand(gep, i);
     if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
       unsigned member = (unsigned)LLVMConstIntGetZExtValue(index);
-      f->distance += (int64_t)LLVMOffsetOfElement(layout, type, member);
+      f->distance = (int64_t)((uint64_t)f->distance + LLVMOffsetOfElement(layout, type, member));
       type = LLVMStructGetTypeAtIndex(type, member);
       continue;
     }
@@ -188,12 +190,14 @@ static int by_value(const term *a, const term *b) {
 }
 
 bool form_of(const shapes *s, LLVMValueRef address, form *f) {
+  const int64_t farthest = (int64_t)1 << 40;
   *f = (form){0};
   while (LLVMIsAGetElementPtrInst(address) && !local_unit(s->graph, address)) {
     if (!add_indices(s, f, address)) return false;
     address = LLVMGetOperand(address, 0);
   }
   if (shape_of(s, address).kind > SHAPE_GANG || local_unit(s->graph, address)) return false;
+  if (f->distance > farthest || f->distance < -farthest) return false;
   f->root = address;
   for (int i = 1; i < f->count; i++) /* in one order: forms are compared */
     for (int j = i; j > 0 && by_value(&f->terms[j], &f->terms[j - 1]) < 0; j--) {
