@@ -47,3 +47,30 @@ describe("the code for blocks of any size", function()
     assert(twice > 1.5 * once and twice < 2.2 * once, ("%d instructions, then %d"):format(once, twice))
   end)
 end)
+
+describe("mwcc --report=spills", function()
+  local function report(source, launch)
+    return mwcc.run(source, "--mcpu=x86-64-v4 --report=spills --launch=" .. launch)
+  end
+
+  it("says how much code a kernel is, and that its registers suffice", function()
+    local output = report([[
+      extern "C" __global__ void twice(float *x) { x[threadIdx.x] *= 2; }]], "twice:64x1x1")
+    assert.matches("kernel twice: simd", output)
+    assert.matches("code %S*twice: %d+ instructions\n +no spills\n", output)
+  end)
+
+  it("tells the lines on which they do not", function()
+    local lines = { 'extern "C" __global__ void many(float *x) {', "  int t = threadIdx.x;" }
+    for i = 1, 48 do lines[#lines + 1] = ("  float v%d = x[t + %d];"):format(i, 64 * i) end
+    lines[#lines + 1] = "  __threadfence();"
+    for i = 1, 48 do lines[#lines + 1] = ("  x[t + %d] = v%d * v%d;"):format(64 * i, i, i % 48 + 1) end
+    local output = report(table.concat(lines, "\n") .. "\n}\n", "many:64x1x1")
+    local kept = 0
+    for line, count in output:gmatch "\n +(%d+)  spills: (%d+) values go to memory" do
+      assert(tonumber(line) > 2 and tonumber(line) < 101, output)
+      kept = kept + tonumber(count)
+    end
+    assert(kept > 10, output)
+  end)
+end)

@@ -35,6 +35,7 @@ static const char usage[] =
     "  --check-memory        code that ends the launch where an access leaves the array that it was meant for; slower\n"
     "  --check               only look for mistakes, and print them as JSON\n"
     "  --report              print each kernel's tier and why, its lanes, how it reaches memory, and stop\n"
+    "  --report=spills       the same, and how much code it is, and on which lines registers do not suffice\n"
     "  --verify              check the module after every stage\n"
     "  --timings             say how long each stage took\n"
     "  --make-pch FILE       instead of compiling, write the device headers, precompiled for -std and -use_fast_math\n"
@@ -167,6 +168,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->timings = true;
   else if (strcmp(arg, "--report") == 0)
     o->report = true;
+  else if (strcmp(arg, "--report=spills") == 0)
+    o->report = o->report_spills = true;
   else if (strcmp(arg, "--make-pch") == 0)
     o->make_pch = joined_value(arg, "--make-pch", argv, i);
   else if (strcmp(arg, "--help") == 0)

@@ -72,12 +72,13 @@ typedef struct options {
   unsigned launch_block[3];
   int capability; /* compute capability to keep to, major * 10 + minor; 0: none */
   bool fast_math;
-  bool no_cxx;       /* do without the C++ library: our own headers stand in */
-  bool check;        /* only print what clang finds wrong, as JSON: check.c */
-  bool check_memory; /* ask before each access whether it stays in its array: checked.c */
-  bool verify;       /* check the module after every stage */
-  bool timings;      /* print how long each stage took */
-  bool report;       /* print what became of each kernel, and stop */
+  bool no_cxx;        /* do without the C++ library: our own headers stand in */
+  bool check;         /* only print what clang finds wrong, as JSON: check.c */
+  bool check_memory;  /* ask before each access whether it stays in its array: checked.c */
+  bool verify;        /* check the module after every stage */
+  bool timings;       /* print how long each stage took */
+  bool report;        /* print what became of each kernel, and stop */
+  bool report_spills; /* ... and what its code keeps in memory */
 } options;
 
 bool starts_with(const char *text, const char *prefix);

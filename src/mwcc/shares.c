@@ -97,7 +97,7 @@ static size_t processors(void) {
 
 static size_t choose_count(const program *p, size_t candidates, size_t weight) {
   size_t count = processors(), worth = weight / WORTH;
-  if (p->options->emit != EMIT_MWO || p->options->level == 0 || !can_be_copied(p)) return 1;
+  if (p->options->emit != EMIT_MWO || p->options->report || p->options->level == 0 || !can_be_copied(p)) return 1;
   if (count > SHARES) count = SHARES;
   if (count > candidates + 1) count = candidates + 1;
   return count < worth ? count : worth;

@@ -259,6 +259,8 @@ void report_shapes(const shapes *s, FILE *out);
 /* The variant that was chosen: its memory accesses and where lanes part, by source line. */
 void report_cut(const shapes *s, const char *reason, FILE *out);
 void report_live(const graph *g, const liveness *l, FILE *out);
+/* Of the optimised module: each function's length, and what its registers have no room for, by line. (spills.c) */
+void report_spills(program *p, FILE *out);
 /* All kernels of the prepared module, on standard output. False: `what` is none of "graph", "shapes", "rows" (shapes
    where rows are whole), "plane" (where rows are parts), "live". */
 bool dump_kernels(program *p, const char *what);

@@ -78,7 +78,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
     quit(0);
   }
   widen_kernels(p);
-  if (o->report) quit(0);
+  if (o->report && !o->report_spills) quit(0);
   expand_block_waits(p);
   stage_done(p, "widen");
   lower_threads(p);
@@ -90,6 +90,10 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   guard_stores(p);
   optimise(p);
   stage_done(p, "optimise");
+  if (o->report) {
+    report_spills(p, stdout);
+    quit(0);
+  }
   measure_stacks(p);
   set_local_bytes(p);
   emit(p);
