@@ -308,8 +308,8 @@ BENCH_HAVE_OPENCL := $(shell $(PKG_CONFIG) --exists OpenCL 2>/dev/null && echo $
 BENCH_PROGRAMS := $(addprefix $(BUILD)/bench/,native texture limits) $(BENCH_HAVE_OPENCL)
 BENCH_PROBLEMS := $(addprefix bench/,problems.c classics.c fields.c functions.c)
 bench: all $(BENCH_PROGRAMS)
-	@$(ENV) $(LUA) bench/run.lua $(ARGS)
-	@$(ENV) $(LUA) bench/bindings.lua
+	@$(ENV) MOONWARP_DEVICE=cpu $(LUA) bench/run.lua $(ARGS)
+	@$(ENV) MOONWARP_DEVICE=cpu $(LUA) bench/bindings.lua
 
 $(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/%.c $(BENCH_PROBLEMS) bench/problems.h
 	@mkdir -p $(@D)

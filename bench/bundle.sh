@@ -35,7 +35,7 @@ cat >"$out/run" <<'END'
 # make bench ARGS=--scaling, from this folder alone.
 cd "$(dirname "$0")" || exit 1
 here=$(pwd)
-export LD_LIBRARY_PATH="$here/lib" MOONWARP_HOME="$here/lib" BENCH_MODULES="$here/modules"
+export LD_LIBRARY_PATH="$here/lib" MOONWARP_DEVICE=cpu MOONWARP_HOME="$here/lib" BENCH_MODULES="$here/modules"
 export LUA_PATH="$here/lua/?.lua;$here/lua/?/init.lua;;" LUA_CPATH_5_4="$here/lib/lua/5.4/?.so;;"
 exec ./lib/lua5.4 bench/run.lua --scaling
 END

@@ -116,9 +116,9 @@ do -- the kernel of examples/reduce.lua, on more
   file:close()
   for _, per in ipairs { 8, 16, 32 } do
     local blocks = mw.properties().multiprocessors * per
-    local part = mw.zeros(blocks, "int")
+    local total = mw.zeros(1, "int")
     bandwidth("sum of examples/reduce.lua, " .. per .. " blocks a multiprocessor", 4 * n,
-      example.sum(blocks, 256):bind(n, x:as "int", part), copy)
+      example.sum(blocks, 256):bind(n / 4, x:as "int4", total), copy)
   end
 end
 bandwidth("transpose", 8 * n, m.transpose({ 512, 512 }, { 32, 8 }):bind(16384, x, y), copy)

@@ -1,28 +1,29 @@
 -- A reduction, by as many blocks as keep the device busy, however long the array is: each thread adds up one element of
--- every stride as wide as the grid, each block adds up its threads' sums in a shared-memory tree, and the few sums that
--- are left are added by a second launch of the same kernel.
+-- every stride as wide as the grid, four integers at a time; each block adds up its threads' sums in a shared-memory
+-- tree; and the blocks' sums are added by an atomic.
 
 local mw = require "moonwarp"
 
 local m = mw.compile [[
-__global__ void sum(int n, const int *in, int *out) {
+__global__ void sum(int n, const int4 *in, int *out) {
   __shared__ int part[256];
   int mine = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) mine += in[i];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    int4 four = in[i];                                // one read of 16 bytes
+    mine += four.x + four.y + four.z + four.w;
+  }
   part[threadIdx.x] = mine;
   for (int half = blockDim.x / 2; half > 0; half /= 2) {
     __syncthreads();                                  // the row above is complete
     if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
   }
-  if (threadIdx.x == 0) out[blockIdx.x] = part[0];
+  if (threadIdx.x == 0) atomicAdd(out, part[0]);
 }
 ]]
 
 local n = 60000
-local values = mw.arange(n, "int")
-local blocks = math.min(mw.cdiv(n, 256), 8 * mw.properties().multiprocessors)
-local sums, total = mw.zeros(blocks, "int"), mw.zeros(1, "int")
-m.sum(blocks, 256)(n, values, sums)
-m.sum(1, 256)(blocks, sums, total)
+local values, total = mw.arange(n, "int"), mw.zeros(1, "int")
+local blocks = math.min(mw.cdiv(n / 4, 256), 16 * mw.properties().multiprocessors)
+m.sum(blocks, 256)(n / 4, values:as "int4", total)
 
 print(total[1], values:sum())                         --> 1799970000 1799970000

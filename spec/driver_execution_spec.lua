@@ -1,6 +1,7 @@
 -- moonwarp.driver: functions, their parameters and launches by the names of CUDA's driver API.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 local cu = require "moonwarp.driver"
 local driver = require "support.driver"
 
@@ -207,11 +208,11 @@ describe("cuLaunchKernel", function()
     code("CUDA_ERROR_INVALID_VALUE", cu.cuLaunchCooperativeKernel(both, 2, 1, 1, 1, 1, 1, 0, nil, {}, {}))
   end)
 
-  it("has its kernel's failure told by what waits for it", function()
+  suite.apart(it, "has its kernel's failure told by what waits for it", function()
     ok(cu.cuLaunchKernel(func "wild", 1, 1, 1, 1, 1, 1, 0, nil, { ok(cu.cuMemAlloc(4)) }))
     code("CUDA_ERROR_ILLEGAL_ADDRESS", cu.cuCtxSynchronize())
     assert.matches("wild", cu.story().message)
-    ok(cu.cuCtxSynchronize())
+    if not suite.on_gpu then ok(cu.cuCtxSynchronize()) end -- a GPU is lost
   end)
 end)
 

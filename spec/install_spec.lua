@@ -1,5 +1,6 @@
 -- Installations: by make, into a tree of LuaRocks, moved, embedded, taken away again.
 -- Lua 5.4 only: programs of their own are what runs in them, on LuaJIT too.
+-- CPU device only: installing needs LLVM and has nothing to do with the device.
 
 local home = os.getenv "MOONWARP_HOME"
 

@@ -1,6 +1,7 @@
 -- Mathematical functions on lanes: none is a call that one lane after another makes, but those that docs/accuracy.md
 -- lists; and the same bits for every processor.
 -- Lua 5.4 only: what is tested is the compiler.
+-- CPU device only: it looks at the code that its compiler makes, and at its bits.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"

@@ -1,6 +1,7 @@
 -- Functions that take numbers apart, scale them or divide with a remainder: on lanes they are arithmetic on bits, and
 -- mean to the bit what the C library's functions of these names mean, which one lane after another calls here.
 -- Lua 5.4 only: what is tested are the device headers.
+-- CPU device only: it compares with C functions by their names.
 
 local mw = require "moonwarp"
 local random = require "support.random" "number_parts_spec"

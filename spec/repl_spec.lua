@@ -1,4 +1,5 @@
 -- The prompt, driven through a pseudo-terminal as a person drives it (support/pty.c), and its parts by themselves.
+-- CPU device only: its scenarios show what is printed on it; what the prompt does with results is no matter of devices.
 
 local mw = require "moonwarp"
 local write = require("support.files").write

@@ -2,6 +2,7 @@
 -- rows of the block follow each other in it. That is loaded and stored as short vectors which are turned in registers,
 -- where all threads take part; code for blocks of one size does so.
 -- Lua 5.4 only: the compiler alone is tested.
+-- CPU device only: it looks at what its compiler reports.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"

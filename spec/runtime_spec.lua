@@ -2,6 +2,7 @@
 -- result codes, devices and launches.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 local rt = require "moonwarp.runtime"
 local runtime = require "support.runtime"
 
@@ -58,11 +59,11 @@ describe("result codes", function()
     assert.is_nil(rt.story())
   end)
 
-  it("tell of an asynchronous failure at a later call", function()
+  suite.apart(it, "tell of an asynchronous failure at a later call", function()
     ok(rt.cudaLaunchKernel(m.wild, 1, 1, { ok(rt.cudaMalloc(4)) }))
     code("cudaErrorIllegalAddress", rt.cudaThreadSynchronize())
     assert.matches("wild", rt.story().message)
-    ok(rt.cudaDeviceSynchronize())
+    if not suite.on_gpu then ok(rt.cudaDeviceSynchronize()) end -- a GPU is lost
     rt.cudaGetLastError()
   end)
 
@@ -115,7 +116,7 @@ describe("devices", function()
       print(rt.cudaDeviceSetLimit(rt.cudaLimitMallocHeapSize, 4096) == rt.cudaSuccess,
         select(2, rt.cudaDeviceGetLimit(rt.cudaLimitMallocHeapSize)))
     ]]
-    assert.matches("^true\t4096", result.output)
+    assert.matches(suite.on_gpu and "^true\t%d+" or "^true\t4096", result.output) -- CUDA takes more
   end)
 
   it("have limits, flags and configurations", function()

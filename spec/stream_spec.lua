@@ -1,6 +1,7 @@
 -- Streams and events: what runs in order, what waits for what, and Lua functions that streams call.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 local failure = require "support.failure"
 
 local m = mw.compile [[
@@ -137,6 +138,7 @@ describe("a stream", function()
   end)
 
   it("reports its own kernel's failure, once, and other streams go on", function()
+    if suite.on_gpu then return pending "CPU device only: a failure takes the whole GPU" end
     local a, b, x = mw.stream(), mw.stream(), mw.zeros(1, "int")
     m.wild(1, 1, 0, a)(x)
     m.add(1, 1, 0, b)(1, 1, x)
@@ -149,12 +151,12 @@ describe("a stream", function()
     assert.equal(1, x[1])
   end)
 
-  it("reports a failure to whoever waits for the device, even when it is closed", function()
+  suite.apart(it, "reports a failure to whoever waits for the device, even when it is closed", function()
     local s, x = mw.stream(), mw.zeros(1, "int")
     m.wild(1, 1, 0, s)(x)
     s:free()
     assert.equal("wild", failure(mw.synchronize).kernel)
-    mw.synchronize()
+    if not suite.on_gpu then mw.synchronize() end -- a GPU is lost
   end)
 
   it("tells what it is", function()
@@ -171,6 +173,7 @@ describe("a stream", function()
   end)
 
   it("of a higher priority goes first", function()
+    if suite.on_gpu then return pending "CPU device only: a GPU has room for both at once" end
     local high, low = mw.stream { priority = -5 }, mw.stream { priority = 0 }
     local gate, counter = mw.stream(), mw.zeros(1, "int")
     local first, second = mw.zeros(64, "int"), mw.zeros(64, "int")
@@ -369,6 +372,7 @@ describe("a function that a stream calls", function()
   end)
 
   it("holds up no more than the queue of a stream", function()
+    if suite.on_gpu then return pending "CPU device only: CUDA's queues hold some 1000 launches" end
     local s, x = mw.stream(), mw.zeros(1, "int")
     s:call(function() end)
     for _ = 1, 3000 do m.add(1, 1, 0, s)(1, 1, x) end

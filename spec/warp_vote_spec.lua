@@ -3,6 +3,7 @@
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 local tiers = require "support.warp_tiers"
 local warps = require "support.warps"
 local random = require "support.random" "warp_vote_spec"
@@ -156,7 +157,8 @@ for _, tier in ipairs(tiers) do
             local lane = i % 32
             local parts = { lane, i // 32, (1 << lane) - 1, (2 << lane) - 1, 1 << lane, -1 << lane, -2 << lane,
               (n + 31) // 32 }
-            for at, part in ipairs(parts) do wanted[(at - 1) * n + i] = int(part) end
+            if suite.on_gpu then parts[2], parts[8] = nil, nil end -- there they are numbers of the hardware's
+            for at, part in pairs(parts) do wanted[(at - 1) * n + i] = int(part) end
           end
           compare(wanted, out, 8 * n, tostring(block))
         end

@@ -125,8 +125,12 @@ int cuda_outcome(cuda_device *device, CUresult result, const char *what) {
 static int make_side(cuda_device *device) {
   CUmemoryPool pool;
   uint64_t keep = (uint64_t)256 << 20; /* freed memory beyond this goes back to the system */
-  int code =
-      cuda_check(cu.cuStreamCreateWithPriority(&device->side, CU_STREAM_FLAG_NON_BLOCKING, 0), "making a stream");
+  int least = 0;
+  device->urgent = 0;
+  int code = cuda_check(cu.cuCtxGetStreamPriorityRange(&least, &device->urgent), "making a context");
+  if (code == MW_SUCCESS)
+    code = cuda_check(cu.cuStreamCreateWithPriority(&device->side, CU_STREAM_FLAG_NON_BLOCKING, device->urgent),
+                      "making a stream");
   if (code == MW_SUCCESS) code = cuda_check(cu.cuEventCreate(&device->order, CU_EVENT_NO_TIMING), "making an event");
   if (code != MW_SUCCESS || !device->pools) return code;
   if (cu.cuDeviceGetDefaultMemPool(&pool, device->id) != 0 ||

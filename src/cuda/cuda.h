@@ -37,6 +37,7 @@ struct cuda_device {
   int major, minor, multiprocessors;
   bool pools;    /* whether allocation goes by streams */
   CUevent order; /* recorded where a command is wanted that does nothing */
+  int urgent;    /* the highest priority: such streams share none of the hardware's queues with one that stands still */
   CUstream side; /* for what no stream of the host's is concerned with: allocation, large copies */
   cuda_heap *heap;
   pthread_mutex_t lock; /* for what follows */
@@ -81,7 +82,11 @@ void cuda_free(void *device, uint64_t address);
 bool cuda_find(void *device, uint64_t address, uint64_t *base, size_t *bytes);
 void *cuda_host(void *device, uint64_t address);
 int cuda_memory(void *device, mw_memory *out);
-/* Variables of modules, and CUDA arrays, are in the book, too. */
+/* Whether so much more stays within the limit "memory". */
+int cuda_heap_check(cuda_device *device, size_t bytes);
+/* CUDA arrays have no address, and are only counted: with -bytes when they go. */
+void cuda_heap_count(cuda_device *device, size_t bytes);
+/* Variables of modules are in the book, too. */
 void cuda_heap_add(cuda_device *device, uint64_t address, size_t bytes);
 void cuda_heap_remove(cuda_device *device, uint64_t address);
 

@@ -317,7 +317,8 @@ int cuda_event_elapsed(void *start, void *end, double *milliseconds) {
   if ((from->flags | to->flags) & MW_EVENT_DISABLE_TIMING)
     return fail(MW_INVALID_RESOURCE_HANDLE, "an event that was made without timing has no time");
   if (is_past(from) || is_past(to))
-    return fail(MW_INVALID_RESOURCE_HANDLE, "an event that was never recorded has no time");
+    return fail(MW_INVALID_RESOURCE_HANDLE, "the %s event was never recorded: record it in a stream",
+                is_past(from) ? "first" : "second");
   CUresult result = cu.cuEventElapsedTime(&time, from->handle, to->handle);
   if (result == CUDA_NOT_READY) return fail(MW_NOT_READY, "an event is not done yet: wait for it first");
   code = cuda_outcome(from->device, result, "taking the time between events");

@@ -99,6 +99,14 @@ void cuda_heap_remove(cuda_device *device, uint64_t address) {
   pthread_mutex_unlock(&device->heap->lock);
 }
 
+void cuda_heap_count(cuda_device *device, size_t bytes) {
+  cuda_heap *heap = device->heap;
+  pthread_mutex_lock(&heap->lock);
+  heap->bytes += bytes;
+  if (heap->bytes > heap->peak) heap->peak = heap->bytes;
+  pthread_mutex_unlock(&heap->lock);
+}
+
 /* ---- memory ---- */
 
 static CUresult allocate_device(cuda_device *device, size_t bytes, CUdeviceptr *address) {
@@ -145,20 +153,23 @@ static int fail_memory(cuda_device *device, size_t bytes) {
   return code;
 }
 
-int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *address) {
-  cuda_device *device = handle;
-  int code = cuda_enter(device);
-  if (code != MW_SUCCESS) return code;
+int cuda_heap_check(cuda_device *device, size_t bytes) {
   double limit = device->limits[MW_LIMIT_MEMORY];
   pthread_mutex_lock(&device->heap->lock);
   size_t bytes_now = device->heap->bytes;
   pthread_mutex_unlock(&device->heap->lock);
-  if (limit > 0 && (double)bytes_now + (double)bytes > limit) {
-    cuda_streams_poll(device);
-    return fail(MW_MEMORY_ALLOCATION,
-                "%zu bytes more than the %zu in use would pass the limit \"memory\", which is %.0f bytes", bytes,
-                bytes_now, limit);
-  }
+  if (limit <= 0 || (double)bytes_now + (double)bytes <= limit) return MW_SUCCESS;
+  cuda_streams_poll(device);
+  return fail(MW_MEMORY_ALLOCATION,
+              "%zu bytes more than the %zu in use would pass the limit \"memory\", which is %.0f bytes", bytes,
+              bytes_now, limit);
+}
+
+int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *address) {
+  cuda_device *device = handle;
+  int code = cuda_enter(device);
+  if (code == MW_SUCCESS) code = cuda_heap_check(device, bytes);
+  if (code != MW_SUCCESS) return code;
   *address = 0;
   CUresult result = allocate(device, kind, bytes, address);
   if (result == CUDA_OUT_OF_MEMORY) {

@@ -78,11 +78,11 @@ static int check_cooperative(cuda_kernel *kernel, const mw_launch_request *r) {
       cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel->function, threads, r->dynamic_shared), "a launch");
   unsigned long long most = (unsigned long long)each * (unsigned)kernel->unit->device->multiprocessors;
   if (code != MW_SUCCESS || blocks <= most) return code;
-  code = fail(
-      MW_COOPERATIVE_LAUNCH_TOO_LARGE,
-      "%s synchronizes its grid, all of which has to be on the device at once: %llu blocks, and with %d threads each "
-      "%d fit on one of the %d multiprocessors, which makes %llu",
-      kernel->info.name, blocks, threads, each, kernel->unit->device->multiprocessors, most);
+  code = fail(MW_COOPERATIVE_LAUNCH_TOO_LARGE,
+              "%s asks for %llu blocks: the blocks of a cooperative launch are there at once, and the device holds "
+              "%llu blocks of "
+              "%d threads (%d on each of %d multiprocessors)",
+              kernel->info.name, blocks, most, threads, each, kernel->unit->device->multiprocessors);
   mw_error_kernel(kernel->info.name, NULL, NULL);
   return code;
 }

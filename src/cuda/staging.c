@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 4, SLOTS = 2, PART = 2 << 20 };
+enum { LANES = 8, SLOTS = 2, PART = 2 << 20 };
 
 typedef struct lane {
   CUstream stream;
@@ -59,8 +59,9 @@ void cuda_staging_close(struct cuda_staging *staging) {
   free(staging);
 }
 
-static CUresult prepare(lane *l) {
-  CUresult result = l->stream ? 0 : cu.cuStreamCreateWithPriority(&l->stream, CU_STREAM_FLAG_NON_BLOCKING, 0);
+static CUresult prepare(const cuda_device *device, lane *l) {
+  CUresult result =
+      l->stream ? 0 : cu.cuStreamCreateWithPriority(&l->stream, CU_STREAM_FLAG_NON_BLOCKING, device->urgent);
   for (int k = 0; k < SLOTS && result == 0; k++) {
     void *memory = NULL;
     if (!l->slots[k]) result = cu.cuMemHostAlloc(&memory, PART, CU_HOST_PORTABLE);
@@ -139,7 +140,7 @@ int cuda_stage(cuda_device *device, uint64_t address, void *host, size_t bytes, 
   pthread_mutex_lock(&staging->lock);
   size_t lanes = count_lanes(staging, bytes);
   CUresult result = 0;
-  for (size_t i = 0; i < lanes && result == 0; i++) result = prepare(&staging->lanes[i]);
+  for (size_t i = 0; i < lanes && result == 0; i++) result = prepare(device, &staging->lanes[i]);
   for (size_t i = 0; i < lanes && result == 0; i++) {
     jobs[i] = (job){device, &staging->lanes[i], address, host, bytes, i, lanes, to_device, 0};
     started[i] = i > 0 && pthread_create(&threads[i], NULL, work, &jobs[i]) == 0;

@@ -251,6 +251,8 @@ static CUresult wait_limited(cuda_stream *stream, double seconds) {
 int cuda_stream_synchronize(void *handle) {
   cuda_stream *stream = handle;
   int code = cuda_stream_enter(stream);
+  /* Waiting for the default stream waits for what stands still in the others, too. */
+  if (code == MW_SUCCESS && stream->flags & MW_STREAM_LEGACY) cuda_stream_inherit_holds(stream);
   if (code == MW_SUCCESS) code = cuda_stream_held(stream);
   if (code != MW_SUCCESS) return code;
   pthread_mutex_lock(&stream->lock);

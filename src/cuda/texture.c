@@ -4,12 +4,14 @@
 #include "texture.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A handle of the core's for both kinds of CUDA array. */
 typedef struct native_array {
   CUarray array; /* NULL: a mipmap */
   CUmipmappedArray mipmap;
-  size_t texel;
+  size_t texel, bytes;
+  unsigned epoch;
 } native_array;
 
 static unsigned format_of(int kind, int bits) {
@@ -41,24 +43,45 @@ static CUDA_ARRAY3D_DESCRIPTOR describe(const mw_cuda_array_desc *desc) {
   return out;
 }
 
+/* What the texels need, without the padding of CUDA's layout. */
+static size_t bytes_of(const CUDA_ARRAY3D_DESCRIPTOR *d, size_t texel, size_t levels) {
+  size_t width = d->width, height = d->height ? d->height : 1, depth = d->depth ? d->depth : 1, bytes = 0;
+  for (size_t level = 0; level == 0 || level < levels; level++) {
+    bytes += texel * width * height * depth;
+    width = width > 1 ? width / 2 : 1;
+    height = height > 1 ? height / 2 : 1;
+    if (depth > 1 && !(d->flags & (CU_ARRAY_LAYERED | CU_ARRAY_CUBEMAP))) depth /= 2;
+  }
+  return bytes;
+}
+
 int cuda_array_make(void *handle, const mw_cuda_array_desc *desc, uint64_t *out) {
   cuda_device *device = handle;
+  CUDA_ARRAY3D_DESCRIPTOR wanted = describe(desc);
+  size_t texel = (size_t)desc->channels.bits / 8 * (size_t)desc->channels.count;
+  size_t bytes = bytes_of(&wanted, texel, desc->levels);
   int code = cuda_enter(device);
+  if (code == MW_SUCCESS) code = cuda_heap_check(device, bytes);
   if (code != MW_SUCCESS) return code;
   native_array *array = mw_alloc(sizeof *array);
-  CUDA_ARRAY3D_DESCRIPTOR descriptor = describe(desc);
-  CUresult result = desc->levels > 1 ? cu.cuMipmappedArrayCreate(&array->mipmap, &descriptor, (unsigned)desc->levels)
-                                     : cu.cuArray3DCreate(&array->array, &descriptor);
-  array->texel = (size_t)desc->channels.bits / 8 * (size_t)desc->channels.count;
+  CUresult result = desc->levels > 1 ? cu.cuMipmappedArrayCreate(&array->mipmap, &wanted, (unsigned)desc->levels)
+                                     : cu.cuArray3DCreate(&array->array, &wanted);
+  array->texel = texel;
   *out = (uint64_t)(uintptr_t)array;
-  if (result == 0) return MW_SUCCESS;
+  if (result == 0) {
+    cuda_heap_count(device, bytes);
+    array->bytes = bytes;
+    array->epoch = device->epoch;
+    return MW_SUCCESS;
+  }
   free(array);
   return cuda_outcome(device, result, "making a CUDA array");
 }
 
 static void end_array(cuda_device *device, uint64_t handle) {
   native_array *array = (native_array *)(uintptr_t)handle;
-  if (cuda_enter_quietly(device)) {
+  if (array->epoch == device->epoch) cuda_heap_count(device, -array->bytes);
+  if (array->epoch == device->epoch && cuda_enter_quietly(device)) {
     if (array->array)
       cu.cuArrayDestroy(array->array);
     else
@@ -168,8 +191,15 @@ static CUDA_TEXTURE_DESC describe_sampler(const mw_tex_record *record) {
                            .lod_max = record->lod_max,
                            .flags = CU_TEXTURE_EXACT_TRILINEAR};
   for (int i = 0; i < 3; i++) out.address[i] = record->address[i];
-  for (int i = 0; i < 4; i++) out.border[i] = record->border[i];
   bool integers = record->channel_kind != MW_TEX_CHANNEL_FLOAT && record->read == MW_TEX_READ_ELEMENT;
+  for (int i = 0; i < 4; i++) {
+    int64_t whole = (int64_t)record->border[i]; /* where integers are read, integers are in its place */
+    int32_t bits = (int32_t)(uint32_t)whole;
+    if (integers)
+      memcpy(&out.border[i], &bits, sizeof bits);
+    else
+      out.border[i] = record->border[i];
+  }
   if (integers) out.flags |= CU_TEXTURE_READ_AS_INTEGER;
   if (record->normalized) out.flags |= CU_TEXTURE_NORMALIZED;
   if (record->srgb) out.flags |= CU_TEXTURE_SRGB;

@@ -162,28 +162,40 @@ static int drain(cuda_stream *stream) {
   return cuda_outcome(device, result, "waiting for a stream");
 }
 
+/* Where the host reads or writes: the stream, or beside all streams inside of a function that one of them calls: then all
+   that comes before the function is done, and the stream waits for it. */
+static int begin_for_host(cuda_stream *stream, CUstream *handle) {
+  int code = begin(stream);
+  *handle = stream->handle;
+  if (code == MW_SUCCESS) code = cuda_stream_held(stream);
+  if (code != MW_NOT_READY || !mw_stream_in_function()) return code;
+  mw_error_clear();
+  *handle = stream->device->side;
+  return MW_SUCCESS;
+}
+
 int cuda_write(void *handle, uint64_t target, const void *source, size_t bytes) {
   cuda_stream *stream = handle;
-  int code = begin(stream);
-  if (code == MW_SUCCESS) code = cuda_stream_held(stream);
+  CUstream in;
+  int code = begin_for_host(stream, &in);
   if (code != MW_SUCCESS) return code;
   if (bytes >= STAGED) {
-    code = drain(stream);
+    if (in == stream->handle) code = drain(stream);
     return code ? code : cuda_stage(stream->device, target, (void *)source, bytes, true);
   }
-  code = cuda_outcome(stream->device, cu.cuMemcpyHtoDAsync(target, source, bytes, stream->handle), "writing memory");
-  return code ? code : cuda_outcome(stream->device, cu.cuStreamSynchronize(stream->handle), "writing memory");
+  code = cuda_outcome(stream->device, cu.cuMemcpyHtoDAsync(target, source, bytes, in), "writing memory");
+  return code ? code : cuda_outcome(stream->device, cu.cuStreamSynchronize(in), "writing memory");
 }
 
 int cuda_read(void *handle, uint64_t source, void *target, size_t bytes) {
   cuda_stream *stream = handle;
-  int code = begin(stream);
-  if (code == MW_SUCCESS) code = cuda_stream_held(stream);
+  CUstream in;
+  int code = begin_for_host(stream, &in);
   if (code != MW_SUCCESS) return code;
   if (bytes >= STAGED) {
-    code = drain(stream);
+    if (in == stream->handle) code = drain(stream);
     return code ? code : cuda_stage(stream->device, source, target, bytes, false);
   }
-  code = cuda_outcome(stream->device, cu.cuMemcpyDtoHAsync(target, source, bytes, stream->handle), "reading memory");
-  return code ? code : cuda_outcome(stream->device, cu.cuStreamSynchronize(stream->handle), "reading memory");
+  code = cuda_outcome(stream->device, cu.cuMemcpyDtoHAsync(target, source, bytes, in), "reading memory");
+  return code ? code : cuda_outcome(stream->device, cu.cuStreamSynchronize(in), "reading memory");
 }

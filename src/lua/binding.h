@@ -136,6 +136,7 @@ typedef struct mwl_bound {
   mwl_device *device;
   const mwl_stream *stream; /* kept by the environment, or NULL */
   bool empty;
+  char site[]; /* where it was bound: to ask Lua at each run costs more than the run's own checks */
 } mwl_bound;
 
 typedef struct mwl_symbol {

@@ -206,8 +206,11 @@ static int launch_bind(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_launch *launch = check_launch(L, state);
   const mwl_config *config = &launch->config;
-  mwl_bound *bound = mwl_userdata(L, sizeof *bound);
+  const char *site = site_of(L, state);
+  size_t length = site ? strlen(site) : 0;
+  mwl_bound *bound = mwl_userdata(L, sizeof *bound + length + 1);
   *bound = (mwl_bound){.device = launch->kernel->device, .stream = config->stream, .empty = config->empty};
+  memcpy(bound->site, length ? site : "", length + 1);
   mwl_set_class(L, state, MWL_BOUND);
   mwl_getenv(L, 1);
   mwl_setenv(L, -2);
@@ -264,7 +267,7 @@ static int bound_call(lua_State *L) {
   if (bound->empty) return 0;
   check_open(L, state, bound->stream);
   bound->device->pending = true;
-  mwl_must(L, state, run(bound->launch, bound->stream, site_of(L, state)));
+  mwl_must(L, state, run(bound->launch, bound->stream, bound->site));
   return 0;
 }
 

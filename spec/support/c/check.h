@@ -17,6 +17,12 @@ static inline void expect(int holds, const char *what, const char *file, int lin
   failures++;
   printf("%s:%d: %s\n", file, line, what);
 }
+/* Whether the process runs on a GPU, which a kernel that fails would lose to it. */
+static inline int on_gpu(void) {
+  const char *device = getenv("MOONWARP_DEVICE");
+  return device && strncmp(device, "cuda", 4) == 0;
+}
+
 #define EXPECT(condition) expect((condition) != 0, #condition, __FILE__, __LINE__)
 
 static inline void expect_code(int code, int wanted, const char *call, const char *file, int line) {

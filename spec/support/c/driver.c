@@ -220,10 +220,12 @@ static void test_launches(void) {
   OK(cuFuncSetCacheConfig(sum, CU_FUNC_CACHE_PREFER_SHARED));
   OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, sum, 64, 256));
   EXPECT(blocks >= 1);
-  OK(cuLaunchKernel(wild, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
-  CODE(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
-  EXPECT(strstr(mwCudaErrorMessage(), "wild"));
-  OK(cuCtxSynchronize());
+  if (!on_gpu()) { /* which would be lost */
+    OK(cuLaunchKernel(wild, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+    CODE(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    EXPECT(strstr(mwCudaErrorMessage(), "wild"));
+    OK(cuCtxSynchronize());
+  }
   OK(cuMemFree(p));
   OK(cuStreamDestroy(stream));
 }

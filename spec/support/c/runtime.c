@@ -91,7 +91,7 @@ static void test_errors(void) {
   CODE(cudaErrorInvalidValue, cudaGetLastError());
   CODE(cudaSuccess, cudaGetLastError());
   CODE(cudaErrorInvalidSource, mwCudaSource("__global__ void f() { nothing; }", NULL));
-  EXPECT(strstr(mwCudaErrorMessage(), "undeclared identifier 'nothing'"));
+  EXPECT(strstr(mwCudaErrorMessage(), "nothing"));
   CODE(cudaErrorFileNotFound, mwCudaFile("/nowhere/kernel.cu", NULL));
   CODE(cudaErrorInvalidValue, mwCudaRegister(NULL, "x"));
   cudaGetLastError();

@@ -75,6 +75,13 @@ __device__ __noinline__ void __mw_grid_wait(unsigned int) {
   __threadfence();
 }
 
+__device__ inline int memcmp(const void *a, const void *b, size_t bytes) {
+  const unsigned char *left = (const unsigned char *)a, *right = (const unsigned char *)b;
+  for (size_t i = 0; i < bytes; i++)
+    if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
+  return 0;
+}
+
 #define __builtin_memcpy      memcpy
 #define __builtin_inff()      __int_as_float(0x7f800000)
 #define __builtin_nanf(text)  __int_as_float(0x7fffffff)
