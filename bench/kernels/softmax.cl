@@ -16,14 +16,14 @@ kernel void softmax(int columns, global const float *x, global float *y) {
   barrier(CLK_LOCAL_MEM_FENCE);
 
   float sum = 0;
-  for (int c = t; c < columns; c += threads) sum += exp(x[c] - largest);
+  for (int c = t; c < columns; c += threads) sum += y[c] = exp(x[c] - largest);
   part[t] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int far = threads / 2; far > 0; far /= 2) {
     if (t < far) part[t] += part[t + far];
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  sum = part[0];
+  const float factor = 1 / part[0];
 
-  for (int c = t; c < columns; c += threads) y[c] = exp(x[c] - largest) / sum;
+  for (int c = t; c < columns; c += threads) y[c] *= factor;
 }

@@ -17,14 +17,14 @@ __global__ void softmax(int columns, const float *x, float *y) {
   __syncthreads();
 
   float sum = 0;
-  for (int c = t; c < columns; c += blockDim.x) sum += expf(x[c] - largest);
+  for (int c = t; c < columns; c += blockDim.x) sum += y[c] = expf(x[c] - largest);
   part[t] = sum;
   __syncthreads();
   for (int half = blockDim.x / 2; half > 0; half /= 2) {
     if (t < half) part[t] += part[t + half];
     __syncthreads();
   }
-  sum = part[0];
+  const float factor = 1 / part[0];
 
-  for (int c = t; c < columns; c += blockDim.x) y[c] = expf(x[c] - largest) / sum;
+  for (int c = t; c < columns; c += blockDim.x) y[c] *= factor;
 }
