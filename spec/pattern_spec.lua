@@ -141,6 +141,47 @@ describe("butterflies", function()
   end
 end)
 
+-- What makes whole structs and what makes a pattern may be the same stores, of which the last does it for all.
+local halves = [[
+extern "C" __global__ void structs_last(int *out) {
+  int i = blockIdx.x * 4 * LANES + 2 * threadIdx.x, *own = out + i;
+  out[i + 2 * LANES] = i + 5;
+  out[i + 2 * LANES + 1] = i + 7;
+  own[0] = i + 1;
+  own[1] = i + 2;
+}
+extern "C" __global__ void structs_first(int *out) {
+  int i = blockIdx.x * 4 * LANES + 2 * threadIdx.x, *own = out + i;
+  own[0] = i + 1;
+  own[1] = i + 2;
+  out[i + 2 * LANES] = i + 5;
+  out[i + 2 * LANES + 1] = i + 7;
+}
+]]
+
+describe("stores of structs beside a pattern", function()
+  for _, lanes in ipairs { 4, 8, 16 } do
+    for _, name in ipairs { "structs_last", "structs_first" } do
+      it(("%s, of %d lanes"):format(name, lanes), function()
+        local before = mw.limit("specialise", 1)
+        local m = mw.compile { source = (halves:gsub("LANES", lanes)), options = { "--width=" .. lanes } }
+        local blocks, wanted = 3, {}
+        local out = mw.zeros(blocks * 4 * lanes, "int")
+        m[name](blocks, lanes)(out)
+        mw.limit("specialise", before)
+        for b = 0, blocks - 1 do
+          for t = 0, lanes - 1 do
+            local i = b * 4 * lanes + 2 * t
+            wanted[i + 1], wanted[i + 2] = i + 1, i + 2
+            wanted[i + 2 * lanes + 1], wanted[i + 2 * lanes + 2] = i + 5, i + 7
+          end
+        end
+        assert.same(wanted, out:totable())
+      end)
+    end
+  end
+end)
+
 describe("the report", function()
   local function report(body, options)
     local source = ('extern "C" __global__ void turn(float2 *a, float *b) { int i = threadIdx.x; %s }'):format(body)

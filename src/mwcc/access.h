@@ -75,5 +75,6 @@ parts load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mas
 void store_structs(widener *w, const place *at, parts *values, int steps, mask m);
 /* A store that with others in its node makes whole structs: true if it was, or is going to be, done with them. */
 bool store_together(widener *w, LLVMValueRef store, mask m);
+bool is_stored_together(widener *w, LLVMValueRef store);
 
 #endif

@@ -290,11 +290,18 @@ static void store_part(widener *w, const pattern *p, const parts *values, const 
   }
 }
 
+/* Whether the last member stores them all: not where it is a struct's, or known to be in order though the others are not. */
+static bool last_stores_all(widener *w, LLVMValueRef last) {
+  pattern p;
+  int member[MOST_MEMBERS * MOST_LANES], lane[MOST_MEMBERS * MOST_LANES];
+  return !is_stored_together(w, last) && stores_in_pattern(w->shapes, last, &p, member, lane);
+}
+
 bool store_pattern(widener *w, LLVMValueRef store, mask m) {
   pattern p;
   int member[MOST_MEMBERS * MOST_LANES], lane[MOST_MEMBERS * MOST_LANES];
   if (!stores_in_pattern(w->shapes, store, &p, member, lane)) return false;
-  if (store != p.last) return true;
+  if (store != p.last) return last_stores_all(w, p.last);
   parts values[MOST_MEMBERS];
   for (int i = 0; i < p.member_count; i++) {
     values[i] = value_vectors(w, LLVMGetOperand(p.members[i], 0));

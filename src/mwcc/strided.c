@@ -231,11 +231,24 @@ static bool can_wait(widener *w, const group *g) {
   return true;
 }
 
+/* Whether the store and others make whole structs, all of which are stored where the last of them stands. */
+static bool find_together(widener *w, LLVMValueRef store, place *at, group *g) {
+  *at = (place){LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store), store};
+  *g = (group){.bytes = (int64_t)size_of(w, LLVMTypeOf(LLVMGetOperand(store, 0)))};
+  g->steps = few_steps(w, at, (uint64_t)g->bytes);
+  return g->steps && find_members(w, store, g) && can_wait(w, g);
+}
+
+bool is_stored_together(widener *w, LLVMValueRef store) {
+  place at;
+  group g;
+  return find_together(w, store, &at, &g);
+}
+
 bool store_together(widener *w, LLVMValueRef store, mask m) {
-  place at = {LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store), store};
-  group g = {.bytes = (int64_t)size_of(w, LLVMTypeOf(LLVMGetOperand(store, 0)))};
-  g.steps = few_steps(w, &at, (uint64_t)g.bytes);
-  if (!g.steps || !find_members(w, store, &g) || !can_wait(w, &g)) return false;
+  place at;
+  group g;
+  if (!find_together(w, store, &at, &g)) return false;
   if (store != g.last) return true;
   parts values[MOST];
   for (int i = 0; i < g.steps; i++) values[i] = value_vectors(w, LLVMGetOperand(g.stores[i], 0));
