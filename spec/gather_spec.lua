@@ -268,3 +268,25 @@ describe("what the rows of a block have in common", function()
     mw.limit("specialise", before)
   end)
 end)
+
+describe("a scatter", function()
+  -- Their conditions are constants in code for blocks of one size, and the selects become shuffles.
+  local source = [[
+    extern "C" __global__ void picked(int **from, int *a, int *b) {
+      int *loaded = from[threadIdx.x], *p = threadIdx.x == 0 ? a : loaded;
+      *(threadIdx.x < 8 ? p : b + threadIdx.x) = threadIdx.x;
+    }
+    extern "C" __global__ void one(int *a, int *b, const int *flags) {
+      *(flags[threadIdx.x] ? a : b) = threadIdx.x;
+    }]]
+  local function guards(kernel)
+    local output = mwcc.run(source, "--verify --mcpu=x86-64-v4 --emit=ir --launch=" .. kernel .. ":16x1x1")
+    assert.matches("call void @llvm.masked.scatter", output)
+    return mwcc.count(output, "%%guarded = select <16 x i1>")
+  end
+
+  it("to loaded addresses stays inside the device's memory, also where some lanes have a parameter's", function()
+    assert.equal(1, guards "picked")
+    assert.equal(0, guards "one")
+  end)
+end)

@@ -17,6 +17,18 @@ enum { REACH = 40, DEPTH = 12 };
 /* The least n for which the value, taken as a signed number, is known to lie within -2^n .. 2^n; 64 where unknown. */
 static unsigned magnitude(LLVMValueRef value, int depth);
 
+/* The number or address that all lanes have, or NULL. Other shuffles begin with an inserted element, too: instcombine makes
+   them of selects whose conditions are constants, as `t == 0` is where a block is one gang. */
+static LLVMValueRef broadcast_of(LLVMValueRef shuffle) {
+  LLVMValueRef from = LLVMGetOperand(shuffle, 0), at = LLVMIsAInsertElementInst(from) ? LLVMGetOperand(from, 2) : NULL;
+  if (!at || !LLVMIsAConstantInt(at) || LLVMConstIntGetZExtValue(at)) return NULL;
+  for (unsigned i = 0; i < LLVMGetNumMaskElements(shuffle); i++) {
+    int lane = LLVMGetMaskValue(shuffle, i);
+    if (lane && lane != LLVMGetUndefMaskElem()) return NULL;
+  }
+  return LLVMGetOperand(from, 1);
+}
+
 static LLVMTypeRef element_type(LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
 }
@@ -26,9 +38,8 @@ static unsigned vector_magnitude(LLVMValueRef value, int depth) {
   unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(value)), width = LLVMGetIntTypeWidth(element_type(LLVMTypeOf(value))),
            most = 0;
   if (LLVMIsAShuffleVectorInst(value)) {
-    LLVMValueRef from = LLVMGetOperand(value, 0);
-    if (!LLVMIsAInsertElementInst(from) || !LLVMIsPoison(LLVMGetOperand(from, 0))) return width;
-    return magnitude(LLVMGetOperand(from, 1), depth - 1);
+    LLVMValueRef one = broadcast_of(value);
+    return one ? magnitude(one, depth - 1) : width;
   }
   for (unsigned i = 0; i < lanes; i++) {
     LLVMValueRef lane = LLVMGetAggregateElement(value, i);
@@ -131,9 +142,9 @@ static bool is_safe(const guard *g, LLVMValueRef address, unsigned reach, int de
   case LLVMAddrSpaceCast:
   case LLVMBitCast:
   case LLVMFreeze: return is_safe(g, LLVMGetOperand(address, 0), reach, depth - 1);
-  case LLVMShuffleVector: { /* a broadcast */
-    LLVMValueRef from = LLVMGetOperand(address, 0);
-    return LLVMIsAInsertElementInst(from) && is_safe(g, LLVMGetOperand(from, 1), reach, depth - 1);
+  case LLVMShuffleVector: {
+    LLVMValueRef one = broadcast_of(address);
+    return one && is_safe(g, one, reach, depth - 1);
   }
   case LLVMSelect:
     return is_safe(g, LLVMGetOperand(address, 1), reach, depth - 1) &&
