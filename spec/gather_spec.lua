@@ -289,4 +289,27 @@ describe("a scatter", function()
     assert.equal(1, guards "picked")
     assert.equal(0, guards "one")
   end)
+
+  it("uses a base again behind a branch only where it was kept", function()
+    local again = [[
+      extern "C" __global__ void again(int *out) {
+        int t = threadIdx.x + blockDim.x * threadIdx.y, block = blockIdx.x + gridDim.x * blockIdx.y;
+        int v = 3 * t + block;
+        if (t >= 13) return;
+        (out + 1)[block * 512 + t / 4 * 8 + t % 4 * 2] = v + 1;
+        (out + block * 512 + t / 4 * 8 + t % 4 * 2)[1] = v + 2;
+        if (v & 1) out[block * 512 + t / 4 * 8 + t % 4 * 2 + 1] = v + 5;
+        (out + 1)[block * 512 + t / 4 * 8 + t % 4 * 2] = v + 10;
+      }]]
+    for _, width in ipairs { "1", "4", "8", "16", "16x2", "32" } do
+      local out = mw.full(1024, -1, "int")
+      mw.compile({ source = again, options = { "--width=" .. width } }).again({ 1, 2 }, { 16, 16 })(out)
+      local expected = {}
+      for i = 1, 1024 do expected[i] = -1 end
+      for block = 0, 1 do
+        for t = 0, 12 do expected[block * 512 + t // 4 * 8 + t % 4 * 2 + 2] = 3 * t + block + 10 end
+      end
+      assert.same(expected, out:totable(), "width " .. width)
+    end
+  end)
 end)

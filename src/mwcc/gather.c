@@ -30,7 +30,8 @@ static indexed index_of(widener *w, const place *at) {
   x.index = LLVMGetOperand(wide, 0);
   x.is_unsigned = LLVMIsAZExtInst(wide) != NULL;
   unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(x.index));
-  if (width > 32 || width == 1 || !is_varying(w, x.index) || !is_at_hand(w, at, x.index)) return none;
+  if (width > 32 || width == 1 || !is_varying(w, x.index)) return none;
+  if (!is_at_hand(w, at, x.index) || !is_at_hand(w, at, x.base)) return none;
   /* an unsigned one that is known not to reach the sign's bit is a signed one */
   if (x.is_unsigned && width == 32 && !shape_of(w->shapes, x.index).positive) return none;
   return x;
