@@ -1,6 +1,6 @@
 /* Cubemaps: from a direction to a face and a place on it, and filtering across edges.
  *
- * The face is that of the largest coordinate (x before y before z where they are equal), the place the other two divided
+ * The face is that of the largest coordinate (z before y before x where they are equal, as on an H100), the place the other two divided
  * by it. (CUDA C programming guide 11.2, cubemap textures) */
 #ifndef MOONWARP_TEXTURE_CUBE_H
 #define MOONWARP_TEXTURE_CUBE_H
@@ -15,22 +15,22 @@ struct __mw_facing {
 
 __mw_device __mw_facing __mw_cube_facing(float x, float y, float z) {
   float ax = __builtin_fabsf(x), ay = __builtin_fabsf(y), az = __builtin_fabsf(z);
-  bool on_x = ax >= ay && ax >= az, on_y = !on_x && ay >= az;
+  bool on_z = az >= ax && az >= ay, on_y = !on_z && ay >= ax;
   __mw_facing along_x = {x < 0 ? 1 : 0, x < 0 ? z : -z, -y, ax};
   __mw_facing along_y = {y < 0 ? 3 : 2, x, y < 0 ? -z : z, ay};
   __mw_facing along_z = {z < 0 ? 5 : 4, z < 0 ? -x : x, -y, az};
-  return {on_x   ? along_x.number
+  return {on_z   ? along_z.number
           : on_y ? along_y.number
-                 : along_z.number,
-          on_x   ? along_x.right
+                 : along_x.number,
+          on_z   ? along_z.right
           : on_y ? along_y.right
-                 : along_z.right,
-          on_x   ? along_x.down
+                 : along_x.right,
+          on_z   ? along_z.down
           : on_y ? along_y.down
-                 : along_z.down,
-          on_x   ? along_x.out
+                 : along_x.down,
+          on_z   ? along_z.out
           : on_y ? along_y.out
-                 : along_z.out};
+                 : along_x.out};
 }
 
 __mw_device float __mw_cube_place(float along, float out) { return along / out * 0.5f + 0.5f; }

@@ -127,7 +127,7 @@ template <class T, int Mode> struct __mw_reader<T, Mode, false> {
   static __mw_device_template unsigned int channel(const mw_tex_record *r, const __mw_words &v, int n, bool inside,
                                                    const __mw_format<N> &f) {
     unsigned int bits = __mw_tex_channel(v, n, f.bits);
-    if (!declared) bits = n < f.channels ? __mw_tex_extend(bits, f.bits, f.kind) : n == 3;
+    if (!declared) bits = n < f.channels ? __mw_tex_extend(bits, f.bits, f.kind) : 0;
     return inside ? bits : __mw_tex_border_channel(r, n, f.kind);
   }
   template <int N>

@@ -199,7 +199,7 @@ __mw_device_template __mw_floats __mw_tex_finish(__mw_floats v, const __mw_forma
 #undef __mw_widen
 #undef __mw_normalized
   if (N > 1 && f.channels < 2) v.y = 0;
-  if (N > 2 && f.channels < 4) v.z = 0, v.w = 1;
+  if (N > 2 && f.channels < 4) v.z = v.w = 0;
   return v;
 }
 

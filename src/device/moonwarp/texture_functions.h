@@ -80,7 +80,7 @@ __mw_device float __mw_cube_slope(const mw_tex_record *r, float x, float y, floa
 
 /* A function without, with a given and with a computed level of detail. S is the spot. */
 #define __mw_tex_sampler(name, type, D, S, parameters, steps, slope)                                                   \
-  __mw_tex_function(name, type, result, (__mw_tex_unlist parameters), R::template at<D>(r, S, 0));                     \
+  __mw_tex_function(name, type, result, (__mw_tex_unlist parameters), R::template at<D>(r, S, __mw_tex_unnamed));      \
   __mw_tex_function(name##Lod, type, result, (__mw_tex_unlist parameters, float level),                                \
                     R::template at<D>(r, S, level));                                                                   \
   __mw_tex_function(name##Grad, type, result, (__mw_tex_unlist parameters, steps dx, steps dy),                        \

@@ -1,12 +1,15 @@
 /* Which levels of a mipmapped texture a fetch reads, and the blend of two.
  *
- * A level of detail is a number of halvings: what the fetch asks for (nothing: 0) plus the texture's bias, within the
- * texture's bounds. Between levels it counts in 1/256, as coordinates do. Without mipmaps there is one level, and all of
- * this is the same for all threads and done once. */
+ * A level of detail is a number of halvings: what the fetch asks for plus the texture's bias, within the texture's bounds.
+ * A fetch that names none has the least of them, whatever the bias. Between levels it counts in whole 256ths, rounded down.
+ * Without mipmaps there is one level, and all of this is the same for all threads and done once. */
 #ifndef MOONWARP_TEXTURE_LEVEL_H
 #define MOONWARP_TEXTURE_LEVEL_H
 
 #include "texture_types.h"
+
+/* What a fetch asks for that names no level: less than any bias makes up for. */
+#define __mw_tex_unnamed (-1e30f)
 
 struct __mw_levels {
   int first, second, count; /* count: 1, or 2 where levels are blended */
@@ -19,7 +22,7 @@ __mw_device __mw_levels __mw_tex_levels(const mw_tex_record *r, float lod) {
   lod = __builtin_fminf(__builtin_fmaxf(lod + __mw_fixed(r->lod_bias), __mw_fixed(r->lod_min)), __mw_fixed(r->lod_max));
   lod = __builtin_fminf(__builtin_fmaxf(lod, 0), last);
   bool linear = __mw_fixed(r->mip_filter) == MW_TEX_FILTER_LINEAR;
-  int at = (int)__builtin_floorf(__builtin_fmaf(lod, linear ? 256.0f : 1.0f, 0.5f)) * (linear ? 1 : 256);
+  int at = linear ? (int)(lod * 256) : (int)(lod + 0.5f) * 256; /* not negative */
   int first = at >> 8, second = first + (first + 1 < (int)__mw_fixed(r->level_count) ? 1 : 0);
   return {first, second, linear ? 2 : 1, (float)(at & 255) * 0x1p-8f};
 }
