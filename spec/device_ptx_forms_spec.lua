@@ -3,6 +3,7 @@
 -- Lua 5.4 only: what is tested is the compiler.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 local tiers = require "support.tiers"
 
 local source = [==[
@@ -110,6 +111,8 @@ __global__ void ends(int *out) {
 
 // ---- real numbers
 
+__device__ float flushed(float v) { return fabsf(v) < 1.17549435e-38f ? copysignf(0.0f, v) : v; }
+
 __global__ void rounds(const float *x, const double *d, float *f, double *e, int *n) {
   int i = threadIdx.x;
   float a = x[2 * i], b = x[2 * i + 1], r, s;
@@ -117,7 +120,7 @@ __global__ void rounds(const float *x, const double *d, float *f, double *e, int
 #define F(at, text) asm(text : "=f"(r) : "f"(a), "f"(b)); f[24 * i + at] = r;
 #define G(at, want) f[24 * i + 12 + at] = want;
   F(0, "add.rz.f32 %0, %1, %2;") G(0, __fadd_rz(a, b))
-  F(1, "sub.rm.ftz.f32 %0, %1, %2;") G(1, __fsub_rd(a, b))
+  F(1, "sub.rm.ftz.f32 %0, %1, %2;") G(1, __fsub_rd(flushed(a), flushed(b)))
   F(2, "mul.rp.f32 %0, %1, %2;") G(2, __fmul_ru(a, b))
   F(3, "div.rz.f32 %0, %1, %2;") G(3, __fdiv_rz(a, b))
   F(4, "fma.rp.f32 %0, %1, %2, %1;") G(4, __fmaf_ru(a, b, a))
@@ -206,6 +209,9 @@ __global__ void together(int *out) {
 }
 ]==]
 
+-- Without .sync a vote is for compute capabilities before 7.0.
+if suite.on_gpu then source = source:gsub("vote%.ballot%.b32 %%0, p;", "vote.sync.ballot.b32 %%0, p, -1;") end
+
 local function ints(n, f) local t = {} for i = 1, n do t[i] = f(i - 1) end return t end
 
 for _, tier in ipairs(tiers) do
@@ -245,7 +251,7 @@ for _, tier in ipairs(tiers) do
     it("knows which memory an address is of", function()
       local out = mw.zeros(40, "int")
       m.kinds(2, 40, 16)(out, mw.zeros(3, "int"))
-      local want = { 1, 2 + 16, 2 + 16, 4, 8, 1, 1, 0 }
+      local want = { 1, 2 + 16, 2 + 16, 4, 8, 1, 1, 1 } -- NULL is of no other memory than global
       for i = 0, 39 do assert.equal(want[i % 8 + 1] + 32, out[i + 1]) end
     end)
 
@@ -304,7 +310,8 @@ for _, tier in ipairs(tiers) do
           1 - 2 / (math.exp(2 * a) + 1), a / 3 }
         for k = 1, 9 do
           local got = f[9 * (i - 1) + k]
-          if math.abs(got - want[k]) > 1e-6 * math.max(1, math.abs(want[k])) then
+          local bound = suite.on_gpu and k == 8 and 2 ^ -11 or 1e-6 -- PTX promises no more of tanh.approx
+          if math.abs(got - want[k]) > bound * math.max(1, math.abs(want[k])) then
             error(("function %d of %g is %.9g, want %.9g"):format(k, a, got, want[k]))
           end
         end

@@ -1,6 +1,7 @@
 -- Dtypes: CUDA's names, sizes, what each holds, and vectors.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 local random = require "support.random" "dtype_spec"
 
 local function message(f, ...)
@@ -297,6 +298,7 @@ describe("a struct of a module", function()
   end)
 
   it("has the name of a typedef where it has none of its own", function()
+    if suite.on_gpu then return pending "CPU device only: elsewhere structs are found by names of their own" end
     local unnamed = mw.compile [[
 typedef struct { int a, b; } Pair;
 namespace far { typedef struct __align__(16) { Pair p; float f[3]; } Wide; typedef enum { one = 1, two } Count; }

@@ -74,6 +74,7 @@ typedef struct ptx_source {
   ptx_type t;
 } ptx_source;
 
+/* Of that type; with .ftz subnormal numbers of 32 bits are 0, and so are those that become the result. */
 LLVMValueRef ptx_operand(const ptx_source *x, int n);
 LLVMValueRef ptx_operand_i32(const ptx_source *x, int n);
 LLVMValueRef ptx_number(const ptx_source *x, uint64_t value);

@@ -6,9 +6,22 @@
 
 /* ---- helpers ---- */
 
-LLVMValueRef ptx_operand(const ptx_source *x, int n) { return ptx_read(x->s, x->i->operands[n], x->t.type); }
+/* .ftz: subnormal numbers of 32 bits are 0 of their sign, as operands and as results. */
+static LLVMValueRef flushed(const ptx_source *x, LLVMValueRef value) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  if (LLVMGetTypeKind(type) != LLVMFloatTypeKind || !ptx_has_part(x->i, "ftz")) return value;
+  LLVMValueRef least = LLVMConstReal(type, 0x1p-126), zero[2] = {LLVMConstReal(type, 0), value};
+  LLVMValueRef size = call_intrinsic(x->s->p, x->s->b, "llvm.fabs", &type, 1, &value, 1);
+  LLVMValueRef signed_zero = call_intrinsic(x->s->p, x->s->b, "llvm.copysign", &type, 1, zero, 2);
+  LLVMValueRef tiny = LLVMBuildFCmp(x->s->b, LLVMRealOLT, size, least, "");
+  return LLVMBuildSelect(x->s->b, tiny, signed_zero, value, "");
+}
+
+LLVMValueRef ptx_operand(const ptx_source *x, int n) {
+  return flushed(x, ptx_read(x->s, x->i->operands[n], x->t.type));
+}
 LLVMValueRef ptx_operand_i32(const ptx_source *x, int n) { return ptx_read(x->s, x->i->operands[n], x->s->p->i32); }
-void ptx_result(const ptx_source *x, LLVMValueRef value) { ptx_write(x->s, x->i->operands[0], value); }
+void ptx_result(const ptx_source *x, LLVMValueRef value) { ptx_write(x->s, x->i->operands[0], flushed(x, value)); }
 LLVMValueRef ptx_number(const ptx_source *x, uint64_t value) { return LLVMConstInt(x->t.type, value, 0); }
 
 static LLVMValueRef make_intrinsic(const ptx_source *x, const char *name, LLVMTypeRef type, LLVMValueRef *arguments,

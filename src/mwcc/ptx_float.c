@@ -2,7 +2,7 @@
  * 9.7.4 and 9.7.9.21).
  *
  * What LLVM has no instruction for is a function of the device headers, called by the instruction's name
- * (moonwarp/ptx_functions.h). Subnormal numbers are kept, .ftz or not, as CUDA C's arithmetic keeps them here. */
+ * (moonwarp/ptx_functions.h). Subnormal numbers are kept but for .ftz. */
 #include "ptx.h"
 
 #include <stdio.h>

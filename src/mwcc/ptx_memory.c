@@ -213,7 +213,10 @@ bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i) {
     if (strcmp(i->parts[0], "isspacep") != 0 || strcmp(i->parts[1], table[n].name) != 0) continue;
     LLVMValueRef address = ptx_read(s, i->operands[1], p->pointer);
     LLVMValueRef kind = LLVMBuildCall2(s->b, type, ptx_declared(s, "__mw_memory_kind", type), &address, 1, "");
-    ptx_write(s, i->operands[0], LLVMBuildICmp(s->b, LLVMIntEQ, kind, constant_i32(p, table[n].kind), ""));
+    LLVMValueRef is = LLVMBuildICmp(s->b, LLVMIntEQ, kind, constant_i32(p, table[n].kind), "");
+    if (table[n].kind == MW_SPACE_GLOBAL) /* all that is of no other, NULL too */
+      is = LLVMBuildOr(s->b, is, LLVMBuildICmp(s->b, LLVMIntEQ, kind, constant_i32(p, 0), ""), "");
+    ptx_write(s, i->operands[0], is);
     return true;
   }
   return false;

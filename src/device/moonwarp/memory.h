@@ -32,9 +32,10 @@ __mw_operator void operator delete(void *, void *) noexcept {}
 __mw_operator void operator delete[](void *, void *) noexcept {}
 #undef __mw_operator
 
-/* Which memory a generic address is of: 1 global, 3 shared, 4 constant, 5 local. */
+/* Which memory a generic address is of: 1 global, 3 shared, 4 constant, 5 local, 0 none. What is of none of the others
+   counts as global, NULL too, as on an H100. */
 __mw_import unsigned int __mw_memory_kind(const void *address);
-__mw_device unsigned int __isGlobal(const void *address) { return __mw_memory_kind(address) == 1; }
+__mw_device unsigned int __isGlobal(const void *address) { return __mw_memory_kind(address) <= 1; }
 __mw_device unsigned int __isShared(const void *address) { return __mw_memory_kind(address) == 3; }
 __mw_device unsigned int __isConstant(const void *address) { return __mw_memory_kind(address) == 4; }
 __mw_device unsigned int __isLocal(const void *address) { return __mw_memory_kind(address) == 5; }
