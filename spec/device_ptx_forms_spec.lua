@@ -144,7 +144,7 @@ __global__ void rounds(const float *x, const double *d, float *f, double *e, int
       "testp.subnormal.f32 p, %1; @p add.u32 %0, %0, 32; }" : "=&r"(kinds) : "f"(a));
   int denormal = fabsf(a) < 1.17549435e-38f && a != 0;
   int want = isfinite(a) * 1 + isinf(a) * 2 + (isnan(a) ? 4 : 8)
-             + 16 * (isfinite(a) && a != 0 && !denormal) + 32 * denormal;
+             + 16 * (isfinite(a) && !denormal) + 32 * denormal;
   n[2 * i] = kinds; n[2 * i + 1] = want;
   (void)s;
 }

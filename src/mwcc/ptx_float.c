@@ -100,13 +100,13 @@ static bool is_rounded(const char *name) {
   return false;
 }
 
-/* testp.finite.f32 p, a */
+/* testp.finite.f32 p, a. Zero counts as normal. */
 static bool translate_testp(const ptx_source *x) {
   static const struct {
     const char *name;
     unsigned classes; /* of llvm.is.fpclass */
   } table[] = {{"finite", 0x1f8}, {"infinite", 0x204}, {"number", 0x3fc},
-               {"notanumber", 3}, {"normal", 0x108},   {"subnormal", 0x90}};
+               {"notanumber", 3}, {"normal", 0x168},   {"subnormal", 0x90}};
   for (size_t n = 0; n < MW_COUNT(table); n++) {
     if (!ptx_has_part(x->i, table[n].name)) continue;
     LLVMValueRef arguments[2] = {ptx_operand(x, 1), constant_i32(x->s->p, table[n].classes)};
