@@ -4,25 +4,12 @@
 -- CPU device only: about the code that mwcc makes
 
 local mw = require "moonwarp"
+local shell = require "support.shell" "MFLAGS STATIC_LLVM LD_PRELOAD"
 
 local home = os.getenv "MOONWARP_HOME"
+local run, must = shell.run, shell.must
 local emulated = os.getenv "MOONWARP_TARGET" == "aarch64"
 local sysroot = "build/sysroot/aarch64"
-
--- Output of a command in an environment of its own, and whether it succeeded.
-local function run(command)
-  local clean = "unset MAKEFLAGS MAKELEVEL MFLAGS STATIC_LLVM LD_PRELOAD MOONWARP_HOME MOONWARP_BINDING LUA_PATH " ..
-    "LUA_CPATH LUA_CPATH_5_4; "
-  local pipe = assert(io.popen("(" .. clean .. command .. ") 2>&1"))
-  local output = pipe:read "*a"
-  return output, pipe:close() == true
-end
-
-local function must(command)
-  local output, ok = run(command)
-  assert.is_true(ok, command .. "\n" .. output)
-  return output
-end
 
 local function has(program) return (select(2, run("command -v " .. program))) end
 

@@ -7,9 +7,7 @@ local mw = require "moonwarp"
 local blocks = require "support.blocks"
 local random = require "support.random" "control_spec"
 
-local limit
-setup(function() limit = mw.limit("time", 60) end)
-teardown(function() mw.limit("time", limit) end)
+require "support.time_limit" (setup, teardown)
 
 -- Each is the body of a kernel with these names: x the thread's input, 0 to 63; b a number that all share, 0 to 7;
 -- n, which is 9; r, which is the result. Beside it the same in Lua.

@@ -6,9 +6,7 @@ local mw = require "moonwarp"
 local tiers = require "support.warp_tiers"
 local random = require "support.random" "cooperative_groups_spec"
 
-local limit
-setup(function() limit = mw.limit("time", 60) end)
-teardown(function() mw.limit("time", limit) end)
+require "support.time_limit" (setup, teardown)
 
 local function int(value)
   value = value & 0xffffffff

@@ -2,21 +2,10 @@
 -- Lua 5.4 only: programs of their own are what runs in them, on LuaJIT too.
 -- CPU device only: installing needs LLVM and has nothing to do with the device.
 
+local shell = require "support.shell" ""
+
 local home = os.getenv "MOONWARP_HOME"
-
--- Output of a command, and whether it succeeded. Nothing of the build tree's environment is left.
-local function run(command)
-  local clean = "unset MAKEFLAGS MAKELEVEL MOONWARP_HOME MOONWARP_BINDING LUA_PATH LUA_CPATH LUA_CPATH_5_4; "
-  local pipe = assert(io.popen("(" .. clean .. command .. ") 2>&1"))
-  local output = pipe:read "*a"
-  return output, pipe:close() == true
-end
-
-local function must(command)
-  local output, ok = run(command)
-  assert.is_true(ok, command .. "\n" .. output)
-  return output
-end
+local run, must = shell.run, shell.must
 
 -- What links with archives of instrumented code is instrumented itself.
 local cc = os.getenv "MOONWARP_CONFIG" == "sanitize" and "cc -fsanitize=address,undefined" or "cc"

@@ -8,10 +8,7 @@ local thread_cases = require "support.thread_cases"
 local tiers = require "support.tiers"
 require "support.random" "stress_data_spec"
 
--- What hangs is to fail: far more than any of these takes.
-local limit
-setup(function() limit = mw.limit("time", 60) end)
-teardown(function() mw.limit("time", limit) end)
+require "support.time_limit" (setup, teardown)
 
 local int = thread_cases.int
 

@@ -13,10 +13,7 @@ local random = require "support.random" "stress_threads_spec"
 
 local check_equal = lists.check_equal
 
--- What hangs is to fail: far more than any of these takes.
-local limit
-setup(function() limit = mw.limit("time", 60) end)
-teardown(function() mw.limit("time", limit) end)
+require "support.time_limit" (setup, teardown)
 
 local text = linear .. [==[
 // ---- atomics

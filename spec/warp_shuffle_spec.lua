@@ -9,9 +9,7 @@ local random = require "support.random" "warp_shuffle_spec"
 
 local list_of, array_of, compare = warps.list_of, warps.array_of, warps.compare
 
-local limit
-setup(function() limit = mw.limit("time", 60) end)
-teardown(function() mw.limit("time", limit) end)
+require "support.time_limit" (setup, teardown)
 
 -- ---- types: the dtype of arrays, and random values of it
 

@@ -11,9 +11,7 @@ local random = require "support.random" "warp_spec"
 local each_warp, warpwise, ballot, fold = warps.each_warp, warps.warpwise, warps.ballot, warps.fold
 local list_of, array_of, compare = warps.list_of, warps.array_of, warps.compare
 
-local limit
-setup(function() limit = mw.limit("time", 60) end)
-teardown(function() mw.limit("time", limit) end)
+require "support.time_limit" (setup, teardown)
 
 local apart = warps.preamble .. [==[
 // A shuffle among the lanes that come here, which they name.
