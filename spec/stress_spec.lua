@@ -2,7 +2,6 @@
 -- them. Each is compared with a plain Lua model, in blocks of all shapes, by several tiers.
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
-local mw = require "moonwarp"
 local blocks = require "support.blocks"
 local thread_cases = require "support.thread_cases"
 local tiers = require "support.tiers"
