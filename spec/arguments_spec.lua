@@ -1,6 +1,7 @@
 -- Arguments: each is converted as the kernel's signature says, or refused with what it should be.
 
 local mw = require "moonwarp"
+local collect = require("support.lifetime").collect
 local random = require "support.random" "arguments_spec"
 
 local function message(f, ...)
@@ -112,16 +113,12 @@ describe("the arguments", function()
   end)
 
   it("that are refused leave nothing behind", function()
-    collectgarbage()
-    collectgarbage()
-    mw.synchronize()
+    collect()
     local before = mw.memory().count
     pcall(m.scalars(1, 1), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true, "no array")
     pcall(m.is_null(1, 1), mw.zeros(1), mw.zeros(1))
     pcall(m.sum(1, 1), { width = 1, height = 1, stride = 1, elements = mw.zeros(4) }, 5)
-    collectgarbage()
-    collectgarbage()
-    mw.synchronize() -- zeros may still have been being written
+    collect()
     assert.equal(before, mw.memory().count)
   end)
 end)

@@ -1,6 +1,7 @@
 -- Arrays: making them, their elements, views of them, and what is done to all elements at once.
 
 local mw = require "moonwarp"
+local collect = require("support.lifetime").collect
 local suite = require "support.suite"
 local random = require "support.random" "array_spec"
 
@@ -362,8 +363,7 @@ describe("an array", function()
 
   describe("that was freed", function()
     it("gives its memory back at once, and that twice is fine", function()
-      collectgarbage()
-      mw.synchronize()
+      collect()
       local before = mw.memory().bytes
       local a = mw.zeros(100000)
       assert.is_true(mw.memory().bytes >= before + 400000)
@@ -425,8 +425,7 @@ describe("an array", function()
   end)
 
   it("is collected with the bytes that it holds on the device", function()
-    collectgarbage()
-    collectgarbage()
+    collect()
     local before = mw.memory().bytes
     local peak = 0
     for _ = 1, 300 do

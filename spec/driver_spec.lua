@@ -1,6 +1,7 @@
 -- moonwarp.driver: initialisation, devices, contexts and modules by the names of CUDA's driver API.
 
 local mw = require "moonwarp"
+local collect = require("support.lifetime").collect
 local suite = require "support.suite"
 local cu = require "moonwarp.driver"
 local driver = require "support.driver"
@@ -169,7 +170,7 @@ describe("contexts", function()
     local inner = ok(cu.cuCtxCreate(0, 0))
     local module = ok(cu.cuModuleLoadData(source))
     local scale = ok(cu.cuModuleGetFunction(module, "scale"))
-    for _ = 1, 3 do collectgarbage() end -- what other specs left is not to go meanwhile
+    collect()
     local before = mw.memory().count
     local p, h = ok(cu.cuMemAlloc(1000)), ok(cu.cuMemAllocHost(10))
     local stream, event = ok(cu.cuStreamCreate(0)), ok(cu.cuEventCreate(0))

@@ -1,6 +1,7 @@
 -- Errors: what they hold, where they point, and how they read.
 
 local mw = require "moonwarp"
+local collect = require("support.lifetime").collect
 local suite = require "support.suite"
 local failure = require "support.failure"
 
@@ -311,9 +312,7 @@ describe("a device", function()
     assert.matches('mw.limit wants "time"', failure(mw.limit, "tiem").message)
     assert.is_string(failure(mw.limit, "time", -1).message)
     assert.matches("is a number", failure(mw.limit, "time", "x").message)
-    collectgarbage()
-    collectgarbage() -- or what earlier tests left behind goes while this one counts
-    mw.synchronize()
+    collect()
     local before = mw.memory()
     local a = mw.zeros(1000)
     assert.equal(before.count + 1, mw.memory().count)

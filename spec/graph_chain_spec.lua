@@ -3,6 +3,7 @@
 -- CPU device only: a kernel's fault on a GPU ends the process's use of it
 
 local mw = require "moonwarp"
+local collect = require("support.lifetime").collect
 local child = require "support.child"
 local failure = require "support.failure"
 
@@ -236,8 +237,7 @@ describe("between launches", function()
   end)
 
   it("arrays may be freed: launches in flight keep them, later ones are refused", function()
-    collectgarbage()
-    collectgarbage()
+    collect()
     local s, x, out = mw.stream(), mw.full(50000, 7, "uint"), mw.zeros(50000, "uint")
     local before = mw.memory().bytes
     local exec = mw.capture(s, function()

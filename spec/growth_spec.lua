@@ -57,8 +57,10 @@ describe("the process does not grow by", function()
       mw.empty({ 3, 4 }, "int"):reshape(12)
       if i % 3 == 0 then a:free() end
     end)
-    assert.equal(before.bytes, mw.memory().bytes)
-    assert.equal(before.count, mw.memory().count)
+    -- Less, where garbage from before outlived the first collection.
+    local after = mw.memory()
+    assert.is_true(after.bytes <= before.bytes and after.count <= before.count,
+      ("%d bytes in %d arrays became %d in %d"):format(before.bytes, before.count, after.bytes, after.count))
   end)
 
   it("arrays with contents, of many sizes", function()

@@ -1,6 +1,7 @@
 -- Launches: grid and block, shared memory, k:each, bound launches, and what is refused before anything runs.
 
 local mw = require "moonwarp"
+local collect = require("support.lifetime").collect
 local failure = require "support.failure"
 local random = require "support.random" "launch_spec"
 
@@ -150,14 +151,10 @@ describe("a launch", function()
   end)
 
   it("keeps nothing once it ran", function()
-    collectgarbage()
-    collectgarbage()
-    mw.synchronize()
+    collect()
     local before = mw.memory().count
     m.add(1, 1)(1, mw.zeros(1, "int"), mw.zeros(1, "int"))
-    collectgarbage()
-    collectgarbage()
-    mw.synchronize()
+    collect()
     assert.equal(before, mw.memory().count)
   end)
 
@@ -320,9 +317,7 @@ describe("a bound launch", function()
   end)
 
   it("keeps its arrays until the last of its runs is done, and no longer", function()
-    collectgarbage()
-    collectgarbage()
-    mw.synchronize()
+    collect()
     local before = mw.memory().bytes
     local a, b = mw.ones(1000, "int"), mw.zeros(1000, "int")
     local run = m.add(4, 256):bind(1000, a, b)

@@ -1,6 +1,7 @@
 -- What memory there is and where it was made, and the pools of stream-ordered memory.
 
 local mw = require "moonwarp"
+local collect = require("support.lifetime").collect
 local rt = require "moonwarp.runtime"
 
 local function here() return debug.getinfo(2, "l").currentline end
@@ -23,9 +24,7 @@ describe("mw.memory", function()
   end
 
   it("counts bytes and allocations", function()
-    collectgarbage()
-    collectgarbage() -- or what earlier tests left behind goes while this one counts
-    mw.synchronize()
+    collect()
     local before = mw.memory()
     local a = mw.zeros(1000)
     local with = mw.memory()

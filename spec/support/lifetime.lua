@@ -12,8 +12,10 @@ function lifetime.failure(f, ...)
   return err
 end
 
----Collects garbage. Twice: objects that finalizers let go of need a second round.
+---Collects garbage. Twice: objects that finalizers let go of need a second round. LuaJIT's compiled traces keep the
+---objects that they were made with, so they go first.
 function lifetime.collect()
+  if rawget(_G, "jit") then require("jit").flush() end
   collectgarbage()
   collectgarbage()
   mw.synchronize()

@@ -1,17 +1,16 @@
 -- Runs busted on the interpreter that runs this file: /usr/bin/busted would pick one of its own.
 --   lua5.4 spec/support/run.lua [busted's options] [files or folders]
 --
+-- Several files run one after the other, each in a process of its own: what one leaves behind (garbage, threads, a
+-- crash) is not another's. JOBS=2 in the environment runs two at a time.
+--
 -- Specs are written in Lua 5.4 and run on LuaJIT as well (support/luajit.lua). One that tells nothing about the
 -- binding, being about the compiler or device headers, has a line that begins with "-- Lua 5.4 only:"; LuaJIT leaves
 -- it out. In the same way "-- CPU device only:" and the reason leave a spec out with MOONWARP_DEVICE=cuda.
 
 local jit = rawget(_G, "jit")
 local on_gpu = (os.getenv "MOONWARP_DEVICE" or ""):match "^cuda" ~= nil
-
-if not jit and not on_gpu then
-  require "busted.runner"({ standalone = false })
-  return
-end
+local interpreter = arg[-1]
 
 package.path = "./spec/?.lua;" .. package.path
 if jit then require("support.luajit").install() end
@@ -23,27 +22,90 @@ local function is_left_out(path)
   return jit and text:find("\n%-%- Lua 5%.4 only: ") ~= nil or on_gpu and text:find("\n%-%- CPU device only: ") ~= nil
 end
 
--- Folders among the arguments become the specs in them that are for LuaJIT.
-local arguments, left_out, left = {}, 0, 0
+-- Parts the arguments into busted's options and files of specs; folders become the specs in them.
+local options, files, left_out = {}, {}, 0
+local takes_value = { ["--filter"] = true, ["--filter-out"] = true, ["-o"] = true, ["--output"] = true }
 for i = 1, #arg do
-  local found = false
-  if not arg[i]:find("%.lua$") and not arg[i]:find("^%-") and arg[i - 1] ~= "--filter" then
-    for path in io.popen(("ls '%s'/*_spec.lua 2>/dev/null"):format(arg[i])):lines() do
-      found = true
-      if is_left_out(path) then left_out = left_out + 1 else arguments[#arguments + 1], left = path, left + 1 end
+  if arg[i]:find "^%-" or takes_value[arg[i - 1]] then
+    options[#options + 1] = arg[i]
+  elseif arg[i]:find "%.lua$" then
+    if is_left_out(arg[i]) then left_out = left_out + 1 else files[#files + 1] = arg[i] end
+  else
+    for path in io.popen(("ls '%s'/*_spec.lua"):format(arg[i])):lines() do
+      if is_left_out(path) then left_out = left_out + 1 else files[#files + 1] = path end
     end
-  elseif arg[i]:find("_spec%.lua$") and is_left_out(arg[i]) then
-    found, left_out = true, left_out + 1
-  elseif arg[i]:find("_spec%.lua$") then
-    left = left + 1
   end
-  if not found then arguments[#arguments + 1] = arg[i] end
 end
-if left_out > 0 and left == 0 then
+if #files == 0 and left_out > 0 then
   print("nothing here for " .. (jit and "LuaJIT" or "a GPU"))
   os.exit(0)
 end
-for i = #arg, 1, -1 do arg[i] = nil end
-for i, word in ipairs(arguments) do arg[i] = word end
 
-require "busted.runner"({ standalone = false })
+-- Runs all in this process and does not return.
+local function run_here()
+  for i = #arg, 1, -1 do arg[i] = nil end
+  for _, word in ipairs(options) do arg[#arg + 1] = word end
+  for _, path in ipairs(files) do arg[#arg + 1] = path end
+  require "busted.runner"({ standalone = false })
+end
+
+local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
+-- The command that runs one file, and says at its end how it ended: LuaJIT's io.popen cannot tell.
+local function command_for(path)
+  local words = { interpreter, "spec/support/run.lua", "-o", "plainTerminal" }
+  for _, word in ipairs(options) do words[#words + 1] = quote(word) end
+  words[#words + 1] = quote(path)
+  return table.concat(words, " ") .. ' 2>&1; echo "exit status $?"'
+end
+
+local COUNTS = "(%d+) success%a* / (%d+) failures? / (%d+) errors? / (%d+) pending[^\n]*\n?"
+
+-- Reads what a file's process has printed: its counts, and what there is to show of it, nothing if all is well.
+local function result_of(output)
+  local status = tonumber(output:match "exit status (%d+)%s*$")
+  output = output:gsub("exit status %d+%s*$", ""):gsub("\27%[[%d;]*m", "")
+  local first, last, passed, failed, errors, pending = output:find(COUNTS)
+  local result = { passed = tonumber(passed) or 0, failed = tonumber(failed) or 0, errors = tonumber(errors) or 0,
+    pending = tonumber(pending) or 0, shown = "" }
+  local bad = result.failed + result.errors
+  if not first or status ~= 0 and bad == 0 then
+    result.errors = result.errors + 1
+    local when = first and "" or " before its count"
+    result.shown = ("Error -> it ended with status %s%s\n%s"):format(tostring(status), when, output)
+  else
+    result.shown = output:sub(last + 1) -- what failed or is pending, and why
+    if bad > 0 then result.shown = output:sub(1, first - 1) .. result.shown end
+  end
+  return result
+end
+
+local function run_each(jobs)
+  local running, totals = {}, { passed = 0, failed = 0, errors = 0, pending = 0 }
+  local began, next_file, bad_files = os.time(), 1, {}
+  while next_file <= #files or #running > 0 do
+    while next_file <= #files and #running < jobs do
+      local path = files[next_file]
+      running[#running + 1] = { path = path, began = os.time(), pipe = assert(io.popen(command_for(path))) }
+      next_file = next_file + 1
+    end
+    local job = table.remove(running, 1)
+    local result = result_of(job.pipe:read "*a")
+    job.pipe:close()
+    for name in pairs(totals) do totals[name] = totals[name] + result[name] end
+    local bad = result.failed + result.errors
+    if bad > 0 then bad_files[#bad_files + 1] = job.path end
+    print(("%s: %d passed%s%s, %d s"):format(job.path, result.passed, bad > 0 and (", %d FAILED"):format(bad) or "",
+      result.pending > 0 and (", %d pending"):format(result.pending) or "", os.time() - job.began))
+    if result.shown:find "%S" then print((result.shown:gsub("^%s+", ""):gsub("%s+$", "") .. "\n")) end
+    io.flush()
+  end
+  print(("%d successes / %d failures / %d errors / %d pending : %d seconds"):format(totals.passed, totals.failed,
+    totals.errors, totals.pending, os.time() - began))
+  if #bad_files > 0 then print("failed: " .. table.concat(bad_files, " ")) end
+  os.exit(#bad_files == 0 and 0 or 1)
+end
+
+local has_output = false
+for _, word in ipairs(options) do has_output = has_output or word:find "^%-o" or word:find "^%-%-output" end
+if #files < 2 or has_output then run_here() else run_each(tonumber(os.getenv "JOBS") or 1) end
