@@ -209,6 +209,20 @@ describe("code for elements anywhere", function()
     assert.is_true(count(output, "\ncontiguous%d*:") >= 2)
     assert.equal(0, count(code "tile[index[i] & 255] = in[i];", "\ncontiguous%d*:"))
   end)
+
+  -- (1048575 * 4096) mod 2^32 is -4096 as a signed number, which times 4 wraps no more.
+  it("is not taken for a positive one because its factors are", function()
+    local source = [[
+      extern "C" __global__ void wrapped(const unsigned *a, const unsigned *b, const int *in, int *out) {
+        int i = threadIdx.x, product = (int)((a[i] & 0xfffff) * (b[i] & 0xfffff)) * 4;
+        out[i] = in[(long long)(unsigned)product - 0x100000000LL + 16400];
+      }]]
+    local a, b, out = mw.full(32, 0xfffff, "uint"), mw.full(32, 4096, "uint"), mw.zeros(32, "int")
+    local list = {}
+    for i = 1, 17000 do list[i] = i end
+    mw.compile({ source = source, options = { "--width=16" } }).wrapped(1, 32)(a, b, mw.array(list, "int"), out)
+    for _, v in ipairs(out:totable()) do assert.equal(-16384 + 16400 + 1, v) end
+  end)
 end)
 
 describe("what the rows of a block have in common", function()

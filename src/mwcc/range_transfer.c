@@ -67,6 +67,7 @@ typedef struct product {
   LLVMValueRef factors[6];
   int count;
   wide constant;
+  bool wraps; /* a product inside of it, or a shift, may have wrapped: it is the exact one only where that fits */
 } product;
 
 static bool factorise(LLVMValueRef value, product *p, int depth) {
@@ -75,6 +76,7 @@ static bool factorise(LLVMValueRef value, product *p, int depth) {
     p->constant *= LLVMConstIntGetSExtValue(value);
     return p->constant < (wide)1 << 62 && p->constant > -((wide)1 << 62);
   }
+  if (depth && (opcode == LLVMMul || opcode == LLVMShl)) p->wraps = p->wraps || !LLVMGetNSW(value);
   if (depth && opcode == LLVMMul)
     return factorise(LLVMGetOperand(value, 0), p, depth - 1) && factorise(LLVMGetOperand(value, 1), p, depth - 1);
   if (depth && opcode == LLVMShl && LLVMIsAConstantInt(LLVMGetOperand(value, 1))) {
@@ -100,7 +102,7 @@ static bool times(wide *low, wide *high, range r) {
 }
 
 /* A product, factor by factor, where blockIdx.a * blockDim.a and gridDim.a * blockDim.a are bounded by the launch class. */
-static bool product_range(const ranges *r, LLVMValueRef value, int at, wide *low, wide *high) {
+static bool product_range(const ranges *r, LLVMValueRef value, int at, wide *low, wide *high, bool *wraps) {
   product p = {.constant = 1};
   if (!factorise(value, &p, 4)) return false;
   *low = *high = p.constant;
@@ -121,6 +123,7 @@ static bool product_range(const ranges *r, LLVMValueRef value, int at, wide *low
     range factor = range_at(r, p.factors[i], at);
     if (is_never(factor) || !times(low, high, factor)) return false;
   }
+  *wraps = p.wraps;
   return true;
 }
 
@@ -141,7 +144,9 @@ static int64_t ones_up_to(int64_t number) {
 }
 
 static range arithmetic(const ranges *r, LLVMValueRef i, range a, range b, int at, unsigned width) {
+  range whole = full_range(width);
   wide low, high;
+  bool wraps;
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMAdd:
     low = (wide)a.low + b.low, high = (wide)a.high + b.high;
@@ -152,10 +157,9 @@ static range arithmetic(const ranges *r, LLVMValueRef i, range a, range b, int a
     return has_nsw(i) ? clamp(low, high, width) : fit(low, high, width);
   case LLVMMul:
   case LLVMShl:
-    if (product_range(r, i, at, &low, &high)) return has_nsw(i) ? clamp(low, high, width) : fit(low, high, width);
-    return LLVMGetInstructionOpcode(i) == LLVMMul && has_nsw(i) && a.low >= 0 && b.low >= 0
-               ? (range){0, full_range(width).high}
-               : full_range(width);
+    if (product_range(r, i, at, &low, &high, &wraps)) whole = wraps ? fit(low, high, width) : clamp(low, high, width);
+    /* what has no wrapped number for an operand, and does not wrap */
+    return has_nsw(i) && a.low >= 0 && b.low >= 0 ? meet_ranges(whole, (range){0, INT64_MAX}) : whole;
   default: return full_range(width);
   }
 }
