@@ -4,11 +4,7 @@
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
-local count = mwcc.count
-
-local function ir(source, kernel)
-  return mwcc.run(source, "--verify --mcpu=x86-64-v4 --emit=ir --launch=" .. kernel)
-end
+local ir, count = mwcc.ir, mwcc.count
 
 local histogram = [[
   __global__ void histogram(int n, const unsigned *x, unsigned *bins) {

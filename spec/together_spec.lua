@@ -5,11 +5,7 @@
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
-local count = mwcc.count
-
-local function ir(source, kernel)
-  return mwcc.run(source, "--verify --mcpu=x86-64-v4 --emit=ir --launch=" .. kernel)
-end
+local ir, count = mwcc.ir, mwcc.count
 
 describe("code for gangs whose lanes stay together", function()
   local guarded = [[

@@ -160,11 +160,7 @@ __global__ void waiting(int *out) {
 
 for _, tier in ipairs(tiers) do
   describe("a warp, " .. tier.name .. ",", function()
-    local specialise
-    setup(function() specialise = tier.specialise and mw.limit("specialise", tier.specialise) end)
-    teardown(function() if specialise then mw.limit("specialise", specialise) end end)
-
-    local function compile(text) return mw.compile { source = text, options = tier.options } end
+    local compile = tiers.compiler(tier, setup, teardown)
 
     describe("that parts", function()
       local m = compile(apart)

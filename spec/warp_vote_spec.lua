@@ -102,11 +102,7 @@ local match_models = {
 
 for _, tier in ipairs(tiers) do
   describe("a warp, " .. tier.name .. ",", function()
-    local specialise
-    setup(function() specialise = tier.specialise and mw.limit("specialise", tier.specialise) end)
-    teardown(function() if specialise then mw.limit("specialise", specialise) end end)
-
-    local function compile(text) return mw.compile { source = text, options = tier.options } end
+    local compile = tiers.compiler(tier, setup, teardown)
 
     describe("together", function()
       local m = compile(together)

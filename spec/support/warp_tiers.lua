@@ -1,6 +1,10 @@
 -- The ways in which the CPU device can run a kernel whose threads see their warps: see tiers.lua. Of whatever width the
 -- vectors are, as many as it takes make a warp. `tier.blocks` is what to try; `tier.specialise` the limit to set.
+--   for _, tier in ipairs(tiers) do
+--     describe("…", function()
+--       local compile = tiers.compiler(tier, setup, teardown)   -- compile(source) is a module of this tier
 
+local mw = require "moonwarp"
 local targets = require "support.targets"
 
 local tiers = {
@@ -22,6 +26,14 @@ for _, tier in ipairs(tiers) do
     setmetatable(block, text)
   end
   tier.blocks = tier.blocks or blocks
+end
+
+---A function that compiles for a tier; `setup` and `teardown` of the specs around it set and restore its limit.
+function tiers.compiler(tier, setup, teardown)
+  local before
+  setup(function() before = tier.specialise and mw.limit("specialise", tier.specialise) end)
+  teardown(function() if before then mw.limit("specialise", before) end end)
+  return function(source) return mw.compile { source = source, options = tier.options } end
 end
 
 return tiers

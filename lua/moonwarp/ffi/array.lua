@@ -159,11 +159,7 @@ end
 ---@param array any
 ---@param what string
 ---@return moonwarp.array
-function M.check(array, what)
-  errors.check(array, "array", what)
-  if array._handle == nil then errors.usage("%s: this array was closed", what) end
-  return array
-end
+function M.check(array, what) return errors.check_open(array, "array", what, "array was closed") end
 local check = M.check
 
 -- ---- shapes and making ----

@@ -164,6 +164,13 @@ function M.check(value, name, what)
   return M.usage("%s wants a%s %s, got %s", what, name == "array" and "n" or "", name, M.describe(value))
 end
 
+---The same of an object with a handle, which must still be there: `gone` says what it no longer is.
+function M.check_open(value, name, what, gone)
+  M.check(value, name, what)
+  if value._handle == nil then M.usage("%s: this %s", what, gone) end
+  return value
+end
+
 -- ---- the raw table ----
 
 M.raw = {

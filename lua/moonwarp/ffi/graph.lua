@@ -36,17 +36,8 @@ end
 local exec_type = class.struct("graph_exec", "struct { mw_graph_exec *_handle; $ *_device; }", { __gc = free_exec },
   device.ctype)
 
-local function check(graph, what)
-  errors.check(graph, "graph", what)
-  if graph._handle == nil then errors.usage("%s: this graph was closed", what) end
-  return graph
-end
-
-local function check_exec(exec, what)
-  errors.check(exec, "graph_exec", what)
-  if exec._handle == nil then errors.usage("%s: this graph was closed", what) end
-  return exec
-end
+local function check(graph, what) return errors.check_open(graph, "graph", what, "graph was closed") end
+local function check_exec(exec, what) return errors.check_open(exec, "graph_exec", what, "graph was closed") end
 
 -- A node's number, from 1, as the core counts it.
 local function node_at(node)

@@ -27,9 +27,7 @@ local graphics_type = class.struct("graphics", "struct { mw_graphics *_handle; $
   device.ctype)
 
 local function check(graphics, what)
-  errors.check(graphics, "graphics", what)
-  if graphics._handle == nil then errors.usage("%s: this resource was unregistered", what) end
-  return graphics
+  return errors.check_open(graphics, "graphics", what, "resource was unregistered")
 end
 
 local function register(f)

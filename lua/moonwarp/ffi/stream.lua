@@ -70,11 +70,7 @@ M.ctype = stream_type
 ---@param stream any
 ---@param what string
 ---@return moonwarp.stream
-function M.check(stream, what)
-  errors.check(stream, "stream", what)
-  if stream._handle == nil then errors.usage("%s: this stream was closed", what) end
-  return stream
-end
+function M.check(stream, what) return errors.check_open(stream, "stream", what, "stream was closed") end
 local check = M.check
 
 local function new_stream(handle)
@@ -106,11 +102,7 @@ local event_type = class.struct("event", "struct { mw_event *_handle; $ *_device
   end,
 }, device.ctype)
 
-function check_event(event, what)
-  errors.check(event, "event", what)
-  if event._handle == nil then errors.usage("%s: this event was closed", what) end
-  return event
-end
+function check_event(event, what) return errors.check_open(event, "event", what, "event was closed") end
 
 local function new_event(where, flags)
   local out = ffi.new "mw_event *[1]"
