@@ -187,6 +187,7 @@ prepare_aarch64() {
   have aarch64-linux-gnu-gcc || want gcc-aarch64-linux-gnu "the cross compiler"
   have qemu-aarch64 || want qemu-user "the emulator"
   [ -z "$missing" ] || install
+  have aarch64-linux-gnu-gcc && have qemu-aarch64 || die "installed, but still not found:$reasons"
   root=$(cd "$(dirname "$0")" && pwd)/build/sysroot/aarch64
   work=$(mktemp -d) || exit 1
   trap 'rm -rf "$work"' EXIT
@@ -197,7 +198,8 @@ prepare_aarch64() {
   apt_aarch64() {
     apt-get -qq -oAPT::Architecture=arm64 -oAPT::Architectures=arm64 -oDir::State="$work" -oDir::State::Lists="$work/lists" \
       -oDir::State::status="$work/status" -oDir::Cache="$work/cache" -oDir::Etc::sourcelist="$work/sources.list" \
-      -oDir::Etc::sourceparts=/dev/null -oAcquire::Languages=none -oAPT::Sandbox::User=root -oDebug::NoLocking=1 "$@"
+      -oDir::Etc::sourceparts=/dev/null -oAcquire::Languages=none -oAPT::Sandbox::User=root -oDebug::NoLocking=1 \
+      -oAcquire::http::Timeout=30 -oAcquire::Retries=1 "$@"
   }
   say "fetching AArch64's packages from $(cut -d' ' -f2- "$work/sources.list")"
   # shellcheck disable=SC2086 # a list
@@ -206,6 +208,7 @@ prepare_aarch64() {
   rm -rf "$root.new"
   mkdir -p "$root.new"
   for package in "$work"/cache/archives/*.deb; do dpkg -x "$package" "$root.new" || die "$package could not be unpacked"; done
+  qemu-aarch64 -L "$root.new" "$root.new/usr/bin/lua5.4" -v >/dev/null || die "$(command -v qemu-aarch64) does not run AArch64's Lua here"
   rm -rf "$root"
   mv "$root.new" "$root" || exit 1
   say "done: $root; now make target=aarch64 test"
