@@ -214,6 +214,45 @@ __global__ void never() {
   __syncthreads();
   bar.arrive_and_wait();
 }
+// The second half waits for more than come, while the first half goes on, and then waits for the whole block.
+__global__ void half_never(int *out) {
+  __shared__ barrier bar;
+  if (threadIdx.x == 0) init(&bar, blockDim.x);
+  __syncthreads();
+  out[threadIdx.x] = 1;
+  if (threadIdx.x >= blockDim.x / 2) bar.arrive_and_wait();
+  __syncthreads();
+}
+// Each thread waits for a barrier of its own and its neighbour's; thread 0 comes to all of them.
+__global__ void many(int *out) {
+  __shared__ barrier bars[256];
+  init(&bars[threadIdx.x], 3);
+  __syncthreads();
+  int t = threadIdx.x, n = blockDim.x;
+  barrier::arrival_token token = bars[t].arrive();
+  (void)bars[(t + 1) % n].arrive();
+  if (t == 0)
+    for (int i = 0; i < n; i++) { out[n - 1 - i] = i; (void)bars[i].arrive(); }
+  bars[t].wait(std::move(token));
+  out[n - 1 - t] *= 2;
+}
+// An earlier block ends the phase that the second one waits for.
+__device__ barrier between;
+__global__ void across(int *out, int *begun) {
+  if (blockIdx.x == 1) {
+    if (threadIdx.x == 0)
+      while (atomicAdd(begun, 0) == 0) {}
+    __syncthreads();
+    between.arrive_and_wait();
+    out[threadIdx.x] = out[blockDim.x] + 1;
+  } else if (threadIdx.x == 0) {
+    init(&between, blockDim.x + 1);
+    __threadfence();
+    atomicExch(begun, 1);
+    out[blockDim.x] = 41;
+    (void)between.arrive();
+  }
+}
 
 // ---- barriers for a part of the block
 
@@ -314,6 +353,24 @@ for _, tier in ipairs(tiers) do
         local out = mw.zeros(160, "int")
         m.parted(1, 160)(out, 10)
         for t = 32, 159 do assert.equal(285, out[t + 1]) end
+      end)
+
+      it("may be one of many, each with who waits for it, and may be ended by another block", function()
+        local out = mw.zeros(256, "int")
+        m.many(1, 200)(out)
+        for t = 0, 199 do assert.equal(2 * (199 - t), out[t + 1]) end
+        m.across(2, 64)(out, mw.zeros(1, "int"))
+        for t = 0, 63 do assert.equal(42, out[t + 1]) end
+      end)
+
+      it("to which nobody is left to come ends the launch", function()
+        if suite.on_gpu then return pending "CPU device only: a GPU waits for ever" end
+        m.half_never(1, 96)(mw.zeros(96, "int"))
+        local good, e = pcall(mw.synchronize)
+        assert.is_false(good)
+        assert.matches("a cuda::barrier to which nobody is left to come: 48 of the block's 96 threads wait so",
+          tostring(e), 1, true)
+        mw.device():reset()
       end)
 
       it("counts fewer threads when some drop out, and calls what ends a phase", function()

@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 7
+#define MW_MWO_VERSION 8
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -80,6 +80,8 @@ typedef struct mw_services {
   /* Inside run_warps: the thread comes to the barrier `id` (0 to 15) of `wanted` threads of its block, and waits for the
      others of them or (waits: 0) goes on. */
   void (*barrier_part)(mw_worker *worker, uint32_t id, uint32_t wanted, uint32_t waits);
+  /* Inside run_warps: the thread has no turns until *word & mask is not the value. It may return before that. */
+  void (*wait_word)(mw_worker *worker, const uint32_t *word, uint32_t mask, uint32_t value);
   void (*trap)(mw_worker *worker, mw_trap trap);
   void (*assert_fail)(mw_worker *worker, const char *message, const char *file, uint32_t line, const char *function);
   /* vprintf as CUDA lays it out: `arguments` holds the promoted arguments one behind the other, each at its own

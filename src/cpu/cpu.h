@@ -15,7 +15,8 @@
  *   transfer.c   copies and fills                           outcome.c    how a run of mwcc ended
  *   list.c       commands laid out to be run many times
  *   fiber.c      CUDA threads as fibers                     compiler.c   where mwcc is; the target's name
- *   warp.c       fibers that see their warps
+ *   warp.c       fibers that see their warps         warp_function.c   shuffles, votes, reductions
+ *   part.c       waits of a part of a block
  *   fault.c      signals while a kernel runs                processor.c  the processor's name and features
  *   operand.c    what a faulting instruction was after
  *   report.c     a kernel's failure in sentences            properties.c what the device says of itself

@@ -124,6 +124,7 @@ const mw_services cpu_services = {
     .warp = cpu_warp,
     .warp_converge = cpu_warp_converge,
     .barrier_part = cpu_barrier_part,
+    .wait_word = cpu_wait_word,
     .trap = service_trap,
     .assert_fail = cpu_services_assert,
     .print = cpu_services_print,

@@ -7,137 +7,23 @@
  * together. Places are numbered in the order of the code and the lowest goes first, so that lanes that branched meet
  * again behind the branch, and those that left a loop wait for the others.
  *
- * A fourth way is a barrier for a part of the block: by its number, and with how many threads have to come. Some of them
- * may come without waiting.
+ * In part.c are two more: a barrier for a part of the block, by its number and with how many threads have to come, of whom
+ * some may come without waiting; and a word that has to change.
  *
  * Lanes of one warp are preferred to other warps', for their stacks are warm; after many turns the next warp has its own,
  * so that a warp can wait for what another one writes. Threads start when nobody else of their warp can run. */
-#include "cpu/fiber.h"
+#include "cpu/warp.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-  LANES = 32,
-  WARPS = CPU_MAX_THREADS / LANES,
   PATIENCE = 256, /* turns that a warp has at a stretch */
   FAIRNESS = 4096 /* so many turns, and once the highest place goes first: what lower ones wait for may be there */
 };
 
-typedef struct lane {
-  cpu_fiber *fiber;
-  uintptr_t place; /* in the kernel's code, where it waits */
-  mw_warp_call call;
-  uint32_t mask, source, segments, site;
-  uint64_t value, result;
-} lane;
-
-typedef struct warp { /* lanes, each in one of these or in none once it has exited */
-  uint32_t fresh, ready, meeting, converging, stopped, parted;
-  uint32_t turns;
-} warp;
-
-typedef struct part_barrier {
-  uint32_t wanted;                       /* threads; 0: nobody has come yet */
-  uint32_t arrived[WARPS], waits[WARPS]; /* lanes */
-} part_barrier;
-
-struct cpu_warps {
-  lane lanes[CPU_MAX_THREADS]; /* by linear id */
-  warp warps[WARPS];
-  uint32_t count, now, turns; /* warps; the one whose turn it is, and for how long */
-  uint32_t alive, stopped;    /* threads */
-  uint32_t zeros, ones, voted_zeros, voted_ones;
-  uint32_t fibers; /* made so far in this block */
-  uint32_t named;  /* barriers for parts of the block that somebody has come to, as bits */
-  part_barrier parts[CPU_NAMED_BARRIERS];
-  cpu_fiber *idle; /* whose threads have exited */
-};
-
 cpu_warps *cpu_warps_new(void) { return mw_alloc(sizeof(cpu_warps)); }
-
-static uint32_t lowest(uint32_t set) { return (uint32_t)__builtin_ctz(set); }
-static uint32_t alive_of(const warp *w) {
-  return w->fresh | w->ready | w->meeting | w->converging | w->stopped | w->parted;
-}
-
-#define EACH_LANE(n, set)                                                                                              \
-  for (uint32_t n##_rest = (set), n; n##_rest && (n = lowest(n##_rest), 1); n##_rest &= n##_rest - 1)
-
-/* ---- what a warp function gives each lane ---- */
-
-/* The lane that `self` reads from. (PTX ISA, shfl.sync) */
-static uint32_t source_of(mw_warp_call call, uint32_t self, uint32_t source, uint32_t segments) {
-  uint32_t segment = segments >> 8 & 31, clamp = segments & 31;
-  int32_t first = (int32_t)(self & segment), last = (int32_t)((self & segment) | (clamp & ~segment)), from;
-  source &= 31;
-  switch (call) {
-  case MW_WARP_SHUFFLE_UP: from = (int32_t)self - (int32_t)source; return from >= last ? (uint32_t)from : self;
-  case MW_WARP_SHUFFLE_DOWN: from = (int32_t)(self + source); break;
-  case MW_WARP_SHUFFLE_XOR: from = (int32_t)(self ^ source); break;
-  default: from = (int32_t)((uint32_t)first | (source & ~segment)); break;
-  }
-  return from <= last ? (uint32_t)from : self;
-}
-
-static void shuffle(lane *lanes, uint32_t group) {
-  EACH_LANE(n, group) {
-    uint32_t from = source_of(lanes[n].call, n, lanes[n].source, lanes[n].segments);
-    lanes[n].result = group >> from & 1 ? lanes[from].value : 0; /* nobody says what an absent lane's would be */
-  }
-}
-
-static void match_any(lane *lanes, uint32_t group) {
-  EACH_LANE(n, group) {
-    lanes[n].result = 0;
-    EACH_LANE(m, group) if (lanes[m].value == lanes[n].value) lanes[n].result |= 1u << m;
-  }
-}
-
-static uint32_t reduced(mw_warp_call call, uint32_t a, uint32_t b) {
-  switch (call) {
-  case MW_WARP_ADD: return a + b;
-  case MW_WARP_MIN: return (int32_t)a < (int32_t)b ? a : b;
-  case MW_WARP_MAX: return (int32_t)a > (int32_t)b ? a : b;
-  case MW_WARP_UMIN: return a < b ? a : b;
-  case MW_WARP_UMAX: return a > b ? a : b;
-  case MW_WARP_AND: return a & b;
-  case MW_WARP_OR: return a | b;
-  default: return a ^ b;
-  }
-}
-
-/* What all of them get. */
-static uint64_t agreed(mw_warp_call call, const lane *lanes, uint32_t group) {
-  uint64_t first = lanes[lowest(group)].value;
-  uint32_t votes = 0, sum = (uint32_t)first;
-  bool same = true;
-  EACH_LANE(n, group) {
-    if (lanes[n].value) votes |= 1u << n;
-    if (lanes[n].value != first) same = false;
-    if (n != lowest(group)) sum = reduced(call, sum, (uint32_t)lanes[n].value);
-  }
-  switch (call) {
-  case MW_WARP_SYNC: return 0;
-  case MW_WARP_ALL: return votes == group;
-  case MW_WARP_ANY: return votes != 0;
-  case MW_WARP_UNIFORM: return votes == 0 || votes == group;
-  case MW_WARP_BALLOT: return votes;
-  case MW_WARP_MATCH_ALL: return same ? group : 0;
-  default: return sum;
-  }
-}
-
-static void work_out(mw_warp_call call, lane *lanes, uint32_t group) {
-  if (call >= MW_WARP_SHUFFLE && call <= MW_WARP_SHUFFLE_XOR) {
-    shuffle(lanes, group);
-  } else if (call == MW_WARP_MATCH_ANY) {
-    match_any(lanes, group);
-  } else {
-    uint64_t result = agreed(call, lanes, group);
-    EACH_LANE(n, group) lanes[n].result = result;
-  }
-}
 
 /* ---- who waits for whom ---- */
 
@@ -150,7 +36,7 @@ static uint32_t complete_group(const warp *w, const lane *lanes, uint32_t n) {
 }
 
 static void finish_meeting(warp *w, lane *lanes, uint32_t group) {
-  work_out(lanes[lowest(group)].call, lanes, group);
+  cpu_warp_work_out(lanes[lowest(group)].call, lanes, group);
   w->meeting &= ~group;
   w->ready |= group;
 }
@@ -163,26 +49,6 @@ static void finish_barrier(cpu_warps *all) {
   all->stopped = 0;
   all->voted_zeros = all->zeros, all->voted_ones = all->ones;
   all->zeros = all->ones = 0;
-}
-
-/* Threads are counted by warps: those that a warp has no more, or never had, come with the others of it. */
-static uint32_t count_arrived(const cpu_warps *all, const part_barrier *b) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < all->count; i++)
-    if (b->arrived[i]) count += (uint32_t)__builtin_popcount(b->arrived[i] | ~alive_of(&all->warps[i]));
-  return count;
-}
-
-static bool finish_part(cpu_warps *all, uint32_t id) {
-  part_barrier *b = &all->parts[id];
-  if (count_arrived(all, b) < b->wanted) return false;
-  for (uint32_t i = 0; i < all->count; i++) {
-    all->warps[i].ready |= b->waits[i];
-    all->warps[i].parted &= ~b->waits[i];
-  }
-  *b = (part_barrier){0};
-  all->named &= ~(1u << id);
-  return true;
 }
 
 /* No lane of the warp can go on: those go on that wait at one place. */
@@ -210,13 +76,7 @@ _Noreturn static void fail_stuck(cpu_worker *worker) {
   const lane *l = &all->lanes[thread];
   uint32_t missing = l->mask & alive_of(w) & ~w->meeting;
   char what[160];
-  if (!w->meeting && all->named) {
-    uint32_t id = lowest(all->named);
-    const part_barrier *b = &all->parts[id];
-    snprintf(what, sizeof what, "waits at barrier %u for %u threads, and %u have come", id, b->wanted,
-             count_arrived(all, b));
-    for (uint32_t i = 0; i < all->count; i++)
-      if (b->waits[i]) thread = i * LANES + lowest(b->waits[i]);
+  if (!w->meeting && cpu_parts_describe(all, what, sizeof what, &thread)) {
     l = &all->lanes[thread];
   } else if (missing)
     snprintf(what, sizeof what,
@@ -232,6 +92,7 @@ _Noreturn static void fail_stuck(cpu_worker *worker) {
 /* The warp whose turn it is gives it to the next that can go on. */
 static bool next_warp(cpu_warps *all) {
   all->turns = 0;
+  cpu_watches_look(all);
   for (uint32_t i = 1; i <= all->count; i++) {
     uint32_t n = (all->now + i) % all->count;
     const warp *w = &all->warps[n];
@@ -251,10 +112,13 @@ static uint32_t choose(cpu_worker *worker) {
     if (w->ready) return first + lowest(w->ready);
     if (w->fresh) return first + lowest(w->fresh);
     if (w->converging) {
+      if (all->watched && cpu_watches_look(all)) continue;
       converge(w, &all->lanes[first]);
       if (++all->turns < PATIENCE) continue;
     }
-    if (!next_warp(all)) fail_stuck(worker);
+    if (next_warp(all)) continue;
+    if (!cpu_watches_outside(worker)) fail_stuck(worker);
+    sched_yield(); /* another block's turn */
   }
 }
 
@@ -277,7 +141,7 @@ static cpu_fiber *fiber_of(cpu_worker *worker, uint32_t thread) {
   return all->lanes[thread].fiber = fiber;
 }
 
-CPU_UNSANITIZED static void go_on(cpu_worker *worker) {
+CPU_UNSANITIZED void cpu_warps_go_on(cpu_worker *worker) {
   cpu_fiber *self = worker->ring.current, *next = fiber_of(worker, choose(worker));
   if (next != self) cpu_fiber_change(worker, self, next);
 }
@@ -295,7 +159,7 @@ static void leave(cpu_warps *all, uint32_t thread) {
     rest &= ~group | (rest & -rest);
   }
   if (all->alive && all->stopped == all->alive) finish_barrier(all);
-  EACH_LANE(id, all->named) finish_part(all, id);
+  cpu_parts_leave(all, thread);
 }
 
 CPU_UNSANITIZED static void lane_main(void *argument) {
@@ -333,7 +197,7 @@ CPU_UNSANITIZED void cpu_run_warps(const mw_frame *frame, mw_worker *base, mw_th
   all->idle = NULL;
   memset(all->warps, 0, sizeof all->warps);
   if (all->named) memset(all->parts, 0, sizeof all->parts); /* a launch that failed left them */
-  all->named = 0;
+  all->named = all->watched = 0;
   for (uint32_t i = 0; i < all->count; i++)
     all->warps[i].fresh = i + 1 < all->count || count % LANES == 0 ? ~0u : (1u << count % LANES) - 1;
   cpu_fiber_change(worker, &ring->home, fiber_of(worker, 0));
@@ -341,8 +205,7 @@ CPU_UNSANITIZED void cpu_run_warps(const mw_frame *frame, mw_worker *base, mw_th
 
 /* ---- services ---- */
 
-/* The running lane stops being ready, and waits. */
-static lane *begin_wait(cpu_worker *worker, warp **w, uint32_t *bit) {
+lane *cpu_warps_begin_wait(cpu_worker *worker, warp **w, uint32_t *bit) {
   cpu_warps *all = worker->warps;
   uint32_t thread = worker->ring.current->thread;
   *w = &all->warps[thread / LANES];
@@ -353,9 +216,6 @@ static lane *begin_wait(cpu_worker *worker, warp **w, uint32_t *bit) {
   return l;
 }
 
-/* Not inside run_warps: a thread by itself. */
-static bool is_alone(const cpu_worker *worker) { return worker->ring.current == &worker->ring.home; }
-
 CPU_UNSANITIZED uint64_t cpu_warp(mw_worker *base, mw_warp_call call, uint32_t mask, uint64_t value, uint32_t source,
                                   uint32_t segments) {
   cpu_worker *worker = (cpu_worker *)base;
@@ -363,7 +223,7 @@ CPU_UNSANITIZED uint64_t cpu_warp(mw_worker *base, mw_warp_call call, uint32_t m
   CPU_SERVICE_ENTER(base);
   warp *w;
   uint32_t bit;
-  lane *l = begin_wait(worker, &w, &bit);
+  lane *l = cpu_warps_begin_wait(worker, &w, &bit);
   l->call = call, l->mask = mask, l->value = value, l->source = source, l->segments = segments;
   w->meeting |= bit;
   lane *lanes = l - lowest(bit);
@@ -372,7 +232,7 @@ CPU_UNSANITIZED uint64_t cpu_warp(mw_worker *base, mw_warp_call call, uint32_t m
   /* the last to come goes on at once, unless other warps have waited long enough */
   if (group && ++all->turns < PATIENCE) return l->result;
   if (group) next_warp(all);
-  go_on(worker);
+  cpu_warps_go_on(worker);
   return l->result;
 }
 
@@ -381,48 +241,11 @@ CPU_UNSANITIZED uint32_t cpu_warp_converge(mw_worker *base, uint32_t site) {
   CPU_SERVICE_ENTER(base);
   warp *w;
   uint32_t bit;
-  lane *l = begin_wait(worker, &w, &bit);
+  lane *l = cpu_warps_begin_wait(worker, &w, &bit);
   l->site = site;
   w->converging |= bit;
-  go_on(worker);
+  cpu_warps_go_on(worker);
   return (uint32_t)l->result;
-}
-
-/* A count that the hardware has no meaning for ends the launch. */
-static void check_part(cpu_worker *worker, const part_barrier *b, uint32_t id, uint32_t wanted) {
-  char what[160];
-  if (id >= CPU_NAMED_BARRIERS)
-    snprintf(what, sizeof what, "comes to barrier %u, and a block has those of 0 to %d", id, CPU_NAMED_BARRIERS - 1);
-  else if (wanted == 0 || wanted % LANES)
-    snprintf(what, sizeof what, "comes to barrier %u for %u threads, which are no whole warps of %d", id, wanted,
-             LANES);
-  else if (b->wanted && b->wanted != wanted)
-    snprintf(what, sizeof what, "comes to barrier %u for %u threads, and others came to it for %u", id, wanted,
-             b->wanted);
-  else
-    return;
-  cpu_service_fail(&worker->base, MW_LAUNCH_FAILURE, NULL, 0, what);
-}
-
-CPU_UNSANITIZED void cpu_barrier_part(mw_worker *base, uint32_t id, uint32_t wanted, uint32_t waits) {
-  cpu_worker *worker = (cpu_worker *)base;
-  cpu_warps *all = worker->warps;
-  CPU_SERVICE_ENTER(base);
-  if (is_alone(worker)) return;
-  check_part(worker, &all->parts[id % CPU_NAMED_BARRIERS], id, wanted);
-  part_barrier *b = &all->parts[id];
-  uint32_t thread = worker->ring.current->thread;
-  b->wanted = wanted;
-  b->arrived[thread / LANES] |= 1u << thread % LANES;
-  all->named |= 1u << id;
-  if (waits) {
-    warp *w;
-    uint32_t bit;
-    begin_wait(worker, &w, &bit);
-    w->parted |= bit;
-    b->waits[thread / LANES] |= bit;
-  }
-  if (!finish_part(all, id) && waits) go_on(worker);
 }
 
 CPU_UNSANITIZED void cpu_warps_barrier(cpu_worker *worker) {
@@ -430,12 +253,12 @@ CPU_UNSANITIZED void cpu_warps_barrier(cpu_worker *worker) {
   warp *w;
   uint32_t bit;
   if (is_alone(worker)) return;
-  begin_wait(worker, &w, &bit);
+  cpu_warps_begin_wait(worker, &w, &bit);
   w->stopped |= bit;
   if (++all->stopped == all->alive)
     finish_barrier(all);
   else
-    go_on(worker);
+    cpu_warps_go_on(worker);
 }
 
 CPU_UNSANITIZED uint32_t cpu_warps_vote(cpu_worker *worker, mw_vote vote, int32_t predicate) {

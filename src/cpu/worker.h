@@ -34,7 +34,7 @@ typedef struct cpu_ring {
   bool sees_warps;       /* the block's threads are kept by warps (warp.c), not in a ring */
 } cpu_ring;
 
-typedef struct cpu_warps cpu_warps; /* warp.c's own */
+typedef struct cpu_warps cpu_warps; /* warp.h has it */
 
 /* An allocation that memory checks looked up. */
 typedef struct cpu_seen {
@@ -115,8 +115,11 @@ cpu_stack cpu_ring_stack(const cpu_ring *ring, const cpu_fiber *fiber);
 cpu_warps *cpu_warps_new(void);
 void cpu_run_warps(const mw_frame *frame, mw_worker *base, mw_thread_function *function, uint32_t count);
 uint64_t cpu_warp(mw_worker *base, mw_warp_call call, uint32_t mask, uint64_t value, uint32_t lane, uint32_t segments);
+uint32_t cpu_warp_converge(mw_worker *base, uint32_t site);
+
+/* part.c */
 enum { CPU_NAMED_BARRIERS = 16 };
 void cpu_barrier_part(mw_worker *base, uint32_t id, uint32_t wanted, uint32_t waits);
-uint32_t cpu_warp_converge(mw_worker *base, uint32_t site);
+void cpu_wait_word(mw_worker *base, const uint32_t *word, uint32_t mask, uint32_t value);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * Where all threads of a block come to the same wait for the same barrier, it is a barrier of the block: who is to end the
  * phase has done so once all are there. So the analyses take it for one, and gangs of lanes run it as one. Where that
- * cannot be, threads are on stacks of their own, and a wait is a loop in which the others have their turns; this makes
- * that loop. */
+ * cannot be, threads are on stacks of their own, and a wait is a loop that asks the runtime to have others go on until
+ * the phase has changed; this makes that loop. */
 #include "simt.h"
 
 #include <stdlib.h>
@@ -21,7 +21,8 @@ const char *block_wait_objection(const shapes *s, LLVMValueRef wait) {
 static LLVMValueRef turn_function(program *p) {
   LLVMValueRef function = LLVMGetNamedFunction(p->module, TURN);
   if (function) return function;
-  function = LLVMAddFunction(p->module, TURN, LLVMFunctionType(p->void_type, NULL, 0, 0));
+  LLVMTypeRef params[] = {p->pointer, p->i32, p->i32};
+  function = LLVMAddFunction(p->module, TURN, LLVMFunctionType(p->void_type, params, 3, 0));
   add_attribute(p, function, "convergent");
   return function;
 }
@@ -42,7 +43,8 @@ static void expand(program *p, LLVMValueRef wait) {
   now = LLVMBuildAnd(b, now, LLVMGetOperand(wait, 1), "");
   LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, now, LLVMGetOperand(wait, 2), ""), turn, behind);
   LLVMPositionBuilderAtEnd(b, turn);
-  LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, NULL, 0, "");
+  LLVMValueRef arguments[] = {phase, LLVMGetOperand(wait, 1), LLVMGetOperand(wait, 2)};
+  LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, arguments, 3, "");
   LLVMBuildBr(b, look);
   LLVMDisposeBuilder(b);
   LLVMInstructionEraseFromParent(wait);

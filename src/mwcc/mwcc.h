@@ -308,7 +308,7 @@ bool is_warp_call(const char *name);
 bool is_warp_access(LLVMValueRef instruction);
 /* Whether threads that get to the instruction have to wait for others of their warp. */
 bool waits_for_warp(LLVMValueRef instruction);
-/* What threads call that wait for others of their block in a loop (cuda::barrier): they have their turns meanwhile. */
+/* What threads call that wait for others of their block in a loop (cuda::barrier): until word & mask is not the value. */
 bool is_turn(const char *name);
 /* A barrier for so many of a block's threads, waiting or not. */
 bool is_part_barrier(const char *name);
@@ -429,8 +429,8 @@ void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef
 #define BARRIER_SYNC_COUNT "__mw_barrier_sync_count"
 #define BARRIER_ARRIVE     "__mw_barrier_arrive"
 #define THREAD_EXIT        "__mw_thread_exit"
-/* Who calls these waits: until others have had a turn; for a phase of a cuda::barrier. */
-#define TURN       "__mw_wait_for_others"
+/* Who calls these waits: until a word has changed, or earlier; for a phase of a cuda::barrier. */
+#define TURN       "__mw_wait_word"
 #define BLOCK_WAIT "__mw_block_wait"
 /* How functions of moonwarp/ptx_functions.h begin: kept until translate_ptx has called them. */
 #define PTX_FUNCTION "__mw_ptx_"

@@ -155,6 +155,7 @@ typedef enum action {
   BARRIER_AND,
   BARRIER_OR,
   BARRIER_PART, /* axis: without waiting */
+  WAIT_WORD,
   FENCE,
   NOTHING,
   PRINT,
@@ -208,6 +209,7 @@ static const struct builtin {
     {"llvm.nvvm.barrier.cta.sync.all", BARRIER, 0},         /* the same from LLVM 21 on */
     {BARRIER_SYNC_COUNT, BARRIER_PART, 0},
     {BARRIER_ARRIVE, BARRIER_PART, 1},
+    {TURN, WAIT_WORD, 0},
     {"llvm.nvvm.membar.*", FENCE, 0},
     {"llvm.nvvm.fence.*", FENCE, 0},
     {"llvm.nvvm.nanosleep", NOTHING, 0},
@@ -345,6 +347,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case BARRIER_PART:
     arguments[2] = constant_i32(p, builtin->axis == 0);
     return service(s, offsetof(mw_services, barrier_part), p->void_type, arguments, 3);
+  case WAIT_WORD: return service(s, offsetof(mw_services, wait_word), p->void_type, arguments, 3);
   case FENCE: return LLVMBuildFence(s->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
   case PRINT: return service(s, offsetof(mw_services, print), p->i32, arguments, 2);
   case ASSERT: name_thread(s); return service(s, offsetof(mw_services, assert_fail), p->void_type, arguments, 4);
@@ -404,7 +407,7 @@ static void lower_call(site *s) {
   }
   const char *name = callee_name(s->call);
   const struct builtin *builtin = find_builtin(name);
-  bool of_warp = find_warp_call(name) || strcmp(name, "llvm.nvvm.activemask") == 0 || is_turn(name);
+  bool of_warp = find_warp_call(name) || strcmp(name, "llvm.nvvm.activemask") == 0;
   if (builtin || of_warp) {
     LLVMPositionBuilderBefore(s->b, s->call);
     read_arguments(s);
