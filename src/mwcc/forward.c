@@ -151,16 +151,6 @@ static bool forward_to(const memory *m, LLVMBuilderRef b, LLVMValueRef load) {
 
 /* ---- blocks ---- */
 
-/* Whether a called function changes no memory. */
-static bool only_reads(LLVMValueRef call) {
-  enum { MODIFIES = 0x2a }; /* the "may write" of arguments' memory, of what no program sees, and of all other */
-  LLVMValueRef callee = LLVMGetCalledValue(call);
-  if (!LLVMIsAFunction(callee)) return false;
-  LLVMAttributeRef effect = LLVMGetEnumAttributeAtIndex(callee, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                                        LLVMGetEnumAttributeKindForName("memory", 6));
-  return effect && !(LLVMGetEnumAttributeValue(effect) & MODIFIES);
-}
-
 static bool is_plain(LLVMValueRef access) {
   return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
@@ -181,7 +171,7 @@ static bool pass(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
     if (starts_with(name, "llvm.masked.load.")) return forward_to(m, b, i);
     if (starts_with(name, "llvm.masked.store."))
       note_store(m, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)), NULL);
-    else if (!only_reads(i) && !starts_with(name, "llvm.prefetch."))
+    else if (!writes_no_memory(m->p, i) && !starts_with(name, "llvm.prefetch."))
       forget_all(m);
   } else if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAFenceInst(i)) {
     forget_all(m);

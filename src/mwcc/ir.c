@@ -3,6 +3,7 @@
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
+#include <llvm-c/IRReader.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include <stdlib.h>
@@ -55,6 +56,40 @@ void add_text_attribute(program *p, LLVMValueRef function, const char *name, con
   LLVMAddAttributeAtIndex(
       function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
       LLVMCreateStringAttribute(p->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+}
+
+/* ---- what calls do to memory ---- */
+
+bool memory_fact(LLVMValueRef call, uint64_t *bits) {
+  const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  LLVMAttributeRef fact = NULL;
+  if (LLVMIsAFunction(callee)) fact = LLVMGetEnumAttributeAtIndex(callee, whole, attribute_kind("memory"));
+  if (!fact) fact = LLVMGetCallSiteEnumAttribute(call, whole, attribute_kind("memory"));
+  if (fact) *bits = LLVMGetEnumAttributeValue(fact);
+  return fact != NULL;
+}
+
+/* The bits of that attribute that say "may write". Each release of LLVM has kinds of memory, and places for their bits, of
+   its own (21 put errno before "all other"): LLVM itself reads what the attribute's text means. */
+static uint64_t write_bits(program *p) {
+  static const char text[] = "declare void @writes() memory(write)";
+  if (p->write_bits) return p->write_bits;
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, sizeof text - 1, "effects");
+  LLVMModuleRef module = NULL;
+  char *message = NULL;
+  if (LLVMParseIRInContext(p->context, buffer, &module, &message))
+    die("this LLVM does not know its effects: %s", message);
+  LLVMAttributeRef fact = LLVMGetEnumAttributeAtIndex(
+      LLVMGetFirstFunction(module), (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute_kind("memory"));
+  p->write_bits = fact ? LLVMGetEnumAttributeValue(fact) : UINT64_MAX;
+  LLVMDisposeModule(module);
+  return p->write_bits;
+}
+
+bool writes_no_memory(program *p, LLVMValueRef call) {
+  uint64_t bits;
+  return memory_fact(call, &bits) && !(bits & write_bits(p));
 }
 
 void run_passes(program *p, const char *passes) {

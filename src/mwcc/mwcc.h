@@ -222,6 +222,7 @@ typedef struct program {
   shares *shares; /* of the work behind guard_stores, where it is done in several threads */
   int complaints;
   unsigned converge_sites; /* places where warps converge, so far */
+  uint64_t write_bits;     /* ir.c's; 0: not asked for yet */
   double stage_start;      /* in milliseconds, for --timings */
   /* Types that every stage needs. */
   LLVMTypeRef void_type, i1, i8, i32, i64, pointer;
@@ -450,6 +451,10 @@ LLVMValueRef build_likely(program *p, LLVMBuilderRef b, LLVMValueRef condition, 
 void add_attribute(program *p, LLVMValueRef function, const char *name);
 void remove_attribute(LLVMValueRef function, const char *name);
 void add_text_attribute(program *p, LLVMValueRef function, const char *name, const char *value);
+/* Whether LLVM knows what a call does to memory. *bits are 0 where it touches none; other numbers differ with LLVM's release. */
+bool memory_fact(LLVMValueRef call, uint64_t *bits);
+/* Whether LLVM knows that it writes none. */
+bool writes_no_memory(program *p, LLVMValueRef call);
 void run_passes(program *p, const char *passes);
 void verify_module(program *p, const char *stage);
 

@@ -124,15 +124,13 @@ static view seed(const shapes *s, const char *name) {
 }
 
 static bool reads_and_writes_nothing(LLVMValueRef call) {
-  unsigned memory = LLVMGetEnumAttributeKindForName("memory", 6);
   unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
   const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
   LLVMValueRef callee = LLVMGetCalledValue(call);
   if (!LLVMIsAFunction(callee) || !LLVMIsDeclaration(callee)) return false;
   if (LLVMGetEnumAttributeAtIndex(callee, whole, convergent)) return false;
-  LLVMAttributeRef fact = LLVMGetEnumAttributeAtIndex(callee, whole, memory);
-  if (!fact) fact = LLVMGetCallSiteEnumAttribute(call, whole, memory);
-  if (fact) return LLVMGetEnumAttributeValue(fact) == 0;
+  uint64_t bits;
+  if (memory_fact(call, &bits)) return bits == 0;
   if (LLVMGetIntrinsicID(callee)) return false;
   /* A function that is only declared comes from libm; without a pointer it has nothing but its arguments to go by. */
   for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)

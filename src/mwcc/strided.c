@@ -204,9 +204,8 @@ bool is_harmless(LLVMValueRef i) {
     if (starts_with(callee_name(i), names[n])) return true;
   LLVMValueRef callee = LLVMGetCalledValue(i);
   if (!LLVMIsAFunction(callee) || !LLVMGetIntrinsicID(callee)) return false;
-  LLVMAttributeRef memory = LLVMGetEnumAttributeAtIndex(callee, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                                        LLVMGetEnumAttributeKindForName("memory", 6));
-  return memory && LLVMGetEnumAttributeValue(memory) == 0; /* it knows its arguments only */
+  uint64_t bits;
+  return memory_fact(i, &bits) && bits == 0; /* it knows its arguments only */
 }
 
 /* Whether the stores can wait for the last of them: nothing between may touch their memory. A load of another member does
