@@ -52,6 +52,18 @@ describe("a random kernel", function()
     end)
   end
 
+  -- Also as code for blocks of one size, which has most of the ways to reach memory.
+  for at, width in ipairs { 1, "own", "8x4" } do
+    it(("that reaches memory in many ways means the same with %s"):format(
+      width == "own" and "lanes as mwcc chooses them" or "--width=" .. width), function()
+      local options, every = { memory = true, threads = 300 }, mw.limit("specialise", width == "own" and 1 or nil)
+      local first = at == 3 and 5 or 1
+      finally(function() mw.limit("specialise", every) end)
+      if only then return check(made(only, only, options), width) end
+      check(made(first, first + 3, options), width)
+    end)
+  end
+
   it("is the same whenever it is made from the same seed", function()
     assert.equal(kernels.source(made(3, 3)), kernels.source(made(3, 3)))
     assert.not_equal(kernels.text(made(3, 3)[1]), kernels.text(made(4, 4)[1]))

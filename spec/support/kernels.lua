@@ -59,6 +59,7 @@ local function memory_of(k, launch)
     if array.space == "buf" then memory[array.name] = filled(array, next_number) end
   end
   for _, array in ipairs(k.counters) do memory[array.name] = filled(array) end
+  for _, array in ipairs(k.records) do memory[array.name] = filled(array, next_number) end
   for _, t in ipairs(k.types) do memory[k.out[t.name].name] = filled(k.out[t.name]) end
   launch.p = { a = next_number() % 100 - 50, f = 2.5, c = next_number() * 12345, s = next_number() % 1000 - 500,
     b = next_number() % 256, v = { [0] = 3, -1, 17, next_number() % 64 } }
@@ -127,7 +128,7 @@ local function launch_difference(k, m, launch)
   local _, names = cuda.write(k, reference.bounds)
   local start, arrays, args = memory_of(k, launch), {}, {}
   for i, name in ipairs(names) do
-    local from = name == "same" and "buf" or name
+    local from = name == "same" and "buf" or name:gsub("_same$", "")
     if start[from] then
       arrays[from] = arrays[from] or mw.from_bytes(packed(start[from]), start[from].t.name)
       args[i] = arrays[from]

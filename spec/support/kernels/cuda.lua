@@ -327,6 +327,10 @@ function cuda.write(k, bounds)
   end
   for _, t in ipairs(k.types) do param(k.out[t.name].name, t.c .. " *") end
   for _, array in ipairs(k.counters) do param(array.name, array.t.c .. " *") end
+  for _, array in ipairs(k.records) do
+    param(array.name, array.t.c .. " *")
+    param(array.name .. "_same", array.t.c .. " *")
+  end
   for _, array in ipairs(k.shared) do
     if array.space == "buf" then
       param("buf", array.t.c .. " *")

@@ -3,6 +3,7 @@
 local types = require "support.kernels.types"
 local E = require "support.kernels.expressions"
 local S = require "support.kernels.statements"
+local M = require "support.kernels.memory"
 local int, uint = types.int, types.uint
 
 -- xorshift: the same numbers everywhere, whatever else draws some
@@ -249,7 +250,7 @@ end
 local function launches(k, budget)
   k.launches = {}
   while #k.launches < 4 and budget > 0 do
-    local block, grid = pick(blocks), pick(grids)
+    local block, grid = pick(k.memory and chance(0.6) and M.blocks or blocks), pick(grids)
     local count = product(block) * product(grid)
     if count <= 512 and not (k.linear and #block + #grid > 2) then
       budget = budget - count
@@ -263,18 +264,22 @@ local function launches(k, budget)
   end
 end
 
--- `options.threads`: about how many threads all launches together have; `options.warps`: its threads see their warps.
+-- `options.threads`: about how many threads all launches together have; `options.warps`: its threads see their warps;
+-- `options.memory`: it reaches memory in many ways (memory.lua).
 return function(seed, options)
   local source = source_of(seed)
   random, chance, pick = source.random, source.chance, source.pick
   E.use(source)
   S.use(source)
+  M.use(source)
   E.restart()
   local k = { seed = seed, name = "k" .. seed, names = 0, budget = random(8, 30), late = {}, functions = {},
     procedures = {}, all_functions = {}, new_phase = new_phase, thread = places.t, scalars = scalars,
-    flag = {}, drop = {}, warps = options and options.warps }
+    flag = {}, drop = {}, warps = options and options.warps,
+    memory = options and options.memory, records = {} }
   outputs(k)
   k.inputs, k.counters = inputs(), counters()
+  if k.memory then k.records = M.records() end
   for i = 1, random(0, 2) do device_function(k, i) end
   local c = new_context(k, { prefix = "l", uniform = true, inputs = k.inputs, functions = k.functions,
     procedures = k.procedures })

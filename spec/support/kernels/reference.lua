@@ -282,8 +282,9 @@ local function text_of(k)
   w:line("local table = memory.table")
   for _, array in ipairs(k.inputs) do w:line("local %s = memory.%s", array.name, array.name) end
   for _, array in ipairs(k.counters) do w:line("local %s = memory.%s", array.name, array.name) end
+  for _, array in ipairs(k.records) do w:line("local %s = memory.%s", array.name, array.name) end
   w:line("local n, m, q, f, d, p = launch.n, launch.m, launch.q, launch.f, launch.d, launch.p")
-  w:line("local bdx, gdx, bn, total = launch.bdx, launch.gdx, launch.bn, launch.total")
+  w:line("local bdx, bdy, gdx, bn, total = launch.bdx, launch.bdy, launch.gdx, launch.bn, launch.total")
   for _, f in ipairs(k.all_functions) do
     local params = {}
     if f.array then params[1] = "a" end
@@ -488,7 +489,8 @@ end
 local function run_launch(k, launch, chunk, memory)
   local bx, by, bz = launch.block[1], launch.block[2] or 1, launch.block[3] or 1
   local gx, gy, gz = launch.grid[1], launch.grid[2] or 1, launch.grid[3] or 1
-  launch.bdx, launch.gdx, launch.bn, launch.total = bx, gx, bx * by * bz, bx * by * bz * gx * gy * gz
+  launch.bdx, launch.bdy, launch.gdx = bx, by, gx
+  launch.bn, launch.total = bx * by * bz, bx * by * bz * gx * gy * gz
   local thread_function = chunk(helpers, launch, memory)
   local dropped = count_of(k.drop)
   for bid = 0, gx * gy * gz - 1 do

@@ -10,6 +10,7 @@
 
 local types = require "support.kernels.types"
 local E = require "support.kernels.expressions"
+local M = require "support.kernels.memory"
 local int, uint = types.int, types.uint
 
 local S = {}
@@ -448,6 +449,7 @@ local function statement(c)
   end
   if c.uniform and not c.sync and chance(0.1) then return set_uniform(c) end
   if c.depth < 4 and c.kernel.budget > 0 and chance(0.4) then return weighted(shaped)(c) end
+  if c.kernel.memory and not c.pure and chance(0.4) then return weighted(M.weights)(c) end
   if chance(c.in_loop and 0.25 or 0.08) then
     if c.in_loop or c.out then return weighted(ways_out)(c) end
     if c.depth > 0 or not c.sync or chance(0.5) then return finish(c) end
