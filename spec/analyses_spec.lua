@@ -282,7 +282,7 @@ describe("the report", function()
         out[threadIdx.x] = %s;
       }]==]
     local options = "--mcpu=x86-64-v4 --report --launch=_Z4sumsPKfPf:64x1x1"
-    assert.matches("gangs of 4 x 16 lanes: blocks of any size", run(text:format("x", "x += d", "x"), options))
+    assert.matches("gangs of 4 x 16 lanes: a block is one gang", run(text:format("x", "x += d", "x"), options))
     local many = { {}, {}, {} }
     for i = 1, 9 do
       many[1][i] = "x" .. i .. (i < 9 and " = 0" or "")
@@ -292,6 +292,52 @@ describe("the report", function()
     local sums, steps, result = table.concat(many[1], ", "), table.concat(many[2], "; "), table.concat(many[3], " - ")
     assert.matches("gangs of 2 x 16 lanes: its loops carry sums of what threads share",
       run(text:format(sums, steps, result), options))
+  end)
+
+  it("says why gangs are no larger, and who asked for their size", function()
+    local function gangs(options)
+      return run(source, "--mcpu=x86-64-v4 --report " .. options):match "gangs of ([^\n]*)"
+    end
+    assert.equal("2 x 8 lanes: as --width asks", gangs "--width=8x2")
+    assert.equal("1 x 8 lanes: as --width asks, no more vectors as the block's rows do not divide into them",
+      gangs "--width=8x2 --launch=_Z4tailiPf:5x1x1")
+    assert.equal("2 x 16 lanes: as most kernels, no more vectors as the block's rows do not divide into them",
+      gangs "--launch=_Z4tailiPf:96x1x1")
+    assert.equal("4 x 8 lanes: as most kernels, no more lanes as rows are short", gangs "--launch=_Z4tailiPf:8x4x1")
+    assert.matches("gangs of 2 x 16 lanes: a gang is a warp\n", run([[
+      __global__ void turn(float *o) { o[threadIdx.x] = __shfl_xor_sync(~0u, o[threadIdx.x], 1); }]],
+      "--mcpu=x86-64-v4 --report"))
+  end)
+
+  it("has no more lanes than __launch_bounds__ lets blocks have", function()
+    local text = "__global__ void __launch_bounds__(%d) few(float *o) { o[threadIdx.x] += 1; }"
+    local function gangs(threads)
+      return run(text:format(threads), "--mcpu=x86-64-v4 --report"):match "gangs of ([^\n]*)"
+    end
+    assert.equal("1 x 8 lanes: blocks of any size, no more lanes as __launch_bounds__ says", gangs(8))
+    assert.equal("1 x 4 lanes: blocks of any size, no more lanes as __launch_bounds__ says", gangs(2))
+    assert.equal("1 x 16 lanes: blocks of any size", gangs(9))
+    assert.equal("1 x 16 lanes: as --width asks",
+      run(text:format(8), "--mcpu=x86-64-v4 --report --width=16"):match "gangs of ([^\n]*)")
+  end)
+
+  it("says how lanes do atomics", function()
+    local output = run([=[
+      __global__ void count(const int *a, int *o) {
+        __shared__ int near[64];
+        near[threadIdx.x] = 0;
+        __syncthreads();
+        atomicAdd(o, a[threadIdx.x]);
+        atomicAdd(&o[a[threadIdx.x]], 1);
+        atomicAdd(&near[a[threadIdx.x]], 1);
+        o[atomicAdd(o + 1, 1)] = atomicCAS(o + 2, 0, 1);
+        __syncthreads();
+        o[threadIdx.x + 100] = near[threadIdx.x];
+      }]=], "--report")
+    assert.matches("5:%d+  one atomic for all lanes\n", output)
+    assert.matches("6:%d+  atomic by one lane after another\n", output)
+    assert.matches("7:%d+  atomic by one lane after another, without a lock\n", output)
+    assert.matches("8:%d+  atomic by one lane after another\n.*8:%d+  atomic by one lane after another\n", output)
   end)
 
   it("says why a kernel has no lanes", function()

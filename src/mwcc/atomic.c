@@ -87,6 +87,34 @@ typedef struct lane_atomic {
   indexed at;
 } lane_atomic;
 
+/* The reduction by which lanes have one atomic together, and what changes nothing in it; NULL where there is none. */
+static const char *reduction_of(LLVMAtomicRMWBinOp op, LLVMTypeRef type, LLVMValueRef *neutral) {
+  switch (op) {
+  case LLVMAtomicRMWBinOpAdd: *neutral = LLVMConstNull(type); return "llvm.vector.reduce.add";
+  case LLVMAtomicRMWBinOpOr: *neutral = LLVMConstNull(type); return "llvm.vector.reduce.or";
+  case LLVMAtomicRMWBinOpAnd: *neutral = LLVMConstAllOnes(type); return "llvm.vector.reduce.and";
+  case LLVMAtomicRMWBinOpUMax: *neutral = LLVMConstNull(type); return "llvm.vector.reduce.umax";
+  case LLVMAtomicRMWBinOpUMin: *neutral = LLVMConstAllOnes(type); return "llvm.vector.reduce.umin";
+  default: return NULL;
+  }
+}
+
+/* All lanes add to one place and nobody wants the old values: their sum, once. Exact for integers; for floating-point
+   numbers the order of atomic additions is open anyway, but results stay repeatable only lane by lane, so they are. */
+static const char *reduction_in(const shapes *s, LLVMValueRef atomic, LLVMValueRef *neutral) {
+  if (!LLVMIsAAtomicRMWInst(atomic) || LLVMGetFirstUse(atomic)) return NULL;
+  if (shape_of(s, LLVMGetOperand(atomic, 0)).kind > SHAPE_GANG) return NULL;
+  return reduction_of(LLVMGetAtomicRMWBinOp(atomic), LLVMTypeOf(LLVMGetOperand(atomic, 1)), neutral);
+}
+
+const char *describe_atomic(const shapes *s, LLVMValueRef atomic) {
+  LLVMValueRef neutral;
+  if (reduction_in(s, atomic, &neutral)) return "one atomic for all lanes";
+  if (LLVMIsAAtomicRMWInst(atomic) && is_shared(LLVMGetOperand(atomic, 0)))
+    return "atomic by one lane after another, without a lock";
+  return "atomic by one lane after another";
+}
+
 bool is_short_atomic(LLVMValueRef atomic) {
   return LLVMIsAAtomicRMWInst(atomic) && is_shared(LLVMGetOperand(atomic, 0)) && !LLVMGetFirstUse(atomic);
 }
@@ -112,23 +140,12 @@ static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
                                 LLVMGetCmpXchgFailureOrdering(atomic), 0);
 }
 
-/* All lanes add to one place and nobody wants the old values: their sum, once. Exact for integers; for floating-point
-   numbers the order of atomic additions is open anyway, but results stay repeatable only lane by lane, so they are. */
 static bool reduce_first(widener *w, LLVMValueRef atomic, mask m) {
-  if (!LLVMIsAAtomicRMWInst(atomic) || LLVMGetFirstUse(atomic) || !is_uniform(w, LLVMGetOperand(atomic, 0)))
-    return false;
-  LLVMValueRef value = LLVMGetOperand(atomic, 1), neutral;
-  LLVMTypeRef type = LLVMTypeOf(value);
-  const char *reduction;
+  LLVMValueRef neutral;
+  const char *reduction = reduction_in(w->shapes, atomic, &neutral);
+  if (!reduction) return false;
+  LLVMValueRef value = LLVMGetOperand(atomic, 1);
   LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(atomic);
-  switch (op) {
-  case LLVMAtomicRMWBinOpAdd: reduction = "llvm.vector.reduce.add", neutral = LLVMConstNull(type); break;
-  case LLVMAtomicRMWBinOpOr: reduction = "llvm.vector.reduce.or", neutral = LLVMConstNull(type); break;
-  case LLVMAtomicRMWBinOpAnd: reduction = "llvm.vector.reduce.and", neutral = LLVMConstAllOnes(type); break;
-  case LLVMAtomicRMWBinOpUMax: reduction = "llvm.vector.reduce.umax", neutral = LLVMConstNull(type); break;
-  case LLVMAtomicRMWBinOpUMin: reduction = "llvm.vector.reduce.umin", neutral = LLVMConstAllOnes(type); break;
-  default: return false;
-  }
   LLVMValueRef together = NULL;
   for (int u = 0; u < w->parts; u++) {
     LLVMValueRef lanes = part_vector(w, value, u);

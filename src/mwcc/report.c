@@ -135,6 +135,7 @@ static char *describe_access(const shapes *s, LLVMValueRef i) {
     free(to);
     return both;
   }
+  if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)) return mw_strdup(describe_atomic(s, i));
   bool load = LLVMIsALoadInst(i) != NULL;
   if (!load && !LLVMIsAStoreInst(i)) return NULL;
   const char *what = load ? "load" : "store";

@@ -16,6 +16,15 @@ static int native_width(const program *p) {
   return 4;
 }
 
+/* As many as a vector register has, or as --width says; not twice what __launch_bounds__ lets blocks have. */
+static int lanes_for(const program *p, const kernel *k) {
+  enum { FEWEST = 4 };
+  int lanes = native_width(p);
+  if (p->options->width) return p->options->width;
+  while (lanes > FEWEST && k->max_threads && !k->sees_warp && k->max_threads <= lanes / 2) lanes /= 2;
+  return lanes;
+}
+
 /* What one of the variants assumes, they all keep to. */
 static void add_assumptions(kernel *k, const shapes *s) {
   bool first = !k->most_blocks;
@@ -90,7 +99,27 @@ typedef struct question {
   const char *why; /* no variant can be made */
   LLVMValueRef why_at;
   const char *parts_why; /* the number of parts, or NULL */
+  int wanted;            /* that number, which not every block can be cut into */
 } question;
+
+/* Why gangs are as large as they are, and not larger. */
+static char *explain_size(const question *q, const cut *c) {
+  const kernel *k = q->k;
+  bool asked = q->p->options->width, fewer = c->parts < q->wanted && !k->sees_warp;
+  int native = native_width(q->p);
+  const char *why = asked            ? "as --width asks"
+                    : k->sees_warp   ? "a gang is a warp"
+                    : q->g->seamless ? "a block is one gang"
+                    : q->parts_why   ? q->parts_why
+                                     : "blocks of any size";
+  const char *lanes = "";
+  if (!asked && !k->sees_warp && c->lanes > native)
+    lanes = ", and more lanes as its inner loops have small numbers alone";
+  else if (!asked && !k->sees_warp && c->lanes < native)
+    lanes =
+        lanes_for(q->p, k) < native ? ", no more lanes as __launch_bounds__ says" : ", no more lanes as rows are short";
+  return mw_format("%s%s%s", why, lanes, fewer ? ", no more vectors as the block's rows do not divide into them" : "");
+}
 
 static void add_variant(question *q, cut c) {
   static const char *const names[] = {
@@ -107,7 +136,9 @@ static void add_variant(question *q, cut c) {
     k->variants[k->variant_count++] = (variant){.cut = c, .waiting = waiting, .function = function};
     add_assumptions(k, &s);
     if (x.count) add_assumptions(k, &x.shapes);
-    if (q->p->options->report) report_cut(&s, q->parts_why ? q->parts_why : "blocks of any size", stdout);
+    char *size = explain_size(q, &c);
+    if (q->p->options->report) report_cut(&s, size, stdout);
+    free(size);
     if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  of blocks side by side one row after the other");
     if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
   }
@@ -212,6 +243,7 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   q.o = &o, q.live = &live;
   shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
   if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
+  q.wanted = together;
   bool may_be_wider = p->options->launch_kernel && !p->options->width && !k->waits;
   if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->options->launch_block);
   bool too_wide = seamless && suits_small_gangs(&g, &o, &s, together);
@@ -269,11 +301,11 @@ static void widen_one(program *p, kernel *k, int lanes, int together) {
 }
 
 void widen_kernels(program *p) {
-  int lanes = p->options->width ? p->options->width : native_width(p);
   int together = p->options->parts; /* 0: as pays */
   for (size_t i = 0; i < p->kernel_count && p->options->check_memory; i++)
     explain(&p->kernels[i], "its accesses are checked one by one (--check-memory)", NULL);
-  for (size_t i = 0; i < p->kernel_count && lanes > 1; i++) widen_one(p, &p->kernels[i], lanes, together);
+  for (size_t i = 0; i < p->kernel_count && p->options->width != 1; i++)
+    widen_one(p, &p->kernels[i], lanes_for(p, &p->kernels[i]), together);
   verify_module(p, "widening");
 }
 

@@ -213,6 +213,8 @@ bool leaves_one_by_one(const shapes *s, int loop_index);
 
 /* On shared memory, where one thread runs a block, and nobody asks for the old value: a few instructions a lane. */
 bool is_short_atomic(LLVMValueRef atomic);
+/* How lanes do it, in words for a report. */
+const char *describe_atomic(const shapes *s, LLVMValueRef atomic);
 
 /* ---- rows.c ---- */
 
