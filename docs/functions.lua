@@ -134,12 +134,13 @@ cu.cuCtxDestroy(context)                                 -- and with it all that
 ```
 
 OpenGL's functions share buffers and images of the context that is current in the calling thread, on every device. A buffer
-is memory of the device, and an image's layers and levels are CUDA arrays (row 0 is OpenGL's), between the calls that map
-and unmap them; then OpenGL must leave them alone. An NVIDIA GPU's driver shares them itself where the context is its own.
+is memory of the device, and an image's layers and levels are CUDA arrays (row 0 is OpenGL's), each by itself or all as
+one mipmapped array over the same memory, between the calls that map and unmap them; then OpenGL must leave them alone. An NVIDIA GPU's driver shares them itself where the context is its own.
 Elsewhere what is mapped is a copy: buffers are fetched when they are mapped and images when an array is asked for, and
 both are written back when they are unmapped, unless they were mapped for reading only; `…WriteDiscard` fetches nothing. The
-context then has to be current in all of these calls, OpenGL's errors from before a call are forgotten, and contexts of
-OpenGL ES share buffers (3.0 and newer) but no images.
+context then has to be current in all of these calls, and OpenGL's errors from before a call are forgotten. Contexts of
+OpenGL ES share buffers and renderbuffers from 3.0 on and textures from 3.1; what they cannot draw to they cannot give
+back, so such images are shared with `…WriteDiscard` only.
 
 `examples/guide/` has the host code of the guide's sections 4.5.2.3 to 4.5.2.6 and 4.5.3.3 to 4.5.3.9, in its order.
 

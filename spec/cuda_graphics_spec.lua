@@ -78,6 +78,66 @@ describe("resources of OpenGL", function()
     end)
   end
 
+  it("have mipmapped arrays that are the driver's own, too", function()
+    local result, why = run { [[
+      local mw = require "moonwarp"
+      gl.call("glTexImage2D", 0x0de1, 1, 0x8058, 2, 1, 0, 0x1908, 0x1401, ("z"):rep(8))
+      local two = ok(rt.cudaGraphicsGLRegisterImage(image, 0x0de1, 0))
+      ok(rt.cudaGraphicsMapResources(1, two))
+      local mipmap = ok(rt.cudaGraphicsResourceGetMappedMipmappedArray(two))
+      local _, extent = ok(rt.cudaArrayGetInfo(ok(rt.cudaGetMipmappedArrayLevel(mipmap, 1))))
+      print(extent.width, extent.height, rt.cudaGetMipmappedArrayLevel(mipmap, 2))
+      local whole = ok(rt.cudaCreateTextureObject({ resType = rt.cudaResourceTypeMipmappedArray,
+        res = { mipmap = { mipmap = mipmap } } }, { normalizedCoords = 1 }))
+      ok(rt.cudaDestroyTextureObject(whole))
+      ok(rt.cudaGraphicsUnmapResources(1, two))
+      ok(rt.cudaGraphicsUnregisterResource(two))
+    ]] }
+    if why then return pending(why) end
+    assert.equal("2\t1\t1\n", result.output)
+    assert.equal(1, gpu.count(result, "cuGraphicsResourceGetMappedMipmappedArray"))
+    assert.equal(0, gpu.count(result, "cuMipmappedArrayCreate"))
+    assert.equal(0, gpu.count(result, "cuMipmappedArrayDestroy"))
+    assert.matches("^cuTexObjectCreate kind 1", gpu.call(result, "cuTexObjectCreate")) -- a mipmapped array
+  end)
+
+  -- The hardware's arrays have no views of a layer.
+  it("have layers by themselves or all of them, where they are copied", function()
+    local result, why = run { [[
+      local layers = gl.name "glGenTextures"
+      gl.call("glBindTexture", 0x8c1a, layers)
+      gl.call("glTexImage3D", 0x8c1a, 0, 0x8058, 2, 2, 3, 0, 0x1908, 0x1401, ("y"):rep(48))
+      local r = ok(rt.cudaGraphicsGLRegisterImage(layers, 0x8c1a, 0))
+      ok(rt.cudaGraphicsMapResources(1, r))
+      ok(rt.cudaGraphicsSubResourceGetMappedArray(r, 1, 0))
+      print(rt.cudaGraphicsResourceGetMappedMipmappedArray(r), rt.story().message:match "by themselves")
+      ok(rt.cudaGraphicsUnmapResources(1, r))
+      ok(rt.cudaGraphicsMapResources(1, r))
+      local mipmap = ok(rt.cudaGraphicsResourceGetMappedMipmappedArray(r))
+      print(rt.cudaGraphicsSubResourceGetMappedArray(r, 1, 0), rt.story().message:match "cudaGetMipmappedArrayLevel")
+      local _, extent = ok(rt.cudaArrayGetInfo(ok(rt.cudaGetMipmappedArrayLevel(mipmap, 0))))
+      print(extent.depth)
+      ok(rt.cudaGraphicsUnmapResources(1, r))
+    ]], fail = "cuGraphicsGLRegisterImage@*=219" }
+    if why then return pending(why) end
+    assert.equal("801\tby themselves\n801\tcudaGetMipmappedArrayLevel\n3\n", result.output)
+  end)
+
+  it("are drawn by the devices that the driver names", function()
+    local result, why = run { [[
+      local count, list = ok(rt.cudaGLGetDevices(8, 3))
+      print(count, list[1])
+    ]], cuda = "devices=2" }
+    if why then return pending(why) end
+    assert.equal("1\t1\n", result.output)
+    assert.matches("list 3$", gpu.call(result, "cuGLGetDevices"))
+    result = run { [[
+      local count, list = ok(rt.cudaGLGetDevices(8, 1))
+      print(count, list[1], list[2], list[3])
+    ]], cuda = "devices=2", fail = "cuGLGetDevices@*=219" }
+    assert.equal("3\t0\t1\t2\n", result.output) -- another vendor's context: all, and the CPU device
+  end)
+
   it("fail with what the driver says", function()
     local result, why = run { [[
       local one = ok(rt.cudaGraphicsGLRegisterBuffer(buffer, 0))

@@ -81,9 +81,9 @@ typedef struct mw_array_box {
 struct mw_tex_record;
 
 /* Sharing resources of OpenGL by the driver's own means. `make` is called with a current context; target 0 is a buffer;
-   MW_INVALID_GRAPHICS_CONTEXT where that context is not one that the driver can share with. `pointer` and `array` are asked
-   between map and unmap, which order OpenGL's work with the stream's; an array goes by `array_end`, before unmap or
-   after. */
+   MW_INVALID_GRAPHICS_CONTEXT where that context is not one that the driver can share with. `pointer`, `array` and `mipmap`
+   are asked between map and unmap, which order OpenGL's work with the stream's; an array goes by `array_end`, before unmap
+   or after. `draws`: whether the device of that number draws for the current context; see mw_graphics_device. */
 typedef struct mw_driver_graphics {
   int (*make)(void *device, unsigned name, unsigned target, unsigned flags, void **resource);
   void (*end)(void *device, void *resource);
@@ -92,7 +92,9 @@ typedef struct mw_driver_graphics {
   int (*unmap)(void *stream, void *resource);
   int (*pointer)(void *resource, uint64_t *address, size_t *bytes);
   int (*array)(void *resource, unsigned layer, unsigned level, const mw_cuda_array_desc *desc, uint64_t *array);
+  int (*mipmap)(void *resource, const mw_cuda_array_desc *desc, uint64_t *array);
   void (*array_end)(void *device, uint64_t array);
+  bool (*draws)(int ordinal, unsigned list);
 } mw_driver_graphics;
 
 /* One variable of a loaded unit. */
@@ -242,6 +244,8 @@ typedef struct mw_driver {
 
 /* device.c: what all drivers report. */
 void mw_drivers_report(mw_text *out);
+/* Whether device i of mw_device_list draws for OpenGL's current context: see mw_graphics_device. */
+bool mw_device_draws(size_t i, unsigned list);
 /* device.c: ask the drivers of all open devices to stop what runs. */
 void mw_devices_interrupt(void);
 

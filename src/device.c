@@ -50,6 +50,16 @@ int mw_device_list(size_t i, char name[32]) {
   return fail(MW_INVALID_DEVICE, "there is no device %zu: there are %zu, counted from 0", i, first);
 }
 
+bool mw_device_draws(size_t i, unsigned list) {
+  size_t first = 0;
+  for (size_t d = 0; d < MW_COUNT(drivers); d++) {
+    size_t count = (size_t)device_count(drivers[d]);
+    if (i - first < count) return drivers[d]->graphics && drivers[d]->graphics->draws((int)(i - first), list);
+    first += count;
+  }
+  return false;
+}
+
 static const mw_driver *find_driver(const char *name, size_t length) {
   for (size_t i = 0; i < MW_COUNT(drivers); i++)
     if (strlen(drivers[i]->name) == length && memcmp(drivers[i]->name, name, length) == 0) return drivers[i];

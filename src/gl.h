@@ -52,6 +52,8 @@
   X(void, BindFramebuffer, (unsigned target, unsigned framebuffer))                                                    \
   X(void, FramebufferRenderbuffer, (unsigned target, unsigned attachment, unsigned kind, unsigned renderbuffer))       \
   X(void, FramebufferTexture2D, (unsigned target, unsigned attachment, unsigned kind, unsigned texture, int level))    \
+  X(void, FramebufferTextureLayer, (unsigned target, unsigned attachment, unsigned texture, int level, int layer))     \
+  X(unsigned, CheckFramebufferStatus, (unsigned target))                                                               \
   X(void, BlitFramebuffer, (int x0, int y0, int x1, int y1, int to_x0, int to_y0, int to_x1, int to_y1,                \
                             unsigned mask, unsigned filter))
 /* clang-format on */
@@ -99,6 +101,7 @@ typedef struct mw_gl_image {
   unsigned name, target;
   int level;
   mw_channels channels;
+  bool integers; /* channels that are no fractions of 1 */
   unsigned internal, format, type;
   size_t width, height, depth; /* depth: of a 3-D texture; else 1 */
   size_t layers;               /* of an array, or six faces */
@@ -106,9 +109,18 @@ typedef struct mw_gl_image {
 
 /* MW_INVALID_RESOURCE_HANDLE as above, MW_INVALID_VALUE for a target, a level or a format that cannot be shared. */
 int mw_gl_image_describe(const mw_gl_context *context, unsigned name, unsigned target, int level, mw_gl_image *out);
+/* How many levels there are from this one, the first, on: each half as large as the one before. */
+size_t mw_gl_image_levels(const mw_gl_context *context, const mw_gl_image *first);
 size_t mw_gl_image_bytes(const mw_gl_image *image); /* of one layer */
-/* One layer, rows close behind each other. */
-int mw_gl_image_read(const mw_gl_context *context, const mw_gl_image *image, size_t layer, void *target);
+/* `count` layers, rows close behind each other. MW_NOT_SUPPORTED where OpenGL ES cannot read the format. */
+int mw_gl_image_read(const mw_gl_context *context, const mw_gl_image *image, size_t layer, size_t count, void *target);
 int mw_gl_image_write(const mw_gl_context *context, const mw_gl_image *image, size_t layer, const void *source);
+
+/* ---- the same through framebuffers (gl_frame.c), while the state of transfers is set ---- */
+
+/* The name under which GL tells what is bound to a target; 0 for a target that is none of ours. */
+unsigned mw_gl_binding(unsigned target);
+int mw_gl_frame_read(const mw_gl_context *context, const mw_gl_image *image, size_t layer, void *target);
+void mw_gl_frame_write(const mw_gl *gl, const mw_gl_image *image, const void *source); /* a renderbuffer */
 
 #endif

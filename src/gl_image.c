@@ -63,6 +63,7 @@ static int set_format(mw_gl_image *image, unsigned internal) {
     const format *f = &formats[i];
     if (f->internal != internal) continue;
     image->channels = (mw_channels){(mw_channel_kind)f->kind, f->bits, f->channels};
+    image->integers = f->transfer == RED_INTEGER || f->transfer == RG_INTEGER || f->transfer == RGBA_INTEGER;
     image->internal = internal;
     image->format = f->transfer;
     image->type = transfer_type(f);
@@ -79,13 +80,16 @@ static int set_format(mw_gl_image *image, unsigned internal) {
 
 typedef struct setting {
   unsigned name;
-  int during; /* what transfers want */
+  int during;    /* what transfers want */
+  bool embedded; /* OpenGL ES has it too */
 } setting;
 
 static const setting store[] = {
     /* GL_PACK_… and GL_UNPACK_…: swapped bytes, bit order, row length, skipped rows, pixels, images, image height */
-    {0x0d00, 0}, {0x0d01, 0}, {0x0d02, 0}, {0x0d03, 0}, {0x0d04, 0}, {0x0d05, 1}, {0x806b, 0}, {0x806c, 0},
-    {0x0cf0, 0}, {0x0cf1, 0}, {0x0cf2, 0}, {0x0cf3, 0}, {0x0cf4, 0}, {0x0cf5, 1}, {0x806d, 0}, {0x806e, 0}};
+    {0x0d00, 0, false}, {0x0d01, 0, false}, {0x0d02, 0, true},  {0x0d03, 0, true},
+    {0x0d04, 0, true},  {0x0d05, 1, true},  {0x806b, 0, false}, {0x806c, 0, false},
+    {0x0cf0, 0, false}, {0x0cf1, 0, false}, {0x0cf2, 0, true},  {0x0cf3, 0, true},
+    {0x0cf4, 0, true},  {0x0cf5, 1, true},  {0x806d, 0, true},  {0x806e, 0, true}};
 
 enum { PACK_BUFFER = 0x88eb, UNPACK_BUFFER = 0x88ec, PACK_BINDING = 0x88ed, UNPACK_BINDING = 0x88ef };
 
@@ -97,6 +101,7 @@ static void save(const mw_gl_context *context, saved *before) {
   const mw_gl *gl = context->gl;
   *before = (saved){0};
   for (size_t i = 0; i < MW_COUNT(store); i++) {
+    if (context->embedded && !store[i].embedded) continue;
     before->store[i] = mw_gl_integer(gl, store[i].name);
     gl->PixelStorei(store[i].name, store[i].during);
   }
@@ -109,7 +114,8 @@ static void save(const mw_gl_context *context, saved *before) {
 
 static void restore(const mw_gl_context *context, const saved *before) {
   const mw_gl *gl = context->gl;
-  for (size_t i = 0; i < MW_COUNT(store); i++) gl->PixelStorei(store[i].name, before->store[i]);
+  for (size_t i = 0; i < MW_COUNT(store); i++)
+    if (!context->embedded || store[i].embedded) gl->PixelStorei(store[i].name, before->store[i]);
   if (context->version < 21) return;
   gl->BindBuffer(PACK_BUFFER, (unsigned)before->pack);
   gl->BindBuffer(UNPACK_BUFFER, (unsigned)before->unpack);
@@ -117,8 +123,7 @@ static void restore(const mw_gl_context *context, const saved *before) {
 
 /* ---- what an image is ---- */
 
-/* The name under which GL tells what is bound to a target; 0 for a target that is none of ours. */
-static unsigned binding_of(unsigned target) {
+unsigned mw_gl_binding(unsigned target) {
   switch (target) {
   case GL_TEXTURE_2D: return 0x8069;
   case GL_TEXTURE_3D: return 0x806a;
@@ -130,10 +135,12 @@ static unsigned binding_of(unsigned target) {
   }
 }
 
-static int check_context(const mw_gl_context *context) {
-  if (context->embedded)
-    return fail(MW_NOT_SUPPORTED, "of a context of OpenGL ES buffers can be shared, and no images");
-  return MW_SUCCESS;
+/* OpenGL ES tells the size of a texture from 3.1 on. */
+static int check_context(const mw_gl_context *context, unsigned target) {
+  int wanted = target == GL_RENDERBUFFER ? 30 : 31;
+  if (!context->embedded || context->version >= wanted) return MW_SUCCESS;
+  return fail(MW_NOT_SUPPORTED, "OpenGL ES before %d.%d, of which this context is, does not tell the size of a %s",
+              wanted / 10, wanted % 10, target == GL_RENDERBUFFER ? "renderbuffer" : "texture");
 }
 
 enum { WIDTH = 0x1000, HEIGHT = 0x1001, INTERNAL = 0x1003, DEPTH = 0x8071 };
@@ -141,7 +148,7 @@ enum { WIDTH = 0x1000, HEIGHT = 0x1001, INTERNAL = 0x1003, DEPTH = 0x8071 };
 static int describe_renderbuffer(const mw_gl *gl, mw_gl_image *image) {
   enum { RB_WIDTH = 0x8d42, RB_HEIGHT = 0x8d43, RB_INTERNAL = 0x8d44, RB_SAMPLES = 0x8cab };
   int width = 0, height = 0, internal = 0, samples = 0;
-  unsigned before = (unsigned)mw_gl_integer(gl, binding_of(GL_RENDERBUFFER));
+  unsigned before = (unsigned)mw_gl_integer(gl, mw_gl_binding(GL_RENDERBUFFER));
   gl->BindRenderbuffer(GL_RENDERBUFFER, image->name);
   gl->GetRenderbufferParameteriv(GL_RENDERBUFFER, RB_WIDTH, &width);
   gl->GetRenderbufferParameteriv(GL_RENDERBUFFER, RB_HEIGHT, &height);
@@ -157,7 +164,7 @@ static int describe_renderbuffer(const mw_gl *gl, mw_gl_image *image) {
 
 static int describe_texture(const mw_gl *gl, mw_gl_image *image) {
   int width = 0, height = 0, depth = 0, internal = 0;
-  unsigned target = image->target, before = (unsigned)mw_gl_integer(gl, binding_of(target));
+  unsigned target = image->target, before = (unsigned)mw_gl_integer(gl, mw_gl_binding(target));
   unsigned part = target == GL_TEXTURE_CUBE_MAP ? GL_TEXTURE_CUBE_MAP_POSITIVE_X : target;
   gl->BindTexture(target, image->name);
   if (mw_gl_error(gl) != 0)
@@ -179,19 +186,48 @@ static int describe_texture(const mw_gl *gl, mw_gl_image *image) {
 int mw_gl_image_describe(const mw_gl_context *context, unsigned name, unsigned target, int level, mw_gl_image *out) {
   const mw_gl *gl = context->gl;
   *out = (mw_gl_image){.name = name, .target = target, .level = level, .depth = 1, .layers = 1};
-  int code = check_context(context);
+  int code = check_context(context, target);
   if (code != MW_SUCCESS) return code;
-  if (!binding_of(target))
+  if (!mw_gl_binding(target))
     return fail(
         MW_INVALID_VALUE,
         "target 0x%04x cannot be shared: GL_TEXTURE_2D, _RECTANGLE, _CUBE_MAP, _3D, _2D_ARRAY and GL_RENDERBUFFER "
         "can",
         target);
+  if (context->embedded && target == GL_TEXTURE_RECTANGLE)
+    return fail(MW_INVALID_VALUE, "OpenGL ES has no rectangles: GL_TEXTURE_2D, of any size, is meant");
   bool there = target == GL_RENDERBUFFER ? gl->IsRenderbuffer(name) : gl->IsTexture(name);
   if (!there)
     return fail(MW_INVALID_RESOURCE_HANDLE, "the current OpenGL context has no %s %u",
                 target == GL_RENDERBUFFER ? "renderbuffer" : "texture", name);
   return target == GL_RENDERBUFFER ? describe_renderbuffer(gl, out) : describe_texture(gl, out);
+}
+
+static size_t halved(size_t size) { return size > 1 ? size / 2 : 1; }
+
+size_t mw_gl_image_levels(const mw_gl_context *context, const mw_gl_image *first) {
+  const mw_gl *gl = context->gl;
+  if (first->target == GL_RENDERBUFFER || first->target == GL_TEXTURE_RECTANGLE) return 1;
+  unsigned target = first->target, before = (unsigned)mw_gl_integer(gl, mw_gl_binding(target));
+  unsigned part = target == GL_TEXTURE_CUBE_MAP ? GL_TEXTURE_CUBE_MAP_POSITIVE_X : target;
+  size_t levels = 1, size[3] = {first->width, first->height, first->depth};
+  gl->BindTexture(target, first->name);
+  while (size[0] > 1 || size[1] > 1 || size[2] > 1) {
+    int width = 0, height = 0, depth = 0, internal = 0, level = first->level + (int)levels;
+    for (int i = 0; i < 3; i++) size[i] = halved(size[i]);
+    gl->GetTexLevelParameteriv(part, level, WIDTH, &width);
+    gl->GetTexLevelParameteriv(part, level, HEIGHT, &height);
+    gl->GetTexLevelParameteriv(part, level, DEPTH, &depth);
+    gl->GetTexLevelParameteriv(part, level, INTERNAL, &internal);
+    size_t slices = target == GL_TEXTURE_3D ? size[2] : target == GL_TEXTURE_2D_ARRAY ? first->layers : (size_t)depth;
+    if ((size_t)width != size[0] || (size_t)height != size[1] || (size_t)depth != slices ||
+        (unsigned)internal != first->internal)
+      break;
+    levels++;
+  }
+  gl->BindTexture(target, before);
+  (void)mw_gl_error(gl);
+  return levels;
 }
 
 size_t mw_gl_image_bytes(const mw_gl_image *image) {
@@ -202,25 +238,34 @@ size_t mw_gl_image_bytes(const mw_gl_image *image) {
 /* ---- textures ---- */
 
 /* All layers of an array come at once. */
-static void read_texture(const mw_gl *gl, const mw_gl_image *image, size_t layer, void *out) {
-  unsigned before = (unsigned)mw_gl_integer(gl, binding_of(image->target));
-  gl->BindTexture(image->target, image->name);
-  if (image->target == GL_TEXTURE_2D_ARRAY) {
-    size_t bytes = mw_gl_image_bytes(image);
-    char *all = mw_alloc(bytes * image->layers);
-    gl->GetTexImage(image->target, image->level, image->format, image->type, all);
-    memcpy(out, all + layer * bytes, bytes);
-    free(all);
-  } else {
-    unsigned part =
-        image->target == GL_TEXTURE_CUBE_MAP ? GL_TEXTURE_CUBE_MAP_POSITIVE_X + (unsigned)layer : image->target;
-    gl->GetTexImage(part, image->level, image->format, image->type, out);
+static void read_layers(const mw_gl *gl, const mw_gl_image *image, size_t layer, size_t count, void *out) {
+  size_t bytes = mw_gl_image_bytes(image);
+  if (count == image->layers) {
+    gl->GetTexImage(image->target, image->level, image->format, image->type, out);
+    return;
   }
+  char *all = mw_alloc(bytes * image->layers);
+  gl->GetTexImage(image->target, image->level, image->format, image->type, all);
+  memcpy(out, all + layer * bytes, bytes * count);
+  free(all);
+}
+
+static void read_texture(const mw_gl *gl, const mw_gl_image *image, size_t layer, size_t count, void *out) {
+  unsigned before = (unsigned)mw_gl_integer(gl, mw_gl_binding(image->target));
+  gl->BindTexture(image->target, image->name);
+  if (image->target == GL_TEXTURE_2D_ARRAY)
+    read_layers(gl, image, layer, count, out);
+  else if (image->target == GL_TEXTURE_CUBE_MAP)
+    for (size_t i = 0; i < count; i++)
+      gl->GetTexImage(GL_TEXTURE_CUBE_MAP_POSITIVE_X + (unsigned)(layer + i), image->level, image->format, image->type,
+                      (char *)out + i * mw_gl_image_bytes(image));
+  else
+    gl->GetTexImage(image->target, image->level, image->format, image->type, out);
   gl->BindTexture(image->target, before);
 }
 
 static void write_texture(const mw_gl *gl, const mw_gl_image *image, size_t layer, const void *texels) {
-  unsigned target = image->target, before = (unsigned)mw_gl_integer(gl, binding_of(target));
+  unsigned target = image->target, before = (unsigned)mw_gl_integer(gl, mw_gl_binding(target));
   int width = (int)image->width, height = (int)image->height;
   gl->BindTexture(target, image->name);
   if (target == GL_TEXTURE_2D_ARRAY)
@@ -234,55 +279,6 @@ static void write_texture(const mw_gl *gl, const mw_gl_image *image, size_t laye
   gl->BindTexture(target, before);
 }
 
-/* ---- renderbuffers: read and drawn through framebuffers ---- */
-
-enum {
-  READ_FRAMEBUFFER = 0x8ca8,
-  DRAW_FRAMEBUFFER = 0x8ca9,
-  READ_BINDING = 0x8caa,
-  DRAW_BINDING = 0x8ca6,
-  COLOR_ATTACHMENT = 0x8ce0,
-  COLOR_BUFFER = 0x4000,
-  NEAREST = 0x2600,
-  MIN_FILTER = 0x2801,
-  SCISSOR_TEST = 0x0c11,
-};
-
-static void read_renderbuffer(const mw_gl *gl, const mw_gl_image *image, void *out) {
-  unsigned frame, before = (unsigned)mw_gl_integer(gl, READ_BINDING);
-  gl->GenFramebuffers(1, &frame);
-  gl->BindFramebuffer(READ_FRAMEBUFFER, frame);
-  gl->FramebufferRenderbuffer(READ_FRAMEBUFFER, COLOR_ATTACHMENT, GL_RENDERBUFFER, image->name);
-  gl->ReadPixels(0, 0, (int)image->width, (int)image->height, image->format, image->type, out);
-  gl->BindFramebuffer(READ_FRAMEBUFFER, before);
-  gl->DeleteFramebuffers(1, &frame);
-}
-
-/* A texture of the same kind takes the texels, and they are copied over. */
-static void write_renderbuffer(const mw_gl *gl, const mw_gl_image *image, const void *texels) {
-  unsigned frames[2], texture, bound = (unsigned)mw_gl_integer(gl, binding_of(GL_TEXTURE_2D));
-  unsigned read = (unsigned)mw_gl_integer(gl, READ_BINDING), draw = (unsigned)mw_gl_integer(gl, DRAW_BINDING);
-  int width = (int)image->width, height = (int)image->height;
-  bool scissor = gl->IsEnabled(SCISSOR_TEST);
-  gl->GenTextures(1, &texture);
-  gl->BindTexture(GL_TEXTURE_2D, texture);
-  gl->TexParameteri(GL_TEXTURE_2D, MIN_FILTER, NEAREST);
-  gl->TexImage2D(GL_TEXTURE_2D, 0, (int)image->internal, width, height, 0, image->format, image->type, texels);
-  gl->GenFramebuffers(2, frames);
-  gl->BindFramebuffer(READ_FRAMEBUFFER, frames[0]);
-  gl->FramebufferTexture2D(READ_FRAMEBUFFER, COLOR_ATTACHMENT, GL_TEXTURE_2D, texture, 0);
-  gl->BindFramebuffer(DRAW_FRAMEBUFFER, frames[1]);
-  gl->FramebufferRenderbuffer(DRAW_FRAMEBUFFER, COLOR_ATTACHMENT, GL_RENDERBUFFER, image->name);
-  if (scissor) gl->Disable(SCISSOR_TEST);
-  gl->BlitFramebuffer(0, 0, width, height, 0, 0, width, height, COLOR_BUFFER, NEAREST);
-  if (scissor) gl->Enable(SCISSOR_TEST);
-  gl->BindFramebuffer(READ_FRAMEBUFFER, read);
-  gl->BindFramebuffer(DRAW_FRAMEBUFFER, draw);
-  gl->DeleteFramebuffers(2, frames);
-  gl->BindTexture(GL_TEXTURE_2D, bound);
-  gl->DeleteTextures(1, &texture);
-}
-
 /* ---- both ---- */
 
 static int outcome(const mw_gl *gl, const mw_gl_image *image, const char *what) {
@@ -292,22 +288,30 @@ static int outcome(const mw_gl *gl, const mw_gl_image *image, const char *what) 
               image->target == GL_RENDERBUFFER ? "renderbuffer" : "texture", image->name, error);
 }
 
-int mw_gl_image_read(const mw_gl_context *context, const mw_gl_image *image, size_t layer, void *target) {
+static int read_frames(const mw_gl_context *context, const mw_gl_image *image, size_t layer, size_t count, void *out) {
+  int code = MW_SUCCESS;
+  for (size_t i = 0; i < count && code == MW_SUCCESS; i++)
+    code = mw_gl_frame_read(context, image, layer + i, (char *)out + i * mw_gl_image_bytes(image));
+  return code;
+}
+
+int mw_gl_image_read(const mw_gl_context *context, const mw_gl_image *image, size_t layer, size_t count, void *target) {
   saved before;
+  int code = MW_SUCCESS;
   save(context, &before);
-  if (image->target == GL_RENDERBUFFER)
-    read_renderbuffer(context->gl, image, target);
+  if (image->target == GL_RENDERBUFFER || context->embedded)
+    code = read_frames(context, image, layer, count, target);
   else
-    read_texture(context->gl, image, layer, target);
+    read_texture(context->gl, image, layer, count, target);
   restore(context, &before);
-  return outcome(context->gl, image, "to read");
+  return code ? code : outcome(context->gl, image, "to read");
 }
 
 int mw_gl_image_write(const mw_gl_context *context, const mw_gl_image *image, size_t layer, const void *source) {
   saved before;
   save(context, &before);
   if (image->target == GL_RENDERBUFFER)
-    write_renderbuffer(context->gl, image, source);
+    mw_gl_frame_write(context->gl, image, source);
   else
     write_texture(context->gl, image, layer, source);
   restore(context, &before);

@@ -1,4 +1,4 @@
-/* Resources of OpenGL that CUDA's side maps: buffers as memory, images as CUDA arrays.
+/* Resources of OpenGL that CUDA's side maps: buffers as memory, images as CUDA arrays (graphics_image.c).
  *
  * A driver may have a way of its own to share a resource; where it has none, or the context is not one of its own, what is
  * mapped is a copy: memory of the device that is filled from GL, and written back when the resource is unmapped. Which
@@ -6,36 +6,13 @@
  * parts are written back.
  *
  * Memory and arrays that were handed out are `lent`: nobody but the resource frees them. */
+#include "graphics.h"
 #include "capture.h"
-#include "gl.h"
 #include "memory.h"
-#include "texture.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-/* A layer of a level that was asked for. */
-typedef struct part {
-  unsigned layer, level;
-  mw_gl_image image;
-  mw_cuda_array *array;
-} part;
-
-struct mw_graphics {
-  mw_device *device;
-  unsigned name, target; /* target 0: a buffer */
-  unsigned flags;        /* of registering and of mapping */
-  void *native;          /* the driver's, or NULL */
-  pthread_mutex_t lock;  /* for what follows */
-  bool mapped;
-  mw_buffer *buffer;
-  part *parts;
-  size_t part_count;
-};
 
 #define MAP_FLAGS (MW_GRAPHICS_READ_ONLY | MW_GRAPHICS_WRITE_DISCARD)
-
-static const mw_driver_graphics *driver_of(const mw_graphics *graphics) { return graphics->device->driver->graphics; }
 
 /* ---- registering ---- */
 
@@ -47,7 +24,7 @@ static int check_flags(unsigned flags, unsigned known) {
 
 /* Whether the driver shares it itself: not if it cannot with this context. */
 static int make_native(mw_graphics *graphics) {
-  const mw_driver_graphics *driver = driver_of(graphics);
+  const mw_driver_graphics *driver = mw_graphics_driver(graphics);
   if (!driver) return MW_SUCCESS;
   int code =
       driver->make(graphics->device->state, graphics->name, graphics->target, graphics->flags, &graphics->native);
@@ -92,7 +69,7 @@ int mw_graphics_set_flags(mw_graphics *graphics, unsigned flags) {
   pthread_mutex_lock(&graphics->lock);
   if (code == MW_SUCCESS && graphics->mapped)
     code = fail(MW_ALREADY_MAPPED, "the resource is mapped: what it is mapped for is said before");
-  if (code == MW_SUCCESS && graphics->native) code = driver_of(graphics)->set_flags(graphics->native, flags);
+  if (code == MW_SUCCESS && graphics->native) code = mw_graphics_driver(graphics)->set_flags(graphics->native, flags);
   if (code == MW_SUCCESS) graphics->flags = (graphics->flags & ~(unsigned)MAP_FLAGS) | flags;
   pthread_mutex_unlock(&graphics->lock);
   return code;
@@ -133,7 +110,7 @@ static int map_copy(mw_graphics *graphics) {
 }
 
 static int map_native(mw_graphics *graphics, mw_stream *stream) {
-  const mw_driver_graphics *driver = driver_of(graphics);
+  const mw_driver_graphics *driver = mw_graphics_driver(graphics);
   uint64_t address;
   size_t bytes;
   int code = driver->map(stream->state, graphics->native);
@@ -176,31 +153,12 @@ static int store_buffer(const mw_graphics *graphics, const mw_gl_context *contex
   return code;
 }
 
-/* A part's whole as the two sides of a copy. */
-static int copy_part(const part *p, void *texels, bool to_array) {
-  const mw_gl_image *image = &p->image;
-  size_t row = image->width * (size_t)(image->channels.bits / 8 * image->channels.count);
-  const mw_box_side array = {.array = p->array};
-  const mw_box_side memory = {.host = texels, .row_pitch = row, .slice_pitch = row * image->height};
-  return mw_copy_box(to_array ? &array : &memory, to_array ? &memory : &array, row, image->height, image->depth);
-}
-
-static int store_part(const mw_gl_context *context, const part *p) {
-  void *texels = mw_alloc(mw_gl_image_bytes(&p->image));
-  int code = copy_part(p, texels, false);
-  if (code == MW_SUCCESS) code = mw_gl_image_write(context, &p->image, p->layer, texels);
-  free(texels);
-  return code;
-}
-
 static int store(const mw_graphics *graphics) {
   mw_gl_context context;
   if (graphics->flags & MW_GRAPHICS_READ_ONLY) return MW_SUCCESS;
   int code = mw_gl_current(&context);
   if (code == MW_SUCCESS && graphics->buffer) code = store_buffer(graphics, &context);
-  for (size_t i = 0; i < graphics->part_count && code == MW_SUCCESS; i++)
-    code = store_part(&context, &graphics->parts[i]);
-  return code;
+  return code ? code : mw_graphics_store_parts(graphics, &context);
 }
 
 /* What was handed out is of no use from here on. */
@@ -210,21 +168,15 @@ static void take_back(mw_graphics *graphics) {
     mw_buffer_free(graphics->buffer);
     mw_buffer_release(graphics->buffer);
   }
-  for (size_t i = 0; i < graphics->part_count; i++) {
-    mw_buffer_free(graphics->parts[i].array->buffer);
-    mw_cuda_array_release(graphics->parts[i].array);
-  }
-  free(graphics->parts);
+  mw_graphics_drop_parts(graphics);
   graphics->buffer = NULL;
-  graphics->parts = NULL;
-  graphics->part_count = 0;
   graphics->mapped = false;
 }
 
 /* Where GL cannot take it the resource stays mapped, so that nothing is lost. */
 static int unmap(mw_graphics *graphics, mw_stream *stream) {
   if (!graphics->mapped) return fail(MW_NOT_MAPPED, "resource %u of OpenGL is not mapped", graphics->name);
-  int code = graphics->native ? driver_of(graphics)->unmap(stream->state, graphics->native) : store(graphics);
+  int code = graphics->native ? mw_graphics_driver(graphics)->unmap(stream->state, graphics->native) : store(graphics);
   if (code == MW_SUCCESS) take_back(graphics);
   return code;
 }
@@ -235,7 +187,7 @@ void mw_graphics_release(mw_graphics *graphics) {
     (void)mw_device_wait(graphics->device);
     take_back(graphics);
   }
-  if (graphics->native) driver_of(graphics)->end(graphics->device->state, graphics->native);
+  if (graphics->native) mw_graphics_driver(graphics)->end(graphics->device->state, graphics->native);
   pthread_mutex_destroy(&graphics->lock);
   mw_device_release(graphics->device);
   free(graphics);
@@ -279,7 +231,7 @@ int mw_graphics_map(mw_stream *stream, mw_graphics *const *list, size_t count) {
     if (code == MW_SUCCESS) continue;
     while (i-- > 0) { /* nothing can have been written */
       pthread_mutex_lock(&list[i]->lock);
-      if (list[i]->native) (void)driver_of(list[i])->unmap(stream->state, list[i]->native);
+      if (list[i]->native) (void)mw_graphics_driver(list[i])->unmap(stream->state, list[i]->native);
       take_back(list[i]);
       pthread_mutex_unlock(&list[i]->lock);
     }
@@ -320,7 +272,7 @@ int mw_graphics_unmap(mw_stream *stream, mw_graphics *const *list, size_t count)
 
 /* ---- what is mapped ---- */
 
-static int check_kind(const mw_graphics *graphics, bool image) {
+int mw_graphics_check(const mw_graphics *graphics, bool image) {
   if (!graphics->mapped)
     return fail(MW_NOT_MAPPED, "resource %u of OpenGL is not mapped: see cudaGraphicsMapResources", graphics->name);
   if (image && !graphics->target)
@@ -334,7 +286,7 @@ static int check_kind(const mw_graphics *graphics, bool image) {
 
 int mw_graphics_pointer(mw_graphics *graphics, uint64_t *address, size_t *bytes) {
   pthread_mutex_lock(&graphics->lock);
-  int code = check_kind(graphics, false);
+  int code = mw_graphics_check(graphics, false);
   if (code == MW_SUCCESS) {
     *address = graphics->buffer->address;
     *bytes = graphics->buffer->bytes;
@@ -343,61 +295,16 @@ int mw_graphics_pointer(mw_graphics *graphics, uint64_t *address, size_t *bytes)
   return code;
 }
 
-static mw_cuda_array_desc describe(const mw_gl_image *image) {
-  return (mw_cuda_array_desc){.kind = image->target == GL_TEXTURE_3D ? MW_CUDA_ARRAY_3D : MW_CUDA_ARRAY_2D,
-                              .channels = image->channels,
-                              .width = image->width,
-                              .height = image->height,
-                              .depth = image->target == GL_TEXTURE_3D ? image->depth : 0};
-}
-
-static int fetch(const mw_gl_context *context, part *p) {
-  void *texels = mw_alloc(mw_gl_image_bytes(&p->image));
-  int code = mw_gl_image_read(context, &p->image, p->layer, texels);
-  if (code == MW_SUCCESS) code = copy_part(p, texels, true);
-  free(texels);
-  return code;
-}
-
-/* Make the part's array. Under the lock. */
-static int make_part(mw_graphics *graphics, part *p) {
+int mw_graphics_device(unsigned list, size_t i, char name[32]) {
   mw_gl_context context;
-  uint64_t handle;
+  size_t devices = 0, drawing = 0;
+  if (list < 1 || list > 3)
+    return fail(MW_INVALID_VALUE,
+                "%u is no list of devices: there are 1 (all), 2 (the current frame's), 3 (the next's)", list);
   int code = mw_gl_current(&context);
-  if (code == MW_SUCCESS)
-    code = mw_gl_image_describe(&context, graphics->name, graphics->target, (int)p->level, &p->image);
-  if (code == MW_SUCCESS && p->layer >= p->image.layers)
-    code =
-        fail(MW_INVALID_VALUE, "there is no layer %u (counted from 0) in an image of %zu", p->layer, p->image.layers);
   if (code != MW_SUCCESS) return code;
-  mw_cuda_array_desc desc = describe(&p->image);
-  if (graphics->native) {
-    code = driver_of(graphics)->array(graphics->native, p->layer, p->level, &desc, &handle);
-    return code ? code : mw_cuda_array_over(graphics->device, &desc, handle, driver_of(graphics)->array_end, &p->array);
-  }
-  code = mw_cuda_array_new(graphics->device, &desc, &p->array);
-  if (code == MW_SUCCESS && !(graphics->flags & MW_GRAPHICS_WRITE_DISCARD)) code = fetch(&context, p);
-  return code;
-}
-
-int mw_graphics_array(mw_graphics *graphics, unsigned layer, unsigned level, mw_cuda_array **out) {
-  pthread_mutex_lock(&graphics->lock);
-  int code = check_kind(graphics, true);
-  part new = {.layer = layer, .level = level}, *found = NULL;
-  for (size_t i = 0; i < graphics->part_count && !found; i++)
-    if (graphics->parts[i].layer == layer && graphics->parts[i].level == level) found = &graphics->parts[i];
-  if (code == MW_SUCCESS && !found) {
-    code = make_part(graphics, &new);
-    if (code == MW_SUCCESS) {
-      new.array->lent = true;
-      graphics->parts = mw_realloc(graphics->parts, (graphics->part_count + 1) * sizeof new);
-      found = &graphics->parts[graphics->part_count++];
-      *found = new;
-    } else {
-      mw_cuda_array_release(new.array);
-    }
-  }
-  if (code == MW_SUCCESS) *out = mw_cuda_array_retain(found->array);
-  pthread_mutex_unlock(&graphics->lock);
-  return code;
+  for (; mw_device_list(devices, name) == MW_SUCCESS; devices++)
+    if (mw_device_draws(devices, list) && drawing++ == i) return MW_SUCCESS;
+  if (drawing == 0) return mw_device_list(i, name);
+  return fail(MW_INVALID_DEVICE, "there is no device %zu of OpenGL's: there are %zu, counted from 0", i, drawing);
 }

@@ -719,6 +719,16 @@ int mw_graphics_pointer(mw_graphics *graphics, uint64_t *address, size_t *bytes)
    is OpenGL's. *out is a reference, yours; mw_cuda_array_free refuses it. MW_INVALID_VALUE past the last layer or level,
    MW_NOT_MAPPED, MW_NOT_MAPPED_AS_ARRAY. (cudaGraphicsSubResourceGetMappedArray) */
 int mw_graphics_array(mw_graphics *graphics, unsigned layer, unsigned level, mw_cuda_array **out);
+/* All layers and levels of a mapped image as one CUDA array, of two dimensions, three, layered or a cubemap, until it is
+   unmapped; what mw_graphics_array gives are its parts. Its levels are those of OpenGL that are half of the one before and of
+   one format, from level 0 on. *out is as above, and so are the failures; MW_NOT_SUPPORTED where the device has no arrays of
+   that kind, or keeps layers by themselves and was asked for some. (cudaGraphicsResourceGetMappedMipmappedArray) */
+int mw_graphics_mipmap(mw_graphics *graphics, mw_cuda_array **out);
+
+/* The names of the devices that draw what the current context draws: list 1 is all of them, 2 those of the current frame, 3
+   those of the next. Where no driver knows of one, all devices there are: each can share with any context, by copies.
+   MW_INVALID_DEVICE past the last, MW_INVALID_VALUE for another list, MW_INVALID_GRAPHICS_CONTEXT. (cudaGLGetDevices) */
+int mw_graphics_device(unsigned list, size_t i, char name[32]);
 
 /* ---- modules ----------------------------------------------------------------------------------------------------- */
 

@@ -256,6 +256,8 @@ return {
   { "cuGraphicsUnmapResources", errors = "INVALID_HANDLE NOT_MAPPED INVALID_GRAPHICS_CONTEXT" },
   { "cuGraphicsResourceGetMappedPointer", errors = "INVALID_HANDLE NOT_MAPPED NOT_MAPPED_AS_POINTER" },
   { "cuGraphicsSubResourceGetMappedArray", errors = "INVALID_VALUE INVALID_HANDLE NOT_MAPPED NOT_MAPPED_AS_ARRAY" },
+  { "cuGraphicsResourceGetMappedMipmappedArray", errors = "INVALID_HANDLE NOT_MAPPED NOT_MAPPED_AS_ARRAY" },
+  { "cuGLGetDevices", errors = "INVALID_VALUE INVALID_GRAPHICS_CONTEXT" },
   { section = "Direct3D" },
   { "cuD3D9Begin", guide = "E.11", errors = "NOT_SUPPORTED", refuses = "there is no Direct3D on this system" },
   { "cuD3D9End", guide = "E.11", errors = "NOT_SUPPORTED", refuses = "there is no Direct3D on this system" },

@@ -211,6 +211,8 @@ return {
   { "cudaGraphicsUnmapResources", errors = "InvalidResourceHandle Unknown InvalidGraphicsContext IllegalAddress" },
   { "cudaGraphicsResourceGetMappedPointer", errors = "InvalidResourceHandle Unknown" },
   { "cudaGraphicsSubResourceGetMappedArray", errors = "InvalidValue InvalidResourceHandle Unknown" },
+  { "cudaGraphicsResourceGetMappedMipmappedArray", errors = "InvalidResourceHandle Unknown NotSupported" },
+  { "cudaGLGetDevices", errors = "InvalidValue InvalidGraphicsContext" },
   { section = "Direct3D" },
   { "cudaD3D9Begin", guide = "D.9", errors = "NotSupported", refuses = "there is no Direct3D on this system" },
   { "cudaD3D9End", guide = "D.9", errors = "NotSupported", refuses = "there is no Direct3D on this system" },

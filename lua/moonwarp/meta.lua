@@ -415,6 +415,11 @@ local graphics = {}
 ---OpenGL's alone again. One that is mapped is unmapped, and what was written to it is lost.
 function graphics:free() end
 
+---All of a mapped image as one CUDA array: a texture's levels, with a mipmap's filter between them, an array's layers,
+---a cubemap's faces. What `part` gives is the same memory.
+---@return moonwarp.cuda_array
+function graphics:whole() end
+
 ---@class moonwarp.graph
 ---@field count integer
 local graph = {}

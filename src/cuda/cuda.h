@@ -241,6 +241,7 @@ int cuda_surface_make(void *device, uint64_t array, int level, uint64_t *handle)
 void cuda_texture_end(void *device, uint64_t handle);
 /* Handles of arrays that CUDA made for others. */
 uint64_t cuda_array_lent(CUarray array, const mw_cuda_array_desc *desc);
+uint64_t cuda_mipmap_lent(CUmipmappedArray array, const mw_cuda_array_desc *desc);
 void cuda_array_lent_end(void *device, uint64_t handle);
 void cuda_surface_end(void *device, uint64_t handle);
 

@@ -97,7 +97,9 @@
   X(cuGraphicsUnmapResources, 3000, (unsigned count, CUgraphicsResource *resources, CUstream stream))                  \
   X(cuGraphicsResourceGetMappedPointer, 3020, (CUdeviceptr *address, size_t *bytes, CUgraphicsResource resource))      \
   X(cuGraphicsSubResourceGetMappedArray, 3000, (CUarray *array, CUgraphicsResource resource, unsigned layer,           \
-                                                unsigned level))
+                                                unsigned level))                                                       \
+  X(cuGraphicsResourceGetMappedMipmappedArray, 5000, (CUmipmappedArray *array, CUgraphicsResource resource))           \
+  X(cuGLGetDevices, 6050, (unsigned *count, CUdevice *devices, unsigned size, unsigned list))
 
 #define MW_NVRTC(X)                                                                                                    \
   X(nvrtcVersion, 12000, (int *major, int *minor))                                                                     \

@@ -84,6 +84,28 @@ static int array(void *handle, unsigned layer, unsigned level, const mw_cuda_arr
   return code;
 }
 
+static int mipmap(void *handle, const mw_cuda_array_desc *desc, uint64_t *out) {
+  resource *r = handle;
+  CUmipmappedArray found;
+  int code = cuda_enter(r->device);
+  if (code == MW_SUCCESS)
+    code = cuda_outcome(r->device, cu.cuGraphicsResourceGetMappedMipmappedArray(&found, r->handle),
+                        "asking for the mipmapped array of an image of OpenGL");
+  if (code == MW_SUCCESS) *out = cuda_mipmap_lent(found, desc);
+  return code;
+}
+
+/* Not for a context of another vendor's: that is no failure. */
+static bool draws(int ordinal, unsigned list) {
+  CUdevice devices[64], wanted;
+  unsigned count = 0;
+  if (!cu.cuGraphicsGLRegisterBuffer || cu.cuDeviceGet(&wanted, ordinal) != 0) return false;
+  if (cu.cuGLGetDevices(&count, devices, MW_COUNT(devices), list) != 0) return false;
+  for (unsigned i = 0; i < count && i < MW_COUNT(devices); i++)
+    if (devices[i] == wanted) return true;
+  return false;
+}
+
 const mw_driver_graphics cuda_graphics = {
     .make = make,
     .end = end,
@@ -92,5 +114,7 @@ const mw_driver_graphics cuda_graphics = {
     .unmap = unmap,
     .pointer = pointer,
     .array = array,
+    .mipmap = mipmap,
     .array_end = cuda_array_lent_end,
+    .draws = draws,
 };

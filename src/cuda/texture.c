@@ -104,6 +104,12 @@ uint64_t cuda_array_lent(CUarray handle, const mw_cuda_array_desc *desc) {
   return (uint64_t)(uintptr_t)array;
 }
 
+uint64_t cuda_mipmap_lent(CUmipmappedArray handle, const mw_cuda_array_desc *desc) {
+  native_array *array = (native_array *)(uintptr_t)cuda_array_lent(NULL, desc);
+  array->mipmap = handle;
+  return (uint64_t)(uintptr_t)array;
+}
+
 void cuda_array_lent_end(void *device, uint64_t handle) {
   (void)device;
   free((native_array *)(uintptr_t)handle);

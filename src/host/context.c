@@ -61,11 +61,13 @@ const char *host_device_name(int ordinal) {
   return NULL;
 }
 
-int host_device_ordinal(const mw_device *device) {
-  for (int i = 0; device && i < host_device_count(); i++)
-    if (same_device(devices.names[i], mw_device_name(device))) return i;
+int host_device_find(const char *name) {
+  for (int i = 0; i < host_device_count(); i++)
+    if (same_device(devices.names[i], name)) return i;
   return -1;
 }
+
+int host_device_ordinal(const mw_device *device) { return device ? host_device_find(mw_device_name(device)) : -1; }
 
 /* ---- making and ending ---- */
 

@@ -13,6 +13,7 @@ typedef struct host_graphics {
   unsigned flags;
   shown_array *arrays; /* that were asked for since it was mapped */
   size_t count;
+  cudaMipmappedArray_t mipmap; /* or NULL */
 } host_graphics;
 
 /* ---- resources ---- */
@@ -23,6 +24,8 @@ static void forget_arrays(host_graphics *graphics) {
   free(graphics->arrays);
   graphics->arrays = NULL;
   graphics->count = 0;
+  if (graphics->mipmap) host_mipmap_take_back(graphics->mipmap);
+  graphics->mipmap = NULL;
 }
 
 void host_graphics_release(void *object) {
@@ -113,6 +116,13 @@ static int pointer(cudaGraphicsResource_t handle, uint64_t *address, size_t *byt
   return code ? code : mw_graphics_pointer(graphics->resource, address, bytes);
 }
 
+/* What the image was registered for, as flags of arrays. */
+static unsigned array_flags(const host_graphics *graphics) {
+  unsigned surface = graphics->flags & cudaGraphicsRegisterFlagsSurfaceLoadStore ? cudaArraySurfaceLoadStore : 0;
+  unsigned gather = graphics->flags & cudaGraphicsRegisterFlagsTextureGather ? cudaArrayTextureGather : 0;
+  return surface | gather;
+}
+
 static int array(host_context *context, cudaGraphicsResource_t handle, unsigned layer, unsigned level,
                  cudaArray_t *out) {
   host_graphics *graphics;
@@ -127,12 +137,38 @@ static int array(host_context *context, cudaGraphicsResource_t handle, unsigned 
     return MW_SUCCESS;
   }
   *out = host_handle_new(HOST_ARRAY, context->id, array);
-  unsigned surface = graphics->flags & cudaGraphicsRegisterFlagsSurfaceLoadStore ? cudaArraySurfaceLoadStore : 0;
-  unsigned gather = graphics->flags & cudaGraphicsRegisterFlagsTextureGather ? cudaArrayTextureGather : 0;
-  host_handle_set_note(HOST_ARRAY, *out, surface | gather | HOST_ARRAY_LENT);
+  host_handle_set_note(HOST_ARRAY, *out, array_flags(graphics) | HOST_ARRAY_LENT);
   graphics->arrays = realloc(graphics->arrays, (graphics->count + 1) * sizeof *graphics->arrays);
   if (!graphics->arrays) abort();
   graphics->arrays[graphics->count++] = (shown_array){layer, level, *out};
+  return MW_SUCCESS;
+}
+
+static int mipmap(host_context *context, cudaGraphicsResource_t handle, cudaMipmappedArray_t *out) {
+  host_graphics *graphics;
+  mw_cuda_array *array;
+  if (!out) return host_fail(MW_INVALID_VALUE, "there is no place for the mipmapped array");
+  int code = find(handle, &graphics);
+  if (code == MW_SUCCESS) code = mw_graphics_mipmap(graphics->resource, &array);
+  if (code != MW_SUCCESS) return code;
+  if (graphics->mipmap)
+    mw_cuda_array_release(array);
+  else
+    graphics->mipmap = host_mipmap_lend(context, array, array_flags(graphics));
+  *out = graphics->mipmap;
+  return MW_SUCCESS;
+}
+
+/* How many devices draw for the current context of OpenGL, and the first `size` of them. */
+static int devices(unsigned *count, int *out, unsigned size, unsigned list) {
+  char name[32];
+  int code;
+  unsigned found = 0;
+  if (!count || (size && !out)) return host_fail(MW_INVALID_VALUE, "there is no place for the devices");
+  for (; (code = mw_graphics_device(list, found, name)) == MW_SUCCESS; found++)
+    if (found < size) out[found] = host_device_find(name);
+  if (code != MW_INVALID_DEVICE) return code;
+  *count = found;
   return MW_SUCCESS;
 }
 
@@ -232,6 +268,13 @@ cudaError_t cudaGraphicsSubResourceGetMappedArray(cudaArray_t *out, cudaGraphics
                    : host_fail(MW_INVALID_VALUE, "there is no place for the array"));
 }
 
+cudaError_t cudaGraphicsResourceGetMappedMipmappedArray(cudaMipmappedArray_t *out, cudaGraphicsResource_t resource) {
+  HOST_RUNTIME(unknown(mipmap(context, resource, out)));
+}
+
+cudaError_t cudaGLGetDevices(unsigned *count, int *list_of, unsigned size, enum cudaGLDeviceList list) {
+  return host_end(devices(count, list_of, size, list));
+}
 /* Once this told which device the thread was to share with; any can. */
 cudaError_t cudaGLSetGLDevice(int device) { return cudaSetDevice(device); }
 cudaError_t cudaGLRegisterBufferObject(unsigned buffer) { HOST_RUNTIME(register_name(context, buffer, MW_UNKNOWN)); }
@@ -292,6 +335,13 @@ CUresult cuGraphicsSubResourceGetMappedArray(CUarray *out, CUgraphicsResource re
                   : host_fail(MW_INVALID_VALUE, "there is no place for the array"));
 }
 
+CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *out, CUgraphicsResource resource) {
+  HOST_DRIVER(mipmap(context, resource, out));
+}
+
+CUresult cuGLGetDevices(unsigned *count, CUdevice *list_of, unsigned size, CUGLDeviceList list) {
+  HOST_DRIVER(devices(count, list_of, size, list));
+}
 CUresult cuGLInit(void) { HOST_DRIVER(MW_SUCCESS); }
 CUresult cuGLCtxCreate(CUcontext *context, unsigned flags, CUdevice device) {
   return cuCtxCreate(context, flags, device);

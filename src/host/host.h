@@ -97,6 +97,7 @@ int host_device_count(void);
 /* The device's name, or NULL and a failure. */
 const char *host_device_name(int ordinal);
 int host_device_ordinal(const mw_device *device);
+int host_device_find(const char *name);
 /* The device's own context, made at the first time. */
 int host_context_primary(int ordinal, host_context **out);
 /* The calling thread's context: the current one, or else its device's own. */
@@ -200,6 +201,9 @@ int host_array(cudaArray_const_t handle, mw_cuda_array **out);
 int host_array_describe(const mw_channels *channels, struct cudaExtent extent, unsigned flags, mw_cuda_array_desc *out);
 /* The mipmapped array, retained; or MW_INVALID_VALUE. (mipmap.c) */
 int host_mipmap(const void *handle, mw_cuda_array **out);
+/* A handle of one that the context's user does not free, taking the reference; and its end, with its levels'. */
+cudaMipmappedArray_t host_mipmap_lend(host_context *context, mw_cuda_array *array, unsigned flags);
+void host_mipmap_take_back(cudaMipmappedArray_t handle);
 /* The note of an array that is a part of a resource of OpenGL's, or a level of a mipmapped array, above CUDA's flags: it is
    not freed. */
 #define HOST_ARRAY_LENT  0x100u

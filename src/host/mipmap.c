@@ -62,11 +62,27 @@ static int get_level(const void *handle, mw_cuda_array *array, unsigned level, c
   return MW_SUCCESS;
 }
 
-static int destroy(const void *handle, int unknown) {
+/* It and its levels are no handles any more; NULL where it was none. */
+static mw_cuda_array *take(const void *handle) {
   mw_cuda_array *array = host_handle_take(HOST_MIPMAP, handle);
-  if (!array) return host_fail(unknown, "this is no mipmapped array, or one that was freed");
-  for (unsigned level = 0; level < LEVELS; level++)
+  for (unsigned level = 0; array && level < LEVELS; level++)
     mw_cuda_array_release(host_handle_take_key(HOST_ARRAY, level_key(handle, level)));
+  return array;
+}
+
+cudaMipmappedArray_t host_mipmap_lend(host_context *context, mw_cuda_array *array, unsigned flags) {
+  cudaMipmappedArray_t handle = host_handle_new(HOST_MIPMAP, context->id, array);
+  host_handle_set_note(HOST_MIPMAP, handle, flags | HOST_ARRAY_LENT);
+  return handle;
+}
+
+void host_mipmap_take_back(cudaMipmappedArray_t handle) { mw_cuda_array_release(take(handle)); }
+
+static int destroy(const void *handle, int unknown) {
+  if (host_handle_note(HOST_MIPMAP, handle) & HOST_ARRAY_LENT)
+    return host_fail(MW_INVALID_VALUE, "this mipmapped array is an image of OpenGL's: it goes when that is unmapped");
+  mw_cuda_array *array = take(handle);
+  if (!array) return host_fail(unknown, "this is no mipmapped array, or one that was freed");
   int code = mw_cuda_array_free(array);
   mw_cuda_array_release(array);
   return code;

@@ -124,6 +124,32 @@ static int array(lua_State *L) {
   return 1;
 }
 
+/* g:whole() -> CUDA array: the image's layers and levels */
+static int whole(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_graphics *graphics = check_graphics(L, state, 1, "whole");
+  mwl_cuda_array *out = mwl_plain(L, sizeof *out);
+  *out = (mwl_cuda_array){.device = graphics->device};
+  mwl_set_class(L, state, MWL_CUDA_ARRAY);
+  mwl_must(L, state, mw_graphics_mipmap(graphics->handle, &out->handle));
+  return 1;
+}
+
+/* graphics_devices(list) -> a sequence of names */
+static int graphics_devices(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  unsigned list = number_at(L, state, 1, "a list of devices");
+  char name[32];
+  int code;
+  lua_newtable(L);
+  for (int i = 0; (code = mw_graphics_device(list, (size_t)i, name)) == MW_SUCCESS; i++) {
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, i + 1);
+  }
+  if (code != MW_INVALID_DEVICE) mwl_must(L, state, code);
+  return 1;
+}
+
 static int get_device(lua_State *L) {
   mwl_device_push(L, check_graphics(L, mwl_of(L), 1, "device")->device);
   return 1;
@@ -135,14 +161,12 @@ static int get_mapped(lua_State *L) {
 }
 
 void mwl_open_graphics(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {{"graphics_buffer", graphics_buffer},
-                                       {"graphics_image", graphics_image},
-                                       {"graphics_map", graphics_map},
-                                       {"graphics_unmap", graphics_unmap},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"graphics_buffer", graphics_buffer},   {"graphics_image", graphics_image},
+                                       {"graphics_map", graphics_map},         {"graphics_unmap", graphics_unmap},
+                                       {"graphics_devices", graphics_devices}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", graphics_gc}, {"__close", graphics_gc}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {
-      {"free", graphics_gc}, {"set_flags", set_flags}, {"pointer", pointer}, {"array", array}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"free", graphics_gc}, {"set_flags", set_flags}, {"pointer", pointer},
+                                     {"array", array},      {"whole", whole},         {NULL, NULL}};
   static const luaL_Reg facts[] = {{"device", get_device}, {"mapped", get_mapped}, {NULL, NULL}};
   mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_GRAPHICS, meta, methods, facts);

@@ -37,7 +37,10 @@ function M.install(cu)
   cu.cuGraphicsUnmapResources = call(graphics.unmap)
   cu.cuGraphicsResourceGetMappedPointer = call(graphics.pointer)
   cu.cuGraphicsSubResourceGetMappedArray = call(graphics.array)
+  cu.cuGraphicsResourceGetMappedMipmappedArray = call(graphics.mipmap)
 
+  cu.CU_GL_DEVICE_LIST_ALL, cu.CU_GL_DEVICE_LIST_CURRENT_FRAME, cu.CU_GL_DEVICE_LIST_NEXT_FRAME = 1, 2, 3
+  cu.cuGLGetDevices = call(graphics.devices)
   cu.cuGLInit = call(function() end)
   cu.cuGLCtxCreate = cu.cuCtxCreate
   cu.cuGLRegisterBufferObject = call(function(name) contexts.own(graphics.register_name(name)) end)

@@ -69,6 +69,13 @@ function methods.array(self, layer, level)
   return texture_memory.adopt(self._device, out[0])
 end
 
+-- g:whole() -> CUDA array: the image's layers and levels
+function methods.whole(self)
+  local out = ffi.new "mw_cuda_array *[1]"
+  errors.must(C.mw_graphics_mipmap(check(self, "whole")._handle, out))
+  return texture_memory.adopt(self._device, out[0])
+end
+
 class.properties.graphics.mapped = function(self)
   return C.mw_graphics_is_mapped(check(self, "mapped")._handle) ~= 0
 end
@@ -85,6 +92,17 @@ return {
     graphics_image = function(name, target, flags)
       name, target, flags = number(name, "an image's name"), number(target, "a target"), number(flags, "flags")
       return register(function(where, out) return C.mw_graphics_image(where, name, target, flags, out) end)
+    end,
+    -- graphics_devices(list) -> a sequence of names
+    graphics_devices = function(list)
+      local which, names, name = number(list, "a list of devices"), {}, ffi.new "char[32]"
+      local code = C.mw_graphics_device(which, 0, name)
+      while code == 0 do
+        names[#names + 1] = ffi.string(name)
+        code = C.mw_graphics_device(which, #names, name)
+      end
+      if code ~= C.MW_INVALID_DEVICE then errors.must(code) end
+      return names
     end,
     -- graphics_map(stream, {graphics}), graphics_unmap(stream, {graphics})
     graphics_map = function(stream, list) errors.must(C.mw_graphics_map(check_mapping(stream, list))) end,

@@ -7,6 +7,8 @@ local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local streams = require "moonwarp.runtime.stream"
 local box = require "moonwarp.runtime.box"
+local mipmap = require "moonwarp.runtime.mipmap"
+local names = require "moonwarp.runtime.names"
 
 local fail, api = result.fail, result.api
 local M = {}
@@ -65,6 +67,30 @@ end
 function M.array(resource, layer, level)
   local array = check(resource):array(layer or 0, level or 0)
   return box.adopt(array, array_flags[resource] or 0)
+end
+
+-- The same object, as often as it is asked for, until the image is unmapped.
+local mipmaps = setmetatable({}, { __mode = "k" })
+
+function M.mipmap(resource)
+  local array = check(resource):whole()
+  local known = mipmaps[resource]
+  if not known or known.array.freed then
+    known = mipmap.adopt(box.adopt(array, array_flags[resource] or 0))
+    mipmaps[resource] = known
+  end
+  return known
+end
+
+---How many devices draw for the current context, and the first `size` of them.
+function M.devices(size, list)
+  if type(size) ~= "number" or size < 0 or size % 1 ~= 0 then
+    fail("cudaErrorInvalidValue", "the number of devices that there is room for is a whole number, got %s",
+      tostring(size))
+  end
+  local all, ordinals = raw.graphics_devices(list), {}
+  for i = 1, math.min(size, #all) do ordinals[i] = names.ordinal(all[i]) end
+  return #all, ordinals
 end
 
 -- ---- buffers by their names ----
@@ -149,7 +175,10 @@ function M.install(rt)
   rt.cudaGraphicsUnmapResources = coded(unknown, M.unmap)
   rt.cudaGraphicsResourceGetMappedPointer = coded(unknown, M.pointer)
   rt.cudaGraphicsSubResourceGetMappedArray = coded(unknown, M.array)
+  rt.cudaGraphicsResourceGetMappedMipmappedArray = coded(unknown, M.mipmap)
 
+  rt.cudaGLDeviceListAll, rt.cudaGLDeviceListCurrentFrame, rt.cudaGLDeviceListNextFrame = 1, 2, 3
+  rt.cudaGLGetDevices = api(M.devices)
   -- Once this told which device the thread was to share with; any can.
   rt.cudaGLSetGLDevice = api(result.body(rt.cudaSetDevice))
   rt.cudaGLRegisterBufferObject = coded(unknown, function(name) M.register_name(name) end)

@@ -39,6 +39,9 @@ function M.new(dtype, width, height, depth, flags, levels)
   return setmetatable({ array = box.new(dtype, width, height, depth, flags, levels), levels = {} }, Mipmap)
 end
 
+---An array that was made elsewhere.
+function M.adopt(array) return setmetatable({ array = array, levels = {} }, Mipmap) end
+
 ---Level `level`, from 0, as an array: the same one each time.
 function M.level(mipmap, level)
   M.check(mipmap)

@@ -94,12 +94,23 @@ static void test_runtime(void) {
   OK(cudaArrayGetInfo(NULL, &extent, &flags, array));
   EXPECT(extent.width == 2 && extent.height == 1 && flags == cudaArraySurfaceLoadStore);
   CODE(cudaErrorInvalidValue, cudaFreeArray(array));
+  cudaMipmappedArray_t mipmap, same;
+  OK(cudaGraphicsResourceGetMappedMipmappedArray(&mipmap, list[1]));
+  OK(cudaGraphicsResourceGetMappedMipmappedArray(&same, list[1]));
+  EXPECT(mipmap == same);
+  CODE(cudaErrorUnknown, cudaGraphicsResourceGetMappedMipmappedArray(&same, list[0]));
+  CODE(cudaErrorInvalidValue, cudaGraphicsResourceGetMappedMipmappedArray(NULL, list[1]));
+  CODE(cudaErrorInvalidValue, cudaFreeMipmappedArray(mipmap));
+  OK(cudaGetMipmappedArrayLevel(&again, mipmap, 0));
+  CODE(cudaErrorInvalidValue, cudaFreeArray(again));
+  OK(cudaMemcpy2DToArray(again, 0, 0, "ABCD", 4, 4, 1, cudaMemcpyHostToDevice)); /* the same texels */
   OK(cudaMemcpy2DToArray(array, 4, 0, "wxyz", 4, 4, 1, cudaMemcpyHostToDevice));
   OK(cudaGraphicsUnmapResources(2, list, 0));
   CODE(cudaErrorUnknown, cudaGraphicsUnmapResources(2, list, 0));
   CODE(cudaErrorInvalidValue, cudaMemcpy2DToArray(array, 4, 0, "wxyz", 4, 4, 1, cudaMemcpyHostToDevice));
   EXPECT(value_of(buffer, 0) == 1 && value_of(buffer, 1) == 9 && value_of(buffer, 2) == 8 && value_of(buffer, 3) == 4);
-  EXPECT(is_image(image, "abcdwxyz"));
+  EXPECT(is_image(image, "ABCDwxyz"));
+  CODE(cudaErrorInvalidValue, cudaGetMipmappedArrayLevel(&again, mipmap, 0));
   OK(cudaGraphicsResourceSetMapFlags(list[0], cudaGraphicsMapFlagsReadOnly));
   OK(cudaGraphicsUnregisterResource(list[0]));
   CODE(cudaErrorInvalidResourceHandle, cudaGraphicsUnregisterResource(list[0]));
@@ -108,6 +119,17 @@ static void test_runtime(void) {
   OK(cudaGraphicsSubResourceGetMappedArray(&array, list[1], 0, 0));
   OK(cudaGraphicsUnregisterResource(list[1])); /* its array goes with it */
   CODE(cudaErrorInvalidValue, cudaGetChannelDesc(&(struct cudaChannelFormatDesc){0}, array));
+}
+
+static void test_devices(void) {
+  unsigned count = 0;
+  int devices[64], known = 0;
+  OK(cudaGetDeviceCount(&known));
+  OK(cudaGLGetDevices(&count, devices, 64, cudaGLDeviceListAll));
+  EXPECT(count == (unsigned)known && devices[0] == 0 && devices[count - 1] == known - 1);
+  OK(cudaGLGetDevices(&count, NULL, 0, cudaGLDeviceListNextFrame));
+  EXPECT(count == (unsigned)known);
+  CODE(cudaErrorInvalidValue, cudaGLGetDevices(&count, devices, 64, (enum cudaGLDeviceList)7));
 }
 
 static void test_runtime_names(void) {
@@ -156,6 +178,16 @@ static void test_driver(void) {
   CODE(CUDA_ERROR_NOT_MAPPED_AS_POINTER, cuGraphicsResourceGetMappedPointer(&p, &size, list[1]));
   CODE(CUDA_ERROR_NOT_MAPPED_AS_ARRAY, cuGraphicsSubResourceGetMappedArray(&array, list[0], 0, 0));
   OK(cuGraphicsResourceGetMappedPointer(&p, &size, list[0]));
+  CUmipmappedArray mipmap;
+  CODE(CUDA_ERROR_NOT_MAPPED_AS_ARRAY, cuGraphicsResourceGetMappedMipmappedArray(&mipmap, list[0]));
+  OK(cuGraphicsResourceGetMappedMipmappedArray(&mipmap, list[1]));
+  OK(cuMipmappedArrayGetLevel(&array, mipmap, 0));
+  CODE(CUDA_ERROR_INVALID_VALUE, cuMipmappedArrayDestroy(mipmap));
+  unsigned count = 0;
+  CUdevice devices[2] = {-1, -1};
+  OK(cuGLGetDevices(&count, devices, 1, CU_GL_DEVICE_LIST_ALL));
+  EXPECT(count >= 1 && devices[0] == 0 && devices[1] == -1);
+  CODE(CUDA_ERROR_INVALID_VALUE, cuGLGetDevices(&count, NULL, 1, CU_GL_DEVICE_LIST_ALL));
   OK(cuMemsetD32(p, 5, size / 4));
   OK(cuGraphicsSubResourceGetMappedArray(&array, list[1], 0, 0));
   CODE(CUDA_ERROR_INVALID_VALUE, cuArrayDestroy(array));
@@ -187,7 +219,10 @@ static void test_driver(void) {
 
 static void test_without(void) {
   cudaGraphicsResource_t resource;
+  unsigned count = 0;
+  int device = -1;
   CODE(cudaErrorInvalidGraphicsContext, cudaGraphicsGLRegisterBuffer(&resource, 1, 0));
+  CODE(cudaErrorInvalidGraphicsContext, cudaGLGetDevices(&count, &device, 1, cudaGLDeviceListAll));
   EXPECT(strstr(mwCudaErrorMessage(), "no current OpenGL context"));
   CODE(cudaErrorInvalidGraphicsContext, cudaGLRegisterBufferObject(1));
   CODE(CUDA_ERROR_INVALID_GRAPHICS_CONTEXT, cuGLRegisterBufferObject(1));
@@ -206,6 +241,7 @@ int main(void) {
   find_functions();
   test_runtime();
   test_runtime_names();
+  test_devices();
   test_driver();
   gl_context_current(0);
   test_without();

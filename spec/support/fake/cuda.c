@@ -509,6 +509,21 @@ static CUresult fake_cuGraphicsSubResourceGetMappedArray(CUarray *array, CUgraph
   return 0;
 }
 
+static CUresult fake_cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *array, CUgraphicsResource resource) {
+  (void)resource;
+  CALL(cuGraphicsResourceGetMappedMipmappedArray, "%s", "");
+  *array = (CUmipmappedArray)(uintptr_t)++handles;
+  return 0;
+}
+
+/* The second of its devices draws. */
+static CUresult fake_cuGLGetDevices(unsigned *count, CUdevice *devices, unsigned size, unsigned list) {
+  CALL(cuGLGetDevices, "size %u list %u", size, list);
+  *count = 1;
+  devices[0] = 1;
+  return 0;
+}
+
 /* ---- looking functions up ---- */
 
 typedef void function(void);
@@ -536,8 +551,10 @@ static const entry special[] = {
                                                         ENTRY(cuMipmappedArrayGetLevel) ENTRY(cuTexObjectCreate)
                                                             ENTRY(cuSurfObjectCreate) ENTRY(cuGraphicsGLRegisterBuffer)
                                                                 ENTRY(cuGraphicsGLRegisterImage)
-                                                                    ENTRY(cuGraphicsResourceGetMappedPointer)
-                                                                        ENTRY(cuGraphicsSubResourceGetMappedArray)};
+                                                                    ENTRY(cuGraphicsResourceGetMappedPointer) ENTRY(
+                                                                        cuGraphicsSubResourceGetMappedArray)
+                                                                        ENTRY(cuGraphicsResourceGetMappedMipmappedArray)
+                                                                            ENTRY(cuGLGetDevices)};
 #undef ENTRY
 
 #define ENTRY(name, version, params) {#name, (function *)generic_##name},

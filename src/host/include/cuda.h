@@ -279,6 +279,7 @@ CUresult cuGraphicsResourceSetMapFlags(CUgraphicsResource resource, unsigned fla
 CUresult cuGraphicsMapResources(unsigned count, CUgraphicsResource *resources, CUstream stream);
 CUresult cuGraphicsUnmapResources(unsigned count, CUgraphicsResource *resources, CUstream stream);
 CUresult cuGraphicsResourceGetMappedPointer(CUdeviceptr *address, size_t *size, CUgraphicsResource resource);
+CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUgraphicsResource resource);
 CUresult cuGraphicsSubResourceGetMappedArray(CUarray *array, CUgraphicsResource resource, unsigned layer,
                                              unsigned level);
 

@@ -12,6 +12,13 @@ extern "C" {
 CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource *resource, unsigned buffer, unsigned flags);
 CUresult cuGraphicsGLRegisterImage(CUgraphicsResource *resource, unsigned image, unsigned target, unsigned flags);
 
+typedef enum CUGLDeviceList {
+  CU_GL_DEVICE_LIST_ALL = 1,
+  CU_GL_DEVICE_LIST_CURRENT_FRAME = 2,
+  CU_GL_DEVICE_LIST_NEXT_FRAME = 3
+} CUGLDeviceList;
+CUresult cuGLGetDevices(unsigned *count, CUdevice *devices, unsigned size, CUGLDeviceList list);
+
 /* ---- of the 1.1 guide: buffers go by their names ---- */
 typedef enum CUGLmap_flags {
   CU_GL_MAP_RESOURCE_FLAGS_NONE = 0,

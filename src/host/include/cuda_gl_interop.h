@@ -15,6 +15,9 @@ cudaError_t cudaGraphicsGLRegisterBuffer(cudaGraphicsResource_t *resource, unsig
 cudaError_t cudaGraphicsGLRegisterImage(cudaGraphicsResource_t *resource, unsigned image, unsigned target,
                                         unsigned flags);
 
+enum cudaGLDeviceList { cudaGLDeviceListAll = 1, cudaGLDeviceListCurrentFrame = 2, cudaGLDeviceListNextFrame = 3 };
+cudaError_t cudaGLGetDevices(unsigned *count, int *devices, unsigned size, enum cudaGLDeviceList list);
+
 /* ---- of the 1.1 guide: buffers go by their names ---- */
 enum cudaGLMapFlags { cudaGLMapFlagsNone = 0, cudaGLMapFlagsReadOnly = 1, cudaGLMapFlagsWriteDiscard = 2 };
 
