@@ -60,6 +60,25 @@ describe("code for gangs whose lanes stay together", function()
     assert.equal(12, count(text, "call void @llvm.masked.store"))
   end)
 
+  it("lets gangs begin again elsewhere, part by part, that part before they have changed anything", function()
+    local long = "v = v * v + 3; v = v * n - i; v ^= v >> 3;"
+    local source = [[
+      __global__ void work(int n, int *x, int *y) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x, v = i;
+        BEFORE
+        if (i >= n) return;
+        ]] .. long:rep(20) .. [[
+        y[i] = v;
+      }]]
+    local text = ir(source:gsub("BEFORE", "v += x[i];"), "_Z4workiPiS_:256x1x1")
+    assert.equal(2, count(text, "@strays%._Z4workiPiS_%(ptr")) -- the function, and its call
+    assert.equal(4, count(text, "\n  store <16 x i32>"))
+    assert.equal(1, count(text, "call void @llvm.masked.store")) -- for one part at a time
+    text = ir(source:gsub("BEFORE", "x[i] += 2;"), "_Z4workiPiS_:256x1x1")
+    assert.equal(0, count(text, "@strays"))
+    assert.equal(4, count(text, "call void @llvm.masked.store"))
+  end)
+
   it("is not made where a constant parts the block, nor for conditions on data", function()
     assert.equal(0, count(ir([[
       __global__ void add(int n, float *x) { if (threadIdx.x < 77) x[threadIdx.x] += 1; }]],
@@ -254,10 +273,11 @@ local function generator(seed)
     return pick { "%s && %s", "%s || %s", "!(%s) && %s", "!(%s || %s)" }:format(one, g.comparison())
   end
   function g.simple()
+    local own = g.alone and "sum -= in[i + 7];" or "sum += shared[threadIdx.x + blockDim.x * threadIdx.y];"
     return pick {
       "sum = sum * 3 + i;", "sum ^= in[i];", "sum += in[(j * 5 + sum) & 1023];", "sum += in[i + 16];", "sum -= j;",
       "out[i] += sum;", "out[i] = j;", "atomicAdd(&counts[sum & 15], 1);", "atomicAdd(&counts[x & 15], y);",
-      "sum += shared[threadIdx.x + blockDim.x * threadIdx.y];", "if (sum & 1) sum += 7;",
+      own, "if (sum & 1) sum += 7;",
       "sum += in[min(max(x + 2, 0), width - 1) + y];", "sum ^= in[min(max(i - 4, 0), abs(n) & 1023)];",
       "sum += in[j < width ? i : i + 9];", "sum += in[i ^ FLIP];", "far[i ^ FLIP] = sum + j;", "far[i ^ FLIP] += i;",
     }
@@ -284,8 +304,11 @@ local function generator(seed)
     for n = 1, random(3) do lines[n] = g.statement(depth, inside) end
     return table.concat(lines, " ")
   end
+  -- Alone: threads have nothing to do with each other, and those that return do so at once. Gangs whose lanes part may
+  -- begin again then.
   function g.kernel(name)
-    g.may_return = random(2) == 1
+    g.alone = random(2) == 1
+    g.may_return = g.alone or random(2) == 1
     local lines = {}
     for n = 1, 3 + random(3) do
       lines[n] = g.statement(3)
@@ -294,18 +317,24 @@ local function generator(seed)
           " __syncthreads();"
       end
     end
+    if g.alone then
+      lines[1] = ("sum = in[min(max(i - %d, 0), n)]; if (!(%s)) return;"):format(random(4), g.condition())
+      g.declaration, g.start = "", ""
+    else
+      g.declaration = "__shared__ int shared[256];"
+      g.start = "shared[threadIdx.x + blockDim.x * threadIdx.y] = i; __syncthreads();"
+    end
     local text = table.concat(lines, "\n  "):gsub("FLIP", pick { "8", "16", "32", "3", "64", "m", "(m & 192)" })
     return ([[
 __global__ void %s(int n, int m, int width, const int *in, int *out, int *far, int *counts) {
-  __shared__ int shared[256];
+  %s
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   int i = y * gridDim.x * blockDim.x + x, j = i, total = gridDim.x * blockDim.x * gridDim.y * blockDim.y, sum = 0;
-  shared[threadIdx.x + blockDim.x * threadIdx.y] = i;
-  __syncthreads();
+  %s
   %s
   out[i] = out[i] * 5 + sum + j;
 }
-]]):format(name, text)
+]]):format(name, g.declaration, g.start, text)
   end
   return g
 end

@@ -68,6 +68,7 @@ void begin_blocks(emission *e, block_loop *l) {
                          LLVMBuildUDiv(w->b, rest, gy, "")};
   for (unsigned axis = 0; axis < 3; axis++)
     LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, ids[axis], p->i32, ""), w->ctaid[axis]);
+  keep_for_strays(e);
   l->count = constant_i64(p, 1);
   if (takes_rows_of_blocks(w->k, w->shapes)) {
     LLVMValueRef left = lesser(w, LLVMBuildSub(w->b, gx, ids[0], ""), LLVMBuildSub(w->b, end, block, ""));
@@ -95,6 +96,7 @@ counted begin_beside(emission *e) {
   counted c = begin_counted(e, e->row_of_blocks, e->row_count, 1);
   LLVMValueRef beside = load_slot(e, w->p->i32, e->row_of_blocks);
   LLVMBuildStore(w->b, LLVMBuildAdd(w->b, e->row_column, beside, ""), w->ctaid[0]);
+  keep_for_strays(e);
   note_block(w, LLVMBuildAdd(w->b, e->row_first, LLVMBuildZExt(w->b, beside, w->p->i64, ""), ""));
   return c;
 }

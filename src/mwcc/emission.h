@@ -4,6 +4,7 @@
  *   blocks.c   the loop over blocks
  *   gang.c     the control flow of a region for one gang: masks, edges, guards, loops
  *   together.c the same for gangs whose lanes all go the same way
+ *   strays.c   a function for the other gangs
  *   saved.c    what gangs keep while others run, and what they vote for at barriers */
 #ifndef EMISSION_H
 #define EMISSION_H
@@ -11,6 +12,7 @@
 #include "widen.h"
 
 enum { STATE_EXIT = -1, STATE_OPEN = -2 };
+enum { FOR_STRAYS = 5 }; /* frame, worker and blockIdx */
 
 /* Code for one region. There may be two: one for any lanes, and one for gangs whose lanes all go the same way (together.c).
  */
@@ -37,10 +39,14 @@ typedef struct emission {
   LLVMValueRef *voted;
   LLVMMetadataRef scope; /* for source positions */
   const expectation *expected;
-  bool asks; /* whether lanes agree: together.c */
+  bool asks;   /* whether lanes agree: together.c */
+  bool single; /* gangs that do not go the way of most may begin again, part by part: strays.c */
+  LLVMValueRef for_strays[FOR_STRAYS];
+  LLVMValueRef strays; /* the function for that, once it is called */
   /* of the region being emitted */
   way ways[2], *way;     /* for any lanes, and for lanes that stay together; the one being emitted */
   LLVMBasicBlockRef end; /* of the gang's region */
+  bool begins_again;     /* of lanes that part in the second way: they do not come to the first one */
   /* where a row of blocks is run together (blocks.c): which of them is (slot), how many there are; the first and its blockIdx.x
    */
   LLVMValueRef row_of_blocks, row_count, row_first, row_column;
@@ -65,6 +71,7 @@ typedef struct counted {
   LLVMValueRef slot;
   unsigned step;
 } counted;
+void begin_function(emission *e); /* of e->w.function, which was declared: its start, and what all its code uses */
 counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit, unsigned step);
 void end_counted(emission *e, counted c);
 
@@ -86,6 +93,7 @@ void add_lanes(emission *e, parts slots, parts lanes); /* to a mask in slots */
    False, with a refusal: it cannot be. */
 bool begin_way(emission *e, way *to, const bool *divergent, int entry);
 void forget_way(way *of);
+void drop_way(way *of); /* which nobody comes to: its blocks are empty */
 /* The code from the node `entry` to e->end, where the builder stands, for the lanes in the root mask. */
 void emit_way(emission *e, int entry);
 void part_lanes(emission *e, int n, mask m); /* the end of node n, by whose branch lanes go different ways */
@@ -98,6 +106,16 @@ bool begin_together(emission *e, int entry);
 /* Whether all lanes are at an item of the region's level again whenever control is there. */
 bool are_together_at(const emission *e, int item);
 void end_together(emission *e, int n); /* the end of node n, by such a branch */
+
+/* ---- strays.c ---- */
+/* Whether gangs that part at the asked branches have changed nothing by then. */
+bool can_begin_again(const emission *e, const bool *asked);
+/* Where a block begins: what begin_again needs; and where nobody did, away with it. */
+void keep_for_strays(emission *e);
+void forget_for_strays(emission *e);
+void begin_again(emission *e); /* at the end of a block, for the gang that is run */
+/* The function for gangs of that cut; e->w's shapes are those of one part. */
+void emit_strays(emission *e, const cut *gang);
 
 /* ---- saved.c ---- */
 int region_at(const emission *e, int n); /* the region that begins at the node, or STATE_EXIT */

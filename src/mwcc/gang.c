@@ -317,6 +317,17 @@ bool begin_way(emission *e, way *to, const bool *divergent, int entry) {
   return true;
 }
 
+static void drop(LLVMBasicBlockRef block) {
+  if (block && !LLVMGetBasicBlockTerminator(block)) LLVMDeleteBasicBlock(block);
+}
+
+void drop_way(way *of) {
+  const plan *p = &of->plan;
+  for (int i = 0; i < p->order.rpo_count; i++) drop(of->bodies[p->order.rpo[i]]);
+  for (int l = 0; l < p->order.loop_count; l++) drop(of->enters[l]), drop(of->latches[l]);
+  for (int c = 0; c < p->class_count; c++) drop(of->guards[c]);
+}
+
 void forget_way(way *of) {
   if (of->divergent) plan_free(&of->plan);
   free(of->divergent);

@@ -134,6 +134,7 @@ typedef struct variant {
   cut cut;
   uint64_t waiting; /* bytes on the stack for each of a block's gangs, where gangs wait for each other */
   LLVMValueRef function;
+  LLVMValueRef strays; /* what it calls for some gangs, or NULL: strays.c */
 } variant;
 
 enum { MOST_VARIANTS = 4 };
@@ -338,7 +339,7 @@ bool has_address_taken(LLVMValueRef function);
 void widen_kernels(program *p);
 void store_without_branches(program *p, LLVMValueRef function); /* stores.c */
 void build_runs(program *p);
-bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones */
+bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones, or what such a one calls */
 void build_dispatch(program *p, kernel *k);
 /* A kernel that is compiled for one block size: k->run and k->fits. */
 void build_launched(program *p, kernel *k);

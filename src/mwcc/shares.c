@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORTH 150 /* instructions in a share: copying the module costs about as much as a hundred */
+#define WORTH 150 /* instructions in a share */
+#define COPY  100 /* as much as these costs copying the module */
 
 typedef struct share {
   program program; /* the copy's */
@@ -58,15 +59,19 @@ static size_t find_candidates(const program *p, candidate *out) {
   size_t count = 0;
   for (size_t i = 0; i < p->kernel_count; i++) {
     const kernel *k = &p->kernels[i];
-    for (int n = 0; n < k->variant_count; n++)
-      out[count++] = (candidate){k->variants[n].function, weight_of(k->variants[n].function)};
+    for (int n = 0; n < k->variant_count; n++) {
+      const variant *v = &k->variants[n];
+      out[count++] = (candidate){v->function, weight_of(v->function)};
+      if (v->strays) out[count++] = (candidate){v->strays, weight_of(v->strays)};
+    }
     if (!k->variant_count) out[count++] = (candidate){k->run, weight_of(k->run)};
   }
   qsort(out, count, sizeof *out, heaviest_first);
   return count;
 }
 
-/* A function whose address is taken must be there once, and one that is handed to a service is. */
+/* A function whose address is taken must be there once, and one that is handed to a service is. What only the table has
+   is in its share alone. */
 static bool is_called_only(LLVMValueRef function) {
   for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -78,7 +83,7 @@ static bool is_called_only(LLVMValueRef function) {
 static bool is_kernels_own(const program *p, LLVMValueRef function) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     const kernel *k = &p->kernels[i];
-    if (function == k->run || function == k->thread_function) return true;
+    if (function == k->run || function == k->fits || function == k->thread_function) return true;
   }
   return false;
 }
@@ -112,13 +117,14 @@ static size_t lightest(const size_t *weights, size_t count) {
 
 /* Whose functions are whose; NULL where sharing does not pay. */
 static shares *deal_out(const program *p) {
-  candidate *candidates = mw_alloc((MOST_VARIANTS * p->kernel_count + 1) * sizeof *candidates);
+  candidate *candidates = mw_alloc((2 * MOST_VARIANTS * p->kernel_count + 1) * sizeof *candidates);
   size_t candidate_count = find_candidates(p, candidates), total = 0, weights[SHARES] = {0};
   EACH_FUNCTION(p, f) total += weight_of(f);
   size_t count = choose_count(p, candidate_count, total);
   if (count < 2) return NULL;
   shares *s = mw_alloc(sizeof *s);
   s->count = count;
+  for (size_t i = 1; i < count; i++) weights[i] = COPY;
   weights[0] = total; /* less what is dealt out, which is all but what nobody else can have */
   for (size_t i = 0; i < candidate_count; i++) weights[0] -= candidates[i].weight;
   for (size_t i = 0; i < candidate_count; i++) {

@@ -86,7 +86,7 @@ static bool mostly_gathers(const graph *g, const order *o, const shapes *s) {
 
 bool is_variant(const kernel *k, LLVMValueRef function) {
   for (int i = 0; i < k->variant_count; i++)
-    if (k->variants[i].function == function) return true;
+    if (k->variants[i].function == function || k->variants[i].strays == function) return true;
   return false;
 }
 
@@ -128,13 +128,16 @@ static void add_variant(question *q, cut c) {
   if (q->why) return;
   shapes s = shapes_of(q->g, q->o, c);
   char *name = mw_format("%s%dx%d.%s", names[c.kind], c.lanes, c.parts, k->linkage);
-  uint64_t waiting = 0;
+  bool may_stray = may_have_strays(q->p, k, q->g, &c);
+  shapes single = {0};
+  variant made;
   expectation x = {0};
   if (q->p->options->launch_kernel) find_expected(q->g, q->o, &s, &x);
-  LLVMValueRef function = widen_kernel(q->p, k, q->g, &s, q->live, &x, name, &q->why, &q->why_at, &waiting);
-  if (function) {
-    k->variants[k->variant_count++] = (variant){.cut = c, .waiting = waiting, .function = function};
+  if (may_stray) single = shapes_of(q->g, q->o, (cut){CUT_ROWS, c.lanes, 1, 1});
+  if (widen_kernel(q->p, k, q->g, &s, q->live, &x, may_stray ? &single : NULL, name, &q->why, &q->why_at, &made)) {
+    k->variants[k->variant_count++] = made;
     add_assumptions(k, &s);
+    if (made.strays) add_assumptions(k, &single);
     if (x.count) add_assumptions(k, &x.shapes);
     char *size = explain_size(q, &c);
     if (q->p->options->report) report_cut(&s, size, stdout);
@@ -142,6 +145,7 @@ static void add_variant(question *q, cut c) {
     if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  of blocks side by side one row after the other");
     if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
   }
+  if (may_stray) shapes_free(&single);
   forget_expected(&x);
   shapes_free(&s);
   free(name);

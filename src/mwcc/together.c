@@ -5,7 +5,8 @@
  * two tell, since their indices count up. There masks are full, loops need none, and values that leave a loop are not
  * blended.
  *
- * Where lanes disagree the gang changes to the way for any lanes: at that very branch, with masks that are full for
+ * Where lanes disagree the gang begins again elsewhere, if it has changed nothing so far (strays.c). Or else it changes to
+ * the way for any lanes: at that very branch, with masks that are full for
  * whatever all lanes have come through, and empty for the rest. Where all have met again it comes back. Values need
  * nothing: both ways keep them in the same slots, in the same form. */
 #include "emission.h"
@@ -203,7 +204,8 @@ bool begin_together(emission *e, int entry) {
     together[n] = is_asked(e, n);
     if (together[n]) divergent[n] = false, asked++;
   }
-  if (code_of_both(e, together) > MOST_CODE) asked = 0;
+  e->begins_again = can_begin_again(e, together);
+  if (!e->begins_again && code_of_both(e, together) > MOST_CODE) asked = 0;
   bool found = keep_full(e, entry, divergent, together, asked) && begin_way(e, to, divergent, entry);
   free(divergent);
   if (found)
@@ -253,6 +255,17 @@ static bool asks_true_first(const plan *p, int n, const node *here) {
   return p->order.ipdom[n] != here->succs[0];
 }
 
+static void change_way(emission *e, int n) {
+  LLVMValueRef condition = LLVMGetCondition(e->w.g->nodes[n].last);
+  way *own = e->way;
+  e->way = &e->ways[0];
+  set_masks(e, n);
+  /* here once more, so that gangs that stay together need not compute it lane by lane */
+  if (LLVMIsAICmpInst(condition)) widen_instruction(&e->w, condition, (mask){.all = true});
+  part_lanes(e, n, (mask){.all = true});
+  e->way = own;
+}
+
 void end_together(emission *e, int n) {
   widener *w = &e->w;
   const node *here = &w->g->nodes[n];
@@ -265,13 +278,10 @@ void end_together(emission *e, int n) {
   build_likely(w->p, w->b, is_alike(w, condition, !yes_first), second, apart);
   /* what the node has in registers is there only before another node is begun */
   go_on_at(e, apart);
-  way *own = e->way;
-  e->way = &e->ways[0];
-  set_masks(e, n);
-  /* here once more, so that gangs that stay together need not compute it lane by lane */
-  if (LLVMIsAICmpInst(condition)) widen_instruction(w, condition, (mask){.all = true});
-  part_lanes(e, n, (mask){.all = true});
-  e->way = own;
+  if (e->begins_again)
+    begin_again(e);
+  else
+    change_way(e, n);
   for (int i = 0; i < 2; i++) {
     go_on_at(e, i ? second : first);
     w->stamp++;

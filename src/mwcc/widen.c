@@ -148,13 +148,18 @@ static mask entering_lanes(emission *e, int region) {
 
 /* Gangs whose lanes have all been going the same way so far, and those whose lanes part. */
 static void emit_ways(emission *e, int entry, bool both) {
-  if (both && begin_together(e, entry)) {
+  bool together = both && begin_together(e, entry);
+  if (together) {
     e->way = &e->ways[1];
     emit_way(e, entry);
     e->way = &e->ways[0];
-    go_on_at(e, new_block(e, "apart"));
   }
-  emit_way(e, entry);
+  if (together && e->begins_again) {
+    drop_way(e->way);
+  } else {
+    if (together) go_on_at(e, new_block(e, "apart"));
+    emit_way(e, entry);
+  }
   forget_way(&e->ways[1]);
 }
 
@@ -190,6 +195,11 @@ static void emit_expected(emission *e, int entry) {
 static void emit_gang(emission *e, int entry) {
   bool expects = e->expected->count && e->region_count == 1 && e->way->root.all;
   if (expects) emit_expected(e, entry);
+  if (expects && e->single) {
+    begin_again(e);
+    drop_way(e->way);
+    return;
+  }
   e->w.expects = expects;
   if (!e->w.why) emit_ways(e, entry, !expects);
 }
@@ -297,11 +307,9 @@ static LLVMValueRef count_gangs(widener *w) {
   return LLVMBuildMul(w->b, LLVMBuildUDiv(w->b, row, constant_i32(p, threads), ""), rows, "");
 }
 
-static void begin_function(emission *e, const char *name) {
+void begin_function(emission *e) {
   widener *w = &e->w;
   program *p = w->p;
-  LLVMTypeRef params[] = {p->pointer, p->pointer, p->i64, p->i64};
-  w->function = LLVMAddFunction(p->module, name, LLVMFunctionType(p->void_type, params, 4, 0));
   LLVMSetLinkage(w->function, LLVMInternalLinkage);
   add_attribute(p, w->function, "nounwind");
   add_attribute(p, w->function, "null_pointer_is_valid");
@@ -366,8 +374,11 @@ static void emit_states(emission *e) {
 
 static void emit_function(emission *e, const char *name) {
   widener *w = &e->w;
+  const program *p = w->p;
+  LLVMTypeRef params[] = {p->pointer, p->pointer, p->i64, p->i64};
   w->several_regions = e->region_count > 1;
-  begin_function(e, name);
+  w->function = LLVMAddFunction(p->module, name, LLVMFunctionType(p->void_type, params, 4, 0));
+  begin_function(e);
   block_loop blocks;
   begin_blocks(e, &blocks);
   emit_states(e);
@@ -375,14 +386,7 @@ static void emit_function(emission *e, const char *name) {
   LLVMBuildRetVoid(w->b);
 }
 
-static LLVMValueRef try_kernel(emission *e, const char *name) {
-  check_params(&e->w);
-  if (!e->w.why) find_regions(e);
-  if (!e->w.why) emit_function(e, name);
-  if (e->w.why && e->w.function) {
-    LLVMDeleteFunction(e->w.function);
-    e->w.function = NULL;
-  }
+static void free_emission(emission *e) {
   if (e->w.b) LLVMDisposeBuilder(e->w.b);
   if (e->w.entry) LLVMDisposeBuilder(e->w.entry);
   free(e->w.table);
@@ -390,25 +394,60 @@ static LLVMValueRef try_kernel(emission *e, const char *name) {
   free(e->then);
   free(e->votes);
   free(e->voted);
-  return e->w.function;
 }
 
-LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live,
-                          const expectation *x, const char *name, const char **why, LLVMValueRef *why_at,
-                          uint64_t *waiting) {
+static void try_kernel(emission *e, const char *name) {
+  check_params(&e->w);
+  if (!e->w.why) find_regions(e);
+  if (!e->w.why) emit_function(e, name);
+  if (!e->w.why && !e->strays) forget_for_strays(e);
+  free_emission(e);
+}
+
+/* The gangs that begin again, in the function that `from` calls. */
+static bool try_strays(const emission *from, const shapes *single) {
+  const expectation none = {0};
+  emission e = {.expected = &none};
+  e.w = (widener){.p = from->w.p,
+                  .k = from->w.k,
+                  .g = from->w.g,
+                  .shapes = single,
+                  .live = from->w.live,
+                  .width = single->cut.lanes,
+                  .parts = 1,
+                  .expects = from->expected->count > 0,
+                  .function = from->strays};
+  find_regions(&e);
+  if (!e.w.why) emit_strays(&e, &from->w.shapes->cut);
+  free_emission(&e);
+  return !e.w.why;
+}
+
+static bool try_both(emission *e, const char *name, const shapes *single) {
+  try_kernel(e, name);
+  bool done = !e->w.why && (!e->strays || try_strays(e, single));
+  if (!done && e->w.function) LLVMDeleteFunction(e->w.function);
+  if (!done && e->strays) LLVMDeleteFunction(e->strays);
+  return done;
+}
+
+bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live, const expectation *x,
+                  const shapes *single, const char *name, const char **why, LLVMValueRef *why_at, variant *out) {
   const emission first = {
       .expected = x,
       .asks = true,
+      .single = single != NULL,
       .w = {.p = p, .k = k, .g = g, .shapes = s, .live = live, .width = s->cut.lanes, .parts = s->cut.parts}};
   const expectation none = {0};
   emission e = first;
-  LLVMValueRef function = try_kernel(&e, name);
-  if (!function) { /* what is there once more for some gangs may have a form that cannot be */
+  bool done = try_both(&e, name, single);
+  if (!done) { /* what is there once more for some gangs may have a form that cannot be */
     e = first;
-    e.expected = &none, e.asks = false;
-    function = try_kernel(&e, name);
+    e.expected = &none, e.asks = e.single = false;
+    done = try_both(&e, name, NULL);
   }
-  if (!function) *why = e.w.why, *why_at = e.w.why_at;
-  *waiting = e.w.several_regions ? (e.w.local_bytes + e.w.saved_bytes) * (uint64_t)(e.w.width * e.w.parts) : 0;
-  return function;
+  if (!done) *why = e.w.why, *why_at = e.w.why_at;
+  *out = (variant){.cut = s->cut, .function = e.w.function, .strays = e.strays};
+  if (e.w.several_regions) out->waiting = (e.w.local_bytes + e.w.saved_bytes) * (uint64_t)(e.w.width * e.w.parts);
+  return done;
 }

@@ -16,6 +16,7 @@
  *   rows.c     memory in rows, a lane each
  *   form.h, form.c and pattern.c   memory in patterns
  *   atomic.c   atomics: lane by lane, or once for all
+ *   strays.c   a function for gangs that do not go the way of most
  *   expected.c   code for gangs in which indices are what they are in most
  *
  * How a value is kept follows from its shape: uniform ones as a scalar, affine ones as the scalar of part 0's lane 0,
@@ -82,11 +83,14 @@ typedef struct expectation {
   shapes shapes; /* where there are any */
 } expectation;
 
-/* The SIMD block function of a kernel for blocks that are cut as the shapes say, or NULL with the reason and where.
-   *waiting: bytes that each of a block's gangs has on the stack while another runs. */
-LLVMValueRef widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live,
-                          const expectation *x, const char *name, const char **why, LLVMValueRef *why_at,
-                          uint64_t *waiting);
+/* The SIMD block function of a kernel for blocks that are cut as the shapes say, or false with the reason and where.
+   `single`: the shapes of a gang of one part, where gangs may begin again (strays.c); or NULL. */
+bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live, const expectation *x,
+                  const shapes *single, const char *name, const char **why, LLVMValueRef *why_at, variant *out);
+
+/* ---- strays.c ---- */
+/* Whether gangs of that cut that do not go the way of most may begin again, one part after the other. */
+bool may_have_strays(const program *p, const kernel *k, const graph *g, const cut *c);
 
 /* ---- blocks.c ---- */
 /* Whether the kernel is run so that of blocks side by side all first rows come first, then all second ones, … */
