@@ -132,6 +132,7 @@ typedef struct mwl_launch {
 } mwl_launch;
 
 typedef struct mwl_bound {
+  uintptr_t mark; /* launch.c's: tells a bound launch from all other userdata */
   mw_launch *launch;
   mwl_device *device;
   const mwl_stream *stream; /* kept by the environment, or NULL */
