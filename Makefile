@@ -63,16 +63,18 @@ export STATIC_LLVM := $(if $(filter release,$(config)),$(shell sh setup.sh --sta
 endif
 # Those of its processors that moonwarp makes code for: mwcc --target
 LLVM_TARGETS = $(filter X86 AArch64,$(shell $(LLVM_CONFIG) --targets-built))
+# The code generator for GPUs, likewise: mwcc --target=nvptx
+LLVM_NVPTX = $(filter NVPTX,$(shell $(LLVM_CONFIG) --targets-built))
 CLANG_RESOURCES = $(shell $(CLANG) -print-resource-dir)
 CLANG_PARTS := Frontend Driver Serialization CodeGen Parse Sema Analysis ASTMatchers Edit APINotes Support AST Lex Basic
 STATIC_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -Wl,--start-group $(CLANG_PARTS:%=-lclang%) -Wl,--end-group \
-  $(shell $(LLVM_CONFIG) --link-static --libs native $(shell echo $(LLVM_TARGETS) | tr A-Z a-z) passes bitreader bitwriter irreader coverage frontenddriver \
+  $(shell $(LLVM_CONFIG) --link-static --libs native $(shell echo $(LLVM_TARGETS) $(LLVM_NVPTX) | tr A-Z a-z) passes bitreader bitwriter irreader coverage frontenddriver \
     frontendhlsl frontendopenmp hipstdpar lto option windowsdriver) -Wl,--as-needed $(shell $(LLVM_CONFIG) --link-static --system-libs)
 
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c) $(wildcard src/cuda/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)
 MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c child_start.c capability.c)
-MWCC_START := $(addprefix src/mwcc/,main.c text.c front.c specifiers.c check.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
+MWCC_START := $(addprefix src/mwcc/,main.c text.c gpu.c front.c specifiers.c check.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
 LUA_SOURCES := $(wildcard src/lua/*.c)
 CUDA_SOURCES := $(wildcard src/host/*.c)
 
@@ -204,7 +206,7 @@ $(BUILD)/obj/src/mwcc/%.c.o: src/mwcc/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LLVM_CFLAGS) $(if $(filter clang,$*),-DMW_CLANG_RESOURCES='"$(CLANG_RESOURCES)"') \
-	  $(if $(filter target,$*),-DMW_LLVM_TARGETS='$(foreach target,$(LLVM_TARGETS),T($(target)))') -c -o $@ $<
+	  $(if $(filter target,$*),-DMW_LLVM_TARGETS='$(foreach target,$(LLVM_TARGETS),T($(target)))' $(if $(LLVM_NVPTX),-DMW_LLVM_HAS_NVPTX=1)) -c -o $@ $<
 
 # Its headers are LLVM's own: no exceptions, no run-time types.
 $(BUILD)/obj/src/mwcc/%.cc.o: src/mwcc/%.cc

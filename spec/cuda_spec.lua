@@ -116,7 +116,13 @@ describe("a GPU", function()
     assert.matches("NVRTC: .*libfakenvrtc.so, CUDA 13.0", result.output)
     assert.matches("cuda:0: Fake GPU 0, compute capability 9.0", result.output, 1, true)
     local without = gpu { "io.write(mw.doctor())", environment = { MOONWARP_NVRTC = "off" } }
-    assert.matches("it cannot compile: NVRTC is not looked for: MOONWARP_NVRTC is 'off'", without.output, 1, true)
+    assert.matches("NVRTC: not usable. NVRTC is not looked for: MOONWARP_NVRTC is 'off'\n" ..
+      "without NVRTC kernels for GPUs are compiled by [^\n]*/bin/mwcc\n", without.output)
+    assert.is_nil(without.output:find("it cannot compile", 1, true))
+    local nowhere = { MOONWARP_NVRTC = "off", MOONWARP_HOME = "/nowhere" }
+    local neither = gpu { "io.write(mw.doctor())", environment = nowhere }
+    assert.matches("it cannot compile: NVRTC is not looked for: MOONWARP_NVRTC is 'off'; without NVRTC no kernel " ..
+      "for a GPU can be compiled: the kernel compiler mwcc was not found", neither.output, 1, true)
   end)
 end)
 

@@ -7,14 +7,14 @@
  *   extent.c     the book of that range                     inspect.c    whether its tables are sound
  *   pool.c       worker slots, threads that take blocks     elf.c        ELF files as untrusted bytes
  *   worker.c     one slot: running blocks on its stacks     lines.c      code address -> source line
- *   monitor.c    time limits                                origin.c     positions as people know them
+ *   monitor.c    time limits
  *   stream.c     queues of commands                         compile.c    running mwcc
  *   turn.c       whose turn it is in a stream, and between streams
  *   mark.c       events, waiting across streams, holds
  *   command.c    a command cut into blocks                  options.c    compile options
- *   transfer.c   copies and fills                           outcome.c    how a run of mwcc ended
+ *   transfer.c   copies and fills
  *   list.c       commands laid out to be run many times
- *   fiber.c      CUDA threads as fibers                     compiler.c   where mwcc is; the target's name
+ *   fiber.c      CUDA threads as fibers                     target.c     what decides the code
  *   warp.c       fibers that see their warps         warp_function.c   shuffles, votes, reductions
  *   part.c       waits of a part of a block
  *   fault.c      signals while a kernel runs                processor.c  the processor's name and features

@@ -7,8 +7,8 @@
 #include "cpu/image_capability.h"
 #include "cpu/lines.h"
 #include "cpu/object.h"
-#include "cpu/origin.h"
 #include "cpu/pointers.h"
+#include "origin.h"
 
 #include <stdlib.h>
 #include <string.h>

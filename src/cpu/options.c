@@ -1,20 +1,8 @@
 /* Compile options: NVRTC's names, checked here so that a wrong one is an error at once and in our words. */
-#include "cpu/compiler.h"
+#include "cpu/options.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-void compiler_args_add(compiler_args *args, const char *text) {
-  args->items = mw_realloc(args->items, (args->count + 2) * sizeof *args->items);
-  args->items[args->count++] = mw_strdup(text);
-  args->items[args->count] = NULL;
-}
-
-void compiler_args_free(compiler_args *args) {
-  for (size_t i = 0; i < args->count; i++) free(args->items[i]);
-  free(args->items);
-  *args = (compiler_args){0};
-}
 
 static const char known[] =
     "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "

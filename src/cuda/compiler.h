@@ -1,9 +1,10 @@
-/* Between NVRTC and the rest: its log in our words (log.c), our headers as strings (headers.c), and what a source depends
- * on besides itself (depends.c). */
+/* Between compilers and the rest: NVRTC's log in our words (log.c), our headers as strings (headers.c), what a source
+ * depends on besides itself (depends.c), and mwcc in NVRTC's place (mwcc.c). */
 #ifndef MW_CUDA_COMPILER_H
 #define MW_CUDA_COMPILER_H
 
 #include "cuda/cuda.h"
+#include "cuda/image.h"
 
 /* NVRTC's way of writing messages as clang's, which diagnostic.c knows: "kernel.cu(3): error: …" becomes
    "kernel.cu:3:7: error: …", its column that of the caret. Fills in where the first error is. */
@@ -25,5 +26,21 @@ void cuda_headers_free(cuda_headers *headers);
 void cuda_depends(const mw_source *source, mw_text *out);
 /* Whether they are still as they were. */
 bool cuda_depends_hold(const char *list);
+
+/* "ns::fill<float>" for "fill<float>", where the text has such a kernel in a namespace and none outside. Yours. */
+char *cuda_qualify(const mw_source *source, const char *instance);
+/* The source and its options become parts of the image. With headers of its own it is no whole without them. */
+void cuda_image_keep_source(cuda_image *image, const mw_source *source);
+
+/* ---- mwcc.c ---- */
+
+/* Whether mwcc is what compiles: NVRTC is not there. */
+bool cuda_by_mwcc(void);
+void cuda_mwcc_report(mw_text *out); /* lines for mw_doctor */
+int cuda_mwcc_target(const cuda_device *device, mw_text *out);
+int cuda_mwcc_compile(cuda_device *device, const mw_source *source, const char *const *instances, size_t instance_count,
+                      const char *path);
+/* The comments behind PTX that mwcc made, as the image's facts, log and dependencies. */
+void cuda_split_facts(const char *text, cuda_image *image);
 
 #endif

@@ -1,6 +1,6 @@
 /* The NVIDIA driver: what its files share.
  *
- *   driver.c    the table mw_cuda_driver; opening, limits   nvrtc.c      source to machine code, by NVRTC
+ *   driver.c    the table mw_cuda_driver; opening, limits   nvrtc.c      source to machine code, by NVRTC; mwcc.c, by mwcc
  *   library.c   libcuda and NVRTC, found at run time        options.c    compile options
  *   context.c   the context; losing it, and a new one       describe.c   what a module has: kernels, variables, types
  *   heap.c      device memory and its book                  scan.c       names that only the source text has
@@ -192,7 +192,10 @@ typedef struct cuda_list {
 } cuda_list;
 void cuda_list_add(cuda_list *list, char *text); /* takes the text over */
 void cuda_list_free(cuda_list *list);
-/* The source's options as NVRTC wants them. MW_INVALID_VALUE names one that there is not. */
+/* The source's options, each in one spelling, but for the architecture: its number, or 0. MW_INVALID_VALUE names one that
+   there is not. */
+int cuda_options_read(const cuda_device *device, const mw_source *source, cuda_list *out, int *arch);
+/* As NVRTC wants them. */
 int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *out);
 
 /* ---- unit.c ---- */

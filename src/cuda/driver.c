@@ -1,4 +1,5 @@
 /* The NVIDIA driver's table, and what belongs to a device as a whole. */
+#include "cuda/compiler.h"
 #include "cuda/cuda.h"
 
 #include <stdio.h>
@@ -153,7 +154,7 @@ static int limit_set(void *handle, mw_limit limit, double value) {
   case MW_LIMIT_HEAP: return set_context_limit(device, limit, value);
   case MW_LIMIT_COMPILE_TIME:
   case MW_LIMIT_COMPILE_MEMORY:
-    if (value > 0)
+    if (value > 0 && !cuda_by_mwcc())
       return fail(MW_UNSUPPORTED_LIMIT, "for cuda:%d kernels are compiled in this process, where no limit holds",
                   device->ordinal);
     break;

@@ -65,6 +65,7 @@
   X(cuEventSynchronize, 2000, (CUevent event))                                                                         \
   X(cuEventElapsedTime, 2000, (float *milliseconds, CUevent start, CUevent end))                                       \
   X(cuModuleLoadData, 2000, (CUmodule *module, const void *image))                                                     \
+  X(cuModuleLoadDataEx, 2010, (CUmodule *module, const void *image, unsigned count, int *options, void **values))      \
   X(cuModuleUnload, 2000, (CUmodule module))                                                                           \
   X(cuModuleGetFunction, 2000, (CUfunction *function, CUmodule module, const char *name))                              \
   X(cuModuleGetGlobal, 3020, (CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name))                 \

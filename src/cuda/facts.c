@@ -1,10 +1,11 @@
-/* Reading the facts that describe.c wrote: types first, since all others refer to them. */
+/* Reading the facts that describe.c wrote, or mwcc (src/mwcc/facts.c): types first, since all others refer to them. A type
+ * is a linkage name there, and "#" with a number here. */
 #include "cuda/describe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELDS 8
+#define FIELDS 10
 
 /* One line, its fields apart. */
 typedef struct line {
@@ -62,6 +63,61 @@ static void read_structs(const line *lines, size_t count, cuda_types *types) {
   }
 }
 
+/* mwcc's: "type" lines with their numbers in order, and the members of structs behind them. They may refer to later ones. */
+static void read_numbered(const line *lines, size_t count, cuda_types *types) {
+  size_t total = 0, at = 0;
+  for (size_t i = 0; i < count; i++) total += is(&lines[i], "type");
+  types->numbered = cuda_types_alloc(types, (total + 1) * sizeof *types->numbered);
+  types->numbered_count = total;
+  for (size_t i = 0; i < total; i++) types->numbered[i] = cuda_types_alloc(types, sizeof **types->numbered);
+  for (size_t i = 0; i < count; i++) {
+    const line *l = &lines[i];
+    if (!is(l, "type")) continue;
+    size_t element = number(l, 7), kind = number(l, 2);
+    mw_type *type = types->numbered[at++];
+    *type = (mw_type){.kind = kind <= MW_TYPE_ARRAY ? (mw_type_kind)kind : MW_TYPE_STRUCT,
+                      .is_const = number(l, 3) != 0,
+                      .size = number(l, 4),
+                      .align = number(l, 5) ? number(l, 5) : 1,
+                      .name = keep(types, l->fields[8]),
+                      .element = element >= 1 && element <= total ? types->numbered[element - 1] : NULL,
+                      .count = number(l, 6)};
+    if (type->kind != MW_TYPE_STRUCT) continue;
+    mw_field *fields = cuda_types_alloc(types, (count - i + 1) * sizeof *fields);
+    type->fields = fields;
+    type->count = 0;
+    for (size_t k = i + 1; k < count && is(&lines[k], "member"); k++) {
+      size_t of = number(&lines[k], 3);
+      if (of < 1 || of > total) continue;
+      fields[type->count++] =
+          (mw_field){keep(types, lines[k].fields[1]), types->numbered[of - 1], number(&lines[k], 2)};
+    }
+  }
+}
+
+/* A type in either form; NULL where it is none. */
+static const mw_type *type_named(cuda_types *types, const char *name) {
+  if (*name != '#') return *name ? cuda_demangle_type(types, name) : NULL;
+  size_t n = strtoul(name + 1, NULL, 10);
+  return n >= 1 && n <= types->numbered_count ? types->numbered[n - 1] : NULL;
+}
+
+/* "texture:element:dimensions:read", or a linkage name. */
+static const mw_reference *reference_named(cuda_types *types, const char *name) {
+  bool texture = strncmp(name, "texture:", 8) == 0;
+  if (!texture && strncmp(name, "surface:", 8) != 0) return cuda_demangle_reference(types, name);
+  char *at;
+  size_t element = strtoul(name + 8, &at, 10);
+  mw_reference *out = cuda_types_alloc(types, sizeof *out);
+  out->kind = texture ? MW_REFERENCE_TEXTURE : MW_REFERENCE_SURFACE;
+  if (element < 1 || element > types->numbered_count) return NULL;
+  out->element = types->numbered[element - 1];
+  if (*at == ':') out->dimensions = (int)strtol(at + 1, &at, 10);
+  if (*at == ':') out->read = (mw_read_mode)strtol(at + 1, &at, 10);
+  if (!texture) out->read = MW_READ_AUTO;
+  return out;
+}
+
 /* What has no type that we know, by its size: an enumeration, or bytes. */
 static const mw_type *opaque(cuda_types *types, const char *name, size_t size, size_t align, char kind) {
   if (kind == 'f') return mw_dtype(size == 2 ? "half" : size == 4 ? "float" : "double");
@@ -92,8 +148,8 @@ static const mw_type *settle(cuda_types *types, const mw_type *type, size_t size
 
 static void read_variable(const line *l, cuda_types *types, cuda_unit *unit) {
   size_t size = number(l, 4), align = number(l, 5);
-  const mw_type *type = *l->fields[6] ? cuda_demangle_type(types, l->fields[6]) : NULL;
-  const mw_reference *reference = cuda_demangle_reference(types, l->fields[6]);
+  const mw_reference *reference = reference_named(types, l->fields[6]);
+  const mw_type *type = strchr(l->fields[6], ':') ? NULL : type_named(types, l->fields[6]);
   bool constant = number(l, 3) != 0;
   unit->symbols = mw_realloc(unit->symbols, (unit->symbol_count + 1) * sizeof *unit->symbols);
   cuda_symbol *symbol = &unit->symbols[unit->symbol_count++];
@@ -153,6 +209,7 @@ static size_t read_kernel(const line *lines, size_t left, const mw_source *origi
     }
     size_t size = number(part, 1), align = number(part, 2) ? number(part, 2) : 1, n = info->param_count++;
     const mw_type *type = signature.params && signature.param_count == params ? signature.params[n] : NULL;
+    if (*part->fields[5]) type = type_named(types, part->fields[5]);
     offset = (offset + align - 1) / align * align;
     list[n] = (mw_param){keep(types, part->fields[4]), settle(types, type, size, align, part->fields[3][0]), offset};
     offset += size;
@@ -168,6 +225,7 @@ void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *typ
   size_t count;
   line *lines = split(facts, &count);
   char *text = lines[0].fields[0];
+  read_numbered(lines, count, types);
   read_structs(lines, count, types);
   for (size_t i = 0; i < count; i++)
     if (is(&lines[i], "variable")) read_variable(&lines[i], types, unit);

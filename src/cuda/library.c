@@ -2,6 +2,7 @@
  *
  * MOONWARP_CUDA and MOONWARP_NVRTC name a library, or are "off" and hide it; else they are looked for under their usual names,
  * NVRTC also in the folders where toolkits and Python's packages put it. */
+#include "cuda/compiler.h"
 #include "cuda/library.h"
 
 #include <dlfcn.h>
@@ -156,6 +157,8 @@ int cuda_load(void) {
   return driver.code ? fail(driver.code, "%s", driver.problem) : MW_SUCCESS;
 }
 
+int cuda_driver_version(void) { return driver.version; }
+
 /* ---- NVRTC ---- */
 
 static bool find_nvrtc_functions(void *handle) {
@@ -210,6 +213,7 @@ void cuda_library_report(mw_text *out) {
   pthread_once(&compiler.once, load_compiler);
   report(out, &driver);
   report(out, &compiler);
+  if (compiler.code != MW_SUCCESS) cuda_mwcc_report(out);
 }
 
 /* ---- failures ---- */

@@ -27,6 +27,8 @@ extern nvrtc_api nvrtc;
    MW_JIT_COMPILER_NOT_FOUND) says what was looked for, where, what was found and what to do. */
 int cuda_load(void);
 int nvrtc_load(void);
+/* Of CUDA, as the driver says: 12040 for 12.4. Once cuda_load has succeeded. */
+int cuda_driver_version(void);
 /* What mw_doctor tells of them, whether they were found or not. */
 void cuda_library_report(mw_text *out);
 

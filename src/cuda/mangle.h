@@ -11,6 +11,8 @@ typedef struct cuda_types {
   size_t memory_count;
   mw_type **structs; /* by name; filled by cuda_types_struct */
   size_t struct_count;
+  mw_type **numbered; /* facts.c's: by number, from 1 */
+  size_t numbered_count;
 } cuda_types;
 
 void *cuda_types_alloc(cuda_types *types, size_t bytes);

@@ -1,4 +1,4 @@
-/* Compiling: NVRTC makes machine code for the device's architecture and PTX, and is asked what it compiled. */
+/* Compiling: by NVRTC where it is there, else by mwcc (mwcc.c). NVRTC makes machine code for the device's architecture and PTX, and is asked what it compiled. */
 #include "cuda/compiler.h"
 #include "cuda/describe.h"
 #include "cuda/scan.h"
@@ -15,11 +15,22 @@ typedef struct job {
   cuda_list instances;
 } job;
 
+/* Neither is there: what to do is to have one of them. */
+static int fail_without_compiler(void) {
+  char *why = mw_strdup(mw_error_last()->message);
+  mw_text report = {0};
+  cuda_mwcc_report(&report);
+  int code = fail(MW_JIT_COMPILER_NOT_FOUND, "%s; %.*s", why, (int)report.length - 1, report.data);
+  mw_text_free(&report);
+  free(why);
+  return code;
+}
+
 int cuda_target(void *handle, mw_text *out) {
   cuda_device *device = handle;
   int major, minor;
-  int code = nvrtc_load();
-  if (code != MW_SUCCESS) return code;
+  if (cuda_by_mwcc()) return cuda_mwcc_target(device, out);
+  if (nvrtc_load() != MW_SUCCESS) return fail_without_compiler();
   nvrtc.nvrtcVersion(&major, &minor);
   mw_text_addf(out, "moonwarp %s, image %d, nvrtc %d.%d, sm_%d%d\n", MW_VERSION, IMAGE_VERSION, major, minor,
                device->major, device->minor);
@@ -120,8 +131,7 @@ static void read_code(nvrtcProgram program, mw_text *out, nvrtcResult (*size_of)
   free(code);
 }
 
-/* "ns::fill<float>" for "fill<float>", where the text has such a kernel in a namespace and none outside. */
-static char *qualify(const mw_source *source, const char *instance) {
+char *cuda_qualify(const mw_source *source, const char *instance) {
   scanned found = {0};
   size_t length = strcspn(instance, "<");
   const char *scope = NULL;
@@ -136,6 +146,14 @@ static char *qualify(const mw_source *source, const char *instance) {
   return name;
 }
 
+void cuda_image_keep_source(cuda_image *image, const mw_source *source) {
+  mw_text *parts = image->parts;
+  if (source->header_count) return;
+  mw_text_add(&parts[IMAGE_SOURCE], source->text, source->length);
+  mw_text_add(&parts[IMAGE_OPTIONS], "", 0);
+  for (size_t i = 0; i < source->option_count; i++) mw_text_addf(&parts[IMAGE_OPTIONS], "%s\n", source->options[i]);
+}
+
 static void fill_image(const job *j, nvrtcProgram program, const cuda_device *device, const mw_text *log,
                        cuda_image *image) {
   mw_text *parts = image->parts;
@@ -145,13 +163,7 @@ static void fill_image(const job *j, nvrtcProgram program, const cuda_device *de
   if (log->length) mw_text_add(&parts[IMAGE_LOG], log->data, log->length);
   mw_text_add(&parts[IMAGE_FACTS], "", 0);
   cuda_describe(j->source, parts[IMAGE_PTX].data ? parts[IMAGE_PTX].data : "", ask, (void *)j, &parts[IMAGE_FACTS]);
-  /* With headers of its own the source is no whole without them. */
-  if (j->source->header_count == 0) {
-    mw_text_add(&parts[IMAGE_SOURCE], j->source->text, j->source->length);
-    mw_text_add(&parts[IMAGE_OPTIONS], "", 0);
-    for (size_t i = 0; i < j->source->option_count; i++)
-      mw_text_addf(&parts[IMAGE_OPTIONS], "%s\n", j->source->options[i]);
-  }
+  cuda_image_keep_source(image, j->source);
   cuda_depends(j->source, &parts[IMAGE_DEPENDS]);
 }
 
@@ -196,11 +208,12 @@ int cuda_compile(void *handle, const mw_source *source, const char *const *insta
                  const char *path) {
   cuda_device *device = handle;
   job j = {.source = source};
-  int code = nvrtc_load();
-  if (code == MW_SUCCESS) code = check_headers(source);
+  if (cuda_by_mwcc()) return cuda_mwcc_compile(device, source, instances, instance_count, path);
+  if (nvrtc_load() != MW_SUCCESS) return fail_without_compiler();
+  int code = check_headers(source);
   if (code == MW_SUCCESS) code = cuda_options(device, source, &j.options);
   if (code == MW_SUCCESS) {
-    for (size_t i = 0; i < instance_count; i++) cuda_list_add(&j.instances, qualify(source, instances[i]));
+    for (size_t i = 0; i < instance_count; i++) cuda_list_add(&j.instances, cuda_qualify(source, instances[i]));
     cuda_headers_collect(source, &j.headers);
     code = compile(device, &j, path);
     cuda_headers_free(&j.headers);

@@ -1,4 +1,4 @@
-/* Compile options: NVRTC's own names, checked here so that a wrong one is an error at once and in our words. */
+/* Compile options: NVRTC's own names, which are mwcc's too, checked here so that a wrong one is an error at once and in our words. */
 #include "cuda/cuda.h"
 
 #include <stdlib.h>
@@ -62,8 +62,7 @@ static int add_option(const cuda_device *device, const mw_source *source, size_t
   } else if (behind(option, "-lineinfo")) {
     cuda_list_add(out, mw_strdup("-lineinfo"));
   } else if ((value = behind(option, "-O")) && strlen(value) == 1 && *value >= '0' && *value <= '3') {
-    /* NVRTC optimises the code itself always, and leaves the last step a choice. */
-    cuda_list_add(out, mw_format("--ptxas-options=-O%s", value));
+    cuda_list_add(out, mw_format("-O%s", value));
   } else if (behind(option, "-mcpu=") || behind(option, "-width=")) {
     /* how the CPU device does it */
   } else {
@@ -85,12 +84,26 @@ static char *own_arch(const cuda_device *device, int wanted) {
   return mw_format(best == own ? "sm_%d" : "compute_%d", best ? best : target);
 }
 
-int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *out) {
-  int arch = 0;
+int cuda_options_read(const cuda_device *device, const mw_source *source, cuda_list *out, int *arch) {
   for (size_t i = 0; i < source->option_count; i++) {
-    int code = add_option(device, source, &i, out, &arch);
+    int code = add_option(device, source, &i, out, arch);
     if (code != MW_SUCCESS) return code;
   }
+  return MW_SUCCESS;
+}
+
+/* NVRTC optimises the code itself always, and leaves the last step a choice. */
+static void spell_level(char **option) {
+  if (strncmp(*option, "-O", 2) != 0) return;
+  char *spelled = mw_format("--ptxas-options=%s", *option);
+  free(*option);
+  *option = spelled;
+}
+
+int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *out) {
+  int arch = 0, code = cuda_options_read(device, source, out, &arch);
+  if (code != MW_SUCCESS) return code;
+  for (size_t i = 0; i < out->count; i++) spell_level(&out->items[i]);
   char *name = own_arch(device, arch);
   cuda_list_add(out, mw_format("--gpu-architecture=%s", name));
   free(name);

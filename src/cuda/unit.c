@@ -1,4 +1,5 @@
 /* Loaded modules: an image in the context, its kernels and variables with their addresses. */
+#include "cuda/compiler.h"
 #include "cuda/cuda.h"
 #include "cuda/describe.h"
 #include "cuda/ptx.h"
@@ -16,10 +17,12 @@ typedef struct unit_private {
 
 /* ---- facts of files that have none ---- */
 
-/* PTX by itself: its declarations, and what linkage names say. */
+/* PTX by itself: what mwcc wrote behind it, or its declarations and what linkage names say. */
 static void describe_ptx(unit_private *p) {
   ptx_text ptx;
   mw_text *facts = &p->image.parts[IMAGE_FACTS];
+  cuda_split_facts(p->image.parts[IMAGE_PTX].data, &p->image);
+  if (facts->data) return;
   ptx_parse(p->image.parts[IMAGE_PTX].data, &ptx);
   for (size_t i = 0; i < ptx.variable_count; i++) {
     cuda_signature name;
@@ -64,6 +67,20 @@ static void describe_cubin(unit_private *p) {
 
 /* ---- loading ---- */
 
+/* What the driver's compiler says of PTX that it has refused; "" where that is nothing. Yours. */
+static char *ask_compiler(const mw_text *ptx) {
+  enum { MOST = 4096 };
+  char *log = mw_alloc(MOST);
+  int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BYTES};
+  void *values[] = {log, (void *)(uintptr_t)(MOST - 1)};
+  CUmodule module = NULL;
+  if (ptx->data && cu.cuModuleLoadDataEx(&module, ptx->data, MW_COUNT(options), options, values) == 0 && module)
+    cu.cuModuleUnload(module);
+  log[MOST - 1] = '\0';
+  for (size_t end = strlen(log); end > 0 && (log[end - 1] == '\n' || log[end - 1] == ' '); end--) log[end - 1] = '\0';
+  return log;
+}
+
 static int fail_image(const cuda_device *device, const cuda_image *image, const char *path, CUresult result) {
   const char *text = NULL;
   cu.cuGetErrorString(result, &text);
@@ -73,7 +90,11 @@ static int fail_image(const cuda_device *device, const cuda_image *image, const 
                 image->parts[IMAGE_ARCH].data ? image->parts[IMAGE_ARCH].data : "another GPU", device->ordinal,
                 device->major, device->minor, device->major, device->minor);
   if (code == MW_MEMORY_ALLOCATION) return fail(code, "there is no memory to load %s", path);
-  return fail(MW_INVALID_KERNEL_IMAGE, "the driver refuses %s: %s", path, text ? text : "it does not say why");
+  char *log = ask_compiler(&image->parts[IMAGE_PTX]);
+  code = fail(MW_INVALID_KERNEL_IMAGE, "the driver refuses %s: %s%s%s", path, text ? text : "it does not say why",
+              *log ? ". Its compiler says: " : "", log);
+  free(log);
+  return code;
 }
 
 /* The machine code if it is for this GPU, else what the driver can compile. */

@@ -7,7 +7,9 @@
 
 #include "moonwarp/group_lanes.h"
 
-#ifndef __MW_NVRTC__ /* for which nvrtc/prelude.h has them */
+#ifdef __MW_NVPTX__
+#include "nvptx/grid.h"
+#elif !defined __MW_NVRTC__ /* for which nvrtc/prelude.h has them */
 /* Whether the launch is cooperative: what drivers use this register for is their own affair. */
 __mw_import unsigned int __mw_is_cooperative() __asm("llvm.nvvm.read.ptx.sreg.envreg1");
 /* The block waits for all others. One thread calls it, and the others wait for that one. */

@@ -43,10 +43,6 @@ static void add_language(strings *args, const options *o) {
       "nvptx64-nvidia-cuda",
       "-aux-triple",
       LLVM_DEFAULT_TARGET_TRIPLE,
-      "-target-cpu",
-      "sm_80",
-      "-target-feature",
-      "+ptx80",
       "-x",
       "cuda",
       "-fcuda-is-device",
@@ -69,9 +65,14 @@ static void add_language(strings *args, const options *o) {
       "-Wno-unused-value",
       "-Wno-unknown-cuda-version",
   };
+  /* For a GPU built-ins of all architectures are let through: what is too new is refused by name (capability.c). */
+  const char *target[] = {"-target-cpu", o->gpu ? "sm_90" : "sm_80", "-target-feature", o->gpu ? "+ptx83" : "+ptx80"};
   static const char *const fast[] = {"-D__USE_FAST_MATH__=1", "-freciprocal-math", "-fapprox-func",
                                      "-ffp-contract=fast"};
   add_all(args, fixed, MW_COUNT(fixed));
+  add_all(args, target, MW_COUNT(target));
+  if (o->gpu) strings_add(args, "-D__MW_NVPTX__=1");
+  if (o->gpu && o->fast_math) strings_add(args, "-fdenormal-fp-math-f32=preserve-sign,preserve-sign");
   strings_add(args, mw_format("-std=%s", o->standard));
   if (o->fast_math) add_all(args, fast, MW_COUNT(fast));
   for (size_t i = 0; i < o->front.count; i++) {
@@ -163,7 +164,7 @@ static mw_text make_text(const program *p) {
   mw_text_addf(&text, "#line 1 \"%s\"\n", p->options->input);
   mw_text_add(&text, p->source.data, p->source.length);
   order_specifiers(text.data + text.length - p->source.length, p->source.length);
-  add_ptx_functions(&text, &p->source);
+  if (!p->options->gpu) add_ptx_functions(&text, &p->source); /* a GPU has the instructions */
   add_instances(&text, p->options);
   return text;
 }

@@ -1,4 +1,4 @@
-/* mwcc: CUDA C to code for the CPU device. Options, and the start: clang, and meanwhile LLVM with the other stages. */
+/* mwcc: CUDA C to code for the CPU device, or to PTX for a GPU. Options, and the start: clang, and meanwhile LLVM with the other stages. */
 #include "clang_inside.h"
 #include "mwcc.h"
 
@@ -11,8 +11,8 @@
 
 static const char usage[] =
     "usage: mwcc [options] input.cu [-o out.mwo]\n"
-    "Compiles CUDA C for moonwarp's CPU device. '-' stands for standard input or output.\n"
-    "  -o FILE               where to write (default: the input's name with .mwo, .ll, .s or .o)\n"
+    "Compiles CUDA C for moonwarp's CPU device, or for an NVIDIA GPU. '-' stands for standard input or output.\n"
+    "  -o FILE               where to write (default: the input's name with .mwo, .ptx, .ll, .s or .o)\n"
     "  -D NAME[=VALUE]  -U NAME  -I FOLDER    as every C compiler\n"
     "  -std=c++11|14|17|20   language (default c++17)\n"
     "  -O0 … -O3             optimisation (default -O2)\n"
@@ -23,9 +23,12 @@ static const char usage[] =
     "  -lineinfo  --maxrregcount=N   accepted: line tables are always made, and there are no registers to count\n"
     "  --headers FOLDER      headers found before all others\n"
     "  --instance NAME       also instantiate a template kernel, 'fill<float,4>'; may be repeated\n"
-    "  --emit=mwo|ir|asm|obj what to write (default mwo)\n"
+    "  --emit=mwo|ir|asm|obj|ptx  what to write (default mwo; for a GPU ptx)\n"
     "  --mcpu=NAME           for that processor (default: this one; 'x86-64-v3' for any with AVX2)\n"
     "  --target=aarch64-linux-gnu   for machines of that kind (or x86_64-linux-gnu); links with that kind's binutils\n"
+    "  --target=nvptx        for an NVIDIA GPU: PTX, which a driver compiles. With it go\n"
+    "  --arch=sm_80            the oldest GPU that it is for, sm_50 to sm_90 (default sm_52)\n"
+    "  --ptx=8.0               the version of PTX, which a driver has to know (default 8.0, that of CUDA 12.0)\n"
     "  --width=N or NxP      lanes of the SIMD tier: 1 (none), 4, 8, 16, 32; and vectors that a gang has of them\n"
     "  --launch=K:XxYxZ      only the kernel with linkage name K, for blocks of that size\n"
     "  --bitcode FILE        what clang made of the input before, which is not read then\n"
@@ -56,10 +59,11 @@ static const char *equals_value(const char *arg, const char *name) {
 }
 
 static emit_kind parse_emit(const char *word) {
-  static const char *const words[] = {[EMIT_MWO] = "mwo", [EMIT_IR] = "ir", [EMIT_ASM] = "asm", [EMIT_OBJECT] = "obj"};
+  static const char *const words[] = {
+      [EMIT_MWO] = "mwo", [EMIT_IR] = "ir", [EMIT_ASM] = "asm", [EMIT_OBJECT] = "obj", [EMIT_PTX] = "ptx"};
   for (size_t i = 0; i < MW_COUNT(words); i++)
     if (strcmp(words[i], word) == 0) return (emit_kind)i;
-  die("--emit knows mwo, ir, asm and obj, not '%s'", word);
+  die("--emit knows mwo, ir, asm, obj and ptx, not '%s'", word);
 }
 
 static bool is_power_up_to(long number, long most) { return number >= 1 && number <= most && !(number & (number - 1)); }
@@ -98,7 +102,8 @@ static void print_version(void) {
 }
 
 static const char *default_output(const options *o) {
-  static const char *const endings[] = {[EMIT_MWO] = "mwo", [EMIT_IR] = "ll", [EMIT_ASM] = "s", [EMIT_OBJECT] = "o"};
+  static const char *const endings[] = {
+      [EMIT_MWO] = "mwo", [EMIT_IR] = "ll", [EMIT_ASM] = "s", [EMIT_OBJECT] = "o", [EMIT_PTX] = "ptx"};
   if (strcmp(o->input, "-") == 0) return "-";
   const char *slash = strrchr(o->input, '/'), *dot = strrchr(o->input, '.');
   int stem = dot && (!slash || dot > slash) ? (int)(dot - o->input) : (int)strlen(o->input);
@@ -146,6 +151,10 @@ static void parse_option(options *o, char **argv, int *i) {
     o->cpu = value, record(o, arg);
   else if ((value = equals_value(arg, "--target")))
     o->target = value; /* not recorded: where the module is loaded, the compiler is of that kind */
+  else if ((value = equals_value(arg, "--arch")) || (value = equals_value(arg, "-arch")))
+    o->arch = value;
+  else if ((value = equals_value(arg, "--ptx")))
+    o->ptx = value;
   else if ((value = equals_value(arg, "-std")) || (value = equals_value(arg, "--std")))
     o->standard = value, record(o, arg);
   else if (arg[1] == 'O' && arg[2] >= '0' && arg[2] <= '3' && !arg[3])
@@ -154,8 +163,10 @@ static void parse_option(options *o, char **argv, int *i) {
     o->level = 0, record(o, arg);
   else if (strcmp(arg, "-use_fast_math") == 0 || strcmp(arg, "--use_fast_math") == 0)
     o->fast_math = true, record(o, arg);
-  else if (strcmp(arg, "-lineinfo") == 0 || equals_value(arg, "--maxrregcount") || equals_value(arg, "-maxrregcount"))
-    record(o, arg);
+  else if (strcmp(arg, "-lineinfo") == 0)
+    o->line_info = true, record(o, arg);
+  else if ((value = equals_value(arg, "--maxrregcount")) || (value = equals_value(arg, "-maxrregcount")))
+    o->registers = atoi(value), record(o, arg);
   else if (strcmp(arg, "-nostdinc++") == 0)
     o->no_cxx = true, record(o, arg);
   else if (strcmp(arg, "--check-memory") == 0)
@@ -182,6 +193,23 @@ static void parse_option(options *o, char **argv, int *i) {
     die("unknown option '%s' (mwcc --help lists them)", arg);
 }
 
+/* --target=nvptx: what goes with it, and what does not. */
+static void settle_gpu(options *o) {
+  o->gpu = o->target && starts_with(o->target, "nvptx");
+  if (!o->gpu) {
+    if (o->arch || o->ptx) die("--arch and --ptx go with --target=nvptx");
+    if (o->emit == EMIT_PTX) die("--emit=ptx goes with --target=nvptx");
+    return;
+  }
+  gpu_settle(o);
+  if (o->emit == EMIT_MWO || o->emit == EMIT_ASM) o->emit = EMIT_PTX;
+  if (o->emit == EMIT_OBJECT) die("for a GPU there is PTX (--emit=ptx, which a driver compiles) and --emit=ir");
+  if (o->check_memory || o->dump || o->report || o->launch_kernel || o->width)
+    die("--target=nvptx does not go with options about the CPU device's code: --check-memory, --dump, --report, "
+        "--launch "
+        "and --width");
+}
+
 static options parse_options(int argc, char **argv) {
   options o = {.standard = "c++17", .level = 2};
 #ifdef MW_DEBUG
@@ -195,6 +223,7 @@ static options parse_options(int argc, char **argv) {
     else
       o.input = argv[i];
   }
+  settle_gpu(&o);
   if (o.check_memory) o.width = o.parts = 1;
   if (o.make_pch) return o;
   if (!o.input) die("no source file (mwcc --help)");

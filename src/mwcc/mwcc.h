@@ -2,7 +2,7 @@
  *
  * One run compiles one source file to one .mwo file (or a text form of it):
  *
- *   main.c       options, and the start
+ *   main.c       options, and the start; gpu.c has what goes with a GPU
  *   stages.c     the order of the stages behind clang
  *   text.c       strings, the way out
  *   front.c      clang: CUDA C -> LLVM bitcode for the nvptx64 device target
@@ -28,6 +28,7 @@
  *   launched.c   one kernel for one size of blocks
  *   shares.c     both on several processors
  *   link.c       link, seal
+ *   nvptx.c      instead of all from retarget.c on: PTX for a GPU; facts.c describes it
  *
  * mwcc is a process of its own and ends after one compilation, so it gives nothing back. A failure is reported with
  * die (exit 2: usage, system, internal) or complain (a position in the source; exit 1 at the end of the stage). */
@@ -45,7 +46,7 @@
 
 /* ---- options (main.c) ---- */
 
-typedef enum emit_kind { EMIT_MWO, EMIT_IR, EMIT_ASM, EMIT_OBJECT } emit_kind;
+typedef enum emit_kind { EMIT_MWO, EMIT_IR, EMIT_ASM, EMIT_OBJECT, EMIT_PTX } emit_kind;
 
 typedef struct strings {
   const char **items;
@@ -64,6 +65,8 @@ typedef struct options {
   const char *headers;  /* the folder of headers given as strings, or NULL */
   const char *cpu;      /* NULL: the machine's own */
   const char *target;   /* a triple, or NULL: for machines like this one */
+  const char *arch;     /* of a GPU: "sm_80" */
+  const char *ptx;      /* PTX's version, "8.0"; behind gpu_settle as LLVM calls it, "+ptx80" */
   const char *make_pch; /* instead of compiling, write the precompiled header for these options there */
   int level;            /* 0..3 */
   const char *dump;     /* print that analysis and end, or NULL */
@@ -71,6 +74,9 @@ typedef struct options {
   const char *launch_kernel; /* only that, as it is launched with blocks of launch_block; or NULL: launched.c */
   unsigned launch_block[3];
   int capability; /* compute capability to keep to, major * 10 + minor; 0: none */
+  int registers;  /* of a thread at most, on a GPU; 0: as the driver finds best */
+  bool gpu;       /* PTX for an NVIDIA GPU: gpu.c, nvptx.c */
+  bool line_info; /* which line an instruction is of */
   bool fast_math;
   bool no_cxx;        /* do without the C++ library: our own headers stand in */
   bool check;         /* only print what clang finds wrong, as JSON: check.c */
@@ -82,6 +88,8 @@ typedef struct options {
 } options;
 
 bool starts_with(const char *text, const char *prefix);
+/* Check arch and ptx, and give them values where there are none; the capability becomes the arch's. */
+void gpu_settle(options *o);
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* At once: LLVM's destructors would take their time to give back what ends with the process. */
 _Noreturn void quit(int status);
@@ -419,6 +427,15 @@ LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size
 
 /* ---- memory checks (checked.c): behind prepare_kernels ---- */
 void check_memory(program *p);
+
+/* ---- for a GPU: nvptx.c, facts.c ---- */
+
+/* The program that was read becomes PTX, and is written. */
+void make_ptx(program *p);
+/* A class's table of virtual functions names these where there is none: they trap. */
+void define_pure_virtual(program *p);
+/* What a host has to know of the module to load it, as comments for the PTX: types, variables, kernels. */
+void add_ptx_facts(const program *p, mw_text *out);
 
 /* ---- lanes' memory (masked.c): `pointers` is one address for all lanes, which follow each other, or a vector of them ---- */
 enum { MASKED_LOAD_MASK = LLVM_VERSION_MAJOR >= 22 ? 1 : 2, MASKED_LOAD_ELSE }; /* operands of such a load */

@@ -161,7 +161,7 @@ static void retarget_function(program *p, LLVMValueRef f) {
 
 /* What stands in a table of virtual functions for one that no class has defined: calling it is an error, naming it is
    not. C++'s library has these on a host. */
-static void define_pure_virtual(program *p) {
+void define_pure_virtual(program *p) {
   static const char *const names[] = {"__cxa_pure_virtual", "__cxa_deleted_virtual"};
   for (size_t i = 0; i < MW_COUNT(names); i++) {
     LLVMValueRef f = LLVMGetNamedFunction(p->module, names[i]);

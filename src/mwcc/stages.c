@@ -13,7 +13,12 @@
 /* Passes of the code generator that cost their time and find nothing: one follows variables from place to place, and of
    debug information there are only lines; one moves whole chains of instructions to mask registers, where lanes' masks are
    anyway. An LLVM that does not know a word ends the process, so this is for the version that was looked at. */
-static void leave_out_passes(void) {
+static void leave_out_passes(const options *o) {
+  if (o->gpu) {
+    static const char *const fast[] = {"mwcc", "-nvptx-prec-divf32=0"}; /* CUDA's -prec-div=false */
+    if (o->fast_math) LLVMParseCommandLineOptions((int)MW_COUNT(fast), fast, "");
+    return;
+  }
 #if LLVM_VERSION_MAJOR == 19
   static const char *const words[] = {
       "mwcc",
@@ -54,7 +59,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   mw_text bitcode = {0};
   stage_done(p, "load");
   choose_target(p);
-  leave_out_passes();
+  leave_out_passes(o);
   make_types(p);
   make_machine(p);
   stage_done(p, "machine");
@@ -66,6 +71,11 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   program_read(p, &bitcode);
   p->bitcode = bitcode;
   stage_done(p, "read");
+  if (o->gpu) {
+    make_ptx(p);
+    if (p->log.length) fwrite(p->log.data, 1, p->log.length, stderr);
+    quit(0);
+  }
   translate_ptx(p);
   retarget(p);
   prepare_kernels(p);

@@ -82,7 +82,7 @@ static void initialise_other(void) {
 static void choose_other(program *p, const char *target) {
   bool x86 = is_architecture(target, "x86_64"), arm = is_architecture(target, "aarch64");
   if (!(x86 || arm) || !strstr(target, "linux"))
-    die("--target knows x86_64-linux-gnu and aarch64-linux-gnu, not '%s'", target);
+    die("--target knows x86_64-linux-gnu, aarch64-linux-gnu and nvptx, not '%s'", target);
   initialise_other();
   p->triple = LLVMNormalizeTargetTriple(target);
   p->cross = architecture_of(target);
@@ -92,8 +92,24 @@ static void choose_other(program *p, const char *target) {
   p->features = features_of(p->triple, p->cpu);
 }
 
+static void choose_gpu(program *p) {
+#ifdef MW_LLVM_HAS_NVPTX
+  LLVMInitializeNVPTXTargetInfo(), LLVMInitializeNVPTXTarget(), LLVMInitializeNVPTXTargetMC(),
+      LLVMInitializeNVPTXAsmPrinter();
+#else
+  die("--target=nvptx: this LLVM was built without NVPTX");
+#endif
+  p->triple = "nvptx64-nvidia-cuda";
+  p->cpu = p->options->arch;
+  p->features = p->options->ptx;
+}
+
 void choose_target(program *p) {
   const char *cpu = p->options->cpu, *target = p->options->target;
+  if (p->options->gpu) {
+    choose_gpu(p);
+    return;
+  }
   p->triple = LLVMGetDefaultTargetTriple();
   char *own = architecture_of(p->triple);
   bool other = target && !is_architecture(target, own);

@@ -5,7 +5,8 @@
  *   FAKE_CUDA_FAIL  "name@n=code …": the n-th call of that function fails (from 1 on; * for every one); "name@0" is a
  *                   function that the library does not have
  *   FAKE_CUDA       "devices=2 version=12000 capability=90 memory=1000000000 busy=1 fault=700": what there is. busy:
- *                   streams have work until they are waited for; fault: what the first kernel fails with */
+ *                   streams have work until they are waited for; fault: what the first kernel fails with; and last
+ *                   "log=words", what the driver's compiler says */
 #include "cuda/entry_points.h"
 
 #include <stdarg.h>
@@ -384,6 +385,18 @@ static CUresult fake_cuModuleLoadData(CUmodule *module, const void *image) {
   return 0;
 }
 
+/* What the driver's compiler writes: FAKE_CUDA's "log=words". */
+static CUresult fake_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, int *options,
+                                        void **values) {
+  (void)image;
+  CALL(cuModuleLoadDataEx, "%u options", count);
+  const char *log = strstr(getenv("FAKE_CUDA") ? getenv("FAKE_CUDA") : "", "log=");
+  for (unsigned i = 0; i < count && log; i++)
+    if (options[i] == CU_JIT_ERROR_LOG) snprintf(values[i], 100, "%s", log + 4);
+  *module = NULL;
+  return log ? 218 : 0;
+}
+
 static CUresult fake_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
   (void)module;
   CALL(cuModuleGetFunction, "%s", name);
@@ -534,25 +547,25 @@ typedef struct entry {
 
 #define ENTRY(name) {#name, (function *)fake_##name},
 static const entry special[] = {
-    ENTRY(cuDriverGetVersion) ENTRY(cuDeviceGetCount) ENTRY(cuDeviceGet) ENTRY(cuDeviceGetName) ENTRY(cuDeviceTotalMem)
-        ENTRY(cuDeviceGetAttribute) ENTRY(cuDevicePrimaryCtxRetain) ENTRY(cuDevicePrimaryCtxReset)
-            ENTRY(cuCtxSetCurrent) ENTRY(cuCtxGetCurrent) ENTRY(cuCtxGetLimit) ENTRY(cuCtxGetStreamPriorityRange) ENTRY(
-                cuGetErrorString) ENTRY(cuGetErrorName) ENTRY(cuMemGetInfo) ENTRY(cuMemAlloc) ENTRY(cuMemAllocAsync)
-                ENTRY(cuMemAllocManaged) ENTRY(cuMemHostAlloc) ENTRY(cuMemFree) ENTRY(cuMemFreeAsync)
-                    ENTRY(cuMemFreeHost) ENTRY(cuMemcpyHtoDAsync) ENTRY(cuMemcpyDtoHAsync) ENTRY(cuMemcpyDtoDAsync)
-                        ENTRY(cuMemcpyAsync) ENTRY(cuMemsetD8Async) ENTRY(cuMemsetD16Async) ENTRY(cuMemsetD32Async)
-                            ENTRY(cuMemsetD2D8Async) ENTRY(cuMemsetD2D16Async) ENTRY(cuMemsetD2D32Async)
-                                ENTRY(cuMemcpy3DAsync) ENTRY(cuStreamCreateWithPriority) ENTRY(cuStreamSynchronize)
-                                    ENTRY(cuStreamQuery) ENTRY(cuLaunchHostFunc) ENTRY(cuEventCreate)
-                                        ENTRY(cuEventElapsedTime) ENTRY(cuModuleLoadData) ENTRY(cuModuleGetFunction)
-                                            ENTRY(cuModuleGetGlobal) ENTRY(cuFuncGetAttribute) ENTRY(cuFuncSetAttribute)
-                                                ENTRY(cuLaunchKernel) ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor)
-                                                    ENTRY(cuArray3DCreate) ENTRY(cuMipmappedArrayCreate)
-                                                        ENTRY(cuMipmappedArrayGetLevel) ENTRY(cuTexObjectCreate)
-                                                            ENTRY(cuSurfObjectCreate) ENTRY(cuGraphicsGLRegisterBuffer)
-                                                                ENTRY(cuGraphicsGLRegisterImage)
-                                                                    ENTRY(cuGraphicsResourceGetMappedPointer) ENTRY(
-                                                                        cuGraphicsSubResourceGetMappedArray)
+    ENTRY(cuDriverGetVersion) ENTRY(cuDeviceGetCount) ENTRY(cuDeviceGet) ENTRY(cuDeviceGetName) ENTRY(
+        cuDeviceTotalMem) ENTRY(cuDeviceGetAttribute) ENTRY(cuDevicePrimaryCtxRetain) ENTRY(cuDevicePrimaryCtxReset)
+        ENTRY(cuCtxSetCurrent) ENTRY(cuCtxGetCurrent) ENTRY(cuCtxGetLimit) ENTRY(cuCtxGetStreamPriorityRange) ENTRY(
+            cuGetErrorString) ENTRY(cuGetErrorName) ENTRY(cuMemGetInfo) ENTRY(cuMemAlloc) ENTRY(cuMemAllocAsync)
+            ENTRY(cuMemAllocManaged) ENTRY(cuMemHostAlloc) ENTRY(cuMemFree) ENTRY(cuMemFreeAsync) ENTRY(cuMemFreeHost)
+                ENTRY(cuMemcpyHtoDAsync) ENTRY(cuMemcpyDtoHAsync) ENTRY(cuMemcpyDtoDAsync) ENTRY(cuMemcpyAsync)
+                    ENTRY(cuMemsetD8Async) ENTRY(cuMemsetD16Async) ENTRY(cuMemsetD32Async) ENTRY(cuMemsetD2D8Async)
+                        ENTRY(cuMemsetD2D16Async) ENTRY(cuMemsetD2D32Async) ENTRY(cuMemcpy3DAsync)
+                            ENTRY(cuStreamCreateWithPriority) ENTRY(cuStreamSynchronize) ENTRY(cuStreamQuery)
+                                ENTRY(cuLaunchHostFunc) ENTRY(cuEventCreate) ENTRY(cuEventElapsedTime)
+                                    ENTRY(cuModuleLoadData) ENTRY(cuModuleLoadDataEx) ENTRY(cuModuleGetFunction)
+                                        ENTRY(cuModuleGetGlobal) ENTRY(cuFuncGetAttribute) ENTRY(cuFuncSetAttribute)
+                                            ENTRY(cuLaunchKernel) ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+                                                ENTRY(cuArray3DCreate) ENTRY(cuMipmappedArrayCreate)
+                                                    ENTRY(cuMipmappedArrayGetLevel) ENTRY(cuTexObjectCreate)
+                                                        ENTRY(cuSurfObjectCreate) ENTRY(cuGraphicsGLRegisterBuffer)
+                                                            ENTRY(cuGraphicsGLRegisterImage)
+                                                                ENTRY(cuGraphicsResourceGetMappedPointer)
+                                                                    ENTRY(cuGraphicsSubResourceGetMappedArray)
                                                                         ENTRY(cuGraphicsResourceGetMappedMipmappedArray)
                                                                             ENTRY(cuGLGetDevices)};
 #undef ENTRY

@@ -9,6 +9,21 @@
 
 #include "moonwarp/conversions.h"
 
+/* x + y rounded to odd. An exact sum of zero is left to the caller, whose rounding gives it its sign. */
+__mw_both double __mw_sum_to_odd(double x, double y) {
+  __mw_exactly;
+  double sum = x + y, other = sum - x;
+  double error = (x - (sum - other)) + (y - other);
+  long long bits = __double_as_longlong(sum);
+  /* An infinite operand makes the error a NaN, and leaves the sum alone. */
+  if ((error > 0 || error < 0) && !(bits & 1)) bits += (error > 0) == (sum > 0) ? 1 : -1;
+  return __longlong_as_double(bits);
+}
+
+#ifdef __MW_NVPTX__
+#include "../nvptx/arithmetic.h"
+#else
+
 /* A product that the optimiser looks no further into: it moves the minus of a negated product into the product, which
    then takes over what the minus may be merged with. */
 __mw_import float __mw_alone_float(float product) __asm("llvm.arithmetic.fence.f32");
@@ -36,17 +51,6 @@ __mw_operation(__drcp_rn, double, (double x), 1.0 / x)
 __mw_operation(__dsqrt_rn, double, (double x), sqrt(x))
 __mw_operation(__fma_rn, double, (double x, double y, double z), fma(x, y, z));
 /* clang-format on */
-
-/* x + y rounded to odd. An exact sum of zero is left to the caller, whose rounding gives it its sign. */
-__mw_both double __mw_sum_to_odd(double x, double y) {
-  __mw_exactly;
-  double sum = x + y, other = sum - x;
-  double error = (x - (sum - other)) + (y - other);
-  long long bits = __double_as_longlong(sum);
-  /* An infinite operand makes the error a NaN, and leaves the sum alone. */
-  if ((error > 0 || error < 0) && !(bits & 1)) bits += (error > 0) == (sum > 0) ? 1 : -1;
-  return __longlong_as_double(bits);
-}
 
 /* Rounding down, a sum of zero is -0 unless both operands are +0. */
 __mw_both float __mw_sum_down(double x, double y) {
@@ -80,6 +84,8 @@ __mw_operation(__fmaf_ieee_rd, float, (float x, float y, float z), __fmaf_rd(x, 
 #undef __mw_operation
 /* clang-format on */
 
+#endif
+
 /* 1/sqrt(x), correctly rounded: the double's float is right unless the exact value lies beyond one of the midpoints to
    its neighbours, and x * midpoint^2 against 1 tells on which side it lies. Ties cannot occur. */
 __mw_both float __frsqrt_rn(float x) {
@@ -94,7 +100,11 @@ __mw_both float __frsqrt_rn(float x) {
   return nearest;
 }
 
+#ifdef __MW_NVPTX__
+__mw_both float __fdividef(float x, float y) { return __nvvm_div_approx_f(x, y); }
+#else
 __mw_both float __fdividef(float x, float y) { return x / y; }
+#endif
 __mw_both float fdividef(float x, float y) { return x / y; }
 __mw_both double fdivide(double x, double y) { return x / y; }
 /* x within [0, 1]; NaN gives 0. */

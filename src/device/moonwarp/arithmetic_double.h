@@ -5,6 +5,8 @@
 #ifndef MOONWARP_ARITHMETIC_DOUBLE_H
 #define MOONWARP_ARITHMETIC_DOUBLE_H
 
+#ifndef __MW_NVPTX__ /* nvptx/arithmetic.h has them */
+
 #include "moonwarp/bits.h"
 #include "moonwarp/conversions.h"
 
@@ -141,5 +143,7 @@ __mw_directed(rd, __mw_downward);
 /* clang-format on */
 
 #undef __mw_slow
+
+#endif
 
 #endif

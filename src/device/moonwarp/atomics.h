@@ -22,12 +22,16 @@
     return old;                                                                                                        \
   }
 /* inc wraps to 0 above `limit`; dec wraps to `limit` below 0 and from above it. */
+#ifdef __MW_NVPTX__
+#define __mw_wrap(name, next, suffix, scope)
+#else
 #define __mw_wrap(name, next, suffix, scope)                                                                           \
   __mw_device unsigned int atomic##name##suffix(unsigned int *address, unsigned int limit) {                           \
     unsigned int old = __scoped_atomic_load_n(address, __ATOMIC_RELAXED, scope);                                       \
     while (!__scoped_atomic_compare_exchange_n(address, &old, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED, scope)); \
     return old;                                                                                                        \
   }
+#endif
 
 /* clang-format off */
 #define __mw_integer_atomics(type, suffix, scope)                                                                      \
@@ -59,8 +63,10 @@
   __mw_wrap(Dec, old == 0 || old > limit ? limit : old - 1, suffix, scope)
 
 __mw_atomics(, __MEMORY_SCOPE_DEVICE)
+#ifndef __MW_NVPTX__ /* whose instructions LLVM does not make for the other scopes: nvptx/atomics.h has them */
 __mw_atomics(_block, __MEMORY_SCOPE_WRKGRP)
 __mw_atomics(_system, __MEMORY_SCOPE_SYSTEM)
+#endif
 
 #undef __mw_atomics
 #undef __mw_integer_atomics
@@ -69,5 +75,9 @@ __mw_atomics(_system, __MEMORY_SCOPE_SYSTEM)
 #undef __mw_rmw
 #undef __mw_cas
 /* clang-format on */
+
+#ifdef __MW_NVPTX__
+#include "../nvptx/atomics.h"
+#endif
 
 #endif

@@ -16,7 +16,12 @@ __mw_member void __mw_block_wait(const unsigned int *phase, unsigned int mask, u
 __mw_member void __mw_check_wait(bool) {}
 #else
 #include <utility> /* tokens are moved */
-
+#ifdef __MW_NVPTX__
+__mw_member void __mw_block_wait(const unsigned int *phase, unsigned int mask, unsigned int value) {
+  while ((*(const volatile unsigned int *)phase & mask) == value) {}
+}
+__mw_member void __mw_check_wait(bool) {}
+#else
 /* Who calls this waits until phase & mask is another value: others of the block have their turns. Where all of the block
    come to it together it is a barrier of the block, behind which the phase has ended, unless the count is another. */
 __mw_import void __mw_block_wait(const unsigned int *phase, unsigned int mask, unsigned int value);
@@ -28,6 +33,7 @@ __mw_device_template void __mw_check_wait(bool has_ended) {
     __assertfail("all threads of the block wait for a cuda::barrier that counts more of them", "cuda/barrier", 1,
                  "wait", 1);
 }
+#endif
 #endif
 
 namespace cuda {

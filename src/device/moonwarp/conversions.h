@@ -48,6 +48,10 @@ template <typename T, typename E> __mw_both_template T __mw_round_to_zero(T near
   return nearest > 0 ? __mw_round_down(nearest, error) : __mw_round_up(nearest, error);
 }
 
+#ifdef __MW_NVPTX__
+#include "../nvptx/conversions.h"
+#else
+
 /* clang-format off */
 #define __mw_to_integer(from, F, to, T, round_nearest, up, down)                                                       \
   __mw_both T __##from##2##to##_rn(F x) { return (T)round_nearest(x); }                                                \
@@ -90,5 +94,7 @@ __mw_both float __double2float_rn(double x) { return (float)x; }
 __mw_both float __double2float_rz(double x) { return __mw_round_to_zero((float)x, x - (double)(float)x); }
 __mw_both float __double2float_ru(double x) { return __mw_round_up((float)x, x - (double)(float)x); }
 __mw_both float __double2float_rd(double x) { return __mw_round_down((float)x, x - (double)(float)x); }
+
+#endif
 
 #endif

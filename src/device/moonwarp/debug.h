@@ -10,7 +10,11 @@ __mw_import int vprintf(const char *format, const char *arguments);
 
 /* The launch fails; memory is as the threads left it. */
 __mw_device void __trap() { __builtin_trap(); }
+#ifdef __MW_NVPTX__
+__mw_device void __brkpt() { asm volatile("brkpt;"); }
+#else
 __mw_device void __brkpt() {}
+#endif
 
 __mw_device long long clock64() { return __nvvm_read_ptx_sreg_clock64(); }
 __mw_device clock_t clock() { return clock64(); }

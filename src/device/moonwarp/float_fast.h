@@ -10,6 +10,10 @@
 #include "moonwarp/float_power.h"
 #include "moonwarp/float_trigonometry.h"
 
+#ifdef __MW_NVPTX__
+#include "../nvptx/float_fast.h"
+#else
+
 /* 2^(x scale), of any x; the product is rounded only once its whole part is gone. */
 __mw_both float __mw_fast_exp2(float x, float scale) {
   __mw_exactly;
@@ -75,6 +79,8 @@ __mw_both void __sincosf(float x, float *sine, float *cosine) {
 }
 __mw_both float __tanf(float x) { return __sinf(x) / __cosf(x); }
 __mw_both float __tanhf(float x) { return tanhf(x); }
+
+#endif
 
 #ifdef __USE_FAST_MATH__
 __mw_both float expf(float x) { return __expf(x); }

@@ -24,7 +24,11 @@
 #define __shared__   __attribute__((shared))
 #define __constant__ __attribute__((constant))
 /* Host and device share one view of device memory here, so a managed variable is a device variable. */
-#define __managed__            __attribute__((device))
+#ifdef __MW_NVPTX__ /* a GPU's driver has to be told: mwcc makes a directive of the section's name */
+#define __managed__ __attribute__((device, section("managed")))
+#else
+#define __managed__ __attribute__((device))
+#endif
 #define __forceinline__        __inline__ __attribute__((always_inline))
 #define __align__(n)           __attribute__((aligned(n)))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))

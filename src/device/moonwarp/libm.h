@@ -33,10 +33,17 @@ __mw_pure double jn(int n, double x);
 __mw_pure float jnf(int n, float x);
 __mw_pure double yn(int n, double x);
 __mw_pure float ynf(int n, float x);
+#ifdef __MW_NVPTX__
+__mw_both long lrint(double x) { return __nvvm_d2ll_rn(x); }
+__mw_both long lrintf(float x) { return __nvvm_f2ll_rn(x); }
+__mw_both long long llrint(double x) { return __nvvm_d2ll_rn(x); }
+__mw_both long long llrintf(float x) { return __nvvm_f2ll_rn(x); }
+#else
 __mw_pure long lrint(double x);
 __mw_pure long lrintf(float x);
 __mw_pure long long llrint(double x);
 __mw_pure long long llrintf(float x);
+#endif
 
 /* Writes libm's signgam. */
 __mw_libm double lgamma(double x);

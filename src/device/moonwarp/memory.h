@@ -6,9 +6,15 @@
 __mw_import void *malloc(size_t bytes);
 __mw_import void free(void *memory);
 
-__mw_import void *memcpy(void *to, const void *from, size_t bytes);
-__mw_import void *memmove(void *to, const void *from, size_t bytes);
-__mw_import void *memset(void *to, int value, size_t bytes);
+#ifdef __MW_NVPTX__ /* of both sides: then clang knows what they are, and there is nothing to call */
+#define __mw_bytes __mw_libm
+#else
+#define __mw_bytes __mw_import
+#endif
+__mw_bytes void *memcpy(void *to, const void *from, size_t bytes);
+__mw_bytes void *memmove(void *to, const void *from, size_t bytes);
+__mw_bytes void *memset(void *to, int value, size_t bytes);
+#undef __mw_bytes
 __mw_device int memcmp(const void *a, const void *b, size_t bytes) {
   const unsigned char *p = (const unsigned char *)a, *q = (const unsigned char *)b;
   for (size_t i = 0; i < bytes; ++i)
@@ -31,6 +37,10 @@ __mw_operator void *operator new[](size_t, void *place) noexcept { return place;
 __mw_operator void operator delete(void *, void *) noexcept {}
 __mw_operator void operator delete[](void *, void *) noexcept {}
 #undef __mw_operator
+
+#ifdef __MW_NVPTX__
+#include "../nvptx/memory.h"
+#else
 
 /* Which memory a generic address is of: 1 global, 3 shared, 4 constant, 5 local, 0 none. What is of none of the others
    counts as global, NULL too, as on an H100. */
@@ -69,5 +79,7 @@ __mw_store(__stwb) __mw_store(__stcg) __mw_store(__stcs)
     __mw_device_template void __stwt(T *address, T value) {
   *(volatile T *)address = value;
 }
+
+#endif
 
 #endif

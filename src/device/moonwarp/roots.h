@@ -8,8 +8,12 @@
 #include "moonwarp/double_roots.h"
 #include "moonwarp/float_power.h"
 
+#ifdef __MW_NVPTX__
+__mw_both float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); } /* within two units in the last place */
+#else
 /* mwcc takes the processor's estimate for it, where that is good (src/mwcc/reciprocal.c). */
 __mw_both float rsqrtf(float x) { _Pragma("clang fp reciprocal(on)") return 1.0f / sqrtf(x); }
+#endif
 
 /* high + low, |low| below half a unit of high's last place. */
 struct __mw_pair {

@@ -6,6 +6,10 @@
 #ifndef MOONWARP_SURFACE_FUNCTIONS_H
 #define MOONWARP_SURFACE_FUNCTIONS_H
 
+#ifdef __MW_NVPTX__
+#include "../nvptx/surfaces.h"
+#else
+
 #include "debug.h"
 #include "texture_address.h"
 #include "texture_format.h"
@@ -107,5 +111,7 @@ __mw_surface_functions(surfCubemapLayered, cudaSurfaceTypeCubemapLayered, (int x
 #undef __mw_surface_functions
 #undef __mw_surface_forms
 #undef __mw_surface_list
+
+#endif
 
 #endif

@@ -2,6 +2,12 @@
 #ifndef MOONWARP_SYNC_H
 #define MOONWARP_SYNC_H
 
+__mw_device void __syncwarp(unsigned int mask = 0xffffffffu) { __nvvm_bar_warp_sync(mask); }
+
+#ifdef __MW_NVPTX__
+#include "../nvptx/sync.h"
+#else
+
 /* mwcc knows these by name: clang's built-ins for them are other intrinsics in each second release. */
 __mw_import int __mw_barrier_popc(int predicate) __asm("__mw_barrier.popc");
 __mw_import int __mw_barrier_and(int predicate) __asm("__mw_barrier.and");
@@ -17,12 +23,12 @@ __mw_device void __barrier_sync_count(unsigned int barrier, unsigned int threads
   __mw_barrier_sync_count(barrier, threads);
 }
 
-__mw_device void __syncwarp(unsigned int mask = 0xffffffffu) { __nvvm_bar_warp_sync(mask); }
-
 /* A block's threads share one thread of the host on the CPU device: ordering by the compiler and cheap ordering by the
    machine is enough there; wider fences order everything. */
 __mw_device void __threadfence_block() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 __mw_device void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 __mw_device void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 #ifndef MOONWARP_TEXTURE_FUNCTIONS_H
 #define MOONWARP_TEXTURE_FUNCTIONS_H
 
+#ifdef __MW_NVPTX__
+#include "../nvptx/textures.h"
+#else
+
 #include "texture_cube.h"
 #include "texture_fetch.h"
 
@@ -114,5 +118,7 @@ __mw_tex_sampler(texCubemapLayered, cudaTextureTypeCubemapLayered, 0, __mw_cube_
 #undef __mw_tex_function
 #undef __mw_tex_list
 #undef __mw_tex_unlist
+
+#endif
 
 #endif

@@ -44,6 +44,17 @@ template <class T, int Type = cudaSurfaceType1D> struct __attribute__((device_bu
   const T *__mw_element[0];
 };
 
+#ifdef __MW_NVPTX__
+/* What instructions take: the handle of a reference is that of the texture object bound to it. */
+template <class T, int Type, cudaTextureReadMode Mode>
+__mw_device_template unsigned long long __mw_handle_of(texture<T, Type, Mode> reference) {
+  return __builtin_bit_cast(unsigned long long, reference);
+}
+template <class T, int Type> __mw_device_template unsigned long long __mw_handle_of(surface<T, Type> reference) {
+  return __builtin_bit_cast(unsigned long long, reference);
+}
+__mw_device unsigned long long __mw_handle_of(unsigned long long object) { return object; }
+#else
 /* The record behind a reference or an object. */
 template <class T, int Type, cudaTextureReadMode Mode>
 __mw_device_template const mw_tex_record *__mw_record(texture<T, Type, Mode> reference) {
@@ -58,5 +69,6 @@ __mw_device const mw_tex_record *__mw_record(cudaTextureObject_t object) { retur
 __mw_device uint32_t __mw_fixed(const uint32_t &field) { return __nvvm_ldg_ui(&field); }
 __mw_device uint64_t __mw_fixed(const uint64_t &field) { return __nvvm_ldg_ul(&field); }
 __mw_device float __mw_fixed(const float &field) { return __nvvm_ldg_f(&field); }
+#endif
 
 #endif

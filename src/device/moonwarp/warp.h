@@ -11,10 +11,22 @@
 __mw_device unsigned int __activemask() { return __nvvm_activemask(); }
 
 /* There is no instruction for 64 bits; on the CPU device one is as good as two. */
+#ifdef __MW_NVPTX__
+#define __mw_shuffle_wide(builtin)                                                                                     \
+  __mw_device unsigned long long __mw_shfl_sync_##builtin##_i64(unsigned int mask, unsigned long long value, int lane, \
+                                                                int segment) {                                         \
+    unsigned int low = (unsigned int)__nvvm_shfl_sync_##builtin##_i32(mask, (int)value, lane, segment);                \
+    unsigned int high = (unsigned int)__nvvm_shfl_sync_##builtin##_i32(mask, (int)(value >> 32), lane, segment);       \
+    return (unsigned long long)high << 32 | low;                                                                       \
+  }
+__mw_shuffle_wide(idx) __mw_shuffle_wide(up) __mw_shuffle_wide(down) __mw_shuffle_wide(bfly)
+#undef __mw_shuffle_wide
+#else
 __mw_import unsigned long long __mw_shfl_sync_idx_i64(unsigned int, unsigned long long, int, int);
 __mw_import unsigned long long __mw_shfl_sync_up_i64(unsigned int, unsigned long long, int, int);
 __mw_import unsigned long long __mw_shfl_sync_down_i64(unsigned int, unsigned long long, int, int);
 __mw_import unsigned long long __mw_shfl_sync_bfly_i64(unsigned int, unsigned long long, int, int);
+#endif
 
 /* clang-format off */
 #define __mw_shuffle(name, builtin, lane_type, clamp)                                                                  \

@@ -1,7 +1,7 @@
 /* Where source text really stands: it is compiled as MW_SOURCE_NAME with lines from 1, in a folder that also holds the
  * headers given as strings, and people are told of it as they know it. */
-#ifndef MW_CPU_ORIGIN_H
-#define MW_CPU_ORIGIN_H
+#ifndef MW_ORIGIN_H
+#define MW_ORIGIN_H
 
 #include "core.h"
 

@@ -1,5 +1,5 @@
 /* Positions in a compiled text, told as positions in the file that the text stands in: see origin.h. */
-#include "cpu/origin.h"
+#include "origin.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * Exit 0 is success, exit 1 a source that is wrong (clang's diagnostics on standard error), exit 2 mwcc's own trouble;
  * anything else is a crash or one of the limits. */
-#include "cpu/compiler.h"
-#include "cpu/origin.h"
+#include "compiler_run.h"
+#include "origin.h"
 
 #include <ctype.h>
 #include <signal.h>

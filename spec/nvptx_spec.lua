@@ -1,0 +1,230 @@
+-- PTX for NVIDIA GPUs by mwcc --target=nvptx: which instructions become of what, what is refused, and what a host is
+-- told of a module. Where the CUDA toolkit's ptxas is installed, it assembles what is made of many kernels.
+-- Lua 5.4 only: the bindings have nothing to do with it.
+
+local mwcc = require "support.mwcc"
+
+local function ptx(source, options)
+  local text, status = mwcc.try(source, "--target=nvptx --arch=sm_90 " .. (options or ""))
+  assert.equal(0, status, text)
+  return text
+end
+
+local function refused(source, options)
+  local text, status = mwcc.try(source, "--target=nvptx " .. (options or ""))
+  assert.is_true(status ~= 0, text)
+  return text
+end
+
+-- The instructions in a kernel with this body, without the numbers of registers.
+local function code(body, options, before)
+  local text = ptx((before or "") .. "\n__global__ void k(int *i, float *f, double *d, unsigned long long *u) { " ..
+    body .. " }", options)
+  return assert(text:match "%.entry _Z1k.-{(.-)\n}")
+end
+
+describe("PTX by mwcc", function()
+  it("is for the architecture and of the version that were asked for", function()
+    local source = "__global__ void k(int *x) { *x = __CUDA_ARCH__; }"
+    assert.matches("%.version 8%.0\n%.target sm_90\n.*mov%.b32 [^\n]*, 900;", ptx(source))
+    assert.matches("%.version 8%.3\n%.target sm_75\n", mwcc.run(source, "--target=nvptx --arch=sm_75 --ptx=8.3"))
+    assert.matches("%.target sm_52\n", mwcc.run(source, "--target=nvptx"))
+    assert.matches("%-%-arch knows sm_50, .* not 'sm_99': a newer GPU runs code for an older one",
+      refused(source, "--arch=sm_99"))
+    assert.matches("%-%-ptx knows the versions 7.0 to 8.5, not '9.9'", refused(source, "--ptx=9.9"))
+    assert.matches("sm_90 came with PTX 7.8, and %-%-ptx says 7.0", refused(source, "--arch=sm_90 --ptx=7.0"))
+    assert.matches("%-%-arch and %-%-ptx go with %-%-target=nvptx", mwcc.run(source, "--arch=sm_90"))
+    assert.matches("does not go with options about the CPU device's code", refused(source, "--check-memory"))
+  end)
+
+  it("has the source's kernels, variables and shared memory under their linkage names", function()
+    local text = ptx [[
+      __constant__ float gain[4];
+      static __device__ int hidden = 3;
+      __managed__ int both;
+      texture<float, 2> img;
+      extern "C" __global__ void __launch_bounds__(128) plain(int *x) {
+        __shared__ int tile[32];
+        extern __shared__ int more[];
+        tile[threadIdx.x] = x[threadIdx.x] + hidden + both;
+        more[threadIdx.x] = (int)(gain[threadIdx.x & 3] * tex2D(img, 1, 2));
+        __syncthreads();
+        x[threadIdx.x] = tile[31 - threadIdx.x] + more[31 - threadIdx.x];
+      }
+    ]]
+    assert.matches("%.visible %.const %.align 4 %.b8 gain%[16%];", text)
+    assert.matches("%.visible %.global %.align 4 %.u32 _ZL6hidden = 3;", text)
+    assert.matches("%.visible %.global %.attribute%(%.managed%) %.align 4 %.u32 both;", text)
+    assert.matches("%.visible %.global %.align 8 %.u64 img;", text)
+    assert.is_nil(text:find(".texref", 1, true))
+    assert.matches("%.visible %.entry plain%(", text)
+    assert.matches("%.maxntid 128, 1, 1", text)
+    assert.matches("%.extern %.shared", text)
+    assert.matches("ld%.global%.nc%.u64 \t%%rd%d+, %[img%];", text)
+    assert.matches("tex%.2d%.v4%.f32%.f32", text)
+  end)
+
+  it("takes user's inline PTX as it stands", function()
+    local text = code [[asm volatile("{\n\t.reg .u32 t;\n\tmad.hi.cc.u32 t, %1, 3, 5;\n\tmov.u32 %0, t;\n\t}"
+      : "=r"(i[0]) : "r"(i[1]));]]
+    assert.matches("mad%.hi%.cc%.u32 t, %%r%d+, 3, 5;", text)
+  end)
+
+  it("is made of CUDA's own instructions where there are some", function()
+    for _, case in ipairs {
+      { "f[0] = __sinf(f[1]) + __cosf(f[2]);", "sin.approx.f32", "cos.approx.f32" },
+      { "f[0] = __expf(f[1]) + __log2f(f[2]);", "ex2.approx.f32", "lg2.approx.f32" },
+      { "f[0] = __fdividef(f[1], f[2]) + rsqrtf(f[3]);", "div.approx.f32", "rsqrt.approx.f32" },
+      { "f[0] = f[1] / f[2] + sqrtf(f[3]);", "div.rn.f32", "sqrt.rn.f32" },
+      { "f[0] = __fadd_rz(f[1], f[2]) * __fmul_ru(f[3], f[4]);", "add.rz.f32", "mul.rp.f32" },
+      { "d[0] = __dadd_rd(d[1], d[2]) - __fma_rz(d[1], d[2], d[3]);", "add.rm.f64", "fma.rz.f64" },
+      { "f[0] = f[1] * f[2] + f[3];", "fma.rn.f32" },
+      { "f[0] = __fadd_rn(__fmul_rn(f[1], f[2]), f[3]);", "mul.rn.f32", "add.rn.f32" },
+      { "i[0] = __float2int_rz(f[0]) + __double2int_rn(d[0]);", "cvt.rzi.s32.f32", "cvt.rni.s32.f64" },
+      { "i[0] = __clz(i[1]) + __popc(i[2]) + __brev(i[3]);", "clz.b32", "popc.b32", "brev.b32" },
+      { "i[0] = __mulhi(i[1], i[2]); u[0] = __umul64hi(u[1], u[2]);", "mul.hi.s32", "mul.hi.u64" },
+      { "atomicAdd(i, 1); atomicAdd(f, 1); atomicAdd(d, 1);", "atom.global.add.u32", "atom.global.add.f32",
+        "atom.global.add.f64" },
+      { "i[0] = atomicCAS(i + 1, 2, 3) + atomicInc((unsigned *)i, 7) + atomicExch(i, 4);", "atom.global.cas.b32",
+        "atom.inc.u32", "atom.global.exch.b32" },
+      { "atomicAdd_block(i, 1); atomicMax_system(i, 3); atomicCAS_system(u, 1, 2);", "atom.cta.add.s32",
+        "atom.sys.max.s32", "atom.sys.cas.b64" },
+      { "i[0] = __shfl_sync(~0u, i[1], 3) + __shfl_xor_sync(~0u, i[2], 1, 16);", "shfl.sync.idx.b32",
+        "shfl.sync.bfly.b32" },
+      { "i[0] = __ballot_sync(~0u, i[1]) + __any_sync(~0u, i[2]) + __activemask();", "vote.sync.ballot.b32",
+        "vote.sync.any.pred", "activemask.b32" },
+      { "i[0] = __match_any_sync(~0u, i[1]) + __reduce_add_sync(~0u, i[2]);", "match.any.sync.b32",
+        "redux.sync.add.s32" },
+      { "i[0] = __syncthreads_count(i[1]); __syncwarp(); __syncthreads();", "barrier.red.popc.aligned.u32",
+        "bar.warp.sync", "bar.sync" },
+      { "i[0] = 1; __threadfence(); i[1] = 2; __threadfence_system(); i[2] = 3; __threadfence_block();", "membar.gl",
+        "membar.sys", "membar.cta" },
+      { "f[0] = __ldg(f + 1); __stcs(f + 2, __ldcg(f + 3));", "ld.global.nc.u32", "ld.cg.u32", "st.cs.u32" },
+      { "u[0] = clock64(); i[0] = threadIdx.y + blockIdx.z; __nanosleep(10);", "%clock64", "%tid.y", "%ctaid.z",
+        "nanosleep.u32" },
+      { "i[0] = __isShared(i) + (int)__cvta_generic_to_shared(i + 1);", "isspacep.shared", "cvta.to.shared" },
+      { 'printf("%d\\n", i[0]); free((void *)u[0]); u[1] = (size_t)malloc(i[1]);', "vprintf", "malloc", "free" },
+      { "assert(i[0] == 1);", "__assertfail" },
+      { "__trap();", "trap;" },
+    } do
+      local text = code(case[1])
+      for n = 2, #case do
+        assert.is_truthy(text:find(case[n], 1, true), case[1] .. ": no " .. case[n] .. " in " .. text)
+      end
+    end
+  end)
+
+  it("is fast and flushes what is denormal with -use_fast_math", function()
+    local body = "f[0] = f[1] / f[2]; f[3] = sqrtf(f[4]); f[5] = sinf(f[6]);"
+    local text = code(body, "-use_fast_math")
+    for _, name in ipairs { "div.approx.ftz.f32", "sqrt.rn.ftz.f32", "sin.approx" } do
+      assert.is_truthy(text:find(name, 1, true), text)
+    end
+    assert.is_nil(code(body):find("approx", 1, true))
+  end)
+
+  it("puts fences around atomic operations with an order", function()
+    local text = code([[x.fetch_add(1); i[0] = x.load(); x.store(3);]], nil, [[
+      #include <cuda/atomic>
+      __device__ cuda::atomic<int, cuda::thread_scope_device> x;]])
+    assert.matches("membar%.sys;[^;]*;\n\tatom%.global%.add%.u32[^\n]*\n\tmembar%.sys;", text)
+    assert.matches("membar%.sys;\n\tld%.volatile[^\n]*\n\tmembar%.sys;", text)
+    assert.matches("membar%.sys;[^;]*;\n\tst%.volatile[^\n]*\n\tmembar%.sys;", text)
+  end)
+
+  it("refuses what the architecture has not, and what nobody defines, with the line", function()
+    assert.matches(":2:%d+: error: __reduce_%*_sync%(%) came with compute capability 8.0, and this is compiled for 7.5",
+      refused("__global__ void k(int *x) {\n  x[0] = __reduce_add_sync(~0u, x[1]);\n}", "--arch=sm_75"))
+    assert.matches(":3:%d+: error: the function 'elsewhere' is defined nowhere: neither in this source, nor for GPUs",
+      refused 'extern "C" __device__ int elsewhere(int);\n__global__ void k(int *x) {\n  x[0] = elsewhere(x[1]);\n}')
+    assert.matches(":1:%d+: error: use of undeclared identifier 'y'", refused "__global__ void k(int *x) { *x = y; }")
+  end)
+
+  it("has lines with -lineinfo, and no other debug information", function()
+    local source = "__global__ void k(int *x) {\n  x[0] = x[1] + 1;\n}"
+    local text = ptx(source, "-lineinfo")
+    assert.matches("%.loc\t%d+ 2 ", text)
+    assert.is_nil(text:find(".debug_info", 1, true))
+    assert.is_nil(text:find(", debug", 1, true))
+    assert.is_nil(ptx(source):find(".loc", 1, true))
+  end)
+
+  it("limits registers with --maxrregcount", function()
+    assert.matches("%.maxnreg 32", ptx("__global__ void k(int *x) { x[0]++; }", "--maxrregcount=32"))
+  end)
+
+  it("tells behind itself what a host has to know", function()
+    local text = ptx([[
+      struct Node { float x; int3 at; Node *next; };
+      __constant__ Node first;
+      texture<uchar4, 2, cudaReadModeNormalizedFloat> img;
+      template <typename T, int N> __global__ void fill(T *p, Node node) {
+        p[threadIdx.x] = N * node.x + tex2D(img, 0, 0).x;
+      }]], "--instance 'fill<float,4>'")
+    local number = text:match "//mw\ttype\t(%d+)\t7\t0\t24\t8\t3\t0\tNode\n"
+    assert.matches("//mw\tmember\tx\t0\t%d+\n//mw\tmember\tat\t4\t%d+\n//mw\tmember\tnext\t16\t%d+\n", text)
+    assert.matches("//mw\tvariable\tfirst\tfirst\t1\t24\t8\t#" .. number .. "\n", text)
+    assert.matches("//mw\tvariable\timg\timg\t0\t8\t8\ttexture:%d+:2:%d+\n", text)
+    assert.matches("//mw\tkernel\t_Z4fillIfLi4EEvPT_4Node\tfill<float, 4>\t4\t0\t\n" ..
+      "//mw\tparam\t8\t8\tu\tp\t#%d+\n//mw\tparam\t24\t8\t%-\tnode\t#" .. number .. "\n//mw\treads\timg\n", text)
+  end)
+end)
+
+-- ---- what the toolkit's assembler says of it ----
+
+local ptxas
+for _, path in ipairs { "ptxas", "/usr/local/cuda/bin/ptxas", "/opt/cuda/bin/ptxas" } do
+  if not ptxas and os.execute("command -v " .. path .. " >/dev/null 2>&1") then ptxas = path end
+end
+
+local function assemble(name, text)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+  local arch = text:match "%.target (sm_%d+)"
+  local pipe = assert(io.popen(("'%s' -O0 -arch=%s %s -o /dev/null 2>&1"):format(ptxas, arch, path)))
+  local output = pipe:read "*a"
+  local ok = pipe:close()
+  os.remove(path)
+  assert(ok, name .. ": " .. output)
+end
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read "*a"
+  file:close()
+  return text
+end
+
+local function files(pattern)
+  local list, pipe = {}, assert(io.popen("ls " .. pattern))
+  for path in pipe:lines() do list[#list + 1] = path end
+  pipe:close()
+  assert(#list > 0, pattern)
+  return list
+end
+
+local function it_assembles(name, action)
+  it("assembles " .. name, function()
+    if not ptxas then return pending "ptxas of the CUDA toolkit is not installed" end
+    action()
+  end)
+end
+
+describe("ptxas", function()
+  it_assembles("the benchmarks' kernels", function()
+    for _, path in ipairs(files "bench/kernels/*.cu") do assemble(path, ptx(read(path))) end
+  end)
+
+  it_assembles("the examples' kernels", function()
+    local count = 0
+    for _, path in ipairs(files "examples/*.lua") do
+      for source in read(path):gmatch "mw%.compile%s*%(?%s*%[%[(.-)%]%]" do
+        count = count + 1
+        assemble(path, ptx(source))
+      end
+    end
+    assert.is_true(count >= 10)
+  end)
+end)

@@ -1,0 +1,35 @@
+/* What decides the code that is made for this machine. */
+#include "compiler_run.h"
+#include "cpu/cpu.h"
+#include "cpu/processor.h"
+
+#include <stdlib.h>
+
+static pthread_once_t processor_once = PTHREAD_ONCE_INIT;
+static mw_text processor;
+
+static void describe_processor(void) {
+  char name[256];
+  processor_name(name, sizeof name);
+  mw_text_addf(&processor, "%s %s\n", processor_architecture, name);
+  processor_features(&processor);
+}
+
+/* The library may be unloaded by its host. */
+__attribute__((destructor)) static void forget_processor(void) { mw_text_free(&processor); }
+
+int cpu_target(void *argument, mw_text *out) {
+  const cpu_device *device = argument;
+  char *path;
+  int code = compiler_find(&path);
+  if (code != MW_SUCCESS) return code;
+  pthread_once(&processor_once, describe_processor);
+  mw_text_addf(out, "moonwarp %s, format %d\n", MW_VERSION, MW_MWO_VERSION);
+  mw_text_add(out, processor.data, processor.length);
+  mw_text_add(out, "\n", 1);
+  if (device->is_restricted)
+    mw_text_addf(out, "capability %d.%d\n", device->capability.major, device->capability.minor);
+  compiler_describe(path, out);
+  free(path);
+  return MW_SUCCESS;
+}

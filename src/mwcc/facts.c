@@ -1,0 +1,104 @@
+/* What a host has to know of a module for a GPU, as comments behind its PTX: each line begins with "//mw" and has fields
+ * apart by tabs.
+ *
+ *   type      number  kind  const  size  align  count  number of its element  name      0 is no type
+ *   member    name  offset  number of its type                               of the type before it, a struct
+ *   variable  linkage  name  constant  size  align  type, or the reference's kind:element:dimensions:read
+ *   kernel    linkage  name  line  most threads                              followed by:
+ *     param   size  align  kind  name  type                                  reads   linkage of a reference
+ *   depends   size mtime_ns path                                           log       a line of clang's warnings
+ *
+ * The GPU driver's describe.c writes the same of what NVRTC compiled, but for types: "#" and a number here, names in their
+ * linkage form there. */
+#include "mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct numbers {
+  const ctype **types;
+  size_t count;
+} numbers;
+
+/* Types are numbered from 1 as they are met; what they refer to is met with them. */
+static size_t number_of(numbers *n, const ctype *type) {
+  if (!type) return 0;
+  for (size_t i = 0; i < n->count; i++)
+    if (n->types[i] == type) return i + 1;
+  n->types = mw_realloc(n->types, (n->count + 1) * sizeof *n->types);
+  n->types[n->count++] = type;
+  size_t own = n->count;
+  number_of(n, type->element);
+  if (type->type.kind == MW_TYPE_STRUCT)
+    for (size_t i = 0; i < type->type.count; i++) number_of(n, type->fields[i].type);
+  return own;
+}
+
+static void add_types(numbers *n, mw_text *out) {
+  for (size_t i = 0; i < n->count; i++) {
+    const ctype *t = n->types[i];
+    mw_text_addf(out, "//mw\ttype\t%zu\t%d\t%d\t%zu\t%zu\t%zu\t%zu\t%s\n", i + 1, (int)t->type.kind, t->type.is_const,
+                 t->type.size, t->type.align, t->type.count, number_of(n, t->element), t->type.name);
+    if (t->type.kind != MW_TYPE_STRUCT) continue;
+    for (size_t k = 0; k < t->type.count; k++)
+      mw_text_addf(out, "//mw\tmember\t%s\t%zu\t%zu\n", t->fields[k].name, t->fields[k].offset,
+                   number_of(n, t->fields[k].type));
+  }
+}
+
+static void add_variable(numbers *n, const variable *v, mw_text *out) {
+  mw_text_addf(out, "//mw\tvariable\t%s\t%s\t%d\t%zu\t%zu\t", v->linkage, v->name, v->constant, v->size, v->align);
+  if (v->reference)
+    mw_text_addf(out, "%s:%zu:%d:%d\n", v->reference == MW_REFERENCE_TEXTURE ? "texture" : "surface",
+                 number_of(n, v->element), v->dimensions, v->read);
+  else
+    mw_text_addf(out, "#%zu\n", number_of(n, v->type));
+}
+
+/* How a parameter stands in PTX: u, s, f, b, or bytes. */
+static char kind_of(const ctype *type) {
+  switch (type->type.kind) {
+  case MW_TYPE_BOOL:
+  case MW_TYPE_UINT: return 'u';
+  case MW_TYPE_INT: return 's';
+  case MW_TYPE_FLOAT: return 'f';
+  case MW_TYPE_POINTER: return 'u';
+  default: return '-';
+  }
+}
+
+static void add_kernel(const program *p, numbers *n, const kernel *k, mw_text *out) {
+  bool own = strcmp(k->file, p->options->input) == 0;
+  mw_text_addf(out, "//mw\tkernel\t%s\t%s\t%d\t%d\t\n", k->linkage, k->name, own ? k->line : 0, k->max_threads);
+  for (size_t i = 0; i < k->param_count; i++) {
+    const ctype *type = k->params[i].type;
+    mw_text_addf(out, "//mw\tparam\t%zu\t%zu\t%c\t%s\t#%zu\n", type->type.size, type->type.align, kind_of(type),
+                 k->params[i].name, number_of(n, type));
+  }
+  for (size_t i = 0; i < k->reference_count; i++)
+    mw_text_addf(out, "//mw\treads\t%s\n", p->variables[k->references[i]].linkage);
+}
+
+void add_ptx_facts(const program *p, mw_text *out) {
+  numbers n = {0};
+  mw_text rest = {0};
+  mw_text_add(&rest, "", 0);
+  for (size_t i = 0; i < p->variable_count; i++)
+    if (!p->variables[i].internal) add_variable(&n, &p->variables[i], &rest);
+  for (size_t i = 0; i < p->kernel_count; i++) add_kernel(p, &n, &p->kernels[i], &rest);
+  for (const char *line = p->dependencies.data; line && *line;) {
+    size_t length = strcspn(line, "\n");
+    mw_text_addf(&rest, "//mw\tdepends\t%.*s\n", (int)length, line);
+    line += length + (line[length] == '\n');
+  }
+  for (const char *line = p->log.data; line && *line;) {
+    size_t length = strcspn(line, "\n");
+    mw_text_addf(&rest, "//mw\tlog\t%.*s\n", (int)length, line);
+    line += length + (line[length] == '\n');
+  }
+  mw_text_addf(out, "\n");
+  add_types(&n, out);
+  mw_text_add(out, rest.data, rest.length);
+  mw_text_free(&rest);
+  free(n.types);
+}

@@ -1,0 +1,240 @@
+/* PTX for an NVIDIA GPU, by LLVM's own code generator: --target=nvptx.
+ *
+ * The module is for that target already, as clang made it. What is left to do: texture references become variables that
+ * hold a handle, atomic operations with an order become plain ones between fences (LLVM 19 leaves fences out, and knows no
+ * ordered load), what the host may ask for by name gets a name that PTX allows, and what nobody defines is refused. Behind
+ * the text stands, as comments, what a host has to know of it. */
+#include "mwcc.h"
+
+#include <llvm-c/IRReader.h>
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- texture and surface references ---- */
+
+/* LLVM makes a .texref of a variable that an annotation names; this one's place is taken by another, which no annotation
+   names. Behind read_references all that is left of it are loads. */
+static void detach_reference(program *p, variable *v) {
+  LLVMValueRef old = v->global;
+  LLVMValueRef made =
+      LLVMAddGlobalInAddressSpace(p->module, v->value_type, "", LLVMGetPointerAddressSpace(LLVMTypeOf(old)));
+  LLVMSetInitializer(made, LLVMConstNull(v->value_type));
+  LLVMSetExternallyInitialized(made, 1);
+  LLVMSetAlignment(made, (unsigned)v->align);
+  for (LLVMUseRef use; (use = LLVMGetFirstUse(old));) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (!LLVMIsALoadInst(user)) die("the reference %s is used in a way that mwcc does not know", v->name);
+    LLVMSetOperand(user, 0, made);
+  }
+  LLVMDeleteGlobal(old);
+  v->global = made;
+}
+
+/* ---- names, memory and limits that the host has to do with ---- */
+
+static char *valid_name(const char *name) {
+  char *copy = mw_strdup(name);
+  for (char *c = copy; *c; c++)
+    if (!isalnum((unsigned char)*c) && *c != '_' && *c != '$') *c = '_';
+  return copy;
+}
+
+static void annotate(program *p, LLVMValueRef value, const char *key, unsigned number) {
+  LLVMMetadataRef items[] = {LLVMValueAsMetadata(value), LLVMMDStringInContext2(p->context, key, strlen(key)),
+                             LLVMValueAsMetadata(constant_i32(p, number))};
+  LLVMMetadataRef node = LLVMMDNodeInContext2(p->context, items, MW_COUNT(items));
+  LLVMAddNamedMetadataOperand(p->module, "nvvm.annotations", LLVMMetadataAsValue(p->context, node));
+}
+
+/* Variables in functions, and those of our headers, are the module's own affair. */
+static void publish_variable(program *p, variable *v) {
+  const char *section = LLVMGetSection(v->global);
+  if (v->reference) detach_reference(p, v);
+  if (strncmp(v->name, "__mw_", 5) == 0) v->internal = true;
+  if (section && strcmp(section, "managed") == 0) {
+    LLVMSetSection(v->global, "");
+    annotate(p, v->global, "managed", 1);
+  }
+  if (v->internal) {
+    LLVMSetLinkage(v->global, LLVMInternalLinkage);
+    return;
+  }
+  v->linkage = valid_name(v->linkage);
+  LLVMSetValueName2(v->global, v->linkage, strlen(v->linkage));
+  LLVMSetLinkage(v->global, LLVMExternalLinkage);
+  LLVMSetVisibility(v->global, LLVMDefaultVisibility);
+  LLVMSetExternallyInitialized(v->global, 1);
+}
+
+static void publish(program *p) {
+  for (size_t i = 0; i < p->variable_count; i++) publish_variable(p, &p->variables[i]);
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    kernel *k = &p->kernels[i];
+    k->linkage = valid_name(k->linkage);
+    LLVMSetValueName2(k->body, k->linkage, strlen(k->linkage));
+    if (p->options->registers > 0) annotate(p, k->body, "maxnreg", (unsigned)p->options->registers);
+  }
+}
+
+/* ---- atomic operations with an order ---- */
+
+typedef struct order {
+  bool before, after;
+} order;
+
+static order order_of(LLVMAtomicOrdering ordering) {
+  bool all = ordering == LLVMAtomicOrderingAcquireRelease || ordering == LLVMAtomicOrderingSequentiallyConsistent;
+  return (order){all || ordering == LLVMAtomicOrderingRelease, all || ordering == LLVMAtomicOrderingAcquire};
+}
+
+static void fence(program *p, LLVMBuilderRef b, bool wanted) {
+  if (wanted) call_intrinsic(p, b, "llvm.nvvm.membar.sys", NULL, 0, NULL, 0);
+}
+
+static void fence_around(program *p, LLVMBuilderRef b, LLVMValueRef i, order o) {
+  LLVMPositionBuilderBefore(b, i);
+  fence(p, b, o.before);
+  LLVMPositionBuilderBefore(b, LLVMGetNextInstruction(i)); /* none of these ends a block */
+  fence(p, b, o.after);
+}
+
+/* A load or store that is volatile is one that no other thread sees a half of, too. */
+static void order_access(program *p, LLVMBuilderRef b, LLVMValueRef i, bool is_load) {
+  LLVMAtomicOrdering ordering = LLVMGetOrdering(i);
+  if (ordering == LLVMAtomicOrderingNotAtomic) return;
+  order o = order_of(ordering);
+  if (ordering == LLVMAtomicOrderingSequentiallyConsistent) o.before = true;
+  if (is_load && ordering == LLVMAtomicOrderingAcquire) o.before = false;
+  LLVMSetOrdering(i, LLVMAtomicOrderingNotAtomic);
+  LLVMSetVolatile(i, 1);
+  fence_around(p, b, i, o);
+}
+
+static void order_instruction(program *p, LLVMBuilderRef b, LLVMValueRef i) {
+  switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMLoad: order_access(p, b, i, true); break;
+  case LLVMStore: order_access(p, b, i, false); break;
+  case LLVMAtomicRMW:
+    fence_around(p, b, i, order_of(LLVMGetOrdering(i)));
+    LLVMSetOrdering(i, LLVMAtomicOrderingMonotonic);
+    break;
+  case LLVMAtomicCmpXchg: {
+    order success = order_of(LLVMGetCmpXchgSuccessOrdering(i)), failure = order_of(LLVMGetCmpXchgFailureOrdering(i));
+    fence_around(p, b, i, (order){success.before || failure.before, success.after || failure.after});
+    LLVMSetCmpXchgFailureOrdering(i, LLVMAtomicOrderingMonotonic);
+    LLVMSetCmpXchgSuccessOrdering(i, LLVMAtomicOrderingMonotonic);
+    break;
+  }
+  case LLVMFence:
+    LLVMPositionBuilderBefore(b, i);
+    fence(p, b, !LLVMIsAtomicSingleThread(i));
+    LLVMInstructionEraseFromParent(i);
+    break;
+  default: break;
+  }
+}
+
+static void order_atomics(program *p) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  EACH_FUNCTION(p, f) {
+    instructions list = instructions_of_function(f);
+    for (size_t i = 0; i < list.count; i++) order_instruction(p, b, list.items[i]);
+    free(list.items);
+  }
+  LLVMDisposeBuilder(b);
+}
+
+/* ---- what nobody defines ---- */
+
+/* Functions that every driver has for code of its devices. (CUDA C++ programming guide, PTX ABI) */
+static bool is_of_driver(const char *name) {
+  static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
+  for (size_t i = 0; i < MW_COUNT(names); i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return false;
+}
+
+static void refuse_undefined(program *p) {
+  EACH_FUNCTION(p, f) {
+    size_t length;
+    const char *name = LLVMGetValueName2(f, &length);
+    LLVMUseRef use = LLVMGetFirstUse(f);
+    if (!LLVMIsDeclaration(f) || LLVMGetIntrinsicID(f) || !use || is_of_driver(name)) continue;
+    LLVMValueRef user = LLVMGetUser(use);
+    complain(p, LLVMIsAInstruction(user) ? user : NULL,
+             "the function '%s' is defined nowhere: neither in this source, nor for GPUs in moonwarp's headers. Where "
+             "NVRTC is installed, it may have the function",
+             name);
+  }
+  if (p->complaints) quit(1);
+}
+
+/* ---- LLVM's own failures ---- */
+
+static void die_in_llvm(const char *reason) { die("LLVM can make no PTX of this: %s", reason); }
+
+static void hear(LLVMDiagnosticInfoRef info, void *context) {
+  program *p = context;
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
+  char *text = LLVMGetDiagInfoDescription(info);
+  complain(p, NULL, "%s", text);
+  LLVMDisposeMessage(text);
+}
+
+/* ---- the text ---- */
+
+/* Line tables as directives (.loc) and nothing else: any more of debug information, and the driver's compiler does not
+   optimise. LLVM-C cannot say so, but its text can. */
+static void keep_lines_only(program *p) {
+  static const char have[] = "emissionKind: LineTablesOnly", want[] = "emissionKind: DebugDirectivesOnly";
+  char *old = LLVMPrintModuleToString(p->module), *message = NULL;
+  mw_text made = {0};
+  mw_text_add(&made, "", 0);
+  for (char *at = old, *found; *at; at = found + strlen(have)) {
+    found = strstr(at, have);
+    mw_text_add(&made, at, found ? (size_t)(found - at) : strlen(at));
+    if (!found) break;
+    mw_text_add(&made, want, strlen(want));
+  }
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(made.data, made.length, "lines");
+  LLVMDisposeMessage(old);
+  mw_text_free(&made);
+  LLVMDisposeModule(p->module);
+  if (LLVMParseIRInContext(p->context, buffer, &p->module, &message)) die("its own text is none to LLVM: %s", message);
+}
+
+static void write_ptx(program *p) {
+  LLVMMemoryBufferRef buffer = generate(p, LLVMAssemblyFile);
+  mw_text out = {0};
+  mw_text_add(&out, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+  add_ptx_facts(p, &out);
+  if (p->complaints) quit(1);
+  write_output(p->options->output, out.data, out.length);
+}
+
+void make_ptx(program *p) {
+  static const char *const pipelines[] = {"always-inline,default<O0>", "default<O1>", "default<O2>", "default<O3>"};
+  LLVMInstallFatalErrorHandler(die_in_llvm);
+  LLVMContextSetDiagnosticHandler(p->context, hear, p);
+  define_pure_virtual(p);
+  publish(p);
+  order_atomics(p);
+  choose_tiers(p); /* for the references that kernels read */
+  verify_module(p, "preparing for a GPU");
+  stage_done(p, "prepare");
+  run_passes(p, pipelines[p->options->level]);
+  refuse_undefined(p);
+  stage_done(p, "optimise");
+  if (p->options->line_info)
+    keep_lines_only(p);
+  else
+    LLVMStripModuleDebugInfo(p->module);
+  if (p->options->emit == EMIT_IR)
+    emit(p);
+  else
+    write_ptx(p);
+  stage_done(p, "emit");
+}
