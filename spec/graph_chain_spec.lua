@@ -411,6 +411,100 @@ describe("copies and fills by address among them", function()
   end)
 end)
 
+describe("kernels with texture references among them", function()
+  local t = mw.compile [[
+  texture<float, 1, cudaReadModeElementType> from;
+  surface<void, 1> to;
+  __global__ void fetch(float shift, float *x) { x[threadIdx.x] = tex1D(from, threadIdx.x + shift) + 1; }
+  __global__ void draw(const float *x) { surf1Dwrite(x[threadIdx.x], to, threadIdx.x * 4); }
+  texture<float, 1, cudaReadModeElementType> table;
+  __global__ void add(float *x) { x[threadIdx.x] += tex1Dfetch(table, threadIdx.x); }
+  ]]
+
+  local function texels(values) return mw.cuda_array(values, { kind = "1d" }) end
+
+  -- x is drawn, fetched to the right by one place, and what the table has is added: three kernels a round.
+  local function graph(rounds)
+    local x = mw.array { 5, 6, 7, 8 }
+    return mw.capture(function()
+      for _ = 1, rounds do
+        t.draw(1, 4)(x)
+        t.fetch(1, 4)(-0.5, x)
+        t.add(1, 4)(x)
+      end
+    end):instantiate(), x
+  end
+
+  -- The same in Lua; outside there is the first number, or 0.
+  local function model(x, rounds, list, clamp)
+    for _ = 1, rounds do
+      for i = 4, 1, -1 do x[i] = (x[i - 1] or clamp and x[1] or 0) + 1 + list[i] end
+    end
+    return x
+  end
+
+  local function bind(array, list)
+    t.from, t.to, t.table = mw.texture(array, { address = "border" }), mw.surface(array), mw.texture(mw.array(list))
+  end
+
+  it("read what is bound when the graph is launched, launch after launch", function()
+    bind(texels { 1, 2, 3, 4 }, { 1, 2, 3, 4 })
+    local exec, x = graph(2)
+    local expected = model({ 5, 6, 7, 8 }, 2, { 1, 2, 3, 4 })
+    exec:launch()
+    assert.same(expected, x:totable())
+    exec:launch()
+    assert.same(model(expected, 2, { 1, 2, 3, 4 }), x:totable())
+    t.table = mw.texture(mw.array { 10, 20, 30, 40 })
+    exec:launch()
+    assert.same(model(expected, 2, { 10, 20, 30, 40 }), x:totable())
+    t.from.address = "clamp"
+    exec:launch()
+    assert.same(model(expected, 2, { 10, 20, 30, 40 }, true), x:totable())
+  end)
+
+  it("draw to what is bound, and leave what was", function()
+    local first, second = texels { 0, 0, 0, 0 }, texels { 0, 0, 0, 0 }
+    bind(first, { 1, 2, 3, 4 })
+    local exec = graph(1)
+    exec:launch()
+    bind(second, { 1, 2, 3, 4 })
+    exec:launch()
+    assert.same({ 5, 6, 7, 8 }, first:totable())
+    assert.same(model({ 5, 6, 7, 8 }, 1, { 1, 2, 3, 4 }), second:totable())
+  end)
+
+  it("are refused while nothing is bound, and go on when something is", function()
+    bind(texels { 1, 2, 3, 4 }, { 1, 2, 3, 4 })
+    local exec, x = graph(1)
+    t.table = nil
+    assert.matches("nothing is bound to it", failure(exec.launch, exec).message)
+    t.table = mw.texture(mw.array { 1, 1, 1, 1 })
+    local before = x:totable()
+    exec:launch()
+    assert.same(model(before, 1, { 1, 1, 1, 1 }), x:totable())
+    t.table = nil
+    assert.matches("nothing is bound to it", failure(exec.launch, exec).message)
+  end)
+
+  it("are refused where their memory was freed, and launches in flight keep it", function()
+    local array, other = texels { 1, 2, 3, 4 }, mw.texture(texels { 9, 9, 9, 9 }, { address = "clamp" })
+    bind(array, { 1, 2, 3, 4 })
+    local exec, x = graph(3)
+    local s = mw.stream()
+    s:call(function() end)
+    exec:launch(s):launch(s)
+    t.from = other
+    array:free()
+    s:synchronize()
+    assert.same(model({ 5, 6, 7, 8 }, 6, { 1, 2, 3, 4 }), x:totable())
+    assert.matches("freed", failure(exec.launch, exec).message) -- the surface's
+    t.to = mw.surface(texels { 0, 0, 0, 0 })
+    exec:launch()
+    assert.same({ 11, 12, 13, 14 }, x:totable())
+  end)
+end)
+
 describe("kernels with textures among them", function()
   local t = mw.compile [[
   __global__ void fetch(cudaTextureObject_t from, float shift, float *to) {

@@ -6,6 +6,7 @@
 #include "array.h"
 #include "graph.h"
 #include "memory.h"
+#include "reference.h"
 #include "texture.h"
 
 #include <stdlib.h>
@@ -29,6 +30,8 @@ struct mw_chain {
   layout *layout;   /* or NULL */
   mw_buffer **held; /* references to what its copies and fills by address reach */
   size_t held_count;
+  mw_buffer **bound; /* likewise to what its kernels' references were bound to when it was laid out, kernel by kernel */
+  size_t bound_count;
   bool plain;          /* it cannot be laid out */
   bool settled;        /* better code for its kernels will not come */
   uint64_t runs, next; /* how often it ran since better code was asked for, and after how often that is due again */
@@ -57,11 +60,14 @@ static bool has_settled_textures(const mw_launch *launch) {
   return true;
 }
 
-/* References may have other handles at each launch, and a cooperative launch goes in rounds of its own. */
+static size_t references_of(const mw_launch *launch) { return launch ? launch->kernel->info->reference_count : 0; }
+
+/* A cooperative launch goes in rounds of its own, and a driver's own textures are what only its launches can change. */
 static bool takes_launch(const mw_device *device, const mw_launch *launch) {
   const mw_kernel *kernel = launch->kernel;
   return kernel->module->device == device && kernel->module->epoch == atomic_load(&device->epoch) &&
-         launch->missing == 0 && !launch->cooperative && kernel->info->reference_count == 0 &&
+         launch->missing == 0 && !launch->cooperative &&
+         (references_of(launch) == 0 || (kernel->bindings && !device->driver->texture_new)) &&
          has_settled_textures(launch);
 }
 
@@ -101,9 +107,11 @@ static void drop_layout(layout *l) {
 /* Runs in flight have uses of the memory, and need no references: those are let go of by threads of the host's only. */
 static void let_go(mw_chain *chain) {
   for (size_t i = 0; i < chain->held_count; i++) mw_buffer_release(chain->held[i]);
+  for (size_t i = 0; i < chain->bound_count; i++) mw_buffer_release(chain->bound[i]);
   free(chain->held);
-  chain->held = NULL;
-  chain->held_count = 0;
+  free(chain->bound);
+  chain->held = chain->bound = NULL;
+  chain->held_count = chain->bound_count = 0;
 }
 
 void mw_chain_spoil(mw_chain *chain) {
@@ -152,7 +160,7 @@ static size_t buffers_of(const mw_work *work, mw_buffer **out) {
 }
 
 static void find_uses(const mw_chain *chain, layout *l) {
-  size_t most = 1 + chain->held_count;
+  size_t most = 1 + chain->held_count + chain->bound_count;
   for (size_t i = 0; i < chain->count; i++) {
     const mw_launch *launch = chain->works[i]->launch;
     most += 2 + (launch ? launch->array_count + launch->kept_count + MW_TEXTURE_BUFFERS * launch->texture_count : 0);
@@ -165,16 +173,21 @@ static void find_uses(const mw_chain *chain, layout *l) {
     if (work->launch) l->modules[l->module_count++] = work->launch->kernel->module;
   }
   for (size_t i = 0; i < chain->held_count; i++) l->buffers[l->buffer_count++] = chain->held[i];
+  for (size_t i = 0; i < chain->bound_count; i++) l->buffers[l->buffer_count++] = chain->bound[i];
   l->buffer_count = unite(l->buffers, l->buffer_count);
   l->module_count = unite(l->modules, l->module_count);
 }
 
-static mw_launch_request request_of(const mw_work *work) {
+/* references: handles of what the kernel's are bound to. */
+static mw_launch_request request_of(const mw_work *work, const uint64_t *references) {
   mw_launch *launch = work->launch;
   mw_launch_request request = {.kernel = mw_launch_choose(launch, 1),
                                .dynamic_shared = launch->dynamic_shared,
                                .params = launch->params,
                                .param_bytes = launch->kernel->info->param_bytes,
+                               .reference_count = launch->kernel->info->reference_count,
+                               .reference_names = launch->kernel->info->references,
+                               .references = references,
                                .site = work->site};
   for (int i = 0; i < 3; i++) request.grid[i] = launch->grid[i], request.block[i] = launch->block[i];
   return request;
@@ -214,14 +227,18 @@ static bool is_nothing(const mw_work *work) {
 static void *make_list(mw_chain *chain) {
   mw_launch_request *requests = mw_alloc(chain->count * sizeof *requests);
   mw_list_item *items = mw_alloc(chain->count * sizeof *items);
+  uint64_t *references = mw_alloc((chain->bound_count + 1) * sizeof *references), *next = references;
   size_t count = 0;
   void *list = NULL;
+  for (size_t i = 0; i < chain->bound_count; i += MW_TEXTURE_BUFFERS) *next++ = chain->bound[i]->address;
+  next = references;
   chain->settled = true;
   for (size_t i = 0; i < chain->count; i++) {
     const mw_work *work = chain->works[i];
     if (is_nothing(work)) continue;
     if (work->launch) {
-      requests[count] = request_of(work);
+      requests[count] = request_of(work, next);
+      next += references_of(work->launch);
       chain->settled = chain->settled && work->launch->handle;
     }
     items[count] = item_of(work, &requests[count]);
@@ -229,6 +246,7 @@ static void *make_list(mw_chain *chain) {
   }
   if (count > 0 && chain->device->driver->list_new(chain->device->state, items, count, &list) != MW_SUCCESS)
     list = NULL;
+  free(references);
   free(requests);
   free(items);
   return list;
@@ -249,10 +267,39 @@ static bool hold_memory(mw_chain *chain) {
   return all;
 }
 
+/* Take what is bound now; false where one reference is bound to nothing. */
+static bool hold_bound(mw_chain *chain) {
+  size_t most = 1;
+  bool all = true;
+  for (size_t i = 0; i < chain->count; i++) most += MW_TEXTURE_BUFFERS * references_of(chain->works[i]->launch);
+  chain->bound = mw_alloc(most * sizeof *chain->bound);
+  for (size_t i = 0; i < chain->count && all; i++) {
+    const mw_launch *launch = chain->works[i]->launch;
+    if (references_of(launch) == 0) continue;
+    all = mw_reference_hold(launch->kernel, chain->bound + chain->bound_count);
+    if (all) chain->bound_count += MW_TEXTURE_BUFFERS * references_of(launch);
+  }
+  if (!all) let_go(chain);
+  return all;
+}
+
+/* Whether its kernels' references are bound to what they were bound to when it was laid out. */
+static bool is_bound(const mw_chain *chain) {
+  mw_buffer *const *bound = chain->bound;
+  bool same = true;
+  for (size_t i = 0; i < chain->count && chain->bound_count && same; i++) {
+    const mw_launch *launch = chain->works[i]->launch;
+    if (references_of(launch) == 0) continue;
+    same = mw_reference_is_bound_to(launch->kernel, bound);
+    bound += MW_TEXTURE_BUFFERS * references_of(launch);
+  }
+  return same;
+}
+
 static void lay_out(mw_chain *chain) {
   mw_chain_spoil(chain);
   chain->plain = !hold_memory(chain);
-  if (chain->plain) return;
+  if (chain->plain || !hold_bound(chain)) return; /* what is not bound may be the next time */
   chain->runs = 0;
   chain->next = 1;
   void *list = make_list(chain);
@@ -288,7 +335,7 @@ static bool has_better_code(mw_chain *chain) {
 static bool is_good(const mw_chain *chain) {
   const layout *l = chain->layout;
   return l && l->driver->list_is_good(l->list) &&
-         l->epoch == atomic_load_explicit(&chain->device->epoch, memory_order_relaxed);
+         l->epoch == atomic_load_explicit(&chain->device->epoch, memory_order_relaxed) && is_bound(chain);
 }
 
 static void end_uses(layout *l, size_t buffers) {

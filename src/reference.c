@@ -203,3 +203,30 @@ int mw_reference_use(const mw_kernel *kernel, mw_command *command, uint64_t *han
   pthread_mutex_unlock(&kernel->module->binding);
   return code;
 }
+
+/* Under the lock. */
+static bool find_bound(const mw_kernel *kernel, size_t i, mw_buffer *buffers[MW_TEXTURE_BUFFERS]) {
+  const mw_binding *binding = kernel->bindings[i];
+  if (!binding || !binding->texture) return false;
+  (void)mw_texture_is_settled(binding->texture, buffers);
+  return true;
+}
+
+bool mw_reference_hold(const mw_kernel *kernel, mw_buffer **buffers) {
+  size_t count = 0, wanted = kernel->info->reference_count;
+  pthread_mutex_lock(&kernel->module->binding);
+  while (count < wanted && find_bound(kernel, count, buffers + MW_TEXTURE_BUFFERS * count)) count++;
+  for (size_t i = 0; count == wanted && i < MW_TEXTURE_BUFFERS * count; i++) mw_buffer_retain(buffers[i]);
+  pthread_mutex_unlock(&kernel->module->binding);
+  return count == wanted;
+}
+
+bool mw_reference_is_bound_to(const mw_kernel *kernel, mw_buffer *const *buffers) {
+  bool same = true;
+  mw_buffer *now[MW_TEXTURE_BUFFERS];
+  pthread_mutex_lock(&kernel->module->binding);
+  for (size_t i = 0; i < kernel->info->reference_count && same; i++, buffers += MW_TEXTURE_BUFFERS)
+    same = find_bound(kernel, i, now) && now[0] == buffers[0] && now[1] == buffers[1];
+  pthread_mutex_unlock(&kernel->module->binding);
+  return same;
+}

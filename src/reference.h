@@ -24,4 +24,10 @@ void mw_reference_free(mw_module *module);
    handles. Fails where one is bound to nothing. */
 int mw_reference_use(const mw_kernel *kernel, mw_command *command, uint64_t *handles);
 
+/* What the kernel's references are bound to, as the buffers that mw_reference_use takes uses of, the first the handle's:
+   MW_TEXTURE_BUFFERS each, retained. False, and none are, where one is bound to nothing. */
+bool mw_reference_hold(const mw_kernel *kernel, mw_buffer **buffers);
+/* Whether that is what they are bound to now. */
+bool mw_reference_is_bound_to(const mw_kernel *kernel, mw_buffer *const *buffers);
+
 #endif

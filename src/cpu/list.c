@@ -31,16 +31,15 @@ static size_t round_up(size_t bytes) { return (bytes + ALIGN - 1) & ~(size_t)(AL
 /* What is kept of an item, in bytes. */
 static size_t size_of(const mw_list_item *item) {
   if (!item->launch) return item->pattern ? round_up(item->size) : 0;
-  return round_up(item->launch->param_bytes) + round_up(item->launch->site ? strlen(item->launch->site) + 1 : 1);
+  return round_up(cpu_launch_bytes(item->launch)) + round_up(item->launch->site ? strlen(item->launch->site) + 1 : 1);
 }
 
 static int make_kernel(cpu_device *device, list_node *node, const mw_launch_request *request, unsigned char *bytes) {
   int code = cpu_launch_prepare(device, request, &node->kernel);
   if (code != MW_SUCCESS) return code;
-  char *site = (char *)bytes + round_up(request->param_bytes);
-  if (request->param_bytes) memcpy(bytes, request->params, request->param_bytes);
+  char *site = (char *)bytes + round_up(cpu_launch_bytes(request));
+  cpu_launch_keep(node->kernel.kernel, request, bytes, &node->kernel.frame);
   strcpy(site, request->site ? request->site : "");
-  node->kernel.frame.params = bytes;
   node->kernel.site = site;
   node->kind = CPU_KERNEL;
   node->blocks = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];

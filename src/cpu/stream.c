@@ -188,21 +188,34 @@ static uint64_t find_handle(const mw_launch_request *request, const char *name, 
 
 /* Parameters, and for a kernel with texture references behind them the handles of this launch and a table of symbols that
    leads to these: what is bound later is no concern of a launch that was made. */
-static void keep_arguments(cpu_command *command, const cpu_kernel *kernel, const mw_launch_request *request) {
+static size_t handles_at(const mw_launch_request *request) { return (request->param_bytes + 7) & ~(size_t)7; }
+
+static size_t bytes_for(const cpu_kernel *kernel, const mw_launch_request *request) {
   size_t count = kernel->image->info.reference_count, variables = kernel->unit->image->variable_count;
-  size_t handles_at = (request->param_bytes + 7) & ~(size_t)7, symbols_at = handles_at + count * sizeof(uint64_t);
-  if (count > 0) make_room(command, symbols_at + variables * sizeof(void *));
-  keep_bytes(command, request->params, request->param_bytes);
-  command->kernel.frame.params = command->params;
+  return count ? handles_at(request) + count * sizeof(uint64_t) + variables * sizeof(void *) : request->param_bytes;
+}
+
+size_t cpu_launch_bytes(const mw_launch_request *request) {
+  size_t most = request->param_bytes;
+  for (const cpu_kernel *kernel = request->kernel; kernel; kernel = kernel->otherwise)
+    if (bytes_for(kernel, request) > most) most = bytes_for(kernel, request);
+  return most;
+}
+
+void cpu_launch_keep(const cpu_kernel *kernel, const mw_launch_request *request, unsigned char *bytes,
+                     mw_frame *frame) {
+  size_t count = kernel->image->info.reference_count, variables = kernel->unit->image->variable_count;
+  if (request->param_bytes) memcpy(bytes, request->params, request->param_bytes);
+  frame->params = bytes;
   if (count == 0) return;
-  uint64_t *handles = (uint64_t *)(void *)(command->params + handles_at);
-  void **symbols = (void **)(void *)(command->params + symbols_at);
+  uint64_t *handles = (uint64_t *)(void *)(bytes + handles_at(request));
+  void **symbols = (void **)(void *)(handles + count);
   memcpy(symbols, kernel->unit->symbols, variables * sizeof *symbols);
   for (size_t i = 0; i < count; i++) {
     handles[i] = find_handle(request, kernel->image->info.references[i], i);
     if (kernel->references[i] < variables) symbols[kernel->references[i]] = &handles[i];
   }
-  command->kernel.frame.symbols = symbols;
+  frame->symbols = symbols;
 }
 
 static void keep_site(cpu_command *command, const char *site) {
@@ -281,7 +294,8 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   keep_site(command, request->site);
   work.site = command->site;
   command->kernel = work;
-  keep_arguments(command, work.kernel, request);
+  make_room(command, bytes_for(work.kernel, request));
+  cpu_launch_keep(work.kernel, request, command->params, &command->kernel.frame);
   command->blocks = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
   if (request->cooperative) command->residents = cpu_residents_new(command->blocks);
   push(stream, command, true);
