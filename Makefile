@@ -115,7 +115,8 @@ embed: $(EMBED) $(if $(target),$(EMULATOR))
 $(LIB): $(call object,$(LIB_SOURCES) $(LIB_ASM))
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp.so -Wl,-z,defs -Wl,-z,nodelete -o $@ $^ $(PNG_LIBS) -ldl -lm
+	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp.so -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic-functions \
+	  -o $@ $^ $(PNG_LIBS) -ldl -lm
 
 # CUDA's own C interface is a library of its own: a process that has NVIDIA's runtime too is not to find two cudaMalloc.
 $(CUDA_LIB): $(call object,$(CUDA_SOURCES)) $(LIB)
@@ -200,7 +201,7 @@ $(BUILD)/gen/nvrtc_headers.inc: src/cuda/embed.sh $(wildcard src/device/*.h src/
 $(BUILD)/obj/lua$(LUA_VERSION)/%.c.o: src/lua/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LUA_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-plt $(LUA_CFLAGS) -c -o $@ $<
 
 $(BUILD)/obj/src/mwcc/%.c.o: src/mwcc/%.c
 	@mkdir -p $(@D)
@@ -217,7 +218,7 @@ $(BUILD)/obj/src/mwcc/%.cc.o: src/mwcc/%.cc
 $(BUILD)/obj/src/%.c.o: src/%.c | $(BUILD)/gen/abi_text.inc $(BUILD)/gen/nvrtc_headers.inc
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(ALL_CFLAGS) $(PNG_CFLAGS) -I$(BUILD)/gen -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-plt $(PNG_CFLAGS) -I$(BUILD)/gen -c -o $@ $<
 
 $(BUILD)/obj/%.S.o: %.S
 	@mkdir -p $(@D)

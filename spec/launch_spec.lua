@@ -332,6 +332,16 @@ describe("a bound launch", function()
     for _, array in ipairs(others) do assert.equal(99000, array:sum()) end
   end)
 
+  it("is told from every other userdata", function()
+    if mw.binding == "ffi" then return pending "all objects of the FFI share one metatable" end
+    local run = m.nothing(1, 1):bind()
+    local call = debug.getmetatable(run).__call
+    for _, other in ipairs { io.stdout, m.nothing, mw.stream(), {} } do
+      assert.matches("bound launch", failure(call, other).message)
+    end
+    call(run)
+  end)
+
   it("can be closed", function()
     local kept
     do

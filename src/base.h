@@ -16,6 +16,8 @@ char *mw_strdup(const char *text);                                              
 char *mw_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* yours: free */
 
 #define MW_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+/* What the rest of a function that is called very often stands apart from, so that the way taken is a straight one. */
+#define mw_likely(condition) __builtin_expect(!!(condition), 1)
 
 /* ---- reference counts, shared between threads ---- */
 typedef atomic_int mw_refs;
@@ -27,8 +29,8 @@ static inline bool mw_refs_drop(mw_refs *refs) { return atomic_fetch_sub_explici
 /* ---- the error slot ---- */
 /* Fill the calling thread's slot and return `code`. The kind follows from the code unless mw_error_kind changes it.
    Written where the facts are known: `return fail(MW_INVALID_VALUE, "write of %zu bytes at …", …)`. */
-int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int vfail(int code, const char *format, va_list args);
+int fail(int code, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
+int vfail(int code, const char *format, va_list args) __attribute__((cold));
 /* Add facts to the failure just reported; each copies its strings. */
 void mw_error_kind(const char *kind);
 void mw_error_place(const char *file, int line, int column);

@@ -8,15 +8,6 @@
 #define POOLED_BUFFERS 16 /* commands with more go through the allocator */
 #define POOL_MAX       4096
 
-struct mw_command {
-  mw_command *next; /* in the pool */
-  atomic_int runs;  /* how often it is in flight: at 0 its uses end, and it takes no others */
-  atomic_int refs;  /* its being in flight, and who keeps it */
-  mw_module *module;
-  size_t count, capacity;
-  mw_buffer *buffers[];
-};
-
 static struct {
   pthread_mutex_t lock;
   mw_command *first;
@@ -92,20 +83,4 @@ void mw_command_drop(mw_command *command) {
     free(command);
 }
 
-bool mw_command_again(mw_command *command) {
-  int runs = atomic_load_explicit(&command->runs, memory_order_relaxed);
-  while (runs > 0 && !atomic_compare_exchange_weak(&command->runs, &runs, runs + 1)) {}
-  if (runs == 0) return false;
-  for (size_t i = 0; i < command->count; i++)
-    if (mw_buffer_is_freed(command->buffers[i])) {
-      mw_command_end(command);
-      return false;
-    }
-  return true;
-}
-
-static void command_done(void *context) { mw_command_end(context); }
-
-mw_completion mw_command_completion(mw_command *command) {
-  return (mw_completion){.done = command_done, .context = command};
-}
+void mw_command_done(void *command) { mw_command_end(command); }

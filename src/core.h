@@ -267,12 +267,12 @@ typedef struct mw_tail {
 
 struct mw_stream {
   mw_refs refs; /* not of a default stream, whose handles are its device's */
-  mw_device *device;
-  void *state; /* the driver's */
   unsigned flags;
+  mw_device *device;
+  void *state;         /* the driver's */
+  mw_capture *capture; /* that it puts its work into, or NULL */
   int priority;
   uint64_t id;
-  mw_capture *capture; /* that it puts its work into, or NULL */
   mw_tail tail;        /* and the nodes that the next one depends on */
   int pins;            /* stream.c's: host threads that wait for it */
   mw_stream *next;     /* in the device's list */
@@ -281,23 +281,23 @@ struct mw_stream {
 struct mw_device {
   mw_refs refs;
   const mw_driver *driver;
+  void *state;       /* the driver's */
+  void *stream;      /* the default stream's state: legacy.state */
+  atomic_uint epoch; /* how often it was reset: what was made before is gone */
+  /* capture.c's: graphs that streams put their work into now; those of them that are in the way of whatever waits for the
+     device; and of work in the default stream. */
+  atomic_int captures, loud_captures, legacy_captures;
+  mw_stream legacy;
   int ordinal;
   int capability; /* that it was opened as, major * 10 + minor; 0: its own */
   char name[32];  /* "cpu:0", "cpu:0@1.1" */
-  void *state;    /* the driver's */
-  void *stream;   /* the default stream's state: legacy.state */
-  mw_stream legacy;
   mw_properties properties;
-  atomic_uint epoch;           /* how often it was reset: what was made before is gone */
   _Atomic(mw_error *) failure; /* of a kernel, met by mw_device_wait and not reported yet */
   struct mw_device *next;      /* in device.c's list */
   /* stream.c's: the other streams, those that nobody holds but that still have work included. */
   pthread_mutex_t stream_lock;
   mw_stream *streams;
   atomic_int stream_count;
-  /* capture.c's: graphs that streams put their work into now; those of them that are in the way of whatever waits for the
-     device; and of work in the default stream. */
-  atomic_int captures, loud_captures, legacy_captures;
   struct mw_thread_stream *thread_streams;
 };
 

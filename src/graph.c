@@ -65,8 +65,9 @@ static char *label_of(const mw_work *work) {
   switch (work->kind) {
   case MW_WORK_LAUNCH: {
     const mw_launch *launch = work->launch;
-    return mw_format("%s<<<(%u,%u,%u), (%u,%u,%u)>>>", launch->kernel->info->name, launch->grid[0], launch->grid[1],
-                     launch->grid[2], launch->block[0], launch->block[1], launch->block[2]);
+    return mw_format("%s<<<(%u,%u,%u), (%u,%u,%u)>>>", launch->kernel->info->name, launch->request.grid[0],
+                     launch->request.grid[1], launch->request.grid[2], launch->request.block[0],
+                     launch->request.block[1], launch->request.block[2]);
   }
   case MW_WORK_BUFFER_COPY: return mw_format("copy of %zu bytes", work->bytes);
   case MW_WORK_BUFFER_FILL: return mw_format("fill of %zu bytes", work->size * work->count);

@@ -66,8 +66,12 @@ static size_t references_of(const mw_launch *launch) { return launch ? launch->k
 static bool takes_launch(const mw_device *device, const mw_launch *launch) {
   const mw_kernel *kernel = launch->kernel;
   return kernel->module->device == device && kernel->module->epoch == atomic_load(&device->epoch) &&
+<<<<<<< HEAD
          launch->missing == 0 && !launch->cooperative &&
          (references_of(launch) == 0 || (kernel->bindings && !device->driver->texture_new)) &&
+=======
+         launch->missing == 0 && !launch->request.cooperative && kernel->info->reference_count == 0 &&
+>>>>>>> a2c6df3 (launch: what is run again goes a straight way)
          has_settled_textures(launch);
 }
 
@@ -181,6 +185,7 @@ static void find_uses(const mw_chain *chain, layout *l) {
 /* references: handles of what the kernel's are bound to. */
 static mw_launch_request request_of(const mw_work *work, const uint64_t *references) {
   mw_launch *launch = work->launch;
+<<<<<<< HEAD
   mw_launch_request request = {.kernel = mw_launch_choose(launch, 1),
                                .dynamic_shared = launch->dynamic_shared,
                                .params = launch->params,
@@ -190,6 +195,11 @@ static mw_launch_request request_of(const mw_work *work, const uint64_t *referen
                                .references = references,
                                .site = work->site};
   for (int i = 0; i < 3; i++) request.grid[i] = launch->grid[i], request.block[i] = launch->block[i];
+=======
+  mw_launch_request request = launch->request;
+  request.kernel = mw_launch_choose(launch, 1);
+  request.site = work->site;
+>>>>>>> a2c6df3 (launch: what is run again goes a straight way)
   return request;
 }
 
@@ -237,9 +247,14 @@ static void *make_list(mw_chain *chain) {
     const mw_work *work = chain->works[i];
     if (is_nothing(work)) continue;
     if (work->launch) {
+<<<<<<< HEAD
       requests[count] = request_of(work, next);
       next += references_of(work->launch);
       chain->settled = chain->settled && work->launch->handle;
+=======
+      requests[count] = request_of(work);
+      chain->settled = chain->settled && work->launch->request.kernel;
+>>>>>>> a2c6df3 (launch: what is run again goes a straight way)
     }
     items[count] = item_of(work, &requests[count]);
     count++;
@@ -322,10 +337,10 @@ static bool has_better_code(mw_chain *chain) {
   chain->settled = true;
   for (size_t i = 0; i < chain->count; i++) {
     mw_launch *launch = chain->works[i]->launch;
-    if (!launch || launch->handle) continue;
+    if (!launch || launch->request.kernel) continue;
     void *handle = mw_launch_choose(launch, chain->runs);
     better |= handle != launch->kernel->handle;
-    chain->settled = chain->settled && launch->handle;
+    chain->settled = chain->settled && launch->request.kernel;
   }
   chain->runs = 0;
   if (chain->next < ASK_AGAIN) chain->next *= 2;

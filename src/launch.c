@@ -103,15 +103,16 @@ int mw_launch_configure(mw_launch *launch, const unsigned grid[3], const unsigne
   if (code == MW_SUCCESS) code = check_shared(kernel, dynamic_shared);
   if (code == MW_SUCCESS) code = check_local(kernel);
   if (code != MW_SUCCESS) return code;
-  memcpy(launch->grid, grid, sizeof launch->grid);
-  memcpy(launch->block, block, sizeof launch->block);
-  launch->dynamic_shared = dynamic_shared;
-  launch->cooperative = false;
-  launch->handle = NULL;
+  mw_launch_request *request = &launch->request;
+  memcpy(request->grid, grid, sizeof request->grid);
+  memcpy(request->block, block, sizeof request->block);
+  request->dynamic_shared = dynamic_shared;
+  request->cooperative = false;
+  request->kernel = NULL;
   return MW_SUCCESS;
 }
 
-void mw_launch_cooperate(mw_launch *launch) { launch->cooperative = true; }
+void mw_launch_cooperate(mw_launch *launch) { launch->request.cooperative = true; }
 
 /* ---- lifetime ---- */
 
@@ -125,6 +126,8 @@ static mw_launch *allocate(const mw_kernel_info *info) {
   unsigned char *memory = mw_alloc(set + info->param_count * sizeof(bool));
   mw_launch *launch = (mw_launch *)memory;
   launch->params = memory + params;
+  launch->request.params = launch->params;
+  launch->request.param_bytes = info->param_bytes;
   launch->arrays = (mw_array **)(memory + arrays);
   launch->set = (bool *)(memory + set);
   return launch;
@@ -135,6 +138,8 @@ int mw_launch_new(mw_kernel *kernel, const unsigned grid[3], const unsigned bloc
   mw_launch *launch = allocate(kernel->info);
   mw_refs_init(&launch->refs);
   launch->kernel = mw_kernel_retain(kernel);
+  launch->epoch = kernel->module->epoch;
+  launch->device = kernel->module->device;
   launch->missing = kernel->info->param_count;
   int code = mw_launch_configure(launch, grid, block, dynamic_shared);
   if (code == MW_SUCCESS)
@@ -161,9 +166,10 @@ void mw_launch_release(mw_launch *launch) {
 mw_launch *mw_launch_copy(const mw_launch *launch) {
   const mw_kernel_info *info = launch->kernel->info;
   mw_launch *copy;
-  if (mw_launch_new(launch->kernel, launch->grid, launch->block, launch->dynamic_shared, &copy) != MW_SUCCESS)
+  const mw_launch_request *request = &launch->request;
+  if (mw_launch_new(launch->kernel, request->grid, request->block, request->dynamic_shared, &copy) != MW_SUCCESS)
     return NULL; /* cannot be: it passed the same checks */
-  copy->cooperative = launch->cooperative;
+  copy->request.cooperative = request->cooperative;
   memcpy(copy->params, launch->params, info->param_bytes);
   for (size_t i = 0; i < info->param_count; i++) {
     copy->set[i] = launch->set[i];
@@ -256,18 +262,13 @@ static size_t count_buffers(const mw_launch *launch) {
 
 void *mw_launch_choose(mw_launch *launch, uint64_t times) {
   const mw_kernel *kernel = launch->kernel;
+  mw_launch_request *request = &launch->request;
   bool settled = true;
-  void *handle = launch->handle;
-  if (!handle) {
-    handle =
-        mw_module_special(kernel->module, kernel->info, kernel->handle, launch->grid, launch->block, times, &settled);
-    launch->handle = settled ? handle : NULL;
-  }
+  if (request->kernel) return request->kernel;
+  void *handle =
+      mw_module_special(kernel->module, kernel->info, kernel->handle, request->grid, request->block, times, &settled);
+  request->kernel = settled ? handle : NULL;
   return handle;
-}
-
-int mw_launch_run(mw_launch *launch, const char *site) {
-  return mw_launch_run_in(launch, mw_stream_of(launch->kernel->module->device), site);
 }
 
 static int capture(const mw_launch *launch, mw_stream *stream, const char *site) {
@@ -296,37 +297,60 @@ static int take_command(mw_launch *launch, uint64_t *handles, mw_command **out) 
   return code;
 }
 
-int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) {
-  if (launch->missing > 0) return fail_missing(launch);
+/* The rest of what may be a run's: with a command of its own, with references. */
+static int run_anew(mw_launch *launch, mw_stream *stream, const char *site) {
   const mw_kernel *kernel = launch->kernel;
-  mw_device *device = kernel->module->device;
-  if (stream->device != device)
-    return fail(MW_INVALID_RESOURCE_HANDLE, "%s is compiled for %s, and the stream is %s's", kernel->info->name,
-                device->name, stream->device->name);
-  if (mw_capture_concerns(stream)) return capture(launch, stream, site);
-  if (kernel->module->epoch != atomic_load_explicit(&device->epoch, memory_order_relaxed))
-    return fail(MW_INVALID_RESOURCE_HANDLE, "the module of %s was lost when %s was reset: compile it again",
-                kernel->info->name, device->name);
-  void *handle = mw_launch_choose(launch, 1);
-  uint64_t few[8], *handles = kernel->info->reference_count <= MW_COUNT(few) ? few : many_handles(kernel);
+  uint64_t few[8], *references = kernel->info->reference_count <= MW_COUNT(few) ? few : many_handles(kernel);
   mw_command *command;
-  int code = take_command(launch, handles, &command);
-  if (code != MW_SUCCESS) goto done;
-  mw_launch_request request = {.kernel = handle,
-                               .dynamic_shared = launch->dynamic_shared,
-                               .cooperative = launch->cooperative,
-                               .params = launch->params,
-                               .param_bytes = kernel->info->param_bytes,
-                               .reference_count = kernel->info->reference_count,
-                               .reference_names = kernel->info->references,
-                               .references = handles,
-                               .site = site,
-                               .completion = mw_command_completion(command)};
-  memcpy(request.grid, launch->grid, sizeof request.grid);
-  memcpy(request.block, launch->block, sizeof request.block);
-  code = device->driver->launch(stream->state, &request);
-done:
-  if (handles != few) free(handles);
+  void *handle = mw_launch_choose(launch, 1);
+  int code = take_command(launch, references, &command);
+  if (code == MW_SUCCESS) {
+    launch->request.completion = mw_command_completion(command);
+    mw_launch_request request = launch->request;
+    request.kernel = handle;
+    request.reference_count = kernel->info->reference_count;
+    request.reference_names = kernel->info->references;
+    request.references = references;
+    request.site = site;
+    code = stream->device->driver->launch(stream->state, &request);
+  }
   if (code != MW_SUCCESS) mw_command_end(command);
+  if (references != few) free(references);
   return code;
 }
+
+static bool is_lost(const mw_launch *launch) {
+  return launch->epoch != atomic_load_explicit(&launch->device->epoch, memory_order_relaxed);
+}
+
+static int __attribute__((noinline)) run_otherwise(mw_launch *launch, mw_stream *stream, const char *site) {
+  const mw_device *device = launch->device;
+  const char *name = launch->kernel->info->name;
+  if (launch->missing > 0) return fail_missing(launch);
+  if (stream->device != device)
+    return fail(MW_INVALID_RESOURCE_HANDLE, "%s is compiled for %s, and the stream is %s's", name, device->name,
+                stream->device->name);
+  if (mw_capture_concerns(stream)) return capture(launch, stream, site);
+  if (is_lost(launch))
+    return fail(MW_INVALID_RESOURCE_HANDLE, "the module of %s was lost when %s was reset: compile it again", name,
+                device->name);
+  return run_anew(launch, stream, site);
+}
+
+/* What is run again and again goes a straight way, which costs little beside the driver's own. A launch that has a command
+   has had all its arguments. */
+static inline int run(mw_launch *launch, mw_stream *stream, const char *site) {
+  mw_device *device = launch->device;
+  if (mw_likely(launch->command && launch->request.kernel && stream->device == device && !is_lost(launch) &&
+                !mw_capture_concerns(stream) && mw_command_again(launch->command))) {
+    launch->request.site = site;
+    int code = device->driver->launch(stream->state, &launch->request);
+    if (code != MW_SUCCESS) mw_command_end(launch->command);
+    return code;
+  }
+  return run_otherwise(launch, stream, site);
+}
+
+int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site) { return run(launch, stream, site); }
+
+int mw_launch_run(mw_launch *launch, const char *site) { return run(launch, mw_stream_of(launch->device), site); }

@@ -15,25 +15,26 @@ typedef struct mw_launch_texture_entry {
 
 struct mw_launch {
   mw_refs refs;
-  mw_kernel *kernel;
-  unsigned grid[3], block[3];
-  size_t dynamic_shared;
-  bool cooperative;
+  unsigned epoch; /* its module's */
+  mw_device *device;
   mw_command *command; /* of its last run, kept to be queued again with the same arrays; or NULL */
-  void *handle;        /* the driver's kernel for such launches; NULL: to be asked for at every run (special.c) */
-  size_t missing;      /* parameters that are not set */
-  size_t array_count;  /* parameters that are arrays */
-  mw_array **kept;     /* by mw_launch_keep */
+  /* What the driver gets, which needs `site` alone to be whole where there is a command and a driver's kernel; that is NULL
+     where it is to be asked for at every run (special.c). */
+  mw_launch_request request;
+  unsigned char *params; /* request.params, behind the struct as `arrays` and `set` */
+  mw_kernel *kernel;
+  size_t missing;     /* parameters that are not set */
+  size_t array_count; /* parameters that are arrays */
+  mw_array **kept;    /* by mw_launch_keep */
   size_t kept_count, kept_capacity;
   mw_launch_texture_entry *textures;
   size_t texture_count, texture_capacity;
-  /* All three lie in one piece of memory behind the struct, one entry a parameter: */
+  /* One entry a parameter: */
   mw_array **arrays; /* NULL where the parameter is no array */
   bool *set;
-  unsigned char *params; /* the parameter block */
 };
 
-/* The driver's kernel for `times` runs more; launch->handle is set where it will be the same for all later ones. (launch.c) */
+/* The driver's kernel for `times` runs more; request.kernel is set where it will be the same for all later ones. (launch.c) */
 void *mw_launch_choose(mw_launch *launch, uint64_t times);
 /* Its arguments change: what is in flight is no run of the launch as it is now. */
 static inline void mw_launch_changes(mw_launch *launch) {

@@ -862,7 +862,8 @@ int mw_launch_keep(mw_launch *launch, mw_array *array);
 void mw_launch_clear(mw_launch *launch);
 /* Run it: returns at once; arguments are copied, and arrays kept until the kernel is done. MW_INVALID_VALUE if an
    argument is missing or an array was freed. `site` (may be NULL, copied) is where the call stands, for asynchronous
-   errors: "script.lua:12". Blocks only while too many launches wait. (cudaLaunchKernel) */
+   errors: "script.lua:12"; text at the same address as at the last run is taken to be the same. Blocks only while too
+   many launches wait. (cudaLaunchKernel) */
 int mw_launch_run(mw_launch *launch, const char *site);
 /* The same in a stream of the kernel's device. */
 int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site);

@@ -30,10 +30,13 @@ typedef struct cuda_heap cuda_heap;
 enum { CUDA_HOLDS = 1024 };
 
 struct cuda_device {
+  /* What every command asks for stands together. */
+  CUcontext context;
+  unsigned epoch;  /* how often the context was made anew: what belongs to an earlier one is gone */
+  atomic_int lost; /* the CUresult that the context was lost with, or 0 */
+  atomic_int live_holds, deferred_count;
   int ordinal;
   CUdevice id;
-  CUcontext context;
-  unsigned epoch; /* how often the context was made anew: what belongs to an earlier one is gone */
   int major, minor, multiprocessors;
   bool pools;    /* whether allocation goes by streams */
   CUevent order; /* recorded where a command is wanted that does nothing */
@@ -47,9 +50,7 @@ struct cuda_device {
   volatile uint32_t *words; /* event.c's: what holds wait for; pinned */
   uint32_t word_values[CUDA_HOLDS];
   bool word_taken[CUDA_HOLDS];
-  atomic_int live_holds, deferred_count;
-  atomic_int lost; /* the CUresult that the context was lost with, or 0 */
-  char *loss;      /* the story of it */
+  char *loss; /* the story of how the context was lost */
   struct cuda_staging *staging;
   _Atomic double limits[MW_LIMIT_HEAP + 1];
 };
@@ -59,6 +60,13 @@ struct cuda_device {
 /* The first thing that any member of the driver's table does: the context is the thread's, and what was put aside is
    freed. Fails where the context is lost. */
 int cuda_enter(cuda_device *device);
+/* Whether it has nothing to do: asked for by those that are called very often. */
+static inline bool cuda_is_entered(const cuda_device *device) {
+  CUcontext now = NULL;
+  return atomic_load_explicit(&device->lost, memory_order_acquire) == 0 &&
+         atomic_load_explicit(&device->deferred_count, memory_order_relaxed) == 0 && cu.cuCtxGetCurrent(&now) == 0 &&
+         now == device->context;
+}
 /* The same for giving back: false where there is nothing to be given back to, or nothing may be called. */
 bool cuda_enter_quietly(cuda_device *device);
 int cuda_context_open(cuda_device *device);
@@ -100,6 +108,7 @@ typedef struct cuda_pending {
   unsigned times;
   const mw_kernel_info *kernel; /* NULL: no launch */
   cuda_unit *unit;
+  const char *site_at; /* where the text below was given: not to be read */
   char site[CUDA_SITE];
 } cuda_pending;
 
@@ -107,23 +116,22 @@ typedef struct cuda_pending {
 
 struct cuda_stream {
   cuda_device *device;
-  cuda_stream *next; /* in the device's list */
   CUstream handle;
   unsigned flags, epoch;
-  int priority;
   pthread_mutex_t lock;
   /* Commands are counted: queue[i % capacity] for first <= i < end. */
   cuda_pending *queue;
   size_t capacity; /* a power of 2 */
   uint64_t first, end;
+  uint64_t marked;   /* the last mark's upto */
+  unsigned unmarked; /* commands since then */
+  int mark_count;
   struct {
     CUevent event;
     uint64_t upto;
   } marks[CUDA_MARKS]; /* events that were recorded behind command upto - 1; used ones first */
-  int mark_count;
-  uint64_t marked;   /* the last one's upto */
-  unsigned unmarked; /* commands since then */
-  mw_error *failure;
+  cuda_stream *next;   /* in the device's list */
+  int priority;
   struct cuda_waits *waits; /* event.c's: holds that it stands behind */
 };
 
@@ -207,23 +215,23 @@ typedef struct cuda_symbol {
 
 typedef struct cuda_kernel {
   cuda_unit *unit;
-  mw_kernel_info info;
   CUfunction function;
-  size_t dynamic;            /* shared memory that it was allowed */
+  size_t dynamic; /* shared memory that it was allowed */
+  mw_kernel_info info;
   size_t *reference_symbols; /* each of info.references: its place among the unit's symbols */
 } cuda_kernel;
 
 struct cuda_unit {
   cuda_device *device;
   unsigned epoch;
+  bool shares;
   CUmodule module;
   cuda_unit *parent;
   cuda_kernel *kernels;
   size_t kernel_count;
   cuda_symbol *symbols;
   size_t symbol_count;
-  size_t *shared_with; /* for each symbol: 1 + its place among the parent's, or 0 */
-  bool shares;
+  size_t *shared_with;  /* for each symbol: 1 + its place among the parent's, or 0 */
   pthread_mutex_t lock; /* for what is bound */
 };
 

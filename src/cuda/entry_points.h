@@ -7,6 +7,10 @@
 
 /* clang-format off */
 #define MW_LIBCUDA(X)                                                                                                  \
+  /* What every launch calls stands together. */                                                                       \
+  X(cuCtxGetCurrent, 4000, (CUcontext *context))                                                                       \
+  X(cuLaunchKernel, 4000, (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,       \
+                           unsigned bz, unsigned shared, CUstream stream, void **params, void **extra))                \
   X(cuInit, 2000, (unsigned flags))                                                                                    \
   X(cuDriverGetVersion, 2020, (int *version))                                                                          \
   X(cuDeviceGetCount, 2000, (int *count))                                                                              \
@@ -19,7 +23,6 @@
   X(cuDevicePrimaryCtxRelease, 11000, (CUdevice device))                                                               \
   X(cuDevicePrimaryCtxReset, 11000, (CUdevice device))                                                                 \
   X(cuCtxSetCurrent, 4000, (CUcontext context))                                                                        \
-  X(cuCtxGetCurrent, 4000, (CUcontext *context))                                                                       \
   X(cuCtxSetLimit, 3010, (int limit, size_t value))                                                                    \
   X(cuCtxGetLimit, 3010, (size_t *value, int limit))                                                                   \
   X(cuCtxGetStreamPriorityRange, 5050, (int *least, int *greatest))                                                    \
@@ -71,8 +74,6 @@
   X(cuModuleGetGlobal, 3020, (CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name))                 \
   X(cuFuncGetAttribute, 2020, (int *value, int attribute, CUfunction function))                                        \
   X(cuFuncSetAttribute, 9000, (CUfunction function, int attribute, int value))                                         \
-  X(cuLaunchKernel, 4000, (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,       \
-                           unsigned bz, unsigned shared, CUstream stream, void **params, void **extra))                \
   X(cuLaunchCooperativeKernel, 9000, (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,         \
                                       unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params))      \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, (int *blocks, CUfunction function, int threads, size_t shared)) \

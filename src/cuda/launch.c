@@ -38,7 +38,7 @@ static int bind_references(cuda_stream *stream, cuda_kernel *kernel, const mw_la
 }
 
 /* A unit of its own for an instance has copies of the module's variables: they are brought along, and back. */
-static int share(cuda_stream *stream, cuda_unit *unit, bool back) {
+static int __attribute__((cold, noinline)) share(cuda_stream *stream, cuda_unit *unit, bool back) {
   for (size_t i = 0; i < unit->symbol_count; i++) {
     const mw_symbol_info *own = &unit->symbols[i].info;
     if (!unit->shared_with[i] || own->reference || (back && own->constant)) continue;
@@ -52,7 +52,7 @@ static int share(cuda_stream *stream, cuda_unit *unit, bool back) {
 }
 
 /* More than one cause: CUDA's own sentence, and the figures. */
-static int fail_launch(cuda_kernel *kernel, const mw_launch_request *r, CUresult result) {
+static int __attribute__((cold)) fail_launch(cuda_kernel *kernel, const mw_launch_request *r, CUresult result) {
   const char *text = NULL;
   if (cuda_is_fatal(result)) return cuda_outcome(kernel->unit->device, result, "a launch");
   cu.cuGetErrorString(result, &text);
@@ -87,7 +87,8 @@ static int check_cooperative(cuda_kernel *kernel, const mw_launch_request *r) {
   return code;
 }
 
-static CUresult launch_cooperative(cuda_stream *stream, cuda_kernel *kernel, const mw_launch_request *r) {
+static CUresult __attribute__((cold, noinline)) launch_cooperative(const cuda_stream *stream, cuda_kernel *kernel,
+                                                                   const mw_launch_request *r) {
   void *params[PARAMS_MOST];
   for (size_t i = 0; i < kernel->info.param_count && i < PARAMS_MOST; i++)
     params[i] = (char *)r->params + kernel->info.params[i].offset;
@@ -95,9 +96,24 @@ static CUresult launch_cooperative(cuda_stream *stream, cuda_kernel *kernel, con
                                       r->block[2], (unsigned)r->dynamic_shared, stream->handle, params);
 }
 
-int cuda_launch(void *handle, const mw_launch_request *request) {
-  cuda_stream *stream = handle;
-  cuda_kernel *kernel = request->kernel;
+static inline CUresult launch(const cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *r) {
+  size_t bytes = r->param_bytes;
+  void *extra[] = {PARAM_POINTER, (void *)r->params, PARAM_SIZE, &bytes, PARAM_END};
+  return cu.cuLaunchKernel(kernel->function, r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1], r->block[2],
+                           (unsigned)r->dynamic_shared, stream->handle, NULL, bytes ? extra : NULL);
+}
+
+/* A launch before which nothing is to be done. */
+static bool is_ready(const cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *r) {
+  const cuda_device *device = stream->device;
+  const cuda_unit *unit = kernel->unit;
+  return !unit->shares && !r->cooperative && r->reference_count == 0 && r->dynamic_shared <= kernel->dynamic &&
+         stream->epoch == device->epoch && unit->epoch == device->epoch &&
+         atomic_load_explicit(&device->live_holds, memory_order_relaxed) == 0 && cuda_is_entered(device);
+}
+
+static int __attribute__((cold, noinline)) prepare(cuda_stream *stream, cuda_kernel *kernel,
+                                                   const mw_launch_request *request) {
   cuda_unit *unit = kernel->unit;
   int code = cuda_stream_enter(stream);
   if (code == MW_SUCCESS && unit->epoch != unit->device->epoch)
@@ -107,20 +123,24 @@ int cuda_launch(void *handle, const mw_launch_request *request) {
   if (code == MW_SUCCESS && request->reference_count) code = bind_references(stream, kernel, request);
   if (code == MW_SUCCESS && unit->shares) code = share(stream, unit, false);
   if (code == MW_SUCCESS && request->cooperative) code = check_cooperative(kernel, request);
-  if (code != MW_SUCCESS) return code;
-  cuda_stream_inherit_holds(stream);
-  size_t bytes = request->param_bytes;
-  void *extra[] = {PARAM_POINTER, (void *)request->params, PARAM_SIZE, &bytes, PARAM_END};
-  CUresult result = request->cooperative ? launch_cooperative(stream, kernel, request)
-                                         : cu.cuLaunchKernel(kernel->function, request->grid[0], request->grid[1],
-                                                             request->grid[2], request->block[0], request->block[1],
-                                                             request->block[2], (unsigned)request->dynamic_shared,
-                                                             stream->handle, NULL, bytes ? extra : NULL);
-  if (result != 0) return fail_launch(kernel, request, result);
-  if (unit->shares) {
-    code = share(stream, unit, true);
+  if (code == MW_SUCCESS) cuda_stream_inherit_holds(stream);
+  return code;
+}
+
+int cuda_launch(void *handle, const mw_launch_request *request) {
+  cuda_stream *stream = handle;
+  cuda_kernel *kernel = request->kernel;
+  if (!mw_likely(is_ready(stream, kernel, request))) {
+    int code = prepare(stream, kernel, request);
     if (code != MW_SUCCESS) return code;
   }
-  cuda_stream_queued(stream, &request->completion, &kernel->info, unit, request->site);
+  CUresult result =
+      mw_likely(!request->cooperative) ? launch(stream, kernel, request) : launch_cooperative(stream, kernel, request);
+  if (result != 0) return fail_launch(kernel, request, result);
+  if (!mw_likely(!kernel->unit->shares)) {
+    int code = share(stream, kernel->unit, true);
+    if (code != MW_SUCCESS) return code;
+  }
+  cuda_stream_queued(stream, &request->completion, &kernel->info, kernel->unit, request->site);
   return MW_SUCCESS;
 }

@@ -81,40 +81,45 @@ static bool repeats(const cuda_stream *stream, const mw_completion *completion, 
   if (!kernel || !completion->done || stream->end == stream->first || stream->end == stream->marked) return false;
   const cuda_pending *last = command_at(stream, stream->end - 1);
   return last->completion.context == completion->context && last->completion.done == completion->done &&
-         last->kernel == kernel && strcmp(last->site, site) == 0;
+         last->kernel == kernel && last->site_at == site;
 }
 
-/* Under the lock. A launch that is repeated touches no memory but the last entry, which is in the cache. */
-static void append(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel, cuda_unit *unit,
-                   const char *site) {
-  stream->unmarked++;
-  if (repeats(stream, completion, kernel, site)) {
-    command_at(stream, stream->end - 1)->times++;
-    return;
-  }
+/* Under the lock. */
+static void __attribute__((noinline)) append(cuda_stream *stream, const mw_completion *completion,
+                                             const mw_kernel_info *kernel, cuda_unit *unit, const char *site) {
   if (stream->end - stream->first == stream->capacity) grow(stream);
   cuda_pending *pending = command_at(stream, stream->end++);
   pending->completion = *completion;
   pending->times = 1;
   pending->kernel = kernel;
   pending->unit = unit;
-  strcpy(pending->site, site);
+  pending->site_at = site;
+  strcpy(pending->site, cut_site(site));
 }
 
-void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
-                        cuda_unit *unit, const char *site) {
-  uint64_t upto = 0;
+/* Under the lock, which it lets go of. */
+static void __attribute__((noinline)) mark(cuda_stream *stream) {
   CUevent full = NULL;
-  pthread_mutex_lock(&stream->lock);
-  append(stream, completion, kernel, unit, cut_site(site));
-  if (stream->unmarked >= MARK_EVERY) {
-    upto = passed_marks(stream);
-    add_mark(stream);
-    if (stream->end - stream->first > QUEUE_MOST && stream->mark_count) full = stream->marks[0].event;
-  }
+  uint64_t upto = passed_marks(stream);
+  add_mark(stream);
+  if (stream->end - stream->first > QUEUE_MOST && stream->mark_count) full = stream->marks[0].event;
   pthread_mutex_unlock(&stream->lock);
   if (upto > 0) complete(stream, upto);
   if (full && atomic_load(&stream->device->live_holds) == 0) cu.cuEventSynchronize(full);
+}
+
+/* A launch that is repeated touches no memory but the last entry, which is in the cache. */
+void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
+                        cuda_unit *unit, const char *site) {
+  pthread_mutex_lock(&stream->lock);
+  if (mw_likely(repeats(stream, completion, kernel, site)))
+    command_at(stream, stream->end - 1)->times++;
+  else
+    append(stream, completion, kernel, unit, site);
+  if (mw_likely(++stream->unmarked < MARK_EVERY))
+    pthread_mutex_unlock(&stream->lock);
+  else
+    mark(stream);
 }
 
 /* ---- all streams ---- */
