@@ -186,11 +186,12 @@ $(CUDA_EXAMPLES): $(BUILD)/bin/c/%: examples/c/%.c $(wildcard examples/c/*.h src
 	$(Q)$(CC) -std=c11 $(WARN) $(CFLAGS) $(LDFLAGS) -Isrc/host/include -o $@ $< -L$(BUILD)/lib -lmoonwarp_cuda \
 	  -Wl,-rpath,'$$ORIGIN/../../lib'
 
-# The text of the interface, as a C string: mw_abi_text.
+# The declarations of the interface, as a C string: mw_abi_text. Without the manual around them, which only costs time there.
 $(BUILD)/gen/abi_text.inc: src/moonwarp_abi.h
 	@mkdir -p $(@D)
 	$(call say,GEN)
-	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+	$(Q)$(CC) -E -P -undef -std=c11 -x c $< > $@.text
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $@.text > $@
 
 # Headers that NVRTC is given as strings.
 $(BUILD)/gen/nvrtc_headers.inc: src/cuda/embed.sh $(wildcard src/device/*.h src/device/*/*.h)

@@ -13,6 +13,8 @@ end
 -- The names in a binding's raw table, before the Lua layer adds its own; classes and properties by class.
 local list_names = [[
 local raw = require(arg[1])
+local later = package.loaded["moonwarp.ffi.later"]
+if later then later.all() end
 local names = {}
 local function add(prefix, part)
   for name, value in pairs(part) do
@@ -85,6 +87,37 @@ describe("the bindings", function()
     ]]
     assert.equal("array\ttrue\ttrue\nfalse\terror\terror\t15\n", result.output)
     assert.is_true(result.ok)
+  end)
+
+  it("read what a script may never use when it is needed, wherever package.path leads by then", function()
+    local result = child [[
+      local mw = require "moonwarp"
+      for _, name in ipairs { "graph", "texture", "trace", "display", "ffi.texture", "ffi.bulk" } do
+        if package.loaded["moonwarp." .. name] then print("too early: " .. name) end
+      end
+      local poll = mw.poll
+      for name in pairs(package.loaded) do
+        if name:find "^moonwarp" then package.loaded[name] = nil end
+      end
+      package.path = ""
+      local m = mw.compile [=[
+        struct pair { int a; float *to; };
+        texture<float, 1> image;
+        __constant__ pair both;
+        __global__ void f(float *p) { *p += both.a + tex1Dfetch(image, 1); }
+      ]=]
+      local a = mw.array { 1, 2, 3 }
+      m.both = { a = 40, to = a }
+      m.image = mw.texture(a, { read = "element" })
+      local g = mw.capture(function() m.f(1, 1)(a) end)
+      g:instantiate():launch()
+      print(a:totable()[1] == 43, tostring(a):match "^float {3}", poll(), mw.capability("8.0").major)
+      a[2] = 5
+      print(mw.occupancy({ threads = 64, capability = "8.0" }).blocks, #a:bytes(), mw.stream():query())
+      local rows = mw.pitched(2, 3):copy_from { { 1, 2, 3 }, { 4, 5, 6 } }
+      print(rows:array():sum() == 21, mw.memory().live, mw.type(a:host()))
+    ]]
+    assert.equal("true\tfloat {3}\t0\t8\n32\t12\ttrue\ntrue\tnil\thost\n", result.output)
   end)
 
   it("may be loaded again: memory of the first time stays allocated", function()

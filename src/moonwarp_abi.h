@@ -114,7 +114,7 @@ const char *mw_result_text(int code); /* CUDA's sentence for it, "invalid argume
 /* ---- the library ------------------------------------------------------------------------------------------------- */
 
 const char *mw_version(void);  /* "0.1.0" */
-const char *mw_abi_text(void); /* this text, for ffi.cdef */
+const char *mw_abi_text(void); /* this text without its comments, for ffi.cdef */
 double mw_time(void);          /* monotonic seconds, for measuring */
 /* Which devices there are, what was looked for to use them, where, what was found, and what to do where something is
    missing: lines for people, at most `size` bytes of them with the NUL. Returns their whole length. Opens every device. */

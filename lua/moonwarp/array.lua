@@ -2,7 +2,6 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
-local display = require "moonwarp.display"
 
 local usage = errors.usage
 local M = {}
@@ -259,12 +258,12 @@ end
 
 ---Print the array as a picture: a sparkline of one dimension, a heat map of two, pixels as what they are.
 ---@param options? { width?: integer, graphics?: "kitty"|"sixel"|"blocks"|"text" }
-function array:show(options) io.write(require("moonwarp.show").picture(self, options)) end
+function array:show(options) io.write(raw.part("show").picture(self, options)) end
 
 ---Print a graph of one dimension.
 ---@param options? { width?: integer, height?: integer } in characters
-function array:plot(options) io.write(require("moonwarp.show").graph(self, options)) end
+function array:plot(options) io.write(raw.part("show").graph(self, options)) end
 
-array.__tostring = display.array
+function array:__tostring() return raw.part("display").array(self) end
 
 return M

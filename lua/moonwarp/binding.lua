@@ -20,4 +20,16 @@ raw.binding = wanted
 local here = debug.getinfo(1, "S").source:match("^(.*)binding%.lua$")
 if here then raw.own(here) end
 
+-- A file of this folder that is read when it is needed, wherever package.path leads by then.
+function raw.part(name)
+  local full, path = "moonwarp." .. name, package.path
+  if package.loaded[full] then return package.loaded[full] end
+  local root = here and here:match "^@(.*)moonwarp/$"
+  if root then package.path = root .. "?.lua;" .. path end
+  local ok, part = pcall(require, full)
+  package.path = path
+  if not ok then error(part, 0) end
+  return part
+end
+
 return raw

@@ -2,7 +2,6 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
-local trace = require "moonwarp.trace"
 
 local M = {}
 
@@ -106,7 +105,7 @@ function M.limit(name, value) return raw.limit(nil, name, value) end
 ---device, bytes, dtype, file and line
 function M.memory()
   local memory = raw.memory()
-  memory.live = trace.live(raw.device().name)
+  memory.live = raw.part("trace").live(raw.device().name)
   return memory
 end
 
@@ -115,7 +114,7 @@ end
 ---@return boolean before
 function M.trace_memory(on)
   if type(on) ~= "boolean" then errors.usage("mw.trace_memory wants true or false, got %s", type(on)) end
-  return trace.trace(on)
+  return raw.part("trace").trace(on)
 end
 
 ---cudaDeviceProp's facts of the device in use.

@@ -10,6 +10,7 @@ if registry["moonwarp.ffi"] then return registry["moonwarp.ffi"] end
 
 local library = require "moonwarp.ffi.library"
 local class = require "moonwarp.ffi.class"
+local later = require "moonwarp.ffi.later"
 local ffi = require "ffi"
 
 local raw = {
@@ -20,14 +21,32 @@ local raw = {
   time = function() return library.C.mw_time() end,
 }
 
-local parts = {
-  "error", "value", "dtype", "capability", "device", "array", "host", "bulk", "image", "texture_memory", "texture",
-  "module", "symbol", "stream", "memory", "graph", "kernel", "launch", "graphics", "cache",
-}
-for _, name in ipairs(parts) do
-  local part = require("moonwarp.ffi." .. name)
-  for key, value in pairs(part.raw or {}) do raw[key] = value end
+for _, name in ipairs { "error", "value", "dtype", "device", "array" } do
+  for key, value in pairs(require("moonwarp.ffi." .. name).raw) do raw[key] = value end
 end
+
+-- The rest is read when it is needed (ffi/later.lua): by these functions or methods, the first of it that a script can
+-- come to.
+later.put_off(raw, "bulk", { "array_from", "array_assign", "array_convert" }, { array = { "totable", "bytes" } })
+later.put_off(raw, "host", {}, { array = { "host" } })
+later.put_off(raw, "module", { "compile", "load" })
+later.put_off(raw, "launch", { "launch_block" })
+later.put_off(raw, "stream", {
+  "stream_new", "stream_default", "stream_priorities", "stream_use", "event_new", "poll",
+})
+later.put_off(raw, "memory", {
+  "memory_new", "memory_free", "memory_free_in", "memory_register", "memory_unregister", "memory_find", "memory_live",
+  "memory_copy", "memory_fill", "memory_get", "memory_set", "memory_bytes", "memory_set_bytes", "memory_array",
+  "pointer",
+})
+later.put_off(raw, "image", { "image_read", "image_write", "image_texels" })
+later.put_off(raw, "texture_memory", { "pitched_new", "cuda_array_new", "cuda_array_level", "box_copy" })
+later.put_off(raw, "texture", { "texture_new", "surface_new" })
+later.put_off(raw, "graph", { "graph_new", "graph_capture", "graph_capture_end", "stream_capturing" })
+later.put_off(raw, "graphics", { "graphics_buffer", "graphics_image", "graphics_map", "graphics_unmap" })
+later.put_off(raw, "cache", { "cache_info", "cache_clear", "cache_limit" })
+later.put_off(raw, "capability", { "capabilities", "capability" })
+later.settle()
 
 registry["moonwarp.ffi"] = raw
 return raw

@@ -2,7 +2,6 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
-local occupancy = require "moonwarp.occupancy"
 
 local mw = {
   ---The version, "0.1.0".
@@ -16,7 +15,7 @@ local mw = {
 }
 
 local function add(part)
-  for key, value in pairs(require("moonwarp." .. part)) do mw[key] = value end
+  for key, value in pairs(raw.part(part)) do mw[key] = value end
 end
 
 for _, name in ipairs { "array", "device", "image", "module", "stream" } do add(name) end
@@ -58,7 +57,7 @@ end
 ---@return { blocks: integer, warps: integer, occupancy: number, limited_by: string }
 function mw.occupancy(what)
   if type(what) ~= "table" then errors.usage("mw.occupancy wants a table with the threads of a block") end
-  return occupancy.calculate(what)
+  return raw.part("occupancy").calculate(what)
 end
 
 ---How many blocks of b it takes to cover a: a / b, rounded up.

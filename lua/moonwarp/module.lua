@@ -2,7 +2,6 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
-local source = require "moonwarp.source"
 
 local M = {}
 
@@ -78,7 +77,7 @@ function M.compile(spec, more)
     options = { "-I" .. folder }
     for i, option in ipairs(spec.options or {}) do options[i + 1] = option end
   elseif not file then
-    file, line = source.locate(text)
+    file, line = raw.part("source").locate(text)
   end
   return raw.compile(text, { file = file, line = line, options = with_checks(options), headers = spec.headers })
 end

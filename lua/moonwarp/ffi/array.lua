@@ -14,6 +14,7 @@ local value = require "moonwarp.ffi.value"
 local dtype = require "moonwarp.ffi.dtype"
 local device = require "moonwarp.ffi.device"
 local collect = require "moonwarp.ffi.collect"
+local later = require "moonwarp.ffi.later"
 
 local M = {}
 
@@ -272,7 +273,13 @@ function meta.newindex(array, key, element)
   local size = tonumber(array._shape[0])
   if not (key >= 1 and key <= size and key % 1 == 0) then bad_index(key, size) end
   if array._rank == 1 then return write(array, key - 1, element) end
-  return M.assign(row(array, key - 1), element) -- bulk.lua's
+  return M.assign(row(array, key - 1), element)
+end
+
+-- Write over a whole array: bulk.lua's.
+function M.assign(array, source)
+  later.part "bulk"
+  M.assign(array, source)
 end
 
 function meta.len(array) return tonumber(check(array, "#")._shape[0]) end

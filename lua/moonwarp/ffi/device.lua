@@ -7,7 +7,7 @@ local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
 local class = require "moonwarp.ffi.class"
 local errors = require "moonwarp.ffi.error"
-local capability = require "moonwarp.ffi.capability"
+local later = require "moonwarp.ffi.later"
 
 local M = {}
 
@@ -51,8 +51,9 @@ function M.object(pointer) return devices[address(pointer._handle)] end
 
 -- ---- waiting ----
 
----Calls the functions of streams whose turn it is; whether there was one. stream.lua's.
-M.run_calls = nil
+---Calls the functions of streams whose turn it is; whether there was one. stream.lua's, as there are none before.
+function M.run_calls() return false end
+M.has_calls = false -- whether there are any
 
 local printing, print_to -- the device whose kernels' output a function gets, and that function
 
@@ -167,7 +168,7 @@ local function properties(device)
     max_block = three(facts.max_block), max_grid = three(facts.max_grid),
   }
   for _, field in ipairs(counts) do result[field] = tonumber(facts[field]) end
-  result.textures = capability.textures(facts.textures)
+  result.textures = later.part("capability").textures(facts.textures)
   return result
 end
 

@@ -11,6 +11,7 @@ local device = require "moonwarp.ffi.device"
 local collect = require "moonwarp.ffi.collect"
 local symbol = require "moonwarp.ffi.symbol"
 local kernel = require "moonwarp.ffi.kernel"
+require "moonwarp.ffi.launch" -- which makes launches of kernels callable
 
 local methods = class.methods.module
 local meta = class.proxy_meta "module"

@@ -16,7 +16,6 @@ local M = {}
 -- ---- functions that streams call ----
 
 local calls = {} -- { hold, function }, in the order in which they were queued
-device.has_calls = false
 
 -- Call the function of the first hold that is reached, and let go of it. False: none is. An error of the function is
 -- raised once the stream goes on.

@@ -9,7 +9,7 @@ local class = require "moonwarp.ffi.class"
 local errors = require "moonwarp.ffi.error"
 local value = require "moonwarp.ffi.value"
 local device = require "moonwarp.ffi.device"
-local texture = require "moonwarp.ffi.texture"
+local later = require "moonwarp.ffi.later"
 
 local M = {}
 
@@ -55,7 +55,7 @@ end
 ---@return any
 function M.get(self)
   local state = check(self)
-  if C.mw_symbol_reference(state.handle) ~= nil then return texture.reference_get(state) end
+  if C.mw_symbol_reference(state.handle) ~= nil then return later.part("texture").reference_get(state) end
   local of = C.mw_symbol_type(state.handle)
   local bytes = ffi.new("uint8_t[?]", of.size)
   device.settle(state.device)
@@ -68,7 +68,7 @@ end
 ---@param given any
 function M.set(self, given)
   local state = check(self)
-  if C.mw_symbol_reference(state.handle) ~= nil then return texture.reference_set(state, given) end
+  if C.mw_symbol_reference(state.handle) ~= nil then return later.part("texture").reference_set(state, given) end
   local of = C.mw_symbol_type(state.handle)
   local bytes = ffi.new("uint8_t[?]", of.size)
   local keeper = { device = state.device, anchors = has_pointer(of) and {} or nil }

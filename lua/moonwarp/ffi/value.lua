@@ -7,6 +7,7 @@ local bit = require "bit"
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
 local errors = require "moonwarp.ffi.error"
+local later = require "moonwarp.ffi.later"
 
 local M = {}
 
@@ -227,13 +228,16 @@ end
 function M.pack(value, of, out, place, keeper)
   local kind = M.kind(of)
   if kind == UINT and of.size == 8 and type(value) == "userdata" then
-    return M.pack_texture(value, of, out, place, keeper) -- texture.lua's
+    return M.pack_texture(value, of, out, place, keeper)
   end
   local part = M.packers[kind]
   if part then return part(value, of, out, place, keeper) end
   if M.pack_number(value, of, out) then return true end
   return M.refuse_number(value, of, place)
 end
+
+-- texture.lua's, without which there are no textures.
+function M.pack_texture(value, of, _, place) return M.refuse_number(value, of, place) end
 
 ---The value of type `of` at `bytes`.
 ---@param of ffi.cdata*
@@ -246,6 +250,14 @@ function M.push(of, bytes)
 end
 
 M.packers, M.pushers = {}, {} -- by kind; vector.lua and compound.lua fill them
+for _, kind in ipairs { POINTER, STRUCT, ARRAY } do
+  for _, list in ipairs { M.packers, M.pushers } do
+    list[kind] = function(...)
+      later.part "compound"
+      return list[kind](...)
+    end
+  end
+end
 
 local byte_pointer = ffi.typeof "uint8_t *"
 ---Any pointer as one to bytes.
@@ -253,7 +265,6 @@ function M.bytes(pointer) return ffi.cast(byte_pointer, pointer) end
 
 package.loaded["moonwarp.ffi.value"] = M -- for the parts, which need what stands above
 local vector = require "moonwarp.ffi.vector"
-require "moonwarp.ffi.compound"
 
 M.raw = { null = ffi.cast("void *", 0), vector = vector.meta }
 

@@ -1,0 +1,74 @@
+-- Files of the binding that are read when something of theirs is called for the first time: reading all of them is most
+-- of what `require "moonwarp"` does, and many scripts never make a graph or a texture.
+--
+-- A state has one set of the binding's objects and ctypes (ffi.lua), also where a script cleared package.loaded,
+-- package.path or both since: a file read late finds the modules that were there, and is looked for where this one is.
+
+local class = require "moonwarp.ffi.class"
+
+local M = {}
+
+local PREFIX = "moonwarp.ffi."
+local root = debug.getinfo(1, "S").source:match "^@(.*)moonwarp/ffi/later%.lua$"
+local known = {} -- the binding's modules, by name
+local put_off = {} -- names of files that have not been read
+
+local function note()
+  for name, module in pairs(package.loaded) do
+    if type(name) == "string" and name:sub(1, #PREFIX) == PREFIX then known[name] = module end
+  end
+end
+
+---A file of this folder, read now if it was not yet.
+---@param name string
+---@return table
+function M.part(name)
+  if known[PREFIX .. name] then return known[PREFIX .. name] end
+  for key, module in pairs(known) do package.loaded[key] = module end
+  local path = package.path
+  if root then package.path = root .. "?.lua;" .. path end
+  local ok, part = pcall(require, PREFIX .. name)
+  package.path = path
+  if not ok then error(part, 0) end
+  note()
+  return part
+end
+
+---Put functions that read a file of this folder first in place of those that it has.
+---@param raw table the raw table
+---@param name string
+---@param functions string[] names in the raw table
+---@param methods? table<string, string[]> class -> names of methods that objects of other files have from this one
+function M.put_off(raw, name, functions, methods)
+  put_off[#put_off + 1] = name
+  for _, key in ipairs(functions) do
+    local call -- the function itself, once it is there
+    local function first(...)
+      if not call then
+        call = M.part(name).raw[key]
+        if raw[key] == first then raw[key] = call end -- else somebody has put one of his own around it
+      end
+      return call(...)
+    end
+    raw[key] = first
+  end
+  for of, names in pairs(methods or {}) do
+    local list = class.methods[of]
+    for _, key in ipairs(names) do
+      list[key] = function(...)
+        M.part(name)
+        return list[key](...)
+      end
+    end
+  end
+end
+
+---All of what is read so far stays this state's.
+M.settle = note
+
+---Read all that has not been read.
+function M.all()
+  for _, name in ipairs(put_off) do M.part(name) end
+end
+
+return M
