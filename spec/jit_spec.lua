@@ -38,6 +38,11 @@ describe("LuaJIT compiles", function()
     assert_compiled(traces("local run = m.f(1, 4):bind(mw.zeros(4, 'int'))", "for _ = 1, 3000 do run() end"))
   end)
 
+  it("launches that are waited for, one by one", function()
+    assert_compiled(traces("local run = m.f(1, 4):bind(mw.zeros(4, 'int'))",
+      "for _ = 1, 3000 do run() mw.synchronize() end"))
+  end)
+
   it("reading elements of arrays", function()
     assert_compiled(traces("local sum = 0", "for i = 1, 1000 do sum = sum + a[i] end"))
   end)

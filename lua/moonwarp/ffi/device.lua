@@ -69,18 +69,22 @@ function M.deliver_printed()
   if texts[1] then print_to(table.concat(texts)) end
 end
 
----Wait through wait(handle), a result code, and call functions that stand in its way meanwhile.
+-- Functions of streams stand in the way: they are called until none does.
+local function call_and_wait(wait, handle, code)
+  while code == C.MW_NOT_READY and M.run_calls() do code = wait(handle) end
+  return code
+end
+
+---Wait through wait(handle), a result code, and call functions that stand in its way meanwhile. Without a loop of its
+---own: one that waits becomes machine code.
 ---@param wait function
 ---@param handle ffi.cdata*
 ---@return integer code
 function M.wait(wait, handle)
-  while true do
-    local code = wait(handle)
-    if code ~= C.MW_NOT_READY or not M.run_calls() then
-      M.deliver_printed()
-      return code
-    end
-  end
+  local code = wait(handle)
+  if code == C.MW_NOT_READY then code = call_and_wait(wait, handle, code) end
+  if printing then M.deliver_printed() end
+  return code
 end
 
 local function wait_device(device)
