@@ -3,6 +3,8 @@
 local mw = require "moonwarp"
 for _, part in ipairs { "graph", "texture", "opengl" } do require("moonwarp." .. part) end
 local raw = require "moonwarp.binding"
+local later = package.loaded["moonwarp.ffi.later"] -- what LuaJIT's binding has not read yet
+if later then later.all() end
 local reference = dofile "docs/reference.lua"
 
 -- receiver -> set of the names that are documented

@@ -36,7 +36,7 @@ static int by_line(const void *left, const void *right) {
 static void write_code(function_code *f, FILE *out) {
   if (!f->instructions) return; /* data */
   fprintf(out, "code %s: %u instructions\n", f->name, f->instructions);
-  qsort(f->lines, f->line_count, sizeof *f->lines, by_line);
+  if (f->line_count) qsort(f->lines, f->line_count, sizeof *f->lines, by_line);
   for (size_t i = 0; i < f->line_count; i++) {
     char where[16] = "";
     if (f->lines[i].line) snprintf(where, sizeof where, "%u", f->lines[i].line);
