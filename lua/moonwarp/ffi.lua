@@ -43,7 +43,9 @@ later.put_off(raw, "image", { "image_read", "image_write", "image_texels" })
 later.put_off(raw, "texture_memory", { "pitched_new", "cuda_array_new", "cuda_array_level", "box_copy" })
 later.put_off(raw, "texture", { "texture_new", "surface_new" })
 later.put_off(raw, "graph", { "graph_new", "graph_capture", "graph_capture_end", "stream_capturing" })
-later.put_off(raw, "graphics", { "graphics_buffer", "graphics_image", "graphics_map", "graphics_unmap" })
+later.put_off(raw, "graphics", {
+  "graphics_buffer", "graphics_image", "graphics_map", "graphics_unmap", "graphics_devices",
+})
 later.put_off(raw, "cache", { "cache_info", "cache_clear", "cache_limit" })
 later.put_off(raw, "capability", { "capabilities", "capability" })
 later.settle()
