@@ -66,12 +66,8 @@ static size_t references_of(const mw_launch *launch) { return launch ? launch->k
 static bool takes_launch(const mw_device *device, const mw_launch *launch) {
   const mw_kernel *kernel = launch->kernel;
   return kernel->module->device == device && kernel->module->epoch == atomic_load(&device->epoch) &&
-<<<<<<< HEAD
-         launch->missing == 0 && !launch->cooperative &&
+         launch->missing == 0 && !launch->request.cooperative &&
          (references_of(launch) == 0 || (kernel->bindings && !device->driver->texture_new)) &&
-=======
-         launch->missing == 0 && !launch->request.cooperative && kernel->info->reference_count == 0 &&
->>>>>>> a2c6df3 (launch: what is run again goes a straight way)
          has_settled_textures(launch);
 }
 
@@ -185,21 +181,12 @@ static void find_uses(const mw_chain *chain, layout *l) {
 /* references: handles of what the kernel's are bound to. */
 static mw_launch_request request_of(const mw_work *work, const uint64_t *references) {
   mw_launch *launch = work->launch;
-<<<<<<< HEAD
-  mw_launch_request request = {.kernel = mw_launch_choose(launch, 1),
-                               .dynamic_shared = launch->dynamic_shared,
-                               .params = launch->params,
-                               .param_bytes = launch->kernel->info->param_bytes,
-                               .reference_count = launch->kernel->info->reference_count,
-                               .reference_names = launch->kernel->info->references,
-                               .references = references,
-                               .site = work->site};
-  for (int i = 0; i < 3; i++) request.grid[i] = launch->grid[i], request.block[i] = launch->block[i];
-=======
   mw_launch_request request = launch->request;
   request.kernel = mw_launch_choose(launch, 1);
+  request.reference_count = launch->kernel->info->reference_count;
+  request.reference_names = launch->kernel->info->references;
+  request.references = references;
   request.site = work->site;
->>>>>>> a2c6df3 (launch: what is run again goes a straight way)
   return request;
 }
 
@@ -247,14 +234,9 @@ static void *make_list(mw_chain *chain) {
     const mw_work *work = chain->works[i];
     if (is_nothing(work)) continue;
     if (work->launch) {
-<<<<<<< HEAD
       requests[count] = request_of(work, next);
       next += references_of(work->launch);
-      chain->settled = chain->settled && work->launch->handle;
-=======
-      requests[count] = request_of(work);
       chain->settled = chain->settled && work->launch->request.kernel;
->>>>>>> a2c6df3 (launch: what is run again goes a straight way)
     }
     items[count] = item_of(work, &requests[count]);
     count++;
