@@ -124,6 +124,28 @@ describe("code for blocks of one size", function()
     for i, got in ipairs(out:totable()) do assert.equal(i == 1 and -3 or -1, got) end
   end)
 
+  it("divides signed numbers where lanes that do not would divide by 0", function()
+    local before = mw.limit("specialise", 1)
+    local m = mw.compile [[
+      __global__ void divide(const int *in, int *out) {
+        int t = threadIdx.x;
+        if (t > 3) out[t] = in[t] / (t - 2) + 1000 * (in[t] % (t - 2));
+        if (t > 2 && in[t] > 9) out[t] -= in[t] / (2 - t);
+      }]]
+    local numbers, out = {}, mw.zeros(32, "int")
+    for i = 0, 31 do numbers[i + 1] = (i % 3 - 1) * (37 * i + 5) end
+    m.divide(1, 32)(mw.array(numbers, "int"), out)
+    mw.limit("specialise", before)
+    for t, got in ipairs(out:totable()) do
+      t = t - 1
+      local a, wanted = numbers[t + 1], 0
+      local function quotient(b) return math.tointeger((a - math.fmod(a, b)) // b) end
+      if t > 3 then wanted = quotient(t - 2) + 1000 * math.fmod(a, t - 2) end
+      if t > 2 and a > 9 then wanted = wanted - quotient(2 - t) end
+      assert.equal(wanted, got)
+    end
+  end)
+
   it("adds where the first thread of a gang does not, though for the others that is a matter of bits", function()
     local before = mw.limit("specialise", 1)
     local m = mw.compile [[

@@ -98,21 +98,29 @@ static LLVMValueRef widen_gep(widener *w, LLVMValueRef i, int u) {
   return result;
 }
 
-/* Lanes that do not come here may divide by anything, and must not trap. A selection whose lanes are known in part, as
-   they are in code for one size of blocks, may be between a vector with 0 in it, in lanes that are not selected, and
-   another one: LLVM takes it that nobody divides by the first. It does not see through the larger of two. */
-static LLVMValueRef safe_divisor(widener *w, LLVMValueRef divisor, mask m, int u) {
+/* Lanes that do not come here may divide by anything, and must not trap.
+
+   Lanes are known by number in code for one size of blocks and in that for warps. There a selection may be between
+   constants of which one has a 0 in a lane that is not selected: LLVM takes it that nobody divides by that one, in any lane
+   (it looks at what each side of a selection would give, and a division by a vector with a 0 gives nothing at all to it).
+   So it does not get to see where such divisors come from. */
+static LLVMValueRef safe_divisor(widener *w, LLVMValueRef i, LLVMValueRef divisor, mask m, int u) {
   LLVMTypeRef type = LLVMTypeOf(divisor);
   LLVMValueRef one = splat(w, LLVMConstInt(LLVMGetElementType(type), 1, 0));
   if (!m.all) divisor = LLVMBuildSelect(w->b, m.lanes.of[u], divisor, one, "");
-  LLVMValueRef both[] = {divisor, one};
-  return call_intrinsic(w->p, w->b, "llvm.umax", &type, 1, both, 2);
+  bool known = (w->p->options->launch_kernel || w->k->sees_warp) && !is_uniform(w, LLVMGetOperand(i, 1));
+  if (!known) return divisor;
+  LLVMValueRef memory = LLVMBuildAlloca(w->entry, type, "");
+  LLVMSetVolatile(LLVMBuildStore(w->b, divisor, memory), 1);
+  divisor = LLVMBuildLoad2(w->b, type, memory, "");
+  LLVMSetVolatile(divisor, 1);
+  return divisor;
 }
 
 static LLVMValueRef widen_plain(widener *w, LLVMValueRef i, LLVMValueRef *operands, mask m, int u) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
   bool divides = opcode == LLVMUDiv || opcode == LLVMSDiv || opcode == LLVMURem || opcode == LLVMSRem;
-  if (divides && !LLVMIsAConstantInt(LLVMGetOperand(i, 1))) operands[1] = safe_divisor(w, operands[1], m, u);
+  if (divides && !LLVMIsAConstantInt(LLVMGetOperand(i, 1))) operands[1] = safe_divisor(w, i, operands[1], m, u);
   LLVMTypeRef type = vector_type(w, LLVMTypeOf(i));
   LLVMValueRef result;
   switch (opcode) {
