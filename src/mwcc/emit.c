@@ -18,11 +18,11 @@ static void spare_general(program *p, const kernel *k) {
 
 /* What remains to be done for code that is lanes already: slots became registers (guard.c), now what is uniform leaves the
    loops, and what was written twice is merged. LLVM's own pipelines take two to four times as long, most of it for unrolled
-   copies of the loops over gangs and for finding nothing to vectorise, and the code is no faster; nor does it change where
-   instcombine, the dearest of these passes, runs before the loops' as well. */
+   copies of the loops over gangs and for finding nothing to vectorise, and the code is no faster; nor is it with
+   instcombine, the dearest of all passes, which has been over this code once (guard.c) and finds no more. */
 static const char lanes_pipeline[] = "globaldce,always-inline,"
                                      "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
-                                     "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,adce),globaldce";
+                                     "early-cse<memssa>,simplifycfg,adce),globaldce";
 
 static bool all_in_lanes(const program *p) {
   for (size_t i = 0; i < p->kernel_count; i++)
