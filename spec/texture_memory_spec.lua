@@ -348,6 +348,51 @@ describe("a copy of a region", function()
     assert.same({ -1 }, mw.cuda_array(p):totable())
   end)
 
+  -- What s was given waits until Lua calls the function, which is when s is waited for.
+  it("is queued in the current stream, from every kind to every other, and keeps its memory", function()
+    for from_name, from in pairs(forms) do
+      for to_name, to in pairs(forms) do
+        local source, target, s = from(table_of(1000)), to(table_of(0)), mw.stream { nonblocking = true }
+        local called = false
+        s:call(function() called = true end)
+        mw.with(s, function() mw.copy_region(target, source, { height = 3 }) end)
+        assert.is_false(called, from_name .. " to " .. to_name)
+        source:free()
+        s:synchronize()
+        local expected = table_of(1000)
+        for y = 4, 5 do expected[y] = table_of(0)[y] end
+        assert.same(expected, values(target))
+      end
+    end
+  end)
+
+  it("is captured, and reads what is there when the graph is launched", function()
+    local first, last = mw.array(table_of(0), "int"), mw.zeros(5, 7, "int")
+    local pitched, array = forms.pitched(table_of(7)), forms["CUDA array"](table_of(8))
+    local graph = mw.capture(function()
+      mw.copy_region(pitched, first)
+      mw.copy_region(array, pitched, { width = 6 })
+      mw.copy_region(last, array)
+    end)
+    assert.equal(3, graph.count)
+    assert.equal("copy", graph:node(2).kind)
+    assert.matches("copy of 120 bytes", graph:node(2).label)
+    local exec = graph:instantiate()
+    assert.equal(0, last:sum())
+    for _, value in ipairs { 100, 200 } do
+      first:copy_from(mw.array(table_of(value), "int"))
+      exec:launch()
+      local expected = table_of(value)
+      for y = 1, 5 do expected[y][7] = 8 + 10 * y + 7 end
+      assert.same(expected, last:totable())
+    end
+    pitched:free()
+    matches("freed", exec.launch, exec)
+    matches("cannot be captured", mw.capture, function()
+      mw.copy_region(array, array, { from = { x = 1 }, to = { x = 2 }, width = 6 })
+    end)
+  end)
+
   it("takes as much as both sides have where no size is said", function()
     local target = mw.zeros(5, 7, "int")
     mw.copy_region(target, forms["CUDA array"](table_of(0)), { from = { x = 6, y = 4 }, to = { x = 7 } })

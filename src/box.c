@@ -1,9 +1,11 @@
 /* Copies by boxes: rows and slices between host memory, buffers and CUDA arrays, in every direction.
  *
- * Each side is first brought to one form, an address with pitches, checked against the memory that it lies in. Then rows
- * are copied, several at once where both sides have them in one piece. Waits for the work before: what a region of an
- * image is copied for is rarely anything but a set-up or a result. */
+ * Each side is first brought to one form, an address with pitches, checked against the memory that it lies in. Then a copy
+ * within the device is a command of a stream. One with the host, and one whose sides may overlap, waits for the work before,
+ * and rows are copied, several at once where both sides have them in one piece. */
+#include "capture.h"
 #include "command.h"
+#include "graph.h"
 #include "texture.h"
 
 #include <stdlib.h>
@@ -156,11 +158,14 @@ static int copy_rows(const side *target, const side *source, const box *b) {
 
 static size_t span(const side *s, const box *b) { return row_at(s, b->height - 1, b->depth - 1) + b->width - s->at; }
 
+static bool are_apart(const side *target, const side *source, const box *b) {
+  return !target->buffer || target->buffer != source->buffer || target->at + span(target, b) <= source->at ||
+         source->at + span(source, b) <= target->at;
+}
+
 /* Sides that may overlap are copied through memory of their own, as memmove does. */
 static int copy_apart(const side *target, const side *source, const box *b) {
-  bool apart = !target->buffer || target->buffer != source->buffer || target->at + span(target, b) <= source->at ||
-               source->at + span(source, b) <= target->at;
-  if (apart) return copy_rows(target, source, b);
+  if (are_apart(target, source, b)) return copy_rows(target, source, b);
   side between = {.host = malloc(b->width * b->height * b->depth), .row_pitch = b->width};
   if (!between.host)
     return fail(MW_MEMORY_ALLOCATION, "no memory for a copy of %zu bytes", b->width * b->height * b->depth);
@@ -196,6 +201,11 @@ static int hand_over(mw_device *device, const mw_array_box *part) {
   return code;
 }
 
+/* Whether slices are whole rows apart, as the driver wants them beside its arrays. */
+static bool has_whole_slices(const side *s, const box *b) {
+  return b->depth == 1 || s->native || s->slice_pitch % s->row_pitch == 0;
+}
+
 /* Slice by slice where slices are not whole rows apart. Overlapping boxes of one array go through host memory. */
 static int copy_native(mw_device *device, const side *target, const side *source, const box *b) {
   mw_array_box whole = {.width = b->width, .height = b->height, .depth = b->depth};
@@ -211,9 +221,7 @@ static int copy_native(mw_device *device, const side *target, const side *source
   }
   whole.target = describe_side(target, b);
   whole.source = describe_side(source, b);
-  bool rows = b->depth == 1 || ((target->native || target->slice_pitch % target->row_pitch == 0) &&
-                                (source->native || source->slice_pitch % source->row_pitch == 0));
-  size_t step = rows ? b->depth : 1;
+  size_t step = has_whole_slices(target, b) && has_whole_slices(source, b) ? b->depth : 1;
   int code = MW_SUCCESS;
   whole.depth = step;
   for (size_t z = 0; z < b->depth && code == MW_SUCCESS; z += step) {
@@ -237,27 +245,112 @@ static int check_device(const side *target, const side *source, mw_device **devi
   return MW_SUCCESS;
 }
 
-int mw_copy_box(const mw_box_side *target, const mw_box_side *source, size_t width, size_t height, size_t depth) {
-  const box b = {width, height, depth};
-  if (width == 0 || height == 0 || depth == 0) return MW_SUCCESS;
-  side to, from;
-  mw_device *device;
-  int code = resolve(source, &b, "source", &from);
-  if (code == MW_SUCCESS) code = resolve(target, &b, "target", &to);
-  if (code == MW_SUCCESS) code = check_device(&to, &from, &device);
-  if (code == MW_SUCCESS && to.buffer) code = mw_buffer_use(to.buffer);
+static int copy_now(mw_device *device, const side *to, const side *from, const box *b) {
+  int code = to->buffer ? mw_buffer_use(to->buffer) : MW_SUCCESS;
   if (code != MW_SUCCESS) return code;
-  if (from.buffer) code = mw_buffer_use(from.buffer);
+  if (from->buffer) code = mw_buffer_use(from->buffer);
   if (code == MW_SUCCESS) {
     /* What the host is given is not to come from a failed kernel unnoticed. */
-    if (to.buffer)
+    if (to->buffer)
       mw_device_wait(device);
     else
       code = mw_device_synchronize(device);
     if (code == MW_SUCCESS)
-      code = to.native || from.native ? copy_native(device, &to, &from, &b) : copy_apart(&to, &from, &b);
-    if (from.buffer) mw_buffer_unuse(from.buffer);
+      code = to->native || from->native ? copy_native(device, to, from, b) : copy_apart(to, from, b);
+    if (from->buffer) mw_buffer_unuse(from->buffer);
   }
-  if (to.buffer) mw_buffer_unuse(to.buffer);
+  if (to->buffer) mw_buffer_unuse(to->buffer);
   return code;
+}
+
+/* ---- in a stream ---- */
+
+static bool can_be_queued(const side *to, const side *from, const box *b) {
+  if (!to->buffer || !from->buffer) return false;
+  if (!to->native && !from->native) return are_apart(to, from, b);
+  return to->buffer != from->buffer && has_whole_slices(to, b) && has_whole_slices(from, b);
+}
+
+static int hand_to(mw_stream *stream, const side *to, const side *from, const box *b, mw_completion completion) {
+  const mw_driver *driver = stream->device->driver;
+  if (to->native || from->native) {
+    const mw_array_box whole = {describe_side(to, b), describe_side(from, b), b->width, b->height, b->depth};
+    return driver->array_copy(stream->state, &whole, completion);
+  }
+  const mw_box whole = {.target = to->buffer->address + to->at,
+                        .source = from->buffer->address + from->at,
+                        .target_pitch = to->row_pitch,
+                        .target_slice = to->slice_pitch,
+                        .source_pitch = from->row_pitch,
+                        .source_slice = from->slice_pitch,
+                        .width = b->width,
+                        .height = b->height,
+                        .depth = b->depth};
+  if (is_in_one_piece(to, b) && is_in_one_piece(from, b))
+    return driver->copy(stream->state, whole.target, whole.source, b->width * b->height * b->depth, completion);
+  return driver->copy_box(stream->state, &whole, completion);
+}
+
+static int queue(mw_stream *stream, const side *to, const side *from, const box *b) {
+  mw_command *command = mw_command_new(NULL, 2);
+  int code = mw_command_use(command, to->buffer);
+  if (code == MW_SUCCESS) code = mw_command_use(command, from->buffer);
+  if (code == MW_SUCCESS) code = hand_to(stream, to, from, b, mw_command_completion(command));
+  if (code != MW_SUCCESS) mw_command_end(command);
+  return code;
+}
+
+static int capture(mw_stream *stream, const side *to, const side *from, const box *b) {
+  int code = mw_capture_check(stream);
+  if (code != MW_SUCCESS) return code;
+  if (!can_be_queued(to, from, b))
+    return fail(MW_INVALID_VALUE, "a copy of a region within one memory waits, and cannot be captured");
+  mw_work work = {.kind = MW_WORK_BOX,
+                  .copy = {.width = b->width, .height = b->height, .depth = b->depth},
+                  .to = *to->given,
+                  .from = *from->given};
+  if (work.to.buffer) work.target = mw_buffer_retain(work.to.buffer);
+  if (work.from.buffer) work.source = mw_buffer_retain(work.from.buffer);
+  if (work.to.array) work.copy.target_in.array = mw_cuda_array_retain(work.to.array);
+  if (work.from.array) work.copy.source_in.array = mw_cuda_array_retain(work.from.array);
+  return mw_capture_add(stream, &work);
+}
+
+typedef struct copy {
+  box b;
+  side to, from;
+  mw_device *device;
+} copy;
+
+static int check(const mw_box_side *target, const mw_box_side *source, copy *c) {
+  int code = resolve(source, &c->b, "source", &c->from);
+  if (code == MW_SUCCESS) code = resolve(target, &c->b, "target", &c->to);
+  return code ? code : check_device(&c->to, &c->from, &c->device);
+}
+
+static bool is_nothing(const box *b) { return b->width == 0 || b->height == 0 || b->depth == 0; }
+
+int mw_copy_box(const mw_box_side *target, const mw_box_side *source, size_t width, size_t height, size_t depth) {
+  copy c = {.b = {width, height, depth}};
+  if (is_nothing(&c.b)) return MW_SUCCESS;
+  int code = check(target, source, &c);
+  return code ? code : copy_now(c.device, &c.to, &c.from, &c.b);
+}
+
+/* stream: NULL for the calling thread's. */
+int mw_copy_box_in(mw_stream *stream, const mw_box_side *target, const mw_box_side *source, size_t width, size_t height,
+                   size_t depth) {
+  copy c = {.b = {width, height, depth}};
+  if (is_nothing(&c.b)) return MW_SUCCESS;
+  int code = check(target, source, &c);
+  if (code != MW_SUCCESS) return code;
+  if (!stream) stream = mw_stream_of(c.device);
+  if (c.to.buffer && c.from.buffer && mw_capture_concerns(stream)) return capture(stream, &c.to, &c.from, &c.b);
+  bool queued = can_be_queued(&c.to, &c.from, &c.b);
+  return queued ? queue(stream, &c.to, &c.from, &c.b) : copy_now(c.device, &c.to, &c.from, &c.b);
+}
+
+int mw_copy_box_queued(const mw_box_side *target, const mw_box_side *source, size_t width, size_t height,
+                       size_t depth) {
+  return mw_copy_box_in(NULL, target, source, width, height, depth);
 }

@@ -313,6 +313,10 @@ int mw_buffer_copy_in(mw_stream *stream, mw_buffer *target, size_t target_offset
 int mw_buffer_fill_in(mw_stream *stream, mw_buffer *buffer, size_t offset, const void *pattern, size_t size,
                       size_t count);
 
+/* mw_copy_box_queued in a stream of the device's that the memory is on. (box.c) */
+int mw_copy_box_in(mw_stream *stream, const mw_box_side *target, const mw_box_side *source, size_t width, size_t height,
+                   size_t depth);
+
 /* ---- streams (stream.c) ---- */
 
 /* The stream of the calling thread (mw_stream_use), or NULL. */

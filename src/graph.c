@@ -11,6 +11,7 @@ mw_node_kind mw_work_node_kind(const mw_work *work) {
   switch (work->kind) {
   case MW_WORK_LAUNCH: return MW_NODE_KERNEL;
   case MW_WORK_BUFFER_COPY:
+  case MW_WORK_BOX:
   case MW_WORK_COPY: return MW_NODE_COPY;
   case MW_WORK_BUFFER_FILL:
   case MW_WORK_FILL: return MW_NODE_FILL;
@@ -54,6 +55,8 @@ int mw_work_run(const mw_work *work, mw_stream *stream, mw_hold **hold) {
   case MW_WORK_BUFFER_FILL:
     return mw_buffer_fill_in(stream, work->target, work->target_offset, work->pattern, work->size, work->count);
   case MW_WORK_COPY: return mw_memory_copy(stream->device, stream, &work->copy);
+  case MW_WORK_BOX:
+    return mw_copy_box_in(stream, &work->to, &work->from, work->copy.width, work->copy.height, work->copy.depth);
   case MW_WORK_FILL: return mw_memory_fill(stream->device, stream, &work->fill);
   case MW_WORK_CALL: return mw_stream_call(stream, work->function, work->context);
   case MW_WORK_HOLD: return mw_stream_hold(stream, hold);
@@ -71,6 +74,7 @@ static char *label_of(const mw_work *work) {
   }
   case MW_WORK_BUFFER_COPY: return mw_format("copy of %zu bytes", work->bytes);
   case MW_WORK_BUFFER_FILL: return mw_format("fill of %zu bytes", work->size * work->count);
+  case MW_WORK_BOX:
   case MW_WORK_COPY: return mw_format("copy of %zu bytes", work->copy.width * work->copy.height * work->copy.depth);
   case MW_WORK_FILL:
     return mw_format("fill of %zu bytes", work->fill.size * work->fill.width * work->fill.height * work->fill.depth);

@@ -11,6 +11,7 @@ typedef enum mw_work_kind {
   MW_WORK_BUFFER_COPY,
   MW_WORK_BUFFER_FILL,
   MW_WORK_COPY,
+  MW_WORK_BOX,
   MW_WORK_FILL,
   MW_WORK_CALL,
   MW_WORK_HOLD
@@ -24,7 +25,8 @@ typedef struct mw_work {
   size_t target_offset, source_offset, bytes;
   void *pattern;
   size_t size, count;
-  mw_copy copy; /* its CUDA arrays are references */
+  mw_copy copy;         /* its CUDA arrays are references */
+  mw_box_side to, from; /* a box of as many bytes, rows and slices as `copy` says; their memory is referenced above */
   mw_fill fill;
   void (*function)(void *);
   void *context;

@@ -605,6 +605,9 @@ typedef struct mw_box_side {
    device. Waits for the work before. MW_INVALID_VALUE where the box leaves a side, cuts texels or sides overlap;
    MW_INVALID_PITCH_VALUE where rows are wider than the pitch. (cudaMemcpy2D, cudaMemcpy3D, cudaMemcpyToArray, …) */
 int mw_copy_box(const mw_box_side *target, const mw_box_side *source, size_t width, size_t height, size_t depth);
+/* The same in the calling thread's stream, as mw_buffer_copy: does not wait, and can be captured, unless the host is a side, or
+   boxes of one memory may overlap. */
+int mw_copy_box_queued(const mw_box_side *target, const mw_box_side *source, size_t width, size_t height, size_t depth);
 
 /* ---- textures and surfaces --------------------------------------------------------------------------------------- */
 

@@ -79,14 +79,8 @@ local function check_memory(value, what)
   usage("%s is an array, a pitched array or a CUDA array, got a %s", what, raw.type(value) or type(value))
 end
 
----Copy a region of texels between arrays (of one to three dimensions), pitched arrays and CUDA arrays of one element
----size. Waits for the work before.
----@param target moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
----@param source moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
----@param region? table { to = {x, y, z, level}, from = {x, y, z, level}, width, height, depth }, where the fields of
----`to` and `from` go by name and count from 1; without sizes, as much as both have
----@return any target
-function M.copy_region(target, source, region)
+-- queued: not to wait, where that can be.
+local function copy_box(target, source, region, queued)
   region = region or {}
   check_memory(target, "the target of mw.copy_region")
   check_memory(source, "the source of mw.copy_region")
@@ -100,9 +94,19 @@ function M.copy_region(target, source, region)
     end
   end
   raw.box_copy(target, to[1], to[2], to[3], to[4], source, from[1], from[2], from[3], from[4],
-    size[1], size[2], size[3])
+    size[1], size[2], size[3], queued)
   return target
 end
+
+---Copy a region of texels between arrays (of one to three dimensions), pitched arrays and CUDA arrays of one element
+---size, in the order of the current stream; graphs capture it. Where regions of one memory may overlap it waits for the
+---work before.
+---@param target moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
+---@param source moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
+---@param region? table { to = {x, y, z, level}, from = {x, y, z, level}, width, height, depth }, where the fields of
+---`to` and `from` go by name and count from 1; without sizes, as much as both have
+---@return any target
+function M.copy_region(target, source, region) return copy_box(target, source, region, true) end
 
 local function product(shape)
   local count = 1
@@ -156,13 +160,13 @@ local function boxed(array, like, level)
   return raw.array_view(array, 0, nil, { slices, height, width })
 end
 
--- memory:copy_from(data[, region]): everything, or where a region is given what it says.
-local function copy_from(memory, data, region)
+-- Everything, or where a region is given what it says.
+local function fill(memory, data, region, queued)
   local level = region and region.to and region.to.level
   local _, _, _, shape = extent_of(memory, level)
   if region then
     if type(data) == "table" then data = raw.array_from(data, memory.dtype) end
-    return M.copy_region(memory, data, region)
+    return copy_box(memory, data, region, queued)
   end
   local source = as_memory(data, memory.dtype, shape, "copy_from")
   local _, _, _, have = extent_of(source)
@@ -170,14 +174,17 @@ local function copy_from(memory, data, region)
     usage("copy_from: {%s} elements do not fill {%s}; a region says which part is meant", table.concat(have, ", "),
       table.concat(shape, ", "))
   end
-  return M.copy_region(memory, boxed(source, memory, level))
+  return copy_box(memory, boxed(source, memory, level), nil, queued)
 end
+
+-- memory:copy_from(data[, region]): what comes from Lua is there when this returns.
+local function copy_from(memory, data, region) return fill(memory, data, region, is_memory(data)) end
 
 -- memory:array([level]): a copy as an ordinary array.
 local function to_array(memory, level)
   local _, _, _, shape = extent_of(memory, level)
   local array = raw.array_new(memory.dtype, shape)
-  M.copy_region(boxed(array, memory, level), memory, { from = { level = level } })
+  copy_box(boxed(array, memory, level), memory, { from = { level = level } })
   return array
 end
 
@@ -314,7 +321,7 @@ function M.cuda_array(data, spec)
   local desc = find_sizes(spec, kinds[number] or usage("mw.cuda_array: an array of %d dimensions", number), shape)
   desc.kind = number - 1
   local array = raw.cuda_array_new(dtype, desc)
-  return data == nil and array or copy_from(array, source)
+  return data == nil and array or fill(array, source)
 end
 
 local cuda_array, facts = raw.classes.cuda_array, raw.properties.cuda_array

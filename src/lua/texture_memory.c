@@ -272,7 +272,7 @@ static size_t check_side(lua_State *L, mwl_state *state, int index, mw_box_side 
   return size;
 }
 
-/* box_copy(target, x, y, z, level, source, x, y, z, level, width, height, depth): elements, from 0 */
+/* box_copy(target, x, y, z, level, source, x, y, z, level, width, height, depth[, queued]): elements, from 0 */
 static int box_copy(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mw_box_side target, source;
@@ -280,7 +280,10 @@ static int box_copy(lua_State *L) {
   if (to != from)
     return mwl_usage(L, state, "a copy between elements of %zu and %zu bytes: both sides have to be alike", from, to);
   size_t width = check_count(L, state, 11, "a width"), height = check_count(L, state, 12, "a height");
-  mwl_must(L, state, mw_copy_box(&target, &source, width * to, height, check_count(L, state, 13, "a depth")));
+  size_t depth = check_count(L, state, 13, "a depth");
+  mwl_must(L, state,
+           lua_toboolean(L, 14) ? mw_copy_box_queued(&target, &source, width * to, height, depth)
+                                : mw_copy_box(&target, &source, width * to, height, depth));
   return 0;
 }
 

@@ -201,14 +201,15 @@ M.raw = {
   pitched_new = pitched_new,
   cuda_array_new = cuda_array_new,
   cuda_array_level = cuda_array_level,
-  -- box_copy(target, x, y, z, level, source, x, y, z, level, width, height, depth): elements, from 0
-  box_copy = function(target, tx, ty, tz, target_level, source, sx, sy, sz, source_level, width, height, depth)
+  -- box_copy(target, x, y, z, level, source, x, y, z, level, width, height, depth[, queued]): elements, from 0
+  box_copy = function(target, tx, ty, tz, target_level, source, sx, sy, sz, source_level, width, height, depth, queued)
     local to, to_size = check_side(target, tx, ty, tz, target_level)
     local from, from_size = check_side(source, sx, sy, sz, source_level)
     if to_size ~= from_size then
       errors.usage("a copy between elements of %d and %d bytes: both sides have to be alike", from_size, to_size)
     end
-    errors.must(C.mw_copy_box(to, from, check_count(width, "a width") * to_size, check_count(height, "a height"),
+    local copy = queued and C.mw_copy_box_queued or C.mw_copy_box
+    errors.must(copy(to, from, check_count(width, "a width") * to_size, check_count(height, "a height"),
       check_count(depth, "a depth")))
   end,
 }
