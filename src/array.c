@@ -1,6 +1,8 @@
 /* Arrays: a typed, shaped, contiguous view of a buffer. All that is here speaks of elements and turns them into bytes;
  * the buffer below owns the memory, and freeing one array frees every view of it. */
 #include "array.h"
+#include "capture.h"
+#include "command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,8 +148,41 @@ int mw_array_fill(mw_array *array, const void *element) {
   return mw_buffer_fill(array->buffer, array->offset, element, array->dtype->size, array->count);
 }
 
-/* Through host memory, piece by piece. */
+/* What is queued in `stream` from now on waits for what is in `other` so far. */
+static int wait_in(mw_stream *stream, mw_stream *other) {
+  const mw_driver *driver = stream->device->driver;
+  void *event;
+  int code = driver->event_new(other->device->state, MW_EVENT_DISABLE_TIMING, &event);
+  if (code != MW_SUCCESS) return code;
+  code = driver->event_record(event, other->state);
+  if (code == MW_SUCCESS) code = driver->stream_wait(stream->state, event);
+  driver->event_free(event);
+  return code;
+}
+
+/* By the driver, in the target's stream: behind what the source's stream has now, and before what it gets later. */
+static int copy_directly(mw_array *target, mw_array *source, mw_stream *to, mw_stream *from) {
+  mw_command *command = mw_command_new(NULL, 2);
+  int code = mw_command_use(command, target->buffer);
+  if (code == MW_SUCCESS) code = mw_command_use(command, source->buffer);
+  if (code == MW_SUCCESS) code = wait_in(to, from);
+  if (code == MW_SUCCESS)
+    code = to->device->driver->copy_from(to->state, target->buffer->address + target->offset, from->device->state,
+                                         source->buffer->address + source->offset, source->bytes,
+                                         mw_command_completion(command));
+  if (code == MW_SUCCESS) return wait_in(from, to);
+  mw_command_end(command);
+  return code;
+}
+
+/* Between devices: through host memory, piece by piece, where the driver has no other way, or refuses it. */
 static int copy_across(mw_array *target, mw_array *source) {
+  mw_stream *to = mw_stream_of(target->buffer->device), *from = mw_stream_of(source->buffer->device);
+  if (to->device->driver == from->device->driver && to->device->driver->copy_from && source->bytes > 0 &&
+      !mw_capture_concerns(to) && !mw_capture_concerns(from)) {
+    if (copy_directly(target, source, to, from) == MW_SUCCESS) return MW_SUCCESS;
+    mw_error_clear();
+  }
   size_t size = source->dtype->size, piece = PIECE / size ? PIECE / size : 1;
   void *memory = mw_alloc(piece * size);
   int code = MW_SUCCESS;

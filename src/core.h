@@ -125,7 +125,7 @@ typedef struct mw_driver {
   /* Whether kernels of one device can be let reach the memory of another of this driver, and letting them, or no more.
      Both NULL where they cannot. */
   bool (*can_reach)(void *device, void *other);
-  void (*reach)(void *device, void *other, bool on);
+  int (*reach)(void *device, void *other, bool on);
   /* All streams are destroyed and all memory freed by then. */
   void (*close)(void *device);
   /* Make a device whose kernels' faults have lost it usable again: its memory, units, arrays and textures are gone, without
@@ -203,6 +203,8 @@ typedef struct mw_driver {
   void (*list_free)(void *list);
   /* Addresses in these may be the host's own, too. copy is memmove. */
   int (*copy)(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion);
+  /* From another device of this driver, in a stream of the one that the target is on. NULL: only the host is between. */
+  int (*copy_from)(void *stream, uint64_t target, void *other, uint64_t source, size_t bytes, mw_completion completion);
   int (*fill)(void *stream, uint64_t target, const void *pattern, size_t size, size_t count, mw_completion completion);
   int (*copy_box)(void *stream, const mw_box *box, mw_completion completion);
   /* box->source is not looked at; its width is a multiple of `size`: 1, 2 or 4. */

@@ -23,10 +23,10 @@ static size_t find(const mw_device *device, const mw_device *peer) {
   return i;
 }
 
-static void take_out(size_t i) {
-  const pair *old = &book.pairs[i];
-  old->device->driver->reach(old->device->state, old->peer->state, false);
+static int take_out(size_t i) {
+  const pair old = book.pairs[i];
   book.pairs[i] = book.pairs[--book.count];
+  return old.device->driver->reach(old.device->state, old.peer->state, false);
 }
 
 int mw_device_can_reach(mw_device *device, mw_device *peer, int *out) {
@@ -51,8 +51,8 @@ int mw_device_reach(mw_device *device, mw_device *peer) {
     code = fail(MW_PEER_ACCESS_ALREADY_ENABLED, "%s was let reach the memory of %s before", device->name, peer->name);
   } else {
     book.pairs = mw_realloc(book.pairs, (book.count + 1) * sizeof *book.pairs);
-    book.pairs[book.count++] = (pair){device, peer};
-    device->driver->reach(device->state, peer->state, true);
+    code = device->driver->reach(device->state, peer->state, true);
+    if (code == MW_SUCCESS) book.pairs[book.count++] = (pair){device, peer};
   }
   pthread_mutex_unlock(&book.lock);
   return code;
@@ -63,7 +63,7 @@ int mw_device_unreach(mw_device *device, mw_device *peer) {
   pthread_mutex_lock(&book.lock);
   size_t i = find(device, peer);
   if (i < book.count)
-    take_out(i);
+    code = take_out(i);
   else
     code = fail(MW_PEER_ACCESS_NOT_ENABLED, "%s was not let reach the memory of %s", device->name, peer->name);
   pthread_mutex_unlock(&book.lock);
@@ -89,7 +89,7 @@ void mw_peers_forget(mw_device *device) {
   for (size_t i = book.count; i-- > 0;) {
     if (book.pairs[i].device != device && book.pairs[i].peer != device) continue;
     wait_for(book.pairs[i].device);
-    take_out(i);
+    if (take_out(i) != MW_SUCCESS) mw_error_clear(); /* a device that is lost reaches nothing */
   }
   if (book.count == 0) {
     free(book.pairs);

@@ -117,8 +117,9 @@ static bool device_can_reach(void *device, void *other) {
   return cpu_heap_adjoins(((cpu_device *)device)->heap, ((cpu_device *)other)->heap);
 }
 
-static void device_reach(void *device, void *other, bool on) {
+static int device_reach(void *device, void *other, bool on) {
   cpu_heap_reach(((cpu_device *)device)->heap, ((cpu_device *)other)->heap, on);
+  return MW_SUCCESS;
 }
 
 static int device_memory(void *device, mw_memory *out) {

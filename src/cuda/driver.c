@@ -164,11 +164,38 @@ static int limit_set(void *handle, mw_limit limit, double value) {
   return MW_SUCCESS;
 }
 
+/* ---- peers ---- */
+
+static bool can_reach(void *handle, void *other) {
+  const cuda_device *device = handle, *peer = other;
+  int can = 0;
+  return cu.cuDeviceCanAccessPeer(&can, device->id, peer->id) == 0 && can;
+}
+
+/* The context's access is that to memory that was allocated directly; a pool has a list of its own. Another part of the
+   program may have given the access before, or taken it away. */
+static int reach(void *handle, void *other, bool on) {
+  cuda_device *device = handle, *peer = other;
+  CUmemoryPool pool;
+  int code = cuda_enter(device);
+  if (code != MW_SUCCESS) return code;
+  CUresult result = on ? cu.cuCtxEnablePeerAccess(peer->context, 0) : cu.cuCtxDisablePeerAccess(peer->context);
+  if (result == CUDA_PEER_ACCESS_ENABLED || result == CUDA_PEER_ACCESS_NOT_ENABLED) result = 0;
+  if (result == 0 && peer->pools) {
+    const CUDA_MEM_ACCESS access = {CU_LOCATION_DEVICE, device->id, on ? CU_ACCESS_READ_WRITE : CU_ACCESS_NONE};
+    result = cu.cuDeviceGetDefaultMemPool(&pool, peer->id);
+    if (result == 0) result = cu.cuMemPoolSetAccess(pool, &access, 1);
+  }
+  return cuda_outcome(device, result, on ? "giving peer access" : "taking peer access away");
+}
+
 const mw_driver mw_cuda_driver = {
     .name = "cuda",
     .report = cuda_library_report,
     .count = device_count,
     .open = device_open,
+    .can_reach = can_reach,
+    .reach = reach,
     .close = device_close,
     .reset = cuda_reset,
     .grows_stack = true,
@@ -206,6 +233,7 @@ const mw_driver mw_cuda_driver = {
     .event_elapsed = cuda_event_elapsed,
     .launch = cuda_launch,
     .copy = cuda_copy,
+    .copy_from = cuda_copy_from,
     .fill = cuda_fill,
     .copy_box = cuda_copy_box,
     .fill_box = cuda_fill_box,

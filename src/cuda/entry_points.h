@@ -19,10 +19,13 @@
   X(cuDeviceTotalMem, 3020, (size_t *bytes, CUdevice device))                                                          \
   X(cuDeviceGetAttribute, 2000, (int *value, int attribute, CUdevice device))                                          \
   X(cuDeviceGetDefaultMemPool, 11020, (CUmemoryPool *pool, CUdevice device))                                           \
+  X(cuDeviceCanAccessPeer, 4000, (int *can, CUdevice device, CUdevice peer))                                           \
   X(cuDevicePrimaryCtxRetain, 7000, (CUcontext *context, CUdevice device))                                             \
   X(cuDevicePrimaryCtxRelease, 11000, (CUdevice device))                                                               \
   X(cuDevicePrimaryCtxReset, 11000, (CUdevice device))                                                                 \
   X(cuCtxSetCurrent, 4000, (CUcontext context))                                                                        \
+  X(cuCtxEnablePeerAccess, 4000, (CUcontext peer, unsigned flags))                                                     \
+  X(cuCtxDisablePeerAccess, 4000, (CUcontext peer))                                                                    \
   X(cuCtxSetLimit, 3010, (int limit, size_t value))                                                                    \
   X(cuCtxGetLimit, 3010, (size_t *value, int limit))                                                                   \
   X(cuCtxGetStreamPriorityRange, 5050, (int *least, int *greatest))                                                    \
@@ -34,6 +37,7 @@
   X(cuMemAllocAsync, 11020, (CUdeviceptr *address, size_t bytes, CUstream stream))                                     \
   X(cuMemFreeAsync, 11020, (CUdeviceptr address, CUstream stream))                                                     \
   X(cuMemPoolSetAttribute, 11020, (CUmemoryPool pool, int attribute, void *value))                                     \
+  X(cuMemPoolSetAccess, 11020, (CUmemoryPool pool, const CUDA_MEM_ACCESS *access, size_t count))                       \
   X(cuMemPoolTrimTo, 11020, (CUmemoryPool pool, size_t keep))                                                          \
   X(cuMemAllocManaged, 6000, (CUdeviceptr *address, size_t bytes, unsigned flags))                                     \
   X(cuMemHostAlloc, 2020, (void **memory, size_t bytes, unsigned flags))                                               \

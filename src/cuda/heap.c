@@ -185,18 +185,21 @@ int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *addres
   return MW_SUCCESS;
 }
 
+/* May be called for what is in use by another device's command that is done: the thread goes on with that device. */
 static void free_now(cuda_device *device, uint64_t address) {
   extent old;
+  CUcontext before = NULL;
   pthread_mutex_lock(&device->heap->lock);
   bool known = take_out(device->heap, address, &old);
   pthread_mutex_unlock(&device->heap->lock);
-  if (!known || !cuda_enter_quietly(device)) return;
+  if (!known || cu.cuCtxGetCurrent(&before) != 0 || !cuda_enter_quietly(device)) return;
   if (old.kind == MW_MEMORY_PINNED)
     cu.cuMemFreeHost((void *)(uintptr_t)address);
   else if (old.kind == MW_MEMORY_DEVICE && device->pools)
     cu.cuMemFreeAsync(address, device->side);
   else
     cu.cuMemFree(address);
+  if (before != device->context) cu.cuCtxSetCurrent(before);
 }
 
 void cuda_free(void *device, uint64_t address) {

@@ -44,6 +44,16 @@ int cuda_copy(void *handle, uint64_t target, uint64_t source, size_t bytes, mw_c
   return end(stream, result, "a copy", &completion);
 }
 
+int cuda_copy_from(void *handle, uint64_t target, void *other, uint64_t source, size_t bytes,
+                   mw_completion completion) {
+  cuda_stream *stream = handle;
+  const cuda_device *from = other;
+  int code = begin(stream);
+  if (code != MW_SUCCESS) return code;
+  CUresult result = cu.cuMemcpyPeerAsync(target, stream->device->context, source, from->context, bytes, stream->handle);
+  return end(stream, result, "a copy between devices", &completion);
+}
+
 /* ---- fills ---- */
 
 /* `count` times `size` bytes that repeat every 1, 2 or 4: one command, else NULL. */

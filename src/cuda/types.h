@@ -31,8 +31,19 @@ enum {
   CUDA_NOT_INITIALIZED = 3,
   CUDA_DEINITIALIZED = 4,
   CUDA_NOT_FOUND = 500,
-  CUDA_NOT_READY = 600
+  CUDA_NOT_READY = 600,
+  CUDA_PEER_ACCESS_ENABLED = 704,
+  CUDA_PEER_ACCESS_NOT_ENABLED = 705
 };
+
+/* CUmemAccessDesc: whether a device may reach a pool's memory. */
+typedef struct CUDA_MEM_ACCESS {
+  int kind; /* CU_LOCATION_DEVICE */
+  int device;
+  int access;
+} CUDA_MEM_ACCESS;
+
+enum { CU_LOCATION_DEVICE = 1, CU_ACCESS_NONE = 0, CU_ACCESS_READ_WRITE = 3 };
 
 enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_INVALID_OPTION = 5, NVRTC_COMPILATION = 6 };
 

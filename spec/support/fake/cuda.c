@@ -4,7 +4,7 @@
  *   FAKE_CUDA_LOG   a file for the calls, one a line
  *   FAKE_CUDA_FAIL  "name@n=code …": the n-th call of that function fails (from 1 on; * for every one); "name@0" is a
  *                   function that the library does not have
- *   FAKE_CUDA       "devices=2 version=12000 capability=90 memory=1000000000 busy=1 fault=700": what there is. busy:
+ *   FAKE_CUDA       "devices=2 peers=0 version=12000 capability=90 memory=1000000000 busy=1 fault=700": what there is. busy:
  *                   streams have work until they are waited for; fault: what the first kernel fails with; and last
  *                   "log=words", what the driver's compiler says */
 #include "cuda/entry_points.h"
@@ -89,7 +89,7 @@ MW_LIBCUDA_GRAPHICS(GENERIC)
 
 /* ---- devices and contexts ---- */
 
-static char one_context, one_stream[64], one_event[64], one_module, one_function[16];
+static char contexts[8], one_stream[64], one_event[64], one_module, one_function[16];
 static int streams, events, busy[64];
 
 static CUresult fake_cuDriverGetVersion(int *version) {
@@ -150,7 +150,7 @@ static CUresult fake_cuDeviceGetAttribute(int *value, int attribute, CUdevice de
 
 static CUresult fake_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
   CALL(cuDevicePrimaryCtxRetain, "%d", device);
-  *context = (CUcontext)&one_context;
+  *context = (CUcontext)&contexts[device];
   return 0;
 }
 
@@ -160,10 +160,27 @@ static CUresult fake_cuDevicePrimaryCtxReset(CUdevice device) {
   return 0;
 }
 
+static CUresult fake_cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
+  CALL(cuDeviceCanAccessPeer, "%d %d", device, peer);
+  *can = (int)setting("peers", 1);
+  return 0;
+}
+
+static CUresult fake_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+  CALL(cuCtxEnablePeerAccess, "%d flags %u", (int)((char *)peer - contexts), flags);
+  return 0;
+}
+
+static CUresult fake_cuMemPoolSetAccess(CUmemoryPool pool, const CUDA_MEM_ACCESS *access, size_t count) {
+  (void)pool, (void)count;
+  CALL(cuMemPoolSetAccess, "kind %d device %d access %d", access->kind, access->device, access->access);
+  return 0;
+}
+
 static CUcontext current;
 
 static CUresult fake_cuCtxSetCurrent(CUcontext context) {
-  CALL(cuCtxSetCurrent, "%s", "");
+  CALL(cuCtxSetCurrent, "%d", context ? (int)((char *)context - contexts) : -1);
   current = context;
   return 0;
 }
@@ -291,6 +308,13 @@ static CUresult fake_cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source, s
 static CUresult fake_cuMemcpyAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream) {
   (void)stream;
   CALL(cuMemcpyAsync, "%zu", bytes);
+  return move(target, source, bytes);
+}
+
+static CUresult fake_cuMemcpyPeerAsync(CUdeviceptr target, CUcontext to, CUdeviceptr source, CUcontext from,
+                                       size_t bytes, CUstream stream) {
+  (void)stream;
+  CALL(cuMemcpyPeerAsync, "%zu from %d to %d", bytes, (int)((char *)from - contexts), (int)((char *)to - contexts));
   return move(target, source, bytes);
 }
 
@@ -547,25 +571,27 @@ typedef struct entry {
 
 #define ENTRY(name) {#name, (function *)fake_##name},
 static const entry special[] = {
-    ENTRY(cuDriverGetVersion) ENTRY(cuDeviceGetCount) ENTRY(cuDeviceGet) ENTRY(cuDeviceGetName) ENTRY(
-        cuDeviceTotalMem) ENTRY(cuDeviceGetAttribute) ENTRY(cuDevicePrimaryCtxRetain) ENTRY(cuDevicePrimaryCtxReset)
-        ENTRY(cuCtxSetCurrent) ENTRY(cuCtxGetCurrent) ENTRY(cuCtxGetLimit) ENTRY(cuCtxGetStreamPriorityRange) ENTRY(
-            cuGetErrorString) ENTRY(cuGetErrorName) ENTRY(cuMemGetInfo) ENTRY(cuMemAlloc) ENTRY(cuMemAllocAsync)
-            ENTRY(cuMemAllocManaged) ENTRY(cuMemHostAlloc) ENTRY(cuMemFree) ENTRY(cuMemFreeAsync) ENTRY(cuMemFreeHost)
-                ENTRY(cuMemcpyHtoDAsync) ENTRY(cuMemcpyDtoHAsync) ENTRY(cuMemcpyDtoDAsync) ENTRY(cuMemcpyAsync)
-                    ENTRY(cuMemsetD8Async) ENTRY(cuMemsetD16Async) ENTRY(cuMemsetD32Async) ENTRY(cuMemsetD2D8Async)
-                        ENTRY(cuMemsetD2D16Async) ENTRY(cuMemsetD2D32Async) ENTRY(cuMemcpy3DAsync)
-                            ENTRY(cuStreamCreateWithPriority) ENTRY(cuStreamSynchronize) ENTRY(cuStreamQuery)
-                                ENTRY(cuLaunchHostFunc) ENTRY(cuEventCreate) ENTRY(cuEventElapsedTime)
-                                    ENTRY(cuModuleLoadData) ENTRY(cuModuleLoadDataEx) ENTRY(cuModuleGetFunction)
-                                        ENTRY(cuModuleGetGlobal) ENTRY(cuFuncGetAttribute) ENTRY(cuFuncSetAttribute)
-                                            ENTRY(cuLaunchKernel) ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor)
-                                                ENTRY(cuArray3DCreate) ENTRY(cuMipmappedArrayCreate)
-                                                    ENTRY(cuMipmappedArrayGetLevel) ENTRY(cuTexObjectCreate)
-                                                        ENTRY(cuSurfObjectCreate) ENTRY(cuGraphicsGLRegisterBuffer)
-                                                            ENTRY(cuGraphicsGLRegisterImage)
-                                                                ENTRY(cuGraphicsResourceGetMappedPointer)
-                                                                    ENTRY(cuGraphicsSubResourceGetMappedArray)
+    ENTRY(cuDriverGetVersion) ENTRY(cuDeviceGetCount) ENTRY(cuDeviceGet) ENTRY(cuDeviceGetName) ENTRY(cuDeviceTotalMem)
+        ENTRY(cuDeviceGetAttribute) ENTRY(cuDevicePrimaryCtxRetain) ENTRY(cuDevicePrimaryCtxReset) ENTRY(
+            cuDeviceCanAccessPeer) ENTRY(cuCtxEnablePeerAccess) ENTRY(cuMemPoolSetAccess) ENTRY(cuMemcpyPeerAsync)
+            ENTRY(cuCtxSetCurrent) ENTRY(cuCtxGetCurrent) ENTRY(cuCtxGetLimit) ENTRY(cuCtxGetStreamPriorityRange) ENTRY(
+                cuGetErrorString) ENTRY(cuGetErrorName) ENTRY(cuMemGetInfo) ENTRY(cuMemAlloc) ENTRY(cuMemAllocAsync)
+                ENTRY(cuMemAllocManaged) ENTRY(cuMemHostAlloc) ENTRY(cuMemFree) ENTRY(cuMemFreeAsync)
+                    ENTRY(cuMemFreeHost) ENTRY(cuMemcpyHtoDAsync) ENTRY(cuMemcpyDtoHAsync) ENTRY(cuMemcpyDtoDAsync)
+                        ENTRY(cuMemcpyAsync) ENTRY(cuMemsetD8Async) ENTRY(cuMemsetD16Async) ENTRY(cuMemsetD32Async)
+                            ENTRY(cuMemsetD2D8Async) ENTRY(cuMemsetD2D16Async) ENTRY(cuMemsetD2D32Async)
+                                ENTRY(cuMemcpy3DAsync) ENTRY(cuStreamCreateWithPriority) ENTRY(cuStreamSynchronize)
+                                    ENTRY(cuStreamQuery) ENTRY(cuLaunchHostFunc) ENTRY(cuEventCreate) ENTRY(
+                                        cuEventElapsedTime) ENTRY(cuModuleLoadData) ENTRY(cuModuleLoadDataEx)
+                                        ENTRY(cuModuleGetFunction) ENTRY(cuModuleGetGlobal) ENTRY(cuFuncGetAttribute)
+                                            ENTRY(cuFuncSetAttribute) ENTRY(cuLaunchKernel)
+                                                ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+                                                    ENTRY(cuArray3DCreate) ENTRY(cuMipmappedArrayCreate)
+                                                        ENTRY(cuMipmappedArrayGetLevel) ENTRY(cuTexObjectCreate)
+                                                            ENTRY(cuSurfObjectCreate) ENTRY(cuGraphicsGLRegisterBuffer)
+                                                                ENTRY(cuGraphicsGLRegisterImage)
+                                                                    ENTRY(cuGraphicsResourceGetMappedPointer) ENTRY(
+                                                                        cuGraphicsSubResourceGetMappedArray)
                                                                         ENTRY(cuGraphicsResourceGetMappedMipmappedArray)
                                                                             ENTRY(cuGLGetDevices)};
 #undef ENTRY
