@@ -275,9 +275,9 @@ struct mw_stream {
   mw_capture *capture; /* that it puts its work into, or NULL */
   int priority;
   uint64_t id;
-  mw_tail tail;        /* and the nodes that the next one depends on */
-  int pins;            /* stream.c's: host threads that wait for it */
-  mw_stream *next;     /* in the device's list */
+  mw_tail tail;    /* and the nodes that the next one depends on */
+  int pins;        /* stream.c's: host threads that wait for it */
+  mw_stream *next; /* in the device's list */
 };
 
 struct mw_device {

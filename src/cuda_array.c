@@ -208,7 +208,8 @@ void mw_cuda_array_release(mw_cuda_array *array) {
 
 int mw_cuda_array_free(mw_cuda_array *array) {
   if (array->lent)
-    return fail(MW_INVALID_VALUE, "this array is an image of OpenGL's, or a part of one: it goes when that is unmapped");
+    return fail(MW_INVALID_VALUE,
+                "this array is an image of OpenGL's, or a part of one: it goes when that is unmapped");
   if (array->whole)
     return fail(MW_INVALID_VALUE, "a level of a mipmapped array goes with the array, and is not freed by itself");
   return mw_buffer_free(array->buffer);
