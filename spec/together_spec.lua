@@ -329,10 +329,11 @@ local function generator(seed)
 __global__ void %s(int n, int m, int width, const int *in, int *out, int *far, int *counts) {
   %s
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-  int i = y * gridDim.x * blockDim.x + x, j = i, total = gridDim.x * blockDim.x * gridDim.y * blockDim.y, sum = 0;
+  int i = y * gridDim.x * blockDim.x + x, j = i, total = gridDim.x * blockDim.x * gridDim.y * blockDim.y;
+  unsigned sum = 0; // it wraps
   %s
   %s
-  out[i] = out[i] * 5 + sum + j;
+  out[i] = out[i] * 5u + sum + j;
 }
 ]]):format(name, g.declaration, g.start, text)
   end
