@@ -1,7 +1,9 @@
 -- PTX for NVIDIA GPUs by mwcc --target=nvptx: which instructions become of what, what is refused, and what a host is
 -- told of a module. Where the CUDA toolkit's ptxas is installed, it assembles what is made of many kernels.
 -- Lua 5.4 only: the bindings have nothing to do with it.
+-- CPU device only: it asks the compiler itself, and compares with the C library's functions.
 
+local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 
 local function ptx(source, options)
@@ -167,6 +169,86 @@ describe("PTX by mwcc", function()
     assert.matches("//mw\tvariable\timg\timg\t0\t8\t8\ttexture:%d+:2:%d+\n", text)
     assert.matches("//mw\tkernel\t_Z4fillIfLi4EEvPT_4Node\tfill<float, 4>\t4\t0\t\n" ..
       "//mw\tparam\t8\t8\tu\tp\t#%d+\n//mw\tparam\t24\t8\t%-\tnode\t#" .. number .. "\n//mw\treads\timg\n", text)
+  end)
+end)
+
+-- ---- functions that the C library has on the CPU device, and our headers on a GPU ----
+
+describe("a function that a GPU has no library for", function()
+  local m
+  setup(function()
+    m = mw.compile [[
+      #define two(name, call, other)                                                                                   \
+        __global__ void name(int n, const double *x, double *y, double *z) {                                           \
+          int i = threadIdx.x + blockIdx.x * blockDim.x;                                                               \
+          if (i < n) y[i] = call, z[i] = other;                                                                        \
+        }
+      two(sin_, __mw_far_sin(x[i]), sin(x[i])) two(cos_, __mw_far_cos(x[i]), cos(x[i]))
+      two(tan_, __mw_far_tan(x[i]), tan(x[i]))
+      two(tgamma_, __mw_whole_tgamma(x[i]), tgamma(x[i])) two(lgamma_, __mw_whole_lgamma(x[i]), lgamma(x[i]))
+      two(j0_, __mw_whole_j0(x[i]), j0(x[i])) two(j1_, __mw_whole_j1(x[i]), j1(x[i]))
+      two(y0_, __mw_whole_y0(x[i]), y0(x[i])) two(y1_, __mw_whole_y1(x[i]), y1(x[i]))
+      two(jn_, __mw_whole_jn(i % 20, x[i]), jn(i % 20, x[i])) two(yn_, __mw_whole_yn(i % 20, x[i]), yn(i % 20, x[i]))
+    ]]
+  end)
+
+  -- Both functions' values at the numbers; `far(a, b)` says where they are too far from each other.
+  local function compare(name, numbers, far)
+    local n = #numbers
+    local x, y, z = mw.array(numbers, "double"), mw.zeros(n, "double"), mw.zeros(n, "double")
+    m[name .. "_"](mw.cdiv(n, 64), 64)(n, x, y, z)
+    for i = 1, n do
+      local a, b = y[i], z[i]
+      if not (a == b or (a ~= a and b ~= b)) and far(a, b) then
+        error(("%s(%.17g) is %.17g, and %.17g by the C library"):format(name, numbers[i], a, b))
+      end
+    end
+  end
+
+  -- NaN is not.
+  local function within(x, most) return x <= most end
+
+  -- More than so many units in the last place; libm's own errors among them.
+  local function ulps(most)
+    return function(a, b) return not within(math.abs(a - b), most * 2 ^ -52 * math.abs(b) + 2 ^ -1074) end
+  end
+  local function absolute(most)
+    return function(a, b) return not within(math.abs(a - b), most) end
+  end
+
+  local function spread(count, f)
+    local list = {}
+    for i = 1, count do list[i] = f(i / count, i) end
+    return list
+  end
+
+  it("is as exact: sine, cosine and tangent of large angles", function()
+    local angles = spread(500, function(t, i) return (1 + t) * 2.0 ^ (20 + i * 2 % 1003) * (i % 2 * 2 - 1) end)
+    for _, special in ipairs { 1 / 0, -1 / 0, 0 / 0, 2.0 ^ 1023, 5319372648326541 * 2.0 ^ 53 } do
+      angles[#angles + 1] = special
+    end
+    compare("sin", angles, ulps(2))
+    compare("cos", angles, ulps(2))
+    compare("tan", angles, ulps(3))
+  end)
+
+  it("is as exact: gamma and its logarithm", function()
+    local special = { 1 / 0, 0 / 0, 0, 1, 2, 3, -1, -2, 1e-310, 172, 171.5, -0.5, 1e-20, -1e-20, 12, 11.999999 }
+    local numbers = spread(600, function(t, i) return i % 3 == 0 and -170 * t or i % 3 == 1 and 172 * t or 4 * t end)
+    table.move(special, 1, #special, #numbers + 1, numbers)
+    compare("tgamma", numbers, ulps(12))
+    local upward = spread(400, function(t, i) return i % 2 == 0 and 4 * t or 10 ^ (300 * t) end)
+    table.move(special, 1, #special, #upward + 1, upward)
+    compare("lgamma", upward, ulps(8))
+    compare("lgamma", spread(100, function(t) return -2.26 * t end), ulps(12))
+  end)
+
+  it("is within CUDA's bounds: Bessel functions", function()
+    local numbers = spread(400, function(t, i) return i % 2 == 0 and 20 * t or 8 + 2000 * t end)
+    for _, special in ipairs { 1 / 0, 0 / 0, 8, 7.9999999 } do numbers[#numbers + 1] = special end
+    for _, name in ipairs { "j0", "j1", "y0", "y1", "jn" } do compare(name, numbers, absolute(5e-13)) end
+    compare("yn", spread(400, function(t) return 20 + 1000 * t end), absolute(5e-13))
+    compare("yn", spread(40, function(t) return 20 * t end), ulps(2000))
   end)
 end)
 

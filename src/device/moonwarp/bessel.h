@@ -7,9 +7,24 @@
 #ifndef MOONWARP_BESSEL_H
 #define MOONWARP_BESSEL_H
 
+#include "moonwarp/bessel_far.h"
 #include "moonwarp/bessel_near.h"
 #include "moonwarp/polynomial.h"
 
+#ifdef __MW_NVPTX__
+__mw_both double j0(double x) { return __mw_whole_j0(x); }
+__mw_both double j1(double x) { return __mw_whole_j1(x); }
+__mw_both double y0(double x) { return __mw_whole_y0(x); }
+__mw_both double y1(double x) { return __mw_whole_y1(x); }
+__mw_both double jn(int n, double x) { return __mw_whole_jn(n, x); }
+__mw_both double yn(int n, double x) { return __mw_whole_yn(n, x); }
+__mw_both float j0f(float x) { return (float)__mw_whole_j0(x); }
+__mw_both float j1f(float x) { return (float)__mw_whole_j1(x); }
+__mw_both float y0f(float x) { return (float)__mw_whole_y0(x); }
+__mw_both float y1f(float x) { return (float)__mw_whole_y1(x); }
+__mw_both float jnf(int n, float x) { return (float)__mw_whole_jn(n, x); }
+__mw_both float ynf(int n, float x) { return (float)__mw_whole_yn(n, x); }
+#else
 __mw_both double j0(double x) { return fabs(x) < 8 ? __mw_j0_near(fabs(x)) : __mw_libm_j0(x); }
 __mw_both double j1(double x) {
   return fabs(x) < 8 ? __builtin_copysign(1.0, x) * __mw_j1_near(fabs(x)) : __mw_libm_j1(x);
@@ -17,6 +32,7 @@ __mw_both double j1(double x) {
 /* 0, negative numbers and NaN are libm's business. */
 __mw_both double y0(double x) { return x > 0 && x < 8 ? __mw_y0_near(x) : __mw_libm_y0(x); }
 __mw_both double y1(double x) { return x > 0 && x < 8 ? __mw_y1_near(x) : __mw_libm_y1(x); }
+#endif
 
 /* exp(x)/sqrt(x) * factor; the exponential alone would overflow a little too early. */
 __mw_both double __mw_bessel_growth(double x, double factor) {

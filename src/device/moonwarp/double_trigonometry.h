@@ -1,10 +1,11 @@
 /* Sine, cosine and tangent in double precision: sin, cos, sincos, tan, within two units in the last place.
  *
  * x = k pi/2 + r + low, pi/2 in parts whose products with k are exact up to |k| = 2^20; larger angles, which are rare, go
- * through libm, lane by lane. */
+ * through libm, lane by lane, and on a GPU through angle_reduction.h. */
 #ifndef MOONWARP_DOUBLE_TRIGONOMETRY_H
 #define MOONWARP_DOUBLE_TRIGONOMETRY_H
 
+#include "moonwarp/angle_reduction.h"
 #include "moonwarp/double_exponential.h"
 
 /* For a = |x| below the limit. */
@@ -38,6 +39,39 @@ __mw_both double __mw_cos_near(double r, double low, double s) {
 __mw_both double __mw_turn(double y, long long n) {
   return __mw_double(__mw_bits(y) ^ (long long)((unsigned long long)(n & 2) << 62));
 }
+
+/* Of angles of 2 and more, infinities and NaN. */
+#define __mw_far template <int = 0> static __attribute__((device, noinline, nodebug)) double
+__mw_far __mw_far_sin(double x) {
+  __mw_exactly;
+  long long n;
+  if (!(fabs(x) < __builtin_inf())) return x - x;
+  double low, r = __mw_reduce_far(fabs(x), &n, &low), s = r * r;
+  double y = __mw_turn(n & 1 ? __mw_cos_near(r, low, s) : __mw_sin_near(r, low, s), n);
+  return x < 0 ? -y : y;
+}
+__mw_far __mw_far_cos(double x) {
+  __mw_exactly;
+  long long n;
+  if (!(fabs(x) < __builtin_inf())) return x - x;
+  double low, r = __mw_reduce_far(fabs(x), &n, &low), s = r * r;
+  return __mw_turn(n & 1 ? __mw_sin_near(r, low, s) : __mw_cos_near(r, low, s), n + 1);
+}
+__mw_far __mw_far_tan(double x) {
+  __mw_exactly;
+  long long n;
+  if (!(fabs(x) < __builtin_inf())) return x - x;
+  double low, r = __mw_reduce_far(fabs(x), &n, &low), s = r * r;
+  double sine = __mw_sin_near(r, low, s), cosine = __mw_cos_near(r, low, s);
+  double y = n & 1 ? -cosine / sine : sine / cosine;
+  return x < 0 ? -y : y;
+}
+#undef __mw_far
+#ifdef __MW_NVPTX__
+#define __mw_libm_sin __mw_far_sin
+#define __mw_libm_cos __mw_far_cos
+#define __mw_libm_tan __mw_far_tan
+#endif
 
 __mw_both double sin(double x) {
   __mw_exactly;

@@ -6,6 +6,7 @@
 #ifndef MOONWARP_FLOAT_GAMMA_H
 #define MOONWARP_FLOAT_GAMMA_H
 
+#include "moonwarp/double_gamma.h"
 #include "moonwarp/float_power.h"
 #include "moonwarp/pi_trigonometry.h"
 
@@ -46,5 +47,10 @@ __mw_both float lgammaf(float x) {
   bool pole = x <= 0.0f && rintf(x) == x, endless = fabsf(x) == __builtin_inff();
   return pole || endless ? __builtin_inff() : (float)(y + 0.0); /* 0 is +0 */
 }
+
+#ifdef __MW_NVPTX__
+__mw_both double tgamma(double x) { return __mw_whole_tgamma(x); }
+__mw_both double lgamma(double x) { return __mw_whole_lgamma(x); }
+#endif
 
 #endif

@@ -18,7 +18,9 @@
   __mw_pure float name##f(float x, float y);
 
 /* clang-format off */
+#ifndef __MW_NVPTX__
 __mw_libm1_double(tgamma)
+#endif
 __mw_libm1(sqrt) __mw_libm1(fabs)
 __mw_libm1(ceil) __mw_libm1(floor) __mw_libm1(trunc) __mw_libm1(round) __mw_libm1(rint) __mw_libm1(nearbyint)
 __mw_libm2(fmin) __mw_libm2(fmax) __mw_libm2(copysign);
@@ -29,10 +31,6 @@ __mw_libm2(fmin) __mw_libm2(fmax) __mw_libm2(copysign);
 
 __mw_pure double fma(double x, double y, double z);
 __mw_pure float fmaf(float x, float y, float z);
-__mw_pure double jn(int n, double x);
-__mw_pure float jnf(int n, float x);
-__mw_pure double yn(int n, double x);
-__mw_pure float ynf(int n, float x);
 #ifdef __MW_NVPTX__
 __mw_both long lrint(double x) { return __nvvm_d2ll_rn(x); }
 __mw_both long lrintf(float x) { return __nvvm_f2ll_rn(x); }
@@ -45,9 +43,6 @@ __mw_pure long long llrint(double x);
 __mw_pure long long llrintf(float x);
 #endif
 
-/* Writes libm's signgam. */
-__mw_libm double lgamma(double x);
-
 __mw_libm int abs(int x);
 __mw_libm long labs(long x);
 __mw_libm long long llabs(long long x);
@@ -55,6 +50,16 @@ __mw_libm long long llabs(long long x);
 /* The payload of a NaN from text: CUDA's kernels pass "" or a number. */
 __mw_both double nan(const char *) { return __builtin_nan(""); }
 __mw_both float nanf(const char *) { return __builtin_nanf(""); }
+
+/* A GPU has no C library: double_gamma.h, bessel_far.h and angle_reduction.h have these. */
+#ifndef __MW_NVPTX__
+__mw_pure double jn(int n, double x);
+__mw_pure float jnf(int n, float x);
+__mw_pure double yn(int n, double x);
+__mw_pure float ynf(int n, float x);
+
+/* Writes libm's signgam. */
+__mw_libm double lgamma(double x);
 
 /* For angles too large to be reduced on lanes: double_trigonometry.h. */
 __mw_pure double __mw_libm_sin(double x) __asm__("sin");
@@ -69,6 +74,7 @@ __mw_pure float j0f(float x);
 __mw_pure float j1f(float x);
 __mw_pure float y0f(float x);
 __mw_pure float y1f(float x);
+#endif
 
 #undef __mw_pure
 #endif
