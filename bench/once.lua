@@ -55,19 +55,25 @@ local function launch_rows()
   row("array of 1024 floats, made and freed", "us", timed(20000, function() mw.zeros(1024):free() end))
 end
 
--- One block, so one processor; the gangs of a block meet in each round, and each has a value to keep meanwhile.
-local function barrier_row()
-  local THREADS, ROUNDS = 1024, 20000
-  local kernel = problems.compile("barriers").barriers
+-- One block, so one processor; the gangs of a block meet in each round, and each has a value to keep meanwhile. Where
+-- halves of a block wait for each other, each thread has a stack of its own.
+local function barrier_rows()
+  local THREADS = 1024
+  local function per_thread(kernel, rounds) -- nanoseconds
+    return measure.milliseconds(kernel(1, THREADS):bind(rounds, mw.zeros(THREADS))) * 1e6 / rounds / THREADS
+  end
+  local kernel, own = problems.compile("barriers").barriers, problems.compile "block_barriers"
   local lanes = tonumber(kernel.tier_reason:match("^(%d+) threads")) or 1
-  local time = measure.milliseconds(kernel(1, THREADS):bind(ROUNDS, mw.zeros(THREADS)))
-  row(("barrier, a gang of %d threads"):format(lanes), "ns", time * 1e6 / ROUNDS / (THREADS / lanes), 5)
+  local block = per_thread(kernel, 20000)
+  row(("barrier, a gang of %d threads"):format(lanes), "ns", block * lanes, 5)
+  row("cuda::barrier of a block, in __syncthreads()", "times", per_thread(own.whole, 20000) / block, 4)
+  row("cuda::barrier of half a block, a thread", "ns", per_thread(own.halves, 200), 100)
 end
 
 return function()
   require_row()
   compile_rows()
   launch_rows()
-  barrier_row()
+  barrier_rows()
   report:print()
 end
