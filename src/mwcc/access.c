@@ -332,8 +332,8 @@ static LLVMValueRef last_active(widener *w, parts lanes, mask m) {
   return last;
 }
 
-void widen_load(widener *w, LLVMValueRef load, mask m) {
-  place at = {LLVMGetOperand(load, 0), 0, LLVMGetAlignment(load), LLVMGetVolatile(load), load};
+void widen_plain_load(widener *w, LLVMValueRef load, mask m) {
+  place at = {LLVMGetOperand(load, 0), 0, LLVMGetAlignment(load), stays_in_place(load), load};
   LLVMTypeRef type = LLVMTypeOf(load);
   bool alike = has_stride(w, at.address, 0), uniform = is_uniform(w, load);
   parts result = {0};
@@ -358,9 +358,9 @@ void widen_load(widener *w, LLVMValueRef load, mask m) {
   set_value(w, load, result);
 }
 
-void widen_store(widener *w, LLVMValueRef store, mask m) {
+void widen_plain_store(widener *w, LLVMValueRef store, mask m) {
   LLVMValueRef value = LLVMGetOperand(store, 0);
-  place at = {LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store), store};
+  place at = {LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), stays_in_place(store), store};
   if (!is_element(LLVMTypeOf(value)) && !(is_uniform(w, at.address) && is_uniform(w, value))) {
     refuse(w, store, "it stores what is no number or pointer");
     return;

@@ -1,42 +1,6 @@
-/* Atomics from a gang: lane by lane; one for all lanes where they change one place and nobody asks for the old values. See
- * widen.h. */
+/* Atomics from a gang: lane by lane; one for all lanes where they change one place, and nobody asks for the old values or
+ * they are sums. See widen.h. */
 #include "widen.h"
-
-/* One thread runs a block: its shared memory needs no lock. */
-static bool is_shared(LLVMValueRef address) {
-  for (int depth = 0; depth < 8; depth++) {
-    if (LLVMGetPointerAddressSpace(LLVMTypeOf(address)) == 3) return true;
-    bool expression = LLVMIsAConstantExpr(address) != NULL;
-    if (!expression && !LLVMIsAInstruction(address)) return false;
-    LLVMOpcode opcode = expression ? LLVMGetConstOpcode(address) : LLVMGetInstructionOpcode(address);
-    if (opcode != LLVMGetElementPtr && opcode != LLVMAddrSpaceCast && opcode != LLVMBitCast) return false;
-    address = LLVMGetOperand(address, 0);
-  }
-  return false;
-}
-
-static LLVMValueRef combine(widener *w, LLVMAtomicRMWBinOp op, LLVMValueRef old, LLVMValueRef value) {
-  LLVMBuilderRef b = w->b;
-  LLVMIntPredicate predicate = op == LLVMAtomicRMWBinOpMax    ? LLVMIntSGT
-                               : op == LLVMAtomicRMWBinOpMin  ? LLVMIntSLT
-                               : op == LLVMAtomicRMWBinOpUMax ? LLVMIntUGT
-                                                              : LLVMIntULT;
-  switch (op) {
-  case LLVMAtomicRMWBinOpXchg: return value;
-  case LLVMAtomicRMWBinOpAdd: return LLVMBuildAdd(b, old, value, "");
-  case LLVMAtomicRMWBinOpSub: return LLVMBuildSub(b, old, value, "");
-  case LLVMAtomicRMWBinOpAnd: return LLVMBuildAnd(b, old, value, "");
-  case LLVMAtomicRMWBinOpOr: return LLVMBuildOr(b, old, value, "");
-  case LLVMAtomicRMWBinOpXor: return LLVMBuildXor(b, old, value, "");
-  case LLVMAtomicRMWBinOpFAdd: return LLVMBuildFAdd(b, old, value, "");
-  case LLVMAtomicRMWBinOpFSub: return LLVMBuildFSub(b, old, value, "");
-  case LLVMAtomicRMWBinOpMax:
-  case LLVMAtomicRMWBinOpMin:
-  case LLVMAtomicRMWBinOpUMax:
-  case LLVMAtomicRMWBinOpUMin: return LLVMBuildSelect(b, LLVMBuildICmp(b, predicate, old, value, ""), old, value, "");
-  default: return NULL;
-  }
-}
 
 /* An address whose lanes differ in one index alone: lanes then lay out that, in few bits, and the address is made from
    pointers that all share, which is known to stay near them (guard.c). */
@@ -87,81 +51,150 @@ typedef struct lane_atomic {
   indexed at;
 } lane_atomic;
 
-/* The reduction by which lanes have one atomic together, and what changes nothing in it; NULL where there is none. */
-static const char *reduction_of(LLVMAtomicRMWBinOp op, LLVMTypeRef type, LLVMValueRef *neutral) {
-  switch (op) {
-  case LLVMAtomicRMWBinOpAdd: *neutral = LLVMConstNull(type); return "llvm.vector.reduce.add";
-  case LLVMAtomicRMWBinOpOr: *neutral = LLVMConstNull(type); return "llvm.vector.reduce.or";
-  case LLVMAtomicRMWBinOpAnd: *neutral = LLVMConstAllOnes(type); return "llvm.vector.reduce.and";
-  case LLVMAtomicRMWBinOpUMax: *neutral = LLVMConstNull(type); return "llvm.vector.reduce.umax";
-  case LLVMAtomicRMWBinOpUMin: *neutral = LLVMConstAllOnes(type); return "llvm.vector.reduce.umin";
-  default: return NULL;
-  }
-}
-
-/* All lanes add to one place and nobody wants the old values: their sum, once. Exact for integers; for floating-point
-   numbers the order of atomic additions is open anyway, but results stay repeatable only lane by lane, so they are. */
-static const char *reduction_in(const shapes *s, LLVMValueRef atomic, LLVMValueRef *neutral) {
-  if (!LLVMIsAAtomicRMWInst(atomic) || LLVMGetFirstUse(atomic)) return NULL;
-  if (shape_of(s, LLVMGetOperand(atomic, 0)).kind > SHAPE_GANG) return NULL;
-  return reduction_of(LLVMGetAtomicRMWBinOp(atomic), LLVMTypeOf(LLVMGetOperand(atomic, 1)), neutral);
-}
-
-const char *describe_atomic(const shapes *s, LLVMValueRef atomic) {
-  LLVMValueRef neutral;
-  if (reduction_in(s, atomic, &neutral)) return "one atomic for all lanes";
-  if (LLVMIsAAtomicRMWInst(atomic) && is_shared(LLVMGetOperand(atomic, 0)))
-    return "atomic by one lane after another, without a lock";
-  return "atomic by one lane after another";
-}
-
 bool is_short_atomic(LLVMValueRef atomic) {
-  return LLVMIsAAtomicRMWInst(atomic) && is_shared(LLVMGetOperand(atomic, 0)) && !LLVMGetFirstUse(atomic);
+  return LLVMIsAAtomicRMWInst(atomic) && is_unlocked(atomic) && !LLVMGetFirstUse(atomic);
 }
 
 static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
   const lane_atomic *one = context;
   LLVMValueRef atomic = one->atomic, address = address_of(w, &one->at, lane);
-  if (LLVMIsAAtomicRMWInst(atomic)) {
-    LLVMValueRef value = lane_of(w, LLVMGetOperand(atomic, 1), lane);
-    LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(atomic);
-    if (is_shared(LLVMGetOperand(atomic, 0))) {
-      LLVMValueRef old = LLVMBuildLoad2(w->b, LLVMTypeOf(value), address, ""), result = combine(w, op, old, value);
-      if (result) {
-        LLVMBuildStore(w->b, result, address);
-        return old;
-      }
-    }
-    return LLVMBuildAtomicRMW(w->b, op, address, value, LLVMGetOrdering(atomic), 0);
-  }
-  LLVMValueRef expected = lane_of(w, LLVMGetOperand(atomic, 1), lane),
-               wanted = lane_of(w, LLVMGetOperand(atomic, 2), lane);
-  return LLVMBuildAtomicCmpXchg(w->b, address, expected, wanted, LLVMGetCmpXchgSuccessOrdering(atomic),
-                                LLVMGetCmpXchgFailureOrdering(atomic), 0);
+  if (LLVMIsAAtomicRMWInst(atomic))
+    return build_change(w->b, atomic, address, lane_of(w, LLVMGetOperand(atomic, 1), lane));
+  return build_exchange(w->b, atomic, address, lane_of(w, LLVMGetOperand(atomic, 1), lane),
+                        lane_of(w, LLVMGetOperand(atomic, 2), lane));
 }
 
-static bool reduce_first(widener *w, LLVMValueRef atomic, mask m) {
-  LLVMValueRef neutral;
-  const char *reduction = reduction_in(w->shapes, atomic, &neutral);
-  if (!reduction) return false;
-  LLVMValueRef value = LLVMGetOperand(atomic, 1);
+/* ---- one for all lanes ----
+   Where all change one place. Exact for integers; for floating-point numbers the order of atomic additions is open anyway,
+   but results stay repeatable only lane by lane, so they are. */
+
+typedef struct reduction {
+  LLVMAtomicRMWBinOp op;
+  const char *intrinsic;
+  enum { ZERO, ONES, LEAST, MOST } neutral;
+} reduction;
+
+static const reduction reductions[] = {
+    {LLVMAtomicRMWBinOpAdd, "llvm.vector.reduce.add", ZERO},
+    {LLVMAtomicRMWBinOpSub, "llvm.vector.reduce.add", ZERO},
+    {LLVMAtomicRMWBinOpOr, "llvm.vector.reduce.or", ZERO},
+    {LLVMAtomicRMWBinOpXor, "llvm.vector.reduce.xor", ZERO},
+    {LLVMAtomicRMWBinOpAnd, "llvm.vector.reduce.and", ONES},
+    {LLVMAtomicRMWBinOpMax, "llvm.vector.reduce.smax", LEAST},
+    {LLVMAtomicRMWBinOpMin, "llvm.vector.reduce.smin", MOST},
+    {LLVMAtomicRMWBinOpUMax, "llvm.vector.reduce.umax", ZERO},
+    {LLVMAtomicRMWBinOpUMin, "llvm.vector.reduce.umin", ONES},
+};
+
+static const reduction *find_reduction(LLVMValueRef atomic) {
+  for (size_t i = 0; i < MW_COUNT(reductions); i++)
+    if (reductions[i].op == LLVMGetAtomicRMWBinOp(atomic)) return &reductions[i];
+  return NULL;
+}
+
+static bool is_sum(LLVMValueRef atomic) {
   LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(atomic);
-  LLVMValueRef together = NULL;
+  return op == LLVMAtomicRMWBinOpAdd || op == LLVMAtomicRMWBinOpSub;
+}
+
+bool is_joint_atomic(const shapes *s, LLVMValueRef atomic) {
+  if (!LLVMIsAAtomicRMWInst(atomic) || shape_of(s, LLVMGetOperand(atomic, 0)).kind > SHAPE_GANG) return false;
+  return LLVMGetFirstUse(atomic) ? is_sum(atomic) : find_reduction(atomic) != NULL;
+}
+
+const char *describe_atomic(const shapes *s, LLVMValueRef atomic) {
+  if (is_joint_atomic(s, atomic)) return "one atomic for all lanes";
+  return is_unlocked(atomic) ? "atomic by one lane after another, without a lock" : "atomic by one lane after another";
+}
+
+static LLVMValueRef neutral_of(const reduction *r, LLVMTypeRef type) {
+  uint64_t sign = 1ull << (LLVMGetIntTypeWidth(type) - 1);
+  switch (r->neutral) {
+  case ONES: return LLVMConstAllOnes(type);
+  case LEAST: return LLVMConstInt(type, sign, 0);
+  case MOST: return LLVMConstInt(type, sign - 1, 0);
+  default: return LLVMConstNull(type);
+  }
+}
+
+static LLVMValueRef active_or(widener *w, LLVMValueRef value, mask m, int u, LLVMValueRef neutral) {
+  LLVMValueRef lanes = part_vector(w, value, u);
+  return m.all ? lanes : LLVMBuildSelect(w->b, m.lanes.of[u], lanes, splat(w, neutral), "");
+}
+
+static void change_together(widener *w, LLVMValueRef atomic, mask m) {
+  const reduction *r = find_reduction(atomic);
+  LLVMValueRef value = LLVMGetOperand(atomic, 1), together = NULL;
+  LLVMAtomicRMWBinOp op = r->op == LLVMAtomicRMWBinOpSub ? LLVMAtomicRMWBinOpAdd : r->op;
   for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef lanes = part_vector(w, value, u);
-    if (!m.all) lanes = LLVMBuildSelect(w->b, m.lanes.of[u], lanes, splat(w, neutral), "");
-    together = together ? combine(w, op, together, lanes) : lanes;
+    LLVMValueRef lanes = active_or(w, value, m, u, neutral_of(r, LLVMTypeOf(value)));
+    together = together ? combine_atomic(w->b, op, together, lanes) : lanes;
   }
   LLVMTypeRef wide = LLVMTypeOf(together);
-  LLVMValueRef sum = call_intrinsic(w->p, w->b, reduction, &wide, 1, &together, 1);
-  LLVMBuildAtomicRMW(w->b, op, value_scalar(w, LLVMGetOperand(atomic, 0)), sum, LLVMGetOrdering(atomic), 0);
-  return true;
+  LLVMValueRef all = call_intrinsic(w->p, w->b, r->intrinsic, &wide, 1, &together, 1);
+  build_change(w->b, atomic, value_scalar(w, LLVMGetOperand(atomic, 0)), all);
+}
+
+/* What a lane finds that comes with the others: the sum of what those before it add. Of one that is the same for all it is
+   a multiple. */
+
+/* How many active lanes of a part are before each; *count: how many there are. */
+static LLVMValueRef ranks(widener *w, mask m, int u, LLVMTypeRef type, LLVMValueRef *count) {
+  program *p = w->p;
+  *count = LLVMConstInt(type, (unsigned)w->width, 0);
+  if (m.all) return lane_numbers(w, type);
+  LLVMTypeRef bits = w->width > 32 ? p->i64 : p->i32, wide = vector_type(w, bits);
+  LLVMValueRef word = LLVMBuildZExtOrBitCast(w->b, mask_word(w, m.lanes.of[u]), bits, ""), below[64];
+  for (int l = 0; l < w->width; l++) below[l] = LLVMConstInt(bits, (1ull << l) - 1, 0);
+  LLVMValueRef before = LLVMBuildAnd(w->b, splat(w, word), LLVMConstVector(below, (unsigned)w->width), "");
+  before = call_intrinsic(p, w->b, "llvm.ctpop", &wide, 1, &before, 1);
+  *count = LLVMBuildIntCast2(w->b, call_intrinsic(p, w->b, "llvm.ctpop", &bits, 1, &word, 1), type, 0, "");
+  return LLVMBuildIntCast2(w->b, before, vector_type(w, type), 0, "");
+}
+
+/* The sums of the lanes before each; *total: of all. */
+static LLVMValueRef sums_before(widener *w, LLVMValueRef lanes, LLVMValueRef *total) {
+  LLVMValueRef zeros = LLVMConstNull(LLVMTypeOf(lanes)), sums = lanes, from[64];
+  for (int distance = 1; distance < w->width; distance *= 2) {
+    for (int l = 0; l < w->width; l++)
+      from[l] = constant_i32(w->p, (unsigned)(l < distance ? w->width + l : l - distance));
+    LLVMValueRef moved = LLVMBuildShuffleVector(w->b, sums, zeros, LLVMConstVector(from, (unsigned)w->width), "");
+    sums = LLVMBuildAdd(w->b, sums, moved, "");
+  }
+  *total = LLVMBuildExtractElement(w->b, sums, constant_i32(w->p, (unsigned)w->width - 1), "");
+  return LLVMBuildSub(w->b, sums, lanes, "");
+}
+
+static void sum_together(widener *w, LLVMValueRef atomic, mask m) {
+  LLVMValueRef value = LLVMGetOperand(atomic, 1), total = LLVMConstNull(LLVMTypeOf(value)), of_part;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  bool alike = is_uniform(w, value);
+  parts before = {0};
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef lanes = alike ? ranks(w, m, u, type, &of_part)
+                               : sums_before(w, active_or(w, value, m, u, LLVMConstNull(type)), &of_part);
+    before.of[u] = LLVMBuildAdd(w->b, lanes, splat(w, total), "");
+    total = LLVMBuildAdd(w->b, total, of_part, "");
+  }
+  if (alike) total = LLVMBuildMul(w->b, total, value_scalar(w, value), "");
+  LLVMValueRef old = build_change(w->b, atomic, value_scalar(w, LLVMGetOperand(atomic, 0)), total);
+  for (int u = 0; u < w->parts; u++) {
+    if (alike) before.of[u] = LLVMBuildMul(w->b, before.of[u], splat(w, value_scalar(w, value)), "");
+    before.of[u] = combine_atomic(w->b, LLVMGetAtomicRMWBinOp(atomic), splat(w, old), before.of[u]);
+  }
+  set_value(w, atomic, before);
 }
 
 void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
   LLVMValueRef operands[3];
   unsigned count = (unsigned)LLVMGetNumOperands(atomic);
-  if (reduce_first(w, atomic, m)) return;
+  if (is_joint_atomic(w->shapes, atomic)) {
+    if (LLVMGetFirstUse(atomic))
+      sum_together(w, atomic, m);
+    else
+      change_together(w, atomic, m);
+    return;
+  }
   for (unsigned i = 0; i < count; i++) operands[i] = LLVMGetOperand(atomic, i);
   lane_atomic one = {atomic, find_index(w, atomic)};
   if (one.at.index) {
@@ -175,4 +208,30 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
     refuse(w, atomic, "an atomic whose result is the same for all lanes");
   else if (type)
     set_value(w, atomic, old);
+}
+
+/* ---- loads and stores ---- */
+
+/* Atomic accesses of a gang are volatile ones, since there is no atomic access of vectors: what is aligned is read and
+   written as a whole. Fences around them make the order that they ask for. */
+bool stays_in_place(LLVMValueRef access) {
+  return LLVMGetVolatile(access) || LLVMGetOrdering(access) != LLVMAtomicOrderingNotAtomic;
+}
+
+static void fence_for(widener *w, LLVMValueRef access, LLVMAtomicOrdering wanted) {
+  LLVMAtomicOrdering has = LLVMGetOrdering(access);
+  bool strict = has == LLVMAtomicOrderingSequentiallyConsistent;
+  if (wanted == LLVMAtomicOrderingSequentiallyConsistent ? strict : has == wanted || strict)
+    LLVMBuildFence(w->b, wanted, 0, "");
+}
+
+void widen_load(widener *w, LLVMValueRef load, mask m) {
+  widen_plain_load(w, load, m);
+  fence_for(w, load, LLVMAtomicOrderingAcquire);
+}
+
+void widen_store(widener *w, LLVMValueRef store, mask m) {
+  fence_for(w, store, LLVMAtomicOrderingRelease);
+  widen_plain_store(w, store, m);
+  fence_for(w, store, LLVMAtomicOrderingSequentiallyConsistent);
 }

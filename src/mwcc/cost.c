@@ -35,11 +35,12 @@ static bool lanes_leave_loops(const graph *g, const order *o, const shapes *s, b
   return false;
 }
 
-static bool has_long_atomics_in_loops(const graph *g, const order *o) {
+static bool has_long_atomics_in_loops(const graph *g, const order *o, const shapes *s) {
   for (int i = 0; i < g->value_count; i++) {
     LLVMValueRef value = g->values[i];
     bool atomic = LLVMIsAAtomicRMWInst(value) || LLVMIsAAtomicCmpXchgInst(value);
-    if (atomic && o->innermost[g->node_of[i]] >= 0 && !is_short_atomic(value)) return true;
+    if (atomic && o->innermost[g->node_of[i]] >= 0 && !is_short_atomic(value) && !is_joint_atomic(s, value))
+      return true;
   }
   return false;
 }
@@ -65,7 +66,7 @@ static int carried_vectors(const graph *g, const order *o, const shapes *s) {
 }
 
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts) {
-  return lanes_leave_loops(g, o, s, false) || has_long_atomics_in_loops(g, o) ||
+  return lanes_leave_loops(g, o, s, false) || has_long_atomics_in_loops(g, o, s) ||
          carried_vectors(g, o, s) * parts > REGISTERS;
 }
 

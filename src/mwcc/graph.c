@@ -249,3 +249,18 @@ static int node_succs(const void *context, int n, int out[2]) {
 }
 
 flow graph_flow(const graph *g) { return (flow){.count = g->count, .succs = node_succs, .context = g}; }
+
+static bool is_dead_end(const graph *g, int n, bool *seen) {
+  if (seen[n]) return true;
+  seen[n] = true;
+  if (g->nodes[n].barrier || g->nodes[n].returns) return false;
+  for (int s = 0; s < g->nodes[n].succ_count; s++)
+    if (!is_dead_end(g, g->nodes[n].succs[s], seen)) return false;
+  return true;
+}
+
+bool ends_launch(const graph *g, int n) {
+  bool *seen = mw_alloc((size_t)g->count + 1), ends = is_dead_end(g, n, seen);
+  free(seen);
+  return ends;
+}

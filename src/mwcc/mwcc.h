@@ -325,6 +325,8 @@ bool is_part_barrier(const char *name);
 /* A wait for a phase of a cuda::barrier; and what is left of them, as loops (block_wait.c). */
 bool is_block_wait(LLVMValueRef instruction);
 void expand_block_waits(program *p);
+/* Atomics on shared memory need no lock (unlocked.c). */
+void unlock_shared(program *p);
 /* What stands for a built-in on fibers, or NULL where it is none of these; the builder stands before it. */
 LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef frame, LLVMValueRef worker);
 /* All threads of the warp that come to a place wait for each other there: returns which they are. */

@@ -184,7 +184,12 @@ static view call_shape(const shapes *s, LLVMValueRef call) {
 
 static view load_shape(const shapes *s, LLVMValueRef load) {
   shape_kind kind = view_of(s, LLVMGetOperand(load, 0)).shape.kind;
-  if (LLVMGetVolatile(load) || LLVMGetOrdering(load) != LLVMAtomicOrderingNotAtomic) return varying;
+  if (LLVMGetVolatile(load)) return varying;
+  /* lanes may well look at the same time; gangs do not */
+  if (LLVMGetOrdering(load) != LLVMAtomicOrderingNotAtomic)
+    return is_uniform_kind(kind)     ? (view){.shape = {.kind = SHAPE_GANG}}
+           : kind == SHAPE_UNDEFINED ? (view){0}
+                                     : varying;
   return kind == SHAPE_AFFINE ? varying : (view){.shape = {.kind = kind}};
 }
 

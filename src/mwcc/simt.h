@@ -59,7 +59,9 @@ typedef struct graph {
 bool graph_build(program *p, LLVMValueRef function, bool seamless, graph *out, const char **why);
 void graph_free(graph *g);
 int graph_node_of(const graph *g, LLVMValueRef instruction); /* the node that holds it */
-int graph_number(const graph *g, LLVMValueRef value);        /* parameters come behind the instructions; others: -1 */
+/* Whether who gets to node n comes to no barrier and no return any more: the launch ends there. */
+bool ends_launch(const graph *g, int n);
+int graph_number(const graph *g, LLVMValueRef value); /* parameters come behind the instructions; others: -1 */
 /* The node at the end of the block that a phi names, which is the predecessor it means. */
 int graph_incoming(const graph *g, LLVMValueRef phi, unsigned i);
 bool is_barrier(LLVMValueRef instruction); /* __syncthreads() and its counting forms, and what may be one */
@@ -215,6 +217,18 @@ bool leaves_one_by_one(const shapes *s, int loop_index);
 bool is_short_atomic(LLVMValueRef atomic);
 /* How lanes do it, in words for a report. */
 const char *describe_atomic(const shapes *s, LLVMValueRef atomic);
+/* One that is done once for all lanes of a gang. */
+bool is_joint_atomic(const shapes *s, LLVMValueRef atomic);
+/* ---- unlocked.c ---- */
+/* Whether it is on memory that no other thread of the host reaches meanwhile. */
+bool is_unlocked(LLVMValueRef atomic);
+/* What is behind an atomic operation, by what was there; NULL for rare ones. */
+LLVMValueRef combine_atomic(LLVMBuilderRef b, LLVMAtomicRMWBinOp op, LLVMValueRef old, LLVMValueRef value);
+/* The operation of `atomic` at an address, its own or a lane's: what was there. */
+LLVMValueRef build_change(LLVMBuilderRef b, LLVMValueRef atomic, LLVMValueRef address, LLVMValueRef value);
+/* The same of a compare and exchange: what was there, and whether that was expected. */
+LLVMValueRef build_exchange(LLVMBuilderRef b, LLVMValueRef atomic, LLVMValueRef address, LLVMValueRef expected,
+                            LLVMValueRef wanted);
 
 /* ---- rows.c ---- */
 

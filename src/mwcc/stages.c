@@ -90,6 +90,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   widen_kernels(p);
   if (o->report && !o->report_spills) quit(0);
   expand_block_waits(p);
+  unlock_shared(p);
   stage_done(p, "widen");
   lower_threads(p);
   lower_variables(p);

@@ -21,6 +21,8 @@
 static bool ends_apart(const emission *e, const plan *p, int n) {
   const node *here = &e->w.g->nodes[n];
   if (here->barrier || here->succ_count < 2) return false;
+  for (int s = 0; s < 2; s++)
+    if (ends_launch(e->w.g, here->succs[s])) return false;
   bool gang_only = shape_of(e->w.shapes, LLVMGetCondition(here->last)).kind != SHAPE_BLOCK;
   return gang_only && LLVMIsAInstruction(LLVMGetCondition(here->last)) && p->order.ipdom[n] < 0;
 }

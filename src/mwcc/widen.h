@@ -172,8 +172,8 @@ bool has_vector_math(program *p, const char *root, LLVMTypeRef type);
 bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, parts *result);
 
 /* ---- access.c ---- */
-void widen_load(widener *w, LLVMValueRef load, mask m);
-void widen_store(widener *w, LLVMValueRef store, mask m);
+void widen_plain_load(widener *w, LLVMValueRef load, mask m); /* in whatever order, where it is atomic */
+void widen_plain_store(widener *w, LLVMValueRef store, mask m);
 /* llvm.memcpy and llvm.memmove; false where they copy much, or nobody knows how much. */
 bool widen_copy(widener *w, LLVMValueRef call, mask m);
 
@@ -189,6 +189,10 @@ bool widen_filling(widener *w, LLVMValueRef call,
 
 /* ---- atomic.c ---- */
 void widen_atomic(widener *w, LLVMValueRef atomic, mask m);
+void widen_load(widener *w, LLVMValueRef load, mask m); /* atomic or not */
+void widen_store(widener *w, LLVMValueRef store, mask m);
+/* Whether it is volatile or atomic: it comes in the order of the program, as often as that says. */
+bool stays_in_place(LLVMValueRef access);
 
 /* ---- expected.c ---- */
 /* False: there are none, or they make nothing better. */

@@ -72,23 +72,32 @@ public:
   __mw_member void arrive_and_wait() { wait(arrive()); }
   /* Arrive, and take no part in the phases to come. */
   __mw_member void arrive_and_drop() {
-    __atomic_fetch_sub(&expected, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(&expected, 1, __ATOMIC_RELAXED);
     come(1);
   }
 
 private:
+  /* What was written before others see that one has come, and read after one has seen that others have. */
+  __mw_member static void fence() {
+    if (Scope == thread_scope_block || Scope == thread_scope_thread)
+      __threadfence_block();
+    else
+      __threadfence();
+  }
   __mw_member unsigned int now() const { return __atomic_load_n(&phase, __ATOMIC_RELAXED); }
   __mw_member void come(unsigned int count) {
-    __threadfence();
-    if (__atomic_sub_fetch(&pending, count, __ATOMIC_SEQ_CST) != 0) return;
+    fence();
+    if (__atomic_sub_fetch(&pending, count, __ATOMIC_RELAXED) != 0) return;
+    fence();
     complete();
-    __atomic_store_n(&pending, __atomic_load_n(&expected, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&phase, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&pending, __atomic_load_n(&expected, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    fence();
+    __atomic_fetch_add(&phase, 1, __ATOMIC_RELAXED);
   }
   __mw_member void wait_behind(unsigned int behind) const { wait_while(~0u, behind); }
   __mw_member void wait_while(unsigned int mask, unsigned int value) const {
     __mw_block_wait(&phase, mask, value);
-    __threadfence();
+    fence();
     __mw_check_wait((now() & mask) != value);
   }
 
