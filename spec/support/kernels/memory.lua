@@ -192,6 +192,11 @@ local edges = {
     e = E.cast(e, pick { types.uchar, types.char, types.short, types.ushort })
     return add(e, const(pick { 0, 1, 128 }))
   end,
+  function(c) -- down the columns of a tile of fixed size
+    local column = chance(0.2) and E.binary("-", const(63, uint), E.var(tx)) or E.var(tx)
+    local e = add(times(column, const(pick { 16, 16, 17, 20, 8 }, uint)), E.var(ty))
+    return chance(0.3) and add(e, E.uniform(c, 0)) or e
+  end,
   function(c) return pick(orders)(thread(c)) end,
   function(c) return half_order(thread(c), pick { 1, 2, 4, 8 }) end,
 }
@@ -209,7 +214,7 @@ local function within(c)
   return { k = "when", c = condition, yes = yes }
 end
 
-M.weights = { 8, store_members, 6, load_members, 4, load_pair, 8, load_edge, 3, within }
+M.weights = { 8, store_members, 6, load_members, 4, load_pair, 10, load_edge, 3, within }
 
 -- ---- their arrays
 
