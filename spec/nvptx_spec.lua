@@ -309,4 +309,93 @@ describe("ptxas", function()
     end
     assert.is_true(count >= 10)
   end)
+
+  it_assembles("every function of mathematics that there is", function()
+    local calls, count = {}, 0
+    for name in read "docs/accuracy.md":gmatch "\n| `([%w_]+)` |" do
+      count = count + 1
+      calls[count] = ("  at(%d, name(%s));"):format(count, name)
+    end
+    assert.is_true(count > 100)
+    assemble("mathematics", ptx([[
+      // with as many numbers as it takes: a function is tried with one, two and three
+      template <class T, class F> __device__ auto call(F f, const T *x, int) -> decltype(f(x[0])) { return f(x[0]); }
+      template <class T, class F> __device__ auto call(F f, const T *x, int) -> decltype(f(x[0], x[1])) {
+        return f(x[0], x[1]);
+      }
+      template <class T, class F> __device__ auto call(F f, const T *x, int) -> decltype(f(x[0], x[1], x[2])) {
+        return f(x[0], x[1], x[2]);
+      }
+      template <class T, class F> __device__ auto call(F f, const T *x, int) -> decltype(f(x[0], x[1], x[2], x[3])) {
+        return f(x[0], x[1], x[2], x[3]);
+      }
+      template <class T, class F> __device__ T call(F, const T *, long) { return 0; } // pointers: sincos and its like
+      #define name(f) [](auto... a) -> decltype(f(a...)) { return f(a...); }
+      #define at(i, f) y[i] = call(f, x + i, 0), b[i] = call(f, a + i, 0)
+      __global__ void all(const double *x, double *y, const float *a, float *b) {
+      ]] .. table.concat(calls, "\n") .. "\n  sincos(x[0], y, y + 1); sincosf(a[0], b, b + 1); }"))
+  end)
+
+  it_assembles("every form of fetch, surface function, atomic, shuffle and vote", function()
+    local lines = {}
+    local function add(...) lines[#lines + 1] = (...):format(select(2, ...)) end
+    local fetches = {
+      { "tex1D", 1, "x", "x, x" }, { "tex2D", 2, "x, y", "p2, p2" }, { "tex3D", 3, "x, y, z", "p4, p4" },
+      { "tex1DLayered", 0xf1, "x, i", "x, x" }, { "tex2DLayered", 0xf2, "x, y, i", "p2, p2" },
+      { "texCubemap", 0xc, "x, y, z", "p4, p4" }, { "texCubemapLayered", 0xfc, "x, y, z, i", "p4, p4" },
+    }
+    local references = {}
+    for k, element in ipairs { "float", "float4", "uchar4", "short2", "int", "unsigned int", "signed char" } do
+      for n, fetch in ipairs(fetches) do
+        local name = ("r%d_%d"):format(k, n)
+        references[#references + 1] = ("texture<%s, %d> %s;"):format(element, fetch[2], name)
+        local place = fetch[3]
+        for _, form in ipairs { { "", place }, { "Lod", place .. ", y" }, { "Grad", place .. ", " .. fetch[4] } } do
+          add("put(out, %s%s<%s>(t, %s));", fetch[1], form[1], element, form[2])
+          add("put(out, %s%s(%s, %s));", fetch[1], form[1], name, form[2])
+        end
+      end
+      add("put(out, tex1Dfetch<%s>(t, i)); put(out, tex1Dfetch(r%d_1, i));", element, k)
+      add("put(out, tex2Dgather<%s>(t, x, y, i)); put(out, tex2Dgather(r%d_2, x, y, 3));", "float4", k)
+    end
+    for _, element in ipairs { "unsigned char", "short", "float", "int2", "float4" } do
+      for name, place in pairs {
+        surf1D = "i", surf2D = "i, 1", surf3D = "i, 1, 2", surf1DLayered = "i, 1", surf2DLayered = "i, 1, 2",
+        surfCubemap = "i, 1, 2", surfCubemapLayered = "i, 1, 7",
+      } do
+        for _, mode in ipairs { "", ", cudaBoundaryModeZero", ", cudaBoundaryModeClamp" } do
+          add("%swrite(%sread<%s>(t, %s%s), t, %s%s);", name, name, element, place, mode, place, mode)
+        end
+      end
+    end
+    for _, scope in ipairs { "", "_block", "_system" } do
+      for _, name in ipairs { "Add", "Exch", "Min", "Max", "And", "Or", "Xor" } do
+        for _, type in ipairs { "int", "unsigned", "unsigned long long" } do
+          add("put(out, atomic%s%s((%s *)out, (%s)i));", name, scope, type, type)
+        end
+      end
+      add("put(out, atomicAdd%s((float *)out, x)); put(out, atomicAdd%s((double *)out, x));", scope, scope)
+      add("put(out, atomicCAS%s((unsigned short *)out, (unsigned short)1, (unsigned short)2));", scope)
+      add("put(out, atomicCAS%s((unsigned long long *)out, 1ull, 2ull));", scope)
+      add("put(out, atomicInc%s((unsigned *)out, 9) + atomicDec%s((unsigned *)out, 9));", scope, scope)
+      add("put(out, atomicSub%s(out, i)); put(out, atomicMin%s((long long *)out, (long long)i));", scope, scope)
+    end
+    for _, type in ipairs { "int", "unsigned", "float", "long long", "unsigned long long", "double", "long" } do
+      for _, name in ipairs { "shfl", "shfl_up", "shfl_down", "shfl_xor" } do
+        add("put(out, __%s_sync(~0u, (%s)x, 1, 16));", name, type)
+      end
+      add("put(out, __match_any_sync(~0u, (%s)x) + __match_all_sync(~0u, (%s)y, &i));", type, type)
+    end
+    for _, name in ipairs { "all", "any", "ballot", "uni" } do add("put(out, __%s_sync(~0u, i));", name) end
+    local text = ptx(table.concat(references, "\n") .. [[
+      template <class T> __device__ void put(int *out, T value) { *(volatile T *)out = value; }
+      #define vectors(V) __device__ void put(int *out, V v) { put(out, v.x); put(out, v.y); }
+      vectors(float2) vectors(float4) vectors(uchar4) vectors(short2) vectors(short4) vectors(int4) vectors(uint4)
+      vectors(char4)
+      __global__ void all(cudaTextureObject_t t, float x, float y, float z, float2 p2, float4 p4, int i, int *out) {
+      ]] .. table.concat(lines, "\n") .. "}")
+    assert.is_true(mwcc.count(text, "\n\ttex%.[^\n]*") >= 2 * 3 * 7 * 7)
+    assert.is_true(mwcc.count(text, "\n\tsu[ls][dt]%.b%.[^\n]*") >= 2 * 3 * 7 * 5)
+    assemble("forms", text)
+  end)
 end)
