@@ -102,7 +102,7 @@ describe("a mipmapped array of moonwarp.runtime", function()
     assert.equal(25, value_of(m.look, 2.5, out))
     code("cudaErrorInvalidValue", rt.cudaBindTextureToMipmappedArray(reference, mipmap, rt.cudaCreateChannelDesc "int"))
     code("cudaErrorInvalidValue", rt.cudaBindTextureToMipmappedArray(reference, ok(rt.cudaMallocArray(float, 8))))
-    code("cudaErrorInvalidTexture", rt.cudaBindTextureToMipmappedArray("picture", mipmap, float))
+    code("cudaErrorInvalidTexture", rt.cudaBindTextureToMipmappedArray({}, mipmap, float))
   end)
 
   it("is written level by level through surfaces, which textures of the whole and of the level see", function()

@@ -11,6 +11,7 @@ texture<float, 1> line;
 surface<void, 2> canvas;
 __device__ int variable;
 __global__ void fetch(float *out, float x, float y) { *out = tex2D(picture, x, y); }
+__global__ void filter_line(float *out, float x) { *out = tex1D(line, x); }
 __global__ void fetch_line(float *out, int i) { *out = tex1Dfetch(line, i); }
 __global__ void look_line(cudaTextureObject_t t, float *out, int i) { *out = tex1Dfetch<float>(t, i); }
 __global__ void look(cudaTextureObject_t t, float *out, float x, float y) { *out = tex2D<float>(t, x, y); }
@@ -59,6 +60,54 @@ local function contents(array, count)
   ok(rt.cudaMemcpyFromArray(h, array, 0, 0, count * 4, rt.cudaMemcpyDeviceToHost))
   return h:totable(count)
 end
+
+describe("texture references", function()
+  it("are the same ones each time, and go by their names, too", function()
+    local reference = ok(rt.cudaGetTextureReference "picture")
+    assert.equal(reference, ok(rt.cudaGetTextureReference "picture"))
+    assert.not_equal(reference, ok(rt.cudaGetTextureReference "line"))
+    local symbol = m:symbol "line"
+    assert.equal(ok(rt.cudaGetTextureReference(symbol)), ok(rt.cudaGetTextureReference(symbol)))
+    local array = array_of(4, 2, { 1, 2, 3, 4, 5, 6, 7, 8 })
+    reference.filterMode = rt.cudaFilterModeLinear
+    ok(rt.cudaBindTextureToArray("picture", array))
+    assert.equal(1.5, value_of(m.fetch, out, 1, 0.5))
+    assert.equal(0, ok(rt.cudaGetTextureAlignmentOffset "picture"))
+    ok(rt.cudaUnbindTexture "picture")
+    code("cudaErrorInvalidTextureBinding", rt.cudaGetTextureAlignmentOffset(reference))
+    reference.filterMode = rt.cudaFilterModePoint
+    code("cudaErrorInvalidSymbol", rt.cudaBindTextureToArray("nobody", array))
+    code("cudaErrorInvalidTexture", rt.cudaBindTextureToArray("variable", array))
+    ok(rt.cudaFreeArray(array))
+  end)
+
+  it("are bound as C++ has it, with a size and no descriptor", function()
+    local p, h = ok(rt.cudaMalloc(16)), rt.malloc(16, "float")
+    h:set { 5, 6, 7, 8 }
+    ok(rt.cudaMemcpy(p, h, 16, rt.cudaMemcpyHostToDevice))
+    assert.equal(0, ok(rt.cudaBindTexture("line", p, 8)))
+    assert.equal(6, value_of(m.fetch_line, out, 1))
+    assert.equal(0, value_of(m.fetch_line, out, 2)) -- past the size
+    ok(rt.cudaUnbindTexture "line")
+    ok(rt.cudaFree(p))
+  end)
+
+  -- As the transfer functions of volume renderers are.
+  it("of one dimension read arrays that are one row high", function()
+    local array = array_of(4, 1, { 1, 2, 4, 8 })
+    local reference = ok(rt.cudaGetTextureReference "line")
+    reference.filterMode = rt.cudaFilterModeLinear
+    ok(rt.cudaBindTextureToArray(reference, array, float))
+    assert.equal(3, value_of(m.filter_line, out, 2))
+    assert.equal(8, value_of(m.filter_line, out, 9))
+    ok(rt.cudaUnbindTexture(reference))
+    reference.filterMode = rt.cudaFilterModePoint
+    local high = array_of(2, 2, { 1, 2, 4, 8 })
+    code("cudaErrorInvalidTexture", rt.cudaBindTextureToArray(reference, high, float))
+    ok(rt.cudaFreeArray(array))
+    ok(rt.cudaFreeArray(high))
+  end)
+end)
 
 describe("texture references over pitched memory", function()
   local p, pitch = pitched()
@@ -111,7 +160,7 @@ describe("texture references over pitched memory", function()
     ok(rt.cudaUnbindTexture(reference))
     code("cudaErrorInvalidTextureBinding", rt.cudaLaunchKernel(m.fetch, 1, 1, { out, 0, 0 }))
     code("cudaErrorInvalidTexture", rt.cudaUnbindTexture(nil))
-    code("cudaErrorInvalidTexture", rt.cudaGetTextureAlignmentOffset("picture"))
+    code("cudaErrorInvalidTexture", rt.cudaGetTextureAlignmentOffset({}))
   end)
 end)
 

@@ -70,6 +70,11 @@ static const char *declared_words(int dimensions) {
   return "a texture of no known type";
 }
 
+/* Programs make arrays of one dimension with a height of 1 as often as with none. */
+static bool is_one_row(const mw_texture *texture) {
+  return texture->now.kind == MW_TEX_2D && texture->now.levels[0].height == 1;
+}
+
 static int check_kind(const mw_symbol_info *symbol, const mw_texture *texture) {
   bool surface = symbol->reference->kind == MW_REFERENCE_SURFACE;
   int code = surface ? MW_INVALID_SURFACE : MW_INVALID_TEXTURE;
@@ -77,6 +82,7 @@ static int check_kind(const mw_symbol_info *symbol, const mw_texture *texture) {
     return fail(code, "'%s' is a %s reference and cannot be bound to a %s: make %s", symbol->name,
                 surface ? "surface" : "texture", surface ? "texture" : "surface",
                 surface ? "one with mw.surface(array)" : "one with mw.texture(array, {...})");
+  if (symbol->reference->dimensions == 0x01 && is_one_row(texture)) return MW_SUCCESS;
   for (size_t i = 0; i < MW_COUNT(shapes); i++)
     if (shapes[i].kind == texture->now.kind && shapes[i].dimensions != symbol->reference->dimensions)
       return fail(code, "'%s' is declared as %s and wants %s; this %s is over %s", symbol->name, symbol->type->name,

@@ -19,19 +19,20 @@ end
 local function find(method, name)
   for _, module in ipairs(modules) do
     local ok, found = pcall(module[method], module, name)
-    if ok then return found end
+    if ok then return found, module end
   end
 end
 
----A variable: the object of m:symbol, or its name in a registered module.
+---A variable: the object of m:symbol, or its name in a registered module, which comes behind it.
 function M.symbol(value)
   if raw.type(value) == "symbol" then return value end
-  local found = type(value) == "string" and find("symbol", value)
+  local found, module
+  if type(value) == "string" then found, module = find("symbol", value) end
   if not found then
     fail("cudaErrorInvalidSymbol", "there is no variable '%s': give m:symbol(name), or register the module",
       tostring(value))
   end
-  return found
+  return found, module
 end
 
 ---A kernel: the object, or its name in a registered module.

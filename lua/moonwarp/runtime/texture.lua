@@ -79,16 +79,33 @@ local function kind_of(symbol)
 end
 M.kind_of = kind_of
 
+-- What cudaGetTextureReference returned, by module and name, and by the symbol's object.
+local known = setmetatable({}, { __mode = "k" })
+
+-- A name stands for the same table as long as its module is the one that has it.
+local function reference_of(name)
+  local symbol, module = names.symbol(name)
+  if kind_of(symbol) ~= "texture" then
+    fail("cudaErrorInvalidTexture", "%s is no texture reference", symbol.name)
+  end
+  local owner, key = module or symbol, module and name or 1
+  known[owner] = known[owner] or {}
+  known[owner][key] = known[owner][key] or
+    { symbol = symbol, normalized = false, filterMode = 0, addressMode = { [0] = 1, 1, 1 } }
+  return known[owner][key]
+end
+
+-- A reference, or the name of one.
 local function check_reference(reference)
+  if type(reference) == "string" or raw.type(reference) == "symbol" then return reference_of(reference) end
   if type(reference) ~= "table" or raw.type(reference.symbol) ~= "symbol" then
-    fail("cudaErrorInvalidTexture", "a texture reference is what cudaGetTextureReference returns")
+    fail("cudaErrorInvalidTexture", "a texture reference is what cudaGetTextureReference returns, or its name")
   end
   return reference
 end
 
 -- As a descriptor says, or, as CUDA's C++ form has it, as the reference is declared.
 local function texels_of(reference, desc)
-  check_reference(reference)
   if desc == nil then return channels.declared(reference.symbol) end
   return channels.dtype(desc)
 end
@@ -119,41 +136,41 @@ local function install_references(rt)
   end
 
   ---A module's texture reference, by its name or as m:symbol(name): a table with the fields normalized, filterMode,
-  ---addressMode (from 0 or from 1), which hold from the next binding on.
-  rt.cudaGetTextureReference = api(function(name)
-    local symbol = names.symbol(name)
-    if kind_of(symbol) ~= "texture" then
-      fail("cudaErrorInvalidTexture", "%s is no texture reference", symbol.name)
-    end
-    return { symbol = symbol, normalized = false, filterMode = 0, addressMode = { [0] = 1, 1, 1 } }
-  end)
-  rt.cudaBindTexture = api(function(reference, p, desc, bytes)
+  ---addressMode (from 0 or from 1), which hold from the next binding on. The same one each time; the functions below take
+  ---the name, too.
+  rt.cudaGetTextureReference = api(reference_of)
+  rt.cudaBindTexture = api(function(given, p, desc, bytes)
+    local reference = check_reference(given)
+    if type(desc) == "number" and bytes == nil then desc, bytes = nil, desc end -- C++: (offset, tex, p, bytes)
     local dtype = texels_of(reference, desc)
     local info = raw.memory_find(address(p))
     if not info then fail("cudaErrorInvalidValue", "a texture is bound to device memory") end
     bytes = math.min(bytes or 2 ^ 52, info.address + info.bytes - address(p))
     return bind(reference, M.linear(p, dtype, bytes))
   end)
-  rt.cudaBindTexture2D = api(function(reference, p, desc, width, height, pitch)
+  rt.cudaBindTexture2D = api(function(given, p, desc, width, height, pitch)
+    local reference = check_reference(given)
     return bind(reference, M.pitched(p, texels_of(reference, desc), width, height, pitch))
   end)
-  rt.cudaBindTextureToArray = api(function(reference, array, desc)
-    check_reference(reference)
+  rt.cudaBindTextureToArray = api(function(given, array, desc)
+    local reference = check_reference(given)
     check_same(array, desc)
     bind(reference, { memory = array })
   end)
-  rt.cudaBindTextureToMipmappedArray = api(function(reference, mipmap, desc)
-    check_reference(reference)
+  rt.cudaBindTextureToMipmappedArray = api(function(given, mipmap, desc)
+    local reference = check_reference(given)
     local array = mipmaps.check(mipmap).array
     check_same(array, desc)
     bind(reference, { memory = array })
   end)
-  rt.cudaUnbindTexture = api(function(reference)
-    check_reference(reference).symbol:set(nil)
+  rt.cudaUnbindTexture = api(function(given)
+    local reference = check_reference(given)
+    reference.symbol:set(nil)
     reference.texture = nil
   end)
-  rt.cudaGetTextureAlignmentOffset = api(function(reference)
-    if not check_reference(reference).texture then
+  rt.cudaGetTextureAlignmentOffset = api(function(given)
+    local reference = check_reference(given)
+    if not reference.texture then
       fail("cudaErrorInvalidTextureBinding", "the texture reference is bound to nothing")
     end
     return reference.texture.offset
