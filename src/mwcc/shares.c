@@ -100,11 +100,13 @@ static size_t processors(void) {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
 }
 
-static size_t choose_count(const program *p, size_t candidates, size_t weight) {
+/* `rest`: the weight of what is in the first share whatever else it has. */
+static size_t choose_count(const program *p, size_t candidates, size_t weight, size_t rest) {
   size_t count = processors(), worth = weight / WORTH;
   if (p->options->emit != EMIT_MWO || p->options->report || p->options->level == 0 || !can_be_copied(p)) return 1;
   if (count > SHARES) count = SHARES;
-  if (count > candidates + 1) count = candidates + 1;
+  if (rest >= COPY) candidates++;
+  if (count > candidates) count = candidates;
   return count < worth ? count : worth;
 }
 
@@ -120,13 +122,14 @@ static shares *deal_out(const program *p) {
   candidate *candidates = mw_alloc((2 * MOST_VARIANTS * p->kernel_count + 1) * sizeof *candidates);
   size_t candidate_count = find_candidates(p, candidates), total = 0, weights[SHARES] = {0};
   EACH_FUNCTION(p, f) total += weight_of(f);
-  size_t count = choose_count(p, candidate_count, total);
+  size_t rest = total; /* less what is dealt out, which is all but what nobody else can have */
+  for (size_t i = 0; i < candidate_count; i++) rest -= candidates[i].weight;
+  size_t count = choose_count(p, candidate_count, total, rest);
   if (count < 2) return NULL;
   shares *s = mw_alloc(sizeof *s);
   s->count = count;
   for (size_t i = 1; i < count; i++) weights[i] = COPY;
-  weights[0] = total; /* less what is dealt out, which is all but what nobody else can have */
-  for (size_t i = 0; i < candidate_count; i++) weights[0] -= candidates[i].weight;
+  weights[0] = rest;
   for (size_t i = 0; i < candidate_count; i++) {
     size_t to = lightest(weights, count), length;
     weights[to] += candidates[i].weight;
