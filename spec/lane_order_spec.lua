@@ -120,7 +120,13 @@ end)
 
 describe("memory is asked for ahead", function()
   it("of the rounds to come, where rounds are long and far apart", function()
-    assert.equal(16, count(ir(simple, "_Z9histogramiPKjPj:256x1x1"), "call void @llvm.prefetch"))
+    local text = ir((simple:gsub("x%[i%] >> 3 & 255", "x[i] * x[n - 1 - i] & 255")), "_Z9histogramiPKjPj:256x1x1")
+    assert.equal(16, count(text, "call void @llvm.prefetch"))
+  end)
+
+  it("a line at a time, where lanes read it one after the other", function()
+    -- by 32 lanes at a time, who read two lines
+    assert.equal(2, count(ir(simple, "_Z9histogramiPKjPj:256x1x1"), "call void @llvm.prefetch"))
   end)
 
   local sum = [[
@@ -139,7 +145,7 @@ describe("memory is asked for ahead", function()
 
   it("of the blocks to come, where rounds are short and neighbours have neighbouring memory", function()
     local text = ir(sum:gsub("STEP", "gridDim.x * blockDim.x"), "_Z3sumiPKfPf:256x1x1")
-    assert.equal(48, count(text, "call void @llvm.prefetch"))
+    assert.equal(2 * 16, count(text, "call void @llvm.prefetch"))
   end)
 
   it("but not where processors see it themselves", function()

@@ -2,19 +2,20 @@
  *
  * Processors see loads ahead where addresses move on by little. In a grid-stride loop, or one down the rows of a matrix, each
  * round is far from the one before: then every round waits for memory, unless it is short enough for the processor to look
- * into the next ones. So where a round is long, what its loads will ask for in the next but one is asked for here. How far an
+ * into the next ones. So where a round is long, what its loads will ask for some rounds later is asked for here. How far an
  * address moves in a round follows from how it is made: sums, multiples and extensions of what the loop counts. Asking for
- * what nobody comes for, behind an array's end or a last round, does no harm.
+ * what nobody comes for, behind an array's end or a last round, does no harm. Where lanes do something with what is loaded
+ * one after the other, they ask for a line each as they get to it: asked for all at once, lines wait for each other.
  *
- * Short rounds are another matter: there memory itself is what takes time, and it is quickest where it is asked for much at
- * once in one place. Where neighbouring blocks load from neighbouring places, every fourth block asks for those of the three
- * behind it, too. */
+ * Short rounds are another matter: there memory itself is what takes time, and it is quickest where it is asked for some
+ * rounds ahead, and much in one place. Where neighbouring blocks load from neighbouring places, every second block asks for
+ * what the one behind it will load, too. */
 #include "widen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH = 12, NEAR = 4096 /* bytes, within which processors see by themselves */ };
+enum { DEPTH = 12, LINE = 64, NEAR = 4096 /* bytes, within which processors see by themselves */ };
 
 /* What a value grows by: in a round of a loop, or from one block to the next on the x axis. */
 typedef struct growth {
@@ -156,17 +157,17 @@ static int length_of_round(const widener *w, int which) {
   return count;
 }
 
-static void ask(widener *w, LLVMValueRef address, int u, LLVMValueRef distance) {
+static LLVMValueRef ask(widener *w, LLVMValueRef first, LLVMValueRef distance) {
   enum { READ = 0, SECOND_LEVEL = 2, DATA = 1 }; /* the nearest cache would lose what is needed at once */
-  LLVMValueRef first = part_scalar(w, address, u), at = LLVMBuildGEP2(w->b, w->p->i8, first, &distance, 1, "");
+  LLVMValueRef at = LLVMBuildGEP2(w->b, w->p->i8, first, &distance, 1, "");
   if (LLVMGetPointerAddressSpace(LLVMTypeOf(at))) at = LLVMBuildAddrSpaceCast(w->b, at, w->p->pointer, "");
   LLVMValueRef arguments[] = {at, constant_i32(w->p, READ), constant_i32(w->p, SECOND_LEVEL), constant_i32(w->p, DATA)};
-  call_intrinsic(w->p, w->b, "llvm.prefetch", &w->p->pointer, 1, arguments, 4);
+  return call_intrinsic(w->p, w->b, "llvm.prefetch", &w->p->pointer, 1, arguments, 4);
 }
 
-/* Every fourth block: a block is one gang, which loads so many bytes in all. */
-static void ask_for_blocks(widener *w, LLVMValueRef address, uint64_t bytes) {
-  enum { BLOCKS = 4 };
+/* Every second block: a block is one gang, which loads so many bytes in all. */
+static void ask_for_blocks(widener *w, LLVMValueRef address, LLVMValueRef round, uint64_t bytes) {
+  enum { BLOCKS = 2, ROUNDS = 4 };
   LLVMBasicBlockRef asks = LLVMAppendBasicBlockInContext(w->p->context, w->function, "ahead"),
                     on = LLVMAppendBasicBlockInContext(w->p->context, w->function, "on");
   LLVMValueRef block = LLVMBuildLoad2(w->b, w->p->i32, w->ctaid[0], "");
@@ -174,14 +175,17 @@ static void ask_for_blocks(widener *w, LLVMValueRef address, uint64_t bytes) {
   value_kept(w, address); /* what is at hand in the one is so behind it */
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntEQ, rest, constant_i32(w->p, 0), ""), asks, on);
   LLVMPositionBuilderAtEnd(w->b, asks);
-  for (uint64_t n = 1; n < BLOCKS; n++)
-    for (int u = 0; u < w->parts; u++) ask(w, address, u, constant_i64(w->p, n * bytes));
+  LLVMValueRef later = LLVMBuildMul(w->b, round, constant_i64(w->p, ROUNDS), "");
+  for (uint64_t n = 0; n < BLOCKS; n++) {
+    LLVMValueRef distance = LLVMBuildAdd(w->b, later, constant_i64(w->p, n * bytes), "");
+    for (int u = 0; u < w->parts; u++) ask(w, part_scalar(w, address, u), distance);
+  }
   LLVMBuildBr(w->b, on);
   LLVMPositionBuilderAtEnd(w->b, on);
 }
 
 void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
-  enum { LONG = 512, ROUNDS = 2, LINE = 64 };
+  enum { LONG = 512, ROUNDS = 3 };
   LLVMValueRef address = LLVMGetOperand(load, 0);
   question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
   if (!w->p->options->launch_kernel || w->several_regions || q.loop < 0 || bytes * (uint64_t)w->width < LINE) return;
@@ -192,12 +196,21 @@ void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
   if (LLVMIsAConstantInt(round.by) && llabs(LLVMConstIntGetSExtValue(round.by)) < NEAR) return;
   if (length_of_round(w, q.loop) >= LONG) {
     LLVMValueRef distance = LLVMBuildMul(w->b, round.by, constant_i64(w->p, ROUNDS), "");
-    for (int u = 0; u < w->parts; u++) ask(w, address, u, distance);
+    w->asked = (asked_memory){.load = load, .distance = distance};
+    for (int u = 0; u < w->parts; u++) w->asked.calls.of[u] = ask(w, part_scalar(w, address, u), distance);
     return;
   }
   uint64_t whole = bytes * (uint64_t)w->width * (uint64_t)w->parts;
   q.loop = -1;
   growth block = grown(&q, address, DEPTH);
   if (block.known && block.by && LLVMIsAConstantInt(block.by) && LLVMConstIntGetZExtValue(block.by) == whole)
-    ask_for_blocks(w, address, whole);
+    ask_for_blocks(w, address, round.by, whole);
+}
+
+void ask_by_lanes(widener *w, LLVMValueRef load, LLVMValueRef address) {
+  asked_memory *a = &w->asked;
+  if (a->load != load) return;
+  for (int u = 0; u < w->parts && a->calls.of[u]; u++) LLVMInstructionEraseFromParent(a->calls.of[u]);
+  a->calls = (parts){0};
+  if (w->lane_number * LLVMABISizeOfType(w->p->layout, LLVMTypeOf(load)) % LINE == 0) ask(w, address, a->distance);
 }

@@ -193,29 +193,148 @@ static void compute(widener *w, LLVMValueRef value, mask m) {
   widen_instruction(w, value, m);
 }
 
+/* ---- by lane 0 alone ----
+   Where it is known how what is clamped or flipped counts up, lane 0 and the last one say whether all follow on; vectors need
+   not be made. */
+
+typedef struct looking {
+  widener *w;
+  const expectation *x;
+  mask m;
+} looking;
+
+static bool is_expected(const expectation *x, LLVMValueRef value) {
+  for (int i = 0; i < x->count; i++)
+    if (x->list[i].value == value) return true;
+  return false;
+}
+
+/* +1: the lesser of two signed numbers, -1: the greater, 0: neither. */
+static int extreme_sign(LLVMValueRef value) {
+  const char *name = is_extreme(value) ? callee_name(value) + 5 : "";
+  return starts_with(name, "smin.") ? 1 : starts_with(name, "smax.") ? -1 : 0;
+}
+
+/* The operands: which one counts up, and the other, which all lanes share. */
+static bool split(const widener *w, LLVMValueRef value, LLVMValueRef *counting, LLVMValueRef *common) {
+  for (unsigned n = 0; n < 2; n++) {
+    *counting = LLVMGetOperand(value, n), *common = LLVMGetOperand(value, 1 - n);
+    if (is_uniform(w, *common) && !is_uniform(w, *counting)) return true;
+  }
+  return false;
+}
+
+/* Lane 0's number, if the value counts up as all that is expected says; NULL: only its vectors would tell. */
+static LLVMValueRef first_of(const looking *l, LLVMValueRef value) {
+  LLVMValueRef counting, common;
+  if (is_affine(l->w, value)) {
+    compute(l->w, value, l->m);
+    return value_scalar(l->w, value);
+  }
+  LLVMOpcode opcode = LLVMIsAInstruction(value) ? LLVMGetInstructionOpcode(value) : LLVMRet;
+  bool moved = opcode == LLVMAdd || opcode == LLVMSub;
+  if (!moved && (!is_expected(l->x, value) || !extreme_sign(value))) return NULL;
+  if (!split(l->w, value, &counting, &common) || (opcode == LLVMSub && counting != LLVMGetOperand(value, 0)))
+    return NULL;
+  LLVMValueRef first = first_of(l, counting);
+  if (!first || !moved) return first;
+  compute(l->w, common, l->m);
+  return LLVMBuildBinOp(l->w->b, opcode, first, value_scalar(l->w, common), "");
+}
+
+/* How far the lane with the greatest number (sign 1) or the least (-1) is from lane 0. */
+static int64_t farthest(const widener *w, const shape *s, int sign) {
+  int64_t along = s->stride * (w->width - 1), across = s->step * (w->parts - 1), far = 0;
+  if (along * sign > 0) far += along;
+  if (across * sign > 0) far += across;
+  return far;
+}
+
+/* The bound lets lanes through: it lets the one through that is farthest on its side. Numbers near 0 do not wrap. */
+static LLVMValueRef lets_through(const looking *l, const shape *s, int sign, LLVMValueRef first, LLVMValueRef bound) {
+  LLVMValueRef far = LLVMConstInt(LLVMTypeOf(first), (uint64_t)farthest(l->w, s, sign), 1);
+  far = LLVMBuildAdd(l->w->b, first, far, "");
+  return LLVMBuildICmp(l->w->b, sign > 0 ? LLVMIntSLE : LLVMIntSGE, far, bound, "");
+}
+
+/* `i ^ bits` for i that counts up by ones from a multiple of the gang's size: follows on where the bits are none of those
+   that lanes differ in, and only there. */
+static LLVMValueRef flips_no_lane(const looking *l, LLVMValueRef counting, LLVMValueRef bits) {
+  widener *w = l->w;
+  shape s = shape_of(w->shapes, counting);
+  uint64_t size = (uint64_t)w->width * (uint64_t)w->parts;
+  if (!is_affine(w, counting) || s.stride != 1 || (w->parts > 1 && s.step != w->width)) return NULL;
+  if ((size & (size - 1)) != 0 || s.align > 31 || ((uint64_t)1 << s.align) < size) return NULL;
+  LLVMTypeRef type = LLVMTypeOf(bits);
+  LLVMValueRef low = LLVMBuildAnd(w->b, bits, LLVMConstInt(type, size - 1, 0), "");
+  return LLVMBuildICmp(w->b, LLVMIntEQ, low, LLVMConstNull(type), "");
+}
+
+/* Whether the lanes follow on, and lane 0's number in *first; NULL: see first_of. */
+static LLVMValueRef follows_by_first(const looking *l, LLVMValueRef value, const shape *s, LLVMValueRef *first) {
+  LLVMValueRef counting, common;
+  bool flips = LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == LLVMXor;
+  int sign = extreme_sign(value);
+  if ((!flips && !sign) || !split(l->w, value, &counting, &common)) return NULL;
+  LLVMValueRef from = first_of(l, counting), found = NULL;
+  if (!from) return NULL;
+  compute(l->w, common, l->m);
+  LLVMValueRef other = value_scalar(l->w, common);
+  if (flips)
+    found = flips_no_lane(l, counting, other);
+  else
+    found = lets_through(l, s, sign, from, other);
+  *first = flips ? LLVMBuildXor(l->w->b, from, other, "") : from;
+  return found;
+}
+
+/* ---- by all lanes ---- */
+
+static LLVMValueRef follows_by_lanes(const looking *l, LLVMValueRef value, const shape *s, LLVMValueRef *first) {
+  widener *w = l->w;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  LLVMValueRef same = NULL;
+  compute(w, value, l->m);
+  parts lanes = value_vectors(w, value);
+  *first = LLVMBuildExtractElement(w->b, lanes.of[0], constant_i32(w->p, 0), "");
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef distance = LLVMConstInt(type, (uint64_t)(u * s->step), 1);
+    LLVMValueRef follow = splat(w, LLVMBuildAdd(w->b, *first, distance, ""));
+    follow = LLVMBuildAdd(w->b, follow, lane_steps(w, type, s->stride), "");
+    LLVMValueRef here = LLVMBuildICmp(w->b, LLVMIntEQ, lanes.of[u], follow, "");
+    same = same ? LLVMBuildAnd(w->b, same, here, "") : here;
+  }
+  return same;
+}
+
+static LLVMValueRef both(widener *w, LLVMValueRef a, LLVMValueRef b) { return a ? LLVMBuildAnd(w->b, a, b, "") : b; }
+
 LLVMValueRef is_as_expected(widener *w, const expectation *x) {
   /* as under a mask: a value may be undefined where nobody would have computed it */
-  mask m = {.lanes = mask_vectors(w, (mask){.all = true})};
-  LLVMValueRef same = NULL, near = NULL;
+  looking l = {w, x, {.lanes = mask_vectors(w, (mask){.all = true})}};
+  LLVMValueRef lanes = NULL, all = NULL;
   for (int i = 0; i < x->count; i++) {
-    LLVMValueRef value = x->list[i].value;
+    LLVMValueRef value = x->list[i].value, first = NULL;
     LLVMTypeRef type = LLVMTypeOf(value);
-    compute(w, value, m);
-    parts lanes = value_vectors(w, value);
-    LLVMValueRef first = LLVMBuildExtractElement(w->b, lanes.of[0], constant_i32(w->p, 0), "");
+    LLVMValueRef follows = follows_by_first(&l, value, &x->list[i].shape, &first);
+    if (follows)
+      all = both(w, all, follows);
+    else
+      lanes = both(w, lanes, follows_by_lanes(&l, value, &x->list[i].shape, &first));
     /* and does not wrap: lane 0's number is as small as shape.c takes it to be */
     LLVMValueRef above = LLVMBuildAdd(w->b, first, LLVMConstInt(type, BOUND_EXTENT, 0), "");
     LLVMValueRef small = LLVMBuildICmp(w->b, LLVMIntULE, above, LLVMConstInt(type, 2 * (uint64_t)BOUND_EXTENT, 0), "");
-    near = near ? LLVMBuildAnd(w->b, near, small, "") : small;
-    for (int u = 0; u < w->parts; u++) {
-      LLVMValueRef distance = LLVMConstInt(type, (uint64_t)(u * x->list[i].shape.step), 1);
-      LLVMValueRef follow = splat(w, LLVMBuildAdd(w->b, first, distance, ""));
-      follow = LLVMBuildAdd(w->b, follow, lane_steps(w, type, x->list[i].shape.stride), "");
-      LLVMValueRef here = LLVMBuildICmp(w->b, LLVMIntEQ, lanes.of[u], follow, "");
-      same = same ? LLVMBuildAnd(w->b, same, here, "") : here;
-    }
+    all = both(w, all, small);
   }
-  LLVMValueRef word = mask_word(w, same);
-  LLVMValueRef all = LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), "");
-  return LLVMBuildFreeze(w->b, LLVMBuildAnd(w->b, all, near, ""), "");
+  if (lanes) {
+    LLVMValueRef word = mask_word(w, lanes);
+    all = both(w, all, LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), ""));
+  }
+  return LLVMBuildFreeze(w->b, all, "");
+}
+
+LLVMValueRef let_through(const widener *w, LLVMValueRef value) {
+  LLVMValueRef counting, common;
+  if (!w->met || !extreme_sign(value) || !is_expected(w->met, value)) return NULL;
+  return split(w, value, &counting, &common) && is_affine(w, value) && is_affine(w, counting) ? counting : NULL;
 }

@@ -35,13 +35,45 @@ static LLVMValueRef copy_instruction(widener *w, LLVMValueRef i, const LLVMValue
   return copy;
 }
 
-/* Of part 0's lane 0 (u = -1), or of part u's. */
-static LLVMValueRef extended_sum(widener *w, LLVMValueRef i, mask m, int u);
+/* The extension of a sum that does not overflow, as a sum of two: where rows or columns of an array are reached by several
+   sums, each of them is extended once, and addresses need no arithmetic of their own. False: it is none. */
+static bool extended_sum(widener *w, LLVMValueRef i, mask m, int u, LLVMValueRef of[2]) {
+  bool extends = LLVMIsASExtInst(i) || (LLVMIsAZExtInst(i) && LLVMGetNNeg(i));
+  LLVMValueRef sum = extends ? LLVMGetOperand(i, 0) : NULL;
+  if (!sum || !LLVMIsAInstruction(sum) || LLVMGetInstructionOpcode(sum) != LLVMAdd || !LLVMGetNSW(sum)) return false;
+  if (graph_node_of(w->g, sum) != graph_node_of(w->g, i) || !is_sound(w, sum, m)) return false;
+  bool common = false;
+  for (unsigned n = 0; n < 2; n++) {
+    LLVMUseRef use = LLVMGetFirstUse(LLVMGetOperand(sum, n));
+    common = common || (!LLVMIsAConstant(LLVMGetOperand(sum, n)) && LLVMGetNextUse(use));
+  }
+  for (unsigned n = 0; n < 2 && common; n++) {
+    LLVMValueRef operand = LLVMGetOperand(sum, n);
+    if (is_varying(w, operand)) return false;
+    of[n] = LLVMBuildSExt(w->b, u < 0 ? value_scalar(w, operand) : part_scalar(w, operand, u), LLVMTypeOf(i), "");
+  }
+  return common;
+}
 
+/* One step for each of the two: as a sum, LLVM would add them before they are extended, and see no pointer that moves on
+   evenly from round to round. */
+static LLVMValueRef address_in_steps(widener *w, LLVMValueRef gep, mask m, int u) {
+  LLVMValueRef base = LLVMGetOperand(gep, 0), index = LLVMGetOperand(gep, 1), of[2];
+  if (LLVMGetNumOperands(gep) != 2 || !LLVMIsAInstruction(index) || is_varying(w, base)) return NULL;
+  if (graph_node_of(w->g, index) != graph_node_of(w->g, gep) || !extended_sum(w, index, m, u, of)) return NULL;
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+  LLVMValueRef at = u < 0 ? value_scalar(w, base) : part_scalar(w, base, u);
+  for (unsigned n = 0; n < 2; n++) at = LLVMBuildGEP2(w->b, type, at, &of[n], 1, "");
+  return at;
+}
+
+/* Of part 0's lane 0 (u = -1), or of part u's. */
 static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   int count = LLVMGetNumOperands(i);
-  LLVMValueRef as_sum = extended_sum(w, i, m, u);
-  if (as_sum) return as_sum;
+  LLVMValueRef of[2];
+  if (extended_sum(w, i, m, u, of)) return LLVMBuildNSWAdd(w->b, of[0], of[1], "");
+  LLVMValueRef address = LLVMIsAGetElementPtrInst(i) ? address_in_steps(w, i, m, u) : NULL;
+  if (address) return address;
   LLVMValueRef *operands = mw_alloc(((size_t)count + 1) * sizeof *operands);
   for (int n = 0; n < count; n++) {
     LLVMValueRef operand = LLVMGetOperand(i, (unsigned)n);
@@ -60,25 +92,6 @@ static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   }
   free(operands);
   return result;
-}
-
-/* The sign-extension of a sum that does not overflow, as a sum of two: where rows or columns of an array are reached by
-   several sums, each of them is extended once, and addresses need no arithmetic of their own. NULL: it is none. */
-static LLVMValueRef extended_sum(widener *w, LLVMValueRef i, mask m, int u) {
-  LLVMValueRef sum = LLVMIsASExtInst(i) ? LLVMGetOperand(i, 0) : NULL, of[2];
-  if (!sum || !LLVMIsAInstruction(sum) || LLVMGetInstructionOpcode(sum) != LLVMAdd || !LLVMGetNSW(sum)) return NULL;
-  if (graph_node_of(w->g, sum) != graph_node_of(w->g, i) || !is_sound(w, sum, m)) return NULL;
-  bool common = false;
-  for (unsigned n = 0; n < 2; n++) {
-    LLVMUseRef use = LLVMGetFirstUse(LLVMGetOperand(sum, n));
-    common = common || (!LLVMIsAConstant(LLVMGetOperand(sum, n)) && LLVMGetNextUse(use));
-  }
-  for (unsigned n = 0; n < 2 && common; n++) {
-    LLVMValueRef operand = LLVMGetOperand(sum, n);
-    if (is_varying(w, operand)) return NULL;
-    of[n] = LLVMBuildSExt(w->b, u < 0 ? value_scalar(w, operand) : part_scalar(w, operand, u), LLVMTypeOf(i), "");
-  }
-  return common ? LLVMBuildNSWAdd(w->b, of[0], of[1], "") : NULL;
 }
 
 /* ---- on vectors ---- */
@@ -305,7 +318,10 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
   if (copies && widen_copy(w, call, m)) return;
   const struct wide_intrinsic *wide = find_wide(name);
   const char *root = math_function(name, LLVMTypeOf(call));
-  if (wide || root)
+  LLVMValueRef same = let_through(w, call);
+  if (same)
+    set_scalar(w, call, value_scalar(w, same));
+  else if (wide || root)
     widen_function(w, call, wide, root, m);
   else if (!is_varying(w, call) && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind)
     widen_plainly(w, call, m); /* a function of numbers, and those are the same for all */

@@ -91,7 +91,9 @@ LLVMValueRef remake(widener *w, LLVMValueRef value, LLVMValueRef lane) {
   if (is_uniform(w, value)) return value_scalar(w, value);
   if (counts_up(w, value)) return counted(w, value, lane);
   if (LLVMIsALoadInst(value)) {
-    LLVMValueRef made = LLVMBuildLoad2(w->b, LLVMTypeOf(value), counted(w, LLVMGetOperand(value, 0), lane), "");
+    LLVMValueRef address = counted(w, LLVMGetOperand(value, 0), lane);
+    ask_by_lanes(w, value, address);
+    LLVMValueRef made = LLVMBuildLoad2(w->b, LLVMTypeOf(value), address, "");
     LLVMSetAlignment(made, LLVMGetAlignment(value));
     return made;
   }

@@ -120,6 +120,7 @@ static LLVMValueRef as_i32(widener *w, LLVMValueRef number) {
 static void emit_lanes(widener *w, const results *r, LLVMValueRef first, int count, lane_body *body, void *context) {
   for (int l = 0; l < count; l++) {
     LLVMValueRef lane = LLVMBuildAdd(w->b, first, constant_i32(w->p, (unsigned)l), "");
+    w->lane_number = (uint64_t)l;
     put_result(w, r, body(w, lane, context), lane);
   }
 }

@@ -177,7 +177,7 @@ static void emit_expected(emission *e, int entry) {
   way general = e->ways[0];
   kept *general_table = w->table;
   size_t general_size = w->table_size, general_used = w->table_used;
-  w->shapes = &e->expected->shapes;
+  w->shapes = &e->expected->shapes, w->met = e->expected;
   w->table = table, w->table_size = size, w->table_used = used;
   go_on_at(e, as_expected);
   w->stamp++;
@@ -187,7 +187,7 @@ static void emit_expected(emission *e, int entry) {
     forget_way(&e->ways[0]);
   }
   free(w->table);
-  w->shapes = proved;
+  w->shapes = proved, w->met = NULL;
   w->table = general_table, w->table_size = general_size, w->table_used = general_used;
   e->ways[0] = general;
   go_on_at(e, other);

@@ -12,6 +12,7 @@
  *   local_memory.c   local arrays
  *   access.c   memory: contiguous, broadcast, gathered
  *   ahead.c    memory that a later round will load
+ *   streamed.c stores past the caches
  *   access.h and strided.c   memory in small even steps
  *   rows.c     memory in rows, a lane each
  *   form.h, form.c and pattern.c   memory in patterns
@@ -51,6 +52,18 @@ typedef struct mask {
    values that they need behind a barrier. How many gangs a block has is known when it is launched: see simd.c. */
 enum { LOCAL_MOST = 2 << 20, WAITING_MOST = 4 << 20 };
 
+typedef struct asked_memory { /* what memory was asked for ahead of the last load: ahead.c */
+  LLVMValueRef load, distance;
+  parts calls; /* that do so, all at once */
+} asked_memory;
+
+/* Values that have better shapes in most gangs than can be proved, and all shapes where they do. */
+typedef struct expectation {
+  given *list;
+  int count;
+  shapes shapes; /* where there are any */
+} expectation;
+
 typedef struct widener {
   program *p;
   kernel *k;
@@ -70,18 +83,15 @@ typedef struct widener {
   LLVMValueRef thread;           /* in memory, where lanes have to be one for a call; or NULL */
   LLVMValueRef gangs, gang;      /* how many a block has; the one being run (slot) */
   bool expects;                  /* other gangs than those that are as expected: expected.c */
+  const expectation *met;        /* those that are; or NULL */
   bool several_regions;          /* gangs wait for each other */
   uint64_t local_bytes;          /* of local arrays, a lane */
   uint64_t saved_bytes;          /* of values that wait at barriers, a lane */
   const struct spilled *spilled; /* serial.c's own */
+  uint64_t lane_number;          /* of the lane that does something, among those in the code one after the other */
+  asked_memory asked;
+  bool streams; /* there are stores past the caches */
 } widener;
-
-/* Values that have better shapes in most gangs than can be proved, and all shapes where they do. */
-typedef struct expectation {
-  given *list;
-  int count;
-  shapes shapes; /* where there are any */
-} expectation;
 
 /* The SIMD block function of a kernel for blocks that are cut as the shapes say, or false with the reason and where.
    `single`: the shapes of a gang of one part, where gangs may begin again (strays.c); or NULL. */
@@ -180,6 +190,11 @@ bool widen_copy(widener *w, LLVMValueRef call, mask m);
 /* ---- ahead.c ---- */
 /* Before a load by all lanes, of elements of so many bytes that lie one behind the other in each part. */
 void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes);
+/* That load is done by one lane after the other instead, here at the address: so is the asking, a line at a time. */
+void ask_by_lanes(widener *w, LLVMValueRef load, LLVMValueRef address);
+
+/* ---- streamed.c ---- */
+void fence_streamed(widener *w); /* where a worker has done its blocks */
 
 /* ---- local_memory.c ---- */
 void widen_alloca(widener *w, LLVMValueRef array);
@@ -200,6 +215,8 @@ bool find_expected(const graph *g, const order *o, const shapes *s, expectation 
 void forget_expected(expectation *x);
 /* Whether a gang, all of whose lanes are there, has them so: emitted where it starts. */
 LLVMValueRef is_as_expected(widener *w, const expectation *x);
+/* Where it was so: the operand that a clamp gives back, for all lanes; or NULL. */
+LLVMValueRef let_through(const widener *w, LLVMValueRef value);
 
 /* ---- serial.c: one lane after the other ---- */
 /* Run `body` for each active lane, in the order of lanes, with the lane's number in the gang; its result (of the type,

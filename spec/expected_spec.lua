@@ -1,0 +1,95 @@
+-- Indices that follow on in most gangs, but not at an edge or for some distances: clamped, or flipped by exclusive or.
+-- Lua 5.4 only: what is tested is the compiler.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
+local ir, count = mwcc.ir, mwcc.count
+
+local swap = [[
+  __global__ void swap(int n, int distance, const int *x, int *o) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, partner = i ^ distance;
+    if (i < n && partner >= 0 && partner < n) o[i] = x[partner];
+  }]]
+
+local blur = [[
+  __global__ void blur(int width, int by, const int *x, int *o) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= width) return;
+    int sum = 0;
+    for (int k = -2; k <= 2; k++) sum = sum * 3 + x[min(max(i + k, 0), width - 1)];
+    sum = sum * 3 + x[max(min(i + by, width - 1), 0)];
+    sum = sum * 3 + x[min(max(width - 1 - i - by, 0), width - 1)];
+    sum = sum * 3 + x[min(max(i, 1) + 2, width - 1)];
+    o[i] = sum;
+  }]]
+
+-- 32-bit arithmetic, as the kernel's
+local function wrapped(number) return (number + 2 ^ 31 | 0) % 4294967296 - 2 ^ 31 | 0 end
+
+describe("indices that mostly follow on", function()
+  local before
+  setup(function() before = mw.limit("specialise", 1) end)
+  teardown(function() mw.limit("specialise", before) end)
+
+  it("are looked at by what lane 0 has, where that tells", function()
+    local text = ir(swap, "_Z4swapiiPKiPi:256x1x1")
+    assert.equal(1, count(text, "and i32 %%%d+, 31"))
+    assert.equal(0, count(text, "icmp eq <16 x i32>"))
+    assert.equal(0, count(ir(blur, "_Z4bluriiPKiPi:64x1x1"), "icmp eq <16 x i32>"))
+  end)
+
+  it("need no clamps where all lanes are let through", function()
+    local text = ir(blur, "_Z4bluriiPKiPi:64x1x1")
+    assert.equal(0, count(text, "@llvm%.smax%.i32") + count(text, "@llvm%.smin%.i32"))
+  end)
+
+  local function check(expected, array, ...)
+    local got = array:totable()
+    for i = 1, #expected do
+      if expected[i] ~= got[i] then
+        error(("element %d is %d, should be %d, with %s"):format(i, got[i], expected[i], table.concat({ ... }, ", ")))
+      end
+    end
+  end
+
+  it("are right for every distance", function()
+    local m, n, x = mw.compile(swap), 1000, {}
+    for i = 1, n do x[i] = 7 * i end
+    local data = mw.array(x, "int")
+    for _, block in ipairs { 256, 48, 16, 100 } do
+      for _, distance in ipairs { 1, 15, 16, 32, 63, 64, 96, 256, 512, 1 << 20, -64, -(1 << 31) } do
+        local o, expected = mw.zeros(n, "int"), {}
+        m.swap(mw.cdiv(n, block), block)(n, distance, data, o)
+        for i = 0, n - 1 do
+          local partner = wrapped(i ~ distance)
+          expected[i + 1] = partner >= 0 and partner < n and 7 * (partner + 1) or 0
+        end
+        check(expected, o, block, distance)
+      end
+    end
+  end)
+
+  it("are right at the edges", function()
+    local m = mw.compile(blur)
+    for _, block in ipairs { 64, 16, 100 } do
+      for _, width in ipairs { 1, 15, 16, 17, 65, 300 } do
+        local x = {}
+        for i = 1, width do x[i] = i * i % 1009 end
+        local data = mw.array(x, "int")
+        local function at(k) return x[math.min(math.max(k, 0), width - 1) + 1] end
+        for _, by in ipairs { 1, -3, 40, -5000, 2 ^ 30 | 0, -(2 ^ 30) | 0 } do
+          local o, expected = mw.zeros(width, "int"), {}
+          m.blur(mw.cdiv(width, block), block)(width, by, data, o)
+          for i = 0, width - 1 do
+            local sum = 0
+            for k = -2, 2 do sum = sum * 3 + at(i + k) end
+            sum = (sum * 3 + at(i + by)) * 3 + at(width - 1 - i - by)
+            expected[i + 1] = wrapped(sum * 3 + at(math.max(i, 1) + 2))
+          end
+          check(expected, o, block, width, by)
+        end
+      end
+    end
+  end)
+end)
