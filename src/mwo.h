@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 8
+#define MW_MWO_VERSION 9
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -114,6 +114,7 @@ struct mw_frame {
   uint32_t dynamic_shared;       /* bytes, behind the static ones */
   uint32_t cooperative;          /* whether the blocks may wait for each other */
   uint64_t heap_base, heap_size; /* the device's address range: what lies in it can harm nobody else */
+  uint64_t cached;               /* bytes that the processors' caches hold; more than that is not found in them again */
 };
 
 /* The part of a worker that generated code sees; the driver's own part follows it in memory. */

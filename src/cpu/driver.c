@@ -4,6 +4,7 @@
 #include "cpu/heap.h"
 #include "cpu/list.h"
 #include "cpu/pool.h"
+#include "cpu/processor.h"
 #include "cpu/services.h"
 #include "cpu/simulated.h"
 #include "cpu/stream.h"
@@ -82,6 +83,7 @@ static int open_with(const mw_capability *capability, void **out) {
     code = own_capability(&device->capability);
   if (!code) code = count_workers(&device->workers);
   if (!code) code = read_specialise(&specialise);
+  device->cached = processor_cached();
   if (!code) code = cpu_heap_open(&device->heap);
   if (!code) code = cpu_pool_open(device, &device->pool);
   if (code) {

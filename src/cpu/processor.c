@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct feature {
   const char *name;
@@ -103,4 +104,43 @@ int processor_clock_khz(void) {
   if (file) fclose(file);
   if (known) return atoi(text);
   return cpuinfo("cpu MHz", text, sizeof text) ? (int)(atof(text) * 1000) : 0;
+}
+
+/* ---- caches ---- */
+
+static bool read_cache(int index, const char *what, char *out, size_t size) {
+  char path[96];
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
+  FILE *file = fopen(path, "re");
+  bool known = file && fgets(out, (int)size, file);
+  if (file) fclose(file);
+  return known;
+}
+
+/* In "0-3,8-11". */
+static int count_listed(const char *list) {
+  int count = 0;
+  while (*list >= '0' && *list <= '9') {
+    char *end;
+    long first = strtol(list, &end, 10), last = first;
+    if (*end == '-') last = strtol(end + 1, &end, 10);
+    if (last >= first) count += (int)(last - first) + 1;
+    list = *end == ',' ? end + 1 : end;
+  }
+  return count;
+}
+
+uint64_t processor_cached(void) {
+  enum { LAST = 4, GUESS = 32 << 20 };
+  char size[32], list[1024];
+  for (int index = LAST; index >= 0; index--) {
+    if (!read_cache(index, "size", size, sizeof size) || !read_cache(index, "shared_cpu_list", list, sizeof list))
+      continue;
+    char *unit;
+    uint64_t bytes = strtoull(size, &unit, 10) << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
+    long all = sysconf(_SC_NPROCESSORS_ONLN), sharing = count_listed(list);
+    if (!bytes || sharing < 1) break;
+    return bytes * (uint64_t)(all > sharing ? (all + sharing - 1) / sharing : 1);
+  }
+  return GUESS;
 }

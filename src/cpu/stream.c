@@ -257,6 +257,7 @@ static void fill_frame(mw_frame *frame, const cpu_device *device, const cpu_kern
       .block = {request->block[0], request->block[1], request->block[2]},
       .dynamic_shared = (uint32_t)request->dynamic_shared,
       .cooperative = request->cooperative,
+      .cached = device->cached,
   };
   cpu_heap_range(device->heap, &frame->heap_base, &frame->heap_size);
 }

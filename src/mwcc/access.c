@@ -298,6 +298,7 @@ void store_lanes(widener *w, const place *at, parts lanes, mask m) {
   }
   LLVMValueRef index = w->expects ? NULL : index_to_test(w, at, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
   bool contiguous = is_contiguous(w, at, bytes);
+  if (contiguous && m.all && store_streamed(w, at, lanes, bytes)) return;
   compiler_fence(w, at);
   if (!contiguous && index) {
     scatter_or_store(w, at, index, lanes, m);

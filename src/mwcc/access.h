@@ -1,4 +1,4 @@
-/* What access.c, gather.c, pairs.c, pattern.c, rows.c and strided.c share: see access.c. */
+/* What access.c, gather.c, pairs.c, pattern.c, rows.c, streamed.c and strided.c share: see access.c. */
 #ifndef ACCESS_H
 #define ACCESS_H
 
@@ -60,6 +60,12 @@ bool store_pattern(widener *w, LLVMValueRef store, mask m);
 /* Addresses that reach_rows (simt.h) is true for. */
 parts load_rows(widener *w, const place *at, LLVMTypeRef type, mask m);
 void store_rows(widener *w, const place *at, parts lanes, mask m);
+
+/* ---- streamed.c ---- */
+
+/* All lanes' contiguous elements of so many bytes past the caches, in launches for which that is better; false: that would
+   be none. */
+bool store_streamed(widener *w, const place *at, parts lanes, uint64_t bytes);
 
 /* ---- strided.c ---- */
 

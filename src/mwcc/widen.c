@@ -385,6 +385,7 @@ static void emit_function(emission *e, const char *name) {
   begin_blocks(e, &blocks);
   emit_states(e);
   end_blocks(e, &blocks);
+  fence_streamed(w);
   LLVMBuildRetVoid(w->b);
 }
 
@@ -418,6 +419,7 @@ static bool try_strays(const emission *from, const shapes *single) {
                   .width = single->cut.lanes,
                   .parts = 1,
                   .expects = from->expected->count > 0,
+                  .strays = true,
                   .function = from->strays};
   find_regions(&e);
   if (!e.w.why) emit_strays(&e, &from->w.shapes->cut);

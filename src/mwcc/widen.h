@@ -91,6 +91,7 @@ typedef struct widener {
   uint64_t lane_number;          /* of the lane that does something, among those in the code one after the other */
   asked_memory asked;
   bool streams; /* there are stores past the caches */
+  bool strays;  /* this is for gangs that do not go the way of most: strays.c */
 } widener;
 
 /* The SIMD block function of a kernel for blocks that are cut as the shapes say, or false with the reason and where.

@@ -1,0 +1,101 @@
+-- Stores past the caches, where whole lines are written that nobody reads soon; and that they are stores as any other.
+-- Lua 5.4 only: what is tested is the compiler.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
+local ir, count = mwcc.ir, mwcc.count
+
+local copy = [[
+  __global__ void copy(int n, int from, const int *x, int *o) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) o[from + i] = 3 * x[i];
+  }]]
+
+local transpose = [[
+  __global__ void transpose(int n, const float *x, float *o) {
+    __shared__ float tile[16][17];
+    int tx = threadIdx.x, ty = threadIdx.y, bx = blockIdx.x * 16, by = blockIdx.y * 16;
+    tile[ty][tx] = x[(by + ty) * n + bx + tx];
+    __syncthreads();
+    o[(bx + ty) * n + by + tx] = tile[tx][ty];
+  }]]
+
+local class = "_Z4copyiiPKiPi:256x1x1"
+local function streamed(source, of) return count(ir(source, of or class), "!nontemporal") end
+
+describe("stores past the caches", function()
+  it("are made of whole lines, in large launches, with a fence behind them", function()
+    local text = ir(copy, class)
+    assert.equal(4, count(text, "!nontemporal"))
+    assert.equal(1, count(text, "call void @llvm.x86.sse.sfence"))
+    assert.equal(16, streamed(transpose, "_Z9transposeiPKfPf:16x16x1"))
+  end)
+
+  it("are made of lines that several vectors fill", function()
+    local text = mwcc.run(copy, "--verify --mcpu=x86-64-v3 --emit=asm --launch=" .. class)
+    assert.equal(4, count(text, "vmovnt"))
+    assert.equal(4, count(ir(copy:gsub("int %*", "short *"), "_Z4copyiiPKsPs:256x1x1"),
+      "!nontemporal"))
+  end)
+
+  it("are not made where the array is read, or written elsewhere", function()
+    assert.equal(0, streamed((copy:gsub("3 %* x", "o[i] + x"))))
+    assert.equal(0, streamed((copy:gsub("if %(i < n%)", "o[i ^ 1] = 7; if (i < n)"))))
+    assert.equal(0, streamed((copy:gsub("if %(i < n%)", "if (n < 0) atomicAdd(o, 1); if (i < n)"))))
+  end)
+
+  it("are not made round by round, nor of pieces of lines, nor of volatile ones", function()
+    assert.equal(0, streamed((copy:gsub("if %(i < n%)", "for (; n > 0; n--)"))))
+    assert.equal(0, streamed((copy:gsub("from %+ i", "2 * i"))))
+    assert.equal(0, streamed((copy:gsub("o%[", "((volatile int *)o)["))))
+  end)
+
+  it("are not made where the kernel orders memory itself", function()
+    assert.equal(0, streamed((copy:gsub("if %(i < n%)", "__threadfence(); if (i < n)"))))
+  end)
+
+  it("leave what others do, at any place and any length", function()
+    local before = mw.limit("specialise", 1)
+    local m, n = mw.compile(copy), 9 * 2 ^ 20 | 0 -- 36 MiB: more than some processors' caches hold
+    local x, o = mw.empty(n, "int"), mw.empty(n, "int")
+    mw.compile([[__global__ void count(int *x) { int i = blockIdx.x * blockDim.x + threadIdx.x; x[i] = i; }]])
+      .count(n // 256, 256)(x)
+    local sum = mw.compile [[
+      __global__ void differences(int n, int from, const int *x, const int *o, int *count) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (o[i] != (i >= from && i < from + n ? 3 * (i - from) : -1)) atomicAdd(count, 1);
+      }]]
+    for _, case in ipairs { { n, 0 }, { n - 1, 0 }, { n - 16, 16 }, { n - 19, 3 } } do
+      local length, from = case[1], case[2]
+      local wrong = mw.zeros(1, "int")
+      o:fill(-1)
+      m.copy(mw.cdiv(length, 256), 256)(length, from, x, o)
+      sum.differences(n // 256, 256)(length, from, x, o, wrong)
+      assert.equal(0, wrong[1])
+    end
+    m.copy(n // 256, 256)(n, 0, x, x) -- in place
+    assert.equal(3 * (n - 1), x[n])
+    mw.limit("specialise", before)
+  end)
+
+  it("come before what the host and other kernels see", function()
+    local before = mw.limit("specialise", 1)
+    local m, side = mw.compile(transpose), 3072 -- 36 MiB
+    local x = mw.compile [[
+      __global__ void count(float *x) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        x[i] = i;
+      }]]
+    local from, to = mw.empty(side * side), mw.empty(side * side)
+    x.count(side * side // 256, 256)(from)
+    for _ = 1, 3 do
+      m.transpose({ side // 16, side // 16 }, { 16, 16 })(side, from, to)
+      from, to = to, from
+    end
+    for _, at in ipairs { { 0, 1 }, { 17, 3000 }, { 3071, 3070 }, { 1234, 0 } } do
+      assert.equal(at[2] * side + at[1], from[at[1] * side + at[2] + 1])
+    end
+    mw.limit("specialise", before)
+  end)
+end)
