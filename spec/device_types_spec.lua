@@ -231,6 +231,22 @@ __global__ void k(float *out, std::int32_t n) {
     assert.same({ 4, 2.5, 8, 2, 44, 7, 1, 0 }, out:totable())
   end)
 
+  it("of older toolkits are there for those who include them", function()
+    local names = { "texture_types.h", "texture_fetch_functions.h", "texture_indirect_functions.h", "surface_types.h",
+      "surface_functions.h", "surface_indirect_functions.h", "cuda_texture_types.h", "cuda_surface_types.h",
+      "channel_descriptor.h", "sm_11_atomic_functions.h", "sm_12_atomic_functions.h", "sm_13_double_functions.h",
+      "device_double_functions.h", "math_functions_dbl_ptx1.h", "math_functions_dbl_ptx3.h", "device_functions.h",
+      "common_functions.h", "builtin_types.h", "driver_types.h", "math_functions.h", "host_defines.h" }
+    for i, name in ipairs(names) do names[i] = ("#include <%s>\n"):format(name) end
+    local m = mw.compile(table.concat(names) .. [[
+texture<float, 1> t;
+__global__ void k(float *out) { *out = tex1Dfetch(t, threadIdx.x) + 1; }]])
+    local out = mw.zeros(1)
+    m.t = mw.texture(mw.ones(4))
+    m.k(1, 1)(out)
+    assert.equal(2, out[1])
+  end)
+
   it("include the C++ library's templates", function()
     if suite.on_gpu then return pending "CPU device only: NVRTC has no C++ library" end
     local m = mw.compile [[

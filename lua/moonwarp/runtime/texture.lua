@@ -136,8 +136,8 @@ local function install_references(rt)
   end
 
   ---A module's texture reference, by its name or as m:symbol(name): a table with the fields normalized, filterMode,
-  ---addressMode (from 0 or from 1), which hold from the next binding on. The same one each time; the functions below take
-  ---the name, too.
+  ---addressMode (from 0 or from 1), which hold from the next binding on. The same one each time; the functions below
+  ---take the name, too.
   rt.cudaGetTextureReference = api(reference_of)
   rt.cudaBindTexture = api(function(given, p, desc, bytes)
     local reference = check_reference(given)
