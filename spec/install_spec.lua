@@ -65,12 +65,18 @@ describe("an installation", function()
 end)
 
 describe("a tree of LuaRocks", function()
-  it("gets all that moonwarp is", function()
+  local function check(version, lua, binding)
     if not has "luarocks" then return pending "there is no luarocks" end
-    local tree = folder .. "/rocks"
-    must(("luarocks --lua-version 5.4 --tree %s make rockspec/moonwarp-scm-1.rockspec BUILD=%s"):format(tree, home))
-    local path = "LUA_PATH='@/share/lua/5.4/?.lua;@/share/lua/5.4/?/init.lua' LUA_CPATH='@/lib/lua/5.4/?.so' "
-    path = path:gsub("@", tree)
-    assert.equal("true\tc\n", must(("cd / && %s lua5.4 -e 'mw = require \"moonwarp\" %s'"):format(path, script)))
-  end)
+    if not has(lua) then return pending("there is no " .. lua) end
+    local tree = folder .. "/rocks" .. version
+    must(("luarocks --lua-version %s --tree %s make rockspec/moonwarp-scm-1.rockspec BUILD=%s"):format(version, tree,
+      home))
+    local path = "LUA_PATH='@/share/lua/V/?.lua;@/share/lua/V/?/init.lua' LUA_CPATH='@/lib/lua/V/?.so' "
+    path = path:gsub("[@V]", { ["@"] = tree, V = version })
+    local use = ("cd / && %s %s -e 'mw = require \"moonwarp\" %s'"):format(path, lua, script)
+    assert.equal(("true\t%s\n"):format(binding), must(use))
+  end
+
+  it("gets all that moonwarp is", function() return check("5.4", "lua5.4", "c") end)
+  it("gets it for LuaJIT", function() return check("5.1", "luajit", "ffi") end)
 end)
