@@ -82,7 +82,11 @@ describe("PTX by mwcc", function()
       { "d[0] = __dadd_rd(d[1], d[2]) - __fma_rz(d[1], d[2], d[3]);", "add.rm.f64", "fma.rz.f64" },
       { "f[0] = f[1] * f[2] + f[3];", "fma.rn.f32" },
       { "f[0] = __fadd_rn(__fmul_rn(f[1], f[2]), f[3]);", "mul.rn.f32", "add.rn.f32" },
+      { "f[0] = __int2float_rz(i[0]) + __ull2float_rz(u[0]); d[0] = __ll2double_rz(u[1]);", "cvt.rz.f32.s32",
+        "cvt.rz.f32.u64", "cvt.rz.f64.s64" },
       { "i[0] = __float2int_rz(f[0]) + __double2int_rn(d[0]);", "cvt.rzi.s32.f32", "cvt.rni.s32.f64" },
+      { "((unsigned char *)i)[0] = (unsigned char)f[0]; ((short *)i)[2] = (short)f[1];", "cvt.rzi.u32.f32",
+        "cvt.rzi.s32.f32" },
       { "i[0] = __clz(i[1]) + __popc(i[2]) + __brev(i[3]);", "clz.b32", "popc.b32", "brev.b32" },
       { "i[0] = __mulhi(i[1], i[2]); u[0] = __umul64hi(u[1], u[2]);", "mul.hi.s32", "mul.hi.u64" },
       { "atomicAdd(i, 1); atomicAdd(f, 1); atomicAdd(d, 1);", "atom.global.add.u32", "atom.global.add.f32",
@@ -123,6 +127,7 @@ describe("PTX by mwcc", function()
       assert.is_truthy(text:find(name, 1, true), text)
     end
     assert.is_nil(code(body):find("approx", 1, true))
+    assert.is_nil(code("f[0] = __fdiv_rn(f[1], f[2]) + __frcp_rn(f[3]);", "-use_fast_math"):find("approx", 1, true))
   end)
 
   it("puts fences around atomic operations with an order", function()
@@ -165,8 +170,8 @@ describe("PTX by mwcc", function()
       }]], "--instance 'fill<float,4>'")
     local number = text:match "//mw\ttype\t(%d+)\t7\t0\t24\t8\t3\t0\tNode\n"
     assert.matches("//mw\tmember\tx\t0\t%d+\n//mw\tmember\tat\t4\t%d+\n//mw\tmember\tnext\t16\t%d+\n", text)
-    assert.matches("//mw\tvariable\tfirst\tfirst\t1\t24\t8\t#" .. number .. "\n", text)
-    assert.matches("//mw\tvariable\timg\timg\t0\t8\t8\ttexture:%d+:2:%d+\n", text)
+    assert.matches("//mw\tvariable\tfirst\tfirst\t1\t24\t8\t#" .. number .. "\t\n", text)
+    assert.matches("//mw\tvariable\timg\timg\t0\t8\t8\t#%d+\ttexture:%d+:2:%d+\n", text)
     assert.matches("//mw\tkernel\t_Z4fillIfLi4EEvPT_4Node\tfill<float, 4>\t4\t0\t\n" ..
       "//mw\tparam\t8\t8\tu\tp\t#%d+\n//mw\tparam\t24\t8\t%-\tnode\t#" .. number .. "\n//mw\treads\timg\n", text)
   end)

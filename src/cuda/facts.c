@@ -148,8 +148,8 @@ static const mw_type *settle(cuda_types *types, const mw_type *type, size_t size
 
 static void read_variable(const line *l, cuda_types *types, cuda_unit *unit) {
   size_t size = number(l, 4), align = number(l, 5);
-  const mw_reference *reference = reference_named(types, l->fields[6]);
-  const mw_type *type = strchr(l->fields[6], ':') ? NULL : type_named(types, l->fields[6]);
+  const mw_reference *reference = reference_named(types, *l->fields[7] ? l->fields[7] : l->fields[6]);
+  const mw_type *type = type_named(types, l->fields[6]);
   bool constant = number(l, 3) != 0;
   unit->symbols = mw_realloc(unit->symbols, (unit->symbol_count + 1) * sizeof *unit->symbols);
   cuda_symbol *symbol = &unit->symbols[unit->symbol_count++];

@@ -3,7 +3,7 @@
  *
  *   type      number  kind  const  size  align  count  number of its element  name      0 is no type
  *   member    name  offset  number of its type                               of the type before it, a struct
- *   variable  linkage  name  constant  size  align  type, or the reference's kind:element:dimensions:read
+ *   variable  linkage  name  constant  size  align  type  a reference's kind:element:dimensions:read
  *   kernel    linkage  name  line  most threads                              followed by:
  *     param   size  align  kind  name  type                                  reads   linkage of a reference
  *   depends   size mtime_ns path                                           log       a line of clang's warnings
@@ -48,11 +48,11 @@ static void add_types(numbers *n, mw_text *out) {
 
 static void add_variable(numbers *n, const variable *v, mw_text *out) {
   mw_text_addf(out, "//mw\tvariable\t%s\t%s\t%d\t%zu\t%zu\t", v->linkage, v->name, v->constant, v->size, v->align);
+  mw_text_addf(out, "#%zu\t", number_of(n, v->type));
   if (v->reference)
-    mw_text_addf(out, "%s:%zu:%d:%d\n", v->reference == MW_REFERENCE_TEXTURE ? "texture" : "surface",
+    mw_text_addf(out, "%s:%zu:%d:%d", v->reference == MW_REFERENCE_TEXTURE ? "texture" : "surface",
                  number_of(n, v->element), v->dimensions, v->read);
-  else
-    mw_text_addf(out, "#%zu\n", number_of(n, v->type));
+  mw_text_addf(out, "\n");
 }
 
 /* How a parameter stands in PTX: u, s, f, b, or bytes. */

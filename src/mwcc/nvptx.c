@@ -58,6 +58,7 @@ static void publish_variable(program *p, variable *v) {
     LLVMSetSection(v->global, "");
     annotate(p, v->global, "managed", 1);
   }
+  LLVMSetExternallyInitialized(v->global, 1); /* an earlier launch may have written it */
   if (v->internal) {
     LLVMSetLinkage(v->global, LLVMInternalLinkage);
     return;
@@ -66,7 +67,6 @@ static void publish_variable(program *p, variable *v) {
   LLVMSetValueName2(v->global, v->linkage, strlen(v->linkage));
   LLVMSetLinkage(v->global, LLVMExternalLinkage);
   LLVMSetVisibility(v->global, LLVMDefaultVisibility);
-  LLVMSetExternallyInitialized(v->global, 1);
 }
 
 static void publish(program *p) {
@@ -79,7 +79,7 @@ static void publish(program *p) {
   }
 }
 
-/* ---- atomic operations with an order ---- */
+/* ---- instructions: atomic operations with an order, conversions to small integers ---- */
 
 typedef struct order {
   bool before, after;
@@ -113,8 +113,20 @@ static void order_access(program *p, LLVMBuilderRef b, LLVMValueRef i, bool is_l
   fence_around(p, b, i, o);
 }
 
-static void order_instruction(program *p, LLVMBuilderRef b, LLVMValueRef i) {
+/* Of a number out of range nvcc makes what its lowest bits are as an int; LLVM would let 16 bits saturate. */
+static void widen_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
+  LLVMTypeRef type = LLVMTypeOf(i);
+  if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) >= 32) return;
+  LLVMPositionBuilderBefore(b, i);
+  LLVMValueRef wide = LLVMBuildCast(b, LLVMGetInstructionOpcode(i), LLVMGetOperand(i, 0), p->i32, "");
+  LLVMReplaceAllUsesWith(i, LLVMBuildTrunc(b, wide, type, ""));
+  LLVMInstructionEraseFromParent(i);
+}
+
+static void change_instruction(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMFPToSI:
+  case LLVMFPToUI: widen_conversion(p, b, i); break;
   case LLVMLoad: order_access(p, b, i, true); break;
   case LLVMStore: order_access(p, b, i, false); break;
   case LLVMAtomicRMW:
@@ -137,11 +149,11 @@ static void order_instruction(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   }
 }
 
-static void order_atomics(program *p) {
+static void change_instructions(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {
     instructions list = instructions_of_function(f);
-    for (size_t i = 0; i < list.count; i++) order_instruction(p, b, list.items[i]);
+    for (size_t i = 0; i < list.count; i++) change_instruction(p, b, list.items[i]);
     free(list.items);
   }
   LLVMDisposeBuilder(b);
@@ -221,7 +233,7 @@ void make_ptx(program *p) {
   LLVMContextSetDiagnosticHandler(p->context, hear, p);
   define_pure_virtual(p);
   publish(p);
-  order_atomics(p);
+  change_instructions(p);
   choose_tiers(p); /* for the references that kernels read */
   verify_module(p, "preparing for a GPU");
   stage_done(p, "prepare");

@@ -32,10 +32,10 @@ __mw_libm2(fmin) __mw_libm2(fmax) __mw_libm2(copysign);
 __mw_pure double fma(double x, double y, double z);
 __mw_pure float fmaf(float x, float y, float z);
 #ifdef __MW_NVPTX__
-__mw_both long lrint(double x) { return __nvvm_d2ll_rn(x); }
-__mw_both long lrintf(float x) { return __nvvm_f2ll_rn(x); }
 __mw_both long long llrint(double x) { return __nvvm_d2ll_rn(x); }
 __mw_both long long llrintf(float x) { return __nvvm_f2ll_rn(x); }
+__mw_both long lrint(double x) { return llrint(x); }
+__mw_both long lrintf(float x) { return llrintf(x); }
 #else
 __mw_pure long lrint(double x);
 __mw_pure long lrintf(float x);

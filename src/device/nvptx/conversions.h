@@ -1,29 +1,38 @@
-/* Conversions between number types with a stated rounding, as instructions: what is out of range is held. */
+/* Conversions between number types with a stated rounding, as instructions: what is out of range is held. Inline PTX, as
+ * LLVM takes some of its intrinsics for plain conversions, whose rounding is another. */
 #ifndef MOONWARP_NVPTX_CONVERSIONS_H
 #define MOONWARP_NVPTX_CONVERSIONS_H
 
 /* clang-format off */
-#define __mw_converted(from, F, to, T, builtin)                                                                        \
-  __mw_both T __##from##2##to##_rn(F x) { return (T)__nvvm_##builtin##_rn(x); }                                        \
-  __mw_both T __##from##2##to##_rz(F x) { return (T)__nvvm_##builtin##_rz(x); }                                        \
-  __mw_both T __##from##2##to##_ru(F x) { return (T)__nvvm_##builtin##_rp(x); }                                        \
-  __mw_both T __##from##2##to##_rd(F x) { return (T)__nvvm_##builtin##_rm(x); }
-__mw_converted(float, float, int, int, f2i)
-__mw_converted(float, float, uint, unsigned int, f2ui)
-__mw_converted(float, float, ll, long long, f2ll)
-__mw_converted(float, float, ull, unsigned long long, f2ull)
-__mw_converted(double, double, int, int, d2i)
-__mw_converted(double, double, uint, unsigned int, d2ui)
-__mw_converted(double, double, ll, long long, d2ll)
-__mw_converted(double, double, ull, unsigned long long, d2ull)
-__mw_converted(int, int, float, float, i2f)
-__mw_converted(uint, unsigned int, float, float, ui2f)
-__mw_converted(ll, long long, float, float, ll2f)
-__mw_converted(ull, unsigned long long, float, float, ull2f)
-__mw_converted(ll, long long, double, double, ll2d)
-__mw_converted(ull, unsigned long long, double, double, ull2d)
-__mw_converted(double, double, float, float, d2f);
+#define __mw_convert(name, F, from, T, to, instruction)                                                                \
+  __mw_device T name(F x) {                                                                                            \
+    T result;                                                                                                          \
+    asm(instruction " %0, %1;" : "=" to(result) : from(x));                                                            \
+    return result;                                                                                                     \
+  }
+/* To integers the roundings are called rni, rzi, …; `i` stands for that. */
+#define __mw_converted(name, F, from, T, to, i, types)                                                                 \
+  __mw_convert(name##_rn, F, from, T, to, "cvt.rn" i types)                                                            \
+  __mw_convert(name##_rz, F, from, T, to, "cvt.rz" i types)                                                            \
+  __mw_convert(name##_ru, F, from, T, to, "cvt.rp" i types)                                                            \
+  __mw_convert(name##_rd, F, from, T, to, "cvt.rm" i types)
+#define __mw_converted_kinds(F, from, name, kind)                                                                      \
+  __mw_converted(__##name##2int, F, from, int, "r", "i", ".s32." kind)                                                 \
+  __mw_converted(__##name##2uint, F, from, unsigned int, "r", "i", ".u32." kind)                                       \
+  __mw_converted(__##name##2ll, F, from, long long, "l", "i", ".s64." kind)                                            \
+  __mw_converted(__##name##2ull, F, from, unsigned long long, "l", "i", ".u64." kind)
+__mw_converted_kinds(float, "f", float, "f32")
+__mw_converted_kinds(double, "d", double, "f64")
+__mw_converted(__int2float, int, "r", float, "f", "", ".f32.s32")
+__mw_converted(__uint2float, unsigned int, "r", float, "f", "", ".f32.u32")
+__mw_converted(__ll2float, long long, "l", float, "f", "", ".f32.s64")
+__mw_converted(__ull2float, unsigned long long, "l", float, "f", "", ".f32.u64")
+__mw_converted(__ll2double, long long, "l", double, "d", "", ".f64.s64")
+__mw_converted(__ull2double, unsigned long long, "l", double, "d", "", ".f64.u64")
+__mw_converted(__double2float, double, "d", float, "f", "", ".f32.f64");
+#undef __mw_converted_kinds
 #undef __mw_converted
+#undef __mw_convert
 /* clang-format on */
 
 __mw_both double __int2double_rn(int x) { return x; }
