@@ -84,6 +84,55 @@ describe("two GPUs", function()
     assert.equal("given\n", before.output)
   end)
 
+  it("are copied between by address, rows and lines, in any direction's stream", function()
+    local result = run [[
+      local function ok(code, ...) assert(code == 0, code ~= 0 and rt.cudaGetErrorName(code)) return ... end
+      local host = rt.malloc(24, "int")
+      local p = ok(rt.cudaMalloc(12))
+      host:set { 1, 2, 3 }
+      ok(rt.cudaMemcpy(p, host, 12, rt.cudaMemcpyHostToDevice))
+      ok(rt.cudaSetDevice(1))
+      local q = ok(rt.cudaMalloc(24))
+      local function show()
+        ok(rt.cudaMemcpy(host, q, 24, rt.cudaMemcpyDeviceToHost))
+        print(table.concat(host:totable(6), " "))
+      end
+      for device = 0, 1 do
+        ok(rt.cudaSetDevice(device))
+        ok(rt.cudaMemcpyPeer(q, 1, p, 0, 12))
+        ok(rt.cudaMemcpy(q + 12, p, 12, rt.cudaMemcpyDefault))
+        ok(rt.cudaSetDevice(1))
+        show()
+      end
+      ok(rt.cudaMemcpy2D(q, 8, p, 4, 4, 3, rt.cudaMemcpyDeviceToDevice))
+      show()
+    ]]
+    assert.equal("1 2 3 1 2 3\n1 2 3 1 2 3\n1 2 2 1 3 3\n", result.output)
+    assert.equal(4, gpu.count(result, "cuMemcpyPeerAsync"))
+    assert.equal("cuMemcpy3DPeerAsync 4 x 3 x 1 from 0 to 1", gpu.call(result, "cuMemcpy3DPeerAsync"))
+  end)
+
+  it("may both be lost by a fault of one, and the other says by what", function()
+    local result = run([==[
+      local m = mw.with(second, mw.compile, [[extern "C" __global__ void wild() {}
+/*PTX
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry wild()
+{ret;}
+*/]])
+      m.wild(1, 1)()
+      print(select(2, pcall(mw.synchronize, second)).message)
+      print(select(2, pcall(mw.with, first, mw.ones, 3)).message)
+      print(select(2, pcall(mw.with, first, mw.ones, 3)).message)
+    ]==], "cuMemAllocAsync@2=700", "fault=700")
+    local story = "kernel wild read or wrote memory that no array holds; wild launched at "
+    assert.matches("^" .. story .. "[^\n]*The device is lost with this", result.output)
+    assert.matches("\ncuda:1 was lost before, and CUDA gives up all devices of a process then: " .. story, result.output)
+    assert.matches("\ncuda:0 is lost since an earlier failure: cuda:1 was lost before", result.output, 1, true)
+  end)
+
   it("are CUDA's devices 0 and 1", function()
     local result = run [[
       print(rt.cudaDeviceCanAccessPeer(0, 1))

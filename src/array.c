@@ -166,10 +166,14 @@ static int copy_directly(mw_array *target, mw_array *source, mw_stream *to, mw_s
   int code = mw_command_use(command, target->buffer);
   if (code == MW_SUCCESS) code = mw_command_use(command, source->buffer);
   if (code == MW_SUCCESS) code = wait_in(to, from);
+  const mw_box box = {.target = target->buffer->address + target->offset,
+                      .source = source->buffer->address + source->offset,
+                      .width = source->bytes,
+                      .height = 1,
+                      .depth = 1};
   if (code == MW_SUCCESS)
-    code = to->device->driver->copy_from(to->state, target->buffer->address + target->offset, from->device->state,
-                                         source->buffer->address + source->offset, source->bytes,
-                                         mw_command_completion(command));
+    code = to->device->driver->copy_between(to->state, to->device->state, from->device->state, &box,
+                                            mw_command_completion(command));
   if (code == MW_SUCCESS) return wait_in(from, to);
   mw_command_end(command);
   return code;
@@ -178,7 +182,7 @@ static int copy_directly(mw_array *target, mw_array *source, mw_stream *to, mw_s
 /* Between devices: through host memory, piece by piece, where the driver has no other way, or refuses it. */
 static int copy_across(mw_array *target, mw_array *source) {
   mw_stream *to = mw_stream_of(target->buffer->device), *from = mw_stream_of(source->buffer->device);
-  if (to->device->driver == from->device->driver && to->device->driver->copy_from && source->bytes > 0 &&
+  if (to->device->driver == from->device->driver && to->device->driver->copy_between && source->bytes > 0 &&
       !mw_capture_concerns(to) && !mw_capture_concerns(from)) {
     if (copy_directly(target, source, to, from) == MW_SUCCESS) return MW_SUCCESS;
     mw_error_clear();

@@ -203,10 +203,11 @@ typedef struct mw_driver {
   void (*list_free)(void *list);
   /* Addresses in these may be the host's own, too. copy is memmove. */
   int (*copy)(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion);
-  /* From another device of this driver, in a stream of the one that the target is on. NULL: only the host is between. */
-  int (*copy_from)(void *stream, uint64_t target, void *other, uint64_t source, size_t bytes, mw_completion completion);
   int (*fill)(void *stream, uint64_t target, const void *pattern, size_t size, size_t count, mw_completion completion);
   int (*copy_box)(void *stream, const mw_box *box, mw_completion completion);
+  /* From the device `from` to the device `to`, both of this driver, in any stream of it. NULL: only the host is between, or
+     `copy` and `copy_box` reach all devices' memory. */
+  int (*copy_between)(void *stream, void *to, void *from, const mw_box *box, mw_completion completion);
   /* box->source is not looked at; its width is a multiple of `size`: 1, 2 or 4. */
   int (*fill_box)(void *stream, const mw_box *box, const void *pattern, size_t size, mw_completion completion);
   /* Host <-> device, in stream order; return when done. A kernel's failure before them is not theirs to report. */

@@ -138,6 +138,13 @@ static int hand_over_native(mw_stream *stream, const mw_copy *copy, side *target
   return code;
 }
 
+/* On two devices, whose driver wants to know. */
+static bool lie_apart(const side *target, const side *source) {
+  const mw_memory_info *to = &target->piece.info, *from = &source->piece.info;
+  return to->kind == MW_MEMORY_DEVICE && from->kind == MW_MEMORY_DEVICE && to->device != from->device &&
+         to->device->driver == from->device->driver && to->device->driver->copy_between;
+}
+
 static int hand_over_copy(mw_stream *stream, const mw_copy *copy, side *target, side *source) {
   if (is_native(target) || is_native(source)) return hand_over_native(stream, copy, target, source);
   const mw_driver *driver = stream->device->driver;
@@ -154,10 +161,16 @@ static int hand_over_copy(mw_stream *stream, const mw_copy *copy, side *target, 
   bool slices_touch = box.depth == 1 || (rows_touch && box.target_slice == box.width * box.height &&
                                          box.source_slice == box.width * box.height);
   mw_command *command = command_for(target, source);
-  int code = rows_touch && slices_touch
-                 ? driver->copy(stream->state, box.target, box.source, box.width * box.height * box.depth,
-                                mw_command_completion(command))
-                 : driver->copy_box(stream->state, &box, mw_command_completion(command));
+  if (rows_touch && slices_touch) {
+    box.width *= box.height * box.depth;
+    box.height = box.depth = 1;
+  }
+  mw_completion completion = mw_command_completion(command);
+  int code = lie_apart(target, source) ? driver->copy_between(stream->state, target->piece.info.device->state,
+                                                              source->piece.info.device->state, &box, completion)
+             : box.height == 1 && box.depth == 1
+                 ? driver->copy(stream->state, box.target, box.source, box.width, completion)
+                 : driver->copy_box(stream->state, &box, completion);
   if (code != MW_SUCCESS) mw_command_end(command);
   return code;
 }

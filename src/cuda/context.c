@@ -4,6 +4,7 @@
  * and the story of it is kept; cuda_reset makes a new context, in which nothing of the old one is left. */
 #include "cuda/cuda.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,16 +87,34 @@ static const char *what_happened(CUresult result) {
   }
 }
 
+/* A fault on one GPU may take all of them from the process: what the first one was lost with explains the others. */
+static struct {
+  pthread_mutex_t lock;
+  char story[512];
+} first = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What happened on the device, or on the one that was lost before where this had nothing to do. */
+static void explain(const cuda_device *device, CUresult result, const char *who, const mw_text *story,
+                    mw_text *message) {
+  pthread_mutex_lock(&first.lock);
+  if (!story->length && first.story[0]) {
+    mw_text_addf(message, "%s", first.story);
+  } else {
+    mw_text_addf(message, "%s%s %s", who ? "kernel " : "a kernel", who ? who : "", what_happened(result));
+    if (story->length) mw_text_addf(message, "; %s", story->data);
+    snprintf(first.story, sizeof first.story,
+             "cuda:%d was lost before, and CUDA gives up all devices of a process then: %s", device->ordinal,
+             message->data);
+  }
+  pthread_mutex_unlock(&first.lock);
+}
+
 static int lose(cuda_device *device, CUresult result) {
   mw_text story = {0}, message = {0};
   const mw_kernel_info *one = NULL;
   atomic_store(&device->lost, result);
   cuda_streams_abandon(device, &story, &one);
-  if (one)
-    mw_text_addf(&message, "kernel %s %s", one->name, what_happened(result));
-  else
-    mw_text_addf(&message, "a kernel %s", what_happened(result));
-  if (story.length) mw_text_addf(&message, "; %s", story.data);
+  explain(device, result, one ? one->name : NULL, &story, &message);
   pthread_mutex_lock(&device->lock);
   free(device->loss);
   device->loss = mw_strdup(message.data);
@@ -202,6 +221,9 @@ int cuda_reset(void *handle) {
   free(device->loss);
   device->loss = NULL;
   pthread_mutex_unlock(&device->lock);
+  pthread_mutex_lock(&first.lock);
+  first.story[0] = '\0';
+  pthread_mutex_unlock(&first.lock);
   atomic_store(&device->lost, 0);
   for (mw_limit limit = MW_LIMIT_STACK; limit <= MW_LIMIT_HEAP; limit += MW_LIMIT_HEAP - MW_LIMIT_STACK)
     if (device->limits[limit] > 0)

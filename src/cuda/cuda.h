@@ -171,9 +171,9 @@ void cuda_stream_forget_holds(cuda_stream *stream);
 /* ---- transfer.c, staging.c ---- */
 
 int cuda_copy(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion);
-int cuda_copy_from(void *stream, uint64_t target, void *other, uint64_t source, size_t bytes, mw_completion completion);
 int cuda_fill(void *stream, uint64_t target, const void *pattern, size_t size, size_t count, mw_completion completion);
 int cuda_copy_box(void *stream, const mw_box *box, mw_completion completion);
+int cuda_copy_between(void *stream, void *to, void *from, const mw_box *box, mw_completion completion);
 int cuda_fill_box(void *stream, const mw_box *box, const void *pattern, size_t size, mw_completion completion);
 int cuda_write(void *stream, uint64_t target, const void *source, size_t bytes);
 int cuda_read(void *stream, uint64_t source, void *target, size_t bytes);

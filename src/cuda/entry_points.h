@@ -49,6 +49,7 @@
   X(cuMemcpyPeerAsync, 4000, (CUdeviceptr target, CUcontext to, CUdeviceptr source, CUcontext from, size_t bytes,      \
                               CUstream stream))                                                                        \
   X(cuMemcpy3DAsync, 3020, (const CUDA_MEMCPY3D *copy, CUstream stream))                                               \
+  X(cuMemcpy3DPeerAsync, 4000, (const CUDA_MEMCPY3D *copy, CUstream stream))                                           \
   X(cuMemsetD8Async, 3020, (CUdeviceptr target, unsigned char value, size_t count, CUstream stream))                   \
   X(cuMemsetD16Async, 3020, (CUdeviceptr target, unsigned short value, size_t count, CUstream stream))                 \
   X(cuMemsetD32Async, 3020, (CUdeviceptr target, unsigned value, size_t count, CUstream stream))                       \

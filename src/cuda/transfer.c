@@ -44,16 +44,6 @@ int cuda_copy(void *handle, uint64_t target, uint64_t source, size_t bytes, mw_c
   return end(stream, result, "a copy", &completion);
 }
 
-int cuda_copy_from(void *handle, uint64_t target, void *other, uint64_t source, size_t bytes,
-                   mw_completion completion) {
-  cuda_stream *stream = handle;
-  const cuda_device *from = other;
-  int code = begin(stream);
-  if (code != MW_SUCCESS) return code;
-  CUresult result = cu.cuMemcpyPeerAsync(target, stream->device->context, source, from->context, bytes, stream->handle);
-  return end(stream, result, "a copy between devices", &completion);
-}
-
 /* ---- fills ---- */
 
 /* `count` times `size` bytes that repeat every 1, 2 or 4: one command, else NULL. */
@@ -140,6 +130,27 @@ int cuda_copy_box(void *handle, const mw_box *box, mw_completion completion) {
     result = cu.cuMemcpy3DAsync(&copy, stream->handle);
   }
   return end(stream, result, "a copy of a box", &completion);
+}
+
+/* cuMemcpyAsync and its kin do this too, but not with memory of a pool that the other device was given no access to. */
+int cuda_copy_between(void *handle, void *to, void *from, const mw_box *box, mw_completion completion) {
+  cuda_stream *stream = handle;
+  CUcontext target = ((cuda_device *)to)->context, source = ((cuda_device *)from)->context;
+  CUresult result = 0;
+  int code = begin(stream);
+  if (code != MW_SUCCESS) return code;
+  if (box->height == 1 && box->depth == 1) {
+    result = cu.cuMemcpyPeerAsync(box->target, target, box->source, source, box->width, stream->handle);
+    return end(stream, result, "a copy between devices", &completion);
+  }
+  for (size_t z = 0; z < box->depth && result == 0; z++) {
+    CUDA_MEMCPY3D copy = describe_copy(box, z, 1);
+    copy.target_kind = copy.source_kind = CU_MEMORY_DEVICE;
+    copy.target_context = target;
+    copy.source_context = source;
+    result = cu.cuMemcpy3DPeerAsync(&copy, stream->handle);
+  }
+  return end(stream, result, "a copy between devices", &completion);
 }
 
 int cuda_fill_box(void *handle, const mw_box *box, const void *pattern, size_t size, mw_completion completion) {

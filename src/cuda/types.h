@@ -91,14 +91,14 @@ typedef struct CUDA_MEMCPY3D {
   const void *source_host;
   CUdeviceptr source_device;
   CUarray source_array;
-  void *reserved0;
+  CUcontext source_context; /* of a copy between devices */
   size_t source_pitch, source_height;
   size_t target_x, target_y, target_z, target_lod;
   unsigned target_kind;
   void *target_host;
   CUdeviceptr target_device;
   CUarray target_array;
-  void *reserved1;
+  CUcontext target_context;
   size_t target_pitch, target_height;
   size_t width, height, depth;
 } CUDA_MEMCPY3D;

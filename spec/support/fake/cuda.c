@@ -216,6 +216,26 @@ static CUresult fake_cuGetErrorName(CUresult code, const char **name) {
 /* ---- memory ---- */
 
 static size_t in_use;
+static struct {
+  char *memory;
+  size_t bytes;
+  CUcontext owner;
+} pieces[64]; /* of the last allocations */
+
+/* Whose memory it is, as far as that is known. */
+static CUcontext owner_of(CUdeviceptr address) {
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+    if (pieces[i].memory && address - (uintptr_t)pieces[i].memory < pieces[i].bytes) return pieces[i].owner;
+  return NULL;
+}
+
+static void note(char *memory, size_t bytes) {
+  static size_t next;
+  pieces[next].memory = memory;
+  pieces[next].bytes = bytes;
+  pieces[next++].owner = current;
+  next %= sizeof pieces / sizeof *pieces;
+}
 
 /* The size stands before the memory, which is aligned as the device's. */
 static CUresult allocate(void **out, size_t bytes) {
@@ -224,6 +244,7 @@ static CUresult allocate(void **out, size_t bytes) {
   memcpy(memory, &bytes, sizeof bytes);
   memset(memory + 256, 0xcd, bytes);
   in_use += bytes;
+  note(memory + 256, bytes);
   *out = memory + 256;
   return 0;
 }
@@ -232,6 +253,8 @@ static void release(void *memory) {
   size_t bytes;
   memcpy(&bytes, (char *)memory - 256, sizeof bytes);
   in_use -= bytes;
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+    if (pieces[i].memory == memory) pieces[i].memory = NULL;
   free((char *)memory - 256);
 }
 
@@ -308,6 +331,8 @@ static CUresult fake_cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source, s
 static CUresult fake_cuMemcpyAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream) {
   (void)stream;
   CALL(cuMemcpyAsync, "%zu", bytes);
+  /* As an H100 does with memory of pools. */
+  if (owner_of(target) && owner_of(source) && owner_of(target) != owner_of(source)) return 1;
   return move(target, source, bytes);
 }
 
@@ -351,6 +376,15 @@ static CUresult fake_cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
     for (size_t y = 0; y < copy->height; y++)
       move(copy->target_device + (z * copy->target_height + y) * copy->target_pitch,
            copy->source_device + (z * copy->source_height + y) * copy->source_pitch, copy->width);
+  return 0;
+}
+
+static CUresult fake_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D *copy, CUstream stream) {
+  (void)stream;
+  CALL(cuMemcpy3DPeerAsync, "%zu x %zu x %zu from %d to %d", copy->width, copy->height, copy->depth,
+       (int)((char *)copy->source_context - contexts), (int)((char *)copy->target_context - contexts));
+  for (size_t y = 0; y < copy->height; y++)
+    move(copy->target_device + y * copy->target_pitch, copy->source_device + y * copy->source_pitch, copy->width);
   return 0;
 }
 
@@ -574,17 +608,17 @@ static const entry special[] = {
     ENTRY(cuDriverGetVersion) ENTRY(cuDeviceGetCount) ENTRY(cuDeviceGet) ENTRY(cuDeviceGetName) ENTRY(cuDeviceTotalMem)
         ENTRY(cuDeviceGetAttribute) ENTRY(cuDevicePrimaryCtxRetain) ENTRY(cuDevicePrimaryCtxReset) ENTRY(
             cuDeviceCanAccessPeer) ENTRY(cuCtxEnablePeerAccess) ENTRY(cuMemPoolSetAccess) ENTRY(cuMemcpyPeerAsync)
-            ENTRY(cuCtxSetCurrent) ENTRY(cuCtxGetCurrent) ENTRY(cuCtxGetLimit) ENTRY(cuCtxGetStreamPriorityRange) ENTRY(
-                cuGetErrorString) ENTRY(cuGetErrorName) ENTRY(cuMemGetInfo) ENTRY(cuMemAlloc) ENTRY(cuMemAllocAsync)
-                ENTRY(cuMemAllocManaged) ENTRY(cuMemHostAlloc) ENTRY(cuMemFree) ENTRY(cuMemFreeAsync)
-                    ENTRY(cuMemFreeHost) ENTRY(cuMemcpyHtoDAsync) ENTRY(cuMemcpyDtoHAsync) ENTRY(cuMemcpyDtoDAsync)
-                        ENTRY(cuMemcpyAsync) ENTRY(cuMemsetD8Async) ENTRY(cuMemsetD16Async) ENTRY(cuMemsetD32Async)
-                            ENTRY(cuMemsetD2D8Async) ENTRY(cuMemsetD2D16Async) ENTRY(cuMemsetD2D32Async)
-                                ENTRY(cuMemcpy3DAsync) ENTRY(cuStreamCreateWithPriority) ENTRY(cuStreamSynchronize)
-                                    ENTRY(cuStreamQuery) ENTRY(cuLaunchHostFunc) ENTRY(cuEventCreate) ENTRY(
-                                        cuEventElapsedTime) ENTRY(cuModuleLoadData) ENTRY(cuModuleLoadDataEx)
-                                        ENTRY(cuModuleGetFunction) ENTRY(cuModuleGetGlobal) ENTRY(cuFuncGetAttribute)
-                                            ENTRY(cuFuncSetAttribute) ENTRY(cuLaunchKernel)
+            ENTRY(cuMemcpy3DPeerAsync) ENTRY(cuCtxSetCurrent) ENTRY(cuCtxGetCurrent) ENTRY(cuCtxGetLimit) ENTRY(
+                cuCtxGetStreamPriorityRange) ENTRY(cuGetErrorString) ENTRY(cuGetErrorName) ENTRY(cuMemGetInfo)
+                ENTRY(cuMemAlloc) ENTRY(cuMemAllocAsync) ENTRY(cuMemAllocManaged) ENTRY(cuMemHostAlloc) ENTRY(cuMemFree)
+                    ENTRY(cuMemFreeAsync) ENTRY(cuMemFreeHost) ENTRY(cuMemcpyHtoDAsync) ENTRY(cuMemcpyDtoHAsync)
+                        ENTRY(cuMemcpyDtoDAsync) ENTRY(cuMemcpyAsync) ENTRY(cuMemsetD8Async) ENTRY(cuMemsetD16Async)
+                            ENTRY(cuMemsetD32Async) ENTRY(cuMemsetD2D8Async) ENTRY(cuMemsetD2D16Async)
+                                ENTRY(cuMemsetD2D32Async) ENTRY(cuMemcpy3DAsync) ENTRY(cuStreamCreateWithPriority)
+                                    ENTRY(cuStreamSynchronize) ENTRY(cuStreamQuery) ENTRY(cuLaunchHostFunc)
+                                        ENTRY(cuEventCreate) ENTRY(cuEventElapsedTime) ENTRY(cuModuleLoadData) ENTRY(
+                                            cuModuleLoadDataEx) ENTRY(cuModuleGetFunction) ENTRY(cuModuleGetGlobal)
+                                            ENTRY(cuFuncGetAttribute) ENTRY(cuFuncSetAttribute) ENTRY(cuLaunchKernel)
                                                 ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor)
                                                     ENTRY(cuArray3DCreate) ENTRY(cuMipmappedArrayCreate)
                                                         ENTRY(cuMipmappedArrayGetLevel) ENTRY(cuTexObjectCreate)
