@@ -321,6 +321,24 @@ describe("the report", function()
       run(text:format(8), "--mcpu=x86-64-v4 --report --width=16"):match "gangs of ([^\n]*)")
   end)
 
+  it("sees that addresses of 32 bits in inline PTX count up", function()
+    local output = run([=[
+      __global__ void window(const float *in, float *out) {
+        __shared__ float cell[256];
+        unsigned at = (unsigned)__cvta_generic_to_shared(&cell[threadIdx.x]);
+        asm volatile("st.shared.f32 [%0], %1;" :: "r"(at), "f"(in[threadIdx.x]) : "memory");
+        __syncthreads();
+        unsigned from = (unsigned)__cvta_generic_to_shared(cell) + 4 * threadIdx.x;
+        asm volatile("ld.shared.f32 %0, [%1+4];" : "=f"(out[threadIdx.x]) : "r"(from - 4));
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(at), "l"(in + threadIdx.x + 256));
+      }]=], "--report")
+    assert.matches("4:%d+  contiguous store\n", output)
+    assert.matches("7:%d+  contiguous load\n", output)
+    assert.matches("8:%d+  contiguous store\n", output)
+    assert.not_matches("gather", output)
+    assert.not_matches("scatter", output)
+  end)
+
   it("says how lanes do atomics", function()
     local output = run([=[
       __global__ void count(const int *a, int *o) {

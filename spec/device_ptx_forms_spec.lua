@@ -10,6 +10,16 @@ local source = [==[
 #include <cuda_fp16.h>
 // ---- memory
 
+// Addresses that count up, though the first threads have none.
+__global__ void shared_rows(const int *in, int *out) {
+  __shared__ int before[4], cell[64];
+  unsigned t = threadIdx.x, first = (unsigned)__cvta_generic_to_shared(cell), at = first + 4 * t;
+  out[t] = before[t % 4] = -1;
+  asm volatile("st.shared.s32 [%0], %1;" :: "r"(at), "r"(in[t]) : "memory");
+  __syncthreads();
+  if (t >= 5) asm volatile("ld.shared.s32 %0, [%1];" : "=r"(out[t]) : "r"(at - 20));
+  if (t >= 60) asm volatile("ld.shared.s32 %0, [%1];" : "=r"(out[t]) : "r"(first + 4 * (t - 60)));
+}
 __global__ void shared_window(const int *in, int *out) {
   __shared__ int cell[64];
   __shared__ int sum, top;
@@ -223,6 +233,8 @@ for _, tier in ipairs(tiers) do
       local out = mw.zeros(64, "int")
       m.shared_window(1, 64)(mw.array(ints(64, function(i) return 100 + i end), "int"), out)
       for i = 0, 63 do assert.equal(163 - i + 1000 * (100 + i) + 7000000, out[i + 1]) end
+      m.shared_rows(1, 64)(mw.array(ints(64, function(i) return 100 + i end), "int"), out)
+      for i = 0, 63 do assert.equal(i < 5 and -1 or i < 60 and 95 + i or 40 + i, out[i + 1]) end
     end)
 
     it("extends what it loads as the type says, whatever the order and the hints", function()

@@ -247,12 +247,43 @@ view compare_shape(const shapes *s, LLVMValueRef i, view a, view b) {
 
 /* ---- casts ---- */
 
+/* Whether a constant is made of the address of shared memory. */
+static bool names_shared(LLVMValueRef value) {
+  if (!LLVMIsAConstant(value)) return false;
+  if (LLVMIsAGlobalVariable(value)) return memory_of(value) == MEMORY_SHARED;
+  for (int n = 0; LLVMIsAConstantExpr(value) && n < LLVMGetNumOperands(value); n++)
+    if (names_shared(LLVMGetOperand(value, (unsigned)n))) return true;
+  return false;
+}
+
+/* Whether a number is nothing but the distance of an address of 32 bits to a shared variable, as ptx_memory.c makes it, and
+   an address is all that becomes of it. Where a lane may use that it is small, so lanes nearby do not wrap. */
+static bool is_shared_distance(LLVMValueRef extension) {
+  LLVMValueRef from = LLVMGetOperand(extension, 0);
+  LLVMOpcode opcode = LLVMIsAInstruction(from) ? LLVMGetInstructionOpcode(from) : (LLVMOpcode)0;
+  if ((opcode != LLVMSub && opcode != LLVMAdd) || !names_shared(LLVMGetOperand(from, 1))) return false;
+  for (LLVMUseRef use = LLVMGetFirstUse(extension); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef sum = LLVMGetUser(use);
+    if (LLVMGetInstructionOpcode(sum) != LLVMAdd || !names_shared(LLVMGetOperand(sum, 1))) return false;
+    for (LLVMUseRef end = LLVMGetFirstUse(sum); end; end = LLVMGetNextUse(end))
+      if (!LLVMIsAIntToPtrInst(LLVMGetUser(end))) return false;
+  }
+  return true;
+}
+
+/* Whether the lanes of a gang lie so near to each other that what is small in one does not wrap in another. */
+static bool is_narrow(const shapes *s, shape a) {
+  wide lanes = (wide)s->cut.lanes * a.stride, parts = (wide)s->cut.parts * a.step, most = 1 << 28;
+  return lanes <= most && lanes >= -most && parts <= most && parts >= -most;
+}
+
 static view extend(const shapes *s, LLVMValueRef i, int at, view a, bool is_signed) {
   LLVMValueRef from = LLVMGetOperand(i, 0);
   unsigned width = integer_width(from);
   if (a.shape.kind == SHAPE_VARYING || !width || width > 64) return varying;
   range r = range_at(&s->table->ranges, from, at);
-  bool exact = a.shape.no_wrap || base_fits(s, r, a.shape, width);
+  bool exact = a.shape.no_wrap || base_fits(s, r, a.shape, width) ||
+               (is_signed && is_narrow(s, a.shape) && is_shared_distance(i));
   bool positive = r.low >= 0 || (!is_signed && LLVMGetNNeg(i));
   if (!exact || !(is_signed || positive)) return varying;
   view v = a;
