@@ -120,6 +120,12 @@ describe("PTX by mwcc", function()
     end
   end)
 
+  it("holds real numbers that no integer has, constants too", function()
+    local text = code [[double big = -4e18; i[0] = (int)big; ((short *)i)[2] = (short)(i[3] == 3 ? 70000.0f : f[0]);]]
+    assert.matches("cvt%.rzi%.s32%.f64", text)
+    assert.matches("cvt%.rzi%.s32%.f32", text)
+  end)
+
   it("is fast and flushes what is denormal with -use_fast_math", function()
     local body = "f[0] = f[1] / f[2]; f[3] = sqrtf(f[4]); f[5] = sinf(f[6]);"
     local text = code(body, "-use_fast_math")

@@ -79,7 +79,7 @@ static void publish(program *p) {
   }
 }
 
-/* ---- instructions: atomic operations with an order, conversions to small integers ---- */
+/* ---- instructions: atomic operations with an order, conversions to integers ---- */
 
 typedef struct order {
   bool before, after;
@@ -113,20 +113,35 @@ static void order_access(program *p, LLVMBuilderRef b, LLVMValueRef i, bool is_l
   fence_around(p, b, i, o);
 }
 
-/* Of a number out of range nvcc makes what its lowest bits are as an int; LLVM would let 16 bits saturate. */
-static void widen_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
+/* A real number as an integer, toward zero. LLVM leaves open what becomes of one that is out of range, and drops what
+   depends on it where it is a constant; the instruction holds it, and narrow types are the lowest bits of an int, as nvcc
+   has it. So it is the instruction. */
+static void spell_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   LLVMTypeRef type = LLVMTypeOf(i);
-  if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) >= 32) return;
+  LLVMValueRef value = LLVMGetOperand(i, 0);
+  if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) > 64) return;
+  bool is_signed = LLVMGetInstructionOpcode(i) == LLVMFPToSI, wide = LLVMGetIntTypeWidth(type) > 32;
+  bool is_double = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMDoubleTypeKind;
+  LLVMTypeRef made = wide ? p->i64 : p->i32, from = is_double ? LLVMTypeOf(value) : LLVMFloatTypeInContext(p->context);
   LLVMPositionBuilderBefore(b, i);
-  LLVMValueRef wide = LLVMBuildCast(b, LLVMGetInstructionOpcode(i), LLVMGetOperand(i, 0), p->i32, "");
-  LLVMReplaceAllUsesWith(i, LLVMBuildTrunc(b, wide, type, ""));
+  if (LLVMTypeOf(value) != from) value = LLVMBuildFPExt(b, value, from, "");
+  char *text = mw_format("cvt.rzi.%c%d.%s $0, $1;", is_signed ? 's' : 'u', wide ? 64 : 32, is_double ? "f64" : "f32");
+  char *constraints = mw_format("=%c,%c", wide ? 'l' : 'r', is_double ? 'd' : 'f');
+  LLVMTypeRef function = LLVMFunctionType(made, &from, 1, 0);
+  LLVMValueRef code = LLVMGetInlineAsm(function, text, strlen(text), constraints, strlen(constraints), 0, 0,
+                                       LLVMInlineAsmDialectATT, 0);
+  LLVMValueRef result = LLVMBuildCall2(b, function, code, &value, 1, "");
+  if (made != type) result = LLVMBuildTrunc(b, result, type, "");
+  LLVMReplaceAllUsesWith(i, result);
   LLVMInstructionEraseFromParent(i);
+  free(text);
+  free(constraints);
 }
 
 static void change_instruction(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMFPToSI:
-  case LLVMFPToUI: widen_conversion(p, b, i); break;
+  case LLVMFPToUI: spell_conversion(p, b, i); break;
   case LLVMLoad: order_access(p, b, i, true); break;
   case LLVMStore: order_access(p, b, i, false); break;
   case LLVMAtomicRMW:
