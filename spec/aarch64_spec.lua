@@ -104,7 +104,8 @@ describe("mwcc --target", function()
   it("refuses others, and a processor that is not at hand", function()
     local output, ok = mwcc "--target=sparc-linux-gnu -o -"
     assert.is_false(ok)
-    assert.matches("%-%-target knows x86_64%-linux%-gnu, aarch64%-linux%-gnu and nvptx, not 'sparc%-linux%-gnu'", output)
+    assert.matches("%-%-target knows x86_64%-linux%-gnu, aarch64%-linux%-gnu and nvptx, not 'sparc%-linux%-gnu'",
+      output)
     local other = emulated and "x86_64-linux-gnu" or "aarch64-linux-gnu"
     output, ok = mwcc("--target=" .. other .. " --mcpu=native -o -")
     assert.is_false(ok)
