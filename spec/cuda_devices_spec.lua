@@ -129,7 +129,8 @@ describe("two GPUs", function()
     ]==], "cuMemAllocAsync@2=700", "fault=700")
     local story = "kernel wild read or wrote memory that no array holds; wild launched at "
     assert.matches("^" .. story .. "[^\n]*The device is lost with this", result.output)
-    assert.matches("\ncuda:1 was lost before, and CUDA gives up all devices of a process then: " .. story, result.output)
+    assert.matches("\ncuda:1 was lost before, and CUDA gives up all devices of a process then: " .. story,
+      result.output)
     assert.matches("\ncuda:0 is lost since an earlier failure: cuda:1 was lost before", result.output, 1, true)
   end)
 
