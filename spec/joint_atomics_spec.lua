@@ -224,6 +224,17 @@ extern "C" __global__ void spin(int *flag, int *out) {
     assert.not_matches("cmpxchg", alone)
   end)
 
+  it("asks the machine for no order within a block", function()
+    local fences = mwcc.run([=[
+      __global__ void fences(int *out) {
+        out[threadIdx.x] = 1;
+        __threadfence_block();
+        out[threadIdx.x + 64] = 2;
+      }]=], "--mcpu=x86-64-v4 --width=16 --emit=ir")
+    assert.matches("fence acq_rel", fences)
+    assert.not_matches("fence seq_cst", fences)
+  end)
+
   it("looks at memory in each round of a loop that waits", function()
     local loop = code("row", "spin")
     assert.matches("load volatile i32", loop)

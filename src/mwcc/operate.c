@@ -359,7 +359,7 @@ void widen_instruction(widener *w, LLVMValueRef i, mask m) {
   case LLVMStore: widen_store(w, i, m); return;
   case LLVMAtomicRMW:
   case LLVMAtomicCmpXchg: widen_atomic(w, i, m); return;
-  case LLVMFence: LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 0, ""); return;
+  case LLVMFence: LLVMBuildFence(w->b, LLVMGetOrdering(i), LLVMIsAtomicSingleThread(i), ""); return;
   case LLVMCall: widen_call(w, i, m); return;
   case LLVMAlloca: widen_alloca(w, i); return;
   case LLVMExtractValue: widen_extract(w, i); return;
