@@ -535,8 +535,13 @@ static CUresult fake_cuMipmappedArrayGetLevel(CUarray *level, CUmipmappedArray a
 static CUresult fake_cuTexObjectCreate(CUtexObject *texture, const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *t,
                                        const void *view) {
   (void)view;
-  CALL(cuTexObjectCreate, "kind %u address %u %u %u filter %u flags %u", r->kind, t->address[0], t->address[1],
-       t->address[2], t->filter, t->flags);
+  unsigned bits[4];
+  char border[64] = "";
+  memcpy(bits, t->border, sizeof bits);
+  if (bits[0] | bits[1] | bits[2] | bits[3])
+    snprintf(border, sizeof border, " border %x %x %x %x", bits[0], bits[1], bits[2], bits[3]);
+  CALL(cuTexObjectCreate, "kind %u address %u %u %u filter %u flags %u%s", r->kind, t->address[0], t->address[1],
+       t->address[2], t->filter, t->flags, border);
   *texture = ++handles;
   return 0;
 }
