@@ -160,6 +160,9 @@ describe("PTX by mwcc", function()
     assert.is_nil(text:find(".debug_info", 1, true))
     assert.is_nil(text:find(", debug", 1, true))
     assert.is_nil(ptx(source):find(".loc", 1, true))
+    local calls = ptx("__global__ void k(double *x) {\n  x[0] = sin(x[1]) + cos(x[2]);\n}", "-lineinfo")
+    assert.matches("%.loc", calls)
+    for call in calls:gmatch "\n\tcall.-;" do assert.is_nil(call:find("$L__", 1, true)) end
   end)
 
   it("limits registers with --maxrregcount", function()

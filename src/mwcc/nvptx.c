@@ -233,10 +233,25 @@ static void keep_lines_only(program *p) {
   if (LLVMParseIRInContext(p->context, buffer, &p->module, &message)) die("its own text is none to LLVM: %s", message);
 }
 
+/* The code without labels that only debug information would name: with -lineinfo LLVM puts some inside of calls, where PTX
+   has none, and places of the source too. */
+static void add_code(mw_text *out, const char *text, size_t length) {
+  bool in_call = false;
+  for (const char *line = text, *end = text + length, *next; line < end; line = next) {
+    const char *stop = memchr(line, '\n', (size_t)(end - line));
+    next = stop ? stop + 1 : end;
+    bool is_label = strncmp(line, "$L__tmp", 7) == 0, is_place = in_call && strncmp(line, "\t.loc", 5) == 0;
+    if (is_label || is_place) continue;
+    in_call = in_call || strncmp(line, "\tcall", 5) == 0;
+    if (in_call && memchr(line, ';', (size_t)(next - line))) in_call = false;
+    mw_text_add(out, line, (size_t)(next - line));
+  }
+}
+
 static void write_ptx(program *p) {
   LLVMMemoryBufferRef buffer = generate(p, LLVMAssemblyFile);
   mw_text out = {0};
-  mw_text_add(&out, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+  add_code(&out, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
   add_ptx_facts(p, &out);
   if (p->complaints) quit(1);
   write_output(p->options->output, out.data, out.length);
