@@ -211,8 +211,8 @@ static void prune(program *p) {
     LLVMSetLinkage(f, LLVMInternalLinkage);
   }
   for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, LLVMExternalLinkage);
-  /* what is inlined again and again has its variables in registers by then */
-  run_passes(p, "globaldce,function(mem2reg),always-inline,globaldce");
+  /* nothing that simplifies: what CUDA defines and LLVM does not is not spelled out yet (retarget.c) */
+  run_passes(p, "always-inline,globaldce");
 }
 
 /* Address spaces of the device target: 1 global, 3 shared, 4 constant. Constants that no host may write and no source
