@@ -17,23 +17,6 @@ local prelude = [[
     for i = 1, count do list[i] = string.char((first + i) % 256) end
     return table.concat(list)
   end
-  -- A texture whose levels are given as { part, level, internal, width, height, depth, format, type, bytes }.
-  local function texture(target, levels)
-    local name = gl.name "glGenTextures"
-    gl.call("glPixelStorei", 0x0cf5, 1)
-    gl.call("glBindTexture", target, name)
-    for _, l in ipairs(levels) do
-      if l[6] then
-        gl.call("glTexImage3D", l[1], l[2], l[3], l[4], l[5], l[6], 0, l[7], l[8], l[9])
-      else
-        gl.call("glTexImage2D", l[1], l[2], l[3], l[4], l[5], 0, l[7], l[8], l[9])
-      end
-    end
-    gl.call("glBindTexture", target, 0)
-    gl.call("glPixelStorei", 0x0cf5, 4)
-    assert(gl.error() == 0)
-    return name
-  end
   -- What a part holds when it is mapped, and other bytes for it.
   local function exchange(resource, layer, level, pitch, rows, new)
     ok(rt.cudaGraphicsMapResources(1, resource))
@@ -77,7 +60,7 @@ describe("an image of OpenGL ES", function()
         old = string.pack("fffff", 2 ^ -30, 0.1, -2, math.huge, 1):rep(3 * size // 4)
         new = string.pack("f", 0.3):rep(15 * size // 4)
       end
-      local name = texture(TEXTURE_2D, { { TEXTURE_2D, 0, internal, 5, 3, nil, format, kind, old } })
+      local name = gl.texture(TEXTURE_2D, { { TEXTURE_2D, 0, internal, 5, 3, nil, format, kind, old } })
       local resource = ok(rt.cudaGraphicsGLRegisterImage(name, TEXTURE_2D, 0))
       ok(rt.cudaGraphicsMapResources(1, resource))
       local err, array = rt.cudaGraphicsSubResourceGetMappedArray(resource, 0, 0)
@@ -97,7 +80,7 @@ describe("an image of OpenGL ES", function()
   ]])
 
   spec("has levels, layers, faces and slices, one by one and as a mipmapped array", [[
-    local name = texture(TEXTURE_2D, {
+    local name = gl.texture(TEXTURE_2D, {
       { TEXTURE_2D, 0, 0x8058, 4, 2, nil, RGBA, BYTES, bytes_of(0, 32) },
       { TEXTURE_2D, 1, 0x8058, 2, 1, nil, RGBA, BYTES, bytes_of(100, 8) },
       { TEXTURE_2D, 2, 0x8058, 1, 1, nil, RGBA, BYTES, bytes_of(9, 4) },
@@ -113,13 +96,13 @@ describe("an image of OpenGL ES", function()
     ok(rt.cudaGraphicsUnmapResources(1, resource))
     assert(exchange(resource, 0, 0, 16, 2) == bytes_of(0, 32))
 
-    name = texture(LAYERS, { { LAYERS, 0, 0x8229, 4, 2, 3, RED, BYTES, bytes_of(0, 24) } })
+    name = gl.texture(LAYERS, { { LAYERS, 0, 0x8229, 4, 2, 3, RED, BYTES, bytes_of(0, 24) } })
     resource = ok(rt.cudaGraphicsGLRegisterImage(name, LAYERS, 0))
     assert(exchange(resource, 1, 0, 4, 2, "layer  1") == bytes_of(8, 8))
     assert(exchange(resource, 2, 0, 4, 2) == bytes_of(16, 8))
     assert(exchange(resource, 1, 0, 4, 2) == "layer  1")
 
-    name = texture(TEXTURE_3D, { { TEXTURE_3D, 0, 0x8229, 4, 2, 3, RED, BYTES, bytes_of(0, 24) } })
+    name = gl.texture(TEXTURE_3D, { { TEXTURE_3D, 0, 0x8229, 4, 2, 3, RED, BYTES, bytes_of(0, 24) } })
     resource = ok(rt.cudaGraphicsGLRegisterImage(name, TEXTURE_3D, 0))
     ok(rt.cudaGraphicsMapResources(1, resource))
     local array = ok(rt.cudaGraphicsSubResourceGetMappedArray(resource, 0, 0))
@@ -133,7 +116,7 @@ describe("an image of OpenGL ES", function()
     for face = 0, 5 do
       faces[face + 1] = { CUBE_X + face, 0, 0x8229, 4, 4, nil, RED, BYTES, bytes_of(20 * face, 16) }
     end
-    name = texture(CUBE, faces)
+    name = gl.texture(CUBE, faces)
     resource = ok(rt.cudaGraphicsGLRegisterImage(name, CUBE, 0))
     assert(exchange(resource, 5, 0, 4, 4, "the sixth face: ") == bytes_of(100, 16))
     assert(exchange(resource, 4, 0, 4, 4) == bytes_of(80, 16))
@@ -155,7 +138,7 @@ describe("an image of OpenGL ES", function()
 
   spec("is refused where it cannot be read back, unless it is written whole", [[
     -- GL_LUMINANCE
-    local name = texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x1909, 4, 1, nil, 0x1909, BYTES, "abcd" } })
+    local name = gl.texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x1909, 4, 1, nil, 0x1909, BYTES, "abcd" } })
     local resource = ok(rt.cudaGraphicsGLRegisterImage(name, TEXTURE_2D, 0))
     ok(rt.cudaGraphicsMapResources(1, resource))
     assert(rt.cudaGraphicsSubResourceGetMappedArray(resource, 0, 0) == rt.cudaErrorNotSupported)
@@ -169,7 +152,7 @@ describe("an image of OpenGL ES", function()
   ]])
 
   spec("leaves what OpenGL ES was told of transfers as it was", [[
-    local name = texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x8058, 3, 2, nil, RGBA, BYTES, bytes_of(0, 24) } })
+    local name = gl.texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x8058, 3, 2, nil, RGBA, BYTES, bytes_of(0, 24) } })
     local resource = ok(rt.cudaGraphicsGLRegisterImage(name, TEXTURE_2D, 0))
     local store = { { 0x0d05, 8 }, { 0x0d02, 40 }, { 0x0cf5, 2 }, { 0x0cf2, 50 }, { 0x806e, 9 } }
     for _, setting in ipairs(store) do gl.call("glPixelStorei", setting[1], setting[2]) end

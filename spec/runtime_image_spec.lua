@@ -20,22 +20,6 @@ local TEXTURE_2D, TEXTURE_3D, CUBE, CUBE_X, LAYERS, RECTANGLE, RENDERBUFFER =
   0x0de1, 0x806f, 0x8513, 0x8515, 0x8c1a, 0x84f5, 0x8d41
 local RGBA, RED, RED_INTEGER, BYTES, FLOATS = 0x1908, 0x1903, 0x8d94, 0x1401, 0x1406
 
--- A texture whose levels (of its parts) are given as
--- { part, level, internal, width, height, depth, format, type, bytes }.
-local function texture(target, levels)
-  local name = gl.name "glGenTextures"
-  gl.call("glBindTexture", target, name)
-  for _, l in ipairs(levels) do
-    if l[6] then
-      gl.call("glTexImage3D", l[1], l[2], l[3], l[4], l[5], l[6], 0, l[7], l[8], l[9])
-    else
-      gl.call("glTexImage2D", l[1], l[2], l[3], l[4], l[5], 0, l[7], l[8], l[9])
-    end
-  end
-  gl.call("glBindTexture", target, 0)
-  return name
-end
-
 -- A level's texels (a cubemap's: of a face, by the face's target) as OpenGL has them.
 local function texels(target, name, level, format, kind, bytes, part)
   gl.call("glBindTexture", target, name)
@@ -66,7 +50,7 @@ end
 describe("an image of OpenGL", function()
   with_gl("is a CUDA array while it is mapped, level by level", function()
     local large, small = bytes_of(0, 6 * 4 * 4), bytes_of(100, 3 * 2 * 4)
-    local name = texture(TEXTURE_2D, {
+    local name = gl.texture(TEXTURE_2D, {
       { TEXTURE_2D, 0, 0x8058, 6, 4, nil, RGBA, BYTES, large },
       { TEXTURE_2D, 1, 0x8058, 3, 2, nil, RGBA, BYTES, small },
     })
@@ -79,7 +63,7 @@ describe("an image of OpenGL", function()
   end)
 
   with_gl("is written by a kernel through a surface", function()
-    local name = texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x8058, 3, 2, nil, RGBA, BYTES, false } })
+    local name = gl.texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x8058, 3, 2, nil, RGBA, BYTES, false } })
     local resource = ok(rt.cudaGraphicsGLRegisterImage(name, TEXTURE_2D, rt.cudaGraphicsRegisterFlagsSurfaceLoadStore))
     ok(rt.cudaGraphicsMapResources(1, resource))
     local array = ok(rt.cudaGraphicsSubResourceGetMappedArray(resource, 0, 0))
@@ -130,7 +114,7 @@ describe("an image of OpenGL", function()
 
   with_gl("of three dimensions is one array, of layers and faces an array for each", function()
     local all = bytes_of(0, 4 * 3 * 2)
-    local name = texture(TEXTURE_3D, { { TEXTURE_3D, 0, 0x8229, 4, 3, 2, RED, BYTES, all } })
+    local name = gl.texture(TEXTURE_3D, { { TEXTURE_3D, 0, 0x8229, 4, 3, 2, RED, BYTES, all } })
     local resource = ok(rt.cudaGraphicsGLRegisterImage(name, TEXTURE_3D, 0))
     ok(rt.cudaGraphicsMapResources(1, resource))
     local _, extent = ok(rt.cudaArrayGetInfo(ok(rt.cudaGraphicsSubResourceGetMappedArray(resource, 0, 0))))
@@ -140,7 +124,7 @@ describe("an image of OpenGL", function()
     assert.equal(all, texels(TEXTURE_3D, name, 0, RED, BYTES, 24))
     ok(rt.cudaGraphicsUnregisterResource(resource))
 
-    name = texture(LAYERS, { { LAYERS, 0, 0x8229, 4, 2, 3, RED, BYTES, all } })
+    name = gl.texture(LAYERS, { { LAYERS, 0, 0x8229, 4, 2, 3, RED, BYTES, all } })
     resource = ok(rt.cudaGraphicsGLRegisterImage(name, LAYERS, 0))
     exchange(resource, 1, 0, 4, 2, all:sub(9, 16), "layer  1")
     assert.equal(all:sub(1, 8) .. "layer  1" .. all:sub(17), texels(LAYERS, name, 0, RED, BYTES, 24))
@@ -150,7 +134,7 @@ describe("an image of OpenGL", function()
     for face = 0, 5 do
       faces[face + 1] = { CUBE_X + face, 0, 0x8229, 4, 4, nil, RED, BYTES, bytes_of(20 * face, 16) }
     end
-    name = texture(CUBE, faces)
+    name = gl.texture(CUBE, faces)
     resource = ok(rt.cudaGraphicsGLRegisterImage(name, CUBE, 0))
     exchange(resource, rt.cudaGraphicsCubeFaceNegativeZ, 0, 4, 4, bytes_of(100, 16), "the sixth face: ")
     assert.equal("the sixth face: ", texels(CUBE, name, 0, RED, BYTES, 16, CUBE_X + 5))
@@ -159,7 +143,7 @@ describe("an image of OpenGL", function()
   end)
 
   with_gl("may be a rectangle or a renderbuffer", function()
-    local name = texture(RECTANGLE, { { RECTANGLE, 0, 0x8058, 3, 2, nil, RGBA, BYTES, bytes_of(0, 24) } })
+    local name = gl.texture(RECTANGLE, { { RECTANGLE, 0, 0x8058, 3, 2, nil, RGBA, BYTES, bytes_of(0, 24) } })
     local resource = ok(rt.cudaGraphicsGLRegisterImage(name, RECTANGLE, 0))
     exchange(resource, 0, 0, 12, 2, bytes_of(0, 24), bytes_of(90, 24))
     assert.equal(bytes_of(90, 24), texels(RECTANGLE, name, 0, RGBA, BYTES, 24))
@@ -187,7 +171,7 @@ describe("an image of OpenGL", function()
 
   with_gl("leaves what OpenGL was told of transfers as it was", function()
     local all, store = bytes_of(0, 24), { { 0x0d05, 8 }, { 0x0d02, 40 }, { 0x0cf5, 2 }, { 0x0cf2, 50 }, { 0x0cf4, 3 } }
-    local name = texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x8058, 3, 2, nil, RGBA, BYTES, all } })
+    local name = gl.texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x8058, 3, 2, nil, RGBA, BYTES, all } })
     local resource = ok(rt.cudaGraphicsGLRegisterImage(name, TEXTURE_2D, 0))
     local pixels = gl.buffer(("x"):rep(64))
     gl.call("glBindBuffer", 0x88eb, pixels) -- GL_PIXEL_PACK_BUFFER
@@ -209,8 +193,8 @@ describe("an image of OpenGL", function()
 
   with_gl("is refused where it is none, or one of another kind", function()
     -- GL_RGB8
-    local three = texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x8051, 2, 2, nil, 0x1907, BYTES, bytes_of(0, 16) } })
-    local flat = texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x8058, 2, 2, nil, RGBA, BYTES, bytes_of(0, 16) } })
+    local three = gl.texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x8051, 2, 2, nil, 0x1907, BYTES, bytes_of(0, 16) } })
+    local flat = gl.texture(TEXTURE_2D, { { TEXTURE_2D, 0, 0x8058, 2, 2, nil, RGBA, BYTES, bytes_of(0, 16) } })
     code("cudaErrorInvalidValue", rt.cudaGraphicsGLRegisterImage(three, TEXTURE_2D, 0))
     assert.matches("0x8051", rt.story().message)
     code("cudaErrorInvalidValue", rt.cudaGraphicsGLRegisterImage(flat, TEXTURE_3D, 0))

@@ -54,6 +54,26 @@ function M.spec(it, pending)
   end
 end
 
+---A texture whose levels (of its parts) are given as
+---{ part, level, internal, width, height, depth, format, type, bytes }; bytes stand row by row without gaps.
+function M.texture(target, levels)
+  local UNPACK_ALIGNMENT = 0x0cf5
+  local name = M.name "glGenTextures"
+  M.call("glPixelStorei", UNPACK_ALIGNMENT, 1)
+  M.call("glBindTexture", target, name)
+  for _, l in ipairs(levels) do
+    if l[6] then
+      M.call("glTexImage3D", l[1], l[2], l[3], l[4], l[5], l[6], 0, l[7], l[8], l[9])
+    else
+      M.call("glTexImage2D", l[1], l[2], l[3], l[4], l[5], 0, l[7], l[8], l[9])
+    end
+  end
+  M.call("glBindTexture", target, 0)
+  M.call("glPixelStorei", UNPACK_ALIGNMENT, 4)
+  assert(M.error() == 0)
+  return name
+end
+
 local ARRAY_BUFFER = 0x8892
 
 ---A buffer with these bytes.

@@ -11,6 +11,7 @@
 #else
 
 #include "debug.h"
+#include "surface_bits.h"
 #include "texture_address.h"
 #include "texture_format.h"
 
@@ -38,28 +39,6 @@ __mw_device __mw_surface_place __mw_surface_find(const mw_tex_record *r, int x, 
               (long long)y * (long long)__mw_fixed(level->row_pitch);
   return {row + x, inside};
 }
-
-/* Values go through memory as words, which is what rows are aligned to, or as a smaller number. */
-template <int Bytes> struct __mw_surface_bits {
-  static_assert(Bytes < 0, "surfaces are read and written in elements of 1, 2, 4, 8 or 16 bytes");
-};
-template <> struct __mw_surface_bits<1> {
-  typedef unsigned char type;
-};
-template <> struct __mw_surface_bits<2> {
-  typedef unsigned short type;
-};
-template <> struct __mw_surface_bits<4> {
-  typedef unsigned int type;
-};
-template <> struct __mw_surface_bits<8> {
-  typedef struct {
-    unsigned int low, high;
-  } type;
-};
-template <> struct __mw_surface_bits<16> {
-  typedef __mw_words type;
-};
 
 template <class T> __mw_device_template T __mw_surface_read(const __mw_surface_place &place) {
   typedef typename __mw_surface_bits<sizeof(T)>::type bits;

@@ -3,32 +3,8 @@
 #ifndef MOONWARP_NVPTX_SURFACES_H
 #define MOONWARP_NVPTX_SURFACES_H
 
+#include "../moonwarp/surface_bits.h"
 #include "../moonwarp/texture_types.h"
-
-struct __mw_two_words {
-  unsigned int x, y;
-};
-struct __mw_four_words {
-  unsigned int x, y, z, w;
-};
-template <int Bytes> struct __mw_surface_bits {
-  static_assert(Bytes < 0, "surfaces are read and written in elements of 1, 2, 4, 8 or 16 bytes");
-};
-template <> struct __mw_surface_bits<1> {
-  typedef unsigned char type;
-};
-template <> struct __mw_surface_bits<2> {
-  typedef unsigned short type;
-};
-template <> struct __mw_surface_bits<4> {
-  typedef unsigned int type;
-};
-template <> struct __mw_surface_bits<8> {
-  typedef __mw_two_words type;
-};
-template <> struct __mw_surface_bits<16> {
-  typedef __mw_four_words type;
-};
 
 /* clang-format off */
 #define __mw_surf_list(...) __VA_ARGS__
