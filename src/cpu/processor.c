@@ -137,7 +137,8 @@ uint64_t processor_cached(void) {
     if (!read_cache(index, "size", size, sizeof size) || !read_cache(index, "shared_cpu_list", list, sizeof list))
       continue;
     char *unit;
-    uint64_t bytes = strtoull(size, &unit, 10) << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
+    uint64_t bytes = strtoull(size, &unit, 10);
+    bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0; /* by itself: operands of << have no order */
     long all = sysconf(_SC_NPROCESSORS_ONLN), sharing = count_listed(list);
     if (!bytes || sharing < 1) break;
     return bytes * (uint64_t)(all > sharing ? (all + sharing - 1) / sharing : 1);
