@@ -41,7 +41,7 @@ void cpu_parts_leave(cpu_warps *all, uint32_t thread) {
 }
 
 /* A count that the hardware has no meaning for ends the launch. */
-static void check_part(cpu_worker *worker, const part_barrier *b, uint32_t id, uint32_t wanted) {
+CPU_UNSANITIZED static void check_part(cpu_worker *worker, const part_barrier *b, uint32_t id, uint32_t wanted) {
   char what[160];
   if (id >= CPU_NAMED_BARRIERS)
     snprintf(what, sizeof what, "comes to barrier %u, and a block has those of 0 to %d", id, CPU_NAMED_BARRIERS - 1);
