@@ -91,7 +91,7 @@ CUDA_LIB := $(BUILD)/lib/libmoonwarp_cuda.so
 MWCC := $(BUILD)/bin/mwcc
 MWCC_STAGES := $(if $(STATIC_LLVM),,$(BUILD)/lib/moonwarp/mwcc.so)
 LUA_MODULE := $(BUILD)/lib/lua/$(LUA_VERSION)/moonwarp/core.so
-LUA_OBJECTS := $(patsubst src/lua/%,$(BUILD)/obj/lua$(LUA_VERSION)/%.o,$(LUA_SOURCES))
+LUAJIT_MODULE := $(if $(LUAJIT_CFLAGS),$(BUILD)/lib/lua/5.1/moonwarp/core.so)
 DEVICE := $(BUILD)/share/moonwarp/device
 PCH := $(DEVICE).pch
 EMBED := $(BUILD)/bin/embed
@@ -107,8 +107,7 @@ cuda: $(CUDA_LIB) $(CUDA_EXAMPLES)
 mwcc: $(MWCC) $(DEVICE) $(PCH)
 lua: $(LUA_MODULE) $(if $(target),$(LUA))
 	@:
-luajit: lib
-	@$(MAKE) --no-print-directory LUA_VERSION=5.1 LUA_CFLAGS='$(LUAJIT_CFLAGS)' lua
+luajit: $(LUAJIT_MODULE)
 embed: $(EMBED) $(if $(target),$(EMULATOR))
 
 # It stays in memory once it is loaded: where a host leaves a device open, its threads run on after a state has ended.
@@ -158,11 +157,23 @@ $(MWCC_STAGES): $(call object,$(filter-out src/mwcc/main.c,$(MWCC_SOURCES)))
 	$(Q)$(CC) -shared -pthread $(LDFLAGS) -o $@ $^ $(LLVM_LIBS) -lm
 endif
 
-# The Lua module finds the library from where it stands, in the build tree as in an installation or a tree of LuaRocks.
-$(LUA_MODULE): $(LUA_OBJECTS) $(LIB) Makefile
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/home/lib:$$ORIGIN/../../..' -o $@ $(filter %.o,$^) -L$(BUILD)/lib -lmoonwarp
+# The Lua module, of one version of Lua: $(1), with the flags $(2). It finds the library from where it stands, in the build
+# tree as in an installation or a tree of LuaRocks.
+define lua_module
+$(BUILD)/lib/lua/$(1)/moonwarp/core.so: $(LUA_SOURCES:src/lua/%=$(BUILD)/obj/lua$(1)/%.o) $(LIB) Makefile
+	@mkdir -p $$(@D)
+	$$(call say,LINK)
+	$$(Q)$$(CC) -shared -pthread $$(LDFLAGS) -Wl,-rpath,'$$$$ORIGIN/home/lib:$$$$ORIGIN/../../..' -o $$@ $$(filter %.o,$$^) -L$$(BUILD)/lib -lmoonwarp
+
+$(BUILD)/obj/lua$(1)/%.c.o: src/lua/%.c
+	@mkdir -p $$(@D)
+	$$(call say,CC)
+	$$(Q)$$(CC) $$(ALL_CFLAGS) -fno-plt $(2) -c -o $$@ $$<
+endef
+$(eval $(call lua_module,$(LUA_VERSION),$(LUA_CFLAGS)))
+ifneq ($(LUA_VERSION),5.1)
+$(eval $(call lua_module,5.1,$(LUAJIT_CFLAGS)))
+endif
 
 $(DEVICE):
 	@mkdir -p $(@D)
@@ -198,11 +209,6 @@ $(BUILD)/gen/nvrtc_headers.inc: src/cuda/embed.sh $(wildcard src/device/*.h src/
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)sh src/cuda/embed.sh src/device > $@
-
-$(BUILD)/obj/lua$(LUA_VERSION)/%.c.o: src/lua/%.c
-	@mkdir -p $(@D)
-	$(call say,CC)
-	$(Q)$(CC) $(ALL_CFLAGS) -fno-plt $(LUA_CFLAGS) -c -o $@ $<
 
 $(BUILD)/obj/src/mwcc/%.c.o: src/mwcc/%.c
 	@mkdir -p $(@D)
