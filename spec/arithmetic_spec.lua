@@ -137,6 +137,26 @@ for _, options in ipairs { false, { "--width=1" } } do
       m.indexed(1, 100)(100, a, 3, q)
       assert.equal(33, q[100])
     end)
+
+    -- An optimiser that sees both numbers takes the result, and what a function makes of it, for undefined.
+    it("is the same where the numbers are known", function()
+      local known = mw.compile { source = [[
+        __device__ int same(int a) { return a; }
+        __device__ int left(int a, int by) { return a << by; }
+        __global__ void known(int *out) {
+          unsigned one = 1, none = 0;
+          int five = 5, zero = 0;
+          out[0] = __popc(one / none);
+          out[1] = __popcll((unsigned long long)(none % zero));
+          out[2] = same(five / zero);
+          out[3] = left(1, 40);
+          out[4] = __clz(left(3, 32));
+        }
+      ]], options = options }
+      local out = mw.full(5, 77, "int")
+      known.known(1, 1)(out)
+      assert.same({ 32, 32, -1, 0, 32 }, out:totable())
+    end)
   end)
 
   describe("a shift by the width or more" .. options_text, function()
