@@ -74,6 +74,8 @@ typedef struct counted {
 void begin_function(emission *e); /* of e->w.function, which was declared: its start, and what all its code uses */
 counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit, unsigned step);
 void end_counted(emission *e, counted c);
+/* A gang of the region starts here. Returns what empty_slots wants. */
+LLVMValueRef begin_gang(emission *e);
 
 /* ---- blocks.c ---- */
 

@@ -71,9 +71,26 @@ LLVMTypeRef kept_type(const widener *w, LLVMValueRef value) {
   return is_varying(w, value) ? wide_type(w, type) : type;
 }
 
+void begin_slots(widener *w) {
+  w->slot_count = 0;
+  for (size_t i = 0; i < w->table_size; i++) w->table[i].slot = (parts){0};
+}
+
+void empty_slots(widener *w, LLVMValueRef before) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(w->p->context);
+  LLVMPositionBuilderBefore(b, before);
+  for (size_t i = 0; i < w->slot_count; i++)
+    LLVMBuildStore(b, LLVMGetUndef(LLVMGetAllocatedType(w->slots[i])), w->slots[i]);
+  LLVMDisposeBuilder(b);
+}
+
 parts new_slots(widener *w, LLVMTypeRef type, int count) {
   parts slots = {0};
-  for (int u = 0; u < count; u++) slots.of[u] = LLVMBuildAlloca(w->entry, type, "");
+  if (w->slot_count + (size_t)count > w->slot_capacity) {
+    w->slot_capacity = w->slot_capacity * 2 + 256;
+    w->slots = mw_realloc(w->slots, w->slot_capacity * sizeof *w->slots);
+  }
+  for (int u = 0; u < count; u++) w->slots[w->slot_count++] = slots.of[u] = LLVMBuildAlloca(w->entry, type, "");
   return slots;
 }
 

@@ -138,11 +138,12 @@ void emit_strays(emission *e, const cut *gang) {
   add_distance(e, LLVMGetParam(w->function, THREAD_Y), down, w->tid_y);
   counted x = begin_counted(e, right, constant_i32(p, width * across), width);
   add_distance(e, LLVMGetParam(w->function, THREAD_X), right, w->tid_x);
-  w->stamp++;
+  LLVMValueRef start = begin_gang(e);
   emit_way(e, 0);
   go_on_at(e, e->end);
   end_counted(e, x);
   end_counted(e, y);
+  empty_slots(w, start);
   forget_way(e->way);
   LLVMBuildRetVoid(w->b);
 }

@@ -206,11 +206,20 @@ static void emit_gang(emission *e, int entry) {
   if (!e->w.why) emit_ways(e, entry, !expects);
 }
 
+LLVMValueRef begin_gang(emission *e) {
+  LLVMBasicBlockRef gang = new_block(e, "gang");
+  LLVMValueRef branch = LLVMBuildBr(e->w.b, gang);
+  go_on_at(e, gang);
+  e->w.stamp++;
+  return branch;
+}
+
 /* The barriers that end a region lead to the same region only if they are the same barrier. */
 static void emit_region(emission *e, int region) {
   widener *w = &e->w;
   int entry = e->regions[region];
   e->way = &e->ways[0];
+  begin_slots(w);
   if (!begin_way(e, e->way, w->shapes->divergent, entry)) return;
   e->end = new_block(e, "region.end");
   LLVMBuildStore(w->b, constant_i32(w->p, (unsigned)STATE_EXIT), e->next_state);
@@ -226,7 +235,7 @@ static void emit_region(emission *e, int region) {
   counted y = begin_counted(e, w->tid_y, line ? one : w->ntid[1], rows);
   counted beside = begin_beside(e);
   counted x = begin_counted(e, w->tid_x, length, columns);
-  w->stamp++;
+  LLVMValueRef start = begin_gang(e);
   e->way->root = entering_lanes(e, region);
   if (e->can_die) store_mask(e, no_lanes(w), e->alive_new);
   if (!e->way->root.all && region != 0) {
@@ -244,6 +253,7 @@ static void emit_region(emission *e, int region) {
   end_beside(e, beside);
   end_counted(e, y);
   end_counted(e, z);
+  empty_slots(w, start);
   publish_uniform(e);
   forget_way(e->way);
 }
@@ -393,6 +403,7 @@ static void free_emission(emission *e) {
   if (e->w.b) LLVMDisposeBuilder(e->w.b);
   if (e->w.entry) LLVMDisposeBuilder(e->w.entry);
   free(e->w.table);
+  free(e->w.slots);
   free(e->regions);
   free(e->then);
   free(e->votes);

@@ -75,6 +75,8 @@ typedef struct widener {
   LLVMValueRef why_at;
   LLVMValueRef function, frame, worker;
   LLVMBuilderRef b, entry; /* entry: allocas, at the function's top */
+  LLVMValueRef *slots;     /* of the region that is emitted: see begin_slots */
+  size_t slot_count, slot_capacity;
   kept *table;
   size_t table_size, table_used;
   int stamp;
@@ -135,6 +137,11 @@ void set_scalar(widener *w, LLVMValueRef value, LLVMValueRef form); /* of unifor
 parts slot_of(widener *w, LLVMValueRef value);
 /* Whether the value is used outside of the node that computes it. Only then it can be had in other nodes. */
 bool is_in_slot(const widener *w, LLVMValueRef value);
+/* What slots hold is of one gang's way through one region: each region has its own, and where a gang begins they hold
+   nothing. Or else what an earlier gang left in them would be carried along in registers for nobody. */
+void begin_slots(widener *w); /* before a region, or a function */
+void empty_slots(widener *w,
+                 LLVMValueRef before); /* behind it: those that were made are empty before the instruction */
 parts new_slots(widener *w, LLVMTypeRef type, int count);
 parts load_slots(widener *w, LLVMTypeRef type, parts slots, int count);
 void store_slots(widener *w, parts values, parts slots, int count);
