@@ -6,6 +6,7 @@
  *   in small even steps    whole vectors and shuffles: strided.c
  *   a row a lane           a short vector a lane, and shuffles: rows.c
  *   near, in a pattern     whole vectors and shuffles: pattern.c
+ *   near, as it turns out  a vector, and a shuffle: near.c
  *   anything else          a gather or scatter a part */
 #include "access.h"
 #include "form.h"
@@ -240,7 +241,8 @@ static mask any_part(widener *w, mask m) {
 /* One value a lane, from addresses that differ. */
 parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
-  LLVMValueRef index = w->expects ? NULL : index_to_test(w, at, type);
+  bool near = may_be_near(w, at, type);
+  LLVMValueRef index = w->expects && !near ? NULL : index_to_test(w, at, type);
   bool contiguous = is_contiguous(w, at, bytes_of(w, type));
   if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes_of(w, type))) return load_rows(w, at, type, m);
   int steps = few_steps(w, at, bytes_of(w, type));
@@ -248,7 +250,7 @@ parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   parts result = {0};
   compiler_fence(w, at);
   if (!contiguous && index) {
-    result = gather_or_load(w, at, index, wide, m);
+    result = near ? load_near(w, at, index, type, m) : gather_or_load(w, at, index, wide, m);
   } else {
     bool common = parts_share(w, at);
     if (common) m = any_part(w, m);

@@ -1,4 +1,4 @@
-/* What access.c, gather.c, pairs.c, pattern.c, rows.c, streamed.c and strided.c share: see access.c. */
+/* What access.c, gather.c, near.c, pairs.c, pattern.c, rows.c, streamed.c and strided.c share: see access.c. */
 #ifndef ACCESS_H
 #define ACCESS_H
 
@@ -41,6 +41,12 @@ void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u);
 LLVMValueRef lane_pointers(widener *w, const place *at, int u);
 LLVMValueRef first_pointer(widener *w, const place *at, int u);
 void need_pointers(widener *w, const place *at);
+
+/* ---- near.c ---- */
+
+/* Whether it is worth to look, there, whether lanes are near each other; and what they load, by an index that they may be. */
+bool may_be_near(const widener *w, const place *at, LLVMTypeRef type);
+parts load_near(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef type, mask m);
 
 /* ---- pairs.c ---- */
 

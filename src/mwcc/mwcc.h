@@ -25,6 +25,7 @@
  *   emit.c       optimise, generate code
  *   forward.c    vectors that are loaded across two that were just stored
  *   unread.c     stores to shared memory that nobody reads any more
+ *   overlap.c    loops whose rounds load what others load, too; unfold.c makes straight code of them
  *   launched.c   one kernel for one size of blocks
  *   shares.c     both on several processors
  *   link.c       link, seal
@@ -382,6 +383,7 @@ void optimise_module(program *p);
 /* ---- forward.c ---- */
 void forward_stores(program *p);     /* to vector loads of parts of them */
 void forget_shared(program *p);      /* unread.c: no stores to it that nobody reads before the block ends */
+void load_overlaps_once(program *p); /* overlap.c: of the rounds of a loop */
 void show_small_indices(program *p); /* gather.c: to code generation */
 void estimate_roots(program *p);     /* reciprocal.c: 1 / sqrt(x) that need not be exact */
 size_t measure_stack(program *p, LLVMValueRef function);

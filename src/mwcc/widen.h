@@ -15,6 +15,7 @@
  *   streamed.c stores past the caches
  *   access.h and strided.c   memory in small even steps
  *   rows.c     memory in rows, a lane each
+ *   near.c     memory that turns out to be near
  *   form.h, form.c and pattern.c   memory in patterns
  *   atomic.c   atomics: lane by lane, or once for all
  *   strays.c   a function for gangs that do not go the way of most
