@@ -294,6 +294,25 @@ describe("the report", function()
       run(text:format(sums, steps, result), options))
   end)
 
+  it("has more vectors for a loop that lanes leave one by one where it is nothing but arithmetic", function()
+    local text = [==[
+      __global__ void rounds(int limit, const float *c, int *out) {
+        float x = 0, step = c[threadIdx.x];
+        int i = 0;
+        while (x * x < 4 && i < limit) { x = x * x + %s; i++; }
+        out[threadIdx.x] = i;
+      }]==]
+    local class = " --mcpu=x86-64-v4 --launch=_Z6roundsiPKfPi:64x1x1"
+    assert.matches("gangs of 4 x 16 lanes: lanes leave a loop one by one, whose rounds wait for each other\n",
+      run(text:format "step", "--report" .. class))
+    assert.matches("gangs of 2 x 16 lanes: lanes leave a loop one by one\n",
+      run(text:format "c[i + threadIdx.x]", "--report" .. class))
+    -- what all lanes share is a branch, and no mask
+    local code = run(text:format "step", "--emit=ir" .. class)
+    assert.is_nil(code:find "insertelement <16 x i1>")
+    assert.matches("fmul[^\n]* <16 x float>", code)
+  end)
+
   it("says why gangs are no larger, and who asked for their size", function()
     local function gangs(options)
       return run(source, "--mcpu=x86-64-v4 --report " .. options):match "gangs of ([^\n]*)"

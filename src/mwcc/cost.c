@@ -2,7 +2,8 @@
  * another's take, and no more.
  *
  * What decides, as measured on the benchmarks' kernels:
- *   Lanes that leave a loop one by one wait for the longest, and the more they are the longer that takes.
+ *   Lanes that leave a loop one by one wait for the longest, and the more they are the longer that takes. That is less
+ *   than what rounds take that do nothing but wait for what the one before them has computed.
  *   A sum that is carried around a loop waits for each addition; several vectors have several sums, and share the loads of
  *   what they have in common.
  *   Indices that are looked at (access.c) follow each other in all vectors or in none.
@@ -24,15 +25,35 @@ static bool leaves_by_index(const shapes *s, LLVMValueRef condition) {
   return a <= SHAPE_PARTED && b <= SHAPE_PARTED;
 }
 
-static bool lanes_leave_loops(const graph *g, const order *o, const shapes *s, bool also_by_index) {
-  for (int l = 0; l < o->loop_count; l++)
-    for (int n = 0; n < g->count; n++) {
-      if (!o->loops[l].contains[n] || !s->divergent[n]) continue;
-      if (!also_by_index && leaves_by_index(s, LLVMGetCondition(g->nodes[n].last))) continue;
-      for (int i = 0; i < g->nodes[n].succ_count; i++)
-        if (!o->loops[l].contains[g->nodes[n].succs[i]]) return true;
-    }
+static bool lanes_leave(const graph *g, const shapes *s, const loop *l) {
+  for (int n = 0; n < g->count; n++) {
+    if (!l->contains[n] || !s->divergent[n]) continue;
+    if (leaves_by_index(s, LLVMGetCondition(g->nodes[n].last))) continue;
+    for (int i = 0; i < g->nodes[n].succ_count; i++)
+      if (!l->contains[g->nodes[n].succs[i]]) return true;
+  }
   return false;
+}
+
+static bool lanes_leave_loops(const graph *g, const order *o, const shapes *s) {
+  for (int l = 0; l < o->loop_count; l++)
+    if (lanes_leave(g, s, &o->loops[l])) return true;
+  return false;
+}
+
+/* Whether no loop that lanes leave one by one does anything but arithmetic. Then each round waits for the one before it. */
+static bool leave_arithmetic(const graph *g, const order *o, const shapes *s) {
+  for (int l = 0; l < o->loop_count; l++) {
+    if (!lanes_leave(g, s, &o->loops[l])) continue;
+    for (int i = 0; i < g->value_count; i++) {
+      if (!o->loops[l].contains[g->node_of[i]] || LLVMIsATerminatorInst(g->values[i])) continue;
+      LLVMOpcode opcode = LLVMGetInstructionOpcode(g->values[i]);
+      if (opcode == LLVMLoad || opcode == LLVMStore || opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg)
+        return false;
+      if (opcode == LLVMCall && !starts_with(callee_name(g->values[i]), "llvm.f")) return false; /* fma, fabs */
+    }
+  }
+  return true;
 }
 
 static bool has_long_atomics_in_loops(const graph *g, const order *o, const shapes *s) {
@@ -66,7 +87,7 @@ static int carried_vectors(const graph *g, const order *o, const shapes *s) {
 }
 
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts) {
-  return lanes_leave_loops(g, o, s, false) || has_long_atomics_in_loops(g, o, s) ||
+  return lanes_leave_loops(g, o, s) || has_long_atomics_in_loops(g, o, s) ||
          carried_vectors(g, o, s) * parts > REGISTERS;
 }
 
@@ -129,9 +150,10 @@ int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsign
 }
 
 int parts_that_pay(const graph *g, const order *o, const shapes *s, const char **why) {
-  if (lanes_leave_loops(g, o, s, false)) {
-    *why = "lanes leave a loop one by one";
-    return FEW;
+  if (lanes_leave_loops(g, o, s)) {
+    bool waits = leave_arithmetic(g, o, s) && carried_vectors(g, o, s) * SOME <= REGISTERS / 2;
+    *why = waits ? "lanes leave a loop one by one, whose rounds wait for each other" : "lanes leave a loop one by one";
+    return waits ? SOME : FEW;
   }
   if (gathers_often(g, s)) {
     *why = "it gathers more than it loads";

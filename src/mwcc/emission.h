@@ -109,6 +109,13 @@ bool begin_together(emission *e, int entry);
 bool are_together_at(const emission *e, int item);
 void end_together(emission *e, int n); /* the end of node n, by such a branch */
 
+/* `a && b`, `a || b`, as clang writes them. NULL: it is neither. */
+typedef struct logic {
+  LLVMValueRef left, right;
+  bool both; /* && */
+} logic;
+logic logic_of(LLVMValueRef condition);
+
 /* ---- strays.c ---- */
 /* Whether gangs that part at the asked branches have changed nothing by then. */
 bool can_begin_again(const emission *e, const bool *asked);

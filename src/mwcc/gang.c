@@ -112,7 +112,8 @@ static parts form_for(widener *w, LLVMValueRef phi, LLVMValueRef value) {
   return form;
 }
 
-static void move_phis(emission *e, int source, int target, bool plain, mask taken) {
+/* `blend`: the lanes for which the values are; `plain`: of the others nobody asks. */
+static void move_phis(emission *e, int source, int target, bool plain, mask blend) {
   widener *w = &e->w;
   const struct node *to = &w->g->nodes[target];
   LLVMValueRef phis[128];
@@ -138,8 +139,8 @@ static void move_phis(emission *e, int source, int target, bool plain, mask take
     parts slots = slot_of(w, phis[n]);
     for (int u = 0; u < form_count(w, phis[n]); u++) {
       LLVMValueRef form = forms[n].of[u];
-      if (is_varying(w, phis[n]) && !plain && !taken.all)
-        form = LLVMBuildSelect(w->b, taken.lanes.of[u], form, load_slot(e, LLVMTypeOf(form), slots.of[u]), "");
+      if (is_varying(w, phis[n]) && !plain && !blend.all)
+        form = LLVMBuildSelect(w->b, blend.lanes.of[u], form, load_slot(e, LLVMTypeOf(form), slots.of[u]), "");
       LLVMBuildStore(w->b, form, slots.of[u]);
     }
   }
@@ -159,7 +160,11 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool tog
   }
   int from = plan_class_of_item(p, g.level, g.from), led = plan_class_led(p, g.level, g.to);
   bool same = from == plan_class_of_item(p, g.level, g.to) && g.together;
-  move_phis(e, source, target, same, taken);
+  /* What lanes take out of a loop may be written for all that are still in it: each writes its own when it leaves. So the
+     mask is one that there is already. */
+  int round = p->order.innermost[source];
+  bool leaves = round >= 0 && p->divergent_loop[round] && g.level != round;
+  move_phis(e, source, target, same, leaves ? class_mask(e, p->class_of[source]) : taken);
   if (led >= 0) add_lanes(e, e->way->masks[led], mask_vectors(&e->w, taken));
   if (!together) return NULL;
   if (!g.together) return after_item(e, g.control_level, g.control_item);
@@ -168,10 +173,38 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool tog
 
 /* ---- nodes ---- */
 
+/* A condition of which all lanes share one half: `a && shared`, which is none of a's affair where that is false. */
+static logic half_shared(const emission *e, int n) {
+  const widener *w = &e->w;
+  LLVMValueRef condition = LLVMGetCondition(w->g->nodes[n].last);
+  logic l = {0};
+  if (LLVMIsAInstruction(condition) && graph_node_of(w->g, condition) == n) l = logic_of(condition);
+  if (l.left && is_uniform(w, l.left)) l = (logic){l.right, l.left, l.both};
+  return l.left && is_uniform(w, l.right) && !is_uniform(w, l.left) ? l : (logic){0};
+}
+
+/* Where the shared half decides, all lanes go on to one successor of n; the builder is left where it does not. */
+static void part_by_shared(emission *e, int n, LLVMValueRef common, bool both, mask m) {
+  widener *w = &e->w;
+  LLVMBasicBlockRef decided = new_block(e, "alike"), open = new_block(e, "apart");
+  int level = e->way->plan.order.innermost[n], target = w->g->nodes[n].succs[both ? 1 : 0];
+  /* it may be undefined where the other half decides */
+  LLVMValueRef condition = LLVMBuildFreeze(w->b, value_scalar(w, common), "");
+  LLVMBuildCondBr(w->b, condition, both ? open : decided, both ? decided : open);
+  go_on_at(e, decided);
+  w->stamp++;
+  take_edge(e, n, target, false, m);
+  LLVMBuildBr(w->b, enter_item(e, level, plan_next_apart(&e->way->plan, level, n)));
+  go_on_at(e, open);
+  w->stamp++;
+}
+
 void part_lanes(emission *e, int n, mask m) {
   widener *w = &e->w;
   const node *here = &w->g->nodes[n];
-  parts yes = value_vectors(w, LLVMGetCondition(here->last)), no;
+  logic half = half_shared(e, n);
+  parts yes = value_vectors(w, half.left ? half.left : LLVMGetCondition(here->last)), no;
+  if (half.left) part_by_shared(e, n, half.right, half.both, m);
   LLVMValueRef none = LLVMConstNull(mask_type(e));
   for (int u = 0; u < w->parts; u++) {
     no.of[u] = LLVMBuildNot(w->b, yes.of[u], "");

@@ -42,13 +42,7 @@ static bool is_comparison(const widener *w, LLVMValueRef i) {
   return counts(w, a, p) && counts(w, b, p) && (is_limit(w, a) || is_limit(w, b));
 }
 
-/* `a && b`, `a || b`, as clang writes them. NULL: it is neither. */
-typedef struct logic {
-  LLVMValueRef left, right;
-  bool both; /* && */
-} logic;
-
-static logic logic_of(LLVMValueRef i) {
+logic logic_of(LLVMValueRef i) {
   if (LLVMIsABinaryOperator(i)) {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
     if (opcode == LLVMAnd || opcode == LLVMOr)
