@@ -1,5 +1,6 @@
--- Kernels that fail on a GPU: what the error tells, and that the process and the CPU device go on. (fault_spec has what
--- the CPU device does; cuda_spec what the driver makes of CUDA's codes, on any machine.)
+-- What the hardware of a GPU finds in kernels that do not look for it: what the error tells, and that the process and
+-- the CPU device go on. (gpu_guard_spec has kernels that look; fault_spec what the CPU device does; cuda_spec what the
+-- driver makes of CUDA's codes, on any machine.)
 
 local suite = require "support.suite"
 local child = require "support.child"
@@ -9,8 +10,7 @@ local mw = require "moonwarp"
 local m = mw.compile [==[
 __global__ void address(int *p) { p[(size_t)1 << 40] = 1; }
 __global__ void aligned(int *p) { *(int *)((char *)p + 1) = 3; }
-__global__ void claim(int *p) { assert(p[0] == 1); }
-__global__ void trap(int *p) { __trap(); }
+__global__ void trap(int *p) { asm volatile("trap;"); }
 __global__ void endless(volatile int *p) { while (p[0] == 0) ; }
 __global__ void fine(int *p) { p[0] = 7; }
 ]==]
@@ -42,7 +42,7 @@ describe("a kernel that fails on a GPU", function()
 
   for kernel, told in pairs {
     address = { "cudaErrorIllegalAddress", "read or wrote memory that no array holds" },
-    aligned = { "cudaErrorMisalignedAddress", "not aligned" }, claim = { "cudaErrorAssert", "failed an assertion" },
+    aligned = { "cudaErrorMisalignedAddress", "not aligned" },
     trap = { "cudaErrorLaunchFailure", "a trap, or another fault" },
   } do
     it("is told of by its name and the launch's line, and the process lives: " .. kernel, function()

@@ -55,7 +55,9 @@ local base_names = shared_with_mwcc()
 local function floor_of(path)
   if path == "src/moonwarp_abi.h" or path == "src/moonwarp.h" then return "interface" end
   if path == "src/mwo.h" then return "format" end
-  if path == "src/device/moonwarp/texture_descriptor.h" then return "record" end
+  if path == "src/device/moonwarp/texture_descriptor.h" or path == "src/device/moonwarp/guard_layout.h" then
+    return "record"
+  end
   if base_names[path:match("^src/(%w+)[%w_]*%.[ch]$")] then return "base" end
   local folder = path:match("^src/(%w+)/")
   if folder then return folder end

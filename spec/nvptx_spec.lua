@@ -36,7 +36,8 @@ describe("PTX by mwcc", function()
     assert.matches("%-%-ptx knows the versions 7.0 to 8.5, not '9.9'", refused(source, "--ptx=9.9"))
     assert.matches("sm_90 came with PTX 7.8, and %-%-ptx says 7.0", refused(source, "--arch=sm_90 --ptx=7.0"))
     assert.matches("%-%-arch and %-%-ptx go with %-%-target=nvptx", mwcc.run(source, "--arch=sm_90"))
-    assert.matches("does not go with options about the CPU device's code", refused(source, "--check-memory"))
+    assert.matches("does not go with options about the CPU device's code", refused(source, "--report"))
+    assert.matches("%-%-stoppable goes with %-%-target=nvptx", mwcc.run(source, "--stoppable"))
   end)
 
   it("has the source's kernels, variables and shared memory under their linkage names", function()
@@ -110,8 +111,9 @@ describe("PTX by mwcc", function()
         "nanosleep.u32" },
       { "i[0] = __isShared(i) + (int)__cvta_generic_to_shared(i + 1);", "isspacep.shared", "cvta.to.shared" },
       { 'printf("%d\\n", i[0]); free((void *)u[0]); u[1] = (size_t)malloc(i[1]);', "vprintf", "malloc", "free" },
-      { "assert(i[0] == 1);", "__assertfail" },
-      { "__trap();", "trap;" },
+      { "assert(i[0] == 1);", "__mw_fail_assertion" },
+      { "__trap();", "__mw_fail_trap" },
+      { "asm volatile(\"trap;\");", "trap;" },
     } do
       local text = code(case[1])
       for n = 2, #case do

@@ -32,17 +32,18 @@ end
 local CHECK = "--check-memory"
 local checking = false
 
--- The options with the one for memory checks, where they are on and the device has them.
+-- The options with the one for memory checks, where they are on.
 local function with_checks(options)
-  if not checking or raw.properties_of().driver ~= "cpu" then return options end
+  if not checking then return options end
   local all = { CHECK }
   for i, option in ipairs(options or {}) do all[i + 1] = option end
   return all
 end
 
 ---Whether kernels compiled from now on check each access to memory: one that leaves the array whose pointer it was made
----from ends the launch, with the array's name, the index, the line and the thread. They run thread by thread and some
----ten times slower. On CPU devices; one module has it by options = {"--check-memory"}. At the prompt it is on.
+---from ends the launch, with the array's name, the index, the line and the thread. They run some ten times slower on
+---CPU devices, thread by thread, and up to six times on GPUs. One module has it by options = {"--check-memory"}. At the
+---prompt it is on.
 ---@param on? boolean
 ---@return boolean before what it was; with no argument that is all
 function M.check_memory(on)

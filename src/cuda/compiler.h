@@ -36,6 +36,10 @@ void cuda_image_keep_source(cuda_image *image, const mw_source *source);
 
 /* Whether mwcc is what compiles: NVRTC is not there. */
 bool cuda_by_mwcc(void);
+/* Or that it is the one to compile this, for what NVRTC cannot do. */
+bool cuda_for_mwcc(const cuda_device *device, const mw_source *source);
+/* Whether kernels are made that can be stopped: there is a limit of time, and mwcc. */
+bool cuda_stoppable(const cuda_device *device);
 void cuda_mwcc_report(mw_text *out); /* lines for mw_doctor */
 int cuda_mwcc_target(const cuda_device *device, mw_text *out);
 int cuda_mwcc_compile(cuda_device *device, const mw_source *source, const char *const *instances, size_t instance_count,

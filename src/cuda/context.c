@@ -210,6 +210,7 @@ int cuda_reset(void *handle) {
   cu.cuDevicePrimaryCtxRelease(device->id);
   cuda_heap_forget(device->heap);
   cuda_staging_forget(device->staging);
+  cuda_guard_forget(device);
   device->context = NULL;
   device->side = NULL;
   device->order = NULL;

@@ -8,7 +8,8 @@
  *   event.c     events, functions, holds                    image.c      compiled files: written, read, checked
  *   transfer.c  copies and fills                            unit.c       loaded modules
  *   staging.c   host memory to the device and back          texture.c    CUDA arrays, textures and surfaces
- *   launch.c    launches
+ *   launch.c    launches                                    guard.c      kernels that tell of their failures (guard_table.c:
+ *   monitor.c   kernels that run too long are stopped                    where arrays lie; guard_report.c: what it means)
  *
  * CUDA has no word for "this command is done" that costs nothing. A stream keeps its commands' completions in a queue,
  * records an event among them now and then, and whoever next gives the stream a command, waits for it, or wants memory,
@@ -50,7 +51,9 @@ struct cuda_device {
   volatile uint32_t *words; /* event.c's: what holds wait for; pinned */
   uint32_t word_values[CUDA_HOLDS];
   bool word_taken[CUDA_HOLDS];
-  char *loss; /* the story of how the context was lost */
+  struct cuda_guard *guard;
+  atomic_int guarded; /* commands in flight of units that can tell of failures */
+  char *loss;         /* the story of how the context was lost */
   struct cuda_staging *staging;
   _Atomic double limits[MW_LIMIT_HEAP + 1];
 };
@@ -97,6 +100,14 @@ void cuda_heap_count(cuda_device *device, size_t bytes);
 /* Variables of modules are in the book, too. */
 void cuda_heap_add(cuda_device *device, uint64_t address, size_t bytes);
 void cuda_heap_remove(cuda_device *device, uint64_t address);
+/* All that lies in any device's book, and a number that another state of them has not. */
+typedef struct cuda_extent {
+  uint64_t address, bytes;
+} cuda_extent;
+uint64_t cuda_heaps_changes(void);
+cuda_extent *cuda_heaps_list(size_t *count); /* by address; yours */
+/* In words where the address lies, as the error of an access there tells it. */
+void cuda_heaps_describe(uint64_t address, char *out, size_t size);
 
 /* ---- stream.c ---- */
 
@@ -108,6 +119,8 @@ typedef struct cuda_pending {
   unsigned times;
   const mw_kernel_info *kernel; /* NULL: no launch */
   cuda_unit *unit;
+  bool interrupted;    /* the host ended it */
+  unsigned number;     /* by which the host knows the launch, or 0: guard.c */
   const char *site_at; /* where the text below was given: not to be read */
   char site[CUDA_SITE];
 } cuda_pending;
@@ -133,6 +146,12 @@ struct cuda_stream {
   cuda_stream *next;   /* in the device's list */
   int priority;
   struct cuda_waits *waits; /* event.c's: holds that it stands behind */
+  mw_error *failure;        /* of a kernel's, the first that nobody was told of yet */
+  /* guard.c's: the command that is to end, and since when; 0: none. monitor.c's: the launch that runs, and since when. */
+  uint64_t ending;
+  double ending_since;
+  unsigned watched;
+  double watched_since;
 };
 
 int cuda_stream_new(void *device, unsigned flags, int priority, void **stream);
@@ -144,6 +163,13 @@ int cuda_stream_enter(cuda_stream *stream);
 /* A command was queued: its completion is called when it is done. */
 void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
                         cuda_unit *unit, const char *site);
+/* The same of a launch with a number (guard.c). */
+void cuda_stream_queued_numbered(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
+                                 cuda_unit *unit, const char *site, unsigned number);
+/* Wait until what is queued in the stream is done. */
+CUresult cuda_stream_wait_done(cuda_stream *stream);
+/* A launch ended with a fault at once: where CUDA waits for each launch, it is the one that failed. */
+void cuda_stream_blames(cuda_stream *stream, const mw_kernel_info *kernel, const char *site);
 /* All commands that are known to be done, of all streams; what holds memory lets go of it. */
 void cuda_streams_poll(cuda_device *device);
 /* The context is lost: they all count as done. The kernels among them are told of in `story`. */
@@ -187,6 +213,36 @@ int cuda_stage(cuda_device *device, uint64_t address, void *host, size_t bytes, 
 
 int cuda_launch(void *stream, const mw_launch_request *request);
 
+/* ---- guard.c: kernels that tell of their failures (device/moonwarp/guard.h), so that the GPU is not lost ---- */
+
+struct mw_guard_report;
+void cuda_guard_open(cuda_device *device);
+void cuda_guard_close(cuda_device *device);  /* before the context goes */
+void cuda_guard_forget(cuda_device *device); /* the context is gone */
+/* Let a unit that was loaded know whom to tell. */
+int cuda_guard_unit(cuda_device *device, cuda_unit *unit);
+/* Before a launch of a unit whose kernels take a number: which one. */
+int cuda_guard_number(cuda_device *device, const cuda_unit *unit, unsigned *number);
+/* What kernels told since the last time becomes their streams' failures. */
+void cuda_guard_take(cuda_device *device);
+/* Whether a kernel was to end long ago and has not. */
+bool cuda_guard_gives_up(cuda_device *device);
+/* Whether launch `number` has begun; and have it end: under the lock of the stream that it is in. */
+bool cuda_guard_has_begun(cuda_device *device, unsigned number);
+void cuda_guard_stop(cuda_device *device, unsigned number);
+
+/* guard_report.c: the failure that a report is about. site: where it was launched, or "". Yours: mw_error_free. */
+mw_error *cuda_guard_report(cuda_device *device, const struct mw_guard_report *report, const mw_kernel_info *kernel,
+                            cuda_unit *unit, const char *site, bool interrupted);
+
+/* monitor.c: a thread of the device's, from when a limit of time is set. */
+int cuda_monitor_start(cuda_device *device);
+void cuda_monitor_wake(cuda_device *device); /* there is something in flight again */
+/* Whether a kernel runs, or ran last in its stream, that can be stopped. */
+bool cuda_monitor_sees(cuda_device *device);
+void cuda_monitor_close(cuda_device *device);
+void cuda_interrupt(void *device);
+
 /* ---- compiling: nvrtc.c, options.c, describe.c ---- */
 
 int cuda_target(void *device, mw_text *out);
@@ -226,6 +282,10 @@ struct cuda_unit {
   cuda_device *device;
   unsigned epoch;
   bool shares;
+  bool guarded;      /* its kernels tell of failures */
+  bool numbered;     /* and take a launch's number; they can be stopped */
+  bool checked;      /* and check their accesses */
+  unsigned guard_id; /* by which their reports name it */
   CUmodule module;
   cuda_unit *parent;
   cuda_kernel *kernels;
@@ -240,6 +300,8 @@ int cuda_load_unit(void *device, const char *path, void *parent, const mw_source
 void cuda_unload(void *unit);
 bool cuda_unit_kernel(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
 bool cuda_unit_symbol(void *unit, size_t i, mw_symbol_info *info);
+/* The name of a file in messages, and the line there: as people know them. */
+const char *cuda_unit_place(const cuda_unit *unit, const char *file, int *line);
 const char *cuda_unit_log(void *unit);
 bool cuda_unit_source(void *unit, const char **text, const char **options);
 

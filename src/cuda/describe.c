@@ -113,7 +113,8 @@ static char *expression_of(const char *name) {
 /* The program's, and not one of our headers' or of the compiler's. */
 static bool is_own(const ptx_variable *variable) {
   return strncmp(variable->linkage, "_ZZ", 3) != 0 && strncmp(variable->linkage, "_ZN4cuda", 8) != 0 &&
-         !strstr(variable->linkage, "__mw_") && !strstr(variable->linkage, "__nv_");
+         strncmp(variable->linkage, "__unnamed_", 10) != 0 && !strstr(variable->linkage, "__mw_") &&
+         !strstr(variable->linkage, "__nv_");
 }
 
 static void add_variable(mw_text *facts, const ptx_variable *v, const char *name, const char *answer) {

@@ -38,6 +38,7 @@ static int check_capability(cuda_device *device) {
 static void device_close(void *handle) {
   cuda_device *device = handle;
   if (!device) return;
+  cuda_guard_close(device);
   if (device->context && cuda_enter_quietly(device))
     cuda_staging_close(device->staging);
   else
@@ -64,6 +65,7 @@ static int device_open(int ordinal, void **out) {
   pthread_mutex_init(&device->lock, NULL);
   device->heap = cuda_heap_open();
   device->staging = cuda_staging_open();
+  cuda_guard_open(device);
   code = cuda_check(cu.cuDeviceGet(&device->id, ordinal), "opening cuda:%d", ordinal);
   if (code == MW_SUCCESS) code = check_capability(device);
   if (code == MW_SUCCESS) code = cuda_context_open(device);
@@ -161,7 +163,7 @@ static int limit_set(void *handle, mw_limit limit, double value) {
   default: break;
   }
   device->limits[limit] = value;
-  return MW_SUCCESS;
+  return limit == MW_LIMIT_TIME && value > 0 ? cuda_monitor_start(device) : MW_SUCCESS;
 }
 
 /* ---- peers ---- */
@@ -231,6 +233,7 @@ const mw_driver mw_cuda_driver = {
     .event_query = cuda_event_query,
     .event_synchronize = cuda_event_synchronize,
     .event_elapsed = cuda_event_elapsed,
+    .interrupt = cuda_interrupt,
     .launch = cuda_launch,
     .copy = cuda_copy,
     .fill = cuda_fill,

@@ -231,6 +231,11 @@ void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *typ
     if (is(&lines[i], "variable")) read_variable(&lines[i], types, unit);
   for (size_t i = 0; i < count;)
     i += is(&lines[i], "kernel") ? read_kernel(&lines[i], count - i, origin, types, unit) : 1;
+  for (size_t i = 0; i < count; i++) {
+    if (!is(&lines[i], "numbered")) continue;
+    unit->numbered = true;
+    unit->checked = number(&lines[i], 1) != 0;
+  }
   for (size_t i = 0; i < unit->kernel_count; i++) unit->kernels[i].unit = unit;
   free(text);
   free(lines);

@@ -54,8 +54,6 @@ static const char *const built_in[] = {"cuda.h",
                                        "math_functions_dbl_ptx3.h",
                                        "vector_functions.h",
                                        "vector_types.h",
-                                       "assert.h",
-                                       "cassert",
                                        "cfloat",
                                        "climits",
                                        "cstdio",
@@ -100,6 +98,9 @@ static const char cstdint[] =
 static const char cstring[] =
     "#pragma once\nnamespace std {\nusing ::memcpy; using ::memmove; using ::memset; using ::size_t;\n}\n";
 
+/* assert is there without it; included again it follows NDEBUG. */
+static const char assert_again[] = "#include \"moonwarp/assertion.h\"\n";
+
 static void add(cuda_headers *out, const char *name, const char *text) {
   out->names = mw_realloc(out->names, ((size_t)out->count + 1) * sizeof *out->names);
   out->texts = mw_realloc(out->texts, ((size_t)out->count + 1) * sizeof *out->texts);
@@ -114,6 +115,8 @@ void cuda_headers_collect(const mw_source *source, cuda_headers *out) {
     if (!has_own(source, embedded_headers[i].name)) add(out, embedded_headers[i].name, embedded_headers[i].text);
   if (!has_own(source, "cstdint")) add(out, "cstdint", cstdint);
   if (!has_own(source, "cstring")) add(out, "cstring", cstring);
+  if (!has_own(source, "assert.h")) add(out, "assert.h", assert_again);
+  if (!has_own(source, "cassert")) add(out, "cassert", assert_again);
   for (size_t i = 0; i < MW_COUNT(built_in); i++)
     if (!has_own(source, built_in[i])) add(out, built_in[i], "\n");
 }

@@ -5,6 +5,7 @@
  * memory back to the system beyond what context.c lets it keep, and all of it where an allocation fails. */
 #include "cuda/cuda.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,20 +16,36 @@ typedef struct extent {
 } extent;
 
 struct cuda_heap {
+  struct cuda_heap *next; /* in the list of all */
   pthread_mutex_t lock;
   extent *extents; /* by address */
   size_t count, capacity;
   size_t bytes, live, peak;
 };
 
+static struct {
+  pthread_mutex_t lock;
+  cuda_heap *first;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static _Atomic uint64_t changes;
+
 cuda_heap *cuda_heap_open(void) {
   cuda_heap *heap = mw_alloc(sizeof *heap);
   pthread_mutex_init(&heap->lock, NULL);
+  pthread_mutex_lock(&all.lock);
+  heap->next = all.first;
+  all.first = heap;
+  pthread_mutex_unlock(&all.lock);
   return heap;
 }
 
 void cuda_heap_close(cuda_heap *heap) {
   if (!heap) return;
+  pthread_mutex_lock(&all.lock);
+  cuda_heap **link = &all.first;
+  while (*link != heap) link = &(*link)->next;
+  *link = heap->next;
+  pthread_mutex_unlock(&all.lock);
   pthread_mutex_destroy(&heap->lock);
   free(heap->extents);
   free(heap);
@@ -37,6 +54,7 @@ void cuda_heap_close(cuda_heap *heap) {
 void cuda_heap_forget(cuda_heap *heap) {
   pthread_mutex_lock(&heap->lock);
   heap->count = heap->bytes = heap->live = 0;
+  changes++;
   pthread_mutex_unlock(&heap->lock);
 }
 
@@ -69,6 +87,7 @@ static void enter(cuda_heap *heap, extent new) {
   memmove(&heap->extents[i + 1], &heap->extents[i], (heap->count - i) * sizeof *heap->extents);
   heap->extents[i] = new;
   heap->count++;
+  changes++;
   heap->bytes += new.bytes;
   heap->live += new.kind != MW_MEMORY_UNKNOWN;
   if (heap->bytes > heap->peak) heap->peak = heap->bytes;
@@ -81,6 +100,7 @@ static bool take_out(cuda_heap *heap, uint64_t address, extent *out) {
   size_t i = (size_t)(at - heap->extents);
   memmove(at, at + 1, (heap->count - i - 1) * sizeof *at);
   heap->count--;
+  changes++;
   heap->bytes -= out->bytes;
   heap->live -= out->kind != MW_MEMORY_UNKNOWN;
   return true;
@@ -242,4 +262,50 @@ int cuda_memory(void *handle, mw_memory *out) {
   *out = (mw_memory){device->heap->bytes, device->heap->live, device->heap->peak, total};
   pthread_mutex_unlock(&device->heap->lock);
   return MW_SUCCESS;
+}
+
+/* ---- all devices' ---- */
+
+uint64_t cuda_heaps_changes(void) { return changes; }
+
+static int by_address(const void *a, const void *b) {
+  uint64_t x = ((const cuda_extent *)a)->address, y = ((const cuda_extent *)b)->address;
+  return x < y ? -1 : x > y;
+}
+
+cuda_extent *cuda_heaps_list(size_t *count) {
+  cuda_extent *list = mw_alloc(sizeof *list);
+  *count = 0;
+  pthread_mutex_lock(&all.lock);
+  for (cuda_heap *heap = all.first; heap; heap = heap->next) {
+    pthread_mutex_lock(&heap->lock);
+    list = mw_realloc(list, (*count + heap->count + 1) * sizeof *list);
+    for (size_t i = 0; i < heap->count; i++)
+      list[(*count)++] = (cuda_extent){heap->extents[i].address, heap->extents[i].bytes};
+    pthread_mutex_unlock(&heap->lock);
+  }
+  pthread_mutex_unlock(&all.lock);
+  qsort(list, *count, sizeof *list, by_address);
+  return list;
+}
+
+void cuda_heaps_describe(uint64_t address, char *out, size_t size) {
+  const uint64_t near = (uint64_t)1 << 20;
+  size_t count, above = 0;
+  cuda_extent *list = cuda_heaps_list(&count);
+  while (above < count && list[above].address <= address) above++;
+  const cuda_extent *below = above > 0 ? &list[above - 1] : NULL, *next = above < count ? &list[above] : NULL;
+  uint64_t into = below ? address - below->address : 0;
+  if (below && into < below->bytes)
+    snprintf(out, size, "at byte %llu of an array of %llu bytes", (unsigned long long)into,
+             (unsigned long long)below->bytes);
+  else if (below && into - below->bytes < near)
+    snprintf(out, size, "%llu bytes past the end of an array of %llu bytes", (unsigned long long)(into - below->bytes),
+             (unsigned long long)below->bytes);
+  else if (next && next->address - address < near)
+    snprintf(out, size, "%llu bytes before the start of an array of %llu bytes",
+             (unsigned long long)(next->address - address), (unsigned long long)next->bytes);
+  else
+    snprintf(out, size, "which no array holds%s", address < 0x10000 ? " (a null pointer?)" : "");
+  free(list);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { SHARED_WITHOUT_ASKING = 48 << 10, PARAMS_MOST = 1024 };
+enum { SHARED_WITHOUT_ASKING = 48 << 10, PARAMS_MOST = 1024, PARAM_BYTES_MOST = 4080 };
 
 /* CUDA's words for the entries of `extra`. */
 #define PARAM_END     ((void *)0x00)
@@ -52,9 +52,13 @@ static int __attribute__((cold, noinline)) share(cuda_stream *stream, cuda_unit 
 }
 
 /* More than one cause: CUDA's own sentence, and the figures. */
-static int __attribute__((cold)) fail_launch(cuda_kernel *kernel, const mw_launch_request *r, CUresult result) {
+static int __attribute__((cold)) fail_launch(cuda_stream *stream, cuda_kernel *kernel, const mw_launch_request *r,
+                                             CUresult result) {
   const char *text = NULL;
-  if (cuda_is_fatal(result)) return cuda_outcome(kernel->unit->device, result, "a launch");
+  if (cuda_is_fatal(result)) {
+    cuda_stream_blames(stream, &kernel->info, r->site);
+    return cuda_outcome(kernel->unit->device, result, "a launch");
+  }
   cu.cuGetErrorString(result, &text);
   unsigned long long threads = (unsigned long long)r->block[0] * r->block[1] * r->block[2];
   int code =
@@ -88,8 +92,9 @@ static int check_cooperative(cuda_kernel *kernel, const mw_launch_request *r) {
 }
 
 static CUresult __attribute__((cold, noinline)) launch_cooperative(const cuda_stream *stream, cuda_kernel *kernel,
-                                                                   const mw_launch_request *r) {
-  void *params[PARAMS_MOST];
+                                                                   const mw_launch_request *r, uint64_t *number) {
+  void *params[PARAMS_MOST + 1];
+  if (kernel->info.param_count <= PARAMS_MOST) params[kernel->info.param_count] = number;
   for (size_t i = 0; i < kernel->info.param_count && i < PARAMS_MOST; i++)
     params[i] = (char *)r->params + kernel->info.params[i].offset;
   return cu.cuLaunchCooperativeKernel(kernel->function, r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1],
@@ -107,9 +112,40 @@ static inline CUresult launch(const cuda_stream *stream, const cuda_kernel *kern
 static bool is_ready(const cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *r) {
   const cuda_device *device = stream->device;
   const cuda_unit *unit = kernel->unit;
-  return !unit->shares && !r->cooperative && r->reference_count == 0 && r->dynamic_shared <= kernel->dynamic &&
-         stream->epoch == device->epoch && unit->epoch == device->epoch &&
+  return !unit->shares && !unit->guarded && !r->cooperative && r->reference_count == 0 &&
+         r->dynamic_shared <= kernel->dynamic && stream->epoch == device->epoch && unit->epoch == device->epoch &&
          atomic_load_explicit(&device->live_holds, memory_order_relaxed) == 0 && cuda_is_entered(device);
+}
+
+/* With the launch's number behind the parameters (guard.c). */
+static int __attribute__((cold, noinline)) launch_numbered(cuda_stream *stream, cuda_kernel *kernel,
+                                                           const mw_launch_request *request) {
+  cuda_unit *unit = kernel->unit;
+  unsigned number;
+  unsigned char params[PARAM_BYTES_MOST + 2 * sizeof(uint64_t)];
+  int code = cuda_guard_number(stream->device, unit, &number);
+  if (code != MW_SUCCESS) return code;
+  uint64_t wide = number;
+  size_t place = (kernel->info.param_bytes + 7) & ~(size_t)7;
+  mw_launch_request with = *request;
+  if (place > PARAM_BYTES_MOST)
+    return fail(MW_INVALID_VALUE, "%s takes %zu bytes of parameters, and with checks there can be %d",
+                kernel->info.name, kernel->info.param_bytes, PARAM_BYTES_MOST);
+  if (request->param_bytes) memcpy(params, request->params, request->param_bytes);
+  memcpy(params + place, &wide, sizeof wide);
+  with.params = params;
+  with.param_bytes = place + sizeof wide;
+  bool first = atomic_fetch_add(&stream->device->guarded, 1) == 0;
+  CUresult result =
+      request->cooperative ? launch_cooperative(stream, kernel, &with, &wide) : launch(stream, kernel, &with);
+  if (result != 0) {
+    atomic_fetch_sub(&stream->device->guarded, 1);
+    return fail_launch(stream, kernel, request, result);
+  }
+  code = unit->shares ? share(stream, unit, true) : MW_SUCCESS;
+  cuda_stream_queued_numbered(stream, &request->completion, &kernel->info, unit, request->site, number);
+  if (first) cuda_monitor_wake(stream->device);
+  return code;
 }
 
 static int __attribute__((cold, noinline)) prepare(cuda_stream *stream, cuda_kernel *kernel,
@@ -133,10 +169,12 @@ int cuda_launch(void *handle, const mw_launch_request *request) {
   if (!mw_likely(is_ready(stream, kernel, request))) {
     int code = prepare(stream, kernel, request);
     if (code != MW_SUCCESS) return code;
+    if (kernel->unit->numbered) return launch_numbered(stream, kernel, request);
   }
-  CUresult result =
-      mw_likely(!request->cooperative) ? launch(stream, kernel, request) : launch_cooperative(stream, kernel, request);
-  if (result != 0) return fail_launch(kernel, request, result);
+  CUresult result = mw_likely(!request->cooperative) ? launch(stream, kernel, request)
+                                                     : launch_cooperative(stream, kernel, request, NULL);
+  if (result != 0) return fail_launch(stream, kernel, request, result);
+  if (!mw_likely(!kernel->unit->guarded)) atomic_fetch_add(&stream->device->guarded, 1);
   if (!mw_likely(!kernel->unit->shares)) {
     int code = share(stream, kernel->unit, true);
     if (code != MW_SUCCESS) return code;

@@ -10,6 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Kernels that can be stopped, and those that check their accesses, mwcc alone can make. */
+bool cuda_for_mwcc(const cuda_device *device, const mw_source *source) {
+  for (size_t i = 0; source && i < source->option_count; i++)
+    if (source->options[i] && strcmp(source->options[i], "--check-memory") == 0) return true;
+  return cuda_stoppable(device);
+}
+
+bool cuda_stoppable(const cuda_device *device) {
+  char *path = NULL;
+  if (device->limits[MW_LIMIT_TIME] <= 0) return false;
+  bool there = compiler_find(&path) == MW_SUCCESS;
+  mw_error_clear();
+  free(path);
+  return there;
+}
+
 bool cuda_by_mwcc(void) {
   char *path = NULL;
   if (nvrtc_load() == MW_SUCCESS) return false;
@@ -52,6 +68,7 @@ int cuda_mwcc_target(const cuda_device *device, mw_text *out) {
   if (code != MW_SUCCESS) return code;
   mw_text_addf(out, "moonwarp %s, PTX 8.%d by mwcc, sm_%d\n", MW_VERSION, ptx_minor(), arch_for(device, 0));
   compiler_describe(path, out);
+  if (cuda_stoppable(device)) mw_text_addf(out, "stoppable\n");
   free(path);
   return MW_SUCCESS;
 }
@@ -71,6 +88,7 @@ static int make_arguments(const cuda_device *device, const char *mwcc, const com
   compiler_args_add(args, "--target=nvptx");
   add_formatted(args, mw_format("--arch=sm_%d", arch_for(device, arch)));
   add_formatted(args, mw_format("--ptx=8.%d", ptx_minor()));
+  if (cuda_stoppable(device)) compiler_args_add(args, "--stoppable");
   for (size_t i = 0; i < options.count; i++) compiler_args_add(args, options.items[i]);
   if (source->header_count) {
     compiler_args_add(args, "--headers");

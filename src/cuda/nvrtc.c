@@ -31,6 +31,8 @@ int cuda_target(void *handle, mw_text *out) {
   int major, minor;
   if (cuda_by_mwcc()) return cuda_mwcc_target(device, out);
   if (nvrtc_load() != MW_SUCCESS) return fail_without_compiler();
+  /* What mwcc makes instead, where there are checks, depends on it. */
+  if (cuda_mwcc_target(device, out) != MW_SUCCESS) mw_error_clear();
   nvrtc.nvrtcVersion(&major, &minor);
   mw_text_addf(out, "moonwarp %s, image %d, nvrtc %d.%d, sm_%d%d\n", MW_VERSION, IMAGE_VERSION, major, minor,
                device->major, device->minor);
@@ -208,7 +210,8 @@ int cuda_compile(void *handle, const mw_source *source, const char *const *insta
                  const char *path) {
   cuda_device *device = handle;
   job j = {.source = source};
-  if (cuda_by_mwcc()) return cuda_mwcc_compile(device, source, instances, instance_count, path);
+  if (cuda_by_mwcc() || cuda_for_mwcc(device, source))
+    return cuda_mwcc_compile(device, source, instances, instance_count, path);
   if (nvrtc_load() != MW_SUCCESS) return fail_without_compiler();
   int code = check_headers(source);
   if (code == MW_SUCCESS) code = cuda_options(device, source, &j.options);

@@ -17,7 +17,7 @@ void cuda_list_free(cuda_list *list) {
 }
 
 static const char known[] = "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
-                            "-lineinfo, -arch=NAME and --maxrregcount=N";
+                            "-lineinfo, -arch=NAME, --check-memory and --maxrregcount=N";
 
 /* What stands behind `name` at the start of the option, with one dash or two; NULL if it is another option. */
 static const char *behind(const char *option, const char *name) {
@@ -59,6 +59,8 @@ static int add_option(const cuda_device *device, const mw_source *source, size_t
     cuda_list_add(out, mw_strdup("-G"));
   } else if (behind(option, "-use_fast_math")) {
     cuda_list_add(out, mw_strdup("-use_fast_math"));
+  } else if (behind(option, "-check-memory")) {
+    cuda_list_add(out, mw_strdup("--check-memory")); /* which mwcc alone can */
   } else if (behind(option, "-lineinfo")) {
     cuda_list_add(out, mw_strdup("-lineinfo"));
   } else if ((value = behind(option, "-O")) && strlen(value) == 1 && *value >= '0' && *value <= '3') {

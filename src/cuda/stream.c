@@ -14,7 +14,8 @@ static cuda_pending *command_at(const cuda_stream *stream, uint64_t i) {
   return &stream->queue[i & (stream->capacity - 1)];
 }
 
-/* Commands before `upto` are done. Called without the lock: a completion may take others. */
+/* Commands before `upto` are done, and what they told of failures was taken. Called without the lock: a completion may take
+   others. */
 static void complete(cuda_stream *stream, uint64_t upto) {
   struct {
     mw_completion completion;
@@ -25,6 +26,7 @@ static void complete(cuda_stream *stream, uint64_t upto) {
     pthread_mutex_lock(&stream->lock);
     for (; stream->first < upto && count < MW_COUNT(some); stream->first++) {
       const cuda_pending *pending = command_at(stream, stream->first);
+      if (pending->unit && pending->unit->guarded) atomic_fetch_sub(&stream->device->guarded, (int)pending->times);
       if (!pending->completion.done) continue;
       some[count].completion = pending->completion;
       some[count++].times = pending->times;
@@ -81,7 +83,7 @@ static bool repeats(const cuda_stream *stream, const mw_completion *completion, 
   if (!kernel || !completion->done || stream->end == stream->first || stream->end == stream->marked) return false;
   const cuda_pending *last = command_at(stream, stream->end - 1);
   return last->completion.context == completion->context && last->completion.done == completion->done &&
-         last->kernel == kernel && last->site_at == site;
+         last->kernel == kernel && last->site_at == site && last->number == 0;
 }
 
 /* Under the lock. */
@@ -93,6 +95,8 @@ static void __attribute__((noinline)) append(cuda_stream *stream, const mw_compl
   pending->times = 1;
   pending->kernel = kernel;
   pending->unit = unit;
+  pending->number = 0;
+  pending->interrupted = false;
   pending->site_at = site;
   strcpy(pending->site, cut_site(site));
 }
@@ -104,6 +108,7 @@ static void __attribute__((noinline)) mark(cuda_stream *stream) {
   add_mark(stream);
   if (stream->end - stream->first > QUEUE_MOST && stream->mark_count) full = stream->marks[0].event;
   pthread_mutex_unlock(&stream->lock);
+  cuda_guard_take(stream->device);
   if (upto > 0) complete(stream, upto);
   if (full && atomic_load(&stream->device->live_holds) == 0) cu.cuEventSynchronize(full);
 }
@@ -122,9 +127,21 @@ void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion, co
     mark(stream);
 }
 
+void cuda_stream_queued_numbered(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
+                                 cuda_unit *unit, const char *site, unsigned number) {
+  pthread_mutex_lock(&stream->lock);
+  append(stream, completion, kernel, unit, site);
+  command_at(stream, stream->end - 1)->number = number;
+  if (++stream->unmarked < MARK_EVERY)
+    pthread_mutex_unlock(&stream->lock);
+  else
+    mark(stream);
+}
+
 /* ---- all streams ---- */
 
 void cuda_streams_poll(cuda_device *device) {
+  cuda_guard_take(device);
   pthread_mutex_lock(&device->lock);
   for (cuda_stream *stream = device->streams; stream; stream = stream->next) {
     pthread_mutex_lock(&stream->lock);
@@ -134,6 +151,20 @@ void cuda_streams_poll(cuda_device *device) {
     complete(stream, upto);
   }
   pthread_mutex_unlock(&device->lock);
+}
+
+/* With CUDA_LAUNCH_BLOCKING=1 CUDA waits in the launch, and what fails there is that launch: all before are done. */
+void cuda_stream_blames(cuda_stream *stream, const mw_kernel_info *kernel, const char *site) {
+  static const mw_completion none;
+  const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+  cuda_device *device = stream->device;
+  if (!blocking || atoi(blocking) == 0) return;
+  pthread_mutex_lock(&device->lock);
+  for (cuda_stream *other = device->streams; other; other = other->next) complete(other, other->end);
+  pthread_mutex_unlock(&device->lock);
+  pthread_mutex_lock(&stream->lock);
+  append(stream, &none, kernel, NULL, site);
+  pthread_mutex_unlock(&stream->lock);
 }
 
 /* "launched at a.lua:3", or all that may have done it. */
@@ -238,19 +269,50 @@ void cuda_stream_free(void *handle) {
     if (stream->handle != CU_STREAM_LEGACY) cu.cuStreamDestroy(stream->handle);
   }
   pthread_mutex_destroy(&stream->lock);
+  mw_error_free(stream->failure);
   free(stream->queue);
   free(stream);
 }
 
 /* ---- waiting ---- */
 
-/* CUDA cannot stop a kernel. Past the limit "time" the host gives the device up and goes on without it. */
-static CUresult wait_limited(cuda_stream *stream, double seconds) {
+/* Kernels that can be stopped are the monitor's affair. CUDA cannot stop others: past the limit "time" the host gives the
+   device up and goes on without it. So it does where a kernel does not end that ought to: one of its threads failed, and
+   others wait for that thread without looking. */
+static CUresult wait_watching(cuda_stream *stream, double seconds) {
   CUresult result;
-  double start = mw_time(), passed;
-  while ((result = cu.cuStreamQuery(stream->handle)) == CUDA_NOT_READY && (passed = mw_time() - start) < seconds)
+  cuda_device *device = stream->device;
+  double start = mw_time();
+  while ((result = cu.cuStreamQuery(stream->handle)) == CUDA_NOT_READY) {
+    double passed = mw_time() - start;
     if (passed > 1e-3) usleep(100);
-  return result == CUDA_NOT_READY ? MW_LAUNCH_TIMEOUT : result;
+    if (atomic_load(&device->guarded) == 0 && (seconds <= 0 || passed < seconds)) continue;
+    cuda_guard_take(device);
+    if (seconds > 0 && passed >= seconds && !cuda_monitor_sees(device)) return MW_LAUNCH_TIMEOUT;
+    if (cuda_guard_gives_up(device)) return MW_LAUNCH_TIMEOUT;
+  }
+  return result;
+}
+
+CUresult cuda_stream_wait_done(cuda_stream *stream) {
+  cuda_device *device = stream->device;
+  double limit = device->limits[MW_LIMIT_TIME];
+  CUresult result = limit > 0 || atomic_load(&device->guarded) > 0 ? wait_watching(stream, limit)
+                                                                   : cu.cuStreamSynchronize(stream->handle);
+  cuda_guard_take(device);
+  return result;
+}
+
+/* The stream's first failure since the last time, once. */
+static int raise_failure(cuda_stream *stream) {
+  pthread_mutex_lock(&stream->lock);
+  mw_error *failure = stream->failure;
+  stream->failure = NULL;
+  pthread_mutex_unlock(&stream->lock);
+  if (!failure) return MW_SUCCESS;
+  int code = mw_error_raise(failure);
+  mw_error_free(failure);
+  return code;
 }
 
 int cuda_stream_synchronize(void *handle) {
@@ -263,11 +325,10 @@ int cuda_stream_synchronize(void *handle) {
   pthread_mutex_lock(&stream->lock);
   uint64_t upto = stream->end;
   pthread_mutex_unlock(&stream->lock);
-  double limit = stream->device->limits[MW_LIMIT_TIME];
-  CUresult result = limit > 0 ? wait_limited(stream, limit) : cu.cuStreamSynchronize(stream->handle);
-  code = cuda_outcome(stream->device, result, "waiting for a stream");
-  if (code == MW_SUCCESS) complete(stream, upto);
-  return code;
+  code = cuda_outcome(stream->device, cuda_stream_wait_done(stream), "waiting for a stream");
+  if (code != MW_SUCCESS) return code;
+  complete(stream, upto);
+  return raise_failure(stream);
 }
 
 int cuda_stream_query(void *handle) {
@@ -283,6 +344,7 @@ int cuda_stream_query(void *handle) {
   CUresult result = cu.cuStreamQuery(stream->handle);
   if (result == CUDA_NOT_READY) return MW_NOT_READY;
   if (result != 0) return MW_SUCCESS; /* the failure is told by whoever waits */
+  cuda_guard_take(stream->device);
   complete(stream, upto);
   return MW_SUCCESS;
 }

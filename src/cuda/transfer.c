@@ -179,7 +179,7 @@ int cuda_fill_box(void *handle, const mw_box *box, const void *pattern, size_t s
 static int drain(cuda_stream *stream) {
   cuda_device *device = stream->device;
   CUresult result = stream->flags & MW_STREAM_LEGACY ? cu.cuEventRecord(device->order, stream->handle) : 0;
-  if (result == 0) result = cu.cuStreamSynchronize(stream->handle);
+  if (result == 0) result = cuda_stream_wait_done(stream);
   return cuda_outcome(device, result, "waiting for a stream");
 }
 
@@ -195,6 +195,10 @@ static int begin_for_host(cuda_stream *stream, CUstream *handle) {
   return MW_SUCCESS;
 }
 
+static CUresult wait_in(cuda_stream *stream, CUstream in) {
+  return in == stream->handle ? cuda_stream_wait_done(stream) : cu.cuStreamSynchronize(in);
+}
+
 int cuda_write(void *handle, uint64_t target, const void *source, size_t bytes) {
   cuda_stream *stream = handle;
   CUstream in;
@@ -205,7 +209,7 @@ int cuda_write(void *handle, uint64_t target, const void *source, size_t bytes) 
     return code ? code : cuda_stage(stream->device, target, (void *)source, bytes, true);
   }
   code = cuda_outcome(stream->device, cu.cuMemcpyHtoDAsync(target, source, bytes, in), "writing memory");
-  return code ? code : cuda_outcome(stream->device, cu.cuStreamSynchronize(in), "writing memory");
+  return code ? code : cuda_outcome(stream->device, wait_in(stream, in), "writing memory");
 }
 
 int cuda_read(void *handle, uint64_t source, void *target, size_t bytes) {
@@ -218,5 +222,5 @@ int cuda_read(void *handle, uint64_t source, void *target, size_t bytes) {
     return code ? code : cuda_stage(stream->device, source, target, bytes, false);
   }
   code = cuda_outcome(stream->device, cu.cuMemcpyDtoHAsync(target, source, bytes, in), "reading memory");
-  return code ? code : cuda_outcome(stream->device, cu.cuStreamSynchronize(in), "reading memory");
+  return code ? code : cuda_outcome(stream->device, wait_in(stream, in), "reading memory");
 }

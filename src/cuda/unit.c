@@ -3,6 +3,7 @@
 #include "cuda/cuda.h"
 #include "cuda/describe.h"
 #include "cuda/ptx.h"
+#include "origin.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +152,14 @@ static void share_symbols(cuda_unit *unit) {
       }
 }
 
+/* Whether its code calls what tells the host (device/moonwarp/guard.h). */
+static bool tells_failures(const unit_private *p) {
+  static const char function[] = "__mw_tell_host";
+  const mw_text *cubin = &p->image.parts[IMAGE_CUBIN], *ptx = &p->image.parts[IMAGE_PTX];
+  const mw_text *code = ptx->data ? ptx : cubin;
+  return p->unit.numbered || (code->data && memmem(code->data, code->length, function, strlen(function)));
+}
+
 int cuda_load_unit(void *handle, const char *path, void *parent, const mw_source *origin, void **out) {
   cuda_device *device = handle;
   int code = cuda_enter(device);
@@ -178,6 +187,9 @@ int cuda_load_unit(void *handle, const char *path, void *parent, const mw_source
   if (code == MW_SUCCESS) {
     find_symbols(device, unit);
     share_symbols(unit);
+    code = tells_failures(p) ? cuda_guard_unit(device, unit) : MW_SUCCESS;
+  }
+  if (code == MW_SUCCESS) {
     /* Machine code and PTX are the context's now. */
     mw_text_free(&p->image.parts[IMAGE_CUBIN]);
     mw_text_free(&p->image.parts[IMAGE_PTX]);
@@ -232,6 +244,12 @@ bool cuda_unit_symbol(void *handle, size_t i, mw_symbol_info *info) {
     return true;
   }
   return false;
+}
+
+const char *cuda_unit_place(const cuda_unit *unit, const char *file, int *line) {
+  const unit_private *p = (const unit_private *)unit;
+  const source_origin origin = {(char *)(uintptr_t)p->origin.file, p->origin.line};
+  return origin_apply(&origin, file, line);
 }
 
 const char *cuda_unit_log(void *handle) {

@@ -7,9 +7,9 @@
 
 #include "moonwarp/group_lanes.h"
 
-#ifdef __MW_NVPTX__
-#include "nvptx/grid.h"
-#elif !defined __MW_NVRTC__ /* for which nvrtc/prelude.h has them */
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+#include "moonwarp/grid_barrier.h"
+#else
 /* Whether the launch is cooperative: what drivers use this register for is their own affair. */
 __mw_import unsigned int __mw_is_cooperative() __asm("llvm.nvvm.read.ptx.sreg.envreg1");
 /* The block waits for all others. One thread calls it, and the others wait for that one. */

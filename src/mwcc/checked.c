@@ -13,12 +13,6 @@
 
 enum { STEPS = 6 }; /* through choices: each may have two ways back */
 
-typedef struct object {
-  LLVMValueRef base;
-  uint64_t size;    /* bytes, or one of mw_object_size */
-  const char *name; /* as the source has it, or NULL */
-} object;
-
 static bool is_opcode(LLVMValueRef value, LLVMOpcode opcode) {
   if (LLVMIsAConstantExpr(value)) return LLVMGetConstOpcode(value) == opcode;
   return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == opcode;
@@ -63,47 +57,46 @@ static const char *last_name(const char *linkage) {
 }
 
 /* A parameter of a kernel that points somewhere; other parameters' memory is their own. */
-static bool find_parameter(const program *p, LLVMValueRef root, object *out) {
+static bool find_parameter(const program *p, LLVMValueRef root, accessed *out) {
   for (size_t k = 0; k < p->kernel_count; k++)
     for (size_t i = 0; i < p->kernels[k].param_count && i < LLVMCountParams(p->kernels[k].body); i++)
       if (LLVMGetParam(p->kernels[k].body, (unsigned)i) == root) {
         const param *found = &p->kernels[k].params[i];
         if (found->type->type.kind != MW_TYPE_POINTER) return false;
-        *out = (object){root, MW_OBJECT_ALLOCATION, found->name};
+        *out = (accessed){root, MW_OBJECT_ALLOCATION, found->name};
         return true;
       }
-  *out = (object){root, MW_OBJECT_ALLOCATION, NULL};
+  *out = (accessed){root, MW_OBJECT_ALLOCATION, NULL};
   return true;
 }
 
-static bool find_global(const program *p, LLVMValueRef root, object *out) {
+static bool find_global(const program *p, LLVMValueRef root, accessed *out) {
   size_t length;
   for (size_t i = 0; i < p->variable_count; i++)
     if (p->variables[i].global == root) {
-      *out = (object){root, p->variables[i].size, p->variables[i].name};
+      *out = (accessed){root, p->variables[i].size, p->variables[i].name};
       return true;
     }
   for (size_t i = 0; i < p->shared_count; i++)
     if (p->shareds[i].global == root) {
       const shared *s = &p->shareds[i];
-      *out = (object){root, s->dynamic ? MW_OBJECT_SHARED : s->size, last_name(LLVMGetValueName2(root, &length))};
+      *out = (accessed){root, s->dynamic ? MW_OBJECT_SHARED : s->size, last_name(LLVMGetValueName2(root, &length))};
       return true;
     }
   return false; /* a constant of clang's */
 }
 
-/* False where nothing can be wrong, or nothing is known to be checked. */
-static bool find_object(const program *p, LLVMValueRef address, object *out) {
+bool find_accessed(const program *p, LLVMValueRef address, accessed *out) {
   LLVMValueRef root = root_of(address, STEPS);
   if (LLVMIsAGlobalVariable(root)) return find_global(p, root, out);
   if (LLVMIsAAllocaInst(root)) {
     if (!LLVMIsAConstantInt(LLVMGetOperand(root, 0))) return false;
     uint64_t count = LLVMConstIntGetZExtValue(LLVMGetOperand(root, 0));
-    *out = (object){root, count * LLVMABISizeOfType(p->layout, LLVMGetAllocatedType(root)), "a local array"};
+    *out = (accessed){root, count * LLVMABISizeOfType(p->layout, LLVMGetAllocatedType(root)), "a local array"};
     return root != address;
   }
   if (LLVMIsAArgument(root)) return find_parameter(p, root, out);
-  *out = (object){root, MW_OBJECT_ALLOCATION, NULL};
+  *out = (accessed){root, MW_OBJECT_ALLOCATION, NULL};
   return true;
 }
 
@@ -133,8 +126,8 @@ static bool is_made_of_number(LLVMValueRef root, int steps) {
 }
 
 static void ask(checker *c, LLVMValueRef access, LLVMValueRef address, LLVMValueRef bytes, bool is_store) {
-  object o;
-  if (!find_object(c->p, address, &o) || is_made_of_number(o.base, STEPS)) return;
+  accessed o;
+  if (!find_accessed(c->p, address, &o) || is_made_of_number(o.base, STEPS)) return;
   LLVMPositionBuilderBefore(c->b, access);
   LLVMValueRef name = o.name ? LLVMBuildGlobalStringPtr(c->b, o.name, "") : LLVMConstNull(c->p->pointer);
   LLVMValueRef arguments[] = {plain(c, o.base),

@@ -6,6 +6,7 @@
  *   variable  linkage  name  constant  size  align  type  a reference's kind:element:dimensions:read
  *   kernel    linkage  name  line  most threads                              followed by:
  *     param   size  align  kind  name  type                                  reads   linkage of a reference
+ *   numbered  checked            the kernels have one parameter more, the launch's number; and check their accesses
  *   depends   size mtime_ns path                                           log       a line of clang's warnings
  *
  * The GPU driver's describe.c writes the same of what NVRTC compiled, but for types: "#" and a number here, names in their
@@ -86,6 +87,7 @@ void add_ptx_facts(const program *p, mw_text *out) {
   for (size_t i = 0; i < p->variable_count; i++)
     if (!p->variables[i].internal) add_variable(&n, &p->variables[i], &rest);
   for (size_t i = 0; i < p->kernel_count; i++) add_kernel(p, &n, &p->kernels[i], &rest);
+  if (p->options->stoppable) mw_text_addf(&rest, "//mw\tnumbered\t%d\n", p->options->check_memory);
   for (const char *line = p->dependencies.data; line && *line;) {
     size_t length = strcspn(line, "\n");
     mw_text_addf(&rest, "//mw\tdepends\t%.*s\n", (int)length, line);

@@ -158,6 +158,11 @@ static void add_ptx_functions(mw_text *text, const mw_text *source) {
     mw_text_addf(text, "\n#line 1 \"<inline PTX>\"\n#include \"moonwarp/ptx_functions.h\"\n");
 }
 
+/* What a GPU's kernels call that can be stopped from outside. */
+static void add_guard_calls(mw_text *text, const options *o) {
+  if (o->gpu && o->stoppable) mw_text_addf(text, "\n#line 1 \"<checks>\"\n#include \"moonwarp/guard_calls.h\"\n");
+}
+
 static mw_text make_text(const program *p) {
   mw_text text = {0};
   add_macros(&text, p->options);
@@ -166,6 +171,7 @@ static mw_text make_text(const program *p) {
   order_specifiers(text.data + text.length - p->source.length, p->source.length);
   if (!p->options->gpu) add_ptx_functions(&text, &p->source); /* a GPU has the instructions */
   add_instances(&text, p->options);
+  add_guard_calls(&text, p->options);
   return text;
 }
 

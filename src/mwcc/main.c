@@ -28,6 +28,7 @@ static const char usage[] =
     "  --target=aarch64-linux-gnu   for machines of that kind (or x86_64-linux-gnu); links with that kind's binutils\n"
     "  --target=nvptx        for an NVIDIA GPU: PTX, which a driver compiles. With it go\n"
     "  --arch=sm_80            the oldest GPU that it is for, sm_50 to sm_90 (default sm_52)\n"
+    "  --stoppable             kernels that the host can stop, at the cost of looking whether it wants that\n"
     "  --ptx=8.0               the version of PTX, which a driver has to know (default 8.0, that of CUDA 12.0)\n"
     "  --width=N or NxP      lanes of the SIMD tier: 1 (none), 4, 8, 16, 32; and vectors that a gang has of them\n"
     "  --launch=K:XxYxZ      only the kernel with linkage name K, for blocks of that size\n"
@@ -171,6 +172,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->no_cxx = true, record(o, arg);
   else if (strcmp(arg, "--check-memory") == 0)
     o->check_memory = true, record(o, arg);
+  else if (strcmp(arg, "--stoppable") == 0)
+    o->stoppable = true, record(o, arg);
   else if (strcmp(arg, "--check") == 0)
     o->check = true;
   else if (strcmp(arg, "--verify") == 0)
@@ -199,15 +202,15 @@ static void settle_gpu(options *o) {
   if (!o->gpu) {
     if (o->arch || o->ptx) die("--arch and --ptx go with --target=nvptx");
     if (o->emit == EMIT_PTX) die("--emit=ptx goes with --target=nvptx");
+    if (o->stoppable) die("--stoppable goes with --target=nvptx: kernels of the CPU device can always be stopped");
     return;
   }
   gpu_settle(o);
   if (o->emit == EMIT_MWO || o->emit == EMIT_ASM) o->emit = EMIT_PTX;
   if (o->emit == EMIT_OBJECT) die("for a GPU there is PTX (--emit=ptx, which a driver compiles) and --emit=ir");
-  if (o->check_memory || o->dump || o->report || o->launch_kernel || o->width)
-    die("--target=nvptx does not go with options about the CPU device's code: --check-memory, --dump, --report, "
-        "--launch "
-        "and --width");
+  if (o->dump || o->report || o->launch_kernel || o->width)
+    die("--target=nvptx does not go with options about the CPU device's code: --dump, --report, --launch and --width");
+  if (o->check_memory) o->stoppable = true;
 }
 
 static options parse_options(int argc, char **argv) {
@@ -224,7 +227,7 @@ static options parse_options(int argc, char **argv) {
       o.input = argv[i];
   }
   settle_gpu(&o);
-  if (o.check_memory) o.width = o.parts = 1;
+  if (o.check_memory && !o.gpu) o.width = o.parts = 1;
   if (o.make_pch) return o;
   if (!o.input) die("no source file (mwcc --help)");
   if (!o.output) o.output = default_output(&o);

@@ -30,6 +30,7 @@
  *   shares.c     both on several processors
  *   link.c       link, seal
  *   nvptx.c      instead of all from retarget.c on: PTX for a GPU; facts.c describes it
+ *   gpu_checked.c  kernels there that the host can stop, and that check their accesses; gpu_access.c which those are
  *
  * mwcc is a process of its own and ends after one compilation, so it gives nothing back. A failure is reported with
  * die (exit 2: usage, system, internal) or complain (a position in the source; exit 1 at the end of the stage). */
@@ -82,6 +83,7 @@ typedef struct options {
   bool no_cxx;        /* do without the C++ library: our own headers stand in */
   bool check;         /* only print what clang finds wrong, as JSON: check.c */
   bool check_memory;  /* ask before each access whether it stays in its array: checked.c */
+  bool stoppable;     /* a GPU's kernels look whether the host wants them to end: gpu_checked.c */
   bool verify;        /* check the module after every stage */
   bool timings;       /* print how long each stage took */
   bool report;        /* print what became of each kernel, and stop */
@@ -430,10 +432,30 @@ LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size
                           LLVMValueRef *arguments, unsigned count);
 
 /* ---- memory checks (checked.c): behind prepare_kernels ---- */
+/* What an address was made from. */
+typedef struct accessed {
+  LLVMValueRef base;
+  uint64_t size;    /* bytes, or one of mw_object_size */
+  const char *name; /* as the source has it, or NULL */
+} accessed;
+/* False where nothing can be wrong, or nothing is known to be checked. */
+bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
 void check_memory(program *p);
 
 /* ---- for a GPU: nvptx.c, facts.c ---- */
 
+/* gpu_checked.c: kernels take one parameter more, by which the host knows the launch, and accesses are checked; before the
+   module is optimised. Behind that, loops look whether they are to end. */
+void guard_kernels(program *p);
+void guard_loops(program *p);
+/* gpu_access.c: what an instruction does to memory that a GPU's global memory may be. */
+typedef struct gpu_access {
+  LLVMValueRef address, bytes; /* a constant, but for copies and fills */
+  unsigned alignment;
+  bool is_store;
+} gpu_access;
+/* How many there are: 0, 1, or 2 for a copy. */
+int find_gpu_accesses(program *p, LLVMValueRef instruction, gpu_access out[2]);
 /* The program that was read becomes PTX, and is written. */
 void make_ptx(program *p);
 /* A class's table of virtual functions names these where there is none: they trap. */
@@ -457,6 +479,8 @@ void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef
 #define BLOCK_WAIT "__mw_block_wait"
 /* How functions of moonwarp/ptx_functions.h begin: kept until translate_ptx has called them. */
 #define PTX_FUNCTION "__mw_ptx_"
+/* How functions of moonwarp/guard_calls.h begin: kept until guard_kernels has called them. */
+#define GUARD_FUNCTION "__mw_guard_"
 
 /* ---- small helpers over LLVM-C (ir.c) ---- */
 /* The name of the function an instruction calls directly, or "". */

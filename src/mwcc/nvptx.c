@@ -54,6 +54,13 @@ static void publish_variable(program *p, variable *v) {
   const char *section = LLVMGetSection(v->global);
   if (v->reference) detach_reference(p, v);
   if (strncmp(v->name, "__mw_", 5) == 0) v->internal = true;
+  if (strcmp(v->name, "__mw_guard") == 0 && LLVMGetFirstUse(v->global)) {
+    LLVMSetExternallyInitialized(v->global, 1); /* the host looks for it by this name */
+    LLVMSetValueName2(v->global, v->name, strlen(v->name));
+    LLVMSetLinkage(v->global, LLVMExternalLinkage);
+    LLVMSetVisibility(v->global, LLVMDefaultVisibility);
+    return;
+  }
   if (section && strcmp(section, "managed") == 0) {
     LLVMSetSection(v->global, "");
     annotate(p, v->global, "managed", 1);
@@ -262,12 +269,14 @@ void make_ptx(program *p) {
   LLVMInstallFatalErrorHandler(die_in_llvm);
   LLVMContextSetDiagnosticHandler(p->context, hear, p);
   define_pure_virtual(p);
+  guard_kernels(p);
   publish(p);
   change_instructions(p);
   choose_tiers(p); /* for the references that kernels read */
   verify_module(p, "preparing for a GPU");
   stage_done(p, "prepare");
   run_passes(p, pipelines[p->options->level]);
+  guard_loops(p);
   refuse_undefined(p);
   stage_done(p, "optimise");
   if (p->options->line_info)

@@ -206,7 +206,8 @@ static void prune(program *p) {
   }
   EACH_FUNCTION(p, f) {
     size_t length;
-    if (LLVMIsDeclaration(f) || starts_with(LLVMGetValueName2(f, &length), PTX_FUNCTION)) continue;
+    const char *name = LLVMGetValueName2(f, &length);
+    if (LLVMIsDeclaration(f) || starts_with(name, PTX_FUNCTION) || starts_with(name, GUARD_FUNCTION)) continue;
     LLVMSetComdat(f, NULL);
     LLVMSetLinkage(f, LLVMInternalLinkage);
   }

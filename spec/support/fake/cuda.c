@@ -5,9 +5,12 @@
  *   FAKE_CUDA_FAIL  "name@n=code …": the n-th call of that function fails (from 1 on; * for every one); "name@0" is a
  *                   function that the library does not have
  *   FAKE_CUDA       "devices=2 peers=0 version=12000 capability=90 memory=1000000000 busy=1 fault=700": what there is. busy:
- *                   streams have work until they are waited for; fault: what the first kernel fails with; and last
- *                   "log=words", what the driver's compiler says */
+ *                   streams have work until they are waited for; fault: what the first kernel fails with; tells=2 kind=1
+ *                   many=3: the second launch tells the host of a failure of that kind (mw_guard_kind), and those behind it,
+ *                   three in all; endless=1: that launch runs until the host stops it; and last "log=words", what the
+ *                   driver's compiler says */
 #include "cuda/entry_points.h"
+#include "device/moonwarp/guard_layout.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -400,15 +403,71 @@ static CUresult fake_cuStreamCreateWithPriority(CUstream *stream, unsigned flags
   return 0;
 }
 
+/* ---- kernels that tell of failures (device/moonwarp/guard.h) ---- */
+
+static mw_guard *guard; /* of the module that was loaded last */
+static uint64_t grids, endless;
+
+static void tell(uint64_t grid, unsigned kind) {
+  mw_guard_words *words = (void *)(uintptr_t)guard->words;
+  unsigned n = words->reports++;
+  mw_guard_report *r = &((mw_guard_host *)(uintptr_t)guard->host)->reports[n % MW_GUARD_REPORTS];
+  *r = (mw_guard_report){.grid = grid,
+                         .unit = guard->unit,
+                         .kind = kind,
+                         .line = kind == MW_GUARD_STOPPED ? 0 : 1,
+                         .object = 4096,
+                         .address = 4096 + (uint64_t)setting("at", 40),
+                         .bytes = 4,
+                         .size = 40,
+                         .is_store = 1,
+                         .block = {1, 2, 3},
+                         .thread = {4, 5, 6},
+                         .function = "void scale()"};
+  if (kind != MW_GUARD_STOPPED) strcpy(r->file, "kernel.cu");
+  strcpy(r->text, kind == MW_GUARD_ASSERT ? "x > 0" : kind == MW_GUARD_TRAP ? "" : "x");
+  r->count = n + 1;
+}
+
+/* A launch whose last parameter is a number says that it began; and fails where it is told to. */
+static void run_guarded(size_t stream, const unsigned char *params, size_t size) {
+  uint64_t number = 0, grid = ++grids;
+  if (!guard || !guard->host) return;
+  if (size >= 8) memcpy(&number, params + size - 8, 8);
+  if (number && number < 100000) {
+    mw_guard_host *host = (void *)(uintptr_t)guard->host;
+    host->begun[number % MW_GUARD_LAUNCHES].grid = grid;
+    host->begun[number % MW_GUARD_LAUNCHES].number = number;
+  }
+  long first = setting("tells", 0);
+  if (first && (long)grid >= first && (long)grid < first + setting("many", 1))
+    tell(grid, (unsigned)setting("kind", MW_GUARD_ASSERT));
+  if ((long)grid == setting("endless", 0)) {
+    endless = grid;
+    busy[stream] = 2;
+  }
+}
+
+/* An endless one looks whether the host wants it to end. */
+static void look_at_stops(size_t stream) {
+  const mw_guard_words *words = guard ? (void *)(uintptr_t)guard->words : NULL;
+  if (busy[stream] != 2 || !words || words->stops[endless % MW_GUARD_LAUNCHES] != (uint32_t)endless * 2 + 1) return;
+  busy[stream] = 0;
+  tell(endless, MW_GUARD_STOPPED);
+}
+
 static CUresult fake_cuStreamSynchronize(CUstream stream) {
   CALL(cuStreamSynchronize, "%zu", number_of(stream));
   if (lost) return lost;
+  look_at_stops(number_of(stream));
+  if (busy[number_of(stream)] == 2) return 0;
   busy[number_of(stream)] = 0;
   return 0;
 }
 
 static CUresult fake_cuStreamQuery(CUstream stream) {
   CALL(cuStreamQuery, "%zu", number_of(stream));
+  look_at_stops(number_of(stream));
   return busy[number_of(stream)] ? CUDA_NOT_READY : 0;
 }
 
@@ -435,7 +494,7 @@ static CUresult fake_cuEventElapsedTime(float *milliseconds, CUevent start, CUev
 
 static char *globals[32];
 static int global_count, function_count;
-static char global_memory[32][4096];
+static _Alignas(16) char global_memory[32][4096];
 
 static CUresult fake_cuModuleLoadData(CUmodule *module, const void *image) {
   CALL(cuModuleLoadData, "%.9s", memcmp(image, "\177ELF", 4) == 0 ? "ELF" : (const char *)image);
@@ -467,6 +526,11 @@ static CUresult fake_cuModuleGetGlobal(CUdeviceptr *address, size_t *bytes, CUmo
   CALL(cuModuleGetGlobal, "%s", name);
   globals[global_count % 32] = strdup(name);
   *address = (CUdeviceptr)(uintptr_t)global_memory[global_count++ % 32];
+  if (strcmp(name, "__mw_guard") == 0) {
+    guard = (mw_guard *)(uintptr_t)*address;
+    *bytes = sizeof *guard;
+    return 0;
+  }
   const char *size = strstr(name, "_bytes_");
   *bytes = size ? (size_t)atoi(size + 7) : 8;
   return 0;
@@ -495,6 +559,7 @@ static CUresult fake_cuLaunchKernel(CUfunction function, unsigned gx, unsigned g
   CALL(cuLaunchKernel, "(%u,%u,%u) (%u,%u,%u) shared %u stream %zu params %s", gx, gy, gz, bx, by, bz, shared,
        number_of(stream), bytes);
   busy[number_of(stream)] = (int)setting("busy", 0);
+  run_guarded(number_of(stream), extra ? extra[1] : NULL, size);
   if (launches++ == 0) lost = (int)setting("fault", 0);
   return 0;
 }

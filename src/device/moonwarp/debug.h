@@ -9,10 +9,16 @@ __mw_import int printf(const char *format, ...);
 __mw_import int vprintf(const char *format, const char *arguments);
 
 /* The launch fails; memory is as the threads left it. */
-__mw_device void __trap() { __builtin_trap(); }
 #ifdef __MW_NVPTX__
+#include "guard.h"
+__mw_device void __trap(const char *file = __builtin_FILE(), unsigned int line = __builtin_LINE(),
+                        const char *function = __builtin_FUNCTION()) {
+  __mw_fail_trap(file, line, function);
+}
+#define __assertfail(...) __mw_fail_assertion(__VA_ARGS__)
 __mw_device void __brkpt() { asm volatile("brkpt;"); }
 #else
+__mw_device void __trap() { __builtin_trap(); }
 __mw_device void __brkpt() {}
 #endif
 

@@ -55,27 +55,8 @@ __mw_special_register(warpid) __mw_special_register(nwarpid) __mw_special_regist
     __mw_special_register(lanemask_lt) __mw_special_register(lanemask_le) __mw_special_register(lanemask_gt)
         __mw_special_register(lanemask_ge)
 #undef __mw_special_register
-    /* Cooperative launches (cooperative_groups.h): the driver then gives the grid some memory, whose address stands here. */
-    __device__ __forceinline__ unsigned int __mw_is_cooperative() {
-  unsigned int low, high;
-  asm("mov.u32 %0, %%envreg1;" : "=r"(low));
-  asm("mov.u32 %0, %%envreg2;" : "=r"(high));
-  return low | high;
-}
-/* Blocks that have come are counted in the lowest bits; the highest turns over when all have, as one of them adds what is
-   missing to that. */
-static __device__ unsigned int __mw_grid_barrier;
-__device__ __noinline__ void __mw_grid_wait(unsigned int) {
-  if (!__mw_is_cooperative()) __trap();
-  unsigned int blocks = gridDim.x * gridDim.y * gridDim.z;
-  bool first = (blockIdx.x | blockIdx.y | blockIdx.z) == 0;
-  __threadfence();
-  unsigned int before = atomicAdd(&__mw_grid_barrier, first ? 0x80000000u - (blocks - 1) : 1);
-  while (!((before ^ *(volatile unsigned int *)&__mw_grid_barrier) & 0x80000000u)) continue;
-  __threadfence();
-}
 
-__device__ inline int memcmp(const void *a, const void *b, size_t bytes) {
+            __device__ inline int memcmp(const void *a, const void *b, size_t bytes) {
   const unsigned char *left = (const unsigned char *)a, *right = (const unsigned char *)b;
   for (size_t i = 0; i < bytes; i++)
     if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
@@ -87,6 +68,12 @@ __device__ inline int memcmp(const void *a, const void *b, size_t bytes) {
 #define __builtin_nanf(text)  __int_as_float(0x7fffffff)
 #define __builtin_huge_valf() __int_as_float(0x7f800000)
 #define __builtin_huge_val()  __longlong_as_double(0x7ff0000000000000ll)
+
+/* Failing, and no more than that: the launch fails, and the GPU is there for the next one. */
+#include "moonwarp/guard.h"
+#include "moonwarp/assertion.h"
+#define __trap()          __mw_fail_trap(__FILE__, __LINE__, __PRETTY_FUNCTION__)
+#define __assertfail(...) __mw_fail_assertion(__VA_ARGS__)
 
 /* A sum that is rounded to odd: the next rounding, to fewer bits, is then right (moonwarp/arithmetic.h). */
 __mw_member double __mw_sum_to_odd(double x, double y) {

@@ -1,0 +1,100 @@
+/* What mwcc calls in code for a GPU that the host can stop (--stoppable) and that checks its accesses (--check-memory): the
+ * last lines of such a source include this. src/mwcc/gpu_checked.c puts the calls in. */
+#ifndef MOONWARP_GUARD_CALLS_H
+#define MOONWARP_GUARD_CALLS_H
+
+#include "guard.h"
+
+#define __mw_called extern "C" __attribute__((device, noinline, nodebug, used))
+
+/* First in every kernel, with the number that the host knows the launch by. */
+__mw_called void __mw_guard_begin(unsigned long long number) {
+  if (!__mw_guard.words) return;
+  if ((blockIdx.x | blockIdx.y | blockIdx.z | threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+    volatile unsigned long long *begun = &((mw_guard_host *)__mw_guard.host)->begun[number % MW_GUARD_LAUNCHES].grid;
+    begun[0] = __mw_grid_id();
+    asm volatile("membar.sys;" : : : "memory");
+    begun[1] = number;
+  }
+  __mw_look();
+}
+
+/* Now and then in loops. */
+__mw_called void __mw_guard_look() { __mw_look(); }
+
+__mw_called void __mw_guard_trap(const char *file, unsigned int line) { __mw_fail_trap(file, line, 0); }
+
+/* ---- memory ---- */
+
+struct __mw_extent {
+  unsigned long long base, bytes;
+};
+
+/* The last extent that begins at the address or before, if the address lies in it. */
+__mw_device bool __mw_find(unsigned long long address, __mw_extent *found) {
+  const mw_guard_table *table = (const mw_guard_table *)__mw_guard_shared()->table;
+  unsigned long long low = 0, high = table ? table->count : 0;
+  while (low < high) {
+    unsigned long long middle = (low + high) / 2;
+    if (table->extents[middle].base <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == 0) return false;
+  found->base = table->extents[low - 1].base;
+  found->bytes = table->extents[low - 1].bytes;
+  return address - found->base < found->bytes;
+}
+
+__mw_device bool __mw_is_given(unsigned long long address) {
+  volatile mw_guard_words *words = __mw_guard_shared();
+  return address >= words->heap_first && address <= words->heap_last;
+}
+
+/* The memory that a pointer leads to: all of it where it is not one to arrays; nothing where none has it. */
+__mw_called __mw_extent __mw_guard_extent(const void *pointer) {
+  __mw_extent found = {0, ~0ull};
+  unsigned long long address = (unsigned long long)pointer;
+  if (!__mw_guard.words || !__isGlobal(pointer)) return found;
+  if (__mw_find(address, &found)) return found;
+  found.base = found.bytes = 0;
+  return found;
+}
+
+/* An access that is not in what __mw_guard_extent said. Where the size of what the address was made from is known, the
+   object is NULL and the address its distance from there. */
+__mw_called void __mw_guard_refuse(const void *object, const void *address, unsigned long long bytes,
+                                   unsigned long long known, unsigned int alignment, const char *name, const char *file,
+                                   unsigned int line, unsigned int is_store) {
+  unsigned long long from = (unsigned long long)object, at = (unsigned long long)address;
+  __mw_failure what = {MW_GUARD_OUTSIDE, name, file, 0, line, is_store, from, at, bytes, known};
+  __mw_extent found;
+  if (bytes == 0) return;
+  bool is_array = !known && __mw_find(from, &found);
+  bool inside =
+      !known && !is_array &&
+      (__mw_find(at, &found) ? at - found.base + bytes <= found.bytes : !__isGlobal(address) || __mw_is_given(at));
+  if (is_array) {
+    inside = at - found.base <= found.bytes && at - found.base + bytes <= found.bytes;
+    what.size = found.base + found.bytes - from;
+  }
+  if (known) inside = at - from <= known && at - from + bytes <= known;
+  if (inside && !(at & (alignment - 1))) return;
+  if (inside)
+    what.kind = MW_GUARD_MISALIGNED;
+  else if (!known && !is_array)
+    what.kind = MW_GUARD_NOWHERE;
+  __mw_fail(what);
+}
+
+/* malloc gave a kernel this: it is in no table. */
+__mw_called void __mw_guard_given(const void *pointer, unsigned long long bytes) {
+  if (!__mw_guard.words || !pointer) return;
+  unsigned long long first = (unsigned long long)pointer, last = first + bytes;
+  mw_guard_words *words = __mw_guard_shared();
+  asm volatile("red.min.u64 [%0], %1;" : : "l"(&words->heap_first), "l"(first) : "memory");
+  asm volatile("red.max.u64 [%0], %1;" : : "l"(&words->heap_last), "l"(last) : "memory");
+}
+
+#endif

@@ -1,0 +1,375 @@
+/* Kernels for a GPU that the host can stop (--stoppable), and that check their accesses (--check-memory).
+ *
+ * The hardware cannot be stopped, and a fault of it loses the GPU. So such kernels look for themselves, by the functions of
+ * moonwarp/guard_calls.h: a kernel begins by telling the host that it runs, loops look now and then whether they are to
+ * end, and before an access its address is compared with the memory that it was made from. Of a variable, shared memory or
+ * a local array that is known here; of a pointer it is found in the table of arrays, once, where the pointer comes from.
+ * What is outside goes to a function that looks again, and refuses. */
+#include "mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_EVERY = 1024 }; /* rounds of a loop; a power of two */
+
+static LLVMValueRef called(program *p, const char *name) {
+  LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
+  if (!function) die("the function %s is not in the module: is moonwarp/guard_calls.h this compiler's?", name);
+  return function;
+}
+
+static void call(LLVMBuilderRef b, LLVMValueRef function, LLVMValueRef *arguments, unsigned count) {
+  LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, arguments, count, "");
+}
+
+/* Our own functions, which look and tell. */
+static bool is_ours(LLVMValueRef function) {
+  size_t length;
+  return strstr(LLVMGetValueName2(function, &length), "__mw_") != NULL;
+}
+
+/* Behind what a kernel begins with. */
+static void position_at_entry(LLVMBuilderRef b, LLVMValueRef function) {
+  LLVMValueRef at = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
+  while (LLVMIsAAllocaInst(at) || (LLVMIsACallInst(at) && strcmp(callee_name(at), "__mw_guard_begin") == 0))
+    at = LLVMGetNextInstruction(at);
+  LLVMPositionBuilderBefore(b, at);
+}
+
+/* ---- kernels get the launch's number ---- */
+
+static LLVMTypeRef with_number(program *p, LLVMTypeRef type) {
+  unsigned count = LLVMCountParamTypes(type);
+  LLVMTypeRef *params = mw_alloc((count + 1) * sizeof *params);
+  LLVMGetParamTypes(type, params);
+  params[count] = p->i64;
+  LLVMTypeRef result = LLVMFunctionType(LLVMGetReturnType(type), params, count + 1, 0);
+  free(params);
+  return result;
+}
+
+static void copy_attributes_at(LLVMValueRef from, LLVMValueRef to, unsigned index) {
+  unsigned count = LLVMGetAttributeCountAtIndex(from, index);
+  LLVMAttributeRef *list = mw_alloc((count + 1) * sizeof *list);
+  LLVMGetAttributesAtIndex(from, index, list);
+  for (unsigned i = 0; i < count; i++) LLVMAddAttributeAtIndex(to, index, list[i]);
+  free(list);
+}
+
+static void move_body(LLVMValueRef old, LLVMValueRef made) {
+  size_t length;
+  copy_attributes_at(old, made, (unsigned)LLVMAttributeFunctionIndex);
+  for (unsigned i = 0; i < LLVMCountParams(old); i++) {
+    LLVMValueRef from = LLVMGetParam(old, i), to = LLVMGetParam(made, i);
+    const char *name = LLVMGetValueName2(from, &length);
+    copy_attributes_at(old, made, i + 1);
+    LLVMSetValueName2(to, name, length);
+    LLVMReplaceAllUsesWith(from, to);
+  }
+  for (LLVMBasicBlockRef next, block = LLVMGetFirstBasicBlock(old); block; block = next) {
+    next = LLVMGetNextBasicBlock(block);
+    LLVMRemoveBasicBlockFromParent(block);
+    LLVMAppendExistingBasicBlock(made, block);
+  }
+}
+
+static void number_kernel(program *p, LLVMBuilderRef b, kernel *k) {
+  LLVMValueRef old = k->body, begin = called(p, "__mw_guard_begin");
+  size_t length;
+  char *name = mw_strdup(LLVMGetValueName2(old, &length));
+  LLVMValueRef made = LLVMAddFunction(p->module, "", with_number(p, LLVMGlobalGetValueType(old)));
+  LLVMMetadataRef subprogram = LLVMGetSubprogram(old);
+  LLVMSetFunctionCallConv(made, LLVMGetFunctionCallConv(old));
+  LLVMSetSubprogram(old, NULL);
+  LLVMSetSubprogram(made, subprogram);
+  move_body(old, made);
+  LLVMReplaceAllUsesWith(old, made);
+  LLVMDeleteFunction(old);
+  LLVMSetValueName2(made, name, strlen(name));
+  free(name);
+  k->body = made;
+  LLVMValueRef number = LLVMGetParam(made, LLVMCountParams(made) - 1);
+  position_at_entry(b, made);
+  call(b, begin, &number, 1);
+}
+
+/* ---- checks ---- */
+
+typedef struct found {
+  LLVMValueRef root, base, bytes;
+} found;
+
+typedef struct checker {
+  program *p;
+  LLVMBuilderRef b;
+  LLVMValueRef find, refuse;
+  found *known; /* of this function: what pointers lead to */
+  size_t known_count;
+} checker;
+
+static LLVMValueRef plain(checker *c, LLVMValueRef pointer) {
+  if (LLVMTypeOf(pointer) == c->p->pointer) return pointer;
+  return LLVMBuildAddrSpaceCast(c->b, pointer, c->p->pointer, "");
+}
+
+static LLVMValueRef number_of(checker *c, LLVMValueRef pointer) {
+  return LLVMBuildPtrToInt(c->b, plain(c, pointer), c->p->i64, "");
+}
+
+static void position_behind(checker *c, LLVMValueRef root, LLVMValueRef function) {
+  if (!LLVMIsAInstruction(root)) {
+    position_at_entry(c->b, function);
+    return;
+  }
+  LLVMValueRef at = LLVMGetNextInstruction(root);
+  while (LLVMIsAPHINode(at)) at = LLVMGetNextInstruction(at);
+  LLVMPositionBuilderBefore(c->b, at);
+}
+
+static found *extent_of(checker *c, LLVMValueRef root, LLVMValueRef function) {
+  for (size_t i = 0; i < c->known_count; i++)
+    if (c->known[i].root == root) return &c->known[i];
+  position_behind(c, root, function);
+  LLVMValueRef pointer = plain(c, root);
+  LLVMValueRef extent = LLVMBuildCall2(c->b, LLVMGlobalGetValueType(c->find), c->find, &pointer, 1, "");
+  c->known = mw_realloc(c->known, (c->known_count + 1) * sizeof *c->known);
+  c->known[c->known_count] =
+      (found){root, LLVMBuildExtractValue(c->b, extent, 0, ""), LLVMBuildExtractValue(c->b, extent, 1, "")};
+  return &c->known[c->known_count++];
+}
+
+static LLVMValueRef text_of(checker *c, const char *text) {
+  return text && *text ? LLVMBuildGlobalStringPtr(c->b, text, "") : LLVMConstNull(c->p->pointer);
+}
+
+/* distance <= size && distance + bytes <= size: a distance before the start is larger than any size. */
+static LLVMValueRef lies_within(checker *c, LLVMValueRef distance, LLVMValueRef bytes, LLVMValueRef size) {
+  LLVMValueRef begins = LLVMBuildICmp(c->b, LLVMIntULE, distance, size, "");
+  LLVMValueRef end = LLVMBuildAdd(c->b, distance, bytes, "");
+  return LLVMBuildAnd(c->b, begins, LLVMBuildICmp(c->b, LLVMIntULE, end, size, ""), "");
+}
+
+static LLVMValueRef is_aligned(checker *c, LLVMValueRef number, unsigned alignment) {
+  LLVMValueRef rest = LLVMBuildAnd(c->b, number, constant_i64(c->p, alignment - 1), "");
+  return LLVMBuildICmp(c->b, LLVMIntEQ, rest, constant_i64(c->p, 0), "");
+}
+
+/* The rarely taken way: refuse, which comes back where all is well. */
+static void refuse_unless(checker *c, LLVMValueRef access, LLVMValueRef good, LLVMValueRef *arguments, unsigned count) {
+  program *p = c->p;
+  LLVMBasicBlockRef behind = LLVMGetInstructionParent(access), head = split_block(p, access);
+  LLVMBasicBlockRef refuse = LLVMInsertBasicBlockInContext(p->context, behind, "refuse");
+  LLVMPositionBuilderAtEnd(c->b, head);
+  build_likely(p, c->b, good, behind, refuse);
+  LLVMPositionBuilderAtEnd(c->b, refuse);
+  call(c->b, c->refuse, arguments, count);
+  LLVMBuildBr(c->b, behind);
+}
+
+static LLVMValueRef dynamic_bytes(checker *c) {
+  static const char text[] = "mov.u32 $0, %dynamic_smem_size;", constraint[] = "=r";
+  LLVMTypeRef type = LLVMFunctionType(c->p->i32, NULL, 0, 0);
+  LLVMValueRef code =
+      LLVMGetInlineAsm(type, text, strlen(text), constraint, strlen(constraint), 0, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildZExt(c->b, LLVMBuildCall2(c->b, type, code, NULL, 0, ""), c->p->i64, "");
+}
+
+static void check(checker *c, LLVMValueRef i, LLVMValueRef function, const gpu_access *a) {
+  program *p = c->p;
+  accessed o;
+  const char *file;
+  unsigned line, column, alignment = a->alignment > 16 ? 16 : a->alignment ? a->alignment : 1;
+  if (!find_accessed(p, a->address, &o)) return;
+  bool is_known = o.size != MW_OBJECT_ALLOCATION;
+  program_position(i, &file, &line, &column);
+  const found *extent = is_known ? NULL : extent_of(c, o.base, function);
+  LLVMPositionBuilderBefore(c->b, i);
+  LLVMValueRef bytes = LLVMBuildZExt(c->b, a->bytes, p->i64, ""), address = number_of(c, a->address);
+  LLVMValueRef size = !is_known                    ? extent->bytes
+                      : o.size == MW_OBJECT_SHARED ? dynamic_bytes(c)
+                                                   : constant_i64(p, o.size);
+  LLVMValueRef distance = LLVMBuildSub(c->b, address, is_known ? number_of(c, o.base) : extent->base, "");
+  LLVMValueRef good = lies_within(c, distance, bytes, size);
+  if (alignment > 1) good = LLVMBuildAnd(c->b, good, is_aligned(c, is_known ? distance : address, alignment), "");
+  LLVMValueRef null = LLVMConstNull(p->pointer);
+  LLVMValueRef arguments[] = {is_known ? null : plain(c, o.base),
+                              is_known ? LLVMBuildIntToPtr(c->b, distance, p->pointer, "") : plain(c, a->address),
+                              bytes,
+                              is_known ? size : constant_i64(p, 0),
+                              constant_i32(p, alignment),
+                              text_of(c, o.name),
+                              text_of(c, file),
+                              constant_i32(p, line),
+                              constant_i32(p, a->is_store)};
+  refuse_unless(c, i, good, arguments, MW_COUNT(arguments));
+}
+
+static void note_given(checker *c, LLVMValueRef i) {
+  if (strcmp(callee_name(i), "malloc") != 0) return;
+  LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(i));
+  LLVMValueRef arguments[] = {i, LLVMBuildZExt(c->b, LLVMGetOperand(i, 0), c->p->i64, "")};
+  call(c->b, called(c->p, "__mw_guard_given"), arguments, 2);
+}
+
+static void check_function(checker *c, LLVMValueRef function) {
+  instructions list = instructions_of_function(function);
+  c->known_count = 0;
+  for (size_t n = 0; n < list.count; n++) {
+    gpu_access accesses[2];
+    int count = find_gpu_accesses(c->p, list.items[n], accesses);
+    for (int k = 0; k < count; k++) check(c, list.items[n], function, &accesses[k]);
+    if (LLVMIsACallInst(list.items[n])) note_given(c, list.items[n]);
+  }
+  free(list.items);
+}
+
+/* ---- traps ---- */
+
+static bool is_trap(LLVMValueRef i) {
+  if (!LLVMIsACallInst(i)) return false;
+  LLVMValueRef code = LLVMGetCalledValue(i);
+  size_t length;
+  if (!LLVMIsAInlineAsm(code)) return strcmp(callee_name(i), "llvm.trap") == 0;
+  const char *text = LLVMGetInlineAsmAsmString(code, &length);
+  text += strspn(text, " \t\n{");
+  return strncmp(text, "trap;", 5) == 0 && strspn(text + 5, " \t\n}") == strlen(text + 5);
+}
+
+static void tell_of_traps(program *p, LLVMBuilderRef b, LLVMValueRef function) {
+  instructions list = instructions_of_function(function);
+  checker c = {.p = p, .b = b};
+  for (size_t n = 0; n < list.count; n++) {
+    const char *file;
+    unsigned line, column;
+    if (!is_trap(list.items[n])) continue;
+    program_position(list.items[n], &file, &line, &column);
+    LLVMPositionBuilderBefore(b, list.items[n]);
+    LLVMValueRef arguments[] = {text_of(&c, file), constant_i32(p, line)};
+    call(b, called(p, "__mw_guard_trap"), arguments, 2);
+  }
+  free(list.items);
+}
+
+/* ---- loops ---- */
+
+typedef struct graph {
+  LLVMBasicBlockRef *blocks; /* by address */
+  int *state;                /* 0: not met; 1: on the way; 2: done */
+  size_t count;
+} graph;
+
+static int by_address(const void *a, const void *b) {
+  uintptr_t x = (uintptr_t)*(LLVMBasicBlockRef const *)a, y = (uintptr_t)*(LLVMBasicBlockRef const *)b;
+  return x < y ? -1 : x > y;
+}
+
+static size_t index_of(const graph *g, LLVMBasicBlockRef block) {
+  LLVMBasicBlockRef *at = bsearch(&block, g->blocks, g->count, sizeof block, by_address);
+  return (size_t)(at - g->blocks);
+}
+
+typedef struct step {
+  LLVMValueRef end;
+  unsigned next;
+} step;
+
+/* Blocks that lead back to one on the way to them: each cycle has such a one. */
+static LLVMValueRef *find_rounds(LLVMValueRef function, size_t *count) {
+  graph g = {.count = LLVMCountBasicBlocks(function)};
+  g.blocks = mw_alloc((g.count + 1) * sizeof *g.blocks);
+  g.state = mw_alloc((g.count + 1) * sizeof *g.state);
+  step *way = mw_alloc((g.count + 1) * sizeof *way);
+  LLVMValueRef *rounds = mw_alloc((g.count + 1) * sizeof *rounds);
+  size_t depth = 0;
+  *count = 0;
+  LLVMGetBasicBlocks(function, g.blocks);
+  LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(function);
+  qsort(g.blocks, g.count, sizeof *g.blocks, by_address);
+  way[depth++] = (step){LLVMGetBasicBlockTerminator(entry), 0};
+  g.state[index_of(&g, entry)] = 1;
+  while (depth > 0) {
+    step *s = &way[depth - 1];
+    if (s->next == LLVMGetNumSuccessors(s->end)) {
+      g.state[index_of(&g, LLVMGetInstructionParent(s->end))] = 2;
+      depth--;
+      continue;
+    }
+    LLVMBasicBlockRef to = LLVMGetSuccessor(s->end, s->next++);
+    int *state = &g.state[index_of(&g, to)];
+    if (*state == 1 && (*count == 0 || rounds[*count - 1] != s->end)) rounds[(*count)++] = s->end;
+    if (*state != 0) continue;
+    *state = 1;
+    way[depth++] = (step){LLVMGetBasicBlockTerminator(to), 0};
+  }
+  free(g.blocks);
+  free(g.state);
+  free(way);
+  return rounds;
+}
+
+/* Every so many rounds: to look takes as long as reaching memory. */
+static void look(program *p, LLVMBuilderRef b, LLVMValueRef end, LLVMValueRef counter) {
+  LLVMBasicBlockRef behind = LLVMGetInstructionParent(end), head = split_block(p, end);
+  LLVMBasicBlockRef looking = LLVMInsertBasicBlockInContext(p->context, behind, "look");
+  LLVMPositionBuilderAtEnd(b, head);
+  LLVMValueRef more = LLVMBuildAdd(b, LLVMBuildLoad2(b, p->i32, counter, ""), constant_i32(p, 1), "");
+  LLVMBuildStore(b, more, counter);
+  LLVMValueRef rest = LLVMBuildAnd(b, more, constant_i32(p, LOOK_EVERY - 1), "");
+  build_likely(p, b, LLVMBuildICmp(b, LLVMIntNE, rest, constant_i32(p, 0), ""), behind, looking);
+  LLVMPositionBuilderAtEnd(b, looking);
+  call(b, called(p, "__mw_guard_look"), NULL, 0);
+  LLVMBuildBr(b, behind);
+}
+
+/* Of our functions those that nobody calls are dropped, but for the one that loops will call. */
+static void let_go(program *p, bool keep_look) {
+  EACH_FUNCTION(p, f) {
+    size_t length;
+    const char *name = LLVMGetValueName2(f, &length);
+    if (LLVMIsDeclaration(f) || !starts_with(name, GUARD_FUNCTION)) continue;
+    if (!keep_look || strcmp(name, "__mw_guard_look") != 0) LLVMSetLinkage(f, LLVMInternalLinkage);
+  }
+}
+
+void guard_loops(program *p) {
+  if (!p->options->stoppable) return;
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  EACH_FUNCTION(p, f) {
+    size_t count;
+    if (LLVMIsDeclaration(f) || is_ours(f)) continue;
+    LLVMValueRef *rounds = find_rounds(f, &count), counter = NULL;
+    if (count) {
+      LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)));
+      counter = LLVMBuildAlloca(b, p->i32, "");
+      position_at_entry(b, f);
+      LLVMBuildStore(b, constant_i32(p, 0), counter);
+    }
+    for (size_t i = 0; i < count; i++) look(p, b, rounds[i], counter);
+    free(rounds);
+  }
+  LLVMDisposeBuilder(b);
+  let_go(p, false);
+  run_passes(p, "function(mem2reg),globaldce");
+  verify_module(p, "looking in loops");
+}
+
+void guard_kernels(program *p) {
+  if (!p->options->stoppable) return;
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  checker c = {.p = p, .b = b};
+  for (size_t i = 0; i < p->kernel_count; i++) number_kernel(p, b, &p->kernels[i]);
+  if (p->options->check_memory) {
+    run_passes(p, "always-inline,cgscc(inline),function(sroa<modify-cfg>,early-cse,load-store-vectorizer)");
+    c.find = called(p, "__mw_guard_extent");
+    c.refuse = called(p, "__mw_guard_refuse");
+  }
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f) || is_ours(f)) continue;
+    tell_of_traps(p, b, f);
+    if (p->options->check_memory) check_function(&c, f);
+  }
+  free(c.known);
+  LLVMDisposeBuilder(b);
+  let_go(p, true);
+  verify_module(p, "guarding kernels");
+}
