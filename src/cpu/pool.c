@@ -203,7 +203,7 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
     return false;
   }
   if (!rest) list_remove(pool, command);
-  if (pool->first && pool->spinners == 0) cpu_pool_wake(pool);
+  if (pool->first) cpu_pool_wake(pool);
   command->users++;
   slot->command = command;
   if (first == 0 && cpu_command_doing(command) == CPU_KERNEL && command->deadline == 0)

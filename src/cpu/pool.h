@@ -34,6 +34,7 @@ typedef struct cpu_thread {
   pthread_cond_t work;
   int home;           /* the core that it keeps to, negative: any */
   bool asleep, woken; /* it waits for `work`; which was or will be signalled */
+  bool spins;         /* it looks for work with the lock released */
 } cpu_thread;
 
 struct cpu_pool {

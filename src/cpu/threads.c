@@ -76,9 +76,25 @@ static void create(cpu_pool *pool, int core) {
     pool->threads++;
 }
 
+/* Whether enough threads are about to see the work. Those do not count that were woken or span on the core where we are, which
+   they keep to: they get it when we leave it, which may be when all is done, while another core has nothing to do. (Linux may
+   put us there; and of two threads with real-time priority it lets the other one wait for good: in every eighth process
+   kernels took twice the time.) */
+static bool enough_come(const cpu_pool *pool, int core) {
+  int spinning = pool->spinners, coming = pool->waking;
+  for (int i = 0; (spinning || coming) && i < pool->threads; i++) {
+    const cpu_thread *thread = &pool->thread[i];
+    if (thread->home != core) continue;
+    spinning -= thread->spins;
+    coming -= thread->asleep && thread->woken;
+  }
+  return spinning > 0 || coming >= pool->free_slots;
+}
+
 void cpu_pool_wake(cpu_pool *pool) {
-  if (pool->free_slots <= pool->waking || !pool->first || pool->spinners > 0 || pool->wake) return;
+  if (pool->free_slots == 0 || !pool->first || pool->wake) return;
   int core = sched_getcpu();
+  if (enough_come(pool, core)) return;
   cpu_thread *thread = find_sleeper(pool, core, false);
   if (!thread && pool->threads < pool->slots) {
     create(pool, core);
@@ -98,9 +114,11 @@ static bool on_host_core(const cpu_pool *pool, int core) {
 }
 
 /* Spin until a command has blocks to take, with the lock released. False: nothing was activated for a while. */
-static bool spin(cpu_pool *pool) {
+static bool spin(cpu_thread *thread) {
+  cpu_pool *pool = thread->pool;
   bool busy = true;
   pool->spinners++;
+  thread->spins = true;
   cpu_pool_unlock(pool);
   unsigned seen = atomic_load(&pool->activations);
   double end = mw_time() + spin_seconds;
@@ -123,6 +141,7 @@ static bool spin(cpu_pool *pool) {
     }
   }
   pthread_mutex_lock(&pool->lock);
+  thread->spins = false;
   pool->spinners--;
   return busy;
 }
@@ -138,7 +157,7 @@ static void idle(cpu_thread *thread, idleness *so_far) {
   cpu_pool *pool = thread->pool;
   /* Without a slot there is nothing to be quick for: who gives one back goes on with what is left, or wakes. */
   if (pool->free_slots > 0 && !so_far->spun && pool->spinners < pool->slots - 1) {
-    so_far->spun = !spin(pool);
+    so_far->spun = !spin(thread);
     return;
   }
   thread->asleep = true;
