@@ -145,7 +145,29 @@ describe("memory is asked for ahead", function()
 
   it("of the blocks to come, where rounds are short and neighbours have neighbouring memory", function()
     local text = ir(sum:gsub("STEP", "gridDim.x * blockDim.x"), "_Z3sumiPKfPf:256x1x1")
-    assert.equal(2 * 16, count(text, "call void @llvm.prefetch"))
+    -- two blocks further on; after many rounds four rounds further on, for two blocks
+    assert.equal(16 + 2 * 16, count(text, "call void @llvm.prefetch"))
+  end)
+
+  local columns = [[
+    __global__ void columns(int width, int height, const float *x, float *o) {
+      int column = blockIdx.x * blockDim.x + threadIdx.x;
+      float sum = 0;
+      for (int row = FIRST; row < height; row++) sum += x[row * width + column];
+      o[column] += sum;
+    }]]
+  local linkage = "_Z7columnsiiPKfPf:256x1x1"
+
+  it("of the gangs to come, where a block has several", function()
+    local text = ir((columns:gsub("FIRST", "0")), linkage)
+    assert.equal(4, count(text, "call void @llvm.prefetch")) -- 4 vectors of 16
+  end)
+
+  it("but not what other rows of blocks load as well, or each round of a loop around", function()
+    local several = columns:gsub("FIRST", "0"):gsub("o%[column%]", "o[blockIdx.y * width + column]")
+    assert.equal(0, count(ir(several, linkage), "call void @llvm.prefetch"))
+    local again = columns:gsub("for", "for (int again = 0; again < height; again++) for"):gsub("FIRST", "0")
+    assert.equal(0, count(ir(again, linkage), "call void @llvm.prefetch"))
   end)
 
   it("but not where processors see it themselves", function()
@@ -154,15 +176,26 @@ describe("memory is asked for ahead", function()
 
   it("and changes nothing", function()
     local before = mw.limit("specialise", 1)
-    local m = mw.compile((sum:gsub("STEP", "gridDim.x * blockDim.x")))
-    local n, data, expected = 20000, {}, { 0, 0, 0, 0, 0 }
-    for i = 1, n do
-      data[i] = i % 13
-      local block = (i - 1) // 256 % 5 + 1
-      expected[block] = expected[block] + data[i]
+    local m = mw.compile((sum:gsub("STEP", "gridDim.x * blockDim.x")) .. columns:gsub("FIRST", "0"))
+    for _, blocks in ipairs { 5, 1 } do -- 16 rounds and 600
+      local n, data, expected = blocks == 1 and 256 * 600 or 20000, {}, {}
+      for i = 1, n do
+        data[i] = i % 13
+        local block = (i - 1) // 256 % blocks + 1
+        expected[block] = (expected[block] or 0) + data[i]
+      end
+      local o = mw.zeros(blocks)
+      m.sum(blocks, 256)(n, mw.array(data), o)
+      assert.same(expected, o:totable())
     end
-    local o = mw.zeros(5)
-    m.sum(5, 256)(n, mw.array(data), o)
+    local width, height, data, expected = 512, 40, {}, {}
+    for i = 1, width * height do
+      data[i] = i % 17
+      local column = (i - 1) % width + 1
+      expected[column] = (expected[column] or 0) + data[i]
+    end
+    local o = mw.zeros(width)
+    m.columns(2, 256)(width, height, mw.array(data), o)
     mw.limit("specialise", before)
     assert.same(expected, o:totable())
   end)

@@ -236,6 +236,7 @@ static void emit_region(emission *e, int region) {
   counted beside = begin_beside(e);
   counted x = begin_counted(e, w->tid_x, length, columns);
   LLVMValueRef start = begin_gang(e);
+  w->gang_begins = LLVMGetInsertBlock(w->b);
   e->way->root = entering_lanes(e, region);
   if (e->can_die) store_mask(e, no_lanes(w), e->alive_new);
   if (!e->way->root.all && region != 0) {
@@ -343,8 +344,8 @@ void begin_function(emission *e) {
   LLVMPositionBuilderBefore(w->entry, branch);
   go_on_at(e, start);
   load_arguments(w);
-  LLVMValueRef *ids[] = {&w->tid_x,    &w->tid_y,    &w->tid_z,  &w->ctaid[0],
-                         &w->ctaid[1], &w->ctaid[2], &e->w.gang, &e->next_state};
+  LLVMValueRef *ids[] = {&w->tid_x,    &w->tid_y,  &w->tid_z,      &w->ctaid[0], &w->ctaid[1],
+                         &w->ctaid[2], &e->w.gang, &e->next_state, &w->asks,     &w->most_asks};
   for (size_t i = 0; i < MW_COUNT(ids); i++) *ids[i] = LLVMBuildAlloca(w->entry, p->i32, "");
   e->alive_new = new_slots(w, mask_type(e), w->parts);
   if (e->can_die)

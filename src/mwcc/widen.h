@@ -93,8 +93,10 @@ typedef struct widener {
   const struct spilled *spilled; /* serial.c's own */
   uint64_t lane_number;          /* of the lane that does something, among those in the code one after the other */
   asked_memory asked;
-  bool streams; /* there are stores past the caches */
-  bool strays;  /* this is for gangs that do not go the way of most: strays.c */
+  LLVMValueRef asks, most_asks;  /* how often the gang asked for what others will load, and any gang (slots); or NULL */
+  LLVMBasicBlockRef gang_begins; /* what is run first of a gang; NULL: it is one that begins again */
+  bool streams;                  /* there are stores past the caches */
+  bool strays;                   /* this is for gangs that do not go the way of most: strays.c */
 } widener;
 
 /* The SIMD block function of a kernel for blocks that are cut as the shapes say, or false with the reason and where.
