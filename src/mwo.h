@@ -130,7 +130,7 @@ typedef struct mw_mwo_kernel {
   mw_block_function *run;
   mw_launch_test *fits;         /* of a launch that `run` is for; NULL: it is for all */
   uint32_t uses_dynamic_shared; /* whether it declares extern __shared__ */
-  uint32_t reserved;
+  uint32_t any_order;           /* whether its blocks may run in any order, since none can wait for another */
 } mw_mwo_kernel;
 
 /* In a variable's initial bytes, at `offset`, stands the address of another variable plus `addend`. */

@@ -1,21 +1,79 @@
 /* Handing out the blocks of a command. */
 #include "cpu/command.h"
 #include "cpu/list.h"
+#include "cpu/stream.h"
 
-static const double worth_seconds = 20e-6, grain_seconds = 2e-6;
+static const double worth_seconds = 20e-6, grain_seconds = 2e-6, piece_seconds = 50e-6;
+static const double turning_seconds = 200e-6;
 
-bool cpu_command_take(cpu_command *command, int workers, uint64_t *first, uint64_t *last, bool *rest) {
+/* ---- one after the other ---- */
+
+static bool take_next(cpu_command *command, uint64_t workers, cpu_taken *out) {
   uint64_t taken = atomic_load_explicit(&command->taken, memory_order_relaxed), next;
   do {
-    if (taken >= command->blocks || atomic_load(&command->stop)) return false;
-    uint64_t left = command->blocks - taken, share = left / (2 * (uint64_t)workers);
+    if (taken >= command->blocks) return false;
+    uint64_t left = command->blocks - taken, share = left / (2 * workers);
     if (share < command->grain) share = command->grain;
     next = taken + (share < left ? share : left);
   } while (!atomic_compare_exchange_weak(&command->taken, &taken, next));
-  *first = taken;
-  *last = next;
-  *rest = next < command->blocks;
+  *out = (cpu_taken){.first = taken, .last = next, .begins = taken == 0, .rest = next < command->blocks};
   return true;
+}
+
+/* ---- each worker its own ---- */
+
+static uint64_t pack(uint64_t first, uint64_t last) { return first | last << 32; }
+static uint64_t first_of(uint64_t range) { return range & UINT32_MAX; }
+static uint64_t left_in(uint64_t range) { return (range >> 32) - first_of(range); }
+
+/* Half of what is left in a range, at its front or end. */
+static bool take_half(cpu_command *command, _Atomic uint64_t *range, bool at_front, cpu_taken *out) {
+  uint64_t old = atomic_load_explicit(range, memory_order_relaxed), rest;
+  do {
+    uint64_t left = left_in(old), share = (left + 1) / 2, first = first_of(old), last = first + left;
+    if (left == 0) return false;
+    if (share < command->grain) share = command->grain < left ? command->grain : left;
+    out->first = at_front ? first : last - share;
+    out->last = out->first + share;
+    rest = at_front ? pack(out->last, last) : pack(first, out->first);
+  } while (!atomic_compare_exchange_weak(range, &old, rest));
+  uint64_t share = out->last - out->first, before = atomic_fetch_add(&command->taken, share);
+  out->begins = before == 0;
+  out->rest = before + share < command->blocks;
+  return true;
+}
+
+/* Of those that are not done the one that has most left; NULL: there is none. */
+static _Atomic uint64_t *find_fullest(cpu_command *command, int workers) {
+  _Atomic uint64_t *fullest = NULL;
+  uint64_t most = 0;
+  for (int i = 0; i < workers; i++) {
+    uint64_t left = left_in(atomic_load_explicit(&command->ranges[i], memory_order_relaxed));
+    if (left > most) most = left, fullest = &command->ranges[i];
+  }
+  return fullest;
+}
+
+static bool take_own(cpu_command *command, int workers, int slot, cpu_taken *out) {
+  if (take_half(command, &command->ranges[slot], !command->backwards, out)) return true;
+  for (;;) {
+    _Atomic uint64_t *other = find_fullest(command, workers);
+    if (!other) return false;
+    if (take_half(command, other, command->backwards, out)) return true;
+  }
+}
+
+static void share_out(cpu_command *command, uint64_t workers) {
+  if (!command->ranges) command->ranges = mw_alloc(workers * sizeof *command->ranges);
+  for (uint64_t i = 0; i < workers; i++) {
+    uint64_t first = command->blocks * i / workers, last = command->blocks * (i + 1) / workers;
+    atomic_store_explicit(&command->ranges[i], pack(first, last), memory_order_relaxed);
+  }
+}
+
+bool cpu_command_take(cpu_command *command, int workers, int slot, cpu_taken *out) {
+  if (atomic_load(&command->stop)) return false;
+  return command->shared_out ? take_own(command, workers, slot, out) : take_next(command, (uint64_t)workers, out);
 }
 
 static double block_seconds(const cpu_kernel *kernel) {
@@ -28,7 +86,21 @@ uint64_t cpu_kernel_grain(const cpu_kernel *kernel) {
 }
 
 void cpu_command_set_grain(cpu_command *command) {
-  command->grain = cpu_command_doing(command) == CPU_KERNEL ? cpu_kernel_grain(command->kernel.kernel) : 1;
+  const cpu_kernel *kernel = command->kernel.kernel;
+  cpu_device *device = command->stream->device;
+  bool runs_kernel = cpu_command_doing(command) == CPU_KERNEL;
+  uint64_t workers = (uint64_t)device->workers;
+  command->grain = runs_kernel ? cpu_kernel_grain(kernel) : 1;
+  command->shared_out = command->backwards = false;
+  if (!runs_kernel || command->residents || !kernel->image->any_order) return;
+  if (workers < 2 || command->blocks < 4 * workers || command->blocks > UINT32_MAX) return;
+  double each = block_seconds(kernel), all = each * (double)command->blocks / (double)workers;
+  if (each > 0 && all < worth_seconds) return;
+  command->shared_out = true;
+  share_out(command, workers);
+  if (all < turning_seconds) return;
+  command->backwards = device->turns = !device->turns;
+  command->piece = (uint64_t)(piece_seconds / each) + 1;
 }
 
 bool cpu_command_worth(const cpu_command *command) {

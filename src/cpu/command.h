@@ -59,7 +59,11 @@ struct cpu_command {
   uint64_t blocks;
   uint64_t grain;         /* fewest blocks to take at once, as long as there are so many */
   _Atomic uint64_t taken; /* blocks handed out so far */
-  atomic_bool stop;       /* a kernel that failed: take no more, leave what runs */
+  bool shared_out;        /* each slot has blocks of its own, what is left of them in `ranges` */
+  bool backwards;         /* from the last to the first, a piece of so many blocks after the other */
+  uint64_t piece;
+  _Atomic uint64_t *ranges; /* kept from use to use, or NULL */
+  atomic_bool stop;         /* a kernel that failed: take no more, leave what runs */
 
   /* A list's are those of its current node. Only a thread that has the command to itself, all blocks taken by it, goes on
      to another. */
@@ -78,12 +82,23 @@ static inline cpu_command_kind cpu_command_doing(const cpu_command *command) {
   return (cpu_command_kind)atomic_load_explicit(&command->doing, memory_order_relaxed);
 }
 
-/* Take the next blocks: many at first, one at the end, so that all workers finish together. False when none are left
-   or the command was stopped.
-   *rest: whether some remain for others. */
-bool cpu_command_take(cpu_command *command, int workers, uint64_t *first, uint64_t *last, bool *rest);
+/* Blocks for one thread. */
+typedef struct cpu_taken {
+  uint64_t first, last;
+  bool begins, rest; /* nobody had taken any; some remain */
+} cpu_taken;
 
-/* Before the first is taken: blocks so short that taking them costs as much are taken several at once. */
+/* Take blocks for a slot: many at first, one at the end, so that all workers finish together. False when none are left or
+   the command was stopped.
+ *
+ * As a rule they are the next ones, since a block may wait for those before it. Where no block can wait for another, each slot
+ * has as many of its own, those that it had in the last launch of that size, so that it finds in its caches what it left
+ * there; when they are done it takes of others'. And a launch that lasts a while begins where the one before it
+ * ended: with large arrays that is what is in the caches. */
+bool cpu_command_take(cpu_command *command, int workers, int slot, cpu_taken *out);
+
+/* Before the first is taken: which way they are taken, and that those so short that taking them costs as much are taken
+   several at once. */
 void cpu_command_set_grain(cpu_command *command);
 /* As many of its blocks as are taken at once, by what earlier launches took. */
 uint64_t cpu_kernel_grain(const cpu_kernel *kernel);

@@ -53,6 +53,7 @@ struct cpu_device {
   uint64_t cached; /* what its processors' caches hold */
   cpu_pool *pool;
   int workers;                              /* slots: how many blocks can run at once */
+  bool turns;                               /* the last long kernel ran backwards: command.c's, with the pool's lock */
   struct cpu_stream *streams;               /* all, guarded by the pool's lock */
   int blocking;                             /* of these, how many the legacy stream waits for */
   int holds;                                /* reached or not */

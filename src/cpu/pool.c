@@ -111,18 +111,36 @@ static bool more_urgent(const cpu_pool *pool, const cpu_command *command) {
   return atomic_load_explicit(&pool->urgent, memory_order_relaxed) < command->stream->priority;
 }
 
-static void run_kernel(cpu_pool *pool, cpu_worker *worker, cpu_command *command, uint64_t first, uint64_t last,
-                       bool rest) {
+static bool take(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken *out) {
+  return cpu_command_take(command, pool->slots, (int)(slot - pool->slot), out);
+}
+
+/* More blocks behind those that were taken; false where there are none, or another command is to be turned to. */
+static bool take_more(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken *taken) {
+  return taken->rest && !more_urgent(pool, command) && take(pool, slot, command, taken);
+}
+
+static bool run_blocks(cpu_worker *worker, const cpu_command *command, const cpu_taken *taken) {
+  if (!command->backwards) return cpu_worker_run(worker, taken->first, taken->last);
+  bool good = true;
+  for (uint64_t last = taken->last, first; good && last > taken->first; last = first) {
+    first = last - taken->first > command->piece ? last - command->piece : taken->first;
+    good = cpu_worker_run(worker, first, last);
+  }
+  return good;
+}
+
+static void run_kernel(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
+  cpu_worker *worker = slot->worker;
   cpu_heap_settle(pool->device->heap);
   cpu_worker_current = worker;
   bool good = cpu_worker_prepare(worker, command);
   double start = mw_time();
   uint64_t blocks = 0;
   while (good) {
-    good = cpu_worker_run(worker, first, last);
-    blocks += last - first;
-    if (!good || !rest || more_urgent(pool, command) || !cpu_command_take(command, pool->slots, &first, &last, &rest))
-      break;
+    good = run_blocks(worker, command, &taken);
+    blocks += taken.last - taken.first;
+    if (!good || !take_more(pool, slot, command, &taken)) break;
   }
   cpu_worker_current = NULL;
   if (!good)
@@ -133,10 +151,10 @@ static void run_kernel(cpu_pool *pool, cpu_worker *worker, cpu_command *command,
 }
 
 /* The same for a cooperative launch, whose blocks each have a worker of their own. */
-static void run_residents(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last, bool rest) {
+static void run_residents(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
   cpu_heap_settle(pool->device->heap);
   do {
-    for (uint64_t block = first; block < last && !atomic_load(&command->stop); block++) {
+    for (uint64_t block = taken.first; block < taken.last && !atomic_load(&command->stop); block++) {
       cpu_worker *worker = cpu_residents_worker(pool, command, block);
       if (!worker) continue;
       cpu_worker_current = worker;
@@ -144,12 +162,12 @@ static void run_residents(cpu_pool *pool, cpu_command *command, uint64_t first, 
       cpu_worker_current = NULL;
       if (!good) fail_command(pool, worker, command);
     }
-  } while (rest && !more_urgent(pool, command) && cpu_command_take(command, pool->slots, &first, &last, &rest));
+  } while (take_more(pool, slot, command, &taken));
 }
 
-static void run_transfer(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last, bool rest) {
-  do cpu_transfer_run(command, first, last);
-  while (rest && !more_urgent(pool, command) && cpu_command_take(command, pool->slots, &first, &last, &rest));
+static void run_transfer(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
+  do cpu_transfer_run(command, taken.first, taken.last);
+  while (take_more(pool, slot, command, &taken));
 }
 
 /* A cooperative launch, with the lock held: where blocks wait for each other, all have arrived, and go on. */
@@ -166,17 +184,16 @@ static void next_round(cpu_pool *pool, cpu_command *command) {
 /* The same with blocks of the list's current node. Who took all of them, so that nobody else has a part in the command,
    goes on with the nodes that one thread runs. A node that was stopped is told of, and one with a time limit watched,
    under the lock. */
-static void run_list(cpu_pool *pool, cpu_worker *worker, cpu_command *command, uint64_t first, uint64_t last,
-                     bool rest) {
-  bool alone = first == 0 && !rest;
+static void run_list(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
+  bool alone = taken.begins && !taken.rest;
   do {
     if (cpu_command_doing(command) == CPU_KERNEL)
-      run_kernel(pool, worker, command, first, last, rest);
+      run_kernel(pool, slot, command, taken);
     else
-      run_transfer(pool, command, first, last, rest);
-    first = 0;
+      run_transfer(pool, slot, command, taken);
+    taken.first = 0;
   } while (alone && !atomic_load(&command->stop) && !more_urgent(pool, command) && command->deadline == 0 &&
-           cpu_limit(pool->device, MW_LIMIT_TIME) <= 0 && (last = cpu_list_go_on(command)) > 0);
+           cpu_limit(pool->device, MW_LIMIT_TIME) <= 0 && (taken.last = cpu_list_go_on(command)) > 0);
 }
 
 /* A list's node is done, with the lock held: offer the next one's blocks. A kernel that failed ends its node, not the
@@ -196,17 +213,16 @@ static void next_node(cpu_pool *pool, cpu_command *command) {
 /* Run blocks of the command until all are taken, with the lock held but for the blocks. helper: a host thread, which
    has no stack for signal handlers. False: there were none. */
 static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helper) {
-  uint64_t first, last;
-  bool rest;
-  if (!cpu_command_take(command, pool->slots, &first, &last, &rest)) {
+  cpu_taken taken;
+  if (!take(pool, slot, command, &taken)) {
     list_remove(pool, command);
     return false;
   }
-  if (!rest) list_remove(pool, command);
+  if (!taken.rest) list_remove(pool, command);
   if (pool->first) cpu_pool_wake(pool);
   command->users++;
   slot->command = command;
-  if (first == 0 && cpu_command_doing(command) == CPU_KERNEL && command->deadline == 0)
+  if (taken.begins && cpu_command_doing(command) == CPU_KERNEL && command->deadline == 0)
     cpu_monitor_watch(pool, command);
   cpu_pool_unlock(pool);
 
@@ -215,14 +231,14 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
     if (!slot->worker) slot->worker = cpu_worker_new(pool->device);
     if (helper) sigaltstack(&slot->worker->signal_stack, &old);
     if (command->kind == CPU_LIST)
-      run_list(pool, slot->worker, command, first, last, rest);
+      run_list(pool, slot, command, taken);
     else if (command->residents)
-      run_residents(pool, command, first, last, rest);
+      run_residents(pool, slot, command, taken);
     else
-      run_kernel(pool, slot->worker, command, first, last, rest);
+      run_kernel(pool, slot, command, taken);
     if (helper) sigaltstack(&old, NULL);
   } else if (command->kind != CPU_CALL) {
-    run_transfer(pool, command, first, last, rest);
+    run_transfer(pool, slot, command, taken);
   }
 
   pthread_mutex_lock(&pool->lock);

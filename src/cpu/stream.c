@@ -106,6 +106,7 @@ int cpu_stream_query(void *handle) {
 }
 
 static void command_free(cpu_command *command) {
+  free(command->ranges);
   free(command->params);
   free(command->site);
   free(command);

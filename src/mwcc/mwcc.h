@@ -17,6 +17,7 @@
  *   variables.c  module variables and shared memory -> what the frame and the worker point to
  *   thread.c     the hidden thread parameter, and the device built-ins in its terms
  *   tier.c       which kernels wait, and so how each is run
+ *   apart.c      whether blocks have nothing to do with each other
  *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c
  *   run.c        the block functions: loops over threads, or fibers
  *   stores.c     stores without branches, in loops over threads that do little but gather
@@ -169,6 +170,7 @@ typedef struct kernel {
   bool waits;                        /* at a barrier, or for threads of its warp */
   bool sees_warp;                    /* for threads of its warp */
   bool takes_turns;                  /* some wait while others of the block go on */
+  bool any_order;                    /* no block can tell which others ran before it: apart.c */
   LLVMValueRef run;                  /* its mw_block_function, from run.c */
   LLVMValueRef fits;                 /* whether run is for a launch; NULL: it is for all */
   int max_threads;                   /* __launch_bounds__, 0: none */
@@ -347,6 +349,7 @@ void translate_ptx(program *p);
 void lower_variables(program *p);
 void lower_threads(program *p);
 void choose_tiers(program *p);
+bool meets_other_blocks(LLVMValueRef instruction); /* apart.c: a block may learn there how far others are */
 /* Whether a call through a pointer may reach the function. */
 bool has_address_taken(LLVMValueRef function);
 void widen_kernels(program *p);

@@ -149,7 +149,7 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_pointer(&f, k->run);
   put_pointer(&f, k->fits);
   put_i32(&f, k->dynamic_shared);
-  put_i32(&f, 0);
+  put_i32(&f, k->any_order);
   return twin(&f, sizeof(mw_mwo_kernel));
 }
 

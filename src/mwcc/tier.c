@@ -12,6 +12,7 @@
 typedef struct node { /* one defined function */
   LLVMValueRef function;
   bool waits, sees_warp, takes_turns; /* itself: for others of the block, of the warp, of parts of the block */
+  bool meets;                         /* itself: other blocks */
   bool *uses;                         /* which shared variables it names itself, and behind them which variables */
   bool calls_pointers, address_taken;
   size_t *callees, callee_count;
@@ -80,6 +81,7 @@ static void read_node(graph *g, node *n) {
       if (!LLVMValueIsBasicBlock(LLVMGetOperand(i, (unsigned)o))) note_globals(g, n, LLVMGetOperand(i, (unsigned)o));
     if (waits_for_warp(i)) n->sees_warp = true;
     if (is_block_wait(i)) n->waits = n->takes_turns = true;
+    if (meets_other_blocks(i)) n->meets = true;
     if (LLVMIsACallInst(i)) note_call(g, n, i);
   }
   free(list.items);
@@ -150,11 +152,13 @@ void choose_tiers(program *p) {
     reach(&g, (size_t)(find_node(&g, owner->body) - g.nodes), seen);
     owner->tier = "loop";
     owner->tier_reason = "its threads never wait for each other";
+    owner->any_order = true;
     for (size_t i = 0; i < g.count; i++) {
       if (!seen[i]) continue;
       for (size_t s = 0; s < globals; s++) used[k][s] = used[k][s] || g.nodes[i].uses[s];
       owner->sees_warp = owner->sees_warp || g.nodes[i].sees_warp;
       owner->takes_turns = owner->takes_turns || g.nodes[i].takes_turns;
+      owner->any_order = owner->any_order && !g.nodes[i].meets;
       owner->waits = owner->waits || owner->sees_warp || g.nodes[i].waits;
     }
     if (owner->waits) {

@@ -1,0 +1,43 @@
+/* Whether a kernel's blocks have nothing to do with each other, so that they may run in any order.
+ *
+ * A block waits for another, or learns how far others are, by what it reads while they write: volatile and atomic loads, atomics
+ * whose old value it uses, fences, which part what is written from what tells of it. Without all that no block can tell which
+ * ran before it, and the runtime is free to choose (cpu/command.h). Clocks and calls that the runtime serves count as
+ * telling, too: what is printed or allocated comes in the order of blocks as far as that goes. */
+#include "simt.h"
+
+/* Memory that other blocks do not have. */
+static bool is_own(LLVMValueRef address) {
+  memory_kind kind = memory_of(address);
+  return kind == MEMORY_SHARED || kind == MEMORY_LOCAL;
+}
+
+static bool is_plain(LLVMValueRef access) {
+  return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
+}
+
+static bool call_meets_blocks(LLVMValueRef call) {
+  static const char *const own[] = {"llvm.nvvm.read.ptx.sreg.", "llvm.lifetime.", "llvm.dbg.", "llvm.assume"};
+  static const char *const clocks[] = {"llvm.nvvm.read.ptx.sreg.clock", "llvm.nvvm.read.ptx.sreg.globaltimer"};
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  const char *name = callee_name(call);
+  uint64_t bits;
+  if (LLVMIsAInlineAsm(callee)) return true;
+  if (!LLVMIsAFunction(callee) || !LLVMIsDeclaration(callee)) return false; /* what is called is looked at itself */
+  if (is_barrier(call) || is_warp_call(name)) return false;
+  for (size_t i = 0; i < MW_COUNT(clocks); i++)
+    if (starts_with(name, clocks[i])) return true;
+  for (size_t i = 0; i < MW_COUNT(own); i++)
+    if (starts_with(name, own[i])) return false;
+  if (starts_with(name, "llvm.mem")) return LLVMConstIntGetZExtValue(LLVMGetOperand(call, 3)) != 0; /* volatile */
+  return !memory_fact(call, &bits) || bits != 0;
+}
+
+bool meets_other_blocks(LLVMValueRef i) {
+  if (LLVMIsALoadInst(i)) return !is_plain(i) && !is_own(LLVMGetOperand(i, 0));
+  if (LLVMIsAStoreInst(i)) return !is_plain(i) && !is_own(LLVMGetOperand(i, 1));
+  if (LLVMIsAAtomicRMWInst(i)) return LLVMGetFirstUse(i) && !is_own(LLVMGetOperand(i, 0));
+  if (LLVMIsAAtomicCmpXchgInst(i)) return !is_own(LLVMGetOperand(i, 0));
+  if (LLVMIsAFenceInst(i)) return true;
+  return LLVMIsACallInst(i) && call_meets_blocks(i);
+}
