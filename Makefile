@@ -74,7 +74,7 @@ STATIC_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -Wl,--start-group $(CLANG_PARTS
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c) $(wildcard src/cuda/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)
 MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c child_start.c capability.c)
-MWCC_START := $(addprefix src/mwcc/,main.c text.c gpu.c front.c specifiers.c check.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
+MWCC_START := $(addprefix src/mwcc/,main.c text.c heap.c gpu.c front.c specifiers.c check.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
 LUA_SOURCES := $(wildcard src/lua/*.c)
 CUDA_SOURCES := $(wildcard src/host/*.c)
 

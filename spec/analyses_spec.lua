@@ -313,6 +313,43 @@ describe("the report", function()
     assert.matches("fmul[^\n]* <16 x float>", code)
   end)
 
+  it("has fewer vectors where loops take many values along", function()
+    local function gangs(count)
+      local names, starts, moves = {}, {}, {}
+      for i = 1, count do
+        names[i] = "v" .. i
+        starts[i] = ("v%d = x[i + %d]"):format(i, i)
+        moves[i] = i < count and ("v%d = v%d;"):format(i, i + 1) or ("v%d = old;"):format(i)
+      end
+      return run(([[
+        extern "C" __global__ void rounds(int n, unsigned *x) {
+          int i = blockIdx.x * blockDim.x + threadIdx.x;
+          unsigned %s;
+          #pragma unroll 1
+          for (int k = 0; k < n; k++) { unsigned old = v1 * 3 + (v2 ^ v3); %s }
+          x[i] = %s;
+        }]]):format(table.concat(starts, ", "), table.concat(moves, " "), table.concat(names, " - ")),
+        "--mcpu=x86-64-v4 --report --launch=rounds:256x1x1"):match "gangs of ([^\n]*)"
+    end
+    assert.equal("4 x 16 lanes: as most kernels", gangs(4))
+    assert.equal("2 x 16 lanes: its loops carry many values", gangs(8))
+  end)
+
+  it("has fewer vectors where much code is in pieces between barriers", function()
+    local function gangs(behind)
+      local steps = {}
+      for i = 1, 50 do steps[i] = ("x[i + %d] = x[i + %d] * %d; %s"):format(i * 512, i * 1024, i, behind) end
+      return run(([[
+        extern "C" __global__ void steps(float *x) {
+          int i = blockIdx.x * blockDim.x + threadIdx.x;
+          %s
+        }]]):format(table.concat(steps, "\n")),
+        "--mcpu=x86-64-v4 --report --launch=steps:512x1x1"):match "gangs of ([^\n]*)"
+    end
+    assert.equal("4 x 16 lanes: as most kernels", gangs "")
+    assert.equal("2 x 16 lanes: it is long", gangs "__syncthreads();")
+  end)
+
   it("says why gangs are no larger, and who asked for their size", function()
     local function gangs(options)
       return run(source, "--mcpu=x86-64-v4 --report " .. options):match "gangs of ([^\n]*)"

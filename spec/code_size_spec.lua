@@ -20,8 +20,8 @@ describe("the code for blocks of one size", function()
     { "saxpy", "_Z5saxpyifPKfPf:256x1x1", 180 },
     { "reduce", "_Z6reduceiPKfPf:256x1x1", 1060 },
     { "conv2d", "_Z6conv2diiPKfS0_Pf:16x16x1", 2400 },
-    { "kmeans", "_Z6kmeansiPKfS0_Pi:256x1x1", 1550 },
-    { "fft", "_Z3fftPK6float2S1_PS_:256x1x1", 2950 },
+    { "kmeans", "_Z6kmeansiPKfS0_Pi:256x1x1", 750 },
+    { "fft", "_Z3fftPK6float2S1_PS_:256x1x1", 1580 },
   }
   for _, kernel in ipairs(kernels) do
     local name, launch, most = table.unpack(kernel)

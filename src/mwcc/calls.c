@@ -39,17 +39,17 @@ static void set_running(widener *w, LLVMValueRef linear) {
 /* `lane` counts the gang's: see struct cut. */
 static void become(widener *w, LLVMValueRef lane) {
   program *p = w->p;
-  LLVMValueRef thread = thread_of(w), slots[3] = {w->tid_x, w->tid_y, w->tid_z}, ids[3];
+  LLVMValueRef thread = thread_of(w), ids[3];
   LLVMValueRef across[3] = {lane, NULL, NULL};
   if (w->shapes->cut.kind == CUT_PLANE) {
     LLVMValueRef width = constant_i32(p, (unsigned)(w->width * w->shapes->cut.columns));
     across[0] = LLVMBuildURem(w->b, lane, width, "");
     across[1] = LLVMBuildUDiv(w->b, lane, width, "");
   }
-  bool line = w->shapes->cut.kind == CUT_LINE; /* then tid_x is the linear id */
-  LLVMValueRef own = LLVMBuildAdd(w->b, LLVMBuildLoad2(w->b, p->i32, w->tid_x, ""), lane, "");
+  bool line = w->shapes->cut.kind == CUT_LINE; /* then tid[0] is the linear id */
+  LLVMValueRef own = LLVMBuildAdd(w->b, first_id(w, 0), lane, "");
   for (unsigned axis = 0; axis < 3; axis++) {
-    ids[axis] = line ? scattered_id(w, own, axis) : LLVMBuildLoad2(w->b, p->i32, slots[axis], "");
+    ids[axis] = line ? scattered_id(w, own, axis) : first_id(w, axis);
     if (across[axis] && !line) ids[axis] = LLVMBuildAdd(w->b, ids[axis], across[axis], "");
     LLVMBuildStore(w->b, ids[axis], thread_address(p, w->b, thread, THREAD_TID, axis));
     LLVMValueRef block = LLVMBuildLoad2(w->b, p->i32, w->ctaid[axis], "");

@@ -7,7 +7,8 @@
  *   A sum that is carried around a loop waits for each addition; several vectors have several sums, and share the loads of
  *   what they have in common.
  *   Indices that are looked at (access.c) follow each other in all vectors or in none.
- *   Much code with many values runs out of registers.
+ *   Much code with many values runs out of registers. Where it is in pieces between barriers, one part's piece fills the
+ *   time by itself.
  *   Several rows of a block make masks of conditions on threadIdx.y, which are plain branches for one row. */
 #include "simt.h"
 
@@ -88,7 +89,20 @@ static int carried_vectors(const graph *g, const order *o, const shapes *s) {
 
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts) {
   return lanes_leave_loops(g, o, s) || has_long_atomics_in_loops(g, o, s) ||
-         carried_vectors(g, o, s) * parts > REGISTERS;
+         carried_vectors(g, o, s) * parts >= REGISTERS;
+}
+
+/* Of so many parts, those whose loops still carry their values in registers, and have some left. */
+static int parts_in_registers(const graph *g, const order *o, const shapes *s, int parts) {
+  while (parts > FEW && carried_vectors(g, o, s) * parts > REGISTERS / 2) parts /= 2;
+  return parts;
+}
+
+static bool is_long(const graph *g) {
+  int much = MUCH_CODE;
+  for (int n = 0; n < g->count; n++)
+    if (g->nodes[n].barrier) much = MUCH_CODE / 2;
+  return g->value_count > much;
 }
 
 static bool is_sum(LLVMValueRef value) {
@@ -159,15 +173,17 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
     *why = "it gathers more than it loads";
     return FEW;
   }
-  if (g->value_count > MUCH_CODE) {
+  if (is_long(g)) {
     *why = "it is long";
     return FEW;
   }
   if (carries_sums(g, o, s)) {
-    int parts = MANY;
     *why = "its loops carry sums of what threads share";
-    while (parts > FEW && carried_vectors(g, o, s) * parts > REGISTERS / 2) parts /= 2;
-    return parts;
+    return parts_in_registers(g, o, s, MANY);
+  }
+  if (parts_in_registers(g, o, s, SOME) < SOME) {
+    *why = "its loops carry many values";
+    return parts_in_registers(g, o, s, SOME);
   }
   *why = MOST;
   return SOME;

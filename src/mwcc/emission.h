@@ -96,8 +96,10 @@ void add_lanes(emission *e, parts slots, parts lanes); /* to a mask in slots */
 bool begin_way(emission *e, way *to, const bool *divergent, int entry);
 void forget_way(way *of);
 void drop_way(way *of); /* which nobody comes to: its blocks are empty */
-/* The code from the node `entry` to e->end, where the builder stands, for the lanes in the root mask. */
+/* The code from the node `entry` to e->end, where the builder stands, for the lanes in the root mask: as far as is known to
+   be reached; and when all ways are begun, what is reached besides. */
 void emit_way(emission *e, int entry);
+void emit_rest(emission *e);
 void part_lanes(emission *e, int n, mask m); /* the end of node n, by whose branch lanes go different ways */
 /* All lanes go on to a successor of n. Where control is to go. */
 LLVMBasicBlockRef take_together(emission *e, int n, int target);

@@ -285,35 +285,32 @@ static void emit_node(emission *e, int n) {
 
 /* ---- loops and guards of a region ---- */
 
-static void emit_loop(emission *e, int l) {
+static void emit_enter(emission *e, int l) {
   const plan *p = &e->way->plan;
-  int header = p->order.loops[l].header, parent = p->order.loops[l].parent;
+  int header = p->order.loops[l].header;
   go_on_at(e, e->way->enters[l]);
   if (p->divergent_loop[l]) {
-    int root = p->class_of[header];
-    store_mask(e, mask_vectors(&e->w, class_mask(e, p->item_class[l])), e->way->masks[root]);
+    store_mask(e, mask_vectors(&e->w, class_mask(e, p->item_class[l])), e->way->masks[p->class_of[header]]);
     store_mask(e, no_lanes(&e->w), e->way->loop_next[l]);
-    LLVMBuildBr(e->w.b, e->way->bodies[header]);
-    go_on_at(e, e->way->latches[l]);
-    parts next = load_mask(e, e->way->loop_next[l]);
-    store_mask(e, next, e->way->masks[root]);
-    store_mask(e, no_lanes(&e->w), e->way->loop_next[l]);
-    LLVMBuildCondBr(e->w.b, any_lane(&e->w, next), e->way->bodies[header],
-                    enter_item(e, parent, plan_next_apart(p, parent, header)));
-  } else {
-    LLVMBuildBr(e->w.b, e->way->bodies[header]);
-    go_on_at(e, e->way->latches[l]);
-    LLVMBuildUnreachable(e->w.b); /* nobody comes: a uniform loop's back edge is a branch */
   }
+  LLVMBuildBr(e->w.b, e->way->bodies[header]);
+}
+
+/* Of a divergent loop: a uniform one's back edge is a branch. */
+static void emit_latch(emission *e, int l) {
+  const plan *p = &e->way->plan;
+  int header = p->order.loops[l].header, parent = p->order.loops[l].parent;
+  go_on_at(e, e->way->latches[l]);
+  parts next = load_mask(e, e->way->loop_next[l]);
+  store_mask(e, next, e->way->masks[p->class_of[header]]);
+  store_mask(e, no_lanes(&e->w), e->way->loop_next[l]);
+  LLVMBuildCondBr(e->w.b, any_lane(&e->w, next), e->way->bodies[header],
+                  enter_item(e, parent, plan_next_apart(p, parent, header)));
 }
 
 static void emit_guard(emission *e, int class) {
   const mask_class *c = &e->way->plan.classes[class];
   go_on_at(e, e->way->guards[class]);
-  if (c->kind != CLASS_LED || c->sure) {
-    LLVMBuildUnreachable(e->w.b); /* nobody comes */
-    return;
-  }
   LLVMValueRef any = any_lane(&e->w, load_mask(e, e->way->masks[class]));
   LLVMBuildCondBr(e->w.b, any, item_start(e, c->level, c->leader), after_item(e, c->level, c->leader));
 }
@@ -374,11 +371,47 @@ void forget_way(way *of) {
   *of = (way){0};
 }
 
+/* Whether some branch leads to the block, and it is empty yet. */
+static bool is_wanted(LLVMBasicBlockRef block) {
+  return !LLVMGetBasicBlockTerminator(block) && LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
+}
+
+/* What control comes to from what was emitted: one of two ways has little of what lies behind where both meet. False: there
+   was nothing. */
+static bool emit_wanted(emission *e) {
+  const way *of = e->way;
+  bool found = false, more = true;
+  while (more && !e->w.why) {
+    more = false;
+    for (int l = 0; l < of->plan.order.loop_count && !e->w.why; l++) {
+      if (is_wanted(of->enters[l])) emit_enter(e, l), more = true;
+      if (is_wanted(of->latches[l])) emit_latch(e, l), more = true;
+    }
+    for (int c = 0; c < of->plan.class_count && !e->w.why; c++)
+      if (is_wanted(of->guards[c])) emit_guard(e, c), more = true;
+    for (int i = 0; i < of->plan.order.rpo_count && !e->w.why; i++)
+      if (is_wanted(of->bodies[of->plan.order.rpo[i]])) emit_node(e, of->plan.order.rpo[i]), more = true;
+    found = found || more;
+  }
+  return found;
+}
+
 void emit_way(emission *e, int entry) {
-  const plan *p = &e->way->plan;
   clear_level(e, -1);
-  LLVMBuildBr(e->w.b, enter_item(e, -1, plan_item(p, -1, entry)));
-  for (int l = 0; l < p->order.loop_count && !e->w.why; l++) emit_loop(e, l);
-  for (int c = 0; c < p->class_count && !e->w.why; c++) emit_guard(e, c);
-  for (int i = 0; i < p->order.rpo_count && !e->w.why; i++) emit_node(e, p->order.rpo[i]);
+  LLVMBuildBr(e->w.b, enter_item(e, -1, plan_item(&e->way->plan, -1, entry)));
+  emit_wanted(e);
+}
+
+void emit_rest(emission *e) {
+  bool more = true;
+  while (more) {
+    more = false;
+    for (int i = 0; i < 2; i++) {
+      e->way = &e->ways[i];
+      if (e->way->divergent && emit_wanted(e)) more = true;
+    }
+  }
+  for (int i = 0; i < 2 && !e->w.why; i++)
+    if (e->ways[i].divergent) drop_way(&e->ways[i]);
+  e->way = &e->ways[0];
 }

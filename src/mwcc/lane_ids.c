@@ -18,10 +18,10 @@ LLVMValueRef number_like(widener *w, LLVMValueRef like, unsigned value) {
 /* The linear id of part 0's lane 0; the other threads of the gang follow it. */
 static LLVMValueRef first_thread(widener *w) {
   cut_kind kind = w->shapes->cut.kind;
-  LLVMValueRef x = LLVMBuildLoad2(w->b, w->p->i32, w->tid_x, "");
+  LLVMValueRef x = first_id(w, 0);
   if (kind == CUT_LINE || kind == CUT_SINGLE) return x;
-  LLVMValueRef row = LLVMBuildMul(w->b, w->ntid[1], LLVMBuildLoad2(w->b, w->p->i32, w->tid_z, ""), "");
-  row = LLVMBuildAdd(w->b, row, LLVMBuildLoad2(w->b, w->p->i32, w->tid_y, ""), "");
+  LLVMValueRef row = LLVMBuildMul(w->b, w->ntid[1], first_id(w, 2), "");
+  row = LLVMBuildAdd(w->b, row, first_id(w, 1), "");
   return LLVMBuildAdd(w->b, x, LLVMBuildMul(w->b, row, w->ntid[0], ""), "");
 }
 

@@ -94,6 +94,10 @@ parts new_slots(widener *w, LLVMTypeRef type, int count) {
   return slots;
 }
 
+LLVMValueRef first_id(widener *w, unsigned axis) {
+  return w->tid_is_zero[axis] ? constant_i32(w->p, 0) : LLVMBuildLoad2(w->b, w->p->i32, w->tid[axis], "");
+}
+
 parts load_slots(widener *w, LLVMTypeRef type, parts slots, int count) {
   parts values = {0};
   for (int u = 0; u < count; u++) values.of[u] = LLVMBuildLoad2(w->b, type, slots.of[u], "");
@@ -114,6 +118,7 @@ parts value_kept(widener *w, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) && !LLVMIsAArgument(value)) return (parts){{value}};
   kept *k = kept_of(w, value);
   if (LLVMIsAArgument(value)) return (parts){{k->saved}}; /* loaded at the function's top */
+  if (k->constant) return *k->constant;
   if (k->local.of[0] && k->node_stamp == w->stamp) return k->local;
   k->local = load_slots(w, kept_type(w, value), slot_of(w, value), form_count(w, value));
   k->node_stamp = w->stamp;
@@ -188,9 +193,34 @@ bool is_in_slot(const widener *w, LLVMValueRef value) {
   return false;
 }
 
+/* Whether the value is a number, or one for each lane, that is known already, and that the mask has no part in: then it is
+   that in every gang, and what is computed from it elsewhere is no code either. */
+static bool is_constant(const widener *w, LLVMValueRef value, parts form) {
+  bool computes = LLVMIsABinaryOperator(value) || LLVMIsACastInst(value) || LLVMIsAICmpInst(value) ||
+                  (LLVMIsACallInst(value) && starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.tid."));
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMUDiv:
+  case LLVMSDiv:
+  case LLVMURem:
+  case LLVMSRem: return false; /* other lanes than those that are active divide by one */
+  default: break;
+  }
+  for (int u = 0; u < form_count(w, value) && computes; u++) {
+    LLVMTypeRef type = LLVMTypeOf(form.of[u]);
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) type = LLVMGetElementType(type);
+    computes = LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMIsConstant(form.of[u]) &&
+               !LLVMIsAConstantExpr(form.of[u]) && !LLVMIsUndef(form.of[u]);
+  }
+  return computes;
+}
+
 void set_value(widener *w, LLVMValueRef value, parts form) {
   if (is_in_slot(w, value)) store_slots(w, form, slot_of(w, value), form_count(w, value));
   kept *k = kept_of(w, value);
+  if (!k->constant && is_constant(w, value, form)) {
+    k->constant = mw_alloc(sizeof *k->constant);
+    *k->constant = form;
+  }
   k->local = form;
   k->node_stamp = w->stamp;
 }

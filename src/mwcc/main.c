@@ -257,6 +257,7 @@ static stages_function *load_stages(void) {
 }
 
 int main(int argc, char **argv) {
+  use_large_pages();
   if (argc > 1 && strcmp(argv[1], "-cc1") == 0 && mwcc_clang_inside) /* started by itself, as clang (front.c) */
     quit(mwcc_clang_inside(argc, (const char *const *)argv));
   options o = parse_options(argc, argv);

@@ -5,6 +5,7 @@
  *   main.c       options, and the start; gpu.c has what goes with a GPU
  *   stages.c     the order of the stages behind clang
  *   text.c       strings, the way out
+ *   heap.c       memory in large pages
  *   front.c      clang: CUDA C -> LLVM bitcode for the nvptx64 device target
  *   clang.c      where clang and the headers are
  *   pch.c        our headers, precompiled
@@ -95,6 +96,7 @@ bool starts_with(const char *text, const char *prefix);
 /* Check arch and ptx, and give them values where there are none; the capability becomes the arch's. */
 void gpu_settle(options *o);
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void use_large_pages(void); /* heap.c */
 /* At once: LLVM's destructors would take their time to give back what ends with the process. */
 _Noreturn void quit(int status);
 

@@ -248,7 +248,7 @@ static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
   LLVMValueRef value = NULL;
   if (widen_warp_register(w, call, name)) return true;
   if (starts_with(name, "tid."))
-    value = LLVMBuildLoad2(w->b, w->p->i32, axis == 0 ? w->tid_x : axis == 1 ? w->tid_y : w->tid_z, "");
+    value = first_id(w, axis);
   else if (starts_with(name, "ctaid."))
     value = LLVMBuildLoad2(w->b, w->p->i32, w->ctaid[axis], "");
   else if (starts_with(name, "ntid."))

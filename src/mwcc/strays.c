@@ -91,11 +91,11 @@ void begin_again(emission *e) {
   widener *w = &e->w;
   program *p = w->p;
   LLVMTypeRef type = type_of(p), types[PARAMETERS];
-  LLVMValueRef arguments[PARAMETERS] = {[THREAD_X] = w->tid_x, [THREAD_Y] = w->tid_y, [THREAD_Z] = w->tid_z};
+  LLVMValueRef arguments[PARAMETERS];
   LLVMGetParamTypes(type, types);
   for (int i = 0; i < PARAMETERS; i++) {
     bool is_kept = i < THREAD_X;
-    arguments[i] = load_slot(e, types[i], is_kept ? e->for_strays[i] : arguments[i]);
+    arguments[i] = is_kept ? load_slot(e, types[i], e->for_strays[i]) : first_id(w, (unsigned)(i - THREAD_X));
     if (is_kept) LLVMSetVolatile(arguments[i], 1);
   }
   if (!e->strays) {
@@ -127,7 +127,7 @@ void emit_strays(emission *e, const cut *gang) {
   add_attribute(p, w->function, "cold");
   for (int axis = 0; axis < 3; axis++)
     LLVMBuildStore(w->b, LLVMGetParam(w->function, (unsigned)(BLOCK_X + axis)), w->ctaid[axis]);
-  LLVMBuildStore(w->b, LLVMGetParam(w->function, THREAD_Z), w->tid_z);
+  LLVMBuildStore(w->b, LLVMGetParam(w->function, THREAD_Z), w->tid[2]);
   LLVMBuildStore(w->b, constant_i32(p, 0), w->gang);
   LLVMValueRef down = LLVMBuildAlloca(w->entry, p->i32, "down"), right = LLVMBuildAlloca(w->entry, p->i32, "right");
   e->way = &e->ways[0];
@@ -135,11 +135,12 @@ void emit_strays(emission *e, const cut *gang) {
   e->way->root = (mask){.all = true};
   e->end = new_block(e, "part.end");
   counted y = begin_counted(e, down, constant_i32(p, rows), 1);
-  add_distance(e, LLVMGetParam(w->function, THREAD_Y), down, w->tid_y);
+  add_distance(e, LLVMGetParam(w->function, THREAD_Y), down, w->tid[1]);
   counted x = begin_counted(e, right, constant_i32(p, width * across), width);
-  add_distance(e, LLVMGetParam(w->function, THREAD_X), right, w->tid_x);
+  add_distance(e, LLVMGetParam(w->function, THREAD_X), right, w->tid[0]);
   LLVMValueRef start = begin_gang(e);
   emit_way(e, 0);
+  emit_rest(e);
   go_on_at(e, e->end);
   end_counted(e, x);
   end_counted(e, y);

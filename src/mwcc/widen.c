@@ -140,8 +140,7 @@ static mask entering_lanes(emission *e, int region) {
   if (kind == CUT_ROWS || kind == CUT_PLANE) return (mask){.all = true};
   LLVMValueRef end = kind == CUT_LINE ? count_threads(w) : w->ntid[0];
   for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef first =
-        LLVMBuildAdd(w->b, load_slot(e, w->p->i32, w->tid_x), constant_i32(w->p, (unsigned)(u * w->width)), "");
+    LLVMValueRef first = LLVMBuildAdd(w->b, first_id(w, 0), constant_i32(w->p, (unsigned)(u * w->width)), "");
     LLVMValueRef x = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, w->p->i32), "");
     m.lanes.of[u] = LLVMBuildICmp(w->b, LLVMIntULT, x, splat(w, end), "");
   }
@@ -156,12 +155,11 @@ static void emit_ways(emission *e, int entry, bool both) {
     emit_way(e, entry);
     e->way = &e->ways[0];
   }
-  if (together && e->begins_again) {
-    drop_way(e->way);
-  } else {
+  if (!together || !e->begins_again) {
     if (together) go_on_at(e, new_block(e, "apart"));
     emit_way(e, entry);
   }
+  emit_rest(e);
   forget_way(&e->ways[1]);
 }
 
@@ -228,13 +226,14 @@ static void emit_region(emission *e, int region) {
   bool plane = w->shapes->cut.kind == CUT_PLANE;
   int across = plane ? w->shapes->cut.columns : w->parts;
   unsigned rows = plane ? (unsigned)(w->parts / across) : 1, columns = (unsigned)(w->width * across);
-  /* Where gangs are cut from the linear id, tid_x is that. */
+  /* Where gangs are cut from the linear id, tid[0] is that. */
   bool line = w->shapes->cut.kind == CUT_LINE;
   LLVMValueRef one = constant_i32(w->p, 1), length = line ? count_threads(w) : w->ntid[0];
-  counted z = begin_counted(e, w->tid_z, line ? one : w->ntid[2], 1);
-  counted y = begin_counted(e, w->tid_y, line ? one : w->ntid[1], rows);
+  counted z = begin_counted(e, w->tid[2], line ? one : w->ntid[2], 1);
+  counted y = begin_counted(e, w->tid[1], line ? one : w->ntid[1], rows);
   counted beside = begin_beside(e);
-  counted x = begin_counted(e, w->tid_x, length, columns);
+  counted x = begin_counted(e, w->tid[0], length, columns);
+  w->tid_is_zero[0] = !x.head, w->tid_is_zero[1] = !y.head, w->tid_is_zero[2] = !z.head;
   LLVMValueRef start = begin_gang(e);
   w->gang_begins = LLVMGetInsertBlock(w->b);
   e->way->root = entering_lanes(e, region);
@@ -344,7 +343,7 @@ void begin_function(emission *e) {
   LLVMPositionBuilderBefore(w->entry, branch);
   go_on_at(e, start);
   load_arguments(w);
-  LLVMValueRef *ids[] = {&w->tid_x,    &w->tid_y,  &w->tid_z,      &w->ctaid[0], &w->ctaid[1],
+  LLVMValueRef *ids[] = {&w->tid[0],   &w->tid[1], &w->tid[2],     &w->ctaid[0], &w->ctaid[1],
                          &w->ctaid[2], &e->w.gang, &e->next_state, &w->asks,     &w->most_asks};
   for (size_t i = 0; i < MW_COUNT(ids); i++) *ids[i] = LLVMBuildAlloca(w->entry, p->i32, "");
   e->alive_new = new_slots(w, mask_type(e), w->parts);

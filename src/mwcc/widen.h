@@ -39,6 +39,7 @@ typedef struct parts {
 typedef struct kept { /* one value of the kernel */
   LLVMValueRef value; /* the key */
   parts slot;         /* its allocas, or NULL */
+  parts *constant;    /* what it is wherever it is computed, or NULL */
   parts local;        /* its form in the node being emitted, or NULL */
   int node_stamp;     /* of which emission `local` is */
   LLVMValueRef saved; /* across barriers: one entry a gang (or a block, for block-uniform values) */
@@ -81,7 +82,8 @@ typedef struct widener {
   kept *table;
   size_t table_size, table_used;
   int stamp;
-  LLVMValueRef tid_x, tid_y, tid_z; /* of part 0's lane 0, in slots */
+  LLVMValueRef tid[3]; /* of part 0's lane 0, in slots: first_id reads them */
+  bool tid_is_zero[3]; /* for all gangs of a block */
   LLVMValueRef ctaid[3], ntid[3];
   LLVMValueRef thread;           /* in memory, where lanes have to be one for a call; or NULL */
   LLVMValueRef gangs, gang;      /* how many a block has; the one being run (slot) */
@@ -146,6 +148,7 @@ void begin_slots(widener *w); /* before a region, or a function */
 void empty_slots(widener *w,
                  LLVMValueRef before); /* behind it: those that were made are empty before the instruction */
 parts new_slots(widener *w, LLVMTypeRef type, int count);
+LLVMValueRef first_id(widener *w, unsigned axis); /* threadIdx of part 0's lane 0 */
 parts load_slots(widener *w, LLVMTypeRef type, parts slots, int count);
 void store_slots(widener *w, parts values, parts slots, int count);
 /* Masks, of one part and of all. */
