@@ -96,6 +96,7 @@ describe("a kernel for a GPU", function()
     assert.is_true(count(body, "__mw_guard_refuse") >= 2)
     assert.is_true(count(body, "__mw_guard_look") >= 1)
     local _, kinds = kernel(checked, "kinds")
+    assert.is_true(count(kinds, "__mw_guard_refuse_known") >= 3)
     for size in ("16 4 32 64"):gmatch "%d+" do -- of total, an access, tile and cells
       assert.matches("%[param%d%+0%], " .. size .. ";", kinds)
     end

@@ -222,7 +222,7 @@ void cuda_guard_forget(cuda_device *device); /* the context is gone */
 /* Let a unit that was loaded know whom to tell. */
 int cuda_guard_unit(cuda_device *device, cuda_unit *unit);
 /* Before a launch of a unit whose kernels take a number: which one. */
-int cuda_guard_number(cuda_device *device, const cuda_unit *unit, unsigned *number);
+int cuda_guard_number(cuda_device *device, cuda_unit *unit, unsigned *number);
 /* What kernels told since the last time becomes their streams' failures. */
 void cuda_guard_take(cuda_device *device);
 /* Whether a kernel was to end long ago and has not. */
@@ -282,10 +282,11 @@ struct cuda_unit {
   cuda_device *device;
   unsigned epoch;
   bool shares;
-  bool guarded;      /* its kernels tell of failures */
-  bool numbered;     /* and take a launch's number; they can be stopped */
-  bool checked;      /* and check their accesses */
-  unsigned guard_id; /* by which their reports name it */
+  bool guarded;             /* its kernels tell of failures */
+  bool numbered;            /* and take a launch's number; they can be stopped */
+  bool checked;             /* and check their accesses */
+  unsigned guard_id;        /* by which their reports name it */
+  CUdeviceptr guard, table; /* its variable __mw_guard, and what that says of where the table is */
   CUmodule module;
   cuda_unit *parent;
   cuda_kernel *kernels;

@@ -89,17 +89,24 @@ int cuda_guard_unit(cuda_device *device, cuda_unit *unit) {
   if (result == 0) result = cuda_guard_write(device, address, &at, sizeof at);
   pthread_mutex_unlock(&guard->lock);
   unit->guarded = result == 0;
+  unit->guard = address;
+  unit->table = 0;
   return cuda_outcome(device, result, "loading a module");
 }
 
 /* ---- launches ---- */
 
-int cuda_guard_number(cuda_device *device, const cuda_unit *unit, unsigned *number) {
+int cuda_guard_number(cuda_device *device, cuda_unit *unit, unsigned *number) {
   cuda_guard *guard = device->guard;
   pthread_mutex_lock(&guard->lock);
   if (++guard->number == 0) guard->number = 1;
   *number = guard->number;
   CUresult result = unit->checked ? cuda_guard_table_update(device) : 0;
+  if (result == 0 && unit->checked && unit->table != guard->table.current) {
+    uint64_t table = guard->table.current;
+    result = cuda_guard_write(device, unit->guard + offsetof(mw_guard, table), &table, sizeof table);
+    unit->table = table;
+  }
   pthread_mutex_unlock(&guard->lock);
   return cuda_outcome(device, result, "a launch");
 }

@@ -16,7 +16,8 @@ typedef struct cuda_guard {
   pthread_mutex_t lock;
   mw_guard_host *host; /* NULL: no unit wanted it yet */
   CUdeviceptr words;
-  unsigned units, number, taken;
+  unsigned units, number;
+  atomic_uint taken;
   guard_tables table;
   /* monitor.c's */
   pthread_t thread;

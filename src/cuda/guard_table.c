@@ -47,9 +47,6 @@ CUresult cuda_guard_table_update(cuda_device *device) {
   if (atomic_load(&device->guarded) == 0) free_old(tables);
   CUresult result = cu.cuMemAlloc(&memory, bytes);
   if (result == 0) result = cuda_guard_write(device, memory, table, bytes);
-  uint64_t address = memory;
-  if (result == 0)
-    result = cuda_guard_write(device, guard->words + offsetof(mw_guard_words, table), &address, sizeof address);
   free(table);
   if (result != 0) return result;
   if (tables->current) {

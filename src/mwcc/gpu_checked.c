@@ -95,16 +95,26 @@ static void number_kernel(program *p, LLVMBuilderRef b, kernel *k) {
 
 /* ---- checks ---- */
 
-typedef struct found {
+/* What a pointer leads to, as it is found where the pointer comes from. */
+typedef struct extent {
   LLVMValueRef root, base, bytes;
-} found;
+} extent;
+
+/* How far from there an access of a size may begin: below the limit. */
+typedef struct reach {
+  LLVMValueRef root, limit;
+  uint64_t bytes;
+  unsigned alignment;
+} reach;
 
 typedef struct checker {
   program *p;
   LLVMBuilderRef b;
-  LLVMValueRef find, refuse;
-  found *known; /* of this function: what pointers lead to */
-  size_t known_count;
+  LLVMValueRef find, refuse, refuse_known;
+  extent *extents; /* of this function */
+  size_t extent_count;
+  reach *reaches;
+  size_t reach_count;
 } checker;
 
 static LLVMValueRef plain(checker *c, LLVMValueRef pointer) {
@@ -126,16 +136,42 @@ static void position_behind(checker *c, LLVMValueRef root, LLVMValueRef function
   LLVMPositionBuilderBefore(c->b, at);
 }
 
-static found *extent_of(checker *c, LLVMValueRef root, LLVMValueRef function) {
-  for (size_t i = 0; i < c->known_count; i++)
-    if (c->known[i].root == root) return &c->known[i];
+/* The builder stands where it is known. */
+static const extent *extent_of(checker *c, LLVMValueRef root, LLVMValueRef function) {
+  for (size_t i = 0; i < c->extent_count; i++) {
+    if (c->extents[i].root != root) continue;
+    LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(c->extents[i].bytes));
+    return &c->extents[i];
+  }
   position_behind(c, root, function);
   LLVMValueRef pointer = plain(c, root);
-  LLVMValueRef extent = LLVMBuildCall2(c->b, LLVMGlobalGetValueType(c->find), c->find, &pointer, 1, "");
-  c->known = mw_realloc(c->known, (c->known_count + 1) * sizeof *c->known);
-  c->known[c->known_count] =
-      (found){root, LLVMBuildExtractValue(c->b, extent, 0, ""), LLVMBuildExtractValue(c->b, extent, 1, "")};
-  return &c->known[c->known_count++];
+  LLVMValueRef found = LLVMBuildCall2(c->b, LLVMGlobalGetValueType(c->find), c->find, &pointer, 1, "");
+  LLVMValueRef base = LLVMBuildExtractValue(c->b, found, 0, "");
+  c->extents = mw_realloc(c->extents, (c->extent_count + 1) * sizeof *c->extents);
+  c->extents[c->extent_count] = (extent){root, base, LLVMBuildExtractValue(c->b, found, 1, "")};
+  return &c->extents[c->extent_count++];
+}
+
+static LLVMValueRef is_aligned(checker *c, LLVMValueRef number, unsigned alignment) {
+  LLVMValueRef rest = LLVMBuildAnd(c->b, number, constant_i64(c->p, alignment - 1), "");
+  return LLVMBuildICmp(c->b, LLVMIntEQ, rest, constant_i64(c->p, 0), "");
+}
+
+/* Nothing is in reach of a root that is not aligned: then whoever refuses looks again. */
+static LLVMValueRef limit_of(checker *c, LLVMValueRef root, uint64_t bytes, unsigned alignment, LLVMValueRef function) {
+  for (size_t i = 0; i < c->reach_count; i++) {
+    const reach *r = &c->reaches[i];
+    if (r->root == root && r->bytes == bytes && r->alignment == alignment) return r->limit;
+  }
+  const extent *e = extent_of(c, root, function);
+  LLVMValueRef size = constant_i64(c->p, bytes);
+  LLVMValueRef fits = LLVMBuildICmp(c->b, LLVMIntUGE, e->bytes, size, "");
+  if (alignment > 1) fits = LLVMBuildAnd(c->b, fits, is_aligned(c, number_of(c, root), alignment), "");
+  LLVMValueRef last = LLVMBuildAdd(c->b, e->bytes, constant_i64(c->p, 1 - bytes), "");
+  LLVMValueRef limit = LLVMBuildSelect(c->b, fits, last, constant_i64(c->p, 0), "");
+  c->reaches = mw_realloc(c->reaches, (c->reach_count + 1) * sizeof *c->reaches);
+  c->reaches[c->reach_count++] = (reach){root, limit, bytes, alignment};
+  return limit;
 }
 
 static LLVMValueRef text_of(checker *c, const char *text) {
@@ -149,23 +185,6 @@ static LLVMValueRef lies_within(checker *c, LLVMValueRef distance, LLVMValueRef 
   return LLVMBuildAnd(c->b, begins, LLVMBuildICmp(c->b, LLVMIntULE, end, size, ""), "");
 }
 
-static LLVMValueRef is_aligned(checker *c, LLVMValueRef number, unsigned alignment) {
-  LLVMValueRef rest = LLVMBuildAnd(c->b, number, constant_i64(c->p, alignment - 1), "");
-  return LLVMBuildICmp(c->b, LLVMIntEQ, rest, constant_i64(c->p, 0), "");
-}
-
-/* The rarely taken way: refuse, which comes back where all is well. */
-static void refuse_unless(checker *c, LLVMValueRef access, LLVMValueRef good, LLVMValueRef *arguments, unsigned count) {
-  program *p = c->p;
-  LLVMBasicBlockRef behind = LLVMGetInstructionParent(access), head = split_block(p, access);
-  LLVMBasicBlockRef refuse = LLVMInsertBasicBlockInContext(p->context, behind, "refuse");
-  LLVMPositionBuilderAtEnd(c->b, head);
-  build_likely(p, c->b, good, behind, refuse);
-  LLVMPositionBuilderAtEnd(c->b, refuse);
-  call(c->b, c->refuse, arguments, count);
-  LLVMBuildBr(c->b, behind);
-}
-
 static LLVMValueRef dynamic_bytes(checker *c) {
   static const char text[] = "mov.u32 $0, %dynamic_smem_size;", constraint[] = "=r";
   LLVMTypeRef type = LLVMFunctionType(c->p->i32, NULL, 0, 0);
@@ -174,34 +193,77 @@ static LLVMValueRef dynamic_bytes(checker *c) {
   return LLVMBuildZExt(c->b, LLVMBuildCall2(c->b, type, code, NULL, 0, ""), c->p->i64, "");
 }
 
-static void check(checker *c, LLVMValueRef i, LLVMValueRef function, const gpu_access *a) {
+/* The rarely taken way: it comes back where all is well, unless it never does. */
+static void refuse_unless(checker *c, LLVMValueRef access, LLVMValueRef good, LLVMValueRef function,
+                          LLVMValueRef *arguments, unsigned count, bool comes_back) {
   program *p = c->p;
-  accessed o;
+  LLVMBasicBlockRef behind = LLVMGetInstructionParent(access), head = split_block(p, access);
+  LLVMBasicBlockRef refuse = LLVMInsertBasicBlockInContext(p->context, behind, "refuse");
+  LLVMPositionBuilderAtEnd(c->b, head);
+  build_likely(p, c->b, good, behind, refuse);
+  LLVMPositionBuilderAtEnd(c->b, refuse);
+  call(c->b, function, arguments, count);
+  if (comes_back)
+    LLVMBuildBr(c->b, behind);
+  else
+    LLVMBuildUnreachable(c->b);
+}
+
+/* One of the access in the source: name, file, line, store or load. */
+static void add_place(checker *c, LLVMValueRef i, const char *name, bool is_store, LLVMValueRef out[4]) {
   const char *file;
-  unsigned line, column, alignment = a->alignment > 16 ? 16 : a->alignment ? a->alignment : 1;
-  if (!find_accessed(p, a->address, &o)) return;
-  bool is_known = o.size != MW_OBJECT_ALLOCATION;
+  unsigned line, column;
   program_position(i, &file, &line, &column);
-  const found *extent = is_known ? NULL : extent_of(c, o.base, function);
+  out[0] = text_of(c, name);
+  out[1] = text_of(c, file);
+  out[2] = constant_i32(c->p, line);
+  out[3] = constant_i32(c->p, is_store);
+}
+
+static void check_known(checker *c, LLVMValueRef i, const gpu_access *a, const accessed *o, unsigned alignment) {
+  program *p = c->p;
   LLVMPositionBuilderBefore(c->b, i);
-  LLVMValueRef bytes = LLVMBuildZExt(c->b, a->bytes, p->i64, ""), address = number_of(c, a->address);
-  LLVMValueRef size = !is_known                    ? extent->bytes
-                      : o.size == MW_OBJECT_SHARED ? dynamic_bytes(c)
-                                                   : constant_i64(p, o.size);
-  LLVMValueRef distance = LLVMBuildSub(c->b, address, is_known ? number_of(c, o.base) : extent->base, "");
-  LLVMValueRef good = lies_within(c, distance, bytes, size);
-  if (alignment > 1) good = LLVMBuildAnd(c->b, good, is_aligned(c, is_known ? distance : address, alignment), "");
-  LLVMValueRef null = LLVMConstNull(p->pointer);
-  LLVMValueRef arguments[] = {is_known ? null : plain(c, o.base),
-                              is_known ? LLVMBuildIntToPtr(c->b, distance, p->pointer, "") : plain(c, a->address),
-                              bytes,
-                              is_known ? size : constant_i64(p, 0),
-                              constant_i32(p, alignment),
-                              text_of(c, o.name),
-                              text_of(c, file),
-                              constant_i32(p, line),
-                              constant_i32(p, a->is_store)};
-  refuse_unless(c, i, good, arguments, MW_COUNT(arguments));
+  bool is_constant = LLVMIsAConstantInt(a->bytes) && o->size != MW_OBJECT_SHARED;
+  uint64_t most = is_constant ? LLVMConstIntGetZExtValue(a->bytes) : 0;
+  LLVMValueRef bytes = LLVMBuildZExt(c->b, a->bytes, p->i64, "");
+  LLVMValueRef size = o->size == MW_OBJECT_SHARED ? dynamic_bytes(c) : constant_i64(p, o->size);
+  LLVMValueRef distance = LLVMBuildSub(c->b, number_of(c, a->address), number_of(c, o->base), "");
+  LLVMValueRef good = is_constant && most <= o->size
+                          ? LLVMBuildICmp(c->b, LLVMIntULE, distance, constant_i64(p, o->size - most), "")
+                          : lies_within(c, distance, bytes, size);
+  if (alignment > 1) good = LLVMBuildAnd(c->b, good, is_aligned(c, distance, alignment), "");
+  LLVMValueRef arguments[7] = {distance, bytes, size};
+  add_place(c, i, o->name, a->is_store, arguments + 3);
+  refuse_unless(c, i, good, c->refuse_known, arguments, MW_COUNT(arguments), false);
+}
+
+static void check_found(checker *c, LLVMValueRef i, LLVMValueRef function, const gpu_access *a, const accessed *o,
+                        unsigned alignment) {
+  bool is_constant = LLVMIsAConstantInt(a->bytes);
+  uint64_t most = is_constant ? LLVMConstIntGetZExtValue(a->bytes) : 0;
+  LLVMValueRef limit = is_constant ? limit_of(c, o->base, most, alignment, function) : NULL;
+  const extent *e = extent_of(c, o->base, function);
+  LLVMPositionBuilderBefore(c->b, i);
+  LLVMValueRef bytes = LLVMBuildZExt(c->b, a->bytes, c->p->i64, ""), address = number_of(c, a->address);
+  LLVMValueRef distance = LLVMBuildSub(c->b, address, e->base, "");
+  LLVMValueRef good =
+      is_constant ? LLVMBuildICmp(c->b, LLVMIntULT, distance, limit, "") : lies_within(c, distance, bytes, e->bytes);
+  if (alignment > 1) /* of the way from the root, of which more is known */
+    good =
+        LLVMBuildAnd(c->b, good, is_aligned(c, LLVMBuildSub(c->b, address, number_of(c, o->base), ""), alignment), "");
+  LLVMValueRef arguments[8] = {plain(c, o->base), plain(c, a->address), bytes, constant_i32(c->p, alignment)};
+  add_place(c, i, o->name, a->is_store, arguments + 4);
+  refuse_unless(c, i, good, c->refuse, arguments, MW_COUNT(arguments), true);
+}
+
+static void check(checker *c, LLVMValueRef i, LLVMValueRef function, const gpu_access *a) {
+  accessed o;
+  unsigned alignment = a->alignment > 16 ? 16 : a->alignment ? a->alignment : 1;
+  if (!find_accessed(c->p, a->address, &o)) return;
+  if (o.size == MW_OBJECT_ALLOCATION)
+    check_found(c, i, function, a, &o, alignment);
+  else
+    check_known(c, i, a, &o, alignment);
 }
 
 static void note_given(checker *c, LLVMValueRef i) {
@@ -213,7 +275,7 @@ static void note_given(checker *c, LLVMValueRef i) {
 
 static void check_function(checker *c, LLVMValueRef function) {
   instructions list = instructions_of_function(function);
-  c->known_count = 0;
+  c->extent_count = c->reach_count = 0;
   for (size_t n = 0; n < list.count; n++) {
     gpu_access accesses[2];
     int count = find_gpu_accesses(c->p, list.items[n], accesses);
@@ -362,13 +424,15 @@ void guard_kernels(program *p) {
     run_passes(p, "always-inline,cgscc(inline),function(sroa<modify-cfg>,early-cse,load-store-vectorizer)");
     c.find = called(p, "__mw_guard_extent");
     c.refuse = called(p, "__mw_guard_refuse");
+    c.refuse_known = called(p, "__mw_guard_refuse_known");
   }
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f) || is_ours(f)) continue;
     tell_of_traps(p, b, f);
     if (p->options->check_memory) check_function(&c, f);
   }
-  free(c.known);
+  free(c.extents);
+  free(c.reaches);
   LLVMDisposeBuilder(b);
   let_go(p, true);
   verify_module(p, "guarding kernels");

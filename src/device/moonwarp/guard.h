@@ -10,12 +10,12 @@
 #include "../moonwarp/guard_layout.h"
 
 #ifdef __MW_NVRTC__
-extern "C" __device__ mw_guard __mw_guard; /* the host asks for it by name */
-__device__ mw_guard __mw_guard;
+extern "C" __constant__ mw_guard __mw_guard; /* the host asks for it by name */
+__constant__ mw_guard __mw_guard;
 #define __mw_cold template <int = 0> static __device__ __noinline__
 #define __mw_last template <int = 0> __attribute__((noreturn)) static __device__ __noinline__
 #else
-static __attribute__((device)) mw_guard __mw_guard; /* mwcc lets the host see it where it is used */
+static __attribute__((constant)) mw_guard __mw_guard; /* mwcc lets the host see it where it is used */
 #define __mw_cold template <int = 0> static __attribute__((device, noinline, nodebug))
 #define __mw_last template <int = 0> static __attribute__((device, noinline, nodebug, noreturn))
 #endif

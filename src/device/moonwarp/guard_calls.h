@@ -32,7 +32,7 @@ struct __mw_extent {
 
 /* The last extent that begins at the address or before, if the address lies in it. */
 __mw_device bool __mw_find(unsigned long long address, __mw_extent *found) {
-  const mw_guard_table *table = (const mw_guard_table *)__mw_guard_shared()->table;
+  const mw_guard_table *table = (const mw_guard_table *)__mw_guard.table;
   unsigned long long low = 0, high = table ? table->count : 0;
   while (low < high) {
     unsigned long long middle = (low + high) / 2;
@@ -62,29 +62,34 @@ __mw_called __mw_extent __mw_guard_extent(const void *pointer) {
   return found;
 }
 
-/* An access that is not in what __mw_guard_extent said. Where the size of what the address was made from is known, the
-   object is NULL and the address its distance from there. */
+/* An access that is not in what __mw_guard_extent said: it comes back if it is in an array nevertheless. */
 __mw_called void __mw_guard_refuse(const void *object, const void *address, unsigned long long bytes,
-                                   unsigned long long known, unsigned int alignment, const char *name, const char *file,
-                                   unsigned int line, unsigned int is_store) {
+                                   unsigned int alignment, const char *name, const char *file, unsigned int line,
+                                   unsigned int is_store) {
   unsigned long long from = (unsigned long long)object, at = (unsigned long long)address;
-  __mw_failure what = {MW_GUARD_OUTSIDE, name, file, 0, line, is_store, from, at, bytes, known};
+  __mw_failure what = {MW_GUARD_OUTSIDE, name, file, 0, line, is_store, from, at, bytes};
   __mw_extent found;
+  bool inside;
   if (bytes == 0) return;
-  bool is_array = !known && __mw_find(from, &found);
-  bool inside =
-      !known && !is_array &&
-      (__mw_find(at, &found) ? at - found.base + bytes <= found.bytes : !__isGlobal(address) || __mw_is_given(at));
-  if (is_array) {
+  if (__mw_find(from, &found)) {
     inside = at - found.base <= found.bytes && at - found.base + bytes <= found.bytes;
     what.size = found.base + found.bytes - from;
-  }
-  if (known) inside = at - from <= known && at - from + bytes <= known;
-  if (inside && !(at & (alignment - 1))) return;
-  if (inside)
-    what.kind = MW_GUARD_MISALIGNED;
-  else if (!known && !is_array)
+  } else {
+    inside = __mw_find(at, &found) ? at - found.base + bytes <= found.bytes : !__isGlobal(address) || __mw_is_given(at);
     what.kind = MW_GUARD_NOWHERE;
+  }
+  if (inside && !(at & (alignment - 1))) return;
+  if (inside) what.kind = MW_GUARD_MISALIGNED;
+  __mw_fail(what);
+}
+
+/* An access that is not in a variable, shared memory or a local array, `distance` from where that begins. */
+__mw_called __attribute__((noreturn)) void __mw_guard_refuse_known(unsigned long long distance,
+                                                                   unsigned long long bytes, unsigned long long size,
+                                                                   const char *name, const char *file,
+                                                                   unsigned int line, unsigned int is_store) {
+  __mw_failure what = {MW_GUARD_OUTSIDE, name, file, 0, line, is_store, 0, distance, bytes, size};
+  if (distance <= size && distance + bytes <= size) what.kind = MW_GUARD_MISALIGNED;
   __mw_fail(what);
 }
 

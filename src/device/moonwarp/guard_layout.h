@@ -45,7 +45,6 @@ typedef struct mw_guard_words {
   unsigned int barriers[MW_GUARD_LAUNCHES]; /* of the whole grid */
   unsigned int reports, unused;
   unsigned long long heap_first, heap_last; /* addresses that malloc has given kernels with checks */
-  unsigned long long table;                 /* the address of what follows */
 } mw_guard_words;
 
 /* The live allocations, by address. */
@@ -56,9 +55,10 @@ typedef struct mw_guard_table {
   } extents[1];
 } mw_guard_table;
 
-/* A module's variable __mw_guard, which the host fills in when it loads the module. */
+/* A module's variable __mw_guard, which the host fills in when it loads the module; the table's address, of modules with
+   memory checks, before each launch for which it has changed. */
 typedef struct mw_guard {
-  unsigned long long host, words;
+  unsigned long long host, words, table;
   unsigned int unit, unused;
 } mw_guard;
 
