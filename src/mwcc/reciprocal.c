@@ -49,9 +49,12 @@ static LLVMValueRef reciprocal_root(program *p, LLVMBuilderRef b, LLVMValueRef x
   LLVMValueRef y = estimate(p, b, x), root = LLVMBuildFMul(b, x, y, "");
   LLVMValueRef arguments[] = {LLVMBuildFNeg(b, root, ""), y, all_lanes(type, 1)};
   LLVMValueRef error = call_intrinsic(p, b, "llvm.fma", &type, 1, arguments, 3);
+  /* Where it is NaN, half as much again is added: nothing to a zero or an infinity. A comparison and a mask would have to
+     wait for where multiplications are done. */
+  LLVMValueRef least[] = {error, all_lanes(type, 1)};
+  error = call_intrinsic(p, b, "llvm.minnum", &type, 1, least, 2);
   LLVMValueRef half[] = {LLVMBuildFMul(b, y, all_lanes(type, 0.5), ""), error, y};
-  LLVMValueRef better = call_intrinsic(p, b, "llvm.fma", &type, 1, half, 3);
-  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealORD, error, error, ""), better, y, "");
+  return call_intrinsic(p, b, "llvm.fma", &type, 1, half, 3);
 }
 
 /* Lanes first .. first + count - 1. */
