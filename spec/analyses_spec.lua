@@ -294,6 +294,27 @@ describe("the report", function()
       run(text:format(sums, steps, result), options))
   end)
 
+  it("has fewer lanes where it does little but read several arrays", function()
+    local function lanes(statement, type)
+      local text = ([[
+        __global__ void k(int n, const T *a, const T *b, T *c) {
+          int i = blockIdx.x * blockDim.x + threadIdx.x;
+          if (i < n) %s;
+        }]]):format(statement):gsub("T", type or "float")
+      local letter = { float = "f", double = "d", char = "c" }
+      local class = ("--launch=_Z1kiPK%sS0_P%s:256x1x1"):format(letter[type or "float"], letter[type or "float"])
+      return run(text, "--mcpu=x86-64-v4 --report " .. class):match "gangs of (%d x %d+) lanes"
+    end
+    assert.equal("4 x 8", lanes "c[i] = a[i] + b[i]")
+    assert.equal("4 x 8", lanes "c[i] += 2 * a[i]")
+    assert.equal("2 x 8", lanes("c[i] = a[i] + b[i]", "double"))
+    assert.equal("4 x 16", lanes("c[i] = a[i] + b[i]", "char")) -- 16 bytes each
+    assert.equal("4 x 16", lanes "c[i] = a[i]")
+    assert.equal("4 x 16", lanes "c[i] = a[i] + a[i + 1]") -- one array
+    assert.equal("4 x 16", lanes "c[i] = a[i] + b[2 * i]")
+    assert.equal("4 x 16", lanes "c[i] = a[i] * a[i] * (b[i] + 1) * (b[i] + 2) * (b[i] + 3)")
+  end)
+
   it("has more vectors for a loop that lanes leave one by one where it is nothing but arithmetic", function()
     local text = [==[
       __global__ void rounds(int limit, const float *c, int *out) {

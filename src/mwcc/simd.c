@@ -99,6 +99,7 @@ typedef struct question {
   const char *why; /* no variant can be made */
   LLVMValueRef why_at;
   const char *parts_why; /* the number of parts, or NULL */
+  const char *lanes_why; /* the number of lanes, where it is not that of a register */
   int wanted;            /* that number, which not every block can be cut into */
 } question;
 
@@ -113,8 +114,8 @@ static char *explain_size(const question *q, const cut *c) {
                     : q->parts_why   ? q->parts_why
                                      : "blocks of any size";
   const char *lanes = "";
-  if (!asked && !k->sees_warp && c->lanes > native)
-    lanes = ", and more lanes as its inner loops have small numbers alone";
+  if (!asked && !k->sees_warp && q->lanes_why)
+    lanes = q->lanes_why;
   else if (!asked && !k->sees_warp && c->lanes < native)
     lanes =
         lanes_for(q->p, k) < native ? ", no more lanes as __launch_bounds__ says" : ", no more lanes as rows are short";
@@ -249,7 +250,7 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
   q.wanted = together;
   bool may_be_wider = p->options->launch_kernel && !p->options->width && !k->waits;
-  if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->options->launch_block);
+  if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->options->launch_block, &q.lanes_why);
   bool too_wide = seamless && suits_small_gangs(&g, &o, &s, together);
   if (!too_wide && pays(&q, &s)) {
     add_variant(&q, choose_cut(&q, lanes, together));

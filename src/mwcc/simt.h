@@ -258,8 +258,8 @@ void liveness_free(const graph *g, liveness *l);
 /* Whether a whole block as one gang would be slower than several: lanes leave a loop at their own times, and the block would
    wait for the last; or lanes one after the other do something in a loop, which would be much code. */
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts);
-/* Lanes of a vector, for blocks of that size: those of the shapes, or more. */
-int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3]);
+/* Lanes of a vector, for blocks of that size: those of the shapes, or others and *why. */
+int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], const char **why);
 /* Vectors of a gang, where blocks allow as many; *why: what decided. `s` are shapes of single vectors. */
 int parts_that_pay(const graph *g, const order *o, const shapes *s, const char **why);
 /* A cut with that many, or one with fewer rows. */
