@@ -202,6 +202,18 @@ describe("the report", function()
     assert.matches("store in a pattern", report "b[2 * i - (i & 1)] = i; b[2 * i - (i & 1) + 2] = i;")
   end)
 
+  it("is of accesses whose members share the shuffles of pairs of vectors", function()
+    local code = mwcc.run([[
+      extern "C" __global__ void turn(float2 *a) {
+        int i = threadIdx.x, low = 2 * i - (i & 3);
+        float2 x = a[low], y = a[low + 4];
+        a[low] = make_float2(x.x + y.y, x.y - y.x);
+        a[low + 4] = make_float2(x.x * y.x, x.y * y.y);
+      }]], "--mcpu=x86-64-v4 --emit=ir --width=16 --launch=turn:16x1x1")
+    -- four vectors are loaded, and four stored: each of the eight is made of two, which are made of two each
+    assert.equal(16, mwcc.count(code, "= shufflevector"))
+  end)
+
   it("knows the rounds of a loop with barriers in code for one size of blocks", function()
     local source = butterflies:gsub("SIZE", 256)
     local output = mwcc.run(source, "--mcpu=x86-64-v4 --report --launch=butterflies:256x1x1")

@@ -199,11 +199,32 @@ static LLVMValueRef shuffled(widener *w, LLVMValueRef a, LLVMValueRef b, const i
                                 LLVMConstVector(items, (unsigned)w->width), "");
 }
 
+/* The order in which what is picked of two vectors, and more that others will want of them, is best put into one: every
+   second element, or the first halves in turn, or the second ones; so shuffles of pairs are shared by those who load a
+   struct's members, or by the vectors that members are stored in. `pick`: by place, what of the pair is wanted, which is
+   replaced; `lies`: where that is now. */
+static void share_pair(int width, int length, int *pick, int *lies) {
+  bool even = true, odd = true, first = true, second = true;
+  for (int i = 0; i < width; i++) {
+    lies[i] = i;
+    if (pick[i] < 0) continue;
+    even = even && pick[i] % 2 == 0, odd = odd && pick[i] % 2 == 1;
+    first = first && pick[i] % length < length / 2, second = second && pick[i] % length >= length / 2;
+  }
+  if (length != width || (!even && !odd && !first && !second)) return;
+  bool alternate = even || odd;
+  int skipped = second ? length / 2 : 0;
+  for (int i = 0; i < width; i++) {
+    if (pick[i] >= 0) lies[i] = alternate ? pick[i] / 2 : 2 * (pick[i] % length - skipped) + pick[i] / length;
+    pick[i] = alternate ? 2 * i + odd : i % 2 * length + skipped + i / 2;
+  }
+}
+
 /* Element i is that number at[i] of vector from[i], of `length` elements each: pairs of vectors first, then of results. */
 static LLVMValueRef collected(widener *w, const LLVMValueRef *vectors, int count, int length, const int *from,
                               const int *at) {
   LLVMValueRef some[MOST_VECTORS];
-  int pick[MOST_LANES], number[MOST_VECTORS], result[MOST_LANES], used = 0;
+  int pick[MOST_LANES], lies[MOST_LANES], number[MOST_VECTORS], result[MOST_LANES], used = 0;
   for (int v = 0; v < count; v++) {
     bool needed = false;
     for (int i = 0; i < w->width; i++) needed = needed || from[i] == v;
@@ -216,13 +237,17 @@ static LLVMValueRef collected(widener *w, const LLVMValueRef *vectors, int count
     for (int i = 0; i < w->width; i++) {
       int own = number[from[i]] - first;
       pick[i] = own == 0 || own == 1 ? own * length + at[i] : -1;
-      if (pick[i] >= 0) result[i] = made;
+      lies[i] = i;
+    }
+    if (used == MOST_VECTORS) share_pair(w->width, length, pick, lies);
+    for (int i = 0; i < w->width; i++) {
+      int own = number[from[i]] - first;
+      if (own == 0 || own == 1) result[i] = made * w->width + lies[i];
     }
     some[made] = shuffled(w, some[first], second, pick);
   }
   if (made == 1) return some[0];
-  for (int i = 0; i < w->width; i++) pick[i] = result[i] * w->width + i;
-  return shuffled(w, some[0], some[1], pick);
+  return shuffled(w, some[0], some[1], result);
 }
 
 /* ---- gangs ---- */
