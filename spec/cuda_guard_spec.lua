@@ -26,7 +26,7 @@ local function numbers(result)
   local list = {}
   for _, line in ipairs(result.calls) do
     local params = line:match "^cuLaunchKernel .* params (%x+)"
-    if params then list[#list + 1] = #params == 48 and tonumber(params:sub(33, 34), 16) or 0 end
+    if params then list[#list + 1] = #params >= 48 and tonumber(params:sub(33, 34), 16) or 0 end
   end
   return list
 end
@@ -103,6 +103,23 @@ describe("a kernel with memory checks on a GPU", function()
     local aligned = off(script .. " print(try(mw.synchronize))", { cuda = "tells=1 kind=6" }).output
     assert.matches("^kernel scale used an address that is not aligned for what stands there %(0x1028, for 4 bytes%);",
       aligned)
+  end)
+
+  it("is told which arrays its pointers lead to", function()
+    local result = off(checked .. [[
+      m.scale(1, 1)(x, 1)
+      m.scale(1, 1)(mw.null, 1)
+    ]])
+    local told = {}
+    for _, line in ipairs(result.calls) do
+      local params = line:match "^cuLaunchKernel .* params (%x+)"
+      if params then
+        assert.equal(80, #params)
+        local pointer, base, bytes = params:sub(1, 16), params:sub(49, 64), params:sub(65, 80)
+        told[#told + 1] = (pointer == base and "itself " or base .. " ") .. bytes
+      end
+    end
+    assert.same({ "itself 2800000000000000", "itself 0000000000000000" }, told)
   end)
 
   it("gets a table of arrays, and another one when there are others", function()

@@ -4,6 +4,7 @@
 local mw = require "moonwarp"
 local suite = require "support.suite"
 local failure = require "support.failure"
+local child = require "support.child"
 
 describe("a GPU", function()
   if not suite.on_gpu then
@@ -206,6 +207,24 @@ __global__ void given(int *x) {
       mw.synchronize()
       works(m)
     end)
+  end)
+
+  it("stops a kernel with checks for an interrupt, as the prompt does", function()
+    local result = child [==[
+      local mw, raw = require "moonwarp", require "moonwarp.binding"
+      mw.check_memory(true)
+      local m = mw.compile "__global__ void endless(volatile int *p) { while (p[0] == 0) ; }"
+      raw.interrupt_watch(true)
+      m.endless(500, 64)(mw.zeros(1, "int"))
+      os.execute "(kill -INT $PPID) &"
+      local ok, err = pcall(mw.synchronize)
+      print(ok, err.code, err.message, raw.interrupted())
+      m.endless(500, 64)(mw.ones(1, "int"))
+      mw.synchronize()
+      print(mw.ones(4):sum() == 4)
+    ]==]
+    assert.is_true(result.ok, result.output)
+    assert.matches("^false\tcudaErrorLaunchTimeout\tkernel endless was interrupted; .*\ntrue\n$", result.output)
   end)
 
   describe("with memory checks", function()

@@ -42,8 +42,8 @@ end
 
 ---Whether kernels compiled from now on check each access to memory: one that leaves the array whose pointer it was made
 ---from ends the launch, with the array's name, the index, the line and the thread. They run some ten times slower on
----CPU devices, thread by thread, and up to six times on GPUs. One module has it by options = {"--check-memory"}. At the
----prompt it is on.
+---CPU devices, thread by thread, and up to four times on GPUs. One module has it by options = {"--check-memory"}. At
+---the prompt it is on.
 ---@param on? boolean
 ---@return boolean before what it was; with no argument that is all
 function M.check_memory(on)

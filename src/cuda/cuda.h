@@ -100,12 +100,15 @@ void cuda_heap_count(cuda_device *device, size_t bytes);
 /* Variables of modules are in the book, too. */
 void cuda_heap_add(cuda_device *device, uint64_t address, size_t bytes);
 void cuda_heap_remove(cuda_device *device, uint64_t address);
+/* Memory that is another's, for kernels with checks alone. */
+void cuda_heap_lend(cuda_device *device, uint64_t address, size_t bytes);
 /* All that lies in any device's book, and a number that another state of them has not. */
 typedef struct cuda_extent {
   uint64_t address, bytes;
 } cuda_extent;
 uint64_t cuda_heaps_changes(void);
-cuda_extent *cuda_heaps_list(size_t *count); /* by address; yours */
+cuda_extent *cuda_heaps_list(size_t *count);   /* by address; yours */
+cuda_extent cuda_heaps_find(uint64_t address); /* without bytes where there is none */
 /* In words where the address lies, as the error of an access there tells it. */
 void cuda_heaps_describe(uint64_t address, char *out, size_t size);
 
@@ -275,7 +278,8 @@ typedef struct cuda_kernel {
   CUfunction function;
   size_t dynamic; /* shared memory that it was allowed */
   mw_kernel_info info;
-  size_t *reference_symbols; /* each of info.references: its place among the unit's symbols */
+  size_t *found, found_count; /* parameters of which a launch says what they lead to: guard.c */
+  size_t *reference_symbols;  /* each of info.references: its place among the unit's symbols */
 } cuda_kernel;
 
 struct cuda_unit {

@@ -175,12 +175,13 @@ static void place(cuda_kernel *kernel, const line *l, const mw_source *origin) {
   kernel->info.line = at ? at + (origin->line > 1 ? origin->line - 1 : 0) : 0;
 }
 
+static bool belongs(const line *l) { return is(l, "param") || is(l, "reads") || is(l, "found"); }
+
 /* A kernel and the lines that belong to it; how many those are. */
 static size_t read_kernel(const line *lines, size_t left, const mw_source *origin, cuda_types *types, cuda_unit *unit) {
   const line *l = &lines[0];
   size_t rest = 1, params = 0;
-  for (; rest < left && (is(&lines[rest], "param") || is(&lines[rest], "reads")); rest++)
-    params += is(&lines[rest], "param");
+  for (; rest < left && belongs(&lines[rest]); rest++) params += is(&lines[rest], "param");
   unit->kernels = mw_realloc(unit->kernels, (unit->kernel_count + 1) * sizeof *unit->kernels);
   cuda_kernel *kernel = &unit->kernels[unit->kernel_count++];
   *kernel = (cuda_kernel){0};
@@ -198,8 +199,14 @@ static size_t read_kernel(const line *lines, size_t left, const mw_source *origi
   mw_param *list = cuda_types_alloc(types, (params + 1) * sizeof *list);
   const char **reads = cuda_types_alloc(types, (rest + 1) * sizeof *reads);
   size_t *places = cuda_types_alloc(types, (rest + 1) * sizeof *places), offset = 0;
+  kernel->found = cuda_types_alloc(types, (rest + 1) * sizeof *kernel->found);
   for (size_t i = 1; i < rest; i++) {
     const line *part = &lines[i];
+    if (is(part, "found")) {
+      size_t which = number(part, 1);
+      if (which < params) kernel->found[kernel->found_count++] = which;
+      continue;
+    }
     if (is(part, "reads")) {
       size_t symbol = find_symbol(unit, part->fields[1]);
       if (symbol == unit->symbol_count || !unit->symbols[symbol].info.reference) continue;

@@ -6,6 +6,7 @@
 typedef struct resource {
   cuda_device *device;
   CUgraphicsResource handle;
+  uint64_t lent; /* where it is mapped, as the heap's book has it; or 0 */
 } resource;
 
 enum { OPERATING_SYSTEM = 304, GRAPHICS_CONTEXT = 219, NOT_SUPPORTED = 801, UNKNOWN = 999 };
@@ -27,13 +28,19 @@ static int make(void *handle, unsigned name, unsigned target, unsigned flags, vo
     return fail(MW_INVALID_GRAPHICS_CONTEXT, "the NVIDIA driver does not share with this OpenGL context");
   if (result != 0) return cuda_outcome(device, result, "registering a resource of OpenGL");
   resource *new = mw_alloc(sizeof *new);
-  *new = (resource){device, registered};
+  *new = (resource){device, registered, 0};
   *out = new;
   return MW_SUCCESS;
 }
 
+static void take_back(resource *r) {
+  if (r->lent) cuda_heap_remove(r->device, r->lent);
+  r->lent = 0;
+}
+
 static void end(void *device, void *handle) {
   resource *old = handle;
+  take_back(old);
   if (cuda_enter_quietly(device)) cu.cuGraphicsUnregisterResource(old->handle);
   free(old);
 }
@@ -60,6 +67,7 @@ static int unmap(void *handle, void *object) {
   cuda_stream *stream = handle;
   resource *r = object;
   int code = cuda_stream_enter(stream);
+  take_back(r);
   return code ? code
               : cuda_outcome(r->device, cu.cuGraphicsUnmapResources(1, &r->handle, stream->handle),
                              "unmapping a resource of OpenGL");
@@ -68,9 +76,13 @@ static int unmap(void *handle, void *object) {
 static int pointer(void *handle, uint64_t *address, size_t *bytes) {
   resource *r = handle;
   int code = cuda_enter(r->device);
-  return code ? code
-              : cuda_outcome(r->device, cu.cuGraphicsResourceGetMappedPointer(address, bytes, r->handle),
-                             "asking where a buffer of OpenGL is mapped");
+  if (code == MW_SUCCESS)
+    code = cuda_outcome(r->device, cu.cuGraphicsResourceGetMappedPointer(address, bytes, r->handle),
+                        "asking where a buffer of OpenGL is mapped");
+  if (code != MW_SUCCESS) return code;
+  cuda_heap_lend(r->device, *address, *bytes);
+  r->lent = *address;
+  return MW_SUCCESS;
 }
 
 static int array(void *handle, unsigned layer, unsigned level, const mw_cuda_array_desc *desc, uint64_t *out) {

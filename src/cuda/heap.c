@@ -13,6 +13,7 @@ typedef struct extent {
   uint64_t address;
   size_t bytes;
   mw_memory_kind kind; /* UNKNOWN: not allocated here */
+  bool lent;           /* somebody else's, which only kernels with checks have to know */
 } extent;
 
 struct cuda_heap {
@@ -88,6 +89,7 @@ static void enter(cuda_heap *heap, extent new) {
   heap->extents[i] = new;
   heap->count++;
   changes++;
+  if (new.lent) return;
   heap->bytes += new.bytes;
   heap->live += new.kind != MW_MEMORY_UNKNOWN;
   if (heap->bytes > heap->peak) heap->peak = heap->bytes;
@@ -101,6 +103,7 @@ static bool take_out(cuda_heap *heap, uint64_t address, extent *out) {
   memmove(at, at + 1, (heap->count - i - 1) * sizeof *at);
   heap->count--;
   changes++;
+  if (out->lent) return true;
   heap->bytes -= out->bytes;
   heap->live -= out->kind != MW_MEMORY_UNKNOWN;
   return true;
@@ -108,7 +111,13 @@ static bool take_out(cuda_heap *heap, uint64_t address, extent *out) {
 
 void cuda_heap_add(cuda_device *device, uint64_t address, size_t bytes) {
   pthread_mutex_lock(&device->heap->lock);
-  enter(device->heap, (extent){address, bytes, MW_MEMORY_UNKNOWN});
+  enter(device->heap, (extent){address, bytes, MW_MEMORY_UNKNOWN, false});
+  pthread_mutex_unlock(&device->heap->lock);
+}
+
+void cuda_heap_lend(cuda_device *device, uint64_t address, size_t bytes) {
+  pthread_mutex_lock(&device->heap->lock);
+  if (bytes && !find(device->heap, address)) enter(device->heap, (extent){address, bytes, MW_MEMORY_UNKNOWN, true});
   pthread_mutex_unlock(&device->heap->lock);
 }
 
@@ -200,7 +209,7 @@ int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *addres
   if (result == CUDA_OUT_OF_MEMORY) return fail_memory(device, bytes);
   if (result != 0) return cuda_outcome(device, result, "allocating memory");
   pthread_mutex_lock(&device->heap->lock);
-  enter(device->heap, (extent){*address, bytes, kind});
+  enter(device->heap, (extent){*address, bytes, kind, false});
   pthread_mutex_unlock(&device->heap->lock);
   return MW_SUCCESS;
 }
@@ -233,6 +242,7 @@ bool cuda_find(void *handle, uint64_t address, uint64_t *base, size_t *bytes) {
   cuda_heap *heap = ((cuda_device *)handle)->heap;
   pthread_mutex_lock(&heap->lock);
   const extent *found = find(heap, address);
+  if (found && found->lent) found = NULL;
   if (found) {
     *base = found->address;
     *bytes = found->bytes;
@@ -287,6 +297,19 @@ cuda_extent *cuda_heaps_list(size_t *count) {
   pthread_mutex_unlock(&all.lock);
   qsort(list, *count, sizeof *list, by_address);
   return list;
+}
+
+cuda_extent cuda_heaps_find(uint64_t address) {
+  cuda_extent result = {0, 0};
+  pthread_mutex_lock(&all.lock);
+  for (cuda_heap *heap = all.first; heap && !result.bytes; heap = heap->next) {
+    pthread_mutex_lock(&heap->lock);
+    const extent *found = find(heap, address);
+    if (found) result = (cuda_extent){found->address, found->bytes};
+    pthread_mutex_unlock(&heap->lock);
+  }
+  pthread_mutex_unlock(&all.lock);
+  return result;
 }
 
 void cuda_heaps_describe(uint64_t address, char *out, size_t size) {

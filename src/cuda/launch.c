@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { SHARED_WITHOUT_ASKING = 48 << 10, PARAMS_MOST = 1024, PARAM_BYTES_MOST = 4080 };
+enum { SHARED_WITHOUT_ASKING = 48 << 10, PARAMS_MOST = 1024, PARAM_BYTES_MOST = 4096 };
 
 /* CUDA's words for the entries of `extra`. */
 #define PARAM_END     ((void *)0x00)
@@ -92,9 +92,11 @@ static int check_cooperative(cuda_kernel *kernel, const mw_launch_request *r) {
 }
 
 static CUresult __attribute__((cold, noinline)) launch_cooperative(const cuda_stream *stream, cuda_kernel *kernel,
-                                                                   const mw_launch_request *r, uint64_t *number) {
-  void *params[PARAMS_MOST + 1];
-  if (kernel->info.param_count <= PARAMS_MOST) params[kernel->info.param_count] = number;
+                                                                   const mw_launch_request *r, uint64_t *behind,
+                                                                   size_t count) {
+  void *params[PARAMS_MOST];
+  for (size_t i = 0; i < count && kernel->info.param_count + i < PARAMS_MOST; i++)
+    params[kernel->info.param_count + i] = &behind[i];
   for (size_t i = 0; i < kernel->info.param_count && i < PARAMS_MOST; i++)
     params[i] = (char *)r->params + kernel->info.params[i].offset;
   return cu.cuLaunchCooperativeKernel(kernel->function, r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1],
@@ -117,27 +119,40 @@ static bool is_ready(const cuda_stream *stream, const cuda_kernel *kernel, const
          atomic_load_explicit(&device->live_holds, memory_order_relaxed) == 0 && cuda_is_entered(device);
 }
 
-/* With the launch's number behind the parameters (guard.c). */
+/* What follows a kernel's parameters: the launch's number, and what pointers lead to (guard.c). */
+static int __attribute__((cold)) fill_behind(cuda_stream *stream, const cuda_kernel *kernel,
+                                             const mw_launch_request *request, unsigned *number, uint64_t *behind) {
+  int code = cuda_guard_number(stream->device, kernel->unit, number);
+  *behind++ = *number;
+  for (size_t i = 0; i < kernel->found_count; i++) {
+    uint64_t address;
+    memcpy(&address, (const char *)request->params + kernel->info.params[kernel->found[i]].offset, sizeof address);
+    cuda_extent extent = cuda_heaps_find(address);
+    *behind++ = extent.address;
+    *behind++ = extent.bytes;
+  }
+  return code;
+}
+
 static int __attribute__((cold, noinline)) launch_numbered(cuda_stream *stream, cuda_kernel *kernel,
                                                            const mw_launch_request *request) {
   cuda_unit *unit = kernel->unit;
   unsigned number;
-  unsigned char params[PARAM_BYTES_MOST + 2 * sizeof(uint64_t)];
-  int code = cuda_guard_number(stream->device, unit, &number);
-  if (code != MW_SUCCESS) return code;
-  uint64_t wide = number;
-  size_t place = (kernel->info.param_bytes + 7) & ~(size_t)7;
+  _Alignas(16) unsigned char params[PARAM_BYTES_MOST];
+  size_t place = (kernel->info.param_bytes + 7) & ~(size_t)7, count = 1 + 2 * kernel->found_count;
+  uint64_t *behind = (uint64_t *)(void *)(params + place);
   mw_launch_request with = *request;
-  if (place > PARAM_BYTES_MOST)
-    return fail(MW_INVALID_VALUE, "%s takes %zu bytes of parameters, and with checks there can be %d",
-                kernel->info.name, kernel->info.param_bytes, PARAM_BYTES_MOST);
+  if (place + count * sizeof *behind > PARAM_BYTES_MOST)
+    return fail(MW_INVALID_VALUE, "%s takes %zu bytes of parameters: too many with checks, which pass %zu more",
+                kernel->info.name, kernel->info.param_bytes, count * sizeof *behind);
+  int code = fill_behind(stream, kernel, request, &number, behind);
+  if (code != MW_SUCCESS) return code;
   if (request->param_bytes) memcpy(params, request->params, request->param_bytes);
-  memcpy(params + place, &wide, sizeof wide);
   with.params = params;
-  with.param_bytes = place + sizeof wide;
+  with.param_bytes = place + count * sizeof *behind;
   bool first = atomic_fetch_add(&stream->device->guarded, 1) == 0;
   CUresult result =
-      request->cooperative ? launch_cooperative(stream, kernel, &with, &wide) : launch(stream, kernel, &with);
+      request->cooperative ? launch_cooperative(stream, kernel, &with, behind, count) : launch(stream, kernel, &with);
   if (result != 0) {
     atomic_fetch_sub(&stream->device->guarded, 1);
     return fail_launch(stream, kernel, request, result);
@@ -172,7 +187,7 @@ int cuda_launch(void *handle, const mw_launch_request *request) {
     if (kernel->unit->numbered) return launch_numbered(stream, kernel, request);
   }
   CUresult result = mw_likely(!request->cooperative) ? launch(stream, kernel, request)
-                                                     : launch_cooperative(stream, kernel, request, NULL);
+                                                     : launch_cooperative(stream, kernel, request, NULL, 0);
   if (result != 0) return fail_launch(stream, kernel, request, result);
   if (!mw_likely(!kernel->unit->guarded)) atomic_fetch_add(&stream->device->guarded, 1);
   if (!mw_likely(!kernel->unit->shares)) {

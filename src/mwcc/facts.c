@@ -6,6 +6,7 @@
  *   variable  linkage  name  constant  size  align  type  a reference's kind:element:dimensions:read
  *   kernel    linkage  name  line  most threads                              followed by:
  *     param   size  align  kind  name  type                                  reads   linkage of a reference
+ *     found   parameter: which array it points into is said by the launch
  *   numbered  checked            the kernels have one parameter more, the launch's number; and check their accesses
  *   depends   size mtime_ns path                                           log       a line of clang's warnings
  *
@@ -76,6 +77,8 @@ static void add_kernel(const program *p, numbers *n, const kernel *k, mw_text *o
     mw_text_addf(out, "//mw\tparam\t%zu\t%zu\t%c\t%s\t#%zu\n", type->type.size, type->type.align, kind_of(type),
                  k->params[i].name, number_of(n, type));
   }
+  for (size_t i = 0; i < k->param_count && p->options->check_memory; i++)
+    if (is_found_by_host(k, i)) mw_text_addf(out, "//mw\tfound\t%zu\n", i);
   for (size_t i = 0; i < k->reference_count; i++)
     mw_text_addf(out, "//mw\treads\t%s\n", p->variables[k->references[i]].linkage);
 }

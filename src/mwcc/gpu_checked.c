@@ -5,31 +5,29 @@
  * end, and before an access its address is compared with the memory that it was made from. Of a variable, shared memory or
  * a local array that is known here; of a pointer it is found in the table of arrays, once, where the pointer comes from.
  * What is outside goes to a function that looks again, and refuses. */
-#include "mwcc.h"
+#include "gpu_guard.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_EVERY = 1024 }; /* rounds of a loop; a power of two */
-
-static LLVMValueRef called(program *p, const char *name) {
+LLVMValueRef guard_function(program *p, const char *name) {
   LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
   if (!function) die("the function %s is not in the module: is moonwarp/guard_calls.h this compiler's?", name);
   return function;
 }
 
-static void call(LLVMBuilderRef b, LLVMValueRef function, LLVMValueRef *arguments, unsigned count) {
+void guard_call(LLVMBuilderRef b, LLVMValueRef function, LLVMValueRef *arguments, unsigned count) {
   LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, arguments, count, "");
 }
 
 /* Our own functions, which look and tell. */
-static bool is_ours(LLVMValueRef function) {
+bool guard_is_ours(LLVMValueRef function) {
   size_t length;
   return strstr(LLVMGetValueName2(function, &length), "__mw_") != NULL;
 }
 
 /* Behind what a kernel begins with. */
-static void position_at_entry(LLVMBuilderRef b, LLVMValueRef function) {
+void guard_position_at_entry(LLVMBuilderRef b, LLVMValueRef function) {
   LLVMValueRef at = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
   while (LLVMIsAAllocaInst(at) || (LLVMIsACallInst(at) && strcmp(callee_name(at), "__mw_guard_begin") == 0))
     at = LLVMGetNextInstruction(at);
@@ -38,12 +36,20 @@ static void position_at_entry(LLVMBuilderRef b, LLVMValueRef function) {
 
 /* ---- kernels get the launch's number ---- */
 
-static LLVMTypeRef with_number(program *p, LLVMTypeRef type) {
-  unsigned count = LLVMCountParamTypes(type);
-  LLVMTypeRef *params = mw_alloc((count + 1) * sizeof *params);
+bool is_found_by_host(const kernel *k, size_t i) { return k->params[i].type->type.kind == MW_TYPE_POINTER; }
+
+static unsigned count_found(const program *p, const kernel *k, size_t before) {
+  unsigned count = 0;
+  for (size_t i = 0; i < before && p->options->check_memory; i++) count += is_found_by_host(k, i);
+  return count;
+}
+
+static LLVMTypeRef with_number(program *p, const kernel *k, LLVMTypeRef type) {
+  unsigned count = LLVMCountParamTypes(type), more = 1 + 2 * count_found(p, k, k->param_count);
+  LLVMTypeRef *params = mw_alloc((count + more) * sizeof *params);
   LLVMGetParamTypes(type, params);
-  params[count] = p->i64;
-  LLVMTypeRef result = LLVMFunctionType(LLVMGetReturnType(type), params, count + 1, 0);
+  for (unsigned i = 0; i < more; i++) params[count + i] = p->i64;
+  LLVMTypeRef result = LLVMFunctionType(LLVMGetReturnType(type), params, count + more, 0);
   free(params);
   return result;
 }
@@ -74,10 +80,10 @@ static void move_body(LLVMValueRef old, LLVMValueRef made) {
 }
 
 static void number_kernel(program *p, LLVMBuilderRef b, kernel *k) {
-  LLVMValueRef old = k->body, begin = called(p, "__mw_guard_begin");
+  LLVMValueRef old = k->body, begin = guard_function(p, "__mw_guard_begin");
   size_t length;
   char *name = mw_strdup(LLVMGetValueName2(old, &length));
-  LLVMValueRef made = LLVMAddFunction(p->module, "", with_number(p, LLVMGlobalGetValueType(old)));
+  LLVMValueRef made = LLVMAddFunction(p->module, "", with_number(p, k, LLVMGlobalGetValueType(old)));
   LLVMMetadataRef subprogram = LLVMGetSubprogram(old);
   LLVMSetFunctionCallConv(made, LLVMGetFunctionCallConv(old));
   LLVMSetSubprogram(old, NULL);
@@ -88,9 +94,9 @@ static void number_kernel(program *p, LLVMBuilderRef b, kernel *k) {
   LLVMSetValueName2(made, name, strlen(name));
   free(name);
   k->body = made;
-  LLVMValueRef number = LLVMGetParam(made, LLVMCountParams(made) - 1);
-  position_at_entry(b, made);
-  call(b, begin, &number, 1);
+  LLVMValueRef number = LLVMGetParam(made, (unsigned)k->param_count);
+  guard_position_at_entry(b, made);
+  guard_call(b, begin, &number, 1);
 }
 
 /* ---- checks ---- */
@@ -128,7 +134,7 @@ static LLVMValueRef number_of(checker *c, LLVMValueRef pointer) {
 
 static void position_behind(checker *c, LLVMValueRef root, LLVMValueRef function) {
   if (!LLVMIsAInstruction(root)) {
-    position_at_entry(c->b, function);
+    guard_position_at_entry(c->b, function);
     return;
   }
   LLVMValueRef at = LLVMGetNextInstruction(root);
@@ -136,18 +142,40 @@ static void position_behind(checker *c, LLVMValueRef root, LLVMValueRef function
   LLVMPositionBuilderBefore(c->b, at);
 }
 
+/* What the launch says of a kernel's parameter. */
+static bool find_said(checker *c, LLVMValueRef root, extent *out) {
+  for (size_t n = 0; n < c->p->kernel_count; n++) {
+    const kernel *k = &c->p->kernels[n];
+    for (size_t i = 0; i < k->param_count; i++) {
+      if (LLVMGetParam(k->body, (unsigned)i) != root || !is_found_by_host(k, i)) continue;
+      unsigned at = (unsigned)k->param_count + 1 + 2 * count_found(c->p, k, i);
+      *out = (extent){root, LLVMGetParam(k->body, at), LLVMGetParam(k->body, at + 1)};
+      return true;
+    }
+  }
+  return false;
+}
+
 /* The builder stands where it is known. */
 static const extent *extent_of(checker *c, LLVMValueRef root, LLVMValueRef function) {
   for (size_t i = 0; i < c->extent_count; i++) {
     if (c->extents[i].root != root) continue;
-    LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(c->extents[i].bytes));
+    if (LLVMIsAInstruction(c->extents[i].bytes))
+      LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(c->extents[i].bytes));
+    else
+      guard_position_at_entry(c->b, function);
     return &c->extents[i];
   }
+  extent said;
   position_behind(c, root, function);
+  c->extents = mw_realloc(c->extents, (c->extent_count + 1) * sizeof *c->extents);
+  if (find_said(c, root, &said)) {
+    c->extents[c->extent_count] = said;
+    return &c->extents[c->extent_count++];
+  }
   LLVMValueRef pointer = plain(c, root);
   LLVMValueRef found = LLVMBuildCall2(c->b, LLVMGlobalGetValueType(c->find), c->find, &pointer, 1, "");
   LLVMValueRef base = LLVMBuildExtractValue(c->b, found, 0, "");
-  c->extents = mw_realloc(c->extents, (c->extent_count + 1) * sizeof *c->extents);
   c->extents[c->extent_count] = (extent){root, base, LLVMBuildExtractValue(c->b, found, 1, "")};
   return &c->extents[c->extent_count++];
 }
@@ -202,7 +230,7 @@ static void refuse_unless(checker *c, LLVMValueRef access, LLVMValueRef good, LL
   LLVMPositionBuilderAtEnd(c->b, head);
   build_likely(p, c->b, good, behind, refuse);
   LLVMPositionBuilderAtEnd(c->b, refuse);
-  call(c->b, function, arguments, count);
+  guard_call(c->b, function, arguments, count);
   if (comes_back)
     LLVMBuildBr(c->b, behind);
   else
@@ -270,7 +298,7 @@ static void note_given(checker *c, LLVMValueRef i) {
   if (strcmp(callee_name(i), "malloc") != 0) return;
   LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(i));
   LLVMValueRef arguments[] = {i, LLVMBuildZExt(c->b, LLVMGetOperand(i, 0), c->p->i64, "")};
-  call(c->b, called(c->p, "__mw_guard_given"), arguments, 2);
+  guard_call(c->b, guard_function(c->p, "__mw_guard_given"), arguments, 2);
 }
 
 static void check_function(checker *c, LLVMValueRef function) {
@@ -307,112 +335,19 @@ static void tell_of_traps(program *p, LLVMBuilderRef b, LLVMValueRef function) {
     program_position(list.items[n], &file, &line, &column);
     LLVMPositionBuilderBefore(b, list.items[n]);
     LLVMValueRef arguments[] = {text_of(&c, file), constant_i32(p, line)};
-    call(b, called(p, "__mw_guard_trap"), arguments, 2);
+    guard_call(b, guard_function(p, "__mw_guard_trap"), arguments, 2);
   }
   free(list.items);
 }
 
-/* ---- loops ---- */
-
-typedef struct graph {
-  LLVMBasicBlockRef *blocks; /* by address */
-  int *state;                /* 0: not met; 1: on the way; 2: done */
-  size_t count;
-} graph;
-
-static int by_address(const void *a, const void *b) {
-  uintptr_t x = (uintptr_t)*(LLVMBasicBlockRef const *)a, y = (uintptr_t)*(LLVMBasicBlockRef const *)b;
-  return x < y ? -1 : x > y;
-}
-
-static size_t index_of(const graph *g, LLVMBasicBlockRef block) {
-  LLVMBasicBlockRef *at = bsearch(&block, g->blocks, g->count, sizeof block, by_address);
-  return (size_t)(at - g->blocks);
-}
-
-typedef struct step {
-  LLVMValueRef end;
-  unsigned next;
-} step;
-
-/* Blocks that lead back to one on the way to them: each cycle has such a one. */
-static LLVMValueRef *find_rounds(LLVMValueRef function, size_t *count) {
-  graph g = {.count = LLVMCountBasicBlocks(function)};
-  g.blocks = mw_alloc((g.count + 1) * sizeof *g.blocks);
-  g.state = mw_alloc((g.count + 1) * sizeof *g.state);
-  step *way = mw_alloc((g.count + 1) * sizeof *way);
-  LLVMValueRef *rounds = mw_alloc((g.count + 1) * sizeof *rounds);
-  size_t depth = 0;
-  *count = 0;
-  LLVMGetBasicBlocks(function, g.blocks);
-  LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(function);
-  qsort(g.blocks, g.count, sizeof *g.blocks, by_address);
-  way[depth++] = (step){LLVMGetBasicBlockTerminator(entry), 0};
-  g.state[index_of(&g, entry)] = 1;
-  while (depth > 0) {
-    step *s = &way[depth - 1];
-    if (s->next == LLVMGetNumSuccessors(s->end)) {
-      g.state[index_of(&g, LLVMGetInstructionParent(s->end))] = 2;
-      depth--;
-      continue;
-    }
-    LLVMBasicBlockRef to = LLVMGetSuccessor(s->end, s->next++);
-    int *state = &g.state[index_of(&g, to)];
-    if (*state == 1 && (*count == 0 || rounds[*count - 1] != s->end)) rounds[(*count)++] = s->end;
-    if (*state != 0) continue;
-    *state = 1;
-    way[depth++] = (step){LLVMGetBasicBlockTerminator(to), 0};
-  }
-  free(g.blocks);
-  free(g.state);
-  free(way);
-  return rounds;
-}
-
-/* Every so many rounds: to look takes as long as reaching memory. */
-static void look(program *p, LLVMBuilderRef b, LLVMValueRef end, LLVMValueRef counter) {
-  LLVMBasicBlockRef behind = LLVMGetInstructionParent(end), head = split_block(p, end);
-  LLVMBasicBlockRef looking = LLVMInsertBasicBlockInContext(p->context, behind, "look");
-  LLVMPositionBuilderAtEnd(b, head);
-  LLVMValueRef more = LLVMBuildAdd(b, LLVMBuildLoad2(b, p->i32, counter, ""), constant_i32(p, 1), "");
-  LLVMBuildStore(b, more, counter);
-  LLVMValueRef rest = LLVMBuildAnd(b, more, constant_i32(p, LOOK_EVERY - 1), "");
-  build_likely(p, b, LLVMBuildICmp(b, LLVMIntNE, rest, constant_i32(p, 0), ""), behind, looking);
-  LLVMPositionBuilderAtEnd(b, looking);
-  call(b, called(p, "__mw_guard_look"), NULL, 0);
-  LLVMBuildBr(b, behind);
-}
-
 /* Of our functions those that nobody calls are dropped, but for the one that loops will call. */
-static void let_go(program *p, bool keep_look) {
+void guard_let_go(program *p, bool keep_look) {
   EACH_FUNCTION(p, f) {
     size_t length;
     const char *name = LLVMGetValueName2(f, &length);
     if (LLVMIsDeclaration(f) || !starts_with(name, GUARD_FUNCTION)) continue;
     if (!keep_look || strcmp(name, "__mw_guard_look") != 0) LLVMSetLinkage(f, LLVMInternalLinkage);
   }
-}
-
-void guard_loops(program *p) {
-  if (!p->options->stoppable) return;
-  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
-  EACH_FUNCTION(p, f) {
-    size_t count;
-    if (LLVMIsDeclaration(f) || is_ours(f)) continue;
-    LLVMValueRef *rounds = find_rounds(f, &count), counter = NULL;
-    if (count) {
-      LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)));
-      counter = LLVMBuildAlloca(b, p->i32, "");
-      position_at_entry(b, f);
-      LLVMBuildStore(b, constant_i32(p, 0), counter);
-    }
-    for (size_t i = 0; i < count; i++) look(p, b, rounds[i], counter);
-    free(rounds);
-  }
-  LLVMDisposeBuilder(b);
-  let_go(p, false);
-  run_passes(p, "function(mem2reg),globaldce");
-  verify_module(p, "looking in loops");
 }
 
 void guard_kernels(program *p) {
@@ -422,18 +357,18 @@ void guard_kernels(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) number_kernel(p, b, &p->kernels[i]);
   if (p->options->check_memory) {
     run_passes(p, "always-inline,cgscc(inline),function(sroa<modify-cfg>,early-cse,load-store-vectorizer)");
-    c.find = called(p, "__mw_guard_extent");
-    c.refuse = called(p, "__mw_guard_refuse");
-    c.refuse_known = called(p, "__mw_guard_refuse_known");
+    c.find = guard_function(p, "__mw_guard_extent");
+    c.refuse = guard_function(p, "__mw_guard_refuse");
+    c.refuse_known = guard_function(p, "__mw_guard_refuse_known");
   }
   EACH_FUNCTION(p, f) {
-    if (LLVMIsDeclaration(f) || is_ours(f)) continue;
+    if (LLVMIsDeclaration(f) || guard_is_ours(f)) continue;
     tell_of_traps(p, b, f);
     if (p->options->check_memory) check_function(&c, f);
   }
   free(c.extents);
   free(c.reaches);
   LLVMDisposeBuilder(b);
-  let_go(p, true);
+  guard_let_go(p, true);
   verify_module(p, "guarding kernels");
 }

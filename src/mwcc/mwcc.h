@@ -32,7 +32,8 @@
  *   shares.c     both on several processors
  *   link.c       link, seal
  *   nvptx.c      instead of all from retarget.c on: PTX for a GPU; facts.c describes it
- *   gpu_checked.c  kernels there that the host can stop, and that check their accesses; gpu_access.c which those are
+ *   gpu_checked.c  kernels there that the host can stop, and that check their accesses: gpu_access.c has which those are,
+ *                gpu_loops.c what loops do
  *
  * mwcc is a process of its own and ends after one compilation, so it gives nothing back. A failure is reported with
  * die (exit 2: usage, system, internal) or complain (a position in the source; exit 1 at the end of the stage). */
@@ -453,6 +454,9 @@ void check_memory(program *p);
    module is optimised. Behind that, loops look whether they are to end. */
 void guard_kernels(program *p);
 void guard_loops(program *p);
+/* Whether parameter i is one of those of which the host says at a launch what they lead to: pointers. Behind the number each
+   has two parameters more. */
+bool is_found_by_host(const kernel *k, size_t i);
 /* gpu_access.c: what an instruction does to memory that a GPU's global memory may be. */
 typedef struct gpu_access {
   LLVMValueRef address, bytes; /* a constant, but for copies and fills */

@@ -429,11 +429,11 @@ static void tell(uint64_t grid, unsigned kind) {
   r->count = n + 1;
 }
 
-/* A launch whose last parameter is a number says that it began; and fails where it is told to. */
+/* A launch with a number behind 16 bytes of parameters says that it began; and fails where it is told to. */
 static void run_guarded(size_t stream, const unsigned char *params, size_t size) {
   uint64_t number = 0, grid = ++grids;
   if (!guard || !guard->host) return;
-  if (size >= 8) memcpy(&number, params + size - 8, 8);
+  if (size >= 24) memcpy(&number, params + 16, 8);
   if (number && number < 100000) {
     mw_guard_host *host = (void *)(uintptr_t)guard->host;
     host->begun[number % MW_GUARD_LAUNCHES].grid = grid;

@@ -7,16 +7,17 @@
 
 #define __mw_called extern "C" __attribute__((device, noinline, nodebug, used))
 
-/* First in every kernel, with the number that the host knows the launch by. */
-__mw_called void __mw_guard_begin(unsigned long long number) {
+__mw_cold void __mw_tell_begun(unsigned long long number) {
   if (!__mw_guard.words) return;
-  if ((blockIdx.x | blockIdx.y | blockIdx.z | threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
-    volatile unsigned long long *begun = &((mw_guard_host *)__mw_guard.host)->begun[number % MW_GUARD_LAUNCHES].grid;
-    begun[0] = __mw_grid_id();
-    asm volatile("membar.sys;" : : : "memory");
-    begun[1] = number;
-  }
-  __mw_look();
+  volatile unsigned long long *begun = &((mw_guard_host *)__mw_guard.host)->begun[number % MW_GUARD_LAUNCHES].grid;
+  begun[0] = __mw_grid_id();
+  asm volatile("membar.sys;" : : : "memory");
+  begun[1] = number;
+}
+
+/* First in every kernel, with the number that the host knows the launch by: it is inlined. */
+extern "C" __attribute__((device, nodebug, used)) void __mw_guard_begin(unsigned long long number) {
+  if ((blockIdx.x | blockIdx.y | blockIdx.z | threadIdx.x | threadIdx.y | threadIdx.z) == 0) __mw_tell_begun(number);
 }
 
 /* Now and then in loops. */
