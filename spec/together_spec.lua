@@ -58,7 +58,7 @@ describe("code for gangs whose lanes stay together", function()
           if (i < n) o[i + 1024] = 2;
         }
         if (i < m) o[i] += 3;
-      }]], "_Z4markiiPKiPi:256x1x1")
+      }]], "_Z4markiiPKiPi:256x1x1 --width=16x4")
     assert.equal(4, count(text, "\n  store <16 x i32>"))
     assert.equal(12, count(text, "call void @llvm.masked.store"))
   end)
