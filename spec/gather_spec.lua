@@ -204,6 +204,21 @@ describe("code for elements anywhere", function()
     assert.equal(1, count(output, "= fmul "))
   end)
 
+  it("asks in such a loop for what comes behind the runs that it goes along", function()
+    local function asked(statement)
+      return count(mwcc.run(([==[
+        __global__ void row(const int *start, const int *column, const float *value, const float *x, float *y) {
+          int i = blockIdx.x * blockDim.x + threadIdx.x;
+          float sum = 0;
+          for (int k = start[i]; k < start[i + 1]; k++) %s;
+          y[i] = sum;
+        }]==]):format(statement), "--verify --emit=ir"), "call void @llvm.prefetch")
+    end
+    assert.equal(2, asked "sum += value[k] * x[column[k]]")
+    assert.equal(1, asked "sum += x[column[k]]")
+    assert.equal(0, asked "sum += x[column[k * 7]]")
+  end)
+
   it("looks whether indices of a gang follow each other, of stores as well", function()
     local output = code "out[(i & (n - 1)) + 3] = in[(i & (n - 1)) + 5];"
     assert.is_true(count(output, "\ncontiguous%d*:") >= 2)

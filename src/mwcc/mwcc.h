@@ -19,6 +19,7 @@
  *   thread.c     the hidden thread parameter, and the device built-ins in its terms
  *   tier.c       which kernels wait, and so how each is run
  *   apart.c      whether blocks have nothing to do with each other
+ *   chase.c      memory asked for ahead by loops that gather, where threads run one after the other
  *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c
  *   run.c        the block functions: loops over threads, or fibers
  *   stores.c     stores without branches, in loops over threads that do little but gather
@@ -357,6 +358,7 @@ bool meets_other_blocks(LLVMValueRef instruction); /* apart.c: a block may learn
 bool has_address_taken(LLVMValueRef function);
 void widen_kernels(program *p);
 void store_without_branches(program *p, LLVMValueRef function); /* stores.c */
+void ask_for_runs(program *p, LLVMValueRef function);           /* chase.c */
 void build_runs(program *p);
 bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones, or what such a one calls */
 void build_dispatch(program *p, kernel *k);

@@ -243,7 +243,7 @@ void build_runs(program *p) {
     if (k->waits) {
       build_fiber(p, k, name);
     } else {
-      if (k->chases && p->options->level) store_without_branches(p, k->body);
+      if (k->chases && p->options->level) ask_for_runs(p, k->body), store_without_branches(p, k->body);
       build_loop(p, k, name);
     }
     if (k->variant_count) build_dispatch(p, k);
