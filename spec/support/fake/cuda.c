@@ -12,6 +12,7 @@
 #include "cuda/entry_points.h"
 #include "device/moonwarp/guard_layout.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -448,12 +449,16 @@ static void run_guarded(size_t stream, const unsigned char *params, size_t size)
   }
 }
 
-/* An endless one looks whether the host wants it to end. */
+/* An endless one looks whether the host wants it to end. Two threads of the host's may ask: it has told before it ends. */
 static void look_at_stops(size_t stream) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&lock);
   const mw_guard_words *words = guard ? (void *)(uintptr_t)guard->words : NULL;
-  if (busy[stream] != 2 || !words || words->stops[endless % MW_GUARD_LAUNCHES] != (uint32_t)endless * 2 + 1) return;
-  busy[stream] = 0;
-  tell(endless, MW_GUARD_STOPPED);
+  if (busy[stream] == 2 && words && words->stops[endless % MW_GUARD_LAUNCHES] == (uint32_t)endless * 2 + 1) {
+    tell(endless, MW_GUARD_STOPPED);
+    busy[stream] = 0;
+  }
+  pthread_mutex_unlock(&lock);
 }
 
 static CUresult fake_cuStreamSynchronize(CUstream stream) {
