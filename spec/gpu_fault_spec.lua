@@ -61,6 +61,26 @@ describe("a kernel that fails on a GPU", function()
     end)
   end
 
+  it("and waits for the thread that failed is given up, with what that told", function()
+    local result = child [==[
+      local mw = require "moonwarp"
+      local m = mw.compile [[
+        __global__ void waiting(volatile int *p) {
+          if (threadIdx.x == 5) { assert(p[1] == 77); p[0] = 1; }
+          while (p[0] == 0) ;
+        }]]
+      m.waiting(1, 64)(mw.zeros(2, "int"))
+      local err = select(2, pcall(mw.synchronize))
+      print(err.code, err.message)
+      print(select(2, pcall(mw.zeros, 3)).message)
+      mw.use "cpu"
+      print(mw.ones(3):sum())
+    ]==]
+    assert.is_true(result.ok, result.output)
+    assert.matches("cudaErrorAssert\tkernel waiting failed the assertion 'p[1] == 77'; ", result.output, 1, true)
+    assert.matches("\ncuda:%d is lost since an earlier failure: kernel waiting ran longer .*\n3.0\n$", result.output)
+  end)
+
   it("for want of an end is left behind after the limit of time", function()
     local result = child(prelude .. [[
       mw.limit("time", 1)

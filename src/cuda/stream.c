@@ -326,7 +326,10 @@ int cuda_stream_synchronize(void *handle) {
   uint64_t upto = stream->end;
   pthread_mutex_unlock(&stream->lock);
   code = cuda_outcome(stream->device, cuda_stream_wait_done(stream), "waiting for a stream");
-  if (code != MW_SUCCESS) return code;
+  if (code != MW_SUCCESS) { /* why a kernel did not end may have been told */
+    int told = raise_failure(stream);
+    return told ? told : code;
+  }
   complete(stream, upto);
   return raise_failure(stream);
 }
