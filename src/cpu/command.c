@@ -26,11 +26,12 @@ static uint64_t pack(uint64_t first, uint64_t last) { return first | last << 32;
 static uint64_t first_of(uint64_t range) { return range & UINT32_MAX; }
 static uint64_t left_in(uint64_t range) { return (range >> 32) - first_of(range); }
 
-/* Half of what is left in a range, at its front or end. */
-static bool take_half(cpu_command *command, _Atomic uint64_t *range, bool at_front, cpu_taken *out) {
+/* A quarter of what is left in a range, at its front or end: what is taken nobody else can help with, and blocks side by
+   side may all be long ones. */
+static bool take_part(cpu_command *command, _Atomic uint64_t *range, bool at_front, cpu_taken *out) {
   uint64_t old = atomic_load_explicit(range, memory_order_relaxed), rest;
   do {
-    uint64_t left = left_in(old), share = (left + 1) / 2, first = first_of(old), last = first + left;
+    uint64_t left = left_in(old), share = (left + 3) / 4, first = first_of(old), last = first + left;
     if (left == 0) return false;
     if (share < command->grain) share = command->grain < left ? command->grain : left;
     out->first = at_front ? first : last - share;
@@ -55,11 +56,11 @@ static _Atomic uint64_t *find_fullest(cpu_command *command, int workers) {
 }
 
 static bool take_own(cpu_command *command, int workers, int slot, cpu_taken *out) {
-  if (take_half(command, &command->ranges[slot], !command->backwards, out)) return true;
+  if (take_part(command, &command->ranges[slot], !command->backwards, out)) return true;
   for (;;) {
     _Atomic uint64_t *other = find_fullest(command, workers);
     if (!other) return false;
-    if (take_half(command, other, command->backwards, out)) return true;
+    if (take_part(command, other, command->backwards, out)) return true;
   }
 }
 
