@@ -1,6 +1,6 @@
 -- Memory checks: kernels that were compiled with --check-memory end where an access leaves the array that its pointer
 -- was made from, with the array's name and index, and otherwise do what they do without.
--- CPU device only: others have no such checks
+-- CPU device only: gpu_guard_spec has what GPUs have of it
 
 local mw = require "moonwarp"
 local failure = require "support.failure"

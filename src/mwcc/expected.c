@@ -31,23 +31,7 @@ static bool is_id(LLVMValueRef call) {
 
 /* Operations that can be done anywhere: none traps. */
 static bool is_simple(LLVMValueRef i) {
-  switch (LLVMGetInstructionOpcode(i)) {
-  case LLVMAdd:
-  case LLVMSub:
-  case LLVMMul:
-  case LLVMShl:
-  case LLVMLShr:
-  case LLVMAShr:
-  case LLVMAnd:
-  case LLVMOr:
-  case LLVMXor:
-  case LLVMSExt:
-  case LLVMZExt:
-  case LLVMTrunc:
-  case LLVMICmp:
-  case LLVMSelect: return true;
-  default: return is_extreme(i);
-  }
+  return is_integer_operation(i) || LLVMIsAICmpInst(i) || LLVMIsASelectInst(i) || is_extreme(i);
 }
 
 static bool is_known_at_start(LLVMValueRef value, int depth) {

@@ -58,6 +58,26 @@ void add_text_attribute(program *p, LLVMValueRef function, const char *name, con
       LLVMCreateStringAttribute(p->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
 }
 
+/* ---- kinds of instructions ---- */
+
+bool is_integer_operation(LLVMValueRef value) {
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMAdd:
+  case LLVMSub:
+  case LLVMMul:
+  case LLVMShl:
+  case LLVMLShr:
+  case LLVMAShr:
+  case LLVMAnd:
+  case LLVMOr:
+  case LLVMXor:
+  case LLVMSExt:
+  case LLVMZExt:
+  case LLVMTrunc: return true;
+  default: return false;
+  }
+}
+
 /* ---- what calls do to memory ---- */
 
 bool memory_fact(LLVMValueRef call, uint64_t *bits) {

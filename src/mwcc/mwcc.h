@@ -512,6 +512,8 @@ void add_text_attribute(program *p, LLVMValueRef function, const char *name, con
 bool memory_fact(LLVMValueRef call, uint64_t *bits);
 /* Whether LLVM knows that it writes none. */
 bool writes_no_memory(program *p, LLVMValueRef call);
+/* Integer arithmetic and changes of width that can be done anywhere: not division, which may trap. */
+bool is_integer_operation(LLVMValueRef value);
 void run_passes(program *p, const char *passes);
 void verify_module(program *p, const char *stage);
 

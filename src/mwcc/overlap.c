@@ -69,20 +69,9 @@ static bool find_loop(program *p, LLVMBasicBlockRef block, unfolding *out) {
 static bool may_be_same(LLVMValueRef a, LLVMValueRef b) {
   if (a == b) return true;
   if (!a || !b || LLVMGetInstructionOpcode(a) != LLVMGetInstructionOpcode(b)) return false;
+  if (is_integer_operation(a)) return true;
   switch (LLVMGetInstructionOpcode(a)) {
   case LLVMGetElementPtr: return LLVMGetGEPSourceElementType(a) == LLVMGetGEPSourceElementType(b);
-  case LLVMAdd:
-  case LLVMSub:
-  case LLVMMul:
-  case LLVMShl:
-  case LLVMLShr:
-  case LLVMAShr:
-  case LLVMAnd:
-  case LLVMOr:
-  case LLVMXor:
-  case LLVMSExt:
-  case LLVMZExt:
-  case LLVMTrunc:
   case LLVMLoad: return true;
   case LLVMCall: return LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMIntegerTypeKind;
   default: return false;

@@ -41,21 +41,7 @@ static bool can_remake(const widener *w, LLVMValueRef value, LLVMValueRef by, in
   if (is_uniform(w, value) || counts_up(w, value)) return true;
   if (depth == 0 || !LLVMIsAInstruction(value) || graph_node_of(w->g, value) != graph_node_of(w->g, by)) return false;
   if (LLVMIsALoadInst(value)) return is_remade_load(w, value, by);
-  switch (LLVMGetInstructionOpcode(value)) {
-  case LLVMAnd:
-  case LLVMOr:
-  case LLVMXor:
-  case LLVMAdd:
-  case LLVMSub:
-  case LLVMMul:
-  case LLVMShl:
-  case LLVMLShr:
-  case LLVMAShr:
-  case LLVMTrunc:
-  case LLVMZExt:
-  case LLVMSExt: break;
-  default: return false;
-  }
+  if (!is_integer_operation(value)) return false;
   for (int n = 0; n < LLVMGetNumOperands(value); n++)
     if (!can_remake(w, LLVMGetOperand(value, (unsigned)n), by, depth - 1)) return false;
   return true;
