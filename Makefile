@@ -277,7 +277,7 @@ test: all $(if $(target),,$(ACCURACY)) $(FAKES) $(TEST_GL)
 	done; [ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }
 
 # An NVIDIA driver and compiler without a GPU, which do as the tests tell them (spec/cuda_spec.lua).
-$(FAKES): $(BUILD)/test/libfake%.so: spec/support/fake/%.c src/cuda/entry_points.h src/cuda/types.h src/device/moonwarp/guard_layout.h
+$(FAKES): $(BUILD)/test/libfake%.so: spec/support/fake/%.c $(wildcard spec/support/fake/*.h) src/cuda/entry_points.h src/cuda/types.h src/device/moonwarp/guard_layout.h
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -Isrc -o $@ $<

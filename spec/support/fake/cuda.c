@@ -404,84 +404,6 @@ static CUresult fake_cuStreamCreateWithPriority(CUstream *stream, unsigned flags
   return 0;
 }
 
-/* ---- kernels that tell of failures (device/moonwarp/guard.h) ---- */
-
-static mw_guard *guard; /* of the module that was loaded last */
-static uint64_t grids, endless;
-
-static void tell(uint64_t grid, unsigned kind) {
-  mw_guard_words *words = (void *)(uintptr_t)guard->words;
-  unsigned n = words->reports++;
-  mw_guard_report *r = &((mw_guard_host *)(uintptr_t)guard->host)->reports[n % MW_GUARD_REPORTS];
-  *r = (mw_guard_report){.grid = grid,
-                         .unit = guard->unit,
-                         .kind = kind,
-                         .line = kind == MW_GUARD_STOPPED ? 0 : 1,
-                         .object = 4096,
-                         .address = 4096 + (uint64_t)setting("at", 40),
-                         .bytes = 4,
-                         .size = 40,
-                         .is_store = 1,
-                         .block = {1, 2, 3},
-                         .thread = {4, 5, 6},
-                         .function = "void scale()"};
-  if (kind != MW_GUARD_STOPPED) strcpy(r->file, "kernel.cu");
-  strcpy(r->text, kind == MW_GUARD_ASSERT ? "x > 0" : kind == MW_GUARD_TRAP ? "" : "x");
-  r->count = n + 1;
-}
-
-/* A launch with a number behind 16 bytes of parameters says that it began; and fails where it is told to. */
-static void run_guarded(size_t stream, const unsigned char *params, size_t size) {
-  uint64_t number = 0, grid = ++grids;
-  if (!guard || !guard->host) return;
-  if (size >= 24) memcpy(&number, params + 16, 8);
-  if (number && number < 100000) {
-    mw_guard_host *host = (void *)(uintptr_t)guard->host;
-    host->begun[number % MW_GUARD_LAUNCHES].grid = grid;
-    host->begun[number % MW_GUARD_LAUNCHES].number = number;
-  }
-  long first = setting("tells", 0);
-  if (first && (long)grid >= first && (long)grid < first + setting("many", 1))
-    tell(grid, (unsigned)setting("kind", MW_GUARD_ASSERT));
-  if ((long)grid == setting("endless", 0)) {
-    endless = grid;
-    busy[stream] = 2;
-  }
-}
-
-/* An endless one looks whether the host wants it to end. Two threads of the host's may ask: it has told before it ends. */
-static void look_at_stops(size_t stream) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  pthread_mutex_lock(&lock);
-  const mw_guard_words *words = guard ? (void *)(uintptr_t)guard->words : NULL;
-  if (busy[stream] == 2 && words && words->stops[endless % MW_GUARD_LAUNCHES] == (uint32_t)endless * 2 + 1) {
-    tell(endless, MW_GUARD_STOPPED);
-    busy[stream] = 0;
-  }
-  pthread_mutex_unlock(&lock);
-}
-
-static CUresult fake_cuStreamSynchronize(CUstream stream) {
-  CALL(cuStreamSynchronize, "%zu", number_of(stream));
-  if (lost) return lost;
-  look_at_stops(number_of(stream));
-  if (busy[number_of(stream)] == 2) return 0;
-  busy[number_of(stream)] = 0;
-  return 0;
-}
-
-static CUresult fake_cuStreamQuery(CUstream stream) {
-  CALL(cuStreamQuery, "%zu", number_of(stream));
-  look_at_stops(number_of(stream));
-  return busy[number_of(stream)] ? CUDA_NOT_READY : 0;
-}
-
-static CUresult fake_cuLaunchHostFunc(CUstream stream, CUhostFn *function, void *context) {
-  CALL(cuLaunchHostFunc, "%zu", number_of(stream));
-  function(context);
-  return 0;
-}
-
 static CUresult fake_cuEventCreate(CUevent *event, unsigned flags) {
   CALL(cuEventCreate, "flags %u", flags);
   *event = (CUevent)&one_event[events++ % 64];
@@ -494,6 +416,11 @@ static CUresult fake_cuEventElapsedTime(float *milliseconds, CUevent start, CUev
   *milliseconds = 1.5f;
   return 0;
 }
+
+/* ---- parts of their own: both use what is above ---- */
+
+#include "failing_kernels.h"
+#include "images.h"
 
 /* ---- modules ---- */
 
@@ -574,99 +501,6 @@ static CUresult fake_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CU
   (void)function;
   CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, "%d %zu", threads, shared);
   *blocks = 2048 / threads;
-  return 0;
-}
-
-/* ---- textures: handles that count up ---- */
-
-static uint64_t handles = 100;
-
-static CUresult fake_cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *d) {
-  CALL(cuArray3DCreate, "%zu x %zu x %zu format %u channels %u flags %u", d->width, d->height, d->depth, d->format,
-       d->channels, d->flags);
-  *array = (CUarray)(uintptr_t)++handles;
-  return 0;
-}
-
-static CUresult fake_cuMipmappedArrayCreate(CUmipmappedArray *array, const CUDA_ARRAY3D_DESCRIPTOR *d,
-                                            unsigned levels) {
-  CALL(cuMipmappedArrayCreate, "%zu x %zu x %zu levels %u", d->width, d->height, d->depth, levels);
-  *array = (CUmipmappedArray)(uintptr_t)++handles;
-  return 0;
-}
-
-static CUresult fake_cuMipmappedArrayGetLevel(CUarray *level, CUmipmappedArray array, unsigned number) {
-  (void)array;
-  CALL(cuMipmappedArrayGetLevel, "%u", number);
-  *level = (CUarray)(uintptr_t)++handles;
-  return 0;
-}
-
-static CUresult fake_cuTexObjectCreate(CUtexObject *texture, const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *t,
-                                       const void *view) {
-  (void)view;
-  unsigned bits[4];
-  char border[64] = "";
-  memcpy(bits, t->border, sizeof bits);
-  if (bits[0] | bits[1] | bits[2] | bits[3])
-    snprintf(border, sizeof border, " border %x %x %x %x", bits[0], bits[1], bits[2], bits[3]);
-  CALL(cuTexObjectCreate, "kind %u address %u %u %u filter %u flags %u%s", r->kind, t->address[0], t->address[1],
-       t->address[2], t->filter, t->flags, border);
-  *texture = ++handles;
-  return 0;
-}
-
-static CUresult fake_cuSurfObjectCreate(CUsurfObject *surface, const CUDA_RESOURCE_DESC *r) {
-  CALL(cuSurfObjectCreate, "kind %u", r->kind);
-  *surface = ++handles;
-  return 0;
-}
-
-/* ---- OpenGL: one resource, whose memory stays ---- */
-
-static char shared[64];
-
-static CUresult fake_cuGraphicsGLRegisterBuffer(CUgraphicsResource *resource, unsigned buffer, unsigned flags) {
-  CALL(cuGraphicsGLRegisterBuffer, "%u flags %u", buffer, flags);
-  *resource = (CUgraphicsResource)shared;
-  return 0;
-}
-
-static CUresult fake_cuGraphicsGLRegisterImage(CUgraphicsResource *resource, unsigned image, unsigned target,
-                                               unsigned flags) {
-  CALL(cuGraphicsGLRegisterImage, "%u target %x flags %u", image, target, flags);
-  *resource = (CUgraphicsResource)shared;
-  return 0;
-}
-
-static CUresult fake_cuGraphicsResourceGetMappedPointer(CUdeviceptr *address, size_t *bytes,
-                                                        CUgraphicsResource resource) {
-  CALL(cuGraphicsResourceGetMappedPointer, "%s", "");
-  *address = (CUdeviceptr)(uintptr_t)resource;
-  *bytes = sizeof shared;
-  return 0;
-}
-
-static CUresult fake_cuGraphicsSubResourceGetMappedArray(CUarray *array, CUgraphicsResource resource, unsigned layer,
-                                                         unsigned level) {
-  (void)resource;
-  CALL(cuGraphicsSubResourceGetMappedArray, "layer %u level %u", layer, level);
-  *array = (CUarray)(uintptr_t)++handles;
-  return 0;
-}
-
-static CUresult fake_cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *array, CUgraphicsResource resource) {
-  (void)resource;
-  CALL(cuGraphicsResourceGetMappedMipmappedArray, "%s", "");
-  *array = (CUmipmappedArray)(uintptr_t)++handles;
-  return 0;
-}
-
-/* The second of its devices draws. */
-static CUresult fake_cuGLGetDevices(unsigned *count, CUdevice *devices, unsigned size, unsigned list) {
-  CALL(cuGLGetDevices, "size %u list %u", size, list);
-  *count = 1;
-  devices[0] = 1;
   return 0;
 }
 
