@@ -74,7 +74,7 @@ STATIC_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -Wl,--start-group $(CLANG_PARTS
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c) $(wildcard src/cuda/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)
 MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c child_start.c capability.c)
-MWCC_START := $(addprefix src/mwcc/,main.c text.c heap.c gpu.c front.c specifiers.c check.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
+MWCC_START := $(addprefix src/mwcc/,main.c text.c pages.c gpu.c front.c specifiers.c check.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
 LUA_SOURCES := $(wildcard src/lua/*.c)
 CUDA_SOURCES := $(wildcard src/host/*.c)
 
@@ -139,11 +139,14 @@ $(EMULATOR): FORCE
 	@printf '#!/bin/sh\nulimit -v 33554432\nexec qemu-$(target) -L "%s" "$$@"\n' '$(SYSROOT)' > $@ && chmod +x $@
 .PHONY: FORCE
 else ifneq ($(STATIC_LLVM),)
-# mwcc starts itself as clang. At a fixed address there is nothing for the dynamic linker to adapt.
+# mwcc starts itself as clang. At a fixed address there is nothing for the dynamic linker to adapt, and segments that begin as
+# large pages do can have such (pages.c), once the small ones that the linker has written are no more in memory.
 $(MWCC): $(call object,$(MWCC_SOURCES) src/mwcc/clang_inside.cc)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CXX) -no-pie -pthread -static-libstdc++ -static-libgcc -Wl,--gc-sections $(LDFLAGS) -o $@ $^ $(STATIC_LIBS) -ldl -lm
+	$(Q)$(CXX) -no-pie -pthread -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,-z,max-page-size=2097152 $(LDFLAGS) -o $@ $^ \
+	  $(STATIC_LIBS) -ldl -lm
+	-$(Q)dd of=$@ oflag=nocache conv=notrunc,fdatasync count=0 status=none
 else
 # mwcc starts clang, and then loads what is linked with LLVM. The cache looks at the program's date: it follows the rest.
 $(MWCC): $(call object,$(MWCC_START)) $(MWCC_STAGES)
