@@ -1,7 +1,7 @@
 -- The kernels that are named, each with its time: a process of scaling.lua.
 --
 -- As the multiply-adds beside them do (limits.c), a kernel shows what it can on a machine where others work, too: the
--- best of several batches, each of so many launches one behind the other that waiting for the last one counts for little.
+-- best of several batches, each of so many launches one behind the other that waiting for the last one counts little.
 
 package.path = "./?.lua;" .. package.path
 local mw = require "moonwarp"
