@@ -22,6 +22,7 @@ describe("the code for blocks of one size", function()
     { "conv2d", "_Z6conv2diiPKfS0_Pf:16x16x1", 2400 },
     { "kmeans", "_Z6kmeansiPKfS0_Pi:256x1x1", 750 },
     { "fft", "_Z3fftPK6float2S1_PS_:256x1x1", 1370 },
+    { "montecarlo", "_Z10montecarloiifPf:256x1x1", 1820 },
   }
   for _, kernel in ipairs(kernels) do
     local name, launch, most = table.unpack(kernel)
@@ -39,6 +40,39 @@ describe("what a block's code has in registers", function()
     local start = text:match "\nblock:.-\n\n"
     assert.matches("phi i64", start, 1, true) -- the block's number
     assert.is_nil(start:find "phi <")
+  end)
+end)
+
+describe("what a loop carries in registers", function()
+  it("is nothing that lanes left at a join in the round before", function()
+    local text = mwcc.run([[__global__ void k(int n, const float *x, const int *table, float *o) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      float sum = 0;
+      for (int j = 0; j < n; j++) {
+        float v = x[j * 1024 + i], w;
+        if (v > 0) w = table[(int)v]; else w = atomicAdd(&o[(int)-v], v);
+        sum += w * v;
+      }
+      o[i] = sum; }]], "--mcpu=x86-64-v4 --emit=ir --launch=_Z1kiPKfPKiPf:256x1x1")
+    assert.matches("phi <16 x float>", text, 1, true)
+    assert.is_nil(text:match "phi <16 x float>[^\n]*undef[^\n]*")
+  end)
+end)
+
+describe("a sine and a cosine", function()
+  -- Beyond 2^17 an angle is reduced by the bits of 2/pi: how often there is code for that.
+  local function reductions(expression)
+    local text = mwcc.run(([[__global__ void k(const float *x, float *y) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = %s; }]]):format(expression),
+      "--mcpu=x86-64-v4 --emit=ir --width=16x1 --launch=_Z1kPKfPf:256x1x1")
+    return mwcc.count(text, "\n  %%%w+ = sitofp <16 x i64>")
+  end
+
+  it("of one angle reduce it together", function()
+    local one = reductions "sinf(x[i])"
+    assert(one > 0, "none at all")
+    assert.equal(one, reductions "sinf(x[i]) + cosf(x[i]) * tanf(x[i])")
+    assert.equal(2 * one, reductions "sinf(x[i]) + cosf(y[i])")
   end)
 end)
 

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { FEW = 2, SOME = 4, MANY = 8, MUCH_CODE = 400, REGISTERS = 32 };
+enum { FEW = 2, SOME = 4, MANY = 8, MUCH_CODE = 256, REGISTERS = 32 };
 
 static const char MOST[] = "as most kernels";
 

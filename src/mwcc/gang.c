@@ -53,6 +53,24 @@ static void clear_level(emission *e, int level) {
       store_mask(e, no_lanes(&e->w), e->way->masks[c]);
 }
 
+/* Nor has one brought a value to a join of the loop, in this round: what lanes left there in the round before would be carried
+   along in registers, for nobody. */
+static void empty_joins(emission *e, int l) {
+  widener *w = &e->w;
+  const plan *p = &e->way->plan;
+  for (int i = 0; i < p->order.rpo_count; i++) {
+    int n = p->order.rpo[i];
+    const struct node *join = &w->g->nodes[n];
+    if (p->order.innermost[n] != l || n == p->order.loops[l].header) continue;
+    if (LLVMGetFirstInstruction(join->block) != join->first) continue; /* behind a barrier */
+    for (LLVMValueRef phi = join->first; LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
+      if (!is_varying(w, phi)) continue;
+      parts slots = slot_of(w, phi);
+      for (int u = 0; u < form_count(w, phi); u++) LLVMBuildStore(w->b, LLVMGetPoison(kept_type(w, phi)), slots.of[u]);
+    }
+  }
+}
+
 /* Behind an item whose lanes are in the level no more, or that had none. */
 static LLVMBasicBlockRef after_item(emission *e, int level, int item) {
   return enter_item(e, level, plan_next(&e->way->plan, level, item, -1));
@@ -164,7 +182,10 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool tog
      mask is one that there is already. */
   int round = p->order.innermost[source];
   bool leaves = round >= 0 && p->divergent_loop[round] && g.level != round;
-  move_phis(e, source, target, same, leaves ? class_mask(e, p->class_of[source]) : taken);
+  /* Nor is there anything to keep where no lane has come to the join before: what it holds then are an earlier round's
+     values, which would be carried along from round to round. */
+  bool plain = same || plan_comes_first(p, g.level, source, target);
+  move_phis(e, source, target, plain, leaves ? class_mask(e, p->class_of[source]) : taken);
   if (led >= 0) add_lanes(e, e->way->masks[led], mask_vectors(&e->w, taken));
   if (!together) return NULL;
   if (!g.together) return after_item(e, g.control_level, g.control_item);
@@ -271,7 +292,7 @@ static void emit_node(emission *e, int n) {
   go_on_at(e, e->way->bodies[n]);
   w->stamp++;
   int round = e->way->plan.order.innermost[n];
-  if (round >= 0 && e->way->plan.order.loops[round].header == n) clear_level(e, round);
+  if (round >= 0 && e->way->plan.order.loops[round].header == n) clear_level(e, round), empty_joins(e, round);
   mask m = class_mask(e, e->way->plan.class_of[n]);
   for (LLVMValueRef i = here->first; i != here->last && !w->why; i = LLVMGetNextInstruction(i)) {
     if (LLVMIsAPHINode(i)) continue;

@@ -15,6 +15,7 @@
  *   capability.c what the compute capability asked for lacks; feature_table.c has which functions
  *   references.c texture and surface references among them
  *   retarget.c   device target -> host target: triple, layout, attributes, defined results of division and conversion
+ *   once.c       of two equal calls of a helper, one is made
  *   variables.c  module variables and shared memory -> what the frame and the worker point to
  *   thread.c     the hidden thread parameter, and the device built-ins in its terms
  *   tier.c       which kernels wait, and so how each is run
@@ -348,6 +349,8 @@ void check_features(program *p);       /* before anything is inlined */
 void check_sizes(program *p);          /* of what the program declares */
 void check_shared_atomics(program *p); /* once pointers are in registers */
 void retarget(program *p);
+void mark_once(program *p, LLVMValueRef f); /* before anything is inlined; once.c */
+void call_once(program *p);                 /* when all but those are */
 /* Inline PTX becomes instructions and intrinsics; what is not in the table is complained about. */
 void translate_ptx(program *p);
 void lower_variables(program *p);

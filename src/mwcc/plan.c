@@ -294,6 +294,18 @@ int plan_next_apart(const plan *p, int level, int item) {
   return next;
 }
 
+bool plan_comes_first(const plan *p, int level, int source, int target) {
+  const level_edges *v = &p->edges[level + 1];
+  const node *join = &p->graph->nodes[target];
+  int to = plan_item(p, level, target);
+  if (p->order.innermost[source] != level) return false;
+  for (int i = 0; i < join->pred_count; i++) {
+    int from = plan_item(p, level, join->preds[i]);
+    if (from >= 0 && from != to && v->place[from] < v->place[source]) return false;
+  }
+  return true;
+}
+
 bool plan_alone(const plan *p, int level, int item) { return !p->edges[level + 1].pending[item].count; }
 
 int plan_class_led(const plan *p, int level, int item) {

@@ -78,6 +78,10 @@ int plan_class_of_item(const plan *p, int level, int item);
    that was skipped: plan_next without a target. */
 int plan_next(const plan *p, int level, int item, int target);
 int plan_next_apart(const plan *p, int level, int item);
+/* Whether no lane can have come to `target`, in this round of the level, when lanes of the node `source` go there: all other
+   edges come from behind it in the sequence, or from inside of the loop that is entered. Not where the node is in an inner
+   loop, which sends lanes round after round. */
+bool plan_comes_first(const plan *p, int level, int source, int target);
 /* Whether nothing is pending when control is at the item. */
 bool plan_alone(const plan *p, int level, int item);
 /* The class that an item leads, or -1. */

@@ -155,6 +155,7 @@ void prepare_kernels(program *p) {
   state_limits(p);
   set_linkage(p, LLVMExternalLinkage, globals, true);
   run_passes(p, "always-inline,globaldce");
+  call_once(p);
   if (LLVMGetNamedFunction(p->module, THREAD_EXIT)) end_threads(p);
   for (size_t i = 0; i < p->kernel_count; i++) forget_restrict(p->kernels[i].body);
   /* Branches that only choose between values become selections first: instcombine would sink what computes the values

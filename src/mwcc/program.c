@@ -210,6 +210,7 @@ static void prune(program *p) {
     if (LLVMIsDeclaration(f) || starts_with(name, PTX_FUNCTION) || starts_with(name, GUARD_FUNCTION)) continue;
     LLVMSetComdat(f, NULL);
     LLVMSetLinkage(f, LLVMInternalLinkage);
+    if (!p->options->gpu) mark_once(p, f);
   }
   for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, LLVMExternalLinkage);
   /* nothing that simplifies: what CUDA defines and LLVM does not is not spelled out yet (retarget.c) */

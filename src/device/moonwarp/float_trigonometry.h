@@ -8,41 +8,53 @@
 
 #include "moonwarp/float_exponential.h"
 
-/* The word of 2/pi's bits whose first has the weight 2^-(32 word - 31); the 32 before the point are 0. */
-__mw_both unsigned __mw_two_over_pi(int word) {
-  unsigned w = word == 1 ? 0xa2f9836eu : 0u;
-  w = word == 2 ? 0x4e441529u : w;
-  w = word == 3 ? 0xfc2757d1u : w;
-  w = word == 4 ? 0xf534ddc0u : w;
-  w = word == 5 ? 0xdb629599u : w;
-  w = word == 6 ? 0x3c439041u : w;
-  return word == 7 ? 0xfe5163abu : w;
-}
+struct __mw_angle { /* quarters * pi/2 + rest */
+  float rest;
+  int quarters;
+};
 
-/* For finite a >= 2^17. Bits of 2/pi that contribute multiples of 4 to a 2/pi are left out, 96 are kept. */
-__mw_both float __mw_reduce_large(float a, int *quadrant) {
-  int bits = __mw_bits(a), first = (bits >> 23) - 120, word = first >> 5, shift = first & 31;
-  unsigned long long m = (unsigned)(bits & 0x7fffff) | 0x800000u;
-  unsigned w0 = __mw_two_over_pi(word), w1 = __mw_two_over_pi(word + 1), w2 = __mw_two_over_pi(word + 2),
-           w3 = __mw_two_over_pi(word + 3);
-  unsigned v0 = (unsigned)(((unsigned long long)w0 << 32 | w1) << shift >> 32);
-  unsigned v1 = (unsigned)(((unsigned long long)w1 << 32 | w2) << shift >> 32);
-  unsigned v2 = (unsigned)(((unsigned long long)w2 << 32 | w3) << shift >> 32);
-  unsigned long long low = m * v2, middle = m * v1 + (low >> 32), high = m * v0 + (middle >> 32);
-  unsigned long long turns = high << 32 | (middle & 0xffffffffu); /* of 4 quadrants, 2 bits of them whole */
+/* For finite a >= 2^17. Bits of 2/pi that contribute multiples of 4 to a 2/pi are left out, 96 are kept: those of four words
+ * from `first` on, where the first word's first bit has the weight 2^31. All that is chosen is chosen between constants, so
+ * that lanes look nothing up, and a word is 32 bits until they are multiplied: this is compiled wherever there is a sine. */
+__mw_both __mw_angle __mw_reduce_large(float a) {
+  int bits = __mw_bits(a), first = (bits >> 23) - 120, shift = first & 31; /* first is 24 to 134 */
+  bool by_1 = (first & 32) != 0, by_2 = (first & 64) != 0, by_4 = (first & 128) != 0;
+  unsigned t0 = by_2 ? 0x4e441529u : 0, t1 = by_2 ? 0xfc2757d1u : 0xa2f9836eu, t2 = by_2 ? 0xf534ddc0u : 0x4e441529u,
+           t3 = by_2 ? 0xdb629599u : 0xfc2757d1u, t4 = by_2 ? 0x3c439041u : 0xf534ddc0u;
+  unsigned w0 = by_4   ? 0xf534ddc0u
+                : by_1 ? t1
+                       : t0,
+           w1 = by_4   ? 0xdb629599u
+                : by_1 ? t2
+                       : t1,
+           w2 = by_4   ? 0x3c439041u
+                : by_1 ? t3
+                       : t2,
+           w3 = by_4   ? 0xfe5163abu
+                : by_1 ? t4
+                       : t3;
+  int rest = shift ^ 31;
+  unsigned v0 = w0 << shift | w1 >> 1 >> rest, v1 = w1 << shift | w2 >> 1 >> rest, v2 = w2 << shift | w3 >> 1 >> rest;
+  unsigned m = (unsigned)(bits & 0x7fffff) | 0x800000u;
+  /* of 4 quadrants, 2 bits of them whole */
+  unsigned long long turns =
+      ((unsigned long long)(m * v0) << 32) + (unsigned long long)m * v1 + ((unsigned long long)m * v2 >> 32);
   long long fraction = (long long)(turns << 2);
-  *quadrant = (int)(turns >> 62) + (fraction < 0 ? 1 : 0);
-  return (float)((double)fraction * 0x1.921fb54442d18p-64);
+  return {(float)((double)fraction * 0x1.921fb54442d18p-64), (int)(turns >> 62) + (fraction < 0 ? 1 : 0)};
 }
 
-/* |x| = k pi/2 + the result; NaN for infinity and NaN. */
-__mw_both float __mw_reduce(float a, int *quadrant) {
+/* Of a = |x|; the rest is NaN for infinity and NaN. A sine and a cosine of one angle have this in common. */
+__mw_both __mw_once __mw_angle __mw_reduce(float a) {
   __mw_exactly;
   float t = fmaf(a, 0x1.45f306p-1f, __mw_shifter), k = t - __mw_shifter;
   float r = fmaf(k, 0x1.ee59dap-50f, fmaf(k, 0x1.777a5cp-25f, fmaf(k, -0x1.921fb6p+0f, a)));
-  *quadrant = __mw_shifted(t);
-  if (a >= 0x1p+17f) r = a < __builtin_inff() ? __mw_reduce_large(a, quadrant) : __builtin_nanf("");
-  return a == a ? r : a;
+  __mw_angle angle = {r, __mw_shifted(t)};
+  if (a >= 0x1p+17f) {
+    angle = __mw_reduce_large(a);
+    angle.rest = a < __builtin_inff() ? angle.rest : __builtin_nanf("");
+  }
+  angle.rest = a == a ? angle.rest : a;
+  return angle;
 }
 
 __mw_both float __mw_sin_near(float r, float s) {
@@ -56,26 +68,29 @@ __mw_both float __mw_turn(float y, int n, int sign) {
   return __mw_float(__mw_bits(y) ^ (int)(((unsigned)(n & 2) << 30) ^ ((unsigned)sign & 0x80000000u)));
 }
 
-__mw_both float __mw_accurate(sinf)(float x) {
-  int n;
-  float r = __mw_reduce(fabsf(x), &n), s = r * r;
-  return __mw_turn(n & 1 ? __mw_cos_near(s) : __mw_sin_near(r, s), n, __mw_bits(x));
-}
-__mw_both float __mw_accurate(cosf)(float x) {
-  int n;
-  float r = __mw_reduce(fabsf(x), &n), s = r * r;
-  return __mw_turn(n & 1 ? __mw_sin_near(r, s) : __mw_cos_near(s), n + 1, 0);
-}
+/* Both polynomials are computed, and one is chosen: a gang's lanes want both anyway, and a sine and a cosine of one angle
+   share them. */
 __mw_both void __mw_accurate(sincosf)(float x, float *sine, float *cosine) {
-  int n;
-  float r = __mw_reduce(fabsf(x), &n), s = r * r, sin_r = __mw_sin_near(r, s), cos_r = __mw_cos_near(s);
+  __mw_angle angle = __mw_reduce(fabsf(x));
+  float r = angle.rest, s = r * r, sin_r = __mw_sin_near(r, s), cos_r = __mw_cos_near(s);
+  int n = angle.quarters;
   *sine = __mw_turn(n & 1 ? cos_r : sin_r, n, __mw_bits(x));
   *cosine = __mw_turn(n & 1 ? sin_r : cos_r, n + 1, 0);
 }
+__mw_both float __mw_accurate(sinf)(float x) {
+  float sine, cosine;
+  __mw_accurate(sincosf)(x, &sine, &cosine);
+  return sine;
+}
+__mw_both float __mw_accurate(cosf)(float x) {
+  float sine, cosine;
+  __mw_accurate(sincosf)(x, &sine, &cosine);
+  return cosine;
+}
 __mw_both float __mw_accurate(tanf)(float x) {
-  int n;
-  float r = __mw_reduce(fabsf(x), &n), s = r * r, sin_r = __mw_sin_near(r, s), cos_r = __mw_cos_near(s);
-  float y = n & 1 ? -cos_r / sin_r : sin_r / cos_r;
+  __mw_angle angle = __mw_reduce(fabsf(x));
+  float r = angle.rest, s = r * r, sin_r = __mw_sin_near(r, s), cos_r = __mw_cos_near(s);
+  float y = angle.quarters & 1 ? -cos_r / sin_r : sin_r / cos_r;
   return __mw_turn(y, 0, __mw_bits(x));
 }
 
