@@ -30,6 +30,7 @@
  *   forward.c    vectors that are loaded across two that were just stored
  *   unread.c     stores to shared memory that nobody reads any more
  *   overlap.c    loops whose rounds load what others load, too; unfold.c makes straight code of them
+ *   blends.c     numbers that several vectors take over for some of their lanes
  *   launched.c   one kernel for one size of blocks
  *   shares.c     both on several processors
  *   link.c       link, seal
@@ -398,6 +399,7 @@ void forward_stores(program *p);     /* to vector loads of parts of them */
 void forget_shared(program *p);      /* unread.c: no stores to it that nobody reads before the block ends */
 void load_overlaps_once(program *p); /* overlap.c: of the rounds of a loop */
 void show_small_indices(program *p); /* gather.c: to code generation */
+void broadcast_once(program *p);     /* blends.c: numbers that several vectors take over for some lanes */
 void estimate_roots(program *p);     /* reciprocal.c: 1 / sqrt(x) that need not be exact */
 size_t measure_stack(program *p, LLVMValueRef function);
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
