@@ -94,7 +94,7 @@ look() {
   compiles stdio.h || want libc6-dev "the C library's headers"
   have c++ || want g++ "the kernel compiler's C++ part, and C++ hosts in the tests"
   have make || want make "the build"
-  have ld || want binutils "the linker, also for compiled kernels"
+  have ld || want binutils "the linker"
   have pkg-config || want pkg-config "finding Lua and libpng"
   have lua5.4 || want lua5.4 "Lua"
   compiles lua.h "$(pkg-config --cflags lua5.4 2>/dev/null || echo -I/usr/include/lua5.4)" ||

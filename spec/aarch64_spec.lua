@@ -1,4 +1,4 @@
--- Code for AArch64: made here by the cross compiler's binutils, and run by an emulator where sh setup.sh --aarch64 has
+-- Code for AArch64: made here, and run by an emulator where sh setup.sh --aarch64 has
 -- prepared one. Other specs run there too: make target=aarch64 test SPEC=spec/stress_spec.lua
 -- Lua 5.4 only: the compiler is tested, and programs of their own
 -- CPU device only: about the code that mwcc makes
@@ -112,12 +112,24 @@ describe("mwcc --target", function()
     assert.matches("%-%-mcpu=native is this machine's processor", output)
   end)
 
-  it("says which package has the linker", function()
+  it("needs no binutils", function()
+    if not exists(home .. "/lib/libmoonwarp.so") or emulated then return pending "this is its own kind of machine" end
     local command = "PATH=/nowhere MOONWARP_HOME=%s %s/bin/mwcc --target=aarch64-linux-gnu -o %s/x.mwo %s/mixed.cu"
-    if not exists(home .. "/lib/libmoonwarp.so") or emulated then return pending "its own linker is there" end
     local output, ok = run(command:format(home, home, folder, folder))
+    assert.is_true(ok, output)
+    local file = assert(io.open(folder .. "/x.mwo", "rb"))
+    assert.equal(183, string.unpack("<I2", file:read(20), 19)) -- AArch64
+    file:close()
+  end)
+
+  it("says which packages have the functions that the code needs", function()
+    if emulated or exists "/usr/aarch64-linux-gnu/lib/libm.so.6" or exists "/lib/aarch64-linux-gnu/libm.so.6" then
+      return pending "AArch64's libraries are here"
+    end
+    local output, ok = run(("echo '__global__ void k(double *x) { *x = tgamma(*x); }' > %s/m.cu; MOONWARP_HOME=%s " ..
+      "%s/bin/mwcc --target=aarch64-linux-gnu -o %s/x.mwo %s/m.cu"):format(folder, home, home, folder, folder))
     assert.is_false(ok)
-    assert.matches("the linker 'aarch64%-linux%-gnu%-ld' cannot be run .*install binutils%-aarch64%-linux%-gnu", output)
+    assert.matches("needs 'tgamma'.*install libc6%-arm64%-cross", output)
   end)
 end)
 

@@ -11,6 +11,7 @@
 
 static const char usage[] =
     "usage: mwcc [options] input.cu [-o out.mwo]\n"
+    "       mwcc objects.o… [-o out.mwo]     links what --emit=obj wrote\n"
     "Compiles CUDA C for moonwarp's CPU device, or for an NVIDIA GPU. '-' stands for standard input or output.\n"
     "  -o FILE               where to write (default: the input's name with .mwo, .ptx, .ll, .s or .o)\n"
     "  -D NAME[=VALUE]  -U NAME  -I FOLDER    as every C compiler\n"
@@ -25,7 +26,7 @@ static const char usage[] =
     "  --instance NAME       also instantiate a template kernel, 'fill<float,4>'; may be repeated\n"
     "  --emit=mwo|ir|asm|obj|ptx  what to write (default mwo; for a GPU ptx)\n"
     "  --mcpu=NAME           for that processor (default: this one; 'x86-64-v3' for any with AVX2)\n"
-    "  --target=aarch64-linux-gnu   for machines of that kind (or x86_64-linux-gnu); links with that kind's binutils\n"
+    "  --target=aarch64-linux-gnu   for machines of that kind (or x86_64-linux-gnu)\n"
     "  --target=nvptx        for an NVIDIA GPU: PTX, which a driver compiles. With it go\n"
     "  --arch=sm_80            the oldest GPU that it is for, sm_50 to sm_90 (default sm_52)\n"
     "  --stoppable             kernels that the host can stop, at the cost of looking whether it wants that\n"
@@ -43,7 +44,9 @@ static const char usage[] =
     "  --verify              check the module after every stage\n"
     "  --timings             say how long each stage took\n"
     "  --make-pch FILE       instead of compiling, write the device headers, precompiled for -std and -use_fast_math\n"
-    "  --version  --help\n";
+    "  --version  --help\n"
+    "With MOONWARP_LD=ld in the environment that program links the module (for another kind of machine, its own "
+    "one).\n";
 
 /* The value of an option written as `-X value` or `-Xvalue`; NULL if `arg` is not it. */
 static const char *joined_value(const char *arg, const char *name, char **argv, int *i) {
@@ -213,6 +216,11 @@ static void settle_gpu(options *o) {
   if (o->check_memory) o->stoppable = true;
 }
 
+static bool is_object(const char *name) {
+  size_t length = strlen(name);
+  return length > 2 && strcmp(name + length - 2, ".o") == 0;
+}
+
 static options parse_options(int argc, char **argv) {
   options o = {.standard = "c++17", .level = 2};
 #ifdef MW_DEBUG
@@ -221,6 +229,8 @@ static options parse_options(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     if (argv[i][0] == '-' && argv[i][1])
       parse_option(&o, argv, &i);
+    else if (is_object(argv[i]))
+      strings_add(&o.objects, argv[i]);
     else if (o.input)
       die("one source file at a time: '%s' and '%s'", o.input, argv[i]);
     else
@@ -229,6 +239,10 @@ static options parse_options(int argc, char **argv) {
   settle_gpu(&o);
   if (o.check_memory && !o.gpu) o.width = o.parts = 1;
   if (o.make_pch) return o;
+  if (o.objects.count) {
+    if (o.input) die("either a source file or objects: '%s' and '%s'", o.input, o.objects.items[0]);
+    o.input = o.objects.items[0], o.emit = EMIT_MWO;
+  }
   if (!o.input) die("no source file (mwcc --help)");
   if (!o.output) o.output = default_output(&o);
   return o;
@@ -267,8 +281,9 @@ int main(int argc, char **argv) {
     front_make_pch(&o);
     quit(0);
   }
-  if (!o.bitcode) read_source(&p);
-  front_job *clang = o.bitcode ? NULL : front_begin(&p);
+  bool compiles = !o.bitcode && !o.objects.count;
+  if (compiles) read_source(&p);
+  front_job *clang = !compiles ? NULL : front_begin(&p);
   stage_done(&p, "start");
   if (o.check && clang) quit(front_check(&p, clang) ? 0 : 1);
   load_stages()(&p, clang);

@@ -33,7 +33,7 @@
  *   blends.c     numbers that several vectors take over for some of their lanes
  *   launched.c   one kernel for one size of blocks
  *   shares.c     both on several processors
- *   link.c       link, seal
+ *   link.c       what the module imports, seal; linker.h links
  *   nvptx.c      instead of all from retarget.c on: PTX for a GPU; facts.c describes it
  *   gpu_checked.c  kernels there that the host can stop, and that check their accesses: gpu_access.c has which those are,
  *                gpu_loops.c what loops do
@@ -64,6 +64,7 @@ void strings_add(strings *list, const char *item);
 
 typedef struct options {
   const char *input, *output;
+  strings objects; /* instead of an input: files that --emit=obj wrote, to be linked */
   emit_kind emit;
   const char *bitcode, *dependencies; /* clang's work, done before: files, or NULL */
   strings front;                      /* -D -U -I as given */
@@ -386,6 +387,7 @@ void optimise(program *p);       /* emit.c; shares.c does parts of it in other t
 void measure_stacks(program *p); /* local_bytes of the kernels, behind optimise */
 void emit(program *p);
 void link_mwo(program *p, const LLVMMemoryBufferRef *objects, size_t count);
+void link_files(const options *o);
 void write_output(const char *path, const void *data, size_t length);
 
 /* ---- between emit.c and shares.c ---- */

@@ -58,6 +58,11 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   const options *o = p->options;
   mw_text bitcode = {0};
   stage_done(p, "load");
+  if (o->objects.count) {
+    link_files(o);
+    stage_done(p, "link");
+    quit(0);
+  }
   choose_target(p);
   leave_out_passes(o);
   make_types(p);
