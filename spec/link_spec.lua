@@ -240,6 +240,26 @@ describe("a module", function()
     assert.is_true(own.binds_now)
   end)
 
+  -- Of pages that are not mapped, the rights cannot be changed: a system may have smaller ones than the file bears.
+  it("has all in memory of what is made read-only", function()
+    files.write(at "plain.cu", "__global__ void plain(int *p) { p[threadIdx.x] = 1; }")
+    for _, target in ipairs { "x86_64-linux-gnu", "aarch64-linux-gnu" } do
+      link(("--target=%s plain.cu -o target.mwo"):format(target))
+      local object = elf.read(files.read(at "target.mwo"))
+      local protected, inside
+      for _, segment in ipairs(object.segments) do
+        if segment.type == elf.RELRO then protected = segment end
+      end
+      for _, segment in ipairs(object.segments) do
+        if segment.type == elf.LOAD and segment.from <= protected.from and protected.to <= segment.to then
+          inside = segment
+        end
+      end
+      assert.is_true(inside.writable)
+      assert.equal(0, protected.to % (target:match "^x86" and 4096 or 65536))
+    end
+  end)
+
   it("is the same to the last byte when it is made again", function()
     link "kernels.cu -o again.mwo"
     assert.is_true(files.read(at "own.mwo") == files.read(at "again.mwo"))

@@ -1,7 +1,7 @@
 -- A reader of shared objects of 64 bits, little-endian, for specs that look at what a linker made.
 --   local object = elf.read(bytes)
 --   object.exports, imports, needed, functions   names, sorted; an import with its version: "exp@GLIBC_2.29"
---   object.segments    { type, writable, executable }; object.count(elf.LOAD)
+--   object.segments    { type, writable, executable, from, to: addresses }; object.count(elf.LOAD)
 --   object.is_found(name)   through the hash table, as the dynamic linker looks it up
 --   object.frames      the addresses in .eh_frame_hdr; object.frame_functions: those in .eh_frame
 --   object.binds_now
@@ -98,7 +98,9 @@ local function read_segments(bytes, object)
   local size, count = string.unpack("<I2I2", bytes, 0x36 + 1)
   for i = 0, count - 1 do
     local type, flags = string.unpack("<I4I4", bytes, start + i * size + 1)
-    object.segments[i + 1] = { type = type, writable = flags & 2 ~= 0, executable = flags & 1 ~= 0 }
+    local _, address, _, _, memory = string.unpack("<I8I8I8I8I8", bytes, start + i * size + 9)
+    object.segments[i + 1] =
+      { type = type, writable = flags & 2 ~= 0, executable = flags & 1 ~= 0, from = address, to = address + memory }
   end
 end
 

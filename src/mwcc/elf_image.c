@@ -155,6 +155,13 @@ static Elf64_Phdr segment_of(const output *o, uint32_t type, uint32_t flags) {
                       .p_align = o->align};
 }
 
+/* To the end of its page, for only whole pages are made read-only, and nothing else is on the last one. It is all there in
+   memory: a system may have smaller pages than a file has to bear, and changes the rights of each of them. */
+static void fill_page(Elf64_Phdr *s) {
+  uint64_t end = (s->p_vaddr + s->p_memsz + s->p_align - 1) & ~(s->p_align - 1);
+  s->p_memsz = end - s->p_vaddr;
+}
+
 static Elf64_Phdr load_segment(const linker *l, output_place place) {
   static const uint32_t flags[] = {
       [PLACE_READ] = PF_R, [PLACE_CODE] = PF_R | PF_X, [PLACE_RELOCATED] = PF_R | PF_W, [PLACE_DATA] = PF_R | PF_W};
@@ -167,6 +174,7 @@ static Elf64_Phdr load_segment(const linker *l, output_place place) {
     s.p_memsz = o->address + o->size - s.p_vaddr;
   }
   s.p_align = page_of(l);
+  if (place == PLACE_RELOCATED) fill_page(&s);
   if (place != PLACE_READ) return s;
   s.p_filesz += s.p_offset, s.p_memsz += s.p_offset; /* and the headers before it */
   s.p_offset = s.p_vaddr = s.p_paddr = 0;
@@ -184,9 +192,6 @@ static void write_segments(const linker *l) {
   *next++ = (Elf64_Phdr){.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16};
   *next = load_segment(l, PLACE_RELOCATED);
   next->p_type = PT_GNU_RELRO, next->p_flags = PF_R, next->p_align = 1;
-  /* To the end of its page, for only whole pages are made read-only; nothing else is on the last one. */
-  uint64_t end = next->p_vaddr + next->p_memsz, page = page_of(l);
-  next->p_memsz = ((end + page - 1) & ~(page - 1)) - next->p_vaddr;
   next++;
   memcpy(l->image + sizeof(Elf64_Ehdr), segments, (size_t)(next - segments) * sizeof *segments);
 }
