@@ -113,6 +113,15 @@ describe("rounds of a loop that load the same rows", function()
     assert.equal(10 * 7, count(body, "= load <16 x i32>"))
   end)
 
+  local function count_asks(class)
+    return count(ir(source, "_Z6filteriiPKiS0_Pi:" .. class), "call void @llvm%.prefetch")
+  end
+
+  it("are asked for some blocks ahead where blocks have short rows", function()
+    assert.equal(10, count_asks "16x16x1")
+    assert.equal(0, count_asks "256x1x1")
+  end)
+
   it("are dealt out from one vector where an edge is near", function()
     local text = ir(source, "_Z6filter" .. parameters)
     local edges = assert(text:match "(define [^\n]*strays.-\n}\n)", text)

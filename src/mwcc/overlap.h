@@ -21,6 +21,7 @@ typedef struct item {
   int users, user_count, pending, left; /* heavy ones that use it; operands to come; uses to come */
   bool again;                           /* a number from memory, or lanes that all have one: can be loaded once more */
   bool pinned;                          /* such lanes that stay in a register */
+  bool asked;                           /* a row: what blocks to come load of it was asked for */
   LLVMValueRef made;
   int epoch; /* in which it was made, where it is not pinned */
 } item;

@@ -213,6 +213,37 @@ static void begin_lanes(unfolding *l, item *i) {
   l->base = NULL;
 }
 
+/* ---- rows of blocks ----
+   Where a block is so narrow that its rows are short stretches of memory, blocks side by side load the rows of a picture in
+   turns, little of each at a time. Processors, which see ahead where one stretch is long, do not see that far. So of each row
+   of the picture some blocks' width ahead is asked for, which is what the block loads that is run then. (Measured: filters of
+   pictures that the caches do not hold take a third less time.) */
+
+/* What loads of one row have in common: the address of the row, or what its columns are added to. */
+static item *row_of(unfolding *l, const item *load) {
+  item *place = &l->items[l->operands[load->first]];
+  if (!place->like || !LLVMIsAGetElementPtrInst(place->like) || place->count != 2) return place;
+  item *base = &l->items[l->operands[place->first]], *index = &l->items[l->operands[place->first + 1]];
+  if (!base->outside) return base;
+  return index->base == NONE ? index : &l->items[index->base];
+}
+
+static void ask_for_blocks(unfolding *l, const item *i, LLVMValueRef load) {
+  enum { SHORT = 256, LINE = 64, BLOCKS = 4, READ = 0, SECOND_LEVEL = 2, DATA = 1 };
+  program *p = l->p;
+  const unsigned *block = p->options->launch_block;
+  uint64_t row = LLVMABISizeOfType(p->layout, LLVMGetElementType(LLVMTypeOf(load))) * block[0];
+  item *asked = row_of(l, i);
+  if (asked->asked || block[1] * block[2] == 1 || row < LINE || row > SHORT) return;
+  asked->asked = true;
+  for (uint64_t at = 0; at < row; at += LINE) {
+    LLVMValueRef distance = constant_i64(p, BLOCKS * row + at);
+    LLVMValueRef arguments[] = {LLVMBuildGEP2(l->b, p->i8, LLVMGetOperand(load, 0), &distance, 1, ""),
+                                constant_i32(p, READ), constant_i32(p, SECOND_LEVEL), constant_i32(p, DATA)};
+    call_intrinsic(p, l->b, "llvm.prefetch", &p->pointer, 1, arguments, 4);
+  }
+}
+
 static LLVMValueRef make(unfolding *l, int which) {
   item *i = &l->items[which];
   if (i->outside) return i->outside;
@@ -232,6 +263,7 @@ static LLVMValueRef make(unfolding *l, int which) {
   forget_promises(l->p, copy);
   if (i->align) LLVMSetAlignment(copy, i->align);
   LLVMInsertIntoBuilder(l->b, copy);
+  if (is_vector_load(copy)) ask_for_blocks(l, i, copy);
   i->epoch = l->epoch;
   return i->made = copy;
 }
