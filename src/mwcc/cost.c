@@ -87,8 +87,19 @@ static int carried_vectors(const graph *g, const order *o, const shapes *s) {
   return most;
 }
 
+/* Whether a loop stores what is the same for all lanes of a part, and not for other parts: one lane of each part does, behind
+   a test of its own. */
+static bool stores_by_part(const graph *g, const order *o, const shapes *s) {
+  for (int i = 0; i < g->value_count; i++) {
+    LLVMValueRef value = g->values[i];
+    if (!LLVMIsAStoreInst(value) || o->innermost[g->node_of[i]] < 0) continue;
+    if (shape_of(s, LLVMGetOperand(value, 1)).kind == SHAPE_GANG) return true;
+  }
+  return false;
+}
+
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts) {
-  return lanes_leave_loops(g, o, s) || has_long_atomics_in_loops(g, o, s) ||
+  return lanes_leave_loops(g, o, s) || has_long_atomics_in_loops(g, o, s) || stores_by_part(g, o, s) ||
          carried_vectors(g, o, s) * parts >= REGISTERS;
 }
 
