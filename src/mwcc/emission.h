@@ -104,6 +104,14 @@ void part_lanes(emission *e, int n, mask m); /* the end of node n, by whose bran
 /* All lanes go on to a successor of n. Where control is to go. */
 LLVMBasicBlockRef take_together(emission *e, int n, int target);
 
+/* ---- moves.c ---- */
+/* What the node at the end of an edge takes over. `blend`: the lanes for which the values are; `plain`: of the others nobody
+   asks; `here`: all lanes that are at the source. */
+void move_phis(emission *e, int source, int target, bool plain, mask blend, mask here);
+void read_incoming(emission *e, int source, int target);
+void empty_joins(emission *e, int l); /* at the start of each round of the loop */
+void take_out(emission *e, int l);    /* at its end */
+
 /* ---- together.c ---- */
 /* Where the region has branches that all lanes of most gangs take alike, the way for gangs whose lanes do. */
 bool begin_together(emission *e, int entry);

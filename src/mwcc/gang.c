@@ -53,24 +53,6 @@ static void clear_level(emission *e, int level) {
       store_mask(e, no_lanes(&e->w), e->way->masks[c]);
 }
 
-/* Nor has one brought a value to a join of the loop, in this round: what lanes left there in the round before would be carried
-   along in registers, for nobody. */
-static void empty_joins(emission *e, int l) {
-  widener *w = &e->w;
-  const plan *p = &e->way->plan;
-  for (int i = 0; i < p->order.rpo_count; i++) {
-    int n = p->order.rpo[i];
-    const struct node *join = &w->g->nodes[n];
-    if (p->order.innermost[n] != l || n == p->order.loops[l].header) continue;
-    if (LLVMGetFirstInstruction(join->block) != join->first) continue; /* behind a barrier */
-    for (LLVMValueRef phi = join->first; LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
-      if (!is_varying(w, phi)) continue;
-      parts slots = slot_of(w, phi);
-      for (int u = 0; u < form_count(w, phi); u++) LLVMBuildStore(w->b, LLVMGetPoison(kept_type(w, phi)), slots.of[u]);
-    }
-  }
-}
-
 /* Behind an item whose lanes are in the level no more, or that had none. */
 static LLVMBasicBlockRef after_item(emission *e, int level, int item) {
   return enter_item(e, level, plan_next(&e->way->plan, level, item, -1));
@@ -107,70 +89,14 @@ static edge resolve(emission *e, int source, int target, bool together) {
   }
 }
 
-static LLVMValueRef incoming_from(LLVMValueRef phi, LLVMBasicBlockRef from) {
-  for (unsigned n = 0; n < LLVMCountIncoming(phi); n++)
-    if (LLVMGetIncomingBlock(phi, n) == from) return LLVMGetIncomingValue(phi, n);
-  return NULL;
-}
-
-static void read_incoming(emission *e, int source, int target) {
-  const graph *g = e->w.g;
-  for (LLVMValueRef i = g->nodes[target].first; i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
-    LLVMValueRef incoming = incoming_from(i, g->nodes[source].block);
-    if (incoming) value_kept(&e->w, incoming);
-  }
-}
-
-/* A value in the form in which a phi is kept that takes it over. */
-static parts form_for(widener *w, LLVMValueRef phi, LLVMValueRef value) {
-  parts form = {0};
-  if (is_varying(w, phi)) return value_vectors(w, value);
-  if (!is_parted(w, phi)) return (parts){{value_scalar(w, value)}};
-  for (int u = 0; u < w->parts; u++) form.of[u] = part_scalar(w, value, u);
-  return form;
-}
-
-/* `blend`: the lanes for which the values are; `plain`: of the others nobody asks. */
-static void move_phis(emission *e, int source, int target, bool plain, mask blend) {
-  widener *w = &e->w;
-  const struct node *to = &w->g->nodes[target];
-  LLVMValueRef phis[128];
-  parts forms[128];
-  int count = 0;
-  LLVMBasicBlockRef from = w->g->nodes[source].block;
-  if (LLVMGetFirstInstruction(to->block) != to->first) return; /* behind a barrier: the same basic block */
-  /* All are read before any is written: they happen at once. */
-  for (LLVMValueRef i = to->first; i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
-    if (count == (int)MW_COUNT(phis)) {
-      refuse(w, i, "it has very many values at one join");
-      return;
-    }
-    LLVMValueRef incoming = incoming_from(i, from);
-    if (!incoming) {
-      refuse(w, i, "a join without a value for one of its edges");
-      return;
-    }
-    phis[count] = i;
-    forms[count++] = form_for(w, i, incoming);
-  }
-  for (int n = 0; n < count; n++) {
-    parts slots = slot_of(w, phis[n]);
-    for (int u = 0; u < form_count(w, phis[n]); u++) {
-      LLVMValueRef form = forms[n].of[u];
-      if (is_varying(w, phis[n]) && !plain && !blend.all)
-        form = LLVMBuildSelect(w->b, blend.lanes.of[u], form, load_slot(e, LLVMTypeOf(form), slots.of[u]), "");
-      LLVMBuildStore(w->b, form, slots.of[u]);
-    }
-  }
-}
-
 /* What an edge does besides moving control: values for the joins, lanes for the masks. Returns where control goes if all
    lanes of the class take it together; where they part, that is the branch's affair (NULL). */
 static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool together, mask taken) {
   const plan *p = &e->way->plan;
   edge g = resolve(e, source, target, together);
+  mask here = class_mask(e, p->class_of[source]);
   if (g.back) {
-    move_phis(e, source, target, true, taken); /* lanes that left the loop have their values elsewhere */
+    move_phis(e, source, target, true, taken, here); /* of lanes that left the loop nobody asks here */
     if (!p->divergent_loop[g.level]) return e->way->bodies[target];
     add_lanes(e, e->way->loop_next[g.level], mask_vectors(&e->w, taken));
     if (!together) return NULL;
@@ -182,10 +108,8 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool tog
      mask is one that there is already. */
   int round = p->order.innermost[source];
   bool leaves = round >= 0 && p->divergent_loop[round] && g.level != round;
-  /* Nor is there anything to keep where no lane has come to the join before: what it holds then are an earlier round's
-     values, which would be carried along from round to round. */
   bool plain = same || plan_comes_first(p, g.level, source, target);
-  move_phis(e, source, target, plain, leaves ? class_mask(e, p->class_of[source]) : taken);
+  move_phis(e, source, target, plain, leaves ? here : taken, here);
   if (led >= 0) add_lanes(e, e->way->masks[led], mask_vectors(&e->w, taken));
   if (!together) return NULL;
   if (!g.together) return after_item(e, g.control_level, g.control_item);
@@ -322,6 +246,7 @@ static void emit_latch(emission *e, int l) {
   const plan *p = &e->way->plan;
   int header = p->order.loops[l].header, parent = p->order.loops[l].parent;
   go_on_at(e, e->way->latches[l]);
+  take_out(e, l);
   parts next = load_mask(e, e->way->loop_next[l]);
   store_mask(e, next, e->way->masks[p->class_of[header]]);
   store_mask(e, no_lanes(&e->w), e->way->loop_next[l]);

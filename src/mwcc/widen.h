@@ -1,6 +1,6 @@
 /* Widening: from one thread's code to a gang's. What widen.c, lanes.c and access.c share.
  *
- *   emission.h and widen.c, gang.c, saved.c   the block function, its regions, the control flow of a gang
+ *   emission.h and widen.c, gang.c, moves.c, saved.c   the block function, its regions, the control flow of a gang
  *   lanes.c    values: how each is kept, masks
  *   operate.c  instructions without side effects on all lanes at once
  *   serial.c   what has to be done lane by lane

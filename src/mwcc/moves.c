@@ -1,0 +1,137 @@
+/* What phis take over where control goes along an edge: values in slots, which promotion to registers removes.
+ *
+ * A join is entered by some lanes on one edge and by others on another: what it takes over is blended with what it holds.
+ * Not on the first edge of a round. And what lanes hold there from the round before is forgotten, or it would be carried
+ * along in registers for nobody.
+ *
+ * Lanes leave a loop one by one, each with its own values, which wait outside for the others. Mostly these are what the next
+ * round would have begun with (a sum): then they are left where that round has it, as long as it changes only what belongs to
+ * lanes that are still there, and are taken out when the last lane leaves. So a sum is one register, not two. */
+#include "emission.h"
+
+static LLVMValueRef incoming_from(LLVMValueRef phi, LLVMBasicBlockRef from) {
+  for (unsigned n = 0; n < LLVMCountIncoming(phi); n++)
+    if (LLVMGetIncomingBlock(phi, n) == from) return LLVMGetIncomingValue(phi, n);
+  return NULL;
+}
+
+void read_incoming(emission *e, int source, int target) {
+  const graph *g = e->w.g;
+  for (LLVMValueRef i = g->nodes[target].first; i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
+    LLVMValueRef incoming = incoming_from(i, g->nodes[source].block);
+    if (incoming) value_kept(&e->w, incoming);
+  }
+}
+
+/* A value in the form in which a phi is kept that takes it over. */
+static parts form_for(widener *w, LLVMValueRef phi, LLVMValueRef value) {
+  parts form = {0};
+  if (is_varying(w, phi)) return value_vectors(w, value);
+  if (!is_parted(w, phi)) return (parts){{value_scalar(w, value)}};
+  for (int u = 0; u < w->parts; u++) form.of[u] = part_scalar(w, value, u);
+  return form;
+}
+
+static bool begins_block(const node *n) { return LLVMGetFirstInstruction(n->block) == n->first; } /* else: a barrier did */
+
+/* The phi of a loop's header that takes over, where lanes go round, what `phi` does where they leave it: there the value
+   stays. NULL: it goes out at once. */
+static LLVMValueRef left_in(const emission *e, int source, int target, LLVMValueRef phi) {
+  const plan *p = &e->way->plan;
+  const graph *g = e->w.g;
+  const node *from = &g->nodes[source];
+  int l = p->order.innermost[source];
+  if (l < 0 || !p->divergent_loop[l] || !is_varying(&e->w, phi) || LLVMCountIncoming(phi) != 1) return NULL;
+  /* only by one loop: behind two, lanes have waited since an earlier round of the outer one */
+  if (plan_item(p, l, target) >= 0 || plan_item(p, p->order.loops[l].parent, target) < 0) return NULL;
+  const node *header = &g->nodes[p->order.loops[l].header];
+  bool goes_round = false;
+  for (int i = 0; i < from->succ_count; i++) goes_round = goes_round || &g->nodes[from->succs[i]] == header;
+  LLVMValueRef value = incoming_from(phi, from->block);
+  if (!goes_round || !begins_block(header) || !value) return NULL;
+  for (LLVMValueRef i = header->first; LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
+    if (is_varying(&e->w, i) && incoming_from(i, from->block) == value) return i;
+  return NULL;
+}
+
+/* Whether lanes that leave the loop at `source` leave something in the header's phi. */
+static bool is_left_in(const emission *e, int source, LLVMValueRef phi) {
+  const graph *g = e->w.g;
+  for (int i = 0; i < g->nodes[source].succ_count; i++) {
+    int target = g->nodes[source].succs[i];
+    if (!begins_block(&g->nodes[target])) continue;
+    for (LLVMValueRef out = g->nodes[target].first; LLVMIsAPHINode(out); out = LLVMGetNextInstruction(out))
+      if (left_in(e, source, target, out) == phi) return true;
+  }
+  return false;
+}
+
+void take_out(emission *e, int l) {
+  widener *w = &e->w;
+  const plan *p = &e->way->plan;
+  const node *header = &w->g->nodes[p->order.loops[l].header];
+  for (int i = 0; i < header->pred_count; i++) {
+    int source = header->preds[i];
+    const node *from = &w->g->nodes[source];
+    for (int s = 0; plan_item(p, l, source) >= 0 && s < from->succ_count; s++) {
+      const node *to = &w->g->nodes[from->succs[s]];
+      for (LLVMValueRef phi = to->first; begins_block(to) && LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
+        LLVMValueRef in = left_in(e, source, from->succs[s], phi);
+        if (!in) continue;
+        store_slots(w, load_slots(w, kept_type(w, in), slot_of(w, in), w->parts), slot_of(w, phi), w->parts);
+      }
+    }
+  }
+}
+
+void move_phis(emission *e, int source, int target, bool plain, mask blend, mask here) {
+  widener *w = &e->w;
+  const struct node *to = &w->g->nodes[target];
+  LLVMValueRef phis[128];
+  parts forms[128];
+  int count = 0;
+  LLVMBasicBlockRef from = w->g->nodes[source].block;
+  if (!begins_block(to)) return;
+  /* All are read before any is written: they happen at once. */
+  for (LLVMValueRef i = to->first; i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
+    if (count == (int)MW_COUNT(phis)) {
+      refuse(w, i, "it has very many values at one join");
+      return;
+    }
+    LLVMValueRef incoming = incoming_from(i, from);
+    if (!incoming) {
+      refuse(w, i, "a join without a value for one of its edges");
+      return;
+    }
+    phis[count] = i;
+    forms[count++] = form_for(w, i, incoming);
+  }
+  for (int n = 0; n < count; n++) {
+    LLVMValueRef in = left_in(e, source, target, phis[n]);
+    bool stays = in || is_left_in(e, source, phis[n]), over = !is_varying(w, phis[n]) || (plain && !stays);
+    parts slots = slot_of(w, in ? in : phis[n]);
+    mask lanes = stays ? here : blend;
+    for (int u = 0; u < form_count(w, phis[n]); u++) {
+      LLVMValueRef form = forms[n].of[u];
+      if (!over && !lanes.all)
+        form = LLVMBuildSelect(w->b, lanes.lanes.of[u], form, load_slot(e, LLVMTypeOf(form), slots.of[u]), "");
+      LLVMBuildStore(w->b, form, slots.of[u]);
+    }
+  }
+}
+
+void empty_joins(emission *e, int l) {
+  widener *w = &e->w;
+  const plan *p = &e->way->plan;
+  for (int i = 0; i < p->order.rpo_count; i++) {
+    int n = p->order.rpo[i];
+    const struct node *join = &w->g->nodes[n];
+    if (p->order.innermost[n] != l || n == p->order.loops[l].header) continue;
+    if (!begins_block(join)) continue;
+    for (LLVMValueRef phi = join->first; LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
+      if (!is_varying(w, phi)) continue;
+      parts slots = slot_of(w, phi);
+      for (int u = 0; u < form_count(w, phi); u++) LLVMBuildStore(w->b, LLVMGetPoison(kept_type(w, phi)), slots.of[u]);
+    }
+  }
+}
