@@ -2,6 +2,7 @@
 -- Lua 5.4 only: what is tested is the compiler.
 -- CPU device only: about the code that mwcc makes for lanes
 
+local mw = require "moonwarp"
 local files = require "support.files"
 local mwcc = require "support.mwcc"
 
@@ -56,6 +57,52 @@ describe("what a loop carries in registers", function()
       o[i] = sum; }]], "--mcpu=x86-64-v4 --emit=ir --launch=_Z1kiPKfPKiPf:256x1x1")
     assert.matches("phi <16 x float>", text, 1, true)
     assert.is_nil(text:match "phi <16 x float>[^\n]*undef[^\n]*")
+  end)
+
+  it("is a sum once, also where lanes leave one by one", function()
+    local text = mwcc.run([[__global__ void k(const int *from, const float *x, float *o) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      float sum = 0;
+      for (int j = from[i]; j != 0; j = from[j]) sum += x[j];
+      o[i] = sum; }]], "--mcpu=x86-64-v4 --emit=ir --width=16x1 --launch=_Z1kPKiPKfPf:256x1x1")
+    local round = text:match "\nnode3:[^\n]*\n(.-)\n\n"
+    assert.equal(1, mwcc.count(round, "= phi <16 x float>"), round)
+  end)
+end)
+
+describe("a loop that lanes leave one by one", function()
+  it("gives each what it had when it left, wherever that waits", function()
+    -- by two ways out of an inner loop, round after round of an outer one
+    local m = mw.compile { source = [[__global__ void k(int n, const int *x, int *o) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0, last = 0;
+      for (int a = 0; a < n + i % 3; a++) {
+        int j = x[i] + a, found = 0;
+        do {
+          j = j * 5 % 97;
+          if (j % 11 == 3) { found = j; break; }
+          last = j;
+        } while (j > 20);
+        sum += found ? found : 100 + j;
+      }
+      o[i] = sum * 128 + last; }]], options = { "--width=8" } }
+    assert.equal("simd", m.k.tier, m.k.tier_reason)
+    local x, o, list = {}, mw.zeros(64, "int"), nil
+    for i = 1, 64 do x[i] = i * 7 % 97 end
+    m.k(1, 64)(5, mw.array(x, "int"), o)
+    list = o:totable()
+    for i = 0, 63 do
+      local sum, last = 0, 0
+      for a = 0, 5 + i % 3 - 1 do
+        local j, found = x[i + 1] + a, 0
+        repeat
+          j = j * 5 % 97
+          if j % 11 == 3 then found = j break end
+          last = j
+        until j <= 20
+        sum = sum + (found ~= 0 and found or 100 + j)
+      end
+      assert.equal(sum * 128 + last, list[i + 1], "thread " .. i)
+    end
   end)
 end)
 

@@ -21,8 +21,8 @@ static void spare_general(program *p, const kernel *k) {
    copies of the loops over gangs and for finding nothing to vectorise, and the code is no faster; nor is it with
    instcombine, the dearest of all passes, which has been over this code once (guard.c) and finds no more. */
 static const char lanes_pipeline[] = "globaldce,always-inline,"
-                                     "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
-                                     "early-cse<memssa>,simplifycfg,adce),globaldce";
+                                     "function(sroa,loop-mssa(loop-rotate,licm),early-cse<memssa>,simplifycfg,adce),"
+                                     "globaldce";
 
 static bool all_in_lanes(const program *p) {
   for (size_t i = 0; i < p->kernel_count; i++)

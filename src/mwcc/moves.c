@@ -32,7 +32,9 @@ static parts form_for(widener *w, LLVMValueRef phi, LLVMValueRef value) {
   return form;
 }
 
-static bool begins_block(const node *n) { return LLVMGetFirstInstruction(n->block) == n->first; } /* else: a barrier did */
+static bool begins_block(const node *n) {
+  return LLVMGetFirstInstruction(n->block) == n->first;
+} /* else: a barrier did */
 
 /* The phi of a loop's header that takes over, where lanes go round, what `phi` does where they leave it: there the value
    stays. NULL: it goes out at once. */
