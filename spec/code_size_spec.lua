@@ -86,10 +86,10 @@ describe("a loop that lanes leave one by one", function()
       }
       o[i] = sum * 128 + last; }]], options = { "--width=8" } }
     assert.equal("simd", m.k.tier, m.k.tier_reason)
-    local x, o, list = {}, mw.zeros(64, "int"), nil
+    local x, o = {}, mw.zeros(64, "int")
     for i = 1, 64 do x[i] = i * 7 % 97 end
     m.k(1, 64)(5, mw.array(x, "int"), o)
-    list = o:totable()
+    local list = o:totable()
     for i = 0, 63 do
       local sum, last = 0, 0
       for a = 0, 5 + i % 3 - 1 do
