@@ -64,6 +64,12 @@ describe("a random kernel", function()
     end)
   end
 
+  it("means the same as the body of a grid-stride loop", function()
+    local options, every = { strides = true, threads = 300 }, mw.limit("specialise", 1)
+    finally(function() mw.limit("specialise", every) end)
+    check(only and made(only, only, options) or made(1, 90, options), "own")
+  end)
+
   it("is the same whenever it is made from the same seed", function()
     assert.equal(kernels.source(made(3, 3)), kernels.source(made(3, 3)))
     assert.not_equal(kernels.text(made(3, 3)[1]), kernels.text(made(4, 4)[1]))

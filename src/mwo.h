@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 9
+#define MW_MWO_VERSION 10
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -123,6 +123,7 @@ struct mw_worker {
   uint64_t block;        /* the block being run: generated code writes it before each block */
   uint32_t thread;       /* fiber tier: the linear id of the running thread; else ~0u */
   uint32_t reserved;
+  uint64_t round; /* of a grid-stride loop, counted in elements: what is written and read by generated code alone */
 };
 
 typedef struct mw_mwo_kernel {
@@ -131,6 +132,8 @@ typedef struct mw_mwo_kernel {
   mw_launch_test *fits;         /* of a launch that `run` is for; NULL: it is for all */
   uint32_t uses_dynamic_shared; /* whether it declares extern __shared__ */
   uint32_t any_order;           /* whether its blocks may run in any order, since none can wait for another */
+  uint32_t in_rounds;           /* whether `run` does the first round of all its blocks, then the second ones, … */
+  uint32_t reserved;
 } mw_mwo_kernel;
 
 /* In a variable's initial bytes, at `offset`, stands the address of another variable plus `addend`. */

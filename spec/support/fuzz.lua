@@ -6,8 +6,10 @@ mw.limit("time", tonumber(os.getenv "KERNEL_TIME" or 10))
 if os.getenv "KERNEL_LAUNCHED" == "1" then mw.limit("specialise", 1) end
 local kernels = require "support.kernels"
 
--- KERNEL_WARPS=1: threads see their warps; KERNEL_MEMORY=1: they reach memory in many ways.
-local options = { warps = os.getenv "KERNEL_WARPS" == "1", memory = os.getenv "KERNEL_MEMORY" == "1" }
+-- KERNEL_WARPS=1: threads see their warps; KERNEL_MEMORY=1: they reach memory in many ways; KERNEL_STRIDES=1: in
+-- grid-stride loops.
+local options = { warps = os.getenv "KERNEL_WARPS" == "1", memory = os.getenv "KERNEL_MEMORY" == "1",
+  strides = os.getenv "KERNEL_STRIDES" == "1" }
 local turn = 0
 
 -- KERNEL_WIDTHS="1 16": these; "turns": one after the other, and 1.

@@ -14,6 +14,7 @@ local types = require "support.kernels.types"
 local generate = require "support.kernels.generate"
 local reference = require "support.kernels.reference"
 local cuda = require "support.kernels.cuda"
+local strides = require "support.kernels.strides"
 local warps = require "support.kernels.warps"
 
 local kernels = { widths = { 1, 4, 8, 16, 32, 64, "4x2", "8x4", "16x4" } }
@@ -74,17 +75,22 @@ end
 
 -- ---- compiled code
 
--- The kernel of a seed, run by the reference.
+-- The kernel of a seed, run by the reference. `options.strides`: as the body of a grid-stride loop.
 function kernels.make(seed, options)
   local k = generate(seed, options)
   local ok, why = kernels.refer(k)
-  if ok then return k end
-  return nil, why
+  if not ok then return nil, why end
+  k.strides = options and options.strides
+  if k.strides and not strides.suits(k, (cuda.write(k, reference.bounds))) then return nil, "its threads meet" end
+  return k
 end
 
 function kernels.refer(k) return reference.run(k, function(launch) return memory_of(k, launch) end) end
 
-function kernels.text(k) return (cuda.write(k, reference.bounds)) end
+function kernels.text(k)
+  local text, names = cuda.write(k, reference.bounds)
+  return k.strides and strides.text(k, text, names) or text
+end
 
 function kernels.source(list)
   local texts = { cuda.prelude .. warps.prelude }
@@ -136,8 +142,9 @@ local function launch_difference(k, m, launch)
       args[i] = name == "p" and struct(launch.p) or launch[name]
     end
   end
+  if k.strides then args[#names + 1] = launch.grid[1] end
   local ok, why = pcall(function()
-    m[k.name](launch.grid, launch.block, shared_bytes(k))(table.unpack(args))
+    m[k.name](k.strides and strides.grid(launch) or launch.grid, launch.block, shared_bytes(k))(table.unpack(args))
     mw.synchronize()
   end)
   if not ok then return ("%s: %s"):format(describe(launch), tostring(why)) end

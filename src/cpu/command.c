@@ -86,12 +86,20 @@ uint64_t cpu_kernel_grain(const cpu_kernel *kernel) {
   return each > 0 && each < grain_seconds ? (uint64_t)(grain_seconds / each) : 1;
 }
 
+/* Rounds of few blocks leap through memory. */
+static uint64_t stretch(uint64_t grain, uint64_t blocks, uint64_t workers) {
+  enum { BLOCKS = 64 };
+  uint64_t most = blocks / workers < BLOCKS ? blocks / workers : BLOCKS;
+  return grain < most ? most : grain;
+}
+
 void cpu_command_set_grain(cpu_command *command) {
   const cpu_kernel *kernel = command->kernel.kernel;
   cpu_device *device = command->stream->device;
   bool runs_kernel = cpu_command_doing(command) == CPU_KERNEL;
   uint64_t workers = (uint64_t)device->workers;
   command->grain = runs_kernel ? cpu_kernel_grain(kernel) : 1;
+  if (runs_kernel && kernel->image->in_rounds) command->grain = stretch(command->grain, command->blocks, workers);
   command->shared_out = command->backwards = false;
   if (!runs_kernel || command->residents || !kernel->image->any_order) return;
   if (workers < 2 || command->blocks < 4 * workers || command->blocks > UINT32_MAX) return;
@@ -102,6 +110,7 @@ void cpu_command_set_grain(cpu_command *command) {
   if (all < turning_seconds) return;
   command->backwards = device->turns = !device->turns;
   command->piece = (uint64_t)(piece_seconds / each) + 1;
+  if (command->piece < command->grain) command->piece = command->grain;
 }
 
 bool cpu_command_worth(const cpu_command *command) {

@@ -77,6 +77,16 @@ void end_counted(emission *e, counted c);
 /* A gang of the region starts here. Returns what empty_slots wants. */
 LLVMValueRef begin_gang(emission *e);
 
+/* ---- grid_stride.c ---- */
+
+typedef struct round_loop {
+  LLVMBasicBlockRef head, done; /* NULL: the kernel is not run round by round */
+  LLVMValueRef slot;
+} round_loop;
+/* Around all blocks. */
+void begin_rounds(emission *e, round_loop *l);
+void end_rounds(emission *e, const round_loop *l);
+
 /* ---- blocks.c ---- */
 
 typedef struct block_loop {

@@ -20,6 +20,7 @@
  *   thread.c     the hidden thread parameter, and the device built-ins in its terms
  *   tier.c       which kernels wait, and so how each is run
  *   apart.c      whether blocks have nothing to do with each other
+ *   grid_stride.c  loops by the size of the grid, round by round for many blocks
  *   chase.c      memory asked for ahead by loops that gather, where threads run one after the other
  *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c
  *   run.c        the block functions: loops over threads, or fibers
@@ -187,6 +188,8 @@ typedef struct kernel {
   size_t reference_count;
   const char *tier, *tier_reason;
   bool chases;             /* it does little but gather: simd.c */
+  LLVMValueRef rounds_end; /* the body is one round of a loop up to here, over the whole grid; NULL: grid_stride.c */
+  bool rounds_signed;
   const char *thread_code; /* the function whose stack is local_bytes: emit.c */
   size_t local_bytes;
 } kernel;
@@ -369,6 +372,14 @@ bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones
 void build_dispatch(program *p, kernel *k);
 /* A kernel that is compiled for one block size: k->run and k->fits. */
 void build_launched(program *p, kernel *k);
+
+/* ---- grid_stride.c ---- */
+void take_rounds_apart(program *p); /* of loops by the size of the grid */
+/* Built-ins that stand for the elements that rounds before have done: where that is a positive int, and as two words. PTX
+   has these registers for the system; no kernel names them. */
+#define ROUND_REGISTER      "llvm.nvvm.read.ptx.sreg.envreg2"
+#define ROUND_REGISTER_LOW  "llvm.nvvm.read.ptx.sreg.envreg3"
+#define ROUND_REGISTER_HIGH "llvm.nvvm.read.ptx.sreg.envreg4"
 
 /* ---- launched.c ---- */
 void keep_launched(program *p);                   /* only that kernel is one any more */

@@ -259,6 +259,8 @@ static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
     value = load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, cooperative));
   else if (strcmp(name, "warpsize") == 0)
     value = constant_i32(w->p, 32);
+  else if (starts_with(name, "envreg"))
+    value = round_word(w, strcmp(callee_name(call), ROUND_REGISTER_HIGH) == 0);
   if (!value) return false;
   if (is_parted(w, call) && starts_with(name, "tid."))
     set_value(w, call, id_of_parts(w, axis, value));

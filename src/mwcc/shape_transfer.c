@@ -118,7 +118,8 @@ static view seed(const shapes *s, const char *name) {
   if (starts_with(name, "ctaid.") || starts_with(name, "ntid.") || starts_with(name, "nctaid."))
     return uniform(SHAPE_BLOCK, 0);
   if (strcmp(name, "warpsize") == 0) return uniform(SHAPE_BLOCK, 5);
-  if (strcmp(name, "envreg1") == 0) return uniform(SHAPE_BLOCK, 0);
+  if (strcmp(name, "envreg1") == 0 || strcmp(name, "envreg4") == 0) return uniform(SHAPE_BLOCK, 0);
+  if (starts_with(name, "envreg")) return uniform(SHAPE_BLOCK, power_in(block_size(s->graph->program, 'x')));
   if (strcmp(name, "laneid") == 0) return laneid(s);
   return strcmp(name, "warpid") == 0 ? warpid(s) : varying;
 }

@@ -144,6 +144,7 @@ static void add_variant(question *q, cut c) {
     if (q->p->options->report) report_cut(&s, size, stdout);
     free(size);
     if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  of blocks side by side one row after the other");
+    if (q->p->options->report && k->rounds_end) puts("  round by round of the whole grid rather than block by block");
     if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
   }
   if (may_stray) shapes_free(&single);

@@ -87,6 +87,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   check_shared_atomics(p);
   check_memory(p);
   choose_tiers(p);
+  take_rounds_apart(p);
   stage_done(p, "prepare");
   if (o->dump) {
     if (!dump_kernels(p, o->dump)) die("--dump knows graph, shapes, rows, plane and live, not '%s'", o->dump);

@@ -58,7 +58,8 @@ static bool fills_lines(const widener *w, const place *at, uint64_t bytes) {
 /* Whether the launch writes more than the caches hold. */
 static LLVMValueRef writes_much(widener *w, uint64_t bytes) {
   LLVMValueRef all = constant_i64(w->p, bytes);
-  for (unsigned axis = 0; axis < 3; axis++) {
+  if (w->elements) all = LLVMBuildMul(w->b, all, w->elements, "");
+  for (unsigned axis = 0; axis < 3 && !w->elements; axis++) {
     size_t at = offsetof(mw_frame, grid) + axis * sizeof(uint32_t);
     LLVMValueRef blocks = load_invariant(w->p, w->b, w->p->i32, w->frame, at);
     all = LLVMBuildMul(w->b, all, LLVMBuildZExt(w->b, blocks, w->p->i64, ""), "");

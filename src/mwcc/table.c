@@ -150,6 +150,8 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_pointer(&f, k->fits);
   put_i32(&f, k->dynamic_shared);
   put_i32(&f, k->any_order);
+  put_i32(&f, k->rounds_end != NULL);
+  put_i32(&f, 0);
   return twin(&f, sizeof(mw_mwo_kernel));
 }
 

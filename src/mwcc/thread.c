@@ -141,6 +141,7 @@ typedef enum action {
   READ_NTID,
   READ_NCTAID,
   READ_WARPSIZE,
+  READ_ROUND,
   READ_LANE,
   READ_WARP,
   READ_WARPS,
@@ -200,6 +201,7 @@ static const struct builtin {
     {"llvm.nvvm.read.ptx.sreg.clock", READ_CLOCK32, 0},
     {"llvm.readcyclecounter", READ_CLOCK, 0},
     {"llvm.nvvm.read.ptx.sreg.envreg1", READ_COOPERATIVE, 0}, /* as cooperative_groups.h asks */
+    {"llvm.nvvm.read.ptx.sreg.envreg*", READ_ROUND, 0},       /* in what lanes are there for instead: grid_stride.c */
     {"llvm.nvvm.barrier0", BARRIER, 0},
     {"__mw_barrier.popc", BARRIER_COUNT, 0},
     {"__mw_barrier.and", BARRIER_AND, 0},
@@ -329,6 +331,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case READ_NTID: return frame_id(s, offsetof(mw_frame, block), builtin->axis);
   case READ_NCTAID: return frame_id(s, offsetof(mw_frame, grid), builtin->axis);
   case READ_WARPSIZE: return constant_i32(p, 32);
+  case READ_ROUND: return constant_i32(p, 0);
   case READ_LANE: return LLVMBuildAnd(s->b, linear_id(s), constant_i32(p, 31), "");
   case READ_WARP: return LLVMBuildLShr(s->b, linear_id(s), constant_i32(p, 5), "");
   case READ_WARPS: return warp_count(s);

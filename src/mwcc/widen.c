@@ -391,10 +391,13 @@ static void emit_function(emission *e, const char *name) {
   w->several_regions = e->region_count > 1;
   w->function = LLVMAddFunction(p->module, name, LLVMFunctionType(p->void_type, params, 4, 0));
   begin_function(e);
+  round_loop rounds = {0};
   block_loop blocks;
+  begin_rounds(e, &rounds);
   begin_blocks(e, &blocks);
   emit_states(e);
   end_blocks(e, &blocks);
+  end_rounds(e, &rounds);
   fence_streamed(w);
   LLVMBuildRetVoid(w->b);
 }

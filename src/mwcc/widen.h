@@ -99,6 +99,7 @@ typedef struct widener {
   LLVMBasicBlockRef gang_begins; /* what is run first of a gang; NULL: it is one that begins again */
   bool streams;                  /* there are stores past the caches */
   bool strays;                   /* this is for gangs that do not go the way of most: strays.c */
+  LLVMValueRef elements;         /* of all rounds, where those are taken apart: grid_stride.c; or NULL */
 } widener;
 
 /* The SIMD block function of a kernel for blocks that are cut as the shapes say, or false with the reason and where.
@@ -109,6 +110,9 @@ bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const 
 /* ---- strays.c ---- */
 /* Whether gangs of that cut that do not go the way of most may begin again, one part after the other. */
 bool may_have_strays(const program *p, const kernel *k, const graph *g, const cut *c);
+
+/* ---- grid_stride.c ---- */
+LLVMValueRef round_word(widener *w, bool high); /* of the elements that rounds before have done */
 
 /* ---- blocks.c ---- */
 /* Whether the kernel is run so that of blocks side by side all first rows come first, then all second ones, … */
