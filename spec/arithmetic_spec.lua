@@ -157,6 +157,27 @@ for _, options in ipairs { false, { "--width=1" } } do
       known.known(1, 1)(out)
       assert.same({ 32, 32, -1, 0, 32 }, out:totable())
     end)
+
+    -- -2^127 / -1 wraps as in fewer bits, and 2^63 / -1 is a number like others.
+    it("has 128 bits as well", function()
+      local long = mw.compile { source = [[
+        __global__ void divide(const long long *high, const unsigned long long *low, int by, long long *out) {
+          int t = threadIdx.x;
+          __int128 number = (__int128)((unsigned __int128)high[t] << 64 | low[t]), quotient = number / by;
+          out[3 * t] = (long long)(quotient >> 64), out[3 * t + 1] = (long long)quotient;
+          out[3 * t + 2] = (long long)(number % by);
+        }
+      ]], options = options }
+      local lowest = math.mininteger
+      local high, low = { 0, lowest, 0, -1, 1 }, { lowest, 0, 7, -7, 3 }
+      local function divide(by)
+        local out = mw.zeros(15, "longlong")
+        long.divide(1, 5)(mw.array(high, "longlong"), array_of(low, "ulonglong"), by, out)
+        return out:totable()
+      end
+      assert.same({ -1, lowest, 0, lowest, 0, 0, -1, -7, 0, 0, 7, 0, -2, -3, 0 }, divide(-1))
+      assert.same({ 0, lowest >> 1, 0, lowest // 2, 0, 0, 0, 3, 1, -1, -3, -1, 0, lowest + 1, 1 }, divide(2))
+    end)
   end)
 
   describe("a shift by the width or more" .. options_text, function()

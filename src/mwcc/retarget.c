@@ -48,7 +48,9 @@ static void define_division(LLVMBuilderRef b, LLVMValueRef i) {
   LLVMValueRef zero = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstNull(type), "by.zero");
   LLVMValueRef unsafe = zero;
   if (is_signed) {
-    LLVMValueRef lowest = LLVMBuildICmp(b, LLVMIntEQ, dividend, constant_like(type, (uint64_t)1 << (width - 1)), "");
+    /* By a shift: of 128 bits there is no such number in C. */
+    LLVMValueRef sign = LLVMBuildShl(b, constant_like(type, 1), constant_like(type, width - 1), "");
+    LLVMValueRef lowest = LLVMBuildICmp(b, LLVMIntEQ, dividend, sign, "");
     LLVMValueRef minus_one = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstAllOnes(type), "");
     unsafe = LLVMBuildOr(b, zero, LLVMBuildAnd(b, lowest, minus_one, ""), "");
   }
