@@ -438,3 +438,23 @@ describe("an atomic behind a barrier", function()
     end)
   end
 end)
+
+describe("a pointer that is __restrict__", function()
+  -- Only this thread may write through it by another pointer: other threads may by the same.
+  it("leads to what other threads wrote before a barrier, in a sine and a cosine too", function()
+    local m = mw.compile [[__global__ void k(float *__restrict__ x, float *o) {
+      int t = threadIdx.x;
+      float a = sinf(x[t]);
+      __syncthreads();
+      x[t + 1] = a;
+      __syncthreads();
+      o[t] = cosf(x[t]); }]]
+    local list = {}
+    for i = 1, 65 do list[i] = i / 16 end
+    local o = mw.zeros(64)
+    m.k(1, 64)(mw.array(list), o)
+    for i, got in ipairs(o:totable()) do
+      assert.near(math.cos(i == 1 and list[1] or math.sin(list[i - 1])), got, 1e-6)
+    end
+  end)
+end)

@@ -39,7 +39,7 @@ static size_t release_calls(LLVMValueRef f) {
   return calls;
 }
 
-void call_once(program *p) {
+bool call_once(program *p) {
   bool some = false, several = false;
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f) || !is_marked(f)) continue;
@@ -57,4 +57,5 @@ void call_once(program *p) {
     add_attribute(p, f, "alwaysinline");
   }
   if (some) run_passes(p, "always-inline,globaldce");
+  return several;
 }

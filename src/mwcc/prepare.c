@@ -155,14 +155,13 @@ void prepare_kernels(program *p) {
   state_limits(p);
   set_linkage(p, LLVMExternalLinkage, globals, true);
   run_passes(p, "always-inline,globaldce");
-  call_once(p);
   if (LLVMGetNamedFunction(p->module, THREAD_EXIT)) end_threads(p);
   for (size_t i = 0; i < p->kernel_count; i++) forget_restrict(p->kernels[i].body);
+  if (!call_once(p)) run_passes(p, "function(sroa<modify-cfg>,early-cse<memssa>)");
   /* Branches that only choose between values become selections first: instcombine would sink what computes the values
      into them, and lanes would part. What asks whether a number is known by now (__builtin_constant_p) has its answer. */
-  run_passes(
-      p, "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,"
-         "lower-constant-intrinsics,simplifycfg<no-switch-to-lookup>,loop(loop-rotate))");
+  run_passes(p, "function(simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,lower-constant-intrinsics,"
+                "simplifycfg<no-switch-to-lookup>,loop(loop-rotate))");
   for (size_t i = 0; i < p->kernel_count; i++) decide_waiting_loops(p, p->kernels[i].body);
   run_passes(p, "function(loop(loop-unroll-full),sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
                 "simplifycfg<no-switch-to-lookup>,lower-switch,fix-irreducible,mergereturn,dce,loop-simplify,lcssa)");
