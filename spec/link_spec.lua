@@ -52,7 +52,8 @@ local function why_not(machine)
 end
 
 local function compile(machine, name, options, output)
-  must(("%s -fPIC %s -c %s/%s -o %s"):format(machine.compile, options or "-O2", sources, name, at(output)))
+  local common = "-fPIC -fno-stack-protector -U_FORTIFY_SOURCE"
+  must(("%s %s %s -c %s/%s -o %s"):format(machine.compile, common, options or "-O2", sources, name, at(output)))
 end
 
 local function make_host(machine)
@@ -221,6 +222,31 @@ describe("a module", function()
     link "plain.cu -o plain.mwo"
     assert.same({}, elf.read(files.read(at "plain.mwo")).needed)
     assert.same({}, elf.read(files.read(at "plain.mwo")).imports)
+  end)
+
+  it("names libmvec where it has vectors of functions from there", function()
+    if emulated or not must("uname -m"):match "x86_64" then return pending "there it is not used" end
+    files.write(at "vectors.cu", [[
+      __global__ void vectors(int n, float *x) {
+        int i = threadIdx.x;
+        if (i < n) x[i] = __builtin_sinf(x[i]) + __builtin_expf(x[i]);
+      }
+    ]])
+    link "-use_fast_math vectors.cu --emit=obj -o vectors.o"
+    link "vectors.o -o vectors.mwo"
+    local object = elf.read(files.read(at "vectors.mwo"))
+    assert.is_truthy(table.concat(object.needed, " "):find("libmvec.so.1", 1, true))
+    assert.matches("_ZGV%w+_sinf@GLIBC_2%.22", table.concat(object.imports, " "))
+    if outside then
+      link("vectors.o -o vectored.mwo", "ld")
+      assert.same(elf.read(files.read(at "vectored.mwo")).imports, object.imports)
+    end
+    local x = mw.arange(100)
+    mw.load(at "vectors.mwo").vectors(1, 128)(100, x)
+    for i = 1, 100 do
+      local expected = math.sin(i - 1) + math.exp(i - 1)
+      if i < 80 then assert.is_true(math.abs(x[i] - expected) < 1e-5 * math.max(1, expected)) end
+    end
   end)
 
   it("has its functions' names and sizes, for debuggers and profilers", function()
