@@ -355,7 +355,7 @@ void check_sizes(program *p);          /* of what the program declares */
 void check_shared_atomics(program *p); /* once pointers are in registers */
 void retarget(program *p);
 void mark_once(program *p, LLVMValueRef f); /* before anything is inlined; once.c */
-bool call_once(program *p); /* when all but those are; true: all is in registers since */
+bool call_once(program *p);                 /* when all but those are; true: all is in registers since */
 /* Inline PTX becomes instructions and intrinsics; what is not in the table is complained about. */
 void translate_ptx(program *p);
 void lower_variables(program *p);
