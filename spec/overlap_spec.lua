@@ -156,3 +156,54 @@ describe("rounds of a loop that load the same rows", function()
     end)
   end
 end)
+
+-- Sums of floating-point numbers, for which gangs have rows and columns: of whole numbers, so that they are exact.
+local mean = [[
+  __global__ void mean(int width, int height, const float *image, const float *weights, float *o) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    float sum = 0;
+    for (int j = -2; j <= 2; j++)
+      for (int i = -2; i <= 2; i++) {
+        int column = min(max(x + i, 0), width - 1), row = min(max(y + j, 0), height - 1);
+        sum += image[row * width + column] * weights[j * 5 + i + 12];
+      }
+    o[y * width + x] = sum;
+  }]]
+
+describe("rows and columns of a gang around pixels", function()
+  local before, m
+  setup(function()
+    before = mw.limit("specialise", 1)
+    m = mw.compile(mean)
+  end)
+  teardown(function() mw.limit("specialise", before) end)
+
+  it("are loaded once", function()
+    local text = ir(mean, "_Z4meaniiPKfS0_Pf:32x8x1")
+    local body = assert(text:match "(define [^\n]*plane16x8.-\n}\n)", text)
+    assert.equal((4 + 4) * 5 * 2, count(body, "= load <16 x float>"))
+  end)
+
+  it("have the right sum", function()
+    for _, columns in ipairs { 128, 70 } do
+      width = columns
+      local values, want = {}, {}
+      for i = 1, width * height do values[i] = i * i % 1009 - 500 end
+      image = values
+      for i = 0, width * height - 1 do
+        local sum = 0
+        for j = -2, 2 do
+          for k = -2, 2 do sum = sum + at(i // width + j, i % width + k) * weights[j * 5 + k + 13] end
+        end
+        want[i + 1] = sum + 0.0
+      end
+      for _, block in ipairs { { 32, 8 }, { 64, 4 } } do
+        local o = mw.zeros(width * height)
+        m.mean({ mw.cdiv(width, block[1]), mw.cdiv(height, block[2]) }, block)(width, height, mw.array(values),
+          mw.array(weights, "float"), o)
+        assert.same(want, o:totable())
+      end
+    end
+  end)
+end)

@@ -71,12 +71,15 @@ static bool look_at(search *s, LLVMValueRef value, int depth, shape *out);
 static bool look_at_clamp(search *s, LLVMValueRef i, int depth, shape *out) {
   unsigned first = LLVMIsASelectInst(i) ? 1 : 0;
   shape found = {0}, other;
+  bool parted = false;
   if (!is_known_at_start(i, DEPTH)) return false;
   for (unsigned n = first; n < first + 2; n++) {
     if (!look_at(s, LLVMGetOperand(i, n), depth - 1, &other)) return false;
     if (!found.stride && !found.step) found = other;
+    parted = parted || other.kind == SHAPE_PARTED;
   }
   *out = (shape){.kind = SHAPE_AFFINE, .stride = found.stride, .step = found.step, .no_wrap = true};
+  if (parted) out->kind = SHAPE_PARTED, out->step = 0;
   bool small = llabs(found.stride) < LONG_STEP && llabs(found.step) < LONG_STEP;
   return found.stride != 0 && small && LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && expect(s, i, *out);
 }
@@ -96,6 +99,7 @@ static bool look_at(search *s, LLVMValueRef value, int depth, shape *out) {
     if (!look_at(s, LLVMGetOperand(value, 0), depth - 1, &a) || !look_at(s, LLVMGetOperand(value, 1), depth - 1, &b))
       return false;
     out->stride = a.stride + sign * b.stride, out->step = a.step + sign * b.step;
+    if (a.kind == SHAPE_PARTED || b.kind == SHAPE_PARTED) out->kind = SHAPE_PARTED;
     return true;
   }
   case LLVMSExt:
@@ -179,12 +183,13 @@ static void compute(widener *w, LLVMValueRef value, mask m) {
 
 /* ---- by lane 0 alone ----
    Where it is known how what is clamped or flipped counts up, lane 0 and the last one say whether all follow on; vectors need
-   not be made. */
+   not be made. Where parts are rows and columns of a block, each is looked at. */
 
 typedef struct looking {
   widener *w;
   const expectation *x;
   mask m;
+  int part; /* of which it is lane 0; the first, where the others follow it */
 } looking;
 
 static bool is_expected(const expectation *x, LLVMValueRef value) {
@@ -211,9 +216,9 @@ static bool split(const widener *w, LLVMValueRef value, LLVMValueRef *counting, 
 /* Lane 0's number, if the value counts up as all that is expected says; NULL: only its vectors would tell. */
 static LLVMValueRef first_of(const looking *l, LLVMValueRef value) {
   LLVMValueRef counting, common;
-  if (is_affine(l->w, value)) {
+  if (is_affine(l->w, value) || is_parted(l->w, value)) {
     compute(l->w, value, l->m);
-    return value_scalar(l->w, value);
+    return part_scalar(l->w, value, l->part);
   }
   LLVMOpcode opcode = LLVMIsAInstruction(value) ? LLVMGetInstructionOpcode(value) : LLVMRet;
   bool moved = opcode == LLVMAdd || opcode == LLVMSub;
@@ -228,6 +233,7 @@ static LLVMValueRef first_of(const looking *l, LLVMValueRef value) {
 
 /* How far the lane with the greatest number (sign 1) or the least (-1) is from lane 0. */
 static int64_t farthest(const widener *w, const shape *s, int sign) {
+  /* parts that are each looked at have no step */
   int64_t along = s->stride * (w->width - 1), across = s->step * (w->parts - 1), far = 0;
   if (along * sign > 0) far += along;
   if (across * sign > 0) far += across;
@@ -280,8 +286,9 @@ static LLVMValueRef follows_by_lanes(const looking *l, LLVMValueRef value, const
   LLVMValueRef same = NULL;
   compute(w, value, l->m);
   parts lanes = value_vectors(w, value);
-  *first = LLVMBuildExtractElement(w->b, lanes.of[0], constant_i32(w->p, 0), "");
-  for (int u = 0; u < w->parts; u++) {
+  *first = LLVMBuildExtractElement(w->b, lanes.of[l->part], constant_i32(w->p, 0), "");
+  int end = s->kind == SHAPE_PARTED ? l->part + 1 : w->parts;
+  for (int u = l->part; u < end; u++) {
     LLVMValueRef distance = LLVMConstInt(type, (uint64_t)(u * s->step), 1);
     LLVMValueRef follow = splat(w, LLVMBuildAdd(w->b, *first, distance, ""));
     follow = LLVMBuildAdd(w->b, follow, lane_steps(w, type, s->stride), "");
@@ -293,22 +300,28 @@ static LLVMValueRef follows_by_lanes(const looking *l, LLVMValueRef value, const
 
 static LLVMValueRef both(widener *w, LLVMValueRef a, LLVMValueRef b) { return a ? LLVMBuildAnd(w->b, a, b, "") : b; }
 
+/* Whether a value's lanes follow on, or those of a part, and do not wrap: lane 0's number is as small as shape.c takes it to
+   be. By numbers in *all, by lanes in *lanes. */
+static void look_whether_follows(const looking *l, const given *value, LLVMValueRef *all, LLVMValueRef *lanes) {
+  widener *w = l->w;
+  LLVMTypeRef type = LLVMTypeOf(value->value);
+  LLVMValueRef first = NULL, follows = follows_by_first(l, value->value, &value->shape, &first);
+  if (follows)
+    *all = both(w, *all, follows);
+  else
+    *lanes = both(w, *lanes, follows_by_lanes(l, value->value, &value->shape, &first));
+  LLVMValueRef above = LLVMBuildAdd(w->b, first, LLVMConstInt(type, BOUND_EXTENT, 0), "");
+  LLVMValueRef small = LLVMBuildICmp(w->b, LLVMIntULE, above, LLVMConstInt(type, 2 * (uint64_t)BOUND_EXTENT, 0), "");
+  *all = both(w, *all, small);
+}
+
 LLVMValueRef is_as_expected(widener *w, const expectation *x) {
   /* as under a mask: a value may be undefined where nobody would have computed it */
-  looking l = {w, x, {.lanes = mask_vectors(w, (mask){.all = true})}};
+  looking l = {w, x, {.lanes = mask_vectors(w, (mask){.all = true})}, 0};
   LLVMValueRef lanes = NULL, all = NULL;
   for (int i = 0; i < x->count; i++) {
-    LLVMValueRef value = x->list[i].value, first = NULL;
-    LLVMTypeRef type = LLVMTypeOf(value);
-    LLVMValueRef follows = follows_by_first(&l, value, &x->list[i].shape, &first);
-    if (follows)
-      all = both(w, all, follows);
-    else
-      lanes = both(w, lanes, follows_by_lanes(&l, value, &x->list[i].shape, &first));
-    /* and does not wrap: lane 0's number is as small as shape.c takes it to be */
-    LLVMValueRef above = LLVMBuildAdd(w->b, first, LLVMConstInt(type, BOUND_EXTENT, 0), "");
-    LLVMValueRef small = LLVMBuildICmp(w->b, LLVMIntULE, above, LLVMConstInt(type, 2 * (uint64_t)BOUND_EXTENT, 0), "");
-    all = both(w, all, small);
+    int count = x->list[i].shape.kind == SHAPE_PARTED ? w->parts : 1;
+    for (l.part = 0; l.part < count; l.part++) look_whether_follows(&l, &x->list[i], &all, &lanes);
   }
   if (lanes) {
     LLVMValueRef word = mask_word(w, lanes);
@@ -320,5 +333,7 @@ LLVMValueRef is_as_expected(widener *w, const expectation *x) {
 LLVMValueRef let_through(const widener *w, LLVMValueRef value) {
   LLVMValueRef counting, common;
   if (!w->met || !extreme_sign(value) || !is_expected(w->met, value)) return NULL;
-  return split(w, value, &counting, &common) && is_affine(w, value) && is_affine(w, counting) ? counting : NULL;
+  if (!split(w, value, &counting, &common)) return NULL;
+  bool affine = is_affine(w, value) && is_affine(w, counting), parted = is_parted(w, value) && is_parted(w, counting);
+  return affine || parted ? counting : NULL;
 }

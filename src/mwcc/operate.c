@@ -322,7 +322,7 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
   const char *root = math_function(name, LLVMTypeOf(call));
   LLVMValueRef same = let_through(w, call);
   if (same)
-    set_scalar(w, call, value_scalar(w, same));
+    set_value(w, call, value_kept(w, same));
   else if (wide || root)
     widen_function(w, call, wide, root, m);
   else if (!is_varying(w, call) && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind)

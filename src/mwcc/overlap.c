@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ITEMS = 6000, MOST_HEAVY = 1200 };
+enum { MOST_ITEMS = 6000, MOST_HEAVY = 1200, SUMS = 3 /* of sums that are looked through */ };
 
 /* ---- which loops ---- */
 
@@ -80,7 +80,7 @@ static bool may_be_same(LLVMValueRef a, LLVMValueRef b) {
 
 static bool same(const unfolding *l, const item *a, const item *b) {
   if (a->type != b->type || a->outside != b->outside || a->base != b->base || a->distance != b->distance) return false;
-  if (a->count != b->count || !may_be_same(a->like, b->like)) return false;
+  if (a->second != b->second || a->count != b->count || !may_be_same(a->like, b->like)) return false;
   return memcmp(l->operands + a->first, l->operands + b->first, (size_t)a->count * sizeof(int)) == 0;
 }
 
@@ -90,7 +90,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x9
 static int number_item(unfolding *l, item made) {
   enum { SLOTS = 4 * MOST_ITEMS };
   uint64_t hash = mix((uintptr_t)made.type, (uintptr_t)made.outside);
-  hash = mix(mix(hash, (uint64_t)made.distance), (uint64_t)made.base);
+  hash = mix(mix(mix(hash, (uint64_t)made.distance), (uint64_t)made.base), (uint64_t)made.second);
   hash = mix(hash, made.like ? LLVMGetInstructionOpcode(made.like) : 0u);
   for (int i = 0; i < made.count; i++) hash = mix(hash, (uint64_t)l->operands[made.first + i]);
   if (!l->table) l->table = mw_alloc(SLOTS * sizeof *l->table);
@@ -126,7 +126,7 @@ static int number_sum(unfolding *l, LLVMTypeRef type, int base, uint64_t distanc
 static int base_of(const unfolding *l, int number, uint64_t *distance) {
   const item *i = &l->items[number];
   *distance = 0;
-  if (i->outside || i->like) return number;
+  if (i->outside || i->like || i->second) return number;
   *distance = (uint64_t)i->distance;
   return i->base;
 }
@@ -136,14 +136,19 @@ static bool adds(LLVMValueRef i) {
   return opcode == LLVMAdd || (opcode == LLVMOr && LLVMGetIsDisjoint(i));
 }
 
-static int number_outside(unfolding *l, LLVMValueRef value) {
+/* Sums of two numbers and a distance have the sum without it for a base: rows y + 1 and y + 2 of a block are one from the
+   other, whatever its first row and the thread's are added by. */
+static int number_outside(unfolding *l, LLVMValueRef value, int depth) {
   LLVMTypeRef type = LLVMTypeOf(value);
   if (is_number(type) && LLVMIsAConstantInt(value))
     return number_sum(l, type, NONE, (uint64_t)LLVMConstIntGetSExtValue(value));
-  if (is_number(type) && LLVMIsAInstruction(value) && adds(value) && LLVMIsAConstantInt(LLVMGetOperand(value, 1))) {
-    uint64_t inner;
-    int base = base_of(l, number_outside(l, LLVMGetOperand(value, 0)), &inner);
-    return number_sum(l, type, base, inner + (uint64_t)LLVMConstIntGetSExtValue(LLVMGetOperand(value, 1)));
+  if (depth && is_number(type) && LLVMIsAInstruction(value) && adds(value)) {
+    uint64_t a, b;
+    int left = base_of(l, number_outside(l, LLVMGetOperand(value, 0), depth - 1), &a),
+        right = base_of(l, number_outside(l, LLVMGetOperand(value, 1), depth - 1), &b);
+    int less = left < right ? left : right, more = left < right ? right : left;
+    if (less != NONE) more = number_item(l, (item){.type = type, .base = less, .second = more + 1});
+    return number_sum(l, type, more, a + b);
   }
   return number_item(l, (item){.type = type, .outside = value, .base = NONE});
 }
@@ -186,14 +191,14 @@ static bool fold(unfolding *l, LLVMValueRef i, const int *operands, int *result)
 /* Operand n of instruction `at`, in a round. */
 static int number_operand(unfolding *l, size_t at, unsigned n, size_t round) {
   int inside = l->inside[l->first_inside[at] + (int)n];
-  if (inside == NONE) return number_outside(l, LLVMGetOperand(l->body[at], n));
+  if (inside == NONE) return number_outside(l, LLVMGetOperand(l->body[at], n), SUMS);
   return l->known[round * l->body_count + (size_t)inside];
 }
 
 static int number_phi(unfolding *l, size_t at, size_t round) {
   for (unsigned n = 0; n < 2; n++) {
     bool first = LLVMGetIncomingBlock(l->body[at], n) != l->block;
-    if (round == 0 && first) return number_outside(l, LLVMGetIncomingValue(l->body[at], n));
+    if (round == 0 && first) return number_outside(l, LLVMGetIncomingValue(l->body[at], n), SUMS);
     if (round > 0 && !first) return number_operand(l, at, n, round - 1);
   }
   l->fails = true;

@@ -14,6 +14,7 @@ typedef struct item {
   LLVMValueRef like;    /* the instruction that it is a copy of */
   int base;             /* neither: a whole number, this item (NONE: 0) and a distance */
   int64_t distance;
+  int second;                           /* instead of a distance: this item, counted from 1 */
   int first, count;                     /* its operands, from `operands` */
   unsigned align;                       /* of a load */
   bool heavy;                           /* a vector from memory, or made from one */

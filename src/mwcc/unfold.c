@@ -225,7 +225,7 @@ static item *row_of(unfolding *l, const item *load) {
   if (!place->like || !LLVMIsAGetElementPtrInst(place->like) || place->count != 2) return place;
   item *base = &l->items[l->operands[place->first]], *index = &l->items[l->operands[place->first + 1]];
   if (!base->outside) return base;
-  return index->base == NONE ? index : &l->items[index->base];
+  return index->base == NONE || index->second ? index : &l->items[index->base];
 }
 
 static void ask_for_blocks(unfolding *l, const item *i, LLVMValueRef load) {
@@ -248,6 +248,7 @@ static LLVMValueRef make(unfolding *l, int which) {
   item *i = &l->items[which];
   if (i->outside) return i->outside;
   if (is_made(l, i)) return i->made;
+  if (i->second) return i->made = LLVMBuildAdd(l->b, make(l, i->base), make(l, i->second - 1), "");
   if (!i->like) {
     LLVMValueRef distance = LLVMConstInt(i->type, (uint64_t)i->distance, 1);
     return i->made = i->base == NONE ? distance : LLVMBuildAdd(l->b, make(l, i->base), distance, "");
