@@ -47,10 +47,13 @@ static LLVMValueRef left_in(const emission *e, int source, int target, LLVMValue
   /* only by one loop: behind two, lanes have waited since an earlier round of the outer one */
   if (plan_item(p, l, target) >= 0 || plan_item(p, p->order.loops[l].parent, target) < 0) return NULL;
   const node *header = &g->nodes[p->order.loops[l].header];
-  bool goes_round = false;
-  for (int i = 0; i < from->succ_count; i++) goes_round = goes_round || &g->nodes[from->succs[i]] == header;
+  bool goes_round = false, only = true; /* all go round from there: elsewhere what is left would be overwritten */
+  for (int i = 0; i < header->pred_count; i++) {
+    if (header->preds[i] == source) goes_round = true;
+    if (header->preds[i] != source && plan_item(p, l, header->preds[i]) >= 0) only = false;
+  }
   LLVMValueRef value = incoming_from(phi, from->block);
-  if (!goes_round || !begins_block(header) || !value) return NULL;
+  if (!goes_round || !only || !begins_block(header) || !value) return NULL;
   for (LLVMValueRef i = header->first; LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
     if (is_varying(&e->w, i) && incoming_from(i, from->block) == value) return i;
   return NULL;
