@@ -94,6 +94,7 @@ typedef struct widener {
   uint64_t saved_bytes;          /* of values that wait at barriers, a lane */
   const struct spilled *spilled; /* serial.c's own */
   uint64_t lane_number;          /* of the lane that does something, among those in the code one after the other */
+  int lanes_behind;              /* how many of them are behind it; 0: it is the last, or the only one */
   asked_memory asked;
   LLVMValueRef asks, most_asks;  /* how often the gang asked for what others will load, and any gang (slots); or NULL */
   LLVMBasicBlockRef gang_begins; /* what is run first of a gang; NULL: it is one that begins again */
