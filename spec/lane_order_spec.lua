@@ -30,6 +30,19 @@ describe("lanes one after the other", function()
     assert.equal(32, count(text, "lshr i32 %%%d+, 3"))
   end)
 
+  it("find out where they change memory four at a time, and then do so", function()
+    local runs, found = {}, 0
+    for line in ir(simple, "_Z9histogramiPKjPj:256x1x1"):gmatch "[^\n]+" do
+      if line:find "lshr i32 %%%d+, 3" then
+        found = found + 1
+      elseif found > 0 and line:find "store i32" then
+        runs[#runs + 1] = found
+        found = 0
+      end
+    end
+    assert.same({ 4, 4, 4, 4, 4, 4, 4, 4 }, runs)
+  end)
+
   it("have it laid out for them where memory may change before", function()
     local text = ir([[
       __global__ void replace(unsigned *x, unsigned *o) {
