@@ -24,6 +24,15 @@ local blur = [[
     o[i] = sum;
   }]]
 
+-- A sum for which gangs have rows and columns: each part follows on by itself. Of whole numbers, so that it is exact.
+local sums = [[
+  __global__ void sums(int width, int height, int by, const float *x, const float *weights, float *o) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < height; k++) sum += x[k * width + (c ^ by)] * weights[k + r];
+    o[r * width + c] = sum;
+  }]]
+
 -- 32-bit arithmetic, as the kernel's
 local function wrapped(number) return (number + 2 ^ 31 | 0) % 4294967296 - 2 ^ 31 | 0 end
 
@@ -48,7 +57,7 @@ describe("indices that mostly follow on", function()
     local got = array:totable()
     for i = 1, #expected do
       if expected[i] ~= got[i] then
-        error(("element %d is %d, should be %d, with %s"):format(i, got[i], expected[i], table.concat({ ... }, ", ")))
+        error(("element %d is %s, should be %s, with %s"):format(i, got[i], expected[i], table.concat({ ... }, ", ")))
       end
     end
   end
@@ -91,5 +100,29 @@ describe("indices that mostly follow on", function()
         end
       end
     end
+  end)
+
+  it("are right where parts are rows and columns", function()
+    local m, width, height, x, weights = mw.compile(sums), 128, 8, {}, {}
+    for i = 1, width * height do x[i] = i * i % 1009 - 500 end
+    for i = 1, 2 * height do weights[i] = i * 7 % 13 - 6 end
+    local data, factors = mw.array(x), mw.array(weights)
+    for _, by in ipairs { 0, 1, 16, 32, 49 } do
+      local o, expected = mw.zeros(width * height), {}
+      m.sums({ width / 32, height / 4 }, { 32, 4 })(width, height, by, data, factors, o)
+      for i = 0, width * height - 1 do
+        local c, sum = i % width, 0.0
+        for k = 0, height - 1 do sum = sum + x[k * width + (c ~ by) + 1] * weights[k + i // width + 1] end
+        expected[i + 1] = sum
+      end
+      check(expected, o, by)
+    end
+  end)
+
+  it("are looked at part by part where parts are rows and columns", function()
+    local text = ir(sums, "_Z4sumsiiiPKfS0_Pf:32x4x1")
+    local body = assert(text:match "(define [^\n]*plane16x8.-\n}\n)", text)
+    -- of each half of a row, which all rows of the gang share
+    assert.equal(2, count(body, "= load <16 x float>"))
   end)
 end)
