@@ -123,6 +123,50 @@ describe("a sine and a cosine", function()
   end)
 end)
 
+describe("a comparison of threads' numbers with one number", function()
+  local source = [[__global__ void k(int n, int *o) {
+    int t = threadIdx.x, bits = 0;
+    for (int r = 0; r < 3; r++) {
+      int c = t + 300 * r - 350, d = -3 * c;
+      bits = bits * 16 + (c < n) + 2 * (n >= c) + 4 * (d > n) + 8 * (n <= d);
+    }
+    o[blockIdx.x * 256 + t] = bits; }]]
+
+  it("is one instruction for each vector, where a gang has many", function()
+    local text = mwcc.run([[__global__ void k(int n, const float *x, float *y) {
+      __shared__ float part[256];
+      int t = threadIdx.x;
+      float sum = 0;
+      for (int c = t; c < n; c += 256) sum += x[c] * y[c];
+      part[t] = sum;
+      __syncthreads();
+      y[t] = part[255 - t]; }]], "--mcpu=x86-64-v4 --emit=ir --launch=_Z1kiPKfPf:256x1x1")
+    local round = assert(text:match "\nnode3:.-\n\n", text)
+    assert.equal(16, mwcc.count(round, " = icmp "), round)
+    -- the number itself once, and not sixteen sums with it
+    assert(mwcc.count(round, " = shufflevector <16 x i32>") <= 2, round)
+  end)
+
+  it("is exact, whatever the number", function()
+    local m = mw.compile { source = source, options = { "--width=16x8" } }
+    assert.equal("simd", m.k.tier, m.k.tier_reason)
+    for _, n in ipairs { -2^31, -2^31 + 1, -1000, -351, -350, -349, -1, 0, 1, 131, 505, 1050, 1e9, 2^30, 2^31 - 1 } do
+      n = math.tointeger(n)
+      local o = mw.zeros(256, "int")
+      m.k(1, 256)(n, o)
+      for t, got in ipairs(o:totable()) do
+        local bits = 0
+        for r = 0, 2 do
+          local c = t - 1 + 300 * r - 350
+          local d = -3 * c
+          bits = bits * 16 + (c < n and 1 or 0) + (n >= c and 2 or 0) + (d > n and 4 or 0) + (n <= d and 8 or 0)
+        end
+        assert.equal(bits, got, ("thread %d, n = %d"):format(t - 1, n))
+      end
+    end
+  end)
+end)
+
 describe("the code for blocks of any size", function()
   local function kernel(statements)
     local lines = {}

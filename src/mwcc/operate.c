@@ -180,11 +180,43 @@ static void on_vectors(widener *w, LLVMValueRef i, mask m) {
   set_value(w, i, result);
 }
 
+/* Numbers in even steps against one that all lanes have: how far it is from the first is found once, and each part compares
+   that with its steps, which are constants. Not where numbers would wrap, and for few parts it saves nothing. */
+static bool compare_steps(widener *w, LLVMValueRef i) {
+  enum { WORTH = 8, FAR = 1 << 30 };
+  program *p = w->p;
+  LLVMValueRef sides[2];
+  int stepping = is_affine(w, LLVMGetOperand(i, 0)) ? 0 : 1;
+  LLVMValueRef first = LLVMGetOperand(i, (unsigned)stepping), other = LLVMGetOperand(i, (unsigned)(1 - stepping));
+  LLVMIntPredicate predicate = LLVMGetICmpPredicate(i);
+  if (w->parts < WORTH || predicate < LLVMIntSGT || LLVMTypeOf(first) != p->i32) return false;
+  if (!is_affine(w, first) || !is_uniform(w, other)) return false;
+  shape s = shape_of(w->shapes, first);
+  int64_t most = (s.stride < 0 ? -s.stride : s.stride) * w->width + (s.step < 0 ? -s.step : s.step) * w->parts;
+  LLVMValueRef base = value_scalar(w, first), steps;
+  if (!s.no_wrap || most >= FAR || LLVMIsAConstant(base)) return false;
+  LLVMValueRef far = LLVMBuildSExt(w->b, value_scalar(w, other), p->i64, "");
+  far = LLVMBuildSub(w->b, far, LLVMBuildSExt(w->b, base, p->i64, ""), "");
+  LLVMValueRef bounds[2] = {far, constant_i64(p, FAR)};
+  bounds[0] = call_intrinsic(p, w->b, "llvm.smin", &p->i64, 1, bounds, 2);
+  bounds[1] = LLVMConstInt(p->i64, (uint64_t)-(int64_t)FAR, 1);
+  far = call_intrinsic(p, w->b, "llvm.smax", &p->i64, 1, bounds, 2);
+  sides[1 - stepping] = splat(w, LLVMBuildTrunc(w->b, far, p->i32, ""));
+  parts result = {0};
+  for (int u = 0; u < w->parts; u++) {
+    steps = splat(w, LLVMConstInt(p->i32, (uint64_t)(u * s.step), 1));
+    sides[stepping] = LLVMBuildAdd(w->b, steps, lane_steps(w, p->i32, s.stride), "");
+    result.of[u] = LLVMBuildICmp(w->b, predicate, sides[0], sides[1], "");
+  }
+  set_value(w, i, result);
+  return true;
+}
+
 /* As its shape says. */
 static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
   parts result = {0};
   if (is_varying(w, i)) {
-    on_vectors(w, i, m);
+    if (!LLVMIsAICmpInst(i) || !compare_steps(w, i)) on_vectors(w, i, m);
   } else if (is_parted(w, i)) {
     for (int u = 0; u < w->parts; u++) result.of[u] = on_scalars(w, i, m, u);
     set_value(w, i, result);
