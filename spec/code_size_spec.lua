@@ -24,6 +24,7 @@ describe("the code for blocks of one size", function()
     { "kmeans", "_Z6kmeansiPKfS0_Pi:256x1x1", 750 },
     { "fft", "_Z3fftPK6float2S1_PS_:256x1x1", 1370 },
     { "montecarlo", "_Z10montecarloiifPf:256x1x1", 1820 },
+    { "cholesky", "_Z8choleskyPKfPf:16x16x1", 720 },
   }
   for _, kernel in ipairs(kernels) do
     local name, launch, most = table.unpack(kernel)
