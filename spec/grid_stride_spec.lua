@@ -43,6 +43,11 @@ local rounds = {
       int before = i - int(gridDim.x * blockDim.x);
       o[i] = (before >= 0 ? o[before] : 1) + x[i];
     }]],
+  far_end = [[ // through an address of many indices; it is a multiple of 4, which the compiler cannot know
+    struct cube { int a[4][4][4][4][4][4][4][4]; };
+    const int *place = &((const cube *)x)[n].a[n & 3][n & 2][un & 1][un & 3][ln & 1][ln & 2][ln & 3][n / 2 & 3];
+    int end = n + (int)((size_t)place & 3);
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < end; i += gridDim.x * blockDim.x) o[i] += x[i];]],
   whole_numbers_added = [[
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
       atomicAdd(&o[x[i] & 15], x[i]);]],
@@ -139,6 +144,13 @@ describe("a grid-stride loop", function()
 
   it("is run block by block where a thread keeps something, or comes to an end in other ways", function()
     for name in pairs(blocks) do assert.is_false(is_in_rounds(blocks, name), name) end
+  end)
+
+  it("may have a count of 128 bits, as threads one after the other", function()
+    local body = [[
+      for (__int128 i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) o[i] = x[i];]]
+    local report = mwcc.run(source_of { wide_count = body }, "--verify --report --launch=_Z10wide_countijxPKiPi:64x1x1")
+    assert.matches("does not run as SIMD lanes", report, 1, true)
   end)
 
   for kind, list in pairs { rounds = rounds, blocks = blocks } do

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BEFORE = 32 }; /* instructions that each round repeats */
+enum { MOST_BEFORE = 32 /* instructions that each round repeats */, MOST_OPERANDS = 16 /* of one of the end's */ };
 
 /* ---- x * blockIdx.x + y * threadIdx.x + z * gridDim.x ---- */
 
@@ -79,12 +79,17 @@ static bool is_repeatable(LLVMValueRef i) {
   return is_harmless(i);
 }
 
+static unsigned count_operands(LLVMValueRef i) {
+  return LLVMIsACallInst(i) ? LLVMGetNumArgOperands(i) : (unsigned)LLVMGetNumOperands(i);
+}
+
 /* Whether it can be computed from the kernel's parameters alone. */
 static bool is_launch_wide(LLVMValueRef v, int depth) {
   if (LLVMIsAConstantInt(v) || LLVMIsAArgument(v)) return true;
   if (!LLVMIsAInstruction(v) || depth == 0 || LLVMIsALoadInst(v) || !is_repeatable(v)) return false;
   if (LLVMIsACallInst(v) && starts_with(callee_name(v), "llvm.nvvm.")) return false;
-  unsigned count = LLVMIsACallInst(v) ? LLVMGetNumArgOperands(v) : (unsigned)LLVMGetNumOperands(v);
+  unsigned count = count_operands(v);
+  if (count > MOST_OPERANDS) return false;
   for (unsigned i = 0; i < count; i++)
     if (!is_launch_wide(LLVMGetOperand(v, i), depth - 1)) return false;
   return true;
@@ -154,6 +159,7 @@ static bool find_count(LLVMBasicBlockRef from, stride_loop *l) {
 /* From the thread's number in the grid, by as many as the grid has. */
 static bool counts_grid(const program *p, const stride_loop *l) {
   int64_t block = block_size(p, 'x');
+  if (LLVMTypeOf(l->count) != p->i32 && LLVMTypeOf(l->count) != p->i64) return false;
   if (!LLVMIsABinaryOperator(l->next) || LLVMGetInstructionOpcode(l->next) != LLVMAdd) return false;
   unsigned own = LLVMGetOperand(l->next, 0) != l->count;
   return LLVMGetOperand(l->next, own) == l->count &&
@@ -266,8 +272,8 @@ void take_rounds_apart(program *p) {
 /* What `v` is, from the parameters, in the block function. */
 static LLVMValueRef launch_wide(widener *w, LLVMValueRef v) {
   if (!LLVMIsAInstruction(v)) return LLVMIsAArgument(v) ? value_scalar(w, v) : v;
-  unsigned count = LLVMIsACallInst(v) ? LLVMGetNumArgOperands(v) : (unsigned)LLVMGetNumOperands(v);
-  LLVMValueRef operands[3], copy = LLVMInstructionClone(v);
+  unsigned count = count_operands(v);
+  LLVMValueRef operands[MOST_OPERANDS], copy = LLVMInstructionClone(v);
   for (unsigned i = 0; i < count; i++) operands[i] = launch_wide(w, LLVMGetOperand(v, i));
   for (unsigned i = 0; i < count; i++) LLVMSetOperand(copy, i, operands[i]);
   LLVMInstructionSetDebugLoc(copy, NULL); /* its place is in another function */
