@@ -217,6 +217,17 @@ describe("a module", function()
     assert.same(outside.imports, own.imports)
   end)
 
+  it("may have constants that start at multiples of more than a page", function()
+    files.write(at "aligned.cu", [[
+      struct __align__(131072) table { int v[4]; };
+      __device__ const table numbers = { { 1, 20, 300, 4000 } }, more = { { 5, 6, 7, 8 } };
+      __global__ void k(int *o) { o[threadIdx.x] = numbers.v[threadIdx.x] + more.v[threadIdx.x]; }]])
+    link "aligned.cu -o aligned.mwo"
+    local o = mw.zeros(4, "int")
+    mw.load(at "aligned.mwo").k(1, 4)(o)
+    assert.same({ 6, 26, 307, 4008 }, o:totable())
+  end)
+
   it("needs no library where it calls no function of one", function()
     files.write(at "plain.cu", "__global__ void plain(int *p) { p[threadIdx.x] = 1; }")
     link "plain.cu -o plain.mwo"

@@ -10,7 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t page_of(const linker *l) { return l->machine == EM_AARCH64 ? 65536 : 4096; }
+/* A segment starts as its strictest section wants to: the dynamic linker knows segments alone. */
+uint64_t page_of(const linker *l) {
+  uint64_t page = l->machine == EM_AARCH64 ? 65536 : 4096;
+  for (size_t i = 0; i < l->output_count; i++)
+    if (l->outputs[i]->place != PLACE_FILE && l->outputs[i]->align > page) page = l->outputs[i]->align;
+  return page;
+}
 
 output *add_output(linker *l, const char *name, uint32_t type, uint64_t flags, output_place place, uint64_t align) {
   output *o = mw_alloc(sizeof *o);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_ALIGN = 4096, MOST_BYTES = 1 << 30 };
+enum { MOST_ALIGN = 1 << 21, MOST_BYTES = 1 << 30 };
 
 _Noreturn void object_bad(const object *o, const char *format, ...) {
   mw_text text = {0};
