@@ -374,9 +374,10 @@ describe("the linker", function()
     assert_refused("the object 'twice.o' cannot be linked: it defines 'run', and so does 'good.o'", "good.o twice.o")
   end)
 
-  it("refuses what device code cannot have", function()
+  it("refuses what device code cannot have, and names no other linker, which would not be asked", function()
     object("threads.c", "__thread int x = 3; int run(void) { return x; }")
     assert_refused("'threads.o' cannot be linked: the section %.tdata holds variables of host threads", "threads.o")
+    assert.is_nil((mwcc "threads.o -o bad.mwo"):find("MOONWARP_LD", 1, true))
   end)
 
   it("refuses relocations that it does not know, by their number, and says what helps", function()

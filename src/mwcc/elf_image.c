@@ -264,6 +264,7 @@ static void prepare(linker *l) {
 }
 
 unsigned char *linker_write(linker *l, size_t spare, size_t *size) {
+  for (size_t i = 0; i < l->object_count; i++) l->objects[i]->understood = true;
   prepare(l);
   uint64_t sections = (l->image_size + 7) & ~UINT64_C(7);
   *size = (size_t)sections + (l->output_count + 1) * sizeof(Elf64_Shdr);

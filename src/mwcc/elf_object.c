@@ -16,8 +16,8 @@ _Noreturn void object_bad(const object *o, const char *format, ...) {
   vsnprintf(reason, sizeof reason, format, args);
   va_end(args);
   mw_text_addf(&text, "%s", reason);
-  die("the object '%s' cannot be linked: %s. If it is whole, MOONWARP_LD=ld leaves it to the system's linker", o->name,
-      text.data);
+  die("the object '%s' cannot be linked: %s%s", o->name, text.data,
+      o->understood ? ". If it is whole, MOONWARP_LD=ld leaves it to the system's linker" : "");
 }
 
 static const unsigned char *bytes_at(const object *o, uint64_t offset, uint64_t size, const char *what) {

@@ -52,6 +52,7 @@ typedef struct object {
   size_t section_count;
   symbol *symbols;
   size_t symbol_count;
+  bool understood; /* as far as is needed for leaving it to another linker, which may know more of the rest */
 } object;
 
 struct global {
