@@ -79,10 +79,14 @@ function peers.pocl_build(name, folder)
   return tonumber((capture(command) or ""):match("^%S+ (%S+)"))
 end
 
--- The machine's limits: bytes and floating-point operations a millisecond.
+-- The machine's limits, the best of several processes: bytes and floating-point operations a millisecond.
 function peers.limits()
-  local bytes, operations = (capture(built "limits") or ""):match("^(%S+) (%S+)")
-  return tonumber(bytes) * 1e6, tonumber(operations) * 1e6
+  local most_bytes, most_operations = 0, 0
+  for _ = 1, 3 do
+    local bytes, operations = (capture(built "limits") or ""):match("^(%S+) (%S+)")
+    most_bytes, most_operations = math.max(most_bytes, tonumber(bytes)), math.max(most_operations, tonumber(operations))
+  end
+  return most_bytes * 1e6, most_operations * 1e6
 end
 
 -- Floating-point operations a millisecond, by so many processors.

@@ -1,0 +1,14 @@
+-- The problem that is named, solved in a process of its own, for run.lua: milliseconds, the result's digest, the kernel's
+-- tier, and what it has to move and to compute ("-" where that cannot be said).
+
+package.path = "./?.lua;" .. package.path
+local measure = require "bench.measure"
+local problems = require "bench.problems"
+
+local name = arg[1]
+local problem = problems.open(name, problems.compile(name))
+problem.run()
+local sum = problem.digest()
+local time = measure.milliseconds(problem.run)
+local bytes, operations = problem.bytes or "-", problem.operations() or "-"
+print(("%.17g %.17g %s %s %s"):format(time, sum, problem.kernel.tier, bytes, operations))
