@@ -81,7 +81,6 @@ function kernels.make(seed, options)
   local ok, why = kernels.refer(k)
   if not ok then return nil, why end
   k.strides = options and options.strides
-  if k.strides and not strides.suits(k, (cuda.write(k, reference.bounds))) then return nil, "its threads meet" end
   return k
 end
 

@@ -83,7 +83,6 @@ local function shared_arrays(k)
         return E.binary("+", E.binary("*", E.var(places.bid), E.var(places.bn)), at)
       end }
   end
-  k.shared = list
   return list
 end
 
@@ -265,7 +264,8 @@ local function launches(k, budget)
 end
 
 -- `options.threads`: about how many threads all launches together have; `options.warps`: its threads see their warps;
--- `options.memory`: it reaches memory in many ways (memory.lua).
+-- `options.memory`: it reaches memory in many ways (memory.lua); `options.strides`: its threads have nothing to do with
+-- each other, and are in a row.
 return function(seed, options)
   local source = source_of(seed)
   random, chance, pick = source.random, source.chance, source.pick
@@ -276,7 +276,7 @@ return function(seed, options)
   local k = { seed = seed, name = "k" .. seed, names = 0, budget = random(8, 30), late = {}, functions = {},
     procedures = {}, all_functions = {}, new_phase = new_phase, thread = places.t, scalars = scalars,
     flag = {}, drop = {}, warps = options and options.warps,
-    memory = options and options.memory, records = {} }
+    memory = options and options.memory, alone = options and options.strides, records = {} }
   outputs(k)
   k.inputs, k.counters = inputs(), counters()
   if k.memory then k.records = M.records() end
@@ -287,8 +287,9 @@ return function(seed, options)
     chance(0.1) and thread_ids[3] or places.gid }
   c.uniforms = { scalars[1], scalars[2], scalars[3], block_ids[1], block_ids[2], places.bn,
     chance(0.3) and block_ids[3] or block_ids[4] }
-  k.linear = chance(0.5) -- only for launches in one dimension
-  local shared = shared_arrays(k)
+  k.linear = chance(0.5) or k.alone -- only for launches in one dimension
+  k.shared = k.alone and {} or shared_arrays(k)
+  local shared = k.shared
   variables(c, 3, 7, "x")
   k.body = {}
   local_arrays(c, 2, k.body)
@@ -301,7 +302,7 @@ return function(seed, options)
     table.insert(k.body, { k = "sync", id = E.id() })
     for _, array in ipairs(shared) do new_phase(array) end
   end
-  c.shared, c.sync = shared, #shared > 0 or chance(0.1) or k.warps
+  c.shared, c.sync = shared, not k.alone and (#shared > 0 or chance(0.1) or k.warps)
   for i = 1, random(0, 2) do
     local u = { name = "u" .. i, t = int, e = E.uniform(c, 1) }
     table.insert(c.frame, u)

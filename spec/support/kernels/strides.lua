@@ -3,16 +3,6 @@
 
 local strides = {}
 
-local waiting = { "__sync", "__shared__", "__shfl", "__barrier", "__any", "__all", "__ballot", "__match", "__reduce" }
-
--- Whether its threads have nothing to do with the rest of their block.
-function strides.suits(k, text)
-  for _, word in ipairs(waiting) do
-    if text:find(word, 1, true) then return false end
-  end
-  return k.linear
-end
-
 -- The kernel becomes a function that is told which block it is and how many there are.
 function strides.text(k, text, names)
   local head, params, body = text:match("^(.*)__global__ void [%w_]+(%b())(.*)$")
