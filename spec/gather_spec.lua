@@ -320,6 +320,39 @@ describe("a scatter", function()
     assert.equal(0, guards "one")
   end)
 
+  it("to places side by side is tested once, and a wild one is told as such", function()
+    local side = [[
+      extern "C" __global__ void fields(int *const *to) {
+        for (int i = 0; i < 4; i++) to[0][i] = i;
+      }
+      extern "C" __global__ void beside(int *const *rows) {
+        if (threadIdx.x >= 40) rows[blockIdx.x][threadIdx.x] = threadIdx.x;
+      }]]
+    local one = "%%guarded[%d]* = select i1"
+    assert.equal(1, mwcc.count(mwcc.ir(side, "beside:64x1x1"), one))
+    local m = mw.compile(side)
+    local row, rows = mw.full(100, -1, "int"), mw.zeros(1, "int64")
+    local function wild(run)
+      local ok, message = pcall(function()
+        run()
+        mw.synchronize()
+      end)
+      assert.is_false(ok)
+      assert.matches("wrote to an address that no array holds", tostring(message))
+    end
+    for _, address in ipairs { 4096, 2 ^ 46 | 0 } do
+      rows[1] = address
+      wild(function() m.fields(1, 1)(rows) end)
+      wild(function() m.beside(1, 64)(rows) end)
+    end
+    rows[1] = row.address
+    m.beside(1, 64)(rows)
+    m.fields(1, 1)(rows)
+    local expected = {}
+    for i = 0, 99 do expected[i + 1] = (i < 4 or (i >= 40 and i < 64)) and i or -1 end
+    assert.same(expected, row:totable())
+  end)
+
   it("uses a base again behind a branch only where it was kept", function()
     local again = [[
       extern "C" __global__ void again(int *out) {

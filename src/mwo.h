@@ -105,6 +105,9 @@ typedef struct mw_services {
 /* What memory_kind answers. */
 enum { MW_SPACE_NONE = 0, MW_SPACE_GLOBAL = 1, MW_SPACE_SHARED = 3, MW_SPACE_CONSTANT = 4, MW_SPACE_LOCAL = 5 };
 
+/* Wild stores are sent to the first of so many bytes at the device's address range, or near behind it. */
+enum { MW_NOWHERE_BYTES = 65536 };
+
 struct mw_frame {
   const unsigned char *params; /* the parameter block */
   void *const *symbols;        /* the address of each module variable, in the image's order */

@@ -28,7 +28,7 @@ static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command 
   case CPU_FAULT_READ:
   case CPU_FAULT_WRITE:
     /* Generated code sends wild stores and atomics to where the heap begins. Some processors' atomics read first. */
-    sent = fault->address == command->kernel.frame.heap_base;
+    sent = fault->address - command->kernel.frame.heap_base < MW_NOWHERE_BYTES;
     mw_text_addf(text, fault->kind == CPU_FAULT_READ && !sent ? "read " : "wrote to ");
     if (fault->address == CPU_ADDRESS_UNKNOWN || sent) {
       mw_text_addf(text, "an address that no array holds (a null pointer, or one far off?)");

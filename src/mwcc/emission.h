@@ -3,6 +3,7 @@
  *   widen.c    the function and its barrier regions
  *   blocks.c   the loop over blocks
  *   gang.c     the control flow of a region for one gang: masks, edges, guards, loops
+ *   counting.c loops whose masks are their conditions
  *   together.c the same for gangs whose lanes all go the same way
  *   strays.c   a function for the other gangs
  *   saved.c    what gangs keep while others run, and what they vote for at barriers */
@@ -24,6 +25,7 @@ typedef struct way {
   mask root;     /* the lanes that enter the region */
   parts *masks;  /* by class: slots, for LED and LOOP */
   parts *loop_next;                                      /* by loop: lanes that go round (slots) */
+  LLVMValueRef *again;                                   /* by loop: whether there are any (slot); or NULL: ask them */
   LLVMBasicBlockRef *bodies, *enters, *latches, *guards; /* by source, loop, loop, class */
 } way;
 
@@ -100,6 +102,7 @@ counted begin_beside(emission *e);
 void end_beside(emission *e, counted c);
 
 /* ---- gang.c ---- */
+mask class_mask(emission *e, int class);               /* of the way being emitted */
 void add_lanes(emission *e, parts slots, parts lanes); /* to a mask in slots */
 /* Plan the region that begins at the node, with the branches that part lanes (a copy is made), and make its LLVM blocks.
    False, with a refusal: it cannot be. */
@@ -113,6 +116,11 @@ void emit_rest(emission *e);
 void part_lanes(emission *e, int n, mask m); /* the end of node n, by whose branch lanes go different ways */
 /* All lanes go on to a successor of n. Where control is to go. */
 LLVMBasicBlockRef take_together(emission *e, int n, int target);
+
+/* ---- counting.c ---- */
+/* At the end of node n: where the condition of its branch is the mask for the next round of its loop, whether there is one;
+   else NULL. */
+LLVMValueRef goes_on_counting(emission *e, int n);
 
 /* ---- moves.c ---- */
 /* What the node at the end of an edge takes over. `blend`: the lanes for which the values are; `plain`: of the others nobody

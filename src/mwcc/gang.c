@@ -6,7 +6,7 @@
 
 /* ---- masks of classes ---- */
 
-static mask class_mask(emission *e, int class) {
+mask class_mask(emission *e, int class) {
   const mask_class *c = &e->way->plan.classes[class];
   switch (c->kind) {
   case CLASS_REGION: return e->way->root;
@@ -144,19 +144,27 @@ static void part_by_shared(emission *e, int n, LLVMValueRef common, bool both, m
   w->stamp++;
 }
 
+static void keep_again(emission *e, int n, LLVMValueRef again) {
+  int l = e->way->plan.order.innermost[n];
+  if (!e->way->again[l]) e->way->again[l] = LLVMBuildAlloca(e->w.entry, e->w.p->i1, "");
+  LLVMBuildStore(e->w.b, again, e->way->again[l]);
+}
+
 void part_lanes(emission *e, int n, mask m) {
   widener *w = &e->w;
   const node *here = &w->g->nodes[n];
   logic half = half_shared(e, n);
   parts yes = value_vectors(w, half.left ? half.left : LLVMGetCondition(here->last)), no;
   if (half.left) part_by_shared(e, n, half.right, half.both, m);
-  LLVMValueRef none = LLVMConstNull(mask_type(e));
+  LLVMValueRef none = LLVMConstNull(mask_type(e)), again = half.left ? NULL : goes_on_counting(e, n);
+  bool yes_is_mask = again && here->succs[0] == e->way->plan.order.loops[e->way->plan.order.innermost[n]].header;
+  if (again) keep_again(e, n, again);
   for (int u = 0; u < w->parts; u++) {
     no.of[u] = LLVMBuildNot(w->b, yes.of[u], "");
     if (m.all) continue;
     /* select, not and: a lane that is not active may hold anything, and must not spoil the mask */
-    yes.of[u] = LLVMBuildSelect(w->b, m.lanes.of[u], yes.of[u], none, "");
-    no.of[u] = LLVMBuildSelect(w->b, m.lanes.of[u], no.of[u], none, "");
+    if (!again || !yes_is_mask) yes.of[u] = LLVMBuildSelect(w->b, m.lanes.of[u], yes.of[u], none, "");
+    if (!again || yes_is_mask) no.of[u] = LLVMBuildSelect(w->b, m.lanes.of[u], no.of[u], none, "");
   }
   /* Both edges' values are read before either edge changes a join's: a loop's next round and what it leaves behind are
      made from the same old values. */
@@ -250,8 +258,8 @@ static void emit_latch(emission *e, int l) {
   parts next = load_mask(e, e->way->loop_next[l]);
   store_mask(e, next, e->way->masks[p->class_of[header]]);
   store_mask(e, no_lanes(&e->w), e->way->loop_next[l]);
-  LLVMBuildCondBr(e->w.b, any_lane(&e->w, next), e->way->bodies[header],
-                  enter_item(e, parent, plan_next_apart(p, parent, header)));
+  LLVMValueRef again = e->way->again[l] ? load_slot(e, e->w.p->i1, e->way->again[l]) : any_lane(&e->w, next);
+  LLVMBuildCondBr(e->w.b, again, e->way->bodies[header], enter_item(e, parent, plan_next_apart(p, parent, header)));
 }
 
 static void emit_guard(emission *e, int class) {
@@ -278,6 +286,7 @@ bool begin_way(emission *e, way *to, const bool *divergent, int entry) {
   to->enters = mw_alloc((size_t)(loops + 1) * sizeof *to->enters);
   to->latches = mw_alloc((size_t)(loops + 1) * sizeof *to->latches);
   to->loop_next = mw_alloc((size_t)(loops + 1) * sizeof *to->loop_next);
+  to->again = mw_alloc((size_t)(loops + 1) * sizeof *to->again);
   to->guards = mw_alloc((size_t)(p->class_count + 1) * sizeof *to->guards);
   to->masks = mw_alloc((size_t)(p->class_count + 1) * sizeof *to->masks);
   for (int i = 0; i < p->order.rpo_count; i++) to->bodies[p->order.rpo[i]] = new_block(e, "node");
@@ -312,6 +321,7 @@ void forget_way(way *of) {
   free(of->enters);
   free(of->latches);
   free(of->loop_next);
+  free(of->again);
   free(of->guards);
   free(of->masks);
   *of = (way){0};

@@ -3,7 +3,7 @@
  * The device's memory, its stacks and its blocks' shared memory lie in one reserved address range with empty margins of
  * 2^REACH bytes on both sides (src/cpu/heap.c). So a store needs no test where its address is a trusted pointer (a kernel
  * parameter, a variable, shared memory, the stack) plus an offset that provably stays below 2^REACH: whatever it hits is
- * the device's, or inaccessible and so an error. All other stores are sent to the range's first byte, which is never
+ * the device's, or inaccessible and so an error. All other stores are sent to the range's first bytes, which are never
  * accessible, where they would fall outside. Loads cannot harm anyone: a wild one reads or faults.
  *
  * Runs behind inlining and promotion to registers, before vectorisation. No branch is added. */
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REACH = 40, DEPTH = 12 };
+enum { REACH = 40, DEPTH = 12, NEAR = MW_NOWHERE_BYTES / 2 };
 
 /* The least n for which the value, taken as a signed number, is known to lie within -2^n .. 2^n; 64 where unknown. */
 static unsigned magnitude(LLVMValueRef value, int depth);
@@ -110,6 +110,9 @@ typedef struct guard {
   LLVMValueRef function;
   bool entry; /* a function of run.c: its first parameter is the frame; else it is the thread */
   LLVMValueRef base, size;
+  /* The address that was tested last, what became of it, and where. */
+  LLVMValueRef tested, guarded;
+  LLVMBasicBlockRef block;
 } guard;
 
 /* Where run.c keeps a thread that it hands to functions: what stands there is trusted. */
@@ -176,6 +179,7 @@ static void load_range(guard *g) {
   if (!g->entry) frame = thread_load(p, b, frame, THREAD_FRAME, 0);
   g->base = load_invariant(p, b, p->i64, frame, offsetof(mw_frame, heap_base));
   g->size = load_invariant(p, b, p->i64, frame, offsetof(mw_frame, heap_size));
+  g->size = LLVMBuildSub(b, g->size, constant_i64(p, NEAR), "");
   LLVMDisposeBuilder(b);
 }
 
@@ -187,17 +191,47 @@ static LLVMValueRef in_lanes(guard *g, LLVMTypeRef like, LLVMValueRef scalar) {
   return LLVMBuildShuffleVector(g->b, one, LLVMGetPoison(type), LLVMConstNull(zeros), "");
 }
 
-static void check_operand(guard *g, LLVMValueRef instruction, unsigned operand) {
-  LLVMValueRef address = LLVMGetOperand(instruction, operand);
+/* The address that this one is a few bytes behind; itself where that is not known. */
+static LLVMValueRef near_address(const guard *g, LLVMValueRef address, uint64_t *distance) {
+  *distance = 0;
+  while (LLVMIsAGetElementPtrInst(address) && LLVMGetNumOperands(address) == 2 &&
+         LLVMIsAConstantInt(LLVMGetOperand(address, 1))) {
+    int64_t index = LLVMConstIntGetSExtValue(LLVMGetOperand(address, 1));
+    uint64_t size = LLVMABISizeOfType(g->p->layout, LLVMGetGEPSourceElementType(address));
+    if (index < 0 || index > NEAR || size > NEAR || *distance + (uint64_t)index * size > NEAR) break;
+    *distance += (uint64_t)index * size;
+    address = LLVMGetOperand(address, 0);
+  }
+  return address;
+}
+
+/* The address where it lies in the range, else the range's first byte. */
+static LLVMValueRef guarded_address(guard *g, LLVMValueRef address) {
   LLVMTypeRef type = LLVMTypeOf(address);
-  if (is_safe(g, address, REACH, DEPTH)) return;
-  if (!g->base) load_range(g);
-  LLVMPositionBuilderBefore(g->b, instruction);
   LLVMValueRef base = in_lanes(g, type, g->base), size = in_lanes(g, type, g->size);
   LLVMValueRef number = LLVMBuildPtrToInt(g->b, address, LLVMTypeOf(base), "");
   LLVMValueRef inside = LLVMBuildICmp(g->b, LLVMIntULT, LLVMBuildSub(g->b, number, base, ""), size, "inside");
   LLVMValueRef nowhere = LLVMBuildIntToPtr(g->b, base, type, "");
-  LLVMSetOperand(instruction, operand, LLVMBuildSelect(g->b, inside, address, nowhere, "guarded"));
+  return LLVMBuildSelect(g->b, inside, address, nowhere, "guarded");
+}
+
+/* What several parts or fields store side by side is tested as one: the range begins and ends with more bytes that nobody
+   can access than they are apart. The last of these count as outside, so that no store gets beyond them. */
+static void check_operand(guard *g, LLVMValueRef instruction, unsigned operand) {
+  LLVMValueRef address = LLVMGetOperand(instruction, operand);
+  LLVMBasicBlockRef block = LLVMGetInstructionParent(instruction);
+  uint64_t distance = 0;
+  if (is_safe(g, address, REACH, DEPTH)) return;
+  if (!g->base) load_range(g);
+  LLVMPositionBuilderBefore(g->b, instruction);
+  LLVMValueRef near = near_address(g, address, &distance);
+  if (near != g->tested || block != g->block) {
+    g->guarded = guarded_address(g, near);
+    g->tested = near, g->block = block;
+  }
+  LLVMValueRef offset = constant_i64(g->p, distance);
+  LLVMSetOperand(instruction, operand,
+                 distance ? LLVMBuildGEP2(g->b, g->p->i8, g->guarded, &offset, 1, "") : g->guarded);
 }
 
 static void check_instruction(guard *g, LLVMValueRef i) {

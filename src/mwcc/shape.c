@@ -194,10 +194,27 @@ static shapes shapes_assuming(const question *q, uint64_t assumed) {
   return s;
 }
 
+bool counts_towards(const shapes *s, LLVMValueRef index, LLVMValueRef limit) {
+  shape counts = view_of(s, index).shape, to = view_of(s, limit).shape;
+  if (counts.kind != SHAPE_AFFINE || counts.stride < 0 || counts.step < 0 || !counts.no_wrap) return false;
+  return is_uniform_kind(to.kind) && range_of(&s->table->ranges, limit).high <= BOUND_EXTENT;
+}
+
+/* Whether a loop of many vectors compares what counts with a limit: see counting.c. */
+static bool counts_in_loop(const shapes *s, int number) {
+  enum { MANY = 8 };
+  LLVMValueRef i = s->graph->values[number];
+  if (s->cut.parts < MANY || s->order->innermost[s->graph->node_of[number]] < 0 || !LLVMIsAICmpInst(i)) return false;
+  if (LLVMGetICmpPredicate(i) < LLVMIntSGT) return false;
+  LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1);
+  return counts_towards(s, a, b) || counts_towards(s, b, a);
+}
+
 static bool same_shapes(const shapes *a, const shapes *b) {
   for (int i = 0; i < a->graph->value_count; i++) {
     shape x = a->table->of[i].shape, y = b->table->of[i].shape;
     if (x.kind != y.kind || x.stride != y.stride || x.step != y.step) return false;
+    if (counts_in_loop(a, i) != counts_in_loop(b, i)) return false;
   }
   return true;
 }

@@ -208,6 +208,8 @@ typedef struct given {
 shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count);
 void shapes_free(shapes *s);
 shape shape_of(const shapes *s, LLVMValueRef value); /* constants and arguments too */
+/* Whether lanes count up, and the limit that all have is so small that numbers somewhat beyond it do not wrap. */
+bool counts_towards(const shapes *s, LLVMValueRef index, LLVMValueRef limit);
 /* Whether some lanes of a gang may leave the loop in a round in which others stay. */
 bool leaves_one_by_one(const shapes *s, int loop_index);
 
