@@ -57,6 +57,7 @@ void optimise(program *p) {
   }
   share_out(p);
   optimise_module(p);
+  share_optimised(p);
 }
 
 #define DEEPEST 64 /* chain of calls that is followed */

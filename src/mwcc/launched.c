@@ -35,6 +35,13 @@ void fix_block(program *p) {
   }
 }
 
+void drop_scalar_code(program *p) {
+  kernel *k = &p->kernels[0];
+  if (!p->options->launch_kernel || !k->variant_count || LLVMGetFirstUse(k->body)) return;
+  LLVMDeleteFunction(k->body);
+  k->body = NULL;
+}
+
 unsigned block_size(const program *p, char axis) {
   return p->options->launch_kernel ? p->options->launch_block[axis - 'x'] : 0;
 }

@@ -33,7 +33,7 @@
  *   overlap.c    loops whose rounds load what others load, too; unfold.c makes straight code of them
  *   blends.c     numbers that several vectors take over for some of their lanes
  *   launched.c   one kernel for one size of blocks
- *   shares.c     both on several processors
+ *   shares.c     both on several processors; rest.c makes two functions of one
  *   link.c       what the module imports, seal; linker.h links
  *   nvptx.c      instead of all from retarget.c on: PTX for a GPU; facts.c describes it
  *   gpu_checked.c  kernels there that the host can stop, and that check their accesses: gpu_access.c has which those are,
@@ -180,6 +180,8 @@ typedef struct kernel {
   bool takes_turns;                  /* some wait while others of the block go on */
   bool any_order;                    /* no block can tell which others ran before it: apart.c */
   LLVMValueRef run;                  /* its mw_block_function, from run.c */
+  LLVMValueRef rest;                 /* a part of the only variant, which that calls; or NULL: rest.c */
+  LLVMMetadataRef rest_scope;        /* for the source positions of one */
   LLVMValueRef fits;                 /* whether run is for a launch; NULL: it is for all */
   int max_threads;                   /* __launch_bounds__, 0: none */
   size_t shared_bytes;               /* static, a multiple of 16 */
@@ -312,7 +314,7 @@ void stage_done(program *p, const char *name); /* tells how long it took (--timi
 void program_read(program *p, const mw_text *bitcode);
 /* The source position of an instruction or function: false where it has none. */
 /* A debug scope for another function made from the kernel, attached to it. */
-LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef function);
+LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef function); /* NULL: of none as yet */
 bool program_position(LLVMValueRef value, const char **file, unsigned *line, unsigned *column);
 
 /* The C type that a debug-information node describes; never NULL. */
@@ -384,6 +386,7 @@ void take_rounds_apart(program *p); /* of loops by the size of the grid */
 /* ---- launched.c ---- */
 void keep_launched(program *p);                   /* only that kernel is one any more */
 void fix_block(program *p);                       /* blockDim is a constant */
+void drop_scalar_code(program *p);                /* what the kernel was before it became lanes: no launch runs it */
 unsigned block_size(const program *p, char axis); /* of all launches, by 'x', 'y' or 'z'; 0: not known */
 /* How a block of that size is cut into gangs of up to so many parts. */
 cut cut_block(const unsigned block[3], int lanes, int together);
@@ -403,8 +406,11 @@ void write_output(const char *path, const void *data, size_t length);
 
 /* ---- between emit.c and shares.c ---- */
 
-#define SHARES 8            /* at most */
-void share_out(program *p); /* of what is to be optimised; sets p->shares if that pays */
+#define SHARES 8                  /* at most */
+void share_out(program *p);       /* of what is to be optimised; sets p->shares if that pays */
+void share_optimised(program *p); /* of what is, if it was not shared out before */
+/* rest.c: a part of a large function as another that it calls, or NULL. */
+LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from);
 void optimise_module(program *p);
 
 /* ---- forward.c ---- */

@@ -257,7 +257,7 @@ LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef func
   LLVMMetadataRef scope =
       LLVMDIBuilderCreateFunction(p->debug, p->debug_file, k->name, strlen(k->name), k->linkage, strlen(k->linkage),
                                   p->debug_file, (unsigned)k->line, type, 1, 1, (unsigned)k->line, LLVMDIFlagZero, 1);
-  LLVMSetSubprogram(function, scope);
+  if (function) LLVMSetSubprogram(function, scope);
   return scope;
 }
 

@@ -229,17 +229,16 @@ static void build_fiber(program *p, kernel *k, const char *name) {
 void build_runs(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     kernel *k = &p->kernels[i];
-    char *name = mw_format("run.%s", k->linkage);
-    remove_attribute(k->body, "noinline");
-    remove_attribute(k->body, "optnone");
-    add_attribute(p, k->body, "alwaysinline");
     if (p->options->launch_kernel && !k->variant_count)
       die("%s gains nothing from being compiled for one size of blocks: %s", k->name, k->tier_reason);
     if (p->options->launch_kernel) {
       build_launched(p, k);
-      free(name);
       continue;
     }
+    char *name = mw_format("run.%s", k->linkage);
+    remove_attribute(k->body, "noinline");
+    remove_attribute(k->body, "optnone");
+    add_attribute(p, k->body, "alwaysinline");
     if (k->waits) {
       build_fiber(p, k, name);
     } else {

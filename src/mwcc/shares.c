@@ -34,6 +34,7 @@ struct shares {
   share items[SHARES]; /* items[0] has only the list: it is the program itself */
   size_t count;
   LLVMMemoryBufferRef copy; /* the module before it was dealt out */
+  bool is_optimised;
 };
 
 /* ---- dealing out ---- */
@@ -64,6 +65,7 @@ static size_t find_candidates(const program *p, candidate *out) {
       out[count++] = (candidate){v->function, weight_of(v->function)};
       if (v->strays) out[count++] = (candidate){v->strays, weight_of(v->strays)};
     }
+    if (k->rest) out[count++] = (candidate){k->rest, weight_of(k->rest)};
     if (!k->variant_count) out[count++] = (candidate){k->run, weight_of(k->run)};
   }
   qsort(out, count, sizeof *out, heaviest_first);
@@ -100,10 +102,14 @@ static size_t processors(void) {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
 }
 
+static bool may_share(const program *p) {
+  return p->options->emit == EMIT_MWO && !p->options->report && p->options->level > 0 && can_be_copied(p);
+}
+
 /* `rest`: the weight of what is in the first share whatever else it has. */
 static size_t choose_count(const program *p, size_t candidates, size_t weight, size_t rest) {
   size_t count = processors(), worth = weight / WORTH;
-  if (p->options->emit != EMIT_MWO || p->options->report || p->options->level == 0 || !can_be_copied(p)) return 1;
+  if (!may_share(p)) return 1;
   if (count > SHARES) count = SHARES;
   if (rest >= COPY) candidates++;
   if (count > candidates) count = candidates;
@@ -119,7 +125,7 @@ static size_t lightest(const size_t *weights, size_t count) {
 
 /* Whose functions are whose; NULL where sharing does not pay. */
 static shares *deal_out(const program *p) {
-  candidate *candidates = mw_alloc((2 * MOST_VARIANTS * p->kernel_count + 1) * sizeof *candidates);
+  candidate *candidates = mw_alloc(((2 * MOST_VARIANTS + 1) * p->kernel_count + 1) * sizeof *candidates);
   size_t candidate_count = find_candidates(p, candidates), total = 0, weights[SHARES] = {0};
   EACH_FUNCTION(p, f) total += weight_of(f);
   size_t rest = total; /* less what is dealt out, which is all but what nobody else can have */
@@ -189,9 +195,13 @@ static void make_copy(const shares *s, share *own) {
 static void *work(void *argument) {
   share *own = argument;
   program *q = &own->program;
+  bool is_optimised = q->shares->is_optimised;
   make_copy(q->shares, own);
   q->shares = NULL;
-  optimise_module(q);
+  if (is_optimised)
+    run_passes(q, "globaldce"); /* what only the table has */
+  else
+    optimise_module(q);
   for (size_t i = 0; i < own->functions.count; i++)
     own->stacks[i] = measure_stack(q, LLVMGetNamedFunction(q->module, own->functions.items[i]));
   sem_post(&own->measured);
@@ -213,9 +223,7 @@ static void keep_to_first(program *p, const shares *s) {
   }
 }
 
-void share_out(program *p) {
-  shares *s = deal_out(p);
-  if (!s) return;
+static void start(program *p, shares *s) {
   p->shares = s;
   s->copy = LLVMWriteBitcodeToMemoryBuffer(p->module);
   for (size_t i = 1; i < s->count; i++) {
@@ -228,6 +236,22 @@ void share_out(program *p) {
     if (!own->has_thread) work(own);
   }
   keep_to_first(p, s);
+}
+
+void share_out(program *p) {
+  shares *s = deal_out(p);
+  if (s) start(p, s);
+}
+
+/* A single function, which optimising has to see as a whole. */
+void share_optimised(program *p) {
+  kernel *k = &p->kernels[0];
+  if (p->shares || !p->options->launch_kernel || !may_share(p) || processors() < 2) return;
+  k->rest = take_rest(p, k, k->variants[0].function);
+  shares *s = k->rest ? deal_out(p) : NULL;
+  if (!s) return;
+  s->is_optimised = true;
+  start(p, s);
 }
 
 size_t shares_stack(shares *s, LLVMValueRef declaration) {

@@ -94,6 +94,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
     quit(0);
   }
   widen_kernels(p);
+  drop_scalar_code(p);
   if (o->report && !o->report_spills) quit(0);
   expand_block_waits(p);
   unlock_shared(p);

@@ -1,0 +1,75 @@
+-- Long code for blocks of one size, which is made of two functions side by side (src/mwcc/rest.c).
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mw = require "moonwarp"
+local files = require "support.files"
+local mwcc = require "support.mwcc"
+
+local source = files.read "bench/kernels/fft.cu" -- 512 numbers a block
+local size = 512
+
+local function several_processors()
+  local pipe = assert(io.popen "nproc")
+  local count = pipe:read "n"
+  pipe:close()
+  return count > 1
+end
+
+-- Real and imaginary parts of exp(2 pi i step j / size), j = 0, 1, ...
+local function wave(step)
+  local numbers = {}
+  for j = 0, size - 1 do
+    local angle = 2 * math.pi * (step * j % size) / size
+    numbers[2 * j + 1], numbers[2 * j + 2] = math.cos(angle), math.sin(angle)
+  end
+  return numbers
+end
+
+describe("long code for blocks of one size", function()
+  local before, m, twiddle
+
+  setup(function()
+    before = mw.limit("specialise", 1)
+    m = mw.compile(source)
+    twiddle = mw.array(wave(-1)):as "float2"
+  end)
+  teardown(function() mw.limit("specialise", before) end)
+
+  it("is two functions where there are processors for both, and one where they would hand over much", function()
+    for name, class in pairs { fft = "_Z3fftPK6float2S1_PS_:256x1x1", radix = "_Z5radixiPKjPj:256x1x1" } do
+      local text = files.read(("bench/kernels/%s.cu"):format(name))
+      local module = mwcc.run(text, "--verify --mcpu=x86-64-v4 --launch=" .. class)
+      assert.is_truthy(module:find("fits._Z", 1, true), name)
+      local has_rest = module:find("rest._Z", 1, true) ~= nil
+      assert.equal(name == "fft" and several_processors(), has_rest, name)
+    end
+  end)
+
+  it("computes what it would in one", function()
+    local numbers, impulse, bin = wave(37), 3, 37
+    for j = 1, 2 * size do numbers[2 * size + j] = j == 2 * impulse + 1 and 1 or 0 end
+    local out = mw.zeros(2 * size, "float2")
+    m.fft(2, 256)(mw.array(numbers):as "float2", twiddle, out)
+    local got, wanted = out:as("float"):totable(), wave(-impulse)
+    for j = 0, size - 1 do
+      assert.near(j == bin and size or 0, got[2 * j + 1], 1e-3)
+      assert.near(0, got[2 * j + 2], 1e-3)
+      assert.near(wanted[2 * j + 1], got[2 * size + 2 * j + 1], 1e-5)
+      assert.near(wanted[2 * j + 2], got[2 * size + 2 * j + 2], 1e-5)
+    end
+  end)
+
+  it("tells the source's lines in both", function()
+    local x = mw.zeros(2 * size, "float2")
+    local function line_of(...)
+      m.fft(2, 256)(...)
+      local ok, err = pcall(mw.synchronize)
+      assert.is_false(ok)
+      local _, count = source:sub(1, (source:find("out[first + t]", 1, true))):gsub("\n", "")
+      return err.line, count + 1
+    end
+    local got, written = line_of(x, twiddle, nil)
+    assert.equal(written, got)
+    assert.is_true(line_of(nil, twiddle, x) < written - 8) -- where the numbers are read
+  end)
+end)
