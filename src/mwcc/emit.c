@@ -39,6 +39,7 @@ void optimise_module(program *p) {
   if (lanes) forward_stores(p), forget_shared(p), load_overlaps_once(p);
   if (level) show_small_indices(p), broadcast_once(p);
   estimate_roots(p);
+  multiply_by_powers(p);
 }
 
 /* By name, since the optimiser may remove it: where a thread has a stack to itself. Not the SIMD variants, which hold

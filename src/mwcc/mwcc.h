@@ -356,6 +356,7 @@ void check_features(program *p);       /* before anything is inlined */
 void check_sizes(program *p);          /* of what the program declares */
 void check_shared_atomics(program *p); /* once pointers are in registers */
 void retarget(program *p);
+void name_powers(program *p);               /* powers.c: a part of program_read */
 void mark_once(program *p, LLVMValueRef f); /* before anything is inlined; once.c */
 bool call_once(program *p);                 /* when all but those are; true: all is in registers since */
 /* Inline PTX becomes instructions and intrinsics; what is not in the table is complained about. */
@@ -420,6 +421,7 @@ void load_overlaps_once(program *p); /* overlap.c: of the rounds of a loop */
 void show_small_indices(program *p); /* gather.c: to code generation */
 void broadcast_once(program *p);     /* blends.c: numbers that several vectors take over for some lanes */
 void estimate_roots(program *p);     /* reciprocal.c: 1 / sqrt(x) that need not be exact */
+void multiply_by_powers(program *p); /* powers.c: of two, in one instruction */
 size_t measure_stack(program *p, LLVMValueRef function);
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
 /* The stack of a function that another share defines, once it is known; 0 if none does. */

@@ -231,7 +231,7 @@ static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
 static const struct wide_intrinsic {
   const char *name;
   unsigned lanes;
-  unsigned named; /* the types that its name tells: 0 the result's, 1 the argument's too, 2 the argument's alone */
+  unsigned named; /* the types that its name tells: 0 the result's, 1 the last argument's too, 2 the argument's alone */
 } wide_intrinsics[] = {
     {"llvm.sqrt", 1, 0},       {"llvm.fma", 3, 0},        {"llvm.fmuladd", 3, 0},    {"llvm.fabs", 1, 0},
     {"llvm.floor", 1, 0},      {"llvm.ceil", 1, 0},       {"llvm.trunc", 1, 0},      {"llvm.rint", 1, 0},
@@ -242,6 +242,7 @@ static const struct wide_intrinsic {
     {"llvm.smin", 2, 0},       {"llvm.smax", 2, 0},       {"llvm.umin", 2, 0},       {"llvm.umax", 2, 0},
     {"llvm.sadd.sat", 2, 0},   {"llvm.uadd.sat", 2, 0},   {"llvm.ssub.sat", 2, 0},   {"llvm.usub.sat", 2, 0},
     {"llvm.fptosi.sat", 1, 1}, {"llvm.fptoui.sat", 1, 1}, {"llvm.is.fpclass", 1, 2}, {"llvm.arithmetic.fence", 1, 0},
+    {"llvm.ldexp", 2, 1},
 };
 
 static const struct wide_intrinsic *find_wide(const char *name) {
@@ -306,7 +307,7 @@ static LLVMValueRef call_wide(widener *w, LLVMValueRef call, const struct wide_i
   unsigned count = LLVMGetNumArgOperands(call);
   for (unsigned i = 0; i < count; i++)
     arguments[i] = i < wide->lanes ? part_vector(w, LLVMGetOperand(call, i), u) : LLVMGetOperand(call, i);
-  LLVMTypeRef types[2] = {vector_type(w, LLVMTypeOf(call)), LLVMTypeOf(arguments[0])};
+  LLVMTypeRef types[2] = {vector_type(w, LLVMTypeOf(call)), LLVMTypeOf(arguments[wide->lanes - 1])};
   LLVMTypeRef *named = wide->named == 2 ? types + 1 : types;
   LLVMValueRef result = call_intrinsic(w->p, w->b, wide->name, named, wide->named == 1 ? 2 : 1, arguments, count);
   if (LLVMCanValueUseFastMathFlags(result)) LLVMSetFastMathFlags(result, LLVMGetFastMathFlags(call));

@@ -213,6 +213,7 @@ static void prune(program *p) {
     if (!p->options->gpu) mark_once(p, f);
   }
   for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, LLVMExternalLinkage);
+  if (!p->options->gpu) name_powers(p);
   /* nothing that simplifies: what CUDA defines and LLVM does not is not spelled out yet (retarget.c) */
   run_passes(p, "always-inline,globaldce");
 }

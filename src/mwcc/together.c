@@ -185,7 +185,7 @@ static int keep_full(const emission *e, int entry, bool *divergent, bool *togeth
 }
 
 bool begin_together(emission *e, int entry) {
-  enum { MOST_CODE = 1200 }; /* instructions, times parts, that are worth having twice */
+  enum { MOST_CODE = 1100 }; /* instructions, times parts, that are worth having twice */
   widener *w = &e->w;
   int asked = 0;
   way *general = &e->ways[0], *to = &e->ways[1];
