@@ -35,6 +35,17 @@ describe("the code for blocks of one size", function()
   end
 end)
 
+describe("mathematical functions in a module", function()
+  -- A quarter more than was needed when this was written. Each compilation of a kernel reads and inlines them all.
+  it("are kept as little more than their arithmetic", function()
+    local size = #mwcc.run([[__global__ void k(const double *x, double *y) {
+      int i = threadIdx.x;
+      y[i] = exp(x[i]) + log(x[i]) + erf(x[i]) + tanh(x[i]) + lgamma(x[i]) + pow(x[i], y[i]);
+    }]], "--mcpu=x86-64-v4")
+    assert(size > 10000 and size < 60000, size .. " bytes")
+  end)
+end)
+
 describe("what a block's code has in registers", function()
   it("is nothing that an earlier block left there", function()
     local text = mwcc.run(files.read "bench/kernels/reduce.cu",
