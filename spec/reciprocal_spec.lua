@@ -31,6 +31,12 @@ describe("a reciprocal root", function()
     assert.equal(0, count(output, "vdivps"))
   end)
 
+  it("multiplies less where additions have a place of their own", function()
+    local usual, amd = code("root", "x86-64-v4"), code("root", "znver4")
+    assert.is_true(count(amd, "vrsqrt14ps") > 0)
+    assert.equal(count(usual, "vmulps") / 2, count(amd, "vmulps"))
+  end)
+
   it("takes one where it has not", function()
     local output = code("root", "x86-64-v3")
     assert.is_true(count(output, "vdivps") > 0)

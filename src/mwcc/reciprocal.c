@@ -43,6 +43,18 @@ static LLVMValueRef estimate(program *p, LLVMBuilderRef b, LLVMValueRef x) {
   return result;
 }
 
+/* AMD's Zen adds where it does not multiply, and does integers in both places: a step has multiplications enough. The
+   estimate is no denormal, and where it is nothing, or not above it, the half is nothing: what is added to it is then of no
+   account. */
+static LLVMValueRef halved(program *p, LLVMBuilderRef b, LLVMValueRef y) {
+  LLVMTypeRef type = LLVMTypeOf(y), word = p->i32;
+  if (!starts_with(p->cpu, "znver")) return LLVMBuildFMul(b, y, all_lanes(type, 0.5), "");
+  if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) word = LLVMVectorType(word, LLVMGetVectorSize(type));
+  LLVMValueRef one = LLVMBuildBitCast(b, all_lanes(type, 0x1p-126), word, ""); /* of the exponent's field */
+  LLVMValueRef arguments[] = {LLVMBuildSub(b, LLVMBuildBitCast(b, y, word, ""), one, ""), LLVMConstNull(word)};
+  return LLVMBuildBitCast(b, call_intrinsic(p, b, "llvm.smax", &word, 1, arguments, 2), type, "");
+}
+
 /* y + y/2 * (1 - x y y), for one register. */
 static LLVMValueRef reciprocal_root(program *p, LLVMBuilderRef b, LLVMValueRef x) {
   LLVMTypeRef type = LLVMTypeOf(x);
@@ -53,7 +65,7 @@ static LLVMValueRef reciprocal_root(program *p, LLVMBuilderRef b, LLVMValueRef x
      wait for where multiplications are done. */
   LLVMValueRef least[] = {error, all_lanes(type, 1)};
   error = call_intrinsic(p, b, "llvm.minnum", &type, 1, least, 2);
-  LLVMValueRef half[] = {LLVMBuildFMul(b, y, all_lanes(type, 0.5), ""), error, y};
+  LLVMValueRef half[] = {halved(p, b, y), error, y};
   return call_intrinsic(p, b, "llvm.fma", &type, 1, half, 3);
 }
 
