@@ -183,6 +183,23 @@ describe("memory is asked for ahead", function()
     assert.equal(0, count(ir(again, linkage), "call void @llvm.prefetch"))
   end)
 
+  it("of far rows of a matrix, once where many rows of another meet each of them", function()
+    local product = [[
+      __global__ void product(int n, const float *a, const float *b, float *c) {
+        int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+        float sum = 0;
+        for (int k = 0; k < n; k++) sum += a[row * n + k] * b[ROW + column];
+        c[row * n + column] = sum;
+      }]]
+    local class = "_Z7productiPKfS0_Pf:16x16x1"
+    assert.equal(1, count(ir((product:gsub("ROW", "k * n")), class), "call void @llvm.prefetch"))
+    assert.equal(1, count(ir((product:gsub("ROW", "k * 2048")), class), "call void @llvm.prefetch"))
+    -- near rows, one row only, and rows that few meet
+    assert.equal(0, count(ir((product:gsub("ROW", "k * 256")), class), "call void @llvm.prefetch"))
+    assert.equal(0, count(ir((product:gsub("ROW", "n")), class), "call void @llvm.prefetch"))
+    assert.equal(0, count(ir((product:gsub("ROW", "k * n")), "_Z7productiPKfS0_Pf:16x2x1"), "call void @llvm.prefetch"))
+  end)
+
   it("but not where processors see it themselves", function()
     assert.equal(0, count(ir(sum:gsub("STEP", "256"), "_Z3sumiPKfPf:256x1x1"), "call void @llvm.prefetch"))
   end)

@@ -254,8 +254,8 @@ parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   } else {
     bool common = parts_share(w, at);
     if (common) m = any_part(w, m);
-    if (contiguous && !common && m.all && LLVMIsALoadInst(at->by) && !at->is_volatile)
-      ask_ahead(w, at->by, bytes_of(w, type));
+    if (contiguous && m.all && LLVMIsALoadInst(at->by) && !at->is_volatile)
+      (common ? ask_ahead_once : ask_ahead)(w, at->by, bytes_of(w, type));
     for (int u = 0; u < w->parts; u++) {
       if (u && common)
         result.of[u] = result.of[0];

@@ -12,6 +12,9 @@
  * same round: so memory is read in stretches as long as if there were no rounds, and what was asked for waits in the caches
  * for as long as a gang or two take. With very many rounds it would not be there any more. Then, where a block is one gang,
  * every second block asks for what it will load itself some rounds later, and for what the one behind it will.
+ *
+ * And where each line that is loaded meets numbers of many rows, as in a product of matrices, memory would be quick enough if
+ * only it were asked in time: of a matrix whose rows are a power of two long, few lines of a column fit into the near caches.
  * (Measured: sums of columns take half the time or less.) */
 #include "widen.h"
 
@@ -273,17 +276,27 @@ static bool is_loaded_again(question q, LLVMValueRef address) {
   return false;
 }
 
+/* Whether memory that others have, too, is loaded in a loop that is code of its own. */
+static bool may_ask(const widener *w, const question *q, LLVMValueRef address) {
+  if (!w->p->options->launch_kernel || w->several_regions || q->loop < 0) return false;
+  return memory_of(address) != MEMORY_SHARED && memory_of(address) != MEMORY_LOCAL;
+}
+
+/* Whether the next round loads where processors do not look by themselves. */
+static bool is_far(growth round) {
+  if (!round.known || !round.by) return false;
+  return !LLVMIsAConstantInt(round.by) || llabs(LLVMConstIntGetSExtValue(round.by)) >= NEAR;
+}
+
 void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
   enum { LONG = 512, ROUNDS = 3 };
   LLVMValueRef address = LLVMGetOperand(load, 0);
   question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
   uint64_t part = bytes * (uint64_t)w->width, whole = part * (uint64_t)w->parts;
-  if (!w->p->options->launch_kernel || w->several_regions || q.loop < 0 || whole < LINE) return;
+  if (!may_ask(w, &q, address) || whole < LINE) return;
   if (!is_affine(w, address)) return; /* rows of a tile: they were there for the block before, and nothing was gained */
-  if (memory_of(address) == MEMORY_SHARED || memory_of(address) == MEMORY_LOCAL) return;
   growth round = grown(&q, address, DEPTH);
-  if (!round.known || !round.by) return;
-  if (LLVMIsAConstantInt(round.by) && llabs(LLVMConstIntGetSExtValue(round.by)) < NEAR) return;
+  if (!is_far(round)) return;
   if (length_of_round(w, q.loop) < LONG) {
     if (w->gang_begins && follows_neighbour(q, address, bytes) && !is_loaded_again(q, address))
       ask_for_gangs(w, address, round.by, whole);
@@ -292,6 +305,16 @@ void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
     w->asked = (asked_memory){.load = load, .distance = distance};
     for (int u = 0; u < w->parts; u++) w->asked.calls.of[u] = ask(w, part_scalar(w, address, u), distance);
   }
+}
+
+void ask_ahead_once(widener *w, LLVMValueRef load, uint64_t bytes) {
+  enum { FEWEST = 4 /* parts, for whose arithmetic asking is little */, ROUNDS = 16 };
+  LLVMValueRef address = LLVMGetOperand(load, 0);
+  question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
+  if (!may_ask(w, &q, address) || w->parts < FEWEST || bytes * (uint64_t)w->width != LINE) return;
+  growth round = grown(&q, address, DEPTH);
+  if (!is_far(round) || is_varying(w, address)) return;
+  ask(w, part_scalar(w, address, 0), LLVMBuildMul(w->b, round.by, constant_i64(w->p, ROUNDS), ""));
 }
 
 void ask_by_lanes(widener *w, LLVMValueRef load, LLVMValueRef address) {
