@@ -46,6 +46,18 @@ describe("mathematical functions in a module", function()
   end)
 end)
 
+describe("what looks at a float's bits", function()
+  -- mwcc hides it from LLVM's passes for a while (src/mwcc/hidden_bits.c)
+  it("costs nothing: lanes' bits stay where they are", function()
+    local text = mwcc.ir([[__global__ void k(const float *x, const double *y, int *o) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      o[i] = __float_as_int(x[i] * 3) % 7 + __double2hiint(y[i] * 3); }]], "_Z1kPKfPKdPi:64x1x1")
+    assert.matches("bitcast <%d+ x float>", text)
+    assert.matches("bitcast <%d+ x double>", text)
+    assert.is_nil(text:find("__mw_bits", 1, true))
+  end)
+end)
+
 describe("what a block's code has in registers", function()
   it("is nothing that an earlier block left there", function()
     local text = mwcc.run(files.read "bench/kernels/reduce.cu",

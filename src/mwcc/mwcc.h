@@ -27,6 +27,7 @@
  *   stores.c     stores without branches, in loops over threads that do little but gather
  *   table.c      the mw_mwo table
  *   guard.c      stores that might leave the device's memory
+ *   hidden_bits.c  what would keep LLVM's passes busy there for nothing
  *   emit.c       optimise, generate code
  *   forward.c    vectors that are loaded across two that were just stored
  *   unread.c     stores to shared memory that nobody reads any more
@@ -397,6 +398,8 @@ bool is_entry(const program *p, LLVMValueRef function);
 void build_table(program *p);
 void set_local_bytes(program *p); /* in the finished table, from what measure_stacks found */
 void guard_stores(program *p);
+void hide_bits(program *p); /* hidden_bits.c: what makes numbers of floats' bits, from instcombine */
+void show_bits(program *p);
 void mark_thread(program *p, LLVMValueRef place); /* a thread's fields stand there */
 void optimise(program *p);       /* emit.c; shares.c does parts of it in other threads, until emit waits for them */
 void measure_stacks(program *p); /* local_bytes of the kernels, behind optimise */
