@@ -128,6 +128,21 @@ describe("a loop that lanes leave one by one", function()
       assert.equal(sum * 128 + last, list[i + 1], "thread " .. i)
     end
   end)
+
+  it("knows at its joins what was there before a barrier", function()
+    -- behind the barrier threads come into the outer loop in its middle, with what the join before it gave them
+    local m = mw.compile { source = [[__global__ void k(long long q, const int *v, int *o) {
+      int i = threadIdx.x, x = 7;
+      for (int again = 0, round = 0; round++ < 12; again = 1) {
+        for (int j = 0; j < q; j = 1) x = v[i];
+        for (int wait = 0; again && wait++ < 12;) __syncthreads_count(0);
+      }
+      o[i] = x; }]], options = { "--width=16" } }
+    assert.equal("simd", m.k.tier, m.k.tier_reason)
+    local o = mw.zeros(40, "int")
+    m.k(1, 40)(0, mw.zeros(40, "int"), o)
+    for i = 1, 40 do assert.equal(7, o[i], "thread " .. i) end
+  end)
 end)
 
 describe("a sine and a cosine", function()

@@ -2,7 +2,8 @@
  *
  * A join is entered by some lanes on one edge and by others on another: what it takes over is blended with what it holds.
  * Not on the first edge of a round. And what lanes hold there from the round before is forgotten, or it would be carried
- * along in registers for nobody.
+ * along in registers for nobody. (Unless a region between barriers comes into the loop in its middle: then its rounds begin
+ * elsewhere, where a join may hold what lanes brought with them.)
  *
  * Lanes leave a loop one by one, each with its own values, which wait outside for the others. Mostly these are what the next
  * round would have begun with (a sum): then they are left where that round has it, as long as it changes only what belongs to
@@ -132,7 +133,7 @@ void empty_joins(emission *e, int l) {
     int n = p->order.rpo[i];
     const struct node *join = &w->g->nodes[n];
     if (p->order.innermost[n] != l || n == p->order.loops[l].header) continue;
-    if (!begins_block(join)) continue;
+    if (!begins_block(join) || !dominates(w->shapes->order, p->order.loops[l].header, n)) continue;
     for (LLVMValueRef phi = join->first; LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
       if (!is_varying(w, phi)) continue;
       parts slots = slot_of(w, phi);
