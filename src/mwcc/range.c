@@ -121,7 +121,7 @@ static bool round_of_ranges(ranges *r, bool growing, int round) {
   return changed;
 }
 
-ranges ranges_of(const graph *g, const order *o, uint64_t assumed) {
+static ranges find_ranges(const graph *g, const order *o, uint64_t assumed) {
   size_t values = (size_t)g->value_count + LLVMCountParams(g->function) + 1;
   ranges r = {.graph = g,
               .order = o,
@@ -142,10 +142,37 @@ ranges ranges_of(const graph *g, const order *o, uint64_t assumed) {
   return r;
 }
 
-void ranges_free(ranges *r) {
-  free(r->of);
-  free(r->facts);
-  free(r->first_fact);
-  free(r->assumptions);
-  *r = (ranges){0};
+/* ---- what was found ---- */
+
+/* Shapes are asked for again and again, of other cuts and given other things, which ranges know nothing of. */
+struct known_ranges {
+  struct known {
+    uint64_t assumed;
+    ranges found;
+  } *items;
+  size_t count;
+};
+
+ranges ranges_of(const graph *g, const order *o, uint64_t assumed) {
+  struct known_ranges *known = g->known_ranges;
+  for (size_t i = 0; i < known->count; i++)
+    if (known->items[i].assumed == assumed) return known->items[i].found;
+  known->items = mw_realloc(known->items, (known->count + 1) * sizeof *known->items);
+  known->items[known->count] = (struct known){assumed, find_ranges(g, o, assumed)};
+  return known->items[known->count++].found;
+}
+
+void prepare_ranges(graph *g) { g->known_ranges = mw_alloc(sizeof *g->known_ranges); }
+
+void forget_ranges(graph *g) {
+  struct known_ranges *known = g->known_ranges;
+  for (size_t i = 0; known && i < known->count; i++) {
+    ranges *r = &known->items[i].found;
+    free(r->of);
+    free(r->facts);
+    free(r->first_fact);
+    free(r->assumptions);
+  }
+  if (known) free(known->items);
+  free(known);
 }

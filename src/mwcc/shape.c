@@ -224,7 +224,7 @@ static bool same_shapes(const shapes *a, const shapes *b) {
 static shapes answer(const question *q) {
   enum { MOST_TRIALS = 6 };
   uint64_t needed = ~0ull;
-  shapes best = shapes_assuming(q, needed), trial = shapes_assuming(q, 0);
+  shapes best = shapes_assuming(q, needed), trial = shapes_assuming(q, 0), last = best; /* of what is needed */
   if (same_shapes(&best, &trial)) {
     shapes_free(&best);
     return trial;
@@ -234,12 +234,11 @@ static shapes answer(const question *q) {
   for (int i = 0; i <= parameters; i++) {
     uint64_t one = i == parameters ? ASSUME_TIGHT : 1ull << best.assumptions[i].parameter;
     trial = shapes_assuming(q, needed & ~one);
-    if (same_shapes(&best, &trial)) needed &= ~one;
-    shapes_free(&trial);
+    bool same = same_shapes(&last, &trial);
+    shapes_free(same ? &last : &trial);
+    if (same) last = trial, needed &= ~one;
   }
-  if (needed == ~0ull) return best;
-  shapes_free(&best);
-  return shapes_assuming(q, needed);
+  return last;
 }
 
 shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count) {
@@ -249,7 +248,6 @@ shapes shapes_given(const graph *g, const order *o, cut c, const given *list, in
 shapes shapes_of(const graph *g, const order *o, cut c) { return shapes_given(g, o, c, NULL, 0); }
 
 void shapes_free(shapes *s) {
-  ranges_free(&s->table->ranges);
   free(s->table->of);
   free(s->table->join);
   free(s->table->left);

@@ -52,7 +52,8 @@ typedef struct graph {
   bool seamless;             /* a block is one gang, so that nobody waits at its barriers: they cut nothing */
   struct number *numbers;    /* a hash table from instructions and blocks, graph.c's own */
   unsigned number_mask;
-  unsigned char *local_unit; /* by number: local.c's own */
+  unsigned char *local_unit;         /* by number: local.c's own */
+  struct known_ranges *known_ranges; /* range.c's own: what it has found, by what was assumed */
 } graph;
 
 /* Fails (false, *why set) where the kernel has what no gang can run: an unknown call, an indirect branch, a switch … */
@@ -154,8 +155,10 @@ typedef struct ranges {
 
 /* What is assumed: a bit i for parameter i, and for the tight extent. */
 #define ASSUME_TIGHT ((uint64_t)1 << 63)
+/* Found once for what is assumed, and the graph's. The order is the one that the graph has as a whole. */
 ranges ranges_of(const graph *g, const order *o, uint64_t assumed);
-void ranges_free(ranges *r);
+void prepare_ranges(graph *g);                                 /* a part of graph_build */
+void forget_ranges(graph *g);                                  /* and of graph_free */
 range range_of(const ranges *r, LLVMValueRef value);           /* where it is computed */
 range range_at(const ranges *r, LLVMValueRef value, int node); /* with what the branches above the node say */
 
