@@ -89,7 +89,8 @@ static bool all_enter(emission *e, int l, const comparison *c, LLVMValueRef firs
     if (from >= 0) return false;
     from = pred;
   }
-  while (from >= 0 && g->nodes[from].succ_count == 1) to = from, from = only_pred(&g->nodes[from]);
+  while (from >= 0 && !g->nodes[from].barrier && g->nodes[from].succ_count == 1)
+    to = from, from = only_pred(&g->nodes[from]);
   comparison before;
   if (from < 0 || g->nodes[from].barrier || g->nodes[from].succ_count != 2) return false;
   if (p->order.innermost[from] != here->parent || !class_mask(e, p->class_of[from]).all) return false;
