@@ -204,9 +204,36 @@ describe("memory is asked for ahead", function()
     assert.equal(0, count(ir(sum:gsub("STEP", "256"), "_Z3sumiPKfPf:256x1x1"), "call void @llvm.prefetch"))
   end)
 
+  local turn = [[
+    __global__ void turn(int n, const float *x, float *o) {
+      __shared__ float part[256];
+      int t = threadIdx.x, first = FIRST;
+      part[t] = x[first + t];
+      WAIT
+      o[blockIdx.x * 256 + t] = part[255 - t];
+    }]]
+  local function turning(first, wait, class)
+    return ir(turn:gsub("FIRST", first):gsub("WAIT", wait or "__syncthreads();"), class or "_Z4turniPKfPf:256x1x1")
+  end
+
+  it("of the next block, in blocks that wait, as long as it is known where that starts", function()
+    local text = turning "blockIdx.x * 256"
+    assert.equal(16, count(text, "call void @llvm.prefetch")) -- a line of each of 16 vectors
+    assert.is_true(count(text, "i64 1024") >= 1) -- bytes, from the first
+    assert.equal(16, count(turning "2560 - blockIdx.x * 256", "call void @llvm.prefetch"))
+    assert.equal(0, count(turning "blockIdx.x * n", "call void @llvm.prefetch"))
+    assert.equal(0, count(turning "blockIdx.y * 256", "call void @llvm.prefetch")) -- the same for the next one
+    assert.equal(0, count(turning "blockIdx.x", "call void @llvm.prefetch")) -- or nearly
+  end)
+
+  it("but not of the next block if this one is soon done", function()
+    assert.equal(0, count(turning("blockIdx.x * 256", ""), "call void @llvm.prefetch"))
+  end)
+
   it("and changes nothing", function()
     local before = mw.limit("specialise", 1)
-    local m = mw.compile((sum:gsub("STEP", "gridDim.x * blockDim.x")) .. columns:gsub("FIRST", "0"))
+    local m = mw.compile((sum:gsub("STEP", "gridDim.x * blockDim.x")) .. columns:gsub("FIRST", "0") ..
+      turn:gsub("FIRST", "blockIdx.x * 256"):gsub("WAIT", "__syncthreads();"))
     for _, blocks in ipairs { 5, 1 } do -- 16 rounds and 600
       local n, data, expected = blocks == 1 and 256 * 600 or 20000, {}, {}
       for i = 1, n do
@@ -226,6 +253,12 @@ describe("memory is asked for ahead", function()
     end
     local o = mw.zeros(width)
     m.columns(2, 256)(width, height, mw.array(data), o)
+    local x, turned = {}, mw.zeros(1024)
+    for i = 1, 1024 do x[i] = i end
+    m.turn(4, 256)(1024, mw.array(x), turned)
+    for block = 0, 3 do
+      for t = 1, 256 do assert.equal(block * 256 + 257 - t, turned[block * 256 + t]) end
+    end
     mw.limit("specialise", before)
     assert.same(expected, o:totable())
   end)

@@ -256,6 +256,7 @@ parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
     if (common) m = any_part(w, m);
     if (contiguous && m.all && LLVMIsALoadInst(at->by) && !at->is_volatile)
       (common ? ask_ahead_once : ask_ahead)(w, at->by, bytes_of(w, type));
+    if (contiguous && LLVMIsALoadInst(at->by) && !at->is_volatile) ask_for_next_block(w, at->by, bytes_of(w, type));
     for (int u = 0; u < w->parts; u++) {
       if (u && common)
         result.of[u] = result.of[0];

@@ -12,10 +12,14 @@
  * same round: so memory is read in stretches as long as if there were no rounds, and what was asked for waits in the caches
  * for as long as a gang or two take. With very many rounds it would not be there any more. Then, where a block is one gang,
  * every second block asks for what it will load itself some rounds later, and for what the one behind it will.
+ * (Measured: sums of columns take half the time or less.)
  *
  * And where each line that is loaded meets numbers of many rows, as in a product of matrices, memory would be quick enough if
  * only it were asked in time: of a matrix whose rows are a power of two long, few lines of a column fit into the near caches.
- * (Measured: sums of columns take half the time or less.) */
+ *
+ * Blocks that wait at barriers mostly load first, and are long at work then without a look at memory: what they load
+ * outside of loops they ask for on behalf of the next one. (Fourier transforms of 512 numbers, one a block: 11.4 ms
+ * became 9.5.) */
 #include "widen.h"
 
 #include <stdlib.h>
@@ -286,6 +290,19 @@ static bool may_ask(const widener *w, const question *q, LLVMValueRef address) {
 static bool is_far(growth round) {
   if (!round.known || !round.by) return false;
   return !LLVMIsAConstantInt(round.by) || llabs(LLVMConstIntGetSExtValue(round.by)) >= NEAR;
+}
+
+void ask_for_next_block(widener *w, LLVMValueRef load, uint64_t bytes) {
+  LLVMValueRef address = LLVMGetOperand(load, 0);
+  question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
+  if (!w->p->options->launch_kernel || !w->k->waits || q.loop >= 0 || !is_affine(w, address)) return;
+  if (memory_of(address) == MEMORY_SHARED || memory_of(address) == MEMORY_LOCAL) return;
+  LLVMValueRef distance = growth_along(q, "ctaid.x", address);
+  if (!distance || !LLVMIsAConstantInt(distance) || llabs(LLVMConstIntGetSExtValue(distance)) < LINE) return;
+  int different = shape_of(w->shapes, address).step ? w->parts : 1;
+  for (int u = 0; u < different; u++)
+    for (uint64_t at = 0; at < bytes * (uint64_t)w->width; at += LINE)
+      ask(w, part_scalar(w, address, u), LLVMBuildAdd(w->b, distance, constant_i64(w->p, at), ""));
 }
 
 void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {

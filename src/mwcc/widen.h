@@ -209,7 +209,9 @@ bool widen_copy(widener *w, LLVMValueRef call, mask m);
 /* ---- ahead.c ---- */
 /* Before a load by all lanes, of elements of so many bytes that lie one behind the other in each part. */
 void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes);
-/* The same of a load that is one for all parts. */
+/* The same, of a load outside of loops in a block that waits: for the next block, which starts elsewhere. */
+void ask_for_next_block(widener *w, LLVMValueRef load, uint64_t bytes);
+/* As ask_ahead, of a load that is one for all parts. */
 void ask_ahead_once(widener *w, LLVMValueRef load, uint64_t bytes);
 /* That load is done by one lane after the other instead, here at the address: so is the asking, a line at a time. */
 void ask_by_lanes(widener *w, LLVMValueRef load, LLVMValueRef address);
