@@ -44,15 +44,14 @@ static LLVMValueRef estimate(program *p, LLVMBuilderRef b, LLVMValueRef x) {
 }
 
 /* AMD's Zen adds where it does not multiply, and does integers in both places: a step has multiplications enough. The
-   estimate is no denormal, and where it is nothing, or not above it, the half is nothing: what is added to it is then of no
-   account. */
+   estimate is no denormal. A zero is less than what is left of it, and stays. */
 static LLVMValueRef halved(program *p, LLVMBuilderRef b, LLVMValueRef y) {
   LLVMTypeRef type = LLVMTypeOf(y), word = p->i32;
   if (!starts_with(p->cpu, "znver")) return LLVMBuildFMul(b, y, all_lanes(type, 0.5), "");
   if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) word = LLVMVectorType(word, LLVMGetVectorSize(type));
   LLVMValueRef one = LLVMBuildBitCast(b, all_lanes(type, 0x1p-126), word, ""); /* of the exponent's field */
-  LLVMValueRef arguments[] = {LLVMBuildSub(b, LLVMBuildBitCast(b, y, word, ""), one, ""), LLVMConstNull(word)};
-  return LLVMBuildBitCast(b, call_intrinsic(p, b, "llvm.smax", &word, 1, arguments, 2), type, "");
+  LLVMValueRef bits = LLVMBuildBitCast(b, y, word, ""), arguments[] = {LLVMBuildSub(b, bits, one, ""), bits};
+  return LLVMBuildBitCast(b, call_intrinsic(p, b, "llvm.umin", &word, 1, arguments, 2), type, "");
 }
 
 /* y + y/2 * (1 - x y y), for one register. */
