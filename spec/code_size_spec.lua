@@ -58,6 +58,34 @@ describe("what looks at a float's bits", function()
   end)
 end)
 
+describe("a loop's constants", function()
+  local function count_broadcasts(constants)
+    local lines = {}
+    for i = 1, constants do lines[i] = ("s = s * v + %d.5f;"):format(7 * i) end
+    local text = mwcc.run(([[__global__ void k(const float *x, float *y, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      float v = x[i];
+      for (int r = 0; r < n; r++) { float s = 1; %s v = s / 8; }
+      y[i] = v;
+    }]]):format(table.concat(lines, " ")), "--mcpu=x86-64-v4 --emit=asm --launch=_Z1kPKfPfi:256x1x1")
+    local before = text:match "^(.-)vfmadd"
+    return mwcc.count(text, "\tvbroadcastss\t[^%%]"), mwcc.count(before, "\tvbroadcastss\t[^%%]")
+  end
+
+  it("are in registers before it where there are registers for them", function()
+    local all, before = count_broadcasts(8)
+    assert.equal(all, before)
+  end)
+
+  -- What is left out of LLVM for that is of one version: src/mwcc/constants.c
+  local has_words = mwcc.run("", "--version"):find("LLVM 19", 1, true)
+
+  it("are loaded where they are used where there are many more", function()
+    local all = count_broadcasts(60)
+    if has_words then assert.is_true(all <= 62, all .. " loads of 61 constants, once in registers and again") end
+  end)
+end)
+
 describe("what a block's code has in registers", function()
   it("is nothing that an earlier block left there", function()
     local text = mwcc.run(files.read "bench/kernels/reduce.cu",

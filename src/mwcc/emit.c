@@ -56,6 +56,7 @@ void optimise(program *p) {
     p->kernels[i].thread_code = thread_code(&p->kernels[i]);
     spare_general(p, &p->kernels[i]);
   }
+  leave_constants(p);
   share_out(p);
   optimise_module(p);
   share_optimised(p);

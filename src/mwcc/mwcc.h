@@ -33,6 +33,7 @@
  *   unread.c     stores to shared memory that nobody reads any more
  *   overlap.c    loops whose rounds load what others load, too; unfold.c makes straight code of them
  *   blends.c     numbers that several vectors take over for some of their lanes
+ *   constants.c  constants of vectors that are more than there are registers for
  *   launched.c   one kernel for one size of blocks
  *   shares.c     both on several processors; rest.c makes two functions of one
  *   link.c       what the module imports, seal; linker.h links
@@ -416,6 +417,7 @@ void share_optimised(program *p); /* of what is, if it was not shared out before
 /* rest.c: a part of a large function as another that it calls, or NULL. */
 LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from);
 void optimise_module(program *p);
+void leave_constants(const program *p); /* constants.c: where they are used, for code generation */
 
 /* ---- forward.c ---- */
 void forward_stores(program *p);     /* to vector loads of parts of them */
