@@ -214,10 +214,9 @@ static void prune(program *p) {
   }
   for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, LLVMExternalLinkage);
   if (!p->options->gpu) name_powers(p);
-  /* Nothing that simplifies: what CUDA defines and LLVM does not is not spelled out yet (retarget.c). But what clang keeps
-     in memory and could be in registers is better promoted once in each function than in every copy of it. */
-  bool promote = !p->options->gpu && p->options->level;
-  run_passes(p, promote ? "function(mem2reg),always-inline,globaldce" : "always-inline,globaldce");
+  /* Nothing that simplifies: what CUDA defines and LLVM does not is not spelled out yet (retarget.c). Nor are values promoted to
+     registers first, though that would save time: inlining simplifies what it is given constants for. */
+  run_passes(p, "always-inline,globaldce");
 }
 
 /* Address spaces of the device target: 1 global, 3 shared, 4 constant. Constants that no host may write and no source
