@@ -216,6 +216,7 @@ static void prune(program *p) {
   if (!p->options->gpu) name_powers(p);
   /* Nothing that simplifies: what CUDA defines and LLVM does not is not spelled out yet (retarget.c). Nor are values promoted to
      registers first, though that would save time: inlining simplifies what it is given constants for. */
+  if (p->options->launch_kernel) run_passes(p, "globaldce"); /* no inlining for other kernels */
   run_passes(p, "always-inline,globaldce");
 }
 
