@@ -12,6 +12,14 @@ local copy = [[
     if (i < n) o[from + i] = 3 * x[i];
   }]]
 
+-- Thread t of a block has elements t and t + 256 of 512.
+local both = [[
+  __global__ void both(int n, int from, const int *x, int *o) {
+    int i = blockIdx.x * 512 + threadIdx.x;
+    o[from + i] = 3 * x[i];
+    o[SECOND] = 3 * x[i + 256];
+  }]]
+
 local transpose = [[
   __global__ void transpose(int n, const float *x, float *o) {
     __shared__ float tile[16][17];
@@ -30,6 +38,19 @@ describe("stores past the caches", function()
     assert.equal(4, count(text, "!nontemporal"))
     assert.equal(1, count(text, "call void @llvm.x86.sse.sfence"))
     assert.equal(16, streamed(transpose, "_Z9transposeiPKfPf:16x16x1"))
+  end)
+
+  it("are made by each of several stores that write whole lines", function()
+    local function streams(second) return streamed(both:gsub("SECOND", second), "_Z4bothiiPKiPi:256x1x1") end
+    local parts = streams "from + i + 256" / 2
+    assert.is_true(parts >= 1)
+    assert.equal(0, parts % 1)
+    assert.equal(0, streams "2 * i") -- not whole ones, and perhaps those of the other
+    assert.equal(0, streams "i ^ 1")
+    local tiles = transpose:gsub("16%]%[17", "32][33"):gsub("%* 16", "* 32")
+      :gsub("(tile%[ty)(%].-by %+ ty)", "for (int j = 0; j < 32; j += 8) %1 + j%2 + j")
+      :gsub("(o%[%(bx %+ ty)(.-ty)", "for (int j = 0; j < 32; j += 8) %1 + j%2 + j")
+    assert.equal(64, streamed(tiles, "_Z9transposeiPKfPf:32x8x1")) -- of 32 x 32 elements
   end)
 
   it("are made of lines that several vectors fill", function()
@@ -74,6 +95,11 @@ describe("stores past the caches", function()
       sum.differences(n // 256, 256)(length, from, x, o, wrong)
       assert.equal(0, wrong[1])
     end
+    local twice, wrong = mw.compile((both:gsub("SECOND", "from + i + 256"))), mw.zeros(1, "int")
+    o:fill(-1)
+    twice.both(n // 512 - 1, 256)(n, 512, x, o)
+    sum.differences(n // 256, 256)(n - 512, 512, x, o, wrong)
+    assert.equal(0, wrong[1])
     m.copy(n // 256, 256)(n, 0, x, x) -- in place
     assert.equal(3 * (n - 1), x[n])
     mw.limit("specialise", before)

@@ -6,7 +6,8 @@
  *
  * Nobody reads them soon: the kernel itself does not, in which no load comes from the array that is stored to, and the
  * launch writes more than the caches hold, so that the next kernel would not find it there either. Of a place that is
- * stored to in every round of a loop, or by several stores of the code, a cache would gather the pieces; so there it does.
+ * stored to in every round of a loop, or by several stores of the code, a cache would gather the pieces; so there it does,
+ * unless each of these writes whole lines.
  * What is found out here is about speed alone: such a store does what any other does. It is ordered with others of its
  * thread's processor, and before what the worker tells others at the end of its blocks by a fence there; kernels that order
  * memory themselves (atomics, fences, unknown calls) have none. */
@@ -25,11 +26,28 @@ static bool is_own_memory(LLVMValueRef address) {
   return kind == MEMORY_SHARED || kind == MEMORY_LOCAL;
 }
 
-/* Whether no other instruction has to do with the array. *loaded: the parameters that others come from, which may be the same
-   array in some launches. */
+/* Whether parts are whole lines, or make such one behind the other. */
+static bool fills_lines(const widener *w, const place *at, uint64_t bytes) {
+  uint64_t part = bytes * (uint64_t)w->width;
+  if (part % LINE == 0) return true;
+  if (!is_affine(w, at->address) || shape_of(w->shapes, at->address).step != (int64_t)part) return false;
+  return part * (uint64_t)w->parts % LINE == 0;
+}
+
+/* Whether the store is of other whole lines, as far as can be seen: as where each thread has several elements. */
+static bool stores_other_lines(const widener *w, LLVMValueRef other, LLVMValueRef store) {
+  if (!LLVMIsAStoreInst(other) || LLVMGetOperand(other, 1) == LLVMGetOperand(store, 1)) return false;
+  if (w->shapes->order->innermost[graph_node_of(w->g, other)] >= 0) return false;
+  uint64_t bytes = LLVMABISizeOfType(w->p->layout, LLVMTypeOf(LLVMGetOperand(other, 0)));
+  place at = {.address = LLVMGetOperand(other, 1), .by = other};
+  return has_stride(w, at.address, (int64_t)bytes) && fills_lines(w, &at, bytes);
+}
+
+/* Whether no other instruction has to do with the array, but for those that store other lines: *stores with this one.
+   *loaded: the parameters that others come from, which may be the same array in some launches. */
 static bool is_only_stored(const widener *w, LLVMValueRef store, LLVMValueRef root, LLVMValueRef *loaded, int most,
-                           int *count) {
-  *count = 0;
+                           int *count, unsigned *stores) {
+  *count = 0, *stores = 1;
   for (int n = 0; n < w->g->value_count; n++) {
     LLVMValueRef i = w->g->values[n];
     if (i == store || is_harmless(i) || is_barrier(i)) continue;
@@ -37,6 +55,10 @@ static bool is_only_stored(const widener *w, LLVMValueRef store, LLVMValueRef ro
     if (LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return false;
     LLVMValueRef address = LLVMGetOperand(i, LLVMIsALoadInst(i) ? 0 : 1), from = root_of(address);
     if (is_own_memory(address)) continue;
+    if (from == root && stores_other_lines(w, i, store)) {
+      ++*stores;
+      continue;
+    }
     if (!from || from == root) return false;
     bool known = !LLVMIsAArgument(from) || LLVMIsAStoreInst(i);
     for (int l = 0; l < *count; l++) known = known || loaded[l] == from;
@@ -45,14 +67,6 @@ static bool is_only_stored(const widener *w, LLVMValueRef store, LLVMValueRef ro
     loaded[(*count)++] = from;
   }
   return true;
-}
-
-/* Whether parts are whole lines, or make such one behind the other. */
-static bool fills_lines(const widener *w, const place *at, uint64_t bytes) {
-  uint64_t part = bytes * (uint64_t)w->width;
-  if (part % LINE == 0) return true;
-  if (!is_affine(w, at->address) || shape_of(w->shapes, at->address).step != (int64_t)part) return false;
-  return part * (uint64_t)w->parts % LINE == 0;
 }
 
 /* Whether the launch writes more than the caches hold. */
@@ -103,9 +117,10 @@ bool store_streamed(widener *w, const place *at, parts lanes, uint64_t bytes) {
   LLVMValueRef root = root_of(at->address), loaded[MOST], pointers[MOST_PARTS];
   uint64_t part = bytes * (uint64_t)w->width;
   int count;
+  unsigned stores;
   if (!may_stream(w, at, bytes) || !root || !LLVMIsAArgument(root)) return false;
-  if (!is_only_stored(w, at->by, root, loaded, MOST, &count)) return false;
-  LLVMValueRef past = writes_much(w, bytes);
+  if (!is_only_stored(w, at->by, root, loaded, MOST, &count, &stores)) return false;
+  LLVMValueRef past = writes_much(w, bytes * stores);
   for (int l = 0; l < count; l++) {
     LLVMValueRef other = LLVMBuildICmp(w->b, LLVMIntNE, value_scalar(w, root), value_scalar(w, loaded[l]), "");
     past = LLVMBuildAnd(w->b, past, other, "");
