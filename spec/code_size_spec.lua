@@ -174,12 +174,12 @@ describe("a loop that lanes leave one by one", function()
 end)
 
 describe("a sine and a cosine", function()
-  -- Beyond 2^17 an angle is reduced by the bits of 2/pi: how often there is code for that.
+  -- Beyond 2^17 an angle is reduced by the bits of 2/pi: how often that is called.
   local function reductions(expression)
     local text = mwcc.run(([[__global__ void k(const float *x, float *y) {
       int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = %s; }]]):format(expression),
       "--mcpu=x86-64-v4 --emit=ir --width=16x1 --launch=_Z1kPKfPf:256x1x1")
-    return mwcc.count(text, "\n  %%%w+ = sitofp <16 x i64>")
+    return mwcc.count(text, "\n  %%%w+ = call [^\n]*@lanes16%.")
   end
 
   it("of one angle reduce it together", function()

@@ -51,6 +51,7 @@ static bool leave_arithmetic(const graph *g, const order *o, const shapes *s) {
       LLVMOpcode opcode = LLVMGetInstructionOpcode(g->values[i]);
       if (opcode == LLVMLoad || opcode == LLVMStore || opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg)
         return false;
+      if (is_seldom(g->values[i])) continue;
       if (opcode == LLVMCall && !starts_with(callee_name(g->values[i]), "llvm.f")) return false; /* fma, fabs */
     }
   }
@@ -113,7 +114,9 @@ static bool is_long(const graph *g) {
   int much = MUCH_CODE;
   for (int n = 0; n < g->count; n++)
     if (g->nodes[n].barrier) much = MUCH_CODE / 2;
-  return g->value_count > much;
+  size_t length = (size_t)g->value_count;
+  for (int i = 0; i < g->value_count; i++) length += seldom_length(g->values[i]);
+  return length > (size_t)much;
 }
 
 static bool is_sum(LLVMValueRef value) {

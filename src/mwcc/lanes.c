@@ -59,7 +59,7 @@ bool has_stride(const widener *w, LLVMValueRef value, int64_t stride) {
 int form_count(const widener *w, LLVMValueRef value) { return kind_of(w, value) >= SHAPE_PARTED ? w->parts : 1; }
 
 /* A struct (of cmpxchg) of vectors; else a vector. */
-static LLVMTypeRef wide_type(const widener *w, LLVMTypeRef type) {
+LLVMTypeRef wide_type(const widener *w, LLVMTypeRef type) {
   if (LLVMGetTypeKind(type) != LLVMStructTypeKind) return vector_type(w, type);
   LLVMTypeRef members[2] = {vector_type(w, LLVMStructGetTypeAtIndex(type, 0)),
                             vector_type(w, LLVMStructGetTypeAtIndex(type, 1))};

@@ -16,6 +16,7 @@
  *   references.c texture and surface references among them
  *   retarget.c   device target -> host target: triple, layout, attributes, defined results of division and conversion
  *   once.c       of two equal calls of a helper, one is made
+ *   seldom.c     helpers that lanes call, as they are seldom needed
  *   variables.c  module variables and shared memory -> what the frame and the worker point to
  *   thread.c     the hidden thread parameter, and the device built-ins in its terms
  *   tier.c       which kernels wait, and so how each is run
@@ -360,7 +361,12 @@ void check_shared_atomics(program *p); /* once pointers are in registers */
 void retarget(program *p);
 void name_powers(program *p);               /* powers.c: a part of program_read */
 void mark_once(program *p, LLVMValueRef f); /* before anything is inlined; once.c */
-bool call_once(program *p);                 /* when all but those are; true: all is in registers since */
+/* seldom.c: helpers that lanes call; before anything is inlined, and when lanes are vectors. */
+void mark_seldom(program *p, LLVMValueRef f);
+void inline_seldom(program *p);
+bool takes_vectors(LLVMValueRef f); /* a function that such calls became */
+bool is_seldom(LLVMValueRef call);  /* a call of one: arithmetic of its arguments */
+bool call_once(program *p);         /* when all but those are; true: all is in registers since */
 /* Inline PTX becomes instructions and intrinsics; what is not in the table is complained about. */
 void translate_ptx(program *p);
 void lower_variables(program *p);

@@ -210,7 +210,7 @@ static void prune(program *p) {
     if (LLVMIsDeclaration(f) || starts_with(name, PTX_FUNCTION) || starts_with(name, GUARD_FUNCTION)) continue;
     LLVMSetComdat(f, NULL);
     LLVMSetLinkage(f, LLVMInternalLinkage);
-    if (!p->options->gpu) mark_once(p, f);
+    if (!p->options->gpu) mark_once(p, f), mark_seldom(p, f);
   }
   for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, LLVMExternalLinkage);
   if (!p->options->gpu) name_powers(p);

@@ -312,6 +312,7 @@ void widen_kernels(program *p) {
     explain(&p->kernels[i], "its accesses are checked one by one (--check-memory)", NULL);
   for (size_t i = 0; i < p->kernel_count && p->options->width != 1; i++)
     widen_one(p, &p->kernels[i], lanes_for(p, &p->kernels[i]), together);
+  inline_seldom(p);
   verify_module(p, "widening");
 }
 

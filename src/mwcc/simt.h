@@ -270,6 +270,9 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
 /* A cut with that many, or one with fewer rows. */
 cut rows_that_pay(const graph *g, const order *o, cut c, const unsigned block[3], const char **why);
 
+/* ---- seldom.c ---- */
+size_t seldom_length(LLVMValueRef call); /* instructions that a call of a helper stands for; 0: it is none */
+
 /* ---- operate.c ---- */
 /* The function of the C library that lanes call one after the other, NULL where they call none or make it together. */
 const char *called_by_lanes(program *p, LLVMValueRef call);

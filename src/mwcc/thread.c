@@ -463,7 +463,8 @@ void lower_threads(program *p) {
   size_t count = 0, capacity = 0;
   LLVMValueRef *functions = NULL;
   EACH_FUNCTION(p, f) {
-    if (LLVMIsDeclaration(f) || is_entry(p, f)) continue; /* SIMD variants never had ids of threads */
+    if (LLVMIsDeclaration(f) || is_entry(p, f) || takes_vectors(f))
+      continue; /* SIMD variants never had ids of threads */
     if (count == capacity) functions = mw_realloc(functions, (capacity = capacity * 2 + 16) * sizeof *functions);
     functions[count++] = f;
   }

@@ -123,10 +123,11 @@ bool takes_rows_of_blocks(const kernel *k, const shapes *s);
 void refuse(widener *w, LLVMValueRef at, const char *why);
 kept *kept_of(widener *w, LLVMValueRef value);
 LLVMTypeRef vector_type(const widener *w, LLVMTypeRef scalar);
-bool is_uniform(const widener *w, LLVMValueRef value); /* over all parts */
-bool is_affine(const widener *w, LLVMValueRef value);  /* kept as the scalar of part 0's lane 0 */
-bool is_parted(const widener *w, LLVMValueRef value);  /* kept as the scalar of each part's lane 0 */
-bool is_varying(const widener *w, LLVMValueRef value); /* kept as vectors */
+LLVMTypeRef wide_type(const widener *w, LLVMTypeRef type); /* a struct of two vectors, for a struct */
+bool is_uniform(const widener *w, LLVMValueRef value);     /* over all parts */
+bool is_affine(const widener *w, LLVMValueRef value);      /* kept as the scalar of part 0's lane 0 */
+bool is_parted(const widener *w, LLVMValueRef value);      /* kept as the scalar of each part's lane 0 */
+bool is_varying(const widener *w, LLVMValueRef value);     /* kept as vectors */
 /* Whether lane l of every part has its lane 0's value plus l * stride; 0 where all lanes of a part have the same. */
 bool has_stride(const widener *w, LLVMValueRef value, int64_t stride);
 /* How many parts the form of a value has, and the type of each. */
@@ -199,6 +200,9 @@ const char *math_function(const char *name, LLVMTypeRef type);
 /* Whether libmvec's function is exact enough, and there for this processor. */
 bool has_vector_math(program *p, const char *root, LLVMTypeRef type);
 bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, parts *result);
+
+/* ---- seldom.c ---- */
+void call_seldom(widener *w, LLVMValueRef call); /* by all lanes */
 
 /* ---- access.c ---- */
 void widen_plain_load(widener *w, LLVMValueRef load, mask m); /* in whatever order, where it is atomic */

@@ -56,7 +56,9 @@
 /* First in a body: no operation is merged with another or replaced by one that is nearly the same. */
 #define __mw_exactly _Pragma("clang fp contract(off) reassociate(off) reciprocal(off)")
 /* The value depends on the arguments alone: of two calls with the same ones, mwcc makes one. */
-#define __mw_once   __attribute__((const))
+#define __mw_once __attribute__((const))
+/* Arithmetic of its arguments, for a branch that is hardly taken: lanes call it. */
+#define __mw_seldom __attribute__((cold))
 #define __mw_member __inline__ __attribute__((host, device, always_inline, nodebug))
 /* Functions that are defined elsewhere: in libm, whose functions host code in the source may call too, or by mwcc. */
 #define __mw_libm   extern "C" __attribute__((host, device))
