@@ -52,6 +52,7 @@ describe("what is seldom needed", function()
     assert.equal("intel_ocl_bicc ", convention "--mcpu=x86-64-v3 --width=8")
     assert.equal("intel_ocl_bicc ", convention "--mcpu=x86-64-v2 --width=4")
     assert.equal("", convention "--mcpu=x86-64-v4 --width=4")
+    assert.equal("", convention "--mcpu=x86-64-v3 --width=32")
   end)
 
   local function bits(array)
@@ -77,7 +78,7 @@ describe("what is seldom needed", function()
       return bits(y), bits(sums)
     end
     local y, sums = run { "--width=1" }
-    local cases = { { "--width=4" }, { "--width=16" }, { "--width=8x2" }, { "--width=8" },
+    local cases = { { "--width=4" }, { "--width=16" }, { "--width=8x2" }, { "--width=8" }, { "--width=32" },
       { "--width=4", "--mcpu=x86-64-v2" } }
     for _, options in ipairs(cases) do
       local name = table.concat(options, " ")

@@ -92,10 +92,12 @@ static void emit_body(widener *w, LLVMValueRef f, const given *list) {
 }
 
 /* Its callee keeps half of the vector registers as they are, so that what lanes have in them stays there. LLVM ends the upper
-   halves of registers before a call that takes none of them, and would those that are kept: so not for vectors of less. */
+   halves of AVX's registers before a call that takes none of them, and where a function returns that gives none back, be they
+   kept or not: so only where each vector is such a register. */
 static unsigned convention(const widener *w) {
-  enum { ELEMENT = 4, AVX = 32 };
-  bool whole = w->width * ELEMENT >= AVX || !strstr(w->p->features, "+avx");
+  const char *features = w->p->features;
+  int bytes = w->width * 4, most = strstr(features, "+avx512f") ? 64 : strstr(features, "+avx") ? 32 : 16;
+  bool whole = bytes == most || (bytes == 32 && most == 64);
   return strstr(w->p->triple, "x86_64") && whole ? LLVMIntelOCLBICallConv : LLVMCCallConv;
 }
 
