@@ -3,7 +3,8 @@
  * LLVM moves each constant out of the loops that use it, as far as registers go by its own estimate, which is high: what
  * does not fit goes to the stack, with much else that would have fitted. An instruction takes one constant from memory as
  * fast as from a register. So where they cannot all be in registers, none is moved: mathematical functions' coefficients
- * stay where they are used, and kernels with many are a tenth faster. That is decided for a whole process: for code of one kernel, whose functions these are. */
+ * stay where they are used, and kernels with many are a tenth faster. That is decided for a whole process: for code of one
+ * kernel, whose functions these are. */
 #include "mwcc.h"
 
 #include <llvm-c/Support.h>
