@@ -33,14 +33,10 @@ static size_t add_constants(LLVMValueRef function, LLVMValueRef *found, size_t c
 }
 
 void leave_constants(const program *p) {
-#if LLVM_VERSION_MAJOR == 19
-  static const char *const words[] = {"mwcc", "-disable-machine-licm"};
+  static const char *const words[] = {"mwcc", "-disable-machine-licm"}; /* as LLVM 19 calls it */
   LLVMValueRef found[MOST + 1];
   const variant *v = &p->kernels[0].variants[0];
-  if (!p->options->launch_kernel || !strstr(p->features, "+avx512f")) return;
+  if (LLVM_VERSION_MAJOR != 19 || !p->options->launch_kernel || !strstr(p->features, "+avx512f")) return;
   if (add_constants(v->function, found, 0) + (size_t)v->cut.parts > MOST)
     LLVMParseCommandLineOptions((int)MW_COUNT(words), words, "");
-#else
-  (void)p;
-#endif
 }

@@ -17,6 +17,7 @@
  *   retarget.c   device target -> host target: triple, layout, attributes, defined results of division and conversion
  *   once.c       of two equal calls of a helper, one is made
  *   seldom.c     helpers that lanes call, as they are seldom needed
+ *   powers.c     products by powers of two, one instruction where the processor has it
  *   variables.c  module variables and shared memory -> what the frame and the worker point to
  *   thread.c     the hidden thread parameter, and the device built-ins in its terms
  *   tier.c       which kernels wait, and so how each is run

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST = 4 /* parameters */ };
+
 static const char MARK[] = "mw.seldom", VECTORS[] = "mw.vectors";
 static const LLVMAttributeIndex WHOLE = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
 
@@ -101,47 +103,63 @@ static unsigned convention(const widener *w) {
   return strstr(w->p->triple, "x86_64") && whole ? LLVMIntelOCLBICallConv : LLVMCCallConv;
 }
 
-static LLVMValueRef vector_function(widener *w, LLVMValueRef f) {
-  enum { MOST = 4 };
+static LLVMValueRef declare_of_vectors(widener *w, LLVMValueRef f, const char *name) {
+  static const char *const attributes[] = {"nounwind", "noinline", "willreturn"};
   program *p = w->p;
-  size_t length;
-  char *name = mw_format("lanes%d.%s", w->width, LLVMGetValueName2(f, &length));
-  LLVMValueRef made = LLVMGetNamedFunction(p->module, name);
-  LLVMTypeRef params[MOST];
-  given list[MOST];
+  LLVMTypeRef params[MOST], result = LLVMGetReturnType(LLVMGlobalGetValueType(f));
   unsigned count = LLVMCountParams(f);
+  for (unsigned i = 0; i < count; i++) params[i] = vector_type(w, LLVMTypeOf(LLVMGetParam(f, i)));
+  LLVMValueRef made = LLVMAddFunction(p->module, name, LLVMFunctionType(wide_type(w, result), params, count, 0));
+  LLVMSetLinkage(made, LLVMInternalLinkage);
+  LLVMSetFunctionCallConv(made, convention(w));
+  for (size_t i = 0; i < MW_COUNT(attributes); i++) add_attribute(p, made, attributes[i]);
+  add_text_attribute(p, made, VECTORS, "");
+  add_text_attribute(p, made, "frame-pointer", "all"); /* the convention does not keep it */
+  add_text_attribute(p, made, "prefer-vector-width", "512");
+  LLVMAddAttributeAtIndex(made, WHOLE,
+                          LLVMCreateEnumAttribute(p->context, LLVMGetEnumAttributeKindForName("memory", 6), 0));
+  return made;
+}
+
+static void define_of_vectors(widener *w, LLVMValueRef f, LLVMValueRef made) {
+  program *p = w->p;
+  given list[MOST];
   graph g;
   const char *why;
-  if (!made && count <= MOST && LLVMCountBasicBlocks(f) == 1 && graph_build(p, f, false, &g, &why)) {
-    graph_free(&g);
-    for (unsigned i = 0; i < count; i++) params[i] = vector_type(w, LLVMTypeOf(LLVMGetParam(f, i)));
-    LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(f));
-    made = LLVMAddFunction(p->module, name, LLVMFunctionType(wide_type(w, result), params, count, 0));
-    LLVMSetLinkage(made, LLVMInternalLinkage);
-    LLVMSetFunctionCallConv(made, convention(w));
-    static const char *const attributes[] = {"nounwind", "noinline", "willreturn"};
-    for (size_t i = 0; i < MW_COUNT(attributes); i++) add_attribute(p, made, attributes[i]);
-    add_text_attribute(p, made, VECTORS, "");
-    add_text_attribute(p, made, "frame-pointer", "all"); /* the convention does not keep it */
-    add_text_attribute(p, made, "prefer-vector-width", "512");
-    LLVMAddAttributeAtIndex(made, WHOLE,
-                            LLVMCreateEnumAttribute(p->context, LLVMGetEnumAttributeKindForName("memory", 6), 0));
-    hide_parameters(p, f, list);
-    graph_build(p, f, false, &g, &why);
-    flow way = graph_flow(&g);
-    order o = order_of(&way);
-    shapes s = shapes_given(&g, &o, (cut){CUT_ROW, w->width, 1, 1}, list, (int)count);
-    widener own = {.p = p, .k = w->k, .g = &g, .shapes = &s, .width = w->width, .parts = 1, .function = made};
-    own.b = own.entry = LLVMCreateBuilderInContext(p->context);
-    own.stamp = 1;
-    LLVMPositionBuilderAtEnd(own.b, LLVMAppendBasicBlockInContext(p->context, made, "entry"));
-    emit_body(&own, f, list);
-    if (own.why) refuse(w, NULL, own.why);
-    LLVMDisposeBuilder(own.b);
-    free(own.table);
-    shapes_free(&s);
-    order_free(&o);
-    graph_free(&g);
+  hide_parameters(p, f, list);
+  graph_build(p, f, false, &g, &why);
+  flow way = graph_flow(&g);
+  order o = order_of(&way);
+  shapes s = shapes_given(&g, &o, (cut){CUT_ROW, w->width, 1, 1}, list, (int)LLVMCountParams(f));
+  widener own = {.p = p, .k = w->k, .g = &g, .shapes = &s, .width = w->width, .parts = 1, .function = made};
+  own.b = own.entry = LLVMCreateBuilderInContext(p->context);
+  own.stamp = 1;
+  LLVMPositionBuilderAtEnd(own.b, LLVMAppendBasicBlockInContext(p->context, made, "entry"));
+  emit_body(&own, f, list);
+  if (own.why) refuse(w, NULL, own.why);
+  LLVMDisposeBuilder(own.b);
+  free(own.table);
+  shapes_free(&s);
+  order_free(&o);
+  graph_free(&g);
+}
+
+static bool is_straight(program *p, LLVMValueRef f) {
+  graph g;
+  const char *why;
+  if (LLVMCountParams(f) > MOST || LLVMCountBasicBlocks(f) != 1 || !graph_build(p, f, false, &g, &why)) return false;
+  graph_free(&g);
+  return true;
+}
+
+/* NULL, with a refusal: there can be none. */
+static LLVMValueRef vector_function(widener *w, LLVMValueRef f) {
+  size_t length;
+  char *name = mw_format("lanes%d.%s", w->width, LLVMGetValueName2(f, &length));
+  LLVMValueRef made = LLVMGetNamedFunction(w->p->module, name);
+  if (!made && is_straight(w->p, f)) {
+    made = declare_of_vectors(w, f, name);
+    define_of_vectors(w, f, made);
   }
   if (!made) refuse(w, NULL, "a helper is no straight arithmetic");
   free(name);
@@ -149,7 +167,6 @@ static LLVMValueRef vector_function(widener *w, LLVMValueRef f) {
 }
 
 void call_seldom(widener *w, LLVMValueRef call) {
-  enum { MOST = 4 };
   program *p = w->p;
   parts result = {0};
   LLVMValueRef arguments[MOST], function = vector_function(w, LLVMGetCalledValue(call));
