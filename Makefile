@@ -324,7 +324,7 @@ bench: all $(BENCH_PROGRAMS)
 	@$(ENV) MOONWARP_DEVICE=cpu $(LUA) bench/run.lua $(ARGS)
 	@$(ENV) MOONWARP_DEVICE=cpu $(LUA) bench/bindings.lua
 
-$(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/%.c $(BENCH_PROBLEMS) bench/problems.h
+$(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/%.c $(BENCH_PROBLEMS) bench/problems.h bench/vectors.h
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $(filter %.c,$^) \

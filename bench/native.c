@@ -1,7 +1,9 @@
-/* The peer "C": the same problems as a C programmer with time would write them for this machine: GCC's vector types or
- * loops that it vectorises, blocked for the caches, OpenMP over the cores, -O3 -march=native -ffast-math.
+/* The peer "C": the same problems as a C programmer with time would write them for this machine: GCC's vector types, as
+ * wide as its registers, or loops that it vectorises, blocked for the caches and for as many registers as there are,
+ * OpenMP over the cores, -O3 -march=native -ffast-math.
  *   native NAME...   measure; one line a problem: name median_ms digest scale */
 #include "problems.h"
+#include "vectors.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -11,17 +13,6 @@
 
 #define PARALLEL _Pragma("omp parallel for schedule(static)")
 #define SIMD     _Pragma("omp simd")
-
-enum { LANES = 16 };
-typedef float floats __attribute__((vector_size(4 * LANES)));
-typedef int32_t ints __attribute__((vector_size(4 * LANES)));
-
-static floats load(const float *p) {
-  floats v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-static void store(float *p, floats v) { memcpy(p, &v, sizeof v); }
 
 static int integer(const problem *p, int i) { return p->arguments[i].integer; }
 static void *array(const problem *p, int i) { return p->arguments[i].data; }
@@ -49,16 +40,6 @@ static void reduce(const problem *p) {
       }
     memcpy(out + half * 64, sums, sizeof sums);
   }
-}
-
-/* One vector's prefix sums by shifted additions; `carry` is the sum so far. */
-static floats scan_vector(floats v, float carry) {
-  const floats zero = {0};
-  v += __builtin_shuffle(v, zero, (ints){16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14});
-  v += __builtin_shuffle(v, zero, (ints){16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13});
-  v += __builtin_shuffle(v, zero, (ints){16, 16, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
-  v += __builtin_shuffle(v, zero, (ints){16, 16, 16, 16, 16, 16, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7});
-  return v + carry;
 }
 
 static void scan(const problem *p) {
@@ -91,28 +72,13 @@ static void histogram(const problem *p) {
   }
 }
 
-/* 16 rows of 16 in registers: interleave rows 8, 4, 2 and 1 apart; four rounds transpose. */
-static void transpose_tile(const float *in, float *out, int n) {
-  const ints low = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
-  const ints high = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-  floats a[16], b[16];
-  for (int i = 0; i < 16; i++) a[i] = load(in + (size_t)i * n);
-  for (int round = 0; round < 4; round++) {
-    for (int i = 0; i < 8; i++) {
-      b[2 * i] = __builtin_shuffle(a[i], a[i + 8], low);
-      b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 8], high);
-    }
-    memcpy(a, b, sizeof a);
-  }
-  for (int i = 0; i < 16; i++) store(out + (size_t)i * n, a[i]);
-}
-
+/* 16 rows at a time, so that lines of `out` are written whole. */
 static void transpose(const problem *p) {
   const int n = integer(p, 0);
   const float *restrict in = array(p, 1);
   float *restrict out = array(p, 2);
-  PARALLEL for (int y = 0; y < n; y += 16) for (int x = 0; x < n; x += 16)
-      transpose_tile(in + (size_t)y * n + x, out + (size_t)x * n + y, n);
+  PARALLEL for (int y = 0; y < n; y += 16) for (int x = 0; x < n; x += LANES) for (int k = 0; k < 16; k += LANES)
+      transpose_tile(in + (size_t)(y + k) * n + x, out + (size_t)x * n + y + k, n);
 }
 
 static int clamp(int value, int high) { return value < 0 ? 0 : value > high ? high : value; }
@@ -125,49 +91,85 @@ static float conv2d_edge(const float *image, const float *filter, int width, int
   return sum;
 }
 
+/* Pixels of BAND rows of `out` and PIXELS columns at a time, in registers: a vector of the image that is loaded counts in
+ * up to BAND of the rows. rows[r] is the image's row r - 3, counted from the band's first, at its first column. */
+enum {
+#if defined __AVX512F__
+  BAND = 1,
+  PIXELS = 4 * LANES
+#else
+  BAND = 4,
+  PIXELS = 2 * LANES
+#endif
+};
+
+static inline void conv2d_tile(const float *const *rows, const float *filter, int x, int width, float *out) {
+  floats sums[BAND][PIXELS / LANES] = {{{0}}};
+#pragma GCC unroll 16
+  for (int r = 0; r < BAND + 6; r++)
+#if !defined __AVX512F__
+#pragma GCC unroll 1 /* else GCC puts the additions into another order, with more of them */
+#endif
+    for (int i = 0; i < 7; i++)
+      for (int k = 0; k < PIXELS / LANES; k++) {
+        floats pixels = BAND == 1 ? load(rows[r] + x + i - 3 + k * LANES) : load_once(rows[r] + x + i - 3 + k * LANES);
+        for (int o = r < 7 ? 0 : r - 6; o < BAND && o <= r; o++) sums[o][k] += pixels * filter[(r - o) * 7 + i];
+      }
+  for (int o = 0; o < BAND; o++)
+    for (int k = 0; k < PIXELS / LANES; k++) store(out + (size_t)o * width + x + k * LANES, sums[o][k]);
+}
+
 static void conv2d(const problem *p) {
   const int width = integer(p, 0), height = integer(p, 1);
   const float *restrict image = array(p, 2), *restrict filter = array(p, 3);
   float *restrict out = array(p, 4);
-  PARALLEL for (int y = 0; y < height; y++) {
+  PARALLEL for (int y = 0; y < height; y += BAND) {
     float *row = out + (size_t)y * width;
-    const float *rows[7];
+    const float *rows[BAND + 6];
     int x = 3;
-    for (int j = 0; j < 7; j++) rows[j] = image + (size_t)clamp(y + j - 3, height - 1) * width;
-    for (; x + 4 * LANES <= width - 3; x += 4 * LANES) {
-      floats sums[4] = {{0}};
-      for (int j = 0; j < 7; j++)
-        for (int i = 0; i < 7; i++)
-          for (int k = 0; k < 4; k++) sums[k] += load(rows[j] + x + i - 3 + k * LANES) * filter[j * 7 + i];
-      for (int k = 0; k < 4; k++) store(row + x + k * LANES, sums[k]);
+    for (int r = 0; r < BAND + 6; r++) rows[r] = image + (size_t)clamp(y + r - 3, height - 1) * width;
+    if (y + BAND <= height && width >= PIXELS + 6)
+      for (; x < width - 3; x += PIXELS) {
+        if (x > width - 3 - PIXELS) x = width - 3 - PIXELS; /* the last tile covers some pixels again */
+        conv2d_tile(rows, filter, x, width, row);
+      }
+    for (int o = 0; o < BAND && y + o < height; o++, row += width) {
+      for (int edge = 0; edge < 3; edge++) row[edge] = conv2d_edge(image, filter, width, height, edge, y + o);
+      for (int edge = x; edge < width; edge++) row[edge] = conv2d_edge(image, filter, width, height, edge, y + o);
     }
-    for (int edge = 0; edge < 3; edge++) row[edge] = conv2d_edge(image, filter, width, height, edge, y);
-    for (; x < width; x++) row[x] = conv2d_edge(image, filter, width, height, x, y);
   }
 }
 
-/* 8 rows by two vectors of c in registers, b in panels of 32 columns packed once. */
+/* ROWS rows by two vectors of c in registers, beside which a row of the panel and a factor have to fit. */
+enum { ROWS = REGISTERS == 32 ? 8 : 6, PANEL = 2 * LANES };
+
+static inline __attribute__((always_inline)) void sgemm_tile(int rows, int n, const float *a, const float *panel,
+                                                             float *c) {
+  floats sums[ROWS][2] = {{{0}}};
+  for (int k = 0; k < n; k++) {
+    floats left = load(panel + (size_t)k * PANEL), right = load(panel + (size_t)k * PANEL + LANES);
+    for (int i = 0; i < rows; i++) {
+      float factor = a[(size_t)i * n + k];
+      sums[i][0] += factor * left;
+      sums[i][1] += factor * right;
+    }
+  }
+  for (int i = 0; i < rows; i++)
+    for (int k = 0; k < 2; k++) store(c + (size_t)i * n + k * LANES, sums[i][k]);
+}
+
+/* b in panels of PANEL columns packed once. */
 static void sgemm(const problem *p) {
-  const int n = integer(p, 0);
+  const int n = integer(p, 0), whole = 16 % ROWS == 0 ? n : n / ROWS * ROWS;
   const float *restrict a = array(p, 1), *restrict b = array(p, 2);
   float *restrict c = array(p, 3);
-  PARALLEL for (int column = 0; column < n; column += 2 * LANES) {
-    float *panel = aligned_alloc(64, (size_t)n * 2 * LANES * sizeof *panel);
-    for (int k = 0; k < n; k++)
-      memcpy(panel + (size_t)k * 2 * LANES, b + (size_t)k * n + column, 2 * LANES * sizeof *panel);
-    for (int row = 0; row < n; row += 8) {
-      floats sums[8][2] = {{{0}}};
-      for (int k = 0; k < n; k++) {
-        floats left = load(panel + (size_t)k * 2 * LANES), right = load(panel + (size_t)k * 2 * LANES + LANES);
-        for (int i = 0; i < 8; i++) {
-          float factor = a[(size_t)(row + i) * n + k];
-          sums[i][0] += factor * left;
-          sums[i][1] += factor * right;
-        }
-      }
-      for (int i = 0; i < 8; i++)
-        for (int k = 0; k < 2; k++) store(c + (size_t)(row + i) * n + column + k * LANES, sums[i][k]);
-    }
+  PARALLEL for (int column = 0; column < n; column += PANEL) {
+    float *panel = aligned_alloc(64, (size_t)n * PANEL * sizeof *panel);
+    for (int k = 0; k < n; k++) memcpy(panel + (size_t)k * PANEL, b + (size_t)k * n + column, PANEL * sizeof *panel);
+    for (int row = 0; row < whole; row += ROWS)
+      sgemm_tile(ROWS, n, a + (size_t)row * n, panel, c + (size_t)row * n + column);
+    if (16 % ROWS != 0)
+      for (int row = whole; row < n; row++) sgemm_tile(1, n, a + (size_t)row * n, panel, c + (size_t)row * n + column);
     free(panel);
   }
 }
@@ -220,39 +222,41 @@ static void blackscholes(const problem *p) {
   }
 }
 
-static bool any(ints mask) {
-  int32_t some = 0;
-  for (int i = 0; i < LANES; i++) some |= mask[i];
-  return some != 0;
+/* Vectors of pixels, of which each waits for its own additions and multiplications, a step further. */
+enum { VECTORS = 4 };
+typedef struct points {
+  floats x[VECTORS], y[VECTORS], cx[VECTORS];
+  ints count[VECTORS], inside;
+} points;
+
+static inline void mandelbrot_step(points *p, float cy) {
+  p->inside = (ints){0};
+  for (int k = 0; k < VECTORS; k++) {
+    floats xx = p->x[k] * p->x[k], yy = p->y[k] * p->y[k];
+    ints here = less(xx + yy, (floats){0} + 4.0f);
+    p->count[k] -= here;
+    p->inside |= here;
+    p->y[k] = 2 * p->x[k] * p->y[k] + cy;
+    p->x[k] = xx - yy + p->cx[k];
+  }
 }
 
-/* Four vectors of pixels at a time: each waits for its own additions and multiplications. Whether all are done is asked
- * in every fourth step only. */
+/* Whether all are done is asked in every fourth step only. */
 static void mandelbrot(const problem *p) {
-  enum { VECTORS = 4 };
   const int width = integer(p, 0), height = integer(p, 1), limit = integer(p, 2);
   int32_t *restrict out = array(p, 3);
 #pragma omp parallel for schedule(dynamic, 8)
   for (int py = 0; py < height; py++) {
     const float cy = -1.5f + 3.0f * (float)py / (float)height;
     for (int px = 0; px < width; px += VECTORS * LANES) {
-      floats cx[VECTORS], x[VECTORS] = {{0}}, y[VECTORS] = {{0}};
-      ints count[VECTORS] = {{0}}, inside = ~(ints){0};
+      points at = {.inside = ~(ints){0}};
+      int step = 0;
       for (int k = 0; k < VECTORS; k++)
-        for (int i = 0; i < LANES; i++) cx[k][i] = -2.0f + 3.0f * (float)(px + k * LANES + i) / (float)width;
-      for (int step = 0; step < limit && any(inside); step += 4)
-        for (int next = step; next < step + 4; next++) {
-          inside = (ints){0};
-          for (int k = 0; k < VECTORS; k++) {
-            floats xx = x[k] * x[k], yy = y[k] * y[k];
-            ints here = (xx + yy < 4.0f) & (next < limit ? -1 : 0);
-            count[k] -= here;
-            inside |= here;
-            y[k] = 2 * x[k] * y[k] + cy;
-            x[k] = xx - yy + cx[k];
-          }
-        }
-      memcpy(out + (size_t)py * width + px, count, sizeof count);
+        for (int i = 0; i < LANES; i++) at.cx[k][i] = -2.0f + 3.0f * (float)(px + k * LANES + i) / (float)width;
+      for (; step + 4 <= limit && any(at.inside); step += 4)
+        for (int next = 0; next < 4; next++) mandelbrot_step(&at, cy);
+      for (; step < limit && any(at.inside); step++) mandelbrot_step(&at, cy);
+      memcpy(out + (size_t)py * width + px, at.count, sizeof at.count);
     }
   }
 }
@@ -264,7 +268,12 @@ static void spmv(const problem *p) {
   float *restrict y = array(p, 5);
   PARALLEL for (int row = 0; row < rows; row++) {
     float sum = 0;
-    for (int k = start[row]; k < start[row + 1]; k++) sum += value[k] * x[column[k]];
+    for (int k = start[row]; k < start[row + 1]; k++) {
+      sum += value[k] * x[column[k]];
+#if !defined __AVX512F__
+      __asm__(""); /* no vectors: rows are too short for gathers that are loads one by one */
+#endif
+    }
     y[row] = sum;
   }
 }

@@ -2,17 +2,13 @@
  * edge, as a C programmer with time would write them: GCC's vector types, gathers where the machine has them.
  *   texture NAME...   measure; one line a problem: name median_ms digest scale */
 #include "problems.h"
+#include "vectors.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
 
-enum { LANES = 16, SIZE = 2048, WALKS = 1 << 18, STEPS = 32 };
-typedef float floats __attribute__((vector_size(4 * LANES)));
-typedef int32_t ints __attribute__((vector_size(4 * LANES)));
+enum { SIZE = 2048, WALKS = 1 << 18, STEPS = 32 };
 typedef uint32_t bits32 __attribute__((vector_size(4 * LANES)));
 
 #define PARALLEL _Pragma("omp parallel for schedule(static)")
@@ -20,6 +16,8 @@ typedef uint32_t bits32 __attribute__((vector_size(4 * LANES)));
 static floats gather(const float *base, ints index) {
 #if defined __AVX512F__
   return (floats)_mm512_i32gather_ps((__m512i)index, base, 4);
+#elif defined __AVX2__
+  return (floats)_mm256_i32gather_ps(base, (__m256i)index, 4);
 #else
   floats v;
   for (int i = 0; i < LANES; i++) v[i] = base[index[i]];
@@ -30,6 +28,9 @@ static floats gather(const float *base, ints index) {
 #if defined __AVX512F__
 static ints least(ints a, ints b) { return (ints)_mm512_min_epi32((__m512i)a, (__m512i)b); }
 static ints most(ints a, ints b) { return (ints)_mm512_max_epi32((__m512i)a, (__m512i)b); }
+#elif defined __AVX2__
+static ints least(ints a, ints b) { return (ints)_mm256_min_epi32((__m256i)a, (__m256i)b); }
+static ints most(ints a, ints b) { return (ints)_mm256_max_epi32((__m256i)a, (__m256i)b); }
 #else
 static ints choose(ints condition, ints a, ints b) { return (condition & a) | (~condition & b); }
 static ints least(ints a, ints b) { return choose(a < b, a, b); }
@@ -39,6 +40,8 @@ static ints most(ints a, ints b) { return choose(a > b, a, b); }
 static floats whole(floats v) {
 #if defined __AVX512F__
   return (floats)_mm512_floor_ps((__m512)v);
+#elif defined __AVX2__
+  return (floats)_mm256_floor_ps((__m256)v);
 #else
   floats cut = __builtin_convertvector(__builtin_convertvector(v, ints), floats);
   return cut + __builtin_convertvector(cut > v, floats); /* true is -1 */
