@@ -224,6 +224,15 @@ extern "C" __global__ void spin(int *flag, int *out) {
     assert.not_matches("cmpxchg", alone)
   end)
 
+  it("counts the lanes before each of eight in bytes", function()
+    local ranks = mwcc.run([=[
+      __global__ void ranks(const int *choose, int *cell, int *old) {
+        if (choose[threadIdx.x]) old[threadIdx.x] = atomicAdd(cell, 1);
+      }]=], "--mcpu=x86-64-v3 --width=8 --emit=asm")
+    assert.matches("pshufb", ranks)
+    assert.not_matches("psadbw", ranks)
+  end)
+
   it("asks the machine for no order within a block", function()
     local fences = mwcc.run([=[
       __global__ void fences(int *out) {

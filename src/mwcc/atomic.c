@@ -161,7 +161,10 @@ static LLVMValueRef ranks(widener *w, mask m, int u, LLVMTypeRef type, LLVMValue
   LLVMValueRef word = LLVMBuildZExtOrBitCast(w->b, mask_word(w, m.lanes.of[u]), bits, ""), below[64];
   for (int l = 0; l < w->width; l++) below[l] = LLVMConstInt(bits, (1ull << l) - 1, 0);
   LLVMValueRef before = LLVMBuildAnd(w->b, splat(w, word), LLVMConstVector(below, (unsigned)w->width), "");
-  before = call_intrinsic(p, w->b, "llvm.ctpop", &wide, 1, &before, 1);
+  /* of up to 8 lanes the bits are in the lowest byte: that alone is counted, which takes no sum of bytes behind it */
+  LLVMTypeRef counted = w->width > 8 ? wide : LLVMVectorType(LLVMInt8TypeInContext(p->context), 4 * (unsigned)w->width);
+  before = LLVMBuildBitCast(w->b, before, counted, "");
+  before = LLVMBuildBitCast(w->b, call_intrinsic(p, w->b, "llvm.ctpop", &counted, 1, &before, 1), wide, "");
   *count = LLVMBuildIntCast2(w->b, call_intrinsic(p, w->b, "llvm.ctpop", &bits, 1, &word, 1), type, 0, "");
   return LLVMBuildIntCast2(w->b, before, vector_type(w, type), 0, "");
 }
