@@ -214,6 +214,31 @@ describe("the report", function()
     assert.equal(16, mwcc.count(code, "= shufflevector"))
   end)
 
+  it("makes the same code each time", function()
+    local codes, count = {}, 0
+    for _ = 1, 12 do
+      local code = mwcc.run([[
+        extern "C" __global__ void turned(const float2 *turns, const float2 *in, float2 *out) {
+          __shared__ float2 data[512];
+          int t = threadIdx.x;
+          data[t] = in[t];
+          data[t + 256] = in[t + 256];
+          __syncthreads();
+          for (int half = 1; half < 512; half *= 2) {
+            int j = t % half, low = 2 * t - j;
+            float2 turn = turns[j * (256 / half)], a = data[low], b = data[low + half];
+            data[low] = make_float2(a.x + turn.x * b.x, a.y + turn.y * b.y);
+            data[low + half] = make_float2(a.x - turn.x * b.x, a.y - turn.y * b.y);
+            __syncthreads();
+          }
+          out[t] = data[t];
+        }]], "--mcpu=x86-64-v4 --emit=ir --launch=turned:256x1x1")
+      count = count + (codes[code] and 0 or 1)
+      codes[code] = true
+    end
+    assert.equal(1, count)
+  end)
+
   it("knows the rounds of a loop with barriers in code for one size of blocks", function()
     local source = butterflies:gsub("SIZE", 256)
     local output = mwcc.run(source, "--mcpu=x86-64-v4 --report --launch=butterflies:256x1x1")

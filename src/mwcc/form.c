@@ -185,8 +185,9 @@ static bool add_indices(const shapes *s, form *f, LLVMValueRef gep) {
   return true;
 }
 
-static int by_value(const term *a, const term *b) {
-  return ((uintptr_t)a->value > (uintptr_t)b->value) - ((uintptr_t)a->value < (uintptr_t)b->value);
+/* Not by address, which is another one each time: the code's order follows the terms'. */
+static int by_number(const graph *g, const term *a, const term *b) {
+  return graph_number(g, a->value) - graph_number(g, b->value);
 }
 
 bool form_of(const shapes *s, LLVMValueRef address, form *f) {
@@ -200,7 +201,7 @@ bool form_of(const shapes *s, LLVMValueRef address, form *f) {
   if (f->distance > farthest || f->distance < -farthest) return false;
   f->root = address;
   for (int i = 1; i < f->count; i++) /* in one order: forms are compared */
-    for (int j = i; j > 0 && by_value(&f->terms[j], &f->terms[j - 1]) < 0; j--) {
+    for (int j = i; j > 0 && by_number(s->graph, &f->terms[j], &f->terms[j - 1]) < 0; j--) {
       term other = f->terms[j];
       f->terms[j] = f->terms[j - 1];
       f->terms[j - 1] = other;
