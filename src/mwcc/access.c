@@ -187,15 +187,6 @@ static LLVMValueRef follows_on(widener *w, LLVMValueRef index, mask m, int u) {
   return LLVMBuildAnd(w->b, every, fits, "");
 }
 
-static LLVMValueRef load_active(widener *w, LLVMValueRef pointer, LLVMTypeRef wide, unsigned align, mask m, int u) {
-  if (m.all) {
-    LLVMValueRef result = LLVMBuildLoad2(w->b, wide, pointer, "");
-    LLVMSetAlignment(result, align);
-    return result;
-  }
-  return masked_load(w->p, w->b, wide, pointer, align, m.lanes.of[u]);
-}
-
 /* Two ways, for all parts at once: the builder goes on where the lanes of each follow each other. */
 static choice choose_following(widener *w, const place *at, LLVMValueRef index, mask m, parts *firsts) {
   LLVMValueRef follow = NULL;
@@ -216,8 +207,7 @@ static choice choose_following(widener *w, const place *at, LLVMValueRef index, 
 static parts gather_or_load(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef wide, mask m) {
   parts slots = new_slots(w, wide, w->parts), firsts;
   choice c = choose_following(w, at, index, m, &firsts);
-  for (int u = 0; u < w->parts; u++)
-    LLVMBuildStore(w->b, load_active(w, firsts.of[u], wide, at->align, m, u), slots.of[u]);
+  store_slots(w, load_following(w, at, wide, &firsts, m, w->parts), slots, w->parts);
   else_some(w, &c);
   for (int u = 0; u < w->parts; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
   end_choice(w, &c);
@@ -257,14 +247,13 @@ parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
     if (contiguous && m.all && LLVMIsALoadInst(at->by) && !at->is_volatile)
       (common ? ask_ahead_once : ask_ahead)(w, at->by, bytes_of(w, type));
     if (contiguous && LLVMIsALoadInst(at->by) && !at->is_volatile) ask_for_next_block(w, at->by, bytes_of(w, type));
-    for (int u = 0; u < w->parts; u++) {
-      if (u && common)
+    int count = common ? 1 : w->parts;
+    if (contiguous) result = load_following(w, at, wide, NULL, m, count);
+    for (int u = 0; u < w->parts; u++)
+      if (u >= count)
         result.of[u] = result.of[0];
-      else if (contiguous)
-        result.of[u] = load_active(w, part_pointer(w, at, u), wide, at->align, m, u);
-      else
+      else if (!contiguous)
         result.of[u] = gather(w, at, wide, m, u);
-    }
   }
   compiler_fence(w, at);
   return result;
@@ -276,18 +265,10 @@ static void store_scalar(widener *w, const place *at, LLVMValueRef value, mask m
   LLVMSetVolatile(made, at->is_volatile);
 }
 
-static void store_active(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align, mask m, int u) {
-  if (m.all) {
-    LLVMSetAlignment(LLVMBuildStore(w->b, lanes, pointer), align);
-    return;
-  }
-  masked_store(w->p, w->b, lanes, pointer, align, m.lanes.of[u]);
-}
-
 static void scatter_or_store(widener *w, const place *at, LLVMValueRef index, parts lanes, mask m) {
   parts firsts;
   choice c = choose_following(w, at, index, m, &firsts);
-  for (int u = 0; u < w->parts; u++) store_active(w, lanes.of[u], firsts.of[u], at->align, m, u);
+  store_following(w, at, lanes, &firsts, m);
   else_some(w, &c);
   for (int u = 0; u < w->parts; u++) scatter(w, at, lanes.of[u], m, u);
   end_choice(w, &c);
@@ -306,12 +287,8 @@ void store_lanes(widener *w, const place *at, parts lanes, mask m) {
   if (!contiguous && index) {
     scatter_or_store(w, at, index, lanes, m);
   } else {
-    for (int u = 0; u < w->parts; u++) {
-      if (contiguous)
-        store_active(w, lanes.of[u], part_pointer(w, at, u), at->align, m, u);
-      else
-        scatter(w, at, lanes.of[u], m, u);
-    }
+    if (contiguous) store_following(w, at, lanes, NULL, m);
+    for (int u = 0; u < w->parts && !contiguous; u++) scatter(w, at, lanes.of[u], m, u);
   }
   compiler_fence(w, at);
 }

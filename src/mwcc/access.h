@@ -1,4 +1,4 @@
-/* What access.c, gather.c, near.c, pairs.c, pattern.c, rows.c, streamed.c and strided.c share: see access.c. */
+/* What access.c, gather.c, near.c, pairs.c, pattern.c, rows.c, streamed.c, strided.c and whole.c share: see access.c. */
 #ifndef ACCESS_H
 #define ACCESS_H
 
@@ -31,6 +31,13 @@ typedef struct choice {
 choice choose_every(widener *w, mask m);
 void else_some(widener *w, const choice *c);
 void end_choice(widener *w, const choice *c);
+
+/* ---- whole.c ---- */
+
+/* Elements that follow each other in each part, from lane 0's at `firsts` on; NULL: from the address. A load may be of fewer
+   parts than there are. */
+parts load_following(widener *w, const place *at, LLVMTypeRef wide, const parts *firsts, mask m, int count);
+void store_following(widener *w, const place *at, parts lanes, const parts *firsts, mask m);
 
 /* ---- gather.c ---- */
 

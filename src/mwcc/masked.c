@@ -2,6 +2,8 @@
  * attribute of the address from 22 on. */
 #include "mwcc.h"
 
+#include <string.h>
+
 enum { ALIGN_IS_OPERAND = MASKED_LOAD_MASK == 2 };
 
 static bool is_vector(LLVMValueRef pointers) { return LLVMGetTypeKind(LLVMTypeOf(pointers)) == LLVMVectorTypeKind; }
@@ -34,4 +36,14 @@ void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef
   LLVMValueRef arguments[4] = {lanes, pointers, mask};
   call_masked(p, b, is_vector(pointers) ? "llvm.masked.scatter" : "llvm.masked.store", overloads, arguments, 3, 1,
               align);
+}
+
+static bool has(const program *p, const char *feature) { return strstr(p->features, feature) != NULL; }
+
+bool has_quick_masked_access(const program *p, uint64_t bytes) {
+  return has(p, "+avx512vl") && (bytes >= 4 || has(p, "+avx512bw"));
+}
+
+bool has_masked_access(const program *p, uint64_t bytes) {
+  return has_quick_masked_access(p, bytes) || (bytes >= 4 && has(p, "+avx"));
 }

@@ -518,6 +518,10 @@ LLVMValueRef masked_load(program *p, LLVMBuilderRef b, LLVMTypeRef wide, LLVMVal
                          LLVMValueRef mask);
 void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,
                   LLVMValueRef mask);
+/* Whether the processor has instructions that load and store some elements, of so many bytes, of a vector; and such as are no
+   slower than others. */
+bool has_masked_access(const program *p, uint64_t bytes);
+bool has_quick_masked_access(const program *p, uint64_t bytes);
 /* Calls that the device headers or inline PTX make and later stages know: a thread comes to a barrier for a part of its
    block, waiting or not; a thread ends. */
 #define BARRIER_SYNC_COUNT "__mw_barrier_sync_count"

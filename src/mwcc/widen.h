@@ -14,6 +14,7 @@
  *   ahead.c    memory that a later round will load
  *   streamed.c stores past the caches
  *   access.h and strided.c   memory in small even steps
+ *   whole.c    some lanes of vectors, where processors have no masks for them
  *   rows.c     memory in rows, a lane each
  *   near.c     memory that turns out to be near
  *   form.h, form.c and pattern.c   memory in patterns

@@ -1,0 +1,167 @@
+-- Loads and stores of some lanes on processors that have no masks for memory: whole vectors where that is right, and
+-- nothing beside what active lanes mean where it is not. Arrays here are whole pages between pages without access.
+-- Lua 5.4 only: what is tested is the compiler.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
+
+local BLOCK, PAGE = 256, 4096
+
+local text = [==[
+#define KERNELS(NAME, TYPE) \
+  /* lanes of the first and the last gangs, and those behind the array, are not active */ \
+  extern "C" __global__ void NAME##_shifted(int n, const TYPE *in, TYPE *out) { \
+    int i = blockIdx.x * blockDim.x + threadIdx.x; \
+    if (i >= 5 && i < n - 3) out[i] = in[i - 5] + in[i + 3]; \
+  } \
+  extern "C" __global__ void NAME##_thirds(int n, const TYPE *in, TYPE *out) { \
+    int i = blockIdx.x * blockDim.x + threadIdx.x; \
+    if (i < n && (int)in[i] % 3 == 0) out[i] = in[i] * 2; \
+  } \
+  /* a loop that lanes leave one by one */ \
+  extern "C" __global__ void NAME##_run(int n, const TYPE *in, TYPE *out) { \
+    int i = blockIdx.x * blockDim.x + threadIdx.x, length = 0; \
+    if (i >= n) return; \
+    while (i + length < n && in[i + length] != (TYPE)0) length++; \
+    out[i] = length; \
+  } \
+  /* rows: parts of a gang lie far from each other */ \
+  extern "C" __global__ void NAME##_rows(int n, int pitch, const TYPE *in, TYPE *out) { \
+    int at = threadIdx.y * pitch + threadIdx.x; \
+    if (threadIdx.x < 13 && threadIdx.y % 3 != 1 && at < n) out[at] = in[at] + 1; \
+  } \
+  extern "C" __global__ void NAME##_shared(int from, int step, TYPE *out) { \
+    __shared__ TYPE part[256]; \
+    int t = threadIdx.x; \
+    part[t] = t % 50; \
+    __syncthreads(); \
+    TYPE above = t + step < 256 ? part[t + step] : (TYPE)7; \
+    __syncthreads(); \
+    if (t >= from && t + step < 256) part[t + step] = above + t % 20; \
+    __syncthreads(); \
+    if (t % 3 == 1) part[t] += 1; \
+    __syncthreads(); \
+    out[t] = part[t]; \
+  }
+
+KERNELS(byte, unsigned char)
+KERNELS(half, short)
+KERNELS(word, int)
+KERNELS(real, float)
+KERNELS(twice, double)
+]==]
+
+local types = { byte = "uchar", half = "short", word = "int", real = "float", twice = "double" }
+local sizes = { byte = 1, half = 2, word = 4, real = 4, twice = 8 }
+
+local function filled(n, f)
+  local list = {}
+  for i = 1, n do list[i] = f(i - 1) end
+  return list
+end
+
+local function expect(array, f, what)
+  local list = array:totable()
+  for i = 1, #list do
+    local wanted = f(i - 1)
+    if list[i] ~= wanted then error(("%s: element %d is %s, not %s"):format(what, i - 1, list[i], wanted)) end
+  end
+end
+
+local function check_arrays(m, name, what)
+  local n = PAGE / sizes[name]
+  local blocks = math.ceil(n / BLOCK) + 1
+  local values = filled(n, function(i) return i % 17 % 11 end)
+  local function at(i) return values[i + 1] end
+  local input, out = mw.array(values, types[name]), mw.zeros(n, types[name])
+  m[name .. "_shifted"](blocks, BLOCK)(n, input, out)
+  expect(out, function(i) return i >= 5 and i < n - 3 and at(i - 5) + at(i + 3) or 0 end, what .. " shifted")
+
+  out = mw.array(filled(n, function(i) return i % 100 end), types[name])
+  m[name .. "_thirds"](blocks, BLOCK)(n, input, out)
+  expect(out, function(i) return at(i) % 3 == 0 and at(i) * 2 or i % 100 end, what .. " thirds")
+
+  local lengths = {}
+  for i = n - 1, 0, -1 do lengths[i] = at(i) == 0 and 0 or 1 + (lengths[i + 1] or 0) end
+  out = mw.zeros(n, types[name])
+  m[name .. "_run"](blocks, BLOCK)(n, input, out)
+  expect(out, function(i) return lengths[i] end, what .. " run")
+
+  local pitch = math.floor(n / 8)
+  out = mw.zeros(n, types[name])
+  m[name .. "_rows"](1, { 16, 9 })(n, pitch, input, out)
+  expect(out, function(i)
+    local x, y = i % pitch, i // pitch
+    return x < 13 and y % 3 ~= 1 and at(i) + 1 or 0
+  end, what .. " rows")
+end
+
+local function check_shared(m, name, what)
+  for _, case in ipairs { { 0, 5 }, { 9, 1 }, { 200, 30 }, { 0, 255 } } do
+    local from, step = case[1], case[2]
+    local out = mw.zeros(BLOCK, types[name])
+    m[name .. "_shared"](2, BLOCK)(from, step, out)
+    expect(out, function(i)
+      local t = i - step
+      local value = i % 50
+      if t >= from then value = value + t % 20 end
+      return i % 3 == 1 and value + 1 or value
+    end, ("%s shared from %d by %d"):format(what, from, step))
+  end
+end
+
+describe("some lanes of vectors", function()
+  local processors = { "native", "x86-64-v2", "x86-64-v3" }
+  local is_x86 = mwcc.try("", "--mcpu=x86-64-v2 --emit=ir"):find("target triple = \"x86_64", 1, true)
+  for _, processor in ipairs(processors) do
+    for _, width in ipairs { "own", "8x4", "32x1" } do
+      if processor == "native" or is_x86 then
+        it(("are all that is meant: %s, width %s"):format(processor, width), function()
+          local options = { "--mcpu=" .. processor }
+          if width ~= "own" then options[2] = "--width=" .. width end
+          local m = mw.compile { source = text, options = options }
+          for name in pairs(types) do
+            local what = ("%s, width %s: %s"):format(processor, width, name)
+            check_arrays(m, name, what)
+            check_shared(m, name, what)
+          end
+        end)
+      end
+    end
+  end
+
+  local function ir(processor, body)
+    local source = ("extern \"C\" __global__ void f(int n, const unsigned char *in, float *out) {\n%s }"):format(body)
+    return mwcc.run(source, ("--target=%s --mcpu=%s --emit=ir --verify --launch=f:256x1x1"):format(
+      processor == "generic" and "aarch64-linux-gnu" or "x86_64-linux-gnu", processor))
+  end
+
+  it("are whole vectors of bytes where they lie on a page", function()
+    local body = "int i = blockIdx.x * 256 + threadIdx.x; if (i < n) out[i] = in[i] * 2;"
+    for processor, loads in pairs { ["x86-64-v2"] = "4 x i8", ["x86-64-v3"] = "8 x i8", generic = "4 x i8" } do
+      local code = ir(processor, body)
+      assert.matches("load <" .. loads .. ">", code)
+      assert.matches("and i64 %%[%w.]+, 4095", code)
+      assert.not_matches("masked%.load[%w.]*i8", code)
+    end
+    assert.matches("masked%.load%.v16i8", ir("x86-64-v4", body))
+  end)
+
+  it("are stored as whole vectors in shared memory alone, unless all are active", function()
+    local shared = "__shared__ float part[256]; int t = threadIdx.x; part[t] = t; __syncthreads();"
+      .. "if (t < n) part[t] += part[t ^ 64]; __syncthreads(); out[t] = part[t ^ 1];"
+    assert.matches("select <8 x i1> [^\n]*<8 x float>", ir("x86-64-v3", shared))
+    local global = "int t = threadIdx.x; if (in[t]) out[t] = n;"
+    local code = ir("x86-64-v3", global)
+    assert.matches("masked%.store%.v8f32", code)
+    assert.matches("\n  store <8 x float>", code)
+    assert.not_matches("load <8 x float>", code)
+    for _, processor in ipairs { "x86-64-v2", "generic" } do
+      code = ir(processor, global)
+      assert.not_matches("masked%.store", code)
+      assert.matches("store <4 x float>", code)
+      assert.not_matches("load <4 x float>, ptr %%[%w.]*out", code)
+    end
+  end)
+end)
