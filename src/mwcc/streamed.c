@@ -26,10 +26,19 @@ static bool is_own_memory(LLVMValueRef address) {
   return kind == MEMORY_SHARED || kind == MEMORY_LOCAL;
 }
 
+/* Of parts that are less than lines, how many that make one may lie one behind the other, as parts of one row of a block do:
+   whether these do is asked where the kernel runs (follow_on). Else 0. */
+static int parts_of_line(const widener *w, const place *at, uint64_t part) {
+  const cut *c = &w->shapes->cut;
+  int count = part && part < LINE ? (int)(LINE / part) : 0;
+  if (!count || c->kind != CUT_PLANE || c->columns % count || !is_parted(w, at->address)) return 0;
+  return w->parts % count ? 0 : count;
+}
+
 /* Whether parts are whole lines, or make such one behind the other. */
 static bool fills_lines(const widener *w, const place *at, uint64_t bytes) {
   uint64_t part = bytes * (uint64_t)w->width;
-  if (part % LINE == 0) return true;
+  if (part % LINE == 0 || parts_of_line(w, at, part)) return true;
   if (!is_affine(w, at->address) || shape_of(w->shapes, at->address).step != (int64_t)part) return false;
   return part * (uint64_t)w->parts % LINE == 0;
 }
@@ -83,17 +92,30 @@ static LLVMValueRef writes_much(widener *w, uint64_t bytes) {
   return LLVMBuildICmp(w->b, LLVMIntUGE, all, held, "");
 }
 
-/* Whether all parts begin where such stores can be: at lines, or at multiples of a part where they make lines together. */
-static LLVMValueRef begins_lines(widener *w, const place *at, const LLVMValueRef *pointers, uint64_t part) {
+/* Whether all parts begin where such stores can be: at lines, or at multiples of a part where they make lines together;
+   only those that are first of so many (`every`) have to. */
+static LLVMValueRef begins_lines(widener *w, const place *at, const LLVMValueRef *pointers, uint64_t part, int every) {
   int64_t step = is_affine(w, at->address) ? shape_of(w->shapes, at->address).step : 1;
   bool first_tells = step % LINE == 0 || step == (int64_t)part;
   LLVMValueRef bits = NULL;
-  for (int u = 0; u < (first_tells ? 1 : w->parts); u++) {
+  for (int u = 0; u < (first_tells ? 1 : w->parts); u += every) {
     LLVMValueRef number = LLVMBuildPtrToInt(w->b, plain_pointer(w, pointers[u]), w->p->i64, "");
     bits = bits ? LLVMBuildOr(w->b, bits, number, "") : number;
   }
   bits = LLVMBuildAnd(w->b, bits, constant_i64(w->p, LINE - 1), "");
   return LLVMBuildICmp(w->b, LLVMIntEQ, bits, constant_i64(w->p, 0), "");
+}
+
+/* Whether each so many parts do lie one behind the other. */
+static LLVMValueRef follow_on(widener *w, const LLVMValueRef *pointers, int count, uint64_t part) {
+  LLVMValueRef all = LLVMConstInt(w->p->i1, 1, 0);
+  for (int u = 0; u < w->parts; u++) {
+    if (u % count == 0) continue;
+    LLVMValueRef next = moved(w, plain_pointer(w, pointers[u - 1]), part);
+    LLVMValueRef follows = LLVMBuildICmp(w->b, LLVMIntEQ, plain_pointer(w, pointers[u]), next, "");
+    all = LLVMBuildAnd(w->b, all, follows, "");
+  }
+  return all;
 }
 
 static void store_past(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align) {
@@ -126,7 +148,9 @@ bool store_streamed(widener *w, const place *at, parts lanes, uint64_t bytes) {
     past = LLVMBuildAnd(w->b, past, other, "");
   }
   for (int u = 0; u < w->parts; u++) pointers[u] = part_pointer(w, at, u);
-  past = LLVMBuildAnd(w->b, past, begins_lines(w, at, pointers, part), "");
+  int together = parts_of_line(w, at, part);
+  past = LLVMBuildAnd(w->b, past, begins_lines(w, at, pointers, part, together ? together : 1), "");
+  if (together) past = LLVMBuildAnd(w->b, past, follow_on(w, pointers, together, part), "");
   LLVMBasicBlockRef streamed = LLVMAppendBasicBlockInContext(w->p->context, w->function, "streamed"),
                     usual = LLVMAppendBasicBlockInContext(w->p->context, w->function, "cached"),
                     done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "stored");
