@@ -40,6 +40,7 @@ void optimise_module(program *p) {
   if (level) show_small_indices(p), broadcast_once(p);
   estimate_roots(p);
   multiply_by_powers(p);
+  if (level) widen_masks(p);
 }
 
 /* By name, since the optimiser may remove it: where a thread has a stack to itself. Not the SIMD variants, which hold

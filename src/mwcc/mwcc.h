@@ -35,6 +35,7 @@
  *   unread.c     stores to shared memory that nobody reads any more
  *   overlap.c    loops whose rounds load what others load, too; unfold.c makes straight code of them
  *   blends.c     numbers that several vectors take over for some of their lanes
+ *   wide_masks.c masks that are whole lanes, where a processor has no registers for masks
  *   constants.c  constants of vectors that are more than there are registers for
  *   launched.c   one kernel for one size of blocks
  *   shares.c     both on several processors; rest.c makes two functions of one
@@ -311,6 +312,7 @@ typedef void stages_function(program *p, front_job *clang);
 stages_function mwcc_stages;
 void make_types(program *p);                   /* and a context */
 void choose_target(program *p);                /* target.c: triple, processor, features */
+bool has_mask_registers(const program *p);     /* a bit a lane; else a mask is a vector of whole lanes */
 void make_machine(program *p);                 /* for the processor and the level asked for */
 void stage_done(program *p, const char *name); /* tells how long it took (--timings); NULL: nothing was done yet */
 
@@ -432,6 +434,7 @@ void forget_shared(program *p);      /* unread.c: no stores to it that nobody re
 void load_overlaps_once(program *p); /* overlap.c: of the rounds of a loop */
 void show_small_indices(program *p); /* gather.c: to code generation */
 void broadcast_once(program *p);     /* blends.c: numbers that several vectors take over for some lanes */
+void widen_masks(program *p);        /* wide_masks.c: to whole lanes, where a processor has no registers for them */
 void estimate_roots(program *p);     /* reciprocal.c: 1 / sqrt(x) that need not be exact */
 void multiply_by_powers(program *p); /* powers.c: of two, in one instruction */
 size_t measure_stack(program *p, LLVMValueRef function);

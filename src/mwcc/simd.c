@@ -10,8 +10,7 @@
 
 /* Lanes: one vector register of 32-bit elements. */
 static int native_width(const program *p) {
-  if (strstr(p->features, "+avx512f") && strstr(p->features, "+avx512bw") && strstr(p->features, "+avx512vl"))
-    return 16;
+  if (has_mask_registers(p)) return 16;
   if (strstr(p->features, "+avx2")) return 8;
   return 4;
 }

@@ -104,6 +104,10 @@ static void choose_gpu(program *p) {
   p->features = p->options->ptx;
 }
 
+bool has_mask_registers(const program *p) {
+  return strstr(p->features, "+avx512f") && strstr(p->features, "+avx512bw") && strstr(p->features, "+avx512vl");
+}
+
 void choose_target(program *p) {
   const char *cpu = p->options->cpu, *target = p->options->target;
   if (p->options->gpu) {

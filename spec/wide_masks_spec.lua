@@ -1,0 +1,143 @@
+-- Masks that more than one block of code knows, on processors without registers for masks.
+-- Lua 5.4 only: what is tested is the compiler.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
+local count = mwcc.count
+
+local text = [[
+// Lanes leave the loop one by one.
+extern "C" __global__ void rounds(int limit, const float *in, int *out) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x, i = 0;
+  float x = in[t];
+  while (x > 1 && i < limit) x *= 0.75f, i++;
+  out[t] = i;
+}
+// The same with lanes of bytes, and of doubles.
+extern "C" __global__ void same_bytes(int length, const unsigned char *in, const unsigned char *word, unsigned *found) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x, same = 0;
+  while (same < length && in[t + same] == word[same]) same++;
+  if (same == length) atomicAdd(found, 1);
+}
+extern "C" __global__ void double_rounds(int limit, const double *in, double *out) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  double x = in[t], sum = 0;
+  for (int i = 0; x > 1 && i < limit; i++) {
+    if (x > 3) sum += x;
+    x *= 0.75;
+  }
+  out[t] = sum;
+}
+// Some lanes or none: what was added stands behind a loop that others are still in.
+extern "C" __global__ void sums(int n, const int *ends, const float *in, float *out) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x, end = ends[t];
+  float sum = 0;
+  for (int i = 0; i < end; i++) {
+    float x = in[i * n + t];
+    if (x < 0) break;
+    sum += x > 2 ? x : 0;
+  }
+  out[t] = sum;
+}
+// Lanes that all are active, or none of them.
+extern "C" __global__ void halves(float *out) {
+  __shared__ float s[256];
+  int t = threadIdx.x;
+  s[t] = out[blockIdx.x * 256 + t];
+  for (int step = 128; step > 0; step /= 2) {
+    __syncthreads();
+    if (t < step) s[t] += s[t + step];
+  }
+  if (t == 0) out[blockIdx.x * 256] = s[0];
+}
+// A comparison that another block takes up again.
+extern "C" __global__ void least(int n, const float *in, float *out, int *place) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x, best = 0;
+  float low = 1e30f;
+  for (int i = 0; i < n; i++) {
+    float x = in[i] - in[i + t], y = x * x;
+    if (y < low) low = y, best = i;
+  }
+  out[t] = low, place[t] = best;
+}
+]]
+
+local function code(kernel, options, block)
+  return mwcc.run(text, ("--verify --launch=%s:%s %s"):format(kernel, block or "64x1x1", options))
+end
+
+local avx2 = "--emit=asm --mcpu=x86-64-v3 --width=8x2 "
+
+-- From lanes of ones and zeros to less, and back.
+local detours = {
+  "vpackss%l%l", "vpmovzx%l%l%s+%%", "vpmovsx%l%l%s+%%", "vpslld%s+$31", "vpsllw%s+$15", "vpbroadcastb",
+}
+
+describe("a mask that several blocks know", function()
+  it("is as wide as the lanes, and never less", function()
+    for _, kernel in ipairs { "rounds", "sums" } do
+      local output = code(kernel, avx2)
+      for _, pattern in ipairs(detours) do assert.equal(0, count(output, pattern), output) end
+      assert.is_true(count(output, "vblendvps") > 0, output)
+      assert.is_true(count(output, "vtestps") + count(output, "vmovmskps") > 0, output)
+    end
+  end)
+
+  it("is no wider than what it is for", function()
+    local output = code("same_bytes", "--emit=ir --mcpu=x86-64-v3 --width=32x2")
+    assert.matches("phi <32 x i8>", output)
+    assert.is_nil(output:find "phi <32 x i1>")
+    output = code("double_rounds", "--emit=ir --mcpu=x86-64-v3 --width=4x2")
+    assert.matches("phi <4 x i64>", output)
+    assert.is_nil(output:find "phi <4 x i1>")
+  end)
+
+  it("takes bits together where the processor can do so", function()
+    local output = code("rounds", "--emit=asm --target=aarch64-linux-gnu --width=4x2")
+    assert.is_true(count(output, "\tbi[tf]\t") + count(output, "\tbsl\t") > 0, output)
+    assert.equal(0, count(output, "\tcmlt\t"), output) -- whose sign is set
+    assert.equal(0, count(output, "\taddv\t") + count(output, "\tumaxv\t"), output)
+  end)
+
+  it("is what all lanes have, as one number in all of them", function()
+    local output = code("halves", avx2, "256x1x1")
+    for _, pattern in ipairs(detours) do assert.equal(0, count(output, pattern), output) end
+  end)
+
+  it("has registers with AVX-512, and stays", function()
+    assert.matches("phi <16 x i1>", code("rounds", "--emit=ir --mcpu=x86-64-v4 --width=16x2"))
+  end)
+
+  it("is compared for again where that is all", function()
+    assert.is_true(count(code("least", avx2), "vminps") > 0)
+  end)
+
+  it("means the same for each lane", function()
+    local lanes, limit = 256, 20
+    local numbers, bytes, word = {}, {}, { 1, 2, 1 }
+    for i = 1, lanes + 4 do numbers[i], bytes[i] = i * i % 977 / 16, i * i % 3 end
+    local expected = { rounds = {}, doubles = {}, found = 0 }
+    for i = 1, lanes do
+      local x, count_of, sum = numbers[i], 0, 0
+      while x > 1 and count_of < limit do
+        if x > 3 then sum = sum + x end
+        x, count_of = x * 0.75, count_of + 1
+      end
+      expected.rounds[i], expected.doubles[i] = count_of, sum
+      local same = true
+      for k, byte in ipairs(word) do same = same and bytes[i + k - 1] == byte end
+      if same then expected.found = expected.found + 1 end
+    end
+    for _, width in ipairs { "1", "4x2", "8x4", "16x2", "32x2" } do
+      local m = mw.compile { source = text, options = { "--width=" .. width } }
+      local rounds, doubles, found = mw.zeros(lanes, "int"), mw.zeros(lanes, "double"), mw.zeros(1, "uint")
+      m.rounds(4, 64)(limit, mw.array(numbers), rounds)
+      m.double_rounds(4, 64)(limit, mw.array(numbers, "double"), doubles)
+      m.same_bytes(4, 64)(#word, mw.array(bytes, "uchar"), mw.array(word, "uchar"), found)
+      assert.same(expected.rounds, rounds:totable())
+      assert.same(expected.doubles, doubles:totable())
+      assert.equal(expected.found, found:totable()[1])
+    end
+  end)
+end)
