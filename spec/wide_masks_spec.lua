@@ -51,6 +51,22 @@ extern "C" __global__ void halves(float *out) {
   }
   if (t == 0) out[blockIdx.x * 256] = s[0];
 }
+// What lanes know while others are waited for.
+extern "C" __global__ void waits(int n, float *out) {
+  __shared__ float s[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  float x = out[i];
+  s[t] = x;
+  bool some = x > 1;
+  for (int step = 1; step < n; step *= 2) {
+    __syncthreads();
+    float y = s[t + step & 255];
+    __syncthreads();
+    if (some) s[t] = (s[t] + y) * 0.5f;
+  }
+  __syncthreads();
+  if (some) out[i] = s[t];
+}
 // A comparison that another block takes up again.
 extern "C" __global__ void least(int n, const float *in, float *out, int *place) {
   int t = blockIdx.x * blockDim.x + threadIdx.x, best = 0;
@@ -105,12 +121,37 @@ describe("a mask that several blocks know", function()
     for _, pattern in ipairs(detours) do assert.equal(0, count(output, pattern), output) end
   end)
 
+  it("waits at barriers as it is", function()
+    for options, lanes in pairs { ["--mcpu=x86-64-v2"] = 4, ["--mcpu=x86-64-v3"] = 8,
+      ["--target=aarch64-linux-gnu"] = 4 } do
+      local output = code("waits", ("--emit=ir --width=%dx2 %s"):format(lanes, options), "256x1x1")
+      assert.is_nil(output:find "load <%d+ x i1>")
+      assert.is_nil(output:find "store <%d+ x i1>")
+      -- at the two barriers that may come next: what stands behind those does not change it, and leaves it where it is
+      assert.equal(4, count(output, ("store <%d x i32>"):format(lanes)), output)
+    end
+    assert.is_nil(code("waits", "--emit=ir --mcpu=x86-64-v4 --width=16x2", "256x1x1"):find "sext <16 x i1>")
+  end)
+
   it("has registers with AVX-512, and stays", function()
     assert.matches("phi <16 x i1>", code("rounds", "--emit=ir --mcpu=x86-64-v4 --width=16x2"))
   end)
 
   it("is compared for again where that is all", function()
     assert.is_true(count(code("least", avx2), "vminps") > 0)
+  end)
+
+  it("is the same behind a barrier", function()
+    local results
+    for _, width in ipairs { "1", "4x2", "8x4", "16x2" } do
+      local values = {}
+      for i = 1, 512 do values[i] = i * 37 % 64 / 16 end
+      local m, out = mw.compile { source = text, options = { "--width=" .. width } }, mw.array(values)
+      m.waits(2, 256)(9, out)
+      results = results or out:totable()
+      assert.same(results, out:totable())
+    end
+    for i = 1, 512 do assert.equal(i * 37 % 64 > 16, results[i] ~= i * 37 % 64 / 16) end
   end)
 
   it("means the same for each lane", function()

@@ -108,6 +108,29 @@ void store_slots(widener *w, parts values, parts slots, int count) {
   for (int u = 0; u < count; u++) LLVMBuildStore(w->b, values.of[u], slots.of[u]);
 }
 
+/* ---- what waits in memory ---- */
+
+/* A mask without registers for masks is lanes there, too: bits are brought to lanes one by one. */
+LLVMTypeRef waiting_type(const widener *w, LLVMTypeRef type) {
+  enum { LANES_OF_WORDS = 8 };
+  if (type != vector_type(w, w->p->i1) || has_mask_registers(w->p)) return type;
+  return vector_type(w, w->width <= LANES_OF_WORDS ? w->p->i32 : w->p->i8);
+}
+
+parts load_waiting(widener *w, LLVMTypeRef type, parts places, int count) {
+  LLVMTypeRef waiting = waiting_type(w, type);
+  parts values = load_slots(w, waiting, places, count);
+  for (int u = 0; u < count && waiting != type; u++)
+    values.of[u] = LLVMBuildICmp(w->b, LLVMIntSLT, values.of[u], LLVMConstNull(waiting), "");
+  return values;
+}
+
+void store_waiting(widener *w, LLVMTypeRef type, parts values, parts places, int count) {
+  LLVMTypeRef waiting = waiting_type(w, type);
+  for (int u = 0; u < count && waiting != type; u++) values.of[u] = LLVMBuildSExt(w->b, values.of[u], waiting, "");
+  store_slots(w, values, places, count);
+}
+
 parts slot_of(widener *w, LLVMValueRef value) {
   kept *k = kept_of(w, value);
   if (!k->slot.of[0]) k->slot = new_slots(w, kept_type(w, value), form_count(w, value));

@@ -16,14 +16,33 @@ static bool is_block_uniform(const emission *e, LLVMValueRef value) {
 /* Where a value waits while other gangs run: one entry a gang. A value that is uniform for the block has one place to be
    read from and one to be written to, so that a gang does not see what an earlier one made of it in the same region. */
 static LLVMTypeRef saved_type(emission *e, LLVMValueRef value) {
-  return LLVMArrayType2(kept_type(&e->w, value), (uint64_t)form_count(&e->w, value));
+  return LLVMArrayType2(waiting_type(&e->w, kept_type(&e->w, value)), (uint64_t)form_count(&e->w, value));
+}
+
+/* Whether it waits as something else than it is elsewhere. */
+static bool is_converted(emission *e, LLVMValueRef value) {
+  LLVMTypeRef type = kept_type(&e->w, value);
+  return waiting_type(&e->w, type) != type;
+}
+
+/* A lane. */
+static uint64_t saved_bytes(emission *e, LLVMValueRef value) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  if (is_converted(e, value)) type = LLVMGetElementType(waiting_type(&e->w, kept_type(&e->w, value)));
+  return LLVMABISizeOfType(e->w.p->layout, type);
+}
+
+/* Whether the value was saved before the region, which does not compute it: then it is still there. LLVM finds that out where
+   nothing is converted. */
+static bool still_waits(emission *e, LLVMValueRef value) {
+  return is_converted(e, value) && e->way->plan.order.index[graph_node_of(e->w.g, value)] < 0;
 }
 
 static LLVMValueRef saved_of(emission *e, LLVMValueRef value) {
   kept *k = kept_of(&e->w, value);
   if (!k->saved) {
     LLVMTypeRef type = saved_type(e, value);
-    e->w.saved_bytes += LLVMABISizeOfType(e->w.p->layout, LLVMTypeOf(value));
+    e->w.saved_bytes += saved_bytes(e, value);
     k->saved = is_block_uniform(e, value) ? LLVMBuildArrayAlloca(e->w.entry, type, constant_i32(e->w.p, 2), "")
                                           : LLVMBuildArrayAlloca(e->w.entry, type, e->w.gangs, "");
   }
@@ -43,9 +62,10 @@ static LLVMValueRef saved_place(emission *e, LLVMValueRef value, bool writing) {
 static parts saved_slots(emission *e, LLVMValueRef value, bool writing) {
   parts slots = {0};
   LLVMValueRef place = saved_place(e, value, writing);
+  LLVMTypeRef type = waiting_type(&e->w, kept_type(&e->w, value));
   for (int u = 0; u < form_count(&e->w, value); u++) {
     LLVMValueRef at = constant_i32(e->w.p, (unsigned)u);
-    slots.of[u] = LLVMBuildInBoundsGEP2(e->w.b, kept_type(&e->w, value), place, &at, 1, "");
+    slots.of[u] = LLVMBuildInBoundsGEP2(e->w.b, type, place, &at, 1, "");
   }
   return slots;
 }
@@ -103,7 +123,8 @@ void reach_barrier(emission *e, int source, mask m) {
   for (size_t i = 0; i < behind->count; i++) {
     LLVMValueRef value = behind->values[i];
     if (value == w->g->nodes[source].last) continue; /* a vote's result is known when all have voted */
-    store_slots(w, value_kept(w, value), saved_slots(e, value, true), form_count(w, value));
+    if (still_waits(e, value)) continue;
+    store_waiting(w, kept_type(w, value), value_kept(w, value), saved_slots(e, value, true), form_count(w, value));
   }
   if (e->can_die) add_lanes(e, e->alive_new, mask_vectors(w, m));
   LLVMBuildStore(w->b, constant_i32(w->p, (unsigned)region_at(e, w->g->nodes[source].succs[0])), e->next_state);
@@ -119,7 +140,8 @@ void load_saved(emission *e, int region) {
       LLVMValueRef value = behind->values[i];
       if (value == w->g->nodes[n].last) continue;
       int count = form_count(w, value);
-      store_slots(w, load_slots(w, kept_type(w, value), saved_slots(e, value, false), count), slot_of(w, value), count);
+      parts values = load_waiting(w, kept_type(w, value), saved_slots(e, value, false), count);
+      store_slots(w, values, slot_of(w, value), count);
     }
     if (e->voted[n]) LLVMBuildStore(w->b, load_slot(e, w->p->i32, e->voted[n]), slot_of(w, w->g->nodes[n].last).of[0]);
   }

@@ -121,7 +121,7 @@ static parts alive_slots(emission *e) {
   for (int u = 0; u < w->parts; u++) {
     LLVMValueRef at = LLVMBuildAdd(w->b, LLVMBuildMul(w->b, gang, constant_i32(w->p, (unsigned)w->parts), ""),
                                    constant_i32(w->p, (unsigned)u), "");
-    slots.of[u] = LLVMBuildInBoundsGEP2(w->b, mask_type(e), e->alive, &at, 1, "");
+    slots.of[u] = LLVMBuildInBoundsGEP2(w->b, waiting_type(w, mask_type(e)), e->alive, &at, 1, "");
   }
   return slots;
 }
@@ -135,7 +135,7 @@ static LLVMValueRef count_threads(widener *w) {
 static mask entering_lanes(emission *e, int region) {
   widener *w = &e->w;
   mask m = {0};
-  if (e->can_die && region != 0) return (mask){.lanes = load_mask(e, alive_slots(e))};
+  if (e->can_die && region != 0) return (mask){.lanes = load_waiting(w, mask_type(e), alive_slots(e), w->parts)};
   cut_kind kind = w->shapes->cut.kind;
   if (kind == CUT_ROWS || kind == CUT_PLANE) return (mask){.all = true};
   LLVMValueRef end = kind == CUT_LINE ? count_threads(w) : w->ntid[0];
@@ -247,7 +247,7 @@ static void emit_region(emission *e, int region) {
   emit_gang(e, entry);
   go_on_at(e, e->end);
   w->stamp++;
-  if (e->can_die) store_mask(e, load_mask(e, e->alive_new), alive_slots(e));
+  if (e->can_die) store_waiting(w, mask_type(e), load_mask(e, e->alive_new), alive_slots(e), w->parts);
   LLVMBuildStore(w->b, LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i32, e->w.gang), constant_i32(w->p, 1), ""), e->w.gang);
   end_counted(e, x);
   end_beside(e, beside);
@@ -348,7 +348,7 @@ void begin_function(emission *e) {
   for (size_t i = 0; i < MW_COUNT(ids); i++) *ids[i] = LLVMBuildAlloca(w->entry, p->i32, "");
   e->alive_new = new_slots(w, mask_type(e), w->parts);
   if (e->can_die)
-    e->alive = LLVMBuildArrayAlloca(w->entry, mask_type(e),
+    e->alive = LLVMBuildArrayAlloca(w->entry, waiting_type(w, mask_type(e)),
                                     LLVMBuildMul(w->entry, w->gangs, constant_i32(p, (unsigned)w->parts), ""), "alive");
   e->votes = mw_alloc((size_t)(w->g->count + 1) * sizeof *e->votes);
   e->voted = mw_alloc((size_t)(w->g->count + 1) * sizeof *e->voted);

@@ -158,6 +158,10 @@ parts new_slots(widener *w, LLVMTypeRef type, int count);
 LLVMValueRef first_id(widener *w, unsigned axis); /* threadIdx of part 0's lane 0 */
 parts load_slots(widener *w, LLVMTypeRef type, parts slots, int count);
 void store_slots(widener *w, parts values, parts slots, int count);
+/* The same of places in memory where values of a type wait while other gangs run, in another type there: waiting_type. */
+LLVMTypeRef waiting_type(const widener *w, LLVMTypeRef type);
+parts load_waiting(widener *w, LLVMTypeRef type, parts places, int count);
+void store_waiting(widener *w, LLVMTypeRef type, parts values, parts places, int count);
 /* Masks, of one part and of all. */
 LLVMValueRef any_in_part(widener *w, LLVMValueRef lanes);
 LLVMValueRef any_lane(widener *w, parts lanes);
