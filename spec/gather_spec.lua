@@ -184,6 +184,28 @@ describe("code for elements anywhere", function()
     assert.equal(0, count(output, "call void @llvm.masked.scatter.v16f32"))
   end)
 
+  it("has no gathers and no branches for lanes where processors have none that are quick", function()
+    local function at(cpu, body, what)
+      return mwcc.run(([=[
+        __global__ void k(const int *index, const int *in, int *out) {
+          int i = blockIdx.x * blockDim.x + threadIdx.x;
+          %s
+        }]=]):format(body), ("--verify --mcpu=%s --emit=%s --launch=_Z1kPKiS0_Pi:256x1x1"):format(cpu, what))
+    end
+    local some = "if (in[i] > 3) out[index[i]] = in[index[i] + 1];"
+    local output = at("x86-64-v4", some, "ir")
+    assert.is_true(count(output, "@llvm.masked.gather") > 0 and count(output, "@llvm.masked.scatter") > 0)
+    for _, cpu in ipairs { "x86-64-v2", "x86-64-v3", "skylake" } do
+      output = at(cpu, some, "ir")
+      local calls = count(output, "call [^\n]*@llvm.masked.gather")
+      assert.equal(0, calls + count(output, "call [^\n]*@llvm.masked.scatter"))
+      assert.equal(0, count(at(cpu, some, "asm"), "gatherd"))
+    end
+    -- even steps: a distance from a scalar, no address from a vector
+    output = at("x86-64-v3", "out[i] = in[i * 9]; out[i * 7 + 1000] = 3;", "asm")
+    assert.equal(0, count(output, "vpextrq"))
+  end)
+
   it("has indices of 32 bits", function()
     local output = code("out[i].x = (&tile[0].x)[index[i] & 255];", "asm")
     assert.is_true(count(output, "vgatherdps") > 0)

@@ -1,4 +1,5 @@
-/* What access.c, gather.c, near.c, pairs.c, pattern.c, rows.c, streamed.c, strided.c and whole.c share: see access.c. */
+/* What access.c, gather.c, near.c, pairs.c, pattern.c, rows.c, singly.c, streamed.c, strided.c and whole.c share: see
+ * access.c. */
 #ifndef ACCESS_H
 #define ACCESS_H
 
@@ -73,6 +74,13 @@ bool store_pattern(widener *w, LLVMValueRef store, mask m);
 /* Addresses that reach_rows (simt.h) is true for. */
 parts load_rows(widener *w, const place *at, LLVMTypeRef type, mask m);
 void store_rows(widener *w, const place *at, parts lanes, mask m);
+
+/* ---- singly.c ---- */
+
+/* Whether lanes that are all active are better reached one after the other, by addresses in even steps; and that. */
+bool in_even_steps(widener *w, const place *at);
+LLVMValueRef load_singly(widener *w, const place *at, LLVMTypeRef wide, int u);
+void store_singly(widener *w, const place *at, LLVMValueRef lanes, int u);
 
 /* ---- streamed.c ---- */
 

@@ -74,10 +74,15 @@ LLVMValueRef first_pointer(widener *w, const place *at, int u) {
 }
 
 LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u) {
+  if (m.all && in_even_steps(w, at)) return load_singly(w, at, wide, u);
   return masked_load(w->p, w->b, wide, lane_pointers(w, at, u), at->align, mask_part(w, m, u));
 }
 
 void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u) {
+  if (m.all && in_even_steps(w, at)) {
+    store_singly(w, at, lanes, u);
+    return;
+  }
   masked_store(w->p, w->b, lanes, lane_pointers(w, at, u), at->align, mask_part(w, m, u));
 }
 

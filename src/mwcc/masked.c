@@ -38,6 +38,14 @@ void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef
               align);
 }
 
+unsigned masked_alignment(LLVMValueRef call) {
+  unsigned address = starts_with(callee_name(call), "llvm.masked.scatter");
+  if (ALIGN_IS_OPERAND) return (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(call, address + 1));
+  unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+  LLVMAttributeRef align = LLVMGetCallSiteEnumAttribute(call, address + 1, kind); /* 0: the result */
+  return align ? (unsigned)LLVMGetEnumAttributeValue(align) : 1;
+}
+
 static bool has(const program *p, const char *feature) { return strstr(p->features, feature) != NULL; }
 
 bool has_quick_masked_access(const program *p, uint64_t bytes) {

@@ -433,6 +433,7 @@ void forward_stores(program *p);     /* to vector loads of parts of them */
 void forget_shared(program *p);      /* unread.c: no stores to it that nobody reads before the block ends */
 void load_overlaps_once(program *p); /* overlap.c: of the rounds of a loop */
 void show_small_indices(program *p); /* gather.c: to code generation */
+void reach_singly(program *p);       /* singly.c: gathers and scatters, where the processor has no quick ones */
 void broadcast_once(program *p);     /* blends.c: numbers that several vectors take over for some lanes */
 void widen_masks(program *p);        /* wide_masks.c: to whole lanes, where a processor has no registers for them */
 void estimate_roots(program *p);     /* reciprocal.c: 1 / sqrt(x) that need not be exact */
@@ -517,6 +518,8 @@ void add_ptx_facts(const program *p, mw_text *out);
 
 /* ---- lanes' memory (masked.c): `pointers` is one address for all lanes, which follow each other, or a vector of them ---- */
 enum { MASKED_LOAD_MASK = LLVM_VERSION_MAJOR >= 22 ? 1 : 2, MASKED_LOAD_ELSE }; /* operands of such a load */
+enum { MASKED_STORE_MASK = MASKED_LOAD_MASK + 1 };                              /* and of such a store */
+unsigned masked_alignment(LLVMValueRef call);                                   /* of a gather or scatter */
 LLVMValueRef masked_load(program *p, LLVMBuilderRef b, LLVMTypeRef wide, LLVMValueRef pointers, unsigned align,
                          LLVMValueRef mask);
 void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,

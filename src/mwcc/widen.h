@@ -16,6 +16,7 @@
  *   access.h and strided.c   memory in small even steps
  *   whole.c    some lanes of vectors, where processors have no masks for them
  *   rows.c     memory in rows, a lane each
+ *   singly.c   memory reached by lane after lane, where processors do not gather
  *   near.c     memory that turns out to be near
  *   form.h, form.c and pattern.c   memory in patterns
  *   atomic.c   atomics: lane by lane, or once for all
