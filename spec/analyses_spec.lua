@@ -294,6 +294,36 @@ describe("the report", function()
       run(text:format(sums, steps, result), options))
   end)
 
+  describe("where registers are small", function()
+    local files = require "support.files"
+    local function size(name, launch, processor)
+      local text = files.read("bench/kernels/" .. name .. ".cu")
+      return run(text, ("--report --mcpu=%s --launch=%s"):format(processor, launch)):match "gangs of ([^\n]*)"
+    end
+
+    it("has whole blocks as one gang all the same", function()
+      assert.equal("32 x 8 lanes: a block is one gang", size("scan", "_Z4scaniPKfPf:256x1x1", "x86-64-v3"))
+      assert.equal("32 x 8 lanes: a block is one gang", size("scan", "_Z4scaniPKfPf:256x1x1", "x86-64-v2"))
+      assert.equal("16 x 16 lanes: a block is one gang", size("transpose", "_Z9transposeiPKfPf:16x16x1", "x86-64-v3"))
+    end)
+
+    it("has no whole block of sums that would not be in registers", function()
+      assert.matches("a block is one gang", size("sgemm_tiled", "_Z11sgemm_tilediPKfS0_Pf:16x16x1", "x86-64-v4"))
+      assert.matches("^4 x 16 lanes", size("sgemm_tiled", "_Z11sgemm_tilediPKfS0_Pf:16x16x1", "x86-64-v3"))
+      assert.matches("^4 x 16 lanes", size("nbody", "_Z5nbodyiPK6float4PS_:256x1x1", "x86-64-v4"))
+      assert.matches("^2 x 8 lanes", size("nbody", "_Z5nbodyiPK6float4PS_:256x1x1", "x86-64-v3"))
+    end)
+
+    it("has rows of lines of memory where threads share them", function()
+      assert.matches("^8 x 16 lanes", size("sgemm_naive", "_Z11sgemm_naiveiPKfS0_Pf:16x16x1", "x86-64-v3"))
+      assert.matches("^4 x 16 lanes", size("conv2d", "_Z6conv2diiPKfS0_Pf:16x16x1", "x86-64-v3"))
+      assert.matches("^4 x 8 lanes", size("kmeans", "_Z6kmeansiPKfS0_Pi:256x1x1", "x86-64-v3"))
+      local text = files.read "bench/kernels/sgemm_naive.cu"
+      local code = run(text, "--emit=asm --mcpu=x86-64-v3 --launch=_Z11sgemm_naiveiPKfS0_Pf:16x16x1")
+      assert.equal(1, select(2, code:gsub("prefetch", "")))
+    end)
+  end)
+
   it("has fewer lanes where it does little but read several arrays", function()
     local function lanes(statement, type)
       local text = ([[

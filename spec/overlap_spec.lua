@@ -179,6 +179,15 @@ describe("rows and columns of a gang around pixels", function()
   end)
   teardown(function() mw.limit("specialise", before) end)
 
+  it("are not multiplied and added at once where no instruction does", function()
+    local function fused(processor)
+      local options = "--emit=ir --launch=_Z4meaniiPKfS0_Pf:32x8x1 --mcpu=" .. processor
+      return count(mwcc.run(mean, options), "@llvm.fma")
+    end
+    assert.is_true(fused "x86-64-v3" > 0)
+    assert.equal(0, fused "x86-64-v2")
+  end)
+
   it("are loaded once", function()
     local text = ir(mean, "_Z4meaniiPKfS0_Pf:32x8x1")
     local body = assert(text:match "(define [^\n]*plane16x8.-\n}\n)", text)

@@ -115,6 +115,41 @@ describe("a block that is one gang", function()
     assert.equal(8, count(text, "\n  store <16 x i32>")) -- those to o: nobody reads sums any more
   end)
 
+  it("has as many threads as numbers of 32 bits in 32 small registers", function()
+    local before, processor = mw.limit "specialise", "--mcpu=x86-64-v3"
+    finally(function() mw.limit("specialise", before) end)
+    local text = [[
+      __global__ void k(const int *x, int *o) {
+        __shared__ int sums[256];
+        int t = threadIdx.x;
+        sums[t] = x[t];
+        __syncthreads();
+        for (int step = 1; step < 256; step *= 2) {
+          int left = t >= step ? sums[t - step] : 0;
+          __syncthreads();
+          sums[t] += left;
+          __syncthreads();
+        }
+        o[t] = sums[255 - t] - 3 * sums[(7 * t) & 255];
+      }]]
+    local report = mwcc.run(text, "--report --launch=_Z1kPKiPi:256x1x1 " .. processor)
+    assert.matches("32 x 8 lanes: a block is one gang", report)
+    local values, sums, want = {}, {}, {}
+    for t = 0, 255 do
+      values[t + 1] = t * t % 1009 - 300
+      sums[t] = values[t + 1] + (sums[t - 1] or 0)
+    end
+    for t = 0, 255 do want[t + 1] = sums[255 - t] - 3 * sums[7 * t % 256] end
+    mw.limit("specialise", 1)
+    for _, options in ipairs { {}, { "--width=8x32" }, { "--width=16x16" } } do
+      local o, m = mw.zeros(256, "int"), mw.compile { source = text, options = options }
+      for _ = 1, 3 do
+        m.k(1, 256)(mw.array(values, "int"), o)
+        assert.same(want, o:totable())
+      end
+    end
+  end)
+
   it("keeps them behind a condition, too", function()
     local text = ir([[
       __global__ void twice(int n, const int *x, int *o) {

@@ -43,7 +43,7 @@ static bool is_width(const char *text) {
   if (*text < '0' || *text > '9') return false;
   unsigned long lanes = strtoul(text, &end, 10), parts = 1;
   if (*end == 'x' && is_number(end + 1)) parts = strtoul(end + 1, &end, 10);
-  return !*end && is_power_up_to(lanes, 64) && is_power_up_to(parts, 16);
+  return !*end && is_power_up_to(lanes, 64) && is_power_up_to(parts, 32);
 }
 
 /* An option that stands for itself, in mwcc's spelling; NULL if it is none. */

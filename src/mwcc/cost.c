@@ -76,17 +76,19 @@ static bool has_barriers(const graph *g, const loop *l) {
   return false;
 }
 
-/* The most vectors that a part takes along from round to round of a loop in which nobody waits. */
-static int carried_vectors(const graph *g, const order *o, const shapes *s) {
+/* The most vectors that a part takes along from round to round of a loop; of one in which nobody waits, or of any. */
+static int carried_by_loops(const graph *g, const order *o, const shapes *s, bool any) {
   int most = 0;
   for (int l = 0; l < o->loop_count; l++) {
     int count = 0, number = graph_number(g, g->nodes[o->loops[l].header].first);
     for (; number < g->value_count && LLVMIsAPHINode(g->values[number]); number++)
       count += g->node_of[number] == o->loops[l].header && shape_of(s, g->values[number]).kind == SHAPE_VARYING;
-    if (count > most && !has_barriers(g, &o->loops[l])) most = count;
+    if (count > most && (any || !has_barriers(g, &o->loops[l]))) most = count;
   }
   return most;
 }
+
+static int carried_vectors(const graph *g, const order *o, const shapes *s) { return carried_by_loops(g, o, s, false); }
 
 /* Whether a loop stores what is the same for all lanes of a part, and not for other parts: one lane of each part does, behind
    a test of its own. */
@@ -97,26 +99,6 @@ static bool stores_by_part(const graph *g, const order *o, const shapes *s) {
     if (shape_of(s, LLVMGetOperand(value, 1)).kind == SHAPE_GANG) return true;
   }
   return false;
-}
-
-bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts) {
-  return lanes_leave_loops(g, o, s) || has_long_atomics_in_loops(g, o, s) || stores_by_part(g, o, s) ||
-         carried_vectors(g, o, s) * parts >= REGISTERS;
-}
-
-/* Of so many parts, those whose loops still carry their values in registers, and have some left. */
-static int parts_in_registers(const graph *g, const order *o, const shapes *s, int parts) {
-  while (parts > FEW && carried_vectors(g, o, s) * parts > REGISTERS / 2) parts /= 2;
-  return parts;
-}
-
-static bool is_long(const graph *g) {
-  int much = MUCH_CODE;
-  for (int n = 0; n < g->count; n++)
-    if (g->nodes[n].barrier) much = MUCH_CODE / 2;
-  size_t length = (size_t)g->value_count;
-  for (int i = 0; i < g->value_count; i++) length += seldom_length(g->values[i]);
-  return length > (size_t)much;
 }
 
 static bool is_sum(LLVMValueRef value) {
@@ -138,6 +120,81 @@ static bool carries_sums(const graph *g, const order *o, const shapes *s) {
     if (LLVMIsALoadInst(value) && shape_of(s, LLVMGetOperand(value, 0)).kind <= SHAPE_GANG) common = true;
   }
   return sums && common;
+}
+
+/* Registers that a vector of the shapes takes. */
+static int registers_each(const graph *g, const shapes *s) {
+  int lanes = register_lanes(g->program);
+  return s->cut.lanes > lanes ? s->cut.lanes / lanes : 1;
+}
+
+enum { LINE = 16 /* of memory: numbers of 32 bits */ };
+
+/* Whether values that go from round to round have to be loaded and stored in each, where that is more than what a sum is made
+   from: for small registers, a block has many. Where memory is waited for in any case, it is less than several gangs and their
+   barriers. */
+static bool carries_too_much(const graph *g, const order *o, const shapes *s, int parts) {
+  bool small = register_lanes(g->program) < LINE;
+  int sums = carried_by_loops(g, o, s, true) * parts * registers_each(g, s);
+  if (small && sums > vector_registers(g->program) && carries_sums(g, o, s)) return true;
+  return carried_vectors(g, o, s) * parts >= (small ? 2 * REGISTERS : REGISTERS);
+}
+
+bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts) {
+  return lanes_leave_loops(g, o, s) || has_long_atomics_in_loops(g, o, s) || stores_by_part(g, o, s) ||
+         carries_too_much(g, o, s, parts);
+}
+
+/* Of so many parts, those whose loops still carry their values in registers, and have some left. */
+static int parts_in_registers(const graph *g, const order *o, const shapes *s, int parts) {
+  while (parts > FEW && carried_vectors(g, o, s) * parts > vector_registers(g->program) / 2) parts /= 2;
+  return parts;
+}
+
+/* ---- sums of what rows and columns of threads share, where a row is several registers ----
+   A line of memory that is loaded for a row of threads is used once for each row that a gang has. In a matrix whose rows are
+   a power of two long, lines of a column get into each other's way in the caches, and take longer to come than registers
+   that are half a line take to be multiplied with four rows. So a row is one vector, of several registers, which is asked
+   for ahead once (ahead.c), and there are as many sums as registers; or half as many where the loop is unfolded (unfold.c)
+   or long, in which much else is to be had at hand. (Products of matrices took a fifth to a third less time with 8 lanes,
+   filters a fifth.) */
+
+static bool shares_lines(const graph *g, const order *o, const shapes *s) {
+  const options *all = g->program->options;
+  const unsigned *block = all->launch_block;
+  if (!all->launch_kernel || all->width || s->cut.lanes >= LINE || s->cut.lanes != register_lanes(g->program))
+    return false;
+  return block[0] % LINE == 0 && block[1] * block[2] > 1 && carries_sums(g, o, s);
+}
+
+static size_t rounds_of_loop(const graph *g, const loop *l) {
+  const node *header = &g->nodes[l->header];
+  for (int i = 0; i < header->pred_count; i++)
+    if (l->contains[header->preds[i]]) return rounds_of(header->block, g->nodes[header->preds[i]].block);
+  return 0;
+}
+
+static bool has_known_rounds(const graph *g, const order *o) {
+  for (int l = 0; l < o->loop_count; l++)
+    if (!rounds_of_loop(g, &o->loops[l])) return false;
+  return true;
+}
+
+static bool is_long(const graph *g) {
+  int much = MUCH_CODE;
+  for (int n = 0; n < g->count; n++)
+    if (g->nodes[n].barrier) much = MUCH_CODE / 2;
+  size_t length = (size_t)g->value_count;
+  for (int i = 0; i < g->value_count; i++) length += seldom_length(g->values[i]);
+  return length > (size_t)much;
+}
+
+static int parts_of_lines(const graph *g, const order *o, const shapes *s) {
+  enum { SUMS = 16 };
+  int most = is_long(g) || has_known_rounds(g, o) ? vector_registers(g->program) / 2 : SUMS, each = LINE / s->cut.lanes,
+      parts = MANY;
+  while (parts > FEW && carried_by_loops(g, o, s, true) * parts * each > most) parts /= 2;
+  return parts;
 }
 
 static bool gathers_often(const graph *g, const shapes *s) {
@@ -214,10 +271,16 @@ static unsigned reads_streams(const graph *g, const order *o, const shapes *s) {
 
 /* Where the innermost loops have nothing but bytes in their lanes (a search in text), or 16-bit numbers, a vector register
    holds more of these than of the numbers of 32 bits that registers are counted by. */
-int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], const char **why) {
+int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], bool waits,
+                   const char **why) {
   enum { STREAM_LANES = 8 };
   unsigned widest = 0;
   int lanes = s->cut.lanes;
+  if (shares_lines(g, o, s)) {
+    *why = ", and more lanes as threads of a row share lines of memory";
+    return LINE;
+  }
+  if (waits) return lanes;
   if (lanes > STREAM_LANES && reads_streams(g, o, s)) {
     *why = ", no more lanes as it reads several arrays in turns";
     return STREAM_LANES;
@@ -244,6 +307,10 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
   if (gathers_often(g, s)) {
     *why = "it gathers more than it loads";
     return FEW;
+  }
+  if (shares_lines(g, o, s)) {
+    *why = "its loops carry sums of what threads share";
+    return parts_of_lines(g, o, s);
   }
   if (is_long(g)) {
     *why = "it is long";

@@ -143,7 +143,7 @@ typedef enum cut_kind {
   CUT_LINE,   /* threads with consecutive linear ids, wherever they lie; the last gang may have fewer */
 } cut_kind;
 
-enum { MOST_LANES = 64, MOST_PARTS = 16, WARP_LANES = 32 }; /* powers of two */
+enum { MOST_LANES = 64, MOST_PARTS = 32, WARP_LANES = 32 }; /* powers of two */
 
 typedef struct cut {
   cut_kind kind;
@@ -313,6 +313,10 @@ stages_function mwcc_stages;
 void make_types(program *p);                   /* and a context */
 void choose_target(program *p);                /* target.c: triple, processor, features */
 bool has_mask_registers(const program *p);     /* a bit a lane; else a mask is a vector of whole lanes */
+void make_types(program *p);          /* and a context */
+void choose_target(program *p);       /* target.c: triple, processor, features */
+int register_lanes(const program *p); /* numbers of 32 bits in a vector register */
+int vector_registers(const program *p);
 void make_machine(program *p);                 /* for the processor and the level asked for */
 void stage_done(program *p, const char *name); /* tells how long it took (--timings); NULL: nothing was done yet */
 

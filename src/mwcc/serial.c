@@ -155,7 +155,7 @@ static void emit_loop(widener *w, const parts *words, const results *r, bool unr
   LLVMTypeRef bits = LLVMTypeOf(words->of[0]);
   LLVMValueRef none = LLVMConstNull(bits), todo = LLVMBuildAlloca(w->entry, bits, "");
   LLVMValueRef part = LLVMBuildAlloca(w->entry, p->i32, ""),
-               all = LLVMBuildAlloca(w->entry, LLVMArrayType2(bits, MOST_PARTS), "");
+               all = LLVMBuildAlloca(w->entry, LLVMArrayType2(bits, (uint64_t)w->parts), "");
   LLVMBasicBlockRef next = new_block(w, "lanes.part"), head = new_block(w, "lanes"), each = new_block(w, "lane");
   LLVMBasicBlockRef done = new_block(w, "lanes.done"), leave = new_block(w, "lanes.all");
   for (int u = 0; u < w->parts; u++) {

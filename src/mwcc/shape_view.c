@@ -16,17 +16,23 @@ static unsigned align_of_constant(LLVMValueRef value) {
 
 shapes look_at_parts(const shapes *s) {
   shapes part = *s;
+  part.partwise = s->partwise ? s->partwise : s->cut.parts;
   part.cut.parts = 1;
-  part.partwise = true;
   return part;
+}
+
+/* The number of the last part, as far as bases are concerned: the same for all gangs of up to 16. */
+static int last_part(const shapes *s) {
+  enum { USUAL = 16 };
+  int count = s->partwise ? s->partwise : s->cut.parts;
+  return (count > USUAL ? count : USUAL) - 1;
 }
 
 /* base(u) = base + u * step stays a number of the width in the active lanes only where it lies between base and them. */
 static view one_part(const shapes *s, view v) {
   bool aside = (v.shape.stride > 0 && v.shape.step < 0) || (v.shape.stride < 0 && v.shape.step > 0);
   if (v.shape.kind == SHAPE_AFFINE) {
-    enum { PARTS = MOST_PARTS - 1 };
-    wide far = (wide)v.shape.step * PARTS, low = v.base.low + (far < 0 ? far : 0),
+    wide far = (wide)v.shape.step * last_part(s), low = v.base.low + (far < 0 ? far : 0),
          high = v.base.high + (far > 0 ? far : 0);
     v.base = (range){low < INT64_MIN ? INT64_MIN : (int64_t)low, high > INT64_MAX ? INT64_MAX : (int64_t)high};
     v.shape.align = least(v.shape.align, power_in((uint64_t)v.shape.step));
@@ -37,7 +43,6 @@ static view one_part(const shapes *s, view v) {
   v.shape.step = 0;
   v.shape.kind = v.shape.stride ? SHAPE_AFFINE : SHAPE_GANG;
   if (v.shape.kind == SHAPE_GANG) v.shape.no_wrap = false;
-  (void)s;
   return v;
 }
 

@@ -189,7 +189,7 @@ typedef struct shapes {
   const graph *graph;
   const order *order;
   cut cut;
-  bool partwise;                 /* a part by itself is looked at: shape_view.c */
+  int partwise;                  /* 0, or a part by itself is looked at, of so many: shape_view.c */
   bool *divergent;               /* by node: whether its branch sends lanes of one gang different ways */
   const assumption *assumptions; /* what has to hold for the shapes to; belongs to the table */
   int assumption_count;
@@ -264,7 +264,8 @@ void liveness_free(const graph *g, liveness *l);
    wait for the last; or lanes one after the other do something in a loop, which would be much code. */
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts);
 /* Lanes of a vector, for blocks of that size: those of the shapes, or others and *why. */
-int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], const char **why);
+int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], bool waits,
+                   const char **why);
 /* Vectors of a gang, where blocks allow as many; *why: what decided. `s` are shapes of single vectors. */
 int parts_that_pay(const graph *g, const order *o, const shapes *s, const char **why);
 /* A cut with that many, or one with fewer rows. */

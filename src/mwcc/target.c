@@ -133,3 +133,15 @@ void choose_target(program *p) {
     p->features = features_of(p->triple, cpu);
   }
 }
+
+int register_lanes(const program *p) {
+  if (strstr(p->features, "+avx512f") && strstr(p->features, "+avx512bw") && strstr(p->features, "+avx512vl"))
+    return 16;
+  if (strstr(p->features, "+avx2")) return 8;
+  return 4;
+}
+
+int vector_registers(const program *p) {
+  bool many = strstr(p->features, "+avx512f") || !starts_with(p->triple, "x86_64");
+  return many ? 32 : 16;
+}

@@ -158,13 +158,16 @@ static LLVMValueRef make(unfolding *l, int which);
 
 /* ---- products that are added to something: as one operation, which LLVM would make of the two with more effort ---- */
 
+static bool has_fused(const program *p) { return !starts_with(p->triple, "x86_64") || strstr(p->features, "+fma"); }
+
 static bool may_fuse(LLVMValueRef i, LLVMOpcode opcode) {
   return LLVMIsABinaryOperator(i) && LLVMGetInstructionOpcode(i) == opcode &&
          (LLVMGetFastMathFlags(i) & LLVMFastMathAllowContract);
 }
 
 static bool is_fused(const unfolding *l, const item *product) {
-  if (!may_fuse(product->like, LLVMFMul) || product->user_count != 1 || product->root) return false;
+  if (!has_fused(l->p) || !may_fuse(product->like, LLVMFMul)) return false;
+  if (product->user_count != 1 || product->root) return false;
   const item *user = &l->items[l->users[product->users]];
   if (!may_fuse(user->like, LLVMFAdd)) return false;
   int other = l->operands[user->first + 1]; /* of two products, the second */
@@ -269,12 +272,6 @@ static LLVMValueRef make(unfolding *l, int which) {
   return i->made = copy;
 }
 
-/* Registers that vectors are in. */
-static int registers_of(const program *p) {
-  bool many = strstr(p->features, "+avx512f") || !starts_with(p->triple, "x86_64");
-  return many ? 32 : 16;
-}
-
 static bool is_used_behind(const unfolding *l, LLVMValueRef value) {
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use))
     if (LLVMGetInstructionParent(LLVMGetUser(use)) != l->block) return true;
@@ -290,7 +287,7 @@ void unfold_loop(unfolding *l) {
   link_users(l);
   put_in_order(l);
   find_again(l);
-  l->pins = registers_of(l->p) - l->alive - SPARE;
+  l->pins = vector_registers(l->p) - l->alive - SPARE;
   l->b = LLVMCreateBuilderInContext(l->p->context);
   LLVMPositionBuilderBefore(l->b, end);
   for (int i = 0; i < l->placed_count; i++)
