@@ -282,7 +282,7 @@ static size_t count_instructions(LLVMValueRef function) {
 /* Where registers are small, what is too much code for one gang is told by threads: gangs that wait for each other cost as
    much more there as whole blocks are more code. */
 static bool is_much_code(const program *p, const kernel *k, unsigned threads, int parts_count) {
-  enum { MOST = 4000, LARGE = 16, MOST_BY_THREADS = 40000 };
+  enum { MOST = 4000, LARGE = 16, MOST_BY_THREADS = 36000 };
   size_t count = count_instructions(k->body);
   if (register_lanes(p) >= LARGE) return count * (size_t)parts_count > MOST;
   return count * threads > MOST_BY_THREADS;

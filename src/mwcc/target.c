@@ -135,8 +135,7 @@ void choose_target(program *p) {
 }
 
 int register_lanes(const program *p) {
-  if (strstr(p->features, "+avx512f") && strstr(p->features, "+avx512bw") && strstr(p->features, "+avx512vl"))
-    return 16;
+  if (has_mask_registers(p)) return 16;
   if (strstr(p->features, "+avx2")) return 8;
   return 4;
 }
