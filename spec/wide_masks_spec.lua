@@ -124,13 +124,13 @@ describe("a mask that several blocks know", function()
   it("waits at barriers as it is", function()
     for options, lanes in pairs { ["--mcpu=x86-64-v2"] = 4, ["--mcpu=x86-64-v3"] = 8,
       ["--target=aarch64-linux-gnu"] = 4 } do
-      local output = code("waits", ("--emit=ir --width=%dx2 %s"):format(lanes, options), "256x1x1")
+      local output = code("waits", ("--emit=ir --width=%dx2 %s"):format(lanes, options), "512x1x1")
       assert.is_nil(output:find "load <%d+ x i1>")
       assert.is_nil(output:find "store <%d+ x i1>")
       -- at the two barriers that may come next: what stands behind those does not change it, and leaves it where it is
       assert.equal(4, count(output, ("store <%d x i32>"):format(lanes)), output)
     end
-    assert.is_nil(code("waits", "--emit=ir --mcpu=x86-64-v4 --width=16x2", "256x1x1"):find "sext <16 x i1>")
+    assert.is_nil(code("waits", "--emit=ir --mcpu=x86-64-v4 --width=16x2", "512x1x1"):find "sext <16 x i1>")
   end)
 
   it("has registers with AVX-512, and stays", function()
