@@ -310,10 +310,10 @@ void front_make_pch(const options *o);
 /* stages.c has them all in their order, from the wait for clang on. */
 typedef void stages_function(program *p, front_job *clang);
 stages_function mwcc_stages;
-void make_types(program *p);                   /* and a context */
-void choose_target(program *p);                /* target.c: triple, processor, features */
-bool has_mask_registers(const program *p);     /* a bit a lane; else a mask is a vector of whole lanes */
-int register_lanes(const program *p);          /* numbers of 32 bits in a vector register */
+void make_types(program *p);               /* and a context */
+void choose_target(program *p);            /* target.c: triple, processor, features */
+bool has_mask_registers(const program *p); /* a bit a lane; else a mask is a vector of whole lanes */
+int register_lanes(const program *p);      /* numbers of 32 bits in a vector register */
 int vector_registers(const program *p);
 void make_machine(program *p);                 /* for the processor and the level asked for */
 void stage_done(program *p, const char *name); /* tells how long it took (--timings); NULL: nothing was done yet */
