@@ -358,6 +358,12 @@ describe("the report", function()
       run(text:format "step", "--report" .. class))
     assert.matches("gangs of 2 x 16 lanes: lanes leave a loop one by one\n",
       run(text:format "c[i + threadIdx.x]", "--report" .. class))
+    -- with sixteen registers, only where they hold what goes around in all vectors
+    local more = text:gsub("float x = 0", "float x = 0, y = 0, z = 0")
+      :gsub("x = x %* x %+ %%s;", "z = z * y + step; y = y * x + z; %0")
+    assert.matches("gangs of 4 x 16 lanes", run(more:format "step", "--report" .. class))
+    assert.matches("gangs of 2 x 8 lanes: lanes leave a loop one by one\n",
+      run(more:format "step", "--report" .. class:gsub("v4", "v3")))
     -- what all lanes share is a branch, and no mask
     local code = run(text:format "step", "--emit=ir" .. class)
     assert.is_nil(code:find "insertelement <16 x i1>")

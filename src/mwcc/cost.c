@@ -300,7 +300,7 @@ int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsign
 
 int parts_that_pay(const graph *g, const order *o, const shapes *s, const char **why) {
   if (lanes_leave_loops(g, o, s)) {
-    bool waits = leave_arithmetic(g, o, s) && carried_vectors(g, o, s) * SOME <= REGISTERS / 2;
+    bool waits = leave_arithmetic(g, o, s) && carried_vectors(g, o, s) * SOME <= vector_registers(g->program) / 2;
     *why = waits ? "lanes leave a loop one by one, whose rounds wait for each other" : "lanes leave a loop one by one";
     return waits ? SOME : FEW;
   }
