@@ -18,8 +18,6 @@
  *   rows.c     memory in rows, a lane each
  *   singly.c   memory reached by lane after lane, where processors do not gather
  *   near.c     memory that turns out to be near
- *   whole.c    whole vectors in place of some lanes, where the processor has no masks for memory
- *   singly.c   gathers and scatters one element after the other, where it has no quick ones
  *   form.h, form.c and pattern.c   memory in patterns
  *   atomic.c   atomics: lane by lane, or once for all
  *   strays.c   a function for gangs that do not go the way of most
