@@ -186,6 +186,8 @@ prepare_aarch64() {
   missing=""
   have aarch64-linux-gnu-gcc || want gcc-aarch64-linux-gnu "the cross compiler"
   have qemu-aarch64 || want qemu-user "the emulator"
+  # The build has AArch64's C library in its own folder; what is built without that folder needs the cross compiler's.
+  [ -e /usr/aarch64-linux-gnu/include/dlfcn.h ] || extra libc6-dev-arm64-cross "the tests: programs that load modules"
   [ -z "$missing" ] || install
   have aarch64-linux-gnu-gcc && have qemu-aarch64 || die "installed, but still not found:$reasons"
   root=$(cd "$(dirname "$0")" && pwd)/build/sysroot/aarch64

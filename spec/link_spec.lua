@@ -49,6 +49,9 @@ local function why_not(machine)
   for _, command in ipairs { machine.compile, machine.linker, machine.start:match "%S+" } do
     if not has(command) then return "there is no " .. command end
   end
+  -- A compiler for another machine may be there without that machine's C library to build programs with.
+  local _, headers = run(("echo '#include <dlfcn.h>' | %s -E -"):format(machine.compile))
+  if not headers then return machine.compile .. " has no headers of a C library" end
 end
 
 local function compile(machine, name, options, output)
