@@ -157,7 +157,8 @@ static int parts_in_registers(const graph *g, const order *o, const shapes *s, i
    that are half a line take to be multiplied with four rows. So a row is one vector, of several registers, which is asked
    for ahead once (ahead.c), and there are as many sums as registers; or half as many where the loop is unfolded (unfold.c)
    or long, in which much else is to be had at hand. (Products of matrices took a fifth to a third less time with 8 lanes,
-   filters a fifth.) */
+   filters a fifth.) Where sums take turns in the registers (turns.c), there are more. (Products of matrices took a third less
+   time.) */
 
 static bool shares_lines(const graph *g, const order *o, const shapes *s) {
   const options *all = g->program->options;
@@ -189,8 +190,21 @@ static bool is_long(const graph *g) {
   return length > (size_t)much;
 }
 
+/* Whether turns.c will take care that all loops find room in registers. */
+static bool take_turns(const graph *g, const order *o) {
+  for (int i = 0; i < g->value_count; i++)
+    if (o->innermost[g->node_of[i]] >= 0 && !LLVMIsATerminatorInst(g->values[i]) && !is_pure(g->values[i]))
+      return false;
+  for (int l = 0; l < o->loop_count; l++) {
+    LLVMBasicBlockRef before, behind;
+    if (!is_own_loop(g->nodes[o->loops[l].header].block, &before, &behind)) return false;
+  }
+  return true;
+}
+
 static int parts_of_lines(const graph *g, const order *o, const shapes *s) {
-  enum { SUMS = 16 };
+  enum { SUMS = 16, IN_TURNS = 16 };
+  if (!is_long(g) && !has_known_rounds(g, o) && take_turns(g, o)) return IN_TURNS;
   int most = is_long(g) || has_known_rounds(g, o) ? vector_registers(g->program) / 2 : SUMS, each = LINE / s->cut.lanes,
       parts = MANY;
   while (parts > FEW && carried_by_loops(g, o, s, true) * parts * each > most) parts /= 2;

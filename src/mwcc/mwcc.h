@@ -34,6 +34,7 @@
  *   forward.c    vectors that are loaded across two that were just stored
  *   unread.c     stores to shared memory that nobody reads any more
  *   overlap.c    loops whose rounds load what others load, too; unfold.c makes straight code of them
+ *   turns.c      loops that carry more than registers hold, in turns
  *   blends.c     numbers that several vectors take over for some of their lanes
  *   wide_masks.c masks that are whole lanes, where a processor has no registers for masks
  *   constants.c  constants of vectors that are more than there are registers for
@@ -434,6 +435,7 @@ void leave_constants(const program *p); /* constants.c: where they are used, for
 void forward_stores(program *p);     /* to vector loads of parts of them */
 void forget_shared(program *p);      /* unread.c: no stores to it that nobody reads before the block ends */
 void load_overlaps_once(program *p); /* overlap.c: of the rounds of a loop */
+void carry_in_turns(program *p);     /* turns.c: what loops have too few registers for */
 void show_small_indices(program *p); /* gather.c: to code generation */
 void reach_singly(program *p);       /* singly.c: gathers and scatters, where the processor has no quick ones */
 void broadcast_once(program *p);     /* blends.c: numbers that several vectors take over for some lanes */

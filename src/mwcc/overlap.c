@@ -16,44 +16,13 @@ enum { MOST_ITEMS = 6000, MOST_HEAVY = 1200, SUMS = 3 /* of sums that are looked
 
 /* ---- which loops ---- */
 
-static bool is_pure_call(LLVMValueRef call) {
-  static const char *const names[] = {"llvm.smax.",   "llvm.smin.",  "llvm.umax.",   "llvm.umin.",  "llvm.abs.",
-                                      "llvm.fma.",    "llvm.fabs.",  "llvm.fmuladd", "llvm.sqrt.",  "llvm.minnum.",
-                                      "llvm.maxnum.", "llvm.floor.", "llvm.minimum", "llvm.maximum"};
-  for (size_t i = 0; i < MW_COUNT(names); i++)
-    if (starts_with(callee_name(call), names[i])) return true;
-  return false;
-}
-
-static bool is_pure(LLVMValueRef i) {
-  switch (LLVMGetInstructionOpcode(i)) {
-  case LLVMPHI:
-  case LLVMICmp:
-  case LLVMFCmp:
-  case LLVMSelect:
-  case LLVMGetElementPtr:
-  case LLVMExtractElement:
-  case LLVMInsertElement:
-  case LLVMShuffleVector:
-  case LLVMFNeg: return true;
-  case LLVMLoad: return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
-  case LLVMCall: return is_pure_call(i);
-  default: return LLVMIsABinaryOperator(i) || LLVMIsACastInst(i);
-  }
-}
-
 /* A loop of one block with a known number of rounds, which loads vectors and does nothing to memory. */
 static bool find_loop(program *p, LLVMBasicBlockRef block, unfolding *out) {
-  LLVMValueRef end = LLVMGetBasicBlockTerminator(block), first = LLVMGetFirstInstruction(block);
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
   size_t loads = 0;
   *out = (unfolding){.p = p, .block = block};
-  if (!LLVMIsABranchInst(end) || !LLVMIsConditional(end) || !LLVMIsAPHINode(first)) return false;
-  bool again = LLVMGetSuccessor(end, 0) == block, other = LLVMGetSuccessor(end, 1) == block;
-  if (again == other || LLVMCountIncoming(first) != 2) return false;
-  out->exit = LLVMGetSuccessor(end, again ? 1 : 0);
-  for (unsigned i = 0; i < 2; i++)
-    if (LLVMGetIncomingBlock(first, i) != block) out->before = LLVMGetIncomingBlock(first, i);
-  for (LLVMValueRef i = first; i != end; i = LLVMGetNextInstruction(i)) {
+  if (!is_own_loop(block, &out->before, &out->exit)) return false;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != end; i = LLVMGetNextInstruction(i)) {
     if (!is_pure(i)) return false;
     loads += is_vector_load(i);
     out->body_count++;

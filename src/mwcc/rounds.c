@@ -1,4 +1,5 @@
-/* How many rounds a loop has, by trying: one that counts from a constant to a constant, by whatever steps. */
+/* What can be said of a loop by looking at it: whether it is one block, whether its instructions change anything, and how many
+ * rounds it has, by trying: where it counts from a constant to a constant, by whatever steps. */
 #include "simt.h"
 
 enum { MOST_ROUNDS = 32, DEEPEST = 6 };
@@ -74,4 +75,41 @@ size_t rounds_of(LLVMBasicBlockRef header, LLVMBasicBlockRef latch) {
        i = LLVMGetNextInstruction(i))
     rounds = rounds_by(i, header, latch, end);
   return rounds;
+}
+
+bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *behind) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(block), first = LLVMGetFirstInstruction(block);
+  if (!LLVMIsABranchInst(end) || !LLVMIsConditional(end) || !LLVMIsAPHINode(first)) return false;
+  bool again = LLVMGetSuccessor(end, 0) == block, other = LLVMGetSuccessor(end, 1) == block;
+  if (again == other || LLVMCountIncoming(first) != 2) return false;
+  *behind = LLVMGetSuccessor(end, again ? 1 : 0);
+  for (unsigned i = 0; i < 2; i++)
+    if (LLVMGetIncomingBlock(first, i) != block) *before = LLVMGetIncomingBlock(first, i);
+  return true;
+}
+
+static bool is_pure_call(LLVMValueRef call) {
+  static const char *const names[] = {"llvm.smax.",   "llvm.smin.",  "llvm.umax.",   "llvm.umin.",  "llvm.abs.",
+                                      "llvm.fma.",    "llvm.fabs.",  "llvm.fmuladd", "llvm.sqrt.",  "llvm.minnum.",
+                                      "llvm.maxnum.", "llvm.floor.", "llvm.minimum", "llvm.maximum"};
+  for (size_t i = 0; i < MW_COUNT(names); i++)
+    if (starts_with(callee_name(call), names[i])) return true;
+  return false;
+}
+
+bool is_pure(LLVMValueRef i) {
+  switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMPHI:
+  case LLVMICmp:
+  case LLVMFCmp:
+  case LLVMSelect:
+  case LLVMGetElementPtr:
+  case LLVMExtractElement:
+  case LLVMInsertElement:
+  case LLVMShuffleVector:
+  case LLVMFNeg: return true;
+  case LLVMLoad: return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
+  case LLVMCall: return is_pure_call(i);
+  default: return LLVMIsABinaryOperator(i) || LLVMIsACastInst(i);
+  }
 }

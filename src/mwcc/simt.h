@@ -29,6 +29,10 @@
 void prepare_kernels(program *p);
 void decide_waiting_loops(program *p, LLVMValueRef function); /* unroll.c: whether loops with a barrier are unrolled */
 size_t rounds_of(LLVMBasicBlockRef header, LLVMBasicBlockRef latch); /* rounds.c: of a loop; 0: not known, or many */
+/* Whether the block is a loop by itself, with one way in and one way out. */
+bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *behind);
+/* Whether an instruction does no more than compute its value, from memory if need be, which no other thread is to notice. */
+bool is_pure(LLVMValueRef instruction);
 
 /* ---- graph.c: nodes are stretches of straight code ---- */
 

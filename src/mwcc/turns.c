@@ -1,0 +1,456 @@
+/* Loops that carry more vectors from round to round than the processor has registers, in turns.
+ *
+ * In a product of matrices each thread of a block adds up a number of its own, and all rows of the block multiply with the
+ * same vector that a round loads. With sixteen rows there are more sums than registers: each round then brings some back from
+ * the stack and puts them there again, and waits for that. With fewer rows what all of them share is loaded anew for each
+ * gang, from far away where a column's lines get into each other's way in the caches.
+ *
+ * But sums do not know of each other. So a stretch of rounds is run for some of them, whose number registers suffice for,
+ * then the same rounds for the next ones, and so on; then comes the next stretch. What several turns need, the first one
+ * of them computes and leaves in a buffer, where the others find it in the nearest cache, one behind the other. Addresses
+ * and numbers that all lanes have are computed again in each.
+ *
+ * Such a loop is one basic block that stores nothing, and what its vectors become does not decide about its end. Each
+ * sum is made in the same order as before.
+ *
+ * Runs behind the optimiser, which would not know what to do with that many loops. */
+#include "simt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MOST_CARRIED = 64,
+  MOST_TURNS = 16,
+  MOST_OPERANDS = 8,
+  MOST_ITEMS = 1000, /* instructions of a round */
+  STRETCH = 64,      /* rounds, at most */
+  LEAST_STRETCH = 8,
+  BUFFER = 4096, /* bytes: some of the nearest cache */
+  NONE = -1
+};
+
+/* One turn: the vectors of the set `carried` in a loop of their own. */
+typedef struct turn {
+  uint64_t carried;
+  LLVMBasicBlockRef before, loop; /* vectors are brought from memory in `before`, and carried around `loop` */
+  LLVMValueRef round;             /* of the stretch: 0, 1, … */
+  LLVMValueRef *made;             /* by instruction of the old loop: what stands for it here */
+} turn;
+
+typedef struct turns {
+  program *p;
+  LLVMBuilderRef b;
+  LLVMValueRef function;
+  LLVMBasicBlockRef block, before, exit;
+  LLVMValueRef *items; /* the loop's instructions, its phis first and its branch last */
+  int count, phi_count;
+  int carried[MOST_CARRIED], carried_count; /* the phis that are vectors */
+  uint64_t *needed;                         /* by instruction: for which of them it is computed */
+  LLVMValueRef memory[MOST_CARRIED];        /* where they are between turns */
+  LLVMValueRef *begins, *goes_on;           /* by phi: a number at the beginning of a stretch, and behind its rounds */
+  LLVMValueRef *buffers;                    /* by instruction; NULL: it is in none */
+  turn list[MOST_TURNS];
+  int turn_count;
+  uint64_t stretch;
+} turns;
+
+static bool is_vector(LLVMTypeRef type) { return LLVMGetTypeKind(type) == LLVMVectorTypeKind; }
+
+static uint64_t bit(int n) { return (uint64_t)1 << n; }
+
+/* Registers that a value takes. */
+static int registers(const turns *t, LLVMTypeRef type) {
+  int bytes = (int)LLVMABISizeOfType(t->p->layout, type), each = register_lanes(t->p) * (int)sizeof(float);
+  return (bytes + each - 1) / each;
+}
+
+static int item_of(const turns *t, LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value) || LLVMGetInstructionParent(value) != t->block) return NONE;
+  for (int i = 0; i < t->count; i++)
+    if (t->items[i] == value) return i;
+  return NONE;
+}
+
+static bool is_prefetch(LLVMValueRef i) { return LLVMIsACallInst(i) && starts_with(callee_name(i), "llvm.prefetch"); }
+
+static LLVMValueRef incoming(const turns *t, int phi, bool again) {
+  for (unsigned n = 0; n < 2; n++)
+    if ((LLVMGetIncomingBlock(t->items[phi], n) == t->block) == again) return LLVMGetIncomingValue(t->items[phi], n);
+  return NULL;
+}
+
+static LLVMValueRef next_of(const turns *t, int phi) { return incoming(t, phi, true); }
+
+static bool is_used_behind(const turns *t, int i) {
+  for (LLVMUseRef use = LLVMGetFirstUse(t->items[i]); use; use = LLVMGetNextUse(use))
+    if (LLVMGetInstructionParent(LLVMGetUser(use)) != t->block) return true;
+  return false;
+}
+
+/* On the stack, where the builder stands: at its function's beginning. */
+static LLVMValueRef new_memory(const turns *t, LLVMTypeRef type) {
+  enum { LINE = 64 };
+  LLVMValueRef memory = LLVMBuildAlloca(t->b, type, "");
+  LLVMSetAlignment(memory, LINE);
+  return memory;
+}
+
+/* ---- which loops ---- */
+
+static bool read_loop(turns *t) {
+  bool good = true;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(t->block); i; i = LLVMGetNextInstruction(i)) t->count++;
+  if (t->count > MOST_ITEMS) return false;
+  t->items = mw_alloc((size_t)t->count * sizeof *t->items);
+  t->count = 0;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(t->block); i; i = LLVMGetNextInstruction(i)) {
+    int number = t->count++;
+    t->items[number] = i;
+    good = good && LLVMGetNumOperands(i) <= MOST_OPERANDS;
+    if (LLVMIsAPHINode(i)) {
+      t->phi_count++;
+      if (!is_vector(LLVMTypeOf(i))) continue;
+      if (LLVMGetElementType(LLVMTypeOf(i)) == t->p->i1 || t->carried_count == MOST_CARRIED) return false;
+      t->carried[t->carried_count++] = number;
+    } else if (!LLVMIsATerminatorInst(i)) {
+      good = good && (is_pure(i) || is_prefetch(i));
+    }
+  }
+  return good;
+}
+
+/* Backwards from the last instruction: for which carried vectors each is computed. The loop's end, and the numbers that are
+   not vectors, must do without any. */
+static bool find_needs(turns *t) {
+  bool *scalar = mw_alloc((size_t)t->count * sizeof *scalar), good = true;
+  t->needed = mw_alloc((size_t)t->count * sizeof *t->needed);
+  t->begins = mw_alloc((size_t)t->count * sizeof(LLVMValueRef));
+  t->goes_on = mw_alloc((size_t)t->count * sizeof(LLVMValueRef));
+  for (int i = 0; i < t->phi_count; i++) {
+    int next = item_of(t, next_of(t, i));
+    if (next != NONE && !is_vector(LLVMTypeOf(t->items[i]))) scalar[next] = true;
+  }
+  for (int k = 0; k < t->carried_count; k++) {
+    int next = item_of(t, next_of(t, t->carried[k]));
+    if (next == NONE || next < t->phi_count)
+      good = false;
+    else
+      t->needed[next] |= bit(k);
+  }
+  scalar[t->count - 1] = true;
+  good = good && item_of(t, LLVMGetCondition(t->items[t->count - 1])) != NONE;
+  for (int i = t->count - 1; i >= t->phi_count; i--) {
+    int operands = LLVMGetNumOperands(t->items[i]);
+    if (is_prefetch(t->items[i])) t->needed[i] = bit(0); /* by the first turn */
+    for (int n = 0; n < operands; n++) {
+      LLVMValueRef operand = LLVMGetOperand(t->items[i], (unsigned)n);
+      int from = LLVMValueIsBasicBlock(operand) ? NONE : item_of(t, operand);
+      if (from == NONE) continue;
+      t->needed[from] |= t->needed[i];
+      scalar[from] = scalar[from] || scalar[i];
+    }
+  }
+  for (int i = 0; i < t->count; i++) good = good && !(scalar[i] && is_vector(LLVMTypeOf(t->items[i])));
+  free(scalar);
+  return good;
+}
+
+/* Of what is used behind the loop, carried vectors have to be what the last round leaves. */
+static bool is_used_well_behind(const turns *t) {
+  for (int i = 0; i < t->count; i++) {
+    if (!is_vector(LLVMTypeOf(t->items[i]))) continue;
+    bool carried = false;
+    for (int k = 0; k < t->carried_count; k++) carried = carried || next_of(t, t->carried[k]) == t->items[i];
+    if (!carried && is_used_behind(t, i)) return false;
+  }
+  return true;
+}
+
+/* ---- who takes turns with whom ---- */
+
+/* Vectors that are computed from each other stay together: the least number of each such set, by vector. */
+static void find_sets(const turns *t, int set[MOST_CARRIED]) {
+  for (int k = 0; k < t->carried_count; k++) set[k] = k;
+  for (int k = 0; k < t->carried_count; k++)
+    for (int other = 0; other < t->carried_count; other++) {
+      int a = set[k], b = set[other];
+      if (!(t->needed[t->carried[k]] & bit(other)) || a == b) continue;
+      for (int n = 0; n < t->carried_count; n++)
+        if (set[n] == a || set[n] == b) set[n] = a < b ? a : b;
+    }
+}
+
+/* A vector for which a turn looks into the buffer: not what is made of a number in one instruction, and no mask. */
+static bool is_worth_keeping(const turns *t, int i) {
+  LLVMValueRef value = t->items[i];
+  LLVMTypeRef type = LLVMTypeOf(value);
+  if (i < t->phi_count || !is_vector(type) || LLVMGetElementType(type) == t->p->i1 || LLVMIsAInsertElementInst(value))
+    return false;
+  return !LLVMIsAShuffleVectorInst(value) || !LLVMIsAInsertElementInst(LLVMGetOperand(value, 0));
+}
+
+/* Registers for the largest vector of those that several sets need, and one for what is being computed. */
+static int registers_besides(const turns *t, const int set[MOST_CARRIED]) {
+  int most = 0;
+  for (int i = t->phi_count; i < t->count - 1; i++) {
+    int first = NONE;
+    bool several = false;
+    for (int k = 0; k < t->carried_count; k++) {
+      if (!(t->needed[i] & bit(k))) continue;
+      several = several || (first != NONE && set[k] != first);
+      first = set[k];
+    }
+    int count = several && is_worth_keeping(t, i) ? registers(t, LLVMTypeOf(t->items[i])) : 0;
+    if (count > most) most = count;
+  }
+  return most + 1;
+}
+
+/* As many turns as it takes, of about as many registers each. */
+static bool choose_turns(turns *t) {
+  int set[MOST_CARRIED], weights[MOST_CARRIED] = {0}, all = 0, largest = 1, taken = 0;
+  find_sets(t, set);
+  for (int k = 0; k < t->carried_count; k++) weights[set[k]] += registers(t, LLVMTypeOf(t->items[t->carried[k]]));
+  for (int k = 0; k < t->carried_count; k++) {
+    all += weights[k];
+    if (weights[k] > largest) largest = weights[k];
+  }
+  int room = (vector_registers(t->p) - registers_besides(t, set)) / largest * largest;
+  if (room < 1 || all <= room) return false;
+  int wanted = (all + room - 1) / room;
+  for (int k = 0; k < t->carried_count; k++) {
+    if (set[k] != k) continue;
+    /* The next turn begins where this one and those before have their share of all. */
+    if (!t->turn_count || (taken + weights[k]) * wanted > all * t->turn_count) {
+      if (t->turn_count == MOST_TURNS) return false;
+      t->turn_count++;
+    }
+    for (int n = k; n < t->carried_count; n++)
+      if (set[n] == k) t->list[t->turn_count - 1].carried |= bit(n);
+    taken += weights[k];
+  }
+  return t->turn_count > 1;
+}
+
+static int first_turn(const turns *t, int i) {
+  int n = 0;
+  while (n < t->turn_count && !(t->needed[i] & t->list[n].carried)) n++;
+  return n;
+}
+
+/* Whether the turn computes it, rather than finding it in the buffer. */
+static bool computes(const turns *t, int which, int i) {
+  return (t->needed[i] & t->list[which].carried) && (!is_worth_keeping(t, i) || first_turn(t, i) == which);
+}
+
+/* Whether a later turn than the first that needs it computes something from it, or carries it. */
+static bool is_left_in_buffer(const turns *t, int i) {
+  if (!is_worth_keeping(t, i)) return false;
+  for (int n = first_turn(t, i) + 1; n < t->turn_count; n++) {
+    for (int k = 0; k < t->carried_count; k++)
+      if ((t->list[n].carried & bit(k)) && next_of(t, t->carried[k]) == t->items[i]) return true;
+    for (LLVMUseRef use = LLVMGetFirstUse(t->items[i]); use; use = LLVMGetNextUse(use)) {
+      int user = item_of(t, LLVMGetUser(use));
+      if (user >= t->phi_count && computes(t, n, user)) return true;
+    }
+  }
+  return false;
+}
+
+/* The buffers, and for how many rounds they suffice. */
+static bool choose_stretch(turns *t) {
+  uint64_t bytes = 0, rounds = STRETCH;
+  bool *left = mw_alloc((size_t)t->count * sizeof *left);
+  for (int i = 0; i < t->count; i++) {
+    left[i] = is_left_in_buffer(t, i);
+    if (left[i]) bytes += LLVMABISizeOfType(t->p->layout, LLVMTypeOf(t->items[i]));
+  }
+  while (bytes * rounds > BUFFER) rounds /= 2;
+  t->stretch = rounds;
+  t->buffers = mw_alloc((size_t)t->count * sizeof(LLVMValueRef));
+  LLVMPositionBuilderBefore(t->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(t->function)));
+  for (int i = 0; i < t->count && rounds >= LEAST_STRETCH; i++)
+    if (left[i]) t->buffers[i] = new_memory(t, LLVMArrayType2(LLVMTypeOf(t->items[i]), rounds));
+  free(left);
+  return rounds >= LEAST_STRETCH;
+}
+
+/* ---- the turns ---- */
+
+static LLVMValueRef made_for(turns *t, turn *in, LLVMValueRef value);
+
+static LLVMValueRef place_in_buffer(turns *t, const turn *in, int i) {
+  return LLVMBuildGEP2(t->b, LLVMTypeOf(t->items[i]), t->buffers[i], (LLVMValueRef[]){in->round}, 1, "");
+}
+
+/* A number that the rounds count: at the beginning of a stretch as the rounds before left it. */
+static LLVMValueRef count_again(turns *t, turn *in, int i) {
+  LLVMTypeRef type = LLVMTypeOf(t->items[i]);
+  if (!t->begins[i]) {
+    LLVMPositionBuilderBefore(t->b, LLVMGetFirstInstruction(t->list[0].before));
+    t->begins[i] = LLVMBuildPhi(t->b, type, "");
+  }
+  LLVMPositionBuilderBefore(t->b, LLVMGetFirstInstruction(in->loop));
+  LLVMValueRef phi = in->made[i] = LLVMBuildPhi(t->b, type, "");
+  LLVMPositionBuilderAtEnd(t->b, in->loop);
+  LLVMValueRef next = made_for(t, in, next_of(t, i));
+  LLVMAddIncoming(phi, (LLVMValueRef[]){t->begins[i], next}, (LLVMBasicBlockRef[]){in->before, in->loop}, 2);
+  if (!t->goes_on[i]) t->goes_on[i] = next;
+  return phi;
+}
+
+static LLVMValueRef copy(turns *t, turn *in, int i) {
+  LLVMValueRef old = t->items[i], operands[MOST_OPERANDS];
+  int count = LLVMGetNumOperands(old);
+  for (int n = 0; n < count; n++) operands[n] = made_for(t, in, LLVMGetOperand(old, (unsigned)n));
+  LLVMValueRef made = LLVMInstructionClone(old);
+  for (int n = 0; n < count; n++) LLVMSetOperand(made, (unsigned)n, operands[n]);
+  LLVMInsertIntoBuilder(t->b, made);
+  if (t->buffers[i]) LLVMBuildStore(t->b, made, place_in_buffer(t, in, i));
+  return made;
+}
+
+/* What stands for a value of the old loop in the turn's, whose end the builder is at. */
+static LLVMValueRef made_for(turns *t, turn *in, LLVMValueRef value) {
+  int i = item_of(t, value);
+  if (i == NONE) return value;
+  if (in->made[i]) return in->made[i];
+  if (i < t->phi_count) return count_again(t, in, i);
+  bool kept = t->buffers[i] && &t->list[first_turn(t, i)] != in;
+  LLVMValueRef made = kept ? LLVMBuildLoad2(t->b, LLVMTypeOf(value), place_in_buffer(t, in, i), "") : copy(t, in, i);
+  return in->made[i] = made;
+}
+
+/* The vectors of a turn are brought from memory, or put there. */
+static void bring(turns *t, turn *in) {
+  for (int k = 0; k < t->carried_count; k++) {
+    if (!(in->carried & bit(k))) continue;
+    int i = t->carried[k];
+    LLVMTypeRef type = LLVMTypeOf(t->items[i]);
+    LLVMPositionBuilderAtEnd(t->b, in->before);
+    LLVMValueRef now = LLVMBuildLoad2(t->b, type, t->memory[k], "");
+    LLVMPositionBuilderAtEnd(t->b, in->loop);
+    in->made[i] = LLVMBuildPhi(t->b, type, "");
+    LLVMAddIncoming(in->made[i], &now, &in->before, 1);
+  }
+}
+
+static void put(turns *t, turn *in, LLVMBasicBlockRef behind) {
+  LLVMPositionBuilderAtEnd(t->b, behind);
+  for (int k = 0; k < t->carried_count; k++)
+    if (in->carried & bit(k)) LLVMBuildStore(t->b, in->made[item_of(t, next_of(t, t->carried[k]))], t->memory[k]);
+}
+
+/* The rounds of a stretch for some vectors. The first turn finds out how many there are; it returns whether rounds remain,
+   and their number in `rounds`. */
+static LLVMValueRef build_turn(turns *t, turn *in, LLVMBasicBlockRef behind, LLVMValueRef *rounds) {
+  bool first = in == &t->list[0];
+  LLVMValueRef remain = NULL, end = t->items[t->count - 1], zero = constant_i64(t->p, 0);
+  in->made = mw_alloc((size_t)t->count * sizeof(LLVMValueRef));
+  bring(t, in);
+  in->round = LLVMBuildPhi(t->b, t->p->i64, "");
+  for (int i = 0; i < t->count - 1; i++)
+    if (first && (is_prefetch(t->items[i]) || (!is_vector(LLVMTypeOf(t->items[i])) && is_used_behind(t, i))))
+      made_for(t, in, t->items[i]);
+  for (int k = 0; k < t->carried_count; k++) {
+    if (!(in->carried & bit(k))) continue;
+    LLVMValueRef next = made_for(t, in, next_of(t, t->carried[k]));
+    LLVMAddIncoming(in->made[t->carried[k]], &next, &in->loop, 1);
+  }
+  if (first) remain = made_for(t, in, LLVMGetCondition(end));
+  if (first && LLVMGetSuccessor(end, 0) != t->block) remain = LLVMBuildNot(t->b, remain, "");
+  LLVMValueRef next = LLVMBuildAdd(t->b, in->round, constant_i64(t->p, 1), "");
+  LLVMAddIncoming(in->round, (LLVMValueRef[]){zero, next}, (LLVMBasicBlockRef[]){in->before, in->loop}, 2);
+  LLVMValueRef more = LLVMBuildICmp(t->b, LLVMIntULT, next, first ? constant_i64(t->p, t->stretch) : *rounds, "");
+  if (first) more = LLVMBuildAnd(t->b, remain, more, ""), *rounds = next;
+  LLVMBuildCondBr(t->b, more, in->loop, behind);
+  LLVMPositionBuilderAtEnd(t->b, in->before);
+  LLVMBuildBr(t->b, in->loop);
+  put(t, in, behind);
+  return remain;
+}
+
+static LLVMBasicBlockRef new_block(const turns *t, const char *name) {
+  return LLVMInsertBasicBlockInContext(t->p->context, t->block, name);
+}
+
+/* What comes behind the loop finds the vectors in memory, and numbers where the first turn made them. The old block remains,
+   without anything else: other blocks' phis know it. */
+static void leave(turns *t) {
+  LLVMValueRef *stands = mw_alloc((size_t)t->count * sizeof *stands);
+  LLVMValueRef old = t->items[t->count - 1], jump;
+  LLVMPositionBuilderAtEnd(t->b, t->block);
+  jump = LLVMBuildBr(t->b, t->exit);
+  LLVMPositionBuilderBefore(t->b, jump);
+  for (int k = 0; k < t->carried_count; k++) {
+    int next = item_of(t, next_of(t, t->carried[k]));
+    if (is_used_behind(t, next)) stands[next] = LLVMBuildLoad2(t->b, LLVMTypeOf(t->items[next]), t->memory[k], "");
+  }
+  for (int i = 0; i < t->count - 1; i++) {
+    LLVMValueRef now = stands[i] ? stands[i] : t->list[0].made[i];
+    if (LLVMGetTypeKind(LLVMTypeOf(t->items[i])) == LLVMVoidTypeKind) continue;
+    LLVMReplaceAllUsesWith(t->items[i], now ? now : LLVMGetPoison(LLVMTypeOf(t->items[i])));
+  }
+  LLVMInstructionEraseFromParent(old);
+  for (int i = t->count - 2; i >= 0; i--) LLVMInstructionEraseFromParent(t->items[i]);
+  free(stands);
+}
+
+static void build_turns(turns *t) {
+  LLVMBasicBlockRef enter = new_block(t, "turns"), last = NULL;
+  LLVMValueRef remain = NULL, rounds = NULL, end = LLVMGetBasicBlockTerminator(t->before);
+  for (int n = 0; n < t->turn_count; n++)
+    t->list[n].before = new_block(t, "turn"), t->list[n].loop = new_block(t, "rounds");
+  last = new_block(t, "stretch");
+  LLVMPositionBuilderBefore(t->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(t->function)));
+  for (int k = 0; k < t->carried_count; k++) t->memory[k] = new_memory(t, LLVMTypeOf(t->items[t->carried[k]]));
+  LLVMPositionBuilderAtEnd(t->b, enter);
+  for (int k = 0; k < t->carried_count; k++) LLVMBuildStore(t->b, incoming(t, t->carried[k], false), t->memory[k]);
+  LLVMBuildBr(t->b, t->list[0].before);
+  for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++)
+    if (LLVMGetSuccessor(end, s) == t->block) LLVMSetSuccessor(end, s, enter);
+  for (int n = 0; n < t->turn_count; n++) {
+    LLVMValueRef found = build_turn(t, &t->list[n], n + 1 < t->turn_count ? t->list[n + 1].before : last, &rounds);
+    if (n == 0) remain = found;
+  }
+  LLVMPositionBuilderAtEnd(t->b, last);
+  LLVMBuildCondBr(t->b, remain, t->list[0].before, t->block);
+  for (int i = 0; i < t->phi_count; i++) {
+    if (!t->begins[i]) continue;
+    LLVMValueRef values[] = {incoming(t, i, false), t->goes_on[i]};
+    LLVMAddIncoming(t->begins[i], values, (LLVMBasicBlockRef[]){enter, last}, 2);
+  }
+  leave(t);
+}
+
+static void free_turns(turns *t) {
+  for (int n = 0; n < t->turn_count; n++) free(t->list[n].made);
+  free(t->items);
+  free(t->needed);
+  free(t->buffers);
+  free(t->begins);
+  free(t->goes_on);
+}
+
+static bool carries_many(const program *p, LLVMBasicBlockRef block) {
+  turns t = {.p = (program *)p};
+  int count = 0;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
+    if (is_vector(LLVMTypeOf(i))) count += registers(&t, LLVMTypeOf(i));
+  return count + 1 > vector_registers(p);
+}
+
+void carry_in_turns(program *p) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  EACH_FUNCTION(p, f) {
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block)) {
+      turns t = {.p = p, .b = b, .function = f, .block = block};
+      if (!is_own_loop(block, &t.before, &t.exit) || !carries_many(p, block)) continue;
+      if (read_loop(&t) && find_needs(&t) && is_used_well_behind(&t) && choose_turns(&t) && choose_stretch(&t))
+        build_turns(&t);
+      free_turns(&t);
+    }
+  }
+  LLVMDisposeBuilder(b);
+}
