@@ -43,6 +43,16 @@ local text = [==[
     if (t % 3 == 1) part[t] += 1; \
     __syncthreads(); \
     out[t] = part[t]; \
+  } \
+  /* columns, of which lanes that are not active lie before the first page and behind the last */ \
+  extern "C" __global__ void NAME##_columns(int from, int first, TYPE *out) { \
+    __shared__ TYPE part[4096 / sizeof(TYPE)]; \
+    int t = threadIdx.x, n = 4096 / sizeof(TYPE); \
+    for (int i = t; i < n; i += 256) part[i] = i % 50; \
+    __syncthreads(); \
+    TYPE value = t >= from && (t - from) * 5 + first < n ? part[(t - from) * 5 + first] : (TYPE)77; \
+    if (t % 16 > 5) value += part[t / 16 + t % 16 * 5 + first % 8]; \
+    out[t] = value; \
   }
 
 KERNELS(byte, unsigned char)
@@ -111,6 +121,20 @@ local function check_shared(m, name, what)
   end
 end
 
+local function check_columns(m, name, what)
+  local n = PAGE / sizes[name]
+  for _, case in ipairs { { 0, 0 }, { 11, 0 }, { 3, n - 36 }, { 250, 7 }, { 0, n - 1 } } do
+    local from, first = case[1], case[2]
+    local out = mw.zeros(BLOCK, types[name])
+    m[name .. "_columns"](2, BLOCK)(from, first, out)
+    expect(out, function(t)
+      local at = (t - from) * 5 + first
+      local value = t >= from and at < n and at % 50 or 77
+      return value + (t % 16 > 5 and (t // 16 + t % 16 * 5 + first % 8) % 50 or 0)
+    end, ("%s columns from %d at %d"):format(what, from, first))
+  end
+end
+
 describe("some lanes of vectors", function()
   local processors = { "native", "x86-64-v2", "x86-64-v3" }
   local is_x86 = mwcc.try("", "--mcpu=x86-64-v2 --emit=ir"):find("target triple = \"x86_64", 1, true)
@@ -125,6 +149,7 @@ describe("some lanes of vectors", function()
             local what = ("%s, width %s: %s"):format(processor, width, name)
             check_arrays(m, name, what)
             check_shared(m, name, what)
+            check_columns(m, name, what)
           end
         end)
       end
@@ -163,5 +188,19 @@ describe("some lanes of vectors", function()
       assert.matches("store <4 x float>", code)
       assert.not_matches("load <4 x float>, ptr %%[%w.]*out", code)
     end
+  end)
+
+  it("are loaded one after the other from a column in shared memory, whichever are active", function()
+    local body = "__shared__ float part[256][17]; int t = threadIdx.x; part[t][0] = t; __syncthreads();"
+      .. "out[t] = t < n ? part[t][%s] : 7;"
+    for processor, lanes in pairs { ["x86-64-v2"] = 4, ["x86-64-v3"] = 8, generic = 4 } do
+      local code = ir(processor, body:format "0")
+      assert.matches("getelementptr [%w ]*i8, ptr %%[%w.]+, i64 " .. (lanes - 1) * 68, code)
+      assert.matches("and i64 %%[%w.]+, 4095", code)
+    end
+    assert.not_matches("4095", ir("x86-64-v4", body:format "0"))
+    -- elsewhere that would be lines of memory that nobody needs
+    local global = "const float *from = (const float *)in; int t = threadIdx.x; out[t] = t < n ? from[t * 17] : 7;"
+    assert.not_matches("4095", ir("x86-64-v3", global))
   end)
 end)

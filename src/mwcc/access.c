@@ -248,11 +248,13 @@ parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
       (common ? ask_ahead_once : ask_ahead)(w, at->by, bytes_of(w, type));
     if (contiguous && LLVMIsALoadInst(at->by) && !at->is_volatile) ask_for_next_block(w, at->by, bytes_of(w, type));
     int count = common ? 1 : w->parts;
+    bool steps_alike = !contiguous && !m.all && loads_all_steps(w, at, bytes_of(w, type));
     if (contiguous) result = load_following(w, at, wide, NULL, m, count);
+    if (steps_alike) result = load_all_steps(w, at, wide, m, count);
     for (int u = 0; u < w->parts; u++)
       if (u >= count)
         result.of[u] = result.of[0];
-      else if (!contiguous)
+      else if (!contiguous && !steps_alike)
         result.of[u] = gather(w, at, wide, m, u);
   }
   compiler_fence(w, at);

@@ -39,6 +39,9 @@ void end_choice(widener *w, const choice *c);
    parts than there are. */
 parts load_following(widener *w, const place *at, LLVMTypeRef wide, const parts *firsts, mask m, int count);
 void store_following(widener *w, const place *at, parts lanes, const parts *firsts, mask m);
+/* Elements in even steps of which some lanes may be inactive: whether all lanes' are read nevertheless, and that. */
+bool loads_all_steps(widener *w, const place *at, uint64_t bytes);
+parts load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, int count);
 
 /* ---- gather.c ---- */
 
@@ -79,6 +82,7 @@ void store_rows(widener *w, const place *at, parts lanes, mask m);
 
 /* Whether lanes that are all active are better reached one after the other, by addresses in even steps; and that. */
 bool in_even_steps(widener *w, const place *at);
+LLVMValueRef load_steps(widener *w, const place *at, LLVMTypeRef wide, LLVMValueRef base); /* from lane 0's on */
 LLVMValueRef load_singly(widener *w, const place *at, LLVMTypeRef wide, int u);
 void store_singly(widener *w, const place *at, LLVMValueRef lanes, int u);
 

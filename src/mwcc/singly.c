@@ -22,14 +22,18 @@ static LLVMValueRef lane_pointer(widener *w, const place *at, LLVMValueRef base,
   return moved(w, base, (uint64_t)(lane * shape_of(w->shapes, at->address).stride));
 }
 
-LLVMValueRef load_singly(widener *w, const place *at, LLVMTypeRef wide, int u) {
-  LLVMValueRef result = LLVMGetPoison(wide), base = part_pointer(w, at, u);
+LLVMValueRef load_steps(widener *w, const place *at, LLVMTypeRef wide, LLVMValueRef base) {
+  LLVMValueRef result = LLVMGetPoison(wide);
   for (int l = 0; l < w->width; l++) {
     LLVMValueRef element = LLVMBuildLoad2(w->b, LLVMGetElementType(wide), lane_pointer(w, at, base, l), "");
     LLVMSetAlignment(element, at->align);
     result = LLVMBuildInsertElement(w->b, result, element, constant_i32(w->p, (unsigned)l), "");
   }
   return result;
+}
+
+LLVMValueRef load_singly(widener *w, const place *at, LLVMTypeRef wide, int u) {
+  return load_steps(w, at, wide, part_pointer(w, at, u));
 }
 
 void store_singly(widener *w, const place *at, LLVMValueRef lanes, int u) {

@@ -46,12 +46,21 @@ static uint64_t span_of(const widener *w, const place *at, uint64_t bytes, int c
   return span <= MOST_SPAN ? span : 0;
 }
 
-/* Whether the vectors of all parts can be read. A part without active lanes then reads a place of our own, unless it is on the
-   others' page. */
-static LLVMValueRef can_be_read(widener *w, const place *at, LLVMTypeRef wide, parts *pointers, mask m, int count) {
-  uint64_t bytes = wide_bytes(w, wide), span = span_of(w, at, bytes, count);
+/* A place of our own, on one page: as aligned as it is long. */
+static LLVMValueRef place_for(widener *w, uint64_t bytes) {
+  LLVMValueRef nowhere = LLVMBuildAlloca(w->entry, LLVMArrayType2(w->p->i8, bytes), "");
+  unsigned align = 1;
+  while (align < bytes) align *= 2;
+  LLVMSetAlignment(nowhere, align);
+  return nowhere;
+}
+
+/* Whether so many bytes can be read from each part's pointer on. A part without active lanes then reads a place of our own,
+   unless it is on the others' page. */
+static LLVMValueRef can_be_read(widener *w, const place *at, uint64_t bytes, parts *pointers, mask m, int count) {
+  uint64_t span = span_of(w, at, bytes, count);
   if (span) return is_on_a_page(w, pointers->of[0], span);
-  LLVMValueRef nowhere = LLVMBuildAlloca(w->entry, wide, ""), all = NULL; /* as aligned as it is long: on one page */
+  LLVMValueRef nowhere = place_for(w, bytes), all = NULL;
   for (int u = 0; u < count; u++) {
     pointers->of[u] = LLVMBuildSelect(w->b, any_in_part(w, m.lanes.of[u]), pointers->of[u], nowhere, "");
     LLVMValueRef one = is_on_a_page(w, pointers->of[u], bytes);
@@ -130,7 +139,7 @@ static LLVMValueRef load_alone(widener *w, LLVMTypeRef wide, LLVMValueRef pointe
 
 static parts load_readable(widener *w, const place *at, LLVMTypeRef wide, parts pointers, mask m, int count) {
   parts slots = new_slots(w, wide, count);
-  choice c = choose_readable(w, can_be_read(w, at, wide, &pointers, m, count));
+  choice c = choose_readable(w, can_be_read(w, at, wide_bytes(w, wide), &pointers, m, count));
   for (int u = 0; u < count; u++) LLVMBuildStore(w->b, load_part(w, wide, pointers.of[u], at->align), slots.of[u]);
   else_some(w, &c);
   for (int u = 0; u < count; u++)
@@ -149,6 +158,28 @@ parts load_following(widener *w, const place *at, LLVMTypeRef wide, const parts 
                          : masked_load(w->p, w->b, wide, pointer, at->align, m.lanes.of[u]);
   }
   return result;
+}
+
+/* ---- loads in even steps ---- */
+
+/* Shared memory is near: what lanes read that are not active costs no time there. */
+bool loads_all_steps(widener *w, const place *at, uint64_t bytes) {
+  if (at->is_volatile || memory_of(at->address) != MEMORY_SHARED || !in_even_steps(w, at)) return false;
+  int64_t stride = shape_of(w->shapes, at->address).stride;
+  return stride >= (int64_t)bytes && stride * w->width <= MOST_SPAN;
+}
+
+parts load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, int count) {
+  need_pointers(w, at); /* on both ways */
+  parts slots = new_slots(w, wide, count), pointers = all_pointers(w, at, NULL, count);
+  int64_t stride = shape_of(w->shapes, at->address).stride;
+  uint64_t bytes = (uint64_t)stride * ((unsigned)w->width - 1) + element_bytes(w, wide);
+  choice c = choose_readable(w, can_be_read(w, at, bytes, &pointers, m, count));
+  for (int u = 0; u < count; u++) LLVMBuildStore(w->b, load_steps(w, at, wide, pointers.of[u]), slots.of[u]);
+  else_some(w, &c);
+  for (int u = 0; u < count; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
+  end_choice(w, &c);
+  return load_slots(w, wide, slots, count);
 }
 
 /* ---- stores ---- */
@@ -171,7 +202,7 @@ static void store_alone(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, un
 
 static void store_shared(widener *w, const place *at, parts lanes, parts pointers, mask m) {
   LLVMTypeRef wide = LLVMTypeOf(lanes.of[0]);
-  choice c = choose_readable(w, can_be_read(w, at, wide, &pointers, m, w->parts));
+  choice c = choose_readable(w, can_be_read(w, at, wide_bytes(w, wide), &pointers, m, w->parts));
   for (int u = 0; u < w->parts; u++) {
     LLVMValueRef there = load_part(w, wide, pointers.of[u], at->align);
     store_part(w, LLVMBuildSelect(w->b, m.lanes.of[u], lanes.of[u], there, ""), pointers.of[u], at->align);
