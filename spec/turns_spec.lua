@@ -1,5 +1,5 @@
 -- Loops that carry more vectors than a processor has registers take their sums in turns: the same results as one thread
--- after the other has, for numbers of rounds around the length of a stretch, with as many sums at once as registers hold.
+-- after the other has, for numbers of rounds around the length of a stretch; and no more at once than registers hold.
 -- Lua 5.4 only: what is tested is the compiler.
 -- CPU device only: about the code that mwcc makes for lanes
 
