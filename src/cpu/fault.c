@@ -36,19 +36,35 @@ typedef struct machine {
 
 enum { PROTECTION = 13, PAGE_FAULT = 14, FAULT_WRITE = 2, FAULT_FETCH = 16 };
 
-/* A protection fault comes from an address that has to be aligned and is not, or from one that no processor has. */
-static void read_protection(machine *m, const greg_t *registers) {
+/* What the instruction reaches in memory; nothing where it cannot even be read. */
+static operand read_operand(const machine *m, const greg_t *registers) {
   static const int order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                 REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
   uint64_t values[16];
-  operand o = {.use = OPERAND_JUMP, .address = m->pc};
   for (int i = 0; i < 16; i++) values[i] = (uint64_t)registers[order[i]];
-  if (!operand_is_wild(m->pc)) o = operand_of((const unsigned char *)m->pc, values);
+  if (operand_is_wild(m->pc)) return (operand){.use = OPERAND_JUMP, .address = m->pc};
+  return operand_of((const unsigned char *)m->pc, values);
+}
+
+/* A protection fault comes from an address that has to be aligned and is not, or from one that no processor has. */
+static void read_protection(machine *m, const greg_t *registers) {
+  operand o = read_operand(m, registers);
   if (o.use == OPERAND_UNKNOWN || !(o.gather || operand_is_wild(o.address))) return;
   m->address = o.gather ? CPU_ADDRESS_UNKNOWN : o.address;
   m->jump = o.use == OPERAND_JUMP;
   m->store = o.use == OPERAND_WRITE;
   m->aligned = true;
+}
+
+/* Where what is reached goes over the end of a page, some processors (Intel's) name its last byte, others (AMD's) the first that is
+   not to be had. */
+static void find_first_byte(machine *m, const greg_t *registers) {
+  enum { PAGE = 4096, LARGEST = 64 /* bytes that an instruction reaches in one place */ };
+  operand o = read_operand(m, registers);
+  uintptr_t page = m->address & ~(uintptr_t)(PAGE - 1), bytes = m->address + 1 - o.address;
+  bool reaches = (o.use == OPERAND_READ || o.use == OPERAND_WRITE) && !o.gather;
+  if (!reaches || bytes < 2 || bytes > LARGEST || (bytes & (bytes - 1))) return;
+  m->address = o.address > page ? o.address : page;
 }
 
 static machine machine_read(const ucontext_t *context, uintptr_t address) {
@@ -58,6 +74,7 @@ static machine machine_read(const ucontext_t *context, uintptr_t address) {
   m.store = page && registers[REG_ERR] & FAULT_WRITE;
   m.jump = page && (registers[REG_ERR] & FAULT_FETCH || m.pc == address);
   if (registers[REG_TRAPNO] == PROTECTION && address == 0) read_protection(&m, registers);
+  if (page && !m.jump) find_first_byte(&m, registers);
   return m;
 }
 
