@@ -128,7 +128,7 @@ static int registers_each(const graph *g, const shapes *s) {
   return s->cut.lanes > lanes ? s->cut.lanes / lanes : 1;
 }
 
-enum { LINE = 16 /* of memory: numbers of 32 bits */ };
+enum { LINE = 16 /* of memory: numbers of 32 bits */, MOST_SUMS_IN_TURNS = 1 /* of a thread */ };
 
 /* Whether values that go from round to round have to be loaded and stored in each, where that is more than what a sum is made
    from: for small registers, a block has many. Where memory is waited for in any case, it is less than several gangs and their
@@ -190,8 +190,13 @@ static bool is_long(const graph *g) {
   return length > (size_t)much;
 }
 
-/* Whether turns.c will take care that all loops find room in registers. */
-static bool take_turns(const graph *g, const order *o) {
+bool suits_turns(const graph *g, const order *o, const shapes *s) {
+  const options *all = g->program->options;
+  const unsigned *block = all->launch_block;
+  if (!all->launch_kernel || register_lanes(g->program) >= LINE || block[0] % LINE || block[1] * block[2] < 2)
+    return false;
+  if (!carries_sums(g, o, s) || carried_by_loops(g, o, s, true) > MOST_SUMS_IN_TURNS || has_known_rounds(g, o))
+    return false;
   for (int i = 0; i < g->value_count; i++)
     if (o->innermost[g->node_of[i]] >= 0 && !LLVMIsATerminatorInst(g->values[i]) && !is_pure(g->values[i]))
       return false;
@@ -204,7 +209,7 @@ static bool take_turns(const graph *g, const order *o) {
 
 static int parts_of_lines(const graph *g, const order *o, const shapes *s) {
   enum { SUMS = 16, IN_TURNS = 16 };
-  if (!is_long(g) && !has_known_rounds(g, o) && take_turns(g, o)) return IN_TURNS;
+  if (!is_long(g) && suits_turns(g, o, s)) return IN_TURNS;
   int most = is_long(g) || has_known_rounds(g, o) ? vector_registers(g->program) / 2 : SUMS, each = LINE / s->cut.lanes,
       parts = MANY;
   while (parts > FEW && carried_by_loops(g, o, s, true) * parts * each > most) parts /= 2;

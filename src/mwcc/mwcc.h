@@ -436,6 +436,7 @@ void forward_stores(program *p);     /* to vector loads of parts of them */
 void forget_shared(program *p);      /* unread.c: no stores to it that nobody reads before the block ends */
 void load_overlaps_once(program *p); /* overlap.c: of the rounds of a loop */
 void carry_in_turns(program *p);     /* turns.c: what loops have too few registers for */
+#define TAKES_TURNS "moonwarp-turns" /* an attribute of functions for which that is right */
 void show_small_indices(program *p); /* gather.c: to code generation */
 void reach_singly(program *p);       /* singly.c: gathers and scatters, where the processor has no quick ones */
 void broadcast_once(program *p);     /* blends.c: numbers that several vectors take over for some lanes */

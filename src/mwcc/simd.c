@@ -93,6 +93,7 @@ typedef struct question {
   const char *parts_why; /* the number of parts, or NULL */
   const char *lanes_why; /* the number of lanes, where it is not that of a register */
   int wanted;            /* that number, which not every block can be cut into */
+  bool turns;            /* what loops carry takes turns in registers */
 } question;
 
 /* Why gangs are as large as they are, and not larger. */
@@ -129,6 +130,7 @@ static void add_variant(question *q, cut c) {
   if (may_stray) single = shapes_of(q->g, q->o, (cut){CUT_ROWS, c.lanes, 1, 1});
   if (widen_kernel(q->p, k, q->g, &s, q->live, &x, may_stray ? &single : NULL, name, &q->why, &q->why_at, &made)) {
     k->variants[k->variant_count++] = made;
+    if (q->turns) add_text_attribute(q->p, made.function, TAKES_TURNS, "");
     add_assumptions(k, &s);
     if (made.strays) add_assumptions(k, &single);
     if (x.count) add_assumptions(k, &x.shapes);
@@ -242,6 +244,7 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
   if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
   q.wanted = together;
+  q.turns = suits_turns(&g, &o, &s);
   bool may_be_wider = p->options->launch_kernel && !p->options->width && !seamless;
   if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->options->launch_block, k->waits, &q.lanes_why);
   bool too_wide = seamless && suits_small_gangs(&g, &o, &s, together);

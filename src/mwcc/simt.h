@@ -267,6 +267,9 @@ void liveness_free(const graph *g, liveness *l);
 /* Whether a whole block as one gang would be slower than several: lanes leave a loop at their own times, and the block would
    wait for the last; or lanes one after the other do something in a loop, which would be much code. */
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts);
+/* Whether its loops carry what turns.c has in registers in turns: a sum or two of each thread of a block of several rows. (More
+   of a thread's own, as in products whose threads have tiles, share too much: tiles of 4 by 4 took twice the time.) */
+bool suits_turns(const graph *g, const order *o, const shapes *s);
 /* Lanes of a vector, for blocks of that size: those of the shapes, or others and *why. */
 int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], bool waits,
                    const char **why);

@@ -10,7 +10,8 @@
  * of them computes and leaves in a buffer, where the others find it in the nearest cache, one behind the other. Addresses
  * and numbers that all lanes have are computed again in each.
  *
- * Such a loop is one basic block that stores nothing, and what its vectors become does not decide about its end. Each
+ * That pays where what is shared is little beside what is carried: one vector, or a few. suits_turns (cost.c) tells which kernels
+ * are meant. Such a loop is one basic block that stores nothing, and what its vectors become does not decide about its end. Each
  * sum is made in the same order as before.
  *
  * Runs behind the optimiser, which would not know what to do with that many loops. */
@@ -169,16 +170,11 @@ static bool is_used_well_behind(const turns *t) {
 
 /* ---- who takes turns with whom ---- */
 
-/* Vectors that are computed from each other stay together: the least number of each such set, by vector. */
-static void find_sets(const turns *t, int set[MOST_CARRIED]) {
-  for (int k = 0; k < t->carried_count; k++) set[k] = k;
+/* Whether no vector is computed from another one. */
+static bool are_independent(const turns *t) {
   for (int k = 0; k < t->carried_count; k++)
-    for (int other = 0; other < t->carried_count; other++) {
-      int a = set[k], b = set[other];
-      if (!(t->needed[t->carried[k]] & bit(other)) || a == b) continue;
-      for (int n = 0; n < t->carried_count; n++)
-        if (set[n] == a || set[n] == b) set[n] = a < b ? a : b;
-    }
+    if (t->needed[t->carried[k]] & ~bit(k)) return false;
+  return true;
 }
 
 /* A vector for which a turn looks into the buffer: not what is made of a number in one instruction, and no mask. */
@@ -190,45 +186,39 @@ static bool is_worth_keeping(const turns *t, int i) {
   return !LLVMIsAShuffleVectorInst(value) || !LLVMIsAInsertElementInst(LLVMGetOperand(value, 0));
 }
 
-/* Registers for the largest vector of those that several sets need, and one for what is being computed. */
-static int registers_besides(const turns *t, const int set[MOST_CARRIED]) {
+/* Registers for the largest vector that is shared, and one for what is being computed. */
+static int registers_besides(const turns *t) {
   int most = 0;
   for (int i = t->phi_count; i < t->count - 1; i++) {
-    int first = NONE;
-    bool several = false;
-    for (int k = 0; k < t->carried_count; k++) {
-      if (!(t->needed[i] & bit(k))) continue;
-      several = several || (first != NONE && set[k] != first);
-      first = set[k];
-    }
-    int count = several && is_worth_keeping(t, i) ? registers(t, LLVMTypeOf(t->items[i])) : 0;
+    bool several = (t->needed[i] & (t->needed[i] - 1)) && is_worth_keeping(t, i);
+    int count = several ? registers(t, LLVMTypeOf(t->items[i])) : 0;
     if (count > most) most = count;
   }
   return most + 1;
 }
 
-/* As many turns as it takes, of about as many registers each. */
+static int registers_of(const turns *t, int k) { return registers(t, LLVMTypeOf(t->items[t->carried[k]])); }
+
+/* As many turns as it takes, of about as many registers each: what the first one computes for the others counts there, too. */
 static bool choose_turns(turns *t) {
-  int set[MOST_CARRIED], weights[MOST_CARRIED] = {0}, all = 0, largest = 1, taken = 0;
-  find_sets(t, set);
-  for (int k = 0; k < t->carried_count; k++) weights[set[k]] += registers(t, LLVMTypeOf(t->items[t->carried[k]]));
+  int besides = registers_besides(t), all = 0, largest = 1, taken = besides - 1;
   for (int k = 0; k < t->carried_count; k++) {
-    all += weights[k];
-    if (weights[k] > largest) largest = weights[k];
+    all += registers_of(t, k);
+    if (registers_of(t, k) > largest) largest = registers_of(t, k);
   }
-  int room = (vector_registers(t->p) - registers_besides(t, set)) / largest * largest;
+  int room = (vector_registers(t->p) - besides) / largest * largest;
   if (room < 1 || all <= room) return false;
+  all += taken;
   int wanted = (all + room - 1) / room;
   for (int k = 0; k < t->carried_count; k++) {
-    if (set[k] != k) continue;
+    int weight = registers_of(t, k);
     /* The next turn begins where this one and those before have their share of all. */
-    if (!t->turn_count || (taken + weights[k]) * wanted > all * t->turn_count) {
+    if (!t->turn_count || (taken + weight) * wanted > all * t->turn_count) {
       if (t->turn_count == MOST_TURNS) return false;
       t->turn_count++;
     }
-    for (int n = k; n < t->carried_count; n++)
-      if (set[n] == k) t->list[t->turn_count - 1].carried |= bit(n);
-    taken += weights[k];
+    t->list[t->turn_count - 1].carried |= bit(k);
+    taken += weight;
   }
   return t->turn_count > 1;
 }
@@ -444,10 +434,13 @@ static bool carries_many(const program *p, LLVMBasicBlockRef block) {
 void carry_in_turns(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {
-    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block)) {
+    bool suits = LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, TAKES_TURNS,
+                                               (unsigned)strlen(TAKES_TURNS));
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); suits && block; block = LLVMGetNextBasicBlock(block)) {
       turns t = {.p = p, .b = b, .function = f, .block = block};
       if (!is_own_loop(block, &t.before, &t.exit) || !carries_many(p, block)) continue;
-      if (read_loop(&t) && find_needs(&t) && is_used_well_behind(&t) && choose_turns(&t) && choose_stretch(&t))
+      if (read_loop(&t) && find_needs(&t) && are_independent(&t) && is_used_well_behind(&t) && choose_turns(&t) &&
+          choose_stretch(&t))
         build_turns(&t);
       free_turns(&t);
     }
