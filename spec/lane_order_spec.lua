@@ -138,8 +138,11 @@ describe("memory is asked for ahead", function()
   end)
 
   it("a line at a time, where lanes read it one after the other", function()
-    -- by 32 lanes at a time, who read two lines
-    assert.equal(2, count(ir(simple, "_Z9histogramiPKjPj:256x1x1"), "call void @llvm.prefetch"))
+    -- by 32 lanes at a time, who read two lines, however wide vectors are
+    for _, processor in ipairs { "x86-64-v4", "x86-64-v3", "x86-64-v2" } do
+      local text = ir(simple, "_Z9histogramiPKjPj:256x1x1", processor)
+      assert.equal(2, count(text, "call void @llvm.prefetch"))
+    end
   end)
 
   local sum = [[
@@ -160,6 +163,11 @@ describe("memory is asked for ahead", function()
     local text = ir(sum:gsub("STEP", "gridDim.x * blockDim.x"), "_Z3sumiPKfPf:256x1x1")
     -- two blocks further on; after many rounds four rounds further on, for two blocks
     assert.equal(16 + 2 * 16, count(text, "call void @llvm.prefetch"))
+  end)
+
+  it("of the block's own rounds, a line at a time, where vectors are shorter than a line", function()
+    local text = ir(sum:gsub("STEP", "gridDim.x * blockDim.x"), "_Z3sumiPKfPf:256x1x1", "x86-64-v3")
+    assert.equal(16, count(text, "call void @llvm.prefetch"))
   end)
 
   local columns = [[
@@ -212,8 +220,9 @@ describe("memory is asked for ahead", function()
       WAIT
       o[blockIdx.x * 256 + t] = part[255 - t];
     }]]
-  local function turning(first, wait, class)
-    return ir(turn:gsub("FIRST", first):gsub("WAIT", wait or "__syncthreads();"), class or "_Z4turniPKfPf:256x1x1")
+  local function turning(first, wait, class, processor)
+    local text = turn:gsub("FIRST", first):gsub("WAIT", wait or "__syncthreads();")
+    return ir(text, class or "_Z4turniPKfPf:256x1x1", processor)
   end
 
   it("of the next block, in blocks that wait, as long as it is known where that starts", function()
@@ -224,6 +233,8 @@ describe("memory is asked for ahead", function()
     assert.equal(0, count(turning "blockIdx.x * n", "call void @llvm.prefetch"))
     assert.equal(0, count(turning "blockIdx.y * 256", "call void @llvm.prefetch")) -- the same for the next one
     assert.equal(0, count(turning "blockIdx.x", "call void @llvm.prefetch")) -- or nearly
+    -- once a line, where vectors are shorter than that
+    assert.equal(16, count(turning("blockIdx.x * 256", nil, nil, "x86-64-v3"), "call void @llvm.prefetch"))
   end)
 
   it("but not of the next block if this one is soon done", function()

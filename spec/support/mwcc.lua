@@ -27,11 +27,14 @@ end
 ---@return string output
 function M.run(source, options) return (M.try(source, options)) end
 
----The LLVM IR for AVX-512 of one launch class, verified after every stage.
+---The LLVM IR, for AVX-512 unless told, of one launch class, verified after every stage.
 ---@param source string
 ---@param class string the kernel's mangled name and the block: "_Z3addiPf:256x1x1"
+---@param processor string|nil
 ---@return string
-function M.ir(source, class) return M.run(source, "--verify --mcpu=x86-64-v4 --emit=ir --launch=" .. class) end
+function M.ir(source, class, processor)
+  return M.run(source, ("--verify --mcpu=%s --emit=ir --launch=%s"):format(processor or "x86-64-v4", class))
+end
 
 ---@param text string
 ---@param pattern string Lua's

@@ -59,6 +59,7 @@ enum { LOCAL_MOST = 2 << 20, WAITING_MOST = 4 << 20 };
 typedef struct asked_memory { /* what memory was asked for ahead of the last load: ahead.c */
   LLVMValueRef load, distance;
   parts calls; /* that do so, all at once */
+  int count;
 } asked_memory;
 
 /* Values that have better shapes in most gangs than can be proved, and all shapes where they do. */
