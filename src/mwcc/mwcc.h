@@ -36,6 +36,7 @@
  *   overlap.c    loops whose rounds load what others load, too; unfold.c makes straight code of them
  *   turns.c      loops that carry more than registers hold, in turns
  *   blends.c     numbers that several vectors take over for some of their lanes
+ *   halves.c     lanes in another order, where registers are two halves
  *   wide_masks.c masks that are whole lanes, where a processor has no registers for masks
  *   constants.c  constants of vectors that are more than there are registers for
  *   launched.c   one kernel for one size of blocks
@@ -439,6 +440,7 @@ void carry_in_turns(program *p);     /* turns.c: what loops have too few registe
 #define TAKES_TURNS "moonwarp-turns" /* an attribute of functions for which that is right */
 void show_small_indices(program *p); /* gather.c: to code generation */
 void reach_singly(program *p);       /* singly.c: gathers and scatters, where the processor has no quick ones */
+void order_lanes(program *p);        /* halves.c: in registers of two halves */
 void broadcast_once(program *p);     /* blends.c: numbers that several vectors take over for some lanes */
 void widen_masks(program *p);        /* wide_masks.c: to whole lanes, where a processor has no registers for them */
 void estimate_roots(program *p);     /* reciprocal.c: 1 / sqrt(x) that need not be exact */

@@ -2,11 +2,13 @@
  * bytes each are gathered, or scattered, as one element of eight. What that costs goes by the number of elements, not by
  * their size.
  *
+ * So are loads in even steps that are done lane by lane (singly.c).
+ *
  * A pair is two loads, or two stores, in one node, from one base, at distances 8 * n and 8 * n + 4. Loads are done where
  * the first of them stands, stores where the last does; nothing between may touch their memory. */
 #include "access.h"
 
-enum { HALF = 4, WHOLE = 8 };
+enum { HALF = 4, WHOLE = 8, FAR = 64 /* bytes between lanes, that whole vectors do not reach */ };
 
 static bool is_load(LLVMValueRef i) { return LLVMIsALoadInst(i) != NULL; }
 
@@ -16,11 +18,17 @@ static LLVMTypeRef type_of(LLVMValueRef access) {
   return LLVMTypeOf(is_load(access) ? access : LLVMGetOperand(access, 0));
 }
 
+/* Whether lanes each reach a place of their own. */
+static bool is_scattered(widener *w, LLVMValueRef access) {
+  if (is_varying(w, address_of(access))) return true;
+  place at = {address_of(access), 0, 0, false, access};
+  return is_load(access) && in_even_steps(w, &at) && shape_of(w->shapes, at.address).stride >= FAR;
+}
+
 /* Whether the instruction can be one of a pair: then where it is. */
 static bool is_member(widener *w, LLVMValueRef i, LLVMValueRef *base, int64_t *distance) {
   if (!is_load(i) && !LLVMIsAStoreInst(i)) return false;
-  if (LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic || !is_varying(w, address_of(i)))
-    return false;
+  if (LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic || !is_scattered(w, i)) return false;
   LLVMTypeKind kind = LLVMGetTypeKind(type_of(i));
   if (kind != LLVMFloatTypeKind && (kind != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type_of(i)) != HALF * 8))
     return false;

@@ -51,18 +51,53 @@ static LLVMValueRef element_pointer(widener *w, LLVMTypeRef type, LLVMValueRef b
   return n ? LLVMBuildGEP2(w->b, type, base, &at, 1, "") : base;
 }
 
-/* The last vector ends with the last lane's element: nothing behind it is read. */
+/* Whether another load, of an aligned struct's first member, tells that the struct begins so many bytes before. */
+static bool begins_before(widener *w, const place *where, uint64_t size, int64_t *before) {
+  const node *here = &w->g->nodes[graph_node_of(w->g, where->by)];
+  int64_t own, distance;
+  LLVMValueRef base = base_of(w, where->address, &own);
+  for (LLVMValueRef i = here->first;; i = LLVMGetNextInstruction(i)) {
+    if (LLVMIsALoadInst(i) && LLVMGetAlignment(i) >= size && base_of(w, LLVMGetOperand(i, 0), &distance) == base &&
+        distance < own && own - distance < (int64_t)size) {
+      *before = own - distance;
+      return true;
+    }
+    if (i == here->last) return false;
+  }
+}
+
+/* Which member of its struct is loaded, where whole structs can be read: they are aligned, so that none lies on two pages; then
+   those who load other members have the same vectors, which end where shuffles like it best. Or -1. AVX-512 shuffles anything
+   from two vectors. */
+static int member_loaded(widener *w, const place *where, uint64_t bytes, int steps) {
+  memory_kind kind = memory_of(where->address);
+  uint64_t size = bytes * (unsigned)steps;
+  int64_t before;
+  bool takes_halves = !strstr(w->p->features, "+avx512f") && (size & (size - 1)) == 0;
+  if (!takes_halves || kind == MEMORY_LOCAL || kind == MEMORY_CONSTANT || where->offset) return -1;
+  if (where->align >= size) return 0;
+  if (!begins_before(w, where, size, &before) || before % (int64_t)bytes) return -1;
+  return (int)(before / (int64_t)bytes);
+}
+
+/* The last vector ends with the last lane's element, or struct: nothing behind it is read. */
 static LLVMValueRef load_part(widener *w, const place *where, LLVMTypeRef type, int steps, int u) {
-  LLVMValueRef vectors[MOST], base = part_pointer(w, where, u);
-  int width = w->width, last = (width - 1) * steps + 1 - width, from[MOST_LANES], at[MOST_LANES];
+  int member = member_loaded(w, where, size_of(w, type), steps);
+  bool whole = member >= 0;
+  place start = *where;
+  if (whole) start.offset -= (uint64_t)member * size_of(w, type);
+  LLVMValueRef vectors[MOST], base = part_pointer(w, &start, u);
+  int width = w->width, last = whole ? (steps - 1) * width : (width - 1) * steps + 1 - width, from[MOST_LANES],
+      at[MOST_LANES];
   for (int v = 0; v < steps; v++) {
     int first = v + 1 < steps ? v * width : last;
     vectors[v] = LLVMBuildLoad2(w->b, vector_type(w, type), element_pointer(w, type, base, first), "");
     LLVMSetAlignment(vectors[v], where->align < size_of(w, type) ? where->align : (unsigned)size_of(w, type));
   }
   for (int l = 0; l < width; l++) {
-    from[l] = l * steps / width < steps - 1 ? l * steps / width : steps - 1;
-    at[l] = l * steps - (from[l] < steps - 1 ? from[l] * width : last);
+    int element = l * steps + (whole ? member : 0);
+    from[l] = element / width < steps - 1 ? element / width : steps - 1;
+    at[l] = element - (from[l] < steps - 1 ? from[l] * width : last);
   }
   return collected(w, vectors, steps, from, at);
 }
