@@ -315,7 +315,7 @@ describe("the report", function()
     end)
 
     it("has rows of lines of memory where threads share them", function()
-      assert.matches("^8 x 16 lanes", size("sgemm_naive", "_Z11sgemm_naiveiPKfS0_Pf:16x16x1", "x86-64-v3"))
+      assert.matches("^16 x 16 lanes", size("sgemm_naive", "_Z11sgemm_naiveiPKfS0_Pf:16x16x1", "x86-64-v3"))
       assert.matches("^4 x 16 lanes", size("conv2d", "_Z6conv2diiPKfS0_Pf:16x16x1", "x86-64-v3"))
       assert.matches("^4 x 8 lanes", size("kmeans", "_Z6kmeansiPKfS0_Pi:256x1x1", "x86-64-v3"))
       local text = files.read "bench/kernels/sgemm_naive.cu"
