@@ -56,8 +56,8 @@ static void read_protection(machine *m, const greg_t *registers) {
   m->aligned = true;
 }
 
-/* Where what is reached goes over the end of a page, some processors (Intel's) name its last byte, others (AMD's) the first that is
-   not to be had. */
+/* Where what is reached goes over the end of a page, some processors (Intel's) name its last byte, others (AMD's) the first
+   that is not to be had, as we do. */
 static void find_first_byte(machine *m, const greg_t *registers) {
   enum { PAGE = 4096, LARGEST = 64 /* bytes that an instruction reaches in one place */ };
   operand o = read_operand(m, registers);

@@ -1,4 +1,5 @@
-/* What an x86-64 instruction that raised a general protection fault was after: the processor does not say. */
+/* What an x86-64 instruction that faulted was after: of a general protection fault the processor does not say, and of a page
+   fault not where it begins. */
 #ifndef MW_CPU_OPERAND_H
 #define MW_CPU_OPERAND_H
 

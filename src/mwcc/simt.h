@@ -31,7 +31,7 @@ void decide_waiting_loops(program *p, LLVMValueRef function); /* unroll.c: wheth
 size_t rounds_of(LLVMBasicBlockRef header, LLVMBasicBlockRef latch); /* rounds.c: of a loop; 0: not known, or many */
 /* Whether the block is a loop by itself, with one way in and one way out. */
 bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *behind);
-/* Whether an instruction does no more than compute its value, from memory if need be, which no other thread is to notice. */
+/* Whether an instruction does no more than compute its value, perhaps from what it loads as usual (not volatile, not atomic). */
 bool is_pure(LLVMValueRef instruction);
 
 /* ---- graph.c: nodes are stretches of straight code ---- */
@@ -267,8 +267,8 @@ void liveness_free(const graph *g, liveness *l);
 /* Whether a whole block as one gang would be slower than several: lanes leave a loop at their own times, and the block would
    wait for the last; or lanes one after the other do something in a loop, which would be much code. */
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts);
-/* Whether its loops carry what turns.c has in registers in turns: a sum or two of each thread of a block of several rows. (More
-   of a thread's own, as in products whose threads have tiles, share too much: tiles of 4 by 4 took twice the time.) */
+/* Whether its loops carry what turns.c has in registers in turns: one sum of each thread of a block of several rows. (Where
+   threads have several, as in products by tiles, they share too much: with tiles of 4 by 4 it took twice the time.) */
 bool suits_turns(const graph *g, const order *o, const shapes *s);
 /* Lanes of a vector, for blocks of that size: those of the shapes, or others and *why. */
 int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], bool waits,

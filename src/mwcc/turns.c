@@ -10,9 +10,9 @@
  * of them computes and leaves in a buffer, where the others find it in the nearest cache, one behind the other. Addresses
  * and numbers that all lanes have are computed again in each.
  *
- * That pays where what is shared is little beside what is carried: one vector, or a few. suits_turns (cost.c) tells which kernels
- * are meant. Such a loop is one basic block that stores nothing, and what its vectors become does not decide about its end. Each
- * sum is made in the same order as before.
+ * That pays where what is shared is little beside what is carried: one vector, or a few. suits_turns (cost.c) tells which
+ * kernels are meant. Such a loop is one basic block that stores nothing, and what its vectors become does not decide about
+ * its end. Each sum is made in the same order as before.
  *
  * Runs behind the optimiser, which would not know what to do with that many loops. */
 #include "simt.h"
@@ -24,8 +24,8 @@ enum {
   MOST_CARRIED = 64,
   MOST_TURNS = 16,
   MOST_OPERANDS = 8,
-  MOST_ITEMS = 1000, /* instructions of a round */
-  STRETCH = 64,      /* rounds, at most */
+  MOST_ITEMS = 400, /* instructions of a round */
+  STRETCH = 64,     /* rounds, at most */
   LEAST_STRETCH = 8,
   BUFFER = 4096, /* bytes: some of the nearest cache */
   NONE = -1
@@ -61,8 +61,8 @@ static bool is_vector(LLVMTypeRef type) { return LLVMGetTypeKind(type) == LLVMVe
 static uint64_t bit(int n) { return (uint64_t)1 << n; }
 
 /* Registers that a value takes. */
-static int registers(const turns *t, LLVMTypeRef type) {
-  int bytes = (int)LLVMABISizeOfType(t->p->layout, type), each = register_lanes(t->p) * (int)sizeof(float);
+static int registers(const program *p, LLVMTypeRef type) {
+  int bytes = (int)LLVMABISizeOfType(p->layout, type), each = register_lanes(p) * (int)sizeof(float);
   return (bytes + each - 1) / each;
 }
 
@@ -191,13 +191,13 @@ static int registers_besides(const turns *t) {
   int most = 0;
   for (int i = t->phi_count; i < t->count - 1; i++) {
     bool several = (t->needed[i] & (t->needed[i] - 1)) && is_worth_keeping(t, i);
-    int count = several ? registers(t, LLVMTypeOf(t->items[i])) : 0;
+    int count = several ? registers(t->p, LLVMTypeOf(t->items[i])) : 0;
     if (count > most) most = count;
   }
   return most + 1;
 }
 
-static int registers_of(const turns *t, int k) { return registers(t, LLVMTypeOf(t->items[t->carried[k]])); }
+static int registers_of(const turns *t, int k) { return registers(t->p, LLVMTypeOf(t->items[t->carried[k]])); }
 
 /* As many turns as it takes, of about as many registers each: what the first one computes for the others counts there, too. */
 static bool choose_turns(turns *t) {
@@ -424,10 +424,9 @@ static void free_turns(turns *t) {
 }
 
 static bool carries_many(const program *p, LLVMBasicBlockRef block) {
-  turns t = {.p = (program *)p};
   int count = 0;
   for (LLVMValueRef i = LLVMGetFirstInstruction(block); i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
-    if (is_vector(LLVMTypeOf(i))) count += registers(&t, LLVMTypeOf(i));
+    if (is_vector(LLVMTypeOf(i))) count += registers(p, LLVMTypeOf(i));
   return count + 1 > vector_registers(p);
 }
 
