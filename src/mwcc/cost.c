@@ -158,7 +158,7 @@ static int parts_in_registers(const graph *g, const order *o, const shapes *s, i
    for ahead once (ahead.c), and there are as many sums as registers; or half as many where the loop is unfolded (unfold.c)
    or long, in which much else is to be had at hand. (Products of matrices took a fifth to a third less time with 8 lanes,
    filters a fifth.) Where sums take turns in the registers (turns.c), there are more. (Products of matrices took a fifth to a
-   quarter less time, distances half.) */
+   quarter less time, distances half; with registers of a whole line, on a Xeon, large products a quarter to a third.) */
 
 static bool shares_lines(const graph *g, const order *o, const shapes *s) {
   const options *all = g->program->options;
@@ -193,8 +193,7 @@ static bool is_long(const graph *g) {
 bool suits_turns(const graph *g, const order *o, const shapes *s) {
   const options *all = g->program->options;
   const unsigned *block = all->launch_block;
-  if (!all->launch_kernel || register_lanes(g->program) >= LINE || block[0] % LINE || block[1] * block[2] < 2)
-    return false;
+  if (!all->launch_kernel || block[0] % LINE || block[1] * block[2] < 2) return false;
   if (!carries_sums(g, o, s) || carried_by_loops(g, o, s, true) > MOST_SUMS_IN_TURNS || has_known_rounds(g, o))
     return false;
   for (int i = 0; i < g->value_count; i++)
@@ -207,8 +206,10 @@ bool suits_turns(const graph *g, const order *o, const shapes *s) {
   return true;
 }
 
+enum { IN_TURNS = 16 };
+
 static int parts_of_lines(const graph *g, const order *o, const shapes *s) {
-  enum { SUMS = 16, IN_TURNS = 16 };
+  enum { SUMS = 16 };
   if (!is_long(g) && suits_turns(g, o, s)) return IN_TURNS;
   int most = is_long(g) || has_known_rounds(g, o) ? vector_registers(g->program) / 2 : SUMS, each = LINE / s->cut.lanes,
       parts = MANY;
@@ -337,6 +338,7 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
   }
   if (carries_sums(g, o, s)) {
     *why = "its loops carry sums of what threads share";
+    if (suits_turns(g, o, s)) return IN_TURNS;
     return parts_in_registers(g, o, s, MANY);
   }
   if (parts_in_registers(g, o, s, SOME) < SOME) {

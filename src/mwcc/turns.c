@@ -3,7 +3,8 @@
  * In a product of matrices each thread of a block adds up a number of its own, and all rows of the block multiply with the
  * same vector that a round loads. With sixteen rows there are more sums than registers: each round then brings some back from
  * the stack and puts them there again, and waits for that. With fewer rows what all of them share is loaded anew for each
- * gang, from far away where a column's lines get into each other's way in the caches.
+ * gang, from far away where a column's lines get into each other's way in the caches. Where there are vector registers for
+ * all sums (AVX-512), there are not enough others for the addresses of as many rows.
  *
  * But sums do not know of each other. So a stretch of rounds is run for some of them, whose number registers suffice for,
  * then the same rounds for the next ones, and so on; then comes the next stretch. What several turns need, the first one
@@ -28,6 +29,7 @@ enum {
   STRETCH = 64,     /* rounds, at most */
   LEAST_STRETCH = 8,
   BUFFER = 4096, /* bytes: some of the nearest cache */
+  MOST_ROWS = 8, /* vectors of a turn: each meets a number of its own row, whose address takes a general register */
   NONE = -1
 };
 
@@ -207,6 +209,10 @@ static bool choose_turns(turns *t) {
     if (registers_of(t, k) > largest) largest = registers_of(t, k);
   }
   int room = (vector_registers(t->p) - besides) / largest * largest;
+  if (room > MOST_ROWS * largest) { /* then there are registers for what is shared besides */
+    room = MOST_ROWS * largest;
+    taken = 0;
+  }
   if (room < 1 || all <= room) return false;
   all += taken;
   int wanted = (all + room - 1) / room;
@@ -424,10 +430,10 @@ static void free_turns(turns *t) {
 }
 
 static bool carries_many(const program *p, LLVMBasicBlockRef block) {
-  int count = 0;
+  int vectors = 0, count = 0;
   for (LLVMValueRef i = LLVMGetFirstInstruction(block); i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
-    if (is_vector(LLVMTypeOf(i))) count += registers(p, LLVMTypeOf(i));
-  return count + 1 > vector_registers(p);
+    if (is_vector(LLVMTypeOf(i))) vectors++, count += registers(p, LLVMTypeOf(i));
+  return count + 1 > vector_registers(p) || vectors > MOST_ROWS;
 }
 
 void carry_in_turns(program *p) {
