@@ -158,7 +158,7 @@ static int parts_in_registers(const graph *g, const order *o, const shapes *s, i
    for ahead once (ahead.c), and there are as many sums as registers; or half as many where the loop is unfolded (unfold.c)
    or long, in which much else is to be had at hand. (Products of matrices took a fifth to a third less time with 8 lanes,
    filters a fifth.) Where sums take turns in the registers (turns.c), there are more. (Products of matrices took a fifth to a
-   quarter less time, distances half; with registers of a whole line, on a Xeon, large products a quarter to a third.) */
+   quarter less time, distances half; with registers of a whole line, on a Xeon, large products an eighth to a third.) */
 
 static bool shares_lines(const graph *g, const order *o, const shapes *s) {
   const options *all = g->program->options;
