@@ -76,10 +76,11 @@ describe("a GPU", function()
   it("has its own facts", function()
     local result = gpu {
       [[local p = mw.properties()
-        print(p.name, p.driver, p.major, p.minor, p.multiprocessors, p.shared_per_block_optin, p.max_grid[2])]],
+        print(p.name, p.driver, p.major, p.minor, p.multiprocessors, p.shared_per_block_optin, p.max_grid[2],
+          p.l2_cache)]],
       cuda = "capability=89",
     }
-    assert.equal("Fake GPU 0\tcuda\t8\t9\t4\t232448\t65535\n", result.output)
+    assert.equal("Fake GPU 0\tcuda\t8\t9\t4\t232448\t65535\t4194304\n", result.output)
   end)
 
   it("that does not open leaves the CPU device, and says why by name", function()

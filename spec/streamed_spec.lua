@@ -3,6 +3,7 @@
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
+local child = require "support.child"
 local mwcc = require "support.mwcc"
 local ir, count = mwcc.ir, mwcc.count
 
@@ -33,6 +34,18 @@ local class = "_Z4copyiiPKiPi:256x1x1"
 local function streamed(source, of) return count(ir(source, of or class), "!nontemporal") end
 
 describe("stores past the caches", function()
+  it("begin where the launch's workers would not find in the caches what was written", function()
+    local function held(workers)
+      local script = 'io.write(("%d"):format(mw.properties().l2_cache))'
+      local result = child { 'local mw = require "moonwarp" ' .. script, environment = { MOONWARP_THREADS = workers } }
+      return assert(tonumber(result.output), result.output)
+    end
+    local one, two, all = held "1", held "2", held "64"
+    assert.is_true(one > 0 and one <= 16 << 20)
+    assert.is_true(two >= one and two <= 32 << 20)
+    assert.is_true(all >= two)
+  end)
+
   it("are made of whole lines, in large launches, with a fence behind them", function()
     local text = ir(copy, class)
     assert.equal(4, count(text, "!nontemporal"))

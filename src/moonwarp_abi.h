@@ -230,6 +230,7 @@ typedef struct mw_properties {
   size_t shared_per_block_optin; /* most that a launch can ask for */
   size_t total_constant;
   size_t total_memory;
+  size_t l2_cache; /* that multiprocessors share; CPU device: what its workers get of the processors' last caches */
   int registers_per_block;
   int clock_khz;
   size_t memory_pitch, texture_alignment;

@@ -50,7 +50,7 @@ struct cpu_device {
   mw_capability capability; /* whose figures it has */
   bool is_restricted;       /* to what devices of that capability can do; else it can do all that it can */
   cpu_heap *heap;
-  uint64_t cached; /* what its processors' caches hold */
+  uint64_t cached; /* what its workers find again in the caches */
   cpu_pool *pool;
   int workers;                              /* slots: how many blocks can run at once */
   bool turns;                               /* the last long kernel ran backwards: command.c's, with the pool's lock */

@@ -83,7 +83,7 @@ static int open_with(const mw_capability *capability, void **out) {
     code = own_capability(&device->capability);
   if (!code) code = count_workers(&device->workers);
   if (!code) code = read_specialise(&specialise);
-  device->cached = processor_cached();
+  device->cached = processor_cached(device->workers);
   if (!code) code = cpu_heap_open(&device->heap);
   if (!code) code = cpu_pool_open(device, &device->pool);
   if (code) {

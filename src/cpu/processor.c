@@ -130,8 +130,9 @@ static int count_listed(const char *list) {
   return count;
 }
 
-uint64_t processor_cached(void) {
-  enum { LAST = 4, GUESS = 32 << 20 };
+/* Bytes of all last caches; 0 where unknown. */
+static uint64_t last_caches(void) {
+  enum { LAST = 4 };
   char size[32], list[1024];
   for (int index = LAST; index >= 0; index--) {
     if (!read_cache(index, "size", size, sizeof size) || !read_cache(index, "shared_cpu_list", list, sizeof list))
@@ -143,5 +144,15 @@ uint64_t processor_cached(void) {
     if (!bytes || sharing < 1) break;
     return bytes * (uint64_t)(all > sharing ? (all + sharing - 1) / sharing : 1);
   }
-  return GUESS;
+  return 0;
+}
+
+/* Where a server's processors all share one large cache, a few of them make little use of it: it is far from them, and
+   others use it, too, where a virtual machine is shown all of it. (A Xeon's has 300 MiB: there two processors transposed
+   64 MiB in 18 ms, and in 5 past the caches; for 16 of them it was the same.) */
+uint64_t processor_cached(int processors) {
+  enum { GUESS = 32 << 20, MOST_EACH = 16 << 20 };
+  uint64_t bytes = last_caches(), most = (uint64_t)processors * MOST_EACH;
+  if (!bytes) bytes = GUESS;
+  return bytes < most ? bytes : most;
 }

@@ -8,7 +8,8 @@ extern const char processor_architecture[]; /* as a target triple begins, "x86_6
 
 void processor_name(char *out, size_t size); /* "AMD EPYC 9B14" */
 int processor_clock_khz(void);               /* the highest; 0 where unknown */
-uint64_t processor_cached(void); /* bytes that the last caches of all processors hold; a guess where unknown */
+/* Bytes that so many of the processors find again in the last caches; a guess where unknown. */
+uint64_t processor_cached(int processors);
 
 /* The first of the features in `list` ("avx2,fma") that the processor lacks, copied to `out`; false if it has all. */
 bool processor_lacks(const char *list, char *out, size_t size);

@@ -25,6 +25,7 @@ int cpu_properties(void *argument, mw_properties *out) {
       .shared_per_block_optin = (size_t)c->shared_per_block_optin,
       .total_constant = (size_t)c->total_constant,
       .total_memory = memory.total,
+      .l2_cache = (size_t)device->cached,
       .registers_per_block = c->registers_per_block,
       .clock_khz = processor_clock_khz(),
       .memory_pitch = INT32_MAX,

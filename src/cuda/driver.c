@@ -82,7 +82,7 @@ static int device_open(int ordinal, void **out) {
 
 static int properties(void *handle, mw_properties *out) {
   cuda_device *device = handle;
-  int pitch = 0, alignment = 0, pitch_alignment = 0, shared = 0, optin = 0, constant = 0, grid[3];
+  int pitch = 0, alignment = 0, pitch_alignment = 0, shared = 0, optin = 0, constant = 0, cache = 0, grid[3];
   *out = (mw_properties){.driver = "cuda", .major = device->major, .minor = device->minor};
   out->multiprocessors = device->multiprocessors;
   int code = cuda_check(cu.cuDeviceGetName(out->name, sizeof out->name, device->id), "asking for a GPU's name");
@@ -101,6 +101,7 @@ static int properties(void *handle, mw_properties *out) {
                      {CU_SHARED_PER_BLOCK, &shared},
                      {CU_SHARED_PER_BLOCK_OPTIN, &optin},
                      {CU_TOTAL_CONSTANT, &constant},
+                     {CU_L2_CACHE_SIZE, &cache},
                      {CU_REGISTERS_PER_BLOCK, &out->registers_per_block},
                      {CU_CLOCK_RATE, &out->clock_khz},
                      {CU_MAX_PITCH, &pitch},
@@ -113,6 +114,7 @@ static int properties(void *handle, mw_properties *out) {
   out->shared_per_block = (size_t)shared;
   out->shared_per_block_optin = (size_t)(optin > shared ? optin : shared);
   out->total_constant = (size_t)constant;
+  out->l2_cache = (size_t)cache;
   out->memory_pitch = (size_t)pitch;
   out->texture_alignment = (size_t)alignment;
   out->texture_pitch_alignment = (size_t)pitch_alignment;

@@ -61,6 +61,7 @@ enum { /* CUdevice_attribute */
        CU_CLOCK_RATE = 13,
        CU_TEXTURE_ALIGNMENT = 14,
        CU_MULTIPROCESSORS = 16,
+       CU_L2_CACHE_SIZE = 38,
        CU_TEXTURE_PITCH_ALIGNMENT = 51,
        CU_COMPUTE_MAJOR = 75,
        CU_COMPUTE_MINOR = 76,

@@ -33,6 +33,7 @@ static void describe(const mw_properties *facts, const mw_capability *limits, in
       .surfaceAlignment = facts->texture_alignment,
       .concurrentKernels = SINCE(20, 1),
       .pciDeviceID = ordinal,
+      .l2CacheSize = SINCE(20, clamp((int64_t)facts->l2_cache)),
       .asyncEngineCount = SINCE(20, 2) + (capability < 20 ? SINCE(11, 1) : 0),
       .unifiedAddressing = SINCE(20, 1),
       .maxThreadsPerMultiProcessor = limits->warps * 32,

@@ -289,6 +289,7 @@ static int properties(lua_State *L) {
   COUNT(shared_per_block_optin);
   COUNT(total_constant);
   COUNT(total_memory);
+  COUNT(l2_cache);
   COUNT(registers_per_block);
   COUNT(clock_khz);
   COUNT(memory_pitch);

@@ -158,8 +158,8 @@ end
 
 local counts = {
   "major", "minor", "multiprocessors", "warp_size", "max_threads_per_block", "shared_per_block",
-  "shared_per_block_optin", "total_constant", "total_memory", "registers_per_block", "clock_khz", "memory_pitch",
-  "texture_alignment", "texture_pitch_alignment",
+  "shared_per_block_optin", "total_constant", "total_memory", "l2_cache", "registers_per_block", "clock_khz",
+  "memory_pitch", "texture_alignment", "texture_pitch_alignment",
 }
 
 local function three(list) return { tonumber(list[0]), tonumber(list[1]), tonumber(list[2]) } end

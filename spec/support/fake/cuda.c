@@ -142,6 +142,7 @@ static CUresult fake_cuDeviceGetAttribute(int *value, int attribute, CUdevice de
   case CU_SHARED_PER_BLOCK: *value = 48 << 10; break;
   case CU_SHARED_PER_BLOCK_OPTIN: *value = 227 << 10; break;
   case CU_WARP_SIZE: *value = 32; break;
+  case CU_L2_CACHE_SIZE: *value = 4 << 20; break;
   case CU_MAX_PITCH: *value = 2147483647; break;
   case CU_TEXTURE_ALIGNMENT: *value = 512; break;
   case CU_TEXTURE_PITCH_ALIGNMENT: *value = 32; break;
