@@ -53,7 +53,8 @@ function M.of(ordinal)
     regsPerMultiprocessor = limits.registers, maxThreadsPerMultiProcessor = limits.warps * 32,
     maxBlocksPerMultiProcessor = limits.blocks, sharedMemPerBlockOptin = facts.shared_per_block_optin,
     reservedSharedMemPerBlock = limits.shared_reserved, hostNativeAtomicSupported = since(60, cpu),
-    l2CacheSize = since(20, facts.l2_cache), persistingL2CacheMaxSize = 0, accessPolicyMaxWindowSize = 0, memoryClockRate = 0, memoryBusWidth = 0,
+    l2CacheSize = since(20, facts.l2_cache), persistingL2CacheMaxSize = 0, accessPolicyMaxWindowSize = 0,
+    memoryClockRate = 0, memoryBusWidth = 0,
     surfaceAlignment = facts.texture_alignment, cooperativeLaunch = since(60), computePreemptionSupported = 0,
     hostRegisterSupported = 1, canUseHostPointerForRegisteredMem = 0, directManagedMemAccessFromHost = since(60, cpu),
   }
