@@ -208,6 +208,38 @@ describe("memory is asked for ahead", function()
     assert.equal(0, count(ir((product:gsub("ROW", "k * n")), "_Z7productiPKfS0_Pf:16x2x1"), "call void @llvm.prefetch"))
   end)
 
+  it("of a tile's rows, while the tile before is worked on", function()
+    local product = [[
+      __global__ void product(int n, const float *a, const float *b, float *c) {
+        __shared__ float as[16][16], bs[16][16];
+        int tx = threadIdx.x, ty = threadIdx.y, column = blockIdx.x * 16 + tx, row = blockIdx.y * 16 + ty;
+        float sum = 0;
+        for (int tile = 0; tile < n; tile += 16) {
+          as[ty][tx] = a[row * n + tile + tx];
+          bs[ty][tx] = b[ROW + column];
+          WAIT
+          for (int k = 0; k < 16; k++) sum += as[ty][k] * bs[k][tx];
+          WAIT
+        }
+        c[row * n + column] = sum;
+      }]]
+    local class = "_Z7productiPKfS0_Pf:16x16x1"
+    local function asks(row, wait, processor)
+      local text = ir(product:gsub("ROW", row):gsub("WAIT", wait or "__syncthreads();"), class, processor)
+      return count(text, "call void @llvm.prefetch"), text
+    end
+    local all, text = asks "(tile + ty) * n"
+    assert.equal(16, all)
+    -- with the loads of a round of sums, of which there are two: not all at once
+    for between in text:gsub("fadd contract <16 x float>[^\n]*", "\0"):gmatch "[^\0]+" do
+      assert.is_true(count(between, "call void @llvm.prefetch") <= 2)
+    end
+    assert.equal(16, (asks "(tile + ty) * 2048"))
+    assert.equal(0, (asks "(tile + ty) * 16")) -- near ones
+    assert.equal(0, (asks("(tile + ty) * n", "__threadfence_block();"))) -- which nobody waits for
+    assert.equal(0, (asks("(tile + ty) * n", nil, "x86-64-v3"))) -- vectors that are not lines
+  end)
+
   it("but not where processors see it themselves", function()
     assert.equal(0, count(ir(sum:gsub("STEP", "256"), "_Z3sumiPKfPf:256x1x1"), "call void @llvm.prefetch"))
   end)

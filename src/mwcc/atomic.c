@@ -243,6 +243,7 @@ static void fence_for(widener *w, LLVMValueRef access, LLVMAtomicOrdering wanted
 }
 
 void widen_load(widener *w, LLVMValueRef load, mask m) {
+  ask_beside(w, load);
   widen_plain_load(w, load, m);
   fence_for(w, load, LLVMAtomicOrderingAcquire);
 }

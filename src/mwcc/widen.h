@@ -62,6 +62,12 @@ typedef struct asked_memory { /* what memory was asked for ahead of the last loa
   int count;
 } asked_memory;
 
+/* What the next round will load, which is asked for one by one while this one is worked on: ahead.c */
+typedef struct memory_to_ask_for {
+  int stamp, count, next, each; /* of that emission of a node; `each` of them at a time, `next` first */
+  LLVMValueRef from[2 * MOST_PARTS], distance[2 * MOST_PARTS];
+} memory_to_ask_for;
+
 /* Values that have better shapes in most gangs than can be proved, and all shapes where they do. */
 typedef struct expectation {
   given *list;
@@ -99,6 +105,7 @@ typedef struct widener {
   uint64_t lane_number;          /* of the lane that does something, among those in the code one after the other */
   int lanes_behind;              /* how many of them are behind it; 0: it is the last, or the only one */
   asked_memory asked;
+  memory_to_ask_for to_ask_for;
   LLVMValueRef asks, most_asks;  /* how often the gang asked for what others will load, and any gang (slots); or NULL */
   LLVMBasicBlockRef gang_begins; /* what is run first of a gang; NULL: it is one that begins again */
   bool streams;                  /* there are stores past the caches */
@@ -222,6 +229,8 @@ bool widen_copy(widener *w, LLVMValueRef call, mask m);
 void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes);
 /* The same, of a load outside of loops in a block that waits: for the next block, which starts elsewhere. */
 void ask_for_next_block(widener *w, LLVMValueRef load, uint64_t bytes);
+/* With a load from shared memory: for some of what ask_ahead left for then. */
+void ask_beside(widener *w, LLVMValueRef load);
 /* As ask_ahead, of a load that is one for all parts. */
 void ask_ahead_once(widener *w, LLVMValueRef load, uint64_t bytes);
 /* That load is done by one lane after the other instead, here at the address: so is the asking, a line at a time. */
