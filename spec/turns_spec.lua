@@ -15,6 +15,22 @@ extern "C" __global__ void product(int n, const float *a, const float *b, float 
   c[row * 16 + column] = sum;
 }
 
+/* rows that are as far from each other in any launch */
+extern "C" __global__ void spread(int n, const float *a, const float *b, float *c) {
+  int column = threadIdx.x, row = threadIdx.y;
+  float sum = 0;
+  for (int k = 0; k < n; k++) sum += a[row * 200 + k] * b[k * 16 + column];
+  c[row * 16 + column] = sum;
+}
+
+/* rows of which some do something else: the sign is in no address */
+extern "C" __global__ void unlike(int n, const float *a, const float *b, float *c) {
+  int column = threadIdx.x, row = threadIdx.y;
+  float sum = 0;
+  for (int k = 0; k < n; k++) sum += a[k] * (b[k * 16 + column] + (row & 9));
+  c[row * 16 + column] = sum;
+}
+
 /* rows share what is computed from two arrays; the end is in what is read, and a number of rounds is used behind it */
 extern "C" __global__ void computed(int n, const float *a, const float *b, float *c) {
   int column = threadIdx.x, row = threadIdx.y, k = 0;
@@ -60,16 +76,17 @@ extern "C" __global__ void stores(int n, const float *a, float *b, float *c) {
 ]==]
 
 local rounds = { 1, 2, 31, 32, 33, 63, 64, 65, 128, 129, 200 }
-local names = { "product", "computed", "backwards", "two", "stores" }
+local names = { "product", "spread", "unlike", "computed", "backwards", "two", "stores" }
 
 -- Numbers with few binary places, whose sums are exact.
-local function run(module, name, n)
+local function run(module, name, n, rows)
   local a, b = {}, {}
-  for i = 1, 16 * n do a[i] = i * 7919 % 51 / 4 end
+  rows = rows or 16
+  for i = 1, rows * 200 do a[i] = i * 7919 % 51 / 4 end
   for i = 1, 16 * math.max(n, 16) do b[i] = i * 104729 % 75 / 8 end
   if name == "computed" then a[n - n // 4 + 1] = 1000 end
-  local c = mw.zeros(256)
-  module[name](1, { 16, 16 })(n, mw.array(a), mw.array(b), c)
+  local c = mw.zeros(16 * rows)
+  module[name](1, { 16, rows })(n, mw.array(a), mw.array(b), c)
   return c:totable()
 end
 
@@ -96,8 +113,21 @@ describe("sums in turns", function()
     end)
   end
 
-  local function ir(name, options)
-    return mwcc.run(text, ("--verify --emit=ir --launch=%s:16x16x1 %s"):format(name, options))
+  it("are those of one thread in blocks of more rows", function()
+    local module = mw.compile(text)
+    for _, rows in ipairs { 24, 32, 64 } do
+      for _, name in ipairs(names) do
+        if name ~= "computed" and name ~= "stores" then -- which know sixteen rows
+          for _, n in ipairs { 1, 64, 65, 200 } do
+            assert.same(run(one, name, n, rows), run(module, name, n, rows), ("%s, %d rounds"):format(name, n))
+          end
+        end
+      end
+    end
+  end)
+
+  local function ir(name, options, rows)
+    return mwcc.run(text, ("--verify --emit=ir --launch=%s:16x%dx1 %s"):format(name, rows or 16, options))
   end
 
   -- The vectors that each turn's rounds carry.
@@ -109,13 +139,25 @@ describe("sums in turns", function()
 
   it("are as many at once as registers hold", function()
     local x86, arm = "--target=x86_64-linux-gnu --mcpu=", "--target=aarch64-linux-gnu --width=16x16"
-    assert.same({ 4, 6, 6 }, carried(ir("product", x86 .. "x86-64-v3 --width=16x16")))
-    assert.same({ 1, 1, 2, 2, 2, 2, 2, 2, 2 }, carried(ir("product", x86 .. "x86-64-v2 --width=16x16")))
-    assert.same({ 4, 6, 6 }, carried(ir("product", arm)))
+    assert.same({ 4, 6 }, carried(ir("product", x86 .. "x86-64-v3 --width=16x16"))) -- the second one twice
+    assert.same({ 2, 2 }, carried(ir("product", x86 .. "x86-64-v2 --width=16x16")))
+    assert.same({ 4, 6 }, carried(ir("product", arm)))
     -- where they would hold all, as many as there are registers for the rows' addresses
     assert.same({ 8, 8 }, carried(ir("product", x86 .. "x86-64-v4 --width=16x16")))
+    assert.same({ 8, 8 }, carried(ir("product", x86 .. "x86-64-v4", 32))) -- the second one three times
+    assert.same({ 4, 4 }, carried(ir("product", x86 .. "x86-64-v3", 32)))
     assert.same({}, carried(ir("product", x86 .. "x86-64-v4 --width=16x8")))
     assert.same({}, carried(ir("product", x86 .. "x86-64-v3 --width=16x4")))
+  end)
+
+  it("are one loop over those that do the same with other values", function()
+    local x86 = "--target=x86_64-linux-gnu --mcpu=x86-64-v3"
+    for _, name in ipairs { "spread", "computed", "backwards" } do
+      assert.same({ 4, 6 }, carried(ir(name, x86)), name)
+    end
+    local all = 0
+    for _, count in ipairs(carried(ir("unlike", x86))) do all = all + count end
+    assert.equal(16, all)
   end)
 
   it("share what the first of them computes", function()
@@ -139,6 +181,8 @@ describe("sums in turns", function()
       local target = "--target=x86_64-linux-gnu --mcpu=" .. processor
       local report = mwcc.run(text, "--report --launch=product:16x16x1 " .. target)
       assert.matches("gangs of 16 x 16 lanes", report)
+      report = mwcc.run(text, "--report --launch=product:32x32x1 " .. target)
+      assert.matches("gangs of 32 x 16 lanes", report)
     end
   end)
 end)

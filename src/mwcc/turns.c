@@ -11,52 +11,26 @@
  * of them computes and leaves in a buffer, where the others find it in the nearest cache, one behind the other. Addresses
  * and numbers that all lanes have are computed again in each.
  *
+ * Turns behind the first that do the same with other rows are one loop over them (turns_alike.c), so that a gang of many rows
+ * is not much more code than one of two turns.
+ *
  * That pays where what is shared is little beside what is carried: one vector, or a few. suits_turns (cost.c) tells which
  * kernels are meant. Such a loop is one basic block that stores nothing, and what its vectors become does not decide about
  * its end. Each sum is made in the same order as before.
  *
  * Runs behind the optimiser, which would not know what to do with that many loops. */
-#include "simt.h"
+#include "turns.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  MOST_CARRIED = 64,
-  MOST_TURNS = 16,
-  MOST_OPERANDS = 8,
   MOST_ITEMS = 400, /* instructions of a round */
   STRETCH = 64,     /* rounds, at most */
   LEAST_STRETCH = 8,
   BUFFER = 4096, /* bytes: some of the nearest cache */
-  MOST_ROWS = 8, /* vectors of a turn: each meets a number of its own row, whose address takes a general register */
-  NONE = -1
+  MOST_ROWS = 8  /* vectors of a turn: each meets a number of its own row, whose address takes a general register */
 };
-
-/* One turn: the vectors of the set `carried` in a loop of their own. */
-typedef struct turn {
-  uint64_t carried;
-  LLVMBasicBlockRef before, loop; /* vectors are brought from memory in `before`, and carried around `loop` */
-  LLVMValueRef round;             /* of the stretch: 0, 1, … */
-  LLVMValueRef *made;             /* by instruction of the old loop: what stands for it here */
-} turn;
-
-typedef struct turns {
-  program *p;
-  LLVMBuilderRef b;
-  LLVMValueRef function;
-  LLVMBasicBlockRef block, before, exit;
-  LLVMValueRef *items; /* the loop's instructions, its phis first and its branch last */
-  int count, phi_count;
-  int carried[MOST_CARRIED], carried_count; /* the phis that are vectors */
-  uint64_t *needed;                         /* by instruction: for which of them it is computed */
-  LLVMValueRef memory[MOST_CARRIED];        /* where they are between turns */
-  LLVMValueRef *begins, *goes_on;           /* by phi: a number at the beginning of a stretch, and behind its rounds */
-  LLVMValueRef *buffers;                    /* by instruction; NULL: it is in none */
-  turn list[MOST_TURNS];
-  int turn_count;
-  uint64_t stretch;
-} turns;
 
 static bool is_vector(LLVMTypeRef type) { return LLVMGetTypeKind(type) == LLVMVectorTypeKind; }
 
@@ -68,7 +42,7 @@ static int registers(const program *p, LLVMTypeRef type) {
   return (bytes + each - 1) / each;
 }
 
-static int item_of(const turns *t, LLVMValueRef value) {
+int item_of(const turns *t, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) || LLVMGetInstructionParent(value) != t->block) return NONE;
   for (int i = 0; i < t->count; i++)
     if (t->items[i] == value) return i;
@@ -83,7 +57,7 @@ static LLVMValueRef incoming(const turns *t, int phi, bool again) {
   return NULL;
 }
 
-static LLVMValueRef next_of(const turns *t, int phi) { return incoming(t, phi, true); }
+LLVMValueRef next_of(const turns *t, int phi) { return incoming(t, phi, true); }
 
 static bool is_used_behind(const turns *t, int i) {
   for (LLVMUseRef use = LLVMGetFirstUse(t->items[i]); use; use = LLVMGetNextUse(use))
@@ -91,8 +65,7 @@ static bool is_used_behind(const turns *t, int i) {
   return false;
 }
 
-/* On the stack, where the builder stands: at its function's beginning. */
-static LLVMValueRef new_memory(const turns *t, LLVMTypeRef type) {
+LLVMValueRef new_memory(const turns *t, LLVMTypeRef type) {
   enum { LINE = 64 };
   LLVMValueRef memory = LLVMBuildAlloca(t->b, type, "");
   LLVMSetAlignment(memory, LINE);
@@ -201,6 +174,16 @@ static int registers_besides(const turns *t) {
 
 static int registers_of(const turns *t, int k) { return registers(t->p, LLVMTypeOf(t->items[t->carried[k]])); }
 
+/* Vectors of a turn, where all are of one size: as many as there is room for, but for the first turn, which has what is
+   left, to be no less than half. The others may be alike then. 0: they are of different sizes. */
+static int vectors_of_turn(const turns *t, int room) {
+  int weight = registers_of(t, 0), each = room / weight;
+  for (int k = 1; k < t->carried_count; k++)
+    if (registers_of(t, k) != weight) return 0;
+  while (each > 1 && t->carried_count % each && 2 * (t->carried_count % each) < each) each--;
+  return each;
+}
+
 /* As many turns as it takes, of about as many registers each: what the first one computes for the others counts there, too. */
 static bool choose_turns(turns *t) {
   int besides = registers_besides(t), all = 0, largest = 1, taken = besides - 1;
@@ -215,11 +198,12 @@ static bool choose_turns(turns *t) {
   }
   if (room < 1 || all <= room) return false;
   all += taken;
-  int wanted = (all + room - 1) / room;
+  int wanted = (all + room - 1) / room, each = vectors_of_turn(t, room), left = each ? t->carried_count % each : 0;
   for (int k = 0; k < t->carried_count; k++) {
     int weight = registers_of(t, k);
     /* The next turn begins where this one and those before have their share of all. */
-    if (!t->turn_count || (taken + weight) * wanted > all * t->turn_count) {
+    bool next = each ? (k - left) % each == 0 : (taken + weight) * wanted > all * t->turn_count;
+    if (!t->turn_count || next) {
       if (t->turn_count == MOST_TURNS) return false;
       t->turn_count++;
     }
@@ -229,7 +213,7 @@ static bool choose_turns(turns *t) {
   return t->turn_count > 1;
 }
 
-static int first_turn(const turns *t, int i) {
+int first_turn(const turns *t, int i) {
   int n = 0;
   while (n < t->turn_count && !(t->needed[i] & t->list[n].carried)) n++;
   return n;
@@ -310,12 +294,21 @@ static LLVMValueRef copy(turns *t, turn *in, int i) {
 /* What stands for a value of the old loop in the turn's, whose end the builder is at. */
 static LLVMValueRef made_for(turns *t, turn *in, LLVMValueRef value) {
   int i = item_of(t, value);
-  if (i == NONE) return value;
+  if (i == NONE) return t->alike.all && in == &t->list[1] ? outside_now(t, value) : value;
   if (in->made[i]) return in->made[i];
   if (i < t->phi_count) return count_again(t, in, i);
   bool kept = t->buffers[i] && &t->list[first_turn(t, i)] != in;
   LLVMValueRef made = kept ? LLVMBuildLoad2(t->b, LLVMTypeOf(value), place_in_buffer(t, in, i), "") : copy(t, in, i);
   return in->made[i] = made;
+}
+
+/* Where a vector is between turns: turns that are alike have theirs one behind the other. */
+static LLVMValueRef memory_of_vector(const turns *t, const turn *in, int k) {
+  const alike *a = &t->alike;
+  if (!a->all || in != &t->list[1]) return t->memory[k];
+  LLVMValueRef each = constant_i64(t->p, (uint64_t)a->each), at = constant_i64(t->p, (uint64_t)(k - a->first));
+  at = LLVMBuildAdd(t->b, LLVMBuildMul(t->b, a->which, each, ""), at, "");
+  return LLVMBuildGEP2(t->b, LLVMTypeOf(t->items[t->carried[k]]), a->vectors, &at, 1, "");
 }
 
 /* The vectors of a turn are brought from memory, or put there. */
@@ -325,7 +318,7 @@ static void bring(turns *t, turn *in) {
     int i = t->carried[k];
     LLVMTypeRef type = LLVMTypeOf(t->items[i]);
     LLVMPositionBuilderAtEnd(t->b, in->before);
-    LLVMValueRef now = LLVMBuildLoad2(t->b, type, t->memory[k], "");
+    LLVMValueRef now = LLVMBuildLoad2(t->b, type, memory_of_vector(t, in, k), "");
     LLVMPositionBuilderAtEnd(t->b, in->loop);
     in->made[i] = LLVMBuildPhi(t->b, type, "");
     LLVMAddIncoming(in->made[i], &now, &in->before, 1);
@@ -335,7 +328,8 @@ static void bring(turns *t, turn *in) {
 static void put(turns *t, turn *in, LLVMBasicBlockRef behind) {
   LLVMPositionBuilderAtEnd(t->b, behind);
   for (int k = 0; k < t->carried_count; k++)
-    if (in->carried & bit(k)) LLVMBuildStore(t->b, in->made[item_of(t, next_of(t, t->carried[k]))], t->memory[k]);
+    if (in->carried & bit(k))
+      LLVMBuildStore(t->b, in->made[item_of(t, next_of(t, t->carried[k]))], memory_of_vector(t, in, k));
 }
 
 /* The rounds of a stretch for some vectors. The first turn finds out how many there are; it returns whether rounds remain,
@@ -393,23 +387,57 @@ static void leave(turns *t) {
   free(stands);
 }
 
-static void build_turns(turns *t) {
-  LLVMBasicBlockRef enter = new_block(t, "turns"), last = NULL;
-  LLVMValueRef remain = NULL, rounds = NULL, end = LLVMGetBasicBlockTerminator(t->before);
-  for (int n = 0; n < t->turn_count; n++)
-    t->list[n].before = new_block(t, "turn"), t->list[n].loop = new_block(t, "rounds");
-  last = new_block(t, "stretch");
+/* Memory for the vectors between turns, which get there before the first one. */
+static void make_memory(turns *t, LLVMBasicBlockRef enter) {
+  const alike *a = &t->alike;
   LLVMPositionBuilderBefore(t->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(t->function)));
-  for (int k = 0; k < t->carried_count; k++) t->memory[k] = new_memory(t, LLVMTypeOf(t->items[t->carried[k]]));
+  if (a->all) make_alike_memory(t);
+  for (int k = 0; k < t->carried_count; k++) {
+    LLVMTypeRef type = LLVMTypeOf(t->items[t->carried[k]]);
+    LLVMValueRef at = constant_i64(t->p, (uint64_t)(k - a->first));
+    t->memory[k] = a->all && k >= a->first ? LLVMBuildGEP2(t->b, type, a->vectors, &at, 1, "") : new_memory(t, type);
+  }
   LLVMPositionBuilderAtEnd(t->b, enter);
   for (int k = 0; k < t->carried_count; k++) LLVMBuildStore(t->b, incoming(t, t->carried[k], false), t->memory[k]);
+  if (a->all) fill_alike_memory(t);
+}
+
+/* The turns behind the first, as a loop over them. */
+static void build_alike(turns *t, LLVMBasicBlockRef others, LLVMBasicBlockRef last, LLVMValueRef *rounds) {
+  alike *a = &t->alike;
+  turn *in = &t->list[1];
+  LLVMBasicBlockRef next = LLVMInsertBasicBlockInContext(t->p->context, last, "next");
+  LLVMValueRef turns_behind = constant_i64(t->p, (uint64_t)t->turn_count - 1), zero = constant_i64(t->p, 0);
+  LLVMPositionBuilderAtEnd(t->b, others);
+  LLVMBuildBr(t->b, in->before);
+  LLVMPositionBuilderAtEnd(t->b, in->before);
+  a->which = LLVMBuildPhi(t->b, t->p->i64, "");
+  bring_outside(t);
+  build_turn(t, in, next, rounds);
+  LLVMPositionBuilderAtEnd(t->b, next);
+  LLVMValueRef following = LLVMBuildAdd(t->b, a->which, constant_i64(t->p, 1), "");
+  LLVMAddIncoming(a->which, (LLVMValueRef[]){zero, following}, (LLVMBasicBlockRef[]){others, next}, 2);
+  LLVMBuildCondBr(t->b, LLVMBuildICmp(t->b, LLVMIntULT, following, turns_behind, ""), in->before, last);
+}
+
+static void build_turns(turns *t) {
+  LLVMBasicBlockRef enter = new_block(t, "turns"), others = NULL, last = NULL;
+  LLVMValueRef remain = NULL, rounds = NULL, end = LLVMGetBasicBlockTerminator(t->before);
+  bool all_alike = find_alike(t);
+  int built = all_alike ? 2 : t->turn_count;
+  for (int n = 0; n < built; n++) {
+    if (n == 1 && all_alike) others = new_block(t, "others");
+    t->list[n].before = new_block(t, "turn"), t->list[n].loop = new_block(t, "rounds");
+  }
+  last = new_block(t, "stretch");
+  make_memory(t, enter);
   LLVMBuildBr(t->b, t->list[0].before);
   for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++)
     if (LLVMGetSuccessor(end, s) == t->block) LLVMSetSuccessor(end, s, enter);
-  for (int n = 0; n < t->turn_count; n++) {
-    LLVMValueRef found = build_turn(t, &t->list[n], n + 1 < t->turn_count ? t->list[n + 1].before : last, &rounds);
-    if (n == 0) remain = found;
-  }
+  remain = build_turn(t, &t->list[0], all_alike ? others : t->list[1].before, &rounds);
+  if (all_alike) build_alike(t, others, last, &rounds);
+  for (int n = 1; n < t->turn_count && !all_alike; n++)
+    build_turn(t, &t->list[n], n + 1 < t->turn_count ? t->list[n + 1].before : last, &rounds);
   LLVMPositionBuilderAtEnd(t->b, last);
   LLVMBuildCondBr(t->b, remain, t->list[0].before, t->block);
   for (int i = 0; i < t->phi_count; i++) {
