@@ -176,9 +176,7 @@ static int length_of_round(const widener *w, int which) {
 }
 
 /* Whether a block, of one row of threads, is one gang. */
-static bool is_whole_block(const widener *w) {
-  return w->p->options->launch_block[0] == (unsigned)(w->width * w->parts);
-}
+static bool is_whole_block(const widener *w) { return w->p->block[0] == (unsigned)(w->width * w->parts); }
 
 static LLVMValueRef ask(widener *w, LLVMValueRef first, LLVMValueRef distance) {
   enum { READ = 0, SECOND_LEVEL = 2, DATA = 1 }; /* the nearest cache would lose what is needed at once */
@@ -277,7 +275,7 @@ static bool reads_register(const widener *w, const char *name) {
 /* Whether a gang loads from where the one before it did, and a block from where the one before it did. */
 static bool follows_neighbour(question q, LLVMValueRef address, uint64_t bytes) {
   const widener *w = q.w;
-  const unsigned *block = w->p->options->launch_block;
+  const unsigned *block = w->p->block;
   if (w->shapes->cut.kind != CUT_ROWS && !is_whole_block(w)) return false;
   if (block[1] * block[2] > 1 || shape_of(w->shapes, address).step != (int64_t)bytes * w->width) return false;
   return is_number(growth_along(q, "tid.x", address), bytes) &&
@@ -334,25 +332,32 @@ static void ask_while_working(widener *w, LLVMValueRef load, uint64_t bytes, gro
   const graph *g = w->g;
   int at = graph_node_of(g, load), works = 0, waits = 0;
   if (!g->seamless || register_lanes(w->p) * sizeof(float) < LINE || bytes * (uint64_t)w->width != LINE) return;
-  if (!is_far(round) || !is_parted(w, LLVMGetOperand(load, 0))) return;
+  if (!is_far(round) || w->parts == 1 || !is_parted(w, LLVMGetOperand(load, 0))) return;
   for (int i = graph_number(g, load); i < g->value_count && g->node_of[i] == at; i++) {
     waits += is_barrier(g->values[i]);
     works += waits && is_of_work(w, g->values[i], at);
   }
   memory_to_ask_for *a = &w->to_ask_for;
   if (a->stamp != w->stamp) *a = (memory_to_ask_for){.stamp = w->stamp};
-  if (!works || a->count + w->parts > (int)MW_COUNT(a->from)) return;
-  for (int u = 0; u < w->parts; u++) {
-    a->distance[a->count] = round.by;
-    a->from[a->count++] = part_scalar(w, LLVMGetOperand(load, 0), u);
-  }
-  a->each = (a->count + works - 1) / works;
+  if (!works || a->count == (int)MW_COUNT(a->rows)) return;
+  LLVMValueRef first = part_scalar(w, LLVMGetOperand(load, 0), 0), second = part_scalar(w, LLVMGetOperand(load, 0), 1);
+  LLVMValueRef step = LLVMBuildSub(w->b, LLVMBuildPtrToInt(w->b, second, w->p->i64, ""),
+                                   LLVMBuildPtrToInt(w->b, first, w->p->i64, ""), "");
+  a->rows[a->count++] = (rows_to_ask_for){.at = LLVMBuildGEP2(w->b, w->p->i8, first, &round.by, 1, ""), .step = step};
+  a->each = (a->count * w->parts + works - 1) / works;
+}
+
+/* Rows are mostly as far from each other as the first two: so one address is enough, and what is wrong does no harm. */
+static void ask_for_row(widener *w, rows_to_ask_for *rows) {
+  ask(w, rows->at, constant_i64(w->p, 0));
+  rows->at = LLVMBuildGEP2(w->b, w->p->i8, rows->at, &rows->step, 1, "");
 }
 
 void ask_beside(widener *w, LLVMValueRef load) {
   memory_to_ask_for *a = &w->to_ask_for;
-  if (a->next == a->count || a->stamp != w->stamp || !is_of_work(w, load, graph_node_of(w->g, load))) return;
-  for (int n = 0; n < a->each && a->next < a->count; n++, a->next++) ask(w, a->from[a->next], a->distance[a->next]);
+  int all = a->count * w->parts;
+  if (a->next == all || a->stamp != w->stamp || !is_of_work(w, load, graph_node_of(w->g, load))) return;
+  for (int n = 0; n < a->each && a->next < all; n++, a->next++) ask_for_row(w, &a->rows[a->next / w->parts]);
 }
 
 void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {

@@ -12,8 +12,10 @@
 
 /* Passes of the code generator that cost their time and find nothing: one follows variables from place to place, and of
    debug information there are only lines; one moves whole chains of instructions to mask registers, where lanes' masks are
-   anyway. An LLVM that does not know a word ends the process, so this is for the version that was looked at. */
-static void leave_out_passes(const options *o) {
+   anyway. And one goes over all blocks of a function again as long as anything changes, but for very large functions over
+   those that did: that is enough for any. An LLVM that does not know a word ends the process, so this is for the version
+   that was looked at. */
+static void spare_passes(const options *o) {
   if (o->gpu) {
     static const char *const fast[] = {"mwcc", "-nvptx-prec-divf32=0"}; /* CUDA's -prec-div=false */
     if (o->fast_math) LLVMParseCommandLineOptions((int)MW_COUNT(fast), fast, "");
@@ -23,6 +25,7 @@ static void leave_out_passes(const options *o) {
   static const char *const words[] = {
       "mwcc",
       "-experimental-debug-variable-locations=false",
+      "-cgpp-huge-func=0",
 #ifdef __x86_64__
       "-disable-x86-domain-reassignment",
 #endif
@@ -64,7 +67,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
     quit(0);
   }
   choose_target(p);
-  leave_out_passes(o);
+  spare_passes(o);
   make_types(p);
   make_machine(p);
   stage_done(p, "machine");

@@ -62,10 +62,14 @@ typedef struct asked_memory { /* what memory was asked for ahead of the last loa
   int count;
 } asked_memory;
 
+typedef struct rows_to_ask_for { /* the next one, and how far it is to the one behind it */
+  LLVMValueRef at, step;
+} rows_to_ask_for;
+
 /* What the next round will load, which is asked for one by one while this one is worked on: ahead.c */
 typedef struct memory_to_ask_for {
-  int stamp, count, next, each; /* of that emission of a node; `each` of them at a time, `next` first */
-  LLVMValueRef from[2 * MOST_PARTS], distance[2 * MOST_PARTS];
+  int stamp, count, next, each; /* of that emission of a node; `each` of the rows at a time, `next` first */
+  rows_to_ask_for rows[4];      /* of each load, as many as there are parts */
 } memory_to_ask_for;
 
 /* Values that have better shapes in most gangs than can be proved, and all shapes where they do. */
