@@ -238,8 +238,11 @@ typedef struct mw_driver {
   /* Whether the kernel could run faster if it were compiled for blocks of one size. A launch of what is loaded then, with
      the kernel's own unit as parent, is left to the kernel where it is not one that the code is good for. May be NULL. */
   bool (*specialises)(void *kernel);
-  /* Where it could: write such a file, as compile does, to `path`. It needs no other kernel. */
-  int (*specialise)(void *kernel, const mw_source *source, const unsigned block[3], const char *path);
+  /* Where it could: write such a file, as compile does, to `path`, for grids whose width is a multiple of `columns` (1 or
+     2). It needs no other kernel. */
+  int (*specialise)(void *kernel, const mw_source *source, const unsigned block[3], unsigned columns, const char *path);
+  /* What the width of grids has to be a multiple of for a kernel of what is loaded then. */
+  unsigned (*columns)(void *kernel);
   const char *(*unit_log)(void *unit); /* compiler warnings */
   /* The source and options of the unit, for further instances; false where the file holds none. */
   bool (*unit_source)(void *unit, const char **text, const char **options);

@@ -8,20 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under the lock: the entry, or NULL. */
-static mw_special *find(const mw_module *module, const void *handle, const unsigned block[3]) {
+/* Under the lock: the entry, or NULL. What was made for grids of an even width may be good for all; else there is one for
+   odd widths besides. */
+static mw_special *find(const mw_module *module, const void *handle, const unsigned block[3], unsigned columns) {
   for (size_t i = 0; i < module->special_count; i++) {
     mw_special *special = module->specials[i];
-    if (special->handle == handle && memcmp(special->block, block, sizeof special->block) == 0) return special;
+    if (special->handle != handle || memcmp(special->block, block, sizeof special->block) != 0) continue;
+    if (special->columns == columns || special->for_all) return special;
   }
   return NULL;
 }
 
-static mw_special *find_or_add(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned block[3]) {
-  mw_special *special = find(module, handle, block);
+static mw_special *find_or_add(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned block[3],
+                               unsigned columns) {
+  mw_special *special = find(module, handle, block, columns);
   if (special) return special;
   special = mw_alloc(sizeof *special);
-  *special = (mw_special){.handle = handle, .linkage = info->linkage};
+  *special = (mw_special){.handle = handle, .linkage = info->linkage, .columns = columns};
   memcpy(special->block, block, sizeof special->block);
   module->specials = mw_realloc(module->specials, (module->special_count + 1) * sizeof *module->specials);
   module->specials[module->special_count++] = special;
@@ -96,7 +99,7 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
     return handle;
   }
   pthread_mutex_lock(&module->lock);
-  mw_special *special = find_or_add(module, info, handle, block);
+  mw_special *special = find_or_add(module, info, handle, block, grid[0] % 2 ? 1 : 2);
   special->threads += threads;
   bool due = !special->tried && (double)special->threads >= enough;
   pthread_mutex_unlock(&module->lock);
@@ -107,6 +110,7 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
       pthread_mutex_lock(&module->lock);
       special->made = made;
       special->tried = true;
+      special->for_all = !made || device->driver->columns(made) == 1;
       pthread_mutex_unlock(&module->lock);
     }
     pthread_mutex_unlock(&module->making);

@@ -93,8 +93,8 @@ int cpu_compile(void *device, const mw_source *source, const char *const *instan
 #define DEPENDENCIES "module.d"
 
 static int add_launch(compiler_args *args, const char *mwcc, const compiler_job *job, const mw_source *source,
-                      const char *linkage, const unsigned block[3]) {
-  char *launch = mw_format("%s:%ux%ux%u", linkage, block[0], block[1], block[2]);
+                      const char *linkage, const unsigned block[3], unsigned columns) {
+  char *launch = mw_format("%s:%ux%ux%u%s", linkage, block[0], block[1], block[2], columns == 2 ? ":2" : "");
   const char *const more[] = {"--launch",   launch, "--bitcode", BITCODE,       "--dependencies",
                               DEPENDENCIES, "-o",   job->output, MW_SOURCE_NAME};
   compiler_args_add(args, mwcc);
@@ -104,7 +104,8 @@ static int add_launch(compiler_args *args, const char *mwcc, const compiler_job 
   return code;
 }
 
-int cpu_specialise(void *argument, const mw_source *source, const unsigned block[3], const char *path) {
+int cpu_specialise(void *argument, const mw_source *source, const unsigned block[3], unsigned columns,
+                   const char *path) {
   const cpu_kernel *kernel = argument;
   const mw_mwo *image = kernel->unit->image;
   compiler_job job = compiler_job_new(path);
@@ -112,7 +113,7 @@ int cpu_specialise(void *argument, const mw_source *source, const unsigned block
        *dependencies = mw_format("%s/" DEPENDENCIES, job.folder);
   compiler_args args = {0};
   int code = compiler_find(&mwcc);
-  if (code == MW_SUCCESS) code = add_launch(&args, mwcc, &job, source, kernel->image->info.linkage, block);
+  if (code == MW_SUCCESS) code = add_launch(&args, mwcc, &job, source, kernel->image->info.linkage, block, columns);
   if (code == MW_SUCCESS) code = mw_file_write(bitcode, image->bitcode, image->bitcode_bytes);
   if (code == MW_SUCCESS) code = mw_file_write(dependencies, image->dependencies, strlen(image->dependencies));
   if (code == MW_SUCCESS) code = run_compiler(kernel->unit->device, &job, &args);

@@ -264,6 +264,11 @@ bool cpu_specialises(void *argument) {
   return strcmp(kernel->image->info.tier, "simd") == 0 && !kernel->image->fits && kernel->unit->image->bitcode_bytes;
 }
 
+unsigned cpu_columns(void *argument) {
+  const cpu_kernel *kernel = argument;
+  return kernel->image->joined > 1 ? kernel->image->joined : 1;
+}
+
 const char *cpu_unit_log(void *unit) { return ((cpu_unit *)unit)->own->log.data; }
 
 bool cpu_unit_source(void *argument, const char **text, const char **options) {

@@ -95,7 +95,8 @@ mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *
   error.has_block = worker && worker->area && fault->kind != CPU_FAULT_NONE;
   if (error.has_block) {
     cpu_unfold(worker->base.block, frame->grid, error.block);
-    mw_text_addf(&text, "%s block (%u,%u,%u)", error.file ? "," : ";", error.block[0], error.block[1], error.block[2]);
+    mw_text_addf(&text, "%s block (%u,%u,%u)%s", error.file ? "," : ";", error.block[0], error.block[1], error.block[2],
+                 kernel->image->joined > 1 ? " or the one beside it" : "");
   }
   error.has_thread = error.has_block && worker->base.thread != ~0u;
   if (error.has_thread) {

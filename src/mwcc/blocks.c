@@ -10,10 +10,18 @@
 
 enum { MOST_TOGETHER = 32 };
 
+/* In blocks, or in joined ones. */
 static LLVMValueRef grid_size(widener *w, unsigned axis) {
   LLVMValueRef size =
       load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
-  return LLVMBuildZExt(w->b, size, w->p->i64, "");
+  size = LLVMBuildZExt(w->b, size, w->p->i64, "");
+  return axis ? size : LLVMBuildUDiv(w->b, size, constant_i64(w->p, w->p->joined), "");
+}
+
+/* Blocks that are joined run with the first of them. */
+static LLVMValueRef joined_from(widener *w, LLVMValueRef block) {
+  LLVMValueRef joined = constant_i64(w->p, w->p->joined), before = constant_i64(w->p, w->p->joined - 1);
+  return LLVMBuildUDiv(w->b, LLVMBuildAdd(w->b, block, before, ""), joined, "");
 }
 
 /* A fault's report and the runtime read from the worker which block is running. */
@@ -24,7 +32,7 @@ static void note_block(widener *w, LLVMValueRef block) {
 
 /* ---- which kernels ---- */
 
-static bool is_alone(LLVMValueRef i) {
+bool is_alone(LLVMValueRef i) {
   if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return is_harmless(i);
   return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
 }
@@ -36,7 +44,7 @@ static bool has_rows(const cut *c, const unsigned block[3]) {
 
 bool takes_rows_of_blocks(const kernel *k, const shapes *s) {
   const options *o = s->graph->program->options;
-  if (!o->launch_kernel || !has_rows(&s->cut, o->launch_block) || s->order->loop_count) return false;
+  if (!o->launch_kernel || !has_rows(&s->cut, s->graph->program->block) || s->order->loop_count) return false;
   if (k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared) return false;
   for (int i = 0; i < s->graph->value_count; i++)
     if (!is_alone(s->graph->values[i])) return false;
@@ -55,14 +63,14 @@ void begin_blocks(emission *e, block_loop *l) {
   LLVMBasicBlockRef body = new_block(e, "block");
   *l = (block_loop){.head = new_block(e, "blocks"), .done = new_block(e, "blocks.done")};
   l->slot = LLVMBuildAlloca(w->entry, p->i64, "block");
-  LLVMValueRef end = LLVMGetParam(w->function, 3);
-  LLVMBuildStore(w->b, LLVMGetParam(w->function, 2), l->slot);
+  LLVMValueRef end = joined_from(w, LLVMGetParam(w->function, 3));
+  LLVMBuildStore(w->b, joined_from(w, LLVMGetParam(w->function, 2)), l->slot);
   LLVMBuildBr(w->b, l->head);
   go_on_at(e, l->head);
   LLVMValueRef block = load_slot(e, p->i64, l->slot);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, block, end, ""), body, l->done);
   go_on_at(e, body);
-  note_block(w, block);
+  note_block(w, LLVMBuildMul(w->b, block, constant_i64(p, p->joined), ""));
   LLVMValueRef gx = grid_size(w, 0), gy = grid_size(w, 1), rest = LLVMBuildUDiv(w->b, block, gx, "");
   LLVMValueRef ids[3] = {LLVMBuildURem(w->b, block, gx, ""), LLVMBuildURem(w->b, rest, gy, ""),
                          LLVMBuildUDiv(w->b, rest, gy, "")};

@@ -20,6 +20,8 @@ void keep_launched(program *p) {
 
 void fix_block(program *p) {
   static const char axes[] = "xyz";
+  p->joined = 1;
+  memcpy(p->block, p->options->launch_block, sizeof p->block);
   if (!p->options->launch_kernel) return;
   for (int axis = 0; axis < 3; axis++) {
     char *name = mw_format("llvm.nvvm.read.ptx.sreg.ntid.%c", axes[axis]);
@@ -43,7 +45,7 @@ void drop_scalar_code(program *p) {
 }
 
 unsigned block_size(const program *p, char axis) {
-  return p->options->launch_kernel ? p->options->launch_block[axis - 'x'] : 0;
+  return p->options->launch_kernel ? p->block[axis - 'x'] : 0;
 }
 
 /* ---- cutting ---- */

@@ -32,7 +32,7 @@ static const char usage[] =
     "  --stoppable             kernels that the host can stop, at the cost of looking whether it wants that\n"
     "  --ptx=8.0               the version of PTX, which a driver has to know (default 8.0, that of CUDA 12.0)\n"
     "  --width=N or NxP      lanes of the SIMD tier: 1 (none), 4, 8, 16, 32; and vectors that a gang has of them\n"
-    "  --launch=K:XxYxZ      only the kernel with linkage name K, for blocks of that size\n"
+    "  --launch=K:XxYxZ[:2]  only the kernel with linkage name K, for blocks of that size (:2: in grids of an even width)\n"
     "  --bitcode FILE        what clang made of the input before, which is not read then\n"
     "  --dependencies FILE   and the files that it included, as a module lists them\n"
     "  --dump=graph|shapes|rows|live  print what the SIMT compiler finds out about each kernel, and stop (rows: the\n"
@@ -88,15 +88,23 @@ static void parse_capability(options *o, const char *name) {
   o->capability = found.major * 10 + found.minor;
 }
 
-/* KERNEL:64x1x1 */
+/* KERNEL:64x1x1, and :2 where the width of all grids is a multiple of that */
 static void parse_launch(options *o, const char *text) {
   const char *colon = strrchr(text, ':');
   char *at = NULL;
-  if (!colon || colon == text) die("--launch wants a kernel's linkage name and its block, as _Z4axpyPf:64x1x1");
+  size_t length = strlen(text);
+  o->launch_columns = 1;
+  if (colon && strcmp(colon, ":2") == 0) {
+    o->launch_columns = 2;
+    length = (size_t)(colon - text);
+    while (colon > text && *--colon != ':') {}
+  }
+  if (!colon || *colon != ':' || colon == text)
+    die("--launch wants a kernel's linkage name and its block, as _Z4axpyPf:64x1x1");
   o->launch_kernel = mw_format("%.*s", (int)(colon - text), text);
   for (int axis = 0; axis < 3; axis++) {
     o->launch_block[axis] = (unsigned)strtoul(axis ? at + 1 : colon + 1, &at, 10);
-    if (o->launch_block[axis] < 1 || o->launch_block[axis] > 1024 || *at != (axis < 2 ? 'x' : '\0'))
+    if (o->launch_block[axis] < 1 || o->launch_block[axis] > 1024 || (axis < 2 ? *at != 'x' : at != text + length))
       die("--launch wants a block of three numbers, as 64x1x1, not '%s'", colon + 1);
   }
 }

@@ -41,6 +41,7 @@
  *   wide_masks.c masks that are whole lanes, where a processor has no registers for masks
  *   constants.c  constants of vectors that are more than there are registers for
  *   launched.c   one kernel for one size of blocks
+ *   join.c       and for two of them side by side as one
  *   shares.c     both on several processors; rest.c makes two functions of one
  *   link.c       what the module imports, seal; linker.h links
  *   nvptx.c      instead of all from retarget.c on: PTX for a GPU; facts.c describes it
@@ -91,10 +92,11 @@ typedef struct options {
   int width, parts;     /* SIMD lanes (0: as the processor has it, 1: none), and parts of a gang (0: as pays) */
   const char *launch_kernel; /* only that, as it is launched with blocks of launch_block; or NULL: launched.c */
   unsigned launch_block[3];
-  int capability; /* compute capability to keep to, major * 10 + minor; 0: none */
-  int registers;  /* of a thread at most, on a GPU; 0: as the driver finds best */
-  bool gpu;       /* PTX for an NVIDIA GPU: gpu.c, nvptx.c */
-  bool line_info; /* which line an instruction is of */
+  unsigned launch_columns; /* what the width of its grids is a multiple of: 1 or 2 */
+  int capability;          /* compute capability to keep to, major * 10 + minor; 0: none */
+  int registers;           /* of a thread at most, on a GPU; 0: as the driver finds best */
+  bool gpu;                /* PTX for an NVIDIA GPU: gpu.c, nvptx.c */
+  bool line_info;          /* which line an instruction is of */
   bool fast_math;
   bool no_cxx;        /* do without the C++ library: our own headers stand in */
   bool check;         /* only print what clang finds wrong, as JSON: check.c */
@@ -237,6 +239,9 @@ typedef struct program {
   LLVMTargetDataRef layout; /* the host's */
   const char *triple, *cpu, *features;
   const char *cross; /* "aarch64": made on a machine of another kind. NULL: for one like this */
+  unsigned
+      block[3]; /* of launches, where that is known: options->launch_block, or as many of it as are joined (join.c) */
+  unsigned joined; /* blocks side by side that run as one */
   kernel *kernels;
   size_t kernel_count;
   variable *variables;
@@ -403,6 +408,7 @@ void take_rounds_apart(program *p); /* of loops by the size of the grid */
 /* ---- launched.c ---- */
 void keep_launched(program *p);                   /* only that kernel is one any more */
 void fix_block(program *p);                       /* blockDim is a constant */
+void join_blocks(program *p);                     /* join.c: two of a row as one, where that pays */
 void drop_scalar_code(program *p);                /* what the kernel was before it became lanes: no launch runs it */
 unsigned block_size(const program *p, char axis); /* of all launches, by 'x', 'y' or 'z'; 0: not known */
 /* How a block of that size is cut into gangs of up to so many parts. */

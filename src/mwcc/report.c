@@ -250,7 +250,7 @@ bool dump_kernels(program *p, const char *what) {
     if (which > 0 && which < 4) {
       cut c = {cuts[which], p->options->width ? p->options->width : DUMP_LANES,
                p->options->parts ? p->options->parts : 1, 1};
-      if (p->options->launch_kernel) c = cut_block(p->options->launch_block, c.lanes, c.parts);
+      if (p->options->launch_kernel) c = cut_block(p->block, c.lanes, c.parts);
       shapes s = shapes_of(&g, &o, c);
       report_shapes(&s, stdout);
       shapes_free(&s);

@@ -138,6 +138,7 @@ static void add_variant(question *q, cut c) {
     if (q->p->options->report) report_cut(&s, size, stdout);
     free(size);
     if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  of blocks side by side one row after the other");
+    if (q->p->options->report && q->p->joined > 1) puts("  two blocks side by side as one");
     if (q->p->options->report && k->rounds_end) puts("  round by round of the whole grid rather than block by block");
     if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
   }
@@ -184,7 +185,7 @@ static cut warp_cut(const question *q, int lanes, const unsigned block[3]) {
 
 /* How the launches' blocks are cut, known or not. */
 static cut choose_cut(question *q, int lanes, int together) {
-  const unsigned *block = q->p->options->launch_kernel ? q->p->options->launch_block : NULL;
+  const unsigned *block = q->p->options->launch_kernel ? q->p->block : NULL;
   if (q->k->sees_warp) return warp_cut(q, lanes, block);
   if (!block) return (cut){CUT_ROW, lanes, together, 1};
   return rows_that_pay(q->g, q->o, cut_block(block, lanes, together), block, &q->parts_why);
@@ -246,7 +247,7 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   q.wanted = together;
   q.turns = suits_turns(&g, &o, &s);
   bool may_be_wider = p->options->launch_kernel && !p->options->width && !seamless;
-  if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->options->launch_block, k->waits, &q.lanes_why);
+  if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->block, k->waits, &q.lanes_why);
   bool too_wide = seamless && suits_small_gangs(&g, &o, &s, together);
   if (!too_wide && pays(&q, &s)) {
     add_variant(&q, choose_cut(&q, lanes, together));
@@ -294,7 +295,7 @@ static bool is_much_code(const program *p, const kernel *k, unsigned threads, in
 /* How many parts a whole block takes as one gang; 0 where it cannot be, or would be too much code. */
 static int parts_of_block(const program *p, const kernel *k, int lanes) {
   enum { MOST_THREADS = 256 };
-  const unsigned *block = p->options->launch_block;
+  const unsigned *block = p->block;
   if (!p->options->launch_kernel || !k->waits || k->sees_warp) return 0;
   unsigned threads = block[0] * block[1] * block[2];
   cut c = cut_block(block, lanes, MOST_PARTS);
@@ -308,7 +309,7 @@ static int parts_of_block(const program *p, const kernel *k, int lanes) {
    by digits half, and transposing tiles of 16 by 16 half. With 4 lanes it was less still.) */
 static int whole_block(const program *p, const kernel *k, int *lanes) {
   enum { LINE = 16 };
-  int row = (int)p->options->launch_block[0];
+  int row = (int)p->block[0];
   if (p->options->width) return parts_of_block(p, k, *lanes);
   if (row > *lanes && row <= LINE && row % *lanes == 0) *lanes = row;
   int count = parts_of_block(p, k, *lanes);
@@ -327,6 +328,7 @@ void widen_kernels(program *p) {
   int together = p->options->parts; /* 0: as pays */
   for (size_t i = 0; i < p->kernel_count && p->options->check_memory; i++)
     explain(&p->kernels[i], "its accesses are checked one by one (--check-memory)", NULL);
+  join_blocks(p);
   for (size_t i = 0; i < p->kernel_count && p->options->width != 1; i++)
     widen_one(p, &p->kernels[i], lanes_for(p, &p->kernels[i]), together);
   inline_seldom(p);
@@ -452,6 +454,8 @@ void build_launched(program *p, kernel *k) {
   LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(p->context, k->fits, "entry"));
   LLVMValueRef fits = in_class(p, b, k, LLVMGetParam(k->fits, 0));
   fits = LLVMBuildAnd(b, fits, gangs_have_room(p, b, &k->variants[0], LLVMGetParam(k->fits, 0)), "");
+  LLVMValueRef width = load_invariant(p, b, p->i32, LLVMGetParam(k->fits, 0), offsetof(mw_frame, grid));
+  fits = LLVMBuildAnd(b, fits, is_multiple(p, b, width, (int)p->joined), "");
   LLVMBuildRet(b, LLVMBuildZExt(b, fits, p->i32, ""));
   LLVMDisposeBuilder(b);
   free(name);

@@ -33,6 +33,7 @@ size_t rounds_of(LLVMBasicBlockRef header, LLVMBasicBlockRef latch); /* rounds.c
 bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *behind);
 /* Whether an instruction does no more than compute its value, perhaps from what it loads as usual (not volatile, not atomic). */
 bool is_pure(LLVMValueRef instruction);
+bool is_alone(LLVMValueRef instruction); /* blocks.c: no more to do with other threads than plain loads and stores */
 
 /* ---- graph.c: nodes are stretches of straight code ---- */
 
@@ -270,6 +271,7 @@ bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int part
 /* Whether its loops carry what turns.c has in registers in turns: one sum of each thread of a block of several rows. (Where
    threads have several, as in products by tiles, they share too much: with tiles of 4 by 4 it took twice the time.) */
 bool suits_turns(const graph *g, const order *o, const shapes *s);
+bool suits_joining(const graph *g, const order *o, const shapes *s); /* whether two blocks as one pay: join.c */
 /* Lanes of a vector, for blocks of that size: those of the shapes, or others and *why. */
 int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], bool waits,
                    const char **why);

@@ -234,7 +234,7 @@ static item *row_of(unfolding *l, const item *load) {
 static void ask_for_blocks(unfolding *l, const item *i, LLVMValueRef load) {
   enum { SHORT = 256, LINE = 64, BLOCKS = 4, READ = 0, SECOND_LEVEL = 2, DATA = 1 };
   program *p = l->p;
-  const unsigned *block = p->options->launch_block;
+  const unsigned *block = p->block;
   uint64_t row = LLVMABISizeOfType(p->layout, LLVMGetElementType(LLVMTypeOf(load))) * block[0];
   item *asked = row_of(l, i);
   if (asked->asked || block[1] * block[2] == 1 || row < LINE || row > SHORT) return;
