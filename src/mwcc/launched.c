@@ -44,9 +44,7 @@ void drop_scalar_code(program *p) {
   k->body = NULL;
 }
 
-unsigned block_size(const program *p, char axis) {
-  return p->options->launch_kernel ? p->block[axis - 'x'] : 0;
-}
+unsigned block_size(const program *p, char axis) { return p->options->launch_kernel ? p->block[axis - 'x'] : 0; }
 
 /* ---- cutting ---- */
 

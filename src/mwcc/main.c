@@ -32,7 +32,7 @@ static const char usage[] =
     "  --stoppable             kernels that the host can stop, at the cost of looking whether it wants that\n"
     "  --ptx=8.0               the version of PTX, which a driver has to know (default 8.0, that of CUDA 12.0)\n"
     "  --width=N or NxP      lanes of the SIMD tier: 1 (none), 4, 8, 16, 32; and vectors that a gang has of them\n"
-    "  --launch=K:XxYxZ[:2]  only the kernel with linkage name K, for blocks of that size (:2: in grids of an even width)\n"
+    "  --launch=K:XxYxZ[:2]  only the kernel with linkage name K, for blocks of that size (and even grids)\n"
     "  --bitcode FILE        what clang made of the input before, which is not read then\n"
     "  --dependencies FILE   and the files that it included, as a module lists them\n"
     "  --dump=graph|shapes|rows|live  print what the SIMT compiler finds out about each kernel, and stop (rows: the\n"
