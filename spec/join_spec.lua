@@ -68,6 +68,11 @@ describe("two blocks as one", function()
     assert.is_false(is_joined(source, "16x32x1:2"))
     assert.is_false(is_joined(source, "16x16x2:2"))
     assert.is_false(is_joined(source, "16x16x1:2", "x86-64-v2"))
+    for _, class in ipairs { "16x16x1:3", "16x16:2", ":2", "2000x1x1" } do
+      local output = mwcc.try(source, "--emit=ir --launch=product:" .. class)
+      local wanted = "--launch wants a kernel's linkage name and its block, as _Z4axpyPf:64x1x1, and :2 behind it"
+      assert.matches(wanted, output, 1, true)
+    end
   end)
 
   it("are not, where something tells them apart", function()
@@ -106,12 +111,14 @@ describe("two blocks as one", function()
       end
       for _, width in ipairs { 2, 4, 3, 5, 2, 3 } do compiled("product", width, 32, a, a, mw.zeros(96 * 96)) end
       for _, width in ipairs { 2, 3, 4 } do compiled("twice", width, mw.zeros(96 * 96)) end
+      for _, width in ipairs { 3, 2, 5, 4 } do compiled("again", width, 32, a, a, mw.zeros(96 * 96)) end
       print()
       ]]
     local folder = os.tmpname()
-    script = script:format((product:gsub("INDEX", plain)))
+    local source = product:gsub("INDEX", plain)
+    script = script:format(source .. source:gsub("product", "again"))
     local result = child { script, environment = { XDG_CACHE_HOME = folder .. ".d" } }
-    assert.equal("1 0 1 0 0 0 1 0 0 \n", result.output)
+    assert.equal("1 0 1 0 0 0 1 0 0 1 1 0 0 \n", result.output)
     os.execute(("rm -r %s %s.d"):format(folder, folder))
   end)
 

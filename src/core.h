@@ -241,8 +241,9 @@ typedef struct mw_driver {
   /* Where it could: write such a file, as compile does, to `path`, for grids whose width is a multiple of `columns` (1 or
      2). It needs no other kernel. */
   int (*specialise)(void *kernel, const mw_source *source, const unsigned block[3], unsigned columns, const char *path);
-  /* What the width of grids has to be a multiple of for a kernel of what is loaded then. */
-  unsigned (*columns)(void *kernel);
+  /* Whether a kernel of what is loaded then is as good for grids of any width; else for those of an even width there is other
+     code than for the rest. */
+  bool (*takes_all_widths)(void *kernel);
   const char *(*unit_log)(void *unit); /* compiler warnings */
   /* The source and options of the unit, for further instances; false where the file holds none. */
   bool (*unit_source)(void *unit, const char **text, const char **options);

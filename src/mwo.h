@@ -136,7 +136,8 @@ typedef struct mw_mwo_kernel {
   uint32_t uses_dynamic_shared; /* whether it declares extern __shared__ */
   uint32_t any_order;           /* whether its blocks may run in any order, since none can wait for another */
   uint32_t in_rounds;           /* whether `run` does the first round of all its blocks, then the second ones, … */
-  uint32_t joined;              /* blocks of a row that `run` runs as one, with the first of them; 0 is 1 */
+  uint32_t joined;              /* 2: `run` runs two blocks of a row as one, with the first of them; 1: what is made for
+                                   grids of an even width would do so; 0: grids of any width are alike */
 } mw_mwo_kernel;
 
 /* In a variable's initial bytes, at `offset`, stands the address of another variable plus `addend`. */

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under the lock: the entry, or NULL. What was made for grids of an even width may be good for all; else there is one for
-   odd widths besides. */
+/* Under the lock: the entry, or NULL. What was made for grids of an even width, or of others, may be good for all. */
 static mw_special *find(const mw_module *module, const void *handle, const unsigned block[3], unsigned columns) {
   for (size_t i = 0; i < module->special_count; i++) {
     mw_special *special = module->specials[i];
@@ -110,7 +109,7 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
       pthread_mutex_lock(&module->lock);
       special->made = made;
       special->tried = true;
-      special->for_all = !made || device->driver->columns(made) == 1;
+      special->for_all = !made || device->driver->takes_all_widths(made);
       pthread_mutex_unlock(&module->lock);
     }
     pthread_mutex_unlock(&module->making);

@@ -264,10 +264,7 @@ bool cpu_specialises(void *argument) {
   return strcmp(kernel->image->info.tier, "simd") == 0 && !kernel->image->fits && kernel->unit->image->bitcode_bytes;
 }
 
-unsigned cpu_columns(void *argument) {
-  const cpu_kernel *kernel = argument;
-  return kernel->image->joined > 1 ? kernel->image->joined : 1;
-}
+bool cpu_takes_all_widths(void *argument) { return ((const cpu_kernel *)argument)->image->joined == 0; }
 
 const char *cpu_unit_log(void *unit) { return ((cpu_unit *)unit)->own->log.data; }
 

@@ -22,7 +22,8 @@
  * Where a round puts rows of a matrix into shared memory and works on them there, behind a barrier, what it asked for where it
  * loads would wait for what it loads itself: processors wait for some lines at a time only. So the next round's rows are
  * asked for one by one, with the loads from shared memory. That is where a row is a vector and a block one gang, as it is
- * with AVX-512; with smaller registers nothing was gained. (Products by tiles on a Xeon: 22 ms became 17.)
+ * with AVX-512; with smaller registers a block is several gangs, and where these load, asking gained nothing. (Products by
+ * tiles on a Xeon: 22 ms became 17.)
  *
  * Blocks that wait at barriers mostly load first, and are long at work then without a look at memory: what they load
  * outside of loops they ask for on behalf of the next one. (Fourier transforms of 512 numbers, one a block: 11.4 ms

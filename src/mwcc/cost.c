@@ -210,8 +210,8 @@ bool suits_turns(const graph *g, const order *o, const shapes *s) {
 }
 
 /* Where a block has too few rows for as many vectors as may take turns, two of them beside each other have more of them: of
-   each page of a matrix, and of each number for all lanes, twice as much is used. (A product
-   of matrices with blocks of 16 x 16 took a tenth less time with 8 lanes, and a fifth with 16, on a Xeon.) */
+   each page of a matrix, and of each number for all lanes, twice as much is used. (A product of matrices with blocks of
+   16 x 16 took a tenth less time with 8 lanes, and a fifth with 16, on a Xeon.) */
 bool suits_joining(const graph *g, const order *o, const shapes *s) {
   enum { LEAST_ROWS = 4, LEAST_LANES = 8 };
   const unsigned *block = g->program->block;

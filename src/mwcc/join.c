@@ -4,8 +4,8 @@
  * block has too few threads for that, its neighbour has as many more (suits_joining, cost.c). Nothing may tell them apart:
  * they have no barrier, shared memory, atomics or calls, and may run in any order; and of their ids in a row they make
  * nothing but the place in the whole row, blockIdx.x * blockDim.x + threadIdx.x. That is the same number where blocks are
- * twice as wide and half as many, so a constant is all that changes in the code. A launch whose grid is an odd number of
- * blocks wide is none of that class (mw_mwo_kernel.joined). */
+ * twice as wide and half as many, so a constant is all that changes in the code. Grids that are an odd number of blocks wide
+ * have code of their own then, which is as it was (mw_mwo_kernel.joined tells). */
 #include "simt.h"
 
 #include <stdlib.h>
@@ -138,10 +138,11 @@ static void widen_range(program *p) {
 
 void join_blocks(program *p) {
   const options *o = p->options;
-  if (!o->launch_kernel || o->launch_columns % JOINED || o->width) return;
+  if (!o->launch_kernel || o->width) return;
   products all = {.p = p};
   instructions code = instructions_of_function(p->kernels[0].body);
-  if (are_alone(&p->kernels[0], &code) && pays(p, &p->kernels[0]) && find_products(&all, &code)) {
+  p->joinable = are_alone(&p->kernels[0], &code) && pays(p, &p->kernels[0]) && find_products(&all, &code);
+  if (p->joinable && o->launch_columns % JOINED == 0) {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
     add_where_disjoint(b, &code, &all);
     widen_products(&all);

@@ -32,7 +32,7 @@ static const char usage[] =
     "  --stoppable             kernels that the host can stop, at the cost of looking whether it wants that\n"
     "  --ptx=8.0               the version of PTX, which a driver has to know (default 8.0, that of CUDA 12.0)\n"
     "  --width=N or NxP      lanes of the SIMD tier: 1 (none), 4, 8, 16, 32; and vectors that a gang has of them\n"
-    "  --launch=K:XxYxZ[:2]  only the kernel with linkage name K, for blocks of that size (and even grids)\n"
+    "  --launch=K:XxYxZ[:2]  only the kernel with linkage name K, for such blocks (:2: grids of even width)\n"
     "  --bitcode FILE        what clang made of the input before, which is not read then\n"
     "  --dependencies FILE   and the files that it included, as a module lists them\n"
     "  --dump=graph|shapes|rows|live  print what the SIMT compiler finds out about each kernel, and stop (rows: the\n"
@@ -99,13 +99,15 @@ static void parse_launch(options *o, const char *text) {
     length = (size_t)(colon - text);
     while (colon > text && *--colon != ':') {}
   }
-  if (!colon || *colon != ':' || colon == text)
-    die("--launch wants a kernel's linkage name and its block, as _Z4axpyPf:64x1x1");
+  static const char wanted[] =
+      "--launch wants a kernel's linkage name and its block, as _Z4axpyPf:64x1x1, and :2 behind it "
+      "for grids of an even width; not '%s'";
+  if (!colon || *colon != ':' || colon == text) die(wanted, text);
   o->launch_kernel = mw_format("%.*s", (int)(colon - text), text);
   for (int axis = 0; axis < 3; axis++) {
     o->launch_block[axis] = (unsigned)strtoul(axis ? at + 1 : colon + 1, &at, 10);
-    if (o->launch_block[axis] < 1 || o->launch_block[axis] > 1024 || (axis < 2 ? *at != 'x' : at != text + length))
-      die("--launch wants a block of three numbers, as 64x1x1, not '%s'", colon + 1);
+    bool ends = axis < 2 ? *at == 'x' : at == text + length;
+    if (o->launch_block[axis] < 1 || o->launch_block[axis] > 1024 || !ends) die(wanted, text);
   }
 }
 

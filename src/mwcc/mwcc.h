@@ -239,9 +239,9 @@ typedef struct program {
   LLVMTargetDataRef layout; /* the host's */
   const char *triple, *cpu, *features;
   const char *cross; /* "aarch64": made on a machine of another kind. NULL: for one like this */
-  unsigned
-      block[3]; /* of launches, where that is known: options->launch_block, or as many of it as are joined (join.c) */
-  unsigned joined; /* blocks side by side that run as one */
+  unsigned block[3]; /* options->launch_block, or as wide as the blocks that are joined: join.c */
+  unsigned joined;   /* blocks side by side that run as one: 1 or 2 */
+  bool joinable;     /* whether two are, where the grid's width is even */
   kernel *kernels;
   size_t kernel_count;
   variable *variables;

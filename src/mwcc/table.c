@@ -151,7 +151,7 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_i32(&f, k->dynamic_shared);
   put_i32(&f, k->any_order);
   put_i32(&f, k->rounds_end != NULL);
-  put_i32(&f, p->joined);
+  put_i32(&f, p->joinable ? p->joined : 0);
   return twin(&f, sizeof(mw_mwo_kernel));
 }
 

@@ -60,8 +60,8 @@ typedef struct turns {
 int item_of(const turns *t, LLVMValueRef value); /* the value's place in the loop, or NONE */
 int first_turn(const turns *t, int item);        /* that needs it */
 LLVMValueRef next_of(const turns *t, int phi);   /* what a round leaves for the next one */
-LLVMValueRef new_memory(const turns *t,
-                        LLVMTypeRef type); /* on the stack, where the builder stands: at the beginning */
+/* On the stack, where the builder stands: at its function's beginning. */
+LLVMValueRef new_memory(const turns *t, LLVMTypeRef type);
 
 /* ---- turns_alike.c ---- */
 
