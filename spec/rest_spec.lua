@@ -72,4 +72,38 @@ describe("long code for blocks of one size", function()
     assert.equal(written, got)
     assert.is_true(line_of(nil, twiddle, x) < written - 8) -- where the numbers are read
   end)
+
+  -- Of its many blocks each was looked at with each behind it, and all that they use: it took minutes.
+  it("is looked through in little time, however many blocks it has", function()
+    local path = os.tmpname()
+    files.write(path, [[
+extern "C" __global__ void sorted(int shift, unsigned *keys) {
+  __shared__ unsigned flags[256], kept[256];
+  unsigned t = threadIdx.x;
+  kept[t] = keys[blockIdx.x * 256 + t];
+  __syncthreads();
+  for (int bit = 0; bit < 8; bit++) {
+    unsigned key = kept[t], is_set = key >> (shift + bit) & 1;
+    flags[t] = !is_set;
+    __syncthreads();
+    for (int step = 1; step < 256; step <<= 1) {
+      unsigned before = t >= step ? flags[t - step] : 0;
+      __syncthreads();
+      flags[t] += before;
+      __syncthreads();
+    }
+    unsigned zeros = flags[255], place = is_set ? zeros + t - flags[t] : flags[t] - 1;
+    __syncthreads();
+    kept[place] = key;
+    __syncthreads();
+  }
+  keys[blockIdx.x * 256 + t] = kept[t];
+}]])
+    local pipe = assert(io.popen(("ulimit -t 30; '%s' --mcpu=x86-64-v3 --launch=sorted:256x1x1 %s -o /dev/null 2>&1")
+      :format(mwcc.program, path)))
+    local output = pipe:read "*a"
+    local _, how, status = pipe:close()
+    os.remove(path)
+    assert.same({ "", "exit", 0 }, { output, how, status })
+  end)
 end)

@@ -1,83 +1,16 @@
 /* A part of a large function as a function of its own: code for it is generated beside the rest's (shares.c).
  *
  * What is taken out has one way in and one way out, and is run at most once for each block of the launch: what it costs to
- * hand over values by way of memory is little there. The caller keeps what lies before and behind. */
-#include "simt.h"
+ * hand over values by way of memory is little there. The caller keeps what lies before and behind. Which part: rest_part.c. */
+#include "rest.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#define LEAST     600 /* instructions that a function has to have */
-#define HALF      250 /* and each part of it */
-#define MOST_LIVE 16  /* values that are handed over, one way or the other */
-#define DEAR      8   /* instructions that one of them costs, in the choice of where to cut */
-#define COPYING   100 /* and what the copy of the module costs */
-
-typedef struct cfg {
-  LLVMBasicBlockRef *blocks;
-  size_t *weights, total;
-  int count;
-} cfg;
-
-/* ---- the function's blocks as a graph ---- */
 
 static int number_of(const cfg *g, LLVMBasicBlockRef block) {
   for (int n = 0; n < g->count; n++)
     if (g->blocks[n] == block) return n;
   return -1;
 }
-
-static int successors(const void *context, int n, int out[2]) {
-  const cfg *g = context;
-  LLVMValueRef end = LLVMGetBasicBlockTerminator(g->blocks[n]);
-  int count = (int)LLVMGetNumSuccessors(end);
-  for (int i = 0; i < count; i++) out[i] = number_of(g, LLVMGetSuccessor(end, (unsigned)i));
-  return count;
-}
-
-/* Fails where a block ends in another way than a branch or a return. */
-static bool read_blocks(LLVMValueRef function, cfg *g) {
-  g->count = (int)LLVMCountBasicBlocks(function);
-  g->blocks = mw_alloc((size_t)(g->count + 1) * sizeof *g->blocks);
-  g->weights = mw_alloc((size_t)(g->count + 1) * sizeof *g->weights);
-  LLVMGetBasicBlocks(function, g->blocks);
-  for (int n = 0; n < g->count; n++) {
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(g->blocks[n]);
-    if (!LLVMIsABranchInst(end) && !LLVMIsAReturnInst(end)) return false;
-    for (LLVMValueRef i = LLVMGetFirstInstruction(g->blocks[n]); i; i = LLVMGetNextInstruction(i)) g->weights[n]++;
-    g->total += g->weights[n];
-  }
-  return true;
-}
-
-/* ---- which part ---- */
-
-typedef struct part {
-  bool *has; /* by block */
-  size_t weight, live;
-  int entry, exit; /* exit is the first block behind it */
-} part;
-
-/* What is reached from the entry without passing the exit; false if it can be entered elsewhere. */
-static bool fill(const cfg *g, const order *o, part *r) {
-  int depth = 0, *stack = mw_alloc((size_t)(2 * g->count + 2) * sizeof *stack), succs[2];
-  bool good = true;
-  memset(r->has, 0, (size_t)g->count);
-  r->weight = 0;
-  stack[depth++] = r->entry;
-  while (depth && good) {
-    int n = stack[--depth];
-    if (r->has[n] || n == r->exit) continue;
-    r->has[n] = true;
-    r->weight += g->weights[n];
-    good = dominates(o, r->entry, n);
-    for (int i = successors(g, n, succs); i-- > 0;) stack[depth++] = succs[i];
-  }
-  free(stack);
-  return good;
-}
-
-static bool is_local(LLVMValueRef value) { return LLVMIsAInstruction(value) || LLVMIsAArgument(value); }
 
 static bool is_inside(const cfg *g, const part *r, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value)) return false;
@@ -103,65 +36,11 @@ static void find_live(const cfg *g, const part *r, values *in, values *out) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(g->blocks[n]); i; i = LLVMGetNextInstruction(i))
       for (int o = 0; o < LLVMGetNumOperands(i); o++) {
         LLVMValueRef value = LLVMGetOperand(i, (unsigned)o);
-        if (LLVMValueIsBasicBlock(value) || !is_local(value)) continue;
+        if (!is_from_elsewhere(value, g->blocks[n])) continue;
         bool made = is_inside(g, r, value);
         if (r->has[n] && !made) add_value(in, value);
         if (!r->has[n] && made) add_value(out, value);
       }
-}
-
-/* A local array made inside would be one more each time. */
-static bool makes_arrays(const cfg *g, const part *r) {
-  for (int n = 0; n < g->count; n++)
-    for (LLVMValueRef i = LLVMGetFirstInstruction(g->blocks[n]); r->has[n] && i; i = LLVMGetNextInstruction(i))
-      if (LLVMIsAAllocaInst(i)) return true;
-  return false;
-}
-
-static size_t count_live(const cfg *g, const part *r) {
-  values in = {0}, out = {0};
-  find_live(g, r, &in, &out);
-  free(in.items);
-  free(out.items);
-  return in.count + out.count;
-}
-
-/* When the later of the two is done. */
-static size_t length_of(const cfg *g, const part *r) {
-  size_t rest = g->total - r->weight, taken = r->weight + COPYING;
-  return (rest > taken ? rest : taken) + DEAR * r->live;
-}
-
-/* The loop that who comes to the node for the first time is in already; -1: none. */
-static int loop_around(const order *o, int n) {
-  int l = o->innermost[n];
-  return l >= 0 && o->loops[l].header == n ? o->loops[l].parent : l;
-}
-
-/* The best part, if any is worth it. */
-static bool choose_part(const cfg *g, const order *o, part *best) {
-  part r = {.has = mw_alloc((size_t)g->count + 1)};
-  size_t least = g->total - g->total / 8;
-  bool found = false;
-  for (int n = 1; n < g->count; n++) {
-    int around = loop_around(o, n);
-    if (o->index[n] < 0 || (around >= 0 && o->loops[around].depth > 1)) continue;
-    for (int exit = o->ipdom[n]; exit >= 0; exit = o->ipdom[exit]) {
-      r.entry = n, r.exit = exit;
-      if (loop_around(o, exit) != around) continue;
-      if (!fill(g, o, &r)) break;
-      if (r.weight < HALF || g->total - r.weight < HALF) continue;
-      r.live = 0;
-      if (length_of(g, &r) >= least) continue;
-      r.live = count_live(g, &r);
-      if (r.live > MOST_LIVE || length_of(g, &r) >= least || makes_arrays(g, &r)) continue;
-      least = length_of(g, &r), found = true;
-      memcpy(best->has, r.has, (size_t)g->count);
-      best->weight = r.weight, best->live = r.live, best->entry = n, best->exit = exit;
-    }
-  }
-  free(r.has);
-  return found;
 }
 
 /* ---- one way in, one way out ---- */
@@ -389,18 +268,13 @@ static LLVMValueRef take_out(program *p, const kernel *k, LLVMValueRef from, cfg
 }
 
 LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from) {
-  cfg g = {0};
+  cfg g;
+  part best = {0};
   LLVMValueRef taken = NULL;
-  if (k->rest_scope && read_blocks(from, &g) && g.total >= LEAST) {
-    flow f = {.count = g.count, .entry = 0, .succs = successors, .context = &g};
-    order o = order_of(&f);
-    part best = {.has = mw_alloc((size_t)g.count + 1)};
-    if (choose_part(&g, &o, &best)) taken = take_out(p, k, from, &g, &best);
-    order_free(&o);
-    free(best.has);
-  }
+  if (!k->rest_scope) return NULL;
+  if (choose_part(from, &g, &best)) taken = take_out(p, k, from, &g, &best);
   free(g.blocks);
-  free(g.weights);
+  free(best.has);
   verify_module(p, "taking a function apart");
   return taken;
 }
