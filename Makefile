@@ -61,6 +61,11 @@ LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) $(shell $(LLVM_CONFIG) --link-sha
 ifndef STATIC_LLVM
 export STATIC_LLVM := $(if $(filter release,$(config)),$(shell sh setup.sh --static-llvm))
 endif
+# With BOLT (setup.sh knows whether it is there) that program's code is laid out in the order in which it runs, which takes two
+# minutes once and half a minute for each link. BOLT= leaves it as it is linked, with what debuggers want to know.
+ifndef BOLT
+export BOLT := $(if $(STATIC_LLVM),$(shell sh setup.sh --bolt))
+endif
 # Those of its processors that moonwarp makes code for: mwcc --target
 LLVM_TARGETS = $(filter X86 AArch64,$(shell $(LLVM_CONFIG) --targets-built))
 # The code generator for GPUs, likewise: mwcc --target=nvptx
@@ -141,12 +146,32 @@ $(EMULATOR): FORCE
 else ifneq ($(STATIC_LLVM),)
 # mwcc starts itself as clang. At a fixed address there is nothing for the dynamic linker to adapt, and segments that begin as
 # large pages do can have such (pages.c), once the small ones that the linker has written are no more in memory.
-$(MWCC): $(call object,$(MWCC_SOURCES) src/mwcc/clang_inside.cc)
+MWCC_LINKED := $(if $(BOLT),$(BUILD)/layout/mwcc,$(MWCC))
+MWCC_PROFILE := $(BUILD)/layout/profile
+KEEP_RELOCATIONS := -Wl,--emit-relocs
+# For speed alone.
+uncached = $(Q)dd of=$@ oflag=nocache conv=notrunc,fdatasync count=0 2>/dev/null || :
+$(MWCC_LINKED): $(call object,$(MWCC_SOURCES) src/mwcc/clang_inside.cc)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CXX) -no-pie -pthread -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,-z,max-page-size=2097152 $(LDFLAGS) -o $@ $^ \
-	  $(STATIC_LIBS) -ldl -lm
-	$(Q)dd of=$@ oflag=nocache conv=notrunc,fdatasync count=0 2>/dev/null || : # for speed alone
+	$(Q)$(CXX) -no-pie -pthread -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,-z,max-page-size=2097152 \
+	  $(if $(BOLT),$(KEEP_RELOCATIONS)) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS) -ldl -lm
+	$(uncached)
+
+ifneq ($(BOLT),)
+# LLVM's functions, which are nearly all that it is about, stay the same while ours change.
+$(MWCC_PROFILE): $(wildcard src/mwcc/layout/*) | $(MWCC_LINKED) $(DEVICE)
+	$(call say,COUNT)
+	$(Q)CC='$(CC)' sh src/mwcc/layout/profile.sh '$(BOLT)' $(MWCC_LINKED) $(BUILD) $@
+
+$(MWCC): $(MWCC_LINKED) $(MWCC_PROFILE)
+	@mkdir -p $(@D)
+	$(call say,BOLT)
+	$(Q)rm -f $@
+	$(Q){ [ -s $(MWCC_PROFILE) ] && $(BOLT)/llvm-bolt $(MWCC_LINKED) -data $(MWCC_PROFILE) -o $@ -reorder-blocks=ext-tsp -reorder-functions=cdsort \
+	  -split-functions -split-all-cold -split-eh -icf=1 >$(BUILD)/layout/log 2>&1; } || cp $(MWCC_LINKED) $@
+	$(uncached)
+endif
 else
 # mwcc starts clang, and then loads what is linked with LLVM. The cache looks at the program's date: it follows the rest.
 $(MWCC): $(call object,$(MWCC_START)) $(MWCC_STAGES)

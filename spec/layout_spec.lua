@@ -1,0 +1,50 @@
+-- mwcc with its code in the order in which it runs (src/mwcc/layout) makes what it makes as it was linked.
+-- CPU device only: about the program
+
+local files = require "support.files"
+local mwcc = require "support.mwcc"
+
+local linked = os.getenv "MOONWARP_HOME" .. "/layout/mwcc"
+
+-- The bytes of what the program makes of a source.
+local function made(program, path, options)
+  local out = os.tmpname()
+  local pipe = assert(io.popen(("'%s' %s '%s' -o %s 2>&1"):format(program, options, path, out)))
+  local messages = pipe:read "*a"
+  pipe:close()
+  assert.equal("", messages)
+  local bytes = files.read(out)
+  os.remove(out)
+  return bytes
+end
+
+describe("mwcc with its code laid out anew", function()
+  if not io.open(linked) then
+    pending "has its code as it was linked here: it has no BOLT"
+    return
+  end
+
+  it("is another program", function() assert.is_false(files.read(linked) == files.read(mwcc.program)) end)
+
+  it("makes the same modules", function()
+    local path = "src/mwcc/layout/kernels.cu"
+    for _, options in ipairs { "", "--mcpu=x86-64-v4", "--mcpu=x86-64-v2 --check-memory", "--launch=trace:16x16x1",
+      "--launch=functions:256x1x1 --mcpu=x86-64-v4", "--target=aarch64-linux-gnu --emit=obj" } do
+      assert.is_true(made(linked, path, options) == made(mwcc.program, path, options), options)
+    end
+  end)
+
+  it("says the same of mistakes", function()
+    local path = os.tmpname()
+    files.write(path, "__global__ void f(int *p) { *q = 1; }")
+    local outputs = {}
+    for i, program in ipairs { linked, mwcc.program } do
+      local pipe = assert(io.popen(("'%s' %s -x 2>&1; '%s' -o - - < %s 2>&1"):format(program, path, program, path)))
+      outputs[i] = pipe:read "*a"
+      pipe:close()
+    end
+    os.remove(path)
+    assert.is_truthy(outputs[1]:find("use of undeclared identifier 'q'", 1, true))
+    assert.equal(outputs[1], outputs[2])
+  end)
+end)
