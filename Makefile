@@ -63,7 +63,7 @@ export STATIC_LLVM := $(if $(filter release,$(config)),$(shell sh setup.sh --sta
 endif
 # With BOLT (setup.sh knows whether it is there) that program's code is laid out in the order in which it runs, which takes two
 # minutes once and half a minute for each link. BOLT= leaves it as it is linked, with what debuggers want to know.
-ifndef BOLT
+ifeq ($(origin BOLT),undefined)
 export BOLT := $(if $(STATIC_LLVM),$(shell sh setup.sh --bolt))
 endif
 # Those of its processors that moonwarp makes code for: mwcc --target
