@@ -1,4 +1,5 @@
 -- The compile cache, as Lua sees it: hits and misses, what a key depends on, clearing, limits, damage, many processes.
+-- Cache of its own: what others compile would push out what is looked for
 
 local mw = require "moonwarp"
 local read, write = require("support.files").read, require("support.files").write

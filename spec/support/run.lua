@@ -6,7 +6,8 @@
 --
 -- Specs are written in Lua 5.4 and run on LuaJIT as well (support/luajit.lua). One that tells nothing about the
 -- binding, being about the compiler or device headers, has a line that begins with "-- Lua 5.4 only:"; LuaJIT leaves
--- it out. In the same way "-- CPU device only:" and the reason leave a spec out with MOONWARP_DEVICE=cuda.
+-- it out. In the same way "-- CPU device only:" and the reason leave a spec out with MOONWARP_DEVICE=cuda. One that looks
+-- at what the compile cache keeps has "-- Cache of its own:" and the reason: the others have one in common.
 
 local jit = rawget(_G, "jit")
 local on_gpu = (os.getenv "MOONWARP_DEVICE" or ""):match "^cuda" ~= nil
@@ -15,11 +16,15 @@ local interpreter = arg[-1]
 package.path = "./spec/?.lua;" .. package.path
 if jit then require("support.luajit").install() end
 
-local function is_left_out(path)
+local function has_line(path, beginning)
   local file = assert(io.open(path))
   local text = file:read "*a"
   file:close()
-  return jit and text:find("\n%-%- Lua 5%.4 only: ") ~= nil or on_gpu and text:find("\n%-%- CPU device only: ") ~= nil
+  return text:find("\n-- " .. beginning .. ": ", 1, true) ~= nil
+end
+
+local function is_left_out(path)
+  return jit and has_line(path, "Lua 5.4 only") or on_gpu and has_line(path, "CPU device only")
 end
 
 -- Parts the arguments into busted's options and files of specs; folders become the specs in them.
@@ -56,6 +61,10 @@ local function command_for(path)
   local words = { interpreter, "spec/support/run.lua", "-o", "plainTerminal" }
   for _, word in ipairs(options) do words[#words + 1] = quote(word) end
   words[#words + 1] = quote(path)
+  local caches = os.getenv "XDG_CACHE_HOME"
+  if caches and has_line(path, "Cache of its own") then
+    table.insert(words, 1, "XDG_CACHE_HOME=" .. quote(caches .. "/" .. path:match "([^/]+)%.lua$"))
+  end
   return table.concat(words, " ") .. ' 2>&1; echo "exit status $?"'
 end
 
