@@ -2,7 +2,9 @@
  *
  * Where a block is one gang, `sums[t - step]` behind a barrier reads vectors that lie across two that were stored before.
  * LLVM finds a value again only where it was stored as a whole, and processors wait until both stores have reached the
- * cache. So such a load becomes a shuffle of the two vectors; stores that nobody reads any more then go, too.
+ * cache. So such a load becomes a shuffle of the two vectors; stores that nobody reads any more then go, too. (LLVM's own
+ * elimination of dead stores asks of each pair of accesses whether they are the same place, which for hundreds of them takes
+ * longer than all other passes.)
  *
  * Basic block by basic block, and on into one that only that block leads to: known are vectors at constant distances from
  * one pointer. A store to elsewhere, a call that may write, anything atomic or volatile ends that. A barrier inside one gang
@@ -15,7 +17,7 @@ enum { MOST = 64, MOST_ELEMENTS = 64 };
 
 typedef struct known {
   int64_t offset, bytes;
-  LLVMValueRef value;
+  LLVMValueRef value, store; /* store: NULL where somebody may read what it stored */
 } known;
 
 typedef struct memory {
@@ -68,16 +70,35 @@ static void forget(memory *m, int64_t offset, int64_t bytes) {
   m->count = kept;
 }
 
+/* Bytes of the base may be read, all of them if that is NULL: they have to have been stored. */
+static void note_read(memory *m, LLVMValueRef base, int64_t offset, int64_t bytes) {
+  for (int i = 0; i < m->count; i++) {
+    bool apart = m->items[i].offset + m->items[i].bytes <= offset || m->items[i].offset >= offset + bytes;
+    if (base != m->base || !apart) m->items[i].store = NULL;
+  }
+}
+
+/* Stores of which nobody reads anything before all of it is stored anew. */
+static void drop_dead(memory *m, int64_t offset, int64_t bytes) {
+  for (int i = 0; i < m->count; i++) {
+    known *k = &m->items[i];
+    if (!k->store || k->offset < offset || k->offset + k->bytes > offset + bytes) continue;
+    LLVMInstructionEraseFromParent(k->store);
+    k->store = NULL;
+  }
+}
+
 /* `value` NULL: something of its type is stored in places. */
-static void note_store(memory *m, LLVMValueRef pointer, LLVMTypeRef type, LLVMValueRef value) {
+static void note_store(memory *m, LLVMValueRef pointer, LLVMTypeRef type, LLVMValueRef value, LLVMValueRef store) {
   int64_t offset, bytes = bytes_of(m, type);
   LLVMValueRef base = base_of(m->p, pointer, &offset);
   if (base != m->base) forget_all(m);
   m->base = base;
+  if (value) drop_dead(m, offset, bytes);
   forget(m, offset, bytes);
   if (!value || !is_vector(m, type)) return;
   if (m->count == MOST) forget_all(m), m->base = base;
-  m->items[m->count++] = (known){offset, bytes, value};
+  m->items[m->count++] = (known){offset, bytes, value, store};
 }
 
 static LLVMValueRef known_at(const memory *m, int64_t offset, LLVMTypeRef type) {
@@ -155,28 +176,37 @@ static bool is_plain(LLVMValueRef access) {
   return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
 
-/* True if the instruction was a load that is no more. */
-static bool pass(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
-  if (LLVMIsALoadInst(i)) {
-    if (is_plain(i)) return forward_to(m, b, i);
+static void pass_load(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
+  int64_t offset, bytes = bytes_of(m, LLVMTypeOf(i));
+  LLVMValueRef base = base_of(m->p, LLVMGetOperand(i, 0), &offset);
+  if (!forward_to(m, b, i)) note_read(m, base, offset, bytes);
+}
+
+static void pass_call(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
+  const char *name = callee_name(i);
+  uint64_t effects;
+  if (starts_with(name, "llvm.masked.load."))
+    pass_load(m, b, i);
+  else if (starts_with(name, "llvm.masked.store."))
+    note_store(m, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)), NULL, NULL);
+  else if (starts_with(name, "llvm.prefetch."))
+    return;
+  else if (!writes_no_memory(m->p, i))
     forget_all(m);
-  } else if (LLVMIsAStoreInst(i)) {
-    LLVMValueRef value = LLVMGetOperand(i, 0);
-    if (is_plain(i))
-      note_store(m, LLVMGetOperand(i, 1), LLVMTypeOf(value), value);
-    else
-      forget_all(m);
-  } else if (LLVMIsACallInst(i)) {
-    const char *name = callee_name(i);
-    if (starts_with(name, "llvm.masked.load.")) return forward_to(m, b, i);
-    if (starts_with(name, "llvm.masked.store."))
-      note_store(m, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)), NULL);
-    else if (!writes_no_memory(m->p, i) && !starts_with(name, "llvm.prefetch."))
-      forget_all(m);
-  } else if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAFenceInst(i)) {
+  else if (!memory_fact(i, &effects) || effects)
+    note_read(m, NULL, 0, 0);
+}
+
+static void pass(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
+  bool loads = LLVMIsALoadInst(i), stores = LLVMIsAStoreInst(i);
+  if (LLVMIsACallInst(i))
+    pass_call(m, b, i);
+  else if (loads && is_plain(i))
+    pass_load(m, b, i);
+  else if (stores && is_plain(i))
+    note_store(m, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)), LLVMGetOperand(i, 0), i);
+  else if (loads || stores || LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAFenceInst(i))
     forget_all(m);
-  }
-  return false;
 }
 
 typedef struct seen {
@@ -190,7 +220,6 @@ typedef struct walk {
   LLVMBuilderRef b;
   seen *list;
   size_t count;
-  bool changed;
 } walk;
 
 static seen *find(const walk *w, LLVMBasicBlockRef block) {
@@ -199,7 +228,8 @@ static seen *find(const walk *w, LLVMBasicBlockRef block) {
   return NULL;
 }
 
-/* The only block that leads to this one: what is known at its end is known here. */
+/* The only block that leads to this one: what is known at its end is known here. Where that one leads to others as well, they
+   may read what it has stored. */
 static seen *only_before(const walk *w, LLVMBasicBlockRef block) {
   LLVMBasicBlockRef before = NULL;
   for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); use; use = LLVMGetNextUse(use)) {
@@ -215,13 +245,14 @@ static void visit(walk *w, seen *s) {
   s->begun = true;
   if (before && !before->begun) visit(w, before);
   s->at_end = before ? before->at_end : (memory){.p = w->p};
+  if (before && LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(before->block)) > 1) note_read(&s->at_end, NULL, 0, 0);
   for (LLVMValueRef next, i = LLVMGetFirstInstruction(s->block); i; i = next) {
     next = LLVMGetNextInstruction(i);
-    w->changed = pass(&s->at_end, w->b, i) || w->changed;
+    pass(&s->at_end, w->b, i);
   }
 }
 
-static bool forward_in(program *p, LLVMBuilderRef b, LLVMValueRef function) {
+static void forward_in(program *p, LLVMBuilderRef b, LLVMValueRef function) {
   walk w = {.p = p, .b = b};
   w.list = mw_alloc((size_t)LLVMCountBasicBlocks(function) * sizeof *w.list);
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block))
@@ -229,15 +260,12 @@ static bool forward_in(program *p, LLVMBuilderRef b, LLVMValueRef function) {
   for (size_t i = 0; i < w.count; i++)
     if (!w.list[i].begun) visit(&w, &w.list[i]);
   free(w.list);
-  return w.changed;
 }
 
 void forward_stores(program *p) {
-  bool changed = false;
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {
-    if (!LLVMIsDeclaration(f)) changed = forward_in(p, b, f) || changed;
+    if (!LLVMIsDeclaration(f)) forward_in(p, b, f);
   }
   LLVMDisposeBuilder(b);
-  if (changed) run_passes(p, "function(dse)");
 }

@@ -1,0 +1,96 @@
+-- What a block that is one gang stores and loads again (src/mwcc/forward.c): stores that nobody reads are no more, others stay.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
+
+local count, ir = mwcc.count, mwcc.ir
+
+describe("shared memory that is stored to twice", function()
+  local before
+  setup(function() before = mw.limit("specialise", 1) end)
+  teardown(function() mw.limit("specialise", before) end)
+
+  local steps = [[
+    __global__ void steps(const float *x, float *out) {
+      __shared__ float s[256];
+      int t = threadIdx.x;
+      s[t] = x[t];
+      __syncthreads();
+      s[t] *= 2;
+      __syncthreads();
+      s[t] += 1;
+      __syncthreads();
+      out[t] = s[255 - t];
+    }]]
+
+  it("is written once where nobody reads what it had in between", function()
+    local text = ir(steps, "_Z5stepsPKfPf:256x1x1")
+    assert.equal(16 + 16, count(text, "store <16 x float>"))
+    text = ir(steps, "_Z5stepsPKfPf:256x1x1", "x86-64-v3")
+    assert.equal(32 + 32, count(text, "store <8 x float>"))
+  end)
+
+  it("is written each time where it is volatile, or read in between as a whole or in part", function()
+    local function stores(body)
+      local text = ir(([[
+        __global__ void f(int n, const int *x, int *out) {
+          __shared__ int s[256];
+          int t = threadIdx.x, v = 0;
+          s[t] = x[t];
+          __syncthreads();
+          %s
+          __syncthreads();
+          s[t] = 2 * t;
+          __syncthreads();
+          out[t] = s[255 - t] + v;
+        }]]):format(body), "_Z1fiPKiPi:256x1x1")
+      return count(text, "store <16 x i32>")
+    end
+    assert.equal(16 + 16, stores "")
+    assert.equal(32 + 16, stores "v = s[x[t] & 255];") -- from anywhere
+    assert.equal(32 + 16, stores "if (n > 3) v = s[x[t] & 255];") -- on one way of two
+  end)
+
+  it("has the values that each thread reads", function()
+    local m = mw.compile(steps .. [[
+      __global__ void reads(int n, int where, const int *x, int *out) {
+        __shared__ int s[320];
+        int t = threadIdx.x, v = 0, w = 0;
+        int *from = s + where;
+        s[t] = x[t];
+        if (t < 64) s[256 + t] = -t;
+        __syncthreads();
+        if (n > 3) v = from[t * 7 & 255];
+        w = s[t + 3 & 255];
+        __syncthreads();
+        s[t] = 1000 * t;
+        __syncthreads();
+        int common = from[0];
+        __syncthreads();
+        s[t] += common;
+        __syncthreads();
+        if (t < n) s[t] = 5;
+        __syncthreads();
+        out[t] = s[255 - t] + 3 * v + 7 * w;
+      }]])
+    local numbers = {}
+    for t = 0, 255 do numbers[t + 1] = (t * 37 + 11) % 101 end
+    local x, out = mw.array(numbers), mw.zeros(256)
+    m.steps(1, 256)(x, out)
+    for t = 0, 255 do assert.equal(2 * numbers[256 - t] + 1, out[t + 1]) end
+
+    for _, n in ipairs { 0, 9 } do
+      for _, where in ipairs { 0, 5, 64 } do
+        local got, s = mw.zeros(256, "int"), {}
+        m.reads(1, 256)(n, where, mw.array(numbers, "int"), got)
+        for i = 0, 319 do s[i] = i < 256 and numbers[i + 1] or 256 - i end
+        for t = 0, 255 do
+          local v, w = n > 3 and s[where + (t * 7 & 255)] or 0, s[t + 3 & 255]
+          local last = 255 - t < n and 5 or 1000 * (255 - t) + 1000 * where
+          assert.equal(last + 3 * v + 7 * w, got[t + 1], ("%d %d %d"):format(n, where, t))
+        end
+      end
+    end
+  end)
+end)
