@@ -6,8 +6,8 @@
 --
 -- Specs are written in Lua 5.4 and run on LuaJIT as well (support/luajit.lua). One that tells nothing about the
 -- binding, being about the compiler or device headers, has a line that begins with "-- Lua 5.4 only:"; LuaJIT leaves
--- it out. In the same way "-- CPU device only:" and the reason leave a spec out with MOONWARP_DEVICE=cuda. One that looks
--- at what the compile cache keeps has "-- Cache of its own:" and the reason: the others have one in common.
+-- it out. In the same way "-- CPU device only:" and the reason leave a spec out with MOONWARP_DEVICE=cuda. One that
+-- looks at what the compile cache keeps has "-- Cache of its own:" and the reason: the others have one in common.
 
 local jit = rawget(_G, "jit")
 local on_gpu = (os.getenv "MOONWARP_DEVICE" or ""):match "^cuda" ~= nil
