@@ -1,4 +1,4 @@
--- What a block that is one gang stores and loads again (src/mwcc/forward.c): what nobody reads is not stored, the rest is.
+-- What a block that is one gang stores and loads again (src/mwcc/forward.c): what nobody reads is not stored.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
