@@ -64,7 +64,10 @@ endif
 # With BOLT (setup.sh knows whether it is there) that program's code is laid out in the order in which it runs, which takes two
 # minutes once and half a minute for each link. BOLT= leaves it as it is linked, with what debuggers want to know.
 ifeq ($(origin BOLT),undefined)
-export BOLT := $(if $(STATIC_LLVM),$(shell sh setup.sh --bolt))
+BOLT := $(if $(STATIC_LLVM),$(shell sh setup.sh --bolt))
+ifneq ($(BOLT),)
+export BOLT
+endif
 endif
 # Those of its processors that moonwarp makes code for: mwcc --target
 LLVM_TARGETS = $(filter X86 AArch64,$(shell $(LLVM_CONFIG) --targets-built))
@@ -167,9 +170,7 @@ $(MWCC_PROFILE): $(wildcard src/mwcc/layout/*) | $(MWCC_LINKED) $(DEVICE)
 $(MWCC): $(MWCC_LINKED) $(MWCC_PROFILE)
 	@mkdir -p $(@D)
 	$(call say,BOLT)
-	$(Q)rm -f $@
-	$(Q){ [ -s $(MWCC_PROFILE) ] && $(BOLT)/llvm-bolt $(MWCC_LINKED) -data $(MWCC_PROFILE) -o $@ -reorder-blocks=ext-tsp -reorder-functions=cdsort \
-	  -split-functions -split-all-cold -split-eh -icf=1 >$(BUILD)/layout/log 2>&1; } || cp $(MWCC_LINKED) $@
+	$(Q)sh src/mwcc/layout/lay_out.sh '$(BOLT)' $(MWCC_LINKED) $(MWCC_PROFILE) $@
 	$(uncached)
 endif
 else

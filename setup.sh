@@ -171,6 +171,12 @@ install() {
     wishes=$(with_release "$wishes" "$release")
     ;;
   esac
+  # Not every release of a distribution has them all, and one that is not there would keep the others away.
+  offered=""
+  for package in $wishes; do
+    [ -z "$(apt-cache --quiet madison "$package" 2>/dev/null)" ] || offered="$offered $package"
+  done
+  wishes=$offered
   say "installing$missing$wishes$extras"
   # shellcheck disable=SC2086 # lists
   apt install --no-install-recommends $missing $wishes $extras && return

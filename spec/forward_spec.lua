@@ -31,7 +31,7 @@ describe("shared memory that is stored to twice", function()
     assert.equal(32 + 32, count(text, "store <8 x float>"))
   end)
 
-  it("is written each time where it is volatile, or read in between as a whole or in part", function()
+  it("is written each time where somebody may read it in between", function()
     local function stores(body)
       local text = ir(([[
         __global__ void f(int n, const int *x, int *out) {

@@ -19,8 +19,9 @@ local function made(program, path, options)
 end
 
 describe("mwcc with its code laid out anew", function()
-  if not io.open(linked) then
-    pending "has its code as it was linked here: it has no BOLT"
+  -- BOLT keeps the code that was there under this name.
+  if not files.read(mwcc.program):find(".bolt.org.text", 1, true) then
+    pending "has its code as it was linked here: there is no BOLT, or too little memory for it"
     return
   end
 

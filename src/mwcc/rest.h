@@ -22,8 +22,7 @@ static inline bool is_from_elsewhere(LLVMValueRef value, LLVMBasicBlockRef block
   return LLVMIsAArgument(value) != NULL;
 }
 
-/* The best part of the function, if any is worth it. `g` has the function's blocks in any case, `best->has` the part's
-   (or is NULL): the caller frees both. */
+/* The best part of the function; false if none is worth it. In any case the caller frees g->blocks and best->has. */
 bool choose_part(LLVMValueRef function, cfg *g, part *best);
 
 #endif

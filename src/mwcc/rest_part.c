@@ -14,7 +14,7 @@
 #define MOST_LIVE 16    /* values that are handed over, one way or the other */
 #define DEAR      8     /* instructions that one of them costs, in the choice of where to cut */
 #define COPYING   100   /* and what the copy of the module costs */
-#define MOST_LOOK 20000 /* times that values are counted: by then the function is so long that any cut would do */
+#define MOST_LOOK 20000 /* times that values are counted, so that no function takes long */
 
 /* ---- the function's blocks as a graph ---- */
 
