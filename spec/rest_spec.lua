@@ -35,13 +35,22 @@ describe("long code for blocks of one size", function()
   end)
   teardown(function() mw.limit("specialise", before) end)
 
+  local function has_rest(text, class)
+    local module = mwcc.run(text, "--verify --mcpu=x86-64-v4 --launch=" .. class)
+    assert.is_truthy(module:find("fits.", 1, true), class)
+    return module:find("rest.", 1, true) ~= nil
+  end
+
+  -- conv2d: most of it is one block, of which half is the other function; the product by tiles would call it in each round
   it("is two functions where there are processors for both, and one where they would hand over much", function()
-    for name, class in pairs { fft = "_Z3fftPK6float2S1_PS_:256x1x1", radix = "_Z5radixiPKjPj:256x1x1" } do
-      local text = files.read(("bench/kernels/%s.cu"):format(name))
-      local module = mwcc.run(text, "--verify --mcpu=x86-64-v4 --launch=" .. class)
-      assert.is_truthy(module:find("fits._Z", 1, true), name)
-      local has_rest = module:find("rest._Z", 1, true) ~= nil
-      assert.equal(name == "fft" and several_processors(), has_rest, name)
+    local classes = {
+      fft = "_Z3fftPK6float2S1_PS_:256x1x1", softmax = "_Z7softmaxiPKfPf:256x1x1", radix = "_Z5radixiPKjPj:256x1x1",
+      conv2d = "_Z6conv2diiPKfS0_Pf:16x16x1", sgemm_tiled = "_Z11sgemm_tilediPKfS0_Pf:16x16x1",
+    }
+    local apart = { fft = true, softmax = true, conv2d = true }
+    for name, class in pairs(classes) do
+      local wanted = apart[name] and several_processors() or false
+      assert.equal(wanted, has_rest(files.read(("bench/kernels/%s.cu"):format(name)), class), name)
     end
   end)
 
@@ -56,6 +65,32 @@ describe("long code for blocks of one size", function()
       assert.near(0, got[2 * j + 2], 1e-3)
       assert.near(wanted[2 * j + 1], got[2 * size + 2 * j + 1], 1e-5)
       assert.near(wanted[2 * j + 2], got[2 * size + 2 * j + 2], 1e-5)
+    end
+  end)
+
+  -- What the second half has of memory it may load again, but not what has changed since. (Blocks of one gang: what it changes
+  -- no other reads.)
+  it("computes what it would in one where a block is cut", function()
+    local text = [[extern "C" __global__ void steps(unsigned *factors, unsigned *out) {
+      int t = blockIdx.x * 4 + threadIdx.x;
+      unsigned *p = factors + blockIdx.x * 4, f[4] = {p[0], p[1], p[2], p[3]}, a = t, b = ~t;]]
+    for _, change in ipairs { "", "p[0] = p[1] = p[2] = p[3] = 0;" } do
+      local steps = {}
+      for i = 1, 300 do steps[i] = ("a = a * f[%d] + b; b += a >> 3; %s\n"):format(i % 4, i == 60 and change or "") end
+      local whole = text .. table.concat(steps) .. "out[t] = a + b; }"
+      assert.equal(several_processors(), has_rest(whole, "steps:4x1x1"))
+      local factors, out = {}, mw.zeros(1000, "uint")
+      for i = 1, 1000 do factors[i] = 2 * i + 1 end
+      mw.compile(whole).steps(250, 4)(mw.array(factors, "uint"), out)
+      local got, word = out:totable(), 2 ^ 32
+      for t = 0, 999, 37 do
+        local a, b = t, word - 1 - t
+        for i = 1, 300 do
+          a = (a * factors[t - t % 4 + i % 4 + 1] + b) % word
+          b = (b + math.floor(a / 8)) % word
+        end
+        assert.equal((a + b) % word, got[t + 1])
+      end
     end
   end)
 

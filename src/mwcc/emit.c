@@ -127,7 +127,7 @@ LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type) {
 void emit(program *p) {
   switch (p->options->emit) {
   case EMIT_MWO: {
-    LLVMMemoryBufferRef objects[SHARES];
+    LLVMMemoryBufferRef objects[2 * SHARES]; /* dealt out once, or twice */
     objects[0] = generate(p, LLVMObjectFile);
     link_mwo(p, objects, p->shares ? shares_objects(p->shares, objects) : 1);
     return;

@@ -1,16 +1,11 @@
 /* A part of a large function as a function of its own: code for it is generated beside the rest's (shares.c).
  *
- * What is taken out has one way in and one way out, and is run at most once for each block of the launch: what it costs to
- * hand over values by way of memory is little there. The caller keeps what lies before and behind. Which part: rest_part.c. */
+ * What is taken out has one way in and one way out. The caller keeps what lies before and behind, and hands over values by way
+ * of memory; what is made of others in an instruction or two, as the elements of a filter that all lanes multiply by, is made
+ * once more instead. Which part: rest_part.c; and rest_cut.c where most of the function is a single block. */
 #include "rest.h"
 
 #include <stdlib.h>
-
-static int number_of(const cfg *g, LLVMBasicBlockRef block) {
-  for (int n = 0; n < g->count; n++)
-    if (g->blocks[n] == block) return n;
-  return -1;
-}
 
 static bool is_inside(const cfg *g, const part *r, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value)) return false;
@@ -23,23 +18,55 @@ typedef struct values {
   size_t count;
 } values;
 
-static void add_value(values *list, LLVMValueRef value) {
+static bool has_value(const values *list, LLVMValueRef value) {
   for (size_t i = 0; i < list->count; i++)
-    if (list->items[i] == value) return;
+    if (list->items[i] == value) return true;
+  return false;
+}
+
+static void add_value(values *list, LLVMValueRef value) {
+  if (has_value(list, value)) return;
   list->items = mw_realloc(list->items, (list->count + 1) * sizeof *list->items);
   list->items[list->count++] = value;
 }
 
+typedef struct live_values {
+  values in, again, out;  /* again: made once more, each behind what it is made of */
+  LLVMBasicBlockRef head; /* where the part is called */
+} live_values;
+
+/* Whether a load would load the same where the part begins. */
+static bool still_holds(const live_values *live, LLVMValueRef load) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(load));
+  if (!LLVMIsABranchInst(end) || LLVMGetNumSuccessors(end) != 1 || LLVMGetSuccessor(end, 0) != live->head) return false;
+  for (LLVMValueRef i = load; i != end; i = LLVMGetNextInstruction(i))
+    if (!leaves_memory(i)) return false;
+  return true;
+}
+
+static void add_used(live_values *live, LLVMValueRef value) {
+  if (has_value(&live->in, value) || has_value(&live->again, value)) return;
+  if (!LLVMIsAInstruction(value) || !is_cheap(value) || (LLVMIsALoadInst(value) && !still_holds(live, value))) {
+    add_value(&live->in, value);
+    return;
+  }
+  for (int o = 0; o < LLVMGetNumOperands(value); o++) {
+    LLVMValueRef operand = LLVMGetOperand(value, (unsigned)o);
+    if (LLVMIsAInstruction(operand) || LLVMIsAArgument(operand)) add_used(live, operand);
+  }
+  add_value(&live->again, value);
+}
+
 /* What the part uses and does not make, and what it makes and others use. */
-static void find_live(const cfg *g, const part *r, values *in, values *out) {
+static void find_live(const cfg *g, const part *r, live_values *live) {
   for (int n = 0; n < g->count; n++)
     for (LLVMValueRef i = LLVMGetFirstInstruction(g->blocks[n]); i; i = LLVMGetNextInstruction(i))
       for (int o = 0; o < LLVMGetNumOperands(i); o++) {
         LLVMValueRef value = LLVMGetOperand(i, (unsigned)o);
         if (!is_from_elsewhere(value, g->blocks[n])) continue;
         bool made = is_inside(g, r, value);
-        if (r->has[n] && !made) add_value(in, value);
-        if (!r->has[n] && made) add_value(out, value);
+        if (r->has[n] && !made) add_used(live, value);
+        if (!r->has[n] && made) add_value(&live->out, value);
       }
 }
 
@@ -124,21 +151,21 @@ static void use_instead(const cfg *g, const part *r, bool inside, LLVMValueRef v
 typedef struct handing {
   program *p;
   LLVMBuilderRef b;
-  values in, out;
+  live_values live;
   LLVMTypeRef *params, record, type; /* record: what is no parameter, in memory; parameter 0 points there */
   unsigned param_count;
   LLVMValueRef memory;
 } handing;
 
 static void choose_types(handing *h) {
-  size_t count = h->in.count + h->out.count, fields = 0;
+  size_t count = h->live.in.count + h->live.out.count, fields = 0;
   LLVMTypeRef *types = mw_alloc((count + 1) * sizeof *types);
   h->params = mw_alloc((count + 1) * sizeof *h->params);
   h->params[h->param_count++] = h->p->pointer;
   for (size_t i = 0; i < count; i++) {
-    LLVMValueRef value = i < h->in.count ? h->in.items[i] : h->out.items[i - h->in.count];
+    LLVMValueRef value = i < h->live.in.count ? h->live.in.items[i] : h->live.out.items[i - h->live.in.count];
     LLVMTypeRef type = type_between(h->p, LLVMTypeOf(value));
-    if (i < h->in.count && is_parameter(type))
+    if (i < h->live.in.count && is_parameter(type))
       h->params[h->param_count++] = type;
     else
       types[fields++] = type;
@@ -169,8 +196,8 @@ static void build_call(handing *h, const cfg *g, const part *r, LLVMBasicBlockRe
   unsigned count = 0, fields = 0;
   LLVMPositionBuilderAtEnd(h->b, head);
   arguments[count++] = h->memory;
-  for (size_t i = 0; i < h->in.count; i++) {
-    LLVMValueRef value = between(h, h->in.items[i]);
+  for (size_t i = 0; i < h->live.in.count; i++) {
+    LLVMValueRef value = between(h, h->live.in.items[i]);
     if (is_parameter(LLVMTypeOf(value)))
       arguments[count++] = value;
     else
@@ -178,32 +205,51 @@ static void build_call(handing *h, const cfg *g, const part *r, LLVMBasicBlockRe
   }
   LLVMValueRef call = LLVMBuildCall2(h->b, h->type, callee, arguments, count, "");
   LLVMInstructionSetDebugLoc(call, LLVMDIBuilderCreateDebugLocation(h->p->context, line, 1, scope, NULL));
-  for (size_t i = 0; i < h->out.count; i++) {
-    LLVMValueRef value = h->out.items[i];
+  for (size_t i = 0; i < h->live.out.count; i++) {
+    LLVMValueRef value = h->live.out.items[i];
     use_instead(g, r, false, value, load_field(h, h->memory, fields++, LLVMTypeOf(value)));
   }
   LLVMBuildBr(h->b, g->blocks[r->exit]);
   free(arguments);
 }
 
+static LLVMMetadataRef in_scope(program *p, LLVMMetadataRef place, LLVMMetadataRef scope) {
+  LLVMMetadataRef around = LLVMDILocationGetInlinedAt(place);
+  return LLVMDIBuilderCreateDebugLocation(p->context, LLVMDILocationGetLine(place), LLVMDILocationGetColumn(place),
+                                          around ? LLVMDILocationGetScope(place) : scope,
+                                          around ? in_scope(p, around, scope) : NULL);
+}
+
 /* In `start`, before its branch. */
-static void take_over(handing *h, const cfg *g, const part *r, LLVMBasicBlockRef start, LLVMValueRef function) {
+static void take_over(handing *h, const cfg *g, const part *r, LLVMBasicBlockRef start, LLVMValueRef function,
+                      LLVMMetadataRef scope) {
+  const values *in = &h->live.in, *again = &h->live.again;
+  LLVMValueRef *taken = mw_alloc((in->count + again->count + 1) * sizeof *taken);
   unsigned count = 1, fields = 0;
   LLVMPositionBuilderBefore(h->b, LLVMGetBasicBlockTerminator(start));
-  for (size_t i = 0; i < h->in.count; i++) {
-    LLVMTypeRef type = LLVMTypeOf(h->in.items[i]);
-    LLVMValueRef value = is_parameter(type_between(h->p, type))
-                             ? LLVMBuildBitCast(h->b, LLVMGetParam(function, count++), type, "")
-                             : load_field(h, LLVMGetParam(function, 0), fields++, type);
-    use_instead(g, r, true, h->in.items[i], value);
+  for (size_t i = 0; i < in->count; i++) {
+    LLVMTypeRef type = LLVMTypeOf(in->items[i]);
+    taken[i] = is_parameter(type_between(h->p, type))
+                   ? LLVMBuildBitCast(h->b, LLVMGetParam(function, count++), type, "")
+                   : load_field(h, LLVMGetParam(function, 0), fields++, type);
   }
+  for (size_t i = 0; i < again->count;
+       i++) { /* of the caller's values: they are replaced with all others of the part */
+    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(again->items[i]);
+    taken[in->count + i] = LLVMInstructionClone(again->items[i]);
+    LLVMInsertIntoBuilder(h->b, taken[in->count + i]);
+    if (place) LLVMInstructionSetDebugLoc(taken[in->count + i], in_scope(h->p, place, scope));
+  }
+  for (size_t i = 0; i < in->count; i++) use_instead(g, r, true, in->items[i], taken[i]);
+  for (size_t i = 0; i < again->count; i++) use_instead(g, r, true, again->items[i], taken[in->count + i]);
+  free(taken);
 }
 
 static void hand_back(handing *h, LLVMBasicBlockRef end, LLVMValueRef function) {
-  unsigned fields = LLVMCountStructElementTypes(h->record) - (unsigned)h->out.count;
+  unsigned fields = LLVMCountStructElementTypes(h->record) - (unsigned)h->live.out.count;
   LLVMPositionBuilderAtEnd(h->b, end);
-  for (size_t i = 0; i < h->out.count; i++)
-    store_field(h, LLVMGetParam(function, 0), fields++, between(h, h->out.items[i]));
+  for (size_t i = 0; i < h->live.out.count; i++)
+    store_field(h, LLVMGetParam(function, 0), fields++, between(h, h->live.out.items[i]));
   LLVMBuildRetVoid(h->b);
 }
 
@@ -216,13 +262,6 @@ static void take_attributes(LLVMValueRef from, LLVMValueRef to) {
   LLVMGetAttributesAtIndex(from, whole, list);
   for (unsigned i = 0; i < count; i++) LLVMAddAttributeAtIndex(to, whole, list[i]);
   free(list);
-}
-
-static LLVMMetadataRef in_scope(program *p, LLVMMetadataRef place, LLVMMetadataRef scope) {
-  LLVMMetadataRef around = LLVMDILocationGetInlinedAt(place);
-  return LLVMDIBuilderCreateDebugLocation(p->context, LLVMDILocationGetLine(place), LLVMDILocationGetColumn(place),
-                                          around ? LLVMDILocationGetScope(place) : scope,
-                                          around ? in_scope(p, around, scope) : NULL);
 }
 
 static void move_block(program *p, LLVMBasicBlockRef block, LLVMValueRef function, LLVMMetadataRef scope) {
@@ -246,7 +285,8 @@ static LLVMValueRef take_out(program *p, const kernel *k, LLVMValueRef from, cfg
   add_block(g, r, head, false);
   add_block(g, r, start, true);
   add_block(g, r, end, true);
-  find_live(g, r, &h.in, &h.out);
+  h.live.head = head;
+  find_live(g, r, &h.live);
   choose_types(&h);
   LLVMPositionBuilderBefore(h.b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(from)));
   h.memory = LLVMBuildAlloca(h.b, h.record, "between");
@@ -259,11 +299,11 @@ static LLVMValueRef take_out(program *p, const kernel *k, LLVMValueRef from, cfg
   move_block(p, start, function, k->rest_scope);
   for (int n = 0; n < g->count; n++)
     if (r->has[n] && g->blocks[n] != start) move_block(p, g->blocks[n], function, k->rest_scope);
-  take_over(&h, g, r, start, function);
+  take_over(&h, g, r, start, function, k->rest_scope);
   hand_back(&h, end, function);
   build_call(&h, g, r, head, function, LLVMGetSubprogram(from), (unsigned)k->line);
   LLVMDisposeBuilder(h.b);
-  free(name), free(h.params), free(h.in.items), free(h.out.items);
+  free(name), free(h.params), free(h.live.in.items), free(h.live.again.items), free(h.live.out.items);
   return function;
 }
 
@@ -272,7 +312,7 @@ LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from) {
   part best = {0};
   LLVMValueRef taken = NULL;
   if (!k->rest_scope) return NULL;
-  if (choose_part(from, &g, &best)) taken = take_out(p, k, from, &g, &best);
+  if (choose_part(from, &g, &best) || choose_half(p, from, &g, &best)) taken = take_out(p, k, from, &g, &best);
   free(g.blocks);
   free(best.has);
   verify_module(p, "taking a function apart");

@@ -9,12 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST     600   /* instructions that a function has to have */
-#define HALF      250   /* and each part of it */
-#define MOST_LIVE 16    /* values that are handed over, one way or the other */
-#define DEAR      8     /* instructions that one of them costs, in the choice of where to cut */
-#define COPYING   100   /* and what the copy of the module costs */
-#define MOST_LOOK 20000 /* times that values are counted, so that no function takes long */
+enum { MOST_LOOK = 20000 }; /* times that values are counted, so that no function takes long */
 
 /* ---- the function's blocks as a graph ---- */
 
@@ -50,7 +45,7 @@ static int by_value(const void *left, const void *right) {
   return (a->to > b->to) - (a->to < b->to);
 }
 
-static int number_of(const map *m, LLVMBasicBlockRef block) {
+static int place_of(const map *m, LLVMBasicBlockRef block) {
   const place wanted = {.block = block},
               *found = bsearch(&wanted, m->places, (size_t)m->g->count, sizeof wanted, by_address);
   return found->number;
@@ -70,7 +65,7 @@ static bool read_blocks(map *m) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(m->g->blocks[n]);
     if (!LLVMIsABranchInst(end) && !LLVMIsAReturnInst(end)) return false;
     m->succ_counts[n] = (int)LLVMGetNumSuccessors(end);
-    for (int i = 0; i < m->succ_counts[n]; i++) m->succs[n][i] = number_of(m, LLVMGetSuccessor(end, (unsigned)i));
+    for (int i = 0; i < m->succ_counts[n]; i++) m->succs[n][i] = place_of(m, LLVMGetSuccessor(end, (unsigned)i));
     for (LLVMValueRef i = LLVMGetFirstInstruction(m->g->blocks[n]); i; i = LLVMGetNextInstruction(i)) {
       m->weights[n]++;
       if (LLVMIsAAllocaInst(i)) m->makes_arrays[n] = true;
@@ -91,7 +86,7 @@ static void read_crossings(map *m) {
           room = 2 * room + 64;
           m->crossings = mw_realloc(m->crossings, room * sizeof *m->crossings);
         }
-        int from = LLVMIsAInstruction(value) ? number_of(m, LLVMGetInstructionParent(value)) : -1;
+        int from = LLVMIsAInstruction(value) ? place_of(m, LLVMGetInstructionParent(value)) : -1;
         m->crossings[count++] = (crossing){value, from, n};
       }
   if (count) qsort(m->crossings, count, sizeof *m->crossings, by_value);
@@ -146,12 +141,6 @@ static bool makes_arrays(const map *m, const part *r) {
   return false;
 }
 
-/* When the later of the two is done. */
-static size_t length_of(const map *m, const part *r, size_t live) {
-  size_t rest = m->total - r->weight, taken = r->weight + COPYING;
-  return (rest > taken ? rest : taken) + DEAR * live;
-}
-
 /* The loop that who comes to the node for the first time is in already; -1: none. */
 static int loop_around(const order *o, int n) {
   int l = o->innermost[n];
@@ -159,7 +148,7 @@ static int loop_around(const order *o, int n) {
 }
 
 static bool choose(const map *m, const order *o, part *best) {
-  size_t size = (size_t)m->g->count, least = m->total - m->total / 8, looks = 0;
+  size_t size = (size_t)m->g->count, least = most_length(m->total), looks = 0;
   part r = {.has = mw_alloc(size + 1)};
   int *stack = mw_alloc((2 * size + 2) * sizeof *stack);
   bool found = false;
@@ -177,11 +166,11 @@ static bool choose(const map *m, const order *o, part *best) {
       }
       if (!grow(m, o, &r, last, stack)) break;
       last = exit;
-      if (r.weight < HALF || m->total - r.weight < HALF || length_of(m, &r, 0) >= least) continue;
+      if (r.weight < HALF || m->total - r.weight < HALF || length_of(m->total, r.weight, 0) >= least) continue;
       looks++;
       size_t live = count_live(m, &r, MOST_LIVE);
-      if (live > MOST_LIVE || length_of(m, &r, live) >= least || makes_arrays(m, &r)) continue;
-      least = length_of(m, &r, live), found = true;
+      if (live > MOST_LIVE || length_of(m->total, r.weight, live) >= least || makes_arrays(m, &r)) continue;
+      least = length_of(m->total, r.weight, live), found = true;
       memcpy(best->has, r.has, size);
       best->weight = r.weight, best->entry = n, best->exit = exit;
     }

@@ -33,8 +33,10 @@ typedef struct share {
 struct shares {
   share items[SHARES]; /* items[0] has only the list: it is the program itself */
   size_t count;
+  size_t elsewhere;         /* the weight of what the others have */
   LLVMMemoryBufferRef copy; /* the module before it was dealt out */
   bool is_optimised;
+  shares *before; /* what had been dealt out already, or NULL */
 };
 
 /* ---- dealing out ---- */
@@ -137,8 +139,11 @@ static shares *deal_out(const program *p) {
   for (size_t i = 1; i < count; i++) weights[i] = COPY;
   weights[0] = rest;
   for (size_t i = 0; i < candidate_count; i++) {
-    size_t to = lightest(weights, count), length;
+    /* where all are of one kernel, the main one is the first's: a part of it may be dealt out once more */
+    bool is_main = p->options->launch_kernel && candidates[i].function == p->kernels[0].run;
+    size_t to = is_main ? 0 : lightest(weights, count), length;
     weights[to] += candidates[i].weight;
+    if (to) s->elsewhere += candidates[i].weight;
     strings_add(&s->items[to].functions, mw_strdup(LLVMGetValueName2(candidates[i].function, &length)));
   }
   free(candidates);
@@ -223,18 +228,20 @@ static void keep_to_first(program *p, const shares *s) {
   }
 }
 
+static void start_share(program *p, share *own) {
+  own->program = *p;
+  own->program.kernel_count = 0; /* they are of another context */
+  own->stacks = mw_alloc((own->functions.count + 1) * sizeof *own->stacks);
+  sem_init(&own->measured, 0, 0);
+  own->has_thread = pthread_create(&own->thread, NULL, work, own) == 0;
+  if (!own->has_thread) work(own);
+}
+
 static void start(program *p, shares *s) {
+  s->before = p->shares;
   p->shares = s;
   s->copy = LLVMWriteBitcodeToMemoryBuffer(p->module);
-  for (size_t i = 1; i < s->count; i++) {
-    share *own = &s->items[i];
-    own->program = *p;
-    own->program.kernel_count = 0; /* they are of another context */
-    own->stacks = mw_alloc((own->functions.count + 1) * sizeof *own->stacks);
-    sem_init(&own->measured, 0, 0);
-    own->has_thread = pthread_create(&own->thread, NULL, work, own) == 0;
-    if (!own->has_thread) work(own);
-  }
+  for (size_t i = 1; i < s->count; i++) start_share(p, &s->items[i]);
   keep_to_first(p, s);
 }
 
@@ -243,20 +250,19 @@ void share_out(program *p) {
   if (s) start(p, s);
 }
 
-/* A single function, which optimising has to see as a whole. */
+/* A single function, which optimising has to see as a whole; and one beside which there is little else. */
 void share_optimised(program *p) {
   kernel *k = &p->kernels[0];
-  if (p->shares || !p->options->launch_kernel || !may_share(p) || processors() < 2) return;
-  k->rest = take_rest(p, k, k->variants[0].function);
+  if (!p->options->launch_kernel || !may_share(p) || processors() < 2 || LLVMIsDeclaration(k->run)) return;
+  if (p->shares && weight_of(k->run) < 2 * p->shares->elsewhere) return;
+  k->rest = take_rest(p, k, k->run);
   shares *s = k->rest ? deal_out(p) : NULL;
   if (!s) return;
   s->is_optimised = true;
   start(p, s);
 }
 
-size_t shares_stack(shares *s, LLVMValueRef declaration) {
-  size_t length;
-  const char *name = LLVMGetValueName2(declaration, &length);
+static size_t stack_in(shares *s, const char *name) {
   for (size_t i = 1; i < s->count; i++) {
     share *owner = &s->items[i];
     for (size_t n = 0; n < owner->functions.count; n++) {
@@ -265,13 +271,19 @@ size_t shares_stack(shares *s, LLVMValueRef declaration) {
       return owner->stacks[n];
     }
   }
-  return 0;
+  return s->before ? stack_in(s->before, name) : 0;
+}
+
+size_t shares_stack(shares *s, LLVMValueRef declaration) {
+  size_t length;
+  return stack_in(s, LLVMGetValueName2(declaration, &length));
 }
 
 size_t shares_objects(shares *s, LLVMMemoryBufferRef *objects) {
+  size_t count = s->before ? shares_objects(s->before, objects) : 1;
   for (size_t i = 1; i < s->count; i++) {
     if (s->items[i].has_thread) pthread_join(s->items[i].thread, NULL);
-    objects[i] = s->items[i].object;
+    objects[count++] = s->items[i].object;
   }
-  return s->count;
+  return count;
 }
