@@ -40,7 +40,7 @@ void optimise_module(program *p) {
   if (level) show_small_indices(p), reach_singly(p), broadcast_once(p), order_lanes(p);
   estimate_roots(p);
   multiply_by_powers(p);
-  if (level) widen_masks(p);
+  if (level) widen_masks(p), shorten_sums(p);
 }
 
 /* By name, since the optimiser may remove it: where a thread has a stack to itself. Not the SIMD variants, which hold

@@ -58,6 +58,8 @@ void add_text_attribute(program *p, LLVMValueRef function, const char *name, con
       LLVMCreateStringAttribute(p->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
 }
 
+void prefer_widest(program *p, LLVMValueRef function) { add_text_attribute(p, function, "prefer-vector-width", "512"); }
+
 /* ---- kinds of instructions ---- */
 
 bool is_integer_operation(LLVMValueRef value) {

@@ -9,8 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of functions that differ in attributes that the code depends on LLVM makes one description of the processor each, for a
+   thirtieth of the time that a small kernel takes. All code that will be there prefers the widest vectors: so may all else. */
+static void make_alike(program *p) {
+  EACH_FUNCTION(p, f) {
+    if (!LLVMIsDeclaration(f)) prefer_widest(p, f);
+  }
+}
+
 void keep_launched(program *p) {
   if (!p->options->launch_kernel) return;
+  make_alike(p);
   size_t at = 0;
   while (at < p->kernel_count && strcmp(p->kernels[at].linkage, p->options->launch_kernel) != 0) at++;
   if (at == p->kernel_count) die("there is no kernel '%s' to be launched", p->options->launch_kernel);

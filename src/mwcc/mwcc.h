@@ -5,7 +5,7 @@
  *   main.c       options, and the start; gpu.c has what goes with a GPU
  *   stages.c     the order of the stages behind clang
  *   text.c       strings, the way out
- *   heap.c       memory in large pages
+ *   pages.c      memory in large pages
  *   front.c      clang: CUDA C -> LLVM bitcode for the nvptx64 device target
  *   clang.c      where clang and the headers are
  *   pch.c        our headers, precompiled
@@ -112,7 +112,8 @@ bool starts_with(const char *text, const char *prefix);
 /* Check arch and ptx, and give them values where there are none; the capability becomes the arch's. */
 void gpu_settle(options *o);
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void use_large_pages(void); /* heap.c */
+void use_large_pages(void);      /* pages.c */
+void use_large_pages_here(void); /* for a thread's own memory */
 /* At once: LLVM's destructors would take their time to give back what ends with the process. */
 _Noreturn void quit(int status);
 
@@ -450,6 +451,7 @@ void reach_singly(program *p);       /* singly.c: gathers and scatters, where th
 void order_lanes(program *p);        /* halves.c: in registers of two halves */
 void broadcast_once(program *p);     /* blends.c: numbers that several vectors take over for some lanes */
 void widen_masks(program *p);        /* wide_masks.c: to whole lanes, where a processor has no registers for them */
+void shorten_sums(program *p);       /* moved_sums.c: as instruction selection sees them */
 void estimate_roots(program *p);     /* reciprocal.c: 1 / sqrt(x) that need not be exact */
 void multiply_by_powers(program *p); /* powers.c: of two, in one instruction */
 size_t measure_stack(program *p, LLVMValueRef function);
@@ -570,6 +572,8 @@ LLVMValueRef build_likely(program *p, LLVMBuilderRef b, LLVMValueRef condition, 
 void add_attribute(program *p, LLVMValueRef function, const char *name);
 void remove_attribute(LLVMValueRef function, const char *name);
 void add_text_attribute(program *p, LLVMValueRef function, const char *name, const char *value);
+/* Vectors as wide as the processor has them, in the function. */
+void prefer_widest(program *p, LLVMValueRef function);
 /* Whether LLVM knows what a call does to memory. *bits are 0 where it touches none; other numbers differ with LLVM's release. */
 bool memory_fact(LLVMValueRef call, uint64_t *bits);
 /* Whether LLVM knows that it writes none. */

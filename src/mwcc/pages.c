@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 #if defined __GLIBC__ && defined MADV_HUGEPAGE && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+enum { PAGE = 2 << 20, AHEAD = 32 << 20 };
+
 /* Nothing depends on it: where the kernel has no such pages to give, it gives small ones. */
 void use_large_pages(void) {
-  enum { PAGE = 2 << 20, AHEAD = 32 << 20 };
   mallopt(M_TOP_PAD, AHEAD);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
   mallopt(M_MMAP_THRESHOLD, AHEAD);
@@ -28,8 +29,19 @@ void use_large_pages(void) {
   madvise((void *)start, end - start, MADV_HUGEPAGE);
   more = malloc(start - next); /* nobody touches it: the next piece is in the first large page */
 }
+
+/* The thread's own heap, which begins with as many bytes as the first heap grows by. */
+void use_large_pages_here(void) {
+  void *volatile more = malloc(AHEAD / 2); /* behind what malloc has written so far */
+  uintptr_t first = (uintptr_t)more, start = (first + PAGE) / PAGE * PAGE, end = (first + AHEAD / 2) / PAGE * PAGE;
+  free(more);
+  if (!first) return;
+  madvise((void *)start, end - start, MADV_HUGEPAGE);
+  more = malloc(start - first);
+}
 #else
 void use_large_pages(void) {}
+void use_large_pages_here(void) {}
 #endif
 
 #if defined __linux__ && defined MADV_HUGEPAGE && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
@@ -39,12 +51,12 @@ extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden"))); /* t
    were not there before: before LLVM's own constructors, which touch code all over the program. The linker has put the segments
    at such addresses (-z max-page-size in the Makefile). Nothing depends on it. */
 __attribute__((constructor(101))) static void read_in_large_pages(void) {
-  enum { PAGE = 4096 };
+  enum { SMALL = 4096 };
   const char *image = (const char *)&__ehdr_start;
   const Elf64_Phdr *segments = (const Elf64_Phdr *)(image + __ehdr_start.e_phoff);
   uintptr_t base = __ehdr_start.e_type == ET_DYN ? (uintptr_t)image : 0;
   for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
-    uintptr_t start = (base + segments[i].p_vaddr) / PAGE * PAGE,
+    uintptr_t start = (base + segments[i].p_vaddr) / SMALL * SMALL,
               end = base + segments[i].p_vaddr + segments[i].p_filesz;
     if (segments[i].p_type == PT_LOAD && !(segments[i].p_flags & PF_W))
       madvise((void *)start, end - start, MADV_HUGEPAGE);

@@ -115,7 +115,7 @@ static LLVMValueRef declare_of_vectors(widener *w, LLVMValueRef f, const char *n
   for (size_t i = 0; i < MW_COUNT(attributes); i++) add_attribute(p, made, attributes[i]);
   add_text_attribute(p, made, VECTORS, "");
   add_text_attribute(p, made, "frame-pointer", "all"); /* the convention does not keep it */
-  add_text_attribute(p, made, "prefer-vector-width", "512");
+  prefer_widest(p, made);
   LLVMAddAttributeAtIndex(made, WHOLE,
                           LLVMCreateEnumAttribute(p->context, LLVMGetEnumAttributeKindForName("memory", 6), 0));
   return made;

@@ -214,6 +214,11 @@ static void *work(void *argument) {
   return NULL;
 }
 
+static void *work_in_thread(void *argument) {
+  use_large_pages_here();
+  return work(argument);
+}
+
 /* ---- for the stages ---- */
 
 /* The functions of kernels that the module still has, or their declarations. */
@@ -233,7 +238,7 @@ static void start_share(program *p, share *own) {
   own->program.kernel_count = 0; /* they are of another context */
   own->stacks = mw_alloc((own->functions.count + 1) * sizeof *own->stacks);
   sem_init(&own->measured, 0, 0);
-  own->has_thread = pthread_create(&own->thread, NULL, work, own) == 0;
+  own->has_thread = pthread_create(&own->thread, NULL, work_in_thread, own) == 0;
   if (!own->has_thread) work(own);
 }
 

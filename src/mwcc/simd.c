@@ -451,6 +451,7 @@ void build_launched(program *p, kernel *k) {
   k->rest_scope = program_new_scope(p, k, NULL);
   k->fits = LLVMAddFunction(p->module, name, type);
   LLVMSetLinkage(k->fits, LLVMInternalLinkage);
+  prefer_widest(p, k->fits);
   LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(p->context, k->fits, "entry"));
   LLVMValueRef fits = in_class(p, b, k, LLVMGetParam(k->fits, 0));
   fits = LLVMBuildAnd(b, fits, gangs_have_room(p, b, &k->variants[0], LLVMGetParam(k->fits, 0)), "");

@@ -326,7 +326,7 @@ void begin_function(emission *e) {
   add_attribute(p, w->function, "nounwind");
   add_attribute(p, w->function, "null_pointer_is_valid");
   add_text_attribute(p, w->function, "frame-pointer", "non-leaf");
-  add_text_attribute(p, w->function, "prefer-vector-width", "512");
+  prefer_widest(p, w->function);
   e->scope = program_new_scope(p, w->k, w->function);
   w->frame = LLVMGetParam(w->function, 0);
   w->worker = LLVMGetParam(w->function, 1);
