@@ -41,7 +41,7 @@ describe("long code for blocks of one size", function()
     return module:find("rest.", 1, true) ~= nil
   end
 
-  -- conv2d: most of it is one block, of which half is the other function; the product by tiles would call it in each round
+  -- conv2d: most of it is one block, of which half is the other function; a product by tiles would call it each round.
   it("is two functions where there are processors for both, and one where they would hand over much", function()
     local classes = {
       fft = "_Z3fftPK6float2S1_PS_:256x1x1", softmax = "_Z7softmaxiPKfPf:256x1x1", radix = "_Z5radixiPKjPj:256x1x1",
@@ -68,8 +68,8 @@ describe("long code for blocks of one size", function()
     end
   end)
 
-  -- What the second half has of memory it may load again, but not what has changed since. (Blocks of one gang: what it changes
-  -- no other reads.)
+  -- What the second half has of memory it may load again, but not what has changed since. (Blocks of one gang: no other
+  -- reads what it changes.)
   it("computes what it would in one where a block is cut", function()
     local text = [[extern "C" __global__ void steps(unsigned *factors, unsigned *out) {
       int t = blockIdx.x * 4 + threadIdx.x;

@@ -39,6 +39,7 @@
  *   blends.c     numbers that several vectors take over for some of their lanes
  *   halves.c     lanes in another order, where registers are two halves
  *   wide_masks.c masks that are whole lanes, where a processor has no registers for masks
+ *   moved_sums.c prefix sums, of which instruction selection shall not ask what bits they have
  *   constants.c  constants of vectors that are more than there are registers for
  *   launched.c   one kernel for one size of blocks
  *   join.c       and for two of them side by side as one

@@ -31,12 +31,14 @@ static void add_value(values *list, LLVMValueRef value) {
 }
 
 typedef struct live_values {
+  program *p;
   values in, again, out;  /* again: made once more, each behind what it is made of */
   LLVMBasicBlockRef head; /* where the part is called */
 } live_values;
 
 /* Whether a load would load the same where the part begins. */
 static bool still_holds(const live_values *live, LLVMValueRef load) {
+  if (is_marked_invariant(live->p, load)) return true;
   LLVMValueRef end = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(load));
   if (!LLVMIsABranchInst(end) || LLVMGetNumSuccessors(end) != 1 || LLVMGetSuccessor(end, 0) != live->head) return false;
   for (LLVMValueRef i = load; i != end; i = LLVMGetNextInstruction(i))
@@ -285,7 +287,7 @@ static LLVMValueRef take_out(program *p, const kernel *k, LLVMValueRef from, cfg
   add_block(g, r, head, false);
   add_block(g, r, start, true);
   add_block(g, r, end, true);
-  h.live.head = head;
+  h.live.p = p, h.live.head = head;
   find_live(g, r, &h.live);
   choose_types(&h);
   LLVMPositionBuilderBefore(h.b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(from)));

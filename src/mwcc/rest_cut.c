@@ -44,12 +44,14 @@ typedef struct named {
 } named;
 
 typedef struct halves {
+  program *p;
   LLVMBasicBlockRef block;
   value *items; /* the block's, in order, and then the others that it uses */
   int own, count, room;
   named *by_address; /* the block's */
   int *changed_from; /* by place: the first behind it that may change memory */
   int leaving;       /* how many of the block's are used elsewhere, or in the next round */
+  int first_place;   /* behind local arrays, which are the function's */
 } halves;
 
 static int compare_addresses(const void *left, const void *right) {
@@ -82,7 +84,7 @@ static int find_item(halves *h, LLVMValueRef wanted) {
 
 static bool can_be_made_again(const halves *h, const value *v) {
   if (!LLVMIsAInstruction(v->value) || !is_cheap(v->value)) return false;
-  if (!LLVMIsALoadInst(v->value)) return true;
+  if (!LLVMIsALoadInst(v->value) || is_marked_invariant(h->p, v->value)) return true;
   return v->at >= 0 && h->changed_from[v->at] > v->last;
 }
 
@@ -118,6 +120,8 @@ static void read_block(halves *h) {
   for (int i = h->own; i-- > 0;) {
     h->changed_from[i] = leaves_memory(h->items[i].value) ? h->changed_from[i + 1] : i;
     h->leaving += leaves(h, h->items[i].value);
+    if (h->first_place == 0 && (LLVMIsAAllocaInst(h->items[i].value) || LLVMIsAPHINode(h->items[i].value)))
+      h->first_place = i + 1;
   }
   for (int i = h->own; i-- > 0;) { /* from the last: where a value is needed is known when it is come to */
     LLVMValueRef here = h->items[i].value;
@@ -130,10 +134,18 @@ static void read_block(halves *h) {
 
 /* ---- where ---- */
 
+/* How much code each instruction becomes is guessed: nothing, of what is cheap, which is a part of others in the end. */
+static int *costs_behind(const halves *h) {
+  int *costs = mw_alloc(((size_t)h->own + 1) * sizeof *costs);
+  for (int c = h->own; c-- > 0;) costs[c] = costs[c + 1] + !is_cheap(h->items[c].value);
+  return costs;
+}
+
 /* Before which instruction of the block; 0: nowhere. */
 static int choose_place(const halves *h, size_t total) {
   size_t room = (size_t)h->own + 2, best = most_length(total);
-  int *handed = mw_alloc(room * sizeof *handed), *again = mw_alloc(room * sizeof *again), place = 0;
+  int *costs = costs_behind(h), *handed = mw_alloc(room * sizeof *handed), *again = mw_alloc(room * sizeof *again),
+      place = 0;
   for (int n = 0; n < h->count; n++) {
     const value *v = &h->items[n];
     int *list = v->again ? again : handed;
@@ -142,13 +154,13 @@ static int choose_place(const halves *h, size_t total) {
   int in = 0, made = 0;
   for (int c = 0; c < h->own; c++) {
     in += handed[c], made += again[c];
-    size_t taken = (size_t)(h->own - c), live = (size_t)(in + h->leaving);
-    if (c == 0 || LLVMIsAPHINode(h->items[c].value) || taken < HALF || total - taken < HALF) continue;
+    size_t taken = (size_t)h->own * (size_t)costs[c] / (size_t)(costs[0] + 1), live = (size_t)(in + h->leaving);
+    if (c == 0 || c < h->first_place || taken < HALF || total - taken < HALF) continue;
     if (live > MOST_LIVE || taken < PAYS * live) continue;
     size_t length = length_of(total, taken, live) + (size_t)made;
     if (length < best) best = length, place = c;
   }
-  free(handed), free(again);
+  free(costs), free(handed), free(again);
   return place;
 }
 
@@ -203,7 +215,7 @@ static bool is_inner_loop(const cfg *g, LLVMBasicBlockRef block) {
 
 bool choose_half(program *p, LLVMValueRef function, cfg *g, part *best) {
   size_t total = 0, most = 0;
-  halves h = {0};
+  halves h = {.p = p};
   for (int n = 0; n < g->count; n++) {
     size_t weight = 0;
     for (LLVMValueRef i = LLVMGetFirstInstruction(g->blocks[n]); i; i = LLVMGetNextInstruction(i)) weight++;
