@@ -97,7 +97,7 @@ static bool pays(program *p, const kernel *k) {
   if (!graph_build(p, k->body, false, &g, &why)) return false;
   flow f = graph_flow(&g);
   order o = order_of(&f);
-  shapes s = shapes_of(&g, &o, (cut){CUT_ROW, register_lanes(p), 1, 1});
+  shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, register_lanes(p), 1, 1});
   bool result = suits_joining(&g, &o, &s);
   shapes_free(&s);
   order_free(&o);

@@ -247,6 +247,10 @@ shapes shapes_given(const graph *g, const order *o, cut c, const given *list, in
 
 shapes shapes_of(const graph *g, const order *o, cut c) { return shapes_given(g, o, c, NULL, 0); }
 
+shapes shapes_at_best(const graph *g, const order *o, cut c) {
+  return shapes_assuming(&(question){g, o, c, NULL, 0}, ~0ull);
+}
+
 void shapes_free(shapes *s) {
   free(s->table->of);
   free(s->table->join);

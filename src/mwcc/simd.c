@@ -242,7 +242,7 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   order o = order_of(&f);
   liveness live = liveness_of(&g);
   q.o = &o, q.live = &live;
-  shapes s = shapes_of(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
+  shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
   if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
   q.wanted = together;
   q.turns = suits_turns(&g, &o, &s);
