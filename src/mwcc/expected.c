@@ -153,7 +153,7 @@ bool find_expected(const graph *g, const order *o, const shapes *s, expectation 
     if (address) look_at_address(&found, address);
   }
   if (!found.count) return false;
-  out->shapes = shapes_given(g, o, s->cut, found.list, found.count);
+  out->shapes = shapes_given(g, o, s->cut, found.list, found.count, s);
   if (!is_better(&found, &out->shapes)) {
     shapes_free(&out->shapes);
     return false;

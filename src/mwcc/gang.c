@@ -293,12 +293,11 @@ bool begin_way(emission *e, way *to, const bool *divergent, int entry) {
   for (int l = 0; l < loops; l++) {
     to->enters[l] = new_block(e, "loop");
     to->latches[l] = new_block(e, "latch");
-    if (p->divergent_loop[l]) to->loop_next[l] = new_slots(w, mask_type(e), w->parts);
+    to->loop_next[l] = new_slots(w, mask_type(e), w->parts);
   }
   for (int c = 0; c < p->class_count; c++) {
     to->guards[c] = new_block(e, "guard");
-    class_kind kind = p->classes[c].kind;
-    if (kind == CLASS_LED || kind == CLASS_LOOP) to->masks[c] = new_slots(w, mask_type(e), w->parts);
+    to->masks[c] = new_slots(w, mask_type(e), w->parts);
   }
   return true;
 }

@@ -130,7 +130,7 @@ static void define_of_vectors(widener *w, LLVMValueRef f, LLVMValueRef made) {
   graph_build(p, f, false, &g, &why);
   flow way = graph_flow(&g);
   order o = order_of(&way);
-  shapes s = shapes_given(&g, &o, (cut){CUT_ROW, w->width, 1, 1}, list, (int)LLVMCountParams(f));
+  shapes s = shapes_given(&g, &o, (cut){CUT_ROW, w->width, 1, 1}, list, (int)LLVMCountParams(f), NULL);
   widener own = {.p = p, .k = w->k, .g = &g, .shapes = &s, .width = w->width, .parts = 1, .function = made};
   own.b = own.entry = LLVMCreateBuilderInContext(p->context);
   own.stamp = 1;

@@ -165,12 +165,13 @@ typedef struct question {
   cut cut;
   const given *list;
   int count;
+  const shapes *like; /* what they need is needed anyway; or NULL */
 } question;
 
 static shapes shapes_assuming(const question *q, uint64_t assumed) {
   const graph *g = q->graph;
   const order *o = q->order;
-  shapes s = {.graph = g, .order = o, .cut = q->cut};
+  shapes s = {.graph = g, .order = o, .cut = q->cut, .needed = assumed};
   s.divergent = mw_alloc((size_t)g->count + 1);
   s.table = mw_alloc(sizeof *s.table);
   *s.table = (struct shape_table){.ranges = ranges_of(g, o, assumed),
@@ -220,7 +221,7 @@ static bool same_shapes(const shapes *a, const shapes *b) {
 }
 
 /* Assumptions restrict the launches that the code is good for. So only those are made without which a shape is worse:
-   first all together are tried without, then one by one. */
+   first all together are tried without, then all but those that are made already, then one by one. */
 static shapes answer(const question *q) {
   enum { MOST_TRIALS = 6 };
   uint64_t needed = ~0ull;
@@ -230,6 +231,14 @@ static shapes answer(const question *q) {
     return trial;
   }
   shapes_free(&trial);
+  if (q->like) {
+    trial = shapes_assuming(q, q->like->needed);
+    if (same_shapes(&best, &trial)) {
+      shapes_free(&best);
+      return trial;
+    }
+    shapes_free(&trial);
+  }
   int parameters = best.assumption_count < MOST_TRIALS ? best.assumption_count : MOST_TRIALS;
   for (int i = 0; i <= parameters; i++) {
     uint64_t one = i == parameters ? ASSUME_TIGHT : 1ull << best.assumptions[i].parameter;
@@ -241,14 +250,14 @@ static shapes answer(const question *q) {
   return last;
 }
 
-shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count) {
-  return answer(&(question){g, o, c, list, count});
+shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count, const shapes *like) {
+  return answer(&(question){g, o, c, list, count, like});
 }
 
-shapes shapes_of(const graph *g, const order *o, cut c) { return shapes_given(g, o, c, NULL, 0); }
+shapes shapes_of(const graph *g, const order *o, cut c) { return shapes_given(g, o, c, NULL, 0, NULL); }
 
 shapes shapes_at_best(const graph *g, const order *o, cut c) {
-  return shapes_assuming(&(question){g, o, c, NULL, 0}, ~0ull);
+  return shapes_assuming(&(question){g, o, c, NULL, 0, NULL}, ~0ull);
 }
 
 void shapes_free(shapes *s) {

@@ -127,7 +127,7 @@ static void add_variant(question *q, cut c) {
   variant made;
   expectation x = {0};
   if (q->p->options->launch_kernel) find_expected(q->g, q->o, &s, &x);
-  if (may_stray) single = shapes_of(q->g, q->o, (cut){CUT_ROWS, c.lanes, 1, 1});
+  if (may_stray) single = shapes_given(q->g, q->o, (cut){CUT_ROWS, c.lanes, 1, 1}, NULL, 0, &s);
   if (widen_kernel(q->p, k, q->g, &s, q->live, &x, may_stray ? &single : NULL, name, &q->why, &q->why_at, &made)) {
     k->variants[k->variant_count++] = made;
     if (q->turns) add_text_attribute(q->p, made.function, TAKES_TURNS, "");

@@ -198,6 +198,7 @@ typedef struct shapes {
   bool *divergent;               /* by node: whether its branch sends lanes of one gang different ways */
   const assumption *assumptions; /* what has to hold for the shapes to; belongs to the table */
   int assumption_count;
+  uint64_t needed; /* those that could have been made: range.h */
   extent extent;
   struct shape_table *table;
 } shapes;
@@ -215,7 +216,7 @@ typedef struct given {
   LLVMValueRef value;
   shape shape;
 } given;
-shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count);
+shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count, const shapes *like);
 void shapes_free(shapes *s);
 shape shape_of(const shapes *s, LLVMValueRef value); /* constants and arguments too */
 /* Whether lanes count up, and the limit that all have is so small that numbers somewhat beyond it do not wrap. */
