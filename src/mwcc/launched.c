@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Of functions that differ in attributes that the code depends on LLVM makes one description of the processor each, for a
-   thirtieth of the time that a small kernel takes. All code that will be there prefers the widest vectors: so may all else. */
+   twentieth of the instructions that a small kernel takes. All code that will be there prefers the widest vectors: so may all else. */
 static void make_alike(program *p) {
   EACH_FUNCTION(p, f) {
     if (!LLVMIsDeclaration(f)) prefer_widest(p, f);

@@ -2,11 +2,9 @@
  *
  * Prefix sums within a gang add to each vector what shuffles bring from two others, eight times over. Instruction selection asks
  * of every sum which of its bits are known, and looks six operations deep for that, each time in both operands and in both
- * vectors of a shuffle: a sort by digits took a sixth of its compile time for it, and nothing is ever found. It does not look
+ * vectors of a shuffle: a sort by digits took a sixth of its compile time for it, and nothing comes of it. It does not look
  * through a freeze, which is no instruction in the end: the code is the same to the letter. */
 #include "simt.h"
-
-#include <stdlib.h>
 
 static bool is_move(LLVMValueRef value) {
   return LLVMIsAShuffleVectorInst(value) && !LLVMIsUndef(LLVMGetOperand(value, 0)) &&

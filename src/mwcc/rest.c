@@ -42,7 +42,7 @@ static bool still_holds(const live_values *live, LLVMValueRef load) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(load));
   if (!LLVMIsABranchInst(end) || LLVMGetNumSuccessors(end) != 1 || LLVMGetSuccessor(end, 0) != live->head) return false;
   for (LLVMValueRef i = load; i != end; i = LLVMGetNextInstruction(i))
-    if (!leaves_memory(i)) return false;
+    if (!keeps_memory(i)) return false;
   return true;
 }
 
@@ -235,8 +235,8 @@ static void take_over(handing *h, const cfg *g, const part *r, LLVMBasicBlockRef
                    ? LLVMBuildBitCast(h->b, LLVMGetParam(function, count++), type, "")
                    : load_field(h, LLVMGetParam(function, 0), fields++, type);
   }
-  for (size_t i = 0; i < again->count;
-       i++) { /* of the caller's values: they are replaced with all others of the part */
+  /* Of the caller's values: they are replaced with all others of the part. */
+  for (size_t i = 0; i < again->count; i++) {
     LLVMMetadataRef place = LLVMInstructionGetDebugLoc(again->items[i]);
     taken[in->count + i] = LLVMInstructionClone(again->items[i]);
     LLVMInsertIntoBuilder(h->b, taken[in->count + i]);

@@ -25,7 +25,7 @@ bool is_cheap(LLVMValueRef i) {
   return is_integer_operation(i) || opcode == LLVMGetElementPtr || (opcode == LLVMLoad && is_pure(i));
 }
 
-bool leaves_memory(LLVMValueRef i) {
+bool keeps_memory(LLVMValueRef i) {
   return is_pure(i) || (LLVMIsACallInst(i) && starts_with(callee_name(i), "llvm.prefetch"));
 }
 
@@ -33,8 +33,8 @@ bool leaves_memory(LLVMValueRef i) {
 
 typedef struct value {
   LLVMValueRef value;
-  int at,
-      last; /* its place in the block (-1: made elsewhere), and that of the last that needs it there, or what it makes */
+  int at;   /* its place in the block; -1: made elsewhere */
+  int last; /* the place of the last that needs it there, or what is made again of it */
   bool again;
 } value;
 
@@ -118,7 +118,7 @@ static void read_block(halves *h) {
   qsort(h->by_address, (size_t)h->own, sizeof *h->by_address, compare_addresses);
   h->changed_from[h->own] = h->own;
   for (int i = h->own; i-- > 0;) {
-    h->changed_from[i] = leaves_memory(h->items[i].value) ? h->changed_from[i + 1] : i;
+    h->changed_from[i] = keeps_memory(h->items[i].value) ? h->changed_from[i + 1] : i;
     h->leaving += leaves(h, h->items[i].value);
     if (h->first_place == 0 && (LLVMIsAAllocaInst(h->items[i].value) || LLVMIsAPHINode(h->items[i].value)))
       h->first_place = i + 1;

@@ -1,5 +1,5 @@
 /* Which part of a large function another processor had better generate the code for: what has one way in and one way out, is
- * about half of it, and shares few values with the rest.
+ * about half of it, shares few values with the rest, and is run at most once for each block of the launch.
  *
  * A function of some thousand instructions has hundreds of blocks, and each is the entry of as many parts as blocks
  * post-dominate it. So that all can be looked at, a part grows from one of them to the next, and of values it is known

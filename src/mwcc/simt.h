@@ -216,6 +216,7 @@ typedef struct given {
   LLVMValueRef value;
   shape shape;
 } given;
+/* `like`: shapes of the same kernel, whose assumptions are made anyway, or NULL. */
 shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count, const shapes *like);
 void shapes_free(shapes *s);
 shape shape_of(const shapes *s, LLVMValueRef value); /* constants and arguments too */
