@@ -206,6 +206,11 @@ describe("memory is asked for ahead", function()
     assert.equal(0, count(ir((product:gsub("ROW", "k * 256")), class), "call void @llvm.prefetch"))
     assert.equal(0, count(ir((product:gsub("ROW", "n")), class), "call void @llvm.prefetch"))
     assert.equal(0, count(ir((product:gsub("ROW", "k * n")), "_Z7productiPKfS0_Pf:16x2x1"), "call void @llvm.prefetch"))
+    for _, wide in ipairs { "32x32x1", "16x16x1:2" } do -- a row is two vectors
+      class = "_Z7productiPKfS0_Pf:" .. wide
+      assert.equal(2, count(ir((product:gsub("ROW", "k * n")), class), "call void @llvm.prefetch"), wide)
+      assert.equal(0, count(ir((product:gsub("ROW", "k * 64 + n")), class), "call void @llvm.prefetch"), wide)
+    end
   end)
 
   it("of a tile's rows, while the tile before is worked on", function()

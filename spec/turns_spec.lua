@@ -185,4 +185,17 @@ describe("sums in turns", function()
       assert.matches("gangs of 32 x 16 lanes", report)
     end
   end)
+
+  it("are not taken by a processor that works on vectors in two steps, which has as many sums as registers", function()
+    local target = "--target=x86_64-linux-gnu --mcpu=znver4"
+    local function gangs(source, rows)
+      local report = mwcc.run(source, ("--report --launch=product:%s %s"):format(rows, target))
+      return report:match "gangs of (%d+ x %d+) lanes"
+    end
+    assert.same({}, carried(ir("product", target)))
+    assert.same({}, carried(ir("product", target, 32)))
+    assert.equal("8 x 16", gangs(text, "16x16x1"))
+    assert.equal("16 x 16", gangs(text, "32x16x1")) -- eight rows of two vectors
+    assert.equal("8 x 16", gangs(text:gsub("float", "double"), "32x16x1"))
+  end)
 end)

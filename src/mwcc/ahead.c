@@ -361,6 +361,26 @@ void ask_beside(widener *w, LLVMValueRef load) {
   for (int n = 0; n < a->each && a->next < all; n++, a->next++) ask_for_row(w, &a->rows[a->next / w->parts]);
 }
 
+/* Whether rounds load a line far from the last one's, with whose numbers each of several rows has arithmetic enough for asking
+   to be little beside it. */
+static bool pays_for_rows(const widener *w, uint64_t bytes, int rows, growth round) {
+  enum { FEWEST = 4 };
+  return rows >= FEWEST && bytes * (uint64_t)w->width == LINE && is_far(round);
+}
+
+static void ask_some_rounds_ahead(widener *w, LLVMValueRef address, int u, growth round) {
+  enum { ROUNDS = 16 };
+  ask(w, part_scalar(w, address, u), LLVMBuildMul(w->b, round.by, constant_i64(w->p, ROUNDS), ""));
+}
+
+/* Where rows of a gang are several vectors: those of the first. */
+static void ask_for_columns(widener *w, const question *q, LLVMValueRef address, uint64_t bytes, growth round) {
+  const cut *c = &w->shapes->cut;
+  if (c->kind != CUT_PLANE || !pays_for_rows(w, bytes, w->parts / c->columns, round)) return;
+  if (!is_parted(w, address) || !is_number(growth_along(*q, "tid.y", address), 0)) return;
+  for (int u = 0; u < c->columns; u++) ask_some_rounds_ahead(w, address, u, round);
+}
+
 void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
   enum { LONG = 512, ROUNDS = 3 };
   LLVMValueRef address = LLVMGetOperand(load, 0);
@@ -368,7 +388,10 @@ void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
   uint64_t part = bytes * (uint64_t)w->width, whole = part * (uint64_t)w->parts;
   if (!may_ask(w, &q, address) || whole < LINE) return;
   growth round = grown(&q, address, DEPTH);
-  if (!is_affine(w, address)) ask_while_working(w, load, bytes, round);
+  if (!is_affine(w, address)) {
+    ask_while_working(w, load, bytes, round);
+    ask_for_columns(w, &q, address, bytes, round);
+  }
   if (!is_affine(w, address) || !is_far(round)) return;
   bool is_short = length_of_round(w, q.loop) < LONG;
   if (is_short && (!w->gang_begins || !follows_neighbour(q, address, bytes) || is_loaded_again(q, address))) return;
@@ -384,13 +407,12 @@ void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
 }
 
 void ask_ahead_once(widener *w, LLVMValueRef load, uint64_t bytes) {
-  enum { FEWEST = 4 /* parts, for whose arithmetic asking is little */, ROUNDS = 16 };
   LLVMValueRef address = LLVMGetOperand(load, 0);
   question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
-  if (!may_ask(w, &q, address) || w->parts < FEWEST || bytes * (uint64_t)w->width != LINE) return;
+  if (!may_ask(w, &q, address) || is_varying(w, address)) return;
   growth round = grown(&q, address, DEPTH);
-  if (!is_far(round) || is_varying(w, address)) return;
-  ask(w, part_scalar(w, address, 0), LLVMBuildMul(w->b, round.by, constant_i64(w->p, ROUNDS), ""));
+  if (!pays_for_rows(w, bytes, w->parts, round)) return;
+  ask_some_rounds_ahead(w, address, 0, round);
 }
 
 void ask_by_lanes(widener *w, LLVMValueRef load, LLVMValueRef address) {

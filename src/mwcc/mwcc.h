@@ -323,6 +323,7 @@ stages_function mwcc_stages;
 void make_types(program *p);               /* and a context */
 void choose_target(program *p);            /* target.c: triple, processor, features */
 bool has_mask_registers(const program *p); /* a bit a lane; else a mask is a vector of whole lanes */
+bool has_half_units(const program *p);     /* that work on registers of 512 bits in two steps */
 int register_lanes(const program *p);      /* numbers of 32 bits in a vector register */
 int vector_registers(const program *p);
 void make_machine(program *p);                 /* for the processor and the level asked for */

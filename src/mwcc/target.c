@@ -108,6 +108,8 @@ bool has_mask_registers(const program *p) {
   return strstr(p->features, "+avx512f") && strstr(p->features, "+avx512bw") && strstr(p->features, "+avx512vl");
 }
 
+bool has_half_units(const program *p) { return strcmp(p->cpu, "znver4") == 0 && has_mask_registers(p); }
+
 void choose_target(program *p) {
   const char *cpu = p->options->cpu, *target = p->options->target;
   if (p->options->gpu) {
