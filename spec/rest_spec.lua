@@ -41,8 +41,8 @@ describe("long code for blocks of one size", function()
     return module:find("rest.", 1, true) ~= nil
   end
 
-  -- conv2d: most of it is one block, of which half is the other function, where a third processor has nothing to do (one
-  -- has code for edges); a product by tiles would call it each round.
+  -- conv2d: most of it is one block, of which half is the other function, where a third processor has nothing to do (a
+  -- second has code for edges); a product by tiles would call it each round.
   it("is two functions where there are processors for both, and one where they would hand over much", function()
     local classes = {
       fft = "_Z3fftPK6float2S1_PS_:256x1x1", softmax = "_Z7softmaxiPKfPf:256x1x1", radix = "_Z5radixiPKjPj:256x1x1",
