@@ -18,6 +18,8 @@
  *
  * And where each line that is loaded meets numbers of many rows, as in a product of matrices, memory would be quick enough if
  * only it were asked in time: of a matrix whose rows are a power of two long, few lines of a column fit into the near caches.
+ * So a line of each vector that a gang's row has is asked for. (Where rows are two vectors, products of 2048 x 2048 take a third
+ * to two thirds less time on a Zen 4 for it.)
  *
  * Where a round puts rows of a matrix into shared memory and works on them there, behind a barrier, what it asked for where it
  * loads would wait for what it loads itself: processors wait for some lines at a time only. So the next round's rows are

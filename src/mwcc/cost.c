@@ -211,15 +211,15 @@ static bool is_product(const graph *g, const order *o, const shapes *s) {
 }
 
 /* A processor that multiplies a register in two steps has the time to load a number for each multiplication, and a line
-   again for each eight. (With turns, products took a quarter more time on a Zen 4: 80 % of its peak without.) */
+   again for each eight. (With turns, products of 1024 x 1024 took a seventh to a quarter more time on a Zen 4.) */
 bool suits_turns(const graph *g, const order *o, const shapes *s) {
   return !has_half_units(g->program) && is_product(g, o, s);
 }
 
 /* Vectors of a gang whose sums all stay in registers: eight rows, as many as a set of the nearest cache has lines, for rows
    that are a power of two long are all in the same one; and of two vectors, where a row has them, which share what is
-   loaded for the row. (On a Zen 4 blocks of 32 x 32 take a third less time with two, of 16 x 16 twice as much with sixteen
-   rows.) */
+   loaded for the row, if sixteen sums are as many registers. (On a Zen 4 blocks of 32 x 32 take three tenths less time with two,
+   of 16 x 16 twice as much with sixteen rows.) */
 static int parts_of_product(const graph *g, const shapes *s) {
   bool pairs = g->program->block[0] % (2 * LINE) == 0;
   for (int i = 0; i < g->value_count && pairs; i++) {
@@ -229,8 +229,8 @@ static int parts_of_product(const graph *g, const shapes *s) {
   return pairs ? 2 * MANY : MANY;
 }
 
-/* Where a block has too few rows for as many vectors as may take turns, two of them beside each other have more of them: of
-   each page of a matrix, and of each number for all lanes, twice as much is used. (A product of matrices with blocks of
+/* Where a block has too few rows for as many vectors as may take turns, or rows of one vector only where none do, two of them
+   beside each other have more: of each page of a matrix, and of each number for all lanes, twice as much is used. (A product of matrices with blocks of
    16 x 16 took a tenth less time with 8 lanes, and a fifth with 16, on a Xeon.) */
 bool suits_joining(const graph *g, const order *o, const shapes *s) {
   enum { LEAST_ROWS = 4, LEAST_LANES = 8 };

@@ -256,7 +256,8 @@ void share_out(program *p) {
 }
 
 /* A single function, which optimising has to see as a whole; and one beside which there is little else, if a processor has
-   nothing to do. (Without one a filter took as long to make in two parts as in one, or longer, and a tenth longer to run.) */
+   nothing to do. (Without one a filter took as long to make in two parts as in one, or longer, and on a Zen 4 a twelfth longer to
+   run.) */
 void share_optimised(program *p) {
   kernel *k = &p->kernels[0];
   if (!p->options->launch_kernel || !may_share(p) || processors() < 2 || LLVMIsDeclaration(k->run)) return;

@@ -272,8 +272,9 @@ void liveness_free(const graph *g, liveness *l);
 /* Whether a whole block as one gang would be slower than several: lanes leave a loop at their own times, and the block would
    wait for the last; or lanes one after the other do something in a loop, which would be much code. */
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts);
-/* Whether its loops carry what turns.c has in registers in turns: one sum of each thread of a block of several rows. (Where
-   threads have several, as in products by tiles, they share too much: with tiles of 4 by 4 it took twice the time.) */
+/* Whether its loops carry what turns.c has in registers in turns, one sum of each thread of a block of several rows, and the
+   processor gains by that. (Where threads have several, as in products by tiles, they share too much: with tiles of 4 by 4 it
+   took twice the time.) */
 bool suits_turns(const graph *g, const order *o, const shapes *s);
 bool suits_joining(const graph *g, const order *o, const shapes *s); /* whether two blocks as one pay: join.c */
 /* Lanes of a vector, for blocks of that size: those of the shapes, or others and *why. */
