@@ -77,6 +77,48 @@ describe("stores past the caches", function()
     assert.equal(0, count(rows, "vmovnt")) -- a row is half a line
   end)
 
+  it("of blocks one below the other lie beside each other in a transposition, and the image says so", function()
+    local function column_bytes(source, of)
+      local text = mwcc.run(source, "--emit=ir --launch=" .. of)
+      return tonumber((assert(text:match "ptr @fits[^,]*, i32 %d, i32 %d, i32 %d, i32 %d, i32 (%d+)", text)))
+    end
+    assert.equal(16 * 16 * 4, column_bytes(transpose, "_Z9transposeiPKfPf:16x16x1"))
+    assert.equal(0, column_bytes(copy, class))
+    local rows = transpose:gsub("o%[.-%]", "o[(by + ty) * n + bx + tx]")
+    assert.equal(0, column_bytes(rows, "_Z9transposeiPKfPf:16x16x1"))
+    local narrow = transpose:gsub("%* n", "* 32")
+    assert.equal(0, column_bytes(narrow, "_Z9transposeiPKfPf:16x16x1")) -- all blocks store near each other
+  end)
+
+  it("are all made, whichever worker has which rows of blocks", function()
+    local script = [=[
+      local mw = require "moonwarp"
+      mw.limit("specialise", 1)
+      local m = mw.compile([[%s
+        __global__ void count(float *x) {
+          int i = blockIdx.x * blockDim.x + threadIdx.x;
+          x[i] = i;
+        }
+        __global__ void differences(int n, int rows, const float *o, int *wrong) {
+          int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+          if (o[x * n + y] != (y < rows ? y * n + x : -1)) atomicAdd(wrong, 1);
+        }]])
+      local side = 4096 -- 64 MiB
+      local from, to, wrong = mw.empty(side * side), mw.empty(side * side), mw.zeros(1, "int")
+      m.count(side * side // 256, 256)(from)
+      for _, rows in ipairs { 256, 255, 100, 9, 1 } do -- of blocks
+        to:fill(-1)
+        m.transpose({ 256, rows }, { 16, 16 })(side, from, to)
+        m.differences({ 16, side }, 256)(side, rows * 16, to, wrong)
+      end
+      print(wrong[1])
+    ]=]
+    for _, workers in ipairs { "1", "2", "3", "7" } do
+      local result = child { script:format(transpose), environment = { MOONWARP_THREADS = workers } }
+      assert.equal("0\n", result.output)
+    end
+  end)
+
   it("are not made where the array is read, or written elsewhere", function()
     assert.equal(0, streamed((copy:gsub("3 %* x", "o[i] + x"))))
     assert.equal(0, streamed((copy:gsub("if %(i < n%)", "o[i ^ 1] = 7; if (i < n)"))))

@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 10
+#define MW_MWO_VERSION 11
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -138,6 +138,9 @@ typedef struct mw_mwo_kernel {
   uint32_t in_rounds;           /* whether `run` does the first round of all its blocks, then the second ones, … */
   uint32_t joined;              /* 2: `run` runs two blocks of a row as one, with the first of them; 1: what is made for
                                    grids of an even width would do so; 0: grids of any width are alike */
+  uint32_t column_bytes; /* bytes that a block stores past the caches, where the block below it, in the next row of the
+                                   grid, stores the lines beside them; else 0 */
+  uint32_t reserved;
 } mw_mwo_kernel;
 
 /* In a variable's initial bytes, at `offset`, stands the address of another variable plus `addend`. */

@@ -12,7 +12,7 @@ static bool take_next(cpu_command *command, uint64_t workers, cpu_taken *out) {
   uint64_t taken = atomic_load_explicit(&command->taken, memory_order_relaxed), next;
   do {
     if (taken >= command->blocks) return false;
-    uint64_t left = command->blocks - taken, share = left / (2 * workers);
+    uint64_t left = command->blocks - taken, share = command->by_rows ? command->grain : left / (2 * workers);
     if (share < command->grain) share = command->grain;
     next = taken + (share < left ? share : left);
   } while (!atomic_compare_exchange_weak(&command->taken, &taken, next));
@@ -93,6 +93,17 @@ static uint64_t stretch(uint64_t grain, uint64_t blocks, uint64_t workers) {
   return grain < most ? most : grain;
 }
 
+/* Whether the lines that a row of blocks writes lie beside the next row's, and no cache would gather them: then workers are to
+   have rows by turns. */
+static bool writes_columns(const cpu_command *command, uint64_t workers) {
+  const mw_mwo_kernel *image = command->kernel.kernel->image;
+  uint64_t row = command->kernel.frame.grid[0];
+  return image->column_bytes && command->blocks >= 4 * workers * row &&
+         command->blocks * image->column_bytes >= command->kernel.frame.cached;
+}
+
+static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
+
 void cpu_command_set_grain(cpu_command *command) {
   const cpu_kernel *kernel = command->kernel.kernel;
   cpu_device *device = command->stream->device;
@@ -100,8 +111,13 @@ void cpu_command_set_grain(cpu_command *command) {
   uint64_t workers = (uint64_t)device->workers;
   command->grain = runs_kernel ? cpu_kernel_grain(kernel) : 1;
   if (runs_kernel && kernel->image->in_rounds) command->grain = stretch(command->grain, command->blocks, workers);
-  command->shared_out = command->backwards = false;
+  command->shared_out = command->backwards = command->by_rows = false;
   if (!runs_kernel || command->residents || !kernel->image->any_order) return;
+  if (workers > 1 && writes_columns(command, workers)) {
+    command->by_rows = true;
+    command->grain = round_up(command->grain, command->kernel.frame.grid[0]);
+    return;
+  }
   if (workers < 2 || command->blocks < 4 * workers || command->blocks > UINT32_MAX) return;
   double each = block_seconds(kernel), all = each * (double)command->blocks / (double)workers;
   if (each > 0 && all < worth_seconds) return;

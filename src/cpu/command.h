@@ -60,6 +60,7 @@ struct cpu_command {
   uint64_t grain;         /* fewest blocks to take at once, as long as there are so many */
   _Atomic uint64_t taken; /* blocks handed out so far */
   bool shared_out;        /* each slot has blocks of its own, what is left of them in `ranges` */
+  bool by_rows;           /* so many as `grain` are taken at once, as long as there are so many */
   bool backwards;         /* from the last to the first, a piece of so many blocks after the other */
   uint64_t piece;
   _Atomic uint64_t *ranges; /* kept from use to use, or NULL */
@@ -93,7 +94,8 @@ typedef struct cpu_taken {
  *
  * As a rule they are the next ones, since a block may wait for those before it. Where no block can wait for another, each slot
  * has as many of its own, those that it had in the last launch of that size, so that it finds in its caches what it left
- * there; when they are done it takes of others'. And a launch that lasts a while begins where the one before it
+ * there; when they are done it takes of others'. Not so where blocks of one row after the other write lines that lie beside
+ * each other, more of them than the caches hold: there slots take one row of the grid after the other. And a launch that lasts a while begins where the one before it
  * ended: with large arrays that is what is in the caches. */
 bool cpu_command_take(cpu_command *command, int workers, int slot, cpu_taken *out);
 

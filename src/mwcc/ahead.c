@@ -256,11 +256,10 @@ static void ask_for_gangs(widener *w, LLVMValueRef address, LLVMValueRef round, 
   LLVMPositionBuilderAtEnd(w->b, on);
 }
 
-static LLVMValueRef growth_along(question q, const char *name, LLVMValueRef address) {
-  q.loop = -1;
-  q.varied = name;
+LLVMValueRef growth_along(widener *w, const char *name, LLVMValueRef address) {
+  question q = {.w = w, .loop = -1, .varied = name, .all = {.all = true}};
   growth g = grown(&q, address, DEPTH);
-  return g.known ? g.by ? g.by : constant_i64(q.w->p, 0) : NULL;
+  return g.known ? g.by ? g.by : constant_i64(w->p, 0) : NULL;
 }
 
 static bool is_number(LLVMValueRef value, uint64_t number) {
@@ -281,8 +280,8 @@ static bool follows_neighbour(question q, LLVMValueRef address, uint64_t bytes) 
   const unsigned *block = w->p->block;
   if (w->shapes->cut.kind != CUT_ROWS && !is_whole_block(w)) return false;
   if (block[1] * block[2] > 1 || shape_of(w->shapes, address).step != (int64_t)bytes * w->width) return false;
-  return is_number(growth_along(q, "tid.x", address), bytes) &&
-         is_number(growth_along(q, "ctaid.x", address), bytes * block[0]);
+  return is_number(growth_along(q.w, "tid.x", address), bytes) &&
+         is_number(growth_along(q.w, "ctaid.x", address), bytes * block[0]);
 }
 
 /* Whether other rows of blocks, or other rounds of a loop around this one, load the same, so that it may well be in a cache. */
@@ -290,7 +289,7 @@ static bool is_loaded_again(question q, LLVMValueRef address) {
   static const char *const others[] = {"ctaid.y", "ctaid.z"};
   const order *o = q.w->shapes->order;
   for (size_t i = 0; i < MW_COUNT(others); i++)
-    if (reads_register(q.w, others[i]) && is_number(growth_along(q, others[i], address), 0)) return true;
+    if (reads_register(q.w, others[i]) && is_number(growth_along(q.w, others[i], address), 0)) return true;
   for (q.loop = o->loops[q.loop].parent; q.loop >= 0; q.loop = o->loops[q.loop].parent) {
     growth g = grown(&q, address, DEPTH);
     if (!g.known || !g.by) return true;
@@ -315,7 +314,7 @@ void ask_for_next_block(widener *w, LLVMValueRef load, uint64_t bytes) {
   question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
   if (!w->p->options->launch_kernel || !w->k->waits || q.loop >= 0 || !is_affine(w, address)) return;
   if (memory_of(address) == MEMORY_SHARED || memory_of(address) == MEMORY_LOCAL) return;
-  LLVMValueRef distance = growth_along(q, "ctaid.x", address);
+  LLVMValueRef distance = growth_along(q.w, "ctaid.x", address);
   if (!distance || !LLVMIsAConstantInt(distance) || llabs(LLVMConstIntGetSExtValue(distance)) < LINE) return;
   int64_t step = shape_of(w->shapes, address).step;
   int different = step ? w->parts : 1;
@@ -376,10 +375,10 @@ static void ask_some_rounds_ahead(widener *w, LLVMValueRef address, int u, growt
 }
 
 /* Where rows of a gang are several vectors: those of the first. */
-static void ask_for_columns(widener *w, const question *q, LLVMValueRef address, uint64_t bytes, growth round) {
+static void ask_for_columns(widener *w, LLVMValueRef address, uint64_t bytes, growth round) {
   const cut *c = &w->shapes->cut;
   if (c->kind != CUT_PLANE || !pays_for_rows(w, bytes, w->parts / c->columns, round)) return;
-  if (!is_parted(w, address) || !is_number(growth_along(*q, "tid.y", address), 0)) return;
+  if (!is_parted(w, address) || !is_number(growth_along(w, "tid.y", address), 0)) return;
   for (int u = 0; u < c->columns; u++) ask_some_rounds_ahead(w, address, u, round);
 }
 
@@ -392,7 +391,7 @@ void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
   growth round = grown(&q, address, DEPTH);
   if (!is_affine(w, address)) {
     ask_while_working(w, load, bytes, round);
-    ask_for_columns(w, &q, address, bytes, round);
+    ask_for_columns(w, address, bytes, round);
   }
   if (!is_affine(w, address) || !is_far(round)) return;
   bool is_short = length_of_round(w, q.loop) < LONG;

@@ -204,6 +204,7 @@ typedef struct kernel {
   bool chases;             /* it does little but gather: simd.c */
   LLVMValueRef rounds_end; /* the body is one round of a loop up to here, over the whole grid; NULL: grid_stride.c */
   bool rounds_signed;
+  uint32_t column_bytes;   /* as in mw_mwo_kernel: streamed.c */
   const char *thread_code; /* the function whose stack is local_bytes: emit.c */
   size_t local_bytes;
 } kernel;

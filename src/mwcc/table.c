@@ -152,6 +152,8 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_i32(&f, k->any_order);
   put_i32(&f, k->rounds_end != NULL);
   put_i32(&f, p->joinable ? p->joined : 0);
+  put_i32(&f, k->column_bytes);
+  put_i32(&f, 0); /* reserved */
   return twin(&f, sizeof(mw_mwo_kernel));
 }
 

@@ -239,6 +239,9 @@ void ask_beside(widener *w, LLVMValueRef load);
 void ask_ahead_once(widener *w, LLVMValueRef load, uint64_t bytes);
 /* That load is done by one lane after the other instead, here at the address: so is the asking, a line at a time. */
 void ask_by_lanes(widener *w, LLVMValueRef load, LLVMValueRef address);
+/* What an address outside of loops grows by where the id that the register holds ("ctaid.y") is one more: an i64 where the
+   builder stands, constant where it is known; NULL: no one number. */
+LLVMValueRef growth_along(widener *w, const char *name, LLVMValueRef address);
 
 /* ---- streamed.c ---- */
 void fence_streamed(widener *w); /* where a worker has done its blocks */
