@@ -33,6 +33,20 @@ local sums = [[
     o[r * width + c] = sum;
   }]]
 
+-- Rows of a picture, each clamped, and columns on either side of a thread's own. Of whole numbers, again.
+local filter = [[
+  __global__ void filter(int width, int height, int by, const float *x, float *o) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (c >= width || r >= height) return;
+    float sum = 0;
+    for (int j = -1; j <= 1; j++)
+      for (int k = -2; k <= 2; k++) {
+        int column = min(max(c + k, 0), width - 1), row = min(max(r + j, 0), height - 1);
+        sum += x[row * width + column] * (k + 5 * j + by);
+      }
+    o[r * width + c] = sum;
+  }]]
+
 -- 32-bit arithmetic, as the kernel's
 local function wrapped(number) return (number + 2 ^ 31 | 0) % 4294967296 - 2 ^ 31 | 0 end
 
@@ -124,5 +138,37 @@ describe("indices that mostly follow on", function()
     local body = assert(text:match "(define [^\n]*plane16x8.-\n}\n)", text)
     -- of each half of a row, which all rows of the gang share
     assert.equal(2, count(body, "= load <16 x float>"))
+  end)
+
+  it("are columns of one address, at constant distances", function()
+    local text = ir(filter, "_Z6filteriiiPKfPf:16x16x1")
+    local body = assert(text:match "(define [^\n]*plane16x.-\n}\n)", text)
+    local columns, distances = 0, {}
+    for load in body:gmatch "getelementptr i8, ptr %%[%w.]+, i64 (%-?%d+)" do distances[load] = true end
+    for _, wanted in ipairs { "-8", "-4", "4", "8" } do columns = columns + (distances[wanted] and 1 or 0) end
+    assert.equal(4, columns, body)
+    assert.equal(4, count(body, "@llvm%.prefetch")) -- of each row that two rows of threads need one line
+  end)
+
+  it("are right in columns at constant distances, also at the edges", function()
+    local m = mw.compile(filter)
+    for _, size in ipairs { { 64, 32 }, { 49, 19 }, { 17, 40 }, { 16, 8 }, { 3, 2 } } do
+      local width, height, x = size[1], size[2], {}
+      for i = 1, width * height do x[i] = i * i % 1009 - 500 end
+      local data, by = mw.array(x), 7
+      local o, expected = mw.zeros(width * height), {}
+      m.filter({ mw.cdiv(width, 16), mw.cdiv(height, 16) }, { 16, 16 })(width, height, by, data, o)
+      for i = 0, width * height - 1 do
+        local c, r, sum = i % width, i // width, 0.0
+        for j = -1, 1 do
+          for k = -2, 2 do
+            local column, row = math.min(math.max(c + k, 0), width - 1), math.min(math.max(r + j, 0), height - 1)
+            sum = sum + x[row * width + column + 1] * (k + 5 * j + by)
+          end
+        end
+        expected[i + 1] = sum
+      end
+      check(expected, o, width, height)
+    end
   end)
 end)

@@ -35,9 +35,17 @@ static LLVMValueRef copy_instruction(widener *w, LLVMValueRef i, const LLVMValue
   return copy;
 }
 
-/* The extension of a sum that does not overflow, as a sum of two: where rows or columns of an array are reached by several
-   sums, each of them is extended once, and addresses need no arithmetic of their own. False: it is none. */
-static bool extended_sum(widener *w, LLVMValueRef i, mask m, int u, LLVMValueRef of[2]) {
+/* A number as another one and a constant distance from it, both extended. Several columns of an image that are clamped to
+   its edges have one such number where they are as expected; what is looked at then says that none of them wraps. */
+static LLVMValueRef extended(widener *w, LLVMValueRef value, LLVMValueRef i, int u, int64_t *distance) {
+  value = counted_from(w, value, graph_node_of(w->g, i), distance);
+  return LLVMBuildSExt(w->b, u < 0 ? value_scalar(w, value) : part_scalar(w, value, u), LLVMTypeOf(i), "");
+}
+
+/* The extension of a sum that does not overflow, as a sum of two and a distance: where rows or columns of an array are reached
+   by several sums, each of them is extended once, and addresses need no arithmetic of their own. False: it is none. */
+static bool extended_sum(widener *w, LLVMValueRef i, mask m, int u, LLVMValueRef of[2], int64_t *distance) {
+  *distance = 0;
   bool extends = LLVMIsASExtInst(i) || (LLVMIsAZExtInst(i) && LLVMGetNNeg(i));
   LLVMValueRef sum = extends ? LLVMGetOperand(i, 0) : NULL;
   if (!sum || !LLVMIsAInstruction(sum) || LLVMGetInstructionOpcode(sum) != LLVMAdd || !LLVMGetNSW(sum)) return false;
@@ -50,7 +58,7 @@ static bool extended_sum(widener *w, LLVMValueRef i, mask m, int u, LLVMValueRef
   for (unsigned n = 0; n < 2 && common; n++) {
     LLVMValueRef operand = LLVMGetOperand(sum, n);
     if (is_varying(w, operand)) return false;
-    of[n] = LLVMBuildSExt(w->b, u < 0 ? value_scalar(w, operand) : part_scalar(w, operand, u), LLVMTypeOf(i), "");
+    of[n] = extended(w, operand, i, u, distance);
   }
   return common;
 }
@@ -59,19 +67,26 @@ static bool extended_sum(widener *w, LLVMValueRef i, mask m, int u, LLVMValueRef
    evenly from round to round. */
 static LLVMValueRef address_in_steps(widener *w, LLVMValueRef gep, mask m, int u) {
   LLVMValueRef base = LLVMGetOperand(gep, 0), index = LLVMGetOperand(gep, 1), of[2];
+  int64_t distance;
   if (LLVMGetNumOperands(gep) != 2 || !LLVMIsAInstruction(index) || is_varying(w, base)) return NULL;
-  if (graph_node_of(w->g, index) != graph_node_of(w->g, gep) || !extended_sum(w, index, m, u, of)) return NULL;
+  if (graph_node_of(w->g, index) != graph_node_of(w->g, gep) || !extended_sum(w, index, m, u, of, &distance))
+    return NULL;
   LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
   LLVMValueRef at = u < 0 ? value_scalar(w, base) : part_scalar(w, base, u);
   for (unsigned n = 0; n < 2; n++) at = LLVMBuildGEP2(w->b, type, at, &of[n], 1, "");
-  return at;
+  LLVMValueRef farther = LLVMConstInt(LLVMTypeOf(index), (uint64_t)distance, 1);
+  return distance ? LLVMBuildGEP2(w->b, type, at, &farther, 1, "") : at;
 }
 
 /* Of part 0's lane 0 (u = -1), or of part u's. */
 static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   int count = LLVMGetNumOperands(i);
   LLVMValueRef of[2];
-  if (extended_sum(w, i, m, u, of)) return LLVMBuildNSWAdd(w->b, of[0], of[1], "");
+  int64_t distance;
+  if (extended_sum(w, i, m, u, of, &distance)) {
+    LLVMValueRef sum = LLVMBuildNSWAdd(w->b, of[0], of[1], "");
+    return LLVMBuildNSWAdd(w->b, sum, LLVMConstInt(LLVMTypeOf(i), (uint64_t)distance, 1), "");
+  }
   LLVMValueRef address = LLVMIsAGetElementPtrInst(i) ? address_in_steps(w, i, m, u) : NULL;
   if (address) return address;
   LLVMValueRef *operands = mw_alloc(((size_t)count + 1) * sizeof *operands);

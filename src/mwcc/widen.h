@@ -265,6 +265,9 @@ bool find_expected(const graph *g, const order *o, const shapes *s, expectation 
 void forget_expected(expectation *x);
 /* Whether a gang, all of whose lanes are there, has them so: emitted where it starts. */
 LLVMValueRef is_as_expected(widener *w, const expectation *x);
+/* Where gangs are as expected: of a value that is, the number whose lane 0 is the value's but for a constant, which is added
+   to *distance, if it is at hand in node `at`. Neither wraps. Else the value itself. */
+LLVMValueRef counted_from(const widener *w, LLVMValueRef value, int at, int64_t *distance);
 /* Where it was so: the operand that a clamp gives back, for all lanes; or NULL. */
 LLVMValueRef let_through(const widener *w, LLVMValueRef value);
 
