@@ -138,8 +138,8 @@ typedef struct mw_mwo_kernel {
   uint32_t in_rounds;           /* whether `run` does the first round of all its blocks, then the second ones, … */
   uint32_t joined;              /* 2: `run` runs two blocks of a row as one, with the first of them; 1: what is made for
                                    grids of an even width would do so; 0: grids of any width are alike */
-  uint32_t column_bytes; /* bytes that a block stores past the caches, where the block below it, in the next row of the
-                                   grid, stores the lines beside them; else 0 */
+  uint32_t column_bytes;        /* that a block stores past the caches, where the block below it, in the grid's next
+                                   row, stores the lines beside them; else 0 */
   uint32_t reserved;
 } mw_mwo_kernel;
 

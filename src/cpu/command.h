@@ -94,9 +94,9 @@ typedef struct cpu_taken {
  *
  * As a rule they are the next ones, since a block may wait for those before it. Where no block can wait for another, each slot
  * has as many of its own, those that it had in the last launch of that size, so that it finds in its caches what it left
- * there; when they are done it takes of others'. Not so where blocks of one row after the other write lines that lie beside
- * each other, more of them than the caches hold: there slots take one row of the grid after the other. And a launch that lasts a while begins where the one before it
- * ended: with large arrays that is what is in the caches. */
+ * there; when they are done it takes of others'. And a launch that lasts a while begins where the one before it
+ * ended: with large arrays that is what is in the caches. Neither where blocks of one row of the grid and of the next write
+ * lines that lie beside each other, more of them than the caches hold: there slots take one row after the other. */
 bool cpu_command_take(cpu_command *command, int workers, int slot, cpu_taken *out);
 
 /* Before the first is taken: which way they are taken, and that those so short that taking them costs as much are taken

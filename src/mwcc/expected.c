@@ -213,29 +213,6 @@ static bool split(const widener *w, LLVMValueRef value, LLVMValueRef *counting, 
   return false;
 }
 
-LLVMValueRef counted_from(const widener *w, LLVMValueRef value, int at, int64_t *distance) {
-  LLVMValueRef from = value, counting, common;
-  int64_t all = 0;
-  if (!w->met || !is_expected(w->met, value)) return value;
-  for (;;) {
-    if (is_expected(w->met, from) && extreme_sign(from) && split(w, from, &counting, &common)) {
-      from = counting;
-    } else if (LLVMIsAInstruction(from) && LLVMGetInstructionOpcode(from) == LLVMAdd &&
-               LLVMIsAConstantInt(LLVMGetOperand(from, 1))) {
-      int64_t by = LLVMConstIntGetSExtValue(LLVMGetOperand(from, 1));
-      if (llabs(by) >= LONG_STEP) return value;
-      all += by;
-      from = LLVMGetOperand(from, 0);
-    } else {
-      break;
-    }
-  }
-  bool at_hand = !LLVMIsAInstruction(from) || graph_node_of(w->g, from) == at || is_in_slot(w, from);
-  if (!at_hand || is_varying(w, from)) return value;
-  *distance += all;
-  return from;
-}
-
 /* Lane 0's number, if the value counts up as all that is expected says; NULL: only its vectors would tell. */
 static LLVMValueRef first_of(const looking *l, LLVMValueRef value) {
   LLVMValueRef counting, common;
@@ -359,4 +336,22 @@ LLVMValueRef let_through(const widener *w, LLVMValueRef value) {
   if (!split(w, value, &counting, &common)) return NULL;
   bool affine = is_affine(w, value) && is_affine(w, counting), parted = is_parted(w, value) && is_parted(w, counting);
   return affine || parted ? counting : NULL;
+}
+
+LLVMValueRef counted_from(const widener *w, LLVMValueRef value, int at, int64_t *distance) {
+  LLVMValueRef from = value, behind = let_through(w, value);
+  int64_t all = 0;
+  while (behind) { /* what is clamped is often a sum with a constant */
+    from = behind;
+    behind = let_through(w, from);
+    if (behind || !LLVMIsAInstruction(from) || LLVMGetInstructionOpcode(from) != LLVMAdd) continue;
+    LLVMValueRef step = LLVMGetOperand(from, 1);
+    if (!LLVMIsAConstantInt(step) || llabs(LLVMConstIntGetSExtValue(step)) >= LONG_STEP) continue;
+    all += LLVMConstIntGetSExtValue(step);
+    behind = LLVMGetOperand(from, 0);
+  }
+  bool at_hand = !LLVMIsAInstruction(from) || graph_node_of(w->g, from) == at || is_in_slot(w, from);
+  if (!at_hand || is_varying(w, from)) return value;
+  *distance += all;
+  return from;
 }

@@ -4,6 +4,7 @@
  *
  *   main.c       options, and the start; gpu.c has what goes with a GPU
  *   stages.c     the order of the stages behind clang
+ *   ir.c         small helpers over LLVM-C
  *   text.c       strings, the way out
  *   pages.c      memory in large pages
  *   front.c      clang: CUDA C -> LLVM bitcode for the nvptx64 device target
@@ -55,6 +56,7 @@
 #define MWCC_H
 
 #include "base.h"
+#include "ir.h"
 #include "mwo.h"
 
 #include <llvm-c/Core.h>
@@ -234,7 +236,7 @@ typedef struct shared {
 
 typedef struct shares shares;
 
-typedef struct program {
+struct program {
   const options *options;
   LLVMContextRef context;
   LLVMModuleRef module;
@@ -268,7 +270,7 @@ typedef struct program {
   double stage_start;      /* in milliseconds, for --timings */
   /* Types that every stage needs. */
   LLVMTypeRef void_type, i1, i8, i32, i64, pointer;
-} program;
+};
 
 /* An error in the source at the position of `instruction` (or of a function; NULL: no position), in clang's format. */
 void complain(program *p, LLVMValueRef at, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -559,43 +561,5 @@ bool has_quick_masked_access(const program *p, uint64_t bytes);
 #define PTX_FUNCTION "__mw_ptx_"
 /* How functions of moonwarp/guard_calls.h begin: kept until guard_kernels has called them. */
 #define GUARD_FUNCTION "__mw_guard_"
-
-/* ---- small helpers over LLVM-C (ir.c) ---- */
-/* The name of the function an instruction calls directly, or "". */
-const char *callee_name(LLVMValueRef call);
-LLVMValueRef constant_i32(program *p, unsigned value);
-LLVMValueRef constant_i64(program *p, uint64_t value);
-LLVMValueRef intrinsic(program *p, const char *name, LLVMTypeRef *overloads, unsigned count);
-LLVMValueRef call_intrinsic(program *p, LLVMBuilderRef b, const char *name, LLVMTypeRef *overloads,
-                            unsigned overload_count, LLVMValueRef *arguments, unsigned count);
-/* A conditional branch that nearly always goes to `likely`: what is needed for the other alone is computed there, and kept
-   out of registers. */
-LLVMValueRef build_likely(program *p, LLVMBuilderRef b, LLVMValueRef condition, LLVMBasicBlockRef likely,
-                          LLVMBasicBlockRef other);
-void add_attribute(program *p, LLVMValueRef function, const char *name);
-void remove_attribute(LLVMValueRef function, const char *name);
-void add_text_attribute(program *p, LLVMValueRef function, const char *name, const char *value);
-/* Vectors as wide as the processor has them, in the function. */
-void prefer_widest(program *p, LLVMValueRef function);
-/* Whether LLVM knows what a call does to memory. *bits are 0 where it touches none; other numbers differ with LLVM's release. */
-bool memory_fact(LLVMValueRef call, uint64_t *bits);
-/* Whether LLVM knows that it writes none. */
-bool writes_no_memory(program *p, LLVMValueRef call);
-/* Integer arithmetic and changes of width that can be done anywhere: not division, which may trap. */
-bool is_integer_operation(LLVMValueRef value);
-void run_passes(program *p, const char *passes);
-void verify_module(program *p, const char *stage);
-
-/* Cut a block in two before one of its instructions: the new block is the first part, whose end is still to be made. */
-LLVMBasicBlockRef split_block(program *p, LLVMValueRef before);
-
-/* All instructions of the module or of a function, collected first so that the walk survives changes. */
-typedef struct instructions {
-  LLVMValueRef *items;
-  size_t count;
-} instructions;
-instructions instructions_of_function(LLVMValueRef function);
-
-#define EACH_FUNCTION(p, f) for (LLVMValueRef f = LLVMGetFirstFunction((p)->module); f; f = LLVMGetNextFunction(f))
 
 #endif
