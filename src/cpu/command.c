@@ -17,6 +17,7 @@ static bool take_next(cpu_command *command, uint64_t workers, cpu_taken *out) {
     next = taken + (share < left ? share : left);
   } while (!atomic_compare_exchange_weak(&command->taken, &taken, next));
   *out = (cpu_taken){.first = taken, .last = next, .begins = taken == 0, .rest = next < command->blocks};
+  if (command->backwards) out->first = command->blocks - next, out->last = command->blocks - taken;
   return true;
 }
 
@@ -104,29 +105,39 @@ static bool writes_columns(const cpu_command *command, uint64_t workers) {
 
 static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
-void cpu_command_set_grain(cpu_command *command) {
-  const cpu_kernel *kernel = command->kernel.kernel;
+/* Every other long kernel runs backwards: it begins with what the one before it left in the caches. */
+static void turn_around(cpu_command *command, double each, double all) {
   cpu_device *device = command->stream->device;
-  bool runs_kernel = cpu_command_doing(command) == CPU_KERNEL;
-  uint64_t workers = (uint64_t)device->workers;
-  command->grain = runs_kernel ? cpu_kernel_grain(kernel) : 1;
-  if (runs_kernel && kernel->image->in_rounds) command->grain = stretch(command->grain, command->blocks, workers);
-  command->shared_out = command->backwards = command->by_rows = false;
-  if (!runs_kernel || command->residents || !kernel->image->any_order) return;
-  if (workers > 1 && writes_columns(command, workers)) {
-    command->by_rows = true;
-    command->grain = round_up(command->grain, command->kernel.frame.grid[0]);
-    return;
-  }
-  if (workers < 2 || command->blocks < 4 * workers || command->blocks > UINT32_MAX) return;
-  double each = block_seconds(kernel), all = each * (double)command->blocks / (double)workers;
-  if (each > 0 && all < worth_seconds) return;
-  command->shared_out = true;
-  share_out(command, workers);
   if (all < turning_seconds) return;
   command->backwards = device->turns = !device->turns;
   command->piece = (uint64_t)(piece_seconds / each) + 1;
   if (command->piece < command->grain) command->piece = command->grain;
+}
+
+void cpu_command_keep_order(cpu_command *command) {
+  command->shared_out = command->backwards = command->by_rows = false;
+}
+
+void cpu_command_set_grain(cpu_command *command) {
+  const cpu_kernel *kernel = command->kernel.kernel;
+  bool runs_kernel = cpu_command_doing(command) == CPU_KERNEL;
+  uint64_t workers = (uint64_t)command->stream->device->workers;
+  command->grain = runs_kernel ? cpu_kernel_grain(kernel) : 1;
+  if (runs_kernel && kernel->image->in_rounds) command->grain = stretch(command->grain, command->blocks, workers);
+  cpu_command_keep_order(command);
+  if (!runs_kernel || command->residents || !kernel->image->any_order) return;
+  double each = block_seconds(kernel), all = each * (double)command->blocks / (double)workers;
+  if (workers > 1 && writes_columns(command, workers)) {
+    command->by_rows = true;
+    command->grain = round_up(command->grain, command->kernel.frame.grid[0]);
+    turn_around(command, each, all);
+    return;
+  }
+  if (workers < 2 || command->blocks < 4 * workers || command->blocks > UINT32_MAX) return;
+  if (each > 0 && all < worth_seconds) return;
+  command->shared_out = true;
+  share_out(command, workers);
+  turn_around(command, each, all);
 }
 
 bool cpu_command_worth(const cpu_command *command) {

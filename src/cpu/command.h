@@ -94,14 +94,16 @@ typedef struct cpu_taken {
  *
  * As a rule they are the next ones, since a block may wait for those before it. Where no block can wait for another, each slot
  * has as many of its own, those that it had in the last launch of that size, so that it finds in its caches what it left
- * there; when they are done it takes of others'. And a launch that lasts a while begins where the one before it
- * ended: with large arrays that is what is in the caches. Neither where blocks of one row of the grid and of the next write
- * lines that lie beside each other, more of them than the caches hold: there slots take one row after the other. */
+ * there; when they are done it takes of others'. Where blocks of one row of the grid and of the next write lines that lie
+ * beside each other, more of them than the caches hold, slots take one row after the other instead. And either way a launch
+ * that lasts a while begins where the one before it ended: with large arrays that is what is in the caches. */
 bool cpu_command_take(cpu_command *command, int workers, int slot, cpu_taken *out);
 
 /* Before the first is taken: which way they are taken, and that those so short that taking them costs as much are taken
    several at once. */
 void cpu_command_set_grain(cpu_command *command);
+/* Until then, and for good where a block may wait for another: from the first to the last, by whoever asks. */
+void cpu_command_keep_order(cpu_command *command);
 /* As many of its blocks as are taken at once, by what earlier launches took. */
 uint64_t cpu_kernel_grain(const cpu_kernel *kernel);
 /* Whether what is left to take is worth waking a thread for, as far as earlier launches of the kernel tell. */

@@ -110,7 +110,7 @@ bool cpu_list_load(cpu_command *command, size_t i) {
     command->transfer = node->transfer;
   atomic_store_explicit(&command->doing, node->kind, memory_order_relaxed);
   command->blocks = node->blocks;
-  command->shared_out = false; /* until cpu_command_set_grain */
+  cpu_command_keep_order(command);
   return true;
 }
 

@@ -29,7 +29,7 @@ cpu_command *cpu_stream_command(cpu_stream *stream, cpu_command_kind kind, mw_co
   atomic_store_explicit(&command->doing, kind, memory_order_relaxed);
   command->deadline = 0;
   command->residents = NULL;
-  command->shared_out = false;
+  cpu_command_keep_order(command);
   command->finished = command->timed_out = command->reported = command->interrupted = false;
   atomic_store_explicit(&command->taken, 0, memory_order_relaxed);
   atomic_store_explicit(&command->stop, false, memory_order_relaxed);
