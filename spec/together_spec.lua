@@ -27,7 +27,7 @@ describe("code for gangs whose lanes stay together", function()
     local text = ir([[
       __global__ void sum(int n, const float *x, float *o) {
         float sum = 0;
-        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += x[i];
+        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 2 * gridDim.x * blockDim.x) sum += x[i];
         o[blockIdx.x * blockDim.x + threadIdx.x] = sum;
       }]], "_Z3sumiPKfPf:256x1x1")
     assert.equal(4, count(text, "= load <16 x float>"))

@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 11
+#define MW_MWO_VERSION 12
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -126,7 +126,9 @@ struct mw_worker {
   uint64_t block;        /* the block being run: generated code writes it before each block */
   uint32_t thread;       /* fiber tier: the linear id of the running thread; else ~0u */
   uint32_t reserved;
-  uint64_t round; /* of a grid-stride loop, counted in elements: what is written and read by generated code alone */
+  /* Of a grid-stride loop, counted in elements: where the rounds to do now begin and end. Written and read by generated code
+     alone. */
+  uint64_t round, round_limit;
 };
 
 typedef struct mw_mwo_kernel {
@@ -135,10 +137,11 @@ typedef struct mw_mwo_kernel {
   mw_launch_test *fits;         /* of a launch that `run` is for; NULL: it is for all */
   uint32_t uses_dynamic_shared; /* whether it declares extern __shared__ */
   uint32_t any_order;           /* whether its blocks may run in any order, since none can wait for another */
-  uint32_t in_rounds;           /* whether `run` does the first round of all its blocks, then the second ones, … */
-  uint32_t joined;              /* 2: `run` runs two blocks of a row as one, with the first of them; 1: what is made for
+  uint32_t in_rounds;    /* of how many blocks `run` does the first rounds, then the second ones, …, if it is given
+                                   as many; 0: it runs one block after the other */
+  uint32_t joined;       /* 2: `run` runs two blocks of a row as one, with the first of them; 1: what is made for
                                    grids of an even width would do so; 0: grids of any width are alike */
-  uint32_t column_bytes;        /* that a block stores past the caches, where the block below it, in the grid's next
+  uint32_t column_bytes; /* that a block stores past the caches, where the block below it, in the grid's next
                                    row, stores the lines beside them; else 0 */
   uint32_t reserved;
 } mw_mwo_kernel;

@@ -141,12 +141,14 @@ local function launch_difference(k, m, launch)
       args[i] = name == "p" and struct(launch.p) or launch[name]
     end
   end
-  if k.strides then args[#names + 1] = launch.grid[1] end
+  local wrong = mw.zeros(1, "int")
+  if k.strides then args[#names + 1], args[#names + 2] = launch.grid[1], wrong end
   local ok, why = pcall(function()
     m[k.name](k.strides and strides.grid(launch) or launch.grid, launch.block, shared_bytes(k))(table.unpack(args))
     mw.synchronize()
   end)
   if not ok then return ("%s: %s"):format(describe(launch), tostring(why)) end
+  if wrong[1] ~= 0 then return ("%s: %d threads carry other numbers"):format(describe(launch), wrong[1]) end
   for name, array in pairs(arrays) do
     local bytes = array:bytes()
     if bytes ~= packed(launch.result[name]) then

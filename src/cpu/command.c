@@ -87,10 +87,9 @@ uint64_t cpu_kernel_grain(const cpu_kernel *kernel) {
   return each > 0 && each < grain_seconds ? (uint64_t)(grain_seconds / each) : 1;
 }
 
-/* Rounds of few blocks leap through memory. */
-static uint64_t stretch(uint64_t grain, uint64_t blocks, uint64_t workers) {
-  enum { BLOCKS = 64 };
-  uint64_t most = blocks / workers < BLOCKS ? blocks / workers : BLOCKS;
+/* So many as are run round by round, as far as each worker has as many. */
+static uint64_t stretch(uint64_t grain, uint64_t together, uint64_t blocks, uint64_t workers) {
+  uint64_t most = blocks / workers < together ? blocks / workers : together;
   return grain < most ? most : grain;
 }
 
@@ -123,7 +122,8 @@ void cpu_command_set_grain(cpu_command *command) {
   bool runs_kernel = cpu_command_doing(command) == CPU_KERNEL;
   uint64_t workers = (uint64_t)command->stream->device->workers;
   command->grain = runs_kernel ? cpu_kernel_grain(kernel) : 1;
-  if (runs_kernel && kernel->image->in_rounds) command->grain = stretch(command->grain, command->blocks, workers);
+  if (runs_kernel && kernel->image->in_rounds)
+    command->grain = stretch(command->grain, kernel->image->in_rounds, command->blocks, workers);
   cpu_command_keep_order(command);
   if (!runs_kernel || command->residents || !kernel->image->any_order) return;
   double each = block_seconds(kernel), all = each * (double)command->blocks / (double)workers;

@@ -63,8 +63,8 @@ void begin_blocks(emission *e, block_loop *l) {
   LLVMBasicBlockRef body = new_block(e, "block");
   *l = (block_loop){.head = new_block(e, "blocks"), .done = new_block(e, "blocks.done")};
   l->slot = LLVMBuildAlloca(w->entry, p->i64, "block");
-  LLVMValueRef end = joined_from(w, LLVMGetParam(w->function, 3));
-  LLVMBuildStore(w->b, joined_from(w, LLVMGetParam(w->function, 2)), l->slot);
+  LLVMValueRef end = joined_from(w, e->end_block);
+  LLVMBuildStore(w->b, joined_from(w, e->first_block), l->slot);
   LLVMBuildBr(w->b, l->head);
   go_on_at(e, l->head);
   LLVMValueRef block = load_slot(e, p->i64, l->slot);
@@ -77,6 +77,7 @@ void begin_blocks(emission *e, block_loop *l) {
   for (unsigned axis = 0; axis < 3; axis++)
     LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, ids[axis], p->i32, ""), w->ctaid[axis]);
   keep_for_strays(e);
+  note_kept_block(w, LLVMBuildSub(w->b, block, e->first_block, ""));
   l->count = constant_i64(p, 1);
   if (takes_rows_of_blocks(w->k, w->shapes)) {
     LLVMValueRef left = lesser(w, LLVMBuildSub(w->b, gx, ids[0], ""), LLVMBuildSub(w->b, end, block, ""));

@@ -2,6 +2,7 @@
  *
  *   widen.c    the function and its barrier regions
  *   blocks.c   the loop over blocks
+ *   grid_rounds.c  the loops around it, where blocks are run round by round
  *   gang.c     the control flow of a region for one gang: masks, edges, guards, loops
  *   counting.c loops whose masks are their conditions
  *   together.c the same for gangs whose lanes all go the same way
@@ -41,7 +42,8 @@ typedef struct emission {
   LLVMValueRef *voted;
   LLVMMetadataRef scope; /* for source positions */
   const expectation *expected;
-  bool asks;   /* whether lanes agree: together.c */
+  LLVMValueRef first_block, end_block; /* to be run, end_block not */
+  bool asks;                           /* whether lanes agree: together.c */
   bool single; /* gangs that do not go the way of most may begin again, part by part: strays.c */
   LLVMValueRef for_strays[FOR_STRAYS];
   LLVMValueRef strays; /* the function for that, once it is called */
@@ -79,13 +81,15 @@ void end_counted(emission *e, counted c);
 /* A gang of the region starts here. Returns what empty_slots wants. */
 LLVMValueRef begin_gang(emission *e);
 
-/* ---- grid_stride.c ---- */
+/* ---- grid_rounds.c ---- */
 
 typedef struct round_loop {
   LLVMBasicBlockRef head, done; /* NULL: the kernel is not run round by round */
-  LLVMValueRef slot;
+  LLVMValueRef slot, round;
+  LLVMBasicBlockRef groups, groups_done; /* where a few blocks at a time are; else NULL */
+  LLVMValueRef group;                    /* the first of these (slot) */
 } round_loop;
-/* Around all blocks. */
+/* Around the blocks e->first_block to e->end_block, or (then these change) some of them. */
 void begin_rounds(emission *e, round_loop *l);
 void end_rounds(emission *e, const round_loop *l);
 

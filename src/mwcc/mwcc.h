@@ -23,7 +23,8 @@
  *   thread.c     the hidden thread parameter, and the device built-ins in its terms
  *   tier.c       which kernels wait, and so how each is run
  *   apart.c      whether blocks have nothing to do with each other
- *   grid_stride.c  loops by the size of the grid, round by round for many blocks
+ *   grid_stride.c  loops by the size of the grid, round by round for many blocks; grid_loop.c finds them, kept_sums.c has
+ *                those that carry sums
  *   chase.c      memory asked for ahead by loops that gather, where threads run one after the other
  *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c
  *   run.c        the block functions: loops over threads, or fibers
@@ -206,6 +207,7 @@ typedef struct kernel {
   bool chases;             /* it does little but gather: simd.c */
   LLVMValueRef rounds_end; /* the body is one round of a loop up to here, over the whole grid; NULL: grid_stride.c */
   bool rounds_signed;
+  uint32_t kept_blocks;    /* so many take turns at a few rounds each, and keep sums meanwhile; 0: grid_stride.c */
   uint32_t column_bytes;   /* as in mw_mwo_kernel: streamed.c */
   const char *thread_code; /* the function whose stack is local_bytes: emit.c */
   size_t local_bytes;
@@ -410,6 +412,13 @@ void take_rounds_apart(program *p); /* of loops by the size of the grid */
 #define ROUND_REGISTER      "llvm.nvvm.read.ptx.sreg.envreg2"
 #define ROUND_REGISTER_LOW  "llvm.nvvm.read.ptx.sreg.envreg3"
 #define ROUND_REGISTER_HIGH "llvm.nvvm.read.ptx.sreg.envreg4"
+/* And where the elements end that are to be done now, as two words. */
+#define ROUND_LIMIT_LOW  "llvm.nvvm.read.ptx.sreg.envreg5"
+#define ROUND_LIMIT_HIGH "llvm.nvvm.read.ptx.sreg.envreg6"
+/* Calls, with the sum's number behind the dot, that load or store what a thread keeps from round to round: kept_sums.c. */
+#define KEPT_LOAD  "__mw_kept_load."
+#define KEPT_STORE "__mw_kept_store."
+enum { MOST_KEPT = 8 };
 
 /* ---- launched.c ---- */
 void keep_launched(program *p);                   /* only that kernel is one any more */

@@ -308,7 +308,7 @@ static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
   else if (strcmp(name, "warpsize") == 0)
     value = constant_i32(w->p, 32);
   else if (starts_with(name, "envreg"))
-    value = round_word(w, strcmp(callee_name(call), ROUND_REGISTER_HIGH) == 0);
+    value = round_word(w, callee_name(call));
   if (!value) return false;
   if (is_parted(w, call) && starts_with(name, "tid."))
     set_value(w, call, id_of_parts(w, axis, value));
@@ -355,7 +355,7 @@ const char *called_by_lanes(program *p, LLVMValueRef call) {
 
 static void widen_call(widener *w, LLVMValueRef call, mask m) {
   const char *name = callee_name(call);
-  if (widen_id(w, call, name) || widen_warp(w, call, m) || widen_barrier(w, call, m)) return;
+  if (widen_id(w, call, name) || widen_warp(w, call, m) || widen_barrier(w, call, m) || widen_kept(w, call)) return;
   if (starts_with(name, "llvm.lifetime.") || starts_with(name, "llvm.dbg.") || strcmp(name, "llvm.assume") == 0 ||
       starts_with(name, "llvm.experimental.noalias"))
     return;

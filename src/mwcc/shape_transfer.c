@@ -118,8 +118,9 @@ static view seed(const shapes *s, const char *name) {
   if (starts_with(name, "ctaid.") || starts_with(name, "ntid.") || starts_with(name, "nctaid."))
     return uniform(SHAPE_BLOCK, 0);
   if (strcmp(name, "warpsize") == 0) return uniform(SHAPE_BLOCK, 5);
-  if (strcmp(name, "envreg1") == 0 || strcmp(name, "envreg4") == 0) return uniform(SHAPE_BLOCK, 0);
-  if (starts_with(name, "envreg")) return uniform(SHAPE_BLOCK, power_in(block_size(s->graph->program, 'x')));
+  if (strcmp(name, "envreg2") == 0 || strcmp(name, "envreg3") == 0) /* whole rounds */
+    return uniform(SHAPE_BLOCK, power_in(block_size(s->graph->program, 'x')));
+  if (starts_with(name, "envreg")) return uniform(SHAPE_BLOCK, 0);
   if (strcmp(name, "laneid") == 0) return laneid(s);
   return strcmp(name, "warpid") == 0 ? warpid(s) : varying;
 }
@@ -177,6 +178,7 @@ static view call_shape(const shapes *s, LLVMValueRef call) {
   if (starts_with(name, sreg)) return seed(s, name + strlen(sreg));
   if (is_barrier(call)) return uniform(SHAPE_BLOCK, 0);
   if (is_agreed(s, call, name)) return uniform(SHAPE_GANG, 0);
+  if (starts_with(name, KEPT_LOAD)) return varying;
   if (!reads_and_writes_nothing(call)) return varying;
   shape_kind kind = kind_of_operands(s, call, count);
   return kind >= SHAPE_AFFINE ? varying : (view){.shape = {.kind = kind}};

@@ -128,6 +128,12 @@ static LLVMValueRef reference_names(program *p, const kernel *k) {
   return table;
 }
 
+static uint32_t blocks_in_rounds(const kernel *k) {
+  enum { STRETCH = 64 }; /* rounds of few blocks leap through memory */
+  if (!k->rounds_end) return 0;
+  return k->kept_blocks ? k->kept_blocks : STRETCH;
+}
+
 static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   fields info = {.p = p}, f = {.p = p};
   put_text(&info, k->name);
@@ -150,7 +156,7 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_pointer(&f, k->fits);
   put_i32(&f, k->dynamic_shared);
   put_i32(&f, k->any_order);
-  put_i32(&f, k->rounds_end != NULL);
+  put_i32(&f, blocks_in_rounds(k));
   put_i32(&f, p->joinable ? p->joined : 0);
   put_i32(&f, k->column_bytes);
   put_i32(&f, 0); /* reserved */

@@ -393,6 +393,7 @@ static void emit_function(emission *e, const char *name) {
   begin_function(e);
   round_loop rounds = {0};
   block_loop blocks;
+  e->first_block = LLVMGetParam(w->function, 2), e->end_block = LLVMGetParam(w->function, 3);
   begin_rounds(e, &rounds);
   begin_blocks(e, &blocks);
   emit_states(e);

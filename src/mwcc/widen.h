@@ -115,6 +115,7 @@ typedef struct widener {
   bool streams;                  /* there are stores past the caches */
   bool strays;                   /* this is for gangs that do not go the way of most: strays.c */
   LLVMValueRef elements;         /* of all rounds, where those are taken apart: grid_stride.c; or NULL */
+  LLVMValueRef kept_block, kept[MOST_KEPT]; /* where sums are kept: which block is run (slot), and the sums; or NULL */
 } widener;
 
 /* The SIMD block function of a kernel for blocks that are cut as the shapes say, or false with the reason and where.
@@ -126,8 +127,12 @@ bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const 
 /* Whether gangs of that cut that do not go the way of most may begin again, one part after the other. */
 bool may_have_strays(const program *p, const kernel *k, const graph *g, const cut *c);
 
-/* ---- grid_stride.c ---- */
-LLVMValueRef round_word(widener *w, bool high); /* of the elements that rounds before have done */
+/* ---- grid_rounds.c ---- */
+LLVMValueRef round_word(widener *w, const char *name); /* what a register says about the rounds: mwcc.h */
+
+/* ---- kept_sums.c ---- */
+void note_kept_block(widener *w, LLVMValueRef number); /* which of those whose rounds take turns is run */
+bool widen_kept(widener *w, LLVMValueRef call); /* of a sum that is kept between rounds; false: it is no such call */
 
 /* ---- blocks.c ---- */
 /* Whether the kernel is run so that of blocks side by side all first rows come first, then all second ones, … */

@@ -1,7 +1,18 @@
 -- A random kernel as the body of a grid-stride loop: fewer blocks, each of whose threads does what those of several
--- blocks would, one round after the other.
+-- blocks would, one round after the other. Every other kernel's threads carry numbers from round to round as well, and
+-- count in *wrong_ whether these are other ones than a second loop without the body has.
 
 local strides = {}
+
+local carries = { before = "unsigned seen_ = threadIdx.x; float half_ = 0.5f;",
+  inside = "seen_ = seen_ * 31 + (unsigned)i_, half_ = half_ * 0.75f + 1;", behind = [[
+  unsigned want_ = threadIdx.x; float wanted_ = 0.5f;
+  for (unsigned long long j_ = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+       j_ < (unsigned long long)blocks_ * blockDim.x; j_ += (unsigned long long)gridDim.x * blockDim.x)
+    want_ = want_ * 31 + (unsigned)j_, wanted_ = wanted_ * 0.75f + 1;
+  if (seen_ != want_ || half_ != wanted_) atomicAdd(wrong_, 1);
+]] }
+local nothing = { before = "", inside = "", behind = "" }
 
 -- The kernel becomes a function that is told which block it is and how many there are.
 function strides.text(k, text, names)
@@ -11,15 +22,20 @@ function strides.text(k, text, names)
   local comma = inner:find "%S" and ", " or ""
   local kinds = { "int", "unsigned", "long long", "size_t" }
   local kind = kinds[k.seed % #kinds + 1]
+  local also = k.seed % 2 == 0 and carries or nothing
   return ([[%s
 __device__ void one_%s(%s%sunsigned block_, unsigned blocks_) %s
-__global__ void %s(%s%sunsigned blocks_) {
+__global__ void %s(%s%sunsigned blocks_, int *wrong_) {
   %s end = (%s)blocks_ * blockDim.x;
-  for (%s i_ = blockIdx.x * blockDim.x + threadIdx.x; i_ < end; i_ += gridDim.x * blockDim.x)
+  %s
+  for (%s i_ = blockIdx.x * blockDim.x + threadIdx.x; i_ < end; i_ += gridDim.x * blockDim.x) {
     one_%s(%s%sunsigned(i_ / blockDim.x), blocks_);
+    %s
+  }
+  %s
 }
-]]):format(head, k.name, inner, comma, body, k.name, inner, comma, kind, kind, kind, k.name, table.concat(names, ", "),
-    comma)
+]]):format(head, k.name, inner, comma, body, k.name, inner, comma, kind, kind, also.before, kind, k.name,
+    table.concat(names, ", "), comma, also.inside, also.behind)
 end
 
 function strides.grid(launch) return { 1 + launch.seed % math.max(launch.grid[1] - 1, 1) } end

@@ -1,0 +1,211 @@
+/* Finding grid-stride loops: see grid_loop.h. */
+#include "grid_loop.h"
+#include "access.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BEFORE = 32 /* instructions that each round repeats */ };
+
+/* ---- x * blockIdx.x + y * threadIdx.x + z * gridDim.x ---- */
+
+typedef struct linear {
+  int64_t block, thread, grid;
+} linear;
+
+static linear times(linear a, int64_t n) { return (linear){a.block * n, a.thread * n, a.grid * n}; }
+
+/* Exact: where the launch's class holds there are less than 2^31 threads along the axis. False: it is something else. */
+static bool is_linear(LLVMValueRef v, linear *out, int depth) {
+  static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
+  linear a, b;
+  if (!LLVMIsAInstruction(v) || depth == 0) return false;
+  LLVMValueRef last = LLVMGetOperand(v, (unsigned)LLVMGetNumOperands(v) - 1);
+  int64_t number = LLVMIsAConstantInt(last) ? LLVMConstIntGetSExtValue(last) : -1;
+  switch (LLVMGetInstructionOpcode(v)) {
+  case LLVMCall: {
+    const char *name = callee_name(v);
+    if (!starts_with(name, prefix)) return false;
+    name += sizeof prefix - 1;
+    *out = (linear){.block = strcmp(name, "ctaid.x") == 0,
+                    .thread = strcmp(name, "tid.x") == 0,
+                    .grid = strcmp(name, "nctaid.x") == 0};
+    return out->block || out->thread || out->grid;
+  }
+  case LLVMZExt:
+  case LLVMSExt: return is_linear(LLVMGetOperand(v, 0), out, depth - 1);
+  case LLVMMul:
+  case LLVMShl:
+    if (number < 0 || number > 1024 || !is_linear(LLVMGetOperand(v, 0), &a, depth - 1)) return false;
+    if (LLVMGetInstructionOpcode(v) == LLVMShl && number > 10) return false;
+    *out = times(a, LLVMGetInstructionOpcode(v) == LLVMShl ? (int64_t)1 << number : number);
+    return true;
+  case LLVMOr:
+  case LLVMAdd:
+    if (LLVMGetInstructionOpcode(v) == LLVMOr && !LLVMGetIsDisjoint(v)) return false;
+    if (!is_linear(LLVMGetOperand(v, 0), &a, depth - 1) || !is_linear(LLVMGetOperand(v, 1), &b, depth - 1))
+      return false;
+    *out = (linear){a.block + b.block, a.thread + b.thread, a.grid + b.grid};
+    return true;
+  default: return false;
+  }
+}
+
+static bool is_number_of(LLVMValueRef v, linear wanted) {
+  enum { DEPTH = 6 };
+  linear found;
+  return is_linear(v, &found, DEPTH) && memcmp(&found, &wanted, sizeof found) == 0;
+}
+
+/* ---- what a count is compared with ---- */
+
+static bool is_repeatable(LLVMValueRef i) {
+  if (LLVMIsAPHINode(i) || LLVMIsAAllocaInst(i)) return false;
+  if (LLVMIsALoadInst(i)) return memory_of(LLVMGetOperand(i, 0)) == MEMORY_CONSTANT && !LLVMGetVolatile(i);
+  return is_harmless(i);
+}
+
+unsigned count_operands(LLVMValueRef i) {
+  return LLVMIsACallInst(i) ? LLVMGetNumArgOperands(i) : (unsigned)LLVMGetNumOperands(i);
+}
+
+/* Whether it can be computed from the kernel's parameters alone. */
+static bool is_launch_wide(LLVMValueRef v, int depth) {
+  if (LLVMIsAConstantInt(v) || LLVMIsAArgument(v)) return true;
+  if (!LLVMIsAInstruction(v) || depth == 0 || LLVMIsALoadInst(v) || !is_repeatable(v)) return false;
+  if (LLVMIsACallInst(v) && starts_with(callee_name(v), "llvm.nvvm.")) return false;
+  unsigned count = count_operands(v);
+  if (count > MOST_OPERANDS) return false;
+  for (unsigned i = 0; i < count; i++)
+    if (!is_launch_wide(LLVMGetOperand(v, i), depth - 1)) return false;
+  return true;
+}
+
+/* ---- the loop ---- */
+
+/* A branch to `then` as long as `count` is less than what is in *end. */
+static bool goes_on_below(LLVMValueRef branch, LLVMBasicBlockRef then, LLVMValueRef count, LLVMValueRef *end,
+                          bool *is_signed) {
+  if (!LLVMIsABranchInst(branch) || !LLVMIsConditional(branch)) return false;
+  LLVMValueRef test = LLVMGetCondition(branch);
+  if (!LLVMIsAICmpInst(test)) return false;
+  LLVMIntPredicate is = LLVMGetICmpPredicate(test);
+  bool swapped = LLVMGetOperand(test, 1) == count, negated = LLVMGetSuccessor(branch, 1) == then;
+  if (LLVMGetSuccessor(branch, negated ? 1 : 0) != then || (!swapped && LLVMGetOperand(test, 0) != count)) return false;
+  *is_signed = is == LLVMIntSLT || is == LLVMIntSGT || is == LLVMIntSGE || is == LLVMIntSLE;
+  *end = LLVMGetOperand(test, swapped ? 0 : 1);
+  if (swapped) return negated ? is == LLVMIntSLE || is == LLVMIntULE : is == LLVMIntSGT || is == LLVMIntUGT;
+  return negated ? is == LLVMIntSGE || is == LLVMIntUGE : is == LLVMIntSLT || is == LLVMIntULT;
+}
+
+LLVMBasicBlockRef only_successor(LLVMBasicBlockRef block) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+  return LLVMIsABranchInst(end) && !LLVMIsConditional(end) ? LLVMGetSuccessor(end, 0) : NULL;
+}
+
+static int count_repeatable(LLVMBasicBlockRef block) {
+  int count = 0;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != LLVMGetBasicBlockTerminator(block);
+       i = LLVMGetNextInstruction(i), count++)
+    if (!is_repeatable(i)) return MOST_BEFORE + 1;
+  return count;
+}
+
+static LLVMBasicBlockRef other_successor(LLVMValueRef branch, LLVMBasicBlockRef one) {
+  return LLVMGetSuccessor(branch, LLVMGetSuccessor(branch, 0) == one);
+}
+
+bool only_returns(LLVMBasicBlockRef block) {
+  for (int most = 8; block && most > 0; block = only_successor(block), most--) {
+    LLVMValueRef first = LLVMGetFirstInstruction(block);
+    if (first != LLVMGetBasicBlockTerminator(block)) return false;
+    if (LLVMIsAReturnInst(first)) return true;
+  }
+  return false;
+}
+
+/* From the thread's number in the grid, by as many as the grid has. */
+static bool counts_grid(const program *p, const grid_loop *l) {
+  int64_t block = block_size(p, 'x');
+  if (LLVMTypeOf(l->count) != p->i32 && LLVMTypeOf(l->count) != p->i64) return false;
+  if (!LLVMIsABinaryOperator(l->next) || LLVMGetInstructionOpcode(l->next) != LLVMAdd) return false;
+  unsigned own = LLVMGetOperand(l->next, 0) != l->count;
+  return LLVMGetOperand(l->next, own) == l->count &&
+         is_number_of(LLVMGetOperand(l->next, !own), (linear){.grid = block}) &&
+         is_number_of(l->first, (linear){.block = block, .thread = 1});
+}
+
+/* Of the loop that is entered from `before`: the phi that counts so. */
+static bool find_count(const program *p, grid_loop *l) {
+  for (LLVMValueRef phi = LLVMGetFirstInstruction(l->header); LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
+    if (LLVMCountIncoming(phi) != 2) return false;
+    unsigned outer = LLVMGetIncomingBlock(phi, 0) != l->before;
+    if (LLVMGetIncomingBlock(phi, outer) != l->before || LLVMGetIncomingBlock(phi, !outer) == l->before) return false;
+    l->count = phi, l->latch = LLVMGetIncomingBlock(phi, !outer);
+    l->first = LLVMGetIncomingValue(phi, outer), l->next = LLVMGetIncomingValue(phi, !outer);
+    if (counts_grid(p, l)) return true;
+  }
+  return false;
+}
+
+/* Blocks from which the latch is reached but through the header are the loop's. */
+static bool reaches_latch(const grid_loop *l, LLVMBasicBlockRef from, LLVMBasicBlockRef *seen, size_t *count) {
+  if (from == l->latch) return true;
+  for (size_t i = 0; i < *count; i++)
+    if (seen[i] == from) return false;
+  seen[(*count)++] = from;
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(from);
+  for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
+    LLVMBasicBlockRef next = LLVMGetSuccessor(end, i);
+    if (next != l->header && reaches_latch(l, next, seen, count)) return true;
+  }
+  return false;
+}
+
+bool is_in_grid_loop(const grid_loop *l, LLVMBasicBlockRef block) {
+  size_t count = 0;
+  LLVMBasicBlockRef *seen = mw_alloc((LLVMCountBasicBlocks(LLVMGetBasicBlockParent(l->header)) + 1) * sizeof *seen);
+  bool is_entry = block == l->before || block == LLVMGetInstructionParent(l->guard);
+  bool reaches = !is_entry && (block == l->header || reaches_latch(l, block, seen, &count));
+  free(seen);
+  return reaches;
+}
+
+/* Whether no way leads out of the loop but the one behind its count. */
+static bool has_one_exit(LLVMValueRef function, const grid_loop *l) {
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
+    if (b == l->latch || !is_in_grid_loop(l, b)) continue;
+    if (!LLVMIsABranchInst(end)) return false;
+    for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++)
+      if (!is_in_grid_loop(l, LLVMGetSuccessor(end, i))) return false;
+  }
+  return true;
+}
+
+/* Whether the guard of *l and what follows it to its successor `before` are of such a loop. */
+static bool is_entered_from(const program *p, const kernel *k, LLVMBasicBlockRef before, grid_loop *l) {
+  enum { DEPTH = 8 };
+  LLVMValueRef end;
+  bool is_signed;
+  l->before = before, l->header = only_successor(before);
+  if (!l->header || count_repeatable(LLVMGetEntryBasicBlock(k->body)) + count_repeatable(before) > MOST_BEFORE)
+    return false;
+  if (!find_count(p, l) || !goes_on_below(l->guard, before, l->first, &l->end, &l->is_signed)) return false;
+  LLVMValueRef back = LLVMGetBasicBlockTerminator(l->latch);
+  if (!goes_on_below(back, l->header, l->next, &end, &is_signed)) return false;
+  if (end != l->end || is_signed != l->is_signed || !is_launch_wide(end, DEPTH)) return false;
+  l->exit = other_successor(back, l->header);
+  l->behind = other_successor(l->guard, before);
+  return has_one_exit(k->body, l);
+}
+
+bool find_grid_loop(const program *p, const kernel *k, grid_loop *out) {
+  LLVMValueRef guard = LLVMGetBasicBlockTerminator(LLVMGetEntryBasicBlock(k->body));
+  if (!LLVMIsABranchInst(guard) || !LLVMIsConditional(guard)) return false;
+  for (unsigned i = 0; i < 2; i++) {
+    *out = (grid_loop){.guard = guard};
+    if (is_entered_from(p, k, LLVMGetSuccessor(guard, i), out)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,48 @@
+/* Grid-stride loops, as grid_stride.c and kept_sums.c find them in a kernel:
+ *
+ *   int i = blockIdx.x * blockDim.x + threadIdx.x;
+ *   if (i < end) do …; while ((i += gridDim.x * blockDim.x) < end);
+ */
+#ifndef GRID_LOOP_H
+#define GRID_LOOP_H
+
+#include "emission.h"
+
+/* guard: the branch in the entry block, to `before`, from which the loop is entered, or to `behind`. The latch goes round, or
+   to `exit`; there is no other way out of the loop. */
+typedef struct grid_loop {
+  LLVMValueRef guard, count, first, next, end; /* count: the phi, of first and next; end: what it has to stay below */
+  LLVMBasicBlockRef before, header, latch, exit, behind;
+  bool is_signed;
+} grid_loop;
+
+/* The kernel's loop, in front of which there is nothing but arithmetic, little enough to be done again for each round. */
+bool find_grid_loop(const program *p, const kernel *k, grid_loop *out);
+/* Whether the block is of the loop. */
+bool is_in_grid_loop(const grid_loop *l, LLVMBasicBlockRef block);
+/* Whether from there the thread returns and does nothing else. */
+bool only_returns(LLVMBasicBlockRef block);
+/* Where the block's branch goes that has no condition; else NULL. */
+LLVMBasicBlockRef only_successor(LLVMBasicBlockRef block);
+
+/* An instruction's operands; a call's arguments. */
+unsigned count_operands(LLVMValueRef instruction);
+enum { MOST_OPERANDS = 16 /* of one that `end` is made of */ };
+
+/* ---- grid_stride.c ---- */
+
+/* How many threads' worth of elements the rounds before have done, and where those to do now end: in the count's type. */
+LLVMValueRef elements_done(program *p, LLVMBuilderRef b, const grid_loop *l);
+LLVMValueRef elements_now(program *p, LLVMBuilderRef b, const grid_loop *l);
+/* What the thread counts from in the first round to do. */
+LLVMValueRef count_from(program *p, LLVMBuilderRef b, const grid_loop *l);
+/* The value where nobody needs it, and what only it used. */
+void erase_unused(LLVMValueRef v);
+
+/* ---- kept_sums.c ---- */
+
+enum { ROUNDS_AT_ONCE = 8 };
+/* Make the kernel do a few rounds at a time, and keep what it carries from round to round. False: it cannot be. */
+bool keep_sums(program *p, kernel *k, grid_loop *l);
+
+#endif

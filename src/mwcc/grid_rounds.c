@@ -1,0 +1,112 @@
+/* The loops over the rounds of a grid-stride loop, in the block function: see grid_stride.c.
+ *
+ * Kernels that keep nothing do the first round of all the blocks that a worker was given, then the second one of all. Others do
+ * a few rounds of some blocks, then the next few of the same blocks; and once more what is behind the loop, when all rounds are
+ * done (kept_sums.c). */
+#include "grid_loop.h"
+
+#include <string.h>
+
+/* What `v` is, from the parameters, in the block function. */
+static LLVMValueRef launch_wide(widener *w, LLVMValueRef v) {
+  if (!LLVMIsAInstruction(v)) return LLVMIsAArgument(v) ? value_scalar(w, v) : v;
+  unsigned count = count_operands(v);
+  LLVMValueRef operands[MOST_OPERANDS], copy = LLVMInstructionClone(v);
+  for (unsigned i = 0; i < count; i++) operands[i] = launch_wide(w, LLVMGetOperand(v, i));
+  for (unsigned i = 0; i < count; i++) LLVMSetOperand(copy, i, operands[i]);
+  LLVMInstructionSetDebugLoc(copy, NULL); /* its place is in another function */
+  LLVMInsertIntoBuilder(w->b, copy);
+  return copy;
+}
+
+static LLVMValueRef grid_threads(widener *w) {
+  LLVMValueRef blocks = load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid));
+  blocks = LLVMBuildZExt(w->b, blocks, w->p->i64, "");
+  return LLVMBuildMul(w->b, blocks, constant_i64(w->p, block_size(w->p, 'x')), "");
+}
+
+/* ---- what the kernel's code reads of it ---- */
+
+static void note(widener *w, LLVMValueRef elements, size_t field) {
+  LLVMValueRef at = constant_i64(w->p, field);
+  LLVMBuildStore(w->b, elements, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
+}
+
+LLVMValueRef round_word(widener *w, const char *name) {
+  bool limit = strcmp(name, ROUND_LIMIT_LOW) == 0 || strcmp(name, ROUND_LIMIT_HIGH) == 0;
+  bool high = strcmp(name, ROUND_REGISTER_HIGH) == 0 || strcmp(name, ROUND_LIMIT_HIGH) == 0;
+  size_t field = limit ? offsetof(mw_worker, round_limit) : offsetof(mw_worker, round);
+  LLVMValueRef at = constant_i64(w->p, field + (high ? sizeof(uint32_t) : 0));
+  return LLVMBuildLoad2(w->b, w->p->i32, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""), "");
+}
+
+/* ---- the loops ---- */
+
+static LLVMValueRef lesser(widener *w, LLVMValueRef a, LLVMValueRef b, bool is_signed) {
+  LLVMValueRef less = LLVMBuildICmp(w->b, is_signed ? LLVMIntSLT : LLVMIntULT, a, b, "");
+  return LLVMBuildSelect(w->b, less, a, b, "");
+}
+
+static LLVMValueRef rounds_remain(widener *w, LLVMValueRef round) {
+  return LLVMBuildICmp(w->b, w->k->rounds_signed ? LLVMIntSLT : LLVMIntULT, round, w->elements, "");
+}
+
+/* for (slot = first; slot < end; slot += step): left inside. */
+static void begin_group(emission *e, round_loop *l) {
+  widener *w = &e->w;
+  LLVMBasicBlockRef body = new_block(e, "group");
+  l->groups = new_block(e, "groups"), l->groups_done = new_block(e, "groups.done");
+  l->group = LLVMBuildAlloca(w->entry, w->p->i64, "group");
+  LLVMBuildStore(w->b, e->first_block, l->group);
+  LLVMBuildBr(w->b, l->groups);
+  go_on_at(e, l->groups);
+  LLVMValueRef end = e->end_block;
+  e->first_block = load_slot(e, w->p->i64, l->group);
+  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, e->first_block, end, ""), body, l->groups_done);
+  go_on_at(e, body);
+  LLVMValueRef next = LLVMBuildNUWAdd(w->b, e->first_block, constant_i64(w->p, w->k->kept_blocks), "");
+  e->end_block = lesser(w, next, end, false);
+}
+
+void begin_rounds(emission *e, round_loop *l) {
+  widener *w = &e->w;
+  if (!w->k->rounds_end) return;
+  LLVMValueRef end = launch_wide(w, w->k->rounds_end);
+  w->elements = w->k->rounds_signed ? LLVMBuildSExt(w->b, end, w->p->i64, "") : LLVMBuildZExt(w->b, end, w->p->i64, "");
+  if (w->k->kept_blocks) begin_group(e, l);
+  l->head = new_block(e, "rounds"), l->done = new_block(e, "rounds.done");
+  l->slot = LLVMBuildAlloca(w->entry, w->p->i64, "round");
+  LLVMBuildStore(w->b, constant_i64(w->p, 0), l->slot);
+  LLVMBuildBr(w->b, l->head);
+  go_on_at(e, l->head);
+  LLVMValueRef round = load_slot(e, w->p->i64, l->slot);
+  if (w->k->kept_blocks) {
+    LLVMValueRef few = LLVMBuildMul(w->b, grid_threads(w), constant_i64(w->p, ROUNDS_AT_ONCE), "");
+    LLVMValueRef limit = lesser(w, LLVMBuildAdd(w->b, round, few, ""), w->elements, w->k->rounds_signed);
+    LLVMBuildStore(w->b, limit, l->slot);
+    note(w, limit, offsetof(mw_worker, round_limit));
+    l->round = round;
+  } else {
+    LLVMBasicBlockRef body = new_block(e, "round");
+    LLVMBuildCondBr(w->b, rounds_remain(w, round), body, l->done);
+    go_on_at(e, body);
+    LLVMBuildStore(w->b, LLVMBuildAdd(w->b, round, grid_threads(w), ""), l->slot);
+  }
+  note(w, round, offsetof(mw_worker, round));
+}
+
+void end_rounds(emission *e, const round_loop *l) {
+  widener *w = &e->w;
+  if (!l->head) return;
+  if (!l->groups) {
+    LLVMBuildBr(w->b, l->head);
+    go_on_at(e, l->done);
+    return;
+  }
+  /* behind the last ones once more */
+  LLVMBuildCondBr(w->b, rounds_remain(w, l->round), l->head, l->done);
+  go_on_at(e, l->done);
+  LLVMBuildStore(w->b, e->end_block, l->group);
+  LLVMBuildBr(w->b, l->groups);
+  go_on_at(e, l->groups_done);
+}
