@@ -82,6 +82,21 @@ describe("code for gangs whose lanes stay together", function()
     assert.equal(4, count(text, "call void @llvm.masked.store"))
   end)
 
+  it("is for loops that compute until a number is large or small enough", function()
+    local function products(inside)
+      local text = ir([[
+        __global__ void escape(int most, const float *x, int *o) {
+          int i = blockIdx.x * blockDim.x + threadIdx.x, round = 0;
+          float u = x[i], v = u;
+          while (v * v < 9.0f && round < most) { v = v + u; ]] .. inside .. [[ round++; }
+          o[i] = round;
+        }]], "_Z6escapeiPKfPi:256x1x1 --width=16x4")
+      return count(text, "fmul contract <16 x float>")
+    end
+    assert.equal(4 + 8, products "") -- the first condition is computed once
+    assert.equal(4 + 4, products "v += x[round];") -- there memory takes the time
+  end)
+
   it("is not made where a constant parts the block, nor for conditions on data", function()
     assert.equal(0, count(ir([[
       __global__ void add(int n, float *x) { if (threadIdx.x < 77) x[threadIdx.x] += 1; }]],
@@ -310,7 +325,20 @@ local function generator(seed)
     if random(3) > 1 then return one end
     return pick { "%s && %s", "%s || %s", "!(%s) && %s", "!(%s || %s)" }:format(one, g.comparison())
   end
+  -- Loops that lanes leave when a number is large enough; NaN never is.
+  function g.escape()
+    local more = pick { "v < 9.5f", "!(v >= 9.5f)", "9.5f > v", "v < 9.5f && v > -3.25f" }
+    local all = pick { "%s && r < LIMIT", "r < LIMIT && %s", "(%s || r < 2) && r < LIMIT", "r < (i & 15) && %s" }
+    all = all:format(more):gsub("LIMIT", pick { "20", "m", "(n & 31)" })
+    local step = pick { "v = v * 0.75f + u, r++;", "if (v == u) v += 1; v = v * 0.75f + u, r++;",
+      "r++; if (r == 7) break; v += u;", "v = u / v - v, r += 2;" }
+    local loop = ("while (%s) { %s }"):format(all, step)
+    if random(3) == 1 then loop = ("do { %s } while (%s);"):format(step, all) end
+    return ("{ float u = (in[%s] & 31) * 0.25f, v = u * 0.5f; int r = 0; %s sum = sum * 5 + r + (int)(v * 8); }")
+      :format(pick { "i & 1023", "i >> 6 & 15", "3" }, loop)
+  end
   function g.simple()
+    if random(6) == 1 then return g.escape() end
     local own = g.alone and "sum -= in[i + 7];" or "sum += shared[threadIdx.x + blockDim.x * threadIdx.y];"
     return pick {
       "sum = sum * 3 + i;", "sum ^= in[i];", "sum += in[(j * 5 + sum) & 1023];", "sum += in[i + 16];", "sum -= j;",

@@ -3,12 +3,14 @@
  * Most gangs lie well inside of what `i < n` and the like ask for, and most rounds of a loop over an array do. For them
  * the region is emitted once more, with such branches as real ones: each asks whether all lanes agree, which a number or
  * two tell, since their indices count up. There masks are full, loops need none, and values that leave a loop are not
- * blended.
+ * blended. Nor do lanes part in most rounds of a loop that computes until a number escapes or converges; there all lanes'
+ * masks tell. (Mandelbrot's set on a Zen 4: 10.4 ms -> 9.5.)
  *
  * Where lanes disagree the gang begins again elsewhere, if it has changed nothing so far (strays.c). Or else it changes to
  * the way for any lanes: at that very branch, with masks that are full for
  * whatever all lanes have come through, and empty for the rest. Where all have met again it comes back. Values need
  * nothing: both ways keep them in the same slots, in the same form. */
+#include "access.h"
 #include "emission.h"
 
 #include <stdlib.h>
@@ -57,7 +59,7 @@ logic logic_of(LLVMValueRef i) {
 
 /* Whether a value can be taken apart at node n. What it was made from is there in its own node; elsewhere only what the
    code itself needs there, and behind a barrier nothing else is kept. */
-static bool is_at_hand(const widener *w, LLVMValueRef value, int n) {
+static bool can_take_apart(const widener *w, LLVMValueRef value, int n) {
   if (graph_node_of(w->g, value) == n) return true;
   for (int i = 0; i < LLVMGetNumOperands(value); i++) {
     LLVMValueRef operand = LLVMGetOperand(value, (unsigned)i);
@@ -66,13 +68,46 @@ static bool is_at_hand(const widener *w, LLVMValueRef value, int n) {
   return !w->several_regions;
 }
 
+/* Whether a loop only computes, and has no loop in it. */
+static bool is_arithmetic(const widener *w, int l) {
+  const order *o = w->shapes->order;
+  for (int i = 0; i < w->g->value_count; i++) {
+    int at = w->g->node_of[i];
+    if (!o->loops[l].contains[at]) continue;
+    if (o->innermost[at] != l || LLVMIsALoadInst(w->g->values[i]) || !is_harmless(w->g->values[i])) return false;
+  }
+  return true;
+}
+
+/* The loop that a branch at node n leaves, or that it may enter, as the one before a loop's first round does; else -1. */
+static int loop_at(const widener *w, int n) {
+  const order *o = w->shapes->order;
+  const node *here = &w->g->nodes[n];
+  int l = o->innermost[n];
+  if (l >= 0 && o->loops[l].contains[here->succs[0]] != o->loops[l].contains[here->succs[1]]) return l;
+  for (int s = 0; s < 2; s++) {
+    const node *next = &w->g->nodes[here->succs[s]];
+    int to = next->succ_count == 1 && !next->barrier ? next->succs[0] : here->succs[s], in = o->innermost[to];
+    if (in >= 0 && in != l && o->loops[in].header == to) return in;
+  }
+  return -1;
+}
+
+/* Whether the condition is a comparison of floating-point numbers that a loop computes until it holds, as where they escape or
+   converge: neighbours mostly do the most of that together. */
+static bool is_awaited(const widener *w, LLVMValueRef condition, int n) {
+  if (!LLVMIsAFCmpInst(condition) || graph_node_of(w->g, condition) != n) return false;
+  int l = loop_at(w, n);
+  return l >= 0 && is_arithmetic(w, l);
+}
+
 /* Whether it can be told of the condition, at node n, that all lanes agree; and is likely that they do. */
 static bool is_often_alike(const widener *w, LLVMValueRef condition, int n, int depth) {
   if (is_uniform(w, condition)) return true;
-  if (depth == 0 || !is_at_hand(w, condition, n)) return false;
+  if (depth == 0 || !can_take_apart(w, condition, n)) return false;
   logic l = logic_of(condition);
   if (l.left) return is_often_alike(w, l.left, n, depth - 1) && is_often_alike(w, l.right, n, depth - 1);
-  return is_comparison(w, condition);
+  return is_comparison(w, condition) || is_awaited(w, condition, n);
 }
 
 /* The scalar of the lane of a part that is the least, or the greatest; of all parts where they count up too. */
@@ -104,6 +139,16 @@ static LLVMValueRef compare_extremes(widener *w, LLVMValueRef i, bool wanted) {
   return all;
 }
 
+/* Whether the value is `wanted` in all lanes. */
+static LLVMValueRef is_in_all_lanes(widener *w, LLVMValueRef value, bool wanted) {
+  parts others = {0};
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef lanes = part_vector(w, value, u);
+    others.of[u] = wanted ? LLVMBuildNot(w->b, lanes, "") : lanes;
+  }
+  return LLVMBuildNot(w->b, any_lane(w, others), "");
+}
+
 /* Whether the condition is `wanted` for all lanes, as a scalar; false also where that is not easy to tell. */
 static LLVMValueRef is_alike(widener *w, LLVMValueRef condition, bool wanted) {
   if (is_uniform(w, condition)) {
@@ -111,9 +156,14 @@ static LLVMValueRef is_alike(widener *w, LLVMValueRef condition, bool wanted) {
     return wanted ? value : LLVMBuildNot(w->b, value, "");
   }
   logic l = logic_of(condition);
+  if (LLVMIsAFCmpInst(condition)) return is_in_all_lanes(w, condition, wanted);
   if (!l.left) return compare_extremes(w, condition, wanted);
   LLVMValueRef left = is_alike(w, l.left, wanted);
-  return l.both == wanted ? and_then(w, left, is_alike(w, l.right, wanted)) : left;
+  if (l.both == wanted) return and_then(w, left, is_alike(w, l.right, wanted));
+  if (!is_uniform(w, l.right) || is_uniform(w, l.left)) return left;
+  /* one half is enough; it may be undefined where the other decides */
+  LLVMValueRef right = LLVMBuildFreeze(w->b, is_alike(w, l.right, wanted), "");
+  return LLVMBuildSelect(w->b, right, LLVMConstInt(w->p->i1, 1, 0), left, "");
 }
 
 /* ---- which branches are asked ---- */
