@@ -424,6 +424,21 @@ describe("an array", function()
     end)
   end)
 
+  it("begins, if large, at a place of its page where the one made before it does not", function()
+    if suite.on_gpu then return pending "CPU device only: where processors take loads to be of what was stored" end
+    local page, lines = 4096, 256 -- bytes; of the latter stay apart a store and loads of its neighbours
+    local before = mw.empty(2 ^ 20)
+    for _ = 1, 10 do
+      local a = mw.empty(2 ^ 20)
+      local distance = (a.address - before.address) % page
+      assert.is_true(distance >= lines and distance <= page - lines, ("%d bytes apart"):format(distance))
+      assert.equal(0, a.address % 256)
+      a[1], a[a.count] = 1, 2
+      assert.same({ 1, 2 }, { a[1], a[a.count] })
+      before = a
+    end
+  end)
+
   it("is collected with the bytes that it holds on the device", function()
     collect()
     local before = mw.memory().bytes
