@@ -27,6 +27,19 @@ static LLVMValueRef every(widener *w, LLVMValueRef lanes) {
   return LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), "");
 }
 
+/* Of an index, what differs from lane to lane: without what is added to it in all of them, where that does not wrap. Of
+   `row * width + column` in a loop over rows that is the same in every round, and so is all that is found out from it. */
+static LLVMValueRef differing(widener *w, const place *at, LLVMValueRef index, bool is_unsigned) {
+  while (LLVMIsAInstruction(index) && LLVMGetInstructionOpcode(index) == LLVMAdd) {
+    unsigned other = is_uniform(w, LLVMGetOperand(index, 0)) ? 1 : 0;
+    LLVMValueRef rest = LLVMGetOperand(index, other);
+    bool exact = is_unsigned ? LLVMGetNUW(index) : LLVMGetNSW(index);
+    if (!exact || !is_uniform(w, LLVMGetOperand(index, 1 - other)) || !is_at_hand(w, at, rest)) break;
+    index = rest;
+  }
+  return index;
+}
+
 /* `index`: of a uniform base, as it is used or extended to 64 bits. */
 parts load_near(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef type, mask m) {
   bool is_unsigned = LLVMIsAZExtInst(index) != NULL;
@@ -34,6 +47,7 @@ parts load_near(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef typ
   LLVMTypeRef wide = vector_type(w, type), number = LLVMTypeOf(index), words = vector_type(w, w->p->i32);
   parts slots = new_slots(w, wide, 1);
   need_pointers(w, at);
+  index = differing(w, at, index, is_unsigned);
   /* no branch may depend on what a lane that is not active holds */
   LLVMValueRef lanes = LLVMBuildFreeze(w->b, part_vector(w, index, 0), "");
   LLVMValueRef first = lane_of_vector(w, lanes, 0), last = lane_of_vector(w, lanes, w->width - 1);
