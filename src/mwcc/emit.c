@@ -37,7 +37,7 @@ void optimise_module(program *p) {
   bool lanes = level == 2 && p->all_in_lanes;
   run_passes(p, lanes ? lanes_pipeline : pipelines[level]);
   if (lanes) forward_stores(p), forget_shared(p), load_overlaps_once(p), carry_in_turns(p);
-  if (level) show_small_indices(p), reach_singly(p), broadcast_once(p), order_lanes(p);
+  if (level) show_small_indices(p), reach_singly(p), broadcast_once(p), order_lanes(p), load_later(p);
   estimate_roots(p);
   multiply_by_powers(p);
   if (level) widen_masks(p), shorten_sums(p);

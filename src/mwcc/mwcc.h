@@ -464,6 +464,7 @@ void show_small_indices(program *p); /* gather.c: to code generation */
 void reach_singly(program *p);       /* singly.c: gathers and scatters, where the processor has no quick ones */
 void order_lanes(program *p);        /* halves.c: in registers of two halves */
 void broadcast_once(program *p);     /* blends.c: numbers that several vectors take over for some lanes */
+void load_later(program *p);         /* later.c: vectors whose turn comes late in a long block */
 void widen_masks(program *p);        /* wide_masks.c: to whole lanes, where a processor has no registers for them */
 void shorten_sums(program *p);       /* moved_sums.c: as instruction selection sees them */
 void estimate_roots(program *p);     /* reciprocal.c: 1 / sqrt(x) that need not be exact */

@@ -54,7 +54,5 @@ bool choose_half(program *p, LLVMValueRef function, cfg *g, part *best);
 /* Whether the instruction is made of its operands as cheaply as it would be kept: numbers for addresses, what all lanes of a
    vector share. */
 bool is_cheap(LLVMValueRef i);
-/* Whether memory is the same behind the instruction as before. */
-bool keeps_memory(LLVMValueRef i);
 
 #endif

@@ -25,10 +25,6 @@ bool is_cheap(LLVMValueRef i) {
   return is_integer_operation(i) || opcode == LLVMGetElementPtr || (opcode == LLVMLoad && is_pure(i));
 }
 
-bool keeps_memory(LLVMValueRef i) {
-  return is_pure(i) || (LLVMIsACallInst(i) && starts_with(callee_name(i), "llvm.prefetch"));
-}
-
 /* ---- values ---- */
 
 typedef struct value {

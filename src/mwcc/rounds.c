@@ -113,3 +113,7 @@ bool is_pure(LLVMValueRef i) {
   default: return LLVMIsABinaryOperator(i) || LLVMIsACastInst(i);
   }
 }
+
+bool keeps_memory(LLVMValueRef i) {
+  return is_pure(i) || (LLVMIsACallInst(i) && starts_with(callee_name(i), "llvm.prefetch"));
+}

@@ -33,6 +33,7 @@ size_t rounds_of(LLVMBasicBlockRef header, LLVMBasicBlockRef latch); /* rounds.c
 bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *behind);
 /* Whether an instruction does no more than compute its value, perhaps from what it loads as usual (not volatile, not atomic). */
 bool is_pure(LLVMValueRef instruction);
+bool keeps_memory(LLVMValueRef instruction); /* as it was before; perhaps more of it is in the caches */
 bool is_alone(LLVMValueRef instruction); /* blocks.c: no more to do with other threads than plain loads and stores */
 
 /* ---- graph.c: nodes are stretches of straight code ---- */
