@@ -1,7 +1,8 @@
 -- Arrays: making them, their elements, views of them, and what is done to all elements at once.
 
 local mw = require "moonwarp"
-local collect = require("support.lifetime").collect
+local lifetime = require "support.lifetime"
+local collect, resident = lifetime.collect, lifetime.resident
 local suite = require "support.suite"
 local random = require "support.random" "array_spec"
 
@@ -437,6 +438,20 @@ describe("an array", function()
       assert.same({ 1, 2 }, { a[1], a[a.count] })
       before = a
     end
+  end)
+
+  it("of 64 MiB leaves its pages to the next one when it is freed, and a second one its own", function()
+    if suite.on_gpu then return pending "CPU device only: a GPU's memory is the driver's" end
+    local kept
+    for _ = 1, 2 do -- the first time, pages of others that were freed may go
+      local a, b = mw.zeros(2 ^ 24), mw.zeros(2 ^ 24)
+      mw.synchronize()
+      local before = resident()
+      a:free()
+      b:free()
+      kept = before - resident() < 2 ^ 24
+    end
+    assert.is_true(kept)
   end)
 
   it("is collected with the bytes that it holds on the device", function()

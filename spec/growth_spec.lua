@@ -5,17 +5,7 @@ local suite = require "support.suite"
 local lifetime = require "support.lifetime"
 
 local failure, collect, text = lifetime.failure, lifetime.collect, lifetime.text
-local sanitized = lifetime.sanitized
-
-local page = 4096
-
--- Bytes of memory that the process has.
-local function resident()
-  local file = assert(io.open "/proc/self/statm")
-  local _, pages = file:read("n", "n")
-  file:close()
-  return pages * page
-end
+local resident, sanitized = lifetime.resident, lifetime.sanitized
 
 -- Run `step` for `warm` rounds, and then for `rounds`: the process may not have grown by more than `most` bytes. It may
 -- once, as an interpreter's heap does now and then: what leaks grows every time. Returns how many rounds there were.

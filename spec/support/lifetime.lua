@@ -22,6 +22,15 @@ function lifetime.collect()
   collectgarbage()
 end
 
+---Bytes of memory that the process has.
+function lifetime.resident()
+  local page = 4096
+  local file = assert(io.open "/proc/self/statm")
+  local _, pages = file:read("n", "n")
+  file:close()
+  return pages * page
+end
+
 lifetime.text = [[
 __device__ int total;
 __constant__ int factor = 1;

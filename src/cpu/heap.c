@@ -23,7 +23,7 @@
 #define LEADS       ((size_t)1024) /* bytes within which large allocations begin behind a boundary */
 #define RANGE_MOST  ((size_t)16 << 40)
 #define RANGE_LEAST ((size_t)256 << 20)
-#define CACHE_MOST  ((size_t)128 << 20) /* bytes that freed memory may keep */
+#define CACHE_MOST  ((size_t)129 << 20) /* bytes that freed memory may keep: two arrays of 64 MiB, and what leads them */
 
 enum { GUARDED_MOST = 16000, TIDY_BELOW = 4000, CACHE_COUNT = 4096, SIZES = 512 };
 
