@@ -38,6 +38,7 @@
  *   overlap.c    loops whose rounds load what others load, too; unfold.c makes straight code of them
  *   turns.c      loops that carry more than registers hold, in turns
  *   turns_alike.c  turns that do the same, as one loop
+ *   later.c      vectors that a long block loads at its beginning, when their turn is near
  *   blends.c     numbers that several vectors take over for some of their lanes
  *   halves.c     lanes in another order, where registers are two halves
  *   wide_masks.c masks that are whole lanes, where a processor has no registers for masks
