@@ -29,10 +29,6 @@ static LLVMValueRef broadcast_of(LLVMValueRef shuffle) {
   return LLVMGetOperand(from, 1);
 }
 
-static LLVMTypeRef element_type(LLVMTypeRef type) {
-  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
-}
-
 /* Of all lanes: a constant's largest, a broadcast's scalar. */
 static unsigned vector_magnitude(LLVMValueRef value, int depth) {
   unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(value)), width = LLVMGetIntTypeWidth(element_type(LLVMTypeOf(value))),

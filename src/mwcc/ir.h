@@ -38,6 +38,17 @@ void verify_module(program *p, const char *stage);
 /* Cut a block in two before one of its instructions: the new block is the first part, whose end is still to be made. */
 LLVMBasicBlockRef split_block(program *p, LLVMValueRef before);
 
+/* ---- registers.c: vectors, and numbers as one lane ---- */
+LLVMTypeRef element_type(LLVMTypeRef type); /* of a vector, or the number's own */
+LLVMValueRef constant_lanes(LLVMTypeRef type,
+                            LLVMValueRef number);       /* a constant, in each lane if the type is a vector's */
+LLVMValueRef constant_of_lanes(LLVMValueRef value);     /* the constant that each lane is, or NULL */
+LLVMTypeRef lane_mask_type(program *p, unsigned lanes); /* as AVX-512's instructions take them */
+/* What `make` makes of operands of one length, of a vector register or less; longer ones are given to it piece by piece. */
+typedef LLVMValueRef register_operation(program *p, LLVMBuilderRef b, LLVMValueRef *operands);
+LLVMValueRef by_registers(program *p, LLVMBuilderRef b, register_operation *make, LLVMValueRef *operands,
+                          unsigned count);
+
 /* All instructions of the module or of a function, collected first so that the walk survives changes. */
 typedef struct instructions {
   LLVMValueRef *items;

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 64 /* of a register */ };
-
 static bool has_instruction(const program *p) {
   return strstr(p->features, "+avx512f") && strstr(p->features, "+avx512vl") && strstr(p->features, "+avx512dq");
 }
@@ -56,19 +54,6 @@ void name_powers(program *p) {
 
 /* ---- behind the optimiser ---- */
 
-static LLVMTypeRef element(LLVMTypeRef type) {
-  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
-}
-
-static LLVMValueRef all_lanes(LLVMTypeRef type, LLVMValueRef number) {
-  enum { WIDEST = 256 };
-  LLVMValueRef items[WIDEST];
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return number;
-  unsigned lanes = LLVMGetVectorSize(type);
-  for (unsigned i = 0; i < lanes; i++) items[i] = number;
-  return LLVMConstVector(items, lanes);
-}
-
 /* 1.5 times the least number whose last bit is worth one: floats and doubles that it was added to hold an integer there. */
 static LLVMValueRef shifter(LLVMTypeRef type) {
   return LLVMConstReal(type, LLVMGetTypeKind(type) == LLVMFloatTypeKind ? 0x1.8p+23 : 0x1.8p+52);
@@ -76,7 +61,7 @@ static LLVMValueRef shifter(LLVMTypeRef type) {
 
 /* n, as a number of the type. */
 static LLVMValueRef as_real(LLVMBuilderRef b, LLVMValueRef n, LLVMTypeRef type) {
-  LLVMValueRef added = all_lanes(type, shifter(element(type)));
+  LLVMValueRef added = constant_lanes(type, shifter(element_type(type)));
   if (LLVMIsAInstruction(n) && LLVMGetInstructionOpcode(n) == LLVMAdd) {
     LLVMValueRef bits = LLVMGetOperand(n, 0), less = LLVMConstNeg(LLVMConstBitCast(added, LLVMTypeOf(n)));
     if (LLVMGetOperand(n, 1) == less && LLVMIsABitCastInst(bits) && LLVMTypeOf(LLVMGetOperand(bits, 0)) == type)
@@ -86,12 +71,11 @@ static LLVMValueRef as_real(LLVMBuilderRef b, LLVMValueRef n, LLVMTypeRef type) 
 }
 
 static LLVMValueRef of_register(program *p, LLVMBuilderRef b, LLVMValueRef y, LLVMValueRef n) {
-  LLVMTypeRef type = LLVMTypeOf(y), mask = p->i8;
-  bool is_float = LLVMGetTypeKind(element(type)) == LLVMFloatTypeKind;
+  LLVMTypeRef type = LLVMTypeOf(y);
+  bool is_float = LLVMGetTypeKind(element_type(type)) == LLVMFloatTypeKind;
   unsigned lanes = LLVMGetVectorSize(type), bits = lanes * (is_float ? 32 : 64);
-  if (lanes == 16) mask = LLVMInt16TypeInContext(p->context);
-  LLVMValueRef arguments[] = {y, n, LLVMConstNull(type), LLVMConstAllOnes(mask),
-                              constant_i32(p, 4)}; /* 4: rounds as set */
+  LLVMValueRef mask = LLVMConstAllOnes(lane_mask_type(p, lanes));
+  LLVMValueRef arguments[] = {y, n, LLVMConstNull(type), mask, constant_i32(p, 4)}; /* 4: rounds as set */
   char *name = mw_format("llvm.x86.avx512.mask.scalef.%s.%u", is_float ? "ps" : "pd", bits);
   LLVMValueRef result = call_intrinsic(p, b, name, NULL, 0, arguments, bits == 512 ? 5 : 4);
   free(name);
@@ -108,33 +92,20 @@ static LLVMValueRef of_one(program *p, LLVMBuilderRef b, LLVMValueRef y, LLVMVal
   return LLVMBuildExtractElement(b, call_intrinsic(p, b, name, NULL, 0, arguments, 5), first, "");
 }
 
-static LLVMValueRef lanes_from(program *p, LLVMBuilderRef b, LLVMValueRef vector, unsigned first, unsigned count) {
-  LLVMValueRef items[MOST_BYTES];
-  for (unsigned i = 0; i < count; i++) items[i] = constant_i32(p, first + i);
-  return LLVMBuildShuffleVector(b, vector, LLVMGetPoison(LLVMTypeOf(vector)), LLVMConstVector(items, count), "");
-}
-
-/* Vectors that are no register: in halves, down to one number. */
-static LLVMValueRef scaled(program *p, LLVMBuilderRef b, LLVMValueRef y, LLVMValueRef n) {
+/* Vectors that are no register, one number after the other. */
+static LLVMValueRef scaled(program *p, LLVMBuilderRef b, LLVMValueRef *y_n) {
+  LLVMValueRef y = y_n[0], n = y_n[1];
   LLVMTypeRef type = LLVMTypeOf(y);
   if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return of_one(p, b, y, n);
-  unsigned lanes = LLVMGetVectorSize(type);
-  unsigned bytes = lanes * (LLVMGetTypeKind(element(type)) == LLVMFloatTypeKind ? 4 : 8);
+  unsigned long long bytes = LLVMABISizeOfType(p->layout, type);
   if (bytes == 16 || bytes == 32 || bytes == 64) return of_register(p, b, y, n);
-  LLVMValueRef result = LLVMGetPoison(type), items[MOST_BYTES];
-  if (bytes < 64) {
-    for (unsigned i = 0; i < lanes; i++) {
-      LLVMValueRef at = constant_i32(p, i);
-      LLVMValueRef one = of_one(p, b, LLVMBuildExtractElement(b, y, at, ""), LLVMBuildExtractElement(b, n, at, ""));
-      result = LLVMBuildInsertElement(b, result, one, at, "");
-    }
-    return result;
+  LLVMValueRef result = LLVMGetPoison(type);
+  for (unsigned i = 0; i < LLVMGetVectorSize(type); i++) {
+    LLVMValueRef at = constant_i32(p, i);
+    LLVMValueRef one = of_one(p, b, LLVMBuildExtractElement(b, y, at, ""), LLVMBuildExtractElement(b, n, at, ""));
+    result = LLVMBuildInsertElement(b, result, one, at, "");
   }
-  unsigned half = lanes / 2;
-  LLVMValueRef low = scaled(p, b, lanes_from(p, b, y, 0, half), lanes_from(p, b, n, 0, half));
-  LLVMValueRef high = scaled(p, b, lanes_from(p, b, y, half, half), lanes_from(p, b, n, half, half));
-  for (unsigned i = 0; i < lanes; i++) items[i] = constant_i32(p, i);
-  return LLVMBuildShuffleVector(b, low, high, LLVMConstVector(items, lanes), "");
+  return result;
 }
 
 void multiply_by_powers(program *p) {
@@ -145,8 +116,8 @@ void multiply_by_powers(program *p) {
       LLVMValueRef i = list.items[k];
       if (!LLVMIsACallInst(i) || !starts_with(callee_name(i), "llvm.ldexp.")) continue;
       LLVMPositionBuilderBefore(b, i);
-      LLVMValueRef n = as_real(b, LLVMGetOperand(i, 1), LLVMTypeOf(i));
-      LLVMReplaceAllUsesWith(i, scaled(p, b, LLVMGetOperand(i, 0), n));
+      LLVMValueRef y_n[] = {LLVMGetOperand(i, 0), as_real(b, LLVMGetOperand(i, 1), LLVMTypeOf(i))};
+      LLVMReplaceAllUsesWith(i, by_registers(p, b, scaled, y_n, 2));
       LLVMInstructionEraseFromParent(i);
     }
     free(list.items);
