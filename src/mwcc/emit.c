@@ -40,6 +40,7 @@ void optimise_module(program *p) {
   if (level) show_small_indices(p), reach_singly(p), broadcast_once(p), order_lanes(p), load_later(p);
   estimate_roots(p);
   multiply_by_powers(p);
+  split_logarithms(p);
   if (level) widen_masks(p), shorten_sums(p);
 }
 

@@ -43,6 +43,8 @@
  *   halves.c     lanes in another order, where registers are two halves
  *   wide_masks.c masks that are whole lanes, where a processor has no registers for masks
  *   moved_sums.c prefix sums, of which instruction selection shall not ask what bits they have
+ *   logarithms.c numbers taken apart, by instructions for that
+ *   registers.c  vectors register by register, for such instructions
  *   constants.c  constants of vectors that are more than there are registers for
  *   launched.c   one kernel for one size of blocks
  *   join.c       and for two of them side by side as one
@@ -469,6 +471,7 @@ void load_later(program *p);         /* later.c: vectors whose turn comes late i
 void widen_masks(program *p);        /* wide_masks.c: to whole lanes, where a processor has no registers for them */
 void shorten_sums(program *p);       /* moved_sums.c: as instruction selection sees them */
 void estimate_roots(program *p);     /* reciprocal.c: 1 / sqrt(x) that need not be exact */
+void split_logarithms(program *p);   /* logarithms.c: by instructions that take numbers apart */
 void multiply_by_powers(program *p); /* powers.c: of two, in one instruction */
 size_t measure_stack(program *p, LLVMValueRef function);
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
