@@ -35,6 +35,8 @@ describe("a reciprocal root", function()
     local usual, amd = code("root", "x86-64-v4"), code("root", "znver4")
     assert.is_true(count(amd, "vrsqrt14ps") > 0)
     assert.equal(count(usual, "vmulps") / 2, count(amd, "vmulps"))
+    assert.equal(count(amd, "vrsqrt14ps"), count(amd, "vscalefps"))
+    assert.equal(0, count(amd, "vpsubd") + count(amd, "vpminud")) -- integers would be done in that place, too
   end)
 
   it("takes one where it has not", function()

@@ -39,7 +39,7 @@ void optimise_module(program *p) {
   if (lanes) forward_stores(p), forget_shared(p), load_overlaps_once(p), carry_in_turns(p);
   if (level) show_small_indices(p), reach_singly(p), broadcast_once(p), order_lanes(p), load_later(p);
   estimate_roots(p);
-  multiply_by_powers(p);
+  multiply_by_powers(p); /* behind it: halves are such products, too */
   split_logarithms(p);
   if (level) widen_masks(p), shorten_sums(p);
 }
