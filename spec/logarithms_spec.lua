@@ -108,6 +108,16 @@ describe("a logarithm", function()
     for name, type in pairs(names) do check_same_bits(kernel(name), name, type) end
   end)
 
+  it("is taken apart by them where LLVM knows that nothing is below 0, and has put other arithmetic between", function()
+    local text = [[
+      extern "C" __global__ void k_radius(int n, const float *in, float *out) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) out[i] = sqrtf(-2 * logf((__float_as_uint(in[i]) >> 8) * 0x1p-24f));
+      }]]
+    assert.is_true(count(code(text, "radius", "--mcpu=x86-64-v4"), "vgetexpps") > 0)
+    check_same_bits(text, "radius", "float")
+  end)
+
   it("takes nothing apart by them that is used for numbers that are not above 0 and finite", function()
     assert.is_true(count(code(own_kernel(limits), "own", "--mcpu=x86-64-v4"), "vgetexpps") > 0)
     for _, ends in ipairs(wrong) do

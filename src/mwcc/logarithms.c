@@ -80,12 +80,37 @@ static LLVMValueRef limited(LLVMValueRef first, LLVMValueRef *x, LLVMValueRef *y
   return is_real(operand(last, 1), NAN) && operand(last, 2) == zero ? last : NULL;
 }
 
-enum { MOST_STEPS = 64 };
+/* ---- whether something is made of them at all ---- */
 
-typedef struct steps {
-  LLVMValueRef items[MOST_STEPS];
-  size_t count;
-} steps;
+enum { ZERO = 1, INFINITE = 2, NEGATIVE = 4, NO_NUMBER = 8 };
+
+/* As far as LLVM knew when it dropped the comparison with 0. */
+static bool is_never_negative(LLVMValueRef x, int depth) {
+  LLVMBool loses;
+  LLVMValueRef lane = constant_of_lanes(x);
+  if (lane) return LLVMIsAConstantFP(lane) && LLVMConstRealGetDouble(lane, &loses) >= 0;
+  if (!depth || !LLVMIsAInstruction(x)) return false;
+  const char *name = LLVMIsACallInst(x) ? callee_name(x) : "";
+  if (LLVMIsAUIToFPInst(x) || starts_with(name, "llvm.fabs.") || starts_with(name, "llvm.sqrt.")) return true;
+  unsigned count = starts_with(name, "llvm.fma.") ? 3 : is_operation(x, LLVMFAdd) || is_operation(x, LLVMFMul) ? 2 : 0;
+  for (unsigned i = 0; i < count; i++)
+    if (!is_never_negative(operand(x, i), depth - 1)) return false;
+  return count;
+}
+
+/* The numbers x, of those given, for which a choice takes the value. */
+static int chosen_for(LLVMValueRef choice, LLVMValueRef value, LLVMValueRef x, int numbers) {
+  LLVMValueRef condition = operand(choice, 0);
+  bool first = operand(choice, 1) == value, second = operand(choice, 2) == value;
+  if (first && !second)
+    return compares(condition, LLVMRealONE, x, INFINITY) || compares(condition, LLVMRealOLT, x, INFINITY)
+               ? numbers & ~(INFINITE | NO_NUMBER)
+               : numbers;
+  if (first || !second) return numbers;
+  return compares(condition, LLVMRealOEQ, x, 0)   ? numbers & ~ZERO
+         : compares(condition, LLVMRealOLT, x, 0) ? numbers & ~NEGATIVE
+                                                  : numbers;
+}
 
 static bool is_arithmetic(LLVMValueRef i) {
   switch (LLVMGetInstructionOpcode(i)) {
@@ -101,18 +126,38 @@ static bool is_arithmetic(LLVMValueRef i) {
   }
 }
 
-/* Whether all that is made of the value is dropped where x is not above 0 and finite. */
-static bool is_limited(LLVMValueRef value, LLVMValueRef x, steps *seen) {
+enum { MOST_STEPS = 64 };
+
+typedef struct steps {
+  struct {
+    LLVMValueRef value;
+    int numbers;
+  } items[MOST_STEPS];
+  size_t count;
+} steps;
+
+/* Whether all that is made of the value is dropped where x is one of the numbers. */
+static bool is_dropped(LLVMValueRef value, LLVMValueRef x, int numbers, steps *seen) {
+  if (!numbers) return true;
   for (size_t i = 0; i < seen->count; i++)
-    if (seen->items[i] == value) return true;
+    if (seen->items[i].value == value && seen->items[i].numbers == numbers) return true;
   if (seen->count == MOST_STEPS) return false;
-  seen->items[seen->count++] = value;
+  seen->items[seen->count].value = value, seen->items[seen->count++].numbers = numbers;
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
-    LLVMValueRef user = LLVMGetUser(use), of, y;
-    bool ends = limited(user, &of, &y) && of == x && y == value && operand(user, 0) != value;
-    if (!ends && (!is_arithmetic(user) || !is_limited(user, x, seen))) return false;
+    LLVMValueRef user = LLVMGetUser(use);
+    bool chooses = LLVMIsASelectInst(user) && operand(user, 0) != value;
+    if (!chooses && !is_arithmetic(user)) return false;
+    if (!is_dropped(user, x, chooses ? chosen_for(user, value, x, numbers) : numbers, seen)) return false;
   }
   return true;
+}
+
+/* For numbers that are not above 0 and finite. */
+static bool is_limited(LLVMValueRef value, LLVMValueRef x) {
+  enum { DEEP = 4 };
+  steps seen = {.count = 0};
+  int negative = is_never_negative(x, DEEP) ? 0 : NEGATIVE;
+  return is_dropped(value, x, ZERO | INFINITE | NO_NUMBER | negative, &seen);
 }
 
 /* ---- instructions ---- */
@@ -246,9 +291,7 @@ static void take_numbers_apart(program *p, LLVMBuilderRef b, LLVMValueRef functi
   instructions list = instructions_of_function(function);
   for (size_t n = 0; n < list.count; n++) {
     split s;
-    steps seen = {.count = 0}, others = {.count = 0};
-    if (!is_split(list.items[n], &s)) continue;
-    if (is_limited(s.power, s.x, &seen) && is_limited(s.fraction, s.x, &others)) take_apart(p, b, &s);
+    if (is_split(list.items[n], &s) && is_limited(s.power, s.x) && is_limited(s.fraction, s.x)) take_apart(p, b, &s);
   }
   free(list.items);
 }
@@ -268,7 +311,7 @@ void split_logarithms(program *p) {
   if (!strstr(p->features, "+avx512f") || !strstr(p->features, "+avx512vl")) return;
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {
-    take_numbers_apart(p, b, f); /* first: it asks where limits are */
+    take_numbers_apart(p, b, f); /* first: it asks for the limits */
     put_limits_in(p, b, f);
   }
   LLVMDisposeBuilder(b);
