@@ -39,6 +39,22 @@ describe("a reciprocal root", function()
     assert.equal(0, count(amd, "vpsubd") + count(amd, "vpminud")) -- integers would be done in that place, too
   end)
 
+  it("is there soon where nothing else is to be done", function()
+    local orbit = [[
+      extern "C" __global__ void root(int n, float *x) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        float at = x[i], speed = 0;
+        for (int k = 0; k < n; k++) {
+          speed -= rsqrtf(at);
+          at += speed;
+        }
+        x[i] = at;
+      }]]
+    local output = mwcc.run(orbit, "--emit=asm --mcpu=znver4 --launch=root:64x1x1")
+    assert.is_true(count(output, "vrsqrt14ps") > 0)
+    assert.is_true(count(output, "vpminud") > 0) -- by integers; gangs that are not whole may load what they are
+  end)
+
   it("takes one where it has not", function()
     local output = code("root", "x86-64-v3")
     assert.is_true(count(output, "vdivps") > 0)
