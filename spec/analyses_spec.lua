@@ -370,8 +370,8 @@ describe("the report", function()
     assert.matches("fmul[^\n]* <16 x float>", code)
   end)
 
-  it("has fewer vectors where loops take many values along", function()
-    local function gangs(count)
+  it("has fewer vectors where loops take many values along that are there at once", function()
+    local function gangs(count, type, step)
       local names, starts, moves = {}, {}, {}
       for i = 1, count do
         names[i] = "v" .. i
@@ -379,17 +379,22 @@ describe("the report", function()
         moves[i] = i < count and ("v%d = v%d;"):format(i, i + 1) or ("v%d = old;"):format(i)
       end
       return run(([[
-        extern "C" __global__ void rounds(int n, unsigned *x) {
+        extern "C" __global__ void rounds(int n, TYPE *x) {
           int i = blockIdx.x * blockDim.x + threadIdx.x;
-          unsigned %s;
+          TYPE %s;
           #pragma unroll 1
-          for (int k = 0; k < n; k++) { unsigned old = v1 * 3 + (v2 ^ v3); %s }
+          for (int k = 0; k < n; k++) { TYPE old = %s; %s }
           x[i] = %s;
-        }]]):format(table.concat(starts, ", "), table.concat(moves, " "), table.concat(names, " - ")),
+        }]]):gsub("TYPE", type):format(table.concat(starts, ", "), step, table.concat(moves, " "),
+          table.concat(names, " - ")),
         "--mcpu=x86-64-v4 --report --launch=rounds:256x1x1"):match "gangs of ([^\n]*)"
     end
-    assert.equal("4 x 16 lanes: as most kernels", gangs(4))
-    assert.equal("2 x 16 lanes: its loops carry many values", gangs(8))
+    assert.equal("4 x 16 lanes: as most kernels", gangs(4, "unsigned", "v1 * 3 + (v2 ^ v3)"))
+    assert.equal("2 x 16 lanes: its loops carry many values", gangs(8, "unsigned", "v1 * 3 + (v2 ^ v3)"))
+    assert.equal("4 x 16 lanes: as most kernels", gangs(4, "float", "v1 * 3 + v2 * v3"))
+    assert.equal("4 x 16 lanes: rounds of its loops wait for each other", gangs(8, "float", "v1 * 3 + v2 * v3"))
+    assert.equal("2 x 16 lanes: its loops carry many values", gangs(8, "float", "v1 * 3 + x[i + k * 1024]"))
+    assert.equal("2 x 16 lanes: its loops carry many values", gangs(12, "float", "v1 * 3 + v2 * v3"))
   end)
 
   it("has fewer vectors where much code is in pieces between barriers", function()
