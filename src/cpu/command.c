@@ -4,7 +4,7 @@
 #include "cpu/stream.h"
 
 static const double worth_seconds = 20e-6, grain_seconds = 2e-6, piece_seconds = 50e-6;
-static const double turning_seconds = 200e-6;
+static const double turning_seconds = 200e-6, waking_seconds = 50e-6;
 
 /* ---- one after the other ---- */
 
@@ -140,10 +140,19 @@ void cpu_command_set_grain(cpu_command *command) {
   turn_around(command, each, all);
 }
 
+/* What is left of a kernel takes, if one worker does it; 0: who knows. */
+static double seconds_left(const cpu_command *command) {
+  uint64_t left = command->blocks - atomic_load_explicit(&command->taken, memory_order_relaxed);
+  return (double)left * block_seconds(command->kernel.kernel);
+}
+
 bool cpu_command_worth(const cpu_command *command) {
   if (command->kind == CPU_LIST && cpu_list_has_more(command)) return true; /* there may be many */
   if (cpu_command_doing(command) != CPU_KERNEL) return command->blocks > 1; /* pieces are large */
-  double each = block_seconds(command->kernel.kernel);
-  uint64_t left = command->blocks - atomic_load_explicit(&command->taken, memory_order_relaxed);
-  return each == 0 || (double)left * each > worth_seconds;
+  return block_seconds(command->kernel.kernel) == 0 || seconds_left(command) > worth_seconds;
+}
+
+bool cpu_command_lasts(const cpu_command *command) {
+  if (cpu_command_doing(command) != CPU_KERNEL) return false;
+  return seconds_left(command) > waking_seconds * command->stream->device->workers;
 }

@@ -108,6 +108,8 @@ void cpu_command_keep_order(cpu_command *command);
 uint64_t cpu_kernel_grain(const cpu_kernel *kernel);
 /* Whether what is left to take is worth waking a thread for, as far as earlier launches of the kernel tell. */
 bool cpu_command_worth(const cpu_command *command);
+/* Whether what is left will keep all workers busy for longer than it takes to wake them. */
+bool cpu_command_lasts(const cpu_command *command);
 
 /* transfer.c: run blocks of a copy or fill, and how many blocks there are. */
 void cpu_transfer_run(const cpu_command *command, uint64_t first, uint64_t last);

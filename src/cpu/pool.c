@@ -219,7 +219,7 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
     return false;
   }
   if (!taken.rest) list_remove(pool, command);
-  if (pool->first) cpu_pool_wake(pool);
+  if (pool->first) cpu_command_lasts(pool->first) ? cpu_pool_wake_others(pool) : cpu_pool_wake(pool);
   command->users++;
   slot->command = command;
   if (taken.begins && cpu_command_doing(command) == CPU_KERNEL && command->deadline == 0)

@@ -37,6 +37,8 @@ typedef struct cpu_thread {
   bool spins;         /* it looks for work with the lock released */
 } cpu_thread;
 
+enum { CPU_WAKES = 2 /* threads that one wakes at a time */ };
+
 struct cpu_pool {
   cpu_device *device;
   cpu_malloc *region;   /* kernels' own heap */
@@ -56,7 +58,8 @@ struct cpu_pool {
   int core[CPU_WORKERS_MOST];
   int threads, spinners, waking; /* waking: asleep, but woken */
   bool sentinel;                 /* one of the sleepers looks for work from time to time */
-  cpu_thread *wake;              /* to be signalled when the lock is released */
+  cpu_thread *wake[CPU_WAKES];   /* so many as `wakes`, to be signalled when the lock is released */
+  int wakes;
   cpu_thread thread[CPU_WORKERS_MOST];
 
   /* resident.c */
@@ -88,8 +91,9 @@ bool cpu_pool_help(cpu_pool *pool, cpu_stream *stream);
 /* What a thread of the pool's does: run blocks while there are any, in the slot `preferred` if it is free. False: there
    was nothing to run, or no slot. */
 bool cpu_pool_take_part(cpu_pool *pool, int preferred);
-/* threads.c: let another thread take part. */
+/* threads.c: let another thread take part; or two. */
 void cpu_pool_wake(cpu_pool *pool);
+void cpu_pool_wake_others(cpu_pool *pool);
 /* Stop a kernel: no more of its blocks are taken, and threads leave those that run. */
 void cpu_pool_stop(cpu_pool *pool, cpu_command *command);
 
