@@ -160,13 +160,16 @@ describe("memory is asked for ahead", function()
     }]]
 
   it("of the blocks to come, where rounds are short and neighbours have neighbouring memory", function()
-    local text = ir(sum:gsub("STEP", "gridDim.x * blockDim.x"), "_Z3sumiPKfPf:256x1x1")
+    local text = ir((sum:gsub("STEP", "2 * gridDim.x * blockDim.x")), "_Z3sumiPKfPf:256x1x1")
     -- two blocks further on; after many rounds four rounds further on, for two blocks
     assert.equal(16 + 2 * 16, count(text, "call void @llvm.prefetch"))
+    -- where blocks take turns, memory is read in its order
+    text = ir((sum:gsub("STEP", "gridDim.x * blockDim.x")), "_Z3sumiPKfPf:256x1x1")
+    assert.equal(0, count(text, "call void @llvm.prefetch"))
   end)
 
   it("of the block's own rounds, a line at a time, where vectors are shorter than a line", function()
-    local text = ir(sum:gsub("STEP", "gridDim.x * blockDim.x"), "_Z3sumiPKfPf:256x1x1", "x86-64-v3")
+    local text = ir((sum:gsub("STEP", "2 * gridDim.x * blockDim.x")), "_Z3sumiPKfPf:256x1x1", "x86-64-v3")
     assert.equal(16, count(text, "call void @llvm.prefetch"))
   end)
 
