@@ -137,12 +137,15 @@ typedef struct mw_mwo_kernel {
   mw_launch_test *fits;         /* of a launch that `run` is for; NULL: it is for all */
   uint32_t uses_dynamic_shared; /* whether it declares extern __shared__ */
   uint32_t any_order;           /* whether its blocks may run in any order, since none can wait for another */
-  uint32_t in_rounds;    /* of how many blocks `run` does the first rounds, then the second ones, …, if it is given
-                                   as many; 0: it runs one block after the other */
-  uint32_t joined;       /* 2: `run` runs two blocks of a row as one, with the first of them; 1: what is made for
-                                   grids of an even width would do so; 0: grids of any width are alike */
-  uint32_t column_bytes; /* that a block stores past the caches, where the block below it, in the grid's next
-                                   row, stores the lines beside them; else 0 */
+  /* Of how many blocks `run` does the first rounds, then the second ones, …, if it is given as many; 0: it runs one block after
+     the other. */
+  uint32_t in_rounds;
+  /* 2: `run` runs two blocks of a row as one, with the first of them; 1: what is made for grids of an even width would do so;
+     0: grids of any width are alike. */
+  uint32_t joined;
+  /* That a block stores past the caches, where the block below it, in the grid's next row, stores the lines beside them; else
+     0. */
+  uint32_t column_bytes;
   uint32_t reserved;
 } mw_mwo_kernel;
 

@@ -148,34 +148,38 @@ static bool find_count(const program *p, grid_loop *l) {
   return false;
 }
 
-/* Blocks from which the latch is reached but through the header are the loop's. */
-static bool reaches_latch(const grid_loop *l, LLVMBasicBlockRef from, LLVMBasicBlockRef *seen, size_t *count) {
-  if (from == l->latch) return true;
-  for (size_t i = 0; i < *count; i++)
-    if (seen[i] == from) return false;
-  seen[(*count)++] = from;
-  LLVMValueRef end = LLVMGetBasicBlockTerminator(from);
+bool is_in_grid_loop(const grid_loop *l, LLVMBasicBlockRef block) {
+  for (size_t i = 0; i < l->block_count; i++)
+    if (l->blocks[i] == block) return true;
+  return false;
+}
+
+static bool leads_on(const grid_loop *l, LLVMBasicBlockRef block) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
   for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
     LLVMBasicBlockRef next = LLVMGetSuccessor(end, i);
-    if (next != l->header && reaches_latch(l, next, seen, count)) return true;
+    if (next != l->header && is_in_grid_loop(l, next)) return true;
   }
   return false;
 }
 
-bool is_in_grid_loop(const grid_loop *l, LLVMBasicBlockRef block) {
-  size_t count = 0;
-  LLVMBasicBlockRef *seen = mw_alloc((LLVMCountBasicBlocks(LLVMGetBasicBlockParent(l->header)) + 1) * sizeof *seen);
-  bool is_entry = block == l->before || block == LLVMGetInstructionParent(l->guard);
-  bool reaches = !is_entry && (block == l->header || reaches_latch(l, block, seen, &count));
-  free(seen);
-  return reaches;
+/* Those from which the latch is reached, and not through the header alone. */
+static void find_blocks(LLVMValueRef function, grid_loop *l) {
+  l->blocks = mw_alloc((LLVMCountBasicBlocks(function) + 2) * sizeof *l->blocks);
+  l->blocks[l->block_count++] = l->header;
+  if (l->latch != l->header) l->blocks[l->block_count++] = l->latch;
+  for (size_t before = 0; before < l->block_count;) {
+    before = l->block_count;
+    for (LLVMBasicBlockRef b = LLVMGetLastBasicBlock(function); b; b = LLVMGetPreviousBasicBlock(b))
+      if (!is_in_grid_loop(l, b) && leads_on(l, b)) l->blocks[l->block_count++] = b;
+  }
 }
 
 /* Whether no way leads out of the loop but the one behind its count. */
-static bool has_one_exit(LLVMValueRef function, const grid_loop *l) {
-  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
-    if (b == l->latch || !is_in_grid_loop(l, b)) continue;
+static bool has_one_exit(const grid_loop *l) {
+  for (size_t n = 0; n < l->block_count; n++) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(l->blocks[n]);
+    if (l->blocks[n] == l->latch) continue;
     if (!LLVMIsABranchInst(end)) return false;
     for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++)
       if (!is_in_grid_loop(l, LLVMGetSuccessor(end, i))) return false;
@@ -197,7 +201,8 @@ static bool is_entered_from(const program *p, const kernel *k, LLVMBasicBlockRef
   if (end != l->end || is_signed != l->is_signed || !is_launch_wide(end, DEPTH)) return false;
   l->exit = other_successor(back, l->header);
   l->behind = other_successor(l->guard, before);
-  return has_one_exit(k->body, l);
+  find_blocks(k->body, l);
+  return has_one_exit(l);
 }
 
 bool find_grid_loop(const program *p, const kernel *k, grid_loop *out) {

@@ -13,6 +13,8 @@
 typedef struct grid_loop {
   LLVMValueRef guard, count, first, next, end; /* count: the phi, of first and next; end: what it has to stay below */
   LLVMBasicBlockRef before, header, latch, exit, behind;
+  LLVMBasicBlockRef *blocks; /* of the loop */
+  size_t block_count;
   bool is_signed;
 } grid_loop;
 

@@ -73,14 +73,15 @@ void begin_rounds(emission *e, round_loop *l) {
   if (!w->k->rounds_end) return;
   LLVMValueRef end = launch_wide(w, w->k->rounds_end);
   w->elements = w->k->rounds_signed ? LLVMBuildSExt(w->b, end, w->p->i64, "") : LLVMBuildZExt(w->b, end, w->p->i64, "");
-  if (w->k->kept_blocks) begin_group(e, l);
+  choose_kept_blocks(w);
+  if (w->k->keeps_sums) begin_group(e, l);
   l->head = new_block(e, "rounds"), l->done = new_block(e, "rounds.done");
   l->slot = LLVMBuildAlloca(w->entry, w->p->i64, "round");
   LLVMBuildStore(w->b, constant_i64(w->p, 0), l->slot);
   LLVMBuildBr(w->b, l->head);
   go_on_at(e, l->head);
   LLVMValueRef round = load_slot(e, w->p->i64, l->slot);
-  if (w->k->kept_blocks) {
+  if (w->k->keeps_sums) {
     LLVMValueRef few = LLVMBuildMul(w->b, grid_threads(w), constant_i64(w->p, ROUNDS_AT_ONCE), "");
     LLVMValueRef limit = lesser(w, LLVMBuildAdd(w->b, round, few, ""), w->elements, w->k->rounds_signed);
     LLVMBuildStore(w->b, limit, l->slot);

@@ -61,11 +61,9 @@ static bool is_independent(const kernel *k, LLVMValueRef i) {
 }
 
 static bool rounds_are_independent(const kernel *k, const grid_loop *l) {
-  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(k->body); b; b = LLVMGetNextBasicBlock(b)) {
-    if (!is_in_grid_loop(l, b)) continue;
-    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+  for (size_t n = 0; n < l->block_count; n++)
+    for (LLVMValueRef i = LLVMGetFirstInstruction(l->blocks[n]); i; i = LLVMGetNextInstruction(i))
       if (!is_independent(k, i)) return false;
-  }
   return true;
 }
 
@@ -113,11 +111,23 @@ static bool starts_with_arithmetic(const grid_loop *l) {
   return true;
 }
 
-static uint32_t blocks_to_keep(const program *p, const sums *all) {
+/* Of a thread. */
+static uint32_t bytes_of(const program *p, const sums *all) {
   uint64_t bytes = 0;
   for (unsigned n = 0; n < all->count; n++) bytes += LLVMABISizeOfType(p->layout, LLVMTypeOf(all->list[n].next));
-  bytes *= (uint64_t)p->block[0] * p->block[1] * p->block[2];
-  return bytes * MOST_BLOCKS <= KEPT_BYTES ? MOST_BLOCKS : (uint32_t)(KEPT_BYTES / bytes);
+  return (uint32_t)bytes;
+}
+
+static uint32_t blocks_to_keep(uint64_t bytes) {
+  if (bytes * MOST_BLOCKS <= KEPT_BYTES) return MOST_BLOCKS;
+  return bytes < KEPT_BYTES ? (uint32_t)(KEPT_BYTES / bytes) : 1;
+}
+
+/* Whether enough blocks' sums find room; of rows that are shorter than vectors they would take many times as much. */
+static bool find_room(const program *p, uint32_t bytes) {
+  enum { SHORTEST = 16 };
+  uint64_t rows = (uint64_t)p->block[1] * p->block[2];
+  return (rows == 1 || p->block[0] >= SHORTEST) && blocks_to_keep(bytes * p->block[0] * rows) >= FEWEST_BLOCKS;
 }
 
 /* ---- the kernel with a way back into its loop ---- */
@@ -267,22 +277,27 @@ static LLVMBasicBlockRef return_alone(program *p, LLVMValueRef function) {
 bool keep_sums(program *p, kernel *k, grid_loop *l) {
   sums all;
   if (!find_sums(l, &all) || !starts_with_arithmetic(l) || !rounds_are_independent(k, l)) return false;
-  uint32_t blocks = blocks_to_keep(p, &all);
-  if (blocks < FEWEST_BLOCKS) return false;
+  if (!find_room(p, bytes_of(p, &all))) return false;
   LLVMBasicBlockRef leave = return_alone(p, k->body);
   if (!leave || !find_grid_loop(p, k, l)) return false; /* some of its blocks may be others now */
   rebuilt r = {.p = p, .function = k->body, .loop = l, .sums = &all, .leave = leave};
   r.b = LLVMCreateBuilderInContext(p->context);
   rebuild(&r);
   LLVMDisposeBuilder(r.b);
-  k->kept_blocks = blocks;
+  k->keeps_sums = true;
+  k->kept_bytes = bytes_of(p, &all);
   return true;
 }
 
 /* ---- in the block function ---- */
 
+void choose_kept_blocks(widener *w) {
+  uint64_t lanes = (uint64_t)w->width * (uint64_t)w->parts * LLVMConstIntGetZExtValue(w->gangs);
+  if (w->k->keeps_sums) w->k->kept_blocks = blocks_to_keep(lanes * w->k->kept_bytes);
+}
+
 void note_kept_block(widener *w, LLVMValueRef number) {
-  if (!w->k->kept_blocks) return;
+  if (!w->k->keeps_sums) return;
   if (!w->kept_block) w->kept_block = LLVMBuildAlloca(w->entry, w->p->i32, "kept");
   LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, number, w->p->i32, ""), w->kept_block);
 }

@@ -210,9 +210,10 @@ typedef struct kernel {
   bool chases;             /* it does little but gather: simd.c */
   LLVMValueRef rounds_end; /* the body is one round of a loop up to here, over the whole grid; NULL: grid_stride.c */
   bool rounds_signed;
-  uint32_t kept_blocks;    /* so many take turns at a few rounds each, and keep sums meanwhile; 0: grid_stride.c */
-  uint32_t column_bytes;   /* as in mw_mwo_kernel: streamed.c */
-  const char *thread_code; /* the function whose stack is local_bytes: emit.c */
+  bool keeps_sums;                  /* or it is some rounds, between which a thread keeps so many bytes: kept_sums.c */
+  uint32_t kept_bytes, kept_blocks; /* and how many blocks take turns, once it is widened */
+  uint32_t column_bytes;            /* as in mw_mwo_kernel: streamed.c */
+  const char *thread_code;          /* the function whose stack is local_bytes: emit.c */
   size_t local_bytes;
 } kernel;
 

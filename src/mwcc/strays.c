@@ -18,7 +18,7 @@ bool may_have_strays(const program *p, const kernel *k, const graph *g, const cu
   bool whole = c->kind == CUT_ROWS || c->kind == CUT_PLANE;
   if (!p->options->launch_kernel || !whole || g->seamless || c->lanes == 1) return false;
   /* what both functions would have to agree on */
-  if (k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared || k->kept_blocks) return false;
+  if (k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared || k->keeps_sums) return false;
   for (int n = 0; n < g->count; n++)
     if (g->nodes[n].barrier) return false;
   return g->value_count * c->parts > WORTH;

@@ -131,7 +131,7 @@ static LLVMValueRef reference_names(program *p, const kernel *k) {
 static uint32_t blocks_in_rounds(const kernel *k) {
   enum { STRETCH = 64 }; /* rounds of few blocks leap through memory */
   if (!k->rounds_end) return 0;
-  return k->kept_blocks ? k->kept_blocks : STRETCH;
+  return k->keeps_sums ? k->kept_blocks : STRETCH;
 }
 
 static LLVMValueRef kernel_entry(program *p, const kernel *k) {

@@ -131,6 +131,7 @@ bool may_have_strays(const program *p, const kernel *k, const graph *g, const cu
 LLVMValueRef round_word(widener *w, const char *name); /* what a register says about the rounds: mwcc.h */
 
 /* ---- kept_sums.c ---- */
+void choose_kept_blocks(widener *w); /* at the function's start: how many take turns, by what their gangs keep */
 void note_kept_block(widener *w, LLVMValueRef number); /* which of those whose rounds take turns is run */
 bool widen_kept(widener *w, LLVMValueRef call); /* of a sum that is kept between rounds; false: it is no such call */
 
