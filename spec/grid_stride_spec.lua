@@ -142,7 +142,8 @@ local kept = {
     if (threadIdx.x % 32 == 0 && warp < n + 64) o[warp] = sum;]],
 }
 
-local blocks = {
+-- Whose blocks have something in shared memory from round to round.
+local beside = {
   shared_by_threads = [[
     __shared__ int counts[16];
     if (threadIdx.x < 16) counts[threadIdx.x] = 0;
@@ -151,6 +152,106 @@ local blocks = {
       atomicAdd(&counts[x[i] & 15], 1);
     __syncthreads();
     if (threadIdx.x < 16) atomicAdd(&o[threadIdx.x], counts[threadIdx.x]);]],
+  many_bins = [[ // more than threads, and the start is a loop
+    __shared__ int counts[300];
+    for (int k = threadIdx.x; k < 300; k += blockDim.x) counts[k] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      atomicAdd(&counts[(unsigned)x[i] % 300], i & 3);
+    __syncthreads();
+    for (int k = threadIdx.x; k < 300 && k < n; k += blockDim.x) atomicAdd(&o[k], counts[k]);]],
+  bytes = [[
+    __shared__ unsigned counts[256];
+    for (int k = threadIdx.x; k < 256; k += blockDim.x) counts[k] = k == 7;
+    __syncthreads();
+    const unsigned char *bytes = (const unsigned char *)x;
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < un; i += gridDim.x * blockDim.x)
+      atomicAdd(&counts[bytes[i] + 0], 1);
+    __syncthreads();
+    for (int k = threadIdx.x; k < 256 && k < n; k += blockDim.x) atomicAdd((unsigned *)&o[k], counts[k]);]],
+  table = [[ // read by all, written before
+    __shared__ int table[64];
+    if (threadIdx.x < 64) table[threadIdx.x] = x[threadIdx.x] * 3;
+    __syncthreads();
+    int filled = min(blockDim.x, 64);
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      if ((x[i] & 63) < filled) o[i] += table[x[i] & 63];]],
+  sum_and_counts = [[
+    __shared__ int counts[2][16], most;
+    if (threadIdx.x < 16) counts[0][threadIdx.x] = counts[1][threadIdx.x] = blockIdx.x;
+    if (threadIdx.x == 0 && threadIdx.y == 0) most = -1000;
+    __syncthreads();
+    int sum = threadIdx.x;
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i < ln; i += (long long)gridDim.x * blockDim.x) {
+      atomicAdd(&counts[threadIdx.x & 1][x[i] >> 3 & 15], 1);
+      atomicMax(&most, x[i]);
+      sum = sum * 3 + x[i];
+    }
+    atomicAdd(&counts[0][sum & 15], 1);
+    __syncthreads();
+    if (threadIdx.x < 16) atomicAdd(&o[threadIdx.x], counts[0][threadIdx.x] * 5 + counts[1][threadIdx.x] + most);]],
+  needed_behind = [[ // what the start computes, too
+    __shared__ int counts[128];
+    int mine = threadIdx.x * 7 & 127, even = mine & ~1;
+    counts[threadIdx.x & 127] = 0;
+    __syncthreads();
+    atomicAdd(&counts[mine], 2);
+    atomicAdd(&counts[even], 1);
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      atomicAdd(&counts[x[i] + mine & 127], even + 1);
+    __syncthreads();
+    if (threadIdx.x < 128 && threadIdx.y == 0)
+      atomicAdd(&o[threadIdx.x & 15], threadIdx.x < blockDim.x ? counts[threadIdx.x] * (mine + 1) + even : 0);]],
+}
+
+local blocks = {
+  not_known_inside = [[ // nothing tells that all places are
+    __shared__ int counts[1009];
+    for (int k = threadIdx.x; k < 1009; k += blockDim.x) counts[k] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      atomicAdd(&counts[x[i] + 300], 1);
+    __syncthreads();
+    for (int k = threadIdx.x; k < 1009 && k < n; k += blockDim.x) atomicAdd(&o[k], counts[k]);]],
+  read_before = [[ // what is needed later cannot be computed again
+    __shared__ int counts[16];
+    if (threadIdx.x < 16) counts[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    int first = counts[blockDim.x < 16 ? blockDim.x - 1 : 15];
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      atomicAdd(&counts[x[i] & 15], first & 3);
+    __syncthreads();
+    if (threadIdx.x < 16) atomicAdd(&o[threadIdx.x], counts[threadIdx.x]);]],
+  ends_before = [[ // some threads have no rounds, and nothing behind them
+    __shared__ int counts[16];
+    if (threadIdx.x < 16) counts[threadIdx.x] = 0;
+    __syncthreads();
+    if (threadIdx.x % 3 == 2) return;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      atomicAdd(&counts[x[i] & 15], 1);
+    __syncthreads();
+    if (threadIdx.x < 16) atomicAdd(&o[threadIdx.x], counts[threadIdx.x]);]],
+  address_taken = [[
+    __shared__ int counts[16];
+    __shared__ int *all;
+    if (threadIdx.x < 16) counts[threadIdx.x] = 0;
+    all = counts;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      atomicAdd(&all[x[i] & 15], 1);
+    __syncthreads();
+    if (threadIdx.x < 16) atomicAdd(&o[threadIdx.x], counts[threadIdx.x]);]],
+  much_shared = [[
+    __shared__ int counts[3][512];
+    for (int k = threadIdx.x; k < 3 * 512; k += blockDim.x) counts[k / 512][k % 512] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      atomicAdd(&counts[i % 3 & 1][x[i] & 511], 1);
+    __syncthreads();
+    for (int k = threadIdx.x; k < 512 && k < n; k += blockDim.x) atomicAdd(&o[k], counts[0][k] - 2 * counts[1][k]);]],
   barrier_inside = [[
     __shared__ int last;
     int sum = 0, rounds = (n + gridDim.x * blockDim.x - 1) / (gridDim.x * blockDim.x) * gridDim.x * blockDim.x;
@@ -239,7 +340,8 @@ local races = { loaded_before = true, counted_down = true }
 local same = { sum = true, unsigned_count = true, long_count = true, by_thread = true, pointer = true,
   count_behind = true, last_value = true, tree = true }
 local function is_known(list, name, shape)
-  return not races[name] and (not shape[3] or name == "next_too" or list == kept and same[name])
+  local each = name == "next_too" or list == kept and same[name] or list == beside and name ~= "table"
+  return not races[name] and (not shape[3] or each)
 end
 
 -- o after a launch with blocks of shape[2] (by shape[3]) threads.
@@ -263,6 +365,7 @@ describe("a grid-stride loop", function()
 
   it("is run some rounds at a time where a thread keeps something meanwhile", function()
     for name in pairs(kept) do assert.equal("some rounds", way_of(kept, name), name) end
+    for name in pairs(beside) do assert.equal("some rounds", way_of(beside, name), name) end
   end)
 
   it("is run block by block where threads meet in it, keep too much, or come to an end in other ways", function()
@@ -276,7 +379,7 @@ describe("a grid-stride loop", function()
     assert.matches("does not run as SIMD lanes", report, 1, true)
   end)
 
-  for kind, list in pairs { rounds = rounds, kept = kept, blocks = blocks } do
+  for kind, list in pairs { rounds = rounds, kept = kept, beside = beside, blocks = blocks } do
     it("has the results of threads one after the other: " .. kind, function()
       local source = source_of(list)
       local one_by_one = mw.compile { source = source, options = { "--width=1" } }

@@ -59,7 +59,8 @@ static bool is_number_of(LLVMValueRef v, linear wanted) {
 
 /* ---- what a count is compared with ---- */
 
-static bool is_repeatable(LLVMValueRef i) {
+bool is_repeatable(LLVMValueRef i) {
+  if (LLVMIsATerminatorInst(i)) return false;
   if (LLVMIsAPHINode(i) || LLVMIsAAllocaInst(i)) return false;
   if (LLVMIsALoadInst(i)) return memory_of(LLVMGetOperand(i, 0)) == MEMORY_CONSTANT && !LLVMGetVolatile(i);
   return is_harmless(i);
@@ -108,6 +109,15 @@ static int count_repeatable(LLVMBasicBlockRef block) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != LLVMGetBasicBlockTerminator(block);
        i = LLVMGetNextInstruction(i), count++)
     if (!is_repeatable(i)) return MOST_BEFORE + 1;
+  return count;
+}
+
+/* How much stands right before the guard that can be done again; *from: as in grid_loop. */
+static int count_before_guard(const kernel *k, LLVMValueRef guard, LLVMValueRef *from) {
+  int count = 0;
+  LLVMValueRef first = guard, before = LLVMGetPreviousInstruction(guard);
+  for (; before && is_repeatable(before); before = LLVMGetPreviousInstruction(before), count++) first = before;
+  *from = before || LLVMGetInstructionParent(guard) != LLVMGetEntryBasicBlock(k->body) ? first : NULL;
   return count;
 }
 
@@ -193,9 +203,9 @@ static bool is_entered_from(const program *p, const kernel *k, LLVMBasicBlockRef
   LLVMValueRef end;
   bool is_signed;
   l->before = before, l->header = only_successor(before);
-  if (!l->header || count_repeatable(LLVMGetEntryBasicBlock(k->body)) + count_repeatable(before) > MOST_BEFORE)
+  if (!l->header || count_repeatable(before) > MOST_BEFORE || !find_count(p, l) ||
+      !goes_on_below(l->guard, before, l->first, &l->end, &l->is_signed))
     return false;
-  if (!find_count(p, l) || !goes_on_below(l->guard, before, l->first, &l->end, &l->is_signed)) return false;
   LLVMValueRef back = LLVMGetBasicBlockTerminator(l->latch);
   if (!goes_on_below(back, l->header, l->next, &end, &is_signed)) return false;
   if (end != l->end || is_signed != l->is_signed || !is_launch_wide(end, DEPTH)) return false;
@@ -205,12 +215,22 @@ static bool is_entered_from(const program *p, const kernel *k, LLVMBasicBlockRef
   return has_one_exit(l);
 }
 
-bool find_grid_loop(const program *p, const kernel *k, grid_loop *out) {
-  LLVMValueRef guard = LLVMGetBasicBlockTerminator(LLVMGetEntryBasicBlock(k->body));
+bool read_grid_loop(const program *p, const kernel *k, grid_loop *l) {
+  LLVMValueRef guard = l->guard;
   if (!LLVMIsABranchInst(guard) || !LLVMIsConditional(guard)) return false;
   for (unsigned i = 0; i < 2; i++) {
-    *out = (grid_loop){.guard = guard};
-    if (is_entered_from(p, k, LLVMGetSuccessor(guard, i), out)) return true;
+    *l = (grid_loop){.guard = guard};
+    count_before_guard(k, guard, &l->again_from);
+    if (is_entered_from(p, k, LLVMGetSuccessor(guard, i), l)) return true;
+  }
+  return false;
+}
+
+bool find_grid_loop(const program *p, const kernel *k, grid_loop *out) {
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(k->body); b; b = LLVMGetNextBasicBlock(b)) {
+    *out = (grid_loop){.guard = LLVMGetBasicBlockTerminator(b)};
+    if (read_grid_loop(p, k, out))
+      return count_before_guard(k, out->guard, &out->again_from) + count_repeatable(out->before) <= MOST_BEFORE;
   }
   return false;
 }

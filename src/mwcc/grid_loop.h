@@ -8,9 +8,11 @@
 
 #include "emission.h"
 
-/* guard: the branch in the entry block, to `before`, from which the loop is entered, or to `behind`. The latch goes round, or
+/* guard: the branch to `before`, from which the loop is entered, or to `behind`. The latch goes round, or
    to `exit`; there is no other way out of the loop. */
 typedef struct grid_loop {
+  LLVMValueRef
+      again_from; /* in the guard's block: from here on it is arithmetic, before there is more; NULL: there is not */
   LLVMValueRef guard, count, first, next, end; /* count: the phi, of first and next; end: what it has to stay below */
   LLVMBasicBlockRef before, header, latch, exit, behind;
   LLVMBasicBlockRef *blocks; /* of the loop */
@@ -18,8 +20,10 @@ typedef struct grid_loop {
   bool is_signed;
 } grid_loop;
 
-/* The kernel's loop, in front of which there is nothing but arithmetic, little enough to be done again for each round. */
+/* The kernel's loop. What is computed right in front of it is little enough to be done again for each round. */
 bool find_grid_loop(const program *p, const kernel *k, grid_loop *out);
+/* The same loop again, after changes. */
+bool read_grid_loop(const program *p, const kernel *k, grid_loop *l);
 /* Whether the block is of the loop. */
 bool is_in_grid_loop(const grid_loop *l, LLVMBasicBlockRef block);
 /* Whether from there the thread returns and does nothing else. */
@@ -27,6 +31,8 @@ bool only_returns(LLVMBasicBlockRef block);
 /* Where the block's branch goes that has no condition; else NULL. */
 LLVMBasicBlockRef only_successor(LLVMBasicBlockRef block);
 
+/* Whether it can be computed once more: arithmetic, and what of parameters is in memory. */
+bool is_repeatable(LLVMValueRef instruction);
 /* An instruction's operands; a call's arguments. */
 unsigned count_operands(LLVMValueRef instruction);
 enum { MOST_OPERANDS = 16 /* of one that `end` is made of */ };
@@ -46,5 +52,16 @@ void erase_unused(LLVMValueRef v);
 enum { ROUNDS_AT_ONCE = 8 };
 /* Make the kernel do a few rounds at a time, and keep what it carries from round to round. False: it cannot be. */
 bool keep_sums(program *p, kernel *k, grid_loop *l);
+
+/* ---- kept_shared.c ---- */
+
+/* Make what stands before the loop happen before its first rounds alone, in blocks each of which has shared memory of its own.
+   False: it cannot be. */
+bool start_once(program *p, kernel *k, const grid_loop *l);
+/* The address in shared memory that the instruction loads from, stores to or changes; or NULL. */
+LLVMValueRef shared_place(LLVMValueRef instruction);
+/* In the block function: the block to run, of those beside each other. */
+void note_shared_block(widener *w, LLVMValueRef number);
+uint32_t blocks_beside(const kernel *k); /* how many blocks' shared memory there may be at a time */
 
 #endif

@@ -27,7 +27,7 @@ static bool adds_floats(LLVMValueRef i) {
 
 /* Whether the kernel is one round, and then the next. */
 static bool is_rounds_alone(const kernel *k, const grid_loop *l) {
-  if (k->waits || k->shared_bytes || k->dynamic_shared) return false;
+  if (l->again_from || k->waits || k->shared_bytes || k->dynamic_shared) return false;
   if (LLVMIsAPHINode(LLVMGetNextInstruction(LLVMGetFirstInstruction(l->header)))) return false;
   if (!only_returns(l->exit) || !only_returns(l->behind)) return false;
   instructions all = instructions_of_function(k->body);

@@ -22,15 +22,14 @@
  * other 2.0 ms, 64 blocks with 4, 8 and 16 rounds at a time 1.8, 1.7 and 2.2, 32 blocks with 8 1.75, 128 to 512 as 64; in
  * quicker minutes of that machine 1.3 and 0.9. Rounds are mostly a power of two apart, and share sets of the caches.)
  *
- * Blocks that have something in shared memory before the loop, or put something there in it, are left alone. (To copy that, too,
- * was tried: counting into 256 bins took a tenth more time with 8 rounds, half as much again with 16.) */
+ * Blocks that have something in shared memory meanwhile, as counts, get shared memory of their own: kept_shared.c. */
 #include "grid_loop.h"
 #include "access.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_BYTES = 64 << 10, MOST_BLOCKS = 64, FEWEST_BLOCKS = 8 };
+enum { KEPT_BYTES = 64 << 10, MOST_BLOCKS = MOST_BESIDE, FEWEST_BLOCKS = 8 };
 
 /* ---- which loops ---- */
 
@@ -53,18 +52,26 @@ static bool stores_elsewhere(const kernel *k, LLVMValueRef address) {
   return LLVMIsAArgument(address) || (!k->shared_bytes && !k->dynamic_shared);
 }
 
-/* Whether in the loop a block has no more to do with others than plain loads and stores, and its threads nothing with each
-   other. Before the loop nothing is stored, so that there is nothing to be had from shared memory. */
-static bool is_independent(const kernel *k, LLVMValueRef i) {
+/* Whether in the loop a block has no more to do with others than plain loads and stores, and its threads with each other but
+   what they do in shared memory, to be found there the next time (`beside`). */
+static bool is_independent(const kernel *k, LLVMValueRef i, bool beside) {
+  if (shared_place(i)) return beside && !LLVMGetVolatile(i);
   if (!is_alone(i) || is_barrier(i)) return false;
   return !LLVMIsAStoreInst(i) || stores_elsewhere(k, LLVMGetOperand(i, 1));
 }
 
-static bool rounds_are_independent(const kernel *k, const grid_loop *l) {
+static bool rounds_are_independent(const kernel *k, const grid_loop *l, bool beside) {
   for (size_t n = 0; n < l->block_count; n++)
     for (LLVMValueRef i = LLVMGetFirstInstruction(l->blocks[n]); i; i = LLVMGetNextInstruction(i))
-      if (!is_independent(k, i)) return false;
+      if (!is_independent(k, i, beside)) return false;
   return true;
+}
+
+static bool reaches_shared(const grid_loop *l) {
+  for (size_t n = 0; n < l->block_count; n++)
+    for (LLVMValueRef i = LLVMGetFirstInstruction(l->blocks[n]); i; i = LLVMGetNextInstruction(i))
+      if (shared_place(i)) return true;
+  return false;
 }
 
 /* What the phi is when it comes from the block. */
@@ -274,12 +281,24 @@ static LLVMBasicBlockRef return_alone(program *p, LLVMValueRef function) {
   return b;
 }
 
+/* Whether what a block has in shared memory can stay there between its rounds; what else there is before the loop, too. */
+static bool can_lie_beside(const kernel *k) {
+  enum { FEWEST = 4 };
+  return !k->dynamic_shared && !k->sees_warp && blocks_beside(k) >= FEWEST;
+}
+
 bool keep_sums(program *p, kernel *k, grid_loop *l) {
   sums all;
-  if (!find_sums(l, &all) || !starts_with_arithmetic(l) || !rounds_are_independent(k, l)) return false;
+  bool beside = reaches_shared(l);
+  if (beside ? !can_lie_beside(k) : l->again_from != NULL) return false;
+  if (!find_sums(l, &all) || !starts_with_arithmetic(l) || !rounds_are_independent(k, l, beside)) return false;
   if (!find_room(p, bytes_of(p, &all))) return false;
   LLVMBasicBlockRef leave = return_alone(p, k->body);
-  if (!leave || !find_grid_loop(p, k, l)) return false; /* some of its blocks may be others now */
+  if (!leave || (beside && !start_once(p, k, l))) return false;
+  if (!read_grid_loop(p, k, l) || !find_sums(l, &all)) { /* again: blocks and values may be others now */
+    if (beside) die("internal: a loop whose start was left out is none any more");
+    return false;
+  }
   rebuilt r = {.p = p, .function = k->body, .loop = l, .sums = &all, .leave = leave};
   r.b = LLVMCreateBuilderInContext(p->context);
   rebuild(&r);
@@ -293,13 +312,17 @@ bool keep_sums(program *p, kernel *k, grid_loop *l) {
 
 void choose_kept_blocks(widener *w) {
   uint64_t lanes = (uint64_t)w->width * (uint64_t)w->parts * LLVMConstIntGetZExtValue(w->gangs);
-  if (w->k->keeps_sums) w->k->kept_blocks = blocks_to_keep(lanes * w->k->kept_bytes);
+  if (!w->k->keeps_sums) return;
+  w->k->kept_blocks = blocks_to_keep(lanes * w->k->kept_bytes);
+  if (w->k->keeps_shared && blocks_beside(w->k) < w->k->kept_blocks) w->k->kept_blocks = blocks_beside(w->k);
 }
 
 void note_kept_block(widener *w, LLVMValueRef number) {
   if (!w->k->keeps_sums) return;
   if (!w->kept_block) w->kept_block = LLVMBuildAlloca(w->entry, w->p->i32, "kept");
-  LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, number, w->p->i32, ""), w->kept_block);
+  number = LLVMBuildTrunc(w->b, number, w->p->i32, "");
+  LLVMBuildStore(w->b, number, w->kept_block);
+  if (w->k->keeps_shared) note_shared_block(w, number);
 }
 
 /* Where the gang's first part of a sum is: a gang's parts lie side by side, and a block's gangs. */

@@ -24,7 +24,7 @@
  *   tier.c       which kernels wait, and so how each is run
  *   apart.c      whether blocks have nothing to do with each other
  *   grid_stride.c  loops by the size of the grid, round by round for many blocks; grid_loop.c finds them, kept_sums.c has
- *                those that carry sums
+ *                those that carry sums, kept_shared.c those whose blocks have something in shared memory
  *   chase.c      memory asked for ahead by loops that gather, where threads run one after the other
  *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c
  *   run.c        the block functions: loops over threads, or fibers
@@ -212,6 +212,7 @@ typedef struct kernel {
   bool rounds_signed;
   bool keeps_sums;                  /* or it is some rounds, between which a thread keeps so many bytes: kept_sums.c */
   uint32_t kept_bytes, kept_blocks; /* and how many blocks take turns, once it is widened */
+  bool keeps_shared;                /* and each of these has shared memory of its own: kept_shared.c */
   uint32_t column_bytes;            /* as in mw_mwo_kernel: streamed.c */
   const char *thread_code;          /* the function whose stack is local_bytes: emit.c */
   size_t local_bytes;
@@ -422,6 +423,12 @@ void take_rounds_apart(program *p); /* of loops by the size of the grid */
 /* Calls, with the sum's number behind the dot, that load or store what a thread keeps from round to round: kept_sums.c. */
 #define KEPT_LOAD  "__mw_kept_load."
 #define KEPT_STORE "__mw_kept_store."
+/* A call with the number of a block, among those that take turns: from here on shared memory is that block's. Until
+   variables.c. */
+#define KEPT_SHARED "__mw_kept_shared"
+enum { MOST_BESIDE = 64 /* such blocks: a power of two */ };
+/* From one such block's shared memory up to that of the one before. */
+uint32_t shared_stride(const kernel *k);
 enum { MOST_KEPT = 8 };
 
 /* ---- launched.c ---- */

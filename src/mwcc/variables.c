@@ -39,7 +39,9 @@ typedef struct rewriter {
   program *p;
   LLVMBuilderRef b;     /* stands before the use */
   LLVMBuilderRef entry; /* stands at the top of the function, behind what was put there */
+  LLVMBuilderRef block; /* where one of several blocks' shared memory is chosen (kept_shared.c), or at the top */
   LLVMValueRef function;
+  LLVMValueRef own_shared; /* where that block's memory begins; NULL: the worker has one */
   const kernel *simd;      /* whose SIMD variant the function is: it has frame and worker, no thread */
   LLVMValueRef *addresses; /* a variable's address in this function, once loaded: variables, then shareds */
 } rewriter;
@@ -56,12 +58,14 @@ static LLVMValueRef shared_address(rewriter *r, const shared *s) {
   program *p = r->p;
   LLVMValueRef thread = LLVMGetParam(r->function, 0), base;
   if (s->dynamic && !r->simd) return thread_load(p, r->entry, thread, THREAD_DYNAMIC, 0);
-  if (r->simd)
+  if (r->own_shared)
+    base = r->own_shared;
+  else if (r->simd)
     base = load_invariant(p, r->entry, p->pointer, LLVMGetParam(r->function, 1), offsetof(mw_worker, shared));
   else
     base = thread_load(p, r->entry, thread, THREAD_SHARED, 0);
   LLVMValueRef offset = constant_i64(p, s->dynamic ? r->simd->shared_bytes : s->offset);
-  return LLVMBuildInBoundsGEP2(r->entry, p->i8, base, &offset, 1, "");
+  return LLVMBuildInBoundsGEP2(r->block, p->i8, base, &offset, 1, "");
 }
 
 static LLVMValueRef global_address(rewriter *r, LLVMValueRef global) {
@@ -72,7 +76,7 @@ static LLVMValueRef global_address(rewriter *r, LLVMValueRef global) {
   if (!r->addresses[slot]) {
     LLVMValueRef address = v ? variable_address(r, slot) : shared_address(r, s);
     LLVMTypeRef type = LLVMTypeOf(global);
-    if (type != r->p->pointer) address = LLVMBuildAddrSpaceCast(r->entry, address, type, "");
+    if (type != r->p->pointer) address = LLVMBuildAddrSpaceCast(v ? r->entry : r->block, address, type, "");
     r->addresses[slot] = address;
   }
   return r->addresses[slot];
@@ -132,6 +136,26 @@ static const kernel *simd_owner(const program *p, LLVMValueRef function) {
   return NULL;
 }
 
+/* Where several blocks have shared memory beside each other: from the call that says which block is run. */
+static void choose_own_shared(rewriter *r, const instructions *list) {
+  program *p = r->p;
+  for (size_t n = 0; n < list->count; n++) {
+    LLVMValueRef call = list->items[n];
+    if (!LLVMIsACallInst(call) || strcmp(callee_name(call), KEPT_SHARED) != 0) continue;
+    LLVMPositionBuilderBefore(r->block, LLVMGetNextInstruction(call));
+    LLVMValueRef first =
+        load_invariant(p, r->entry, p->pointer, LLVMGetParam(r->function, 1), offsetof(mw_worker, shared));
+    LLVMValueRef below = LLVMBuildZExt(r->block, LLVMGetOperand(call, 0), p->i64, "");
+    below =
+        LLVMBuildAnd(r->block, below, constant_i64(p, MOST_BESIDE - 1), ""); /* so that guard.c sees how near it is */
+    below = LLVMBuildMul(r->block, below, constant_i64(p, -(uint64_t)shared_stride(r->simd)), "");
+    r->own_shared = LLVMBuildGEP2(r->block, p->i8, first, &below, 1, "");
+    LLVMInstructionEraseFromParent(call);
+    list->items[n] = r->own_shared;
+    return;
+  }
+}
+
 static void rewrite_function(program *p, LLVMValueRef function) {
   instructions list = instructions_of_function(function);
   size_t slots = p->variable_count + p->shared_count;
@@ -139,7 +163,10 @@ static void rewrite_function(program *p, LLVMValueRef function) {
   r.b = LLVMCreateBuilderInContext(p->context);
   r.entry = LLVMCreateBuilderInContext(p->context);
   r.addresses = mw_alloc((slots + 1) * sizeof(LLVMValueRef));
+  r.block = LLVMCreateBuilderInContext(p->context);
   LLVMPositionBuilderBefore(r.entry, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+  LLVMPositionBuilderBefore(r.block, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+  if (r.simd && r.simd->keeps_shared) choose_own_shared(&r, &list);
   for (size_t n = 0; n < list.count; n++) {
     LLVMValueRef user = list.items[n];
     int count = LLVMGetNumOperands(user);
@@ -159,6 +186,7 @@ static void rewrite_function(program *p, LLVMValueRef function) {
   free(r.addresses);
   LLVMDisposeBuilder(r.b);
   LLVMDisposeBuilder(r.entry);
+  LLVMDisposeBuilder(r.block);
 }
 
 /* ---- initial values ---- */
