@@ -71,6 +71,31 @@ describe("code for blocks of one size", function()
     os.execute(("rm -r %s %s.cache"):format(path, path))
   end)
 
+  it("is made the earlier the more loops a thread has", function()
+    local folder = os.tmpname()
+    local result = child { [==[
+      local mw = require "moonwarp"
+      local m = mw.compile [[
+        __global__ void once(int n, int *p) { p[threadIdx.x] += n; }
+        __global__ void loop(int n, int *p) { for (int i = 0; i < n; i++) p[threadIdx.x] ^= p[i] + i; }
+        __global__ void loops(int n, int *p) {
+          for (int i = 0; i < n; i++)
+            for (int k = i; k < n; k++) p[threadIdx.x] ^= p[i] + k;
+        }]]
+      local p = mw.zeros(256, "int")
+      for _, name in ipairs { "once", "loop", "loops" } do
+        local before, launches = mw.cache.misses, 0
+        repeat
+          m[name](4, 256)(3, p)
+          launches = launches + 1
+        until mw.cache.misses > before
+        print(name, launches)
+      end
+    ]==], environment = { MOONWARP_SPECIALISE = "8192", XDG_CACHE_HOME = folder .. ".cache" } }
+    assert.equal("once\t8\nloop\t4\nloops\t1\n", result.output)
+    os.execute(("rm -r %s %s.cache"):format(folder, folder))
+  end)
+
   it("serves graphs that were captured before and after it was made", function()
     local before = mw.limit("specialise", 3000)
     local m = mw.compile [[

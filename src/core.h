@@ -235,9 +235,10 @@ typedef struct mw_driver {
   /* The unit's kernels and variables, i from 0; false past the last. Strings and types live as long as the unit. */
   bool (*unit_kernel)(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
   bool (*unit_symbol)(void *unit, size_t i, mw_symbol_info *info);
-  /* Whether the kernel could run faster if it were compiled for blocks of one size. A launch of what is loaded then, with
-     the kernel's own unit as parent, is left to the kernel where it is not one that the code is good for. May be NULL. */
-  bool (*specialises)(void *kernel);
+  /* Whether the kernel could run faster if it were compiled for blocks of one size: 0, or how many times as long as usual its
+     threads may take. A launch of what is loaded then, with the kernel's own unit as parent, is left to the kernel where it
+     is not one that the code is good for. May be NULL. */
+  unsigned (*specialises)(void *kernel);
   /* Where it could: write such a file, as compile does, to `path`, for grids whose width is a multiple of `columns` (1 or
      2). It needs no other kernel. */
   int (*specialise)(void *kernel, const mw_source *source, const unsigned block[3], unsigned columns, const char *path);

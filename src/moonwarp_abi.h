@@ -252,7 +252,8 @@ typedef enum mw_limit {
   MW_LIMIT_COMPILE_TIME,   /* seconds a compilation may take */
   MW_LIMIT_COMPILE_MEMORY, /* bytes of address space that a compiler process may take */
   MW_LIMIT_SPECIALISE,     /* threads of a kernel that are launched with blocks of one size before it is compiled for
-                              that size: 65536; 0: at once */
+                              that size: 65536; 0: at once. Where they have a loop each counts as 2, as 8 where that has
+                              a loop, too */
   MW_LIMIT_HEAP /* bytes of device memory for malloc in kernels (cudaLimitMallocHeapSize): 8 MiB. It changes only while
                    kernels hold none of it: else MW_INVALID_VALUE */
 } mw_limit;

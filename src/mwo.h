@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 12
+#define MW_MWO_VERSION 13
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -146,7 +146,7 @@ typedef struct mw_mwo_kernel {
   /* That a block stores past the caches, where the block below it, in the grid's next row, stores the lines beside them; else
      0. */
   uint32_t column_bytes;
-  uint32_t reserved;
+  uint32_t loop_depth; /* how many loops lie inside of each other; of a kernel that runs as SIMD lanes */
 } mw_mwo_kernel;
 
 /* In a variable's initial bytes, at `offset`, stands the address of another variable plus `addend`. */

@@ -82,18 +82,19 @@ static void *make_quietly(mw_module *module, const mw_special *special) {
   return made;
 }
 
-static bool can_be_made(const mw_module *module, void *handle) {
+/* 0: it cannot be made; else how many times each thread counts. */
+static unsigned weight_of(const mw_module *module, void *handle) {
   const mw_driver *driver = module->device->driver;
-  return module->source && driver->specialises && driver->specialises(handle);
+  return module->source && driver->specialises ? driver->specialises(handle) : 0;
 }
 
 void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
                         const unsigned block[3], uint64_t times, bool *settled) {
   double enough = 0;
   mw_device *device = module->device;
-  uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * times;
-  if (!can_be_made(module, handle) ||
-      device->driver->limit_get(device->state, MW_LIMIT_SPECIALISE, &enough) != MW_SUCCESS) {
+  unsigned weight = weight_of(module, handle);
+  uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * times * weight;
+  if (!weight || device->driver->limit_get(device->state, MW_LIMIT_SPECIALISE, &enough) != MW_SUCCESS) {
     *settled = true;
     return handle;
   }

@@ -104,7 +104,7 @@ void cpu_unload(void *unit);
 bool cpu_unit_kernel(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
 bool cpu_unit_symbol(void *unit, size_t i, mw_symbol_info *info);
 const char *cpu_unit_log(void *unit);
-bool cpu_specialises(void *kernel);
+unsigned cpu_specialises(void *kernel);
 bool cpu_takes_all_widths(void *kernel);
 int cpu_specialise(void *kernel, const mw_source *source, const unsigned block[3], unsigned columns, const char *path);
 bool cpu_unit_source(void *unit, const char **text, const char **options);

@@ -258,10 +258,14 @@ bool cpu_unit_symbol(void *argument, size_t i, mw_symbol_info *info) {
   return true;
 }
 
-/* What runs as SIMD lanes, and is not made for one size of blocks already. */
-bool cpu_specialises(void *argument) {
-  const cpu_kernel *kernel = argument;
-  return strcmp(kernel->image->info.tier, "simd") == 0 && !kernel->image->fits && kernel->unit->image->bitcode_bytes;
+/* What runs as SIMD lanes, and is not made for one size of blocks already. Threads with a loop inside of a loop are mostly as
+   few as others, and take microseconds. */
+unsigned cpu_specialises(void *argument) {
+  enum { IN_LOOP = 2, IN_LOOPS = 8 };
+  const mw_mwo_kernel *image = ((const cpu_kernel *)argument)->image;
+  if (strcmp(image->info.tier, "simd") != 0 || image->fits) return 0;
+  if (!((const cpu_kernel *)argument)->unit->image->bitcode_bytes) return 0;
+  return image->loop_depth == 0 ? 1 : image->loop_depth == 1 ? IN_LOOP : IN_LOOPS;
 }
 
 bool cpu_takes_all_widths(void *argument) { return ((const cpu_kernel *)argument)->image->joined == 0; }

@@ -214,6 +214,7 @@ typedef struct kernel {
   uint32_t kept_bytes, kept_blocks; /* and how many blocks take turns, once it is widened */
   bool keeps_shared;                /* and each of these has shared memory of its own: kept_shared.c */
   uint32_t column_bytes;            /* as in mw_mwo_kernel: streamed.c */
+  uint32_t loop_depth;              /* the same */
   const char *thread_code;          /* the function whose stack is local_bytes: emit.c */
   size_t local_bytes;
 } kernel;

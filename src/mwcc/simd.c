@@ -234,6 +234,13 @@ static char *describe_class(const kernel *k) {
   return result;
 }
 
+static uint32_t depth_of_loops(const order *o) {
+  int deepest = 0;
+  for (int l = 0; l < o->loop_count; l++)
+    if (o->loops[l].depth > deepest) deepest = o->loops[l].depth;
+  return (uint32_t)deepest;
+}
+
 static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamless) {
   graph g;
   question q = {.p = p, .k = k, .g = &g};
@@ -245,6 +252,7 @@ static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamle
   order o = order_of(&f);
   liveness live = liveness_of(&g);
   q.o = &o, q.live = &live;
+  k->loop_depth = depth_of_loops(&o);
   shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
   if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
   q.wanted = together;
