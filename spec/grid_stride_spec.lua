@@ -131,6 +131,10 @@ local kept = {
       if (t < half && t + half < threads) sums[t] += sums[t + half];
     }
     if (t == 0 && blockIdx.x < n + 64) o[blockIdx.x] = sums[0];]],
+  adds = [[ // other threads to the same places, some of them not
+    int sum = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += x[i];
+    if (sum & 3) atomicAdd(&o[threadIdx.x % 37], sum);]],
   shuffle = [[
     int sum = 0;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += x[i];
@@ -152,6 +156,24 @@ local beside = {
       atomicAdd(&counts[x[i] & 15], 1);
     __syncthreads();
     if (threadIdx.x < 16) atomicAdd(&o[threadIdx.x], counts[threadIdx.x]);]],
+  added_as_64_bits = [[
+    __shared__ unsigned long long counts[32];
+    if (threadIdx.x < 32) counts[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      atomicAdd(&counts[x[i] & 31], x[i] * 100000ull);
+    __syncthreads();
+    if (threadIdx.x < 30 && threadIdx.x % 3) atomicAdd((unsigned long long *)o + threadIdx.x, counts[threadIdx.x]);]],
+  looked_at = [[ // what was added, by who added it
+    __shared__ int counts[16];
+    if (threadIdx.x < 16) counts[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      atomicAdd(&counts[x[i] & 15], 1);
+    __syncthreads();
+    if (threadIdx.x >= 16 || threadIdx.y) return;
+    atomicAdd(&o[threadIdx.x], counts[threadIdx.x]);
+    if (gridDim.x == 1) o[threadIdx.x + 16] = o[threadIdx.x] * 3;]],
   many_bins = [[ // more than threads, and the start is a loop
     __shared__ int counts[300];
     for (int k = threadIdx.x; k < 300; k += blockDim.x) counts[k] = 0;
@@ -324,9 +346,14 @@ local function source_of(list)
 end
 
 -- How the kernel is run: "round by round", "some rounds", or nil.
-local function way_of(list, name)
+local function report_of(list, name)
   local report = mwcc.run(source_of(list), ("--verify --report --launch=_Z%d%sijxPKiPi:64x1x1"):format(#name, name))
   assert(report:find(("kernel %s: simd"):format(name), 1, true), report)
+  return report
+end
+
+local function way_of(list, name)
+  local report = report_of(list, name)
   return report:match "round by round" or report:match "some rounds"
 end
 
@@ -338,7 +365,7 @@ local lengths = { 0, 1, 30, 257, 4096, 10007 }
 local races = { loaded_before = true, counted_down = true }
 -- (Nor sums of products, which may be rounded once or twice: once for all rows is twice.)
 local same = { sum = true, unsigned_count = true, long_count = true, by_thread = true, pointer = true,
-  count_behind = true, last_value = true, tree = true }
+  count_behind = true, last_value = true, tree = true, adds = true }
 local function is_known(list, name, shape)
   local each = name == "next_too" or list == kept and same[name] or list == beside and name ~= "table"
   return not races[name] and (not shape[3] or each)
@@ -370,6 +397,13 @@ describe("a grid-stride loop", function()
 
   it("is run block by block where threads meet in it, keep too much, or come to an end in other ways", function()
     for name in pairs(blocks) do assert.is_nil(way_of(blocks, name), name) end
+  end)
+
+  it("has what its blocks add to the same places added for several of them, unless they look at it", function()
+    local added = { shared_by_threads = true, added_as_64_bits = true, sum_and_counts = true, needed_behind = true }
+    for name in pairs(beside) do
+      assert.equal(added[name] or false, report_of(beside, name):find "once for several blocks" ~= nil, name)
+    end
   end)
 
   it("may have a count of 128 bits, as threads one after the other", function()

@@ -53,6 +53,13 @@ enum { ROUNDS_AT_ONCE = 8 };
 /* Make the kernel do a few rounds at a time, and keep what it carries from round to round. False: it cannot be. */
 bool keep_sums(program *p, kernel *k, grid_loop *l);
 
+/* ---- kept_adds.c ---- */
+
+/* Of a kernel that does a few rounds at a time: what its blocks add to the same places is added for several of them. */
+void keep_adds(program *p, kernel *k);
+/* In the block function, where blocks are done that took turns. */
+void end_kept_adds(emission *e);
+
 /* ---- kept_shared.c ---- */
 
 /* Make what stands before the loop happen before its first rounds alone, in blocks each of which has shared memory of its own.

@@ -107,6 +107,7 @@ void end_rounds(emission *e, const round_loop *l) {
   /* behind the last ones once more */
   LLVMBuildCondBr(w->b, rounds_remain(w, l->round), l->head, l->done);
   go_on_at(e, l->done);
+  end_kept_adds(e);
   LLVMBuildStore(w->b, e->end_block, l->group);
   LLVMBuildBr(w->b, l->groups);
   go_on_at(e, l->groups_done);

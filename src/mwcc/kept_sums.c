@@ -302,6 +302,7 @@ bool keep_sums(program *p, kernel *k, grid_loop *l) {
   rebuilt r = {.p = p, .function = k->body, .loop = l, .sums = &all, .leave = leave};
   r.b = LLVMCreateBuilderInContext(p->context);
   rebuild(&r);
+  keep_adds(p, k);
   LLVMDisposeBuilder(r.b);
   k->keeps_sums = true;
   k->kept_bytes = bytes_of(p, &all);

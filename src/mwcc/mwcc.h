@@ -24,7 +24,8 @@
  *   tier.c       which kernels wait, and so how each is run
  *   apart.c      whether blocks have nothing to do with each other
  *   grid_stride.c  loops by the size of the grid, round by round for many blocks; grid_loop.c finds them, kept_sums.c has
- *                those that carry sums, kept_shared.c those whose blocks have something in shared memory
+ *                those that carry sums, kept_shared.c those whose blocks have something in shared memory, kept_adds.c what
+ *                blocks add to the same places
  *   chase.c      memory asked for ahead by loops that gather, where threads run one after the other
  *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c
  *   run.c        the block functions: loops over threads, or fibers
@@ -424,6 +425,8 @@ void take_rounds_apart(program *p); /* of loops by the size of the grid */
 /* Calls, with the sum's number behind the dot, that load or store what a thread keeps from round to round: kept_sums.c. */
 #define KEPT_LOAD  "__mw_kept_load."
 #define KEPT_STORE "__mw_kept_store."
+/* A call with an address and what is to be added there once several blocks are done: kept_adds.c. */
+#define KEPT_ADD "__mw_kept_add."
 /* A call with the number of a block, among those that take turns: from here on shared memory is that block's. Until
    variables.c. */
 #define KEPT_SHARED "__mw_kept_shared"

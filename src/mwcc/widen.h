@@ -79,6 +79,13 @@ typedef struct expectation {
   shapes shapes; /* where there are any */
 } expectation;
 
+/* What the threads of a block add to memory when several blocks are done: kept_adds.c. */
+typedef struct kept_add {
+  LLVMTypeRef type, pointer;
+  LLVMValueRef sums, places, count; /* by gang, part and lane; NULL: nothing is added */
+  LLVMMetadataRef position;
+} kept_add;
+
 typedef struct widener {
   program *p;
   kernel *k;
@@ -115,6 +122,7 @@ typedef struct widener {
   bool streams;                  /* there are stores past the caches */
   bool strays;                   /* this is for gangs that do not go the way of most: strays.c */
   LLVMValueRef elements;         /* of all rounds, where those are taken apart: grid_stride.c; or NULL */
+  kept_add adds[MOST_KEPT];
   LLVMValueRef kept_block, kept[MOST_KEPT]; /* where sums are kept: which block is run (slot), and the sums; or NULL */
 } widener;
 
@@ -134,6 +142,9 @@ LLVMValueRef round_word(widener *w, const char *name); /* what a register says a
 void choose_kept_blocks(widener *w); /* at the function's start: how many take turns, by what their gangs keep */
 void note_kept_block(widener *w, LLVMValueRef number); /* which of those whose rounds take turns is run */
 bool widen_kept(widener *w, LLVMValueRef call); /* of a sum that is kept between rounds; false: it is no such call */
+
+/* ---- kept_adds.c ---- */
+bool widen_kept_add(widener *w, LLVMValueRef call, mask m); /* false: it is no such call */
 
 /* ---- blocks.c ---- */
 /* Whether the kernel is run so that of blocks side by side all first rows come first, then all second ones, … */
