@@ -22,6 +22,7 @@ struct front_job {
   pch pch;
   mw_text text;          /* what clang compiles */
   char *dependency_file; /* what it writes besides */
+  char *folder;          /* that this is in; NULL: it is beside the output */
   mw_child *child;
 };
 
@@ -212,6 +213,17 @@ static mw_child_result finish(front_job *f) {
   return result;
 }
 
+/* Beside the output, which nobody else writes; there is no such place where that is standard output. */
+static void choose_dependency_file(front_job *f, const char *output) {
+  if (strcmp(output, "-") == 0 && mw_directory_temporary(&f->folder) != MW_SUCCESS) die("%s", mw_error_last()->message);
+  f->dependency_file = f->folder ? mw_format("%s/files", f->folder) : mw_format("%s.d", output);
+}
+
+static void remove_dependency_file(const front_job *f) {
+  unlink(f->dependency_file);
+  if (f->folder) rmdir(f->folder);
+}
+
 front_job *front_begin(program *p) {
   const options *o = p->options;
   front_job *f = mw_alloc(sizeof *f);
@@ -219,7 +231,7 @@ front_job *front_begin(program *p) {
   f->header = find_prefix_header(device);
   f->command = make_command(o, device);
   f->pch = pch_find(&f->command, device, f->header);
-  f->dependency_file = mw_format("%s.d", o->output);
+  choose_dependency_file(f, o->output);
   f->text = make_text(p);
   begin(f, o, f->pch.path);
   return f;
@@ -252,7 +264,7 @@ static _Noreturn void fail_otherwise(const mw_child_result *result) {
 
 bool front_check(program *p, front_job *f) {
   mw_child_result result = compile(p, f);
-  unlink(f->dependency_file);
+  remove_dependency_file(f);
   if (!has_compiled(&result)) fail_otherwise(&result);
   return check_print(result.errors.data ? result.errors.data : "");
 }
@@ -267,7 +279,7 @@ void front_read(program *p, mw_text *bitcode) {
 void front_finish(program *p, front_job *f, mw_text *bitcode) {
   mw_child_result result = compile(p, f);
   depend_read(&p->dependencies, f->dependency_file, p->options->headers);
-  unlink(f->dependency_file);
+  remove_dependency_file(f);
   if (result.status == 1) {
     fwrite(result.errors.data, 1, result.errors.length, stderr);
     quit(1);
