@@ -208,6 +208,14 @@ describe("a compilation to standard output", function()
     assert.equal("mine", shell(("cat %s/-.d"):format(quote(folder))))
     assert.equal("-.d\n", shell("ls " .. quote(folder)))
   end)
+
+  it("leaves nothing behind where it fails", function()
+    local folder, program = fresh "folder", quote(home .. "/bin/mwcc")
+    shell("mkdir " .. quote(folder))
+    local line = "echo '__global__ void f() {}' | TMPDIR=%s %s --mcpu=none-such -o - - 2>&1"
+    assert.matches("none-such", shell(line:format(quote(folder), program)), 1, true)
+    assert.equal("", shell("ls " .. quote(folder)))
+  end)
 end)
 
 describe("a macro of the command line", function()

@@ -444,6 +444,31 @@ describe("a grid-stride loop", function()
     assert(mwcc.count(text, "!nontemporal") > 0, text)
   end)
 
+  it("tells of a place that there is not, where its blocks add together, but not of a block", function()
+    local source = [[
+      __global__ void add(int n, const int *x, int *o) {
+        int sum = 0;
+        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += x[i];
+        if (threadIdx.x < n - 4999) atomicAdd(&o[threadIdx.x >> 5], sum); // one thread, to NULL
+      }]]
+    local x, line = mw.zeros(5000, "int"), nil
+    for _, enough in ipairs { 1, 1e15 } do
+      mw.limit("specialise", enough)
+      local ok, failure = pcall(function()
+        mw.compile(source).add(12, 64)(5000, x, nil)
+        mw.synchronize()
+      end)
+      assert.is_false(ok)
+      assert.equal("cudaErrorIllegalAddress", failure.code)
+      assert.matches("a null pointer", failure.message, 1, true)
+      line = line or failure.line
+      assert.equal(line, failure.line)
+      assert.equal(enough == 1, failure.block == nil)
+      mw.device "cpu":reset()
+      x = mw.zeros(5000, "int")
+    end
+  end)
+
   it("ends where a kernel fails, and the next launch works", function()
     mw.limit("specialise", 1)
     local m = mw.compile [[

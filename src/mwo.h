@@ -120,10 +120,12 @@ struct mw_frame {
   uint64_t cached;               /* bytes that the processors' caches hold; more than that is not found in them again */
 };
 
+#define MW_SEVERAL_BLOCKS UINT64_MAX
+
 /* The part of a worker that generated code sees; the driver's own part follows it in memory. */
 struct mw_worker {
   unsigned char *shared; /* this block's shared memory: static part first, then dynamic */
-  uint64_t block;        /* the block being run: generated code writes it before each block */
+  uint64_t block;        /* the block being run: generated code writes it before each block; or MW_SEVERAL_BLOCKS */
   uint32_t thread;       /* fiber tier: the linear id of the running thread; else ~0u */
   uint32_t reserved;
   /* Of a grid-stride loop, counted in elements: where the rounds to do now begin and end. Written and read by generated code

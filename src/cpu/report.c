@@ -92,7 +92,7 @@ mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *
   else
     error.line = 0;
   /* A worker that could not be made ready has run no block. */
-  error.has_block = worker && worker->area && fault->kind != CPU_FAULT_NONE;
+  error.has_block = worker && worker->area && fault->kind != CPU_FAULT_NONE && worker->base.block != MW_SEVERAL_BLOCKS;
   if (error.has_block) {
     cpu_unfold(worker->base.block, frame->grid, error.block);
     mw_text_addf(&text, "%s block (%u,%u,%u)%s", error.file ? "," : ";", error.block[0], error.block[1], error.block[2],

@@ -9,8 +9,8 @@
  *
  * Nobody may see the difference: the old value is not asked for, sums of whole numbers come out the same in any order, and
  * behind it the thread neither loads nor stores what others could have, too. What other blocks see meanwhile they could also
- * see if these came later. A place that there is not is noticed when the sums are added. Where all threads add to one place,
- * lanes do so together already (atomic.c), which is less. */
+ * see if these came later. A place that there is not is noticed when the sums are added, by the line, but not by the block that
+ * meant it. Where all threads add to one place, lanes do so together already (atomic.c), which is less. */
 #include "access.h"
 #include "grid_loop.h"
 
@@ -57,7 +57,8 @@ static bool may_tell(LLVMValueRef i) {
   return kind != MEMORY_SHARED && kind != MEMORY_LOCAL && kind != MEMORY_CONSTANT;
 }
 
-/* From the instruction on, or from a block's beginning on. */
+/* From the instruction on, or from a block's beginning on. (The loop goes on by way of the function's end: but there are no
+   such sums in it, is_independent in kept_sums.c sees to that.) */
 static bool is_told_from(LLVMValueRef i, LLVMBasicBlockRef *seen, size_t *count) {
   for (; i; i = LLVMGetNextInstruction(i)) {
     if (may_tell(i)) return true;
@@ -91,7 +92,9 @@ static void replace(program *p, LLVMBuilderRef b, LLVMValueRef atomic, unsigned 
   char *name = mw_format("%s%u", KEPT_ADD, number);
   LLVMPositionBuilderBefore(b, atomic);
   LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(atomic));
-  LLVMBuildCall2(b, signature, LLVMAddFunction(p->module, name, signature), arguments, 2, "");
+  LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
+  if (!function) function = LLVMAddFunction(p->module, name, signature);
+  LLVMBuildCall2(b, signature, function, arguments, 2, "");
   LLVMInstructionEraseFromParent(atomic);
   free(name);
 }
@@ -108,24 +111,34 @@ void keep_adds(program *p, kernel *k) {
 
 /* ---- in the block function ---- */
 
-static LLVMValueRef new_zeros(widener *w, LLVMTypeRef type, LLVMValueRef count) {
+/* In each byte of a place where nothing is to be added: no array gets there, but a mistake may be NULL. */
+enum { NOTHING = 0xff };
+
+/* For all lanes of a block, with the same in each byte. */
+static LLVMValueRef new_memory_of(widener *w, LLVMTypeRef type, LLVMValueRef count, int byte) {
   enum { LINE = 64 };
   LLVMValueRef memory = LLVMBuildArrayAlloca(w->entry, type, count, "added");
   LLVMValueRef bytes = constant_i32(w->p, (unsigned)LLVMABISizeOfType(w->p->layout, type));
   LLVMSetAlignment(memory, LINE);
-  LLVMBuildMemSet(w->entry, memory, LLVMConstInt(LLVMInt8TypeInContext(w->p->context), 0, 0),
+  LLVMBuildMemSet(w->entry, memory, LLVMConstInt(LLVMInt8TypeInContext(w->p->context), (unsigned)byte, 0),
                   LLVMBuildMul(w->entry, count, bytes, ""), LINE);
   return memory;
 }
 
+static LLVMValueRef no_place(const kept_add *a, LLVMTypeRef number) {
+  return LLVMConstIntToPtr(LLVMConstAllOnes(number), a->pointer);
+}
+
 static kept_add *add_of(widener *w, LLVMValueRef call) {
-  kept_add *a = &w->adds[strtoul(strrchr(callee_name(call), '.') + 1, NULL, 10)];
+  unsigned long number = strtoul(strrchr(callee_name(call), '.') + 1, NULL, 10);
+  if (number >= MOST_KEPT) die("internal: sum %lu of %d", number, MOST_KEPT);
+  kept_add *a = &w->adds[number];
   if (a->sums) return a;
   LLVMValueRef count = LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)(w->parts * w->width)), "");
   *a = (kept_add){
       .type = LLVMTypeOf(LLVMGetOperand(call, 1)), .pointer = LLVMTypeOf(LLVMGetOperand(call, 0)), .count = count};
-  a->sums = new_zeros(w, a->type, count);
-  a->places = new_zeros(w, a->pointer, count);
+  a->sums = new_memory_of(w, a->type, count, 0);
+  a->places = new_memory_of(w, a->pointer, count, NOTHING);
   a->position = LLVMGetCurrentDebugLocation2(w->b);
   return a;
 }
@@ -168,15 +181,22 @@ static void add_one(emission *e, const kept_add *a, LLVMValueRef lane) {
   LLVMValueRef sum = LLVMBuildInBoundsGEP2(w->b, a->type, a->sums, &lane, 1, "");
   LLVMValueRef where = LLVMBuildInBoundsGEP2(w->b, a->pointer, a->places, &lane, 1, "");
   LLVMValueRef at = LLVMBuildLoad2(w->b, a->pointer, where, "");
-  LLVMBuildCondBr(w->b, LLVMBuildIsNull(w->b, at, ""), next, adds);
+  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntEQ, at, no_place(a, w->p->i64), ""), next, adds);
   go_on_at(e, adds);
   LLVMSetCurrentDebugLocation2(w->b, a->position);
   LLVMBuildAtomicRMW(w->b, LLVMAtomicRMWBinOpAdd, at, LLVMBuildLoad2(w->b, a->type, sum, ""),
                      LLVMAtomicOrderingMonotonic, 0);
   LLVMBuildStore(w->b, LLVMConstNull(a->type), sum);
-  LLVMBuildStore(w->b, LLVMConstNull(a->pointer), where);
+  LLVMBuildStore(w->b, no_place(a, w->p->i64), where);
   LLVMBuildBr(w->b, next);
   go_on_at(e, next);
+}
+
+/* From here on what runs is not of one block. */
+static void note_several(widener *w) {
+  LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, block));
+  LLVMBuildStore(w->b, constant_i64(w->p, MW_SEVERAL_BLOCKS),
+                 LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
 }
 
 void end_kept_adds(emission *e) {
@@ -184,6 +204,7 @@ void end_kept_adds(emission *e) {
   for (int n = 0; n < MOST_KEPT; n++) {
     const kept_add *a = &w->adds[n];
     if (!a->sums) continue;
+    note_several(w);
     counted c = begin_counted(e, LLVMBuildAlloca(w->entry, w->p->i32, "lane"), a->count, 1);
     add_one(e, a, load_slot(e, w->p->i32, c.slot));
     end_counted(e, c);

@@ -12,7 +12,8 @@
  * to be arithmetic. (To copy shared memory in and out instead took a tenth more time than block after block.)
  *
  * In another block's memory nothing stops a thread that leaves its own. So all its places have to be inside by what is known
- * of their ranges; else the kernel stays as it is, and leaving shared memory is a fault where it happens. */
+ * of their ranges, if the code keeps its promises (as that abs() is not asked for the least number); else the kernel stays as
+ * it is, and leaving shared memory is a fault where it happens. */
 #include "access.h"
 #include "grid_loop.h"
 #include "range.h"
@@ -130,7 +131,11 @@ static bool lets_escape(LLVMValueRef i) {
   bool passed = false;
   for (unsigned n = 0; n < count_operands(i); n++) {
     LLVMValueRef operand = LLVMGetOperand(i, n);
-    if (LLVMValueIsBasicBlock(operand) || LLVMGetTypeKind(LLVMTypeOf(operand)) != LLVMPointerTypeKind) continue;
+    if (LLVMValueIsBasicBlock(operand)) continue;
+    if (LLVMGetTypeKind(LLVMTypeOf(operand)) != LLVMPointerTypeKind) {
+      if (LLVMIsAConstantExpr(operand) || LLVMIsAConstantVector(operand)) return true; /* it may be made of one */
+      continue;
+    }
     if (operand == own && !passed)
       passed = true; /* its own: what is stored would be one more */
     else if (memory_of(operand) == MEMORY_SHARED)

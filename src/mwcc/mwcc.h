@@ -124,6 +124,7 @@ void use_large_pages(void);      /* pages.c */
 void use_large_pages_here(void); /* for a thread's own memory */
 /* At once: LLVM's destructors would take their time to give back what ends with the process. */
 _Noreturn void quit(int status);
+void remove_at_end(const char *file, const char *folder); /* by quit and die; NULL: nothing any more */
 
 /* ---- the program being compiled ---- */
 

@@ -15,7 +15,17 @@ _Noreturn void die(const char *format, ...) {
   quit(2);
 }
 
+/* What must not be left behind; or NULL. */
+static const char *leftover, *leftover_folder;
+
+void remove_at_end(const char *file, const char *folder) {
+  leftover = file;
+  leftover_folder = folder;
+}
+
 void quit(int status) {
+  if (leftover) unlink(leftover);
+  if (leftover_folder) rmdir(leftover_folder);
   fflush(NULL);
   _exit(status);
 }
