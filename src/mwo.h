@@ -120,6 +120,7 @@ struct mw_frame {
   uint64_t cached;               /* bytes that the processors' caches hold; more than that is not found in them again */
 };
 
+/* In mw_worker.block, where what runs is of several blocks together: a fault then names none. */
 #define MW_SEVERAL_BLOCKS UINT64_MAX
 
 /* The part of a worker that generated code sees; the driver's own part follows it in memory. */

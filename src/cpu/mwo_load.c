@@ -258,8 +258,8 @@ bool cpu_unit_symbol(void *argument, size_t i, mw_symbol_info *info) {
   return true;
 }
 
-/* What runs as SIMD lanes, and is not made for one size of blocks already. Threads with a loop inside of a loop are mostly as
-   few as others, and take microseconds. */
+/* What runs as SIMD lanes, and is not made for one size of blocks already. Threads that have loops take longer, and a launch
+   has fewer of them: by their number alone they would run the general code for long. */
 unsigned cpu_specialises(void *argument) {
   enum { IN_LOOP = 2, IN_LOOPS = 8 };
   const mw_mwo_kernel *image = ((const cpu_kernel *)argument)->image;
