@@ -1,13 +1,13 @@
 -- The thirteen kernels of the first table, for moonwarp; classics.c holds the same for the peers. `bytes` is what has
 -- to come from memory and to go there once, `operations` counts additions, multiplications, divisions and functions,
--- each as one.
+-- each as one. `make.times` is how many times as many elements what computes much is to have (see scaling.lua).
 
 local mw = require "moonwarp"
 
 local n = 2 ^ 24
 
 return function(make)
-  local uniform, bits = make.uniform, make.bits
+  local uniform, bits, times = make.uniform, make.bits, make.times
   local problems = {}
 
   function problems.saxpy()
@@ -36,15 +36,17 @@ return function(make)
   end
 
   function problems.conv2d()
-    local side, pixels = 2048, 2048 * 2048
+    local side = 2048 * times ^ 0.5
+    local pixels = side * side
     local arguments = { side, side, uniform(pixels, 1, 0, 1), uniform(49, 2, 0, 1), mw.zeros(pixels) }
     return { grid = { side / 16, side / 16 }, block = { 16, 16 }, arguments = arguments, result = 5,
       bytes = 8 * pixels, operations = 98 * pixels }
   end
 
   function problems.sgemm_naive()
-    local side, cells = 1024, 1024 * 1024
-    return { grid = { 64, 64 }, block = { 16, 16 }, result = 4,
+    local side = 1024 * times ^ 0.5
+    local cells = side * side
+    return { grid = { side / 16, side / 16 }, block = { 16, 16 }, result = 4,
       arguments = { side, uniform(cells, 1, -1, 1), uniform(cells, 2, -1, 1), mw.zeros(cells) },
       bytes = 12 * cells, operations = 2 * side * cells }
   end
@@ -52,14 +54,14 @@ return function(make)
   problems.sgemm_tiled = problems.sgemm_naive
 
   function problems.nbody()
-    local bodies = 8192
+    local bodies = 8192 * times
     local arguments = { bodies, uniform(bodies * 4, 1, -1, 1):as("float4"), mw.zeros(bodies, "float4") }
     return { grid = bodies / 256, block = 256, arguments = arguments, result = 3, bytes = 32 * bodies,
       operations = 19 * bodies * bodies }
   end
 
   function problems.blackscholes()
-    local options = 2 ^ 22
+    local options = 2 ^ 22 * times
     local price, strike = uniform(options, 1, 5, 30), uniform(options, 2, 1, 100)
     local years = uniform(options, 3, 0.25, 10)
     local arguments = { options, price, strike, years, mw.zeros(options), mw.zeros(options) }
@@ -68,9 +70,10 @@ return function(make)
   end
 
   function problems.mandelbrot()
-    local rounds = mw.zeros(2048 * 2048, "int")
-    return { grid = { 64, 256 }, block = { 32, 8 }, arguments = { 2048, 2048, 256, rounds }, result = 4,
-      bytes = 4 * 2048 * 2048, operations = function() return 8 * rounds:sum() end }
+    local side = 2048 * times ^ 0.5
+    local rounds = mw.zeros(side * side, "int")
+    return { grid = { side / 32, side / 8 }, block = { 32, 8 }, arguments = { side, side, 256, rounds }, result = 4,
+      bytes = 4 * side * side, operations = function() return 8 * rounds:sum() end }
   end
 
   function problems.spmv()

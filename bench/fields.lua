@@ -4,7 +4,7 @@
 local mw = require "moonwarp"
 
 return function(make)
-  local uniform, bits = make.uniform, make.bits
+  local uniform, bits, times = make.uniform, make.bits, make.times
   local problems = {}
 
   function problems.stencil()
@@ -14,7 +14,7 @@ return function(make)
   end
 
   function problems.cholesky()
-    local matrices = 16384
+    local matrices = 16384 * times
     local cells = matrices * 256
     return { grid = matrices, block = { 16, 16 }, arguments = { uniform(cells, 1, 0, 1), mw.zeros(cells) }, result = 2,
       bytes = 8 * cells, operations = matrices * 16 ^ 3 / 3 }
@@ -29,7 +29,7 @@ return function(make)
   end
 
   function problems.kmeans()
-    local points = 2 ^ 20
+    local points = 2 ^ 20 * times
     return { grid = points / 256, block = 256, result = 4, bytes = 36 * points, operations = 3 * 8 * 32 * points,
       arguments = { points, uniform(points * 8, 1, 0, 1), uniform(256, 2, 0, 1), mw.zeros(points, "int") } }
   end
@@ -47,7 +47,7 @@ return function(make)
   end
 
   function problems.sha256()
-    local messages = 2 ^ 18
+    local messages = 2 ^ 18 * times
     return { grid = messages / 256, block = 256, result = 3,
       arguments = { messages, bits(messages * 16, 1, 0), mw.zeros(messages * 8, "uint") } }
   end
@@ -59,12 +59,12 @@ return function(make)
   end
 
   function problems.radix()
-    local keys = 2 ^ 20
+    local keys = 2 ^ 20 * times
     return { grid = keys / 256, block = 256, arguments = { 4, bits(keys, 1, 0), mw.zeros(keys, "uint") }, result = 3 }
   end
 
   function problems.spheres()
-    local side, count = 1024, 32
+    local side, count = 1024 * times ^ 0.5, 32
     local list = uniform(count * 4, 1, 0, 1):totable()
     for i = 1, count * 4, 4 do
       list[i], list[i + 1] = list[i] * 6 - 3, list[i + 1] * 2 + 0.2

@@ -1,4 +1,5 @@
--- The kernels that are named, each with its time: a process of scaling.lua.
+-- Milliseconds of the kernels that are named behind how many times as many elements they are to have: a process of
+-- scaling.lua.
 --
 -- As the multiply-adds beside them do (limits.c), a kernel shows what it can on a machine where others work, too: the
 -- best of several batches, each of so many launches one behind the other that waiting for the last one counts little.
@@ -23,7 +24,9 @@ local function best(run)
   return least
 end
 
-for _, name in ipairs(arg) do
+problems.times = tonumber(arg[1])
+for i = 2, #arg do
+  local name = arg[i]
   local problem = problems.open(name, problems.compile(name))
   print(name .. " " .. best(problem.run) * 1000)
   collectgarbage()
