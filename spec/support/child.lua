@@ -2,7 +2,7 @@
 --   local run = require "support.child"
 --   local result = run(text, "argument", …)
 --   result: { output = standard output and error, ok = exit status 0, how = "exit" or "signal", code = number }
---   run { text, "argument", …, environment = { NAME = "value" } }
+--   run { text, "argument", …, environment = { NAME = "value" }, seconds = n }   seconds: ended after so many
 
 -- The folder of specs, for child processes to require what the specs require.
 local folder = assert(debug.getinfo(1, "S").source:match("^@(.*)support/child%.lua$"))
@@ -26,8 +26,9 @@ return function(spec, ...)
   file:write(prelude, "\n", translated(spec[1]))
   file:close()
   local words = {}
-  for name, value in pairs(spec.environment or {}) do words[#words + 1] = name .. "=" .. quote(value) end
-  words[#words + 1] = "exec " .. interpreter .. " " .. path -- exec: a signal that ends it is seen as one
+  for name, value in pairs(spec.environment or {}) do words[#words + 1] = name .. "=" .. quote(tostring(value)) end
+  local limit = spec.seconds and "timeout " .. spec.seconds .. " " or ""
+  words[#words + 1] = "exec " .. limit .. interpreter .. " " .. path -- exec: a signal that ends it is seen as one
   for i = 2, #spec do words[#words + 1] = quote(tostring(spec[i])) end
   local pipe = assert(io.popen(table.concat(words, " ") .. " 2>&1"))
   local output = pipe:read("*a")

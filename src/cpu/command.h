@@ -48,13 +48,14 @@ struct cpu_command {
 
   /* Guarded by the pool's lock: */
   bool active;              /* in the pool's list of commands with blocks to take */
+  bool gated;               /* it has or had the pool's gate, which counts who runs blocks of it */
   bool timed_out, reported; /* stopped for its deadline, or an interrupt; and the error says so */
   bool interrupted;
   double deadline; /* of a kernel, on mw_time's clock, set when it starts; 0: none */
   double seconds;  /* the time limit when it started */
   cpu_command *active_next, *active_previous;
   struct cpu_mark *mark; /* CPU_RECORD, CPU_WAIT: a reference */
-  int users;             /* threads that run blocks of it */
+  int users;             /* threads that run blocks of it, unless it is gated */
 
   uint64_t blocks;
   uint64_t grain;         /* fewest blocks to take at once, as long as there are so many */

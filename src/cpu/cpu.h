@@ -6,6 +6,7 @@
  *   heap.c       device memory: one reserved range
  *   extent.c     the book of that range                     inspect.c    whether its tables are sound
  *   pool.c       worker slots, threads that take blocks     elf.c        ELF files as untrusted bytes
+ *   gate.h       the way into a command without the lock
  *   worker.c     one slot: running blocks on its stacks     lines.c      code address -> source line
  *   monitor.c    time limits
  *   stream.c     queues of commands                         compile.c    running mwcc

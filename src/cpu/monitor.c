@@ -12,10 +12,10 @@ void cpu_monitor_watch(cpu_pool *pool, cpu_command *command) {
 }
 
 /* The running command that is due first, or NULL. */
-static cpu_command *due_first(const cpu_pool *pool) {
+static cpu_command *due_first(cpu_pool *pool) {
   cpu_command *first = NULL;
   for (int i = 0; i < pool->slots; i++) {
-    cpu_command *command = pool->slot[i].command;
+    cpu_command *command = atomic_load(&pool->slot[i].command);
     if (!command || cpu_command_doing(command) != CPU_KERNEL || command->deadline == 0 || command->timed_out) continue;
     if (!first || command->deadline < first->deadline) first = command;
   }
@@ -64,7 +64,7 @@ static void *monitor_main(void *argument) {
 void cpu_monitor_interrupt(cpu_pool *pool) {
   pthread_mutex_lock(&pool->lock);
   for (int i = 0; i < pool->slots; i++) {
-    cpu_command *command = pool->slot[i].command;
+    cpu_command *command = atomic_load(&pool->slot[i].command);
     if (!command || cpu_command_doing(command) != CPU_KERNEL || command->timed_out) continue;
     command->timed_out = command->interrupted = true;
     cpu_pool_stop(pool, command);

@@ -42,7 +42,7 @@ static void list_add(cpu_pool *pool, cpu_command *command) {
   else
     pool->last = command;
   note_urgent(pool);
-  atomic_fetch_add(&pool->ready, 1);
+  if (!command->gated) atomic_fetch_add(&pool->ready, 1);
 }
 
 static void list_remove(cpu_pool *pool, cpu_command *command) {
@@ -57,27 +57,28 @@ static void list_remove(cpu_pool *pool, cpu_command *command) {
   else
     pool->last = command->active_previous;
   note_urgent(pool);
-  atomic_fetch_sub(&pool->ready, 1);
+  if (command->gated)
+    cpu_gate_close(&pool->gate);
+  else
+    atomic_fetch_sub(&pool->ready, 1);
 }
 
 /* ---- slots ---- */
 
-/* Threads prefer the slot that they had: its stacks are in their caches. */
-static cpu_slot *slot_take(cpu_pool *pool, int preferred) {
+cpu_slot *cpu_pool_take_slot(cpu_pool *pool, int preferred) {
   if (pool->free_slots == 0) return NULL;
   int i = preferred;
   while (pool->slot[i].busy) i = i + 1 < pool->slots ? i + 1 : 0;
   cpu_slot *slot = &pool->slot[i];
   slot->busy = true;
   slot->thread = thread_id();
-  pool->free_slots--;
+  atomic_fetch_sub(&pool->free_slots, 1);
   return slot;
 }
 
-static void slot_give(cpu_pool *pool, cpu_slot *slot) {
+void cpu_pool_give_slot(cpu_pool *pool, cpu_slot *slot) {
   slot->busy = false;
-  slot->command = NULL;
-  pool->free_slots++;
+  atomic_fetch_add(&pool->free_slots, 1);
 }
 
 void cpu_pool_stop(cpu_pool *pool, cpu_command *command) {
@@ -85,8 +86,8 @@ void cpu_pool_stop(cpu_pool *pool, cpu_command *command) {
   list_remove(pool, command);
   int self = thread_id();
   for (int i = 0; i < pool->slots; i++) {
-    const cpu_slot *slot = &pool->slot[i];
-    if (slot->busy && slot->command == command && slot->thread != self) cpu_fault_cancel(slot->thread);
+    cpu_slot *slot = &pool->slot[i];
+    if (slot->busy && atomic_load(&slot->command) == command && slot->thread != self) cpu_fault_cancel(slot->thread);
   }
 }
 
@@ -210,22 +211,9 @@ static void next_node(cpu_pool *pool, cpu_command *command) {
   list_add(pool, command);
 }
 
-/* Run blocks of the command until all are taken, with the lock held but for the blocks. helper: a host thread, which
-   has no stack for signal handlers. False: there were none. */
-static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helper) {
-  cpu_taken taken;
-  if (!take(pool, slot, command, &taken)) {
-    list_remove(pool, command);
-    return false;
-  }
-  if (!taken.rest) list_remove(pool, command);
-  if (pool->first) cpu_command_lasts(pool->first) ? cpu_pool_wake_others(pool) : cpu_pool_wake(pool);
-  command->users++;
-  slot->command = command;
-  if (taken.begins && cpu_command_doing(command) == CPU_KERNEL && command->deadline == 0)
-    cpu_monitor_watch(pool, command);
-  cpu_pool_unlock(pool);
-
+/* Run these blocks and what is left of the command, without the lock. helper: a host thread, which has no stack for signal
+   handlers. */
+static void run_all(cpu_pool *pool, cpu_slot *slot, cpu_command *command, cpu_taken taken, bool helper) {
   if (command->kind == CPU_KERNEL || command->kind == CPU_LIST) {
     stack_t old;
     if (!slot->worker) slot->worker = cpu_worker_new(pool->device);
@@ -240,10 +228,117 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
   } else if (command->kind != CPU_CALL) {
     run_transfer(pool, slot, command, taken);
   }
+}
 
+static bool has_deadline(const cpu_pool *pool, const cpu_command *command) {
+  return cpu_command_doing(command) == CPU_KERNEL && cpu_limit(pool->device, MW_LIMIT_TIME) > 0;
+}
+
+static bool all_taken(cpu_command *command) {
+  return atomic_load(&command->taken) >= command->blocks || atomic_load(&command->stop);
+}
+
+static void wake_for(cpu_pool *pool, const cpu_command *command) {
+  cpu_command_lasts(command) ? cpu_pool_wake_others(pool) : cpu_pool_wake(pool);
+}
+
+/* ---- behind the gate ---- */
+
+/* What is short one thread runs, for which the lock is cheaper. */
+static bool may_have_gate(const cpu_command *command) {
+  if (command->kind == CPU_LIST || command->kind == CPU_CALL || command->residents) return false;
+  return command->blocks > 1 && cpu_command_worth(command);
+}
+
+/* With the lock held: where no more of its blocks are to be taken the command is not offered any more, and finished if
+   nobody is inside. True: it was finished, the lock released meanwhile. */
+static bool settle_gate(cpu_pool *pool) {
+  cpu_command *command = pool->gate.command;
+  uint64_t state = atomic_load(&pool->gate.state);
+  if (!command || state & CPU_GATE_OPEN) return false;
+  list_remove(pool, command);
+  if (state) return false;
+  pool->gate.command = NULL;
+  cpu_stream_finish(command);
+  return true;
+}
+
+/* Others are asleep while there is more to do. */
+static void call_others(cpu_pool *pool, const cpu_command *command, bool rest) {
+  if (!rest && atomic_load(&pool->ready) == 0) return;
+  if (atomic_load(&pool->dormant) == 0 || atomic_load(&pool->free_slots) == 0 || cpu_pool_spinning(pool) > 0) return;
   pthread_mutex_lock(&pool->lock);
-  slot->command = NULL;
-  if (atomic_load(&command->taken) >= command->blocks || atomic_load(&command->stop)) list_remove(pool, command);
+  wake_for(pool, command);
+  cpu_pool_unlock(pool);
+}
+
+/* Inside. locked: the lock is held, and released while blocks run. False: there were none left, and it was not released. */
+static bool run_inside(cpu_pool *pool, cpu_slot *slot, bool helper, bool locked) {
+  cpu_command *command = pool->gate.command;
+  cpu_taken taken;
+  atomic_store(&slot->command, command); /* before `stop` is read: who stops the command sees us, or we see that */
+  bool ran = take(pool, slot, command, &taken);
+  if (ran) {
+    if (locked) cpu_pool_unlock(pool);
+    if (taken.begins && has_deadline(pool, command)) {
+      pthread_mutex_lock(&pool->lock);
+      cpu_monitor_watch(pool, command);
+      cpu_pool_unlock(pool);
+    }
+    call_others(pool, command, taken.rest);
+    run_all(pool, slot, command, taken, helper);
+    if (locked) pthread_mutex_lock(&pool->lock);
+  }
+  atomic_store(&slot->command, NULL);
+  if (!ran || all_taken(command)) cpu_gate_close(&pool->gate);
+  return ran;
+}
+
+bool cpu_pool_pass(cpu_pool *pool, cpu_slot *slot) {
+  cpu_entrance entrance = cpu_gate_enter(&pool->gate);
+  bool ran = entrance == CPU_GATE_INSIDE && run_inside(pool, slot, false, false);
+  bool last = entrance == CPU_GATE_INSIDE ? cpu_gate_leave(&pool->gate) : entrance == CPU_GATE_SHUT_EMPTY;
+  if (last) {
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_sub(&pool->spinners, 1); /* a completion may take long */
+    settle_gate(pool);
+    atomic_fetch_add(&pool->spinners, 1);
+    cpu_pool_unlock(pool);
+  }
+  return ran;
+}
+
+/* The same with the lock held. False: as run_inside says, and no command was finished. */
+static bool run_gated(cpu_pool *pool, cpu_slot *slot, bool helper) {
+  bool ran = false;
+  if (cpu_gate_enter(&pool->gate) == CPU_GATE_INSIDE) {
+    ran = run_inside(pool, slot, helper, true);
+    cpu_gate_leave(&pool->gate);
+  }
+  return settle_gate(pool) || ran;
+}
+
+/* ---- under the lock ---- */
+
+/* Run blocks of the command until all are taken, with the lock held but for the blocks. False: there were none, and it was
+   not released. */
+static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helper) {
+  cpu_taken taken;
+  if (command->gated) return run_gated(pool, slot, helper);
+  if (!take(pool, slot, command, &taken)) {
+    list_remove(pool, command);
+    return false;
+  }
+  if (!taken.rest) list_remove(pool, command);
+  if (pool->first) wake_for(pool, pool->first);
+  command->users++;
+  atomic_store(&slot->command, command);
+  if (taken.begins && command->deadline == 0 && has_deadline(pool, command)) cpu_monitor_watch(pool, command);
+  cpu_pool_unlock(pool);
+  run_all(pool, slot, command, taken, helper);
+  pthread_mutex_lock(&pool->lock);
+  atomic_store(&slot->command, NULL);
+  if (all_taken(command)) list_remove(pool, command);
   if (command->users == 1 && !command->active && command->residents) next_round(pool, command);
   if (command->users == 1 && !command->active && command->kind == CPU_LIST) next_node(pool, command);
   if (--command->users == 0 && !command->active) cpu_stream_finish(command);
@@ -253,14 +348,20 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
 /* ---- who takes part ---- */
 
 void cpu_pool_activate(cpu_pool *pool, cpu_command *command) {
+  command->gated = !pool->gate.command && may_have_gate(command);
   list_add(pool, command);
+  if (command->gated) cpu_gate_open(&pool->gate, command);
   atomic_fetch_add_explicit(&pool->activations, 1, memory_order_relaxed);
+}
+
+static bool is_run(const cpu_pool *pool, const cpu_command *command) {
+  return command->users > 0 || (command == pool->gate.command && cpu_gate_inside(&pool->gate) > 0);
 }
 
 void cpu_pool_begin(cpu_pool *pool, const cpu_stream *stream, const cpu_command *command) {
   const cpu_command *current = stream->current;
   atomic_store_explicit(&pool->host_core, sched_getcpu(), memory_order_relaxed);
-  if (!current || current->users > 0 || stream->blocked) return; /* who runs it, or ends the wait, goes on */
+  if (!current || is_run(pool, current) || stream->blocked) return; /* who runs it, or ends the wait, goes on */
   bool many = stream->issued - atomic_load(&stream->retired) >= MANY;
   if (!pool->sentinel || many || cpu_command_worth(command)) cpu_pool_wake(pool);
 }
@@ -269,20 +370,20 @@ bool cpu_pool_help(cpu_pool *pool, cpu_stream *stream) {
   cpu_command *command = stream->current;
   if (!command || !command->active) return false;
   if (more_urgent(pool, command)) command = pool->first; /* its turn is not yet, whoever waits for it */
-  cpu_slot *slot = slot_take(pool, pool->slots - 1);
+  cpu_slot *slot = cpu_pool_take_slot(pool, pool->slots - 1);
   if (!slot) return false;
   bool ran = run(pool, slot, command, true);
-  slot_give(pool, slot);
+  cpu_pool_give_slot(pool, slot);
   if (pool->first) cpu_pool_wake(pool);
   return ran;
 }
 
 bool cpu_pool_take_part(cpu_pool *pool, int preferred) {
-  cpu_slot *slot = pool->first ? slot_take(pool, preferred) : NULL;
+  cpu_slot *slot = pool->first ? cpu_pool_take_slot(pool, preferred) : NULL;
   bool ran = false;
   if (!slot) return false;
   while (pool->first) ran = run(pool, slot, pool->first, false) || ran;
-  slot_give(pool, slot);
+  cpu_pool_give_slot(pool, slot);
   return ran;
 }
 
@@ -296,7 +397,8 @@ int cpu_pool_open(cpu_device *device, cpu_pool **out) {
   pool->device = device;
   pool->process = getpid();
   atomic_init(&pool->urgent, INT_MAX);
-  pool->slots = pool->free_slots = device->workers;
+  pool->slots = device->workers;
+  atomic_init(&pool->free_slots, pool->slots);
   cpu_threads_open(pool);
   *out = pool;
   return MW_SUCCESS;

@@ -7,6 +7,7 @@
 #define MW_CPU_POOL_H
 
 #include "cpu/command.h"
+#include "cpu/gate.h"
 #include "cpu/services.h"
 #include "cpu/worker.h"
 
@@ -24,8 +25,8 @@ static inline void cpu_relax(void) {
 typedef struct cpu_slot {
   cpu_worker *worker; /* made when first taken */
   bool busy;
-  int thread;           /* busy: the kernel's id of the thread that has it */
-  cpu_command *command; /* busy: what it runs */
+  int thread;                     /* busy: the kernel's id of the thread that has it */
+  _Atomic(cpu_command *) command; /* busy: what it runs, which under the lock stays what it is */
 } cpu_slot;
 
 typedef struct cpu_thread {
@@ -34,7 +35,7 @@ typedef struct cpu_thread {
   pthread_cond_t work;
   int home;           /* the core that it keeps to, negative: any */
   bool asleep, woken; /* it waits for `work`; which was or will be signalled */
-  bool spins;         /* it looks for work with the lock released */
+  atomic_bool spins;  /* it looks for work with the lock released */
 } cpu_thread;
 
 enum { CPU_WAKES = 2 /* threads that one wakes at a time */ };
@@ -43,12 +44,13 @@ struct cpu_pool {
   cpu_device *device;
   cpu_malloc *region;   /* kernels' own heap */
   pthread_mutex_t lock; /* guards what follows, and the streams */
-  int slots, free_slots;
+  int slots;
+  atomic_int free_slots; /* read without the lock too, as are `ready` to `spinners` */
   cpu_slot slot[CPU_WORKERS_MOST];
   int process; /* which has the threads: a forked child has none of them */
   bool closing;
   cpu_command *first, *last; /* active: with blocks left to take */
-  atomic_int ready;          /* how many those are */
+  atomic_int ready;          /* how many those are that are not gated */
   atomic_int urgent;         /* the least priority among them, or INT_MAX */
   atomic_uint activations;   /* how many there have been */
 
@@ -56,11 +58,15 @@ struct cpu_pool {
   atomic_int host_core; /* on which a host thread was that launched last */
   int cores;            /* with one for each thread: how many, or 0 */
   int core[CPU_WORKERS_MOST];
-  int threads, spinners, waking; /* waking: asleep, but woken */
-  bool sentinel;                 /* one of the sleepers looks for work from time to time */
-  cpu_thread *wake[CPU_WAKES];   /* so many as `wakes`, to be signalled when the lock is released */
+  int threads, waking; /* waking: asleep, but woken */
+  atomic_int spinners; /* threads that look for work, each with a slot, or run what they found behind the gate */
+  atomic_int dormant;  /* threads that could be woken or started */
+  bool sentinel;       /* one of the sleepers looks for work from time to time */
+  cpu_thread *wake[CPU_WAKES]; /* so many as `wakes`, to be signalled when the lock is released */
   int wakes;
   cpu_thread thread[CPU_WORKERS_MOST];
+
+  cpu_gate gate;
 
   /* resident.c */
   cpu_worker *idle; /* workers that no block has */
@@ -72,6 +78,11 @@ struct cpu_pool {
   pthread_cond_t watch;
 };
 
+/* Without the lock: whether there may be blocks to take. */
+static inline bool cpu_pool_has_work(const cpu_pool *pool) {
+  return atomic_load(&pool->ready) > 0 || cpu_gate_is_open(&pool->gate);
+}
+
 int cpu_pool_open(cpu_device *device, cpu_pool **out);
 void cpu_pool_close(cpu_pool *pool); /* every stream is gone */
 
@@ -80,7 +91,20 @@ void cpu_pool_unlock(cpu_pool *pool);
 /* Wait, with the lock held, for a condition of a stream's. */
 void cpu_pool_wait(cpu_pool *pool, pthread_cond_t *condition);
 
+/* Without the lock: threads that will see work at once. Of those inside some may not have been among the spinners: rather
+   one too many is woken than none. */
+static inline int cpu_pool_spinning(const cpu_pool *pool) {
+  return atomic_load_explicit(&pool->spinners, memory_order_relaxed) - cpu_gate_inside(&pool->gate);
+}
+
+/* Without the lock: run blocks of the command that has the gate. False: there were none. */
+bool cpu_pool_pass(cpu_pool *pool, cpu_slot *slot);
+
 /* All of these with the lock held: */
+
+/* A slot, `preferred` if it is free: its stacks are in the caches of the thread that had it. NULL: none is free. */
+cpu_slot *cpu_pool_take_slot(cpu_pool *pool, int preferred);
+void cpu_pool_give_slot(cpu_pool *pool, cpu_slot *slot);
 
 /* It is the command's turn in its stream: its blocks can be taken. */
 void cpu_pool_activate(cpu_pool *pool, cpu_command *command);

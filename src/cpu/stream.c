@@ -42,8 +42,8 @@ static void spin(cpu_pool *pool, const cpu_stream *stream, uint64_t target) {
   cpu_pool_unlock(pool);
   double end = mw_time() + spin_seconds;
   do {
-    for (int i = 0; i < 32 && atomic_load(&stream->retired) < target && !atomic_load(&pool->ready); i++) cpu_relax();
-  } while (atomic_load(&stream->retired) < target && !atomic_load(&pool->ready) && mw_time() < end);
+    for (int i = 0; i < 32 && atomic_load(&stream->retired) < target && !cpu_pool_has_work(pool); i++) cpu_relax();
+  } while (atomic_load(&stream->retired) < target && !cpu_pool_has_work(pool) && mw_time() < end);
   pthread_mutex_lock(&pool->lock);
 }
 

@@ -74,10 +74,12 @@ static void create(cpu_pool *pool, int core) {
   pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
   pthread_cond_init(&thread->work, &clock);
   pthread_condattr_destroy(&clock);
-  if (pthread_create(&thread->id, NULL, thread_main, thread))
+  if (pthread_create(&thread->id, NULL, thread_main, thread)) {
     pthread_cond_destroy(&thread->work);
-  else
-    pool->threads++;
+    return;
+  }
+  pool->threads++;
+  atomic_fetch_sub(&pool->dormant, 1);
 }
 
 /* Whether enough threads are about to see the work. Those do not count that were woken or span on the core where we are, which
@@ -85,18 +87,20 @@ static void create(cpu_pool *pool, int core) {
    put us there; and of two threads with real-time priority it lets the other one wait for good: in every eighth process
    kernels took twice the time.) */
 static bool enough_come(const cpu_pool *pool, int core) {
-  int spinning = pool->spinners, coming = pool->waking;
-  for (int i = 0; (spinning || coming) && i < pool->threads; i++) {
+  int spinning = cpu_pool_spinning(pool), coming = pool->waking;
+  if (spinning > 1 || coming > pool->free_slots) return true; /* at most one keeps to our core */
+  if (spinning < 1 && coming < pool->free_slots) return false;
+  for (int i = 0; i < pool->threads; i++) {
     const cpu_thread *thread = &pool->thread[i];
     if (thread->home != core) continue;
-    spinning -= thread->spins;
+    spinning -= atomic_load_explicit(&thread->spins, memory_order_relaxed);
     coming -= thread->asleep && thread->woken;
   }
   return spinning > 0 || coming >= pool->free_slots;
 }
 
 static void wake_one(cpu_pool *pool) {
-  if (pool->free_slots == 0 || !pool->first) return;
+  if (pool->free_slots == 0 || !pool->first || atomic_load(&pool->dormant) == 0) return;
   int core = sched_getcpu();
   if (enough_come(pool, core)) return;
   cpu_thread *thread = find_sleeper(pool, core, false);
@@ -107,6 +111,7 @@ static void wake_one(cpu_pool *pool) {
   if (!thread) thread = find_sleeper(pool, core, true);
   if (!thread) return;
   thread->woken = true;
+  atomic_fetch_sub(&pool->dormant, 1);
   pool->waking++;
   pool->wake[pool->wakes++] = thread;
 }
@@ -125,21 +130,38 @@ static bool on_host_core(const cpu_pool *pool, int core) {
   return core == atomic_load_explicit(&pool->host_core, memory_order_relaxed);
 }
 
-/* Spin until a command has blocks to take, with the lock released. False: nothing was activated for a while. */
+/* A host thread that waits for its launch takes it itself, in less time than it takes to hand it over. */
+static void let_host_begin(void) {
+  for (int i = 0; i < 8; i++) cpu_relax();
+}
+
+/* Run what is behind the gate, if it is open. */
+static bool pass(cpu_thread *thread, cpu_slot *slot) {
+  let_host_begin();
+  atomic_store_explicit(&thread->spins, false, memory_order_relaxed);
+  bool ran = cpu_pool_pass(thread->pool, slot);
+  atomic_store_explicit(&thread->spins, true, memory_order_relaxed);
+  return ran;
+}
+
+/* Spin, with the lock released and a slot at hand, and run what gets the gate, until another command has blocks to take.
+   False: nothing was activated for a while. */
 static bool spin(cpu_thread *thread) {
   cpu_pool *pool = thread->pool;
+  cpu_slot *slot = cpu_pool_take_slot(pool, (int)(thread - pool->thread));
   bool busy = true;
-  pool->spinners++;
-  thread->spins = true;
+  atomic_fetch_add(&pool->spinners, 1);
+  atomic_store(&thread->spins, true);
   cpu_pool_unlock(pool);
   unsigned seen = atomic_load(&pool->activations);
   double end = mw_time() + spin_seconds;
   for (int i = 1;; i++) {
     cpu_relax();
     if (atomic_load_explicit(&pool->ready, memory_order_relaxed) > 0) {
-      /* A host thread that waits for its launch takes it itself, in less time than it takes to hand it over. */
-      for (int j = 0; j < 8; j++) cpu_relax();
+      let_host_begin();
       if (atomic_load(&pool->ready) > 0) break;
+    } else if (cpu_gate_is_open(&pool->gate) && pass(thread, slot)) {
+      end = mw_time() + spin_seconds;
     }
     if (i % 32) continue;
     double now = mw_time();
@@ -153,8 +175,9 @@ static bool spin(cpu_thread *thread) {
     }
   }
   pthread_mutex_lock(&pool->lock);
-  thread->spins = false;
-  pool->spinners--;
+  atomic_store(&thread->spins, false);
+  atomic_fetch_sub(&pool->spinners, 1);
+  cpu_pool_give_slot(pool, slot);
   return busy;
 }
 
@@ -173,6 +196,7 @@ static void idle(cpu_thread *thread, idleness *so_far) {
     return;
   }
   thread->asleep = true;
+  atomic_fetch_add(&pool->dormant, 1);
   if (!pool->sentinel && so_far->glances < GLANCES && !on_host_core(pool, thread->home)) {
     struct timespec end;
     clock_gettime(CLOCK_MONOTONIC, &end);
@@ -186,7 +210,10 @@ static void idle(cpu_thread *thread, idleness *so_far) {
     *so_far = (idleness){0};
   }
   thread->asleep = false;
-  if (thread->woken) pool->waking--;
+  if (thread->woken)
+    pool->waking--;
+  else
+    atomic_fetch_sub(&pool->dormant, 1);
   thread->woken = false;
 }
 
@@ -220,10 +247,9 @@ static void *thread_main(void *argument) {
   idleness so_far = {0};
   thread_open(&signals, &old);
   keep_to(thread->home);
-  int preferred = (int)(thread - pool->thread);
   pthread_mutex_lock(&pool->lock);
   while (!pool->closing) {
-    if (!cpu_pool_take_part(pool, preferred))
+    if (!cpu_pool_take_part(pool, (int)(thread - pool->thread)))
       idle(thread, &so_far);
     else
       so_far = (idleness){0};
@@ -239,6 +265,7 @@ static void *thread_main(void *argument) {
 void cpu_threads_open(cpu_pool *pool) {
   cpu_set_t set;
   atomic_init(&pool->host_core, ANYWHERE);
+  atomic_init(&pool->dormant, pool->slots);
   if (pool->slots < 2 || sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) != pool->slots) return;
   for (int core = 0; core < CPU_SETSIZE && pool->cores < pool->slots; core++) {
     if (CPU_ISSET(core, &set)) pool->core[pool->cores++] = core;
