@@ -226,6 +226,7 @@ static void emit_node(emission *e, int n) {
   int round = e->way->plan.order.innermost[n];
   if (round >= 0 && e->way->plan.order.loops[round].header == n) clear_level(e, round), empty_joins(e, round);
   mask m = class_mask(e, e->way->plan.class_of[n]);
+  w->looks = e->too_long && !w->strays && (e->way == &e->ways[1] || !e->ways[1].divergent);
   for (LLVMValueRef i = here->first; i != here->last && !w->why; i = LLVMGetNextInstruction(i)) {
     if (LLVMIsAPHINode(i)) continue;
     set_position(e, i);

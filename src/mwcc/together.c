@@ -4,7 +4,8 @@
  * the region is emitted once more, with such branches as real ones: each asks whether all lanes agree, which a number or
  * two tell, since their indices count up. There masks are full, loops need none, and values that leave a loop are not
  * blended. Nor do lanes part in most rounds of a loop that computes until a number escapes or converges; there all lanes'
- * masks tell. (Mandelbrot's set on a Zen 4: 10.4 ms -> 9.5.)
+ * masks tell. (Mandelbrot's set on a Zen 4: 10.4 ms -> 9.5.) Where all this would be long, the longest loops remain as they are,
+ * and only their stores look whether all lanes are active (whole.c).
  *
  * Where lanes disagree the gang begins again elsewhere, if it has changed nothing so far (strays.c). Or else it changes to
  * the way for any lanes: at that very branch, with masks that are full for
@@ -234,6 +235,27 @@ static int keep_full(const emission *e, int entry, bool *divergent, bool *togeth
   return asked;
 }
 
+/* Instructions of a loop. */
+static int length_of(const emission *e, int l) {
+  int count = 0;
+  for (int i = 0; i < e->w.g->value_count; i++) count += e->w.shapes->order->loops[l].contains[e->w.g->node_of[i]];
+  return count;
+}
+
+/* The branches of the longest loop are not asked any more, so that the others may be. How many remain. */
+static int leave_longest(const emission *e, bool *divergent, bool *asked) {
+  int longest = -1, most = 0, others = 0;
+  for (int n = 0; n < e->w.g->count; n++) {
+    int l = asked[n] ? loop_at(&e->w, n) : -1, length = l >= 0 ? length_of(e, l) : 0;
+    if (length > most) longest = l, most = length;
+  }
+  for (int n = 0; n < e->w.g->count; n++) {
+    if (asked[n] && loop_at(&e->w, n) == longest) asked[n] = false, divergent[n] = true;
+    others += asked[n];
+  }
+  return longest < 0 ? 0 : others;
+}
+
 bool begin_together(emission *e, int entry) {
   enum { MOST_CODE = 1100 }; /* instructions, times parts, that are worth having twice */
   widener *w = &e->w;
@@ -249,7 +271,10 @@ bool begin_together(emission *e, int entry) {
     if (together[n]) divergent[n] = false, asked++;
   }
   e->begins_again = can_begin_again(e, together);
-  if (!e->begins_again && code_of_both(e, together) > MOST_CODE) asked = 0;
+  while (!e->begins_again && asked && code_of_both(e, together) > MOST_CODE) {
+    asked = leave_longest(e, divergent, together);
+    e->too_long = true;
+  }
   bool found = keep_full(e, entry, divergent, together, asked) && begin_way(e, to, divergent, entry);
   free(divergent);
   if (found)

@@ -7,10 +7,15 @@
  *
  * What may be written. Elements of lanes that are not active belong to others, who may be writing them. In shared memory
  * nobody does: one thread of the host runs a block's gangs one after the other, and nothing else lies on its pages. There
- * lanes that are not active store what they have just read. Elsewhere a gang looks whether all are active. */
+ * lanes that are not active store what they have just read. Elsewhere a gang looks whether all are active.
+ *
+ * It also looks with AVX-512, whose stores with masks are as quick as others as long as they stay near, where it stores whole
+ * lines and lanes are mostly all active: a plain store of a line need not read it first, and what it stored can be loaded at
+ * once. (Softmax on a Zen 5, by three loops over each row: 1.35 ms became 0.60, with two of the loops as they are where all lanes
+ * stay together.) */
 #include "access.h"
 
-enum { PAGE = 4096 /* or several of these */, MOST_SPAN = 1024 };
+enum { PAGE = 4096 /* or several of these */, MOST_SPAN = 1024, LINE = 64 };
 
 static uint64_t wide_bytes(const widener *w, LLVMTypeRef wide) { return LLVMABISizeOfType(w->p->layout, wide); }
 
@@ -220,10 +225,16 @@ static void store_looked_at(widener *w, const place *at, parts lanes, parts poin
   end_choice(w, &c);
 }
 
+/* Whether the store is of whole lines where lanes are mostly all active. */
+static bool mostly_fills_lines(const widener *w, LLVMTypeRef wide) {
+  return w->looks && wide_bytes(w, wide) % LINE == 0;
+}
+
 void store_following(widener *w, const place *at, parts lanes, const parts *firsts, mask m) {
-  uint64_t bytes = element_bytes(w, LLVMTypeOf(lanes.of[0]));
-  if (!m.all && !at->is_volatile && !has_quick_masked_access(w->p, bytes)) {
-    bool is_shared = memory_of(at->address) == MEMORY_SHARED;
+  LLVMTypeRef wide = LLVMTypeOf(lanes.of[0]);
+  bool is_shared = memory_of(at->address) == MEMORY_SHARED;
+  bool has_masks = has_quick_masked_access(w->p, element_bytes(w, wide));
+  if (!m.all && !at->is_volatile && (!has_masks || (!is_shared && mostly_fills_lines(w, wide)))) {
     (is_shared ? store_shared : store_looked_at)(w, at, lanes, all_pointers(w, at, firsts, w->parts), m);
     return;
   }

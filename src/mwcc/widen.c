@@ -149,6 +149,7 @@ static mask entering_lanes(emission *e, int region) {
 
 /* Gangs whose lanes have all been going the same way so far, and those whose lanes part. */
 static void emit_ways(emission *e, int entry, bool both) {
+  e->too_long = false;
   bool together = both && begin_together(e, entry);
   if (together) {
     e->way = &e->ways[1];

@@ -121,6 +121,7 @@ typedef struct widener {
   LLVMBasicBlockRef gang_begins; /* what is run first of a gang; NULL: it is one that begins again */
   bool streams;                  /* there are stores past the caches */
   bool strays;                   /* this is for gangs that do not go the way of most: strays.c */
+  bool looks;                    /* all lanes are mostly active here, though masks do not say so: whole.c */
   LLVMValueRef elements;         /* of all rounds, where those are taken apart: grid_stride.c; or NULL */
   kept_add adds[MOST_KEPT];
   LLVMValueRef kept_block, kept[MOST_KEPT]; /* where sums are kept: which block is run (slot), and the sums; or NULL */
