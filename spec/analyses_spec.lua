@@ -324,6 +324,28 @@ describe("the report", function()
     end)
   end)
 
+  it("asks for near memory ahead where rounds are long, once for an array", function()
+    local function asked(rounds, before)
+      local text = ([[
+        __global__ void row(int n, const float *x, float *y) {
+          float sum = 0;
+          BEFORE
+          for (int c = threadIdx.x; c < n; c += blockDim.x) {
+            float v = x[c];
+            WORK
+            sum += v;
+          }
+          y[threadIdx.x] = sum;
+        }]]):gsub("WORK", ("v = v * v + 3;"):rep(rounds)):gsub("BEFORE", before or "")
+      local code = run(text, "--emit=ir --mcpu=x86-64-v4 --launch=_Z3rowiPKfPf:256x1x1")
+      return select(2, code:gsub("call[^\n]* @llvm.prefetch", ""))
+    end
+    assert.equal(0, asked(2))
+    local parts = asked(60)
+    assert.is_true(parts == 4 or parts == 16)
+    assert.equal(0, asked(60, "for (int c = threadIdx.x; c < n; c += blockDim.x) sum += x[c];"))
+  end)
+
   it("has fewer lanes where it does little but read several arrays", function()
     local function lanes(statement, type)
       local text = ([[

@@ -35,6 +35,77 @@ describe("code for gangs whose lanes stay together", function()
     assert.equal(4, count(text, "\n  store <16 x float>")) -- where all have met again
   end)
 
+  describe("with loops that are long", function()
+    -- Each block works on a row, as softmax does: by two short loops, and a long one between them.
+    local rows = [[
+      __global__ void row(int columns, const float *x, float *y) {
+        __shared__ float part[256];
+        const int t = threadIdx.x;
+        x += (size_t)blockIdx.x * columns;
+        y += (size_t)blockIdx.x * columns;
+        float sum = 0;
+        for (int c = t; c < columns; c += blockDim.x) sum += x[c];
+        part[t] = sum;
+        __syncthreads();
+        for (int half = blockDim.x / 2; half > 0; half /= 2) {
+          if (t < half) part[t] += part[t + half];
+          __syncthreads();
+        }
+        for (int c = t; c < columns; c += blockDim.x) {
+          float v = x[c];
+          LONG
+          y[c] = v;
+        }
+        for (int c = t; c < columns; c += blockDim.x) y[c] += part[0];
+      }]]
+    local long = rows:gsub("LONG", ("v = v * 0.5f + c;\n"):rep(10) .. ("v -= floorf(v * 0.125f) * 8;\n"):rep(10))
+    local class = "_Z3rowiPKfPf:256x1x1"
+
+    -- The plain and the masked stores of so many lanes by the line that has `what`.
+    local function stores(text, source, what)
+      local before = source:match("^(.-)" .. what)
+      local line = select(2, before:gsub("\n", "")) + 1
+      local plain, masked = 0, 0
+      for at in text:gmatch "\n  store <16 x float>[^\n]*!dbg (!%d+)" do
+        if text:find(("\n%s = !DILocation(line: %d,"):format(at, line), 1, true) then plain = plain + 1 end
+      end
+      for at in text:gmatch "\n  call void @llvm.masked.store[^\n]*!dbg (!%d+)" do
+        if text:find(("\n%s = !DILocation(line: %d,"):format(at, line), 1, true) then masked = masked + 1 end
+      end
+      return { plain, masked }
+    end
+
+    it("takes all of them together where that is not much", function()
+      local source = rows:gsub("LONG", "v *= 2;")
+      local text = ir(source, class)
+      assert.same({ 16, 16 }, stores(text, source, "y%[c%] = v"))
+      assert.same({ 16, 16 }, stores(text, source, "y%[c%] %+="))
+      assert.equal(0, count(text, "\naccessed"))
+    end)
+
+    it("takes the short ones together, and looks in the long one whether all lanes store", function()
+      local text = ir(long, class)
+      assert.same({ 16, 16 }, stores(text, long, "y%[c%] = v"))
+      assert.same({ 16, 16 }, stores(text, long, "y%[c%] %+="))
+      assert.equal(10 * 16, count(text, "call[^\n]* @llvm%.floor%.v16f32%(")) -- its code is there once
+    end)
+
+    it("gives what threads one by one give, wherever rows end", function()
+      local before = mw.limit("specialise", 1)
+      local m = mw.compile(long)
+      local single = mw.compile { source = long, options = { "--width=1" } }
+      for _, columns in ipairs { 1, 255, 256, 257, 1000, 1024, 1031 } do
+        local x = mw.empty(3 * columns)
+        for i = 1, #x do x[i] = i * 37 % 101 end
+        local y, want = mw.full(3 * columns, -1), mw.full(3 * columns, -1)
+        m.row(3, 256)(columns, x, y)
+        single.row(3, 256)(columns, x, want)
+        assert.same(want:totable(), y:totable())
+      end
+      mw.limit("specialise", before)
+    end)
+  end)
+
   it("is what most gangs are said to run", function()
     assert.truthy(ir(guarded, "_Z3addiPf:256x1x1"):find("!prof", 1, true))
   end)

@@ -244,7 +244,7 @@ parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   } else {
     bool common = parts_share(w, at);
     if (common) m = any_part(w, m);
-    if (contiguous && m.all && LLVMIsALoadInst(at->by) && !at->is_volatile)
+    if (contiguous && (m.all || w->looks) && LLVMIsALoadInst(at->by) && !at->is_volatile)
       (common ? ask_ahead_once : ask_ahead)(w, at->by, bytes_of(w, type));
     if (contiguous && LLVMIsALoadInst(at->by) && !at->is_volatile) ask_for_next_block(w, at->by, bytes_of(w, type));
     int count = common ? 1 : w->parts;

@@ -289,12 +289,6 @@ static unsigned lane_element(const shapes *s, LLVMValueRef value) {
    Memory answers best where the arrays are asked for in turns, little of each at a time: with 256 bytes of one and then of
    the next, additions of large arrays took a tenth to a quarter more time than with 128. */
 
-/* What the address was made from. */
-static LLVMValueRef root_of(LLVMValueRef address) {
-  while (LLVMIsAGetElementPtrInst(address) || LLVMIsAAddrSpaceCastInst(address)) address = LLVMGetOperand(address, 0);
-  return address;
-}
-
 static bool is_first_from(const graph *g, LLVMValueRef load) {
   LLVMValueRef root = root_of(LLVMGetOperand(load, 0));
   for (int i = 0; i < g->value_count; i++) {

@@ -51,7 +51,7 @@ typedef struct emission {
   way ways[2], *way;     /* for any lanes, and for lanes that stay together; the one being emitted */
   LLVMBasicBlockRef end; /* of the gang's region */
   bool begins_again;     /* of lanes that part in the second way: they do not come to the first one */
-  bool too_long;         /* there are branches that lanes mostly take together, but the code is not there once more for that */
+  bool too_long; /* there are branches that lanes mostly take together, but the code is not there once more for that */
   /* where a row of blocks is run together (blocks.c): which of them is (slot), how many there are; the first and its blockIdx.x
    */
   LLVMValueRef row_of_blocks, row_count, row_first, row_column;

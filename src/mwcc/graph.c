@@ -67,6 +67,11 @@ static memory_kind memory_within(LLVMValueRef pointer, int depth) {
 
 memory_kind memory_of(LLVMValueRef pointer) { return memory_within(pointer, 16); }
 
+LLVMValueRef root_of(LLVMValueRef pointer) {
+  while (LLVMIsAGetElementPtrInst(pointer) || LLVMIsAAddrSpaceCastInst(pointer)) pointer = LLVMGetOperand(pointer, 0);
+  return pointer;
+}
+
 /* ---- numbers of instructions and parameters, and of blocks (a block's is its first node) ---- */
 
 struct number {

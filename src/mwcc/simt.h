@@ -78,6 +78,7 @@ const char *observes_warp(const graph *g);
 /* Where an address points, if that can be told from where it was made. */
 typedef enum memory_kind { MEMORY_UNKNOWN, MEMORY_GLOBAL, MEMORY_SHARED, MEMORY_CONSTANT, MEMORY_LOCAL } memory_kind;
 memory_kind memory_of(LLVMValueRef pointer);
+LLVMValueRef root_of(LLVMValueRef pointer); /* what it was made from by steps alone */
 
 /* ---- local.c ---- */
 

@@ -23,9 +23,9 @@
 enum { LINE = 64 };
 
 /* The parameter or variable that the address was made from; else NULL. */
-static LLVMValueRef root_of(LLVMValueRef address) {
-  while (LLVMIsAGetElementPtrInst(address) || LLVMIsAAddrSpaceCastInst(address)) address = LLVMGetOperand(address, 0);
-  return LLVMIsAArgument(address) || LLVMIsAGlobalVariable(address) ? address : NULL;
+static LLVMValueRef array_of(LLVMValueRef address) {
+  LLVMValueRef root = root_of(address);
+  return LLVMIsAArgument(root) || LLVMIsAGlobalVariable(root) ? root : NULL;
 }
 
 static bool is_own_memory(LLVMValueRef address) {
@@ -69,7 +69,7 @@ static bool is_only_stored(const widener *w, LLVMValueRef store, LLVMValueRef ro
     if (i == store || is_harmless(i) || is_barrier(i)) continue;
     if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return false;
     if (LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return false;
-    LLVMValueRef address = LLVMGetOperand(i, LLVMIsALoadInst(i) ? 0 : 1), from = root_of(address);
+    LLVMValueRef address = LLVMGetOperand(i, LLVMIsALoadInst(i) ? 0 : 1), from = array_of(address);
     if (is_own_memory(address)) continue;
     if (from == root && stores_other_lines(w, i, store)) {
       ++*stores;
@@ -154,7 +154,7 @@ static bool stores_columns(widener *w, LLVMValueRef address) {
 
 bool store_streamed(widener *w, const place *at, parts lanes, uint64_t bytes) {
   enum { MOST = 4 };
-  LLVMValueRef root = root_of(at->address), loaded[MOST], pointers[MOST_PARTS];
+  LLVMValueRef root = array_of(at->address), loaded[MOST], pointers[MOST_PARTS];
   uint64_t part = bytes * (uint64_t)w->width;
   int count;
   unsigned stores;
