@@ -2,7 +2,8 @@
  *
  * A gang of more threads uses more of what it loads: of each line that a row of threads shares, and of each page. Where a
  * block has too few threads for that, its neighbour has as many more (suits_joining, cost.c). Nothing may tell them apart:
- * they have no barrier, shared memory, atomics or calls, and may run in any order; and of their ids in a row they make
+ * they have no barrier (but for one that all threads of a grid come to: unstage.c), shared memory, atomics or calls, and may run in
+ * any order; and of their ids in a row they make
  * nothing but the place in the whole row, blockIdx.x * blockDim.x + threadIdx.x. That is the same number where blocks are
  * twice as wide and half as many, so a constant is all that changes in the code. Grids that are an odd number of blocks wide
  * have code of their own then, which is as it was (mw_mwo_kernel.joined tells). */
@@ -85,9 +86,12 @@ static bool find_products(products *all, const instructions *code) {
 }
 
 static bool are_alone(const kernel *k, const instructions *code) {
-  if (!k->any_order || k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared || k->rounds_end) return false;
+  if (!k->any_order || (k->waits && !k->reads_tiles) || k->sees_warp || k->shared_bytes || k->dynamic_shared ||
+      k->rounds_end)
+    return false;
   for (size_t i = 0; i < code->count; i++)
-    if (!LLVMIsATerminatorInst(code->items[i]) && !is_alone(code->items[i])) return false;
+    if (!LLVMIsATerminatorInst(code->items[i]) && !is_barrier(code->items[i]) && !is_alone(code->items[i]))
+      return false;
   return true;
 }
 
@@ -141,8 +145,9 @@ void join_blocks(program *p) {
   if (!o->launch_kernel || o->width) return;
   products all = {.p = p};
   instructions code = instructions_of_function(p->kernels[0].body);
-  p->joinable = are_alone(&p->kernels[0], &code) && pays(p, &p->kernels[0]) && find_products(&all, &code);
-  if (p->joinable && o->launch_columns % JOINED == 0) {
+  bool suits = are_alone(&p->kernels[0], &code) && pays(p, &p->kernels[0]) && find_products(&all, &code);
+  p->joinable = suits || p->even_pays;
+  if (suits && o->launch_columns % JOINED == 0) {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
     add_where_disjoint(b, &code, &all);
     widen_products(&all);

@@ -196,6 +196,7 @@ typedef struct kernel {
   int assumption_count;
   int64_t most_blocks, most_threads; /* on an axis, as above */
   bool waits;                        /* at a barrier, or for threads of its warp */
+  bool reads_tiles;                  /* in place: it waits once, which all threads of a grid come to (unstage.c) */
   bool sees_warp;                    /* for threads of its warp */
   bool takes_turns;                  /* some wait while others of the block go on */
   bool any_order;                    /* no block can tell which others ran before it: apart.c */
@@ -257,6 +258,7 @@ struct program {
   unsigned block[3]; /* options->launch_block, or as wide as the blocks that are joined: join.c */
   unsigned joined;   /* blocks side by side that run as one: 1 or 2 */
   bool joinable;     /* whether two are, where the grid's width is even */
+  bool even_pays;    /* there the code is another one in any case: unstage.c */
   kernel *kernels;
   size_t kernel_count;
   variable *variables;
