@@ -1,4 +1,4 @@
--- Tiles that blocks copy to shared memory to multiply them there are read where they came from, in code for blocks of one size.
+-- Tiles that blocks copy to shared memory to multiply them there are read where they came from.
 -- Lua 5.4 only: what is tested is the compiler.
 -- CPU device only: about the code that mwcc makes for lanes
 
@@ -121,7 +121,8 @@ describe("products by tiles in shared memory", function()
       { "if something is stored meanwhile", { BEHIND = "c[row * n + column] = sum;" } },
       { "if something is stored before", { GUARD = "c[row * n + column] = n;" } },
       { "if the tiles do not follow each other", { LOOP = "int tile = 0; tile < n; tile += B",
-        PUT_A = "as[ty][tx] = a[row * n + (n - B - tile) + tx]", PUT_B = "bs[ty][tx] = b[(n - B - tile + ty) * n + column]" } },
+        PUT_A = "as[ty][tx] = a[row * n + (n - B - tile) + tx]",
+        PUT_B = "bs[ty][tx] = b[(n - B - tile + ty) * n + column]" } },
       { "if the far index is extended by itself",
         { PUT_B = "bs[ty][tx] = (b + (size_t)tile * n)[ty * n + column]" } },
       { "if the memory is volatile", { PUT_A = "as[ty][tx] = ((const volatile T *)a)[row * n + tile + tx]" } },

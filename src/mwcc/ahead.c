@@ -326,10 +326,22 @@ static bool is_met_before(const question *q, LLVMValueRef load) {
   return false;
 }
 
+/* What all lanes of a round calculate, in instructions; 0 where they wait for each other in it, too. */
+static int arithmetic_of_round(const widener *w, int which) {
+  int count = 0;
+  for (int i = 0; i < w->g->value_count; i++) {
+    LLVMValueRef value = w->g->values[i];
+    if (!w->shapes->order->loops[which].contains[w->g->node_of[i]]) continue;
+    if (is_barrier(value)) return 0;
+    count += is_varying(w, value) && (LLVMIsABinaryOperator(value) || LLVMIsACallInst(value) || LLVMIsAFCmpInst(value));
+  }
+  return count * w->parts;
+}
+
 /* Whether rounds that load near each other are too long for processors to see the next one's loads in time. */
 static bool is_out_of_sight(const question *q, LLVMValueRef load, growth round) {
-  enum { IN_SIGHT = 100 };
-  if (!round.known || !round.by || is_far(round) || length_of_round(q->w, q->loop) <= IN_SIGHT) return false;
+  enum { IN_SIGHT = 48 };
+  if (!round.known || !round.by || is_far(round) || arithmetic_of_round(q->w, q->loop) <= IN_SIGHT) return false;
   return !is_met_before(q, load);
 }
 
