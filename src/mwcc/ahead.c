@@ -302,7 +302,7 @@ static bool is_loaded_again(question q, LLVMValueRef address) {
 
 /* Whether memory that others have, too, is loaded in a loop that is code of its own. */
 static bool may_ask(const widener *w, const question *q, LLVMValueRef address) {
-  if (!w->p->options->launch_kernel || w->several_regions || q->loop < 0) return false;
+  if (!w->p->options->launch_kernel || (w->several_regions && !w->k->reads_tiles) || q->loop < 0) return false;
   if (w->k->keeps_sums && !w->k->keeps_shared) return false; /* memory is read in long stretches already: kept_sums.c */
   return memory_of(address) != MEMORY_SHARED && memory_of(address) != MEMORY_LOCAL;
 }

@@ -324,15 +324,17 @@ static bool is_small(LLVMValueRef value, int64_t times) {
 }
 
 /* A comparison of the stepped counter with what all threads have; and the rounds of both loops can be counted with 32 bits. */
-static bool is_plain_end(const tile_loop *t) {
-  LLVMValueRef condition = LLVMGetCondition(LLVMGetBasicBlockTerminator(t->latch));
+static bool find_end(tile_loop *t) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(t->latch), condition = LLVMGetCondition(end);
   if (!LLVMIsAICmpInst(condition)) return false;
   LLVMValueRef a = LLVMGetOperand(condition, 0), b = LLVMGetOperand(condition, 1);
-  LLVMValueRef limit = a == t->counter_next ? b : a;
-  if (a != t->counter_next && b != t->counter_next) return false;
-  if (!is_common(limit)) return false;
-  bool from_zero = LLVMIsAConstantInt(t->counter_first) && LLVMConstIntGetZExtValue(t->counter_first) == 0;
-  return t->step == t->rounds || (t->step == 1 && from_zero && is_small(limit, t->rounds));
+  LLVMValueRef limit = a == t->counter_next ? b : a, first = t->counter_first;
+  if ((a != t->counter_next && b != t->counter_next) || !is_common(limit)) return false;
+  bool less = a == t->counter_next && LLVMGetICmpPredicate(condition) == LLVMIntSLT;
+  bool zero = LLVMIsAConstantInt(first) && LLVMConstIntGetZExtValue(first) == 0;
+  bool by_tiles = t->step == 1 && zero && is_small(limit, t->rounds);
+  t->from_zero = zero && less && LLVMGetSuccessor(end, 0) == t->head && (by_tiles || t->step == t->rounds);
+  return by_tiles || t->step == t->rounds;
 }
 
 void read_tiles_in_place(program *p, kernel *k) {
@@ -342,7 +344,7 @@ void read_tiles_in_place(program *p, kernel *k) {
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block)) {
     tile_loop t = {.p = p, .function = function, .inner = block};
     if (!find_blocks(&t) || !find_counter(&t) || !find_k(&t) || !find_sum(&t) || !suits_blocks(&t)) continue;
-    if (!find_tiles(&t) || !is_by_rows(&t) || !is_plain_end(&t) || !all_come(&t, t.before) || !is_alone_with_tiles(&t))
+    if (!find_tiles(&t) || !is_by_rows(&t) || !find_end(&t) || !all_come(&t, t.before) || !is_alone_with_tiles(&t))
       continue;
     /* Rows of one line alone are read sooner by tiles; with those of the block beside it there are two (join.c). */
     bool joins = p->block[X] < 2 * LINE;

@@ -21,6 +21,7 @@ typedef struct tile_loop {
   LLVMValueRef barrier;                                 /* one of the loop's */
   LLVMValueRef counter, counter_first, counter_next, k; /* of tiles, and in one */
   int64_t step, rounds;                                 /* of the counter, and of k */
+  bool from_zero; /* both count from 0 on, and what they count together is a positive number of 32 bits */
   tile tiles[MOST_TILES];
   int tile_count;
   LLVMValueRef outer_sum, inner_sum, sum_next; /* phis, and what a round of the inner loop makes */

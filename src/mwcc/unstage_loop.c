@@ -11,13 +11,33 @@ typedef struct rewriting {
   int axis;
 } rewriting;
 
-/* Whether an operation is done with the same numbers as before: then it wraps no more than it did. */
+/* Whether the value is some times the counter, and so 0 where that is what the counter begins with. */
+static bool vanishes(const tile_loop *t, LLVMValueRef value) {
+  if (value == t->counter) return t->from_zero;
+  if (!is_operation(value, LLVMMul) && !is_operation(value, LLVMShl)) return false;
+  return vanishes(t, LLVMGetOperand(value, 0)) && is_common(LLVMGetOperand(value, 1));
+}
+
+/* The other operand of an addition of what vanishes, or NULL. */
+static LLVMValueRef without_counter(const tile_loop *t, LLVMValueRef value) {
+  if (!is_addition(value)) return NULL;
+  for (unsigned i = 0; i < 2; i++)
+    if (vanishes(t, LLVMGetOperand(value, i))) return LLVMGetOperand(value, 1 - i);
+  return NULL;
+}
+
+/* Whether the value is as before, or else what remains of it, or what counts, is no more than an addition of them was. */
+static bool is_exact(const rewriting *r, LLVMValueRef value) {
+  if (is_common(value) || follows_on(r->t, value, r->axis)) return true;
+  LLVMValueRef rest = r->t->from_zero ? without_counter(r->t, value) : NULL;
+  if (rest) return is_common(rest) || follows_on(r->t, rest, r->axis);
+  return r->t->from_zero && (axis_of(value) == r->axis || vanishes(r->t, value));
+}
+
+/* Whether an operation has the same result as before, of numbers that do not wrap: then it wraps no more than it did. */
 static bool is_as_before(const rewriting *r, LLVMValueRef value) {
   bool same = follows_on(r->t, value, r->axis);
-  for (int i = 0; i < LLVMGetNumOperands(value) && same; i++) {
-    LLVMValueRef operand = LLVMGetOperand(value, (unsigned)i);
-    same = is_common(operand) || follows_on(r->t, operand, r->axis);
-  }
+  for (int i = 0; i < LLVMGetNumOperands(value) && same; i++) same = is_exact(r, LLVMGetOperand(value, (unsigned)i));
   return same;
 }
 
@@ -28,13 +48,14 @@ static LLVMValueRef rewritten(const rewriting *r, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) || (is_common(value) && !is_in_loop(t, value))) return value;
   if (LLVMIsACallInst(value) && axis_of(value) == r->axis) return r->place;
   if (LLVMIsACallInst(value) && !is_in_loop(t, value)) return value;
-  LLVMValueRef operands[MOST_OPERANDS], made;
+  LLVMValueRef rest = without_counter(t, value), operands[MOST_OPERANDS], made;
+  if (rest) return rewritten(r, rest);
   int count = LLVMIsACallInst(value) ? 0 : LLVMGetNumOperands(value);
   for (int i = 0; i < count; i++) operands[i] = rewritten(r, LLVMGetOperand(value, (unsigned)i));
-  bool wraps = LLVMIsABinaryOperator(value) && !is_as_before(r, value);
-  if (wraps)
-    return LLVMBuildBinOp(r->b, is_addition(value) ? LLVMAdd : LLVMGetInstructionOpcode(value), operands[0],
-                          operands[1], "");
+  if (LLVMIsABinaryOperator(value) && !is_as_before(r, value)) {
+    LLVMOpcode opcode = is_addition(value) ? LLVMAdd : LLVMGetInstructionOpcode(value);
+    return LLVMBuildBinOp(r->b, opcode, operands[0], operands[1], "");
+  }
   made = LLVMInstructionClone(value);
   for (int i = 0; i < count; i++) LLVMSetOperand(made, (unsigned)i, operands[i]);
   LLVMInsertIntoBuilder(r->b, made);
