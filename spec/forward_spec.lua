@@ -52,6 +52,47 @@ describe("shared memory that is stored to twice", function()
     assert.equal(32 + 16, stores "if (n > 3) v = s[x[t] & 255];") -- on one way of two
   end)
 
+  local tree = [[
+    __global__ void tree(const float *x, float *out, float *all) {
+      __shared__ float s[256];
+      int t = threadIdx.x;
+      s[t] = x[blockIdx.x * 256 + t];
+      __syncthreads();
+      for (int half = 128; half > 0; half /= 2) {
+        if (t < half) s[t] += s[t + half];
+        __syncthreads();
+      }
+      out[blockIdx.x * 256 + t] = s[0] + ONE;
+      all[blockIdx.x * 256 + t] = s[255 - t];
+    }]]
+
+  it("is in registers where its last steps are a part of one vector", function()
+    local text = ir(tree:gsub("ONE", "s[1]"), "_Z4treePKfPfS1_:256x1x1")
+    assert.equal(0, count(text, "call <16 x float> @llvm.masked.load"))
+    assert.equal(0, count(text, "= load float,"))
+  end)
+
+  it("has what such steps leave in all of its places", function()
+    local m = mw.compile((tree:gsub("ONE", "s[1]")))
+    local numbers, blocks = {}, 3
+    for i = 1, 256 * blocks do numbers[i] = i * 29 % 17 - 8 end
+    local x, out, all = mw.array(numbers), mw.zeros(256 * blocks), mw.zeros(256 * blocks)
+    m.tree(blocks, 256)(x, out, all)
+    for block = 0, blocks - 1 do
+      local s = {}
+      for t = 0, 255 do s[t] = numbers[block * 256 + t + 1] end
+      local half = 128
+      while half > 0 do
+        for t = 0, half - 1 do s[t] = s[t] + s[t + half] end
+        half = half // 2
+      end
+      for t = 0, 255 do
+        assert.equal(s[0] + s[1], out[block * 256 + t + 1])
+        assert.equal(s[255 - t], all[block * 256 + t + 1])
+      end
+    end
+  end)
+
   it("has the values that each thread reads", function()
     local m = mw.compile(steps .. [[
       __global__ void reads(int n, int where, const int *x, int *out) {

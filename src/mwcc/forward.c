@@ -18,6 +18,7 @@ enum { MOST = 64, MOST_ELEMENTS = 64 };
 typedef struct known {
   int64_t offset, bytes;
   LLVMValueRef value, store; /* store: NULL where somebody may read what it stored */
+  bool blended;              /* the last store was of some lanes */
 } known;
 
 typedef struct memory {
@@ -98,7 +99,7 @@ static void note_store(memory *m, LLVMValueRef pointer, LLVMTypeRef type, LLVMVa
   forget(m, offset, bytes);
   if (!value || !is_vector(m, type)) return;
   if (m->count == MOST) forget_all(m), m->base = base;
-  m->items[m->count++] = (known){offset, bytes, value, store};
+  m->items[m->count++] = (known){offset, bytes, value, store, false};
 }
 
 static LLVMValueRef known_at(const memory *m, int64_t offset, LLVMTypeRef type) {
@@ -151,13 +152,43 @@ static LLVMValueRef put_together(const memory *m, LLVMBuilderRef b, LLVMValueRef
   return LLVMBuildBitCast(b, LLVMBuildShuffleVector(b, low, high, LLVMConstVector(lanes, count), ""), type, "");
 }
 
+/* An element of a vector of which some lanes were stored last, or NULL. Such a store has to reach the cache, and all before it, until
+   the element can be loaded; of others the processor has it at once, and no register. */
+static LLVMValueRef element_at(const memory *m, LLVMBuilderRef b, LLVMValueRef load) {
+  int64_t offset, bytes = bytes_of(m, LLVMTypeOf(load));
+  if (!m->count || base_of(m->p, LLVMGetOperand(load, 0), &offset) != m->base) return NULL;
+  for (int i = 0; i < m->count; i++) {
+    const known *k = &m->items[i];
+    if (!k->blended || LLVMGetElementType(LLVMTypeOf(k->value)) != LLVMTypeOf(load) || offset < k->offset) continue;
+    if (offset + bytes > k->offset + k->bytes || (offset - k->offset) % bytes) continue;
+    LLVMPositionBuilderBefore(b, load);
+    return LLVMBuildExtractElement(b, k->value, constant_i32(m->p, (unsigned)((offset - k->offset) / bytes)), "");
+  }
+  return NULL;
+}
+
+static bool is_known_mask(LLVMValueRef mask) { return LLVMIsConstant(mask) && !LLVMIsAConstantExpr(mask); }
+
+/* A store of some lanes, always the same, to where all were known: now they are again. It stays, for who may read others. */
+static LLVMValueRef blend(const memory *m, LLVMBuilderRef b, LLVMValueRef store) {
+  LLVMValueRef value = LLVMGetOperand(store, 0), mask = LLVMGetOperand(store, MASKED_STORE_MASK);
+  int64_t offset;
+  if (!is_known_mask(mask) || base_of(m->p, LLVMGetOperand(store, 1), &offset) != m->base) return NULL;
+  LLVMValueRef before = known_at(m, offset, LLVMTypeOf(value));
+  if (!before) return NULL;
+  LLVMPositionBuilderBefore(b, store);
+  return LLVMBuildSelect(b, mask, value, before, "");
+}
+
 static bool forward_to(const memory *m, LLVMBuilderRef b, LLVMValueRef load) {
   LLVMValueRef value, mask = NULL;
-  if (LLVMIsALoadInst(load)) {
+  if (LLVMIsALoadInst(load) && LLVMGetTypeKind(LLVMTypeOf(load)) != LLVMVectorTypeKind) {
+    value = element_at(m, b, load);
+  } else if (LLVMIsALoadInst(load)) {
     value = put_together(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), NULL);
   } else {
     mask = LLVMGetOperand(load, MASKED_LOAD_MASK);
-    bool constant = LLVMIsConstant(mask) && !LLVMIsAConstantExpr(mask); /* else any lane may be active */
+    bool constant = is_known_mask(mask); /* else any lane may be active */
     value = put_together(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), constant ? mask : NULL);
   }
   if (!value) return false;
@@ -182,13 +213,21 @@ static void pass_load(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
   if (!forward_to(m, b, i)) note_read(m, base, offset, bytes);
 }
 
+static void note_masked_store(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
+  LLVMValueRef pointer = LLVMGetOperand(i, 1), all = blend(m, b, i);
+  note_store(m, pointer, LLVMTypeOf(LLVMGetOperand(i, 0)), NULL, NULL);
+  int64_t offset;
+  if (!all || base_of(m->p, pointer, &offset) != m->base || m->count == MOST) return;
+  m->items[m->count++] = (known){offset, bytes_of(m, LLVMTypeOf(all)), all, NULL, true};
+}
+
 static void pass_call(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
   const char *name = callee_name(i);
   uint64_t effects;
   if (starts_with(name, "llvm.masked.load."))
     pass_load(m, b, i);
   else if (starts_with(name, "llvm.masked.store."))
-    note_store(m, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)), NULL, NULL);
+    note_masked_store(m, b, i);
   else if (starts_with(name, "llvm.prefetch."))
     return;
   else if (!writes_no_memory(m->p, i))
