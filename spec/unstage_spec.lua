@@ -94,6 +94,10 @@ describe("products by tiles in shared memory", function()
       { "put into the tile by columns", { PUT_A = "as[tx][ty] = a[row * n + tile + tx]", GET_A = "as[k][ty]" } },
       { "where threads wait before they fill tiles, too", { AHEAD = "__syncthreads();" } },
       { "by 64-bit indices", { PUT_B = "bs[ty][tx] = b[(size_t)(tile + ty) * n + column]" } },
+      { "from rows that begin at multiples of a tile", { PREAMBLE = "#define TILES (n / 16)",
+        PUT_A = "as[ty][tx] = a[row * TILES * 16 + tile + tx]" } },
+      { "by indices that wrap on the way",
+        { PUT_A = "as[ty][tx] = a[(int)(row * n + 4000000000u + tile) + tx + 294967296]" } },
       { "from parameters of each block's own", { PREAMBLE = "#define OFFSET (0 * blockIdx.y)",
         PUT_A = "as[ty][tx] = (a + OFFSET)[row * n + tile + tx]" } },
     }
@@ -125,6 +129,11 @@ describe("products by tiles in shared memory", function()
         PUT_B = "bs[ty][tx] = b[(n - B - tile + ty) * n + column]" } },
       { "if the far index is extended by itself",
         { PUT_B = "bs[ty][tx] = (b + (size_t)tile * n)[ty * n + column]" } },
+      { "if tiles and threads go by numbers that are extended in two ways",
+        { PUT_B = "bs[ty][tx] = b[tile * (unsigned short)n + ty * (short)n + column]" } },
+      { "if nobody can tell in time of what addresses are made", { PREAMBLE = "#define TWICE h += h * n;",
+        GUARD = "unsigned h = n >> 20; " .. ("TWICE "):rep(24), -- which is 0
+        PUT_A = "as[ty][tx] = a[h + row * n + tile + tx]" } },
       { "if the memory is volatile", { PUT_A = "as[ty][tx] = ((const volatile T *)a)[row * n + tile + tx]" } },
     }
     for _, form in ipairs(forms) do

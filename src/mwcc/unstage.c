@@ -25,10 +25,11 @@
  * Runs on code for blocks of one size, before loops are unrolled. */
 #include "unstage.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH = 16, LINE = 16 /* numbers of 32 bits */ };
+enum { DEPTH = 16, LINE = 16 /* numbers of 32 bits */, MOST_VALUES = 20000 /* looked at, some several times */ };
 
 LLVMValueRef incoming_value(LLVMValueRef phi, LLVMBasicBlockRef block, bool from_there) {
   for (unsigned i = 0; i < LLVMCountIncoming(phi); i++)
@@ -69,7 +70,7 @@ static bool all_come(const tile_loop *t, LLVMBasicBlockRef block) {
     if (steps == FAR || !has_one_pred(block)) return false;
     LLVMValueRef branch = LLVMGetUser(LLVMGetFirstUse(LLVMBasicBlockAsValue(block)));
     if (!LLVMIsABranchInst(branch)) return false;
-    if (LLVMIsConditional(branch) && !is_common_to_grid(LLVMGetCondition(branch))) return false;
+    if (LLVMIsConditional(branch) && !is_common_to_grid(t, LLVMGetCondition(branch))) return false;
     block = LLVMGetInstructionParent(branch);
   }
   return true;
@@ -94,7 +95,7 @@ static bool find_counter(tile_loop *t) {
     t->counter = phi, t->counter_next = next, t->counter_first = incoming_value(phi, t->latch, false);
     t->step = LLVMConstIntGetSExtValue(by);
   }
-  return t->counter && t->step > 0 && is_common(t->counter_first);
+  return t->counter && t->step > 0 && is_common(t, t->counter_first);
 }
 
 static bool find_k(tile_loop *t) {
@@ -329,7 +330,7 @@ static bool find_end(tile_loop *t) {
   if (!LLVMIsAICmpInst(condition)) return false;
   LLVMValueRef a = LLVMGetOperand(condition, 0), b = LLVMGetOperand(condition, 1);
   LLVMValueRef limit = a == t->counter_next ? b : a, first = t->counter_first;
-  if ((a != t->counter_next && b != t->counter_next) || !is_common(limit)) return false;
+  if ((a != t->counter_next && b != t->counter_next) || !is_common(t, limit)) return false;
   bool less = a == t->counter_next && LLVMGetICmpPredicate(condition) == LLVMIntSLT;
   bool zero = LLVMIsAConstantInt(first) && LLVMConstIntGetZExtValue(first) == 0;
   bool by_tiles = t->step == 1 && zero && is_small(limit, t->rounds);
@@ -342,10 +343,13 @@ void read_tiles_in_place(program *p, kernel *k) {
   LLVMValueRef function = k->body;
   if (!o->launch_kernel || o->width || o->check_memory || o->level < 2) return;
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block)) {
-    tile_loop t = {.p = p, .function = function, .inner = block};
+    int patience = MOST_VALUES;
+    tile_loop t = {.p = p, .function = function, .patience = &patience, .inner = block};
     if (!find_blocks(&t) || !find_counter(&t) || !find_k(&t) || !find_sum(&t) || !suits_blocks(&t)) continue;
     if (!find_tiles(&t) || !is_by_rows(&t) || !find_end(&t) || !all_come(&t, t.before) || !is_alone_with_tiles(&t))
       continue;
+    if (patience < 0) continue;
+    patience = INT_MAX;
     /* Rows of one line alone are read sooner by tiles; with those of the block beside it there are two (join.c). */
     bool joins = p->block[X] < 2 * LINE;
     p->even_pays = joins;

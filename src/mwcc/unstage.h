@@ -17,6 +17,7 @@ typedef struct tile {
 typedef struct tile_loop {
   program *p;
   LLVMValueRef function;
+  int *patience; /* how many values may still be looked at: what takes more is left as it is */
   LLVMBasicBlockRef before, head, inner, latch, behind;
   LLVMValueRef barrier;                                 /* one of the loop's */
   LLVMValueRef counter, counter_first, counter_next, k; /* of tiles, and in one */
@@ -47,8 +48,8 @@ LLVMValueRef unextended(LLVMValueRef value);
 int axis_of(LLVMValueRef value); /* of which threadIdx it is, perhaps extended; or NEITHER */
 
 /* Whether all threads have the same, of a block or of all blocks: what is made of parameters, constants and registers. */
-bool is_common(LLVMValueRef value);
-bool is_common_to_grid(LLVMValueRef value);
+bool is_common(const tile_loop *t, LLVMValueRef value);
+bool is_common_to_grid(const tile_loop *t, LLVMValueRef value);
 
 /* Whether the value is so much more for the thread to the right. */
 bool grows_along_x(const tile_loop *t, LLVMValueRef value, uint64_t by);

@@ -15,7 +15,7 @@ typedef struct rewriting {
 static bool vanishes(const tile_loop *t, LLVMValueRef value) {
   if (value == t->counter) return t->from_zero;
   if (!is_operation(value, LLVMMul) && !is_operation(value, LLVMShl)) return false;
-  return vanishes(t, LLVMGetOperand(value, 0)) && is_common(LLVMGetOperand(value, 1));
+  return vanishes(t, LLVMGetOperand(value, 0)) && is_common(t, LLVMGetOperand(value, 1));
 }
 
 /* The other operand of an addition of what vanishes, or NULL. */
@@ -26,33 +26,54 @@ static LLVMValueRef without_counter(const tile_loop *t, LLVMValueRef value) {
   return NULL;
 }
 
-/* Whether the value is as before, or else what remains of it, or what counts, is no more than an addition of them was. */
-static bool is_exact(const rewriting *r, LLVMValueRef value) {
-  if (is_common(value) || follows_on(r->t, value, r->axis)) return true;
-  LLVMValueRef rest = r->t->from_zero ? without_counter(r->t, value) : NULL;
-  if (rest) return is_common(rest) || follows_on(r->t, rest, r->axis);
-  return r->t->from_zero && (axis_of(value) == r->axis || vanishes(r->t, value));
+/* What becomes of an operation. */
+typedef enum becoming {
+  WRAPS,     /* it may wrap where it did not */
+  ADDS_MORE, /* an addition of other numbers to the same sum, none of which wraps as signed numbers */
+  AS_BEFORE  /* the same numbers */
+} becoming;
+
+static bool is_same(const rewriting *r, LLVMValueRef value) {
+  return is_common(r->t, value) || follows_on(r->t, value, r->axis);
 }
 
-/* Whether an operation has the same result as before, of numbers that do not wrap: then it wraps no more than it did. */
-static bool is_as_before(const rewriting *r, LLVMValueRef value) {
-  bool same = follows_on(r->t, value, r->axis);
-  for (int i = 0; i < LLVMGetNumOperands(value) && same; i++) same = is_exact(r, LLVMGetOperand(value, (unsigned)i));
-  return same;
+static bool is_signed_sum(LLVMValueRef value) {
+  return is_addition(value) && (!is_operation(value, LLVMAdd) || LLVMGetNSW(value));
+}
+
+/* Whether a part of a sum is as before, or what remains of one without the counter, or what counts on. */
+static bool is_exact(const rewriting *r, LLVMValueRef value) {
+  if (is_same(r, value)) return true;
+  LLVMValueRef rest = without_counter(r->t, value);
+  if (rest) return is_signed_sum(value) && is_same(r, rest);
+  return r->t->from_zero && LLVMIsACallInst(value) && axis_of(value) == r->axis;
+}
+
+static becoming becomes(const rewriting *r, LLVMValueRef value) {
+  if (!follows_on(r->t, value, r->axis)) return WRAPS;
+  bool same = true, exact = is_signed_sum(value);
+  for (int i = 0; i < LLVMGetNumOperands(value); i++) {
+    LLVMValueRef operand = LLVMGetOperand(value, (unsigned)i);
+    same = same && is_same(r, operand);
+    exact = exact && is_exact(r, operand);
+  }
+  return same ? AS_BEFORE : exact ? ADDS_MORE : WRAPS;
 }
 
 /* The value for the thread that has the place for an id, where the counter is what it began with. */
 static LLVMValueRef rewritten(const rewriting *r, LLVMValueRef value) {
   const tile_loop *t = r->t;
   if (value == t->counter) return t->counter_first;
-  if (!LLVMIsAInstruction(value) || (is_common(value) && !is_in_loop(t, value))) return value;
+  if (!LLVMIsAInstruction(value) || (is_common(t, value) && !is_in_loop(t, value))) return value;
   if (LLVMIsACallInst(value) && axis_of(value) == r->axis) return r->place;
   if (LLVMIsACallInst(value) && !is_in_loop(t, value)) return value;
   LLVMValueRef rest = without_counter(t, value), operands[MOST_OPERANDS], made;
   if (rest) return rewritten(r, rest);
   int count = LLVMIsACallInst(value) ? 0 : LLVMGetNumOperands(value);
   for (int i = 0; i < count; i++) operands[i] = rewritten(r, LLVMGetOperand(value, (unsigned)i));
-  if (LLVMIsABinaryOperator(value) && !is_as_before(r, value)) {
+  becoming is_now = LLVMIsABinaryOperator(value) ? becomes(r, value) : AS_BEFORE;
+  if (is_now == ADDS_MORE) return LLVMBuildNSWAdd(r->b, operands[0], operands[1], "");
+  if (is_now == WRAPS) {
     LLVMOpcode opcode = is_addition(value) ? LLVMAdd : LLVMGetInstructionOpcode(value);
     return LLVMBuildBinOp(r->b, opcode, operands[0], operands[1], "");
   }

@@ -28,10 +28,10 @@ int axis_of(LLVMValueRef value) {
 
 typedef enum whole { OF_BLOCK, OF_GRID } whole;
 
-static bool is_alike(LLVMValueRef value, whole of, int depth) {
+static bool is_alike(const tile_loop *t, LLVMValueRef value, whole of, int depth) {
   static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
   if (!LLVMIsAInstruction(value)) return true;
-  if (depth == 0 || LLVMGetNumOperands(value) > MOST_OPERANDS) return false;
+  if (depth == 0 || --*t->patience < 0 || LLVMGetNumOperands(value) > MOST_OPERANDS) return false;
   if (LLVMIsACallInst(value)) {
     const char *name = callee_name(value);
     if (!starts_with(name, prefix)) return false;
@@ -42,13 +42,13 @@ static bool is_alike(LLVMValueRef value, whole of, int depth) {
   bool pure = LLVMIsABinaryOperator(value) || LLVMIsACastInst(value) || LLVMIsAICmpInst(value) ||
               LLVMIsASelectInst(value) || LLVMIsAGetElementPtrInst(value);
   for (int i = 0; pure && i < LLVMGetNumOperands(value); i++)
-    pure = is_alike(LLVMGetOperand(value, (unsigned)i), of, depth - 1);
+    pure = is_alike(t, LLVMGetOperand(value, (unsigned)i), of, depth - 1);
   return pure;
 }
 
-bool is_common(LLVMValueRef value) { return is_alike(value, OF_BLOCK, DEPTH); }
+bool is_common(const tile_loop *t, LLVMValueRef value) { return is_alike(t, value, OF_BLOCK, DEPTH); }
 
-bool is_common_to_grid(LLVMValueRef value) { return is_alike(value, OF_GRID, DEPTH); }
+bool is_common_to_grid(const tile_loop *t, LLVMValueRef value) { return is_alike(t, value, OF_GRID, DEPTH); }
 
 /* How much a value grows by where another one does by one: so many times a symbol (NULL: one), in arithmetic that wraps. */
 typedef struct slope {
@@ -76,7 +76,7 @@ static slope add_slopes(slope a, slope b, bool minus) {
 static slope multiply(slope s, LLVMValueRef by) {
   if (!s.known || !s.times) return s;
   if (LLVMIsAConstantInt(by)) return (slope){true, s.times * LLVMConstIntGetSExtValue(by), s.symbol};
-  return s.symbol ? unknown : (slope){true, s.times, unextended(by)};
+  return s.symbol ? unknown : (slope){true, s.times, by};
 }
 
 bool is_addition(LLVMValueRef value) {
@@ -86,8 +86,8 @@ bool is_addition(LLVMValueRef value) {
 static slope slope_of(LLVMValueRef value, counting v, int depth) {
   if (value == v.t->counter) return (slope){true, v.axis == NEITHER, NULL};
   if (LLVMIsACallInst(value) && axis_of(value) != NEITHER) return (slope){true, axis_of(value) == v.axis, NULL};
-  if (is_common(value)) return flat;
-  if (depth == 0) return unknown;
+  if (is_common(v.t, value)) return flat;
+  if (depth == 0 || --*v.t->patience < 0) return unknown;
   LLVMValueRef a = LLVMGetOperand(value, 0), b = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
   if (is_addition(value) || is_operation(value, LLVMSub))
     return add_slopes(slope_of(a, v, depth - 1), slope_of(b, v, depth - 1), is_operation(value, LLVMSub));
@@ -106,8 +106,8 @@ static slope slope_of(LLVMValueRef value, counting v, int depth) {
     slope of_a = slope_of(a, v, depth - 1), of_b = slope_of(b, v, depth - 1);
     if (!of_a.known || !of_b.known || (of_a.times && of_b.times)) return unknown;
     /* the factor has to be the same for all threads, in all rounds */
-    if (of_a.times) return is_common(b) ? multiply(of_a, b) : unknown;
-    if (of_b.times) return is_common(a) ? multiply(of_b, a) : unknown;
+    if (of_a.times) return is_common(v.t, b) ? multiply(of_a, b) : unknown;
+    if (of_b.times) return is_common(v.t, a) ? multiply(of_b, a) : unknown;
     return flat;
   }
   return unknown;
@@ -126,9 +126,9 @@ bool follows_on(const tile_loop *t, LLVMValueRef value, int axis) { return follo
 
 static bool extended_follow_on(const tile_loop *t, LLVMValueRef value, int axis, int depth) {
   if (!LLVMIsAInstruction(value) || value == t->counter || LLVMIsACallInst(value)) return true;
-  if (depth == 0) return false;
+  if (depth == 0 || --*t->patience < 0) return false;
   if (is_extension(value) && !follows_within(t, LLVMGetOperand(value, 0), axis, depth)) return false;
-  for (int i = 0; i < LLVMGetNumOperands(value) && !is_common(value); i++)
+  for (int i = 0; i < LLVMGetNumOperands(value) && !is_common(t, value); i++)
     if (!extended_follow_on(t, LLVMGetOperand(value, (unsigned)i), axis, depth - 1)) return false;
   return true;
 }
