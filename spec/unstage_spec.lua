@@ -131,8 +131,8 @@ describe("products by tiles in shared memory", function()
         { PUT_B = "bs[ty][tx] = (b + (size_t)tile * n)[ty * n + column]" } },
       { "if tiles and threads go by numbers that are extended in two ways",
         { PUT_B = "bs[ty][tx] = b[tile * (unsigned short)n + ty * (short)n + column]" } },
-      { "if nobody can tell in time of what addresses are made", { PREAMBLE = "#define TWICE h += h * n;",
-        GUARD = "unsigned h = n >> 20; " .. ("TWICE "):rep(24), -- which is 0
+      { "if nobody can tell in time of what addresses are made", { PREAMBLE = "#define SQUARE h *= h;",
+        GUARD = "unsigned h = n >> 20; " .. ("SQUARE "):rep(26), -- which is 0
         PUT_A = "as[ty][tx] = a[h + row * n + tile + tx]" } },
       { "if the memory is volatile", { PUT_A = "as[ty][tx] = ((const volatile T *)a)[row * n + tile + tx]" } },
     }
