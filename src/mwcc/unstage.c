@@ -62,10 +62,12 @@ static bool has_one_pred(LLVMBasicBlockRef block) {
   return use && !LLVMGetNextUse(use);
 }
 
-/* Whether all threads take the same way from the kernel's start to the block. */
+/* Whether all threads take the same way from the kernel's start to the block, and on from there. */
 static bool all_come(const tile_loop *t, LLVMBasicBlockRef block) {
   enum { FAR = 64 };
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(t->function);
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+  if (LLVMIsConditional(end) && !is_common_to_grid(t, LLVMGetCondition(end))) return false;
   for (int steps = 0; block != entry; steps++) {
     if (steps == FAR || !has_one_pred(block)) return false;
     LLVMValueRef branch = LLVMGetUser(LLVMGetFirstUse(LLVMBasicBlockAsValue(block)));
@@ -314,14 +316,19 @@ static bool suits_blocks(const tile_loop *t) {
   return block[X] == (unsigned)t->rounds && block[Y] == (unsigned)t->rounds && block[2] == 1 && block[X] % LINE == 0;
 }
 
-/* Whether a number of 32 bits is small enough for so many times it to be one. */
+/* Whether a number of 32 bits is small enough for so many times it to be a signed one. */
 static bool is_small(LLVMValueRef value, int64_t times) {
   LLVMValueRef by = LLVMIsABinaryOperator(value) ? LLVMGetOperand(value, 1) : NULL;
   if (LLVMIsAConstantInt(value)) return llabs(LLVMConstIntGetSExtValue(value)) <= INT32_MAX / times;
   if (!by || !LLVMIsAConstantInt(by)) return false;
-  if (is_operation(value, LLVMSDiv) || is_operation(value, LLVMUDiv)) return LLVMConstIntGetSExtValue(by) >= times;
-  bool shifts = is_operation(value, LLVMLShr) || is_operation(value, LLVMAShr);
-  return shifts && (int64_t)1 << (LLVMConstIntGetZExtValue(by) & 31) >= times;
+  int64_t number = LLVMConstIntGetSExtValue(by), power = (int64_t)1 << (number & 31);
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMSDiv: return number >= times;
+  case LLVMUDiv: return number >= 2 * times;
+  case LLVMAShr: return power >= times;
+  case LLVMLShr: return power >= 2 * times;
+  default: return false;
+  }
 }
 
 /* A comparison of the stepped counter with what all threads have; and the rounds of both loops can be counted with 32 bits. */
@@ -331,10 +338,12 @@ static bool find_end(tile_loop *t) {
   LLVMValueRef a = LLVMGetOperand(condition, 0), b = LLVMGetOperand(condition, 1);
   LLVMValueRef limit = a == t->counter_next ? b : a, first = t->counter_first;
   if ((a != t->counter_next && b != t->counter_next) || !is_common(t, limit)) return false;
-  bool less = a == t->counter_next && LLVMGetICmpPredicate(condition) == LLVMIntSLT;
+  LLVMIntPredicate p = LLVMGetICmpPredicate(condition);
+  bool goes_on = a == t->counter_next && LLVMGetSuccessor(end, 0) == t->head;
+  bool less = goes_on && (p == LLVMIntSLT || p == LLVMIntULT);
   bool zero = LLVMIsAConstantInt(first) && LLVMConstIntGetZExtValue(first) == 0;
-  bool by_tiles = t->step == 1 && zero && is_small(limit, t->rounds);
-  t->from_zero = zero && less && LLVMGetSuccessor(end, 0) == t->head && (by_tiles || t->step == t->rounds);
+  bool by_tiles = t->step == 1 && zero && less && is_small(limit, t->rounds);
+  t->from_zero = zero && less && p == LLVMIntSLT && (by_tiles || t->step == t->rounds);
   return by_tiles || t->step == t->rounds;
 }
 

@@ -77,6 +77,7 @@ static LLVMValueRef rewritten(const rewriting *r, LLVMValueRef value) {
     LLVMOpcode opcode = is_addition(value) ? LLVMAdd : LLVMGetInstructionOpcode(value);
     return LLVMBuildBinOp(r->b, opcode, operands[0], operands[1], "");
   }
+  /* Addresses are inside as before: each of their indices is the same number (all_follow_on), 64 bits wide or extended. */
   made = LLVMInstructionClone(value);
   for (int i = 0; i < count; i++) LLVMSetOperand(made, (unsigned)i, operands[i]);
   LLVMInsertIntoBuilder(r->b, made);
