@@ -277,6 +277,24 @@ describe("memory is asked for ahead", function()
     assert.equal(16, count(turning("blockIdx.x * 256", nil, nil, "x86-64-v3"), "call void @llvm.prefetch"))
   end)
 
+  it("of several places in one array, for the blocks to come", function()
+    local function asked(sum, block)
+      local text = ([[
+        __global__ void sum(int n, const float *x, const float *y, float *o) {
+          int i = blockIdx.x * blockDim.x + threadIdx.x;
+          if (i < n) o[i] = %s;
+        }]]):format(sum)
+      return count(ir(text, "_Z3sumiPKfS0_Pf:" .. (block or "256x1x1")), "call void @llvm.prefetch")
+    end
+    assert.equal(2 * 2 * 4, asked "x[i] + x[i + n]") -- of each of 4 vectors; and where lanes part, too
+    assert.equal(2 * 2 * 4, asked "x[i] + x[i + n] + y[i]")
+    assert.equal(0, asked "x[i] + y[i + n]")
+    assert.equal(0, asked "x[i] + x[i * n]") -- one of them is a gather
+    local many = {}
+    for k = 1, 20 do many[k] = ("x[i + %d * n]"):format(k) end
+    assert.equal(0, asked(table.concat(many, " + ")))
+  end)
+
   it("but not of the next block if this one is soon done", function()
     assert.equal(0, count(turning("blockIdx.x * 256", ""), "call void @llvm.prefetch"))
   end)

@@ -32,7 +32,11 @@
  *
  * Blocks that wait at barriers mostly load first, and are long at work then without a look at memory: what they load
  * outside of loops they ask for on behalf of the next one. (Fourier transforms of 512 numbers, one a block: 11.4 ms
- * became 9.5.) */
+ * became 9.5.)
+ *
+ * And where a thread loads a few elements of one array, those of its neighbours above and below, say, there are more rows than
+ * processors follow by themselves: a page ahead in each is asked for, for the blocks to come. (A step of the heat equation in
+ * space on a Zen 5: 4.3 ms became 2.5, of sorting by comparisons with a partner 1.5 became 1.1.) */
 #include "widen.h"
 
 #include <stdlib.h>
@@ -345,18 +349,40 @@ static bool is_out_of_sight(const question *q, LLVMValueRef load, growth round) 
   return !is_met_before(q, load);
 }
 
-void ask_for_next_block(widener *w, LLVMValueRef load, uint64_t bytes) {
-  LLVMValueRef address = LLVMGetOperand(load, 0);
-  question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
-  if (!w->p->options->launch_kernel || !w->k->waits || q.loop >= 0 || !is_affine(w, address)) return;
-  if (memory_of(address) == MEMORY_SHARED || memory_of(address) == MEMORY_LOCAL) return;
-  LLVMValueRef distance = growth_along(q.w, "ctaid.x", address);
-  if (!distance || !LLVMIsAConstantInt(distance) || llabs(LLVMConstIntGetSExtValue(distance)) < LINE) return;
+/* Loads of lanes' elements, one behind the other, from the array that the load is from. */
+static int places_in_array(const widener *w, LLVMValueRef load, uint64_t bytes) {
+  LLVMValueRef root = root_of(LLVMGetOperand(load, 0));
+  int count = 0;
+  for (int i = 0; i < w->g->value_count; i++) {
+    LLVMValueRef other = w->g->values[i];
+    if (!LLVMIsALoadInst(other) || root_of(LLVMGetOperand(other, 0)) != root) continue;
+    count += has_stride(w, LLVMGetOperand(other, 0), (int64_t)bytes);
+  }
+  return count;
+}
+
+static void ask_for_parts(widener *w, LLVMValueRef address, uint64_t bytes, LLVMValueRef distance) {
   int64_t step = shape_of(w->shapes, address).step;
   int different = step ? w->parts : 1;
   for (int u = 0; u < different; u += parts_of_line(w, bytes, step))
     for (uint64_t at = 0; at < bytes * (uint64_t)w->width; at += LINE)
       ask(w, part_scalar(w, address, u), LLVMBuildAdd(w->b, distance, constant_i64(w->p, at), ""));
+}
+
+void ask_for_next_block(widener *w, LLVMValueRef load, uint64_t bytes) {
+  enum { SEVERAL = 2, MOST = 12, AHEAD = 4096 };
+  LLVMValueRef address = LLVMGetOperand(load, 0);
+  question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
+  if (!w->p->options->launch_kernel || q.loop >= 0 || !is_affine(w, address)) return;
+  if (memory_of(address) == MEMORY_SHARED || memory_of(address) == MEMORY_LOCAL) return;
+  if (!w->k->waits) {
+    int places = w->shapes->order->loop_count || w->strays ? 0 : places_in_array(w, load, bytes);
+    if (places >= SEVERAL && places <= MOST) ask_for_parts(w, address, bytes, constant_i64(w->p, AHEAD));
+    return;
+  }
+  LLVMValueRef distance = growth_along(q.w, "ctaid.x", address);
+  if (!distance || !LLVMIsAConstantInt(distance) || llabs(LLVMConstIntGetSExtValue(distance)) < LINE) return;
+  ask_for_parts(w, address, bytes, distance);
 }
 
 /* Whether it is a load from shared memory in that node. */

@@ -249,7 +249,8 @@ bool widen_copy(widener *w, LLVMValueRef call, mask m);
 /* ---- ahead.c ---- */
 /* Before a load by all lanes, of elements of so many bytes that lie one behind the other in each part. */
 void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes);
-/* The same, of a load outside of loops in a block that waits: for the next block, which starts elsewhere. */
+/* The same, of a load outside of loops: in a block that waits for the next block, which starts elsewhere; or of an array that is
+   loaded from at several places, for blocks to come. */
 void ask_for_next_block(widener *w, LLVMValueRef load, uint64_t bytes);
 /* With a load from shared memory: for some of what ask_ahead left for then. */
 void ask_beside(widener *w, LLVMValueRef load);
