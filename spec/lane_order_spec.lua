@@ -278,13 +278,13 @@ describe("memory is asked for ahead", function()
   end)
 
   it("of several places in one array, for the blocks to come", function()
-    local function asked(sum, block)
+    local function asked(loads)
       local text = ([[
         __global__ void sum(int n, const float *x, const float *y, float *o) {
           int i = blockIdx.x * blockDim.x + threadIdx.x;
           if (i < n) o[i] = %s;
-        }]]):format(sum)
-      return count(ir(text, "_Z3sumiPKfS0_Pf:" .. (block or "256x1x1")), "call void @llvm.prefetch")
+        }]]):format(loads)
+      return count(ir(text, "_Z3sumiPKfS0_Pf:256x1x1"), "call void @llvm.prefetch")
     end
     assert.equal(2 * 2 * 4, asked "x[i] + x[i + n]") -- of each of 4 vectors; and where lanes part, too
     assert.equal(2 * 2 * 4, asked "x[i] + x[i + n] + y[i]")
