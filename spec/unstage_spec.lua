@@ -98,7 +98,7 @@ describe("products by tiles in shared memory", function()
         PUT_A = "as[ty][tx] = a[row * TILES * 16 + tile + tx]" } },
       { "by indices that wrap on the way",
         { PUT_A = "as[ty][tx] = a[(int)(row * n + 4000000000u + tile) + tx + 294967296]" } },
-      { "from parameters of each block's own", { PREAMBLE = "#define OFFSET (0 * blockIdx.y)",
+      { "from parameters of each block's own", { PREAMBLE = "#define OFFSET (blockIdx.z * n)",
         PUT_A = "as[ty][tx] = (a + OFFSET)[row * n + tile + tx]" } },
     }
     for _, form in ipairs(forms) do

@@ -16,11 +16,14 @@
  * on a Zen 5: by tiles of 16 x 16 6.4 ms -> 5.5, and up to 9.8 where others used the third cache, too; of 32 x 32
  * 8.2 -> 5.7.)
  *
- * What has to hold. All threads come to the loop, or none does. In it they store a tile each, one element a thread, by
- * nothing but their ids, and the addresses that they load from are made of ids, of what all threads of the block have, and of the
- * counting tile, which grow by as much from the last place of one tile to the first of the next as from place to place: so the
- * address is the same where one number counts on, in arithmetic that wraps, too (unstage_values.c). Nobody stores to other memory in the loop or before it. What is stored behind it may be the same
- * memory again: so a barrier stays behind the loop, and all of a block's threads have read by then, as they had before.
+ * What has to hold. All threads come to the loop, or none does. In it they store a tile each, one element a thread, by nothing but
+ * their ids, and the addresses that they load from are made of ids, of what all threads of the block have, and of the counting
+ * tile, which grow by as much from the last place of one tile to the first of the next as from place to place: so the address is
+ * the same where one number counts on, in arithmetic that wraps, too (unstage_values.c). Nobody stores to other memory in the loop
+ * or before it. What is stored behind it may be the same memory again: so a barrier stays behind the loop, and all of a block's
+ * threads have read by then, as they had before.
+ *
+ * Where a multiplication takes its operand from memory by itself, as x86's do, a wrong address has its line.
  *
  * Runs on code for blocks of one size, before loops are unrolled. */
 #include "unstage.h"
