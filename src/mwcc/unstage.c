@@ -239,7 +239,8 @@ bool is_place_of_read(const tile_loop *t, LLVMValueRef i) {
 
 static bool find_tiles(tile_loop *t) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(t->head); i; i = LLVMGetNextInstruction(i)) {
-    bool good = is_pure(i) || LLVMIsATerminatorInst(i) || axis_of(i) != NEITHER || note_barrier(t, i);
+    bool good =
+        is_pure(i) || LLVMIsATerminatorInst(i) || axis_of(i) != NEITHER || is_common(t, i) || note_barrier(t, i);
     if (LLVMIsAStoreInst(i) ? !note_store(t, i) : !good) return false;
   }
   for (LLVMValueRef i = LLVMGetFirstInstruction(t->inner); i; i = LLVMGetNextInstruction(i))
