@@ -107,6 +107,21 @@ typedef struct mw_symbol_info {
   const mw_reference *reference; /* or NULL; lives as long as the unit */
 } mw_symbol_info;
 
+/* How many blocks a grid has: FEW, where multiprocessors may have nothing to do while others run the last ones. */
+typedef enum mw_block_count { MW_BLOCKS_MANY, MW_BLOCKS_FEW, MW_BLOCKS_ONE } mw_block_count;
+
+/* Launches that a kernel can be compiled for once more: special.c. */
+typedef struct mw_launch_class {
+  unsigned block[3];
+  unsigned columns; /* what the width of their grids is a multiple of: 1 or 2 */
+  mw_block_count blocks;
+} mw_launch_class;
+
+enum {
+  MW_ANY_WIDTH = 1, /* else for grids of an even width there is other code than for the rest */
+  MW_ANY_COUNT = 2  /* else for grids of few blocks, and of one */
+};
+
 #define MW_SOURCE_NAME "kernel.cu"
 
 typedef struct mw_driver {
@@ -239,12 +254,10 @@ typedef struct mw_driver {
      threads may take. A launch of what is loaded then, with the kernel's own unit as parent, is left to the kernel where it
      is not one that the code is good for. May be NULL. */
   unsigned (*specialises)(void *kernel);
-  /* Where it could: write such a file, as compile does, to `path`, for grids whose width is a multiple of `columns` (1 or
-     2). It needs no other kernel. */
-  int (*specialise)(void *kernel, const mw_source *source, const unsigned block[3], unsigned columns, const char *path);
-  /* Whether a kernel of what is loaded then is as good for grids of any width; else for those of an even width there is other
-     code than for the rest. */
-  bool (*takes_all_widths)(void *kernel);
+  /* Where it could: write such a file, as compile does, to `path`, for those launches. It needs no other kernel. */
+  int (*specialise)(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
+  /* What else a kernel of what is loaded then is as good for: MW_ANY_WIDTH and MW_ANY_COUNT. */
+  unsigned (*takes)(void *kernel);
   const char *(*unit_log)(void *unit); /* compiler warnings */
   /* The source and options of the unit, for further instances; false where the file holds none. */
   bool (*unit_source)(void *unit, const char **text, const char **options);

@@ -143,8 +143,9 @@ static void drop_file(compiled_file *file) {
 static void add_special(mw_hash *key, const mw_special *special) {
   mw_hash_add_text(key, "special");
   mw_hash_add_text(key, special->linkage);
-  mw_hash_add(key, special->block, sizeof special->block);
-  mw_hash_add(key, &special->columns, sizeof special->columns);
+  mw_hash_add(key, special->launches.block, sizeof special->launches.block);
+  mw_hash_add(key, &special->launches.columns, sizeof special->launches.columns);
+  mw_hash_add(key, &special->launches.blocks, sizeof special->launches.blocks);
 }
 
 static int make_key(const mw_module *module, const mw_recipe *recipe, mw_hash *key) {
@@ -170,7 +171,7 @@ static int compile_file(mw_module *module, const mw_recipe *recipe, compiled_fil
   if (code != MW_SUCCESS) return code;
   snprintf(file->path, sizeof file->path, "%s/module.mwo", file->folder);
   if (special)
-    code = device->driver->specialise(special->handle, module->source, special->block, special->columns, file->path);
+    code = device->driver->specialise(special->handle, module->source, &special->launches, file->path);
   else
     code =
         device->driver->compile(device->state, module->source, recipe->instances, recipe->instance_count, file->path);

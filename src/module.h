@@ -27,12 +27,11 @@ typedef struct mw_instance {
 typedef struct mw_special {
   void *handle;        /* the kernel for all */
   const char *linkage; /* its name; its info's */
-  unsigned block[3];
-  unsigned columns; /* what the width of the grids is a multiple of: 1 or 2 */
+  mw_launch_class launches;
   uint64_t threads; /* that were launched so */
   void *made;       /* or NULL: not yet, or it cannot be made */
   bool tried;
-  bool for_all; /* tried, and good for grids of any width */
+  unsigned takes; /* tried: what else it is good for, MW_ANY_WIDTH and MW_ANY_COUNT */
 } mw_special;
 
 struct mw_binding;

@@ -13,13 +13,14 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 13
+#define MW_MWO_VERSION 14
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
 typedef struct mw_frame mw_frame;
 
-/* Runs blocks first..last-1 of a launch on the calling worker; block b is blockIdx (b % gx, b / gx % gy, b / gx / gy). */
+/* Runs blocks first..last-1 of a launch on the calling worker; block b is blockIdx (b % gx, b / gx % gy, b / gx / gy). (Or
+   gangs of blocks: mw_mwo_kernel.gangs.) */
 typedef void mw_block_function(const mw_frame *frame, mw_worker *worker, uint64_t first, uint64_t last);
 /* Whether the launch (its frame, complete) is one that a block function is compiled for. */
 typedef uint32_t mw_launch_test(const mw_frame *frame);
@@ -149,6 +150,9 @@ typedef struct mw_mwo_kernel {
   /* That a block stores past the caches, where the block below it, in the grid's next row, stores the lines beside them; else
      0. */
   uint32_t column_bytes;
+  /* More than 1: `run` counts gangs in place of blocks, so many to each block, so that workers can share one. 1: what is made
+     for grids of few blocks would; 0: neither. */
+  uint32_t gangs;
   uint32_t loop_depth; /* how many loops lie inside of each other; of a kernel that runs as SIMD lanes */
 } mw_mwo_kernel;
 

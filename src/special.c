@@ -8,23 +8,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under the lock: the entry, or NULL. What was made for grids of an even width, or of others, may be good for all. */
-static mw_special *find(const mw_module *module, const void *handle, const unsigned block[3], unsigned columns) {
-  for (size_t i = 0; i < module->special_count; i++) {
-    mw_special *special = module->specials[i];
-    if (special->handle != handle || memcmp(special->block, block, sizeof special->block) != 0) continue;
-    if (special->columns == columns || special->for_all) return special;
-  }
+static mw_launch_class class_of(const mw_device *device, const unsigned grid[3], const unsigned block[3]) {
+  enum { FEW = 8 /* for each multiprocessor: of so many the last one takes an eighth of the time */ };
+  uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+  return (mw_launch_class){.block = {block[0], block[1], block[2]},
+                           .columns = grid[0] % 2 ? 1 : 2,
+                           .blocks = blocks == 1 ? MW_BLOCKS_ONE
+                                     : blocks < FEW * (uint64_t)device->properties.multiprocessors
+                                         ? MW_BLOCKS_FEW
+                                         : MW_BLOCKS_MANY};
+}
+
+static bool suits(const mw_special *special, const mw_launch_class *wanted) {
+  const mw_launch_class *made = &special->launches;
+  if (memcmp(made->block, wanted->block, sizeof made->block) != 0) return false;
+  if (made->columns != wanted->columns && !(special->takes & MW_ANY_WIDTH)) return false;
+  return made->blocks == wanted->blocks || special->takes & MW_ANY_COUNT;
+}
+
+/* Under the lock: the entry, or NULL. What was made for some grids may be good for others. */
+static mw_special *find(const mw_module *module, const void *handle, const mw_launch_class *wanted) {
+  for (size_t i = 0; i < module->special_count; i++)
+    if (module->specials[i]->handle == handle && suits(module->specials[i], wanted)) return module->specials[i];
   return NULL;
 }
 
-static mw_special *find_or_add(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned block[3],
-                               unsigned columns) {
-  mw_special *special = find(module, handle, block, columns);
+static mw_special *find_or_add(mw_module *module, const mw_kernel_info *info, void *handle,
+                               const mw_launch_class *wanted) {
+  mw_special *special = find(module, handle, wanted);
   if (special) return special;
   special = mw_alloc(sizeof *special);
-  *special = (mw_special){.handle = handle, .linkage = info->linkage, .columns = columns};
-  memcpy(special->block, block, sizeof special->block);
+  *special = (mw_special){.handle = handle, .linkage = info->linkage, .launches = *wanted};
   module->specials = mw_realloc(module->specials, (module->special_count + 1) * sizeof *module->specials);
   module->specials[module->special_count++] = special;
   return special;
@@ -99,7 +113,8 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
     return handle;
   }
   pthread_mutex_lock(&module->lock);
-  mw_special *special = find_or_add(module, info, handle, block, grid[0] % 2 ? 1 : 2);
+  mw_launch_class wanted = class_of(device, grid, block);
+  mw_special *special = find_or_add(module, info, handle, &wanted);
   special->threads += threads;
   bool due = !special->tried && (double)special->threads >= enough;
   pthread_mutex_unlock(&module->lock);
@@ -110,7 +125,7 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
       pthread_mutex_lock(&module->lock);
       special->made = made;
       special->tried = true;
-      special->for_all = !made || device->driver->takes_all_widths(made);
+      special->takes = made ? device->driver->takes(made) : MW_ANY_WIDTH | MW_ANY_COUNT;
       pthread_mutex_unlock(&module->lock);
     }
     pthread_mutex_unlock(&module->making);

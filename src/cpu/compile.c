@@ -93,8 +93,11 @@ int cpu_compile(void *device, const mw_source *source, const char *const *instan
 #define DEPENDENCIES "module.d"
 
 static int add_launch(compiler_args *args, const char *mwcc, const compiler_job *job, const mw_source *source,
-                      const char *linkage, const unsigned block[3], unsigned columns) {
-  char *launch = mw_format("%s:%ux%ux%u%s", linkage, block[0], block[1], block[2], columns == 2 ? ":2" : "");
+                      const char *linkage, const mw_launch_class *launches) {
+  const unsigned *block = launches->block;
+  static const char *const counts[] = {[MW_BLOCKS_MANY] = "", [MW_BLOCKS_FEW] = ":few", [MW_BLOCKS_ONE] = ":one"};
+  char *launch = mw_format("%s:%ux%ux%u%s%s", linkage, block[0], block[1], block[2], launches->columns == 2 ? ":2" : "",
+                           counts[launches->blocks]);
   const char *const more[] = {"--launch",   launch, "--bitcode", BITCODE,       "--dependencies",
                               DEPENDENCIES, "-o",   job->output, MW_SOURCE_NAME};
   compiler_args_add(args, mwcc);
@@ -104,8 +107,7 @@ static int add_launch(compiler_args *args, const char *mwcc, const compiler_job 
   return code;
 }
 
-int cpu_specialise(void *argument, const mw_source *source, const unsigned block[3], unsigned columns,
-                   const char *path) {
+int cpu_specialise(void *argument, const mw_source *source, const mw_launch_class *launches, const char *path) {
   const cpu_kernel *kernel = argument;
   const mw_mwo *image = kernel->unit->image;
   compiler_job job = compiler_job_new(path);
@@ -113,7 +115,7 @@ int cpu_specialise(void *argument, const mw_source *source, const unsigned block
        *dependencies = mw_format("%s/" DEPENDENCIES, job.folder);
   compiler_args args = {0};
   int code = compiler_find(&mwcc);
-  if (code == MW_SUCCESS) code = add_launch(&args, mwcc, &job, source, kernel->image->info.linkage, block, columns);
+  if (code == MW_SUCCESS) code = add_launch(&args, mwcc, &job, source, kernel->image->info.linkage, launches);
   if (code == MW_SUCCESS) code = mw_file_write(bitcode, image->bitcode, image->bitcode_bytes);
   if (code == MW_SUCCESS) code = mw_file_write(dependencies, image->dependencies, strlen(image->dependencies));
   if (code == MW_SUCCESS) code = run_compiler(kernel->unit->device, &job, &args);

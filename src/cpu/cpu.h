@@ -106,8 +106,12 @@ bool cpu_unit_kernel(void *unit, size_t i, const mw_kernel_info **info, void **k
 bool cpu_unit_symbol(void *unit, size_t i, mw_symbol_info *info);
 const char *cpu_unit_log(void *unit);
 unsigned cpu_specialises(void *kernel);
-bool cpu_takes_all_widths(void *kernel);
-int cpu_specialise(void *kernel, const mw_source *source, const unsigned block[3], unsigned columns, const char *path);
+unsigned cpu_takes(void *kernel);
+int cpu_specialise(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
+/* How many of what its block function counts a block has: 1, or its gangs. */
+static inline unsigned cpu_kernel_gangs(const cpu_kernel *kernel) {
+  return kernel->image->gangs > 1 ? kernel->image->gangs : 1;
+}
 bool cpu_unit_source(void *unit, const char **text, const char **options);
 bool cpu_usable(void *device, const char *path);
 int cpu_compile(void *device, const mw_source *source, const char *const *instances, size_t instance_count,

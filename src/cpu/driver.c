@@ -267,6 +267,6 @@ const mw_driver mw_cpu_driver = {
     .unit_log = cpu_unit_log,
     .unit_source = cpu_unit_source,
     .specialises = cpu_specialises,
-    .takes_all_widths = cpu_takes_all_widths,
+    .takes = cpu_takes,
     .specialise = cpu_specialise,
 };

@@ -1,5 +1,6 @@
 /* Whether an image's tables lead where they should: every pointer into the object, every string with an end, every index
  * and size in range. A compiler that wrote a wrong table is told so here, and not by a crash somewhere else. */
+#include "cpu/cpu.h"
 #include "cpu/object.h"
 
 #include <elf.h>
@@ -67,6 +68,7 @@ static const char *inspect_kernel(const cpu_object *object, const mw_mwo_kernel 
   if (!kernel->run || !readable(object, (const void *)(uintptr_t)kernel->run)) return "a kernel's code lies outside it";
   if (kernel->fits && !readable(object, (const void *)(uintptr_t)kernel->fits))
     return "a kernel's test lies outside it";
+  if (kernel->gangs > CPU_MAX_THREADS) return "a kernel's blocks have more gangs than threads";
   if (!IS_ARRAY(object, info->params, info->param_count)) return "a kernel's parameters lie outside it";
   for (size_t i = 0; i < info->param_count; i++) {
     const mw_param *param = &info->params[i];

@@ -42,7 +42,7 @@ static int make_kernel(cpu_device *device, list_node *node, const mw_launch_requ
   strcpy(site, request->site ? request->site : "");
   node->kernel.site = site;
   node->kind = CPU_KERNEL;
-  node->blocks = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
+  node->blocks = cpu_launch_blocks(&node->kernel);
   return MW_SUCCESS;
 }
 

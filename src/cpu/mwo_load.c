@@ -268,7 +268,10 @@ unsigned cpu_specialises(void *argument) {
   return image->loop_depth == 0 ? 1 : image->loop_depth == 1 ? IN_LOOP : IN_LOOPS;
 }
 
-bool cpu_takes_all_widths(void *argument) { return ((const cpu_kernel *)argument)->image->joined == 0; }
+unsigned cpu_takes(void *argument) {
+  const mw_mwo_kernel *image = ((const cpu_kernel *)argument)->image;
+  return (image->joined ? 0 : MW_ANY_WIDTH) | (image->gangs ? 0 : MW_ANY_COUNT);
+}
 
 const char *cpu_unit_log(void *unit) { return ((cpu_unit *)unit)->own->log.data; }
 

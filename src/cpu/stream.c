@@ -267,7 +267,9 @@ int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu
   const cpu_kernel *asked = request->kernel;
   mw_frame *frame = &out->frame;
   fill_frame(frame, device, asked, request);
-  if (asked->otherwise && asked->image->fits && !asked->image->fits(frame)) {
+  bool fits = !asked->image->fits || asked->image->fits(frame);
+  /* blocks that may wait for each other are run as wholes */
+  if (asked->otherwise && (!fits || (request->cooperative && asked->image->gangs > 1))) {
     asked = asked->otherwise;
     frame->symbols = asked->unit->symbols;
   }
@@ -284,6 +286,11 @@ int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu
   return code ? code : cpu_pointers_check(kernel, request->params);
 }
 
+uint64_t cpu_launch_blocks(const cpu_kernel_work *work) {
+  const uint32_t *grid = work->frame.grid;
+  return (uint64_t)grid[0] * grid[1] * grid[2] * cpu_kernel_gangs(work->kernel);
+}
+
 int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
@@ -298,7 +305,7 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   command->kernel = work;
   make_room(command, bytes_for(work.kernel, request));
   cpu_launch_keep(work.kernel, request, command->params, &command->kernel.frame);
-  command->blocks = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
+  command->blocks = cpu_launch_blocks(&work);
   if (request->cooperative) command->residents = cpu_residents_new(command->blocks);
   push(stream, command, true);
   cpu_pool_unlock(pool);

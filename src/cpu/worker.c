@@ -109,7 +109,7 @@ CPU_UNSANITIZED static bool enter(cpu_worker *worker, const cpu_stack *stack, vo
 CPU_UNSANITIZED bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last) {
   worker->first = first;
   worker->last = last;
-  worker->base.block = first;
+  worker->base.block = first / cpu_kernel_gangs(worker->command->kernel.kernel);
   worker->base.thread = ~0u;
   worker->call = 0;
   return enter(worker, &worker->stack, (char *)worker->stack.bottom + worker->stack.size, kernel_main);

@@ -10,7 +10,7 @@
 
 enum { MOST_TOGETHER = 32 };
 
-/* In blocks, or in joined ones. */
+/* In blocks, or in joined ones; gangs are counted inside of them. */
 static LLVMValueRef grid_size(widener *w, unsigned axis) {
   LLVMValueRef size =
       load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
@@ -70,6 +70,7 @@ void begin_blocks(emission *e, block_loop *l) {
   LLVMValueRef block = load_slot(e, p->i64, l->slot);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, block, end, ""), body, l->done);
   go_on_at(e, body);
+  l->count = e->shared_gangs ? begin_part(e, block, end, &block) : constant_i64(p, 1);
   note_block(w, LLVMBuildMul(w->b, block, constant_i64(p, p->joined), ""));
   LLVMValueRef gx = grid_size(w, 0), gy = grid_size(w, 1), rest = LLVMBuildUDiv(w->b, block, gx, "");
   LLVMValueRef ids[3] = {LLVMBuildURem(w->b, block, gx, ""), LLVMBuildURem(w->b, rest, gy, ""),
@@ -78,7 +79,6 @@ void begin_blocks(emission *e, block_loop *l) {
     LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, ids[axis], p->i32, ""), w->ctaid[axis]);
   keep_for_strays(e);
   note_kept_block(w, LLVMBuildSub(w->b, block, e->first_block, ""));
-  l->count = constant_i64(p, 1);
   if (takes_rows_of_blocks(w->k, w->shapes)) {
     LLVMValueRef left = lesser(w, LLVMBuildSub(w->b, gx, ids[0], ""), LLVMBuildSub(w->b, end, block, ""));
     l->count = lesser(w, left, constant_i64(p, MOST_TOGETHER));

@@ -2,6 +2,7 @@
  *
  *   widen.c    the function and its barrier regions
  *   blocks.c   the loop over blocks
+ *   gangs.c    those over a block's gangs, and blocks that workers share
  *   grid_rounds.c  the loops around it, where blocks are run round by round
  *   gang.c     the control flow of a region for one gang: masks, edges, guards, loops
  *   counting.c loops whose masks are their conditions
@@ -43,6 +44,8 @@ typedef struct emission {
   LLVMMetadataRef scope; /* for source positions */
   const expectation *expected;
   LLVMValueRef first_block, end_block; /* to be run, end_block not */
+  unsigned shared_gangs;               /* how many each block has, where those are what is counted; else 0: gangs.c */
+  LLVMValueRef first_gang, end_gang;   /* there: of the block, to be run, end_gang not */
   bool asks;                           /* whether lanes agree: together.c */
   bool single; /* gangs that do not go the way of most may begin again, part by part: strays.c */
   LLVMValueRef for_strays[FOR_STRAYS];
@@ -81,6 +84,7 @@ counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit, unsign
 void end_counted(emission *e, counted c);
 /* A gang of the region starts here. Returns what empty_slots wants. */
 LLVMValueRef begin_gang(emission *e);
+LLVMValueRef count_threads(widener *w); /* of a block */
 
 /* ---- grid_rounds.c ---- */
 
@@ -105,6 +109,18 @@ void end_blocks(emission *e, const block_loop *l);
 /* Around the gangs of a row: the blocks beside each other, where they are run together. */
 counted begin_beside(emission *e);
 void end_beside(emission *e, counted c);
+
+/* ---- gangs.c ---- */
+
+typedef struct gang_loop {
+  counted z, y, beside, x;
+  LLVMBasicBlockRef head, done; /* of blocks that are shared */
+} gang_loop;
+void choose_sharing(emission *e); /* once its regions are known */
+/* Of what is to be run the part that is of one block: which block, and how many gangs. */
+LLVMValueRef begin_part(emission *e, LLVMValueRef at, LLVMValueRef end, LLVMValueRef *block);
+void begin_gangs(emission *e, gang_loop *l);
+void end_gangs(emission *e, const gang_loop *l);
 
 /* ---- gang.c ---- */
 mask class_mask(emission *e, int class);               /* of the way being emitted */

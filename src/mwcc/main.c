@@ -32,7 +32,8 @@ static const char usage[] =
     "  --stoppable             kernels that the host can stop, at the cost of looking whether it wants that\n"
     "  --ptx=8.0               the version of PTX, which a driver has to know (default 8.0, that of CUDA 12.0)\n"
     "  --width=N or NxP      lanes of the SIMD tier: 1 (none), 4, 8, 16, 32; and vectors that a gang has of them\n"
-    "  --launch=K:XxYxZ[:2]  only the kernel with linkage name K, for such blocks (:2: grids of even width)\n"
+    "  --launch=K:XxYxZ[:2][:few|:one]  only the kernel with linkage name K, for such blocks (:2: grids of even\n"
+    "                        width; :few, :one: of so few blocks that workers share them, or of one)\n"
     "  --bitcode FILE        what clang made of the input before, which is not read then\n"
     "  --dependencies FILE   and the files that it included, as a module lists them\n"
     "  --dump=graph|shapes|rows|live  print what the SIMT compiler finds out about each kernel, and stop (rows: the\n"
@@ -88,21 +89,27 @@ static void parse_capability(options *o, const char *name) {
   o->capability = found.major * 10 + found.minor;
 }
 
-/* KERNEL:64x1x1, and :2 where the width of all grids is a multiple of that */
+/* Whether the text, as far as `length`, ends with that word: then it is as long as what is before it. */
+static bool ends_with(const char *text, size_t *length, const char *word) {
+  size_t bytes = strlen(word);
+  if (*length < bytes || strncmp(text + *length - bytes, word, bytes) != 0) return false;
+  *length -= bytes;
+  return true;
+}
+
+/* KERNEL:64x1x1, and :2 where the width of all grids is a multiple of that, and :few or :one where they have few blocks */
 static void parse_launch(options *o, const char *text) {
-  const char *colon = strrchr(text, ':');
   char *at = NULL;
   size_t length = strlen(text);
-  o->launch_columns = 1;
-  if (colon && strcmp(colon, ":2") == 0) {
-    o->launch_columns = 2;
-    length = (size_t)(colon - text);
-    while (colon > text && *--colon != ':') {}
-  }
+  o->launch_one = ends_with(text, &length, ":one");
+  o->launch_few = o->launch_one || ends_with(text, &length, ":few");
+  o->launch_columns = ends_with(text, &length, ":2") ? 2 : 1;
+  const char *colon = text + length;
+  while (colon > text && *--colon != ':') {}
   static const char wanted[] =
-      "--launch wants a kernel's linkage name and its block, as _Z4axpyPf:64x1x1, and :2 behind it "
-      "for grids of an even width; not '%s'";
-  if (!colon || *colon != ':' || colon == text) die(wanted, text);
+      "--launch wants a kernel's linkage name and its block, as _Z4axpyPf:64x1x1, and behind it :2 for grids of an even "
+      "width, and :few or :one for those of so many blocks; not '%s'";
+  if (*colon != ':' || colon == text) die(wanted, text);
   o->launch_kernel = mw_format("%.*s", (int)(colon - text), text);
   for (int axis = 0; axis < 3; axis++) {
     o->launch_block[axis] = (unsigned)strtoul(axis ? at + 1 : colon + 1, &at, 10);

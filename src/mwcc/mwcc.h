@@ -101,6 +101,8 @@ typedef struct options {
   const char *launch_kernel; /* only that, as it is launched with blocks of launch_block; or NULL: launched.c */
   unsigned launch_block[3];
   unsigned launch_columns; /* what the width of its grids is a multiple of: 1 or 2 */
+  bool launch_few;         /* its grids have so few blocks that workers are to share them: gangs.c */
+  bool launch_one;         /* and those have one alone */
   int capability;          /* compute capability to keep to, major * 10 + minor; 0: none */
   int registers;           /* of a thread at most, on a GPU; 0: as the driver finds best */
   bool gpu;                /* PTX for an NVIDIA GPU: gpu.c, nvptx.c */
@@ -196,6 +198,7 @@ typedef struct kernel {
   int assumption_count;
   int64_t most_blocks, most_threads; /* on an axis, as above */
   bool waits;                        /* at a barrier, or for threads of its warp */
+  bool reads_lines;                  /* in place, which is right for grids of several blocks alone (unstage_lines.c) */
   bool reads_tiles;                  /* in place: it waits once, which all threads of a grid come to (unstage.c) */
   bool sees_warp;                    /* for threads of its warp */
   bool takes_turns;                  /* some wait while others of the block go on */
@@ -259,6 +262,8 @@ struct program {
   unsigned joined;   /* blocks side by side that run as one: 1 or 2 */
   bool joinable;     /* whether two are, where the grid's width is even */
   bool even_pays;    /* there the code is another one in any case: unstage.c */
+  bool few_pays;     /* where grids have few blocks the code is another one in any case: unstage_lines.c */
+  unsigned gangs;    /* as mw_mwo_kernel.gangs */
   kernel *kernels;
   size_t kernel_count;
   variable *variables;

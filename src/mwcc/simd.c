@@ -138,6 +138,7 @@ static void add_variant(question *q, cut c) {
     if (q->p->options->report) report_cut(&s, size, stdout);
     free(size);
     if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  of blocks side by side one row after the other");
+    if (q->p->options->report && q->p->gangs > 1) puts("  workers share a block's gangs");
     if (q->p->options->report && q->p->joined > 1) puts("  two blocks side by side as one");
     if (q->p->options->report && k->rounds_end)
       puts(k->keeps_shared ? "  some rounds of many blocks at a time, each with shared memory of its own"
@@ -413,6 +414,15 @@ static LLVMValueRef gangs_have_room(program *p, LLVMBuilderRef b, const variant 
                        constant_i64(p, WAITING_MOST), "");
 }
 
+static LLVMValueRef has_several_blocks(program *p, LLVMBuilderRef b, LLVMValueRef frame) {
+  LLVMValueRef any = constant_i32(p, 0);
+  for (unsigned axis = 0; axis < 3; axis++) {
+    size_t at = offsetof(mw_frame, grid) + axis * sizeof(uint32_t);
+    any = LLVMBuildOr(b, any, load_invariant(p, b, p->i32, frame, at), "");
+  }
+  return LLVMBuildICmp(b, LLVMIntUGT, any, constant_i32(p, 1), "");
+}
+
 static void call_variant(program *p, LLVMBuilderRef b, LLVMValueRef function, LLVMValueRef callee,
                          LLVMBasicBlockRef at) {
   LLVMValueRef arguments[4];
@@ -466,6 +476,7 @@ void build_launched(program *p, kernel *k) {
   LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(p->context, k->fits, "entry"));
   LLVMValueRef fits = in_class(p, b, k, LLVMGetParam(k->fits, 0));
   fits = LLVMBuildAnd(b, fits, gangs_have_room(p, b, &k->variants[0], LLVMGetParam(k->fits, 0)), "");
+  if (k->reads_lines) fits = LLVMBuildAnd(b, fits, has_several_blocks(p, b, LLVMGetParam(k->fits, 0)), "");
   LLVMValueRef width = load_invariant(p, b, p->i32, LLVMGetParam(k->fits, 0), offsetof(mw_frame, grid));
   fits = LLVMBuildAnd(b, fits, is_multiple(p, b, width, (int)p->joined), "");
   LLVMBuildRet(b, LLVMBuildZExt(b, fits, p->i32, ""));

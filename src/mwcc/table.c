@@ -159,6 +159,7 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_i32(&f, blocks_in_rounds(k));
   put_i32(&f, p->joinable ? p->joined : 0);
   put_i32(&f, k->column_bytes);
+  put_i32(&f, p->gangs);
   put_i32(&f, k->loop_depth);
   return twin(&f, sizeof(mw_mwo_kernel));
 }

@@ -126,8 +126,7 @@ static parts alive_slots(emission *e) {
   return slots;
 }
 
-/* Of a block. */
-static LLVMValueRef count_threads(widener *w) {
+LLVMValueRef count_threads(widener *w) {
   return LLVMBuildMul(w->b, w->ntid[0], LLVMBuildMul(w->b, w->ntid[1], w->ntid[2], ""), "");
 }
 
@@ -222,19 +221,9 @@ static void emit_region(emission *e, int region) {
   if (!begin_way(e, e->way, w->shapes->divergent, entry)) return;
   e->end = new_block(e, "region.end");
   LLVMBuildStore(w->b, constant_i32(w->p, (unsigned)STATE_EXIT), e->next_state);
-  LLVMBuildStore(w->b, constant_i32(w->p, 0), e->w.gang);
   begin_votes(e);
-  bool plane = w->shapes->cut.kind == CUT_PLANE;
-  int across = plane ? w->shapes->cut.columns : w->parts;
-  unsigned rows = plane ? (unsigned)(w->parts / across) : 1, columns = (unsigned)(w->width * across);
-  /* Where gangs are cut from the linear id, tid[0] is that. */
-  bool line = w->shapes->cut.kind == CUT_LINE;
-  LLVMValueRef one = constant_i32(w->p, 1), length = line ? count_threads(w) : w->ntid[0];
-  counted z = begin_counted(e, w->tid[2], line ? one : w->ntid[2], 1);
-  counted y = begin_counted(e, w->tid[1], line ? one : w->ntid[1], rows);
-  counted beside = begin_beside(e);
-  counted x = begin_counted(e, w->tid[0], length, columns);
-  w->tid_is_zero[0] = !x.head, w->tid_is_zero[1] = !y.head, w->tid_is_zero[2] = !z.head;
+  gang_loop gangs;
+  begin_gangs(e, &gangs);
   LLVMValueRef start = begin_gang(e);
   w->gang_begins = LLVMGetInsertBlock(w->b);
   e->way->root = entering_lanes(e, region);
@@ -249,11 +238,7 @@ static void emit_region(emission *e, int region) {
   go_on_at(e, e->end);
   w->stamp++;
   if (e->can_die) store_waiting(w, mask_type(e), load_mask(e, e->alive_new), alive_slots(e), w->parts);
-  LLVMBuildStore(w->b, LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i32, e->w.gang), constant_i32(w->p, 1), ""), e->w.gang);
-  end_counted(e, x);
-  end_beside(e, beside);
-  end_counted(e, y);
-  end_counted(e, z);
+  end_gangs(e, &gangs);
   empty_slots(w, start);
   publish_uniform(e);
   forget_way(e->way);
@@ -390,6 +375,7 @@ static void emit_function(emission *e, const char *name) {
   const program *p = w->p;
   LLVMTypeRef params[] = {p->pointer, p->pointer, p->i64, p->i64};
   w->several_regions = e->region_count > 1;
+  choose_sharing(e);
   w->function = LLVMAddFunction(p->module, name, LLVMFunctionType(p->void_type, params, 4, 0));
   begin_function(e);
   round_loop rounds = {0};
