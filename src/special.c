@@ -13,10 +13,9 @@ static mw_launch_class class_of(const mw_device *device, const unsigned grid[3],
   uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
   return (mw_launch_class){.block = {block[0], block[1], block[2]},
                            .columns = grid[0] % 2 ? 1 : 2,
-                           .blocks = blocks == 1 ? MW_BLOCKS_ONE
-                                     : blocks < FEW * (uint64_t)device->properties.multiprocessors
-                                         ? MW_BLOCKS_FEW
-                                         : MW_BLOCKS_MANY};
+                           .blocks = blocks == 1                                                   ? MW_BLOCKS_ONE
+                                     : blocks < FEW * (uint64_t)device->properties.multiprocessors ? MW_BLOCKS_FEW
+                                                                                                   : MW_BLOCKS_MANY};
 }
 
 static bool suits(const mw_special *special, const mw_launch_class *wanted) {

@@ -106,9 +106,9 @@ static void parse_launch(options *o, const char *text) {
   o->launch_columns = ends_with(text, &length, ":2") ? 2 : 1;
   const char *colon = text + length;
   while (colon > text && *--colon != ':') {}
-  static const char wanted[] =
-      "--launch wants a kernel's linkage name and its block, as _Z4axpyPf:64x1x1, and behind it :2 for grids of an even "
-      "width, and :few or :one for those of so many blocks; not '%s'";
+  static const char wanted[] = "--launch wants a kernel's linkage name and its block, as _Z4axpyPf:64x1x1, and behind "
+                               "it :2 for grids of an even "
+                               "width, and :few or :one for those of so many blocks; not '%s'";
   if (*colon != ':' || colon == text) die(wanted, text);
   o->launch_kernel = mw_format("%.*s", (int)(colon - text), text);
   for (int axis = 0; axis < 3; axis++) {

@@ -162,7 +162,7 @@ void prepare_kernels(program *p) {
      into them, and lanes would part. What asks whether a number is known by now (__builtin_constant_p) has its answer. */
   run_passes(p, "function(simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,lower-constant-intrinsics,"
                 "simplifycfg<no-switch-to-lookup>,loop(loop-rotate))");
-  for (size_t i = 0; i < p->kernel_count; i++) read_tiles_in_place(p, &p->kernels[i]);
+  for (size_t i = 0; i < p->kernel_count; i++) read_in_place(p, &p->kernels[i]);
   for (size_t i = 0; i < p->kernel_count; i++) decide_waiting_loops(p, p->kernels[i].body);
   run_passes(p, "function(loop(loop-unroll-full),sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
                 "simplifycfg<no-switch-to-lookup>,lower-switch,fix-irreducible,mergereturn,dce,loop-simplify,lcssa)");

@@ -27,8 +27,7 @@
 /* ---- prepare.c ---- */
 
 void prepare_kernels(program *p);
-void read_tiles_in_place(program *p,
-                         kernel *k); /* unstage.c: what a block copies to shared memory and multiplies there */
+void read_in_place(program *p, kernel *k); /* unstage.c: what a block copies to shared memory and uses there */
 void decide_waiting_loops(program *p, LLVMValueRef function); /* unroll.c: whether loops with a barrier are unrolled */
 size_t rounds_of(LLVMBasicBlockRef header, LLVMBasicBlockRef latch); /* rounds.c: of a loop; 0: not known, or many */
 /* Whether the block is a loop by itself, with one way in and one way out. */

@@ -32,7 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH = 16, LINE = 16 /* numbers of 32 bits */, MOST_VALUES = 20000 /* looked at, some several times */ };
+enum { DEPTH = 16, LINE = 16 /* numbers of 32 bits */ };
 
 LLVMValueRef incoming_value(LLVMValueRef phi, LLVMBasicBlockRef block, bool from_there) {
   for (unsigned i = 0; i < LLVMCountIncoming(phi); i++)
@@ -65,8 +65,7 @@ static bool has_one_pred(LLVMBasicBlockRef block) {
   return use && !LLVMGetNextUse(use);
 }
 
-/* Whether all threads take the same way from the kernel's start to the block, and on from there. */
-static bool all_come(const tile_loop *t, LLVMBasicBlockRef block) {
+bool all_come(const tile_loop *t, LLVMBasicBlockRef block) {
   enum { FAR = 64 };
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(t->function);
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
@@ -141,14 +140,13 @@ static bool find_sum(tile_loop *t) {
 
 /* ---- tiles ---- */
 
-static LLVMValueRef shared_variable(LLVMValueRef address) {
+LLVMValueRef shared_variable(LLVMValueRef address) {
   while (LLVMIsAConstantExpr(address) && LLVMGetConstOpcode(address) == LLVMAddrSpaceCast)
     address = LLVMGetOperand(address, 0);
   return LLVMIsAGlobalVariable(address) && memory_of(address) == MEMORY_SHARED ? address : NULL;
 }
 
-/* Whether a constant is, or is made of, a shared variable. */
-static bool mentions_shared(LLVMValueRef value, int depth) {
+bool mentions_shared(LLVMValueRef value, int depth) {
   if (!LLVMIsAConstant(value) || LLVMIsAFunction(value)) return false;
   if (LLVMIsAGlobalVariable(value)) return memory_of(value) == MEMORY_SHARED;
   if (depth == 0) return true;
@@ -172,7 +170,7 @@ static bool read_place(const tile_loop *t, LLVMValueRef address, LLVMValueRef *a
   return true;
 }
 
-static bool is_plain(LLVMValueRef access) {
+bool is_plain(LLVMValueRef access) {
   return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
 
@@ -213,9 +211,12 @@ static bool note_read(tile_loop *t, LLVMValueRef load) {
   return of->counted != NEITHER && all_follow_on(t, LLVMGetOperand(of->load, 0), of->counted);
 }
 
-/* __syncthreads() itself. */
+bool is_plain_barrier(LLVMValueRef i) {
+  return LLVMIsACallInst(i) && strcmp(callee_name(i), "llvm.nvvm.barrier0") == 0;
+}
+
 static bool note_barrier(tile_loop *t, LLVMValueRef i) {
-  if (!LLVMIsACallInst(i) || strcmp(callee_name(i), "llvm.nvvm.barrier0") != 0) return false;
+  if (!is_plain_barrier(i)) return false;
   t->barrier = i;
   return true;
 }
@@ -286,8 +287,7 @@ static bool reaches(const tile_loop *t, LLVMBasicBlockRef from) {
   return found;
 }
 
-/* Whether an instruction outside of the loop has nothing to do with what happens in it. */
-static bool is_apart(const tile_loop *t, LLVMValueRef i) {
+bool is_apart(const tile_loop *t, LLVMValueRef i) {
   for (int n = 0; n < LLVMGetNumOperands(i); n++) {
     LLVMValueRef operand = LLVMGetOperand(i, (unsigned)n);
     if (!LLVMValueIsBasicBlock(operand) && mentions_shared(operand, DEPTH)) return false;
@@ -351,10 +351,9 @@ static bool find_end(tile_loop *t) {
   return by_tiles || t->step == t->rounds;
 }
 
-void read_tiles_in_place(program *p, kernel *k) {
+static void read_tiles_in_place(program *p, kernel *k) {
   const options *o = p->options;
   LLVMValueRef function = k->body;
-  if (!o->launch_kernel || o->width || o->check_memory || o->level < 2) return;
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block)) {
     int patience = MOST_VALUES;
     tile_loop t = {.p = p, .function = function, .patience = &patience, .inner = block};
@@ -371,4 +370,12 @@ void read_tiles_in_place(program *p, kernel *k) {
     k->reads_tiles = true;
     return;
   }
+}
+
+void read_in_place(program *p, kernel *k) {
+  const options *o = p->options;
+  if (!o->launch_kernel || o->width || o->check_memory || o->level < 2) return;
+  read_tiles_in_place(p, k);
+  if (k->reads_tiles) return;
+  k->reads_lines = read_lines_in_place(p, k->body);
 }

@@ -1,10 +1,12 @@
 /* Tiles in shared memory that are read where they came from: what unstage.c, which finds them, unstage_values.c, which knows what
- * addresses are made of, and unstage_loop.c, which makes the other code, share. */
+ * addresses are made of, and unstage_loop.c, which makes the other code, share; and with unstage_lines.c, which does the same for
+ * lines. */
 #ifndef UNSTAGE_H
 #define UNSTAGE_H
 
 #include "simt.h"
 
+enum { MOST_VALUES = 20000 /* looked at, some several times */ };
 enum { MOST_TILES = 2, MOST_OPERANDS = 4 /* of what an address is made of */, X = 0, Y = 1, AXES = 2, NEITHER = -1 };
 
 typedef struct tile {
@@ -39,6 +41,20 @@ LLVMValueRef incoming_value(LLVMValueRef phi, LLVMBasicBlockRef block, bool from
 LLVMValueRef through_latch(const tile_loop *t, LLVMValueRef value);
 /* Whether nobody but that read needs the address of a tile's element. */
 bool is_place_of_read(const tile_loop *t, LLVMValueRef address);
+
+/* Whether all threads take the same way from the kernel's start to the block, and on from there. */
+bool all_come(const tile_loop *t, LLVMBasicBlockRef block);
+/* Whether an instruction outside of the loop has nothing to do with what happens in it: stores are all behind it. */
+bool is_apart(const tile_loop *t, LLVMValueRef i);
+LLVMValueRef shared_variable(LLVMValueRef address);  /* that it is the address of; or NULL */
+bool mentions_shared(LLVMValueRef value, int depth); /* whether a constant is, or is made of, a shared variable */
+bool is_plain(LLVMValueRef access);                  /* neither volatile nor atomic */
+bool is_plain_barrier(LLVMValueRef i);               /* __syncthreads() itself */
+
+/* ---- unstage_lines.c ---- */
+
+/* Where there is such a loop it notes that (p->few_pays) and, for grids of few blocks, changes it. Whether it did. */
+bool read_lines_in_place(program *p, LLVMValueRef function);
 
 /* ---- unstage_values.c ---- */
 

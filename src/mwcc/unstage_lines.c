@@ -1,0 +1,451 @@
+/* Lines of an array that blocks copy to shared memory and then all read from there, read where they came from instead.
+ *
+ *   for (start = 0; start < n; start += 256) {
+ *     tile[threadIdx.x] = bodies[start + threadIdx.x];
+ *     __syncthreads();
+ *     for (j = 0; j < 256; j++) sum += force(me, tile[j]);
+ *     __syncthreads();
+ *   }
+ *
+ * On a GPU that spares memory. Here it makes a block's gangs wait for each other, so that no two workers can share a block. What
+ * tile[j] holds is what the thread j has loaded, bodies[start + j]: the same expression with j for the id. It is computed as that
+ * thread has computed it, so nothing wraps that did not. And no barrier is left.
+ *
+ * What has to hold. All threads of the grid come to the loop and go round as often. In it each stores one element for its id, always,
+ * before any is read, and elements that are read there are those of threads of the block. The kernel stores to no other memory
+ * before the loop or in it. What it stores behind the loop may be the memory that lines are from: a thread of the same block might
+ * read it too late then, as no barrier is left. But every block reads all of the lines, so that in a grid of several blocks one might
+ * have read it too late before, as well; and grids of one block are not what such code is for (kernel.reads_lines).
+ *
+ * It gains nothing by itself: reading what is in shared memory is a little quicker. So it is for grids of few blocks alone
+ * (gangs.c). */
+#include "unstage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH = 16, MOST_BLOCKS = 64, MOST_PIECES = 16, MOST_PHIS = 8, MOST_READS = 256 };
+
+/* What each thread puts into its element of an array, from that place of it on: so many bytes from an address. */
+typedef struct piece {
+  LLVMValueRef array, store; /* a store, or a call of memcpy */
+  uint64_t at, bytes;
+  LLVMValueRef from, load; /* load: what is stored; else NULL */
+  unsigned align;          /* of `from` */
+} piece;
+
+/* Of an array. */
+typedef struct place {
+  LLVMValueRef array, index; /* index: of the element, an instruction; or NULL */
+  uint64_t number, at;       /* without it the element's number; bytes behind its start */
+} place;
+
+/* A load of a part of an element. */
+typedef struct line_read {
+  LLVMValueRef load;
+  place place;
+  const piece *of;
+} line_read;
+
+typedef struct line_loop {
+  tile_loop t; /* its function and head */
+  LLVMBasicBlockRef blocks[MOST_BLOCKS];
+  int block_count;
+  LLVMBasicBlockRef latch;
+  piece pieces[MOST_PIECES];
+  int piece_count;
+  line_read *reads;
+  int read_count;
+} line_loop;
+
+/* ---- the loop ---- */
+
+static bool contains(const line_loop *l, LLVMBasicBlockRef block) {
+  for (int i = 0; i < l->block_count; i++)
+    if (l->blocks[i] == block) return true;
+  return false;
+}
+
+/* What leads to the latch without coming through the head. */
+static bool find_body(line_loop *l) {
+  LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(l->t.function);
+  l->block_count = 0;
+  l->blocks[l->block_count++] = l->t.head;
+  if (l->latch != l->t.head) l->blocks[l->block_count++] = l->latch;
+  for (int i = 1; i < l->block_count; i++) {
+    LLVMBasicBlockRef here = l->blocks[i];
+    for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(here)); use; use = LLVMGetNextUse(use)) {
+      LLVMValueRef user = LLVMGetUser(use);
+      if (!LLVMIsATerminatorInst(user)) return false;
+      LLVMBasicBlockRef from = LLVMGetInstructionParent(user);
+      if (contains(l, from)) continue;
+      if (from == entry || from == l->t.before || l->block_count == MOST_BLOCKS) return false;
+      l->blocks[l->block_count++] = from;
+    }
+  }
+  return true;
+}
+
+static bool find_loop(line_loop *l) {
+  LLVMValueRef first = LLVMGetFirstInstruction(l->t.head);
+  if (!LLVMIsAPHINode(first) || LLVMCountIncoming(first) != 2) return false;
+  for (unsigned i = 0; i < 2; i++) {
+    l->latch = LLVMGetIncomingBlock(first, i), l->t.before = LLVMGetIncomingBlock(first, 1 - i);
+    if (l->latch != l->t.before && find_body(l)) return true;
+  }
+  return false;
+}
+
+/* ---- what all threads of the grid have ---- */
+
+typedef struct alike { /* phis that are taken to be */
+  LLVMValueRef phis[MOST_PHIS];
+  int count;
+} alike;
+
+static bool is_alike(const line_loop *l, LLVMValueRef value, alike *taken, int depth) {
+  if (!LLVMIsAInstruction(value)) return true;
+  if (depth == 0 || --*l->t.patience < 0 || LLVMGetNumOperands(value) > MOST_OPERANDS) return false;
+  if (LLVMIsAPHINode(value)) {
+    for (int i = 0; i < taken->count; i++)
+      if (taken->phis[i] == value) return true;
+    if (LLVMGetInstructionParent(value) != l->t.head || taken->count == MOST_PHIS) return false;
+    taken->phis[taken->count++] = value;
+    for (unsigned i = 0; i < LLVMCountIncoming(value); i++)
+      if (!is_alike(l, LLVMGetIncomingValue(value, i), taken, depth - 1)) return false;
+    return true;
+  }
+  if (LLVMIsACallInst(value)) return is_common_to_grid(&l->t, value);
+  bool pure = LLVMIsABinaryOperator(value) || LLVMIsACastInst(value) || LLVMIsAICmpInst(value) ||
+              LLVMIsASelectInst(value) || LLVMIsAGetElementPtrInst(value);
+  for (int i = 0; pure && i < LLVMGetNumOperands(value); i++)
+    pure = is_alike(l, LLVMGetOperand(value, (unsigned)i), taken, depth - 1);
+  return pure;
+}
+
+static bool is_alike_in_grid(const line_loop *l, LLVMValueRef value) {
+  alike taken = {0};
+  return is_alike(l, value, &taken, DEPTH);
+}
+
+/* All threads leave the loop in the same round. */
+static bool all_leave(const line_loop *l) {
+  for (int i = 0; i < l->block_count; i++) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(l->blocks[i]);
+    bool leaves = false;
+    for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) leaves |= !contains(l, LLVMGetSuccessor(end, s));
+    if (!LLVMIsABranchInst(end) || (leaves && LLVMIsConditional(end) && !is_alike_in_grid(l, LLVMGetCondition(end))))
+      return false;
+  }
+  return true;
+}
+
+/* Made of what all threads have, of the id and of constants. */
+static bool is_by_id(const line_loop *l, LLVMValueRef value, int depth) {
+  if (is_alike_in_grid(l, value) || axis_of(value) == X) return true;
+  if (depth == 0 || !LLVMIsAInstruction(value) || LLVMGetNumOperands(value) > MOST_OPERANDS) return false;
+  if (!LLVMIsABinaryOperator(value) && !LLVMIsACastInst(value) && !LLVMIsAGetElementPtrInst(value)) return false;
+  for (int i = 0; i < LLVMGetNumOperands(value); i++)
+    if (!is_by_id(l, LLVMGetOperand(value, (unsigned)i), depth - 1)) return false;
+  return true;
+}
+
+/* ---- elements ---- */
+
+static bool is_address_of_element(LLVMValueRef value) {
+  return LLVMIsAGetElementPtrInst(value) ||
+         (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr);
+}
+
+/* By how many bytes an address is behind its base. */
+static bool constant_distance(const program *p, LLVMValueRef address, uint64_t *bytes) {
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
+  for (unsigned n = 1; n <= LLVMGetNumIndices(address); n++) {
+    LLVMValueRef by = LLVMGetOperand(address, n);
+    if (n > 2 || !LLVMIsAConstantInt(by) || LLVMConstIntGetSExtValue(by) < 0) return false;
+    if (n == 2 && LLVMGetTypeKind(type) != LLVMArrayTypeKind) return false;
+    if (n == 2) type = LLVMGetElementType(type);
+    *bytes += LLVMConstIntGetZExtValue(by) * LLVMABISizeOfType(p->layout, type);
+  }
+  return true;
+}
+
+/* address = (char *)&array[index] + a constant, of an array of one dimension that has an element for each thread of the block */
+static bool read_element(const line_loop *l, LLVMValueRef address, place *out) {
+  const program *p = l->t.p;
+  *out = (place){0};
+  while (is_address_of_element(address) && constant_distance(p, address, &out->at))
+    address = LLVMGetOperand(address, 0);
+  if (LLVMIsAGetElementPtrInst(address)) {
+    LLVMValueRef zero = LLVMGetOperand(address, 1);
+    if (LLVMGetNumIndices(address) != 2 || !LLVMIsAConstantInt(zero) || LLVMConstIntGetZExtValue(zero)) return false;
+    out->index = LLVMGetOperand(address, 2);
+  }
+  LLVMValueRef base = out->index ? LLVMGetOperand(address, 0) : address;
+  out->array = shared_variable(base);
+  LLVMTypeRef type = out->array ? LLVMGlobalGetValueType(out->array) : NULL;
+  if (!type || LLVMGetTypeKind(type) != LLVMArrayTypeKind || LLVMGetArrayLength2(type) != p->block[X]) return false;
+  if (out->index && LLVMGetGEPSourceElementType(address) != type) return false;
+  uint64_t size = LLVMABISizeOfType(p->layout, LLVMGetElementType(type));
+  if (out->index) return out->at < size;
+  out->number = out->at / size, out->at %= size;
+  return out->number < p->block[X];
+}
+
+static bool is_from_outside(const line_loop *l, LLVMValueRef address) {
+  memory_kind from = memory_of(address);
+  return from != MEMORY_SHARED && from != MEMORY_LOCAL && is_by_id(l, address, DEPTH);
+}
+
+static bool add_piece(line_loop *l, LLVMValueRef address, piece made) {
+  place to;
+  if (l->piece_count == MOST_PIECES || !read_element(l, address, &to)) return false;
+  if (!to.index || axis_of(to.index) != X) return false;
+  made.array = to.array, made.at = to.at;
+  for (int i = 0; i < l->piece_count; i++) {
+    const piece *other = &l->pieces[i];
+    if (other->array == made.array && other->at < made.at + made.bytes && made.at < other->at + other->bytes)
+      return false;
+  }
+  LLVMTypeRef element = LLVMGetElementType(LLVMGlobalGetValueType(to.array));
+  if (made.at + made.bytes > LLVMABISizeOfType(l->t.p->layout, element)) return false;
+  l->pieces[l->piece_count++] = made;
+  return true;
+}
+
+static bool note_store(line_loop *l, LLVMValueRef store) {
+  LLVMValueRef load = LLVMGetOperand(store, 0);
+  if (!is_plain(store) || !LLVMIsALoadInst(load) || !is_plain(load)) return false;
+  if (LLVMGetInstructionParent(load) != l->t.head || !is_from_outside(l, LLVMGetOperand(load, 0))) return false;
+  LLVMTypeRef type = LLVMTypeOf(load);
+  piece made = {.store = store,
+                .bytes = LLVMStoreSizeOfType(l->t.p->layout, type),
+                .from = LLVMGetOperand(load, 0),
+                .load = load,
+                .align = LLVMGetAlignment(load)};
+  if (made.bytes * 8 != LLVMSizeOfTypeInBits(l->t.p->layout, type)) return false;
+  return add_piece(l, LLVMGetOperand(store, 1), made);
+}
+
+static bool note_copy(line_loop *l, LLVMValueRef call) {
+  enum { TO, FROM, SIZE, IS_VOLATILE, FROM_ATTRIBUTES = FROM + 1 };
+  if (!LLVMIsACallInst(call) || !starts_with(callee_name(call), "llvm.memcpy.")) return false;
+  LLVMValueRef size = LLVMGetOperand(call, SIZE), is_volatile = LLVMGetOperand(call, IS_VOLATILE);
+  if (!LLVMIsAConstantInt(size) || LLVMConstIntGetZExtValue(is_volatile)) return false;
+  if (!is_from_outside(l, LLVMGetOperand(call, FROM))) return false;
+  unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+  LLVMAttributeRef align = LLVMGetCallSiteEnumAttribute(call, FROM_ATTRIBUTES, kind);
+  piece made = {.store = call,
+                .bytes = LLVMConstIntGetZExtValue(size),
+                .from = LLVMGetOperand(call, FROM),
+                .align = align ? (unsigned)LLVMGetEnumAttributeValue(align) : 1};
+  return add_piece(l, LLVMGetOperand(call, TO), made);
+}
+
+/* ---- reads ---- */
+
+/* The most that a counter is in the block where it counts: for (i = first; …; i += by) with a limit for i + by. */
+static bool most_of_counter(LLVMValueRef phi, uint64_t *most) {
+  if (!LLVMIsAPHINode(phi) || LLVMCountIncoming(phi) != 2) return false;
+  for (unsigned n = 0; n < 2; n++) {
+    LLVMValueRef next = LLVMGetIncomingValue(phi, n), first = LLVMGetIncomingValue(phi, 1 - n);
+    LLVMBasicBlockRef latch = LLVMGetIncomingBlock(phi, n);
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(latch);
+    if (!LLVMIsAConstantInt(first) || !is_operation(next, LLVMAdd) || LLVMGetOperand(next, 0) != phi) continue;
+    if (LLVMGetIntTypeWidth(LLVMTypeOf(phi)) < 32) continue;
+    LLVMValueRef by = LLVMGetOperand(next, 1);
+    if (!LLVMIsAConstantInt(by) || !LLVMIsABranchInst(end) || !LLVMIsConditional(end)) continue;
+    LLVMValueRef condition = LLVMGetCondition(end);
+    if (!LLVMIsAICmpInst(condition) || LLVMGetOperand(condition, 0) != next) continue;
+    LLVMValueRef limit = LLVMGetOperand(condition, 1);
+    LLVMIntPredicate less = LLVMGetICmpPredicate(condition);
+    if (!LLVMIsAConstantInt(limit) || (less != LLVMIntULT && less != LLVMIntSLT)) continue;
+    if (LLVMGetSuccessor(end, 0) != LLVMGetInstructionParent(phi)) continue;
+    int64_t from = LLVMConstIntGetSExtValue(first), step = LLVMConstIntGetSExtValue(by),
+            to = LLVMConstIntGetSExtValue(limit);
+    if (from < 0 || step <= 0 || to < 0 || from > UINT16_MAX || step > UINT16_MAX || to > UINT16_MAX) continue;
+    *most = (uint64_t)(to > from ? from + (to - 1 - from) / step * step : from);
+    return true;
+  }
+  return false;
+}
+
+/* Whether an index is one of the block's ids: a counter, or so much more than one. */
+static bool is_id(const line_loop *l, LLVMValueRef index) {
+  uint64_t most = 0, more = 0;
+  if (!index) return true;
+  index = unextended(index);
+  if (is_addition(index) && LLVMIsAConstantInt(LLVMGetOperand(index, 1))) {
+    more = LLVMConstIntGetZExtValue(LLVMGetOperand(index, 1));
+    index = unextended(LLVMGetOperand(index, 0));
+  }
+  if (!most_of_counter(index, &most)) return false;
+  return more < l->t.p->block[X] && most < l->t.p->block[X] && most + more < l->t.p->block[X];
+}
+
+static const piece *piece_at(const line_loop *l, const place *at, uint64_t bytes) {
+  for (int i = 0; i < l->piece_count; i++) {
+    const piece *of = &l->pieces[i];
+    if (of->array == at->array && at->at >= of->at && at->at + bytes <= of->at + of->bytes) return of;
+  }
+  return NULL;
+}
+
+static bool note_read(line_loop *l, LLVMValueRef load) {
+  place at;
+  if (!is_plain(load) || l->read_count == MOST_READS || !read_element(l, LLVMGetOperand(load, 0), &at)) return false;
+  const piece *of = piece_at(l, &at, LLVMStoreSizeOfType(l->t.p->layout, LLVMTypeOf(load)));
+  if (!of || !is_id(l, at.index)) return false;
+  l->reads[l->read_count++] = (line_read){load, at, of};
+  return true;
+}
+
+/* ---- the kernel ---- */
+
+static bool is_read(const line_loop *l, LLVMValueRef i) {
+  for (int n = 0; n < l->read_count; n++)
+    if (l->reads[n].load == i) return true;
+  return false;
+}
+
+static bool is_of_shared(LLVMValueRef address) {
+  while (LLVMIsAGetElementPtrInst(address)) address = LLVMGetOperand(address, 0);
+  return mentions_shared(address, DEPTH);
+}
+
+static bool is_store_to_line(const line_loop *l, LLVMValueRef i) {
+  for (int n = 0; n < l->piece_count; n++)
+    if (l->pieces[n].store == i) return true;
+  return false;
+}
+
+/* An address of an array's element, of which nobody makes anything but loads and stores of it. */
+static bool is_for_lines(const line_loop *l, LLVMValueRef address) {
+  for (LLVMUseRef use = LLVMGetFirstUse(address); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    bool good = LLVMIsAGetElementPtrInst(user) ? is_for_lines(l, user) : is_store_to_line(l, user) || is_read(l, user);
+    if (!good) return false;
+  }
+  return true;
+}
+
+static bool mentions_array(LLVMValueRef i) {
+  for (int n = 0; n < LLVMGetNumOperands(i); n++) {
+    LLVMValueRef operand = LLVMGetOperand(i, (unsigned)n);
+    if (!LLVMValueIsBasicBlock(operand) && mentions_shared(operand, DEPTH)) return true;
+  }
+  return false;
+}
+
+static bool note(line_loop *l, LLVMValueRef i) {
+  bool in_head = LLVMGetInstructionParent(i) == l->t.head, loads = LLVMIsALoadInst(i);
+  if (LLVMIsAStoreInst(i)) return in_head && note_store(l, i);
+  if (note_copy(l, i)) return in_head;
+  if (loads && is_of_shared(LLVMGetOperand(i, 0))) return note_read(l, i);
+  return is_pure(i) || LLVMIsATerminatorInst(i) || axis_of(i) != NEITHER || is_common(&l->t, i) || is_plain_barrier(i);
+}
+
+/* The head comes first, so that what is read of a line was stored before, in the same round. */
+static bool find_lines(line_loop *l) {
+  bool barrier = false;
+  for (int n = 0; n < l->block_count; n++)
+    for (LLVMValueRef i = LLVMGetFirstInstruction(l->blocks[n]); i; i = LLVMGetNextInstruction(i)) {
+      if (!note(l, i)) return false;
+      barrier = barrier || is_plain_barrier(i);
+    }
+  return barrier && l->piece_count && l->read_count;
+}
+
+static bool is_alone_with_lines(const line_loop *l) {
+  instructions all = instructions_of_function(l->t.function);
+  bool good = true;
+  for (size_t n = 0; n < all.count && good; n++) {
+    LLVMValueRef i = all.items[n];
+    if (!contains(l, LLVMGetInstructionParent(i)))
+      good = is_apart(&l->t, i);
+    else if (mentions_array(i))
+      good = LLVMIsAGetElementPtrInst(i) ? is_for_lines(l, i) : is_read(l, i);
+  }
+  free(all.items);
+  return good;
+}
+
+/* ---- the other code ---- */
+
+static LLVMValueRef for_id(const line_loop *l, LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef id) {
+  if (!LLVMIsAInstruction(value) || is_alike_in_grid(l, value)) return value;
+  if (LLVMIsACallInst(value)) return id;
+  LLVMValueRef operands[MOST_OPERANDS], made;
+  int count = LLVMGetNumOperands(value);
+  for (int i = 0; i < count; i++) operands[i] = for_id(l, b, LLVMGetOperand(value, (unsigned)i), id);
+  made = LLVMInstructionClone(value);
+  for (int i = 0; i < count; i++) LLVMSetOperand(made, (unsigned)i, operands[i]);
+  LLVMInsertIntoBuilder(b, made);
+  return made;
+}
+
+static void make_read(const line_loop *l, LLVMBuilderRef b, const line_read *r) {
+  program *p = l->t.p;
+  LLVMPositionBuilderBefore(b, r->load);
+  LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(r->load));
+  LLVMValueRef index = r->place.index, id = constant_i32(p, (unsigned)r->place.number);
+  if (index) id = LLVMBuildIntCast2(b, unextended(index), p->i32, 0, "");
+  uint64_t more = r->place.at - r->of->at;
+  LLVMValueRef address = for_id(l, b, r->of->from, id), at = constant_i64(p, more);
+  if (more) address = LLVMBuildInBoundsGEP2(b, p->i8, address, &at, 1, "");
+  LLVMValueRef load = LLVMBuildLoad2(b, LLVMTypeOf(r->load), address, "");
+  unsigned align = r->of->align;
+  while (more % align) align /= 2;
+  LLVMSetAlignment(load, align);
+  LLVMReplaceAllUsesWith(r->load, load);
+}
+
+static void remove_unused(LLVMValueRef address) {
+  while (LLVMIsAGetElementPtrInst(address) && !LLVMGetFirstUse(address)) {
+    LLVMValueRef base = LLVMGetOperand(address, 0);
+    LLVMInstructionEraseFromParent(address);
+    address = base;
+  }
+}
+
+static void remove_access(LLVMValueRef i, LLVMValueRef address) {
+  LLVMInstructionEraseFromParent(i);
+  remove_unused(address);
+}
+
+static void make_plain(line_loop *l) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(l->t.p->context);
+  *l->t.patience = INT32_MAX; /* what was looked at before is found again */
+  for (int n = 0; n < l->read_count; n++) make_read(l, b, &l->reads[n]);
+  for (int n = 0; n < l->read_count; n++) remove_access(l->reads[n].load, LLVMGetOperand(l->reads[n].load, 0));
+  for (int n = 0; n < l->piece_count; n++) {
+    LLVMValueRef store = l->pieces[n].store, load = l->pieces[n].load;
+    remove_access(store, LLVMGetOperand(store, LLVMIsAStoreInst(store) ? 1 : 0));
+    if (load && !LLVMGetFirstUse(load)) LLVMInstructionEraseFromParent(load);
+  }
+  for (int n = 0; n < l->block_count; n++)
+    for (LLVMValueRef next, i = LLVMGetFirstInstruction(l->blocks[n]); i; i = next) {
+      next = LLVMGetNextInstruction(i);
+      if (is_plain_barrier(i)) LLVMInstructionEraseFromParent(i);
+    }
+  LLVMDisposeBuilder(b);
+}
+
+bool read_lines_in_place(program *p, LLVMValueRef function) {
+  const options *o = p->options;
+  if (p->block[1] * p->block[2] > 1) return false;
+  line_read *reads = mw_alloc(MOST_READS * sizeof *reads);
+  bool found = false;
+  for (LLVMBasicBlockRef head = LLVMGetFirstBasicBlock(function); head && !found; head = LLVMGetNextBasicBlock(head)) {
+    int patience = MOST_VALUES;
+    line_loop l = {.t = {.p = p, .function = function, .patience = &patience, .head = head}, .reads = reads};
+    found = find_loop(&l) && find_lines(&l) && all_leave(&l) && all_come(&l.t, l.t.before) && is_alone_with_lines(&l) &&
+            patience >= 0;
+    p->few_pays = found;
+    found = found && o->launch_few && !o->launch_one;
+    if (found) make_plain(&l);
+    if (p->few_pays) break;
+  }
+  free(reads);
+  return found;
+}
