@@ -2,10 +2,10 @@
  *
  * Processors see loads ahead where addresses move on by little. In a grid-stride loop, or one down the rows of a matrix, each
  * round is far from the one before: then every round waits for memory, unless it is short enough for the processor to look
- * into the next ones. So where a round is long, what its loads will ask for some rounds later is asked for here. How far an
- * address moves in a round follows from how it is made: sums, multiples and extensions of what the loop counts. Asking for
- * what nobody comes for, behind an array's end or a last round, does no harm. Where lanes do something with what is loaded
- * one after the other, they ask for a line each as they get to it: asked for all at once, lines wait for each other.
+ * into the next ones. So where a round is long, what its loads will ask for some rounds later is asked for here (growth.c knows
+ * how far an address moves in a round). Asking for what nobody comes for, behind an array's end or a last round, does no harm.
+ * Where lanes do something with what is loaded one after the other, they ask for a line each as they get to it: asked for all at
+ * once, lines wait for each other.
  * A round of some hundred instructions is more than processors look ahead; then the next rounds' loads are asked for where they
  * are near, too, if the array is not one that a loop before this one has been through. (exp of numbers by rows, on a Zen 5:
  * a fourth of the time.)
@@ -37,142 +37,12 @@
  * And where a thread loads a few elements of one array, those of its neighbours above and below, say, there are more rows than
  * processors follow by themselves: a page ahead in each is asked for, for the blocks to come. (A step of the heat equation in
  * space on a Zen 5: 4.3 ms became 2.5, of sorting by comparisons with a partner 1.5 became 1.1.) */
-#include "widen.h"
+#include "growth.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH = 12, LINE = 64, NEAR = 4096 /* bytes, within which processors see by themselves */ };
-
-/* What a value grows by: in a round of a loop, or from one block or thread to the next on an axis. */
-typedef struct growth {
-  bool known;
-  LLVMValueRef by; /* an i64 where the builder stands; NULL: nothing */
-} growth;
-
-typedef struct question {
-  widener *w;
-  int loop;           /* or -1 */
-  const char *varied; /* then the register that counts up by one */
-  mask all;
-} question;
-
-static const growth none = {.known = true}, unknown = {0};
-
-static growth grown(const question *q, LLVMValueRef value, int depth);
-
-static bool is_inside(const question *q, LLVMValueRef value) {
-  return q->w->shapes->order->loops[q->loop].contains[graph_node_of(q->w->g, value)];
-}
-
-/* The name of an id or a size that a thread reads, or NULL. */
-static const char *register_of(LLVMValueRef value) {
-  static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
-  const char *called = LLVMIsACallInst(value) ? callee_name(value) : "";
-  return starts_with(called, prefix) ? called + sizeof prefix - 1 : NULL;
-}
-
-/* A uniform number that does not change, as an i64 where the builder stands, made anew if need be; NULL: not that easily. */
-static LLVMValueRef number(const question *q, LLVMValueRef value, int depth) {
-  widener *w = q->w;
-  growth g = grown(q, value, depth);
-  if (!g.known || g.by || !is_uniform(w, value) || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind)
-    return NULL;
-  if (register_of(value)) widen_instruction(w, value, q->all);
-  bool outside = !LLVMIsAInstruction(value) || (q->loop >= 0 && !is_inside(q, value));
-  if (outside || register_of(value)) return LLVMBuildIntCast2(w->b, value_scalar(w, value), w->p->i64, 1, "");
-  LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
-  if (opcode == LLVMSExt || opcode == LLVMZExt) return number(q, LLVMGetOperand(value, 0), depth - 1);
-  if (opcode != LLVMAdd && opcode != LLVMSub && opcode != LLVMMul && opcode != LLVMShl) return NULL;
-  LLVMValueRef a = number(q, LLVMGetOperand(value, 0), depth - 1), b = number(q, LLVMGetOperand(value, 1), depth - 1);
-  return a && b ? LLVMBuildBinOp(w->b, opcode, a, b, "") : NULL;
-}
-
-static growth sum(const question *q, growth a, growth b, bool minus) {
-  LLVMBuilderRef builder = q->w->b;
-  if (!a.known || !b.known) return unknown;
-  if (!b.by) return a;
-  if (!a.by && !minus) return b;
-  LLVMValueRef left = a.by ? a.by : constant_i64(q->w->p, 0);
-  LLVMValueRef made = minus ? LLVMBuildSub(builder, left, b.by, "") : LLVMBuildAdd(builder, left, b.by, "");
-  return (growth){true, made};
-}
-
-static growth times(const question *q, growth a, LLVMValueRef factor) {
-  if (!a.known || !a.by) return a;
-  return factor ? (growth){true, LLVMBuildMul(q->w->b, a.by, factor, "")} : unknown;
-}
-
-/* What the loop counts grows by what is added on the way back; from thread to thread, and in a round of a loop around it, by
-   what it begins with does. */
-static growth grown_phi(const question *q, LLVMValueRef phi, int depth) {
-  const order *o = q->w->shapes->order;
-  int home = graph_node_of(q->w->g, phi);
-  if (LLVMCountIncoming(phi) != 2) return unknown;
-  for (unsigned i = 0; i < 2; i++) {
-    LLVMValueRef next = LLVMGetIncomingValue(phi, i), first = LLVMGetIncomingValue(phi, 1 - i);
-    if (!LLVMIsAInstruction(next) || LLVMGetInstructionOpcode(next) != LLVMAdd) continue;
-    for (unsigned n = 0; n < 2; n++) {
-      if (LLVMGetOperand(next, n) != phi) continue;
-      LLVMValueRef step = LLVMGetOperand(next, 1 - n);
-      growth of_step = grown(q, step, depth - 1);
-      if (!of_step.known || of_step.by) return unknown;
-      if (q->loop < 0 || o->loops[q->loop].header != home) return grown(q, first, depth - 1);
-      LLVMValueRef by = number(q, step, depth - 1);
-      return by ? (growth){true, by} : unknown;
-    }
-  }
-  return unknown;
-}
-
-static growth grown_address(const question *q, LLVMValueRef gep, int depth) {
-  growth all = grown(q, LLVMGetOperand(gep, 0), depth - 1);
-  LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
-  for (int i = 1; i < LLVMGetNumOperands(gep) && all.known; i++) {
-    if (i > 1 && LLVMGetTypeKind(type) != LLVMArrayTypeKind) return unknown;
-    if (i > 1) type = LLVMGetElementType(type);
-    growth index = grown(q, LLVMGetOperand(gep, (unsigned)i), depth - 1);
-    all = sum(q, all, times(q, index, constant_i64(q->w->p, LLVMABISizeOfType(q->w->p->layout, type))), false);
-  }
-  return all;
-}
-
-static growth grown(const question *q, LLVMValueRef value, int depth) {
-  if (!LLVMIsAInstruction(value)) return none;
-  if (q->loop >= 0 && !is_inside(q, value)) return none;
-  if (depth == 0) return unknown;
-  LLVMValueRef a = LLVMGetNumOperands(value) ? LLVMGetOperand(value, 0) : NULL;
-  LLVMValueRef b = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
-  switch (LLVMGetInstructionOpcode(value)) {
-  case LLVMPHI: return grown_phi(q, value, depth);
-  case LLVMOr:
-    if (!LLVMGetIsDisjoint(value)) return unknown;
-    return sum(q, grown(q, a, depth - 1), grown(q, b, depth - 1), false);
-  case LLVMAdd:
-  case LLVMSub:
-    return sum(q, grown(q, a, depth - 1), grown(q, b, depth - 1), LLVMGetInstructionOpcode(value) == LLVMSub);
-  case LLVMMul: {
-    growth of_a = grown(q, a, depth - 1), of_b = grown(q, b, depth - 1);
-    if (!of_a.known || !of_b.known || (of_a.by && of_b.by)) return unknown;
-    if (of_a.by) return times(q, of_a, number(q, b, depth - 1));
-    return of_b.by ? times(q, of_b, number(q, a, depth - 1)) : none;
-  }
-  case LLVMShl:
-    if (!LLVMIsAConstantInt(b) || LLVMConstIntGetZExtValue(b) > 32) return unknown;
-    return times(q, grown(q, a, depth - 1), constant_i64(q->w->p, (uint64_t)1 << LLVMConstIntGetZExtValue(b)));
-  case LLVMSExt:
-  case LLVMZExt:
-  case LLVMAddrSpaceCast:
-  case LLVMFreeze: return grown(q, a, depth - 1);
-  case LLVMGetElementPtr: return grown_address(q, value, depth);
-  case LLVMCall: {
-    const char *name = register_of(value);
-    if (!name) return unknown;
-    return q->loop < 0 && strcmp(name, q->varied) == 0 ? (growth){true, constant_i64(q->w->p, 1)} : none;
-  }
-  default: return unknown;
-  }
-}
+enum { LINE = 64, NEAR = 4096 /* bytes, within which processors see by themselves */ };
 
 /* Instructions of a round, for all lanes. */
 static int length_of_round(const widener *w, int which) {
@@ -263,12 +133,6 @@ static void ask_for_gangs(widener *w, LLVMValueRef address, LLVMValueRef round, 
   LLVMPositionBuilderAtEnd(w->b, on);
 }
 
-LLVMValueRef growth_along(widener *w, const char *name, LLVMValueRef address) {
-  question q = {.w = w, .loop = -1, .varied = name, .all = {.all = true}};
-  growth g = grown(&q, address, DEPTH);
-  return g.known ? g.by ? g.by : constant_i64(w->p, 0) : NULL;
-}
-
 static bool is_number(LLVMValueRef value, uint64_t number) {
   return value && LLVMIsAConstantInt(value) && LLVMConstIntGetZExtValue(value) == number;
 }
@@ -298,7 +162,7 @@ static bool is_loaded_again(question q, LLVMValueRef address) {
   for (size_t i = 0; i < MW_COUNT(others); i++)
     if (reads_register(q.w, others[i]) && is_number(growth_along(q.w, others[i], address), 0)) return true;
   for (q.loop = o->loops[q.loop].parent; q.loop >= 0; q.loop = o->loops[q.loop].parent) {
-    growth g = grown(&q, address, DEPTH);
+    growth g = growth_of(&q, address);
     if (!g.known || !g.by) return true;
   }
   return false;
@@ -450,7 +314,7 @@ void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
   question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
   uint64_t part = bytes * (uint64_t)w->width, whole = part * (uint64_t)w->parts;
   if (!may_ask(w, &q, address) || whole < LINE) return;
-  growth round = grown(&q, address, DEPTH);
+  growth round = growth_of(&q, address);
   if (!is_affine(w, address)) {
     ask_while_working(w, load, bytes, round);
     ask_for_columns(w, address, bytes, round);
@@ -473,7 +337,7 @@ void ask_ahead_once(widener *w, LLVMValueRef load, uint64_t bytes) {
   LLVMValueRef address = LLVMGetOperand(load, 0);
   question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
   if (!may_ask(w, &q, address) || is_varying(w, address)) return;
-  growth round = grown(&q, address, DEPTH);
+  growth round = growth_of(&q, address);
   if (!pays_for_rows(w, bytes, w->parts, round)) return;
   ask_some_rounds_ahead(w, address, 0, round);
 }

@@ -12,6 +12,7 @@
  *   local_memory.c   local arrays
  *   access.c   memory: contiguous, broadcast, gathered
  *   ahead.c    memory that a later round will load
+ *   growth.h and growth.c   by how much addresses move
  *   streamed.c stores past the caches
  *   access.h and strided.c   memory in small even steps
  *   whole.c    some lanes of vectors, where processors have no masks for them
@@ -258,6 +259,8 @@ void ask_beside(widener *w, LLVMValueRef load);
 void ask_ahead_once(widener *w, LLVMValueRef load, uint64_t bytes);
 /* That load is done by one lane after the other instead, here at the address: so is the asking, a line at a time. */
 void ask_by_lanes(widener *w, LLVMValueRef load, LLVMValueRef address);
+
+/* ---- growth.c ---- */
 /* What an address outside of loops grows by where the id that the register holds ("ctaid.y") is one more: an i64 where the
    builder stands, constant where it is known; NULL: no one number. */
 LLVMValueRef growth_along(widener *w, const char *name, LLVMValueRef address);
