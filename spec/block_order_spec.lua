@@ -16,7 +16,7 @@ describe("blocks run in any order", function()
         %s
       }]]):format(before or "", body)
     local text = mwcc.run(source, "--emit=ir")
-    return assert(text:match("@run%.k, ptr [^,]*, i32 %d, i32 (%d)"), text) == "1"
+    return assert(text:match("@run%.k, ptr [^,]*, ptr [^,]*, i32 %d, i32 (%d)"), text) == "1"
   end
 
   it("where they have nothing to do with each other", function()

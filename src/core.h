@@ -119,7 +119,7 @@ typedef struct mw_launch_class {
 
 enum {
   MW_ANY_WIDTH = 1, /* else for grids of an even width there is other code than for the rest */
-  MW_ANY_COUNT = 2  /* else for grids of few blocks, and of one */
+  MW_ANY_COUNT = 2  /* else for grids of few blocks; that for one block is always another */
 };
 
 #define MW_SOURCE_NAME "kernel.cu"

@@ -24,6 +24,8 @@ typedef struct mw_frame mw_frame;
 typedef void mw_block_function(const mw_frame *frame, mw_worker *worker, uint64_t first, uint64_t last);
 /* Whether the launch (its frame, complete) is one that a block function is compiled for. */
 typedef uint32_t mw_launch_test(const mw_frame *frame);
+/* How many rounds the blocks of a launch do, each as good as a block; 0: none of that is known. Its frame is complete but for that. */
+typedef uint64_t mw_launch_rounds(const mw_frame *frame);
 /* Runs one CUDA thread of the worker's current block (fiber tier): `thread` is its linear id. */
 typedef void mw_thread_function(const mw_frame *frame, mw_worker *worker, uint32_t thread);
 
@@ -119,6 +121,8 @@ struct mw_frame {
   uint32_t cooperative;          /* whether the blocks may wait for each other */
   uint64_t heap_base, heap_size; /* the device's address range: what lies in it can harm nobody else */
   uint64_t cached;               /* bytes that the processors' caches hold; more than that is not found in them again */
+  /* Not 0: the block function counts rounds of blocks in place of blocks, the first of all, then the second, as many as this. */
+  uint64_t rounds;
 };
 
 /* In mw_worker.block, where what runs is of several blocks together: a fault then names none. */
@@ -139,6 +143,7 @@ typedef struct mw_mwo_kernel {
   mw_kernel_info info;
   mw_block_function *run;
   mw_launch_test *fits;         /* of a launch that `run` is for; NULL: it is for all */
+  mw_launch_rounds *rounds;     /* what mw_frame.rounds may be, or 0; NULL: that is always 0 */
   uint32_t uses_dynamic_shared; /* whether it declares extern __shared__ */
   uint32_t any_order;           /* whether its blocks may run in any order, since none can wait for another */
   /* Of how many blocks `run` does the first rounds, then the second ones, …, if it is given as many; 0: it runs one block after

@@ -22,7 +22,9 @@ static bool suits(const mw_special *special, const mw_launch_class *wanted) {
   const mw_launch_class *made = &special->launches;
   if (memcmp(made->block, wanted->block, sizeof made->block) != 0) return false;
   if (made->columns != wanted->columns && !(special->takes & MW_ANY_WIDTH)) return false;
-  return made->blocks == wanted->blocks || special->takes & MW_ANY_COUNT;
+  if (made->blocks == wanted->blocks) return true;
+  bool several = made->blocks != MW_BLOCKS_ONE && wanted->blocks != MW_BLOCKS_ONE;
+  return several && special->takes & MW_ANY_COUNT;
 }
 
 /* Under the lock: the entry, or NULL. What was made for some grids may be good for others. */

@@ -98,7 +98,7 @@ static uint64_t stretch(uint64_t grain, uint64_t together, uint64_t blocks, uint
 static bool writes_columns(const cpu_command *command, uint64_t workers) {
   const mw_mwo_kernel *image = command->kernel.kernel->image;
   uint64_t row = command->kernel.frame.grid[0];
-  return image->column_bytes && command->blocks >= 4 * workers * row &&
+  return image->column_bytes && !command->kernel.frame.rounds && command->blocks >= 4 * workers * row &&
          command->blocks * image->column_bytes >= command->kernel.frame.cached;
 }
 
@@ -122,7 +122,7 @@ void cpu_command_set_grain(cpu_command *command) {
   bool runs_kernel = cpu_command_doing(command) == CPU_KERNEL;
   uint64_t workers = (uint64_t)command->stream->device->workers;
   command->grain = runs_kernel ? cpu_kernel_grain(kernel) : 1;
-  if (runs_kernel && kernel->image->in_rounds)
+  if (runs_kernel && kernel->image->in_rounds && !command->kernel.frame.rounds)
     command->grain = stretch(command->grain, kernel->image->in_rounds, command->blocks, workers);
   cpu_command_keep_order(command);
   if (!runs_kernel || command->residents || !kernel->image->any_order) return;

@@ -57,7 +57,7 @@ struct cpu_command {
   struct cpu_mark *mark; /* CPU_RECORD, CPU_WAIT: a reference */
   int users;             /* threads that run blocks of it, unless it is gated */
 
-  uint64_t blocks;        /* or gangs of them: of a kernel that cpu_kernel_gangs has several for */
+  uint64_t blocks;        /* or gangs of them, or rounds: what the block function counts */
   uint64_t grain;         /* fewest blocks to take at once, as long as there are so many */
   _Atomic uint64_t taken; /* blocks handed out so far */
   bool shared_out;        /* each slot has blocks of its own, what is left of them in `ranges` */

@@ -47,7 +47,7 @@ int cpu_list_run(void *stream, void *list, mw_completion completion);
 /* What a launch is but for its arguments, whose addresses are tested (its frame points to the request's), and where it was
    made; refused where the device cannot run it. */
 int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu_kernel_work *out);
-/* How many of what a command counts: blocks, or gangs. */
+/* How many of what a command counts: blocks, gangs of them or rounds. */
 uint64_t cpu_launch_blocks(const cpu_kernel_work *work);
 /* How many bytes (of the alignment of 8) are kept of a request while its kernel runs, at most; and keeping them, for the
    kernel that was found for it. */

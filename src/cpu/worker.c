@@ -106,10 +106,16 @@ CPU_UNSANITIZED static bool enter(cpu_worker *worker, const cpu_stack *stack, vo
   return false;
 }
 
+/* Where what is counted begins. */
+CPU_UNSANITIZED static uint64_t block_of(const cpu_kernel_work *work, uint64_t at) {
+  const uint32_t *grid = work->frame.grid;
+  return work->frame.rounds ? at % ((uint64_t)grid[0] * grid[1] * grid[2]) : at / cpu_kernel_gangs(work->kernel);
+}
+
 CPU_UNSANITIZED bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last) {
   worker->first = first;
   worker->last = last;
-  worker->base.block = first / cpu_kernel_gangs(worker->command->kernel.kernel);
+  worker->base.block = block_of(&worker->command->kernel, first);
   worker->base.thread = ~0u;
   worker->call = 0;
   return enter(worker, &worker->stack, (char *)worker->stack.bottom + worker->stack.size, kernel_main);

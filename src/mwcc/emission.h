@@ -91,6 +91,7 @@ LLVMValueRef count_threads(widener *w); /* of a block */
 typedef struct round_loop {
   LLVMBasicBlockRef head, done; /* NULL: the kernel is not run round by round */
   LLVMValueRef slot, round;
+  LLVMValueRef first, end;               /* where rounds are free (free_rounds.c): slots, of this one's blocks */
   LLVMBasicBlockRef groups, groups_done; /* where a few blocks at a time are; else NULL */
   LLVMValueRef group;                    /* the first of these (slot) */
 } round_loop;

@@ -140,8 +140,11 @@ static bool counts_grid(const program *p, const grid_loop *l) {
   if (LLVMTypeOf(l->count) != p->i32 && LLVMTypeOf(l->count) != p->i64) return false;
   if (!LLVMIsABinaryOperator(l->next) || LLVMGetInstructionOpcode(l->next) != LLVMAdd) return false;
   unsigned own = LLVMGetOperand(l->next, 0) != l->count;
-  return LLVMGetOperand(l->next, own) == l->count &&
-         is_number_of(LLVMGetOperand(l->next, !own), (linear){.grid = block}) &&
+  LLVMValueRef by = LLVMGetOperand(l->next, !own);
+  if (p->options->launch_one) /* the grid's threads are the block's */
+    return LLVMGetOperand(l->next, own) == l->count && LLVMIsAConstantInt(by) &&
+           LLVMConstIntGetSExtValue(by) == block && is_number_of(l->first, (linear){.thread = 1});
+  return LLVMGetOperand(l->next, own) == l->count && is_number_of(by, (linear){.grid = block}) &&
          is_number_of(l->first, (linear){.block = block, .thread = 1});
 }
 

@@ -47,6 +47,20 @@ LLVMValueRef count_from(program *p, LLVMBuilderRef b, const grid_loop *l);
 /* The value where nobody needs it, and what only it used. */
 void erase_unused(LLVMValueRef v);
 
+/* ---- free_rounds.c ---- */
+
+/* What each element's round reaches: as many bytes from a pointer on that is a parameter, times its number. */
+typedef struct reach {
+  unsigned parameter;
+  int64_t times, low, high; /* from times * number + low to times * number + high, that not */
+  bool stored;
+} reach;
+
+/* Of a kernel that is to be one round: what its rounds reach, if they need nothing of each other. */
+void find_free_rounds(const program *p, kernel *k, const grid_loop *l);
+/* The function that tells at a launch how many rounds there are; before the body goes. */
+void build_free_rounds(program *p, kernel *k);
+
 /* ---- kept_sums.c ---- */
 
 enum { ROUNDS_AT_ONCE = 8 };

@@ -68,12 +68,78 @@ static void begin_group(emission *e, round_loop *l) {
   e->end_block = lesser(w, next, end, false);
 }
 
+/* The rounds of all blocks, in this order, of which a worker was given some: what of them is of one round. */
+static void begin_free(emission *e, round_loop *l, LLVMBasicBlockRef body) {
+  widener *w = &e->w;
+  program *p = w->p;
+  LLVMBasicBlockRef some = new_block(e, "free.round");
+  LLVMValueRef at = load_slot(e, p->i64, l->slot), end = LLVMGetParam(w->function, 3), blocks = constant_i64(p, 1);
+  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, at, end, ""), some, l->done);
+  go_on_at(e, some);
+  for (unsigned axis = 0; axis < 3; axis++) {
+    size_t field = offsetof(mw_frame, grid) + axis * sizeof(uint32_t);
+    LLVMValueRef size = load_invariant(p, w->b, p->i32, w->frame, field);
+    blocks = LLVMBuildMul(w->b, blocks, LLVMBuildZExt(w->b, size, p->i64, ""), "");
+  }
+  LLVMValueRef first = LLVMBuildURem(w->b, at, blocks, "");
+  LLVMValueRef round = LLVMBuildMul(w->b, LLVMBuildUDiv(w->b, at, blocks, ""), grid_threads(w), "");
+  LLVMValueRef count = lesser(w, LLVMBuildSub(w->b, blocks, first, ""), LLVMBuildSub(w->b, end, at, ""), false);
+  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, at, count, ""), l->slot);
+  LLVMBuildStore(w->b, first, l->first);
+  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, first, count, ""), l->end);
+  note(w, round, offsetof(mw_worker, round));
+  LLVMBuildBr(w->b, body);
+}
+
+/* All rounds of the blocks that a worker was given, one after the other. */
+static void begin_ordered(emission *e, round_loop *l, LLVMBasicBlockRef body) {
+  widener *w = &e->w;
+  LLVMBasicBlockRef some = new_block(e, "round");
+  LLVMValueRef round = load_slot(e, w->p->i64, l->slot);
+  LLVMBuildCondBr(w->b, rounds_remain(w, round), some, l->done);
+  go_on_at(e, some);
+  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, round, grid_threads(w), ""), l->slot);
+  LLVMBuildStore(w->b, e->first_block, l->first);
+  LLVMBuildStore(w->b, e->end_block, l->end);
+  note(w, round, offsetof(mw_worker, round));
+  LLVMBuildBr(w->b, body);
+}
+
+/* Either, as the launch is. */
+static void begin_either(emission *e, round_loop *l) {
+  widener *w = &e->w;
+  program *p = w->p;
+  LLVMBasicBlockRef by_rounds = new_block(e, "free"), by_blocks = new_block(e, "ordered"),
+                    body = new_block(e, "round.body");
+  l->head = new_block(e, "rounds"), l->done = new_block(e, "rounds.done");
+  l->slot = LLVMBuildAlloca(w->entry, p->i64, "round");
+  l->first = LLVMBuildAlloca(w->entry, p->i64, "first"), l->end = LLVMBuildAlloca(w->entry, p->i64, "end");
+  LLVMValueRef zero = constant_i64(p, 0),
+               rounds = load_invariant(p, w->b, p->i64, w->frame, offsetof(mw_frame, rounds));
+  LLVMValueRef free = LLVMBuildICmp(w->b, LLVMIntNE, rounds, zero, "");
+  LLVMBuildStore(w->b, LLVMBuildSelect(w->b, free, e->first_block, zero, ""), l->slot);
+  LLVMBuildBr(w->b, l->head);
+  go_on_at(e, l->head);
+  LLVMBuildCondBr(w->b, free, by_rounds, by_blocks);
+  go_on_at(e, by_rounds);
+  begin_free(e, l, body);
+  go_on_at(e, by_blocks);
+  begin_ordered(e, l, body);
+  go_on_at(e, body);
+  e->first_block = load_slot(e, p->i64, l->first), e->end_block = load_slot(e, p->i64, l->end);
+}
+
 void begin_rounds(emission *e, round_loop *l) {
   widener *w = &e->w;
   if (!w->k->rounds_end) return;
   LLVMValueRef end = launch_wide(w, w->k->rounds_end);
   w->elements = w->k->rounds_signed ? LLVMBuildSExt(w->b, end, w->p->i64, "") : LLVMBuildZExt(w->b, end, w->p->i64, "");
   choose_kept_blocks(w);
+  build_free_rounds(w->p, w->k);
+  if (w->k->rounds) {
+    begin_either(e, l);
+    return;
+  }
   if (w->k->keeps_sums) begin_group(e, l);
   l->head = new_block(e, "rounds"), l->done = new_block(e, "rounds.done");
   l->slot = LLVMBuildAlloca(w->entry, w->p->i64, "round");

@@ -94,7 +94,11 @@ void take_rounds_apart(program *p) {
     kernel *k = &p->kernels[i];
     grid_loop l;
     if (!o->launch_kernel || o->width == 1 || o->check_memory || !k->any_order || !find_grid_loop(p, k, &l)) continue;
-    if (is_rounds_alone(k, &l))
+    bool alone = is_rounds_alone(k, &l);
+    if (alone) find_free_rounds(p, k, &l);
+    /* a block's own rounds lie beside each other: they need not be taken apart for that */
+    if (o->launch_one && !k->reach_count) continue;
+    if (alone)
       do_one_round(p, &l);
     else if (!keep_sums(p, k, &l))
       continue;

@@ -27,22 +27,28 @@ void keep_launched(program *p) {
   p->kernel_count = 1;
 }
 
+/* What threads read of the register is that number. */
+static void fix_register(program *p, const char *what, int axis, unsigned number) {
+  char *name = mw_format("llvm.nvvm.read.ptx.sreg.%s.%c", what, 'x' + axis);
+  LLVMValueRef f = LLVMGetNamedFunction(p->module, name);
+  free(name);
+  for (LLVMUseRef next, use = f ? LLVMGetFirstUse(f) : NULL; use; use = next) {
+    LLVMValueRef call = LLVMGetUser(use);
+    next = LLVMGetNextUse(use);
+    LLVMReplaceAllUsesWith(call, constant_i32(p, number));
+    LLVMInstructionEraseFromParent(call);
+  }
+}
+
 void fix_block(program *p) {
-  static const char axes[] = "xyz";
+  const options *o = p->options;
   p->joined = 1;
-  memcpy(p->block, p->options->launch_block, sizeof p->block);
-  if (!p->options->launch_kernel) return;
-  for (int axis = 0; axis < 3; axis++) {
-    char *name = mw_format("llvm.nvvm.read.ptx.sreg.ntid.%c", axes[axis]);
-    LLVMValueRef f = LLVMGetNamedFunction(p->module, name);
-    free(name);
-    if (!f) continue;
-    for (LLVMUseRef next, use = LLVMGetFirstUse(f); use; use = next) {
-      LLVMValueRef call = LLVMGetUser(use);
-      next = LLVMGetNextUse(use);
-      LLVMReplaceAllUsesWith(call, constant_i32(p, p->options->launch_block[axis]));
-      LLVMInstructionEraseFromParent(call);
-    }
+  memcpy(p->block, o->launch_block, sizeof p->block);
+  for (int axis = 0; axis < 3 && o->launch_kernel; axis++) {
+    fix_register(p, "ntid", axis, o->launch_block[axis]);
+    if (!o->launch_one) continue;
+    fix_register(p, "nctaid", axis, 1);
+    fix_register(p, "ctaid", axis, 0);
   }
 }
 

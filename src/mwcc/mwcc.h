@@ -216,6 +216,10 @@ typedef struct kernel {
   bool chases;             /* it does little but gather: simd.c */
   LLVMValueRef rounds_end; /* the body is one round of a loop up to here, over the whole grid; NULL: grid_stride.c */
   bool rounds_signed;
+  struct reach *reaches; /* what its rounds reach; none: they may need each other (free_rounds.c) */
+  int reach_count;
+  int64_t most_elements;            /* with more of them they may need each other, too */
+  LLVMValueRef rounds;              /* as in mw_mwo_kernel; or NULL */
   bool keeps_sums;                  /* or it is some rounds, between which a thread keeps so many bytes: kept_sums.c */
   uint32_t kept_bytes, kept_blocks; /* and how many blocks take turns, once it is widened */
   bool keeps_shared;                /* and each of these has shared memory of its own: kept_shared.c */
@@ -445,7 +449,7 @@ enum { MOST_KEPT = 8 };
 
 /* ---- launched.c ---- */
 void keep_launched(program *p);                   /* only that kernel is one any more */
-void fix_block(program *p);                       /* blockDim is a constant */
+void fix_block(program *p);                       /* blockDim is a constant; of a grid of one block all but threadIdx */
 void join_blocks(program *p);                     /* join.c: two of a row as one, where that pays */
 void drop_scalar_code(program *p);                /* what the kernel was before it became lanes: no launch runs it */
 unsigned block_size(const program *p, char axis); /* of all launches, by 'x', 'y' or 'z'; 0: not known */

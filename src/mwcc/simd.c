@@ -143,6 +143,7 @@ static void add_variant(question *q, cut c) {
     if (q->p->options->report && k->rounds_end)
       puts(k->keeps_shared ? "  some rounds of many blocks at a time, each with shared memory of its own"
            : k->keeps_sums ? "  some rounds of many blocks at a time, whose sums are kept meanwhile"
+           : k->rounds     ? "  round by round of the whole grid, which workers share"
                            : "  round by round of the whole grid rather than block by block");
     if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
   }
@@ -476,7 +477,9 @@ void build_launched(program *p, kernel *k) {
   LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(p->context, k->fits, "entry"));
   LLVMValueRef fits = in_class(p, b, k, LLVMGetParam(k->fits, 0));
   fits = LLVMBuildAnd(b, fits, gangs_have_room(p, b, &k->variants[0], LLVMGetParam(k->fits, 0)), "");
-  if (k->reads_lines) fits = LLVMBuildAnd(b, fits, has_several_blocks(p, b, LLVMGetParam(k->fits, 0)), "");
+  LLVMValueRef several = has_several_blocks(p, b, LLVMGetParam(k->fits, 0));
+  if (k->reads_lines) fits = LLVMBuildAnd(b, fits, several, "");
+  if (p->options->launch_one) fits = LLVMBuildAnd(b, fits, LLVMBuildNot(b, several, ""), "");
   LLVMValueRef width = load_invariant(p, b, p->i32, LLVMGetParam(k->fits, 0), offsetof(mw_frame, grid));
   fits = LLVMBuildAnd(b, fits, is_multiple(p, b, width, (int)p->joined), "");
   LLVMBuildRet(b, LLVMBuildZExt(b, fits, p->i32, ""));

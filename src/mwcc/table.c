@@ -154,6 +154,7 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put(&f, twin(&info, sizeof(mw_kernel_info)));
   put_pointer(&f, k->run);
   put_pointer(&f, k->fits);
+  put_pointer(&f, k->rounds);
   put_i32(&f, k->dynamic_shared);
   put_i32(&f, k->any_order);
   put_i32(&f, blocks_in_rounds(k));
