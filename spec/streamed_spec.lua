@@ -80,7 +80,7 @@ describe("stores past the caches", function()
   it("of blocks one below the other lie beside each other in a transposition, and the image says so", function()
     local function column_bytes(source, of)
       local text = mwcc.run(source, "--emit=ir --launch=" .. of)
-      return tonumber((assert(text:match "ptr @fits[^,]*, i32 %d, i32 %d, i32 %d, i32 %d, i32 (%d+)", text)))
+      return tonumber((assert(text:match "ptr @fits[^,]*, ptr [^,]*, i32 %d, i32 %d, i32 %d, i32 %d, i32 (%d+)", text)))
     end
     assert.equal(16 * 16 * 4, column_bytes(transpose, "_Z9transposeiPKfPf:16x16x1"))
     assert.equal(0, column_bytes(copy, class))

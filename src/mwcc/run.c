@@ -153,7 +153,8 @@ static void finish(function *f) {
 bool is_entry(const program *p, LLVMValueRef f) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     const kernel *k = &p->kernels[i];
-    if (k->run == f || k->fits == f || k->rounds == f || k->general == f || k->thread_function == f || is_variant(k, f)) return true;
+    if (k->run == f || k->fits == f || k->rounds == f || k->general == f || k->thread_function == f || is_variant(k, f))
+      return true;
   }
   return false;
 }
