@@ -1,7 +1,7 @@
 -- make bench: what moonwarp costs and how fast its kernels are, beside OpenCL (PoCL, Intel's runtime), beside C written
 -- by hand for this machine, and beside what the machine can do at all. With names of kernels (make bench ARGS='saxpy
 -- nbody') only those; --markdown prints docs/benchmarks.md, --scaling what more processors give, --textures only what
--- fetching from textures costs, --transfers only copies, tables, streams and graphs.
+-- fetching from textures costs, --transfers only copies, tables, streams and graphs, --grids only grids of few blocks.
 --
 -- Every figure is a median of at least 7 warm runs. The peers solve the same problem in the same minute, and a digest
 -- of the result shows that they did; ratios are comparable between machines, milliseconds are not. How fast memory is
@@ -168,6 +168,9 @@ for _, word in ipairs(arg) do
   elseif word == "--transfers" then
     require("bench.transfer").print()
     os.exit(0)
+  elseif word == "--grids" then
+    require("bench.grids").print()
+    os.exit(0)
   elseif word == "--scaling" then
     require("bench.scaling").run()
     os.exit(0)
@@ -191,6 +194,8 @@ else
   kernels(problems.fields, present { "pocl", "intel" }, limits)
   sheet.heading("Copies, tables, streams and graphs")
   require("bench.transfer").print()
+  sheet.heading("Grids of few blocks")
+  require("bench.grids").print()
   sheet.heading("Texture fetches")
   require("bench.texture").print()
   sheet.heading("Compiling each of them")

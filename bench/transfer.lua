@@ -3,38 +3,17 @@
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
+local measure = require "bench.measure"
 local peers = require "bench.peers"
 local sheet = require "bench.sheet"
+
+local best, best_of_each = measure.best, measure.best_of_each
 
 local MIB = 1024 * 1024
 
 local function must(code, ...)
   assert(code == 0, rt.cudaGetErrorName(code))
   return ...
-end
-
--- Seconds: the least of some rounds, as the cost itself is asked for and not the machine's other business.
-local function best(rounds, run)
-  run()
-  local least = math.huge
-  for _ = 1, rounds do
-    mw.synchronize()
-    local start = mw.time()
-    run()
-    mw.synchronize()
-    least = math.min(least, mw.time() - start)
-  end
-  return least
-end
-
--- The same of several, turn by turn, so that all have the same minute.
-local function best_of_each(rounds, runs)
-  local least = {}
-  for i in ipairs(runs) do least[i] = math.huge end
-  for _ = 1, rounds do
-    for i, run in ipairs(runs) do least[i] = math.min(least[i], best(1, run)) end
-  end
-  return (table.unpack or unpack)(least)
 end
 
 -- ---- copies ----
