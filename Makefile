@@ -47,7 +47,9 @@ CFLAGS_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 LDFLAGS_tsan := -fsanitize=thread
 CFLAGS ?= $(CFLAGS_$(config))
 LDFLAGS ?= $(LDFLAGS_$(config))
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DMW_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden -pthread -MMD -MP $(WARN) $(CFLAGS) -Isrc
+# What an object depends on counts under both names that a build may know it by: BUILD may be absolute.
+DEPENDENCIES = -MMD -MP -MT '$(patsubst $(CURDIR)/%,%,$(abspath $@))' -MT '$(abspath $@)'
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DMW_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden -pthread $(DEPENDENCIES) $(WARN) $(CFLAGS) -Isrc
 
 PNG_CFLAGS := $(shell $(PKG_CONFIG) --cflags libpng 2>/dev/null && echo -DMW_HAVE_PNG=1)
 PNG_LIBS := $(shell $(PKG_CONFIG) --libs libpng 2>/dev/null)
@@ -249,7 +251,7 @@ $(BUILD)/obj/src/mwcc/%.c.o: src/mwcc/%.c
 $(BUILD)/obj/src/mwcc/%.cc.o: src/mwcc/%.cc
 	@mkdir -p $(@D)
 	$(call say,CXX)
-	$(Q)$(CXX) -std=c++17 -fno-rtti -fno-exceptions -fPIC -MMD -MP -Wall -Wextra -Wshadow $(CFLAGS) -Isrc $(LLVM_CFLAGS) -c -o $@ $<
+	$(Q)$(CXX) -std=c++17 -fno-rtti -fno-exceptions -fPIC $(DEPENDENCIES) -Wall -Wextra -Wshadow $(CFLAGS) -Isrc $(LLVM_CFLAGS) -c -o $@ $<
 
 $(BUILD)/obj/src/%.c.o: src/%.c | $(BUILD)/gen/abi_text.inc $(BUILD)/gen/nvrtc_headers.inc
 	@mkdir -p $(@D)

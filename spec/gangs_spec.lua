@@ -151,4 +151,22 @@ describe("workers share blocks", function()
     ]], environment = { MOONWARP_THREADS = "4", MOONWARP_SPECIALISE = "1" } }
     assert.equal("180\t180\n", result.output)
   end)
+
+  it("and a module of such code alone refuses other launches", function()
+    local path = os.tmpname()
+    local file = assert(io.open(path, "wb"))
+    file:write(mwcc.run(source(LOOP .. "out[i] = sum;"), "--launch=k:256x1x1:few"))
+    file:close()
+    local result = run { ([[
+      local mw = require "moonwarp"
+      local m = mw.load(%q)
+      local a, out = mw.ones(1024, "int"), mw.zeros(1024, "int")
+      m.k(4, 256)(5, a, out)
+      print(out:min(), out:max())
+      local ok, err = pcall(function() m.k(8, 128)(5, a, out) end)
+      print(ok, err.code, err.message:match "mwcc %%-%%-launch")
+    ]]):format(path) }
+    os.remove(path)
+    assert.equal("121\t121\nfalse\tcudaErrorInvalidConfiguration\tmwcc --launch\n", result.output)
+  end)
 end)

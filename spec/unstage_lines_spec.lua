@@ -13,9 +13,9 @@ local text = [[
   PREAMBLE
   extern "C" __global__ void all(int n, const void *numbers, const int *more, int *to) {
     const T *from = (const T *)numbers;
-    __shared__ T line[64 PAD];
-    __shared__ int other[64];
-    int t = threadIdx.x, i = blockIdx.x * 64 + t, sum = i;
+    __shared__ T line[256 PAD];
+    __shared__ int other[256];
+    int t = threadIdx.x, i = blockIdx.x * 256 + t, sum = i;
     GUARD
     for (LOOP) {
       AHEAD // filled below
@@ -30,8 +30,8 @@ local text = [[
   }]]
 
 local usual = {
-  T = "int", PREAMBLE = "", PAD = "", GUARD = "", LOOP = "int start = 0; start < n; start += 64", AHEAD = "",
-  PUT = "line[t] = from[start + t]", ROUND = "for (int j = 0; j < 64; j++)", GET = "line[j]", BEHIND = "", LAST = "",
+  T = "int", PREAMBLE = "", PAD = "", GUARD = "", LOOP = "int start = 0; start < n; start += 256", AHEAD = "",
+  PUT = "line[t] = from[start + t]", ROUND = "for (int j = 0; j < 256; j++)", GET = "line[j]", BEHIND = "", LAST = "",
 }
 
 local function source(changes)
@@ -44,7 +44,7 @@ end
 local function is_unstaged(changes, class)
   local options = "--verify --mcpu=x86-64-v4 --report --launch=all:"
   local made = source(changes)
-  local report = mwcc.run(made, options .. (class or "64x1x1:few"))
+  local report = mwcc.run(made, options .. (class or "256x1x1:few"))
   assert.matches("kernel all: simd", report)
   local line = select(2, made:match("^(.-)// filled below"):gsub("\n", "")) + 2
   return not report:find(("\n *%d:%%d+ +[^\n]*store"):format(line))
@@ -61,15 +61,15 @@ describe("lines in shared memory", function()
   local function results(changes, blocks, n, special)
     local before = mw.limit("specialise", special and 1 or 1e15)
     local kernel = mw.compile(source(changes)).all
-    local from, more, to = numbers(2 * n + 64), numbers(n + 64), mw.zeros(64 * blocks, "int")
-    for _ = 1, 2 do kernel(blocks, 64)(n, from, more, to) end
+    local from, more, to = numbers(2 * n + 256), numbers(n + 256), mw.zeros(256 * blocks, "int")
+    for _ = 1, 2 do kernel(blocks, 256)(n, from, more, to) end
     mw.limit("specialise", before)
     return to:totable()
   end
 
   local function check(changes)
     for _, blocks in ipairs { 1, 2, 5 } do
-      for _, n in ipairs { 0, 64, 320 } do
+      for _, n in ipairs { 0, 256, 1280 } do
         assert.same(results(changes, blocks, n, false), results(changes, blocks, n, true))
       end
     end
@@ -83,15 +83,16 @@ describe("lines in shared memory", function()
         { T = "pair", PUT = "line[t].second = more[start + t], line[t].first = from[start + t].second",
           GET = "line[j].first - line[j].second" } },
       { "where several are read in a round",
-        { ROUND = "for (int j = 0; j < 64; j += 4)", GET = "line[j] ^ line[j + 3]" } },
+        { ROUND = "for (int j = 0; j < 256; j += 4)", GET = "line[j] ^ line[j + 3]" } },
       { "in two arrays",
-        { PUT = "line[t] = from[start + t], other[t] = more[start + t]", GET = "line[j] ^ other[63]" } },
+        { PUT = "line[t] = from[start + t], other[t] = more[start + t]", GET = "line[j] ^ other[255]" } },
       { "where lines are counted",
-        { LOOP = "int tile = 0; tile < n / 64; tile++", PUT = "line[t] = from[tile * 64 + t]" } },
+        { LOOP = "int tile = 0; tile < n / 256; tile++", PUT = "line[t] = from[tile * 256 + t]" } },
       { "from the last to the first",
-        { LOOP = "int start = n - 64; start >= 0; start -= 64", PUT = "line[t] = from[start + 63 - t]" } },
+        { LOOP = "int start = n - 256; start >= 0; start -= 256", PUT = "line[t] = from[start + 255 - t]" } },
       { "where threads wait before they fill the line, too", { AHEAD = "__syncthreads();" } },
-      { "where threads go different ways in between", { GET = "sum % 3 == 0 ? line[j] * 5 : 1" } },
+      { "of elements of one member", { T = "pair", GET = "line[j].second" } },
+      { "where elements that all threads load are needed, too", { GET = "line[j] ^ more[start + j] ^ more[0]" } },
     }
     for _, form in ipairs(forms) do
       it(form[1], function()
@@ -103,19 +104,25 @@ describe("lines in shared memory", function()
 
   describe("stay where they are", function()
     local forms = {
+      { "if threads go different ways in between", { GET = "sum % 3 == 0 ? line[j] * 5 : 1" } },
+      { "if some end in it", { AHEAD = "if (t > 160) { if (start == 256) { to[i] = sum; return; } }" } },
+      { "if threads load what others store behind the loop", { GUARD = "sum = to[i ^ 128];" } },
+      { "if they do so in it", { GET = "line[j] + to[i ^ 128]" } },
+      { "if they load from places that nobody knows", { GUARD = "sum = more[more[t] & 255];" } },
       { "if the line is not filled whole", { PUT = "if (start + t < n - 1) line[t] = from[start + t]" } },
       { "if something else is put there", { PUT = "line[t] = from[start + t] + n" } },
       { "if it is longer than the block", { PAD = "+ 1" } },
-      { "if threads fill other places than their own", { PUT = "line[63 - t] = from[start + t]" } },
-      { "if each thread reads another place", { GET = "line[(j + t) & 63]" } },
-      { "if nobody knows that there is such a thread", { ROUND = "for (int j = 0; j < n % 65; j++)" } },
+      { "if threads fill other places than their own", { PUT = "line[255 - t] = from[start + t]" } },
+      { "if each thread reads another place", { GET = "line[(j + t) & 255]" } },
+      { "if nobody knows that there is such a thread", { ROUND = "for (int j = 0; j < n % 257; j++)" } },
       { "if what is read may be behind the line",
-        { ROUND = "for (int j = 0; j < 64; j++)", GET = "j < 63 ? line[j + 1] : 0" } },
+        { ROUND = "for (int j = 0; j < 256; j++)", GET = "j < 255 ? line[j + 1] : 0" } },
       { "if it is read before it is filled", { AHEAD = "sum += line[3];" } },
       { "if it is read behind the loop", { LAST = "if (n) to[i] += line[5];" } },
       { "if some threads do not come", { GUARD = "if (i == 1000) return;" } },
-      { "if blocks go round by themselves", { LOOP = "int start = 0; start < n + blockIdx.x % 2 * 64; start += 64" } },
-      { "if each block has lines of its own", { PUT = "line[t] = from[(start + t + blockIdx.x) % 64]" } },
+      { "if blocks go round by themselves",
+        { LOOP = "int start = 0; start < n + blockIdx.x % 2 * 256; start += 256" } },
+      { "if each block has lines of its own", { PUT = "line[t] = from[(start + t + blockIdx.x) % 256]" } },
       { "if some threads go on before others", { BEHIND = "if (sum == t) break;" } },
       { "if something is stored meanwhile", { BEHIND = "to[i] = sum;" } },
       { "if something is stored before", { GUARD = "to[i] = sum;" } },
@@ -131,9 +138,30 @@ describe("lines in shared memory", function()
     end
 
     it("in grids of many blocks, or of one", function()
-      assert.is_false(is_unstaged(nil, "64x1x1"))
-      assert.is_false(is_unstaged(nil, "64x1x1:one"))
+      assert.is_false(is_unstaged(nil, "256x1x1"))
+      assert.is_false(is_unstaged(nil, "256x1x1:one"))
     end)
+  end)
+
+  it("are not where what is stored may be what others of a block have loaded, as is seen at a launch", function()
+    local before = mw.limit("specialise", 1)
+    local made = source { GUARD = "sum = more[i];" }
+    assert.is_true(is_unstaged { GUARD = "sum = more[i];" })
+    local kernel, slow = mw.compile(made).all, mw.compile { source = made, options = { "--width=1" } }.all
+    local from = numbers(256)
+    for _, distance in ipairs { -1000, 0, 8, 100, 1000 } do
+      local function result(launch)
+        local all
+        for _ = 1, 2 do
+          all = numbers(3000)
+          launch(3, 256)(256, from, all:sub(1201), all:sub(1201 + distance))
+        end
+        -- of the first block: others may load before or after what blocks store
+        return all:sub(1201 + distance, 1456 + distance):totable()
+      end
+      assert.same(result(slow), result(kernel), distance)
+    end
+    mw.limit("specialise", before)
   end)
 
   it("may be stored where they came from, by a block alone", function()
@@ -141,10 +169,10 @@ describe("lines in shared memory", function()
       local mw = require "moonwarp"
       local kernel = mw.compile [=[%s]=].all
       local list = {}
-      for i = 1, 64 do list[i] = i * 7919 %% 1009 end
+      for i = 1, 256 do list[i] = i * 7919 %% 1009 end
       for _ = 1, 200 do
         local a = mw.array(list, "int")
-        kernel(1, 64)(64, a, a, a)
+        kernel(1, 256)(256, a, a, a)
         print(table.concat(a:totable(), " "))
       end
     ]]):format(source())
@@ -156,9 +184,9 @@ describe("lines in shared memory", function()
   it("name the line where an address is wrong", function()
     local before = mw.limit("specialise", 1)
     local kernel = mw.compile(source()).all
-    kernel(3, 64)(64, numbers(64), nil, mw.zeros(192, "int"))
+    kernel(3, 256)(256, numbers(256), nil, mw.zeros(768, "int"))
     mw.synchronize()
-    kernel(3, 64)(64, nil, nil, mw.zeros(192, "int"))
+    kernel(3, 256)(256, nil, nil, mw.zeros(768, "int"))
     local _, err = pcall(mw.synchronize)
     mw.limit("specialise", before)
     local line = select(2, source():match("^(.-)line%[j%]"):gsub("\n", "")) + 1

@@ -98,8 +98,8 @@ static uint64_t stretch(uint64_t grain, uint64_t together, uint64_t blocks, uint
 static bool writes_columns(const cpu_command *command, uint64_t workers) {
   const mw_mwo_kernel *image = command->kernel.kernel->image;
   uint64_t row = command->kernel.frame.grid[0];
-  return image->column_bytes && !command->kernel.frame.rounds && command->blocks >= 4 * workers * row &&
-         command->blocks * image->column_bytes >= command->kernel.frame.cached;
+  return image->column_bytes && image->gangs <= 1 && !command->kernel.frame.rounds &&
+         command->blocks >= 4 * workers * row && command->blocks * image->column_bytes >= command->kernel.frame.cached;
 }
 
 static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }

@@ -70,7 +70,8 @@ static const char *inspect_kernel(const cpu_object *object, const mw_mwo_kernel 
     return "a kernel's test lies outside it";
   if (kernel->rounds && !readable(object, (const void *)(uintptr_t)kernel->rounds))
     return "a kernel's rounds lie outside it";
-  if (kernel->gangs > CPU_MAX_THREADS) return "a kernel's blocks have more gangs than threads";
+  if (kernel->gangs > CPU_MAX_THREADS || (kernel->gangs > 1 && !kernel->fits))
+    return "a kernel's blocks have a wrong number of gangs";
   if (!IS_ARRAY(object, info->params, info->param_count)) return "a kernel's parameters lie outside it";
   for (size_t i = 0; i < info->param_count; i++) {
     const mw_param *param = &info->params[i];

@@ -263,13 +263,27 @@ static void fill_frame(mw_frame *frame, const cpu_device *device, const cpu_kern
   cpu_heap_range(device->heap, &frame->heap_base, &frame->heap_size);
 }
 
+/* Of a module that mwcc --launch made. */
+static int fail_unsuited(const mw_kernel_info *info, const mw_launch_request *request) {
+  const unsigned *grid = request->grid, *block = request->block;
+  int code = fail(
+      MW_INVALID_CONFIGURATION,
+      "kernel %s was compiled for launches of one kind alone (mwcc --launch), and one of %u x %u x %u blocks of %u x "
+      "%u x %u threads with these arguments is none: compile it without --launch",
+      info->name, grid[0], grid[1], grid[2], block[0], block[1], block[2]);
+  mw_error_kernel(info->name, NULL, NULL);
+  return code;
+}
+
 int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu_kernel_work *out) {
   const cpu_kernel *asked = request->kernel;
   mw_frame *frame = &out->frame;
   fill_frame(frame, device, asked, request);
   bool fits = !asked->image->fits || asked->image->fits(frame);
   /* blocks that may wait for each other are run as wholes */
-  if (asked->otherwise && (!fits || (request->cooperative && asked->image->gangs > 1))) {
+  fits = fits && !(request->cooperative && asked->image->gangs > 1);
+  if (!fits && !asked->otherwise) return fail_unsuited(&asked->image->info, request);
+  if (!fits) {
     asked = asked->otherwise;
     frame->symbols = asked->unit->symbols;
   }

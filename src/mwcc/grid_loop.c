@@ -57,6 +57,10 @@ static bool is_number_of(LLVMValueRef v, linear wanted) {
   return is_linear(v, &found, DEPTH) && memcmp(&found, &wanted, sizeof found) == 0;
 }
 
+bool is_thread_number(const program *p, LLVMValueRef value) {
+  return is_number_of(value, (linear){.block = block_size(p, 'x'), .thread = 1});
+}
+
 /* ---- what a count is compared with ---- */
 
 bool is_repeatable(LLVMValueRef i) {
@@ -145,7 +149,7 @@ static bool counts_grid(const program *p, const grid_loop *l) {
     return LLVMGetOperand(l->next, own) == l->count && LLVMIsAConstantInt(by) &&
            LLVMConstIntGetSExtValue(by) == block && is_number_of(l->first, (linear){.thread = 1});
   return LLVMGetOperand(l->next, own) == l->count && is_number_of(by, (linear){.grid = block}) &&
-         is_number_of(l->first, (linear){.block = block, .thread = 1});
+         is_thread_number(p, l->first);
 }
 
 /* Of the loop that is entered from `before`: the phi that counts so. */

@@ -7,6 +7,7 @@
 #define GRID_LOOP_H
 
 #include "emission.h"
+#include "footprint.h"
 
 /* guard: the branch to `before`, from which the loop is entered, or to `behind`. The latch goes round, or
    to `exit`; there is no other way out of the loop. */
@@ -48,13 +49,6 @@ LLVMValueRef count_from(program *p, LLVMBuilderRef b, const grid_loop *l);
 void erase_unused(LLVMValueRef v);
 
 /* ---- free_rounds.c ---- */
-
-/* What each element's round reaches: as many bytes from a pointer on that is a parameter, times its number. */
-typedef struct reach {
-  unsigned parameter;
-  int64_t times, low, high; /* from times * number + low to times * number + high, that not */
-  bool stored;
-} reach;
 
 /* Of a kernel that is to be one round: what its rounds reach, if they need nothing of each other. */
 void find_free_rounds(const program *p, kernel *k, const grid_loop *l);

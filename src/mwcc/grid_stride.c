@@ -97,7 +97,7 @@ void take_rounds_apart(program *p) {
     bool alone = is_rounds_alone(k, &l);
     if (alone) find_free_rounds(p, k, &l);
     /* a block's own rounds lie beside each other: they need not be taken apart for that */
-    if (o->launch_one && !k->reach_count) continue;
+    if (o->launch_one && !k->rounds_footprints.count) continue;
     if (alone)
       do_one_round(p, &l);
     else if (!keep_sums(p, k, &l))

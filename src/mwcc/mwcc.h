@@ -181,6 +181,20 @@ typedef struct variant {
 
 enum { MOST_VARIANTS = 4 };
 
+/* Bytes from a pointer on that is a parameter, for each number: from times * number + low to times * number + high, that not. */
+typedef struct footprint {
+  unsigned parameter;
+  int64_t times, low, high;
+  bool stored;
+} footprint;
+
+/* What a kernel's threads reach by a number of theirs: footprint.h. */
+typedef struct footprints {
+  footprint *items;
+  int count;
+  int64_t most; /* of numbers: with more of them some arithmetic might wrap */
+} footprints;
+
 /* What all types have in debug information, before what each kind has: from LLVM 21 on their size and offset, too. */
 enum { TYPE_OPERANDS = LLVM_VERSION_MAJOR >= 21 ? 5 : 3 };
 
@@ -198,7 +212,8 @@ typedef struct kernel {
   int assumption_count;
   int64_t most_blocks, most_threads; /* on an axis, as above */
   bool waits;                        /* at a barrier, or for threads of its warp */
-  bool reads_lines;                  /* in place, which is right for grids of several blocks alone (unstage_lines.c) */
+  bool reads_lines;                  /* in place, which is right for grids of several blocks alone (unstage_lines.c), */
+  footprints lines_footprints;       /* and where what this has is apart */
   bool reads_tiles;                  /* in place: it waits once, which all threads of a grid come to (unstage.c) */
   bool sees_warp;                    /* for threads of its warp */
   bool takes_turns;                  /* some wait while others of the block go on */
@@ -216,9 +231,7 @@ typedef struct kernel {
   bool chases;             /* it does little but gather: simd.c */
   LLVMValueRef rounds_end; /* the body is one round of a loop up to here, over the whole grid; NULL: grid_stride.c */
   bool rounds_signed;
-  struct reach *reaches; /* what its rounds reach; none: they may need each other (free_rounds.c) */
-  int reach_count;
-  int64_t most_elements;            /* with more of them they may need each other, too */
+  footprints rounds_footprints;     /* what its rounds reach; none: they may need each other (free_rounds.c) */
   LLVMValueRef rounds;              /* as in mw_mwo_kernel; or NULL */
   bool keeps_sums;                  /* or it is some rounds, between which a thread keeps so many bytes: kept_sums.c */
   uint32_t kept_bytes, kept_blocks; /* and how many blocks take turns, once it is widened */

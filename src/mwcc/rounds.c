@@ -89,9 +89,10 @@ bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBl
 }
 
 static bool is_pure_call(LLVMValueRef call) {
-  static const char *const names[] = {"llvm.smax.",   "llvm.smin.",  "llvm.umax.",   "llvm.umin.",  "llvm.abs.",
-                                      "llvm.fma.",    "llvm.fabs.",  "llvm.fmuladd", "llvm.sqrt.",  "llvm.minnum.",
-                                      "llvm.maxnum.", "llvm.floor.", "llvm.minimum", "llvm.maximum"};
+  static const char *const names[] = {"llvm.smax.",   "llvm.smin.",   "llvm.umax.",       "llvm.umin.",
+                                      "llvm.abs.",    "llvm.fma.",    "llvm.fabs.",       "llvm.fmuladd",
+                                      "llvm.sqrt.",   "llvm.minnum.", "llvm.maxnum.",     "llvm.floor.",
+                                      "llvm.minimum", "llvm.maximum", "llvm.fptosi.sat.", "llvm.fptoui.sat."};
   for (size_t i = 0; i < MW_COUNT(names); i++)
     if (starts_with(callee_name(call), names[i])) return true;
   return false;

@@ -3,6 +3,7 @@
  * A kernel that can be widened gets several, by how the launch's blocks can be cut into gangs (struct cut); and the loop or
  * fiber variant for launches outside the class that the others are compiled for (a very large grid, or parameters that
  * the shapes do not hold for: simt.h). The block function looks at the launch and picks one. */
+#include "footprint.h"
 #include "widen.h"
 
 #include <stdlib.h>
@@ -415,6 +416,13 @@ static LLVMValueRef gangs_have_room(program *p, LLVMBuilderRef b, const variant 
                        constant_i64(p, WAITING_MOST), "");
 }
 
+/* Of the grid. */
+static LLVMValueRef threads_of_row(program *p, LLVMBuilderRef b, LLVMValueRef frame) {
+  LLVMValueRef blocks = load_invariant(p, b, p->i32, frame, offsetof(mw_frame, grid)),
+               threads = load_invariant(p, b, p->i32, frame, offsetof(mw_frame, block));
+  return LLVMBuildMul(b, LLVMBuildZExt(b, blocks, p->i64, ""), LLVMBuildZExt(b, threads, p->i64, ""), "");
+}
+
 static LLVMValueRef has_several_blocks(program *p, LLVMBuilderRef b, LLVMValueRef frame) {
   LLVMValueRef any = constant_i32(p, 0);
   for (unsigned axis = 0; axis < 3; axis++) {
@@ -464,6 +472,16 @@ void build_dispatch(program *p, kernel *k) {
   k->run = function;
 }
 
+static LLVMValueRef has_blocks_of_that_size(program *p, LLVMBuilderRef b, LLVMValueRef frame) {
+  LLVMValueRef all = LLVMConstInt(p->i1, 1, 0);
+  for (unsigned axis = 0; axis < 3; axis++) {
+    LLVMValueRef size = load_invariant(p, b, p->i32, frame, offsetof(mw_frame, block) + axis * sizeof(uint32_t));
+    LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, size, constant_i32(p, p->options->launch_block[axis]), "");
+    all = LLVMBuildAnd(b, all, same, "");
+  }
+  return all;
+}
+
 /* Not a dispatch: the launches that it is made for are sorted out before (mw_mwo_kernel.fits). */
 void build_launched(program *p, kernel *k) {
   LLVMTypeRef type = LLVMFunctionType(p->i32, &p->pointer, 1, 0);
@@ -477,8 +495,14 @@ void build_launched(program *p, kernel *k) {
   LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(p->context, k->fits, "entry"));
   LLVMValueRef fits = in_class(p, b, k, LLVMGetParam(k->fits, 0));
   fits = LLVMBuildAnd(b, fits, gangs_have_room(p, b, &k->variants[0], LLVMGetParam(k->fits, 0)), "");
+  fits = LLVMBuildAnd(b, fits, has_blocks_of_that_size(p, b, LLVMGetParam(k->fits, 0)), "");
   LLVMValueRef several = has_several_blocks(p, b, LLVMGetParam(k->fits, 0));
-  if (k->reads_lines) fits = LLVMBuildAnd(b, fits, several, "");
+  if (k->reads_lines) {
+    LLVMValueRef params = load_invariant(p, b, p->pointer, LLVMGetParam(k->fits, 0), offsetof(mw_frame, params));
+    LLVMValueRef last = LLVMBuildSub(b, threads_of_row(p, b, LLVMGetParam(k->fits, 0)), constant_i64(p, 1), "");
+    fits = LLVMBuildAnd(b, fits, several, "");
+    fits = LLVMBuildAnd(b, fits, keep_apart(p, b, k, &k->lines_footprints, params, last), "");
+  }
   if (p->options->launch_one) fits = LLVMBuildAnd(b, fits, LLVMBuildNot(b, several, ""), "");
   LLVMValueRef width = load_invariant(p, b, p->i32, LLVMGetParam(k->fits, 0), offsetof(mw_frame, grid));
   fits = LLVMBuildAnd(b, fits, is_multiple(p, b, width, (int)p->joined), "");

@@ -268,7 +268,7 @@ static bool is_by_rows(const tile_loop *t) {
 
 /* ---- the rest of the kernel ---- */
 
-static bool reaches(const tile_loop *t, LLVMBasicBlockRef from) {
+bool reaches_loop(const tile_loop *t, LLVMBasicBlockRef from) {
   unsigned count = LLVMCountBasicBlocks(t->function), seen_count = 0, next = 0;
   LLVMBasicBlockRef *seen = mw_alloc((count + 1) * sizeof *seen);
   bool found = false;
@@ -294,7 +294,7 @@ bool is_apart(const tile_loop *t, LLVMValueRef i) {
   }
   bool id = LLVMIsACallInst(i) && starts_with(callee_name(i), "llvm.nvvm.read.ptx.sreg.");
   if (is_pure(i) || id || LLVMIsATerminatorInst(i)) return true;
-  return LLVMIsAStoreInst(i) && is_plain(i) && !reaches(t, LLVMGetInstructionParent(i));
+  return LLVMIsAStoreInst(i) && is_plain(i) && !reaches_loop(t, LLVMGetInstructionParent(i));
 }
 
 /* What the loop leaves is its sum alone. */
@@ -377,5 +377,5 @@ void read_in_place(program *p, kernel *k) {
   if (!o->launch_kernel || o->width || o->check_memory || o->level < 2) return;
   read_tiles_in_place(p, k);
   if (k->reads_tiles) return;
-  k->reads_lines = read_lines_in_place(p, k->body);
+  k->reads_lines = read_lines_in_place(p, k);
 }

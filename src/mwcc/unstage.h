@@ -44,6 +44,8 @@ bool is_place_of_read(const tile_loop *t, LLVMValueRef address);
 
 /* Whether all threads take the same way from the kernel's start to the block, and on from there. */
 bool all_come(const tile_loop *t, LLVMBasicBlockRef block);
+/* Whether a way leads from the block to the loop. */
+bool reaches_loop(const tile_loop *t, LLVMBasicBlockRef from);
 /* Whether an instruction outside of the loop has nothing to do with what happens in it: stores are all behind it. */
 bool is_apart(const tile_loop *t, LLVMValueRef i);
 LLVMValueRef shared_variable(LLVMValueRef address);  /* that it is the address of; or NULL */
@@ -54,7 +56,7 @@ bool is_plain_barrier(LLVMValueRef i);               /* __syncthreads() itself *
 /* ---- unstage_lines.c ---- */
 
 /* Where there is such a loop it notes that (p->few_pays) and, for grids of few blocks, changes it. Whether it did. */
-bool read_lines_in_place(program *p, LLVMValueRef function);
+bool read_lines_in_place(program *p, kernel *k);
 
 /* ---- unstage_values.c ---- */
 

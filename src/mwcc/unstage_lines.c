@@ -11,15 +11,18 @@
  * tile[j] holds is what the thread j has loaded, bodies[start + j]: the same expression with j for the id. It is computed as that
  * thread has computed it, so nothing wraps that did not. And no barrier is left.
  *
- * What has to hold. All threads of the grid come to the loop and go round as often. In it each stores one element for its id, always,
- * before any is read, and elements that are read there are those of threads of the block. The kernel stores to no other memory
- * before the loop or in it. What it stores behind the loop may be the memory that lines are from: a thread of the same block might
- * read it too late then, as no barrier is left. But every block reads all of the lines, so that in a grid of several blocks one might
- * have read it too late before, as well; and grids of one block are not what such code is for (kernel.reads_lines).
+ * What has to hold. All threads of the grid come to the loop, and all go the same way in it. In it each stores one element for its
+ * id before any is read, and elements that are read there are those of threads of the block. The kernel stores to no other memory
+ * before the loop or in it. What it stores behind the loop other threads of the block may read too late then, as no barrier is left:
+ *  - what lines are from, and what else all threads load alike. But all blocks load all of that and use it, so that in a grid of
+ *    several blocks one might have read it too late before, as well; and grids of one block are not what such code is for;
+ *  - elements that other threads load for themselves. So those may be nothing but a thread's own, by its number in the grid, and
+ *    when it is launched memory that is stored to is compared with memory that is loaded from (footprint.h, kernel.lines_footprints).
  *
  * It gains nothing by itself: reading what is in shared memory is a little quicker. So it is for grids of few blocks alone
  * (gangs.c). */
 #include "unstage.h"
+#include "footprint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +112,7 @@ static bool is_alike(const line_loop *l, LLVMValueRef value, alike *taken, int d
   if (LLVMIsAPHINode(value)) {
     for (int i = 0; i < taken->count; i++)
       if (taken->phis[i] == value) return true;
-    if (LLVMGetInstructionParent(value) != l->t.head || taken->count == MOST_PHIS) return false;
+    if (!contains(l, LLVMGetInstructionParent(value)) || taken->count == MOST_PHIS) return false;
     taken->phis[taken->count++] = value;
     for (unsigned i = 0; i < LLVMCountIncoming(value); i++)
       if (!is_alike(l, LLVMGetIncomingValue(value, i), taken, depth - 1)) return false;
@@ -128,13 +131,11 @@ static bool is_alike_in_grid(const line_loop *l, LLVMValueRef value) {
   return is_alike(l, value, &taken, DEPTH);
 }
 
-/* All threads leave the loop in the same round. */
-static bool all_leave(const line_loop *l) {
+/* All threads go the same way, in each round. */
+static bool all_stay_together(const line_loop *l) {
   for (int i = 0; i < l->block_count; i++) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(l->blocks[i]);
-    bool leaves = false;
-    for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) leaves |= !contains(l, LLVMGetSuccessor(end, s));
-    if (!LLVMIsABranchInst(end) || (leaves && LLVMIsConditional(end) && !is_alike_in_grid(l, LLVMGetCondition(end))))
+    if (!LLVMIsABranchInst(end) || (LLVMIsConditional(end) && !is_alike_in_grid(l, LLVMGetCondition(end))))
       return false;
   }
   return true;
@@ -170,6 +171,27 @@ static bool constant_distance(const program *p, LLVMValueRef address, uint64_t *
   return true;
 }
 
+/* By how many bytes &array[index].member is behind the element. */
+static bool distance_in_element(const program *p, LLVMValueRef address, uint64_t *bytes) {
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
+  if (LLVMGetTypeKind(type) != LLVMArrayTypeKind) return false;
+  type = LLVMGetElementType(type);
+  for (unsigned n = 3; n <= LLVMGetNumIndices(address); n++) {
+    LLVMValueRef by = LLVMGetOperand(address, n);
+    if (!LLVMIsAConstantInt(by) || LLVMConstIntGetSExtValue(by) < 0) return false;
+    uint64_t number = LLVMConstIntGetZExtValue(by);
+    if (LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+      *bytes += LLVMOffsetOfElement(p->layout, type, (unsigned)number);
+      type = LLVMStructGetTypeAtIndex(type, (unsigned)number);
+    } else {
+      if (LLVMGetTypeKind(type) != LLVMArrayTypeKind) return false;
+      type = LLVMGetElementType(type);
+      *bytes += number * LLVMABISizeOfType(p->layout, type);
+    }
+  }
+  return true;
+}
+
 /* address = (char *)&array[index] + a constant, of an array of one dimension that has an element for each thread of the block */
 static bool read_element(const line_loop *l, LLVMValueRef address, place *out) {
   const program *p = l->t.p;
@@ -178,7 +200,8 @@ static bool read_element(const line_loop *l, LLVMValueRef address, place *out) {
     address = LLVMGetOperand(address, 0);
   if (LLVMIsAGetElementPtrInst(address)) {
     LLVMValueRef zero = LLVMGetOperand(address, 1);
-    if (LLVMGetNumIndices(address) != 2 || !LLVMIsAConstantInt(zero) || LLVMConstIntGetZExtValue(zero)) return false;
+    if (LLVMGetNumIndices(address) < 2 || !LLVMIsAConstantInt(zero) || LLVMConstIntGetZExtValue(zero)) return false;
+    if (!distance_in_element(p, address, &out->at)) return false;
     out->index = LLVMGetOperand(address, 2);
   }
   LLVMValueRef base = out->index ? LLVMGetOperand(address, 0) : address;
@@ -356,18 +379,40 @@ static bool find_lines(line_loop *l) {
   return barrier && l->piece_count && l->read_count;
 }
 
-static bool is_alone_with_lines(const line_loop *l) {
+static bool is_thread(const void *p, LLVMValueRef value) { return is_thread_number(p, value); }
+
+static bool is_of_piece(const line_loop *l, LLVMValueRef load) {
+  for (int n = 0; n < l->piece_count; n++)
+    if (l->pieces[n].load == load) return true;
+  return false;
+}
+
+/* Whether nobody misses the barriers between a load that threads may come to before them and the stores behind them. */
+static bool is_noted(const line_loop *l, const footprint_search *s, LLVMValueRef i) {
+  bool loads = LLVMIsALoadInst(i);
+  if (!loads && !LLVMIsAStoreInst(i)) return true;
+  if (is_read(l, i) || is_of_piece(l, i) || is_store_to_line(l, i)) return true;
+  bool before = contains(l, LLVMGetInstructionParent(i)) || reaches_loop(&l->t, LLVMGetInstructionParent(i));
+  if (loads && (!before || is_alike_in_grid(l, LLVMGetOperand(i, 0)))) return true;
+  return add_footprint(s, i);
+}
+
+static bool is_alone_with_lines(const line_loop *l, kernel *k) {
   instructions all = instructions_of_function(l->t.function);
+  const footprint_search s = {
+      .p = l->t.p, .k = k, .is_number = is_thread, .context = l->t.p, .into = &k->lines_footprints};
   bool good = true;
+  k->lines_footprints.count = 0;
   for (size_t n = 0; n < all.count && good; n++) {
     LLVMValueRef i = all.items[n];
     if (!contains(l, LLVMGetInstructionParent(i)))
       good = is_apart(&l->t, i);
     else if (mentions_array(i))
       good = LLVMIsAGetElementPtrInst(i) ? is_for_lines(l, i) : is_read(l, i);
+    good = good && is_noted(l, &s, i);
   }
   free(all.items);
-  return good;
+  return good && are_elements(&k->lines_footprints);
 }
 
 /* ---- the other code ---- */
@@ -431,7 +476,8 @@ static void make_plain(line_loop *l) {
   LLVMDisposeBuilder(b);
 }
 
-bool read_lines_in_place(program *p, LLVMValueRef function) {
+bool read_lines_in_place(program *p, kernel *k) {
+  LLVMValueRef function = k->body;
   const options *o = p->options;
   if (p->block[1] * p->block[2] > 1) return false;
   line_read *reads = mw_alloc(MOST_READS * sizeof *reads);
@@ -439,8 +485,8 @@ bool read_lines_in_place(program *p, LLVMValueRef function) {
   for (LLVMBasicBlockRef head = LLVMGetFirstBasicBlock(function); head && !found; head = LLVMGetNextBasicBlock(head)) {
     int patience = MOST_VALUES;
     line_loop l = {.t = {.p = p, .function = function, .patience = &patience, .head = head}, .reads = reads};
-    found = find_loop(&l) && find_lines(&l) && all_leave(&l) && all_come(&l.t, l.t.before) && is_alone_with_lines(&l) &&
-            patience >= 0;
+    found = find_loop(&l) && find_lines(&l) && all_stay_together(&l) && all_come(&l.t, l.t.before) &&
+            is_alone_with_lines(&l, k) && patience >= 0;
     p->few_pays = found;
     found = found && o->launch_few && !o->launch_one;
     if (found) make_plain(&l);
