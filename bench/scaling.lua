@@ -3,13 +3,14 @@
 -- threads times n. A second table has four times as many elements: with many threads what is in the other tables takes
 -- less than a millisecond, and of that it is a part how quickly threads wake and that the last of them end together.
 --
--- Processors do not always scale by themselves: two hardware threads may share a core and its arithmetic units, and
--- clocks fall when many work. So the last line is what independent multiply-adds by so many threads get, which need no
--- memory and never wait: how many times as many by all threads as by one is how many cores the machine is worth,
--- whatever it says of itself. The last column is how much faster than one thread all of them run a kernel, over that
--- number. Where others work on the machine, it is another one from minute to minute: all is measured in several rounds,
--- and the best of them counts.
+-- Processors do not always scale by themselves: two hardware threads may share a core and its arithmetic units, clocks
+-- fall when many work, and others may work on the machine, too. So the last line is what independent multiply-adds by
+-- so many threads get at best, and the last column, "of multiply-adds", what a kernel gets by all threads of what
+-- multiply-adds get in turns with it, in the same hundredths of a second: how many times as fast it becomes, over how
+-- many times as fast these do. More than 1 is what a second hardware thread gives to what waits now and then. All is
+-- measured in several rounds: the best time counts, and the median of the ratios.
 
+local measure = require "bench.measure"
 local peers = require "bench.peers"
 local sheet = require "bench.sheet"
 
@@ -32,22 +33,28 @@ local function counts(most)
   return list
 end
 
--- Milliseconds by name, of a process with so many threads and `times` as many elements, where they are better than
--- those `found` before.
-local function better_times(threads, times, found)
+-- By name, of a process with so many threads and `times` as many elements: the time in milliseconds, where it is better
+-- than one that was `found` before, and one more ratio.
+local function measure_once(threads, times, found)
   local command = ("MOONWARP_THREADS=%d %s bench/scaling_times.lua %d %s"):format(threads, peers.interpreter, times,
     table.concat(scaling.names, " "))
-  for name, time in (peers.capture(command) or ""):gmatch("(%S+) (%S+)\n") do
-    found[name] = math.min(found[name] or math.huge, tonumber(time))
+  for name, time, ratio in (peers.capture(command) or ""):gmatch("(%S+) (%S+) (%S+)\n") do
+    found[name] = found[name] or { time = math.huge, ratios = {} }
+    found[name].time = math.min(found[name].time, tonumber(time))
+    table.insert(found[name].ratios, tonumber(ratio))
   end
 end
 
-local function measure(threads, times)
+local function ratio_of(found)
+  return measure.median(#found.ratios, function(i) return found.ratios[i] end)
+end
+
+local function measure_all(threads, times)
   local measured, arithmetic = {}, {}
   for _, n in ipairs(threads) do measured[n], arithmetic[n] = {}, 0 end
   for _ = 1, ROUNDS do
     for _, n in ipairs(threads) do
-      better_times(n, times, measured[n])
+      measure_once(n, times, measured[n])
       arithmetic[n] = math.max(arithmetic[n], peers.arithmetic(n))
     end
   end
@@ -59,29 +66,29 @@ local function compare(threads, times)
   for _, n in ipairs(threads) do
     if n > 1 then head[#head + 1], head[#head + 2] = ("%d ms"):format(n), "efficiency" end
   end
-  head[#head + 1] = "over cores"
+  head[#head + 1] = "of multiply-adds"
   local report = sheet.new((table.unpack or unpack)(head))
-  local measured, arithmetic = measure(threads, times)
+  local measured, arithmetic = measure_all(threads, times)
   local most = threads[#threads]
-  local cores = arithmetic[most] / arithmetic[1]
   for _, name in ipairs(scaling.names) do
     local alone = measured[1][name]
-    local row = { name, alone and ("%.2f"):format(alone) or "-" }
+    local row = { name, alone and ("%.2f"):format(alone.time) or "-" }
     for _, n in ipairs(threads) do
-      local time = measured[n][name]
+      local time = measured[n][name] and measured[n][name].time
       if n > 1 then
         row[#row + 1] = time and ("%.2f"):format(time) or "-"
-        row[#row + 1] = alone and time and ("%.2f"):format(alone / time / n) or "-"
+        row[#row + 1] = alone and time and ("%.2f"):format(alone.time / time / n) or "-"
       end
     end
-    row[#row + 1] = alone and measured[most][name] and ("%.2f"):format(alone / measured[most][name] / cores) or "-"
+    local all = measured[most][name]
+    row[#row + 1] = alone and all and ("%.2f"):format(ratio_of(alone) / ratio_of(all)) or "-"
     report:add((table.unpack or unpack)(row))
   end
   local row = { "(multiply-adds alone)", "" }
   for _, n in ipairs(threads) do
     if n > 1 then row[#row + 1], row[#row + 2] = "", ("%.2f"):format(arithmetic[n] / arithmetic[1] / n) end
   end
-  row[#row + 1] = ("%.1f cores"):format(cores)
+  row[#row + 1] = ("%.1f cores"):format(arithmetic[most] / arithmetic[1])
   report:add((table.unpack or unpack)(row))
   report:print()
 end
