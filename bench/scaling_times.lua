@@ -2,7 +2,7 @@
 -- times as long as so many multiply-adds they take. A process of scaling.lua.
 --
 -- Where others work on the machine, it is another one from one hundredth of a second to the next. So a kernel
--- takes turns with multiply-adds by as many threads, which need no memory and never wait: what they get right before and
+-- Where others work on the machine, it is another one from one hundredth of a second to the next. So a kernel
 -- behind a batch of launches is what it might have had. A batch is so many launches one behind the other that waiting
 -- for the last one counts little. Milliseconds are those of the best batch, the ratio is the median.
 
