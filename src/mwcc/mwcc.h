@@ -27,7 +27,7 @@
  *                those that carry sums, kept_shared.c those whose blocks have something in shared memory, kept_adds.c what
  *                blocks add to the same places
  *   chase.c      memory asked for ahead by loops that gather, where threads run one after the other
- *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c
+ *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c, dispatch.c
  *   run.c        the block functions: loops over threads, or fibers
  *   stores.c     stores without branches, in loops over threads that do little but gather
  *   table.c      the mw_mwo table
@@ -206,7 +206,7 @@ typedef struct kernel {
   LLVMValueRef body;               /* the function; after thread.c, the one with the thread parameter */
   LLVMValueRef thread_function;    /* fiber variant: runs one thread */
   LLVMValueRef general;            /* loop or fiber variant of a kernel that also has SIMD ones */
-  variant variants[MOST_VARIANTS]; /* in the order in which they are tried: see simd.c */
+  variant variants[MOST_VARIANTS]; /* in the order in which they are tried: dispatch.c */
   int variant_count;
   struct assumption *assumptions; /* about parameters, that they are good for: simt.h */
   int assumption_count;

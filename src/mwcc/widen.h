@@ -54,7 +54,7 @@ typedef struct mask {
 } mask;
 
 /* Bytes that may be kept on the worker's stack (8 MiB): local arrays of a gang that runs, or of all gangs of a block and the
-   values that they need behind a barrier. How many gangs a block has is known when it is launched: see simd.c. */
+   values that they need behind a barrier. How many gangs a block has is known when it is launched: see dispatch.c. */
 enum { LOCAL_MOST = 2 << 20, WAITING_MOST = 4 << 20 };
 
 typedef struct asked_memory { /* what memory was asked for ahead of the last load: ahead.c */
