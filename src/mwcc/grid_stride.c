@@ -96,11 +96,9 @@ void take_rounds_apart(program *p) {
     if (!o->launch_kernel || o->width == 1 || o->check_memory || !k->any_order || !find_grid_loop(p, k, &l)) continue;
     bool alone = is_rounds_alone(k, &l);
     if (alone) find_free_rounds(p, k, &l);
-    /* a block's own rounds lie beside each other: they need not be taken apart for that */
-    if (o->launch_one && !k->rounds_footprints.count) continue;
     if (alone)
       do_one_round(p, &l);
-    else if (!keep_sums(p, k, &l))
+    else if (o->launch_one || !keep_sums(p, k, &l)) /* the rounds of one block lie beside each other anyway */
       continue;
     k->rounds_end = l.end;
     k->rounds_signed = l.is_signed;
