@@ -139,7 +139,7 @@ describe("workers share blocks", function()
     assert.equal(("2\t1\n"):rep(2), result.output)
   end)
 
-  it("but not those that may wait for each other", function()
+  it("and come to the same in launches whose blocks may wait for each other", function()
     local result = run { [[
       local mw = require "moonwarp"
       local m = mw.compile "__global__ void add(int n, int *x) { for (int i = 0; i < n; i++) x[threadIdx.x] += i; }"

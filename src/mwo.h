@@ -20,7 +20,7 @@ typedef struct mw_worker mw_worker;
 typedef struct mw_frame mw_frame;
 
 /* Runs blocks first..last-1 of a launch on the calling worker; block b is blockIdx (b % gx, b / gx % gy, b / gx / gy). (Or
-   gangs of blocks: mw_mwo_kernel.gangs.) */
+   gangs of blocks, mw_mwo_kernel.gangs; or rounds of them, mw_frame.rounds.) */
 typedef void mw_block_function(const mw_frame *frame, mw_worker *worker, uint64_t first, uint64_t last);
 /* Whether the launch (its frame, complete) is one that a block function is compiled for. */
 typedef uint32_t mw_launch_test(const mw_frame *frame);

@@ -12,7 +12,7 @@
  *
  * The GPU driver's describe.c writes the same of what NVRTC compiled, but for types: "#" and a number here, names in their
  * linkage form there. */
-#include "mwcc.h"
+#include "gpu.h"
 
 #include <stdlib.h>
 #include <string.h>

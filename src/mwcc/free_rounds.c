@@ -35,25 +35,15 @@ typedef struct launch_code {
   LLVMValueRef params;
 } launch_code;
 
-/* What `v` is, from the parameters. */
-static LLVMValueRef value_at_launch(const launch_code *c, LLVMValueRef v) {
+static LLVMValueRef parameter_of(void *context, LLVMValueRef argument) {
+  const launch_code *c = context;
   program *p = c->p;
-  if (LLVMIsAArgument(v)) {
-    unsigned i = 0;
-    while (LLVMGetParam(c->k->body, i) != v) i++;
-    LLVMTypeRef type = LLVMTypeOf(v);
-    size_t offset = c->k->params[i].offset;
-    if (type != p->i1) return load_invariant(p, c->b, type, c->params, offset);
-    return LLVMBuildICmp(c->b, LLVMIntNE, load_invariant(p, c->b, p->i8, c->params, offset), LLVMConstNull(p->i8), "");
-  }
-  if (!LLVMIsAInstruction(v)) return v;
-  unsigned count = count_operands(v);
-  LLVMValueRef operands[MOST_OPERANDS], copy = LLVMInstructionClone(v);
-  for (unsigned i = 0; i < count; i++) operands[i] = value_at_launch(c, LLVMGetOperand(v, i));
-  for (unsigned i = 0; i < count; i++) LLVMSetOperand(copy, i, operands[i]);
-  LLVMInstructionSetDebugLoc(copy, NULL); /* its place is in another function */
-  LLVMInsertIntoBuilder(c->b, copy);
-  return copy;
+  LLVMTypeRef type = LLVMTypeOf(argument);
+  unsigned i = 0;
+  while (LLVMGetParam(c->k->body, i) != argument) i++;
+  size_t offset = c->k->params[i].offset;
+  if (type != p->i1) return load_invariant(p, c->b, type, c->params, offset);
+  return LLVMBuildICmp(c->b, LLVMIntNE, load_invariant(p, c->b, p->i8, c->params, offset), LLVMConstNull(p->i8), "");
 }
 
 /* rounds = the elements, by so many as the grid has threads; 0 where they are too many, or none, or need each other. */
@@ -68,7 +58,7 @@ void build_free_rounds(program *p, kernel *k) {
   LLVMValueRef frame = LLVMGetParam(k->rounds, 0), one = constant_i64(p, 1);
   LLVMPositionBuilderAtEnd(c.b, LLVMAppendBasicBlockInContext(p->context, k->rounds, "entry"));
   c.params = load_invariant(p, c.b, p->pointer, frame, offsetof(mw_frame, params));
-  LLVMValueRef end = value_at_launch(&c, k->rounds_end);
+  LLVMValueRef end = repeat_value(c.b, k->rounds_end, parameter_of, &c);
   end = k->rounds_signed ? LLVMBuildSExt(c.b, end, p->i64, "") : LLVMBuildZExt(c.b, end, p->i64, "");
   LLVMValueRef last = LLVMBuildSub(c.b, end, one, "");
   LLVMValueRef good = keep_apart(p, c.b, k, &k->rounds_footprints, c.params, last);

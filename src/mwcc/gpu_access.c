@@ -1,5 +1,5 @@
 /* Which instructions for a GPU access memory, where, and how much: LLVM's own, its intrinsics for PTX, and inline PTX. */
-#include "mwcc.h"
+#include "gpu.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef MWCC_GPU_GUARD_H
 #define MWCC_GPU_GUARD_H
 
-#include "mwcc.h"
+#include "gpu.h"
 
 LLVMValueRef guard_function(program *p, const char *name);
 void guard_call(LLVMBuilderRef b, LLVMValueRef function, LLVMValueRef *arguments, unsigned count);

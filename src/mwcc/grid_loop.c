@@ -74,6 +74,19 @@ unsigned count_operands(LLVMValueRef i) {
   return LLVMIsACallInst(i) ? LLVMGetNumArgOperands(i) : (unsigned)LLVMGetNumOperands(i);
 }
 
+LLVMValueRef repeat_value(LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef (*parameter)(void *, LLVMValueRef),
+                          void *context) {
+  if (LLVMIsAArgument(value)) return parameter(context, value);
+  if (!LLVMIsAInstruction(value)) return value;
+  unsigned count = count_operands(value);
+  LLVMValueRef operands[MOST_OPERANDS], copy = LLVMInstructionClone(value);
+  for (unsigned i = 0; i < count; i++) operands[i] = repeat_value(b, LLVMGetOperand(value, i), parameter, context);
+  for (unsigned i = 0; i < count; i++) LLVMSetOperand(copy, i, operands[i]);
+  LLVMInstructionSetDebugLoc(copy, NULL); /* its place is in another function */
+  LLVMInsertIntoBuilder(b, copy);
+  return copy;
+}
+
 /* Whether it can be computed from the kernel's parameters alone. */
 static bool is_launch_wide(LLVMValueRef v, int depth) {
   if (LLVMIsAConstantInt(v) || LLVMIsAArgument(v)) return true;

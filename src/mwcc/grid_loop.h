@@ -34,6 +34,9 @@ LLVMBasicBlockRef only_successor(LLVMBasicBlockRef block);
 
 /* Whether it can be computed once more: arithmetic, and what of parameters is in memory. */
 bool is_repeatable(LLVMValueRef instruction);
+/* The same once more, in another function, where its parameters are what `parameter` makes of them. */
+LLVMValueRef repeat_value(LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef (*parameter)(void *, LLVMValueRef),
+                          void *context);
 /* An instruction's operands; a call's arguments. */
 unsigned count_operands(LLVMValueRef instruction);
 enum { MOST_OPERANDS = 16 /* of one that `end` is made of */ };

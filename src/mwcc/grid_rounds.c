@@ -7,17 +7,7 @@
 
 #include <string.h>
 
-/* What `v` is, from the parameters, in the block function. */
-static LLVMValueRef launch_wide(widener *w, LLVMValueRef v) {
-  if (!LLVMIsAInstruction(v)) return LLVMIsAArgument(v) ? value_scalar(w, v) : v;
-  unsigned count = count_operands(v);
-  LLVMValueRef operands[MOST_OPERANDS], copy = LLVMInstructionClone(v);
-  for (unsigned i = 0; i < count; i++) operands[i] = launch_wide(w, LLVMGetOperand(v, i));
-  for (unsigned i = 0; i < count; i++) LLVMSetOperand(copy, i, operands[i]);
-  LLVMInstructionSetDebugLoc(copy, NULL); /* its place is in another function */
-  LLVMInsertIntoBuilder(w->b, copy);
-  return copy;
-}
+static LLVMValueRef parameter_of(void *w, LLVMValueRef argument) { return value_scalar(w, argument); }
 
 static LLVMValueRef grid_threads(widener *w) {
   LLVMValueRef blocks = load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid));
@@ -132,7 +122,7 @@ static void begin_either(emission *e, round_loop *l) {
 void begin_rounds(emission *e, round_loop *l) {
   widener *w = &e->w;
   if (!w->k->rounds_end) return;
-  LLVMValueRef end = launch_wide(w, w->k->rounds_end);
+  LLVMValueRef end = repeat_value(w->b, w->k->rounds_end, parameter_of, w);
   w->elements = w->k->rounds_signed ? LLVMBuildSExt(w->b, end, w->p->i64, "") : LLVMBuildZExt(w->b, end, w->p->i64, "");
   choose_kept_blocks(w);
   build_free_rounds(w->p, w->k);

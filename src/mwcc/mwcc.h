@@ -23,9 +23,10 @@
  *   thread.c     the hidden thread parameter, and the device built-ins in its terms
  *   tier.c       which kernels wait, and so how each is run
  *   apart.c      whether blocks have nothing to do with each other
- *   grid_stride.c  loops by the size of the grid, round by round for many blocks; grid_loop.c finds them, kept_sums.c has
- *                those that carry sums, kept_shared.c those whose blocks have something in shared memory, kept_adds.c what
- *                blocks add to the same places
+ *   grid_stride.c  loops by the size of the grid, round by round for many blocks; grid_loop.c finds them, free_rounds.c has
+ *                those whose rounds need nothing of each other, kept_sums.c those that carry sums, kept_shared.c those whose
+ *                blocks have something in shared memory, kept_adds.c what blocks add to the same places
+ *   footprint.h  what threads reach by a number of theirs, compared when a kernel is launched
  *   chase.c      memory asked for ahead by loops that gather, where threads run one after the other
  *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c, dispatch.c
  *   run.c        the block functions: loops over threads, or fibers
@@ -51,7 +52,7 @@
  *   join.c       and for two of them side by side as one
  *   shares.c     both on several processors; rest.c makes two functions of one
  *   link.c       what the module imports, seal; linker.h links
- *   nvptx.c      instead of all from retarget.c on: PTX for a GPU; facts.c describes it
+ *   nvptx.c      instead of all from retarget.c on: PTX for a GPU (gpu.h); facts.c describes it
  *   gpu_checked.c  kernels there that the host can stop, and that check their accesses: gpu_access.c has which those are,
  *                gpu_loops.c what loops do
  *
@@ -563,30 +564,6 @@ typedef struct accessed {
 /* False where nothing can be wrong, or nothing is known to be checked. */
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
 void check_memory(program *p);
-
-/* ---- for a GPU: nvptx.c, facts.c ---- */
-
-/* gpu_checked.c: kernels take one parameter more, by which the host knows the launch, and accesses are checked; before the
-   module is optimised. Behind that, loops look whether they are to end. */
-void guard_kernels(program *p);
-void guard_loops(program *p);
-/* Whether parameter i is one of those of which the host says at a launch what they lead to: pointers. Behind the number each
-   has two parameters more. */
-bool is_found_by_host(const kernel *k, size_t i);
-/* gpu_access.c: what an instruction does to memory that a GPU's global memory may be. */
-typedef struct gpu_access {
-  LLVMValueRef address, bytes; /* a constant, but for copies and fills */
-  unsigned alignment;
-  bool is_store;
-} gpu_access;
-/* How many there are: 0, 1, or 2 for a copy. */
-int find_gpu_accesses(program *p, LLVMValueRef instruction, gpu_access out[2]);
-/* The program that was read becomes PTX, and is written. */
-void make_ptx(program *p);
-/* A class's table of virtual functions names these where there is none: they trap. */
-void define_pure_virtual(program *p);
-/* What a host has to know of the module to load it, as comments for the PTX: types, variables, kernels. */
-void add_ptx_facts(const program *p, mw_text *out);
 
 /* ---- lanes' memory (masked.c): `pointers` is one address for all lanes, which follow each other, or a vector of them ---- */
 enum { MASKED_LOAD_MASK = LLVM_VERSION_MAJOR >= 22 ? 1 : 2, MASKED_LOAD_ELSE }; /* operands of such a load */

@@ -4,7 +4,7 @@
  * hold a handle, atomic operations with an order become plain ones between fences (LLVM 19 leaves fences out, and knows no
  * ordered load), what the host may ask for by name gets a name that PTX allows, and what nobody defines is refused. Behind
  * the text stands, as comments, what a host has to know of it. */
-#include "mwcc.h"
+#include "gpu.h"
 
 #include <llvm-c/IRReader.h>
 

@@ -2,7 +2,7 @@
  *
  * This file and all that uses LLVM are a shared object of their own, which main.c loads once clang is at work: loading
  * LLVM takes as long as starting clang does, and so takes no time of its own. */
-#include "mwcc.h"
+#include "gpu.h"
 #include "simt.h"
 
 #include <llvm-c/Support.h>

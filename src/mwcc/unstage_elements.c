@@ -10,38 +10,36 @@ static bool is_address_of_element(LLVMValueRef value) {
          (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr);
 }
 
+/* By how many bytes an address is behind that of the type that its indices before `from` lead to; all others are constants. */
+static bool distance_from(const program *p, LLVMValueRef address, unsigned from, LLVMTypeRef type, uint64_t *bytes) {
+  for (unsigned n = from; n <= LLVMGetNumIndices(address); n++) {
+    LLVMValueRef by = LLVMGetOperand(address, n);
+    if (!LLVMIsAConstantInt(by) || LLVMConstIntGetSExtValue(by) < 0) return false;
+    uint64_t number = LLVMConstIntGetZExtValue(by);
+    if (n > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+      *bytes += LLVMOffsetOfElement(p->layout, type, (unsigned)number);
+      type = LLVMStructGetTypeAtIndex(type, (unsigned)number);
+      continue;
+    }
+    if (n > 1 && LLVMGetTypeKind(type) != LLVMArrayTypeKind) return false;
+    if (n > 1) type = LLVMGetElementType(type);
+    *bytes += number * LLVMABISizeOfType(p->layout, type);
+  }
+  return true;
+}
+
 /* By how many bytes an address is behind its base. */
 static bool constant_distance(const program *p, LLVMValueRef address, uint64_t *bytes) {
-  LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
-  for (unsigned n = 1; n <= LLVMGetNumIndices(address); n++) {
-    LLVMValueRef by = LLVMGetOperand(address, n);
-    if (n > 2 || !LLVMIsAConstantInt(by) || LLVMConstIntGetSExtValue(by) < 0) return false;
-    if (n == 2 && LLVMGetTypeKind(type) != LLVMArrayTypeKind) return false;
-    if (n == 2) type = LLVMGetElementType(type);
-    *bytes += LLVMConstIntGetZExtValue(by) * LLVMABISizeOfType(p->layout, type);
-  }
+  uint64_t more = 0;
+  if (!distance_from(p, address, 1, LLVMGetGEPSourceElementType(address), &more)) return false;
+  *bytes += more;
   return true;
 }
 
 /* By how many bytes &array[index].member is behind the element. */
 static bool distance_in_element(const program *p, LLVMValueRef address, uint64_t *bytes) {
   LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
-  if (LLVMGetTypeKind(type) != LLVMArrayTypeKind) return false;
-  type = LLVMGetElementType(type);
-  for (unsigned n = 3; n <= LLVMGetNumIndices(address); n++) {
-    LLVMValueRef by = LLVMGetOperand(address, n);
-    if (!LLVMIsAConstantInt(by) || LLVMConstIntGetSExtValue(by) < 0) return false;
-    uint64_t number = LLVMConstIntGetZExtValue(by);
-    if (LLVMGetTypeKind(type) == LLVMStructTypeKind) {
-      *bytes += LLVMOffsetOfElement(p->layout, type, (unsigned)number);
-      type = LLVMStructGetTypeAtIndex(type, (unsigned)number);
-    } else {
-      if (LLVMGetTypeKind(type) != LLVMArrayTypeKind) return false;
-      type = LLVMGetElementType(type);
-      *bytes += number * LLVMABISizeOfType(p->layout, type);
-    }
-  }
-  return true;
+  return LLVMGetTypeKind(type) == LLVMArrayTypeKind && distance_from(p, address, 3, LLVMGetElementType(type), bytes);
 }
 
 /* address = (char *)&array[index] + a constant, of an array of one dimension that has an element for each thread of the block */
