@@ -75,15 +75,24 @@ function graph:kernel(after, launch, ...)
   return self:add(after, launch, ...)
 end
 
+local memory = { array = true, pitched = true, cuda_array = true }
+
+local function check_memory(what, value, known)
+  if known[raw.type(value)] then return end
+  errors.usage("%s, got %s", what, raw.type(value) and "a " .. raw.type(value) or type(value))
+end
+
 ---A copy of an array into another.
 ---@return integer node
 function graph:copy(after, target, source)
+  check_memory("g:copy(after, target, source) wants an array as its target", target, memory)
   return self:add(after, function() target:copy_from(source) end)
 end
 
 ---An array filled with a value.
 ---@return integer node
 function graph:fill(after, array, value)
+  check_memory("g:fill(after, array, value) wants an array", array, { array = true })
   return self:add(after, function() array:fill(value) end)
 end
 

@@ -162,6 +162,9 @@ end
 
 -- Everything, or where a region is given what it says.
 local function fill(memory, data, region, queued)
+  if region ~= nil and type(region) ~= "table" then
+    usage("copy_from: a region is a table { to =, from =, width =, … }, got a %s", raw.type(region) or type(region))
+  end
   local level = region and region.to and region.to.level
   local _, _, _, shape = extent_of(memory, level)
   if region then

@@ -15,6 +15,7 @@
 #include "moonwarp.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef enum mwl_class {
   MWL_DEVICE,
@@ -175,6 +176,7 @@ void mwl_class_new(lua_State *L, mwl_state *state, mwl_class which, const luaL_R
 void mwl_set_class(lua_State *L, mwl_state *state, mwl_class which);
 /* The name of a class, "array". */
 const char *mwl_class_name(mwl_class which);
+static inline const char *mwl_article(const char *name) { return strchr("aeiou", name[0]) ? "an" : "a"; }
 /* The object at `index` if it is of the class, else NULL. */
 void *mwl_test(lua_State *L, mwl_state *state, int index, mwl_class which);
 /* The object, or a usage error: "`what` wants an array, got a table". */

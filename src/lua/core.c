@@ -107,7 +107,7 @@ void *mwl_check(lua_State *L, mwl_state *state, int index, mwl_class which, cons
   void *object = mwl_test(L, state, index, which);
   if (object) return object;
   char got[64];
-  mwl_usage(L, state, "%s wants a%s %s, got %s", what, which == MWL_ARRAY ? "n" : "", class_names[which],
+  mwl_usage(L, state, "%s wants %s %s, got %s", what, mwl_article(class_names[which]), class_names[which],
             mwl_describe(L, state, index, got, sizeof got));
   return NULL;
 }

@@ -223,7 +223,8 @@ static void describe_userdata(lua_State *L, mwl_state *state, int index, char *o
   }
   for (int i = 0; i < MWL_CLASS_COUNT; i++) {
     if (!mwl_test(L, state, index, (mwl_class)i)) continue;
-    snprintf(out, size, "a %s", mwl_class_name((mwl_class)i));
+    const char *name = mwl_class_name((mwl_class)i);
+    snprintf(out, size, "%s %s", mwl_article(name), name);
     return;
   }
   snprintf(out, size, "a userdata");

@@ -172,13 +172,15 @@ static int stream_query(lua_State *L) {
 }
 
 static int event_new_on(lua_State *L, mwl_state *state, mwl_device *device, unsigned flags);
+static mwl_event *check_event(lua_State *L, mwl_state *state, int index, const char *what);
 
 /* s:record([event]) -> event */
 static int stream_record(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_stream *stream = mwl_check_stream(L, state, 1, "record");
-  if (lua_isnoneornil(L, 2)) event_new_on(L, state, stream->device, MW_EVENT_DEFAULT);
-  mwl_event *event = mwl_check(L, state, -1, MWL_EVENT, "s:record");
+  lua_settop(L, lua_isnoneornil(L, 2) ? 1 : 2);
+  if (lua_gettop(L) == 1) event_new_on(L, state, stream->device, MW_EVENT_DEFAULT);
+  mwl_event *event = check_event(L, state, 2, "s:record");
   mwl_must(L, state, mw_event_record(event->handle, stream->handle));
   return 1;
 }
@@ -187,14 +189,14 @@ static int stream_record(lua_State *L) {
 static int stream_wait(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_stream *stream = mwl_check_stream(L, state, 1, "wait");
-  mwl_stream *other = mwl_test(L, state, 2, MWL_STREAM);
-  if (other) {
-    mwl_check_stream(L, state, 2, "s:wait");
+  lua_settop(L, 2);
+  if (mwl_test(L, state, 2, MWL_STREAM)) {
+    mwl_stream *other = mwl_check_stream(L, state, 2, "s:wait");
     event_new_on(L, state, other->device, MW_EVENT_DISABLE_TIMING);
-    mwl_event *event = lua_touserdata(L, -1);
-    mwl_must(L, state, mw_event_record(event->handle, other->handle));
+    mwl_event *now = check_event(L, state, 3, "s:wait");
+    mwl_must(L, state, mw_event_record(now->handle, other->handle));
   }
-  mwl_event *event = mwl_check(L, state, -1, MWL_EVENT, "s:wait");
+  mwl_event *event = check_event(L, state, -1, "s:wait");
   mwl_must(L, state, mw_stream_wait(stream->handle, event->handle));
   lua_settop(L, 1);
   return 1;

@@ -126,6 +126,8 @@ end
 
 -- ---- describing values ----
 
+local function article(name) return name:find "^[aeiou]" and "an" or "a" end
+
 local function describe_string(value)
   if #value <= 24 and not value:find("[%z\n]") then return ('the string "%s"'):format(value) end
   return ("a string of %d bytes"):format(#value)
@@ -145,7 +147,7 @@ function M.describe(value)
     return "an array of " .. M.dtype_name(value._type)
   end
   local name = class.type(value)
-  if name then return "a " .. name end
+  if name then return article(name) .. " " .. name end
   if kind == "cdata" then
     if ffi.istype("int64_t", value) or ffi.istype("uint64_t", value) then
       return "the number " .. tostring(value):gsub("U?LL$", "")
@@ -161,7 +163,7 @@ end
 ---@return any
 function M.check(value, name, what)
   if class.is(value, name) then return value end
-  return M.usage("%s wants a%s %s, got %s", what, name == "array" and "n" or "", name, M.describe(value))
+  return M.usage("%s wants %s %s, got %s", what, article(name), name, M.describe(value))
 end
 
 ---The same of an object with a handle, which must still be there: `gone` says what it no longer is.

@@ -131,7 +131,7 @@ end
 function streams.record(self, event)
   check(self, "record")
   if event == nil then event = new_event(self._device, C.MW_EVENT_DEFAULT) end
-  errors.must(C.mw_event_record(errors.check(event, "event", "s:record")._handle, self._handle))
+  errors.must(C.mw_event_record(check_event(event, "s:record")._handle, self._handle))
   return event
 end
 
@@ -143,7 +143,7 @@ function streams.wait(self, event)
     event = new_event(other._device, C.MW_EVENT_DISABLE_TIMING)
     errors.must(C.mw_event_record(event._handle, other._handle))
   end
-  errors.must(C.mw_stream_wait(self._handle, errors.check(event, "event", "s:wait")._handle))
+  errors.must(C.mw_stream_wait(self._handle, check_event(event, "s:wait")._handle))
   return self
 end
 
