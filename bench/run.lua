@@ -1,6 +1,6 @@
 -- make bench: what moonwarp costs and how fast its kernels are, beside OpenCL (PoCL, Intel's runtime), beside C written
 -- by hand for this machine, and beside what the machine can do at all. With names of kernels (make bench ARGS='saxpy
--- nbody') only those; --markdown prints docs/benchmarks.md, --scaling what more processors give, --textures only what
+-- nbody') only those; --held the kernels that nothing was tuned for; --markdown prints docs/benchmarks.md, --scaling what more processors give, --textures only what
 -- fetching from textures costs, --transfers only copies, tables, streams and graphs, --grids only grids of few blocks.
 --
 -- Every figure is a median of at least 7 warm runs. The peers solve the same problem in the same minute, and a digest
@@ -171,6 +171,8 @@ for _, word in ipairs(arg) do
   elseif word == "--grids" then
     require("bench.grids").print()
     os.exit(0)
+  elseif word == "--held" then
+    for _, name in ipairs(problems.held) do names[#names + 1] = name end
   elseif word == "--scaling" then
     require("bench.scaling").run()
     os.exit(0)
