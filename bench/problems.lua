@@ -13,8 +13,8 @@ function problems.read(path)
   return text
 end
 
--- The module of kernel `name`, with options for the compiler: from its source, or, where BENCH_MODULES names a folder of
--- compiled ones, from there.
+-- The module of kernel `name`, with options for the compiler: from its source, or, where BENCH_MODULES names a folder
+-- of compiled ones, from there.
 function problems.compile(name, options)
   local folder = os.getenv("BENCH_MODULES")
   if folder then return mw.load(folder .. "/" .. name .. ".mwo") end
@@ -87,7 +87,9 @@ end
 -- What runs all steps of a held-out problem, after what it works on in place is as it was.
 local function sequence(made, module)
   local launches = {}
-  for i, it in ipairs(made.steps) do launches[i] = module[it[1]](it[2], it[3]):bind((table.unpack or unpack)(it[4])) end
+  for i, it in ipairs(made.steps) do
+    launches[i] = module[it[1]](it[2], it[3]):bind((table.unpack or unpack)(it[4]))
+  end
   local restore = made.restore
   return function()
     if restore then restore[1]:copy_from(restore[2]) end
@@ -123,8 +125,8 @@ problems.classics = {
 problems.functions = { "softmax", "gelu", "gelu_tanh", "montecarlo" }
 problems.fields = { "stencil", "cholesky", "bfs", "kmeans", "fft", "sha256", "search", "radix", "spheres", "warpsum" }
 problems.held = {
-  "edit_distance", "knapsack", "tree_search", "lu_step", "fdtd", "ray_march", "automaton_match", "hash_table", "components",
-  "conv_layer", "attention", "layer_norm", "lz_match", "huffman_decode", "kd_nearest", "sph_density", "lbm",
+  "edit_distance", "knapsack", "tree_search", "lu_step", "fdtd", "ray_march", "automaton_match", "hash_table",
+  "components", "conv_layer", "attention", "layer_norm", "lz_match", "huffman_decode", "kd_nearest", "sph_density", "lbm",
   "floyd_warshall", "jacobi", "gauss_jordan", "wavelet", "median_filter", "sobel", "bilateral", "generator",
 }
 

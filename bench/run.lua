@@ -1,7 +1,8 @@
 -- make bench: what moonwarp costs and how fast its kernels are, beside OpenCL (PoCL, Intel's runtime), beside C written
 -- by hand for this machine, and beside what the machine can do at all. With names of kernels (make bench ARGS='saxpy
--- nbody') only those; --held the kernels that nothing was tuned for; --markdown prints docs/benchmarks.md, --scaling what more processors give, --textures only what
--- fetching from textures costs, --transfers only copies, tables, streams and graphs, --grids only grids of few blocks.
+-- nbody') only those; --held only the kernels that nothing was tuned for; --markdown prints docs/benchmarks.md,
+-- --scaling what more processors give, --textures only what fetching from textures costs, --transfers only copies,
+-- tables, streams and graphs, --grids only grids of few blocks.
 --
 -- Every figure is a median of at least 7 warm runs. The peers solve the same problem in the same minute, and a digest
 -- of the result shows that they did; ratios are comparable between machines, milliseconds are not. How fast memory is

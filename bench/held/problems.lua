@@ -1,8 +1,8 @@
 -- Kernels from fields that the other tables do not have, to show what the compiler does for code that it was not made
 -- for: measured, never tuned for. Each has the size that keeps one processor busy for some milliseconds.
 --
--- An entry is a function that makes {steps, result}: the launches of one run, each {kernel, grid, block, arguments}, and
--- the array that is compared. Where a run works in place, `restore` has {target, source}: copied before each run.
+-- An entry is a function that makes {steps, result}: the launches of one run, each {kernel, grid, block, arguments},
+-- and the array that is compared. Where a run works in place, `restore` has {target, source}: copied before each run.
 
 local mw = require "moonwarp"
 
@@ -64,8 +64,9 @@ return function(make)
     local keys = bits(nodes, 1, 0):totable()
     table.sort(keys)
     local found = mw.zeros(queries, "int")
-    return { result = found, steps = { step("tree_search", queries / 256, 256, nodes, mw.array(implicit_tree(keys), "uint"),
-      queries, bits(queries, 2, 0), found) } }
+    local tree = mw.array(implicit_tree(keys), "uint")
+    return { result = found, steps = { step("tree_search", queries / 256, 256, nodes, tree, queries,
+      bits(queries, 2, 0), found) } }
   end
 
   function problems.lu_step()
@@ -94,7 +95,7 @@ return function(make)
     return { result = shade, steps = { step("ray_march", { side / 16, side / 16 }, { 16, 16 }, side, side, shade) } }
   end
 
-  -- The automaton of Aho and Corasick for some words over four letters: where it goes next, and how many words end there.
+  -- The automaton of Aho and Corasick for some words over four letters: the next states, and how many words end there.
   local function automaton(words)
     local children, ends, fallback = { {} }, { 0 }, { 1 }
     for _, word in ipairs(words) do
