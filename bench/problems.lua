@@ -126,8 +126,9 @@ problems.functions = { "softmax", "gelu", "gelu_tanh", "montecarlo" }
 problems.fields = { "stencil", "cholesky", "bfs", "kmeans", "fft", "sha256", "search", "radix", "spheres", "warpsum" }
 problems.held = {
   "edit_distance", "knapsack", "tree_search", "lu_step", "fdtd", "ray_march", "automaton_match", "hash_table",
-  "components", "conv_layer", "attention", "layer_norm", "lz_match", "huffman_decode", "kd_nearest", "sph_density", "lbm",
-  "floyd_warshall", "jacobi", "gauss_jordan", "wavelet", "median_filter", "sobel", "bilateral", "generator",
+  "components", "conv_layer", "attention", "layer_norm", "lz_match", "huffman_decode", "kd_nearest",
+  "sph_density", "lbm", "floyd_warshall", "jacobi", "gauss_jordan", "wavelet", "median_filter", "sobel",
+  "bilateral", "generator",
 }
 
 return problems
