@@ -83,8 +83,9 @@ STATIC_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -Wl,--start-group $(CLANG_PARTS
 
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c) $(wildcard src/cuda/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)
-MWCC_SOURCES := $(wildcard src/mwcc/*.c) $(addprefix src/,base.c error.c file.c child.c child_start.c capability.c)
-MWCC_START := $(addprefix src/mwcc/,main.c text.c pages.c gpu.c front.c specifiers.c check.c clang.c pch.c depend.c) $(filter-out src/mwcc/%,$(MWCC_SOURCES))
+MWCC_SOURCES := $(sort $(shell find src/mwcc -name '*.c')) $(addprefix src/,base.c error.c file.c child.c child_start.c capability.c)
+MWCC_START := $(filter src/mwcc/main.c src/mwcc/front/% src/mwcc/support/process.c src/mwcc/support/huge_pages.c src/mwcc/gpu/arch.c,$(MWCC_SOURCES)) \
+  $(filter-out src/mwcc/%,$(MWCC_SOURCES))
 LUA_SOURCES := $(wildcard src/lua/*.c)
 CUDA_SOURCES := $(wildcard src/host/*.c)
 
@@ -150,13 +151,13 @@ $(EMULATOR): FORCE
 .PHONY: FORCE
 else ifneq ($(STATIC_LLVM),)
 # mwcc starts itself as clang. At a fixed address there is nothing for the dynamic linker to adapt, and segments that begin as
-# large pages do can have such (pages.c), once the small ones that the linker has written are no more in memory.
+# large pages do can have such (src/mwcc/support/huge_pages.c), once the small ones that the linker has written are no more in memory.
 MWCC_LINKED := $(if $(BOLT),$(BUILD)/layout/mwcc,$(MWCC))
 MWCC_PROFILE := $(BUILD)/layout/profile
 KEEP_RELOCATIONS := -Wl,--emit-relocs
 # For speed alone.
 uncached = $(Q)dd of=$@ oflag=nocache conv=notrunc,fdatasync count=0 2>/dev/null || :
-$(MWCC_LINKED): $(call object,$(MWCC_SOURCES) src/mwcc/clang_inside.cc)
+$(MWCC_LINKED): $(call object,$(MWCC_SOURCES) src/mwcc/front/clang_embedded.cc)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CXX) -no-pie -pthread -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,-z,max-page-size=2097152 \
@@ -244,8 +245,8 @@ $(BUILD)/gen/nvrtc_headers.inc: src/cuda/embed.sh $(wildcard src/device/*.h src/
 $(BUILD)/obj/src/mwcc/%.c.o: src/mwcc/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LLVM_CFLAGS) $(if $(filter clang,$*),-DMW_CLANG_RESOURCES='"$(CLANG_RESOURCES)"') \
-	  $(if $(filter target,$*),-DMW_LLVM_TARGETS='$(foreach target,$(LLVM_TARGETS),T($(target)))' $(if $(LLVM_NVPTX),-DMW_LLVM_HAS_NVPTX=1)) -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(LLVM_CFLAGS) $(if $(filter front/toolchain,$*),-DMW_CLANG_RESOURCES='"$(CLANG_RESOURCES)"') \
+	  $(if $(filter target/target,$*),-DMW_LLVM_TARGETS='$(foreach target,$(LLVM_TARGETS),T($(target)))' $(if $(LLVM_NVPTX),-DMW_LLVM_HAS_NVPTX=1)) -c -o $@ $<
 
 # Its headers are LLVM's own: no exceptions, no run-time types.
 $(BUILD)/obj/src/mwcc/%.cc.o: src/mwcc/%.cc

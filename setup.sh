@@ -37,7 +37,7 @@ find_llvm_config() {
 }
 
 # The static libraries of LLVM and of clang, what they need in turn, and a C++ compiler: with them mwcc starts faster.
-# clang's C++ interface changes with each release, and src/mwcc/clang_inside.cc is written for this one.
+# clang's C++ interface changes with each release, and src/mwcc/front/clang_embedded.cc is written for this one.
 LLVM_STATIC=19
 static_llvm_is_usable() {
   version=$("$1" --version 2>/dev/null) && [ "${version%%.*}" -eq $LLVM_STATIC ] || return 1

@@ -47,7 +47,7 @@ describe("mathematical functions in a module", function()
 end)
 
 describe("what looks at a float's bits", function()
-  -- mwcc hides it from LLVM's passes for a while (src/mwcc/hidden_bits.c)
+  -- mwcc hides it from LLVM's passes for a while (src/mwcc/machine/llvm_fpclass_workaround.c)
   it("costs nothing: lanes' bits stay where they are", function()
     local text = mwcc.ir([[__global__ void k(const float *x, const double *y, int *o) {
       int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -77,7 +77,7 @@ describe("a loop's constants", function()
     assert.equal(all, before)
   end)
 
-  -- What is left out of LLVM for that is of one version: src/mwcc/constants.c
+  -- What is left out of LLVM for that is of one version: src/mwcc/machine/constant_rematerialization.c
   local has_words = mwcc.run("", "--version"):find("LLVM 19", 1, true)
 
   it("are loaded where they are used where there are many more", function()

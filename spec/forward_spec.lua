@@ -1,4 +1,5 @@
--- What a block that is one gang stores and loads again (src/mwcc/forward.c): what nobody reads is not stored.
+-- What a block that is one gang stores and loads again: what nobody reads is not stored.
+-- (src/mwcc/opt/store_to_load_forwarding.c)
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"

@@ -1,4 +1,4 @@
--- Sums of what lanes move, as instruction selection gets them (src/mwcc/moved_sums.c).
+-- Sums of what lanes move, as instruction selection gets them (src/mwcc/machine/llvm_known_bits_workaround.c).
 -- Lua 5.4 only: what is tested is the compiler.
 -- CPU device only: about the code that mwcc makes for lanes
 

@@ -1,4 +1,4 @@
--- Long code for blocks of one size, which is made of two functions side by side (src/mwcc/rest.c).
+-- Long code for blocks of one size, which is made of two functions side by side (src/mwcc/codegen/outline.c).
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"

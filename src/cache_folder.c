@@ -35,7 +35,7 @@ static bool is_entry(const char *name) { return starts_as_entry(name) && !name[M
 
 static bool is_temporary(const char *name) { return starts_as_entry(name) && name[MW_CACHE_NAME_SIZE - 1] == '.'; }
 
-/* mwcc's precompiled headers (src/mwcc/pch.c), which it bounds by itself: "device-", a key, ".pch". */
+/* mwcc's precompiled headers (src/mwcc/front/pch.c), which it bounds by itself: "device-", a key, ".pch". */
 static bool is_precompiled(const char *name) {
   const char *key = name + strlen(PRECOMPILED);
   return strncmp(name, PRECOMPILED, strlen(PRECOMPILED)) == 0 && strspn(key, "0123456789abcdef") == KEY_DIGITS &&

@@ -1,4 +1,4 @@
-/* Memory checks: code that was compiled with them asks here before every access (src/mwcc/checked.c).
+/* Memory checks: code that was compiled with them asks here before every access (src/mwcc/prepare/bounds_check.c).
  *
  * Most accesses of a thread go to a few arrays, so a worker remembers the latest; what it remembers holds until the
  * heap's book changes. Asking the book takes its lock, which nothing on a kernel's stack may do. */

@@ -111,7 +111,7 @@ int cpu_heap_open(cpu_heap **out) {
   heap->live_mask = 1023;
   heap->live = mw_alloc((heap->live_mask + 1) * sizeof *heap->live);
   /* Margins that are never accessible: a pointer into the range plus an offset within them stays harmless, so compiled
-     code does not test such stores (src/mwcc/guard.c); the range's first byte is where it sends the ones that fail. */
+     code does not test such stores (src/mwcc/lower/store_sandbox.c); the range's first byte is where it sends the ones that fail. */
   size_t margin = size / 8, arrays = size / 2;
   cpu_space_open(&heap->arrays, heap->base + margin, arrays, heap->page);
   cpu_space_open(&heap->stacks, heap->base + margin + arrays, size - arrays - 2 * margin, heap->page);

@@ -1,5 +1,5 @@
 /* Address ranges of devices, side by side, so that kernels of one can be let reach the memory of another: a store that is
- * tested against one range (src/mwcc/guard.c) is good for the range from the lowest to the highest of several.
+ * tested against one range (src/mwcc/lower/store_sandbox.c) is good for the range from the lowest to the highest of several.
  *
  * That holds only while nothing of the host's lies between them. So slots are given out from the lowest on, and the
  * address space of one that was given back stays reserved, inaccessible, for the next device. Where the system does not

@@ -1,4 +1,4 @@
-/* Reading the facts that describe.c wrote, or mwcc (src/mwcc/facts.c): types first, since all others refer to them. A type
+/* Reading the facts that describe.c wrote, or mwcc (src/mwcc/gpu/metadata.c): types first, since all others refer to them. A type
  * is a linkage name there, and "#" with a number here. */
 #include "cuda/describe.h"
 

@@ -1,7 +1,7 @@
 /* Compiling where there is no NVRTC: mwcc makes PTX, and the driver compiles it when it is loaded. A GPU then needs
  * nothing but its driver.
  *
- * Behind the PTX mwcc writes what the module has, as comments (src/mwcc/facts.c): they become the image's facts. */
+ * Behind the PTX mwcc writes what the module has, as comments (src/mwcc/gpu/metadata.c): they become the image's facts. */
 #include "compiler_run.h"
 #include "cuda/compiler.h"
 #include "cuda/image.h"

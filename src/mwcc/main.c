@@ -1,5 +1,5 @@
 /* mwcc: CUDA C to code for the CPU device, or to PTX for a GPU. Options, and the start: clang, and meanwhile LLVM with the other stages. */
-#include "clang_inside.h"
+#include "mwcc/front/clang_embedded.h"
 #include "mwcc.h"
 
 #include <llvm/Config/llvm-config.h>
@@ -289,7 +289,7 @@ static stages_function *load_stages(void) {
 
 int main(int argc, char **argv) {
   use_large_pages();
-  if (argc > 1 && strcmp(argv[1], "-cc1") == 0 && mwcc_clang_inside) /* started by itself, as clang (front.c) */
+  if (argc > 1 && strcmp(argv[1], "-cc1") == 0 && mwcc_clang_inside) /* started by itself, as clang (frontend.c) */
     quit(mwcc_clang_inside(argc, (const char *const *)argv));
   options o = parse_options(argc, argv);
   program p = {.options = &o};

@@ -2,59 +2,26 @@
  *
  * One run compiles one source file to one .mwo file (or a text form of it):
  *
- *   main.c       options, and the start; gpu.c has what goes with a GPU
- *   stages.c     the order of the stages behind clang
- *   ir.c         small helpers over LLVM-C
- *   text.c       strings, the way out
- *   pages.c      memory in large pages
- *   front.c      clang: CUDA C -> LLVM bitcode for the nvptx64 device target
- *   clang.c      where clang and the headers are
- *   pch.c        our headers, precompiled
- *   depend.c     lists of files, and whether they changed
- *   program.c    the bitcode's kernels, variables, shared memory, and source positions
- *   ctype.c      C types from debug information
- *   capability.c what the compute capability asked for lacks; feature_table.c has which functions
- *   references.c texture and surface references among them
- *   retarget.c   device target -> host target: triple, layout, attributes, defined results of division and conversion
- *   once.c       of two equal calls of a helper, one is made
- *   seldom.c     helpers that lanes call, as they are seldom needed
- *   powers.c     products by powers of two, one instruction where the processor has it
- *   variables.c  module variables and shared memory -> what the frame and the worker point to
- *   thread.c     the hidden thread parameter, and the device built-ins in its terms
- *   tier.c       which kernels wait, and so how each is run
- *   apart.c      whether blocks have nothing to do with each other
- *   grid_stride.c  loops by the size of the grid, round by round for many blocks; grid_loop.c finds them, free_rounds.c has
- *                those whose rounds need nothing of each other, kept_sums.c those that carry sums, kept_shared.c those whose
- *                blocks have something in shared memory, kept_adds.c what blocks add to the same places
- *   footprint.h  what threads reach by a number of theirs, compared when a kernel is launched
- *   chase.c      memory asked for ahead by loops that gather, where threads run one after the other
- *   simt.h       kernels as SIMD lanes: prepare.c, the analyses, plan.c, widen.c, lanes.c, access.c, simd.c, dispatch.c
- *   run.c        the block functions: loops over threads, or fibers
- *   stores.c     stores without branches, in loops over threads that do little but gather
- *   table.c      the mw_mwo table
- *   guard.c      stores that might leave the device's memory
- *   hidden_bits.c  what would keep LLVM's passes busy there for nothing
- *   emit.c       optimise, generate code
- *   forward.c    vectors that are loaded across two that were just stored
- *   unread.c     stores to shared memory that nobody reads any more
- *   overlap.c    loops whose rounds load what others load, too; unfold.c makes straight code of them
- *   turns.c      loops that carry more than registers hold, in turns
- *   turns_alike.c  turns that do the same, as one loop
- *   later.c      vectors that a long block loads at its beginning, when their turn is near
- *   blends.c     numbers that several vectors take over for some of their lanes
- *   halves.c     lanes in another order, where registers are two halves
- *   wide_masks.c masks that are whole lanes, where a processor has no registers for masks
- *   moved_sums.c prefix sums, of which instruction selection shall not ask what bits they have
- *   logarithms.c numbers taken apart, by instructions for that
- *   registers.c  vectors register by register, for such instructions
- *   constants.c  constants of vectors that are more than there are registers for
- *   launched.c   one kernel for one size of blocks
- *   join.c       and for two of them side by side as one
- *   shares.c     both on several processors; rest.c makes two functions of one
- *   link.c       what the module imports, seal; linker.h links
- *   nvptx.c      instead of all from retarget.c on: PTX for a GPU (gpu.h); facts.c describes it
- *   gpu_checked.c  kernels there that the host can stop, and that check their accesses: gpu_access.c has which those are,
- *                gpu_loops.c what loops do
+ *   main.c       options, and the start
+ *   pipeline.c   the order of the stages after clang
+ *   support/     LLVM-C helpers, the way out, memory in large pages
+ *   target/      the processor: features, register width, masked loads and stores
+ *   front/       clang: CUDA C -> LLVM bitcode for the nvptx64 device target; precompiled headers, dependencies
+ *   read/        the bitcode's kernels, variables and types; what a compute capability lacks
+ *   ptx/         inline PTX -> instructions
+ *   analysis/    control flow, dominators, loops, value ranges, liveness at barriers, footprints
+ *   divergence/  what values look like across lanes, where lanes diverge, and what a gang costs
+ *   staging/     copies to shared memory that are read in place instead
+ *   grid_stride/ loops by the size of the grid: interchange, privatisation
+ *   prepare/     inlining and normal form, memory checks, tiers, code for one launch
+ *   widen/       kernels as SIMD lanes: values/, memory/, calls/, flow/
+ *   lower/       built-ins, variables, work-item loops, the module's table, the sandbox of stores
+ *   opt/         passes over lanes' code: memory and loops
+ *   machine/     passes for what this processor and this LLVM do badly
+ *   codegen/     the optimiser and the code generator, in several threads
+ *   link/        the linker
+ *   gpu/         instead of all from prepare/ on: PTX for a GPU
+ *   report/      what the analyses found, as text
  *
  * mwcc is a process of its own and ends after one compilation, so it gives nothing back. A failure is reported with
  * die (exit 2: usage, system, internal) or complain (a position in the source; exit 1 at the end of the stage). */
@@ -62,7 +29,7 @@
 #define MWCC_H
 
 #include "base.h"
-#include "ir.h"
+#include "mwcc/support/llvm_util.h"
 #include "mwo.h"
 
 #include <llvm-c/Core.h>
@@ -99,20 +66,21 @@ typedef struct options {
   int level;            /* 0..3 */
   const char *dump;     /* print that analysis and end, or NULL */
   int width, parts;     /* SIMD lanes (0: as the processor has it, 1: none), and parts of a gang (0: as pays) */
-  const char *launch_kernel; /* only that, as it is launched with blocks of launch_block; or NULL: launched.c */
+  const char
+      *launch_kernel; /* only that, as it is launched with blocks of launch_block; or NULL: launch_specialization.c */
   unsigned launch_block[3];
   unsigned launch_columns; /* what the width of its grids is a multiple of: 1 or 2 */
-  bool launch_few;         /* its grids have so few blocks that workers are to share them: gangs.c */
+  bool launch_few;         /* its grids have so few blocks that workers are to share them: gang_loop.c */
   bool launch_one;         /* and those have one alone */
   int capability;          /* compute capability to keep to, major * 10 + minor; 0: none */
   int registers;           /* of a thread at most, on a GPU; 0: as the driver finds best */
-  bool gpu;                /* PTX for an NVIDIA GPU: gpu.c, nvptx.c */
+  bool gpu;                /* PTX for an NVIDIA GPU: arch.c, nvptx.c */
   bool line_info;          /* which line an instruction is of */
   bool fast_math;
   bool no_cxx;        /* do without the C++ library: our own headers stand in */
-  bool check;         /* only print what clang finds wrong, as JSON: check.c */
-  bool check_memory;  /* ask before each access whether it stays in its array: checked.c */
-  bool stoppable;     /* a GPU's kernels look whether the host wants them to end: gpu_checked.c */
+  bool check;         /* only print what clang finds wrong, as JSON: diagnostics_json.c */
+  bool check_memory;  /* ask before each access whether it stays in its array: bounds_check.c */
+  bool stoppable;     /* a GPU's kernels look whether the host wants them to end: instrument.c */
   bool verify;        /* check the module after every stage */
   bool timings;       /* print how long each stage took */
   bool report;        /* print what became of each kernel, and stop */
@@ -123,7 +91,7 @@ bool starts_with(const char *text, const char *prefix);
 /* Check arch and ptx, and give them values where there are none; the capability becomes the arch's. */
 void gpu_settle(options *o);
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void use_large_pages(void);      /* pages.c */
+void use_large_pages(void);      /* huge_pages.c */
 void use_large_pages_here(void); /* for a thread's own memory */
 /* At once: LLVM's destructors would take their time to give back what ends with the process. */
 _Noreturn void quit(int status);
@@ -177,7 +145,7 @@ typedef struct variant {
   cut cut;
   uint64_t waiting; /* bytes on the stack for each of a block's gangs, where gangs wait for each other */
   LLVMValueRef function;
-  LLVMValueRef strays; /* what it calls for some gangs, or NULL: strays.c */
+  LLVMValueRef strays; /* what it calls for some gangs, or NULL: divergent_fallback.c */
 } variant;
 
 enum { MOST_VARIANTS = 4 };
@@ -204,42 +172,42 @@ typedef struct kernel {
   int line;
   param *params;
   size_t param_count, param_bytes;
-  LLVMValueRef body;               /* the function; after thread.c, the one with the thread parameter */
+  LLVMValueRef body;               /* the function; after thread_context.c, the one with the thread parameter */
   LLVMValueRef thread_function;    /* fiber variant: runs one thread */
   LLVMValueRef general;            /* loop or fiber variant of a kernel that also has SIMD ones */
-  variant variants[MOST_VARIANTS]; /* in the order in which they are tried: dispatch.c */
+  variant variants[MOST_VARIANTS]; /* in the order in which they are tried: variant_dispatch.c */
   int variant_count;
   struct assumption *assumptions; /* about parameters, that they are good for: simt.h */
   int assumption_count;
   int64_t most_blocks, most_threads; /* on an axis, as above */
   bool waits;                        /* at a barrier, or for threads of its warp */
-  bool reads_lines;                  /* in place, which is right for grids of several blocks alone (unstage_lines.c), */
+  bool reads_lines;                  /* in place, which is right for grids of several blocks alone (rows.c), */
   footprints lines_footprints;       /* and where what this has is apart */
-  bool reads_tiles;                  /* in place: it waits once, which all threads of a grid come to (unstage.c) */
+  bool reads_tiles;                  /* in place: it waits once, which all threads of a grid come to (tiles.c) */
   bool sees_warp;                    /* for threads of its warp */
   bool takes_turns;                  /* some wait while others of the block go on */
-  bool any_order;                    /* no block can tell which others ran before it: apart.c */
-  LLVMValueRef run;                  /* its mw_block_function, from run.c */
-  LLVMValueRef rest;                 /* a part of the only variant, which that calls; or NULL: rest.c */
+  bool any_order;                    /* no block can tell which others ran before it: block_independence.c */
+  LLVMValueRef run;                  /* its mw_block_function, from workitem_loops.c */
+  LLVMValueRef rest;                 /* a part of the only variant, which that calls; or NULL: outline.c */
   LLVMMetadataRef rest_scope;        /* for the source positions of one */
   LLVMValueRef fits;                 /* whether run is for a launch; NULL: it is for all */
   int max_threads;                   /* __launch_bounds__, 0: none */
   size_t shared_bytes;               /* static, a multiple of 16 */
   bool dynamic_shared;
-  size_t *references; /* indices of the reference variables that it may read: tier.c */
+  size_t *references; /* indices of the reference variables that it may read: tier_selection.c */
   size_t reference_count;
   const char *tier, *tier_reason;
-  bool chases;             /* it does little but gather: simd.c */
-  LLVMValueRef rounds_end; /* the body is one round of a loop up to here, over the whole grid; NULL: grid_stride.c */
+  bool chases;             /* it does little but gather: variants.c */
+  LLVMValueRef rounds_end; /* the body is one round of a loop up to here, over the whole grid; NULL: interchange.c */
   bool rounds_signed;
-  footprints rounds_footprints;     /* what its rounds reach; none: they may need each other (free_rounds.c) */
-  LLVMValueRef rounds;              /* as in mw_mwo_kernel; or NULL */
-  bool keeps_sums;                  /* or it is some rounds, between which a thread keeps so many bytes: kept_sums.c */
+  footprints rounds_footprints; /* what its rounds reach; none: they may need each other (parallel_iterations.c) */
+  LLVMValueRef rounds;          /* as in mw_mwo_kernel; or NULL */
+  bool keeps_sums; /* or it is some rounds, between which a thread keeps so many bytes: reduction_state.c */
   uint32_t kept_bytes, kept_blocks; /* and how many blocks take turns, once it is widened */
-  bool keeps_shared;                /* and each of these has shared memory of its own: kept_shared.c */
-  uint32_t column_bytes;            /* as in mw_mwo_kernel: streamed.c */
+  bool keeps_shared;                /* and each of these has shared memory of its own: shared_privatization.c */
+  uint32_t column_bytes;            /* as in mw_mwo_kernel: nontemporal_stores.c */
   uint32_t loop_depth;              /* the same */
-  const char *thread_code;          /* the function whose stack is local_bytes: emit.c */
+  const char *thread_code;          /* the function whose stack is local_bytes: codegen.c */
   size_t local_bytes;
 } kernel;
 
@@ -254,7 +222,7 @@ typedef struct variable {
   mw_mwo_relocation *relocations;
   size_t relocation_count;
   bool constant, internal;
-  mw_reference_kind reference; /* of a texture or surface reference, and what it declares: references.c */
+  mw_reference_kind reference; /* of a texture or surface reference, and what it declares: texture_references.c */
   const ctype *element;
   int dimensions, read;
 } variable;
@@ -276,11 +244,11 @@ struct program {
   LLVMTargetDataRef layout; /* the host's */
   const char *triple, *cpu, *features;
   const char *cross; /* "aarch64": made on a machine of another kind. NULL: for one like this */
-  unsigned block[3]; /* options->launch_block, or as wide as the blocks that are joined: join.c */
+  unsigned block[3]; /* options->launch_block, or as wide as the blocks that are joined: block_merge.c */
   unsigned joined;   /* blocks side by side that run as one: 1 or 2 */
   bool joinable;     /* whether two are, where the grid's width is even */
-  bool even_pays;    /* there the code is another one in any case: unstage.c */
-  bool few_pays;     /* where grids have few blocks the code is another one in any case: unstage_lines.c */
+  bool even_pays;    /* there the code is another one in any case: tiles.c */
+  bool few_pays;     /* where grids have few blocks the code is another one in any case: rows.c */
   unsigned gangs;    /* as mw_mwo_kernel.gangs */
   kernel *kernels;
   size_t kernel_count;
@@ -294,14 +262,14 @@ struct program {
   mw_text source;          /* the text that was compiled */
   const char *precompiled; /* the precompiled header that clang took, or NULL */
   bool uses_vector_math;   /* it calls glibc's libmvec */
-  bool all_in_lanes;       /* every kernel has SIMD variants: emit.c */
+  bool all_in_lanes;       /* every kernel has SIMD variants: codegen.c */
   LLVMDIBuilderRef debug;  /* for program_new_scope; NULL until it was needed */
   LLVMMetadataRef debug_file;
   LLVMValueRef kernel_table;
   shares *shares; /* of the work behind guard_stores, where it is done in several threads */
   int complaints;
   unsigned converge_sites; /* places where warps converge, so far */
-  uint64_t write_bits;     /* ir.c's; 0: not asked for yet */
+  uint64_t write_bits;     /* llvm_util.c's; 0: not asked for yet */
   double stage_start;      /* in milliseconds, for --timings */
   /* Types that every stage needs. */
   LLVMTypeRef void_type, i1, i8, i32, i64, pointer;
@@ -310,14 +278,14 @@ struct program {
 /* An error in the source at the position of `instruction` (or of a function; NULL: no position), in clang's format. */
 void complain(program *p, LLVMValueRef at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* ---- the front end's parts: clang.c, depend.c, pch.c; what they return is not freed ---- */
+/* ---- the front end's parts: toolchain.c, dependencies.c, pch.c; what they return is not freed ---- */
 
 char *find_clang(void);                 /* of the major version of our LLVM, which reads its bitcode */
 char *find_device_headers(void);        /* a folder */
 char *find_installed(const char *path); /* beside mwcc: "lib/…" for <prefix>/bin/mwcc */
 void add_system_headers(strings *args, const char *clang, const char *device, bool cxx);
 
-/* A source's text as clang wants it: see specifiers.c. */
+/* A source's text as clang wants it: see alignas_rewrite.c. */
 void order_specifiers(char *text, size_t length);
 
 /* Add a file to a list of dependencies; one that is not there is left out. */
@@ -355,7 +323,7 @@ bool front_check(program *p, front_job *f);
 bool check_print(const char *text);
 void front_make_pch(const options *o);
 
-/* stages.c has them all in their order, from the wait for clang on. */
+/* pipeline.c has them all in their order, from the wait for clang on. */
 typedef void stages_function(program *p, front_job *clang);
 stages_function mwcc_stages;
 void make_types(program *p);               /* and a context */
@@ -377,7 +345,7 @@ bool program_position(LLVMValueRef value, const char **file, unsigned *line, uns
 /* The C type that a debug-information node describes; never NULL. */
 ctype *ctype_of(program *p, LLVMMetadataRef node);
 
-/* ---- warp.c: what the threads of a warp do together ---- */
+/* ---- warp_builtins.c: what the threads of a warp do together ---- */
 
 typedef struct warp_call {
   const char *name; /* of the built-in, or what it begins with */
@@ -396,10 +364,10 @@ bool waits_for_warp(LLVMValueRef instruction);
 bool is_turn(const char *name);
 /* A barrier for so many of a block's threads, waiting or not. */
 bool is_part_barrier(const char *name);
-/* A wait for a phase of a cuda::barrier; and what is left of them, as loops (block_wait.c). */
+/* A wait for a phase of a cuda::barrier; and what is left of them, as loops (barrier_wait.c). */
 bool is_block_wait(LLVMValueRef instruction);
 void expand_block_waits(program *p);
-/* Atomics on shared memory need no lock (unlocked.c). */
+/* Atomics on shared memory need no lock (shared_atomics.c). */
 void unlock_shared(program *p);
 /* What stands for a built-in on fibers, or NULL where it is none of these; the builder stands before it. */
 LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef frame, LLVMValueRef worker);
@@ -408,14 +376,14 @@ LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LL
 
 void forget_device_attributes(program *p); /* first of all: the host's code generator must not see "sm_80" */
 void read_references(program *p);          /* a part of program_read */
-/* capability.c: refuse what the compute capability that was asked for has not. */
+/* capability_check.c: refuse what the compute capability that was asked for has not. */
 void check_features(program *p);       /* before anything is inlined */
 void check_sizes(program *p);          /* of what the program declares */
 void check_shared_atomics(program *p); /* once pointers are in registers */
 void retarget(program *p);
-void name_powers(program *p);               /* powers.c: a part of program_read */
-void mark_once(program *p, LLVMValueRef f); /* before anything is inlined; once.c */
-/* seldom.c: helpers that lanes call; before anything is inlined, and when lanes are vectors. */
+void name_powers(program *p);               /* x86_scalef.c: a part of program_read */
+void mark_once(program *p, LLVMValueRef f); /* before anything is inlined; helper_cse.c */
+/* cold_helpers.c: helpers that lanes call; before anything is inlined, and when lanes are vectors. */
 void mark_seldom(program *p, LLVMValueRef f);
 void inline_seldom(program *p);
 bool takes_vectors(LLVMValueRef f); /* a function that such calls became */
@@ -426,19 +394,20 @@ void translate_ptx(program *p);
 void lower_variables(program *p);
 void lower_threads(program *p);
 void choose_tiers(program *p);
-bool meets_other_blocks(LLVMValueRef instruction); /* apart.c: a block may learn there how far others are */
+bool meets_other_blocks(
+    LLVMValueRef instruction); /* block_independence.c: a block may learn there how far others are */
 /* Whether a call through a pointer may reach the function. */
 bool has_address_taken(LLVMValueRef function);
 void widen_kernels(program *p);
-void store_without_branches(program *p, LLVMValueRef function); /* stores.c */
-void ask_for_runs(program *p, LLVMValueRef function);           /* chase.c */
+void store_without_branches(program *p, LLVMValueRef function); /* store_if_conversion.c */
+void ask_for_runs(program *p, LLVMValueRef function);           /* sparse_prefetch.c */
 void build_runs(program *p);
 bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones, or what such a one calls */
 void build_dispatch(program *p, kernel *k);
 /* A kernel that is compiled for one block size: k->run and k->fits. */
 void build_launched(program *p, kernel *k);
 
-/* ---- grid_stride.c ---- */
+/* ---- interchange.c ---- */
 void take_rounds_apart(program *p); /* of loops by the size of the grid */
 /* Built-ins that stand for the elements that rounds before have done: where that is a positive int, and as two words. PTX
    has these registers for the system; no kernel names them. */
@@ -448,23 +417,23 @@ void take_rounds_apart(program *p); /* of loops by the size of the grid */
 /* And where the elements end that are to be done now, as two words. */
 #define ROUND_LIMIT_LOW  "llvm.nvvm.read.ptx.sreg.envreg5"
 #define ROUND_LIMIT_HIGH "llvm.nvvm.read.ptx.sreg.envreg6"
-/* Calls, with the sum's number behind the dot, that load or store what a thread keeps from round to round: kept_sums.c. */
+/* Calls, with the sum's number behind the dot, that load or store what a thread keeps from round to round: reduction_state.c. */
 #define KEPT_LOAD  "__mw_kept_load."
 #define KEPT_STORE "__mw_kept_store."
-/* A call with an address and what is to be added there once several blocks are done: kept_adds.c. */
+/* A call with an address and what is to be added there once several blocks are done: atomic_privatization.c. */
 #define KEPT_ADD "__mw_kept_add."
 /* A call with the number of a block, among those that take turns: from here on shared memory is that block's. Until
-   variables.c. */
+   module_variables.c. */
 #define KEPT_SHARED "__mw_kept_shared"
 enum { MOST_BESIDE = 64 /* such blocks: a power of two */ };
 /* From one such block's shared memory up to that of the one before. */
 uint32_t shared_stride(const kernel *k);
 enum { MOST_KEPT = 8 };
 
-/* ---- launched.c ---- */
+/* ---- launch_specialization.c ---- */
 void keep_launched(program *p);                   /* only that kernel is one any more */
 void fix_block(program *p);                       /* blockDim is a constant; of a grid of one block all but threadIdx */
-void join_blocks(program *p);                     /* join.c: two of a row as one, where that pays */
+void join_blocks(program *p);                     /* block_merge.c: two of a row as one, where that pays */
 void drop_scalar_code(program *p);                /* what the kernel was before it became lanes: no launch runs it */
 unsigned block_size(const program *p, char axis); /* of all launches, by 'x', 'y' or 'z'; 0: not known */
 /* How a block of that size is cut into gangs of up to so many parts. */
@@ -475,42 +444,42 @@ bool is_entry(const program *p, LLVMValueRef function);
 void build_table(program *p);
 void set_local_bytes(program *p); /* in the finished table, from what measure_stacks found */
 void guard_stores(program *p);
-void hide_bits(program *p); /* hidden_bits.c: what makes numbers of floats' bits, from instcombine */
+void hide_bits(program *p); /* llvm_fpclass_workaround.c: what makes numbers of floats' bits, from instcombine */
 void show_bits(program *p);
 void mark_thread(program *p, LLVMValueRef place); /* a thread's fields stand there */
-void optimise(program *p);       /* emit.c; shares.c does parts of it in other threads, until emit waits for them */
+void optimise(program *p); /* codegen.c; parallel.c does parts of it in other threads, until emit waits for them */
 void measure_stacks(program *p); /* local_bytes of the kernels, behind optimise */
 void emit(program *p);
 void link_mwo(program *p, const LLVMMemoryBufferRef *objects, size_t count);
 void link_files(const options *o);
 void write_output(const char *path, const void *data, size_t length);
 
-/* ---- between emit.c and shares.c ---- */
+/* ---- between codegen.c and parallel.c ---- */
 
 #define SHARES 8                  /* at most */
 void share_out(program *p);       /* of what is to be optimised; sets p->shares if that pays */
 void share_optimised(program *p); /* of what is, if it was not shared out before */
-/* rest.c: a part of a large function as another that it calls, or NULL. */
+/* outline.c: a part of a large function as another that it calls, or NULL. */
 LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from);
 void optimise_module(program *p);
-void leave_constants(const program *p); /* constants.c: where they are used, for code generation */
+void leave_constants(const program *p); /* constant_rematerialization.c: where they are used, for code generation */
 
-/* ---- forward.c ---- */
+/* ---- store_to_load_forwarding.c ---- */
 void forward_stores(program *p);     /* to vector loads of parts of them */
-void forget_shared(program *p);      /* unread.c: no stores to it that nobody reads before the block ends */
-void load_overlaps_once(program *p); /* overlap.c: of the rounds of a loop */
-void carry_in_turns(program *p);     /* turns.c: what loops have too few registers for */
+void forget_shared(program *p);      /* dead_shared_stores.c: no stores to it that nobody reads before the block ends */
+void load_overlaps_once(program *p); /* predictive_commoning.c: of the rounds of a loop */
+void carry_in_turns(program *p);     /* register_blocking.c: what loops have too few registers for */
 #define TAKES_TURNS "moonwarp-turns" /* an attribute of functions for which that is right */
 void show_small_indices(program *p); /* gather.c: to code generation */
-void reach_singly(program *p);       /* singly.c: gathers and scatters, where the processor has no quick ones */
-void order_lanes(program *p);        /* halves.c: in registers of two halves */
-void broadcast_once(program *p);     /* blends.c: numbers that several vectors take over for some lanes */
-void load_later(program *p);         /* later.c: vectors whose turn comes late in a long block */
-void widen_masks(program *p);        /* wide_masks.c: to whole lanes, where a processor has no registers for them */
-void shorten_sums(program *p);       /* moved_sums.c: as instruction selection sees them */
-void estimate_roots(program *p);     /* reciprocal.c: 1 / sqrt(x) that need not be exact */
-void split_logarithms(program *p);   /* logarithms.c: by instructions that take numbers apart */
-void multiply_by_powers(program *p); /* powers.c: of two, in one instruction */
+void reach_singly(program *p); /* gather_scalarization.c: gathers and scatters, where the processor has no quick ones */
+void order_lanes(program *p);  /* shuffle_lane_order.c: in registers of two halves */
+void broadcast_once(program *p); /* broadcast_reuse.c: numbers that several vectors take over for some lanes */
+void load_later(program *p);     /* load_sinking.c: vectors whose turn comes late in a long block */
+void widen_masks(program *p);    /* mask_legalization.c: to whole lanes, where a processor has no registers for them */
+void shorten_sums(program *p);   /* llvm_known_bits_workaround.c: as instruction selection sees them */
+void estimate_roots(program *p); /* x86_rsqrt.c: 1 / sqrt(x) that need not be exact */
+void split_logarithms(program *p);   /* x86_getexp.c: by instructions that take numbers apart */
+void multiply_by_powers(program *p); /* x86_scalef.c: of two, in one instruction */
 size_t measure_stack(program *p, LLVMValueRef function);
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
 /* The stack of a function that another share defines, once it is known; 0 if none does. */
@@ -518,7 +487,7 @@ size_t shares_stack(shares *s, LLVMValueRef declaration);
 /* Wait for the others' objects, objects[1] and further; returns how many there are with the first. */
 size_t shares_objects(shares *s, LLVMMemoryBufferRef *objects);
 
-/* ---- thread.c's private view of a CUDA thread, used by variables.c and run.c ----
+/* ---- thread_context.c's private view of a CUDA thread, used by module_variables.c and workitem_loops.c ----
    struct { ptr frame; ptr worker; ptr shared; ptr dynamic; i32 tid[3]; i32 ctaid[3]; }
    Every device function's first parameter points to one. Where all is inlined it dissolves into registers. */
 typedef enum thread_field {
@@ -538,7 +507,7 @@ LLVMValueRef load_invariant(program *p, LLVMBuilderRef b, LLVMTypeRef type, LLVM
 /* Say of a load that its memory does not change while a launch runs. */
 void mark_invariant(program *p, LLVMValueRef load);
 bool is_marked_invariant(program *p, LLVMValueRef load);
-/* A thread in memory, but for its ids: the rest is the same for every thread of the worker. (run.c) */
+/* A thread in memory, but for its ids: the rest is the same for every thread of the worker. (workitem_loops.c) */
 LLVMValueRef new_thread(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k);
 /* The type of a function with the parameter; and its attributes, or (`calls`) those of a call, moved up by it. */
 LLVMTypeRef with_thread(program *p, LLVMTypeRef type);
@@ -554,7 +523,7 @@ bool is_importable(const char *name);
 LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size_t offset, LLVMTypeRef type,
                           LLVMValueRef *arguments, unsigned count);
 
-/* ---- memory checks (checked.c): behind prepare_kernels ---- */
+/* ---- memory checks (bounds_check.c): behind prepare_kernels ---- */
 /* What an address was made from. */
 typedef struct accessed {
   LLVMValueRef base;
@@ -565,7 +534,7 @@ typedef struct accessed {
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
 void check_memory(program *p);
 
-/* ---- lanes' memory (masked.c): `pointers` is one address for all lanes, which follow each other, or a vector of them ---- */
+/* ---- lanes' memory (masked_memory.c): `pointers` is one address for all lanes, which follow each other, or a vector of them ---- */
 enum { MASKED_LOAD_MASK = LLVM_VERSION_MAJOR >= 22 ? 1 : 2, MASKED_LOAD_ELSE }; /* operands of such a load */
 enum { MASKED_STORE_MASK = MASKED_LOAD_MASK + 1 };                              /* and of such a store */
 unsigned masked_alignment(LLVMValueRef call);                                   /* of a gather or scatter */

@@ -1,5 +1,5 @@
 /* What mwcc calls in code for a GPU that the host can stop (--stoppable) and that checks its accesses (--check-memory): the
- * last lines of such a source include this. src/mwcc/gpu_checked.c puts the calls in. */
+ * last lines of such a source include this. src/mwcc/gpu/instrument.c puts the calls in. */
 #ifndef MOONWARP_GUARD_CALLS_H
 #define MOONWARP_GUARD_CALLS_H
 

@@ -11,7 +11,7 @@
 #ifdef __MW_NVPTX__
 __mw_both float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); } /* within two units in the last place */
 #else
-/* mwcc takes the processor's estimate for it, where that is good (src/mwcc/reciprocal.c). */
+/* mwcc takes the processor's estimate for it, where that is good (src/mwcc/machine/x86_rsqrt.c). */
 __mw_both float rsqrtf(float x) { _Pragma("clang fp reciprocal(on)") return 1.0f / sqrtf(x); }
 #endif
 

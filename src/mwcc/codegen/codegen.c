@@ -1,0 +1,149 @@
+/* Optimise and generate code, then text or an object file. */
+#include "mwcc/mwcc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The variant for launches that the SIMD ones are not made for is rarely run: no code for it that takes its time, as
+   vectorised and unrolled loops. Nor for loops that do little but gather: they have few rounds, each time another number
+   of them, and a copy for several rounds at once is one more branch to guess wrong. */
+static void spare_general(program *p, const kernel *k) {
+  if (k->chases) add_attribute(p, k->run, "optsize");
+  if (!k->general) return;
+  add_attribute(p, k->general, "optsize");
+  if (k->thread_function) add_attribute(p, k->thread_function, "optsize");
+}
+
+/* What remains to be done for code that is lanes already: slots became registers (store_sandbox.c), now what is uniform leaves the
+   loops, and what was written twice is merged. LLVM's own pipelines take two to four times as long, most of it for unrolled
+   copies of the loops over gangs and for finding nothing to vectorise, and the code is no faster; nor is it with
+   instcombine, the dearest of all passes, which has been over this code once (store_sandbox.c) and finds no more. */
+static const char lanes_pipeline[] = "globaldce,always-inline,"
+                                     "function(sroa,loop-mssa(loop-rotate,licm),early-cse<memssa>,simplifycfg,adce),"
+                                     "globaldce";
+
+static bool all_in_lanes(const program *p) {
+  for (size_t i = 0; i < p->kernel_count; i++)
+    if (!p->kernels[i].variant_count) return false;
+  return p->kernel_count > 0;
+}
+
+void optimise_module(program *p) {
+  static const char *const pipelines[] = {"always-inline,default<O0>", "globaldce,always-inline,default<O1>",
+                                          "globaldce,always-inline,default<O2>", "globaldce,always-inline,default<O3>"};
+  int level = p->options->level;
+  bool lanes = level == 2 && p->all_in_lanes;
+  run_passes(p, lanes ? lanes_pipeline : pipelines[level]);
+  if (lanes) forward_stores(p), forget_shared(p), load_overlaps_once(p), carry_in_turns(p);
+  if (level) show_small_indices(p), reach_singly(p), broadcast_once(p), order_lanes(p), load_later(p);
+  estimate_roots(p);
+  multiply_by_powers(p); /* behind it: halves are such products, too */
+  split_logarithms(p);
+  if (level) widen_masks(p), shorten_sums(p);
+}
+
+/* By name, since the optimiser may remove it: where a thread has a stack to itself. Not the SIMD variants, which hold
+   many lanes' and are bounded by themselves; NULL where there is nothing else. */
+static const char *thread_code(const kernel *k) {
+  size_t length;
+  if (is_variant(k, k->run)) return NULL;
+  return mw_strdup(LLVMGetValueName2(k->general ? k->general : k->run, &length));
+}
+
+void optimise(program *p) {
+  p->all_in_lanes = all_in_lanes(p);
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    p->kernels[i].thread_code = thread_code(&p->kernels[i]);
+    spare_general(p, &p->kernels[i]);
+  }
+  leave_constants(p);
+  share_out(p);
+  optimise_module(p);
+  share_optimised(p);
+}
+
+#define DEEPEST 64 /* chain of calls that is followed */
+
+/* What a function and the deepest chain of functions it calls keep on the stack, as far as it is known before code
+   generation: local arrays. A recursion counts once. */
+static size_t stack_of(program *p, LLVMValueRef function, LLVMValueRef *path, size_t depth) {
+  for (size_t i = 0; i < depth; i++)
+    if (path[i] == function) return 0;
+  if (depth == DEEPEST) return 0;
+  path[depth] = function;
+  if (LLVMIsDeclaration(function)) return p->shares ? shares_stack(p->shares, function) : 0;
+  size_t own = 0, deepest = 0;
+  instructions list = instructions_of_function(function);
+  for (size_t n = 0; n < list.count; n++) {
+    LLVMValueRef i = list.items[n];
+    if (LLVMIsAAllocaInst(i)) {
+      LLVMValueRef count = LLVMGetOperand(i, 0);
+      own += LLVMABISizeOfType(p->layout, LLVMGetAllocatedType(i)) *
+             (LLVMIsAConstantInt(count) ? LLVMConstIntGetZExtValue(count) : 1);
+      continue;
+    }
+    int operands = LLVMGetNumOperands(i);
+    for (int o = 0; o < operands; o++) { /* called, or handed to run_fibers */
+      LLVMValueRef operand = LLVMGetOperand(i, (unsigned)o);
+      if (LLVMValueIsBasicBlock(operand) || !LLVMIsAFunction(operand)) continue;
+      size_t below = stack_of(p, operand, path, depth + 1);
+      if (below > deepest) deepest = below;
+    }
+  }
+  free(list.items);
+  return own + deepest;
+}
+
+size_t measure_stack(program *p, LLVMValueRef function) {
+  LLVMValueRef path[DEEPEST];
+  return stack_of(p, function, path, 0);
+}
+
+void measure_stacks(program *p) {
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    const char *name = p->kernels[i].thread_code;
+    LLVMValueRef function = name ? LLVMGetNamedFunction(p->module, name) : NULL;
+    if (function) p->kernels[i].local_bytes = measure_stack(p, function);
+  }
+}
+
+void write_output(const char *path, const void *data, size_t length) {
+  if (strcmp(path, "-") == 0) {
+    if (fwrite(data, 1, length, stdout) != length || fflush(stdout)) die("writing to standard output failed");
+  } else if (mw_file_write(path, data, length) != MW_SUCCESS) {
+    die("%s", mw_error_last()->message);
+  }
+}
+
+LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type) {
+  char *message = NULL;
+  LLVMMemoryBufferRef buffer;
+  if (LLVMTargetMachineEmitToMemoryBuffer(p->machine, p->module, type, &message, &buffer))
+    die("code generation failed: %s", message);
+  return buffer;
+}
+
+void emit(program *p) {
+  switch (p->options->emit) {
+  case EMIT_MWO: {
+    LLVMMemoryBufferRef objects[2 * SHARES]; /* dealt out once, or twice */
+    objects[0] = generate(p, LLVMObjectFile);
+    link_mwo(p, objects, p->shares ? shares_objects(p->shares, objects) : 1);
+    return;
+  }
+  case EMIT_IR: {
+    char *text = LLVMPrintModuleToString(p->module);
+    write_output(p->options->output, text, strlen(text));
+    return;
+  }
+  case EMIT_PTX: return; /* nvptx.c */
+  case EMIT_ASM:
+  case EMIT_OBJECT: {
+    LLVMMemoryBufferRef buffer = generate(p, p->options->emit == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile);
+    write_output(p->options->output, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+    return;
+  }
+  }
+}

@@ -1,0 +1,322 @@
+/* A part of a large function as a function of its own: code for it is generated beside the rest's (parallel.c).
+ *
+ * What is taken out has one way in and one way out. The caller keeps what lies before and behind, and hands over values by way
+ * of memory; what is made of others in an instruction or two, as the elements of a filter that all lanes multiply by, is made
+ * once more instead. Which part: outline_region.c; and outline_split.c where most of the function is a single block. */
+#include "outline.h"
+
+#include <stdlib.h>
+
+static bool is_inside(const cfg *g, const part *r, LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value)) return false;
+  int n = number_of(g, LLVMGetInstructionParent(value));
+  return n >= 0 && r->has[n];
+}
+
+typedef struct values {
+  LLVMValueRef *items;
+  size_t count;
+} values;
+
+static bool has_value(const values *list, LLVMValueRef value) {
+  for (size_t i = 0; i < list->count; i++)
+    if (list->items[i] == value) return true;
+  return false;
+}
+
+static void add_value(values *list, LLVMValueRef value) {
+  if (has_value(list, value)) return;
+  list->items = mw_realloc(list->items, (list->count + 1) * sizeof *list->items);
+  list->items[list->count++] = value;
+}
+
+typedef struct live_values {
+  program *p;
+  values in, again, out;  /* again: made once more, each behind what it is made of */
+  LLVMBasicBlockRef head; /* where the part is called */
+} live_values;
+
+/* Whether a load would load the same where the part begins. */
+static bool still_holds(const live_values *live, LLVMValueRef load) {
+  if (is_marked_invariant(live->p, load)) return true;
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(load));
+  if (!LLVMIsABranchInst(end) || LLVMGetNumSuccessors(end) != 1 || LLVMGetSuccessor(end, 0) != live->head) return false;
+  for (LLVMValueRef i = load; i != end; i = LLVMGetNextInstruction(i))
+    if (!keeps_memory(i)) return false;
+  return true;
+}
+
+static void add_used(live_values *live, LLVMValueRef value) {
+  if (has_value(&live->in, value) || has_value(&live->again, value)) return;
+  if (!LLVMIsAInstruction(value) || !is_cheap(value) || (LLVMIsALoadInst(value) && !still_holds(live, value))) {
+    add_value(&live->in, value);
+    return;
+  }
+  for (int o = 0; o < LLVMGetNumOperands(value); o++) {
+    LLVMValueRef operand = LLVMGetOperand(value, (unsigned)o);
+    if (LLVMIsAInstruction(operand) || LLVMIsAArgument(operand)) add_used(live, operand);
+  }
+  add_value(&live->again, value);
+}
+
+/* What the part uses and does not make, and what it makes and others use. */
+static void find_live(const cfg *g, const part *r, live_values *live) {
+  for (int n = 0; n < g->count; n++)
+    for (LLVMValueRef i = LLVMGetFirstInstruction(g->blocks[n]); i; i = LLVMGetNextInstruction(i))
+      for (int o = 0; o < LLVMGetNumOperands(i); o++) {
+        LLVMValueRef value = LLVMGetOperand(i, (unsigned)o);
+        if (!is_from_elsewhere(value, g->blocks[n])) continue;
+        bool made = is_inside(g, r, value);
+        if (r->has[n] && !made) add_used(live, value);
+        if (!r->has[n] && made) add_value(&live->out, value);
+      }
+}
+
+/* ---- one way in, one way out ---- */
+
+/* The phi anew, with what it takes from blocks of the part, or from the others, replaced by one value from one block. */
+static void replace_incoming(const cfg *g, const part *r, LLVMValueRef phi, bool inside, LLVMValueRef value,
+                             LLVMBasicBlockRef from) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(phi)));
+  LLVMPositionBuilderBefore(b, phi);
+  LLVMValueRef made = LLVMBuildPhi(b, LLVMTypeOf(phi), "");
+  LLVMAddIncoming(made, &value, &from, 1);
+  for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+    LLVMBasicBlockRef block = LLVMGetIncomingBlock(phi, i);
+    LLVMValueRef other = LLVMGetIncomingValue(phi, i);
+    if (r->has[number_of(g, block)] == inside) continue;
+    if (other == phi) other = made;
+    LLVMAddIncoming(made, &other, &block, 1);
+  }
+  LLVMReplaceAllUsesWith(phi, made);
+  LLVMInstructionEraseFromParent(phi);
+  LLVMDisposeBuilder(b);
+}
+
+/* Edges into the block from the part, or from outside of it, lead to `to`, which takes over what phis do with them; the
+   block's own phis have one value instead, from `as`. */
+static void redirect(program *p, const cfg *g, const part *r, int block, bool inside, LLVMBasicBlockRef to,
+                     LLVMBasicBlockRef as) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  for (LLVMValueRef next, i = LLVMGetFirstInstruction(g->blocks[block]); LLVMIsAPHINode(i); i = next) {
+    next = LLVMGetNextInstruction(i);
+    LLVMPositionBuilderAtEnd(b, to);
+    LLVMValueRef joined = LLVMBuildPhi(b, LLVMTypeOf(i), "");
+    for (unsigned n = 0; n < LLVMCountIncoming(i); n++) {
+      LLVMBasicBlockRef from = LLVMGetIncomingBlock(i, n);
+      LLVMValueRef value = LLVMGetIncomingValue(i, n);
+      if (r->has[number_of(g, from)] == inside) LLVMAddIncoming(joined, &value, &from, 1);
+    }
+    replace_incoming(g, r, i, inside, joined, as);
+  }
+  LLVMDisposeBuilder(b);
+  for (int n = 0; n < g->count; n++) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(g->blocks[n]);
+    for (unsigned s = 0; r->has[n] == inside && s < LLVMGetNumSuccessors(end); s++)
+      if (LLVMGetSuccessor(end, s) == g->blocks[block]) LLVMSetSuccessor(end, s, to);
+  }
+}
+
+static void add_block(cfg *g, part *r, LLVMBasicBlockRef block, bool inside) {
+  size_t room = (size_t)g->count + 2;
+  g->blocks = mw_realloc(g->blocks, room * sizeof *g->blocks);
+  r->has = mw_realloc(r->has, room);
+  g->blocks[g->count] = block;
+  r->has[g->count++] = inside;
+}
+
+/* ---- values that are handed over ---- */
+
+/* As a number of so many bits: masks of lanes are one in a register, and in memory a byte for each bit. */
+static LLVMTypeRef type_between(program *p, LLVMTypeRef type) {
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetElementType(type) != p->i1) return type;
+  return LLVMIntTypeInContext(p->context, LLVMGetVectorSize(type));
+}
+
+static bool is_parameter(LLVMTypeRef between) {
+  LLVMTypeKind kind = LLVMGetTypeKind(between);
+  return kind == LLVMPointerTypeKind || (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(between) <= 64);
+}
+
+/* In the part, or everywhere else, `other` instead of the value. */
+static void use_instead(const cfg *g, const part *r, bool inside, LLVMValueRef value, LLVMValueRef other) {
+  for (LLVMUseRef next, use = LLVMGetFirstUse(value); use; use = next) {
+    LLVMValueRef user = LLVMGetUser(use);
+    next = LLVMGetNextUse(use);
+    if (is_inside(g, r, user) != inside) continue;
+    for (int o = 0; o < LLVMGetNumOperands(user); o++)
+      if (LLVMGetOperand(user, (unsigned)o) == value) LLVMSetOperand(user, (unsigned)o, other);
+    next = LLVMGetFirstUse(value); /* several of them may have been the user's */
+  }
+}
+
+typedef struct handing {
+  program *p;
+  LLVMBuilderRef b;
+  live_values live;
+  LLVMTypeRef *params, record, type; /* record: what is no parameter, in memory; parameter 0 points there */
+  unsigned param_count;
+  LLVMValueRef memory;
+} handing;
+
+static void choose_types(handing *h) {
+  size_t count = h->live.in.count + h->live.out.count, fields = 0;
+  LLVMTypeRef *types = mw_alloc((count + 1) * sizeof *types);
+  h->params = mw_alloc((count + 1) * sizeof *h->params);
+  h->params[h->param_count++] = h->p->pointer;
+  for (size_t i = 0; i < count; i++) {
+    LLVMValueRef value = i < h->live.in.count ? h->live.in.items[i] : h->live.out.items[i - h->live.in.count];
+    LLVMTypeRef type = type_between(h->p, LLVMTypeOf(value));
+    if (i < h->live.in.count && is_parameter(type))
+      h->params[h->param_count++] = type;
+    else
+      types[fields++] = type;
+  }
+  h->record = LLVMStructTypeInContext(h->p->context, types, (unsigned)fields, 0);
+  h->type = LLVMFunctionType(h->p->void_type, h->params, h->param_count, 0);
+  free(types);
+}
+
+static LLVMValueRef load_field(handing *h, LLVMValueRef memory, unsigned n, LLVMTypeRef type) {
+  LLVMValueRef at = LLVMBuildStructGEP2(h->b, h->record, memory, n, "");
+  LLVMValueRef loaded = LLVMBuildLoad2(h->b, LLVMStructGetTypeAtIndex(h->record, n), at, "");
+  return LLVMBuildBitCast(h->b, loaded, type, "");
+}
+
+static void store_field(handing *h, LLVMValueRef memory, unsigned n, LLVMValueRef value) {
+  LLVMBuildStore(h->b, value, LLVMBuildStructGEP2(h->b, h->record, memory, n, ""));
+}
+
+static LLVMValueRef between(handing *h, LLVMValueRef value) {
+  return LLVMBuildBitCast(h->b, value, type_between(h->p, LLVMTypeOf(value)), "");
+}
+
+/* At the end of `head`: the function is called, and what it made is there. Ends with a branch to the exit. */
+static void build_call(handing *h, const cfg *g, const part *r, LLVMBasicBlockRef head, LLVMValueRef callee,
+                       LLVMMetadataRef scope, unsigned line) {
+  LLVMValueRef *arguments = mw_alloc((h->param_count + 1) * sizeof *arguments);
+  unsigned count = 0, fields = 0;
+  LLVMPositionBuilderAtEnd(h->b, head);
+  arguments[count++] = h->memory;
+  for (size_t i = 0; i < h->live.in.count; i++) {
+    LLVMValueRef value = between(h, h->live.in.items[i]);
+    if (is_parameter(LLVMTypeOf(value)))
+      arguments[count++] = value;
+    else
+      store_field(h, h->memory, fields++, value);
+  }
+  LLVMValueRef call = LLVMBuildCall2(h->b, h->type, callee, arguments, count, "");
+  LLVMInstructionSetDebugLoc(call, LLVMDIBuilderCreateDebugLocation(h->p->context, line, 1, scope, NULL));
+  for (size_t i = 0; i < h->live.out.count; i++) {
+    LLVMValueRef value = h->live.out.items[i];
+    use_instead(g, r, false, value, load_field(h, h->memory, fields++, LLVMTypeOf(value)));
+  }
+  LLVMBuildBr(h->b, g->blocks[r->exit]);
+  free(arguments);
+}
+
+static LLVMMetadataRef in_scope(program *p, LLVMMetadataRef place, LLVMMetadataRef scope) {
+  LLVMMetadataRef around = LLVMDILocationGetInlinedAt(place);
+  return LLVMDIBuilderCreateDebugLocation(p->context, LLVMDILocationGetLine(place), LLVMDILocationGetColumn(place),
+                                          around ? LLVMDILocationGetScope(place) : scope,
+                                          around ? in_scope(p, around, scope) : NULL);
+}
+
+/* In `start`, before its branch. */
+static void take_over(handing *h, const cfg *g, const part *r, LLVMBasicBlockRef start, LLVMValueRef function,
+                      LLVMMetadataRef scope) {
+  const values *in = &h->live.in, *again = &h->live.again;
+  LLVMValueRef *taken = mw_alloc((in->count + again->count + 1) * sizeof *taken);
+  unsigned count = 1, fields = 0;
+  LLVMPositionBuilderBefore(h->b, LLVMGetBasicBlockTerminator(start));
+  for (size_t i = 0; i < in->count; i++) {
+    LLVMTypeRef type = LLVMTypeOf(in->items[i]);
+    taken[i] = is_parameter(type_between(h->p, type))
+                   ? LLVMBuildBitCast(h->b, LLVMGetParam(function, count++), type, "")
+                   : load_field(h, LLVMGetParam(function, 0), fields++, type);
+  }
+  /* Of the caller's values: they are replaced with all others of the part. */
+  for (size_t i = 0; i < again->count; i++) {
+    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(again->items[i]);
+    taken[in->count + i] = LLVMInstructionClone(again->items[i]);
+    LLVMInsertIntoBuilder(h->b, taken[in->count + i]);
+    if (place) LLVMInstructionSetDebugLoc(taken[in->count + i], in_scope(h->p, place, scope));
+  }
+  for (size_t i = 0; i < in->count; i++) use_instead(g, r, true, in->items[i], taken[i]);
+  for (size_t i = 0; i < again->count; i++) use_instead(g, r, true, again->items[i], taken[in->count + i]);
+  free(taken);
+}
+
+static void hand_back(handing *h, LLVMBasicBlockRef end, LLVMValueRef function) {
+  unsigned fields = LLVMCountStructElementTypes(h->record) - (unsigned)h->live.out.count;
+  LLVMPositionBuilderAtEnd(h->b, end);
+  for (size_t i = 0; i < h->live.out.count; i++)
+    store_field(h, LLVMGetParam(function, 0), fields++, between(h, h->live.out.items[i]));
+  LLVMBuildRetVoid(h->b);
+}
+
+/* ---- the function ---- */
+
+static void take_attributes(LLVMValueRef from, LLVMValueRef to) {
+  const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+  unsigned count = LLVMGetAttributeCountAtIndex(from, whole);
+  LLVMAttributeRef *list = mw_alloc((count + 1) * sizeof(LLVMAttributeRef));
+  LLVMGetAttributesAtIndex(from, whole, list);
+  for (unsigned i = 0; i < count; i++) LLVMAddAttributeAtIndex(to, whole, list[i]);
+  free(list);
+}
+
+static void move_block(program *p, LLVMBasicBlockRef block, LLVMValueRef function, LLVMMetadataRef scope) {
+  LLVMRemoveBasicBlockFromParent(block);
+  LLVMAppendExistingBasicBlock(function, block);
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(i);
+    if (place) LLVMInstructionSetDebugLoc(i, in_scope(p, place, scope));
+  }
+}
+
+static LLVMValueRef take_out(program *p, const kernel *k, LLVMValueRef from, cfg *g, part *r) {
+  handing h = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
+  LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(p->context, from, "rest"),
+                    start = LLVMAppendBasicBlockInContext(p->context, from, "start"),
+                    end = LLVMAppendBasicBlockInContext(p->context, from, "end");
+  redirect(p, g, r, r->entry, false, head, start);
+  LLVMPositionBuilderAtEnd(h.b, start);
+  LLVMBuildBr(h.b, g->blocks[r->entry]);
+  redirect(p, g, r, r->exit, true, end, head);
+  add_block(g, r, head, false);
+  add_block(g, r, start, true);
+  add_block(g, r, end, true);
+  h.live.p = p, h.live.head = head;
+  find_live(g, r, &h.live);
+  choose_types(&h);
+  LLVMPositionBuilderBefore(h.b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(from)));
+  h.memory = LLVMBuildAlloca(h.b, h.record, "between");
+  char *name = mw_format("rest.%s", k->linkage);
+  LLVMValueRef function = LLVMAddFunction(p->module, name, h.type);
+  LLVMSetLinkage(function, LLVMInternalLinkage);
+  take_attributes(from, function);
+  add_attribute(p, function, "noinline");
+  LLVMSetSubprogram(function, k->rest_scope);
+  move_block(p, start, function, k->rest_scope);
+  for (int n = 0; n < g->count; n++)
+    if (r->has[n] && g->blocks[n] != start) move_block(p, g->blocks[n], function, k->rest_scope);
+  take_over(&h, g, r, start, function, k->rest_scope);
+  hand_back(&h, end, function);
+  build_call(&h, g, r, head, function, LLVMGetSubprogram(from), (unsigned)k->line);
+  LLVMDisposeBuilder(h.b);
+  free(name), free(h.params), free(h.live.in.items), free(h.live.again.items), free(h.live.out.items);
+  return function;
+}
+
+LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from) {
+  cfg g;
+  part best = {0};
+  LLVMValueRef taken = NULL;
+  if (!k->rest_scope) return NULL;
+  if (choose_part(from, &g, &best) || choose_half(p, from, &g, &best)) taken = take_out(p, k, from, &g, &best);
+  free(g.blocks);
+  free(best.has);
+  verify_module(p, "taking a function apart");
+  return taken;
+}

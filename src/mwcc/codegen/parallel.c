@@ -1,0 +1,297 @@
+/* Optimising and generating code on several processors, which is most of mwcc's work behind clang.
+ *
+ * The functions that hold a kernel's code are dealt out: each share but the first is a thread with a copy of the module in
+ * a context of its own, in which it keeps its functions and lets go of all else. The first is the module itself, with the
+ * table and the functions that nobody else has. Small functions that several need are in each share that needs them. What
+ * one share defines and another calls is a hidden symbol of the object that the linker makes of all. */
+#include "mwcc/mwcc.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/BitWriter.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORTH 150 /* instructions in a share */
+#define COPY  100 /* as much as these costs copying the module */
+
+typedef struct share {
+  program program; /* the copy's */
+  strings functions;
+  size_t *stacks; /* of the functions, once `measured` was posted */
+  sem_t measured;
+  bool is_measured;
+  pthread_t thread;
+  bool has_thread;
+  LLVMMemoryBufferRef object;
+} share;
+
+struct shares {
+  share items[SHARES]; /* items[0] has only the list: it is the program itself */
+  size_t count;
+  size_t elsewhere;         /* the weight of what the others have */
+  LLVMMemoryBufferRef copy; /* the module before it was dealt out */
+  bool is_optimised;
+  shares *before; /* what had been dealt out already, or NULL */
+};
+
+/* ---- dealing out ---- */
+
+typedef struct candidate {
+  LLVMValueRef function;
+  size_t weight;
+} candidate;
+
+static size_t weight_of(LLVMValueRef function) {
+  size_t weight = 0;
+  for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) weight++;
+  return weight;
+}
+
+static int heaviest_first(const void *left, const void *right) {
+  const candidate *a = left, *b = right;
+  return (a->weight < b->weight) - (a->weight > b->weight);
+}
+
+static size_t find_candidates(const program *p, candidate *out) {
+  size_t count = 0;
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    const kernel *k = &p->kernels[i];
+    for (int n = 0; n < k->variant_count; n++) {
+      const variant *v = &k->variants[n];
+      out[count++] = (candidate){v->function, weight_of(v->function)};
+      if (v->strays) out[count++] = (candidate){v->strays, weight_of(v->strays)};
+    }
+    if (k->rest) out[count++] = (candidate){k->rest, weight_of(k->rest)};
+    if (!k->variant_count) out[count++] = (candidate){k->run, weight_of(k->run)};
+  }
+  qsort(out, count, sizeof *out, heaviest_first);
+  return count;
+}
+
+/* A function whose address is taken must be there once, and one that is handed to a service is. What only the table has
+   is in its share alone. */
+static bool is_called_only(LLVMValueRef function) {
+  for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != function) return false;
+  }
+  return true;
+}
+
+static bool is_kernels_own(const program *p, LLVMValueRef function) {
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    const kernel *k = &p->kernels[i];
+    if (function == k->run || function == k->fits || function == k->rounds || function == k->thread_function)
+      return true;
+  }
+  return false;
+}
+
+static bool can_be_copied(const program *p) {
+  EACH_FUNCTION(p, f) {
+    if (!LLVMIsDeclaration(f) && !is_kernels_own(p, f) && !is_called_only(f)) return false;
+  }
+  return true;
+}
+
+static size_t processors(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+}
+
+static bool may_share(const program *p) {
+  return p->options->emit == EMIT_MWO && !p->options->report && p->options->level > 0 && can_be_copied(p);
+}
+
+/* `rest`: the weight of what is in the first share whatever else it has. */
+static size_t choose_count(const program *p, size_t candidates, size_t weight, size_t rest) {
+  size_t count = processors(), worth = weight / WORTH;
+  if (!may_share(p)) return 1;
+  if (count > SHARES) count = SHARES;
+  if (rest >= COPY) candidates++;
+  if (count > candidates) count = candidates;
+  return count < worth ? count : worth;
+}
+
+static size_t lightest(const size_t *weights, size_t count) {
+  size_t best = 0;
+  for (size_t i = 1; i < count; i++)
+    if (weights[i] < weights[best]) best = i;
+  return best;
+}
+
+/* Whose functions are whose; NULL where sharing does not pay. */
+static shares *deal_out(const program *p) {
+  candidate *candidates = mw_alloc(((2 * MOST_VARIANTS + 1) * p->kernel_count + 1) * sizeof *candidates);
+  size_t candidate_count = find_candidates(p, candidates), total = 0, weights[SHARES] = {0};
+  EACH_FUNCTION(p, f) total += weight_of(f);
+  size_t rest = total; /* less what is dealt out, which is all but what nobody else can have */
+  for (size_t i = 0; i < candidate_count; i++) rest -= candidates[i].weight;
+  size_t count = choose_count(p, candidate_count, total, rest);
+  if (count < 2) return NULL;
+  shares *s = mw_alloc(sizeof *s);
+  s->count = count;
+  for (size_t i = 1; i < count; i++) weights[i] = COPY;
+  weights[0] = rest;
+  for (size_t i = 0; i < candidate_count; i++) {
+    /* where all are of one kernel, the main one is the first's: a part of it may be dealt out once more */
+    bool is_main = p->options->launch_kernel && candidates[i].function == p->kernels[0].run;
+    size_t to = is_main ? 0 : lightest(weights, count), length;
+    weights[to] += candidates[i].weight;
+    if (to) s->elsewhere += candidates[i].weight;
+    strings_add(&s->items[to].functions, mw_strdup(LLVMGetValueName2(candidates[i].function, &length)));
+  }
+  free(candidates);
+  return s;
+}
+
+/* ---- one share's module ---- */
+
+static void publish(LLVMValueRef function) {
+  LLVMSetLinkage(function, LLVMExternalLinkage);
+  LLVMSetVisibility(function, LLVMHiddenVisibility);
+}
+
+static void let_go(program *p, LLVMValueRef function) {
+  size_t length;
+  char *name = mw_strdup(LLVMGetValueName2(function, &length));
+  LLVMSetValueName2(function, "", 0);
+  LLVMValueRef declaration = LLVMAddFunction(p->module, name, LLVMGlobalGetValueType(function));
+  publish(declaration);
+  LLVMReplaceAllUsesWith(function, declaration);
+  LLVMDeleteFunction(function);
+  free(name);
+}
+
+static void keep_only(program *p, const shares *s, const share *own) {
+  for (size_t i = 0; i < s->count; i++)
+    for (size_t n = 0; n < s->items[i].functions.count; n++) {
+      LLVMValueRef function = LLVMGetNamedFunction(p->module, s->items[i].functions.items[n]);
+      if (&s->items[i] == own)
+        publish(function);
+      else
+        let_go(p, function);
+    }
+}
+
+/* Without the table nothing refers to what other shares have. */
+static void drop_table(program *p) {
+  LLVMValueRef table = LLVMGetNamedGlobal(p->module, MW_MWO_SYMBOL);
+  LLVMReplaceAllUsesWith(table, LLVMGetUndef(p->pointer));
+  LLVMDeleteGlobal(table);
+}
+
+static void make_copy(const shares *s, share *own) {
+  program *q = &own->program;
+  LLVMMemoryBufferRef bytes =
+      LLVMCreateMemoryBufferWithMemoryRange(LLVMGetBufferStart(s->copy), LLVMGetBufferSize(s->copy), "copy", 0);
+  make_types(q);
+  make_machine(q);
+  if (LLVMParseBitcodeInContext2(q->context, bytes, &q->module)) die("a copy of the module cannot be read");
+  keep_only(q, s, own);
+  drop_table(q);
+}
+
+static void *work(void *argument) {
+  share *own = argument;
+  program *q = &own->program;
+  bool is_optimised = q->shares->is_optimised;
+  make_copy(q->shares, own);
+  q->shares = NULL;
+  if (is_optimised)
+    run_passes(q, "globaldce"); /* what only the table has */
+  else
+    optimise_module(q);
+  for (size_t i = 0; i < own->functions.count; i++)
+    own->stacks[i] = measure_stack(q, LLVMGetNamedFunction(q->module, own->functions.items[i]));
+  sem_post(&own->measured);
+  own->object = generate(q, LLVMObjectFile);
+  return NULL;
+}
+
+static void *work_in_thread(void *argument) {
+  use_large_pages_here();
+  return work(argument);
+}
+
+/* ---- for the stages ---- */
+
+/* The functions of kernels that the module still has, or their declarations. */
+static void keep_to_first(program *p, const shares *s) {
+  const char **names = mw_alloc((p->kernel_count + 1) * sizeof *names);
+  size_t length;
+  for (size_t i = 0; i < p->kernel_count; i++) names[i] = mw_strdup(LLVMGetValueName2(p->kernels[i].run, &length));
+  keep_only(p, s, &s->items[0]);
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    p->kernels[i].run = LLVMGetNamedFunction(p->module, names[i]);
+    p->kernels[i].variant_count = 0;
+  }
+}
+
+static void start_share(program *p, share *own) {
+  own->program = *p;
+  own->program.kernel_count = 0; /* they are of another context */
+  own->stacks = mw_alloc((own->functions.count + 1) * sizeof *own->stacks);
+  sem_init(&own->measured, 0, 0);
+  own->has_thread = pthread_create(&own->thread, NULL, work_in_thread, own) == 0;
+  if (!own->has_thread) work(own);
+}
+
+static void start(program *p, shares *s) {
+  s->before = p->shares;
+  p->shares = s;
+  s->copy = LLVMWriteBitcodeToMemoryBuffer(p->module);
+  for (size_t i = 1; i < s->count; i++) start_share(p, &s->items[i]);
+  keep_to_first(p, s);
+}
+
+void share_out(program *p) {
+  shares *s = deal_out(p);
+  if (s) start(p, s);
+}
+
+/* A single function, which optimising has to see as a whole; and one beside which there is little else, if a processor has
+   nothing to do. (Without one a filter took as long to make in two parts as in one, or longer, and on a Zen 4 a twelfth longer to
+   run.) */
+void share_optimised(program *p) {
+  kernel *k = &p->kernels[0];
+  if (!p->options->launch_kernel || !may_share(p) || processors() < 2 || LLVMIsDeclaration(k->run)) return;
+  if (p->shares && (p->shares->count >= processors() || weight_of(k->run) < 2 * p->shares->elsewhere)) return;
+  k->rest = take_rest(p, k, k->run);
+  shares *s = k->rest ? deal_out(p) : NULL;
+  if (!s) return;
+  s->is_optimised = true;
+  start(p, s);
+}
+
+static size_t stack_in(shares *s, const char *name) {
+  for (size_t i = 1; i < s->count; i++) {
+    share *owner = &s->items[i];
+    for (size_t n = 0; n < owner->functions.count; n++) {
+      if (strcmp(owner->functions.items[n], name) != 0) continue;
+      while (!owner->is_measured) owner->is_measured = sem_wait(&owner->measured) == 0;
+      return owner->stacks[n];
+    }
+  }
+  return s->before ? stack_in(s->before, name) : 0;
+}
+
+size_t shares_stack(shares *s, LLVMValueRef declaration) {
+  size_t length;
+  return stack_in(s, LLVMGetValueName2(declaration, &length));
+}
+
+size_t shares_objects(shares *s, LLVMMemoryBufferRef *objects) {
+  size_t count = s->before ? shares_objects(s->before, objects) : 1;
+  for (size_t i = 1; i < s->count; i++) {
+    if (s->items[i].has_thread) pthread_join(s->items[i].thread, NULL);
+    objects[count++] = s->items[i].object;
+  }
+  return count;
+}

@@ -1,0 +1,276 @@
+/* What each value looks like across the lanes of a gang, and which branches send them different ways.
+ *
+ * An optimistic fixpoint: every value starts as undefined and every branch as uniform; rounds over the nodes in reverse
+ * postorder compute shapes from operands (vector_shape_transfer.c) until nothing changes. A branch whose condition turns out to
+ * differ makes the phis where its lanes meet differ (sync_dependence.c); values of a loop that lanes leave in different rounds
+ * differ behind it. Phis and branches only ever get worse, so it ends.
+ *
+ * The same is done one level up for the gangs of a block: a condition that gangs disagree on makes phis no more than
+ * gang-uniform. */
+#include "vector_shape.h"
+
+#include <stdlib.h>
+
+/* ---- loops that lanes leave one by one ---- */
+
+/* Whether an instruction gives the same in every round of a loop: simple arithmetic of values from outside. */
+static bool is_fixed_in(const shapes *s, LLVMValueRef value, const loop *l, int depth) {
+  int at = graph_node_of(s->graph, value);
+  if (at < 0 || !l->contains[at]) return true;
+  if (depth == 0 || LLVMIsAPHINode(value)) return false;
+  bool simple = LLVMIsABinaryOperator(value) || LLVMIsACastInst(value) || LLVMIsAGetElementPtrInst(value) ||
+                LLVMIsAICmpInst(value) || LLVMIsASelectInst(value);
+  if (LLVMIsACallInst(value))
+    simple = starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.ntid") ||
+             starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.nctaid") ||
+             starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.tid") ||
+             starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.ctaid");
+  if (!simple) return false;
+  int count = LLVMIsACallInst(value) ? 0 : LLVMGetNumOperands(value);
+  for (int i = 0; i < count; i++)
+    if (!is_fixed_in(s, LLVMGetOperand(value, (unsigned)i), l, depth - 1)) return false;
+  return true;
+}
+
+/* How far a value that crosses from one node to another is torn apart by the loops it leaves on the way. */
+static shape_kind torn_by_loops(const shapes *s, LLVMValueRef value, int from, int to) {
+  enum { DEEPEST = 6 };
+  const order *o = s->order;
+  shape_kind worst = SHAPE_UNDEFINED;
+  for (int l = o->innermost[from]; l >= 0 && !o->loops[l].contains[to]; l = o->loops[l].parent) {
+    shape_kind left = (shape_kind)s->table->left[l];
+    if (left > worst && !is_fixed_in(s, value, &o->loops[l], DEEPEST)) worst = left;
+  }
+  return worst;
+}
+
+/* ---- phis ---- */
+
+static shape_kind at_least(shape_kind kind, shape_kind least) { return kind > least ? kind : least; }
+
+static view join_incoming(const shapes *s, LLVMValueRef phi, int at) {
+  view v = {.base = {1, 0}};
+  LLVMValueRef only = NULL;
+  bool one_value = true;
+  shape_kind least = SHAPE_UNDEFINED;
+  for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+    LLVMValueRef value = LLVMGetIncomingValue(phi, i);
+    int from = graph_incoming(s->graph, phi, i);
+    if (value == phi || s->order->index[from] < 0) continue;
+    if (only && value != only) one_value = false;
+    only = value;
+    view in = view_of(s, value);
+    if (in.shape.kind == SHAPE_UNDEFINED) continue;
+    least = at_least(least, torn_by_loops(s, value, from, at));
+    v.base = v.base.low > v.base.high ? in.base
+                                      : (range){in.base.low < v.base.low ? in.base.low : v.base.low,
+                                                in.base.high > v.base.high ? in.base.high : v.base.high};
+    v.shape = join_shapes(v.shape, in.shape);
+  }
+  if (v.shape.kind == SHAPE_UNDEFINED) return v;
+  if (!one_value) least = at_least(least, (shape_kind)s->table->join[at]);
+  v.shape.kind = at_least(v.shape.kind, least);
+  return v;
+}
+
+static view phi_shape(const shapes *s, LLVMValueRef phi, int at) {
+  view v = join_incoming(s, phi, at);
+  if (v.shape.kind != SHAPE_PARTED) return v;
+  shapes part = look_at_parts(s); /* the bases that a part starts from */
+  return of_parts(join_incoming(&part, phi, at));
+}
+
+/* A phi never gets better; and where lane 0's number may lie grows to its end soon. */
+static view worsened(view old, view new, int round) {
+  enum { PATIENCE = 3 };
+  if (old.shape.kind == SHAPE_UNDEFINED) return new;
+  view v = {.shape = join_shapes(old.shape, new.shape), .base = new.base};
+  if (old.base.low < v.base.low) v.base.low = old.base.low;
+  if (old.base.high > v.base.high) v.base.high = old.base.high;
+  if (round > PATIENCE && v.base.low < old.base.low) v.base.low = v.base.low >= 0 ? 0 : INT64_MIN;
+  if (round > PATIENCE && v.base.high > old.base.high) v.base.high = INT64_MAX;
+  return v;
+}
+
+/* ---- branches ---- */
+
+static void mark_loop(shapes *s, int l, shape_kind level);
+
+static void mark(shapes *s, joins *met, shape_kind level) {
+  for (int i = 0; i < met->node_count; i++)
+    if (s->table->join[met->nodes[i]] < level) s->table->join[met->nodes[i]] = (unsigned char)level;
+  for (int i = 0; i < met->left_count; i++) mark_loop(s, met->left[i], level);
+  free(met->nodes);
+  free(met->left);
+}
+
+static void mark_loop(shapes *s, int l, shape_kind level) {
+  if (s->table->left[l] >= level) return;
+  s->table->left[l] = (unsigned char)level;
+  joins met = {0};
+  joins_of_loop(s->graph, s->order, l, &met);
+  mark(s, &met, level);
+}
+
+/* True if the branch is worse than it was. */
+static bool part_at(shapes *s, int at) {
+  const node *here = &s->graph->nodes[at];
+  if (here->succ_count != 2 || here->succs[0] == here->succs[1]) return false;
+  shape_kind kind = view_of(s, LLVMGetCondition(here->last)).shape.kind;
+  shape_kind level = kind >= SHAPE_AFFINE ? SHAPE_VARYING : kind; /* where parts part, lanes are said to */
+  if (level < SHAPE_GANG || s->table->parted[at] >= level) return false;
+  s->table->parted[at] = (unsigned char)level;
+  s->divergent[at] = level == SHAPE_VARYING;
+  joins met = {0};
+  joins_of_branch(s->graph, s->order, at, &met);
+  mark(s, &met, level);
+  return true;
+}
+
+/* ---- rounds ---- */
+
+static bool same_view(view a, view b) {
+  return a.shape.kind == b.shape.kind && a.shape.stride == b.shape.stride && a.shape.step == b.shape.step &&
+         a.shape.align == b.shape.align && a.shape.no_wrap == b.shape.no_wrap && a.shape.positive == b.shape.positive &&
+         a.base.low == b.base.low && a.base.high == b.base.high;
+}
+
+static bool round_of_shapes(shapes *s, int round) {
+  const graph *g = s->graph;
+  bool changed = false;
+  for (int i = 0; i < s->order->rpo_count; i++) {
+    int at = s->order->rpo[i], number = graph_number(g, g->nodes[at].first);
+    for (; number < g->value_count && g->node_of[number] == at; number++) {
+      LLVMValueRef value = g->values[number];
+      if (s->table->given[number] || LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVoidTypeKind) continue;
+      view old = s->table->of[number], new;
+      if (LLVMIsAPHINode(value)) {
+        new = settle(s, value, phi_shape(s, value, at));
+        new = settle(s, value, worsened(old, new, round));
+      } else {
+        new = transfer_shape(s, value, at);
+      }
+      if (same_view(old, new)) continue;
+      s->table->of[number] = new;
+      changed = true;
+    }
+    changed = part_at(s, at) || changed;
+  }
+  return changed;
+}
+
+typedef struct question {
+  const graph *graph;
+  const order *order;
+  cut cut;
+  const given *list;
+  int count;
+  const shapes *like; /* what they need is needed anyway; or NULL */
+} question;
+
+static shapes shapes_assuming(const question *q, uint64_t assumed) {
+  const graph *g = q->graph;
+  const order *o = q->order;
+  shapes s = {.graph = g, .order = o, .cut = q->cut, .needed = assumed};
+  s.divergent = mw_alloc((size_t)g->count + 1);
+  s.table = mw_alloc(sizeof *s.table);
+  *s.table = (struct shape_table){.ranges = ranges_of(g, o, assumed),
+                                  .of = mw_alloc(((size_t)g->value_count + 1) * sizeof(view)),
+                                  .given = mw_alloc((size_t)g->value_count + 1),
+                                  .join = mw_alloc((size_t)g->count + 1),
+                                  .left = mw_alloc((size_t)o->loop_count + 1),
+                                  .parted = mw_alloc((size_t)g->count + 1)};
+  for (int i = 0; i < q->count; i++) {
+    int number = graph_number(g, q->list[i].value);
+    bool small = q->list[i].shape.no_wrap;
+    view known = {.shape = q->list[i].shape, .base = {INT64_MIN, INT64_MAX}};
+    if (small) known.base = (range){-BOUND_EXTENT, BOUND_EXTENT};
+    s.table->of[number] = settle(&s, q->list[i].value, known);
+    s.table->given[number] = true;
+  }
+  for (int round = 0; round_of_shapes(&s, round);) round++;
+  s.assumptions = s.table->ranges.assumptions;
+  s.assumption_count = s.table->ranges.assumption_count;
+  s.extent = s.table->ranges.extent;
+  return s;
+}
+
+bool counts_towards(const shapes *s, LLVMValueRef index, LLVMValueRef limit) {
+  shape counts = view_of(s, index).shape, to = view_of(s, limit).shape;
+  if (counts.kind != SHAPE_AFFINE || counts.stride < 0 || counts.step < 0 || !counts.no_wrap) return false;
+  return is_uniform_kind(to.kind) && range_of(&s->table->ranges, limit).high <= BOUND_EXTENT;
+}
+
+/* Whether a loop of many vectors compares what counts with a limit: see counted_loops.c. */
+static bool counts_in_loop(const shapes *s, int number) {
+  enum { MANY = 8 };
+  LLVMValueRef i = s->graph->values[number];
+  if (s->cut.parts < MANY || s->order->innermost[s->graph->node_of[number]] < 0 || !LLVMIsAICmpInst(i)) return false;
+  if (LLVMGetICmpPredicate(i) < LLVMIntSGT) return false;
+  LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1);
+  return counts_towards(s, a, b) || counts_towards(s, b, a);
+}
+
+static bool same_shapes(const shapes *a, const shapes *b) {
+  for (int i = 0; i < a->graph->value_count; i++) {
+    shape x = a->table->of[i].shape, y = b->table->of[i].shape;
+    if (x.kind != y.kind || x.stride != y.stride || x.step != y.step) return false;
+    if (counts_in_loop(a, i) != counts_in_loop(b, i)) return false;
+  }
+  return true;
+}
+
+/* Assumptions restrict the launches that the code is good for. So only those are made without which a shape is worse:
+   first all together are tried without, then all but those that are made already, then one by one. */
+static shapes answer(const question *q) {
+  enum { MOST_TRIALS = 6 };
+  uint64_t needed = ~0ull;
+  shapes best = shapes_assuming(q, needed), trial = shapes_assuming(q, 0), last = best; /* of what is needed */
+  if (same_shapes(&best, &trial)) {
+    shapes_free(&best);
+    return trial;
+  }
+  shapes_free(&trial);
+  if (q->like) {
+    trial = shapes_assuming(q, q->like->needed);
+    if (same_shapes(&best, &trial)) {
+      shapes_free(&best);
+      return trial;
+    }
+    shapes_free(&trial);
+  }
+  int parameters = best.assumption_count < MOST_TRIALS ? best.assumption_count : MOST_TRIALS;
+  for (int i = 0; i <= parameters; i++) {
+    uint64_t one = i == parameters ? ASSUME_TIGHT : 1ull << best.assumptions[i].parameter;
+    trial = shapes_assuming(q, needed & ~one);
+    bool same = same_shapes(&last, &trial);
+    shapes_free(same ? &last : &trial);
+    if (same) last = trial, needed &= ~one;
+  }
+  return last;
+}
+
+shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count, const shapes *like) {
+  return answer(&(question){g, o, c, list, count, like});
+}
+
+shapes shapes_of(const graph *g, const order *o, cut c) { return shapes_given(g, o, c, NULL, 0, NULL); }
+
+shapes shapes_at_best(const graph *g, const order *o, cut c) {
+  return shapes_assuming(&(question){g, o, c, NULL, 0, NULL}, ~0ull);
+}
+
+void shapes_free(shapes *s) {
+  free(s->table->of);
+  free(s->table->join);
+  free(s->table->left);
+  free(s->table->given);
+  free(s->table->parted);
+  free(s->table);
+  free(s->divergent);
+  *s = (shapes){0};
+}
+
+shape shape_of(const shapes *s, LLVMValueRef value) { return view_of(s, value).shape; }
+
+bool leaves_one_by_one(const shapes *s, int l) { return s->table->left[l] == SHAPE_VARYING; }

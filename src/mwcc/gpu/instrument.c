@@ -1,0 +1,374 @@
+/* Kernels for a GPU that the host can stop (--stoppable), and that check their accesses (--check-memory).
+ *
+ * The hardware cannot be stopped, and a fault of it loses the GPU. So such kernels look for themselves, by the functions of
+ * moonwarp/guard_calls.h: a kernel begins by telling the host that it runs, loops look now and then whether they are to
+ * end, and before an access its address is compared with the memory that it was made from. Of a variable, shared memory or
+ * a local array that is known here; of a pointer it is found in the table of arrays, once, where the pointer comes from.
+ * What is outside goes to a function that looks again, and refuses. */
+#include "instrument.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+LLVMValueRef guard_function(program *p, const char *name) {
+  LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
+  if (!function) die("the function %s is not in the module: is moonwarp/guard_calls.h this compiler's?", name);
+  return function;
+}
+
+void guard_call(LLVMBuilderRef b, LLVMValueRef function, LLVMValueRef *arguments, unsigned count) {
+  LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, arguments, count, "");
+}
+
+/* Our own functions, which look and tell. */
+bool guard_is_ours(LLVMValueRef function) {
+  size_t length;
+  return strstr(LLVMGetValueName2(function, &length), "__mw_") != NULL;
+}
+
+/* Behind what a kernel begins with. */
+void guard_position_at_entry(LLVMBuilderRef b, LLVMValueRef function) {
+  LLVMValueRef at = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
+  while (LLVMIsAAllocaInst(at) || (LLVMIsACallInst(at) && strcmp(callee_name(at), "__mw_guard_begin") == 0))
+    at = LLVMGetNextInstruction(at);
+  LLVMPositionBuilderBefore(b, at);
+}
+
+/* ---- kernels get the launch's number ---- */
+
+bool is_found_by_host(const kernel *k, size_t i) { return k->params[i].type->type.kind == MW_TYPE_POINTER; }
+
+static unsigned count_found(const program *p, const kernel *k, size_t before) {
+  unsigned count = 0;
+  for (size_t i = 0; i < before && p->options->check_memory; i++) count += is_found_by_host(k, i);
+  return count;
+}
+
+static LLVMTypeRef with_number(program *p, const kernel *k, LLVMTypeRef type) {
+  unsigned count = LLVMCountParamTypes(type), more = 1 + 2 * count_found(p, k, k->param_count);
+  LLVMTypeRef *params = mw_alloc((count + more) * sizeof *params);
+  LLVMGetParamTypes(type, params);
+  for (unsigned i = 0; i < more; i++) params[count + i] = p->i64;
+  LLVMTypeRef result = LLVMFunctionType(LLVMGetReturnType(type), params, count + more, 0);
+  free(params);
+  return result;
+}
+
+static void copy_attributes_at(LLVMValueRef from, LLVMValueRef to, unsigned index) {
+  unsigned count = LLVMGetAttributeCountAtIndex(from, index);
+  LLVMAttributeRef *list = mw_alloc((count + 1) * sizeof *list);
+  LLVMGetAttributesAtIndex(from, index, list);
+  for (unsigned i = 0; i < count; i++) LLVMAddAttributeAtIndex(to, index, list[i]);
+  free(list);
+}
+
+static void move_body(LLVMValueRef old, LLVMValueRef made) {
+  size_t length;
+  copy_attributes_at(old, made, (unsigned)LLVMAttributeFunctionIndex);
+  for (unsigned i = 0; i < LLVMCountParams(old); i++) {
+    LLVMValueRef from = LLVMGetParam(old, i), to = LLVMGetParam(made, i);
+    const char *name = LLVMGetValueName2(from, &length);
+    copy_attributes_at(old, made, i + 1);
+    LLVMSetValueName2(to, name, length);
+    LLVMReplaceAllUsesWith(from, to);
+  }
+  for (LLVMBasicBlockRef next, block = LLVMGetFirstBasicBlock(old); block; block = next) {
+    next = LLVMGetNextBasicBlock(block);
+    LLVMRemoveBasicBlockFromParent(block);
+    LLVMAppendExistingBasicBlock(made, block);
+  }
+}
+
+static void number_kernel(program *p, LLVMBuilderRef b, kernel *k) {
+  LLVMValueRef old = k->body, begin = guard_function(p, "__mw_guard_begin");
+  size_t length;
+  char *name = mw_strdup(LLVMGetValueName2(old, &length));
+  LLVMValueRef made = LLVMAddFunction(p->module, "", with_number(p, k, LLVMGlobalGetValueType(old)));
+  LLVMMetadataRef subprogram = LLVMGetSubprogram(old);
+  LLVMSetFunctionCallConv(made, LLVMGetFunctionCallConv(old));
+  LLVMSetSubprogram(old, NULL);
+  LLVMSetSubprogram(made, subprogram);
+  move_body(old, made);
+  LLVMReplaceAllUsesWith(old, made);
+  LLVMDeleteFunction(old);
+  LLVMSetValueName2(made, name, strlen(name));
+  free(name);
+  k->body = made;
+  LLVMValueRef number = LLVMGetParam(made, (unsigned)k->param_count);
+  guard_position_at_entry(b, made);
+  guard_call(b, begin, &number, 1);
+}
+
+/* ---- checks ---- */
+
+/* What a pointer leads to, as it is found where the pointer comes from. */
+typedef struct extent {
+  LLVMValueRef root, base, bytes;
+} extent;
+
+/* How far from there an access of a size may begin: below the limit. */
+typedef struct reach {
+  LLVMValueRef root, limit;
+  uint64_t bytes;
+  unsigned alignment;
+} reach;
+
+typedef struct checker {
+  program *p;
+  LLVMBuilderRef b;
+  LLVMValueRef find, refuse, refuse_known;
+  extent *extents; /* of this function */
+  size_t extent_count;
+  reach *reaches;
+  size_t reach_count;
+} checker;
+
+static LLVMValueRef plain(checker *c, LLVMValueRef pointer) {
+  if (LLVMTypeOf(pointer) == c->p->pointer) return pointer;
+  return LLVMBuildAddrSpaceCast(c->b, pointer, c->p->pointer, "");
+}
+
+static LLVMValueRef number_of(checker *c, LLVMValueRef pointer) {
+  return LLVMBuildPtrToInt(c->b, plain(c, pointer), c->p->i64, "");
+}
+
+static void position_behind(checker *c, LLVMValueRef root, LLVMValueRef function) {
+  if (!LLVMIsAInstruction(root)) {
+    guard_position_at_entry(c->b, function);
+    return;
+  }
+  LLVMValueRef at = LLVMGetNextInstruction(root);
+  while (LLVMIsAPHINode(at)) at = LLVMGetNextInstruction(at);
+  LLVMPositionBuilderBefore(c->b, at);
+}
+
+/* What the launch says of a kernel's parameter. */
+static bool find_said(checker *c, LLVMValueRef root, extent *out) {
+  for (size_t n = 0; n < c->p->kernel_count; n++) {
+    const kernel *k = &c->p->kernels[n];
+    for (size_t i = 0; i < k->param_count; i++) {
+      if (LLVMGetParam(k->body, (unsigned)i) != root || !is_found_by_host(k, i)) continue;
+      unsigned at = (unsigned)k->param_count + 1 + 2 * count_found(c->p, k, i);
+      *out = (extent){root, LLVMGetParam(k->body, at), LLVMGetParam(k->body, at + 1)};
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The builder stands where it is known. */
+static const extent *extent_of(checker *c, LLVMValueRef root, LLVMValueRef function) {
+  for (size_t i = 0; i < c->extent_count; i++) {
+    if (c->extents[i].root != root) continue;
+    if (LLVMIsAInstruction(c->extents[i].bytes))
+      LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(c->extents[i].bytes));
+    else
+      guard_position_at_entry(c->b, function);
+    return &c->extents[i];
+  }
+  extent said;
+  position_behind(c, root, function);
+  c->extents = mw_realloc(c->extents, (c->extent_count + 1) * sizeof *c->extents);
+  if (find_said(c, root, &said)) {
+    c->extents[c->extent_count] = said;
+    return &c->extents[c->extent_count++];
+  }
+  LLVMValueRef pointer = plain(c, root);
+  LLVMValueRef found = LLVMBuildCall2(c->b, LLVMGlobalGetValueType(c->find), c->find, &pointer, 1, "");
+  LLVMValueRef base = LLVMBuildExtractValue(c->b, found, 0, "");
+  c->extents[c->extent_count] = (extent){root, base, LLVMBuildExtractValue(c->b, found, 1, "")};
+  return &c->extents[c->extent_count++];
+}
+
+static LLVMValueRef is_aligned(checker *c, LLVMValueRef number, unsigned alignment) {
+  LLVMValueRef rest = LLVMBuildAnd(c->b, number, constant_i64(c->p, alignment - 1), "");
+  return LLVMBuildICmp(c->b, LLVMIntEQ, rest, constant_i64(c->p, 0), "");
+}
+
+/* Nothing is in reach of a root that is not aligned: then whoever refuses looks again. */
+static LLVMValueRef limit_of(checker *c, LLVMValueRef root, uint64_t bytes, unsigned alignment, LLVMValueRef function) {
+  for (size_t i = 0; i < c->reach_count; i++) {
+    const reach *r = &c->reaches[i];
+    if (r->root == root && r->bytes == bytes && r->alignment == alignment) return r->limit;
+  }
+  const extent *e = extent_of(c, root, function);
+  LLVMValueRef size = constant_i64(c->p, bytes);
+  LLVMValueRef fits = LLVMBuildICmp(c->b, LLVMIntUGE, e->bytes, size, "");
+  if (alignment > 1) fits = LLVMBuildAnd(c->b, fits, is_aligned(c, number_of(c, root), alignment), "");
+  LLVMValueRef last = LLVMBuildAdd(c->b, e->bytes, constant_i64(c->p, 1 - bytes), "");
+  LLVMValueRef limit = LLVMBuildSelect(c->b, fits, last, constant_i64(c->p, 0), "");
+  c->reaches = mw_realloc(c->reaches, (c->reach_count + 1) * sizeof *c->reaches);
+  c->reaches[c->reach_count++] = (reach){root, limit, bytes, alignment};
+  return limit;
+}
+
+static LLVMValueRef text_of(checker *c, const char *text) {
+  return text && *text ? LLVMBuildGlobalStringPtr(c->b, text, "") : LLVMConstNull(c->p->pointer);
+}
+
+/* distance <= size && distance + bytes <= size: a distance before the start is larger than any size. */
+static LLVMValueRef lies_within(checker *c, LLVMValueRef distance, LLVMValueRef bytes, LLVMValueRef size) {
+  LLVMValueRef begins = LLVMBuildICmp(c->b, LLVMIntULE, distance, size, "");
+  LLVMValueRef end = LLVMBuildAdd(c->b, distance, bytes, "");
+  return LLVMBuildAnd(c->b, begins, LLVMBuildICmp(c->b, LLVMIntULE, end, size, ""), "");
+}
+
+static LLVMValueRef dynamic_bytes(checker *c) {
+  static const char text[] = "mov.u32 $0, %dynamic_smem_size;", constraint[] = "=r";
+  LLVMTypeRef type = LLVMFunctionType(c->p->i32, NULL, 0, 0);
+  LLVMValueRef code =
+      LLVMGetInlineAsm(type, text, strlen(text), constraint, strlen(constraint), 0, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildZExt(c->b, LLVMBuildCall2(c->b, type, code, NULL, 0, ""), c->p->i64, "");
+}
+
+/* The rarely taken way: it comes back where all is well, unless it never does. */
+static void refuse_unless(checker *c, LLVMValueRef access, LLVMValueRef good, LLVMValueRef function,
+                          LLVMValueRef *arguments, unsigned count, bool comes_back) {
+  program *p = c->p;
+  LLVMBasicBlockRef behind = LLVMGetInstructionParent(access), head = split_block(p, access);
+  LLVMBasicBlockRef refuse = LLVMInsertBasicBlockInContext(p->context, behind, "refuse");
+  LLVMPositionBuilderAtEnd(c->b, head);
+  build_likely(p, c->b, good, behind, refuse);
+  LLVMPositionBuilderAtEnd(c->b, refuse);
+  guard_call(c->b, function, arguments, count);
+  if (comes_back)
+    LLVMBuildBr(c->b, behind);
+  else
+    LLVMBuildUnreachable(c->b);
+}
+
+/* One of the access in the source: name, file, line, store or load. */
+static void add_place(checker *c, LLVMValueRef i, const char *name, bool is_store, LLVMValueRef out[4]) {
+  const char *file;
+  unsigned line, column;
+  program_position(i, &file, &line, &column);
+  out[0] = text_of(c, name);
+  out[1] = text_of(c, file);
+  out[2] = constant_i32(c->p, line);
+  out[3] = constant_i32(c->p, is_store);
+}
+
+static void check_known(checker *c, LLVMValueRef i, const gpu_access *a, const accessed *o, unsigned alignment) {
+  program *p = c->p;
+  LLVMPositionBuilderBefore(c->b, i);
+  bool is_constant = LLVMIsAConstantInt(a->bytes) && o->size != MW_OBJECT_SHARED;
+  uint64_t most = is_constant ? LLVMConstIntGetZExtValue(a->bytes) : 0;
+  LLVMValueRef bytes = LLVMBuildZExt(c->b, a->bytes, p->i64, "");
+  LLVMValueRef size = o->size == MW_OBJECT_SHARED ? dynamic_bytes(c) : constant_i64(p, o->size);
+  LLVMValueRef distance = LLVMBuildSub(c->b, number_of(c, a->address), number_of(c, o->base), "");
+  LLVMValueRef good = is_constant && most <= o->size
+                          ? LLVMBuildICmp(c->b, LLVMIntULE, distance, constant_i64(p, o->size - most), "")
+                          : lies_within(c, distance, bytes, size);
+  if (alignment > 1) good = LLVMBuildAnd(c->b, good, is_aligned(c, distance, alignment), "");
+  LLVMValueRef arguments[7] = {distance, bytes, size};
+  add_place(c, i, o->name, a->is_store, arguments + 3);
+  refuse_unless(c, i, good, c->refuse_known, arguments, MW_COUNT(arguments), false);
+}
+
+static void check_found(checker *c, LLVMValueRef i, LLVMValueRef function, const gpu_access *a, const accessed *o,
+                        unsigned alignment) {
+  bool is_constant = LLVMIsAConstantInt(a->bytes);
+  uint64_t most = is_constant ? LLVMConstIntGetZExtValue(a->bytes) : 0;
+  LLVMValueRef limit = is_constant ? limit_of(c, o->base, most, alignment, function) : NULL;
+  const extent *e = extent_of(c, o->base, function);
+  LLVMPositionBuilderBefore(c->b, i);
+  LLVMValueRef bytes = LLVMBuildZExt(c->b, a->bytes, c->p->i64, ""), address = number_of(c, a->address);
+  LLVMValueRef distance = LLVMBuildSub(c->b, address, e->base, "");
+  LLVMValueRef good =
+      is_constant ? LLVMBuildICmp(c->b, LLVMIntULT, distance, limit, "") : lies_within(c, distance, bytes, e->bytes);
+  if (alignment > 1) /* of the way from the root, of which more is known */
+    good =
+        LLVMBuildAnd(c->b, good, is_aligned(c, LLVMBuildSub(c->b, address, number_of(c, o->base), ""), alignment), "");
+  LLVMValueRef arguments[8] = {plain(c, o->base), plain(c, a->address), bytes, constant_i32(c->p, alignment)};
+  add_place(c, i, o->name, a->is_store, arguments + 4);
+  refuse_unless(c, i, good, c->refuse, arguments, MW_COUNT(arguments), true);
+}
+
+static void check(checker *c, LLVMValueRef i, LLVMValueRef function, const gpu_access *a) {
+  accessed o;
+  unsigned alignment = a->alignment > 16 ? 16 : a->alignment ? a->alignment : 1;
+  if (!find_accessed(c->p, a->address, &o)) return;
+  if (o.size == MW_OBJECT_ALLOCATION)
+    check_found(c, i, function, a, &o, alignment);
+  else
+    check_known(c, i, a, &o, alignment);
+}
+
+static void note_given(checker *c, LLVMValueRef i) {
+  if (strcmp(callee_name(i), "malloc") != 0) return;
+  LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(i));
+  LLVMValueRef arguments[] = {i, LLVMBuildZExt(c->b, LLVMGetOperand(i, 0), c->p->i64, "")};
+  guard_call(c->b, guard_function(c->p, "__mw_guard_given"), arguments, 2);
+}
+
+static void check_function(checker *c, LLVMValueRef function) {
+  instructions list = instructions_of_function(function);
+  c->extent_count = c->reach_count = 0;
+  for (size_t n = 0; n < list.count; n++) {
+    gpu_access accesses[2];
+    int count = find_gpu_accesses(c->p, list.items[n], accesses);
+    for (int k = 0; k < count; k++) check(c, list.items[n], function, &accesses[k]);
+    if (LLVMIsACallInst(list.items[n])) note_given(c, list.items[n]);
+  }
+  free(list.items);
+}
+
+/* ---- traps ---- */
+
+static bool is_trap(LLVMValueRef i) {
+  if (!LLVMIsACallInst(i)) return false;
+  LLVMValueRef code = LLVMGetCalledValue(i);
+  size_t length;
+  if (!LLVMIsAInlineAsm(code)) return strcmp(callee_name(i), "llvm.trap") == 0;
+  const char *text = LLVMGetInlineAsmAsmString(code, &length);
+  text += strspn(text, " \t\n{");
+  return strncmp(text, "trap;", 5) == 0 && strspn(text + 5, " \t\n}") == strlen(text + 5);
+}
+
+static void tell_of_traps(program *p, LLVMBuilderRef b, LLVMValueRef function) {
+  instructions list = instructions_of_function(function);
+  checker c = {.p = p, .b = b};
+  for (size_t n = 0; n < list.count; n++) {
+    const char *file;
+    unsigned line, column;
+    if (!is_trap(list.items[n])) continue;
+    program_position(list.items[n], &file, &line, &column);
+    LLVMPositionBuilderBefore(b, list.items[n]);
+    LLVMValueRef arguments[] = {text_of(&c, file), constant_i32(p, line)};
+    guard_call(b, guard_function(p, "__mw_guard_trap"), arguments, 2);
+  }
+  free(list.items);
+}
+
+/* Of our functions those that nobody calls are dropped, but for the one that loops will call. */
+void guard_let_go(program *p, bool keep_look) {
+  EACH_FUNCTION(p, f) {
+    size_t length;
+    const char *name = LLVMGetValueName2(f, &length);
+    if (LLVMIsDeclaration(f) || !starts_with(name, GUARD_FUNCTION)) continue;
+    if (!keep_look || strcmp(name, "__mw_guard_look") != 0) LLVMSetLinkage(f, LLVMInternalLinkage);
+  }
+}
+
+void guard_kernels(program *p) {
+  if (!p->options->stoppable) return;
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  checker c = {.p = p, .b = b};
+  for (size_t i = 0; i < p->kernel_count; i++) number_kernel(p, b, &p->kernels[i]);
+  if (p->options->check_memory) {
+    run_passes(p, "always-inline,cgscc(inline),function(sroa<modify-cfg>,early-cse,load-store-vectorizer)");
+    c.find = guard_function(p, "__mw_guard_extent");
+    c.refuse = guard_function(p, "__mw_guard_refuse");
+    c.refuse_known = guard_function(p, "__mw_guard_refuse_known");
+  }
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f) || guard_is_ours(f)) continue;
+    tell_of_traps(p, b, f);
+    if (p->options->check_memory) check_function(&c, f);
+  }
+  free(c.extents);
+  free(c.reaches);
+  LLVMDisposeBuilder(b);
+  guard_let_go(p, true);
+  verify_module(p, "guarding kernels");
+}

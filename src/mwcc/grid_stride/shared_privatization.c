@@ -1,0 +1,306 @@
+/* Grid-stride loops of blocks that have something in shared memory meanwhile: reduction_state.c runs some rounds of many blocks, and
+ * here each of these has shared memory of its own.
+ *
+ *   __shared__ unsigned counts[256];
+ *   counts[threadIdx.x] = 0;                                                   the start
+ *   __syncthreads();
+ *   for (int i = …; i < n; i += gridDim.x * blockDim.x) atomicAdd(&counts[x[i] & 255], 1);
+ *   …
+ *
+ * The blocks' shared memory lies one below the other, as much of it as stays in the near cache while memory streams by, and
+ * the start is done before a block's first rounds alone: what is computed there and needed later is computed again, and has
+ * to be arithmetic. (To copy shared memory in and out instead took a tenth more time than block after block.)
+ *
+ * In another block's memory nothing stops a thread that leaves its own. So all its places have to be inside by what is known
+ * of their ranges, if the code keeps its promises (as that abs() is not asked for the least number); else the kernel stays as
+ * it is, and leaving shared memory is a fault where it happens. */
+#include "mwcc/widen/memory/memory.h"
+#include "grid_stride.h"
+#include "mwcc/analysis/value_range.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BESIDE_BYTES = 16 << 10, ALIGNMENT = 256 };
+
+uint32_t shared_stride(const kernel *k) {
+  return (uint32_t)((k->shared_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
+uint32_t blocks_beside(const kernel *k) {
+  if (!k->shared_bytes || k->shared_bytes > BESIDE_BYTES) return 1;
+  return BESIDE_BYTES / shared_stride(k);
+}
+
+/* ---- accesses ---- */
+
+LLVMValueRef shared_place(LLVMValueRef i) {
+  LLVMValueRef address = NULL;
+  if (LLVMIsALoadInst(i) || LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)) address = LLVMGetOperand(i, 0);
+  if (LLVMIsAStoreInst(i)) address = LLVMGetOperand(i, 1);
+  return address && memory_of(address) == MEMORY_SHARED ? address : NULL;
+}
+
+/* Bytes from the beginning of what the address leads into. */
+typedef struct span {
+  wide low, high;
+} span;
+
+static const shared *find_array(const program *p, LLVMValueRef global) {
+  for (size_t i = 0; i < p->shared_count; i++)
+    if (p->shareds[i].global == global && !p->shareds[i].dynamic) return &p->shareds[i];
+  return NULL;
+}
+
+static LLVMOpcode opcode_of(LLVMValueRef value) {
+  if (LLVMIsAInstruction(value)) return LLVMGetInstructionOpcode(value);
+  return LLVMIsAConstantExpr(value) ? LLVMGetConstOpcode(value) : (LLVMOpcode)0;
+}
+
+/* With what is known of the number before it was extended, too. */
+static range range_of_index(const ranges *r, LLVMValueRef index, int at) {
+  range mine = range_at(r, index, at);
+  if (!LLVMIsASExtInst(index) && !LLVMIsAZExtInst(index)) return mine;
+  range within = range_of_index(r, LLVMGetOperand(index, 0), at);
+  return LLVMIsASExtInst(index) || within.low >= 0 ? meet_ranges(mine, within) : mine;
+}
+
+static bool add_index(const ranges *r, LLVMValueRef index, int at, uint64_t bytes, span *to) {
+  range found = {0, 0};
+  if (LLVMIsAConstantInt(index))
+    found.low = found.high = LLVMConstIntGetSExtValue(index);
+  else if (has_range(index))
+    found = range_of_index(r, index, at);
+  else
+    return false;
+  if (is_never(found)) return false;
+  to->low += (wide)found.low * (wide)bytes, to->high += (wide)found.high * (wide)bytes;
+  return true;
+}
+
+static bool add_steps(const ranges *r, LLVMValueRef address, int at, span *to) {
+  LLVMTargetDataRef layout = r->graph->program->layout;
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
+  for (int i = 1; i < LLVMGetNumOperands(address); i++) {
+    LLVMValueRef index = LLVMGetOperand(address, (unsigned)i);
+    if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+      unsigned member = (unsigned)LLVMConstIntGetZExtValue(index);
+      wide offset = (wide)LLVMOffsetOfElement(layout, type, member);
+      to->low += offset, to->high += offset;
+      type = LLVMStructGetTypeAtIndex(type, member);
+      continue;
+    }
+    if (i > 1 && LLVMGetTypeKind(type) != LLVMArrayTypeKind) return false;
+    if (i > 1) type = LLVMGetElementType(type);
+    if (!add_index(r, index, at, LLVMABISizeOfType(layout, type), to)) return false;
+  }
+  return true;
+}
+
+/* Where the address may lead, and into what; NULL: that is not known. */
+static const shared *find_span(const ranges *r, LLVMValueRef address, int at, span *out) {
+  enum { DEPTH = 16 };
+  *out = (span){0, 0};
+  for (int depth = 0; depth < DEPTH; depth++) {
+    if (LLVMIsAGlobalVariable(address)) return find_array(r->graph->program, address);
+    LLVMOpcode opcode = opcode_of(address);
+    if (opcode == LLVMGetElementPtr && !add_steps(r, address, at, out)) return NULL;
+    if (opcode != LLVMGetElementPtr && opcode != LLVMAddrSpaceCast && opcode != LLVMBitCast) return NULL;
+    address = LLVMGetOperand(address, 0);
+  }
+  return NULL;
+}
+
+static LLVMTypeRef accessed_type(LLVMValueRef i) {
+  if (LLVMIsAStoreInst(i)) return LLVMTypeOf(LLVMGetOperand(i, 0));
+  return LLVMTypeOf(LLVMIsALoadInst(i) ? i : LLVMGetOperand(i, 1));
+}
+
+static bool stays_inside(const ranges *r, LLVMValueRef i) {
+  const graph *g = r->graph;
+  span where;
+  const shared *in = find_span(r, shared_place(i), graph_node_of(g, i), &where);
+  wide bytes = (wide)LLVMStoreSizeOfType(g->program->layout, accessed_type(i));
+  return in && where.low >= 0 && where.high + bytes <= (wide)in->size;
+}
+
+/* Whether the instruction does something else with an address in shared memory than go there, or on from there. */
+static bool lets_escape(LLVMValueRef i) {
+  LLVMValueRef own = shared_place(i);
+  if (LLVMIsAGetElementPtrInst(i) || opcode_of(i) == LLVMAddrSpaceCast) return false;
+  bool passed = false;
+  for (unsigned n = 0; n < count_operands(i); n++) {
+    LLVMValueRef operand = LLVMGetOperand(i, n);
+    if (LLVMValueIsBasicBlock(operand)) continue;
+    if (LLVMGetTypeKind(LLVMTypeOf(operand)) != LLVMPointerTypeKind) {
+      if (LLVMIsAConstantExpr(operand) || LLVMIsAConstantVector(operand)) return true; /* it may be made of one */
+      continue;
+    }
+    if (operand == own && !passed)
+      passed = true; /* its own: what is stored would be one more */
+    else if (memory_of(operand) == MEMORY_SHARED)
+      return true;
+  }
+  return false;
+}
+
+/* A call that may have an eye on shared memory: of a function that finds it by itself. */
+static bool is_unknown_call(LLVMValueRef i) { return LLVMIsACallInst(i) && !is_harmless(i) && !is_barrier(i); }
+
+static bool all_stay_inside(const ranges *r) {
+  const graph *g = r->graph;
+  for (int n = 0; n < g->value_count; n++) {
+    LLVMValueRef i = g->values[n];
+    if (is_unknown_call(i) || lets_escape(i) || (shared_place(i) && !stays_inside(r, i))) return false;
+  }
+  return true;
+}
+
+static bool knows_its_places(program *p, const kernel *k) {
+  graph g;
+  const char *why;
+  if (!graph_build(p, k->body, false, &g, &why)) return false;
+  flow f = graph_flow(&g);
+  order o = order_of(&f);
+  ranges r = ranges_of(&g, &o, 0);
+  bool result = all_stay_inside(&r);
+  order_free(&o);
+  graph_free(&g);
+  return result;
+}
+
+/* ---- the start ---- */
+
+typedef struct start {
+  program *p;
+  const grid_loop *loop;
+  LLVMBasicBlockRef guard; /* the guard's block, which is behind it */
+  LLVMBasicBlockRef *blocks;
+  size_t count;
+  struct copy {
+    LLVMValueRef old, now;
+  } *copies; /* of what is needed behind it */
+  size_t copy_count;
+} start;
+
+static bool is_in_start(const start *s, LLVMBasicBlockRef block) {
+  for (size_t i = 0; i < s->count; i++)
+    if (s->blocks[i] == block) return true;
+  return false;
+}
+
+/* From the function's beginning to the guard's block. */
+static void find_start(start *s, LLVMValueRef function) {
+  s->blocks = mw_alloc((LLVMCountBasicBlocks(function) + 1) * sizeof *s->blocks);
+  s->blocks[s->count++] = LLVMGetEntryBasicBlock(function);
+  for (size_t n = 0; n < s->count; n++) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(s->blocks[n]);
+    for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
+      LLVMBasicBlockRef next = LLVMGetSuccessor(end, i);
+      if (next != s->guard && !is_in_start(s, next)) s->blocks[s->count++] = next;
+    }
+  }
+}
+
+/* Whether all threads get from the start to the guard, and never come back. */
+static bool leads_to_guard(const start *s, LLVMValueRef function) {
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
+    bool inside = is_in_start(s, b);
+    if (inside && !LLVMIsABranchInst(end)) return false;
+    for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
+      LLVMBasicBlockRef next = LLVMGetSuccessor(end, i);
+      if (!inside && (next == s->guard || is_in_start(s, next))) return false;
+    }
+  }
+  return true;
+}
+
+/* Who needs the value behind the start; or NULL. */
+static LLVMValueRef user_behind(const start *s, LLVMValueRef i) {
+  for (LLVMUseRef use = LLVMGetFirstUse(i); use; use = LLVMGetNextUse(use))
+    if (!is_in_start(s, LLVMGetInstructionParent(LLVMGetUser(use)))) return LLVMGetUser(use);
+  return NULL;
+}
+
+/* Instructions that it takes to have the value once more; a great number where that cannot be. */
+static int count_again(const start *s, LLVMValueRef i, int depth) {
+  enum { NEVER = 1 << 16 };
+  if (!LLVMIsAInstruction(i) || !is_in_start(s, LLVMGetInstructionParent(i))) return 0;
+  if (depth == 0 || !is_repeatable(i)) return NEVER;
+  int count = 1;
+  for (unsigned n = 0; n < count_operands(i) && count < NEVER; n++) {
+    if (n == MOST_OPERANDS) return NEVER;
+    count += count_again(s, LLVMGetOperand(i, n), depth - 1);
+  }
+  return count;
+}
+
+static bool can_be_left_out(const start *s) {
+  enum { DEPTH = 8, MOST = 64 };
+  int count = 0;
+  for (size_t n = 0; n < s->count; n++)
+    for (LLVMValueRef i = LLVMGetFirstInstruction(s->blocks[n]); i; i = LLVMGetNextInstruction(i)) {
+      if (LLVMIsAAllocaInst(i)) return false;
+      if (user_behind(s, i)) count += count_again(s, i, DEPTH);
+      if (count > MOST) return false;
+    }
+  return true;
+}
+
+/* The value once more, in the guard's block. */
+static LLVMValueRef again(start *s, LLVMBuilderRef b, LLVMValueRef i) {
+  if (!LLVMIsAInstruction(i) || !is_in_start(s, LLVMGetInstructionParent(i))) return i;
+  for (size_t n = 0; n < s->copy_count; n++)
+    if (s->copies[n].old == i) return s->copies[n].now;
+  LLVMValueRef now = LLVMInstructionClone(i);
+  for (unsigned n = 0; n < count_operands(i); n++) LLVMSetOperand(now, n, again(s, b, LLVMGetOperand(i, n)));
+  LLVMInsertIntoBuilder(b, now);
+  s->copies = mw_realloc(s->copies, (s->copy_count + 1) * sizeof *s->copies);
+  s->copies[s->copy_count++] = (struct copy){i, now};
+  return now;
+}
+
+static void replace_behind(const start *s, LLVMValueRef old, LLVMValueRef now) {
+  for (LLVMValueRef user = user_behind(s, old); user; user = user_behind(s, old))
+    for (unsigned n = 0; n < count_operands(user); n++)
+      if (LLVMGetOperand(user, n) == old) LLVMSetOperand(user, n, now);
+}
+
+static void leave_out(start *s, const kernel *k) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(s->p->context);
+  LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(s->guard));
+  for (size_t n = 0; n < s->count; n++)
+    for (LLVMValueRef i = LLVMGetFirstInstruction(s->blocks[n]); i; i = LLVMGetNextInstruction(i))
+      if (user_behind(s, i)) replace_behind(s, i, again(s, b, i));
+  LLVMBasicBlockRef first = LLVMGetEntryBasicBlock(k->body);
+  LLVMPositionBuilderAtEnd(b, LLVMInsertBasicBlockInContext(s->p->context, first, "rounds"));
+  LLVMValueRef done = elements_done(s->p, b, s->loop), none = LLVMConstNull(LLVMTypeOf(done));
+  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, done, none, ""), first, s->guard);
+  LLVMDisposeBuilder(b);
+}
+
+bool start_once(program *p, kernel *k, const grid_loop *l) {
+  start s = {.p = p, .loop = l, .guard = LLVMGetInstructionParent(l->guard)};
+  if (!knows_its_places(p, k)) return false;
+  if (l->again_from) {
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+    LLVMPositionBuilderAtEnd(b, split_block(p, l->again_from));
+    LLVMBuildBr(b, s.guard);
+    LLVMDisposeBuilder(b);
+    find_start(&s, k->body);
+    if (!leads_to_guard(&s, k->body) || !can_be_left_out(&s)) return false;
+    leave_out(&s, k);
+  }
+  k->keeps_shared = true;
+  return true;
+}
+
+/* ---- in the block function ---- */
+
+void note_shared_block(widener *w, LLVMValueRef number) {
+  LLVMTypeRef type = LLVMFunctionType(w->p->void_type, &w->p->i32, 1, 0);
+  LLVMValueRef function = LLVMGetNamedFunction(w->p->module, KEPT_SHARED);
+  if (!function) function = LLVMAddFunction(w->p->module, KEPT_SHARED, type);
+  LLVMBuildCall2(w->b, type, function, &number, 1, "");
+}

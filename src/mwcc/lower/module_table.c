@@ -1,0 +1,293 @@
+/* The mw_mwo table: everything about the object that the runtime reads, as constants in the object itself.
+ *
+ * Each C struct of mwo.h has its LLVM twin here, field for field; both follow the same layout rules, and twin() checks
+ * the sizes. The dynamic linker fills in the pointers. */
+#include "mwcc/mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTION ".moonwarp"
+
+typedef struct fields {
+  program *p;
+  LLVMValueRef items[24];
+  unsigned count;
+} fields;
+
+static void put(fields *f, LLVMValueRef value) { f->items[f->count++] = value; }
+static void put_i32(fields *f, uint32_t value) { put(f, constant_i32(f->p, value)); }
+static void put_i64(fields *f, uint64_t value) { put(f, constant_i64(f->p, value)); }
+static void put_pointer(fields *f, LLVMValueRef global) { put(f, global ? global : LLVMConstNull(f->p->pointer)); }
+
+static LLVMValueRef constant_global(program *p, LLVMValueRef value, size_t align) {
+  LLVMValueRef global = LLVMAddGlobal(p->module, LLVMTypeOf(value), "");
+  LLVMSetInitializer(global, value);
+  LLVMSetGlobalConstant(global, 1);
+  LLVMSetLinkage(global, LLVMPrivateLinkage);
+  if (align) LLVMSetAlignment(global, (unsigned)align);
+  return global;
+}
+
+static void put_text(fields *f, const char *text) {
+  put(f, text ? constant_global(f->p, LLVMConstStringInContext2(f->p->context, text, strlen(text), 0), 1)
+              : LLVMConstNull(f->p->pointer));
+}
+
+/* Their address and their number; none: NULL and 0. */
+static void put_bytes(fields *f, const mw_text *bytes) {
+  program *p = f->p;
+  size_t count = bytes ? bytes->length : 0;
+  put(f, count ? constant_global(p, LLVMConstStringInContext2(p->context, bytes->data, count, 1), 1)
+               : LLVMConstNull(p->pointer));
+  put_i64(f, count);
+}
+
+/* Whether the program may be compiled again for blocks of one size. */
+static bool has_lanes(const program *p) {
+  for (size_t i = 0; i < p->kernel_count; i++)
+    if (p->kernels[i].variant_count) return true;
+  return false;
+}
+
+/* The finished struct, which must be as large as its C twin. */
+static LLVMValueRef twin(fields *f, size_t size) {
+  LLVMValueRef value = LLVMConstStructInContext(f->p->context, f->items, f->count, 0);
+  if (LLVMABISizeOfType(f->p->layout, LLVMTypeOf(value)) != size)
+    die("a table entry has %zu bytes in C but not in LLVM", size);
+  return value;
+}
+
+static LLVMValueRef table_of(program *p, LLVMValueRef *items, size_t count) {
+  if (!count) return NULL;
+  return constant_global(p, LLVMConstArray2(LLVMTypeOf(items[0]), items, count), 8);
+}
+
+static LLVMValueRef type_global(program *p, ctype *type);
+
+static LLVMValueRef field_table(program *p, ctype *type) {
+  LLVMValueRef *items = mw_alloc((type->type.count + 1) * sizeof *items);
+  for (size_t i = 0; i < type->type.count; i++) {
+    fields f = {.p = p};
+    put_text(&f, type->fields[i].name);
+    put_pointer(&f, type_global(p, type->fields[i].type));
+    put_i64(&f, type->fields[i].offset);
+    items[i] = twin(&f, sizeof(mw_field));
+  }
+  LLVMValueRef table = table_of(p, items, type->type.count);
+  free(items);
+  return table;
+}
+
+/* The global comes before its contents: a struct may point to itself. */
+static LLVMValueRef type_global(program *p, ctype *type) {
+  if (type->global) return type->global;
+  LLVMTypeRef i = p->i32, l = p->i64, q = p->pointer, shape[] = {i, i, l, l, q, q, l, q};
+  LLVMTypeRef struct_type = LLVMStructTypeInContext(p->context, shape, MW_COUNT(shape), 0);
+  type->global = LLVMAddGlobal(p->module, struct_type, "");
+  LLVMSetLinkage(type->global, LLVMPrivateLinkage);
+  LLVMSetGlobalConstant(type->global, 1);
+  fields f = {.p = p};
+  put_i32(&f, type->type.kind);
+  put_i32(&f, (uint32_t)type->type.is_const);
+  put_i64(&f, type->type.size);
+  put_i64(&f, type->type.align);
+  put_text(&f, type->type.name);
+  put_pointer(&f, type->element ? type_global(p, type->element) : NULL);
+  put_i64(&f, type->type.count);
+  put_pointer(&f, type->type.kind == MW_TYPE_STRUCT ? field_table(p, type) : NULL);
+  LLVMSetInitializer(type->global, twin(&f, sizeof(mw_type)));
+  return type->global;
+}
+
+static LLVMValueRef param_table(program *p, const kernel *k) {
+  LLVMValueRef *items = mw_alloc((k->param_count + 1) * sizeof *items);
+  for (size_t i = 0; i < k->param_count; i++) {
+    fields f = {.p = p};
+    put_text(&f, k->params[i].name);
+    put_pointer(&f, type_global(p, k->params[i].type));
+    put_i64(&f, k->params[i].offset);
+    items[i] = twin(&f, sizeof(mw_param));
+  }
+  LLVMValueRef table = table_of(p, items, k->param_count);
+  free(items);
+  return table;
+}
+
+/* Linkage names, by which the runtime knows variables. */
+static LLVMValueRef reference_names(program *p, const kernel *k) {
+  fields f = {.p = p};
+  LLVMValueRef *items = mw_alloc((k->reference_count + 1) * sizeof *items);
+  for (size_t i = 0; i < k->reference_count; i++) {
+    f.count = 0;
+    put_text(&f, p->variables[k->references[i]].linkage);
+    items[i] = f.items[0];
+  }
+  LLVMValueRef table = table_of(p, items, k->reference_count);
+  free(items);
+  return table;
+}
+
+static uint32_t blocks_in_rounds(const kernel *k) {
+  enum { STRETCH = 64 }; /* rounds of few blocks leap through memory */
+  if (!k->rounds_end) return 0;
+  return k->keeps_sums ? k->kept_blocks : STRETCH;
+}
+
+static LLVMValueRef kernel_entry(program *p, const kernel *k) {
+  fields info = {.p = p}, f = {.p = p};
+  put_text(&info, k->name);
+  put_text(&info, k->linkage);
+  put_pointer(&info, param_table(p, k));
+  put_i64(&info, k->param_count);
+  put_i64(&info, k->param_bytes);
+  put_i64(&info, k->shared_bytes);
+  put_i64(&info, 0); /* local_bytes: set_local_bytes, when the code has its final form */
+  put_i32(&info, (uint32_t)k->max_threads);
+  put_i32(&info, 0); /* registers */
+  put_text(&info, k->tier);
+  put_text(&info, k->tier_reason);
+  put_text(&info, k->file);
+  put_i32(&info, (uint32_t)k->line);
+  put_pointer(&info, reference_names(p, k));
+  put_i64(&info, k->reference_count);
+  put(&f, twin(&info, sizeof(mw_kernel_info)));
+  put_pointer(&f, k->run);
+  put_pointer(&f, k->fits);
+  put_pointer(&f, k->rounds);
+  put_i32(&f, k->dynamic_shared);
+  put_i32(&f, k->any_order);
+  put_i32(&f, blocks_in_rounds(k));
+  put_i32(&f, p->joinable ? p->joined : 0);
+  put_i32(&f, k->column_bytes);
+  put_i32(&f, p->gangs);
+  put_i32(&f, k->loop_depth);
+  return twin(&f, sizeof(mw_mwo_kernel));
+}
+
+static LLVMValueRef relocation_table(program *p, const variable *v) {
+  LLVMValueRef *items = mw_alloc((v->relocation_count + 1) * sizeof *items);
+  for (size_t i = 0; i < v->relocation_count; i++) {
+    fields f = {.p = p};
+    put_i64(&f, v->relocations[i].offset);
+    put_i64(&f, v->relocations[i].variable);
+    put_i64(&f, (uint64_t)v->relocations[i].addend);
+    items[i] = twin(&f, sizeof(mw_mwo_relocation));
+  }
+  LLVMValueRef table = table_of(p, items, v->relocation_count);
+  free(items);
+  return table;
+}
+
+static LLVMValueRef reference_entry(program *p, const variable *v) {
+  if (!v->reference) return NULL;
+  fields f = {.p = p};
+  put_i32(&f, v->reference);
+  put_i32(&f, (uint32_t)v->dimensions);
+  put_i32(&f, (uint32_t)v->read);
+  put_i32(&f, 0);
+  put_pointer(&f, type_global(p, (ctype *)v->element));
+  return constant_global(p, twin(&f, sizeof(mw_reference)), 8);
+}
+
+static LLVMValueRef variable_entry(program *p, const variable *v) {
+  fields f = {.p = p};
+  put_text(&f, v->name);
+  put_text(&f, v->linkage);
+  put_pointer(&f, type_global(p, v->type));
+  put_pointer(&f, v->initial ? constant_global(p, v->initial, v->align) : NULL);
+  put_i64(&f, v->size);
+  put_i64(&f, v->align);
+  put_pointer(&f, relocation_table(p, v));
+  put_i64(&f, v->relocation_count);
+  put_i32(&f, v->constant);
+  put_i32(&f, v->internal);
+  put_pointer(&f, reference_entry(p, v));
+  return twin(&f, sizeof(mw_mwo_variable));
+}
+
+/* The features that the object needs, of those that a loader can test, as GCC's __builtin_cpu_supports names them on x86-64 and
+   LLVM on AArch64. */
+static char *needed_features(program *p) {
+  static const char *const names[] = {"sse3",     "ssse3",     "sse4.1",   "sse4.2",     "popcnt",     "avx",
+                                      "avx2",     "fma",       "bmi",      "bmi2",       "avx512f",    "avx512bw",
+                                      "avx512cd", "avx512dq",  "avx512vl", "avx512vnni", "avx512bf16", "neon",
+                                      "fullfp16", "lse",       "crc",      "rdm",        "dotprod",    "fp16fml",
+                                      "jsconv",   "complxnum", "i8mm",     "bf16",       "sve",        "sve2"};
+  mw_text text = {0};
+  for (size_t i = 0; i < MW_COUNT(names); i++) {
+    char *wanted = mw_format("+%s,", names[i]), *list = mw_format("%s,", p->features);
+    if (strstr(list, wanted)) mw_text_addf(&text, "%s%s", text.length ? "," : "", names[i]);
+    free(wanted);
+    free(list);
+  }
+  return text.data ? text.data : mw_strdup("");
+}
+
+static char *compiler_name(void) {
+  unsigned major, minor, patch;
+  LLVMGetVersion(&major, &minor, &patch);
+  return mw_format("moonwarp %s, LLVM %u.%u.%u", MW_VERSION, major, minor, patch);
+}
+
+static char *joined(const strings *list) {
+  mw_text text = {0};
+  mw_text_addf(&text, "%s", "");
+  for (size_t i = 0; i < list->count; i++) mw_text_addf(&text, "%s\n", list->items[i]);
+  return text.data;
+}
+
+/* A copy of a constant struct or array with one part replaced. */
+static LLVMValueRef with_part(program *p, LLVMValueRef constant, unsigned index, LLVMValueRef part) {
+  bool is_struct = LLVMGetTypeKind(LLVMTypeOf(constant)) == LLVMStructTypeKind;
+  unsigned count = is_struct ? LLVMCountStructElementTypes(LLVMTypeOf(constant))
+                             : (unsigned)LLVMGetArrayLength2(LLVMTypeOf(constant));
+  LLVMValueRef *items = mw_alloc(count * sizeof *items);
+  for (unsigned i = 0; i < count; i++) items[i] = i == index ? part : LLVMGetAggregateElement(constant, i);
+  LLVMValueRef result = is_struct ? LLVMConstStructInContext(p->context, items, count, 0)
+                                  : LLVMConstArray2(LLVMTypeOf(part), items, count);
+  free(items);
+  return result;
+}
+
+void set_local_bytes(program *p) {
+  enum { ENTRY_INFO = 0, INFO_LOCAL_BYTES = 6 };
+  for (unsigned i = 0; i < p->kernel_count; i++) {
+    LLVMValueRef table = LLVMGetInitializer(p->kernel_table);
+    LLVMValueRef entry = LLVMGetAggregateElement(table, i), info = LLVMGetAggregateElement(entry, ENTRY_INFO);
+    info = with_part(p, info, INFO_LOCAL_BYTES, constant_i64(p, p->kernels[i].local_bytes));
+    LLVMSetInitializer(p->kernel_table, with_part(p, table, i, with_part(p, entry, ENTRY_INFO, info)));
+  }
+}
+
+void build_table(program *p) {
+  LLVMValueRef *kernels = mw_alloc((p->kernel_count + 1) * sizeof *kernels);
+  LLVMValueRef *variables = mw_alloc((p->variable_count + 1) * sizeof *variables);
+  for (size_t i = 0; i < p->kernel_count; i++) kernels[i] = kernel_entry(p, &p->kernels[i]);
+  /* The table refers to all that must be kept, so it stands before anything is optimised away. */
+  for (size_t i = 0; i < p->variable_count; i++) variables[i] = variable_entry(p, &p->variables[i]);
+  fields f = {.p = p};
+  put_i32(&f, MW_MWO_VERSION);
+  put_i32(&f, 0);
+  put_text(&f, p->triple);
+  put_text(&f, needed_features(p));
+  put_text(&f, compiler_name());
+  p->kernel_table = table_of(p, kernels, p->kernel_count);
+  put_pointer(&f, p->kernel_table);
+  put_i64(&f, p->kernel_count);
+  put_pointer(&f, table_of(p, variables, p->variable_count));
+  put_i64(&f, p->variable_count);
+  put_text(&f, p->dependencies.data ? p->dependencies.data : "");
+  put_text(&f, p->log.data ? p->log.data : "");
+  put_text(&f, p->source.data ? p->source.data : "");
+  put_text(&f, joined(&p->options->recorded));
+  put_bytes(&f, has_lanes(p) && !p->options->launch_kernel ? &p->bitcode : NULL);
+  LLVMValueRef table = constant_global(p, twin(&f, sizeof(mw_mwo)), 16);
+  LLVMSetLinkage(table, LLVMExternalLinkage);
+  LLVMSetVisibility(table, LLVMDefaultVisibility);
+  LLVMSetSection(table, SECTION);
+  LLVMSetValueName2(table, MW_MWO_SYMBOL, strlen(MW_MWO_SYMBOL));
+  free(kernels);
+  free(variables);
+  verify_module(p, "building the table");
+}

@@ -1,0 +1,267 @@
+/* A wild store cannot leave the device's memory.
+ *
+ * The device's memory, its stacks and its blocks' shared memory lie in one reserved address range with empty margins of
+ * 2^REACH bytes on both sides (src/cpu/heap.c). So a store needs no test where its address is a trusted pointer (a kernel
+ * parameter, a variable, shared memory, the stack) plus an offset that provably stays below 2^REACH: whatever it hits is
+ * the device's, or inaccessible and so an error. All other stores are sent to the range's first bytes, which are never
+ * accessible, where they would fall outside. Loads cannot harm anyone: a wild one reads or faults.
+ *
+ * Runs behind inlining and promotion to registers, before vectorisation. No branch is added. */
+#include "mwcc/mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { REACH = 40, DEPTH = 12, NEAR = MW_NOWHERE_BYTES / 2 };
+
+/* The least n for which the value, taken as a signed number, is known to lie within -2^n .. 2^n; 64 where unknown. */
+static unsigned magnitude(LLVMValueRef value, int depth);
+
+/* The number or address that all lanes have, or NULL. Other shuffles begin with an inserted element, too: instcombine makes
+   them of selects whose conditions are constants, as `t == 0` is where a block is one gang. */
+static LLVMValueRef broadcast_of(LLVMValueRef shuffle) {
+  LLVMValueRef from = LLVMGetOperand(shuffle, 0), at = LLVMIsAInsertElementInst(from) ? LLVMGetOperand(from, 2) : NULL;
+  if (!at || !LLVMIsAConstantInt(at) || LLVMConstIntGetZExtValue(at)) return NULL;
+  for (unsigned i = 0; i < LLVMGetNumMaskElements(shuffle); i++) {
+    int lane = LLVMGetMaskValue(shuffle, i);
+    if (lane && lane != LLVMGetUndefMaskElem()) return NULL;
+  }
+  return LLVMGetOperand(from, 1);
+}
+
+/* Of all lanes: a constant's largest, a broadcast's scalar. */
+static unsigned vector_magnitude(LLVMValueRef value, int depth) {
+  unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(value)), width = LLVMGetIntTypeWidth(element_type(LLVMTypeOf(value))),
+           most = 0;
+  if (LLVMIsAShuffleVectorInst(value)) {
+    LLVMValueRef one = broadcast_of(value);
+    return one ? magnitude(one, depth - 1) : width;
+  }
+  for (unsigned i = 0; i < lanes; i++) {
+    LLVMValueRef lane = LLVMGetAggregateElement(value, i);
+    if (!lane || !LLVMIsAConstantInt(lane)) return width;
+    unsigned bits = magnitude(lane, 0);
+    if (bits > most) most = bits;
+  }
+  return most;
+}
+
+static unsigned magnitude(LLVMValueRef value, int depth) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  unsigned width = LLVMGetIntTypeWidth(element_type(type)), a, b;
+  if (LLVMGetTypeKind(type) == LLVMVectorTypeKind && (LLVMIsAConstant(value) || LLVMIsAShuffleVectorInst(value)))
+    return depth ? vector_magnitude(value, depth) : width;
+  if (LLVMIsAConstantInt(value)) {
+    int64_t number = LLVMConstIntGetSExtValue(value);
+    unsigned bits = 0;
+    for (uint64_t m = number < 0 ? (uint64_t)-number : (uint64_t)number; m; m >>= 1) bits++;
+    return bits;
+  }
+  if (!LLVMIsAInstruction(value) || depth == 0) return width;
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMSExt:
+  case LLVMZExt:
+  case LLVMTrunc:
+    a = magnitude(LLVMGetOperand(value, 0), depth - 1);
+    b = LLVMGetIntTypeWidth(element_type(LLVMTypeOf(LLVMGetOperand(value, 0))));
+    if (LLVMGetInstructionOpcode(value) == LLVMTrunc) return a < width ? a : width;
+    /* a negative number, zero-extended, is large; sign-extended, it has one bit less than its type */
+    return LLVMGetInstructionOpcode(value) == LLVMZExt ? b : a < b ? a : b - 1;
+  case LLVMAdd:
+  case LLVMSub:
+  case LLVMOr:
+  case LLVMXor:
+    a = magnitude(LLVMGetOperand(value, 0), depth - 1), b = magnitude(LLVMGetOperand(value, 1), depth - 1);
+    a = (a > b ? a : b) + 1;
+    return a < width ? a : width;
+  case LLVMMul:
+    a = magnitude(LLVMGetOperand(value, 0), depth - 1) + magnitude(LLVMGetOperand(value, 1), depth - 1);
+    return a < width ? a : width;
+  case LLVMShl:
+    if (!LLVMIsAConstantInt(LLVMGetOperand(value, 1))) return width;
+    a = magnitude(LLVMGetOperand(value, 0), depth - 1) + (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1));
+    return a < width ? a : width;
+  case LLVMAnd:
+    for (unsigned i = 0; i < 2; i++) {
+      LLVMValueRef mask = LLVMGetOperand(value, i);
+      if (LLVMIsAConstantInt(mask) && LLVMConstIntGetSExtValue(mask) >= 0) return magnitude(mask, 0);
+    }
+    return width;
+  case LLVMSelect:
+    a = magnitude(LLVMGetOperand(value, 1), depth - 1), b = magnitude(LLVMGetOperand(value, 2), depth - 1);
+    return a > b ? a : b;
+  default: return width;
+  }
+}
+
+static unsigned bits_of(uint64_t value) {
+  unsigned bits = 0;
+  for (; value; value >>= 1) bits++;
+  return bits;
+}
+
+typedef struct guard {
+  program *p;
+  LLVMBuilderRef b;
+  LLVMValueRef function;
+  bool entry; /* a function of workitem_loops.c: its first parameter is the frame; else it is the thread */
+  LLVMValueRef base, size;
+  /* The address that was tested last, what became of it, and where. */
+  LLVMValueRef tested, guarded;
+  LLVMBasicBlockRef block;
+} guard;
+
+/* Where workitem_loops.c keeps a thread that it hands to functions: what stands there is trusted. */
+static unsigned thread_mark(const program *p) { return LLVMGetMDKindIDInContext(p->context, "mw.thread", 9); }
+
+void mark_thread(program *p, LLVMValueRef place) {
+  LLVMSetMetadata(place, thread_mark(p), LLVMMetadataAsValue(p->context, LLVMMDNodeInContext2(p->context, NULL, 0)));
+}
+
+static bool is_thread(const program *p, LLVMValueRef place) {
+  return LLVMIsAAllocaInst(place) && LLVMGetMetadata(place, thread_mark(p));
+}
+
+/* Whether the address is a trusted pointer plus an offset within reach; `reach` is what is left of it, in bits, and
+   loses one for each addition on the way. */
+static bool is_safe(const guard *g, LLVMValueRef address, unsigned reach, int depth) {
+  if (LLVMIsAGlobalVariable(address)) return true; /* read-only data: a store faults by itself */
+  if (LLVMIsAArgument(address)) return g->entry || address == LLVMGetParam(g->function, 0);
+  if (depth == 0) return false;
+  bool expression = LLVMIsAConstantExpr(address) != NULL;
+  if (!expression && !LLVMIsAInstruction(address)) return LLVMIsNull(address);
+  switch (expression ? LLVMGetConstOpcode(address) : LLVMGetInstructionOpcode(address)) {
+  case LLVMAlloca: return true;
+  case LLVMLoad: {
+    if (LLVMGetMetadata(address, LLVMGetMDKindIDInContext(g->p->context, "invariant.load", 14))) return true;
+    LLVMValueRef from = LLVMGetOperand(address, 0); /* a field of the thread */
+    if (LLVMIsAGetElementPtrInst(from)) from = LLVMGetOperand(from, 0);
+    return g->entry ? is_thread(g->p, from) : from == LLVMGetParam(g->function, 0);
+  }
+  case LLVMAddrSpaceCast:
+  case LLVMBitCast:
+  case LLVMFreeze: return is_safe(g, LLVMGetOperand(address, 0), reach, depth - 1);
+  case LLVMShuffleVector: {
+    LLVMValueRef one = broadcast_of(address);
+    return one && is_safe(g, one, reach, depth - 1);
+  }
+  case LLVMSelect:
+    return is_safe(g, LLVMGetOperand(address, 1), reach, depth - 1) &&
+           is_safe(g, LLVMGetOperand(address, 2), reach, depth - 1);
+  case LLVMGetElementPtr: {
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
+    for (int i = 1; i < LLVMGetNumOperands(address); i++) {
+      LLVMValueRef index = LLVMGetOperand(address, (unsigned)i);
+      unsigned bits =
+          LLVMGetTypeKind(element_type(LLVMTypeOf(index))) == LLVMIntegerTypeKind ? magnitude(index, DEPTH) : 64;
+      if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+        type = LLVMStructGetTypeAtIndex(type, (unsigned)LLVMConstIntGetZExtValue(index));
+        continue;
+      }
+      if (i > 1) type = LLVMGetElementType(type);
+      if (bits && bits + bits_of(LLVMABISizeOfType(g->p->layout, type)) >= reach) return false;
+    }
+    return is_safe(g, LLVMGetOperand(address, 0), reach - 1, depth - 1);
+  }
+  default: return false; /* loaded, made from a number, or carried round a loop */
+  }
+}
+
+static void load_range(guard *g) {
+  program *p = g->p;
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(g->function)));
+  LLVMValueRef frame = LLVMGetParam(g->function, 0);
+  if (!g->entry) frame = thread_load(p, b, frame, THREAD_FRAME, 0);
+  g->base = load_invariant(p, b, p->i64, frame, offsetof(mw_frame, heap_base));
+  g->size = load_invariant(p, b, p->i64, frame, offsetof(mw_frame, heap_size));
+  g->size = LLVMBuildSub(b, g->size, constant_i64(p, NEAR), "");
+  LLVMDisposeBuilder(b);
+}
+
+static LLVMValueRef in_lanes(guard *g, LLVMTypeRef like, LLVMValueRef scalar) {
+  if (LLVMGetTypeKind(like) != LLVMVectorTypeKind) return scalar;
+  LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), LLVMGetVectorSize(like));
+  LLVMTypeRef zeros = LLVMVectorType(g->p->i32, LLVMGetVectorSize(like));
+  LLVMValueRef one = LLVMBuildInsertElement(g->b, LLVMGetPoison(type), scalar, constant_i32(g->p, 0), "");
+  return LLVMBuildShuffleVector(g->b, one, LLVMGetPoison(type), LLVMConstNull(zeros), "");
+}
+
+/* The address that this one is a few bytes behind; itself where that is not known. */
+static LLVMValueRef near_address(const guard *g, LLVMValueRef address, uint64_t *distance) {
+  *distance = 0;
+  while (LLVMIsAGetElementPtrInst(address) && LLVMGetNumOperands(address) == 2 &&
+         LLVMIsAConstantInt(LLVMGetOperand(address, 1))) {
+    int64_t index = LLVMConstIntGetSExtValue(LLVMGetOperand(address, 1));
+    uint64_t size = LLVMABISizeOfType(g->p->layout, LLVMGetGEPSourceElementType(address));
+    if (index < 0 || index > NEAR || size > NEAR || *distance + (uint64_t)index * size > NEAR) break;
+    *distance += (uint64_t)index * size;
+    address = LLVMGetOperand(address, 0);
+  }
+  return address;
+}
+
+/* The address where it lies in the range, else the range's first byte. */
+static LLVMValueRef guarded_address(guard *g, LLVMValueRef address) {
+  LLVMTypeRef type = LLVMTypeOf(address);
+  LLVMValueRef base = in_lanes(g, type, g->base), size = in_lanes(g, type, g->size);
+  LLVMValueRef number = LLVMBuildPtrToInt(g->b, address, LLVMTypeOf(base), "");
+  LLVMValueRef inside = LLVMBuildICmp(g->b, LLVMIntULT, LLVMBuildSub(g->b, number, base, ""), size, "inside");
+  LLVMValueRef nowhere = LLVMBuildIntToPtr(g->b, base, type, "");
+  return LLVMBuildSelect(g->b, inside, address, nowhere, "guarded");
+}
+
+/* What several parts or fields store side by side is tested as one: the range begins and ends with more bytes that nobody
+   can access than they are apart. The last of these count as outside, so that no store gets beyond them. */
+static void check_operand(guard *g, LLVMValueRef instruction, unsigned operand) {
+  LLVMValueRef address = LLVMGetOperand(instruction, operand);
+  LLVMBasicBlockRef block = LLVMGetInstructionParent(instruction);
+  uint64_t distance = 0;
+  if (is_safe(g, address, REACH, DEPTH)) return;
+  if (!g->base) load_range(g);
+  LLVMPositionBuilderBefore(g->b, instruction);
+  LLVMValueRef near = near_address(g, address, &distance);
+  if (near != g->tested || block != g->block) {
+    g->guarded = guarded_address(g, near);
+    g->tested = near, g->block = block;
+  }
+  LLVMValueRef offset = constant_i64(g->p, distance);
+  LLVMSetOperand(instruction, operand,
+                 distance ? LLVMBuildGEP2(g->b, g->p->i8, g->guarded, &offset, 1, "") : g->guarded);
+}
+
+static void check_instruction(guard *g, LLVMValueRef i) {
+  switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMStore: check_operand(g, i, 1); return;
+  case LLVMAtomicRMW:
+  case LLVMAtomicCmpXchg: check_operand(g, i, 0); return;
+  case LLVMCall: {
+    const char *name = callee_name(i);
+    if (starts_with(name, "llvm.memcpy") || starts_with(name, "llvm.memmove") || starts_with(name, "llvm.memset") ||
+        strcmp(name, "memcpy") == 0 || strcmp(name, "memmove") == 0 || strcmp(name, "memset") == 0)
+      check_operand(g, i, 0);
+    if (starts_with(name, "llvm.masked.store") || starts_with(name, "llvm.masked.scatter")) check_operand(g, i, 1);
+    return;
+  }
+  default: return;
+  }
+}
+
+/* mem2reg: most slots are whole values, for which sroa takes three times as long. */
+void guard_stores(program *p) {
+  if (p->options->level) hide_bits(p);
+  run_passes(
+      p, p->options->level
+             ? "always-inline,function(mem2reg,sroa,dce,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)"
+             : "always-inline");
+  if (p->options->level) show_bits(p);
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f)) continue;
+    guard g = {.p = p, .b = LLVMCreateBuilderInContext(p->context), .function = f, .entry = is_entry(p, f)};
+    instructions list = instructions_of_function(f);
+    for (size_t i = 0; i < list.count; i++) check_instruction(&g, list.items[i]);
+    free(list.items);
+    LLVMDisposeBuilder(g.b);
+  }
+  verify_module(p, "guarding stores");
+}

@@ -1,0 +1,487 @@
+/* The hidden thread parameter, and the device built-ins in its terms.
+ *
+ * Before: device functions find out who they are by intrinsics. After: the first parameter of every device function points
+ * to its thread (frame, worker, ids), built-ins are loads from it or calls of the runtime's services, and no nvvm
+ * intrinsic is left. Functions that end up inlined lose the parameter again; recursion and function pointers keep it. */
+#include "mwcc/mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+LLVMTypeRef thread_type(program *p) {
+  LLVMTypeRef ids = LLVMArrayType2(p->i32, 3);
+  LLVMTypeRef fields[] = {p->pointer, p->pointer, p->pointer, p->pointer, ids, ids};
+  return LLVMStructTypeInContext(p->context, fields, MW_COUNT(fields), 0);
+}
+
+LLVMValueRef thread_address(program *p, LLVMBuilderRef b, LLVMValueRef thread, thread_field field, unsigned axis) {
+  LLVMValueRef indices[] = {constant_i32(p, 0), constant_i32(p, field), constant_i32(p, axis)};
+  return LLVMBuildInBoundsGEP2(b, thread_type(p), thread, indices, field >= THREAD_TID ? 3 : 2, "");
+}
+
+LLVMValueRef thread_load(program *p, LLVMBuilderRef b, LLVMValueRef thread, thread_field field, unsigned axis) {
+  return LLVMBuildLoad2(b, field >= THREAD_TID ? p->i32 : p->pointer, thread_address(p, b, thread, field, axis), "");
+}
+
+void mark_invariant(program *p, LLVMValueRef load) {
+  unsigned kind = LLVMGetMDKindIDInContext(p->context, "invariant.load", 14);
+  LLVMSetMetadata(load, kind, LLVMMetadataAsValue(p->context, LLVMMDNodeInContext2(p->context, NULL, 0)));
+}
+
+bool is_marked_invariant(program *p, LLVMValueRef load) {
+  return LLVMGetMetadata(load, LLVMGetMDKindIDInContext(p->context, "invariant.load", 14)) != NULL;
+}
+
+LLVMValueRef load_invariant(program *p, LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef base, size_t offset) {
+  LLVMValueRef at = constant_i64(p, offset);
+  LLVMValueRef load = LLVMBuildLoad2(b, type, LLVMBuildInBoundsGEP2(b, p->i8, base, &at, 1, ""), "");
+  mark_invariant(p, load);
+  return load;
+}
+
+LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size_t offset, LLVMTypeRef type,
+                          LLVMValueRef *arguments, unsigned count) {
+  LLVMValueRef services = load_invariant(p, b, p->pointer, frame, offsetof(mw_frame, services));
+  return LLVMBuildCall2(b, type, load_invariant(p, b, p->pointer, services, offset), arguments, count, "");
+}
+
+/* ---- functions and calls get the parameter ---- */
+
+LLVMTypeRef with_thread(program *p, LLVMTypeRef type) {
+  unsigned count = LLVMCountParamTypes(type);
+  LLVMTypeRef *params = mw_alloc((count + 1) * sizeof *params);
+  params[0] = p->pointer;
+  LLVMGetParamTypes(type, params + 1);
+  LLVMTypeRef result = LLVMFunctionType(LLVMGetReturnType(type), params, count + 1, LLVMIsFunctionVarArg(type));
+  free(params);
+  return result;
+}
+
+/* Parameter attributes matter (byval, sret); they move up by one. */
+void copy_attributes(LLVMValueRef from, LLVMValueRef to, bool calls) {
+  unsigned params = calls ? LLVMGetNumArgOperands(from) : LLVMCountParams(from);
+  for (unsigned n = 0; n < params + 2; n++) {
+    unsigned source = n == params + 1 ? (unsigned)LLVMAttributeFunctionIndex : n;
+    unsigned target = source == 0 || source == (unsigned)LLVMAttributeFunctionIndex ? source : source + 1;
+    unsigned count = calls ? LLVMGetCallSiteAttributeCount(from, source) : LLVMGetAttributeCountAtIndex(from, source);
+    LLVMAttributeRef *list = mw_alloc((count + 1) * sizeof *list);
+    if (calls)
+      LLVMGetCallSiteAttributes(from, source, list);
+    else
+      LLVMGetAttributesAtIndex(from, source, list);
+    for (unsigned i = 0; i < count; i++) {
+      if (calls)
+        LLVMAddCallSiteAttribute(to, target, list[i]);
+      else
+        LLVMAddAttributeAtIndex(to, target, list[i]);
+    }
+    free(list);
+  }
+  /* "reads no memory" was said of the function without the parameter */
+  if (calls)
+    LLVMRemoveCallSiteEnumAttribute(to, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                    LLVMGetEnumAttributeKindForName("memory", 6));
+}
+
+static LLVMValueRef give_parameter(program *p, LLVMValueRef old) {
+  size_t length;
+  char *name = mw_strdup(LLVMGetValueName2(old, &length));
+  LLVMValueRef made = LLVMAddFunction(p->module, "", with_thread(p, LLVMGlobalGetValueType(old)));
+  copy_attributes(old, made, false);
+  LLVMSetLinkage(made, LLVMInternalLinkage);
+  LLVMMetadataRef subprogram = LLVMGetSubprogram(old);
+  LLVMSetSubprogram(old, NULL);
+  LLVMSetSubprogram(made, subprogram);
+  LLVMSetValueName2(LLVMGetParam(made, 0), "thread", 6);
+  for (unsigned i = 0; i < LLVMCountParams(old); i++) {
+    LLVMValueRef from = LLVMGetParam(old, i), to = LLVMGetParam(made, i + 1);
+    const char *param_name = LLVMGetValueName2(from, &length);
+    LLVMSetValueName2(to, param_name, length);
+    LLVMReplaceAllUsesWith(from, to);
+  }
+  for (LLVMBasicBlockRef next, block = LLVMGetFirstBasicBlock(old); block; block = next) {
+    next = LLVMGetNextBasicBlock(block);
+    LLVMRemoveBasicBlockFromParent(block);
+    LLVMAppendExistingBasicBlock(made, block);
+  }
+  LLVMReplaceAllUsesWith(old, made);
+  LLVMDeleteFunction(old);
+  LLVMSetValueName2(made, name, strlen(name));
+  free(name);
+  return made;
+}
+
+/* A call whose callee has the parameter by now (or will be called through a pointer) passes the caller's. */
+static void pass_parameter(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef thread) {
+  LLVMTypeRef type = with_thread(p, LLVMGetCalledFunctionType(call));
+  unsigned count = LLVMGetNumArgOperands(call);
+  LLVMValueRef *arguments = mw_alloc((count + 1) * sizeof *arguments);
+  arguments[0] = thread;
+  for (unsigned i = 0; i < count; i++) arguments[i + 1] = LLVMGetOperand(call, i);
+  LLVMPositionBuilderBefore(b, call);
+  LLVMValueRef made = LLVMBuildCall2(b, type, LLVMGetCalledValue(call), arguments, count + 1, "");
+  copy_attributes(call, made, true);
+  LLVMReplaceAllUsesWith(call, made);
+  LLVMInstructionEraseFromParent(call);
+  free(arguments);
+}
+
+/* ---- built-ins ---- */
+
+typedef struct site { /* one call to lower */
+  program *p;
+  LLVMBuilderRef b; /* stands before it */
+  LLVMValueRef call, thread;
+  LLVMValueRef arguments[6]; /* of a built-in that takes some */
+} site;
+
+typedef enum action {
+  READ_TID,
+  READ_CTAID,
+  READ_NTID,
+  READ_NCTAID,
+  READ_WARPSIZE,
+  READ_ROUND,
+  READ_LANE,
+  READ_WARP,
+  READ_WARPS,
+  READ_LANES_EQUAL,
+  READ_LANES_BELOW, /* axis: with its own */
+  READ_LANES_ABOVE, /* axis: without its own */
+  READ_CLOCK,
+  READ_CLOCK32,
+  READ_COOPERATIVE,
+  BARRIER,
+  BARRIER_COUNT,
+  BARRIER_AND,
+  BARRIER_OR,
+  BARRIER_PART, /* axis: without waiting */
+  WAIT_WORD,
+  FENCE,
+  NOTHING,
+  PRINT,
+  ASSERT,
+  ALLOCATE,
+  RELEASE,
+  GRID_WAIT,
+  MEMORY_KIND,
+  CHECK_ACCESS,
+  TRAP
+} action;
+
+/* Which built-in is which. Names end at the pattern's end, or anywhere behind a '*'. */
+static const struct builtin {
+  const char *name;
+  action action;
+  unsigned axis;
+} builtins[] = {
+    {"llvm.nvvm.read.ptx.sreg.tid.x", READ_TID, 0},
+    {"llvm.nvvm.read.ptx.sreg.tid.y", READ_TID, 1},
+    {"llvm.nvvm.read.ptx.sreg.tid.z", READ_TID, 2},
+    {"llvm.nvvm.read.ptx.sreg.ctaid.x", READ_CTAID, 0},
+    {"llvm.nvvm.read.ptx.sreg.ctaid.y", READ_CTAID, 1},
+    {"llvm.nvvm.read.ptx.sreg.ctaid.z", READ_CTAID, 2},
+    {"llvm.nvvm.read.ptx.sreg.ntid.x", READ_NTID, 0},
+    {"llvm.nvvm.read.ptx.sreg.ntid.y", READ_NTID, 1},
+    {"llvm.nvvm.read.ptx.sreg.ntid.z", READ_NTID, 2},
+    {"llvm.nvvm.read.ptx.sreg.nctaid.x", READ_NCTAID, 0},
+    {"llvm.nvvm.read.ptx.sreg.nctaid.y", READ_NCTAID, 1},
+    {"llvm.nvvm.read.ptx.sreg.nctaid.z", READ_NCTAID, 2},
+    {"llvm.nvvm.read.ptx.sreg.warpsize", READ_WARPSIZE, 0},
+    {"llvm.nvvm.read.ptx.sreg.laneid", READ_LANE, 0},
+    {"llvm.nvvm.read.ptx.sreg.warpid", READ_WARP, 0},
+    {"llvm.nvvm.read.ptx.sreg.nwarpid", READ_WARPS, 0},
+    {"llvm.nvvm.read.ptx.sreg.lanemask.eq", READ_LANES_EQUAL, 0},
+    {"llvm.nvvm.read.ptx.sreg.lanemask.lt", READ_LANES_BELOW, 0},
+    {"llvm.nvvm.read.ptx.sreg.lanemask.le", READ_LANES_BELOW, 1},
+    {"llvm.nvvm.read.ptx.sreg.lanemask.gt", READ_LANES_ABOVE, 1},
+    {"llvm.nvvm.read.ptx.sreg.lanemask.ge", READ_LANES_ABOVE, 0},
+    {"llvm.nvvm.read.ptx.sreg.clock64", READ_CLOCK, 0},
+    {"llvm.nvvm.read.ptx.sreg.globaltimer", READ_CLOCK, 0},
+    {"llvm.nvvm.read.ptx.sreg.clock", READ_CLOCK32, 0},
+    {"llvm.readcyclecounter", READ_CLOCK, 0},
+    {"llvm.nvvm.read.ptx.sreg.envreg1", READ_COOPERATIVE, 0}, /* as cooperative_groups.h asks */
+    {"llvm.nvvm.read.ptx.sreg.envreg*", READ_ROUND, 0},       /* in what lanes are there for instead: interchange.c */
+    {"llvm.nvvm.barrier0", BARRIER, 0},
+    {"__mw_barrier.popc", BARRIER_COUNT, 0},
+    {"__mw_barrier.and", BARRIER_AND, 0},
+    {"__mw_barrier.or", BARRIER_OR, 0},
+    {"llvm.nvvm.barrier.cta.sync.aligned.all", BARRIER, 0}, /* from LLVM 21 on */
+    {"llvm.nvvm.barrier.sync", BARRIER, 0},                 /* a named one, of the whole block: whatever its name */
+    {"llvm.nvvm.barrier.cta.sync.all", BARRIER, 0},         /* the same from LLVM 21 on */
+    {BARRIER_SYNC_COUNT, BARRIER_PART, 0},
+    {BARRIER_ARRIVE, BARRIER_PART, 1},
+    {TURN, WAIT_WORD, 0},
+    {"llvm.nvvm.membar.*", FENCE, 0},
+    {"llvm.nvvm.fence.*", FENCE, 0},
+    {"llvm.nvvm.nanosleep", NOTHING, 0},
+    {"vprintf", PRINT, 0},
+    {"__assertfail", ASSERT, 0},
+    {"__assert_fail", ASSERT, 0},
+    {"malloc", ALLOCATE, 0},
+    {"free", RELEASE, 0},
+    {"__mw_grid_wait", GRID_WAIT, 0},
+    {"__mw_memory_kind", MEMORY_KIND, 0},
+    {"__mw_check_access", CHECK_ACCESS, 0},
+    {"llvm.trap", TRAP, 0},
+    {"llvm.debugtrap", NOTHING, 0},
+};
+
+static bool name_matches(const char *pattern, const char *name) {
+  size_t length = strlen(pattern);
+  if (pattern[length - 1] == '*') return strncmp(pattern, name, length - 1) == 0;
+  return strcmp(pattern, name) == 0;
+}
+
+static const struct builtin *find_builtin(const char *name) {
+  for (size_t i = 0; i < MW_COUNT(builtins); i++)
+    if (name_matches(builtins[i].name, name)) return &builtins[i];
+  return NULL;
+}
+
+/* What the object may import: libm, and the memory functions that code generation itself calls. */
+bool is_importable(const char *name) {
+  static const char *const roots[] = {
+      "acos",  "acosh",   "asin",   "asinh",  "atan",      "atan2",     "atanh", "cbrt",      "ceil",   "copysign",
+      "cos",   "cosh",    "erf",    "erfc",   "exp",       "exp10",     "exp2",  "expm1",     "fabs",   "fdim",
+      "floor", "fma",     "fmax",   "fmin",   "fmod",      "frexp",     "hypot", "ilogb",     "j0",     "j1",
+      "jn",    "ldexp",   "lgamma", "llrint", "llround",   "log",       "log10", "log1p",     "log2",   "logb",
+      "lrint", "lround",  "modf",   "nan",    "nearbyint", "nextafter", "pow",   "remainder", "remquo", "rint",
+      "round", "scalbln", "scalbn", "sin",    "sincos",    "sinh",      "sqrt",  "tan",       "tanh",   "tgamma",
+      "trunc", "y0",      "y1",     "yn"};
+  static const char *const memory[] = {"memcpy", "memmove", "memset", "memcmp", "strlen", "strcmp"};
+  size_t length = strlen(name);
+  for (size_t i = 0; i < MW_COUNT(memory); i++)
+    if (strcmp(name, memory[i]) == 0) return true;
+  for (size_t i = 0; i < MW_COUNT(roots); i++) {
+    size_t root = strlen(roots[i]);
+    if (strncmp(name, roots[i], root) == 0 && (length == root || (length == root + 1 && name[root] == 'f')))
+      return true;
+  }
+  return false;
+}
+
+static LLVMValueRef load_frame(site *s) { return thread_load(s->p, s->b, s->thread, THREAD_FRAME, 0); }
+static LLVMValueRef load_worker(site *s) { return thread_load(s->p, s->b, s->thread, THREAD_WORKER, 0); }
+
+static LLVMValueRef frame_id(site *s, size_t offset, unsigned axis) {
+  return load_invariant(s->p, s->b, s->p->i32, load_frame(s), offset + axis * sizeof(uint32_t));
+}
+
+/* x + y*Dx + z*Dx*Dy, from which warps are cut. */
+static LLVMValueRef linear_id(site *s) {
+  LLVMValueRef dx = frame_id(s, offsetof(mw_frame, block), 0), dy = frame_id(s, offsetof(mw_frame, block), 1);
+  LLVMValueRef id = LLVMBuildMul(s->b, thread_load(s->p, s->b, s->thread, THREAD_TID, 2), dy, "");
+  id = LLVMBuildAdd(s->b, id, thread_load(s->p, s->b, s->thread, THREAD_TID, 1), "");
+  id = LLVMBuildMul(s->b, id, dx, "");
+  return LLVMBuildAdd(s->b, id, thread_load(s->p, s->b, s->thread, THREAD_TID, 0), "");
+}
+
+/* The bits moved up by the number of the thread's lane; or those that are then 0. */
+static LLVMValueRef lane_bits(site *s, unsigned bits, bool inverted) {
+  LLVMValueRef lane = LLVMBuildAnd(s->b, linear_id(s), constant_i32(s->p, 31), "");
+  LLVMValueRef moved = LLVMBuildShl(s->b, constant_i32(s->p, bits), lane, "");
+  return inverted ? LLVMBuildNot(s->b, moved, "") : moved;
+}
+
+static LLVMValueRef warp_count(site *s) {
+  LLVMValueRef threads = frame_id(s, offsetof(mw_frame, block), 0);
+  for (unsigned axis = 1; axis < 3; axis++)
+    threads = LLVMBuildMul(s->b, threads, frame_id(s, offsetof(mw_frame, block), axis), "");
+  return LLVMBuildLShr(s->b, LLVMBuildAdd(s->b, threads, constant_i32(s->p, 31), ""), constant_i32(s->p, 5), "");
+}
+
+static LLVMValueRef service(site *s, size_t offset, LLVMTypeRef result, LLVMValueRef *arguments, unsigned count) {
+  LLVMTypeRef params[8];
+  LLVMValueRef all[8] = {load_worker(s)};
+  params[0] = s->p->pointer;
+  for (unsigned i = 0; i < count; i++) {
+    all[i + 1] = arguments[i];
+    params[i + 1] = LLVMTypeOf(arguments[i]);
+  }
+  return call_service(s->p, s->b, load_frame(s), offset, LLVMFunctionType(result, params, count + 1, 0), all,
+                      count + 1);
+}
+
+static LLVMValueRef vote(site *s, mw_vote kind) {
+  LLVMValueRef arguments[] = {constant_i32(s->p, kind), s->arguments[0]};
+  return service(s, offsetof(mw_services, barrier_vote), s->p->i32, arguments, 2);
+}
+
+/* Before a call that ends the launch: whose it is, for the report. Threads that run one after the other say so nowhere
+   else. */
+static void name_thread(site *s) {
+  LLVMValueRef at = constant_i64(s->p, offsetof(mw_worker, thread)), id = linear_id(s);
+  LLVMBuildStore(s->b, id, LLVMBuildInBoundsGEP2(s->b, s->p->i8, load_worker(s), &at, 1, ""));
+}
+
+static LLVMValueRef trap(site *s, mw_trap kind) {
+  name_thread(s);
+  LLVMValueRef argument = constant_i32(s->p, kind);
+  return service(s, offsetof(mw_services, trap), s->p->void_type, &argument, 1);
+}
+
+/* The value that stands for the call, or NULL where it has none. */
+static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
+  program *p = s->p;
+  LLVMValueRef value, *arguments = s->arguments;
+  switch (builtin->action) {
+  case READ_TID: return thread_load(p, s->b, s->thread, THREAD_TID, builtin->axis);
+  case READ_CTAID: return thread_load(p, s->b, s->thread, THREAD_CTAID, builtin->axis);
+  case READ_NTID: return frame_id(s, offsetof(mw_frame, block), builtin->axis);
+  case READ_NCTAID: return frame_id(s, offsetof(mw_frame, grid), builtin->axis);
+  case READ_WARPSIZE: return constant_i32(p, 32);
+  case READ_ROUND: return constant_i32(p, 0);
+  case READ_LANE: return LLVMBuildAnd(s->b, linear_id(s), constant_i32(p, 31), "");
+  case READ_WARP: return LLVMBuildLShr(s->b, linear_id(s), constant_i32(p, 5), "");
+  case READ_WARPS: return warp_count(s);
+  case READ_LANES_EQUAL: return lane_bits(s, 1, false);
+  case READ_LANES_BELOW: return builtin->axis ? lane_bits(s, ~1u, true) : lane_bits(s, ~0u, true);
+  case READ_LANES_ABOVE: return builtin->axis ? lane_bits(s, ~1u, false) : lane_bits(s, ~0u, false);
+  case READ_CLOCK: return service(s, offsetof(mw_services, clock), p->i64, NULL, 0);
+  case READ_CLOCK32:
+    value = service(s, offsetof(mw_services, clock), p->i64, NULL, 0);
+    return LLVMBuildTrunc(s->b, value, p->i32, "");
+  case READ_COOPERATIVE: return load_invariant(p, s->b, p->i32, load_frame(s), offsetof(mw_frame, cooperative));
+  case BARRIER: return service(s, offsetof(mw_services, barrier), p->void_type, NULL, 0);
+  case BARRIER_COUNT: return vote(s, MW_VOTE_COUNT);
+  case BARRIER_AND: return vote(s, MW_VOTE_AND);
+  case BARRIER_OR: return vote(s, MW_VOTE_OR);
+  case BARRIER_PART:
+    arguments[2] = constant_i32(p, builtin->axis == 0);
+    return service(s, offsetof(mw_services, barrier_part), p->void_type, arguments, 3);
+  case WAIT_WORD: return service(s, offsetof(mw_services, wait_word), p->void_type, arguments, 3);
+  case FENCE: return LLVMBuildFence(s->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
+  case PRINT: return service(s, offsetof(mw_services, print), p->i32, arguments, 2);
+  case ASSERT: name_thread(s); return service(s, offsetof(mw_services, assert_fail), p->void_type, arguments, 4);
+  case ALLOCATE: return service(s, offsetof(mw_services, device_malloc), p->pointer, arguments, 1);
+  case RELEASE: return service(s, offsetof(mw_services, device_free), p->void_type, arguments, 1);
+  case MEMORY_KIND: return service(s, offsetof(mw_services, memory_kind), p->i32, arguments, 1);
+  case GRID_WAIT: name_thread(s); return service(s, offsetof(mw_services, grid_wait), p->void_type, arguments, 1);
+  case CHECK_ACCESS: name_thread(s); return service(s, offsetof(mw_services, check_access), p->void_type, arguments, 6);
+  case TRAP: return trap(s, MW_TRAP_EXPLICIT);
+  case NOTHING: break;
+  }
+  return NULL;
+}
+
+static void read_arguments(site *s) {
+  unsigned count = LLVMGetNumArgOperands(s->call);
+  for (unsigned i = 0; i < count && i < MW_COUNT(s->arguments); i++) s->arguments[i] = LLVMGetOperand(s->call, i);
+}
+
+/* What the runtime does for one thread, whoever else is there. */
+static const struct builtin *find_service_builtin(const char *name) {
+  const struct builtin *found = find_builtin(name);
+  if (!found) return NULL;
+  switch (found->action) {
+  case READ_CLOCK:
+  case READ_CLOCK32:
+  case NOTHING:
+  case PRINT:
+  case ASSERT:
+  case ALLOCATE:
+  case RELEASE:
+  case GRID_WAIT:
+  case MEMORY_KIND:
+  case TRAP: return found;
+  default: return NULL;
+  }
+}
+
+bool is_service_builtin(const char *name) { return find_service_builtin(name) != NULL; }
+
+LLVMValueRef lower_service_builtin(program *p, LLVMBuilderRef b, const char *name, LLVMValueRef const *arguments,
+                                   unsigned count, LLVMValueRef thread) {
+  site s = {.p = p, .b = b, .thread = thread};
+  for (unsigned i = 0; i < count && i < MW_COUNT(s.arguments); i++) s.arguments[i] = arguments[i];
+  return lower_builtin(&s, find_service_builtin(name));
+}
+
+static void lower_call(site *s) {
+  LLVMValueRef callee = LLVMGetCalledValue(s->call);
+  if (LLVMIsAInlineAsm(callee)) {
+    complain(s->p, s->call, "inline PTX (asm) cannot run on the CPU device: write it in CUDA C, or use an intrinsic");
+    return;
+  }
+  if (!LLVMIsAFunction(callee) || !LLVMIsDeclaration(callee)) { /* through a pointer, or one of the source's own */
+    pass_parameter(s->p, s->b, s->call, s->thread);
+    return;
+  }
+  const char *name = callee_name(s->call);
+  const struct builtin *builtin = find_builtin(name);
+  bool of_warp = find_warp_call(name) || strcmp(name, "llvm.nvvm.activemask") == 0;
+  if (builtin || of_warp) {
+    LLVMPositionBuilderBefore(s->b, s->call);
+    read_arguments(s);
+    LLVMValueRef value =
+        builtin ? lower_builtin(s, builtin) : lower_warp(s->p, s->b, s->call, load_frame(s), load_worker(s));
+    if (value && LLVMGetTypeKind(LLVMTypeOf(s->call)) != LLVMVoidTypeKind) LLVMReplaceAllUsesWith(s->call, value);
+    LLVMInstructionEraseFromParent(s->call);
+  } else if (starts_with(name, "llvm.nvvm.")) {
+    complain(s->p, s->call, "the CPU device has no '%s' yet", name + strlen("llvm.nvvm."));
+  } else if (!starts_with(name, "llvm.") && !is_importable(name)) {
+    complain(s->p, s->call, "the function '%s' is declared but defined nowhere, and the CPU device does not bring it",
+             name);
+  }
+}
+
+/* Flow that leaves a function without a return, or goes on after a noreturn call, is the program's error: it is caught. */
+static void lower_unreachable(site *s, LLVMValueRef instruction) {
+  LLVMPositionBuilderBefore(s->b, instruction);
+  trap(s, MW_TRAP_UNREACHABLE);
+}
+
+/* What one lane of a warp writes to volatile shared memory the others read behind it, as if all ran in step. */
+static void lower_access(site *s, LLVMValueRef access) {
+  LLVMPositionBuilderBefore(s->b, access);
+  lower_converge(s->p, s->b, load_frame(s), load_worker(s));
+}
+
+static void lower_function(program *p, LLVMBuilderRef b, LLVMValueRef function) {
+  instructions list = instructions_of_function(function);
+  site s = {.p = p, .b = b, .thread = LLVMGetParam(function, 0)};
+  for (size_t n = 0; n < list.count; n++) {
+    LLVMValueRef i = list.items[n];
+    if (LLVMIsAUnreachableInst(i)) lower_unreachable(&s, i);
+    if (is_warp_access(i)) lower_access(&s, i);
+    s.call = i;
+    if (LLVMIsACallInst(i)) lower_call(&s);
+  }
+  free(list.items);
+}
+
+static void drop_unused_declarations(program *p) {
+  for (LLVMValueRef next, f = LLVMGetFirstFunction(p->module); f; f = next) {
+    next = LLVMGetNextFunction(f);
+    if (LLVMIsDeclaration(f) && !LLVMGetFirstUse(f)) LLVMDeleteFunction(f);
+  }
+}
+
+void lower_threads(program *p) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  size_t count = 0, capacity = 0;
+  LLVMValueRef *functions = NULL;
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f) || is_entry(p, f) || takes_vectors(f))
+      continue; /* SIMD variants never had ids of threads */
+    if (count == capacity) functions = mw_realloc(functions, (capacity = capacity * 2 + 16) * sizeof *functions);
+    functions[count++] = f;
+  }
+  for (size_t i = 0; i < count; i++) {
+    kernel *owner = NULL;
+    for (size_t k = 0; k < p->kernel_count; k++)
+      if (p->kernels[k].body == functions[i]) owner = &p->kernels[k];
+    functions[i] = give_parameter(p, functions[i]);
+    if (owner) owner->body = functions[i];
+  }
+  for (size_t i = 0; i < count; i++) {
+    lower_function(p, b, functions[i]);
+    remove_attribute(functions[i], "convergent");
+  }
+  free(functions);
+  LLVMDisposeBuilder(b);
+  if (p->complaints) exit(1);
+  drop_unused_declarations(p);
+  verify_module(p, "giving functions their thread");
+}

@@ -1,0 +1,253 @@
+/* The block functions, through which the runtime runs a kernel: "run blocks first..last-1".
+ *
+ *   loop    for each block, for each thread of it: the body. Threads that never wait may run one after the other.
+ *   fiber   for each block: the runtime's run_fibers (run_warps where threads see their warps) with a function that runs
+ *           one thread on a stack of its own.
+ *
+ * The body is inlined into either; it keeps the device's meaning of byval parameters (each thread's own copy). */
+#include "mwcc/mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct function {
+  program *p;
+  LLVMBuilderRef b;
+  LLVMValueRef value, frame, worker;
+  LLVMBasicBlockRef entry;
+} function;
+
+static function begin(program *p, const char *name, LLVMTypeRef type) {
+  function f = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
+  f.value = LLVMAddFunction(p->module, name, type);
+  LLVMSetLinkage(f.value, LLVMInternalLinkage);
+  f.frame = LLVMGetParam(f.value, 0);
+  f.worker = LLVMGetParam(f.value, 1);
+  f.entry = LLVMAppendBasicBlockInContext(p->context, f.value, "entry");
+  LLVMPositionBuilderAtEnd(f.b, f.entry);
+  add_attribute(p, f.value, "nounwind");
+  add_attribute(p, f.value, "null_pointer_is_valid");
+  add_text_attribute(p, f.value, "frame-pointer", "non-leaf");
+  unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
+  for (unsigned i = 1; i <= 2; i++)
+    LLVMAddAttributeAtIndex(f.value, i, LLVMCreateEnumAttribute(p->context, noalias, 0));
+  return f;
+}
+
+typedef struct loop {
+  LLVMBasicBlockRef head, exit;
+  LLVMValueRef counter;
+} loop;
+
+/* for (i = from; i < to; i++): the builder is left inside the body. */
+static loop begin_loop(function *f, LLVMValueRef from, LLVMValueRef to, const char *name) {
+  program *p = f->p;
+  loop l;
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(f->b);
+  l.head = LLVMAppendBasicBlockInContext(p->context, f->value, name);
+  LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(p->context, f->value, "body");
+  l.exit = LLVMAppendBasicBlockInContext(p->context, f->value, "done");
+  LLVMBuildBr(f->b, l.head);
+  LLVMPositionBuilderAtEnd(f->b, l.head);
+  l.counter = LLVMBuildPhi(f->b, LLVMTypeOf(from), name);
+  LLVMAddIncoming(l.counter, &from, &before, 1);
+  LLVMBuildCondBr(f->b, LLVMBuildICmp(f->b, LLVMIntULT, l.counter, to, ""), body, l.exit);
+  LLVMPositionBuilderAtEnd(f->b, body);
+  return l;
+}
+
+static void end_loop(function *f, loop l) {
+  LLVMValueRef next = LLVMBuildNUWAdd(f->b, l.counter, LLVMConstInt(LLVMTypeOf(l.counter), 1, 0), "");
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(f->b);
+  LLVMAddIncoming(l.counter, &next, &latch, 1);
+  LLVMBuildBr(f->b, l.head);
+  LLVMPositionBuilderAtEnd(f->b, l.exit);
+}
+
+static LLVMValueRef frame_id(function *f, size_t offset, unsigned axis) {
+  return load_invariant(f->p, f->b, f->p->i32, f->frame, offset + axis * sizeof(uint32_t));
+}
+
+/* A thread in memory: all but its ids is the same for every thread of the worker. */
+LLVMValueRef new_thread(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k) {
+  LLVMValueRef thread = LLVMBuildAlloca(b, thread_type(p), "thread");
+  mark_thread(p, thread);
+  LLVMValueRef memory = load_invariant(p, b, p->pointer, worker, offsetof(mw_worker, shared));
+  LLVMValueRef dynamic_offset = constant_i64(p, k->shared_bytes);
+  LLVMBuildStore(b, frame, thread_address(p, b, thread, THREAD_FRAME, 0));
+  LLVMBuildStore(b, worker, thread_address(p, b, thread, THREAD_WORKER, 0));
+  LLVMBuildStore(b, memory, thread_address(p, b, thread, THREAD_SHARED, 0));
+  LLVMValueRef dynamic = LLVMBuildInBoundsGEP2(b, p->i8, memory, &dynamic_offset, 1, "");
+  LLVMBuildStore(b, dynamic, thread_address(p, b, thread, THREAD_DYNAMIC, 0));
+  return thread;
+}
+
+/* blockIdx from the linear block index. */
+static void set_block(function *f, LLVMValueRef thread, LLVMValueRef block) {
+  program *p = f->p;
+  LLVMValueRef gx = LLVMBuildZExt(f->b, frame_id(f, offsetof(mw_frame, grid), 0), p->i64, "");
+  LLVMValueRef gy = LLVMBuildZExt(f->b, frame_id(f, offsetof(mw_frame, grid), 1), p->i64, "");
+  LLVMValueRef rest = LLVMBuildUDiv(f->b, block, gx, "");
+  LLVMValueRef ids[3] = {LLVMBuildURem(f->b, block, gx, ""), LLVMBuildURem(f->b, rest, gy, ""),
+                         LLVMBuildUDiv(f->b, rest, gy, "")};
+  for (unsigned axis = 0; axis < 3; axis++)
+    LLVMBuildStore(f->b, LLVMBuildTrunc(f->b, ids[axis], p->i32, ""),
+                   thread_address(p, f->b, thread, THREAD_CTAID, axis));
+}
+
+static void set_thread(function *f, LLVMValueRef thread, LLVMValueRef const ids[3]) {
+  for (unsigned axis = 0; axis < 3; axis++)
+    LLVMBuildStore(f->b, ids[axis], thread_address(f->p, f->b, thread, THREAD_TID, axis));
+}
+
+/* The kernel's arguments, from the parameter block. A byval parameter is passed where it stands: the callee copies. */
+static LLVMValueRef *load_arguments(function *f, const kernel *k) {
+  program *p = f->p;
+  LLVMValueRef *arguments = mw_alloc((k->param_count + 1) * sizeof *arguments);
+  LLVMValueRef params = load_invariant(p, f->b, p->pointer, f->frame, offsetof(mw_frame, params));
+  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+  for (unsigned i = 0; i < k->param_count; i++) {
+    LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(k->body, i + 1));
+    if (LLVMGetEnumAttributeAtIndex(k->body, i + 2, byval)) {
+      LLVMValueRef at = constant_i64(p, k->params[i].offset);
+      arguments[i + 1] = LLVMBuildInBoundsGEP2(f->b, p->i8, params, &at, 1, "");
+    } else if (type == p->i1) { /* bool: a byte in memory */
+      LLVMValueRef byte = load_invariant(p, f->b, p->i8, params, k->params[i].offset);
+      arguments[i + 1] = LLVMBuildICmp(f->b, LLVMIntNE, byte, LLVMConstNull(p->i8), "");
+    } else {
+      arguments[i + 1] = load_invariant(p, f->b, type, params, k->params[i].offset);
+    }
+  }
+  return arguments;
+}
+
+static void call_body(function *f, const kernel *k, LLVMValueRef *arguments, LLVMValueRef thread) {
+  arguments[0] = thread;
+  LLVMValueRef call =
+      LLVMBuildCall2(f->b, LLVMGlobalGetValueType(k->body), k->body, arguments, (unsigned)k->param_count + 1, "");
+  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+  for (unsigned i = 0; i < k->param_count; i++) {
+    LLVMAttributeRef attribute = LLVMGetEnumAttributeAtIndex(k->body, i + 2, byval);
+    if (attribute) LLVMAddCallSiteAttribute(call, i + 2, attribute);
+  }
+}
+
+static LLVMTypeRef block_function_type(program *p) {
+  LLVMTypeRef params[] = {p->pointer, p->pointer, p->i64, p->i64};
+  return LLVMFunctionType(p->void_type, params, 4, 0);
+}
+
+/* The runtime and a fault's report read which block is running from the worker. */
+static loop begin_blocks(function *f) {
+  loop blocks = begin_loop(f, LLVMGetParam(f->value, 2), LLVMGetParam(f->value, 3), "block");
+  LLVMValueRef at = constant_i64(f->p, offsetof(mw_worker, block));
+  LLVMBuildStore(f->b, blocks.counter, LLVMBuildInBoundsGEP2(f->b, f->p->i8, f->worker, &at, 1, ""));
+  return blocks;
+}
+
+static void finish(function *f) {
+  LLVMBuildRetVoid(f->b);
+  LLVMDisposeBuilder(f->b);
+}
+
+bool is_entry(const program *p, LLVMValueRef f) {
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    const kernel *k = &p->kernels[i];
+    if (k->run == f || k->fits == f || k->rounds == f || k->general == f || k->thread_function == f || is_variant(k, f))
+      return true;
+  }
+  return false;
+}
+
+/* The body's lines become the lines of the function that it is inlined into: the debug scope moves with them. */
+static void move_scope(kernel *k, LLVMValueRef into) {
+  LLVMMetadataRef scope = LLVMGetSubprogram(k->body);
+  LLVMSetSubprogram(k->body, NULL);
+  LLVMSetSubprogram(into, scope);
+}
+
+static void build_loop(program *p, kernel *k, const char *name) {
+  function f = begin(p, name, block_function_type(p));
+  LLVMValueRef zero = constant_i32(p, 0), dims[3], ids[3], thread = new_thread(p, f.b, f.frame, f.worker, k);
+  LLVMValueRef *arguments = load_arguments(&f, k);
+  for (unsigned axis = 0; axis < 3; axis++) dims[axis] = frame_id(&f, offsetof(mw_frame, block), axis);
+  loop blocks = begin_blocks(&f);
+  set_block(&f, thread, blocks.counter);
+  loop z = begin_loop(&f, zero, dims[2], "z"), y = begin_loop(&f, zero, dims[1], "y"),
+       x = begin_loop(&f, zero, dims[0], "x");
+  ids[0] = x.counter, ids[1] = y.counter, ids[2] = z.counter;
+  set_thread(&f, thread, ids);
+  call_body(&f, k, arguments, thread);
+  end_loop(&f, x);
+  end_loop(&f, y);
+  end_loop(&f, z);
+  end_loop(&f, blocks);
+  finish(&f);
+  free(arguments);
+  move_scope(k, f.value);
+  k->run = f.value;
+}
+
+static LLVMValueRef build_thread_function(program *p, kernel *k, const char *name) {
+  LLVMTypeRef params[] = {p->pointer, p->pointer, p->i32};
+  function f = begin(p, name, LLVMFunctionType(p->void_type, params, 3, 0));
+  LLVMValueRef thread = new_thread(p, f.b, f.frame, f.worker, k), linear = LLVMGetParam(f.value, 2);
+  LLVMValueRef *arguments = load_arguments(&f, k);
+  LLVMValueRef dx = frame_id(&f, offsetof(mw_frame, block), 0), dy = frame_id(&f, offsetof(mw_frame, block), 1);
+  LLVMValueRef rest = LLVMBuildUDiv(f.b, linear, dx, "");
+  LLVMValueRef ids[3] = {LLVMBuildURem(f.b, linear, dx, ""), LLVMBuildURem(f.b, rest, dy, ""),
+                         LLVMBuildUDiv(f.b, rest, dy, "")};
+  LLVMValueRef at = constant_i64(p, offsetof(mw_worker, block));
+  set_block(&f, thread, LLVMBuildLoad2(f.b, p->i64, LLVMBuildInBoundsGEP2(f.b, p->i8, f.worker, &at, 1, ""), "block"));
+  set_thread(&f, thread, ids);
+  call_body(&f, k, arguments, thread);
+  finish(&f);
+  free(arguments);
+  move_scope(k, f.value);
+  return f.value;
+}
+
+static void build_fiber(program *p, kernel *k, const char *name) {
+  char *thread_name = mw_format("%s.thread", name);
+  LLVMValueRef thread_function = build_thread_function(p, k, thread_name);
+  free(thread_name);
+  k->thread_function = thread_function;
+  function f = begin(p, name, block_function_type(p));
+  LLVMValueRef count = frame_id(&f, offsetof(mw_frame, block), 0);
+  for (unsigned axis = 1; axis < 3; axis++)
+    count = LLVMBuildMul(f.b, count, frame_id(&f, offsetof(mw_frame, block), axis), "");
+  loop blocks = begin_blocks(&f);
+  LLVMTypeRef params[] = {p->pointer, p->pointer, p->pointer, p->i32};
+  LLVMValueRef arguments[] = {f.frame, f.worker, thread_function, count};
+  size_t service =
+      k->sees_warp || k->takes_turns ? offsetof(mw_services, run_warps) : offsetof(mw_services, run_fibers);
+  call_service(p, f.b, f.frame, service, LLVMFunctionType(p->void_type, params, 4, 0), arguments, 4);
+  end_loop(&f, blocks);
+  finish(&f);
+  k->run = f.value;
+}
+
+void build_runs(program *p) {
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    kernel *k = &p->kernels[i];
+    if (p->options->launch_kernel && !k->variant_count)
+      die("%s gains nothing from being compiled for one size of blocks: %s", k->name, k->tier_reason);
+    if (p->options->launch_kernel) {
+      build_launched(p, k);
+      continue;
+    }
+    char *name = mw_format("run.%s", k->linkage);
+    remove_attribute(k->body, "noinline");
+    remove_attribute(k->body, "optnone");
+    add_attribute(p, k->body, "alwaysinline");
+    if (k->waits) {
+      build_fiber(p, k, name);
+    } else {
+      if (k->chases && p->options->level) ask_for_runs(p, k->body), store_without_branches(p, k->body);
+      build_loop(p, k, name);
+    }
+    if (k->variant_count) build_dispatch(p, k);
+    free(name);
+  }
+  verify_module(p, "building block functions");
+}

@@ -1,0 +1,236 @@
+/* Lanes in the order that shuffles like best, for registers of two halves: AVX and AVX2.
+ *
+ * Members of structs are picked from two vectors (0, 2, 4 … and 1, 3, 5 …) and put back by turns. Most shuffles work within
+ * each half of a register, and what moves elements from half to half takes several times as long. Between picking and
+ * putting back it does not matter which lane is where, as long as all that is computed from each other has the same order.
+ * So where everything computed from such vectors is computed lane by lane and ends in vectors that are put back, the middle
+ * quarters change places: then one instruction picks each vector, and one puts back each.
+ *
+ * Runs behind the optimiser, which would take the orders for detours. */
+#include "mwcc/mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 192, REGISTER_BITS = 256, QUARTER_BITS = 64 };
+
+/* Values that are computed from each other lane by lane, and the shuffles around them. */
+typedef struct cluster {
+  program *p;
+  unsigned lanes, bits; /* of an element */
+  LLVMValueRef members[MOST], roots[MOST];
+  unsigned member_count, root_count, seen; /* of the members, how many have been looked at */
+} cluster;
+
+/* ---- shuffles ---- */
+
+typedef int order_of_elements(unsigned i, unsigned lanes);
+
+static int even(unsigned i, unsigned lanes) { return (int)(2 * i + 0 * lanes); }
+static int odd(unsigned i, unsigned lanes) { return (int)(2 * i + 1 + 0 * lanes); }
+static int lower(unsigned i, unsigned lanes) { return (int)(i / 2 + i % 2 * lanes); }
+static int upper(unsigned i, unsigned lanes) { return (int)(lanes / 2 + i / 2 + i % 2 * lanes); }
+
+/* Of a shuffle of two whole vectors into one, or of one that is both: whether it takes elements in that order. */
+static bool takes(LLVMValueRef value, order_of_elements *order) {
+  if (!LLVMIsAShuffleVectorInst(value)) return false;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  unsigned lanes = LLVMGetVectorSize(type);
+  unsigned from = LLVMGetVectorSize(LLVMTypeOf(LLVMGetOperand(value, 0)));
+  if (from != lanes && from != 2 * lanes) return false;
+  for (unsigned i = 0; i < lanes; i++)
+    if (LLVMGetMaskValue(value, i) != order(i, lanes)) return false;
+  return true;
+}
+
+/* The lower halves of numbers are every second element, too. */
+static bool takes_halves(const program *p, LLVMValueRef value) {
+  if (!LLVMIsATruncInst(value) || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind) return false;
+  LLVMTypeRef from = LLVMTypeOf(LLVMGetOperand(value, 0)), type = LLVMTypeOf(value);
+  return LLVMSizeOfTypeInBits(p->layout, LLVMGetElementType(from)) ==
+         2 * LLVMSizeOfTypeInBits(p->layout, LLVMGetElementType(type));
+}
+
+static bool picks(const program *p, LLVMValueRef value) {
+  return takes(value, even) || takes(value, odd) || takes_halves(p, value);
+}
+
+/* Which element of what it is made from is element i of a shuffle, or of halves. */
+static unsigned taken(LLVMValueRef value, unsigned i) {
+  return (unsigned)(LLVMIsATruncInst(value) ? even(i, 0) : LLVMGetMaskValue(value, i));
+}
+
+static bool puts_back(LLVMValueRef value) {
+  bool two = LLVMIsAShuffleVectorInst(value) && LLVMTypeOf(LLVMGetOperand(value, 0)) == LLVMTypeOf(value);
+  return two && (takes(value, lower) || takes(value, upper));
+}
+
+/* Where element i is when the middle quarters have changed places: and the other way round. */
+static unsigned changed(const cluster *c, unsigned i) {
+  static const unsigned quarters[] = {0, 2, 1, 3};
+  unsigned each = QUARTER_BITS / c->bits, vector = i / c->lanes * c->lanes, n = i % c->lanes;
+  return vector + quarters[n / each] * each + n % each;
+}
+
+/* ---- what is computed lane by lane ---- */
+
+static bool is_same_everywhere(LLVMValueRef value) {
+  if (LLVMIsAUndefValue(value) || LLVMIsAConstantAggregateZero(value)) return true;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  if (LLVMIsAConstant(value)) {
+    LLVMValueRef first = LLVMGetAggregateElement(value, 0);
+    for (unsigned i = 1; i < LLVMGetVectorSize(type); i++)
+      if (!first || LLVMGetAggregateElement(value, i) != first) return false;
+    return first != NULL;
+  }
+  if (!LLVMIsAShuffleVectorInst(value)) return false;
+  for (unsigned i = 0; i < LLVMGetNumMaskElements(value); i++)
+    if (LLVMGetMaskValue(value, i) != 0) return false;
+  return true;
+}
+
+static bool is_lane_function(LLVMValueRef call) {
+  static const char *const names[] = {"llvm.fma.",  "llvm.fmuladd.", "llvm.sqrt.",
+                                      "llvm.fabs.", "llvm.minnum.",  "llvm.maxnum."};
+  for (size_t i = 0; i < MW_COUNT(names); i++)
+    if (starts_with(callee_name(call), names[i])) return true;
+  return false;
+}
+
+/* Vectors of as many lanes, of elements that fill a register, or of truths about them. */
+static bool is_like(const cluster *c, LLVMTypeRef type) {
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetVectorSize(type) != c->lanes) return false;
+  LLVMTypeRef element = LLVMGetElementType(type);
+  return element == c->p->i1 || LLVMSizeOfTypeInBits(c->p->layout, element) == c->bits;
+}
+
+static bool is_by_lanes(const cluster *c, LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value) || !is_like(c, LLVMTypeOf(value))) return false;
+  if (LLVMIsABinaryOperator(value)) return true;
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMFNeg:
+  case LLVMPHI:
+  case LLVMICmp:
+  case LLVMFCmp:
+  case LLVMSelect:
+  case LLVMFreeze: return true;
+  case LLVMInsertElement: return LLVMIsAConstantInt(LLVMGetOperand(value, 2)) != NULL;
+  case LLVMBitCast: return is_like(c, LLVMTypeOf(LLVMGetOperand(value, 0)));
+  case LLVMCall: return is_lane_function(value);
+  default: return false;
+  }
+}
+
+/* ---- a cluster ---- */
+
+static bool add(LLVMValueRef *list, unsigned *count, LLVMValueRef value) {
+  for (unsigned i = 0; i < *count; i++)
+    if (list[i] == value) return true;
+  if (*count == MOST) return false;
+  list[(*count)++] = value;
+  return true;
+}
+
+static bool add_operands(cluster *c, LLVMValueRef value) {
+  int count = LLVMGetNumOperands(value) - (LLVMIsACallInst(value) != NULL); /* the last one is what is called */
+  for (int i = 0; i < count; i++) {
+    LLVMValueRef operand = LLVMGetOperand(value, (unsigned)i);
+    if (LLVMGetTypeKind(LLVMTypeOf(operand)) != LLVMVectorTypeKind || is_same_everywhere(operand)) continue;
+    bool fits = (picks(c->p, operand) && is_like(c, LLVMTypeOf(operand))) || is_by_lanes(c, operand);
+    if (!fits || !add(c->members, &c->member_count, operand)) return false;
+  }
+  return true;
+}
+
+static bool add_uses(cluster *c, LLVMValueRef value) {
+  for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (puts_back(user)) {
+      if (!add(c->roots, &c->root_count, user) || !add_operands(c, user)) return false;
+    } else if (!is_by_lanes(c, user) || !add(c->members, &c->member_count, user)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* All that is connected with its first member. False: some of it needs lanes where they are. */
+static bool complete(cluster *c) {
+  while (c->seen < c->member_count) {
+    LLVMValueRef value = c->members[c->seen++];
+    if (!picks(c->p, value) && !add_operands(c, value)) return false;
+    if (!add_uses(c, value)) return false;
+  }
+  return c->root_count > 0;
+}
+
+/* ---- the other order ---- */
+
+static void replace(cluster *c, LLVMBuilderRef b, LLVMValueRef shuffle, const unsigned *elements) {
+  LLVMValueRef mask[REGISTER_BITS];
+  for (unsigned i = 0; i < c->lanes; i++) mask[i] = constant_i32(c->p, elements[i]);
+  LLVMPositionBuilderBefore(b, shuffle);
+  LLVMValueRef first = LLVMGetOperand(shuffle, 0);
+  if (LLVMIsATruncInst(shuffle)) {
+    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(shuffle));
+    first = LLVMBuildBitCast(b, first, LLVMVectorType(element, 2 * c->lanes), "");
+  }
+  LLVMValueRef second = LLVMIsATruncInst(shuffle) ? LLVMGetPoison(LLVMTypeOf(first)) : LLVMGetOperand(shuffle, 1);
+  LLVMValueRef made = LLVMBuildShuffleVector(b, first, second, LLVMConstVector(mask, c->lanes), "");
+  LLVMReplaceAllUsesWith(shuffle, made);
+  LLVMInstructionEraseFromParent(shuffle);
+}
+
+static void insert_elsewhere(const cluster *c, LLVMValueRef insertion) {
+  unsigned lane = (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(insertion, 2));
+  LLVMSetOperand(insertion, 2, constant_i32(c->p, changed(c, lane)));
+}
+
+static void change_order(cluster *c, LLVMBuilderRef b) {
+  unsigned elements[REGISTER_BITS];
+  for (unsigned m = 0; m < c->member_count; m++) {
+    if (LLVMIsAInsertElementInst(c->members[m])) insert_elsewhere(c, c->members[m]);
+    if (!picks(c->p, c->members[m])) continue;
+    for (unsigned i = 0; i < c->lanes; i++) elements[i] = taken(c->members[m], changed(c, i));
+    replace(c, b, c->members[m], elements);
+  }
+  for (unsigned r = 0; r < c->root_count; r++) {
+    for (unsigned i = 0; i < c->lanes; i++) elements[i] = changed(c, taken(c->roots[r], i));
+    replace(c, b, c->roots[r], elements);
+  }
+}
+
+static bool begin(cluster *c, LLVMValueRef value) {
+  if (!picks(c->p, value)) return false;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  c->lanes = LLVMGetVectorSize(type);
+  c->bits = (unsigned)LLVMSizeOfTypeInBits(c->p->layout, LLVMGetElementType(type));
+  c->members[0] = value;
+  c->member_count = 1, c->root_count = c->seen = 0;
+  return c->lanes * c->bits == REGISTER_BITS && c->bits <= QUARTER_BITS;
+}
+
+static void order_function(program *p, LLVMBuilderRef b, LLVMValueRef function) {
+  cluster c = {.p = p};
+  instructions list = instructions_of_function(function);
+  for (size_t i = 0; i < list.count; i++) {
+    if (!list.items[i] || !begin(&c, list.items[i])) continue;
+    bool changes = complete(&c);
+    /* each cluster once: those that it has in the list are done with */
+    for (unsigned m = 0; m < c.member_count; m++)
+      for (size_t k = i; k < list.count; k++)
+        if (list.items[k] == c.members[m]) list.items[k] = NULL;
+    for (unsigned r = 0; changes && r < c.root_count; r++)
+      for (size_t k = i; k < list.count; k++)
+        if (list.items[k] == c.roots[r]) list.items[k] = NULL;
+    if (changes) change_order(&c, b);
+  }
+  free(list.items);
+}
+
+void order_lanes(program *p) {
+  if (!strstr(p->features, "+avx") || strstr(p->features, "+avx512f")) return;
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  EACH_FUNCTION(p, f) order_function(p, b, f);
+  LLVMDisposeBuilder(b);
+}

@@ -1,0 +1,181 @@
+/* Loops that wait for other threads stay loops, in code for blocks of any size, and are unrolled in code for one size.
+ *
+ * Each turn of an unrolled one would be a region of its own (SIMT's barriers part a kernel into regions), which costs compile
+ * time and gains little: a barrier costs more than a branch. Code for one size of blocks (launch_specialization.c) is made for launches
+ * that are worth it; there distances between threads become constants, so more is unrolled than LLVM would by itself. A
+ * #pragma unroll holds in both. */
+#include "mwcc/analysis/simt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The control flow by integers: who comes from where. */
+typedef struct blocks {
+  LLVMBasicBlockRef *items; /* sorted by address, which is their number */
+  bool *waits;              /* has a barrier */
+  size_t count;
+  size_t *first, *from; /* the predecessors of block i: from[first[i] … first[i + 1] - 1] */
+} blocks;
+
+static int by_address(const void *left, const void *right) {
+  uintptr_t a = (uintptr_t)*(const LLVMBasicBlockRef *)left, b = (uintptr_t)*(const LLVMBasicBlockRef *)right;
+  return (a > b) - (a < b);
+}
+
+static size_t number_of(const blocks *all, LLVMBasicBlockRef block) {
+  LLVMBasicBlockRef *found = bsearch(&block, all->items, all->count, sizeof *all->items, by_address);
+  return (size_t)(found - all->items);
+}
+
+static bool has_barrier(LLVMBasicBlockRef block) {
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
+    if (is_barrier(i) || waits_for_warp(i)) return true;
+  return false;
+}
+
+static void link_predecessors(blocks *all) {
+  all->first = mw_alloc((all->count + 2) * sizeof *all->first);
+  for (int round = 0; round < 2; round++) { /* count them, then enter them */
+    for (size_t i = 0; i < all->count; i++) {
+      LLVMValueRef end = LLVMGetBasicBlockTerminator(all->items[i]);
+      for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
+        size_t *place = &all->first[number_of(all, LLVMGetSuccessor(end, s)) + (round ? 1 : 2)];
+        if (round) all->from[*place] = i;
+        ++*place;
+      }
+    }
+    if (round) break;
+    for (size_t i = 2; i < all->count + 2; i++) all->first[i] += all->first[i - 1];
+    all->from = mw_alloc((all->first[all->count + 1] + 1) * sizeof *all->from);
+  }
+}
+
+static bool make_blocks(LLVMValueRef function, blocks *out) {
+  unsigned count = LLVMCountBasicBlocks(function);
+  bool any = false;
+  *out = (blocks){.items = mw_alloc((count + 1) * sizeof *out->items),
+                  .waits = mw_alloc((count + 1) * sizeof *out->waits),
+                  .count = count};
+  LLVMGetBasicBlocks(function, out->items);
+  qsort(out->items, count, sizeof *out->items, by_address);
+  for (size_t i = 0; i < count; i++) any = (out->waits[i] = has_barrier(out->items[i])) || any;
+  if (any) link_predecessors(out);
+  return any;
+}
+
+static void free_blocks(blocks *all) {
+  free(all->items);
+  free(all->waits);
+  free(all->first);
+  free(all->from);
+}
+
+static size_t count_instructions(LLVMBasicBlockRef block) {
+  size_t count = 0;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) count++;
+  return count;
+}
+
+/* The instructions of a loop, if a block of it has a barrier; else 0. The blocks are those from which `latch` is reached
+   without passing `header`. */
+static size_t waiting_size(const blocks *all, size_t header, size_t latch) {
+  bool *inside = mw_alloc((all->count + 1) * sizeof *inside), waits = all->waits[header] || all->waits[latch];
+  size_t *stack = mw_alloc((all->count + 1) * sizeof *stack), depth = 0, size = count_instructions(all->items[header]);
+  inside[header] = inside[latch] = true;
+  if (latch != header) {
+    stack[depth++] = latch;
+    size += count_instructions(all->items[latch]);
+  }
+  while (depth) {
+    size_t at = stack[--depth];
+    for (size_t i = all->first[at]; i < all->first[at + 1]; i++) {
+      size_t before = all->from[i];
+      if (inside[before]) continue;
+      inside[before] = true;
+      waits = waits || all->waits[before];
+      size += count_instructions(all->items[before]);
+      stack[depth++] = before;
+    }
+  }
+  free(inside);
+  free(stack);
+  return waits ? size : 0;
+}
+
+static bool is_about_unrolling(LLVMValueRef part) {
+  unsigned length = 0;
+  if (!part || !LLVMIsAMDNode(part) || LLVMGetMDNodeNumOperands(part) < 1) return false;
+  LLVMValueRef *items = mw_alloc((LLVMGetMDNodeNumOperands(part) + 1) * sizeof *items);
+  LLVMGetMDNodeOperands(part, items);
+  const char *word = items[0] ? LLVMGetMDString(items[0], &length) : NULL;
+  free(items);
+  return word && length >= strlen("llvm.loop.unroll") && starts_with(word, "llvm.loop.unroll");
+}
+
+/* A loop's metadata names itself first; where the loop stands, and wishes, follow. One about unrolling was the user's. */
+static void ask_for(program *p, LLVMValueRef latch_end, const char *wish) {
+  unsigned kind = LLVMGetMDKindIDInContext(p->context, "llvm.loop", 9), count = 1;
+  LLVMValueRef known = LLVMGetMetadata(latch_end, kind);
+  unsigned known_count = known ? LLVMGetMDNodeNumOperands(known) : 1;
+  LLVMValueRef *items = mw_alloc((known_count + 1) * sizeof *items);
+  LLVMMetadataRef *parts = mw_alloc((known_count + 2) * sizeof *parts);
+  if (known) LLVMGetMDNodeOperands(known, items);
+  bool asked = false;
+  for (unsigned i = 1; i < known_count; i++) {
+    asked = asked || is_about_unrolling(items[i]);
+    parts[count++] = LLVMValueAsMetadata(items[i]);
+  }
+  if (!asked) {
+    LLVMMetadataRef word = LLVMMDStringInContext2(p->context, wish, strlen(wish));
+    parts[0] = LLVMTemporaryMDNode(p->context, NULL, 0);
+    parts[count++] = LLVMMDNodeInContext2(p->context, &word, 1);
+    LLVMMetadataRef id = LLVMMDNodeInContext2(p->context, parts, count);
+    LLVMMetadataReplaceAllUsesWith(parts[0], id);
+    LLVMSetMetadata(latch_end, kind, LLVMMetadataAsValue(p->context, id));
+  }
+  free(items);
+  free(parts);
+}
+
+/* In code for blocks of any size, no loop that waits is unrolled; in code for one size, all that get no longer than this. */
+static void decide(program *p, const blocks *all, size_t header, size_t latch) {
+  enum { LONGEST = 400 };
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(all->items[latch]);
+  size_t size = waiting_size(all, header, latch);
+  if (!size) return;
+  if (!p->options->launch_kernel) {
+    ask_for(p, end, "llvm.loop.unroll.disable");
+    return;
+  }
+  size_t rounds = rounds_of(all->items[header], all->items[latch]);
+  if (rounds && rounds * size <= LONGEST) ask_for(p, end, "llvm.loop.unroll.full");
+}
+
+/* Depth first: an edge to a block that is still open closes a loop. */
+void decide_waiting_loops(program *p, LLVMValueRef function) {
+  enum { NEW, OPEN, DONE };
+  blocks all;
+  if (make_blocks(function, &all)) {
+    char *state = mw_alloc(all.count);                   /* NEW */
+    unsigned *next = mw_alloc(all.count * sizeof *next); /* which successor is to be looked at */
+    size_t *path = mw_alloc((all.count + 1) * sizeof *path), depth = 0;
+    path[depth++] = number_of(&all, LLVMGetEntryBasicBlock(function));
+    while (depth) {
+      size_t at = path[depth - 1];
+      LLVMValueRef end = LLVMGetBasicBlockTerminator(all.items[at]);
+      state[at] = OPEN;
+      if (next[at] == LLVMGetNumSuccessors(end)) {
+        state[at] = DONE;
+        depth--;
+        continue;
+      }
+      size_t to = number_of(&all, LLVMGetSuccessor(end, next[at]++));
+      if (state[to] == OPEN) decide(p, &all, to, at);
+      if (state[to] == NEW) path[depth++] = to;
+    }
+    free(state);
+    free(next);
+    free(path);
+  }
+  free_blocks(&all);
+}

@@ -1,0 +1,160 @@
+/* Two blocks that lie side by side in a grid, run as one of twice the width.
+ *
+ * A gang of more threads uses more of what it loads: of each line that a row of threads shares, and of each page. Where a
+ * block has too few threads for that, its neighbour has as many more (suits_joining, cost_model.c). Nothing may tell them apart:
+ * they have no barrier (but for one that all threads of a grid come to: tiles.c), shared memory, atomics or calls, and may run in
+ * any order; and of their ids in a row they make
+ * nothing but the place in the whole row, blockIdx.x * blockDim.x + threadIdx.x. That is the same number where blocks are
+ * twice as wide and half as many, so a constant is all that changes in the code. Grids that are an odd number of blocks wide
+ * have code of their own then, which is as it was (mw_mwo_kernel.joined tells). */
+#include "mwcc/analysis/simt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { JOINED = 2, MOST_PRODUCTS = 16 };
+
+#define BLOCK_ID  "llvm.nvvm.read.ptx.sreg.ctaid.x"
+#define THREAD_ID "llvm.nvvm.read.ptx.sreg.tid.x"
+
+/* The products of blockIdx.x and blockDim.x. */
+typedef struct products {
+  const program *p;
+  LLVMValueRef of[MOST_PRODUCTS];
+  int count;
+} products;
+
+static bool is(LLVMValueRef value, LLVMOpcode opcode) {
+  return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == opcode;
+}
+
+static bool is_extension(LLVMValueRef value) { return LLVMIsAZExtInst(value) || LLVMIsASExtInst(value); }
+
+static bool reads(LLVMValueRef value, const char *id) {
+  while (is_extension(value)) value = LLVMGetOperand(value, 0);
+  return LLVMIsACallInst(value) && strcmp(callee_name(value), id) == 0;
+}
+
+/* By how much the instruction multiplies its first operand; 0: not by a constant. */
+static uint64_t factor_of(LLVMValueRef i) {
+  enum { MOST_SHIFT = 16 };
+  LLVMValueRef by = LLVMGetNumOperands(i) == 2 ? LLVMGetOperand(i, 1) : NULL;
+  if (!by || !LLVMIsAConstantInt(by)) return 0;
+  uint64_t number = LLVMConstIntGetZExtValue(by);
+  if (is(i, LLVMMul)) return number;
+  return is(i, LLVMShl) && number <= MOST_SHIFT ? (uint64_t)1 << number : 0;
+}
+
+static bool is_product(const products *all, LLVMValueRef value) {
+  while (is_extension(value)) value = LLVMGetOperand(value, 0);
+  return LLVMIsAInstruction(value) && factor_of(value) == all->p->block[0] && reads(LLVMGetOperand(value, 0), BLOCK_ID);
+}
+
+/* Whether it is the place in the whole row. */
+static bool is_place(const products *all, LLVMValueRef i) {
+  bool adds = is(i, LLVMAdd) || (is(i, LLVMOr) && LLVMGetIsDisjoint(i));
+  if (!adds) return false;
+  LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1);
+  return (is_product(all, a) && reads(b, THREAD_ID)) || (is_product(all, b) && reads(a, THREAD_ID));
+}
+
+/* Whether places are all that the value, or an extension of it, is used for; or products for that, where it may be. */
+static bool makes_places(products *all, LLVMValueRef value, bool by_products) {
+  for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    bool good = is_place(all, user);
+    if (is_extension(user)) {
+      good = makes_places(all, user, by_products);
+    } else if (by_products && is_product(all, user)) {
+      if (all->count == MOST_PRODUCTS) return false;
+      all->of[all->count++] = user;
+      good = makes_places(all, user, false);
+    }
+    if (!good) return false;
+  }
+  return true;
+}
+
+static bool find_products(products *all, const instructions *code) {
+  for (size_t i = 0; i < code->count; i++) {
+    LLVMValueRef value = code->items[i];
+    if (is_extension(value)) continue;
+    if (reads(value, BLOCK_ID) && !makes_places(all, value, true)) return false;
+    if (reads(value, THREAD_ID) && !makes_places(all, value, false)) return false;
+  }
+  return all->count > 0;
+}
+
+static bool are_alone(const kernel *k, const instructions *code) {
+  if (!k->any_order || (k->waits && !k->reads_tiles) || k->sees_warp || k->shared_bytes || k->dynamic_shared ||
+      k->rounds_end)
+    return false;
+  for (size_t i = 0; i < code->count; i++)
+    if (!LLVMIsATerminatorInst(code->items[i]) && !is_barrier(code->items[i]) && !is_alone(code->items[i]))
+      return false;
+  return true;
+}
+
+static bool pays(program *p, const kernel *k) {
+  graph g;
+  const char *why;
+  if (!graph_build(p, k->body, false, &g, &why)) return false;
+  flow f = graph_flow(&g);
+  order o = order_of(&f);
+  shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, register_lanes(p), 1, 1});
+  bool result = suits_joining(&g, &o, &s);
+  shapes_free(&s);
+  order_free(&o);
+  graph_free(&g);
+  return result;
+}
+
+/* Bits of the product that were known to be none of the thread's id are it now. */
+static void add_where_disjoint(LLVMBuilderRef b, const instructions *code, const products *all) {
+  for (size_t i = 0; i < code->count; i++) {
+    LLVMValueRef old = code->items[i];
+    if (!is(old, LLVMOr) || !is_place(all, old)) continue;
+    LLVMPositionBuilderBefore(b, old);
+    LLVMValueRef sum = LLVMBuildAdd(b, LLVMGetOperand(old, 0), LLVMGetOperand(old, 1), "");
+    LLVMReplaceAllUsesWith(old, sum);
+    LLVMInstructionEraseFromParent(old);
+  }
+}
+
+static void widen_products(const products *all) {
+  for (int i = 0; i < all->count; i++) {
+    LLVMValueRef product = all->of[i], by = LLVMGetOperand(product, 1);
+    uint64_t number = LLVMConstIntGetZExtValue(by);
+    number = is(product, LLVMMul) ? JOINED * number : number + 1;
+    LLVMSetOperand(product, 1, LLVMConstInt(LLVMTypeOf(by), number, 0));
+  }
+}
+
+/* What passes were told of the id's range. */
+static void widen_range(program *p) {
+  unsigned kind = LLVMGetEnumAttributeKindForName("range", 5);
+  LLVMValueRef f = LLVMGetNamedFunction(p->module, THREAD_ID);
+  uint64_t low = 0, end = p->block[0];
+  LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeReturnIndex, kind);
+  LLVMAddAttributeAtIndex(f, LLVMAttributeReturnIndex,
+                          LLVMCreateConstantRangeAttribute(p->context, kind, 32, &low, &end));
+}
+
+void join_blocks(program *p) {
+  const options *o = p->options;
+  if (!o->launch_kernel || o->width) return;
+  products all = {.p = p};
+  instructions code = instructions_of_function(p->kernels[0].body);
+  bool suits = are_alone(&p->kernels[0], &code) && pays(p, &p->kernels[0]) && find_products(&all, &code);
+  p->joinable = suits || p->even_pays;
+  if (suits && o->launch_columns % JOINED == 0) {
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+    add_where_disjoint(b, &code, &all);
+    widen_products(&all);
+    p->joined = JOINED;
+    p->block[0] *= JOINED;
+    widen_range(p);
+    LLVMDisposeBuilder(b);
+  }
+  free(code.items);
+}

@@ -1,0 +1,182 @@
+/* Memory checks (--check-memory): the runtime is asked before every access whether the memory is the array's that its
+ * address was made from, so that an index out of range ends the launch with a name and a line, also where what it hits
+ * belongs to another array or to nobody.
+ *
+ * What an address was made from is found here: behind inlining, the way back from an access to a parameter, a variable
+ * or a local array has few steps. Variables, shared and local arrays have their size here, what a pointer points to has
+ * it in the device's books (src/cpu/checked.c). Where an address comes from memory or from one of several
+ * arrays, the access has to lie in any array. Runs before tiers are chosen; checked kernels have no lanes. */
+#include "mwcc/mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 6 }; /* through choices: each may have two ways back */
+
+static bool is_opcode(LLVMValueRef value, LLVMOpcode opcode) {
+  if (LLVMIsAConstantExpr(value)) return LLVMGetConstOpcode(value) == opcode;
+  return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == opcode;
+}
+
+static LLVMValueRef root_of(LLVMValueRef pointer, int steps);
+
+/* What all values of a choice were made from; the choice itself where they differ. */
+static LLVMValueRef root_of_choice(LLVMValueRef choice, unsigned count, unsigned first, int steps) {
+  LLVMValueRef common = NULL;
+  for (unsigned i = 0; i < count; i++) {
+    LLVMValueRef value = LLVMIsAPHINode(choice) ? LLVMGetIncomingValue(choice, i) : LLVMGetOperand(choice, first + i);
+    LLVMValueRef root = root_of(value, steps - 1);
+    if (root == choice) continue; /* a pointer that a loop moves */
+    if (common && root != common) return choice;
+    common = root;
+  }
+  return common ? common : choice;
+}
+
+static LLVMValueRef root_of(LLVMValueRef pointer, int steps) {
+  while (is_opcode(pointer, LLVMGetElementPtr) || is_opcode(pointer, LLVMAddrSpaceCast) ||
+         is_opcode(pointer, LLVMBitCast) || is_opcode(pointer, LLVMFreeze))
+    pointer = LLVMGetOperand(pointer, 0);
+  if (steps == 0) return pointer;
+  if (LLVMIsAPHINode(pointer)) return root_of_choice(pointer, LLVMCountIncoming(pointer), 0, steps);
+  if (is_opcode(pointer, LLVMSelect)) return root_of_choice(pointer, 2, 1, steps);
+  return pointer;
+}
+
+/* "_ZZ4tilePfE5cells" -> "cells": linkage names end with the variable's own, behind its length. */
+static const char *last_name(const char *linkage) {
+  if (!starts_with(linkage, "_Z")) return linkage;
+  for (const char *c = linkage + strlen(linkage); c-- > linkage + 2;) {
+    char *end;
+    if (*c < '1' || *c > '9') continue;
+    if (c[-1] >= '0' && c[-1] <= '9') continue;
+    unsigned long length = strtoul(c, &end, 10);
+    if (strlen(end) >= length) return mw_format("%.*s", (int)length, end);
+  }
+  return NULL;
+}
+
+/* A parameter of a kernel that points somewhere; other parameters' memory is their own. */
+static bool find_parameter(const program *p, LLVMValueRef root, accessed *out) {
+  for (size_t k = 0; k < p->kernel_count; k++)
+    for (size_t i = 0; i < p->kernels[k].param_count && i < LLVMCountParams(p->kernels[k].body); i++)
+      if (LLVMGetParam(p->kernels[k].body, (unsigned)i) == root) {
+        const param *found = &p->kernels[k].params[i];
+        if (found->type->type.kind != MW_TYPE_POINTER) return false;
+        *out = (accessed){root, MW_OBJECT_ALLOCATION, found->name};
+        return true;
+      }
+  *out = (accessed){root, MW_OBJECT_ALLOCATION, NULL};
+  return true;
+}
+
+static bool find_global(const program *p, LLVMValueRef root, accessed *out) {
+  size_t length;
+  for (size_t i = 0; i < p->variable_count; i++)
+    if (p->variables[i].global == root) {
+      *out = (accessed){root, p->variables[i].size, p->variables[i].name};
+      return true;
+    }
+  for (size_t i = 0; i < p->shared_count; i++)
+    if (p->shareds[i].global == root) {
+      const shared *s = &p->shareds[i];
+      *out = (accessed){root, s->dynamic ? MW_OBJECT_SHARED : s->size, last_name(LLVMGetValueName2(root, &length))};
+      return true;
+    }
+  return false; /* a constant of clang's */
+}
+
+bool find_accessed(const program *p, LLVMValueRef address, accessed *out) {
+  LLVMValueRef root = root_of(address, STEPS);
+  if (LLVMIsAGlobalVariable(root)) return find_global(p, root, out);
+  if (LLVMIsAAllocaInst(root)) {
+    if (!LLVMIsAConstantInt(LLVMGetOperand(root, 0))) return false;
+    uint64_t count = LLVMConstIntGetZExtValue(LLVMGetOperand(root, 0));
+    *out = (accessed){root, count * LLVMABISizeOfType(p->layout, LLVMGetAllocatedType(root)), "a local array"};
+    return root != address;
+  }
+  if (LLVMIsAArgument(root)) return find_parameter(p, root, out);
+  *out = (accessed){root, MW_OBJECT_ALLOCATION, NULL};
+  return true;
+}
+
+/* ---- asking ---- */
+
+typedef struct checker {
+  program *p;
+  LLVMBuilderRef b;
+  LLVMValueRef function;
+  LLVMTypeRef type;
+} checker;
+
+static LLVMValueRef plain(checker *c, LLVMValueRef pointer) {
+  if (LLVMTypeOf(pointer) == c->p->pointer) return pointer;
+  return LLVMBuildAddrSpaceCast(c->b, pointer, c->p->pointer, "");
+}
+
+/* Of an address made from a number nothing is known. So are those of texels, whose functions keep within them, but read
+   them as words, of which the last may have bytes behind it that are the allocation's and not the array's. */
+static bool is_made_of_number(LLVMValueRef root, int steps) {
+  bool is_phi = LLVMIsAPHINode(root), found = is_opcode(root, LLVMIntToPtr);
+  unsigned count = is_phi ? LLVMCountIncoming(root) : is_opcode(root, LLVMSelect) ? 2 : 0;
+  for (unsigned i = 0; i < count && steps && !found; i++)
+    found =
+        is_made_of_number(root_of(is_phi ? LLVMGetIncomingValue(root, i) : LLVMGetOperand(root, 1 + i), 0), steps - 1);
+  return found;
+}
+
+static void ask(checker *c, LLVMValueRef access, LLVMValueRef address, LLVMValueRef bytes, bool is_store) {
+  accessed o;
+  if (!find_accessed(c->p, address, &o) || is_made_of_number(o.base, STEPS)) return;
+  LLVMPositionBuilderBefore(c->b, access);
+  LLVMValueRef name = o.name ? LLVMBuildGlobalStringPtr(c->b, o.name, "") : LLVMConstNull(c->p->pointer);
+  LLVMValueRef arguments[] = {plain(c, o.base),
+                              plain(c, address),
+                              LLVMBuildZExt(c->b, bytes, c->p->i64, ""),
+                              constant_i64(c->p, o.size),
+                              name,
+                              constant_i32(c->p, is_store)};
+  LLVMBuildCall2(c->b, c->type, c->function, arguments, MW_COUNT(arguments), "");
+}
+
+static void ask_of_type(checker *c, LLVMValueRef access, unsigned operand, LLVMTypeRef type, bool is_store) {
+  LLVMValueRef bytes = constant_i64(c->p, LLVMStoreSizeOfType(c->p->layout, type));
+  ask(c, access, LLVMGetOperand(access, operand), bytes, is_store);
+}
+
+static void check_call(checker *c, LLVMValueRef call) {
+  const char *name = callee_name(call);
+  bool copies = starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.") ||
+                strcmp(name, "memcpy") == 0 || strcmp(name, "memmove") == 0;
+  if (!copies && !starts_with(name, "llvm.memset.") && strcmp(name, "memset") != 0) return;
+  LLVMValueRef bytes = LLVMGetOperand(call, 2);
+  ask(c, call, LLVMGetOperand(call, 0), bytes, true);
+  if (copies) ask(c, call, LLVMGetOperand(call, 1), bytes, false);
+}
+
+static void check_access(checker *c, LLVMValueRef i) {
+  switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMLoad: ask_of_type(c, i, 0, LLVMTypeOf(i), false); return;
+  case LLVMStore: ask_of_type(c, i, 1, LLVMTypeOf(LLVMGetOperand(i, 0)), true); return;
+  case LLVMAtomicRMW: ask_of_type(c, i, 0, LLVMTypeOf(i), true); return;
+  case LLVMAtomicCmpXchg: ask_of_type(c, i, 0, LLVMTypeOf(LLVMGetOperand(i, 1)), true); return;
+  case LLVMCall: check_call(c, i); return;
+  default: return;
+  }
+}
+
+void check_memory(program *p) {
+  if (!p->options->check_memory) return;
+  LLVMTypeRef params[] = {p->pointer, p->pointer, p->i64, p->i64, p->pointer, p->i32};
+  checker c = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
+  c.type = LLVMFunctionType(p->void_type, params, MW_COUNT(params), 0);
+  c.function = LLVMAddFunction(p->module, "__mw_check_access", c.type);
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f)) continue;
+    instructions list = instructions_of_function(f);
+    for (size_t i = 0; i < list.count; i++) check_access(&c, list.items[i]);
+    free(list.items);
+  }
+  LLVMDisposeBuilder(c.b);
+  verify_module(p, "asking before accesses");
+}

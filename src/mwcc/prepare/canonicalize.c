@@ -1,0 +1,172 @@
+/* Kernels brought into the form that the SIMT analyses want (simt.h), by LLVM's own passes.
+ *
+ * Only passes that neither know nor disturb what lanes will do: no vectorisation, no unswitching, no jump threading, no
+ * loop idioms, nothing that moves a call across a branch. Barriers are still `convergent` here, which is what keeps those
+ * passes from turning them around. Runs behind retarget (the module is the host's, division is defined) and before
+ * lower_threads (built-ins are still intrinsics). */
+#include "mwcc/analysis/simt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which functions can be inlined: all that do not call themselves, and are not too much ---- */
+
+enum { MOST_INSTRUCTIONS = 20000 }; /* a function that would grow beyond is called */
+
+typedef struct callee {
+  LLVMValueRef function;
+  size_t size; /* with all that is inlined into it */
+  enum { NEW, OPEN, DONE, KEPT } state;
+} callee;
+
+typedef struct callees {
+  callee *items;
+  size_t count;
+} callees;
+
+static callee *find_callee(const callees *list, LLVMValueRef function) {
+  for (size_t i = 0; i < list->count; i++)
+    if (list->items[i].function == function) return &list->items[i];
+  return NULL;
+}
+
+static bool has_attribute(LLVMValueRef function, const char *name) {
+  return LLVMGetEnumAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                     LLVMGetEnumAttributeKindForName(name, strlen(name))) != NULL;
+}
+
+/* Callees first. One that is met while it is open calls itself, by whatever way. */
+static void measure(program *p, const callees *list, callee *here) {
+  here->state = OPEN;
+  bool stays = has_attribute(here->function, "noinline") || has_attribute(here->function, "optnone");
+  instructions all = instructions_of_function(here->function);
+  here->size = all.count;
+  for (size_t i = 0; i < all.count; i++) {
+    callee *target = LLVMIsACallInst(all.items[i]) ? find_callee(list, LLVMGetCalledValue(all.items[i])) : NULL;
+    if (!target) continue;
+    if (target->state == NEW) measure(p, list, target);
+    if (target->state == OPEN) target->size = MOST_INSTRUCTIONS + 1;
+    if (target->state == DONE) here->size += target->size;
+  }
+  free(all.items);
+  here->state = stays || here->size > MOST_INSTRUCTIONS ? KEPT : DONE;
+  if (here->state == DONE) add_attribute(p, here->function, "alwaysinline");
+}
+
+static void mark_inlined(program *p) {
+  callees list = {0};
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f)) continue;
+    list.items = mw_realloc(list.items, (list.count + 1) * sizeof *list.items);
+    list.items[list.count++] = (callee){.function = f};
+  }
+  for (size_t i = 0; i < list.count; i++)
+    if (list.items[i].state == NEW) measure(p, &list, &list.items[i]);
+  for (size_t i = 0; i < p->kernel_count; i++) remove_attribute(p->kernels[i].body, "alwaysinline");
+  free(list.items);
+}
+
+/* ---- facts for the passes ---- */
+
+/* What the device's limits say of an id. (CUDA C++ Programming Guide, technical specifications per compute capability) */
+static const struct {
+  const char *name;
+  uint64_t low, end;
+} limits[] = {{"tid.x", 0, 1024},    {"tid.y", 0, 1024},        {"tid.z", 0, 64},          {"ntid.x", 1, 1025},
+              {"ntid.y", 1, 1025},   {"ntid.z", 1, 65},         {"ctaid.x", 0, INT32_MAX}, {"ctaid.y", 0, 65535},
+              {"ctaid.z", 0, 65535}, {"nctaid.x", 1, 1u << 31}, {"nctaid.y", 1, 65536},    {"nctaid.z", 1, 65536},
+              {"laneid", 0, 32},     {"warpid", 0, 32},         {"warpsize", 32, 33}};
+
+static void state_limits(program *p) {
+  unsigned kind = LLVMGetEnumAttributeKindForName("range", 5);
+  for (size_t i = 0; i < MW_COUNT(limits); i++) {
+    char *name = mw_format("llvm.nvvm.read.ptx.sreg.%s", limits[i].name);
+    LLVMValueRef f = LLVMGetNamedFunction(p->module, name);
+    free(name);
+    if (!f) continue;
+    uint64_t end = limits[i].end;
+    if (starts_with(limits[i].name, "tid.") && block_size(p, limits[i].name[4])) end = block_size(p, limits[i].name[4]);
+    LLVMAttributeRef fact = LLVMCreateConstantRangeAttribute(p->context, kind, 32, &limits[i].low, &end);
+    LLVMAddAttributeAtIndex(f, LLVMAttributeReturnIndex, fact);
+  }
+}
+
+/* A parameter that is `noalias` may still be what other threads write behind a barrier. */
+static void forget_restrict(LLVMValueRef function) {
+  bool waits = false;
+  instructions all = instructions_of_function(function);
+  for (size_t i = 0; i < all.count; i++) waits = waits || is_barrier(all.items[i]) || waits_for_warp(all.items[i]);
+  free(all.items);
+  unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
+  for (unsigned i = 1; waits && i <= LLVMCountParams(function); i++)
+    LLVMRemoveEnumAttributeAtIndex(function, i, noalias);
+}
+
+/* ---- threads that end in the middle ---- */
+
+/* A kernel's own return, from a branch that is always taken: the passes drop what stands behind it. */
+static void end_thread(program *p, LLVMValueRef call) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  LLVMBasicBlockRef behind = LLVMGetInstructionParent(call), head = split_block(p, call);
+  LLVMBasicBlockRef end = LLVMInsertBasicBlockInContext(p->context, behind, "exit");
+  LLVMPositionBuilderAtEnd(b, head);
+  LLVMBuildCondBr(b, LLVMConstInt(p->i1, 1, 0), end, behind);
+  LLVMPositionBuilderAtEnd(b, end);
+  LLVMBuildRetVoid(b);
+  LLVMDisposeBuilder(b);
+  LLVMInstructionEraseFromParent(call);
+}
+
+/* inline PTX's exit */
+static void end_threads(program *p) {
+  EACH_FUNCTION(p, f) {
+    bool entry = false;
+    for (size_t i = 0; i < p->kernel_count; i++) entry = entry || p->kernels[i].body == f;
+    instructions all = instructions_of_function(f);
+    for (size_t i = 0; i < all.count; i++) {
+      if (!LLVMIsACallInst(all.items[i]) || strcmp(callee_name(all.items[i]), THREAD_EXIT) != 0) continue;
+      if (entry)
+        end_thread(p, all.items[i]);
+      else
+        complain(p, all.items[i], "inline PTX 'exit' in a function that cannot be inlined into its kernel");
+    }
+    free(all.items);
+  }
+  if (p->complaints) quit(1);
+}
+
+/* ---- the passes ---- */
+
+/* Dead functions go; what the program's description points to must not. So that is given a linkage for the time that
+   keeps it. */
+static void set_linkage(program *p, LLVMLinkage kernels, LLVMLinkage *globals, bool keep) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, kernels);
+  for (size_t i = 0; i < p->variable_count + p->shared_count; i++, n++) {
+    LLVMValueRef global = i < p->variable_count ? p->variables[i].global : p->shareds[i - p->variable_count].global;
+    if (keep) globals[n] = LLVMGetLinkage(global);
+    LLVMSetLinkage(global, keep ? LLVMExternalLinkage : globals[n]);
+  }
+}
+
+void prepare_kernels(program *p) {
+  LLVMLinkage *globals = mw_alloc((p->variable_count + p->shared_count + 1) * sizeof *globals);
+  mark_inlined(p);
+  state_limits(p);
+  set_linkage(p, LLVMExternalLinkage, globals, true);
+  run_passes(p, "always-inline,globaldce");
+  if (LLVMGetNamedFunction(p->module, THREAD_EXIT)) end_threads(p);
+  for (size_t i = 0; i < p->kernel_count; i++) forget_restrict(p->kernels[i].body);
+  if (!call_once(p)) run_passes(p, "function(sroa<modify-cfg>,early-cse<memssa>)");
+  /* Branches that only choose between values become selections first: instcombine would sink what computes the values
+     into them, and lanes would part. What asks whether a number is known by now (__builtin_constant_p) has its answer. */
+  run_passes(p, "function(simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,lower-constant-intrinsics,"
+                "simplifycfg<no-switch-to-lookup>,loop(loop-rotate))");
+  for (size_t i = 0; i < p->kernel_count; i++) read_in_place(p, &p->kernels[i]);
+  for (size_t i = 0; i < p->kernel_count; i++) decide_waiting_loops(p, p->kernels[i].body);
+  run_passes(p, "function(loop(loop-unroll-full),sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+                "simplifycfg<no-switch-to-lookup>,lower-switch,fix-irreducible,mergereturn,dce,loop-simplify,lcssa)");
+  set_linkage(p, LLVMInternalLinkage, globals, false);
+  free(globals);
+  verify_module(p, "preparing kernels");
+}

@@ -1,0 +1,61 @@
+/* Of two calls of a helper with the same arguments, one is made: a sine and a cosine of one angle reduce it together.
+ *
+ * What helpers do without branches, LLVM finds out by itself once they are inlined. Where they branch it does not: two
+ * joins of the same branch are two values. So the device headers mark such helpers (__mw_once, which clang sees as "const"),
+ * and they are inlined behind all others, when calls of the same value can be told. */
+#include "mwcc/mwcc.h"
+
+#include <string.h>
+
+static const char MARK[] = "mw.once";
+
+static bool is_marked(LLVMValueRef f) {
+  return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, MARK, sizeof MARK - 1) !=
+         NULL;
+}
+
+/* Only the headers' own are believed: a program's may see, by ids, which thread it is called by. */
+void mark_once(program *p, LLVMValueRef f) {
+  const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+  LLVMAttributeRef memory = LLVMGetEnumAttributeAtIndex(f, whole, LLVMGetEnumAttributeKindForName("memory", 6));
+  size_t length;
+  if (!memory || LLVMGetEnumAttributeValue(memory) || !strstr(LLVMGetValueName2(f, &length), "__mw_")) return;
+  add_text_attribute(p, f, MARK, "");
+  remove_attribute(f, "alwaysinline");
+  add_attribute(p, f, "noinline");
+}
+
+/* Calls are `convergent` in device code, which says that it matters where they stand. */
+static size_t release_calls(LLVMValueRef f) {
+  const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+  const unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
+  size_t calls = 0;
+  for (LLVMUseRef use = LLVMGetFirstUse(f); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef call = LLVMGetUser(use);
+    if (!LLVMIsACallInst(call)) continue;
+    LLVMRemoveCallSiteEnumAttribute(call, whole, convergent);
+    calls++;
+  }
+  return calls;
+}
+
+bool call_once(program *p) {
+  bool some = false, several = false;
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f) || !is_marked(f)) continue;
+    some = true;
+    if (release_calls(f) < 2) continue;
+    several = true;
+    remove_attribute(f, "convergent");
+    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(p->context, LLVMGetEnumAttributeKindForName("memory", 6), 0));
+  }
+  if (several) run_passes(p, "function(sroa<modify-cfg>,early-cse<memssa>)");
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f) || !is_marked(f)) continue;
+    remove_attribute(f, "noinline");
+    add_attribute(p, f, "alwaysinline");
+  }
+  if (some) run_passes(p, "always-inline,globaldce");
+  return several;
+}

@@ -1,0 +1,176 @@
+/* What each kernel reaches, and what follows from it: whether it waits (then its threads need stacks of their own), and
+ * which shared variables it uses (then where they stand in its block's memory), which texture and surface references it
+ * reads (then what has to be bound).
+ *
+ * Runs on the device module, behind inlining and before the built-ins are lowered. A call through a pointer may reach
+ * every function whose address is taken. */
+#include "mwcc/mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct node { /* one defined function */
+  LLVMValueRef function;
+  bool waits, sees_warp, takes_turns; /* itself: for others of the block, of the warp, of parts of the block */
+  bool meets;                         /* itself: other blocks */
+  bool *uses;                         /* which shared variables it names itself, and behind them which variables */
+  bool calls_pointers, address_taken;
+  size_t *callees, callee_count;
+} node;
+
+typedef struct graph {
+  program *p;
+  node *nodes;
+  size_t count;
+} graph;
+
+static node *find_node(graph *g, LLVMValueRef function) {
+  for (size_t i = 0; i < g->count; i++)
+    if (g->nodes[i].function == function) return &g->nodes[i];
+  return NULL;
+}
+
+static bool waits(const char *name) {
+  return starts_with(name, "__mw_barrier.") || starts_with(name, "llvm.nvvm.barrier") ||
+         starts_with(name, "llvm.nvvm.bar.sync");
+}
+
+static void note_globals(graph *g, node *n, LLVMValueRef value) {
+  if (!LLVMIsAConstant(value) || LLVMIsAFunction(value)) return;
+  for (size_t i = 0; i < g->p->shared_count; i++)
+    if (g->p->shareds[i].global == value) n->uses[i] = true;
+  for (size_t i = 0; i < g->p->variable_count; i++)
+    if (g->p->variables[i].global == value) n->uses[g->p->shared_count + i] = true;
+  int count = LLVMIsAGlobalVariable(value) ? 0 : LLVMGetNumOperands(value);
+  for (int i = 0; i < count; i++) note_globals(g, n, LLVMGetOperand(value, (unsigned)i));
+}
+
+static void note_call(graph *g, node *n, LLVMValueRef call) {
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  if (LLVMIsAInlineAsm(callee)) return;
+  if (!LLVMIsAFunction(callee)) {
+    n->calls_pointers = true;
+    return;
+  }
+  if (waits(callee_name(call))) n->waits = true;
+  node *target = find_node(g, callee);
+  if (!target) return;
+  n->callees = mw_realloc(n->callees, (n->callee_count + 1) * sizeof *n->callees);
+  n->callees[n->callee_count++] = (size_t)(target - g->nodes);
+}
+
+bool has_address_taken(LLVMValueRef function) {
+  for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != function) return true;
+    unsigned count = LLVMGetNumArgOperands(user);
+    for (unsigned i = 0; i < count; i++)
+      if (LLVMGetOperand(user, i) == function) return true;
+  }
+  return false;
+}
+
+static void read_node(graph *g, node *n) {
+  n->uses = mw_alloc(g->p->shared_count + g->p->variable_count + 1);
+  n->address_taken = has_address_taken(n->function);
+  instructions list = instructions_of_function(n->function);
+  for (size_t k = 0; k < list.count; k++) {
+    LLVMValueRef i = list.items[k];
+    int count = LLVMGetNumOperands(i);
+    for (int o = 0; o < count; o++)
+      if (!LLVMValueIsBasicBlock(LLVMGetOperand(i, (unsigned)o))) note_globals(g, n, LLVMGetOperand(i, (unsigned)o));
+    if (waits_for_warp(i)) n->sees_warp = true;
+    if (is_block_wait(i)) n->waits = n->takes_turns = true;
+    if (meets_other_blocks(i)) n->meets = true;
+    if (LLVMIsACallInst(i)) note_call(g, n, i);
+  }
+  free(list.items);
+}
+
+static graph read_graph(program *p) {
+  graph g = {.p = p};
+  EACH_FUNCTION(p, f) {
+    if (LLVMIsDeclaration(f)) continue;
+    g.nodes = mw_realloc(g.nodes, (g.count + 1) * sizeof *g.nodes);
+    g.nodes[g.count++] = (node){.function = f};
+  }
+  for (size_t i = 0; i < g.count; i++) read_node(&g, &g.nodes[i]);
+  return g;
+}
+
+static void reach(graph *g, size_t from, bool *seen) {
+  if (seen[from]) return;
+  seen[from] = true;
+  node *n = &g->nodes[from];
+  for (size_t i = 0; i < n->callee_count; i++) reach(g, n->callees[i], seen);
+  for (size_t i = 0; n->calls_pointers && i < g->count; i++)
+    if (g->nodes[i].address_taken) reach(g, i, seen);
+}
+
+/* Offsets: a variable stands behind every one placed before it that some kernel uses beside it. */
+static void place_shared(program *p, bool **used) {
+  for (size_t s = 0; s < p->shared_count; s++) {
+    shared *here = &p->shareds[s];
+    size_t offset = 0;
+    for (size_t t = 0; t < s; t++) {
+      const shared *other = &p->shareds[t];
+      bool together = false;
+      for (size_t k = 0; k < p->kernel_count; k++) together = together || (used[k][s] && used[k][t]);
+      if (together && !other->dynamic && other->offset + other->size > offset) offset = other->offset + other->size;
+    }
+    here->offset = (offset + here->align - 1) / here->align * here->align;
+  }
+  for (size_t k = 0; k < p->kernel_count; k++) {
+    kernel *owner = &p->kernels[k];
+    size_t align = 16; /* of the dynamic part, which begins behind the rest */
+    for (size_t s = 0; s < p->shared_count; s++) {
+      const shared *here = &p->shareds[s];
+      if (!used[k][s]) continue;
+      if (here->dynamic) owner->dynamic_shared = true;
+      if (here->dynamic && here->align > align) align = here->align;
+      if (here->dynamic) continue;
+      if (here->offset + here->size > owner->shared_bytes) owner->shared_bytes = here->offset + here->size;
+    }
+    owner->shared_bytes = (owner->shared_bytes + align - 1) / align * align;
+  }
+}
+
+static void list_references(program *p, kernel *k, const bool *used) {
+  k->references = mw_alloc((p->variable_count + 1) * sizeof *k->references);
+  for (size_t i = 0; i < p->variable_count; i++)
+    if (used[i] && p->variables[i].reference) k->references[k->reference_count++] = i;
+}
+
+void choose_tiers(program *p) {
+  size_t globals = p->shared_count + p->variable_count;
+  graph g = read_graph(p);
+  bool **used = mw_alloc((p->kernel_count + 1) * sizeof *used);
+  for (size_t k = 0; k < p->kernel_count; k++) {
+    kernel *owner = &p->kernels[k];
+    bool *seen = mw_alloc(g.count + 1);
+    used[k] = mw_alloc(globals + 1);
+    reach(&g, (size_t)(find_node(&g, owner->body) - g.nodes), seen);
+    owner->tier = "loop";
+    owner->tier_reason = "its threads never wait for each other";
+    owner->any_order = true;
+    for (size_t i = 0; i < g.count; i++) {
+      if (!seen[i]) continue;
+      for (size_t s = 0; s < globals; s++) used[k][s] = used[k][s] || g.nodes[i].uses[s];
+      owner->sees_warp = owner->sees_warp || g.nodes[i].sees_warp;
+      owner->takes_turns = owner->takes_turns || g.nodes[i].takes_turns;
+      owner->any_order = owner->any_order && !g.nodes[i].meets;
+      owner->waits = owner->waits || owner->sees_warp || g.nodes[i].waits;
+    }
+    if (owner->waits) {
+      owner->tier = "fiber";
+      owner->tier_reason = owner->sees_warp     ? "its threads wait for others of their warp"
+                           : owner->takes_turns ? "its threads wait for others of their block"
+                                                : "its threads wait at a barrier";
+    }
+    free(seen);
+    list_references(p, owner, used[k] + p->shared_count);
+  }
+  place_shared(p, used);
+  for (size_t k = 0; k < p->kernel_count; k++) free(used[k]);
+  free(used);
+}

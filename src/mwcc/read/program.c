@@ -1,0 +1,296 @@
+/* What the bitcode defines: kernels with their parameters, variables, shared memory, and where each stands in the source.
+ *
+ * After program_read the module is as clang made it, but for the debug information, of which only line tables are left
+ * (types have been read by then, and the host's code generator has no use for the device's address spaces). */
+#include "mwcc/mwcc.h"
+
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Comdat.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  OPERAND_VARIABLE_SCOPE = 0, /* of variables; the others have a file first */
+  OPERAND_VARIABLE_NAME = 1,
+  OPERAND_SCOPE = 1,
+  OPERAND_NAME = 2,
+  OPERAND_SUBPROGRAM_TYPE = 4,
+  OPERAND_TYPE_LIST = TYPE_OPERANDS,
+  OPERAND_VARIABLE_TYPE = 3
+};
+
+static LLVMMetadataRef operand(program *p, LLVMMetadataRef node, unsigned index) {
+  LLVMValueRef value = LLVMMetadataAsValue(p->context, node);
+  unsigned count = LLVMGetMDNodeNumOperands(value);
+  LLVMMetadataRef result = NULL;
+  LLVMValueRef *operands = mw_alloc((count + 1) * sizeof *operands);
+  LLVMGetMDNodeOperands(value, operands);
+  if (index < count && operands[index]) result = LLVMValueAsMetadata(operands[index]);
+  free(operands);
+  return result;
+}
+
+static const char *metadata_text(program *p, LLVMMetadataRef node) {
+  unsigned length = 0;
+  const char *text = node ? LLVMGetMDString(LLVMMetadataAsValue(p->context, node), &length) : NULL;
+  return text ? mw_format("%.*s", (int)length, text) : "";
+}
+
+/* "ns::" for a function in namespace ns; classes count too, functions and files do not. */
+static char *scope_prefix(program *p, LLVMMetadataRef scope) {
+  if (!scope) return mw_strdup("");
+  const char *name;
+  switch (LLVMGetMetadataKind(scope)) {
+  case LLVMDINamespaceMetadataKind: name = metadata_text(p, operand(p, scope, OPERAND_NAME)); break;
+  case LLVMDICompositeTypeMetadataKind: name = metadata_text(p, operand(p, scope, OPERAND_NAME)); break;
+  default: return mw_strdup("");
+  }
+  char *outer = scope_prefix(p, operand(p, scope, OPERAND_SCOPE));
+  char *prefix = *name ? mw_format("%s%s::", outer, name) : mw_strdup(outer); /* "" names an anonymous namespace */
+  free(outer);
+  return prefix;
+}
+
+static const char *qualified_name(program *p, LLVMMetadataRef node, unsigned scope, unsigned name) {
+  char *prefix = scope_prefix(p, operand(p, node, scope));
+  return mw_format("%s%s", prefix, metadata_text(p, operand(p, node, name)));
+}
+
+static const char *source_name(program *p, LLVMMetadataRef node) {
+  return qualified_name(p, node, OPERAND_SCOPE, OPERAND_NAME);
+}
+
+static size_t round_up(size_t value, size_t align) { return align ? (value + align - 1) / align * align : value; }
+
+/* Parameters: types from the debug information, names from the arguments (clang keeps them). The two agree one to one,
+   since on the device target every parameter is one argument, aggregates as byval pointers. */
+static void read_params(program *p, kernel *k, LLVMMetadataRef subprogram) {
+  LLVMMetadataRef types = operand(p, operand(p, subprogram, OPERAND_SUBPROGRAM_TYPE), OPERAND_TYPE_LIST);
+  k->param_count = LLVMCountParams(k->body);
+  k->params = mw_alloc((k->param_count + 1) * sizeof *k->params);
+  for (size_t i = 0; i < k->param_count; i++) {
+    param *q = &k->params[i];
+    size_t length;
+    const char *name = LLVMGetValueName2(LLVMGetParam(k->body, (unsigned)i), &length);
+    LLVMMetadataRef type = operand(p, types, (unsigned)i + 1);
+    q->name = mw_strdup(length && !strchr(name, '.') ? name : "");
+    if (!type) die("the debug information of kernel %s lacks the type of parameter %zu", k->name, i + 1);
+    q->type = ctype_of(p, type);
+    q->offset = round_up(k->param_bytes, q->type->type.align);
+    k->param_bytes = q->offset + q->type->type.size;
+  }
+}
+
+static kernel *add_kernel(program *p, LLVMValueRef function) {
+  for (size_t i = 0; i < p->kernel_count; i++)
+    if (p->kernels[i].body == function) return &p->kernels[i];
+  LLVMMetadataRef subprogram = LLVMGetSubprogram(function);
+  size_t length;
+  if (!subprogram) die("clang gave no debug information for kernel %s", LLVMGetValueName2(function, &length));
+  p->kernels = mw_realloc(p->kernels, (p->kernel_count + 1) * sizeof *p->kernels);
+  kernel *k = &p->kernels[p->kernel_count++];
+  *k = (kernel){
+      .body = function, .name = source_name(p, subprogram), .linkage = mw_strdup(LLVMGetValueName2(function, &length))};
+  k->line = (int)LLVMDISubprogramGetLine(subprogram);
+  unsigned file_length = 0;
+  LLVMMetadataRef file = LLVMDIScopeGetFile(subprogram);
+  const char *file_name = file ? LLVMDIFileGetFilename(file, &file_length) : "";
+  k->file = mw_format("%.*s", (int)file_length, file_name);
+  read_params(p, k, subprogram);
+  return k;
+}
+
+/* __launch_bounds__: an annotation up to LLVM 20, an attribute of the function from LLVM 21 on ("256", or "8,8,4"). */
+static void read_bounds(kernel *k) {
+  static const char name[] = "nvvm.maxntid";
+  LLVMAttributeRef bounds = LLVMGetStringAttributeAtIndex(k->body, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, name,
+                                                          (unsigned)strlen(name));
+  unsigned length;
+  if (!bounds) return;
+  unsigned sides[3] = {1, 1, 1};
+  const char *value = LLVMGetStringAttributeValue(bounds, &length);
+  char *text = mw_format("%.*s", (int)length, value);
+  sscanf(text, "%u,%u,%u", &sides[0], &sides[1], &sides[2]);
+  k->max_threads = (int)(sides[0] * sides[1] * sides[2]);
+  free(text);
+}
+
+/* Kernels are named by !nvvm.annotations: {function, "kernel", 1}; newer LLVM marks them by calling convention too. */
+static void read_kernels(program *p) {
+  enum { PTX_KERNEL = 71 };
+  LLVMNamedMDNodeRef annotations = LLVMGetNamedMetadata(p->module, "nvvm.annotations", 16);
+  unsigned count = annotations ? LLVMGetNamedMetadataNumOperands(p->module, "nvvm.annotations") : 0;
+  LLVMValueRef *nodes = mw_alloc((count + 1) * sizeof *nodes);
+  if (count) LLVMGetNamedMetadataOperands(p->module, "nvvm.annotations", nodes);
+  EACH_FUNCTION(p, f)
+  if (LLVMGetFunctionCallConv(f) == PTX_KERNEL && !LLVMIsDeclaration(f)) read_bounds(add_kernel(p, f));
+  for (unsigned i = 0; i < count; i++) {
+    unsigned operands = LLVMGetMDNodeNumOperands(nodes[i]), length;
+    LLVMValueRef *items = mw_alloc((operands + 1) * sizeof *items);
+    LLVMGetMDNodeOperands(nodes[i], items);
+    for (unsigned j = 1; items[0] && j + 1 < operands; j += 2) {
+      const char *key = LLVMGetMDString(items[j], &length);
+      if (!key || !LLVMIsAFunction(items[0]) || LLVMIsDeclaration(items[0])) continue;
+      if (strcmp(key, "kernel") == 0) add_kernel(p, items[0]);
+      if (strcmp(key, "maxntidx") == 0)
+        add_kernel(p, items[0])->max_threads = (int)LLVMConstIntGetZExtValue(items[j + 1]);
+    }
+    free(items);
+  }
+  free(nodes);
+  /* In the order of the source. */
+  for (size_t i = 1; i < p->kernel_count; i++)
+    for (size_t j = i; j > 0 && p->kernels[j].line < p->kernels[j - 1].line; j--) {
+      kernel swap = p->kernels[j];
+      p->kernels[j] = p->kernels[j - 1];
+      p->kernels[j - 1] = swap;
+    }
+}
+
+static LLVMMetadataRef variable_node(LLVMValueRef global) {
+  size_t count;
+  LLVMMetadataRef found = NULL;
+  LLVMValueMetadataEntry *entries = LLVMGlobalCopyAllMetadata(global, &count);
+  for (size_t i = 0; i < count; i++) {
+    LLVMMetadataRef node = LLVMValueMetadataEntriesGetMetadata(entries, (unsigned)i);
+    if (LLVMGetMetadataKind(node) == LLVMDIGlobalVariableExpressionMetadataKind)
+      found = LLVMDIGlobalVariableExpressionGetVariable(node);
+  }
+  LLVMDisposeValueMetadataEntries(entries);
+  return found;
+}
+
+static void add_variable(program *p, LLVMValueRef global, LLVMTargetDataRef device_layout) {
+  LLVMMetadataRef node = variable_node(global);
+  size_t length;
+  p->variables = mw_realloc(p->variables, (p->variable_count + 1) * sizeof *p->variables);
+  variable *v = &p->variables[p->variable_count++];
+  *v = (variable){.global = global, .value_type = LLVMGlobalGetValueType(global)};
+  v->linkage = mw_strdup(LLVMGetValueName2(global, &length));
+  v->name = node ? qualified_name(p, node, OPERAND_VARIABLE_SCOPE, OPERAND_VARIABLE_NAME) : v->linkage;
+  v->type = ctype_of(p, node ? operand(p, node, OPERAND_VARIABLE_TYPE) : NULL);
+  v->size = LLVMABISizeOfType(device_layout, v->value_type);
+  v->align = LLVMGetAlignment(global);
+  if (!v->align) v->align = LLVMABIAlignmentOfType(device_layout, v->value_type);
+  v->constant = LLVMGetPointerAddressSpace(LLVMTypeOf(global)) == 4;
+  LLVMMetadataRef scope = node ? operand(p, node, OPERAND_VARIABLE_SCOPE) : NULL;
+  v->internal = !node || (scope && LLVMGetMetadataKind(scope) == LLVMDISubprogramMetadataKind);
+}
+
+static void add_shared(program *p, LLVMValueRef global, LLVMTargetDataRef device_layout) {
+  p->shareds = mw_realloc(p->shareds, (p->shared_count + 1) * sizeof *p->shareds);
+  shared *s = &p->shareds[p->shared_count++];
+  LLVMTypeRef type = LLVMGlobalGetValueType(global);
+  *s = (shared){.global = global,
+                .size = LLVMABISizeOfType(device_layout, type),
+                .align = LLVMGetAlignment(global),
+                .dynamic = LLVMIsDeclaration(global)};
+  if (!s->align) s->align = LLVMABIAlignmentOfType(device_layout, type);
+}
+
+/* Only kernels are for others to call: what they do not reach is dropped, what must be inlined is, before anything is
+   described. Variables that the host may name stay, used or not. */
+static void prune(program *p) {
+  static const char *const keepers[] = {"llvm.used", "llvm.compiler.used"};
+  for (size_t i = 0; i < MW_COUNT(keepers); i++) {
+    LLVMValueRef global = LLVMGetNamedGlobal(p->module, keepers[i]);
+    if (global) LLVMDeleteGlobal(global);
+  }
+  for (LLVMValueRef next, g = LLVMGetFirstGlobal(p->module); g; g = next) {
+    size_t length;
+    next = LLVMGetNextGlobal(g);
+    /* frontend.c's instance variables have served: their initialisers made clang instantiate the kernels */
+    if (strstr(LLVMGetValueName2(g, &length), "__mw_instance_")) LLVMDeleteGlobal(g);
+  }
+  EACH_FUNCTION(p, f) {
+    size_t length;
+    const char *name = LLVMGetValueName2(f, &length);
+    if (LLVMIsDeclaration(f) || starts_with(name, PTX_FUNCTION) || starts_with(name, GUARD_FUNCTION)) continue;
+    LLVMSetComdat(f, NULL);
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    if (!p->options->gpu) mark_once(p, f), mark_seldom(p, f);
+  }
+  for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, LLVMExternalLinkage);
+  if (!p->options->gpu) name_powers(p);
+  /* Nothing that simplifies: what CUDA defines and LLVM does not is not spelled out yet (retarget.c). Nor are values promoted to
+     registers first, though that would save time: inlining simplifies what it is given constants for. */
+  if (p->options->launch_kernel) run_passes(p, "globaldce"); /* no inlining for other kernels */
+  run_passes(p, "always-inline,globaldce");
+}
+
+/* Address spaces of the device target: 1 global, 3 shared, 4 constant. Constants that no host may write and no source
+   names by address (string literals, tables) stay ordinary read-only data. */
+static void read_globals(program *p) {
+  LLVMTargetDataRef device_layout = LLVMCreateTargetData(LLVMGetDataLayoutStr(p->module));
+  for (LLVMValueRef g = LLVMGetFirstGlobal(p->module); g; g = LLVMGetNextGlobal(g)) {
+    size_t length;
+    const char *name = LLVMGetValueName2(g, &length);
+    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(g));
+    if (space == 3) {
+      add_shared(p, g, device_layout);
+    } else if (LLVMIsDeclaration(g)) {
+      if (LLVMGetFirstUse(g))
+        complain(p, NULL, "the variable '%s' is declared extern but defined nowhere in this source", name);
+    } else if (!LLVMIsGlobalConstant(g) || LLVMIsExternallyInitialized(g)) {
+      add_variable(p, g, device_layout);
+    }
+  }
+  LLVMDisposeTargetData(device_layout);
+}
+
+bool program_position(LLVMValueRef value, const char **file, unsigned *line, unsigned *column) {
+  unsigned length = 0;
+  *line = LLVMGetDebugLocLine(value);
+  *column = LLVMIsAInstruction(value) ? LLVMGetDebugLocColumn(value) : 0;
+  const char *name = LLVMGetDebugLocFilename(value, &length);
+  *file = name && length ? mw_format("%.*s", (int)length, name) : "";
+  return *line != 0;
+}
+
+LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef function) {
+  if (!p->debug) {
+    p->debug = LLVMCreateDIBuilder(p->module);
+    p->debug_file = LLVMDIBuilderCreateFile(p->debug, k->file, strlen(k->file), ".", 1);
+    LLVMDIBuilderCreateCompileUnit(p->debug, LLVMDWARFSourceLanguageC_plus_plus_14, p->debug_file, "moonwarp", 8, 1, "",
+                                   0, 0, "", 0, LLVMDWARFEmissionLineTablesOnly, 0, 0, 0, "", 0, "", 0);
+  }
+  LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(p->debug, p->debug_file, NULL, 0, LLVMDIFlagZero);
+  LLVMMetadataRef scope =
+      LLVMDIBuilderCreateFunction(p->debug, p->debug_file, k->name, strlen(k->name), k->linkage, strlen(k->linkage),
+                                  p->debug_file, (unsigned)k->line, type, 1, 1, (unsigned)k->line, LLVMDIFlagZero, 1);
+  if (function) LLVMSetSubprogram(function, scope);
+  return scope;
+}
+
+void complain(program *p, LLVMValueRef at, const char *format, ...) {
+  const char *file;
+  unsigned line, column;
+  va_list args;
+  va_start(args, format);
+  if (at && program_position(at, &file, &line, &column))
+    fprintf(stderr, "%s:%u:%u: error: ", file, line, column ? column : 1);
+  else
+    fprintf(stderr, "%s: error: ", p->options->input);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  p->complaints++;
+}
+
+void program_read(program *p, const mw_text *bitcode) {
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(bitcode->data, bitcode->length, "bitcode", 0);
+  if (LLVMParseBitcodeInContext2(p->context, buffer, &p->module)) die("clang's bitcode cannot be read by this LLVM");
+  forget_device_attributes(p);
+  read_kernels(p);
+  keep_launched(p);
+  fix_block(p);
+  check_features(p);
+  prune(p);
+  read_globals(p);
+  read_references(p);
+  check_sizes(p);
+  if (p->complaints) exit(1);
+  run_passes(p, "strip-nonlinetable-debuginfo");
+}

@@ -1,0 +1,148 @@
+/* For which processor code is made: the one at hand, or one by name (--mcpu), with all the features that it has; of this
+ * machine's kind, or of another (--target).
+ *
+ * LLVM makes code for a processor by its name, but does not tell which features that name stands for, and how many lanes
+ * a register has, which functions libmvec offers and what a loader has to look for depend on them. clang tells: by the
+ * macros that it predefines for the processor. On AArch64 its front end takes no features from a name (its driver would
+ * tell it), and none are asked for: there are four lanes, and what is loaded there by name is not looked at. */
+#include "mwcc/mwcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of those that a loader can test and that the compiler asks for. */
+static const struct {
+  const char *macro, *feature;
+} known[] = {
+    {"__SSE3__", "sse3"},
+    {"__SSSE3__", "ssse3"},
+    {"__SSE4_1__", "sse4.1"},
+    {"__SSE4_2__", "sse4.2"},
+    {"__POPCNT__", "popcnt"},
+    {"__AVX__", "avx"},
+    {"__AVX2__", "avx2"},
+    {"__FMA__", "fma"},
+    {"__F16C__", "f16c"},
+    {"__BMI__", "bmi"},
+    {"__BMI2__", "bmi2"},
+    {"__LZCNT__", "lzcnt"},
+    {"__MOVBE__", "movbe"},
+    {"__AVX512F__", "avx512f"},
+    {"__AVX512BW__", "avx512bw"},
+    {"__AVX512CD__", "avx512cd"},
+    {"__AVX512DQ__", "avx512dq"},
+    {"__AVX512VL__", "avx512vl"},
+    {"__AVX512VNNI__", "avx512vnni"},
+};
+
+static bool defines(const char *macros, const char *name) {
+  char *line = mw_format("#define %s ", name);
+  bool found = strstr(macros, line) != NULL;
+  free(line);
+  return found;
+}
+
+/* LLVM's list of features of the processor called `cpu`. */
+static const char *features_of(const char *triple, const char *cpu) {
+  char *clang = find_clang();
+  const char *argv[] = {clang, "-cc1", "-triple", triple, "-target-cpu", cpu,
+                        "-E",  "-dM",  "-x",      "c",    "/dev/null",   NULL};
+  mw_child_result result = {0};
+  if (mw_child_run(argv, NULL, NULL, &result) != MW_SUCCESS) die("%s", mw_error_last()->message);
+  if (result.status != 0 || !result.output.data)
+    die("no processor is called '%s': clang says: %s", cpu, result.errors.data ? result.errors.data : "");
+  mw_text list = {0};
+  mw_text_addf(&list, "%s", "");
+  for (size_t i = 0; i < MW_COUNT(known); i++)
+    if (defines(result.output.data, known[i].macro))
+      mw_text_addf(&list, "%s+%s", list.length ? "," : "", known[i].feature);
+  mw_child_result_free(&result);
+  free(clang);
+  return list.data;
+}
+
+/* "x86_64" of "x86_64-pc-linux-gnu" */
+static char *architecture_of(const char *triple) { return mw_format("%.*s", (int)strcspn(triple, "-"), triple); }
+
+static bool is_architecture(const char *triple, const char *name) {
+  size_t length = strlen(name);
+  return strncmp(triple, name, length) == 0 && (triple[length] == '-' || !triple[length]);
+}
+
+/* MW_LLVM_TARGETS has a T(X86), T(AArch64) for each of the two that this LLVM was built with. */
+static void initialise_other(void) {
+#define T(name)                                                                                                        \
+  LLVMInitialize##name##TargetInfo(), LLVMInitialize##name##Target(), LLVMInitialize##name##TargetMC(),                \
+      LLVMInitialize##name##AsmPrinter(), LLVMInitialize##name##AsmParser();
+  MW_LLVM_TARGETS
+#undef T
+}
+
+/* Another kind of processor than this machine's. Nothing is known of the one that will run the code: any of that kind. */
+static void choose_other(program *p, const char *target) {
+  bool x86 = is_architecture(target, "x86_64"), arm = is_architecture(target, "aarch64");
+  if (!(x86 || arm) || !strstr(target, "linux"))
+    die("--target knows x86_64-linux-gnu, aarch64-linux-gnu and nvptx, not '%s'", target);
+  initialise_other();
+  p->triple = LLVMNormalizeTargetTriple(target);
+  p->cross = architecture_of(target);
+  p->cpu = p->options->cpu ? p->options->cpu : x86 ? "x86-64-v2" : "generic";
+  if (strcmp(p->cpu, "native") == 0)
+    die("--mcpu=native is this machine's processor, which is not of --target=%s", target);
+  p->features = features_of(p->triple, p->cpu);
+}
+
+static void choose_gpu(program *p) {
+#ifdef MW_LLVM_HAS_NVPTX
+  LLVMInitializeNVPTXTargetInfo(), LLVMInitializeNVPTXTarget(), LLVMInitializeNVPTXTargetMC(),
+      LLVMInitializeNVPTXAsmPrinter();
+#else
+  die("--target=nvptx: this LLVM was built without NVPTX");
+#endif
+  p->triple = "nvptx64-nvidia-cuda";
+  p->cpu = p->options->arch;
+  p->features = p->options->ptx;
+}
+
+bool has_mask_registers(const program *p) {
+  return strstr(p->features, "+avx512f") && strstr(p->features, "+avx512bw") && strstr(p->features, "+avx512vl");
+}
+
+bool has_half_units(const program *p) { return strcmp(p->cpu, "znver4") == 0 && has_mask_registers(p); }
+
+void choose_target(program *p) {
+  const char *cpu = p->options->cpu, *target = p->options->target;
+  if (p->options->gpu) {
+    choose_gpu(p);
+    return;
+  }
+  p->triple = LLVMGetDefaultTargetTriple();
+  char *own = architecture_of(p->triple);
+  bool other = target && !is_architecture(target, own);
+  free(own);
+  if (other) {
+    choose_other(p, target);
+    return;
+  }
+  LLVMInitializeNativeTarget();
+  LLVMInitializeNativeAsmPrinter();
+  LLVMInitializeNativeAsmParser();
+  if (!cpu || strcmp(cpu, "native") == 0) {
+    p->cpu = LLVMGetHostCPUName();
+    p->features = LLVMGetHostCPUFeatures();
+  } else {
+    p->cpu = cpu;
+    p->features = features_of(p->triple, cpu);
+  }
+}
+
+int register_lanes(const program *p) {
+  if (has_mask_registers(p)) return 16;
+  if (strstr(p->features, "+avx2")) return 8;
+  return 4;
+}
+
+int vector_registers(const program *p) {
+  bool many = strstr(p->features, "+avx512f") || !starts_with(p->triple, "x86_64");
+  return many ? 32 : 16;
+}

@@ -1,0 +1,429 @@
+/* Instructions without side effects, on all lanes at once: see widen.h. */
+#include "mwcc/widen/widen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- on scalars ---- */
+
+/* Flags that make a result undefined: lane 0 may not be active, and what it computes must not spoil the rest. */
+static void drop_flags(LLVMValueRef copy) {
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(copy);
+  if (opcode == LLVMAdd || opcode == LLVMSub || opcode == LLVMMul || opcode == LLVMShl)
+    LLVMSetNUW(copy, 0), LLVMSetNSW(copy, 0);
+  if (opcode == LLVMUDiv || opcode == LLVMSDiv || opcode == LLVMLShr || opcode == LLVMAShr) LLVMSetExact(copy, 0);
+  if (opcode == LLVMGetElementPtr) LLVMSetIsInBounds(copy, 0), LLVMGEPSetNoWrapFlags(copy, 0);
+  if (opcode == LLVMZExt) LLVMSetNNeg(copy, 0);
+  if (opcode == LLVMOr) LLVMSetIsDisjoint(copy, 0);
+}
+
+/* Whether an active lane computes just what is computed here. */
+static bool is_sound(const widener *w, LLVMValueRef i, mask m) {
+  for (int n = 0; n < LLVMGetNumOperands(i) && !m.all; n++)
+    if (!is_uniform(w, LLVMGetOperand(i, (unsigned)n))) return false;
+  return true;
+}
+
+/* A copy of the instruction over other operands. */
+static LLVMValueRef copy_instruction(widener *w, LLVMValueRef i, const LLVMValueRef *operands, mask m) {
+  LLVMValueRef copy = LLVMInstructionClone(i);
+  int count = LLVMGetNumOperands(i);
+  for (int n = 0; n < count; n++) LLVMSetOperand(copy, (unsigned)n, operands[n]);
+  if (!is_sound(w, i, m)) drop_flags(copy);
+  LLVMInstructionSetDebugLoc(copy, NULL); /* the builder's, if it has one, is of this function */
+  LLVMInsertIntoBuilder(w->b, copy);
+  return copy;
+}
+
+/* A number as another one and a constant distance from it, both extended. Several columns of an image that are clamped to
+   its edges have one such number where they are as expected; what is looked at then says that none of them wraps. */
+static LLVMValueRef extended(widener *w, LLVMValueRef value, LLVMValueRef i, int u, int64_t *distance) {
+  value = counted_from(w, value, graph_node_of(w->g, i), distance);
+  return LLVMBuildSExt(w->b, u < 0 ? value_scalar(w, value) : part_scalar(w, value, u), LLVMTypeOf(i), "");
+}
+
+/* The extension of a sum that does not overflow, as a sum of two and a distance: where rows or columns of an array are reached
+   by several sums, each of them is extended once, and addresses need no arithmetic of their own. False: it is none. */
+static bool extended_sum(widener *w, LLVMValueRef i, mask m, int u, LLVMValueRef of[2], int64_t *distance) {
+  *distance = 0;
+  bool extends = LLVMIsASExtInst(i) || (LLVMIsAZExtInst(i) && LLVMGetNNeg(i));
+  LLVMValueRef sum = extends ? LLVMGetOperand(i, 0) : NULL;
+  if (!sum || !LLVMIsAInstruction(sum) || LLVMGetInstructionOpcode(sum) != LLVMAdd || !LLVMGetNSW(sum)) return false;
+  if (graph_node_of(w->g, sum) != graph_node_of(w->g, i) || !is_sound(w, sum, m)) return false;
+  bool common = false;
+  for (unsigned n = 0; n < 2; n++) {
+    LLVMUseRef use = LLVMGetFirstUse(LLVMGetOperand(sum, n));
+    common = common || (!LLVMIsAConstant(LLVMGetOperand(sum, n)) && LLVMGetNextUse(use));
+  }
+  for (unsigned n = 0; n < 2 && common; n++) {
+    LLVMValueRef operand = LLVMGetOperand(sum, n);
+    if (is_varying(w, operand)) return false;
+    of[n] = extended(w, operand, i, u, distance);
+  }
+  return common;
+}
+
+/* One step for each of the two: as a sum, LLVM would add them before they are extended, and see no pointer that moves on
+   evenly from round to round. */
+static LLVMValueRef address_in_steps(widener *w, LLVMValueRef gep, mask m, int u) {
+  LLVMValueRef base = LLVMGetOperand(gep, 0), index = LLVMGetOperand(gep, 1), of[2];
+  int64_t distance;
+  if (LLVMGetNumOperands(gep) != 2 || !LLVMIsAInstruction(index) || is_varying(w, base)) return NULL;
+  if (graph_node_of(w->g, index) != graph_node_of(w->g, gep) || !extended_sum(w, index, m, u, of, &distance))
+    return NULL;
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+  LLVMValueRef at = u < 0 ? value_scalar(w, base) : part_scalar(w, base, u);
+  for (unsigned n = 0; n < 2; n++) at = LLVMBuildGEP2(w->b, type, at, &of[n], 1, "");
+  LLVMValueRef farther = LLVMConstInt(LLVMTypeOf(index), (uint64_t)distance, 1);
+  return distance ? LLVMBuildGEP2(w->b, type, at, &farther, 1, "") : at;
+}
+
+/* Of part 0's lane 0 (u = -1), or of part u's. */
+static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
+  int count = LLVMGetNumOperands(i);
+  LLVMValueRef of[2];
+  int64_t distance;
+  if (extended_sum(w, i, m, u, of, &distance)) {
+    LLVMValueRef sum = LLVMBuildNSWAdd(w->b, of[0], of[1], "");
+    return LLVMBuildNSWAdd(w->b, sum, LLVMConstInt(LLVMTypeOf(i), (uint64_t)distance, 1), "");
+  }
+  LLVMValueRef address = LLVMIsAGetElementPtrInst(i) ? address_in_steps(w, i, m, u) : NULL;
+  if (address) return address;
+  LLVMValueRef *operands = mw_alloc(((size_t)count + 1) * sizeof *operands);
+  for (int n = 0; n < count; n++) {
+    LLVMValueRef operand = LLVMGetOperand(i, (unsigned)n);
+    operands[n] = u < 0 ? value_scalar(w, operand) : part_scalar(w, operand, u);
+  }
+  LLVMValueRef result;
+  bool counts_up = is_affine(w, i) || (is_parted(w, i) && !has_stride(w, i, 0));
+  if (LLVMGetInstructionOpcode(i) == LLVMZExt && counts_up) {
+    /* lane 0 may be inactive and below 0: the other lanes, and parts, continue from its sign-extension */
+    result = LLVMBuildSExt(w->b, operands[0], LLVMTypeOf(i), "");
+  } else if (LLVMGetInstructionOpcode(i) == LLVMOr && LLVMGetIsDisjoint(i) && !is_sound(w, i, m)) {
+    /* a sum, as LLVM writes it where active lanes' operands have no bit in common: inactive lane 0's may */
+    result = LLVMBuildAdd(w->b, operands[0], operands[1], "");
+  } else {
+    result = copy_instruction(w, i, operands, m);
+  }
+  free(operands);
+  return result;
+}
+
+/* ---- on vectors ---- */
+
+static LLVMValueRef widen_gep(widener *w, LLVMValueRef i, int u) {
+  unsigned count = (unsigned)LLVMGetNumIndices(i);
+  LLVMValueRef *indices = mw_alloc((count + 1) * sizeof *indices), base = LLVMGetOperand(i, 0);
+  /* parts of an address that lanes share stay scalar: "one base and a vector of indices" is what gathers like */
+  base = has_stride(w, base, 0) ? part_scalar(w, base, u) : part_vector(w, base, u);
+  for (unsigned n = 0; n < count; n++) {
+    LLVMValueRef index = LLVMGetOperand(i, n + 1);
+    indices[n] = has_stride(w, index, 0) ? part_scalar(w, index, u) : part_vector(w, index, u);
+  }
+  LLVMValueRef result = LLVMBuildGEP2(w->b, LLVMGetGEPSourceElementType(i), base, indices, count, "");
+  free(indices);
+  if (LLVMGetTypeKind(LLVMTypeOf(result)) != LLVMVectorTypeKind) result = splat(w, result);
+  return result;
+}
+
+/* Lanes that do not come here may divide by anything, and must not trap.
+
+   Lanes are known by number in code for one size of blocks and in that for warps. There a selection may be between
+   constants of which one has a 0 in a lane that is not selected: LLVM takes it that nobody divides by that one, in any lane
+   (it looks at what each side of a selection would give, and a division by a vector with a 0 gives nothing at all to it).
+   So it does not get to see where such divisors come from. */
+static LLVMValueRef safe_divisor(widener *w, LLVMValueRef i, LLVMValueRef divisor, mask m, int u) {
+  LLVMTypeRef type = LLVMTypeOf(divisor);
+  LLVMValueRef one = splat(w, LLVMConstInt(LLVMGetElementType(type), 1, 0));
+  if (!m.all) divisor = LLVMBuildSelect(w->b, m.lanes.of[u], divisor, one, "");
+  bool known = (w->p->options->launch_kernel || w->k->sees_warp) && !is_uniform(w, LLVMGetOperand(i, 1));
+  if (!known) return divisor;
+  LLVMValueRef memory = LLVMBuildAlloca(w->entry, type, "");
+  LLVMSetVolatile(LLVMBuildStore(w->b, divisor, memory), 1);
+  divisor = LLVMBuildLoad2(w->b, type, memory, "");
+  LLVMSetVolatile(divisor, 1);
+  return divisor;
+}
+
+static LLVMValueRef widen_plain(widener *w, LLVMValueRef i, LLVMValueRef *operands, mask m, int u) {
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+  bool divides = opcode == LLVMUDiv || opcode == LLVMSDiv || opcode == LLVMURem || opcode == LLVMSRem;
+  if (divides && !LLVMIsAConstantInt(LLVMGetOperand(i, 1))) operands[1] = safe_divisor(w, i, operands[1], m, u);
+  LLVMTypeRef type = vector_type(w, LLVMTypeOf(i));
+  LLVMValueRef result;
+  switch (opcode) {
+  case LLVMICmp: return LLVMBuildICmp(w->b, LLVMGetICmpPredicate(i), operands[0], operands[1], "");
+  case LLVMFCmp: result = LLVMBuildFCmp(w->b, LLVMGetFCmpPredicate(i), operands[0], operands[1], ""); break;
+  case LLVMSelect: result = LLVMBuildSelect(w->b, operands[0], operands[1], operands[2], ""); break;
+  case LLVMFNeg: result = LLVMBuildFNeg(w->b, operands[0], ""); break;
+  case LLVMFreeze: return LLVMBuildFreeze(w->b, operands[0], "");
+  case LLVMTrunc:
+  case LLVMZExt:
+  case LLVMSExt:
+  case LLVMFPTrunc:
+  case LLVMFPExt:
+  case LLVMSIToFP:
+  case LLVMUIToFP:
+  case LLVMFPToSI:
+  case LLVMFPToUI:
+  case LLVMPtrToInt:
+  case LLVMIntToPtr:
+  case LLVMBitCast:
+  case LLVMAddrSpaceCast: return LLVMBuildCast(w->b, opcode, operands[0], type, "");
+  default: result = LLVMBuildBinOp(w->b, opcode, operands[0], operands[1], ""); break;
+  }
+  if (LLVMIsAInstruction(result) && LLVMCanValueUseFastMathFlags(result) && LLVMCanValueUseFastMathFlags(i))
+    LLVMSetFastMathFlags(result, LLVMGetFastMathFlags(i));
+  return result;
+}
+
+static void on_vectors(widener *w, LLVMValueRef i, mask m) {
+  enum { MOST = 3 };
+  parts operands[MOST], result = {0};
+  int count = LLVMGetNumOperands(i);
+  bool address = LLVMIsAGetElementPtrInst(i) != NULL;
+  if (!address && count > MOST) {
+    refuse(w, i, "an instruction of unknown form");
+    return;
+  }
+  for (int n = 0; n < count && !address; n++) operands[n] = value_vectors(w, LLVMGetOperand(i, (unsigned)n));
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef own[MOST];
+    for (int n = 0; n < count && !address; n++) own[n] = operands[n].of[u];
+    result.of[u] = address ? widen_gep(w, i, u) : widen_plain(w, i, own, m, u);
+  }
+  set_value(w, i, result);
+}
+
+/* Numbers in even steps against one that all lanes have: how far it is from the first is found once, and each part compares
+   that with its steps, which are constants. Not where numbers would wrap, and for few parts it saves nothing. */
+static bool compare_steps(widener *w, LLVMValueRef i) {
+  enum { WORTH = 8, FAR = 1 << 30 };
+  program *p = w->p;
+  LLVMValueRef sides[2];
+  int stepping = is_affine(w, LLVMGetOperand(i, 0)) ? 0 : 1;
+  LLVMValueRef first = LLVMGetOperand(i, (unsigned)stepping), other = LLVMGetOperand(i, (unsigned)(1 - stepping));
+  LLVMIntPredicate predicate = LLVMGetICmpPredicate(i);
+  if (w->parts < WORTH || predicate < LLVMIntSGT || LLVMTypeOf(first) != p->i32) return false;
+  if (!is_affine(w, first) || !is_uniform(w, other)) return false;
+  shape s = shape_of(w->shapes, first);
+  int64_t most = (s.stride < 0 ? -s.stride : s.stride) * w->width + (s.step < 0 ? -s.step : s.step) * w->parts;
+  LLVMValueRef base = value_scalar(w, first), steps;
+  if (!s.no_wrap || most >= FAR || LLVMIsAConstant(base)) return false;
+  LLVMValueRef far = LLVMBuildSExt(w->b, value_scalar(w, other), p->i64, "");
+  far = LLVMBuildSub(w->b, far, LLVMBuildSExt(w->b, base, p->i64, ""), "");
+  LLVMValueRef bounds[2] = {far, constant_i64(p, FAR)};
+  bounds[0] = call_intrinsic(p, w->b, "llvm.smin", &p->i64, 1, bounds, 2);
+  bounds[1] = LLVMConstInt(p->i64, (uint64_t)-(int64_t)FAR, 1);
+  far = call_intrinsic(p, w->b, "llvm.smax", &p->i64, 1, bounds, 2);
+  sides[1 - stepping] = splat(w, LLVMBuildTrunc(w->b, far, p->i32, ""));
+  parts result = {0};
+  for (int u = 0; u < w->parts; u++) {
+    steps = splat(w, LLVMConstInt(p->i32, (uint64_t)(u * s.step), 1));
+    sides[stepping] = LLVMBuildAdd(w->b, steps, lane_steps(w, p->i32, s.stride), "");
+    result.of[u] = LLVMBuildICmp(w->b, predicate, sides[0], sides[1], "");
+  }
+  set_value(w, i, result);
+  return true;
+}
+
+/* As its shape says. */
+static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
+  parts result = {0};
+  if (is_varying(w, i)) {
+    if (!LLVMIsAICmpInst(i) || !compare_steps(w, i)) on_vectors(w, i, m);
+  } else if (is_parted(w, i)) {
+    for (int u = 0; u < w->parts; u++) result.of[u] = on_scalars(w, i, m, u);
+    set_value(w, i, result);
+  } else {
+    set_scalar(w, i, on_scalars(w, i, m, -1));
+  }
+}
+
+/* ---- calls ---- */
+
+/* Intrinsics that work on vectors as on scalars. The number: how many of the leading arguments are lanes. */
+static const struct wide_intrinsic {
+  const char *name;
+  unsigned lanes;
+  unsigned named; /* the types that its name tells: 0 the result's, 1 the last argument's too, 2 the argument's alone */
+} wide_intrinsics[] = {
+    {"llvm.sqrt", 1, 0},       {"llvm.fma", 3, 0},        {"llvm.fmuladd", 3, 0},    {"llvm.fabs", 1, 0},
+    {"llvm.floor", 1, 0},      {"llvm.ceil", 1, 0},       {"llvm.trunc", 1, 0},      {"llvm.rint", 1, 0},
+    {"llvm.nearbyint", 1, 0},  {"llvm.round", 1, 0},      {"llvm.roundeven", 1, 0},  {"llvm.minnum", 2, 0},
+    {"llvm.maxnum", 2, 0},     {"llvm.minimum", 2, 0},    {"llvm.maximum", 2, 0},    {"llvm.copysign", 2, 0},
+    {"llvm.ctpop", 1, 0},      {"llvm.ctlz", 1, 0},       {"llvm.cttz", 1, 0},       {"llvm.bswap", 1, 0},
+    {"llvm.bitreverse", 1, 0}, {"llvm.fshl", 3, 0},       {"llvm.fshr", 3, 0},       {"llvm.abs", 1, 0},
+    {"llvm.smin", 2, 0},       {"llvm.smax", 2, 0},       {"llvm.umin", 2, 0},       {"llvm.umax", 2, 0},
+    {"llvm.sadd.sat", 2, 0},   {"llvm.uadd.sat", 2, 0},   {"llvm.ssub.sat", 2, 0},   {"llvm.usub.sat", 2, 0},
+    {"llvm.fptosi.sat", 1, 1}, {"llvm.fptoui.sat", 1, 1}, {"llvm.is.fpclass", 1, 2}, {"llvm.arithmetic.fence", 1, 0},
+    {"llvm.ldexp", 2, 1},
+};
+
+static const struct wide_intrinsic *find_wide(const char *name) {
+  for (size_t i = 0; i < MW_COUNT(wide_intrinsics); i++) {
+    size_t length = strlen(wide_intrinsics[i].name);
+    if (strncmp(name, wide_intrinsics[i].name, length) == 0 && name[length] == '.') return &wide_intrinsics[i];
+  }
+  return NULL;
+}
+
+static LLVMValueRef call_one_lane(widener *w, LLVMValueRef lane, void *context) {
+  LLVMValueRef call = context, arguments[4];
+  unsigned count = LLVMGetNumArgOperands(call);
+  for (unsigned i = 0; i < count; i++) arguments[i] = lane_of(w, LLVMGetOperand(call, i), lane);
+  return LLVMBuildCall2(w->b, LLVMGetCalledFunctionType(call), LLVMGetCalledValue(call), arguments, count, "");
+}
+
+/* threadIdx.x or .y where rows have several parts. */
+static parts id_of_parts(widener *w, unsigned axis, LLVMValueRef base) {
+  parts result = {0};
+  int columns = w->shapes->cut.columns;
+  for (int u = 0; u < w->parts; u++) {
+    unsigned distance = (unsigned)(axis == 0 ? u % columns * w->width : u / columns);
+    result.of[u] = LLVMBuildAdd(w->b, base, constant_i32(w->p, distance), "");
+  }
+  return result;
+}
+
+/* The built-ins that say who a thread is. */
+static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
+  static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
+  if (!starts_with(name, prefix)) return false;
+  name += sizeof prefix - 1;
+  const char *dot = strrchr(name, '.');
+  unsigned axis = dot ? (unsigned)(dot[1] - 'x') : 0;
+  LLVMValueRef value = NULL;
+  if (widen_warp_register(w, call, name)) return true;
+  if (starts_with(name, "tid."))
+    value = first_id(w, axis);
+  else if (starts_with(name, "ctaid."))
+    value = LLVMBuildLoad2(w->b, w->p->i32, w->ctaid[axis], "");
+  else if (starts_with(name, "ntid."))
+    value = w->ntid[axis];
+  else if (starts_with(name, "nctaid."))
+    value = load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
+  else if (strcmp(name, "envreg1") == 0)
+    value = load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, cooperative));
+  else if (strcmp(name, "warpsize") == 0)
+    value = constant_i32(w->p, 32);
+  else if (starts_with(name, "envreg"))
+    value = round_word(w, callee_name(call));
+  if (!value) return false;
+  if (is_parted(w, call) && starts_with(name, "tid."))
+    set_value(w, call, id_of_parts(w, axis, value));
+  else
+    set_scalar(w, call, value);
+  return true;
+}
+
+static LLVMValueRef call_wide(widener *w, LLVMValueRef call, const struct wide_intrinsic *wide, int u) {
+  LLVMValueRef arguments[4];
+  unsigned count = LLVMGetNumArgOperands(call);
+  for (unsigned i = 0; i < count; i++)
+    arguments[i] = i < wide->lanes ? part_vector(w, LLVMGetOperand(call, i), u) : LLVMGetOperand(call, i);
+  LLVMTypeRef types[2] = {vector_type(w, LLVMTypeOf(call)), LLVMTypeOf(arguments[wide->lanes - 1])};
+  LLVMTypeRef *named = wide->named == 2 ? types + 1 : types;
+  LLVMValueRef result = call_intrinsic(w->p, w->b, wide->name, named, wide->named == 1 ? 2 : 1, arguments, count);
+  if (LLVMCanValueUseFastMathFlags(result)) LLVMSetFastMathFlags(result, LLVMGetFastMathFlags(call));
+  return result;
+}
+
+static void widen_function(widener *w, LLVMValueRef call, const struct wide_intrinsic *wide, const char *root, mask m) {
+  parts result = {0};
+  if (!is_varying(w, call)) {
+    widen_plainly(w, call, m);
+    return;
+  }
+  if (wide) {
+    for (int u = 0; u < w->parts; u++) result.of[u] = call_wide(w, call, wide, u);
+  } else if (!call_vector_math(w, call, root, m, &result)) {
+    LLVMValueRef operands[4];
+    unsigned count = LLVMGetNumArgOperands(call);
+    for (unsigned i = 0; i < count; i++) operands[i] = LLVMGetOperand(call, i);
+    result = each_lane(w, call, m, operands, count, LLVMTypeOf(call), false, call_one_lane, call);
+  }
+  set_value(w, call, result);
+}
+
+const char *called_by_lanes(program *p, LLVMValueRef call) {
+  const char *name = callee_name(call), *root = math_function(name, LLVMTypeOf(call));
+  if (find_wide(name) || !LLVMIsAFunction(LLVMGetCalledValue(call))) return NULL;
+  if (root) return has_vector_math(p, root, LLVMTypeOf(call)) ? NULL : root;
+  return LLVMIsDeclaration(LLVMGetCalledValue(call)) && is_importable(name) ? name : NULL;
+}
+
+static void widen_call(widener *w, LLVMValueRef call, mask m) {
+  const char *name = callee_name(call);
+  if (widen_id(w, call, name) || widen_warp(w, call, m) || widen_barrier(w, call, m) || widen_kept(w, call)) return;
+  if (widen_kept_add(w, call, m)) return;
+  if (starts_with(name, "llvm.lifetime.") || starts_with(name, "llvm.dbg.") || strcmp(name, "llvm.assume") == 0 ||
+      starts_with(name, "llvm.experimental.noalias"))
+    return;
+  if (starts_with(name, "llvm.nvvm.membar.")) {
+    LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
+    return;
+  }
+  bool copies = starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.");
+  if ((copies || starts_with(name, "llvm.memset.")) && widen_filling(w, call, m)) return;
+  if (copies && widen_copy(w, call, m)) return;
+  const struct wide_intrinsic *wide = find_wide(name);
+  const char *root = math_function(name, LLVMTypeOf(call));
+  LLVMValueRef same = let_through(w, call);
+  if (same)
+    set_value(w, call, value_kept(w, same));
+  else if (wide || root)
+    widen_function(w, call, wide, root, m);
+  else if (is_varying(w, call) && is_seldom(call))
+    call_seldom(w, call);
+  else if (!is_varying(w, call) && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind)
+    widen_plainly(w, call, m); /* a function of numbers, and those are the same for all */
+  else if (!widen_call_by_lanes(w, call, m))
+    refuse(w, call, "it calls what lanes cannot do together yet");
+}
+
+/* ---- all of them ---- */
+
+static void widen_extract(widener *w, LLVMValueRef i) {
+  parts from = value_kept(w, LLVMGetOperand(i, 0)), result = {0};
+  if (!LLVMIsAAtomicCmpXchgInst(LLVMGetOperand(i, 0)) && !LLVMIsACallInst(LLVMGetOperand(i, 0))) {
+    refuse(w, i, "it takes structs apart in registers");
+    return;
+  }
+  for (int u = 0; u < form_count(w, i); u++)
+    result.of[u] = LLVMBuildExtractValue(w->b, from.of[u], LLVMGetIndices(i)[0], "");
+  set_value(w, i, result);
+}
+
+bool is_lane_type(LLVMTypeRef type) {
+  switch (LLVMGetTypeKind(type)) {
+  case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(type) <= 64;
+  case LLVMFloatTypeKind:
+  case LLVMDoubleTypeKind:
+  case LLVMHalfTypeKind:
+  case LLVMPointerTypeKind: return true;
+  default: return false;
+  }
+}
+
+void widen_instruction(widener *w, LLVMValueRef i, mask m) {
+  switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMLoad: widen_load(w, i, m); return;
+  case LLVMStore: widen_store(w, i, m); return;
+  case LLVMAtomicRMW:
+  case LLVMAtomicCmpXchg: widen_atomic(w, i, m); return;
+  case LLVMFence: LLVMBuildFence(w->b, LLVMGetOrdering(i), LLVMIsAtomicSingleThread(i), ""); return;
+  case LLVMCall: widen_call(w, i, m); return;
+  case LLVMAlloca: widen_alloca(w, i); return;
+  case LLVMExtractValue: widen_extract(w, i); return;
+  case LLVMGetElementPtr:
+    if (!local_unit(w->g, i)) break;
+    widen_local_address(w, i);
+    return;
+  default: break;
+  }
+  if (is_lane_type(LLVMTypeOf(i)))
+    widen_plainly(w, i, m);
+  else
+    refuse(w, i, "it has values that are no numbers or pointers");
+}

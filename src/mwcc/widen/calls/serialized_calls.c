@@ -1,0 +1,117 @@
+/* Calls that lanes cannot make together: lane after lane makes its own, in order. See widen.h.
+ *
+ * That is right for every callee that does not wait for other threads (cfg.c refuses those). One that wants to know who
+ * it is, as each function of the source's own may, gets a thread for the time of the call (thread_context.c); the runtime is told
+ * too, so that what the callee does wrong has a thread's name. */
+#include "mwcc/widen/widen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum callee_kind {
+  CALLEE_UNKNOWN,
+  CALLEE_PLAIN,   /* an intrinsic of LLVM's, or a function of the C library: its arguments are all it knows */
+  CALLEE_BUILTIN, /* one of the device's, that the runtime serves: printf, malloc … */
+  CALLEE_OWN      /* a function of the source, or a pointer to one */
+} callee_kind;
+
+static callee_kind kind_of(LLVMValueRef call) {
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  const char *name = callee_name(call);
+  if (LLVMIsAInlineAsm(callee)) return CALLEE_UNKNOWN;
+  if (!LLVMIsAFunction(callee) || !LLVMIsDeclaration(callee)) return CALLEE_OWN;
+  if (is_service_builtin(name)) return CALLEE_BUILTIN;
+  if (starts_with(name, "llvm.nvvm.")) return CALLEE_UNKNOWN;
+  return starts_with(name, "llvm.") || is_importable(name) ? CALLEE_PLAIN : CALLEE_UNKNOWN;
+}
+
+/* The thread that lanes are in turn. What is the same for all of them is stored once, at the function's top. */
+static LLVMValueRef thread_of(widener *w) {
+  if (!w->thread) w->thread = new_thread(w->p, w->entry, w->frame, w->worker, w->k);
+  return w->thread;
+}
+
+static void set_running(widener *w, LLVMValueRef linear) {
+  LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, thread));
+  LLVMBuildStore(w->b, linear, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
+}
+
+/* `lane` counts the gang's: see struct cut. */
+static void become(widener *w, LLVMValueRef lane) {
+  program *p = w->p;
+  LLVMValueRef thread = thread_of(w), ids[3];
+  LLVMValueRef across[3] = {lane, NULL, NULL};
+  if (w->shapes->cut.kind == CUT_PLANE) {
+    LLVMValueRef width = constant_i32(p, (unsigned)(w->width * w->shapes->cut.columns));
+    across[0] = LLVMBuildURem(w->b, lane, width, "");
+    across[1] = LLVMBuildUDiv(w->b, lane, width, "");
+  }
+  bool line = w->shapes->cut.kind == CUT_LINE; /* then tid[0] is the linear id */
+  LLVMValueRef own = LLVMBuildAdd(w->b, first_id(w, 0), lane, "");
+  for (unsigned axis = 0; axis < 3; axis++) {
+    ids[axis] = line ? scattered_id(w, own, axis) : first_id(w, axis);
+    if (across[axis] && !line) ids[axis] = LLVMBuildAdd(w->b, ids[axis], across[axis], "");
+    LLVMBuildStore(w->b, ids[axis], thread_address(p, w->b, thread, THREAD_TID, axis));
+    LLVMValueRef block = LLVMBuildLoad2(w->b, p->i32, w->ctaid[axis], "");
+    LLVMBuildStore(w->b, block, thread_address(p, w->b, thread, THREAD_CTAID, axis));
+  }
+  LLVMValueRef linear = LLVMBuildMul(w->b, ids[2], w->ntid[1], "");
+  linear = LLVMBuildMul(w->b, LLVMBuildAdd(w->b, linear, ids[1], ""), w->ntid[0], "");
+  set_running(w, LLVMBuildAdd(w->b, linear, ids[0], ""));
+}
+
+/* The function that a lane's pointer leads to, behind a move that code generation cannot see through: LLVM 19 fails where
+   it makes one instruction of an element taken from a vector and the call of it. */
+static LLVMValueRef function_of(widener *w, LLVMValueRef callee, LLVMValueRef lane) {
+  LLVMTypeRef type = LLVMFunctionType(w->p->pointer, &w->p->pointer, 1, 0);
+  static const char constraints[] = "=r,0";
+  LLVMValueRef move =
+      LLVMGetInlineAsm(type, "", 0, constraints, sizeof constraints - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
+  LLVMValueRef pointer = lane_of(w, callee, lane);
+  return LLVMBuildCall2(w->b, type, move, &pointer, 1, "");
+}
+
+static LLVMValueRef call_one(widener *w, LLVMValueRef lane, void *context) {
+  LLVMValueRef call = context, callee = LLVMGetCalledValue(call), result;
+  callee_kind kind = kind_of(call);
+  unsigned count = LLVMGetNumArgOperands(call), hidden = kind == CALLEE_OWN;
+  LLVMValueRef *arguments = mw_alloc((count + 1) * sizeof *arguments);
+  if (kind != CALLEE_PLAIN) become(w, lane);
+  if (hidden) arguments[0] = thread_of(w);
+  for (unsigned i = 0; i < count; i++) arguments[i + hidden] = lane_of(w, LLVMGetOperand(call, i), lane);
+  LLVMTypeRef type = LLVMGetCalledFunctionType(call);
+  if (kind == CALLEE_BUILTIN) {
+    result = lower_service_builtin(w->p, w->b, callee_name(call), arguments, count, thread_of(w));
+  } else if (kind == CALLEE_OWN) {
+    /* a function of the source gets the parameter itself when all of them do, in lower_threads */
+    if (!LLVMIsAFunction(callee)) callee = function_of(w, callee, lane);
+    result = LLVMBuildCall2(w->b, with_thread(w->p, type), callee, arguments, count + 1, "");
+    copy_attributes(call, result, true);
+  } else {
+    result = LLVMBuildCall2(w->b, type, callee, arguments, count, "");
+  }
+  free(arguments);
+  return result;
+}
+
+static bool has_result(LLVMValueRef call) {
+  return LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind && LLVMGetFirstUse(call);
+}
+
+bool widen_call_by_lanes(widener *w, LLVMValueRef call, mask m) {
+  callee_kind kind = kind_of(call);
+  if (kind == CALLEE_UNKNOWN || (has_result(call) && !is_lane_type(LLVMTypeOf(call)))) return false;
+  unsigned total = (unsigned)LLVMGetNumOperands(call), count = 0;
+  LLVMValueRef *operands = mw_alloc((total + 1) * sizeof *operands);
+  for (unsigned i = 0; i < total; i++) {
+    LLVMValueRef operand = LLVMGetOperand(call, i);
+    if (LLVMIsAInstruction(operand) || LLVMIsAArgument(operand)) operands[count++] = operand;
+  }
+  if (kind != CALLEE_PLAIN) thread_of(w);
+  parts result =
+      each_lane(w, call, m, operands, count, has_result(call) ? LLVMTypeOf(call) : NULL, false, call_one, call);
+  if (kind != CALLEE_PLAIN) set_running(w, constant_i32(w->p, ~0u));
+  if (has_result(call)) set_value(w, call, result);
+  free(operands);
+  return true;
+}

@@ -1,0 +1,115 @@
+/* The loop over the blocks that a worker was given.
+ *
+ * As a rule one block after the other. A kernel that does little with much memory is quicker where memory is reached in
+ * its order: blocks of several rows that lie side by side are run together, the first row of all, then the second, and so
+ * on, so that a row is one long stretch for the processor, which fetches ahead. That is for kernels whose threads have
+ * nothing to do with each other: no barrier, shared memory, atomics or calls, and no loops, in which a block comes back
+ * to what it has just read, and which might wait for another block. */
+#include "mwcc/widen/memory/memory.h"
+#include "emission.h"
+
+enum { MOST_TOGETHER = 32 };
+
+/* In blocks, or in joined ones; gangs are counted inside of them. */
+static LLVMValueRef grid_size(widener *w, unsigned axis) {
+  LLVMValueRef size =
+      load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
+  size = LLVMBuildZExt(w->b, size, w->p->i64, "");
+  return axis ? size : LLVMBuildUDiv(w->b, size, constant_i64(w->p, w->p->joined), "");
+}
+
+/* Blocks that are joined run with the first of them. */
+static LLVMValueRef joined_from(widener *w, LLVMValueRef block) {
+  LLVMValueRef joined = constant_i64(w->p, w->p->joined), before = constant_i64(w->p, w->p->joined - 1);
+  return LLVMBuildUDiv(w->b, LLVMBuildAdd(w->b, block, before, ""), joined, "");
+}
+
+/* A fault's report and the runtime read from the worker which block is running. */
+static void note_block(widener *w, LLVMValueRef block) {
+  LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, block));
+  LLVMBuildStore(w->b, block, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
+}
+
+/* ---- which kernels ---- */
+
+bool is_alone(LLVMValueRef i) {
+  if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return is_harmless(i);
+  return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
+}
+
+static bool has_rows(const cut *c, const unsigned block[3]) {
+  unsigned rows = c->kind == CUT_PLANE ? (unsigned)(c->parts / c->columns) : 1;
+  return c->kind != CUT_LINE && block[1] / rows * block[2] > 1;
+}
+
+bool takes_rows_of_blocks(const kernel *k, const shapes *s) {
+  const options *o = s->graph->program->options;
+  if (!o->launch_kernel || !has_rows(&s->cut, s->graph->program->block) || s->order->loop_count) return false;
+  if (k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared) return false;
+  for (int i = 0; i < s->graph->value_count; i++)
+    if (!is_alone(s->graph->values[i])) return false;
+  return true;
+}
+
+/* ---- the loop ---- */
+
+static LLVMValueRef lesser(widener *w, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildSelect(w->b, LLVMBuildICmp(w->b, LLVMIntULT, a, b, ""), a, b, "");
+}
+
+void begin_blocks(emission *e, block_loop *l) {
+  widener *w = &e->w;
+  program *p = w->p;
+  LLVMBasicBlockRef body = new_block(e, "block");
+  *l = (block_loop){.head = new_block(e, "blocks"), .done = new_block(e, "blocks.done")};
+  l->slot = LLVMBuildAlloca(w->entry, p->i64, "block");
+  LLVMValueRef end = joined_from(w, e->end_block);
+  LLVMBuildStore(w->b, joined_from(w, e->first_block), l->slot);
+  LLVMBuildBr(w->b, l->head);
+  go_on_at(e, l->head);
+  LLVMValueRef block = load_slot(e, p->i64, l->slot);
+  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, block, end, ""), body, l->done);
+  go_on_at(e, body);
+  l->count = e->shared_gangs ? begin_part(e, block, end, &block) : constant_i64(p, 1);
+  note_block(w, LLVMBuildMul(w->b, block, constant_i64(p, p->joined), ""));
+  LLVMValueRef gx = grid_size(w, 0), gy = grid_size(w, 1), rest = LLVMBuildUDiv(w->b, block, gx, "");
+  LLVMValueRef ids[3] = {LLVMBuildURem(w->b, block, gx, ""), LLVMBuildURem(w->b, rest, gy, ""),
+                         LLVMBuildUDiv(w->b, rest, gy, "")};
+  for (unsigned axis = 0; axis < 3; axis++)
+    LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, ids[axis], p->i32, ""), w->ctaid[axis]);
+  keep_for_strays(e);
+  note_kept_block(w, LLVMBuildSub(w->b, block, e->first_block, ""));
+  if (takes_rows_of_blocks(w->k, w->shapes)) {
+    LLVMValueRef left = lesser(w, LLVMBuildSub(w->b, gx, ids[0], ""), LLVMBuildSub(w->b, end, block, ""));
+    l->count = lesser(w, left, constant_i64(p, MOST_TOGETHER));
+    e->row_of_blocks = LLVMBuildAlloca(w->entry, p->i32, "beside");
+    e->row_count = LLVMBuildTrunc(w->b, l->count, p->i32, "");
+    e->row_first = block;
+    e->row_column = LLVMBuildTrunc(w->b, ids[0], p->i32, "");
+  }
+}
+
+void end_blocks(emission *e, const block_loop *l) {
+  widener *w = &e->w;
+  LLVMValueRef next = LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i64, l->slot), l->count, "");
+  LLVMBuildStore(w->b, next, l->slot);
+  LLVMBuildBr(w->b, l->head);
+  go_on_at(e, l->done);
+}
+
+/* ---- inside of a row ---- */
+
+counted begin_beside(emission *e) {
+  widener *w = &e->w;
+  if (!e->row_of_blocks) return (counted){0};
+  counted c = begin_counted(e, e->row_of_blocks, e->row_count, 1);
+  LLVMValueRef beside = load_slot(e, w->p->i32, e->row_of_blocks);
+  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, e->row_column, beside, ""), w->ctaid[0]);
+  keep_for_strays(e);
+  note_block(w, LLVMBuildAdd(w->b, e->row_first, LLVMBuildZExt(w->b, beside, w->p->i64, ""), ""));
+  return c;
+}
+
+void end_beside(emission *e, counted c) {
+  if (c.head) end_counted(e, c);
+}

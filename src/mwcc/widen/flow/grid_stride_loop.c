@@ -1,0 +1,170 @@
+/* The loops over the rounds of a grid-stride loop, in the block function: see interchange.c.
+ *
+ * Kernels that keep nothing do the first round of all the blocks that a worker was given, then the second one of all. Others do
+ * a few rounds of some blocks, then the next few of the same blocks; and once more what is behind the loop, when all rounds are
+ * done (reduction_state.c). */
+#include "mwcc/grid_stride/grid_stride.h"
+
+#include <string.h>
+
+static LLVMValueRef parameter_of(void *w, LLVMValueRef argument) { return value_scalar(w, argument); }
+
+static LLVMValueRef grid_threads(widener *w) {
+  LLVMValueRef blocks = load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid));
+  blocks = LLVMBuildZExt(w->b, blocks, w->p->i64, "");
+  return LLVMBuildMul(w->b, blocks, constant_i64(w->p, block_size(w->p, 'x')), "");
+}
+
+/* ---- what the kernel's code reads of it ---- */
+
+static void note(widener *w, LLVMValueRef elements, size_t field) {
+  LLVMValueRef at = constant_i64(w->p, field);
+  LLVMBuildStore(w->b, elements, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
+}
+
+LLVMValueRef round_word(widener *w, const char *name) {
+  bool limit = strcmp(name, ROUND_LIMIT_LOW) == 0 || strcmp(name, ROUND_LIMIT_HIGH) == 0;
+  bool high = strcmp(name, ROUND_REGISTER_HIGH) == 0 || strcmp(name, ROUND_LIMIT_HIGH) == 0;
+  size_t field = limit ? offsetof(mw_worker, round_limit) : offsetof(mw_worker, round);
+  LLVMValueRef at = constant_i64(w->p, field + (high ? sizeof(uint32_t) : 0));
+  return LLVMBuildLoad2(w->b, w->p->i32, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""), "");
+}
+
+/* ---- the loops ---- */
+
+static LLVMValueRef lesser(widener *w, LLVMValueRef a, LLVMValueRef b, bool is_signed) {
+  LLVMValueRef less = LLVMBuildICmp(w->b, is_signed ? LLVMIntSLT : LLVMIntULT, a, b, "");
+  return LLVMBuildSelect(w->b, less, a, b, "");
+}
+
+static LLVMValueRef rounds_remain(widener *w, LLVMValueRef round) {
+  return LLVMBuildICmp(w->b, w->k->rounds_signed ? LLVMIntSLT : LLVMIntULT, round, w->elements, "");
+}
+
+/* for (slot = first; slot < end; slot += step): left inside. */
+static void begin_group(emission *e, round_loop *l) {
+  widener *w = &e->w;
+  LLVMBasicBlockRef body = new_block(e, "group");
+  l->groups = new_block(e, "groups"), l->groups_done = new_block(e, "groups.done");
+  l->group = LLVMBuildAlloca(w->entry, w->p->i64, "group");
+  LLVMBuildStore(w->b, e->first_block, l->group);
+  LLVMBuildBr(w->b, l->groups);
+  go_on_at(e, l->groups);
+  LLVMValueRef end = e->end_block;
+  e->first_block = load_slot(e, w->p->i64, l->group);
+  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, e->first_block, end, ""), body, l->groups_done);
+  go_on_at(e, body);
+  LLVMValueRef next = LLVMBuildNUWAdd(w->b, e->first_block, constant_i64(w->p, w->k->kept_blocks), "");
+  e->end_block = lesser(w, next, end, false);
+}
+
+/* The rounds of all blocks, in this order, of which a worker was given some: what of them is of one round. */
+static void begin_free(emission *e, round_loop *l, LLVMBasicBlockRef body) {
+  widener *w = &e->w;
+  program *p = w->p;
+  LLVMBasicBlockRef some = new_block(e, "free.round");
+  LLVMValueRef at = load_slot(e, p->i64, l->slot), end = LLVMGetParam(w->function, 3), blocks = constant_i64(p, 1);
+  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, at, end, ""), some, l->done);
+  go_on_at(e, some);
+  for (unsigned axis = 0; axis < 3; axis++) {
+    size_t field = offsetof(mw_frame, grid) + axis * sizeof(uint32_t);
+    LLVMValueRef size = load_invariant(p, w->b, p->i32, w->frame, field);
+    blocks = LLVMBuildMul(w->b, blocks, LLVMBuildZExt(w->b, size, p->i64, ""), "");
+  }
+  LLVMValueRef first = LLVMBuildURem(w->b, at, blocks, "");
+  LLVMValueRef round = LLVMBuildMul(w->b, LLVMBuildUDiv(w->b, at, blocks, ""), grid_threads(w), "");
+  LLVMValueRef count = lesser(w, LLVMBuildSub(w->b, blocks, first, ""), LLVMBuildSub(w->b, end, at, ""), false);
+  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, at, count, ""), l->slot);
+  LLVMBuildStore(w->b, first, l->first);
+  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, first, count, ""), l->end);
+  note(w, round, offsetof(mw_worker, round));
+  LLVMBuildBr(w->b, body);
+}
+
+/* All rounds of the blocks that a worker was given, one after the other. */
+static void begin_ordered(emission *e, round_loop *l, LLVMBasicBlockRef body) {
+  widener *w = &e->w;
+  LLVMBasicBlockRef some = new_block(e, "round");
+  LLVMValueRef round = load_slot(e, w->p->i64, l->slot);
+  LLVMBuildCondBr(w->b, rounds_remain(w, round), some, l->done);
+  go_on_at(e, some);
+  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, round, grid_threads(w), ""), l->slot);
+  LLVMBuildStore(w->b, e->first_block, l->first);
+  LLVMBuildStore(w->b, e->end_block, l->end);
+  note(w, round, offsetof(mw_worker, round));
+  LLVMBuildBr(w->b, body);
+}
+
+/* Either, as the launch is. */
+static void begin_either(emission *e, round_loop *l) {
+  widener *w = &e->w;
+  program *p = w->p;
+  LLVMBasicBlockRef by_rounds = new_block(e, "free"), by_blocks = new_block(e, "ordered"),
+                    body = new_block(e, "round.body");
+  l->head = new_block(e, "rounds"), l->done = new_block(e, "rounds.done");
+  l->slot = LLVMBuildAlloca(w->entry, p->i64, "round");
+  l->first = LLVMBuildAlloca(w->entry, p->i64, "first"), l->end = LLVMBuildAlloca(w->entry, p->i64, "end");
+  LLVMValueRef zero = constant_i64(p, 0),
+               rounds = load_invariant(p, w->b, p->i64, w->frame, offsetof(mw_frame, rounds));
+  LLVMValueRef free = LLVMBuildICmp(w->b, LLVMIntNE, rounds, zero, "");
+  LLVMBuildStore(w->b, LLVMBuildSelect(w->b, free, e->first_block, zero, ""), l->slot);
+  LLVMBuildBr(w->b, l->head);
+  go_on_at(e, l->head);
+  LLVMBuildCondBr(w->b, free, by_rounds, by_blocks);
+  go_on_at(e, by_rounds);
+  begin_free(e, l, body);
+  go_on_at(e, by_blocks);
+  begin_ordered(e, l, body);
+  go_on_at(e, body);
+  e->first_block = load_slot(e, p->i64, l->first), e->end_block = load_slot(e, p->i64, l->end);
+}
+
+void begin_rounds(emission *e, round_loop *l) {
+  widener *w = &e->w;
+  if (!w->k->rounds_end) return;
+  LLVMValueRef end = repeat_value(w->b, w->k->rounds_end, parameter_of, w);
+  w->elements = w->k->rounds_signed ? LLVMBuildSExt(w->b, end, w->p->i64, "") : LLVMBuildZExt(w->b, end, w->p->i64, "");
+  choose_kept_blocks(w);
+  build_free_rounds(w->p, w->k);
+  if (w->k->rounds) {
+    begin_either(e, l);
+    return;
+  }
+  if (w->k->keeps_sums) begin_group(e, l);
+  l->head = new_block(e, "rounds"), l->done = new_block(e, "rounds.done");
+  l->slot = LLVMBuildAlloca(w->entry, w->p->i64, "round");
+  LLVMBuildStore(w->b, constant_i64(w->p, 0), l->slot);
+  LLVMBuildBr(w->b, l->head);
+  go_on_at(e, l->head);
+  LLVMValueRef round = load_slot(e, w->p->i64, l->slot);
+  if (w->k->keeps_sums) {
+    LLVMValueRef few = LLVMBuildMul(w->b, grid_threads(w), constant_i64(w->p, ROUNDS_AT_ONCE), "");
+    LLVMValueRef limit = lesser(w, LLVMBuildAdd(w->b, round, few, ""), w->elements, w->k->rounds_signed);
+    LLVMBuildStore(w->b, limit, l->slot);
+    note(w, limit, offsetof(mw_worker, round_limit));
+    l->round = round;
+  } else {
+    LLVMBasicBlockRef body = new_block(e, "round");
+    LLVMBuildCondBr(w->b, rounds_remain(w, round), body, l->done);
+    go_on_at(e, body);
+    LLVMBuildStore(w->b, LLVMBuildAdd(w->b, round, grid_threads(w), ""), l->slot);
+  }
+  note(w, round, offsetof(mw_worker, round));
+}
+
+void end_rounds(emission *e, const round_loop *l) {
+  widener *w = &e->w;
+  if (!l->head) return;
+  if (!l->groups) {
+    LLVMBuildBr(w->b, l->head);
+    go_on_at(e, l->done);
+    return;
+  }
+  /* behind the last ones once more */
+  LLVMBuildCondBr(w->b, rounds_remain(w, l->round), l->head, l->done);
+  go_on_at(e, l->done);
+  end_kept_adds(e);
+  LLVMBuildStore(w->b, e->end_block, l->group);
+  LLVMBuildBr(w->b, l->groups);
+  go_on_at(e, l->groups_done);
+}

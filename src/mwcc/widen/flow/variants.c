@@ -1,0 +1,349 @@
+/* Which kernels run as SIMD lanes.
+ *
+ * A kernel that can be widened gets several variants, by how the launch's blocks can be cut into gangs (struct cut); and the loop or
+ * fiber variant for launches outside the class that the others are compiled for (a very large grid, or parameters that
+ * the shapes do not hold for: simt.h). variant_dispatch.c picks one. */
+#include "mwcc/widen/widen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As many as a vector register has, or as --width says; not twice what __launch_bounds__ lets blocks have. */
+static int lanes_for(const program *p, const kernel *k) {
+  enum { FEWEST = 4 };
+  int lanes = register_lanes(p);
+  if (p->options->width) return p->options->width;
+  while (lanes > FEWEST && k->max_threads && !k->sees_warp && k->max_threads <= lanes / 2) lanes /= 2;
+  return lanes;
+}
+
+/* What one of the variants assumes, they all keep to. */
+static void add_assumptions(kernel *k, const shapes *s) {
+  bool first = !k->most_blocks;
+  if (first || s->extent.grid < k->most_blocks) k->most_blocks = s->extent.grid;
+  if (first || s->extent.launch < k->most_threads) k->most_threads = s->extent.launch;
+  for (int i = 0; i < s->assumption_count; i++) {
+    int n = 0;
+    while (n < k->assumption_count && k->assumptions[n].parameter != s->assumptions[i].parameter) n++;
+    if (n < k->assumption_count) continue; /* of a parameter there is only one to be made */
+    k->assumptions = mw_realloc(k->assumptions, (size_t)(n + 1) * sizeof *k->assumptions);
+    k->assumptions[k->assumption_count++] = s->assumptions[i];
+  }
+}
+
+/* ---- is it worth it? ----
+   A gather costs about as much as its loads one by one, and the lanes of a divergent loop wait for the longest: a loop
+   that does little but gather is quicker one thread at a time (sparse matrices, lists, trees). */
+
+static bool is_gather(const shapes *s, LLVMValueRef i) {
+  if (!LLVMIsALoadInst(i)) return false;
+  shape at = shape_of(s, LLVMGetOperand(i, 0));
+  return at.kind == SHAPE_VARYING || at.stride > 8;
+}
+
+static bool is_arithmetic(LLVMValueRef i) {
+  return !LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i) && !LLVMIsAGetElementPtrInst(i) && !LLVMIsACastInst(i) &&
+         !LLVMIsAPHINode(i) && !LLVMIsATerminatorInst(i);
+}
+
+static bool leaves_apart(const graph *g, const shapes *s, const loop *l) {
+  for (int n = 0; n < g->count; n++) {
+    if (!l->contains[n] || !s->divergent[n]) continue;
+    for (int i = 0; i < g->nodes[n].succ_count; i++)
+      if (!l->contains[g->nodes[n].succs[i]]) return true;
+  }
+  return false;
+}
+
+static bool mostly_gathers(const graph *g, const order *o, const shapes *s) {
+  enum { WORTH = 4 }; /* arithmetic instructions that make up for one gather */
+  for (int l = 0; l < o->loop_count; l++) {
+    const loop *here = &o->loops[l];
+    unsigned gathers = 0, arithmetic = 0;
+    if (!leaves_apart(g, s, here)) continue;
+    for (int n = 0; n < g->count; n++) {
+      if (!here->contains[n]) continue;
+      for (LLVMValueRef i = g->nodes[n].first;; i = LLVMGetNextInstruction(i)) {
+        gathers += is_gather(s, i);
+        arithmetic += is_arithmetic(i);
+        if (i == g->nodes[n].last) break;
+      }
+    }
+    if (gathers && arithmetic < WORTH * gathers) return true;
+  }
+  return false;
+}
+
+/* ---- the variants ---- */
+
+bool is_variant(const kernel *k, LLVMValueRef function) {
+  for (int i = 0; i < k->variant_count; i++)
+    if (k->variants[i].function == function || k->variants[i].strays == function) return true;
+  return false;
+}
+
+typedef struct question {
+  program *p;
+  kernel *k;
+  const graph *g;
+  const order *o;
+  const liveness *live;
+  const char *why; /* no variant can be made */
+  LLVMValueRef why_at;
+  const char *parts_why; /* the number of parts, or NULL */
+  const char *lanes_why; /* the number of lanes, where it is not that of a register */
+  int wanted;            /* that number, which not every block can be cut into */
+  bool turns;            /* what loops carry takes turns in registers */
+} question;
+
+/* Why gangs are as large as they are, and not larger. */
+static char *explain_size(const question *q, const cut *c) {
+  const kernel *k = q->k;
+  bool asked = q->p->options->width, fewer = c->parts < q->wanted && !k->sees_warp;
+  int native = register_lanes(q->p);
+  const char *why = asked            ? "as --width asks"
+                    : k->sees_warp   ? "a gang is a warp"
+                    : q->g->seamless ? "a block is one gang"
+                    : q->parts_why   ? q->parts_why
+                                     : "blocks of any size";
+  const char *lanes = "";
+  if (!asked && !k->sees_warp && q->lanes_why)
+    lanes = q->lanes_why;
+  else if (!asked && !k->sees_warp && c->lanes < native)
+    lanes =
+        lanes_for(q->p, k) < native ? ", no more lanes as __launch_bounds__ says" : ", no more lanes as rows are short";
+  return mw_format("%s%s%s", why, lanes, fewer ? ", no more vectors as the block's rows do not divide into them" : "");
+}
+
+static void add_variant(question *q, cut c) {
+  static const char *const names[] = {
+      [CUT_ROW] = "row", [CUT_ROWS] = "rows", [CUT_PLANE] = "plane", [CUT_SINGLE] = "single", [CUT_LINE] = "line"};
+  kernel *k = q->k;
+  if (q->why) return;
+  shapes s = shapes_of(q->g, q->o, c);
+  char *name = mw_format("%s%dx%d.%s", names[c.kind], c.lanes, c.parts, k->linkage);
+  bool may_stray = may_have_strays(q->p, k, q->g, &c);
+  shapes single = {0};
+  variant made;
+  expectation x = {0};
+  if (q->p->options->launch_kernel) find_expected(q->g, q->o, &s, &x);
+  if (may_stray) single = shapes_given(q->g, q->o, (cut){CUT_ROWS, c.lanes, 1, 1}, NULL, 0, &s);
+  if (widen_kernel(q->p, k, q->g, &s, q->live, &x, may_stray ? &single : NULL, name, &q->why, &q->why_at, &made)) {
+    k->variants[k->variant_count++] = made;
+    if (q->turns) add_text_attribute(q->p, made.function, TAKES_TURNS, "");
+    add_assumptions(k, &s);
+    if (made.strays) add_assumptions(k, &single);
+    if (x.count) add_assumptions(k, &x.shapes);
+    char *size = explain_size(q, &c);
+    if (q->p->options->report) report_cut(&s, size, stdout);
+    free(size);
+    if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  of blocks side by side one row after the other");
+    if (q->p->options->report && q->p->gangs > 1) puts("  workers share a block's gangs");
+    if (q->p->options->report && q->p->joined > 1) puts("  two blocks side by side as one");
+    if (q->p->options->report && k->rounds_end)
+      puts(k->keeps_shared ? "  some rounds of many blocks at a time, each with shared memory of its own"
+           : k->keeps_sums ? "  some rounds of many blocks at a time, whose sums are kept meanwhile"
+           : k->rounds     ? "  round by round of the whole grid, which workers share"
+                           : "  round by round of the whole grid rather than block by block");
+    if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
+  }
+  if (may_stray) shapes_free(&single);
+  forget_expected(&x);
+  shapes_free(&s);
+  free(name);
+}
+
+static void explain(kernel *k, const char *why, LLVMValueRef why_at) {
+  const char *file;
+  unsigned line = 0, column;
+  if (why_at) program_position(why_at, &file, &line, &column);
+  k->tier_reason = line ? mw_format("%s; it does not run as SIMD lanes: line %u: %s", k->tier_reason, line, why)
+                        : mw_format("%s; it does not run as SIMD lanes: %s", k->tier_reason, why);
+}
+
+static bool reads_id(const graph *g, const char *id) {
+  for (int i = 0; i < g->value_count; i++)
+    if (LLVMIsACallInst(g->values[i]) && strcmp(callee_name(g->values[i]), id) == 0) return true;
+  return false;
+}
+
+/* Where threads see their warps a gang is a warp. Warps are cut from the linear id: short rows may be a warp together, and
+   where rows are not whole warps threadIdx may be anything; but for blocks of a single row, if the kernel thinks of no
+   other. */
+static cut warp_cut(const question *q, int lanes, const unsigned block[3]) {
+  enum { SHORTEST = 4 };
+  bool flat = !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.y") && !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.z");
+  if (lanes > WARP_LANES) lanes = WARP_LANES;
+  cut c = {CUT_LINE, lanes, WARP_LANES / lanes, 1};
+  if (!block) return c;
+  unsigned row = block[0], rows = row ? WARP_LANES / row : 0;
+  bool whole = row >= SHORTEST && row < WARP_LANES && WARP_LANES % row == 0 && block[1] % rows == 0;
+  if (block[0] % WARP_LANES == 0) {
+    c.kind = CUT_ROWS;
+  } else if (flat && block[1] * block[2] == 1) {
+    c.kind = CUT_SINGLE;
+  } else if (whole && (lanes == (int)row || !q->p->options->width)) {
+    c = (cut){CUT_PLANE, (int)row, (int)rows, 1};
+  }
+  return c;
+}
+
+/* How the launches' blocks are cut, known or not. */
+static cut choose_cut(question *q, int lanes, int together) {
+  const unsigned *block = q->p->options->launch_kernel ? q->p->block : NULL;
+  if (q->k->sees_warp) return warp_cut(q, lanes, block);
+  if (!block) return (cut){CUT_ROW, lanes, together, 1};
+  return rows_that_pay(q->g, q->o, cut_block(block, lanes, together), block, &q->parts_why);
+}
+
+static bool pays(question *q, const shapes *s) {
+  q->k->chases = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
+  if (q->k->chases)
+    q->why = "a loop that its threads leave at different times does little but gather";
+  else if ((q->why_at = waits_for_other_warps(q->g, q->o)))
+    q->why = "a loop waits for what another warp writes";
+  return !q->why;
+}
+
+static char *describe_cut(const cut *c, const char *parts_why) {
+  if (c->parts == 1) return mw_format("%d threads of a row are the lanes of vector registers", c->lanes);
+  return mw_format("%d threads of a row are the lanes of vector registers, %d of which run together%s%s", c->lanes,
+                   c->parts, parts_why ? ": " : "", parts_why ? parts_why : "");
+}
+
+/* What launches the variants are not for, and how those run: nothing falls to a slow tier without being told. */
+static char *describe_class(const kernel *k) {
+  enum { MOST_GANGS = 1024 }; /* of a block: each with a row of one thread */
+  mw_text text = {0};
+  const char *other = k->waits ? "fibers" : "threads one after the other";
+  mw_text_addf(&text, "%s", "");
+  if (k->most_threads < LOOSE_EXTENT.launch)
+    mw_text_addf(&text, "more than %lld blocks or %lld threads along an axis", (long long)k->most_blocks,
+                 (long long)k->most_threads);
+  for (int i = 0; i < k->assumption_count; i++) {
+    const assumption *a = &k->assumptions[i];
+    size_t length;
+    const char *name = LLVMGetValueName2(LLVMGetParam(k->body, (unsigned)a->parameter), &length);
+    mw_text_addf(&text, "%s%s outside of %lld to %lld", text.length ? ", or " : "", length ? name : "a parameter",
+                 (long long)a->low, (long long)a->high);
+  }
+  const variant *v = &k->variants[0];
+  if (v->waiting * MOST_GANGS > WAITING_MOST)
+    mw_text_addf(&text, "%sblocks of more than %llu times %d threads of a row", text.length ? ", or " : "",
+                 (unsigned long long)(WAITING_MOST / v->waiting), v->cut.lanes * v->cut.parts);
+  char *result = text.length ? mw_format("; launches with %s run as %s", text.data, other) : mw_strdup("");
+  mw_text_free(&text);
+  return result;
+}
+
+static uint32_t depth_of_loops(const order *o) {
+  int deepest = 0;
+  for (int l = 0; l < o->loop_count; l++)
+    if (o->loops[l].depth > deepest) deepest = o->loops[l].depth;
+  return (uint32_t)deepest;
+}
+
+static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamless) {
+  graph g;
+  question q = {.p = p, .k = k, .g = &g};
+  if (!graph_build(p, k->body, seamless, &g, &q.why)) {
+    if (!seamless) explain(k, q.why, NULL);
+    return false;
+  }
+  flow f = graph_flow(&g);
+  order o = order_of(&f);
+  liveness live = liveness_of(&g);
+  q.o = &o, q.live = &live;
+  k->loop_depth = depth_of_loops(&o);
+  shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
+  if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
+  q.wanted = together;
+  q.turns = suits_turns(&g, &o, &s);
+  bool may_be_wider = p->options->launch_kernel && !p->options->width && !seamless;
+  if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->block, k->waits, &q.lanes_why);
+  bool too_wide = seamless && suits_small_gangs(&g, &o, &s, together);
+  if (!too_wide && pays(&q, &s)) {
+    add_variant(&q, choose_cut(&q, lanes, together));
+    /* gangs of several parts may need more memory for local arrays than there is: then of one */
+    if (q.why && !seamless && together > 1) {
+      q.why = NULL;
+      add_variant(&q, choose_cut(&q, lanes, 1));
+    }
+  }
+  shapes_free(&s);
+  if (k->variant_count) {
+    k->tier = "simd";
+    char *cut_text = k->sees_warp ? mw_strdup("the threads of a warp are the lanes of vector registers")
+                                  : describe_cut(&k->variants[0].cut, q.parts_why);
+    char *class_text = describe_class(k);
+    k->tier_reason = mw_format("%s%s", cut_text, class_text);
+    free(cut_text);
+    free(class_text);
+    if (p->options->report && strchr(k->tier_reason, ';'))
+      printf("kernel %s: %s\n", k->name, strchr(k->tier_reason, ';') + 2);
+  } else if (!seamless) {
+    explain(k, q.why, q.why_at);
+  }
+  liveness_free(&g, &live);
+  order_free(&o);
+  graph_free(&g);
+  return k->variant_count > 0;
+}
+
+static size_t count_instructions(LLVMValueRef function) {
+  instructions all = instructions_of_function(function);
+  free(all.items);
+  return all.count;
+}
+
+/* Where registers are small, what is too much code for one gang is told by threads: gangs that wait for each other cost as
+   much more there as whole blocks are more code. */
+static bool is_much_code(const program *p, const kernel *k, unsigned threads, int parts_count) {
+  enum { MOST = 4000, LARGE = 16, MOST_BY_THREADS = 36000 };
+  size_t count = count_instructions(k->body);
+  if (register_lanes(p) >= LARGE) return count * (size_t)parts_count > MOST;
+  return count * threads > MOST_BY_THREADS;
+}
+
+/* How many parts a whole block takes as one gang; 0 where it cannot be, or would be too much code. */
+static int parts_of_block(const program *p, const kernel *k, int lanes) {
+  enum { MOST_THREADS = 256 };
+  const unsigned *block = p->block;
+  if (!p->options->launch_kernel || !k->waits || k->sees_warp) return 0;
+  unsigned threads = block[0] * block[1] * block[2];
+  cut c = cut_block(block, lanes, MOST_PARTS);
+  if (threads > MOST_THREADS || c.kind == CUT_ROW || (unsigned)(c.lanes * c.parts) != threads) return 0;
+  return is_much_code(p, k, threads, c.parts) ? 0 : c.parts;
+}
+
+/* A whole block as one gang: no gang waits for another, and nothing has to be kept at barriers. Where registers are small, a
+   vector may be several of them: for a row of the block, since memory is then reached by whole rows, and where there would be
+   more vectors than a gang can have. (Measured with 8 lanes: prefix sums of 256 numbers took a quarter of the time, sorting
+   by digits half, and transposing tiles of 16 by 16 half. With 4 lanes it was less still.) */
+static int whole_block(const program *p, const kernel *k, int *lanes) {
+  enum { LINE = 16 };
+  int row = (int)p->block[0];
+  if (p->options->width) return parts_of_block(p, k, *lanes);
+  if (row > *lanes && row <= LINE && row % *lanes == 0) *lanes = row;
+  int count = parts_of_block(p, k, *lanes);
+  for (; !count && *lanes < LINE; count = parts_of_block(p, k, *lanes)) *lanes *= 2;
+  return count;
+}
+
+static void widen_one(program *p, kernel *k, int lanes, int together) {
+  int block_lanes = lanes, whole = whole_block(p, k, &block_lanes);
+  if (whole && widen_as(p, k, block_lanes, whole, true)) return;
+  if (!widen_as(p, k, lanes, together, false) && p->options->report)
+    printf("kernel %s: %s: %s\n", k->name, k->tier, k->tier_reason);
+}
+
+void widen_kernels(program *p) {
+  int together = p->options->parts; /* 0: as pays */
+  for (size_t i = 0; i < p->kernel_count && p->options->check_memory; i++)
+    explain(&p->kernels[i], "its accesses are checked one by one (--check-memory)", NULL);
+  join_blocks(p);
+  for (size_t i = 0; i < p->kernel_count && p->options->width != 1; i++)
+    widen_one(p, &p->kernels[i], lanes_for(p, &p->kernels[i]), together);
+  inline_seldom(p);
+  verify_module(p, "widening");
+}

@@ -1,0 +1,459 @@
+/* The block function of the SIMD tier: see widen.h and linearization.h.
+ *
+ *   for each block
+ *     state = the first region
+ *     while there is a state
+ *       for each gang: its saved values are loaded, the region is run, and at a barrier values are saved
+ *       state = the region behind the barrier that the gangs reached
+ *
+ * Where only one region can follow, control goes there directly.
+ *
+ * A region begins at the kernel's entry or behind a barrier and ends at barriers and returns; all gangs run it before any
+ * goes on, which is what a barrier asks for. Lanes that returned are dead from then on and nobody waits for them. That
+ * all gangs reach the same barrier is certain where the branches to it are uniform for the whole block; other kernels
+ * are refused and run as fibers. */
+#include "emission.h"
+
+#include <stdlib.h>
+#include <string.h>
+/* ---- which regions there are, and whether gangs agree on the way ---- */
+
+static bool ends_apart(const emission *e, const plan *p, int n) {
+  const node *here = &e->w.g->nodes[n];
+  if (here->barrier || here->succ_count < 2) return false;
+  for (int s = 0; s < 2; s++)
+    if (ends_launch(e->w.g, here->succs[s])) return false;
+  bool gang_only = shape_of(e->w.shapes, LLVMGetCondition(here->last)).kind != SHAPE_BLOCK;
+  return gang_only && LLVMIsAInstruction(LLVMGetCondition(here->last)) && p->order.ipdom[n] < 0;
+}
+
+static void check_region(emission *e, const plan *p) {
+  int barriers = 0, class = -1;
+  bool returns = false, apart = false, gang_apart = false, classes_differ = false;
+  for (int i = 0; i < p->order.rpo_count; i++) {
+    int n = p->order.rpo[i];
+    const node *here = &e->w.g->nodes[n];
+    if (here->barrier) {
+      const char *why = is_block_wait(here->last) ? block_wait_objection(e->w.shapes, here->last) : NULL;
+      if (why) refuse(&e->w, here->last, why);
+      if (barriers++ && p->class_of[n] != class) classes_differ = true;
+      class = p->class_of[n];
+      if (p->order.innermost[n] >= 0) refuse(&e->w, here->last, "a barrier in a loop of its own region");
+    }
+    if (here->returns) returns = true;
+    if (ends_apart(e, p, n)) {
+      apart = true;
+      if (!e->w.shapes->divergent[n]) gang_apart = true;
+    }
+  }
+  if (barriers > 1 && (classes_differ || gang_apart))
+    refuse(&e->w, NULL, "which barrier comes next may differ between its threads");
+  if (barriers && returns && apart) e->can_die = true;
+}
+
+static int region_after(const emission *e, const plan *p) {
+  int then = STATE_EXIT, barriers = 0;
+  bool returns = false;
+  for (int i = 0; i < p->order.rpo_count; i++) {
+    const node *here = &e->w.g->nodes[p->order.rpo[i]];
+    returns = returns || here->returns;
+    if (!here->barrier) continue;
+    int next = region_at(e, here->succs[0]);
+    if (barriers++ && next != then) return STATE_OPEN;
+    then = next;
+  }
+  return barriers && returns ? STATE_OPEN : then;
+}
+
+static void find_regions(emission *e) {
+  const graph *g = e->w.g;
+  e->regions = mw_alloc((size_t)(g->count + 1) * sizeof(int));
+  e->regions[e->region_count++] = 0;
+  for (int n = 0; n < g->count; n++)
+    if (g->nodes[n].barrier && region_at(e, g->nodes[n].succs[0]) == STATE_EXIT)
+      e->regions[e->region_count++] = g->nodes[n].succs[0];
+  e->then = mw_alloc((size_t)e->region_count * sizeof(int));
+  for (int i = 0; i < e->region_count && !e->w.why; i++) {
+    plan p;
+    const char *why;
+    if (!plan_region(g, e->w.shapes->divergent, e->regions[i], &p, &why)) {
+      refuse(&e->w, NULL, why);
+      return;
+    }
+    check_region(e, &p);
+    e->then[i] = region_after(e, &p);
+    plan_free(&p);
+  }
+}
+
+/* ---- one region for all gangs ---- */
+
+counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit, unsigned step) {
+  widener *w = &e->w;
+  counted c = {.slot = slot, .step = step};
+  LLVMBuildStore(w->b, LLVMConstNull(LLVMTypeOf(limit)), slot);
+  /* the count is a constant then, and with it, what is made of it: store_sandbox.c knows where it points to */
+  if (LLVMIsAConstantInt(limit) && LLVMConstIntGetZExtValue(limit) <= step) return c;
+  c.head = new_block(e, "each"), c.done = new_block(e, "done");
+  LLVMBasicBlockRef body = new_block(e, "body");
+  LLVMBuildBr(w->b, c.head);
+  go_on_at(e, c.head);
+  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, load_slot(e, LLVMTypeOf(limit), slot), limit, ""), body,
+                  c.done);
+  go_on_at(e, body);
+  return c;
+}
+
+void end_counted(emission *e, counted c) {
+  if (!c.head) return;
+  LLVMTypeRef type = LLVMGetAllocatedType(c.slot);
+  LLVMBuildStore(e->w.b, LLVMBuildNUWAdd(e->w.b, load_slot(e, type, c.slot), LLVMConstInt(type, c.step, 0), ""),
+                 c.slot);
+  LLVMBuildBr(e->w.b, c.head);
+  go_on_at(e, c.done);
+}
+
+/* Where the gang's mask of lanes that have not returned waits. */
+static parts alive_slots(emission *e) {
+  widener *w = &e->w;
+  parts slots = {0};
+  LLVMValueRef gang = load_slot(e, w->p->i32, w->gang);
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef at = LLVMBuildAdd(w->b, LLVMBuildMul(w->b, gang, constant_i32(w->p, (unsigned)w->parts), ""),
+                                   constant_i32(w->p, (unsigned)u), "");
+    slots.of[u] = LLVMBuildInBoundsGEP2(w->b, waiting_type(w, mask_type(e)), e->alive, &at, 1, "");
+  }
+  return slots;
+}
+
+LLVMValueRef count_threads(widener *w) {
+  return LLVMBuildMul(w->b, w->ntid[0], LLVMBuildMul(w->b, w->ntid[1], w->ntid[2], ""), "");
+}
+
+/* The lanes that enter the region. */
+static mask entering_lanes(emission *e, int region) {
+  widener *w = &e->w;
+  mask m = {0};
+  if (e->can_die && region != 0) return (mask){.lanes = load_waiting(w, mask_type(e), alive_slots(e), w->parts)};
+  cut_kind kind = w->shapes->cut.kind;
+  if (kind == CUT_ROWS || kind == CUT_PLANE) return (mask){.all = true};
+  LLVMValueRef end = kind == CUT_LINE ? count_threads(w) : w->ntid[0];
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef first = LLVMBuildAdd(w->b, first_id(w, 0), constant_i32(w->p, (unsigned)(u * w->width)), "");
+    LLVMValueRef x = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, w->p->i32), "");
+    m.lanes.of[u] = LLVMBuildICmp(w->b, LLVMIntULT, x, splat(w, end), "");
+  }
+  return m;
+}
+
+/* Gangs whose lanes have all been going the same way so far, and those whose lanes part. */
+static void emit_ways(emission *e, int entry, bool both) {
+  e->too_long = false;
+  bool together = both && begin_together(e, entry);
+  if (together) {
+    e->way = &e->ways[1];
+    emit_way(e, entry);
+    e->way = &e->ways[0];
+  }
+  if (!together || !e->begins_again) {
+    if (together) go_on_at(e, new_block(e, "apart"));
+    emit_way(e, entry);
+  }
+  emit_rest(e);
+  forget_way(&e->ways[1]);
+}
+
+/* Code for gangs that are as expected: all is emitted once more by their shapes, with values kept in places of their own. */
+static void emit_expected(emission *e, int entry) {
+  widener *w = &e->w;
+  const shapes *proved = w->shapes;
+  LLVMBasicBlockRef as_expected = new_block(e, "expected"), other = new_block(e, "unexpected");
+  kept *table = mw_alloc(w->table_size * sizeof *table);
+  size_t size = w->table_size, used = w->table_used;
+  if (size) memcpy(table, w->table, size * sizeof *table);
+  build_likely(w->p, w->b, is_as_expected(w, e->expected), as_expected, other);
+  way general = e->ways[0];
+  kept *general_table = w->table;
+  size_t general_size = w->table_size, general_used = w->table_used;
+  w->shapes = &e->expected->shapes, w->met = e->expected;
+  w->table = table, w->table_size = size, w->table_used = used;
+  go_on_at(e, as_expected);
+  w->stamp++;
+  if (begin_way(e, &e->ways[0], w->shapes->divergent, entry)) {
+    e->ways[0].root = general.root;
+    emit_ways(e, entry, true);
+    forget_way(&e->ways[0]);
+  }
+  free(w->table);
+  w->shapes = proved, w->met = NULL;
+  w->table = general_table, w->table_size = general_size, w->table_used = general_used;
+  e->ways[0] = general;
+  go_on_at(e, other);
+  w->stamp++;
+}
+
+static void emit_gang(emission *e, int entry) {
+  bool expects = e->expected->count && e->region_count == 1 && e->way->root.all;
+  if (expects) emit_expected(e, entry);
+  if (expects && e->single) {
+    begin_again(e);
+    drop_way(e->way);
+    return;
+  }
+  e->w.expects = expects;
+  if (!e->w.why) emit_ways(e, entry, !expects);
+}
+
+LLVMValueRef begin_gang(emission *e) {
+  LLVMBasicBlockRef gang = new_block(e, "gang");
+  LLVMValueRef branch = LLVMBuildBr(e->w.b, gang);
+  go_on_at(e, gang);
+  e->w.stamp++;
+  return branch;
+}
+
+/* The barriers that end a region lead to the same region only if they are the same barrier. */
+static void emit_region(emission *e, int region) {
+  widener *w = &e->w;
+  int entry = e->regions[region];
+  e->way = &e->ways[0];
+  begin_slots(w);
+  if (!begin_way(e, e->way, w->shapes->divergent, entry)) return;
+  e->end = new_block(e, "region.end");
+  LLVMBuildStore(w->b, constant_i32(w->p, (unsigned)STATE_EXIT), e->next_state);
+  begin_votes(e);
+  gang_loop gangs;
+  begin_gangs(e, &gangs);
+  LLVMValueRef start = begin_gang(e);
+  w->gang_begins = LLVMGetInsertBlock(w->b);
+  e->way->root = entering_lanes(e, region);
+  if (e->can_die) store_mask(e, no_lanes(w), e->alive_new);
+  if (!e->way->root.all && region != 0) {
+    LLVMBasicBlockRef some = new_block(e, "some");
+    LLVMBuildCondBr(w->b, any_lane(w, e->way->root.lanes), some, e->end);
+    go_on_at(e, some);
+  }
+  load_saved(e, region);
+  emit_gang(e, entry);
+  go_on_at(e, e->end);
+  w->stamp++;
+  if (e->can_die) store_waiting(w, mask_type(e), load_mask(e, e->alive_new), alive_slots(e), w->parts);
+  end_gangs(e, &gangs);
+  empty_slots(w, start);
+  publish_uniform(e);
+  forget_way(e->way);
+}
+
+/* ---- the function ---- */
+
+static LLVMValueRef frame_field(widener *w, size_t offset, unsigned axis) {
+  return load_invariant(w->p, w->b, w->p->i32, w->frame, offset + axis * sizeof(uint32_t));
+}
+
+static void load_arguments(widener *w) {
+  program *p = w->p;
+  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+  LLVMValueRef params = load_invariant(p, w->b, p->pointer, w->frame, offsetof(mw_frame, params));
+  for (unsigned i = 0; i < w->k->param_count; i++) {
+    LLVMValueRef argument = LLVMGetParam(w->g->function, i), form;
+    size_t offset = w->k->params[i].offset;
+    if (LLVMGetEnumAttributeAtIndex(w->g->function, i + 1, byval)) {
+      LLVMValueRef at = constant_i64(p, offset);
+      form = LLVMBuildInBoundsGEP2(w->b, p->i8, params, &at, 1, "");
+    } else if (LLVMTypeOf(argument) == p->i1) {
+      form = LLVMBuildICmp(w->b, LLVMIntNE, load_invariant(p, w->b, p->i8, params, offset), LLVMConstNull(p->i8), "");
+    } else {
+      form = load_invariant(p, w->b, LLVMTypeOf(argument), params, offset);
+    }
+    kept_of(w, argument)->saved = form;
+  }
+}
+
+/* A by-value parameter is a thread's own: it may be shared as long as nobody writes it. */
+static bool is_only_read(LLVMValueRef pointer) {
+  for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (LLVMIsALoadInst(user)) continue;
+    if (LLVMIsAGetElementPtrInst(user) || LLVMIsAAddrSpaceCastInst(user)) {
+      if (!is_only_read(user)) return false;
+      continue;
+    }
+    return false;
+  }
+  return true;
+}
+
+static void check_params(widener *w) {
+  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+  for (unsigned i = 0; i < w->k->param_count; i++)
+    if (LLVMGetEnumAttributeAtIndex(w->g->function, i + 1, byval) && !is_only_read(LLVMGetParam(w->g->function, i)))
+      refuse(w, NULL, "it changes a struct that it got by value");
+}
+
+/* How many a block has. */
+static LLVMValueRef count_gangs(widener *w) {
+  program *p = w->p;
+  unsigned threads = (unsigned)w->width * (unsigned)w->parts;
+  if (w->shapes->cut.kind == CUT_PLANE) {
+    unsigned rows_of_gang = (unsigned)(w->parts / w->shapes->cut.columns);
+    LLVMValueRef deep = LLVMBuildUDiv(w->b, w->ntid[1], constant_i32(p, rows_of_gang), "");
+    return LLVMBuildMul(w->b, deep, w->ntid[2], "");
+  }
+  bool line = w->shapes->cut.kind == CUT_LINE;
+  LLVMValueRef rows = line ? constant_i32(p, 1) : LLVMBuildMul(w->b, w->ntid[1], w->ntid[2], "");
+  LLVMValueRef row = LLVMBuildAdd(w->b, line ? count_threads(w) : w->ntid[0], constant_i32(p, threads - 1), "");
+  return LLVMBuildMul(w->b, LLVMBuildUDiv(w->b, row, constant_i32(p, threads), ""), rows, "");
+}
+
+void begin_function(emission *e) {
+  widener *w = &e->w;
+  program *p = w->p;
+  LLVMSetLinkage(w->function, LLVMInternalLinkage);
+  add_attribute(p, w->function, "nounwind");
+  add_attribute(p, w->function, "null_pointer_is_valid");
+  add_text_attribute(p, w->function, "frame-pointer", "non-leaf");
+  prefer_widest(p, w->function);
+  e->scope = program_new_scope(p, w->k, w->function);
+  w->frame = LLVMGetParam(w->function, 0);
+  w->worker = LLVMGetParam(w->function, 1);
+  w->b = LLVMCreateBuilderInContext(p->context);
+  w->entry = LLVMCreateBuilderInContext(p->context);
+  LLVMBasicBlockRef top = new_block(e, "entry"), start = new_block(e, "start");
+  go_on_at(e, top);
+  for (unsigned axis = 0; axis < 3; axis++) w->ntid[axis] = frame_field(w, offsetof(mw_frame, block), axis);
+  if (w->shapes->cut.kind == CUT_PLANE) w->ntid[0] = constant_i32(p, (unsigned)(w->width * w->shapes->cut.columns));
+  for (unsigned axis = 0; axis < 3; axis++)
+    if (block_size(p, (char)('x' + axis))) w->ntid[axis] = constant_i32(p, block_size(p, (char)('x' + axis)));
+  w->gangs = count_gangs(w);
+  LLVMValueRef branch = LLVMBuildBr(w->b, start);
+  LLVMPositionBuilderBefore(w->entry, branch);
+  go_on_at(e, start);
+  load_arguments(w);
+  LLVMValueRef *ids[] = {&w->tid[0],   &w->tid[1], &w->tid[2],     &w->ctaid[0], &w->ctaid[1],
+                         &w->ctaid[2], &e->w.gang, &e->next_state, &w->asks,     &w->most_asks};
+  for (size_t i = 0; i < MW_COUNT(ids); i++) *ids[i] = LLVMBuildAlloca(w->entry, p->i32, "");
+  e->alive_new = new_slots(w, mask_type(e), w->parts);
+  if (e->can_die)
+    e->alive = LLVMBuildArrayAlloca(w->entry, waiting_type(w, mask_type(e)),
+                                    LLVMBuildMul(w->entry, w->gangs, constant_i32(p, (unsigned)w->parts), ""), "alive");
+  e->votes = mw_alloc((size_t)(w->g->count + 1) * sizeof *e->votes);
+  e->voted = mw_alloc((size_t)(w->g->count + 1) * sizeof *e->voted);
+  for (int n = 0; n < w->g->count; n++) {
+    const node *here = &w->g->nodes[n];
+    if (!here->barrier || !LLVMGetFirstUse(here->last)) continue;
+    e->votes[n] = LLVMBuildAlloca(w->entry, p->i32, "");
+    e->voted[n] = LLVMBuildAlloca(w->entry, p->i32, "");
+  }
+}
+
+static void emit_states(emission *e) {
+  widener *w = &e->w;
+  if (e->region_count == 1) {
+    emit_region(e, 0);
+    return;
+  }
+  LLVMBasicBlockRef dispatch = new_block(e, "dispatch"), finished = new_block(e, "finished");
+  LLVMBasicBlockRef *starts = mw_alloc((size_t)e->region_count * sizeof(LLVMBasicBlockRef));
+  for (int i = 0; i < e->region_count; i++) starts[i] = new_block(e, "region");
+  LLVMBuildBr(w->b, starts[0]);
+  go_on_at(e, dispatch);
+  LLVMValueRef choice =
+      LLVMBuildSwitch(w->b, load_slot(e, w->p->i32, e->next_state), finished, (unsigned)e->region_count);
+  for (int i = 0; i < e->region_count && !w->why; i++) {
+    int then = e->then[i];
+    LLVMAddCase(choice, constant_i32(w->p, (unsigned)i), starts[i]);
+    go_on_at(e, starts[i]);
+    emit_region(e, i);
+    LLVMBuildBr(w->b, then == STATE_OPEN ? dispatch : then == STATE_EXIT ? finished : starts[then]);
+  }
+  free(starts);
+  go_on_at(e, finished);
+}
+
+static void emit_function(emission *e, const char *name) {
+  widener *w = &e->w;
+  const program *p = w->p;
+  LLVMTypeRef params[] = {p->pointer, p->pointer, p->i64, p->i64};
+  w->several_regions = e->region_count > 1;
+  choose_sharing(e);
+  w->function = LLVMAddFunction(p->module, name, LLVMFunctionType(p->void_type, params, 4, 0));
+  begin_function(e);
+  round_loop rounds = {0};
+  block_loop blocks;
+  e->first_block = LLVMGetParam(w->function, 2), e->end_block = LLVMGetParam(w->function, 3);
+  begin_rounds(e, &rounds);
+  begin_blocks(e, &blocks);
+  emit_states(e);
+  end_blocks(e, &blocks);
+  end_rounds(e, &rounds);
+  fence_streamed(w);
+  LLVMBuildRetVoid(w->b);
+}
+
+static void free_emission(emission *e) {
+  if (e->w.b) LLVMDisposeBuilder(e->w.b);
+  if (e->w.entry) LLVMDisposeBuilder(e->w.entry);
+  free(e->w.table);
+  free(e->w.slots);
+  free(e->regions);
+  free(e->then);
+  free(e->votes);
+  free(e->voted);
+}
+
+static void try_kernel(emission *e, const char *name) {
+  check_params(&e->w);
+  if (!e->w.why) find_regions(e);
+  if (!e->w.why) emit_function(e, name);
+  if (!e->w.why && !e->strays) forget_for_strays(e);
+  free_emission(e);
+}
+
+/* The gangs that begin again, in the function that `from` calls. */
+static bool try_strays(const emission *from, const shapes *single) {
+  const expectation none = {0};
+  emission e = {.expected = &none};
+  e.w = (widener){.p = from->w.p,
+                  .k = from->w.k,
+                  .g = from->w.g,
+                  .shapes = single,
+                  .live = from->w.live,
+                  .width = single->cut.lanes,
+                  .parts = 1,
+                  .expects = from->expected->count > 0,
+                  .strays = true,
+                  .function = from->strays};
+  find_regions(&e);
+  if (!e.w.why) emit_strays(&e, &from->w.shapes->cut);
+  free_emission(&e);
+  return !e.w.why;
+}
+
+static bool try_both(emission *e, const char *name, const shapes *single) {
+  try_kernel(e, name);
+  bool done = !e->w.why && (!e->strays || try_strays(e, single));
+  if (!done && e->w.function) LLVMDeleteFunction(e->w.function);
+  if (!done && e->strays) LLVMDeleteFunction(e->strays);
+  return done;
+}
+
+bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live, const expectation *x,
+                  const shapes *single, const char *name, const char **why, LLVMValueRef *why_at, variant *out) {
+  const emission first = {
+      .expected = x,
+      .asks = true,
+      .single = single != NULL,
+      .w = {.p = p, .k = k, .g = g, .shapes = s, .live = live, .width = s->cut.lanes, .parts = s->cut.parts}};
+  const expectation none = {0};
+  emission e = first;
+  bool done = try_both(&e, name, single);
+  if (!done) { /* what is there once more for some gangs may have a form that cannot be */
+    e = first;
+    e.expected = &none, e.asks = e.single = false;
+    done = try_both(&e, name, NULL);
+  }
+  if (!done) *why = e.w.why, *why_at = e.w.why_at;
+  *out = (variant){.cut = s->cut, .function = e.w.function, .strays = e.strays};
+  if (e.w.several_regions) out->waiting = (e.w.local_bytes + e.w.saved_bytes) * (uint64_t)(e.w.width * e.w.parts);
+  return done;
+}

@@ -1,0 +1,130 @@
+/* By how much an address moves follows from how it is made: sums, multiples and extensions of what a loop counts, or of an id. */
+#include "address_stride.h"
+
+#include <string.h>
+
+enum { DEPTH = 12 };
+
+static const growth none = {.known = true}, unknown = {0};
+
+static growth grown(const question *q, LLVMValueRef value, int depth);
+
+bool is_inside(const question *q, LLVMValueRef value) {
+  return q->w->shapes->order->loops[q->loop].contains[graph_node_of(q->w->g, value)];
+}
+
+const char *register_of(LLVMValueRef value) {
+  static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
+  const char *called = LLVMIsACallInst(value) ? callee_name(value) : "";
+  return starts_with(called, prefix) ? called + sizeof prefix - 1 : NULL;
+}
+
+/* A uniform number that does not change, as an i64 where the builder stands, made anew if need be; NULL: not that easily. */
+static LLVMValueRef number(const question *q, LLVMValueRef value, int depth) {
+  widener *w = q->w;
+  growth g = grown(q, value, depth);
+  if (!g.known || g.by || !is_uniform(w, value) || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind)
+    return NULL;
+  if (register_of(value)) widen_instruction(w, value, q->all);
+  bool outside = !LLVMIsAInstruction(value) || (q->loop >= 0 && !is_inside(q, value));
+  if (outside || register_of(value)) return LLVMBuildIntCast2(w->b, value_scalar(w, value), w->p->i64, 1, "");
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
+  if (opcode == LLVMSExt || opcode == LLVMZExt) return number(q, LLVMGetOperand(value, 0), depth - 1);
+  if (opcode != LLVMAdd && opcode != LLVMSub && opcode != LLVMMul && opcode != LLVMShl) return NULL;
+  LLVMValueRef a = number(q, LLVMGetOperand(value, 0), depth - 1), b = number(q, LLVMGetOperand(value, 1), depth - 1);
+  return a && b ? LLVMBuildBinOp(w->b, opcode, a, b, "") : NULL;
+}
+
+static growth sum(const question *q, growth a, growth b, bool minus) {
+  LLVMBuilderRef builder = q->w->b;
+  if (!a.known || !b.known) return unknown;
+  if (!b.by) return a;
+  if (!a.by && !minus) return b;
+  LLVMValueRef left = a.by ? a.by : constant_i64(q->w->p, 0);
+  LLVMValueRef made = minus ? LLVMBuildSub(builder, left, b.by, "") : LLVMBuildAdd(builder, left, b.by, "");
+  return (growth){true, made};
+}
+
+static growth times(const question *q, growth a, LLVMValueRef factor) {
+  if (!a.known || !a.by) return a;
+  return factor ? (growth){true, LLVMBuildMul(q->w->b, a.by, factor, "")} : unknown;
+}
+
+/* What the loop counts grows by what is added on the way back; from thread to thread, and in a round of a loop around it, by
+   what it begins with does. */
+static growth grown_phi(const question *q, LLVMValueRef phi, int depth) {
+  const order *o = q->w->shapes->order;
+  int home = graph_node_of(q->w->g, phi);
+  if (LLVMCountIncoming(phi) != 2) return unknown;
+  for (unsigned i = 0; i < 2; i++) {
+    LLVMValueRef next = LLVMGetIncomingValue(phi, i), first = LLVMGetIncomingValue(phi, 1 - i);
+    if (!LLVMIsAInstruction(next) || LLVMGetInstructionOpcode(next) != LLVMAdd) continue;
+    for (unsigned n = 0; n < 2; n++) {
+      if (LLVMGetOperand(next, n) != phi) continue;
+      LLVMValueRef step = LLVMGetOperand(next, 1 - n);
+      growth of_step = grown(q, step, depth - 1);
+      if (!of_step.known || of_step.by) return unknown;
+      if (q->loop < 0 || o->loops[q->loop].header != home) return grown(q, first, depth - 1);
+      LLVMValueRef by = number(q, step, depth - 1);
+      return by ? (growth){true, by} : unknown;
+    }
+  }
+  return unknown;
+}
+
+static growth grown_address(const question *q, LLVMValueRef gep, int depth) {
+  growth all = grown(q, LLVMGetOperand(gep, 0), depth - 1);
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+  for (int i = 1; i < LLVMGetNumOperands(gep) && all.known; i++) {
+    if (i > 1 && LLVMGetTypeKind(type) != LLVMArrayTypeKind) return unknown;
+    if (i > 1) type = LLVMGetElementType(type);
+    growth index = grown(q, LLVMGetOperand(gep, (unsigned)i), depth - 1);
+    all = sum(q, all, times(q, index, constant_i64(q->w->p, LLVMABISizeOfType(q->w->p->layout, type))), false);
+  }
+  return all;
+}
+
+static growth grown(const question *q, LLVMValueRef value, int depth) {
+  if (!LLVMIsAInstruction(value)) return none;
+  if (q->loop >= 0 && !is_inside(q, value)) return none;
+  if (depth == 0) return unknown;
+  LLVMValueRef a = LLVMGetNumOperands(value) ? LLVMGetOperand(value, 0) : NULL;
+  LLVMValueRef b = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMPHI: return grown_phi(q, value, depth);
+  case LLVMOr:
+    if (!LLVMGetIsDisjoint(value)) return unknown;
+    return sum(q, grown(q, a, depth - 1), grown(q, b, depth - 1), false);
+  case LLVMAdd:
+  case LLVMSub:
+    return sum(q, grown(q, a, depth - 1), grown(q, b, depth - 1), LLVMGetInstructionOpcode(value) == LLVMSub);
+  case LLVMMul: {
+    growth of_a = grown(q, a, depth - 1), of_b = grown(q, b, depth - 1);
+    if (!of_a.known || !of_b.known || (of_a.by && of_b.by)) return unknown;
+    if (of_a.by) return times(q, of_a, number(q, b, depth - 1));
+    return of_b.by ? times(q, of_b, number(q, a, depth - 1)) : none;
+  }
+  case LLVMShl:
+    if (!LLVMIsAConstantInt(b) || LLVMConstIntGetZExtValue(b) > 32) return unknown;
+    return times(q, grown(q, a, depth - 1), constant_i64(q->w->p, (uint64_t)1 << LLVMConstIntGetZExtValue(b)));
+  case LLVMSExt:
+  case LLVMZExt:
+  case LLVMAddrSpaceCast:
+  case LLVMFreeze: return grown(q, a, depth - 1);
+  case LLVMGetElementPtr: return grown_address(q, value, depth);
+  case LLVMCall: {
+    const char *name = register_of(value);
+    if (!name) return unknown;
+    return q->loop < 0 && strcmp(name, q->varied) == 0 ? (growth){true, constant_i64(q->w->p, 1)} : none;
+  }
+  default: return unknown;
+  }
+}
+
+growth growth_of(const question *q, LLVMValueRef value) { return grown(q, value, DEPTH); }
+
+LLVMValueRef growth_along(widener *w, const char *name, LLVMValueRef address) {
+  question q = {.w = w, .loop = -1, .varied = name, .all = {.all = true}};
+  growth g = growth_of(&q, address);
+  return g.known ? g.by ? g.by : constant_i64(w->p, 0) : NULL;
+}

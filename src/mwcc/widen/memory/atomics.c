@@ -1,0 +1,255 @@
+/* Atomics from a gang: lane by lane; one for all lanes where they change one place, and nobody asks for the old values or
+ * they are sums. See widen.h. */
+#include "mwcc/widen/widen.h"
+
+/* An address whose lanes differ in one index alone: lanes then lay out that, in few bits, and the address is made from
+   pointers that all share, which is known to stay near them (store_sandbox.c). */
+typedef struct indexed {
+  LLVMValueRef address;
+  LLVMValueRef index;  /* what is laid out; NULL: the address itself is */
+  LLVMOpcode extended; /* how the index was, to 64 bits; or 0 */
+} indexed;
+
+/* Behind a barrier is only what the code itself needs there: the address, but not what it was made from. */
+static bool is_at_hand(widener *w, LLVMValueRef value, LLVMValueRef atomic) {
+  if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, atomic)) return true;
+  return !w->several_regions && is_in_slot(w, value);
+}
+
+static indexed find_index(widener *w, LLVMValueRef atomic) {
+  indexed found = {.address = LLVMGetOperand(atomic, 0)};
+  LLVMValueRef gep = found.address, last;
+  if (!LLVMIsAGetElementPtrInst(gep) || is_uniform(w, gep)) return found;
+  int count = LLVMGetNumOperands(gep);
+  for (int i = 0; i < count - 1; i++) {
+    LLVMValueRef operand = LLVMGetOperand(gep, (unsigned)i);
+    if (!is_uniform(w, operand) || !is_at_hand(w, operand, atomic)) return found;
+  }
+  last = LLVMGetOperand(gep, (unsigned)count - 1);
+  if (!is_at_hand(w, last, atomic)) return found;
+  found.index = last;
+  if (!LLVMIsAZExtInst(last) && !LLVMIsASExtInst(last)) return found;
+  if (!is_at_hand(w, LLVMGetOperand(last, 0), atomic)) return found;
+  found.extended = LLVMGetInstructionOpcode(last);
+  found.index = LLVMGetOperand(last, 0);
+  return found;
+}
+
+static LLVMValueRef address_of(widener *w, const indexed *at, LLVMValueRef lane) {
+  LLVMValueRef gep = at->address, indices[8];
+  unsigned count = at->index ? (unsigned)LLVMGetNumIndices(gep) : 0;
+  if (!at->index || count > MW_COUNT(indices)) return lane_of(w, gep, lane);
+  for (unsigned i = 0; i + 1 < count; i++) indices[i] = value_scalar(w, LLVMGetOperand(gep, i + 1));
+  LLVMValueRef index = lane_of(w, at->index, lane), base = value_scalar(w, LLVMGetOperand(gep, 0));
+  if (at->extended) index = LLVMBuildCast(w->b, at->extended, index, LLVMTypeOf(LLVMGetOperand(gep, count)), "");
+  indices[count - 1] = index;
+  return LLVMBuildGEP2(w->b, LLVMGetGEPSourceElementType(gep), base, indices, count, "");
+}
+
+/* Lanes that come one after the other in the code find out several at a time where they change memory, and then do so:
+   loads in between stores to who knows where are slower. (A histogram takes a twentieth less time.) */
+enum { TOGETHER = 4 };
+
+typedef struct lane_atomic {
+  LLVMValueRef atomic;
+  indexed at;
+  LLVMValueRef addresses[TOGETHER], values[TOGETHER]; /* of lanes that are to change memory */
+  int waiting;
+} lane_atomic;
+
+bool is_short_atomic(LLVMValueRef atomic) {
+  return LLVMIsAAtomicRMWInst(atomic) && is_unlocked(atomic) && !LLVMGetFirstUse(atomic);
+}
+
+static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
+  lane_atomic *one = context;
+  LLVMValueRef atomic = one->atomic, address = address_of(w, &one->at, lane);
+  if (is_short_atomic(atomic)) {
+    one->addresses[one->waiting] = address;
+    one->values[one->waiting++] = lane_of(w, LLVMGetOperand(atomic, 1), lane);
+    if (w->lanes_behind && one->waiting < TOGETHER) return NULL;
+    for (int i = 0; i < one->waiting; i++) build_change(w->b, atomic, one->addresses[i], one->values[i]);
+    one->waiting = 0;
+    return NULL;
+  }
+  if (LLVMIsAAtomicRMWInst(atomic))
+    return build_change(w->b, atomic, address, lane_of(w, LLVMGetOperand(atomic, 1), lane));
+  return build_exchange(w->b, atomic, address, lane_of(w, LLVMGetOperand(atomic, 1), lane),
+                        lane_of(w, LLVMGetOperand(atomic, 2), lane));
+}
+
+/* ---- one for all lanes ----
+   Where all change one place. Exact for integers; for floating-point numbers the order of atomic additions is open anyway,
+   but results stay repeatable only lane by lane, so they are. */
+
+typedef struct reduction {
+  LLVMAtomicRMWBinOp op;
+  const char *intrinsic;
+  enum { ZERO, ONES, LEAST, MOST } neutral;
+} reduction;
+
+static const reduction reductions[] = {
+    {LLVMAtomicRMWBinOpAdd, "llvm.vector.reduce.add", ZERO},
+    {LLVMAtomicRMWBinOpSub, "llvm.vector.reduce.add", ZERO},
+    {LLVMAtomicRMWBinOpOr, "llvm.vector.reduce.or", ZERO},
+    {LLVMAtomicRMWBinOpXor, "llvm.vector.reduce.xor", ZERO},
+    {LLVMAtomicRMWBinOpAnd, "llvm.vector.reduce.and", ONES},
+    {LLVMAtomicRMWBinOpMax, "llvm.vector.reduce.smax", LEAST},
+    {LLVMAtomicRMWBinOpMin, "llvm.vector.reduce.smin", MOST},
+    {LLVMAtomicRMWBinOpUMax, "llvm.vector.reduce.umax", ZERO},
+    {LLVMAtomicRMWBinOpUMin, "llvm.vector.reduce.umin", ONES},
+};
+
+static const reduction *find_reduction(LLVMValueRef atomic) {
+  for (size_t i = 0; i < MW_COUNT(reductions); i++)
+    if (reductions[i].op == LLVMGetAtomicRMWBinOp(atomic)) return &reductions[i];
+  return NULL;
+}
+
+static bool is_sum(LLVMValueRef atomic) {
+  LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(atomic);
+  return op == LLVMAtomicRMWBinOpAdd || op == LLVMAtomicRMWBinOpSub;
+}
+
+bool is_joint_atomic(const shapes *s, LLVMValueRef atomic) {
+  if (!LLVMIsAAtomicRMWInst(atomic) || shape_of(s, LLVMGetOperand(atomic, 0)).kind > SHAPE_GANG) return false;
+  return LLVMGetFirstUse(atomic) ? is_sum(atomic) : find_reduction(atomic) != NULL;
+}
+
+const char *describe_atomic(const shapes *s, LLVMValueRef atomic) {
+  if (is_joint_atomic(s, atomic)) return "one atomic for all lanes";
+  return is_unlocked(atomic) ? "atomic by one lane after another, without a lock" : "atomic by one lane after another";
+}
+
+static LLVMValueRef neutral_of(const reduction *r, LLVMTypeRef type) {
+  uint64_t sign = 1ull << (LLVMGetIntTypeWidth(type) - 1);
+  switch (r->neutral) {
+  case ONES: return LLVMConstAllOnes(type);
+  case LEAST: return LLVMConstInt(type, sign, 0);
+  case MOST: return LLVMConstInt(type, sign - 1, 0);
+  default: return LLVMConstNull(type);
+  }
+}
+
+static LLVMValueRef active_or(widener *w, LLVMValueRef value, mask m, int u, LLVMValueRef neutral) {
+  LLVMValueRef lanes = part_vector(w, value, u);
+  return m.all ? lanes : LLVMBuildSelect(w->b, m.lanes.of[u], lanes, splat(w, neutral), "");
+}
+
+static void change_together(widener *w, LLVMValueRef atomic, mask m) {
+  const reduction *r = find_reduction(atomic);
+  LLVMValueRef value = LLVMGetOperand(atomic, 1), together = NULL;
+  LLVMAtomicRMWBinOp op = r->op == LLVMAtomicRMWBinOpSub ? LLVMAtomicRMWBinOpAdd : r->op;
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef lanes = active_or(w, value, m, u, neutral_of(r, LLVMTypeOf(value)));
+    together = together ? combine_atomic(w->b, op, together, lanes) : lanes;
+  }
+  LLVMTypeRef wide = LLVMTypeOf(together);
+  LLVMValueRef all = call_intrinsic(w->p, w->b, r->intrinsic, &wide, 1, &together, 1);
+  build_change(w->b, atomic, value_scalar(w, LLVMGetOperand(atomic, 0)), all);
+}
+
+/* What a lane finds that comes with the others: the sum of what those before it add. Of one that is the same for all it is
+   a multiple. */
+
+/* How many active lanes of a part are before each; *count: how many there are. */
+static LLVMValueRef ranks(widener *w, mask m, int u, LLVMTypeRef type, LLVMValueRef *count) {
+  program *p = w->p;
+  *count = LLVMConstInt(type, (unsigned)w->width, 0);
+  if (m.all) return lane_numbers(w, type);
+  LLVMTypeRef bits = w->width > 32 ? p->i64 : p->i32, wide = vector_type(w, bits);
+  LLVMValueRef word = LLVMBuildZExtOrBitCast(w->b, mask_word(w, m.lanes.of[u]), bits, ""), below[64];
+  for (int l = 0; l < w->width; l++) below[l] = LLVMConstInt(bits, (1ull << l) - 1, 0);
+  LLVMValueRef before = LLVMBuildAnd(w->b, splat(w, word), LLVMConstVector(below, (unsigned)w->width), "");
+  /* of up to 8 lanes the bits are in the lowest byte: that alone is counted, which takes no sum of bytes behind it */
+  LLVMTypeRef counted = w->width > 8 ? wide : LLVMVectorType(LLVMInt8TypeInContext(p->context), 4 * (unsigned)w->width);
+  before = LLVMBuildBitCast(w->b, before, counted, "");
+  before = LLVMBuildBitCast(w->b, call_intrinsic(p, w->b, "llvm.ctpop", &counted, 1, &before, 1), wide, "");
+  *count = LLVMBuildIntCast2(w->b, call_intrinsic(p, w->b, "llvm.ctpop", &bits, 1, &word, 1), type, 0, "");
+  return LLVMBuildIntCast2(w->b, before, vector_type(w, type), 0, "");
+}
+
+/* The sums of the lanes before each; *total: of all. */
+static LLVMValueRef sums_before(widener *w, LLVMValueRef lanes, LLVMValueRef *total) {
+  LLVMValueRef zeros = LLVMConstNull(LLVMTypeOf(lanes)), sums = lanes, from[64];
+  for (int distance = 1; distance < w->width; distance *= 2) {
+    for (int l = 0; l < w->width; l++)
+      from[l] = constant_i32(w->p, (unsigned)(l < distance ? w->width + l : l - distance));
+    LLVMValueRef moved = LLVMBuildShuffleVector(w->b, sums, zeros, LLVMConstVector(from, (unsigned)w->width), "");
+    sums = LLVMBuildAdd(w->b, sums, moved, "");
+  }
+  *total = LLVMBuildExtractElement(w->b, sums, constant_i32(w->p, (unsigned)w->width - 1), "");
+  return LLVMBuildSub(w->b, sums, lanes, "");
+}
+
+static void sum_together(widener *w, LLVMValueRef atomic, mask m) {
+  LLVMValueRef value = LLVMGetOperand(atomic, 1), total = LLVMConstNull(LLVMTypeOf(value)), of_part;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  bool alike = is_uniform(w, value);
+  parts before = {0};
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef lanes = alike ? ranks(w, m, u, type, &of_part)
+                               : sums_before(w, active_or(w, value, m, u, LLVMConstNull(type)), &of_part);
+    before.of[u] = LLVMBuildAdd(w->b, lanes, splat(w, total), "");
+    total = LLVMBuildAdd(w->b, total, of_part, "");
+  }
+  if (alike) total = LLVMBuildMul(w->b, total, value_scalar(w, value), "");
+  LLVMValueRef old = build_change(w->b, atomic, value_scalar(w, LLVMGetOperand(atomic, 0)), total);
+  for (int u = 0; u < w->parts; u++) {
+    if (alike) before.of[u] = LLVMBuildMul(w->b, before.of[u], splat(w, value_scalar(w, value)), "");
+    before.of[u] = combine_atomic(w->b, LLVMGetAtomicRMWBinOp(atomic), splat(w, old), before.of[u]);
+  }
+  set_value(w, atomic, before);
+}
+
+void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
+  LLVMValueRef operands[3];
+  unsigned count = (unsigned)LLVMGetNumOperands(atomic);
+  if (is_joint_atomic(w->shapes, atomic)) {
+    if (LLVMGetFirstUse(atomic))
+      sum_together(w, atomic, m);
+    else
+      change_together(w, atomic, m);
+    return;
+  }
+  for (unsigned i = 0; i < count; i++) operands[i] = LLVMGetOperand(atomic, i);
+  lane_atomic one = {.atomic = atomic, .at = find_index(w, atomic)};
+  if (one.at.index) {
+    operands[0] = one.at.index;
+    for (int i = 0; i + 1 < LLVMGetNumOperands(one.at.address); i++) /* before the loop, as each_lane does it */
+      value_kept(w, LLVMGetOperand(one.at.address, (unsigned)i));
+  }
+  LLVMTypeRef type = LLVMGetFirstUse(atomic) ? LLVMTypeOf(atomic) : NULL;
+  parts old = each_lane(w, atomic, m, operands, count, type, is_short_atomic(atomic), one_lane, &one);
+  if (type && is_uniform(w, atomic))
+    refuse(w, atomic, "an atomic whose result is the same for all lanes");
+  else if (type)
+    set_value(w, atomic, old);
+}
+
+/* ---- loads and stores ---- */
+
+/* Atomic accesses of a gang are volatile ones, since there is no atomic access of vectors: what is aligned is read and
+   written as a whole. Fences around them make the order that they ask for. */
+bool stays_in_place(LLVMValueRef access) {
+  return LLVMGetVolatile(access) || LLVMGetOrdering(access) != LLVMAtomicOrderingNotAtomic;
+}
+
+static void fence_for(widener *w, LLVMValueRef access, LLVMAtomicOrdering wanted) {
+  LLVMAtomicOrdering has = LLVMGetOrdering(access);
+  bool strict = has == LLVMAtomicOrderingSequentiallyConsistent;
+  if (wanted == LLVMAtomicOrderingSequentiallyConsistent ? strict : has == wanted || strict)
+    LLVMBuildFence(w->b, wanted, 0, "");
+}
+
+void widen_load(widener *w, LLVMValueRef load, mask m) {
+  ask_beside(w, load);
+  widen_plain_load(w, load, m);
+  fence_for(w, load, LLVMAtomicOrderingAcquire);
+}
+
+void widen_store(widener *w, LLVMValueRef store, mask m) {
+  fence_for(w, store, LLVMAtomicOrderingRelease);
+  widen_plain_store(w, store, m);
+  fence_for(w, store, LLVMAtomicOrderingSequentiallyConsistent);
+}

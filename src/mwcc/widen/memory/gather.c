@@ -1,0 +1,126 @@
+/* Gathers and scatters: one element a lane, from anywhere.
+ *
+ * Where an address is a base that lanes share and an index of 32 bits, that is what the processor is asked for: it takes
+ * sixteen such indices at once, but only eight addresses. LLVM sees it if the extension of the index stands beside the
+ * access, so both are made here anew. */
+#include "memory.h"
+
+#include <stdlib.h>
+
+typedef struct indexed {
+  LLVMValueRef base, index; /* the index as it is before it is extended; NULL: the address is none of these */
+  LLVMTypeRef unit;
+  int64_t offset;
+  bool is_unsigned;
+} indexed;
+
+/* What the instructions can multiply an index with. */
+static bool is_scale(unsigned long long bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; }
+
+static indexed index_of(widener *w, const place *at) {
+  indexed none = {0}, x = {0};
+  LLVMValueRef gep = base_of(w, at->address, &x.offset);
+  x.offset += (int64_t)at->offset;
+  if (!LLVMIsAGetElementPtrInst(gep) || local_unit(w->g, gep) || !is_uniform(w, LLVMGetOperand(gep, 0))) return none;
+  x.unit = element_of(gep);
+  LLVMValueRef wide = LLVMGetOperand(gep, (unsigned)LLVMGetNumIndices(gep));
+  if (!x.unit || !is_varying(w, wide) || !is_scale(LLVMABISizeOfType(w->p->layout, x.unit))) return none;
+  if (!LLVMIsASExtInst(wide) && !LLVMIsAZExtInst(wide)) return none;
+  x.base = LLVMGetOperand(gep, 0);
+  x.index = LLVMGetOperand(wide, 0);
+  x.is_unsigned = LLVMIsAZExtInst(wide) != NULL;
+  unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(x.index));
+  if (width > 32 || width == 1 || !is_varying(w, x.index)) return none;
+  if (!is_at_hand(w, at, x.index) || !is_at_hand(w, at, x.base)) return none;
+  /* an unsigned one that is known not to reach the sign's bit is a signed one */
+  if (x.is_unsigned && width == 32 && !shape_of(w->shapes, x.index).positive) return none;
+  return x;
+}
+
+static LLVMValueRef base_pointer(widener *w, const indexed *x, int u) {
+  LLVMValueRef base = plain_pointer(w, part_scalar(w, x->base, u)), distance = constant_i64(w->p, (uint64_t)x->offset);
+  return x->offset ? LLVMBuildGEP2(w->b, w->p->i8, base, &distance, 1, "") : base;
+}
+
+/* As a signed number of 64 bits, by way of one of 32. */
+static LLVMValueRef extended(widener *w, LLVMValueRef index, bool is_unsigned, bool vector) {
+  LLVMTypeRef i32 = vector ? vector_type(w, w->p->i32) : w->p->i32,
+              i64 = vector ? vector_type(w, w->p->i64) : w->p->i64;
+  if (LLVMTypeOf(index) != i32)
+    index = is_unsigned ? LLVMBuildZExt(w->b, index, i32, "") : LLVMBuildSExt(w->b, index, i32, "");
+  return LLVMBuildSExt(w->b, index, i64, "");
+}
+
+void need_pointers(widener *w, const place *at) {
+  indexed x = index_of(w, at);
+  value_kept(w, x.index ? x.base : at->address);
+  if (x.index) value_kept(w, x.index);
+}
+
+LLVMValueRef lane_pointers(widener *w, const place *at, int u) {
+  indexed x = index_of(w, at);
+  if (!x.index) return moved(w, plain_pointer(w, part_vector(w, at->address, u)), at->offset);
+  LLVMValueRef index = extended(w, part_vector(w, x.index, u), x.is_unsigned, true);
+  return LLVMBuildGEP2(w->b, x.unit, base_pointer(w, &x, u), &index, 1, "");
+}
+
+LLVMValueRef first_pointer(widener *w, const place *at, int u) {
+  indexed x = index_of(w, at);
+  LLVMValueRef zero = constant_i32(w->p, 0);
+  if (!x.index) return LLVMBuildExtractElement(w->b, lane_pointers(w, at, u), zero, "");
+  LLVMValueRef index = LLVMBuildExtractElement(w->b, part_vector(w, x.index, u), zero, "");
+  index = extended(w, index, x.is_unsigned, false);
+  return LLVMBuildGEP2(w->b, x.unit, base_pointer(w, &x, u), &index, 1, "");
+}
+
+LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u) {
+  if (m.all && in_even_steps(w, at)) return load_singly(w, at, wide, u);
+  return masked_load(w->p, w->b, wide, lane_pointers(w, at, u), at->align, mask_part(w, m, u));
+}
+
+void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u) {
+  if (m.all && in_even_steps(w, at)) {
+    store_singly(w, at, lanes, u);
+    return;
+  }
+  masked_store(w->p, w->b, lanes, lane_pointers(w, at, u), at->align, mask_part(w, m, u));
+}
+
+/* ---- behind the optimiser ---- */
+
+static bool is_small_extension(LLVMValueRef index) {
+  if (!LLVMIsAInstruction(index) || !(LLVMIsASExtInst(index) || (LLVMIsAZExtInst(index) && LLVMGetNNeg(index))))
+    return false;
+  LLVMTypeRef from = LLVMTypeOf(LLVMGetOperand(index, 0));
+  return LLVMGetTypeKind(from) == LLVMVectorTypeKind && LLVMGetIntTypeWidth(LLVMGetElementType(from)) == 32;
+}
+
+/* The optimiser shares extensions between accesses, takes them out of loops, and makes unsigned ones of those that are known
+   not to be negative: then code generation, which looks at one block after the other, does not know them any more. */
+static void extend_anew(program *p, LLVMBuilderRef b, LLVMValueRef call, unsigned operand) {
+  LLVMValueRef gep = LLVMGetOperand(call, operand);
+  if (!LLVMIsAGetElementPtrInst(gep) || LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(gep, 0))) == LLVMVectorTypeKind)
+    return;
+  LLVMValueRef index = LLVMGetOperand(gep, 1);
+  bool constant = LLVMIsAConstant(index) != NULL; /* even steps */
+  if (LLVMGetNumIndices(gep) != 1 || !(constant || is_small_extension(index))) return;
+  unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(index));
+  LLVMPositionBuilderBefore(b, call);
+  if (!constant) index = LLVMBuildSExt(b, LLVMGetOperand(index, 0), LLVMVectorType(p->i64, lanes), "");
+  LLVMSetOperand(call, operand,
+                 LLVMBuildGEP2(b, LLVMGetGEPSourceElementType(gep), LLVMGetOperand(gep, 0), &index, 1, ""));
+}
+
+void show_small_indices(program *p) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  EACH_FUNCTION(p, f) {
+    instructions list = instructions_of_function(f);
+    for (size_t i = 0; i < list.count; i++) {
+      if (!LLVMIsACallInst(list.items[i])) continue;
+      if (starts_with(callee_name(list.items[i]), "llvm.masked.gather")) extend_anew(p, b, list.items[i], 0);
+      if (starts_with(callee_name(list.items[i]), "llvm.masked.scatter")) extend_anew(p, b, list.items[i], 1);
+    }
+    free(list.items);
+  }
+  LLVMDisposeBuilder(b);
+}

@@ -1,0 +1,295 @@
+/* Memory in small even steps: lanes that each have a struct of two, three or four equal members (float2, float4), or every
+ * second element of an array. What all lanes of a part span is loaded, or stored, in whole vectors, from which shuffles
+ * pick; a gather takes several times as long.
+ *
+ * That is for gangs whose lanes are all active: then no byte between the first and the last lane's is on a page that no
+ * lane may read. Whether they are is asked at run time where it is not known. Stores leave nothing out: a struct is stored
+ * whole, by the stores of its members together, or it is scattered. */
+#include "memory.h"
+
+#include <string.h>
+
+enum { FEWEST = 2, MOST = 4 };
+
+static uint64_t size_of(widener *w, LLVMTypeRef type) { return LLVMABISizeOfType(w->p->layout, type); }
+
+int few_steps(widener *w, const place *at, uint64_t bytes) {
+  if (at->is_volatile || w->width < MOST) return 0;
+  for (int steps = FEWEST; steps <= MOST; steps++)
+    if (has_stride(w, at->address, (int64_t)bytes * steps)) return steps;
+  return 0;
+}
+
+/* ---- vectors from vectors ---- */
+
+/* Element i is that of a or b that pick[i] counts to; below 0: anything. */
+static LLVMValueRef shuffled(widener *w, LLVMValueRef a, LLVMValueRef b, const int *pick) {
+  LLVMValueRef items[MOST_LANES];
+  for (int i = 0; i < w->width; i++)
+    items[i] = pick[i] < 0 ? LLVMGetPoison(w->p->i32) : constant_i32(w->p, (unsigned)pick[i]);
+  return LLVMBuildShuffleVector(w->b, a, b, LLVMConstVector(items, (unsigned)w->width), "");
+}
+
+/* Element i is that number at[i] of vector from[i]. */
+static LLVMValueRef collected(widener *w, const LLVMValueRef *vectors, int count, const int *from, const int *at) {
+  LLVMValueRef pairs[MOST / 2] = {0};
+  int pick[MOST_LANES], width = w->width;
+  for (int p = 0; p < count / 2; p++) {
+    for (int i = 0; i < width; i++) pick[i] = from[i] / 2 == p ? from[i] % 2 * width + at[i] : -1;
+    pairs[p] = shuffled(w, vectors[2 * p], vectors[2 * p + 1], pick);
+  }
+  if (count == 2) return pairs[0];
+  bool odd = count == 3;
+  for (int i = 0; i < width; i++) pick[i] = from[i] < 2 ? i : width + (odd ? at[i] : i);
+  return shuffled(w, pairs[0], odd ? vectors[2] : pairs[1], pick);
+}
+
+/* ---- one part whose lanes are all active ---- */
+
+static LLVMValueRef element_pointer(widener *w, LLVMTypeRef type, LLVMValueRef base, int n) {
+  LLVMValueRef at = constant_i64(w->p, (uint64_t)n);
+  return n ? LLVMBuildGEP2(w->b, type, base, &at, 1, "") : base;
+}
+
+/* Whether another load, of an aligned struct's first member, tells that the struct begins so many bytes before. */
+static bool begins_before(widener *w, const place *where, uint64_t size, int64_t *before) {
+  const node *here = &w->g->nodes[graph_node_of(w->g, where->by)];
+  int64_t own, distance;
+  LLVMValueRef base = base_of(w, where->address, &own);
+  for (LLVMValueRef i = here->first;; i = LLVMGetNextInstruction(i)) {
+    if (LLVMIsALoadInst(i) && LLVMGetAlignment(i) >= size && base_of(w, LLVMGetOperand(i, 0), &distance) == base &&
+        distance < own && own - distance < (int64_t)size) {
+      *before = own - distance;
+      return true;
+    }
+    if (i == here->last) return false;
+  }
+}
+
+/* Which member of its struct is loaded, where whole structs can be read: they are aligned, so that none lies on two pages; then
+   those who load other members have the same vectors, which end where shuffles like it best. Or -1. AVX-512 shuffles anything
+   from two vectors. */
+static int member_loaded(widener *w, const place *where, uint64_t bytes, int steps) {
+  memory_kind kind = memory_of(where->address);
+  uint64_t size = bytes * (unsigned)steps;
+  int64_t before;
+  bool takes_halves = !strstr(w->p->features, "+avx512f") && (size & (size - 1)) == 0;
+  if (!takes_halves || kind == MEMORY_LOCAL || kind == MEMORY_CONSTANT || where->offset) return -1;
+  if (where->align >= size) return 0;
+  if (!begins_before(w, where, size, &before) || before % (int64_t)bytes) return -1;
+  return (int)(before / (int64_t)bytes);
+}
+
+/* The last vector ends with the last lane's element, or struct: nothing behind it is read. */
+static LLVMValueRef load_part(widener *w, const place *where, LLVMTypeRef type, int steps, int u) {
+  int member = member_loaded(w, where, size_of(w, type), steps);
+  bool whole = member >= 0;
+  place start = *where;
+  if (whole) start.offset -= (uint64_t)member * size_of(w, type);
+  LLVMValueRef vectors[MOST], base = part_pointer(w, &start, u);
+  int width = w->width, last = whole ? (steps - 1) * width : (width - 1) * steps + 1 - width, from[MOST_LANES],
+      at[MOST_LANES];
+  for (int v = 0; v < steps; v++) {
+    int first = v + 1 < steps ? v * width : last;
+    vectors[v] = LLVMBuildLoad2(w->b, vector_type(w, type), element_pointer(w, type, base, first), "");
+    LLVMSetAlignment(vectors[v], where->align < size_of(w, type) ? where->align : (unsigned)size_of(w, type));
+  }
+  for (int l = 0; l < width; l++) {
+    int element = l * steps + (whole ? member : 0);
+    from[l] = element / width < steps - 1 ? element / width : steps - 1;
+    at[l] = element - (from[l] < steps - 1 ? from[l] * width : last);
+  }
+  return collected(w, vectors, steps, from, at);
+}
+
+static void store_part(widener *w, const place *where, const parts *values, int steps, int u) {
+  LLVMValueRef vectors[MOST], base = part_pointer(w, where, u);
+  LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(values[0].of[u]));
+  int width = w->width, from[MOST_LANES], at[MOST_LANES];
+  for (int v = 0; v < steps; v++) vectors[v] = values[v].of[u];
+  for (int v = 0; v < steps; v++) {
+    for (int i = 0; i < width; i++) from[i] = (v * width + i) % steps, at[i] = (v * width + i) / steps;
+    LLVMValueRef whole = collected(w, vectors, steps, from, at);
+    LLVMValueRef made = LLVMBuildStore(w->b, whole, element_pointer(w, type, base, v * width));
+    LLVMSetAlignment(made, where->align < size_of(w, type) ? where->align : (unsigned)size_of(w, type));
+  }
+}
+
+/* ---- gangs ---- */
+
+parts load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m) {
+  LLVMTypeRef wide = vector_type(w, type);
+  parts result = {0};
+  value_kept(w, at->address); /* needed on both ways */
+  parts slots = m.all ? result : new_slots(w, wide, w->parts);
+  choice c = choose_every(w, m);
+  for (int u = 0; u < w->parts; u++) result.of[u] = load_part(w, at, type, steps, u);
+  if (m.all) return result;
+  store_slots(w, result, slots, w->parts);
+  else_some(w, &c);
+  for (int u = 0; u < w->parts; u++) result.of[u] = gather(w, at, wide, m, u);
+  store_slots(w, result, slots, w->parts);
+  end_choice(w, &c);
+  return load_slots(w, wide, slots, w->parts);
+}
+
+/* Members may be of different types: bits are what counts here. */
+static parts as_bits(widener *w, parts values) {
+  for (int u = 0; u < w->parts; u++) {
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(values.of[u]));
+    LLVMTypeRef bits = LLVMIntTypeInContext(w->p->context, (unsigned)size_of(w, type) * 8);
+    bool pointer = LLVMGetTypeKind(type) == LLVMPointerTypeKind;
+    values.of[u] = pointer ? LLVMBuildPtrToInt(w->b, values.of[u], vector_type(w, bits), "")
+                           : LLVMBuildBitCast(w->b, values.of[u], vector_type(w, bits), "");
+  }
+  return values;
+}
+
+void store_structs(widener *w, const place *at, parts *values, int steps, mask m) {
+  value_kept(w, at->address); /* needed on both ways */
+  for (int i = 0; i < steps; i++) values[i] = as_bits(w, values[i]);
+  uint64_t bytes = size_of(w, LLVMGetElementType(LLVMTypeOf(values[0].of[0])));
+  choice c = choose_every(w, m);
+  for (int u = 0; u < w->parts; u++) store_part(w, at, values, steps, u);
+  if (m.all) return;
+  else_some(w, &c);
+  place member = *at;
+  if (member.align > bytes) member.align = (unsigned)bytes;
+  for (int i = 0; i < steps; i++, member.offset += bytes)
+    for (int u = 0; u < w->parts; u++) scatter(w, &member, values[i].of[u], m, u);
+  end_choice(w, &c);
+}
+
+/* ---- stores of members ---- */
+
+LLVMValueRef base_of(widener *w, LLVMValueRef address, int64_t *distance) {
+  *distance = 0;
+  while (LLVMIsAGetElementPtrInst(address) && LLVMGetNumOperands(address) == 2 &&
+         LLVMIsAConstantInt(LLVMGetOperand(address, 1)) && !local_unit(w->g, address)) {
+    uint64_t size = size_of(w, LLVMGetGEPSourceElementType(address));
+    *distance += LLVMConstIntGetSExtValue(LLVMGetOperand(address, 1)) * (int64_t)size;
+    address = LLVMGetOperand(address, 0);
+  }
+  return address;
+}
+
+LLVMTypeRef element_of(LLVMValueRef gep) {
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+  if (LLVMGetNumIndices(gep) == 1) return type;
+  LLVMValueRef first = LLVMGetOperand(gep, 1);
+  bool array = LLVMGetTypeKind(type) == LLVMArrayTypeKind && LLVMGetNumIndices(gep) == 2;
+  return array && LLVMIsAConstantInt(first) && LLVMIsNull(first) ? LLVMGetElementType(type) : NULL;
+}
+
+typedef struct group {
+  LLVMValueRef base, stores[MOST]; /* by member */
+  int64_t first;                   /* of the first member from the base */
+  int64_t bytes;                   /* of a member */
+  int steps;
+  LLVMValueRef last; /* of the stores, in the code */
+} group;
+
+static bool is_store_of(widener *w, const group *g, LLVMValueRef i, int64_t *distance) {
+  if (!LLVMIsAStoreInst(i) || LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return false;
+  LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(i, 0));
+  return base_of(w, LLVMGetOperand(i, 1), distance) == g->base && (int64_t)size_of(w, type) == g->bytes &&
+         LLVMSizeOfTypeInBits(w->p->layout, type) == (unsigned long long)g->bytes * 8;
+}
+
+/* The stores in the node of `store` that make whole structs with it. Others from the same base, that might make some with
+   one of them, are none of theirs: then nothing is made. */
+static bool find_members(widener *w, LLVMValueRef store, group *g) {
+  const node *here = &w->g->nodes[graph_node_of(w->g, store)];
+  int64_t distance, own, lowest;
+  g->base = base_of(w, LLVMGetOperand(store, 1), &own);
+  lowest = own;
+  for (LLVMValueRef i = here->first;; i = LLVMGetNextInstruction(i)) {
+    bool near = is_store_of(w, g, i, &distance) && distance > own - g->bytes * g->steps && distance < lowest;
+    if (near) lowest = distance;
+    if (i == here->last) break;
+  }
+  g->first = lowest;
+  for (LLVMValueRef i = here->first;; i = LLVMGetNextInstruction(i)) {
+    int64_t size = g->bytes * g->steps;
+    if (is_store_of(w, g, i, &distance) && distance > lowest - size && distance < lowest + 2 * size) {
+      int64_t member = (distance - lowest) / g->bytes;
+      if (distance < lowest || (distance - lowest) % g->bytes || member >= g->steps || g->stores[member]) return false;
+      g->stores[member] = i;
+      g->last = i;
+    }
+    if (i == here->last) break;
+  }
+  for (int i = 0; i < g->steps; i++)
+    if (!g->stores[i]) return false;
+  return true;
+}
+
+static int member_of(const group *g, LLVMValueRef store) {
+  for (int i = 0; i < g->steps; i++)
+    if (g->stores[i] == store) return i;
+  return -1;
+}
+
+bool is_harmless(LLVMValueRef i) {
+  static const char *const names[] = {"llvm.lifetime.", "llvm.dbg.", "llvm.nvvm.read.ptx.sreg."};
+  if (!LLVMIsACallInst(i))
+    return !LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i) && !LLVMIsAFenceInst(i) && !LLVMIsAAtomicRMWInst(i) &&
+           !LLVMIsAAtomicCmpXchgInst(i);
+  for (size_t n = 0; n < MW_COUNT(names); n++)
+    if (starts_with(callee_name(i), names[n])) return true;
+  LLVMValueRef callee = LLVMGetCalledValue(i);
+  if (is_seldom(i)) return true;
+  if (!LLVMIsAFunction(callee) || !LLVMGetIntrinsicID(callee)) return false;
+  uint64_t bits;
+  return memory_fact(i, &bits) && bits == 0; /* it knows its arguments only */
+}
+
+/* Whether the stores can wait for the last of them: nothing between may touch their memory. A load of another member does
+   not; lanes' structs do not overlap. */
+static bool can_wait(widener *w, const group *g) {
+  const node *here = &w->g->nodes[graph_node_of(w->g, g->last)];
+  bool stored[MOST] = {0}, begun = false;
+  for (LLVMValueRef i = here->first; i != g->last; i = LLVMGetNextInstruction(i)) {
+    int member = member_of(g, i);
+    int64_t distance;
+    if (member >= 0) {
+      begun = stored[member] = true;
+      continue;
+    }
+    if (!begun || is_harmless(i)) continue;
+    if (!LLVMIsALoadInst(i) || LLVMGetVolatile(i) || base_of(w, LLVMGetOperand(i, 0), &distance) != g->base)
+      return false;
+    distance -= g->first;
+    bool inside = distance >= 0 && distance % g->bytes == 0 && distance / g->bytes < g->steps;
+    if (!inside || (int64_t)size_of(w, LLVMTypeOf(i)) != g->bytes || stored[distance / g->bytes]) return false;
+  }
+  return true;
+}
+
+/* Whether the store and others make whole structs, all of which are stored where the last of them stands. */
+static bool find_together(widener *w, LLVMValueRef store, place *at, group *g) {
+  *at = (place){LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store), store};
+  *g = (group){.bytes = (int64_t)size_of(w, LLVMTypeOf(LLVMGetOperand(store, 0)))};
+  g->steps = few_steps(w, at, (uint64_t)g->bytes);
+  return g->steps && find_members(w, store, g) && can_wait(w, g);
+}
+
+bool is_stored_together(widener *w, LLVMValueRef store) {
+  place at;
+  group g;
+  return find_together(w, store, &at, &g);
+}
+
+bool store_together(widener *w, LLVMValueRef store, mask m) {
+  place at;
+  group g;
+  if (!find_together(w, store, &at, &g)) return false;
+  if (store != g.last) return true;
+  parts values[MOST];
+  for (int i = 0; i < g.steps; i++) values[i] = value_vectors(w, LLVMGetOperand(g.stores[i], 0));
+  at.address = LLVMGetOperand(g.stores[0], 1);
+  for (int i = 0; i < g.steps; i++)
+    if (LLVMGetAlignment(g.stores[i]) < at.align) at.align = LLVMGetAlignment(g.stores[i]);
+  store_structs(w, &at, values, g.steps, m);
+  return true;
+}

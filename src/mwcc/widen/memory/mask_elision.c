@@ -1,0 +1,248 @@
+/* Whole vectors in place of some of their lanes, for processors without masks for memory: SSE and NEON have none, AVX2 none of
+ * bytes and halves, and its store with a mask takes ten times as long as a plain one, which a load then has to wait for.
+ *
+ * What may be read. A gang that gets to an access has some lane that is active, and memory can be read by pages: so all on the
+ * page of an active lane can be read, and lanes that are not active hold garbage anyway. Where vectors go beyond a page's end,
+ * which is seldom, active lanes load their own elements one after the other.
+ *
+ * What may be written. Elements of lanes that are not active belong to others, who may be writing them. In shared memory
+ * nobody does: one thread of the host runs a block's gangs one after the other, and nothing else lies on its pages. There
+ * lanes that are not active store what they have just read. Elsewhere a gang looks whether all are active.
+ *
+ * It also looks with AVX-512, whose stores with masks are as quick as others as long as they stay near, where it stores whole
+ * lines and lanes are mostly all active: a plain store of a line need not read it first, and what it stored can be loaded at
+ * once. (Softmax on a Zen 5, by three loops over each row: 1.35 ms became 0.60, with two of the loops as they are where all lanes
+ * stay together.) */
+#include "memory.h"
+
+enum { PAGE = 4096 /* or several of these */, MOST_SPAN = 1024, LINE = 64 };
+
+static uint64_t wide_bytes(const widener *w, LLVMTypeRef wide) { return LLVMABISizeOfType(w->p->layout, wide); }
+
+static uint64_t element_bytes(const widener *w, LLVMTypeRef wide) {
+  return LLVMABISizeOfType(w->p->layout, LLVMGetElementType(wide));
+}
+
+static LLVMValueRef pointer_of(widener *w, const place *at, const parts *firsts, int u) {
+  return firsts ? firsts->of[u] : part_pointer(w, at, u);
+}
+
+static parts all_pointers(widener *w, const place *at, const parts *firsts, int count) {
+  parts pointers = {0};
+  for (int u = 0; u < count; u++) pointers.of[u] = pointer_of(w, at, firsts, u);
+  return pointers;
+}
+
+/* ---- pages ---- */
+
+static LLVMValueRef is_on_a_page(widener *w, LLVMValueRef pointer, uint64_t bytes) {
+  LLVMValueRef offset = LLVMBuildPtrToInt(w->b, pointer, w->p->i64, "");
+  offset = LLVMBuildAnd(w->b, offset, constant_i64(w->p, PAGE - 1), "");
+  return LLVMBuildICmp(w->b, LLVMIntULE, offset, constant_i64(w->p, PAGE - bytes), "");
+}
+
+/* Bytes from part 0's first to the last one's last, where that is known and few: then one page is that of all parts. */
+static uint64_t span_of(const widener *w, const place *at, uint64_t bytes, int count) {
+  if (count == 1) return bytes;
+  if (!is_affine(w, at->address)) return 0;
+  int64_t step = shape_of(w->shapes, at->address).step;
+  if (step < 0 || step > MOST_SPAN) return 0;
+  uint64_t span = (uint64_t)step * (unsigned)(count - 1) + bytes;
+  return span <= MOST_SPAN ? span : 0;
+}
+
+/* A place of our own, on one page: as aligned as it is long. */
+static LLVMValueRef place_for(widener *w, uint64_t bytes) {
+  LLVMValueRef nowhere = LLVMBuildAlloca(w->entry, LLVMArrayType2(w->p->i8, bytes), "");
+  unsigned align = 1;
+  while (align < bytes) align *= 2;
+  LLVMSetAlignment(nowhere, align);
+  return nowhere;
+}
+
+/* Whether so many bytes can be read from each part's pointer on. A part without active lanes then reads a place of our own,
+   unless it is on the others' page. */
+static LLVMValueRef can_be_read(widener *w, const place *at, uint64_t bytes, parts *pointers, mask m, int count) {
+  uint64_t span = span_of(w, at, bytes, count);
+  if (span) return is_on_a_page(w, pointers->of[0], span);
+  LLVMValueRef nowhere = place_for(w, bytes), all = NULL;
+  for (int u = 0; u < count; u++) {
+    pointers->of[u] = LLVMBuildSelect(w->b, any_in_part(w, m.lanes.of[u]), pointers->of[u], nowhere, "");
+    LLVMValueRef one = is_on_a_page(w, pointers->of[u], bytes);
+    all = all ? LLVMBuildAnd(w->b, all, one, "") : one;
+  }
+  return all;
+}
+
+static choice choose_readable(widener *w, LLVMValueRef readable) {
+  LLVMBasicBlockRef whole = LLVMAppendBasicBlockInContext(w->p->context, w->function, "whole");
+  choice c = {.some = LLVMAppendBasicBlockInContext(w->p->context, w->function, "some"),
+              .done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "accessed")};
+  build_likely(w->p, w->b, readable, whole, c.some);
+  LLVMPositionBuilderAtEnd(w->b, whole);
+  return c;
+}
+
+/* ---- one lane after the other ---- */
+
+static LLVMValueRef element_at(widener *w, LLVMTypeRef type, LLVMValueRef first, LLVMValueRef lane) {
+  return LLVMBuildGEP2(w->b, type, first, &lane, 1, "");
+}
+
+/* Elements of active lanes, each by itself, from vector to vector. */
+static void copy_lanes(widener *w, LLVMTypeRef type, LLVMValueRef target, unsigned target_align, LLVMValueRef source,
+                       unsigned source_align, LLVMValueRef lanes) {
+  program *p = w->p;
+  LLVMValueRef word = mask_word(w, lanes);
+  LLVMTypeRef bits = LLVMTypeOf(word);
+  LLVMValueRef none = LLVMConstNull(bits), one = LLVMConstInt(bits, 1, 0);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(w->b);
+  LLVMBasicBlockRef each = LLVMAppendBasicBlockInContext(p->context, w->function, "lane");
+  LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(p->context, w->function, "lanes.done");
+  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntNE, word, none, ""), each, done);
+  LLVMPositionBuilderAtEnd(w->b, each);
+  LLVMValueRef left = LLVMBuildPhi(w->b, bits, "");
+  LLVMValueRef arguments[] = {left, LLVMConstInt(p->i1, 1, 0)};
+  LLVMValueRef lane = call_intrinsic(p, w->b, "llvm.cttz", &bits, 1, arguments, 2);
+  lane = LLVMBuildIntCast2(w->b, lane, p->i64, 0, "");
+  LLVMValueRef value = LLVMBuildLoad2(w->b, type, element_at(w, type, source, lane), "");
+  LLVMSetAlignment(value, source_align);
+  LLVMSetAlignment(LLVMBuildStore(w->b, value, element_at(w, type, target, lane)), target_align);
+  LLVMValueRef rest = LLVMBuildAnd(w->b, left, LLVMBuildSub(w->b, left, one, ""), "");
+  LLVMAddIncoming(left, &word, &before, 1);
+  LLVMAddIncoming(left, &rest, &each, 1);
+  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntNE, rest, none, ""), each, done);
+  LLVMPositionBuilderAtEnd(w->b, done);
+}
+
+/* ---- loads ---- */
+
+/* Of variables of our own LLVM knows where they end. What gangs have just put into shared memory comes late to a load that
+   has a mask. */
+static bool loads_whole(const widener *w, const place *at, LLVMTypeRef wide) {
+  uint64_t bytes = element_bytes(w, wide);
+  memory_kind kind = memory_of(at->address);
+  if (at->is_volatile || kind == MEMORY_LOCAL || kind == MEMORY_CONSTANT) return false;
+  return kind == MEMORY_SHARED ? !has_quick_masked_access(w->p, bytes) : !has_masked_access(w->p, bytes);
+}
+
+static LLVMValueRef load_part(widener *w, LLVMTypeRef wide, LLVMValueRef pointer, unsigned align) {
+  LLVMValueRef lanes = LLVMBuildLoad2(w->b, wide, pointer, "");
+  LLVMSetAlignment(lanes, align);
+  return lanes;
+}
+
+/* Active lanes of a part, alone. */
+static LLVMValueRef load_alone(widener *w, LLVMTypeRef wide, LLVMValueRef pointer, unsigned align,
+                               LLVMValueRef active) {
+  unsigned unit = (unsigned)element_bytes(w, wide);
+  if (has_masked_access(w->p, unit)) return masked_load(w->p, w->b, wide, pointer, align, active);
+  LLVMValueRef room = LLVMBuildAlloca(w->entry, wide, "");
+  copy_lanes(w, LLVMGetElementType(wide), room, unit, pointer, align, active);
+  return load_part(w, wide, room, unit);
+}
+
+static parts load_readable(widener *w, const place *at, LLVMTypeRef wide, parts pointers, mask m, int count) {
+  parts slots = new_slots(w, wide, count);
+  choice c = choose_readable(w, can_be_read(w, at, wide_bytes(w, wide), &pointers, m, count));
+  for (int u = 0; u < count; u++) LLVMBuildStore(w->b, load_part(w, wide, pointers.of[u], at->align), slots.of[u]);
+  else_some(w, &c);
+  for (int u = 0; u < count; u++)
+    LLVMBuildStore(w->b, load_alone(w, wide, pointers.of[u], at->align, m.lanes.of[u]), slots.of[u]);
+  end_choice(w, &c);
+  return load_slots(w, wide, slots, count);
+}
+
+parts load_following(widener *w, const place *at, LLVMTypeRef wide, const parts *firsts, mask m, int count) {
+  parts result = {0};
+  if (!m.all && loads_whole(w, at, wide))
+    return load_readable(w, at, wide, all_pointers(w, at, firsts, count), m, count);
+  for (int u = 0; u < count; u++) {
+    LLVMValueRef pointer = pointer_of(w, at, firsts, u);
+    result.of[u] = m.all ? load_part(w, wide, pointer, at->align)
+                         : masked_load(w->p, w->b, wide, pointer, at->align, m.lanes.of[u]);
+  }
+  return result;
+}
+
+/* ---- loads in even steps ---- */
+
+/* Shared memory is near: what lanes read that are not active costs no time there. */
+bool loads_all_steps(widener *w, const place *at, uint64_t bytes) {
+  if (at->is_volatile || memory_of(at->address) != MEMORY_SHARED || !in_even_steps(w, at)) return false;
+  int64_t stride = shape_of(w->shapes, at->address).stride;
+  return stride >= (int64_t)bytes && stride * w->width <= MOST_SPAN;
+}
+
+parts load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, int count) {
+  need_pointers(w, at); /* on both ways */
+  parts slots = new_slots(w, wide, count), pointers = all_pointers(w, at, NULL, count);
+  int64_t stride = shape_of(w->shapes, at->address).stride;
+  uint64_t bytes = (uint64_t)stride * ((unsigned)w->width - 1) + element_bytes(w, wide);
+  choice c = choose_readable(w, can_be_read(w, at, bytes, &pointers, m, count));
+  for (int u = 0; u < count; u++) LLVMBuildStore(w->b, load_steps(w, at, wide, pointers.of[u]), slots.of[u]);
+  else_some(w, &c);
+  for (int u = 0; u < count; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
+  end_choice(w, &c);
+  return load_slots(w, wide, slots, count);
+}
+
+/* ---- stores ---- */
+
+static void store_part(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align) {
+  LLVMSetAlignment(LLVMBuildStore(w->b, lanes, pointer), align);
+}
+
+static void store_alone(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align, LLVMValueRef active) {
+  LLVMTypeRef wide = LLVMTypeOf(lanes);
+  unsigned unit = (unsigned)element_bytes(w, wide);
+  if (has_masked_access(w->p, unit)) {
+    masked_store(w->p, w->b, lanes, pointer, align, active);
+    return;
+  }
+  LLVMValueRef room = LLVMBuildAlloca(w->entry, wide, "");
+  store_part(w, lanes, room, unit);
+  copy_lanes(w, LLVMGetElementType(wide), pointer, align, room, unit, active);
+}
+
+static void store_shared(widener *w, const place *at, parts lanes, parts pointers, mask m) {
+  LLVMTypeRef wide = LLVMTypeOf(lanes.of[0]);
+  choice c = choose_readable(w, can_be_read(w, at, wide_bytes(w, wide), &pointers, m, w->parts));
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef there = load_part(w, wide, pointers.of[u], at->align);
+    store_part(w, LLVMBuildSelect(w->b, m.lanes.of[u], lanes.of[u], there, ""), pointers.of[u], at->align);
+  }
+  else_some(w, &c);
+  for (int u = 0; u < w->parts; u++) store_alone(w, lanes.of[u], pointers.of[u], at->align, m.lanes.of[u]);
+  end_choice(w, &c);
+}
+
+static void store_looked_at(widener *w, const place *at, parts lanes, parts pointers, mask m) {
+  choice c = choose_every(w, m);
+  for (int u = 0; u < w->parts; u++) store_part(w, lanes.of[u], pointers.of[u], at->align);
+  else_some(w, &c);
+  for (int u = 0; u < w->parts; u++) store_alone(w, lanes.of[u], pointers.of[u], at->align, m.lanes.of[u]);
+  end_choice(w, &c);
+}
+
+/* Whether the store is of whole lines where lanes are mostly all active. */
+static bool mostly_fills_lines(const widener *w, LLVMTypeRef wide) {
+  return w->looks && wide_bytes(w, wide) % LINE == 0;
+}
+
+void store_following(widener *w, const place *at, parts lanes, const parts *firsts, mask m) {
+  LLVMTypeRef wide = LLVMTypeOf(lanes.of[0]);
+  bool is_shared = memory_of(at->address) == MEMORY_SHARED;
+  bool has_masks = has_quick_masked_access(w->p, element_bytes(w, wide));
+  if (!m.all && !at->is_volatile && (!has_masks || (!is_shared && mostly_fills_lines(w, wide)))) {
+    (is_shared ? store_shared : store_looked_at)(w, at, lanes, all_pointers(w, at, firsts, w->parts), m);
+    return;
+  }
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef pointer = pointer_of(w, at, firsts, u);
+    if (m.all)
+      store_part(w, lanes.of[u], pointer, at->align);
+    else
+      masked_store(w->p, w->b, lanes.of[u], pointer, at->align, m.lanes.of[u]);
+  }
+}

@@ -1,0 +1,433 @@
+/* Memory from a gang: one access for all lanes where their addresses allow it. See widen.h.
+ *
+ *   uniform address        one scalar access (some lane is known to be active: nobody gets here with none)
+ *   uniform in each part   one scalar access a part, of a place of our own where the part has no active lane
+ *   one after the other    a vector access a part, masked where lanes may be inactive
+ *   in small even steps    whole vectors and shuffles: interleaved.c
+ *   a row a lane           a short vector a lane, and shuffles: transposed.c
+ *   near, in a pattern     whole vectors and shuffles: permuted.c
+ *   near, as it turns out  a vector, and a shuffle: windowed_gather.c
+ *   anything else          a gather or scatter a part */
+#include "memory.h"
+#include "mwcc/divergence/address_form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t bytes_of(widener *w, LLVMTypeRef type) { return LLVMABISizeOfType(w->p->layout, type); }
+
+static bool is_element(LLVMTypeRef type) {
+  switch (LLVMGetTypeKind(type)) {
+  case LLVMIntegerTypeKind: {
+    unsigned width = LLVMGetIntTypeWidth(type);
+    return width == 8 || width == 16 || width == 32 || width == 64;
+  }
+  case LLVMFloatTypeKind:
+  case LLVMDoubleTypeKind:
+  case LLVMHalfTypeKind:
+  case LLVMPointerTypeKind: return true;
+  default: return false;
+  }
+}
+
+static bool is_contiguous(widener *w, const place *at, uint64_t bytes) {
+  return bytes && has_stride(w, at->address, (int64_t)bytes);
+}
+
+LLVMValueRef plain_pointer(widener *w, LLVMValueRef pointer) {
+  LLVMTypeRef type = LLVMTypeOf(pointer);
+  bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  if (LLVMGetPointerAddressSpace(vector ? LLVMGetElementType(type) : type) == 0) return pointer;
+  return LLVMBuildAddrSpaceCast(w->b, pointer, vector ? vector_type(w, w->p->pointer) : w->p->pointer, "");
+}
+
+LLVMValueRef moved(widener *w, LLVMValueRef pointer, uint64_t offset) {
+  LLVMValueRef at = constant_i64(w->p, offset);
+  return offset ? LLVMBuildGEP2(w->b, w->p->i8, pointer, &at, 1, "") : pointer;
+}
+
+LLVMValueRef part_pointer(widener *w, const place *at, int u) {
+  return moved(w, plain_pointer(w, part_scalar(w, at->address, u)), at->offset);
+}
+
+/* The pointer of a part whose lanes have one address in common: of a part that has no active lane it may be anything, so
+   there it is a place of our own. */
+static LLVMValueRef safe_pointer(widener *w, const place *at, LLVMTypeRef type, mask m, int u) {
+  LLVMValueRef pointer = part_pointer(w, at, u);
+  if (m.all || is_uniform(w, at->address)) return pointer;
+  LLVMValueRef nowhere = LLVMBuildAlloca(w->entry, type, "");
+  if (at->align > LLVMGetAlignment(nowhere)) LLVMSetAlignment(nowhere, at->align);
+  return LLVMBuildSelect(w->b, any_in_part(w, m.lanes.of[u]), pointer, nowhere, "");
+}
+
+/* Ordinary code may keep volatile and atomic accesses of a gang in program order by keeping them volatile; masked
+   intrinsics cannot be, so they stand between compiler fences. */
+static void compiler_fence(widener *w, const place *at) {
+  if (at->is_volatile) LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
+}
+
+/* A by-value parameter, which nobody writes (see check_params): it is the same all through the launch. */
+static bool is_parameter(LLVMValueRef address) {
+  while (LLVMIsAGetElementPtrInst(address) || LLVMIsAAddrSpaceCastInst(address)) address = LLVMGetOperand(address, 0);
+  if (!LLVMIsAArgument(address)) return false;
+  LLVMValueRef function = LLVMGetParamParent(address);
+  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+  for (unsigned i = 0; i < LLVMCountParams(function); i++)
+    if (LLVMGetParam(function, i) == address) return LLVMGetEnumAttributeAtIndex(function, i + 1, byval) != NULL;
+  return false;
+}
+
+static LLVMValueRef load_scalar(widener *w, const place *at, LLVMTypeRef type, mask m, int u) {
+  LLVMValueRef value = LLVMBuildLoad2(w->b, type, safe_pointer(w, at, type, m, u), "");
+  LLVMSetAlignment(value, at->align);
+  LLVMSetVolatile(value, at->is_volatile);
+  if (is_parameter(at->address) || (LLVMIsALoadInst(at->by) && is_marked_invariant(w->p, at->by)))
+    mark_invariant(w->p, value);
+  return value;
+}
+
+/* ---- two ways ---- */
+
+choice choose_every(widener *w, mask m) {
+  choice c = {0};
+  if (m.all) return c;
+  LLVMValueRef every = m.lanes.of[0];
+  for (int u = 1; u < w->parts; u++) every = LLVMBuildAnd(w->b, every, m.lanes.of[u], "");
+  LLVMValueRef word = mask_word(w, every);
+  LLVMBasicBlockRef all = LLVMAppendBasicBlockInContext(w->p->context, w->function, "every");
+  c.some = LLVMAppendBasicBlockInContext(w->p->context, w->function, "some");
+  c.done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "accessed");
+  LLVMValueRef full = LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), "");
+  LLVMBuildCondBr(w->b, full, all, c.some);
+  LLVMPositionBuilderAtEnd(w->b, all);
+  return c;
+}
+
+void else_some(widener *w, const choice *c) {
+  LLVMBuildBr(w->b, c->done);
+  LLVMPositionBuilderAtEnd(w->b, c->some);
+}
+
+void end_choice(widener *w, const choice *c) {
+  LLVMBuildBr(w->b, c->done);
+  LLVMPositionBuilderAtEnd(w->b, c->done);
+}
+
+/* ---- gathers that turn out to be contiguous ----
+   An index that is clamped to an edge, or flipped by an exclusive or, is affine in most gangs though not in all. Where it
+   is made by such operations only, the gang looks: a compare is much cheaper than a gather. */
+
+/* Whether the value is made from affine and uniform ones alone, by operations that often keep them so. */
+static bool often_affine(widener *w, LLVMValueRef value, int depth) {
+  if (!is_varying(w, value)) return true;
+  if (depth == 0 || !LLVMIsAInstruction(value)) return false;
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMAdd:
+  case LLVMSub:
+  case LLVMAnd:
+  case LLVMOr:
+  case LLVMXor:
+  case LLVMSExt:
+  case LLVMZExt:
+  case LLVMTrunc: break;
+  case LLVMSelect:
+    return often_affine(w, LLVMGetOperand(value, 1), depth - 1) && often_affine(w, LLVMGetOperand(value, 2), depth - 1);
+  case LLVMCall: {
+    const char *name = callee_name(value);
+    if (strncmp(name, "llvm.", 5) != 0 || (strncmp(name + 6, "min.", 4) != 0 && strncmp(name + 6, "max.", 4) != 0))
+      return false;
+    return often_affine(w, LLVMGetOperand(value, 0), depth - 1) && often_affine(w, LLVMGetOperand(value, 1), depth - 1);
+  }
+  default: return false;
+  }
+  for (int i = 0; i < LLVMGetNumOperands(value); i++)
+    if (!often_affine(w, LLVMGetOperand(value, (unsigned)i), depth - 1)) return false;
+  return true;
+}
+
+/* Whether a value can be looked at where the access is. The code itself may need the address there, but not what it was
+   made from: then that is not kept, in another node or behind a barrier. */
+bool is_at_hand(widener *w, const place *at, LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, at->by)) return true;
+  return !w->several_regions && is_in_slot(w, value);
+}
+
+/* The index to look at: of an address that is a uniform base and one varying index of the element's size. */
+static LLVMValueRef index_to_test(widener *w, const place *at, LLVMTypeRef type) {
+  enum { DEPTH = 8 };
+  int64_t distance; /* which is the same for all lanes */
+  LLVMValueRef gep = base_of(w, at->address, &distance);
+  if (!LLVMIsAGetElementPtrInst(gep) || local_unit(w->g, gep) || !is_uniform(w, LLVMGetOperand(gep, 0))) return NULL;
+  LLVMTypeRef unit = element_of(gep);
+  if (!unit || bytes_of(w, unit) != bytes_of(w, type) || bytes_of(w, type) < 4) return NULL;
+  LLVMValueRef index = LLVMGetOperand(gep, (unsigned)LLVMGetNumIndices(gep));
+  if (!is_varying(w, index) || !often_affine(w, index, DEPTH)) return NULL;
+  LLVMValueRef narrow = LLVMIsASExtInst(index) || LLVMIsAZExtInst(index) ? LLVMGetOperand(index, 0) : index;
+  return is_at_hand(w, at, narrow) ? index : NULL;
+}
+
+/* Whether active lane l's index is lane 0's plus l; neither they nor their extension to 64 bits wrap on the way. */
+static LLVMValueRef follows_on(widener *w, LLVMValueRef index, mask m, int u) {
+  LLVMTypeRef type = LLVMTypeOf(index);
+  LLVMValueRef narrow = index;
+  bool is_unsigned = LLVMIsAZExtInst(index) != NULL;
+  if (LLVMIsASExtInst(index) || is_unsigned) narrow = LLVMGetOperand(index, 0), type = LLVMTypeOf(narrow);
+  LLVMValueRef lanes = part_vector(w, narrow, u);
+  /* lane 0 may be inactive and hold nothing at all: no branch may depend on that */
+  LLVMValueRef first = LLVMBuildFreeze(w->b, LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, 0), ""), "");
+  LLVMValueRef expected = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, type), "");
+  LLVMValueRef same = LLVMBuildICmp(w->b, LLVMIntEQ, lanes, expected, "");
+  if (!m.all) same = LLVMBuildSelect(w->b, m.lanes.of[u], same, LLVMConstAllOnes(LLVMTypeOf(same)), "");
+  unsigned width = LLVMGetIntTypeWidth(type);
+  uint64_t most = (is_unsigned ? UINT64_MAX : (uint64_t)INT64_MAX) >> (64 - width);
+  LLVMValueRef room = LLVMConstInt(type, most - (unsigned)w->width, 0);
+  LLVMValueRef fits = LLVMBuildICmp(w->b, is_unsigned ? LLVMIntULT : LLVMIntSLT, first, room, "");
+  LLVMValueRef word = mask_word(w, same);
+  LLVMValueRef every = LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), "");
+  return LLVMBuildAnd(w->b, every, fits, "");
+}
+
+/* Two ways, for all parts at once: the builder goes on where the lanes of each follow each other. */
+static choice choose_following(widener *w, const place *at, LLVMValueRef index, mask m, parts *firsts) {
+  LLVMValueRef follow = NULL;
+  choice c = {.some = LLVMAppendBasicBlockInContext(w->p->context, w->function, "anywhere"),
+              .done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "accessed")};
+  need_pointers(w, at);
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef follows = follows_on(w, index, m, u);
+    follow = follow ? LLVMBuildAnd(w->b, follow, follows, "") : follows;
+  }
+  LLVMBasicBlockRef quick = LLVMAppendBasicBlockInContext(w->p->context, w->function, "contiguous");
+  build_likely(w->p, w->b, follow, quick, c.some);
+  LLVMPositionBuilderAtEnd(w->b, quick);
+  for (int u = 0; u < w->parts; u++) firsts->of[u] = first_pointer(w, at, u);
+  return c;
+}
+
+static parts gather_or_load(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef wide, mask m) {
+  parts slots = new_slots(w, wide, w->parts), firsts;
+  choice c = choose_following(w, at, index, m, &firsts);
+  store_slots(w, load_following(w, at, wide, &firsts, m, w->parts), slots, w->parts);
+  else_some(w, &c);
+  for (int u = 0; u < w->parts; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
+  end_choice(w, &c);
+  return load_slots(w, wide, slots, w->parts);
+}
+
+/* Whether the lanes of every part have the same addresses as those of part 0: then all parts can have what is loaded for any
+   of them. */
+static bool parts_share(widener *w, const place *at) {
+  if (at->is_volatile || w->parts == 1) return false;
+  if (is_affine(w, at->address)) return shape_of(w->shapes, at->address).step == 0;
+  return is_varying(w, at->address) && parts_share_form(w->shapes, at->address);
+}
+
+/* The lanes that are active in some part, for part 0. */
+static mask any_part(widener *w, mask m) {
+  for (int u = 1; !m.all && u < w->parts; u++) m.lanes.of[0] = LLVMBuildOr(w->b, m.lanes.of[0], m.lanes.of[u], "");
+  return m;
+}
+
+/* One value a lane, from addresses that differ. */
+parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
+  LLVMTypeRef wide = vector_type(w, type);
+  bool near = may_be_near(w, at, type);
+  LLVMValueRef index = w->expects && !near ? NULL : index_to_test(w, at, type);
+  bool contiguous = is_contiguous(w, at, bytes_of(w, type));
+  if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes_of(w, type))) return load_rows(w, at, type, m);
+  int steps = few_steps(w, at, bytes_of(w, type));
+  if (steps) return load_strided(w, at, type, steps, m);
+  parts result = {0};
+  compiler_fence(w, at);
+  if (!contiguous && index) {
+    result = near ? load_near(w, at, index, type, m) : gather_or_load(w, at, index, wide, m);
+  } else {
+    bool common = parts_share(w, at);
+    if (common) m = any_part(w, m);
+    if (contiguous && (m.all || w->looks) && LLVMIsALoadInst(at->by) && !at->is_volatile)
+      (common ? ask_ahead_once : ask_ahead)(w, at->by, bytes_of(w, type));
+    if (contiguous && LLVMIsALoadInst(at->by) && !at->is_volatile) ask_for_next_block(w, at->by, bytes_of(w, type));
+    int count = common ? 1 : w->parts;
+    bool steps_alike = !contiguous && !m.all && loads_all_steps(w, at, bytes_of(w, type));
+    if (contiguous) result = load_following(w, at, wide, NULL, m, count);
+    if (steps_alike) result = load_all_steps(w, at, wide, m, count);
+    for (int u = 0; u < w->parts; u++)
+      if (u >= count)
+        result.of[u] = result.of[0];
+      else if (!contiguous && !steps_alike)
+        result.of[u] = gather(w, at, wide, m, u);
+  }
+  compiler_fence(w, at);
+  return result;
+}
+
+static void store_scalar(widener *w, const place *at, LLVMValueRef value, mask m, int u) {
+  LLVMValueRef made = LLVMBuildStore(w->b, value, safe_pointer(w, at, LLVMTypeOf(value), m, u));
+  LLVMSetAlignment(made, at->align);
+  LLVMSetVolatile(made, at->is_volatile);
+}
+
+static void scatter_or_store(widener *w, const place *at, LLVMValueRef index, parts lanes, mask m) {
+  parts firsts;
+  choice c = choose_following(w, at, index, m, &firsts);
+  store_following(w, at, lanes, &firsts, m);
+  else_some(w, &c);
+  for (int u = 0; u < w->parts; u++) scatter(w, at, lanes.of[u], m, u);
+  end_choice(w, &c);
+}
+
+void store_lanes(widener *w, const place *at, parts lanes, mask m) {
+  uint64_t bytes = bytes_of(w, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
+  if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes)) {
+    store_rows(w, at, lanes, m);
+    return;
+  }
+  LLVMValueRef index = w->expects ? NULL : index_to_test(w, at, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
+  bool contiguous = is_contiguous(w, at, bytes);
+  if (contiguous && m.all && store_streamed(w, at, lanes, bytes)) return;
+  compiler_fence(w, at);
+  if (!contiguous && index) {
+    scatter_or_store(w, at, index, lanes, m);
+  } else {
+    if (contiguous) store_following(w, at, lanes, NULL, m);
+    for (int u = 0; u < w->parts && !contiguous; u++) scatter(w, at, lanes.of[u], m, u);
+  }
+  compiler_fence(w, at);
+}
+
+/* Of a part's lanes that store to one place the last one wins, as good as any; of a part without active lanes, anything. */
+static LLVMValueRef last_in_part(widener *w, LLVMValueRef lanes, mask m, int u) {
+  LLVMTypeRef bits = LLVMIntTypeInContext(w->p->context, (unsigned)w->width);
+  if (m.all) return LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, (unsigned)w->width - 1), "");
+  LLVMValueRef arguments[] = {mask_word(w, m.lanes.of[u]), LLVMConstInt(w->p->i1, 0, 0)};
+  LLVMValueRef zeros = call_intrinsic(w->p, w->b, "llvm.ctlz", &bits, 1, arguments, 2);
+  LLVMValueRef last = LLVMConstInt(bits, (unsigned)w->width - 1, 0);
+  LLVMValueRef lane = LLVMBuildAnd(w->b, LLVMBuildSub(w->b, last, zeros, ""), last, "");
+  return LLVMBuildExtractElement(w->b, lanes, lane, "");
+}
+
+/* Of all parts. */
+static LLVMValueRef last_active(widener *w, parts lanes, mask m) {
+  if (m.all) return last_in_part(w, lanes.of[w->parts - 1], m, w->parts - 1);
+  LLVMValueRef last = last_in_part(w, lanes.of[0], m, 0);
+  for (int u = 1; u < w->parts; u++)
+    last = LLVMBuildSelect(w->b, any_in_part(w, m.lanes.of[u]), last_in_part(w, lanes.of[u], m, u), last, "");
+  return last;
+}
+
+void widen_plain_load(widener *w, LLVMValueRef load, mask m) {
+  place at = {LLVMGetOperand(load, 0), 0, LLVMGetAlignment(load), stays_in_place(load), load};
+  LLVMTypeRef type = LLVMTypeOf(load);
+  bool alike = has_stride(w, at.address, 0), uniform = is_uniform(w, load);
+  parts result = {0};
+  if (!is_element(type) && !(alike && uniform)) {
+    refuse(w, load, "it loads what is no number or pointer");
+    return;
+  }
+  if (!alike && load_pattern(w, load, m, &result)) {
+    set_value(w, load, result);
+    return;
+  }
+  if (!alike && load_pair(w, load, m)) return;
+  if (!alike) {
+    set_value(w, load, load_lanes(w, &at, type, m));
+    return;
+  }
+  bool once = is_uniform(w, at.address);
+  for (int u = 0; u < w->parts; u++) {
+    LLVMValueRef value = once && u ? result.of[0] : load_scalar(w, &at, type, m, u);
+    result.of[u] = is_varying(w, load) && !(once && u) ? splat(w, value) : value;
+  }
+  set_value(w, load, result);
+}
+
+void widen_plain_store(widener *w, LLVMValueRef store, mask m) {
+  LLVMValueRef value = LLVMGetOperand(store, 0);
+  place at = {LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), stays_in_place(store), store};
+  if (!is_element(LLVMTypeOf(value)) && !(is_uniform(w, at.address) && is_uniform(w, value))) {
+    refuse(w, store, "it stores what is no number or pointer");
+    return;
+  }
+  if (store_together(w, store, m) || store_pattern(w, store, m) || store_pair(w, store, m)) return;
+  if (!has_stride(w, at.address, 0)) {
+    store_lanes(w, &at, value_vectors(w, value), m);
+  } else if (!is_uniform(w, at.address)) {
+    for (int u = 0; u < w->parts; u++)
+      store_scalar(w, &at,
+                   has_stride(w, value, 0) ? part_scalar(w, value, u) : last_in_part(w, part_vector(w, value, u), m, u),
+                   m, u);
+  } else {
+    store_scalar(w, &at, is_uniform(w, value) ? value_scalar(w, value) : last_active(w, value_vectors(w, value), m), m,
+                 0);
+  }
+}
+
+/* ---- copies of structs ---- */
+
+/* The widest element that both ends are aligned for. */
+static LLVMTypeRef copy_unit(widener *w, uint64_t bytes, unsigned align) {
+  unsigned unit = 8;
+  while (unit > 1 && (align % unit || bytes % unit)) unit /= 2;
+  return LLVMIntTypeInContext(w->p->context, unit * 8);
+}
+
+static unsigned argument_alignment(LLVMValueRef call, unsigned index) {
+  LLVMAttributeRef align = LLVMGetCallSiteEnumAttribute(call, index, LLVMGetEnumAttributeKindForName("align", 5));
+  return align ? (unsigned)LLVMGetEnumAttributeValue(align) : 1;
+}
+
+/* The structs of a part's lanes lie one behind the other at both ends, and all lanes copy: as one piece. */
+static void copy_part(widener *w, const place *target, const place *source, LLVMTypeRef wide, int u) {
+  LLVMValueRef value = LLVMBuildLoad2(w->b, wide, part_pointer(w, source, u), "");
+  LLVMSetAlignment(value, source->align);
+  LLVMSetAlignment(LLVMBuildStore(w->b, value, part_pointer(w, target, u)), target->align);
+}
+
+static parts load_element(widener *w, const place *at, LLVMTypeRef unit, mask m) {
+  parts result = {0};
+  if (!has_stride(w, at->address, 0)) return load_lanes(w, at, unit, m);
+  bool once = is_uniform(w, at->address);
+  for (int u = 0; u < w->parts; u++) result.of[u] = once && u ? result.of[0] : splat(w, load_scalar(w, at, unit, m, u));
+  return result;
+}
+
+static void store_element(widener *w, const place *at, parts lanes, mask m) {
+  if (!has_stride(w, at->address, 0))
+    store_lanes(w, at, lanes, m);
+  else if (is_uniform(w, at->address))
+    store_scalar(w, at, last_active(w, lanes, m), m, 0);
+  else
+    for (int u = 0; u < w->parts; u++) store_scalar(w, at, last_in_part(w, lanes.of[u], m, u), m, u);
+}
+
+/* Every lane copies a number of bytes that is constant and small (false: it is not): all at once where the structs of all lanes lie one behind the other,
+   else element by element. A whole struct is read before any of it is written. */
+bool widen_copy(widener *w, LLVMValueRef call, mask m) {
+  enum { MOST = 64 };
+  LLVMValueRef length = LLVMGetOperand(call, 2);
+  parts elements[MOST];
+  if (!LLVMIsAConstantInt(length) || LLVMConstIntGetZExtValue(length) > MOST) return false;
+  uint64_t bytes = LLVMConstIntGetZExtValue(length);
+  place target = {LLVMGetOperand(call, 0), 0, 0, false, call}, source = {LLVMGetOperand(call, 1), 0, 0, false, call};
+  target.align = argument_alignment(call, 1), source.align = argument_alignment(call, 2);
+  unsigned align = target.align < source.align ? target.align : source.align;
+  if (!bytes) return true;
+  LLVMTypeRef unit = copy_unit(w, bytes, align);
+  uint64_t step = bytes_of(w, unit);
+  if (m.all && is_contiguous(w, &target, bytes) && is_contiguous(w, &source, bytes)) {
+    LLVMTypeRef wide = LLVMVectorType(unit, (unsigned)(bytes / step) * (unsigned)w->width);
+    for (int u = 0; u < w->parts; u++) copy_part(w, &target, &source, wide, u);
+    return true;
+  }
+  source.align = source.align < step ? source.align : (unsigned)step;
+  for (; source.offset < bytes; source.offset += step)
+    elements[source.offset / step] = load_element(w, &source, unit, m);
+  target.align = target.align < step ? target.align : (unsigned)step;
+  int steps = few_steps(w, &target, step);
+  if (steps && (uint64_t)steps * step == bytes) {
+    store_structs(w, &target, elements, steps, m);
+    return true;
+  }
+  for (; target.offset < bytes; target.offset += step) store_element(w, &target, elements[target.offset / step], m);
+  return true;
+}

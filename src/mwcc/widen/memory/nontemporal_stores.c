@@ -1,0 +1,191 @@
+/* Stores past the caches.
+ *
+ * A store reads its line into the cache first, and later the line goes to memory: twice the traffic of what is written.
+ * Where lanes write whole lines that nobody is going to read soon, they go to memory at once (a store that is not temporal):
+ * a copy of a large array takes two thirds of the time, a transposition less than half.
+ *
+ * Nobody reads them soon: the kernel itself does not, in which no load comes from the array that is stored to, and the
+ * launch writes more than the caches hold, so that the next kernel would not find it there either. Of a place that is
+ * stored to in every round of a loop, or by several stores of the code, a cache would gather the pieces; so there it does,
+ * unless each of these writes whole lines.
+ * Where blocks write the columns of a matrix, as a transposition does, the lines beside each other are those of blocks one
+ * below the other, and memory is quickest where they come soon after each other. So rows of blocks are shared out among the
+ * workers one by one then (cpu/command.h), if the launch writes more than the caches hold. (On a Zen 4 with two processors a
+ * transposition takes a twentieth to an eighth less time.)
+ *
+ * What is found out here is about speed alone: such a store does what any other does. It is ordered with others of its
+ * thread's processor, and before what the worker tells others at the end of its blocks by a fence there; kernels that order
+ * memory themselves (atomics, fences, unknown calls) have none. */
+#include "memory.h"
+
+#include <stdlib.h>
+
+enum { LINE = 64 };
+
+/* The parameter or variable that the address was made from; else NULL. */
+static LLVMValueRef array_of(LLVMValueRef address) {
+  LLVMValueRef root = root_of(address);
+  return LLVMIsAArgument(root) || LLVMIsAGlobalVariable(root) ? root : NULL;
+}
+
+static bool is_own_memory(LLVMValueRef address) {
+  memory_kind kind = memory_of(address);
+  return kind == MEMORY_SHARED || kind == MEMORY_LOCAL;
+}
+
+/* Of parts that are less than lines, how many that make one may lie one behind the other, as parts of one row of a block do:
+   whether these do is asked where the kernel runs (follow_on). Else 0. */
+static int parts_of_line(const widener *w, const place *at, uint64_t part) {
+  const cut *c = &w->shapes->cut;
+  int count = part && part < LINE ? (int)(LINE / part) : 0;
+  if (!count || c->kind != CUT_PLANE || c->columns % count || !is_parted(w, at->address)) return 0;
+  return w->parts % count ? 0 : count;
+}
+
+/* Whether parts are whole lines, or make such one behind the other. */
+static bool fills_lines(const widener *w, const place *at, uint64_t bytes) {
+  uint64_t part = bytes * (uint64_t)w->width;
+  if (part % LINE == 0 || parts_of_line(w, at, part)) return true;
+  if (!is_affine(w, at->address) || shape_of(w->shapes, at->address).step != (int64_t)part) return false;
+  return part * (uint64_t)w->parts % LINE == 0;
+}
+
+/* Whether the store is of other whole lines, as far as can be seen: as where each thread has several elements. */
+static bool stores_other_lines(const widener *w, LLVMValueRef other, LLVMValueRef store) {
+  if (!LLVMIsAStoreInst(other) || LLVMGetOperand(other, 1) == LLVMGetOperand(store, 1)) return false;
+  if (w->shapes->order->innermost[graph_node_of(w->g, other)] >= 0) return false;
+  uint64_t bytes = LLVMABISizeOfType(w->p->layout, LLVMTypeOf(LLVMGetOperand(other, 0)));
+  place at = {.address = LLVMGetOperand(other, 1), .by = other};
+  return has_stride(w, at.address, (int64_t)bytes) && fills_lines(w, &at, bytes);
+}
+
+/* Whether no other instruction has to do with the array, but for those that store other lines: *stores with this one.
+   *loaded: the parameters that others come from, which may be the same array in some launches. */
+static bool is_only_stored(const widener *w, LLVMValueRef store, LLVMValueRef root, LLVMValueRef *loaded, int most,
+                           int *count, unsigned *stores) {
+  *count = 0, *stores = 1;
+  for (int n = 0; n < w->g->value_count; n++) {
+    LLVMValueRef i = w->g->values[n];
+    if (i == store || is_harmless(i) || is_barrier(i)) continue;
+    if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return false;
+    if (LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return false;
+    LLVMValueRef address = LLVMGetOperand(i, LLVMIsALoadInst(i) ? 0 : 1), from = array_of(address);
+    if (is_own_memory(address)) continue;
+    if (from == root && stores_other_lines(w, i, store)) {
+      ++*stores;
+      continue;
+    }
+    if (!from || from == root) return false;
+    bool known = !LLVMIsAArgument(from) || LLVMIsAStoreInst(i);
+    for (int l = 0; l < *count; l++) known = known || loaded[l] == from;
+    if (known) continue;
+    if (*count == most) return false;
+    loaded[(*count)++] = from;
+  }
+  return true;
+}
+
+/* Whether the launch writes more than the caches hold. */
+static LLVMValueRef writes_much(widener *w, uint64_t bytes) {
+  LLVMValueRef all = constant_i64(w->p, bytes);
+  if (w->elements) all = LLVMBuildMul(w->b, all, w->elements, "");
+  for (unsigned axis = 0; axis < 3 && !w->elements; axis++) {
+    size_t at = offsetof(mw_frame, grid) + axis * sizeof(uint32_t);
+    LLVMValueRef blocks = load_invariant(w->p, w->b, w->p->i32, w->frame, at);
+    all = LLVMBuildMul(w->b, all, LLVMBuildZExt(w->b, blocks, w->p->i64, ""), "");
+    all = LLVMBuildMul(w->b, all, constant_i64(w->p, w->p->options->launch_block[axis]), "");
+  }
+  LLVMValueRef held = load_invariant(w->p, w->b, w->p->i64, w->frame, offsetof(mw_frame, cached));
+  return LLVMBuildICmp(w->b, LLVMIntUGE, all, held, "");
+}
+
+/* Whether all parts begin where such stores can be: at lines, or at multiples of a part where they make lines together;
+   only those that are first of so many (`every`) have to. */
+static LLVMValueRef begins_lines(widener *w, const place *at, const LLVMValueRef *pointers, uint64_t part, int every) {
+  int64_t step = is_affine(w, at->address) ? shape_of(w->shapes, at->address).step : 1;
+  bool first_tells = step % LINE == 0 || step == (int64_t)part;
+  LLVMValueRef bits = NULL;
+  for (int u = 0; u < (first_tells ? 1 : w->parts); u += every) {
+    LLVMValueRef number = LLVMBuildPtrToInt(w->b, plain_pointer(w, pointers[u]), w->p->i64, "");
+    bits = bits ? LLVMBuildOr(w->b, bits, number, "") : number;
+  }
+  bits = LLVMBuildAnd(w->b, bits, constant_i64(w->p, LINE - 1), "");
+  return LLVMBuildICmp(w->b, LLVMIntEQ, bits, constant_i64(w->p, 0), "");
+}
+
+/* Whether each so many parts do lie one behind the other. */
+static LLVMValueRef follow_on(widener *w, const LLVMValueRef *pointers, int count, uint64_t part) {
+  LLVMValueRef all = LLVMConstInt(w->p->i1, 1, 0);
+  for (int u = 0; u < w->parts; u++) {
+    if (u % count == 0) continue;
+    LLVMValueRef next = moved(w, plain_pointer(w, pointers[u - 1]), part);
+    LLVMValueRef follows = LLVMBuildICmp(w->b, LLVMIntEQ, plain_pointer(w, pointers[u]), next, "");
+    all = LLVMBuildAnd(w->b, all, follows, "");
+  }
+  return all;
+}
+
+static void store_past(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align) {
+  program *p = w->p;
+  LLVMMetadataRef one = LLVMValueAsMetadata(constant_i32(p, 1));
+  LLVMValueRef made = LLVMBuildStore(w->b, lanes, pointer),
+               mark = LLVMMetadataAsValue(p->context, LLVMMDNodeInContext2(p->context, &one, 1));
+  LLVMSetAlignment(made, align);
+  LLVMSetMetadata(made, LLVMGetMDKindIDInContext(p->context, "nontemporal", 11), mark);
+}
+
+static bool may_stream(const widener *w, const place *at, uint64_t bytes) {
+  const program *p = w->p;
+  if (w->strays || !p->options->launch_kernel || !starts_with(p->triple, "x86_64")) return false;
+  if (at->is_volatile || !LLVMIsAStoreInst(at->by) || !fills_lines(w, at, bytes)) return false;
+  return w->shapes->order->innermost[graph_node_of(w->g, at->by)] < 0;
+}
+
+/* Whether the block in the next row of the grid stores near by, and the next one in this row far away. */
+static bool stores_columns(widener *w, LLVMValueRef address) {
+  enum { NEAR = 4096 };
+  LLVMValueRef down = growth_along(w, "ctaid.y", address);
+  if (!down || !LLVMIsAConstantInt(down)) return false;
+  int64_t near = llabs(LLVMConstIntGetSExtValue(down));
+  if (near == 0 || near >= NEAR) return false;
+  LLVMValueRef across = growth_along(w, "ctaid.x", address);
+  return !across || !LLVMIsAConstantInt(across) || llabs(LLVMConstIntGetSExtValue(across)) >= NEAR;
+}
+
+bool store_streamed(widener *w, const place *at, parts lanes, uint64_t bytes) {
+  enum { MOST = 4 };
+  LLVMValueRef root = array_of(at->address), loaded[MOST], pointers[MOST_PARTS];
+  uint64_t part = bytes * (uint64_t)w->width;
+  int count;
+  unsigned stores;
+  if (!may_stream(w, at, bytes) || !root || !LLVMIsAArgument(root)) return false;
+  if (!is_only_stored(w, at->by, root, loaded, MOST, &count, &stores)) return false;
+  const unsigned *block = w->p->options->launch_block;
+  if (stores_columns(w, at->address)) w->k->column_bytes = (uint32_t)(bytes * stores * block[0] * block[1] * block[2]);
+  LLVMValueRef past = writes_much(w, bytes * stores);
+  for (int l = 0; l < count; l++) {
+    LLVMValueRef other = LLVMBuildICmp(w->b, LLVMIntNE, value_scalar(w, root), value_scalar(w, loaded[l]), "");
+    past = LLVMBuildAnd(w->b, past, other, "");
+  }
+  for (int u = 0; u < w->parts; u++) pointers[u] = part_pointer(w, at, u);
+  int together = parts_of_line(w, at, part);
+  past = LLVMBuildAnd(w->b, past, begins_lines(w, at, pointers, part, together ? together : 1), "");
+  if (together) past = LLVMBuildAnd(w->b, past, follow_on(w, pointers, together, part), "");
+  LLVMBasicBlockRef streamed = LLVMAppendBasicBlockInContext(w->p->context, w->function, "streamed"),
+                    usual = LLVMAppendBasicBlockInContext(w->p->context, w->function, "cached"),
+                    done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "stored");
+  LLVMBuildCondBr(w->b, past, streamed, usual);
+  LLVMPositionBuilderAtEnd(w->b, streamed);
+  for (int u = 0; u < w->parts; u++) store_past(w, lanes.of[u], pointers[u], part < LINE ? (unsigned)part : LINE);
+  LLVMBuildBr(w->b, done);
+  LLVMPositionBuilderAtEnd(w->b, usual);
+  for (int u = 0; u < w->parts; u++) LLVMSetAlignment(LLVMBuildStore(w->b, lanes.of[u], pointers[u]), at->align);
+  LLVMBuildBr(w->b, done);
+  LLVMPositionBuilderAtEnd(w->b, done);
+  w->streams = true;
+  return true;
+}
+
+void fence_streamed(widener *w) {
+  if (w->streams) call_intrinsic(w->p, w->b, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
+}

@@ -1,0 +1,346 @@
+/* Memory that lanes reach in a pattern: each lane's address is a constant distance from lane 0's (address_form.h), and all of them
+ * are near each other, as where a butterfly exchanges halves of every eight elements, or where lanes read in turn what
+ * stands in two neighbouring places. What they span is loaded in whole vectors, from which shuffles pick; stores that
+ * together leave nothing out between the first and the last byte are shuffled into whole vectors.
+ *
+ * Accesses of one node to the same structs span the same vectors, which then are loaded once.
+ *
+ * For gangs whose lanes are all active, as in interleaved.c: then no byte between the first and the last is on a page that no
+ * lane may read. */
+#include "memory.h"
+#include "mwcc/divergence/address_form.h"
+
+#include <stdlib.h>
+
+enum { MOST_VECTORS = 4, MOST_MEMBERS = 4 };
+
+typedef struct pattern {
+  form form;
+  int64_t distances[MOST_LANES]; /* by lane, from lane 0 */
+  int64_t low, high; /* of all members: the first byte and behind the last, beside what the form's terms add up to */
+  int64_t bytes;     /* of an element */
+  LLVMValueRef members[MOST_MEMBERS]; /* of stores */
+  int64_t offsets[MOST_MEMBERS];
+  int member_count;
+  LLVMValueRef first, last; /* of the members, in the code */
+} pattern;
+
+static LLVMValueRef address_of(LLVMValueRef access) { return LLVMGetOperand(access, LLVMIsALoadInst(access) ? 0 : 1); }
+
+static LLVMTypeRef type_of(LLVMValueRef access) {
+  return LLVMTypeOf(LLVMIsALoadInst(access) ? access : LLVMGetOperand(access, 0));
+}
+
+static bool is_plain(LLVMValueRef access) {
+  return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
+}
+
+static int64_t size_of(const shapes *s, LLVMTypeRef type) {
+  return (int64_t)LLVMABISizeOfType(s->graph->program->layout, type);
+}
+
+/* Whether `i` is an access of the same kind to what the pattern is made of. */
+static bool is_member(const shapes *s, const pattern *p, LLVMValueRef i, LLVMValueRef like, form *f) {
+  bool same_kind = LLVMIsALoadInst(like) ? LLVMIsALoadInst(i) != NULL : LLVMIsAStoreInst(i) != NULL;
+  if (!same_kind || !is_plain(i)) return false;
+  LLVMTypeKind kind = LLVMGetTypeKind(type_of(i));
+  bool element = kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind || kind == LLVMIntegerTypeKind;
+  if (!element || size_of(s, type_of(i)) != p->bytes) return false;
+  if (LLVMSizeOfTypeInBits(s->graph->program->layout, type_of(i)) != (unsigned long long)p->bytes * 8) return false;
+  return form_of(s, address_of(i), f) && same_but_distance(&p->form, f);
+}
+
+/* In code without end, others are not looked for. */
+static bool find_pattern(const shapes *s, LLVMValueRef access, pattern *p) {
+  enum { FEWEST_LANES = 4, LONGEST = 1000 };
+  form f;
+  shape a = shape_of(s, address_of(access));
+  *p = (pattern){.bytes = size_of(s, type_of(access))};
+  if (s->cut.lanes < FEWEST_LANES || a.kind < SHAPE_AFFINE || !is_plain(access)) return false;
+  if (a.kind != SHAPE_VARYING && (a.stride == p->bytes || a.stride == 0)) return false; /* in order, or alike */
+  if (!form_of(s, address_of(access), &p->form) || !form_distances(s, &p->form, p->distances)) return false;
+  if (!is_member(s, p, access, access, &f)) return false;
+  if (reaches_rows(s, address_of(access), (uint64_t)p->bytes)) return false;
+  int64_t low = 0, high = 0;
+  for (int l = 0; l < s->cut.lanes; l++) {
+    int64_t here = p->distances[l];
+    if (here % p->bytes || here > INT32_MAX || here < INT32_MIN) return false;
+    if (here < low) low = here;
+    if (here > high) high = here;
+  }
+  p->low = INT64_MAX, p->high = INT64_MIN;
+  const node *home = &s->graph->nodes[graph_node_of(s->graph, access)];
+  int looked_at = 0;
+  for (LLVMValueRef i = home->first;; i = LLVMGetNextInstruction(i)) {
+    if (++looked_at > LONGEST) return false;
+    if (is_member(s, p, i, access, &f)) {
+      if ((f.distance - p->form.distance) % p->bytes) return false;
+      if (!p->first) p->first = i;
+      p->last = i;
+      if (p->member_count < MOST_MEMBERS) p->members[p->member_count] = i, p->offsets[p->member_count] = f.distance;
+      p->member_count++;
+      if (f.distance + low < p->low) p->low = f.distance + low;
+      if (f.distance + high + p->bytes > p->high) p->high = f.distance + high + p->bytes;
+    }
+    if (i == home->last) break;
+  }
+  return true;
+}
+
+static int64_t span_of(const pattern *p) { return (p->high - p->low) / p->bytes; }
+
+/* One vector or few; where the access alone is in even steps and there is nothing that it shares, interleaved.c does it. */
+static bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p) {
+  if (!find_pattern(s, load, p)) return false;
+  shape a = shape_of(s, address_of(load));
+  if (a.kind != SHAPE_VARYING && a.stride > 0 && p->member_count < 2) return false;
+  return span_of(p) >= 2 && span_of(p) <= MOST_VECTORS * s->cut.lanes;
+}
+
+/* Which member and lane each element is stored by; false where one is by none. */
+static bool stores_in_pattern(const shapes *s, LLVMValueRef store, pattern *p, int *member, int *lane) {
+  int lanes = s->cut.lanes;
+  if (!find_pattern(s, store, p) || p->member_count > MOST_MEMBERS || span_of(p) != p->member_count * lanes)
+    return false;
+  for (int i = 0; i < p->member_count * lanes; i++) member[i] = -1;
+  for (int m = 0; m < p->member_count; m++)
+    for (int l = 0; l < lanes; l++) {
+      int64_t at = (p->offsets[m] + p->distances[l] - p->low) / p->bytes;
+      if (member[at] >= 0) return false;
+      member[at] = m, lane[at] = l;
+    }
+  for (LLVMValueRef i = p->first; i != p->last; i = LLVMGetNextInstruction(i)) {
+    bool own = false;
+    for (int m = 0; m < p->member_count; m++) own = own || p->members[m] == i;
+    if (!own && !is_harmless(i)) return false;
+  }
+  return true;
+}
+
+bool follows_pattern(const shapes *s, LLVMValueRef access) {
+  pattern p;
+  int member[MOST_MEMBERS * MOST_LANES], lane[MOST_MEMBERS * MOST_LANES];
+  if (LLVMIsALoadInst(access)) return loads_in_pattern(s, access, &p);
+  return LLVMIsAStoreInst(access) && stores_in_pattern(s, access, &p, member, lane);
+}
+
+/* ---- lane 0's address ---- */
+
+/* Whether the value is one that the access's node has anyway. */
+static bool is_near(widener *w, LLVMValueRef access, LLVMValueRef value) {
+  int home = graph_node_of(w->g, access);
+  if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == home) return true;
+  if (!w->several_regions && is_in_slot(w, value)) return true;
+  for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (!LLVMIsAPHINode(user) && graph_node_of(w->g, user) == home) return true;
+  }
+  return false;
+}
+
+static bool is_all_near(widener *w, LLVMValueRef access, const form *f) {
+  LLVMValueRef values[MOST_TERMS];
+  int count;
+  if (!form_needs(f, values, &count, MOST_TERMS, w->shapes) || !is_near(w, access, f->root)) return false;
+  for (int i = 0; i < count; i++)
+    if (!is_near(w, access, values[i])) return false;
+  return true;
+}
+
+/* A number of lane 0 of part u: of what address_form.c takes for bits, made anew. */
+static LLVMValueRef first_number(widener *w, LLVMValueRef value, int u) {
+  if (!is_varying(w, value)) return part_scalar(w, value, u);
+  LLVMValueRef from = first_number(w, LLVMGetOperand(value, 0), u);
+  LLVMTypeRef type = LLVMTypeOf(value);
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
+  if (opcode == LLVMZExt) return LLVMBuildZExt(w->b, from, type, "");
+  if (opcode == LLVMTrunc) return LLVMBuildTrunc(w->b, from, type, "");
+  if (opcode == LLVMCall) return call_intrinsic(w->p, w->b, "llvm.bitreverse", &type, 1, &from, 1);
+  return LLVMBuildBinOp(w->b, opcode, from, LLVMGetOperand(value, 1), "");
+}
+
+/* Of part u, `distance` from where the form's terms lead. */
+static LLVMValueRef pattern_pointer(widener *w, LLVMValueRef access, const form *f, int64_t distance, int u) {
+  if (!is_all_near(w, access, f)) {
+    LLVMValueRef first = plain_pointer(w, part_scalar(w, address_of(access), u));
+    return moved(w, first, (uint64_t)(distance - f->distance));
+  }
+  LLVMValueRef pointer = plain_pointer(w, part_scalar(w, f->root, u));
+  for (int i = 0; i < f->count; i++) {
+    LLVMValueRef number = first_number(w, f->terms[i].value, u),
+                 times = constant_i64(w->p, (uint64_t)f->terms[i].times);
+    if (LLVMTypeOf(number) != w->p->i64) number = LLVMBuildSExt(w->b, number, w->p->i64, "");
+    number = LLVMBuildMul(w->b, number, times, "");
+    pointer = LLVMBuildGEP2(w->b, w->p->i8, pointer, &number, 1, "");
+  }
+  return moved(w, pointer, (uint64_t)distance);
+}
+
+/* What pattern_pointer and gathers read must be read before a branch. */
+static void need_pattern(widener *w, LLVMValueRef access, const form *f) {
+  LLVMValueRef values[MOST_TERMS];
+  int count;
+  place at = {address_of(access), 0, LLVMGetAlignment(access), false, access};
+  need_pointers(w, &at);
+  value_kept(w, at.address);
+  if (!is_all_near(w, access, f)) return;
+  form_needs(f, values, &count, MOST_TERMS, w->shapes);
+  value_kept(w, f->root);
+  for (int i = 0; i < count; i++) value_kept(w, values[i]);
+}
+
+/* ---- shuffles ---- */
+
+static LLVMValueRef shuffled(widener *w, LLVMValueRef a, LLVMValueRef b, const int *pick) {
+  LLVMValueRef items[MOST_LANES];
+  for (int i = 0; i < w->width; i++)
+    items[i] = pick[i] < 0 ? LLVMGetPoison(w->p->i32) : constant_i32(w->p, (unsigned)pick[i]);
+  return LLVMBuildShuffleVector(w->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
+                                LLVMConstVector(items, (unsigned)w->width), "");
+}
+
+/* The order in which what is picked of two vectors, and more that others will want of them, is best put into one: every
+   second element, or the first halves in turn, or the second ones; so shuffles of pairs are shared by those who load a
+   struct's members, or by the vectors that members are stored in. `pick`: by place, what of the pair is wanted, which is
+   replaced; `lies`: where that is now. */
+static void share_pair(int width, int length, int *pick, int *lies) {
+  bool even = true, odd = true, first = true, second = true;
+  for (int i = 0; i < width; i++) {
+    lies[i] = i;
+    if (pick[i] < 0) continue;
+    even = even && pick[i] % 2 == 0, odd = odd && pick[i] % 2 == 1;
+    first = first && pick[i] % length < length / 2, second = second && pick[i] % length >= length / 2;
+  }
+  if (length != width || (!even && !odd && !first && !second)) return;
+  bool alternate = even || odd;
+  int skipped = second ? length / 2 : 0;
+  for (int i = 0; i < width; i++) {
+    if (pick[i] >= 0) lies[i] = alternate ? pick[i] / 2 : 2 * (pick[i] % length - skipped) + pick[i] / length;
+    pick[i] = alternate ? 2 * i + odd : i % 2 * length + skipped + i / 2;
+  }
+}
+
+/* Element i is that number at[i] of vector from[i], of `length` elements each: pairs of vectors first, then of results. */
+static LLVMValueRef collected(widener *w, const LLVMValueRef *vectors, int count, int length, const int *from,
+                              const int *at) {
+  LLVMValueRef some[MOST_VECTORS];
+  int pick[MOST_LANES], lies[MOST_LANES], number[MOST_VECTORS], result[MOST_LANES], used = 0;
+  for (int v = 0; v < count; v++) {
+    bool needed = false;
+    for (int i = 0; i < w->width; i++) needed = needed || from[i] == v;
+    number[v] = needed ? used++ : -1;
+    if (needed) some[number[v]] = vectors[v];
+  }
+  int made = 0;
+  for (int first = 0; first < used; first += 2, made++) {
+    LLVMValueRef second = first + 1 < used ? some[first + 1] : NULL;
+    for (int i = 0; i < w->width; i++) {
+      int own = number[from[i]] - first;
+      pick[i] = own == 0 || own == 1 ? own * length + at[i] : -1;
+      lies[i] = i;
+    }
+    if (used == MOST_VECTORS) share_pair(w->width, length, pick, lies);
+    for (int i = 0; i < w->width; i++) {
+      int own = number[from[i]] - first;
+      if (own == 0 || own == 1) result[i] = made * w->width + lies[i];
+    }
+    some[made] = shuffled(w, some[first], second, pick);
+  }
+  if (made == 1) return some[0];
+  return shuffled(w, some[0], some[1], result);
+}
+
+/* ---- gangs ---- */
+
+static LLVMValueRef element_pointer(widener *w, LLVMValueRef base, int64_t bytes, int64_t element) {
+  return moved(w, base, (uint64_t)(element * bytes));
+}
+
+static unsigned element_align(LLVMValueRef access, int64_t bytes) {
+  return LLVMGetAlignment(access) < (unsigned)bytes ? LLVMGetAlignment(access) : (unsigned)bytes;
+}
+
+/* Vectors of `length` elements each, the last of which ends with the last element. */
+static LLVMValueRef load_part(widener *w, LLVMValueRef load, const pattern *p, int u) {
+  LLVMTypeRef type = LLVMTypeOf(load);
+  int span = (int)span_of(p), length = 1, from[MOST_LANES], at[MOST_LANES];
+  while (length * 2 <= span && length * 2 <= w->width) length *= 2;
+  int count = (span + length - 1) / length;
+  LLVMValueRef vectors[MOST_VECTORS] = {0}, base = pattern_pointer(w, load, &p->form, p->low, u);
+  for (int l = 0; l < w->width; l++) {
+    int element = (int)((p->form.distance + p->distances[l] - p->low) / p->bytes);
+    from[l] = element / length < count - 1 ? element / length : count - 1;
+    int first = from[l] < count - 1 ? from[l] * length : span - length;
+    at[l] = element - first;
+    if (vectors[from[l]]) continue;
+    LLVMTypeRef vector = LLVMVectorType(type, (unsigned)length);
+    vectors[from[l]] = LLVMBuildLoad2(w->b, vector, element_pointer(w, base, p->bytes, first), "");
+    LLVMSetAlignment(vectors[from[l]], element_align(load, p->bytes));
+  }
+  return collected(w, vectors, count, length, from, at);
+}
+
+bool load_pattern(widener *w, LLVMValueRef load, mask m, parts *result) {
+  pattern p;
+  if (!loads_in_pattern(w->shapes, load, &p)) return false;
+  LLVMTypeRef wide = vector_type(w, LLVMTypeOf(load));
+  place at = {address_of(load), 0, LLVMGetAlignment(load), false, load};
+  need_pattern(w, load, &p.form); /* on both ways */
+  parts slots = m.all ? *result : new_slots(w, wide, w->parts);
+  choice c = choose_every(w, m);
+  for (int u = 0; u < w->parts; u++) result->of[u] = load_part(w, load, &p, u);
+  if (m.all) return true;
+  store_slots(w, *result, slots, w->parts);
+  else_some(w, &c);
+  for (int u = 0; u < w->parts; u++) result->of[u] = gather(w, &at, wide, m, u);
+  store_slots(w, *result, slots, w->parts);
+  end_choice(w, &c);
+  *result = load_slots(w, wide, slots, w->parts);
+  return true;
+}
+
+static void store_part(widener *w, const pattern *p, const parts *values, const int *member, const int *lane, int u) {
+  LLVMValueRef vectors[MOST_MEMBERS], base = pattern_pointer(w, p->members[0], &p->form, p->low, u);
+  LLVMTypeRef bits = vector_type(w, LLVMIntTypeInContext(w->p->context, (unsigned)p->bytes * 8));
+  unsigned align = element_align(p->members[0], p->bytes);
+  for (int m = 0; m < p->member_count; m++) {
+    vectors[m] = LLVMBuildBitCast(w->b, values[m].of[u], bits, ""); /* members may be of different types */
+    unsigned own = element_align(p->members[m], p->bytes);
+    if (own < align) align = own;
+  }
+  for (int v = 0; v < p->member_count; v++) {
+    int first = v * w->width;
+    LLVMValueRef whole = collected(w, vectors, p->member_count, w->width, member + first, lane + first);
+    LLVMSetAlignment(LLVMBuildStore(w->b, whole, element_pointer(w, base, p->bytes, first)), align);
+  }
+}
+
+/* Whether the last member stores them all: not where it is a struct's, or known to be in order though the others are not. */
+static bool last_stores_all(widener *w, LLVMValueRef last) {
+  pattern p;
+  int member[MOST_MEMBERS * MOST_LANES], lane[MOST_MEMBERS * MOST_LANES];
+  return !is_stored_together(w, last) && stores_in_pattern(w->shapes, last, &p, member, lane);
+}
+
+bool store_pattern(widener *w, LLVMValueRef store, mask m) {
+  pattern p;
+  int member[MOST_MEMBERS * MOST_LANES], lane[MOST_MEMBERS * MOST_LANES];
+  if (!stores_in_pattern(w->shapes, store, &p, member, lane)) return false;
+  if (store != p.last) return last_stores_all(w, p.last);
+  parts values[MOST_MEMBERS];
+  for (int i = 0; i < p.member_count; i++) {
+    values[i] = value_vectors(w, LLVMGetOperand(p.members[i], 0));
+    if (!m.all) need_pattern(w, p.members[i], &p.form);
+  }
+  choice c = choose_every(w, m);
+  p.form.distance = p.offsets[0]; /* whose address the pointer is made from */
+  for (int u = 0; u < w->parts; u++) store_part(w, &p, values, member, lane, u);
+  if (m.all) return true;
+  else_some(w, &c);
+  for (int i = 0; i < p.member_count; i++) {
+    place at = {address_of(p.members[i]), 0, LLVMGetAlignment(p.members[i]), false, p.members[i]};
+    for (int u = 0; u < w->parts; u++) scatter(w, &at, values[i].of[u], m, u);
+  }
+  end_choice(w, &c);
+  return true;
+}

@@ -1,0 +1,139 @@
+/* Memory in rows: lane l of part u reaches element u of row l, and rows lie any constant distance apart. That is how a
+ * block of several rows reaches the columns of a tile in shared memory: `tile[threadIdx.x][threadIdx.y]`.
+ *
+ * A lane's elements in all parts follow each other, so they are one short vector; the lanes' short vectors are turned
+ * into the parts' long ones, or those into them, in registers. A gather a part would load each element by itself.
+ *
+ * For gangs whose lanes are all active, as in interleaved.c: then every element of every row is some lane's. */
+#include "memory.h"
+
+enum { FEWEST_LANES = 4 };
+
+bool reaches_rows(const shapes *s, LLVMValueRef address, uint64_t bytes) {
+  shape a = shape_of(s, address);
+  int lanes = s->cut.lanes, count = s->cut.parts;
+  if (a.kind != SHAPE_AFFINE || count < 2 || count & (count - 1) || count > lanes || lanes < FEWEST_LANES) return false;
+  int64_t row = (int64_t)bytes * count; /* rows that overlap are not meant here */
+  return a.step == (int64_t)bytes && (a.stride >= row || a.stride <= -row);
+}
+
+/* ---- rows as vectors: number r of them holds rows r, r + parts, r + 2 * parts, … ---- */
+
+/* Elements first .. first + count - 1 of two vectors, one behind the other. */
+static LLVMValueRef taken(widener *w, LLVMValueRef a, LLVMValueRef b, int first, int count) {
+  LLVMValueRef items[MOST_LANES];
+  for (int i = 0; i < count; i++) items[i] = constant_i32(w->p, (unsigned)(first + i));
+  return LLVMBuildShuffleVector(w->b, a, b, LLVMConstVector(items, (unsigned)count), "");
+}
+
+static LLVMValueRef row_pointer(widener *w, const place *at, LLVMValueRef base, int row) {
+  LLVMValueRef distance = constant_i64(w->p, (uint64_t)(row * shape_of(w->shapes, at->address).stride));
+  return row ? LLVMBuildGEP2(w->b, w->p->i8, base, &distance, 1, "") : base;
+}
+
+static LLVMValueRef load_group(widener *w, const place *at, LLVMTypeRef type, LLVMValueRef base, int first) {
+  LLVMValueRef rows[MOST_LANES];
+  int count = w->width / w->parts;
+  for (int i = 0; i < count; i++) {
+    LLVMTypeRef row = LLVMVectorType(type, (unsigned)w->parts);
+    rows[i] = LLVMBuildLoad2(w->b, row, row_pointer(w, at, base, first + i * w->parts), "");
+    LLVMSetAlignment(rows[i], at->align);
+  }
+  for (int length = w->parts; count > 1; count /= 2, length *= 2)
+    for (int i = 0; i < count; i += 2) rows[i / 2] = taken(w, rows[i], rows[i + 1], 0, 2 * length);
+  return rows[0];
+}
+
+static void store_group(widener *w, const place *at, LLVMValueRef group, LLVMValueRef base, int first) {
+  for (int i = 0; i < w->width / w->parts; i++) {
+    LLVMValueRef row = w->parts == w->width ? group : taken(w, group, group, i * w->parts, w->parts);
+    LLVMValueRef made = LLVMBuildStore(w->b, row, row_pointer(w, at, base, first + i * w->parts));
+    LLVMSetAlignment(made, at->align);
+  }
+}
+
+/* ---- turning: each square of parts x parts elements, which stands in the same places of all vectors ---- */
+
+/* Element i is that of a (below width) or b that pick(i) counts to. */
+static LLVMValueRef picked(widener *w, LLVMValueRef a, LLVMValueRef b, const int *pick) {
+  LLVMValueRef items[MOST_LANES];
+  for (int i = 0; i < w->width; i++) items[i] = constant_i32(w->p, (unsigned)pick[i]);
+  return LLVMBuildShuffleVector(w->b, a, b, LLVMConstVector(items, (unsigned)w->width), "");
+}
+
+/* Of each pair of neighbours of `size` elements, those of a and b that stand first (`second` 0) or last (1). */
+static LLVMValueRef halves(widener *w, LLVMValueRef a, LLVMValueRef b, int size, int second) {
+  int pick[MOST_LANES];
+  for (int i = 0; i < w->width; i++) {
+    int from = (i & ~size) + second * size;
+    pick[i] = i & size ? w->width + from : from;
+  }
+  return picked(w, a, b, pick);
+}
+
+/* Of each four elements, two of a and two of b by turns: the first two (`second` 0) or the last. */
+static LLVMValueRef mixed(widener *w, LLVMValueRef a, LLVMValueRef b, int second) {
+  int pick[MOST_LANES];
+  for (int i = 0; i < w->width; i++) {
+    int from = (i & ~3) + 2 * second + (i & 3) / 2;
+    pick[i] = i & 1 ? w->width + from : from;
+  }
+  return picked(w, a, b, pick);
+}
+
+/* Squares of four, within what processors shuffle best: 16 bytes. */
+static void turn_four(widener *w, LLVMValueRef *v) {
+  LLVMValueRef low = mixed(w, v[0], v[1], 0), high = mixed(w, v[0], v[1], 1);
+  LLVMValueRef low2 = mixed(w, v[2], v[3], 0), high2 = mixed(w, v[2], v[3], 1);
+  v[0] = halves(w, low, low2, 2, 0), v[1] = halves(w, low, low2, 2, 1);
+  v[2] = halves(w, high, high2, 2, 0), v[3] = halves(w, high, high2, 2, 1);
+}
+
+/* What lies across the diagonal changes places: by elements or fours, then by pieces twice as large, … */
+static void turn(widener *w, parts *v) {
+  int size = 1;
+  if (w->parts >= 4) {
+    for (int u = 0; u < w->parts; u += 4) turn_four(w, v->of + u);
+    size = 4;
+  }
+  for (; size < w->parts; size *= 2)
+    for (int u = 0; u < w->parts; u++) {
+      if (u & size) continue;
+      LLVMValueRef a = v->of[u], b = v->of[u + size];
+      v->of[u] = halves(w, a, b, size, 0);
+      v->of[u + size] = halves(w, a, b, size, 1);
+    }
+}
+
+/* ---- gangs ---- */
+
+parts load_rows(widener *w, const place *at, LLVMTypeRef type, mask m) {
+  LLVMTypeRef wide = vector_type(w, type);
+  parts result = {0};
+  value_kept(w, at->address); /* needed on both ways */
+  parts slots = m.all ? result : new_slots(w, wide, w->parts);
+  choice c = choose_every(w, m);
+  LLVMValueRef base = part_pointer(w, at, 0);
+  for (int u = 0; u < w->parts; u++) result.of[u] = load_group(w, at, type, base, u);
+  turn(w, &result);
+  if (m.all) return result;
+  store_slots(w, result, slots, w->parts);
+  else_some(w, &c);
+  for (int u = 0; u < w->parts; u++) result.of[u] = gather(w, at, wide, m, u);
+  store_slots(w, result, slots, w->parts);
+  end_choice(w, &c);
+  return load_slots(w, wide, slots, w->parts);
+}
+
+void store_rows(widener *w, const place *at, parts lanes, mask m) {
+  parts turned = lanes;
+  value_kept(w, at->address); /* needed on both ways */
+  choice c = choose_every(w, m);
+  LLVMValueRef base = part_pointer(w, at, 0);
+  turn(w, &turned);
+  for (int u = 0; u < w->parts; u++) store_group(w, at, turned.of[u], base, u);
+  if (m.all) return;
+  else_some(w, &c);
+  for (int u = 0; u < w->parts; u++) scatter(w, at, lanes.of[u], m, u);
+  end_choice(w, &c);
+}

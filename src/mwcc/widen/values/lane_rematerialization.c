@@ -1,0 +1,91 @@
+/* Numbers that lanes make anew where they are needed one after the other: see lane_serialization.c.
+ *
+ * What counts up all over the gang is lane 0's and a multiple of the lane's number. And
+ * an index such as `x[i] & 255` is made by all lanes at once, laid out in memory and read back by each lane. Where nothing
+ * else comes of it, it costs less if each lane reads x[i] itself: what vectors would have brought is in the cache as well,
+ * and no lane waits for the others' store. */
+#include "mwcc/widen/widen.h"
+
+enum { DEPTH = 4 };
+
+/* What every use of has to go back to: a kernel's parameter points to no shared memory. */
+static bool is_of_parameter(LLVMValueRef address) {
+  while (LLVMIsAGetElementPtrInst(address) || LLVMIsAAddrSpaceCastInst(address)) address = LLVMGetOperand(address, 0);
+  return LLVMIsAArgument(address) != NULL;
+}
+
+static bool may_write(LLVMValueRef i) {
+  return LLVMIsAStoreInst(i) || LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAFenceInst(i) ||
+         (LLVMIsACallInst(i) && !starts_with(callee_name(i), "llvm.nvvm.read.ptx.sreg."));
+}
+
+/* Whether each lane of the gang, not only of a part, has lane 0's value plus a multiple of its number. */
+static bool counts_up(const widener *w, LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value) || !is_affine(w, value)) return false;
+  shape s = shape_of(w->shapes, value);
+  return w->parts == 1 || s.step == s.stride * w->width;
+}
+
+/* Whether lanes read elements that lie one behind the other all over the gang, and nothing is written until `by`. */
+static bool is_remade_load(const widener *w, LLVMValueRef load, LLVMValueRef by) {
+  LLVMValueRef address = LLVMGetOperand(load, 0);
+  int64_t bytes = (int64_t)LLVMABISizeOfType(w->p->layout, LLVMTypeOf(load));
+  if (LLVMGetVolatile(load) || LLVMGetOrdering(load) != LLVMAtomicOrderingNotAtomic) return false;
+  if (!counts_up(w, address) || shape_of(w->shapes, address).stride != bytes || !is_of_parameter(address)) return false;
+  for (LLVMValueRef i = load; i != by; i = LLVMGetNextInstruction(i))
+    if (!i || may_write(i)) return false;
+  return true;
+}
+
+static bool can_remake(const widener *w, LLVMValueRef value, LLVMValueRef by, int depth) {
+  if (is_uniform(w, value) || counts_up(w, value)) return true;
+  if (depth == 0 || !LLVMIsAInstruction(value) || graph_node_of(w->g, value) != graph_node_of(w->g, by)) return false;
+  if (LLVMIsALoadInst(value)) return is_remade_load(w, value, by);
+  if (!is_integer_operation(value)) return false;
+  for (int n = 0; n < LLVMGetNumOperands(value); n++)
+    if (!can_remake(w, LLVMGetOperand(value, (unsigned)n), by, depth - 1)) return false;
+  return true;
+}
+
+bool is_remade(const widener *w, LLVMValueRef value, LLVMValueRef by, bool all) {
+  if (counts_up(w, value)) return true;
+  bool made = all && LLVMIsAInstruction(value) && is_varying(w, value) && !LLVMIsAPHINode(value);
+  return made && LLVMGetInstructionParent(value) == LLVMGetInstructionParent(by) && can_remake(w, value, by, DEPTH);
+}
+
+void begin_remaking(widener *w, LLVMValueRef value) {
+  if (!is_varying(w, value)) {
+    value_kept(w, value);
+    return;
+  }
+  for (int n = 0; n < LLVMGetNumOperands(value); n++) begin_remaking(w, LLVMGetOperand(value, (unsigned)n));
+}
+
+static LLVMValueRef counted(widener *w, LLVMValueRef value, LLVMValueRef lane) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  bool address = LLVMGetTypeKind(type) == LLVMPointerTypeKind;
+  LLVMTypeRef number = address ? w->p->i64 : type;
+  LLVMValueRef stride = LLVMConstInt(number, (uint64_t)shape_of(w->shapes, value).stride, 1);
+  LLVMValueRef distance = LLVMBuildMul(w->b, LLVMBuildIntCast2(w->b, lane, number, 0, ""), stride, "");
+  if (address) return LLVMBuildGEP2(w->b, w->p->i8, value_scalar(w, value), &distance, 1, "");
+  return LLVMBuildAdd(w->b, value_scalar(w, value), distance, "");
+}
+
+LLVMValueRef remake(widener *w, LLVMValueRef value, LLVMValueRef lane) {
+  enum { MOST = 2 };
+  LLVMValueRef operands[MOST];
+  if (is_uniform(w, value)) return value_scalar(w, value);
+  if (counts_up(w, value)) return counted(w, value, lane);
+  if (LLVMIsALoadInst(value)) {
+    LLVMValueRef address = counted(w, LLVMGetOperand(value, 0), lane);
+    ask_by_lanes(w, value, address);
+    LLVMValueRef made = LLVMBuildLoad2(w->b, LLVMTypeOf(value), address, "");
+    LLVMSetAlignment(made, LLVMGetAlignment(value));
+    return made;
+  }
+  int count = LLVMGetNumOperands(value);
+  for (int n = 0; n < count; n++) operands[n] = remake(w, LLVMGetOperand(value, (unsigned)n), lane);
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
+  if (count == 1) return LLVMBuildCast(w->b, opcode, operands[0], LLVMTypeOf(value), "");
+  return LLVMBuildBinOp(w->b, opcode, operands[0], operands[1], "");
+}

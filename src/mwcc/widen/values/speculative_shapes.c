@@ -1,0 +1,357 @@
+/* Indices that follow on in most gangs, though not in all: clamped to an edge, or flipped by an exclusive or.
+ *
+ * `min(max(x + i, 0), width - 1)` is x + i but at the edges, and `i ^ distance` counts up like i where distance is a multiple
+ * of what a gang has. That cannot be proved; so each gang looks, at its start and once for all such values, and has code of
+ * its own where it is so: with shapes in which they are affine, loads by them are contiguous, and comparisons of them with
+ * others of their kind are alike for all lanes.
+ *
+ * What is looked at must be known at the start: made from ids, parameters and constants alone. */
+#include "mwcc/widen/widen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 24, DEPTH = 8, LONG_STEP = 1 << 20, MUCH_CODE = 2400 /* instructions, times parts */ };
+
+/* ---- what is known at the start ---- */
+
+static bool is_extreme(LLVMValueRef call) {
+  const char *name = LLVMIsACallInst(call) ? callee_name(call) : "";
+  return strncmp(name, "llvm.", 5) == 0 && (strncmp(name + 6, "min.", 4) == 0 || strncmp(name + 6, "max.", 4) == 0);
+}
+
+static bool is_id(LLVMValueRef call) {
+  static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
+  const char *name = LLVMIsACallInst(call) ? callee_name(call) : "";
+  if (!starts_with(name, prefix)) return false;
+  name += sizeof prefix - 1;
+  return starts_with(name, "tid.") || starts_with(name, "ctaid.") || starts_with(name, "ntid.") ||
+         starts_with(name, "nctaid.");
+}
+
+/* Operations that can be done anywhere: none traps. */
+static bool is_simple(LLVMValueRef i) {
+  return is_integer_operation(i) || LLVMIsAICmpInst(i) || LLVMIsASelectInst(i) || is_extreme(i);
+}
+
+static bool is_known_at_start(LLVMValueRef value, int depth) {
+  if (!LLVMIsAInstruction(value)) return LLVMIsAConstant(value) || LLVMIsAArgument(value);
+  if (is_id(value)) return true;
+  if (depth == 0 || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind || !is_simple(value)) return false;
+  int count = is_extreme(value) ? 2 : LLVMGetNumOperands(value);
+  for (int n = 0; n < count; n++)
+    if (!is_known_at_start(LLVMGetOperand(value, (unsigned)n), depth - 1)) return false;
+  return true;
+}
+
+/* ---- what is expected of it ---- */
+
+typedef struct search {
+  const graph *g;
+  const shapes *shapes;
+  given list[MOST];
+  int count;
+} search;
+
+static bool differs(const search *s, LLVMValueRef value) {
+  return LLVMIsAInstruction(value) && shape_of(s->shapes, value).kind == SHAPE_VARYING;
+}
+
+static bool expect(search *s, LLVMValueRef value, shape found) {
+  for (int i = 0; i < s->count; i++)
+    if (s->list[i].value == value) return true;
+  if (s->count == MOST) return false;
+  s->list[s->count++] = (given){value, found};
+  return true;
+}
+
+/* How a value counts up from lane to lane if all clamps in it let their first operand through that differs by lane. */
+static bool look_at(search *s, LLVMValueRef value, int depth, shape *out);
+
+static bool look_at_clamp(search *s, LLVMValueRef i, int depth, shape *out) {
+  unsigned first = LLVMIsASelectInst(i) ? 1 : 0;
+  shape found = {0}, other;
+  bool parted = false;
+  if (!is_known_at_start(i, DEPTH)) return false;
+  for (unsigned n = first; n < first + 2; n++) {
+    if (!look_at(s, LLVMGetOperand(i, n), depth - 1, &other)) return false;
+    if (!found.stride && !found.step) found = other;
+    parted = parted || other.kind == SHAPE_PARTED;
+  }
+  *out = (shape){.kind = SHAPE_AFFINE, .stride = found.stride, .step = found.step, .no_wrap = true};
+  if (parted) out->kind = SHAPE_PARTED, out->step = 0;
+  bool small = llabs(found.stride) < LONG_STEP && llabs(found.step) < LONG_STEP;
+  return found.stride != 0 && small && LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && expect(s, i, *out);
+}
+
+static bool look_at(search *s, LLVMValueRef value, int depth, shape *out) {
+  shape a, b;
+  *out = (shape){0};
+  if (!differs(s, value)) {
+    if (LLVMIsAInstruction(value)) *out = shape_of(s->shapes, value);
+    return out->kind <= SHAPE_PARTED;
+  }
+  if (depth == 0 || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind) return false;
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMAdd:
+  case LLVMSub: {
+    int64_t sign = LLVMGetInstructionOpcode(value) == LLVMSub ? -1 : 1;
+    if (!look_at(s, LLVMGetOperand(value, 0), depth - 1, &a) || !look_at(s, LLVMGetOperand(value, 1), depth - 1, &b))
+      return false;
+    out->stride = a.stride + sign * b.stride, out->step = a.step + sign * b.step;
+    if (a.kind == SHAPE_PARTED || b.kind == SHAPE_PARTED) out->kind = SHAPE_PARTED;
+    return true;
+  }
+  case LLVMSExt:
+  case LLVMZExt:
+  case LLVMTrunc: return look_at(s, LLVMGetOperand(value, 0), depth - 1, out);
+  case LLVMAnd:
+  case LLVMOr:
+  case LLVMXor:
+  case LLVMSelect: return look_at_clamp(s, value, depth, out);
+  default: return is_extreme(value) && look_at_clamp(s, value, depth, out);
+  }
+}
+
+/* The indices of an address that differ in all its lanes. */
+static void look_at_address(search *s, LLVMValueRef address) {
+  int before = s->count;
+  shape found;
+  if (!differs(s, address) || !LLVMIsAGetElementPtrInst(address)) return;
+  for (int n = 1; n < LLVMGetNumOperands(address); n++)
+    if (differs(s, LLVMGetOperand(address, (unsigned)n)) &&
+        !look_at(s, LLVMGetOperand(address, (unsigned)n), DEPTH, &found))
+      s->count = before;
+}
+
+static LLVMValueRef address_of(LLVMValueRef i) {
+  if (LLVMIsALoadInst(i)) return LLVMGetOperand(i, 0);
+  return LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1) : NULL;
+}
+
+static bool is_better(const search *s, const shapes *with) {
+  for (int i = 0; i < s->g->value_count; i++) {
+    LLVMValueRef address = address_of(s->g->values[i]);
+    if (address && differs(s, address) && shape_of(with, address).kind != SHAPE_VARYING) return true;
+  }
+  return false;
+}
+
+static bool has_barrier(const graph *g) {
+  for (int n = 0; n < g->count; n++)
+    if (g->nodes[n].barrier) return true;
+  return false;
+}
+
+bool find_expected(const graph *g, const order *o, const shapes *s, expectation *out) {
+  search found = {.g = g, .shapes = s};
+  *out = (expectation){0};
+  bool whole = s->cut.kind == CUT_ROWS || s->cut.kind == CUT_PLANE; /* all lanes are there to be looked at */
+  if (!whole || s->cut.lanes == 1 || has_barrier(g) || g->value_count * s->cut.parts > MUCH_CODE) return false;
+  for (int i = 0; i < g->value_count; i++) {
+    LLVMValueRef address = address_of(g->values[i]);
+    if (address) look_at_address(&found, address);
+  }
+  if (!found.count) return false;
+  out->shapes = shapes_given(g, o, s->cut, found.list, found.count, s);
+  if (!is_better(&found, &out->shapes)) {
+    shapes_free(&out->shapes);
+    return false;
+  }
+  out->list = mw_alloc((size_t)found.count * sizeof *out->list);
+  memcpy(out->list, found.list, (size_t)found.count * sizeof *out->list);
+  out->count = found.count;
+  return true;
+}
+
+void forget_expected(expectation *x) {
+  if (x->count) shapes_free(&x->shapes);
+  free(x->list);
+  *x = (expectation){0};
+}
+
+/* ---- looking ---- */
+
+static void compute(widener *w, LLVMValueRef value, mask m) {
+  if (!LLVMIsAInstruction(value)) return;
+  kept *k = kept_of(w, value);
+  if (k->local.of[0] && k->node_stamp == w->stamp) return;
+  int count = is_id(value) ? 0 : is_extreme(value) ? 2 : LLVMGetNumOperands(value);
+  for (int n = 0; n < count; n++) compute(w, LLVMGetOperand(value, (unsigned)n), m);
+  widen_instruction(w, value, m);
+}
+
+/* ---- by lane 0 alone ----
+   Where it is known how what is clamped or flipped counts up, lane 0 and the last one say whether all follow on; vectors need
+   not be made. Where parts are rows and columns of a block, each is looked at. */
+
+typedef struct looking {
+  widener *w;
+  const expectation *x;
+  mask m;
+  int part; /* of which it is lane 0; the first, where the others follow it */
+} looking;
+
+static bool is_expected(const expectation *x, LLVMValueRef value) {
+  for (int i = 0; i < x->count; i++)
+    if (x->list[i].value == value) return true;
+  return false;
+}
+
+/* +1: the lesser of two signed numbers, -1: the greater, 0: neither. */
+static int extreme_sign(LLVMValueRef value) {
+  const char *name = is_extreme(value) ? callee_name(value) + 5 : "";
+  return starts_with(name, "smin.") ? 1 : starts_with(name, "smax.") ? -1 : 0;
+}
+
+/* The operands: which one counts up, and the other, which all lanes share. */
+static bool split(const widener *w, LLVMValueRef value, LLVMValueRef *counting, LLVMValueRef *common) {
+  for (unsigned n = 0; n < 2; n++) {
+    *counting = LLVMGetOperand(value, n), *common = LLVMGetOperand(value, 1 - n);
+    if (is_uniform(w, *common) && !is_uniform(w, *counting)) return true;
+  }
+  return false;
+}
+
+/* Lane 0's number, if the value counts up as all that is expected says; NULL: only its vectors would tell. */
+static LLVMValueRef first_of(const looking *l, LLVMValueRef value) {
+  LLVMValueRef counting, common;
+  if (is_affine(l->w, value) || is_parted(l->w, value)) {
+    compute(l->w, value, l->m);
+    return part_scalar(l->w, value, l->part);
+  }
+  LLVMOpcode opcode = LLVMIsAInstruction(value) ? LLVMGetInstructionOpcode(value) : LLVMRet;
+  bool moved = opcode == LLVMAdd || opcode == LLVMSub;
+  if (!moved && (!is_expected(l->x, value) || !extreme_sign(value))) return NULL;
+  if (!split(l->w, value, &counting, &common) || (opcode == LLVMSub && counting != LLVMGetOperand(value, 0)))
+    return NULL;
+  LLVMValueRef first = first_of(l, counting);
+  if (!first || !moved) return first;
+  compute(l->w, common, l->m);
+  return LLVMBuildBinOp(l->w->b, opcode, first, value_scalar(l->w, common), "");
+}
+
+/* How far the lane with the greatest number (sign 1) or the least (-1) is from lane 0. */
+static int64_t farthest(const widener *w, const shape *s, int sign) {
+  /* parts that are each looked at have no step */
+  int64_t along = s->stride * (w->width - 1), across = s->step * (w->parts - 1), far = 0;
+  if (along * sign > 0) far += along;
+  if (across * sign > 0) far += across;
+  return far;
+}
+
+/* The bound lets lanes through: it lets the one through that is farthest on its side. Numbers near 0 do not wrap. */
+static LLVMValueRef lets_through(const looking *l, const shape *s, int sign, LLVMValueRef first, LLVMValueRef bound) {
+  LLVMValueRef far = LLVMConstInt(LLVMTypeOf(first), (uint64_t)farthest(l->w, s, sign), 1);
+  far = LLVMBuildAdd(l->w->b, first, far, "");
+  return LLVMBuildICmp(l->w->b, sign > 0 ? LLVMIntSLE : LLVMIntSGE, far, bound, "");
+}
+
+/* `i ^ bits` for i that counts up by ones from a multiple of the gang's size: follows on where the bits are none of those
+   that lanes differ in, and only there. */
+static LLVMValueRef flips_no_lane(const looking *l, LLVMValueRef counting, LLVMValueRef bits) {
+  widener *w = l->w;
+  shape s = shape_of(w->shapes, counting);
+  uint64_t size = (uint64_t)w->width * (uint64_t)w->parts;
+  if (!is_affine(w, counting) || s.stride != 1 || (w->parts > 1 && s.step != w->width)) return NULL;
+  if ((size & (size - 1)) != 0 || s.align > 31 || ((uint64_t)1 << s.align) < size) return NULL;
+  LLVMTypeRef type = LLVMTypeOf(bits);
+  LLVMValueRef low = LLVMBuildAnd(w->b, bits, LLVMConstInt(type, size - 1, 0), "");
+  return LLVMBuildICmp(w->b, LLVMIntEQ, low, LLVMConstNull(type), "");
+}
+
+/* Whether the lanes follow on, and lane 0's number in *first; NULL: see first_of. */
+static LLVMValueRef follows_by_first(const looking *l, LLVMValueRef value, const shape *s, LLVMValueRef *first) {
+  LLVMValueRef counting, common;
+  bool flips = LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == LLVMXor;
+  int sign = extreme_sign(value);
+  if ((!flips && !sign) || !split(l->w, value, &counting, &common)) return NULL;
+  LLVMValueRef from = first_of(l, counting), found = NULL;
+  if (!from) return NULL;
+  compute(l->w, common, l->m);
+  LLVMValueRef other = value_scalar(l->w, common);
+  if (flips)
+    found = flips_no_lane(l, counting, other);
+  else
+    found = lets_through(l, s, sign, from, other);
+  *first = flips ? LLVMBuildXor(l->w->b, from, other, "") : from;
+  return found;
+}
+
+/* ---- by all lanes ---- */
+
+static LLVMValueRef follows_by_lanes(const looking *l, LLVMValueRef value, const shape *s, LLVMValueRef *first) {
+  widener *w = l->w;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  LLVMValueRef same = NULL;
+  compute(w, value, l->m);
+  parts lanes = value_vectors(w, value);
+  *first = LLVMBuildExtractElement(w->b, lanes.of[l->part], constant_i32(w->p, 0), "");
+  int end = s->kind == SHAPE_PARTED ? l->part + 1 : w->parts;
+  for (int u = l->part; u < end; u++) {
+    LLVMValueRef distance = LLVMConstInt(type, (uint64_t)(u * s->step), 1);
+    LLVMValueRef follow = splat(w, LLVMBuildAdd(w->b, *first, distance, ""));
+    follow = LLVMBuildAdd(w->b, follow, lane_steps(w, type, s->stride), "");
+    LLVMValueRef here = LLVMBuildICmp(w->b, LLVMIntEQ, lanes.of[u], follow, "");
+    same = same ? LLVMBuildAnd(w->b, same, here, "") : here;
+  }
+  return same;
+}
+
+static LLVMValueRef both(widener *w, LLVMValueRef a, LLVMValueRef b) { return a ? LLVMBuildAnd(w->b, a, b, "") : b; }
+
+/* Whether a value's lanes follow on, or those of a part, and do not wrap: lane 0's number is as small as vector_shape.c takes it to
+   be. By numbers in *all, by lanes in *lanes. */
+static void look_whether_follows(const looking *l, const given *value, LLVMValueRef *all, LLVMValueRef *lanes) {
+  widener *w = l->w;
+  LLVMTypeRef type = LLVMTypeOf(value->value);
+  LLVMValueRef first = NULL, follows = follows_by_first(l, value->value, &value->shape, &first);
+  if (follows)
+    *all = both(w, *all, follows);
+  else
+    *lanes = both(w, *lanes, follows_by_lanes(l, value->value, &value->shape, &first));
+  LLVMValueRef above = LLVMBuildAdd(w->b, first, LLVMConstInt(type, BOUND_EXTENT, 0), "");
+  LLVMValueRef small = LLVMBuildICmp(w->b, LLVMIntULE, above, LLVMConstInt(type, 2 * (uint64_t)BOUND_EXTENT, 0), "");
+  *all = both(w, *all, small);
+}
+
+LLVMValueRef is_as_expected(widener *w, const expectation *x) {
+  /* as under a mask: a value may be undefined where nobody would have computed it */
+  looking l = {w, x, {.lanes = mask_vectors(w, (mask){.all = true})}, 0};
+  LLVMValueRef lanes = NULL, all = NULL;
+  for (int i = 0; i < x->count; i++) {
+    int count = x->list[i].shape.kind == SHAPE_PARTED ? w->parts : 1;
+    for (l.part = 0; l.part < count; l.part++) look_whether_follows(&l, &x->list[i], &all, &lanes);
+  }
+  if (lanes) {
+    LLVMValueRef word = mask_word(w, lanes);
+    all = both(w, all, LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), ""));
+  }
+  return LLVMBuildFreeze(w->b, all, "");
+}
+
+LLVMValueRef let_through(const widener *w, LLVMValueRef value) {
+  LLVMValueRef counting, common;
+  if (!w->met || !extreme_sign(value) || !is_expected(w->met, value)) return NULL;
+  if (!split(w, value, &counting, &common)) return NULL;
+  bool affine = is_affine(w, value) && is_affine(w, counting), parted = is_parted(w, value) && is_parted(w, counting);
+  return affine || parted ? counting : NULL;
+}
+
+LLVMValueRef counted_from(const widener *w, LLVMValueRef value, int at, int64_t *distance) {
+  LLVMValueRef from = value, behind = let_through(w, value);
+  int64_t all = 0;
+  while (behind) { /* what is clamped is often a sum with a constant */
+    from = behind;
+    behind = let_through(w, from);
+    if (behind || !LLVMIsAInstruction(from) || LLVMGetInstructionOpcode(from) != LLVMAdd) continue;
+    LLVMValueRef step = LLVMGetOperand(from, 1);
+    if (!LLVMIsAConstantInt(step) || llabs(LLVMConstIntGetSExtValue(step)) >= LONG_STEP) continue;
+    all += LLVMConstIntGetSExtValue(step);
+    behind = LLVMGetOperand(from, 0);
+  }
+  bool at_hand = !LLVMIsAInstruction(from) || graph_node_of(w->g, from) == at || is_in_slot(w, from);
+  if (!at_hand || is_varying(w, from)) return value;
+  *distance += all;
+  return from;
+}
