@@ -2,6 +2,7 @@
 
 local mw = require "moonwarp"
 local failure = require "support.failure"
+local run = require "support.child"
 
 local m = mw.compile [[
 __global__ void add(int n, int d, int *x) {
@@ -188,6 +189,48 @@ describe("a capture", function()
     refused("cudaErrorStreamCaptureMerge", function()
       mw.capture(b, function() b:wait(a:record()) end)
     end, a)
+  end)
+
+  -- A script that lets go of a stream while it captures, in a process of its own: what waited for ever is ended.
+  for what, text in pairs {
+    ["in the function"] = [[
+      local s = mw.stream()
+      print(pcall(mw.capture, s, function() s:free() end))]],
+    ["with the coroutine that captures"] = [[
+      local co = coroutine.create(function() mw.capture(mw.stream(), function() coroutine.yield() end) end)
+      coroutine.resume(co)
+      co = nil
+      collectgarbage()
+      require("moonwarp.binding").stream_use(nil) -- else it is the one in use still
+      collectgarbage()]],
+    ["with the script"] = [[mw.capture(function()
+        os.exit(0, true)
+      end)]],
+    ["by cudaStreamDestroy"] = [[
+      local rt = require "moonwarp.runtime"
+      local _, s = rt.cudaStreamCreate()
+      rt.cudaStreamBeginCapture(s, 0)
+      print(rt.cudaStreamDestroy(s))]],
+  } do
+    it("ends when its stream is let go " .. what, function()
+      local result = run { 'local mw = require "moonwarp"\n' .. text .. "\nmw.zeros(3)\nmw.synchronize() print 'done'",
+        seconds = 30 }
+      assert.is_true(result.ok, result.output)
+      assert.equal(what ~= "with the script", result.output:find("done", 1, true) ~= nil)
+    end)
+  end
+
+  it("leaves the streams that joined it free when the stream where it began is let go", function()
+    local raw = require "moonwarp.binding"
+    local a, b, out = mw.stream(), mw.stream(), mw.zeros(4, "int")
+    mw.synchronize()
+    raw.graph_capture(mw.graph(), a, nil, nil)
+    b:wait(a:record())
+    m.add(1, 32, 0, b)(4, 1, out)
+    a:free()
+    assert.same({ 0, 0, 0, 0 }, out:totable())
+    m.add(1, 32, 0, b)(4, 2, out)
+    assert.same({ 2, 2, 2, 2 }, out:totable())
   end)
 
   it("leaves events that stand for nothing that ran", function()

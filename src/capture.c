@@ -45,9 +45,9 @@ void mw_capture_drop(mw_capture *capture) {
 }
 
 static void join(mw_stream *stream, mw_capture *capture) {
-  pthread_mutex_lock(&stream->device->stream_lock);
+  mw_lock(&stream->device->stream_lock);
   stream->capture = mw_capture_take(capture);
-  pthread_mutex_unlock(&stream->device->stream_lock);
+  mw_unlock(&stream->device->stream_lock);
 }
 
 /* Under the lock; the reference is the caller's to drop. */
@@ -58,19 +58,21 @@ static mw_capture *part(mw_stream *stream) {
   return capture;
 }
 
-static void leave(mw_stream *stream) {
-  pthread_mutex_lock(&stream->device->stream_lock);
-  mw_capture *capture = part(stream);
-  pthread_mutex_unlock(&stream->device->stream_lock);
-  mw_capture_drop(capture);
-}
-
 static void tally(const mw_capture *capture, int change) {
   mw_device *device = capture->graph->device;
   atomic_fetch_add(&device->captures, change);
   if (capture->mode == MW_CAPTURE_GLOBAL) atomic_fetch_add(&device->loud_captures, change);
   if (capture->meets_legacy) atomic_fetch_add(&device->legacy_captures, change);
   if (capture->mode == MW_CAPTURE_THREAD && pthread_equal(capture->thread, pthread_self())) mw_capture_own += change;
+}
+
+/* It takes no more work, and the streams that joined it are free again; its origin parts last. Under the lock. */
+static void end(mw_capture *capture) {
+  mw_stream *origin = capture->origin;
+  for (mw_stream *other = origin->device->streams; other; other = other->next)
+    if (other != origin && other->capture == capture) mw_capture_drop(part(other)); /* never the last */
+  capture->ended = true;
+  tally(capture, -1);
 }
 
 int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, size_t after_count,
@@ -109,13 +111,13 @@ static bool is_joined(const mw_graph *graph, const mw_tail *tail, size_t node) {
 
 static bool all_joined(mw_stream *stream) {
   const mw_capture *capture = stream->capture;
-  pthread_mutex_lock(&stream->device->stream_lock);
+  mw_lock(&stream->device->stream_lock);
   bool joined = true;
   for (mw_stream *other = stream->device->streams; other && joined; other = other->next)
     if (other != stream && other->capture == capture)
       for (size_t i = 0; i < other->tail.count; i++)
         joined &= is_joined(capture->graph, &stream->tail, other->tail.nodes[i]);
-  pthread_mutex_unlock(&stream->device->stream_lock);
+  mw_unlock(&stream->device->stream_lock);
   return joined;
 }
 
@@ -134,13 +136,11 @@ int mw_graph_capture_end(mw_stream *stream, size_t *last) {
     code = fail(MW_STREAM_CAPTURE_UNJOINED,
                 "another stream has captured work that this one does not wait for: end with s:wait(other)");
   if (last) *last = stream->tail.count ? stream->tail.nodes[stream->tail.count - 1] : SIZE_MAX;
-  pthread_mutex_lock(&device->stream_lock);
-  for (mw_stream *other = device->streams; other; other = other->next)
-    if (other != stream && other->capture == capture) mw_capture_drop(part(other)); /* never the last */
-  pthread_mutex_unlock(&device->stream_lock);
-  capture->ended = true;
-  tally(capture, -1);
-  leave(stream);
+  mw_lock(&device->stream_lock);
+  end(capture);
+  part(stream);
+  mw_unlock(&device->stream_lock);
+  mw_capture_drop(capture);
   return code;
 }
 
@@ -149,25 +149,23 @@ mw_graph *mw_stream_capturing(const mw_stream *stream, int *spoilt) {
   return stream->capture ? stream->capture->graph : NULL;
 }
 
-void mw_capture_abandon(mw_stream *stream) {
-  if (!stream->capture) return;
-  if (stream->capture->origin == stream) {
-    stream->capture->ended = true;
-    tally(stream->capture, -1);
-  }
-  leave(stream);
+mw_capture *mw_capture_abandon(mw_stream *stream) {
+  mw_capture *capture = stream->capture;
+  if (!capture) return NULL;
+  if (capture->origin == stream) end(capture);
+  return part(stream);
 }
 
 /* Spoil the captures that are in the way: of work in the default stream, or of what waits for the device. */
 static void spoil(mw_device *device, bool legacy) {
-  pthread_mutex_lock(&device->stream_lock);
+  mw_lock(&device->stream_lock);
   for (mw_stream *stream = device->streams; stream; stream = stream->next) {
     mw_capture *c = stream->capture;
     if (!c) continue;
     bool own = c->mode == MW_CAPTURE_THREAD && pthread_equal(c->thread, pthread_self());
     if (legacy ? c->meets_legacy : c->mode == MW_CAPTURE_GLOBAL || own) c->spoilt = true;
   }
-  pthread_mutex_unlock(&device->stream_lock);
+  mw_unlock(&device->stream_lock);
 }
 
 /* ---- taking work ---- */

@@ -20,8 +20,9 @@ int mw_capture_add(mw_stream *stream, const struct mw_work *work);
 int mw_capture_wait(mw_stream *stream, mw_capture *capture, const mw_tail *tail);
 mw_capture *mw_capture_take(mw_capture *capture);
 void mw_capture_drop(mw_capture *capture); /* NULL is fine */
-/* The stream goes. */
-void mw_capture_abandon(mw_stream *stream);
+/* The stream goes, and with it what it began to capture. Under the device's stream_lock; what it returns (may be NULL) is to
+   be dropped after that: a capture's graph may be the last to hold what is in it. */
+mw_capture *mw_capture_abandon(mw_stream *stream);
 
 void mw_tail_set(mw_tail *tail, const mw_tail *from);
 void mw_tail_clear(mw_tail *tail);

@@ -12,28 +12,28 @@ static struct {
   pthread_mutex_t lock;
   mw_command *first;
   size_t count;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} pool = {.lock = MW_LOCK_INITIALIZER};
 
 static mw_command *take_pooled(void) {
-  pthread_mutex_lock(&pool.lock);
+  mw_lock(&pool.lock);
   mw_command *command = pool.first;
   if (command) {
     pool.first = command->next;
     pool.count--;
   }
-  pthread_mutex_unlock(&pool.lock);
+  mw_unlock(&pool.lock);
   return command;
 }
 
 static void put_pooled(mw_command *command) {
-  pthread_mutex_lock(&pool.lock);
+  mw_lock(&pool.lock);
   bool room = pool.count < POOL_MAX;
   if (room) {
     command->next = pool.first;
     pool.first = command;
     pool.count++;
   }
-  pthread_mutex_unlock(&pool.lock);
+  mw_unlock(&pool.lock);
   if (!room) free(command);
 }
 

@@ -6,8 +6,7 @@
 #define MW_CORE_H
 
 #include "base.h"
-
-#include <pthread.h>
+#include "lock.h"
 
 /* ---- the driver contract -----------------------------------------------------------------------------------------
  *

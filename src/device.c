@@ -14,7 +14,7 @@
 /* The first that has a device is the default. */
 static const mw_driver *const drivers[] = {&mw_cuda_driver, &mw_cpu_driver};
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t list_lock = MW_LOCK_INITIALIZER;
 static mw_device *open_devices;
 
 /* ---- names ---- */
@@ -172,7 +172,7 @@ static bool is_wanted(const mw_device *device, const choice *wanted) {
    one. */
 static int share_device(const choice *wanted, mw_device **out) {
   int code = MW_SUCCESS;
-  pthread_mutex_lock(&list_lock);
+  mw_lock(&list_lock);
   mw_device *device = open_devices;
   while (device && !is_wanted(device, wanted)) device = device->next;
   if (device) {
@@ -181,16 +181,16 @@ static int share_device(const choice *wanted, mw_device **out) {
     device->next = open_devices;
     open_devices = device;
   }
-  pthread_mutex_unlock(&list_lock);
+  mw_unlock(&list_lock);
   if (code == MW_SUCCESS) *out = device;
   return code;
 }
 
 void mw_devices_interrupt(void) {
-  pthread_mutex_lock(&list_lock);
+  mw_lock(&list_lock);
   for (mw_device *device = open_devices; device; device = device->next)
     if (device->driver->interrupt) device->driver->interrupt(device->state);
-  pthread_mutex_unlock(&list_lock);
+  mw_unlock(&list_lock);
 }
 
 /* The first one of the first driver whose first device opens: a GPU that cannot be used is no reason not to work. */
@@ -221,14 +221,14 @@ mw_device *mw_device_retain(mw_device *device) {
 void mw_device_release(mw_device *device) {
   if (!device) return;
   /* The lock keeps mw_device_open from finding a device whose last reference is just going. */
-  pthread_mutex_lock(&list_lock);
+  mw_lock(&list_lock);
   bool last = mw_refs_drop(&device->refs);
   if (last) {
     mw_device **link = &open_devices;
     while (*link != device) link = &(*link)->next;
     *link = device->next;
   }
-  pthread_mutex_unlock(&list_lock);
+  mw_unlock(&list_lock);
   if (last) close_device(device);
 }
 

@@ -1,8 +1,8 @@
 /* OpenGL's current context: which library made it, its functions, and its buffers. */
 #include "gl.h"
+#include "lock.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,15 +22,15 @@ static maker makers[] = {
     {.files = {"libEGL.so.1", "libEGL.so"},
      .current = "eglGetCurrentContext",
      .lookup = "eglGetProcAddress",
-     .lock = PTHREAD_MUTEX_INITIALIZER},
+     .lock = MW_LOCK_INITIALIZER},
     {.files = {"libGLX.so.0", "libGL.so.1", "libGL.so"},
      .current = "glXGetCurrentContext",
      .lookup = "glXGetProcAddressARB",
-     .lock = PTHREAD_MUTEX_INITIALIZER},
+     .lock = MW_LOCK_INITIALIZER},
     {.files = {"libOSMesa.so.8", "libOSMesa.so.6"},
      .current = "OSMesaGetCurrentContext",
      .lookup = "OSMesaGetProcAddress",
-     .lock = PTHREAD_MUTEX_INITIALIZER},
+     .lock = MW_LOCK_INITIALIZER},
 };
 
 static bool find_in(maker *m, void *library) {
@@ -63,13 +63,13 @@ static void find_functions(maker *m) {
 }
 
 static const mw_gl *current_of(maker *m) {
-  pthread_mutex_lock(&m->lock);
+  mw_lock(&m->lock);
   bool is_current = find_maker(m) && m->get_current();
   if (is_current && !m->ready) {
     find_functions(m);
     m->ready = true;
   }
-  pthread_mutex_unlock(&m->lock);
+  mw_unlock(&m->lock);
   return is_current ? &m->gl : NULL;
 }
 

@@ -33,7 +33,7 @@ static int make_native(mw_graphics *graphics) {
 
 static int make(mw_device *device, unsigned name, unsigned target, unsigned flags, mw_graphics **out) {
   mw_graphics *graphics = mw_alloc(sizeof *graphics);
-  pthread_mutex_init(&graphics->lock, NULL);
+  mw_lock_init(&graphics->lock);
   graphics->device = mw_device_retain(device);
   graphics->name = name;
   graphics->target = target;
@@ -66,19 +66,19 @@ int mw_graphics_image(mw_device *device, unsigned name, unsigned target, unsigne
 
 int mw_graphics_set_flags(mw_graphics *graphics, unsigned flags) {
   int code = check_flags(flags, MAP_FLAGS);
-  pthread_mutex_lock(&graphics->lock);
+  mw_lock(&graphics->lock);
   if (code == MW_SUCCESS && graphics->mapped)
     code = fail(MW_ALREADY_MAPPED, "the resource is mapped: what it is mapped for is said before");
   if (code == MW_SUCCESS && graphics->native) code = mw_graphics_driver(graphics)->set_flags(graphics->native, flags);
   if (code == MW_SUCCESS) graphics->flags = (graphics->flags & ~(unsigned)MAP_FLAGS) | flags;
-  pthread_mutex_unlock(&graphics->lock);
+  mw_unlock(&graphics->lock);
   return code;
 }
 
 int mw_graphics_is_mapped(mw_graphics *graphics) {
-  pthread_mutex_lock(&graphics->lock);
+  mw_lock(&graphics->lock);
   int mapped = graphics->mapped;
-  pthread_mutex_unlock(&graphics->lock);
+  mw_unlock(&graphics->lock);
   return mapped;
 }
 
@@ -212,11 +212,11 @@ static int check(mw_stream *stream, mw_graphics *const *list, size_t count) {
 static int check_mapped(mw_graphics *const *list, size_t count, bool mapped) {
   int code = MW_SUCCESS;
   for (size_t i = 0; i < count && code == MW_SUCCESS; i++) {
-    pthread_mutex_lock(&list[i]->lock);
+    mw_lock(&list[i]->lock);
     if (list[i]->mapped != mapped)
       code = fail(mapped ? MW_NOT_MAPPED : MW_ALREADY_MAPPED, "resource %u of OpenGL is %s", list[i]->name,
                   mapped ? "not mapped" : "mapped already");
-    pthread_mutex_unlock(&list[i]->lock);
+    mw_unlock(&list[i]->lock);
   }
   return code;
 }
@@ -225,15 +225,15 @@ int mw_graphics_map(mw_stream *stream, mw_graphics *const *list, size_t count) {
   int code = check(stream, list, count);
   if (code == MW_SUCCESS) code = check_mapped(list, count, false);
   for (size_t i = 0; i < count && code == MW_SUCCESS; i++) {
-    pthread_mutex_lock(&list[i]->lock);
+    mw_lock(&list[i]->lock);
     code = map(list[i], stream);
-    pthread_mutex_unlock(&list[i]->lock);
+    mw_unlock(&list[i]->lock);
     if (code == MW_SUCCESS) continue;
     while (i-- > 0) { /* nothing can have been written */
-      pthread_mutex_lock(&list[i]->lock);
+      mw_lock(&list[i]->lock);
       if (list[i]->native) (void)mw_graphics_driver(list[i])->unmap(stream->state, list[i]->native);
       take_back(list[i]);
-      pthread_mutex_unlock(&list[i]->lock);
+      mw_unlock(&list[i]->lock);
     }
     break;
   }
@@ -261,9 +261,9 @@ int mw_graphics_unmap(mw_stream *stream, mw_graphics *const *list, size_t count)
   if (failure == MW_NOT_READY) return failure;
   mw_error *story = failure ? mw_error_copy(mw_error_last()) : NULL;
   for (size_t i = 0; i < count && code == MW_SUCCESS; i++) {
-    pthread_mutex_lock(&list[i]->lock);
+    mw_lock(&list[i]->lock);
     code = unmap(list[i], stream);
-    pthread_mutex_unlock(&list[i]->lock);
+    mw_unlock(&list[i]->lock);
   }
   if (code == MW_SUCCESS && story) code = mw_error_raise(story);
   mw_error_free(story);
@@ -285,13 +285,13 @@ int mw_graphics_check(const mw_graphics *graphics, bool image) {
 }
 
 int mw_graphics_pointer(mw_graphics *graphics, uint64_t *address, size_t *bytes) {
-  pthread_mutex_lock(&graphics->lock);
+  mw_lock(&graphics->lock);
   int code = mw_graphics_check(graphics, false);
   if (code == MW_SUCCESS) {
     *address = graphics->buffer->address;
     *bytes = graphics->buffer->bytes;
   }
-  pthread_mutex_unlock(&graphics->lock);
+  mw_unlock(&graphics->lock);
   return code;
 }
 

@@ -172,7 +172,7 @@ static int make_part(mw_graphics *graphics, mw_graphics_part *p) {
 }
 
 int mw_graphics_array(mw_graphics *graphics, unsigned layer, unsigned level, mw_cuda_array **out) {
-  pthread_mutex_lock(&graphics->lock);
+  mw_lock(&graphics->lock);
   int code = mw_graphics_check(graphics, true);
   mw_graphics_part new = {.layer = layer, .level = level}, *found = find_part(graphics, layer, level);
   if (code == MW_SUCCESS && (!found || !found->array)) {
@@ -185,7 +185,7 @@ int mw_graphics_array(mw_graphics *graphics, unsigned layer, unsigned level, mw_
       found = add_part(graphics, &new);
   }
   if (code == MW_SUCCESS) *out = mw_cuda_array_retain(found->array);
-  pthread_mutex_unlock(&graphics->lock);
+  mw_unlock(&graphics->lock);
   return code;
 }
 
@@ -236,12 +236,12 @@ static int make_native_whole(mw_graphics *graphics, const mw_gl_context *context
 
 int mw_graphics_mipmap(mw_graphics *graphics, mw_cuda_array **out) {
   mw_gl_context context;
-  pthread_mutex_lock(&graphics->lock);
+  mw_lock(&graphics->lock);
   int code = mw_graphics_check(graphics, true);
   if (code == MW_SUCCESS) code = mw_gl_current(&context);
   if (code == MW_SUCCESS && !graphics->native) code = complete(graphics, &context);
   if (code == MW_SUCCESS && graphics->native && !graphics->whole) code = make_native_whole(graphics, &context);
   if (code == MW_SUCCESS) *out = mw_cuda_array_retain(graphics->whole);
-  pthread_mutex_unlock(&graphics->lock);
+  mw_unlock(&graphics->lock);
   return code;
 }

@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 250, ROUND_NANOSECONDS = 20000000 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = MW_LOCK_INITIALIZER;
 static int watchers; /* calls of mw_interrupt_watch(1) without their mw_interrupt_watch(0) */
 static pthread_t thread;
 static struct sigaction before;
@@ -71,12 +71,12 @@ static void stop(void) {
 
 int mw_interrupt_watch(int on) {
   int code = MW_SUCCESS;
-  pthread_mutex_lock(&lock);
+  mw_lock(&lock);
   if (on && watchers == 0) code = start();
   if (!on && watchers == 1) stop();
   if (on && code == MW_SUCCESS) watchers++;
   if (!on && watchers > 0) watchers--;
-  pthread_mutex_unlock(&lock);
+  mw_unlock(&lock);
   return code;
 }
 

@@ -161,7 +161,7 @@ static mw_kernel *new_kernel(mw_module *module, const mw_kernel_entry *entry) {
 /* *found is false where there is no such kernel, which is no failure yet: it may be an instance to make. */
 static int find_kernel(mw_module *module, const char *name, const mw_name *wanted, bool *found, mw_kernel **out) {
   int code = MW_SUCCESS;
-  pthread_mutex_lock(&module->lock);
+  mw_lock(&module->lock);
   candidates names = find_candidates(module, wanted);
   *found = names.count > 0;
   if (names.count == 1)
@@ -169,7 +169,7 @@ static int find_kernel(mw_module *module, const char *name, const mw_name *wante
   else if (names.count > 1)
     code = fail_ambiguous(module, name, &names);
   free(names.kernels);
-  pthread_mutex_unlock(&module->lock);
+  mw_unlock(&module->lock);
   return code;
 }
 
@@ -194,9 +194,9 @@ int mw_module_kernel(mw_module *module, const char *name, mw_kernel **out) {
     if (code == MW_SUCCESS) code = find_kernel(module, name, &wanted, &found, out);
   }
   if (code == MW_SUCCESS && !found) {
-    pthread_mutex_lock(&module->lock);
+    mw_lock(&module->lock);
     code = fail_not_found(module, name, &wanted);
-    pthread_mutex_unlock(&module->lock);
+    mw_unlock(&module->lock);
   }
   mw_name_free(&wanted);
   return code;
@@ -204,9 +204,9 @@ int mw_module_kernel(mw_module *module, const char *name, mw_kernel **out) {
 
 const char *mw_module_kernel_name(const mw_module *module, size_t i) {
   mw_module *shared = (mw_module *)module; /* the list may be growing */
-  pthread_mutex_lock(&shared->lock);
+  mw_lock(&shared->lock);
   const char *name = i < module->kernel_count ? module->kernels[i].name : NULL;
-  pthread_mutex_unlock(&shared->lock);
+  mw_unlock(&shared->lock);
   return name;
 }
 

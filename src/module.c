@@ -64,9 +64,9 @@ static mw_module *new_module(mw_device *device, mw_source *source) {
   module->device = mw_device_retain(device);
   module->epoch = atomic_load(&device->epoch);
   module->source = source;
-  pthread_mutex_init(&module->lock, NULL);
-  pthread_mutex_init(&module->binding, NULL);
-  pthread_mutex_init(&module->making, NULL);
+  mw_lock_init(&module->lock);
+  mw_lock_init(&module->binding);
+  mw_lock_init(&module->making);
   return module;
 }
 
@@ -104,7 +104,7 @@ static char *name_kernel(const mw_module *module, size_t index) {
 /* Enter what the unit has and earlier ones have not. */
 static void enter_unit(mw_module *module, void *unit) {
   const mw_driver *driver = module->device->driver;
-  pthread_mutex_lock(&module->lock);
+  mw_lock(&module->lock);
   module->units = mw_realloc(module->units, (module->unit_count + 1) * sizeof *module->units);
   module->units[module->unit_count++] = unit;
   size_t known = module->kernel_count;
@@ -122,7 +122,7 @@ static void enter_unit(mw_module *module, void *unit) {
     module->symbols[module->symbol_count++] = symbol;
     mw_reference_enter(module, &symbol);
   }
-  pthread_mutex_unlock(&module->lock);
+  mw_unlock(&module->lock);
 }
 
 /* ---- compiled files ---- */
@@ -275,7 +275,7 @@ static void enter_instance(mw_module *module, const char *name, const char *full
   mw_instance instance = {.name = mw_strdup(name), .full_name = mw_strdup(full_name)};
   const mw_kernel_info *info;
   void *handle;
-  pthread_mutex_lock(&module->lock);
+  mw_lock(&module->lock);
   for (size_t i = 0; driver->unit_kernel(unit, i, &info, &handle); i++) {
     const mw_kernel_info *first;
     bool old = false;
@@ -289,7 +289,7 @@ static void enter_instance(mw_module *module, const char *name, const char *full
   }
   module->instances = mw_realloc(module->instances, (module->instance_count + 1) * sizeof *module->instances);
   module->instances[module->instance_count++] = instance;
-  pthread_mutex_unlock(&module->lock);
+  mw_unlock(&module->lock);
 }
 
 /* Say what was being compiled, in front of what is wrong with it. */
@@ -347,12 +347,12 @@ static int make_instance(mw_module *module, const char *name) {
 }
 
 int mw_module_instantiate(mw_module *module, const char *name) {
-  pthread_mutex_lock(&module->making);
-  pthread_mutex_lock(&module->lock);
+  mw_lock(&module->making);
+  mw_lock(&module->lock);
   bool made = mw_module_find_instance(module, name) != NULL;
-  pthread_mutex_unlock(&module->lock);
+  mw_unlock(&module->lock);
   int code = made ? MW_SUCCESS : make_instance(module, name);
-  pthread_mutex_unlock(&module->making);
+  mw_unlock(&module->making);
   return code;
 }
 
@@ -364,11 +364,11 @@ static int read_image(mw_module *module, const char *path, void *image) {
 }
 
 int mw_module_save(mw_module *module, const char *path) {
-  pthread_mutex_lock(&module->lock);
+  mw_lock(&module->lock);
   size_t count = module->instance_count;
   const char **names = mw_alloc((count + 1) * sizeof *names);
   for (size_t i = 0; i < count; i++) names[i] = module->instances[i].full_name;
-  pthread_mutex_unlock(&module->lock);
+  mw_unlock(&module->lock);
   mw_text compiled = {0};
   const mw_text *image = &module->image;
   int code = MW_SUCCESS;

@@ -14,7 +14,7 @@ static struct {
   pthread_mutex_t lock;
   pair *pairs;
   size_t count;
-} book = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} book = {.lock = MW_LOCK_INITIALIZER};
 
 /* Under the lock; the number of pairs where there is none. */
 static size_t find(const mw_device *device, const mw_device *peer) {
@@ -46,7 +46,7 @@ int mw_device_reach(mw_device *device, mw_device *peer) {
                 "kernels of %s cannot reach the memory of %s: copy what they need, which works between any devices",
                 device->name, peer->name);
   int code = MW_SUCCESS;
-  pthread_mutex_lock(&book.lock);
+  mw_lock(&book.lock);
   if (find(device, peer) < book.count) {
     code = fail(MW_PEER_ACCESS_ALREADY_ENABLED, "%s was let reach the memory of %s before", device->name, peer->name);
   } else {
@@ -54,26 +54,26 @@ int mw_device_reach(mw_device *device, mw_device *peer) {
     code = device->driver->reach(device->state, peer->state, true);
     if (code == MW_SUCCESS) book.pairs[book.count++] = (pair){device, peer};
   }
-  pthread_mutex_unlock(&book.lock);
+  mw_unlock(&book.lock);
   return code;
 }
 
 int mw_device_unreach(mw_device *device, mw_device *peer) {
   int code = MW_SUCCESS;
-  pthread_mutex_lock(&book.lock);
+  mw_lock(&book.lock);
   size_t i = find(device, peer);
   if (i < book.count)
     code = take_out(i);
   else
     code = fail(MW_PEER_ACCESS_NOT_ENABLED, "%s was not let reach the memory of %s", device->name, peer->name);
-  pthread_mutex_unlock(&book.lock);
+  mw_unlock(&book.lock);
   return code;
 }
 
 bool mw_device_reaches(const mw_device *device, const mw_device *peer) {
-  pthread_mutex_lock(&book.lock);
+  mw_lock(&book.lock);
   bool found = find(device, peer) < book.count;
-  pthread_mutex_unlock(&book.lock);
+  mw_unlock(&book.lock);
   return found;
 }
 
@@ -85,7 +85,7 @@ static void wait_for(mw_device *device) {
 }
 
 void mw_peers_forget(mw_device *device) {
-  pthread_mutex_lock(&book.lock);
+  mw_lock(&book.lock);
   for (size_t i = book.count; i-- > 0;) {
     if (book.pairs[i].device != device && book.pairs[i].peer != device) continue;
     wait_for(book.pairs[i].device);
@@ -95,5 +95,5 @@ void mw_peers_forget(mw_device *device) {
     free(book.pairs);
     book.pairs = NULL;
   }
-  pthread_mutex_unlock(&book.lock);
+  mw_unlock(&book.lock);
 }

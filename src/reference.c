@@ -139,9 +139,9 @@ static int check(const mw_device *device, const mw_symbol_info *symbol, mw_textu
 const mw_reference *mw_symbol_reference(const mw_symbol *symbol) { return symbol->info.reference; }
 
 static mw_binding *binding_of(const mw_symbol *symbol) {
-  pthread_mutex_lock(&symbol->module->lock);
+  mw_lock(&symbol->module->lock);
   mw_binding *binding = find_binding(symbol->module, symbol->info.linkage);
-  pthread_mutex_unlock(&symbol->module->lock);
+  mw_unlock(&symbol->module->lock);
   return binding;
 }
 
@@ -153,10 +153,10 @@ int mw_symbol_bind(mw_symbol *symbol, mw_texture *texture) {
                 symbol->info.name, symbol->info.type->name);
   int code = texture ? check(module->device, &symbol->info, texture) : MW_SUCCESS;
   if (code != MW_SUCCESS) return code;
-  pthread_mutex_lock(&module->binding);
+  mw_lock(&module->binding);
   mw_texture *old = binding->texture;
   binding->texture = texture ? mw_texture_retain(texture) : NULL;
-  pthread_mutex_unlock(&module->binding);
+  mw_unlock(&module->binding);
   mw_texture_release(old);
   return MW_SUCCESS;
 }
@@ -165,9 +165,9 @@ mw_texture *mw_symbol_bound(const mw_symbol *symbol) {
   mw_module *module = symbol->module;
   mw_binding *binding = symbol->info.reference ? binding_of(symbol) : NULL;
   if (!binding) return NULL;
-  pthread_mutex_lock(&module->binding);
+  mw_lock(&module->binding);
   mw_texture *texture = binding->texture ? mw_texture_retain(binding->texture) : NULL;
-  pthread_mutex_unlock(&module->binding);
+  mw_unlock(&module->binding);
   return texture;
 }
 
@@ -204,9 +204,9 @@ static int use_bound(const mw_kernel *kernel, mw_command *command, uint64_t *han
 }
 
 int mw_reference_use(const mw_kernel *kernel, mw_command *command, uint64_t *handles) {
-  pthread_mutex_lock(&kernel->module->binding);
+  mw_lock(&kernel->module->binding);
   int code = use_bound(kernel, command, handles);
-  pthread_mutex_unlock(&kernel->module->binding);
+  mw_unlock(&kernel->module->binding);
   return code;
 }
 
@@ -220,19 +220,19 @@ static bool find_bound(const mw_kernel *kernel, size_t i, mw_buffer *buffers[MW_
 
 bool mw_reference_hold(const mw_kernel *kernel, mw_buffer **buffers) {
   size_t count = 0, wanted = kernel->info->reference_count;
-  pthread_mutex_lock(&kernel->module->binding);
+  mw_lock(&kernel->module->binding);
   while (count < wanted && find_bound(kernel, count, buffers + MW_TEXTURE_BUFFERS * count)) count++;
   for (size_t i = 0; count == wanted && i < MW_TEXTURE_BUFFERS * count; i++) mw_buffer_retain(buffers[i]);
-  pthread_mutex_unlock(&kernel->module->binding);
+  mw_unlock(&kernel->module->binding);
   return count == wanted;
 }
 
 bool mw_reference_is_bound_to(const mw_kernel *kernel, mw_buffer *const *buffers) {
   bool same = true;
   mw_buffer *now[MW_TEXTURE_BUFFERS];
-  pthread_mutex_lock(&kernel->module->binding);
+  mw_lock(&kernel->module->binding);
   for (size_t i = 0; i < kernel->info->reference_count && same; i++, buffers += MW_TEXTURE_BUFFERS)
     same = find_bound(kernel, i, now) && now[0] == buffers[0] && now[1] == buffers[1];
-  pthread_mutex_unlock(&kernel->module->binding);
+  mw_unlock(&kernel->module->binding);
   return same;
 }

@@ -66,10 +66,10 @@ static void *kernel_in(const mw_driver *driver, void *unit, const char *linkage)
 /* The unit that the kernel is of, or NULL. */
 static void *unit_of(mw_module *module, const void *handle) {
   void *unit = NULL;
-  pthread_mutex_lock(&module->lock);
+  mw_lock(&module->lock);
   for (size_t i = 0; i < module->kernel_count && !unit; i++)
     if (module->kernels[i].handle == handle) unit = module->kernels[i].unit;
-  pthread_mutex_unlock(&module->lock);
+  mw_unlock(&module->lock);
   return unit;
 }
 
@@ -78,10 +78,10 @@ static void *make(mw_module *module, const mw_special *special) {
   loading l = {.parent = unit_of(module, special->handle)};
   if (!l.parent) return NULL;
   if (mw_module_with_file(module, &(mw_recipe){.special = special}, load_special, &l) != MW_SUCCESS) return NULL;
-  pthread_mutex_lock(&module->lock);
+  mw_lock(&module->lock);
   module->units = mw_realloc(module->units, (module->unit_count + 1) * sizeof *module->units);
   module->units[module->unit_count++] = l.unit;
-  pthread_mutex_unlock(&module->lock);
+  mw_unlock(&module->lock);
   return kernel_in(module->device->driver, l.unit, special->linkage);
 }
 
@@ -113,28 +113,28 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
     *settled = true;
     return handle;
   }
-  pthread_mutex_lock(&module->lock);
+  mw_lock(&module->lock);
   mw_launch_class wanted = class_of(device, grid, block);
   mw_special *special = find_or_add(module, info, handle, &wanted);
   special->threads += threads;
   bool due = !special->tried && (double)special->threads >= enough;
-  pthread_mutex_unlock(&module->lock);
+  mw_unlock(&module->lock);
   if (due) {
-    pthread_mutex_lock(&module->making);
+    mw_lock(&module->making);
     if (!special->tried) {
       void *made = make_quietly(module, special);
-      pthread_mutex_lock(&module->lock);
+      mw_lock(&module->lock);
       special->made = made;
       special->tried = true;
       special->takes = made ? device->driver->takes(made) : MW_ANY_WIDTH | MW_ANY_COUNT;
-      pthread_mutex_unlock(&module->lock);
+      mw_unlock(&module->lock);
     }
-    pthread_mutex_unlock(&module->making);
+    mw_unlock(&module->making);
   }
-  pthread_mutex_lock(&module->lock);
+  mw_lock(&module->lock);
   *settled = special->tried;
   void *best = special->made ? special->made : handle;
-  pthread_mutex_unlock(&module->lock);
+  mw_unlock(&module->lock);
   return best;
 }
 

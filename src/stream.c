@@ -31,7 +31,7 @@ int mw_streams_open(mw_device *device) {
   legacy->id = next_id();
   int code = device->driver->stream_new(device->state, MW_STREAM_LEGACY, 0, &legacy->state);
   device->stream = legacy->state;
-  if (code == MW_SUCCESS) pthread_mutex_init(&device->stream_lock, NULL);
+  if (code == MW_SUCCESS) mw_lock_init(&device->stream_lock);
   return code;
 }
 
@@ -89,12 +89,12 @@ int mw_stream_new(mw_device *device, unsigned flags, int priority, mw_stream **o
   stream->flags = flags;
   stream->priority = priority;
   stream->id = next_id();
-  pthread_mutex_lock(&device->stream_lock);
+  mw_lock(&device->stream_lock);
   reap(device);
   stream->next = device->streams;
   device->streams = stream;
   atomic_fetch_add(&device->stream_count, 1);
-  pthread_mutex_unlock(&device->stream_lock);
+  mw_unlock(&device->stream_lock);
   *out = stream;
   return MW_SUCCESS;
 }
@@ -111,11 +111,12 @@ void mw_stream_release(mw_stream *stream) {
   if (!stream) return;
   mw_device *device = stream->device;
   if (!(stream->flags & MW_STREAM_LEGACY)) {
-    pthread_mutex_lock(&device->stream_lock);
+    mw_lock(&device->stream_lock);
     bool last = mw_refs_drop(&stream->refs);
-    if (last) mw_capture_abandon(stream);
+    mw_capture *abandoned = last ? mw_capture_abandon(stream) : NULL;
     if (last) reap(device);
-    pthread_mutex_unlock(&device->stream_lock);
+    mw_unlock(&device->stream_lock);
+    mw_capture_drop(abandoned);
     if (!last) return;
   }
   mw_device_release(device);
@@ -125,11 +126,11 @@ mw_stream *mw_device_stream(mw_device *device) { return &device->legacy; }
 
 /* Such a stream has no handle of its own: the device keeps it, and a handle that is asked for is counted as the first. */
 int mw_stream_per_thread(mw_device *device, mw_stream **out) {
-  pthread_mutex_lock(&device->stream_lock);
+  mw_lock(&device->stream_lock);
   mw_thread_stream *entry = device->thread_streams;
   while (entry && !pthread_equal(entry->thread, pthread_self())) entry = entry->next;
   if (entry && atomic_fetch_add(&entry->stream->refs, 1) == 0) mw_device_retain(device);
-  pthread_mutex_unlock(&device->stream_lock);
+  mw_unlock(&device->stream_lock);
   if (!entry) {
     mw_stream *stream;
     int code = mw_stream_new(device, MW_STREAM_DEFAULT, 0, &stream);
@@ -137,11 +138,11 @@ int mw_stream_per_thread(mw_device *device, mw_stream **out) {
     entry = mw_alloc(sizeof *entry);
     entry->thread = pthread_self();
     entry->stream = stream;
-    pthread_mutex_lock(&device->stream_lock);
+    mw_lock(&device->stream_lock);
     stream->pins++; /* for good: it is never ended before the device */
     entry->next = device->thread_streams;
     device->thread_streams = entry;
-    pthread_mutex_unlock(&device->stream_lock);
+    mw_unlock(&device->stream_lock);
   }
   *out = entry->stream;
   return MW_SUCCESS;
@@ -173,11 +174,11 @@ int mw_stream_synchronize(mw_stream *stream) {
 
 /* The next stream of the list behind `stream` (NULL: the first), pinned, and `stream` no longer. */
 static mw_stream *next_pinned(mw_device *device, mw_stream *stream) {
-  pthread_mutex_lock(&device->stream_lock);
+  mw_lock(&device->stream_lock);
   mw_stream *next = stream ? stream->next : device->streams;
   if (next) next->pins++;
   if (stream) stream->pins--;
-  pthread_mutex_unlock(&device->stream_lock);
+  mw_unlock(&device->stream_lock);
   return next;
 }
 
@@ -190,9 +191,9 @@ int mw_streams_wait(mw_device *device) {
     else if (code != MW_SUCCESS)
       mw_device_keep_failure(device);
   }
-  pthread_mutex_lock(&device->stream_lock);
+  mw_lock(&device->stream_lock);
   reap(device);
-  pthread_mutex_unlock(&device->stream_lock);
+  mw_unlock(&device->stream_lock);
   return result;
 }
 

@@ -64,7 +64,7 @@ static int find_symbol(mw_module *module, const char *name, const mw_symbol_info
 
 int mw_module_symbol(mw_module *module, const char *name, mw_symbol **out) {
   const mw_symbol_info *info = NULL;
-  pthread_mutex_lock(&module->lock);
+  mw_lock(&module->lock);
   int code = find_symbol(module, name, &info);
   if (code == MW_SUCCESS) {
     mw_symbol *symbol = mw_alloc(sizeof *symbol);
@@ -73,15 +73,15 @@ int mw_module_symbol(mw_module *module, const char *name, mw_symbol **out) {
     symbol->info = *info;
     *out = symbol;
   }
-  pthread_mutex_unlock(&module->lock);
+  mw_unlock(&module->lock);
   return code;
 }
 
 const char *mw_module_symbol_name(const mw_module *module, size_t i) {
   mw_module *shared = (mw_module *)module; /* the list may be growing */
-  pthread_mutex_lock(&shared->lock);
+  mw_lock(&shared->lock);
   const char *name = i < module->symbol_count ? module->symbols[i].name : NULL;
-  pthread_mutex_unlock(&shared->lock);
+  mw_unlock(&shared->lock);
   return name;
 }
 

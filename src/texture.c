@@ -122,19 +122,19 @@ static int use(mw_texture *texture, mw_command *command) {
 }
 
 int mw_texture_use(mw_texture *texture, mw_command *command, uint64_t *handle) {
-  pthread_mutex_lock(&texture->lock);
+  mw_lock(&texture->lock);
   int code = use(texture, command);
   if (handle) *handle = texture->record->address;
-  pthread_mutex_unlock(&texture->lock);
+  mw_unlock(&texture->lock);
   return code;
 }
 
 bool mw_texture_is_settled(mw_texture *texture, mw_buffer *buffers[MW_TEXTURE_BUFFERS]) {
-  pthread_mutex_lock(&texture->lock);
+  mw_lock(&texture->lock);
   bool settled = texture->exported && !texture->device->driver->texture_new;
   buffers[0] = texture->record;
   buffers[1] = texture->array ? texture->array->buffer : texture->buffer;
-  pthread_mutex_unlock(&texture->lock);
+  mw_unlock(&texture->lock);
   return settled;
 }
 
@@ -212,7 +212,7 @@ static int renew_record(mw_texture *texture, const mw_tex_record *record) {
 static mw_texture *new_texture(mw_device *device) {
   mw_texture *texture = mw_alloc(sizeof *texture);
   mw_refs_init(&texture->refs);
-  pthread_mutex_init(&texture->lock, NULL);
+  mw_lock_init(&texture->lock);
   texture->device = device;
   return texture;
 }
@@ -321,7 +321,7 @@ static int apply(mw_texture *texture, const mw_texture_desc *desc) {
 int mw_texture_configure(mw_texture *texture, const mw_texture_desc *desc) {
   if (texture->is_surface) return fail_surface();
   int code = MW_SUCCESS;
-  pthread_mutex_lock(&texture->lock);
+  mw_lock(&texture->lock);
   mw_texture_desc wanted = *desc;
   const mw_texture_desc *old = &texture->desc;
   if (wanted.read == MW_READ_AUTO) wanted.read = old->read;
@@ -330,20 +330,20 @@ int mw_texture_configure(mw_texture *texture, const mw_texture_desc *desc) {
                 wanted.read != old->read ? "as they are, or as normalized floats" : "as sRGB or not");
   else
     code = apply(texture, &wanted);
-  pthread_mutex_unlock(&texture->lock);
+  mw_unlock(&texture->lock);
   return code;
 }
 
 int mw_texture_decide(mw_texture *texture, mw_read_mode read, bool *agreed) {
   int code = MW_SUCCESS;
-  pthread_mutex_lock(&texture->lock);
+  mw_lock(&texture->lock);
   mw_texture_desc wanted = texture->desc;
   if (wanted.read == MW_READ_AUTO) {
     wanted.read = read;
     code = apply(texture, &wanted);
   }
   *agreed = texture->desc.read == read;
-  pthread_mutex_unlock(&texture->lock);
+  mw_unlock(&texture->lock);
   return code;
 }
 
@@ -355,10 +355,10 @@ size_t mw_texture_offset(const mw_texture *texture) { return texture->offset; }
 int mw_texture_describe(const mw_texture *texture, mw_resource *resource, mw_texture_desc *desc) {
   mw_texture *shared = (mw_texture *)texture; /* its description may be changing */
   if (texture->is_surface && desc) return fail_surface();
-  pthread_mutex_lock(&shared->lock);
+  mw_lock(&shared->lock);
   if (resource) *resource = texture->resource;
   if (desc) *desc = texture->desc;
-  pthread_mutex_unlock(&shared->lock);
+  mw_unlock(&shared->lock);
   return MW_SUCCESS;
 }
 
@@ -376,14 +376,14 @@ int mw_texture_handle(mw_texture *texture, uint64_t *handle) {
   bool agreed;
   int code = check_aligned(texture);
   if (code != MW_SUCCESS) return code;
-  pthread_mutex_lock(&texture->lock);
+  mw_lock(&texture->lock);
   mw_read_mode read = read_of(&texture->desc, &texture->now);
-  pthread_mutex_unlock(&texture->lock);
+  mw_unlock(&texture->lock);
   if (!texture->is_surface) code = mw_texture_decide(texture, read, &agreed);
   if (code != MW_SUCCESS) return code;
-  pthread_mutex_lock(&texture->lock);
+  mw_lock(&texture->lock);
   texture->exported = true;
   *handle = texture->record->address;
-  pthread_mutex_unlock(&texture->lock);
+  mw_unlock(&texture->lock);
   return MW_SUCCESS;
 }

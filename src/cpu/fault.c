@@ -20,7 +20,7 @@
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 static struct sigaction previous[MW_COUNT(signals)];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = MW_LOCK_INITIALIZER;
 static int installed; /* open devices */
 static char cookie;
 
@@ -272,7 +272,7 @@ bool cpu_fault_possible(void) {
 }
 
 void cpu_fault_install(void) {
-  pthread_mutex_lock(&lock);
+  mw_lock(&lock);
   if (installed++ == 0) {
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
@@ -281,7 +281,7 @@ void cpu_fault_install(void) {
     for (size_t i = 0; i < MW_COUNT(signals); i++) sigaddset(&action.sa_mask, signals[i]);
     for (size_t i = 0; i < MW_COUNT(signals); i++) sigaction(signals[i], &action, &previous[i]);
   }
-  pthread_mutex_unlock(&lock);
+  mw_unlock(&lock);
 }
 
 /* Somebody else's handler may call ours: then the code must stay in memory. */
@@ -291,7 +291,7 @@ static void pin_library(void) {
 }
 
 void cpu_fault_uninstall(void) {
-  pthread_mutex_lock(&lock);
+  mw_lock(&lock);
   if (--installed == 0) {
     for (size_t i = 0; i < MW_COUNT(signals); i++) {
       struct sigaction now;
@@ -302,5 +302,5 @@ void cpu_fault_uninstall(void) {
         pin_library();
     }
   }
-  pthread_mutex_unlock(&lock);
+  mw_unlock(&lock);
 }

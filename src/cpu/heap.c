@@ -105,7 +105,7 @@ int cpu_heap_open(cpu_heap **out) {
   }
   unsigned char *range = (unsigned char *)heap->base; /* NOLINT */
   size_t size = heap->size;
-  pthread_mutex_init(&heap->lock, NULL);
+  mw_lock_init(&heap->lock);
   heap->page = (size_t)sysconf(_SC_PAGESIZE);
   heap->machine = machine_memory();
   heap->live_mask = 1023;
@@ -144,11 +144,11 @@ bool cpu_heap_adjoins(const cpu_heap *heap, const cpu_heap *other) { return cpu_
 
 void cpu_heap_reach(cpu_heap *heap, const cpu_heap *other, bool on) {
   unsigned own = 1u << heap->slot, its = 1u << other->slot;
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   unsigned reach = atomic_load(&heap->reach) | own;
   reach = on ? reach | its : reach & ~its;
   atomic_store(&heap->reach, reach == own ? 0 : reach);
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
 }
 
 /* ---- live allocations by address ---- */
@@ -272,14 +272,14 @@ static void shrink_cache(cpu_heap *heap, size_t bytes) {
 
 void cpu_heap_settle(cpu_heap *heap) {
   if (!atomic_load_explicit(&heap->fresh, memory_order_acquire)) return;
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   bool keep = heap->crowded;
   for (cpu_extent *e = heap->newest; e && e->fresh; e = e->older) {
     e->fresh = false;
     if (!keep) e->open = !protect(e->address, e->data, PROT_NONE);
   }
   atomic_store_explicit(&heap->fresh, 0, memory_order_release);
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
 }
 
 /* ---- allocation ---- */
@@ -337,30 +337,30 @@ static uintptr_t place(cpu_heap *heap, const cpu_extent *extent, size_t rounded)
 }
 
 int cpu_heap_alloc(cpu_heap *heap, size_t bytes, uint64_t *address) {
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   size_t most = heap->limit ? heap->limit : heap->machine, used = heap->bytes;
   bool by_limit = heap->limit != 0;
   if (bytes > most || used > most - bytes) {
-    pthread_mutex_unlock(&heap->lock);
+    mw_unlock(&heap->lock);
     return refuse(bytes, used, most, by_limit);
   }
   size_t rounded = (bytes + GRANULE - 1) & ~(GRANULE - 1);
   cpu_extent *extent = take(heap, rounded < HUGE_PAGE ? rounded : rounded + LEADS - GRANULE);
   if (!extent) {
     size_t total = heap->size / 2; /* of addresses */
-    pthread_mutex_unlock(&heap->lock);
+    mw_unlock(&heap->lock);
     return refuse(bytes, used, total < most ? total : most, false);
   }
   extent->bytes = bytes;
   extent->user = place(heap, extent, rounded);
   live_add(heap, extent);
   *address = extent->user;
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
   return MW_SUCCESS;
 }
 
 void cpu_heap_free(cpu_heap *heap, uint64_t address) {
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   cpu_extent *extent = live_remove(heap, address);
   if (heap->crowded && heap->count < TIDY_BELOW) {
     heap->crowded = false;
@@ -375,26 +375,26 @@ void cpu_heap_free(cpu_heap *heap, uint64_t address) {
   } else if (extent) {
     release(heap, extent);
   }
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
 }
 
 void cpu_heap_limit(cpu_heap *heap, size_t bytes) {
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   heap->limit = bytes;
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
 }
 
 void cpu_heap_usage(cpu_heap *heap, mw_memory *out) {
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   *out = (mw_memory){heap->bytes, heap->count, heap->peak, heap->limit ? heap->limit : heap->machine};
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
 }
 
 /* ---- what lies at an address ---- */
 
 bool cpu_heap_find(cpu_heap *heap, uint64_t address, uint64_t *base, size_t *bytes) {
   bool found = false;
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   /* Most are asked for by where they begin. */
   const cpu_extent *e = *chain_of(heap, address);
   while (e && e->user != address) e = e->next;
@@ -407,7 +407,7 @@ bool cpu_heap_find(cpu_heap *heap, uint64_t address, uint64_t *base, size_t *byt
     *bytes = e->bytes;
     found = true;
   }
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
   return found;
 }
 
@@ -443,25 +443,25 @@ static void describe(cpu_heap *heap, uintptr_t address, char *out, size_t size) 
 }
 
 void cpu_heap_describe(cpu_heap *heap, uintptr_t address, char *out, size_t size) {
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   describe(heap, address, out, size);
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
 }
 
 /* ---- room for stacks ---- */
 
 unsigned char *cpu_heap_reserve(cpu_heap *heap, size_t bytes) {
   size_t span = (bytes + heap->page - 1) & ~(heap->page - 1);
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   cpu_extent *extent = cpu_space_take(&heap->stacks, span, heap->page);
   if (extent) extent->state = CPU_EXTENT_RESERVED;
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
   return extent ? (unsigned char *)extent->address : NULL;
 }
 
 void cpu_heap_unreserve(cpu_heap *heap, unsigned char *area) {
   if (!area) return;
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   cpu_extent *extent = heap->stacks.first;
   while (extent && extent->address != (uintptr_t)area) extent = extent->after;
   if (extent) {
@@ -470,5 +470,5 @@ void cpu_heap_unreserve(cpu_heap *heap, unsigned char *area) {
     (void)!mmap(area, extent->span, PROT_NONE, flags, -1, 0);
     cpu_space_give(&heap->stacks, extent);
   }
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
 }

@@ -132,16 +132,16 @@ typedef struct request {
 
 static void run_malloc(void *argument) {
   request *r = argument;
-  pthread_mutex_lock(&r->region->lock);
+  mw_lock(&r->region->lock);
   r->memory = take(r->region, r->bytes);
-  pthread_mutex_unlock(&r->region->lock);
+  mw_unlock(&r->region->lock);
 }
 
 static void run_free(void *argument) {
   request *r = argument;
-  pthread_mutex_lock(&r->region->lock);
+  mw_lock(&r->region->lock);
   r->good = give(r->region, r->memory);
-  pthread_mutex_unlock(&r->region->lock);
+  mw_unlock(&r->region->lock);
 }
 
 void *cpu_services_malloc(mw_worker *worker, uint64_t bytes) {
@@ -163,7 +163,7 @@ cpu_malloc *cpu_malloc_open(cpu_heap *heap) {
   cpu_malloc *region = mw_alloc(sizeof *region);
   region->heap = heap;
   region->limit = (size_t)8 << 20;
-  pthread_mutex_init(&region->lock, NULL);
+  mw_lock_init(&region->lock);
   return region;
 }
 
@@ -178,11 +178,11 @@ int cpu_malloc_limit(cpu_malloc *region, size_t bytes) {
   const size_t most = (size_t)32 << 30;
   if (bytes > most)
     return fail(MW_INVALID_VALUE, "a heap of %zu bytes for kernels' malloc: it can be 0 to %zu", bytes, most);
-  pthread_mutex_lock(&region->lock);
+  mw_lock(&region->lock);
   size_t used = region->used;
   if (!used && region->memory) drop_memory(region);
   if (!used) region->limit = bytes;
-  pthread_mutex_unlock(&region->lock);
+  mw_unlock(&region->lock);
   if (used)
     return fail(MW_INVALID_VALUE,
                 "the limit 'heap' cannot change now: kernels hold %zu allocations of it. Set it before "

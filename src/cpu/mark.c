@@ -60,16 +60,16 @@ static pthread_mutex_t *lock_of(const cpu_event *event) { return &event->device-
 void cpu_event_free(void *handle) {
   cpu_event *event = handle;
   if (!event) return;
-  pthread_mutex_lock(lock_of(event));
+  mw_lock(lock_of(event));
   cpu_mark_drop(event->mark);
-  pthread_mutex_unlock(lock_of(event));
+  mw_unlock(lock_of(event));
   free(event);
 }
 
 int cpu_event_record(void *handle, void *where) {
   cpu_event *event = handle;
   cpu_stream *stream = where;
-  pthread_mutex_lock(lock_of(event));
+  mw_lock(lock_of(event));
   cpu_mark_drop(event->mark);
   if (stream->device->blocking > 0) cpu_stream_order(stream);
   event->mark = cpu_stream_mark(stream);
@@ -79,7 +79,7 @@ int cpu_event_record(void *handle, void *where) {
 
 int cpu_event_query(void *handle) {
   cpu_event *event = handle;
-  pthread_mutex_lock(lock_of(event));
+  mw_lock(lock_of(event));
   bool done = !event->mark || event->mark->done;
   if (!done) cpu_pool_wake(event->device->pool);
   cpu_pool_unlock(event->device->pool);
@@ -89,7 +89,7 @@ int cpu_event_query(void *handle) {
 int cpu_event_synchronize(void *handle) {
   cpu_event *event = handle;
   int code = MW_SUCCESS;
-  pthread_mutex_lock(lock_of(event));
+  mw_lock(lock_of(event));
   cpu_mark *mark = event->mark;
   if (mark && !mark->done) {
     cpu_mark_take(mark);
@@ -107,11 +107,11 @@ int cpu_event_elapsed(void *start, void *end, double *milliseconds) {
     static const char *const which[] = {"first", "second"};
     cpu_event *event = events[i];
     if (!event->timed) return fail(MW_INVALID_RESOURCE_HANDLE, "the %s event was made without timing", which[i]);
-    pthread_mutex_lock(lock_of(event));
+    mw_lock(lock_of(event));
     const cpu_mark *mark = event->mark;
     bool recorded = mark != NULL, done = recorded && mark->done;
     times[i] = done ? mark->time : 0;
-    pthread_mutex_unlock(lock_of(event));
+    mw_unlock(lock_of(event));
     if (!recorded)
       return fail(MW_INVALID_RESOURCE_HANDLE, "the %s event was never recorded: record it in a stream", which[i]);
     if (!done)
@@ -127,7 +127,7 @@ int cpu_stream_wait(void *handle, void *other) {
   cpu_stream *stream = handle;
   cpu_event *event = other;
   cpu_pool *pool = stream->device->pool, *theirs = event->device->pool;
-  pthread_mutex_lock(&theirs->lock);
+  mw_lock(&theirs->lock);
   cpu_mark *mark = event->mark && !event->mark->done ? cpu_mark_take(event->mark) : NULL;
   if (mark && pool == theirs) {
     if (stream->device->blocking > 0) cpu_stream_order(stream);
@@ -137,7 +137,7 @@ int cpu_stream_wait(void *handle, void *other) {
   cpu_pool_unlock(theirs);
   if (!mark || pool == theirs) return MW_SUCCESS;
   /* Another device's pool has a lock of its own: the host waits. */
-  pthread_mutex_lock(&theirs->lock);
+  mw_lock(&theirs->lock);
   bool reached = mark->done || cpu_stream_wait_until(mark->stream, mark->number);
   cpu_mark_drop(mark);
   cpu_pool_unlock(theirs);
@@ -157,7 +157,7 @@ int cpu_hold_new(void *handle, void **out) {
   cpu_hold *hold = mw_alloc(sizeof *hold);
   hold->pool = stream->device->pool;
   hold->stream = stream;
-  pthread_mutex_lock(&hold->pool->lock);
+  mw_lock(&hold->pool->lock);
   hold->mark = cpu_mark_new(NULL);
   hold->pool->device->holds++;
   if (hold->pool->device->blocking > 0) cpu_stream_order(stream);
@@ -169,16 +169,16 @@ int cpu_hold_new(void *handle, void **out) {
 
 bool cpu_hold_reached(void *handle) {
   cpu_hold *hold = handle;
-  pthread_mutex_lock(&hold->pool->lock);
+  mw_lock(&hold->pool->lock);
   bool reached = hold->mark->waiting != NULL;
-  pthread_mutex_unlock(&hold->pool->lock);
+  mw_unlock(&hold->pool->lock);
   return reached;
 }
 
 void cpu_hold_free(void *handle) {
   cpu_hold *hold = handle;
   if (!hold) return;
-  pthread_mutex_lock(&hold->pool->lock);
+  mw_lock(&hold->pool->lock);
   hold->pool->device->holds--;
   cpu_mark_finish(hold->mark);
   cpu_mark_drop(hold->mark);

@@ -41,7 +41,7 @@ static void *monitor_main(void *argument) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, NULL);
   pthread_setname_np(pthread_self(), "moonwarp-clock");
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   while (!pool->closing) {
     cpu_command *command = due_first(pool);
     double left = command ? command->deadline - mw_time() : 0;
@@ -57,12 +57,12 @@ static void *monitor_main(void *argument) {
       cpu_pool_stop(pool, command);
     }
   }
-  pthread_mutex_unlock(&pool->lock);
+  mw_unlock(&pool->lock);
   return NULL;
 }
 
 void cpu_monitor_interrupt(cpu_pool *pool) {
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   for (int i = 0; i < pool->slots; i++) {
     cpu_command *command = atomic_load(&pool->slot[i].command);
     if (!command || cpu_command_doing(command) != CPU_KERNEL || command->timed_out) continue;
@@ -74,7 +74,7 @@ void cpu_monitor_interrupt(cpu_pool *pool) {
 
 int cpu_monitor_start(cpu_pool *pool) {
   int code = MW_SUCCESS;
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   if (!pool->monitored) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -87,16 +87,16 @@ int cpu_monitor_start(cpu_pool *pool) {
       code = fail(MW_OPERATING_SYSTEM, "found no thread to watch over the time limit");
     }
   }
-  pthread_mutex_unlock(&pool->lock);
+  mw_unlock(&pool->lock);
   return code;
 }
 
 void cpu_monitor_close(cpu_pool *pool) {
   if (!pool->monitored) return;
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   pool->closing = true;
   pthread_cond_signal(&pool->watch);
-  pthread_mutex_unlock(&pool->lock);
+  mw_unlock(&pool->lock);
   pthread_join(pool->monitor, NULL);
   pthread_cond_destroy(&pool->watch);
 }

@@ -219,7 +219,7 @@ int cpu_load(void *device, const char *path, void *parent, const mw_source *sour
   unit->parent = parent;
   if (parent) mw_refs_take(&unit->own->parent->own->refs);
   mw_refs_init(&unit->own->refs);
-  pthread_mutex_init(&unit->own->lock, NULL);
+  mw_lock_init(&unit->own->lock);
   make_kernels(unit);
   list_visible(unit);
   origin_clean_log(unit->image->log, &unit->own->log);
@@ -288,7 +288,7 @@ bool cpu_unit_source(void *argument, const char **text, const char **options) {
 /* A copy of the name that lives as long as the unit. */
 static const char *keep_name(const cpu_unit *unit, const char *text) {
   struct cpu_unit_private *own = unit->own;
-  pthread_mutex_lock(&own->lock);
+  mw_lock(&own->lock);
   file_name *name = own->names;
   while (name && strcmp(name->text, text) != 0) name = name->next;
   if (!name) {
@@ -298,7 +298,7 @@ static const char *keep_name(const cpu_unit *unit, const char *text) {
     name->next = own->names;
     own->names = name;
   }
-  pthread_mutex_unlock(&own->lock);
+  mw_unlock(&own->lock);
   return name->text;
 }
 

@@ -10,13 +10,13 @@
  * another file may bear the name by now: so every opening spells its path in a way of its own. */
 #include "cpu/object.h"
 #include "cpu/processor.h"
+#include "lock.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -257,7 +257,7 @@ static void find_range(cpu_object *object) {
 
 /* ---- the open objects ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = MW_LOCK_INITIALIZER;
 static cpu_object *objects;
 
 static void destroy(cpu_object *object) {
@@ -313,7 +313,7 @@ int object_open(const char *path, cpu_object **out) {
   uint64_t table;
   int code = open_checked(path, &file, &trailer, &table);
   if (code != MW_SUCCESS) return code;
-  pthread_mutex_lock(&lock);
+  mw_lock(&lock);
   cpu_object *open = find_equal(&file);
   if (open) {
     mw_refs_take(&open->refs);
@@ -321,14 +321,14 @@ int object_open(const char *path, cpu_object **out) {
   } else {
     code = new_object(path, &file, &trailer, table, out);
   }
-  pthread_mutex_unlock(&lock);
+  mw_unlock(&lock);
   file_close(&file);
   return code;
 }
 
 void object_close(cpu_object *object) {
   if (!object) return;
-  pthread_mutex_lock(&lock);
+  mw_lock(&lock);
   bool last = mw_refs_drop(&object->refs);
   for (cpu_object **link = &objects; last && *link; link = &(*link)->next) {
     if (*link != object) continue;
@@ -336,5 +336,5 @@ void object_close(cpu_object *object) {
     break;
   }
   if (last) destroy(object);
-  pthread_mutex_unlock(&lock);
+  mw_unlock(&lock);
 }

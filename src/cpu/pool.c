@@ -95,14 +95,14 @@ void cpu_pool_stop(cpu_pool *pool, cpu_command *command) {
 
 /* A kernel of the command failed on this worker. */
 static void fail_command(cpu_pool *pool, cpu_worker *worker, cpu_command *command) {
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   bool first = !atomic_load(&command->stop), timed_out = command->timed_out && !command->reported;
   if (first) cpu_pool_stop(pool, command);
   if (timed_out) command->reported = true;
   cpu_pool_unlock(pool);
   if (!first && !timed_out) return; /* stopped because of another's failure */
   mw_error *error = cpu_fault_report(worker, command);
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   cpu_stream_fail(command->stream, error);
   cpu_pool_unlock(pool);
 }
@@ -179,7 +179,7 @@ static void next_round(cpu_pool *pool, cpu_command *command) {
   }
   cpu_pool_unlock(pool);
   cpu_residents_free(pool, command);
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
 }
 
 /* The same with blocks of the list's current node. Who took all of them, so that nobody else has a part in the command,
@@ -267,7 +267,7 @@ static bool settle_gate(cpu_pool *pool) {
 static void call_others(cpu_pool *pool, const cpu_command *command, bool rest) {
   if (!rest && atomic_load(&pool->ready) == 0) return;
   if (atomic_load(&pool->dormant) == 0 || atomic_load(&pool->free_slots) == 0 || cpu_pool_spinning(pool) > 0) return;
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   wake_for(pool, command);
   cpu_pool_unlock(pool);
 }
@@ -281,13 +281,13 @@ static bool run_inside(cpu_pool *pool, cpu_slot *slot, bool helper, bool locked)
   if (ran) {
     if (locked) cpu_pool_unlock(pool);
     if (taken.begins && has_deadline(pool, command)) {
-      pthread_mutex_lock(&pool->lock);
+      mw_lock(&pool->lock);
       cpu_monitor_watch(pool, command);
       cpu_pool_unlock(pool);
     }
     call_others(pool, command, taken.rest);
     run_all(pool, slot, command, taken, helper);
-    if (locked) pthread_mutex_lock(&pool->lock);
+    if (locked) mw_lock(&pool->lock);
   }
   atomic_store(&slot->command, NULL);
   if (!ran || all_taken(command)) cpu_gate_close(&pool->gate);
@@ -299,7 +299,7 @@ bool cpu_pool_pass(cpu_pool *pool, cpu_slot *slot) {
   bool ran = entrance == CPU_GATE_INSIDE && run_inside(pool, slot, false, false);
   bool last = entrance == CPU_GATE_INSIDE ? cpu_gate_leave(&pool->gate) : entrance == CPU_GATE_SHUT_EMPTY;
   if (last) {
-    pthread_mutex_lock(&pool->lock);
+    mw_lock(&pool->lock);
     atomic_fetch_sub(&pool->spinners, 1); /* a completion may take long */
     settle_gate(pool);
     atomic_fetch_add(&pool->spinners, 1);
@@ -336,7 +336,7 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
   if (taken.begins && command->deadline == 0 && has_deadline(pool, command)) cpu_monitor_watch(pool, command);
   cpu_pool_unlock(pool);
   run_all(pool, slot, command, taken, helper);
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   atomic_store(&slot->command, NULL);
   if (all_taken(command)) list_remove(pool, command);
   if (command->users == 1 && !command->active && command->residents) next_round(pool, command);
@@ -389,11 +389,7 @@ bool cpu_pool_take_part(cpu_pool *pool, int preferred) {
 
 int cpu_pool_open(cpu_device *device, cpu_pool **out) {
   cpu_pool *pool = mw_alloc(sizeof *pool);
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
-  pthread_mutex_init(&pool->lock, &attributes);
-  pthread_mutexattr_destroy(&attributes);
+  mw_lock_init_as(&pool->lock, MW_LOCK_ADAPTIVE);
   pool->device = device;
   pool->process = getpid();
   atomic_init(&pool->urgent, INT_MAX);

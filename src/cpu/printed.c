@@ -2,7 +2,6 @@
  * came, each whole. */
 #include "cpu/cpu.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +17,7 @@ struct cpu_printed {
 
 struct cpu_printed *cpu_printed_open(void) {
   struct cpu_printed *printed = mw_alloc(sizeof *printed);
-  pthread_mutex_init(&printed->lock, NULL);
+  mw_lock_init(&printed->lock);
   return printed;
 }
 
@@ -35,17 +34,17 @@ bool cpu_printed_is_kept(const cpu_device *device) { return atomic_load(&device-
 
 void cpu_printed_add(cpu_device *device, const char *text, size_t length) {
   struct cpu_printed *printed = device->printed;
-  pthread_mutex_lock(&printed->lock);
+  mw_lock(&printed->lock);
   if (printed->dropped || printed->text.length - printed->taken + length > MOST)
     printed->dropped++;
   else
     mw_text_add(&printed->text, text, length);
-  pthread_mutex_unlock(&printed->lock);
+  mw_unlock(&printed->lock);
 }
 
 size_t cpu_printed_take(void *handle, char *text, size_t size) {
   struct cpu_printed *printed = ((cpu_device *)handle)->printed;
-  pthread_mutex_lock(&printed->lock);
+  mw_lock(&printed->lock);
   if (printed->dropped && printed->taken == printed->text.length) {
     mw_text_free(&printed->text);
     printed->taken = 0;
@@ -59,6 +58,6 @@ size_t cpu_printed_take(void *handle, char *text, size_t size) {
     mw_text_free(&printed->text);
     printed->taken = 0;
   }
-  pthread_mutex_unlock(&printed->lock);
+  mw_unlock(&printed->lock);
   return count;
 }

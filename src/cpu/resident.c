@@ -44,10 +44,10 @@ int cpu_residents_check(const cpu_device *device, const cpu_kernel *kernel, cons
 /* ---- workers ---- */
 
 static cpu_worker *worker_take(cpu_pool *pool) {
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   cpu_worker *worker = pool->idle;
   if (worker) pool->idle = worker->idle, pool->idle_count--;
-  pthread_mutex_unlock(&pool->lock);
+  mw_unlock(&pool->lock);
   return worker ? worker : cpu_worker_new(pool->device);
 }
 
@@ -55,14 +55,14 @@ static cpu_worker *worker_take(cpu_pool *pool) {
 static void worker_give(cpu_pool *pool, cpu_worker *worker) {
   if (!worker) return;
   cpu_worker_drop(worker);
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   bool keep = pool->idle_count < 2 * pool->slots;
   if (keep) {
     worker->idle = pool->idle;
     pool->idle = worker;
     pool->idle_count++;
   }
-  pthread_mutex_unlock(&pool->lock);
+  mw_unlock(&pool->lock);
   if (!keep) cpu_worker_free(worker);
 }
 

@@ -7,7 +7,7 @@
 
 enum { DEVICES_MOST = 16 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = MW_LOCK_INITIALIZER;
 static bool is_told;
 static cpu_simulated told;
 
@@ -32,10 +32,10 @@ static int parse(const char *text, const char *whose, cpu_simulated *out) {
 
 int cpu_simulated_get(cpu_simulated *out) {
   const char *text = getenv("MOONWARP_CPU_DEVICES");
-  pthread_mutex_lock(&lock);
+  mw_lock(&lock);
   bool known = is_told;
   *out = told;
-  pthread_mutex_unlock(&lock);
+  mw_unlock(&lock);
   if (known) return MW_SUCCESS;
   *out = (cpu_simulated){.count = 1};
   return text && *text ? parse(text, "MOONWARP_CPU_DEVICES is", out) : MW_SUCCESS;
@@ -45,9 +45,9 @@ int cpu_simulate(const char *devices) {
   cpu_simulated new = {.count = 1};
   int code = devices ? parse(devices, "the CPU devices are to be", &new) : MW_SUCCESS;
   if (code != MW_SUCCESS) return code;
-  pthread_mutex_lock(&lock);
+  mw_lock(&lock);
   told = new;
   is_told = devices != NULL;
-  pthread_mutex_unlock(&lock);
+  mw_unlock(&lock);
   return MW_SUCCESS;
 }

@@ -16,7 +16,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = MW_LOCK_INITIALIZER;
 static unsigned reserved, taken; /* bit by bit */
 
 static uintptr_t base_of(int slot) { return FIRST + (uintptr_t)slot * CPU_SLOT_SIZE; }
@@ -37,7 +37,7 @@ static bool is_limited(void) {
 int cpu_slot_take(uintptr_t *base) {
   int slot = 0;
   if (is_limited()) return -1;
-  pthread_mutex_lock(&lock);
+  mw_lock(&lock);
   while (slot < CPU_SLOTS && taken >> slot & 1) slot++;
   if (slot == CPU_SLOTS || !(reserved >> slot & 1 || map(slot, MAP_FIXED_NOREPLACE))) {
     slot = -1;
@@ -46,24 +46,24 @@ int cpu_slot_take(uintptr_t *base) {
     taken |= 1u << slot;
     *base = base_of(slot);
   }
-  pthread_mutex_unlock(&lock);
+  mw_unlock(&lock);
   return slot;
 }
 
 void cpu_slot_give(int slot) {
-  pthread_mutex_lock(&lock);
+  mw_lock(&lock);
   /* What was there is dropped; where that fails the range stays as it is, and with it the slot. */
   if (map(slot, MAP_FIXED)) taken &= ~(1u << slot);
-  pthread_mutex_unlock(&lock);
+  mw_unlock(&lock);
 }
 
 bool cpu_slots_adjoin(int a, int b) {
   int low = a < b ? a : b, high = a < b ? b : a;
   if (low < 0) return false;
-  pthread_mutex_lock(&lock);
+  mw_lock(&lock);
   unsigned between = (2u << high) - (1u << low);
   bool all = (reserved & between) == between;
-  pthread_mutex_unlock(&lock);
+  mw_unlock(&lock);
   return all;
 }
 

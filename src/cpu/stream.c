@@ -26,11 +26,11 @@ int cpu_stream_new(void *handle, unsigned flags, int priority, void **out) {
   stream->priority = priority;
   stream->awaited = UINT64_MAX;
   pthread_cond_init(&stream->moved, NULL);
-  pthread_mutex_lock(&device->pool->lock);
+  mw_lock(&device->pool->lock);
   stream->next = device->streams;
   device->streams = stream;
   if (!(flags & (MW_STREAM_NON_BLOCKING | MW_STREAM_LEGACY))) device->blocking++;
-  pthread_mutex_unlock(&device->pool->lock);
+  mw_unlock(&device->pool->lock);
   *out = stream;
   return MW_SUCCESS;
 }
@@ -44,7 +44,7 @@ static void spin(cpu_pool *pool, const cpu_stream *stream, uint64_t target) {
   do {
     for (int i = 0; i < 32 && atomic_load(&stream->retired) < target && !cpu_pool_has_work(pool); i++) cpu_relax();
   } while (atomic_load(&stream->retired) < target && !cpu_pool_has_work(pool) && mw_time() < end);
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
 }
 
 /* The stream whose work has to be done for `stream` to go on: itself, or the one that it waits for. NULL: a hold. */
@@ -84,7 +84,7 @@ bool cpu_stream_wait_until(cpu_stream *stream, uint64_t target) {
 int cpu_stream_synchronize(void *handle) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   bool reached = cpu_stream_wait_until(stream, stream->issued);
   mw_error *error = stream->error;
   stream->error = NULL;
@@ -98,7 +98,7 @@ int cpu_stream_synchronize(void *handle) {
 int cpu_stream_query(void *handle) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   bool empty = atomic_load(&stream->retired) == stream->issued;
   if (!empty) cpu_pool_wake(pool); /* who asks seems to be waiting */
   cpu_pool_unlock(pool);
@@ -117,7 +117,7 @@ void cpu_stream_free(void *handle) {
   if (!stream) return;
   cpu_pool *pool = stream->device->pool;
   cpu_device *device = stream->device;
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   /* A hold is let go of by a host thread, and what waits for it is lost with the stream only if nobody is left to. */
   while (!cpu_stream_wait_until(stream, stream->issued)) cpu_mark_finish(cpu_stream_hold_of(stream));
   stream->closing = true;
@@ -314,7 +314,7 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   int code = cpu_launch_prepare(stream->device, request, &work);
   if (code) return code;
 
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   cpu_command *command = command_new(stream, CPU_KERNEL, request->completion);
   keep_site(command, request->site);
   work.site = command->site;
@@ -331,7 +331,7 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
 int cpu_list_run(void *handle, void *list, mw_completion completion) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   cpu_command *command = command_new(stream, CPU_LIST, completion);
   command->list = list;
   cpu_list_load(command, 0);
@@ -355,7 +355,7 @@ int cpu_stream_copy(void *handle, uint64_t target, uint64_t source, size_t bytes
                             .source = (unsigned char *)(uintptr_t)source,
                             .size = 1,
                             .count = bytes};
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   transfer(stream, command_new(stream, CPU_COPY, completion), &work, true);
   cpu_pool_unlock(pool);
   return MW_SUCCESS;
@@ -366,7 +366,7 @@ int cpu_stream_fill(void *handle, uint64_t target, const void *pattern, size_t s
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
   cpu_transfer_work work = {.target = (unsigned char *)(uintptr_t)target, .size = size, .count = count};
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   cpu_command *command = command_new(stream, CPU_FILL, completion);
   keep_bytes(command, pattern, size);
   transfer(stream, command, &work, true);
@@ -378,7 +378,7 @@ static int transfer_box(cpu_stream *stream, cpu_command_kind kind, const mw_box 
                         mw_completion completion) {
   cpu_pool *pool = stream->device->pool;
   cpu_transfer_work work = {.size = size, .box = *box};
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   cpu_command *command = command_new(stream, kind, completion);
   keep_bytes(command, pattern, size);
   transfer(stream, command, &work, true);
@@ -397,7 +397,7 @@ int cpu_stream_fill_box(void *stream, const mw_box *box, const void *pattern, si
 int cpu_stream_call(void *handle, mw_completion function) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   cpu_command *command = command_new(stream, CPU_CALL, function);
   command->blocks = 1;
   push(stream, command, true);
@@ -417,7 +417,7 @@ static int exchange(cpu_stream *stream, void *target, const void *source, size_t
   cpu_transfer_work work = {.target = target, .source = source, .size = 1, .count = bytes};
   int code = MW_SUCCESS;
   if (bytes == 0) return MW_SUCCESS;
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   if (stream->device->holds > 0) {
     /* Nobody must be left to write to the host's memory later: the copy is queued once nothing can be in its way. */
     if (stream->device->blocking > 0) cpu_stream_order(stream);

@@ -31,7 +31,7 @@ void cpu_pool_unlock(cpu_pool *pool) {
   int count = pool->wakes;
   memcpy(woken, pool->wake, (size_t)count * sizeof *woken);
   pool->wakes = 0;
-  pthread_mutex_unlock(&pool->lock);
+  mw_unlock(&pool->lock);
   for (int i = 0; i < count; i++) pthread_cond_signal(&woken[i]->work);
 }
 
@@ -174,7 +174,7 @@ static bool spin(cpu_thread *thread) {
       break;
     }
   }
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   atomic_store(&thread->spins, false);
   atomic_fetch_sub(&pool->spinners, 1);
   cpu_pool_give_slot(pool, slot);
@@ -247,7 +247,7 @@ static void *thread_main(void *argument) {
   idleness so_far = {0};
   thread_open(&signals, &old);
   keep_to(thread->home);
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   while (!pool->closing) {
     if (!cpu_pool_take_part(pool, (int)(thread - pool->thread)))
       idle(thread, &so_far);
@@ -273,7 +273,7 @@ void cpu_threads_open(cpu_pool *pool) {
 }
 
 void cpu_threads_close(cpu_pool *pool) {
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
   pool->closing = true;
   for (int i = 0; i < pool->threads; i++) pthread_cond_signal(&pool->thread[i].work);
   cpu_pool_unlock(pool);

@@ -103,7 +103,7 @@ static void complete(cpu_pool *pool, mw_completion completion) {
   if (!completion.done) return;
   cpu_pool_unlock(pool);
   completion.done(completion.context);
-  pthread_mutex_lock(&pool->lock);
+  mw_lock(&pool->lock);
 }
 
 void cpu_stream_finish(cpu_command *command) {

@@ -25,18 +25,18 @@ void cuda_set_in_function(bool now) { inside = now; }
 void cuda_defer(cuda_device *device, void (*function)(cuda_device *device, uint64_t handle), uint64_t handle) {
   cuda_deferred *new = mw_alloc(sizeof *new);
   *new = (cuda_deferred){.function = function, .handle = handle, .epoch = device->epoch};
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   new->next = device->deferred;
   device->deferred = new;
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   atomic_fetch_add(&device->deferred_count, 1);
 }
 
 static void free_deferred(cuda_device *device) {
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   cuda_deferred *list = device->deferred;
   device->deferred = NULL;
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   for (cuda_deferred *next; list; list = next) {
     next = list->next;
     atomic_fetch_sub(&device->deferred_count, 1);
@@ -91,12 +91,12 @@ static const char *what_happened(CUresult result) {
 static struct {
   pthread_mutex_t lock;
   char story[512];
-} first = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} first = {.lock = MW_LOCK_INITIALIZER};
 
 /* What happened on the device, or on the one that was lost before where this had nothing to do. */
 static void explain(const cuda_device *device, CUresult result, const char *who, const mw_text *story,
                     mw_text *message) {
-  pthread_mutex_lock(&first.lock);
+  mw_lock(&first.lock);
   if (!story->length && first.story[0]) {
     mw_text_addf(message, "%s", first.story);
   } else {
@@ -106,7 +106,7 @@ static void explain(const cuda_device *device, CUresult result, const char *who,
              "cuda:%d was lost before, and CUDA gives up all devices of a process then: %s", device->ordinal,
              message->data);
   }
-  pthread_mutex_unlock(&first.lock);
+  mw_unlock(&first.lock);
 }
 
 static int lose(cuda_device *device, CUresult result) {
@@ -115,10 +115,10 @@ static int lose(cuda_device *device, CUresult result) {
   atomic_store(&device->lost, result);
   cuda_streams_abandon(device, &story, &one);
   explain(device, result, one ? one->name : NULL, &story, &message);
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   free(device->loss);
   device->loss = mw_strdup(message.data);
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   int code = fail(cuda_code(result),
                   "%s. The device is lost with this. mw.device():reset() tries to get it back, without the arrays and "
                   "modules that it had",
@@ -218,13 +218,13 @@ int cuda_reset(void *handle) {
   device->epoch++;
   code = cuda_context_open(device);
   if (code != MW_SUCCESS) return fail_reset(device);
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   free(device->loss);
   device->loss = NULL;
-  pthread_mutex_unlock(&device->lock);
-  pthread_mutex_lock(&first.lock);
+  mw_unlock(&device->lock);
+  mw_lock(&first.lock);
   first.story[0] = '\0';
-  pthread_mutex_unlock(&first.lock);
+  mw_unlock(&first.lock);
   atomic_store(&device->lost, 0);
   for (mw_limit limit = MW_LIMIT_STACK; limit <= MW_LIMIT_HEAP; limit += MW_LIMIT_HEAP - MW_LIMIT_STACK)
     if (device->limits[limit] > 0)

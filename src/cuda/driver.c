@@ -62,7 +62,7 @@ static int device_open(int ordinal, void **out) {
   if (code != MW_SUCCESS) return code;
   cuda_device *device = mw_alloc(sizeof *device);
   device->ordinal = ordinal;
-  pthread_mutex_init(&device->lock, NULL);
+  mw_lock_init(&device->lock);
   device->heap = cuda_heap_open();
   device->staging = cuda_staging_open();
   cuda_guard_open(device);

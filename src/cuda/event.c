@@ -78,12 +78,12 @@ void cuda_stream_inherit_holds(cuda_stream *stream) {
   cuda_device *device = stream->device;
   if (atomic_load_explicit(&device->live_holds, memory_order_relaxed) == 0 || stream->flags & MW_STREAM_NON_BLOCKING)
     return;
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   for (cuda_stream *other = device->streams; other; other = other->next) {
     bool related = (stream->flags | other->flags) & MW_STREAM_LEGACY && !(other->flags & MW_STREAM_NON_BLOCKING);
     if (other != stream && related) add_waits(waits_of(stream), other->waits);
   }
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
 }
 
 void cuda_stream_forget_holds(cuda_stream *stream) {
@@ -100,11 +100,11 @@ void cuda_stream_forget_holds(cuda_stream *stream) {
    they were made, and none stands behind a later one. */
 static void wait_before(cuda_device *device, cuda_waits *waits) {
   cuda_hold *hold = NULL;
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   for (size_t i = 0; waits && i < waits->count && !hold; i++)
     if (atomic_load(&waits->holds[i]->live)) hold = waits->holds[i];
   if (hold) atomic_fetch_add(&hold->refs, 1);
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   if (!hold) return;
   while (atomic_load(&hold->live) && cu.cuEventQuery(hold->event) == CUDA_NOT_READY) usleep(20);
   let_go(hold);
@@ -118,9 +118,9 @@ static int fail_held(void) {
 
 int cuda_stream_held(cuda_stream *stream) {
   if (atomic_load(&stream->device->live_holds) == 0) return MW_SUCCESS;
-  pthread_mutex_lock(&stream->device->lock);
+  mw_lock(&stream->device->lock);
   bool held = any_live(stream->waits);
-  pthread_mutex_unlock(&stream->device->lock);
+  mw_unlock(&stream->device->lock);
   if (!held) return MW_SUCCESS;
   wait_before(stream->device, stream->waits);
   return fail_held();
@@ -141,7 +141,7 @@ static int take_word(cuda_device *device, cuda_hold *hold) {
     memset(device->word_taken, 0, sizeof device->word_taken);
     device->words = memory;
   }
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   size_t i = 0;
   while (i < CUDA_HOLDS && device->word_taken[i]) i++;
   if (i < CUDA_HOLDS) {
@@ -149,7 +149,7 @@ static int take_word(cuda_device *device, cuda_hold *hold) {
     hold->word = i;
     hold->value = ++device->word_values[i];
   }
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   if (i < CUDA_HOLDS) return MW_SUCCESS;
   return fail(MW_MEMORY_ALLOCATION, "%d functions of the host's wait to be called: let some of them run first",
               CUDA_HOLDS);
@@ -181,11 +181,11 @@ int cuda_hold_new(void *handle, void **out) {
     cuda_hold_free(hold);
     return code;
   }
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   add_wait(waits_of(stream), hold);
   hold->next = device->holds;
   device->holds = hold;
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   *out = hold;
   return MW_SUCCESS;
 }
@@ -201,14 +201,14 @@ void cuda_hold_free(void *handle) {
   cuda_device *device = hold->device;
   atomic_store(&hold->live, false);
   atomic_fetch_sub(&device->live_holds, 1);
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   for (cuda_hold **link = &device->holds; *link; link = &(*link)->next)
     if (*link == hold) {
       *link = hold->next;
       break;
     }
   if (hold->epoch == device->epoch) device->word_taken[hold->word] = false;
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   let_stream_go(hold);
   if (hold->epoch == device->epoch && cuda_enter_quietly(device) && hold->event) cu.cuEventDestroy(hold->event);
   let_go(hold);
@@ -263,9 +263,9 @@ int cuda_event_new(void *device, unsigned flags, void **out) {
 void cuda_event_free(void *handle) {
   cuda_event *event = handle;
   if (event->epoch == event->device->epoch && cuda_enter_quietly(event->device)) cu.cuEventDestroy(event->handle);
-  pthread_mutex_lock(&event->device->lock);
+  mw_lock(&event->device->lock);
   forget(&event->waits);
-  pthread_mutex_unlock(&event->device->lock);
+  mw_unlock(&event->device->lock);
   free(event);
 }
 
@@ -278,11 +278,11 @@ int cuda_event_record(void *handle, void *to) {
   cuda_stream_inherit_holds(stream);
   code = cuda_outcome(stream->device, cu.cuEventRecord(event->handle, stream->handle), "recording an event");
   if (code != MW_SUCCESS) return code;
-  pthread_mutex_lock(&stream->device->lock);
+  mw_lock(&stream->device->lock);
   forget(&event->waits);
   if (atomic_load(&stream->device->live_holds) > 0) add_waits(&event->waits, stream->waits);
   event->recorded = true;
-  pthread_mutex_unlock(&stream->device->lock);
+  mw_unlock(&stream->device->lock);
   return MW_SUCCESS;
 }
 
@@ -297,9 +297,9 @@ int cuda_event_query(void *handle) {
 int cuda_event_synchronize(void *handle) {
   cuda_event *event = handle;
   if (is_past(event)) return MW_SUCCESS;
-  pthread_mutex_lock(&event->device->lock);
+  mw_lock(&event->device->lock);
   bool held = any_live(&event->waits);
-  pthread_mutex_unlock(&event->device->lock);
+  mw_unlock(&event->device->lock);
   if (held) {
     wait_before(event->device, &event->waits);
     return fail_held();
@@ -333,9 +333,9 @@ int cuda_stream_wait(void *handle, void *on) {
   int code = cuda_stream_enter(stream);
   if (code != MW_SUCCESS) return code;
   if (atomic_load(&event->device->live_holds) > 0) {
-    pthread_mutex_lock(&event->device->lock);
+    mw_lock(&event->device->lock);
     add_waits(waits_of(stream), &event->waits);
-    pthread_mutex_unlock(&event->device->lock);
+    mw_unlock(&event->device->lock);
   }
   return cuda_outcome(stream->device, cu.cuStreamWaitEvent(stream->handle, event->handle, 0), "waiting for an event");
 }

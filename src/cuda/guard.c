@@ -19,17 +19,17 @@ enum { TOLD = 4 };                 /* places of a launch, where it may be one of
 
 void cuda_guard_open(cuda_device *device) {
   device->guard = mw_alloc(sizeof *device->guard);
-  pthread_mutex_init(&device->guard->lock, NULL);
+  mw_lock_init(&device->guard->lock);
 }
 
 void cuda_guard_forget(cuda_device *device) {
   cuda_guard *guard = device->guard;
-  pthread_mutex_lock(&guard->lock);
+  mw_lock(&guard->lock);
   guard->host = NULL;
   guard->words = 0;
   guard->taken = 0;
   cuda_guard_table_forget(&guard->table);
-  pthread_mutex_unlock(&guard->lock);
+  mw_unlock(&guard->lock);
 }
 
 void cuda_guard_close(cuda_device *device) {
@@ -82,12 +82,12 @@ int cuda_guard_unit(cuda_device *device, cuda_unit *unit) {
   if (cu.cuModuleGetGlobal(&address, &bytes, unit->module, "__mw_guard") != 0 || bytes < sizeof(mw_guard))
     return unit->numbered ? fail(MW_INVALID_KERNEL_IMAGE, "a module with checks lacks the variable __mw_guard")
                           : MW_SUCCESS;
-  pthread_mutex_lock(&guard->lock);
+  mw_lock(&guard->lock);
   CUresult result = guard->host ? 0 : make_shared(device);
   unit->guard_id = ++guard->units;
   mw_guard at = {.host = (uint64_t)(uintptr_t)guard->host, .words = guard->words, .unit = unit->guard_id};
   if (result == 0) result = cuda_guard_write(device, address, &at, sizeof at);
-  pthread_mutex_unlock(&guard->lock);
+  mw_unlock(&guard->lock);
   unit->guarded = result == 0;
   unit->guard = address;
   unit->table = 0;
@@ -98,7 +98,7 @@ int cuda_guard_unit(cuda_device *device, cuda_unit *unit) {
 
 int cuda_guard_number(cuda_device *device, cuda_unit *unit, unsigned *number) {
   cuda_guard *guard = device->guard;
-  pthread_mutex_lock(&guard->lock);
+  mw_lock(&guard->lock);
   if (++guard->number == 0) guard->number = 1;
   *number = guard->number;
   CUresult result = unit->checked ? cuda_guard_table_update(device) : 0;
@@ -107,7 +107,7 @@ int cuda_guard_number(cuda_device *device, cuda_unit *unit, unsigned *number) {
     result = cuda_guard_write(device, unit->guard + offsetof(mw_guard, table), &table, sizeof table);
     unit->table = table;
   }
-  pthread_mutex_unlock(&guard->lock);
+  mw_unlock(&guard->lock);
   return cuda_outcome(device, result, "a launch");
 }
 
@@ -176,36 +176,36 @@ static bool names(const char *function, const char *kernel) {
 static void find_suspects(cuda_device *device, const mw_guard_report *report, bool named, suspects *s) {
   unsigned number = number_of(device->guard, report->grid);
   for (cuda_stream *stream = device->streams; stream; stream = stream->next) {
-    pthread_mutex_lock(&stream->lock);
+    mw_lock(&stream->lock);
     for (uint64_t i = stream->first; i < stream->end; i++) {
       const cuda_pending *pending = &stream->queue[i & (stream->capacity - 1)];
       if (!pending->kernel || pending->unit->guard_id != report->unit) continue;
       if (named && !names(report->function, pending->kernel->name)) continue;
       if (pending->number == number) suspect(s, stream, pending, i);
     }
-    pthread_mutex_unlock(&stream->lock);
+    mw_unlock(&stream->lock);
   }
 }
 
 static void keep_failure(cuda_device *device, const mw_guard_report *report) {
   suspects s = {0};
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   find_suspects(device, report, report->function[0], &s);
   if (!s.stream) find_suspects(device, report, false, &s);
   if (s.stream) {
     mw_error *error =
         cuda_guard_report(device, report, s.kernel, s.unit, s.sites.length ? s.sites.data : "", s.interrupted);
-    pthread_mutex_lock(&s.stream->lock);
+    mw_lock(&s.stream->lock);
     s.stream->ending = s.last + 1;
     s.stream->ending_since = mw_time();
     if (!s.stream->failure) {
       s.stream->failure = error;
       error = NULL;
     }
-    pthread_mutex_unlock(&s.stream->lock);
+    mw_unlock(&s.stream->lock);
     mw_error_free(error);
   }
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   mw_text_free(&s.sites);
 }
 
@@ -223,27 +223,27 @@ static unsigned count_of(const cuda_guard *guard, unsigned n) {
 void cuda_guard_take(cuda_device *device) {
   cuda_guard *guard = device->guard;
   if (!guard->host || (int)(count_of(guard, guard->taken) - guard->taken) <= 0) return;
-  pthread_mutex_lock(&guard->lock);
+  mw_lock(&guard->lock);
   for (unsigned count; guard->host && (int)((count = count_of(guard, guard->taken)) - guard->taken) > 0;) {
     mw_guard_report report = guard->host->reports[guard->taken % MW_GUARD_REPORTS];
     guard->taken = count; /* some were overwritten, if it is more than one more */
     keep_failure(device, &report);
     clear_barrier(device, report.grid);
   }
-  pthread_mutex_unlock(&guard->lock);
+  mw_unlock(&guard->lock);
 }
 
 bool cuda_guard_gives_up(cuda_device *device) {
   double now = mw_time();
   bool found = false;
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   for (cuda_stream *stream = device->streams; stream && !found; stream = stream->next) {
-    pthread_mutex_lock(&stream->lock);
+    mw_lock(&stream->lock);
     /* Where more was queued behind it, that may be what runs. */
     bool is_last = stream->ending && stream->ending == stream->end && stream->first < stream->end;
     found = is_last && now - stream->ending_since > patience && cu.cuStreamQuery(stream->handle) == CUDA_NOT_READY;
-    pthread_mutex_unlock(&stream->lock);
+    mw_unlock(&stream->lock);
   }
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   return found;
 }

@@ -27,36 +27,36 @@ struct cuda_heap {
 static struct {
   pthread_mutex_t lock;
   cuda_heap *first;
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} all = {.lock = MW_LOCK_INITIALIZER};
 static _Atomic uint64_t changes;
 
 cuda_heap *cuda_heap_open(void) {
   cuda_heap *heap = mw_alloc(sizeof *heap);
-  pthread_mutex_init(&heap->lock, NULL);
-  pthread_mutex_lock(&all.lock);
+  mw_lock_init(&heap->lock);
+  mw_lock(&all.lock);
   heap->next = all.first;
   all.first = heap;
-  pthread_mutex_unlock(&all.lock);
+  mw_unlock(&all.lock);
   return heap;
 }
 
 void cuda_heap_close(cuda_heap *heap) {
   if (!heap) return;
-  pthread_mutex_lock(&all.lock);
+  mw_lock(&all.lock);
   cuda_heap **link = &all.first;
   while (*link != heap) link = &(*link)->next;
   *link = heap->next;
-  pthread_mutex_unlock(&all.lock);
+  mw_unlock(&all.lock);
   pthread_mutex_destroy(&heap->lock);
   free(heap->extents);
   free(heap);
 }
 
 void cuda_heap_forget(cuda_heap *heap) {
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   heap->count = heap->bytes = heap->live = 0;
   changes++;
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
 }
 
 /* ---- the book, under its lock ---- */
@@ -110,30 +110,30 @@ static bool take_out(cuda_heap *heap, uint64_t address, extent *out) {
 }
 
 void cuda_heap_add(cuda_device *device, uint64_t address, size_t bytes) {
-  pthread_mutex_lock(&device->heap->lock);
+  mw_lock(&device->heap->lock);
   enter(device->heap, (extent){address, bytes, MW_MEMORY_UNKNOWN, false});
-  pthread_mutex_unlock(&device->heap->lock);
+  mw_unlock(&device->heap->lock);
 }
 
 void cuda_heap_lend(cuda_device *device, uint64_t address, size_t bytes) {
-  pthread_mutex_lock(&device->heap->lock);
+  mw_lock(&device->heap->lock);
   if (bytes && !find(device->heap, address)) enter(device->heap, (extent){address, bytes, MW_MEMORY_UNKNOWN, true});
-  pthread_mutex_unlock(&device->heap->lock);
+  mw_unlock(&device->heap->lock);
 }
 
 void cuda_heap_remove(cuda_device *device, uint64_t address) {
   extent old;
-  pthread_mutex_lock(&device->heap->lock);
+  mw_lock(&device->heap->lock);
   take_out(device->heap, address, &old);
-  pthread_mutex_unlock(&device->heap->lock);
+  mw_unlock(&device->heap->lock);
 }
 
 void cuda_heap_count(cuda_device *device, size_t bytes) {
   cuda_heap *heap = device->heap;
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   heap->bytes += bytes;
   if (heap->bytes > heap->peak) heap->peak = heap->bytes;
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
 }
 
 /* ---- memory ---- */
@@ -164,7 +164,7 @@ static int fail_memory(cuda_device *device, size_t bytes) {
   mw_text largest = {0};
   cu.cuMemGetInfo(&available, &total);
   cuda_heap *heap = device->heap;
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   size_t last = SIZE_MAX, live = heap->bytes;
   for (int n = 0; n < 3; n++) {
     size_t most = 0;
@@ -174,7 +174,7 @@ static int fail_memory(cuda_device *device, size_t bytes) {
     mw_text_addf(&largest, "%s%zu", n ? ", " : "; the largest have ", most);
     last = most;
   }
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
   int code = fail(MW_MEMORY_ALLOCATION,
                   "cuda:%d has no %zu bytes: %zu of its %zu are free, and %zu are in arrays here%s%s", device->ordinal,
                   bytes, available, total, live, largest.length ? largest.data : "", largest.length ? " bytes" : "");
@@ -184,9 +184,9 @@ static int fail_memory(cuda_device *device, size_t bytes) {
 
 int cuda_heap_check(cuda_device *device, size_t bytes) {
   double limit = device->limits[MW_LIMIT_MEMORY];
-  pthread_mutex_lock(&device->heap->lock);
+  mw_lock(&device->heap->lock);
   size_t bytes_now = device->heap->bytes;
-  pthread_mutex_unlock(&device->heap->lock);
+  mw_unlock(&device->heap->lock);
   if (limit <= 0 || (double)bytes_now + (double)bytes <= limit) return MW_SUCCESS;
   cuda_streams_poll(device);
   return fail(MW_MEMORY_ALLOCATION,
@@ -208,9 +208,9 @@ int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *addres
   }
   if (result == CUDA_OUT_OF_MEMORY) return fail_memory(device, bytes);
   if (result != 0) return cuda_outcome(device, result, "allocating memory");
-  pthread_mutex_lock(&device->heap->lock);
+  mw_lock(&device->heap->lock);
   enter(device->heap, (extent){*address, bytes, kind, false});
-  pthread_mutex_unlock(&device->heap->lock);
+  mw_unlock(&device->heap->lock);
   return MW_SUCCESS;
 }
 
@@ -218,9 +218,9 @@ int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *addres
 static void free_now(cuda_device *device, uint64_t address) {
   extent old;
   CUcontext before = NULL;
-  pthread_mutex_lock(&device->heap->lock);
+  mw_lock(&device->heap->lock);
   bool known = take_out(device->heap, address, &old);
-  pthread_mutex_unlock(&device->heap->lock);
+  mw_unlock(&device->heap->lock);
   if (!known || cu.cuCtxGetCurrent(&before) != 0 || !cuda_enter_quietly(device)) return;
   if (old.kind == MW_MEMORY_PINNED)
     cu.cuMemFreeHost((void *)(uintptr_t)address);
@@ -240,23 +240,23 @@ void cuda_free(void *device, uint64_t address) {
 
 bool cuda_find(void *handle, uint64_t address, uint64_t *base, size_t *bytes) {
   cuda_heap *heap = ((cuda_device *)handle)->heap;
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   const extent *found = find(heap, address);
   if (found && found->lent) found = NULL;
   if (found) {
     *base = found->address;
     *bytes = found->bytes;
   }
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
   return found;
 }
 
 void *cuda_host(void *handle, uint64_t address) {
   cuda_heap *heap = ((cuda_device *)handle)->heap;
-  pthread_mutex_lock(&heap->lock);
+  mw_lock(&heap->lock);
   const extent *found = find(heap, address);
   bool reached = found && (found->kind == MW_MEMORY_PINNED || found->kind == MW_MEMORY_MANAGED);
-  pthread_mutex_unlock(&heap->lock);
+  mw_unlock(&heap->lock);
   return reached ? (void *)(uintptr_t)address : NULL;
 }
 
@@ -268,9 +268,9 @@ int cuda_memory(void *handle, mw_memory *out) {
   cuda_streams_poll(device);
   code = cuda_outcome(device, cu.cuMemGetInfo(&available, &total), "asking for the memory's size");
   if (code != MW_SUCCESS) return code;
-  pthread_mutex_lock(&device->heap->lock);
+  mw_lock(&device->heap->lock);
   *out = (mw_memory){device->heap->bytes, device->heap->live, device->heap->peak, total};
-  pthread_mutex_unlock(&device->heap->lock);
+  mw_unlock(&device->heap->lock);
   return MW_SUCCESS;
 }
 
@@ -286,29 +286,29 @@ static int by_address(const void *a, const void *b) {
 cuda_extent *cuda_heaps_list(size_t *count) {
   cuda_extent *list = mw_alloc(sizeof *list);
   *count = 0;
-  pthread_mutex_lock(&all.lock);
+  mw_lock(&all.lock);
   for (cuda_heap *heap = all.first; heap; heap = heap->next) {
-    pthread_mutex_lock(&heap->lock);
+    mw_lock(&heap->lock);
     list = mw_realloc(list, (*count + heap->count + 1) * sizeof *list);
     for (size_t i = 0; i < heap->count; i++)
       list[(*count)++] = (cuda_extent){heap->extents[i].address, heap->extents[i].bytes};
-    pthread_mutex_unlock(&heap->lock);
+    mw_unlock(&heap->lock);
   }
-  pthread_mutex_unlock(&all.lock);
+  mw_unlock(&all.lock);
   qsort(list, *count, sizeof *list, by_address);
   return list;
 }
 
 cuda_extent cuda_heaps_find(uint64_t address) {
   cuda_extent result = {0, 0};
-  pthread_mutex_lock(&all.lock);
+  mw_lock(&all.lock);
   for (cuda_heap *heap = all.first; heap && !result.bytes; heap = heap->next) {
-    pthread_mutex_lock(&heap->lock);
+    mw_lock(&heap->lock);
     const extent *found = find(heap, address);
     if (found) result = (cuda_extent){found->address, found->bytes};
-    pthread_mutex_unlock(&heap->lock);
+    mw_unlock(&heap->lock);
   }
-  pthread_mutex_unlock(&all.lock);
+  mw_unlock(&all.lock);
   return result;
 }
 

@@ -23,7 +23,7 @@ static int allow_shared(cuda_kernel *kernel, size_t dynamic) {
 static int bind_references(cuda_stream *stream, cuda_kernel *kernel, const mw_launch_request *request) {
   cuda_unit *unit = kernel->unit;
   int code = MW_SUCCESS;
-  pthread_mutex_lock(&unit->lock);
+  mw_lock(&unit->lock);
   for (size_t i = 0; i < request->reference_count && code == MW_SUCCESS; i++) {
     cuda_symbol *symbol = &unit->symbols[kernel->reference_symbols[i]];
     if (symbol->bound == request->references[i]) continue;
@@ -33,7 +33,7 @@ static int bind_references(cuda_stream *stream, cuda_kernel *kernel, const mw_la
         "binding a texture reference");
     if (code == MW_SUCCESS) symbol->bound = request->references[i];
   }
-  pthread_mutex_unlock(&unit->lock);
+  mw_unlock(&unit->lock);
   return code;
 }
 

@@ -30,10 +30,10 @@ static void stop(cuda_device *device, cuda_stream *stream, cuda_pending *pending
 /* Stop what runs, or what has run for `limit` seconds. */
 static void look(cuda_device *device, double limit, bool at_once) {
   double now = mw_time();
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   for (cuda_stream *stream = device->streams; stream; stream = stream->next) {
     uint64_t at;
-    pthread_mutex_lock(&stream->lock);
+    mw_lock(&stream->lock);
     cuda_pending *pending = running(device, stream, &at);
     if (pending && pending->number != stream->watched) {
       stream->watched = pending->number;
@@ -41,21 +41,21 @@ static void look(cuda_device *device, double limit, bool at_once) {
     }
     bool is_due = pending && (at_once || now - stream->watched_since >= limit);
     if (is_due && stream->ending != at + 1) stop(device, stream, pending, at, at_once);
-    pthread_mutex_unlock(&stream->lock);
+    mw_unlock(&stream->lock);
   }
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
 }
 
 bool cuda_monitor_sees(cuda_device *device) {
   bool any = false;
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   for (cuda_stream *stream = device->streams; stream && !any; stream = stream->next) {
     uint64_t at;
-    pthread_mutex_lock(&stream->lock);
+    mw_lock(&stream->lock);
     any = running(device, stream, &at) != NULL;
-    pthread_mutex_unlock(&stream->lock);
+    mw_unlock(&stream->lock);
   }
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   return any;
 }
 
@@ -77,19 +77,19 @@ static void *monitor(void *argument) {
   sigfillset(&every);
   pthread_sigmask(SIG_SETMASK, &every, NULL);
   pthread_setname_np(pthread_self(), "moonwarp-clock");
-  pthread_mutex_lock(&guard->watch_lock);
+  mw_lock(&guard->watch_lock);
   while (!guard->closing) {
     double limit = device->limits[MW_LIMIT_TIME];
     if (limit <= 0 || atomic_load(&device->guarded) == 0) {
       pthread_cond_wait(&guard->watch, &guard->watch_lock);
       continue;
     }
-    pthread_mutex_unlock(&guard->watch_lock);
+    mw_unlock(&guard->watch_lock);
     if (cuda_enter_quietly(device)) look(device, limit, false);
-    pthread_mutex_lock(&guard->watch_lock);
+    mw_lock(&guard->watch_lock);
     rest(guard);
   }
-  pthread_mutex_unlock(&guard->watch_lock);
+  mw_unlock(&guard->watch_lock);
   return NULL;
 }
 
@@ -99,7 +99,7 @@ int cuda_monitor_start(cuda_device *device) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_mutex_init(&guard->watch_lock, NULL);
+    mw_lock_init(&guard->watch_lock);
     pthread_cond_init(&guard->watch, &attributes);
     pthread_condattr_destroy(&attributes);
     guard->watching = !pthread_create(&guard->thread, NULL, monitor, device);
@@ -112,18 +112,18 @@ int cuda_monitor_start(cuda_device *device) {
 void cuda_monitor_wake(cuda_device *device) {
   cuda_guard *guard = device->guard;
   if (!guard->watching) return;
-  pthread_mutex_lock(&guard->watch_lock);
+  mw_lock(&guard->watch_lock);
   pthread_cond_signal(&guard->watch);
-  pthread_mutex_unlock(&guard->watch_lock);
+  mw_unlock(&guard->watch_lock);
 }
 
 void cuda_monitor_close(cuda_device *device) {
   cuda_guard *guard = device->guard;
   if (!guard->watching) return;
-  pthread_mutex_lock(&guard->watch_lock);
+  mw_lock(&guard->watch_lock);
   guard->closing = true;
   pthread_cond_signal(&guard->watch);
-  pthread_mutex_unlock(&guard->watch_lock);
+  mw_unlock(&guard->watch_lock);
   pthread_join(guard->thread, NULL);
   pthread_cond_destroy(&guard->watch);
   pthread_mutex_destroy(&guard->watch_lock);

@@ -37,7 +37,7 @@ typedef struct job {
 struct cuda_staging *cuda_staging_open(void) {
   struct cuda_staging *staging = mw_alloc(sizeof *staging);
   cpu_set_t cores;
-  pthread_mutex_init(&staging->lock, NULL);
+  mw_lock_init(&staging->lock);
   staging->cores = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
   return staging;
 }
@@ -137,7 +137,7 @@ int cuda_stage(cuda_device *device, uint64_t address, void *host, size_t bytes, 
   job jobs[LANES];
   pthread_t threads[LANES];
   bool started[LANES] = {false};
-  pthread_mutex_lock(&staging->lock);
+  mw_lock(&staging->lock);
   size_t lanes = count_lanes(staging, bytes);
   CUresult result = 0;
   for (size_t i = 0; i < lanes && result == 0; i++) result = prepare(device, &staging->lanes[i]);
@@ -153,6 +153,6 @@ int cuda_stage(cuda_device *device, uint64_t address, void *host, size_t bytes, 
     if (started[i]) pthread_join(threads[i], NULL);
     if (result == 0) result = jobs[i].result;
   }
-  pthread_mutex_unlock(&staging->lock);
+  mw_unlock(&staging->lock);
   return cuda_outcome(device, result, to_device ? "writing memory" : "reading memory");
 }

@@ -23,7 +23,7 @@ static void complete(cuda_stream *stream, uint64_t upto) {
   } some[64];
   for (size_t count = MW_COUNT(some); count == MW_COUNT(some);) {
     count = 0;
-    pthread_mutex_lock(&stream->lock);
+    mw_lock(&stream->lock);
     for (; stream->first < upto && count < MW_COUNT(some); stream->first++) {
       const cuda_pending *pending = command_at(stream, stream->first);
       if (pending->unit && pending->unit->guarded) atomic_fetch_sub(&stream->device->guarded, (int)pending->times);
@@ -32,7 +32,7 @@ static void complete(cuda_stream *stream, uint64_t upto) {
       some[count++].times = pending->times;
     }
     bool more = stream->first < upto;
-    pthread_mutex_unlock(&stream->lock);
+    mw_unlock(&stream->lock);
     for (size_t i = 0; i < count; i++)
       while (some[i].times-- > 0) some[i].completion.done(some[i].completion.context);
     if (!more) break;
@@ -107,7 +107,7 @@ static void __attribute__((noinline)) mark(cuda_stream *stream) {
   uint64_t upto = passed_marks(stream);
   add_mark(stream);
   if (stream->end - stream->first > QUEUE_MOST && stream->mark_count) full = stream->marks[0].event;
-  pthread_mutex_unlock(&stream->lock);
+  mw_unlock(&stream->lock);
   cuda_guard_take(stream->device);
   if (upto > 0) complete(stream, upto);
   if (full && atomic_load(&stream->device->live_holds) == 0) cu.cuEventSynchronize(full);
@@ -116,24 +116,24 @@ static void __attribute__((noinline)) mark(cuda_stream *stream) {
 /* A launch that is repeated touches no memory but the last entry, which is in the cache. */
 void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
                         cuda_unit *unit, const char *site) {
-  pthread_mutex_lock(&stream->lock);
+  mw_lock(&stream->lock);
   if (mw_likely(repeats(stream, completion, kernel, site)))
     command_at(stream, stream->end - 1)->times++;
   else
     append(stream, completion, kernel, unit, site);
   if (mw_likely(++stream->unmarked < MARK_EVERY))
-    pthread_mutex_unlock(&stream->lock);
+    mw_unlock(&stream->lock);
   else
     mark(stream);
 }
 
 void cuda_stream_queued_numbered(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
                                  cuda_unit *unit, const char *site, unsigned number) {
-  pthread_mutex_lock(&stream->lock);
+  mw_lock(&stream->lock);
   append(stream, completion, kernel, unit, site);
   command_at(stream, stream->end - 1)->number = number;
   if (++stream->unmarked < MARK_EVERY)
-    pthread_mutex_unlock(&stream->lock);
+    mw_unlock(&stream->lock);
   else
     mark(stream);
 }
@@ -142,15 +142,15 @@ void cuda_stream_queued_numbered(cuda_stream *stream, const mw_completion *compl
 
 void cuda_streams_poll(cuda_device *device) {
   cuda_guard_take(device);
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   for (cuda_stream *stream = device->streams; stream; stream = stream->next) {
-    pthread_mutex_lock(&stream->lock);
+    mw_lock(&stream->lock);
     bool empty = stream->epoch == device->epoch && stream->handle && cu.cuStreamQuery(stream->handle) == 0;
     uint64_t upto = empty ? stream->end : passed_marks(stream);
-    pthread_mutex_unlock(&stream->lock);
+    mw_unlock(&stream->lock);
     complete(stream, upto);
   }
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
 }
 
 /* With CUDA_LAUNCH_BLOCKING=1 CUDA waits in the launch, and what fails there is that launch: all before are done. */
@@ -159,12 +159,12 @@ void cuda_stream_blames(cuda_stream *stream, const mw_kernel_info *kernel, const
   const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
   cuda_device *device = stream->device;
   if (!blocking || atoi(blocking) == 0) return;
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   for (cuda_stream *other = device->streams; other; other = other->next) complete(other, other->end);
-  pthread_mutex_unlock(&device->lock);
-  pthread_mutex_lock(&stream->lock);
+  mw_unlock(&device->lock);
+  mw_lock(&stream->lock);
   append(stream, &none, kernel, NULL, site);
-  pthread_mutex_unlock(&stream->lock);
+  mw_unlock(&stream->lock);
 }
 
 /* "launched at a.lua:3", or all that may have done it. */
@@ -188,18 +188,18 @@ void cuda_streams_abandon(cuda_device *device, mw_text *story, const mw_kernel_i
   unsigned launches = 0;
   mw_text list = {0};
   *one = NULL;
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   for (cuda_stream *stream = device->streams; stream; stream = stream->next) {
-    pthread_mutex_lock(&stream->lock);
+    mw_lock(&stream->lock);
     tell(stream, &list, one, &told, &launches);
     stream->mark_count = 0;
     for (int i = 0; i < CUDA_MARKS; i++) stream->marks[i].event = NULL;
     uint64_t upto = stream->end;
-    pthread_mutex_unlock(&stream->lock);
+    mw_unlock(&stream->lock);
     complete(stream, upto);
     cuda_stream_forget_holds(stream);
   }
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   if (launches == 1)
     mw_text_addf(story, "%s", list.data);
   else if (launches > 1)
@@ -242,11 +242,11 @@ int cuda_stream_new(void *handle, unsigned flags, int priority, void **out) {
     free(stream);
     return code;
   }
-  pthread_mutex_init(&stream->lock, NULL);
-  pthread_mutex_lock(&device->lock);
+  mw_lock_init(&stream->lock);
+  mw_lock(&device->lock);
   stream->next = device->streams;
   device->streams = stream;
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   *out = stream;
   return MW_SUCCESS;
 }
@@ -256,13 +256,13 @@ void cuda_stream_free(void *handle) {
   cuda_device *device = stream->device;
   cuda_stream_forget_holds(stream);
   if (cuda_stream_synchronize(stream) != MW_SUCCESS) mw_error_clear();
-  pthread_mutex_lock(&device->lock);
+  mw_lock(&device->lock);
   for (cuda_stream **link = &device->streams; *link; link = &(*link)->next)
     if (*link == stream) {
       *link = stream->next;
       break;
     }
-  pthread_mutex_unlock(&device->lock);
+  mw_unlock(&device->lock);
   if (stream->epoch == device->epoch && cuda_enter_quietly(device)) {
     for (int i = 0; i < CUDA_MARKS; i++)
       if (stream->marks[i].event) cu.cuEventDestroy(stream->marks[i].event);
@@ -305,10 +305,10 @@ CUresult cuda_stream_wait_done(cuda_stream *stream) {
 
 /* The stream's first failure since the last time, once. */
 static int raise_failure(cuda_stream *stream) {
-  pthread_mutex_lock(&stream->lock);
+  mw_lock(&stream->lock);
   mw_error *failure = stream->failure;
   stream->failure = NULL;
-  pthread_mutex_unlock(&stream->lock);
+  mw_unlock(&stream->lock);
   if (!failure) return MW_SUCCESS;
   int code = mw_error_raise(failure);
   mw_error_free(failure);
@@ -322,9 +322,9 @@ int cuda_stream_synchronize(void *handle) {
   if (code == MW_SUCCESS && stream->flags & MW_STREAM_LEGACY) cuda_stream_inherit_holds(stream);
   if (code == MW_SUCCESS) code = cuda_stream_held(stream);
   if (code != MW_SUCCESS) return code;
-  pthread_mutex_lock(&stream->lock);
+  mw_lock(&stream->lock);
   uint64_t upto = stream->end;
-  pthread_mutex_unlock(&stream->lock);
+  mw_unlock(&stream->lock);
   code = cuda_outcome(stream->device, cuda_stream_wait_done(stream), "waiting for a stream");
   if (code != MW_SUCCESS) { /* why a kernel did not end may have been told */
     int told = raise_failure(stream);
@@ -341,9 +341,9 @@ int cuda_stream_query(void *handle) {
     mw_error_clear(); /* nothing runs on a device that is lost */
     return MW_SUCCESS;
   }
-  pthread_mutex_lock(&stream->lock);
+  mw_lock(&stream->lock);
   uint64_t upto = stream->end;
-  pthread_mutex_unlock(&stream->lock);
+  mw_unlock(&stream->lock);
   CUresult result = cu.cuStreamQuery(stream->handle);
   if (result == CUDA_NOT_READY) return MW_NOT_READY;
   if (result != 0) return MW_SUCCESS; /* the failure is told by whoever waits */

@@ -169,7 +169,7 @@ int cuda_load_unit(void *handle, const char *path, void *parent, const mw_source
   unit->device = device;
   unit->epoch = device->epoch;
   unit->parent = parent;
-  pthread_mutex_init(&unit->lock, NULL);
+  mw_lock_init(&unit->lock);
   code = cuda_image_read(path, &p->image);
   if (code == MW_SUCCESS) {
     const char *file = origin && origin->file ? origin->file : MW_SOURCE_NAME;
