@@ -158,7 +158,7 @@ describe("an array", function()
     end)
 
     if not rawget(_G, "jit") then
-      it("makes long strings in place, without a copy of theirs", function()
+      it("copies device memory that the host reaches once, into the string", function()
         local a = mw.zeros(2 ^ 24, "uchar")
         collectgarbage()
         collectgarbage "stop"

@@ -192,10 +192,6 @@ void mwl_open_device(lua_State *L, mwl_state *state);
 void mwl_open_array(lua_State *L, mwl_state *state);
 void mwl_open_host(lua_State *L, mwl_state *state);
 void mwl_open_bulk(lua_State *L, mwl_state *state);
-/* long_string.c: push a string of `bytes` bytes that fill(context, memory) writes, which raises nothing. What it returns is
-   returned; a string is pushed where that is 0. */
-typedef int mwl_fill(void *context, void *memory);
-int mwl_push_filled(lua_State *L, size_t bytes, mwl_fill *fill, void *context);
 void mwl_open_image(lua_State *L, mwl_state *state);
 void mwl_open_module(lua_State *L, mwl_state *state);
 void mwl_open_symbol(lua_State *L, mwl_state *state);
