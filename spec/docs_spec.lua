@@ -1,6 +1,7 @@
 -- What the documentation shows is true: every Lua snippet in README.md and docs/ runs, every example runs, and both
 -- print what stands after --> (white space counts once, … stands for anything).
 
+local mw = require "moonwarp"
 local suite = require "support.suite"
 local interpreter = arg[-1]
 local read = require("support.files").read
@@ -77,7 +78,10 @@ local function run_snippet(snippet, path)
   local environment = setmetatable({ print = write }, { __index = _G })
   -- Blank lines before it, so that errors name the line of the document.
   local chunk = assert(load(("\n"):rep(snippet.line - 1) .. snippet.text, "@" .. path, "t", environment))
-  chunk()
+  local before = mw.warnings "error" -- nobody is shown a kernel that compilers warn of, unless it is about that
+  local ok, err = pcall(chunk)
+  mw.warnings(before)
+  if not ok then error(err, 0) end
   return printed
 end
 

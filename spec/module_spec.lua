@@ -194,7 +194,9 @@ describe("mw.compile", function()
   end)
 
   it("keeps the compiler's warnings", function()
+    local before = mw.warnings(false)
     local m = mw.compile "#warning careful\n__global__ void f() {}"
+    mw.warnings(before)
     assert.matches("careful", m:log())
     assert.equal("", mw.compile("__global__ void f() {}"):log())
   end)

@@ -112,6 +112,42 @@ char *mw_source_translate(const mw_source *source, const char *log) {
   return out.data ? out.data : mw_strdup("");
 }
 
+/* ---- messages, each with its notes ---- */
+
+/* Whether a message begins here: a position and anything but a note, or the includes that lead to one. */
+static bool begins_message(const char *line, size_t length) {
+  position place;
+  const char *rest;
+  if (strncmp(line, "In file included from ", 22) == 0) return true;
+  if (!read_position(line, length, &place, &rest)) return false;
+  free(place.file);
+  return strncmp(rest, "note: ", 6) != 0;
+}
+
+/* How many bytes of `log` its first message takes, up to the next. What leads to a message belongs to it; *head: how many
+   bytes that and the message's own line take. */
+static size_t message_length(const char *log, size_t *head) {
+  *head = 0;
+  for (const char *line = log, *next; *line; line = next) {
+    size_t length = strcspn(line, "\n");
+    next = line + length + (line[length] == '\n');
+    if (*head && begins_message(line, length)) return (size_t)(line - log);
+    if (!*head && strncmp(line, "In file included from ", 22) != 0) *head = (size_t)(next - log);
+  }
+  return strlen(log);
+}
+
+/* A message is one of the log if its line is there: what clang notes about it differs with the instance it found it in. */
+char *mw_source_join_logs(const char *log, const char *more) {
+  mw_text out = {0};
+  mw_text_add(&out, log, strlen(log));
+  for (size_t length, head; *more; more += length) {
+    length = message_length(more, &head);
+    if (!memmem(log, strlen(log), more, head)) mw_text_add(&out, more, length);
+  }
+  return out.data;
+}
+
 /* ---- the first error ---- */
 
 static const char *after(const char *text, const char *prefix) {

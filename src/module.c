@@ -30,7 +30,8 @@ static void destroy(mw_module *module) {
   free(module->kernels);
   free(module->symbols);
   free(module->instances);
-  free(module->log);
+  for (size_t i = 0; i < module->log_count; i++) free(module->logs[i]);
+  free(module->logs);
   mw_text_free(&module->image);
   mw_source_free(module->source);
   pthread_mutex_destroy(&module->lock);
@@ -123,6 +124,25 @@ static void enter_unit(mw_module *module, void *unit) {
     mw_reference_enter(module, &symbol);
   }
   mw_unlock(&module->lock);
+}
+
+/* What the compiler said about a unit, its positions translated, goes to the module's log. Earlier logs stay: they were
+   handed out. */
+static void enter_log(mw_module *module, const void *unit, const mw_source *source) {
+  char *said = mw_source_translate(source, module->device->driver->unit_log((void *)unit)), *log = said;
+  pthread_mutex_lock(&module->lock);
+  const char *before = module->log_count ? module->logs[module->log_count - 1] : NULL;
+  if (before) {
+    log = mw_source_join_logs(before, said);
+    free(said);
+  }
+  if (before && strcmp(before, log) == 0) {
+    free(log);
+  } else {
+    module->logs = mw_realloc(module->logs, (module->log_count + 1) * sizeof *module->logs);
+    module->logs[module->log_count++] = log;
+  }
+  pthread_mutex_unlock(&module->lock);
 }
 
 /* ---- compiled files ---- */
@@ -236,7 +256,7 @@ int mw_module_compile(mw_device *device, const mw_source *source, mw_module **ou
     return code;
   }
   enter_unit(module, unit);
-  module->log = mw_source_translate(module->source, device->driver->unit_log(unit));
+  enter_log(module, unit, module->source);
   *out = module;
   return MW_SUCCESS;
 }
@@ -254,12 +274,18 @@ int mw_module_load(mw_device *device, const char *path, mw_module **out) {
   }
   if (driver->unit_source(unit, &text, &options)) module->source = mw_source_parse(text, options);
   enter_unit(module, unit);
-  module->log = mw_strdup(driver->unit_log(unit));
+  enter_log(module, unit, &(mw_source){0});
   *out = module;
   return MW_SUCCESS;
 }
 
-const char *mw_module_log(const mw_module *module) { return module->log; }
+const char *mw_module_log(const mw_module *module) {
+  pthread_mutex_t *lock = &((mw_module *)module)->lock;
+  pthread_mutex_lock(lock);
+  const char *log = module->logs[module->log_count - 1];
+  pthread_mutex_unlock(lock);
+  return log;
+}
 
 /* ---- template instances ---- */
 
@@ -339,6 +365,7 @@ static int make_instance(mw_module *module, const char *name) {
   }
   if (code == MW_SUCCESS) {
     enter_unit(module, unit);
+    enter_log(module, unit, module->source);
     enter_instance(module, name, full_name, unit);
   }
   code = blame_instance(full_name, code);

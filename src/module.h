@@ -43,9 +43,10 @@ struct mw_module {
   unsigned epoch;    /* the device's when it was made */
   mw_source *source; /* NULL where a loaded file holds none */
   mw_text image;     /* the file, where the module was loaded from one */
-  char *log;
 
   pthread_mutex_t lock; /* for the lists below */
+  char **logs;          /* what compilers said, longer with each instance that brought warnings: the last one is all */
+  size_t log_count;
   void **units;
   size_t unit_count;
   mw_kernel_entry *kernels;

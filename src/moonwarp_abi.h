@@ -771,7 +771,9 @@ int mw_module_load(mw_device *device, const char *path, mw_module **out);
 int mw_module_save(mw_module *module, const char *path);
 mw_module *mw_module_retain(mw_module *module);
 void mw_module_release(mw_module *module);
-const char *mw_module_log(const mw_module *module); /* compiler warnings, "" where none */
+/* The compiler's warnings, "" where there are none. A template instance may add to them: another pointer then. What was
+   returned stays as long as the module. */
+const char *mw_module_log(const mw_module *module);
 
 /* A kernel by its source name: "saxpy", "ns::saxpy", "fill<float,4>" (instantiated now if it was not yet),
    "add(float *)" to pick one of several overloads, or its linkage name. Spaces do not matter. MW_SYMBOL_NOT_FOUND lists

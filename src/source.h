@@ -24,5 +24,7 @@ char *mw_source_translate(const mw_source *source, const char *log);
 /* Put the compile error that stands in the error slot into the words of the source's file: the first error's position
    and message, and the whole log. Returns `code`; anything but MW_INVALID_SOURCE stays as it is. */
 int mw_source_translate_error(const mw_source *source, int code);
+/* `log` and after it the messages of `more` that it has not yet. Yours: free. */
+char *mw_source_join_logs(const char *log, const char *more);
 
 #endif

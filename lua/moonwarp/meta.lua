@@ -31,6 +31,16 @@ error("moonwarp.meta is for editors; require \"moonwarp\"")
 ---@field where? string "script.lua:12", the line of the script that was running
 ---@field traceback string
 
+---@class moonwarp.warning: table what a compiler warns of: see mw.warnings
+---@field kind "warning"
+---@field message string
+---@field file string
+---@field line integer
+---@field column integer
+---@field option? string what the compiler calls it, "-Warray-bounds"
+---@field log string the compiler's text, with the code and a caret
+---@field where? string "script.lua:12", the line of the script that compiled
+
 ---An array on a device. a[i] is element i from 1 on, or, of several dimensions, row i as a view.
 ---@class moonwarp.array
 ---@field shape integer[] row-major: the last one runs along memory

@@ -55,6 +55,16 @@ function M.check_memory(on)
   return before
 end
 
+---What becomes of compilers' warnings. They are printed on stderr unless one says otherwise, each once, whether the
+---module was compiled now or found in the cache. A warning has the fields of an error: kind = "warning", message, file,
+---line, column, log (its text with the caret) and where; option is what the compiler calls it, "-Warray-bounds".
+---@param how? boolean|"error"|fun(warning: moonwarp.warning) true: print them; false: drop them (m:log() still has
+---them); "error": mw.compile raises the first; a function: it is called with each
+---@return boolean|string|function before what it was; with no argument that is all
+function M.warnings(...) return raw.part("warnings").choose(...) end
+
+raw.on_warnings(function(log) raw.part("warnings").tell(log) end)
+
 ---Compile CUDA C for the device in use, or find it in the compile cache.
 ---@param spec string|table the text; or { source = text or file = path, options = {"-DN=4", "-use_fast_math"},
 ---headers = { ["vec.h"] = text }, name = "what messages call the text" }

@@ -7,18 +7,20 @@
 #include "cuda/image.h"
 
 /* NVRTC's way of writing messages as clang's, which diagnostic.c knows: "kernel.cu(3): error: …" becomes
-   "kernel.cu:3:7: error: …", its column that of the caret. Fills in where the first error is. */
+   "kernel.cu:3:7: error: …", its column that of the caret. Warnings about headers among `ours` are left out: nobody who
+   reads them can mend those. Fills in where the first error is. */
 typedef struct cuda_diagnosis {
   char *message, *file; /* of the first error, or NULL */
   int line, column;
 } cuda_diagnosis;
-void cuda_log_translate(const char *log, mw_text *out, cuda_diagnosis *first);
+typedef struct cuda_headers cuda_headers;
+void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out, cuda_diagnosis *first);
 
 /* Our headers, but for those that the source brings itself, or that one of its -I folders has. */
-typedef struct cuda_headers {
+struct cuda_headers {
   const char **names, **texts;
-  int count;
-} cuda_headers;
+  int count, first; /* what the source brings comes before `first` */
+};
 void cuda_headers_collect(const mw_source *source, cuda_headers *out);
 void cuda_headers_free(cuda_headers *headers);
 

@@ -111,6 +111,7 @@ static void add(cuda_headers *out, const char *name, const char *text) {
 void cuda_headers_collect(const mw_source *source, cuda_headers *out) {
   *out = (cuda_headers){0};
   for (size_t i = 0; i < source->header_count; i++) add(out, source->headers[i].name, source->headers[i].text);
+  out->first = out->count;
   for (size_t i = 0; i < MW_COUNT(embedded_headers); i++)
     if (!has_own(source, embedded_headers[i].name)) add(out, embedded_headers[i].name, embedded_headers[i].text);
   if (!has_own(source, "cstdint")) add(out, "cstdint", cstdint);

@@ -63,7 +63,14 @@ static bool is_closing(const char *line, size_t length) {
          strncmp(line, "Remark: The warnings can be", 27) == 0 || strncmp(line, "Compilation terminated", 22) == 0;
 }
 
-void cuda_log_translate(const char *log, mw_text *out, cuda_diagnosis *first) {
+static bool is_ours(const cuda_headers *ours, const header *h) {
+  for (int i = ours->first; i < ours->count; i++)
+    if (strlen(ours->names[i]) == h->file_length && memcmp(ours->names[i], h->file, h->file_length) == 0) return true;
+  return false;
+}
+
+void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out, cuda_diagnosis *first) {
+  bool drops = false;
   *first = (cuda_diagnosis){0};
   mw_text_add(out, "", 0);
   for (const char *line = log, *next; *line; line = next) {
@@ -72,12 +79,14 @@ void cuda_log_translate(const char *log, mw_text *out, cuda_diagnosis *first) {
     next = next_line(line);
     if (length == 0 || is_closing(line, length)) continue;
     if (!read_header(line, length, &h)) {
-      mw_text_addf(out, "%.*s\n", (int)length, line);
+      if (!drops) mw_text_addf(out, "%.*s\n", (int)length, line);
       continue;
     }
     const char *message;
     size_t message_length;
     const char *kind = read_kind(&h, &message, &message_length);
+    drops = kind && strcmp(kind, "warning") == 0 && is_ours(ours, &h);
+    if (drops) continue;
     int caret = caret_of(next_line(next)), column = caret >= 2 ? caret - 1 : 1;
     mw_text_addf(out, "%.*s:%d:%d: %s%s%.*s\n", (int)h.file_length, h.file, h.line, column, kind ? kind : "",
                  kind ? ": " : "", (int)message_length, message);

@@ -177,7 +177,7 @@ static int compile(const cuda_device *device, job *j, const char *path) {
   char *text = mw_format("%.*s", (int)j->source->length, j->source->text);
   nvrtcResult result = run(j, text, (const char *const *)j->instances.items, j->instances.count,
                            (const char *const *)j->options.items, j->options.count, &program, &raw);
-  if (raw.data) cuda_log_translate(raw.data, &log, &first);
+  if (raw.data) cuda_log_translate(raw.data, &j->headers, &log, &first);
   int code = MW_SUCCESS;
   if (result == NVRTC_COMPILATION || result == NVRTC_INVALID_OPTION)
     code = fail_source(&first, &log, result);

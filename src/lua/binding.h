@@ -79,6 +79,7 @@ typedef struct mwl_texture {
 typedef struct mwl_module {
   mw_module *handle;
   mwl_device *device;
+  const char *told; /* the log whose warnings the script was told of, or NULL */
 } mwl_module;
 
 typedef struct mwl_stream {
@@ -217,6 +218,8 @@ int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) __attribu
 int mwl_usage_top(lua_State *L, mwl_state *state, const char *kernel) __attribute__((noreturn));
 /* Raise the table at stack place 1 (kind, code, message, …) as an error object. */
 int mwl_raise_table(lua_State *L, mwl_state *state) __attribute__((noreturn));
+/* Tell the Lua layer what a compiler said. May raise. */
+void mwl_tell_warnings(lua_State *L, const char *log);
 /* Raise unless code is MW_SUCCESS. */
 static inline void mwl_must(lua_State *L, mwl_state *state, int code) {
   if (code) mwl_raise(L, state);

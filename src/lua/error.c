@@ -8,7 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const char error_key; /* in the registry: the metatable of error objects */
+/* In the registry: the metatable of error objects, and who is told of compilers' warnings. */
+static const char error_key, warnings_key;
 
 /* ---- where the script is ---- */
 
@@ -277,8 +278,27 @@ static int caller(lua_State *L) {
   return 2;
 }
 
+/* on_warnings(f): f(log) is called when a compiler had something to say. */
+static int on_warnings(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &warnings_key);
+  return 0;
+}
+
+void mwl_tell_warnings(lua_State *L, const char *log) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &warnings_key);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    return;
+  }
+  lua_pushstring(L, log);
+  lua_call(L, 1, 0);
+}
+
 void mwl_open_error(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {{"raise", raise}, {"raising", raising}, {"caller", caller}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"raise", raise}, {"raising", raising}, {"caller", caller}, {"on_warnings", on_warnings}, {NULL, NULL}};
   mwl_functions(L, functions, state);
   lua_newtable(L);
   lua_pushvalue(L, -1);

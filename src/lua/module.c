@@ -31,6 +31,14 @@ static mwl_module *check_module(lua_State *L, mwl_state *state, const char *what
   return module;
 }
 
+/* The script is told once of what the compiler said: when the module is made, and when an instance brought more. */
+static void tell_warnings(lua_State *L, mwl_module *module) {
+  const char *log = mw_module_log(module->handle);
+  if (log == module->told) return;
+  if (*log) mwl_tell_warnings(L, log);
+  module->told = log;
+}
+
 /* ---- compiling ---- */
 
 /* Field `name` of the table at 2 as a string that the table keeps, or NULL. */
@@ -93,6 +101,7 @@ static int compile(lua_State *L) {
   for (int round = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, module->device, round); round++)
     code = mw_module_compile(module->device->handle, &source, &module->handle);
   mwl_must(L, state, code);
+  tell_warnings(L, module);
   return 1;
 }
 
@@ -102,6 +111,7 @@ static int load(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   mwl_module *module = push_module(L, state);
   mwl_must(L, state, mw_module_load(module->device->handle, path, &module->handle));
+  module->told = mw_module_log(module->handle); /* whoever compiled it was told */
   return 1;
 }
 
@@ -124,7 +134,10 @@ static void push_named(lua_State *L, mwl_state *state) {
   lua_rawget(L, -3);
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);
-    if (!mwl_symbol_push(L, state, 1, name)) mwl_kernel_push(L, state, 1, name, module->device);
+    if (!mwl_symbol_push(L, state, 1, name)) {
+      mwl_kernel_push(L, state, 1, name, module->device);
+      tell_warnings(L, module);
+    }
     lua_pushvalue(L, -2);
     lua_pushvalue(L, -2);
     lua_rawset(L, -5);

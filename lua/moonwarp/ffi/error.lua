@@ -173,6 +173,16 @@ function M.check_open(value, name, what, gone)
   return value
 end
 
+-- ---- compilers' warnings ----
+
+local warned -- who is told
+
+---Tell the Lua layer what a compiler said.
+---@param log string
+function M.tell_warnings(log)
+  if warned then warned(log) end
+end
+
 -- ---- the raw table ----
 
 M.raw = {
@@ -183,6 +193,8 @@ M.raw = {
   raise = raise,
   -- Whether the function that raised err has not been left yet. Only PUC Lua's interpreter makes one ask (error.lua).
   raising = function() return false end,
+  -- f(log) is called when a compiler had something to say.
+  on_warnings = function(f) warned = f end,
   -- Source and line of the script's function that is running, or nil.
   caller = function()
     local _, info = find_caller()

@@ -22,6 +22,14 @@ end
 
 local function check(self, what) return class.state(errors.check(self, "module", what)) end
 
+-- The script is told once of what the compiler said: when the module is made, and when an instance brought more.
+local function tell_warnings(state)
+  local log = C.mw_module_log(state.handle)
+  if log == state.told then return end
+  if log[0] ~= 0 then errors.tell_warnings(ffi.string(log)) end
+  state.told = log
+end
+
 -- ---- compiling ----
 
 -- The strings of a list as a C array. What it points to is alive as long as the list is.
@@ -61,14 +69,18 @@ local function compile(text, spec)
   local where, out = device.current(), ffi.new "mw_module *[1]"
   errors.must(collect.retry(where, function() return C.mw_module_compile(where._handle, source, out) end))
   -- Up to here the strings had to live: the source points to them.
-  return push_module(where, out[0]), text, spec, options, headers
+  local module = push_module(where, out[0])
+  tell_warnings(class.state(module))
+  return module, text, spec, options, headers
 end
 
 -- load(path) -> module
 local function load(path)
   local where, out = device.current(), ffi.new "mw_module *[1]"
   errors.must(C.mw_module_load(where._handle, path, out))
-  return push_module(where, out[0])
+  local module = push_module(where, out[0])
+  class.state(module).told = C.mw_module_log(out[0]) -- whoever compiled it was told
+  return module
 end
 
 -- ---- names ----
@@ -79,7 +91,11 @@ local function find(self, name)
   local state = class.state(self)
   local known = state.names[name]
   if known then return known end
-  local object = symbol.push(self, name) or kernel.push(self, name)
+  local object = symbol.push(self, name)
+  if not object then
+    object = kernel.push(self, name)
+    tell_warnings(state)
+  end
   state.names[name] = object
   return object
 end

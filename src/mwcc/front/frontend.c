@@ -188,6 +188,30 @@ static void drop_count_line(mw_text *log) {
   if (end && !end[1]) log->length = (size_t)(start - log->data), *start = 0;
 }
 
+/* How our headers spell a keyword (__shared__ is a macro) is no news either: such notes go, with the code below them. */
+static void drop_keyword_notes(mw_text *log) {
+  char *out = log->data;
+  bool drops = false;
+  for (char *line = log->data; line && *line;) {
+    size_t length = strcspn(line, "\n") + 1;
+    if (!line[length - 1]) length--;
+    if (memmem(line, length, "moonwarp/keywords.h:", 20))
+      drops = memmem(line, length, ": note: expanded from macro ", 28) != NULL;
+    else if (memmem(line, length, ": note: ", 8) || memmem(line, length, ": warning: ", 11) ||
+             memmem(line, length, "error: ", 7) || strncmp(line, "In file included from ", 22) == 0)
+      drops = false;
+    char *next = line + length;
+    if (!drops) {
+      memmove(out, line, length);
+      out += length;
+    }
+    line = next;
+  }
+  if (!out) return;
+  log->length = (size_t)(out - log->data);
+  *out = 0;
+}
+
 static bool has_compiled(const mw_child_result *result) { return result->status == 0 || result->status == 1; }
 
 static bool says(const mw_child_result *result, const char *word) { return strstr(result->errors.data, word) != NULL; }
@@ -256,6 +280,7 @@ static mw_child_result compile(program *p, front_job *f) {
     p->precompiled = NULL;
   }
   drop_count_line(&result.errors);
+  drop_keyword_notes(&result.errors);
   return result;
 }
 

@@ -1,0 +1,98 @@
+-- What compilers warn of: told once, however often the same text is compiled or found in the cache.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+
+local M = {}
+
+local Warning = { __name = "moonwarp.warning" }
+Warning.__index = Warning
+
+-- The compiler's words, and which line compiled what stands in no file.
+function Warning.__tostring(warning)
+  local text = warning.log:gsub("%s+$", "")
+  if warning.where and not warning.log:find(warning.where:match "^(.*):%d+$", 1, true) then
+    text = text .. "\n  (compiled at " .. warning.where .. ")"
+  end
+  return text
+end
+
+---Whether `value` is a warning.
+---@param value any
+---@return boolean
+function M.is(value) return getmetatable(value) == Warning end
+
+-- ---- a compiler's output as objects ----
+
+local function site()
+  local source, line = raw.caller()
+  if not source then return nil end
+  return source:gsub("^[@=]", "") .. ":" .. line
+end
+
+-- A message begins with its position, or with the includes that lead to it, and takes its notes along.
+---@param log string
+---@return moonwarp.warning[]
+function M.parse(log)
+  local list, current, leading, where = {}, nil, {}, site()
+  for line in log:gmatch "[^\n]+" do
+    local file, row, column, kind, message = line:match "^(.-):(%d+):(%d+): (%a+): (.*)$"
+    if line:find "^In file included from " then
+      leading[#leading + 1], current = line, nil
+    elseif kind == "warning" then
+      leading[#leading + 1] = line
+      current = setmetatable({ kind = "warning", where = where, file = file, line = tonumber(row),
+        column = tonumber(column), option = message:match " %[(%-W[^%]]*)%]$",
+        message = message:gsub(" %[%-W[^%]]*%]$", ""), log = table.concat(leading, "\n") }, Warning)
+      list[#list + 1], leading = current, {}
+    elseif current then
+      current.log = current.log .. "\n" .. line
+    end
+  end
+  return list
+end
+
+-- ---- what becomes of them ----
+
+local chosen = true
+local told = {} -- those that were told, by position, message and line of code
+
+-- What a compiler notes about a warning differs with the template instance that it found it in.
+local function key_of(warning)
+  local _, after = warning.log:find(warning.message, 1, true)
+  return warning.log:sub(1, after) .. (warning.log:match("^[^\n]*\n([^\n]*)", after) or "")
+end
+
+---mw.warnings.
+function M.choose(...)
+  local how = ...
+  local before = chosen
+  if select("#", ...) == 0 then return before end
+  if type(how) ~= "boolean" and type(how) ~= "function" and how ~= "error" then
+    errors.usage("mw.warnings wants true (print them), false, \"error\" or a function, got %s",
+      type(how) == "string" and ("the string %q"):format(how) or "a " .. type(how))
+  end
+  chosen, told = how, {}
+  return before
+end
+
+local function refuse(warning)
+  raw.raise { kind = "compile", code = "cudaErrorInvalidSource", message = warning.message, file = warning.file,
+    line = warning.line, column = warning.column, log = warning.log }
+end
+
+---A module's log has come, or has grown.
+---@param log string
+function M.tell(log)
+  if chosen == false then return end
+  for _, warning in ipairs(M.parse(log)) do
+    if chosen == "error" then refuse(warning) end
+    local key = key_of(warning)
+    if not told[key] then
+      told[key] = true
+      if chosen == true then io.stderr:write(tostring(warning), "\n") else chosen(warning) end
+    end
+  end
+end
+
+return M
