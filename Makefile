@@ -83,7 +83,7 @@ STATIC_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -Wl,--start-group $(CLANG_PARTS
 
 LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c) $(wildcard src/cuda/*.c)
 LIB_ASM := $(wildcard src/cpu/*.S)
-MWCC_SOURCES := $(sort $(shell find src/mwcc -name '*.c')) $(addprefix src/,base.c error.c file.c child.c child_start.c capability.c)
+MWCC_SOURCES := $(sort $(shell find src/mwcc -name '*.c')) $(addprefix src/,base.c error.c file.c child.c child_start.c capability.c log.c digest.c advice.c)
 MWCC_START := $(filter src/mwcc/main.c src/mwcc/front/% src/mwcc/support/process.c src/mwcc/support/huge_pages.c src/mwcc/gpu/arch.c,$(MWCC_SOURCES)) \
   $(filter-out src/mwcc/%,$(MWCC_SOURCES))
 LUA_SOURCES := $(wildcard src/lua/*.c)

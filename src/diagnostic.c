@@ -6,6 +6,7 @@
  *           |       ^
  *     In file included from kernel.cu:1:
  * The number in the margin belongs to the file that the last position named. */
+#include "log.h"
 #include "source.h"
 
 #include <ctype.h>
@@ -150,34 +151,12 @@ char *mw_source_join_logs(const char *log, const char *more) {
 
 /* ---- the first error ---- */
 
-static const char *after(const char *text, const char *prefix) {
-  size_t length = strlen(prefix);
-  return strncmp(text, prefix, length) == 0 ? text + length : NULL;
-}
-
-static const char *error_message(const char *text) {
-  const char *message = after(text, "error: ");
-  return message ? message : after(text, "fatal error: ");
-}
-
-/* The first error of `log` that has a position, and how many errors there are. */
-static int find_first_error(const char *log, position *place, char **message) {
+/* The first error of `log`, and how many errors there are. */
+static int find_first_error(const char *log, mw_log_entry *first) {
   int count = 0;
-  for (const char *line = log; *line;) {
-    size_t length = strcspn(line, "\n");
-    position here;
-    const char *rest;
-    if (read_position(line, length, &here, &rest)) {
-      const char *text = error_message(rest);
-      if (text && count++ == 0) {
-        *place = here;
-        *message = mw_format("%.*s", (int)(line + length - text), text);
-      } else {
-        free(here.file);
-      }
-    }
-    line += length + (line[length] == '\n');
-  }
+  mw_log_entry entry;
+  for (const char *at = log; mw_log_next(&at, &entry);)
+    if (entry.kind == MW_LOG_ERROR && entry.column && count++ == 0) *first = entry;
   return count;
 }
 
@@ -187,8 +166,12 @@ int mw_source_translate_error(const mw_source *source, int code) {
   const char *raw_log = raw->log ? raw->log : "";
   char *message = NULL, *log = mw_source_translate(source, raw_log);
   position place = {0};
-  int count = find_first_error(raw_log, &place, &message);
-  if (count == 0) {
+  mw_log_entry first;
+  int count = find_first_error(raw_log, &first);
+  if (count > 0) {
+    message = mw_format("%.*s", (int)first.message_length, first.message);
+    place = (position){mw_format("%.*s", (int)first.file_length, first.file), first.line, first.column};
+  } else {
     message = mw_source_translate(source, raw->message);
     place = (position){mw_strdup(raw->file), raw->line, raw->column};
   }

@@ -3,80 +3,31 @@
  * Exit 0 is success, exit 1 a source that is wrong (clang's diagnostics on standard error), exit 2 mwcc's own trouble;
  * anything else is a crash or one of the limits. */
 #include "compiler_run.h"
+#include "log.h"
 #include "origin.h"
 
-#include <ctype.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- diagnostics ---- */
-
-typedef struct diagnostic {
-  char *file; /* or NULL where it has no position */
-  int line, column;
-  char *message;
-} diagnostic;
-
-static char *copy_range(const char *start, const char *end) { return mw_format("%.*s", (int)(end - start), start); }
-
-/* What follows ':' and a number at `text`; NULL if there is none. */
-static const char *colon_number(const char *text, int *number) {
-  if (*text != ':' || !isdigit((unsigned char)text[1])) return NULL;
-  *number = atoi(text + 1);
-  return text + 1 + strspn(text + 1, "0123456789");
-}
-
-/* "file:12:5: ": what follows it, and its parts; NULL if the line does not begin so. File names may have colons. */
-static const char *position(const char *line, const char *end, diagnostic *out) {
-  for (const char *at = line; (at = memchr(at, ':', (size_t)(end - at))); at++) {
-    out->column = 0;
-    const char *rest = colon_number(at, &out->line);
-    if (!rest) continue;
-    const char *behind = colon_number(rest, &out->column);
-    if (behind) rest = behind;
-    if (rest + 1 >= end || rest[0] != ':' || rest[1] != ' ') continue;
-    out->file = copy_range(line, at);
-    return rest + 2;
-  }
-  return NULL;
-}
-
-/* Behind "error: " or "fatal error: "; NULL if `text` does not begin so. */
-static const char *error_text(const char *text) {
-  static const char *const words[] = {"error: ", "fatal error: "};
-  for (size_t i = 0; i < MW_COUNT(words); i++) {
-    if (strncmp(text, words[i], strlen(words[i])) == 0) return text + strlen(words[i]);
-  }
-  return NULL;
-}
-
-static bool parse_line(const char *line, const char *end, diagnostic *out) {
-  const char *text = position(line, end, out);
-  const char *message = error_text(text ? text : line);
-  if (message) out->message = copy_range(message, end);
-  if (!message) free(out->file);
-  return message != NULL;
-}
-
-static diagnostic first_error(const char *log) {
-  for (const char *line = log; *line;) {
-    const char *end = line + strcspn(line, "\n");
-    diagnostic found = {0};
-    if (parse_line(line, end, &found)) return found;
-    line = end + (*end == '\n');
-  }
-  size_t start = strspn(log, " \n");
-  return (diagnostic){.message = copy_range(log + start, log + start + strcspn(log + start, "\n"))};
-}
+/* ---- a source that is wrong ---- */
 
 static int fail_source(const char *log) {
-  diagnostic error = first_error(log);
-  fail(MW_INVALID_SOURCE, "%s", *error.message ? error.message : "the compiler refused the source without a word");
-  if (error.file) mw_error_place(error.file, error.line, error.column);
+  mw_log_entry entry;
+  for (const char *at = log; mw_log_next(&at, &entry);) {
+    if (entry.kind != MW_LOG_ERROR) continue;
+    char *file = mw_format("%.*s", (int)entry.file_length, entry.file_length ? entry.file : "");
+    fail(MW_INVALID_SOURCE, "%.*s", (int)entry.message_length, entry.message);
+    if (*file) mw_error_place(file, entry.line, entry.column);
+    mw_error_log(log);
+    free(file);
+    return MW_INVALID_SOURCE;
+  }
+  const char *start = log + strspn(log, " \n");
+  int length = (int)strcspn(start, "\n");
+  fail(MW_INVALID_SOURCE, "%.*s", length ? length : 80,
+       length ? start : "the compiler refused the source without a word");
   mw_error_log(log);
-  free(error.file);
-  free(error.message);
   return MW_INVALID_SOURCE;
 }
 

@@ -27,12 +27,39 @@ local function place(err)
   return text
 end
 
-function Error.__tostring(err)
+-- A compiler's first error out of its log, as editors and terminals know how to read it: position and message, the code
+-- with its caret, and the notes.
+local function mistake(err)
+  local lines, found = {}, false
+  for line in err.log:gmatch "[^\n]+" do
+    local kind = line:match ":%d+:%d+: (%a[%a ]*): " or ""
+    local is_error = kind:find("error", 1, true) ~= nil
+    if found and (is_error or kind == "warning" or line:find("^In file included from ")) then break end
+    if is_error then
+      found = true
+      line = ("%s:%d:%d: %s: %s"):format(err.file, err.line, err.column, kind, err.message)
+    end
+    if found then lines[#lines + 1] = line end
+  end
+  return found and table.concat(lines, "\n")
+end
+
+-- What happened, and where a reader should look first.
+local function story(err)
+  local first = err.log and err.file and err.column and mistake(err)
+  if first then return first end
   local at = place(err)
   local text = (at and at .. ": " or "") .. tostring(err.message)
   if err.log and err.log ~= "" then text = text .. "\n" .. err.log:gsub("%s+$", "") end
-  if err.where and at ~= err.where and at ~= nil and not text:find(err.where, 1, true) then
-    text = text .. "\n  (noticed at " .. err.where .. ")"
+  return text
+end
+
+function Error.__tostring(err)
+  local text = story(err)
+  local script = err.where and err.where:match "^(.*):%d+$"
+  local same = err.log and script == err.file -- who compiles a text that stands in the script is no news
+  if err.where and not same and not text:find(err.where, 1, true) then
+    text = text .. (err.log and "\n  (compiled at " or "\n  (noticed at ") .. err.where .. ")"
   end
   -- PUC Lua's interpreter prints a traceback behind strings that nobody caught, but not behind objects; LuaJIT's does.
   if not jit and raw.raising(err) then text = text .. "\n" .. err.traceback end

@@ -2,6 +2,7 @@
 #include "cuda/compiler.h"
 #include "cuda/describe.h"
 #include "cuda/scan.h"
+#include "log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,9 @@ static int fail_source(const cuda_diagnosis *first, const mw_text *log, nvrtcRes
                                        : "NVRTC does not say what is wrong with the source";
   int code = fail(MW_INVALID_SOURCE, "%s%s", message, result == NVRTC_INVALID_OPTION ? " (an option)" : "");
   if (first->file) mw_error_place(first->file, first->line, first->column);
-  if (log->length) mw_error_log(log->data);
+  char *digest = log->length ? mw_log_digest(log->data) : NULL;
+  if (digest) mw_error_log(digest);
+  free(digest);
   return code;
 }
 

@@ -3,47 +3,10 @@
  *   [{"file": "k.cu", "line": 3, "column": 10, "severity": "error", "message": "…"}, …]
  *
  * Severities are clang's: error, warning, note. Exit status 1 where there is an error. */
+#include "log.h"
 #include "mwcc/mwcc.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-typedef struct diagnostic {
-  const char *file, *severity, *message;
-  size_t file_length, message_length;
-  long line, column;
-} diagnostic;
-
-/* The number that ends at `end` (behind a colon), and where the colon is; NULL where there is none. */
-static const char *number_before(const char *start, const char *end, long *number) {
-  const char *at = end;
-  while (at > start && isdigit((unsigned char)at[-1])) at--;
-  if (at == end || at == start || at[-1] != ':') return NULL;
-  *number = strtol(at, NULL, 10);
-  return at - 1;
-}
-
-/* "file:line:column: severity: message" */
-static bool parse(const char *line, size_t length, diagnostic *out) {
-  static const char *const words[][2] = {
-      {": error: ", "error"}, {": fatal error: ", "error"}, {": warning: ", "warning"}, {": note: ", "note"}};
-  for (size_t i = 0; i < MW_COUNT(words); i++) {
-    const char *found = memmem(line, length, words[i][0], strlen(words[i][0]));
-    if (!found) continue;
-    const char *colon = number_before(line, found, &out->column);
-    colon = colon ? number_before(line, colon, &out->line) : NULL;
-    if (!colon || colon == line) continue;
-    out->file = line;
-    out->file_length = (size_t)(colon - line);
-    out->severity = words[i][1];
-    out->message = found + strlen(words[i][0]);
-    out->message_length = length - (size_t)(out->message - line);
-    return true;
-  }
-  return false;
-}
 
 static void print_string(const char *text, size_t length) {
   putchar('"');
@@ -60,21 +23,20 @@ static void print_string(const char *text, size_t length) {
 }
 
 bool check_print(const char *text) {
+  static const char *const words[] = {[MW_LOG_NOTE] = "note", [MW_LOG_WARNING] = "warning", [MW_LOG_ERROR] = "error"};
   bool good = true;
   int count = 0;
+  mw_log_entry entry;
   putchar('[');
-  while (*text) {
-    size_t length = strcspn(text, "\n");
-    diagnostic d;
-    if (parse(text, length, &d)) {
-      printf(count++ ? ",\n {\"file\": " : "{\"file\": ");
-      print_string(d.file, d.file_length);
-      printf(", \"line\": %ld, \"column\": %ld, \"severity\": \"%s\", \"message\": ", d.line, d.column, d.severity);
-      print_string(d.message, d.message_length);
-      putchar('}');
-      good = good && strcmp(d.severity, "error") != 0;
-    }
-    text += length + (text[length] == '\n');
+  while (mw_log_next(&text, &entry)) {
+    if (!entry.column) continue;
+    printf(count++ ? ",\n {\"file\": " : "{\"file\": ");
+    print_string(entry.file, entry.file_length);
+    printf(", \"line\": %d, \"column\": %d, \"severity\": \"%s\", \"message\": ", entry.line, entry.column,
+           words[entry.kind]);
+    print_string(entry.message, entry.message_length);
+    putchar('}');
+    good = good && entry.kind != MW_LOG_ERROR;
   }
   puts("]");
   return good;

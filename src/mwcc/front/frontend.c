@@ -6,6 +6,7 @@
  *
  * The user's macros (-D, -U) are lines before the source, so that they come behind our headers, precompiled or not: what
  * CUDA has built in is not changed by a macro, as with NVRTC. */
+#include "log.h"
 #include "mwcc/mwcc.h"
 
 #include <llvm/Config/llvm-config.h>
@@ -188,28 +189,14 @@ static void drop_count_line(mw_text *log) {
   if (end && !end[1]) log->length = (size_t)(start - log->data), *start = 0;
 }
 
-/* How our headers spell a keyword (__shared__ is a macro) is no news either: such notes go, with the code below them. */
-static void drop_keyword_notes(mw_text *log) {
-  char *out = log->data;
-  bool drops = false;
-  for (char *line = log->data; line && *line;) {
-    size_t length = strcspn(line, "\n") + 1;
-    if (!line[length - 1]) length--;
-    if (memmem(line, length, "moonwarp/keywords.h:", 20))
-      drops = memmem(line, length, ": note: expanded from macro ", 28) != NULL;
-    else if (memmem(line, length, ": note: ", 8) || memmem(line, length, ": warning: ", 11) ||
-             memmem(line, length, "error: ", 7) || strncmp(line, "In file included from ", 22) == 0)
-      drops = false;
-    char *next = line + length;
-    if (!drops) {
-      memmove(out, line, length);
-      out += length;
-    }
-    line = next;
-  }
-  if (!out) return;
-  log->length = (size_t)(out - log->data);
-  *out = 0;
+/* As the person who wrote the source is to read it. */
+static void tidy(mw_text *log) {
+  if (!log->data) return;
+  drop_count_line(log);
+  char *digest = mw_log_digest(log->data);
+  mw_text_free(log);
+  mw_text_add(log, digest, strlen(digest));
+  free(digest);
 }
 
 static bool has_compiled(const mw_child_result *result) { return result->status == 0 || result->status == 1; }
@@ -279,8 +266,7 @@ static mw_child_result compile(program *p, front_job *f) {
     if (has_compiled(&result)) pch_refused(&f->pch);
     p->precompiled = NULL;
   }
-  drop_count_line(&result.errors);
-  drop_keyword_notes(&result.errors);
+  if (has_compiled(&result)) tidy(&result.errors);
   return result;
 }
 

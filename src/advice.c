@@ -1,0 +1,272 @@
+/* Advice: see advice.h. One table says it all; the rest finds out which of its rows an error is about: by the name in the
+ * code under the caret, or by a name that the message quotes. */
+#include "advice.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <stdlib.h>
+
+/* ---- the table ---- */
+
+typedef enum row_kind {
+  HOST,    /* of CUDA's host interface */
+  LIBRARY, /* of C++'s library */
+} row_kind;
+
+typedef struct row {
+  row_kind kind;
+  const char *names; /* with spaces between; '*' at the end: all that begin so */
+  const char *text;  /* '@' is the name as it was written; of the host interface, what stands after MW_HOST_CODE */
+} row;
+
+/* The first that fits. */
+static const row rows[] = {
+    {HOST, "main", "leave it out, the text holds kernels alone"},
+    {HOST, "cudaMalloc cudaMallocManaged cudaMallocHost cudaMallocPitch cudaHostAlloc cudaMallocAsync",
+     "x = mw.zeros(n), mw.empty(n) or mw.array(table) makes an array"},
+    {HOST, "cudaMallocArray cudaMalloc3DArray", "mw.cuda_array makes a CUDA array"},
+    {HOST, "cudaFree*", "arrays go with Lua's collector, or by x:free()"},
+    {HOST, "cudaMemcpyToSymbol* cudaMemcpyFromSymbol* cudaGetSymbol*",
+     "m.name = value writes a __device__ or __constant__ variable, and "
+     "m.name reads it"},
+    {HOST, "cudaMemcpy*",
+     "mw.array(table) and x:copy_from(table) copy in, x:totable() and "
+     "x[i] copy out, and wait for the kernels before"},
+    {HOST, "cudaMemset*", "x:fill(value)"},
+    {HOST, "cudaDeviceSynchronize cudaThreadSynchronize",
+     "mw.synchronize() waits, and so does whatever reads a result"},
+    {HOST, "cudaGetLastError cudaPeekAtLastError cudaGetErrorString cudaGetErrorName cudaError_t cudaSuccess",
+     "what fails raises an error there, nothing is to be asked for"},
+    {HOST, "cudaEvent* cudaEvent_t", "mw.event() makes an event"},
+    {HOST, "cudaStream* cudaStream_t", "mw.stream() makes a stream"},
+    {HOST, "cudaBindTexture* cudaUnbindTexture* cudaCreateTextureObject",
+     "m.name = mw.texture(x) binds a texture reference, and "
+     "mw.texture(x) is a texture object"},
+    {HOST, "cudaSetDevice cudaGetDevice cudaGetDeviceCount cudaGetDeviceProperties cudaDeviceProp",
+     "mw.use(name) takes a device, mw.properties() tells of it"},
+    {LIBRARY, "vector array deque list map set unordered_map unordered_set",
+     "@ is a container of the host's: a kernel takes a pointer (float *x) to an array that the script makes, or has an "
+     "array of its own (float x[16])"},
+    {LIBRARY, "cout cerr clog endl ostream stringstream ofstream cin ifstream iostream fstream sstream",
+     "@ is a stream of the host's: a kernel prints with printf(\"%f\\n\", x), the script with print(x)"},
+    {LIBRARY, "string string_view", "@ is a type of the host's: kernels have const char * for text, to print it"},
+    {LIBRARY, "thread mutex future async",
+     "@ is of the host's: a kernel's threads are those that it is launched with, and __syncthreads and atomics order "
+     "them"},
+    {LIBRARY, "function shared_ptr unique_ptr",
+     "@ is a type of the host's: kernels have templates and plain pointers for that"},
+};
+
+/* The rest of the interface: cudaFuncSetCacheConfig, cuMemAlloc. */
+static const row runtime_row = {HOST, "", "require \"moonwarp.runtime\" has CUDA's functions by name"};
+static const row driver_row = {HOST, "", "require \"moonwarp.driver\" has CUDA's functions by name"};
+
+static bool fits(const char *names, const char *name) {
+  for (size_t length; *names; names += length + (names[length] == ' ')) {
+    length = strcspn(names, " ");
+    bool starts = names[length - 1] == '*';
+    size_t same = length - starts;
+    if (strncmp(names, name, same) == 0 && (!name[same] || (starts && isupper((unsigned char)name[same])))) return true;
+  }
+  return false;
+}
+
+static const row *find_row(const char *name, row_kind kind) {
+  for (size_t i = 0; i < MW_COUNT(rows); i++)
+    if (rows[i].kind == kind && fits(rows[i].names, name)) return &rows[i];
+  if (kind == HOST && strncmp(name, "cuda", 4) == 0 && isupper((unsigned char)name[4])) return &runtime_row;
+  if (kind == HOST && strncmp(name, "cu", 2) == 0 && isupper((unsigned char)name[2])) return &driver_row;
+  return NULL;
+}
+
+/* ---- names in code and messages ---- */
+
+static bool is_name(char c) { return isalnum((unsigned char)c) || c == '_' || c == ':'; }
+
+/* The name with its namespaces that stands at the column. */
+static char *name_at(const char *code, size_t column) {
+  size_t length = strlen(code);
+  if (column >= length || !is_name(code[column])) return mw_strdup("");
+  size_t start = column, end = column;
+  while (start > 0 && is_name(code[start - 1])) start--;
+  while (end < length && is_name(code[end])) end++;
+  return mw_format("%.*s", (int)(end - start), code + start);
+}
+
+/* The next name that the message has in quotes, 'clang\'s' or "NVRTC's"; without template arguments, as <file> too. */
+static char *next_quoted(const char **at) {
+  const char *open = strpbrk(*at, "'\"");
+  const char *close = open ? strchr(open + 1, *open) : NULL;
+  if (!close) return NULL;
+  *at = close + 1;
+  return mw_format("%.*s", (int)(strcspn(open + 1, "<'\"")), open + 1);
+}
+
+/* "vector" of "std::vector" and "std::__cxx11::vector", else NULL. */
+static const char *of_library(const char *name) {
+  if (strncmp(name, "::", 2) == 0) name += 2;
+  if (strncmp(name, "std::", 5) != 0) return NULL;
+  const char *last = strrchr(name, ':') + 1;
+  return *last ? last : NULL;
+}
+
+/* ---- what the message is about ---- */
+
+static bool says(const char *text, const char *const *words) {
+  for (; *words; words++)
+    if (strstr(text, *words)) return true;
+  return false;
+}
+
+/* That nothing has this name, as clang and NVRTC say it. */
+static bool is_unknown(const mw_complaint *c) {
+  static const char *const words[] = {"undeclared identifier",
+                                      "unknown type name",
+                                      "no template named",
+                                      "is undefined",
+                                      "file not found",
+                                      "open source file",
+                                      NULL};
+  return says(c->message, words);
+}
+
+/* That a kernel calls what is the host's alone. */
+static bool calls_host(const mw_complaint *c) {
+  static const char *const words[] = {"reference to __host__ function", "call to __host__ function from", NULL};
+  return says(c->message, words) || says(c->notes, words);
+}
+
+/* Whether "vector" without its namespace is the library's, and no variable that was forgotten. */
+static bool looks_like_library(const mw_complaint *c, const char *name) {
+  static const char *const words[] = {"unknown type name", "no template named", "file not found", "open source file",
+                                      NULL};
+  const char *used = strstr(c->code, name), *after = used ? used + strlen(name) : "";
+  return says(c->message, words) || *after == '<' || strncmp(after + strspn(after, " "), "<<", 2) == 0;
+}
+
+static char *about_name(const mw_complaint *c, const char *name, bool *host) {
+  const char *member = of_library(name);
+  const row *found = member ? find_row(member, LIBRARY) : NULL;
+  if (!found && strcmp(name, "main") == 0) found = &rows[0];
+  if (!found && is_unknown(c)) found = find_row(name, HOST);
+  if (!found && (is_unknown(c) || calls_host(c)) && looks_like_library(c, name)) found = find_row(name, LIBRARY);
+  if (!found) return NULL;
+  *host = found->kind == HOST;
+  if (*host) return mw_format("%s" MW_HOST_CODE "%s", name, found->text);
+  size_t before = strcspn(found->text, "@");
+  return mw_format("%.*s%s%s", (int)before, found->text, name, found->text + before + 1);
+}
+
+/* The bracket that closes the one at `open`, on this line, or NULL. */
+static const char *closing(const char *open) {
+  int depth = 0;
+  for (const char *at = open; *at; at++) {
+    if (strchr("([{", *at)) depth++;
+    if (strchr(")]}", *at) && --depth == 0) return at;
+  }
+  return NULL;
+}
+
+/* Where the kernel's name begins that ends before `end`, template arguments included. */
+static const char *start_of_kernel(const char *code, const char *end) {
+  int depth = 0;
+  const char *at = end;
+  while (at > code && (is_name(at[-1]) || depth > 0 || at[-1] == '>')) {
+    at--;
+    depth += (*at == '>') - (*at == '<');
+    if (*at == '<' && depth < 0) return end;
+  }
+  return at;
+}
+
+/* text[0..length) where Lua has the same, else `otherwise`. */
+static char *argument_text(const char *text, size_t length, const char *otherwise) {
+  char *copy = mw_format("%.*s", (int)length, text);
+  if (!strpbrk(copy, "(&*<>{\"'?!") && !strstr(copy, "dim3")) return copy;
+  free(copy);
+  return mw_strdup(otherwise);
+}
+
+/* k<<<1, 32>>>(x) as the script writes it, where it stands on one line; NULL where it does not. */
+static char *rewrite_launch(const char *code) {
+  const char *open = strstr(code, "<<<"), *close = open ? strstr(open, ">>>") : NULL;
+  const char *call = close ? close + 3 + strspn(close + 3, " ") : NULL;
+  const char *end = call && *call == '(' ? closing(call) : NULL;
+  const char *name = end ? start_of_kernel(code, open) : NULL;
+  if (!name || name == open) return NULL;
+  bool template = open[-1] == '>';
+  char *shape = argument_text(open + 3, (size_t)(close - open - 3), "grid, block");
+  char *arguments = argument_text(call + 1, (size_t)(end - call - 1), "arguments");
+  char *text = mw_format("m%s%.*s%s(%s)(%s)", template ? "[\"" : ".", (int)(open - name), name, template ? "\"]" : "",
+                         shape, arguments);
+  free(shape);
+  free(arguments);
+  return text;
+}
+
+static char *about_launch(const mw_complaint *c, bool *host) {
+  static const char *const words[] = {"cudaConfigureCall", "cudaPushCallConfiguration", "kernel launch from", NULL};
+  static const char *const inside[] = {"reference to __global__ function", NULL};
+  bool in_kernel = says(c->message, inside) && strstr(c->code, "<<<");
+  if (!says(c->message, words) && !in_kernel) return NULL;
+  *host = !in_kernel;
+  char *call = rewrite_launch(c->code);
+  char *text =
+      mw_format("%s%s", in_kernel ? "kernels do not launch kernels here, the script does: " : "a launch" MW_HOST_CODE,
+                call ? call : "m.kernel(grid, block)(arguments), or m[\"kernel<float>\"] for a template's");
+  free(call);
+  return text;
+}
+
+/* The host's own functions and variables in kernels, and the device's in host code. */
+static char *about_sides(const mw_complaint *c, const char *name, bool *host) {
+  static const char *const from_host[] = {"in __host__ function", "from __host__ function", NULL};
+  static const char *const variable[] = {"reference to __host__ variable", "undefined in device code", NULL};
+  if (says(c->message, from_host) || says(c->notes, from_host)) {
+    *host = true;
+    return mw_format("%s" MW_HOST_CODE "leave the function that uses it out, or declare that __global__ or __device__",
+                     name);
+  }
+  if (says(c->message, variable))
+    return mw_format("%s is a variable of the host's: kernels see it where it is declared __device__, or __constant__ "
+                     "if they only read it; the script then has it as m.%s",
+                     name, name);
+  if (!calls_host(c)) return NULL;
+  if (of_library(name)) return mw_format("%s is a function of the host's C++ library, which kernels cannot call", name);
+  return mw_format("%s is a function of the host's: kernels can call it where it is declared __device__", name);
+}
+
+static char *about_file(const mw_complaint *c, const char *name) {
+  static const char *const words[] = {"file not found", "open source file", NULL};
+  if (!says(c->message, words)) return NULL;
+  if (strncmp(name, "thrust/", 7) == 0 || strncmp(name, "cub/", 4) == 0)
+    return mw_format("<%s> is not here: arrays have sum, min and max of their own, the rest is kernels", name);
+  return mw_format("there is no file '%s': give its text as headers = {[\"%s\"] = text}, or its folder as options = "
+                   "{\"-Ifolder\"}",
+                   name, name);
+}
+
+/* Which of two names the error is about: the one that the message quotes, as the code has it with its namespaces. */
+static char *choose(const char *in_code, const char *quoted) {
+  const char *colon = strrchr(in_code, ':');
+  bool same = strcmp(colon ? colon + 1 : in_code, quoted) == 0;
+  return mw_strdup(same || !*quoted ? in_code : quoted);
+}
+
+char *mw_advice_find(const mw_complaint *complaint, bool *host) {
+  *host = false;
+  char *advice = about_launch(complaint, host);
+  if (advice) return advice;
+  char *in_code = name_at(complaint->code, complaint->column), *first = NULL, *name;
+  if (*in_code) advice = about_name(complaint, in_code, host);
+  for (const char *at = complaint->message; !advice && (name = next_quoted(&at)); free(name)) {
+    advice = about_name(complaint, name, host);
+    if (!advice) advice = about_file(complaint, name);
+    if (!first) first = choose(in_code, name);
+  }
+  const char *about = first ? first : in_code;
+  if (!advice && *about) advice = about_sides(complaint, about, host);
+  free(in_code);
+  free(first);
+  return advice;
+}

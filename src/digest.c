@@ -1,0 +1,190 @@
+/* The digest of a compiler's log: each mistake in the words that help most, first and without what only follows from it.
+ *
+ * A mistake is an error or a warning with the notes after it. Where there is advice (advice.c) it takes the message's place,
+ * and neither notes nor further errors on that line are told; host code is one mistake, whatever its lines are, which
+ * become notes. Of a mistake without advice the notes stay that are about the user's own files; of those about our headers
+ * and the system's stay the words. */
+#include "advice.h"
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FOREIGN_NOTES 3 /* of one mistake, that are told */
+
+typedef struct mistake {
+  mw_log_entry entry;
+  const mw_log_entry *notes;
+  size_t note_count;
+  char *advice; /* or NULL */
+  bool host;
+  bool moved; /* from a header to the user's line */
+} mistake;
+
+typedef struct digest {
+  mw_log_entry *entries;
+  mistake *list;
+  size_t entry_count, count;
+  mw_text out;
+} digest;
+
+/* ---- reading ---- */
+
+static void read_entries(digest *d, const char *log) {
+  mw_log_entry entry;
+  for (const char *at = log; mw_log_next(&at, &entry);) {
+    d->entries = mw_realloc(d->entries, (d->entry_count + 1) * sizeof *d->entries);
+    d->entries[d->entry_count++] = entry;
+  }
+}
+
+static void group(digest *d) {
+  for (size_t i = 0; i < d->entry_count; i++) {
+    if (d->entries[i].kind == MW_LOG_NOTE && d->count) {
+      d->list[d->count - 1].note_count++;
+      continue;
+    }
+    d->list = mw_realloc(d->list, (d->count + 1) * sizeof *d->list);
+    d->list[d->count++] = (mistake){.entry = d->entries[i], .notes = d->entries + i + 1};
+  }
+}
+
+/* Ours, the compiler's and the system's headers, and what macros of theirs are spelled in: no file, and no option. */
+static bool is_foreign(const mw_log_entry *entry) {
+  static const char folder[] = "/moonwarp/device/";
+  const char *file = entry->file;
+  if (entry->file_length && strncmp(file, "<command line>", entry->file_length) == 0) return false;
+  return entry->file_length &&
+         (*file == '<' || strncmp(file, "/usr/", 5) == 0 || memmem(file, entry->file_length, folder, strlen(folder)));
+}
+
+/* An error in a header that is none of the user's is told where the user comes to it. */
+static void blame_user(mistake *m) {
+  if (m->entry.kind != MW_LOG_ERROR || !is_foreign(&m->entry)) return;
+  for (size_t i = 0; i < m->note_count; i++) {
+    const mw_log_entry *note = &m->notes[i];
+    if (is_foreign(note) || !note->file_length) continue;
+    mw_log_entry place = *note;
+    place.start = place.file;
+    place.kind = MW_LOG_ERROR;
+    place.message = m->entry.message;
+    place.message_length = m->entry.message_length;
+    m->entry = place;
+    m->moved = true;
+    m->notes += i + 1, m->note_count -= i + 1;
+    return;
+  }
+}
+
+/* The line of code in an entry, behind a margin "   12 | " where there is one. */
+static char *code_of(const mw_log_entry *entry) {
+  const char *line = entry->body, *end = line + strcspn(line, "\n");
+  if (line == entry->end) return mw_strdup("");
+  const char *bar = line + strspn(line, " 0123456789");
+  if (bar > line && bar[0] == '|' && bar[1] == ' ') line = bar + 2;
+  return mw_format("%.*s", (int)(end - line), line);
+}
+
+static void advise(mistake *m) {
+  if (m->entry.kind != MW_LOG_ERROR) return;
+  mw_text notes = {0};
+  mw_text_add(&notes, "", 0);
+  for (size_t i = 0; i < m->note_count; i++)
+    mw_text_addf(&notes, "%.*s\n", (int)m->notes[i].message_length, m->notes[i].message);
+  char *message = mw_format("%.*s", (int)m->entry.message_length, m->entry.message), *code = code_of(&m->entry);
+  size_t column = m->entry.column > 0 ? (size_t)m->entry.column - 1 : 0;
+  m->advice = mw_advice_find(&(mw_complaint){message, code, column, notes.data}, &m->host);
+  free(message);
+  free(code);
+  mw_text_free(&notes);
+}
+
+/* ---- writing ---- */
+
+static void add_place(digest *d, const mw_log_entry *entry) {
+  if (!entry->file_length) return;
+  mw_text_addf(&d->out, "%.*s:%d:", (int)entry->file_length, entry->file, entry->line);
+  if (entry->column) mw_text_addf(&d->out, "%d:", entry->column);
+  mw_text_add(&d->out, " ", 1);
+}
+
+/* Where a macro of a header comes from helps nobody. */
+static bool is_expansion(const mw_log_entry *note) { return strncmp(note->message, "expanded from ", 14) == 0; }
+
+static void add_notes(digest *d, const mistake *m) {
+  size_t foreign = 0, first = d->out.length;
+  for (size_t i = 0; i < m->note_count; i++) {
+    const mw_log_entry *note = &m->notes[i];
+    if (!is_foreign(note)) {
+      mw_text_add(&d->out, note->start, (size_t)(note->end - note->start));
+      continue;
+    }
+    bool known = memmem(d->out.data + first, d->out.length - first, note->message, note->message_length);
+    if (known || is_expansion(note) || foreign++ >= FOREIGN_NOTES) continue;
+    add_place(d, &m->entry);
+    mw_text_addf(&d->out, "note: %.*s\n", (int)note->message_length, note->message);
+  }
+}
+
+/* The further lines of host code, each kind once: "cudaMemset: x:fill(value)". */
+static void add_host_lines(digest *d, size_t first) {
+  for (size_t i = first + 1; i < d->count; i++) {
+    const mistake *m = &d->list[i];
+    const char *middle = m->host ? strstr(m->advice, MW_HOST_CODE) : NULL;
+    if (!middle) continue;
+    const char *instead = middle + strlen(MW_HOST_CODE);
+    if (memmem(d->out.data, d->out.length, instead, strlen(instead))) continue;
+    add_place(d, &m->entry);
+    mw_text_addf(&d->out, "note: %.*s: %s\n", (int)(middle - m->advice), m->advice, instead);
+  }
+}
+
+/* Whether the mistake is an earlier one's: the same host code, on a line that there is advice for, or at the same place. */
+static bool follows(const digest *d, size_t index) {
+  const mistake *m = &d->list[index];
+  for (size_t i = 0; i < index && m->entry.kind == MW_LOG_ERROR; i++) {
+    const mistake *before = &d->list[i];
+    if (before->entry.kind != MW_LOG_ERROR) continue;
+    if (m->host && before->host) return true;
+    bool same_line = before->entry.line == m->entry.line && mw_log_same_file(&before->entry, &m->entry);
+    if (same_line && (before->advice || before->entry.column == m->entry.column)) return true;
+  }
+  return false;
+}
+
+static void add_mistake(digest *d, size_t index) {
+  const mistake *m = &d->list[index];
+  if (m->advice || m->moved) {
+    add_place(d, &m->entry);
+    mw_text_addf(&d->out, "error: ");
+    if (m->advice)
+      mw_text_addf(&d->out, "%s\n", m->advice);
+    else
+      mw_text_addf(&d->out, "%.*s\n", (int)m->entry.message_length, m->entry.message);
+    mw_text_add(&d->out, m->entry.body, (size_t)(m->entry.end - m->entry.body));
+  } else {
+    mw_text_add(&d->out, m->entry.start, (size_t)(m->entry.end - m->entry.start));
+  }
+  if (m->host)
+    add_host_lines(d, index);
+  else if (!m->advice)
+    add_notes(d, m);
+}
+
+char *mw_log_digest(const char *log) {
+  digest d = {0};
+  mw_text_add(&d.out, "", 0);
+  read_entries(&d, log);
+  group(&d);
+  for (size_t i = 0; i < d.count; i++) {
+    blame_user(&d.list[i]);
+    advise(&d.list[i]);
+  }
+  for (size_t i = 0; i < d.count; i++)
+    if (!follows(&d, i)) add_mistake(&d, i);
+  if (d.count == 0) mw_text_add(&d.out, log, strlen(log));
+  for (size_t i = 0; i < d.count; i++) free(d.list[i].advice);
+  free(d.entries);
+  free(d.list);
+  return d.out.data;
+}
