@@ -237,7 +237,7 @@ $(BUILD)/gen/abi_text.inc: src/moonwarp_abi.h
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $@.text > $@
 
 # Headers that NVRTC is given as strings.
-$(BUILD)/gen/nvrtc_headers.inc: src/cuda/embed.sh $(wildcard src/device/*.h src/device/*/*.h)
+$(BUILD)/gen/nvrtc_headers.inc: src/cuda/embed.sh $(wildcard src/device/*.h src/device/*/*.h src/device/*/*/*.h)
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)sh src/cuda/embed.sh src/device > $@

@@ -7,6 +7,7 @@
 #   sh setup.sh --llvm-config   print the llvm-config that the build uses (the Makefile asks)
 #   sh setup.sh --clang-format  the same for clang-format
 #   sh setup.sh --aarch64       prepare build/sysroot/aarch64 with AArch64's libraries and Lua, for make target=aarch64
+#   sh setup.sh --peers         fetch NVIDIA's libcurand into build/peers, which the tests compare random numbers with
 #   sh setup.sh --static-llvm   print "yes" where mwcc can be linked with the static libraries of LLVM and clang
 #   sh setup.sh --bolt          print the folder of LLVM's BOLT, where that can lay out mwcc's code
 set -u
@@ -235,9 +236,28 @@ prepare_aarch64() {
   say "done: $root; now make target=aarch64 test"
 }
 
+# ---- what the tests compare with: moonwarp itself neither needs it nor uses it ----
+
+# A wheel is an archive. Nothing is installed but for pip, if there is none.
+fetch_peers() {
+  root=$(cd "$(dirname "$0")" && pwd)/build/peers
+  [ -e "$root/nvidia/curand/lib/libcurand.so.10" ] && { say "all there: $root"; return; }
+  [ "$(uname -m)" = x86_64 ] || die "NVIDIA's libcurand is fetched for x86-64, and this is $(uname -m): tests that need it are pending"
+  missing=""
+  python3 -m pip --version >/dev/null 2>&1 || want python3-pip "fetching packages of Python's index"
+  [ -z "$missing" ] || install
+  python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --upgrade --target "$root" \
+    nvidia-curand-cu12 || die "nvidia-curand-cu12 could not be fetched: tests that need it are pending"
+  say "done: $root"
+}
+
 case ${1:-} in
 --aarch64)
   prepare_aarch64
+  exit
+  ;;
+--peers)
+  fetch_peers
   exit
   ;;
 --llvm-config)
@@ -257,7 +277,7 @@ case ${1:-} in
   exit
   ;;
 --check | "") ;;
-*) die "unknown option $1 (there are --check, --aarch64, --llvm-config, --clang-format, --static-llvm and --bolt)" ;;
+*) die "unknown option $1 (there are --check, --aarch64, --peers, --llvm-config, --clang-format, --static-llvm and --bolt)" ;;
 esac
 
 # Where only what makes things faster is missing, and nobody here may install it, that is all there is to do.

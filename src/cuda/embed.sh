@@ -6,7 +6,7 @@ files="nvrtc/prelude.h moonwarp/guard_layout.h moonwarp/guard.h moonwarp/asserti
   moonwarp/atomic_builtins.h cmath moonwarp/limits.h moonwarp/math_overloads.h
   moonwarp/texture_kinds.h
   cuda/atomic cuda/barrier cuda/pipeline moonwarp/pipeline.h cuda_pipeline*.h moonwarp/atomic_objects.h moonwarp/block_barrier.h cuComplex.h math_constants.h cuda_fp16.h cuda_bf16.h moonwarp/narrow_float.h
-  cooperative_groups.h moonwarp/group_*.h moonwarp/async_copy.h cooperative_groups/*.h curand*.h moonwarp/random*.h"
+  cooperative_groups.h moonwarp/group_*.h moonwarp/async_copy.h cooperative_groups/*.h curand*.h moonwarp/random/*.h"
 n=0
 list=
 for file in $files; do

@@ -1,0 +1,10 @@
+/* Random numbers in kernels, with cuRAND's names and cuRAND's values. Each generator is a file of moonwarp/random/. */
+#pragma once
+
+#include "curand_globals.h"
+#include "moonwarp/random/xorwow.h"
+#include "curand_philox4x32_x.h"
+#include "moonwarp/random/mrg32k3a.h"
+#include "moonwarp/random/sobol.h"
+#include "curand_mtgp32_kernel.h"
+#include "curand_uniform.h"
