@@ -107,6 +107,34 @@ describe("a module", function()
     assert.not_matches("more error", err.message, 1, true)
   end)
 
+  it("says what arguments a template wants that is named without, or with others", function()
+    local module = mw.compile [[
+      template <typename T, int W = 8, bool up = true> __global__ void f(T *out) { out[0] = up ? W : -W; }
+      namespace deep { template <class T, unsigned N, template <class> class A> __global__ void g(T *out) {} }
+      template <int N> __device__ int h() { return N; }
+      template <> __global__ void f<int, 3, true>(int *out) {}
+    ]]
+    assert.equal("this module has no kernel 'f': f is a template, whose arguments <typename T, int W = 8, bool up = " ..
+      'true> are named as well, as in m["f<float,8,true>"]; its kernels are f<int, 3, true>',
+      failure(function() return module.f end).message)
+    assert.matches('arguments <class T, unsigned N, template <class> class A> .* as in m%["g<float,4,A>"%]',
+      failure(function() return module.g end).message)
+    assert.matches("the source has the word, but not as a __global__ function",
+      failure(function() return module.h end).message)
+    local err = failure(function() return module["f<1>"] end)
+    assert.equal("compile", err.kind)
+    assert.matches("'f<1>' cannot be compiled: .*the template takes <typename T, int W = 8, bool up", err.message)
+    assert.not_matches("__mw_instance", err.message, 1, true)
+  end)
+
+  it("knows a variable that is like a name, too", function()
+    local module = mw.compile "__constant__ float gain; __global__ void saxpy() {}"
+    assert.matches("no kernel 'gian'; did you mean the variable 'gain'?",
+      failure(function() module.gian = 3 end).message, 1, true)
+    assert.matches("no kernel 'sxapy'; did you mean 'saxpy'?", failure(function() return module.sxapy end).message, 1,
+      true)
+  end)
+
   it("is closed once, and says so", function()
     local kept
     do

@@ -75,18 +75,21 @@ static int fail_ambiguous(const mw_module *module, const char *name, const candi
   return code;
 }
 
-/* The kernel whose name is most like `wanted`, if one is like it at all. */
-static const char *most_like(const mw_module *module, const char *wanted) {
+/* The kernel whose name is most like `wanted`, or the variable, if one is like it at all. */
+static const char *most_like(const mw_module *module, const char *wanted, bool *variable) {
   char *base = mw_name_base(wanted);
   const char *best = NULL;
-  size_t least = mw_name_reach(base);
-  for (size_t i = 0; i < module->kernel_count; i++) {
-    char *other = mw_name_base(module->kernels[i].info->name);
+  size_t least = mw_name_reach(base), count = module->kernel_count + module->symbol_count;
+  for (size_t i = 0; i < count; i++) {
+    bool kernel = i < module->kernel_count;
+    const char *name = kernel ? module->kernels[i].info->name : module->symbols[i - module->kernel_count].name;
+    char *other = mw_name_base(name);
     size_t distance = mw_name_distance(base, other);
     free(other);
     if (distance >= least) continue;
     least = distance;
-    best = module->kernels[i].name;
+    best = kernel ? module->kernels[i].name : name;
+    *variable = !kernel;
   }
   free(base);
   return best;
@@ -103,11 +106,21 @@ static bool is_symbol(const mw_module *module, const char *path) {
   return false;
 }
 
+/* For a template's name without arguments. */
+static char *show_arguments(const char *name, const char *parameters) {
+  char *example = mw_source_template_example(name, parameters);
+  char *text = mw_format(": %s is a template, whose arguments <%s> are named as well, as in m[\"%s\"]", name,
+                         parameters, example);
+  free(example);
+  return text;
+}
+
 /* What a person may have meant by a name that no kernel has: a sentence's end, yours to free. */
 static char *guess(const mw_module *module, const mw_name *wanted) {
   char *base = mw_name_base(wanted->path);
-  const char *like = most_like(module, wanted->path);
-  char *text;
+  bool variable = false, bare = !mw_name_is_instance(wanted->path);
+  const char *like = most_like(module, wanted->path, &variable);
+  char *text, *parameters = bare && module->source ? mw_source_template(module->source, base) : NULL;
   bool overloaded = false;
   for (size_t i = 0; i < module->kernel_count; i++) {
     char *other = mw_name_base(module->kernels[i].info->name);
@@ -118,15 +131,13 @@ static char *guess(const mw_module *module, const mw_name *wanted) {
     text = mw_format("; it is a variable");
   else if (overloaded && wanted->params)
     text = mw_format(" with these parameter types");
-  else if (!overloaded && !mw_name_is_instance(wanted->path) && module->source &&
-           mw_source_has_word(module->source, base))
-    text = mw_source_has_word(module->source, "template")
-               ? mw_format("; if it is a template, name its arguments as well, as in '%s<float>'; "
-                           "if it is a function, only __global__ ones are kernels",
-                           base)
-               : mw_format("; the source has the word, but not as a __global__ function");
+  else if (parameters)
+    text = show_arguments(base, parameters);
+  else if (!overloaded && bare && module->source && mw_source_has_word(module->source, base))
+    text = mw_format("; the source has the word, but not as a __global__ function");
   else
-    text = like ? mw_format("; did you mean '%s'?", like) : mw_strdup("");
+    text = like ? mw_format("; did you mean %s'%s'?", variable ? "the variable " : "", like) : mw_strdup("");
+  free(parameters);
   free(base);
   return text;
 }

@@ -4,6 +4,7 @@
  * there. Whatever is wrong with a cached file, or happens to it while it is being used (another process may evict it),
  * costs a compilation and never an error. */
 #include "module.h"
+#include "name.h"
 #include "reference.h"
 
 #include <limits.h>
@@ -318,16 +319,36 @@ static void enter_instance(mw_module *module, const char *name, const char *full
   mw_unlock(&module->lock);
 }
 
+/* What is wrong with the arguments that a template's instance is named with. Yours: free. */
+static char *explain_arguments(const mw_module *module, const char *name, const char *message) {
+  char *base = mw_name_base(name), *parameters = mw_source_template(module->source, base), *text;
+  if (parameters) {
+    char *example = mw_source_template_example(base, parameters);
+    bool ours = strstr(message, "__mw_instance"); /* the variable that takes its address: how it fails is no news */
+    text = mw_format("%s%sthe template takes <%s>, as in '%s'", ours ? "" : message, ours ? "" : "; ", parameters,
+                     example);
+    free(example);
+  } else {
+    text = mw_strdup(message);
+  }
+  free(parameters);
+  free(base);
+  return text;
+}
+
 /* Say what was being compiled, in front of what is wrong with it. */
-static int blame_instance(const char *name, int code) {
+static int blame_instance(const mw_module *module, const char *name, int code) {
   if (code != MW_INVALID_SOURCE) return code;
   mw_error *error = mw_error_copy(mw_error_last());
-  fail(code, "'%s' cannot be compiled: %s", name, error->message);
   /* A position in the name itself, which stands in no file, is none. */
-  if (error->file && !strstr(error->file, name)) {
+  bool in_name = error->file && strstr(error->file, name);
+  char *message = in_name ? explain_arguments(module, name, error->message) : mw_strdup(error->message);
+  fail(code, "'%s' cannot be compiled: %s", name, message);
+  if (error->file && !in_name) {
     mw_error_place(error->file, error->line, error->column);
     if (error->log) mw_error_log(error->log);
   }
+  free(message);
   mw_error_free(error);
   return code;
 }
@@ -368,7 +389,7 @@ static int make_instance(mw_module *module, const char *name) {
     enter_log(module, unit, module->source);
     enter_instance(module, name, full_name, unit);
   }
-  code = blame_instance(full_name, code);
+  code = blame_instance(module, full_name, code);
   free(found);
   return code;
 }

@@ -19,6 +19,12 @@ void mw_source_add_hash(const mw_source *source, mw_hash *hash);
 /* Whether the text, or a header given with it, contains `word` as a word. */
 bool mw_source_has_word(const mw_source *source, const char *word);
 
+/* The parameters of the template of kernels of that name, as the text has them: "typename T, int W". NULL where the text
+   has none. Yours: free. */
+char *mw_source_template(const mw_source *source, const char *name);
+/* What an instance of it is called, for instance: "fill<float,4>". Yours: free. */
+char *mw_source_template_example(const char *name, const char *parameters);
+
 /* A compiler's output, with positions in MW_SOURCE_NAME and the line numbers beside code translated. Yours: free. */
 char *mw_source_translate(const mw_source *source, const char *log);
 /* Put the compile error that stands in the error slot into the words of the source's file: the first error's position
