@@ -39,7 +39,7 @@ local function shapes(source, width, what)
   function dump.accesses(mark) return at(mark, function(fact) return fact.found:match("%((.-)%)$") end) end
   -- "part" or "stay together", for each branch of the line
   function dump.branches(mark) return at(mark, function(fact) return fact.found:match("^lanes (.+)$") end) end
-  -- "block", "gang", "affine", "varying": what the line stores
+  -- "block", "raced", "gang", "affine", "varying": what the line stores
   function dump.stored(mark)
     local text = at(mark, function(fact) return fact.text:match("^store %S+ (%%[%w_.]+),") end)[1]
     assert(text, output)
@@ -50,6 +50,30 @@ local function shapes(source, width, what)
   end
   return dump
 end
+
+describe("a load of one address for the whole block", function()
+  it("is the block's where nobody writes there before the next barrier, else each gang's", function()
+    local dump = shapes [=[
+      __constant__ int fixed;
+      __global__ void k(const int *p, int n, int *o) {
+        __shared__ int a[64], b[64];
+        a[threadIdx.x] = b[threadIdx.x] = threadIdx.x;
+        __syncthreads();
+        o[0] = a[n]; //@kept
+        o[1] = b[n]; //@written
+        b[threadIdx.x] = n;
+        __syncthreads();
+        o[2] = b[n]; //@later
+        o[3] = fixed; //@fixed
+        o[4] = *p; //@other
+      }]=]
+    assert.equal("block", dump.stored "kept")
+    assert.equal("raced", dump.stored "written")
+    assert.equal("block", dump.stored "later")
+    assert.equal("block", dump.stored "fixed")
+    assert.equal("raced", dump.stored "other")
+  end)
+end)
 
 describe("the shape of an access", function()
   it("is contiguous where consecutive threads take consecutive elements", function()

@@ -234,6 +234,7 @@ bool graph_build(program *p, LLVMValueRef function, bool seamless, graph *out, c
   for (unsigned i = 0; i < LLVMCountParams(function); i++)
     set_number(g, LLVMGetParam(function, i), g->value_count + (int)i);
   find_local_arrays(g);
+  find_raced_loads(g);
   prepare_ranges(g);
   return true;
 }
@@ -245,6 +246,7 @@ void graph_free(graph *g) {
   free(g->node_of);
   free(g->numbers);
   free(g->local_unit);
+  free(g->raced);
   forget_ranges(g);
   *g = (graph){0};
 }

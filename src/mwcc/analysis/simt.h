@@ -13,6 +13,7 @@
  *   local_array_layout.c     local arrays that lanes can have side by side
  *   dominators.c     reverse postorder, dominators, post-dominators, loops of any such graph
  *   value_range.c     between which numbers each integer lies
+ *   raced_loads.c     which loads a data race makes differ between gangs
  *   vector_shape.c     what each value looks like across the lanes of a gang, and which branches diverge
  *   cost_model.c      how many vectors a gang should have
  *   barrier_liveness.c      which values are needed behind which barrier
@@ -63,6 +64,7 @@ typedef struct graph {
   struct number *numbers;    /* a hash table from instructions and blocks, cfg.c's own */
   unsigned number_mask;
   unsigned char *local_unit;         /* by number: local_array_layout.c's own */
+  bool *raced;                       /* by number: raced_loads.c's own; NULL: none */
   struct known_ranges *known_ranges; /* value_range.c's own: what it has found, by what was assumed */
 } graph;
 
@@ -173,17 +175,28 @@ void forget_ranges(graph *g);                                  /* and of graph_f
 range range_of(const ranges *r, LLVMValueRef value);           /* where it is computed */
 range range_at(const ranges *r, LLVMValueRef value, int node); /* with what the branches above the node say */
 
+/* ---- raced_loads.c ---- */
+
+void find_raced_loads(graph *g); /* a part of graph_build */
+/* Whether gangs that load from the same address between the same barriers may get different values. */
+bool may_be_raced(const graph *g, LLVMValueRef load);
+/* Whether gangs that go different ways at a node may come to different barriers before they meet again, or some to none. */
+bool parts_at_barriers(const graph *g, const order *o, int at);
+
 /* ---- vector_shape.c: one lattice for divergence and stride ---- */
 
 typedef enum shape_kind {
   SHAPE_UNDEFINED, /* not reached by the analysis: dead */
   SHAPE_BLOCK,     /* the same for all threads of the block that get there between the same barriers */
+  SHAPE_RACED,     /* as well, unless there is a data race: then the same for all lanes of a gang (raced_loads.c) */
   SHAPE_GANG,      /* the same for all lanes of a gang */
   SHAPE_AFFINE, /* lane l of part u has base + l * stride + u * step, exactly, as integers of the value's own width (modulo
                         2^width), or as addresses */
   SHAPE_PARTED, /* lane l of part u has base(u) + l * stride */
   SHAPE_VARYING
 } shape_kind;
+
+static inline bool is_uniform_kind(shape_kind kind) { return kind >= SHAPE_BLOCK && kind <= SHAPE_GANG; }
 
 typedef struct shape {
   shape_kind kind;

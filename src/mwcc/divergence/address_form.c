@@ -47,7 +47,7 @@ static bool lane_bits(const shapes *s, LLVMValueRef value, uint64_t asked, uint6
   uint64_t number = 0, differ = 0;
   if (!width || width > 64 || depth == 0) return false;
   if (a.kind != SHAPE_VARYING) {
-    bool alike = a.kind == SHAPE_BLOCK || a.kind == SHAPE_GANG || a.stride == 0;
+    bool alike = is_uniform_kind(a.kind) || a.stride == 0;
     unsigned align = part_align(a);
     if (!alike && (a.stride < 0 || a.stride > INT32_MAX || align > 62)) return false;
     uint64_t low = alike ? UINT64_MAX : ((uint64_t)1 << align) - 1;
@@ -94,7 +94,7 @@ static bool lane_distances(const shapes *s, LLVMValueRef value, int64_t *distanc
   shape a = shape_of(s, value);
   int lanes = s->cut.lanes;
   unsigned width = width_of(value);
-  bool alike = a.kind == SHAPE_BLOCK || a.kind == SHAPE_GANG;
+  bool alike = is_uniform_kind(a.kind);
   if (a.kind != SHAPE_VARYING) {
     if (!alike && !a.no_wrap && width != 64) return false;
     if (a.stride > INT32_MAX || a.stride < INT32_MIN) return false;
@@ -233,7 +233,7 @@ bool form_distances(const shapes *s, const form *f, int64_t *distances) {
 static bool is_by_lane(const shapes *s, LLVMValueRef value, int depth) {
   shape a = shape_of(s, value);
   uint64_t number = 0;
-  if (a.kind == SHAPE_BLOCK || a.kind == SHAPE_GANG) return true;
+  if (is_uniform_kind(a.kind)) return true;
   if (a.kind != SHAPE_VARYING) return a.kind == SHAPE_AFFINE && a.step == 0;
   if (depth == 0 || !LLVMIsAInstruction(value)) return false;
   LLVMOpcode opcode = LLVMGetInstructionOpcode(value);

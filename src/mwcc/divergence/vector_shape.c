@@ -112,18 +112,30 @@ static void mark_loop(shapes *s, int l, shape_kind level) {
   mark(s, &met, level);
 }
 
+/* Gangs disagree about a barrier: those that stay in a loop may be in different rounds of it from then on. */
+static void lose_step(shapes *s, int at) {
+  const node *here = &s->graph->nodes[at];
+  for (int l = s->order->innermost[at]; l >= 0; l = s->order->loops[l].parent) {
+    const loop *around = &s->order->loops[l];
+    if (!around->contains[here->succs[0]] || !around->contains[here->succs[1]]) continue; /* who leaves it is gone */
+    s->table->out_of_step[l] = true;
+    if (s->table->join[around->header] < SHAPE_RACED) s->table->join[around->header] = SHAPE_RACED;
+  }
+}
+
 /* True if the branch is worse than it was. */
 static bool part_at(shapes *s, int at) {
   const node *here = &s->graph->nodes[at];
   if (here->succ_count != 2 || here->succs[0] == here->succs[1]) return false;
   shape_kind kind = view_of(s, LLVMGetCondition(here->last)).shape.kind;
   shape_kind level = kind >= SHAPE_AFFINE ? SHAPE_VARYING : kind; /* where parts part, lanes are said to */
-  if (level < SHAPE_GANG || s->table->parted[at] >= level) return false;
+  if (level < SHAPE_RACED || s->table->parted[at] >= level) return false;
   s->table->parted[at] = (unsigned char)level;
   s->divergent[at] = level == SHAPE_VARYING;
   joins met = {0};
   joins_of_branch(s->graph, s->order, at, &met);
   mark(s, &met, level);
+  if (level == SHAPE_RACED && parts_at_barriers(s->graph, s->order, at)) lose_step(s, at);
   return true;
 }
 
@@ -179,6 +191,7 @@ static shapes shapes_assuming(const question *q, uint64_t assumed) {
                                   .given = mw_alloc((size_t)g->value_count + 1),
                                   .join = mw_alloc((size_t)g->count + 1),
                                   .left = mw_alloc((size_t)o->loop_count + 1),
+                                  .out_of_step = mw_alloc((size_t)o->loop_count + 1),
                                   .parted = mw_alloc((size_t)g->count + 1)};
   for (int i = 0; i < q->count; i++) {
     int number = graph_number(g, q->list[i].value);
@@ -264,6 +277,7 @@ void shapes_free(shapes *s) {
   free(s->table->of);
   free(s->table->join);
   free(s->table->left);
+  free(s->table->out_of_step);
   free(s->table->given);
   free(s->table->parted);
   free(s->table);

@@ -21,7 +21,8 @@ struct shape_table {
   ranges ranges;
   view *of;              /* by number */
   unsigned char *join;   /* by node: its phis are at least this (a shape_kind), unless all edges bring the same value */
-  unsigned char *left;   /* by loop: lanes (SHAPE_VARYING) or gangs (SHAPE_GANG) leave it one by one */
+  unsigned char *left;   /* by loop: lanes (SHAPE_VARYING) or gangs (SHAPE_GANG, _RACED) leave it one by one */
+  bool *out_of_step;     /* by loop: in a data race, gangs may be in different rounds between the same barriers */
   bool *given;           /* by number: what the caller knows */
   unsigned char *parted; /* by node: how badly its branch parts them, as far as followed */
 };
@@ -42,7 +43,6 @@ enum { EVERY_POWER = 63 }; /* the alignment of 0 */
 
 static const view varying = {.shape = {.kind = SHAPE_VARYING}};
 static inline view uniform(shape_kind kind, unsigned align) { return (view){.shape = {.kind = kind, .align = align}}; }
-static inline bool is_uniform_kind(shape_kind kind) { return kind == SHAPE_BLOCK || kind == SHAPE_GANG; }
 static inline bool is_whole_rows(const shapes *s) { return s->cut.kind == CUT_ROWS || s->cut.kind == CUT_PLANE; }
 static inline shape_kind larger(shape_kind a, shape_kind b) { return a > b ? a : b; }
 static inline unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }

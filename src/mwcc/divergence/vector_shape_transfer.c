@@ -171,12 +171,19 @@ static bool is_agreed(const shapes *s, LLVMValueRef call, const char *name) {
   return is_uniform_operand(s, call, 2) && LLVMIsAConstantInt(segments) && LLVMConstIntGetZExtValue(segments) == 31;
 }
 
+/* Of a counting barrier: gangs of a loop that do not keep step may be at it in different rounds. */
+static shape_kind vote_kind(const shapes *s, LLVMValueRef call) {
+  for (int l = s->order->innermost[graph_node_of(s->graph, call)]; l >= 0; l = s->order->loops[l].parent)
+    if (s->table->out_of_step[l]) return SHAPE_RACED;
+  return SHAPE_BLOCK;
+}
+
 static view call_shape(const shapes *s, LLVMValueRef call) {
   static const char sreg[] = "llvm.nvvm.read.ptx.sreg.";
   const char *name = callee_name(call);
   unsigned count = LLVMGetNumArgOperands(call);
   if (starts_with(name, sreg)) return seed(s, name + strlen(sreg));
-  if (is_barrier(call)) return uniform(SHAPE_BLOCK, 0);
+  if (is_barrier(call)) return uniform(vote_kind(s, call), 0);
   if (is_agreed(s, call, name)) return uniform(SHAPE_GANG, 0);
   if (starts_with(name, KEPT_LOAD)) return varying;
   if (!reads_and_writes_nothing(call)) return varying;
@@ -194,6 +201,7 @@ static view load_shape(const shapes *s, LLVMValueRef load) {
     return is_uniform_kind(kind)     ? (view){.shape = {.kind = SHAPE_GANG}}
            : kind == SHAPE_UNDEFINED ? (view){0}
                                      : varying;
+  if (kind == SHAPE_BLOCK && may_be_raced(s->graph, load)) kind = SHAPE_RACED;
   return kind == SHAPE_AFFINE ? varying : (view){.shape = {.kind = kind}};
 }
 

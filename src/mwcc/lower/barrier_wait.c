@@ -14,7 +14,7 @@ bool is_block_wait(LLVMValueRef i) { return LLVMIsACallInst(i) && strcmp(callee_
 const char *block_wait_objection(const shapes *s, LLVMValueRef wait) {
   LLVMValueRef phase = LLVMGetOperand(wait, 0);
   if (memory_of(phase) != MEMORY_SHARED) return "a wait for a cuda::barrier that other blocks may see";
-  if (shape_of(s, phase).kind > SHAPE_BLOCK) return "a wait for one of several cuda::barriers";
+  if (shape_of(s, phase).kind > SHAPE_RACED) return "a wait for one of several cuda::barriers";
   return NULL;
 }
 

@@ -91,7 +91,7 @@ void report_graph(const graph *g, const order *o, FILE *out) {
 /* ---- shapes ---- */
 
 static void describe(shape s, char *text, size_t size) {
-  static const char *const kinds[] = {"dead", "block", "gang", "affine", "parted", "varying"};
+  static const char *const kinds[] = {"dead", "block", "raced", "gang", "affine", "parted", "varying"};
   int used = snprintf(text, size, "%s", kinds[s.kind]);
   if (s.kind == SHAPE_AFFINE || s.kind == SHAPE_PARTED)
     used += snprintf(text + used, size - (size_t)used, " %lld", (long long)s.stride);
@@ -107,7 +107,7 @@ static void describe(shape s, char *text, size_t size) {
 static char *describe_place(const shapes *s, LLVMValueRef address, long long bytes, const char *what) {
   bool load = strcmp(what, "load") == 0;
   shape a = shape_of(s, address);
-  if (a.kind == SHAPE_BLOCK || a.kind == SHAPE_GANG) return mw_strdup(load ? "broadcast load" : "store by one lane");
+  if (is_uniform_kind(a.kind)) return mw_strdup(load ? "broadcast load" : "store by one lane");
   bool strided = a.kind == SHAPE_AFFINE || a.kind == SHAPE_PARTED;
   if (strided && a.stride == 0)
     return mw_format(load ? "broadcast load in each part" : "store by one lane of each part");

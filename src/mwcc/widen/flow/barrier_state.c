@@ -10,7 +10,7 @@ int region_at(const emission *e, int source) {
 }
 
 static bool is_block_uniform(const emission *e, LLVMValueRef value) {
-  return shape_of(e->w.shapes, value).kind <= SHAPE_BLOCK;
+  return shape_of(e->w.shapes, value).kind <= SHAPE_BLOCK; /* not what may be raced for: each gang keeps its own */
 }
 
 /* Where a value waits while other gangs run: one entry a gang. A value that is uniform for the block has one place to be
@@ -127,7 +127,7 @@ void reach_barrier(emission *e, int source, mask m) {
     store_waiting(w, kept_type(w, value), value_kept(w, value), saved_slots(e, value, true), form_count(w, value));
   }
   if (e->can_die) add_lanes(e, e->alive_new, mask_vectors(w, m));
-  LLVMBuildStore(w->b, constant_i32(w->p, (unsigned)region_at(e, w->g->nodes[source].succs[0])), e->next_state);
+  LLVMBuildStore(w->b, constant_i32(w->p, (unsigned)region_at(e, w->g->nodes[source].succs[0])), e->state);
 }
 
 void load_saved(emission *e, int region) {

@@ -8,6 +8,7 @@
  *   counted_loops.c loops whose masks are their conditions
  *   uniform_path.c the same for gangs whose lanes all go the same way
  *   divergent_fallback.c   a function for the other gangs
+ *   barrier_regions.c  which regions there are, and who goes on where
  *   barrier_state.c    what gangs keep while others run, and what they vote for at barriers */
 #ifndef EMISSION_H
 #define EMISSION_H
@@ -39,6 +40,9 @@ typedef struct emission {
   LLVMValueRef alive;      /* by gang, saved: a mask a part */
   parts alive_new;         /* of this gang (slots) */
   LLVMValueRef next_state; /* slot */
+  bool may_disagree;       /* a data race may lead gangs to different barriers: then each has a state of its own */
+  LLVMValueRef states;     /* by gang: the region that it goes on with, STATE_EXIT for none; or NULL */
+  LLVMValueRef state;      /* the gang's (slot), where there are such; else next_state */
   LLVMValueRef *votes;     /* by node: the running result of a counting barrier (slot), and the last finished */
   LLVMValueRef *voted;
   LLVMMetadataRef scope; /* for source positions */
@@ -175,6 +179,14 @@ void forget_for_strays(emission *e);
 void begin_again(emission *e); /* at the end of a block, for the gang that is run */
 /* The function for gangs of that cut; e->w's shapes are those of one part. */
 void emit_strays(emission *e, const cut *gang);
+
+/* ---- barrier_regions.c ---- */
+void find_regions(emission *e); /* or a refusal */
+/* Where gangs may disagree about barriers: the gang is passed over unless the region is the one that it goes on with. Returns
+   the block where it is passed over. */
+LLVMBasicBlockRef begin_if_next(emission *e, int region);
+/* Its new state is noted, and the first state of any gang is the next. */
+void end_if_next(emission *e, LLVMBasicBlockRef passed);
 
 /* ---- barrier_state.c ---- */
 int region_at(const emission *e, int n); /* the region that begins at the node, or STATE_EXIT */

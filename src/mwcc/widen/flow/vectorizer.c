@@ -8,83 +8,11 @@
  *
  * Where only one region can follow, control goes there directly.
  *
- * A region begins at the kernel's entry or behind a barrier and ends at barriers and returns; all gangs run it before any
- * goes on, which is what a barrier asks for. Lanes that returned are dead from then on and nobody waits for them. That
- * all gangs reach the same barrier is certain where the branches to it are uniform for the whole block; other kernels
- * are refused and run as fibers. */
+ * What a region is, and who goes on where: barrier_regions.c. */
 #include "emission.h"
 
 #include <stdlib.h>
 #include <string.h>
-/* ---- which regions there are, and whether gangs agree on the way ---- */
-
-static bool ends_apart(const emission *e, const plan *p, int n) {
-  const node *here = &e->w.g->nodes[n];
-  if (here->barrier || here->succ_count < 2) return false;
-  for (int s = 0; s < 2; s++)
-    if (ends_launch(e->w.g, here->succs[s])) return false;
-  bool gang_only = shape_of(e->w.shapes, LLVMGetCondition(here->last)).kind != SHAPE_BLOCK;
-  return gang_only && LLVMIsAInstruction(LLVMGetCondition(here->last)) && p->order.ipdom[n] < 0;
-}
-
-static void check_region(emission *e, const plan *p) {
-  int barriers = 0, class = -1;
-  bool returns = false, apart = false, gang_apart = false, classes_differ = false;
-  for (int i = 0; i < p->order.rpo_count; i++) {
-    int n = p->order.rpo[i];
-    const node *here = &e->w.g->nodes[n];
-    if (here->barrier) {
-      const char *why = is_block_wait(here->last) ? block_wait_objection(e->w.shapes, here->last) : NULL;
-      if (why) refuse(&e->w, here->last, why);
-      if (barriers++ && p->class_of[n] != class) classes_differ = true;
-      class = p->class_of[n];
-      if (p->order.innermost[n] >= 0) refuse(&e->w, here->last, "a barrier in a loop of its own region");
-    }
-    if (here->returns) returns = true;
-    if (ends_apart(e, p, n)) {
-      apart = true;
-      if (!e->w.shapes->divergent[n]) gang_apart = true;
-    }
-  }
-  if (barriers > 1 && (classes_differ || gang_apart))
-    refuse(&e->w, NULL, "which barrier comes next may differ between its threads");
-  if (barriers && returns && apart) e->can_die = true;
-}
-
-static int region_after(const emission *e, const plan *p) {
-  int then = STATE_EXIT, barriers = 0;
-  bool returns = false;
-  for (int i = 0; i < p->order.rpo_count; i++) {
-    const node *here = &e->w.g->nodes[p->order.rpo[i]];
-    returns = returns || here->returns;
-    if (!here->barrier) continue;
-    int next = region_at(e, here->succs[0]);
-    if (barriers++ && next != then) return STATE_OPEN;
-    then = next;
-  }
-  return barriers && returns ? STATE_OPEN : then;
-}
-
-static void find_regions(emission *e) {
-  const graph *g = e->w.g;
-  e->regions = mw_alloc((size_t)(g->count + 1) * sizeof(int));
-  e->regions[e->region_count++] = 0;
-  for (int n = 0; n < g->count; n++)
-    if (g->nodes[n].barrier && region_at(e, g->nodes[n].succs[0]) == STATE_EXIT)
-      e->regions[e->region_count++] = g->nodes[n].succs[0];
-  e->then = mw_alloc((size_t)e->region_count * sizeof(int));
-  for (int i = 0; i < e->region_count && !e->w.why; i++) {
-    plan p;
-    const char *why;
-    if (!plan_region(g, e->w.shapes->divergent, e->regions[i], &p, &why)) {
-      refuse(&e->w, NULL, why);
-      return;
-    }
-    check_region(e, &p);
-    e->then[i] = region_after(e, &p);
-    plan_free(&p);
-  }
-}
 
 /* ---- one region for all gangs ---- */
 
@@ -226,6 +154,7 @@ static void emit_region(emission *e, int region) {
   begin_gangs(e, &gangs);
   LLVMValueRef start = begin_gang(e);
   w->gang_begins = LLVMGetInsertBlock(w->b);
+  LLVMBasicBlockRef passed = e->may_disagree ? begin_if_next(e, region) : NULL;
   e->way->root = entering_lanes(e, region);
   if (e->can_die) store_mask(e, no_lanes(w), e->alive_new);
   if (!e->way->root.all && region != 0) {
@@ -238,6 +167,7 @@ static void emit_region(emission *e, int region) {
   go_on_at(e, e->end);
   w->stamp++;
   if (e->can_die) store_waiting(w, mask_type(e), load_mask(e, e->alive_new), alive_slots(e), w->parts);
+  if (passed) end_if_next(e, passed);
   end_gangs(e, &gangs);
   empty_slots(w, start);
   publish_uniform(e);
@@ -332,6 +262,11 @@ void begin_function(emission *e) {
   LLVMValueRef *ids[] = {&w->tid[0],   &w->tid[1], &w->tid[2],     &w->ctaid[0], &w->ctaid[1],
                          &w->ctaid[2], &e->w.gang, &e->next_state, &w->asks,     &w->most_asks};
   for (size_t i = 0; i < MW_COUNT(ids); i++) *ids[i] = LLVMBuildAlloca(w->entry, p->i32, "");
+  e->state = e->next_state;
+  if (e->may_disagree) {
+    e->state = LLVMBuildAlloca(w->entry, p->i32, "");
+    e->states = LLVMBuildArrayAlloca(w->entry, p->i32, w->gangs, "states");
+  }
   e->alive_new = new_slots(w, mask_type(e), w->parts);
   if (e->can_die)
     e->alive = LLVMBuildArrayAlloca(w->entry, waiting_type(w, mask_type(e)),
@@ -364,7 +299,8 @@ static void emit_states(emission *e) {
     LLVMAddCase(choice, constant_i32(w->p, (unsigned)i), starts[i]);
     go_on_at(e, starts[i]);
     emit_region(e, i);
-    LLVMBuildBr(w->b, then == STATE_OPEN ? dispatch : then == STATE_EXIT ? finished : starts[then]);
+    bool open = then == STATE_OPEN || (then == STATE_EXIT && e->may_disagree);
+    LLVMBuildBr(w->b, open ? dispatch : then == STATE_EXIT ? finished : starts[then]);
   }
   free(starts);
   go_on_at(e, finished);

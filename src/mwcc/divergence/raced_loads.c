@@ -1,0 +1,130 @@
+/* Loads that a data race makes differ between the gangs of a block.
+ *
+ * All gangs run a region before any goes on, one after the other. So a load from one address gives them all the same only
+ * where nobody writes there meanwhile: an earlier gang, whose stores of the region are all done, or another block. A race of
+ * that kind is no excuse for a thread's local to change at the next barrier. So what may have been raced for is kept by each
+ * gang (SHAPE_RACED); and where it decides which barrier comes next, gangs may disagree (emission.h). */
+#include "mwcc/analysis/simt.h"
+
+#include <stdlib.h>
+
+/* What the gangs of one region write, as far as it may be shared memory. */
+typedef struct writes {
+  bool anything;       /* an address that nobody knows */
+  LLVMValueRef *roots; /* the shared variables */
+  size_t count;
+} writes;
+
+static void add_root(writes *w, LLVMValueRef root) {
+  for (size_t i = 0; i < w->count; i++)
+    if (w->roots[i] == root) return;
+  w->roots = mw_realloc(w->roots, (w->count + 1) * sizeof *w->roots);
+  w->roots[w->count++] = root;
+}
+
+/* The shared variable that an address lies in, or NULL. */
+static LLVMValueRef shared_variable(LLVMValueRef address) {
+  LLVMValueRef root = root_of(address);
+  while (LLVMIsAConstantExpr(root)) root = LLVMGetOperand(root, 0);
+  return LLVMIsAGlobalVariable(root) ? root : NULL;
+}
+
+/* The address that an instruction writes to, or NULL. */
+static LLVMValueRef written_address(LLVMValueRef i) {
+  if (LLVMIsAStoreInst(i)) return LLVMGetOperand(i, 1);
+  return LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) ? LLVMGetOperand(i, 0) : NULL;
+}
+
+static void note_write(writes *w, LLVMValueRef i) {
+  if (keeps_memory(i) || LLVMIsALoadInst(i) || LLVMIsAAllocaInst(i)) return;
+  LLVMValueRef address = written_address(i), root = address ? shared_variable(address) : NULL;
+  memory_kind kind = address ? memory_of(address) : MEMORY_UNKNOWN;
+  if (address && LLVMIsAArgument(root_of(address))) return; /* nobody passes a kernel its own shared memory */
+  if (kind == MEMORY_SHARED && root)
+    add_root(w, root);
+  else if (kind == MEMORY_SHARED || kind == MEMORY_UNKNOWN)
+    w->anything = true;
+}
+
+/* The nodes of the region that begins at the first of the list, and what they write. */
+static int walk_region(const graph *g, int *list, int *seen, int number, writes *w) {
+  int count = 1;
+  seen[list[0]] = number;
+  for (int at = 0; at < count; at++) {
+    const node *here = &g->nodes[list[at]];
+    for (LLVMValueRef i = here->first; i != here->last; i = LLVMGetNextInstruction(i)) note_write(w, i);
+    for (int s = 0; s < here->succ_count && !here->barrier; s++) {
+      if (seen[here->succs[s]] == number) continue;
+      seen[here->succs[s]] = number;
+      list[count++] = here->succs[s];
+    }
+  }
+  return count;
+}
+
+/* Memory that only the kernel's own launch can write, and does not. */
+static bool never_changes(const graph *g, LLVMValueRef load) {
+  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+  LLVMValueRef root = root_of(LLVMGetOperand(load, 0));
+  if (memory_of(LLVMGetOperand(load, 0)) == MEMORY_CONSTANT || is_marked_invariant(g->program, load)) return true;
+  for (unsigned i = 0; i < LLVMCountParams(g->function);
+       i++) /* who changes such a struct is not widened: vectorizer.c */
+    if (LLVMGetParam(g->function, i) == root) return LLVMGetEnumAttributeAtIndex(g->function, i + 1, byval) != NULL;
+  return false;
+}
+
+static bool is_written(const writes *w, LLVMValueRef address) {
+  LLVMValueRef root = shared_variable(address);
+  bool found = w->anything || (!root && w->count > 0);
+  for (size_t i = 0; i < w->count; i++) found = found || w->roots[i] == root;
+  return found;
+}
+
+static void judge(graph *g, int n, const writes *w) {
+  const node *here = &g->nodes[n];
+  for (LLVMValueRef i = here->first; i != here->last; i = LLVMGetNextInstruction(i)) {
+    if (!LLVMIsALoadInst(i) || never_changes(g, i)) continue;
+    LLVMValueRef address = LLVMGetOperand(i, 0);
+    if (memory_of(address) != MEMORY_SHARED || is_written(w, address)) g->raced[graph_number(g, i)] = true;
+  }
+}
+
+void find_raced_loads(graph *g) {
+  bool any = false;
+  for (int n = 0; n < g->count; n++) any = any || g->nodes[n].barrier;
+  if (!any) return; /* nothing is kept by anybody */
+  int *list = mw_alloc((size_t)(g->count + 1) * sizeof *list), *seen = mw_alloc((size_t)(g->count + 1) * sizeof *seen);
+  g->raced = mw_alloc((size_t)g->value_count + 1);
+  for (int n = -1; n < g->count; n++) {
+    if (n >= 0 && !g->nodes[n].barrier) continue;
+    list[0] = n < 0 ? 0 : g->nodes[n].succs[0];
+    writes w = {0};
+    int count = walk_region(g, list, seen, n + 2, &w);
+    for (int i = 0; i < count; i++) judge(g, list[i], &w);
+    free(w.roots);
+  }
+  free(list);
+  free(seen);
+}
+
+bool may_be_raced(const graph *g, LLVMValueRef load) { return g->raced && g->raced[graph_number(g, load)]; }
+
+/* Whether gangs that go different ways at the node may come to different barriers before they meet again, or some to none. */
+bool parts_at_barriers(const graph *g, const order *o, int at) {
+  int *list = mw_alloc((size_t)(g->count + 1) * sizeof *list), count = 0;
+  bool *seen = mw_alloc((size_t)g->count + 1), found = false;
+  list[count++] = at;
+  for (int next = 0; next < count && !found; next++) {
+    const node *here = &g->nodes[list[next]];
+    found = here->barrier;
+    for (int s = 0; s < here->succ_count; s++) {
+      int to = here->succs[s];
+      if (to == o->ipdom[at] || seen[to]) continue;
+      seen[to] = true;
+      list[count++] = to;
+    }
+  }
+  free(list);
+  free(seen);
+  return found;
+}

@@ -1,0 +1,114 @@
+/* The barrier regions of a kernel, and which of them a gang goes on with.
+ *
+ * A region begins at the kernel's entry or behind a barrier and ends at barriers and returns; all gangs run it before any
+ * goes on, which is what a barrier asks for. Lanes that returned are dead from then on and nobody waits for them. That
+ * all gangs reach the same barrier is certain where the branches to it are uniform for the whole block; other kernels
+ * are refused and run as fibers.
+ *
+ * Where only a data race can make such a branch differ (raced_loads.c), gangs have a state each, and a region is run for
+ * those whose it is: the first region that any gang is to go on with comes next. So a gang never runs code that its threads
+ * did not come to, with values that it never computed. */
+#include "emission.h"
+
+/* ---- which there are, and whether gangs agree on the way ---- */
+
+/* How far threads may disagree at a node whose ways end at different barriers; SHAPE_BLOCK: not at all. */
+static shape_kind ends_apart(const emission *e, const plan *p, int n) {
+  const node *here = &e->w.g->nodes[n];
+  if (here->barrier || here->succ_count < 2 || p->order.ipdom[n] >= 0) return SHAPE_BLOCK;
+  for (int s = 0; s < 2; s++)
+    if (ends_launch(e->w.g, here->succs[s])) return SHAPE_BLOCK;
+  return shape_of(e->w.shapes, LLVMGetCondition(here->last)).kind;
+}
+
+static void check_region(emission *e, const plan *p) {
+  int barriers = 0, class = -1;
+  bool returns = false, apart = false, gang_apart = false, raced = false, classes_differ = false;
+  for (int i = 0; i < p->order.rpo_count; i++) {
+    int n = p->order.rpo[i];
+    const node *here = &e->w.g->nodes[n];
+    if (here->barrier) {
+      const char *why = is_block_wait(here->last) ? block_wait_objection(e->w.shapes, here->last) : NULL;
+      if (why) refuse(&e->w, here->last, why);
+      if (barriers++ && p->class_of[n] != class) classes_differ = true;
+      class = p->class_of[n];
+      if (p->order.innermost[n] >= 0) refuse(&e->w, here->last, "a barrier in a loop of its own region");
+    }
+    if (here->returns) returns = true;
+    shape_kind kind = ends_apart(e, p, n);
+    if (kind == SHAPE_RACED) raced = true;
+    if (kind > SHAPE_RACED) apart = true;
+    if (kind > SHAPE_RACED && !e->w.shapes->divergent[n]) gang_apart = true;
+  }
+  if (barriers > 1 && (classes_differ || gang_apart))
+    refuse(&e->w, NULL, "which barrier comes next may differ between its threads");
+  if (barriers && returns && apart) e->can_die = true;
+  if (barriers && raced) e->may_disagree = true;
+}
+
+static int region_after(const emission *e, const plan *p) {
+  int then = STATE_EXIT, barriers = 0;
+  bool returns = false;
+  for (int i = 0; i < p->order.rpo_count; i++) {
+    const node *here = &e->w.g->nodes[p->order.rpo[i]];
+    returns = returns || here->returns;
+    if (!here->barrier) continue;
+    int next = region_at(e, here->succs[0]);
+    if (barriers++ && next != then) return STATE_OPEN;
+    then = next;
+  }
+  return barriers && returns ? STATE_OPEN : then;
+}
+
+void find_regions(emission *e) {
+  const graph *g = e->w.g;
+  e->regions = mw_alloc((size_t)(g->count + 1) * sizeof(int));
+  e->regions[e->region_count++] = 0;
+  for (int n = 0; n < g->count; n++)
+    if (g->nodes[n].barrier && region_at(e, g->nodes[n].succs[0]) == STATE_EXIT)
+      e->regions[e->region_count++] = g->nodes[n].succs[0];
+  e->then = mw_alloc((size_t)e->region_count * sizeof(int));
+  for (int i = 0; i < e->region_count && !e->w.why; i++) {
+    plan p;
+    const char *why;
+    if (!plan_region(g, e->w.shapes->divergent, e->regions[i], &p, &why)) {
+      refuse(&e->w, NULL, why);
+      return;
+    }
+    check_region(e, &p);
+    e->then[i] = region_after(e, &p);
+    plan_free(&p);
+  }
+}
+
+/* ---- where gangs may disagree ---- */
+
+LLVMBasicBlockRef begin_if_next(emission *e, int region) {
+  widener *w = &e->w;
+  LLVMBasicBlockRef passed = new_block(e, "passed"), its_turn = new_block(e, "its.turn");
+  LLVMValueRef gang = load_slot(e, w->p->i32, w->gang), exits = constant_i32(w->p, (unsigned)STATE_EXIT);
+  LLVMValueRef place = LLVMBuildInBoundsGEP2(w->b, w->p->i32, e->states, &gang, 1, "");
+  if (region == 0) {
+    LLVMBuildBr(w->b, its_turn);
+  } else {
+    LLVMValueRef state = load_slot(e, w->p->i32, place);
+    LLVMBuildStore(w->b, state, e->state);
+    LLVMValueRef same = LLVMBuildICmp(w->b, LLVMIntEQ, state, constant_i32(w->p, (unsigned)region), "");
+    LLVMBuildCondBr(w->b, same, its_turn, passed);
+  }
+  go_on_at(e, its_turn);
+  LLVMBuildStore(w->b, exits, e->state);
+  return passed;
+}
+
+void end_if_next(emission *e, LLVMBasicBlockRef passed) {
+  widener *w = &e->w;
+  LLVMValueRef gang = load_slot(e, w->p->i32, w->gang);
+  LLVMBuildStore(w->b, load_slot(e, w->p->i32, e->state),
+                 LLVMBuildInBoundsGEP2(w->b, w->p->i32, e->states, &gang, 1, ""));
+  LLVMBuildBr(w->b, passed);
+  go_on_at(e, passed);
+  LLVMValueRef next = load_slot(e, w->p->i32, e->next_state), state = load_slot(e, w->p->i32, e->state);
+  LLVMValueRef sooner = LLVMBuildICmp(w->b, LLVMIntULT, state, next, ""); /* STATE_EXIT comes last */
+  LLVMBuildStore(w->b, LLVMBuildSelect(w->b, sooner, state, next, ""), e->next_state);
+}
