@@ -81,9 +81,9 @@ STATIC_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -Wl,--start-group $(CLANG_PARTS
   $(shell $(LLVM_CONFIG) --link-static --libs native $(shell echo $(LLVM_TARGETS) $(LLVM_NVPTX) | tr A-Z a-z) passes bitreader bitwriter irreader coverage frontenddriver \
     frontendhlsl frontendopenmp hipstdpar lto option windowsdriver) -Wl,--as-needed $(shell $(LLVM_CONFIG) --link-static --system-libs)
 
-LIB_SOURCES := $(wildcard src/*.c) $(wildcard src/cpu/*.c) $(wildcard src/cuda/*.c)
-LIB_ASM := $(wildcard src/cpu/*.S)
-MWCC_SOURCES := $(sort $(shell find src/mwcc -name '*.c')) $(addprefix src/,base.c error.c file.c child.c child_start.c capability.c log.c digest.c advice.c)
+LIB_SOURCES := $(sort $(shell find src/base src/core src/cpu src/cuda -name '*.c'))
+LIB_ASM := $(sort $(shell find src/cpu -name '*.S'))
+MWCC_SOURCES := $(sort $(shell find src/mwcc -name '*.c')) $(wildcard src/base/*.c)
 MWCC_START := $(filter src/mwcc/main.c src/mwcc/front/% src/mwcc/support/process.c src/mwcc/support/huge_pages.c src/mwcc/gpu/arch.c,$(MWCC_SOURCES)) \
   $(filter-out src/mwcc/%,$(MWCC_SOURCES))
 LUA_SOURCES := $(wildcard src/lua/*.c)
@@ -237,10 +237,10 @@ $(BUILD)/gen/abi_text.inc: src/moonwarp_abi.h
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $@.text > $@
 
 # Headers that NVRTC is given as strings.
-$(BUILD)/gen/nvrtc_headers.inc: src/cuda/embed.sh $(wildcard src/device/*.h src/device/*/*.h src/device/*/*/*.h)
+$(BUILD)/gen/nvrtc_headers.inc: src/cuda/compile/embed.sh $(wildcard src/device/*.h src/device/*/*.h src/device/*/*/*.h)
 	@mkdir -p $(@D)
 	$(call say,GEN)
-	$(Q)sh src/cuda/embed.sh src/device > $@
+	$(Q)sh src/cuda/compile/embed.sh src/device > $@
 
 $(BUILD)/obj/src/mwcc/%.c.o: src/mwcc/%.c
 	@mkdir -p $(@D)
@@ -295,7 +295,7 @@ TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,l
   ASAN_OPTIONS='suppressions=$(SANITIZE)/asan.suppressions:include_if_exists=$(SANITIZE)/asan.options:include_if_exists=$(SANITIZE)/%b.options' \
   LSAN_OPTIONS='suppressions=$(SANITIZE)/lsan.suppressions:print_suppressions=0' \
   UBSAN_OPTIONS='halt_on_error=1:print_stacktrace=1'
-# Code for blocks of one size (src/special.c) is made at the first launch in one of them and late in the others.
+# Code for blocks of one size (src/core/module/specialize.c) is made at the first launch in one of them and late in the others.
 # Each suite runs on every interpreter and binding: COMBINATIONS='lua5.4' for one of them. All of them run, whichever fails.
 COMBINATIONS ?= $(LUA) $(if $(LUAJIT_CFLAGS),luajit+ffi luajit+c)
 test: all $(if $(target),,$(ACCURACY)) $(FAKES) $(TEST_GL)

@@ -39,26 +39,12 @@ local function includes(path)
   return found
 end
 
--- The C files that mwcc shares with the library stand on the lowest floor: they know neither devices nor drivers.
--- A header is on the floor of the file that it is named after: error_list.h belongs to error.c.
-local function shared_with_mwcc()
-  local shared = {}
-  for _, line in ipairs(lines_of("Makefile")) do
-    local list = line:match("^MWCC_SOURCES%s*:?=%s*(.*)")
-    for name in (list or ""):gmatch("(%w+)%.c") do shared[name] = true end
-  end
-  return shared
-end
-
-local base_names = shared_with_mwcc()
-
 local function floor_of(path)
   if path == "src/moonwarp_abi.h" or path == "src/moonwarp.h" then return "interface" end
   if path == "src/mwo.h" then return "format" end
   if path == "src/device/moonwarp/texture_descriptor.h" or path == "src/device/moonwarp/guard_layout.h" then
     return "record"
   end
-  if base_names[path:match("^src/(%w+)[%w_]*%.[ch]$")] then return "base" end
   local folder = path:match("^src/(%w+)/")
   if folder then return folder end
   if path:match("^examples/") then return "example" end

@@ -197,7 +197,7 @@ typedef struct mw_mwo {
      stripped of it: the source text as compiled, and the options, one a line. */
   const char *source;
   const char *options;
-  /* clang's bitcode, for code for blocks of one size (special.c), which needs no clang then; NULL in such code itself. */
+  /* clang's bitcode, for code for blocks of one size (specialize.c), which needs no clang then; NULL in such code itself. */
   const void *bitcode;
   size_t bitcode_bytes;
 } mw_mwo;

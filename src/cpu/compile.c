@@ -1,9 +1,9 @@
-/* Compiling for the CPU device, and once more for blocks of one size: runs of mwcc (compiler_run.h). */
+/* Compiling for the CPU device, and once more for blocks of one size: runs of mwcc (run_mwcc.h). */
 #include "cpu/cpu.h"
-#include "cpu/object.h"
+#include "cpu/image/object.h"
 #include "cpu/options.h"
-#include "cpu/switch.h"
-#include "origin.h"
+#include "cpu/execution/fiber_switch.h"
+#include "core/compile/source_map.h"
 
 #include <errno.h>
 #include <stdio.h>

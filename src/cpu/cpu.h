@@ -1,30 +1,30 @@
 /* The CPU driver: what its files share.
  *
- *   driver.c     the table mw_cpu_driver; opening, limits   mwo_load.c   units: load, unload, describe
- *   simulated.c  how many devices there are                 image_capability.c   for which devices a unit is
- *   slot.c       where devices' ranges lie                  object.c     opening a .mwo file, checked
+ *   driver.c     the table mw_cpu_driver; opening, limits   load.c   units: load, unload, describe
+ *   simulated_devices.c  how many devices there are                 capability.c   for which devices a unit is
+ *   address_slot.c       where devices' ranges lie                  object.c     opening a .mwo file, checked
  *   heap.c       device memory: one reserved range
- *   extent.c     the book of that range                     inspect.c    whether its tables are sound
+ *   extent.c     the book of that range                     verify.c    whether its tables are sound
  *   pool.c       worker slots, threads that take blocks     elf.c        ELF files as untrusted bytes
- *   gate.h       the way into a command without the lock
- *   worker.c     one slot: running blocks on its stacks     lines.c      code address -> source line
- *   monitor.c    time limits
+ *   entry_gate.h       the way into a command without the lock
+ *   worker.c     one slot: running blocks on its stacks     dwarf_lines.c      code address -> source line
+ *   watchdog.c    time limits
  *   stream.c     queues of commands                         compile.c    running mwcc
- *   turn.c       whose turn it is in a stream, and between streams
- *   mark.c       events, waiting across streams, holds
+ *   stream_order.c       whose turn it is in a stream, and between streams
+ *   sync_point.c       events, waiting across streams, holds
  *   command.c    a command cut into blocks                  options.c    compile options
- *   transfer.c   copies and fills
- *   list.c       commands laid out to be run many times
+ *   copy.c   copies and fills
+ *   command_list.c       commands laid out to be run many times
  *   fiber.c      CUDA threads as fibers                     target.c     what decides the code
- *   warp.c       fibers that see their warps         warp_function.c   shuffles, votes, reductions
- *   part.c       waits of a part of a block
- *   fault.c      signals while a kernel runs                processor.c  the processor's name and features
- *   operand.c    what a faulting instruction was after
+ *   warp_scheduler.c       fibers that see their warps         warp_collectives.c   shuffles, votes, reductions
+ *   named_barrier.c       waits of a part of a block
+ *   signal.c      signals while a kernel runs                processor.c  the processor's name and features
+ *   x86_operand.c    what a faulting instruction was after
  *   report.c     a kernel's failure in sentences            properties.c what the device says of itself
- *   pointers.c   pointers among a kernel's parameters
+ *   pointer_arguments.c   pointers among a kernel's parameters
  *   services.c   what kernels call
- *   malloc.c     the heap that kernels allocate from
- *   print.c      printf and assert in kernels
+ *   device_malloc.c     the heap that kernels allocate from
+ *   device_printf.c      printf and assert in kernels
  *
  * Kernels never run on a host thread's stack: a thread that runs blocks, be it a worker or a host thread that helps
  * while it waits, switches to a stack inside the device's address range and leaves it by switching back, whether the
@@ -32,7 +32,7 @@
 #ifndef MW_CPU_H
 #define MW_CPU_H
 
-#include "core.h"
+#include "core/core.h"
 #include "mwo.h"
 
 typedef struct cpu_device cpu_device;
@@ -58,13 +58,13 @@ struct cpu_device {
   struct cpu_stream *streams;               /* all, guarded by the pool's lock */
   int blocking;                             /* of these, how many the legacy stream waits for */
   int holds;                                /* reached or not */
-  struct cpu_printed *printed;              /* printed.c: what kernels print, where it is kept */
+  struct cpu_printed *printed;              /* printf_capture.c: what kernels print, where it is kept */
   _Atomic double limits[MW_LIMIT_HEAP + 1]; /* by mw_limit; read with cpu_limit */
 };
 
 double cpu_limit(const cpu_device *device, mw_limit limit);
 
-/* ---- what kernels print (printed.c): any thread ---- */
+/* ---- what kernels print (printf_capture.c): any thread ---- */
 struct cpu_printed *cpu_printed_open(void);
 void cpu_printed_close(struct cpu_printed *printed);
 void cpu_keep_printed(void *device, bool keep);
@@ -76,19 +76,19 @@ void cpu_printed_add(cpu_device *device, const char *text, size_t length); /* on
 int cpu_heap_alloc(cpu_heap *heap, size_t bytes, uint64_t *address); /* contents undefined; see mw_driver.alloc */
 void cpu_heap_free(cpu_heap *heap, uint64_t address);
 
-/* ---- units and kernels (mwo_load.c) ---- */
+/* ---- units and kernels (load.c) ---- */
 
 struct cpu_kernel {
   cpu_unit *unit;
   const mw_mwo_kernel *image;   /* info, run, fits, uses_dynamic_shared */
   cpu_kernel *otherwise;        /* runs the launches that do not fit: the parent unit's, or NULL */
   _Atomic double block_seconds; /* pool.c's: what a block took the last time; 0: unknown */
-  uint32_t *pointers;           /* pointers.c's: where pointers stand in the parameter block */
+  uint32_t *pointers;           /* pointer_arguments.c's: where pointers stand in the parameter block */
   size_t pointer_count;
   size_t *references; /* of info->references, each one's place among the image's variables */
 };
 
-/* A loaded .mwo. The fields here are filled by cpu_load and then constant; nothing but mwo_load.c frees them. */
+/* A loaded .mwo. The fields here are filled by cpu_load and then constant; nothing but load.c frees them. */
 struct cpu_unit {
   cpu_device *device;
   const mw_mwo *image;
@@ -96,7 +96,7 @@ struct cpu_unit {
   void **symbols;               /* mw_frame.symbols: host address of each variable, in the image's order */
   uintptr_t first, last;        /* the mapped object: kernels may read [first, last), and code addresses lie in it */
   const cpu_unit *parent;       /* whose variables it shares, and with them pointers to its functions; or NULL */
-  struct cpu_unit_private *own; /* mwo_load.c's */
+  struct cpu_unit_private *own; /* load.c's */
 };
 
 /* mw_driver's members of the same names. */
@@ -150,7 +150,7 @@ _Noreturn void cpu_service_fail(mw_worker *worker, int code, const char *file, i
 const cpu_kernel *cpu_worker_kernel(const mw_worker *worker);
 cpu_device *cpu_worker_device(const mw_worker *worker);
 
-/* print.c: mw_services.print and .assert_fail */
+/* device_printf.c: mw_services.print and .assert_fail */
 int32_t cpu_services_print(mw_worker *worker, const char *format, const void *arguments);
 void cpu_services_assert(mw_worker *worker, const char *message, const char *file, uint32_t line, const char *function);
 

@@ -1,13 +1,13 @@
 /* The CPU driver's table, and what belongs to the device as a whole. */
 #include "cpu/cpu.h"
-#include "cpu/fault.h"
-#include "cpu/heap.h"
-#include "cpu/list.h"
-#include "cpu/pool.h"
+#include "cpu/fault/fault.h"
+#include "cpu/memory/heap.h"
+#include "cpu/schedule/command_list.h"
+#include "cpu/schedule/pool.h"
 #include "cpu/processor.h"
-#include "cpu/services.h"
-#include "cpu/simulated.h"
-#include "cpu/stream.h"
+#include "cpu/execution/services.h"
+#include "simulated_devices.h"
+#include "cpu/schedule/stream.h"
 
 #include <math.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 #ifndef MW_CPU_OPTIONS_H
 #define MW_CPU_OPTIONS_H
 
-#include "compiler_run.h"
+#include "core/compile/run_mwcc.h"
 
 /* The source's options (folders in them are absolute) as mwcc wants them. MW_INVALID_VALUE names an option that there is
    not. */

@@ -2,7 +2,7 @@
 #ifndef MW_CPU_PROCESSOR_H
 #define MW_CPU_PROCESSOR_H
 
-#include "base.h"
+#include "base/base.h"
 
 extern const char processor_architecture[]; /* as a target triple begins, "x86_64" */
 

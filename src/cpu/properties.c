@@ -1,6 +1,6 @@
 /* What the CPU device says of itself: the figures of its compute capability where kernels can tell, those of the machine
  * where they cannot. */
-#include "cpu/heap.h"
+#include "cpu/memory/heap.h"
 #include "cpu/processor.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What decides the code that is made for this machine. */
-#include "compiler_run.h"
+#include "core/compile/run_mwcc.h"
 #include "cpu/cpu.h"
 #include "cpu/processor.h"
 

@@ -3,13 +3,13 @@
  *   driver.c    the table mw_cuda_driver; opening, limits   nvrtc.c      source to machine code, by NVRTC; mwcc.c, by mwcc
  *   library.c   libcuda and NVRTC, found at run time        options.c    compile options
  *   context.c   the context; losing it, and a new one       describe.c   what a module has: kernels, variables, types
- *   heap.c      device memory and its book                  scan.c       names that only the source text has
- *   stream.c    streams, and what is done in them           mangle.c     types out of linkage names
+ *   heap.c      device memory and its book                  source_scan.c       names that only the source text has
+ *   stream.c    streams, and what is done in them           demangle.c     types out of linkage names
  *   event.c     events, functions, holds                    image.c      compiled files: written, read, checked
- *   transfer.c  copies and fills                            unit.c       loaded modules
+ *   transfer.c  copies and fills                            module.c       loaded modules
  *   staging.c   host memory to the device and back          texture.c    CUDA arrays, textures and surfaces
- *   launch.c    launches                                    guard.c      kernels that tell of their failures (guard_table.c:
- *   monitor.c   kernels that run too long are stopped                    where arrays lie; guard_report.c: what it means)
+ *   launch.c    launches                                    guard.c      kernels that tell of their failures (table.c:
+ *   watchdog.c   kernels that run too long are stopped                    where arrays lie; report.c: what it means)
  *
  * CUDA has no word for "this command is done" that costs nothing. A stream keeps its commands' completions in a queue,
  * records an event among them now and then, and whoever next gives the stream a command, waits for it, or wants memory,
@@ -20,7 +20,7 @@
 #ifndef MW_CUDA_H
 #define MW_CUDA_H
 
-#include "core.h"
+#include "core/core.h"
 #include "cuda/library.h"
 
 typedef struct cuda_device cuda_device;
@@ -150,7 +150,7 @@ struct cuda_stream {
   int priority;
   struct cuda_waits *waits; /* event.c's: holds that it stands behind */
   mw_error *failure;        /* of a kernel's, the first that nobody was told of yet */
-  /* guard.c's: the command that is to end, and since when; 0: none. monitor.c's: the launch that runs, and since when. */
+  /* guard.c's: the command that is to end, and since when; 0: none. watchdog.c's: the launch that runs, and since when. */
   uint64_t ending;
   double ending_since;
   unsigned watched;
@@ -234,11 +234,11 @@ bool cuda_guard_gives_up(cuda_device *device);
 bool cuda_guard_has_begun(cuda_device *device, unsigned number);
 void cuda_guard_stop(cuda_device *device, unsigned number);
 
-/* guard_report.c: the failure that a report is about. site: where it was launched, or "". Yours: mw_error_free. */
+/* report.c: the failure that a report is about. site: where it was launched, or "". Yours: mw_error_free. */
 mw_error *cuda_guard_report(cuda_device *device, const struct mw_guard_report *report, const mw_kernel_info *kernel,
                             cuda_unit *unit, const char *site, bool interrupted);
 
-/* monitor.c: a thread of the device's, from when a limit of time is set. */
+/* watchdog.c: a thread of the device's, from when a limit of time is set. */
 int cuda_monitor_start(cuda_device *device);
 void cuda_monitor_wake(cuda_device *device); /* there is something in flight again */
 /* Whether a kernel runs, or ran last in its stream, that can be stopped. */
@@ -266,7 +266,7 @@ int cuda_options_read(const cuda_device *device, const mw_source *source, cuda_l
 /* As NVRTC wants them. */
 int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *out);
 
-/* ---- unit.c ---- */
+/* ---- module.c ---- */
 
 typedef struct cuda_symbol {
   mw_symbol_info info;

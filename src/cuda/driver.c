@@ -1,5 +1,5 @@
 /* The NVIDIA driver's table, and what belongs to a device as a whole. */
-#include "cuda/compiler.h"
+#include "cuda/compile/compiler.h"
 #include "cuda/cuda.h"
 
 #include <stdio.h>

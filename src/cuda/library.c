@@ -2,7 +2,7 @@
  *
  * MOONWARP_CUDA and MOONWARP_NVRTC name a library, or are "off" and hide it; else they are looked for under their usual names,
  * NVRTC also in the folders where toolkits and Python's packages put it. */
-#include "cuda/compiler.h"
+#include "cuda/compile/compiler.h"
 #include "cuda/library.h"
 
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
 #ifndef MW_CUDA_LIBRARY_H
 #define MW_CUDA_LIBRARY_H
 
-#include "core.h"
+#include "core/core.h"
 #include "cuda/entry_points.h"
 
 typedef struct cuda_api {

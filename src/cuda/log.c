@@ -4,7 +4,7 @@
  *         y = x;
  *             ^
  *     (an empty line) */
-#include "cuda/compiler.h"
+#include "cuda/compile/compiler.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* CUDA arrays, textures and surfaces: the hardware's own. The record that the core made says all of how a texture reads;
  * where it lies is the array's or the record's first level's. */
 #include "cuda/cuda.h"
-#include "texture.h"
+#include "core/texture/texture.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -28,7 +28,7 @@
 #ifndef MWCC_H
 #define MWCC_H
 
-#include "base.h"
+#include "base/base.h"
 #include "mwcc/support/llvm_util.h"
 #include "mwo.h"
 

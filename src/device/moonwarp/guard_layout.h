@@ -1,4 +1,4 @@
-/* What a kernel on a GPU and its host tell each other about failures: kernels include this, and src/cuda/guard.c.
+/* What a kernel on a GPU and its host tell each other about failures: kernels include this, and src/cuda/guard/guard.c.
  *
  * Pointers are numbers here, so that both have the same bytes. A grid is known by the GPU's own number for it (%gridid),
  * which counts the launches of a context; the host numbers those that it can stop itself, and a grid that begins writes

@@ -3,7 +3,7 @@
  *   [{"file": "k.cu", "line": 3, "column": 10, "severity": "error", "message": "…"}, …]
  *
  * Severities are clang's: error, warning, note. Exit status 1 where there is an error. */
-#include "log.h"
+#include "base/log.h"
 #include "mwcc/mwcc.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
  *
  * The user's macros (-D, -U) are lines before the source, so that they come behind our headers, precompiled or not: what
  * CUDA has built in is not changed by a macro, as with NVRTC. */
-#include "log.h"
+#include "base/log.h"
 #include "mwcc/mwcc.h"
 
 #include <llvm/Config/llvm-config.h>

@@ -1,7 +1,7 @@
 /* A wild store cannot leave the device's memory.
  *
  * The device's memory, its stacks and its blocks' shared memory lie in one reserved address range with empty margins of
- * 2^REACH bytes on both sides (src/cpu/heap.c). So a store needs no test where its address is a trusted pointer (a kernel
+ * 2^REACH bytes on both sides (src/cpu/memory/heap.c). So a store needs no test where its address is a trusted pointer (a kernel
  * parameter, a variable, shared memory, the stack) plus an offset that provably stays below 2^REACH: whatever it hits is
  * the device's, or inaccessible and so an error. All other stores are sent to the range's first bytes, which are never
  * accessible, where they would fall outside. Loads cannot harm anyone: a wild one reads or faults.

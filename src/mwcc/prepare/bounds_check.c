@@ -4,7 +4,7 @@
  *
  * What an address was made from is found here: behind inlining, the way back from an access to a parameter, a variable
  * or a local array has few steps. Variables, shared and local arrays have their size here, what a pointer points to has
- * it in the device's books (src/cpu/checked.c). Where an address comes from memory or from one of several
+ * it in the device's books (src/cpu/memory/bounds_check.c). Where an address comes from memory or from one of several
  * arrays, the access has to lie in any array. Runs before tiers are chosen; checked kernels have no lanes. */
 #include "mwcc/mwcc.h"
 

@@ -1,6 +1,6 @@
 /* Code for one kernel launched with blocks of one size (mwcc --launch=KERNEL:64x1x1).
  *
- * The runtime asks for it when such launches have come often enough (src/special.c). The size of the block is a constant then, so that
+ * The runtime asks for it when such launches have come often enough (src/core/module/specialize.c). The size of the block is a constant then, so that
  * loops over it unroll and ids have narrow ranges, and the block is cut into gangs as its size and the kernel's code make
  * it pay. The image has this kernel alone, as SIMD lanes alone: launches that the shapes do not hold for (mw_mwo_kernel's
  * `fits`) are run by the image that holds the whole module. */

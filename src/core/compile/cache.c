@@ -1,0 +1,152 @@
+/* The compile cache: finding, storing and dropping entries, and where they are.
+ *
+ * An entry appears under its name whole or not at all (a rename), and whoever has it open keeps it when it goes, so no
+ * reader needs a lock. What it holds is checked by the driver. No trouble with the cache is an error: the caller then
+ * compiles, and uses the file where the compiler put it. */
+#include "cache_folder.h"
+#include "core/core.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_LIMIT ((size_t)1 << 30)
+
+static struct {
+  pthread_once_t once;
+  char *folder; /* NULL: no cache */
+  atomic_size_t limit, hits, misses;
+} cache = {.once = PTHREAD_ONCE_INIT, .limit = DEFAULT_LIMIT};
+
+/* ---- where ---- */
+
+static void locate(void) {
+  cache.folder = mw_directory_cache();
+  size_t length = cache.folder ? strlen(cache.folder) : 0;
+  if (length + MW_CACHE_NAME_SIZE + 64 < sizeof((mw_cache_info){0}.path)) return;
+  free(cache.folder);
+  cache.folder = NULL;
+}
+
+static const char *folder(void) {
+  pthread_once(&cache.once, locate);
+  return cache.folder;
+}
+
+/* The path of an entry; false without a cache. */
+static bool entry_path(const mw_hash *key, char name[MW_CACHE_NAME_SIZE], char *path, size_t size) {
+  mw_cache_folder_name(key, name);
+  return folder() && (size_t)snprintf(path, size, "%s/%s", folder(), name) < size;
+}
+
+/* ---- finding ---- */
+
+/* Mark as just used, and say whether there is such a file. To the nanosecond, since the kernel's own "now" is the same for
+   milliseconds; in a folder shared with others only that may be allowed, or not even that. */
+static bool touch(const char *path) {
+  struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {0}};
+  clock_gettime(CLOCK_REALTIME, &times[1]);
+  if (utimensat(AT_FDCWD, path, times, 0) == 0) return true;
+  return errno != ENOENT && errno != ENOTDIR && (utimensat(AT_FDCWD, path, NULL, 0) == 0 || access(path, R_OK) == 0);
+}
+
+bool mw_cache_find(const mw_hash *key, char *path, size_t size) {
+  char name[MW_CACHE_NAME_SIZE];
+  bool found = entry_path(key, name, path, size) && touch(path);
+  atomic_fetch_add_explicit(found ? &cache.hits : &cache.misses, 1, memory_order_relaxed);
+  return found;
+}
+
+/* What was found and then found wanting was no hit. */
+void mw_cache_remove(const mw_hash *key) {
+  char name[MW_CACHE_NAME_SIZE], path[PATH_MAX];
+  if (!entry_path(key, name, path, sizeof path)) return;
+  unlink(path);
+  size_t hits = atomic_load(&cache.hits);
+  while (hits > 0 && !atomic_compare_exchange_weak(&cache.hits, &hits, hits - 1)) {}
+  if (hits > 0) atomic_fetch_add(&cache.misses, 1);
+}
+
+/* ---- storing ---- */
+
+static bool send_all(int target, int source) {
+  ssize_t sent;
+  do sent = sendfile(target, source, NULL, (size_t)1 << 30);
+  while (sent > 0 || (sent < 0 && errno == EINTR));
+  return sent == 0;
+}
+
+/* Under a temporary name that cache_folder.c knows as one. */
+static bool copy_into(const char *file, const char *path) {
+  static atomic_uint counter;
+  int source = open(file, O_RDONLY | O_CLOEXEC);
+  if (source < 0) return false;
+  char *temporary = mw_format("%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&counter, 1));
+  unlink(temporary); /* of a killed process that had our number */
+  int target = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+  bool copied = target >= 0 && send_all(target, source);
+  if (target >= 0 && close(target) != 0) copied = false;
+  copied = copied && touch(temporary) && rename(temporary, path) == 0;
+  if (target >= 0 && !copied) unlink(temporary);
+  if (copied) unlink(file);
+  free(temporary);
+  close(source);
+  return copied;
+}
+
+/* Renamed, or copied where the temporary folder is on another disk. */
+static bool move_into(const char *file, const char *path) {
+  return rename(file, path) == 0 || (errno == EXDEV && copy_into(file, path));
+}
+
+static bool store(const char *file, const char *path) {
+  if (move_into(file, path)) return true;
+  return errno == ENOENT && mw_directory_make_private(folder()) && move_into(file, path);
+}
+
+void mw_cache_store(const mw_hash *key, const char *file, char *path, size_t size) {
+  char name[MW_CACHE_NAME_SIZE];
+  struct stat facts;
+  size_t limit = atomic_load(&cache.limit);
+  bool fits = stat(file, &facts) == 0 && (size_t)facts.st_size <= limit;
+  if (fits && entry_path(key, name, path, size) && touch(file) && store(file, path)) {
+    mw_cache_folder_grown(folder(), name, (size_t)facts.st_size, limit);
+  } else {
+    snprintf(path, size, "%s", file);
+  }
+}
+
+/* ---- the public side ---- */
+
+int mw_cache_describe(mw_cache_info *out) {
+  mw_cache_info info = {.limit = atomic_load(&cache.limit)};
+  info.hits = atomic_load(&cache.hits);
+  info.misses = atomic_load(&cache.misses);
+  if (folder()) {
+    mw_cache_usage usage = mw_cache_folder_usage(folder());
+    snprintf(info.path, sizeof info.path, "%s", folder());
+    info.bytes = usage.bytes;
+    info.entries = usage.entries;
+  }
+  *out = info;
+  return MW_SUCCESS;
+}
+
+int mw_cache_clear(void) {
+  int error = folder() ? mw_cache_folder_clear(folder()) : 0;
+  if (!error) return MW_SUCCESS;
+  return fail(MW_OPERATING_SYSTEM, "cannot clear the compile cache '%s': %s", folder(), strerror(error));
+}
+
+int mw_cache_limit(size_t bytes) {
+  atomic_store(&cache.limit, bytes);
+  if (folder()) mw_cache_folder_shrink(folder(), bytes);
+  return MW_SUCCESS;
+}

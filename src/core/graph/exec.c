@@ -1,0 +1,254 @@
+/* Graphs made ready to run.
+ *
+ * The nodes are laid out in lanes: chains in which each node depends on the one before. The first lane is the stream that
+ * the graph is launched in, the others are streams of the exec's own; between lanes there are events. So a chain needs no
+ * event at all, and what does not depend on each other may overlap. Nodes run in their order, in which every one comes
+ * behind those it depends on. Neighbours in a lane, with no event between them, are chains of batch.c's where these
+ * take them. */
+#include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct step {
+  mw_work work;
+  size_t *after;
+  size_t after_count;
+  size_t lane;
+  bool waits;      /* its lane, not the first, begins with it: behind the beginning of the launch */
+  mw_event *event; /* recorded behind it, where another lane waits for it */
+  mw_chain *chain; /* that it is part of, or NULL */
+  bool heads;      /* and the first of: the chain is run in its place, and is its own */
+} step;
+
+struct mw_graph_exec {
+  mw_device *device;
+  step *steps;
+  size_t count, hold_count;
+  mw_stream **lanes; /* lanes[0] is NULL: the launch's own */
+  mw_event **ends;   /* of each lane but the first */
+  size_t lane_count;
+  mw_event *begin, *done;
+  uint64_t last; /* the id of the stream that it was launched in last, or 0 */
+};
+
+/* ---- making ---- */
+
+/* A lane whose last node so far is one that `s` depends on, or a new one. */
+static size_t lane_for(const step *s, size_t *tails, size_t *lane_count, size_t node) {
+  for (size_t i = 0; i < s->after_count; i++)
+    for (size_t lane = 0; lane < *lane_count; lane++)
+      if (tails[lane] == s->after[i]) {
+        tails[lane] = node;
+        return lane;
+      }
+  tails[*lane_count] = node;
+  return (*lane_count)++;
+}
+
+static int make_event(mw_graph_exec *exec, mw_event **event) {
+  return *event ? MW_SUCCESS : mw_event_new(exec->device, MW_EVENT_DISABLE_TIMING, event);
+}
+
+static int lay_out(mw_graph_exec *exec) {
+  size_t *tails = mw_alloc((exec->count + 1) * sizeof *tails);
+  int code = MW_SUCCESS;
+  for (size_t i = 0; i < exec->count && code == MW_SUCCESS; i++) {
+    step *s = &exec->steps[i];
+    size_t known = exec->lane_count;
+    s->lane = lane_for(s, tails, &exec->lane_count, i);
+    s->waits = s->lane == known && s->lane > 0 && s->after_count == 0;
+    for (size_t k = 0; k < s->after_count && code == MW_SUCCESS; k++)
+      if (exec->steps[s->after[k]].lane != s->lane) code = make_event(exec, &exec->steps[s->after[k]].event);
+  }
+  free(tails);
+  exec->lanes = mw_alloc((exec->lane_count + 1) * sizeof *exec->lanes);
+  exec->ends = mw_alloc((exec->lane_count + 1) * sizeof *exec->ends);
+  for (size_t lane = 1; lane < exec->lane_count && code == MW_SUCCESS; lane++) {
+    code = mw_stream_new(exec->device, MW_STREAM_NON_BLOCKING, 0, &exec->lanes[lane]);
+    if (code == MW_SUCCESS) code = make_event(exec, &exec->ends[lane]);
+  }
+  if (code == MW_SUCCESS && exec->lane_count > 1) code = make_event(exec, &exec->begin);
+  if (code == MW_SUCCESS) code = make_event(exec, &exec->done);
+  return code;
+}
+
+/* Whether the step waits for another lane. */
+static bool is_joined(const mw_graph_exec *exec, const step *s) {
+  for (size_t k = 0; k < s->after_count; k++)
+    if (exec->steps[s->after[k]].lane != s->lane) return true;
+  return s->waits;
+}
+
+static void make_chains(mw_graph_exec *exec) {
+  step **tails = mw_alloc((exec->lane_count + 1) * sizeof *tails);
+  for (size_t i = 0; i < exec->count; i++) {
+    step *s = &exec->steps[i], *tail = tails[s->lane];
+    tails[s->lane] = s;
+    if (!mw_chain_takes(exec->device, &s->work)) continue;
+    bool begins = !tail || !tail->chain || tail->event || is_joined(exec, s);
+    s->heads = begins;
+    s->chain = begins ? mw_chain_new(exec->device) : tail->chain;
+    mw_chain_add(s->chain, &s->work);
+  }
+  free(tails);
+}
+
+int mw_graph_instantiate(const mw_graph *graph, mw_graph_exec **out) {
+  mw_graph_exec *exec = mw_alloc(sizeof *exec);
+  exec->device = mw_device_retain(graph->device);
+  exec->count = graph->count;
+  exec->steps = mw_alloc((graph->count + 1) * sizeof *exec->steps);
+  for (size_t i = 0; i < graph->count; i++) {
+    const mw_node *node = &graph->nodes[i];
+    step *s = &exec->steps[i];
+    s->work = mw_work_copy(&node->work);
+    s->after = mw_alloc((node->after_count + 1) * sizeof *s->after);
+    s->after_count = node->after_count;
+    if (node->after_count) memcpy(s->after, node->after, node->after_count * sizeof *s->after);
+    exec->hold_count += s->work.kind == MW_WORK_HOLD;
+  }
+  int code = lay_out(exec);
+  if (code == MW_SUCCESS) {
+    make_chains(exec);
+    *out = exec;
+  } else {
+    mw_graph_exec_release(exec);
+  }
+  return code;
+}
+
+void mw_graph_exec_release(mw_graph_exec *exec) {
+  if (!exec) return;
+  for (size_t i = 0; i < exec->count; i++) {
+    if (exec->steps[i].heads) mw_chain_free(exec->steps[i].chain);
+    mw_work_free(&exec->steps[i].work);
+    mw_event_release(exec->steps[i].event);
+    free(exec->steps[i].after);
+  }
+  for (size_t lane = 1; lane < exec->lane_count; lane++) {
+    if (exec->lanes) mw_stream_release(exec->lanes[lane]);
+    if (exec->ends) mw_event_release(exec->ends[lane]);
+  }
+  mw_event_release(exec->begin);
+  mw_event_release(exec->done);
+  free(exec->lanes);
+  free(exec->ends);
+  free(exec->steps);
+  mw_device_release(exec->device);
+  free(exec);
+}
+
+/* ---- running ---- */
+
+size_t mw_graph_exec_holds(const mw_graph_exec *exec) { return exec->hold_count; }
+
+static mw_stream *lane_stream(const mw_graph_exec *exec, size_t lane, mw_stream *stream) {
+  return lane ? exec->lanes[lane] : stream;
+}
+
+static int run_step(mw_graph_exec *exec, const step *s, mw_stream *stream, mw_hold **hold) {
+  mw_stream *own = lane_stream(exec, s->lane, stream);
+  int code = s->waits ? mw_stream_wait(own, exec->begin) : MW_SUCCESS;
+  for (size_t k = 0; k < s->after_count && code == MW_SUCCESS; k++) {
+    const step *before = &exec->steps[s->after[k]];
+    if (before->lane != s->lane) code = mw_stream_wait(own, before->event);
+  }
+  if (code == MW_SUCCESS && s->heads) code = mw_chain_run(s->chain, own);
+  if (code == MW_SUCCESS && !s->chain) code = mw_work_run(&s->work, own, hold);
+  if (code == MW_SUCCESS && s->event) code = mw_event_record(s->event, own);
+  return code;
+}
+
+/* The other lanes' ends come before whatever the stream does next; also where a step failed. */
+static int join_lanes(mw_graph_exec *exec, mw_stream *stream) {
+  int code = MW_SUCCESS;
+  for (size_t lane = 1; lane < exec->lane_count && code == MW_SUCCESS; lane++) {
+    code = mw_event_record(exec->ends[lane], exec->lanes[lane]);
+    if (code == MW_SUCCESS) code = mw_stream_wait(stream, exec->ends[lane]);
+  }
+  return code;
+}
+
+static void release_holds(mw_hold **holds, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    mw_hold_release(holds[i]);
+    holds[i] = NULL;
+  }
+}
+
+int mw_graph_exec_launch(mw_graph_exec *exec, mw_stream *stream, mw_hold **holds) {
+  if (stream->device != exec->device)
+    return fail(MW_INVALID_VALUE, "a graph of %s cannot run in a stream of %s", exec->device->name,
+                stream->device->name);
+  if (mw_stream_capturing(stream, NULL))
+    return fail(MW_NOT_SUPPORTED, "a graph cannot be launched into a stream that is being captured");
+  if (exec->hold_count > 0 && !holds)
+    return fail(MW_INVALID_VALUE, "the graph has %zu functions of the host's, and no room for their holds was given",
+                exec->hold_count);
+  int code = MW_SUCCESS;
+  size_t held = 0;
+  if (exec->last && exec->last != mw_stream_id(stream)) code = mw_stream_wait(stream, exec->done);
+  if (code == MW_SUCCESS && exec->begin) code = mw_event_record(exec->begin, stream);
+  for (size_t i = 0; i < exec->count && code == MW_SUCCESS; i++) {
+    const step *s = &exec->steps[i];
+    bool holding = s->work.kind == MW_WORK_HOLD;
+    code = run_step(exec, s, stream, holding ? &holds[held] : NULL);
+    if (code == MW_SUCCESS) held += holding;
+  }
+  int joined = join_lanes(exec, stream);
+  if (code == MW_SUCCESS) code = joined;
+  if (code == MW_SUCCESS) code = mw_event_record(exec->done, stream);
+  exec->last = mw_stream_id(stream);
+  if (code != MW_SUCCESS && holds) release_holds(holds, held);
+  return code;
+}
+
+/* ---- changing ---- */
+
+static int refuse_update(size_t node, const char *why) {
+  return fail(MW_GRAPH_EXEC_UPDATE_FAILURE, "node %zu (counted from 0) %s: instantiate the graph anew", node, why);
+}
+
+int mw_graph_exec_set_launch(mw_graph_exec *exec, size_t node, mw_launch *launch, const char *site) {
+  if (node >= exec->count)
+    return fail(MW_INVALID_VALUE, "there is no node %zu (counted from 0): the graph has %zu", node, exec->count);
+  mw_work *work = &exec->steps[node].work;
+  if (work->kind != MW_WORK_LAUNCH) return refuse_update(node, "is no kernel");
+  if (work->launch->kernel->handle != launch->kernel->handle) return refuse_update(node, "is another kernel");
+  mw_launch *copy = mw_launch_copy(launch);
+  if (exec->steps[node].chain) mw_chain_spoil(exec->steps[node].chain);
+  mw_launch_release(work->launch);
+  free(work->site);
+  work->launch = copy;
+  work->site = mw_strdup(site);
+  return MW_SUCCESS;
+}
+
+static const char *difference(const step *s, const mw_node *node) {
+  if (s->work.kind != node->work.kind) return "is of another kind";
+  if (s->work.kind == MW_WORK_LAUNCH && s->work.launch->kernel->handle != node->work.launch->kernel->handle)
+    return "is another kernel";
+  if (s->after_count != node->after_count ||
+      (s->after_count && memcmp(s->after, node->after, s->after_count * sizeof *s->after) != 0))
+    return "depends on other nodes";
+  return NULL;
+}
+
+int mw_graph_exec_update(mw_graph_exec *exec, const mw_graph *graph, size_t *node) {
+  size_t least = exec->count < graph->count ? exec->count : graph->count;
+  const char *why = NULL;
+  size_t i = 0;
+  while (i < least && !(why = difference(&exec->steps[i], &graph->nodes[i]))) i++;
+  if (!why && exec->count != graph->count) why = exec->count < graph->count ? "is new" : "is missing";
+  if (why) {
+    if (node) *node = i;
+    return refuse_update(i, why);
+  }
+  for (i = 0; i < exec->count; i++) {
+    mw_work_free(&exec->steps[i].work);
+    exec->steps[i].work = mw_work_copy(&graph->nodes[i].work);
+    if (exec->steps[i].heads) mw_chain_spoil(exec->steps[i].chain);
+  }
+  return MW_SUCCESS;
+}

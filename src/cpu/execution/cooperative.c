@@ -1,0 +1,127 @@
+/* Cooperative launches: see cooperative.h. */
+#include "cooperative.h"
+
+#include <stdlib.h>
+
+typedef struct resident {
+  cpu_worker *worker; /* from its first round to its last */
+  bool ended;
+} resident;
+
+struct cpu_residents {
+  _Atomic uint64_t waiting; /* blocks that arrived in this round */
+  uint64_t count;
+  resident blocks[];
+};
+
+/* ---- how many there can be ---- */
+
+static uint64_t blocks_of_one(uint64_t threads, size_t shared) {
+  uint64_t warps = (threads + 31) / 32, most = CPU_RESIDENT_WARPS / warps;
+  size_t needed = (shared + CPU_RESIDENT_RESERVED + CPU_RESIDENT_UNIT - 1) / CPU_RESIDENT_UNIT * CPU_RESIDENT_UNIT;
+  if (most > CPU_RESIDENT_BLOCKS) most = CPU_RESIDENT_BLOCKS;
+  if (most > CPU_RESIDENT_SHARED / needed) most = CPU_RESIDENT_SHARED / needed;
+  return most > 0 ? most : 1; /* what can be launched at all has room alone */
+}
+
+int cpu_residents_check(const cpu_device *device, const cpu_kernel *kernel, const unsigned grid[3],
+                        const unsigned block[3], size_t shared) {
+  const mw_kernel_info *info = &kernel->image->info;
+  uint64_t threads = (uint64_t)block[0] * block[1] * block[2], each = blocks_of_one(threads, shared);
+  uint64_t room = each * (uint64_t)device->workers, blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+  if (blocks <= room) return MW_SUCCESS;
+  int code =
+      fail(MW_COOPERATIVE_LAUNCH_TOO_LARGE,
+           "the blocks of a cooperative launch are there at once, and the device holds %llu blocks of %llu threads "
+           "and %zu bytes of shared memory (%llu on each of %d multiprocessors): %s is launched with %llu. Give "
+           "each thread more to do",
+           (unsigned long long)room, (unsigned long long)threads, shared, (unsigned long long)each, device->workers,
+           info->name, (unsigned long long)blocks);
+  mw_error_kernel(info->name, NULL, NULL);
+  return code;
+}
+
+/* ---- workers ---- */
+
+static cpu_worker *worker_take(cpu_pool *pool) {
+  mw_lock(&pool->lock);
+  cpu_worker *worker = pool->idle;
+  if (worker) pool->idle = worker->idle, pool->idle_count--;
+  mw_unlock(&pool->lock);
+  return worker ? worker : cpu_worker_new(pool->device);
+}
+
+/* Stacks of threads are given back, and what is more than a few workers. */
+static void worker_give(cpu_pool *pool, cpu_worker *worker) {
+  if (!worker) return;
+  cpu_worker_drop(worker);
+  mw_lock(&pool->lock);
+  bool keep = pool->idle_count < 2 * pool->slots;
+  if (keep) {
+    worker->idle = pool->idle;
+    pool->idle = worker;
+    pool->idle_count++;
+  }
+  mw_unlock(&pool->lock);
+  if (!keep) cpu_worker_free(worker);
+}
+
+void cpu_residents_close(cpu_pool *pool) {
+  for (cpu_worker *worker = pool->idle, *next; worker; worker = next) {
+    next = worker->idle;
+    cpu_worker_free(worker);
+  }
+  pool->idle = NULL;
+}
+
+cpu_residents *cpu_residents_new(uint64_t blocks) {
+  cpu_residents *made = mw_alloc(sizeof *made + blocks * sizeof *made->blocks);
+  made->count = blocks;
+  return made;
+}
+
+void cpu_residents_free(cpu_pool *pool, cpu_command *command) {
+  cpu_residents *residents = command->residents;
+  command->residents = NULL;
+  for (uint64_t i = 0; i < residents->count; i++) worker_give(pool, residents->blocks[i].worker);
+  free(residents);
+}
+
+/* ---- rounds ---- */
+
+cpu_worker *cpu_residents_worker(cpu_pool *pool, cpu_command *command, uint64_t block) {
+  resident *r = &command->residents->blocks[block];
+  if (!r->worker && !r->ended) r->worker = worker_take(pool);
+  return r->ended ? NULL : r->worker;
+}
+
+bool cpu_residents_run(cpu_command *command, uint64_t block) {
+  resident *r = &command->residents->blocks[block];
+  cpu_worker *worker = r->worker;
+  bool good = worker->suspended ? cpu_worker_resume(worker)
+                                : cpu_worker_prepare(worker, command) && cpu_worker_run(worker, block, block + 1);
+  r->ended = !good || !worker->suspended;
+  if (!r->ended) atomic_fetch_add(&command->residents->waiting, 1);
+  return good;
+}
+
+bool cpu_residents_next(cpu_command *command) {
+  if (atomic_load(&command->stop) || atomic_exchange(&command->residents->waiting, 0) == 0) return false;
+  atomic_store(&command->taken, 0);
+  return true;
+}
+
+void cpu_grid_wait(mw_worker *base, uint32_t led) {
+  CPU_SERVICE_ENTER(base);
+  cpu_worker *worker = (cpu_worker *)base;
+  if (!worker->command->residents)
+    cpu_service_fail(
+        base, MW_LAUNCH_FAILURE, NULL, 0,
+        "waits for the whole grid (grid.sync()) in a launch whose blocks need not be there at once: launch "
+        "it as kernel:cooperative(grid, block)(...), or with cudaLaunchCooperativeKernel");
+  if (!led)
+    cpu_service_fail(base, MW_LAUNCH_FAILURE, NULL, 0,
+                     "waits for the whole grid (grid.sync()) in a block whose thread 0 has returned: every thread of "
+                     "the grid has to come there");
+  cpu_worker_suspend(worker);
+}

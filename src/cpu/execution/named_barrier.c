@@ -1,0 +1,160 @@
+/* What a part of a block waits for: a barrier with a number, and with how many threads have to come; or that a word
+ * changes, as the phase of a cuda::barrier does.
+ *
+ * Who watches a word has no turns until it has changed. Nobody tells when that is: it is looked at where a warp has no
+ * lane left that can go on, once for all lanes that watch it, and those of other blocks may write it as well. */
+#include "warp.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- barriers with a number ---- */
+
+static bool finish_part(cpu_warps *all, uint32_t id) {
+  part_barrier *b = &all->parts[id];
+  if (b->come < b->wanted) return false;
+  for (uint32_t i = 0; i < all->count; i++) {
+    all->warps[i].ready |= b->waits[i];
+    all->warps[i].parted &= ~b->waits[i];
+  }
+  *b = (part_barrier){0};
+  all->named &= ~(1u << id);
+  return true;
+}
+
+/* Threads are counted by warps: those that a warp has no more, or never had, come with the first of it. */
+static void come(cpu_warps *all, part_barrier *b, uint32_t thread) {
+  uint32_t n = thread / LANES, bit = 1u << thread % LANES;
+  if (!b->arrived[n]) b->come += LANES - (uint32_t)__builtin_popcount(alive_of(&all->warps[n]));
+  if (!(b->arrived[n] & bit)) b->come++;
+  b->arrived[n] |= bit;
+}
+
+void cpu_parts_leave(cpu_warps *all, uint32_t thread) {
+  uint32_t n = thread / LANES, bit = 1u << thread % LANES;
+  EACH_LANE(id, all->named) {
+    part_barrier *b = &all->parts[id];
+    if (b->arrived[n] && !(b->arrived[n] & bit)) b->come++;
+    finish_part(all, id);
+  }
+}
+
+/* A count that the hardware has no meaning for ends the launch. */
+CPU_UNSANITIZED static void check_part(cpu_worker *worker, const part_barrier *b, uint32_t id, uint32_t wanted) {
+  char what[160];
+  if (id >= CPU_NAMED_BARRIERS)
+    snprintf(what, sizeof what, "comes to barrier %u, and a block has those of 0 to %d", id, CPU_NAMED_BARRIERS - 1);
+  else if (wanted == 0 || wanted % LANES)
+    snprintf(what, sizeof what, "comes to barrier %u for %u threads, which are no whole warps of %d", id, wanted,
+             LANES);
+  else if (b->wanted && b->wanted != wanted)
+    snprintf(what, sizeof what, "comes to barrier %u for %u threads, and others came to it for %u", id, wanted,
+             b->wanted);
+  else
+    return;
+  cpu_service_fail(&worker->base, MW_LAUNCH_FAILURE, NULL, 0, what);
+}
+
+CPU_UNSANITIZED void cpu_barrier_part(mw_worker *base, uint32_t id, uint32_t wanted, uint32_t waits) {
+  cpu_worker *worker = (cpu_worker *)base;
+  cpu_warps *all = worker->warps;
+  CPU_SERVICE_ENTER(base);
+  if (is_alone(worker)) return;
+  check_part(worker, &all->parts[id % CPU_NAMED_BARRIERS], id, wanted);
+  part_barrier *b = &all->parts[id];
+  uint32_t thread = worker->ring.current->thread;
+  b->wanted = wanted;
+  come(all, b, thread);
+  all->named |= 1u << id;
+  if (waits) {
+    warp *w;
+    uint32_t bit;
+    cpu_warps_begin_wait(worker, &w, &bit);
+    w->parted |= bit;
+    b->waits[thread / LANES] |= bit;
+  }
+  if (!finish_part(all, id) && waits) cpu_warps_go_on(worker);
+}
+
+/* ---- words ---- */
+
+static bool has_changed(const watch *w) { return (__atomic_load_n(w->word, __ATOMIC_ACQUIRE) & w->mask) != w->value; }
+
+/* One of the latest watches of the same, or a new one. Two of the same do no harm: threads that watch a word each must
+   not compare with all the others. */
+static watch *find_watch(cpu_warps *all, const uint32_t *word, uint32_t mask, uint32_t value) {
+  enum { LATEST = 8 };
+  for (uint32_t i = all->watched; i-- > 0 && i + LATEST >= all->watched;) {
+    watch *w = &all->watches[i];
+    if (w->word == word && w->mask == mask && w->value == value) return w;
+  }
+  watch *w = &all->watches[all->watched++];
+  *w = (watch){word, mask, value, NOBODY};
+  return w;
+}
+
+static void wake(cpu_warps *all, const watch *w) {
+  for (uint32_t thread = w->first; thread != NOBODY; thread = all->lanes[thread].next) {
+    warp *of = &all->warps[thread / LANES];
+    uint32_t bit = 1u << thread % LANES;
+    of->watching &= ~bit;
+    of->ready |= bit;
+  }
+}
+
+bool cpu_watches_look(cpu_warps *all) {
+  uint32_t kept = 0, watched = all->watched;
+  for (uint32_t i = 0; i < watched; i++)
+    if (has_changed(&all->watches[i]))
+      wake(all, &all->watches[i]);
+    else
+      all->watches[kept++] = all->watches[i];
+  all->watched = kept;
+  return kept < watched;
+}
+
+bool cpu_watches_outside(const cpu_worker *worker) {
+  const cpu_warps *all = worker->warps;
+  size_t shared = (size_t)(worker->shared_end - worker->base.shared);
+  for (uint32_t i = 0; i < all->watched; i++)
+    if ((uintptr_t)all->watches[i].word - (uintptr_t)worker->base.shared >= shared) return true;
+  return false;
+}
+
+CPU_UNSANITIZED void cpu_wait_word(mw_worker *base, const uint32_t *word, uint32_t mask, uint32_t value) {
+  cpu_worker *worker = (cpu_worker *)base;
+  cpu_warps *all = worker->warps;
+  CPU_SERVICE_ENTER(base);
+  if (is_alone(worker)) return;
+  warp *w;
+  uint32_t bit;
+  lane *l = cpu_warps_begin_wait(worker, &w, &bit);
+  watch *here = find_watch(all, word, mask, value);
+  l->next = here->first;
+  here->first = worker->ring.current->thread;
+  w->watching |= bit;
+  cpu_warps_go_on(worker);
+}
+
+/* ---- reports ---- */
+
+bool cpu_parts_describe(const cpu_warps *all, char *what, size_t bytes, uint32_t *thread) {
+  if (all->named) {
+    uint32_t id = lowest(all->named);
+    const part_barrier *b = &all->parts[id];
+    snprintf(what, bytes, "waits at barrier %u for %u threads, and %u have come", id, b->wanted, b->come);
+    for (uint32_t i = 0; i < all->count; i++)
+      if (b->waits[i]) *thread = i * LANES + lowest(b->waits[i]);
+  } else if (all->watched) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < all->count; i++) count += (uint32_t)__builtin_popcount(all->warps[i].watching);
+    *thread = all->watches[0].first;
+    snprintf(what, bytes,
+             "waits for a cuda::barrier to which nobody is left to come: %u of the block's %u threads wait so", count,
+             all->alive);
+  } else {
+    return false;
+  }
+  return true;
+}

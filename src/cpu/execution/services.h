@@ -1,0 +1,20 @@
+/* Services that stand in files of their own, for the table in services.c. */
+#ifndef MW_CPU_SERVICES_H
+#define MW_CPU_SERVICES_H
+
+#include "cpu/cpu.h"
+
+/* device_malloc.c: the heap that kernels allocate from. */
+typedef struct cpu_malloc cpu_malloc;
+cpu_malloc *cpu_malloc_open(cpu_heap *heap);
+void cpu_malloc_close(cpu_malloc *region);
+/* How large the region is to be. MW_INVALID_VALUE while kernels hold memory of it. */
+int cpu_malloc_limit(cpu_malloc *region, size_t bytes);
+void *cpu_services_malloc(mw_worker *worker, uint64_t bytes);
+void cpu_services_free(mw_worker *worker, void *memory);
+
+/* bounds_check.c: before each access of code with memory checks. */
+void cpu_check_access(mw_worker *worker, uint64_t object, uint64_t address, uint64_t bytes, uint64_t size,
+                      const char *name, uint32_t is_store);
+
+#endif

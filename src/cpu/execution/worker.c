@@ -1,0 +1,166 @@
+/* A worker slot's stack and shared memory, and the way into a kernel and out of it.
+ *
+ * The way in: cpu_worker_run saves the thread's own stack in worker->host, changes to the slot's stack and calls the
+ * kernel from there. The way out is to return, or to be abandoned: by cpu_worker_abandon from a service, or by a signal
+ * handler (signal.c) that makes the interrupted thread go on in cpu_leave. Nothing of the kernel's is cleaned up then, and
+ * nothing needs to be: what a kernel holds lies in the device's address range. in_kernel is set and cleared on the
+ * kernel's stack, so that a signal finds it set only while worker->host is good. */
+#include "worker.h"
+#include "cpu/memory/heap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+_Thread_local cpu_worker *cpu_worker_current __attribute__((tls_model("initial-exec")));
+
+enum { SHARED_ROOM = 256 << 10 };
+
+cpu_worker *cpu_worker_new(cpu_device *device) {
+  cpu_worker *worker = mw_alloc(sizeof *worker);
+  uint64_t base, size;
+  cpu_heap_range(device->heap, &base, &size);
+  worker->device = device;
+  worker->base.thread = ~0u;
+  /* A frame can jump over a small guard; address space is plentiful unless the system limits it. */
+  worker->guard = size >> 34 ? (size_t)64 << 10 : (size_t)sysconf(_SC_PAGESIZE);
+  worker->buffer = mw_alloc(CPU_SERVICE_BUFFER);
+  worker->signal_stack = (stack_t){.ss_sp = mw_alloc(CPU_SIGNAL_STACK), .ss_size = CPU_SIGNAL_STACK};
+  worker->ring.fibers = mw_alloc(CPU_MAX_THREADS * sizeof *worker->ring.fibers);
+  worker->warps = cpu_warps_new();
+  return worker;
+}
+
+void cpu_worker_free(cpu_worker *worker) {
+  if (!worker) return;
+  cpu_ring_free(worker);
+  cpu_heap_unreserve(worker->device->heap, worker->area);
+  free(worker->ring.fibers);
+  free(worker->warps);
+  free(worker->signal_stack.ss_sp);
+  free(worker->buffer);
+  free(worker);
+}
+
+static bool prepare_area(cpu_worker *worker, size_t wanted) {
+  if (worker->area && wanted <= worker->wanted) return true;
+  cpu_heap *heap = worker->device->heap;
+  cpu_heap_unreserve(heap, worker->area);
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), guard = worker->guard;
+  size_t stack = (wanted + page - 1) & ~(page - 1);
+  unsigned char *area = cpu_heap_reserve(heap, 3 * guard + stack + SHARED_ROOM);
+  worker->area = area;
+  worker->wanted = wanted;
+  if (!area) return false;
+  worker->stack = (cpu_stack){area + guard, stack};
+  worker->shared_end = area + 2 * guard + stack + SHARED_ROOM;
+  return !mprotect(area + guard, stack, PROT_READ | PROT_WRITE) &&
+         !mprotect(worker->shared_end - SHARED_ROOM, SHARED_ROOM, PROT_READ | PROT_WRITE);
+}
+
+bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command) {
+  const cpu_kernel_work *work = &command->kernel;
+  size_t wanted = work->stack > CPU_BLOCK_STACK ? work->stack : CPU_BLOCK_STACK;
+  worker->command = command;
+  if (!prepare_area(worker, wanted + CPU_STACK_MARGIN)) {
+    worker->fault = (cpu_fault){.kind = CPU_FAULT_SERVICE, .code = MW_LAUNCH_OUT_OF_RESOURCES};
+    snprintf(worker->fault.what, sizeof worker->fault.what, "found no address space for a stack of %zu bytes", wanted);
+    cpu_heap_unreserve(worker->device->heap, worker->area);
+    worker->area = NULL;
+    return false;
+  }
+  /* Its end, where the static and the dynamic part leave off, lies at a guard. */
+  worker->base.shared = worker->shared_end - ((work->shared + 255) & ~(size_t)255);
+  cpu_ring_reset(worker, work->stack);
+  return true;
+}
+
+CPU_UNSANITIZED static void kernel_main(void *argument) {
+  cpu_worker *worker = argument;
+  cpu_command *command = worker->command;
+  cpu_stack_arrive(worker->ring.home.kept, &worker->host_stack);
+  worker->ring.current = &worker->ring.home;
+  worker->in_kernel = 1;
+  atomic_signal_fence(memory_order_seq_cst);
+  /* Who stops a command sets `stop` and then sends the signal: it finds us in the kernel, or we see it here. */
+  if (!atomic_load(&command->stop)) {
+    command->kernel.kernel->image->run(&command->kernel.frame, &worker->base, worker->first, worker->last);
+  }
+  atomic_signal_fence(memory_order_seq_cst);
+  worker->in_kernel = 0;
+  cpu_stack_leave(&worker->ring.home.kept, &worker->host_stack);
+  /* Returning would be to who entered first: a block that waited may have gone on in another thread. */
+  if (command->residents) cpu_leave(worker->host);
+}
+
+/* Go on with function(worker) below `top` of `stack`, until the kernel has ended, is suspended or is abandoned. */
+CPU_UNSANITIZED static bool enter(cpu_worker *worker, const cpu_stack *stack, void *top, void (*function)(void *)) {
+  worker->fault.kind = CPU_FAULT_NONE;
+  cpu_stack_leave(&worker->host_kept, stack);
+  cpu_enter(&worker->host, top, function, worker);
+  cpu_stack_arrive(worker->host_kept, NULL);
+  if (worker->fault.kind == CPU_FAULT_NONE) return true;
+  worker->in_service = 0;
+  cpu_stack_forget(&worker->stack);
+  return false;
+}
+
+/* Where what is counted begins. */
+CPU_UNSANITIZED static uint64_t block_of(const cpu_kernel_work *work, uint64_t at) {
+  const uint32_t *grid = work->frame.grid;
+  return work->frame.rounds ? at % ((uint64_t)grid[0] * grid[1] * grid[2]) : at / cpu_kernel_gangs(work->kernel);
+}
+
+CPU_UNSANITIZED bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last) {
+  worker->first = first;
+  worker->last = last;
+  worker->base.block = block_of(&worker->command->kernel, first);
+  worker->base.thread = ~0u;
+  worker->call = 0;
+  return enter(worker, &worker->stack, (char *)worker->stack.bottom + worker->stack.size, kernel_main);
+}
+
+CPU_UNSANITIZED _Noreturn void cpu_worker_abandon(cpu_worker *worker) {
+  worker->in_kernel = 0;
+  cpu_stack_leave(&worker->ring.current->kept, &worker->host_stack);
+  cpu_leave(worker->host);
+}
+
+/* ---- kernels that stand still ---- */
+
+CPU_UNSANITIZED void cpu_worker_suspend(cpu_worker *worker) {
+  void *kept = NULL;
+  atomic_signal_fence(memory_order_seq_cst);
+  worker->in_kernel = 0;
+  cpu_stack_leave(&kept, &worker->host_stack);
+  cpu_suspend(&worker->suspended, worker->host);
+  cpu_stack_arrive(kept, &worker->host_stack);
+  worker->in_kernel = 1;
+  atomic_signal_fence(memory_order_seq_cst);
+  if (!atomic_load(&worker->command->stop)) return;
+  worker->fault = (cpu_fault){.kind = CPU_FAULT_CANCELLED, .pc = worker->call};
+  cpu_worker_abandon(worker);
+}
+
+/* Its own frame lies below those that it goes back to, and is never returned to. */
+CPU_UNSANITIZED CPU_ANY_FRAME static void go_on(void *argument) {
+  cpu_worker *worker = argument;
+  void *unused, *place = worker->suspended;
+  worker->suspended = NULL;
+  cpu_switch(&unused, place);
+}
+
+CPU_UNSANITIZED bool cpu_worker_resume(cpu_worker *worker) {
+  const cpu_ring *ring = &worker->ring;
+  cpu_stack stack = ring->current == &ring->home ? worker->stack : cpu_ring_stack(ring, ring->current);
+  void *top = (void *)(((uintptr_t)worker->suspended - 64) & ~(uintptr_t)15);
+  return enter(worker, &stack, top, go_on);
+}
+
+void cpu_worker_drop(cpu_worker *worker) {
+  worker->suspended = NULL;
+  worker->in_service = 0;
+  cpu_stack_forget(&worker->stack);
+  cpu_ring_free(worker);
+}

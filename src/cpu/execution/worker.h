@@ -1,0 +1,125 @@
+/* A worker slot: what it takes to run blocks, for whichever thread holds the slot. The part that generated code sees
+ * comes first. */
+#ifndef MW_CPU_WORKER_H
+#define MW_CPU_WORKER_H
+
+#include "cpu/schedule/command.h"
+#include "cpu/cpu.h"
+#include "cpu/fault/fault.h"
+#include "fiber_switch.h"
+
+#include <signal.h>
+
+typedef struct cpu_fiber cpu_fiber;
+struct cpu_fiber {
+  void *place; /* where cpu_switch goes on with it */
+  cpu_fiber *next, *previous;
+  uint32_t thread;
+  void *kept; /* AddressSanitizer's, of its stack */
+};
+
+/* The threads of the current block that are alive and have started, in order of their ids (fiber.c). */
+typedef struct cpu_ring {
+  cpu_fiber *fibers; /* CPU_MAX_THREADS of them, each with its stack in `area` */
+  cpu_fiber *current, *head;
+  uint32_t started, count;
+  mw_thread_function *function;
+  const mw_frame *frame;
+  uint32_t phase;             /* how many barriers the block has passed, modulo 2 */
+  uint32_t zeros[2], ones[2]; /* votes, by phase */
+  cpu_fiber home;             /* run_fibers' caller */
+  unsigned char *area;
+  size_t stack, stride;  /* bytes: a stack; from one to the next */
+  uint32_t room, opened; /* stacks that `area` has room for; that can be used */
+  bool sees_warps;       /* the block's threads are kept by warps (warp_scheduler.c), not in a ring */
+} cpu_ring;
+
+typedef struct cpu_warps cpu_warps; /* warp.h has it */
+
+/* An allocation that memory checks looked up. */
+typedef struct cpu_seen {
+  uint64_t base;
+  size_t bytes;
+} cpu_seen;
+
+enum { CPU_SEEN = 4 };
+
+typedef struct cpu_worker cpu_worker;
+struct cpu_worker {
+  mw_worker base;
+  cpu_device *device;
+  cpu_command *command;
+  uint64_t first, last; /* blocks being run */
+
+  void *host;                       /* where to leave the kernel to; good while in_kernel */
+  volatile sig_atomic_t in_kernel;  /* on a kernel's stack: may be abandoned by a signal … */
+  volatile sig_atomic_t in_service; /* … but not now */
+  uintptr_t call, call_frame;       /* where the kernel called the latest service, and the service's frame */
+  cpu_fault fault;                  /* why the kernel was abandoned */
+
+  cpu_stack stack, host_stack; /* what blocks run on (the guard below it is not part); the thread's own */
+  void *host_kept;             /* AddressSanitizer's, of host_stack */
+  unsigned char *area;         /* guard, stack, guard, shared memory, guard */
+  size_t guard, wanted;        /* bytes of a guard; of stack that `area` was made for */
+  unsigned char *shared_end;
+  char *buffer;         /* cpu_service_buffer */
+  stack_t signal_stack; /* for a helping host thread */
+  cpu_ring ring;
+  cpu_warps *warps;
+  cpu_seen seen[CPU_SEEN]; /* bounds_check.c's, good while the heap's changes are seen_changes */
+  uint64_t seen_changes;
+  unsigned next_seen;
+  void *suspended;  /* where a block that waits for the others of its grid goes on, or NULL */
+  cpu_worker *idle; /* cooperative.c's: the next that is not in use */
+};
+
+enum {
+  CPU_STACK_MARGIN = 12 << 10, /* beyond what a kernel needs: services, libm, colouring */
+  CPU_BLOCK_STACK = 8 << 20,   /* least size of the stack that loop kernels run on */
+  CPU_SIGNAL_STACK = 64 << 10
+};
+
+cpu_worker *cpu_worker_new(cpu_device *device);
+void cpu_worker_free(cpu_worker *worker);
+/* Make the worker fit for the command's kernel, by the thread that holds it. False: worker->fault says why not. */
+bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command);
+/* Run the blocks first..last-1 of the kernel it is prepared for. False where the launch was abandoned: worker->fault says why. */
+bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last);
+/* In a service: leave the kernel as it stands. cpu_worker_run or cpu_worker_resume returns true then, with
+   worker->suspended set; cpu_worker_resume, by any thread, goes on with it, or abandons it if its command was stopped. */
+void cpu_worker_suspend(cpu_worker *worker);
+bool cpu_worker_resume(cpu_worker *worker);
+/* Forget a suspended kernel. */
+void cpu_worker_drop(cpu_worker *worker);
+/* A linear block or thread index as x, y, z. (report.c) */
+void cpu_unfold(uint64_t index, const uint32_t extent[3], unsigned out[3]);
+/* Leave the kernel from inside, with worker->fault filled. */
+_Noreturn void cpu_worker_abandon(cpu_worker *worker);
+
+/* End what in_service began; a cancelling signal that came meanwhile takes effect now. */
+void cpu_service_leave(cpu_worker *worker);
+
+/* The worker whose kernel the calling thread runs, or NULL. Good in signal handlers. */
+extern _Thread_local cpu_worker *cpu_worker_current __attribute__((tls_model("initial-exec")));
+
+/* fiber.c */
+void cpu_ring_reset(cpu_worker *worker, size_t stack);
+void cpu_ring_free(cpu_worker *worker);
+void cpu_run_fibers(const mw_frame *frame, mw_worker *base, mw_thread_function *function, uint32_t count);
+void cpu_barrier(mw_worker *base);
+uint32_t cpu_barrier_vote(mw_worker *base, mw_vote vote, int32_t predicate);
+/* The stack that the worker's kernel runs on now. */
+cpu_stack cpu_ring_stack(const cpu_ring *ring, const cpu_fiber *fiber);
+
+/* warp_scheduler.c */
+cpu_warps *cpu_warps_new(void);
+void cpu_run_warps(const mw_frame *frame, mw_worker *base, mw_thread_function *function, uint32_t count);
+uint64_t cpu_warp(mw_worker *base, mw_warp_call call, uint32_t mask, uint64_t value, uint32_t lane, uint32_t segments);
+uint32_t cpu_warp_converge(mw_worker *base, uint32_t site);
+
+/* named_barrier.c */
+enum { CPU_NAMED_BARRIERS = 16 };
+void cpu_barrier_part(mw_worker *base, uint32_t id, uint32_t wanted, uint32_t waits);
+void cpu_wait_word(mw_worker *base, const uint32_t *word, uint32_t mask, uint32_t value);
+
+#endif

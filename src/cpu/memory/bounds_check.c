@@ -1,0 +1,99 @@
+/* Memory checks: code that was compiled with them asks here before every access (src/mwcc/prepare/bounds_check.c).
+ *
+ * Most accesses of a thread go to a few arrays, so a worker remembers the latest; what it remembers holds until the
+ * heap's book changes. Asking the book takes its lock, which nothing on a kernel's stack may do. */
+#include "heap.h"
+#include "cpu/execution/services.h"
+#include "cpu/execution/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct question {
+  cpu_heap *heap;
+  uint64_t address;
+  bool found;
+  uint64_t base;
+  size_t bytes;
+  char where[160]; /* where nothing was found */
+} question;
+
+static void look_up(void *argument) {
+  question *q = argument;
+  q->found = cpu_heap_find(q->heap, q->address, &q->base, &q->bytes);
+  if (!q->found) cpu_heap_describe(q->heap, q->address, q->where, sizeof q->where);
+}
+
+static bool lies_in(uint64_t address, uint64_t bytes, uint64_t base, uint64_t size) {
+  return address >= base && address - base <= size && bytes <= size - (address - base);
+}
+
+/* The allocation that an address lies in; NULL where there is none, and q->where says so. */
+static const cpu_seen *allocation_at(cpu_worker *worker, uint64_t address, question *q) {
+  cpu_heap *heap = worker->device->heap;
+  uint64_t changes = cpu_heap_changes(heap);
+  if (worker->seen_changes != changes) memset(worker->seen, 0, sizeof worker->seen);
+  worker->seen_changes = changes;
+  for (unsigned i = 0; i < CPU_SEEN; i++)
+    if (address - worker->seen[i].base < worker->seen[i].bytes) return &worker->seen[i];
+  *q = (question){.heap = heap, .address = address};
+  cpu_service_call(&worker->base, look_up, q);
+  if (!q->found) return NULL;
+  cpu_seen *seen = &worker->seen[worker->next_seen++ % CPU_SEEN];
+  *seen = (cpu_seen){q->base, q->bytes};
+  return seen;
+}
+
+typedef struct access_made {
+  uint64_t address, bytes;
+  const char *name;
+  bool is_store;
+} access_made;
+
+/* `object` is what the source indexes; behind it `size` bytes are left, of an array that may begin before it. */
+_Noreturn static void refuse(cpu_worker *worker, const access_made *a, uint64_t object, uint64_t size) {
+  char text[400];
+  const char *verb = a->is_store ? "wrote to" : "read", *name = a->name ? a->name : "an array";
+  long long distance = (long long)(a->address - object), index = a->bytes ? distance / (long long)a->bytes : 0;
+  if (a->bytes && distance % (long long)a->bytes == 0 && size % a->bytes == 0 && size)
+    snprintf(text, sizeof text, "%s %s[%lld], and %s ends with [%llu]: it has %llu elements of %llu bytes", verb, name,
+             index, a->name ? a->name : "it", (unsigned long long)(size / a->bytes - 1),
+             (unsigned long long)(size / a->bytes), (unsigned long long)a->bytes);
+  else
+    snprintf(text, sizeof text, "%s bytes %lld to %lld of %s, and there it has %llu, from 0 on", verb, distance,
+             distance + (long long)a->bytes - 1, name, (unsigned long long)size);
+  cpu_service_fail(&worker->base, MW_ILLEGAL_ADDRESS, NULL, 0, text);
+}
+
+_Noreturn static void refuse_place(cpu_worker *worker, const access_made *a, const char *where) {
+  char text[400];
+  snprintf(text, sizeof text, "%s %llu bytes at address 0x%llx, %s%s%s", a->is_store ? "wrote" : "read",
+           (unsigned long long)a->bytes, (unsigned long long)a->address, where, a->name ? "; it was made from " : "",
+           a->name ? a->name : "");
+  cpu_service_fail(&worker->base, MW_ILLEGAL_ADDRESS, NULL, 0, text);
+}
+
+void cpu_check_access(mw_worker *base, uint64_t object, uint64_t address, uint64_t bytes, uint64_t size,
+                      const char *name, uint32_t is_store) {
+  CPU_SERVICE_ENTER(base);
+  cpu_worker *worker = (cpu_worker *)base;
+  access_made a = {address, bytes, name, is_store != 0};
+  if (size == MW_OBJECT_SHARED) size = (uint64_t)(uintptr_t)base->shared + worker->command->kernel.shared - object;
+  if (size != MW_OBJECT_ALLOCATION) {
+    if (!lies_in(address, bytes, object, size)) refuse(worker, &a, object, size);
+    return;
+  }
+  question q;
+  const cpu_seen *seen = allocation_at(worker, object, &q);
+  if (seen) {
+    if (!lies_in(address, bytes, seen->base, seen->bytes))
+      refuse(worker, &a, object, seen->base + seen->bytes - object);
+    return;
+  }
+  /* A pointer to nothing that the device knows: a stack's, shared memory's, another device's, or a wild one, which the
+     access itself finds. What lies among the arrays has to be in one of them. */
+  if (!cpu_heap_is_for_arrays(worker->device->heap, address)) return;
+  seen = allocation_at(worker, address, &q);
+  if (!seen) refuse_place(worker, &a, q.where);
+  if (!lies_in(address, bytes, seen->base, seen->bytes)) refuse(worker, &a, seen->base, seen->bytes);
+}

@@ -1,0 +1,49 @@
+/* The book of an address range: which pages are free, cached, live or reserved. It maps nothing; heap.c does.
+ * Not thread-safe: the heap's lock guards it. */
+#ifndef MW_CPU_EXTENT_H
+#define MW_CPU_EXTENT_H
+
+#include "base/base.h"
+
+typedef enum cpu_extent_state {
+  CPU_EXTENT_FREE,    /* no pages behind it; merged with free neighbours */
+  CPU_EXTENT_CACHED,  /* freed, its pages kept for the next allocation of its size */
+  CPU_EXTENT_LIVE,    /* an allocation */
+  CPU_EXTENT_RESERVED /* a stack area: its owner sets its protection */
+} cpu_extent_state;
+
+typedef struct cpu_extent cpu_extent;
+struct cpu_extent {
+  uintptr_t address;
+  size_t span;                /* bytes, whole pages */
+  cpu_extent *before, *after; /* neighbours by address */
+  cpu_extent *prev, *next;    /* free: in its bin; cached: of the same size; live: in its hash chain (next) */
+  cpu_extent *older, *newer;  /* cached: by time */
+  size_t data;                /* live, cached: accessible bytes from `address` on; the rest is a guard */
+  size_t bytes;               /* live, cached: as the user asked */
+  uintptr_t user;             /* live, cached: the address handed out */
+  cpu_extent_state state;
+  bool open;  /* free, cached: some of it may still be accessible */
+  bool fresh; /* cached: freed since the heap settled last */
+};
+
+enum { CPU_EXTENT_BINS = 48 };
+
+typedef struct cpu_space {
+  size_t page;
+  cpu_extent *first;
+  cpu_extent *bins[CPU_EXTENT_BINS]; /* free extents by the binary logarithm of their pages */
+  uint64_t filled;                   /* bit i: bins[i] is not empty */
+  cpu_extent *spare;                 /* unused structs, linked by next */
+  void *blocks;                      /* where the structs come from */
+} cpu_space;
+
+void cpu_space_open(cpu_space *space, uintptr_t address, size_t bytes, size_t page);
+void cpu_space_close(cpu_space *space);
+/* Cut `span` bytes (whole pages) aligned to `align` out of free space; NULL where there is no such run. The extent's
+   state is the caller's to set; `open` says what the free run was. */
+cpu_extent *cpu_space_take(cpu_space *space, size_t span, size_t align);
+/* Make it free and merge it with free neighbours: the pointer is dead afterwards. */
+void cpu_space_give(cpu_space *space, cpu_extent *extent);
+
+#endif

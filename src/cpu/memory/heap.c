@@ -1,0 +1,474 @@
+/* Device memory.
+ *
+ * Small allocations end (rounded up to 256 bytes) where an inaccessible page begins, so that running past the end
+ * faults; large ones begin near a 2 MiB boundary, so that they get huge pages. Freed memory of moderate size keeps its
+ * pages for a while, because making and clearing pages costs more than most kernels; it is closed to kernels before the
+ * next blocks run (cpu_heap_settle), not at once, so that a loop of allocating and freeing makes no system calls.
+ *
+ * Each change of protection may cost the process a mapping, and it has about 65,000 (vm.max_map_count). With more than
+ * GUARDED_MOST live allocations new ones get no guard and freed memory stays open, so that neighbours share a mapping;
+ * that ends when few are left, since each of them may stand alone in what is then closed. */
+#include "heap.h"
+#include "extent.h"
+#include "address_slot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define GRANULE     ((size_t)256)
+#define HUGE_PAGE   ((size_t)2 << 20)
+#define LEADS       ((size_t)1024) /* bytes within which large allocations begin behind a boundary */
+#define RANGE_MOST  ((size_t)16 << 40)
+#define RANGE_LEAST ((size_t)256 << 20)
+#define CACHE_MOST  ((size_t)129 << 20) /* bytes that freed memory may keep: two arrays of 64 MiB, and what leads them */
+
+enum { GUARDED_MOST = 16000, TIDY_BELOW = 4000, CACHE_COUNT = 4096, SIZES = 512 };
+
+struct cpu_heap {
+  pthread_mutex_t lock;
+  uintptr_t base;
+  size_t size, page;
+  int slot;                 /* address_slot.h's, or -1 */
+  atomic_uint reach;        /* slots that kernels may write to, its own included; 0: no other than its own range */
+  cpu_space arrays, stacks; /* half of the range and a quarter; the rest are margins */
+  size_t lead;              /* of the next large allocation: see place */
+
+  cpu_extent **live; /* by address, chained by next */
+  size_t live_mask;
+  size_t count, bytes, peak;
+  size_t limit, machine; /* machine: bytes of memory that it has */
+
+  cpu_extent *cached[SIZES + 1]; /* by pages; the last list has all larger ones */
+  cpu_extent *oldest, *newest;
+  size_t cached_bytes, cached_count;
+  bool crowded;
+  atomic_uint_fast64_t changes; /* of what is live */
+  atomic_size_t fresh;          /* cached extents that kernels can still reach */
+};
+
+/* ---- opening ---- */
+
+static size_t read_number(const char *path) {
+  FILE *file = fopen(path, "re");
+  if (!file) return SIZE_MAX;
+  size_t number = SIZE_MAX;
+  if (fscanf(file, "%zu", &number) != 1) number = SIZE_MAX; /* "max" */
+  fclose(file);
+  return number;
+}
+
+/* Memory of the machine or, where less, of the container. */
+static size_t machine_memory(void) {
+  size_t bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+  static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+  for (size_t i = 0; i < MW_COUNT(limits); i++) {
+    size_t limit = read_number(limits[i]);
+    if (limit < bytes) bytes = limit;
+  }
+  return bytes;
+}
+
+/* Half of a limited address space at most: the host needs the other half. */
+static size_t range_most(void) {
+  struct rlimit limit;
+  size_t most = RANGE_MOST;
+  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return most;
+  while (most > limit.rlim_cur / 2) most /= 2;
+  return most;
+}
+
+/* A slot beside other devices' ranges, or as much as the system grants anywhere. */
+static int reserve(cpu_heap *heap) {
+  heap->slot = cpu_slot_take(&heap->base);
+  heap->size = heap->slot < 0 ? range_most() : CPU_SLOT_SIZE;
+  for (; heap->slot < 0 && heap->size >= RANGE_LEAST; heap->size /= 2) {
+    void *range = mmap(NULL, heap->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) continue;
+    heap->base = (uintptr_t)range;
+    return MW_SUCCESS;
+  }
+  if (heap->slot >= 0) return MW_SUCCESS;
+  return fail(MW_MEMORY_ALLOCATION,
+              "the cpu device needs %zu MiB of address space for its memory, and the system grants less (ulimit -v)",
+              RANGE_LEAST >> 20);
+}
+
+int cpu_heap_open(cpu_heap **out) {
+  cpu_heap *heap = mw_alloc(sizeof *heap);
+  int code = reserve(heap);
+  if (code != MW_SUCCESS) {
+    free(heap);
+    return code;
+  }
+  unsigned char *range = (unsigned char *)heap->base; /* NOLINT */
+  size_t size = heap->size;
+  mw_lock_init(&heap->lock);
+  heap->page = (size_t)sysconf(_SC_PAGESIZE);
+  heap->machine = machine_memory();
+  heap->live_mask = 1023;
+  heap->live = mw_alloc((heap->live_mask + 1) * sizeof *heap->live);
+  /* Margins that are never accessible: a pointer into the range plus an offset within them stays harmless, so compiled
+     code does not test such stores (src/mwcc/lower/store_sandbox.c); the range's first byte is where it sends the ones that fail. */
+  size_t margin = size / 8, arrays = size / 2;
+  cpu_space_open(&heap->arrays, heap->base + margin, arrays, heap->page);
+  cpu_space_open(&heap->stacks, heap->base + margin + arrays, size - arrays - 2 * margin, heap->page);
+  madvise(range + margin, arrays, MADV_HUGEPAGE);
+  *out = heap;
+  return MW_SUCCESS;
+}
+
+void cpu_heap_close(cpu_heap *heap) {
+  if (!heap) return;
+  if (heap->slot >= 0)
+    cpu_slot_give(heap->slot);
+  else
+    munmap((void *)heap->base, heap->size);
+  cpu_space_close(&heap->arrays);
+  cpu_space_close(&heap->stacks);
+  pthread_mutex_destroy(&heap->lock);
+  free(heap->live);
+  free(heap);
+}
+
+void cpu_heap_range(const cpu_heap *heap, uint64_t *base, uint64_t *size) {
+  unsigned reach = atomic_load_explicit(&heap->reach, memory_order_relaxed);
+  *base = heap->base;
+  *size = heap->size;
+  if (reach) cpu_slots_span(reach, base, size);
+}
+
+bool cpu_heap_adjoins(const cpu_heap *heap, const cpu_heap *other) { return cpu_slots_adjoin(heap->slot, other->slot); }
+
+void cpu_heap_reach(cpu_heap *heap, const cpu_heap *other, bool on) {
+  unsigned own = 1u << heap->slot, its = 1u << other->slot;
+  mw_lock(&heap->lock);
+  unsigned reach = atomic_load(&heap->reach) | own;
+  reach = on ? reach | its : reach & ~its;
+  atomic_store(&heap->reach, reach == own ? 0 : reach);
+  mw_unlock(&heap->lock);
+}
+
+/* ---- live allocations by address ---- */
+
+static cpu_extent **chain_of(cpu_heap *heap, uintptr_t user) {
+  return &heap->live[(user / GRANULE * 0x9E3779B97F4A7C15u >> 32) & heap->live_mask];
+}
+
+static void live_add(cpu_heap *heap, cpu_extent *extent) {
+  if (heap->count > heap->live_mask) {
+    cpu_extent **old = heap->live;
+    size_t chains = heap->live_mask + 1;
+    heap->live_mask = chains * 2 - 1;
+    heap->live = mw_alloc(chains * 2 * sizeof *heap->live);
+    for (size_t i = 0; i < chains; i++) {
+      for (cpu_extent *e = old[i], *next; e; e = next) {
+        cpu_extent **chain = chain_of(heap, e->user);
+        next = e->next;
+        e->next = *chain;
+        *chain = e;
+      }
+    }
+    free(old);
+  }
+  cpu_extent **chain = chain_of(heap, extent->user);
+  extent->state = CPU_EXTENT_LIVE;
+  atomic_fetch_add(&heap->changes, 1);
+  extent->next = *chain;
+  *chain = extent;
+  if (++heap->count > GUARDED_MOST) heap->crowded = true;
+  heap->bytes += extent->bytes;
+  if (heap->bytes > heap->peak) heap->peak = heap->bytes;
+}
+
+static cpu_extent *live_remove(cpu_heap *heap, uintptr_t user) {
+  cpu_extent **link = chain_of(heap, user);
+  while (*link && (*link)->user != user) link = &(*link)->next;
+  cpu_extent *extent = *link;
+  if (!extent) return NULL;
+  *link = extent->next;
+  atomic_fetch_add(&heap->changes, 1);
+  heap->count--;
+  heap->bytes -= extent->bytes;
+  return extent;
+}
+
+/* ---- protection ---- */
+
+static bool protect(uintptr_t address, size_t bytes, int protection) {
+  return bytes == 0 || mprotect((void *)address, bytes, protection) == 0;
+}
+
+/* Close all free memory that was left open, which gives mappings back. */
+static void tidy(cpu_heap *heap) {
+  for (cpu_extent *e = heap->arrays.first; e; e = e->after) {
+    if (e->state == CPU_EXTENT_FREE && e->open) e->open = !protect(e->address, e->span, PROT_NONE);
+  }
+}
+
+/* ---- freed memory that keeps its pages ---- */
+
+static cpu_extent **cached_list(cpu_heap *heap, size_t data) {
+  size_t pages = data / heap->page;
+  return &heap->cached[pages < SIZES ? pages : SIZES];
+}
+
+static void cached_add(cpu_heap *heap, cpu_extent *extent) {
+  cpu_extent **list = cached_list(heap, extent->data);
+  extent->state = CPU_EXTENT_CACHED;
+  extent->open = extent->fresh = true;
+  extent->prev = NULL;
+  extent->next = *list;
+  if (extent->next) extent->next->prev = extent;
+  *list = extent;
+  extent->newer = NULL;
+  extent->older = heap->newest;
+  if (heap->newest)
+    heap->newest->newer = extent;
+  else
+    heap->oldest = extent;
+  heap->newest = extent;
+  heap->cached_bytes += extent->data;
+  heap->cached_count++;
+  atomic_fetch_add_explicit(&heap->fresh, 1, memory_order_release);
+}
+
+static void cached_remove(cpu_heap *heap, cpu_extent *extent) {
+  if (extent->prev)
+    extent->prev->next = extent->next;
+  else
+    *cached_list(heap, extent->data) = extent->next;
+  if (extent->next) extent->next->prev = extent->prev;
+  if (extent->older)
+    extent->older->newer = extent->newer;
+  else
+    heap->oldest = extent->newer;
+  if (extent->newer)
+    extent->newer->older = extent->older;
+  else
+    heap->newest = extent->older;
+  heap->cached_bytes -= extent->data;
+  heap->cached_count--;
+  if (extent->fresh) atomic_fetch_sub_explicit(&heap->fresh, 1, memory_order_release);
+  extent->fresh = false;
+}
+
+/* Give the pages back and the addresses too. */
+static void release(cpu_heap *heap, cpu_extent *extent) {
+  extent->open = heap->crowded || !protect(extent->address, extent->data, PROT_NONE);
+  madvise((void *)extent->address, extent->data, MADV_DONTNEED);
+  cpu_space_give(&heap->arrays, extent);
+}
+
+static void shrink_cache(cpu_heap *heap, size_t bytes) {
+  while (heap->oldest && (heap->cached_bytes > bytes || heap->cached_count > CACHE_COUNT)) {
+    cpu_extent *extent = heap->oldest;
+    cached_remove(heap, extent);
+    release(heap, extent);
+  }
+}
+
+void cpu_heap_settle(cpu_heap *heap) {
+  if (!atomic_load_explicit(&heap->fresh, memory_order_acquire)) return;
+  mw_lock(&heap->lock);
+  bool keep = heap->crowded;
+  for (cpu_extent *e = heap->newest; e && e->fresh; e = e->older) {
+    e->fresh = false;
+    if (!keep) e->open = !protect(e->address, e->data, PROT_NONE);
+  }
+  atomic_store_explicit(&heap->fresh, 0, memory_order_release);
+  mw_unlock(&heap->lock);
+}
+
+/* ---- allocation ---- */
+
+static cpu_extent *take_cached(cpu_heap *heap, size_t data) {
+  cpu_extent *extent = *cached_list(heap, data);
+  while (extent && extent->data != data) extent = extent->next;
+  if (!extent) return NULL;
+  cached_remove(heap, extent);
+  if (extent->open || protect(extent->address, data, PROT_READ | PROT_WRITE)) return extent;
+  release(heap, extent);
+  return NULL;
+}
+
+static cpu_extent *take_new(cpu_heap *heap, size_t data) {
+  size_t guard = heap->crowded ? 0 : heap->page;
+  cpu_extent *extent = cpu_space_take(&heap->arrays, data + guard, data >= HUGE_PAGE ? HUGE_PAGE : heap->page);
+  if (!extent) return NULL;
+  extent->data = data;
+  bool opened = protect(extent->address, data, PROT_READ | PROT_WRITE);
+  if (opened && (!extent->open || protect(extent->address + data, guard, PROT_NONE))) return extent;
+  extent->open |= opened;
+  cpu_space_give(&heap->arrays, extent);
+  return NULL;
+}
+
+static cpu_extent *take(cpu_heap *heap, size_t bytes) {
+  size_t data = (bytes + heap->page - 1) & ~(heap->page - 1);
+  if (heap->bytes + heap->cached_bytes + data > heap->machine) shrink_cache(heap, 0);
+  cpu_extent *extent = take_cached(heap, data);
+  if (!extent) extent = take_new(heap, data);
+  if (!extent) {
+    shrink_cache(heap, 0);
+    tidy(heap);
+    extent = take_new(heap, data);
+  }
+  return extent;
+}
+
+static int refuse(size_t bytes, size_t used, size_t most, bool by_limit) {
+  return fail(MW_MEMORY_ALLOCATION, "out of device memory: %zu bytes wanted, %zu of %zu in use%s", bytes, used, most,
+              by_limit ? " (the limit \"memory\")" : "");
+}
+
+/* Of large allocations each begins a few lines of the caches further from its boundary than the one before it. Processors
+   compare the last 12 bits of addresses alone to find out whether a load has to wait for a store before it: so it would for
+   the same element of another array and its neighbours, and for its column where rows are whole pages. Not many lines: what
+   a block reaches of an array would be in more pages. (Measured: a filter of a picture takes a fifth less time, a stencil
+   a hundredth more or less.) */
+static uintptr_t place(cpu_heap *heap, const cpu_extent *extent, size_t rounded) {
+  if (rounded < HUGE_PAGE) return extent->address + extent->data - rounded;
+  size_t lead = heap->lead;
+  heap->lead = (lead + GRANULE) % LEADS;
+  return extent->address + lead;
+}
+
+int cpu_heap_alloc(cpu_heap *heap, size_t bytes, uint64_t *address) {
+  mw_lock(&heap->lock);
+  size_t most = heap->limit ? heap->limit : heap->machine, used = heap->bytes;
+  bool by_limit = heap->limit != 0;
+  if (bytes > most || used > most - bytes) {
+    mw_unlock(&heap->lock);
+    return refuse(bytes, used, most, by_limit);
+  }
+  size_t rounded = (bytes + GRANULE - 1) & ~(GRANULE - 1);
+  cpu_extent *extent = take(heap, rounded < HUGE_PAGE ? rounded : rounded + LEADS - GRANULE);
+  if (!extent) {
+    size_t total = heap->size / 2; /* of addresses */
+    mw_unlock(&heap->lock);
+    return refuse(bytes, used, total < most ? total : most, false);
+  }
+  extent->bytes = bytes;
+  extent->user = place(heap, extent, rounded);
+  live_add(heap, extent);
+  *address = extent->user;
+  mw_unlock(&heap->lock);
+  return MW_SUCCESS;
+}
+
+void cpu_heap_free(cpu_heap *heap, uint64_t address) {
+  mw_lock(&heap->lock);
+  cpu_extent *extent = live_remove(heap, address);
+  if (heap->crowded && heap->count < TIDY_BELOW) {
+    heap->crowded = false;
+    shrink_cache(heap, 0); /* what it keeps stands without guards, and open */
+    tidy(heap);
+  }
+  /* one from crowded times has no guard, and gets none by being used again */
+  bool keeps = extent && extent->data <= CACHE_MOST / 2 && (heap->crowded || extent->span > extent->data);
+  if (keeps) {
+    cached_add(heap, extent);
+    shrink_cache(heap, CACHE_MOST);
+  } else if (extent) {
+    release(heap, extent);
+  }
+  mw_unlock(&heap->lock);
+}
+
+void cpu_heap_limit(cpu_heap *heap, size_t bytes) {
+  mw_lock(&heap->lock);
+  heap->limit = bytes;
+  mw_unlock(&heap->lock);
+}
+
+void cpu_heap_usage(cpu_heap *heap, mw_memory *out) {
+  mw_lock(&heap->lock);
+  *out = (mw_memory){heap->bytes, heap->count, heap->peak, heap->limit ? heap->limit : heap->machine};
+  mw_unlock(&heap->lock);
+}
+
+/* ---- what lies at an address ---- */
+
+bool cpu_heap_find(cpu_heap *heap, uint64_t address, uint64_t *base, size_t *bytes) {
+  bool found = false;
+  mw_lock(&heap->lock);
+  /* Most are asked for by where they begin. */
+  const cpu_extent *e = *chain_of(heap, address);
+  while (e && e->user != address) e = e->next;
+  if (!e) {
+    e = heap->arrays.first;
+    while (e && !(e->state == CPU_EXTENT_LIVE && address - e->user < e->bytes)) e = e->after;
+  }
+  if (e) {
+    *base = e->user;
+    *bytes = e->bytes;
+    found = true;
+  }
+  mw_unlock(&heap->lock);
+  return found;
+}
+
+uint64_t cpu_heap_changes(const cpu_heap *heap) { return atomic_load(&heap->changes); }
+
+bool cpu_heap_is_for_arrays(const cpu_heap *heap, uint64_t address) {
+  return address - (heap->base + heap->size / 8) < heap->size / 2; /* cpu_heap_open */
+}
+
+static void describe(cpu_heap *heap, uintptr_t address, char *out, size_t size) {
+  const size_t near = (size_t)1 << 20;
+  const cpu_extent *below = NULL, *above = NULL;
+  for (const cpu_extent *e = heap->arrays.first; e && !above; e = e->after) {
+    bool inside = address >= e->address && address - e->address < e->data;
+    if (e->state == CPU_EXTENT_CACHED && inside) {
+      snprintf(out, size, "in an array of %zu bytes that was freed", e->bytes);
+      return;
+    }
+    if (e->state == CPU_EXTENT_LIVE && e->user <= address) below = e;
+    if (e->state == CPU_EXTENT_LIVE && e->user > address) above = e;
+  }
+  size_t past = below ? address - below->user - below->bytes : SIZE_MAX;
+  if (below && address - below->user < below->bytes) {
+    snprintf(out, size, "at byte %zu of an array of %zu bytes", (size_t)(address - below->user), below->bytes);
+  } else if (past < near) {
+    snprintf(out, size, "%zu bytes past the end of an array of %zu bytes", past, below->bytes);
+  } else if (above && above->user - address < near) {
+    snprintf(out, size, "%zu bytes before the start of an array of %zu bytes", (size_t)(above->user - address),
+             above->bytes);
+  } else {
+    snprintf(out, size, "which no array holds%s", address < 0x10000 ? " (a null pointer?)" : "");
+  }
+}
+
+void cpu_heap_describe(cpu_heap *heap, uintptr_t address, char *out, size_t size) {
+  mw_lock(&heap->lock);
+  describe(heap, address, out, size);
+  mw_unlock(&heap->lock);
+}
+
+/* ---- room for stacks ---- */
+
+unsigned char *cpu_heap_reserve(cpu_heap *heap, size_t bytes) {
+  size_t span = (bytes + heap->page - 1) & ~(heap->page - 1);
+  mw_lock(&heap->lock);
+  cpu_extent *extent = cpu_space_take(&heap->stacks, span, heap->page);
+  if (extent) extent->state = CPU_EXTENT_RESERVED;
+  mw_unlock(&heap->lock);
+  return extent ? (unsigned char *)extent->address : NULL;
+}
+
+void cpu_heap_unreserve(cpu_heap *heap, unsigned char *area) {
+  if (!area) return;
+  mw_lock(&heap->lock);
+  cpu_extent *extent = heap->stacks.first;
+  while (extent && extent->address != (uintptr_t)area) extent = extent->after;
+  if (extent) {
+    /* A fresh mapping, because guard markers outlive a change of protection. */
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    (void)!mmap(area, extent->span, PROT_NONE, flags, -1, 0);
+    cpu_space_give(&heap->stacks, extent);
+  }
+  mw_unlock(&heap->lock);
+}

@@ -1,0 +1,412 @@
+/* Slots, and what runs in them: blocks of the commands whose turn it is. threads.c has the threads that take slots. */
+#include "pool.h"
+#include "cpu/memory/heap.h"
+#include "command_list.h"
+#include "cpu/execution/cooperative.h"
+#include "stream.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { MANY = 8 /* commands that nobody has begun */ };
+
+static int thread_id(void) {
+  static _Thread_local int id __attribute__((tls_model("initial-exec")));
+  if (!id) id = (int)syscall(SYS_gettid);
+  return id;
+}
+
+/* ---- active commands: their blocks are taken in the order of the list, which is that of their streams' priorities ---- */
+
+static void note_urgent(cpu_pool *pool) {
+  int urgent = pool->first ? pool->first->stream->priority : INT_MAX;
+  atomic_store_explicit(&pool->urgent, urgent, memory_order_relaxed);
+}
+
+static void list_add(cpu_pool *pool, cpu_command *command) {
+  cpu_command *before = pool->last;
+  while (before && before->stream->priority > command->stream->priority) before = before->active_previous;
+  cpu_command *behind = before ? before->active_next : pool->first;
+  command->active = true;
+  command->active_previous = before;
+  command->active_next = behind;
+  if (before)
+    before->active_next = command;
+  else
+    pool->first = command;
+  if (behind)
+    behind->active_previous = command;
+  else
+    pool->last = command;
+  note_urgent(pool);
+  if (!command->gated) atomic_fetch_add(&pool->ready, 1);
+}
+
+static void list_remove(cpu_pool *pool, cpu_command *command) {
+  if (!command->active) return;
+  command->active = false;
+  if (command->active_previous)
+    command->active_previous->active_next = command->active_next;
+  else
+    pool->first = command->active_next;
+  if (command->active_next)
+    command->active_next->active_previous = command->active_previous;
+  else
+    pool->last = command->active_previous;
+  note_urgent(pool);
+  if (command->gated)
+    cpu_gate_close(&pool->gate);
+  else
+    atomic_fetch_sub(&pool->ready, 1);
+}
+
+/* ---- slots ---- */
+
+cpu_slot *cpu_pool_take_slot(cpu_pool *pool, int preferred) {
+  if (pool->free_slots == 0) return NULL;
+  int i = preferred;
+  while (pool->slot[i].busy) i = i + 1 < pool->slots ? i + 1 : 0;
+  cpu_slot *slot = &pool->slot[i];
+  slot->busy = true;
+  slot->thread = thread_id();
+  atomic_fetch_sub(&pool->free_slots, 1);
+  return slot;
+}
+
+void cpu_pool_give_slot(cpu_pool *pool, cpu_slot *slot) {
+  slot->busy = false;
+  atomic_fetch_add(&pool->free_slots, 1);
+}
+
+void cpu_pool_stop(cpu_pool *pool, cpu_command *command) {
+  atomic_store(&command->stop, true);
+  list_remove(pool, command);
+  int self = thread_id();
+  for (int i = 0; i < pool->slots; i++) {
+    cpu_slot *slot = &pool->slot[i];
+    if (slot->busy && atomic_load(&slot->command) == command && slot->thread != self) cpu_fault_cancel(slot->thread);
+  }
+}
+
+/* ---- running blocks ---- */
+
+/* A kernel of the command failed on this worker. */
+static void fail_command(cpu_pool *pool, cpu_worker *worker, cpu_command *command) {
+  mw_lock(&pool->lock);
+  bool first = !atomic_load(&command->stop), timed_out = command->timed_out && !command->reported;
+  if (first) cpu_pool_stop(pool, command);
+  if (timed_out) command->reported = true;
+  cpu_pool_unlock(pool);
+  if (!first && !timed_out) return; /* stopped because of another's failure */
+  mw_error *error = cpu_fault_report(worker, command);
+  mw_lock(&pool->lock);
+  cpu_stream_fail(command->stream, error);
+  cpu_pool_unlock(pool);
+}
+
+/* A command of a stream that goes first waits: threads turn to it between blocks. */
+static bool more_urgent(const cpu_pool *pool, const cpu_command *command) {
+  return atomic_load_explicit(&pool->urgent, memory_order_relaxed) < command->stream->priority;
+}
+
+static bool take(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken *out) {
+  return cpu_command_take(command, pool->slots, (int)(slot - pool->slot), out);
+}
+
+/* More blocks behind those that were taken; false where there are none, or another command is to be turned to. */
+static bool take_more(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken *taken) {
+  return taken->rest && !more_urgent(pool, command) && take(pool, slot, command, taken);
+}
+
+static bool run_blocks(cpu_worker *worker, const cpu_command *command, const cpu_taken *taken) {
+  if (!command->backwards) return cpu_worker_run(worker, taken->first, taken->last);
+  bool good = true;
+  for (uint64_t last = taken->last, first; good && last > taken->first; last = first) {
+    first = last - taken->first > command->piece ? last - command->piece : taken->first;
+    good = cpu_worker_run(worker, first, last);
+  }
+  return good;
+}
+
+static void run_kernel(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
+  cpu_worker *worker = slot->worker;
+  cpu_heap_settle(pool->device->heap);
+  cpu_worker_current = worker;
+  bool good = cpu_worker_prepare(worker, command);
+  double start = mw_time();
+  uint64_t blocks = 0;
+  while (good) {
+    good = run_blocks(worker, command, &taken);
+    blocks += taken.last - taken.first;
+    if (!good || !take_more(pool, slot, command, &taken)) break;
+  }
+  cpu_worker_current = NULL;
+  if (!good)
+    fail_command(pool, worker, command);
+  else
+    atomic_store_explicit(&command->kernel.kernel->block_seconds, (mw_time() - start) / (double)blocks,
+                          memory_order_relaxed);
+}
+
+/* The same for a cooperative launch, whose blocks each have a worker of their own. */
+static void run_residents(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
+  cpu_heap_settle(pool->device->heap);
+  do {
+    for (uint64_t block = taken.first; block < taken.last && !atomic_load(&command->stop); block++) {
+      cpu_worker *worker = cpu_residents_worker(pool, command, block);
+      if (!worker) continue;
+      cpu_worker_current = worker;
+      bool good = cpu_residents_run(command, block);
+      cpu_worker_current = NULL;
+      if (!good) fail_command(pool, worker, command);
+    }
+  } while (take_more(pool, slot, command, &taken));
+}
+
+static void run_transfer(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
+  do cpu_transfer_run(command, taken.first, taken.last);
+  while (take_more(pool, slot, command, &taken));
+}
+
+/* A cooperative launch, with the lock held: where blocks wait for each other, all have arrived, and go on. */
+static void next_round(cpu_pool *pool, cpu_command *command) {
+  if (cpu_residents_next(command)) {
+    list_add(pool, command);
+    return;
+  }
+  cpu_pool_unlock(pool);
+  cpu_residents_free(pool, command);
+  mw_lock(&pool->lock);
+}
+
+/* The same with blocks of the list's current node. Who took all of them, so that nobody else has a part in the command,
+   goes on with the nodes that one thread runs. A node that was stopped is told of, and one with a time limit watched,
+   under the lock. */
+static void run_list(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
+  bool alone = taken.begins && !taken.rest;
+  do {
+    if (cpu_command_doing(command) == CPU_KERNEL)
+      run_kernel(pool, slot, command, taken);
+    else
+      run_transfer(pool, slot, command, taken);
+    taken.first = 0;
+  } while (alone && !atomic_load(&command->stop) && !more_urgent(pool, command) && command->deadline == 0 &&
+           cpu_limit(pool->device, MW_LIMIT_TIME) <= 0 && (taken.last = cpu_list_go_on(command)) > 0);
+}
+
+/* A list's node is done, with the lock held: offer the next one's blocks. A kernel that failed ends its node, not the
+   list. */
+static void next_node(cpu_pool *pool, cpu_command *command) {
+  if (!cpu_list_has_more(command)) return;
+  if (command->timed_out && !command->reported) cpu_stream_fail(command->stream, cpu_fault_report(NULL, command));
+  command->timed_out = command->reported = command->interrupted = false;
+  command->deadline = 0;
+  atomic_store_explicit(&command->taken, 0, memory_order_relaxed);
+  atomic_store(&command->stop, false);
+  cpu_list_load(command, command->node + 1);
+  cpu_command_set_grain(command);
+  list_add(pool, command);
+}
+
+/* Run these blocks and what is left of the command, without the lock. helper: a host thread, which has no stack for signal
+   handlers. */
+static void run_all(cpu_pool *pool, cpu_slot *slot, cpu_command *command, cpu_taken taken, bool helper) {
+  if (command->kind == CPU_KERNEL || command->kind == CPU_LIST) {
+    stack_t old;
+    if (!slot->worker) slot->worker = cpu_worker_new(pool->device);
+    if (helper) sigaltstack(&slot->worker->signal_stack, &old);
+    if (command->kind == CPU_LIST)
+      run_list(pool, slot, command, taken);
+    else if (command->residents)
+      run_residents(pool, slot, command, taken);
+    else
+      run_kernel(pool, slot, command, taken);
+    if (helper) sigaltstack(&old, NULL);
+  } else if (command->kind != CPU_CALL) {
+    run_transfer(pool, slot, command, taken);
+  }
+}
+
+static bool has_deadline(const cpu_pool *pool, const cpu_command *command) {
+  return cpu_command_doing(command) == CPU_KERNEL && cpu_limit(pool->device, MW_LIMIT_TIME) > 0;
+}
+
+static bool all_taken(cpu_command *command) {
+  return atomic_load(&command->taken) >= command->blocks || atomic_load(&command->stop);
+}
+
+static void wake_for(cpu_pool *pool, const cpu_command *command) {
+  cpu_command_lasts(command) ? cpu_pool_wake_others(pool) : cpu_pool_wake(pool);
+}
+
+/* ---- behind the gate ---- */
+
+/* What is short one thread runs, for which the lock is cheaper. */
+static bool may_have_gate(const cpu_command *command) {
+  if (command->kind == CPU_LIST || command->kind == CPU_CALL || command->residents) return false;
+  return command->blocks > 1 && cpu_command_worth(command);
+}
+
+/* With the lock held: where no more of its blocks are to be taken the command is not offered any more, and finished if
+   nobody is inside. True: it was finished, the lock released meanwhile. */
+static bool settle_gate(cpu_pool *pool) {
+  cpu_command *command = pool->gate.command;
+  uint64_t state = atomic_load(&pool->gate.state);
+  if (!command || state & CPU_GATE_OPEN) return false;
+  list_remove(pool, command);
+  if (state) return false;
+  pool->gate.command = NULL;
+  cpu_stream_finish(command);
+  return true;
+}
+
+/* Others are asleep while there is more to do. */
+static void call_others(cpu_pool *pool, const cpu_command *command, bool rest) {
+  if (!rest && atomic_load(&pool->ready) == 0) return;
+  if (atomic_load(&pool->dormant) == 0 || atomic_load(&pool->free_slots) == 0 || cpu_pool_spinning(pool) > 0) return;
+  mw_lock(&pool->lock);
+  wake_for(pool, command);
+  cpu_pool_unlock(pool);
+}
+
+/* Inside. locked: the lock is held, and released while blocks run. False: there were none left, and it was not released. */
+static bool run_inside(cpu_pool *pool, cpu_slot *slot, bool helper, bool locked) {
+  cpu_command *command = pool->gate.command;
+  cpu_taken taken;
+  atomic_store(&slot->command, command); /* before `stop` is read: who stops the command sees us, or we see that */
+  bool ran = take(pool, slot, command, &taken);
+  if (ran) {
+    if (locked) cpu_pool_unlock(pool);
+    if (taken.begins && has_deadline(pool, command)) {
+      mw_lock(&pool->lock);
+      cpu_monitor_watch(pool, command);
+      cpu_pool_unlock(pool);
+    }
+    call_others(pool, command, taken.rest);
+    run_all(pool, slot, command, taken, helper);
+    if (locked) mw_lock(&pool->lock);
+  }
+  atomic_store(&slot->command, NULL);
+  if (!ran || all_taken(command)) cpu_gate_close(&pool->gate);
+  return ran;
+}
+
+bool cpu_pool_pass(cpu_pool *pool, cpu_slot *slot) {
+  cpu_entrance entrance = cpu_gate_enter(&pool->gate);
+  bool ran = entrance == CPU_GATE_INSIDE && run_inside(pool, slot, false, false);
+  bool last = entrance == CPU_GATE_INSIDE ? cpu_gate_leave(&pool->gate) : entrance == CPU_GATE_SHUT_EMPTY;
+  if (last) {
+    mw_lock(&pool->lock);
+    atomic_fetch_sub(&pool->spinners, 1); /* a completion may take long */
+    settle_gate(pool);
+    atomic_fetch_add(&pool->spinners, 1);
+    cpu_pool_unlock(pool);
+  }
+  return ran;
+}
+
+/* The same with the lock held. False: as run_inside says, and no command was finished. */
+static bool run_gated(cpu_pool *pool, cpu_slot *slot, bool helper) {
+  bool ran = false;
+  if (cpu_gate_enter(&pool->gate) == CPU_GATE_INSIDE) {
+    ran = run_inside(pool, slot, helper, true);
+    cpu_gate_leave(&pool->gate);
+  }
+  return settle_gate(pool) || ran;
+}
+
+/* ---- under the lock ---- */
+
+/* Run blocks of the command until all are taken, with the lock held but for the blocks. False: there were none, and it was
+   not released. */
+static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helper) {
+  cpu_taken taken;
+  if (command->gated) return run_gated(pool, slot, helper);
+  if (!take(pool, slot, command, &taken)) {
+    list_remove(pool, command);
+    return false;
+  }
+  if (!taken.rest) list_remove(pool, command);
+  if (pool->first) wake_for(pool, pool->first);
+  command->users++;
+  atomic_store(&slot->command, command);
+  if (taken.begins && command->deadline == 0 && has_deadline(pool, command)) cpu_monitor_watch(pool, command);
+  cpu_pool_unlock(pool);
+  run_all(pool, slot, command, taken, helper);
+  mw_lock(&pool->lock);
+  atomic_store(&slot->command, NULL);
+  if (all_taken(command)) list_remove(pool, command);
+  if (command->users == 1 && !command->active && command->residents) next_round(pool, command);
+  if (command->users == 1 && !command->active && command->kind == CPU_LIST) next_node(pool, command);
+  if (--command->users == 0 && !command->active) cpu_stream_finish(command);
+  return true;
+}
+
+/* ---- who takes part ---- */
+
+void cpu_pool_activate(cpu_pool *pool, cpu_command *command) {
+  command->gated = !pool->gate.command && may_have_gate(command);
+  list_add(pool, command);
+  if (command->gated) cpu_gate_open(&pool->gate, command);
+  atomic_fetch_add_explicit(&pool->activations, 1, memory_order_relaxed);
+}
+
+static bool is_run(const cpu_pool *pool, const cpu_command *command) {
+  return command->users > 0 || (command == pool->gate.command && cpu_gate_inside(&pool->gate) > 0);
+}
+
+void cpu_pool_begin(cpu_pool *pool, const cpu_stream *stream, const cpu_command *command) {
+  const cpu_command *current = stream->current;
+  atomic_store_explicit(&pool->host_core, sched_getcpu(), memory_order_relaxed);
+  if (!current || is_run(pool, current) || stream->blocked) return; /* who runs it, or ends the wait, goes on */
+  bool many = stream->issued - atomic_load(&stream->retired) >= MANY;
+  if (!pool->sentinel || many || cpu_command_worth(command)) cpu_pool_wake(pool);
+}
+
+bool cpu_pool_help(cpu_pool *pool, cpu_stream *stream) {
+  cpu_command *command = stream->current;
+  if (!command || !command->active) return false;
+  if (more_urgent(pool, command)) command = pool->first; /* its turn is not yet, whoever waits for it */
+  cpu_slot *slot = cpu_pool_take_slot(pool, pool->slots - 1);
+  if (!slot) return false;
+  bool ran = run(pool, slot, command, true);
+  cpu_pool_give_slot(pool, slot);
+  if (pool->first) cpu_pool_wake(pool);
+  return ran;
+}
+
+bool cpu_pool_take_part(cpu_pool *pool, int preferred) {
+  cpu_slot *slot = pool->first ? cpu_pool_take_slot(pool, preferred) : NULL;
+  bool ran = false;
+  if (!slot) return false;
+  while (pool->first) ran = run(pool, slot, pool->first, false) || ran;
+  cpu_pool_give_slot(pool, slot);
+  return ran;
+}
+
+int cpu_pool_open(cpu_device *device, cpu_pool **out) {
+  cpu_pool *pool = mw_alloc(sizeof *pool);
+  mw_lock_init_as(&pool->lock, MW_LOCK_ADAPTIVE);
+  pool->device = device;
+  pool->process = getpid();
+  atomic_init(&pool->urgent, INT_MAX);
+  pool->slots = device->workers;
+  atomic_init(&pool->free_slots, pool->slots);
+  cpu_threads_open(pool);
+  *out = pool;
+  return MW_SUCCESS;
+}
+
+void cpu_pool_close(cpu_pool *pool) {
+  /* In a forked child there are no threads to end, and what they waited for can't be taken apart. */
+  if (!pool || pool->process != getpid()) return;
+  cpu_monitor_close(pool);
+  cpu_threads_close(pool);
+  for (int i = 0; i < pool->slots; i++) cpu_worker_free(pool->slot[i].worker);
+  cpu_residents_close(pool);
+  pthread_mutex_destroy(&pool->lock);
+  free(pool);
+}

@@ -1,0 +1,442 @@
+/* Streams: a first-in, first-out list of commands of which the first unfinished one runs.
+ *
+ * A command is pushed behind `last`, runs as `current`, is finished when its blocks are done and its completion was
+ * called, and retires (its struct is used again) when all before it have too. The next command starts before the
+ * completion is called, so that giving memory back does not hold up the stream. */
+#include "stream.h"
+#include "cpu/fault/fault.h"
+#include "cpu/memory/heap.h"
+#include "command_list.h"
+#include "cpu/memory/pointer_arguments.h"
+#include "pool.h"
+#include "cpu/execution/cooperative.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALL = 4096 /* bytes that are copied under the lock */ };
+
+static const double spin_seconds = 20e-6;
+
+int cpu_stream_new(void *handle, unsigned flags, int priority, void **out) {
+  cpu_device *device = handle;
+  cpu_stream *stream = mw_alloc(sizeof *stream);
+  stream->device = device;
+  stream->flags = flags;
+  stream->priority = priority;
+  stream->awaited = UINT64_MAX;
+  pthread_cond_init(&stream->moved, NULL);
+  mw_lock(&device->pool->lock);
+  stream->next = device->streams;
+  device->streams = stream;
+  if (!(flags & (MW_STREAM_NON_BLOCKING | MW_STREAM_LEGACY))) device->blocking++;
+  mw_unlock(&device->pool->lock);
+  *out = stream;
+  return MW_SUCCESS;
+}
+
+/* ---- waiting ---- */
+
+/* With the lock released: until so many have retired, or there is something to help with, or time is up. */
+static void spin(cpu_pool *pool, const cpu_stream *stream, uint64_t target) {
+  cpu_pool_unlock(pool);
+  double end = mw_time() + spin_seconds;
+  do {
+    for (int i = 0; i < 32 && atomic_load(&stream->retired) < target && !cpu_pool_has_work(pool); i++) cpu_relax();
+  } while (atomic_load(&stream->retired) < target && !cpu_pool_has_work(pool) && mw_time() < end);
+  mw_lock(&pool->lock);
+}
+
+/* The stream whose work has to be done for `stream` to go on: itself, or the one that it waits for. NULL: a hold. */
+static cpu_stream *root_of(cpu_stream *stream) {
+  while (stream && stream->blocked) stream = stream->blocked->stream;
+  return stream;
+}
+
+int cpu_stream_fail_held(void) {
+  return fail(MW_NOT_READY, "the work waits for a function of the host's that was not called yet");
+}
+
+/* Wait, with the lock held, until so many of the stream's commands have retired, and run the blocks that this takes
+   meanwhile. False: the stream is held. */
+bool cpu_stream_wait_until(cpu_stream *stream, uint64_t target) {
+  cpu_pool *pool = stream->device->pool;
+  bool helps = cpu_fault_possible(), helped = false, held = false, spun = pool->slots == 1;
+  stream->pins++;
+  while (atomic_load(&stream->retired) < target) {
+    cpu_stream *root = root_of(stream);
+    if ((held = !root)) break;
+    if (helps && cpu_pool_help(pool, root)) {
+      helped = true;
+    } else if (!spun) {
+      spin(pool, stream, target);
+      spun = true;
+    } else {
+      if (target < stream->awaited) stream->awaited = target;
+      cpu_pool_wait(pool, &stream->moved);
+    }
+  }
+  if (helped) cpu_pool_wake(pool); /* others take what is left */
+  if (--stream->pins == 0 && stream->closing) pthread_cond_broadcast(&stream->moved);
+  return !held;
+}
+
+int cpu_stream_synchronize(void *handle) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  mw_lock(&pool->lock);
+  bool reached = cpu_stream_wait_until(stream, stream->issued);
+  mw_error *error = stream->error;
+  stream->error = NULL;
+  cpu_pool_unlock(pool);
+  if (!error) return reached ? MW_SUCCESS : cpu_stream_fail_held();
+  int code = mw_error_raise(error);
+  mw_error_free(error);
+  return code;
+}
+
+int cpu_stream_query(void *handle) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  mw_lock(&pool->lock);
+  bool empty = atomic_load(&stream->retired) == stream->issued;
+  if (!empty) cpu_pool_wake(pool); /* who asks seems to be waiting */
+  cpu_pool_unlock(pool);
+  return empty ? MW_SUCCESS : MW_NOT_READY;
+}
+
+static void command_free(cpu_command *command) {
+  free(command->ranges);
+  free(command->params);
+  free(command->site);
+  free(command);
+}
+
+void cpu_stream_free(void *handle) {
+  cpu_stream *stream = handle;
+  if (!stream) return;
+  cpu_pool *pool = stream->device->pool;
+  cpu_device *device = stream->device;
+  mw_lock(&pool->lock);
+  /* A hold is let go of by a host thread, and what waits for it is lost with the stream only if nobody is left to. */
+  while (!cpu_stream_wait_until(stream, stream->issued)) cpu_mark_finish(cpu_stream_hold_of(stream));
+  stream->closing = true;
+  while (stream->pins > 0) cpu_pool_wait(pool, &stream->moved);
+  cpu_stream **link = &device->streams;
+  while (*link != stream) link = &(*link)->next;
+  *link = stream->next;
+  if (!(stream->flags & (MW_STREAM_NON_BLOCKING | MW_STREAM_LEGACY))) device->blocking--;
+  cpu_pool_unlock(pool);
+  for (cpu_command *command = stream->unused, *next; command; command = next) {
+    next = command->next;
+    command_free(command);
+  }
+  mw_error_free(stream->error);
+  pthread_cond_destroy(&stream->moved);
+  free(stream);
+}
+
+/* ---- failures ---- */
+
+void cpu_stream_fail(cpu_stream *stream, mw_error *error) {
+  if (!stream->error)
+    stream->error = error;
+  else
+    mw_error_free(error);
+}
+
+/* ---- queueing ---- */
+
+/* A command to fill and push, with the lock held: waits for room, and stands behind what other streams did before. */
+static cpu_command *command_new(cpu_stream *stream, cpu_command_kind kind, mw_completion completion) {
+  if (stream->issued - atomic_load(&stream->retired) >= CPU_QUEUE_MOST) {
+    cpu_stream_wait_until(stream, stream->issued - CPU_QUEUE_MOST / 2);
+  }
+  if (stream->device->blocking > 0) cpu_stream_order(stream);
+  return cpu_stream_command(stream, kind, completion);
+}
+
+/* begin: whether it should be begun although nobody waits for it. */
+static void push(cpu_stream *stream, cpu_command *command, bool begin) {
+  cpu_command_set_grain(command);
+  cpu_stream_push(stream, command);
+  if (begin) cpu_pool_begin(stream->device->pool, stream, command);
+}
+
+static void make_room(cpu_command *command, size_t count) {
+  if (command->capacity < count) {
+    free(command->params);
+    command->capacity = (count + 255) & ~(size_t)255;
+    command->params = aligned_alloc(64, command->capacity);
+    if (!command->params) command->params = mw_alloc(command->capacity);
+  }
+}
+
+static void keep_bytes(cpu_command *command, const void *bytes, size_t count) {
+  make_room(command, count);
+  if (count) memcpy(command->params, bytes, count);
+}
+
+/* What the launch says of a reference, which often is the `likely`-th: one kernel compiled twice may name them in another
+   order, or fewer. */
+static uint64_t find_handle(const mw_launch_request *request, const char *name, size_t likely) {
+  if (likely < request->reference_count && strcmp(request->reference_names[likely], name) == 0)
+    return request->references[likely];
+  for (size_t i = 0; i < request->reference_count; i++)
+    if (strcmp(request->reference_names[i], name) == 0) return request->references[i];
+  return 0;
+}
+
+/* Parameters, and for a kernel with texture references behind them the handles of this launch and a table of symbols that
+   leads to these: what is bound later is no concern of a launch that was made. */
+static size_t handles_at(const mw_launch_request *request) { return (request->param_bytes + 7) & ~(size_t)7; }
+
+static size_t bytes_for(const cpu_kernel *kernel, const mw_launch_request *request) {
+  size_t count = kernel->image->info.reference_count, variables = kernel->unit->image->variable_count;
+  return count ? handles_at(request) + count * sizeof(uint64_t) + variables * sizeof(void *) : request->param_bytes;
+}
+
+size_t cpu_launch_bytes(const mw_launch_request *request) {
+  size_t most = request->param_bytes;
+  for (const cpu_kernel *kernel = request->kernel; kernel; kernel = kernel->otherwise)
+    if (bytes_for(kernel, request) > most) most = bytes_for(kernel, request);
+  return most;
+}
+
+void cpu_launch_keep(const cpu_kernel *kernel, const mw_launch_request *request, unsigned char *bytes,
+                     mw_frame *frame) {
+  size_t count = kernel->image->info.reference_count, variables = kernel->unit->image->variable_count;
+  if (request->param_bytes) memcpy(bytes, request->params, request->param_bytes);
+  frame->params = bytes;
+  if (count == 0) return;
+  uint64_t *handles = (uint64_t *)(void *)(bytes + handles_at(request));
+  void **symbols = (void **)(void *)(handles + count);
+  memcpy(symbols, kernel->unit->symbols, variables * sizeof *symbols);
+  for (size_t i = 0; i < count; i++) {
+    handles[i] = find_handle(request, kernel->image->info.references[i], i);
+    if (kernel->references[i] < variables) symbols[kernel->references[i]] = &handles[i];
+  }
+  frame->symbols = symbols;
+}
+
+static void keep_site(cpu_command *command, const char *site) {
+  size_t size = site ? strlen(site) + 1 : 1;
+  if (command->site_capacity < size) {
+    command->site_capacity = size + 64;
+    command->site = mw_realloc(command->site, command->site_capacity);
+  }
+  memcpy(command->site, site ? site : "", size);
+}
+
+/* What the core cannot know: it checks the device's published limits. */
+static int check_launch(const cpu_device *device, const mw_kernel_info *info, size_t shared, uint64_t threads) {
+  size_t stack = (size_t)cpu_limit(device, MW_LIMIT_STACK);
+  int code = MW_SUCCESS;
+  if (threads == 0 || threads > CPU_MAX_THREADS) {
+    code = fail(MW_INVALID_CONFIGURATION, "a block of %llu threads: it can have 1 to %d", (unsigned long long)threads,
+                CPU_MAX_THREADS);
+  } else if (shared > CPU_SHARED_MAX) {
+    code = fail(MW_INVALID_CONFIGURATION, "kernel %s: a block with %zu bytes of shared memory; it can have %d",
+                info->name, shared, CPU_SHARED_MAX);
+  } else if (info->local_bytes > stack) {
+    code = fail(MW_LAUNCH_OUT_OF_RESOURCES,
+                "kernel %s needs %zu bytes of stack for each thread's calls and local arrays, and the limit \"stack\" "
+                "is %zu",
+                info->name, info->local_bytes, stack);
+  }
+  if (code) mw_error_kernel(info->name, NULL, NULL);
+  return code;
+}
+
+static void fill_frame(mw_frame *frame, const cpu_device *device, const cpu_kernel *kernel,
+                       const mw_launch_request *request) {
+  *frame = (mw_frame){
+      .params = request->params,
+      .symbols = kernel->unit->symbols,
+      .services = &cpu_services,
+      .grid = {request->grid[0], request->grid[1], request->grid[2]},
+      .block = {request->block[0], request->block[1], request->block[2]},
+      .dynamic_shared = (uint32_t)request->dynamic_shared,
+      .cooperative = request->cooperative,
+      .cached = device->cached,
+  };
+  cpu_heap_range(device->heap, &frame->heap_base, &frame->heap_size);
+}
+
+/* Of a module that mwcc --launch made. */
+static int fail_unsuited(const mw_kernel_info *info, const mw_launch_request *request) {
+  const unsigned *grid = request->grid, *block = request->block;
+  int code = fail(
+      MW_INVALID_CONFIGURATION,
+      "kernel %s was compiled for launches of one kind alone (mwcc --launch), and one of %u x %u x %u blocks of %u x "
+      "%u x %u threads with these arguments is none: compile it without --launch",
+      info->name, grid[0], grid[1], grid[2], block[0], block[1], block[2]);
+  mw_error_kernel(info->name, NULL, NULL);
+  return code;
+}
+
+int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu_kernel_work *out) {
+  const cpu_kernel *asked = request->kernel;
+  mw_frame *frame = &out->frame;
+  fill_frame(frame, device, asked, request);
+  bool fits = !asked->image->fits || asked->image->fits(frame);
+  /* blocks that may wait for each other are run as wholes */
+  fits = fits && !(request->cooperative && asked->image->gangs > 1);
+  if (!fits && !asked->otherwise) return fail_unsuited(&asked->image->info, request);
+  if (!fits) {
+    asked = asked->otherwise;
+    frame->symbols = asked->unit->symbols;
+  }
+  if (asked->image->rounds && !request->cooperative) frame->rounds = asked->image->rounds(frame);
+  cpu_kernel *kernel = (cpu_kernel *)(uintptr_t)asked;
+  const mw_kernel_info *info = &kernel->image->info;
+  out->kernel = kernel;
+  out->param_bytes = request->param_bytes;
+  out->shared = info->shared_bytes + request->dynamic_shared;
+  out->stack = (size_t)cpu_limit(device, MW_LIMIT_STACK);
+  uint64_t threads = (uint64_t)request->block[0] * request->block[1] * request->block[2];
+  int code = check_launch(device, info, out->shared, threads);
+  if (!code && request->cooperative)
+    code = cpu_residents_check(device, kernel, request->grid, request->block, out->shared);
+  return code ? code : cpu_pointers_check(kernel, request->params);
+}
+
+uint64_t cpu_launch_blocks(const cpu_kernel_work *work) {
+  const uint32_t *grid = work->frame.grid;
+  uint64_t times = work->frame.rounds ? work->frame.rounds : cpu_kernel_gangs(work->kernel);
+  return (uint64_t)grid[0] * grid[1] * grid[2] * times;
+}
+
+int cpu_stream_launch(void *handle, const mw_launch_request *request) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  cpu_kernel_work work;
+  int code = cpu_launch_prepare(stream->device, request, &work);
+  if (code) return code;
+
+  mw_lock(&pool->lock);
+  cpu_command *command = command_new(stream, CPU_KERNEL, request->completion);
+  keep_site(command, request->site);
+  work.site = command->site;
+  command->kernel = work;
+  make_room(command, bytes_for(work.kernel, request));
+  cpu_launch_keep(work.kernel, request, command->params, &command->kernel.frame);
+  command->blocks = cpu_launch_blocks(&work);
+  if (request->cooperative) command->residents = cpu_residents_new(command->blocks);
+  push(stream, command, true);
+  cpu_pool_unlock(pool);
+  return MW_SUCCESS;
+}
+
+int cpu_list_run(void *handle, void *list, mw_completion completion) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  mw_lock(&pool->lock);
+  cpu_command *command = command_new(stream, CPU_LIST, completion);
+  command->list = list;
+  cpu_list_load(command, 0);
+  push(stream, command, true);
+  cpu_pool_unlock(pool);
+  return MW_SUCCESS;
+}
+
+/* Queue a copy or a fill, with the lock held. begin: whether nobody waits for it at once. */
+static void transfer(cpu_stream *stream, cpu_command *command, const cpu_transfer_work *work, bool begin) {
+  command->transfer = *work;
+  command->transfer.pattern = command->params;
+  command->blocks = cpu_transfer_blocks(command->kind, &command->transfer);
+  push(stream, command, begin);
+}
+
+int cpu_stream_copy(void *handle, uint64_t target, uint64_t source, size_t bytes, mw_completion completion) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  cpu_transfer_work work = {.target = (unsigned char *)(uintptr_t)target,
+                            .source = (unsigned char *)(uintptr_t)source,
+                            .size = 1,
+                            .count = bytes};
+  mw_lock(&pool->lock);
+  transfer(stream, command_new(stream, CPU_COPY, completion), &work, true);
+  cpu_pool_unlock(pool);
+  return MW_SUCCESS;
+}
+
+int cpu_stream_fill(void *handle, uint64_t target, const void *pattern, size_t size, size_t count,
+                    mw_completion completion) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  cpu_transfer_work work = {.target = (unsigned char *)(uintptr_t)target, .size = size, .count = count};
+  mw_lock(&pool->lock);
+  cpu_command *command = command_new(stream, CPU_FILL, completion);
+  keep_bytes(command, pattern, size);
+  transfer(stream, command, &work, true);
+  cpu_pool_unlock(pool);
+  return MW_SUCCESS;
+}
+
+static int transfer_box(cpu_stream *stream, cpu_command_kind kind, const mw_box *box, const void *pattern, size_t size,
+                        mw_completion completion) {
+  cpu_pool *pool = stream->device->pool;
+  cpu_transfer_work work = {.size = size, .box = *box};
+  mw_lock(&pool->lock);
+  cpu_command *command = command_new(stream, kind, completion);
+  keep_bytes(command, pattern, size);
+  transfer(stream, command, &work, true);
+  cpu_pool_unlock(pool);
+  return MW_SUCCESS;
+}
+
+int cpu_stream_copy_box(void *stream, const mw_box *box, mw_completion completion) {
+  return transfer_box(stream, CPU_COPY_BOX, box, NULL, 0, completion);
+}
+
+int cpu_stream_fill_box(void *stream, const mw_box *box, const void *pattern, size_t size, mw_completion completion) {
+  return transfer_box(stream, CPU_FILL_BOX, box, pattern, size, completion);
+}
+
+int cpu_stream_call(void *handle, mw_completion function) {
+  cpu_stream *stream = handle;
+  cpu_pool *pool = stream->device->pool;
+  mw_lock(&pool->lock);
+  cpu_command *command = command_new(stream, CPU_CALL, function);
+  command->blocks = 1;
+  push(stream, command, true);
+  cpu_pool_unlock(pool);
+  return MW_SUCCESS;
+}
+
+/* Nothing is left to do that a command queued now would have to wait for. */
+static bool is_idle(const cpu_stream *stream) {
+  if (atomic_load(&stream->retired) != stream->issued) return false;
+  return stream->device->blocking == 0 || cpu_stream_ordered(stream);
+}
+
+/* Host memory is copied as device memory is, and waited for. */
+static int exchange(cpu_stream *stream, void *target, const void *source, size_t bytes) {
+  cpu_pool *pool = stream->device->pool;
+  cpu_transfer_work work = {.target = target, .source = source, .size = 1, .count = bytes};
+  int code = MW_SUCCESS;
+  if (bytes == 0) return MW_SUCCESS;
+  mw_lock(&pool->lock);
+  if (stream->device->holds > 0) {
+    /* Nobody must be left to write to the host's memory later: the copy is queued once nothing can be in its way. */
+    if (stream->device->blocking > 0) cpu_stream_order(stream);
+    if (!cpu_stream_wait_until(stream, stream->issued)) code = cpu_stream_fail_held();
+  }
+  if (code == MW_SUCCESS && bytes <= SMALL && is_idle(stream)) {
+    memcpy(target, source, bytes);
+  } else if (code == MW_SUCCESS) {
+    transfer(stream, command_new(stream, CPU_COPY, (mw_completion){0}), &work, false);
+    cpu_stream_wait_until(stream, stream->issued);
+  }
+  cpu_pool_unlock(pool);
+  return code;
+}
+
+int cpu_stream_write(void *stream, uint64_t target, const void *source, size_t bytes) {
+  return exchange(stream, (void *)(uintptr_t)target, source, bytes);
+}
+
+int cpu_stream_read(void *stream, uint64_t source, void *target, size_t bytes) {
+  return exchange(stream, target, (const void *)(uintptr_t)source, bytes);
+}

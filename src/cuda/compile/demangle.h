@@ -1,0 +1,40 @@
+/* Linkage names back to names and types, as far as kernels, their parameters and variables have them. (Itanium C++ ABI,
+ * section 5.1, mangling) */
+#ifndef MW_CUDA_MANGLE_H
+#define MW_CUDA_MANGLE_H
+
+#include "core/core.h"
+
+/* Types and all that hangs on them, freed together. */
+typedef struct cuda_types {
+  void **memory;
+  size_t memory_count;
+  mw_type **structs; /* by name; filled by cuda_types_struct */
+  size_t struct_count;
+  mw_type **numbered; /* module_metadata.c's: by number, from 1 */
+  size_t numbered_count;
+} cuda_types;
+
+void *cuda_types_alloc(cuda_types *types, size_t bytes);
+char *cuda_types_text(cuda_types *types, const char *text, size_t length);
+void cuda_types_free(cuda_types *types);
+/* A class that is called `name` from now on; its fields are the caller's to fill in. */
+mw_type *cuda_types_struct(cuda_types *types, const char *name, size_t size, size_t align);
+
+/* What a linkage name says. All is the types'. */
+typedef struct cuda_signature {
+  const char *name;       /* "ns::fill<float, 4>" */
+  const mw_type **params; /* NULL where it says nothing of them: C linkage */
+  size_t param_count;
+} cuda_signature;
+
+/* False where the name is none that this reads: then *out holds the linkage name itself. */
+bool cuda_demangle(cuda_types *types, const char *linkage, cuda_signature *out);
+/* The type that stands at `mangled`, and behind it; NULL where it is none that this reads. */
+const mw_type *cuda_demangle_type(cuda_types *types, const char *mangled);
+/* The parameters of the function type at `mangled`, "FvifPKfPfE". */
+bool cuda_demangle_function(cuda_types *types, const char *mangled, cuda_signature *out);
+/* texture<Element, Dimensions, Mode> or surface<Element, Dimensions>; NULL for anything else. */
+const mw_reference *cuda_demangle_reference(cuda_types *types, const char *mangled);
+
+#endif

@@ -1,0 +1,218 @@
+/* Finding out what a module has, and writing it down line by line, fields apart by tabs:
+ *
+ *   struct    name  size  align           followed by its fields:  field  name  offset  size  mangled type
+ *   variable  linkage  name  constant  size  align  mangled type
+ *   kernel    linkage  name  line  most threads  mangled type       followed by:
+ *     param   size  align  kind  name                        reads   linkage of a texture reference          */
+#include "describe.h"
+#include "ptx.h"
+#include "source_scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char epilogue[] = "\n#line 1 \"moonwarp\"\n"
+                               "template <class F> __global__ void __mw_sig() {}\n"
+                               "template <class T, unsigned long S, unsigned long A> __global__ void __mw_shape() {}\n"
+                               "template <unsigned long O, unsigned long S, class T> __global__ void __mw_field() {}\n";
+
+/* Questions, and the answers: linkage names. */
+typedef struct questions {
+  char **expressions, **answers;
+  size_t count;
+} questions;
+
+static void question(questions *q, char *expression) {
+  q->expressions = mw_realloc(q->expressions, (q->count + 1) * sizeof *q->expressions);
+  q->answers = mw_realloc(q->answers, (q->count + 1) * sizeof *q->answers);
+  q->answers[q->count] = NULL;
+  q->expressions[q->count++] = expression;
+}
+
+static void questions_free(questions *q) {
+  for (size_t i = 0; i < q->count; i++) {
+    free(q->expressions[i]);
+    free(q->answers[i]);
+  }
+  free(q->expressions);
+  free(q->answers);
+}
+
+/* All at once; where that fails, one by one: a question that is wrong takes only itself along. */
+static void answer(questions *q, cuda_ask *ask, void *context) {
+  if (q->count == 0 || ask(context, epilogue, (const char *const *)q->expressions, q->count, q->answers)) return;
+  for (size_t i = 0; i < q->count; i++)
+    if (!ask(context, epilogue, (const char *const *)&q->expressions[i], 1, &q->answers[i])) q->answers[i] = NULL;
+}
+
+/* What stands in an answer behind "_Z8__mw_sigI" and the like, up to the "EEvv" or "Evv" at the end. Yours. */
+static char *inside(const char *answer, const char *template) {
+  char *start = mw_format("_Z%zu%sI", strlen(template), template);
+  size_t skip = strlen(start), length = answer ? strlen(answer) : 0;
+  char *found = NULL;
+  if (length > skip + 3 && strncmp(answer, start, skip) == 0 && strcmp(answer + length - 3, "Evv") == 0)
+    found = mw_format("%.*s", (int)(length - skip - 3), answer + skip);
+  free(start);
+  return found;
+}
+
+/* "Lm8E" at *at: the number, and behind it. */
+static size_t literal(char **at) {
+  if (strncmp(*at, "Lm", 2) != 0) return 0;
+  size_t value = strtoul(*at + 2, at, 10);
+  if (**at == 'E') (*at)++;
+  return value;
+}
+
+/* ---- structs ---- */
+
+static void ask_struct(questions *q, const scanned_struct *s) {
+  question(q, mw_format("__mw_shape<%s, sizeof(%s), alignof(%s)>", s->name, s->name, s->name));
+  for (size_t i = 0; i < s->field_count; i++)
+    question(q, mw_format("__mw_field<__INTADDR__(&((%s*)0)->%s), sizeof(((%s*)0)->%s), decltype(%s::%s)>", s->name,
+                          s->fields[i], s->name, s->fields[i], s->name, s->fields[i]));
+}
+
+/* The type's own name is behind: its size and alignment stand at the end. */
+static bool add_shape(mw_text *facts, const char *name, const char *answer) {
+  char *text = inside(answer, "__mw_shape"), *sizes = NULL;
+  for (char *at = text; at && (at = strstr(at, "Lm")); at++) /* the last two */
+    if (strstr(at + 1, "Lm") && !strstr(strstr(at + 1, "Lm") + 1, "Lm")) sizes = at;
+  size_t size = sizes ? literal(&sizes) : 0, align = sizes ? literal(&sizes) : 0;
+  if (size) mw_text_addf(facts, "struct\t%s\t%zu\t%zu\n", name, size, align);
+  free(text);
+  return size != 0;
+}
+
+static void add_struct(mw_text *facts, const scanned_struct *s, char **answers) {
+  if (!add_shape(facts, s->name, answers[0])) return;
+  for (size_t i = 0; i < s->field_count; i++) {
+    char *text = inside(answers[i + 1], "__mw_field"), *at = text;
+    if (!text) continue;
+    size_t offset = literal(&at), size = literal(&at);
+    mw_text_addf(facts, "field\t%s\t%zu\t%zu\t%s\n", s->fields[i], offset, size, at);
+    free(text);
+  }
+}
+
+/* ---- variables ---- */
+
+/* As the source names it: without what has no name there. */
+static char *expression_of(const char *name) {
+  static const char unnamed[] = "(anonymous namespace)::";
+  mw_text out = {0};
+  mw_text_add(&out, "", 0);
+  for (const char *at = name, *found; *at; at = found + strlen(unnamed)) {
+    found = strstr(at, unnamed);
+    mw_text_add(&out, at, found ? (size_t)(found - at) : strlen(at));
+    if (!found) break;
+  }
+  return out.data;
+}
+
+/* The program's, and not one of our headers' or of the compiler's. */
+static bool is_own(const ptx_variable *variable) {
+  return strncmp(variable->linkage, "_ZZ", 3) != 0 && strncmp(variable->linkage, "_ZN4cuda", 8) != 0 &&
+         strncmp(variable->linkage, "__unnamed_", 10) != 0 && !strstr(variable->linkage, "__mw_") &&
+         !strstr(variable->linkage, "__nv_");
+}
+
+static void add_variable(mw_text *facts, const ptx_variable *v, const char *name, const char *answer) {
+  char *type = inside(answer, "__mw_sig");
+  mw_text_addf(facts, "variable\t%s\t%s\t%d\t%zu\t%zu\t%s\n", v->linkage, name, v->constant, v->place.size,
+               v->place.align, type ? type : "");
+  free(type);
+}
+
+/* ---- kernels ---- */
+
+/* "fill" of "ns::fill<float, 4>". */
+static char *base_name(const char *name) {
+  size_t length = strcspn(name, "<"), start = length;
+  while (start > 0 && name[start - 1] != ':') start--;
+  return mw_format("%.*s", (int)(length - start), name + start);
+}
+
+/* The next one in the text with that name and as many parameters. */
+static const scanned_kernel *find_scanned(const scanned *found, const char *name, size_t params, bool *used) {
+  char *base = base_name(name);
+  const scanned_kernel *result = NULL;
+  bool is_template = strchr(name, '<') != NULL;
+  for (size_t i = 0; i < found->kernel_count && !result; i++) {
+    const scanned_kernel *k = &found->kernels[i];
+    if ((used[i] && !is_template) || strcmp(k->name, base) != 0 || k->param_count != params) continue;
+    used[i] = true;
+    result = k;
+  }
+  free(base);
+  return result;
+}
+
+static void add_kernel(mw_text *facts, const ptx_text *ptx, const ptx_entry *entry, const char *name,
+                       const char *answer, const scanned_kernel *scan, const char *text) {
+  char *type = inside(answer, "__mw_sig");
+  /* Functions that are not inlined may read what they will. */
+  const char *body = ptx->calls ? text : entry->body;
+  size_t length = ptx->calls ? strlen(text) : entry->body_length;
+  mw_text_addf(facts, "kernel\t%s\t%s\t%d\t%d\t%s\n", entry->linkage, name, scan ? scan->line : 0, entry->max_threads,
+               type ? type : "");
+  free(type);
+  for (size_t i = 0; i < entry->param_count; i++)
+    mw_text_addf(facts, "param\t%zu\t%zu\t%c\t%s\n", entry->params[i].size, entry->params[i].align,
+                 entry->params[i].kind, scan ? scan->params[i] : "");
+  for (size_t i = 0; i < ptx->variable_count; i++) {
+    const ptx_variable *v = &ptx->variables[i];
+    if (v->place.size == 8 && ptx_mentions(body, length, v->linkage)) mw_text_addf(facts, "reads\t%s\n", v->linkage);
+  }
+}
+
+/* ---- the whole ---- */
+
+void cuda_describe(const mw_source *source, const char *text, cuda_ask *ask, void *context, mw_text *facts) {
+  scanned found = {0};
+  ptx_text ptx;
+  cuda_types names = {0};
+  questions q = {0};
+  ptx_parse(text, &ptx);
+  cuda_scan(source->text, source->length, false, &found);
+  for (size_t i = 0; i < source->header_count; i++)
+    cuda_scan(source->headers[i].text, strlen(source->headers[i].text), true, &found);
+  cuda_signature *kernels = mw_alloc((ptx.entry_count + 1) * sizeof *kernels);
+  cuda_signature *variables = mw_alloc((ptx.variable_count + 1) * sizeof *variables);
+  for (size_t i = 0; i < found.struct_count; i++) ask_struct(&q, &found.structs[i]);
+  size_t first_variable = q.count;
+  for (size_t i = 0; i < ptx.variable_count; i++) {
+    cuda_demangle(&names, ptx.variables[i].linkage, &variables[i]);
+    char *expression = expression_of(variables[i].name);
+    question(&q,
+             is_own(&ptx.variables[i]) ? mw_format("__mw_sig<decltype(%s)>", expression) : mw_strdup("__mw_sig<int>"));
+    free(expression);
+  }
+  size_t first_kernel = q.count;
+  for (size_t i = 0; i < ptx.entry_count; i++) {
+    cuda_demangle(&names, ptx.entries[i].linkage, &kernels[i]);
+    bool c_linkage = strncmp(ptx.entries[i].linkage, "_Z", 2) != 0;
+    question(&q, c_linkage ? mw_format("__mw_sig<decltype(%s)>", ptx.entries[i].linkage) : mw_strdup("__mw_sig<int>"));
+  }
+  answer(&q, ask, context);
+  size_t n = 0;
+  for (size_t i = 0; i < found.struct_count; n += 1 + found.structs[i++].field_count)
+    add_struct(facts, &found.structs[i], q.answers + n);
+  for (size_t i = 0; i < ptx.variable_count; i++)
+    if (is_own(&ptx.variables[i]))
+      add_variable(facts, &ptx.variables[i], variables[i].name, q.answers[first_variable + i]);
+  bool *used = mw_alloc(found.kernel_count + 1);
+  for (size_t i = 0; i < ptx.entry_count; i++) {
+    const ptx_entry *entry = &ptx.entries[i];
+    const scanned_kernel *scan = find_scanned(&found, kernels[i].name, entry->param_count, used);
+    bool c_linkage = strncmp(entry->linkage, "_Z", 2) != 0;
+    add_kernel(facts, &ptx, entry, kernels[i].name, c_linkage ? q.answers[first_kernel + i] : NULL, scan, text);
+  }
+  free(used);
+  free(kernels);
+  free(variables);
+  questions_free(&q);
+  cuda_types_free(&names);
+  cuda_scanned_free(&found);
+  ptx_free(&ptx);
+}

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Writes the headers that kernels see on an NVIDIA GPU as C (src/cuda/compile/headers.c includes it): sh embed.sh DEVICE_FOLDER
+set -eu
+cd "$1"
+files="nvrtc/prelude.h moonwarp/guard_layout.h moonwarp/guard.h moonwarp/assertion.h moonwarp/grid_barrier.h
+  moonwarp/atomic_builtins.h cmath moonwarp/limits.h moonwarp/math_overloads.h
+  moonwarp/texture_kinds.h
+  cuda/atomic cuda/barrier cuda/pipeline moonwarp/pipeline.h cuda_pipeline*.h moonwarp/atomic_objects.h moonwarp/block_barrier.h cuComplex.h math_constants.h cuda_fp16.h cuda_bf16.h moonwarp/narrow_float.h
+  cooperative_groups.h moonwarp/group_*.h moonwarp/async_copy.h cooperative_groups/*.h curand*.h moonwarp/random/*.h"
+n=0
+list=
+for file in $files; do
+  [ -f "$file" ] || continue
+  n=$((n + 1))
+  echo "static const unsigned char text_$n[] = {"
+  od -An -v -tu1 "$file" | sed 's/  */,/g; s/^,//; s/$/,/'
+  echo "0};"
+  name=$file
+  [ "$file" != nvrtc/prelude.h ] || name=moonwarp/prelude.h
+  list="$list  {\"$name\", (const char *)text_$n},
+"
+  # as a header in a folder of ours names it
+  case $file in nvrtc/*) continue ;; esac
+  list="$list  {\"../$name\", (const char *)text_$n},
+"
+done
+printf 'static const embedded embedded_headers[] = {\n%s};\n' "$list"

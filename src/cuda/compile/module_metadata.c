@@ -1,0 +1,249 @@
+/* Reading the facts that describe.c wrote, or mwcc (src/mwcc/gpu/metadata.c): types first, since all others refer to them. A type
+ * is a linkage name there, and "#" with a number here. */
+#include "describe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELDS 10
+
+/* One line, its fields apart. */
+typedef struct line {
+  char *fields[FIELDS];
+  size_t count;
+} line;
+
+/* Every line of a copy of the text. Yours: free the first field of the first, and the list. */
+static line *split(const char *facts, size_t *count) {
+  char *text = mw_strdup(facts);
+  line *lines = mw_alloc(sizeof *lines);
+  *count = 0;
+  lines[0].fields[0] = text;
+  for (char *at = text; *at;) {
+    lines = mw_realloc(lines, (*count + 1) * sizeof *lines);
+    line *l = &lines[(*count)++];
+    *l = (line){.count = 1};
+    for (int i = 0; i < FIELDS; i++) l->fields[i] = at + strlen(at);
+    l->fields[0] = at;
+    for (; *at && *at != '\n'; at++)
+      if (*at == '\t') {
+        *at = '\0';
+        if (l->count < FIELDS) l->fields[l->count++] = at + 1;
+      }
+    if (*at) *at++ = '\0';
+    for (size_t i = l->count; i < FIELDS; i++) l->fields[i] = "";
+  }
+  return lines;
+}
+
+static bool is(const line *l, const char *what) { return strcmp(l->fields[0], what) == 0; }
+static size_t number(const line *l, int field) { return strtoul(l->fields[field], NULL, 10); }
+static char *keep(cuda_types *types, const char *text) { return cuda_types_text(types, text, strlen(text)); }
+
+/* ---- types ---- */
+
+static void read_structs(const line *lines, size_t count, cuda_types *types) {
+  size_t first = types->struct_count;
+  for (size_t i = 0; i < count; i++)
+    if (is(&lines[i], "struct"))
+      cuda_types_struct(types, lines[i].fields[1], number(&lines[i], 2), number(&lines[i], 3));
+  mw_type *type = NULL;
+  for (size_t i = 0; i < count; i++) {
+    const line *l = &lines[i];
+    if (is(l, "struct")) {
+      size_t fields = 0;
+      type = types->structs[first++];
+      while (i + 1 + fields < count && is(&lines[i + 1 + fields], "field")) fields++;
+      type->fields = cuda_types_alloc(types, (fields + 1) * sizeof *type->fields);
+      continue;
+    }
+    const mw_type *member = type && is(l, "field") ? cuda_demangle_type(types, l->fields[4]) : NULL;
+    if (!member || member->size != number(l, 3)) continue;
+    ((mw_field *)type->fields)[type->count++] = (mw_field){keep(types, l->fields[1]), member, number(l, 2)};
+  }
+}
+
+/* mwcc's: "type" lines with their numbers in order, and the members of structs behind them. They may refer to later ones. */
+static void read_numbered(const line *lines, size_t count, cuda_types *types) {
+  size_t total = 0, at = 0;
+  for (size_t i = 0; i < count; i++) total += is(&lines[i], "type");
+  types->numbered = cuda_types_alloc(types, (total + 1) * sizeof *types->numbered);
+  types->numbered_count = total;
+  for (size_t i = 0; i < total; i++) types->numbered[i] = cuda_types_alloc(types, sizeof **types->numbered);
+  for (size_t i = 0; i < count; i++) {
+    const line *l = &lines[i];
+    if (!is(l, "type")) continue;
+    size_t element = number(l, 7), kind = number(l, 2);
+    mw_type *type = types->numbered[at++];
+    *type = (mw_type){.kind = kind <= MW_TYPE_ARRAY ? (mw_type_kind)kind : MW_TYPE_STRUCT,
+                      .is_const = number(l, 3) != 0,
+                      .size = number(l, 4),
+                      .align = number(l, 5) ? number(l, 5) : 1,
+                      .name = keep(types, l->fields[8]),
+                      .element = element >= 1 && element <= total ? types->numbered[element - 1] : NULL,
+                      .count = number(l, 6)};
+    if (type->kind != MW_TYPE_STRUCT) continue;
+    mw_field *fields = cuda_types_alloc(types, (count - i + 1) * sizeof *fields);
+    type->fields = fields;
+    type->count = 0;
+    for (size_t k = i + 1; k < count && is(&lines[k], "member"); k++) {
+      size_t of = number(&lines[k], 3);
+      if (of < 1 || of > total) continue;
+      fields[type->count++] =
+          (mw_field){keep(types, lines[k].fields[1]), types->numbered[of - 1], number(&lines[k], 2)};
+    }
+  }
+}
+
+/* A type in either form; NULL where it is none. */
+static const mw_type *type_named(cuda_types *types, const char *name) {
+  if (*name != '#') return *name ? cuda_demangle_type(types, name) : NULL;
+  size_t n = strtoul(name + 1, NULL, 10);
+  return n >= 1 && n <= types->numbered_count ? types->numbered[n - 1] : NULL;
+}
+
+/* "texture:element:dimensions:read", or a linkage name. */
+static const mw_reference *reference_named(cuda_types *types, const char *name) {
+  bool texture = strncmp(name, "texture:", 8) == 0;
+  if (!texture && strncmp(name, "surface:", 8) != 0) return cuda_demangle_reference(types, name);
+  char *at;
+  size_t element = strtoul(name + 8, &at, 10);
+  mw_reference *out = cuda_types_alloc(types, sizeof *out);
+  out->kind = texture ? MW_REFERENCE_TEXTURE : MW_REFERENCE_SURFACE;
+  if (element < 1 || element > types->numbered_count) return NULL;
+  out->element = types->numbered[element - 1];
+  if (*at == ':') out->dimensions = (int)strtol(at + 1, &at, 10);
+  if (*at == ':') out->read = (mw_read_mode)strtol(at + 1, &at, 10);
+  if (!texture) out->read = MW_READ_AUTO;
+  return out;
+}
+
+/* What has no type that we know, by its size: an enumeration, or bytes. */
+static const mw_type *opaque(cuda_types *types, const char *name, size_t size, size_t align, char kind) {
+  if (kind == 'f') return mw_dtype(size == 2 ? "half" : size == 4 ? "float" : "double");
+  if (kind != '-' && !name) {
+    if (size < 8) return mw_dtype(size == 1 ? "char" : size == 2 ? "short" : "int");
+    static const mw_type bytes = {.kind = MW_TYPE_VOID, .align = 1, .name = "void"};
+    static const mw_type pointer = {
+        .kind = MW_TYPE_POINTER, .size = 8, .align = 8, .name = "void *", .element = &bytes};
+    return &pointer;
+  }
+  mw_type *type = cuda_types_alloc(types, sizeof *type);
+  *type = (mw_type){.kind = kind == '-' ? MW_TYPE_STRUCT : MW_TYPE_INT,
+                    .size = size,
+                    .align = align ? align : 1,
+                    .name = name ? name : keep(types, "bytes")};
+  if (kind == '-') type->fields = cuda_types_alloc(types, sizeof *type->fields);
+  return type;
+}
+
+/* The type that was read, if the machine agrees on its size. */
+static const mw_type *settle(cuda_types *types, const mw_type *type, size_t size, size_t align, char kind) {
+  if (type && type->size == size) return type;
+  /* A reference's parameter is a pointer; a class with nothing in it is a byte. */
+  return opaque(types, type && type->size == 0 ? type->name : NULL, size, align, kind);
+}
+
+/* ---- variables ---- */
+
+static void read_variable(const line *l, cuda_types *types, cuda_unit *unit) {
+  size_t size = number(l, 4), align = number(l, 5);
+  const mw_reference *reference = reference_named(types, *l->fields[7] ? l->fields[7] : l->fields[6]);
+  const mw_type *type = type_named(types, l->fields[6]);
+  bool constant = number(l, 3) != 0;
+  unit->symbols = mw_realloc(unit->symbols, (unit->symbol_count + 1) * sizeof *unit->symbols);
+  cuda_symbol *symbol = &unit->symbols[unit->symbol_count++];
+  *symbol = (cuda_symbol){.info = {.name = keep(types, l->fields[2]),
+                                   .linkage = keep(types, l->fields[1]),
+                                   .type = settle(types, type, size, align, '-'),
+                                   .size = size,
+                                   .constant = constant,
+                                   .reference = reference}};
+}
+
+/* ---- kernels ---- */
+
+static size_t find_symbol(const cuda_unit *unit, const char *linkage) {
+  size_t i = 0;
+  while (i < unit->symbol_count && strcmp(unit->symbols[i].info.linkage, linkage) != 0) i++;
+  return i;
+}
+
+static void place(cuda_kernel *kernel, const line *l, const mw_source *origin) {
+  int at = (int)number(l, 3);
+  kernel->info.file = at ? origin->file : NULL;
+  kernel->info.line = at ? at + (origin->line > 1 ? origin->line - 1 : 0) : 0;
+}
+
+static bool belongs(const line *l) { return is(l, "param") || is(l, "reads") || is(l, "found"); }
+
+/* A kernel and the lines that belong to it; how many those are. */
+static size_t read_kernel(const line *lines, size_t left, const mw_source *origin, cuda_types *types, cuda_unit *unit) {
+  const line *l = &lines[0];
+  size_t rest = 1, params = 0;
+  for (; rest < left && belongs(&lines[rest]); rest++) params += is(&lines[rest], "param");
+  unit->kernels = mw_realloc(unit->kernels, (unit->kernel_count + 1) * sizeof *unit->kernels);
+  cuda_kernel *kernel = &unit->kernels[unit->kernel_count++];
+  *kernel = (cuda_kernel){0};
+  mw_kernel_info *info = &kernel->info;
+  cuda_signature signature = {0};
+  info->linkage = keep(types, l->fields[1]);
+  cuda_demangle(types, info->linkage, &signature);
+  if (*l->fields[5]) cuda_demangle_function(types, l->fields[5], &signature);
+  *info = (mw_kernel_info){.name = keep(types, l->fields[2]),
+                           .linkage = info->linkage,
+                           .max_threads = (int)number(l, 4),
+                           .tier = "",
+                           .tier_reason = ""};
+  place(kernel, l, origin);
+  mw_param *list = cuda_types_alloc(types, (params + 1) * sizeof *list);
+  const char **reads = cuda_types_alloc(types, (rest + 1) * sizeof *reads);
+  size_t *places = cuda_types_alloc(types, (rest + 1) * sizeof *places), offset = 0;
+  kernel->found = cuda_types_alloc(types, (rest + 1) * sizeof *kernel->found);
+  for (size_t i = 1; i < rest; i++) {
+    const line *part = &lines[i];
+    if (is(part, "found")) {
+      size_t which = number(part, 1);
+      if (which < params) kernel->found[kernel->found_count++] = which;
+      continue;
+    }
+    if (is(part, "reads")) {
+      size_t symbol = find_symbol(unit, part->fields[1]);
+      if (symbol == unit->symbol_count || !unit->symbols[symbol].info.reference) continue;
+      reads[info->reference_count] = unit->symbols[symbol].info.linkage;
+      places[info->reference_count++] = symbol;
+      continue;
+    }
+    size_t size = number(part, 1), align = number(part, 2) ? number(part, 2) : 1, n = info->param_count++;
+    const mw_type *type = signature.params && signature.param_count == params ? signature.params[n] : NULL;
+    if (*part->fields[5]) type = type_named(types, part->fields[5]);
+    offset = (offset + align - 1) / align * align;
+    list[n] = (mw_param){keep(types, part->fields[4]), settle(types, type, size, align, part->fields[3][0]), offset};
+    offset += size;
+  }
+  info->params = list;
+  info->param_bytes = offset;
+  info->references = reads;
+  kernel->reference_symbols = places;
+  return rest;
+}
+
+void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *types, cuda_unit *unit) {
+  size_t count;
+  line *lines = split(facts, &count);
+  char *text = lines[0].fields[0];
+  read_numbered(lines, count, types);
+  read_structs(lines, count, types);
+  for (size_t i = 0; i < count; i++)
+    if (is(&lines[i], "variable")) read_variable(&lines[i], types, unit);
+  for (size_t i = 0; i < count;)
+    i += is(&lines[i], "kernel") ? read_kernel(&lines[i], count - i, origin, types, unit) : 1;
+  for (size_t i = 0; i < count; i++) {
+    if (!is(&lines[i], "numbered")) continue;
+    unit->numbered = true;
+    unit->checked = number(&lines[i], 1) != 0;
+  }
+  for (size_t i = 0; i < unit->kernel_count; i++) unit->kernels[i].unit = unit;
+  free(text);
+  free(lines);
+}

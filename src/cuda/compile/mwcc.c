@@ -1,0 +1,167 @@
+/* Compiling where there is no NVRTC: mwcc makes PTX, and the driver compiles it when it is loaded. A GPU then needs
+ * nothing but its driver.
+ *
+ * Behind the PTX mwcc writes what the module has, as comments (src/mwcc/gpu/metadata.c): they become the image's facts. */
+#include "core/compile/run_mwcc.h"
+#include "compiler.h"
+#include "image.h"
+#include "core/compile/source_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Kernels that can be stopped, and those that check their accesses, mwcc alone can make. */
+bool cuda_for_mwcc(const cuda_device *device, const mw_source *source) {
+  for (size_t i = 0; source && i < source->option_count; i++)
+    if (source->options[i] && strcmp(source->options[i], "--check-memory") == 0) return true;
+  return cuda_stoppable(device);
+}
+
+bool cuda_stoppable(const cuda_device *device) {
+  char *path = NULL;
+  if (device->limits[MW_LIMIT_TIME] <= 0) return false;
+  bool there = compiler_find(&path) == MW_SUCCESS;
+  mw_error_clear();
+  free(path);
+  return there;
+}
+
+bool cuda_by_mwcc(void) {
+  char *path = NULL;
+  if (nvrtc_load() == MW_SUCCESS) return false;
+  bool there = compiler_find(&path) == MW_SUCCESS;
+  mw_error_clear();
+  free(path);
+  return there;
+}
+
+void cuda_mwcc_report(mw_text *out) {
+  char *path = NULL;
+  if (compiler_find(&path) == MW_SUCCESS)
+    mw_text_addf(out, "without NVRTC kernels for GPUs are compiled by %s\n", path);
+  else
+    mw_text_addf(out, "without NVRTC no kernel for a GPU can be compiled: %s\n", mw_error_last()->message);
+  mw_error_clear();
+  free(path);
+}
+
+/* ---- what for ---- */
+
+/* The GPU's own architecture, or the newest before it that mwcc knows, whose PTX the driver takes too. */
+static int arch_for(const cuda_device *device, int wanted) {
+  static const int archs[] = {50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90};
+  int own = device->major * 10 + device->minor, best = archs[0];
+  for (size_t i = 0; i < MW_COUNT(archs); i++)
+    if (archs[i] <= (wanted ? wanted : own)) best = archs[i];
+  return best;
+}
+
+/* The newest version of PTX that the driver and mwcc know. (PTX ISA, release history: CUDA 12.0 has 8.0) */
+static int ptx_minor(void) {
+  int minor = (cuda_driver_version() - 12000) / 10;
+  return minor < 0 ? 0 : minor > 5 ? 5 : minor;
+}
+
+int cuda_mwcc_target(const cuda_device *device, mw_text *out) {
+  char *path;
+  int code = compiler_find(&path);
+  if (code != MW_SUCCESS) return code;
+  mw_text_addf(out, "moonwarp %s, PTX 8.%d by mwcc, sm_%d\n", MW_VERSION, ptx_minor(), arch_for(device, 0));
+  compiler_describe(path, out);
+  if (cuda_stoppable(device)) mw_text_addf(out, "stoppable\n");
+  free(path);
+  return MW_SUCCESS;
+}
+
+/* ---- a run ---- */
+
+static void add_formatted(compiler_args *args, char *text) {
+  compiler_args_add(args, text);
+  free(text);
+}
+
+static int make_arguments(const cuda_device *device, const char *mwcc, const compiler_job *job, const mw_source *source,
+                          const char *const *instances, size_t instance_count, compiler_args *args) {
+  cuda_list options = {0};
+  int arch = 0, code = cuda_options_read(device, source, &options, &arch);
+  compiler_args_add(args, mwcc);
+  compiler_args_add(args, "--target=nvptx");
+  add_formatted(args, mw_format("--arch=sm_%d", arch_for(device, arch)));
+  add_formatted(args, mw_format("--ptx=8.%d", ptx_minor()));
+  if (cuda_stoppable(device)) compiler_args_add(args, "--stoppable");
+  for (size_t i = 0; i < options.count; i++) compiler_args_add(args, options.items[i]);
+  if (source->header_count) {
+    compiler_args_add(args, "--headers");
+    compiler_args_add(args, ORIGIN_HEADERS);
+  }
+  for (size_t i = 0; i < instance_count; i++) {
+    compiler_args_add(args, "--instance");
+    add_formatted(args, cuda_qualify(source, instances[i]));
+  }
+  compiler_args_add(args, "-o");
+  compiler_args_add(args, job->output);
+  compiler_args_add(args, MW_SOURCE_NAME);
+  cuda_list_free(&options);
+  return code;
+}
+
+static size_t memory_limit(const cuda_device *device) {
+#ifdef __SANITIZE_ADDRESS__ /* mwcc's shadow memory takes terabytes of addresses then */
+  (void)device;
+  return 0;
+#else
+  return (size_t)device->limits[MW_LIMIT_COMPILE_MEMORY];
+#endif
+}
+
+/* ---- the image ---- */
+
+void cuda_split_facts(const char *text, cuda_image *image) {
+  static const char mark[] = "//mw\t";
+  static const struct {
+    const char *what;
+    image_part part;
+    bool keep; /* the word, which tells lines of facts apart */
+  } kinds[] = {{"depends\t", IMAGE_DEPENDS, false}, {"log\t", IMAGE_LOG, false}, {"", IMAGE_FACTS, true}};
+  for (const char *line = text; (line = strstr(line, mark));) {
+    line += strlen(mark);
+    size_t length = strcspn(line, "\n"), i = 0;
+    while (strncmp(line, kinds[i].what, strlen(kinds[i].what)) != 0) i++;
+    size_t skip = kinds[i].keep ? 0 : strlen(kinds[i].what);
+    mw_text_addf(&image->parts[kinds[i].part], "%.*s\n", (int)(length - skip), line + skip);
+    line += length;
+  }
+}
+
+static int fill_image(const cuda_device *device, const mw_source *source, const char *path, cuda_image *image) {
+  mw_text *ptx = &image->parts[IMAGE_PTX];
+  int code = mw_file_read(path, ptx);
+  if (code != MW_SUCCESS) return code;
+  mw_text_addf(&image->parts[IMAGE_ARCH], "sm_%d", arch_for(device, 0));
+  mw_text_add(&image->parts[IMAGE_FACTS], "", 0);
+  cuda_split_facts(ptx->data, image);
+  cuda_image_keep_source(image, source);
+  return MW_SUCCESS;
+}
+
+int cuda_mwcc_compile(cuda_device *device, const mw_source *source, const char *const *instances, size_t instance_count,
+                      const char *path) {
+  char *mwcc = NULL;
+  compiler_args args = {0};
+  cuda_image image = {0};
+  compiler_job job = compiler_job_new(path);
+  int code = compiler_job_check(source);
+  bool known = code == MW_SUCCESS;
+  if (code == MW_SUCCESS) code = compiler_find(&mwcc);
+  if (code == MW_SUCCESS) code = make_arguments(device, mwcc, &job, source, instances, instance_count, &args);
+  if (code == MW_SUCCESS) code = compiler_job_write(&job, source);
+  if (code == MW_SUCCESS)
+    code = compiler_job_run(&job, &args, device->limits[MW_LIMIT_COMPILE_TIME], memory_limit(device));
+  if (code == MW_SUCCESS) code = fill_image(device, source, path, &image);
+  if (code == MW_SUCCESS) code = cuda_image_write(&image, path);
+  cuda_image_free(&image);
+  compiler_job_free(&job, known ? source : NULL);
+  compiler_args_free(&args);
+  free(mwcc);
+  return code;
+}

@@ -1,0 +1,35 @@
+/* What the files about failing kernels share: guard.c says what it is about. */
+#ifndef MW_CUDA_GUARD_H
+#define MW_CUDA_GUARD_H
+
+#include "cuda/cuda.h"
+#include "device/moonwarp/guard_layout.h"
+
+/* Tables of arrays in the device's memory: the one that kernels are told of, and those that running ones may still read. */
+typedef struct guard_tables {
+  CUdeviceptr current, *old;
+  size_t old_count;
+  uint64_t changes; /* of the heaps, when it was made */
+} guard_tables;
+
+typedef struct cuda_guard {
+  pthread_mutex_t lock;
+  mw_guard_host *host; /* NULL: no unit wanted it yet */
+  CUdeviceptr words;
+  unsigned units, number;
+  atomic_uint taken;
+  guard_tables table;
+  /* watchdog.c's */
+  pthread_t thread;
+  pthread_mutex_t watch_lock;
+  pthread_cond_t watch;
+  bool watching, closing;
+} cuda_guard;
+
+/* Bytes to the device's memory, beside all streams. */
+CUresult cuda_guard_write(cuda_device *device, uint64_t at, const void *value, size_t bytes);
+CUresult cuda_guard_table_update(cuda_device *device); /* under the guard's lock */
+void cuda_guard_table_free(guard_tables *tables);
+void cuda_guard_table_forget(guard_tables *tables);
+
+#endif

@@ -1,0 +1,59 @@
+/* Where arrays lie, as a table in the device's memory for kernels that check their accesses.
+ *
+ * A kernel that runs goes on with the table that it began with: a change makes a new one, and old ones are freed when
+ * nothing runs that may read them. */
+#include "guard.h"
+
+#include <stdlib.h>
+
+void cuda_guard_table_forget(guard_tables *tables) {
+  free(tables->old);
+  *tables = (guard_tables){0};
+}
+
+static void free_old(guard_tables *tables) {
+  for (size_t i = 0; i < tables->old_count; i++) cu.cuMemFree(tables->old[i]);
+  tables->old_count = 0;
+}
+
+void cuda_guard_table_free(guard_tables *tables) {
+  free_old(tables);
+  if (tables->current) cu.cuMemFree(tables->current);
+}
+
+static mw_guard_table *make_table(size_t *bytes) {
+  size_t count;
+  cuda_extent *list = cuda_heaps_list(&count);
+  *bytes = sizeof(mw_guard_table) + count * sizeof *list;
+  mw_guard_table *table = mw_alloc(*bytes);
+  table->count = count;
+  for (size_t i = 0; i < count; i++) {
+    table->extents[i].base = list[i].address;
+    table->extents[i].bytes = list[i].bytes;
+  }
+  free(list);
+  return table;
+}
+
+/* Memory beside the book: for a table that had itself in it would have to be made anew. */
+CUresult cuda_guard_table_update(cuda_device *device) {
+  cuda_guard *guard = device->guard;
+  guard_tables *tables = &guard->table;
+  uint64_t changes = cuda_heaps_changes();
+  if (tables->current && tables->changes == changes) return 0;
+  size_t bytes;
+  CUdeviceptr memory = 0;
+  mw_guard_table *table = make_table(&bytes);
+  if (atomic_load(&device->guarded) == 0) free_old(tables);
+  CUresult result = cu.cuMemAlloc(&memory, bytes);
+  if (result == 0) result = cuda_guard_write(device, memory, table, bytes);
+  free(table);
+  if (result != 0) return result;
+  if (tables->current) {
+    tables->old = mw_realloc(tables->old, (tables->old_count + 1) * sizeof *tables->old);
+    tables->old[tables->old_count++] = tables->current;
+  }
+  tables->current = memory;
+  tables->changes = changes;
+  return 0;
+}
