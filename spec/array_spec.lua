@@ -518,7 +518,7 @@ describe("an array", function()
   end)
 
   it("refuses to be a method's self when it is none", function()
-    assert.equal("totable wants an array, got a table", message(mw.zeros(1).totable, {}))
+    assert.equal("a:totable is a method of an array, called on a table; write a:totable() with a colon", message(mw.zeros(1).totable, {}))
   end)
 end)
 

@@ -114,7 +114,7 @@ describe("a picture", function()
     assert.is_string(failure(mw.write_image, path, mw.zeros({ 2, 2, 3 }, "uchar")).message) -- PGM has one channel
     assert.is_string(failure(mw.write_image, folder .. "/x.gif", mw.zeros({ 2, 2 }, "uchar")).message)
     assert.matches("wants a path", failure(mw.write_image, 5).message)
-    assert.matches("wants an array, got nothing", failure(mw.write_image, path).message)
+    assert.matches("wants an array, got nil", failure(mw.write_image, path).message)
     assert.matches("wants a path", failure(mw.read_image).message)
   end)
 end)

@@ -158,7 +158,7 @@ describe("memory checks", function()
     assert.equal("loop", m.f.tier)
     assert.matches("p%[1%], and p ends with %[0%]", said(function() m.f(1, 1)(mw.zeros(1, "int")) end))
     assert.equal("simd", mw.compile("__global__ void f(int *p) { p[1] = 1; }").f.tier)
-    assert.matches("wants true or false, got a number", failure(mw.check_memory, 1).message)
+    assert.matches("wants true or false as on, got the number 1", failure(mw.check_memory, 1).message)
   end)
 
   it("leave fetches of textures to the texture", function()

@@ -235,7 +235,7 @@ describe("mw.compile", function()
     assert.matches("takes one argument: write mw.compile { source = ",
       failure(mw.compile, "__global__ void f() {}", { options = {} }).message)
     assert.truthy(mw.compile(("__global__ void N() {}"):gsub("N", "f")).f)
-    assert.matches("has no field 'option'; it has source, file, name, options and headers",
+    assert.matches("has no option 'option'; did you mean 'options'%? It has source, file, name, options, headers",
       failure(mw.compile, { source = "", option = {} }).message)
     assert.matches("options is a table, got a string", failure(mw.compile, { source = "", options = "-O2" }).message)
     assert.matches("options%[1%] is not a string", failure(mw.compile, { source = "", options = { 5 } }).message)
@@ -300,6 +300,6 @@ describe("a saved module", function()
     assert.is_nil(none)
     assert.equal("cudaErrorFileNotFound", err.code)
     assert.matches("wants a path", failure(function() mw.compile("__global__ void f() {}"):save() end).message)
-    assert.matches("wants the path", failure(mw.load).message)
+    assert.matches("wants a path", failure(mw.load).message)
   end)
 end)

@@ -60,7 +60,7 @@ describe("an array is shown", function()
     assert.matches("nothing in this array", message(show.picture, mw.zeros(0)))
     assert.matches("is no picture", message(show.picture, mw.zeros({ 2, 2, 2 })))
     assert.matches("one dimension", message(show.graph, mw.zeros({ 2, 2 })))
-    assert.matches("table of options", message(show.graph, mw.zeros(2), 5))
+    assert.matches("table of options", message(mw.zeros(2).plot, mw.zeros(2), 5))
   end)
 end)
 

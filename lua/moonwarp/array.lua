@@ -2,19 +2,45 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
+local is_number = require("moonwarp.arguments").is_number
 
 local usage = errors.usage
 local M = {}
 
--- A shape and a dtype out of (n, dtype), (h, w, dtype) or ({h, w}, dtype).
-local function shape_and_dtype(name, first, ...)
-  if type(first) == "table" then return first, (...) end
-  local shape, rest = { first }, { ... }
-  for i = 1, #rest do
-    if type(rest[i]) ~= "number" then return shape, rest[i] end
-    shape[i + 1] = rest[i]
+-- The dtype that a shape's table names: {3, 4, dtype = "int"}. Nothing else may be in it but sizes.
+local function dtype_in(name, shape)
+  for key in next, shape do
+    if type(key) ~= "number" and key ~= "dtype" then
+      usage('%s: a shape is sizes, and dtype = by name if need be: {3, 4, dtype = "int"}; this one has %s', name,
+        raw.describe(key))
+    end
   end
-  if first == nil then usage("mw.%s wants a shape: a number, several, or a table of them", name) end
+  return rawget(shape, "dtype")
+end
+
+-- The dtype of a shape as a table and what comes after it, of which at most one names it.
+local function dtype_of(name, shape, dtype, ...)
+  local named = dtype_in(name, shape)
+  if named ~= nil and dtype ~= nil then usage("%s: the dtype is given twice, in the shape and after it", name) end
+  if select("#", ...) > 0 then usage("%s takes a shape and a dtype, and nothing after that", name) end
+  if named ~= nil then return named end
+  return dtype
+end
+
+-- A shape and a dtype out of (n, dtype), (h, w, dtype), ({h, w}, dtype) or {h, w, dtype =}.
+local function shape_and_dtype(name, first, ...)
+  name = "mw." .. name
+  if type(first) == "table" then return first, dtype_of(name, first, ...) end
+  if first == nil then usage("%s wants a shape: a number, several, or a table of them", name) end
+  local shape, given = { first }, select("#", ...)
+  for i = 1, given do
+    local value = select(i, ...)
+    if not is_number(value) then
+      if i < given then usage("%s takes a shape and a dtype, and nothing after that", name) end
+      return shape, value
+    end
+    shape[i + 1] = value
+  end
   return shape, nil
 end
 
@@ -96,30 +122,31 @@ function M.ones(...) return filled("ones", 1, ...) end
 ---@return moonwarp.array
 function M.full(shape, value, dtype)
   if value == nil then usage("mw.full wants a shape and a value: mw.full(shape, value, dtype)") end
+  if type(shape) == "table" then dtype = dtype_of("mw.full", shape, dtype) end
   return raw.array_new(dtype, shape):fill(value)
 end
 
--- The arguments up to a dtype, which may stand behind any of them.
-local function numbers_and_dtype(name, ...)
-  local numbers, dtype = {}, nil
-  for i = 1, select("#", ...) do
+-- Up to `most` numbers, and a dtype after any of them.
+local function numbers_and_dtype(name, most, ...)
+  local numbers, given = {}, select("#", ...)
+  while given > 0 and (select(given, ...)) == nil do given = given - 1 end
+  for i = 1, given do
     local value = select(i, ...)
-    if type(value) == "string" then
-      dtype = value
-    elseif type(value) == "number" then
-      numbers[#numbers + 1] = value
-    elseif value ~= nil then
-      usage("mw.%s wants numbers and a dtype, got a %s", name, type(value))
+    if not is_number(value) then
+      if i < given then usage("%s wants numbers and then a dtype, got %s", name, raw.describe(value)) end
+      return numbers, value
     end
+    if i > most then usage("%s takes %d numbers at most, and a dtype", name, most) end
+    numbers[i] = tonumber(value)
   end
-  return numbers, dtype
+  return numbers, nil
 end
 
 ---0, 1, … below `stop`; or from `start` in steps of `step` (1), `stop` left out.
 ---@param ... any stop | start, stop[, step]; then a dtype, "float" by default
 ---@return moonwarp.array
 function M.arange(...)
-  local n, dtype = numbers_and_dtype("arange", ...)
+  local n, dtype = numbers_and_dtype("mw.arange", 3, ...)
   local start, stop, step = n[1], n[2], n[3] or 1
   if not start then usage("mw.arange wants mw.arange(stop) or mw.arange(start, stop, step)") end
   if not stop then start, stop = 0, start end
@@ -137,8 +164,6 @@ end
 ---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.array
 function M.linspace(first, last, count, dtype)
-  local n = numbers_and_dtype("linspace", first, last, count)
-  if #n ~= 3 then usage("mw.linspace wants mw.linspace(first, last, count)") end
   local array = raw.array_new(dtype, { count })
   raw.array_ramp(array, first, count > 1 and (last - first) / (count - 1) or 0)
   if count > 1 then array[count] = last end
@@ -150,7 +175,6 @@ end
 ---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.array
 function M.from_bytes(bytes, dtype)
-  if type(bytes) ~= "string" then usage("mw.from_bytes wants a string, got a %s", type(bytes)) end
   local size, _, name = raw.dtype_size(dtype or "float")
   if #bytes % size ~= 0 then
     usage("mw.from_bytes: %d bytes are no whole number of %s (%d bytes each)", #bytes, name, size)
@@ -194,13 +218,22 @@ end
 ---@param ... integer|integer[]
 ---@return moonwarp.array
 function array:reshape(...)
-  local shape = type((...)) == "table" and (...) or { ... }
+  local shape = { ... }
+  if type(shape[1]) == "table" then
+    if select("#", ...) > 1 then usage("a:reshape takes sizes, or one table of them, and nothing after it") end
+    shape = shape[1]
+    if dtype_in("a:reshape", shape) ~= nil then usage "a:reshape keeps the dtype; see a:as and a:to" end
+  end
   local known, unknown = 1, nil
   local sizes = {}
   for i = 1, #shape do
-    sizes[i] = shape[i]
-    if shape[i] ~= -1 then
-      known = known * (tonumber(shape[i]) or 0)
+    local size = tonumber(shape[i])
+    if not size or size % 1 ~= 0 or size < -1 or type(shape[i]) == "string" then
+      usage("a:reshape wants whole numbers as sizes, or one -1 for what is left; got %s", raw.describe(shape[i]))
+    end
+    sizes[i] = size
+    if size ~= -1 then
+      known = known * size
     elseif unknown then
       usage("a:reshape: only one size can be -1")
     else
@@ -210,11 +243,11 @@ function array:reshape(...)
   local count = self.count
   if unknown then
     if known == 0 or count % known ~= 0 then
-      usage("a:reshape: %d elements do not divide into rows of %d", count, known)
+      usage("a:reshape: %d elements do not divide into rows of %.0f", count, known)
     end
     sizes[unknown] = math.floor(count / known)
   elseif known ~= count then
-    usage("a:reshape: {%s} has %d elements, the array has %d", table.concat(sizes, ", "), known, count)
+    usage("a:reshape: {%s} has %.0f elements, the array has %d", table.concat(sizes, ", "), known, count)
   end
   return raw.array_view(self, 0, nil, sizes)
 end

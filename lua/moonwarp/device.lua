@@ -8,18 +8,8 @@ local M = {}
 -- "cpu@1.1" for ("cpu", { capability = "1.1" }); a device stands for its name.
 local function name_of(where, device, options)
   local name = raw.type(device) == "device" and device.name or device
-  if type(name) ~= "string" then
-    errors.usage("%s wants a device or its name, such as \"cpu\" or \"cpu:1\", got %s", where, type(device))
-  end
-  if options == nil then return name end
-  if type(options) ~= "table" then errors.usage("%s wants a table of options, got %s", where, type(options)) end
-  for key in pairs(options) do
-    if key ~= "capability" then errors.usage("%s has no option '%s'; it has capability", where, tostring(key)) end
-  end
-  if options.capability == nil then return name end
-  if type(options.capability) ~= "string" then
-    errors.usage("%s: a compute capability is a text, such as \"1.1\", got %s", where, type(options.capability))
-  end
+  if name == nil then errors.usage("%s: options are a device's, so name it: \"cpu\"", where) end
+  if options == nil or options.capability == nil then return name end
   return name:gsub("@.*", "") .. "@" .. options.capability
 end
 
@@ -29,7 +19,8 @@ end
 ---@param options? { capability?: string } open the CPU device as one of that compute capability, "1.0" to "9.0"
 ---@return moonwarp.device
 function M.use(device, options)
-  return raw.use(device ~= nil and name_of("mw.use", device, options) or nil)
+  if device == nil and options == nil then return raw.use(nil) end
+  return raw.use((name_of("mw.use", device, options)))
 end
 
 ---As mw.use, but returns nil and the error where there is no such device.
@@ -42,7 +33,7 @@ M.try_use = errors.try(M.use)
 ---@return moonwarp.device
 function M.device(name, options)
   if name == nil and options == nil then return raw.device() end
-  return raw.open(name_of("mw.device", name, options))
+  return raw.open((name_of("mw.device", name, options)))
 end
 
 ---The names of all devices. With { cpu = 3 } there are three CPU devices from now on, each with memory, modules and
@@ -51,9 +42,6 @@ end
 ---@return string[]
 function M.devices(numbers)
   if numbers == nil then return raw.device_list() end
-  if type(numbers) ~= "table" then
-    errors.usage("mw.devices wants a table such as { cpu = 2 }, got %s", type(numbers))
-  end
   for driver, value in pairs(numbers) do
     local text = type(value) == "table" and table.concat(value, ",") or value
     if type(driver) ~= "string" or not (type(text) == "string" or type(text) == "number" and text % 1 == 0) then
@@ -112,10 +100,7 @@ end
 ---Note from now on where in the script memory is made, or no more; see mw.memory. It costs nothing while it is off.
 ---@param on boolean
 ---@return boolean before
-function M.trace_memory(on)
-  if type(on) ~= "boolean" then errors.usage("mw.trace_memory wants true or false, got %s", type(on)) end
-  return raw.part("trace").trace(on)
-end
+function M.trace_memory(on) return raw.part("trace").trace(on) end
 
 ---cudaDeviceProp's facts of the device in use.
 ---@return table

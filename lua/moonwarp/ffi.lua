@@ -18,6 +18,7 @@ local raw = {
   properties = class.properties,
   version = ffi.string(library.C.mw_version()),
   type = class.type,
+  is = class.is,
   time = function() return library.C.mw_time() end,
 }
 
@@ -49,6 +50,11 @@ later.put_off(raw, "graphics", {
 later.put_off(raw, "cache", { "cache_info", "cache_clear", "cache_limit" })
 later.put_off(raw, "capability", { "capabilities", "capability" })
 later.settle()
+
+-- The Lua layer looks at each class's methods when there are more of them.
+function later.added()
+  if raw.methods_added then raw.methods_added() end
+end
 
 registry["moonwarp.ffi"] = raw
 return raw

@@ -13,10 +13,6 @@ local function finish(stream, ok, ...)
   return last, ...
 end
 
-local function check_function(name, f)
-  if type(f) ~= "function" then errors.usage("%s wants a function, got a %s", name, type(f)) end
-end
-
 -- Run f with the stream as the one in use, and what it gives to the stream as nodes of the graph behind others.
 local function capture(graph, stream, after, f, ...)
   raw.graph_capture(graph, stream, after)
@@ -41,7 +37,7 @@ M.graph = raw.graph_new
 ---@return moonwarp.graph
 function M.capture(stream, f, ...)
   if type(stream) == "function" then return M.capture(raw.stream_new(false, 0), stream, f, ...) end
-  check_function("mw.capture", f)
+  if type(f) ~= "function" then errors.usage("mw.capture wants a function, got %s", raw.describe(f)) end
   local graph = raw.graph_new()
   capture(graph, stream, nil, f, ...)
   return graph
@@ -56,7 +52,6 @@ local graph, exec = raw.classes.graph, raw.classes.graph_exec
 ---@param f function
 ---@return integer? node the last one
 function graph:add(after, f, ...)
-  if raw.type(f) ~= "launch" then check_function("g:add", f) end
   local stream = raw.stream_new(true, 0)
   local last = capture(self, stream, after, f, ...)
   stream:free()
@@ -69,37 +64,24 @@ end
 ---@param ... any
 ---@return integer node
 function graph:kernel(after, launch, ...)
-  if raw.type(launch) ~= "launch" then
-    errors.usage("g:kernel wants g:kernel(after, k(grid, block), arguments…), got %s", raw.type(launch) or type(launch))
-  end
   return self:add(after, launch, ...)
-end
-
-local memory = { array = true, pitched = true, cuda_array = true }
-
-local function check_memory(what, value, known)
-  if known[raw.type(value)] then return end
-  errors.usage("%s, got %s", what, raw.type(value) and "a " .. raw.type(value) or type(value))
 end
 
 ---A copy of an array into another.
 ---@return integer node
 function graph:copy(after, target, source)
-  check_memory("g:copy(after, target, source) wants an array as its target", target, memory)
   return self:add(after, function() target:copy_from(source) end)
 end
 
 ---An array filled with a value.
 ---@return integer node
 function graph:fill(after, array, value)
-  check_memory("g:fill(after, array, value) wants an array", array, { array = true })
   return self:add(after, function() array:fill(value) end)
 end
 
 ---A Lua function, called as s:call calls it.
 ---@return integer node
 function graph:call(after, f)
-  check_function("g:call", f)
   local stream = raw.stream_new(true, 0)
   return (capture(self, stream, after, function() stream:call(f) end))
 end

@@ -2,6 +2,7 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
+local arguments = require "moonwarp.arguments"
 
 local mw = {
   ---The version, "0.1.0".
@@ -15,7 +16,8 @@ local mw = {
 }
 
 local function add(part)
-  for key, value in pairs(raw.part(part)) do mw[key] = value end
+  arguments.functions("mw", raw.part(part), mw)
+  arguments.methods()
 end
 
 for _, name in ipairs { "array", "device", "image", "module", "stream" } do add(name) end
@@ -59,7 +61,6 @@ end
 ---a block; the capability is the device's in use, or any from "1.0" to "9.0"
 ---@return { blocks: integer, warps: integer, occupancy: number, limited_by: string }
 function mw.occupancy(what)
-  if type(what) ~= "table" then errors.usage("mw.occupancy wants a table with the threads of a block") end
   return raw.part("occupancy").calculate(what)
 end
 
@@ -68,10 +69,11 @@ end
 ---@param b integer
 ---@return integer
 function mw.cdiv(a, b)
-  if type(a) ~= "number" or type(b) ~= "number" or b <= 0 or a % 1 ~= 0 or b % 1 ~= 0 then
-    errors.usage("mw.cdiv wants two whole numbers, the second above 0; got %s and %s", tostring(a), tostring(b))
-  end
+  if b <= 0 then errors.usage("mw.cdiv wants a second number above 0, got %s", tostring(b)) end
   return math.floor((a + b - 1) / b)
 end
+
+arguments.functions("mw", mw, mw)
+arguments.methods()
 
 return mw

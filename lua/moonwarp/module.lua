@@ -2,6 +2,7 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
+local arguments = require "moonwarp.arguments"
 
 local M = {}
 
@@ -10,7 +11,7 @@ local fields = { source = "string", file = "string", name = "string", options = 
 local function check(spec)
   for name, value in pairs(spec) do
     if not fields[name] then
-      errors.usage("mw.compile has no field '%s'; it has source, file, name, options and headers", tostring(name))
+      arguments.no_option("mw.compile", name, { "source", "file", "name", "options", "headers" })
     end
     if type(value) ~= fields[name] then
       errors.usage("mw.compile: %s is a %s, got a %s", name, fields[name], type(value))
@@ -48,9 +49,6 @@ end
 ---@return boolean before what it was; with no argument that is all
 function M.check_memory(on)
   local before = checking
-  if on ~= nil and type(on) ~= "boolean" then
-    errors.usage("mw.check_memory wants true or false, got a %s", type(on))
-  end
   if on ~= nil then checking = on end
   return before
 end
@@ -99,10 +97,7 @@ M.try_compile = errors.try(M.compile)
 ---Load a module that m:save or the mwcc command wrote. Needs no compiler.
 ---@param path string
 ---@return moonwarp.module
-function M.load(path)
-  if type(path) ~= "string" then errors.usage("mw.load wants the path of a .mwo file, got a %s", type(path)) end
-  return raw.load(path)
-end
+M.load = raw.load
 
 ---As mw.load, but returns nil and the error where the file cannot be loaded.
 M.try_load = errors.try(M.load)

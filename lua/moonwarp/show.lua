@@ -6,14 +6,19 @@ local terminal = require "moonwarp.terminal"
 
 local M = {}
 
-local function options_of(options)
-  if options == nil then return {} end
-  if type(options) ~= "table" then errors.usage("show and plot want a table of options, got a %s", type(options)) end
-  return options
+-- Sizes in characters.
+local function size_of(options, name, default)
+  local size = options[name]
+  if size == nil then return default end
+  if size < 1 or size > 10000 then
+    errors.usage("a picture's %s is from 1 to 10000 characters, got %s", name, tostring(size))
+  end
+  return size
 end
 
-local function width_of(options)
-  return options.width or math.min(terminal.width(), 160) - 1
+-- Columns for the picture, of which `margin` are taken; one at least.
+local function columns_of(options, margin)
+  return math.max(1, size_of(options, "width", math.min(terminal.width(), 160) - 1) - margin)
 end
 
 -- ---- one dimension ----
@@ -149,15 +154,15 @@ end
 ---@param options? { width?: integer, graphics?: "kitty"|"sixel"|"blocks"|"text" }
 ---@return string
 function M.picture(array, options)
-  options = options_of(options)
+  options = options or {}
   check(array, "show")
-  if array.rank == 1 and not array.dtype:find "%d$" then return sparkline(array, width_of(options) - 24) end
+  if array.rank == 1 and not array.dtype:find "%d$" then return sparkline(array, columns_of(options, 24)) end
   local picture, legend = picture_of(array)
   if not picture then
     errors.usage("show: %s of %d dimensions is no picture: one dimension, two, or {height, width, 3 or 4} of uchar",
       array.dtype, array.rank)
   end
-  return terminal.picture(picture, width_of(options), options.graphics) .. (legend and legend .. "\n" or "")
+  return terminal.picture(picture, columns_of(options, 0), options.graphics) .. (legend and legend .. "\n" or "")
 end
 
 ---What a:plot() prints.
@@ -165,12 +170,12 @@ end
 ---@param options? { width?: integer, height?: integer } in characters
 ---@return string
 function M.graph(array, options)
-  options = options_of(options)
+  options = options or {}
   check(array, "plot")
   if array.rank ~= 1 or array.dtype:find "%d$" then
     errors.usage("plot: wants numbers in one dimension; see a:show()")
   end
-  return graph(array, width_of(options) - 13, options.height or 12)
+  return graph(array, columns_of(options, 13), size_of(options, "height", 12))
 end
 
 return M

@@ -1,20 +1,8 @@
 -- Streams and events: making them, and sending a stretch of a script to a stream.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
 
 local M = {}
-
-local function check_options(name, options, known)
-  if type(options) ~= "table" then
-    errors.usage("%s wants a table of options, got %s", name, type(options))
-  end
-  for key in pairs(options) do
-    if not known[key] then errors.usage("%s has no option '%s'; it has %s", name, tostring(key), known.all) end
-  end
-end
-
-local stream_options = { priority = true, nonblocking = true, all = "priority and nonblocking" }
 
 ---A new stream of the device in use. Work in one stream runs in order, work in different ones may overlap; work in the
 ---default stream waits for what other streams had before, and they for it, unless they are non-blocking.
@@ -22,12 +10,7 @@ local stream_options = { priority = true, nonblocking = true, all = "priority an
 ---@return moonwarp.stream
 function M.stream(options)
   options = options or {}
-  check_options("mw.stream", options, stream_options)
-  local priority = options.priority or 0
-  if type(priority) ~= "number" or priority % 1 ~= 0 then
-    errors.usage("mw.stream: a priority is a whole number, got %s", tostring(priority))
-  end
-  return raw.stream_new(options.nonblocking, priority)
+  return raw.stream_new(options.nonblocking, options.priority or 0)
 end
 
 ---The default stream of the device in use.
@@ -39,15 +22,12 @@ function M.default_stream() return raw.stream_default(false) end
 ---@return integer greatest the one that goes first: the smaller number
 M.stream_priorities = raw.stream_priorities
 
-local event_options = { timing = true, blocking = true, all = "timing and blocking" }
-
 ---A new event of the device in use: record it in a stream, then wait for it, ask it, or take the time between two of
 ---them: (later - earlier) is in milliseconds.
 ---@param options? { timing?: boolean, blocking?: boolean } timing: true by default
 ---@return moonwarp.event
 function M.event(options)
   options = options or {}
-  check_options("mw.event", options, event_options)
   return raw.event_new((options.blocking and 1 or 0) + (options.timing == false and 2 or 0))
 end
 
@@ -74,9 +54,6 @@ end
 ---@param ... any
 ---@return any ... what f returns
 function M.with(stream, f, ...)
-  if type(f) ~= "function" then
-    errors.usage("mw.with wants a stream or a device, and a function, got a %s as the function", type(f))
-  end
   if raw.type(stream) == "device" then
     local before = raw.device().name
     raw.use(stream.name)

@@ -3,6 +3,9 @@
 --
 -- A picture here is { width =, height =, at = function(x, y) -> r, g, b }, coordinates from 0, colours 0 to 255.
 
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+
 local M = {}
 
 -- ---- what the terminal can do ----
@@ -164,7 +167,9 @@ local renderers = {
 ---@param graphics? string M.graphics() by default
 ---@return string
 function M.picture(picture, columns, graphics)
-  return renderers[graphics or M.graphics()](picture, columns)
+  local render = renderers[graphics or M.graphics()]
+  if not render then errors.usage("pictures are in kitty, sixel, blocks or text, not %s", raw.describe(graphics)) end
+  return render(picture, columns)
 end
 
 return M

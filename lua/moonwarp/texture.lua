@@ -2,6 +2,7 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
+local arguments = require "moonwarp.arguments"
 local memory = require "moonwarp.texture_memory"
 
 local usage = errors.usage
@@ -32,17 +33,17 @@ end
 
 -- ---- options: from words to the description, each with what says it back ----
 
-local options = {}
+local known = {}
 
 local function word_option(name, numbers)
-  options[name] = {
+  known[name] = {
     set = function(desc, value) desc[name] = number_of(numbers, value, name) end,
     get = function(desc) return word_of(numbers, desc[name]) end,
   }
 end
 
 local function flag_option(name)
-  options[name] = {
+  known[name] = {
     set = function(desc, value)
       if type(value) ~= "boolean" then usage("a texture's %s is true or false, got %s", name, tostring(value)) end
       desc[name] = value
@@ -52,7 +53,7 @@ local function flag_option(name)
 end
 
 local function number_option(name)
-  options[name] = {
+  known[name] = {
     set = function(desc, value)
       if type(value) ~= "number" then usage("a texture's %s is a number, got %s", name, tostring(value)) end
       desc[name] = value
@@ -68,7 +69,7 @@ for _, name in ipairs { "normalized", "srgb", "seamless" } do flag_option(name) 
 for _, name in ipairs { "lod_bias", "lod_min", "lod_max", "max_anisotropy" } do number_option(name) end
 
 -- One word for all axes, or one for each: {"wrap", "clamp"}.
-options.address = {
+known.address = {
   set = function(desc, value)
     local list = type(value) == "table" and value or { value, value, value }
     if #list < 1 or #list > 3 then usage("a texture's address has a word for each of up to three axes") end
@@ -84,7 +85,7 @@ options.address = {
 }
 
 -- A number for all components, or up to four.
-options.border = {
+known.border = {
   set = function(desc, value)
     local list = type(value) == "table" and value or { value, value, value, value }
     desc.border = {}
@@ -96,17 +97,12 @@ options.border = {
   get = function(desc) return desc.border end,
 }
 
-local function option_names()
-  local names = {}
-  for name in pairs(options) do names[#names + 1] = name end
-  table.sort(names)
-  return table.concat(names, ", ")
-end
-
 local function find_option(name)
-  local option = options[name]
-  if not option then usage("a texture has no '%s'; it has %s", tostring(name), option_names()) end
-  return option
+  if known[name] then return known[name] end
+  local names = {}
+  for word in pairs(known) do names[#names + 1] = word end
+  table.sort(names)
+  return arguments.no_option("a texture", name, names)
 end
 
 -- What a texture reference of the guides has when nothing is said; a mipmap is read in all its levels.
@@ -155,28 +151,25 @@ end
 ---@param source moonwarp.array|moonwarp.pitched|moonwarp.cuda_array|table|string linear memory (an array of one
 ---dimension, for tex1Dfetch), two-dimensional memory, a CUDA array; or a nested table of floats or the path of a
 ---picture, which become a CUDA array (a picture's dtype: "uchar4", "uchar", "float", "float4")
----@param given? { filter?: "point"|"linear", address?: string|string[], normalized?: boolean,
+---@param options? { filter?: "point"|"linear", address?: string|string[], normalized?: boolean,
 ---read?: "element"|"normalized", border?: number|number[], srgb?: boolean, seamless?: boolean,
 ---mip_filter?: "point"|"linear", lod_bias?: number, lod_min?: number, lod_max?: number, max_anisotropy?: integer,
 ---dtype?: string } as a texture reference has it by default: by point, clamped, coordinates in texels, elements as the
 ---reference declares them
 ---@return moonwarp.texture
-function M.texture(source, given)
-  given = given or {}
-  if type(given) ~= "table" then usage("mw.texture wants its options as a table, got a %s", type(given)) end
+function M.texture(source, options)
+  local given = options or {}
   local desc = describe(given)
   return raw.texture_new(open_memory(source, given), desc)
 end
 
 ---A surface: a way to read and write a CUDA array in kernels, through a reference or as a cudaSurfaceObject_t argument.
 ---@param array moonwarp.cuda_array
----@param given? { level?: integer } of a mipmap, from 1
+---@param options? { level?: integer } of a mipmap, from 1
 ---@return moonwarp.texture
-function M.surface(array, given)
-  local level = given and given.level or 1
-  if type(level) ~= "number" or level < 1 or level % 1 ~= 0 then
-    usage("a surface's level is a whole number from 1 on, got %s", tostring(level))
-  end
+function M.surface(array, options)
+  local level = options and options.level or 1
+  if level < 1 then usage("a surface's level is a whole number from 1 on, got %s", tostring(level)) end
   return raw.surface_new(array, level - 1)
 end
 
@@ -184,7 +177,7 @@ end
 
 local texture, facts = raw.classes.texture, raw.properties.texture
 
-for name, option in pairs(options) do
+for name, option in pairs(known) do
   facts[name] = function(self) return option.get(self:describe()) end
 end
 

@@ -4,6 +4,8 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
+local arguments = require "moonwarp.arguments"
+local signatures = require "moonwarp.signatures"
 
 local usage = errors.usage
 local M = {}
@@ -207,9 +209,6 @@ end
 ---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.pitched
 function M.pitched(height, width, dtype)
-  if type(height) ~= "number" or type(width) ~= "number" then
-    usage("mw.pitched wants mw.pitched(height, width, dtype), got %s and %s", tostring(height), tostring(width))
-  end
   return raw.pitched_new(dtype, height, width)
 end
 
@@ -229,8 +228,6 @@ function pitched:__tostring()
 end
 
 -- ---- CUDA arrays ----
-
-local fields = { kind = true, dtype = true, width = true, height = true, depth = true, layers = true, levels = true }
 
 local function size_field(spec, name)
   local value = spec[name]
@@ -300,6 +297,17 @@ local function data_facts(data, dtype)
   return data, dtype or data.dtype, shape
 end
 
+local make = arguments.checked("mw.cuda_array", signatures.mw.cuda_array, function(data, spec)
+  spec = spec or {}
+  local source, dtype, shape = data_facts(data, spec.dtype)
+  local number = find_kind(spec, shape and #shape)
+  if not number then usage("mw.cuda_array wants data, or sizes: { width =, height =, depth =, dtype = }") end
+  local desc = find_sizes(spec, kinds[number] or usage("mw.cuda_array: an array of %d dimensions", number), shape)
+  desc.kind = number - 1
+  local array = raw.cuda_array_new(dtype, desc)
+  return data == nil and array or fill(array, source)
+end)
+
 ---A CUDA array: memory for textures and surfaces, in a layout of the device's own.
 ---@param data? table|string|moonwarp.array|moonwarp.pitched|moonwarp.cuda_array its texels (of the first level): a
 ---nested table, raw bytes, or memory to copy; undefined where nothing is given
@@ -309,22 +317,8 @@ end
 ---layer
 ---@return moonwarp.cuda_array
 function M.cuda_array(data, spec)
-  if spec == nil and type(data) == "table" and data[1] == nil then data, spec = nil, data end
-  spec = spec or {}
-  if type(spec) ~= "table" then usage("mw.cuda_array wants its sizes as a table, got a %s", type(spec)) end
-  for name in pairs(spec) do
-    if not fields[name] then
-      usage("mw.cuda_array has no field '%s'; it has kind, dtype, width, height, depth, layers and levels",
-        tostring(name))
-    end
-  end
-  local source, dtype, shape = data_facts(data, spec.dtype)
-  local number = find_kind(spec, shape and #shape)
-  if not number then usage("mw.cuda_array wants data, or sizes: { width =, height =, depth =, dtype = }") end
-  local desc = find_sizes(spec, kinds[number] or usage("mw.cuda_array: an array of %d dimensions", number), shape)
-  desc.kind = number - 1
-  local array = raw.cuda_array_new(dtype, desc)
-  return data == nil and array or fill(array, source)
+  if spec == nil and type(data) == "table" and data[1] == nil then return make(nil, data) end
+  return make(data, spec)
 end
 
 local cuda_array, facts = raw.classes.cuda_array, raw.properties.cuda_array

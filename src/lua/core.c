@@ -125,6 +125,18 @@ static int class_of(lua_State *L) {
   return 1;
 }
 
+/* is(value, class) */
+static int is_of_class(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  const void *metatable = lua_type(L, 1) == LUA_TUSERDATA ? metatable_of(L, 1) : NULL;
+  const char *name = luaL_checkstring(L, 2);
+  bool is = false;
+  for (int i = 0; metatable && i < MWL_CLASS_COUNT; i++)
+    if (metatable == state->metatables[i]) is = strcmp(class_names[i], name) == 0;
+  lua_pushboolean(L, is);
+  return 1;
+}
+
 /* ---- the module ---- */
 
 static int now(lua_State *L) {
@@ -141,7 +153,8 @@ static int own(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg functions[] = {{"time", now}, {"own", own}, {"type", class_of}, {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"time", now}, {"own", own}, {"type", class_of}, {"is", is_of_class}, {NULL, NULL}};
 
 static const char state_key, raw_key;
 

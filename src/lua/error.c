@@ -269,6 +269,14 @@ static int raise(lua_State *L) {
   return mwl_raise_table(L, mwl_of(L));
 }
 
+/* describe(value): what it is, in a message. */
+static int describe(lua_State *L) {
+  char text[64];
+  lua_settop(L, 1);
+  lua_pushstring(L, mwl_describe(L, mwl_of(L), 1, text, sizeof text));
+  return 1;
+}
+
 /* caller() -> source, currentline of the script's function that is running, or nil. */
 static int caller(lua_State *L) {
   lua_Debug ar;
@@ -297,8 +305,8 @@ void mwl_tell_warnings(lua_State *L, const char *log) {
 }
 
 void mwl_open_error(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {
-      {"raise", raise}, {"raising", raising}, {"caller", caller}, {"on_warnings", on_warnings}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"raise", raise},       {"raising", raising},         {"caller", caller},
+                                       {"describe", describe}, {"on_warnings", on_warnings}, {NULL, NULL}};
   mwl_functions(L, functions, state);
   lua_newtable(L);
   lua_pushvalue(L, -1);

@@ -120,6 +120,9 @@ static int configure(lua_State *L, bool cooperative) {
   mwl_state *state = mwl_of(L);
   mwl_kernel *kernel = check_kernel(L, state, "a launch");
   mwl_config config = {.cooperative = cooperative};
+  if (lua_gettop(L) > STREAM)
+    mwl_usage(L, state, "a launch takes grid, block, shared and stream, got %d values; write k(grid, block)(arguments)",
+              lua_gettop(L) - 1);
   check_sizes(L, state, 2, "grid", config.grid);
   check_sizes(L, state, 3, "block", config.block);
   int given = lua_gettop(L);
@@ -152,6 +155,10 @@ static int kernel_each(lua_State *L) {
   mwl_kernel *kernel = check_kernel(L, state, "each");
   mwl_config config = {0};
   unsigned count[3];
+  if (lua_gettop(L) > 2)
+    mwl_usage(L, state,
+              "k:each takes one size, or a table of up to three, got %d values; write k:each{nx, ny}(arguments)",
+              lua_gettop(L) - 1);
   int axes_given = check_sizes(L, state, 2, "each", count);
   unsigned most = (unsigned)mw_kernel_describe(kernel->handle)->max_threads, threads = 1;
   for (int i = 0; i < 3; i++) {

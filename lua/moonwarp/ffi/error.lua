@@ -195,6 +195,8 @@ M.raw = {
   raising = function() return false end,
   -- f(log) is called when a compiler had something to say.
   on_warnings = function(f) warned = f end,
+  -- What a value is, in a message.
+  describe = M.describe,
   -- Source and line of the script's function that is running, or nil.
   caller = function()
     local _, info = find_caller()

@@ -104,6 +104,10 @@ end
 local function configure(self, cooperative, ...)
   local state = check(self, "a launch")
   local grid, block, shared, stream = ...
+  if select("#", ...) > 4 then
+    errors.usage("a launch takes grid, block, shared and stream, got %d values; write k(grid, block)(arguments)",
+      select("#", ...))
+  end
   local config = { shared = 0, empty = false, cooperative = cooperative }
   config.gx, config.gy, config.gz = check_sizes(grid, "grid", select("#", ...) > 0)
   config.bx, config.by, config.bz = check_sizes(block, "block", select("#", ...) > 1)
@@ -131,8 +135,12 @@ local wanted = { { 256, 1, 1 }, { 32, 8, 1 }, { 32, 4, 2 } }
 
 -- k:each(n), k:each{nx, ny}: at least one thread for each. Blocks of 256 threads, wide rather than tall: threadIdx.x
 -- runs along memory.
-function class.methods.kernel.each(self, size)
+function class.methods.kernel.each(self, size, ...)
   local state = check(self, "each")
+  if select("#", ...) > 0 then
+    errors.usage("k:each takes one size, or a table of up to three, got %d values; write k:each{nx, ny}(arguments)",
+      select("#", ...) + 1)
+  end
   if size == state.each_size and type(size) == "number" then return state.each end
   local nx, ny, nz, given = check_sizes(size, "each")
   local counts, grid, blocks, threads = { nx, ny, nz }, {}, {}, 1

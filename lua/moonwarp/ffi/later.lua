@@ -31,6 +31,7 @@ function M.part(name)
   package.path = path
   if not ok then error(part, 0) end
   note()
+  if M.added then M.added() end
   return part
 end
 

@@ -1,0 +1,185 @@
+-- What each public function takes; arguments.lua says how to read it. Words after -- are told to who gives too much.
+--
+-- What loops call most checks its arguments itself and is not here: a:get, a:set, k(grid, block), k:each,
+-- k:cooperative, launches and launch:bind.
+
+local M = { classes = {} }
+
+local memory = "array|pitched|cuda_array"
+local place = "{x: integer, y: integer, z: integer, level: integer}"
+local region = ("{to: %s, from: %s, width: integer, height: integer, depth: integer}"):format(place, place)
+
+M.mw = {
+  time = "",
+  type = "value: any",
+  occupancy = "what: {threads: integer, registers: integer, shared: integer, capability: string}",
+  cdiv = "a: integer, b: integer",
+  array = "data: any, dtype?: dtype",
+  full = "shape: integer|table, value: any, dtype?: dtype",
+  linspace = "first: number, last: number, count: integer, dtype?: dtype",
+  from_bytes = "bytes: string, dtype?: dtype",
+  check_memory = "on?: boolean",
+  load = "path: path",
+  try_load = "path: path",
+  stream = "options?: {priority: integer, nonblocking: boolean}",
+  default_stream = "",
+  stream_priorities = "",
+  event = "options?: {timing: boolean, blocking: boolean}",
+  poll = "",
+  with = "stream?: stream|device, f: function, ...: any",
+  graph = "",
+  capture = "stream: stream|function, f?: any, ...: any",
+  copy_region = ("target: %s, source: %s, region?: %s"):format(memory, memory, region),
+  pitched = "height: integer, width: integer, dtype?: dtype",
+  cuda_array = "data?: any, spec?: {kind: string, dtype: dtype, width: integer, height: integer, depth: integer, "
+    .. "layers: integer, levels: integer}",
+  texture = "source: any, options?: table",
+  surface = "array: cuda_array, options?: {level: integer}",
+  gl_buffer = "name: integer, options?: {dtype: dtype, access: string}",
+  gl_image = "name: integer, target?: string|integer, options?: {access: string}",
+  read_image = "path: path, dtype?: dtype",
+  try_read_image = "path: path, dtype?: dtype",
+  write_image = "path: path, array: array",
+  try_write_image = "path: path, array: array",
+  use = "device?: device|string, options?: {capability: string}",
+  try_use = "device?: device|string, options?: {capability: string}",
+  device = "name?: string|device, options?: {capability: string}",
+  devices = "numbers?: table",
+  capability = "name: string",
+  capabilities = "",
+  doctor = "",
+  synchronize = "device?: device",
+  on_print = "f?: function",
+  limit = "name: name, value?: number",
+  memory = "",
+  trace_memory = "on: boolean",
+  properties = "",
+}
+
+local whole = "it is of all elements; of a row it is a[i]:%s(), of a part a:sub(first, last):%s()"
+
+M.classes.array = {
+  letter = "a",
+  copy_from = "source: any",
+  to = "dtype: dtype|device",
+  reshape = "...: any",
+  as = "dtype: dtype",
+  sub = "first: integer, last?: integer",
+  show = "options?: {width: integer, graphics: string}",
+  plot = "options?: {width: integer, height: integer}",
+  fill = "value: any",
+  copy = "",
+  totable = "",
+  bytes = "",
+  sum = "-- " .. whole:format("sum", "sum"),
+  min = "-- " .. whole:format("min", "min"),
+  max = "-- " .. whole:format("max", "max"),
+  host = "",
+  free = "",
+}
+
+M.classes.pitched = {
+  letter = "p",
+  copy_from = "data: any, region?: " .. region,
+  fill = "value: any",
+  array = "",
+  totable = "",
+  bytes = "",
+  free = "",
+}
+
+M.classes.cuda_array = {
+  letter = "c",
+  copy_from = "data: any, region?: " .. region,
+  array = "level?: integer",
+  totable = "level?: integer",
+  bytes = "level?: integer",
+  free = "",
+}
+
+M.classes.texture = { letter = "t", free = "" }
+M.classes.surface = { letter = "s", free = "" }
+
+M.classes.graphics = {
+  letter = "r",
+  map = "stream?: stream",
+  unmap = "stream?: stream",
+  part = "layer?: integer, level?: integer",
+  whole = "",
+  free = "",
+}
+
+M.classes.module = {
+  letter = "m",
+  save = "path: path",
+  log = "",
+  kernel = "name: name",
+  symbol = "name: name",
+  dtype = "name: name",
+  names = "",
+}
+
+M.classes.kernel = { letter = "k", signature = "" }
+
+M.classes.symbol = {
+  letter = "v",
+  get = "",
+  set = "value: any",
+  bytes = "",
+  set_bytes = "bytes: string, offset?: integer",
+}
+
+M.classes.device = {
+  letter = "d",
+  synchronize = "",
+  can_access_peer = "other: device",
+  enable_peer_access = "other: device",
+  disable_peer_access = "other: device",
+  reset = "",
+  limit = "name: name, value?: number",
+  memory = "",
+  properties = "",
+}
+
+M.classes.stream = {
+  letter = "s",
+  synchronize = "",
+  query = "",
+  record = "event?: event",
+  wait = "other: event|stream",
+  call = "f: function",
+  free = "",
+}
+
+M.classes.event = {
+  letter = "e",
+  record = "where?: stream",
+  synchronize = "",
+  query = "",
+  free = "",
+}
+
+M.classes.graph = {
+  letter = "g",
+  add = "after?: table, f: function|launch, ...: any",
+  kernel = "after?: table, launch: launch, ...: any",
+  copy = ("after?: table, target: %s, source: any"):format(memory),
+  fill = "after?: table, array: array, value: any",
+  call = "after?: table, f: function",
+  node = "i: integer",
+  nodes = "",
+  dot = "",
+  empty = "after?: table",
+  depend = "node: integer, on: integer",
+  instantiate = "",
+}
+
+M.classes.graph_exec = {
+  letter = "x",
+  launch = "where?: stream",
+  set = "node: integer, bound: bound",
+  update = "from: graph",
+  free = "",
+}
+
+return M

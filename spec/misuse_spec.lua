@@ -1,0 +1,197 @@
+-- Misuse: what every public function says to arguments that it does not take, and that none of it passes unseen.
+
+local mw = require "moonwarp"
+local failure = require "support.failure"
+local signatures = require "moonwarp.signatures"
+
+local here = debug.getinfo(1, "S").source:sub(2)
+
+local unpack = table.unpack or unpack -- luacheck: ignore 143
+
+local function message(f, ...) return failure(f, ...).message end
+
+local m = mw.compile "__global__ void k(int *p) { p[0] = 1; } __device__ int g;"
+
+-- An object of each class.
+local function objects()
+  local array = mw.zeros({ 4, 4 })
+  local cuda_array = mw.cuda_array { kind = "2d", width = 4, height = 4, dtype = "float" }
+  local graph = mw.graph()
+  return {
+    array = array, cuda_array = cuda_array, pitched = mw.pitched(4, 4), texture = mw.texture(cuda_array),
+    surface = mw.surface(cuda_array), module = m, kernel = m.k, symbol = m:symbol "g", device = mw.device(),
+    stream = mw.stream(), event = mw.event(), graph = graph, graph_exec = graph:instantiate(),
+  }
+end
+
+-- What a message of Lua's own looks like, which tells a script nothing about what it did.
+local function is_raw(text)
+  for _, pattern in ipairs { "attempt to", "bad argument", "stack overflow", "expected, got" } do
+    if text:find(pattern) then return true end
+  end
+  return false
+end
+
+local function check_clear(f, ...)
+  local ok, err = pcall(f, ...)
+  if ok then return end
+  assert.equal("error", mw.type(err), tostring(err))
+  assert.is_false(is_raw(err.message), err.message)
+end
+
+-- Every public function and method with a signature: f(name, function, object or nil, signature).
+local function each(f)
+  for name, text in pairs(signatures.mw) do f("mw." .. name, mw[name], nil, text) end
+  for class, object in pairs(objects()) do
+    for name, text in pairs(signatures.classes[class]) do
+      if name ~= "letter" then f(class .. ":" .. name, object[name], object, text) end
+    end
+  end
+end
+
+describe("misuse", function()
+  it("tells what function, which argument, what it wants, what it got and what to write", function()
+    local a = mw.zeros(4)
+    assert.equal('a:sub wants a whole number as first, got the string "x"; write a:sub(first[, last])',
+      message(a.sub, a, "x"))
+    assert.equal("a:sub wants a whole number as first, got nil; write a:sub(first[, last])", message(a.sub, a))
+    assert.equal("mw.copy_region wants an array, a pitched array or a CUDA array as target, got the number 3; "
+      .. "write mw.copy_region(target, source[, region])", message(mw.copy_region, 3, a))
+    assert.equal("a:sub is a method of an array, called on the number 3; write a:sub(first[, last]) with a colon",
+      message(a.sub, 3))
+    assert.equal("mw.cdiv takes 2 arguments, got 3; write mw.cdiv(a, b)", message(mw.cdiv, 1, 2, 3))
+  end)
+
+  it("points at the caller", function()
+    local a = mw.zeros(4)
+    local err, at = failure(function() a:sub("x") end), debug.getinfo(1, "l").currentline
+    assert.equal(here, err.file)
+    assert.equal(at, err.line)
+    err, at = failure(function() mw.stream(3) end), debug.getinfo(1, "l").currentline
+    assert.equal(at, err.line)
+  end)
+
+  it("of options tells their names, also of options in options", function()
+    assert.equal("mw.stream has no option 'prioriti'; did you mean 'priority'? It has priority, nonblocking",
+      message(mw.stream, { prioriti = 1 }))
+    assert.equal("mw.event has no option 'colour'; it has timing, blocking", message(mw.event, { colour = true }))
+    assert.equal("mw.event: timing is true or false, got the number 1", message(mw.event, { timing = 1 }))
+    local a = mw.zeros(4)
+    assert.equal("mw.copy_region: to is a table of options, got the number 3",
+      message(mw.copy_region, a, a, { to = 3 }))
+    assert.equal("mw.copy_region: to: x is a whole number, got true",
+      message(mw.copy_region, a, a, { to = { x = true } }))
+    assert.matches("^mw.copy_region: from has no option 'q'", message(mw.copy_region, a, a, { from = { q = 1 } }))
+    assert.matches("^a:show has no option 'with'; did you mean 'width'%?", message(a.show, a, { with = 3 }))
+    assert.matches("^pictures are in kitty, sixel, blocks or text", message(a.show, mw.zeros(2, 2), { graphics = "x" }))
+    assert.matches("is from 1 to 10000 characters", message(a.plot, a, { width = -1 }))
+  end)
+
+  it("is told of every function in words of its own", function()
+    local values = { 0, -1, 1.5, 0 / 0, 1 / 0, 2 ^ 62, "", "/nonexistent/x", true, print, {}, { 1, { 2 } }, { x = {} }, mw.zeros(2),
+      mw.stream(), m, m.k, m.k(1, 1), mw.graph(), io.stdout }
+    local silent = { ["mw.limit"] = true, ["array:show"] = true, ["array:plot"] = true } -- change state, or print
+    each(function(name, f, object)
+      if silent[name] or name:find ":free$" or name == "mw.on_print" or name == "mw.capture" then return end
+      local function call(...)
+        if object then return check_clear(f, object, ...) end
+        check_clear(f, ...)
+      end
+      call()
+      for _, value in ipairs(values) do
+        call(value)
+        call(nil, value)
+        call(value, value)
+        call(1, nil, value)
+      end
+      if object then check_clear(f, nil) check_clear(f, 3) check_clear(f, m) end
+    end)
+    mw.synchronize()
+  end)
+
+  it("is an argument too many, of every function", function()
+    local checked = 0
+    each(function(name, f, object, text)
+      if text:find "%.%.%." or text:find ": any" and not text:find "^%w+: any$" then return end
+      local _, most = text:gsub("%b{}", ""):gsub("%w%??:", "")
+      local list = {}
+      if object then list[1] = object end
+      for _ = 1, most + 1 do list[#list + 1] = true end
+      local ok, err = pcall(f, unpack(list, 1, #list))
+      assert.is_false(ok, name)
+      assert.equal("usage", err.kind, name)
+      checked = checked + 1
+    end)
+    assert.is_true(checked > 60)
+  end)
+
+  it("is an axis of a reduction, for as long as there are none", function()
+    local a = mw.arange(6):reshape(2, 3)
+    assert.equal("a:sum takes no arguments, got 1; write a:sum(): it is of all elements; of a row it is a[i]:sum(), "
+      .. "of a part a:sub(first, last):sum()", message(a.sum, a, 1))
+    assert.matches("of a row it is a%[i%]:max%(%)", message(a.max, a, 2))
+    assert.equal(15, a:sum())
+    assert.equal(3, a[1]:sum())
+  end)
+
+  it("of a launch tells of what comes after its stream", function()
+    local said = "a launch takes grid, block, shared and stream, got 5 values; write k(grid, block)(arguments)"
+    assert.equal(said, message(function() m.k(1, 1, 0, 0, 5) end))
+    assert.equal(said, message(m.k.cooperative, m.k, 1, 1, 0, 0, 5))
+    assert.equal("k:each takes one size, or a table of up to three, got 2 values; write k:each{nx, ny}(arguments)",
+      message(m.k.each, m.k, 4, 4))
+  end)
+end)
+
+describe("a shape", function()
+  it("names a dtype in its table", function()
+    local a = mw.zeros { 3, 4, dtype = "int" }
+    assert.equal("int", a.dtype)
+    assert.same({ 3, 4 }, a.shape)
+    assert.equal("double", mw.ones({ 2, dtype = "double" }).dtype)
+    assert.equal("uchar4", mw.empty({ 2, dtype = "uchar4" }).dtype)
+    local full = mw.full({ 2, 2, dtype = "short" }, 7)
+    assert.equal("short", full.dtype)
+    assert.equal(28, full:sum())
+  end)
+
+  it("holds nothing else, and nothing comes after the dtype", function()
+    assert.matches('this one has the string "dtpye"', message(mw.zeros, { 3, dtpye = "int" }))
+    assert.matches("the dtype is given twice", message(mw.zeros, { 3, dtype = "int" }, "float"))
+    assert.equal("mw.zeros takes a shape and a dtype, and nothing after that", message(mw.zeros, 3, "int", "x"))
+    assert.equal("mw.ones takes a shape and a dtype, and nothing after that", message(mw.ones, { 3 }, "int", 4))
+    assert.matches("mw.arange takes 3 numbers at most", message(mw.arange, 1, 2, 3, 4))
+    assert.matches("mw.arange wants numbers and then a dtype", message(mw.arange, 1, "int", 4))
+    assert.matches("keeps the dtype", message(mw.zeros(4).reshape, mw.zeros(4), { 2, 2, dtype = "int" }))
+    assert.matches("got the string \"x\"", message(mw.zeros(4).reshape, mw.zeros(4), "x"))
+    assert.matches("nothing after it", message(mw.zeros(4).reshape, mw.zeros(4), { 2, 2 }, 3))
+  end)
+end)
+
+describe("the signatures", function()
+  it("are those that the annotations tell", function()
+    local reference = dofile "docs/reference.lua"
+    local own = { -- which check their arguments themselves, or are not called
+      ["mw.version"] = true, ["mw.binding"] = true, ["mw.null"] = true, ["mw.cache"] = true, ["mw.empty"] = true,
+      ["mw.pinned"] = true, ["mw.managed"] = true, ["mw.zeros"] = true, ["mw.ones"] = true, ["mw.arange"] = true,
+      ["mw.compile"] = true, ["mw.warnings"] = true, ["mw.try_compile"] = true, ["array.get"] = true, ["array.set"] = true,
+      ["kernel.each"] = true, ["kernel.cooperative"] = true, ["launch.bind"] = true,
+    }
+    for _, receiver in ipairs(reference.read()) do
+      for _, entry in ipairs(receiver.entries) do
+        local name = receiver.name .. "." .. entry.name
+        local list = receiver.name == "mw" and signatures.mw or signatures.classes[receiver.name] or {}
+        local text = list[entry.name]
+        if not own[name] then
+          assert.is_string(text, name .. " has no signature")
+          text = text:gsub("%b{}", "{}"):gsub("%-%-.*", "")
+          for i, param in ipairs(entry.params) do
+            local got = text:match("^%s*([%w_%.]+)")
+            assert.equal(param.name, got, name .. ", parameter " .. i)
+            text = text:gsub("^[^,]*,?", "")
+          end
+        end
+      end
+    end
+  end)
+end)
