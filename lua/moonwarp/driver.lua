@@ -6,6 +6,7 @@
 -- Modules, functions, arrays, streams and events are moonwarp's objects, contexts and texture references tables. What
 -- is moonwarp's own here has no cu in its name.
 
+local raw = require "moonwarp.binding"
 local runtime = require "moonwarp.runtime"
 
 local cu = {}
@@ -29,4 +30,6 @@ cu.CU_FUNC_CACHE_PREFER_L1, cu.CU_FUNC_CACHE_PREFER_EQUAL = 2, 3
 cu.CU_JIT_MAX_REGISTERS, cu.CU_JIT_OPTIMIZATION_LEVEL, cu.CU_JIT_GENERATE_DEBUG_INFO = 0, 7, 11
 cu.CU_JIT_GENERATE_LINE_INFO, cu.CU_JIT_LOG_VERBOSE = 13, 12
 
-return cu
+return setmetatable(cu, { __index = function(_, name)
+  if type(name) == "string" then raw.part("suggest").missing("moonwarp.driver", name, cu) end
+end })

@@ -40,6 +40,16 @@ for part, names in pairs(later) do
 end
 require "moonwarp.kernel"
 
+-- A name that is not there is an error. A module's names are its source's: the binding asks about those.
+for class, methods in pairs(raw.classes) do
+  if class ~= "module" then
+    methods.__missing = function(_, name) return raw.part("suggest").member(class, name) end
+  end
+end
+setmetatable(mw, { __index = function(_, name)
+  if type(name) == "string" then raw.part("suggest").missing("moonwarp", name, mw) end
+end })
+
 ---Monotonic seconds, for measuring.
 ---@return number
 mw.time = raw.time

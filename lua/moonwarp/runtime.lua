@@ -6,6 +6,7 @@
 -- Kernels and variables are moonwarp's objects, m.name and m:symbol "name", or their names after rt.register(m). What
 -- is moonwarp's own here has no cuda in its name.
 
+local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local names = require "moonwarp.runtime.names"
@@ -25,4 +26,6 @@ for _, name in ipairs {
   require("moonwarp.runtime." .. name).install(rt)
 end
 
-return rt
+return setmetatable(rt, { __index = function(_, name)
+  if type(name) == "string" then raw.part("suggest").missing("moonwarp.runtime", name, rt) end
+end })

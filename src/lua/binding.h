@@ -183,7 +183,9 @@ void *mwl_test(lua_State *L, mwl_state *state, int index, mwl_class which);
 /* The object, or a usage error: "`what` wants an array, got a table". */
 void *mwl_check(lua_State *L, mwl_state *state, int index, mwl_class which, const char *what);
 /* Push what the class's methods (upvalue 2) or properties (upvalue 3) of the running __index have for the key at stack
-   place 2: a method, a property's value, or nil. */
+   place 2: a method or a property's value; or nil, and return false. */
+bool mwl_index_named(lua_State *L);
+/* The same as all that __index does: what the Lua layer's __missing makes of a name that the class does not have. */
 int mwl_index_rest(lua_State *L);
 
 /* Each file's part of the raw table (on top of the stack) and its classes. */

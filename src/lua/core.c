@@ -2,7 +2,8 @@
  *
  * The raw table is a contract, which the other binding (LuaJIT's FFI: lua/moonwarp/ffi.lua) keeps too, file by file:
  *   functions      what the files of this folder register: array_new, compile, synchronize, …
- *   classes        class name -> table of methods. The Lua layer adds its own; a `__tostring` there makes tostring.
+ *   classes        class name -> table of methods. The Lua layer adds its own; a `__tostring` there makes tostring, and a
+ *                  `__missing` is called with the object and a name that it does not have.
  *   properties     class name -> table of functions of an object: object.name calls properties[class].name(object)
  *   error          the metatable of error objects, which the Lua layer fills
  *   vector         the metatable of vector values ({1, 2, 3} that answers to x, y, z, w), filled here
@@ -22,15 +23,26 @@ const char *mwl_class_name(mwl_class which) { return class_names[which]; }
 
 /* ---- classes ---- */
 
-int mwl_index_rest(lua_State *L) {
+bool mwl_index_named(lua_State *L) {
   lua_pushvalue(L, 2);
   lua_rawget(L, lua_upvalueindex(2));
-  if (!lua_isnil(L, -1)) return 1;
+  if (!lua_isnil(L, -1)) return true;
   lua_pushvalue(L, 2);
   lua_rawget(L, lua_upvalueindex(3));
-  if (lua_isnil(L, -1)) return 1;
+  if (lua_isnil(L, -1)) return false;
   lua_pushvalue(L, 1);
   lua_call(L, 1, 1);
+  return true;
+}
+
+int mwl_index_rest(lua_State *L) {
+  if (mwl_index_named(L)) return 1;
+  lua_pushliteral(L, "__missing");
+  lua_rawget(L, lua_upvalueindex(2));
+  if (lua_isnil(L, -1)) return 1;
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  lua_call(L, 2, 1);
   return 1;
 }
 

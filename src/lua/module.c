@@ -160,8 +160,7 @@ static int module_index(lua_State *L) {
   lua_rawget(L, -2);
   if (lua_isnil(L, -1)) {
     lua_settop(L, 2);
-    mwl_index_rest(L);
-    if (!lua_isnil(L, -1)) return 1;
+    if (mwl_index_named(L)) return 1;
     lua_settop(L, 2);
     check_name(L, state);
     push_named(L, state);

@@ -30,14 +30,15 @@ local ctypes = {} -- class name -> its struct
 ---@return ffi.ctype*
 function M.ctype(name) return ctypes[name] end
 
--- What a name means that is no element: a method, a property's value, or nil.
+-- What a name means that is no element: a method, a property's value, or what the Lua layer makes of it.
 local function named(methods, properties)
   return function(self, key)
     local method = methods[key]
     if method ~= nil then return method end
     local property = properties[key]
     if property ~= nil then return property(self) end
-    return nil
+    local missing = methods.__missing
+    return missing and missing(self, key)
   end
 end
 

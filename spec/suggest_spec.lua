@@ -1,0 +1,68 @@
+-- Names that are not there: which one was meant.
+
+local mw = require "moonwarp"
+local failure = require "support.failure"
+
+local function message(f) return failure(f).message end
+
+describe("a name that is not there", function()
+  it("is an error of moonwarp's, which asks for the one that was meant", function()
+    assert.equal("moonwarp has no 'zero'; did you mean 'zeros'?", message(function() return mw.zero end))
+    assert.equal("moonwarp has no 'Compile'; did you mean 'compile'?", message(function() mw.Compile "" end))
+    assert.equal("moonwarp has no 'sychronize'; did you mean 'synchronize'?", message(function() mw.sychronize() end))
+    assert.equal("moonwarp has no 'quaternion'", message(function() return mw.quaternion end))
+    local err = failure(function() return mw.zero end)
+    assert.equal("usage", err.kind)
+    assert.matches("suggest_spec.lua$", err.file)
+  end)
+
+  it("is one of objects, too, fields and methods", function()
+    local a = mw.zeros(3)
+    assert.equal("an array has no 'shpe'; did you mean 'shape'?", message(function() return a.shpe end))
+    assert.equal("an array has no 'smu'; did you mean 'sum'?", message(function() a:smu() end))
+    assert.equal("an array has no 'quaternion'", message(function() return a.quaternion end))
+    local m = mw.compile "__global__ void k(float *x) {}"
+    assert.equal("a kernel has no 'ech'; did you mean 'each'?", message(function() m.k:ech(3) end))
+    assert.equal("a launch has no 'bnd'; did you mean 'bind'?", message(function() m.k(1, 1):bnd(a) end))
+    assert.equal("a stream has no 'synchronise'; did you mean 'synchronize'?",
+      message(function() mw.stream():synchronise() end))
+    assert.equal("a cuda array has no 'heigt'; did you mean 'height'?",
+      message(function() return mw.cuda_array { width = 4, height = 4 }.heigt end))
+    assert.equal("a device has no 'nme'; did you mean 'name'?", message(function() return mw.device().nme end))
+    assert.equal("a pitched has no 'pich'; did you mean 'pitch'?",
+      message(function() return mw.pitched(4, 4).pich end))
+  end)
+
+  it("is one of CUDA's functions by name", function()
+    local rt, cu = require "moonwarp.runtime", require "moonwarp.driver"
+    assert.equal("moonwarp.runtime has no 'cudaMaloc'; did you mean 'cudaMalloc'?",
+      message(function() rt.cudaMaloc(3) end))
+    assert.equal("moonwarp.driver has no 'cuMemAloc'; did you mean 'cuMemAlloc'?",
+      message(function() cu.cuMemAloc(3) end))
+  end)
+
+  it("may be asked for without one", function()
+    assert.is_nil(rawget(mw, "zero"))
+    for name in pairs(mw) do assert.not_equal("zero", name) end
+  end)
+
+  it("leaves properties that have no value as they are", function()
+    assert.is_nil(mw.zeros(3)[{}])
+    assert.equal("", mw.compile("__global__ void k() {}"):log())
+  end)
+end)
+
+describe("what is like a name", function()
+  local closest = require("moonwarp.suggest").closest
+
+  it("differs by few letters, put in, left out, changed or swapped", function()
+    local list = { "zeros", "ones", "linspace", "arange", "sum" }
+    for name, like in pairs {
+      zero = "zeros", zeroes = "zeros", zreos = "zeros", ZEROS = "zeros", lnspace = "linspace", arrange = "arange",
+      smu = "sum",
+    } do
+      assert.equal(like, closest(name, list), name)
+    end
+    for _, name in ipairs { "x", "qqq", "quaternion", "" } do assert.is_nil(closest(name, list), name) end
+  end)
+end)
