@@ -308,7 +308,7 @@ test: all $(if $(target),,$(ACCURACY)) $(FAKES) $(TEST_GL)
 	    $${combination%%+*} spec/support/run.lua $(ARGS) $(SPEC) || failed="$$failed $$combination"; \
 	done; [ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }
 
-# An NVIDIA driver and compiler without a GPU, which do as the tests tell them (spec/cuda_spec.lua).
+# An NVIDIA driver and compiler without a GPU, which do as the tests tell them (spec/gpu/cuda_spec.lua).
 $(FAKES): $(BUILD)/test/libfake%.so: spec/support/fake/%.c $(wildcard spec/support/fake/*.h) src/cuda/entry_points.h src/cuda/types.h src/device/moonwarp/guard_layout.h
 	@mkdir -p $(@D)
 	$(call say,LINK)

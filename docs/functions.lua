@@ -34,9 +34,14 @@ end
 -- The specs, first those that are all about CUDA's names, in the order of their names: { name =, text = }.
 local function specs()
   local list = {}
-  local pipe = assert(io.popen("export LC_ALL=C; ls spec/runtime*_spec.lua spec/driver*_spec.lua; ls spec/*_spec.lua"))
-  for path in pipe:lines() do list[#list + 1] = { name = path:match("([%w_]+)%.lua$"), text = read(path) } end
+  local pipe = assert(io.popen "find spec -name '*_spec.lua'")
+  for path in pipe:lines() do
+    local name = path:match("([%w_]+)%.lua$")
+    local first = name:find "^runtime" and 1 or name:find "^driver" and 2 or 3
+    list[#list + 1] = { name = name, key = first .. name, text = read(path) }
+  end
   pipe:close()
+  table.sort(list, function(a, b) return a.key < b.key end)
   return list
 end
 

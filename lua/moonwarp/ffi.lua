@@ -1,7 +1,7 @@
 -- The binding for LuaJIT: the raw table (its contract stands in src/lua/core.c), made with the FFI and no C module.
 --
 -- Each file of ffi/ is the counterpart of the file of that name in src/lua/, function by function: what one of them
--- does, messages included, the other does too (spec/binding_spec.lua compares the tables, the suite runs on both).
+-- does, messages included, the other does too (spec/lua/binding_spec.lua compares the tables, the suite runs on both).
 -- Like there, the library checks and this converts. How the objects are made stands in ffi/class.lua.
 
 -- Loaded again (package.loaded cleared, say), the objects of the first time must stay ours: one table a Lua state.

@@ -5,7 +5,7 @@
 --   kernels.difference(k, m)                 nil, or what came out otherwise, as text
 --   kernels.text(k)                          CUDA C
 --
--- spec/random_kernels_spec.lua uses it; by hand:
+-- spec/stress/random_kernels_spec.lua uses it; by hand:
 --   lua5.4 spec/support/fuzz.lua FIRST LAST  tries those seeds at all widths
 --   lua5.4 spec/support/fuzz.lua --reduce SEED WIDTH  makes a failing one small
 

@@ -27,20 +27,27 @@ local function is_left_out(path)
   return jit and has_line(path, "Lua 5.4 only") or on_gpu and has_line(path, "CPU device only")
 end
 
+-- The specs that an argument names: a file, a folder's and its folders', or one by its name alone, wherever it is.
+local function specs_at(path)
+  local where, name = path, "*_spec.lua"
+  local file = io.open(path)
+  if file then file:close() else where, name = "spec", path:match "[^/]+$" end
+  return io.popen(("LC_ALL=C; find '%s' -name '%s' | sort"):format(where, name)):lines()
+end
+
 -- Parts the arguments into busted's options and files of specs; folders become the specs in them.
 local options, files, left_out = {}, {}, 0
 local takes_value = { ["--filter"] = true, ["--filter-out"] = true, ["-o"] = true, ["--output"] = true }
 for i = 1, #arg do
   if arg[i]:find "^%-" or takes_value[arg[i - 1]] then
     options[#options + 1] = arg[i]
-  elseif arg[i]:find "%.lua$" then
-    if is_left_out(arg[i]) then left_out = left_out + 1 else files[#files + 1] = arg[i] end
   else
-    for path in io.popen(("ls '%s'/*_spec.lua"):format(arg[i])):lines() do
+    for path in specs_at(arg[i]) do
       if is_left_out(path) then left_out = left_out + 1 else files[#files + 1] = path end
     end
   end
 end
+if #files + left_out == 0 then error("there is no such spec: " .. table.concat(arg, " "), 0) end
 if #files == 0 and left_out > 0 then
   print("nothing here for " .. (jit and "LuaJIT" or "a GPU"))
   os.exit(0)

@@ -4,7 +4,7 @@
 -- is a mistake and raises. Of an array with several dimensions a[i] is row i, a view.
 --
 -- Reading and writing an element is written for the compiler: a loop over a[i] becomes machine code with a call of
--- mw_array_read in it (spec/jit_spec.lua).
+-- mw_array_read in it (spec/lua/jit_spec.lua).
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C

@@ -2,7 +2,7 @@
 --
 -- The kernel's one launch object serves every plain launch; it forgets its arguments afterwards and so keeps nothing
 -- alive. A bound launch is written for the compiler: a loop that calls it becomes machine code with a call of
--- mw_launch_run in it (spec/jit_spec.lua).
+-- mw_launch_run in it (spec/lua/jit_spec.lua).
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C

@@ -1,4 +1,4 @@
-/* What the C programs of spec/host_c_spec.lua share: checks that tell where they failed. */
+/* What the C programs of spec/runtime_api/host_c_spec.lua share: checks that tell where they failed. */
 #ifndef CHECK_H
 #define CHECK_H
 

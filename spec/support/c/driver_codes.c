@@ -1,4 +1,4 @@
-/* The result codes of CUDA's driver API, case by case: "name=code". spec/host_c_spec.lua makes the same calls by
+/* The result codes of CUDA's driver API, case by case: "name=code". spec/runtime_api/host_c_spec.lua makes the same calls by
  * moonwarp.driver and compares. */
 #include "check.h"
 

@@ -62,7 +62,7 @@ describe("memory checks", function()
     local what = "kernel write wrote to x[10], and x ends with [9]: it has 10 elements of 4 bytes; "
     assert.equal(1, (err.message:find(what, 1, true)))
     local number = 0
-    for line in io.lines "spec/memory_checks_spec.lua" do
+    for line in io.lines "spec/cpu/memory_checks_spec.lua" do
       number = number + 1
       if line:find("void write(", 1, true) then break end
     end

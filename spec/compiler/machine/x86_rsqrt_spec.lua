@@ -3,7 +3,7 @@
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
-local random = require "support.random" "reciprocal_spec"
+local random = require "support.random" "x86_rsqrt_spec"
 local count = mwcc.count
 
 local text = [[

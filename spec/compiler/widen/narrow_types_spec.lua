@@ -4,7 +4,7 @@
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
-local random = require "support.random" "narrow_spec"
+local random = require "support.random" "narrow_types_spec"
 
 -- How far text at i and a word agree: at(i, k) for every place.
 local text = [[

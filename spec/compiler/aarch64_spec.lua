@@ -1,5 +1,5 @@
 -- Code for AArch64: made here, and run by an emulator where sh setup.sh --aarch64 has
--- prepared one. Other specs run there too: make target=aarch64 test SPEC=spec/stress_spec.lua
+-- prepared one. Other specs run there too: make target=aarch64 test SPEC=spec/stress/stress_spec.lua
 -- Lua 5.4 only: the compiler is tested, and programs of their own
 -- CPU device only: about the code that mwcc makes
 
@@ -193,7 +193,7 @@ describe("AArch64, emulated,", function()
 
   it("passes the spec of named processors", function()
     if why then return pending(why) end
-    local output = must "make -s target=aarch64 test SPEC=spec/target_spec.lua"
+    local output = must "make -s target=aarch64 test SPEC=spec/compiler/target_spec.lua"
     assert.matches("%d+ successes / 0 failures / 0 errors", (output:gsub("\27%[[%d;]*m", "")))
   end)
 end)

@@ -2,7 +2,7 @@
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
-local random = require "support.random" "local_spec"
+local random = require "support.random" "local_arrays_spec"
 
 local function int(value)
   value = value & 0xffffffff

@@ -4,7 +4,7 @@
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
-local random = require "support.random" "seldom_spec"
+local random = require "support.random" "cold_helpers_spec"
 
 local source = [[
   __global__ void angles(int n, const float *x, const float *z, float *y) {

@@ -3,7 +3,7 @@
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
-local random = require "support.random" "strided_spec"
+local random = require "support.random" "interleaved_spec"
 
 local preamble = [[
 template <typename T> struct two { T a, b; };

@@ -4,7 +4,7 @@
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
-local random = require "support.random" "logarithms_spec"
+local random = require "support.random" "x86_getexp_spec"
 local targets = require "support.targets"
 local count = mwcc.count
 

@@ -7,7 +7,7 @@ local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 local count = mwcc.count
 
--- Without the stores that are there once more for large launches, past the caches (streamed_spec.lua).
+-- Without the stores that are there once more for large launches, past the caches (nontemporal_stores_spec.lua).
 local function ir(...) return (mwcc.ir(...):gsub("\n  store [^\n]*!nontemporal[^\n]*", "")) end
 
 describe("code for gangs whose lanes stay together", function()

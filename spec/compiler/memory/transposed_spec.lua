@@ -6,7 +6,7 @@
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
-local random = require "support.random" "rows_spec"
+local random = require "support.random" "transposed_spec"
 
 -- Arrays of 32 rows, PITCH elements from one to the next; the threads for which SKIP divides i do nothing.
 local text = [[

@@ -5,7 +5,7 @@
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 local tiers = require "support.tiers"
-local random = require "support.random" "joint_atomics_spec"
+local random = require "support.random" "atomics_spec"
 
 local types = { { "int", "int" }, { "unsigned", "uint" }, { "unsigned long long", "ulonglong" } }
 

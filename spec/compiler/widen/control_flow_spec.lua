@@ -5,7 +5,7 @@
 
 local mw = require "moonwarp"
 local blocks = require "support.blocks"
-local random = require "support.random" "control_spec"
+local random = require "support.random" "control_flow_spec"
 
 require "support.time_limit" (setup, teardown)
 

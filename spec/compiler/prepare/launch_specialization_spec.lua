@@ -1,5 +1,5 @@
 -- Code for blocks of one size: how it is made, and of what. (What it computes is compared with all other code where
--- lanes are: together_spec, rows_spec, shapes_spec.)
+-- lanes are: uniform_path_spec, transposed_spec, vector_shape_spec.)
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -102,7 +102,7 @@ describe("code for blocks of one size", function()
       __global__ void add(int *p, int n) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
         if (i < n) p[i] += i;
-      } // special_spec
+      } // launch_specialization_spec
     ]]
     local p, s = mw.zeros(1000, "int"), mw.stream()
     local function capture()

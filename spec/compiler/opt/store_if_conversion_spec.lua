@@ -5,7 +5,7 @@
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
-local random = require "support.random" "stores_spec"
+local random = require "support.random" "store_if_conversion_spec"
 
 -- Thread i walks its edges to nodes j; `out` has a double, a short or an int a node.
 local text = [==[

@@ -5,7 +5,7 @@
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
-local random = require "support.random" "pattern_spec"
+local random = require "support.random" "permuted_spec"
 
 -- Each kernel takes element FROM of `in` and stores it, one added, as element TO of `out`; `i` is the thread.
 local cases = {
