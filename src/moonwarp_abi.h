@@ -760,12 +760,16 @@ typedef struct mw_source {
   size_t header_count;
 } mw_source;
 
+/* The text of a file that is to be compiled: *text is yours, mw_source_text_release. A pipe or a device, which may never end,
+   is refused. MW_FILE_NOT_FOUND, MW_OPERATING_SYSTEM, MW_MEMORY_ALLOCATION. */
+int mw_source_text_read(const char *path, char **text, size_t *length);
+void mw_source_text_release(char *text);
 /* Compile CUDA C for `device`. Errors: MW_INVALID_SOURCE with file, line, column and log; MW_JIT_COMPILER_NOT_FOUND;
    MW_LAUNCH_TIMEOUT and MW_MEMORY_ALLOCATION where the compiler passed its limits. Blocks for the compilation, or
    for a look into the cache. (NVRTC's nvrtcCompileProgram + cuModuleLoadData) */
 int mw_module_compile(mw_device *device, const mw_source *source, mw_module **out);
 /* Load a module that mw_module_save or the mwcc command wrote. MW_FILE_NOT_FOUND, MW_INVALID_KERNEL_IMAGE,
-   MW_NO_KERNEL_IMAGE_FOR_DEVICE (another processor). Needs no compiler. */
+   MW_NO_KERNEL_IMAGE_FOR_DEVICE (another processor), MW_MEMORY_ALLOCATION. Needs no compiler. */
 int mw_module_load(mw_device *device, const char *path, mw_module **out);
 /* Write the compiled module to `path` (a temporary name first, then renamed), template instances made so far included. */
 int mw_module_save(mw_module *module, const char *path);
@@ -951,7 +955,8 @@ int mw_cache_limit(size_t bytes);
 
 /* Read PGM, PPM (P2 P3 P5 P6, 8 bits) or PNG. *pixels (height*width*channels bytes, rows from the top, channels 1, 3 or
    4) is yours: mw_image_release. MW_FILE_NOT_FOUND, MW_INVALID_VALUE (what is wrong with the file),
-   MW_NOT_SUPPORTED (PNG in a build without libpng). */
+   MW_OPERATING_SYSTEM (among others: a pipe or a device), MW_MEMORY_ALLOCATION, MW_NOT_SUPPORTED (PNG in a build without
+   libpng). */
 int mw_image_read(const char *path, int *width, int *height, int *channels, unsigned char **pixels);
 /* Write by the name's ending: .pgm (1 channel), .ppm (3), .png (1, 3 or 4). */
 int mw_image_write(const char *path, int width, int height, int channels, const unsigned char *pixels);

@@ -22,14 +22,6 @@ local function check(spec)
   end
 end
 
-local function read(path)
-  local file, why = io.open(path, "rb")
-  if not file then raw.raise { kind = "io", code = "cudaErrorFileNotFound", message = "cannot read " .. why } end
-  local text = file:read("*a")
-  file:close()
-  return text
-end
-
 local CHECK = "--check-memory"
 local checking = false
 
@@ -80,7 +72,7 @@ function M.compile(spec, more)
   local text, options = spec.source, spec.options
   local file, line = spec.name, 1
   if spec.file then
-    text = read(spec.file)
+    text = raw.source_read(spec.file)
     file = file or spec.file
     local folder = spec.file:match("^(.*)/[^/]*$") or "."
     options = { "-I" .. folder }

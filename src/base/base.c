@@ -1,4 +1,4 @@
-/* Memory that is always there, growing byte strings, and the hash that names cache entries and guards images. */
+/* Memory that is always there and memory that may not be, growing byte strings, and the hash that names cache entries and guards images. */
 #include "base.h"
 
 #include <stdio.h>
@@ -12,6 +12,16 @@ static void *or_die(void *memory, size_t bytes) {
   if (memory) return memory;
   fprintf(stderr, "moonwarp: the host is out of memory (%zu bytes were wanted)\n", bytes);
   abort();
+}
+
+static int fail_memory(const char *what, size_t bytes) {
+  return fail(MW_MEMORY_ALLOCATION, "the host has no memory for %s: %zu bytes were wanted", what, bytes);
+}
+
+void *mw_try_alloc(size_t bytes, const char *what) {
+  void *memory = calloc(1, bytes ? bytes : 1);
+  if (!memory) fail_memory(what, bytes);
+  return memory;
 }
 
 void *mw_alloc(size_t bytes) { return or_die(calloc(1, bytes ? bytes : 1), bytes); }
@@ -36,19 +46,28 @@ char *mw_format(const char *format, ...) {
 /* ---- growing byte strings ---- */
 
 /* Room for `length` more bytes and the NUL behind them. */
-static void reserve(mw_text *text, size_t length) {
-  if (length >= SIZE_MAX - text->length) or_die(NULL, length);
+static bool reserve(mw_text *text, size_t length) {
+  if (length >= SIZE_MAX - text->length) return false;
   size_t need = text->length + length + 1;
-  if (need <= text->capacity) return;
+  if (need <= text->capacity) return true;
   size_t capacity = text->capacity > SIZE_MAX / 2 ? need : text->capacity * 2;
   if (capacity < 64) capacity = 64;
   if (capacity < need) capacity = need;
-  text->data = mw_realloc(text->data, capacity);
+  char *data = realloc(text->data, capacity);
+  if (!data) return false;
+  text->data = data;
   text->capacity = capacity;
+  return true;
+}
+
+bool mw_text_reserve(mw_text *text, size_t length, const char *what) {
+  if (reserve(text, length)) return true;
+  fail_memory(what, length);
+  return false;
 }
 
 void mw_text_add(mw_text *text, const void *data, size_t length) {
-  reserve(text, length);
+  if (!reserve(text, length)) or_die(NULL, length);
   if (length) memcpy(text->data + text->length, data, length);
   text->length += length;
   text->data[text->length] = '\0';

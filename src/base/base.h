@@ -9,11 +9,15 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* ---- memory: these do not return NULL; out of host memory ends the process with a sentence ---- */
+/* ---- memory: these do not return NULL; out of host memory ends the process with a sentence. For what the library keeps
+   books with, some bytes or KiB at a time ---- */
 void *mw_alloc(size_t bytes);                                                   /* zeroed */
 void *mw_realloc(void *old, size_t bytes);                                      /* growth is not zeroed */
 char *mw_strdup(const char *text);                                              /* NULL stays NULL */
 char *mw_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* yours: free */
+/* For what a script, a kernel or a file says the size of. Zeroed; where there is none NULL, with MW_MEMORY_ALLOCATION and
+   "no memory for `what`" in the error slot. */
+void *mw_try_alloc(size_t bytes, const char *what) __attribute__((warn_unused_result));
 
 #define MW_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 /* What the rest of a function that is called very often stands apart from, so that the way taken is a straight one. */
@@ -46,6 +50,8 @@ typedef struct mw_text {
   char *data; /* NUL-terminated once anything was added */
   size_t length, capacity;
 } mw_text;
+/* Room for `length` more bytes, so that adding them cannot fail; false as mw_try_alloc. What is added without is to be small. */
+bool mw_text_reserve(mw_text *text, size_t length, const char *what) __attribute__((warn_unused_result));
 void mw_text_add(mw_text *text, const void *data, size_t length);
 void mw_text_addf(mw_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mw_text_free(mw_text *text);
@@ -61,8 +67,10 @@ void mw_hash_add_text(mw_hash *hash, const char *text); /* NULL counts as "" */
 void mw_hash_hex(const mw_hash *hash, char out[33]);
 
 /* ---- files ---- */
-/* Read a whole file. MW_FILE_NOT_FOUND, MW_OPERATING_SYSTEM. */
+/* Read a whole file, a pipe to its end. MW_FILE_NOT_FOUND, MW_OPERATING_SYSTEM, MW_MEMORY_ALLOCATION. */
 int mw_file_read(const char *path, mw_text *out);
+/* The same of a regular file alone, for names that others choose: pipes and devices may never end. */
+int mw_file_read_regular(const char *path, mw_text *out);
 /* Write all or nothing: a temporary name beside `path`, then rename. */
 int mw_file_write(const char *path, const void *data, size_t length);
 int mw_directory_make(const char *path);          /* with its parents */

@@ -19,36 +19,54 @@ static int fail_errno(const char *action, const char *path, int error) {
 /* ---- reading ---- */
 
 /* Until the end, however long the file says it is: sizes in /proc are 0, and a file may grow meanwhile. */
-static int read_all(int descriptor, mw_text *text) {
+static int read_all(int descriptor, const char *path, mw_text *text) {
   char buffer[16384];
   for (;;) {
     ssize_t got = read(descriptor, buffer, sizeof buffer);
-    if (got == 0) return 0;
-    if (got > 0)
-      mw_text_add(text, buffer, (size_t)got);
-    else if (errno != EINTR)
-      return errno;
+    if (got == 0) return MW_SUCCESS;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno("read", path, errno);
+    if (!mw_text_reserve(text, (size_t)got, "what the file has")) return MW_MEMORY_ALLOCATION;
+    mw_text_add(text, buffer, (size_t)got);
   }
 }
 
-int mw_file_read(const char *path, mw_text *out) {
-  int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+static const char *kind_of(mode_t mode) {
+  return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+/* The descriptor becomes this function's. */
+static int read_open(int descriptor, const char *path, bool regular, mw_text *out) {
   if (descriptor < 0) return fail_errno("read", path, errno);
   mw_text text = {0};
   struct stat facts;
-  if (fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode)) {
-    text.capacity = (size_t)facts.st_size + 1;
-    text.data = mw_alloc(text.capacity);
+  int code = fstat(descriptor, &facts) == 0 ? MW_SUCCESS : fail_errno("read", path, errno);
+  bool is_regular = code == MW_SUCCESS && S_ISREG(facts.st_mode);
+  if (code == MW_SUCCESS && regular && !is_regular)
+    code = fail(MW_OPERATING_SYSTEM, "cannot read '%s': it is no file but %s", path, kind_of(facts.st_mode));
+  if (is_regular && !mw_text_reserve(&text, (size_t)facts.st_size, "what the file has")) code = MW_MEMORY_ALLOCATION;
+  if (code == MW_SUCCESS) code = read_all(descriptor, path, &text);
+  close(descriptor);
+  if (code == MW_MEMORY_ALLOCATION) {
+    size_t bytes = is_regular ? (size_t)facts.st_size : text.length;
+    fail(code, "cannot read '%s': the host has no memory for its %zu bytes", path, bytes);
+  }
+  if (code != MW_SUCCESS) {
+    mw_text_free(&text);
+    return code;
   }
   mw_text_add(&text, "", 0);
-  int error = read_all(descriptor, &text);
-  close(descriptor);
-  if (error) {
-    mw_text_free(&text);
-    return fail_errno("read", path, error);
-  }
   *out = text;
   return MW_SUCCESS;
+}
+
+int mw_file_read(const char *path, mw_text *out) {
+  return read_open(open(path, O_RDONLY | O_CLOEXEC), path, false, out);
+}
+
+/* O_NONBLOCK: to open a pipe would wait for a writer. */
+int mw_file_read_regular(const char *path, mw_text *out) {
+  return read_open(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path, true, out);
 }
 
 /* ---- writing ---- */

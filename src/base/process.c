@@ -106,11 +106,13 @@ static int milliseconds_until(double deadline) {
   return left < 0 ? 0 : left > 1e9 ? 1000000000 : (int)left;
 }
 
-/* What is there now; closes the pipe at its end. False past OUTPUT_LIMIT. */
+/* What is there now; closes the pipe at its end. False past OUTPUT_LIMIT, and where there is no
+   memory for it. */
 static bool drain(int *pipe, mw_text *text) {
   char buffer[65536];
   while (*pipe >= 0) {
     ssize_t got = read(*pipe, buffer, sizeof buffer);
+    if (got > 0 && !mw_text_reserve(text, (size_t)got, "what a program writes")) return false;
     if (got > 0)
       mw_text_add(text, buffer, (size_t)got);
     else if (got == 0 || (errno != EINTR && errno != EAGAIN))
@@ -236,6 +238,8 @@ static int wait_for(mw_child *child, mw_child_result *result) {
   bool fits = collect(child->process, child->deadline, child->pipes, result);
   int status = 0;
   bool reaped = reap(child, &status);
+  if (!fits && result->output.length <= OUTPUT_LIMIT && result->errors.length <= OUTPUT_LIMIT)
+    return fail(MW_MEMORY_ALLOCATION, "the host has no memory for what '%s' writes, which was ended", plan->path);
   if (!fits) {
     return fail(MW_OPERATING_SYSTEM, "'%s' wrote more than %zu MiB and was ended", plan->path, OUTPUT_LIMIT >> 20);
   }

@@ -105,6 +105,30 @@ static int compile(lua_State *L) {
   return 1;
 }
 
+static int text_gc(lua_State *L) {
+  char **text = lua_touserdata(L, 1);
+  mw_source_text_release(*text);
+  *text = NULL;
+  return 0;
+}
+
+/* source_read(path) -> the text of a file to be compiled */
+static int source_read(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  size_t length;
+  char **text = mwl_plain(L, sizeof *text);
+  *text = NULL;
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, text_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  mwl_must(L, mwl_of(L), mw_source_text_read(path, text, &length));
+  lua_pushlstring(L, *text, length);
+  mw_source_text_release(*text);
+  *text = NULL;
+  return 1;
+}
+
 /* load(path) -> module */
 static int load(lua_State *L) {
   mwl_state *state = mwl_of(L);
@@ -242,7 +266,8 @@ static int module_gc(lua_State *L) {
 }
 
 void mwl_open_module(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {{"compile", compile}, {"load", load}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"compile", compile}, {"source_read", source_read}, {"load", load}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", module_gc},
                                   {"__close", module_gc},
                                   {"__index", module_index},

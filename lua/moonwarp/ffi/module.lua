@@ -74,6 +74,14 @@ local function compile(text, spec)
   return module, text, spec, options, headers
 end
 
+-- source_read(path) -> the text of a file to be compiled
+local function source_read(path)
+  local out, length = ffi.new "char *[1]", ffi.new "size_t[1]"
+  errors.must(C.mw_source_text_read(path, out, length))
+  local kept = ffi.gc(out[0], C.mw_source_text_release)
+  return ffi.string(kept, length[0])
+end
+
 -- load(path) -> module
 local function load(path)
   local where, out = device.current(), ffi.new "mw_module *[1]"
@@ -165,4 +173,10 @@ end
 
 function methods.log(self) return ffi.string(C.mw_module_log(check(self, "log").handle)) end
 
-return { raw = { compile = function(text, spec) return (compile(text, spec)) end, load = load } }
+return {
+  raw = {
+    compile = function(text, spec) return (compile(text, spec)) end,
+    source_read = source_read,
+    load = load,
+  },
+}

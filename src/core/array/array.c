@@ -188,7 +188,8 @@ static int copy_across(mw_array *target, mw_array *source) {
     mw_error_clear();
   }
   size_t size = source->dtype->size, piece = PIECE / size ? PIECE / size : 1;
-  void *memory = mw_alloc(piece * size);
+  void *memory = mw_try_alloc(piece * size, "a copy between devices");
+  if (!memory) return MW_MEMORY_ALLOCATION;
   int code = MW_SUCCESS;
   for (size_t first = 0; first < source->count && code == MW_SUCCESS; first += piece) {
     size_t count = source->count - first < piece ? source->count - first : piece;
@@ -220,7 +221,8 @@ static int pass_pieces(mw_array *array, access_mode mode, size_t first, size_t c
   mw_device *device = array->buffer->device;
   size_t size = array->dtype->size, piece = PIECE / size ? PIECE / size : 1;
   uint64_t address = array->buffer->address + array->offset + first * size;
-  unsigned char *memory = mw_alloc(piece * size);
+  unsigned char *memory = mw_try_alloc(piece * size, "elements on their way to or from the device");
+  if (!memory) return MW_MEMORY_ALLOCATION;
   int code = MW_SUCCESS;
   for (size_t done = 0; done < count && code == MW_SUCCESS; done += piece) {
     size_t now = count - done < piece ? count - done : piece;

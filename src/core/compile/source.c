@@ -6,10 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static char *copy_text(const char *text, size_t length) {
-  char *copy = mw_alloc(length + 1);
-  memcpy(copy, text, length);
-  return copy;
+/* NULL stays NULL and is no failure. */
+static bool copy_text(const char *text, size_t length, const char **out) {
+  char *copy = text ? mw_try_alloc(length + 1, "a source text") : NULL;
+  if (copy) memcpy(copy, text, length);
+  *out = copy;
+  return copy || !text;
 }
 
 /* Option i; the folder of an -I is made absolute, so that it stays the same one when the host goes elsewhere, and so that
@@ -29,7 +31,7 @@ mw_source *mw_source_copy(const mw_source *source) {
   mw_source *copy = mw_alloc(sizeof *copy);
   const char *text = source->text ? source->text : "";
   copy->length = source->length ? source->length : strlen(text);
-  copy->text = copy_text(text, copy->length);
+  bool copied = copy_text(text, copy->length, &copy->text);
   copy->file = mw_strdup(source->file);
   copy->line = source->line;
   const char **options = mw_alloc((source->option_count + 1) * sizeof *options);
@@ -37,28 +39,46 @@ mw_source *mw_source_copy(const mw_source *source) {
   copy->options = options;
   copy->option_count = source->option_count;
   mw_header *headers = mw_alloc((source->header_count + 1) * sizeof *headers);
-  for (size_t i = 0; i < source->header_count; i++)
-    headers[i] = (mw_header){mw_strdup(source->headers[i].name), mw_strdup(source->headers[i].text)};
+  for (size_t i = 0; i < source->header_count; i++) {
+    const char *of = source->headers[i].text;
+    headers[i].name = mw_strdup(source->headers[i].name);
+    copied = copied && copy_text(of, of ? strlen(of) : 0, &headers[i].text);
+  }
   copy->headers = headers;
   copy->header_count = source->header_count;
-  return copy;
+  if (copied) return copy;
+  mw_source_free(copy);
+  return NULL;
 }
+
+int mw_source_text_read(const char *path, char **text, size_t *length) {
+  mw_text file;
+  int code = mw_file_read_regular(path, &file);
+  if (code != MW_SUCCESS) return code;
+  *text = file.data;
+  *length = file.length;
+  return MW_SUCCESS;
+}
+
+void mw_source_text_release(char *text) { free(text); }
 
 mw_source *mw_source_parse(const char *text, const char *options) {
   mw_source *source = mw_alloc(sizeof *source);
   source->length = strlen(text);
-  source->text = copy_text(text, source->length);
+  bool copied = copy_text(text, source->length, &source->text);
   const char **list = NULL;
-  for (const char *line = options; *line;) {
+  for (const char *line = options; *line && copied;) {
     size_t length = strcspn(line, "\n");
     if (length > 0) {
       list = mw_realloc(list, (source->option_count + 1) * sizeof *list);
-      list[source->option_count++] = copy_text(line, length);
+      copied = copy_text(line, length, &list[source->option_count++]);
     }
     line += length + (line[length] == '\n');
   }
   source->options = list;
-  return source;
+  if (copied) return source;
+  mw_source_free(source);
+  return NULL;
 }
 
 void mw_source_free(mw_source *source) {

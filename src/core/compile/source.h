@@ -7,9 +7,9 @@
 
 #include "core/core.h"
 
-/* A copy that owns its strings, with `length` set where it was 0. */
+/* A copy that owns its strings, with `length` set where it was 0; NULL with MW_MEMORY_ALLOCATION in the error slot. */
 mw_source *mw_source_copy(const mw_source *source);
-/* From what a compiled file holds: the text, and options one a line. */
+/* From what a compiled file holds: the text, and options one a line. NULL likewise. */
 mw_source *mw_source_parse(const char *text, const char *options);
 void mw_source_free(mw_source *source);
 

@@ -139,7 +139,8 @@ static int write_row(const side *s, size_t at, const unsigned char *in, size_t b
 static int copy_row(const side *target, size_t to, const side *source, size_t from, size_t bytes) {
   if (target->host) return read_row(source, from, target->host + to, bytes);
   if (source->host) return write_row(target, to, source->host + from, bytes);
-  unsigned char *row = mw_alloc(bytes);
+  unsigned char *row = mw_try_alloc(bytes, "a row between two devices");
+  if (!row) return MW_MEMORY_ALLOCATION;
   int code = read_row(source, from, row, bytes);
   if (code == MW_SUCCESS) code = write_row(target, to, row, bytes);
   free(row);
@@ -166,9 +167,8 @@ static bool are_apart(const side *target, const side *source, const box *b) {
 /* Sides that may overlap are copied through memory of their own, as memmove does. */
 static int copy_apart(const side *target, const side *source, const box *b) {
   if (are_apart(target, source, b)) return copy_rows(target, source, b);
-  side between = {.host = malloc(b->width * b->height * b->depth), .row_pitch = b->width};
-  if (!between.host)
-    return fail(MW_MEMORY_ALLOCATION, "no memory for a copy of %zu bytes", b->width * b->height * b->depth);
+  side between = {.host = mw_try_alloc(b->width * b->height * b->depth, "a copy"), .row_pitch = b->width};
+  if (!between.host) return MW_MEMORY_ALLOCATION;
   between.slice_pitch = b->width * b->height;
   int code = copy_rows(&between, source, b);
   if (code == MW_SUCCESS) code = copy_rows(target, &between, b);

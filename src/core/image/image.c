@@ -32,7 +32,7 @@ static int decode(const char *path, const mw_text *file, mw_picture *out) {
 int mw_image_read(const char *path, int *width, int *height, int *channels, unsigned char **pixels) {
   mw_text file;
   mw_picture picture = {0};
-  int code = mw_file_read(path, &file);
+  int code = mw_file_read_regular(path, &file);
   if (code != MW_SUCCESS) return code;
   code = decode(path, &file, &picture);
   mw_text_free(&file);
@@ -60,8 +60,7 @@ static int encode(const char *path, const mw_picture *picture, mw_text *out) {
                 : picture->channels == 3 ? ".ppm or .png"
                                          : ".png");
   }
-  mw_netpbm_encode(picture, out);
-  return MW_SUCCESS;
+  return mw_netpbm_encode(picture, out);
 }
 
 int mw_image_write(const char *path, int width, int height, int channels, const unsigned char *pixels) {

@@ -14,8 +14,8 @@ typedef struct mw_picture {
 int mw_netpbm_decode(const char *path, const mw_text *file, mw_picture *out);
 int mw_png_decode(const char *path, const mw_text *file, mw_picture *out);
 
-/* Each adds the bytes of a file to *out. Netpbm takes 1 or 3 channels, which cannot fail. */
-void mw_netpbm_encode(const mw_picture *picture, mw_text *out);
+/* Each adds the bytes of a file to *out. Netpbm takes 1 or 3 channels. */
+int mw_netpbm_encode(const mw_picture *picture, mw_text *out);
 int mw_png_encode(const char *path, const mw_picture *picture, mw_text *out);
 
 /* Room for the pixels of a picture whose sizes are set; MW_MEMORY_ALLOCATION. */

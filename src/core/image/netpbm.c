@@ -100,7 +100,10 @@ int mw_netpbm_decode(const char *path, const mw_text *file, mw_picture *out) {
   return code;
 }
 
-void mw_netpbm_encode(const mw_picture *picture, mw_text *out) {
+int mw_netpbm_encode(const mw_picture *picture, mw_text *out) {
+  enum { HEADER = 64 };
+  if (!mw_text_reserve(out, HEADER + mw_picture_bytes(picture), "a picture's file")) return MW_MEMORY_ALLOCATION;
   mw_text_addf(out, "P%d\n%d %d\n255\n", picture->channels == 1 ? 5 : 6, picture->width, picture->height);
   mw_text_add(out, picture->pixels, mw_picture_bytes(picture));
+  return MW_SUCCESS;
 }

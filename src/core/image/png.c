@@ -17,6 +17,7 @@ typedef struct png_job {
   png_infop info;
   png_bytepp rows;
   char message[160]; /* of the error that ended it */
+  bool no_memory;    /* which was the reason */
   const mw_text *file;
   size_t position; /* in file */
   mw_picture picture;
@@ -34,6 +35,19 @@ static void on_warning(png_structp png, png_const_charp message) {
   (void)message;
 }
 
+/* libpng says "out of memory" as it says that a picture is damaged. */
+static png_voidp allocate(png_structp png, png_alloc_size_t bytes) {
+  png_job *job = png_get_mem_ptr(png);
+  void *memory = malloc(bytes);
+  if (!memory) job->no_memory = true;
+  return memory;
+}
+
+static void release(png_structp png, png_voidp memory) {
+  (void)png;
+  free(memory);
+}
+
 /* Rows as libpng wants them, pointing into the picture. */
 static bool point_rows(png_job *job) {
   size_t row = (size_t)job->picture.width * (size_t)job->picture.channels;
@@ -42,9 +56,10 @@ static bool point_rows(png_job *job) {
   return job->rows != NULL;
 }
 
-static int fail_memory(void) { return fail(MW_MEMORY_ALLOCATION, "no memory for the rows of a picture"); }
+static int fail_memory(void) { return fail(MW_MEMORY_ALLOCATION, "the host has no memory for the rows of a picture"); }
 
-static int fail_start(void) {
+static int fail_start(const png_job *job) {
+  if (job->no_memory) return fail_memory();
   return fail(MW_NOT_SUPPORTED, "libpng does not start: this one is not of the version that moonwarp was built with");
 }
 
@@ -93,12 +108,18 @@ static int decode(png_job *job, const char *path) {
   return MW_SUCCESS;
 }
 
+static int fail_reading(const png_job *job, const char *path) {
+  if (job->no_memory)
+    return fail(MW_MEMORY_ALLOCATION, "cannot read the picture '%s': the host is out of memory", path);
+  return fail(MW_INVALID_VALUE, "the picture '%s' is damaged: %s", path, job->message);
+}
+
 int mw_png_decode(const char *path, const mw_text *file, mw_picture *out) {
   png_job job = {.file = file};
-  job.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
+  job.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning, &job, allocate, release);
   job.info = job.png ? png_create_info_struct(job.png) : NULL;
-  int code = job.info ? decode(&job, path) : fail_start();
-  if (code == MW_INVALID_VALUE) fail(code, "the picture '%s' is damaged: %s", path, job.message);
+  int code = job.info ? decode(&job, path) : fail_start(&job);
+  if (code == MW_INVALID_VALUE) code = fail_reading(&job, path);
   png_destroy_read_struct(&job.png, &job.info, NULL);
   free(job.rows);
   if (code != MW_SUCCESS)
@@ -112,6 +133,8 @@ int mw_png_decode(const char *path, const mw_text *file, mw_picture *out) {
 
 static void write_bytes(png_structp png, png_bytep data, size_t length) {
   png_job *job = png_get_io_ptr(png);
+  job->no_memory = !mw_text_reserve(job->out, length, "a picture's file");
+  if (job->no_memory) png_error(png, "the host is out of memory");
   mw_text_add(job->out, data, length);
 }
 
@@ -134,10 +157,13 @@ static int encode(png_job *job) {
 
 int mw_png_encode(const char *path, const mw_picture *picture, mw_text *out) {
   png_job job = {.picture = *picture, .out = out};
-  job.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
+  job.png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning, &job, allocate, release);
   job.info = job.png ? png_create_info_struct(job.png) : NULL;
-  int code = job.info ? encode(&job) : fail_start();
-  if (code == MW_INVALID_VALUE) fail(code, "cannot write the picture '%s': %s", path, job.message);
+  int code = job.info ? encode(&job) : fail_start(&job);
+  if (code == MW_INVALID_VALUE) {
+    code = job.no_memory ? MW_MEMORY_ALLOCATION : code;
+    fail(code, "cannot write the picture '%s': %s", path, job.message);
+  }
   png_destroy_write_struct(&job.png, &job.info);
   free(job.rows);
   return code;

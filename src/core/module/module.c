@@ -249,7 +249,9 @@ static int load_unit(mw_module *module, const char *path, void *out) {
 
 int mw_module_compile(mw_device *device, const mw_source *source, mw_module **out) {
   if (!source->text) return fail(MW_INVALID_VALUE, "there is no source text to compile");
-  mw_module *module = new_module(device, mw_source_copy(source));
+  mw_source *copy = mw_source_copy(source);
+  if (!copy) return MW_MEMORY_ALLOCATION;
+  mw_module *module = new_module(device, copy);
   void *unit;
   int code = mw_module_with_file(module, &(mw_recipe){0}, load_unit, &unit);
   if (code != MW_SUCCESS) {
@@ -267,17 +269,24 @@ int mw_module_load(mw_device *device, const char *path, mw_module **out) {
   mw_module *module = new_module(device, NULL);
   void *unit;
   const char *text, *options;
-  int code = mw_file_read(path, &module->image);
-  if (code == MW_SUCCESS) code = driver->load(device->state, path, NULL, NULL, &unit);
+  int code =
+      driver->load(device->state, path, NULL, NULL, &unit); /* first: it sees by the file's end whether it is one */
+  if (code != MW_SUCCESS) goto fail;
+  code = mw_file_read_regular(path, &module->image);
+  if (code == MW_SUCCESS && driver->unit_source(unit, &text, &options) &&
+      !(module->source = mw_source_parse(text, options)))
+    code = MW_MEMORY_ALLOCATION;
   if (code != MW_SUCCESS) {
-    mw_module_release(module);
-    return code;
+    driver->unload(unit);
+    goto fail;
   }
-  if (driver->unit_source(unit, &text, &options)) module->source = mw_source_parse(text, options);
   enter_unit(module, unit);
   enter_log(module, unit, &(mw_source){0});
   *out = module;
   return MW_SUCCESS;
+fail:
+  mw_module_release(module);
+  return code;
 }
 
 const char *mw_module_log(const mw_module *module) {

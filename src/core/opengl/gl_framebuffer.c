@@ -61,12 +61,14 @@ static void pick(const mw_gl_image *image, const unsigned char *from, unsigned c
     }
 }
 
-static void read_four(const mw_gl *gl, const mw_gl_image *image, void *out) {
+static int read_four(const mw_gl *gl, const mw_gl_image *image, void *out) {
   const form read = form_of(image);
-  unsigned char *all = mw_alloc(image->width * image->height * 4 * read.bytes);
+  unsigned char *all = mw_try_alloc(image->width * image->height * 4 * read.bytes, "an image of OpenGL's");
+  if (!all) return MW_MEMORY_ALLOCATION;
   gl->ReadPixels(0, 0, (int)image->width, (int)image->height, read.format, read.type, all);
   pick(image, all, out);
   free(all);
+  return MW_SUCCESS;
 }
 
 /* ---- reading ---- */
@@ -91,10 +93,8 @@ static int read_attached(const mw_gl_context *context, const mw_gl_image *image,
         "this context of OpenGL ES cannot give back images of internal format 0x%04x: it could where it renders "
         "to them; one that is registered with cudaGraphicsRegisterFlagsWriteDiscard is only written",
         image->internal);
-  if (context->embedded)
-    read_four(gl, image, out);
-  else
-    gl->ReadPixels(0, 0, (int)image->width, (int)image->height, image->format, image->type, out);
+  if (context->embedded) return read_four(gl, image, out);
+  gl->ReadPixels(0, 0, (int)image->width, (int)image->height, image->format, image->type, out);
   return MW_SUCCESS;
 }
 

@@ -238,23 +238,26 @@ size_t mw_gl_image_bytes(const mw_gl_image *image) {
 /* ---- textures ---- */
 
 /* All layers of an array come at once. */
-static void read_layers(const mw_gl *gl, const mw_gl_image *image, size_t layer, size_t count, void *out) {
+static int read_layers(const mw_gl *gl, const mw_gl_image *image, size_t layer, size_t count, void *out) {
   size_t bytes = mw_gl_image_bytes(image);
   if (count == image->layers) {
     gl->GetTexImage(image->target, image->level, image->format, image->type, out);
-    return;
+    return MW_SUCCESS;
   }
-  char *all = mw_alloc(bytes * image->layers);
+  char *all = mw_try_alloc(bytes * image->layers, "the layers of an image of OpenGL's");
+  if (!all) return MW_MEMORY_ALLOCATION;
   gl->GetTexImage(image->target, image->level, image->format, image->type, all);
   memcpy(out, all + layer * bytes, bytes * count);
   free(all);
+  return MW_SUCCESS;
 }
 
-static void read_texture(const mw_gl *gl, const mw_gl_image *image, size_t layer, size_t count, void *out) {
+static int read_texture(const mw_gl *gl, const mw_gl_image *image, size_t layer, size_t count, void *out) {
   unsigned before = (unsigned)mw_gl_integer(gl, mw_gl_binding(image->target));
+  int code = MW_SUCCESS;
   gl->BindTexture(image->target, image->name);
   if (image->target == GL_TEXTURE_2D_ARRAY)
-    read_layers(gl, image, layer, count, out);
+    code = read_layers(gl, image, layer, count, out);
   else if (image->target == GL_TEXTURE_CUBE_MAP)
     for (size_t i = 0; i < count; i++)
       gl->GetTexImage(GL_TEXTURE_CUBE_MAP_POSITIVE_X + (unsigned)(layer + i), image->level, image->format, image->type,
@@ -262,6 +265,7 @@ static void read_texture(const mw_gl *gl, const mw_gl_image *image, size_t layer
   else
     gl->GetTexImage(image->target, image->level, image->format, image->type, out);
   gl->BindTexture(image->target, before);
+  return code;
 }
 
 static void write_texture(const mw_gl *gl, const mw_gl_image *image, size_t layer, const void *texels) {
@@ -302,7 +306,7 @@ int mw_gl_image_read(const mw_gl_context *context, const mw_gl_image *image, siz
   if (image->target == GL_RENDERBUFFER || context->embedded)
     code = read_frames(context, image, layer, count, target);
   else
-    read_texture(context->gl, image, layer, count, target);
+    code = read_texture(context->gl, image, layer, count, target);
   restore(context, &before);
   return code ? code : outcome(context->gl, image, "to read");
 }

@@ -86,7 +86,8 @@ int mw_graphics_is_mapped(mw_graphics *graphics) {
 
 static int fill(const mw_graphics *graphics, const mw_gl_context *context, mw_buffer *buffer) {
   if (buffer->host) return mw_gl_buffer_read(context, graphics->name, buffer->host, buffer->bytes);
-  void *between = mw_alloc(buffer->bytes);
+  void *between = mw_try_alloc(buffer->bytes, "a buffer of OpenGL's");
+  if (!between) return MW_MEMORY_ALLOCATION;
   int code = mw_gl_buffer_read(context, graphics->name, between, buffer->bytes);
   if (code == MW_SUCCESS) code = mw_buffer_write(buffer, 0, between, buffer->bytes);
   free(between);
@@ -144,7 +145,8 @@ static int store_buffer(const mw_graphics *graphics, const mw_gl_context *contex
   mw_buffer *buffer = graphics->buffer;
   int code = mw_buffer_use(buffer);
   if (code != MW_SUCCESS) return code;
-  void *between = buffer->host ? NULL : mw_alloc(buffer->bytes);
+  void *between = buffer->host ? NULL : mw_try_alloc(buffer->bytes, "a buffer of OpenGL's");
+  if (!between && !buffer->host) code = MW_MEMORY_ALLOCATION;
   if (between) code = mw_buffer_read(buffer, 0, between, buffer->bytes);
   if (code == MW_SUCCESS)
     code = mw_gl_buffer_write(context, graphics->name, between ? between : buffer->host, buffer->bytes);

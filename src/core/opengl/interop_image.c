@@ -51,7 +51,8 @@ static int copy_part(const mw_graphics *graphics, const mw_graphics_part *p, voi
 }
 
 static int store_part(const mw_graphics *graphics, const mw_gl_context *context, const mw_graphics_part *p) {
-  void *texels = mw_alloc(mw_gl_image_bytes(&p->image));
+  void *texels = mw_try_alloc(mw_gl_image_bytes(&p->image), "an image of OpenGL's");
+  if (!texels) return MW_MEMORY_ALLOCATION;
   int code = copy_part(graphics, p, texels, false);
   if (code == MW_SUCCESS) code = mw_gl_image_write(context, &p->image, p->layer, texels);
   free(texels);
@@ -67,7 +68,8 @@ int mw_graphics_store_parts(const mw_graphics *graphics, const mw_gl_context *co
 
 static int fetch(const mw_graphics *graphics, const mw_gl_context *context, const mw_graphics_part *p) {
   if (graphics->flags & MW_GRAPHICS_WRITE_DISCARD) return MW_SUCCESS;
-  void *texels = mw_alloc(mw_gl_image_bytes(&p->image));
+  void *texels = mw_try_alloc(mw_gl_image_bytes(&p->image), "an image of OpenGL's");
+  if (!texels) return MW_MEMORY_ALLOCATION;
   int code = mw_gl_image_read(context, &p->image, p->layer, 1, texels);
   if (code == MW_SUCCESS) code = copy_part(graphics, p, texels, true);
   free(texels);
@@ -198,7 +200,8 @@ static int fetch_level(mw_graphics *graphics, const mw_gl_context *context, unsi
   if (code != MW_SUCCESS) return code;
   size_t bytes = mw_gl_image_bytes(&part.image);
   bool discard = graphics->flags & MW_GRAPHICS_WRITE_DISCARD;
-  unsigned char *texels = discard ? NULL : mw_alloc(bytes * part.image.layers);
+  unsigned char *texels = discard ? NULL : mw_try_alloc(bytes * part.image.layers, "an image of OpenGL's");
+  if (!texels && !discard) return MW_MEMORY_ALLOCATION;
   if (texels) code = mw_gl_image_read(context, &part.image, 0, part.image.layers, texels);
   for (; part.layer < part.image.layers && code == MW_SUCCESS; part.layer++) {
     if (find_part(graphics, part.layer, level)) continue;

@@ -93,14 +93,16 @@ static void apply_relocations(const cpu_unit *unit, const mw_mwo_variable *v, un
   }
 }
 
+static const char tables[] = "a module's tables";
+
 static int make_variables(cpu_unit *unit) {
   size_t count = unit->image->variable_count;
-  unit->symbols = mw_alloc(count * sizeof *unit->symbols);
   int code = share_variables(unit);
   if (code != MW_SUCCESS) return code;
-  size_t *offsets = mw_alloc(count * sizeof *offsets);
-  bool *mine = mw_alloc(count * sizeof *mine);
-  size_t bytes = lay_out(unit, offsets);
+  size_t *offsets = mw_try_alloc(count * sizeof *offsets, tables), bytes = 0;
+  bool *mine = mw_try_alloc(count * sizeof *mine, tables);
+  if (!offsets || !mine) code = MW_MEMORY_ALLOCATION;
+  if (code == MW_SUCCESS) bytes = lay_out(unit, offsets);
   if (bytes) code = cpu_heap_alloc(unit->device->heap, bytes, &unit->own->memory);
   if (code == MW_SUCCESS && bytes) memset((void *)(uintptr_t)unit->own->memory, 0, bytes);
   for (size_t i = 0; code == MW_SUCCESS && i < count; i++) {
@@ -120,7 +122,6 @@ static int make_variables(cpu_unit *unit) {
 
 static void list_visible(cpu_unit *unit) {
   size_t count = unit->image->variable_count;
-  unit->own->visible = mw_alloc(count * sizeof *unit->own->visible);
   for (size_t i = 0; i < count; i++) {
     if (!unit->image->variables[i].is_internal) unit->own->visible[unit->own->visible_count++] = i;
   }
@@ -150,8 +151,6 @@ static size_t *find_references(const cpu_unit *unit, const mw_kernel_info *info)
 
 static void make_kernels(cpu_unit *unit) {
   size_t count = unit->image->kernel_count;
-  unit->kernels = mw_alloc(count * sizeof *unit->kernels);
-  unit->own->infos = mw_alloc(count * sizeof *unit->own->infos);
   for (size_t i = 0; i < count; i++) {
     mw_kernel_info *info = &unit->own->infos[i];
     unit->kernels[i] = (cpu_kernel){.unit = unit, .image = &unit->image->kernels[i]};
@@ -167,6 +166,16 @@ static void make_kernels(cpu_unit *unit) {
 
 /* ---- loading ---- */
 
+/* How long they are the file says. */
+static bool make_tables(cpu_unit *unit) {
+  size_t kernels = unit->image->kernel_count, variables = unit->image->variable_count;
+  unit->symbols = mw_try_alloc(variables * sizeof *unit->symbols, tables);
+  unit->own->visible = mw_try_alloc(variables * sizeof *unit->own->visible, tables);
+  unit->kernels = mw_try_alloc(kernels * sizeof *unit->kernels, tables);
+  unit->own->infos = mw_try_alloc(kernels * sizeof *unit->own->infos, tables);
+  return unit->symbols && unit->own->visible && unit->kernels && unit->own->infos;
+}
+
 static void destroy(cpu_unit *unit) {
   struct cpu_unit_private *own = unit->own;
   if (own->memory) cpu_heap_free(unit->device->heap, own->memory);
@@ -181,7 +190,7 @@ static void destroy(cpu_unit *unit) {
   free(own->visible);
   free(own->infos);
   free(unit->symbols);
-  for (size_t i = 0; i < unit->image->kernel_count; i++) {
+  for (size_t i = 0; unit->kernels && i < unit->image->kernel_count; i++) {
     free(unit->kernels[i].pointers);
     free(unit->kernels[i].references);
   }
@@ -220,10 +229,13 @@ int cpu_load(void *device, const char *path, void *parent, const mw_source *sour
   if (parent) mw_refs_take(&unit->own->parent->own->refs);
   mw_refs_init(&unit->own->refs);
   mw_lock_init(&unit->own->lock);
-  make_kernels(unit);
-  list_visible(unit);
-  origin_clean_log(unit->image->log, &unit->own->log);
-  code = make_variables(unit);
+  code = make_tables(unit) ? MW_SUCCESS : MW_MEMORY_ALLOCATION;
+  if (code == MW_SUCCESS) {
+    make_kernels(unit);
+    list_visible(unit);
+    origin_clean_log(unit->image->log, &unit->own->log);
+    code = make_variables(unit);
+  }
   if (code == MW_SUCCESS)
     *out = unit;
   else

@@ -72,13 +72,38 @@ static bool map_file(mapped_file *file) {
   return true;
 }
 
+static const char seal_magic[8] = "MWOIMG1";
+
+/* Looked at before anything of the file's size is asked for: whatever lies there may be larger than memory. */
+static bool ends_as_module(const mapped_file *file) {
+  mw_trailer trailer;
+  off_t end = file->status.st_size - (off_t)sizeof trailer;
+  return end >= 0 && pread(file->descriptor, &trailer, sizeof trailer, end) == (ssize_t)sizeof trailer &&
+         memcmp(trailer.magic, seal_magic, sizeof trailer.magic) == 0;
+}
+
+static int fail_foreign(const char *path, int descriptor) {
+  char start[SELFMAG] = {0};
+  bool object = pread(descriptor, start, SELFMAG, 0) == SELFMAG && memcmp(start, ELFMAG, SELFMAG) == 0;
+  return fail(MW_INVALID_KERNEL_IMAGE,
+              object ? "'%s' is not a whole moonwarp module: it does not end as one, and may have been cut short"
+                     : "'%s' is not a moonwarp module, as `mwcc k.cu -o k.mwo` and module:save write them",
+              path);
+}
+
 static int file_open(const char *path, mapped_file *file) {
   *file = (mapped_file){.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   bool opened = file->descriptor >= 0 && fstat(file->descriptor, &file->status) == 0;
   if (opened && !S_ISREG(file->status.st_mode)) {
-    const char *what = S_ISDIR(file->status.st_mode) ? "folder" : "device";
+    mode_t mode = file->status.st_mode;
+    const char *what = S_ISDIR(mode) ? "folder" : S_ISFIFO(mode) ? "pipe" : "device";
     file_close(file);
     return fail(MW_INVALID_KERNEL_IMAGE, "'%s' is not a moonwarp module but a %s", path, what);
+  }
+  if (opened && !ends_as_module(file)) {
+    int wrong = fail_foreign(path, file->descriptor);
+    file_close(file);
+    return wrong;
   }
   const mode_t writable = S_IWUSR | S_IWGRP | S_IWOTH;
   if (opened && file->status.st_mode & writable) opened = copy_file(file);
@@ -98,19 +123,12 @@ static bool seal_holds(const mapped_file *file, const mw_trailer *trailer) {
 }
 
 static int check_seal(const char *path, const mapped_file *file, mw_trailer *trailer) {
-  if (file->size >= sizeof *trailer) {
+  if (file->size >= sizeof *trailer) { /* it may have been cut since ends_as_module */
     memcpy(trailer, file->data + file->size - sizeof *trailer, sizeof *trailer);
-    if (memcmp(trailer->magic, "MWOIMG1", sizeof trailer->magic) == 0) {
-      if (seal_holds(file, trailer)) return MW_SUCCESS;
-      return fail(MW_INVALID_KERNEL_IMAGE,
-                  "the module '%s' is damaged: its checksum does not fit its contents. Compile or copy it again", path);
-    }
+    if (memcmp(trailer->magic, seal_magic, sizeof trailer->magic) == 0 && seal_holds(file, trailer)) return MW_SUCCESS;
   }
-  bool object = file->size >= SELFMAG && memcmp(file->data, ELFMAG, SELFMAG) == 0;
   return fail(MW_INVALID_KERNEL_IMAGE,
-              object ? "'%s' is not a whole moonwarp module: it does not end as one, and may have been cut short"
-                     : "'%s' is not a moonwarp module, as `mwcc k.cu -o k.mwo` and module:save write them",
-              path);
+              "the module '%s' is damaged: its checksum does not fit its contents. Compile or copy it again", path);
 }
 
 /* A field of the mw_mwo at `table`. */

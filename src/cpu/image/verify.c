@@ -9,6 +9,9 @@
 /* Types may share parts, so a type of a few bytes could unfold to billions. */
 enum { TYPE_BUDGET = 1 << 20, TYPE_DEPTH = 64 };
 
+/* More than any launch may have of parameters, so that a forged size makes nobody allocate or copy that much. */
+enum { PARAM_MOST = 1 << 16 };
+
 /* Bytes of the loaded object that can be read from `pointer` on; 0: none. */
 static size_t readable(const cpu_object *object, const void *pointer) {
   uintptr_t address = (uintptr_t)pointer - object->base;
@@ -72,6 +75,7 @@ static const char *inspect_kernel(const cpu_object *object, const mw_mwo_kernel 
     return "a kernel's rounds lie outside it";
   if (kernel->gangs > CPU_MAX_THREADS || (kernel->gangs > 1 && !kernel->fits))
     return "a kernel's blocks have a wrong number of gangs";
+  if (info->param_bytes > PARAM_MOST) return "a kernel's parameter block has a wrong size";
   if (!IS_ARRAY(object, info->params, info->param_count)) return "a kernel's parameters lie outside it";
   for (size_t i = 0; i < info->param_count; i++) {
     const mw_param *param = &info->params[i];

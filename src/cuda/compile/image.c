@@ -66,7 +66,7 @@ static bool parse(const mw_text *file, cuda_image *out) {
 
 int cuda_image_read(const char *path, cuda_image *out) {
   mw_text file = {0};
-  int code = mw_file_read(path, &file);
+  int code = mw_file_read_regular(path, &file);
   if (code != MW_SUCCESS) return code;
   if (file.length >= strlen(magic) && memcmp(file.data, magic, strlen(magic)) == 0) {
     if (!parse(&file, out)) code = fail_damaged(path);
