@@ -214,6 +214,10 @@ describe("a grid or block", function()
     m.nothing(1, 1, most)()
     assert.matches("shared", failure(m.nothing, 1, 1, most + 1).message)
     assert.matches("shared wants the bytes", failure(m.nothing, 1, 1, -1).message)
+    assert.equal("the third value of a launch is shared, the bytes of dynamic shared memory, and this is an array " ..
+      "of float: the kernel's arguments are given in a second call, nothing(grid, block)(arguments)",
+      failure(m.nothing, 1, 1, mw.zeros(3)).message)
+    assert.matches("and this is the number 2.5: the kernel's arguments", failure(m.nothing, 1, 1, 2.5).message)
   end)
 
   it("is refused beyond __launch_bounds__", function()

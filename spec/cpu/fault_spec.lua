@@ -13,6 +13,33 @@ local function failure(f, ...)
   return err
 end
 
+describe("shared memory that a block does not have", function()
+  local m = mw.compile [[
+    __global__ void dyn(float *x, int i) { extern __shared__ float s[]; s[i] = 1; x[threadIdx.x] = s[i]; }
+    __global__ void fixed(float *x, int i) { __shared__ float s[64]; s[i] = 1; x[threadIdx.x] = s[i]; }
+  ]]
+
+  local function said(launch, ...)
+    launch(mw.zeros(32), ...)
+    return failure(mw.synchronize).message
+  end
+
+  it("is told as such, with the byte", function()
+    assert.matches("^kernel dyn wrote to byte 400 of the block's shared memory, which has 128; ",
+      said(m.dyn(1, 32, 128), 100))
+    assert.matches("^kernel fixed wrote to byte 256 of the block's shared memory, which has 256; ",
+      said(m.fixed(1, 32), 64))
+  end)
+
+  it("is most often what the launch forgot", function()
+    local message = said(m.dyn(1, 32), 0)
+    assert.matches("^kernel dyn wrote to byte 0 of the block's shared memory, which has 0; extern __shared__ arrays " ..
+      "have the bytes that the launch names, here none: write dyn%(grid, block, bytes%); ", message)
+    assert.not_matches("extern", said(m.dyn(1, 32, 128), 100))
+    assert.not_matches("extern", said(m.fixed(1, 32), 64))
+  end)
+end)
+
 describe("a kernel that does wrong, in this process:", function()
   for _, case in ipairs(faults.cases) do
     if not case.prints and not case.alone then

@@ -116,6 +116,18 @@ static int push_launch(lua_State *L, mwl_state *state, mwl_kernel *kernel, const
   return 1;
 }
 
+/* The third value is no number of bytes: most often it is the first argument. */
+static int refuse_shared(lua_State *L, mwl_state *state, const char *name) {
+  char got[64];
+  mwl_describe(L, state, 4, got, sizeof got);
+  if (lua_type(L, 4) == LUA_TNUMBER && lua_tonumber(L, 4) < 0)
+    return mwl_usage(L, state, "shared wants the bytes of dynamic shared memory, got %s", got);
+  return mwl_usage(L, state,
+                   "the third value of a launch is shared, the bytes of dynamic shared memory, and this is %s: the "
+                   "kernel's arguments are given in a second call, %s(grid, block)(arguments)",
+                   got, name);
+}
+
 static int configure(lua_State *L, bool cooperative) {
   mwl_state *state = mwl_of(L);
   mwl_kernel *kernel = check_kernel(L, state, "a launch");
@@ -128,10 +140,8 @@ static int configure(lua_State *L, bool cooperative) {
   int given = lua_gettop(L);
   if (given >= 4 && !lua_isnil(L, 4)) {
     int64_t shared;
-    char got[64];
     if (!mwl_whole(L, 4, &shared) || shared < 0)
-      return mwl_usage(L, state, "shared wants the bytes of dynamic shared memory, got %s",
-                       mwl_describe(L, state, 4, got, sizeof got));
+      return refuse_shared(L, state, mw_kernel_describe(kernel->handle)->name);
     config.shared = (size_t)shared;
   }
   if (given >= STREAM && !lua_isnil(L, STREAM) &&

@@ -101,6 +101,16 @@ local function push_launch(self, state, config)
   return state.last
 end
 
+-- The third value is no number of bytes: most often it is the first argument.
+local function refuse_shared(shared, name)
+  local got = errors.describe(shared)
+  if type(shared) == "number" and shared < 0 then
+    errors.usage("shared wants the bytes of dynamic shared memory, got %s", got)
+  end
+  errors.usage("the third value of a launch is shared, the bytes of dynamic shared memory, and this is %s: the " ..
+    "kernel's arguments are given in a second call, %s(grid, block)(arguments)", got, name)
+end
+
 local function configure(self, cooperative, ...)
   local state = check(self, "a launch")
   local grid, block, shared, stream = ...
@@ -113,9 +123,7 @@ local function configure(self, cooperative, ...)
   config.bx, config.by, config.bz = check_sizes(block, "block", select("#", ...) > 1)
   if shared ~= nil then
     local bytes = value.whole(shared)
-    if not bytes or bytes < 0 then
-      errors.usage("shared wants the bytes of dynamic shared memory, got %s", errors.describe(shared))
-    end
+    if not bytes or bytes < 0 then refuse_shared(shared, ffi.string(state.info.name)) end
     config.shared = bytes
   end
   if stream ~= nil and stream ~= 0 then

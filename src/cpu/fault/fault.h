@@ -40,7 +40,10 @@ void cpu_fault_cancel(int tid);
 /* Room for handlers on the calling thread, which runs kernels, and back. */
 bool cpu_fault_possible(void); /* whether this thread lets the signals through */
 
-/* report.c: the error for worker->fault. Yours: mw_error_free. */
+/* report.c: "; extern __shared__ arrays have …" where the command's kernel has such an array and was given no bytes for it,
+   else "". For messages about accesses that went wrong. */
+void cpu_fault_hint_shared(const struct cpu_command *command, char *out, size_t size);
+/* The error for worker->fault. Yours: mw_error_free. */
 mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *command);
 
 #endif

@@ -4,6 +4,7 @@
 #include "cpu/memory/heap.h"
 #include "cpu/execution/worker.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int code_of(const cpu_fault *fault) {
@@ -20,9 +21,30 @@ static int code_of(const cpu_fault *fault) {
   }
 }
 
+void cpu_fault_hint_shared(const cpu_command *command, char *out, size_t size) {
+  const mw_mwo_kernel *image = command->kernel.kernel->image;
+  *out = '\0';
+  if (!image->uses_dynamic_shared || command->kernel.frame.dynamic_shared) return;
+  snprintf(out, size,
+           "; extern __shared__ arrays have the bytes that the launch names, here none: write %s(grid, block, bytes)",
+           image->info.name);
+}
+
+/* Where an address lies: beyond the block's shared memory, or what the heap knows of it. */
+static void say_where(mw_text *text, const cpu_worker *worker, const cpu_command *command, uintptr_t address) {
+  char where[160];
+  if (worker->shared_end && address - (uintptr_t)worker->shared_end < worker->guard) {
+    mw_text_addf(text, "byte %zu of the block's shared memory, which has %zu",
+                 (size_t)(address - (uintptr_t)worker->base.shared), command->kernel.shared);
+  } else {
+    cpu_heap_describe(worker->device->heap, address, where, sizeof where);
+    mw_text_addf(text, "address 0x%zx, %s", (size_t)address, where);
+  }
+}
+
 /* What the kernel did, to follow its name. */
 static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command *command, const cpu_fault *fault) {
-  char where[160];
+  char hint[400];
   bool sent;
   switch (fault->kind) {
   case CPU_FAULT_READ:
@@ -30,12 +52,12 @@ static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command 
     /* Generated code sends wild stores and atomics to where the heap begins. Some processors' atomics read first. */
     sent = fault->address - command->kernel.frame.heap_base < MW_NOWHERE_BYTES;
     mw_text_addf(text, fault->kind == CPU_FAULT_READ && !sent ? "read " : "wrote to ");
-    if (fault->address == CPU_ADDRESS_UNKNOWN || sent) {
+    if (fault->address == CPU_ADDRESS_UNKNOWN || sent)
       mw_text_addf(text, "an address that no array holds (a null pointer, or one far off?)");
-    } else {
-      cpu_heap_describe(worker->device->heap, fault->address, where, sizeof where);
-      mw_text_addf(text, "address 0x%zx, %s", (size_t)fault->address, where);
-    }
+    else
+      say_where(text, worker, command, fault->address);
+    cpu_fault_hint_shared(command, hint, sizeof hint);
+    mw_text_addf(text, "%s", hint);
     break;
   case CPU_FAULT_JUMP:
     mw_text_addf(text, "called a function at address 0x%zx, where there is none", (size_t)fault->address);

@@ -52,16 +52,17 @@ typedef struct access_made {
 
 /* `object` is what the source indexes; behind it `size` bytes are left, of an array that may begin before it. */
 _Noreturn static void refuse(cpu_worker *worker, const access_made *a, uint64_t object, uint64_t size) {
-  char text[400];
+  char text[400], hint[400] = "";
   const char *verb = a->is_store ? "wrote to" : "read", *name = a->name ? a->name : "an array";
   long long distance = (long long)(a->address - object), index = a->bytes ? distance / (long long)a->bytes : 0;
+  if (size == 0) cpu_fault_hint_shared(worker->command, hint, sizeof hint);
   if (a->bytes && distance % (long long)a->bytes == 0 && size % a->bytes == 0 && size)
     snprintf(text, sizeof text, "%s %s[%lld], and %s ends with [%llu]: it has %llu elements of %llu bytes", verb, name,
              index, a->name ? a->name : "it", (unsigned long long)(size / a->bytes - 1),
              (unsigned long long)(size / a->bytes), (unsigned long long)a->bytes);
   else
-    snprintf(text, sizeof text, "%s bytes %lld to %lld of %s, and there it has %llu, from 0 on", verb, distance,
-             distance + (long long)a->bytes - 1, name, (unsigned long long)size);
+    snprintf(text, sizeof text, "%s bytes %lld to %lld of %s, and there it has %llu, from 0 on%s", verb, distance,
+             distance + (long long)a->bytes - 1, name, (unsigned long long)size, hint);
   cpu_service_fail(&worker->base, MW_ILLEGAL_ADDRESS, NULL, 0, text);
 }
 
@@ -78,8 +79,9 @@ void cpu_check_access(mw_worker *base, uint64_t object, uint64_t address, uint64
   CPU_SERVICE_ENTER(base);
   cpu_worker *worker = (cpu_worker *)base;
   access_made a = {address, bytes, name, is_store != 0};
-  if (size == MW_OBJECT_SHARED) size = (uint64_t)(uintptr_t)base->shared + worker->command->kernel.shared - object;
-  if (size != MW_OBJECT_ALLOCATION) {
+  bool shared = size == MW_OBJECT_SHARED; /* of which nothing may be left */
+  if (shared) size = (uint64_t)(uintptr_t)base->shared + worker->command->kernel.shared - object;
+  if (shared || size != MW_OBJECT_ALLOCATION) {
     if (!lies_in(address, bytes, object, size)) refuse(worker, &a, object, size);
     return;
   }
