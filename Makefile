@@ -212,7 +212,7 @@ $(DEVICE):
 	@ln -sfn $(abspath src/device) $@
 
 # The device headers, precompiled for the usual options: saves half of clang's time.
-$(PCH): $(MWCC) $(wildcard src/device/*.h src/device/moonwarp/*.h) | $(DEVICE)
+$(PCH): $(MWCC) $(shell find src/device -type f) | $(DEVICE)
 	$(call say,PCH)
 	$(Q)env -u MOONWARP_HOME $(MWCC) --make-pch $@
 
@@ -237,7 +237,7 @@ $(BUILD)/gen/abi_text.inc: src/moonwarp_abi.h
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $@.text > $@
 
 # Headers that NVRTC is given as strings.
-$(BUILD)/gen/nvrtc_headers.inc: src/cuda/compile/embed.sh $(wildcard src/device/*.h src/device/*/*.h src/device/*/*/*.h)
+$(BUILD)/gen/nvrtc_headers.inc: src/cuda/compile/embed.sh $(shell find src/device -type f)
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)sh src/cuda/compile/embed.sh src/device > $@

@@ -109,7 +109,7 @@ describe("a precompiled header", function()
   end)
 
   it("is made anew when a header changes", function()
-    local cache, path = fresh "cache", headers .. "/moonwarp/limits.h"
+    local cache, path = fresh "cache", headers .. "/moonwarp/arithmetic/limits.h"
     local before = read(path)
     local source = "__global__ void f(int *out) { *out = PROBE; }"
     assert.matches("exit status 1", compile(source, { cache = cache }))

@@ -42,7 +42,7 @@ end
 local function floor_of(path)
   if path == "src/moonwarp_abi.h" or path == "src/moonwarp.h" then return "interface" end
   if path == "src/mwo.h" then return "format" end
-  if path == "src/device/moonwarp/texture_descriptor.h" or path == "src/device/moonwarp/guard_layout.h" then
+  if path == "src/device/moonwarp/texture/texture_descriptor.h" or path == "src/device/moonwarp/guard_layout.h" then
     return "record"
   end
   local folder = path:match("^src/(%w+)/")

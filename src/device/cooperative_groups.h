@@ -1,14 +1,14 @@
 /* Cooperative groups: blocks, tiles of warps, coalesced threads, partitions. (CUDA C++ Programming Guide, 8)
  *
- * A group over lanes of a warp is its mask; see moonwarp/group_lanes.h for what it does with it. The grid's blocks wait
+ * A group over lanes of a warp is its mask; see moonwarp/warp/group_lanes.h for what it does with it. The grid's blocks wait
  * for each other in a cooperative launch, which has all of them there at once. */
 #ifndef _COOPERATIVE_GROUPS_H_
 #define _COOPERATIVE_GROUPS_H_
 
-#include "moonwarp/group_lanes.h"
+#include "moonwarp/warp/group_lanes.h"
 
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__
-#include "moonwarp/grid_barrier.h"
+#include "moonwarp/sync/grid_barrier.h"
 #else
 /* Whether the launch is cooperative: what drivers use this register for is their own affair. */
 __mw_import unsigned int __mw_is_cooperative() __asm("llvm.nvvm.read.ptx.sreg.envreg1");

@@ -4,7 +4,7 @@
  * where the result does not. */
 #pragma once
 
-#include "moonwarp/libm.h"
+#include "moonwarp/math/libm.h"
 #include "moonwarp/make_vector.h"
 
 typedef float2 cuFloatComplex;

@@ -1,7 +1,7 @@
 /* bfloat16: __nv_bfloat16 (a float's upper half), __nv_bfloat162, their conversions, operators and functions. */
 #pragma once
 
-#include "moonwarp/narrow_float.h"
+#include "moonwarp/arithmetic/narrow_float.h"
 
 struct __nv_bfloat16_raw {
   unsigned short x;

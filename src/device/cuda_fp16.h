@@ -1,7 +1,7 @@
 /* Half precision: __half (IEEE binary16), __half2, their conversions, operators and functions. */
 #pragma once
 
-#include "moonwarp/narrow_float.h"
+#include "moonwarp/arithmetic/narrow_float.h"
 
 struct __half_raw {
   unsigned short x;

@@ -2,5 +2,5 @@
 #ifndef _CUDA_PIPELINE_H_
 #define _CUDA_PIPELINE_H_
 #include "cuda_pipeline_primitives.h"
-#include "moonwarp/pipeline.h"
+#include "moonwarp/sync/pipeline.h"
 #endif

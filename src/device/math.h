@@ -1,6 +1,6 @@
 /* C's math.h: libm.h and the overloads for device code, which host code in the same source shares. */
 #pragma once
-#include "moonwarp/math_overloads.h"
+#include "moonwarp/math/math_overloads.h"
 
 typedef float float_t;
 typedef double double_t;

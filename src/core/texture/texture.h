@@ -3,7 +3,7 @@
 #define MW_TEXTURE_H
 
 #include "core/core.h"
-#include "device/moonwarp/texture_descriptor.h"
+#include "device/moonwarp/texture/texture_descriptor.h"
 
 /* What a level may have, so that its 4-byte words can be counted by an int. */
 #define MW_TEX_MOST_BYTES ((size_t)8 << 30)

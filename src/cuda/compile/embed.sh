@@ -2,11 +2,11 @@
 # Writes the headers that kernels see on an NVIDIA GPU as C (src/cuda/compile/headers.c includes it): sh embed.sh DEVICE_FOLDER
 set -eu
 cd "$1"
-files="nvrtc/prelude.h moonwarp/guard_layout.h moonwarp/guard.h moonwarp/assertion.h moonwarp/grid_barrier.h
-  moonwarp/atomic_builtins.h cmath moonwarp/limits.h moonwarp/math_overloads.h
-  moonwarp/texture_kinds.h
-  cuda/atomic cuda/barrier cuda/pipeline moonwarp/pipeline.h cuda_pipeline*.h moonwarp/atomic_objects.h moonwarp/block_barrier.h cuComplex.h math_constants.h cuda_fp16.h cuda_bf16.h moonwarp/narrow_float.h
-  cooperative_groups.h moonwarp/group_*.h moonwarp/async_copy.h cooperative_groups/*.h curand*.h moonwarp/random/*.h"
+files="nvrtc/prelude.h moonwarp/guard_layout.h moonwarp/guard.h moonwarp/assertion.h moonwarp/sync/grid_barrier.h
+  moonwarp/atomic/atomic_builtins.h cmath moonwarp/arithmetic/limits.h moonwarp/math/math_overloads.h
+  moonwarp/texture/texture_kinds.h
+  cuda/atomic cuda/barrier cuda/pipeline moonwarp/sync/pipeline.h cuda_pipeline*.h moonwarp/atomic/atomic_objects.h moonwarp/sync/block_barrier.h cuComplex.h math_constants.h cuda_fp16.h cuda_bf16.h moonwarp/arithmetic/narrow_float.h
+  cooperative_groups.h moonwarp/warp/group_*.h moonwarp/sync/async_copy.h cooperative_groups/*.h curand*.h moonwarp/random/*.h"
 n=0
 list=
 for file in $files; do

@@ -68,10 +68,10 @@ static const char *const built_in[] = {"cuda.h",
                                        "string.h",
                                        "moonwarp_device.h",
                                        "../moonwarp_device.h",
-                                       "moonwarp/arithmetic.h",
-                                       "moonwarp/roots.h",
-                                       "moonwarp/warp.h",
-                                       "moonwarp/libm.h",
+                                       "moonwarp/arithmetic/arithmetic.h",
+                                       "moonwarp/math/roots.h",
+                                       "moonwarp/warp/warp.h",
+                                       "moonwarp/math/libm.h",
                                        "moonwarp/make_vector.h"};
 
 /* Whether the source has it: among its own headers, or in a folder that it names. */

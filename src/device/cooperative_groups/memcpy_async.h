@@ -3,7 +3,7 @@
 #define _CG_MEMCPY_ASYNC_H_
 
 #include "../cooperative_groups.h"
-#include "../moonwarp/async_copy.h"
+#include "../moonwarp/sync/async_copy.h"
 
 namespace cooperative_groups {
 

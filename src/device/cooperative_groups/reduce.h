@@ -2,7 +2,7 @@
 #ifndef _CG_REDUCE_H_
 #define _CG_REDUCE_H_
 
-#include "../moonwarp/group_functors.h"
+#include "../moonwarp/warp/group_functors.h"
 
 namespace cooperative_groups {
 namespace details {

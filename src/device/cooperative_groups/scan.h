@@ -2,7 +2,7 @@
 #ifndef _CG_SCAN_H_
 #define _CG_SCAN_H_
 
-#include "../moonwarp/group_functors.h"
+#include "../moonwarp/warp/group_functors.h"
 
 namespace cooperative_groups {
 

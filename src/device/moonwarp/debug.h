@@ -10,7 +10,7 @@ __mw_import int vprintf(const char *format, const char *arguments);
 
 /* The launch fails; memory is as the threads left it. */
 #ifdef __MW_NVPTX__
-#include "guard.h"
+#include "moonwarp/guard.h"
 __mw_device void __trap(const char *file = __builtin_FILE(), unsigned int line = __builtin_LINE(),
                         const char *function = __builtin_FUNCTION()) {
   __mw_fail_trap(file, line, function);

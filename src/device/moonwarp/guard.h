@@ -7,7 +7,7 @@
 #ifndef MOONWARP_GUARD_H
 #define MOONWARP_GUARD_H
 
-#include "../moonwarp/guard_layout.h"
+#include "moonwarp/guard_layout.h"
 
 #ifdef __MW_NVRTC__
 extern "C" __constant__ mw_guard __mw_guard; /* the host asks for it by name */

@@ -3,7 +3,7 @@
 #ifndef MOONWARP_GUARD_CALLS_H
 #define MOONWARP_GUARD_CALLS_H
 
-#include "guard.h"
+#include "moonwarp/guard.h"
 
 #define __mw_called extern "C" __attribute__((device, noinline, nodebug, used))
 

@@ -3,8 +3,8 @@
 #ifndef MOONWARP_NVPTX_SURFACES_H
 #define MOONWARP_NVPTX_SURFACES_H
 
-#include "../moonwarp/surface_bits.h"
-#include "../moonwarp/texture_types.h"
+#include "../moonwarp/texture/surface_bits.h"
+#include "../moonwarp/texture/texture_types.h"
 
 /* clang-format off */
 #define __mw_surf_list(...) __VA_ARGS__

@@ -5,8 +5,8 @@
 #ifndef MOONWARP_NVPTX_TEXTURES_H
 #define MOONWARP_NVPTX_TEXTURES_H
 
-#include "../moonwarp/texture_texel.h"
-#include "../moonwarp/texture_types.h"
+#include "../moonwarp/texture/texture_texel.h"
+#include "../moonwarp/texture/texture_types.h"
 
 template <class E> struct __mw_four {
   E x, y, z, w;

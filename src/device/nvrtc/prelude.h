@@ -29,7 +29,7 @@ typedef unsigned long uintptr_t;
 typedef float float_t;
 typedef double double_t;
 
-#include "moonwarp/limits.h"
+#include "moonwarp/arithmetic/limits.h"
 
 /* ---- how our headers declare functions (moonwarp/keywords.h says why there are two kinds) ---- */
 
@@ -75,7 +75,7 @@ __mw_special_register(warpid) __mw_special_register(nwarpid) __mw_special_regist
 #define __trap()          __mw_fail_trap(__FILE__, __LINE__, __PRETTY_FUNCTION__)
 #define __assertfail(...) __mw_fail_assertion(__VA_ARGS__)
 
-/* A sum that is rounded to odd: the next rounding, to fewer bits, is then right (moonwarp/arithmetic.h). */
+/* A sum that is rounded to odd: the next rounding, to fewer bits, is then right (moonwarp/arithmetic/arithmetic.h). */
 __mw_member double __mw_sum_to_odd(double x, double y) {
   double sum = __dadd_rn(x, y), other = __dsub_rn(sum, x);
   double error = __dadd_rn(__dsub_rn(x, __dsub_rn(sum, other)), __dsub_rn(y, other));
@@ -98,7 +98,7 @@ __mw_device int mul24(int x, int y) { return __mul24(x, y); }
 __mw_device unsigned int umul24(unsigned int x, unsigned int y) { return __umul24(x, y); }
 __mw_device int mulhi(int x, int y) { return __mulhi(x, y); }
 __mw_device unsigned int umulhi(unsigned int x, unsigned int y) { return __umulhi(x, y); }
-#include "moonwarp/math_overloads.h"
+#include "moonwarp/math/math_overloads.h"
 __mw_device bool isnormal(float x) { return fabsf(x) >= 1.17549435e-38f && !isinf(x); }
 __mw_device bool isnormal(double x) { return fabs(x) >= 2.2250738585072014e-308 && !isinf(x); }
 
@@ -143,7 +143,7 @@ __mw_device_template int __all(int predicate) { return __all_sync(__activemask()
 
 /* ---- references ---- */
 
-#include "moonwarp/texture_kinds.h"
+#include "moonwarp/texture/texture_kinds.h"
 
 template <class T, int Type = cudaTextureType1D, cudaTextureReadMode Mode = cudaReadModeElementType> struct texture {
   unsigned long long __mw_handle;

@@ -1,0 +1,83 @@
+/* CUDA's atomic functions: each returns the value that was there before. They order nothing else (relaxed), as in CUDA.
+ *
+ * Each comes in three scopes: the device (no suffix), the block (_block) and the whole system (_system). They become
+ * atomicrmw and cmpxchg instructions, which all compilers behind clang know. */
+#ifndef MOONWARP_ATOMICS_H
+#define MOONWARP_ATOMICS_H
+
+/* Compare *address with `expected` and store `desired` where they are equal; `bits` are compared, not numbers. */
+#define __mw_cas(type, suffix, scope)                                                                                  \
+  __mw_device type atomicCAS##suffix(type *address, type expected, type desired) {                                     \
+    __scoped_atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED, scope); \
+    return expected;                                                                                                   \
+  }
+#define __mw_rmw(name, builtin, type, suffix, scope)                                                                   \
+  __mw_device type atomic##name##suffix(type *address, type value) {                                                   \
+    return __scoped_atomic_##builtin(address, value, __ATOMIC_RELAXED, scope);                                         \
+  }
+#define __mw_exchange(type, suffix, scope)                                                                             \
+  __mw_device type atomicExch##suffix(type *address, type value) {                                                     \
+    type old;                                                                                                          \
+    __scoped_atomic_exchange(address, &value, &old, __ATOMIC_RELAXED, scope);                                          \
+    return old;                                                                                                        \
+  }
+/* inc wraps to 0 above `limit`; dec wraps to `limit` below 0 and from above it. */
+#ifdef __MW_NVPTX__
+#define __mw_wrap(name, next, suffix, scope)
+#else
+#define __mw_wrap(name, next, suffix, scope)                                                                           \
+  __mw_device unsigned int atomic##name##suffix(unsigned int *address, unsigned int limit) {                           \
+    unsigned int old = __scoped_atomic_load_n(address, __ATOMIC_RELAXED, scope);                                       \
+    while (!__scoped_atomic_compare_exchange_n(address, &old, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED, scope)); \
+    return old;                                                                                                        \
+  }
+#endif
+
+/* clang-format off */
+#define __mw_integer_atomics(type, suffix, scope)                                                                      \
+  __mw_rmw(Add, fetch_add, type, suffix, scope)                                                                        \
+  __mw_rmw(Exch, exchange_n, type, suffix, scope)                                                                      \
+  __mw_rmw(Min, fetch_min, type, suffix, scope)                                                                        \
+  __mw_rmw(Max, fetch_max, type, suffix, scope)                                                                        \
+  __mw_rmw(And, fetch_and, type, suffix, scope)                                                                        \
+  __mw_rmw(Or, fetch_or, type, suffix, scope)                                                                          \
+  __mw_rmw(Xor, fetch_xor, type, suffix, scope)                                                                        \
+  __mw_cas(type, suffix, scope)
+
+#define __mw_atomics(suffix, scope)                                                                                    \
+  __mw_integer_atomics(int, suffix, scope)                                                                             \
+  __mw_integer_atomics(unsigned int, suffix, scope)                                                                    \
+  __mw_integer_atomics(unsigned long long, suffix, scope)                                                              \
+  __mw_rmw(Sub, fetch_sub, int, suffix, scope)                                                                         \
+  __mw_rmw(Sub, fetch_sub, unsigned int, suffix, scope)                                                                \
+  __mw_rmw(Min, fetch_min, long long, suffix, scope)                                                                   \
+  __mw_rmw(Max, fetch_max, long long, suffix, scope)                                                                   \
+  __mw_rmw(And, fetch_and, long long, suffix, scope)                                                                   \
+  __mw_rmw(Or, fetch_or, long long, suffix, scope)                                                                     \
+  __mw_rmw(Xor, fetch_xor, long long, suffix, scope)                                                                   \
+  __mw_rmw(Add, fetch_add, float, suffix, scope)                                                                       \
+  __mw_rmw(Add, fetch_add, double, suffix, scope)                                                                      \
+  __mw_exchange(float, suffix, scope)                                                                                  \
+  __mw_cas(unsigned short, suffix, scope)                                                                              \
+  __mw_wrap(Inc, old >= limit ? 0 : old + 1, suffix, scope)                                                            \
+  __mw_wrap(Dec, old == 0 || old > limit ? limit : old - 1, suffix, scope)
+
+__mw_atomics(, __MEMORY_SCOPE_DEVICE)
+#ifndef __MW_NVPTX__ /* whose instructions LLVM does not make for the other scopes: nvptx/atomics.h has them */
+__mw_atomics(_block, __MEMORY_SCOPE_WRKGRP)
+__mw_atomics(_system, __MEMORY_SCOPE_SYSTEM)
+#endif
+
+#undef __mw_atomics
+#undef __mw_integer_atomics
+#undef __mw_exchange
+#undef __mw_wrap
+#undef __mw_rmw
+#undef __mw_cas
+/* clang-format on */
+
+#ifdef __MW_NVPTX__
+#include "../../nvptx/atomics.h"
+#endif
+
+#endif

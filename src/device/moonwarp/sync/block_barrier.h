@@ -1,0 +1,119 @@
+/* cuda::barrier: so many arrivals end a phase, and who waits for one goes on then. Not all of a block need take part, and
+ * arriving and waiting are two things. (libcu++)
+ *
+ * On the CPU device a wait to which all threads of a block come is a barrier of the block; else they run in turns, and one
+ * that waits lets the others have theirs. */
+#ifndef MOONWARP_BLOCK_BARRIER_H
+#define MOONWARP_BLOCK_BARRIER_H
+
+#include "moonwarp/atomic/atomic_objects.h"
+
+#ifdef __MW_NVRTC__
+/* std::move is built in, and a GPU's threads go on by themselves. */
+__mw_member void __mw_block_wait(const unsigned int *phase, unsigned int mask, unsigned int value) {
+  while ((*(const volatile unsigned int *)phase & mask) == value) __mw_look();
+}
+__mw_member void __mw_check_wait(bool) {}
+#else
+#include <utility> /* tokens are moved */
+#ifdef __MW_NVPTX__
+__mw_member void __mw_block_wait(const unsigned int *phase, unsigned int mask, unsigned int value) {
+  while ((*(const volatile unsigned int *)phase & mask) == value) __mw_look();
+}
+__mw_member void __mw_check_wait(bool) {}
+#else
+/* Who calls this waits until phase & mask is another value: others of the block have their turns. Where all of the block
+   come to it together it is a barrier of the block, behind which the phase has ended, unless the count is another. */
+__mw_import void __mw_block_wait(const unsigned int *phase, unsigned int mask, unsigned int value);
+extern "C" __attribute__((host, device, noreturn)) void __assertfail(const char *message, const char *file,
+                                                                     unsigned int line, const char *function,
+                                                                     __SIZE_TYPE__ character_size);
+__mw_device_template void __mw_check_wait(bool has_ended) {
+  if (!has_ended)
+    __assertfail("all threads of the block wait for a cuda::barrier that counts more of them", "cuda/barrier", 1,
+                 "wait", 1);
+}
+#endif
+#endif
+
+namespace cuda {
+namespace details {
+struct nothing {
+  __mw_member void operator()() const {}
+};
+} // namespace details
+
+template <thread_scope Scope, typename Completion = details::nothing> class barrier {
+public:
+  class arrival_token {
+    friend class barrier;
+    unsigned int phase;
+    __mw_member explicit arrival_token(unsigned int at) : phase(at) {}
+  };
+
+  barrier() = default;
+  __mw_member constexpr explicit barrier(ptrdiff_t count, Completion completion = Completion())
+      : expected((unsigned int)count), pending((unsigned int)count), phase(0), complete(completion) {}
+  barrier(const barrier &) = delete;
+  barrier &operator=(const barrier &) = delete;
+
+  __mw_member static constexpr ptrdiff_t max() { return (1 << 20) - 1; }
+
+  __mw_member arrival_token arrive(ptrdiff_t count = 1) {
+    arrival_token token(now());
+    come((unsigned int)count);
+    return token;
+  }
+  __mw_member void wait(arrival_token &&token) const { wait_behind(token.phase); }
+  /* The phases' numbers are even and odd in turn. */
+  __mw_member void wait_parity(bool odd) const { wait_while(1, odd); }
+  __mw_member bool try_wait(arrival_token &&token) const { return now() != token.phase; }
+  __mw_member bool try_wait_parity(bool odd) const { return (now() & 1) != odd; }
+  __mw_member void arrive_and_wait() { wait(arrive()); }
+  /* Arrive, and take no part in the phases to come. */
+  __mw_member void arrive_and_drop() {
+    __atomic_fetch_sub(&expected, 1, __ATOMIC_RELAXED);
+    come(1);
+  }
+
+private:
+  /* What was written before others see that one has come, and read after one has seen that others have. */
+  __mw_member static void fence() {
+    if (Scope == thread_scope_block || Scope == thread_scope_thread)
+      __threadfence_block();
+    else
+      __threadfence();
+  }
+  __mw_member unsigned int now() const { return __atomic_load_n(&phase, __ATOMIC_RELAXED); }
+  __mw_member void come(unsigned int count) {
+    fence();
+    if (__atomic_sub_fetch(&pending, count, __ATOMIC_RELAXED) != 0) return;
+    fence();
+    complete();
+    __atomic_store_n(&pending, __atomic_load_n(&expected, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    fence();
+    __atomic_fetch_add(&phase, 1, __ATOMIC_RELAXED);
+  }
+  __mw_member void wait_behind(unsigned int behind) const { wait_while(~0u, behind); }
+  __mw_member void wait_while(unsigned int mask, unsigned int value) const {
+    __mw_block_wait(&phase, mask, value);
+    fence();
+    __mw_check_wait((now() & mask) != value);
+  }
+
+  unsigned int expected, pending, phase;
+  [[no_unique_address]] Completion complete;
+};
+
+template <thread_scope Scope, typename Completion>
+__mw_device_template void init(barrier<Scope, Completion> *made, ptrdiff_t count) {
+  new (made) barrier<Scope, Completion>(count);
+}
+
+namespace std {
+template <typename Completion = details::nothing> using barrier = cuda::barrier<thread_scope_system, Completion>;
+}
+
+} // namespace cuda
+
+#endif

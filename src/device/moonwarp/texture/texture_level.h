@@ -1,0 +1,35 @@
+/* Which levels of a mipmapped texture a fetch reads, and the blend of two.
+ *
+ * A level of detail is a number of halvings: what the fetch asks for plus the texture's bias, within the texture's bounds.
+ * A fetch that names none has the least of them, whatever the bias. Between levels it counts in whole 256ths, rounded down.
+ * Without mipmaps there is one level, and all of this is the same for all threads and done once. */
+#ifndef MOONWARP_TEXTURE_LEVEL_H
+#define MOONWARP_TEXTURE_LEVEL_H
+
+#include "moonwarp/texture/texture_types.h"
+
+/* What a fetch asks for that names no level: less than any bias makes up for. */
+#define __mw_tex_unnamed (-1e30f)
+
+struct __mw_levels {
+  int first, second, count; /* count: 1, or 2 where levels are blended */
+  float weight;             /* of the second */
+};
+
+__mw_device __mw_levels __mw_tex_levels(const mw_tex_record *r, float lod) {
+  if (__mw_fixed(r->level_count) == 1) return {0, 0, 1, 0};
+  float last = (float)(__mw_fixed(r->level_count) - 1);
+  lod = __builtin_fminf(__builtin_fmaxf(lod + __mw_fixed(r->lod_bias), __mw_fixed(r->lod_min)), __mw_fixed(r->lod_max));
+  lod = __builtin_fminf(__builtin_fmaxf(lod, 0), last);
+  bool linear = __mw_fixed(r->mip_filter) == MW_TEX_FILTER_LINEAR;
+  int at = linear ? (int)(lod * 256) : (int)(lod + 0.5f) * 256; /* not negative */
+  int first = at >> 8, second = first + (first + 1 < (int)__mw_fixed(r->level_count) ? 1 : 0);
+  return {first, second, linear ? 2 : 1, (float)(at & 255) * 0x1p-8f};
+}
+
+/* The level of detail for steps of so many texels from a thread to its neighbours: the longer one decides. */
+__mw_device float __mw_tex_detail(float dx_squared, float dy_squared) {
+  return 0.5f * log2f(__builtin_fmaxf(dx_squared, dy_squared));
+}
+
+#endif
