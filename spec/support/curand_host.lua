@@ -27,6 +27,7 @@ int curandGetDirectionVectors64(void **, int);
 int curandGetScrambleConstants32(unsigned **);
 int curandGetScrambleConstants64(unsigned long long **);
 unsigned long long strtoull(const char *, char **, int);
+void *aligned_alloc(size_t, size_t);
 ]]
 
 local kinds = { xorwow = 101, mrg32k3a = 121, mtgp32 = 141, mt19937 = 142, philox = 161, sobol32 = 201,
@@ -34,13 +35,13 @@ local kinds = { xorwow = 101, mrg32k3a = 121, mtgp32 = 141, mt19937 = 142, philo
 local sets = { sobol32 = 101, scrambled_sobol32 = 102, sobol64 = 103, scrambled_sobol64 = 104 }
 local orderings = { best = 100, default = 101, seeded = 102, legacy = 103, quasi = 201 }
 local outputs = { -- the function, the values, how many parameters the distribution has
-  bits = { "curandGenerate", "unsigned[?]" }, bits64 = { "curandGenerateLongLong", "unsigned long long[?]" },
-  uniform = { "curandGenerateUniform", "float[?]" }, uniform_double = { "curandGenerateUniformDouble", "double[?]" },
-  normal = { "curandGenerateNormal", "float[?]", 2 },
-  normal_double = { "curandGenerateNormalDouble", "double[?]", 2 },
-  lognormal = { "curandGenerateLogNormal", "float[?]", 2 },
-  lognormal_double = { "curandGenerateLogNormalDouble", "double[?]", 2 },
-  poisson = { "curandGeneratePoisson", "unsigned[?]", 1 },
+  bits = { "curandGenerate", "unsigned *" }, bits64 = { "curandGenerateLongLong", "unsigned long long *" },
+  uniform = { "curandGenerateUniform", "float *" }, uniform_double = { "curandGenerateUniformDouble", "double *" },
+  normal = { "curandGenerateNormal", "float *", 2 },
+  normal_double = { "curandGenerateNormalDouble", "double *", 2 },
+  lognormal = { "curandGenerateLogNormal", "float *", 2 },
+  lognormal_double = { "curandGenerateLogNormalDouble", "double *", 2 },
+  poisson = { "curandGeneratePoisson", "unsigned *", 1 },
 }
 
 local path, kind, seed, offset, ordering, dimensions, what, count, a, b = unpack(arg)
@@ -75,7 +76,8 @@ else
     check(library.curandSetQuasiRandomGeneratorDimensions(g, tonumber(dimensions)), "dimensions")
   end
   local call, type, parameters = unpack(outputs[what])
-  local values = ffi.new(type, count)
+  local size = count * ffi.sizeof(type:sub(1, -3))
+  local values = ffi.cast(type, ffi.C.aligned_alloc(64, math.ceil(size / 64) * 64)) -- the library expects such
   check(library[call](g, values, count, unpack({ tonumber(a), tonumber(b) }, 1, parameters or 0)), what)
-  write(values, ffi.sizeof(values))
+  write(values, size)
 end

@@ -8,3 +8,5 @@
 #include "moonwarp/random/sobol.h"
 #include "curand_mtgp32_kernel.h"
 #include "curand_uniform.h"
+#include "curand_normal.h"
+#include "curand_lognormal.h"

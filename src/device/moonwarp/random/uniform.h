@@ -1,7 +1,8 @@
 /* Uniform numbers above 0, up to and with 1, from the words of all generators.
  *
- * A word x of n bits is the middle of its interval, (x + 1/2) / 2^n, rounded. A double takes two words of XORWOW and Philox,
- * 53 bits of them, and of the other generators of 32 bits one word. MRG32k3a's elements are divided instead. */
+ * A word x of n bits is the middle of its interval, (x + 1/2) / 2^n, rounded. A double takes 53 bits of two words of XORWOW,
+ * and of Philox where several are made at once; else of a generator of 32 bits one word, and the upper end of its interval.
+ * MRG32k3a's elements are divided instead. */
 #ifndef MOONWARP_RANDOM_UNIFORM_H
 #define MOONWARP_RANDOM_UNIFORM_H
 
@@ -17,7 +18,7 @@ __mw_device_template float _curand_uniform(unsigned long long x) { return _curan
 __mw_device_template float4 _curand_uniform4(uint4 x) {
   return make_float4(_curand_uniform(x.x), _curand_uniform(x.y), _curand_uniform(x.z), _curand_uniform(x.w));
 }
-__mw_device_template double _curand_uniform_double(unsigned int x) { return x * 0x1p-32 + 0x1p-33; }
+__mw_device_template double _curand_uniform_double(unsigned int x) { return x * 0x1p-32 + 0x1p-32; }
 __mw_device_template double _curand_uniform_double(unsigned long long x) {
   return (double)(long long)(x >> 11) * 0x1p-53 + 0x1p-54;
 }
@@ -51,8 +52,7 @@ __mw_device_template double curand_uniform_double(curandStateXORWOW_t *state) {
   return _curand_uniform_double_hq(x, y);
 }
 __mw_device_template double curand_uniform_double(curandStatePhilox4_32_10_t *state) {
-  unsigned int x = curand(state), y = curand(state);
-  return _curand_uniform_double_hq(x, y);
+  return _curand_uniform_double(curand(state));
 }
 __mw_device_template double curand_uniform_double(curandStateMtgp32_t *state) {
   return _curand_uniform_double(curand(state));
