@@ -105,6 +105,7 @@ LUA_MODULE := $(BUILD)/lib/lua/$(LUA_VERSION)/moonwarp/core.so
 LUAJIT_MODULE := $(if $(LUAJIT_CFLAGS),$(BUILD)/lib/lua/5.1/moonwarp/core.so)
 DEVICE := $(BUILD)/share/moonwarp/device
 PCH := $(DEVICE).pch
+PROMPT := $(BUILD)/bin/moonwarp
 EMBED := $(BUILD)/bin/embed
 CUDA_EXAMPLES := $(patsubst examples/c/%.c,$(BUILD)/bin/c/%,$(wildcard examples/c/*.c))
 ACCURACY := $(BUILD)/bin/accuracy
@@ -116,7 +117,7 @@ all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) cuda embed
 lib: $(LIB)
 cuda: $(CUDA_LIB) $(CUDA_EXAMPLES)
 mwcc: $(MWCC) $(DEVICE) $(PCH)
-lua: $(LUA_MODULE) $(if $(target),$(LUA))
+lua: $(LUA_MODULE) $(PROMPT) $(if $(target),$(LUA))
 	@:
 luajit: $(LUAJIT_MODULE)
 embed: $(EMBED) $(if $(target),$(EMULATOR))
@@ -216,6 +217,13 @@ $(PCH): $(MWCC) $(shell find src/device -type f) | $(DEVICE)
 	$(call say,PCH)
 	$(Q)env -u MOONWARP_HOME $(MWCC) --make-pch $@
 
+# The prompt, for the Lua whose module it is. It looks for moonwarp's files where an installation has them.
+$(PROMPT): bin/moonwarp Makefile
+	@mkdir -p $(@D) $(BUILD)/share/lua
+	@ln -sfn $(CURDIR)/lua $(BUILD)/share/lua/$(LUA_VERSION)
+	$(call say,GEN)
+	$(Q)sed '1s|.*|#!/usr/bin/env $(LUA)|' $< > $@ && chmod 755 $@
+
 # A C host without Lua, as a user would build it: one header, one library.
 $(EMBED): examples/embed.c $(LIB)
 	@mkdir -p $(@D)
@@ -268,18 +276,18 @@ $(BUILD)/obj/%.S.o: %.S
 
 # ---- using the build tree ----
 
-# What lua5.4 and luajit need to find it. For a shell: eval "$(make -s env)". Lua 5.4 looks at LUA_CPATH_5_4 first, so
+# What lua5.4 and luajit need to find it. For a shell: eval "$(make -s env)", which has moonwarp and mwcc on its path. Lua 5.4 looks at LUA_CPATH_5_4 first, so
 # that LUA_CPATH is left for LuaJIT.
 HOME_DIR := $(abspath $(BUILD))
 ENV_VARIABLES := LUA_PATH='$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;' \
   LUA_CPATH='$(HOME_DIR)/lib/lua/5.1/?.so;;' \
   LUA_CPATH_$(subst .,_,$(LUA_VERSION))='$(HOME_DIR)/lib/lua/$(LUA_VERSION)/?.so;;' \
-  MOONWARP_HOME='$(HOME_DIR)' $(if $(target),PATH='$(HOME_DIR)/bin:$(PATH)')
-ENV := env $(ENV_VARIABLES)
+  MOONWARP_HOME='$(HOME_DIR)'
+ENV := env $(ENV_VARIABLES) $(if $(target),PATH='$(HOME_DIR)/bin':"$$PATH")
 
 .PHONY: env demo test bench bundle lint clean
 env:
-	@printf 'export %s\n' $(foreach variable,$(ENV_VARIABLES),"$(variable)")
+	@printf 'export %s\n' $(foreach variable,$(ENV_VARIABLES),"$(variable)") "PATH='$(HOME_DIR)/bin':\"\$$PATH\""
 
 demo: all
 	@$(ENV) $(LUA) examples/photo.lua

@@ -86,6 +86,7 @@ install-lua: lua
 
 # The headers are compiled beforehand where they will stay; in a package's folder they would know the wrong paths, and the
 # first compilation of a user does it instead.
+# What a shell has to know is told at the end.
 install: install-library install-lua cuda static $(PC_FILE) $(CUDA_PC_FILE)
 	@$(call install_data,$(STATIC_LIB),$(LIBDIR)/$(notdir $(STATIC_LIB)))
 	@$(call install_data,$(STATIC_LUA),$(LIBDIR)/$(notdir $(STATIC_LUA)))
@@ -96,6 +97,22 @@ install: install-library install-lua cuda static $(PC_FILE) $(CUDA_PC_FILE)
 	@for header in $(CUDA_HEADERS); do install -D -m 644 $$header '$(DESTDIR)$(INCLUDEDIR)/moonwarp'/$${header##*/} || exit; done
 	@for header in $(HEADERS); do install -D -m 644 $$header '$(DESTDIR)$(INCLUDEDIR)'/$${header##*/} || exit; done
 	@[ -n '$(DESTDIR)' ] || env -u MOONWARP_HOME '$(BINDIR)/mwcc' --make-pch '$(DATADIR)/device.pch'
+	@[ -n '$(DESTDIR)' ] || { $(tell_use); }
+
+# Lua 5.4 looks at LUA_PATH_5_4 first, LuaJIT knows LUA_PATH alone.
+LUA_SUFFIX = $(if $(filter 5.1,$(LUA_VERSION)),,_$(subst .,_,$(LUA_VERSION)))
+FINDS_FILES = local at = package.searchpath; os.exit(at("moonwarp", package.path) == "$(LUADIR)/moonwarp/init.lua" \
+  and at("moonwarp.core", package.cpath) == "$(LUA_CDIR)/moonwarp/core.so")
+define tell_use
+echo "installed: $(BINDIR)/moonwarp is the prompt, $(BINDIR)/mwcc the compiler; --help tells more of each"; \
+if (cd / && $(LUA_PROGRAM) -e '$(FINDS_FILES)') 2>/dev/null; then lua=; else lua=1; fi; \
+case ":$$PATH:" in *":$(BINDIR):"*) path=;; *) path=1;; esac; \
+if [ -z "$$lua$$path" ]; then echo "$(LUA_PROGRAM) and your shell find it: there is nothing to export"; else \
+echo "for your shell to find it, put into its profile:"; fi; \
+[ -z "$$path" ] || echo "  export PATH='$(BINDIR)':\"\$$PATH\""; \
+[ -z "$$lua" ] || echo "  export LUA_PATH$(LUA_SUFFIX)='$(LUADIR)/?.lua;$(LUADIR)/?/init.lua;;'"; \
+[ -z "$$lua" ] || echo "  export LUA_CPATH$(LUA_SUFFIX)='$(LUA_CDIR)/?.so;;'"
+endef
 
 uninstall:
 	@for file in $(INSTALLED); do rm -f "$(DESTDIR)$$file"; done
@@ -103,20 +120,24 @@ uninstall:
 	  [ ! -d "$(DESTDIR)$$folder" ] || find "$(DESTDIR)$$folder" -depth -type d -empty -delete; done
 
 # Into a tree of LuaRocks, which moves what stands in a rock's lib and lua folders: there all but the Lua files stands in
-# a folder beside the module, which looks for the library in it.
+# a folder beside the module, which looks for the library in it. Of mwcc a script that starts it goes to the tree's
+# programs. Its code is not laid out by BOLT, which would take minutes of an installation.
 # LuaRocks tells the interpreter and the folder of its headers; where there are none, pkg-config is asked.
 .PHONY: rock install-rock
 ROCK_HOME = $(LUA_CDIR)/moonwarp/home
 ROCK_LUA ?= $(LUA)
 ROCK_VERSION = $(shell '$(ROCK_LUA)' -e 'io.write(_VERSION:match "%d%.%d")')
 ROCK_CFLAGS = $(if $(wildcard $(ROCK_INCDIR)/lua.h),LUA_CFLAGS='-I$(ROCK_INCDIR)')
-ROCK_MAKE = $(MAKE) --no-print-directory LUA_VERSION=$(ROCK_VERSION) $(ROCK_CFLAGS)
+ROCK_MAKE = $(MAKE) --no-print-directory BOLT= LUA_VERSION=$(ROCK_VERSION) $(ROCK_CFLAGS)
 rock:
-	@$(ROCK_MAKE) lib mwcc lua
+	@+$(ROCK_MAKE) lib mwcc lua
 install-rock:
-	@$(ROCK_MAKE) PREFIX='$(ROCK_HOME)' BINDIR='$(ROCK_HOME)/bin' LIBDIR='$(ROCK_HOME)/lib' \
+	@+$(ROCK_MAKE) PREFIX='$(ROCK_HOME)' BINDIR='$(ROCK_HOME)/bin' LIBDIR='$(ROCK_HOME)/lib' \
 	  DATADIR='$(ROCK_HOME)/share/moonwarp' install-library
-	@$(ROCK_MAKE) LUADIR='$(LUADIR)' LUA_CDIR='$(LUA_CDIR)' BINDIR='$(BINDIR)' LUA_PROGRAM='$(notdir $(ROCK_LUA))' install-lua
+	@+$(ROCK_MAKE) LUADIR='$(LUADIR)' LUA_CDIR='$(LUA_CDIR)' BINDIR='$(BINDIR)' LUA_PROGRAM='$(notdir $(ROCK_LUA))' install-lua
+	@printf '%s\n' '#!/bin/sh' 'here=$$(dirname "$$(readlink -f "$$0")")' \
+	  'exec "$$here/../lib/lua/$(ROCK_VERSION)/moonwarp/home/bin/mwcc" "$$@"' > '$(BINDIR)/mwcc'
+	@chmod 755 '$(BINDIR)/mwcc'
 
 # The sources of the last commit.
 dist:

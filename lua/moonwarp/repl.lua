@@ -139,7 +139,7 @@ usage: moonwarp [options] [script [arguments]]
   -q          a prompt without a greeting
   -v, --version
   -h, --help
-Without script and code: a prompt.]=]
+Without script and code: a prompt. The compiler is a command of its own: mwcc --help.]=]
 
 local function run_code(text, name, ...)
   local chunk, why = load_text(text, name)

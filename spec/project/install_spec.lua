@@ -23,7 +23,47 @@ local function has(program) return (select(2, run("command -v " .. program))) en
 local script = [[local m = mw.compile "__global__ void f(float *p) { p[threadIdx.x] = 3; }" ]] ..
   [[local a = mw.zeros(4) m.f(1, 4)(a) print(a:sum() == 12, mw.binding)]]
 
+describe("the build tree", function()
+  it("has its programs on the path after make env, and they need nothing else", function()
+    local use = ("eval \"$(%s env)\"; cd /; "):format(make)
+    local programs = must(use .. "command -v moonwarp; command -v mwcc")
+    assert.equal(home .. "/bin/moonwarp\n" .. home .. "/bin/mwcc\n", programs)
+    assert.matches("^true\t", must(("%s moonwarp -e '%s'"):format(use, script)))
+    assert.equal("true\tc\n", must(("cd / && %s/bin/moonwarp -e '%s'"):format(home, script)))
+  end)
+
+  it("has programs that tell what they are", function()
+    local version = must(home .. "/bin/moonwarp --version"):match "^moonwarp ([%d.]+)\n$"
+    assert.matches("mwcc " .. version .. " (LLVM ", must(home .. "/bin/mwcc --version"), 1, true)
+    assert.matches("mwcc --help", must(home .. "/bin/moonwarp --help"), 1, true)
+    for _, option in ipairs { "--help", "-h" } do
+      assert.matches("^usage: moonwarp ", must(("%s/bin/moonwarp %s"):format(home, option)))
+      assert.matches("^usage: mwcc ", must(("%s/bin/mwcc %s"):format(home, option)))
+    end
+    local told, good = run(home .. "/bin/mwcc")
+    assert.is_false(good)
+    assert.equal("mwcc: no source file: mwcc k.cu -o k.mwo compiles one, and mwcc --help lists the options\n", told)
+  end)
+end)
+
 describe("an installation", function()
+  -- What it says may be pasted.
+  it("tells what to export, which then is all", function()
+    local at = folder .. "/told"
+    local told = must(make .. "install PREFIX=" .. at)
+    assert.matches(("installed: %s/bin/moonwarp is the prompt, %s/bin/mwcc the compiler"):format(at, at), told, 1, true)
+    local lines = { told:match "\n  (export PATH[^\n]*)\n  (export LUA_PATH_5_4=[^\n]*)\n  ([^\n]*)\n$" }
+    local exports = table.concat(lines, "; ")
+    assert.matches("export LUA_CPATH_5_4=", exports)
+    local use = ("cd /; %s; "):format(exports)
+    assert.equal(at .. "/bin/mwcc\n", must(use .. "command -v mwcc"))
+    assert.equal("true\tc\n", must(("%s lua5.4 -e 'mw = require \"moonwarp\" %s'"):format(use, script)))
+    told = must(("(%s); (%s; %s install PREFIX=%s)"):format("true", exports, make, at))
+    assert.matches("lua5.4 and your shell find it: there is nothing to export\n$", told)
+    assert.not_matches("export ", (told:gsub("nothing to export", "")))
+    assert.equal("", must(make .. "install DESTDIR=" .. folder .. "/package PREFIX=/usr"))
+  end)
+
   it("runs from where it is moved to, on each Lua", function()
     must(make .. "install PREFIX=" .. folder .. "/first")
     if has "luajit" then must(make .. "install LUA_VERSION=5.1 PREFIX=" .. folder .. "/jit") end
@@ -75,8 +115,16 @@ describe("a tree of LuaRocks", function()
     path = path:gsub("[@V]", { ["@"] = tree, V = version })
     local use = ("cd / && %s %s -e 'mw = require \"moonwarp\" %s'"):format(path, lua, script)
     assert.equal(("true\t%s\n"):format(binding), must(use))
+    assert.matches("^mwcc %d", must(tree .. "/bin/mwcc --version"))
+    must(("cd %s && printf '__global__ void f() {}' | %s/bin/mwcc -o f.mwo - && test -s f.mwo"):format(folder, tree))
   end
 
+  it("gets the compiler as it is linked, without minutes of laying it out", function()
+    local command = "BOLT=llvm-bolt make -n BUILD='%s/none' ROCK_LUA=lua5.4 rock"
+    local commands = must(command:format(folder))
+    assert.matches("/none/bin/mwcc", commands, 1, true)
+    assert.not_matches("lay_out.sh", commands, 1, true)
+  end)
   it("gets all that moonwarp is", function() return check("5.4", "lua5.4", "c") end)
   it("gets it for LuaJIT", function() return check("5.1", "luajit", "ffi") end)
 end)

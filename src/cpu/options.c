@@ -9,9 +9,9 @@ static const char known[] =
     "-lineinfo, -nostdinc++, -arch=NAME, --capability=N.N, --maxrregcount=N, --check-memory, --mcpu=NAME and --width=N";
 
 static int fail_unknown(const char *option) {
-  const char *hint = "";
+  const char *hint = "; mwcc --help tells of each";
   if (strcmp(option, "-c") == 0 || strncmp(option, "-o", 2) == 0)
-    hint = ". Where the module goes is moonwarp's business";
+    hint = "; where the module goes is moonwarp's business";
   return fail(MW_INVALID_VALUE, "unknown compile option '%s': there are %s%s", option, known, hint);
 }
 

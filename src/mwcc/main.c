@@ -45,7 +45,7 @@ static const char usage[] =
     "  --verify              check the module after every stage\n"
     "  --timings             say how long each stage took\n"
     "  --make-pch FILE       instead of compiling, write the device headers, precompiled for -std and -use_fast_math\n"
-    "  --version  --help\n"
+    "  --version  --help, -h\n"
     "With MOONWARP_LD=ld in the environment that program links the module (for another kind of machine, its own "
     "one).\n";
 
@@ -206,7 +206,7 @@ static void parse_option(options *o, char **argv, int *i) {
     o->report = o->report_spills = true;
   else if (strcmp(arg, "--make-pch") == 0)
     o->make_pch = joined_value(arg, "--make-pch", argv, i);
-  else if (strcmp(arg, "--help") == 0)
+  else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)
     fputs(usage, stdout), exit(0);
   else if (strcmp(arg, "--version") == 0)
     print_version(), exit(0);
@@ -260,7 +260,7 @@ static options parse_options(int argc, char **argv) {
     if (o.input) die("either a source file or objects: '%s' and '%s'", o.input, o.objects.items[0]);
     o.input = o.objects.items[0], o.emit = EMIT_MWO;
   }
-  if (!o.input) die("no source file (mwcc --help)");
+  if (!o.input) die("no source file: mwcc k.cu -o k.mwo compiles one, and mwcc --help lists the options");
   if (!o.output) o.output = default_output(&o);
   return o;
 }
