@@ -152,12 +152,16 @@ typedef struct mw_type {
   const char *name;              /* as CUDA C spells it, "const float *" */
   const struct mw_type *element; /* of a pointer, vector or array, else NULL */
   size_t count;                  /* vector: components; array: elements; struct: fields */
-  const mw_field *fields;        /* of a struct, else NULL */
+  const mw_field *fields;        /* of a struct, else NULL. A struct of more than a byte and no fields: not known */
 } mw_type;
+
+/* Bytes that an element of an array has at most: a struct may be as large as all of a kernel's parameters. (CUDA 12.1) */
+enum { MW_ELEMENT_BYTES = 32764 };
 
 /* The built-in type called `name`: bool char uchar short ushort int uint long ulong longlong ulonglong float double half
    bfloat16, the fixed-width names int8 … uint64, C spellings such as "unsigned int", each integer and floating one (of 4 bytes or
-   more) also with 1 to 4 behind it for the vector type, and half2, half4 and bfloat162. NULL (and no error) where there is none. */
+   more) also with 1 to 4 behind it for the vector type, half2, half4 and bfloat162, and cuComplex, cuFloatComplex and
+   cuDoubleComplex, which are float2 and double2. NULL (and no error) where there is none. */
 const mw_type *mw_dtype(const char *name);
 
 /* Whether memory that holds `stored` elements may be passed where the kernel declares elements of type `wanted`: same
@@ -784,6 +788,10 @@ const char *mw_module_log(const mw_module *module);
    what there is; an ambiguous name lists the candidates. May block for a compilation. */
 int mw_module_kernel(mw_module *module, const char *name, mw_kernel **out);
 int mw_module_symbol(mw_module *module, const char *name, mw_symbol **out);
+/* A struct that its kernels or variables have to do with, "Particle" or "ns::box<float>", for arrays of it; lives as long as
+   the module. Where there is none, the built-in type of that name. MW_SYMBOL_NOT_FOUND lists what there is;
+   MW_INVALID_VALUE where its size is not known, or more than MW_ELEMENT_BYTES. */
+int mw_module_type(mw_module *module, const char *name, const mw_type **out);
 /* The names of all, for listing; i from 0; NULL past the last. */
 const char *mw_module_kernel_name(const mw_module *module, size_t i);
 const char *mw_module_symbol_name(const mw_module *module, size_t i);

@@ -202,18 +202,37 @@ describe("a module for a GPU", function()
       print(m.clear)
       print(pcall(m.scale, 1, 300))
       print(pcall(m.scale(1, 3), 1, x, x, { x = 1 }))
-      print(pcall(m.mix(1, 1), { i = 1, low = 2, high = 3, hidden = 4 }))
-      print(pcall(m.mix(1, 1), { f = 1, low = 2 }))
+      print(pcall(m.mix(1, 1), { i = 1, low = 2, high = 3 }))
+      print(pcall(m.mix(1, 1), ("x"):rep(11)))
+      print(pcall(m.mix(1, 1), ("x"):rep(12)))
       m.gain = 2.5
       print(m.gain)
-    ]] }
+    ]], environment = { MOONWARP_HOME = "/nowhere" } }
     assert.matches("kernel scale(int count, const float *from, float *to, Point p)\nkernel clear(float *to)\n",
       result.output, 1, true)
     assert.matches("1 x 1 = 300 threads, and the kernel is compiled for 256 at most", result.output, 1, true)
     assert.matches("parameter 4 'p' of scale lacks the field 'y'", result.output, 1, true)
-    assert.matches("parameter 1 'm' of mix has no field 'hidden'; Mixed has i, f, low, high", result.output, 1, true)
+    -- nobody can name the type of its member s, so nothing says what else it has
+    assert.matches("parameter 1 'm' of mix wants Mixed, whose fields are not known: give its 12 bytes as a string",
+      result.output, 1, true)
+    assert.matches("parameter 1 'm' of mix wants Mixed, which has 12 bytes, got a string of 11", result.output, 1, true)
+    assert.matches("\ntrue\n2.5\n$", result.output)
+  end)
+
+  it("is known by what mwcc says of it, where it is there", function()
+    local result = gpu { scale .. [[
+      print(m.scale)
+      print(m.clear)
+      print(m:symbol "img".type)
+      print(pcall(m.mix(1, 1), { f = 1, s = { hidden = 2 }, low = 3 }))
+      print(pcall(m.mix(1, 1), { f = 1, s = { hidden = 2 }, low = 3, high = 4 }))
+    ]] }
+    assert.matches("kernel scale(int count, const float *from, float *to, Point p)\nkernel clear(float *to)\n" ..
+      "texture<float, 2, cudaReadModeElementType>\n", result.output, 1, true)
     assert.matches("parameter 1 'm' of mix lacks the field 'high'", result.output, 1, true)
-    assert.matches("\n2.5\n$", result.output)
+    assert.matches("\ntrue\n$", result.output)
+    local asked = table.concat(result.compiler, "\n")
+    assert.is_nil(asked:find("__mw_sig", 1, true)) -- NVRTC need not be asked
   end)
 
   it("is compiled for the device's architecture, with our headers and the script's options", function()

@@ -113,9 +113,19 @@ static int find_words(const char *name) {
   return seen[INT] + seen[SIGNED] + u ? (u ? index_uint : index_int) : -1;
 }
 
+/* cuComplex.h: other names of vectors. */
+static const struct {
+  const char *name;
+  const mw_type *type;
+} complexes[] = {{"cuComplex", &vectors[index_float - index_char][1]},
+                 {"cuFloatComplex", &vectors[index_float - index_char][1]},
+                 {"cuDoubleComplex", &vectors[index_double - index_char][1]}};
+
 const mw_type *mw_dtype(const char *name) {
   size_t length = name ? strlen(name) : 0;
   if (length == 0) return NULL;
+  for (size_t i = 0; i < MW_COUNT(complexes); i++)
+    if (strcmp(complexes[i].name, name) == 0) return complexes[i].type;
   int scalar = find_scalar(name, length);
   if (scalar >= 0) return &scalars[scalar];
   char last = name[length - 1];

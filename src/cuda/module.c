@@ -1,7 +1,7 @@
 /* Loaded modules: an image in the context, its kernels and variables with their addresses. */
 #include "cuda/compile/compiler.h"
 #include "cuda/cuda.h"
-#include "cuda/compile/describe.h"
+#include "cuda/compile/module_metadata.h"
 #include "cuda/compile/ptx.h"
 #include "core/compile/source_map.h"
 

@@ -275,8 +275,6 @@ void mwl_open_value(lua_State *L, mwl_state *state);
 
 /* ---- dtypes (dtype.c) ---- */
 
-#define MWL_MAX_ELEMENT 4096 /* bytes of a struct that arrays can be made of */
-
 /* The name of a built-in type as a dtype, "uchar"; of a struct its own. */
 const char *mwl_dtype_name(const mw_type *type);
 /* A dtype at `index`, a name or an object (absent: `fallback`, may be NULL for none). *module is the module that the

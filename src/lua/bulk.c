@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#define BLOCK 16384 /* bytes; a multiple of every dtype's size but the 3-component ones', which use what fits */
+#define BLOCK 32768 /* bytes: more than MW_ELEMENT_BYTES; what does not divide it uses what fits */
 
 typedef struct block {
   lua_State *L;

@@ -78,9 +78,26 @@ static bool pack_fields(lua_State *L, mwl_state *state, int index, const mw_type
   return true;
 }
 
+/* No fields, and more than the byte that a struct with none has: where NVRTC compiles without mwcc, not all are known. */
+static bool hides_fields(const mw_type *type) { return type->count == 0 && type->size > 1; }
+
+/* A struct as its bytes, padding too. */
+static bool pack_string(lua_State *L, int index, const mw_type *type, unsigned char *out, const mwl_place *place) {
+  size_t length;
+  const char *bytes = lua_tolstring(L, index, &length);
+  if (length != type->size)
+    return mwl_refuse(L, place, " wants %s, which has %zu bytes, got a string of %zu", type->name, type->size, length);
+  memcpy(out, bytes, length);
+  return true;
+}
+
 bool mwl_pack_struct(lua_State *L, mwl_state *state, int index, const mw_type *type, unsigned char *out,
                      const mwl_place *place, const mwl_keeper *keeper) {
   char text[256] = "";
+  if (lua_type(L, index) == LUA_TSTRING) return pack_string(L, index, type, out, place);
+  if (hides_fields(type))
+    return mwl_refuse(L, place, " wants %s, whose fields are not known: give its %zu bytes as a string", type->name,
+                      type->size);
   if (lua_type(L, index) != LUA_TTABLE) {
     list_fields(type, text, sizeof text);
     char got[64];
@@ -114,6 +131,10 @@ static void push_fields(lua_State *L, const mw_type *type, const unsigned char *
 }
 
 void mwl_push_struct(lua_State *L, const mw_type *type, const unsigned char *bytes) {
+  if (hides_fields(type)) {
+    lua_pushlstring(L, (const char *)bytes, type->size);
+    return;
+  }
   lua_createtable(L, 0, (int)type->count);
   push_fields(L, type, bytes);
 }

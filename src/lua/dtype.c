@@ -8,13 +8,13 @@ typedef struct mwl_dtype {
   mw_module *module; /* a reference */
 } mwl_dtype;
 
-/* A built-in type's name as a dtype: types carry C's spelling, "unsigned char". */
+/* A built-in type's name as a dtype: types carry C's spelling, "unsigned char". No element of an array is const. */
 const char *mwl_dtype_name(const mw_type *type) {
   static const char *const names[] = {"uchar", "ushort", "uint", "ulong", "longlong", "ulonglong"};
   if (type->kind == MW_TYPE_INT || type->kind == MW_TYPE_UINT)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
       if (strcmp(mw_dtype(names[i])->name, type->name) == 0) return names[i];
-  return type->name;
+  return strncmp(type->name, "const ", 6) == 0 ? type->name + 6 : type->name;
 }
 
 const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const char *fallback, mw_module **module) {
@@ -55,62 +55,19 @@ void mwl_dtype_push(lua_State *L, mwl_state *state, const mw_type *type, mw_modu
 
 /* ---- a module's structs ---- */
 
-static const mw_type *find_struct(const mw_type *type, const char *name) {
-  if (type->kind == MW_TYPE_POINTER || type->kind == MW_TYPE_ARRAY)
-    return type->element ? find_struct(type->element, name) : NULL;
-  if (type->kind != MW_TYPE_STRUCT) return NULL;
-  const char *own = strncmp(type->name, "const ", 6) == 0 ? type->name + 6 : type->name;
-  if (strcmp(own, name) == 0) return type;
-  const mw_type *found = NULL;
-  for (size_t i = 0; i < type->count && !found; i++) {
-    /* Not through pointers: a list's node has a pointer to its own type in it. */
-    if (type->fields[i].type->kind != MW_TYPE_POINTER) found = find_struct(type->fields[i].type, name);
-  }
-  return found;
-}
-
-static const mw_type *find_in_kernels(mw_module *module, const char *name) {
-  const char *kernel_name;
-  const mw_type *found = NULL;
-  for (size_t k = 0; !found && (kernel_name = mw_module_kernel_name(module, k)) != NULL; k++) {
-    mw_kernel *kernel;
-    if (mw_module_kernel(module, kernel_name, &kernel)) continue; /* an overload, which its full name would find */
-    const mw_kernel_info *info = mw_kernel_describe(kernel);
-    for (size_t i = 0; i < info->param_count && !found; i++) found = find_struct(info->params[i].type, name);
-    mw_kernel_release(kernel); /* types live as long as the module */
-  }
-  return found;
-}
-
-static const mw_type *find_in_symbols(mw_module *module, const char *name) {
-  const char *symbol_name;
-  const mw_type *found = NULL;
-  for (size_t i = 0; !found && (symbol_name = mw_module_symbol_name(module, i)) != NULL; i++) {
-    mw_symbol *symbol;
-    if (mw_module_symbol(module, symbol_name, &symbol)) continue;
-    found = find_struct(mw_symbol_type(symbol), name);
-    mw_symbol_release(symbol);
-  }
-  return found;
-}
-
-/* m:dtype(name) -> the struct of that name, for arrays of it */
+/* m:dtype(name) -> the struct of that name, for arrays of it; a built-in type's name where there is no such struct */
 int mwl_module_dtype(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_module *module = mwl_check(L, state, 1, MWL_MODULE, "dtype");
+  const mw_type *type = NULL;
   char got[64];
   if (!module->handle) return mwl_usage(L, state, "this module was closed");
   if (lua_type(L, 2) != LUA_TSTRING)
     return mwl_usage(L, state, "m:dtype wants the name of a struct, got %s",
                      mwl_describe(L, state, 2, got, sizeof got));
   const char *name = lua_tostring(L, 2);
-  const mw_type *type = find_in_kernels(module->handle, name);
-  if (!type) type = find_in_symbols(module->handle, name);
-  if (!type) return mwl_usage(L, state, "no kernel or variable of this module has to do with a struct '%s'", name);
-  if (type->size > MWL_MAX_ELEMENT)
-    return mwl_usage(L, state, "%s has %zu bytes; elements of an array have %d at most", name, type->size,
-                     MWL_MAX_ELEMENT);
-  mwl_dtype_push(L, state, type, module->handle);
+  mwl_must(L, state, mw_module_type(module->handle, name, &type));
+  mwl_dtype_push(L, state, type, type->kind == MW_TYPE_STRUCT ? module->handle : NULL);
   return 1;
 }
 
@@ -124,7 +81,7 @@ static mwl_dtype *check_dtype(lua_State *L) {
 }
 
 static int dtype_name(lua_State *L) {
-  lua_pushstring(L, check_dtype(L)->type->name);
+  lua_pushstring(L, mwl_dtype_name(check_dtype(L)->type));
   return 1;
 }
 

@@ -24,7 +24,8 @@ static const char usage[] =
     "  -lineinfo  --maxrregcount=N   accepted: line tables are always made, and there are no registers to count\n"
     "  --headers FOLDER      headers found before all others\n"
     "  --instance NAME       also instantiate a template kernel, 'fill<float,4>'; may be repeated\n"
-    "  --emit=mwo|ir|asm|obj|ptx  what to write (default mwo; for a GPU ptx)\n"
+    "  --emit=mwo|ir|asm|obj|ptx|facts  what to write (default mwo; for a GPU ptx; facts: what kernels, variables and\n"
+    "                        types the source has, as a driver wants to know it, and no code)\n"
     "  --mcpu=NAME           for that processor (default: this one; 'x86-64-v3' for any with AVX2)\n"
     "  --target=aarch64-linux-gnu   for machines of that kind (or x86_64-linux-gnu)\n"
     "  --target=nvptx        for an NVIDIA GPU: PTX, which a driver compiles. With it go\n"
@@ -64,11 +65,11 @@ static const char *equals_value(const char *arg, const char *name) {
 }
 
 static emit_kind parse_emit(const char *word) {
-  static const char *const words[] = {
-      [EMIT_MWO] = "mwo", [EMIT_IR] = "ir", [EMIT_ASM] = "asm", [EMIT_OBJECT] = "obj", [EMIT_PTX] = "ptx"};
+  static const char *const words[] = {[EMIT_MWO] = "mwo",    [EMIT_IR] = "ir",   [EMIT_ASM] = "asm",
+                                      [EMIT_OBJECT] = "obj", [EMIT_PTX] = "ptx", [EMIT_FACTS] = "facts"};
   for (size_t i = 0; i < MW_COUNT(words); i++)
     if (strcmp(words[i], word) == 0) return (emit_kind)i;
-  die("--emit knows mwo, ir, asm, obj and ptx, not '%s'", word);
+  die("--emit knows mwo, ir, asm, obj, ptx and facts, not '%s'", word);
 }
 
 static bool is_power_up_to(long number, long most) { return number >= 1 && number <= most && !(number & (number - 1)); }
@@ -123,8 +124,8 @@ static void print_version(void) {
 }
 
 static const char *default_output(const options *o) {
-  static const char *const endings[] = {
-      [EMIT_MWO] = "mwo", [EMIT_IR] = "ll", [EMIT_ASM] = "s", [EMIT_OBJECT] = "o", [EMIT_PTX] = "ptx"};
+  static const char *const endings[] = {[EMIT_MWO] = "mwo",  [EMIT_IR] = "ll",   [EMIT_ASM] = "s",
+                                        [EMIT_OBJECT] = "o", [EMIT_PTX] = "ptx", [EMIT_FACTS] = "facts"};
   if (strcmp(o->input, "-") == 0) return "-";
   const char *slash = strrchr(o->input, '/'), *dot = strrchr(o->input, '.');
   int stem = dot && (!slash || dot > slash) ? (int)(dot - o->input) : (int)strlen(o->input);
@@ -221,7 +222,7 @@ static void settle_gpu(options *o) {
   o->gpu = o->target && starts_with(o->target, "nvptx");
   if (!o->gpu) {
     if (o->arch || o->ptx) die("--arch and --ptx go with --target=nvptx");
-    if (o->emit == EMIT_PTX) die("--emit=ptx goes with --target=nvptx");
+    if (o->emit == EMIT_PTX || o->emit == EMIT_FACTS) die("--emit=ptx and --emit=facts go with --target=nvptx");
     if (o->stoppable) die("--stoppable goes with --target=nvptx: kernels of the CPU device can always be stopped");
     return;
   }

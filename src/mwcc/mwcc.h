@@ -40,7 +40,7 @@
 
 /* ---- options (main.c) ---- */
 
-typedef enum emit_kind { EMIT_MWO, EMIT_IR, EMIT_ASM, EMIT_OBJECT, EMIT_PTX } emit_kind;
+typedef enum emit_kind { EMIT_MWO, EMIT_IR, EMIT_ASM, EMIT_OBJECT, EMIT_PTX, EMIT_FACTS } emit_kind;
 
 typedef struct strings {
   const char **items;
@@ -344,6 +344,9 @@ bool program_position(LLVMValueRef value, const char **file, unsigned *line, uns
 
 /* The C type that a debug-information node describes; never NULL. */
 ctype *ctype_of(program *p, LLVMMetadataRef node);
+const char *metadata_text(program *p, LLVMMetadataRef node); /* "" for NULL */
+/* "ns::" for what stands in namespace ns; classes count too, functions and files do not. Yours. */
+char *scope_prefix(program *p, LLVMMetadataRef scope);
 
 /* ---- warp_builtins.c: what the threads of a warp do together ---- */
 

@@ -80,7 +80,10 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   p->bitcode = bitcode;
   stage_done(p, "read");
   if (o->gpu) {
-    make_ptx(p);
+    if (o->emit == EMIT_FACTS)
+      make_facts(p);
+    else
+      make_ptx(p);
     if (p->log.length) fwrite(p->log.data, 1, p->log.length, stderr);
     quit(0);
   }

@@ -102,8 +102,21 @@ function pack_fields(struct, of, out, place, keeper)
   return true
 end
 
+-- No fields, and more than the byte that a struct with none has: where NVRTC compiles without mwcc, not all are known.
+local function hides_fields(of) return of.count == 0 and of.size > 1 end
+
 value.packers[value.STRUCT] = function(struct, of, out, place, keeper)
-  local name = ffi.string(of.name)
+  local name, size = ffi.string(of.name), tonumber(of.size)
+  if type(struct) == "string" then -- its bytes, padding too
+    if #struct ~= size then
+      return refuse(place, " wants %s, which has %d bytes, got a string of %d", name, size, #struct)
+    end
+    ffi.copy(out, struct, size)
+    return true
+  end
+  if hides_fields(of) then
+    return refuse(place, " wants %s, whose fields are not known: give its %d bytes as a string", name, size)
+  end
   if type(struct) ~= "table" then
     return refuse(place, " wants %s, as a table with the field%s %s, got %s", name,
       tonumber(of.count) == 1 and "" or "s", field_names(of), errors.describe(struct))
@@ -115,7 +128,7 @@ value.packers[value.STRUCT] = function(struct, of, out, place, keeper)
       return refuse(place, " has no field '%s'; %s has %s", key, name, field_names(of))
     end
   end
-  ffi.fill(out, tonumber(of.size))
+  ffi.fill(out, size)
   return pack_fields(struct, of, out, place, keeper)
 end
 
@@ -131,7 +144,10 @@ local function push_fields(of, bytes, struct)
   return struct
 end
 
-value.pushers[value.STRUCT] = function(of, bytes) return push_fields(of, bytes, {}) end
+value.pushers[value.STRUCT] = function(of, bytes)
+  if hides_fields(of) then return ffi.string(bytes, tonumber(of.size)) end
+  return push_fields(of, bytes, {})
+end
 
 -- ---- arrays ----
 

@@ -1,15 +1,19 @@
 // An NVRTC that compiles nothing: what it answers stands in the source, in comments that begin with one of these words:
 // PTX, and the text of it; NAME expression = lowered name; LOG, and the text of it; ERROR, where compiling fails.
 //
+// With FAKE_NVRTC "mwcc=1" mwcc compiles in its place: the PTX is mwcc's, without the facts behind it.
+//
 // FAKE_NVRTC_LOG is a file for the calls; FAKE_NVRTC "version=12 archs=80" is what it says of itself.
 #include "cuda/entry_points.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct nvrtcProgram_st {
-  char *text, *log, *names[64];
+  char *text, *log, *names[64], *ptx;
+  char instances[4096]; /* words of a command line */
 };
 
 #define PUBLIC(name, version, params) nvrtcResult name params;
@@ -70,19 +74,54 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *text, const ch
 nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
   for (int i = 0; i < 64; i++) free((*program)->names[i]);
   free((*program)->text);
+  free((*program)->ptx);
   free(*program);
   *program = NULL;
   return 0;
 }
 
 nvrtcResult nvrtcAddNameExpression(nvrtcProgram program, const char *expression) {
-  (void)program;
+  size_t used = strlen(program->instances);
   note("name", expression);
+  snprintf(program->instances + used, sizeof program->instances - used, " --instance '%s'", expression);
   return 0;
+}
+
+/* What a file holds; yours. */
+static char *contents(const char *path) {
+  FILE *file = fopen(path, "rb");
+  char *text = calloc(1, 1 << 24);
+  if (file) {
+    if (fread(text, 1, (1 << 24) - 1, file) == 0) text[0] = '\0';
+    fclose(file);
+  }
+  return text;
+}
+
+static nvrtcResult compile_by_mwcc(nvrtcProgram program, int count, const char *const *options) {
+  char path[] = "/tmp/fake_nvrtc_XXXXXX", command[16384], result[sizeof path + 8];
+  int file = mkstemp(path), used;
+  size_t length = strlen(program->text);
+  if (file < 0 || write(file, program->text, length) != (ssize_t)length) return NVRTC_OUT_OF_MEMORY;
+  close(file);
+  snprintf(result, sizeof result, "%s.ptx", path);
+  used = snprintf(command, sizeof command, "'%s/bin/mwcc' --target=nvptx --arch=sm_90", getenv("MOONWARP_HOME"));
+  for (int i = 0; i < count; i++)
+    if (options[i][0] == '-' && strchr("DUIs", options[i][1]))
+      used += snprintf(command + used, sizeof command - (size_t)used, " '%s'", options[i]);
+  snprintf(command + used, sizeof command - (size_t)used, "%s %s -o %s 2>/dev/null", program->instances, path, result);
+  int status = system(command);
+  program->ptx = contents(result);
+  char *facts = strstr(program->ptx, "\n//mw");
+  if (facts) *facts = '\0';
+  unlink(path);
+  unlink(result);
+  return status ? NVRTC_COMPILATION : 0;
 }
 
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options) {
   for (int i = 0; i < count; i++) note("option", options[i]);
+  if (setting("mwcc", 0)) return compile_by_mwcc(program, count, options);
   return strstr(program->text, "/*ERROR") ? NVRTC_COMPILATION : 0;
 }
 
@@ -103,7 +142,7 @@ static nvrtcResult size_of(nvrtcProgram program, const char *part, size_t *size)
   return 0;
 }
 
-static nvrtcResult read(nvrtcProgram program, const char *part, char *out) {
+static nvrtcResult copy_part(nvrtcProgram program, const char *part, char *out) {
   char *text = comment(program->text, part);
   strcpy(out, text ? text : "");
   free(text);
@@ -111,8 +150,16 @@ static nvrtcResult read(nvrtcProgram program, const char *part, char *out) {
 }
 
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *size) { return size_of(program, "LOG", size); }
-nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) { return read(program, "LOG", log); }
-nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *size) { return size_of(program, "PTX", size); }
-nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx) { return read(program, "PTX", ptx); }
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) { return copy_part(program, "LOG", log); }
+nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *size) {
+  if (!program->ptx) return size_of(program, "PTX", size);
+  *size = strlen(program->ptx) + 1;
+  return 0;
+}
+nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx) {
+  if (!program->ptx) return copy_part(program, "PTX", ptx);
+  strcpy(ptx, program->ptx);
+  return 0;
+}
 nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size) { return size_of(program, "CUBIN", size); }
-nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) { return read(program, "CUBIN", cubin); }
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) { return copy_part(program, "CUBIN", cubin); }

@@ -46,6 +46,10 @@ void cuda_mwcc_report(mw_text *out); /* lines for mw_doctor */
 int cuda_mwcc_target(const cuda_device *device, mw_text *out);
 int cuda_mwcc_compile(cuda_device *device, const mw_source *source, const char *const *instances, size_t instance_count,
                       const char *path);
+/* What the source has, as mwcc says it without making code of it: lines for module_metadata.h. False, and no error, where mwcc is not
+   there or does not take the source. Files go beside `path`, and are removed. */
+bool cuda_mwcc_tell(const cuda_device *device, const mw_source *source, const char *const *instances,
+                    size_t instance_count, const char *path, mw_text *out);
 /* The comments behind PTX that mwcc made, as the image's facts, log and dependencies. */
 void cuda_split_facts(const char *text, cuda_image *image);
 

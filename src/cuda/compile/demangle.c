@@ -446,15 +446,22 @@ bool cuda_demangle(cuda_types *types, const char *linkage, cuda_signature *out) 
   return !r.wrong;
 }
 
-const mw_type *cuda_demangle_type(cuda_types *types, const char *mangled) {
+/* A type that stands among a template's arguments: the template's name is the first that may be substituted. */
+static reader within_template(cuda_types *types, const char *mangled) {
   reader r = {.types = types, .at = mangled};
+  remember(&r, (node){"template", NULL});
+  return r;
+}
+
+const mw_type *cuda_demangle_type(cuda_types *types, const char *mangled) {
+  reader r = within_template(types, mangled);
   node type = read_type(&r);
   finish(&r);
   return r.wrong ? NULL : type.type;
 }
 
 bool cuda_demangle_function(cuda_types *types, const char *mangled, cuda_signature *out) {
-  reader r = {.types = types, .at = mangled};
+  reader r = within_template(types, mangled);
   if (take(&r, 'F'))
     read_function(&r, out);
   else
@@ -471,7 +478,7 @@ static long literal_of(const char *text) {
 const mw_reference *cuda_demangle_reference(cuda_types *types, const char *mangled) {
   bool texture = strncmp(mangled, "7textureI", 9) == 0, surface = strncmp(mangled, "7surfaceI", 9) == 0;
   if (!texture && !surface) return NULL;
-  reader r = {.types = types, .at = mangled + 9};
+  reader r = within_template(types, mangled + 9);
   read_arguments(&r);
   mw_reference *out = NULL;
   if (!r.wrong && r.arg_count >= 2 && r.args[0].text) {

@@ -30,7 +30,8 @@ typedef struct cuda_signature {
 
 /* False where the name is none that this reads: then *out holds the linkage name itself. */
 bool cuda_demangle(cuda_types *types, const char *linkage, cuda_signature *out);
-/* The type that stands at `mangled`, and behind it; NULL where it is none that this reads. */
+/* These read what stands in the name of a template instance, as an argument of it.
+   The type at `mangled`, and behind it; NULL where it is none that this reads. */
 const mw_type *cuda_demangle_type(cuda_types *types, const char *mangled);
 /* The parameters of the function type at `mangled`, "FvifPKfPfE". */
 bool cuda_demangle_function(cuda_types *types, const char *mangled, cuda_signature *out);

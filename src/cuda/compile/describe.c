@@ -5,7 +5,7 @@
  *   kernel    linkage  name  line  most threads  mangled type       followed by:
  *     param   size  align  kind  name                        reads   linkage of a texture reference          */
 #include "describe.h"
-#include "ptx.h"
+#include "demangle.h"
 #include "source_scan.h"
 
 #include <stdlib.h>
@@ -97,21 +97,24 @@ static void add_struct(mw_text *facts, const scanned_struct *s, char **answers) 
 
 /* ---- variables ---- */
 
-/* As the source names it: without what has no name there. */
-static char *expression_of(const char *name) {
-  static const char unnamed[] = "(anonymous namespace)::";
+/* Unnamed namespaces, and the one that NVRTC puts them in: "_INTERNAL_…". */
+char *cuda_source_name(const char *name) {
+  static const char *const unnamed[] = {"(anonymous namespace)::", "_INTERNAL_"};
   mw_text out = {0};
   mw_text_add(&out, "", 0);
-  for (const char *at = name, *found; *at; at = found + strlen(unnamed)) {
-    found = strstr(at, unnamed);
-    mw_text_add(&out, at, found ? (size_t)(found - at) : strlen(at));
-    if (!found) break;
+  while (*name) {
+    const char *after = strstr(name, "::");
+    if (strncmp(name, unnamed[0], strlen(unnamed[0])) == 0)
+      name += strlen(unnamed[0]);
+    else if (after && strncmp(name, unnamed[1], strlen(unnamed[1])) == 0)
+      name = after + 2;
+    else
+      mw_text_add(&out, name++, 1);
   }
   return out.data;
 }
 
-/* The program's, and not one of our headers' or of the compiler's. */
-static bool is_own(const ptx_variable *variable) {
+bool cuda_is_own(const ptx_variable *variable) {
   return strncmp(variable->linkage, "_ZZ", 3) != 0 && strncmp(variable->linkage, "_ZN4cuda", 8) != 0 &&
          strncmp(variable->linkage, "__unnamed_", 10) != 0 && !strstr(variable->linkage, "__mw_") &&
          !strstr(variable->linkage, "__nv_");
@@ -148,32 +151,36 @@ static const scanned_kernel *find_scanned(const scanned *found, const char *name
   return result;
 }
 
-static void add_kernel(mw_text *facts, const ptx_text *ptx, const ptx_entry *entry, const char *name,
-                       const char *answer, const scanned_kernel *scan, const char *text) {
-  char *type = inside(answer, "__mw_sig");
+void cuda_add_reads(mw_text *facts, const ptx_text *ptx, const ptx_entry *entry, const char *text) {
   /* Functions that are not inlined may read what they will. */
   const char *body = ptx->calls ? text : entry->body;
   size_t length = ptx->calls ? strlen(text) : entry->body_length;
-  mw_text_addf(facts, "kernel\t%s\t%s\t%d\t%d\t%s\n", entry->linkage, name, scan ? scan->line : 0, entry->max_threads,
-               type ? type : "");
-  free(type);
-  for (size_t i = 0; i < entry->param_count; i++)
-    mw_text_addf(facts, "param\t%zu\t%zu\t%c\t%s\n", entry->params[i].size, entry->params[i].align,
-                 entry->params[i].kind, scan ? scan->params[i] : "");
   for (size_t i = 0; i < ptx->variable_count; i++) {
     const ptx_variable *v = &ptx->variables[i];
     if (v->place.size == 8 && ptx_mentions(body, length, v->linkage)) mw_text_addf(facts, "reads\t%s\n", v->linkage);
   }
 }
 
+static void add_kernel(mw_text *facts, const ptx_text *ptx, const ptx_entry *entry, const char *name,
+                       const char *answer, const scanned_kernel *scan, const char *text) {
+  char *type = inside(answer, "__mw_sig");
+  mw_text_addf(facts, "kernel\t%s\t%s\t%d\t%d\t%s\n", entry->linkage, name, scan ? scan->line : 0, entry->max_threads,
+               type ? type : "");
+  free(type);
+  for (size_t i = 0; i < entry->param_count; i++)
+    mw_text_addf(facts, "param\t%zu\t%zu\t%c\t%s\n", entry->params[i].size, entry->params[i].align,
+                 entry->params[i].kind, scan ? scan->params[i] : "");
+  cuda_add_reads(facts, ptx, entry, text);
+}
+
 /* ---- the whole ---- */
 
-void cuda_describe(const mw_source *source, const char *text, cuda_ask *ask, void *context, mw_text *facts) {
+void cuda_describe(const mw_source *source, const ptx_text *parsed, const char *text, cuda_ask *ask, void *context,
+                   mw_text *facts) {
+  const ptx_text ptx = *parsed;
   scanned found = {0};
-  ptx_text ptx;
   cuda_types names = {0};
   questions q = {0};
-  ptx_parse(text, &ptx);
   cuda_scan(source->text, source->length, false, &found);
   for (size_t i = 0; i < source->header_count; i++)
     cuda_scan(source->headers[i].text, strlen(source->headers[i].text), true, &found);
@@ -183,9 +190,9 @@ void cuda_describe(const mw_source *source, const char *text, cuda_ask *ask, voi
   size_t first_variable = q.count;
   for (size_t i = 0; i < ptx.variable_count; i++) {
     cuda_demangle(&names, ptx.variables[i].linkage, &variables[i]);
-    char *expression = expression_of(variables[i].name);
-    question(&q,
-             is_own(&ptx.variables[i]) ? mw_format("__mw_sig<decltype(%s)>", expression) : mw_strdup("__mw_sig<int>"));
+    char *expression = cuda_source_name(variables[i].name);
+    question(&q, cuda_is_own(&ptx.variables[i]) ? mw_format("__mw_sig<decltype(%s)>", expression)
+                                                : mw_strdup("__mw_sig<int>"));
     free(expression);
   }
   size_t first_kernel = q.count;
@@ -199,7 +206,7 @@ void cuda_describe(const mw_source *source, const char *text, cuda_ask *ask, voi
   for (size_t i = 0; i < found.struct_count; n += 1 + found.structs[i++].field_count)
     add_struct(facts, &found.structs[i], q.answers + n);
   for (size_t i = 0; i < ptx.variable_count; i++)
-    if (is_own(&ptx.variables[i]))
+    if (cuda_is_own(&ptx.variables[i]))
       add_variable(facts, &ptx.variables[i], variables[i].name, q.answers[first_variable + i]);
   bool *used = mw_alloc(found.kernel_count + 1);
   for (size_t i = 0; i < ptx.entry_count; i++) {
@@ -214,5 +221,4 @@ void cuda_describe(const mw_source *source, const char *text, cuda_ask *ask, voi
   questions_free(&q);
   cuda_types_free(&names);
   cuda_scanned_free(&found);
-  ptx_free(&ptx);
 }

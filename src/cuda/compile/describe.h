@@ -8,16 +8,22 @@
 
 #include "cuda/cuda.h"
 #include "image.h"
-#include "demangle.h"
+#include "ptx.h"
 
 /* Ask for the lowered names of expressions in the source with `epilogue` behind it; answers[i] is yours, or NULL. False
    where it does not compile. */
 typedef bool cuda_ask(void *context, const char *epilogue, const char *const *expressions, size_t count,
                       char **answers);
 
-void cuda_describe(const mw_source *source, const char *ptx, cuda_ask *ask, void *context, mw_text *facts);
+/* `text` is the PTX that was parsed. */
+void cuda_describe(const mw_source *source, const ptx_text *ptx, const char *text, cuda_ask *ask, void *context,
+                   mw_text *facts);
 
-/* The facts as the unit's kernels, variables and types; addresses are still to come. */
-void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *types, cuda_unit *unit);
+/* Whether a variable is the program's, and not one of our headers' or of the compiler's. */
+bool cuda_is_own(const ptx_variable *variable);
+/* A name as the source has it: without what has no name there. Yours. */
+char *cuda_source_name(const char *name);
+/* "reads" lines: the variables of 8 bytes that the kernel's code may name. */
+void cuda_add_reads(mw_text *facts, const ptx_text *ptx, const ptx_entry *entry, const char *text);
 
 #endif

@@ -1,96 +1,117 @@
 /* Reading the facts that describe.c wrote, or mwcc (src/mwcc/gpu/metadata.c): types first, since all others refer to them. A type
  * is a linkage name there, and "#" with a number here. */
-#include "describe.h"
+#include "module_metadata.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELDS 10
-
-/* One line, its fields apart. */
-typedef struct line {
-  char *fields[FIELDS];
-  size_t count;
-} line;
-
-/* Every line of a copy of the text. Yours: free the first field of the first, and the list. */
-static line *split(const char *facts, size_t *count) {
+/* Every line of a copy of the text, which the first field of the first is. */
+fact_line *fact_lines(const char *facts, size_t *count) {
   char *text = mw_strdup(facts);
-  line *lines = mw_alloc(sizeof *lines);
+  fact_line *lines = mw_alloc(sizeof *lines);
   *count = 0;
   lines[0].fields[0] = text;
   for (char *at = text; *at;) {
     lines = mw_realloc(lines, (*count + 1) * sizeof *lines);
-    line *l = &lines[(*count)++];
-    *l = (line){.count = 1};
-    for (int i = 0; i < FIELDS; i++) l->fields[i] = at + strlen(at);
+    fact_line *l = &lines[(*count)++];
+    *l = (fact_line){.count = 1};
     l->fields[0] = at;
     for (; *at && *at != '\n'; at++)
       if (*at == '\t') {
         *at = '\0';
-        if (l->count < FIELDS) l->fields[l->count++] = at + 1;
+        if (l->count < FACT_FIELDS) l->fields[l->count++] = at + 1;
       }
     if (*at) *at++ = '\0';
-    for (size_t i = l->count; i < FIELDS; i++) l->fields[i] = "";
+    for (size_t i = l->count; i < FACT_FIELDS; i++) l->fields[i] = "";
   }
   return lines;
 }
 
-static bool is(const line *l, const char *what) { return strcmp(l->fields[0], what) == 0; }
-static size_t number(const line *l, int field) { return strtoul(l->fields[field], NULL, 10); }
+void fact_lines_free(fact_line *lines) {
+  free(lines[0].fields[0]);
+  free(lines);
+}
+
+bool fact_is(const fact_line *line, const char *what) { return strcmp(line->fields[0], what) == 0; }
+size_t fact_number(const fact_line *line, int field) { return strtoul(line->fields[field], NULL, 10); }
+bool fact_belongs(const fact_line *line) {
+  return fact_is(line, "param") || fact_is(line, "reads") || fact_is(line, "found");
+}
+
 static char *keep(cuda_types *types, const char *text) { return cuda_types_text(types, text, strlen(text)); }
 
 /* ---- types ---- */
 
-static void read_structs(const line *lines, size_t count, cuda_types *types) {
+static size_t round_up(size_t value, size_t align) { return (value + align - 1) / align * align; }
+
+/* Whether the fields account for the struct's size, but for the padding that they need; members of a union overlap. What
+   a scan of the source does not show (bases, private members, types that nobody can name) is missing otherwise. */
+static bool accounts_for_size(const mw_type *type) {
+  size_t end = 0;
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 0; i < type->count; i++) {
+      const mw_field *field = &type->fields[i];
+      size_t last = field->offset + field->type->size;
+      if (last <= end || field->offset > round_up(end, field->type->align)) continue;
+      end = last;
+      more = true;
+    }
+  }
+  return round_up(end, type->align) == type->size;
+}
+
+static void read_structs(const fact_line *lines, size_t count, cuda_types *types) {
   size_t first = types->struct_count;
   for (size_t i = 0; i < count; i++)
-    if (is(&lines[i], "struct"))
-      cuda_types_struct(types, lines[i].fields[1], number(&lines[i], 2), number(&lines[i], 3));
+    if (fact_is(&lines[i], "struct"))
+      cuda_types_struct(types, lines[i].fields[1], fact_number(&lines[i], 2), fact_number(&lines[i], 3));
   mw_type *type = NULL;
   for (size_t i = 0; i < count; i++) {
-    const line *l = &lines[i];
-    if (is(l, "struct")) {
+    const fact_line *l = &lines[i];
+    if (fact_is(l, "struct")) {
       size_t fields = 0;
       type = types->structs[first++];
-      while (i + 1 + fields < count && is(&lines[i + 1 + fields], "field")) fields++;
+      while (i + 1 + fields < count && fact_is(&lines[i + 1 + fields], "field")) fields++;
       type->fields = cuda_types_alloc(types, (fields + 1) * sizeof *type->fields);
       continue;
     }
-    const mw_type *member = type && is(l, "field") ? cuda_demangle_type(types, l->fields[4]) : NULL;
-    if (!member || member->size != number(l, 3)) continue;
-    ((mw_field *)type->fields)[type->count++] = (mw_field){keep(types, l->fields[1]), member, number(l, 2)};
+    const mw_type *member = type && fact_is(l, "field") ? cuda_demangle_type(types, l->fields[4]) : NULL;
+    if (!member || member->size != fact_number(l, 3)) continue;
+    ((mw_field *)type->fields)[type->count++] = (mw_field){keep(types, l->fields[1]), member, fact_number(l, 2)};
   }
+  for (size_t i = 0; i < types->struct_count; i++)
+    if (!accounts_for_size(types->structs[i])) types->structs[i]->count = 0;
 }
 
 /* mwcc's: "type" lines with their numbers in order, and the members of structs behind them. They may refer to later ones. */
-static void read_numbered(const line *lines, size_t count, cuda_types *types) {
+static void read_numbered(const fact_line *lines, size_t count, cuda_types *types) {
   size_t total = 0, at = 0;
-  for (size_t i = 0; i < count; i++) total += is(&lines[i], "type");
+  for (size_t i = 0; i < count; i++) total += fact_is(&lines[i], "type");
   types->numbered = cuda_types_alloc(types, (total + 1) * sizeof *types->numbered);
   types->numbered_count = total;
   for (size_t i = 0; i < total; i++) types->numbered[i] = cuda_types_alloc(types, sizeof **types->numbered);
   for (size_t i = 0; i < count; i++) {
-    const line *l = &lines[i];
-    if (!is(l, "type")) continue;
-    size_t element = number(l, 7), kind = number(l, 2);
+    const fact_line *l = &lines[i];
+    if (!fact_is(l, "type")) continue;
+    size_t element = fact_number(l, 7), kind = fact_number(l, 2);
     mw_type *type = types->numbered[at++];
     *type = (mw_type){.kind = kind <= MW_TYPE_ARRAY ? (mw_type_kind)kind : MW_TYPE_STRUCT,
-                      .is_const = number(l, 3) != 0,
-                      .size = number(l, 4),
-                      .align = number(l, 5) ? number(l, 5) : 1,
+                      .is_const = fact_number(l, 3) != 0,
+                      .size = fact_number(l, 4),
+                      .align = fact_number(l, 5) ? fact_number(l, 5) : 1,
                       .name = keep(types, l->fields[8]),
                       .element = element >= 1 && element <= total ? types->numbered[element - 1] : NULL,
-                      .count = number(l, 6)};
+                      .count = fact_number(l, 6)};
     if (type->kind != MW_TYPE_STRUCT) continue;
     mw_field *fields = cuda_types_alloc(types, (count - i + 1) * sizeof *fields);
     type->fields = fields;
     type->count = 0;
-    for (size_t k = i + 1; k < count && is(&lines[k], "member"); k++) {
-      size_t of = number(&lines[k], 3);
+    for (size_t k = i + 1; k < count && fact_is(&lines[k], "member"); k++) {
+      size_t of = fact_number(&lines[k], 3);
       if (of < 1 || of > total) continue;
       fields[type->count++] =
-          (mw_field){keep(types, lines[k].fields[1]), types->numbered[of - 1], number(&lines[k], 2)};
+          (mw_field){keep(types, lines[k].fields[1]), types->numbered[of - 1], fact_number(&lines[k], 2)};
     }
   }
 }
@@ -137,25 +158,32 @@ static const mw_type *opaque(cuda_types *types, const char *name, size_t size, s
   return type;
 }
 
-/* The type that was read, if the machine agrees on its size. */
+/* Whether a type is what stands there: as large, and a class where PTX has bytes. Halves may be either. */
+static bool agrees(const mw_type *type, size_t size, char kind) {
+  bool is_class = type->kind == MW_TYPE_STRUCT || type->kind == MW_TYPE_VECTOR;
+  if (type->size != size) return false;
+  return size == 2 || (kind == '-' ? is_class : !is_class);
+}
+
+/* The type that was read, if the machine agrees on it. */
 static const mw_type *settle(cuda_types *types, const mw_type *type, size_t size, size_t align, char kind) {
-  if (type && type->size == size) return type;
+  if (type && agrees(type, size, kind)) return type;
   /* A reference's parameter is a pointer; a class with nothing in it is a byte. */
   return opaque(types, type && type->size == 0 ? type->name : NULL, size, align, kind);
 }
 
 /* ---- variables ---- */
 
-static void read_variable(const line *l, cuda_types *types, cuda_unit *unit) {
-  size_t size = number(l, 4), align = number(l, 5);
+static void read_variable(const fact_line *l, cuda_types *types, cuda_unit *unit) {
+  size_t size = fact_number(l, 4), align = fact_number(l, 5);
   const mw_reference *reference = reference_named(types, *l->fields[7] ? l->fields[7] : l->fields[6]);
   const mw_type *type = type_named(types, l->fields[6]);
-  bool constant = number(l, 3) != 0;
+  bool constant = fact_number(l, 3) != 0;
   unit->symbols = mw_realloc(unit->symbols, (unit->symbol_count + 1) * sizeof *unit->symbols);
   cuda_symbol *symbol = &unit->symbols[unit->symbol_count++];
   *symbol = (cuda_symbol){.info = {.name = keep(types, l->fields[2]),
                                    .linkage = keep(types, l->fields[1]),
-                                   .type = settle(types, type, size, align, '-'),
+                                   .type = type && type->size == size ? type : opaque(types, NULL, size, align, '-'),
                                    .size = size,
                                    .constant = constant,
                                    .reference = reference}};
@@ -169,19 +197,18 @@ static size_t find_symbol(const cuda_unit *unit, const char *linkage) {
   return i;
 }
 
-static void place(cuda_kernel *kernel, const line *l, const mw_source *origin) {
-  int at = (int)number(l, 3);
+static void place(cuda_kernel *kernel, const fact_line *l, const mw_source *origin) {
+  int at = (int)fact_number(l, 3);
   kernel->info.file = at ? origin->file : NULL;
   kernel->info.line = at ? at + (origin->line > 1 ? origin->line - 1 : 0) : 0;
 }
 
-static bool belongs(const line *l) { return is(l, "param") || is(l, "reads") || is(l, "found"); }
-
 /* A kernel and the lines that belong to it; how many those are. */
-static size_t read_kernel(const line *lines, size_t left, const mw_source *origin, cuda_types *types, cuda_unit *unit) {
-  const line *l = &lines[0];
+static size_t read_kernel(const fact_line *lines, size_t left, const mw_source *origin, cuda_types *types,
+                          cuda_unit *unit) {
+  const fact_line *l = &lines[0];
   size_t rest = 1, params = 0;
-  for (; rest < left && belongs(&lines[rest]); rest++) params += is(&lines[rest], "param");
+  for (; rest < left && fact_belongs(&lines[rest]); rest++) params += fact_is(&lines[rest], "param");
   unit->kernels = mw_realloc(unit->kernels, (unit->kernel_count + 1) * sizeof *unit->kernels);
   cuda_kernel *kernel = &unit->kernels[unit->kernel_count++];
   *kernel = (cuda_kernel){0};
@@ -192,7 +219,7 @@ static size_t read_kernel(const line *lines, size_t left, const mw_source *origi
   if (*l->fields[5]) cuda_demangle_function(types, l->fields[5], &signature);
   *info = (mw_kernel_info){.name = keep(types, l->fields[2]),
                            .linkage = info->linkage,
-                           .max_threads = (int)number(l, 4),
+                           .max_threads = (int)fact_number(l, 4),
                            .tier = "",
                            .tier_reason = ""};
   place(kernel, l, origin);
@@ -201,20 +228,21 @@ static size_t read_kernel(const line *lines, size_t left, const mw_source *origi
   size_t *places = cuda_types_alloc(types, (rest + 1) * sizeof *places), offset = 0;
   kernel->found = cuda_types_alloc(types, (rest + 1) * sizeof *kernel->found);
   for (size_t i = 1; i < rest; i++) {
-    const line *part = &lines[i];
-    if (is(part, "found")) {
-      size_t which = number(part, 1);
+    const fact_line *part = &lines[i];
+    if (fact_is(part, "found")) {
+      size_t which = fact_number(part, 1);
       if (which < params) kernel->found[kernel->found_count++] = which;
       continue;
     }
-    if (is(part, "reads")) {
+    if (fact_is(part, "reads")) {
       size_t symbol = find_symbol(unit, part->fields[1]);
       if (symbol == unit->symbol_count || !unit->symbols[symbol].info.reference) continue;
       reads[info->reference_count] = unit->symbols[symbol].info.linkage;
       places[info->reference_count++] = symbol;
       continue;
     }
-    size_t size = number(part, 1), align = number(part, 2) ? number(part, 2) : 1, n = info->param_count++;
+    size_t size = fact_number(part, 1), align = fact_number(part, 2) ? fact_number(part, 2) : 1,
+           n = info->param_count++;
     const mw_type *type = signature.params && signature.param_count == params ? signature.params[n] : NULL;
     if (*part->fields[5]) type = type_named(types, part->fields[5]);
     offset = (offset + align - 1) / align * align;
@@ -230,20 +258,18 @@ static size_t read_kernel(const line *lines, size_t left, const mw_source *origi
 
 void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *types, cuda_unit *unit) {
   size_t count;
-  line *lines = split(facts, &count);
-  char *text = lines[0].fields[0];
+  fact_line *lines = fact_lines(facts, &count);
   read_numbered(lines, count, types);
   read_structs(lines, count, types);
   for (size_t i = 0; i < count; i++)
-    if (is(&lines[i], "variable")) read_variable(&lines[i], types, unit);
+    if (fact_is(&lines[i], "variable")) read_variable(&lines[i], types, unit);
   for (size_t i = 0; i < count;)
-    i += is(&lines[i], "kernel") ? read_kernel(&lines[i], count - i, origin, types, unit) : 1;
+    i += fact_is(&lines[i], "kernel") ? read_kernel(&lines[i], count - i, origin, types, unit) : 1;
   for (size_t i = 0; i < count; i++) {
-    if (!is(&lines[i], "numbered")) continue;
+    if (!fact_is(&lines[i], "numbered")) continue;
     unit->numbered = true;
-    unit->checked = number(&lines[i], 1) != 0;
+    unit->checked = fact_number(&lines[i], 1) != 0;
   }
   for (size_t i = 0; i < unit->kernel_count; i++) unit->kernels[i].unit = unit;
-  free(text);
-  free(lines);
+  fact_lines_free(lines);
 }

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Kernels that can be stopped, and those that check their accesses, mwcc alone can make. */
 bool cuda_for_mwcc(const cuda_device *device, const mw_source *source) {
@@ -80,23 +81,36 @@ static void add_formatted(compiler_args *args, char *text) {
   free(text);
 }
 
-static int make_arguments(const cuda_device *device, const char *mwcc, const compiler_job *job, const mw_source *source,
-                          const char *const *instances, size_t instance_count, compiler_args *args) {
+/* What is asked of mwcc: `source` with those template instances, as PTX and facts or as facts alone. */
+typedef struct request {
+  const cuda_device *device;
+  const mw_source *source;
+  const char *const *instances;
+  size_t instance_count;
+  bool facts_only;
+} request;
+
+static int make_arguments(const request *r, const char *mwcc, const compiler_job *job, compiler_args *args) {
+  const cuda_device *device = r->device;
+  const mw_source *source = r->source;
   cuda_list options = {0};
   int arch = 0, code = cuda_options_read(device, source, &options, &arch);
   compiler_args_add(args, mwcc);
   compiler_args_add(args, "--target=nvptx");
   add_formatted(args, mw_format("--arch=sm_%d", arch_for(device, arch)));
   add_formatted(args, mw_format("--ptx=8.%d", ptx_minor()));
-  if (cuda_stoppable(device)) compiler_args_add(args, "--stoppable");
+  if (r->facts_only)
+    compiler_args_add(args, "--emit=facts");
+  else if (cuda_stoppable(device))
+    compiler_args_add(args, "--stoppable");
   for (size_t i = 0; i < options.count; i++) compiler_args_add(args, options.items[i]);
   if (source->header_count) {
     compiler_args_add(args, "--headers");
     compiler_args_add(args, ORIGIN_HEADERS);
   }
-  for (size_t i = 0; i < instance_count; i++) {
+  for (size_t i = 0; i < r->instance_count; i++) {
     compiler_args_add(args, "--instance");
-    add_formatted(args, cuda_qualify(source, instances[i]));
+    add_formatted(args, cuda_qualify(source, r->instances[i]));
   }
   compiler_args_add(args, "-o");
   compiler_args_add(args, job->output);
@@ -144,24 +158,52 @@ static int fill_image(const cuda_device *device, const mw_source *source, const 
   return MW_SUCCESS;
 }
 
-int cuda_mwcc_compile(cuda_device *device, const mw_source *source, const char *const *instances, size_t instance_count,
-                      const char *path) {
+/* Run mwcc, which writes to `path`. */
+static int run(const request *r, const char *path) {
   char *mwcc = NULL;
   compiler_args args = {0};
-  cuda_image image = {0};
   compiler_job job = compiler_job_new(path);
-  int code = compiler_job_check(source);
+  int code = compiler_job_check(r->source);
   bool known = code == MW_SUCCESS;
   if (code == MW_SUCCESS) code = compiler_find(&mwcc);
-  if (code == MW_SUCCESS) code = make_arguments(device, mwcc, &job, source, instances, instance_count, &args);
-  if (code == MW_SUCCESS) code = compiler_job_write(&job, source);
+  if (code == MW_SUCCESS) code = make_arguments(r, mwcc, &job, &args);
+  if (code == MW_SUCCESS) code = compiler_job_write(&job, r->source);
   if (code == MW_SUCCESS)
-    code = compiler_job_run(&job, &args, device->limits[MW_LIMIT_COMPILE_TIME], memory_limit(device));
-  if (code == MW_SUCCESS) code = fill_image(device, source, path, &image);
-  if (code == MW_SUCCESS) code = cuda_image_write(&image, path);
-  cuda_image_free(&image);
-  compiler_job_free(&job, known ? source : NULL);
+    code = compiler_job_run(&job, &args, r->device->limits[MW_LIMIT_COMPILE_TIME], memory_limit(r->device));
+  compiler_job_free(&job, known ? r->source : NULL);
   compiler_args_free(&args);
   free(mwcc);
   return code;
+}
+
+int cuda_mwcc_compile(cuda_device *device, const mw_source *source, const char *const *instances, size_t instance_count,
+                      const char *path) {
+  const request r = {device, source, instances, instance_count, false};
+  cuda_image image = {0};
+  int code = run(&r, path);
+  if (code == MW_SUCCESS) code = fill_image(device, source, path, &image);
+  if (code == MW_SUCCESS) code = cuda_image_write(&image, path);
+  cuda_image_free(&image);
+  return code;
+}
+
+bool cuda_mwcc_tell(const cuda_device *device, const mw_source *source, const char *const *instances,
+                    size_t instance_count, const char *path, mw_text *out) {
+  const request r = {device, source, instances, instance_count, true};
+  cuda_image image = {0};
+  mw_text text = {0};
+  char *file = mw_format("%s.facts", path);
+  bool told = run(&r, file) == MW_SUCCESS && mw_file_read(file, &text) == MW_SUCCESS;
+  if (told) {
+    mw_text *facts = &image.parts[IMAGE_FACTS];
+    cuda_split_facts(text.data, &image);
+    mw_text_add(out, facts->data ? facts->data : "", facts->length);
+  } else {
+    mw_error_clear();
+  }
+  unlink(file);
+  free(file);
+  mw_text_free(&text);
+  cuda_image_free(&image);
+  return told;
 }

@@ -2,18 +2,21 @@
 #include "compiler.h"
 #include "describe.h"
 #include "source_scan.h"
+#include "told.h"
 #include "base/log.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define IMAGE_VERSION 1
+#define IMAGE_VERSION 2
 
 typedef struct job {
   const mw_source *source;
   cuda_headers headers;
   cuda_list options;
   cuda_list instances;
+  const char *const *given; /* the instances as they were asked for */
+  size_t given_count;
 } job;
 
 /* Neither is there: what to do is to have one of them. */
@@ -159,15 +162,27 @@ void cuda_image_keep_source(cuda_image *image, const mw_source *source) {
   for (size_t i = 0; i < source->option_count; i++) mw_text_addf(&parts[IMAGE_OPTIONS], "%s\n", source->options[i]);
 }
 
-static void fill_image(const job *j, nvrtcProgram program, const cuda_device *device, const mw_text *log,
-                       cuda_image *image) {
+/* By mwcc, which knows all of a source's types; NVRTC is asked where it is not there, or does not take the source. */
+static void describe(const job *j, const cuda_device *device, const char *path, const char *text, mw_text *facts) {
+  mw_text told = {0};
+  ptx_text ptx;
+  ptx_parse(text, &ptx);
+  bool known = cuda_mwcc_tell(device, j->source, j->given, j->given_count, path, &told) &&
+               cuda_told(told.data, &ptx, text, facts);
+  if (!known) cuda_describe(j->source, &ptx, text, ask, (void *)(uintptr_t)j, facts);
+  mw_text_free(&told);
+  ptx_free(&ptx);
+}
+
+static void fill_image(const job *j, nvrtcProgram program, const cuda_device *device, const char *path,
+                       const mw_text *log, cuda_image *image) {
   mw_text *parts = image->parts;
   read_code(program, &parts[IMAGE_CUBIN], nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN);
   read_code(program, &parts[IMAGE_PTX], nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX);
   mw_text_addf(&parts[IMAGE_ARCH], "sm_%d%d", device->major, device->minor);
   if (log->length) mw_text_add(&parts[IMAGE_LOG], log->data, log->length);
   mw_text_add(&parts[IMAGE_FACTS], "", 0);
-  cuda_describe(j->source, parts[IMAGE_PTX].data ? parts[IMAGE_PTX].data : "", ask, (void *)j, &parts[IMAGE_FACTS]);
+  describe(j, device, path, parts[IMAGE_PTX].data ? parts[IMAGE_PTX].data : "", &parts[IMAGE_FACTS]);
   cuda_image_keep_source(image, j->source);
   cuda_depends(j->source, &parts[IMAGE_DEPENDS]);
 }
@@ -187,7 +202,7 @@ static int compile(const cuda_device *device, job *j, const char *path) {
   else if (result != 0)
     code = fail_nvrtc("compile this", result);
   if (code == MW_SUCCESS) {
-    fill_image(j, program, device, &log, &image);
+    fill_image(j, program, device, path, &log, &image);
     nvrtc.nvrtcDestroyProgram(&program);
     code = cuda_image_write(&image, path);
     cuda_image_free(&image);
@@ -212,7 +227,7 @@ static int check_headers(const mw_source *source) {
 int cuda_compile(void *handle, const mw_source *source, const char *const *instances, size_t instance_count,
                  const char *path) {
   cuda_device *device = handle;
-  job j = {.source = source};
+  job j = {.source = source, .given = instances, .given_count = instance_count};
   if (cuda_by_mwcc() || cuda_for_mwcc(device, source))
     return cuda_mwcc_compile(device, source, instances, instance_count, path);
   if (nvrtc_load() != MW_SUCCESS) return fail_without_compiler();

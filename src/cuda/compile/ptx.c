@@ -83,7 +83,7 @@ static const char *read_entry(const char *at, ptx_text *out) {
       ptx_place *place = &entry->params[entry->param_count++];
       read_place(at, &name, &name_length, place);
       const char *pointer = strstr(at, ".ptr");
-      if (pointer && pointer < end) place->align = 8;
+      if (pointer && pointer < end) place->align = 8, place->kind = 'p';
       at = end;
     } else if (is(word, length, ".maxntid") || is(word, length, ".reqntid")) {
       long threads = 1;

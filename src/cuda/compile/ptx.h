@@ -6,7 +6,7 @@
 
 typedef struct ptx_place {
   size_t size, align;
-  char kind; /* of a scalar: u, s, f or b; '-': bytes */
+  char kind; /* of a scalar: u, s, f or b; p: said to be a pointer; '-': bytes */
 } ptx_place;
 
 typedef struct ptx_entry {

@@ -138,7 +138,8 @@ void emit(program *p) {
     write_output(p->options->output, text, strlen(text));
     return;
   }
-  case EMIT_PTX: return; /* nvptx.c */
+  case EMIT_PTX: /* nvptx.c */
+  case EMIT_FACTS: /* gpu/metadata.c */ return;
   case EMIT_ASM:
   case EMIT_OBJECT: {
     LLVMMemoryBufferRef buffer = generate(p, p->options->emit == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile);

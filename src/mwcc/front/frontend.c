@@ -55,7 +55,7 @@ static void add_language(strings *args, const options *o) {
       "-fcheck-new",
       "-fno-finite-loops",
       "-fno-delete-null-pointer-checks",
-      "-debug-info-kind=limited",
+      "-debug-info-kind=standalone",
       "-dwarf-version=4",
       "-debugger-tuning=gdb",
       "-fdebug-compilation-dir=.",

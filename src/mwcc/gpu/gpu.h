@@ -25,5 +25,7 @@ void make_ptx(program *p);
 void define_pure_virtual(program *p);
 /* What a host has to know of the module to load it, as comments for the PTX: types, variables, kernels. */
 void add_ptx_facts(const program *p, mw_text *out);
+/* Those facts and nothing else: --emit=facts. */
+void make_facts(const program *p);
 
 #endif

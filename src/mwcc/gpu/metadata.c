@@ -10,6 +10,8 @@
  *   numbered  checked            the kernels have one parameter more, the launch's number; and check their accesses
  *   depends   size mtime_ns path                                           log       a line of clang's warnings
  *
+ * With --emit=facts they are all that is written: what a source has that another compiler makes code of.
+ *
  * The GPU driver's describe.c writes the same of what NVRTC compiled, but for types: "#" and a number here, names in their
  * linkage form there. */
 #include "gpu.h"
@@ -106,4 +108,10 @@ void add_ptx_facts(const program *p, mw_text *out) {
   mw_text_add(out, rest.data, rest.length);
   mw_text_free(&rest);
   free(n.types);
+}
+
+void make_facts(const program *p) {
+  mw_text out = {0};
+  add_ptx_facts(p, &out);
+  write_output(p->options->output, out.data, out.length);
 }

@@ -10,6 +10,8 @@
 
 /* Operand positions that DIDerivedType, DICompositeType and DISubrange share or have. */
 enum {
+  OPERAND_SCOPE = 1,
+  OPERAND_NAME = 2,
   OPERAND_BASE_TYPE = TYPE_OPERANDS,
   OPERAND_ELEMENTS = TYPE_OPERANDS + 1,
   OPERAND_IDENTIFIER = TYPE_OPERANDS + 4,
@@ -63,10 +65,36 @@ static unsigned operand_count(program *p, LLVMMetadataRef node) {
   return node ? LLVMGetMDNodeNumOperands(LLVMMetadataAsValue(p->context, node)) : 0;
 }
 
+const char *metadata_text(program *p, LLVMMetadataRef node) {
+  unsigned length = 0;
+  const char *text = node ? LLVMGetMDString(LLVMMetadataAsValue(p->context, node), &length) : NULL;
+  return text ? mw_format("%.*s", (int)length, text) : "";
+}
+
+char *scope_prefix(program *p, LLVMMetadataRef scope) {
+  if (!scope) return mw_strdup("");
+  const char *name;
+  switch (LLVMGetMetadataKind(scope)) {
+  case LLVMDINamespaceMetadataKind: name = metadata_text(p, operand(p, scope, OPERAND_NAME)); break;
+  case LLVMDICompositeTypeMetadataKind: name = metadata_text(p, operand(p, scope, OPERAND_NAME)); break;
+  default: return mw_strdup("");
+  }
+  char *outer = scope_prefix(p, operand(p, scope, OPERAND_SCOPE));
+  char *prefix = *name ? mw_format("%s%s::", outer, name) : mw_strdup(outer); /* "" names an anonymous namespace */
+  free(outer);
+  return prefix;
+}
+
 static char *node_name(LLVMMetadataRef node) {
   size_t length = 0;
   const char *name = LLVMDITypeGetName(node, &length);
   return name && length ? mw_format("%.*s", (int)length, name) : NULL;
+}
+
+/* With the namespaces and classes that it stands in. */
+static const char *qualified(program *p, LLVMMetadataRef node, const char *name) {
+  char *prefix = scope_prefix(p, operand(p, node, OPERAND_SCOPE));
+  return mw_format("%s%s", prefix, name);
 }
 
 /* `typedef struct { … } name`: the struct has no name of its own, only in what C++ calls it when it links: _ZTS4name, or
@@ -194,7 +222,7 @@ static bool is_vector(const ctype *type) {
 static ctype *struct_type(program *p, LLVMMetadataRef node) {
   ctype *type = new_type(MW_TYPE_STRUCT, LLVMDITypeGetSizeInBits(node) / 8, NULL);
   char *name = tag_name(p, node);
-  type->type.name = name ? name : "(unnamed)";
+  type->type.name = name ? qualified(p, node, name) : "(unnamed)";
   type->type.align = 1;
   remember(node, type);
   LLVMMetadataRef elements = operand(p, node, OPERAND_ELEMENTS);
@@ -210,7 +238,9 @@ static ctype *struct_type(program *p, LLVMMetadataRef node) {
     field->name = field_name ? field_name : "";
     field->type = ctype_of(p, operand(p, member, OPERAND_BASE_TYPE));
     field->offset = LLVMDITypeGetOffsetInBits(member) / 8;
-    if (field->type->type.align > type->type.align) type->type.align = field->type->type.align;
+    size_t align = field->type->type.align, own = LLVMDITypeGetAlignInBits(member) / 8; /* alignas of a member */
+    if (own > align) align = own;
+    if (align > type->type.align) type->type.align = align;
   }
   size_t stated = LLVMDITypeGetAlignInBits(node) / 8;
   if (stated > type->type.align) type->type.align = stated;
@@ -237,8 +267,9 @@ static ctype *struct_type(program *p, LLVMMetadataRef node) {
 /* An enumeration is its underlying integer, under its own name. */
 static ctype *enumeration_type(program *p, LLVMMetadataRef node) {
   LLVMMetadataRef base = operand(p, node, OPERAND_BASE_TYPE);
+  char *name = tag_name(p, node);
   ctype *type = new_type(base ? ctype_of(p, base)->type.kind : MW_TYPE_UINT, LLVMDITypeGetSizeInBits(node) / 8,
-                         tag_name(p, node));
+                         name ? qualified(p, node, name) : NULL);
   remember(node, type);
   return type;
 }

@@ -32,27 +32,6 @@ static LLVMMetadataRef operand(program *p, LLVMMetadataRef node, unsigned index)
   return result;
 }
 
-static const char *metadata_text(program *p, LLVMMetadataRef node) {
-  unsigned length = 0;
-  const char *text = node ? LLVMGetMDString(LLVMMetadataAsValue(p->context, node), &length) : NULL;
-  return text ? mw_format("%.*s", (int)length, text) : "";
-}
-
-/* "ns::" for a function in namespace ns; classes count too, functions and files do not. */
-static char *scope_prefix(program *p, LLVMMetadataRef scope) {
-  if (!scope) return mw_strdup("");
-  const char *name;
-  switch (LLVMGetMetadataKind(scope)) {
-  case LLVMDINamespaceMetadataKind: name = metadata_text(p, operand(p, scope, OPERAND_NAME)); break;
-  case LLVMDICompositeTypeMetadataKind: name = metadata_text(p, operand(p, scope, OPERAND_NAME)); break;
-  default: return mw_strdup("");
-  }
-  char *outer = scope_prefix(p, operand(p, scope, OPERAND_SCOPE));
-  char *prefix = *name ? mw_format("%s%s::", outer, name) : mw_strdup(outer); /* "" names an anonymous namespace */
-  free(outer);
-  return prefix;
-}
-
 static const char *qualified_name(program *p, LLVMMetadataRef node, unsigned scope, unsigned name) {
   char *prefix = scope_prefix(p, operand(p, node, scope));
   return mw_format("%s%s", prefix, metadata_text(p, operand(p, node, name)));

@@ -1,0 +1,27 @@
+/* Facts of a module, a line each with fields apart by tabs: taken apart, and read as kernels, variables and types. What
+ * lines there are is said in describe.c and src/mwcc/gpu/metadata.c, which write them. */
+#ifndef MW_CUDA_FACTS_H
+#define MW_CUDA_FACTS_H
+
+#include "cuda/cuda.h"
+#include "demangle.h"
+
+enum { FACT_FIELDS = 10 };
+
+/* Fields past the last are "". */
+typedef struct fact_line {
+  char *fields[FACT_FIELDS];
+  size_t count;
+} fact_line;
+
+fact_line *fact_lines(const char *facts, size_t *count);
+void fact_lines_free(fact_line *lines);
+bool fact_is(const fact_line *line, const char *what);
+size_t fact_number(const fact_line *line, int field);
+/* Whether it goes with the kernel before it: "param", "reads", "found". */
+bool fact_belongs(const fact_line *line);
+
+/* The facts as the unit's kernels, variables and types; addresses are still to come. */
+void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *types, cuda_unit *unit);
+
+#endif
