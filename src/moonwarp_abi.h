@@ -513,6 +513,13 @@ int mw_memory_array(uint64_t address, const mw_type *dtype, int rank, const size
 /* A view of `array`'s memory from `offset` bytes behind its start: other shape, other type, part of it. Keeps the
    buffer. MW_INVALID_VALUE where it does not fit in the array's bytes or is misaligned for the type. */
 int mw_array_view(mw_array *array, size_t offset, const mw_type *dtype, int rank, const size_t *shape, mw_array **out);
+/* A view whose elements lie `strides[d]` bytes apart along dimension d, the first one `offset` bytes after the array's first (or
+   before it); dtype NULL: the array's. Strides of 0 and others by which elements share memory make a view that can be read
+   only. Keeps the buffer. MW_INVALID_VALUE where the elements leave those of `array`, or are misaligned for the type. */
+int mw_array_view_strided(mw_array *array, int64_t offset, const mw_type *dtype, int rank, const size_t *shape,
+                          const int64_t *strides, mw_array **out);
+/* Row i (from 0) of an array of several dimensions, as a view. */
+int mw_array_row(mw_array *array, size_t i, mw_array **out);
 mw_array *mw_array_retain(mw_array *array);
 void mw_array_release(mw_array *array);
 int mw_array_free(mw_array *array);                /* mw_buffer_free of the buffer below: every view of it is freed */
@@ -521,7 +528,10 @@ size_t mw_array_offset(const mw_array *array);     /* bytes into the buffer */
 const mw_type *mw_array_dtype(const mw_array *array);
 int mw_array_rank(const mw_array *array);
 const size_t *mw_array_shape(const mw_array *array); /* rank entries */
-size_t mw_array_count(const mw_array *array);        /* elements */
+const int64_t *mw_array_strides(const mw_array *array); /* bytes, rank entries */
+int mw_array_is_contiguous(const mw_array *array);      /* elements follow each other in row order */
+int mw_array_is_read_only(const mw_array *array);       /* a view whose elements share memory */
+size_t mw_array_count(const mw_array *array);           /* elements */
 size_t mw_array_bytes(const mw_array *array);
 /* Elements first .. first+count-1, packed as the dtype packs them, to or from host memory. Waits for the work before. */
 int mw_array_read(mw_array *array, size_t first, size_t count, void *target);
@@ -886,6 +896,60 @@ void mw_launch_clear(mw_launch *launch);
 int mw_launch_run(mw_launch *launch, const char *site);
 /* The same in a stream of the kernel's device. */
 int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site);
+
+/* ---- functions of elements --------------------------------------------------------------------------------------- */
+
+/* One CUDA C body applied to all elements of arrays whose shapes broadcast. Kernels are compiled when a run needs them: one
+   for contiguous arrays, and one for each way of walking others. */
+typedef struct mw_elementwise mw_elementwise;
+
+typedef enum mw_operand_kind {
+  MW_OPERAND_OUT,   /* an array, of which the body assigns an element */
+  MW_OPERAND_IN,    /* an array, of which it reads that element */
+  MW_OPERAND_WHOLE, /* a contiguous array, which it reads by index, from 0 */
+  MW_OPERAND_SCALAR /* a number or a struct, the same for all */
+} mw_operand_kind;
+
+typedef struct mw_operand {
+  const char *name; /* in the body; a C identifier that does not end in _ */
+  mw_operand_kind kind;
+  const mw_type *dtype;
+} mw_operand;
+
+typedef struct mw_elementwise_source {
+  const char *name;     /* of the kernel: a C identifier */
+  const char *preamble; /* CUDA C before it: functions, structs, #include lines; or NULL */
+  const char *body;     /* statements: operands by their names; `i`, the element's number in row order from 0 */
+  int uses_index;       /* whether the body uses `i` */
+  const char *file;     /* where the body stands, for messages, or NULL */
+  int line;
+  const char *const *options; /* as mw_source has them */
+  size_t option_count;
+  const mw_operand *operands; /* 1 to 32 */
+  size_t operand_count;
+} mw_elementwise_source;
+
+/* What an operand is in a run. */
+typedef struct mw_operand_value {
+  mw_array *array;   /* OUT: NULL makes a new array */
+  const void *bytes; /* of a scalar, in its type; or NULL, and the number counts */
+  int is_integer;
+  double number;
+  int64_t integer;
+} mw_operand_value;
+
+/* All that `source` says is copied; its types are borrowed as long as the function lives. *out is yours. Compiles nothing. */
+int mw_elementwise_new(mw_device *device, const mw_elementwise_source *source, mw_elementwise **out);
+mw_elementwise *mw_elementwise_retain(mw_elementwise *f);
+void mw_elementwise_release(mw_elementwise *f);
+/* The CUDA C that runs for contiguous arrays. Yours: mw_text_release. */
+char *mw_elementwise_text(const mw_elementwise *f);
+void mw_text_release(char *text);
+/* Queue a run in the calling thread's stream; `values` has one entry an operand. New outputs are contiguous, have the shape of
+   all together, and are yours: values[i].array. An input that overlaps an output otherwise than element by element is read from
+   a copy. MW_INVALID_VALUE for shapes that do not broadcast and for types; MW_INVALID_SOURCE where the body is none. Blocks only
+   while a kernel is compiled. */
+int mw_elementwise_run(mw_elementwise *f, mw_operand_value *values, const char *site);
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 

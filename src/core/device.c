@@ -156,6 +156,7 @@ fail_open:
 }
 
 static void close_device(mw_device *device) {
+  mw_elementwise_close(device);
   mw_peers_forget(device);
   mw_streams_close(device);
   device->driver->close(device->state);

@@ -1,4 +1,7 @@
-/* Arrays, as array.c (shape and bytes), convert.c (conversion) and reduce.c share them. */
+/* Arrays, as array.c (shape and bytes), views.c (strides), convert.c (conversion) and reduce.c share them.
+ *
+ * An element lies at offset + sum of index[d] * strides[d] bytes of the buffer. A contiguous array's strides are those of
+ * row order; whatever hands its memory on as a piece (kernels' pointers, textures, host views) needs one. */
 #ifndef MW_ARRAY_H
 #define MW_ARRAY_H
 
@@ -13,13 +16,32 @@ struct mw_array {
   const mw_type *dtype;
   int rank;
   size_t shape[MW_MAX_RANK];
-  size_t count, bytes;
+  int64_t strides[MW_MAX_RANK]; /* bytes; may be negative, or 0 where elements are repeated */
+  size_t count, bytes;          /* bytes: of the elements, wherever they lie */
+  bool contiguous, read_only;   /* read_only: elements are repeated */
 };
 
 /* A view of a buffer, from a byte of it on. */
 int mw_array_over(mw_buffer *buffer, size_t offset, const mw_type *dtype, int rank, const size_t *shape,
                   mw_array **out);
 
+/* Bytes into the buffer of the element at `place` in row order. */
+size_t mw_array_element(const mw_array *array, size_t place);
+/* The bytes of the buffer between which the elements lie: from *low to *high, which is not included; equal where there are
+   none. */
+void mw_array_reach(const mw_array *array, size_t *low, size_t *high);
+/* MW_INVALID_VALUE with the sentence "`what` is a strided view: …" unless the array is contiguous. */
+int mw_array_check_contiguous(const mw_array *array, const char *what);
+/* MW_INVALID_VALUE where the array must not be written: "`what` is a broadcast view …". */
+int mw_array_check_writable(const mw_array *array, const char *what);
+/* Whether some element of one may share memory with one of the other. */
+bool mw_array_overlaps(const mw_array *a, const mw_array *b);
+/* Whether both have the same elements in the same order. */
+bool mw_array_is_same_walk(const mw_array *a, const mw_array *b);
+/* A new contiguous array with the same elements, on the same device. *out is yours. Does not wait. */
+int mw_array_packed(mw_array *array, mw_array **out);
+/* elementwise_copy.c: by a kernel; same shape, device and element size, and their memory does not overlap. Does not wait. */
+int mw_array_copy_elements(mw_array *target, mw_array *source);
 /* MW_INVALID_VALUE unless elements first .. first+count-1 are in the array; `what` begins the sentence: "a read". */
 int mw_array_check_range(const mw_array *array, size_t first, size_t count, const char *what);
 

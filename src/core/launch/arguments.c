@@ -202,6 +202,13 @@ static int check_array(const mw_launch *launch, size_t i, const mw_array *array)
     return fail_kind(launch, i, got);
   }
   if (type->element && !accepts(type->element, array->dtype)) return fail_element(launch, i, array);
+  if (!array->contiguous) {
+    mw_place place = mw_launch_place(launch, i);
+    int code = fail(MW_INVALID_VALUE, "%s is a strided view, and a kernel walks memory in order: pass %s:contiguous()",
+                    place.text, *launch->kernel->info->params[i].name ? launch->kernel->info->params[i].name : "x");
+    mw_error_kernel(launch->kernel->info->name, NULL, NULL);
+    return code;
+  }
   bool reached = here == there || mw_device_reaches(here, there);
   if (reached && !mw_buffer_is_freed(array->buffer)) return MW_SUCCESS;
   mw_place place = mw_launch_place(launch, i);
@@ -219,6 +226,11 @@ int mw_launch_array(mw_launch *launch, size_t i, mw_array *array) {
   if (!array) return fail_kind(launch, i, "no array");
   int code = check_array(launch, i, array);
   if (code != MW_SUCCESS) return code;
+  set_address(launch, i, array->buffer->address + array->offset, mw_array_retain(array));
+  return MW_SUCCESS;
+}
+
+int mw_launch_operand(mw_launch *launch, size_t i, mw_array *array) {
   set_address(launch, i, array->buffer->address + array->offset, mw_array_retain(array));
   return MW_SUCCESS;
 }

@@ -319,7 +319,7 @@ static int run_anew(mw_launch *launch, mw_stream *stream, const char *site) {
   return code;
 }
 
-static bool is_lost(const mw_launch *launch) {
+bool mw_launch_is_lost(const mw_launch *launch) {
   return launch->epoch != atomic_load_explicit(&launch->device->epoch, memory_order_relaxed);
 }
 
@@ -331,7 +331,7 @@ static int __attribute__((noinline)) run_otherwise(mw_launch *launch, mw_stream 
     return fail(MW_INVALID_RESOURCE_HANDLE, "%s is compiled for %s, and the stream is %s's", name, device->name,
                 stream->device->name);
   if (mw_capture_concerns(stream)) return capture(launch, stream, site);
-  if (is_lost(launch))
+  if (mw_launch_is_lost(launch))
     return fail(MW_INVALID_RESOURCE_HANDLE, "the module of %s was lost when %s was reset: compile it again", name,
                 device->name);
   return run_anew(launch, stream, site);
@@ -341,7 +341,7 @@ static int __attribute__((noinline)) run_otherwise(mw_launch *launch, mw_stream 
    has had all its arguments. */
 static inline int run(mw_launch *launch, mw_stream *stream, const char *site) {
   mw_device *device = launch->device;
-  if (mw_likely(launch->command && launch->request.kernel && stream->device == device && !is_lost(launch) &&
+  if (mw_likely(launch->command && launch->request.kernel && stream->device == device && !mw_launch_is_lost(launch) &&
                 !mw_capture_concerns(stream) && mw_command_again(launch->command))) {
     launch->request.site = site;
     int code = device->driver->launch(stream->state, &launch->request);

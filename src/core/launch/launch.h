@@ -36,6 +36,10 @@ struct mw_launch {
 
 /* The driver's kernel for `times` runs more; request.kernel is set where it will be the same for all later ones. (launch.c) */
 void *mw_launch_choose(mw_launch *launch, uint64_t times);
+/* Whether its module went with a reset of the device. */
+bool mw_launch_is_lost(const mw_launch *launch);
+/* A pointer parameter's array without a look at its type and layout, for kernels that were made for them; keeps it. */
+int mw_launch_operand(mw_launch *launch, size_t i, mw_array *array);
 /* Its arguments change: what is in flight is no run of the launch as it is now. */
 static inline void mw_launch_changes(mw_launch *launch) {
   if (launch->command) mw_command_drop(launch->command);
