@@ -164,6 +164,9 @@ enum { MW_ELEMENT_BYTES = 32764 };
    cuDoubleComplex, which are float2 and double2. NULL (and no error) where there is none. */
 const mw_type *mw_dtype(const char *name);
 
+/* A small number (from 1, below 100) for each built-in scalar and vector type; 0 for any other. */
+int mw_type_code(const mw_type *type);
+
 /* Whether memory that holds `stored` elements may be passed where the kernel declares elements of type `wanted`: same
    kind, size and components, const aside; void and plain bytes (char, uchar) accept anything, and pointers accept
    addresses kept as ulonglong. */
@@ -527,7 +530,7 @@ mw_buffer *mw_array_buffer(const mw_array *array); /* borrowed */
 size_t mw_array_offset(const mw_array *array);     /* bytes into the buffer */
 const mw_type *mw_array_dtype(const mw_array *array);
 int mw_array_rank(const mw_array *array);
-const size_t *mw_array_shape(const mw_array *array); /* rank entries */
+const size_t *mw_array_shape(const mw_array *array);    /* rank entries */
 const int64_t *mw_array_strides(const mw_array *array); /* bytes, rank entries */
 int mw_array_is_contiguous(const mw_array *array);      /* elements follow each other in row order */
 int mw_array_is_read_only(const mw_array *array);       /* a view whose elements share memory */

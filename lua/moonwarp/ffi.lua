@@ -29,6 +29,7 @@ end
 -- The rest is read when it is needed (ffi/later.lua): by these functions or methods, the first of it that a script can
 -- come to.
 later.put_off(raw, "bulk", { "array_from", "array_assign", "array_convert" }, { array = { "totable", "bytes" } })
+later.put_off(raw, "elementwise", { "elementwise_new", "elementwise_text", "elementwise_run", "array_operator" })
 later.put_off(raw, "host", {}, { array = { "host" } })
 later.put_off(raw, "module", { "compile", "source_read", "load" })
 later.put_off(raw, "launch", { "launch_block" })

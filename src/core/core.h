@@ -312,8 +312,8 @@ struct mw_device {
   int capability; /* that it was opened as, major * 10 + minor; 0: its own */
   char name[32];  /* "cpu:0", "cpu:0@1.1" */
   mw_properties properties;
-  _Atomic(mw_error *) failure; /* of a kernel, met by mw_device_wait and not reported yet */
-  struct mw_device *next;      /* in device.c's list */
+  _Atomic(mw_error *) failure;                     /* of a kernel, met by mw_device_wait and not reported yet */
+  struct mw_device *next;                          /* in device.c's list */
   _Atomic(struct mw_device_functions *) functions; /* elementwise_copy.c's */
   /* stream.c's: the other streams, those that nobody holds but that still have work included. */
   pthread_mutex_t stream_lock;

@@ -139,6 +139,13 @@ const mw_type *mw_dtype(const char *name) {
   return scalar >= 0 ? &scalars[scalar] : NULL;
 }
 
+int mw_type_code(const mw_type *type) {
+  enum { FIRST_VECTOR = MW_COUNT(scalars) + 1, FIRST_SHORT = FIRST_VECTOR + MW_COUNT(vectors) * 4 };
+  if (type >= scalars && type < scalars + MW_COUNT(scalars)) return (int)(type - scalars) + 1;
+  if (type >= vectors[0] && type < vectors[0] + MW_COUNT(vectors) * 4) return (int)(type - vectors[0]) + FIRST_VECTOR;
+  return type == &half2 ? FIRST_SHORT : type == &half4 ? FIRST_SHORT + 1 : type == &bfloat162 ? FIRST_SHORT + 2 : 0;
+}
+
 /* ---- standing for one another ---- */
 
 static bool same(const mw_type *a, const mw_type *b);

@@ -140,12 +140,35 @@ static int array_view(lua_State *L) {
   return 1;
 }
 
+/* array_strided(array, offset in bytes, dtype or nil, shape, strides in bytes) -> a view of the same memory */
+static int array_strided(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  size_t shape[MWL_MAX_RANK];
+  int64_t strides[MWL_MAX_RANK], offset;
+  mwl_array *array = mwl_check_array(L, state, 1, "a view");
+  mw_module *module = array->module;
+  if (!mwl_whole(L, 2, &offset)) return mwl_usage(L, state, "an offset is a whole number of bytes");
+  const mw_type *dtype = lua_isnil(L, 3) ? array->dtype : mwl_check_dtype(L, state, 3, NULL, &module);
+  int rank = mwl_check_shape(L, state, 4, shape);
+  luaL_checktype(L, 5, LUA_TTABLE);
+  for (int d = 0; d < rank; d++) {
+    lua_rawgeti(L, 5, d + 1);
+    if (!mwl_whole(L, -1, &strides[d]))
+      return mwl_usage(L, state, "strides are whole numbers of bytes, one a dimension");
+    lua_pop(L, 1);
+  }
+  mwl_array *view = mwl_array_push(L, state, array->device);
+  mw_array *handle;
+  mwl_must(L, state, mw_array_view_strided(array->handle, offset, dtype, rank, shape, strides, &handle));
+  mwl_array_adopt(state, view, handle, module, 0);
+  return 1;
+}
+
 /* Push row `i` (0-based) as a view. */
 static mwl_array *push_row(lua_State *L, mwl_state *state, mwl_array *array, size_t i) {
   mwl_array *row = mwl_array_push(L, state, array->device);
   mw_array *handle;
-  size_t bytes = mw_array_bytes(array->handle) / array->shape[0];
-  mwl_must(L, state, mw_array_view(array->handle, i * bytes, array->dtype, array->rank - 1, array->shape + 1, &handle));
+  mwl_must(L, state, mw_array_row(array->handle, i, &handle));
   mwl_array_adopt(state, row, handle, array->module, 0);
   return row;
 }
@@ -188,9 +211,25 @@ static void set_element(lua_State *L, mwl_state *state, mwl_array *array, size_t
   mwl_must(L, state, mw_array_write(array->handle, i, 1, element));
 }
 
+/* What array_selectors was given: [1] reads a[key], [2] assigns to it, where the key is neither a number nor a name. */
+static const char selectors;
+
+static int select_by(lua_State *L, int which, int arguments) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &selectors);
+  lua_rawgeti(L, -1, which);
+  for (int i = 1; i <= arguments; i++) lua_pushvalue(L, i);
+  lua_call(L, arguments, 1);
+  return 1;
+}
+
+static bool is_selector(lua_State *L, int index) {
+  int type = lua_type(L, index);
+  return type == LUA_TTABLE || type == LUA_TUSERDATA;
+}
+
 static int array_index(lua_State *L) {
-  if (lua_type(L, 2) != LUA_TNUMBER) return mwl_index_rest(L);
   mwl_state *state = mwl_of(L);
+  if (lua_type(L, 2) != LUA_TNUMBER) return is_selector(L, 2) ? select_by(L, 1, 2) : mwl_index_rest(L);
   mwl_array *array = mwl_check_array(L, state, 1, "indexing");
   int64_t i;
   size_t size = array->shape[0];
@@ -208,6 +247,7 @@ static int array_newindex(lua_State *L) {
   mwl_array *array = mwl_check_array(L, state, 1, "indexing");
   int64_t i;
   char got[64];
+  if (is_selector(L, 2)) return select_by(L, 2, 3), 0;
   if (lua_type(L, 2) != LUA_TNUMBER)
     return mwl_usage(L, state, "an array takes elements by number; there is nothing to assign at %s",
                      mwl_describe(L, state, 2, got, sizeof got));
@@ -306,6 +346,14 @@ static int array_copy(lua_State *L) {
   return 1;
 }
 
+mwl_array *mwl_array_packed(lua_State *L, mwl_state *state, mwl_array *array) {
+  if (mw_array_is_contiguous(array->handle)) return array;
+  mwl_array *copy = mwl_array_push(L, state, array->device);
+  mwl_array_fill_new(L, state, copy, array->dtype, array->module, array->rank, array->shape);
+  mwl_must(L, state, mw_array_copy(copy->handle, array->handle));
+  return copy;
+}
+
 static int reduce(lua_State *L, mw_reduction which, const char *name) {
   mwl_state *state = mwl_of(L);
   mwl_array *array = mwl_check_array(L, state, 1, name);
@@ -334,6 +382,27 @@ static int get_shape(lua_State *L) {
     mwl_pushinteger(L, array->shape[i]);
     lua_rawseti(L, -2, i + 1);
   }
+  return 1;
+}
+
+static int get_strides(lua_State *L) {
+  mwl_array *array = mwl_check_array(L, mwl_of(L), 1, "strides");
+  const int64_t *strides = mw_array_strides(array->handle);
+  lua_createtable(L, array->rank, 0);
+  for (int i = 0; i < array->rank; i++) {
+    mwl_pushinteger(L, strides[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+static int get_is_contiguous(lua_State *L) {
+  lua_pushboolean(L, mw_array_is_contiguous(mwl_check_array(L, mwl_of(L), 1, "is_contiguous")->handle));
+  return 1;
+}
+
+static int get_is_read_only(lua_State *L) {
+  lua_pushboolean(L, mw_array_is_read_only(mwl_check_array(L, mwl_of(L), 1, "is_read_only")->handle));
   return 1;
 }
 
@@ -378,18 +447,57 @@ static int get_freed(lua_State *L) {
   return 1;
 }
 
+/* array_selectors(read, assign): functions of (array, key[, value]) for keys that are tables or objects */
+static int array_selectors(lua_State *L) {
+  lua_settop(L, 2);
+  lua_createtable(L, 2, 0);
+  lua_insert(L, 1);
+  lua_rawseti(L, 1, 2);
+  lua_rawseti(L, 1, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &selectors);
+  return 0;
+}
+
+/* array_metamethods{__add = …}: operators of arrays */
+static int array_metamethods(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &state->metatables[MWL_ARRAY]);
+  lua_pushnil(L);
+  while (lua_next(L, 1)) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, 2);
+  }
+  return 0;
+}
+
 void mwl_open_array(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {
-      {"array_new", array_new}, {"array_view", array_view}, {"array_ramp", array_ramp}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"array_new", array_new},
+                                       {"array_view", array_view},
+                                       {"array_strided", array_strided},
+                                       {"array_ramp", array_ramp},
+                                       {"array_selectors", array_selectors},
+                                       {"array_metamethods", array_metamethods},
+                                       {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", array_gc},   {"__close", array_free},        {"__index", array_index},
                                   {"__len", array_len}, {"__newindex", array_newindex}, {"__ipairs", array_ipairs},
                                   {NULL, NULL}};
   static const luaL_Reg methods[] = {{"free", array_free}, {"get", array_get},   {"set", array_set},
                                      {"fill", array_fill}, {"copy", array_copy}, {"sum", array_sum},
                                      {"min", array_min},   {"max", array_max},   {NULL, NULL}};
-  static const luaL_Reg facts[] = {{"shape", get_shape},     {"rank", get_rank},   {"count", get_count},
-                                   {"nbytes", get_nbytes},   {"dtype", get_dtype}, {"device", get_device},
-                                   {"address", get_address}, {"freed", get_freed}, {NULL, NULL}};
+  static const luaL_Reg facts[] = {{"shape", get_shape},
+                                   {"rank", get_rank},
+                                   {"count", get_count},
+                                   {"strides", get_strides},
+                                   {"is_contiguous", get_is_contiguous},
+                                   {"is_read_only", get_is_read_only},
+                                   {"nbytes", get_nbytes},
+                                   {"dtype", get_dtype},
+                                   {"device", get_device},
+                                   {"address", get_address},
+                                   {"freed", get_freed},
+                                   {NULL, NULL}};
   mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_ARRAY, meta, methods, facts);
 }

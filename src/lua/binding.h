@@ -36,6 +36,7 @@ typedef enum mwl_class {
   MWL_TEXTURE,
   MWL_SURFACE,
   MWL_GRAPHICS, /* a buffer or an image of OpenGL's */
+  MWL_ELEMENTWISE,
   MWL_CLASS_COUNT
 } mwl_class;
 
@@ -195,6 +196,7 @@ void mwl_open_device(lua_State *L, mwl_state *state);
 void mwl_open_array(lua_State *L, mwl_state *state);
 void mwl_open_host(lua_State *L, mwl_state *state);
 void mwl_open_bulk(lua_State *L, mwl_state *state);
+void mwl_open_elementwise(lua_State *L, mwl_state *state);
 void mwl_open_image(lua_State *L, mwl_state *state);
 void mwl_open_module(lua_State *L, mwl_state *state);
 void mwl_open_symbol(lua_State *L, mwl_state *state);
@@ -336,6 +338,8 @@ void mwl_array_fill_new(lua_State *L, mwl_state *state, mwl_array *array, const 
 /* Fill a closed array object with `handle`, which becomes its own. */
 void mwl_array_adopt(mwl_state *state, mwl_array *array, mw_array *handle, mw_module *module, size_t counted);
 
+/* The array, or where it is strided a contiguous copy, left on the stack. */
+mwl_array *mwl_array_packed(lua_State *L, mwl_state *state, mwl_array *array);
 /* What `free` and the finalizer do: give the memory back, or the handle. */
 int mwl_array_free(mwl_state *state, mwl_array *array);
 void mwl_array_close(mwl_state *state, mwl_array *array);

@@ -139,7 +139,12 @@ void mwl_array_assign(lua_State *L, mwl_state *state, mwl_array *array, int inde
   char got[64];
   int is = lua_type(L, index);
   if (is == LUA_TTABLE || is == LUA_TSTRING) mwl_drain(L, state, array->device);
-  if (is == LUA_TTABLE) {
+  if (is == LUA_TTABLE && !mw_array_is_contiguous(array->handle)) {
+    mwl_array *packed = mwl_array_packed(L, state, array); /* written as a whole, then copied to where it belongs */
+    assign_table(L, state, packed, index);
+    mwl_must(L, state, mw_array_copy(array->handle, packed->handle));
+    lua_pop(L, 1);
+  } else if (is == LUA_TTABLE) {
     assign_table(L, state, array, index);
   } else if (is == LUA_TSTRING) {
     size_t length;
@@ -254,7 +259,7 @@ static void push_table(block *b, int depth) {
 
 static int array_totable(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  mwl_array *array = mwl_check_array(L, state, 1, "totable");
+  mwl_array *array = mwl_array_packed(L, state, mwl_check_array(L, state, 1, "totable"));
   mwl_settle(L, state, array->device);
   luaL_checkstack(L, 2 * MWL_MAX_RANK + 8, "totable");
   block b;
@@ -266,7 +271,7 @@ static int array_totable(lua_State *L) {
 /* a:bytes(): from the array's own memory where the host reaches it, which saves a copy. */
 static int array_bytes(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  mwl_array *array = mwl_check_array(L, state, 1, "bytes");
+  mwl_array *array = mwl_array_packed(L, state, mwl_check_array(L, state, 1, "bytes"));
   mwl_settle(L, state, array->device);
   mw_buffer *buffer = mw_array_buffer(array->handle);
   size_t bytes = mw_array_bytes(array->handle);
@@ -297,7 +302,7 @@ static int convert_number(const mw_type *from, const void *source, const mw_type
 static int array_convert(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_array *target = mwl_check_array(L, state, 1, "the target");
-  mwl_array *source = mwl_check_array(L, state, 2, "the source");
+  mwl_array *source = mwl_array_packed(L, state, mwl_check_array(L, state, 2, "the source"));
   const mw_type *from = source->dtype, *to = target->dtype;
   size_t width = from->kind == MW_TYPE_VECTOR ? from->count : 1;
   if (from->kind == MW_TYPE_STRUCT || to->kind == MW_TYPE_STRUCT)

@@ -203,6 +203,8 @@ bool mwl_pack_pointer(lua_State *L, mwl_state *state, int index, const mw_type *
                         type->name, mwl_dtype_name(array->dtype), element_name(type));
     if (keeper->device && array->device != keeper->device)
       return mwl_refuse(L, place, " is an array of another device (%s)", mw_device_name(array->device->handle));
+    if (!mw_array_is_contiguous(array->handle))
+      return mwl_refuse(L, place, " is a strided view, and a kernel walks memory in order: give it a:contiguous()");
     address = mw_buffer_address(mw_array_buffer(array->handle)) + mw_array_offset(array->handle);
     if (keeper->launch && mw_launch_keep(keeper->launch, array->handle)) {
       lua_pushstring(L, mw_error_last()->message);

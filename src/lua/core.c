@@ -12,11 +12,25 @@
 #include "binding.h"
 
 static const char *const class_names[MWL_CLASS_COUNT] = {
-    [MWL_DEVICE] = "device",   [MWL_ARRAY] = "array",           [MWL_MODULE] = "module",   [MWL_KERNEL] = "kernel",
-    [MWL_SYMBOL] = "symbol",   [MWL_LAUNCH] = "launch",         [MWL_BOUND] = "bound",     [MWL_DTYPE] = "dtype",
-    [MWL_PITCHED] = "pitched", [MWL_CUDA_ARRAY] = "cuda_array", [MWL_TEXTURE] = "texture", [MWL_SURFACE] = "surface",
-    [MWL_GRAPH] = "graph",     [MWL_GRAPH_EXEC] = "graph_exec", [MWL_STREAM] = "stream",   [MWL_EVENT] = "event",
-    [MWL_HOST] = "host",       [MWL_GRAPHICS] = "graphics",
+    [MWL_DEVICE] = "device",
+    [MWL_ARRAY] = "array",
+    [MWL_MODULE] = "module",
+    [MWL_KERNEL] = "kernel",
+    [MWL_SYMBOL] = "symbol",
+    [MWL_LAUNCH] = "launch",
+    [MWL_BOUND] = "bound",
+    [MWL_DTYPE] = "dtype",
+    [MWL_PITCHED] = "pitched",
+    [MWL_CUDA_ARRAY] = "cuda_array",
+    [MWL_TEXTURE] = "texture",
+    [MWL_SURFACE] = "surface",
+    [MWL_GRAPH] = "graph",
+    [MWL_GRAPH_EXEC] = "graph_exec",
+    [MWL_STREAM] = "stream",
+    [MWL_EVENT] = "event",
+    [MWL_HOST] = "host",
+    [MWL_GRAPHICS] = "graphics",
+    [MWL_ELEMENTWISE] = "elementwise",
 };
 
 const char *mwl_class_name(mwl_class which) { return class_names[which]; }
@@ -197,6 +211,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_open_array(L, state);
   mwl_open_host(L, state);
   mwl_open_bulk(L, state);
+  mwl_open_elementwise(L, state);
   mwl_open_image(L, state);
   mwl_open_module(L, state);
   mwl_open_symbol(L, state);

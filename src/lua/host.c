@@ -21,6 +21,9 @@ static int array_host(lua_State *L) {
   mwl_settle(L, state, array->device);
   mw_buffer *buffer = mw_array_buffer(array->handle);
   if (mw_buffer_is_freed(buffer)) return mwl_usage(L, state, "host: this array was freed");
+  if (!mw_array_is_contiguous(array->handle))
+    return mwl_usage(L, state,
+                     "host: this is a strided view, which is no one piece of memory; write a:contiguous():host()");
   unsigned char *bytes = mw_buffer_host(buffer);
   size_t count = mw_array_count(array->handle);
   if (!bytes && count) {

@@ -99,6 +99,8 @@ static void describe_memory(lua_State *L, mwl_state *state, int index, mw_resour
         "array with mw.cuda_array",
         memory->rank);
   mwl_must(L, state, mw_channels_of(memory->dtype, &resource->channels));
+  if (!mw_array_is_contiguous(memory->handle))
+    mwl_usage(L, state, "a texture reads memory in order, and this array is a strided view: give it a:contiguous()");
   resource->buffer = mw_array_buffer(memory->handle);
   resource->offset = mw_array_offset(memory->handle);
   resource->width = pitched ? pitched->width : memory->shape[memory->rank - 1];

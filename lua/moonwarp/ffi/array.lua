@@ -84,7 +84,7 @@ end
 
 -- ---- life ----
 
-local meta = {}
+local meta, operators = {}, {}
 local array_type = class.struct("array", [[struct {
   mw_array *_handle;
   const mw_type *_type;
@@ -99,6 +99,14 @@ local array_type = class.struct("array", [[struct {
   __len = function(self) return meta.len(self) end,
   __ipairs = function(self) return meta.ipairs(self) end, -- where LuaJIT is built to ask for it (Debian's is)
   __gc = function(self) meta.gc(self) end,
+  -- a metatype's metatable is fixed; what the operators are is said later (array_metamethods)
+  __add = function(a, b) return operators.__add(a, b) end,
+  __sub = function(a, b) return operators.__sub(a, b) end,
+  __mul = function(a, b) return operators.__mul(a, b) end,
+  __div = function(a, b) return operators.__div(a, b) end,
+  __mod = function(a, b) return operators.__mod(a, b) end,
+  __pow = function(a, b) return operators.__pow(a, b) end,
+  __unm = function(a) return operators.__unm(a) end,
 }, device.ctype)
 
 ---A closed array object on a device.
@@ -194,8 +202,26 @@ end
 
 -- Row i (from 0) as a view.
 local function row(array, i)
-  local bytes = C.mw_array_bytes(array._handle) / array._shape[0]
-  return M.view(array, i * bytes, array._type, array._module, array._rank - 1, array._shape + 1)
+  local view, out = M.push(array._device), ffi.new "mw_array *[1]"
+  errors.must(C.mw_array_row(array._handle, i, out))
+  return M.adopt(view, out[0], array._module, 0)
+end
+
+---The array, or where it is strided a contiguous copy.
+---@param array moonwarp.array
+---@return moonwarp.array
+function M.packed(array)
+  if C.mw_array_is_contiguous(array._handle) ~= 0 then return array end
+  local copy = M.new(array._device, array._type, array._module, array._rank, array._shape)
+  errors.must(C.mw_array_copy(copy._handle, array._handle))
+  return copy
+end
+
+-- What array_selectors was given: reads a[key] and assigns to it, where the key is neither a number nor a name.
+local read_selected, assign_selected
+local function is_selector(key)
+  local kind = type(key)
+  return kind == "table" or kind == "userdata" or (kind == "cdata" and not value.is_int64(key))
 end
 
 -- ---- elements ----
@@ -249,6 +275,7 @@ end
 
 function meta.index(array, key, rest)
   if type(key) ~= "number" then
+    if is_selector(key) then return read_selected(array, key) end
     if not value.is_int64(key) then return rest(array, key) end
     key = tonumber(key)
   end
@@ -265,6 +292,7 @@ end
 function meta.newindex(array, key, element)
   if array._handle == nil then check(array, "indexing") end
   if type(key) ~= "number" then
+    if is_selector(key) then return assign_selected(array, key, element) end
     if not value.is_int64(key) then
       errors.usage("an array takes elements by number; there is nothing to assign at %s", errors.describe(key))
     end
@@ -369,6 +397,14 @@ function properties.shape(self)
   return shape
 end
 
+function properties.strides(self)
+  local strides, list = C.mw_array_strides(check(self, "strides")._handle), {}
+  for i = 1, self._rank do list[i] = tonumber(strides[i - 1]) end
+  return list
+end
+
+function properties.is_contiguous(self) return C.mw_array_is_contiguous(check(self, "is_contiguous")._handle) ~= 0 end
+function properties.is_read_only(self) return C.mw_array_is_read_only(check(self, "is_read_only")._handle) ~= 0 end
 function properties.rank(self) return check(self, "rank")._rank end
 function properties.count(self) return tonumber(C.mw_array_count(check(self, "count")._handle)) end
 function properties.nbytes(self) return tonumber(C.mw_array_bytes(check(self, "nbytes")._handle)) end
@@ -402,6 +438,28 @@ M.raw = {
     if of ~= nil then type, module = dtype.check(of) end
     local rank, sizes = M.check_shape(shape)
     return M.view(array, offset, type, module, rank, sizes)
+  end,
+  -- array_strided(array, offset in bytes, dtype or nil, shape, strides in bytes) -> a view of the same memory
+  array_strided = function(array, offset, of, shape, strides)
+    check(array, "a view")
+    if not value.whole(offset) then errors.usage "an offset is a whole number of bytes" end
+    local type, module = array._type, array._module
+    if of ~= nil then type, module = dtype.check(of) end
+    local rank, sizes = M.check_shape(shape)
+    local steps = ffi.new "int64_t[8]"
+    for d = 1, rank do
+      if not value.whole(strides[d]) then errors.usage "strides are whole numbers of bytes, one a dimension" end
+      steps[d - 1] = strides[d]
+    end
+    local view, out = M.push(array._device), ffi.new "mw_array *[1]"
+    errors.must(C.mw_array_view_strided(array._handle, offset, type, rank, sizes, steps, out))
+    return M.adopt(view, out[0], module, 0)
+  end,
+  -- array_selectors(read, assign): functions of (array, key[, value]) for keys that are tables or objects
+  array_selectors = function(read_by, assign_by) read_selected, assign_selected = read_by, assign_by end,
+  -- array_metamethods{__add = …}: operators of arrays
+  array_metamethods = function(list)
+    for name, operator in pairs(list) do operators[name] = operator end
   end,
   -- array_ramp(array, start, step)
   array_ramp = function(array, start, step)

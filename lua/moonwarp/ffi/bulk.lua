@@ -84,7 +84,11 @@ end
 function array.assign(target, source)
   local handle = target._handle
   if type(source) == "table" or type(source) == "string" then device.drain(target._device) end
-  if type(source) == "table" then
+  if type(source) == "table" and C.mw_array_is_contiguous(handle) == 0 then
+    local packed = array.packed(target) -- written as a whole, then copied to where it belongs
+    assign_table(packed, source)
+    errors.must(C.mw_array_copy(handle, packed._handle))
+  elseif type(source) == "table" then
     assign_table(target, source)
   elseif type(source) == "string" then
     local bytes, count = tonumber(C.mw_array_bytes(handle)), C.mw_array_count(handle)
@@ -149,7 +153,7 @@ end
 local methods = class.methods.array
 
 function methods.totable(self)
-  array.check(self, "totable")
+  self = array.packed(array.check(self, "totable"))
   device.settle(self._device)
   return read_table(new_block(self), 0)
 end
@@ -180,7 +184,7 @@ end
 -- array_convert(target, source): element by element, as if read and written as numbers.
 local function array_convert(target, source)
   array.check(target, "the target")
-  array.check(source, "the source")
+  source = array.packed(array.check(source, "the source"))
   local from, to = source._type, target._type
   local width = value.kind(from) == value.VECTOR and tonumber(from.count) or 1
   if value.kind(from) == value.STRUCT or value.kind(to) == value.STRUCT then

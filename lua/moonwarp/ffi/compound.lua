@@ -210,6 +210,9 @@ local function pack_array_address(array, object, of, place, keeper)
   if keeper.device and array._device ~= keeper.device then
     return refuse(place, " is an array of another device (%s)", ffi.string(C.mw_device_name(array._device._handle)))
   end
+  if C.mw_array_is_contiguous(array._handle) == 0 then
+    return refuse(place, " is a strided view, and a kernel walks memory in order: give it a:contiguous()")
+  end
   if keeper.launch and C.mw_launch_keep(keeper.launch, array._handle) ~= 0 then
     return nil, ffi.string(C.mw_error_last().message)
   end

@@ -85,6 +85,9 @@ function class.methods.array.host(self)
   device.settle(self._device)
   local buffer = C.mw_array_buffer(self._handle)
   if C.mw_buffer_is_freed(buffer) ~= 0 then errors.usage("host: this array was freed") end
+  if C.mw_array_is_contiguous(self._handle) == 0 then
+    errors.usage "host: this is a strided view, which is no one piece of memory; write a:contiguous():host()"
+  end
   local bytes = C.mw_buffer_host(buffer)
   local count = C.mw_array_count(self._handle)
   if bytes == nil and count > 0 then

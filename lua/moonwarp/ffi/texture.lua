@@ -59,6 +59,9 @@ local function describe_memory(memory, resource)
       "a CUDA array with mw.cuda_array", rank)
   end
   errors.must(C.mw_channels_of(rows._type, resource.channels))
+  if C.mw_array_is_contiguous(rows._handle) == 0 then
+    errors.usage "a texture reads memory in order, and this array is a strided view: give it a:contiguous()"
+  end
   resource.buffer, resource.offset = C.mw_array_buffer(rows._handle), C.mw_array_offset(rows._handle)
   resource.width = class.is(memory, "pitched") and class.state(memory).width or rows._shape[rank - 1]
   if rank == 2 then
