@@ -314,7 +314,7 @@ struct mw_device {
   mw_properties properties;
   _Atomic(mw_error *) failure;                     /* of a kernel, met by mw_device_wait and not reported yet */
   struct mw_device *next;                          /* in device.c's list */
-  _Atomic(struct mw_device_functions *) functions; /* elementwise_copy.c's */
+  _Atomic(struct mw_device_functions *) functions; /* elementwise/copy.c's */
   /* stream.c's: the other streams, those that nobody holds but that still have work included. */
   pthread_mutex_t stream_lock;
   mw_stream *streams;
@@ -322,7 +322,7 @@ struct mw_device {
   struct mw_thread_stream *thread_streams;
 };
 
-/* elementwise_copy.c: the functions of elements that the device has for itself go. */
+/* elementwise/copy.c: the functions of elements that the device has for itself go. */
 void mw_elementwise_close(mw_device *device);
 
 /* Wait until all work is done, without reporting: a kernel's failure is kept for the next mw_device_synchronize. Fails only

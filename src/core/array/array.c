@@ -19,7 +19,7 @@ static void describe_shape(const size_t *shape, int rank, char *text, size_t siz
     length += (size_t)snprintf(text + length, size - length, "%s%zu", i ? "x" : "", shape[i]);
 }
 
-static void set_row_order(mw_array *array) {
+void mw_array_set_row_order(mw_array *array) {
   int64_t stride = (int64_t)array->dtype->size;
   for (int i = array->rank - 1; i >= 0; i--) {
     array->strides[i] = stride;
@@ -29,7 +29,7 @@ static void set_row_order(mw_array *array) {
 }
 
 /* Fill in dtype, shape, count and bytes, and the strides of row order. */
-static int set_shape(mw_array *array, const mw_type *dtype, int rank, const size_t *shape) {
+int mw_array_set_shape(mw_array *array, const mw_type *dtype, int rank, const size_t *shape) {
   if (!dtype || dtype->size == 0)
     return fail(MW_INVALID_VALUE, "an array needs an element type that has a size, not %s",
                 dtype ? dtype->name : "none");
@@ -51,7 +51,7 @@ static int set_shape(mw_array *array, const mw_type *dtype, int rank, const size
   array->rank = rank;
   array->bytes = empty ? 0 : bytes;
   array->count = array->bytes / dtype->size;
-  set_row_order(array);
+  mw_array_set_row_order(array);
   return MW_SUCCESS;
 }
 
@@ -63,7 +63,7 @@ int mw_array_new_kind(mw_device *device, mw_memory_kind kind, const mw_type *dty
                       mw_array **out) {
   mw_array *array = mw_alloc(sizeof *array);
   mw_refs_init(&array->refs);
-  int code = set_shape(array, dtype, rank, shape);
+  int code = mw_array_set_shape(array, dtype, rank, shape);
   if (code == MW_SUCCESS) code = mw_buffer_new_kind(device, kind, array->bytes, &array->buffer);
   if (code == MW_SUCCESS)
     *out = array;
@@ -87,132 +87,10 @@ static int check_view(const mw_array *array, size_t offset, const mw_array *view
   return MW_SUCCESS;
 }
 
-/* ---- views with strides ---- */
-
-/* Whether the strides are those of row order; how far a dimension of one element would go does not matter. */
-static bool is_row_order(const mw_array *array) {
-  int64_t stride = (int64_t)array->dtype->size;
-  for (int i = array->rank - 1; i >= 0; i--) {
-    if (array->shape[i] != 1 && array->strides[i] != stride) return false;
-    stride *= (int64_t)array->shape[i];
-  }
-  return true;
-}
-
-/* The bytes before and after the first element that the others reach, the first one's size aside. False where it is more than
-   memory has addresses. */
-static bool reach_of(const mw_array *array, int64_t *before, int64_t *after) {
-  *before = *after = 0;
-  for (int i = 0; i < array->rank; i++) {
-    int64_t far, *side = array->strides[i] < 0 ? before : after;
-    if (__builtin_mul_overflow((int64_t)array->shape[i] - 1, array->strides[i], &far) ||
-        __builtin_add_overflow(*side, far, side))
-      return false;
-  }
-  return true;
-}
-
-void mw_array_reach(const mw_array *array, size_t *low, size_t *high) {
-  int64_t before = 0, after = 0;
-  *low = *high = array->offset;
-  if (array->count == 0) return;
-  reach_of(array, &before, &after); /* was in range when the array was made */
-  *low = (size_t)((int64_t)array->offset + before);
-  *high = (size_t)((int64_t)array->offset + after) + array->dtype->size;
-}
-
-size_t mw_array_element(const mw_array *array, size_t place) {
-  if (array->contiguous) return array->offset + place * array->dtype->size;
-  int64_t at = (int64_t)array->offset;
-  for (int i = array->rank - 1; i >= 0; i--) {
-    at += (int64_t)(place % array->shape[i]) * array->strides[i];
-    place /= array->shape[i];
-  }
-  return (size_t)at;
-}
-
-static bool is_aligned(const mw_array *view) {
-  uint64_t bits = view->offset;
-  for (int i = 0; i < view->rank; i++)
-    if (view->shape[i] > 1) bits |= (uint64_t)view->strides[i];
-  return bits % view->dtype->align == 0;
-}
-
-/* Whether no two elements share a byte, by a sufficient condition: each stride exceeds what the smaller ones reach. */
-static bool has_repeats(const mw_array *view) {
-  bool used[MW_MAX_RANK] = {false};
-  int64_t reach = (int64_t)view->dtype->size;
-  for (int round = 0; round < view->rank; round++) {
-    int least = -1;
-    for (int i = 0; i < view->rank; i++)
-      if (!used[i] && (least < 0 || llabs(view->strides[i]) < llabs(view->strides[least]))) least = i;
-    used[least] = true;
-    if (view->shape[least] <= 1) continue;
-    if (llabs(view->strides[least]) < reach) return true;
-    reach += ((int64_t)view->shape[least] - 1) * llabs(view->strides[least]);
-  }
-  return false;
-}
-
-int mw_array_view_strided(mw_array *array, int64_t offset, const mw_type *dtype, int rank, const size_t *shape,
-                          const int64_t *strides, mw_array **out) {
-  mw_array view = {0};
-  int64_t before, after, first;
-  int code = set_shape(&view, dtype ? dtype : array->dtype, rank, shape);
-  if (code != MW_SUCCESS) return code;
-  if (mw_buffer_is_freed(array->buffer)) return fail(MW_INVALID_RESOURCE_HANDLE, "this array was freed");
-  memcpy(view.strides, strides, (size_t)rank * sizeof *strides);
-  bool inside = !__builtin_add_overflow((int64_t)array->offset, offset, &first);
-  if (view.count == 0) {
-    view.offset = array->offset;
-    set_row_order(&view);
-  } else {
-    size_t low, high;
-    mw_array_reach(array, &low, &high);
-    inside = inside && reach_of(&view, &before, &after) && !__builtin_add_overflow(first, before, &before) &&
-             !__builtin_add_overflow(first, after, &after) && before >= (int64_t)low &&
-             after + (int64_t)view.dtype->size <= (int64_t)high;
-    if (!inside)
-      return fail(MW_INVALID_VALUE, "a view with these strides leaves the array it is of (%zu %s)", array->count,
-                  array->dtype->name);
-    view.offset = (size_t)first;
-    view.contiguous = is_row_order(&view);
-    if (!is_aligned(&view))
-      return fail(MW_INVALID_VALUE, "a view as %s cannot have these strides: addresses have to be multiples of %zu",
-                  view.dtype->name, view.dtype->align);
-    view.read_only = array->read_only || (!view.contiguous && has_repeats(&view));
-  }
-  mw_refs_init(&view.refs);
-  view.buffer = mw_buffer_retain(array->buffer);
-  *out = mw_alloc(sizeof view);
-  **out = view;
-  return MW_SUCCESS;
-}
-
-int mw_array_row(mw_array *array, size_t i, mw_array **out) {
-  if (array->rank < 2) return fail(MW_INVALID_VALUE, "an array of one dimension has elements, not rows");
-  if (i >= array->shape[0])
-    return fail(MW_INVALID_VALUE, "row %zu (counted from 1) is outside 1..%zu", i + 1, array->shape[0]);
-  return mw_array_view_strided(array, (int64_t)i * array->strides[0], NULL, array->rank - 1, array->shape + 1,
-                               array->strides + 1, out);
-}
-
-int mw_array_check_contiguous(const mw_array *array, const char *what) {
-  if (array->contiguous) return MW_SUCCESS;
-  return fail(MW_INVALID_VALUE, "%s is a strided view, and needs to be one piece of memory: write a:contiguous()",
-              what);
-}
-
-int mw_array_check_writable(const mw_array *array, const char *what) {
-  if (!array->read_only) return MW_SUCCESS;
-  return fail(MW_INVALID_VALUE,
-              "%s is a broadcast view, whose elements share memory: it can be read only; write into a:copy()", what);
-}
-
 int mw_array_view(mw_array *array, size_t offset, const mw_type *dtype, int rank, const size_t *shape, mw_array **out) {
   mw_array *view = mw_alloc(sizeof *view);
   mw_refs_init(&view->refs);
-  int code = set_shape(view, dtype, rank, shape);
+  int code = mw_array_set_shape(view, dtype, rank, shape);
   if (code == MW_SUCCESS) code = mw_array_check_contiguous(array, "what the view is of");
   if (code == MW_SUCCESS) code = check_view(array, offset, view);
   if (code != MW_SUCCESS) {
@@ -328,132 +206,6 @@ int mw_array_fill(mw_array *array, const void *element) {
   if (code != MW_SUCCESS || array->count == 0) return code;
   if (!array->contiguous) return fill_strided(array, element);
   return mw_buffer_fill(array->buffer, array->offset, element, array->dtype->size, array->count);
-}
-
-/* What is queued in `stream` from now on waits for what is in `other` so far. */
-static int wait_in(mw_stream *stream, mw_stream *other) {
-  const mw_driver *driver = stream->device->driver;
-  void *event;
-  int code = driver->event_new(other->device->state, MW_EVENT_DISABLE_TIMING, &event);
-  if (code != MW_SUCCESS) return code;
-  code = driver->event_record(event, other->state);
-  if (code == MW_SUCCESS) code = driver->stream_wait(stream->state, event);
-  driver->event_free(event);
-  return code;
-}
-
-/* By the driver, in the target's stream: behind what the source's stream has now, and before what it gets later. */
-static int copy_directly(mw_array *target, mw_array *source, mw_stream *to, mw_stream *from) {
-  mw_command *command = mw_command_new(NULL, 2);
-  int code = mw_command_use(command, target->buffer);
-  if (code == MW_SUCCESS) code = mw_command_use(command, source->buffer);
-  if (code == MW_SUCCESS) code = wait_in(to, from);
-  const mw_box box = {.target = target->buffer->address + target->offset,
-                      .source = source->buffer->address + source->offset,
-                      .width = source->bytes,
-                      .height = 1,
-                      .depth = 1};
-  if (code == MW_SUCCESS)
-    code = to->device->driver->copy_between(to->state, to->device->state, from->device->state, &box,
-                                            mw_command_completion(command));
-  if (code == MW_SUCCESS) return wait_in(from, to);
-  mw_command_end(command);
-  return code;
-}
-
-/* Between devices: through host memory, piece by piece, where the driver has no other way, or refuses it. */
-static int copy_across(mw_array *target, mw_array *source) {
-  mw_stream *to = mw_stream_of(target->buffer->device), *from = mw_stream_of(source->buffer->device);
-  if (to->device->driver == from->device->driver && to->device->driver->copy_between && source->bytes > 0 &&
-      !mw_capture_concerns(to) && !mw_capture_concerns(from)) {
-    if (copy_directly(target, source, to, from) == MW_SUCCESS) return MW_SUCCESS;
-    mw_error_clear();
-  }
-  size_t size = source->dtype->size, piece = PIECE / size ? PIECE / size : 1;
-  void *memory = mw_try_alloc(piece * size, "a copy between devices");
-  if (!memory) return MW_MEMORY_ALLOCATION;
-  int code = MW_SUCCESS;
-  for (size_t first = 0; first < source->count && code == MW_SUCCESS; first += piece) {
-    size_t count = source->count - first < piece ? source->count - first : piece;
-    code = mw_array_read(source, first, count, memory);
-    if (code == MW_SUCCESS) code = mw_array_write(target, first, count, memory);
-  }
-  free(memory);
-  return code;
-}
-
-static int copy_packed(mw_array *target, mw_array *source) {
-  if (target->buffer->device != source->buffer->device) return copy_across(target, source);
-  return mw_buffer_copy(target->buffer, target->offset, source->buffer, source->offset, source->bytes);
-}
-
-static bool same_shape(const mw_array *a, const mw_array *b) {
-  return a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
-}
-
-bool mw_array_overlaps(const mw_array *a, const mw_array *b) {
-  size_t low_a, high_a, low_b, high_b;
-  mw_array_reach(a, &low_a, &high_a);
-  mw_array_reach(b, &low_b, &high_b);
-  return a->buffer == b->buffer && low_a < high_b && low_b < high_a;
-}
-
-bool mw_array_is_same_walk(const mw_array *a, const mw_array *b) {
-  if (a->buffer != b->buffer || a->offset != b->offset || !same_shape(a, b) || a->dtype->size != b->dtype->size)
-    return false;
-  for (int d = 0; d < a->rank; d++)
-    if (a->shape[d] > 1 && a->strides[d] != b->strides[d]) return false;
-  return true;
-}
-
-/* Where one of them is strided: elements by a kernel on one device; what a kernel cannot do at once goes through an array that
-   is contiguous. */
-static int copy_strided(mw_array *target, mw_array *source) {
-  bool here = target->buffer->device == source->buffer->device;
-  if (here && same_shape(target, source) && !mw_array_overlaps(target, source))
-    return mw_array_copy_elements(target, source);
-  mw_array *packed = NULL, *shaped = NULL;
-  int code;
-  if (!here && source->contiguous) {
-    code = mw_array_new(target->buffer->device, source->dtype, source->rank, source->shape, &packed);
-    if (code == MW_SUCCESS) code = copy_across(packed, source);
-  } else {
-    code = mw_array_packed(source, &packed);
-  }
-  if (code == MW_SUCCESS && (target->contiguous || !here)) {
-    code = mw_array_copy(target, packed);
-  } else if (code == MW_SUCCESS) {
-    code = mw_array_view(packed, 0, source->dtype, target->rank, target->shape, &shaped);
-    if (code == MW_SUCCESS) code = mw_array_copy_elements(target, shaped);
-  }
-  mw_array_release(shaped);
-  mw_array_release(packed);
-  return code;
-}
-
-int mw_array_packed(mw_array *array, mw_array **out) {
-  mw_array *packed;
-  int code = mw_array_new(array->buffer->device, array->dtype, array->rank, array->shape, &packed);
-  if (code != MW_SUCCESS) return code;
-  code = array->contiguous ? copy_packed(packed, array) : mw_array_copy_elements(packed, array);
-  if (code == MW_SUCCESS)
-    *out = packed;
-  else
-    mw_array_release(packed);
-  return code;
-}
-
-int mw_array_copy(mw_array *target, mw_array *source) {
-  const mw_type *wanted = target->dtype, *stored = source->dtype;
-  if (target->count != source->count)
-    return fail(MW_INVALID_VALUE, "a copy of %zu elements into an array of %zu: the counts have to be equal",
-                source->count, target->count);
-  if (wanted->size != stored->size || !mw_type_accepts(wanted, stored))
-    return fail(MW_INVALID_VALUE, "a copy of %s into an array of %s: the types have to be the same", stored->name,
-                wanted->name);
-  int code = mw_array_check_writable(target, "what is copied to");
-  if (code != MW_SUCCESS || target->count == 0) return code;
-  return target->contiguous && source->contiguous ? copy_packed(target, source) : copy_strided(target, source);
 }
 
 /* ---- bulk access ---- */

@@ -1,4 +1,4 @@
-/* Arrays, as array.c (shape and bytes), views.c (strides), convert.c (conversion) and reduce.c share them.
+/* Arrays, as array.c (shape and bytes), views.c (strides), copy.c, convert.c (conversion) and reduce.c share them.
  *
  * An element lies at offset + sum of index[d] * strides[d] bytes of the buffer. A contiguous array's strides are those of
  * row order; whatever hands its memory on as a piece (kernels' pointers, textures, host views) needs one. */
@@ -25,6 +25,9 @@ struct mw_array {
 int mw_array_over(mw_buffer *buffer, size_t offset, const mw_type *dtype, int rank, const size_t *shape,
                   mw_array **out);
 
+/* Fill in dtype, shape, count and bytes, and the strides of row order; or the latter alone. */
+int mw_array_set_shape(mw_array *array, const mw_type *dtype, int rank, const size_t *shape);
+void mw_array_set_row_order(mw_array *array);
 /* Bytes into the buffer of the element at `place` in row order. */
 size_t mw_array_element(const mw_array *array, size_t place);
 /* The bytes of the buffer between which the elements lie: from *low to *high, which is not included; equal where there are
@@ -40,7 +43,7 @@ bool mw_array_overlaps(const mw_array *a, const mw_array *b);
 bool mw_array_is_same_walk(const mw_array *a, const mw_array *b);
 /* A new contiguous array with the same elements, on the same device. *out is yours. Does not wait. */
 int mw_array_packed(mw_array *array, mw_array **out);
-/* elementwise_copy.c: by a kernel; same shape, device and element size, and their memory does not overlap. Does not wait. */
+/* elementwise/copy.c: by a kernel; same shape, device and element size, and their memory does not overlap. Does not wait. */
 int mw_array_copy_elements(mw_array *target, mw_array *source);
 /* MW_INVALID_VALUE unless elements first .. first+count-1 are in the array; `what` begins the sentence: "a read". */
 int mw_array_check_range(const mw_array *array, size_t first, size_t count, const char *what);

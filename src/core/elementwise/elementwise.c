@@ -1,6 +1,6 @@
 /* Functions of elements: the object, the kernels that it has compiled, and a run (elementwise.h). */
 #include "elementwise.h"
-#include "launch.h"
+#include "core/launch/launch.h"
 
 #include <stdlib.h>
 #include <string.h>

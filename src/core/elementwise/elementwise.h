@@ -1,16 +1,16 @@
 /* Functions of elements: one kernel applied to all elements of arrays of the same shape, or of shapes that broadcast.
  *
- *   elementwise.c          the object, the kernels that it has compiled, and a run
- *   elementwise_layout.c   which elements meet: broadcasting, and dimensions that can be walked as one
- *   elementwise_source.c   the kernels' CUDA C
- *   elementwise_copy.c     copies between strided arrays, which each device has for itself
+ *   elementwise.c   the object, the kernels that it has compiled, and a run
+ *   layout.c        which elements meet: broadcasting, and dimensions that can be walked as one
+ *   source.c        the kernels' CUDA C
+ *   copy.c          copies between strided arrays, which each device has for itself
  *
  * A kernel is compiled for a layout class, never for a shape: either all arrays are contiguous (*flat*), or their elements are
  * walked row by row, with a number of dimensions and, for each array, how it moves along the innermost one. */
 #ifndef MW_ELEMENTWISE_H
 #define MW_ELEMENTWISE_H
 
-#include "array.h"
+#include "core/array/array.h"
 
 #define MW_MAX_OPERANDS 32
 

@@ -28,27 +28,33 @@ static int fail_shapes(const mw_elementwise *f, const mw_operand_value *values, 
   return code;
 }
 
+/* Widen the shape so far by one more; false where they do not fit. */
+static bool widen(const mw_array *array, int *rank, size_t shape[MW_MAX_RANK]) {
+  int missing = array->rank - *rank;
+  if (missing > 0) {
+    memmove(shape + missing, shape, (size_t)*rank * sizeof *shape);
+    for (int d = 0; d < missing; d++) shape[d] = 1;
+    *rank = array->rank;
+  }
+  for (int d = 0; d < array->rank; d++) {
+    size_t *common = &shape[*rank - array->rank + d];
+    if (*common == 1) *common = array->shape[d];
+    if (array->shape[d] != *common && array->shape[d] != 1) return false;
+  }
+  return true;
+}
+
 int mw_broadcast_shape(const mw_elementwise *f, const mw_operand_value *values, int *rank, size_t shape[MW_MAX_RANK]) {
   *rank = 0;
   for (size_t k = 0; k < f->operand_count; k++)
-    if (mw_is_walked(&f->operands[k]) && values[k].array && values[k].array->rank > *rank)
-      *rank = values[k].array->rank;
-  for (int d = 0; d < *rank; d++) shape[d] = 1;
-  for (size_t k = 0; k < f->operand_count; k++) {
-    const mw_array *array = values[k].array;
-    if (!array || !mw_is_walked(&f->operands[k])) continue;
-    for (int d = 0; d < array->rank; d++) {
-      size_t *common = &shape[*rank - array->rank + d];
-      if (*common == 1) *common = array->shape[d];
-      if (array->shape[d] != *common && array->shape[d] != 1)
-        return fail_shapes(f, values,
-                           "these shapes do not fit together (sizes have to be equal or 1, from the last on)");
-    }
-  }
+    if (f->operands[k].kind == MW_OPERAND_IN && !widen(values[k].array, rank, shape))
+      return fail_shapes(f, values, "these shapes do not fit together (sizes have to be equal or 1, from the last on)");
+  /* Inputs are repeated to fill a larger output, but an output is not. */
   for (size_t k = 0; k < f->operand_count; k++) {
     const mw_array *array = values[k].array;
     if (f->operands[k].kind != MW_OPERAND_OUT || !array) continue;
-    if (array->rank != *rank || memcmp(array->shape, shape, (size_t)*rank * sizeof *shape) != 0)
+    if (!widen(array, rank, shape) || array->rank != *rank ||
+        memcmp(array->shape, shape, (size_t)*rank * sizeof *shape) != 0)
       return fail_shapes(f, values, "what is written needs the shape of all together");
   }
   return MW_SUCCESS;
