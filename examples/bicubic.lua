@@ -9,7 +9,7 @@ package.path = here .. "?.lua;" .. package.path
 local mw = require "moonwarp"
 local preview = require "support.preview"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 texture<float, 2> image;
 
 // Weights of the four neighbours on an axis, a from 0 to 1 between the middle ones.
@@ -52,7 +52,7 @@ __global__ void to_bytes(int count, const float *in, unsigned char *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) out[i] = (unsigned char)(fminf(fmaxf(in[i], 0.0f), 1.0f) * 255 + 0.5f);
 }
-]]
+]==]
 
 -- A grey float texture, straight from the file: 48 x 48 pixels of it, enlarged eight times.
 m.image = mw.texture(arg[1] or here .. "data/astronaut.ppm", { dtype = "float", address = "clamp" })

@@ -2,7 +2,7 @@
 
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __constant__ float gain;
 texture<float, 2, cudaReadModeElementType> img;          // CUDA 1.x–11 style; works on every device here
 
@@ -11,7 +11,7 @@ __global__ void saxpy(int n, float a, const float *x, float *y) {
   if (i < n) y[i] = a * x[i] + y[i];
 }
 template <typename T, int W> __global__ void fill(T *p) { p[threadIdx.x] = W * gain; }
-]]
+]==]
 
 local n = 100000
 local x, y = mw.ones(n), mw.zeros(n)             -- float by default; other types by name: "int", "uchar4", "double"

@@ -2,12 +2,12 @@
 
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void squares(int *out) {
   int i = threadIdx.x;
   out[i] = i * i;
 }
-]]
+]==]
 
 local out = mw.zeros(8, "int")
 m.squares(1, 8)(out)                             -- one block of eight threads

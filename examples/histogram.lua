@@ -2,7 +2,7 @@
 
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void histogram(int n, const unsigned char *data, unsigned *bins) {
   __shared__ unsigned mine[16];
   if (threadIdx.x < 16) mine[threadIdx.x] = 0;
@@ -12,7 +12,7 @@ __global__ void histogram(int n, const unsigned char *data, unsigned *bins) {
   __syncthreads();
   if (threadIdx.x < 16) atomicAdd(&bins[threadIdx.x], mine[threadIdx.x]);
 }
-]]
+]==]
 
 local picture = mw.read_image "examples/data/astronaut.ppm"
 local bins = mw.zeros(16, "uint")

@@ -4,7 +4,7 @@
 
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void step(cudaTextureObject_t now, cudaSurfaceObject_t next, int width, int height) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= width || y >= height) return;
@@ -16,7 +16,7 @@ __global__ void step(cudaTextureObject_t now, cudaSurfaceObject_t next, int widt
   alive = neighbours == 3 || (neighbours == 2 && alive);
   surf2Dwrite((unsigned char)alive, next, x, y);  // x counts bytes
 }
-]]
+]==]
 
 local generations = tonumber(arg[1]) or 48
 local glider = { { 0, 1, 0 }, { 0, 0, 1 }, { 1, 1, 1 } }

@@ -4,14 +4,14 @@
 local mw = require "moonwarp"
 
 local N = 65
-local m = mw.compile [[
+local m = mw.compile [==[
 texture<float> table;  // a 1-D texture, by linear filter
 
 __global__ void look_up(int n, int entries, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = tex1D(table, (entries - 1) * x[i] + 0.5f);
 }
-]]
+]==]
 
 local function f(x) return math.sin(math.pi * x) ^ 2 end
 

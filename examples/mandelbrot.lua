@@ -2,7 +2,7 @@
 
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void mandelbrot(int width, int height, int most, unsigned char *out) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= width || y >= height) return;
@@ -15,7 +15,7 @@ __global__ void mandelbrot(int width, int height, int most, unsigned char *out) 
   }
   out[y * width + x] = i == most ? 0 : 255 - 12 * (i % 20);
 }
-]]
+]==]
 
 local width, height = 640, 480
 local picture = mw.zeros(height, width, "uchar")

@@ -3,7 +3,7 @@
 
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 #define BLOCK_SIZE 16
 
 // Row-major; a row starts `stride` elements behind the one before, so that a part of a matrix is a Matrix too.
@@ -48,7 +48,7 @@ __global__ void tiled(Matrix a, Matrix b, Matrix c) {
   }
   SetElement(target, row, column, sum);
 }
-]]
+]==]
 
 -- A Matrix for the kernel: a table with the struct's fields; the array's address goes into `elements`.
 local function matrix(rows, columns, element)

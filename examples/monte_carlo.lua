@@ -2,7 +2,7 @@
 
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __device__ unsigned next(unsigned &state) {           // PCG's output of a linear congruence
   state = state * 747796405u + 2891336453u;
   unsigned word = ((state >> ((state >> 28) + 4)) ^ state) * 277803737u;
@@ -17,7 +17,7 @@ __global__ void darts(int throws, unsigned long long *hits) {
   }
   atomicAdd(hits, (unsigned long long)inside);
 }
-]]
+]==]
 
 local threads, throws = 4096, 1000
 local hits = mw.zeros(1, "ulonglong")

@@ -3,7 +3,7 @@
 
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void move(int n, float dt, const float4 *from, float4 *to, float4 *speed) {
   __shared__ float4 tile[128];
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -25,7 +25,7 @@ __global__ void move(int n, float dt, const float4 *from, float4 *to, float4 *sp
   speed[i] = v;
   to[i] = make_float4(me.x + dt * v.x, me.y + dt * v.y, me.z + dt * v.z, me.w);
 }
-]]
+]==]
 
 local n, bodies = 512, {}
 for i = 1, n do

@@ -8,7 +8,7 @@ local mw = require "moonwarp"
 local preview = require "support.preview"
 
 local started = mw.time()
-local m = mw.compile [[
+local m = mw.compile [==[
 #define TILE 16
 #define RADIUS 2
 
@@ -56,7 +56,7 @@ __global__ void to_bytes(int count, const float *in, unsigned char *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) out[i] = (unsigned char)fminf(in[i] + 0.5f, 255.0f);
 }
-]]
+]==]
 print(("compiled in %.0f ms"):format((mw.time() - started) * 1e3))
 
 -- ---- the pictures ----

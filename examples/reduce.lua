@@ -4,7 +4,7 @@
 
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void sum(int n, const int4 *in, int *out) {
   __shared__ int part[256];
   int mine = 0;
@@ -19,7 +19,7 @@ __global__ void sum(int n, const int4 *in, int *out) {
   }
   if (threadIdx.x == 0) atomicAdd(out, part[0]);
 }
-]]
+]==]
 
 local n = 60000
 local values, total = mw.arange(n, "int"), mw.zeros(1, "int")

@@ -2,12 +2,12 @@
 
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void saxpy(int n, float a, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = a * x[i] + y[i];
 }
-]]
+]==]
 
 local n = 1e7
 local x = mw.arange(n)                           -- 0, 1, 2, …

@@ -3,7 +3,7 @@
 
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 #define N 256
 __global__ void scan(int n, const int *in, int *out, int *totals) {
   __shared__ int row[2][N];                           // read one, write the other
@@ -21,7 +21,7 @@ __global__ void add(int n, int *out, const int *totals) {
   int i = blockIdx.x * N + threadIdx.x;
   if (blockIdx.x > 0 && i < n) out[i] += totals[blockIdx.x - 1];
 }
-]]
+]==]
 
 local n = 10000
 local blocks = mw.cdiv(n, 256)

@@ -9,7 +9,7 @@ package.path = here .. "?.lua;" .. package.path
 local mw = require "moonwarp"
 local preview = require "support.preview"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 // Where pixel (x, y) of the turned picture comes from, in coordinates from 0 to 1: guide 11.2, "texture memory".
 __device__ float2 source_of(int x, int y, int width, int height, float theta, float scale) {
   float u = ((x + 0.5f) / width - 0.5f) / scale, v = ((y + 0.5f) / height - 0.5f) / scale;
@@ -38,7 +38,7 @@ __global__ void turn_by_object(uchar4 *out, int width, int height, float theta, 
   float2 at = source_of(x, y, width, height, theta, scale);
   out[y * width + x] = to_bytes(tex2D<float4>(image, at.x, at.y));
 }
-]]
+]==]
 
 local degrees, scale = tonumber(arg[2]) or 30, tonumber(arg[3]) or 0.6
 local theta = math.rad(degrees)

@@ -10,7 +10,7 @@ local function ok(err, ...)
   return ...
 end
 
-rt.register(mw.compile [[
+rt.register(mw.compile [==[
 __constant__ float constData[256];
 __device__ float devData[3];
 
@@ -22,7 +22,7 @@ __global__ void myKernel(float *devPtr, int pitch, int width, int height) {
   for (int c = 0; c < width; ++c) row[c] = r * 100 + c;
 }
 __global__ void addConstants(float *devPtr) { devPtr[threadIdx.x] += constData[threadIdx.x]; }
-]])
+]==])
 
 local sizeof_float = rt.sizeof "float"
 

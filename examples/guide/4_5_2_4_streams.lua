@@ -9,12 +9,12 @@ local function ok(err, ...)
   return ...
 end
 
-rt.register(mw.compile [[
+rt.register(mw.compile [==[
 __global__ void myKernel(float *output, const float *input, int size) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < size; i += gridDim.x * blockDim.x)
     output[i] = 2 * input[i] + 1;
 }
-]])
+]==])
 
 local size = 20000 -- elements of each stream's half
 local bytes = size * rt.sizeof "float"

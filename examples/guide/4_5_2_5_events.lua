@@ -9,11 +9,11 @@ local function ok(err, ...)
   return ...
 end
 
-rt.register(mw.compile [[
+rt.register(mw.compile [==[
 __global__ void myKernel(float *data, int size) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < size; i += gridDim.x * blockDim.x) data[i] += 1;
 }
-]])
+]==])
 
 local size = 20000
 local bytes = size * rt.sizeof "float"

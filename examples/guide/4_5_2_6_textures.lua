@@ -9,7 +9,7 @@ local function ok(err, ...)
   return ...
 end
 
-rt.register(mw.compile [[
+rt.register(mw.compile [==[
 texture<float, 1, cudaReadModeElementType> lineRef;
 texture<float, 2, cudaReadModeElementType> texRef;
 
@@ -21,7 +21,7 @@ __global__ void sample(float *out, int n, float step, float y) {
   int i = threadIdx.x;
   if (i < n) out[i] = tex2D(texRef, i * step, y);
 }
-]])
+]==])
 
 local sizeof_float = rt.sizeof "float"
 local out, host = ok(rt.cudaMalloc(8 * sizeof_float)), rt.malloc(8 * sizeof_float, "float")

@@ -13,10 +13,10 @@ local function name_of(err) return (select(2, cu.cuGetErrorName(err))) end
 ok(cu.cuInit(0))
 local cuContext = ok(cu.cuCtxCreate(0, ok(cu.cuDeviceGet(0))))
 
-local source = [[
+local source = [==[
 __device__ int counter;
 extern "C" __global__ void myKernel(int by) { atomicAdd(&counter, by); }
-]]
+]==]
 
 -- Compiled once and saved, loaded without a compiler.
 local path = os.tmpname()

@@ -10,7 +10,7 @@ end
 
 ok(cu.cuInit(0))
 local cuContext = ok(cu.cuCtxCreate(0, ok(cu.cuDeviceGet(0))))
-local cuModule = ok(cu.cuModuleLoadData [[
+local cuModule = ok(cu.cuModuleLoadData [==[
 struct Data { char letters[32]; };
 
 __global__ void parameters(int i, float f, Data data, float *out) {
@@ -34,7 +34,7 @@ __global__ void Muld(const float *A, const float *B, int wA, int wB, float *C) {
   }
   C[row * wB + column] = sum;
 }
-]])
+]==])
 
 -- ---- parameters one behind the other
 

@@ -10,7 +10,7 @@ end
 
 ok(cu.cuInit(0))
 local cuContext = ok(cu.cuCtxCreate(0, ok(cu.cuDeviceGet(0))))
-local cuModule = ok(cu.cuModuleLoadData [[
+local cuModule = ok(cu.cuModuleLoadData [==[
 __constant__ float constData[256];
 __global__ void myKernel(float *devPtr, int pitch, int width, int height) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
@@ -18,7 +18,7 @@ __global__ void myKernel(float *devPtr, int pitch, int width, int height) {
   float *row = (float *)((char *)devPtr + r * pitch);
   for (int c = 0; c < width; ++c) row[c] = r * 100 + c + constData[r];
 }
-]])
+]==])
 local sizeof_float = cu.sizeof "float"
 
 -- 256 floats of linear memory, from the host.

@@ -10,12 +10,12 @@ end
 
 ok(cu.cuInit(0))
 local cuContext = ok(cu.cuCtxCreate(0, ok(cu.cuDeviceGet(0))))
-local cuModule = ok(cu.cuModuleLoadData [[
+local cuModule = ok(cu.cuModuleLoadData [==[
 __global__ void myKernel(float *output, const float *input, int size) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < size; i += gridDim.x * blockDim.x)
     output[i] = 2 * input[i] + 1;
 }
-]])
+]==])
 local cuFunction = ok(cu.cuModuleGetFunction(cuModule, "myKernel"))
 
 local size = 20000 -- elements of each stream's half

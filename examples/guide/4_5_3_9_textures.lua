@@ -10,12 +10,12 @@ end
 
 ok(cu.cuInit(0))
 local cuContext = ok(cu.cuCtxCreate(0, ok(cu.cuDeviceGet(0))))
-local cuModule = ok(cu.cuModuleLoadData [[
+local cuModule = ok(cu.cuModuleLoadData [==[
 texture<float, 1, cudaReadModeElementType> lineRef;
 texture<float, 2, cudaReadModeElementType> texRef;
 __global__ void fetch(float *out) { out[threadIdx.x] = tex1Dfetch(lineRef, threadIdx.x); }
 __global__ void sample(float *out, float step, float y) { out[threadIdx.x] = tex2D(texRef, threadIdx.x * step, y); }
-]])
+]==])
 local sizeof_float = cu.sizeof "float"
 local out, host = ok(cu.cuMemAlloc(8 * sizeof_float)), cu.malloc(8 * sizeof_float, "float")
 

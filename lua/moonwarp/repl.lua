@@ -23,7 +23,7 @@ local function compile(text)
   chunk, why = load_text(text, "=stdin")
   if chunk then return chunk end
   if why:find "<eof>" or why:find "near '?<?eof" or why:find "unfinished long" then return nil, nil end
-  return nil, why
+  return nil, raw.part("syntax").explain(text, why)
 end
 
 local INTERRUPTED = setmetatable({}, { __tostring = function() return "interrupted" end })
@@ -144,7 +144,7 @@ Without script and code: a prompt. The compiler is a command of its own: mwcc --
 local function run_code(text, name, ...)
   local chunk, why = load_text(text, name)
   if not chunk then
-    report(why)
+    report(raw.part("syntax").explain(text, why))
     return false
   end
   local arguments, count = { ... }, select("#", ...)

@@ -168,6 +168,26 @@ describe("the program moonwarp", function()
     assert.is_false(ok)
   end)
 
+  it("says what to write where CUDA C stopped Lua's parser", function()
+    local function said(text)
+      local path = os.tmpname()
+      write(path, text)
+      local output, ok = run(path)
+      os.remove(path)
+      assert.is_false(ok)
+      return output
+    end
+    local launch = "; a launch is written kernel(grid, block)(arguments)\n"
+    assert.matches(launch, said "local m = {}\nm.k<<<1, 32>>>(x)\n", 1, true)
+    assert.matches(launch, (run "-e 'k<<<1, 32>>>(x)'"), 1, true)
+    local string = "; the kernel's text ended at its own ]]: put it into [==[ and ]==]\n"
+    assert.matches(string, said "m = mw.compile [[\nvoid f(int *a, int *x) {\n  g(&a[x[0]], 1);\n}\n]]\n", 1, true)
+    assert.matches(string, said "\nm = mw.compile [[ void f(int *a, int *x) { a[x[0]] = 1; }]]\n", 1, true)
+    for _, text in ipairs { "local s = [[ a[0] ]] = 3", "x = = 3", "if a < b < < c then end", "local s = [[ a[" } do
+      assert.not_matches("; ", said(text), 1, true)
+    end
+  end)
+
   it("takes a prompt's input from a pipe too", function()
     local command = "printf 'x = mw.ones(2)\\nx:sum() == 2\\n' | %s bin/moonwarp -q"
     local pipe = assert(io.popen(command:format(interpreter)))

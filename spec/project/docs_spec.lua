@@ -96,6 +96,16 @@ end
 
 local documents = list("ls README.md CONTRIBUTING.md docs/*.md")
 
+describe("kernels in the documentation and in examples", function()
+  it("stand in long strings that no index ends", function()
+    for _, path in ipairs(list "ls README.md docs/*.md examples/*.lua examples/*/*.lua") do
+      for content in read(path):gmatch "%[%[(.-)%]%]" do
+        assert.is_nil(content:match "\n[^\n]*__[%a]+__[^\n]*", path)
+      end
+    end
+  end)
+end)
+
 describe("the documentation", function()
   for _, path in ipairs(documents) do
     for _, snippet in ipairs(snippets(path)) do
