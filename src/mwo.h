@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 14
+#define MW_MWO_VERSION 15
 #define MW_MWO_SYMBOL  "mw_mwo"
 
 typedef struct mw_worker mw_worker;
@@ -111,6 +111,10 @@ enum { MW_SPACE_NONE = 0, MW_SPACE_GLOBAL = 1, MW_SPACE_SHARED = 3, MW_SPACE_CON
 /* Wild stores are sent to the first of so many bytes at the device's address range, or near behind it. */
 enum { MW_NOWHERE_BYTES = 65536 };
 
+/* Stores are not tested that an offset of less than 2^n bytes leads to from the device's memory, or from null: n is at most
+   this. */
+enum { MW_REACH_MOST = 40 };
+
 struct mw_frame {
   const unsigned char *params; /* the parameter block */
   void *const *symbols;        /* the address of each module variable, in the image's order */
@@ -182,11 +186,11 @@ typedef struct mw_mwo_variable {
 } mw_mwo_variable;
 
 typedef struct mw_mwo {
-  uint32_t version; /* MW_MWO_VERSION */
-  uint32_t reserved;
-  const char *triple;   /* "x86_64-pc-linux-gnu" */
-  const char *features; /* CPU features it needs, "avx2,fma,…" as GCC's __builtin_cpu_supports names them */
-  const char *compiler; /* "moonwarp 0.1.0, LLVM 19.1.7" */
+  uint32_t version;           /* MW_MWO_VERSION */
+  uint16_t reach, null_reach; /* such n for which it was compiled */
+  const char *triple;         /* "x86_64-pc-linux-gnu" */
+  const char *features;       /* CPU features it needs, "avx2,fma,…" as GCC's __builtin_cpu_supports names them */
+  const char *compiler;       /* "moonwarp 0.1.0, LLVM 19.1.7" */
   const mw_mwo_kernel *kernels;
   size_t kernel_count;
   const mw_mwo_variable *variables;

@@ -26,6 +26,12 @@ static void add_capability(compiler_args *args, const cpu_device *device) {
   compiler_args_add(args, text);
 }
 
+static void add_reach(compiler_args *args, const cpu_device *device) {
+  char text[32];
+  snprintf(text, sizeof text, "--reach=%u,%u", device->reach.pointers, device->reach.null);
+  compiler_args_add(args, text);
+}
+
 static int make_arguments(compiler_args *args, const char *mwcc, const compiler_job *job, const mw_source *source,
                           const char *const *instances, size_t instance_count) {
   compiler_args_add(args, mwcc);
@@ -78,6 +84,7 @@ int cpu_compile(void *device, const mw_source *source, const char *const *instan
   if (code == MW_SUCCESS) code = compiler_find(&mwcc);
   if (code == MW_SUCCESS) code = make_arguments(&args, mwcc, &job, source, instances, instance_count);
   if (code == MW_SUCCESS) add_capability(&args, device);
+  if (code == MW_SUCCESS) add_reach(&args, device);
   if (code == MW_SUCCESS) code = compiler_job_write(&job, source);
   if (code == MW_SUCCESS) code = run_compiler(device, &job, &args);
   if (code == MW_SUCCESS) code = take_module(mwcc, path);
@@ -116,6 +123,7 @@ int cpu_specialise(void *argument, const mw_source *source, const mw_launch_clas
   compiler_args args = {0};
   int code = compiler_find(&mwcc);
   if (code == MW_SUCCESS) code = add_launch(&args, mwcc, &job, source, kernel->image->info.linkage, launches);
+  if (code == MW_SUCCESS) add_reach(&args, kernel->unit->device);
   if (code == MW_SUCCESS) code = mw_file_write(bitcode, image->bitcode, image->bitcode_bytes);
   if (code == MW_SUCCESS) code = mw_file_write(dependencies, image->dependencies, strlen(image->dependencies));
   if (code == MW_SUCCESS) code = run_compiler(kernel->unit->device, &job, &args);

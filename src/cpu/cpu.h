@@ -33,6 +33,7 @@
 #define MW_CPU_H
 
 #include "core/core.h"
+#include "cpu/memory/reach.h"
 #include "mwo.h"
 
 typedef struct cpu_device cpu_device;
@@ -51,6 +52,7 @@ struct cpu_device {
   mw_capability capability; /* whose figures it has */
   bool is_restricted;       /* to what devices of that capability can do; else it can do all that it can */
   cpu_heap *heap;
+  cpu_reach reach; /* of pointers into it, for compiled code */
   uint64_t cached; /* what its workers find again in the caches */
   cpu_pool *pool;
   int workers;                              /* slots: how many blocks can run at once */

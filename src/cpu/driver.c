@@ -85,6 +85,7 @@ static int open_with(const mw_capability *capability, void **out) {
   if (!code) code = read_specialise(&specialise);
   device->cached = processor_cached(device->workers);
   if (!code) code = cpu_heap_open(&device->heap);
+  if (!code) device->reach = cpu_reach_of(cpu_heap_margin(device->heap));
   if (!code) code = cpu_pool_open(device, &device->pool);
   if (code) {
     device_close(device);

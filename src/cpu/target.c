@@ -29,6 +29,7 @@ int cpu_target(void *argument, mw_text *out) {
   mw_text_add(out, "\n", 1);
   if (device->is_restricted)
     mw_text_addf(out, "capability %d.%d\n", device->capability.major, device->capability.minor);
+  mw_text_addf(out, "reach %u, %u\n", device->reach.pointers, device->reach.null);
   compiler_describe(path, out);
   free(path);
   return MW_SUCCESS;

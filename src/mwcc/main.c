@@ -35,6 +35,8 @@ static const char usage[] =
     "  --width=N or NxP      lanes of the SIMD tier: 1 (none), 4, 8, 16, 32; and vectors that a gang has of them\n"
     "  --launch=K:XxYxZ[:2][:few|:one]  only the kernel with linkage name K, for such blocks (:2: grids of even\n"
     "                        width; :few, :one: of so few blocks that workers share them, or of one)\n"
+    "  --reach=N,M           for hosts whose range of device memory has margins of 2^N bytes, and that have nothing\n"
+    "                        themselves below the address 2^M (default 40,40): what goes further is tested\n"
     "  --bitcode FILE        what clang made of the input before, which is not read then\n"
     "  --dependencies FILE   and the files that it included, as a module lists them\n"
     "  --dump=graph|shapes|rows|live  print what the SIMT compiler finds out about each kernel, and stop (rows: the\n"
@@ -119,6 +121,15 @@ static void parse_launch(options *o, const char *text) {
   }
 }
 
+/* N,M */
+static void parse_reach(options *o, const char *text) {
+  char *end;
+  unsigned long reach = strtoul(text, &end, 10), null = *end == ',' ? strtoul(end + 1, &end, 10) : MW_REACH_MOST + 1;
+  if (*end || reach > MW_REACH_MOST || null > MW_REACH_MOST)
+    die("--reach wants two numbers of bits up to %d, as 40,22, not '%s'", MW_REACH_MOST, text);
+  o->reach = (unsigned)reach, o->null_reach = (unsigned)null;
+}
+
 static void print_version(void) {
   printf("mwcc %s (LLVM %d.%d.%d)\n", MW_VERSION, LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR, LLVM_VERSION_PATCH);
 }
@@ -159,6 +170,8 @@ static void parse_option(options *o, char **argv, int *i) {
     parse_width(o, value), record(o, arg);
   else if ((value = equals_value(arg, "--launch")))
     parse_launch(o, value);
+  else if ((value = equals_value(arg, "--reach")))
+    parse_reach(o, value); /* not recorded: it is the host's where the module is loaded */
   else if (strcmp(arg, "--bitcode") == 0)
     o->bitcode = joined_value(arg, "--bitcode", argv, i);
   else if (strcmp(arg, "--dependencies") == 0)
@@ -240,7 +253,7 @@ static bool is_object(const char *name) {
 }
 
 static options parse_options(int argc, char **argv) {
-  options o = {.standard = "c++17", .level = 2};
+  options o = {.standard = "c++17", .level = 2, .reach = MW_REACH_MOST, .null_reach = MW_REACH_MOST};
 #ifdef MW_DEBUG
   o.verify = true;
 #endif

@@ -72,10 +72,12 @@ typedef struct options {
   unsigned launch_columns; /* what the width of its grids is a multiple of: 1 or 2 */
   bool launch_few;         /* its grids have so few blocks that workers are to share them: gang_loop.c */
   bool launch_one;         /* and those have one alone */
-  int capability;          /* compute capability to keep to, major * 10 + minor; 0: none */
-  int registers;           /* of a thread at most, on a GPU; 0: as the driver finds best */
-  bool gpu;                /* PTX for an NVIDIA GPU: arch.c, nvptx.c */
-  bool line_info;          /* which line an instruction is of */
+  unsigned reach,
+      null_reach; /* offsets below 2^n lead to nothing of the host's, from the device's memory and from null */
+  int capability; /* compute capability to keep to, major * 10 + minor; 0: none */
+  int registers;  /* of a thread at most, on a GPU; 0: as the driver finds best */
+  bool gpu;       /* PTX for an NVIDIA GPU: arch.c, nvptx.c */
+  bool line_info; /* which line an instruction is of */
   bool fast_math;
   bool no_cxx;        /* do without the C++ library: our own headers stand in */
   bool check;         /* only print what clang finds wrong, as JSON: diagnostics_json.c */

@@ -207,11 +207,22 @@ void cpu_unload(void *argument) {
   }
 }
 
+/* Whether its stores stay in this device's memory: see reach.c. What it takes of null is looked at launch by launch. */
+static int check_reach(const cpu_device *device, const char *path, const mw_mwo *image) {
+  if (image->reach <= device->reach.pointers) return MW_SUCCESS;
+  return fail(
+      MW_NO_KERNEL_IMAGE_FOR_DEVICE,
+      "the module '%s' was compiled for hosts with more address space than this one is allowed (ulimit -v): compile "
+      "it here, or with `mwcc --reach=%u,%u`",
+      path, device->reach.pointers, device->reach.null);
+}
+
 int cpu_load(void *device, const char *path, void *parent, const mw_source *source, void **out) {
   cpu_object *object;
   int code = object_open(path, &object);
   if (code != MW_SUCCESS) return code;
   code = cpu_image_check(device, object->image);
+  if (code == MW_SUCCESS) code = check_reach(device, path, object->image);
   if (code != MW_SUCCESS) {
     object_close(object);
     return code;

@@ -96,6 +96,8 @@ static int reserve(cpu_heap *heap) {
               RANGE_LEAST >> 20);
 }
 
+size_t cpu_heap_margin(const cpu_heap *heap) { return heap->size / 8; }
+
 int cpu_heap_open(cpu_heap **out) {
   cpu_heap *heap = mw_alloc(sizeof *heap);
   int code = reserve(heap);
@@ -112,7 +114,7 @@ int cpu_heap_open(cpu_heap **out) {
   heap->live = mw_alloc((heap->live_mask + 1) * sizeof *heap->live);
   /* Margins that are never accessible: a pointer into the range plus an offset within them stays harmless, so compiled
      code does not test such stores (src/mwcc/lower/store_sandbox.c); the range's first byte is where it sends the ones that fail. */
-  size_t margin = size / 8, arrays = size / 2;
+  size_t margin = cpu_heap_margin(heap), arrays = size / 2;
   cpu_space_open(&heap->arrays, heap->base + margin, arrays, heap->page);
   cpu_space_open(&heap->stacks, heap->base + margin + arrays, size - arrays - 2 * margin, heap->page);
   madvise(range + margin, arrays, MADV_HUGEPAGE);
@@ -414,7 +416,7 @@ bool cpu_heap_find(cpu_heap *heap, uint64_t address, uint64_t *base, size_t *byt
 uint64_t cpu_heap_changes(const cpu_heap *heap) { return atomic_load(&heap->changes); }
 
 bool cpu_heap_is_for_arrays(const cpu_heap *heap, uint64_t address) {
-  return address - (heap->base + heap->size / 8) < heap->size / 2; /* cpu_heap_open */
+  return address - (heap->base + cpu_heap_margin(heap)) < heap->size / 2; /* cpu_heap_open */
 }
 
 static void describe(cpu_heap *heap, uintptr_t address, char *out, size_t size) {

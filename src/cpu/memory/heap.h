@@ -8,6 +8,8 @@
 /* The range is as large as the system grants, up to 16 TiB. */
 int cpu_heap_open(cpu_heap **out);
 void cpu_heap_close(cpu_heap *heap);
+/* Bytes at either end of the range that are never accessible. */
+size_t cpu_heap_margin(const cpu_heap *heap);
 /* What kernels may write to: the heap's own range, and those of others that it was let reach. */
 void cpu_heap_range(const cpu_heap *heap, uint64_t *base, uint64_t *size);
 /* Whether it can be let reach the other; letting it, and no more. */

@@ -1,7 +1,7 @@
 /* Pointers among a kernel's parameters. Generated code trusts them: a store through one of them needs no test, since what
  * it can reach from there is the device's or inaccessible. So no other address may come in this way, such as a host
  * program's own, which a kernel would then write to. Pointers that kernels load from memory are tested when they are
- * used. */
+ * used. Null is nobody's memory, but may be trusted as far as the host has nothing there (reach.c). */
 #include "heap.h"
 #include "pointer_arguments.h"
 
@@ -55,6 +55,18 @@ void cpu_pointers_find(cpu_kernel *kernel) {
   for (size_t i = 0; i < info->param_count; i++) find(kernel, info->params[i].type, info->params[i].offset);
 }
 
+/* A module that was compiled for other hosts. */
+static int fail_null(const cpu_kernel *kernel) {
+  const cpu_reach *reach = &kernel->unit->device->reach;
+  int code = fail(
+      MW_INVALID_DEVICE_POINTER,
+      "%s was compiled for hosts with no memory at low addresses, and this one has some: it takes no null pointers "
+      "here. Compile it here, or with `mwcc --reach=%u,%u`",
+      kernel->image->info.name, reach->pointers, reach->null);
+  mw_error_kernel(kernel->image->info.name, NULL, NULL);
+  return code;
+}
+
 static int fail_foreign(const cpu_kernel *kernel, uint32_t offset, uint64_t address) {
   const mw_kernel_info *info = &kernel->image->info;
   size_t i = info->param_count;
@@ -73,10 +85,12 @@ int cpu_pointers_check(const cpu_kernel *kernel, const void *params) {
   uint64_t base, size, address;
   if (kernel->pointer_count == 0) return MW_SUCCESS;
   cpu_heap_range(kernel->unit->device->heap, &base, &size);
+  bool takes_null = kernel->unit->image->null_reach <= kernel->unit->device->reach.null;
   for (size_t i = 0; i < kernel->pointer_count; i++) {
     memcpy(&address, (const unsigned char *)params + kernel->pointers[i], sizeof address);
     /* Functions' addresses, and constants', lie in the object. */
     bool in_object = address >= kernel->unit->first && address < kernel->unit->last;
+    if (!address && !takes_null) return fail_null(kernel);
     if (address && address - base >= size && !in_object) return fail_foreign(kernel, kernel->pointers[i], address);
   }
   return MW_SUCCESS;

@@ -1,10 +1,11 @@
 /* A wild store cannot leave the device's memory.
  *
- * The device's memory, its stacks and its blocks' shared memory lie in one reserved address range with empty margins of
- * 2^REACH bytes on both sides (src/cpu/memory/heap.c). So a store needs no test where its address is a trusted pointer (a kernel
- * parameter, a variable, shared memory, the stack) plus an offset that provably stays below 2^REACH: whatever it hits is
- * the device's, or inaccessible and so an error. All other stores are sent to the range's first bytes, which are never
- * accessible, where they would fall outside. Loads cannot harm anyone: a wild one reads or faults.
+ * The device's memory, its stacks and its blocks' shared memory lie in one reserved address range with empty margins on both
+ * sides (src/cpu/memory/heap.c), as wide as --reach says. So a store needs no test where its address is a trusted pointer (a
+ * kernel parameter, a variable, shared memory, the stack) plus an offset that provably stays below that: whatever it hits is
+ * the device's, or inaccessible and so an error. A parameter may be null, too: an offset from there has to stay below where
+ * the host's memory begins. All other stores are sent to the range's first bytes, which are never accessible, where they
+ * would fall outside. Loads cannot harm anyone: a wild one reads or faults.
  *
  * Runs behind inlining and promotion to registers, before vectorisation. No branch is added. */
 #include "mwcc/mwcc.h"
@@ -12,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REACH = 40, DEPTH = 12, NEAR = MW_NOWHERE_BYTES / 2 };
+enum {
+  DEPTH = 12,
+  NEVER_MAPPED = 16 /* bits of the lowest addresses, which no system gives to programs */,
+  NEAR = MW_NOWHERE_BYTES / 2
+};
 
 /* The least n for which the value, taken as a signed number, is known to lie within -2^n .. 2^n; 64 where unknown. */
 static unsigned magnitude(LLVMValueRef value, int depth);
@@ -46,6 +51,15 @@ static unsigned vector_magnitude(LLVMValueRef value, int depth) {
   return most;
 }
 
+/* The constant that an `and` leaves bits of, without a sign; NULL: there is none. */
+static LLVMValueRef mask_of(LLVMValueRef value) {
+  for (unsigned i = 0; LLVMIsABinaryOperator(value) && LLVMGetInstructionOpcode(value) == LLVMAnd && i < 2; i++) {
+    LLVMValueRef mask = LLVMGetOperand(value, i);
+    if (LLVMIsAConstantInt(mask) && LLVMConstIntGetSExtValue(mask) >= 0) return mask;
+  }
+  return NULL;
+}
+
 static unsigned magnitude(LLVMValueRef value, int depth) {
   LLVMTypeRef type = LLVMTypeOf(value);
   unsigned width = LLVMGetIntTypeWidth(element_type(type)), a, b;
@@ -66,7 +80,8 @@ static unsigned magnitude(LLVMValueRef value, int depth) {
     b = LLVMGetIntTypeWidth(element_type(LLVMTypeOf(LLVMGetOperand(value, 0))));
     if (LLVMGetInstructionOpcode(value) == LLVMTrunc) return a < width ? a : width;
     /* a negative number, zero-extended, is large; sign-extended, it has one bit less than its type */
-    return LLVMGetInstructionOpcode(value) == LLVMZExt ? b : a < b ? a : b - 1;
+    if (LLVMGetInstructionOpcode(value) == LLVMZExt) return mask_of(LLVMGetOperand(value, 0)) ? a : b;
+    return a < b ? a : b - 1;
   case LLVMAdd:
   case LLVMSub:
   case LLVMOr:
@@ -81,12 +96,7 @@ static unsigned magnitude(LLVMValueRef value, int depth) {
     if (!LLVMIsAConstantInt(LLVMGetOperand(value, 1))) return width;
     a = magnitude(LLVMGetOperand(value, 0), depth - 1) + (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1));
     return a < width ? a : width;
-  case LLVMAnd:
-    for (unsigned i = 0; i < 2; i++) {
-      LLVMValueRef mask = LLVMGetOperand(value, i);
-      if (LLVMIsAConstantInt(mask) && LLVMConstIntGetSExtValue(mask) >= 0) return magnitude(mask, 0);
-    }
-    return width;
+  case LLVMAnd: return mask_of(value) ? magnitude(mask_of(value), 0) : width;
   case LLVMSelect:
     a = magnitude(LLVMGetOperand(value, 1), depth - 1), b = magnitude(LLVMGetOperand(value, 2), depth - 1);
     return a > b ? a : b;
@@ -122,46 +132,80 @@ static bool is_thread(const program *p, LLVMValueRef place) {
   return LLVMIsAAllocaInst(place) && LLVMGetMetadata(place, thread_mark(p));
 }
 
-/* Whether the address is a trusted pointer plus an offset within reach; `reach` is what is left of it, in bits, and
-   loses one for each addition on the way. */
-static bool is_safe(const guard *g, LLVMValueRef address, unsigned reach, int depth) {
-  if (LLVMIsAGlobalVariable(address)) return true; /* read-only data: a store faults by itself */
-  if (LLVMIsAArgument(address)) return g->entry || address == LLVMGetParam(g->function, 0);
+static bool is_within(uint64_t far, unsigned bits) { return far == 0 || far < (uint64_t)1 << bits; }
+
+/* The place that a pointer is loaded from, without steps. */
+static LLVMValueRef source_of(LLVMValueRef load) {
+  LLVMValueRef from = LLVMGetOperand(load, 0);
+  return LLVMIsAGetElementPtrInst(from) ? LLVMGetOperand(from, 0) : from;
+}
+
+/* Whether a loaded pointer is trusted so far. Fields of the frame, the worker and the thread are never null; parameters,
+   which are loaded from where such a field leads to, may be. */
+static bool is_safe_load(const guard *g, LLVMValueRef load, uint64_t far) {
+  LLVMValueRef from = source_of(load);
+  const options *o = g->p->options;
+  bool of_thread = g->entry ? is_thread(g->p, from) : from == LLVMGetParam(g->function, 0);
+  if (!of_thread && !is_marked_invariant(g->p, load)) return false;
+  bool field = of_thread || (g->entry && LLVMIsAArgument(from));
+  return is_within(far, field ? o->reach : o->null_reach);
+}
+
+/* Saturated: whatever is more than any reach. */
+#define UNKNOWN ((uint64_t)1 << 62)
+
+static uint64_t sum_of(uint64_t a, uint64_t b) { return a + b < UNKNOWN ? a + b : UNKNOWN; }
+
+/* How many bytes an index moves an address at most, in elements of so many bytes. */
+static uint64_t bytes_of_index(LLVMValueRef index, uint64_t size) {
+  if (LLVMGetTypeKind(element_type(LLVMTypeOf(index))) != LLVMIntegerTypeKind) return UNKNOWN;
+  unsigned bits = magnitude(index, DEPTH);
+  if (bits == 0) return 0;
+  return bits + bits_of(size) < 62 ? size << bits : UNKNOWN;
+}
+
+/* How many bytes an address may be away from the pointer that it is made from, at most. */
+static uint64_t bytes_moved(const guard *g, LLVMValueRef address) {
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
+  uint64_t far = 0;
+  for (int i = 1; i < LLVMGetNumOperands(address); i++) {
+    LLVMValueRef index = LLVMGetOperand(address, (unsigned)i);
+    if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+      unsigned field = (unsigned)LLVMConstIntGetZExtValue(index);
+      far = sum_of(far, LLVMOffsetOfElement(g->p->layout, type, field));
+      type = LLVMStructGetTypeAtIndex(type, field);
+      continue;
+    }
+    if (i > 1) type = LLVMGetElementType(type);
+    far = sum_of(far, bytes_of_index(index, LLVMABISizeOfType(g->p->layout, type)));
+  }
+  return far;
+}
+
+/* Whether the address, moved by up to `far` bytes, is a trusted pointer and an offset within reach. */
+static bool is_safe(const guard *g, LLVMValueRef address, uint64_t far, int depth) {
+  if (LLVMIsAGlobalVariable(address)) return far == 0; /* read-only data: a store there faults by itself */
+  if (LLVMIsAArgument(address))
+    return is_within(far, g->p->options->reach) && (g->entry || address == LLVMGetParam(g->function, 0));
   if (depth == 0) return false;
   bool expression = LLVMIsAConstantExpr(address) != NULL;
-  if (!expression && !LLVMIsAInstruction(address)) return LLVMIsNull(address);
+  if (!expression && !LLVMIsAInstruction(address)) return LLVMIsNull(address) && is_within(far, NEVER_MAPPED);
   switch (expression ? LLVMGetConstOpcode(address) : LLVMGetInstructionOpcode(address)) {
-  case LLVMAlloca: return true;
-  case LLVMLoad: {
-    if (LLVMGetMetadata(address, LLVMGetMDKindIDInContext(g->p->context, "invariant.load", 14))) return true;
-    LLVMValueRef from = LLVMGetOperand(address, 0); /* a field of the thread */
-    if (LLVMIsAGetElementPtrInst(from)) from = LLVMGetOperand(from, 0);
-    return g->entry ? is_thread(g->p, from) : from == LLVMGetParam(g->function, 0);
-  }
+  case LLVMAlloca: return is_within(far, g->p->options->reach);
+  case LLVMLoad: return is_safe_load(g, address, far);
   case LLVMAddrSpaceCast:
   case LLVMBitCast:
-  case LLVMFreeze: return is_safe(g, LLVMGetOperand(address, 0), reach, depth - 1);
+  case LLVMFreeze: return is_safe(g, LLVMGetOperand(address, 0), far, depth - 1);
   case LLVMShuffleVector: {
     LLVMValueRef one = broadcast_of(address);
-    return one && is_safe(g, one, reach, depth - 1);
+    return one && is_safe(g, one, far, depth - 1);
   }
   case LLVMSelect:
-    return is_safe(g, LLVMGetOperand(address, 1), reach, depth - 1) &&
-           is_safe(g, LLVMGetOperand(address, 2), reach, depth - 1);
+    return is_safe(g, LLVMGetOperand(address, 1), far, depth - 1) &&
+           is_safe(g, LLVMGetOperand(address, 2), far, depth - 1);
   case LLVMGetElementPtr: {
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
-    for (int i = 1; i < LLVMGetNumOperands(address); i++) {
-      LLVMValueRef index = LLVMGetOperand(address, (unsigned)i);
-      unsigned bits =
-          LLVMGetTypeKind(element_type(LLVMTypeOf(index))) == LLVMIntegerTypeKind ? magnitude(index, DEPTH) : 64;
-      if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
-        type = LLVMStructGetTypeAtIndex(type, (unsigned)LLVMConstIntGetZExtValue(index));
-        continue;
-      }
-      if (i > 1) type = LLVMGetElementType(type);
-      if (bits && bits + bits_of(LLVMABISizeOfType(g->p->layout, type)) >= reach) return false;
-    }
-    return is_safe(g, LLVMGetOperand(address, 0), reach - 1, depth - 1);
+    far = sum_of(far, bytes_moved(g, address));
+    return far < UNKNOWN && is_safe(g, LLVMGetOperand(address, 0), far, depth - 1);
   }
   default: return false; /* loaded, made from a number, or carried round a loop */
   }
@@ -217,7 +261,7 @@ static void check_operand(guard *g, LLVMValueRef instruction, unsigned operand) 
   LLVMValueRef address = LLVMGetOperand(instruction, operand);
   LLVMBasicBlockRef block = LLVMGetInstructionParent(instruction);
   uint64_t distance = 0;
-  if (is_safe(g, address, REACH, DEPTH)) return;
+  if (is_safe(g, address, 0, DEPTH)) return;
   if (!g->base) load_range(g);
   LLVMPositionBuilderBefore(g->b, instruction);
   LLVMValueRef near = near_address(g, address, &distance);
