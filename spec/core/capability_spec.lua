@@ -42,6 +42,32 @@ describe("the CPU device as a compute capability", function()
     end
   end)
 
+  -- CUDA C++ programming guide 12.1: 4 KB before Volta, 32764 bytes from there on
+  it("takes as many bytes of parameters as such devices do, and says how many that are", function()
+    local before = mw.device()
+    local function compile(capability, ints)
+      mw.use("cpu", capability and { capability = capability } or nil)
+      local m, err = mw.try_compile(([[
+struct big { int v[%d]; };
+__global__ void k(const big b, int *r) { *r = b.v[%d]; }]]):format(ints, ints - 1))
+      return m, err and err.message
+    end
+    for capability, most in pairs { ["1.1"] = 256, ["3.5"] = 4096, ["6.1"] = 4096, ["7.0"] = 32764, ["9.0"] = 32764 } do
+      assert.equal(most, mw.capability(capability).parameter_bytes)
+      local ints = math.floor((most - 8) / 8) * 2 -- and a pointer, at a multiple of 8
+      assert.is_table(compile(capability, ints) and {}, capability)
+      local _, why = compile(capability, ints + 2)
+      assert.matches("the parameters of k take %d+ bytes, and compute capability [%d.]+ has " .. most, why)
+    end
+    local m, values = compile(nil, 8188), {}
+    for i = 1, 8188 do values[i] = i end
+    local r = mw.zeros(1, "int")
+    m.k(1, 1)({ v = values }, r)
+    assert.equal(8188, r[1])
+    assert.is_nil((compile(nil, 8190)))
+    mw.use(before)
+  end)
+
   it("is named by all that open a device", function()
     local device = mw.device("cpu", { capability = "1.1" })
     assert.equal("cpu:0@1.1", device.name)

@@ -329,6 +329,29 @@ __global__ void use(far::Wide *w) { w->f[1] = 3; }
     assert.equal("Pair {1} on " .. mw.device().name .. "\n{{a = 5, b = 5}}", tostring(v))
   end)
 
+  it("may be as large as all of a kernel's parameters, as an argument and as an element", function()
+    local big = mw.compile [[
+struct Large { int v[8191]; };
+struct Most { int v[8188]; };
+__global__ void last(const Most m, int *r) { *r = m.v[8187]; }
+__global__ void add(Large *list) { list[threadIdx.x].v[8190] += list[threadIdx.x].v[0]; }]]
+    local values, r = {}, mw.zeros(1, "int")
+    for i = 1, 8191 do values[i] = i end
+    local a = mw.array({ { v = values }, { v = values } }, big:dtype "Large")
+    big.add(1, 2)(a)
+    assert.equal(8192, a[2].v[8191])
+    values[1] = 5
+    a[1] = { v = values }
+    a:fill { v = values }
+    big.add(1, 2)(a)
+    assert.same({ 8196, 8196, 2 }, { a[1].v[8191], a:totable()[2].v[8191], a[2].v[2] })
+    values[8191], values[8190], values[8189] = nil, nil, nil
+    big.last(1, 1)({ v = values }, r)
+    assert.equal(8188, r[1])
+    big.last(1, 1)(("\1\0\0\0"):rep(8188), r)
+    assert.equal(1, r[1])
+  end)
+
   it("is found by name", function()
     assert.equal("Particle", Particle.name)
     assert.equal("Particle", tostring(Particle))

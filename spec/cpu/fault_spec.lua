@@ -208,6 +208,56 @@ describe("a launch that asks for too much", function()
   end)
 end)
 
+describe("an address in a module's code or constants, given as a pointer,", function()
+  local m = mw.compile [[
+typedef int (*function)(int);
+__device__ int twice(int x) { return 2 * x; }
+template <int N> __device__ int times(int x) { return N * x; }
+__device__ function pointer = twice, another;
+__device__ const char *text = "hello";
+__constant__ int table[4] = {1, 2, 3, 4};
+__device__ const int *in_table = table;
+template <int N> __global__ void choose() { another = times<N>; }
+__global__ void calls(int *p, function f) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int j = 0; j < 4; j++) p[i] = f(p[i]) % 1000;
+}
+__global__ void reads(int *p, const char *s, const int *t) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  p[i] = 0;
+  for (int j = 0; j < 4; j++) p[i] += s[j] + t[j];
+}
+]]
+
+  -- so often that there is code for blocks of this size, in another object than the pointer's target
+  it("is taken by code for one size of blocks", function()
+    local p = mw.full(64 * 256, 21, "int")
+    for _ = 1, 40 do
+      m.calls(64, 256)(p, m.pointer)
+    end
+    local model = 21
+    for _ = 1, 160 do model = 2 * model % 1000 end
+    assert.equal(model, p[1])
+    assert.equal(model, p[64 * 256])
+    for _ = 1, 40 do m.reads(64, 256)(p, m.text, m.in_table) end
+    assert.equal(("hell"):byte(1) + ("hell"):byte(2) + ("hell"):byte(3) + ("hell"):byte(4) + 10, p[64 * 256])
+  end)
+
+  it("is taken by kernels of another unit of the module", function()
+    m["choose<3>"](1, 1)()
+    local p = mw.full(32, 1, "int")
+    m.calls(1, 32)(p, m.another)
+    assert.equal(81, p[32])
+  end)
+
+  it("is refused where it is another module's", function()
+    local other = mw.compile [[
+__global__ void calls(int *p, int (*f)(int)) { *p = f(1); }]]
+    local err = failure(function() other.calls(1, 1)(mw.zeros(1, "int"), m.pointer) end)
+    assert.equal("cudaErrorInvalidDevicePointer", err.code)
+  end)
+end)
+
 describe("an address of the host's, given as a pointer,", function()
   local m = mw.compile [[
     struct holder { int n; int *p; struct { float f; const int *q[3]; } inner; };

@@ -163,7 +163,10 @@ static void expand(const row *r, mw_capability *out) {
       .shared_per_block_optin = r->shared_per_block_optin,
       .banks = first ? 16 : 32,
       .total_constant = 64 * KIB,
-      .parameter_bytes = first ? 256 : 4 * KIB,
+      /* CUDA C++ programming guide 12.1, parameters of __global__ functions */
+      .parameter_bytes = first            ? 256
+                         : r->number < 70 ? 4 * KIB
+                                          : 32764,
       .local_bytes = (first ? 16 : 512) * KIB,
       .register_unit = r->register_unit,
       .registers_by_block = first,

@@ -104,6 +104,8 @@ struct cpu_unit {
 /* mw_driver's members of the same names. */
 int cpu_load(void *device, const char *path, void *parent, const mw_source *origin, void **unit);
 void cpu_unload(void *unit);
+/* Whether the address lies in the object of any unit of the same module: the first, instances, those for some blocks. */
+bool cpu_module_holds(const cpu_unit *unit, uint64_t address);
 bool cpu_unit_kernel(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
 bool cpu_unit_symbol(void *unit, size_t i, mw_symbol_info *info);
 const char *cpu_unit_log(void *unit);

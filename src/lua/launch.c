@@ -4,7 +4,7 @@
  * plain launch; it forgets its arguments afterwards and so keeps nothing alive. */
 #include "binding.h"
 
-#define MAX_PARAM 4096 /* bytes of a struct parameter on the C stack: more than CUDA allows all parameters together */
+#define MAX_PARAM 4096 /* bytes of a struct parameter on the C stack; larger ones are in a userdata */
 
 /* ---- where the call stands ---- */
 

@@ -19,6 +19,7 @@ typedef struct file_name {
 } file_name;
 
 struct cpu_unit_private {
+  cpu_unit *next;   /* of all units, guarded by units_lock */
   mw_refs refs;     /* 1, and 1 more for each unit that shares its variables */
   cpu_unit *parent; /* retained, or NULL */
   cpu_object *object;
@@ -176,8 +177,46 @@ static bool make_tables(cpu_unit *unit) {
   return unit->symbols && unit->own->visible && unit->kernels && unit->own->infos;
 }
 
+/* All units, of all modules. */
+static cpu_unit *units;
+static pthread_mutex_t units_lock = MW_LOCK_INITIALIZER;
+
+static void enter(cpu_unit *unit) {
+  mw_lock(&units_lock);
+  unit->own->next = units;
+  units = unit;
+  mw_unlock(&units_lock);
+}
+
+static void leave(const cpu_unit *unit) {
+  mw_lock(&units_lock);
+  for (cpu_unit **at = &units; *at; at = &(*at)->own->next) {
+    if (*at != unit) continue;
+    *at = unit->own->next;
+    break;
+  }
+  mw_unlock(&units_lock);
+}
+
+static const cpu_unit *first_of_module(const cpu_unit *unit) {
+  while (unit->parent) unit = unit->parent;
+  return unit;
+}
+
+static bool holds(const cpu_unit *unit, uint64_t address) { return address >= unit->first && address < unit->last; }
+
+bool cpu_module_holds(const cpu_unit *unit, uint64_t address) {
+  if (holds(unit, address)) return true;
+  mw_lock(&units_lock);
+  const cpu_unit *at = units;
+  while (at && !(holds(at, address) && first_of_module(at) == first_of_module(unit))) at = at->own->next;
+  mw_unlock(&units_lock);
+  return at != NULL;
+}
+
 static void destroy(cpu_unit *unit) {
   struct cpu_unit_private *own = unit->own;
+  leave(unit);
   if (own->memory) cpu_heap_free(unit->device->heap, own->memory);
   while (own->names) {
     file_name *next = own->names->next;
@@ -240,6 +279,7 @@ int cpu_load(void *device, const char *path, void *parent, const mw_source *sour
   if (parent) mw_refs_take(&unit->own->parent->own->refs);
   mw_refs_init(&unit->own->refs);
   mw_lock_init(&unit->own->lock);
+  enter(unit);
   code = make_tables(unit) ? MW_SUCCESS : MW_MEMORY_ALLOCATION;
   if (code == MW_SUCCESS) {
     make_kernels(unit);

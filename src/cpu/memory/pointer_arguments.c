@@ -88,10 +88,10 @@ int cpu_pointers_check(const cpu_kernel *kernel, const void *params) {
   bool takes_null = kernel->unit->image->null_reach <= kernel->unit->device->reach.null;
   for (size_t i = 0; i < kernel->pointer_count; i++) {
     memcpy(&address, (const unsigned char *)params + kernel->pointers[i], sizeof address);
-    /* Functions' addresses, and constants', lie in the object. */
-    bool in_object = address >= kernel->unit->first && address < kernel->unit->last;
     if (!address && !takes_null) return fail_null(kernel);
-    if (address && address - base >= size && !in_object) return fail_foreign(kernel, kernel->pointers[i], address);
+    /* Functions' addresses, and constants', lie in an object: that of the unit, or of another one of its module. */
+    if (address && address - base >= size && !cpu_module_holds(kernel->unit, address))
+      return fail_foreign(kernel, kernel->pointers[i], address);
   }
   return MW_SUCCESS;
 }

@@ -167,11 +167,11 @@ void check_features(program *p) {
 void check_sizes(program *p) {
   mw_capability limits;
   char name[24];
-  if (!capability_of(p)) return;
-  snprintf(name, sizeof name, "%d.%d", capability_of(p) / 10, capability_of(p) % 10);
+  int capability = capability_of(p) ? capability_of(p) : 90; /* parameters are bounded in any case */
+  snprintf(name, sizeof name, "%d.%d", capability / 10, capability % 10);
   if (mw_capability_find(name, &limits) != MW_SUCCESS) die("%s", mw_error_last()->message);
   size_t constant = 0;
-  for (size_t i = 0; i < p->variable_count; i++)
+  for (size_t i = 0; i < p->variable_count && capability_of(p); i++)
     if (p->variables[i].constant && !p->variables[i].internal) constant += p->variables[i].size;
   if (constant > (size_t)limits.total_constant)
     complain(p, NULL,
