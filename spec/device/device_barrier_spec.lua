@@ -105,6 +105,24 @@ __global__ void own(const int *in, int *out, int n) {
   __syncthreads();
   out[threadIdx.x] = v[blockDim.x - 1 - threadIdx.x];
 }
+__global__ void aligned(const int *in, int *out) {
+  __shared__ int v[2][128];
+  auto block = cg::this_thread_block();
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+  __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+  auto pipeline = cuda::make_pipeline(block, &state);
+  if (threadIdx.x == 0) init(&bar, block.size());
+  block.sync();
+  pipeline.producer_acquire();
+  cuda::memcpy_async(block, v[0], in, cuda::aligned_size_t<4>(sizeof(int) * blockDim.x), pipeline);
+  pipeline.producer_commit();
+  cuda::aligned_size_t<16> bytes(sizeof(int) * blockDim.x);
+  cuda::memcpy_async(block, (void *)v[1], (const void *)(in + blockDim.x), bytes, bar);
+  pipeline.consumer_wait();
+  bar.arrive_and_wait();
+  out[threadIdx.x] = v[0][threadIdx.x ^ 1] - v[1][threadIdx.x ^ 2];
+  pipeline.consumer_release();
+}
 struct Pair { short first, second; };
 __device__ cuda::atomic<Pair> pair{Pair{0, 1000}};
 __device__ cuda::std::atomic_flag lock;
@@ -399,6 +417,12 @@ for _, tier in ipairs(tiers) do
           for step = 0, 14 do sum = sum + values[step * 64 + t * 7 % 64 + 1] end
           assert.equal(sum, out[t - 64 + 1])
         end
+      end)
+
+      it("copies pieces of a size whose alignment is known, as a barrier does", function()
+        local out = mw.zeros(128, "int")
+        m.aligned(1, 128)(numbers, out)
+        for t = 0, 127 do assert.equal(values[(t ~ 1) + 1] - values[128 + (t ~ 2) + 1], out[t + 1]) end
       end)
 
       it("may be a thread's own, or C's primitives", function()

@@ -50,6 +50,24 @@ describe("a number that several vectors take over for some lanes", function()
     assert.equal(0, status)
   end)
 
+  it("may need vectors of half a register, which LLVM makes of code that runs thread by thread", function()
+    local _, status = mwcc.try([[
+      __device__ __noinline__ int wait(int n) {
+        if (n < 2) return n;
+        __syncthreads();
+        return wait(n - 1) + wait(n - 2);
+      }
+      __global__ void k(const int *in, int *out, int n) {
+        int i = threadIdx.x, b = in[i] * 3 + wait(n);
+        int p = in[i + 64], q = in[i + 65], x = in[i + 128], y = in[i + 129];
+        x = p > 5 ? b : x, y = q > 5 ? b : y;
+        x *= 7, y *= 7;
+        x = p & 16 ? b : x, y = q & 16 ? b : y;
+        out[2 * i] = x, out[2 * i + 1] = y;
+      }]], "--emit=asm --mcpu=x86-64-v4")
+    assert.equal(0, status)
+  end)
+
   it("is the same for each lane", function()
     local values, expected = {}, {}
     for i = 1, 256 do values[i] = i * i / 16 end

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REGISTER = 512 /* bits */ };
+/* Vectors of other sizes have no register that inline assembly could name. */
+static bool fills_register(unsigned bits) { return bits == 128 || bits == 256 || bits == 512; }
 
 /* A vector of which all lanes are one integer that some instruction computes, not one from memory, which instructions can
    bring into lanes by themselves. */
@@ -21,7 +22,7 @@ static bool is_broadcast(LLVMValueRef vector) {
   LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(vector));
   LLVMValueRef first = LLVMGetOperand(vector, 0);
   if (LLVMGetTypeKind(element) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(element) < 32) return false;
-  if (LLVMGetVectorSize(LLVMTypeOf(vector)) * LLVMGetIntTypeWidth(element) > REGISTER) return false;
+  if (!fills_register(LLVMGetVectorSize(LLVMTypeOf(vector)) * LLVMGetIntTypeWidth(element))) return false;
   for (unsigned i = 0; i < LLVMGetNumMaskElements(vector); i++)
     if (LLVMGetMaskValue(vector, i) != 0) return false;
   if (!LLVMIsAInsertElementInst(first) || !LLVMIsNull(LLVMGetOperand(first, 2))) return false;

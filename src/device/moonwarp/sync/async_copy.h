@@ -48,9 +48,9 @@ template <typename Group, typename Sync, typename Size>
 __mw_device_template void memcpy_async(const Group &group, void *target, const void *source, Size bytes, Sync &) {
   details::copy_bytes(group, target, source, (size_t)bytes);
 }
-template <typename Group, typename T, typename Sync>
-__mw_device_template void memcpy_async(const Group &group, T *target, const T *source, size_t bytes, Sync &) {
-  details::copy_bytes(group, target, source, bytes);
+template <typename Group, typename T, typename Sync, typename Size>
+__mw_device_template void memcpy_async(const Group &group, T *target, const T *source, Size bytes, Sync &) {
+  details::copy_bytes(group, target, source, (size_t)bytes);
 }
 
 } // namespace cuda
