@@ -56,6 +56,25 @@ describe("a compiler that", function()
     assert.matches("killed", compile_with "kill -KILL $$")
   end)
 
+  it("is ended by a limit of the process's own is told so", function()
+    assert.matches("ulimit %-f", compile_with "kill -XFSZ $$")
+    assert.matches("ulimit %-t", compile_with "kill -XCPU $$")
+    assert.is_nil(compile_with("kill -XFSZ $$"):find("defect", 1, true))
+  end)
+
+  it("runs out of memory runs once, and its limit and how to raise it are told", function()
+    local runs = os.tmpname()
+    local output = compile_with(("echo run >> %s; echo 'mwcc: out of memory' >&2; exit 2"):format(runs),
+      'mw.limit("compile_memory", 300 * 2^20)')
+    local count = 0
+    for _ in io.lines(runs) do count = count + 1 end
+    os.remove(runs)
+    assert.equal(2, count) -- of two compilations
+    assert.matches("^compile\tcudaErrorMemoryAllocation\n", output)
+    assert.matches("300 MiB", output)
+    assert.matches('mw.limit%("compile_memory", bytes%)', output)
+  end)
+
   it("fails without a word is told so", function()
     assert.matches("exit status 3", compile_with "exit 3")
   end)
@@ -104,7 +123,56 @@ describe("a compiler that", function()
   end)
 end)
 
+describe("under limits of the process's own", function()
+  local function under(limit, text)
+    local folder = os.tmpname()
+    os.remove(folder)
+    local result = child {
+      ([[
+        local pipe = io.popen(%q .. "; exec " .. arg[1] .. " -e '" .. %q .. "' 2>&1")
+        io.write(pipe:read "*a")
+      ]]):format(limit, [[
+        local mw = require "moonwarp"
+        local m, err = mw.try_compile(os.getenv "TEXT")
+        if err then print(err.code, err.message) return end
+        local p = mw.zeros(1, "int")
+        m.k(1, 1)(p)
+        print(p[1])
+      ]]),
+      arg[-1],
+      environment = { TEXT = text or "__global__ void k(int *p) { p[0] = 7; }", MOONWARP_CACHE = "off" },
+    }
+    assert.is_true(result.ok, result.output)
+    return result.output
+  end
+
+  it("on address space kernels compile as long as there is enough of it", function()
+    if os.getenv "MOONWARP_CONFIG" == "sanitize" then return pending "shadow memory is larger than any limit" end
+    assert.equal("7\n", under "ulimit -v 3000000")
+    assert.equal("7\n", under "ulimit -v 700000")
+    assert.matches("`ulimit %-v`", under("ulimit -v 1000000", [[
+      template <typename T, T... N> struct list {};
+      typedef __make_integer_seq<list, int, 100000000> many;
+      __global__ void f(int *p) { p[0] = sizeof(many); }
+    ]]))
+    assert.matches("ulimit %-v", under "ulimit -v 300000")
+  end)
+
+  it("on files' sizes the limit is told, and the host goes on", function()
+    assert.matches("ulimit %-f", under "ulimit -f 4")
+    assert.matches("ulimit %-f", under "ulimit -f 1")
+  end)
+end)
+
 describe("a source that the compiler cannot finish", function()
+  it("because it asks the compiler to crash is told so", function()
+    local _, err = mw.try_compile "#pragma clang __debug crash\n__global__ void f() {}"
+    assert.equal("compile", err.kind)
+    assert.equal("cudaErrorInvalidSource", err.code)
+    assert.matches("as `#pragma clang __debug` in the source asks it to", err.message, 1, true)
+    assert.is_nil(err.message:find("defect", 1, true))
+  end)
+
   -- Compiled under limits; its error.
   local function stopped(source, limits)
     local before = {}

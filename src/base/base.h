@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/select.h> /* sigset_t */
 
 /* ---- memory: these do not return NULL; out of host memory ends the process with a sentence. For what the library keeps
    books with, some bytes or KiB at a time ---- */
@@ -71,6 +72,14 @@ void mw_hash_hex(const mw_hash *hash, char out[33]);
 int mw_file_read(const char *path, mw_text *out);
 /* The same of a regular file alone, for names that others choose: pipes and devices may never end. */
 int mw_file_read_regular(const char *path, mw_text *out);
+/* Around whatever writes to files: where `ulimit -f` is in the way it fails with EFBIG, and no signal ends the host. The end
+   keeps errno. */
+typedef struct mw_writing {
+  sigset_t before;
+  bool was_pending;
+} mw_writing;
+mw_writing mw_writing_begin(void);
+void mw_writing_end(const mw_writing *writing);
 /* Write all or nothing: a temporary name beside `path`, then rename. */
 int mw_file_write(const char *path, const void *data, size_t length);
 int mw_directory_make(const char *path);          /* with its parents */
@@ -85,12 +94,14 @@ char *mw_directory_cache(void);
 /* ---- child processes ---- */
 typedef struct mw_child_limits {
   double seconds;        /* wall clock; 0: none */
-  size_t memory;         /* bytes of address space; 0: none */
+  size_t memory;         /* bytes of address space, or what the host itself may have where that is less; 0: none */
   const char *directory; /* to run in; NULL: the host's own */
 } mw_child_limits;
 typedef struct mw_child_result {
   int status;     /* exit status, or -1 where it did not exit by itself */
   int signal;     /* that ended it, or 0 */
+  size_t memory;  /* bytes of address space that it might have; 0: no limit */
+  bool inherited; /* that limit is the host's own, `ulimit -v` */
   bool timed_out; /* killed, with its whole process group, for the wall clock limit */
   mw_text output; /* standard output */
   mw_text errors; /* standard error */

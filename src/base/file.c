@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static int fail_errno(const char *action, const char *path, int error) {
@@ -71,6 +74,32 @@ int mw_file_read_regular(const char *path, mw_text *out) {
 
 /* ---- writing ---- */
 
+static sigset_t too_large(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  return set;
+}
+
+mw_writing mw_writing_begin(void) {
+  mw_writing writing;
+  sigset_t set = too_large(), pending;
+  writing.was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+  pthread_sigmask(SIG_BLOCK, &set, &writing.before);
+  return writing;
+}
+
+/* The signal goes to the thread that wrote. */
+void mw_writing_end(const mw_writing *writing) {
+  const struct timespec at_once = {0};
+  int error = errno;
+  sigset_t set = too_large();
+  if (!writing->was_pending)
+    while (sigtimedwait(&set, NULL, &at_once) < 0 && errno == EINTR) {}
+  pthread_sigmask(SIG_SETMASK, &writing->before, NULL);
+  errno = error;
+}
+
 static int write_all(int descriptor, const void *data, size_t length) {
   const char *rest = data;
   while (length) {
@@ -85,7 +114,9 @@ static int write_all(int descriptor, const void *data, size_t length) {
 
 /* Close reports what a network file system could not write earlier. */
 static int write_and_close(int descriptor, const void *data, size_t length) {
+  mw_writing writing = mw_writing_begin();
   int error = write_all(descriptor, data, length);
+  mw_writing_end(&writing);
   if (close(descriptor) != 0 && !error) error = errno;
   return error;
 }

@@ -81,13 +81,17 @@ static bool make_pipe(int *ours, int *theirs) {
 static int open_input(const mw_text *input) {
   int file = input && input->length ? memfd_create("input", MFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (!above_standard(&file)) return -1;
-  for (size_t done = 0; input && done < input->length;) {
+  mw_writing writing = mw_writing_begin();
+  bool written = true;
+  for (size_t done = 0; written && input && done < input->length;) {
     ssize_t put = write(file, input->data + done, input->length - done);
     if (put > 0)
       done += (size_t)put;
-    else if (errno != EINTR)
-      return close(file), -1;
+    else
+      written = errno == EINTR;
   }
+  mw_writing_end(&writing);
+  if (!written) return close(file), -1;
   return lseek(file, 0, SEEK_SET) < 0 ? (close(file), -1) : file;
 }
 
@@ -180,7 +184,9 @@ static void child_free(mw_child *child) {
 static mw_child *child_new(char *path, const char *const *argv, const mw_child_limits *limits) {
   mw_child *child = mw_alloc(sizeof *child);
   mw_child_plan plan = {.path = path, .directory = limits->directory, .argv = (char *const *)argv};
-  plan.has_memory = limits->memory != 0;
+  struct rlimit own = {RLIM_INFINITY, RLIM_INFINITY};
+  getrlimit(RLIMIT_AS, &own); /* a process cannot raise it, and one that could should not */
+  plan.has_memory = limits->memory != 0 && limits->memory < own.rlim_cur;
   plan.memory = (struct rlimit){limits->memory, limits->memory};
   for (int i = 0; i < 3; i++) plan.descriptors[i] = -1;
   *child = (mw_child){.path = path, .plan = plan, .process = -1, .pipes = {-1, -1}};
@@ -235,6 +241,9 @@ int mw_child_begin(const char *const *argv, const mw_text *input, const mw_child
 
 static int wait_for(mw_child *child, mw_child_result *result) {
   const mw_child_plan *plan = &child->plan;
+  struct rlimit own;
+  result->inherited = !plan->has_memory && getrlimit(RLIMIT_AS, &own) == 0 && own.rlim_cur != RLIM_INFINITY;
+  result->memory = plan->has_memory ? plan->memory.rlim_cur : result->inherited ? own.rlim_cur : 0;
   bool fits = collect(child->process, child->deadline, child->pipes, result);
   int status = 0;
   bool reaped = reap(child, &status);

@@ -32,8 +32,14 @@ void mwl_collect_step(lua_State *L, mwl_state *state, size_t bytes) {
   if (is_running(L)) lua_gc(L, LUA_GCSTEP, step);
 }
 
+/* The compiler's memory is another process's: collecting gives it none. */
+static bool is_compilers(void) {
+  const mw_error *error = mw_error_last();
+  return error && strcmp(error->kind, "compile") == 0;
+}
+
 bool mwl_collect_all(lua_State *L, mwl_state *state, mwl_device *device, int round) {
-  if (round > 1) return false;
+  if (round > 1 || is_compilers()) return false;
   /* First what Lua no longer reaches; then also what only work in flight still holds. */
   if (round == 1 && device->pending) mwl_settle(L, state, device);
   lua_gc(L, LUA_GCCOLLECT, 0);

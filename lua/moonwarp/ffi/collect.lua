@@ -1,5 +1,7 @@
 -- What Lua's collector is told of device memory; why and how stands in src/lua/collect.c.
 
+local ffi = require "ffi"
+local C = require("moonwarp.ffi.library").C
 local device = require "moonwarp.ffi.device"
 
 local M = {
@@ -27,7 +29,9 @@ end
 ---@param round integer
 ---@return boolean
 function M.all(where, round)
-  if round > 1 then return false end
+  local failure = C.mw_error_last()
+  -- The compiler's memory is another process's: collecting gives it none.
+  if round > 1 or (failure ~= nil and ffi.string(failure.kind) == "compile") then return false end
   -- First what Lua no longer reaches; then also what only work in flight still holds.
   if round == 1 then device.settle(where) end
   collectgarbage()

@@ -78,8 +78,10 @@ void mw_cache_remove(const mw_hash *key) {
 
 static bool send_all(int target, int source) {
   ssize_t sent;
+  mw_writing writing = mw_writing_begin();
   do sent = sendfile(target, source, NULL, (size_t)1 << 30);
   while (sent > 0 || (sent < 0 && errno == EINTR));
+  mw_writing_end(&writing);
   return sent == 0;
 }
 

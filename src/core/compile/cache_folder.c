@@ -134,20 +134,24 @@ static void make_room(const char *folder, int meter, size_t most, size_t target,
 /* *fresh: nobody knows yet what the folder holds. */
 static int open_meter(const char *folder, bool *fresh) {
   char *path = mw_format("%s/" METER, folder);
-  int meter = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  const int how =
+      O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK; /* to open a pipe would wait for a reader */
+  int meter = open(path, how);
+  struct stat facts;
   *fresh = meter < 0;
-  if (*fresh) meter = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (*fresh) meter = open(path, how | O_CREAT, 0600);
   free(path);
-  return meter;
+  if (meter < 0 || (fstat(meter, &facts) == 0 && S_ISREG(facts.st_mode))) return meter;
+  close(meter);
+  return -1;
 }
 
 static void append_blocks(int meter, size_t blocks) {
   static const char zeros[BLOCK];
-  while (blocks) {
-    ssize_t put = write(meter, zeros, blocks < sizeof zeros ? blocks : sizeof zeros);
-    if (put <= 0) return;
-    blocks -= (size_t)put;
-  }
+  mw_writing writing = mw_writing_begin();
+  for (ssize_t put = 1; blocks && put > 0; blocks -= put > 0 ? (size_t)put : 0)
+    put = write(meter, zeros, blocks < sizeof zeros ? blocks : sizeof zeros);
+  mw_writing_end(&writing);
 }
 
 void mw_cache_folder_grown(const char *folder, const char *name, size_t bytes, size_t limit) {

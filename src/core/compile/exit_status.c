@@ -43,12 +43,17 @@ static bool ran_out_of_memory(const char *log) {
   return false;
 }
 
-static int fail_memory(const mw_child_limits *limits) {
+static int fail_memory(const mw_child_result *result) {
+  if (result->inherited)
+    return fail(MW_MEMORY_ALLOCATION,
+                "the compiler needed more memory than the %zu MiB of addresses that this process and its children may "
+                "have (`ulimit -v`). Does the source unroll or instantiate without an end? Otherwise raise that limit",
+                result->memory >> 20);
   return fail(MW_MEMORY_ALLOCATION,
               "the compiler needed more memory than the %zu MiB it is allowed. Does the source unroll or instantiate "
               "without an end? "
               "Otherwise raise the limit: mw.limit(\"compile_memory\", bytes)",
-              limits->memory >> 20);
+              result->memory >> 20);
 }
 
 static int fail_time(const mw_child_limits *limits) {
@@ -59,7 +64,35 @@ static int fail_time(const mw_child_limits *limits) {
               limits->seconds);
 }
 
-static int fail_crash(const char *path, int signal) {
+/* A limit of the process's own, which its children have, too. */
+static int fail_ulimit(const char *what, char option) {
+  return fail(MW_OPERATING_SYSTEM,
+              "the compiler was ended by the system, because it %s than this process and its children may (`ulimit "
+              "-%c`): raise that limit",
+              what, option);
+}
+
+/* clang's pragmas that try a compiler's handling of its own crashes. */
+static bool asks_for_crash(const char *source) {
+  mw_text text = {0};
+  bool asks = false;
+  if (mw_file_read(source, &text) != MW_SUCCESS) return false;
+  for (const char *at = text.data; !asks && (at = strstr(at, "__debug")); at++) {
+    const char *line = at;
+    while (line > text.data && line[-1] != '\n') line--;
+    asks = memmem(line, (size_t)(at - line), "clang", strlen("clang")) != NULL;
+  }
+  mw_text_free(&text);
+  return asks;
+}
+
+static int fail_crash(const char *path, int signal, const char *source) {
+  if (signal == SIGXFSZ) return fail_ulimit("wrote a larger file", 'f');
+  if (signal == SIGXCPU) return fail_ulimit("took more time", 't');
+  if (asks_for_crash(source))
+    return fail(MW_INVALID_SOURCE,
+                "the compiler crashed (signal %d, %s), as `#pragma clang __debug` in the source asks it to", signal,
+                strsignal(signal));
   if (signal == SIGKILL)
     return fail(MW_UNKNOWN,
                 "the compiler (%s) was killed from outside, as Linux does when the machine's memory ends: compile "
@@ -88,21 +121,23 @@ static int signal_of(const mw_child_result *result, const char *log) {
   return atoi(found + strlen(told));
 }
 
-static int fail_other(const char *path, const mw_child_limits *limits, const mw_child_result *result) {
+static int fail_other(const char *path, const char *source, const mw_child_limits *limits,
+                      const mw_child_result *result) {
   const char *log = result->errors.data ? result->errors.data : "";
   int signal = signal_of(result, log);
   int code = result->timed_out                          ? fail_time(limits)
-             : limits->memory && ran_out_of_memory(log) ? fail_memory(limits)
-             : signal                                   ? fail_crash(path, signal)
+             : result->memory && ran_out_of_memory(log) ? fail_memory(result)
+             : signal                                   ? fail_crash(path, signal, source)
                                                         : fail_status(path, result->status, log);
   mw_error_kind("compile");
   if (*log) mw_error_log(log);
   return code;
 }
 
-int compiler_outcome(const char *path, const mw_child_limits *limits, const mw_child_result *result) {
+int compiler_outcome(const char *path, const char *source, const mw_child_limits *limits,
+                     const mw_child_result *result) {
   if (!result->timed_out && !result->signal && result->status == 0) return MW_SUCCESS;
-  if (result->timed_out || result->signal || result->status != 1) return fail_other(path, limits, result);
+  if (result->timed_out || result->signal || result->status != 1) return fail_other(path, source, limits, result);
   mw_text log = {0};
   origin_clean_log(result->errors.data ? result->errors.data : "", &log);
   int code = fail_source(log.data);

@@ -202,7 +202,7 @@ int compiler_job_run(const compiler_job *job, const compiler_args *args, double 
   mw_child_result result = {0};
   int code = mw_child_run((const char *const *)args->items, NULL, &limits, &result);
   if (code == MW_SUCCESS) {
-    code = compiler_outcome(args->items[0], &limits, &result);
+    code = compiler_outcome(args->items[0], job->source, &limits, &result);
     mw_child_result_free(&result);
   }
   return code;

@@ -36,7 +36,9 @@ int compiler_job_run(const compiler_job *job, const compiler_args *args, double 
 /* And the files are gone; source: as it was written, or NULL where it was not. */
 void compiler_job_free(compiler_job *job, const mw_source *source);
 
-/* exit_status.c: MW_SUCCESS, or the failure that the run of `path` under `limits` ended in, with what to do about it. */
-int compiler_outcome(const char *path, const mw_child_limits *limits, const mw_child_result *result);
+/* exit_status.c: MW_SUCCESS, or the failure that the run of `path` on the file `source` under `limits` ended in, with what
+   to do about it. */
+int compiler_outcome(const char *path, const char *source, const mw_child_limits *limits,
+                     const mw_child_result *result);
 
 #endif

@@ -50,7 +50,9 @@ static bool copy_file(mapped_file *file) {
   int copy = memfd_create("mwo", MFD_CLOEXEC);
   off_t from = 0;
   ssize_t moved = copy < 0 ? -1 : 1;
+  mw_writing writing = mw_writing_begin();
   while (moved > 0) moved = sendfile(copy, file->descriptor, &from, 1 << 30);
+  mw_writing_end(&writing);
   if (moved < 0 || fstat(copy, &file->status) != 0) {
     int error = errno;
     if (copy >= 0) close(copy);
