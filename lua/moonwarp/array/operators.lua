@@ -1,0 +1,218 @@
+-- Operators and functions on all elements of arrays: a + b, a:exp(), mw.maximum(a, 0), a:lt(b).
+--
+-- Each is a function of elements (raw.elementwise_new) for each combination of dtypes that is met; shapes broadcast. What an
+-- operator computes stands in one table below, as CUDA C over its operands' names a, b and c. The kernels can be read:
+-- mw.source(mw.exp, a).
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+local promotion = require "moonwarp.array.promotion"
+
+local usage = errors.usage
+local letters = { "a", "b", "c" }
+
+-- ---- what each computes ----
+--
+-- Of a rule: `kind`, which says the result's dtype and the type to compute in, and `body`, an expression; where floating
+-- point needs another one than integers, `float`. $f in it becomes the suffix f of CUDA's single-precision functions, $C the
+-- type that is computed in.
+
+local rules = {
+  add = { "arithmetic", "a + b", operator = "__add", sign = "+" },
+  subtract = { "arithmetic", "a - b", operator = "__sub", sign = "-" },
+  multiply = { "arithmetic", "a * b", operator = "__mul", sign = "*" },
+  divide = { "real", "a / b", operator = "__div", sign = "/" },
+  floor_divide = { "signed", "b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0))", float = "floor$f(a / b)",
+    operator = "__idiv", sign = "//" },
+  mod = { "signed", "b == 0 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0)",
+    float = "fmod$f(a, b) + (fmod$f(a, b) != 0 && (a < 0) != (b < 0) ? b : 0)", operator = "__mod", sign = "%" },
+  pow = { "signed", "power(a, b)", float = "pow$f(a, b)", operator = "__pow", sign = "^",
+    preamble = [[
+template <typename T> __device__ T power(T a, T b) { // wraps as products do
+  if (b < 0) return a == 1 ? 1 : a == (T)-1 ? (b % 2 ? a : 1) : 0;
+  unsigned long long y = 1, x = a;
+  for (; b; b /= 2, x *= x)
+    if (b % 2) y *= x;
+  return (T)y;
+}]] },
+  negative = { "arithmetic", "-a", operator = "__unm", sign = "-", arity = 1 },
+
+  lt = { "compare", "a < b" }, le = { "compare", "a <= b" }, gt = { "compare", "a > b" },
+  ge = { "compare", "a >= b" }, eq = { "compare", "a == b" }, ne = { "compare", "a != b" },
+
+  land = { "logical", "a && b" }, lor = { "logical", "a || b" }, lxor = { "logical", "a != b" },
+  lnot = { "logical", "!a", arity = 1 },
+  band = { "bits", "a & b", operator = "__band", sign = "&" }, bor = { "bits", "a | b", operator = "__bor", sign = "|" },
+  bxor = { "bits", "a ^ b" }, bnot = { "bits", "~a", operator = "__bnot", sign = "~", arity = 1 },
+  left_shift = { "bits", "b < 8 * sizeof(a) ? a << b : 0", operator = "__shl", sign = "<<" },
+  right_shift = { "bits", "b < 8 * sizeof(a) ? a >> b : a < 0 ? -1 : 0", operator = "__shr", sign = ">>" },
+
+  maximum = { "same", "a > b ? a : b", float = "a != a ? a : b != b ? b : a > b ? a : b" },
+  minimum = { "same", "a < b ? a : b", float = "a != a ? a : b != b ? b : a < b ? a : b" },
+  fmax = { "same", "a > b ? a : b", float = "fmax$f(a, b)" }, fmin = { "same", "a < b ? a : b", float = "fmin$f(a, b)" },
+  clip = { "same", "a < b ? b : a > c ? c : a", arity = 3 },
+  abs = { "same", "a < 0 ? -a : a", float = "fabs$f(a)", arity = 1 },
+  sign = { "same", "(a > 0) - (a < 0)", float = "a > 0 ? 1 : a < 0 ? -1 : a", arity = 1 },
+  square = { "arithmetic", "a * a", arity = 1 },
+
+  isnan = { "predicate", "a != a", arity = 1 }, isinf = { "predicate", "fabs$f(a) == HUGE_VAL", arity = 1 },
+  isfinite = { "predicate", "fabs$f(a) < HUGE_VAL", arity = 1 }, signbit = { "predicate", "signbit(a)", arity = 1 },
+
+  reciprocal = { "real", "1 / a", arity = 1 },
+  rsqrt = { "real", "rsqrt$f(a)", arity = 1 },
+  sigmoid = { "real", "1 / (1 + exp$f(-a))", arity = 1 },
+  degrees = { "real", "a * ($C)57.295779513082320876798", arity = 1 },
+  radians = { "real", "a * ($C)0.017453292519943295769237", arity = 1 },
+  hypot = { "real", "hypot$f(a, b)" }, atan2 = { "real", "atan2$f(a, b)" }, fmod = { "real", "fmod$f(a, b)" },
+  remainder = { "real", "remainder$f(a, b)" }, copysign = { "real", "copysign$f(a, b)" },
+  nextafter = { "real", "nextafter$f(a, b)" }, fdim = { "real", "fdim$f(a, b)" },
+  fma = { "real", "fma$f(a, b, c)", arity = 3 },
+}
+-- Functions of CUDA's mathematics by their names there.
+for name in ([[exp exp2 exp10 expm1 log log2 log10 log1p sqrt cbrt rcbrt sin cos tan asin acos atan sinh cosh tanh asinh
+  acosh atanh sinpi cospi erf erfc erfinv erfcinv erfcx tgamma lgamma j0 j1 y0 y1 normcdf normcdfinv]]):gmatch "%S+" do
+  rules[name] = { "real", name .. "$f(a)", arity = 1 }
+end
+-- Roundings leave integers as they are. rint is Lua's idea of round to even, as NumPy's round is.
+for name, f in pairs { floor = "floor", ceil = "ceil", trunc = "trunc", round = "rint" } do
+  rules[name] = { "same", "a", float = f .. "$f(a)", arity = 1 }
+end
+
+-- ---- the functions of elements ----
+
+-- The dtype that the arguments have together; numbers count when there is nothing else.
+local function together(name, arguments, count)
+  local dtype
+  for i = 1, count do
+    if raw.type(arguments[i]) == "array" then
+      local mine = promotion.of(arguments[i].dtype, name).name
+      dtype = dtype and promotion.promote(dtype, mine) or mine
+    end
+  end
+  if not dtype then
+    usage("%s wants an array, got %s", name, raw.describe(arguments[1]))
+  end
+  for i = 1, count do
+    local given = arguments[i]
+    if raw.type(given) ~= "array" then
+      if type(given) ~= "number" and type(given) ~= "boolean" and not tonumber(given) or type(given) == "string" then
+        usage("%s wants arrays and numbers, got %s", name, raw.describe(given))
+      end
+      dtype = promotion.promote_number(dtype, given)
+    end
+  end
+  return dtype
+end
+
+-- By kind: the dtype to compute in and that of the result, out of the arguments'.
+local kinds = {}
+function kinds.arithmetic(dtype) return dtype, dtype end
+kinds.signed, kinds.same = kinds.arithmetic, kinds.arithmetic
+function kinds.real(dtype, name)
+  local integers = promotion.of(dtype, name).kind ~= "float"
+  local real = name == "divide" and integers and "double" or promotion.real(dtype)
+  return real, real
+end
+function kinds.predicate(dtype) return promotion.real(dtype), "bool" end
+function kinds.compare(dtype) return dtype, "bool" end
+function kinds.logical() return "bool", "bool" end
+function kinds.bits(dtype, name)
+  if promotion.of(dtype, name).kind == "float" then usage("%s works on integers and booleans, not on %s", name, dtype) end
+  return dtype, dtype
+end
+
+local function make(name, rule, arguments, count)
+  local dtype = together(name, arguments, count)
+  local compute, result = kinds[rule[1]](dtype, name)
+  local of = promotion.of(compute, name)
+  local is_float = of.kind == "float"
+  local C = of.C
+  if is_float then C = of.compute elseif rule[1] == "arithmetic" then C = of.compute end
+  if of.kind == "bool" and rule[1] ~= "logical" and rule[1] ~= "compare" and rule[1] ~= "bits" then C = "int" end
+  local body, operands, lines = is_float and rule.float or rule[2], { { "y", "out", result } }, {}
+  body = body:gsub("%$f", C == "float" and "f" or ""):gsub("%$C", C)
+  for i = 1, count do
+    local letter = letters[i]
+    if raw.type(arguments[i]) == "array" then
+      operands[i + 1] = { letter .. "0", "in", arguments[i].dtype }
+    else
+      -- comparisons take any number: one that the elements cannot be is none of them
+      local scalar = rule[1] == "compare" and not is_float and "longlong" or rule[1] == "logical" and "bool" or compute
+      operands[i + 1] = { letter .. "0", "scalar", scalar }
+      if scalar == "longlong" and of.kind ~= "uint" then C = "long long" end
+    end
+    lines[i] = letter
+  end
+  for i, letter in ipairs(lines) do
+    lines[i] = rule[1] == "logical" and ("const bool %s = %s0 != (%s)0;"):format(letter, letter,
+      promotion.of(operands[i + 1][3], name).compute) or ("const %s %s = (%s)%s0;"):format(C, letter, C, letter)
+  end
+  local to = promotion.of(result, name)
+  return raw.elementwise_new {
+    name = name, preamble = rule.preamble, operands = operands,
+    body = ("%s\n  y = (%s)(%s);"):format(table.concat(lines, "\n  "), to.C, body),
+  }
+end
+
+-- ---- as functions and methods ----
+
+local M = {}
+local metamethods = {}
+local array = raw.classes.array
+
+for name, rule in pairs(rules) do
+  local count = rule.arity or 2
+  local shown = rule.sign or ("mw.%s"):format(name)
+  local operate = raw.array_operator(count, function(...) return make(name, rule, { ... }, count) end)
+  if rule.operator then metamethods[rule.operator] = operate end
+  local by_dtypes = {}
+  -- With an options table at the end: {out = y} is written.
+  local function call(...)
+    local given = select("#", ...)
+    local options = given > count and (select(given, ...))
+    if type(options) == "table" then
+      local arguments = { ... }
+      local out = options.out
+      if raw.type(out) ~= "array" then usage("%s: out is the array to write into, got %s", shown, raw.describe(out)) end
+      local key = { out.dtype }
+      for i = 1, count do
+        local it = arguments[i]
+        key[i + 1] = raw.type(it) == "array" and it.dtype or type(it) == "number" and it % 1 == 0 and "whole" or type(it)
+      end
+      key = tostring(out.device.name) .. " " .. table.concat(key, " ")
+      local f = by_dtypes[key]
+      if not f then
+        f = make(name, rule, arguments, count)
+        by_dtypes[key] = f
+      end
+      arguments[given] = nil
+      raw.elementwise_run(f, out, (table.unpack or unpack)(arguments, 1, count))
+      return out
+    end
+    if given ~= count then
+      usage("%s takes %d argument%s and perhaps {out = y}, got %d", shown, count, count == 1 and "" or "s", given)
+    end
+    return operate(...)
+  end
+  M[name] = call
+  array[name] = call
+end
+
+---The elements of `a` where a condition holds, and those of `b` elsewhere.
+M.where = (function()
+  local function resolve(condition, a, b)
+    local dtype = together("mw.where", { a, b }, 2)
+    local operands = { { "y", "out", dtype }, { "p", "in", condition.dtype } }
+    for i, it in ipairs { a, b } do
+      operands[i + 2] = { letters[i], raw.type(it) == "array" and "in" or "scalar",
+        raw.type(it) == "array" and it.dtype or dtype }
+    end
+    local C = promotion.of(dtype, "mw.where").C
+    return raw.elementwise_new { name = "where", operands = operands, body = ("y = p ? (%s)a : (%s)b;"):format(C, C) }
+  end
+  return raw.array_operator(3, resolve)
+end)()
+
+raw.array_metamethods(metamethods)
+
+return M
