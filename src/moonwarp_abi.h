@@ -943,7 +943,6 @@ typedef struct mw_operand_value {
 
 /* All that `source` says is copied; its types are borrowed as long as the function lives. *out is yours. Compiles nothing. */
 int mw_elementwise_new(mw_device *device, const mw_elementwise_source *source, mw_elementwise **out);
-mw_elementwise *mw_elementwise_retain(mw_elementwise *f);
 void mw_elementwise_release(mw_elementwise *f);
 /* The CUDA C that runs for contiguous arrays. Yours: mw_text_release. */
 char *mw_elementwise_text(const mw_elementwise *f);

@@ -214,7 +214,8 @@ function array:to(dtype)
   return copy
 end
 
----A view of the same memory with another shape; one size may be -1, which stands for what is left.
+---A view of the same memory with another shape, or of a copy where the array is strided; one size may be -1, which stands
+---for what is left.
 ---@param ... integer|integer[]
 ---@return moonwarp.array
 function array:reshape(...)
@@ -249,7 +250,7 @@ function array:reshape(...)
   elseif known ~= count then
     usage("a:reshape: {%s} has %.0f elements, the array has %d", table.concat(sizes, ", "), known, count)
   end
-  return raw.array_view(self, 0, nil, sizes)
+  return raw.array_view(self.is_contiguous and self or self:copy(), 0, nil, sizes)
 end
 
 ---A view of the same bytes as another dtype. The last size changes with the dtype's; where it becomes 1 it goes:
@@ -285,8 +286,8 @@ function array:sub(first, last)
     usage("a:sub: %d to %d is outside 1..%d", first, last, size)
   end
   shape[1] = last - first + 1
-  local row = size == 0 and 0 or self.nbytes / size
-  return raw.array_view(self, (first - 1) * row, nil, shape)
+  local strides = self.strides
+  return raw.array_strided(self, shape[1] == 0 and 0 or (first - 1) * strides[1], nil, shape, strides)
 end
 
 ---Print the array as a picture: a sparkline of one dimension, a heat map of two, pixels as what they are.
@@ -298,5 +299,23 @@ function array:show(options) io.write(raw.part("show").picture(self, options)) e
 function array:plot(options) io.write(raw.part("show").graph(self, options)) end
 
 function array:__tostring() return raw.part("display").array(self) end
+
+-- Operators and views are read when a script first uses one.
+local forward = {}
+for _, name in ipairs { "add", "sub", "mul", "div", "mod", "pow", "unm", "idiv", "band", "bor", "bnot", "shl", "shr" } do
+  local event = "__" .. name
+  forward[event] = function(a, b)
+    raw.part "array.operators"
+    return raw.operators[event](a, b)
+  end
+end
+raw.array_metamethods(forward)
+raw.array_selectors(function(of, key)
+  raw.part "array.views"
+  return of[key]
+end, function(of, key, value)
+  raw.part "array.views"
+  of[key] = value
+end)
 
 return M

@@ -40,14 +40,28 @@ for part, names in pairs(later) do
 end
 require "moonwarp.kernel"
 
+-- What computes with arrays is read when a script first asks for a name that is not there yet.
+local array_parts = { "array.operators", "array.views" }
+local function read_array_parts()
+  local parts = array_parts
+  array_parts = {}
+  for _, part in ipairs(parts) do add(part) end
+  return #parts > 0
+end
+
 -- A name that is not there is an error. A module's names are its source's: the binding asks about those.
 for class, methods in pairs(raw.classes) do
   if class ~= "module" then
-    methods.__missing = function(_, name) return raw.part("suggest").member(class, name) end
+    methods.__missing = function(_, name)
+      if class == "array" and read_array_parts() and rawget(methods, name) then return methods[name] end
+      return raw.part("suggest").member(class, name)
+    end
   end
 end
 setmetatable(mw, { __index = function(_, name)
-  if type(name) == "string" then raw.part("suggest").missing("moonwarp", name, mw) end
+  if type(name) ~= "string" then return nil end
+  if read_array_parts() and rawget(mw, name) ~= nil then return mw[name] end
+  raw.part("suggest").missing("moonwarp", name, mw)
 end })
 
 ---Monotonic seconds, for measuring.

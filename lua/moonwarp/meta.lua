@@ -47,6 +47,9 @@ error("moonwarp.meta is for editors; require \"moonwarp\"")
 ---@field rank integer how many dimensions
 ---@field count integer how many elements
 ---@field nbytes integer
+---@field strides integer[] bytes from an element to the next along each dimension
+---@field is_contiguous boolean whether elements follow each other in row order
+---@field is_read_only boolean whether it repeats elements, as broadcast_to does
 ---@field dtype moonwarp.dtype
 ---@field device moonwarp.device
 ---@field address integer the device address of the first element, 0 once freed

@@ -42,12 +42,12 @@ describe("a function of elements", function()
   it("has several outputs, whole arrays and the element's number", function()
     local f = make("twice = 2 * x; looked = table[i % 3];", { { "twice", "out", "int" }, { "looked", "out", "float" },
       { "x", "in", "int" }, { "table", "whole", "float" } }, { index = true })
-    local twice, looked = raw.elementwise_run(f, nil, nil, mw.arange(6, "int"):reshape(2, 3), mw.array { 0.5, 1.5, 2.5 })
+    local list = mw.array { 0.5, 1.5, 2.5 }
+    local twice, looked = raw.elementwise_run(f, nil, nil, mw.arange(6, "int"):reshape(2, 3), list)
     assert.same({ 0, 2, 4, 6, 8, 10 }, flat(twice))
     assert.same({ 0.5, 1.5, 2.5, 0.5, 1.5, 2.5 }, flat(looked))
     local t = raw.array_strided(mw.arange(6, "int"), 0, nil, { 3, 2 }, { 4, 12 })
-    assert.same({ 0.5, 1.5, 2.5, 0.5, 1.5, 2.5 }, flat((select(2, raw.elementwise_run(f, nil, nil, t,
-      mw.array { 0.5, 1.5, 2.5 })))))
+    assert.same({ 0.5, 1.5, 2.5, 0.5, 1.5, 2.5 }, flat((select(2, raw.elementwise_run(f, nil, nil, t, list)))))
   end)
 
   it("uses functions and types of its preamble", function()
@@ -91,7 +91,8 @@ describe("a function of elements", function()
   end)
 
   it("reports a mistake in its body where that stands", function()
-    local f = make("y = nothing;", { { "y", "out", "float" }, { "x", "in", "float" } }, { file = "mine.lua", line = 70 })
+    local f = make("y = nothing;", { { "y", "out", "float" }, { "x", "in", "float" } },
+      { file = "mine.lua", line = 70 })
     local ok, err = pcall(raw.elementwise_run, f, nil, mw.zeros(3))
     assert.is_false(ok)
     assert.equal("compile", err.kind)

@@ -1,8 +1,7 @@
 -- Operators and functions on all elements of arrays: a + b, a:exp(), mw.maximum(a, 0), a:lt(b).
 --
--- Each is a function of elements (raw.elementwise_new) for each combination of dtypes that is met; shapes broadcast. What an
--- operator computes stands in one table below, as CUDA C over its operands' names a, b and c. The kernels can be read:
--- mw.source(mw.exp, a).
+-- Each is a function of elements (raw.elementwise_new) for each combination of dtypes that is met; shapes broadcast.
+-- What an operator computes stands in one table below, as CUDA C over its operands' names a, b and c.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
@@ -13,8 +12,8 @@ local letters = { "a", "b", "c" }
 
 -- ---- what each computes ----
 --
--- Of a rule: `kind`, which says the result's dtype and the type to compute in, and `body`, an expression; where floating
--- point needs another one than integers, `float`. $f in it becomes the suffix f of CUDA's single-precision functions, $C the
+-- A rule has a kind, which says the result's dtype and the type to compute in, and an expression; where floating point
+-- needs another one than integers, `float`. $f in it becomes the suffix f of CUDA's single-precision functions, $C the
 -- type that is computed in.
 
 local rules = {
@@ -42,14 +41,16 @@ template <typename T> __device__ T power(T a, T b) { // wraps as products do
 
   land = { "logical", "a && b" }, lor = { "logical", "a || b" }, lxor = { "logical", "a != b" },
   lnot = { "logical", "!a", arity = 1 },
-  band = { "bits", "a & b", operator = "__band", sign = "&" }, bor = { "bits", "a | b", operator = "__bor", sign = "|" },
+  band = { "bits", "a & b", operator = "__band", sign = "&" },
+  bor = { "bits", "a | b", operator = "__bor", sign = "|" },
   bxor = { "bits", "a ^ b" }, bnot = { "bits", "~a", operator = "__bnot", sign = "~", arity = 1 },
   left_shift = { "bits", "b < 8 * sizeof(a) ? a << b : 0", operator = "__shl", sign = "<<" },
   right_shift = { "bits", "b < 8 * sizeof(a) ? a >> b : a < 0 ? -1 : 0", operator = "__shr", sign = ">>" },
 
   maximum = { "same", "a > b ? a : b", float = "a != a ? a : b != b ? b : a > b ? a : b" },
   minimum = { "same", "a < b ? a : b", float = "a != a ? a : b != b ? b : a < b ? a : b" },
-  fmax = { "same", "a > b ? a : b", float = "fmax$f(a, b)" }, fmin = { "same", "a < b ? a : b", float = "fmin$f(a, b)" },
+  fmax = { "same", "a > b ? a : b", float = "fmax$f(a, b)" },
+  fmin = { "same", "a < b ? a : b", float = "fmin$f(a, b)" },
   clip = { "same", "a < b ? b : a > c ? c : a", arity = 3 },
   abs = { "same", "a < 0 ? -a : a", float = "fabs$f(a)", arity = 1 },
   sign = { "same", "(a > 0) - (a < 0)", float = "a > 0 ? 1 : a < 0 ? -1 : a", arity = 1 },
@@ -117,15 +118,27 @@ function kinds.predicate(dtype) return promotion.real(dtype), "bool" end
 function kinds.compare(dtype) return dtype, "bool" end
 function kinds.logical() return "bool", "bool" end
 function kinds.bits(dtype, name)
-  if promotion.of(dtype, name).kind == "float" then usage("%s works on integers and booleans, not on %s", name, dtype) end
+  if promotion.of(dtype, name).kind == "float" then
+    usage("%s works on integers and booleans, not on %s", name, dtype)
+  end
   return dtype, dtype
 end
 
-local function make(name, rule, arguments, count)
+-- Whether numbers of a dtype may be written as another without asking: kinds only grow.
+local ranks = { bool = 1, uint = 2, int = 3, float = 4 }
+local function may_become(from, to) return ranks[from.kind] <= ranks[to.kind] end
+
+local function make(name, rule, arguments, count, wanted)
   local dtype = together(name, arguments, count)
   local compute, result = kinds[rule[1]](dtype, name)
+  if wanted and wanted ~= result then
+    if not may_become(promotion.of(result, name), promotion.of(wanted, name)) then
+      usage("%s gives %s, which does not go into out, an array of %s; out:assign(…) converts", name, result, wanted)
+    end
+    result = wanted
+  end
   local of = promotion.of(compute, name)
-  local is_float = of.kind == "float"
+  local is_float, to = of.kind == "float", promotion.of(result, name)
   local C = of.C
   if is_float then C = of.compute elseif rule[1] == "arithmetic" then C = of.compute end
   if of.kind == "bool" and rule[1] ~= "logical" and rule[1] ~= "compare" and rule[1] ~= "bits" then C = "int" end
@@ -147,7 +160,7 @@ local function make(name, rule, arguments, count)
     lines[i] = rule[1] == "logical" and ("const bool %s = %s0 != (%s)0;"):format(letter, letter,
       promotion.of(operands[i + 1][3], name).compute) or ("const %s %s = (%s)%s0;"):format(C, letter, C, letter)
   end
-  local to = promotion.of(result, name)
+  if to.kind == "bool" and compute ~= "bool" and result ~= compute then body = "(" .. body .. ") != 0" end
   return raw.elementwise_new {
     name = name, preamble = rule.preamble, operands = operands,
     body = ("%s\n  y = (%s)(%s);"):format(table.concat(lines, "\n  "), to.C, body),
@@ -177,12 +190,13 @@ for name, rule in pairs(rules) do
       local key = { out.dtype }
       for i = 1, count do
         local it = arguments[i]
-        key[i + 1] = raw.type(it) == "array" and it.dtype or type(it) == "number" and it % 1 == 0 and "whole" or type(it)
+        local whole = type(it) == "number" and it % 1 == 0 and "whole"
+        key[i + 1] = raw.type(it) == "array" and it.dtype or whole or type(it)
       end
       key = tostring(out.device.name) .. " " .. table.concat(key, " ")
       local f = by_dtypes[key]
       if not f then
-        f = make(name, rule, arguments, count)
+        f = make(name, rule, arguments, count, out.dtype)
         by_dtypes[key] = f
       end
       arguments[given] = nil
@@ -214,5 +228,6 @@ M.where = (function()
 end)()
 
 raw.array_metamethods(metamethods)
+raw.operators = metamethods
 
 return M

@@ -6,8 +6,8 @@ local errors = require "moonwarp.error"
 
 local M = {}
 
--- kind: "bool", "uint", "int", "float"; bits; C: how CUDA C spells it; compute: in which type arithmetic is done, which for
--- integers is the unsigned one, since it wraps.
+-- kind: "bool", "uint", "int", "float"; bits; C: how CUDA C spells it; compute: the type in which arithmetic is done,
+-- for integers the unsigned one, since it wraps.
 local types = {
   bool = { kind = "bool", bits = 1, C = "bool", compute = "unsigned" },
   char = { kind = "int", bits = 8, C = "char", compute = "unsigned" },

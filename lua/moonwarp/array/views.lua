@@ -34,7 +34,9 @@ local function view(of, offset, shape, strides) return raw.array_strided(of, off
 -- ---- parts ----
 
 local function index_of(i, size, d)
-  if not is_whole(i) then usage("index %d: an index is a whole number or a range {first, last}, got %s", d, raw.describe(i)) end
+  if not is_whole(i) then
+    usage("index %d: an index is a whole number or a range {first, last}, got %s", d, raw.describe(i))
+  end
   local at = i < 0 and size + i + 1 or i
   if at < 1 or at > size then
     usage("index %d: %d is outside 1..%d%s", d, i, size, i == 0 and " (Lua counts from 1: C's [0] is [1] here)" or "")
@@ -62,9 +64,8 @@ local function range_of(range, size, d)
   end
   local from, to = first < 0 and size + first + 1 or first, last < 0 and size + last + 1 or last
   local direction = step > 0 and 1 or -1
-  if to == from - direction and from >= 1 - (direction < 0 and 1 or 0) and from <= size + (direction > 0 and 1 or 0) then
-    return from, 0, step -- empty
-  end
+  local lowest, highest = direction > 0 and 1 or 0, direction > 0 and size + 1 or size
+  if to == from - direction and from >= lowest and from <= highest then return from, 0, step end -- empty
   if from < 1 or from > size or to < 1 or to > size then
     usage("index %d: the range {%d, %d} is outside 1..%d", d, first, last, size)
   end
@@ -101,10 +102,16 @@ local function part(of, key)
   return offset, out_shape, out_strides
 end
 
+local function check_key(key)
+  if raw.type(key) ~= "array" then
+    usage("an array is indexed by numbers, ranges and arrays, not by %s", raw.describe(key))
+  end
+end
+
 -- a[key] for a key that is no number: a table of indices and ranges, an array of indices, or a mask.
 local function select_by(of, key)
   if type(key) ~= "table" then
-    if raw.type(key) ~= "array" then usage("an array is indexed by numbers, ranges and arrays, not by %s", raw.describe(key)) end
+    check_key(key)
     return key.dtype == "bool" and of:compress(key) or of:take(key)
   end
   local offset, shape, strides = part(of, key)
@@ -114,7 +121,7 @@ end
 
 local function assign_by(of, key, value)
   if type(key) ~= "table" then
-    if raw.type(key) ~= "array" then usage("an array is indexed by numbers, ranges and arrays, not by %s", raw.describe(key)) end
+    check_key(key)
     if key.dtype == "bool" then of:assign_where(key, value) else of:put(key, value) end
     return
   end
@@ -133,17 +140,20 @@ raw.array_selectors(select_by, assign_by)
 
 local converters = {}
 
----Write a number (into each element), an array whose shape broadcasts to this one's and whose numbers are converted, or a
----nested table. Overlapping memory is fine.
+-- Whether a value is a table of elements, rather than one element that is a vector or a struct.
+local function is_nested(of, value)
+  if type(value) ~= "table" or getmetatable(value) ~= nil or rawget(value, 1) == nil then return false end
+  local _, components = raw.dtype_size(of.dtype)
+  return components == 0 or type(rawget(value, 1)) ~= "number"
+end
+
+---Write a number (into each element), an array whose shape broadcasts to this one's and whose numbers are converted, or
+---a nested table. Overlapping memory is fine.
 ---@param value number|boolean|table|moonwarp.array
 ---@return moonwarp.array self
 function array:assign(value)
   if raw.type(value) ~= "array" then
-    if type(value) == "table" and raw.type(value) == nil and #value == self.shape[1] and type(rawget(value, 1)) ~= "nil"
-      and not raw.is_vector_dtype(self.dtype, value) then
-      return self:copy_from(value)
-    end
-    return self:fill(value)
+    return is_nested(self, value) and self:copy_from(value) or self:fill(value)
   end
   local key = tostring(self.device.name) .. " " .. tostring(value.dtype) .. " " .. tostring(self.dtype)
   local f = converters[key]
@@ -236,7 +246,8 @@ function array:expand(axis)
   return view(self, 0, shape, strides)
 end
 
----A view of that shape in which elements are repeated: sizes are aligned at the last one, and 1 becomes any. Read-only.
+---A view of that shape in which elements are repeated: sizes are aligned at the last one, and 1 becomes any. It is
+---read-only.
 ---@param ... integer|integer[]
 ---@return moonwarp.array
 function array:broadcast_to(...)

@@ -1,7 +1,8 @@
 -- Functions of elements, and operators on arrays that choose among them by what they are given.
 --
 -- An operator is a function of one to three arrays and numbers. It finds its function of elements by the types of its
--- arguments in a table, so that the Lua layer is asked once for each combination: resolve(arguments…) makes what is missing.
+-- arguments in a table, so that the Lua layer is asked once for each combination: resolve(arguments…) makes what is
+-- missing.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
@@ -53,7 +54,7 @@ end
 -- ---- running ----
 
 local function run(f, given)
-  local values, rooms = ffi.new("mw_operand_value[?]", f.count), {}
+  local values, rooms = ffi.new("mw_operand_value[?]", f.count), {} -- rooms keep what values point to
   local most, made, outputs = 0, {}, 0
   for k = 1, f.count do
     local it = given[k]
@@ -75,6 +76,7 @@ local function run(f, given)
     end
   end
   local site = errors.site()
+  assert(rooms)
   errors.must(collect.retry(f.device, function() return C.mw_elementwise_run(f.handle, values, site) end))
   f.device._pending = 1
   local at = 0

@@ -47,11 +47,6 @@ int mw_elementwise_new(mw_device *device, const mw_elementwise_source *source, m
   return MW_SUCCESS;
 }
 
-mw_elementwise *mw_elementwise_retain(mw_elementwise *f) {
-  mw_refs_take(&f->refs);
-  return f;
-}
-
 void mw_elementwise_release(mw_elementwise *f) {
   if (!f || !mw_refs_drop(&f->refs)) return;
   for (mw_elementwise_variant *variant = f->variants, *next; variant; variant = next) {
