@@ -48,6 +48,7 @@ describe("a name that is not there", function()
 
   it("leaves properties that have no value as they are", function()
     assert.is_nil(mw.zeros(3)[4])
+    assert.equal("", mw.compile("__global__ void k() {}"):log())
   end)
 end)
 
