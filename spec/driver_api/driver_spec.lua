@@ -48,7 +48,7 @@ describe("before cuInit", function()
         cuCtxDestroy = true, cuGLCtxCreate = true,
       }
       try(cu.CUDA_ERROR_INVALID_CONTEXT, function(name)
-        return contextless[name] or name:find "^cuDevice" or name:find "^cuD3D9"
+        return contextless[name] or name:find "^cuDevice" or name:find "^cuD3D"
       end)
       table.sort(wrong)
       print(table.concat(wrong, ", "))
@@ -215,6 +215,7 @@ describe("contexts", function()
     ok(cu.cuCtxSetSharedMemConfig(1))
     ok(cu.cuCtxGetSharedMemConfig())
     code("CUDA_ERROR_INVALID_VALUE", cu.cuCtxSetSharedMemConfig(9))
+    ok(cu.cuCtxResetPersistingL2Cache())
     local least, greatest = ok(cu.cuCtxGetStreamPriorityRange())
     assert.is_true(greatest < least)
     code("CUDA_ERROR_INVALID_CONTEXT", cu.cuCtxEnablePeerAccess(context, 0))

@@ -231,6 +231,17 @@ cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) {
   return host_end(check_range((unsigned)config, 2, "shared memory"));
 }
 
+/* The names before CUDA 4.0. */
+cudaError_t cudaThreadGetLimit(size_t *value, enum cudaLimit limit) { return cudaDeviceGetLimit(value, limit); }
+cudaError_t cudaThreadSetLimit(enum cudaLimit limit, size_t value) { return cudaDeviceSetLimit(limit, value); }
+cudaError_t cudaThreadGetCacheConfig(enum cudaFuncCache *config) { return cudaDeviceGetCacheConfig(config); }
+cudaError_t cudaThreadSetCacheConfig(enum cudaFuncCache config) { return cudaDeviceSetCacheConfig(config); }
+
+/* Access policy windows are kept and told, and no line of a cache persists for them. */
+static int reset_persisting(const host_context *context) { return context ? MW_SUCCESS : MW_INVALID_CONTEXT; }
+cudaError_t cudaCtxResetPersistingL2Cache(void) { HOST_RUNTIME(reset_persisting(context)); }
+CUresult cuCtxResetPersistingL2Cache(void) { HOST_DRIVER(reset_persisting(context)); }
+
 static int check_kernel(host_context *context, const void *func, unsigned config, unsigned most, const char *what) {
   mw_kernel *kernel;
   int code = host_kernel(context, func, &kernel);

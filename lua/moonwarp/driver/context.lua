@@ -198,6 +198,7 @@ local function install_contexts(cu)
     cuCtxGetCacheConfig = "cudaDeviceGetCacheConfig", cuCtxSetCacheConfig = "cudaDeviceSetCacheConfig",
     cuCtxGetSharedMemConfig = "cudaDeviceGetSharedMemConfig", cuCtxSetSharedMemConfig = "cudaDeviceSetSharedMemConfig",
     cuCtxGetStreamPriorityRange = "cudaDeviceGetStreamPriorityRange",
+    cuCtxResetPersistingL2Cache = "cudaCtxResetPersistingL2Cache",
   })
   cu.cuCtxEnablePeerAccess = M.call(function(peer, flags)
     if (flags or 0) ~= 0 then fail("CUDA_ERROR_INVALID_VALUE", "the flags of cuCtxEnablePeerAccess are 0") end

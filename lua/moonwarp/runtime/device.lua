@@ -146,6 +146,12 @@ function M.install(rt)
       fail("cudaErrorInvalidValue", "a shared memory configuration is 0 to 2")
     end
   end)
+  -- The names before CUDA 4.0.
+  for _, what in ipairs { "GetLimit", "SetLimit", "GetCacheConfig", "SetCacheConfig" } do
+    rt["cudaThread" .. what] = rt["cudaDevice" .. what]
+  end
+  -- Access policy windows are kept and told, and no line of a cache persists for them.
+  rt.cudaCtxResetPersistingL2Cache = api(function() end)
   rt.cudaDeviceSynchronize = api(function() raw.synchronize() end)
   rt.cudaThreadSynchronize = rt.cudaDeviceSynchronize
   rt.cudaDeviceReset = api(reset)

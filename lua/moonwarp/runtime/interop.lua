@@ -1,15 +1,33 @@
--- Direct3D under CUDA's names: refused, with the reason.
+-- What CUDA shares with other interfaces and processes, under CUDA's names: refused, with the reason.
 
 local result = require "moonwarp.runtime.result"
 
-local M = {}
+local M = {
+  direct3d = "there is no Direct3D on this system",
+  ipc = "memory and events belong to one process here",
+  external = "memory and semaphores of other interfaces cannot be imported here",
+}
 
-local functions = {
+local direct3d = {
   "cudaD3D9Begin", "cudaD3D9End", "cudaD3D9SetDirect3DDevice", "cudaD3D9GetDirect3DDevice", "cudaD3D9GetDevice",
   "cudaD3D9RegisterResource", "cudaD3D9RegisterVertexBuffer", "cudaD3D9UnregisterResource",
   "cudaD3D9UnregisterVertexBuffer", "cudaD3D9MapResources", "cudaD3D9MapVertexBuffer", "cudaD3D9UnmapResources",
   "cudaD3D9UnmapVertexBuffer", "cudaD3D9ResourceGetMappedPointer", "cudaD3D9ResourceGetMappedPitch",
   "cudaD3D9ResourceGetMappedSize", "cudaD3D9ResourceGetSurfaceDimensions", "cudaD3D9ResourceSetMapFlags",
+  "cudaD3D9GetDevices", "cudaGraphicsD3D9RegisterResource", "cudaD3D10GetDevice", "cudaD3D10GetDevices",
+  "cudaGraphicsD3D10RegisterResource", "cudaD3D11GetDevice", "cudaD3D11GetDevices",
+  "cudaGraphicsD3D11RegisterResource",
+}
+
+local ipc = {
+  "cudaIpcGetMemHandle", "cudaIpcOpenMemHandle", "cudaIpcCloseMemHandle", "cudaIpcGetEventHandle",
+  "cudaIpcOpenEventHandle",
+}
+
+local external = {
+  "cudaImportExternalMemory", "cudaExternalMemoryGetMappedBuffer", "cudaExternalMemoryGetMappedMipmappedArray",
+  "cudaDestroyExternalMemory", "cudaImportExternalSemaphore", "cudaSignalExternalSemaphoresAsync",
+  "cudaWaitExternalSemaphoresAsync", "cudaDestroyExternalSemaphore", "cudaDeviceGetNvSciSyncAttributes",
 }
 
 ---Functions that refuse.
@@ -18,13 +36,18 @@ local functions = {
 ---@param coded function makes a function that returns codes of one that raises
 ---@param fail function raises: the code's name, a format and what goes into it
 ---@param code string "cudaErrorNotSupported"
-function M.refuse(api, names, coded, fail, code)
+---@param why string the reason
+function M.refuse(api, names, coded, fail, code, why)
   for _, name in ipairs(names) do
-    api[name] = coded(function() fail(code, "%s: there is no Direct3D on this system", name) end)
+    api[name] = coded(function() fail(code, "%s: %s", name, why) end)
   end
 end
 
 ---@param rt table
-function M.install(rt) M.refuse(rt, functions, result.api, result.fail, "cudaErrorNotSupported") end
+function M.install(rt)
+  M.refuse(rt, direct3d, result.api, result.fail, "cudaErrorNotSupported", M.direct3d)
+  M.refuse(rt, ipc, result.api, result.fail, "cudaErrorNotSupported", M.ipc)
+  M.refuse(rt, external, result.api, result.fail, "cudaErrorNotSupported", M.external)
+end
 
 return M

@@ -206,6 +206,7 @@ static void test_driver_memory(CUcontext context) {
   OK(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_L1));
   OK(cuCtxGetCacheConfig(&cache));
   OK(cuCtxSetSharedMemConfig(CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE));
+  OK(cuCtxResetPersistingL2Cache());
   OK(cuCtxGetSharedMemConfig(&config));
   CODE(CUDA_ERROR_INVALID_VALUE, cuCtxSetCacheConfig((CUfunc_cache)9));
   OK(cuDeviceCanAccessPeer(&can, 0, 0));
@@ -258,16 +259,66 @@ static void test_refused(void) {
                                       cudaD3D9ResourceGetMappedPitch,
                                       cudaD3D9ResourceGetMappedSize,
                                       cudaD3D9ResourceGetSurfaceDimensions,
-                                      cudaD3D9ResourceSetMapFlags};
+                                      cudaD3D9ResourceSetMapFlags,
+                                      cudaD3D9GetDevices,
+                                      cudaGraphicsD3D9RegisterResource,
+                                      cudaD3D10GetDevice,
+                                      cudaD3D10GetDevices,
+                                      cudaGraphicsD3D10RegisterResource,
+                                      cudaD3D11GetDevice,
+                                      cudaD3D11GetDevices,
+                                      cudaGraphicsD3D11RegisterResource,
+                                      cudaIpcGetMemHandle,
+                                      cudaIpcOpenMemHandle,
+                                      cudaIpcCloseMemHandle,
+                                      cudaIpcGetEventHandle,
+                                      cudaIpcOpenEventHandle,
+                                      cudaImportExternalMemory,
+                                      cudaExternalMemoryGetMappedBuffer,
+                                      cudaExternalMemoryGetMappedMipmappedArray,
+                                      cudaDestroyExternalMemory,
+                                      cudaImportExternalSemaphore,
+                                      cudaSignalExternalSemaphoresAsync,
+                                      cudaWaitExternalSemaphoresAsync,
+                                      cudaDestroyExternalSemaphore,
+                                      cudaDeviceGetNvSciSyncAttributes};
   CUresult (*const driver[])() = {cuD3D9Begin,
                                   cuD3D9End,
                                   cuD3D9GetDevice,
                                   cuD3D9RegisterVertexBuffer,
                                   cuD3D9MapVertexBuffer,
                                   cuD3D9UnmapVertexBuffer,
-                                  cuD3D9UnregisterVertexBuffer};
+                                  cuD3D9UnregisterVertexBuffer,
+                                  cuD3D9CtxCreate,
+                                  cuD3D9GetDevices,
+                                  cuD3D9GetDirect3DDevice,
+                                  cuGraphicsD3D9RegisterResource,
+                                  cuD3D10GetDevice,
+                                  cuD3D10GetDevices,
+                                  cuGraphicsD3D10RegisterResource,
+                                  cuD3D11GetDevice,
+                                  cuD3D11GetDevices,
+                                  cuGraphicsD3D11RegisterResource,
+                                  cuIpcGetMemHandle,
+                                  cuIpcOpenMemHandle,
+                                  cuIpcCloseMemHandle,
+                                  cuIpcGetEventHandle,
+                                  cuIpcOpenEventHandle,
+                                  cuImportExternalMemory,
+                                  cuExternalMemoryGetMappedBuffer,
+                                  cuExternalMemoryGetMappedMipmappedArray,
+                                  cuDestroyExternalMemory,
+                                  cuImportExternalSemaphore,
+                                  cuSignalExternalSemaphoresAsync,
+                                  cuWaitExternalSemaphoresAsync,
+                                  cuDestroyExternalSemaphore,
+                                  cuDeviceGetNvSciSyncAttributes};
   for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++) CODE(cudaErrorNotSupported, runtime[i](0));
   for (size_t i = 0; i < sizeof driver / sizeof *driver; i++) CODE(CUDA_ERROR_NOT_SUPPORTED, driver[i](0));
+  EXPECT(strstr(mwCudaErrorMessage(), "cannot be imported"));
+  CODE(cudaErrorNotSupported, cudaIpcGetMemHandle(&(cudaIpcMemHandle_t){{0}}, NULL));
+  EXPECT(strstr(mwCudaErrorMessage(), "one process"));
+  CODE(CUDA_ERROR_NOT_SUPPORTED, cuD3D9Begin(0));
   EXPECT(strstr(mwCudaErrorMessage(), "Direct3D"));
 }
 

@@ -65,6 +65,13 @@ static void test_devices(void) {
   EXPECT(bytes == 4096);
   OK(cudaDeviceGetCacheConfig(&cache));
   OK(cudaDeviceSetCacheConfig(cudaFuncCachePreferL1));
+  OK(cudaThreadSetLimit(cudaLimitPrintfFifoSize, 8192));
+  OK(cudaThreadGetLimit(&bytes, cudaLimitPrintfFifoSize));
+  EXPECT(bytes == 8192);
+  CODE(cudaErrorInvalidValue, cudaThreadSetCacheConfig((enum cudaFuncCache)9));
+  OK(cudaThreadSetCacheConfig(cudaFuncCachePreferL1));
+  OK(cudaThreadGetCacheConfig(&cache));
+  OK(cudaCtxResetPersistingL2Cache());
   OK(cudaDeviceGetSharedMemConfig(&config));
   OK(cudaDeviceSetSharedMemConfig(cudaSharedMemBankSizeDefault));
   OK(cudaDeviceGetPCIBusId(id, sizeof id, 0));

@@ -8,6 +8,7 @@
 #define MOONWARP_CUDA_H_DRIVER
 
 #include "cuda_driver_types.h"
+#include "cuda_interop.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,6 +56,7 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache *config);
 CUresult cuCtxSetCacheConfig(CUfunc_cache config);
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config);
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config);
+CUresult cuCtxResetPersistingL2Cache(void);
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer);
 CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device);
 CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id);

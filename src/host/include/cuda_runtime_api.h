@@ -7,6 +7,7 @@
 #ifndef MOONWARP_CUDA_RUNTIME_API_H
 #define MOONWARP_CUDA_RUNTIME_API_H
 
+#include "cuda_interop.h"
 #include "device_attributes.h"
 #include "driver_types.h"
 #include "moonwarp_cuda.h"
@@ -43,6 +44,11 @@ cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config);
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config);
 cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config);
 cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config);
+cudaError_t cudaThreadGetLimit(size_t *value, enum cudaLimit limit);
+cudaError_t cudaThreadSetLimit(enum cudaLimit limit, size_t value);
+cudaError_t cudaThreadGetCacheConfig(enum cudaFuncCache *config);
+cudaError_t cudaThreadSetCacheConfig(enum cudaFuncCache config);
+cudaError_t cudaCtxResetPersistingL2Cache(void);
 cudaError_t cudaDeviceGetPCIBusId(char *id, int length, int device);
 cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *id);
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
