@@ -209,7 +209,7 @@ typedef struct kernel {
   bool keeps_shared;                /* and each of these has shared memory of its own: shared_privatization.c */
   uint32_t column_bytes;            /* as in mw_mwo_kernel: nontemporal_stores.c */
   uint32_t loop_depth;              /* the same */
-  const char *thread_code;          /* the function whose stack is local_bytes: codegen.c */
+  const char *thread_code;          /* the function whose stack is local_bytes: stack_depth.c */
   size_t local_bytes;
 } kernel;
 
@@ -453,7 +453,7 @@ void hide_bits(program *p); /* llvm_fpclass_workaround.c: what makes numbers of 
 void show_bits(program *p);
 void mark_thread(program *p, LLVMValueRef place); /* a thread's fields stand there */
 void optimise(program *p); /* codegen.c; parallel.c does parts of it in other threads, until emit waits for them */
-void measure_stacks(program *p); /* local_bytes of the kernels, behind optimise */
+void measure_stacks(program *p); /* stack_depth.c: local_bytes of the kernels, behind optimise */
 void emit(program *p);
 void link_mwo(program *p, const LLVMMemoryBufferRef *objects, size_t count);
 void link_files(const options *o);
@@ -483,9 +483,9 @@ void load_later(program *p);     /* load_sinking.c: vectors whose turn comes lat
 void widen_masks(program *p);    /* mask_legalization.c: to whole lanes, where a processor has no registers for them */
 void shorten_sums(program *p);   /* llvm_known_bits_workaround.c: as instruction selection sees them */
 void estimate_roots(program *p); /* x86_rsqrt.c: 1 / sqrt(x) that need not be exact */
-void split_logarithms(program *p);   /* x86_getexp.c: by instructions that take numbers apart */
-void multiply_by_powers(program *p); /* x86_scalef.c: of two, in one instruction */
-size_t measure_stack(program *p, LLVMValueRef function);
+void split_logarithms(program *p);                       /* x86_getexp.c: by instructions that take numbers apart */
+void multiply_by_powers(program *p);                     /* x86_scalef.c: of two, in one instruction */
+size_t measure_stack(program *p, LLVMValueRef function); /* stack_depth.c */
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
 /* The stack of a function that another share defines, once it is known; 0 if none does. */
 size_t shares_stack(shares *s, LLVMValueRef declaration);

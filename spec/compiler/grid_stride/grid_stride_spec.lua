@@ -229,6 +229,14 @@ local beside = {
 }
 
 local blocks = {
+  ordered_adds = [[ // as those of cuda::atomic_ref: whoever sees one has to see what stands before it
+    __shared__ int counts[16];
+    if (threadIdx.x < 16) counts[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      atomicAdd(&counts[x[i] & 15], 1);
+    __syncthreads();
+    if (threadIdx.x < 16) __atomic_fetch_add(&o[threadIdx.x], counts[threadIdx.x], __ATOMIC_SEQ_CST);]],
   not_known_inside = [[ // nothing tells that all places are
     __shared__ int counts[1009];
     for (int k = threadIdx.x; k < 1009; k += blockDim.x) counts[k] = 0;

@@ -1,9 +1,10 @@
 /* Whether a kernel's blocks have nothing to do with each other, so that they may run in any order.
  *
- * A block waits for another, or learns how far others are, by what it reads while they write: volatile and atomic loads, atomics
- * whose old value it uses, fences, which part what is written from what tells of it. Without all that no block can tell which
- * ran before it, and the runtime is free to choose (cpu/command.h). Clocks and calls that the runtime serves count as
- * telling, too: what is printed or allocated comes in the order of blocks as far as that goes. */
+ * A block waits for another, or learns how far others are, by what it reads while they write: volatile and atomic loads,
+ * atomics whose old value it uses, fences and atomics that order others, which part what is written from what tells of it.
+ * Without all that no block can tell which ran before it, and the runtime is free to choose (cpu/schedule/command.h). Clocks
+ * and calls that the runtime serves count as telling, too: what is printed or allocated comes in the order of blocks as far
+ * as that goes. */
 #include "simt.h"
 
 /* Memory that other blocks do not have. */
@@ -36,7 +37,8 @@ static bool call_meets_blocks(LLVMValueRef call) {
 bool meets_other_blocks(LLVMValueRef i) {
   if (LLVMIsALoadInst(i)) return !is_plain(i) && !is_own(LLVMGetOperand(i, 0));
   if (LLVMIsAStoreInst(i)) return !is_plain(i) && !is_own(LLVMGetOperand(i, 1));
-  if (LLVMIsAAtomicRMWInst(i)) return LLVMGetFirstUse(i) && !is_own(LLVMGetOperand(i, 0));
+  if (LLVMIsAAtomicRMWInst(i))
+    return (LLVMGetFirstUse(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingMonotonic) && !is_own(LLVMGetOperand(i, 0));
   if (LLVMIsAAtomicCmpXchgInst(i)) return !is_own(LLVMGetOperand(i, 0));
   if (LLVMIsAFenceInst(i)) return true;
   return LLVMIsACallInst(i) && call_meets_blocks(i);

@@ -64,51 +64,6 @@ void optimise(program *p) {
   share_optimised(p);
 }
 
-#define DEEPEST 64 /* chain of calls that is followed */
-
-/* What a function and the deepest chain of functions it calls keep on the stack, as far as it is known before code
-   generation: local arrays. A recursion counts once. */
-static size_t stack_of(program *p, LLVMValueRef function, LLVMValueRef *path, size_t depth) {
-  for (size_t i = 0; i < depth; i++)
-    if (path[i] == function) return 0;
-  if (depth == DEEPEST) return 0;
-  path[depth] = function;
-  if (LLVMIsDeclaration(function)) return p->shares ? shares_stack(p->shares, function) : 0;
-  size_t own = 0, deepest = 0;
-  instructions list = instructions_of_function(function);
-  for (size_t n = 0; n < list.count; n++) {
-    LLVMValueRef i = list.items[n];
-    if (LLVMIsAAllocaInst(i)) {
-      LLVMValueRef count = LLVMGetOperand(i, 0);
-      own += LLVMABISizeOfType(p->layout, LLVMGetAllocatedType(i)) *
-             (LLVMIsAConstantInt(count) ? LLVMConstIntGetZExtValue(count) : 1);
-      continue;
-    }
-    int operands = LLVMGetNumOperands(i);
-    for (int o = 0; o < operands; o++) { /* called, or handed to run_fibers */
-      LLVMValueRef operand = LLVMGetOperand(i, (unsigned)o);
-      if (LLVMValueIsBasicBlock(operand) || !LLVMIsAFunction(operand)) continue;
-      size_t below = stack_of(p, operand, path, depth + 1);
-      if (below > deepest) deepest = below;
-    }
-  }
-  free(list.items);
-  return own + deepest;
-}
-
-size_t measure_stack(program *p, LLVMValueRef function) {
-  LLVMValueRef path[DEEPEST];
-  return stack_of(p, function, path, 0);
-}
-
-void measure_stacks(program *p) {
-  for (size_t i = 0; i < p->kernel_count; i++) {
-    const char *name = p->kernels[i].thread_code;
-    LLVMValueRef function = name ? LLVMGetNamedFunction(p->module, name) : NULL;
-    if (function) p->kernels[i].local_bytes = measure_stack(p, function);
-  }
-}
-
 void write_output(const char *path, const void *data, size_t length) {
   if (strcmp(path, "-") == 0) {
     if (fwrite(data, 1, length, stdout) != length || fflush(stdout)) die("writing to standard output failed");

@@ -7,7 +7,8 @@
  * same place. So a worker keeps for each thread of a block what its blocks have added, and where, and adds that when they are
  * done. (Zen 4, two processors, 2^24 numbers, 256 bins and blocks: a twentieth less time.)
  *
- * Nobody may see the difference: the old value is not asked for, sums of whole numbers come out the same in any order, and
+ * Nobody may see the difference: the old value is not asked for, the operation orders nothing else (relaxed, as atomicAdd
+ * is; cuda::atomic_ref's as a rule is not), sums of whole numbers come out the same in any order, and
  * behind it the thread neither loads nor stores what others could have, too. What other blocks see meanwhile they could also
  * see if these came later. A place that there is not is noticed when the sums are added, by the line, but not by the block that
  * meant it. Where all threads add to one place, lanes do so together already (atomics.c), which is less. */
@@ -35,7 +36,7 @@ static bool is_same_for_blocks(LLVMValueRef v, bool *by_thread, int depth) {
 
 static bool adds_alone(LLVMValueRef i) {
   return LLVMIsAAtomicRMWInst(i) && LLVMGetAtomicRMWBinOp(i) == LLVMAtomicRMWBinOpAdd && !LLVMGetFirstUse(i) &&
-         !LLVMGetVolatile(i);
+         !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingMonotonic;
 }
 
 static bool suits(LLVMValueRef i) {
@@ -57,29 +58,49 @@ static bool may_tell(LLVMValueRef i) {
   return kind != MEMORY_SHARED && kind != MEMORY_LOCAL && kind != MEMORY_CONSTANT;
 }
 
-/* From the instruction on, or from a block's beginning on. (The loop goes on by way of the function's end: but there are no
-   such sums in it, is_independent in reduction_state.c sees to that.) */
-static bool is_told_from(LLVMValueRef i, LLVMBasicBlockRef *seen, size_t *count) {
+typedef struct search {
+  LLVMBasicBlockRef *blocks; /* of the kernel, sorted */
+  bool *seen;                /* by place in there */
+  LLVMBasicBlockRef *list;   /* where it has to go on, each once */
+  size_t count, open;
+} search;
+
+static int compare_blocks(const void *a, const void *b) {
+  uintptr_t x = (uintptr_t)*(const LLVMBasicBlockRef *)a, y = (uintptr_t)*(const LLVMBasicBlockRef *)b;
+  return (x > y) - (x < y);
+}
+
+static void go_to(search *s, LLVMBasicBlockRef block) {
+  const LLVMBasicBlockRef *at = bsearch(&block, s->blocks, s->count, sizeof block, compare_blocks);
+  if (!at || s->seen[at - s->blocks]) return;
+  s->seen[at - s->blocks] = true;
+  s->list[s->open++] = block;
+}
+
+/* From the instruction to its block's end. */
+static bool is_told_from(search *s, LLVMValueRef i) {
   for (; i; i = LLVMGetNextInstruction(i)) {
     if (may_tell(i)) return true;
-    if (!LLVMIsATerminatorInst(i)) continue;
-    for (unsigned s = 0; s < LLVMGetNumSuccessors(i); s++) {
-      LLVMBasicBlockRef next = LLVMGetSuccessor(i, s);
-      bool known = false;
-      for (size_t n = 0; n < *count; n++) known = known || seen[n] == next;
-      if (known) continue;
-      seen[(*count)++] = next;
-      if (is_told_from(LLVMGetFirstInstruction(next), seen, count)) return true;
-    }
+    for (unsigned n = 0; LLVMIsATerminatorInst(i) && n < LLVMGetNumSuccessors(i); n++) go_to(s, LLVMGetSuccessor(i, n));
   }
   return false;
 }
 
+/* Whether anybody can tell behind the instruction. (The loop goes on by way of the function's end: but there are no such sums
+   in it, is_independent in reduction_state.c sees to that.) */
 static bool is_told(const kernel *k, LLVMValueRef i) {
-  LLVMBasicBlockRef *seen = mw_alloc((LLVMCountBasicBlocks(k->body) + 1) * sizeof *seen);
-  size_t count = 0;
-  bool result = is_told_from(LLVMGetNextInstruction(i), seen, &count);
-  free(seen);
+  size_t count = LLVMCountBasicBlocks(k->body);
+  search s = {.blocks = mw_alloc((count + 1) * sizeof *s.blocks),
+              .list = mw_alloc((count + 1) * sizeof *s.list),
+              .seen = mw_alloc(count + 1),
+              .count = count};
+  LLVMGetBasicBlocks(k->body, s.blocks);
+  qsort(s.blocks, count, sizeof *s.blocks, compare_blocks);
+  bool result = is_told_from(&s, LLVMGetNextInstruction(i));
+  while (s.open && !result) result = is_told_from(&s, LLVMGetFirstInstruction(s.list[--s.open]));
+  free(s.blocks);
+  free(s.list);
+  free(s.seen);
   return result;
 }
 
