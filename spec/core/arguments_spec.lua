@@ -152,6 +152,16 @@ describe("a pointer argument", function()
     m.copy(1, 1)(out, mw.zeros(1, "int"), 4)
   end)
 
+  it("has the element type of the rows that the parameter points to", function()
+    local rows = mw.compile "__global__ void last(const int (*rows)[3], int n, int *out) { *out = rows[n - 1][2]; }"
+    local out = mw.zeros(1, "int")
+    rows.last(1, 1)(mw.array({ 1, 2, 3, 4, 5, 6 }, "int"), 2, out)
+    assert.equal(6, out[1])
+    assert.equal("parameter 1 'rows' of last wants const int[3] *, got an array of float: make it one of int, as " ..
+      'mw.array(..., "int") does, or view the same bytes as int with rows:as("int")',
+      message(function() rows.last(1, 1)(mw.zeros(6), 2, out) end))
+  end)
+
   it("is refused when it is something else", function()
     local out = mw.zeros(1, "int")
     assert.matches("wants const float %*, got the number 5", message(m.is_null(1, 1), 5, out))

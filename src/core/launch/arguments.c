@@ -38,9 +38,15 @@ mw_place mw_launch_place(const mw_launch *launch, size_t i) {
   return place;
 }
 
+/* What an array has to have for a pointer; where that points to rows of a length, elements of rows. NULL: any. */
+static const mw_type *element_of(const mw_type *pointer) {
+  const mw_type *element = pointer->element;
+  while (element && element->kind == MW_TYPE_ARRAY) element = element->element;
+  return element;
+}
 /* The element type's name as an array is made with it: "float" of "const float *". */
 static const char *element_name(const mw_type *pointer) {
-  const char *name = pointer->element ? pointer->element->name : "char";
+  const char *name = element_of(pointer) ? element_of(pointer)->name : "char";
   if (strncmp(name, "const ", 6) == 0) name += 6;
   return strcmp(name, "void") == 0 ? "char" : name;
 }
@@ -182,7 +188,7 @@ static int fail_element(const mw_launch *launch, size_t i, const mw_array *array
   const char *name = launch->kernel->info->params[i].name, *element = element_name(type);
   mw_place place = mw_launch_place(launch, i);
   /* a module's own types are known by the module, not by name */
-  bool own = type->element && type->element->kind == MW_TYPE_STRUCT;
+  bool own = element_of(type) && element_of(type)->kind == MW_TYPE_STRUCT;
   char *dtype = mw_format(own ? "m:dtype \"%s\"" : "\"%s\"", element);
   int code = fail(MW_INVALID_VALUE,
                   "%s wants %s, got an array of %s: make it one of %s, as mw.array(..., %s) does, or view the same "
@@ -201,7 +207,7 @@ static int check_array(const mw_launch *launch, size_t i, const mw_array *array)
     snprintf(got, sizeof got, "an array of %s", array->dtype->name);
     return fail_kind(launch, i, got);
   }
-  if (type->element && !accepts(type->element, array->dtype)) return fail_element(launch, i, array);
+  if (element_of(type) && !accepts(element_of(type), array->dtype)) return fail_element(launch, i, array);
   if (!array->contiguous) {
     mw_place place = mw_launch_place(launch, i);
     int code = fail(MW_INVALID_VALUE, "%s is a strided view, and a kernel walks memory in order: pass %s:contiguous()",

@@ -1,0 +1,4 @@
+/* Poisson's numbers of all generators: moonwarp/random/poisson.h. */
+#pragma once
+
+#include "moonwarp/random/poisson.h"
