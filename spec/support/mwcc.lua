@@ -36,6 +36,42 @@ function M.ir(source, class, processor)
   return M.run(source, ("--verify --mcpu=%s --emit=ir --launch=%s"):format(processor or "x86-64-v4", class))
 end
 
+---The module after a pass, as IR.
+---@param source string CUDA C
+---@param pass string as mwcc --passes has it
+---@param options string|nil
+---@return string
+function M.after(source, pass, options)
+  return M.run(source, ("--verify --mcpu=x86-64-v4 --stop-after=%s %s"):format(pass, options or ""))
+end
+
+---What one pass makes of a few lines of IR.
+---@param ir string
+---@param pass string
+---@param options string|nil "--mcpu=x86-64-v3"; without one it is for AVX-512
+---@return string ir, integer status
+function M.only(ir, pass, options)
+  local path = os.tmpname()
+  local file = assert(io.open(path .. ".ll", "w"))
+  file:write(ir)
+  file:close()
+  local command = "'%s' --verify --mcpu=x86-64-v4 %s --only=%s %s.ll -o - 2>&1"
+  local pipe = assert(io.popen(command:format(M.program, options or "", pass, path)))
+  local output = pipe:read "*a"
+  local _, _, status = pipe:close()
+  os.remove(path)
+  os.remove(path .. ".ll")
+  return output, status
+end
+
+---A function's text out of IR.
+---@param ir string
+---@param name string
+---@return string
+function M.body(ir, name)
+  return assert(ir:match("(define [^\n]*@\"?" .. name:gsub("%p", "%%%0") .. "\"?%(.-\n}\n)"), ir)
+end
+
 ---@param text string
 ---@param pattern string Lua's
 ---@return integer

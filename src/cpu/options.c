@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char known[] =
-    "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
-    "-lineinfo, -nostdinc++, -arch=NAME, --capability=N.N, --maxrregcount=N, --check-memory, --mcpu=NAME and --width=N";
+static const char known[] = "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
+                            "-lineinfo, -nostdinc++, -arch=NAME, --capability=N.N, --maxrregcount=N, --check-memory, "
+                            "--mcpu=NAME, --width=N and --without=PASS";
 
 static int fail_unknown(const char *option) {
   const char *hint = "; mwcc --help tells of each";
@@ -32,6 +32,8 @@ static bool is_number(const char *text) { return *text && text[strspn(text, "012
 static bool is_processor(const char *text) {
   return *text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._+")] == '\0';
 }
+
+static bool is_pass(const char *text) { return *text && text[strspn(text, "abcdefghijklmnopqrstuvwxyz-")] == '\0'; }
 
 static bool is_power_up_to(unsigned long number, unsigned long most) {
   return number >= 1 && number <= most && !(number & (number - 1));
@@ -101,6 +103,12 @@ static int add_option(compiler_args *args, const char *const *options, size_t co
     char *width = mw_format("--width=%s", value);
     compiler_args_add(args, width);
     free(width);
+  } else if ((value = behind(option, "-without="))) {
+    if (!is_pass(value))
+      return fail(MW_INVALID_VALUE, "compile option '%s' wants the name of a pass: mwcc --passes lists them", option);
+    char *without = mw_format("--without=%s", value);
+    compiler_args_add(args, without);
+    free(without);
   } else if ((value = behind(option, "-capability="))) {
     mw_capability found;
     int code = mw_capability_find(value, &found);

@@ -45,8 +45,12 @@ static const char usage[] =
     "  --check               only look for mistakes, and print them as JSON\n"
     "  --report              print each kernel's tier and why, its lanes, how it reaches memory, and stop\n"
     "  --report=spills       the same, and how much code it is, and on which lines registers do not suffice\n"
-    "  --verify              check the module after every stage\n"
-    "  --timings             say how long each stage took\n"
+    "  --verify              check the module after every pass\n"
+    "  --timings             say how long each pass and each stage took\n"
+    "  --passes              list the passes, in their order\n"
+    "  --without=NAME        leave out an optional one; may be repeated\n"
+    "  --stop-after=NAME     write the module as it is after that pass, as IR\n"
+    "  --only=NAME           run that pass alone, and write IR; may be repeated. The input may be IR, as .ll or .bc\n"
     "  --make-pch FILE       instead of compiling, write the device headers, precompiled for -std and -use_fast_math\n"
     "  --version  --help, -h\n"
     "With MOONWARP_LD=ld in the environment that program links the module (for another kind of machine, its own "
@@ -72,6 +76,25 @@ static emit_kind parse_emit(const char *word) {
   for (size_t i = 0; i < MW_COUNT(words); i++)
     if (strcmp(words[i], word) == 0) return (emit_kind)i;
   die("--emit knows mwo, ir, asm, obj, ptx and facts, not '%s'", word);
+}
+
+static pass_id parse_pass(const char *option, const char *name) {
+  pass_id id = pass_named(name);
+  if (!id) die("%s: there is no pass '%s' (mwcc --passes lists them)", option, name);
+  return id;
+}
+
+static void parse_without(options *o, const char *name) {
+  pass_id id = parse_pass("--without", name);
+  if (!pass_table[id].optional) die("--without: the pass '%s' is required", name);
+  o->without[id] = true;
+}
+
+static void parse_only(options *o, const char *name) {
+  pass_id id = parse_pass("--only", name);
+  if (pass_table[id].is_choice || pass_table[id].stage > STAGE_OPTIMISE || pass_table[id].stage == STAGE_GPU)
+    die("--only: '%s' is not a pass that runs by itself", name);
+  o->only[id] = o->has_only = true;
 }
 
 static bool is_power_up_to(long number, long most) { return number >= 1 && number <= most && !(number & (number - 1)); }
@@ -210,6 +233,14 @@ static void parse_option(options *o, char **argv, int *i) {
     o->stoppable = true, record(o, arg);
   else if (strcmp(arg, "--check") == 0)
     o->check = true;
+  else if ((value = equals_value(arg, "--without")))
+    parse_without(o, value), record(o, arg);
+  else if ((value = equals_value(arg, "--only")))
+    parse_only(o, value);
+  else if ((value = equals_value(arg, "--stop-after")))
+    o->stop_after = parse_pass("--stop-after", value);
+  else if (strcmp(arg, "--passes") == 0)
+    print_passes(), exit(0);
   else if (strcmp(arg, "--verify") == 0)
     o->verify = true;
   else if (strcmp(arg, "--timings") == 0)
@@ -247,10 +278,12 @@ static void settle_gpu(options *o) {
   if (o->check_memory) o->stoppable = true;
 }
 
-static bool is_object(const char *name) {
-  size_t length = strlen(name);
-  return length > 2 && strcmp(name + length - 2, ".o") == 0;
+static bool is_named(const char *name, const char *ending) {
+  size_t length = strlen(name), last = strlen(ending);
+  return length > last && strcmp(name + length - last, ending) == 0;
 }
+
+static bool is_object(const char *name) { return is_named(name, ".o"); }
 
 static options parse_options(int argc, char **argv) {
   options o = {.standard = "c++17", .level = 2, .reach = MW_REACH_MOST, .null_reach = MW_REACH_MOST};
@@ -275,6 +308,10 @@ static options parse_options(int argc, char **argv) {
     o.input = o.objects.items[0], o.emit = EMIT_MWO;
   }
   if (!o.input) die("no source file: mwcc k.cu -o k.mwo compiles one, and mwcc --help lists the options");
+  o.is_ir = is_named(o.input, ".ll") || is_named(o.input, ".bc");
+  if (o.is_ir && !o.has_only) die("%s: IR goes with --only=NAME, which says what is to be done with it", o.input);
+  if (o.is_ir) o.bitcode = o.input;
+  if (o.has_only || o.stop_after) o.emit = EMIT_IR;
   if (!o.output) o.output = default_output(&o);
   return o;
 }

@@ -30,6 +30,7 @@
 
 #include "base/base.h"
 #include "mwcc/support/llvm_util.h"
+#include "mwcc/support/passes.h"
 #include "mwo.h"
 
 #include <llvm-c/Core.h>
@@ -87,6 +88,9 @@ typedef struct options {
   bool timings;       /* print how long each stage took */
   bool report;        /* print what became of each kernel, and stop */
   bool report_spills; /* ... and what its code keeps in memory */
+  bool without[PASS_COUNT], only[PASS_COUNT]; /* passes to leave out; those to run, if has_only */
+  bool has_only, is_ir;                       /* is_ir: the input is IR, as text or bitcode */
+  pass_id stop_after;                         /* print the module behind that one, and end */
 } options;
 
 bool starts_with(const char *text, const char *prefix);
@@ -258,17 +262,20 @@ struct program {
   size_t variable_count;
   shared *shareds;
   size_t shared_count;
-  mw_text bitcode;         /* clang's */
-  mw_text log;             /* the front end's warnings */
-  mw_text dependencies;    /* as mw_mwo.dependencies */
-  mw_text source;          /* the text that was compiled */
-  const char *precompiled; /* the precompiled header that clang took, or NULL */
-  bool uses_vector_math;   /* it calls glibc's libmvec */
-  bool all_in_lanes;       /* every kernel has SIMD variants: codegen.c */
-  LLVMDIBuilderRef debug;  /* for program_new_scope; NULL until it was needed */
+  mw_text bitcode;              /* clang's */
+  mw_text log;                  /* the front end's warnings */
+  mw_text dependencies;         /* as mw_mwo.dependencies */
+  mw_text source;               /* the text that was compiled */
+  const char *precompiled;      /* the precompiled header that clang took, or NULL */
+  bool uses_vector_math;        /* it calls glibc's libmvec */
+  bool all_in_lanes;            /* every kernel has SIMD variants: codegen.c */
+  LLVMLinkage *linkages;        /* canonicalize.c's own */
+  void (*optimise)(program *p); /* the stage of that name, for each part of the module (pipeline.c) */
+  LLVMDIBuilderRef debug;       /* for program_new_scope; NULL until it was needed */
   LLVMMetadataRef debug_file;
   LLVMValueRef kernel_table;
   shares *shares; /* of the work behind guard_stores, where it is done in several threads */
+  bool is_part;   /* a copy of it that another thread compiles a part of */
   int complaints;
   unsigned converge_sites; /* places where warps converge, so far */
   uint64_t write_bits;     /* llvm_util.c's; 0: not asked for yet */
@@ -279,6 +286,9 @@ struct program {
 
 /* An error in the source at the position of `instruction` (or of a function; NULL: no position), in clang's format. */
 void complain(program *p, LLVMValueRef at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Whether the pass, or the choice, is to be made: --without=NAME. */
+static inline bool has_pass(const program *p, pass_id id) { return !p->options->without[id]; }
 
 /* ---- the front end's parts: toolchain.c, dependencies.c, pch.c; what they return is not freed ---- */
 
@@ -335,10 +345,17 @@ bool has_half_units(const program *p);     /* that work on registers of 512 bits
 int register_lanes(const program *p);      /* numbers of 32 bits in a vector register */
 int vector_registers(const program *p);
 void make_machine(program *p);                 /* for the processor and the level asked for */
+double time_now(void);                         /* in milliseconds */
 void stage_done(program *p, const char *name); /* tells how long it took (--timings); NULL: nothing was done yet */
 
-/* Parse the bitcode and describe what it defines. */
-void program_read(program *p, const mw_text *bitcode);
+/* Passes of reading, as passes.def has them: p->bitcode, parsed and described. */
+void parse_bitcode(program *p);
+void keep_reachable(program *p);
+void inline_helpers(program *p);
+void read_globals(program *p);
+void strip_debug(program *p);
+/* Whether the source defines the function, rather than what calls of later stages are to become. */
+bool is_of_source(LLVMValueRef function);
 /* The source position of an instruction or function: false where it has none. */
 /* A debug scope for another function made from the kernel, attached to it. */
 LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef function); /* NULL: of none as yet */
@@ -380,16 +397,16 @@ LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMVal
 LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker);
 
 void forget_device_attributes(program *p); /* first of all: the host's code generator must not see "sm_80" */
-void read_references(program *p);          /* a part of program_read */
+void read_references(program *p);
 /* capability_check.c: refuse what the compute capability that was asked for has not. */
 void check_features(program *p);       /* before anything is inlined */
 void check_sizes(program *p);          /* of what the program declares */
 void check_shared_atomics(program *p); /* once pointers are in registers */
 void retarget(program *p);
-void name_powers(program *p);               /* x86_scalef.c: a part of program_read */
-void mark_once(program *p, LLVMValueRef f); /* before anything is inlined; helper_cse.c */
+void name_powers(program *p);       /* x86_scalef.c */
+void mark_pure_helpers(program *p); /* before anything is inlined; helper_cse.c */
 /* cold_helpers.c: helpers that lanes call; before anything is inlined, and when lanes are vectors. */
-void mark_seldom(program *p, LLVMValueRef f);
+void mark_cold_helpers(program *p);
 void inline_seldom(program *p);
 bool takes_vectors(LLVMValueRef f); /* a function that such calls became */
 bool is_seldom(LLVMValueRef call);  /* a call of one: arithmetic of its arguments */
@@ -404,8 +421,10 @@ bool meets_other_blocks(
 /* Whether a call through a pointer may reach the function. */
 bool has_address_taken(LLVMValueRef function);
 void widen_kernels(program *p);
-void store_without_branches(program *p, LLVMValueRef function); /* store_if_conversion.c */
-void ask_for_runs(program *p, LLVMValueRef function);           /* sparse_prefetch.c */
+void convert_all_stores(program *p);    /* store_if_conversion.c: of kernels that do little but gather */
+void prefetch_sparse_loops(program *p); /* sparse_prefetch.c: of the same */
+/* Whether it is to be run one thread after the other and does little but gather. */
+bool is_sparse_loop(const program *p, const kernel *k);
 void build_runs(program *p);
 bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones, or what such a one calls */
 void build_dispatch(program *p, kernel *k);
@@ -447,13 +466,17 @@ cut cut_block(const unsigned block[3], int lanes, int together);
 /* Whether the function's first parameters are the frame and the worker, rather than the thread. */
 bool is_entry(const program *p, LLVMValueRef function);
 void build_table(program *p);
-void set_local_bytes(program *p); /* in the finished table, from what measure_stacks found */
+void set_local_bytes(program *p); /* in the finished table, from what write_stack_sizes found */
+void simplify_module(program *p); /* store_sandbox.c: slots become registers */
 void guard_stores(program *p);
-void hide_bits(program *p); /* llvm_fpclass_workaround.c: what makes numbers of floats' bits, from instcombine */
+void finish_debug(program *p); /* pipeline.c */
+void hide_bits(program *p);    /* llvm_fpclass_workaround.c: what makes numbers of floats' bits, from instcombine */
 void show_bits(program *p);
 void mark_thread(program *p, LLVMValueRef place); /* a thread's fields stand there */
-void optimise(program *p); /* codegen.c; parallel.c does parts of it in other threads, until emit waits for them */
-void measure_stacks(program *p); /* stack_depth.c: local_bytes of the kernels, behind optimise */
+/* codegen.c: before all else of optimising; LLVM's part of it */
+void spare_cold_code(program *p);
+void run_pipeline(program *p);
+void write_stack_sizes(program *p); /* stack_depth.c: local_bytes of the kernels, and in the table */
 void emit(program *p);
 void link_mwo(program *p, const LLVMMemoryBufferRef *objects, size_t count);
 void link_files(const options *o);
@@ -466,8 +489,7 @@ void share_out(program *p);       /* of what is to be optimised; sets p->shares 
 void share_optimised(program *p); /* of what is, if it was not shared out before */
 /* outline.c: a part of a large function as another that it calls, or NULL. */
 LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from);
-void optimise_module(program *p);
-void leave_constants(const program *p); /* constant_rematerialization.c: where they are used, for code generation */
+void leave_constants(program *p); /* constant_rematerialization.c: where they are used, for code generation */
 
 /* ---- store_to_load_forwarding.c ---- */
 void forward_stores(program *p);     /* to vector loads of parts of them */
@@ -528,7 +550,7 @@ bool is_importable(const char *name);
 LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size_t offset, LLVMTypeRef type,
                           LLVMValueRef *arguments, unsigned count);
 
-/* ---- memory checks (bounds_check.c): behind prepare_kernels ---- */
+/* ---- memory checks (bounds_check.c): once kernels are in normal form ---- */
 /* What an address was made from. */
 typedef struct accessed {
   LLVMValueRef base;

@@ -1,4 +1,4 @@
-/* The stages behind the front end, in their order.
+/* The stages after the front end: runs the passes of passes.def in the order that it has them in.
  *
  * This file and all that uses LLVM are a shared object of their own, which main.c loads once clang is at work: loading
  * LLVM takes as long as starting clang does, and so takes no time of its own. */
@@ -9,6 +9,7 @@
 #include <llvm/Config/llvm-config.h>
 
 #include <stdio.h>
+#include <string.h>
 
 /* Passes of the code generator that cost their time and find nothing: one follows variables from place to place, and of
    debug information there are only lines; one moves whole chains of instructions to mask registers, where lanes' masks are
@@ -57,71 +58,136 @@ void make_machine(program *p) {
   p->layout = LLVMCreateTargetDataLayout(p->machine);
 }
 
+/* ---- the passes ---- */
+
+typedef void pass_function(program *p);
+
+static pass_function *const functions[PASS_COUNT] = {
+#define PASS(id, name, stage, function, ...) [PASS_##id] = function,
+#include "mwcc/passes.def"
+#undef PASS
+};
+
+void finish_debug(program *p) {
+  if (p->debug) LLVMDIBuilderFinalize(p->debug);
+}
+
+/* With --only the passes that were named, and those that read what they are to work on: of passes that work on lanes' code,
+   which is the host's and has no kernels any more, that is the module alone. */
+static bool is_asked_for(const program *p, pass_id id) {
+  const options *o = p->options;
+  if (!o->has_only || o->only[id]) return true;
+  if (id == PASS_PARSE) return true;
+  bool describes = pass_table[id].stage == STAGE_READ && !pass_table[id].optional;
+  for (int other = PASS_NONE + 1; describes && other < PASS_COUNT; other++)
+    if (o->only[other] && pass_table[other].stage < STAGE_SHARE) return true;
+  return false;
+}
+
+static bool is_due(const program *p, pass_id id) {
+  const options *o = p->options;
+  if (!functions[id] || o->without[id] || !is_asked_for(p, id)) return false;
+  switch (pass_table[id].when) {
+  case PASS_ALWAYS: return true;
+  case PASS_CPU: return !o->gpu;
+  case PASS_LEVEL: return o->level > 0;
+  case PASS_LANES: return o->has_only || (o->level == 2 && p->all_in_lanes);
+  }
+  return true;
+}
+
+static _Noreturn void print_module(const program *p) {
+  char *text = LLVMPrintModuleToString(p->module);
+  write_output(p->options->output, text, strlen(text));
+  if (p->log.length) fwrite(p->log.data, 1, p->log.length, stderr);
+  quit(0);
+}
+
+/* IR that is the host's from the start (--only) is compiled as what it would have become. */
+static void take_as_own(program *p) {
+  if (strstr(LLVMGetTarget(p->module), "nvptx")) return;
+  LLVMSetTarget(p->module, p->triple);
+  LLVMSetModuleDataLayout(p->module, p->layout);
+}
+
+static void run_pass(program *p, pass_id id) {
+  const options *o = p->options;
+  if (is_due(p, id)) {
+    double start = time_now();
+    functions[id](p);
+    if (id == PASS_PARSE && o->has_only) take_as_own(p);
+    if (o->verify && p->module) verify_module(p, pass_table[id].name);
+    if (o->timings && !p->is_part) fprintf(stderr, "  %-26s %7.2f ms\n", pass_table[id].name, time_now() - start);
+  }
+  if (o->stop_after == id) print_module(p);
+}
+
+static void run_stage(program *p, pass_stage stage) {
+  for (int id = PASS_NONE + 1; id < PASS_COUNT; id++)
+    if (pass_table[id].stage == stage) run_pass(p, (pass_id)id);
+}
+
+static void optimise_part(program *p) { run_stage(p, STAGE_OPTIMISE); }
+
+/* ---- the stages ---- */
+
+/* Link what earlier runs wrote. */
+static _Noreturn void link_objects(program *p) {
+  link_files(p->options);
+  stage_done(p, "link");
+  quit(0);
+}
+
+static void read_bitcode(program *p, front_job *clang) {
+  if (clang)
+    front_finish(p, clang, &p->bitcode);
+  else
+    front_read(p, &p->bitcode);
+  stage_done(p, p->precompiled ? "front pch" : "front");
+  run_stage(p, STAGE_READ);
+  stage_done(p, "read");
+}
+
+static _Noreturn void finish(const program *p) {
+  if (p->log.length) fwrite(p->log.data, 1, p->log.length, stderr);
+  quit(0);
+}
+
 __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *clang) {
   const options *o = p->options;
-  mw_text bitcode = {0};
   stage_done(p, "load");
-  if (o->objects.count) {
-    link_files(o);
-    stage_done(p, "link");
-    quit(0);
-  }
+  if (o->objects.count) link_objects(p);
   choose_target(p);
   spare_passes(o);
   make_types(p);
   make_machine(p);
+  p->optimise = optimise_part;
   stage_done(p, "machine");
-  if (clang)
-    front_finish(p, clang, &bitcode);
-  else
-    front_read(p, &bitcode);
-  stage_done(p, p->precompiled ? "front pch" : "front");
-  program_read(p, &bitcode);
-  p->bitcode = bitcode;
-  stage_done(p, "read");
+  read_bitcode(p, clang);
   if (o->gpu) {
-    if (o->emit == EMIT_FACTS)
-      make_facts(p);
-    else
-      make_ptx(p);
-    if (p->log.length) fwrite(p->log.data, 1, p->log.length, stderr);
-    quit(0);
+    run_stage(p, STAGE_GPU);
+    finish(p);
   }
-  translate_ptx(p);
-  retarget(p);
-  prepare_kernels(p);
-  check_shared_atomics(p);
-  check_memory(p);
-  choose_tiers(p);
-  take_rounds_apart(p);
+  run_stage(p, STAGE_PREPARE);
   stage_done(p, "prepare");
   if (o->dump) {
     if (!dump_kernels(p, o->dump)) die("--dump knows graph, shapes, rows, plane and live, not '%s'", o->dump);
     quit(0);
   }
-  widen_kernels(p);
-  drop_scalar_code(p);
+  run_stage(p, STAGE_WIDEN);
   if (o->report && !o->report_spills) quit(0);
-  expand_block_waits(p);
-  unlock_shared(p);
   stage_done(p, "widen");
-  lower_threads(p);
-  lower_variables(p);
-  build_runs(p);
-  build_table(p);
-  if (p->debug) LLVMDIBuilderFinalize(p->debug);
+  run_stage(p, STAGE_LOWER);
   stage_done(p, "lower");
-  guard_stores(p);
-  optimise(p);
+  run_stage(p, STAGE_SHARE);
+  run_stage(p, STAGE_OPTIMISE);
+  if (o->has_only) print_module(p);
   stage_done(p, "optimise");
   if (o->report) {
     report_spills(p, stdout);
     quit(0);
   }
-  measure_stacks(p);
-  set_local_bytes(p);
-  emit(p);
+  run_stage(p, STAGE_EMIT);
   stage_done(p, "emit");
-  if (p->log.length) fwrite(p->log.data, 1, p->log.length, stderr);
-  quit(0);
+  finish(p);
 }

@@ -4,7 +4,7 @@
  * one part's instructions fill the time that another's take. The SIMD tier runs a block gang by gang. How blocks are cut
  * into gangs depends on the launch (struct cut).
  *
- * The input of everything here is a kernel as prepare_kernels leaves it: all calls inlined that can be, values promoted
+ * The input of everything here is a kernel in normal form (passes.def): all calls inlined that can be, values promoted
  * to registers, no switch, reducible, one return, loops simplified and in LCSSA form, device built-ins still the nvvm
  * intrinsics of the device target, division and conversions already defined for all operands (retarget.c).
  *
@@ -27,10 +27,17 @@
 
 /* ---- canonicalize.c ---- */
 
-void prepare_kernels(program *p);
-void read_in_place(program *p, kernel *k); /* tiles.c: what a block copies to shared memory and uses there */
-void decide_waiting_loops(program *p,
-                          LLVMValueRef function); /* barrier_loop_unroll.c: whether loops with a barrier are unrolled */
+void choose_inlined(program *p);
+void state_limits(program *p);
+void keep_described(program *p);
+void release_described(program *p);
+void inline_marked(program *p);
+void drop_noalias(program *p);
+void promote_values(program *p);
+void form_selections(program *p);
+void normalise(program *p);
+void read_all_in_place(program *p);        /* tiles.c: what blocks copy to shared memory and use there */
+void decide_all_waiting_loops(program *p); /* barrier_loop_unroll.c: whether loops with a barrier are unrolled */
 size_t rounds_of(LLVMBasicBlockRef header,
                  LLVMBasicBlockRef latch); /* trip_count.c: of a loop; 0: not known, or many */
 /* Whether the block is a loop by itself, with one way in and one way out. */

@@ -30,18 +30,11 @@ static bool all_in_lanes(const program *p) {
   return p->kernel_count > 0;
 }
 
-void optimise_module(program *p) {
+void run_pipeline(program *p) {
   static const char *const pipelines[] = {"always-inline,default<O0>", "globaldce,always-inline,default<O1>",
                                           "globaldce,always-inline,default<O2>", "globaldce,always-inline,default<O3>"};
   int level = p->options->level;
-  bool lanes = level == 2 && p->all_in_lanes;
-  run_passes(p, lanes ? lanes_pipeline : pipelines[level]);
-  if (lanes) forward_stores(p), forget_shared(p), load_overlaps_once(p), carry_in_turns(p);
-  if (level) show_small_indices(p), reach_singly(p), broadcast_once(p), order_lanes(p), load_later(p);
-  estimate_roots(p);
-  multiply_by_powers(p); /* behind it: halves are such products, too */
-  split_logarithms(p);
-  if (level) widen_masks(p), shorten_sums(p);
+  run_passes(p, level == 2 && p->all_in_lanes ? lanes_pipeline : pipelines[level]);
 }
 
 /* By name, since the optimiser may remove it: where a thread has a stack to itself. Not the SIMD variants, which hold
@@ -52,16 +45,12 @@ static const char *thread_code(const kernel *k) {
   return mw_strdup(LLVMGetValueName2(k->general ? k->general : k->run, &length));
 }
 
-void optimise(program *p) {
+void spare_cold_code(program *p) {
   p->all_in_lanes = all_in_lanes(p);
   for (size_t i = 0; i < p->kernel_count; i++) {
     p->kernels[i].thread_code = thread_code(&p->kernels[i]);
     spare_general(p, &p->kernels[i]);
   }
-  leave_constants(p);
-  share_out(p);
-  optimise_module(p);
-  share_optimised(p);
 }
 
 void write_output(const char *path, const void *data, size_t length) {

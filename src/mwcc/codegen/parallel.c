@@ -106,6 +106,7 @@ static size_t processors(void) {
 }
 
 static bool may_share(const program *p) {
+  if (p->options->stop_after || p->options->has_only) return false;
   return p->options->emit == EMIT_MWO && !p->options->report && p->options->level > 0 && can_be_copied(p);
 }
 
@@ -207,7 +208,7 @@ static void *work(void *argument) {
   if (is_optimised)
     run_passes(q, "globaldce"); /* what only the table has */
   else
-    optimise_module(q);
+    q->optimise(q);
   for (size_t i = 0; i < own->functions.count; i++)
     own->stacks[i] = measure_stack(q, LLVMGetNamedFunction(q->module, own->functions.items[i]));
   sem_post(&own->measured);
@@ -237,6 +238,7 @@ static void keep_to_first(program *p, const shares *s) {
 static void start_share(program *p, share *own) {
   own->program = *p;
   own->program.kernel_count = 0; /* they are of another context */
+  own->program.is_part = true;
   own->stacks = mw_alloc((own->functions.count + 1) * sizeof *own->stacks);
   sem_init(&own->measured, 0, 0);
   own->has_thread = pthread_create(&own->thread, NULL, work_in_thread, own) == 0;

@@ -103,10 +103,11 @@ size_t measure_stack(program *p, LLVMValueRef function) {
   return bytes;
 }
 
-void measure_stacks(program *p) {
+void write_stack_sizes(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     const char *name = p->kernels[i].thread_code;
     LLVMValueRef function = name ? LLVMGetNamedFunction(p->module, name) : NULL;
     if (function) p->kernels[i].local_bytes = measure_stack(p, function);
   }
+  set_local_bytes(p);
 }

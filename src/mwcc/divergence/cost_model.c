@@ -229,6 +229,7 @@ static bool is_product(const graph *g, const order *o, const shapes *s) {
 /* A processor that multiplies a register in two steps has the time to load a number for each multiplication, and a line
    again for each eight. (With turns, products of 1024 x 1024 took a seventh to a quarter more time on a Zen 4.) */
 bool suits_turns(const graph *g, const order *o, const shapes *s) {
+  if (!has_pass(g->program, PASS_REGISTER_BLOCKING_SHAPE)) return false;
   return !has_half_units(g->program) && is_product(g, o, s);
 }
 

@@ -95,7 +95,7 @@ void take_rounds_apart(program *p) {
     grid_loop l;
     if (!o->launch_kernel || o->width == 1 || o->check_memory || !k->any_order || !find_grid_loop(p, k, &l)) continue;
     bool alone = is_rounds_alone(k, &l);
-    if (alone) find_free_rounds(p, k, &l);
+    if (alone && has_pass(p, PASS_PARALLEL_ITERATIONS)) find_free_rounds(p, k, &l);
     if (alone)
       do_one_round(p, &l);
     else if (o->launch_one || !keep_sums(p, k, &l)) /* the rounds of one block lie beside each other anyway */

@@ -290,6 +290,7 @@ static bool can_lie_beside(const kernel *k) {
 bool keep_sums(program *p, kernel *k, grid_loop *l) {
   sums all;
   bool beside = reaches_shared(l);
+  if (!has_pass(p, PASS_REDUCTION_STATE) || (beside && !has_pass(p, PASS_SHARED_PRIVATIZATION))) return false;
   if (beside ? !can_lie_beside(k) : l->again_from != NULL) return false;
   if (!find_sums(l, &all) || !starts_with_arithmetic(l) || !rounds_are_independent(k, l, beside)) return false;
   if (!find_room(p, bytes_of(p, &all))) return false;
@@ -302,7 +303,7 @@ bool keep_sums(program *p, kernel *k, grid_loop *l) {
   rebuilt r = {.p = p, .function = k->body, .loop = l, .sums = &all, .leave = leave};
   r.b = LLVMCreateBuilderInContext(p->context);
   rebuild(&r);
-  keep_adds(p, k);
+  if (has_pass(p, PASS_ATOMIC_PRIVATIZATION)) keep_adds(p, k);
   LLVMDisposeBuilder(r.b);
   k->keeps_sums = true;
   k->kept_bytes = bytes_of(p, &all);

@@ -292,13 +292,14 @@ static void check_instruction(guard *g, LLVMValueRef i) {
 }
 
 /* mem2reg: most slots are whole values, for which sroa takes three times as long. */
-void guard_stores(program *p) {
-  if (p->options->level) hide_bits(p);
+void simplify_module(program *p) {
   run_passes(
       p, p->options->level
              ? "always-inline,function(mem2reg,sroa,dce,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)"
              : "always-inline");
-  if (p->options->level) show_bits(p);
+}
+
+void guard_stores(program *p) {
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f)) continue;
     guard g = {.p = p, .b = LLVMCreateBuilderInContext(p->context), .function = f, .entry = is_entry(p, f)};

@@ -227,6 +227,8 @@ static void build_fiber(program *p, kernel *k, const char *name) {
   k->run = f.value;
 }
 
+bool is_sparse_loop(const program *p, const kernel *k) { return k->chases && !k->waits && !p->options->launch_kernel; }
+
 void build_runs(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     kernel *k = &p->kernels[i];
@@ -243,7 +245,6 @@ void build_runs(program *p) {
     if (k->waits) {
       build_fiber(p, k, name);
     } else {
-      if (k->chases && p->options->level) ask_for_runs(p, k->body), store_without_branches(p, k->body);
       build_loop(p, k, name);
     }
     if (k->variant_count) build_dispatch(p, k);

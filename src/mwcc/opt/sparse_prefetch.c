@@ -106,7 +106,7 @@ static void ask_for_loop(program *p, const graph *g, const loop *l) {
   LLVMDisposeBuilder(b);
 }
 
-void ask_for_runs(program *p, LLVMValueRef function) {
+static void ask_for_runs(program *p, LLVMValueRef function) {
   graph g;
   const char *why;
   if (!graph_build(p, function, false, &g, &why)) return;
@@ -116,4 +116,9 @@ void ask_for_runs(program *p, LLVMValueRef function) {
     if (is_innermost(&o, l)) ask_for_loop(p, &g, &o.loops[l]);
   order_free(&o);
   graph_free(&g);
+}
+
+void prefetch_sparse_loops(program *p) {
+  for (size_t i = 0; i < p->kernel_count; i++)
+    if (is_sparse_loop(p, &p->kernels[i])) ask_for_runs(p, p->kernels[i].body);
 }

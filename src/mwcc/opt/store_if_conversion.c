@@ -108,7 +108,7 @@ static bool store_always(program *p, LLVMValueRef function, LLVMBasicBlockRef bl
   return true;
 }
 
-void store_without_branches(program *p, LLVMValueRef function) {
+static void store_without_branches(program *p, LLVMValueRef function) {
   LLVMValueRef nowhere = NULL;
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block)) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
@@ -121,4 +121,9 @@ void store_without_branches(program *p, LLVMValueRef function) {
       if (store_always(p, function, block, side, n == 0, &nowhere)) break;
     }
   }
+}
+
+void convert_all_stores(program *p) {
+  for (size_t i = 0; i < p->kernel_count; i++)
+    if (is_sparse_loop(p, &p->kernels[i])) store_without_branches(p, p->kernels[i].body);
 }

@@ -152,7 +152,7 @@ static void decide(program *p, const blocks *all, size_t header, size_t latch) {
 }
 
 /* Depth first: an edge to a block that is still open closes a loop. */
-void decide_waiting_loops(program *p, LLVMValueRef function) {
+static void decide_waiting_loops(program *p, LLVMValueRef function) {
   enum { NEW, OPEN, DONE };
   blocks all;
   if (make_blocks(function, &all)) {
@@ -178,4 +178,8 @@ void decide_waiting_loops(program *p, LLVMValueRef function) {
     free(path);
   }
   free_blocks(&all);
+}
+
+void decide_all_waiting_loops(program *p) {
+  for (size_t i = 0; i < p->kernel_count; i++) decide_waiting_loops(p, p->kernels[i].body);
 }

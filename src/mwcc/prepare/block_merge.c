@@ -142,7 +142,7 @@ static void widen_range(program *p) {
 
 void join_blocks(program *p) {
   const options *o = p->options;
-  if (!o->launch_kernel || o->width) return;
+  if (!o->launch_kernel || o->width || !has_pass(p, PASS_BLOCK_MERGE)) return;
   products all = {.p = p};
   instructions code = instructions_of_function(p->kernels[0].body);
   bool suits = are_alone(&p->kernels[0], &code) && pays(p, &p->kernels[0]) && find_products(&all, &code);

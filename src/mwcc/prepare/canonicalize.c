@@ -53,7 +53,7 @@ static void measure(program *p, const callees *list, callee *here) {
   if (here->state == DONE) add_attribute(p, here->function, "alwaysinline");
 }
 
-static void mark_inlined(program *p) {
+void choose_inlined(program *p) {
   callees list = {0};
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f)) continue;
@@ -77,7 +77,7 @@ static const struct {
               {"ctaid.z", 0, 65535}, {"nctaid.x", 1, 1u << 31}, {"nctaid.y", 1, 65536},    {"nctaid.z", 1, 65536},
               {"laneid", 0, 32},     {"warpid", 0, 32},         {"warpsize", 32, 33}};
 
-static void state_limits(program *p) {
+void state_limits(program *p) {
   unsigned kind = LLVMGetEnumAttributeKindForName("range", 5);
   for (size_t i = 0; i < MW_COUNT(limits); i++) {
     char *name = mw_format("llvm.nvvm.read.ptx.sreg.%s", limits[i].name);
@@ -139,34 +139,48 @@ static void end_threads(program *p) {
 
 /* Dead functions go; what the program's description points to must not. So that is given a linkage for the time that
    keeps it. */
-static void set_linkage(program *p, LLVMLinkage kernels, LLVMLinkage *globals, bool keep) {
+static void set_linkage(program *p, LLVMLinkage kernels, bool keep) {
   size_t n = 0;
   for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, kernels);
   for (size_t i = 0; i < p->variable_count + p->shared_count; i++, n++) {
     LLVMValueRef global = i < p->variable_count ? p->variables[i].global : p->shareds[i - p->variable_count].global;
-    if (keep) globals[n] = LLVMGetLinkage(global);
-    LLVMSetLinkage(global, keep ? LLVMExternalLinkage : globals[n]);
+    if (keep) p->linkages[n] = LLVMGetLinkage(global);
+    LLVMSetLinkage(global, keep ? LLVMExternalLinkage : p->linkages[n]);
   }
 }
 
-void prepare_kernels(program *p) {
-  LLVMLinkage *globals = mw_alloc((p->variable_count + p->shared_count + 1) * sizeof *globals);
-  mark_inlined(p);
-  state_limits(p);
-  set_linkage(p, LLVMExternalLinkage, globals, true);
+void keep_described(program *p) {
+  p->linkages = mw_alloc((p->variable_count + p->shared_count + 1) * sizeof *p->linkages);
+  set_linkage(p, LLVMExternalLinkage, true);
+}
+
+void release_described(program *p) {
+  if (p->linkages) set_linkage(p, LLVMInternalLinkage, false);
+  free(p->linkages);
+  p->linkages = NULL;
+}
+
+void inline_marked(program *p) {
   run_passes(p, "always-inline,globaldce");
   if (LLVMGetNamedFunction(p->module, THREAD_EXIT)) end_threads(p);
+}
+
+void drop_noalias(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) forget_restrict(p->kernels[i].body);
+}
+
+void promote_values(program *p) {
   if (!call_once(p)) run_passes(p, "function(sroa<modify-cfg>,early-cse<memssa>)");
-  /* Branches that only choose between values become selections first: instcombine would sink what computes the values
-     into them, and lanes would part. What asks whether a number is known by now (__builtin_constant_p) has its answer. */
+}
+
+/* Branches that only choose between values become selections first: instcombine would sink what computes the values into
+   them, and lanes would part. What asks whether a number is known by now (__builtin_constant_p) has its answer. */
+void form_selections(program *p) {
   run_passes(p, "function(simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,lower-constant-intrinsics,"
                 "simplifycfg<no-switch-to-lookup>,loop(loop-rotate))");
-  for (size_t i = 0; i < p->kernel_count; i++) read_in_place(p, &p->kernels[i]);
-  for (size_t i = 0; i < p->kernel_count; i++) decide_waiting_loops(p, p->kernels[i].body);
+}
+
+void normalise(program *p) {
   run_passes(p, "function(loop(loop-unroll-full),sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
                 "simplifycfg<no-switch-to-lookup>,lower-switch,fix-irreducible,mergereturn,dce,loop-simplify,lcssa)");
-  set_linkage(p, LLVMInternalLinkage, globals, false);
-  free(globals);
-  verify_module(p, "preparing kernels");
 }

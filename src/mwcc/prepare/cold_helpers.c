@@ -25,7 +25,7 @@ bool takes_vectors(LLVMValueRef f) { return LLVMGetStringAttributeAtIndex(f, WHO
 bool is_seldom(LLVMValueRef call) { return LLVMIsACallInst(call) && is_marked(LLVMGetCalledValue(call)); }
 
 /* Only the headers' own are believed. */
-void mark_seldom(program *p, LLVMValueRef f) {
+static void mark_seldom(program *p, LLVMValueRef f) {
   size_t length;
   bool cold = LLVMGetEnumAttributeAtIndex(f, WHOLE, LLVMGetEnumAttributeKindForName("cold", 4));
   if (!cold || !strstr(LLVMGetValueName2(f, &length), "__mw_")) return;
@@ -41,6 +41,12 @@ void mark_seldom(program *p, LLVMValueRef f) {
   const unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
   for (LLVMUseRef use = LLVMGetFirstUse(f); use; use = LLVMGetNextUse(use))
     if (LLVMIsACallInst(LLVMGetUser(use))) LLVMRemoveCallSiteEnumAttribute(LLVMGetUser(use), WHOLE, convergent);
+}
+
+void mark_cold_helpers(program *p) {
+  EACH_FUNCTION(p, f) {
+    if (is_of_source(f)) mark_seldom(p, f);
+  }
 }
 
 size_t seldom_length(LLVMValueRef call) {

@@ -15,7 +15,7 @@ static bool is_marked(LLVMValueRef f) {
 }
 
 /* Only the headers' own are believed: a program's may see, by ids, which thread it is called by. */
-void mark_once(program *p, LLVMValueRef f) {
+static void mark_once(program *p, LLVMValueRef f) {
   const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
   LLVMAttributeRef memory = LLVMGetEnumAttributeAtIndex(f, whole, LLVMGetEnumAttributeKindForName("memory", 6));
   size_t length;
@@ -23,6 +23,12 @@ void mark_once(program *p, LLVMValueRef f) {
   add_text_attribute(p, f, MARK, "");
   remove_attribute(f, "alwaysinline");
   add_attribute(p, f, "noinline");
+}
+
+void mark_pure_helpers(program *p) {
+  EACH_FUNCTION(p, f) {
+    if (is_of_source(f)) mark_once(p, f);
+  }
 }
 
 /* Calls are `convergent` in device code, which says that it matters where they stand. */

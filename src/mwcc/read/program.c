@@ -5,6 +5,7 @@
 #include "mwcc/mwcc.h"
 
 #include <llvm-c/BitReader.h>
+#include <llvm-c/IRReader.h>
 #include <llvm-c/Comdat.h>
 
 #include <stdio.h>
@@ -169,9 +170,15 @@ static void add_shared(program *p, LLVMValueRef global, LLVMTargetDataRef device
   if (!s->align) s->align = LLVMABIAlignmentOfType(device_layout, type);
 }
 
+bool is_of_source(LLVMValueRef function) {
+  size_t length;
+  const char *name = LLVMGetValueName2(function, &length);
+  return !LLVMIsDeclaration(function) && !starts_with(name, PTX_FUNCTION) && !starts_with(name, GUARD_FUNCTION);
+}
+
 /* Only kernels are for others to call: what they do not reach is dropped, what must be inlined is, before anything is
    described. Variables that the host may name stay, used or not. */
-static void prune(program *p) {
+void keep_reachable(program *p) {
   static const char *const keepers[] = {"llvm.used", "llvm.compiler.used"};
   for (size_t i = 0; i < MW_COUNT(keepers); i++) {
     LLVMValueRef global = LLVMGetNamedGlobal(p->module, keepers[i]);
@@ -184,15 +191,14 @@ static void prune(program *p) {
     if (strstr(LLVMGetValueName2(g, &length), "__mw_instance_")) LLVMDeleteGlobal(g);
   }
   EACH_FUNCTION(p, f) {
-    size_t length;
-    const char *name = LLVMGetValueName2(f, &length);
-    if (LLVMIsDeclaration(f) || starts_with(name, PTX_FUNCTION) || starts_with(name, GUARD_FUNCTION)) continue;
+    if (!is_of_source(f)) continue;
     LLVMSetComdat(f, NULL);
     LLVMSetLinkage(f, LLVMInternalLinkage);
-    if (!p->options->gpu) mark_once(p, f), mark_seldom(p, f);
   }
   for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, LLVMExternalLinkage);
-  if (!p->options->gpu) name_powers(p);
+}
+
+void inline_helpers(program *p) {
   /* Nothing that simplifies: what CUDA defines and LLVM does not is not spelled out yet (retarget.c). Nor are values promoted to
      registers first, though that would save time: inlining simplifies what it is given constants for. */
   if (p->options->launch_kernel) run_passes(p, "globaldce"); /* no inlining for other kernels */
@@ -201,7 +207,7 @@ static void prune(program *p) {
 
 /* Address spaces of the device target: 1 global, 3 shared, 4 constant. Constants that no host may write and no source
    names by address (string literals, tables) stay ordinary read-only data. */
-static void read_globals(program *p) {
+void read_globals(program *p) {
   LLVMTargetDataRef device_layout = LLVMCreateTargetData(LLVMGetDataLayoutStr(p->module));
   for (LLVMValueRef g = LLVMGetFirstGlobal(p->module); g; g = LLVMGetNextGlobal(g)) {
     size_t length;
@@ -258,18 +264,29 @@ void complain(program *p, LLVMValueRef at, const char *format, ...) {
   p->complaints++;
 }
 
-void program_read(program *p, const mw_text *bitcode) {
-  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(bitcode->data, bitcode->length, "bitcode", 0);
-  if (LLVMParseBitcodeInContext2(p->context, buffer, &p->module)) die("clang's bitcode cannot be read by this LLVM");
+/* Clang's bitcode; or IR as text (--only). */
+static LLVMModuleRef parse(program *p) {
+  const mw_text *text = &p->bitcode;
+  LLVMModuleRef module;
+  char *message = NULL;
+  if (!p->options->is_ir) {
+    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(text->data, text->length, "bitcode", 0);
+    if (LLVMParseBitcodeInContext2(p->context, buffer, &module)) die("clang's bitcode cannot be read by this LLVM");
+    return module;
+  }
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text->data, text->length, "IR");
+  if (LLVMParseIRInContext(p->context, buffer, &module, &message))
+    die("%s cannot be read as IR: %s", p->options->input, message);
+  return module;
+}
+
+void parse_bitcode(program *p) {
+  p->module = parse(p);
   forget_device_attributes(p);
   read_kernels(p);
-  keep_launched(p);
-  fix_block(p);
-  check_features(p);
-  prune(p);
-  read_globals(p);
-  read_references(p);
-  check_sizes(p);
+}
+
+void strip_debug(program *p) {
   if (p->complaints) exit(1);
   run_passes(p, "strip-nonlinetable-debuginfo");
 }

@@ -372,10 +372,14 @@ static void read_tiles_in_place(program *p, kernel *k) {
   }
 }
 
-void read_in_place(program *p, kernel *k) {
+static void read_in_place(program *p, kernel *k) {
+  if (has_pass(p, PASS_STAGED_TILES)) read_tiles_in_place(p, k);
+  if (k->reads_tiles || !has_pass(p, PASS_STAGED_ROWS)) return;
+  k->reads_lines = read_lines_in_place(p, k);
+}
+
+void read_all_in_place(program *p) {
   const options *o = p->options;
   if (!o->launch_kernel || o->width || o->check_memory || o->level < 2) return;
-  read_tiles_in_place(p, k);
-  if (k->reads_tiles) return;
-  k->reads_lines = read_lines_in_place(p, k);
+  for (size_t i = 0; i < p->kernel_count; i++) read_in_place(p, &p->kernels[i]);
 }

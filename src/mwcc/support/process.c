@@ -30,10 +30,14 @@ void quit(int status) {
   _exit(status);
 }
 
-void stage_done(program *p, const char *name) {
+double time_now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  double now = (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+  return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+void stage_done(program *p, const char *name) {
+  double now = time_now();
   if (p->options->timings && name) fprintf(stderr, "%-10s %7.2f ms\n", name, now - p->stage_start);
   p->stage_start = now;
 }

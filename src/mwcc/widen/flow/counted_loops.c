@@ -104,6 +104,7 @@ LLVMValueRef goes_on_counting(emission *e, int n) {
   const node *here = &w->g->nodes[n];
   int l = p->order.innermost[n];
   comparison c;
+  if (!has_pass(w->p, PASS_COUNTED_LOOPS)) return NULL;
   if (l < 0 || !p->divergent_loop[l] || here->barrier || here->succ_count != 2) return NULL;
   const loop *round = &p->order.loops[l];
   if (here->succs[0] != round->header && here->succs[1] != round->header) return NULL;

@@ -16,6 +16,7 @@ enum { FRAME, WORKER, BLOCK_X, BLOCK_Y, BLOCK_Z, THREAD_X, THREAD_Y, THREAD_Z, P
 bool may_have_strays(const program *p, const kernel *k, const graph *g, const cut *c) {
   enum { WORTH = 300 }; /* instructions, times parts: less is done sooner than a module is copied */
   bool whole = c->kind == CUT_ROWS || c->kind == CUT_PLANE;
+  if (!has_pass(p, PASS_DIVERGENT_FALLBACK)) return false;
   if (!p->options->launch_kernel || !whole || g->seamless || c->lanes == 1) return false;
   /* what both functions would have to agree on */
   if (k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared || k->keeps_sums) return false;

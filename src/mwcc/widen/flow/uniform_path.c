@@ -261,7 +261,7 @@ bool begin_together(emission *e, int entry) {
   widener *w = &e->w;
   int asked = 0;
   way *general = &e->ways[0], *to = &e->ways[1];
-  if (!e->asks || !general->root.all || w->why) return false;
+  if (!has_pass(w->p, PASS_UNIFORM_PATH) || !e->asks || !general->root.all || w->why) return false;
   bool *divergent = mw_alloc((size_t)(w->g->count + 1) * sizeof(bool)),
        *together = mw_alloc((size_t)(w->g->count + 1) * sizeof(bool));
   for (int n = 0; n < w->g->count; n++) divergent[n] = general->divergent[n];

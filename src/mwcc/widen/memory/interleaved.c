@@ -14,7 +14,7 @@ enum { FEWEST = 2, MOST = 4 };
 static uint64_t size_of(widener *w, LLVMTypeRef type) { return LLVMABISizeOfType(w->p->layout, type); }
 
 int few_steps(widener *w, const place *at, uint64_t bytes) {
-  if (at->is_volatile || w->width < MOST) return 0;
+  if (at->is_volatile || w->width < MOST || !has_pass(w->p, PASS_INTERLEAVED)) return 0;
   for (int steps = FEWEST; steps <= MOST; steps++)
     if (has_stride(w, at->address, (int64_t)bytes * steps)) return steps;
   return 0;

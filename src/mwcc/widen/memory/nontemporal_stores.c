@@ -158,7 +158,8 @@ bool store_streamed(widener *w, const place *at, parts lanes, uint64_t bytes) {
   uint64_t part = bytes * (uint64_t)w->width;
   int count;
   unsigned stores;
-  if (!may_stream(w, at, bytes) || !root || !LLVMIsAArgument(root)) return false;
+  if (!has_pass(w->p, PASS_NONTEMPORAL_STORES) || !may_stream(w, at, bytes) || !root || !LLVMIsAArgument(root))
+    return false;
   if (!is_only_stored(w, at->by, root, loaded, MOST, &count, &stores)) return false;
   const unsigned *block = w->p->options->launch_block;
   if (stores_columns(w, at->address)) w->k->column_bytes = (uint32_t)(bytes * stores * block[0] * block[1] * block[2]);

@@ -53,6 +53,7 @@ static bool can_meet(const pair *p) {
 static bool find_pair(widener *w, LLVMValueRef access, pair *p) {
   LLVMValueRef base, other_base, other = NULL;
   int64_t distance, other_distance;
+  if (!has_pass(w->p, PASS_PAIRED_GATHER)) return false;
   if (!is_member(w, access, &base, &distance) || distance % HALF) return false;
   const node *here = &w->g->nodes[graph_node_of(w->g, access)];
   bool before = false;

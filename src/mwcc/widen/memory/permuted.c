@@ -91,7 +91,7 @@ static int64_t span_of(const pattern *p) { return (p->high - p->low) / p->bytes;
 
 /* One vector or few; where the access alone is in even steps and there is nothing that it shares, interleaved.c does it. */
 static bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p) {
-  if (!find_pattern(s, load, p)) return false;
+  if (!has_pass(s->graph->program, PASS_PERMUTED) || !find_pattern(s, load, p)) return false;
   shape a = shape_of(s, address_of(load));
   if (a.kind != SHAPE_VARYING && a.stride > 0 && p->member_count < 2) return false;
   return span_of(p) >= 2 && span_of(p) <= MOST_VECTORS * s->cut.lanes;
@@ -100,6 +100,7 @@ static bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p) {
 /* Which member and lane each element is stored by; false where one is by none. */
 static bool stores_in_pattern(const shapes *s, LLVMValueRef store, pattern *p, int *member, int *lane) {
   int lanes = s->cut.lanes;
+  if (!has_pass(s->graph->program, PASS_PERMUTED)) return false;
   if (!find_pattern(s, store, p) || p->member_count > MOST_MEMBERS || span_of(p) != p->member_count * lanes)
     return false;
   for (int i = 0; i < p->member_count * lanes; i++) member[i] = -1;

@@ -170,6 +170,7 @@ static bool is_loaded_again(question q, LLVMValueRef address) {
 
 /* Whether memory that others have, too, is loaded in a loop that is code of its own. */
 static bool may_ask(const widener *w, const question *q, LLVMValueRef address) {
+  if (!has_pass(w->p, PASS_PREFETCH)) return false;
   if (!w->p->options->launch_kernel || (w->several_regions && !w->k->reads_tiles) || q->loop < 0) return false;
   if (w->k->keeps_sums && !w->k->keeps_shared)
     return false; /* memory is read in long stretches already: reduction_state.c */
@@ -238,6 +239,7 @@ void ask_for_next_block(widener *w, LLVMValueRef load, uint64_t bytes) {
   enum { SEVERAL = 2, MOST = 12, AHEAD = 4096 };
   LLVMValueRef address = LLVMGetOperand(load, 0);
   question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
+  if (!has_pass(w->p, PASS_PREFETCH)) return;
   if (!w->p->options->launch_kernel || q.loop >= 0 || !is_affine(w, address)) return;
   if (memory_of(address) == MEMORY_SHARED || memory_of(address) == MEMORY_LOCAL) return;
   if (!w->k->waits) {

@@ -146,6 +146,7 @@ static bool has_barrier(const graph *g) {
 bool find_expected(const graph *g, const order *o, const shapes *s, expectation *out) {
   search found = {.g = g, .shapes = s};
   *out = (expectation){0};
+  if (!has_pass(g->program, PASS_SPECULATIVE_SHAPES)) return false;
   bool whole = s->cut.kind == CUT_ROWS || s->cut.kind == CUT_PLANE; /* all lanes are there to be looked at */
   if (!whole || s->cut.lanes == 1 || has_barrier(g) || g->value_count * s->cut.parts > MUCH_CODE) return false;
   for (int i = 0; i < g->value_count; i++) {
