@@ -23,7 +23,7 @@ enum {
   FAIRNESS = 4096 /* so many turns, and once the highest place goes first: what lower ones wait for may be there */
 };
 
-cpu_warps *cpu_warps_new(void) { return mw_alloc(sizeof(cpu_warps)); }
+cpu_warps *cpu_warps_new(void) { return mw_try_alloc(sizeof(cpu_warps), "the warps of a block"); }
 
 /* ---- who waits for whom ---- */
 

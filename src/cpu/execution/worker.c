@@ -25,11 +25,22 @@ cpu_worker *cpu_worker_new(cpu_device *device) {
   worker->base.thread = ~0u;
   /* A frame can jump over a small guard; address space is plentiful unless the system limits it. */
   worker->guard = size >> 34 ? (size_t)64 << 10 : (size_t)sysconf(_SC_PAGESIZE);
-  worker->buffer = mw_alloc(CPU_SERVICE_BUFFER);
-  worker->signal_stack = (stack_t){.ss_sp = mw_alloc(CPU_SIGNAL_STACK), .ss_size = CPU_SIGNAL_STACK};
-  worker->ring.fibers = mw_alloc(CPU_MAX_THREADS * sizeof *worker->ring.fibers);
-  worker->warps = cpu_warps_new();
+  (void)cpu_worker_equip(worker);
   return worker;
+}
+
+bool cpu_worker_equip(cpu_worker *worker) {
+  static const char what[] = "a thread that runs kernels";
+  if (!worker->buffer) worker->buffer = mw_try_alloc(CPU_SERVICE_BUFFER, what);
+  stack_t *signals = &worker->signal_stack;
+  if (!signals->ss_sp) *signals = (stack_t){.ss_sp = mw_try_alloc(CPU_SIGNAL_STACK, what), .ss_size = CPU_SIGNAL_STACK};
+  if (!worker->ring.fibers) worker->ring.fibers = mw_try_alloc(CPU_MAX_THREADS * sizeof *worker->ring.fibers, what);
+  bool all = worker->buffer && signals->ss_sp && worker->ring.fibers;
+  if (all && !worker->warps) worker->warps = cpu_warps_new(); /* last: with it, everything is there */
+  if (worker->warps) return true;
+  worker->fault = (cpu_fault){.kind = CPU_FAULT_SERVICE, .code = MW_MEMORY_ALLOCATION};
+  snprintf(worker->fault.what, sizeof worker->fault.what, "found no memory of the host's for %s", what);
+  return false;
 }
 
 void cpu_worker_free(cpu_worker *worker) {
@@ -63,6 +74,7 @@ bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command) {
   const cpu_kernel_work *work = &command->kernel;
   size_t wanted = work->stack > CPU_BLOCK_STACK ? work->stack : CPU_BLOCK_STACK;
   worker->command = command;
+  if (!worker->warps) return false; /* cpu_worker_equip has said why */
   if (!prepare_area(worker, wanted + CPU_STACK_MARGIN)) {
     worker->fault = (cpu_fault){.kind = CPU_FAULT_SERVICE, .code = MW_LAUNCH_OUT_OF_RESOURCES};
     snprintf(worker->fault.what, sizeof worker->fault.what, "found no address space for a stack of %zu bytes", wanted);

@@ -81,6 +81,8 @@ enum {
 
 cpu_worker *cpu_worker_new(cpu_device *device);
 void cpu_worker_free(cpu_worker *worker);
+/* Get what memory of the host's it still lacks, before cpu_worker_prepare; false as there. */
+bool cpu_worker_equip(cpu_worker *worker);
 /* Make the worker fit for the command's kernel, by the thread that holds it. False: worker->fault says why not. */
 bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command);
 /* Run the blocks first..last-1 of the kernel it is prepared for. False where the launch was abandoned: worker->fault says why. */

@@ -217,14 +217,17 @@ static void run_all(cpu_pool *pool, cpu_slot *slot, cpu_command *command, cpu_ta
   if (command->kind == CPU_KERNEL || command->kind == CPU_LIST) {
     stack_t old;
     if (!slot->worker) slot->worker = cpu_worker_new(pool->device);
-    if (helper) sigaltstack(&slot->worker->signal_stack, &old);
-    if (command->kind == CPU_LIST)
+    bool equipped = cpu_worker_equip(slot->worker);
+    if (helper && equipped) sigaltstack(&slot->worker->signal_stack, &old);
+    if (!equipped && command->residents)
+      fail_command(pool, slot->worker, command);
+    else if (command->kind == CPU_LIST)
       run_list(pool, slot, command, taken);
     else if (command->residents)
       run_residents(pool, slot, command, taken);
     else
       run_kernel(pool, slot, command, taken);
-    if (helper) sigaltstack(&old, NULL);
+    if (helper && equipped) sigaltstack(&old, NULL);
   } else if (command->kind != CPU_CALL) {
     run_transfer(pool, slot, command, taken);
   }

@@ -33,6 +33,7 @@ typedef struct cpu_thread {
   cpu_pool *pool;
   pthread_t id;
   pthread_cond_t work;
+  void *signals;      /* the stack of its signal handlers */
   int home;           /* the core that it keeps to, negative: any */
   bool asleep, woken; /* it waits for `work`; which was or will be signalled */
   atomic_bool spins;  /* it looks for work with the lock released */

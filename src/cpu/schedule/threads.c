@@ -74,7 +74,9 @@ static void create(cpu_pool *pool, int core) {
   pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
   pthread_cond_init(&thread->work, &clock);
   pthread_condattr_destroy(&clock);
-  if (pthread_create(&thread->id, NULL, thread_main, thread)) {
+  thread->signals = mw_try_alloc(CPU_SIGNAL_STACK, "a thread");
+  if (!thread->signals || pthread_create(&thread->id, NULL, thread_main, thread)) {
+    free(thread->signals);
     pthread_cond_destroy(&thread->work);
     return;
   }
@@ -228,7 +230,7 @@ static void keep_to(int core) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-static void thread_open(stack_t *signals, stack_t *old) {
+static void thread_open(const cpu_thread *thread, stack_t *old) {
   sigset_t mask;
   sigfillset(&mask);
   static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
@@ -236,16 +238,16 @@ static void thread_open(stack_t *signals, stack_t *old) {
   pthread_sigmask(SIG_SETMASK, &mask, NULL); /* the host's signals are for the host's threads */
   pthread_setname_np(pthread_self(), "moonwarp");
   prctl(PR_SET_TIMERSLACK, 1000); /* for the sentinel's sleeps */
-  *signals = (stack_t){.ss_sp = mw_alloc(CPU_SIGNAL_STACK), .ss_size = CPU_SIGNAL_STACK};
-  sigaltstack(signals, old);
+  const stack_t signals = {.ss_sp = thread->signals, .ss_size = CPU_SIGNAL_STACK};
+  sigaltstack(&signals, old);
 }
 
 static void *thread_main(void *argument) {
   cpu_thread *thread = argument;
   cpu_pool *pool = thread->pool;
-  stack_t signals, old;
+  stack_t old;
   idleness so_far = {0};
-  thread_open(&signals, &old);
+  thread_open(thread, &old);
   keep_to(thread->home);
   mw_lock(&pool->lock);
   while (!pool->closing) {
@@ -256,7 +258,7 @@ static void *thread_main(void *argument) {
   }
   cpu_pool_unlock(pool);
   sigaltstack(&old, NULL);
-  free(signals.ss_sp);
+  free(thread->signals);
   return NULL;
 }
 
