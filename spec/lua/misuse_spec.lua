@@ -195,3 +195,48 @@ describe("the signatures", function()
     end
   end)
 end)
+
+describe("misuse of CUDA's own functions", function()
+  local rt, cu = require "moonwarp.runtime", require "moonwarp.driver"
+  local values = { 0, 1, 1.5, -1, 0 / 0, 2 ^ 40, "x", {}, { width = 1, height = {} }, true, print, m, m.k, m:symbol "g",
+    mw.zeros(4), mw.stream(), mw.event(), mw.graph(), io.stdout }
+  -- What ends the device or the context for the others, and what writes files by name.
+  local leave_out = { cudaThreadExit = true, cudaDeviceReset = true, cudaGraphDebugDotPrint = true,
+    cuGraphDebugDotPrint = true, cudaSetDevice = true, cudaGLSetGLDevice = true }
+
+  local function each_call(library, f)
+    local names = {}
+    for name, value in pairs(library) do
+      if type(value) == "function" and not leave_out[name] and not name:find "Ctx" then names[#names + 1] = name end
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do
+      f(library[name])
+      for _, value in ipairs(values) do
+        for place = 1, 7 do
+          local list = { values[place], values[place + 5], m.k, 4, 4, 4, 4 }
+          list[place] = value
+          f(library[name], unpack(list, 1, 7))
+        end
+        f(library[name], value)
+        f(library[name], nil, value)
+      end
+    end
+  end
+
+  it("is a result code, or an error of the library's", function()
+    local _, context
+    cu.cuInit(0)
+    _, context = cu.cuCtxCreate(0, 0)
+    for _, library in ipairs { rt, cu } do each_call(library, check_clear) end
+    cu.cuCtxDestroy(context)
+  end)
+
+  it("tells a story of what was wrong", function()
+    assert.equal(rt.cudaErrorInvalidValue, (rt.cudaMemset2D(0, "x", 0, 1, 1)))
+    assert.equal('cudaMemset2D wants a whole number as pitch, got the string "x"; '
+      .. "write cudaMemset2D(dst, pitch, value, width, height)", rt.story().message)
+    assert.equal(rt.cudaErrorInvalidValue, (rt.cudaMalloc(16, 3)))
+    assert.equal("this function takes 1 argument, got 2", rt.story().message)
+  end)
+end)

@@ -4,9 +4,10 @@ local raw = require "moonwarp.binding"
 local result = require "moonwarp.driver.result"
 local runtime = require "moonwarp.runtime"
 local names = require "moonwarp.runtime.names"
-local body = require("moonwarp.runtime.result").body
+local runtime_result = require "moonwarp.runtime.result"
 
 local fail = result.fail
+local body, counted = runtime_result.body, runtime_result.counted
 local M = {}
 
 local initialized = false
@@ -58,6 +59,7 @@ end
 
 ---A function that needs cuInit only.
 function M.plain(f)
+  f = counted(f)
   return result.api(function(...)
     check_initialized()
     return f(...)
@@ -66,6 +68,7 @@ end
 
 ---A function that needs a current context.
 function M.call(f)
+  f = counted(f)
   return result.api(function(...)
     check_initialized()
     M.current()

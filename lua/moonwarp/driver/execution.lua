@@ -244,7 +244,9 @@ local function install_facts(cu)
     local state = state_of(f)
     local most = raw.properties_of()
     local block = {}
-    for i, size in ipairs { x, y or 1, z or 1 } do block[i] = whole(size, 1, most.max_block[i], "a block's size") end
+    for i, size in ipairs { x or false, y or 1, z or 1 } do
+      block[i] = whole(size, 1, most.max_block[i], "a block's size")
+    end
     whole(block[1] * block[2] * block[3], 1, f.max_threads, "the number of a block's threads")
     state.block = block
   end)

@@ -146,6 +146,9 @@ local function install_sets(cu)
   for bits, size in pairs { [8] = 1, [16] = 2, [32] = 4 } do
     both(cu, "cuMemsetD" .. bits, 3, function(stream, p, value, count)
       local at = address(p)
+      if type(count) ~= "number" or count < 0 or count % 1 ~= 0 then
+        fail("CUDA_ERROR_INVALID_VALUE", "a count of elements is a whole number, got %s", tostring(count))
+      end
       raw.memory_fill(stream, at, check_fill(at, value, size), size, count)
     end)
     both(cu, "cuMemsetD2D" .. bits, 5, function(stream, p, pitch, value, width, height)

@@ -9,6 +9,7 @@ local result = require "moonwarp.driver.result"
 local contexts = require "moonwarp.driver.context"
 
 local fail, call = result.fail, contexts.call
+local takes = require("moonwarp.runtime.result").takes
 local M = {}
 
 ---@param value any
@@ -74,6 +75,7 @@ local function compiler_options(given)
   local list = {}
   for key, value in pairs(given or {}) do
     if key == "options" then
+      if type(value) ~= "table" then fail("CUDA_ERROR_INVALID_VALUE", "options are a table of strings") end
       for _, option in ipairs(value) do list[#list + 1] = option end
     else
       if jit[key] == nil then fail("CUDA_ERROR_INVALID_VALUE", "there is no CUjit_option %s", tostring(key)) end
@@ -160,10 +162,10 @@ function M.install(cu)
   cu.cuModuleLoad = call(load_file)
   cu.cuModuleLoadData = call(function(image) return load(image) end)
   ---Options by CUjit_option, and moonwarp's own, options = {"-DN=4"}. Returns the compiler's log behind the module.
-  cu.cuModuleLoadDataEx = call(function(image, options)
+  cu.cuModuleLoadDataEx = call(takes("cuModuleLoadDataEx", function(image, options)
     local module = load(image, compiler_options(options))
     return module, module:log()
-  end)
+  end))
   cu.cuModuleLoadFatBinary = call(load_fat)
   cu.cuModuleUnload = call(function(module)
     raw.synchronize()

@@ -3,11 +3,12 @@
 local raw = require "moonwarp.binding"
 local streams = require "moonwarp.runtime.stream"
 local runtime = require "moonwarp.runtime"
-local body = require("moonwarp.runtime.result").body
+local runtime_result = require "moonwarp.runtime.result"
 local result = require "moonwarp.driver.result"
 local contexts = require "moonwarp.driver.context"
 
 local fail, call = result.fail, contexts.call
+local body, takes = runtime_result.body, runtime_result.takes
 local M = {}
 
 local function destroying(counterpart)
@@ -46,7 +47,7 @@ end
 local function install_events(cu)
   cu.CU_EVENT_DEFAULT, cu.CU_EVENT_BLOCKING_SYNC, cu.CU_EVENT_DISABLE_TIMING, cu.CU_EVENT_INTERPROCESS = 0, 1, 2, 4
 
-  cu.cuEventCreate = call(function(flags) return contexts.own(raw.event_new(flags or 0)) end)
+  cu.cuEventCreate = call(takes("cuEventCreate", function(flags) return contexts.own(raw.event_new(flags or 0)) end))
   cu.cuEventDestroy = destroying "cudaEventDestroy"
   contexts.forward(cu, {
     cuEventRecord = "cudaEventRecord", cuEventRecordWithFlags = "cudaEventRecordWithFlags",

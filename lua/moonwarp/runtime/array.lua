@@ -6,7 +6,7 @@ local streams = require "moonwarp.runtime.stream"
 local channels = require "moonwarp.runtime.channels"
 local box = require "moonwarp.runtime.box"
 
-local fail, api, address = result.fail, result.api, pointer.address
+local fail, api, takes, address = result.fail, result.api, result.takes, pointer.address
 local M = {}
 
 local HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
@@ -34,12 +34,12 @@ function M.install(rt)
   rt.cudaArrayDefault, rt.cudaArrayLayered, rt.cudaArraySurfaceLoadStore = 0, 1, 2
   rt.cudaArrayCubemap, rt.cudaArrayTextureGather = 4, 8
 
-  rt.cudaMallocArray = api(function(desc, width, height, flags)
+  rt.cudaMallocArray = api(takes("cudaMallocArray", function(desc, width, height, flags)
     if (flags or 0) % 2 >= 1 or (flags or 0) % 8 >= 4 then
       fail("cudaErrorInvalidValue", "arrays of layers and cubemaps are made by cudaMalloc3DArray")
     end
     return box.new(channels.dtype(desc), width, height, 0, flags)
-  end)
+  end))
   rt.cudaMalloc3DArray = api(function(desc, extent, flags)
     if type(extent) ~= "table" then fail("cudaErrorInvalidValue", "cudaMalloc3DArray wants an extent") end
     return box.new(channels.dtype(desc), extent.width, extent.height, extent.depth, flags)
@@ -75,8 +75,8 @@ function M.install(rt)
     box.copy(stream, { at = address(dst), pitch = pitch, rows = height }, { array = array, x = x, y = y, z = 0 }, width,
       height, 1, kind)
   end)
-  rt.cudaMemcpyArrayToArray = api(box.copy_linear_arrays)
-  rt.cudaMemcpy2DArrayToArray = api(function(dst, dx, dy, src, sx, sy, width, height)
+  rt.cudaMemcpyArrayToArray = api(takes("cudaMemcpyArrayToArray", box.copy_linear_arrays))
+  rt.cudaMemcpy2DArrayToArray = api(function(dst, dx, dy, src, sx, sy, width, height, _kind)
     box.copy(nil, { array = box.check(dst), x = dx, y = dy, z = 0 }, { array = box.check(src), x = sx, y = sy, z = 0 },
       width, height, 1)
   end)

@@ -6,7 +6,7 @@ local names = require "moonwarp.runtime.names"
 local pool = require "moonwarp.runtime.pool"
 local properties = require "moonwarp.runtime.properties"
 
-local fail, api = result.fail, result.api
+local fail, api, takes = result.fail, result.api, result.takes
 local M = {}
 
 -- The device most like a wanted cudaDeviceProp: one of at least that capability before all others, then the one that
@@ -113,9 +113,9 @@ function M.install(rt)
     local value = properties.of(ordinal)[where[1]]
     return where[2] and value[where[2]] or value
   end)
-  rt.cudaSetValidDevices = api(function(list)
+  rt.cudaSetValidDevices = api(takes("cudaSetValidDevices", function(list)
     for _, ordinal in ipairs(list) do names.device(ordinal) end
-  end)
+  end))
   rt.cudaSetDeviceFlags = api(function(value)
     if type(value) ~= "number" or value < 0 or value > 31 then
       fail("cudaErrorInvalidValue", "a device's flags are 0 to 31")
@@ -129,11 +129,12 @@ function M.install(rt)
     names.device(ordinal)
     return ("0000:00:%02x.0"):format(ordinal)
   end)
-  rt.cudaDeviceGetByPCIBusId = api(function(id)
-    local ordinal = tonumber((tostring(id):match("^%x+:%x+:(%x+)%.%x+$")), 16)
+  rt.cudaDeviceGetByPCIBusId = api(takes("cudaDeviceGetByPCIBusId", function(id)
+    local digits = id:match "^%x+:%x+:(%x+)%.%x+$"
+    local ordinal = digits and tonumber(digits, 16)
     names.device(ordinal)
     return ordinal
-  end)
+  end))
   rt.cudaDeviceGetCacheConfig = api(function() return 0 end)
   rt.cudaDeviceSetCacheConfig = api(function(config)
     if type(config) ~= "number" or config < 0 or config > 3 then

@@ -8,7 +8,7 @@ local streams = require "moonwarp.runtime.stream"
 local names = require "moonwarp.runtime.names"
 local occupancy = require "moonwarp.occupancy"
 
-local fail, api = result.fail, result.api
+local fail, api, takes = result.fail, result.api, result.takes
 local M = {}
 
 local unpack = table.unpack or unpack -- luacheck: ignore 113
@@ -126,14 +126,15 @@ local function install_triple(rt)
 end
 
 local function install_launches(rt)
-  local function by_array(cooperative)
-    return api(function(kernel, grid, block, arguments, shared, stream)
+  local function by_array(name, cooperative)
+    return api(takes(name, function(kernel, grid, block, arguments, shared, stream)
       arguments = arguments or {}
       local count = arguments.n or #names.kernel(kernel).params
       launch(kernel, grid, block, shared, stream, count, arguments, cooperative)
-    end)
+    end))
   end
-  rt.cudaLaunchKernel, rt.cudaLaunchCooperativeKernel = by_array(false), by_array(true)
+  rt.cudaLaunchKernel = by_array("cudaLaunchKernel", false)
+  rt.cudaLaunchCooperativeKernel = by_array("cudaLaunchCooperativeKernel", true)
 
   ---moonwarp's own: the kernel's launch as a function, for <<<grid, block, shared, stream>>>(…).
   function rt.call(kernel, grid, block, shared, stream)
@@ -168,13 +169,17 @@ local function install_attributes(rt)
     end
   end)
 
-  rt.cudaOccupancyMaxActiveBlocksPerMultiprocessor = api(function(kernel, block, shared)
+  local function most_blocks(kernel, block, shared)
     return occupancy.of(names.kernel(kernel), block, shared or 0).blocks
-  end)
-  rt.cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags = rt.cudaOccupancyMaxActiveBlocksPerMultiprocessor
-  rt.cudaOccupancyMaxPotentialBlockSize = api(function(kernel, shared, limit)
+  end
+  for _, name in ipairs { "", "WithFlags" } do
+    name = "cudaOccupancyMaxActiveBlocksPerMultiprocessor" .. name
+    rt[name] = api(takes(name, most_blocks))
+  end
+  local function best_block(kernel, shared, limit)
     return occupancy.best(names.kernel(kernel), shared or 0, limit or 0)
-  end)
+  end
+  rt.cudaOccupancyMaxPotentialBlockSize = api(takes("cudaOccupancyMaxPotentialBlockSize", best_block))
 end
 
 ---@param rt table

@@ -8,7 +8,7 @@ local streams = require "moonwarp.runtime.stream"
 local names = require "moonwarp.runtime.names"
 require "moonwarp.graph" -- the methods of graphs
 
-local fail, api = result.fail, result.api
+local fail, api, takes = result.fail, result.api, result.takes
 local M = {}
 
 local unpack = table.unpack or unpack -- luacheck: ignore 113
@@ -85,28 +85,28 @@ function M.install(rt)
       launch(unpack(values, 1, count))
     end)
   end)
-  rt.cudaGraphAddMemcpyNode1D = api(function(graph, after, dst, src, count, kind)
+  rt.cudaGraphAddMemcpyNode1D = api(takes("cudaGraphAddMemcpyNode1D", function(graph, after, dst, src, count, kind)
     return add(graph, after, function(stream)
       raw.memory_copy(stream, pointer.address(dst), pointer.address(src), kind, count)
     end)
-  end)
+  end))
   rt.cudaGraphAddMemcpyNode = api(function(graph, after, params)
     return add(graph, after, function(stream) result.body(rt.cudaMemcpy3DAsync)(params, stream) end)
   end)
-  rt.cudaGraphAddMemsetNode = api(function(graph, after, params)
+  rt.cudaGraphAddMemsetNode = api(takes("cudaGraphAddMemsetNode", function(graph, after, params)
     return add(graph, after, function(stream)
       raw.memory_fill(stream, pointer.address(params.dst), params.value, params.elementSize or 1, params.width,
         params.height or 1, 1, params.pitch or 0, params.height or 1)
     end)
-  end)
+  end))
   rt.cudaGraphAddHostNode = api(function(graph, after, params)
     return add(graph, after, function(stream)
       stream:call(function() params.fn(params.userData) end)
     end)
   end)
-  rt.cudaGraphAddDependencies = api(function(graph, from, to)
+  rt.cudaGraphAddDependencies = api(takes("cudaGraphAddDependencies", function(graph, from, to)
     for i, node in ipairs(to) do check(graph, "graph"):depend(node, from[i]) end
-  end)
+  end))
   rt.cudaGraphGetNodes = api(function(graph)
     local list = {}
     for i = 1, check(graph, "graph").count do list[i] = i end
@@ -174,14 +174,14 @@ function M.install(rt)
     for attribute, value in pairs(from) do to[attribute] = value end
   end)
 
-  rt.cudaGraphDebugDotPrint = api(function(graph, path)
+  rt.cudaGraphDebugDotPrint = api(takes("cudaGraphDebugDotPrint", function(graph, path)
     local file, why = io.open(path, "w")
     if not file then fail("cudaErrorOperatingSystem", "cannot write %s", why) end
     file:write(check(graph, "graph"):dot())
     file:close()
-  end)
+  end))
 
-  rt.cudaGraphInstantiate = api(function(graph) return check(graph, "graph"):instantiate() end)
+  rt.cudaGraphInstantiate = api(function(graph, _flags) return check(graph, "graph"):instantiate() end)
   rt.cudaGraphLaunch = api(function(exec, stream) check(exec, "graph_exec"):launch(streams.stream(stream)) end)
   rt.cudaGraphExecDestroy = api(function(exec) check(exec, "graph_exec"):free() end)
   rt.cudaGraphExecUpdate = api(function(exec, graph)

@@ -39,7 +39,7 @@ local external = {
 ---@param why string the reason
 function M.refuse(api, names, coded, fail, code, why)
   for _, name in ipairs(names) do
-    api[name] = coded(function() fail(code, "%s: %s", name, why) end)
+    api[name] = coded(function(...) fail(code, "%s: %s", name, why, ...) end)
   end
 end
 

@@ -8,7 +8,7 @@ local names = require "moonwarp.runtime.names"
 local box = require "moonwarp.runtime.box"
 local pool = require "moonwarp.runtime.pool"
 
-local fail, api, address = result.fail, result.api, pointer.address
+local fail, api, takes, address = result.fail, result.api, result.takes, pointer.address
 local M = {}
 
 local function size_of(value, what)
@@ -90,7 +90,7 @@ local function texel_size(p)
 end
 
 local function copy3d(stream, p)
-  if type(p) ~= "table" or type(p.extent) ~= "table" then
+  if type(p.extent) ~= "table" then
     fail("cudaErrorInvalidValue", "cudaMemcpy3D wants a table with an extent")
   end
   local size, extent = texel_size(p), p.extent
@@ -99,14 +99,12 @@ local function copy3d(stream, p)
 end
 
 -- A synchronous function and its form with Async behind the name and a stream behind the arguments.
-local function both(rt, name, arguments, f)
-  rt[name] = api(function(...) f(nil, ...) end)
-  rt[name .. "Async"] = api(function(...)
-    local list = { ... }
-    local stream = list[arguments + 1]
-    list[arguments + 1] = nil
-    f(streams.stream(stream), (table.unpack or unpack)(list, 1, arguments)) -- luacheck: ignore 113
-  end)
+local function both(rt, name, f)
+  rt[name] = api(takes(name, function(...) f(nil, ...) end))
+  rt[name .. "Async"] = api(takes(name .. "Async", function(...)
+    local list, count = { ... }, select("#", ...)
+    f(streams.stream(list[count]), (table.unpack or unpack)(list, 1, count - 1)) -- luacheck: ignore 113
+  end))
 end
 
 local function install_making(rt)
@@ -116,7 +114,7 @@ local function install_making(rt)
 
   rt.cudaMalloc = api(function(bytes) return new("device", bytes) end)
   rt.cudaFree = api(function(p) free(p, "cudaFree", device_kinds) end)
-  rt.cudaMallocHost = api(function(bytes) return new("pinned", bytes) end)
+  rt.cudaMallocHost = api(function(bytes, _flags) return new("pinned", bytes) end)
   rt.cudaHostAlloc = api(function(bytes, flags)
     flags = flags or 0
     if type(flags) ~= "number" or flags < 0 or flags > 7 or flags % 1 ~= 0 then
@@ -138,14 +136,15 @@ local function install_making(rt)
     local pitch = math.ceil(size_of(width, "a width") / align) * align
     return new("device", pitch * size_of(height, "a height")), pitch
   end)
-  rt.cudaMalloc3D = api(function(extent)
+  rt.cudaMalloc3D = api(takes("cudaMalloc3D", function(extent)
     if type(extent) ~= "table" then fail("cudaErrorInvalidValue", "cudaMalloc3D wants an extent") end
-    local p, pitch = result.body(rt.cudaMallocPitch)(extent.width, extent.height * extent.depth)
+    local rows = size_of(extent.height, "a height") * size_of(extent.depth, "a depth")
+    local p, pitch = result.body(rt.cudaMallocPitch)(extent.width, rows)
     return rt.make_cudaPitchedPtr(p, pitch, extent.width, extent.height)
-  end)
-  rt.cudaHostRegister = api(function(p, bytes, flags)
+  end))
+  rt.cudaHostRegister = api(takes("cudaHostRegister", function(p, bytes, flags)
     raw.memory_register(address(p), size_of(bytes, "a size"), flags or 0)
-  end)
+  end))
   rt.cudaHostUnregister = api(function(p) raw.memory_unregister(address(p)) end)
   rt.cudaHostGetDevicePointer = api(function(p, flags)
     if (flags or 0) ~= 0 then fail("cudaErrorInvalidValue", "the flags of cudaHostGetDevicePointer are 0") end
@@ -176,9 +175,9 @@ end
 local function install_host(rt)
   ---C's malloc, free, sizeof and cast, for host code that is followed line by line: memory that Lua can read and write
   ---through the pointer, p[0] being the first element.
-  function rt.malloc(bytes, dtype)
+  rt.malloc = takes("malloc", function(bytes, dtype)
     return pointer.new(raw.memory_new("host", bytes), dtype)
-  end
+  end)
 
   function rt.free(p)
     free(p, "free", plain_kinds)
@@ -200,47 +199,40 @@ local function install_copies(rt)
     return kind
   end
 
-  both(rt, "cudaMemcpy", 4, function(stream, dst, src, count, kind)
+  both(rt, "cudaMemcpy", function(stream, dst, src, count, kind)
     copy(stream, dst, src, check_kind(kind), count)
   end)
-  both(rt, "cudaMemcpy2D", 7, function(stream, dst, dpitch, src, spitch, width, height, kind)
+  both(rt, "cudaMemcpy2D", function(stream, dst, dpitch, src, spitch, width, height, kind)
     if width > dpitch or width > spitch then
       fail("cudaErrorInvalidPitchValue", "rows of %d bytes in pitches of %d and %d", width, dpitch, spitch)
     end
     copy(stream, dst, src, check_kind(kind), width, height, 1, dpitch, height, spitch, height)
   end)
-  both(rt, "cudaMemcpy3D", 1, function(stream, p) copy3d(stream, p) end)
-  both(rt, "cudaMemcpyPeer", 5, function(stream, dst, to, src, from, count)
+  both(rt, "cudaMemcpy3D", function(stream, p) copy3d(stream, p) end)
+  both(rt, "cudaMemcpyPeer", function(stream, dst, to, src, from, count)
     check_device(to)
     check_device(from)
     copy(stream, dst, src, 4, count)
   end)
-  both(rt, "cudaMemcpy3DPeer", 1, function(stream, p)
-    if type(p) ~= "table" then fail("cudaErrorInvalidValue", "cudaMemcpy3DPeer wants a table") end
+  both(rt, "cudaMemcpy3DPeer", function(stream, p)
     check_device(p.srcDevice or 0)
     check_device(p.dstDevice or 0)
     copy3d(stream, p)
   end)
-  both(rt, "cudaMemset", 3, function(stream, dst, value, count) fill(stream, dst, value, count) end)
-  both(rt, "cudaMemset2D", 5, function(stream, dst, pitch, value, width, height)
+  both(rt, "cudaMemset", function(stream, dst, value, count) fill(stream, dst, value, count) end)
+  both(rt, "cudaMemset2D", function(stream, dst, pitch, value, width, height)
     if width > pitch then fail("cudaErrorInvalidPitchValue", "rows of %d bytes in a pitch of %d", width, pitch) end
     fill(stream, dst, value, width, height, 1, pitch, height)
   end)
-  both(rt, "cudaMemset3D", 3, function(stream, p, value, extent)
+  both(rt, "cudaMemset3D", function(stream, p, value, extent)
     fill(stream, p.ptr, value, extent.width, extent.height, extent.depth, p.pitch, p.ysize)
   end)
 
-  rt.cudaMemcpyToSymbol = api(function(symbol, src, count, offset, kind)
-    copy(nil, symbol_part(symbol, count, offset), src, kind or 1, count)
+  both(rt, "cudaMemcpyToSymbol", function(stream, symbol, src, count, offset, kind)
+    copy(stream, symbol_part(symbol, count, offset), src, kind or 1, count)
   end)
-  rt.cudaMemcpyToSymbolAsync = api(function(symbol, src, count, offset, kind, stream)
-    copy(streams.stream(stream), symbol_part(symbol, count, offset), src, kind or 1, count)
-  end)
-  rt.cudaMemcpyFromSymbol = api(function(dst, symbol, count, offset, kind)
-    copy(nil, dst, symbol_part(symbol, count, offset), kind or 2, count)
-  end)
-  rt.cudaMemcpyFromSymbolAsync = api(function(dst, symbol, count, offset, kind, stream)
-    copy(streams.stream(stream), dst, symbol_part(symbol, count, offset), kind or 2, count)
+  both(rt, "cudaMemcpyFromSymbol", function(stream, dst, symbol, count, offset, kind)
+    copy(stream, dst, symbol_part(symbol, count, offset), kind or 2, count)
   end)
   rt.cudaGetSymbolAddress = api(function(symbol) return pointer.new(names.symbol(symbol).address) end)
   rt.cudaGetSymbolSize = api(function(symbol) return names.symbol(symbol).size end)
@@ -265,7 +257,7 @@ local function install_facts(rt)
       hostPointer = info.kind ~= "device" and pointer.new(at) or nil,
     }
   end)
-  rt.cudaMemAdvise = api(function(p, bytes)
+  rt.cudaMemAdvise = api(function(p, bytes, _advice, _device)
     local info = raw.memory_find(address(p))
     if not info or info.kind ~= "managed" or address(p) + bytes > info.address + info.bytes then
       fail("cudaErrorInvalidValue", "cudaMemAdvise is about managed memory")
@@ -281,7 +273,7 @@ local function install_facts(rt)
     end
     streams.stream(stream)
   end)
-  rt.cudaStreamAttachMemAsync = api(function(stream, p)
+  rt.cudaStreamAttachMemAsync = api(function(stream, p, _bytes, _flags)
     streams.stream(stream)
     local info = raw.memory_find(address(p))
     if not info or info.kind ~= "managed" then

@@ -30,7 +30,10 @@ function M.is(value) return getmetatable(value) == Pointer end
 ---The address that a value stands for: a pointer, an array, a variable of a module, a number, or nil.
 function M.address(value, what)
   if value == nil or value == raw.null then return 0 end
-  if type(value) == "number" then return value end
+  if type(value) == "number" then
+    if value % 1 ~= 0 then fail("cudaErrorInvalidValue", "an address is a whole number, not %s", tostring(value)) end
+    return value
+  end
   if M.is(value) then return value.address end
   local class = raw.type(value)
   if class == "array" then

@@ -2,6 +2,8 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
+local arguments = require "moonwarp.arguments"
+local signatures = require "moonwarp.runtime.signatures"
 
 local M = {
   ---name -> number, of all codes
@@ -35,6 +37,23 @@ local function finish(ok, ...)
   return code
 end
 
+---f, which refuses more arguments than it has parameters.
+---@param f function
+---@return function
+function M.counted(f)
+  local info = debug.getinfo(f, "u")
+  if info.isvararg or info.nparams == nil then return f end
+  return function(...)
+    for i = info.nparams + 1, select("#", ...) do
+      if (select(i, ...)) ~= nil then
+        M.fail("cudaErrorInvalidValue", "this function takes %d argument%s, got %d", info.nparams,
+          info.nparams == 1 and "" or "s", select("#", ...))
+      end
+    end
+    return f(...)
+  end
+end
+
 -- What stands behind a function that returns codes.
 local bodies = setmetatable({}, { __mode = "k" })
 
@@ -42,9 +61,19 @@ local bodies = setmetatable({}, { __mode = "k" })
 ---@param f function raises where it fails
 ---@return function
 function M.api(f)
+  f = M.counted(f)
   local function coded(...) return finish(pcall(f, ...)) end
   bodies[coded] = f
   return coded
+end
+
+---f, called with what the function of that name takes or not at all (signatures.lua).
+---@param name string
+---@param f function
+---@return function
+function M.takes(name, f)
+  local text = signatures[name] or signatures[name:gsub("Async$", "")] .. ", stream?: any"
+  return arguments.checked(name, text, f)
 end
 
 ---The f of a function that M.api made: it returns no code, and raises.

@@ -45,17 +45,17 @@ local attributes = setmetatable({}, { __mode = "k" })
 
 ---@param rt table
 function M.install(rt)
-  local api = result.api
+  local api, takes = result.api, result.takes
   rt.cudaStreamDefault, rt.cudaStreamNonBlocking = 0, 1
   rt.cudaStreamLegacy, rt.cudaStreamPerThread = 1, 2
   rt.cudaEventDefault, rt.cudaEventBlockingSync, rt.cudaEventDisableTiming, rt.cudaEventInterprocess = 0, 1, 2, 4
   rt.cudaStreamAttributeAccessPolicyWindow, rt.cudaStreamAttributeSynchronizationPolicy = 1, 3
   rt.cudaAccessPropertyNormal, rt.cudaAccessPropertyStreaming, rt.cudaAccessPropertyPersisting = 0, 1, 2
 
-  rt.cudaStreamCreateWithPriority = api(function(flags, priority)
+  rt.cudaStreamCreateWithPriority = api(takes("cudaStreamCreateWithPriority", function(flags, priority)
     if flags ~= 0 and flags ~= 1 then fail("cudaErrorInvalidValue", "a stream's flags are 0 or 1") end
     return raw.stream_new(flags == 1, priority or 0)
-  end)
+  end))
   rt.cudaStreamCreate = function() return rt.cudaStreamCreateWithPriority(0, 0) end
   rt.cudaStreamCreateWithFlags = function(flags) return rt.cudaStreamCreateWithPriority(flags, 0) end
   rt.cudaStreamDestroy = api(function(stream)
@@ -99,7 +99,7 @@ function M.install(rt)
     return (attributes[M.stream(stream).id] or {})[attribute] or {}
   end)
 
-  rt.cudaEventCreateWithFlags = api(function(flags) return raw.event_new(flags) end)
+  rt.cudaEventCreateWithFlags = api(takes("cudaEventCreateWithFlags", function(flags) return raw.event_new(flags) end))
   rt.cudaEventCreate = function() return rt.cudaEventCreateWithFlags(0) end
   rt.cudaEventRecord = api(function(which, stream) event(which):record(M.stream(stream)) end)
   rt.cudaEventRecordWithFlags = api(function(which, stream, flags)

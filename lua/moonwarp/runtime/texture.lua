@@ -9,7 +9,7 @@ local channels = require "moonwarp.runtime.channels"
 local box = require "moonwarp.runtime.box"
 local mipmaps = require "moonwarp.runtime.mipmap"
 
-local fail, api, address = result.fail, result.api, pointer.address
+local fail, api, takes, address = result.fail, result.api, result.takes, pointer.address
 local M = {}
 
 -- ---- what is read, and how ----
@@ -230,7 +230,7 @@ local function install_objects(rt)
       tostring(resource.resType))
   end
 
-  rt.cudaCreateTextureObject = api(function(resource, texture, view)
+  rt.cudaCreateTextureObject = api(takes("cudaCreateTextureObject", function(resource, texture, view)
     if view ~= nil then
       fail("cudaErrorNotSupported", "texels are read as what the array was made for: there are no resource views")
     end
@@ -240,7 +240,7 @@ local function install_objects(rt)
     local object = M.new(source_of(resource), M.description(fields))
     made_of[object] = { resource = resource, texture = texture or {} }
     return object
-  end)
+  end))
   rt.cudaDestroyTextureObject = api(function(texture) M.check_object(texture, "texture"):free() end)
   rt.cudaGetTextureObjectResourceDesc = api(function(texture)
     return (made_of[M.check_object(texture, "texture")] or {}).resource

@@ -1,0 +1,41 @@
+-- What functions under CUDA's names take, where their own checks do not say it: moonwarp/arguments.lua tells how to
+-- read it. Those with Async behind the name take a stream as well.
+
+local extent = "{width: integer, height: integer, depth: integer}"
+
+return {
+  cuModuleLoadDataEx = "image: any, options?: table",
+  cuEventCreate = "flags?: integer",
+  cudaMemcpyArrayToArray = "dst: cuda_array, dx: integer, dy: integer, src: cuda_array, sx: integer, sy: integer, "
+    .. "count: integer, kind?: integer",
+  cudaMallocArray = "desc: any, width: integer, height?: integer, flags?: integer",
+  cudaDeviceGetByPCIBusId = "id: string",
+  cudaSetValidDevices = "list: table",
+  cudaLaunchCooperativeKernel = "kernel: any, grid: any, block: any, arguments?: table, shared?: any, stream?: any",
+  cudaLaunchKernel = "kernel: any, grid: any, block: any, arguments?: table, shared?: any, stream?: any",
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor = "kernel: any, block: integer, shared?: integer",
+  cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags =
+    "kernel: any, block: integer, shared?: integer, flags?: integer",
+  cudaOccupancyMaxPotentialBlockSize = "kernel: any, shared?: integer|function, limit?: integer",
+  cudaGraphAddDependencies = "graph: graph, from: table, to: table",
+  cudaGraphAddMemcpyNode1D = "graph: graph, after?: table, dst: any, src: any, count: integer, kind: integer",
+  cudaGraphAddMemsetNode = "graph: graph, after?: table, params: {dst: any, value: integer, elementSize: integer, "
+    .. "width: integer, height: integer, pitch: integer}",
+  cudaGraphDebugDotPrint = "graph: graph, path: path, flags?: integer",
+  cudaHostRegister = "p: any, bytes: integer, flags?: integer",
+  cudaMalloc3D = "extent: " .. extent,
+  cudaMemcpy = "dst: any, src: any, count: any, kind: any",
+  cudaMemcpy2D = "dst: any, dpitch: integer, src: any, spitch: integer, width: integer, height: integer, kind: any",
+  cudaMemcpy3D = "p: table",
+  cudaMemcpy3DPeer = "p: table",
+  cudaMemcpyFromSymbol = "dst: any, symbol: any, count: integer, offset?: integer, kind?: integer",
+  cudaMemcpyPeer = "dst: any, to: integer, src: any, from: integer, count: any",
+  cudaMemcpyToSymbol = "symbol: any, src: any, count: integer, offset?: integer, kind?: integer",
+  cudaMemset = "dst: any, value: any, count: any",
+  cudaMemset2D = "dst: any, pitch: integer, value: integer, width: integer, height: integer",
+  cudaMemset3D = "p: table, value: integer, extent: " .. extent,
+  malloc = "bytes: integer, dtype?: dtype",
+  cudaEventCreateWithFlags = "flags: integer",
+  cudaStreamCreateWithPriority = "flags: any, priority?: integer",
+  cudaCreateTextureObject = "resource: table, texture?: table, view?: any",
+}
