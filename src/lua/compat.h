@@ -102,7 +102,8 @@ static inline void mwl_traceback(lua_State *L, int level) {
   }
 }
 #else
-static inline void mwl_traceback(lua_State *L, int level) { luaL_traceback(L, L, "", level); }
+/* traceback.c */
+void mwl_traceback(lua_State *L, int level);
 #endif
 
 /* Register `list` into the table on top, each function with the one value `state` as its first upvalue. */
