@@ -13,16 +13,19 @@ end
 
 -- ---- reading ----
 
--- A run of --- lines: text, parameters, results, fields, the class it opens.
+-- A run of --- lines: text, parameters, results, fields, the class it opens. Lines below a parameter, a result or a
+-- field that have no tag go on with it.
 local function parse(block)
   local entry = { text = {}, params = {}, returns = {}, fields = {}, overloads = {} }
+  local tagged -- the list whose last element goes on
   for _, line in ipairs(block) do
     local tag, rest = line:match "^@(%a+)%s*(.*)$"
+    if tag then tagged = entry[({ param = "params", ["return"] = "returns", field = "fields" })[tag]] end
     if tag == "param" then
       local name, what = rest:match "^(%S+)%s+(.*)$"
       entry.params[#entry.params + 1] = { name = name:gsub("%?$", ""), optional = name:find "%?$" ~= nil, what = what }
     elseif tag == "return" then
-      entry.returns[#entry.returns + 1] = rest
+      entry.returns[#entry.returns + 1] = { what = rest }
     elseif tag == "field" then
       local name, what = rest:match "^(%S+)%s+(.*)$"
       entry.fields[#entry.fields + 1] = { name = name:gsub("%?$", ""), what = what }
@@ -34,6 +37,9 @@ local function parse(block)
       entry.alias = rest
     elseif tag == "overload" then
       entry.overloads[#entry.overloads + 1] = rest
+    elseif not tag and tagged then
+      local last = tagged[#tagged]
+      last.what = last.what .. " " .. line
     elseif not tag then
       entry.text[#entry.text + 1] = line
     end
@@ -41,7 +47,7 @@ local function parse(block)
   return entry
 end
 
--- What the line below a block declares: the receiver ("mw" or a class) and a name.
+-- What the line below a block declares: the receiver ("mw" or a class) and a name, and whether it is a value.
 local function declared(line)
   local receiver, separator, name = line:match "^function ([%w_%.]+)([%.:])([%a][%w_]*)%("
   if not receiver then
@@ -51,7 +57,7 @@ local function declared(line)
   end
   if not receiver then
     name = line:match "^  ([%a][%w_]*) = "
-    if name then receiver, separator = "M", "." end
+    if name then return "mw", ".", name, true end
   end
   if not receiver then return nil end
   receiver = receiver:gsub("^raw%.classes%.", ""):gsub("^exec$", "graph_exec")
@@ -59,9 +65,10 @@ local function declared(line)
   return receiver, separator, name
 end
 
--- All entries: receivers in the order in which they come, each { name =, entries = {…}, class = entry or nil }.
+-- All entries: receivers in the order in which they come, each { name =, entries = {…}, class = entry or nil }; and the
+-- aliases of types.
 local function read()
-  local receivers, order = {}, {}
+  local receivers, order, aliases = {}, {}, {}
   local function receiver_of(name)
     if not receivers[name] then
       receivers[name] = { name = name, entries = {} }
@@ -79,11 +86,13 @@ local function read()
         block[#block + 1] = text:gsub("^ ", "")
       elseif block then
         local entry = parse(block)
-        local receiver, separator, name = declared(line)
-        if entry.class then
+        local receiver, separator, name, value = declared(line)
+        if entry.alias then
+          aliases[#aliases + 1] = entry
+        elseif entry.class then
           receiver_of(entry.class).class = entry
         elseif receiver then
-          entry.receiver, entry.separator, entry.name = receiver, separator, name
+          entry.receiver, entry.separator, entry.name, entry.value = receiver, separator, name, value
           local list = receiver_of(receiver).entries
           list[#list + 1] = entry
         end
@@ -91,7 +100,7 @@ local function read()
       end
     end
   end
-  return order
+  return order, aliases
 end
 
 -- ---- writing ----
@@ -115,7 +124,7 @@ local function signature(entry)
   local names = {}
   for i, param in ipairs(entry.params) do names[i] = param.optional and "[" .. param.name .. "]" or param.name end
   local call = entry.receiver .. entry.separator .. entry.name
-  if #entry.params == 0 and #entry.returns == 0 and entry.separator == "." and entry.value then return call end
+  if entry.value then return call end
   return call .. "(" .. table.concat(names, ", ") .. ")"
 end
 
@@ -131,7 +140,7 @@ local function write_entry(out, entry)
     out[#out + 1] = ("- `%s`: `%s`%s"):format(param.name, kind, words ~= "" and ", " .. escape(words) or "")
   end
   for _, result in ipairs(entry.returns) do
-    local kind, words = split_type(result)
+    local kind, words = split_type(result.what)
     out[#out + 1] = ("- returns `%s`%s"):format(kind, words ~= "" and ": " .. escape(words) or "")
   end
   if #entry.params + #entry.returns > 0 then out[#out + 1] = "" end
@@ -161,7 +170,15 @@ local function main()
     "Every function, method and field, written by `make reference` from the annotations in `lua/moonwarp/`. Square",
     "brackets stand around what may be left out.", "",
   }
-  for _, receiver in ipairs(read()) do
+  local receivers, aliases = read()
+  out[#out + 1] = "## Types"
+  out[#out + 1] = ""
+  for _, alias in ipairs(aliases) do
+    local name, what = alias.alias:match "^(%S+)%s+(.*)$"
+    out[#out + 1] = ("- `%s`: `%s`. %s"):format(name, what, escape(table.concat(alias.text, "\n  ")))
+  end
+  out[#out + 1] = ""
+  for _, receiver in ipairs(receivers) do
     out[#out + 1] = "## " .. receiver.name
     out[#out + 1] = ""
     if receiver.class then write_class(out, receiver.class) end

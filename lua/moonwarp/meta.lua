@@ -419,7 +419,6 @@ local surface = {}
 ---Let go of it. Where it is bound to a reference, the module keeps it.
 function surface:free() end
 
----Work that is described once and launched often: nodes, numbered from 1 in the order in which they were made.
 ---@class moonwarp.graphics A buffer or an image of OpenGL's; see mw.gl_buffer and mw.gl_image.
 ---@field device moonwarp.device
 ---@field mapped boolean
@@ -433,6 +432,7 @@ function graphics:free() end
 ---@return moonwarp.cuda_array
 function graphics:whole() end
 
+---Work that is described once and launched often: nodes, numbered from 1 in the order in which they were made.
 ---@class moonwarp.graph
 ---@field count integer
 local graph = {}
@@ -454,6 +454,7 @@ function graph:depend(node, on) end
 ---@return moonwarp.graph_exec
 function graph:instantiate() end
 
+---A graph that is ready to launch (g:instantiate).
 ---@class moonwarp.graph_exec
 local graph_exec = {}
 

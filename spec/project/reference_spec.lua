@@ -76,4 +76,20 @@ describe("the reference", function()
     table.sort(wrong)
     assert.same({}, wrong)
   end)
+
+  it("goes on with a parameter over several lines, tells values from functions, and what types stand for", function()
+    local text = dofile("docs/reference.lua").text()
+    for _, name in ipairs { "version", "binding", "null", "cache" } do
+      assert.truthy(text:find("### `mw." .. name .. "`\n", 1, true), name)
+    end
+    assert.truthy(text:find("### `mw.poll()`\n", 1, true))
+    assert.matches("\n%- `data`: `table|string|[^\n]* nested table, raw bytes, or memory to copy; undefined where "
+      .. "nothing is given\n", text)
+    assert.matches("\n%- `spec`: `{ kind%?: string,[^`\n]* levels%?: integer }`, kind: [^\n]* six a layer\n", text)
+    for _, alias in ipairs { "dtype", "vector", "size" } do
+      assert.matches("\n%- `moonwarp%." .. alias .. "`: `[^`]+`%. %u", text)
+    end
+    local graph = text:match "\n## graph\n(.-)\n## "
+    assert.matches("^\nWork that is described once", graph)
+  end)
 end)
