@@ -3,7 +3,8 @@
  * Each turn of an unrolled one would be a region of its own (SIMT's barriers part a kernel into regions), which costs compile
  * time and gains little: a barrier costs more than a branch. Code for one size of blocks (launch_specialization.c) is made for launches
  * that are worth it; there distances between threads become constants, so more is unrolled than LLVM would by itself. A
- * #pragma unroll holds in both. */
+ * #pragma unroll holds in both, unless that makes too much code between barriers: each region loads and saves what lives
+ * across them, and the time that takes to compile grows faster than the code. */
 #include "mwcc/analysis/simt.h"
 
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 /* The control flow by integers: who comes from where. */
 typedef struct blocks {
   LLVMBasicBlockRef *items; /* sorted by address, which is their number */
-  bool *waits;              /* has a barrier */
+  bool *waits;              /* has a barrier, of the block or of a warp */
+  bool *parts;              /* has one of the block: it parts the kernel into regions */
   size_t count;
   size_t *first, *from; /* the predecessors of block i: from[first[i] … first[i + 1] - 1] */
 } blocks;
@@ -27,10 +29,11 @@ static size_t number_of(const blocks *all, LLVMBasicBlockRef block) {
   return (size_t)(found - all->items);
 }
 
-static bool has_barrier(LLVMBasicBlockRef block) {
-  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
-    if (is_barrier(i) || waits_for_warp(i)) return true;
-  return false;
+static void look_for_barriers(blocks *all, size_t at) {
+  for (LLVMValueRef i = LLVMGetFirstInstruction(all->items[at]); i; i = LLVMGetNextInstruction(i)) {
+    if (is_barrier(i)) all->parts[at] = true;
+    if (is_barrier(i) || waits_for_warp(i)) all->waits[at] = true;
+  }
 }
 
 static void link_predecessors(blocks *all) {
@@ -55,10 +58,14 @@ static bool make_blocks(LLVMValueRef function, blocks *out) {
   bool any = false;
   *out = (blocks){.items = mw_alloc((count + 1) * sizeof *out->items),
                   .waits = mw_alloc((count + 1) * sizeof *out->waits),
+                  .parts = mw_alloc((count + 1) * sizeof *out->parts),
                   .count = count};
   LLVMGetBasicBlocks(function, out->items);
   qsort(out->items, count, sizeof *out->items, by_address);
-  for (size_t i = 0; i < count; i++) any = (out->waits[i] = has_barrier(out->items[i])) || any;
+  for (size_t i = 0; i < count; i++) {
+    look_for_barriers(out, i);
+    any = any || out->waits[i];
+  }
   if (any) link_predecessors(out);
   return any;
 }
@@ -66,6 +73,7 @@ static bool make_blocks(LLVMValueRef function, blocks *out) {
 static void free_blocks(blocks *all) {
   free(all->items);
   free(all->waits);
+  free(all->parts);
   free(all->first);
   free(all->from);
 }
@@ -77,9 +85,10 @@ static size_t count_instructions(LLVMBasicBlockRef block) {
 }
 
 /* The instructions of a loop, if a block of it has a barrier; else 0. The blocks are those from which `latch` is reached
-   without passing `header`. */
-static size_t waiting_size(const blocks *all, size_t header, size_t latch) {
+   without passing `header`. *parts: whether one is a barrier of the block. */
+static size_t waiting_size(const blocks *all, size_t header, size_t latch, bool *parts) {
   bool *inside = mw_alloc((all->count + 1) * sizeof *inside), waits = all->waits[header] || all->waits[latch];
+  *parts = all->parts[header] || all->parts[latch];
   size_t *stack = mw_alloc((all->count + 1) * sizeof *stack), depth = 0, size = count_instructions(all->items[header]);
   inside[header] = inside[latch] = true;
   if (latch != header) {
@@ -93,6 +102,7 @@ static size_t waiting_size(const blocks *all, size_t header, size_t latch) {
       if (inside[before]) continue;
       inside[before] = true;
       waits = waits || all->waits[before];
+      *parts = *parts || all->parts[before];
       size += count_instructions(all->items[before]);
       stack[depth++] = before;
     }
@@ -102,28 +112,59 @@ static size_t waiting_size(const blocks *all, size_t header, size_t latch) {
   return waits ? size : 0;
 }
 
-static bool is_about_unrolling(LLVMValueRef part) {
-  unsigned length = 0;
-  if (!part || !LLVMIsAMDNode(part) || LLVMGetMDNodeNumOperands(part) < 1) return false;
-  LLVMValueRef *items = mw_alloc((LLVMGetMDNodeNumOperands(part) + 1) * sizeof *items);
+/* What the part of a loop's metadata says about unrolling ("count", "full", "enable" …), or NULL; *copies: where it says so. */
+static const char *wish_of(LLVMValueRef part, size_t *copies) {
+  static const char about[] = "llvm.loop.unroll.";
+  unsigned length = 0, count = part && LLVMIsAMDNode(part) ? LLVMGetMDNodeNumOperands(part) : 0;
+  if (!count) return NULL;
+  LLVMValueRef *items = mw_alloc((count + 1) * sizeof *items);
   LLVMGetMDNodeOperands(part, items);
   const char *word = items[0] ? LLVMGetMDString(items[0], &length) : NULL;
+  if (count > 1 && items[1] && LLVMIsAConstantInt(items[1])) *copies = (size_t)LLVMConstIntGetZExtValue(items[1]);
   free(items);
-  return word && length >= strlen("llvm.loop.unroll") && starts_with(word, "llvm.loop.unroll");
+  return word && length > strlen(about) && starts_with(word, about) ? word + strlen(about) : NULL;
 }
 
-/* A loop's metadata names itself first; where the loop stands, and wishes, follow. One about unrolling was the user's. */
-static void ask_for(program *p, LLVMValueRef latch_end, const char *wish) {
-  unsigned kind = LLVMGetMDKindIDInContext(p->context, "llvm.loop", 9), count = 1;
-  LLVMValueRef known = LLVMGetMetadata(latch_end, kind);
-  unsigned known_count = known ? LLVMGetMDNodeNumOperands(known) : 1;
-  LLVMValueRef *items = mw_alloc((known_count + 1) * sizeof *items);
-  LLVMMetadataRef *parts = mw_alloc((known_count + 2) * sizeof *parts);
-  if (known) LLVMGetMDNodeOperands(known, items);
+/* A loop's metadata: it names itself first; where the loop stands, and wishes, follow. */
+typedef struct loop_metadata {
+  unsigned kind, count;
+  LLVMValueRef *items;
+} loop_metadata;
+
+static loop_metadata metadata_of(const program *p, LLVMValueRef latch_end) {
+  loop_metadata m = {.kind = LLVMGetMDKindIDInContext(p->context, "llvm.loop", 9)};
+  LLVMValueRef known = LLVMGetMetadata(latch_end, m.kind);
+  m.count = known ? LLVMGetMDNodeNumOperands(known) : 1;
+  m.items = mw_alloc((m.count + 1) * sizeof *m.items);
+  if (known) LLVMGetMDNodeOperands(known, m.items);
+  return m;
+}
+
+/* How many copies of a loop of so many rounds (0: nobody knows, or many) the user asks for; 0: none, or that is left to us. */
+static size_t copies_asked_for(const program *p, LLVMValueRef latch_end, size_t rounds) {
+  enum { MANY = 64 };
+  loop_metadata m = metadata_of(p, latch_end);
+  size_t asked = 0;
+  for (unsigned i = 1; i < m.count; i++) {
+    size_t copies = rounds ? rounds : MANY;
+    const char *wish = wish_of(m.items[i], &copies);
+    if (wish && strncmp(wish, "disable", strlen("disable")) != 0) asked = rounds && rounds < copies ? rounds : copies;
+  }
+  free(m.items);
+  return asked;
+}
+
+/* A wish about unrolling was the user's: it comes first, or else goes. */
+static void ask_for(program *p, LLVMValueRef latch_end, const char *wish, bool first) {
+  loop_metadata m = metadata_of(p, latch_end);
+  LLVMMetadataRef *parts = mw_alloc((m.count + 2) * sizeof *parts);
+  unsigned count = 1;
   bool asked = false;
-  for (unsigned i = 1; i < known_count; i++) {
-    asked = asked || is_about_unrolling(items[i]);
-    parts[count++] = LLVMValueAsMetadata(items[i]);
+  for (unsigned i = 1; i < m.count; i++) {
+    size_t copies;
+    bool about = wish_of(m.items[i], &copies) != NULL;
+    asked = asked || (about && !first);
+    if (!about || !first) parts[count++] = LLVMValueAsMetadata(m.items[i]);
   }
   if (!asked) {
     LLVMMetadataRef word = LLVMMDStringInContext2(p->context, wish, strlen(wish));
@@ -131,24 +172,28 @@ static void ask_for(program *p, LLVMValueRef latch_end, const char *wish) {
     parts[count++] = LLVMMDNodeInContext2(p->context, &word, 1);
     LLVMMetadataRef id = LLVMMDNodeInContext2(p->context, parts, count);
     LLVMMetadataReplaceAllUsesWith(parts[0], id);
-    LLVMSetMetadata(latch_end, kind, LLVMMetadataAsValue(p->context, id));
+    LLVMSetMetadata(latch_end, m.kind, LLVMMetadataAsValue(p->context, id));
   }
-  free(items);
+  free(m.items);
   free(parts);
 }
 
-/* In code for blocks of any size, no loop that waits is unrolled; in code for one size, all that get no longer than this. */
+/* In code for blocks of any size, no loop that waits is unrolled by itself; in code for one size, all that get no longer than
+   LONGEST. What the user asks for is done where that is no more than MOST_ASKED, unless only warps wait. */
 static void decide(program *p, const blocks *all, size_t header, size_t latch) {
-  enum { LONGEST = 400 };
+  enum { LONGEST = 400, MOST_ASKED = 2000 };
+  static const char never[] = "llvm.loop.unroll.disable";
   LLVMValueRef end = LLVMGetBasicBlockTerminator(all->items[latch]);
-  size_t size = waiting_size(all, header, latch);
+  bool parts;
+  size_t size = waiting_size(all, header, latch, &parts);
   if (!size) return;
-  if (!p->options->launch_kernel) {
-    ask_for(p, end, "llvm.loop.unroll.disable");
-    return;
-  }
   size_t rounds = rounds_of(all->items[header], all->items[latch]);
-  if (rounds && rounds * size <= LONGEST) ask_for(p, end, "llvm.loop.unroll.full");
+  if (parts && copies_asked_for(p, end, rounds) * size > MOST_ASKED)
+    ask_for(p, end, never, true);
+  else if (!p->options->launch_kernel)
+    ask_for(p, end, never, false);
+  else if (rounds && rounds * size <= LONGEST)
+    ask_for(p, end, "llvm.loop.unroll.full", false);
 }
 
 /* Depth first: an edge to a block that is still open closes a loop. */

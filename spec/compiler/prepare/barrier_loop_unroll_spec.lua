@@ -1,0 +1,64 @@
+-- Which loops with barriers become code without loops (src/mwcc/prepare/barrier_loop_unroll.c), by how much code there is.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
+
+-- Each step passes what the threads have on, and keeps some of it in one of several places.
+local function source(rounds, pragma)
+  return ([[
+    __global__ void steps(int *a, int *out) {
+      __shared__ int row[1024], copy[1024];
+      int t = threadIdx.x, p = a[t], q = a[t + 1024];
+      #pragma unroll PRAGMA
+      for (int k = 0; k < ROUNDS; k++) {
+        if (t % 64 == k) row[t] = p;
+        if (t % 64 + 1 == k) row[t] = q;
+        __syncthreads();
+        int c = row[(t + k) % 1024 % blockDim.x], d = row[(t + 2 * k) % 1024 % blockDim.x];
+        p = min(p, c + k), q = min(q, d + p);
+        if (t % 64 == k) copy[t] = p;
+        if (t % 64 + 32 == k) out[t + k] = q;
+        __syncthreads();
+      }
+      a[t] = p + copy[t];
+      a[t + 1024] = q;
+    }]]):gsub("PRAGMA", tostring(pragma)):gsub("ROUNDS", tostring(rounds))
+end
+
+local function lines_of(rounds, pragma, options)
+  local text, status = mwcc.try(source(rounds, pragma), "--emit=ir --mcpu=x86-64-v3 " .. (options or ""))
+  assert.equal(0, status, text)
+  return mwcc.count(text, "\n")
+end
+
+describe("a loop with barriers that the source wants unrolled", function()
+  for _, options in ipairs { "", "--launch=_Z5stepsPiS_:512x1x1" } do
+    it("is where that is little code " .. options, function()
+      local few, loop = lines_of(4, 4, options), lines_of(4, 1, options)
+      assert.is_true(few > 1.2 * loop, ("%d lines, %d as a loop"):format(few, loop))
+    end)
+
+    it("stays a loop where each of many steps would be a region " .. options, function()
+      local loop = lines_of(64, 1, options)
+      for _, pragma in ipairs { "", 64, 100 } do
+        local lines = lines_of(64, pragma, options)
+        assert.is_true(lines <= 1.1 * loop, ("%s: %d lines, %d as a loop"):format(pragma, lines, loop))
+      end
+    end)
+  end
+
+  it("has the same results", function()
+    local values = {}
+    for i = 1, 2048 do values[i] = i * 7919 % 1009 end
+    local expected
+    for _, pragma in ipairs { 1, 8, 64 } do
+      local m = mw.compile(source(64, pragma))
+      local a, out = mw.array(values, "int"), mw.zeros(2048, "int")
+      m.steps(1, 512)(a, out)
+      local got = { a:totable(), out:totable() }
+      expected = expected or got
+      assert.same(expected, got, "#pragma unroll " .. pragma)
+    end
+  end)
+end)
