@@ -302,6 +302,10 @@ int mw_device_limit_set(mw_device *device, mw_limit limit, double value);
 /* Wait until all work is done. Reports (once) the first failure of a kernel since the last call that reported one. Calls
    that read device memory for the host report it as well, and then read nothing: what they would read may be wrong. */
 int mw_device_synchronize(mw_device *device);
+/* For bindings, before a script's state is gone: wait as mw_device_synchronize does, and tell a kernel's failure that this
+   finds on stderr, since nobody else will. With `fail_process` the process then ends with status 1, whatever it returns.
+   The code of the failure, or MW_SUCCESS. */
+int mw_device_leave(mw_device *device, int fail_process);
 
 /* While `on`, an interrupt from the keyboard (SIGINT) stops the kernels that run on any device: they fail with
    MW_LAUNCH_TIMEOUT, "was interrupted", as do those that begin before mw_interrupt_seen is asked. It ends the host's

@@ -93,15 +93,16 @@ describe("a kernel that does wrong, in another process:", function()
     end)
   end
 
-  it("is no reason for the process to fail when nobody asks", function()
+  it("is told at the end when nobody asks, and does not end the script", function()
     local result = child [[
       local mw = require "moonwarp"
       local m = mw.compile "__global__ void wild(int *p) { p[threadIdx.x] = 1; }"
       m.wild(100, 32)(nil)
       print "alive"
     ]]
-    assert.is_true(result.ok, result.output)
-    assert.equal("alive\n", result.output)
+    assert.equal("exit", result.how, result.output)
+    assert.equal(1, result.code)
+    assert.matches("^alive\nmoonwarp: kernel wild wrote", result.output)
   end)
 end)
 

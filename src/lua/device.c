@@ -313,11 +313,20 @@ static int properties(lua_State *L) {
 
 /* ---- the class ---- */
 
+/* Whether an interpreter runs a script, which has its name in `arg`: then the process's status is the script's. */
+static bool is_script(lua_State *L) {
+  lua_getglobal(L, "arg");
+  bool is = lua_type(L, -1) == LUA_TTABLE;
+  lua_pop(L, 1);
+  return is;
+}
+
 static int device_gc(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_device *device = mwl_test(L, state, 1, MWL_DEVICE);
   if (!device || !device->handle) return 0;
   if (state->current == device) state->current = NULL;
+  if (device->pending) mw_device_leave(device->handle, is_script(L));
   mw_device_release(device->handle);
   device->handle = NULL;
   return 0;

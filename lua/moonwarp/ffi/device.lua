@@ -20,6 +20,8 @@ local function name_of(self) return ffi.string(C.mw_device_name(self._handle)) e
 local device_type = class.struct("device", "struct { mw_device *_handle; int _pending; }", {
   __tostring = name_of,
   __gc = function(self)
+    -- Where an interpreter runs a script, which has its name in `arg`, the process's status is the script's.
+    if self._pending ~= 0 then C.mw_device_leave(self._handle, type(rawget(_G, "arg")) == "table" and 1 or 0) end
     C.mw_device_release(self._handle)
     self._handle = nil
   end,

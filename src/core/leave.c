@@ -1,0 +1,23 @@
+/* Leaving a device: a kernel's failure that nobody waited for is told before its script is gone. */
+#include "core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* At the process's end, where its status is still 0 for all that one knows. */
+static void end_with_failure(void) {
+  fflush(NULL);
+  _Exit(EXIT_FAILURE);
+}
+
+int mw_device_leave(mw_device *device, int fail_process) {
+  static atomic_bool failing;
+  int code = mw_device_synchronize(device);
+  const mw_error *failure = code == MW_SUCCESS ? NULL : mw_error_last();
+  if (!failure || strcmp(failure->kind, "kernel") != 0) return MW_SUCCESS;
+  fprintf(stderr, "moonwarp: %s\n  (nothing waited for it while the script ran; mw.synchronize() does)\n",
+          failure->message);
+  if (fail_process && !atomic_exchange(&failing, true)) atexit(end_with_failure);
+  return code;
+}
