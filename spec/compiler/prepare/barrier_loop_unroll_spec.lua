@@ -1,4 +1,5 @@
--- Which loops with barriers become code without loops (src/mwcc/prepare/barrier_loop_unroll.c), by how much code there is.
+-- Which loops of kernels with barriers become code without loops, by how much code there is
+-- (src/mwcc/prepare/barrier_loop_unroll.c).
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -47,6 +48,32 @@ describe("a loop with barriers that the source wants unrolled", function()
       end
     end)
   end
+
+  it("stays a loop if it has none itself, is long, and in code for blocks of any size", function()
+    local function lines(pragma, array)
+      local text, status = mwcc.try(([[
+        __global__ void k(const int *a, int *out) {
+          __shared__ int row[4096], column[4096];
+          int t = threadIdx.x, g = t % 32, h = t / 32, p = a[t], q = 0, kept[64];
+          for (int i = t; i < 4096; i += blockDim.x) row[i] = a[i], column[i] = a[i + 4096];
+          __syncthreads();
+          #pragma unroll PRAGMA
+          for (int k = 0; k < 64; k++) {
+            int c = row[g], d = row[g + 32];
+            p = min(p, column[h] + c), q = max(q, column[h + 32] + d), p += q & 3;
+            g += 64, h += 64;
+            if (ARRAY) kept[k] = p * c;
+          }
+          if (ARRAY) for (int k = 0; k < 64; k++) q += kept[k] * k;
+          out[t] = p + q;
+        }]]):gsub("PRAGMA", tostring(pragma)):gsub("ARRAY", tostring(array)), "--emit=ir --mcpu=x86-64-v3")
+      assert.equal(0, status, text)
+      return mwcc.count(text, "\n")
+    end
+    local loop = lines(1, false)
+    assert.is_true(lines(64, false) <= 1.1 * loop)
+    assert.is_true(lines(64, true) > 2 * loop)
+  end)
 
   it("has the same results", function()
     local values = {}

@@ -15,6 +15,7 @@ typedef struct blocks {
   LLVMBasicBlockRef *items; /* sorted by address, which is their number */
   bool *waits;              /* has a barrier, of the block or of a warp */
   bool *parts;              /* has one of the block: it parts the kernel into regions */
+  bool *locals;             /* reaches a local array */
   size_t count;
   size_t *first, *from; /* the predecessors of block i: from[first[i] … first[i + 1] - 1] */
 } blocks;
@@ -33,6 +34,10 @@ static void look_for_barriers(blocks *all, size_t at) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(all->items[at]); i; i = LLVMGetNextInstruction(i)) {
     if (is_barrier(i)) all->parts[at] = true;
     if (is_barrier(i) || waits_for_warp(i)) all->waits[at] = true;
+    LLVMValueRef address = LLVMIsALoadInst(i)    ? LLVMGetOperand(i, 0)
+                           : LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1)
+                                                 : NULL;
+    if (address && memory_of(address) == MEMORY_LOCAL) all->locals[at] = true;
   }
 }
 
@@ -59,6 +64,7 @@ static bool make_blocks(LLVMValueRef function, blocks *out) {
   *out = (blocks){.items = mw_alloc((count + 1) * sizeof *out->items),
                   .waits = mw_alloc((count + 1) * sizeof *out->waits),
                   .parts = mw_alloc((count + 1) * sizeof *out->parts),
+                  .locals = mw_alloc((count + 1) * sizeof *out->locals),
                   .count = count};
   LLVMGetBasicBlocks(function, out->items);
   qsort(out->items, count, sizeof *out->items, by_address);
@@ -74,6 +80,7 @@ static void free_blocks(blocks *all) {
   free(all->items);
   free(all->waits);
   free(all->parts);
+  free(all->locals);
   free(all->first);
   free(all->from);
 }
@@ -84,16 +91,28 @@ static size_t count_instructions(LLVMBasicBlockRef block) {
   return count;
 }
 
-/* The instructions of a loop, if a block of it has a barrier; else 0. The blocks are those from which `latch` is reached
-   without passing `header`. *parts: whether one is a barrier of the block. */
-static size_t waiting_size(const blocks *all, size_t header, size_t latch, bool *parts) {
-  bool *inside = mw_alloc((all->count + 1) * sizeof *inside), waits = all->waits[header] || all->waits[latch];
-  *parts = all->parts[header] || all->parts[latch];
-  size_t *stack = mw_alloc((all->count + 1) * sizeof *stack), depth = 0, size = count_instructions(all->items[header]);
+typedef struct extent_of_loop {
+  size_t size; /* instructions */
+  bool waits, parts, locals;
+} extent_of_loop;
+
+static void add_block(const blocks *all, size_t at, extent_of_loop *out) {
+  out->size += count_instructions(all->items[at]);
+  out->waits = out->waits || all->waits[at];
+  out->parts = out->parts || all->parts[at];
+  out->locals = out->locals || all->locals[at];
+}
+
+/* What a loop has: the blocks from which `latch` is reached without passing `header`. */
+static extent_of_loop look_at_loop(const blocks *all, size_t header, size_t latch) {
+  extent_of_loop found = {0};
+  bool *inside = mw_alloc((all->count + 1) * sizeof *inside);
+  size_t *stack = mw_alloc((all->count + 1) * sizeof *stack), depth = 0;
   inside[header] = inside[latch] = true;
+  add_block(all, header, &found);
   if (latch != header) {
     stack[depth++] = latch;
-    size += count_instructions(all->items[latch]);
+    add_block(all, latch, &found);
   }
   while (depth) {
     size_t at = stack[--depth];
@@ -101,15 +120,13 @@ static size_t waiting_size(const blocks *all, size_t header, size_t latch, bool 
       size_t before = all->from[i];
       if (inside[before]) continue;
       inside[before] = true;
-      waits = waits || all->waits[before];
-      *parts = *parts || all->parts[before];
-      size += count_instructions(all->items[before]);
+      add_block(all, before, &found);
       stack[depth++] = before;
     }
   }
   free(inside);
   free(stack);
-  return waits ? size : 0;
+  return found;
 }
 
 /* What the part of a loop's metadata says about unrolling ("count", "full", "enable" …), or NULL; *copies: where it says so. */
@@ -178,21 +195,27 @@ static void ask_for(program *p, LLVMValueRef latch_end, const char *wish, bool f
   free(parts);
 }
 
+/* What the source asks for is done where that is not too much code: of loops with a barrier of the block, and, in code for
+   blocks of any size, where an access may be one of each lane, of others too, unless that takes local arrays apart. */
+static bool is_too_much(const program *p, const extent_of_loop *found, size_t copies) {
+  enum { MOST = 2000, MOST_IN_GENERAL = 1000 };
+  if (found->parts) return copies * found->size > MOST;
+  return !p->options->launch_kernel && !found->locals && copies * found->size > MOST_IN_GENERAL;
+}
+
 /* In code for blocks of any size, no loop that waits is unrolled by itself; in code for one size, all that get no longer than
-   LONGEST. What the user asks for is done where that is no more than MOST_ASKED, unless only warps wait. */
+   LONGEST. */
 static void decide(program *p, const blocks *all, size_t header, size_t latch) {
-  enum { LONGEST = 400, MOST_ASKED = 2000 };
+  enum { LONGEST = 400 };
   static const char never[] = "llvm.loop.unroll.disable";
   LLVMValueRef end = LLVMGetBasicBlockTerminator(all->items[latch]);
-  bool parts;
-  size_t size = waiting_size(all, header, latch, &parts);
-  if (!size) return;
+  extent_of_loop found = look_at_loop(all, header, latch);
   size_t rounds = rounds_of(all->items[header], all->items[latch]);
-  if (parts && copies_asked_for(p, end, rounds) * size > MOST_ASKED)
+  if (is_too_much(p, &found, copies_asked_for(p, end, rounds)))
     ask_for(p, end, never, true);
-  else if (!p->options->launch_kernel)
+  else if (found.waits && !p->options->launch_kernel)
     ask_for(p, end, never, false);
-  else if (rounds && rounds * size <= LONGEST)
+  else if (found.waits && rounds && rounds * found.size <= LONGEST)
     ask_for(p, end, "llvm.loop.unroll.full", false);
 }
 
