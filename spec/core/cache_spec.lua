@@ -4,6 +4,8 @@
 local mw = require "moonwarp"
 local read, write = require("support.files").read, require("support.files").write
 
+local run = require "support.child"
+
 local counter = 0
 
 -- A source that no other spec compiles.
@@ -159,6 +161,45 @@ describe("the compile cache", function()
     end
   end)
 
+  -- A process with a cache of its own: the kernel's value is made twice, `between` being done to its folder (%s).
+  local function twice(between)
+    local folder = os.tmpname()
+    os.remove(folder)
+    local result = run { ([[
+      local mw = require "moonwarp"
+      local function value()
+        local out = mw.zeros(1, "int")
+        mw.compile("__global__ void f(int *out) { *out = 7; }").f(1, 1)(out)
+        return out[1]
+      end
+      print(value())
+      os.execute(%q)
+      print(value(), mw.cache.hits)
+    ]]):format(between:gsub("%%s", folder)), environment = { MOONWARP_CACHE = folder }, seconds = 60 }
+    os.execute("rm -rf " .. folder)
+    assert.is_true(result.ok, result.output)
+    return result.output
+  end
+
+  it("has nothing from a folder or a file that others can write", function()
+    assert.equal("7\n7\t1\n", twice "true")
+    assert.equal("7\n7\t0\n", twice "chmod g+w %s")
+    assert.equal("7\n7\t0\n", twice "chmod o+w %s")
+    assert.equal("7\n7\t1\n", twice "chmod 1777 %s") -- where others may touch their own files only
+    assert.equal("7\n7\t0\n", twice "chmod g+w %s/*.mwo")
+    assert.equal("7\n7\t0\n", twice "for f in %s/*.mwo; do mv $f $f.x; ln -s $f.x $f; done")
+  end)
+
+  it("has nothing that another user put there", function()
+    if not os.execute "test $(id -u) = 0" then return pending "only root can make files that are another user's" end
+    assert.equal("7\n7\t0\n", twice "chmod 1777 %s; chown nobody %s/*.mwo")
+    assert.equal("7\n7\t0\n", twice "chown nobody %s")
+  end)
+
+  it("does not wait for a pipe in the meter's place", function()
+    assert.equal("7\n7\t0\n", twice "rm -f %s/*; mkfifo %s/moonwarp.size")
+  end)
+
   it("serves several processes at once", function()
     local script = os.tmpname()
     write(script, ([[
@@ -179,5 +220,33 @@ describe("the compile cache", function()
       pipes[i]:close()
     end
     os.remove(script)
+  end)
+end)
+
+describe("a folder of temporary files", function()
+  -- A compilation with $TMPDIR a folder in which `name` was left, last touched at `when`; whether it is still there.
+  local function is_left(name, when)
+    local folder = os.tmpname()
+    os.remove(folder)
+    local left = folder .. "/" .. name
+    assert(os.execute(("mkdir -p %s/include/a && cd %s && touch kernel.cu include/a/b.h && touch -d '%s' ."):format(left,
+      left, when)))
+    local result = run { [[require "moonwarp".compile "__global__ void f(int *out) { *out = 7; }"]],
+      environment = { TMPDIR = folder, MOONWARP_CACHE = "off" } }
+    assert.is_true(result.ok, result.output)
+    local there = os.execute("test -e " .. left) == true
+    local others = tonumber((io.popen("ls " .. folder .. " | wc -l"):read "a"))
+    os.execute("rm -rf " .. folder)
+    assert.equal(there and 1 or 0, others)
+    return there
+  end
+
+  it("that a killed process left goes with the next compilation, hours after", function()
+    local gone = 2 ^ 22 + 12345 -- more than Linux gives out
+    assert.is_false(is_left(("moonwarp-%d-a1B2c3"):format(gone), "1 day ago"))
+    assert.is_true(is_left(("moonwarp-%d-a1B2c3"):format(gone), "1 minute ago"))
+    assert.is_true(is_left("moonwarp-1-a1B2c3", "1 day ago"))
+    assert.is_true(is_left(("moonwarp-%d-mine"):format(gone), "1 day ago"))
+    assert.is_true(is_left("something-else", "1 day ago"))
   end)
 end)

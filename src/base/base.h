@@ -84,9 +84,14 @@ void mw_writing_end(const mw_writing *writing);
 int mw_file_write(const char *path, const void *data, size_t length);
 int mw_directory_make(const char *path);          /* with its parents */
 bool mw_directory_make_private(const char *path); /* the same for nobody but the user; reports no error */
-/* A fresh private folder under $TMPDIR; yours: free, and mw_directory_remove. */
+/* A fresh private folder under $TMPDIR; yours: free, and mw_directory_remove. The first one of a process takes those away
+   that killed processes of the user's left there, hours after. */
 int mw_directory_temporary(char **out);
 void mw_directory_remove(const char *path); /* one level: its files and itself */
+/* Whether nobody but the user and root can have put there what is there: a file, or a folder and what lies in it under names
+   that are only theirs to take. Asked anew each time: what is true of a name now may not be later. */
+bool mw_file_is_private(const char *path);
+bool mw_directory_is_private(const char *path);
 /* Where to keep what can be made again: $MOONWARP_CACHE, or moonwarp/ in the user's cache folder; it need not exist yet.
    NULL where nothing is to be kept (MOONWARP_CACHE=off), or others could write there. Yours: free. */
 char *mw_directory_cache(void);

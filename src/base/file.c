@@ -190,10 +190,48 @@ bool mw_directory_make_private(const char *path) {
   return made;
 }
 
+#define TEMPORARY "moonwarp-"
+
+/* What lies in the folder `name` of `parent`, so many folders deep, and it. Links are not followed. */
+static void remove_below(int parent, const char *name, int depth) {
+  int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  DIR *folder = descriptor < 0 ? NULL : fdopendir(descriptor);
+  for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    if (unlinkat(descriptor, entry->d_name, 0) != 0 && depth > 0) remove_below(descriptor, entry->d_name, depth - 1);
+  }
+  if (folder) closedir(folder);
+  unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* "moonwarp-<process>-XXXXXX" of the user's, whose process is gone: and old, since where process numbers are a container's
+   own, a number that we do not know may be somebody's. */
+static bool is_left_behind(int parent, const char *name) {
+  enum { OLD_SECONDS = 4 * 3600 };
+  struct stat facts;
+  char *rest;
+  if (strncmp(name, TEMPORARY, strlen(TEMPORARY)) != 0) return false;
+  long process = strtol(name + strlen(TEMPORARY), &rest, 10);
+  if (process <= 0 || process > INT_MAX || *rest != '-' || strlen(rest) != strlen("-XXXXXX")) return false;
+  return fstatat(parent, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(facts.st_mode) &&
+         facts.st_uid == geteuid() && facts.st_mtim.tv_sec < time(NULL) - OLD_SECONDS && kill((pid_t)process, 0) != 0 &&
+         errno == ESRCH;
+}
+
+static void remove_left_behind(const char *parent) {
+  static atomic_flag done = ATOMIC_FLAG_INIT;
+  DIR *folder = atomic_flag_test_and_set(&done) ? NULL : opendir(parent);
+  if (!folder) return;
+  for (struct dirent *entry; (entry = readdir(folder));)
+    if (is_left_behind(dirfd(folder), entry->d_name)) remove_below(dirfd(folder), entry->d_name, 8);
+  closedir(folder);
+}
+
 int mw_directory_temporary(char **out) {
   const char *parent = getenv("TMPDIR");
   if (!parent || !*parent) parent = "/tmp";
-  char *path = mw_format("%s/moonwarp-XXXXXX", parent);
+  remove_left_behind(parent);
+  char *path = mw_format("%s/" TEMPORARY "%ld-XXXXXX", parent, (long)getpid());
   if (!mkdtemp(path)) {
     int error = errno;
     free(path);
@@ -231,10 +269,19 @@ static char *cache_from_system(void) {
   return home && home[0] == '/' ? mw_format("%s/.cache/moonwarp", home) : NULL;
 }
 
-static bool is_private(const char *folder) {
+static bool is_ours(const struct stat *facts) { return facts->st_uid == geteuid() || facts->st_uid == 0; }
+
+bool mw_file_is_private(const char *path) {
   struct stat facts;
-  if (stat(folder, &facts) != 0) return errno == ENOENT || errno == ENOTDIR;
-  return facts.st_uid == geteuid() && !(facts.st_mode & S_IWOTH);
+  return lstat(path, &facts) == 0 && S_ISREG(facts.st_mode) && is_ours(&facts) &&
+         !(facts.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* In a sticky folder others may add files, and touch none but their own; its owner may. */
+bool mw_directory_is_private(const char *path) {
+  struct stat facts;
+  return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode) && is_ours(&facts) &&
+         (!(facts.st_mode & (S_IWGRP | S_IWOTH)) || facts.st_mode & S_ISVTX);
 }
 
 /* What lies there becomes code that is run: where we choose the folder, we see to it that nobody else can put some in. */
@@ -242,7 +289,10 @@ char *mw_directory_cache(void) {
   const char *wish = getenv("MOONWARP_CACHE");
   if (wish && *wish) return cache_from_user(wish);
   char *folder = cache_from_system();
-  if (folder && is_private(folder)) return folder;
+  struct stat facts;
+  if (folder &&
+      (mw_directory_is_private(folder) || (stat(folder, &facts) != 0 && (errno == ENOENT || errno == ENOTDIR))))
+    return folder;
   free(folder);
   return NULL;
 }

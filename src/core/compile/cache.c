@@ -59,7 +59,9 @@ static bool touch(const char *path) {
 
 bool mw_cache_find(const mw_hash *key, char *path, size_t size) {
   char name[MW_CACHE_NAME_SIZE];
-  bool found = entry_path(key, name, path, size) && touch(path);
+  /* It becomes code that is run: whose it is, is asked each time. */
+  bool found =
+      entry_path(key, name, path, size) && mw_directory_is_private(folder()) && mw_file_is_private(path) && touch(path);
   atomic_fetch_add_explicit(found ? &cache.hits : &cache.misses, 1, memory_order_relaxed);
   return found;
 }
@@ -109,6 +111,8 @@ static bool move_into(const char *file, const char *path) {
 }
 
 static bool store(const char *file, const char *path) {
+  struct stat facts;
+  if (chmod(file, 0400) != 0 || (stat(folder(), &facts) == 0 && !mw_directory_is_private(folder()))) return false;
   if (move_into(file, path)) return true;
   return errno == ENOENT && mw_directory_make_private(folder()) && move_into(file, path);
 }

@@ -197,9 +197,9 @@ static void find_cached(pch *p, const strings *command, const char *header) {
   if (!folder) return;
   mw_hash_hex(&p->key, hex);
   char *path = mw_format("%s/" PREFIX "%s" ENDING, folder, hex);
-  if (is_sound(path, p->key, &empty)) {
+  if (mw_directory_is_private(folder) && mw_file_is_private(path) && is_sound(path, p->key, &empty)) {
     if (!empty) p->path = path;
-  } else if (mw_directory_make_private(folder) && access(folder, W_OK) == 0) {
+  } else if (mw_directory_make_private(folder) && mw_directory_is_private(folder) && access(folder, W_OK) == 0) {
     making m = {0};
     p->is_new = make(&m, command, header, p->key, path);
     p->files = m.files;
