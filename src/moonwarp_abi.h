@@ -789,6 +789,8 @@ void mw_source_text_release(char *text);
    MW_LAUNCH_TIMEOUT and MW_MEMORY_ALLOCATION where the compiler passed its limits. Blocks for the compilation, or
    for a look into the cache. (NVRTC's nvrtcCompileProgram + cuModuleLoadData) */
 int mw_module_compile(mw_device *device, const mw_source *source, mw_module **out);
+/* Seconds that this process has spent compiling, what launches had compiled for their size of blocks included. */
+double mw_compile_seconds(void);
 /* Load a module that mw_module_save or the mwcc command wrote. MW_FILE_NOT_FOUND, MW_INVALID_KERNEL_IMAGE,
    MW_NO_KERNEL_IMAGE_FOR_DEVICE (another processor), MW_MEMORY_ALLOCATION. Needs no compiler. */
 int mw_module_load(mw_device *device, const char *path, mw_module **out);

@@ -31,7 +31,7 @@ end
 later.put_off(raw, "bulk", { "array_from", "array_assign", "array_convert" }, { array = { "totable", "bytes" } })
 later.put_off(raw, "elementwise", { "elementwise_new", "elementwise_text", "elementwise_run", "array_operator" })
 later.put_off(raw, "host", {}, { array = { "host" } })
-later.put_off(raw, "module", { "compile", "source_read", "load" })
+later.put_off(raw, "module", { "compile", "source_read", "load", "compile_seconds" })
 later.put_off(raw, "launch", { "launch_block" })
 later.put_off(raw, "stream", {
   "stream_new", "stream_default", "stream_priorities", "stream_use", "event_new", "poll",

@@ -6,36 +6,27 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
+local chunks = require "moonwarp.repl.chunk"
+local help = require "moonwarp.repl.help"
 local input = require "moonwarp.repl.input"
 local results = require "moonwarp.repl.results"
+local timing = require "moonwarp.repl.timing"
+local trace = require "moonwarp.repl.trace"
 
 local M = {}
 
 local load_text = rawget(_G, "setfenv") and loadstring or load
 
--- ---- one input ----
-
--- A chunk, or nil and what is wrong; nil, nil where there is more to come.
-local function compile(text)
-  local chunk = load_text("return " .. text, "=stdin") or load_text("return " .. text:gsub("^%s*=", ""), "=stdin")
-  if chunk then return chunk end
-  local why
-  chunk, why = load_text(text, "=stdin")
-  if chunk then return chunk end
-  if why:find "<eof>" or why:find "near '?<?eof" or why:find "unfinished long" then return nil, nil end
-  return nil, raw.part("syntax").explain(text, why)
-end
+-- ---- running ----
 
 local INTERRUPTED = setmetatable({}, { __tostring = function() return "interrupted" end })
+
+-- quit and exit: to name it leaves, as calling it does.
+local LEAVE = setmetatable({}, { __call = function(self) error(self, 0) end })
 
 -- Lua code is asked from time to time whether it should stop; kernels are stopped by the library.
 local function watch()
   if raw.interrupted() then error(INTERRUPTED, 0) end
-end
-
-local function handler(err)
-  if type(err) == "string" then return (debug.traceback(err, 2):gsub("\n%s*%[C%]: in function 'xpcall'.*$", "")) end
-  return err
 end
 
 local function finish(ok, ...)
@@ -46,10 +37,8 @@ end
 -- Run a chunk and wait for what it started.
 local function run(chunk)
   raw.interrupted()
-  -- LuaJIT's machine code asks nobody: what was typed is interpreted, the functions that it calls are compiled.
-  if rawget(_G, "jit") then jit.off(chunk) end
   debug.sethook(watch, "", 10000)
-  local ok, count, values = finish(xpcall(chunk, handler))
+  local ok, count, values = finish(xpcall(chunk, trace.handler))
   local settled, err = pcall(raw.synchronize)
   raw.interrupted()
   io.stdout:flush()
@@ -59,9 +48,7 @@ local function run(chunk)
 end
 
 local function report(err)
-  local text = tostring(err)
-  if errors.is(err) then text = text:gsub("\nstack traceback:.*$", ""):gsub("\n  %(noticed at [^\n]*%)$", "") end
-  io.stderr:write(text, "\n")
+  io.stderr:write(trace.text(err), "\n")
   io.stderr:flush()
 end
 
@@ -73,61 +60,153 @@ local function show(values, count)
   io.stdout:flush()
 end
 
--- ---- the loop ----
+-- ---- one input ----
 
-local function evaluate(chunk)
-  local ok, values, count = run(chunk)
-  if ok then return show(values, count) end
-  report(values)
+local NOTABLE = 0.005 -- seconds of compiling that are told of, lest somebody take them for a kernel's
+
+local function tell_compiling(seconds)
+  if seconds < NOTABLE then return end
+  local text = ("(compiled in %s; from the cache the next time)"):format(timing.duration(seconds))
+  io.write(input.dim(text), "\n")
+  io.stdout:flush()
 end
+
+-- Returns true where it is to be the last one.
+local function evaluate(chunk)
+  local compiled = raw.compile_seconds()
+  local ok, values, count = run(chunk)
+  if not ok and values == LEAVE or ok and count > 0 and values[1] == LEAVE then return true end
+  if ok then show(values, count) else report(values) end
+  if ok then tell_compiling(raw.compile_seconds() - compiled) end
+  return false
+end
+
+-- time(f): how long f takes, in words.
+local TIME = setmetatable({}, {
+  __call = function(_, f)
+    if type(f) ~= "function" and raw.type(f) ~= "bound" then
+      errors.usage("time wants a function; time(expression) is an input of its own, as %%time expression is")
+    end
+    return timing.tell(f)
+  end,
+  __tostring = function() return "time(expression): how long it takes, the first time and then; it runs often" end,
+})
+
+-- What an expression takes, or the function that it gives.
+local function time(chunk)
+  local given
+  local words = timing.tell(function()
+    local value = chunk()
+    if type(value) == "function" or raw.type(value) == "bound" then given = value end
+  end)
+  if given then words = timing.tell(given) end
+  io.write(words, "\n")
+  if require("moonwarp").check_memory() then
+    io.write(input.dim "(kernels check their memory here, which takes longer: mw.check_memory(false))", "\n")
+  end
+end
+
+-- What is no Lua: ?x for help(x), and time(x) and %time x, which run x more than once. A chunk, or nil and what is
+-- wrong.
+local function compile(text, number)
+  local about = text:match "^%s*%?%s*(.-)%s*$"
+  if about then return chunks.compile(("help(%s)"):format(about), number) end
+  local timed = text:match "^%s*%%time%s+(.*)$"
+  if not timed and rawget(_G, "time") == TIME then timed = text:match "^%s*time%s*(%b())%s*$" end
+  if not timed then return chunks.compile(text, number) end
+  local chunk, wrong = chunks.compile(timed, number)
+  if not chunk then return nil, wrong end
+  return function() time(chunk) end
+end
+
+-- ---- the loop ----
 
 local function loop(lines)
   local text
+  local number = 1
+
+  -- A line more; true where it was the last one.
+  local function take(line)
+    text = text and text .. "\n" .. line or line
+    if not text:find "%S" then
+      text = nil
+      return false
+    end
+    local chunk, wrong = compile(text, number)
+    if not chunk and not wrong then return false end
+    lines.remember(text)
+    text, number = nil, number + 1
+    if chunk then return evaluate(chunk) end
+    report(wrong)
+    return false
+  end
+
   while true do
-    local line, why = lines.read(text and ">> " or "> ")
-    if not line then
-      if why ~= "interrupted" then return end
+    local prompt = ("[%d]> "):format(number)
+    local line, why = lines.read(text and (" "):rep(#prompt - 3) .. ">> " or prompt)
+    if line then
+      -- What was pasted may come as one line with breaks in it.
+      for part in (line .. "\n"):gmatch "(.-)\n" do
+        if take(part) then return end
+      end
+    elseif why == "interrupted" then
       text = nil -- Ctrl-C while typing: what was typed is forgotten
       io.write "\n"
+    elseif text then -- the end in the middle of something
+      local _, _, missing = chunks.compile(text, number)
+      text = nil
+      io.write "\n"
+      report(missing)
+      if not lines.terminal then return end
     else
-      text = text and text .. "\n" .. line or line
-      if not text:find "%S" then
-        text = nil
-      else
-        local chunk, wrong = compile(text)
-        if chunk or wrong then
-          lines.remember(text)
-          text = nil
-        end
-        if chunk then evaluate(chunk) elseif wrong then report(wrong) end
-      end
+      io.write "\n"
+      return
     end
   end
 end
+
+-- ---- the prompt ----
 
 local function banner(lines)
   local mw = require "moonwarp"
   local ok, name = pcall(function() return mw.device().name .. " (" .. mw.properties().name .. ")" end)
   io.write(("moonwarp %s on %s, %s%s\n"):format(mw.version, rawget(_G, "jit") and jit.version or _VERSION,
     ok and name or "no device: " .. tostring(name), lines.editing and "" or "; no line editing: see lua-readline"))
-  io.write "mw is moonwarp; kernels check their memory (mw.check_memory); Ctrl-D leaves\n"
+  io.write "mw is moonwarp; kernels check their memory (mw.check_memory); help says more, quit or Ctrl-D leaves\n"
+end
+
+-- Variables that a script may have as well are the script's.
+local function define(names)
+  local defined = {}
+  for name, value in pairs(names) do
+    if rawget(_G, name) == nil then
+      rawset(_G, name, value)
+      defined[name] = value
+    end
+  end
+  return function()
+    for name, value in pairs(defined) do
+      if rawget(_G, name) == value then rawset(_G, name, nil) end
+    end
+  end
 end
 
 ---A prompt, until the end of the input.
 ---@param options? { quiet?: boolean }
 function M.run(options)
   if rawget(_G, "mw") == nil then rawset(_G, "mw", require "moonwarp") end
-  local lines = input.open(results.complete)
-  if not (options and options.quiet) then banner(lines) end
   local mw = require "moonwarp"
+  local lines = input.open(results.complete)
+  local forget = define { help = help, time = TIME, quit = LEAVE, exit = LEAVE }
+  if not (options and options.quiet) then banner(lines) end
   local checked = mw.check_memory(true)
   raw.interrupt_watch(true)
   local ok, err = pcall(loop, lines)
   raw.interrupt_watch(false)
   mw.check_memory(checked)
+  forget()
   lines.close()
   if not ok then error(err, 0) end
-  io.write "\n"
 end
 
 -- ---- the program ----
@@ -149,7 +228,7 @@ local function run_code(text, name, ...)
   end
   local arguments, count = { ... }, select("#", ...)
   local unpack = table.unpack or unpack -- luacheck: ignore 143
-  local ok, err = xpcall(function() return chunk(unpack(arguments, 1, count)) end, handler)
+  local ok, err = xpcall(function() return chunk(unpack(arguments, 1, count)) end, trace.handler)
   if ok then ok, err = pcall(raw.synchronize) end
   if not ok then report(err) end
   return ok

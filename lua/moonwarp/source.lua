@@ -5,7 +5,7 @@
 
 local raw = require "moonwarp.binding"
 
-local M = {}
+local M = { texts = {} } -- texts: those of chunks that have a name and no file, by that: "=[3]" at the prompt
 
 local function read(path)
   local file = io.open(path, "rb")
@@ -41,7 +41,7 @@ end
 local function chunk(source)
   local kind = source:sub(1, 1)
   if kind == "@" then return source:sub(2), read(source:sub(2)) end
-  if kind == "=" then return source:sub(2), nil end
+  if kind == "=" then return source:sub(2), M.texts[source] end
   local first = source:match("^[^\n]*")
   if #first > 40 or first ~= source then first = first:sub(1, 40) .. "..." end
   return ('[string "%s"]'):format(first), source

@@ -24,8 +24,8 @@ local function play(scenario, options)
   write(path, scenario)
   local code = (options and options.plain and hide_readline or "") ..
     'os.exit(require "moonwarp.repl".main { [0] = "moonwarp" })'
-  local command = ("TERM=dumb NO_COLOR=1 INPUTRC=/dev/null XDG_STATE_HOME='%s' '%s' '%s' '%s' -e '%s' 2>&1"):format(
-    home, pty, path, interpreter, code)
+  local command = ("TERM=%s NO_COLOR=1 INPUTRC=/dev/null XDG_STATE_HOME='%s' '%s' '%s' '%s' -e '%s' 2>&1"):format(
+    options and options.term or "dumb", home, pty, path, interpreter, code)
   local pipe = assert(io.popen(command))
   local output = pipe:read "*a"
   local _, _, status = pipe:close()
@@ -77,8 +77,7 @@ send far = mw.compile "__global__ void far(int *cells, int i) { cells[i] = 1; }"
 wait > 
 send far.far(1, 1)(mw.zeros(4, "int"), 4)
 wait kernel far wrote to cells[4], and cells ends with [3]
-wait stdin:1
-wait thread (0,0,0)
+wait [8]:1, block (0,0,0), thread (0,0,0); launched at [9]:1
 wait > 
 send flag = mw.zeros(1, "int") m.endless(1, 1)(flag) print("laun" .. "ched")
 wait launched
@@ -130,11 +129,134 @@ describe("the prompt", function()
     assert.equal(0, status, output)
   end)
 
-  it("forgets a line on Ctrl-C, and goes on", function()
-    local scenario = { "wait > ", "send f = function(", "wait >> ", "key 3", "wait > ", "send 40 + 2",
-      "wait 42", "wait > ", "key 4" }
-    local output, status = play(table.concat(scenario, "\n") .. "\n", { plain = true })
-    assert.equal(0, status, output)
+  -- Both ways to read lines, where there are both.
+  local function play_both(lines, check)
+    for _, plain in ipairs(pcall(require, "readline") and { false, true } or { true }) do
+      local output, status, history = play(table.concat(lines, "\n") .. "\n", { plain = plain })
+      assert.equal(0, status, output)
+      if check then check(output, history, plain) end
+    end
+  end
+
+  it("forgets a line on Ctrl-C, in the middle of an input too, and goes on", function()
+    play_both({ "wait > ", "type print 'never", "wait never", "key 3", "wait [1]> ", "send f = function(", "wait >> ",
+      "send a, b", "wait >> ", "key 3", "wait [1]> ", "send 40 + 2", "wait 42", "wait [2]> ", "key 4" })
+  end)
+
+  it("says on Ctrl-D what is missing of an input, and leaves where there is none", function()
+    play_both({ "wait [1]> ", "send x = (1 +", "wait >> ", "key 4", "wait [1]:1: unexpected symbol", "wait [1]> ",
+      "send 40 + 2", "wait 42", "wait [2]> ", "key 4" })
+  end)
+
+  it("leaves by quit and exit, named or called", function()
+    for _, word in ipairs { "quit", "exit", "quit()", "exit()", "if true then quit() end" } do
+      play_both { "wait > ", "send " .. word }
+    end
+  end)
+
+  it("keeps local variables for the next input", function()
+    play_both { "wait > ", "send local a <const>, b = 40, 2", "wait > ", "send local function add(c)", "wait >> ",
+      "send local d = 1", "wait >> ", "send return a + b + c + d end", "wait > ", "send add(100), d", "wait 143",
+      "wait nil", "wait > ", "send local a", "wait > ", "send a, b", "wait nil", "wait 2", "key 4" }
+  end)
+
+  it("takes documentation's snippets as they are pasted", function()
+    local page = require("support.files").read "docs/quick_start.md"
+    local snippet = page:match "```lua\n(.-)```"
+    local lines = { "wait > " }
+    -- As terminals paste where the prompt asked them to, all in one; and line by line.
+    lines[2] = "paste " .. snippet:gsub("\n", "\\n")
+    lines[3] = "send "
+    lines[4] = "wait [6]> "
+    lines[5] = "send quit"
+    if pcall(require, "readline") then
+      local output, status = play(table.concat(lines, "\n") .. "\n", { term = "xterm" })
+      assert.equal(0, status, output)
+    end
+    lines = { "wait > " }
+    for line in snippet:gmatch "([^\n]*)\n" do lines[#lines + 1] = "send " .. line end
+    lines[#lines + 1] = "wait [6]> "
+    lines[#lines + 1] = "send quit"
+    play_both(lines)
+  end)
+
+  it("tells in which input and line a mistake is, and how it came to it", function()
+    play_both({ "wait > ", "send function f(x)", "wait >> ", "send return x.y end", "wait > ", "send function g(x)",
+      "wait >> ", "send local r = f(x) return r end", "wait > ", "send g()", "wait > ", "send mw.zeros(-1)", "wait > ",
+      "send g(", "wait >> ", "send ))", "wait > ", "send quit" }, function(output)
+      -- LuaJIT has other words.
+      output = output:gsub("attempt to index local 'x' %(a nil value%)", "attempt to index a nil value (local 'x')")
+      assert.matches("%[1%]:2: attempt to index a nil value %(local 'x'%)\nstack traceback:\n" ..
+        "\t%[1%]:2: in function 'f'\n\t%[2%]:2: in function 'g'\n\t%[3%]:1\n", output)
+      assert.matches("%[4%]:1: a shape is a whole number[^\n]*\n%[5%]> ", output)
+      assert.matches("%[5%]:2: unexpected symbol near '%)'", output)
+      assert.not_matches("moonwarp/", output) -- of whose own files none is named
+      assert.not_matches("tail call", output)
+    end)
+  end)
+
+  it("gives a kernel's failure the lines of the inputs that wrote and launched it", function()
+    play_both({ "wait > ", "send m = mw.compile [[", "wait >> ",
+      "send __global__ void far(int *cells) {", "wait >> ", "send   cells[9] = 1;", "wait >> ", "send }]]", "wait > ",
+      "send m.far(1, 1)(mw.zeros(4, 'int'))",
+      "wait ; [1]:3, block (0,0,0), thread (0,0,0); launched at [2]:1", "wait > ", "send quit" })
+  end)
+
+  it("warns with the input's line, and shows where", function()
+    play_both({ "wait > ", "send m = mw.compile [==[", "wait >> ", "send __global__ void k(int *p) {", "wait >> ",
+      "send   int few[4];", "wait >> ", "send   few[4] = p[0]; p[0] = few[p[1]];", "wait >> ", "send }]==]",
+      "wait [1]:4:3: warning: array index 4 is past the end of the array", "wait   few[4] = p[0]; p[0] = few[p[1]];",
+      "wait   ^", "wait [2]> ", "send quit" })
+  end)
+
+  it("shows tables by what is in them", function()
+    play_both({ "wait > ", "send { 3, 2, 1, name = 'x', deep = { { { { 1 } } } } }",
+      'wait {3, 2, 1, deep = {{{...}}}, name = "x"}', "wait > ", "send t = { 1 } t.t = t", "wait > ", "send t",
+      "wait {1, t = {...}}", "wait > ", "send mw.properties()", "wait   max_block = {1024, 1024, 64},", "wait > ",
+      "send mw", "wait   functions: ", "wait > ", "send mw.zeros(2, 'int4')[1]", "wait (0, 0, 0, 0)", "wait > ",
+      "send quit" }, function(output) assert.not_matches("table: 0x", output) end)
+  end)
+
+  it("shows whole numbers whole", function()
+    play_both { "wait > ", "send x = mw.full(1000, 123456789, 'longlong')", "wait > ", "send x",
+      "wait min 123456789, max 123456789, mean 1.23457e+08, sum 123456789000", "wait > ", "send x:sum(), x[1]",
+      "wait 123456789000", "wait 123456789", "wait > ", "send quit" }
+  end)
+
+  it("tells how long something takes, the first time and then", function()
+    play_both({ "wait > ", "send m = mw.compile '__global__ void add(int *p) { *p += 1; }'", "wait > ",
+      "send p = mw.zeros(1, 'int')", "wait > ", "send time(m.add(1, 1)(p))", "wait first run ", "wait , then ",
+      "wait median of ", "wait memory here", "wait > ", "send n = p[1]", "wait > ", "send n > 1", "wait true",
+      "wait > ", "send %time m.add(1, 1)(p)", "wait first run ", "wait > ", "send n < p[1]", "wait true", "wait > ",
+      "send time(function() calls = (calls or 0) + 1 end)", "wait first run ", "wait > ", "send calls > 1", "wait true",
+      "wait > ", "send quit" })
+  end)
+
+  it("tells of time that went into compiling", function()
+    local source = ("__global__ void k() {} // %s"):format(tostring({})) -- compiled never before
+    play_both({ "wait > ", "send m = mw.compile '" .. source .. os.tmpname():match "[^/]*$" .. "'", "wait > ",
+      "send quit" }, function(output, _, plain)
+      if plain then return end -- the second is from the cache
+      assert.matches("%(compiled in [%d.]+ m?s; from the cache the next time%)", output)
+    end)
+  end)
+
+  it("helps", function()
+    play_both({ "wait > ", "send help", "wait mw is moonwarp", "wait Ctrl-C drops a line", "wait > ",
+      "send help(mw.linspace)", "wait mw.linspace(first, last, count, [dtype])", "wait equal steps", "wait > ",
+      "send ?mw.linspace", "wait mw.linspace(first, last, count, [dtype])", "wait > ",
+      "send x = mw.ones(3)", "wait > ", "send ?x", "wait methods:", "wait array:sum(", "wait > ",
+      "send ?x.sum", "wait array:sum(", "wait > ", "send help 'linspa'", "wait mw.linspace(", "wait > ",
+      "send help 'no such thing'", "wait nothing is called", "wait > ", "send help(mw)", "wait mw.zeros(", "wait > ",
+      "send m = mw.compile '__global__ void k(int *p) {}'", "wait > ", "send help(m)", "wait kernel k(int *p)",
+      "wait > ", "send help(7)", "wait a number", "wait > ", "send quit" })
+  end)
+
+  it("leaves no variables of its own", function()
+    local code = 'os.exit(require "moonwarp.repl".main { "-q" } == 0 and help == nil and quit == nil and time == nil)'
+    local pipe = io.popen(("echo 'help' | %s -e '%s' 2>&1"):format(interpreter, code))
+    local output = pipe:read "*a"
+    assert(pipe:close(), output)
   end)
 end)
 

@@ -5,8 +5,9 @@
  *   wait TEXT   until the program has written it, behind what was waited for before
  *   send TEXT   and a line end
  *   type TEXT   without one; \t is a tabulator
+ *   paste TEXT  as a terminal pastes it that was asked to mark it (bracketed paste); \n is a line end
  *   key N       one byte: 3 is Ctrl-C, 4 is Ctrl-D
- * Nothing sleeps: each step waits for what the program says. A scenario that hangs ends after two minutes. */
+ * Nothing sleeps: each step waits for what the program says. One that hangs is ended after a minute. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sched.h>
@@ -34,10 +35,19 @@ static int finish(pid_t child, const char *missing) {
   return missing ? 99 : WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
-/* More of the program's output; 0 at its end. */
+/* In the marks of bracketed paste, line ends as a terminal sends them. */
+static void paste(int terminal, char *text) {
+  for (char *end; (end = strstr(text, "\\n"));) memmove(end + 1, end + 2, strlen(end + 1)), *end = '\r';
+  dprintf(terminal, "\033[200~%s\033[201~", text);
+}
+
+static int is_patient = 1; /* it has said something in time */
+
+/* More of the program's output; 0 at its end, or where nothing comes. */
 static int read_more(int terminal) {
   struct pollfd ready = {.fd = terminal, .events = POLLIN};
-  if (poll(&ready, 1, PATIENCE) <= 0 || length + 1 >= sizeof output) return 0;
+  is_patient = poll(&ready, 1, PATIENCE) > 0;
+  if (!is_patient || length + 1 >= sizeof output) return 0;
   ssize_t count = read(terminal, output + length, sizeof output - 1 - length);
   if (count <= 0) return 0;
   length += (size_t)count;
@@ -86,8 +96,9 @@ int main(int argc, char **argv) {
     if (!strncmp(line, "wait", 4) && !wait_for(terminal, text)) return finish(child, text);
     if (!strncmp(line, "send", 4)) type(terminal, text), type(terminal, "\n");
     if (!strncmp(line, "type", 4)) type(terminal, text);
+    if (!strncmp(line, "paste", 5)) paste(terminal, text);
     if (!strncmp(line, "key", 3)) type(terminal, (char[]){(char)atoi(text), 0});
   }
   while (read_more(terminal)) continue;
-  return finish(child, NULL);
+  return finish(child, is_patient ? NULL : "its end");
 }

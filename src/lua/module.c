@@ -129,6 +129,12 @@ static int source_read(lua_State *L) {
   return 1;
 }
 
+/* compile_seconds() -> what this process has spent compiling */
+static int compile_seconds(lua_State *L) {
+  lua_pushnumber(L, mw_compile_seconds());
+  return 1;
+}
+
 /* load(path) -> module */
 static int load(lua_State *L) {
   mwl_state *state = mwl_of(L);
@@ -266,8 +272,11 @@ static int module_gc(lua_State *L) {
 }
 
 void mwl_open_module(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {
-      {"compile", compile}, {"source_read", source_read}, {"load", load}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"compile", compile},
+                                       {"source_read", source_read},
+                                       {"load", load},
+                                       {"compile_seconds", compile_seconds},
+                                       {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", module_gc},
                                   {"__close", module_gc},
                                   {"__index", module_index},

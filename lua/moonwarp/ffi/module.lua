@@ -178,5 +178,7 @@ return {
     compile = function(text, spec) return (compile(text, spec)) end,
     source_read = source_read,
     load = load,
+    -- What this process has spent compiling.
+    compile_seconds = function() return C.mw_compile_seconds() end,
   },
 }

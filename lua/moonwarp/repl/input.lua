@@ -5,9 +5,18 @@ local raw = require "moonwarp.binding"
 
 local M = {}
 
-local function is_terminal()
-  local result = os.execute "test -t 0 2>/dev/null"
+local function is_terminal(descriptor)
+  local result = os.execute(("test -t %d 2>/dev/null"):format(descriptor))
   return result == true or result == 0
+end
+
+---A remark beside what was asked for: darker where the terminal has that.
+---@param text string
+---@return string
+function M.dim(text)
+  local term, plain = os.getenv "TERM", os.getenv "NO_COLOR"
+  if not term or term == "dumb" or plain and plain ~= "" or not is_terminal(1) then return text end
+  return "\27[2m" .. text .. "\27[0m"
 end
 
 -- Where XDG says that such things go.
@@ -25,6 +34,7 @@ end
 local function plain(terminal)
   return {
     editing = false,
+    terminal = terminal,
     read = function(prompt)
       io.write(prompt)
       io.stdout:flush()
@@ -42,6 +52,24 @@ local function plain(terminal)
   }
 end
 
+-- A line by readline, a letter at a time: between letters an interrupt is noticed, and what was typed is forgotten.
+local function read_line(readline, prompt)
+  local done, line = false, nil
+  readline.handler_install(prompt, function(text)
+    done, line = true, text
+    readline.handler_remove() -- or it would show the prompt again
+  end)
+  while not done do
+    if not raw.interrupt_wait(0) then
+      raw.interrupted()
+      readline.handler_remove()
+      return nil, "interrupted"
+    end
+    readline.read_char()
+  end
+  return line
+end
+
 local function with_readline(readline, complete)
   local file = history_file()
   readline.set_options { auto_add = false, histfile = file or "", keeplines = 2000, completion = true }
@@ -53,7 +81,8 @@ local function with_readline(readline, complete)
   end)
   return {
     editing = true,
-    read = function(prompt) return readline.readline(prompt) end,
+    terminal = true,
+    read = function(prompt) return read_line(readline, prompt) end,
     remember = function(text) readline.add_history(text) end,
     close = function()
       if file then readline.save_history() end
@@ -62,10 +91,10 @@ local function with_readline(readline, complete)
 end
 
 ---@param complete fun(line: string, word: string): string[] what a word at the end of a line may become
----@return { editing: boolean, read: function, remember: function, close: function }
+---@return { editing: boolean, terminal: boolean, read: function, remember: function, close: function }
 function M.open(complete)
   local ok, readline = pcall(require, "readline")
-  local terminal = is_terminal()
+  local terminal = is_terminal(0)
   if ok and terminal then return with_readline(readline, complete) end
   return plain(terminal)
 end

@@ -2,17 +2,25 @@
 
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
+local values = require "moonwarp.repl.values"
 
 local M = {}
 
 -- ---- values ----
 
+local fractional = { half = true, bfloat16 = true, float = true, double = true }
+
+-- Whole numbers whole, whatever their size.
+local function figure(array, value)
+  return fractional[array.dtype] and ("%g"):format(tonumber(value)) or values.text(value)
+end
+
 local function statistics(array)
   if array.freed or array.count == 0 or type(array.dtype) ~= "string" then return nil end
   if array.dtype:find "%d$" or array.dtype == "bool" then return nil end
-  local sum = tonumber(array:sum())
-  local least, most = tonumber(array:min()), tonumber(array:max())
-  return ("min %g, max %g, mean %g, sum %g"):format(least, most, sum / array.count, sum)
+  local sum, least, most = array:sum(), array:min(), array:max()
+  local mean = ("%g"):format(tonumber(sum) / array.count)
+  return ("min %s, max %s, mean %s, sum %s"):format(figure(array, least), figure(array, most), mean, figure(array, sum))
 end
 
 local function array_text(array)
@@ -49,7 +57,7 @@ function M.text(value)
   local class = mw.type(value)
   if class == "array" then return array_text(value) end
   if class == "kernel" then return kernel_text(value) end
-  return tostring(value)
+  return values.text(value)
 end
 
 -- ---- completion ----

@@ -8,7 +8,10 @@
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { ROUNDS = 250, ROUND_NANOSECONDS = 20000000 };
 
@@ -17,6 +20,7 @@ static int watchers; /* calls of mw_interrupt_watch(1) without their mw_interrup
 static pthread_t thread;
 static struct sigaction before;
 static sem_t wake;
+static int told = -1; /* an eventfd: wakes whoever waits for input, whichever thread the signal came to */
 static atomic_bool closing;
 static atomic_int seen;
 
@@ -25,6 +29,8 @@ static void on_interrupt(int signal) {
   int error = errno;
   atomic_store(&seen, 1);
   sem_post(&wake);
+  ssize_t written = write(told, &(uint64_t){1}, sizeof(uint64_t));
+  (void)written;
   errno = error;
 }
 
@@ -52,9 +58,12 @@ static int start(void) {
   sigfillset(&action.sa_mask);
   atomic_store(&closing, false);
   atomic_store(&seen, 0);
+  told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (told < 0) return fail(MW_OPERATING_SYSTEM, "found no descriptor to wait for interrupts: %s", strerror(errno));
   sem_init(&wake, 0, 0);
   if (pthread_create(&thread, NULL, stop_kernels, NULL)) {
     sem_destroy(&wake);
+    close(told);
     return fail(MW_OPERATING_SYSTEM, "found no thread to wait for interrupts");
   }
   sigaction(SIGINT, &action, &before);
@@ -67,6 +76,8 @@ static void stop(void) {
   sem_post(&wake);
   pthread_join(thread, NULL);
   sem_destroy(&wake);
+  close(told);
+  told = -1;
 }
 
 int mw_interrupt_watch(int on) {
@@ -80,20 +91,25 @@ int mw_interrupt_watch(int on) {
   return code;
 }
 
-int mw_interrupt_wait(int descriptor) {
-  struct pollfd input = {.fd = descriptor, .events = POLLIN};
-  sigset_t interrupt, before_it;
-  int ready = 0;
-  sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &interrupt, &before_it);
-  /* blocked from the look at `seen` to the wait, which alone lets it in */
-  while (!ready && !atomic_load(&seen)) {
-    ready = ppoll(&input, 1, NULL, &before_it);
-    if (ready < 0 && errno == EINTR) ready = 0;
-  }
-  pthread_sigmask(SIG_SETMASK, &before_it, NULL);
-  return ready != 0; /* where waiting fails, reading will tell why */
+static void forget_told(void) {
+  uint64_t count;
+  ssize_t got = read(told, &count, sizeof count);
+  (void)got;
 }
 
-int mw_interrupt_seen(void) { return atomic_exchange(&seen, 0); }
+int mw_interrupt_wait(int descriptor) {
+  struct pollfd ready[] = {{.fd = descriptor, .events = POLLIN}, {.fd = told, .events = POLLIN}};
+  while (!atomic_load(&seen)) {
+    int count = poll(ready, MW_COUNT(ready), -1);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 || ready[0].revents) return 1; /* where waiting fails, reading will tell why */
+    forget_told();                               /* of an interrupt that was asked for since */
+  }
+  return 0;
+}
+
+int mw_interrupt_seen(void) {
+  int was = atomic_exchange(&seen, 0);
+  if (was) forget_told();
+  return was;
+}

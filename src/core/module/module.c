@@ -185,17 +185,23 @@ static int make_key(const mw_module *module, const mw_recipe *recipe, mw_hash *k
   return code;
 }
 
+static _Atomic int64_t compiling; /* nanoseconds */
+
+double mw_compile_seconds(void) { return (double)atomic_load(&compiling) * 1e-9; }
+
 static int compile_file(mw_module *module, const mw_recipe *recipe, compiled_file *file) {
   mw_device *device = module->device;
   const mw_special *special = recipe->special;
   int code = mw_directory_temporary(&file->folder);
   if (code != MW_SUCCESS) return code;
   snprintf(file->path, sizeof file->path, "%s/module.mwo", file->folder);
+  double start = mw_time();
   if (special)
     code = device->driver->specialise(special->handle, module->source, &special->launches, file->path);
   else
     code =
         device->driver->compile(device->state, module->source, recipe->instances, recipe->instance_count, file->path);
+  atomic_fetch_add(&compiling, (int64_t)((mw_time() - start) * 1e9));
   return mw_source_translate_error(module->source, code);
 }
 

@@ -1,0 +1,137 @@
+-- What is known of every function, method and field: the annotations that editors read (LuaLS), which stand above the
+-- functions in this folder and, for what the bindings add, in meta.lua. The reference and help at the prompt show it.
+
+local M = {}
+
+local FILES = { "init", "array", "module", "kernel", "stream", "graph", "texture_memory", "texture", "opengl", "image",
+  "device", "meta" }
+
+local function lines_of(path)
+  local list = {}
+  for line in io.lines(path) do list[#list + 1] = line end
+  return list
+end
+
+-- A run of --- lines: text, parameters, results, fields, the class it opens. Lines below a parameter, a result or a
+-- field that have no tag go on with it.
+local function parse(block)
+  local entry = { text = {}, params = {}, returns = {}, fields = {}, overloads = {} }
+  local tagged -- the list whose last element goes on
+  for _, line in ipairs(block) do
+    local tag, rest = line:match "^@(%a+)%s*(.*)$"
+    if tag then tagged = entry[({ param = "params", ["return"] = "returns", field = "fields" })[tag]] end
+    if tag == "param" then
+      local name, what = rest:match "^(%S+)%s+(.*)$"
+      entry.params[#entry.params + 1] = { name = name:gsub("%?$", ""), optional = name:find "%?$" ~= nil, what = what }
+    elseif tag == "return" then
+      entry.returns[#entry.returns + 1] = { what = rest }
+    elseif tag == "field" then
+      local name, what = rest:match "^(%S+)%s+(.*)$"
+      entry.fields[#entry.fields + 1] = { name = name:gsub("%?$", ""), what = what }
+    elseif tag == "class" then
+      entry.class = rest:match "^moonwarp%.([%w_]+)"
+      local behind = rest:match "^[%w_%.]+%s*:?%s*%l*%s+(.+)$"
+      if behind then entry.text[#entry.text + 1] = behind end
+    elseif tag == "alias" then
+      entry.alias = rest
+    elseif tag == "overload" then
+      entry.overloads[#entry.overloads + 1] = rest
+    elseif not tag and tagged then
+      local last = tagged[#tagged]
+      last.what = last.what .. " " .. line
+    elseif not tag then
+      entry.text[#entry.text + 1] = line
+    end
+  end
+  return entry
+end
+
+-- What the line below a block declares: the receiver ("mw" or a class) and a name, and whether it is a value.
+local function declared(line)
+  local receiver, separator, name = line:match "^function ([%w_%.]+)([%.:])([%a][%w_]*)%("
+  if not receiver then
+    receiver, name = line:match "^(M)%.([%a][%w_]*) = "
+    if not receiver then receiver, name = line:match "^(mw)%.([%a][%w_]*) = " end
+    separator = "."
+  end
+  if not receiver then
+    name = line:match "^  ([%a][%w_]*) = "
+    if name then return "mw", ".", name, true end
+  end
+  if not receiver then return nil end
+  receiver = receiver:gsub("^raw%.classes%.", ""):gsub("^exec$", "graph_exec")
+  if receiver == "M" or receiver == "mw" then return "mw", ".", name end
+  return receiver, separator, name
+end
+
+---All entries: receivers in the order in which they come, each { name =, entries = {…}, class = entry or nil }; and
+---the aliases of types.
+---@param folder string where the files are, with its slash
+---@return table[] receivers
+---@return table[] aliases
+function M.read(folder)
+  local receivers, order, aliases = {}, {}, {}
+  local function receiver_of(name)
+    if not receivers[name] then
+      receivers[name] = { name = name, entries = {} }
+      order[#order + 1] = receivers[name]
+    end
+    return receivers[name]
+  end
+  receiver_of "mw"
+  for _, file in ipairs(FILES) do
+    local block
+    for _, line in ipairs(lines_of(folder .. file .. ".lua")) do
+      local text = line:match "^%s*%-%-%-(.*)$"
+      if text and not line:match "^%-%-%-%-" then
+        block = block or {}
+        block[#block + 1] = text:gsub("^ ", "")
+      elseif block then
+        local entry = parse(block)
+        local receiver, separator, name, value = declared(line)
+        if entry.alias then
+          aliases[#aliases + 1] = entry
+        elseif entry.class then
+          receiver_of(entry.class).class = entry
+        elseif receiver then
+          entry.receiver, entry.separator, entry.name, entry.value = receiver, separator, name, value
+          local list = receiver_of(receiver).entries
+          list[#list + 1] = entry
+        end
+        block = nil
+      end
+    end
+  end
+  return order, aliases
+end
+
+-- ---- parts of an entry ----
+
+---"integer how many" -> the type and the words: a type has blanks only within brackets and behind colons and commas.
+---@param text string
+---@return string type
+---@return string words
+function M.split_type(text)
+  local depth, at = 0, 1
+  while at <= #text do
+    local letter = text:sub(at, at)
+    if letter:find "[%(%{%[<]" then depth = depth + 1 end
+    if letter:find "[%)%}%]>]" then depth = depth - 1 end
+    if letter == " " and depth == 0 and not text:sub(1, at - 1):find "[:,|]$" then break end
+    at = at + 1
+  end
+  return text:sub(1, at - 1), text:sub(at + 1)
+end
+
+---"mw.zeros(..., [dtype])"
+---@param entry table
+---@return string
+function M.signature(entry)
+  local names = {}
+  for i, param in ipairs(entry.params) do names[i] = param.optional and "[" .. param.name .. "]" or param.name end
+  local call = entry.receiver .. entry.separator .. entry.name
+  if entry.value then return call end
+  return call .. "(" .. table.concat(names, ", ") .. ")"
+end
+
+return M
