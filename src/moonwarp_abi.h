@@ -1015,6 +1015,9 @@ size_t mw_graph_exec_holds(const mw_graph_exec *exec);
 int mw_graph_exec_launch(mw_graph_exec *exec, mw_stream *stream, mw_hold **holds);
 /* Another configuration and other arguments for a kernel's node. MW_GRAPH_EXEC_UPDATE_FAILURE for another kernel. */
 int mw_graph_exec_set_launch(mw_graph_exec *exec, size_t node, mw_launch *launch, const char *site);
+/* Do what the one node of `graph` does in place of a node of the same kind. *hold (may be NULL): which of the exec's functions
+   of hosts' that is, or SIZE_MAX. MW_GRAPH_EXEC_UPDATE_FAILURE for another kind, another kernel, or more nodes than one. */
+int mw_graph_exec_set_node(mw_graph_exec *exec, size_t node, const mw_graph *graph, size_t *hold);
 /* Take over all nodes of a graph of the same form; *node (may be NULL) is the first that differs. */
 int mw_graph_exec_update(mw_graph_exec *exec, const mw_graph *graph, size_t *node);
 

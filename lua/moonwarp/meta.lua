@@ -463,11 +463,11 @@ local graph_exec = {}
 ---@return moonwarp.graph_exec self
 function graph_exec:launch(where) end
 
----Another configuration and other arguments for a kernel's node.
+---Another configuration and other arguments for a kernel's node, or another copy, fill or function for such a node.
 ---@param node integer
----@param bound moonwarp.bound k(grid, block):bind(...) of the same kernel
+---@param what moonwarp.bound|moonwarp.graph k(grid, block):bind(...) of the same kernel, or a graph of one such node
 ---@return moonwarp.graph_exec self
-function graph_exec:set(node, bound) end
+function graph_exec:set(node, what) end
 
 ---Take over all nodes of a graph of the same form.
 ---@param from moonwarp.graph

@@ -177,7 +177,7 @@ M.classes.graph = {
 M.classes.graph_exec = {
   letter = "x",
   launch = "where?: stream",
-  set = "node: integer, bound: bound",
+  set = "node: integer, what: bound|graph",
   update = "from: graph",
   free = "",
 }

@@ -189,10 +189,29 @@ describe("graphs", function()
     }))
     local call = ok(cu.cuGraphAddHostNode(graph, {}, { fn = function(data) seen = data + h[0] end, userData = 100 }))
     ok(cu.cuGraphAddDependencies(graph, { copy }, { call }))
-    ok(cu.cuGraphLaunch(ok(cu.cuGraphInstantiate(graph)), 0))
+    local exec = ok(cu.cuGraphInstantiate(graph))
+    ok(cu.cuGraphLaunch(exec, 0))
     ok(cu.cuCtxSynchronize())
     assert.same({ 6, 5 }, h:totable(2))
     assert.equal(106, seen)
+    local other = { dst = p, value = 20, elementSize = 4, width = 4, height = 1, pitch = 16 }
+    local first = {
+      srcMemoryType = cu.CU_MEMORYTYPE_DEVICE, srcDevice = p,
+      dstMemoryType = cu.CU_MEMORYTYPE_HOST, dstHost = h, WidthInBytes = 4, Height = 1, Depth = 1,
+    }
+    ok(cu.cuGraphExecMemsetNodeSetParams(exec, set, other))
+    ok(cu.cuGraphExecMemcpyNodeSetParams(exec, copy, first))
+    ok(cu.cuGraphExecHostNodeSetParams(exec, call, { fn = function(data) seen = data - h[0] end, userData = 1 }))
+    ok(cu.cuGraphLaunch(exec, 0))
+    ok(cu.cuCtxSynchronize())
+    assert.same({ 21, 5 }, h:totable(2))
+    assert.equal(-20, seen)
+    code("CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", cu.cuGraphExecMemsetNodeSetParams(exec, copy, other))
+    code("CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", cu.cuGraphExecMemcpyNodeSetParams(exec, set, first))
+    code("CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", cu.cuGraphExecHostNodeSetParams(exec, set, { fn = print }))
+    code("CUDA_ERROR_INVALID_VALUE", cu.cuGraphExecMemsetNodeSetParams(exec, set, nil))
+    code("CUDA_ERROR_INVALID_VALUE", cu.cuGraphExecMemcpyNodeSetParams(nil, copy, first))
+    code("CUDA_ERROR_INVALID_VALUE", cu.cuGraphExecHostNodeSetParams(exec, 99, { fn = print }))
     local window = { accessPolicyWindow = { hitRatio = 1 } }
     ok(cu.cuGraphKernelNodeSetAttribute(graph, kernel, cu.CU_KERNEL_NODE_ATTRIBUTE_ACCESS_POLICY_WINDOW, window))
     ok(cu.cuGraphKernelNodeCopyAttributes(graph, kernel, kernel))

@@ -103,6 +103,22 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node, cons
   const struct cudaKernelNodeParams same = as_runtime(params);
   HOST_THROUGH(cudaGraphExecKernelNodeSetParams(exec, node, &same));
 }
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *params,
+                                        CUcontext where) {
+  (void)where; /* the current one */
+  HOST_DRIVER(host_graph_replace(context, exec, node, give_box, params));
+}
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *params,
+                                        CUcontext where) {
+  const struct cudaMemsetParams same = {host_pointer(params->dst), params->pitch, params->value,
+                                        params->elementSize,       params->width, params->height};
+  (void)where;
+  HOST_THROUGH(cudaGraphExecMemsetNodeSetParams(exec, node, &same));
+}
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params) {
+  const struct cudaHostNodeParams same = {params->fn, params->userData};
+  HOST_THROUGH(cudaGraphExecHostNodeSetParams(exec, node, &same));
+}
 CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned flags) {
   HOST_THROUGH(cudaGraphDebugDotPrint(graph, path, flags));
 }

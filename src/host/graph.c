@@ -208,14 +208,18 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *out, cudaGraph_t g, const cuda
   HOST_RUNTIME(params ? host_graph_add(context, out, g, after, count, give_function, params)
                       : host_fail(MW_INVALID_VALUE, "a host node wants parameters"));
 }
+static mw_copy linear_copy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
+  return (mw_copy){.target = host_address(dst),
+                   .source = host_address(src),
+                   .width = bytes,
+                   .height = 1,
+                   .depth = 1,
+                   .direction = (mw_direction)kind};
+}
+
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
                                      void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
-  const mw_copy copy = {.target = host_address(dst),
-                        .source = host_address(src),
-                        .width = bytes,
-                        .height = 1,
-                        .depth = 1,
-                        .direction = (mw_direction)kind};
+  const mw_copy copy = linear_copy(dst, src, bytes, kind);
   HOST_RUNTIME(host_graph_add(context, out, g, after, count, give_copy, &copy));
 }
 
@@ -318,4 +322,40 @@ static int set_params(host_context *context, cudaGraphExec_t handle, cudaGraphNo
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t which,
                                              const struct cudaKernelNodeParams *params) {
   HOST_RUNTIME(set_params(context, exec, which, params));
+}
+
+int host_graph_replace(host_context *context, cudaGraphExec_t handle, cudaGraphNode_t which, host_give give,
+                       const void *params) {
+  mw_graph_exec *exec;
+  node *old, *made;
+  cudaGraph_t one;
+  cudaGraphNode_t only;
+  if (!params) return host_fail(MW_INVALID_VALUE, "a node wants parameters");
+  int code = get_exec(handle, &exec);
+  if (code == MW_SUCCESS) code = host_node_get(which, &old);
+  if (code == MW_SUCCESS) code = create(context, &one, 0);
+  if (code != MW_SUCCESS) return code;
+  code = host_graph_add(context, &only, one, NULL, 0, give, params);
+  if (code == MW_SUCCESS) code = host_node_get(only, &made);
+  if (code == MW_SUCCESS) code = mw_graph_exec_set_node(exec, old->number, made->graph->graph, NULL);
+  host_graph_release(host_handle_take(HOST_GRAPH, one));
+  return code;
+}
+
+cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t which,
+                                             const struct cudaMemsetParams *params) {
+  HOST_RUNTIME(host_graph_replace(context, exec, which, give_fill, params));
+}
+cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t which,
+                                           const struct cudaHostNodeParams *params) {
+  HOST_RUNTIME(host_graph_replace(context, exec, which, give_function, params));
+}
+cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t which,
+                                             const struct cudaMemcpy3DParms *params) {
+  HOST_RUNTIME(host_graph_replace(context, exec, which, give_box, params));
+}
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t which, void *dst, const void *src,
+                                               size_t bytes, enum cudaMemcpyKind kind) {
+  const mw_copy copy = linear_copy(dst, src, bytes, kind);
+  HOST_RUNTIME(host_graph_replace(context, exec, which, give_copy, &copy));
 }

@@ -248,6 +248,9 @@ void host_node_release(void *node);
 typedef int (*host_give)(host_context *context, mw_stream *stream, const void *params);
 int host_graph_add(host_context *context, cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *after,
                    size_t count, host_give give, const void *params);
+/* The same in place of an exec's node. */
+int host_graph_replace(host_context *context, cudaGraphExec_t exec, cudaGraphNode_t node, host_give give,
+                       const void *params);
 
 void host_module_release(void *module); /* driver_module.c */
 void host_texref_release(void *texref); /* driver_texture.c */

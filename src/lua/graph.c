@@ -218,11 +218,28 @@ static int exec_launch(lua_State *L) {
   return 1;
 }
 
-/* e:set(node, bound launch) -> e */
+/* The one node of the graph at stack place 3 in place of a node, with its function where it is a host's. */
+static void set_node(lua_State *L, mwl_state *state, mwl_graph_exec *exec, size_t node) {
+  mwl_graph *graph = check_graph(L, state, 3, "e:set");
+  size_t hold;
+  mwl_must(L, state, mw_graph_exec_set_node(exec->handle, node, graph->handle, &hold));
+  if (hold == SIZE_MAX) return;
+  mwl_getenv(L, 1);
+  push_functions(L, graph->handle);
+  lua_rawgeti(L, -1, 1);
+  lua_rawseti(L, -3, (int)hold + 1);
+}
+
+/* e:set(node, bound launch or graph of one node) -> e */
 static int exec_set(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_graph_exec *exec = check_exec(L, state, "set");
   size_t node = node_at(L, state, 2);
+  if (mwl_test(L, state, 3, MWL_GRAPH)) {
+    set_node(L, state, exec, node);
+    lua_settop(L, 1);
+    return 1;
+  }
   mwl_bound *bound = mwl_check(L, state, 3, MWL_BOUND, "e:set(node, kernel(grid, block):bind(...))");
   if (!bound->launch) return mwl_usage(L, state, "e:set: this bound launch was closed");
   char site[512];

@@ -49,6 +49,7 @@ function M.install(cu)
     cuGraphNodeGetDependencies = "cudaGraphNodeGetDependencies",
     cuGraphNodeGetDependentNodes = "cudaGraphNodeGetDependentNodes", cuGraphDebugDotPrint = "cudaGraphDebugDotPrint",
     cuGraphInstantiate = "cudaGraphInstantiate", cuGraphLaunch = "cudaGraphLaunch",
+    cuGraphExecHostNodeSetParams = "cudaGraphExecHostNodeSetParams",
     cuGraphExecDestroy = "cudaGraphExecDestroy", cuGraphExecUpdate = "cudaGraphExecUpdate",
     cuGraphKernelNodeSetAttribute = "cudaGraphKernelNodeSetAttribute",
     cuGraphKernelNodeGetAttribute = "cudaGraphKernelNodeGetAttribute",
@@ -58,14 +59,19 @@ function M.install(cu)
   local set_kernel = body(runtime.cudaGraphExecKernelNodeSetParams)
   cu.cuGraphAddKernelNode = call(function(graph, after, p) return add_kernel(graph, after, kernel_params(p)) end)
   -- The context, which is the last argument in C, is the current one.
-  cu.cuGraphAddMemcpyNode = call(function(graph, after, p)
-    return graphs.add(graph, after, function(stream) copies.copy(stream, p, "CUDA_MEMCPY3D") end)
-  end)
-  cu.cuGraphAddMemsetNode = call(function(graph, after, p)
+  local function copy_node(p)
+    return function(stream) copies.copy(stream, p, "CUDA_MEMCPY3D") end
+  end
+  cu.cuGraphAddMemcpyNode = call(function(graph, after, p) return graphs.add(graph, after, copy_node(p)) end)
+  cu.cuGraphExecMemcpyNodeSetParams = call(function(exec, node, p) graphs.replace(exec, node, copy_node(p)) end)
+  local function memset_params(p)
     check_table(p, "CUDA_MEMSET_NODE_PARAMS")
     pointer.address(p.dst)
-    return add_set(graph, after, p)
-  end)
+    return p
+  end
+  cu.cuGraphAddMemsetNode = call(function(graph, after, p) return add_set(graph, after, memset_params(p)) end)
+  local renew_set = body(runtime.cudaGraphExecMemsetNodeSetParams)
+  cu.cuGraphExecMemsetNodeSetParams = call(function(exec, node, p) renew_set(exec, node, memset_params(p)) end)
   cu.cuGraphExecKernelNodeSetParams = call(function(exec, node, p) set_kernel(exec, node, kernel_params(p)) end)
 end
 

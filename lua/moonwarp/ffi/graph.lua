@@ -114,13 +114,25 @@ function execs.launch(self, stream)
   return self
 end
 
--- e:set(node, bound launch) -> e
-function execs.set(self, node, bound)
+-- The one node of a graph in place of a node, with its function where it is a host's.
+local function set_node(exec, node, graph)
+  local hold = ffi.new "size_t[1]"
+  errors.must(C.mw_graph_exec_set_node(exec._handle, node, check(graph, "e:set")._handle, hold))
+  local call = functions[key(graph._handle)][1]
+  if call then exec_functions[exec][tonumber(hold[0]) + 1] = call end
+end
+
+-- e:set(node, bound launch or graph of one node) -> e
+function execs.set(self, node, what)
   check_exec(self, "set")
   node = node_at(node)
-  errors.check(bound, "bound", "e:set(node, kernel(grid, block):bind(...))")
-  if bound._handle == nil then errors.usage("e:set: this bound launch was closed") end
-  errors.must(C.mw_graph_exec_set_launch(self._handle, node, bound._handle, errors.site()))
+  if class.is(what, "graph") then
+    set_node(self, node, what)
+    return self
+  end
+  errors.check(what, "bound", "e:set(node, kernel(grid, block):bind(...))")
+  if what._handle == nil then errors.usage("e:set: this bound launch was closed") end
+  errors.must(C.mw_graph_exec_set_launch(self._handle, node, what._handle, errors.site()))
   return self
 end
 

@@ -30,6 +30,14 @@ local function add(graph, after, f)
 end
 M.add = add
 
+---What f gives to a stream takes the place of an exec's node.
+function M.replace(exec, node, f)
+  check(exec, "graph_exec")
+  local one = raw.graph_new()
+  add(one, nil, f)
+  exec:set(node, one)
+end
+
 -- The launch of cudaKernelNodeParams: func, gridDim, blockDim, sharedMemBytes, kernelParams.
 local function launch_of(params, stream)
   if type(params) ~= "table" then fail("cudaErrorInvalidValue", "a kernel node wants a table of parameters") end
@@ -85,25 +93,33 @@ function M.install(rt)
       launch(unpack(values, 1, count))
     end)
   end)
-  rt.cudaGraphAddMemcpyNode1D = api(takes("cudaGraphAddMemcpyNode1D", function(graph, after, dst, src, count, kind)
-    return add(graph, after, function(stream)
+
+  -- What a node does, by kind: given to a stream, it becomes a node of a graph, or replaces one of an exec.
+  local give = {
+    MemcpyNode1D = function(stream, dst, src, count, kind)
       raw.memory_copy(stream, pointer.address(dst), pointer.address(src), kind, count)
-    end)
-  end))
-  rt.cudaGraphAddMemcpyNode = api(function(graph, after, params)
-    return add(graph, after, function(stream) result.body(rt.cudaMemcpy3DAsync)(params, stream) end)
-  end)
-  rt.cudaGraphAddMemsetNode = api(takes("cudaGraphAddMemsetNode", function(graph, after, params)
-    return add(graph, after, function(stream)
+    end,
+    MemcpyNode = function(stream, params) result.body(rt.cudaMemcpy3DAsync)(params, stream) end,
+    MemsetNode = function(stream, params)
       raw.memory_fill(stream, pointer.address(params.dst), params.value, params.elementSize or 1, params.width,
         params.height or 1, 1, params.pitch or 0, params.height or 1)
-    end)
-  end))
-  rt.cudaGraphAddHostNode = api(function(graph, after, params)
-    return add(graph, after, function(stream)
+    end,
+    HostNode = function(stream, params)
       stream:call(function() params.fn(params.userData) end)
+    end,
+  }
+  local function install(name, f) rt[name] = api(takes(name, f)) end
+  for kind, f in pairs(give) do
+    install("cudaGraphAdd" .. kind, function(graph, after, ...)
+      local values, count = { ... }, select("#", ...)
+      return add(graph, after, function(stream) f(stream, unpack(values, 1, count)) end)
     end)
-  end)
+    install("cudaGraphExec" .. (kind == "MemcpyNode1D" and "MemcpyNodeSetParams1D" or kind .. "SetParams"),
+      function(exec, node, ...)
+        local values, count = { ... }, select("#", ...)
+        M.replace(exec, node, function(stream) f(stream, unpack(values, 1, count)) end)
+      end)
+  end
   rt.cudaGraphAddDependencies = api(takes("cudaGraphAddDependencies", function(graph, from, to)
     for i, node in ipairs(to) do check(graph, "graph"):depend(node, from[i]) end
   end))

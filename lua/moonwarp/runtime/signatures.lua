@@ -2,6 +2,8 @@
 -- read it. Those with Async behind the name take a stream as well.
 
 local extent = "{width: integer, height: integer, depth: integer}"
+local linear = "dst: any, src: any, count: integer, kind: integer"
+local memset = "{dst: any, value: integer, elementSize: integer, width: integer, height: integer, pitch: integer}"
 
 return {
   cuModuleLoadDataEx = "image: any, options?: table",
@@ -18,9 +20,14 @@ return {
     "kernel: any, block: integer, shared?: integer, flags?: integer",
   cudaOccupancyMaxPotentialBlockSize = "kernel: any, shared?: integer|function, limit?: integer",
   cudaGraphAddDependencies = "graph: graph, from: table, to: table",
-  cudaGraphAddMemcpyNode1D = "graph: graph, after?: table, dst: any, src: any, count: integer, kind: integer",
-  cudaGraphAddMemsetNode = "graph: graph, after?: table, params: {dst: any, value: integer, elementSize: integer, "
-    .. "width: integer, height: integer, pitch: integer}",
+  cudaGraphAddMemcpyNode1D = "graph: graph, after?: table, " .. linear,
+  cudaGraphAddMemcpyNode = "graph: graph, after?: table, params: table",
+  cudaGraphAddMemsetNode = "graph: graph, after?: table, params: " .. memset,
+  cudaGraphAddHostNode = "graph: graph, after?: table, params: table",
+  cudaGraphExecMemcpyNodeSetParams1D = "exec: graph_exec, node: integer, " .. linear,
+  cudaGraphExecMemcpyNodeSetParams = "exec: graph_exec, node: integer, params: table",
+  cudaGraphExecMemsetNodeSetParams = "exec: graph_exec, node: integer, params: " .. memset,
+  cudaGraphExecHostNodeSetParams = "exec: graph_exec, node: integer, params: table",
   cudaGraphDebugDotPrint = "graph: graph, path: path, flags?: integer",
   cudaHostRegister = "p: any, bytes: integer, flags?: integer",
   cudaMalloc3D = "extent: " .. extent,

@@ -139,6 +139,21 @@ static void test_driver_graph(CUfunction add, const char *folder) {
   OK(cuGraphLaunch(exec, NULL));
   OK(cuMemcpyDtoH(got, p, sizeof got));
   EXPECT(got[0] == 12);
+  CUDA_MEMCPY3D box = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                       .srcDevice = p,
+                       .dstMemoryType = CU_MEMORYTYPE_HOST,
+                       .dstHost = got,
+                       .WidthInBytes = 4,
+                       .Height = 1,
+                       .Depth = 1};
+  fill.value = 20, function.userData = &five;
+  OK(cuGraphExecMemsetNodeSetParams(exec, zero, &fill, NULL));
+  OK(cuGraphExecHostNodeSetParams(exec, host, &function));
+  CODE(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecMemcpyNodeSetParams(exec, zero, &box, NULL));
+  int before = calls;
+  OK(cuGraphLaunch(exec, NULL));
+  OK(cuMemcpyDtoH(got, p, sizeof got));
+  EXPECT(got[0] == 25 && calls == before + 5);
   OK(cuGraphExecUpdate(exec, graph, &wrong, &result));
   EXPECT(result == cudaGraphExecUpdateSuccess);
   OK(cuGraphExecDestroy(exec));

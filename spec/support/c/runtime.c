@@ -487,6 +487,16 @@ static void test_graph(const char *folder) {
   OK(cudaGraphLaunch(exec, NULL));
   OK(cudaDeviceSynchronize());
   EXPECT(values[0] == 6 && calls == 6);
+  fill.value = 20, function.userData = &five, parms.extent.width = 4, copy[0] = copy[1] = 0;
+  OK(cudaGraphExecMemsetNodeSetParams(exec, zero, &fill));
+  OK(cudaGraphExecHostNodeSetParams(exec, host, &function));
+  OK(cudaGraphExecMemcpyNodeSetParams(exec, box, &parms));
+  OK(cudaGraphExecMemcpyNodeSetParams1D(exec, to_host, values + 1, p, 4, cudaMemcpyDeviceToHost));
+  OK(cudaGraphLaunch(exec, NULL));
+  OK(cudaDeviceSynchronize());
+  EXPECT(values[0] == 6 && values[1] == 25 && calls == 11 && copy[0] == 25 && copy[1] == 0);
+  CODE(cudaErrorGraphExecUpdateFailure, cudaGraphExecMemsetNodeSetParams(exec, add, &fill));
+  CODE(cudaErrorInvalidValue, cudaGraphExecMemsetNodeSetParams(exec, zero, NULL));
   OK(cudaGraphExecUpdate(exec, graph, &wrong, &result));
   EXPECT(result == cudaGraphExecUpdateSuccess);
   OK(cudaGraphLaunch(exec, NULL));

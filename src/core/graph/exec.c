@@ -210,9 +210,14 @@ static int refuse_update(size_t node, const char *why) {
   return fail(MW_GRAPH_EXEC_UPDATE_FAILURE, "node %zu (counted from 0) %s: instantiate the graph anew", node, why);
 }
 
+static int check_node(const mw_graph_exec *exec, size_t node) {
+  if (node < exec->count) return MW_SUCCESS;
+  return fail(MW_INVALID_VALUE, "there is no node %zu (counted from 0): the graph has %zu", node, exec->count);
+}
+
 int mw_graph_exec_set_launch(mw_graph_exec *exec, size_t node, mw_launch *launch, const char *site) {
-  if (node >= exec->count)
-    return fail(MW_INVALID_VALUE, "there is no node %zu (counted from 0): the graph has %zu", node, exec->count);
+  int code = check_node(exec, node);
+  if (code != MW_SUCCESS) return code;
   mw_work *work = &exec->steps[node].work;
   if (work->kind != MW_WORK_LAUNCH) return refuse_update(node, "is no kernel");
   if (work->launch->kernel->handle != launch->kernel->handle) return refuse_update(node, "is another kernel");
@@ -225,10 +230,38 @@ int mw_graph_exec_set_launch(mw_graph_exec *exec, size_t node, mw_launch *launch
   return MW_SUCCESS;
 }
 
+static bool is_other_kernel(const mw_work *work, const mw_work *other) {
+  return work->kind == MW_WORK_LAUNCH && work->launch->kernel->handle != other->launch->kernel->handle;
+}
+
+static void take_over(step *s, const mw_work *work) {
+  if (s->chain) mw_chain_spoil(s->chain);
+  mw_work_free(&s->work);
+  s->work = mw_work_copy(work);
+}
+
+/* Copies and fills may be done in another way than before; a host's function stays C's, or held for the host. */
+int mw_graph_exec_set_node(mw_graph_exec *exec, size_t node, const mw_graph *graph, size_t *hold) {
+  int code = check_node(exec, node);
+  if (code != MW_SUCCESS) return code;
+  if (graph->count != 1)
+    return fail(MW_GRAPH_EXEC_UPDATE_FAILURE, "what a node is to do is one node, and the graph has %zu", graph->count);
+  step *s = &exec->steps[node];
+  const mw_work *work = &graph->nodes[0].work;
+  bool same = mw_work_node_kind(&s->work) == mw_work_node_kind(work) &&
+              (s->work.kind == MW_WORK_HOLD) == (work->kind == MW_WORK_HOLD);
+  if (!same) return refuse_update(node, "is of another kind");
+  if (is_other_kernel(&s->work, work)) return refuse_update(node, "is another kernel");
+  take_over(s, work);
+  if (!hold) return MW_SUCCESS;
+  *hold = s->work.kind == MW_WORK_HOLD ? 0 : SIZE_MAX;
+  for (size_t i = 0; i < node && s->work.kind == MW_WORK_HOLD; i++) *hold += exec->steps[i].work.kind == MW_WORK_HOLD;
+  return MW_SUCCESS;
+}
+
 static const char *difference(const step *s, const mw_node *node) {
   if (s->work.kind != node->work.kind) return "is of another kind";
-  if (s->work.kind == MW_WORK_LAUNCH && s->work.launch->kernel->handle != node->work.launch->kernel->handle)
-    return "is another kernel";
+  if (is_other_kernel(&s->work, &node->work)) return "is another kernel";
   if (s->after_count != node->after_count ||
       (s->after_count && memcmp(s->after, node->after, s->after_count * sizeof *s->after) != 0))
     return "depends on other nodes";
@@ -245,10 +278,6 @@ int mw_graph_exec_update(mw_graph_exec *exec, const mw_graph *graph, size_t *nod
     if (node) *node = i;
     return refuse_update(i, why);
   }
-  for (i = 0; i < exec->count; i++) {
-    mw_work_free(&exec->steps[i].work);
-    exec->steps[i].work = mw_work_copy(&graph->nodes[i].work);
-    if (exec->steps[i].heads) mw_chain_spoil(exec->steps[i].chain);
-  }
+  for (i = 0; i < exec->count; i++) take_over(&exec->steps[i], &graph->nodes[i].work);
   return MW_SUCCESS;
 }
