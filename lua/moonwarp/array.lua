@@ -300,7 +300,15 @@ function array:plot(options) io.write(raw.part("show").graph(self, options)) end
 
 function array:__tostring() return raw.part("display").array(self) end
 
--- Operators and views are read when a script first uses one.
+-- Operators, views and reductions are read when a script first uses one.
+raw.reduced_by_host = {}
+for _, name in ipairs { "sum", "min", "max" } do
+  raw.reduced_by_host[name] = array[name]
+  array[name] = function(self, options)
+    raw.part "array.reduction"
+    return raw.classes.array[name](self, options)
+  end
+end
 local forward = {}
 for _, name in ipairs { "add", "sub", "mul", "div", "mod", "pow", "unm", "idiv", "band", "bor", "bnot", "shl", "shr" } do
   local event = "__" .. name

@@ -41,7 +41,7 @@ end
 require "moonwarp.kernel"
 
 -- What computes with arrays is read when a script first asks for a name that is not there yet.
-local array_parts = { "array.operators", "array.views" }
+local array_parts = { "array.operators", "array.views", "array.reduction" }
 local function read_array_parts()
   local parts = array_parts
   array_parts = {}

@@ -56,7 +56,7 @@ M.mw = {
   properties = "",
 }
 
-local whole = "it is of all elements; of a row it is a[i]:%s(), of a part a:sub(first, last):%s()"
+local reduce = "options?: {axis: integer|table, keepdims: boolean, out: array}"
 
 M.classes.array = {
   letter = "a",
@@ -71,9 +71,8 @@ M.classes.array = {
   copy = "",
   totable = "",
   bytes = "",
-  sum = "-- " .. whole:format("sum", "sum"),
-  min = "-- " .. whole:format("min", "min"),
-  max = "-- " .. whole:format("max", "max"),
+  sum = reduce, prod = reduce, mean = reduce, min = reduce, max = reduce, argmin = reduce, argmax = reduce, any = reduce,
+  all = reduce, count_nonzero = reduce,
   host = "",
   free = "",
 }

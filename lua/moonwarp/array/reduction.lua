@@ -1,0 +1,396 @@
+-- Reductions: a function of all elements of an array, or of those along some axes.
+--
+-- What is reduced is seen as outer x length x inner elements in row order: `length` of them become one. The elements of an
+-- outer one are cut into chunks of a size that only the shape decides, each chunk is reduced by one block in a fixed order,
+-- and so are the chunks' results. So a result does not depend on how many threads there are, nor on the device.
+--
+-- A reduction is made of CUDA C: `init`, the accumulator of no element; `map`, an accumulator of the element x (with its
+-- place i along the axes, from 0); `combine`, one of the accumulators a and b; `finish`, the result of the accumulator a.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+local promotion = require "moonwarp.array.promotion"
+local views = require "moonwarp.array.views"
+local compile = require("moonwarp.module").compile
+
+local usage = errors.usage
+local array = raw.classes.array
+
+local M = {}
+
+-- ---- kernels ----
+
+local THREADS = 256
+local CHUNK = 64 -- elements of a thread in a chunk, where there are enough
+
+-- $T element, $A accumulator, $R result. Three ways to walk: one output a thread; a block along rows whose threads keep to
+-- their column of `inner`; a block of columns.
+local text = [[
+$PREAMBLE
+__device__ inline $A init_() { return $INIT; }
+__device__ inline $A map_($T x, long long i) { return $MAP; }
+__device__ inline $A combine_($A a, $A b) { return $COMBINE; }
+__device__ inline $R finish_($A a, long long n) { return $FINISH; }
+
+// One thread for each output: for short lengths.
+extern "C" __global__ void each(long long outputs, long long length, long long inner, const $T *x, $R *y) {
+  long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (o >= outputs) return;
+  const $T *first = x + o / inner * length * inner + o % inner;
+  $A a = init_();
+  for (long long k = 0; k < length; k++) a = combine_(a, map_(first[k * inner], k));
+  y[o] = finish_(a, length);
+}
+
+// A block takes a chunk of an outer element's rows; thread t takes elements t, t + step, …, all of column t % inner.
+extern "C" __global__ void rows(long long length, int inner, int step, long long chunk, const $T *x, void *parts_) {
+  $A *parts = ($A *)parts_;
+  __shared__ $A mine[$THREADS];
+  int t = threadIdx.x;
+  long long all = length * inner, first = blockIdx.x * chunk, end = first + chunk < all ? first + chunk : all;
+  const $T *from = x + blockIdx.y * all;
+  $A a = init_();
+  if (t < step)
+    for (long long k = first + t; k < end; k += step) a = combine_(a, map_(from[k], k / inner));
+  mine[t] = a;
+  __syncthreads();
+  if (inner == 1) {
+    for (int half = $THREADS / 2; half > 0; half /= 2) {
+      if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
+      __syncthreads();
+    }
+    if (t == 0) parts[blockIdx.y * (long long)gridDim.x + blockIdx.x] = mine[0];
+  } else if (t < inner) {
+    $A sum = mine[t];
+    for (int k = t + inner; k < step; k += inner) sum = combine_(sum, mine[k]);
+    parts[(blockIdx.y * (long long)gridDim.x + blockIdx.x) * inner + t] = sum;
+  }
+}
+
+// A thread for each column, down a chunk of rows.
+extern "C" __global__ void columns(long long length, long long inner, long long chunk, const $T *x, void *parts_) {
+  $A *parts = ($A *)parts_;
+  long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (c >= inner) return;
+  long long first = blockIdx.y * chunk, end = first + chunk < length ? first + chunk : length;
+  const $T *from = x + blockIdx.z * length * inner + c;
+  $A a = init_();
+  for (long long k = first; k < end; k++) a = combine_(a, map_(from[k * inner], k));
+  parts[(blockIdx.z * (long long)gridDim.y + blockIdx.y) * inner + c] = a;
+}
+
+// The chunks' accumulators, in their order.
+extern "C" __global__ void join(long long outputs, long long chunks, long long inner, long long length, const void *parts_,
+    $R *y) {
+  const $A *parts = (const $A *)parts_;
+  long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (o >= outputs) return;
+  const $A *first = parts + o / inner * chunks * inner + o % inner;
+  $A a = first[0];
+  for (long long k = 1; k < chunks; k++) a = combine_(a, first[k * inner]);
+  y[o] = finish_(a, length);
+}
+
+// The same for one output of many chunks, by a block.
+extern "C" __global__ void join_one(long long chunks, long long length, const void *parts_, $R *y) {
+  const $A *parts = (const $A *)parts_;
+  __shared__ $A mine[$THREADS];
+  int t = threadIdx.x;
+  $A a = init_();
+  for (long long k = t; k < chunks; k += $THREADS) a = combine_(a, parts[blockIdx.x * chunks + k]);
+  mine[t] = a;
+  __syncthreads();
+  for (int half = $THREADS / 2; half > 0; half /= 2) {
+    if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
+    __syncthreads();
+  }
+  if (t == 0) y[blockIdx.x] = finish_(mine[0], length);
+}
+
+extern "C" __global__ void size_of_accumulator(int *bytes) { *bytes = sizeof($A); }
+]]
+
+---A reduction as CUDA C, compiled when it is first used on a device.
+---@param spec { type: string, accumulator: string, result: string, init: string, map: string, combine: string, finish?: string, preamble?: string, result_dtype: any }
+---@return table
+function M.new(spec)
+  local fields = {
+    T = spec.type, A = spec.accumulator, R = spec.result, INIT = spec.init, MAP = spec.map, COMBINE = spec.combine,
+    FINISH = spec.finish or "a", PREAMBLE = spec.preamble or "", THREADS = tostring(THREADS),
+  }
+  return { dtype = spec.result_dtype, source = (text:gsub("%$(%u+)", fields)), modules = {} }
+end
+
+local function module_of(reduction, device)
+  local made = reduction.modules[device.name]
+  if made then return made end
+  local m = require("moonwarp.stream").with(device, compile, { source = reduction.source, name = "reduction" })
+  local bytes = require("moonwarp.stream").with(device, raw.array_new, "int", { 1 })
+  m.size_of_accumulator(1, 1)(bytes)
+  made = { m = m, accumulator = bytes[1] }
+  reduction.modules[device.name] = made
+  return made
+end
+
+local function cdiv(a, b) return math.floor((a + b - 1) / b) end
+
+-- Reduce the outer x length x inner elements of x, a contiguous array, into y.
+local function run(reduction, x, outer, length, inner, y)
+  local of = module_of(reduction, x.device)
+  local m, outputs = of.m, outer * inner
+  if length <= 32 or (inner > THREADS and length <= 256) then
+    return m.each(cdiv(outputs, THREADS), THREADS)(outputs, length, inner, x, y)
+  end
+  local chunks, parts
+  local function parts_for(count)
+    return raw.array_new("uchar", { math.max(1, outer * count * inner * of.accumulator) })
+  end
+  if inner <= THREADS then
+    local step = math.floor(THREADS / inner) * inner
+    local chunk = step * math.max(CHUNK, cdiv(length * inner, step * 8192))
+    chunks = cdiv(length * inner, chunk)
+    parts = parts_for(chunks)
+    for first = 0, outer - 1, 65535 do
+      local count = math.min(65535, outer - first)
+      local from = first == 0 and x or x:reshape(-1):sub(first * length * inner + 1)
+      local to = first == 0 and parts or parts:sub(first * chunks * inner * of.accumulator + 1)
+      m.rows({ chunks, count }, THREADS)(length, inner, step, chunk, from, to)
+    end
+  else
+    local chunk = math.max(256, cdiv(length, 1024))
+    chunks = cdiv(length, chunk)
+    parts = parts_for(chunks)
+    for first = 0, outer - 1, 65535 do
+      local count = math.min(65535, outer - first)
+      local from = first == 0 and x or x:reshape(-1):sub(first * length * inner + 1)
+      local to = first == 0 and parts or parts:sub(first * chunks * inner * of.accumulator + 1)
+      m.columns({ cdiv(inner, THREADS), chunks, count }, THREADS)(length, inner, chunk, from, to)
+    end
+  end
+  if inner == 1 and chunks > 64 then
+    m.join_one(outer, THREADS)(chunks, length, parts, y)
+  else
+    m.join(cdiv(outputs, THREADS), THREADS)(outputs, chunks, inner, length, parts, y)
+  end
+end
+
+-- ---- axes ----
+
+-- The array with the reduced axes next to each other, contiguous; outer, length, inner; the shape of the result.
+local function arrange(what, x, axes, keepdims)
+  local rank, shape, reduced = x.rank, x.shape, {}
+  for _, axis in ipairs(axes) do
+    axis = views.axis(what, axis, rank)
+    if reduced[axis] then usage("%s: axis %d is named twice", what, axis) end
+    reduced[axis] = true
+  end
+  local first, last, count = nil, nil, 0
+  for d = 1, rank do
+    if reduced[d] then
+      first, last, count = first or d, d, count + 1
+    end
+  end
+  if last - first + 1 ~= count then -- not side by side: they become the last ones
+    local order = {}
+    for d = 1, rank do if not reduced[d] then order[#order + 1] = d end end
+    for d = 1, rank do if reduced[d] then order[#order + 1] = d end end
+    x = x:permute(order)
+    first, last = rank - count + 1, rank
+    local moved = x.shape
+    local outer, length = 1, 1
+    for d = 1, first - 1 do outer = outer * moved[d] end
+    for d = first, last do length = length * moved[d] end
+    first = { outer, length, 1 }
+  else
+    local outer, length, inner = 1, 1, 1
+    for d = 1, rank do
+      if d < first then outer = outer * shape[d] elseif d <= last then length = length * shape[d]
+      else inner = inner * shape[d] end
+    end
+    first = { outer, length, inner }
+  end
+  local result = {}
+  for d = 1, rank do
+    if not reduced[d] then result[#result + 1] = shape[d] elseif keepdims then result[#result + 1] = 1 end
+  end
+  return x:contiguous(), first[1], first[2], first[3], result
+end
+
+---Apply a reduction. Without axes, of all elements.
+---@param what string the function's name, for messages
+---@param reduction table|fun(dtype: string): table
+---@param x moonwarp.array
+---@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array }
+---@return any a value where no dimension is left, else an array
+function M.apply(what, reduction, x, options)
+  options = options or {}
+  local axes = options.axis
+  if type(axes) == "number" then axes = { axes } end
+  if axes == nil then
+    axes = {}
+    for d = 1, x.rank do axes[d] = d end
+  end
+  local from, outer, length, inner, shape = arrange(what, x, axes, options.keepdims)
+  local is_value = #shape == 0
+  if is_value then shape = { 1 } end
+  local y = options.out
+  if y == nil then
+    y = require("moonwarp.stream").with(x.device, raw.array_new, reduction.dtype, shape)
+  elseif raw.type(y) ~= "array" or y.count ~= outer * inner or y.dtype ~= reduction.dtype or not y.is_contiguous then
+    usage("%s: out has to be a contiguous array of %s with the shape %s", what, tostring(reduction.dtype),
+      views.shape_text(shape))
+  end
+  if outer * inner > 0 then run(reduction, from, outer, length, inner, y) end
+  if is_value and options.out == nil and not options.keepdims then return y[1] end
+  return y
+end
+
+-- ---- the reductions there are ----
+
+local two_sum = [[
+struct exact_ { double sum, rest; };                    // sum + rest is the sum so far to twice the precision of double
+__device__ inline exact_ add_(exact_ a, exact_ b) {     // Knuth's TwoSum
+  double s = a.sum + b.sum, t = s - a.sum, e = (a.sum - (s - t)) + (b.sum - t);
+  exact_ r;
+  r.sum = s;
+  r.rest = e + a.rest + b.rest;
+  if (isinf(s) || isnan(s)) r.rest = 0;
+  return r;
+}
+__device__ inline exact_ exact_of(double x) { exact_ r; r.sum = x; r.rest = 0; return r; }]]
+
+local specs = {}
+
+-- Sums: integers in 64 bits, floating point in double and, of doubles, with what double loses.
+local function sum_of(map, finish)
+  return function(of)
+    local s = { type = of.C, init = "0", map = map, combine = "a + b" }
+    if of.kind ~= "float" then
+      local unsigned = of.kind == "uint"
+      s.accumulator = unsigned and "unsigned long long" or "long long"
+      s.result, s.result_dtype = s.accumulator, unsigned and "ulonglong" or "longlong"
+      s.map = ("(%s)(%s)"):format(s.accumulator, map)
+    elseif of.bits == 64 then
+      s.preamble, s.accumulator, s.result, s.result_dtype = two_sum, "exact_", "double", "double"
+      s.init, s.map, s.combine = "exact_of(0)", ("exact_of(%s)"):format(map), "add_(a, b)"
+      s.finish = (finish or "$"):gsub("%$", "(a.sum + a.rest)")
+      return s
+    else
+      s.accumulator, s.result, s.result_dtype = "double", of.C, of.name
+      s.map = (map:gsub("x", "(double)(float)x"))
+    end
+    if finish then s.finish = finish:gsub("%$", "a") end
+    if of.kind == "float" then s.finish = ("(%s)(%s)"):format(of.C, s.finish or "a") end
+    return s
+  end
+end
+
+specs.sum = sum_of "x"
+specs.count_nonzero = function(of)
+  return { type = of.C, accumulator = "long long", result = "long long", result_dtype = "longlong", init = "0",
+    map = ("x != (%s)0"):format(of.C), combine = "a + b" }
+end
+specs.any = function(of)
+  return { type = of.C, accumulator = "int", result = "bool", result_dtype = "bool", init = "0",
+    map = ("x != (%s)0"):format(of.C), combine = "a | b", finish = "a != 0" }
+end
+specs.all = function(of)
+  return { type = of.C, accumulator = "int", result = "bool", result_dtype = "bool", init = "1",
+    map = ("x != (%s)0"):format(of.C), combine = "a & b", finish = "a != 0" }
+end
+specs.prod = function(of)
+  local s = { type = of.C, init = "1", map = "x", combine = "a * b" }
+  if of.kind ~= "float" then
+    s.accumulator = "unsigned long long"
+    s.result, s.result_dtype = of.kind == "uint" and "unsigned long long" or "long long",
+      of.kind == "uint" and "ulonglong" or "longlong"
+    s.map = of.kind == "uint" and "x" or "(unsigned long long)(long long)x"
+    s.finish = ("(%s)a"):format(s.result)
+  else
+    s.accumulator, s.result, s.result_dtype = "double", of.C, of.name
+    s.map, s.finish = of.bits < 64 and "(double)(float)x" or "x", ("(%s)a"):format(of.C)
+  end
+  return s
+end
+
+-- The mean of nothing is NaN. Of integers in double; never overflows.
+specs.mean = function(of)
+  if of.kind == "float" and of.bits == 64 then return sum_of("x", "$ / n")(of) end
+  local s = { type = of.C, accumulator = "double", init = "0", combine = "a + b" }
+  s.map = of.kind == "float" and "(double)(float)x" or "(double)x"
+  s.result, s.result_dtype = of.kind == "float" and of.C or "double", of.kind == "float" and of.name or "double"
+  s.finish = ("(%s)(a / n)"):format(s.result)
+  return s
+end
+
+-- min and max leave NaN out; of nothing but NaN they are NaN.
+local function extreme(less)
+  return function(of)
+    local float = of.kind == "float"
+    local C = float and of.compute or of.C
+    local s = { type = of.C, accumulator = "best_", result = of.C, result_dtype = of.name }
+    s.preamble = ([[
+struct best_ { $C value; bool any; };
+__device__ inline best_ none_() { best_ r; r.value = ($C)0; r.any = false; return r; }
+__device__ inline best_ one_($C x) { best_ r; r.value = x; r.any = x == x; return r; }
+__device__ inline best_ better_(best_ a, best_ b) {
+  bool take = b.any && (!a.any || b.value $LESS a.value);
+  return take ? b : a;
+}]]):gsub("%$(%u+)", { C = C, LESS = less })
+    s.init, s.map, s.combine = "none_()", ("one_((%s)x)"):format(C), "better_(a, b)"
+    s.finish = float and ("a.any ? (%s)a.value : (%s)nanf(\"\")"):format(of.C, of.C) or "a.value"
+    return s
+  end
+end
+specs.min, specs.max = extreme "<", extreme ">"
+
+-- The position (from 1) of the first of the least or greatest; NaN is left out, and 0 says that there was no number.
+local function position(less)
+  return function(of)
+    local C = of.kind == "float" and of.compute or of.C
+    local s = { type = of.C, accumulator = "place_", result = "long long", result_dtype = "longlong" }
+    s.preamble = ([[
+struct place_ { $C value; long long at; };              // at: from 1; 0: none yet
+__device__ inline place_ none_() { place_ r; r.value = ($C)0; r.at = 0; return r; }
+__device__ inline place_ one_($C x, long long i) { place_ r; r.value = x; r.at = x == x ? i + 1 : 0; return r; }
+__device__ inline place_ better_(place_ a, place_ b) {
+  bool take = b.at && (!a.at || b.value $LESS a.value || (b.value == a.value && b.at < a.at));
+  return take ? b : a;
+}]]):gsub("%$(%u+)", { C = C, LESS = less })
+    s.init, s.map, s.combine, s.finish = "none_()", ("one_((%s)x, i)"):format(C), "better_(a, b)", "a.at"
+    return s
+  end
+end
+specs.argmin, specs.argmax = position "<", position ">"
+
+local made = {}
+
+---The reduction of a name for elements of a dtype.
+---@param name string
+---@param dtype string
+---@return table
+function M.named(name, dtype)
+  local key = name .. " " .. dtype
+  if not made[key] then
+    local of = promotion.of(dtype, "a:" .. name)
+    local spec = specs[name](of)
+    if of.C == "__half" then spec.preamble = "#include <cuda_fp16.h>\n" .. (spec.preamble or "") end
+    if of.C == "__nv_bfloat16" then spec.preamble = "#include <cuda_bf16.h>\n" .. (spec.preamble or "") end
+    made[key] = M.new(spec)
+  end
+  return made[key]
+end
+
+local host = raw.reduced_by_host -- the binding's own, of all elements
+local HOST = 4096 -- elements: fewer are reduced by the host, whose result is the same
+local needs_some = { min = true, max = true, argmin = true, argmax = true }
+
+for name in pairs(specs) do
+  array[name] = function(self, options)
+    if options == nil and host[name] and self.dtype ~= "double" and self.count <= HOST then return host[name](self) end
+    if needs_some[name] and self.count == 0 then usage("a:%s of an empty array", name) end
+    return M.apply("a:" .. name, M.named(name, self.dtype), self, options)
+  end
+end
+
+return M
