@@ -214,8 +214,8 @@ function array:to(dtype)
   return copy
 end
 
----A view of the same memory with another shape, or of a copy where the array is strided; one size may be -1, which stands
----for what is left.
+---A view of the same memory with another shape, or of a copy where the array is strided; one size may be -1, which
+---stands for what is left.
 ---@param ... integer|integer[]
 ---@return moonwarp.array
 function array:reshape(...)
@@ -310,7 +310,7 @@ for _, name in ipairs { "sum", "min", "max" } do
   end
 end
 local forward = {}
-for _, name in ipairs { "add", "sub", "mul", "div", "mod", "pow", "unm", "idiv", "band", "bor", "bnot", "shl", "shr" } do
+for name in ("add sub mul div mod pow unm idiv band bor bnot shl shr"):gmatch "%S+" do
   local event = "__" .. name
   forward[event] = function(a, b)
     raw.part "array.operators"

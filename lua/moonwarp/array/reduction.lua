@@ -1,11 +1,11 @@
 -- Reductions: a function of all elements of an array, or of those along some axes.
 --
--- What is reduced is seen as outer x length x inner elements in row order: `length` of them become one. The elements of an
--- outer one are cut into chunks of a size that only the shape decides, each chunk is reduced by one block in a fixed order,
--- and so are the chunks' results. So a result does not depend on how many threads there are, nor on the device.
+-- What is reduced is seen as outer x length x inner elements in row order: `length` of them become one. The elements of
+-- an outer one are cut into chunks of a size that only the shape decides, each chunk is reduced by one block in a fixed
+-- order, and so are the chunks' results. So a result does not depend on how many threads there are, nor on the device.
 --
--- A reduction is made of CUDA C: `init`, the accumulator of no element; `map`, an accumulator of the element x (with its
--- place i along the axes, from 0); `combine`, one of the accumulators a and b; `finish`, the result of the accumulator a.
+-- A reduction is made of CUDA C: `init`, the accumulator of no element; `map`, an accumulator of the element x (at place
+-- i along the axes, from 0); `combine`, one of the accumulators a and b; `finish`, the result of the accumulator.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
@@ -23,8 +23,8 @@ local M = {}
 local THREADS = 256
 local CHUNK = 64 -- elements of a thread in a chunk, where there are enough
 
--- $T element, $A accumulator, $R result. Three ways to walk: one output a thread; a block along rows whose threads keep to
--- their column of `inner`; a block of columns.
+-- $T element, $A accumulator, $R result. Three ways to walk: one output a thread; a block along rows whose threads keep
+-- to their column of `inner`; a block of columns.
 local text = [[
 $PREAMBLE
 __device__ inline $A init_() { return $INIT; }
@@ -80,8 +80,8 @@ extern "C" __global__ void columns(long long length, long long inner, long long 
 }
 
 // The chunks' accumulators, in their order.
-extern "C" __global__ void join(long long outputs, long long chunks, long long inner, long long length, const void *parts_,
-    $R *y) {
+extern "C" __global__ void join(long long outputs, long long chunks, long long inner, long long length,
+    const void *parts_, $R *y) {
   const $A *parts = (const $A *)parts_;
   long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (o >= outputs) return;
@@ -111,7 +111,8 @@ extern "C" __global__ void size_of_accumulator(int *bytes) { *bytes = sizeof($A)
 ]]
 
 ---A reduction as CUDA C, compiled when it is first used on a device.
----@param spec { type: string, accumulator: string, result: string, init: string, map: string, combine: string, finish?: string, preamble?: string, result_dtype: any }
+---@param spec table type, accumulator, result: of CUDA C; init, map, combine, finish: expressions; preamble: text that
+---comes before them; result_dtype
 ---@return table
 function M.new(spec)
   local fields = {

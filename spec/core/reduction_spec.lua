@@ -1,0 +1,145 @@
+-- Reductions of arrays: over all axes or some, compared with plain loops.
+local mw = require "moonwarp"
+local failure = require "support.failure"
+local random = require "support.random" "reduction_spec"
+
+local function message(...) return failure(...).message end
+
+-- The sums along the axes of a nested walk, by a plain loop.
+local function reference(shape, list, axes, init, step)
+  local reduced, out_shape, results = {}, {}, {}
+  for _, axis in ipairs(axes) do reduced[axis] = true end
+  for d = 1, #shape do if not reduced[d] then out_shape[#out_shape + 1] = shape[d] end end
+  local index = {}
+  local at = 0
+  local function go(d, place)
+    if d > #shape then
+      at = at + 1
+      if results[place] == nil then results[place] = init end
+      results[place] = step(results[place], list[at])
+      return
+    end
+    for i = 0, shape[d] - 1 do
+      index[d] = i
+      go(d + 1, reduced[d] and place or place * shape[d] + i)
+    end
+  end
+  go(1, 0)
+  local flat = {}
+  for i = 0, #list do if results[i] ~= nil then flat[#flat + 1] = results[i] end end
+  return out_shape, flat
+end
+
+describe("a reduction", function()
+  it("is what a plain loop gives, for random shapes and axes", function()
+    for _ = 1, 40 do
+      local rank, shape, count = random(1, 4), {}, 1
+      for d = 1, rank do
+        shape[d] = random(1, 7) * (random(1, 6) == 1 and 30 or 1)
+        count = count * shape[d]
+      end
+      local list, axes = {}, {}
+      for i = 1, count do list[i] = random(-9, 9) end
+      for d = 1, rank do if random(1, 2) == 1 then axes[#axes + 1] = d end end
+      if #axes == 0 then axes[1] = rank end
+      local a = mw.array(list, "int"):reshape(shape)
+      for name, step in pairs { sum = function(x, y) return x + y end, max = math.max, min = math.min } do
+        local init = name == "sum" and 0 or name == "max" and -100 or 100
+        local out_shape, wanted = reference(shape, list, axes, init, step)
+        local got = a[name](a, { axis = axes })
+        if #out_shape == 0 then
+          assert.equal(wanted[1], got)
+        else
+          assert.same(out_shape, got.shape)
+          assert.same(wanted, got:reshape(-1):totable())
+        end
+      end
+    end
+  end)
+
+  it("keeps its dimensions where that is asked for, and writes where it is told to", function()
+    local a = mw.arange(6):reshape(2, 3)
+    assert.same({ 2, 1 }, a:sum { axis = 2, keepdims = true }.shape)
+    assert.same({ 1, 1 }, a:sum { keepdims = true }.shape)
+    local y = mw.zeros(3)
+    assert.equal(y, a:sum { axis = 1, out = y })
+    assert.same({ 3, 5, 7 }, y:totable())
+    assert.matches("out has to be a contiguous array of float with the shape {3}",
+      message(a.sum, a, { axis = 1, out = mw.zeros(2) }))
+  end)
+
+  it("of views is of their elements", function()
+    local a = mw.arange(12, "int"):reshape(3, 4)
+    assert.same({ 12, 15, 18, 21 }, a:transpose():sum { axis = 2 }:totable())
+    assert.equal(1 + 3 + 5 + 7 + 9 + 11, a[{ {}, { 2, 4, 2 } }]:sum())
+  end)
+
+  it("sums integers in 64 bits, and halves in float", function()
+    assert.equal(2 ^ 31 * 10, mw.full(10, 2 ^ 31, "uint"):sum())
+    assert.equal("longlong", mw.ones({ 2, 2 }, "char"):sum { axis = 1 }.dtype)
+    assert.equal("ulonglong", mw.ones({ 2, 2 }, "uchar"):sum { axis = 1 }.dtype)
+    assert.equal(60000, mw.ones(60000, "half"):sum())
+    assert.equal(1, mw.ones(2 ^ 20, "half"):mean())
+    assert.equal(2 ^ 31 - 1, mw.full(100, 2 ^ 31 - 1, "int"):mean())
+  end)
+
+  it("sums doubles as exactly as a double can say it", function()
+    assert.equal(1, mw.array({ 1e300, 1, -1e300 }, "double"):sum())
+    local list, a = {}, nil
+    for i = 1, 30000 do
+      list[2 * i - 1], list[2 * i] = 1e16 * i, -1e16 * i
+    end
+    list[#list + 1] = 0.5
+    a = mw.array(list, "double")
+    assert.equal(0.5, a:sum())
+    assert.equal(0.5, a:reshape(-1, 1):sum { axis = 1 }[1])
+    assert.equal(math.huge, mw.array({ math.huge, 1 }, "double"):sum())
+  end)
+
+  it("leaves NaN out of min and max, and of where they are", function()
+    local nan = 0 / 0
+    assert.equal(1, mw.array { nan, 3, 1 }:min())
+    assert.equal(2, mw.array { nan, 3, 1 }:argmax())
+    assert.equal(0, mw.array { nan, nan }:argmin())
+    local all = mw.array { nan, nan }:max()
+    assert.is_true(all ~= all)
+    assert.same({ 1, 2 }, mw.array { { nan, 7 }, { 1, 2 } }:min { axis = 1 }:totable())
+  end)
+
+  it("finds the first of several extremes, from 1", function()
+    assert.equal(2, mw.array { 1, 5, 5, 0 }:argmax())
+    assert.same({ 2, 1 }, mw.array { { 1, 2 }, { 3, 0 } }:argmax { axis = 2 }:totable())
+    local a = mw.zeros(100000)
+    a[77777], a[88888] = 3, 3
+    assert.equal(77777, a:argmax())
+  end)
+
+  it("asks whether any or all are there, and how many", function()
+    local a = mw.array({ { 0, 1 }, { 0, 0 } }, "int")
+    assert.is_true(a:any())
+    assert.is_false(a:all())
+    assert.same({ true, false }, a:any { axis = 2 }:totable())
+    assert.same({ 0, 1 }, a:count_nonzero { axis = 1 }:totable())
+  end)
+
+  it("of nothing is 0, 1 or NaN, and min and max refuse it", function()
+    local empty = mw.zeros(0)
+    assert.equal(0, empty:sum())
+    local mean = empty:mean()
+    assert.is_true(mean ~= mean)
+    assert.equal(1, empty:prod())
+    for _, name in ipairs { "min", "max", "argmin", "argmax" } do
+      assert.matches("of an empty array", message(empty[name], empty))
+    end
+    assert.same({ 0, 0 }, mw.zeros(0, 2):sum { axis = 1 }:totable())
+  end)
+
+  it("is the same whatever the threads are", function()
+    local list = {}
+    for i = 1, 200000 do list[i] = random() * 2 - 1 end
+    local a = mw.array(list)
+    local first = a:sum()
+    for _ = 1, 5 do assert.equal(first, a:sum()) end
+    assert.equal(first, a:reshape(1, -1):sum { axis = 2 }[1])
+  end)
+end)
