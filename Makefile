@@ -397,12 +397,18 @@ lint:
 
 # The reference, out of the annotations; and all pages as HTML (pandoc) in build/html.
 DOCS := $(wildcard docs/*.md)
-.PHONY: reference functions docs
+.PHONY: reference functions docs prompt
 reference:
 	$(LUA) -e 'print(dofile("docs/reference.lua").text())' > docs/reference.md
 # The table of CUDA's functions and where each is tested, out of docs/functions/ and the specs.
 functions:
 	$(LUA) -e 'local page = dofile("docs/functions.lua") io.write(page.text(page.functions()))' > docs/functions.md
+# The session in docs/prompt.md, played anew.
+prompt: all
+	@$(CC) -O1 -o $(BUILD)/pty spec/support/pty.c
+	@$(ENV) $(LUA) -e 'package.path = "spec/?.lua;" .. package.path local s = require "support.prompt_session" \
+	  local file = io.open "docs/prompt.md" local page = file:read "*a" file:close() \
+	  local played = s.play("$(BUILD)/pty", "$(LUA)") io.open("docs/prompt.md", "w"):write(s.insert(page, played))'
 docs:
 	@command -v pandoc >/dev/null || { echo 'make docs wants pandoc (apt install pandoc)' >&2; exit 1; }
 	@mkdir -p build/html

@@ -14,7 +14,8 @@ __global__ void histogram(int n, const unsigned char *data, unsigned *bins) {
 }
 ]==]
 
-local picture = mw.read_image "examples/data/astronaut.ppm"
+local here = arg[0]:match("^(.*/)") or "./"
+local picture = mw.read_image(here .. "data/astronaut.ppm")
 local bins = mw.zeros(16, "uint")
 m.histogram(32, 256)(picture.count, picture, bins)
 

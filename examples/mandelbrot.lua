@@ -20,7 +20,9 @@ __global__ void mandelbrot(int width, int height, int most, unsigned char *out) 
 local width, height = 640, 480
 local picture = mw.zeros(height, width, "uchar")
 m.mandelbrot:each { width, height } (width, height, 200, picture)
-os.execute "mkdir -p examples/out"
-mw.write_image("examples/out/mandelbrot.pgm", picture)
+local folder = (arg[0]:match("^(.*/)") or "./") .. "out"
+os.execute(("mkdir -p '%s'"):format(folder))
+mw.write_image(folder .. "/mandelbrot.pgm", picture)
+picture:show()
 
 print(picture:get(240, 400), picture:get(1, 1))       --> 0 243
