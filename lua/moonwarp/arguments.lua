@@ -29,7 +29,10 @@ local function is_int64(value) return type(value) == "cdata" and not raw.type(va
 ---@return boolean
 function M.is_number(value) return type(value) == "number" or is_int64(value) end
 
-local function is_whole(value) return type(value) == "number" and value % 1 == 0 or is_int64(value) end
+-- Up to 2^53, where doubles are whole numbers one by one.
+local function is_whole(value)
+  return type(value) == "number" and value % 1 == 0 and value >= -2 ^ 53 and value <= 2 ^ 53 or is_int64(value)
+end
 
 local kinds = {
   any = { words = "a value", holds = function() return true end },
@@ -203,7 +206,7 @@ raw.checked = raw.checked or setmetatable({}, { __mode = "k" }) -- functions tha
 local quick = {
   any = "true", number = 'type(%s) == "number"', string = 'type(%s) == "string"', boolean = 'type(%s) == "boolean"',
   path = 'type(%s) == "string"', name = 'type(%s) == "string"', ["function"] = 'type(%s) == "function"',
-  integer = '(type(%s) == "number" and %s % 1 == 0)', array = 'is(%s, "array")', device = 'is(%s, "device")',
+  integer = '(type(%s) == "number" and %s % 1 == 0 and %s >= -2^53 and %s <= 2^53)', array = 'is(%s, "array")', device = 'is(%s, "device")',
   stream = 'is(%s, "stream")', event = 'is(%s, "event")',
 }
 

@@ -75,6 +75,7 @@ function M.is(value) return type(value) == "table" and getmetatable(value) == Er
 ---@param message string with the placeholders of string.format
 ---@param ... any for the placeholders
 function M.usage(message, ...)
+  message = message:gsub("%%d", "%%.0f") -- what is out of range may be no integer
   raw.raise { kind = "usage", code = "cudaErrorInvalidValue", message = message:format(...) }
 end
 

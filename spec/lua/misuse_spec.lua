@@ -59,6 +59,7 @@ describe("misuse", function()
       .. "write mw.copy_region(target, source[, region])", message(mw.copy_region, 3, a))
     assert.equal("a:sub is a method of an array, called on the number 3; write a:sub(first[, last]) with a colon",
       message(a.sub, 3))
+    assert.matches("^a:sub wants a whole number as first, got the number", message(a.sub, a, 2 ^ 64))
     assert.equal("mw.cdiv takes 2 arguments, got 3; write mw.cdiv(a, b)", message(mw.cdiv, 1, 2, 3))
   end)
 
