@@ -144,6 +144,15 @@ describe("misuse", function()
   end)
 end)
 
+describe("an index", function()
+  it("is nil one after the end, where ipairs stops, and an error anywhere else outside", function()
+    local a = mw.zeros(10)
+    assert.is_nil(a[11])
+    for _, i in ipairs { 0, -1, 12, 1.5 } do assert.equal("usage", failure(function() return a[i] end).kind) end
+    assert.equal("usage", failure(function() a[11] = 1 end).kind)
+  end)
+end)
+
 describe("a shape", function()
   it("names a dtype in its table", function()
     local a = mw.zeros { 3, 4, dtype = "int" }

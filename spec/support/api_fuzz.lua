@@ -1,6 +1,6 @@
 -- Random calls of the whole API with random arguments of every kind: a script for random_calls_spec.lua.
 --   lua api_fuzz.lua seed calls log
--- The log holds the last calls. Ends with "done", or says what was wrong: a message of Lua's own, an array that changed.
+-- The log holds the last calls. It ends with "done", or says what was wrong: a message of Lua's own, a changed array.
 
 local seed, calls, log_path = tonumber(arg[1]), tonumber(arg[2]), arg[3]
 local unpack = table.unpack or unpack -- luacheck: ignore 143
