@@ -162,7 +162,12 @@ function M.picture(array, options)
     errors.usage("show: %s of %d dimensions is no picture: one dimension, two, or {height, width, 3 or 4} of uchar",
       array.dtype, array.rank)
   end
-  return terminal.picture(picture, columns_of(options, 0), options.graphics) .. (legend and legend .. "\n" or "")
+  local columns = columns_of(options, 0)
+  if not options.width then -- a prompt, and what the picture is of, below it
+    local _, rows = terminal.width()
+    columns = terminal.columns(picture, columns, rows and math.max(4, rows - 3))
+  end
+  return terminal.picture(picture, columns, options.graphics) .. (legend and legend .. "\n" or "")
 end
 
 ---What a:plot() prints.

@@ -31,13 +31,27 @@ function M.graphics()
   return "blocks"
 end
 
----The terminal's width in characters, 80 where there is none.
----@return integer
+---The terminal's width and height in characters; 80 and nil where there is none.
+---@return integer columns
+---@return integer? rows
 function M.width()
   local pipe = io.popen "(stty size </dev/tty) 2>/dev/null"
-  local columns = pipe and pipe:read("*a"):match "^%d+ (%d+)"
+  local rows, columns
+  if pipe then rows, columns = pipe:read("*a"):match "^(%d+) (%d+)" end
   if pipe then pipe:close() end
-  return tonumber(columns) or tonumber(os.getenv "COLUMNS") or 80
+  rows = tonumber(rows)
+  return tonumber(columns) or tonumber(os.getenv "COLUMNS") or 80, rows and rows > 0 and rows or nil
+end
+
+---The columns that a picture of so many pixels gets, for it to be no higher than `rows` lines: cells are twice as high
+---as wide.
+---@param picture { width: integer, height: integer }
+---@param columns integer
+---@param rows integer?
+---@return integer
+function M.columns(picture, columns, rows)
+  if not rows then return columns end
+  return math.max(8, math.min(columns, math.floor(2 * rows * picture.width / picture.height)))
 end
 
 -- ---- characters and half blocks: one and two pixels a cell ----

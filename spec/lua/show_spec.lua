@@ -47,6 +47,13 @@ describe("an array is shown", function()
     assert.matches("\27\\\n$", sixel)
   end)
 
+  it("no higher than the terminal", function()
+    assert.equal(80, terminal.columns({ width = 640, height = 480 }, 80, 30))
+    assert.equal(53, terminal.columns({ width = 640, height = 480 }, 80, 20))
+    assert.equal(80, terminal.columns({ width = 640, height = 480 }, 80, nil))
+    assert.equal(8, terminal.columns({ width = 2, height = 4000 }, 80, 20))
+  end)
+
   it("as a graph by plot", function()
     local lines = {}
     for line in show.graph(mw.arange(16), { width = 21, height = 4 }):gmatch "[^\n]+" do lines[#lines + 1] = line end
