@@ -129,6 +129,13 @@ int mw_texture_use(mw_texture *texture, mw_command *command, uint64_t *handle) {
   return code;
 }
 
+void mw_texture_hold(mw_texture *texture, mw_buffer *buffers[MW_TEXTURE_BUFFERS]) {
+  mw_lock(&texture->lock);
+  buffers[0] = mw_buffer_retain(texture->record);
+  buffers[1] = mw_buffer_retain(texture->array ? texture->array->buffer : texture->buffer);
+  mw_unlock(&texture->lock);
+}
+
 bool mw_texture_is_settled(mw_texture *texture, mw_buffer *buffers[MW_TEXTURE_BUFFERS]) {
   mw_lock(&texture->lock);
   bool settled = texture->exported && !texture->device->driver->texture_new;

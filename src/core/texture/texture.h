@@ -75,6 +75,8 @@ int mw_texture_use(mw_texture *texture, struct mw_command *command, uint64_t *ha
 #define MW_TEXTURE_BUFFERS 2
 /* Whether the handle stays what it is while the texture lives; then what mw_texture_use takes uses of, borrowed. */
 bool mw_texture_is_settled(mw_texture *texture, mw_buffer *buffers[MW_TEXTURE_BUFFERS]);
+/* The same buffers, retained while nobody can replace the record: the caller releases them. */
+void mw_texture_hold(mw_texture *texture, mw_buffer *buffers[MW_TEXTURE_BUFFERS]);
 /* Decide MW_READ_AUTO as `read`; true unless it was decided otherwise before. */
 int mw_texture_decide(mw_texture *texture, mw_read_mode read, bool *agreed);
 

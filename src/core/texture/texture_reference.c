@@ -221,10 +221,15 @@ static bool find_bound(const mw_kernel *kernel, size_t i, mw_buffer *buffers[MW_
 bool mw_reference_hold(const mw_kernel *kernel, mw_buffer **buffers) {
   size_t count = 0, wanted = kernel->info->reference_count;
   mw_lock(&kernel->module->binding);
-  while (count < wanted && find_bound(kernel, count, buffers + MW_TEXTURE_BUFFERS * count)) count++;
-  for (size_t i = 0; count == wanted && i < MW_TEXTURE_BUFFERS * count; i++) mw_buffer_retain(buffers[i]);
+  for (; count < wanted; count++) {
+    const mw_binding *binding = kernel->bindings[count];
+    if (!binding || !binding->texture) break;
+    mw_texture_hold(binding->texture, buffers + MW_TEXTURE_BUFFERS * count);
+  }
   mw_unlock(&kernel->module->binding);
-  return count == wanted;
+  if (count == wanted) return true;
+  for (size_t i = 0; i < MW_TEXTURE_BUFFERS * count; i++) mw_buffer_release(buffers[i]);
+  return false;
 }
 
 bool mw_reference_is_bound_to(const mw_kernel *kernel, mw_buffer *const *buffers) {

@@ -68,7 +68,11 @@ static CUresult make_shared(cuda_device *device) {
     result = cuda_guard_write(device, words, empty, sizeof *empty);
   }
   free(empty);
-  if (result != 0) return result;
+  if (result != 0) {
+    if (words) cu.cuMemFree(words);
+    if (host) cu.cuMemFreeHost(host);
+    return result;
+  }
   guard->host = host;
   guard->words = words;
   return 0;
