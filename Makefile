@@ -392,7 +392,7 @@ bundle: all
 lint:
 	$(MAKE) --no-print-directory BUILD=build/lint-gcc STATIC_LLVM= CC=gcc CFLAGS='-O2 -g -Werror' all
 	$(MAKE) --no-print-directory BUILD=build/lint-clang STATIC_LLVM= CC=$(CLANG) CFLAGS='-O2 -g -Werror' all
-	luacheck --quiet lua spec examples bench bin/moonwarp
+	luacheck --quiet lua spec examples bench src/tables bin/moonwarp
 	$(CLANG_FORMAT) --dry-run -Werror $(shell find src examples bench spec -name '*.[ch]' -o -name '*.cc')
 
 # The reference, out of the annotations; and all pages as HTML (pandoc) in build/html.

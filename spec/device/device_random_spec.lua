@@ -37,6 +37,13 @@ template <class State, class T> __global__ void streams(ull seed, int rounds, T 
   curand_init(seed, i, 0, &state);
   for (int round = 0; round < rounds; round++) draw(&out[round * gridDim.x * blockDim.x + i], &state);
 }
+/* Streams of seeds that differ. */
+__global__ void seeded(ull seed, int rounds, unsigned *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  curandState state;
+  curand_init(seed + 3133713ull * i, 0, 0, &state);
+  for (int round = 0; round < rounds; round++) draw(&out[round * gridDim.x * blockDim.x + i], &state);
+}
 /* Philox's streams take four elements by turns. */
 __device__ void draw(uint4 *x, curandStatePhilox4_32_10_t *state) { *x = curand4(state); }
 __device__ void draw(float4 *x, curandStatePhilox4_32_10_t *state) { *x = curand_uniform4(state); }
@@ -111,6 +118,14 @@ describe("cuRAND's generator", function()
       compare(oracle { kind = "philox", seed = 1234, what = what, count = #out }, out, "philox")
     end)
   end
+
+  it("xorwow is the host's seeded order with a seed a subsequence", function()
+    for _, seed in ipairs { 1234, math.mininteger + 5 } do
+      local out = mw.zeros(4096 * 3, "unsigned int")
+      m.seeded(32, 128)(seed, 3, out)
+      compare(oracle { kind = "xorwow", seed = seed, ordering = "seeded", count = #out }, out, "seeded")
+    end
+  end)
 
   it("mrg32k3a is the host's default order with 81920 subsequences", function()
     local rounds = 2

@@ -1,5 +1,5 @@
--- Writes the tables by which generators jump: lua5.4 random_jumps.lua xorwow > ../moonwarp/random/xorwow_jumps.h, and
--- mrg32k3a likewise.
+-- Writes the tables by which generators jump:
+--   lua5.4 src/tables/random_jumps.lua xorwow > src/device/moonwarp/random/xorwow_jumps.h, and mrg32k3a likewise.
 --
 -- A linear generator's state after n steps is A^n s. A satisfies its own characteristic polynomial p, so A^n is the
 -- polynomial x^n mod p in A, and a few coefficients stand for a matrix. The tables have these for n = digit * base^i *
@@ -109,7 +109,7 @@ local function xorwow()
   p = characteristic_polynomial()
   print [[
 /* Jumps of XORWOW's linear part, as polynomials modulo its characteristic polynomial. Written by
- * tables/random_jumps.lua, which tells about them. */
+ * src/tables/random_jumps.lua, which tells about them. */
 #ifndef MOONWARP_RANDOM_XORWOW_JUMPS_H
 #define MOONWARP_RANDOM_XORWOW_JUMPS_H
 
@@ -171,7 +171,7 @@ end
 local function mrg32k3a()
   print [[
 /* Jumps of MRG32k3a's components, as polynomials modulo their characteristic polynomials. Written by
- * tables/random_jumps.lua, which tells about them. */
+ * src/tables/random_jumps.lua, which tells about them. */
 #ifndef MOONWARP_RANDOM_MRG32K3A_JUMPS_H
 #define MOONWARP_RANDOM_MRG32K3A_JUMPS_H
 

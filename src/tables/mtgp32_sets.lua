@@ -1,5 +1,5 @@
 -- Writes MTGP32's 200 sets of parameters for period 2^11213 - 1, as their authors' program MTGPDC found them, in short:
---   lua5.4 mtgp32_sets.lua mtgp32dc_p_11213.h > ../moonwarp/random/mtgp32_sets.h
+--   lua5.4 src/tables/mtgp32_sets.lua mtgp32dc_p_11213.h > src/device/moonwarp/random/mtgp32_sets.h
 -- The file given is the table of the MTGP project (Saito and Matsumoto), or of the CUDA toolkit, which has the same
 -- numbers. Of each table's 16 words those of the powers of two are kept, as the others are sums of them; what tempers
 -- floats is what tempers words, shifted. This checks that.
@@ -46,7 +46,7 @@ assert(#rows == 200, #rows)
 print [[
 /* MTGP32's 200 sets of parameters for period 2^11213 - 1, as their authors published them: the place of the word that
  * is picked up, two shifts, and of the recurrence's table and the tempering one the entries 1, 2, 4 and 8. (Saito and
- * Matsumoto, MTGPDC) Written by tables/mtgp32_sets.lua. */
+ * Matsumoto, MTGPDC) Written by src/tables/mtgp32_sets.lua. */
 #ifndef MOONWARP_RANDOM_MTGP32_SETS_H
 #define MOONWARP_RANDOM_MTGP32_SETS_H
 
