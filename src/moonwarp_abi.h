@@ -863,6 +863,9 @@ typedef struct mw_kernel_info {
 mw_kernel *mw_kernel_retain(mw_kernel *kernel);
 void mw_kernel_release(mw_kernel *kernel);
 const mw_kernel_info *mw_kernel_describe(const mw_kernel *kernel); /* lives as long as the kernel */
+/* Its declaration, "saxpy(int n, float a, const float *x, float *y)": at most `size` bytes of it with the NUL. Returns its
+   whole length. */
+size_t mw_kernel_signature(const mw_kernel_info *kernel, char *text, size_t size);
 mw_module *mw_kernel_module(const mw_kernel *kernel);              /* borrowed */
 
 typedef struct mw_launch mw_launch;

@@ -4,17 +4,6 @@ local raw = require "moonwarp.binding"
 
 local kernel, launch, bound = raw.classes.kernel, raw.classes.launch, raw.classes.bound
 
----The kernel as its source declares it: "saxpy(int n, float a, const float *x, float *y)".
----@return string
-function kernel:signature()
-  local list = {}
-  for i, param in ipairs(self.params) do
-    local tight = param.name == "" or param.type:find("[*&]$")
-    list[i] = param.type .. (tight and "" or " ") .. param.name
-  end
-  return self.name .. "(" .. table.concat(list, ", ") .. ")"
-end
-
 function kernel:__tostring()
   local text, tier = "kernel " .. self:signature(), self.tier
   if tier == "" or tier == "simd" then return text end

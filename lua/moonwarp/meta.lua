@@ -10,6 +10,15 @@ error("moonwarp.meta is for editors; require \"moonwarp\"")
 ---@class moonwarp.struct
 ---@field name string
 ---@field size integer bytes
+---@field fields moonwarp.place[] in the order of the source; none where NVRTC compiled without mwcc and does not say them
+
+---A parameter of a kernel, or a field of a struct.
+---@class moonwarp.place
+---@field name string "" where it has none
+---@field type string as CUDA C spells it, "const float *"
+---@field offset integer bytes, in the parameters or in the struct
+---@field size integer bytes
+---@field dtype moonwarp.dtype|nil that of its value, of an array for the pointer, or of an array's elements
 
 ---A vector value: {1, 2, 3} that answers to x, y, z and w too. Any table with the same numbers is taken for one.
 ---@alias moonwarp.vector number[]
@@ -230,8 +239,9 @@ function module:kernel(name) end
 ---@return moonwarp.symbol
 function module:symbol(name) end
 
----A struct that its kernels or variables have to do with, for arrays of it: mw.zeros(n, m:dtype "Particle"). Elements
----are tables by field name. Arrays whose addresses stand in pointer fields are for the script to keep.
+---A struct that its kernels or variables have to do with, "Particle" or "ns::box<float>", for arrays of it:
+---mw.zeros(n, m:dtype "Particle"), of 32764 bytes at most. Elements are tables by field name, or strings of their bytes
+---where fields are not known. Names of built-in types are themselves. Arrays whose addresses stand in pointer fields are for the script to keep.
 ---@param name string
 ---@return moonwarp.struct
 function module:dtype(name) end
@@ -245,7 +255,7 @@ function module:names() end
 ---@class moonwarp.kernel
 ---@field name string
 ---@field linkage string its name in the object file
----@field params { name: string, type: string }[]
+---@field params moonwarp.place[]
 ---@field module moonwarp.module
 ---@field shared_bytes integer static shared memory
 ---@field local_bytes integer stack a thread needs, as far as the compiler knows
@@ -263,6 +273,10 @@ local kernel = {}
 ---@param size moonwarp.size
 ---@return moonwarp.launch
 function kernel:each(size) end
+
+---The kernel as its source declares it: "saxpy(int n, float a, const float *x, float *y)".
+---@return string
+function kernel:signature() end
 
 ---A cooperative launch: all blocks of the grid are there at once, and wait for each other where the kernel calls
 ---grid.sync() (cooperative_groups.h). A grid larger than the device holds is an error that says how large it may be.

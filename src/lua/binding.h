@@ -284,6 +284,10 @@ const char *mwl_dtype_name(const mw_type *type);
 const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const char *fallback, mw_module **module);
 /* Push a dtype as Lua has it: a name, or an object for a module's struct. */
 void mwl_dtype_push(lua_State *L, mwl_state *state, const mw_type *type, mw_module *module);
+/* Push what a parameter or a field is: {name =, type =, offset =, size =, dtype =}, in bytes. dtype: that of its value, or of
+   an array for the pointer, or of an array's elements; nil where there is none. */
+void mwl_place_push(lua_State *L, mwl_state *state, const char *name, const mw_type *type, size_t offset,
+                    mw_module *module);
 int mwl_module_dtype(lua_State *L);
 void mwl_open_dtype(lua_State *L, mwl_state *state);
 

@@ -53,6 +53,24 @@ void mwl_dtype_push(lua_State *L, mwl_state *state, const mw_type *type, mw_modu
   dtype->module = mw_module_retain(module);
 }
 
+void mwl_place_push(lua_State *L, mwl_state *state, const char *name, const mw_type *type, size_t offset,
+                    mw_module *module) {
+  const mw_type *of = type->kind == MW_TYPE_POINTER ? type->element : type;
+  while (of->kind == MW_TYPE_ARRAY) of = of->element;
+  lua_createtable(L, 0, 5);
+  lua_pushstring(L, name);
+  lua_setfield(L, -2, "name");
+  mwl_pushinteger(L, offset);
+  lua_setfield(L, -2, "offset");
+  mwl_pushinteger(L, type->size);
+  lua_setfield(L, -2, "size");
+  lua_pushstring(L, type->name);
+  lua_setfield(L, -2, "type");
+  if (of->kind == MW_TYPE_POINTER || of->size == 0) return;
+  mwl_dtype_push(L, state, of, of->kind == MW_TYPE_STRUCT ? module : NULL);
+  lua_setfield(L, -2, "dtype");
+}
+
 /* ---- a module's structs ---- */
 
 /* m:dtype(name) -> the struct of that name, for arrays of it; a built-in type's name where there is no such struct */
@@ -90,6 +108,19 @@ static int dtype_bytes(lua_State *L) {
   return 1;
 }
 
+/* A sequence of what mwl_place_push says. */
+static int dtype_fields(lua_State *L) {
+  const mwl_dtype *dtype = check_dtype(L);
+  const mw_type *type = dtype->type;
+  lua_createtable(L, (int)type->count, 0);
+  for (size_t i = 0; i < type->count; i++) {
+    const mw_field *field = &type->fields[i];
+    mwl_place_push(L, mwl_of(L), field->name, field->type, field->offset, dtype->module);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+  return 1;
+}
+
 static int dtype_eq(lua_State *L) {
   mwl_state *state = mwl_of(L);
   const mwl_dtype *a = mwl_test(L, state, 1, MWL_DTYPE), *b = mwl_test(L, state, 2, MWL_DTYPE);
@@ -119,7 +150,7 @@ static int dtype_size(lua_State *L) {
 void mwl_open_dtype(lua_State *L, mwl_state *state) {
   static const luaL_Reg functions[] = {{"dtype_size", dtype_size}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", dtype_gc}, {"__eq", dtype_eq}, {"__tostring", dtype_name}, {NULL, NULL}};
-  static const luaL_Reg facts[] = {{"name", dtype_name}, {"size", dtype_bytes}, {NULL, NULL}};
+  static const luaL_Reg facts[] = {{"name", dtype_name}, {"size", dtype_bytes}, {"fields", dtype_fields}, {NULL, NULL}};
   mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_DTYPE, meta, NULL, facts);
 }

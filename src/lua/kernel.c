@@ -214,20 +214,25 @@ static int get_tier_reason(lua_State *L) { return push_text(L, describe(L)->tier
 static int get_file(lua_State *L) { return push_text(L, describe(L)->file); }
 static int get_line(lua_State *L) { return push_count(L, describe(L)->line); }
 
-/* A sequence of {name =, type =, offset =, size =}, in bytes. */
+/* k:signature() -> "saxpy(int n, float a, const float *x, float *y)" */
+static int kernel_signature(lua_State *L) {
+  const mw_kernel_info *info = mw_kernel_describe(check_kernel(L, mwl_of(L), "signature")->handle);
+  size_t size = mw_kernel_signature(info, NULL, 0) + 1;
+  char *text = mwl_plain(L, size);
+  mw_kernel_signature(info, text, size);
+  lua_pushstring(L, text);
+  return 1;
+}
+
+/* A sequence of what mwl_place_push says. */
 static int get_params(lua_State *L) {
-  const mw_kernel_info *info = describe(L);
+  mwl_state *state = mwl_of(L);
+  const mwl_kernel *kernel = check_kernel(L, state, "a kernel's field");
+  const mw_kernel_info *info = mw_kernel_describe(kernel->handle);
   lua_createtable(L, (int)info->param_count, 0);
   for (size_t i = 0; i < info->param_count; i++) {
-    lua_createtable(L, 0, 4);
-    lua_pushstring(L, info->params[i].name);
-    lua_setfield(L, -2, "name");
-    mwl_pushinteger(L, info->params[i].offset);
-    lua_setfield(L, -2, "offset");
-    mwl_pushinteger(L, info->params[i].type->size);
-    lua_setfield(L, -2, "size");
-    lua_pushstring(L, info->params[i].type->name);
-    lua_setfield(L, -2, "type");
+    const mw_param *param = &info->params[i];
+    mwl_place_push(L, state, param->name, param->type, param->offset, mw_kernel_module(kernel->handle));
     lua_rawseti(L, -2, (int)i + 1);
   }
   return 1;
@@ -252,7 +257,8 @@ static int kernel_gc(lua_State *L) {
 
 void mwl_open_kernel(lua_State *L, mwl_state *state) {
   static const luaL_Reg meta[] = {{"__gc", kernel_gc}, {"__call", kernel_call}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"each", kernel_each}, {"cooperative", kernel_cooperative}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"each", kernel_each}, {"cooperative", kernel_cooperative}, {"signature", kernel_signature}, {NULL, NULL}};
   static const luaL_Reg facts[] = {{"name", get_name},
                                    {"linkage", get_linkage},
                                    {"params", get_params},

@@ -27,26 +27,11 @@ static const char *site_of(lua_State *L, mwl_state *state) {
 
 typedef enum outcome { DONE, CORE_FAILED, REFUSED /* a sentence is on top of the stack */ } outcome;
 
-/* "float a", "const float *x" */
-static void declare(const mw_param *param, char *out, size_t size) {
-  const char *type = param->type->name;
-  size_t length = strlen(type);
-  const char *space = !param->name[0] || (length && (type[length - 1] == '*' || type[length - 1] == '&')) ? "" : " ";
-  snprintf(out, size, "%s%s%s", type, space, param->name);
-}
-
 static outcome refuse_count(lua_State *L, const mw_kernel_info *info, int given) {
-  char text[1024];
-  size_t used = (size_t)snprintf(text, sizeof text, "%s(", info->name);
-  for (size_t i = 0; i < info->param_count && used < sizeof text - 128; i++) {
-    char declaration[256];
-    declare(&info->params[i], declaration, sizeof declaration);
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "", declaration);
-  }
-  if (used < sizeof text)
-    snprintf(text + used, sizeof text - used, ") takes %zu argument%s, got %d", info->param_count,
-             info->param_count == 1 ? "" : "s", given);
-  lua_pushstring(L, text);
+  char signature[1024];
+  mw_kernel_signature(info, signature, sizeof signature);
+  lua_pushfstring(L, "%s takes %d argument%s, got %d", signature, (int)info->param_count,
+                  info->param_count == 1 ? "" : "s", given);
   return REFUSED;
 }
 

@@ -84,6 +84,33 @@ function M.check(given, fallback)
   return of, nil
 end
 
+---What a parameter or a field is, in bytes. dtype: that of its value, or of an array for the pointer, or of an array's
+---elements; nil where there is none.
+---@param name ffi.cdata*
+---@param of ffi.cdata* a mw_type
+---@param offset ffi.cdata*
+---@param module ffi.cdata* a mw_module
+---@return { name: string, type: string, offset: integer, size: integer, dtype: moonwarp.dtype? }
+function M.place(name, of, offset, module)
+  local inner = value.kind(of) == value.POINTER and of.element or of
+  while value.kind(inner) == value.ARRAY do inner = inner.element end
+  local known = value.kind(inner) ~= value.POINTER and inner.size ~= 0
+  return {
+    name = ffi.string(name), type = ffi.string(of.name), offset = tonumber(offset), size = tonumber(of.size),
+    dtype = known and M.push(inner, value.kind(inner) == value.STRUCT and module or nil) or nil,
+  }
+end
+
+-- A sequence of what M.place says.
+class.properties.dtype.fields = function(self)
+  local of, list = check_open(self), {}
+  for i = 1, tonumber(of.count) do
+    local field = of.fields[i - 1]
+    list[i] = M.place(field.name, field.type, field.offset, self._module)
+  end
+  return list
+end
+
 -- ---- a module's structs ----
 
 -- m:dtype(name) -> the struct of that name, for arrays of it; a built-in type's name where there is no such struct

@@ -11,6 +11,7 @@ local errors = require "moonwarp.ffi.error"
 local value = require "moonwarp.ffi.value"
 local device = require "moonwarp.ffi.device"
 local streams = require "moonwarp.ffi.stream"
+local dtype = require "moonwarp.ffi.dtype"
 
 local M = {}
 
@@ -184,15 +185,24 @@ for _, field in ipairs { "shared_bytes", "local_bytes", "max_threads", "register
   properties[field] = function(self) return tonumber(check(self, "a kernel's field").info[field]) end
 end
 
--- A sequence of {name =, type =, offset =, size =}, in bytes.
+---"saxpy(int n, float a, const float *x, float *y)"
+---@param info ffi.cdata* a mw_kernel_info
+---@return string
+function M.signature(info)
+  local size = tonumber(C.mw_kernel_signature(info, nil, 0)) + 1
+  local text = ffi.new("char[?]", size)
+  C.mw_kernel_signature(info, text, size)
+  return ffi.string(text)
+end
+
+function class.methods.kernel.signature(self) return M.signature(check(self, "signature").info) end
+
+-- A sequence of what dtype.place says.
 function properties.params(self)
-  local info, list = check(self, "a kernel's field").info, {}
-  for i = 1, tonumber(info.param_count) do
-    local param = info.params[i - 1]
-    list[i] = {
-      name = ffi.string(param.name), type = ffi.string(param.type.name), offset = tonumber(param.offset),
-      size = tonumber(param.type.size),
-    }
+  local state, list = check(self, "a kernel's field"), {}
+  for i = 1, tonumber(state.info.param_count) do
+    local param = state.info.params[i - 1]
+    list[i] = dtype.place(param.name, param.type, param.offset, C.mw_kernel_module(state.handle))
   end
   return list
 end

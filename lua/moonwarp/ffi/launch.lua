@@ -18,14 +18,8 @@ local kernel = require "moonwarp.ffi.kernel"
 local MAX_SCALAR = value.FLOAT -- kinds up to here are numbers
 
 local function refuse_count(info, given)
-  local list, count = {}, tonumber(info.param_count)
-  for i = 1, count do
-    local param = info.params[i - 1]
-    local of, name = ffi.string(param.type.name), ffi.string(param.name)
-    list[i] = of .. ((name == "" or of:find("[*&]$")) and "" or " ") .. name
-  end
-  return ("%s(%s) takes %d argument%s, got %d"):format(ffi.string(info.name), table.concat(list, ", "), count,
-    count == 1 and "" or "s", given)
+  local count = tonumber(info.param_count)
+  return ("%s takes %d argument%s, got %d"):format(kernel.signature(info), count, count == 1 and "" or "s", given)
 end
 
 -- Through the value conversion: structs, vectors, 64-bit integers, and whatever is a mistake.

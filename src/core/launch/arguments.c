@@ -18,7 +18,7 @@ static void add_param(mw_text *text, const mw_param *param) {
   mw_text_addf(text, "%s%s%s", type, tight ? "" : " ", param->name);
 }
 
-char *mw_kernel_signature(const mw_kernel_info *kernel) {
+char *mw_launch_signature(const mw_kernel_info *kernel) {
   mw_text text = {0};
   mw_text_addf(&text, "%s(", kernel->name);
   for (size_t i = 0; i < kernel->param_count; i++) {
@@ -27,6 +27,14 @@ char *mw_kernel_signature(const mw_kernel_info *kernel) {
   }
   mw_text_add(&text, ")", 1);
   return text.data;
+}
+
+size_t mw_kernel_signature(const mw_kernel_info *kernel, char *text, size_t size) {
+  char *signature = mw_launch_signature(kernel);
+  size_t length = strlen(signature);
+  if (size) snprintf(text, size, "%s", signature);
+  free(signature);
+  return length;
 }
 
 mw_place mw_launch_place(const mw_launch *launch, size_t i) {
@@ -83,7 +91,7 @@ static int fail_kind(const mw_launch *launch, size_t i, const char *got) {
 
 static int fail_index(const mw_launch *launch, size_t i) {
   const mw_kernel_info *info = launch->kernel->info;
-  char *signature = mw_kernel_signature(info);
+  char *signature = mw_launch_signature(info);
   int code = fail(MW_INVALID_VALUE, "%s takes %zu argument%s, got argument %zu: %s", info->name, info->param_count,
                   info->param_count == 1 ? "" : "s", i + 1, signature);
   mw_error_kernel(info->name, NULL, NULL);

@@ -197,7 +197,7 @@ static int fail_missing(const mw_launch *launch) {
   const mw_kernel_info *info = launch->kernel->info;
   size_t i = 0;
   while (launch->set[i]) i++;
-  char *signature = mw_kernel_signature(info);
+  char *signature = mw_launch_signature(info);
   mw_place place = mw_launch_place(launch, i);
   int code = fail(MW_INVALID_VALUE, "%s is missing: %s takes %zu argument%s, %s", place.text, info->name,
                   info->param_count, info->param_count == 1 ? "" : "s", signature);

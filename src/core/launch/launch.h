@@ -46,7 +46,7 @@ static inline void mw_launch_changes(mw_launch *launch) {
   launch->command = NULL;
 }
 /* "saxpy(int n, float a, const float *x, float *y)". Yours: free. */
-char *mw_kernel_signature(const mw_kernel_info *kernel);
+char *mw_launch_signature(const mw_kernel_info *kernel);
 /* "parameter 3 'x' of saxpy". */
 typedef struct mw_place {
   char text[256];
