@@ -1,34 +1,10 @@
 -- Kernels' signatures and the layouts of their types: the same on the CPU device, with mwcc for a GPU and with NVRTC,
--- whichever of them tells it. NVRTC is a false one that has PTX by mwcc (support/fake/nvrtc.c), and NVIDIA's own where
--- the machine has it: that needs no GPU.
+-- whichever of them tells it. spec/gpu/layouts_spec.lua compares them over all kernels of the device suite.
 
-local child = require "support.child"
 local gpu = require "support.fake_gpu"
+local paths = require "support.paths"
 
-local function first_file(...)
-  for _, path in ipairs { ... } do
-    local file = io.open(path)
-    if file then
-      file:close()
-      return path
-    end
-  end
-end
-
-local folder = "/usr/local/cuda/lib64/libnvrtc.so"
-local nvrtc = first_file(folder .. ".13", folder .. ".12", folder)
-
--- The outputs of a script on each path, by its name.
-local function outputs(script)
-  local all = {
-    cpu = child { 'local mw = require "moonwarp"\n' .. script, environment = { MOONWARP_DEVICE = "cpu" } },
-    ["mwcc for a GPU"] = gpu { script, environment = { MOONWARP_NVRTC = "off" } },
-    ["a false NVRTC"] = gpu { script, nvrtc = "mwcc=1" },
-    NVRTC = nvrtc and gpu { script, environment = { MOONWARP_NVRTC = nvrtc } },
-  }
-  for path, result in pairs(all) do all[path] = result.output end
-  return all
-end
+local outputs, nvrtc = paths.outputs, paths.nvrtc
 
 local source = [==[
 local m = mw.compile [[
