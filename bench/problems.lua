@@ -84,6 +84,8 @@ local function find(name)
   error("no problem is called " .. name, 0)
 end
 
+local function sizes(of) return type(of) == "table" and { of[1] or 1, of[2] or 1, of[3] or 1 } or { of, 1, 1 } end
+
 -- What runs all steps of a held-out problem, after what it works on in place is as it was.
 local function sequence(made, module)
   local launches = {}
@@ -106,14 +108,14 @@ function problems.open(name, module)
   local made = find(name)()
   if made.steps then
     return { run = sequence(made, module), digest = function() return digest(made.result) end,
-      kernel = module[made.steps[1][1]], operations = function() end }
+      kernel = module[made.steps[1][1]], operations = function() end, block = sizes(made.steps[1][3]) }
   end
   local kernel = module[name]
   local run = kernel(made.grid, made.block):bind((table.unpack or unpack)(made.arguments))
   local output = made.arguments[made.result]
   return {
     run = run, digest = function() return digest(output) end, kernel = kernel,
-    bytes = made.bytes, operations = type(made.operations) == "function" and made.operations or
+    bytes = made.bytes, block = sizes(made.block), operations = type(made.operations) == "function" and made.operations or
       function() return made.operations end,
   }
 end

@@ -1,0 +1,135 @@
+-- What each optional pass of the compiler gains: kernels compiled with it and without it (--without=NAME), by turns in one
+-- process. Of a pass that leaves a kernel's code as it is there is nothing to time.
+--
+--   MOONWARP_SPECIALISE=0 lua5.4 bench/ablation.lua [--part=1/7] [--pass=NAME] [kernels]
+--
+-- Prints a line for each pass and kernel whose code differs: pass, kernel, how many times as long the kernel takes without
+-- the pass, how many times as long compiling it takes. --table=FILE makes a table of such lines for docs/passes.md.
+
+package.path = "./?.lua;" .. package.path
+
+local MWCC = os.getenv "MOONWARP_HOME" .. "/bin/mwcc"
+local ROUNDS = 9
+
+local function read_command(command)
+  local pipe = assert(io.popen(command))
+  local text = pipe:read "*a"
+  pipe:close()
+  return text
+end
+
+-- The names of optional passes, in their order.
+local function optional_passes()
+  local names = {}
+  for line in read_command(MWCC .. " --passes"):gmatch "[^\n]+" do
+    local name, optional = line:match "^(%S+).-%f[%w](optional)%f[%W]"
+    if optional then names[#names + 1] = name end
+  end
+  return names
+end
+
+-- ---- measuring ----
+
+local function measure(part, parts, only, names)
+  local mw = require "moonwarp"
+  local problems = require "bench.problems"
+  local best_of_each = require("bench.measure").best_of_each
+  if #names == 0 then
+    for _, list in ipairs { problems.classics, problems.functions, problems.fields, problems.held } do
+      for _, name in ipairs(list) do names[#names + 1] = name end
+    end
+  end
+
+  local function path_of(name)
+    local path = ("bench/kernels/%s.cu"):format(name)
+    local file = io.open(path)
+    if not file then return ("bench/held/%s.cu"):format(name) end
+    file:close()
+    return path
+  end
+
+  -- The code of a kernel for the blocks that it is launched with, as a sum.
+  local function code_of(name, block, option)
+    return read_command(("%s --emit=asm %s --launch=%s:%dx%dx%d %s -o - 2>&1 | grep -v '^\t\\.\\(file\\|ident\\|loc\\)' | cksum")
+      :format(MWCC, option, name, block[1], block[2], block[3], path_of(name)))
+  end
+
+  local function compile_seconds(name, block, option)
+    local least = math.huge
+    for _ = 1, 3 do
+      local start = mw.time()
+      os.execute(("%s %s --launch=%s:%dx%dx%d %s -o /dev/null 2>/dev/null"):format(MWCC, option, name, block[1], block[2],
+        block[3], path_of(name)))
+      least = math.min(least, mw.time() - start)
+    end
+    return least
+  end
+
+  local passes = only and { only } or optional_passes()
+  for i, name in ipairs(names) do
+    if (i - 1) % parts == part - 1 then
+      local base = problems.open(name, problems.compile(name))
+      local block = base.block
+      local code, seconds = code_of(name, block, ""), compile_seconds(name, block, "")
+      for _, pass in ipairs(passes) do
+        local option = "--without=" .. pass
+        if code_of(name, block, option) ~= code then
+          local ok, without = pcall(function() return problems.open(name, problems.compile(name, { option })) end)
+          if ok then
+            base.run()
+            without.run()
+            local a, b = best_of_each(ROUNDS, { base.run, without.run })
+            local sum, other, scale = base.digest(), without.digest()
+            local same = math.abs(sum - other) <= 1e-4 * scale
+            print(("%s\t%s\t%.3f\t%.3f\t%s"):format(pass, name, b / a, compile_seconds(name, block, option) / seconds,
+              same and "same" or "DIFFERS"))
+          else
+            print(("%s\t%s\t-\t-\t%s"):format(pass, name, tostring(without):gsub("\n.*", "")))
+          end
+          io.flush()
+        end
+      end
+    end
+  end
+end
+
+-- ---- a table of what was measured ----
+
+local function table_of(path)
+  local by_pass = {}
+  for line in io.lines(path) do
+    local pass, kernel, time, compiling = line:match "^(%S+)\t(%S+)\t(%S+)\t(%S+)\t"
+    if tonumber(time) then
+      by_pass[pass] = by_pass[pass] or {}
+      table.insert(by_pass[pass], { kernel = kernel, time = tonumber(time), compiling = tonumber(compiling) })
+    end
+  end
+  print "| pass | code differs for | mean there | gains most | loses most | compile time |"
+  print "|---|--:|--:|---|---|--:|"
+  for _, pass in ipairs(optional_passes()) do
+    local list = by_pass[pass]
+    if list then
+      table.sort(list, function(a, b) return a.time > b.time end)
+      local logs, compile_logs = 0, 0
+      for _, it in ipairs(list) do
+        logs, compile_logs = logs + math.log(it.time), compile_logs + math.log(it.compiling)
+      end
+      local most, least = list[1], list[#list]
+      print(("| `%s` | %d | %.2f | %s %.2f | %s | %.2f |"):format(pass, #list, math.exp(logs / #list), most.kernel, most.time,
+        least.time < 0.98 and ("%s %.2f"):format(least.kernel, least.time) or "",
+        1 / math.exp(compile_logs / #list)))
+    else
+      print(("| `%s` | 0 | | | | |"):format(pass))
+    end
+  end
+end
+
+local part, parts, only, names = 1, 1, nil, {}
+for _, word in ipairs(arg) do
+  local option, value = word:match "^%-%-(%a+)=(.*)$"
+  if option == "table" then return table_of(value) end
+  if option == "part" then part, parts = tonumber(value:match "^%d+"), tonumber(value:match "%d+$")
+  elseif option == "pass" then only = value
+  else names[#names + 1] = word end
+end
+measure(part, parts, only, names)
