@@ -1,10 +1,10 @@
--- What each optional pass of the compiler gains: kernels compiled with it and without it (--without=NAME), by turns in one
--- process. Of a pass that leaves a kernel's code as it is there is nothing to time.
+-- What each optional pass of the compiler gains: kernels compiled with it and without it (--without=NAME), by turns in
+-- one process. Where a pass leaves a kernel's code as it is there is nothing to time.
 --
 --   MOONWARP_SPECIALISE=0 lua5.4 bench/ablation.lua [--part=1/7] [--pass=NAME] [kernels]
 --
--- Prints a line for each pass and kernel whose code differs: pass, kernel, how many times as long the kernel takes without
--- the pass, how many times as long compiling it takes. --table=FILE makes a table of such lines for docs/passes.md.
+-- Prints a line for each pass and kernel whose code differs: pass, kernel, how many times as long the kernel takes
+-- without the pass, how many times as long compiling it takes. --table=FILE makes a table of such lines.
 
 package.path = "./?.lua;" .. package.path
 
@@ -22,7 +22,7 @@ end
 local function optional_passes()
   local names = {}
   for line in read_command(MWCC .. " --passes"):gmatch "[^\n]+" do
-    local name, optional = line:match "^(%S+).-%f[%w](optional)%f[%W]"
+    local name, optional = line:match "^%S+%s+(%S+)%s+(optional)%f[%W]"
     if optional then names[#names + 1] = name end
   end
   return names
@@ -48,18 +48,23 @@ local function measure(part, parts, only, names)
     return path
   end
 
-  -- The code of a kernel for the blocks that it is launched with, as a sum.
-  local function code_of(name, block, option)
-    return read_command(("%s --emit=asm %s --launch=%s:%dx%dx%d %s -o - 2>&1 | grep -v '^\t\\.\\(file\\|ident\\|loc\\)' | cksum")
-      :format(MWCC, option, name, block[1], block[2], block[3], path_of(name)))
+  -- The code of a kernel for the blocks that it is launched with, as a sum; the options stand in the module, too.
+  local function code_of(name, linkage, block, option)
+    local text = read_command(("%s --emit=asm %s --launch=%s:%dx%dx%d %s -o - 2>&1"):format(MWCC, option, linkage,
+      block[1], block[2], block[3], path_of(name)))
+    local instructions = {}
+    for line in text:gmatch "[^\n]+" do
+      if line:find "^\t%l" then instructions[#instructions + 1] = line end
+    end
+    return table.concat(instructions, "\n")
   end
 
-  local function compile_seconds(name, block, option)
+  local function compile_seconds(name, linkage, block, option)
     local least = math.huge
     for _ = 1, 3 do
       local start = mw.time()
-      os.execute(("%s %s --launch=%s:%dx%dx%d %s -o /dev/null 2>/dev/null"):format(MWCC, option, name, block[1], block[2],
-        block[3], path_of(name)))
+      os.execute(("%s %s --launch=%s:%dx%dx%d %s -o /dev/null 2>/dev/null"):format(MWCC, option, linkage, block[1],
+        block[2], block[3], path_of(name)))
       least = math.min(least, mw.time() - start)
     end
     return least
@@ -69,20 +74,21 @@ local function measure(part, parts, only, names)
   for i, name in ipairs(names) do
     if (i - 1) % parts == part - 1 then
       local base = problems.open(name, problems.compile(name))
-      local block = base.block
-      local code, seconds = code_of(name, block, ""), compile_seconds(name, block, "")
+      base.run()
+      local sum, scale = base.digest()
+      local block, linkage = base.block, base.kernel.linkage
+      local code, seconds = code_of(name, linkage, block, ""), compile_seconds(name, linkage, block, "")
       for _, pass in ipairs(passes) do
         local option = "--without=" .. pass
-        if code_of(name, block, option) ~= code then
+        if code_of(name, linkage, block, option) ~= code then
           local ok, without = pcall(function() return problems.open(name, problems.compile(name, { option })) end)
           if ok then
-            base.run()
             without.run()
+            local other = without.digest()
             local a, b = best_of_each(ROUNDS, { base.run, without.run })
-            local sum, other, scale = base.digest(), without.digest()
             local same = math.abs(sum - other) <= 1e-4 * scale
-            print(("%s\t%s\t%.3f\t%.3f\t%s"):format(pass, name, b / a, compile_seconds(name, block, option) / seconds,
-              same and "same" or "DIFFERS"))
+            local compiling = compile_seconds(name, linkage, block, option) / seconds
+            print(("%s\t%s\t%.3f\t%.3f\t%s"):format(pass, name, b / a, compiling, same and "same" or "DIFFERS"))
           else
             print(("%s\t%s\t-\t-\t%s"):format(pass, name, tostring(without):gsub("\n.*", "")))
           end
@@ -115,8 +121,8 @@ local function table_of(path)
         logs, compile_logs = logs + math.log(it.time), compile_logs + math.log(it.compiling)
       end
       local most, least = list[1], list[#list]
-      print(("| `%s` | %d | %.2f | %s %.2f | %s | %.2f |"):format(pass, #list, math.exp(logs / #list), most.kernel, most.time,
-        least.time < 0.98 and ("%s %.2f"):format(least.kernel, least.time) or "",
+      print(("| `%s` | %d | %.2f | %s %.2f | %s | %.2f |"):format(pass, #list, math.exp(logs / #list), most.kernel,
+        most.time, least.time < 0.98 and ("%s %.2f"):format(least.kernel, least.time) or "",
         1 / math.exp(compile_logs / #list)))
     else
       print(("| `%s` | 0 | | | | |"):format(pass))

@@ -84,7 +84,10 @@ local function find(name)
   error("no problem is called " .. name, 0)
 end
 
-local function sizes(of) return type(of) == "table" and { of[1] or 1, of[2] or 1, of[3] or 1 } or { of, 1, 1 } end
+local function sizes(of)
+  if type(of) ~= "table" then return { of, 1, 1 } end
+  return { of[1] or 1, of[2] or 1, of[3] or 1 }
+end
 
 -- What runs all steps of a held-out problem, after what it works on in place is as it was.
 local function sequence(made, module)
