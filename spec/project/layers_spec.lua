@@ -137,3 +137,89 @@ describe("the source tree", function()
     end
   end)
 end)
+
+-- The compiler's rooms, the lowest first: each may use those before it (docs/architecture.md). What all rooms share is
+-- mwcc.h and the table of passes; main.c and pipeline.c stand above all.
+local rooms = {
+  "support", "front", "target", "read", "ptx", "analysis", "divergence", "grid_stride", "staging", "prepare", "lower",
+  "widen", "widen/values", "widen/memory", "widen/calls", "widen/flow", "opt", "machine", "entry", "link", "codegen",
+  "gpu", ".",
+}
+local rank = {}
+for i, room in ipairs(rooms) do rank[room] = i end
+
+local function room_of(path)
+  if path == "src/mwcc/mwcc.h" or path == "src/mwcc/passes.def" then return "support" end
+  return path:match "^src/mwcc/(.+)/[^/]+$" or "."
+end
+
+local function compiler_files(pattern)
+  local list = {}
+  local pipe = assert(io.popen("find src/mwcc -name '*.c' -o -name '*.cc' -o -name '*.h' | grep -v /layout/ | sort"))
+  for path in pipe:lines() do
+    if path:find(pattern) then list[#list + 1] = path end
+  end
+  pipe:close()
+  return list
+end
+
+-- Who defines and who uses each symbol, of the objects in the build tree: { symbol = path }, { { path, symbol }, … }.
+local function symbols(files)
+  local objects = os.getenv "MOONWARP_HOME" .. "/obj/"
+  local paths = {}
+  for _, path in ipairs(files) do
+    local file = io.open(objects .. path .. ".o")
+    if file then
+      file:close()
+      paths[#paths + 1] = "'" .. objects .. path .. ".o'"
+    end
+  end
+  local defined, used = {}, {}
+  if #paths == 0 then return defined, used end
+  local pipe = assert(io.popen("nm -A " .. table.concat(paths, " ")))
+  for line in pipe:lines() do
+    local path, kind, name = line:match "(src/mwcc/.-)%.o:%x* *(%a) (.+)$"
+    if kind and kind:find "[TDBRC]" then defined[name] = path end
+    if kind == "U" then used[#used + 1] = { path, name } end
+  end
+  pipe:close()
+  return defined, used
+end
+
+describe("the compiler's rooms", function()
+  it("are all known, and none has more than 20 files", function()
+    local count = {}
+    for _, path in ipairs(compiler_files ".") do
+      local folder = path:match "^(.+)/"
+      assert.is_number(rank[room_of(path)], path)
+      count[folder] = (count[folder] or 0) + 1
+    end
+    for folder, files in pairs(count) do assert.is_true(files <= 20, folder .. " has " .. files .. " files") end
+  end)
+
+  it("include nothing of a room above", function()
+    local wrong = {}
+    for _, path in ipairs(compiler_files ".") do
+      for _, target in ipairs(includes(path)) do
+        if target:match "^src/mwcc/" and rank[room_of(target)] > rank[room_of(path)] then
+          wrong[#wrong + 1] = path .. " includes " .. target
+        end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
+  it("use no symbol of a room above", function()
+    local defined, used = symbols(compiler_files "%.cc?$")
+    if #used == 0 then pending "there are no objects of the compiler in the build tree" end
+    local wrong = {}
+    for _, use in ipairs(used) do
+      local path, name = use[1], use[2]
+      local target = defined[name]
+      if target and rank[room_of(target)] > rank[room_of(path)] then
+        wrong[#wrong + 1] = ("%s uses %s of %s"):format(path, name, target)
+      end
+    end
+    assert.same({}, wrong)
+  end)
+end)

@@ -3,25 +3,28 @@
  * One run compiles one source file to one .mwo file (or a text form of it):
  *
  *   main.c       options, and the start
- *   pipeline.c   the order of the stages after clang
- *   support/     LLVM-C helpers, the way out, memory in large pages
- *   target/      the processor: features, register width, masked loads and stores
+ *   pipeline.c   runs the passes of passes.def
+ *
+ * and its rooms, each of which uses those above it in this list alone (spec/project/layers_spec.lua):
+ *
+ *   support/     LLVM-C helpers, the table of passes as data, what generated code knows of the runtime, the way out
  *   front/       clang: CUDA C -> LLVM bitcode for the nvptx64 device target; precompiled headers, dependencies
+ *   target/      the processor: features, register width, masked loads and stores
  *   read/        the bitcode's kernels, variables and types; what a compute capability lacks
  *   ptx/         inline PTX -> instructions
- *   analysis/    control flow, dominators, loops, value ranges, liveness at barriers, footprints
+ *   analysis/    predicates, control flow, dominators, loops, value ranges, liveness at barriers, footprints
  *   divergence/  what values look like across lanes, where lanes diverge, and what a gang costs
- *   staging/     copies to shared memory that are read in place instead
  *   grid_stride/ loops by the size of the grid: interchange, privatisation
+ *   staging/     copies to shared memory that are read in place instead
  *   prepare/     inlining and normal form, memory checks, tiers, code for one launch
+ *   lower/       built-ins, warps on fibers, variables, atomics
  *   widen/       kernels as SIMD lanes: values/, memory/, calls/, flow/
- *   lower/       built-ins, variables, work-item loops, the module's table, the sandbox of stores
  *   opt/         passes over lanes' code: memory and loops
  *   machine/     passes for what this processor and this LLVM do badly
- *   codegen/     the optimiser and the code generator, in several threads
+ *   entry/       block functions, the module's table, the sandbox of stores
  *   link/        the linker
+ *   codegen/     the optimiser and the code generator, in several threads
  *   gpu/         instead of all from prepare/ on: PTX for a GPU
- *   report/      what the analyses found, as text
  *
  * mwcc is a process of its own and ends after one compilation, so it gives nothing back. A failure is reported with
  * die (exit 2: usage, system, internal) or complain (a position in the source; exit 1 at the end of the stage). */
@@ -342,6 +345,7 @@ void make_types(program *p);               /* and a context */
 void choose_target(program *p);            /* target.c: triple, processor, features */
 bool has_mask_registers(const program *p); /* a bit a lane; else a mask is a vector of whole lanes */
 bool has_half_units(const program *p);     /* that work on registers of 512 bits in two steps */
+bool gathers_singly(const program *p);     /* its gathers are slower than a load a lane */
 int register_lanes(const program *p);      /* numbers of 32 bits in a vector register */
 int vector_registers(const program *p);
 void make_machine(program *p);                 /* for the processor and the level asked for */
@@ -396,21 +400,25 @@ LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMVal
 /* All threads of the warp that come to a place wait for each other there: returns which they are. */
 LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker);
 
-void forget_device_attributes(program *p); /* first of all: the host's code generator must not see "sm_80" */
 void read_references(program *p);
 /* capability_check.c: refuse what the compute capability that was asked for has not. */
 void check_features(program *p);       /* before anything is inlined */
 void check_sizes(program *p);          /* of what the program declares */
 void check_shared_atomics(program *p); /* once pointers are in registers */
 void retarget(program *p);
+/* A class's table of virtual functions names these where there is none: they trap. */
+void define_pure_virtual(program *p);
 void name_powers(program *p);       /* x86_scalef.c */
 void mark_pure_helpers(program *p); /* before anything is inlined; helper_cse.c */
 /* cold_helpers.c: helpers that lanes call; before anything is inlined, and when lanes are vectors. */
 void mark_cold_helpers(program *p);
 void inline_seldom(program *p);
 bool takes_vectors(LLVMValueRef f); /* a function that such calls became */
-bool is_seldom(LLVMValueRef call);  /* a call of one: arithmetic of its arguments */
-bool call_once(program *p);         /* when all but those are; true: all is in registers since */
+#define COLD_VECTORS "mw.vectors"   /* and of what takes_vectors */
+#define COLD_HELPER  "mw.seldom"    /* an attribute of theirs */
+bool is_cold_helper(LLVMValueRef function);
+bool is_seldom(LLVMValueRef call); /* a call of one: arithmetic of its arguments */
+bool call_once(program *p);        /* when all but those are; true: all is in registers since */
 /* Inline PTX becomes instructions and intrinsics; what is not in the table is complained about. */
 void translate_ptx(program *p);
 void lower_variables(program *p);
@@ -473,6 +481,7 @@ void finish_debug(program *p); /* pipeline.c */
 void hide_bits(program *p);    /* llvm_fpclass_workaround.c: what makes numbers of floats' bits, from instcombine */
 void show_bits(program *p);
 void mark_thread(program *p, LLVMValueRef place); /* a thread's fields stand there */
+unsigned thread_mark(const program *p);           /* which that is: a kind of metadata */
 /* codegen.c: before all else of optimising; LLVM's part of it */
 void spare_cold_code(program *p);
 void run_pipeline(program *p);

@@ -35,29 +35,6 @@ static void spare_passes(const options *o) {
 #endif
 }
 
-void make_types(program *p) {
-  p->context = LLVMContextCreate();
-  p->void_type = LLVMVoidTypeInContext(p->context);
-  p->i1 = LLVMInt1TypeInContext(p->context);
-  p->i8 = LLVMInt8TypeInContext(p->context);
-  p->i32 = LLVMInt32TypeInContext(p->context);
-  p->i64 = LLVMInt64TypeInContext(p->context);
-  p->pointer = LLVMPointerTypeInContext(p->context, 0);
-}
-
-void make_machine(program *p) {
-  char *message = NULL;
-  LLVMTargetRef target;
-  static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
-                                               LLVMCodeGenLevelAggressive};
-  if (LLVMGetTargetFromTriple(p->triple, &target, &message))
-    die("this LLVM has no code generator for %s: %s", p->triple, message);
-  p->machine = LLVMCreateTargetMachine(target, p->triple, p->cpu, p->features, levels[p->options->level], LLVMRelocPIC,
-                                       LLVMCodeModelDefault);
-  if (!p->machine) die("this LLVM knows no processor '%s'", p->cpu);
-  p->layout = LLVMCreateTargetDataLayout(p->machine);
-}
-
 /* ---- the passes ---- */
 
 typedef void pass_function(program *p);

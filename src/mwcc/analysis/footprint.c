@@ -1,6 +1,6 @@
 /* Arithmetic on the thread's number: see footprint.h. */
 #include "footprint.h"
-#include "mwcc/widen/memory/memory.h"
+#include "simt.h"
 
 #include <stdlib.h>
 

@@ -45,6 +45,7 @@ bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBl
 /* Whether an instruction does no more than compute its value, perhaps from what it loads as usual (not volatile, not atomic). */
 bool is_pure(LLVMValueRef instruction);
 bool keeps_memory(LLVMValueRef instruction); /* as it was before; perhaps more of it is in the caches */
+bool is_harmless(LLVMValueRef instruction);  /* reaches no memory that others see */
 bool is_alone(
     LLVMValueRef instruction); /* block_loop.c: no more to do with other threads than plain loads and stores */
 

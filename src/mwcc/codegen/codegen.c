@@ -53,14 +53,6 @@ void spare_cold_code(program *p) {
   }
 }
 
-void write_output(const char *path, const void *data, size_t length) {
-  if (strcmp(path, "-") == 0) {
-    if (fwrite(data, 1, length, stdout) != length || fflush(stdout)) die("writing to standard output failed");
-  } else if (mw_file_write(path, data, length) != MW_SUCCESS) {
-    die("%s", mw_error_last()->message);
-  }
-}
-
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type) {
   char *message = NULL;
   LLVMMemoryBufferRef buffer;

@@ -21,8 +21,6 @@ typedef struct gpu_access {
 int find_gpu_accesses(program *p, LLVMValueRef instruction, gpu_access out[2]);
 /* The program that was read becomes PTX, and is written. */
 void make_ptx(program *p);
-/* A class's table of virtual functions names these where there is none: they trap. */
-void define_pure_virtual(program *p);
 /* What a host has to know of the module to load it, as comments for the PTX: types, variables, kernels. */
 void add_ptx_facts(const program *p, mw_text *out);
 /* Those facts and nothing else: --emit=facts. */

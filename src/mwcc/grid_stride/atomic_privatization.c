@@ -12,7 +12,6 @@
  * behind it the thread neither loads nor stores what others could have, too. What other blocks see meanwhile they could also
  * see if these came later. A place that there is not is noticed when the sums are added, by the line, but not by the block that
  * meant it. Where all threads add to one place, lanes do so together already (atomics.c), which is less. */
-#include "mwcc/widen/memory/memory.h"
 #include "grid_stride.h"
 
 #include <stdlib.h>
@@ -128,106 +127,4 @@ void keep_adds(program *p, kernel *k) {
     if (count < MOST_KEPT && suits(all.items[i]) && !is_told(k, all.items[i])) replace(p, b, all.items[i], count++);
   LLVMDisposeBuilder(b);
   free(all.items);
-}
-
-/* ---- in the block function ---- */
-
-/* In each byte of a place where nothing is to be added: no array gets there, but a mistake may be NULL. */
-enum { NOTHING = 0xff };
-
-/* For all lanes of a block, with the same in each byte. */
-static LLVMValueRef new_memory_of(widener *w, LLVMTypeRef type, LLVMValueRef count, int byte) {
-  enum { LINE = 64 };
-  LLVMValueRef memory = LLVMBuildArrayAlloca(w->entry, type, count, "added");
-  LLVMValueRef bytes = constant_i32(w->p, (unsigned)LLVMABISizeOfType(w->p->layout, type));
-  LLVMSetAlignment(memory, LINE);
-  LLVMBuildMemSet(w->entry, memory, LLVMConstInt(LLVMInt8TypeInContext(w->p->context), (unsigned)byte, 0),
-                  LLVMBuildMul(w->entry, count, bytes, ""), LINE);
-  return memory;
-}
-
-static LLVMValueRef no_place(const kept_add *a, LLVMTypeRef number) {
-  return LLVMConstIntToPtr(LLVMConstAllOnes(number), a->pointer);
-}
-
-static kept_add *add_of(widener *w, LLVMValueRef call) {
-  unsigned long number = strtoul(strrchr(callee_name(call), '.') + 1, NULL, 10);
-  if (number >= MOST_KEPT) die("internal: sum %lu of %d", number, MOST_KEPT);
-  kept_add *a = &w->adds[number];
-  if (a->sums) return a;
-  LLVMValueRef count = LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)(w->parts * w->width)), "");
-  *a = (kept_add){
-      .type = LLVMTypeOf(LLVMGetOperand(call, 1)), .pointer = LLVMTypeOf(LLVMGetOperand(call, 0)), .count = count};
-  a->sums = new_memory_of(w, a->type, count, 0);
-  a->places = new_memory_of(w, a->pointer, count, NOTHING);
-  a->position = LLVMGetCurrentDebugLocation2(w->b);
-  return a;
-}
-
-static LLVMValueRef load_kept(widener *w, LLVMTypeRef type, LLVMValueRef at) {
-  LLVMValueRef lanes = LLVMBuildLoad2(w->b, vector_type(w, type), at, "");
-  LLVMSetAlignment(lanes, (unsigned)LLVMABISizeOfType(w->p->layout, type));
-  return lanes;
-}
-
-static void store_kept(widener *w, LLVMTypeRef type, LLVMValueRef lanes, LLVMValueRef at) {
-  LLVMSetAlignment(LLVMBuildStore(w->b, lanes, at), (unsigned)LLVMABISizeOfType(w->p->layout, type));
-}
-
-bool widen_kept_add(widener *w, LLVMValueRef call, mask m) {
-  if (!starts_with(callee_name(call), KEPT_ADD)) return false;
-  kept_add *a = add_of(w, call);
-  parts active = m.all ? (parts){0} : mask_vectors(w, m);
-  LLVMValueRef gang = LLVMBuildLoad2(w->b, w->p->i32, w->gang, "");
-  LLVMValueRef first = LLVMBuildMul(w->b, gang, constant_i32(w->p, (unsigned)(w->parts * w->width)), "");
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef lane = LLVMBuildAdd(w->b, first, constant_i32(w->p, (unsigned)(u * w->width)), "");
-    LLVMValueRef sum = LLVMBuildInBoundsGEP2(w->b, a->type, a->sums, &lane, 1, "");
-    LLVMValueRef where = LLVMBuildInBoundsGEP2(w->b, a->pointer, a->places, &lane, 1, "");
-    LLVMValueRef added = part_vector(w, LLVMGetOperand(call, 1), u), at = part_vector(w, LLVMGetOperand(call, 0), u);
-    if (!m.all) {
-      added = LLVMBuildSelect(w->b, active.of[u], added, LLVMConstNull(LLVMTypeOf(added)), "");
-      at = LLVMBuildSelect(w->b, active.of[u], at, load_kept(w, a->pointer, where), "");
-    }
-    store_kept(w, a->type, LLVMBuildAdd(w->b, load_kept(w, a->type, sum), added, ""), sum);
-    store_kept(w, a->pointer, at, where);
-  }
-  return true;
-}
-
-/* One thread's sum, if there is any; and none is kept any more. */
-static void add_one(emission *e, const kept_add *a, LLVMValueRef lane) {
-  widener *w = &e->w;
-  LLVMBasicBlockRef adds = new_block(e, "adds"), next = new_block(e, "added");
-  LLVMValueRef sum = LLVMBuildInBoundsGEP2(w->b, a->type, a->sums, &lane, 1, "");
-  LLVMValueRef where = LLVMBuildInBoundsGEP2(w->b, a->pointer, a->places, &lane, 1, "");
-  LLVMValueRef at = LLVMBuildLoad2(w->b, a->pointer, where, "");
-  LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntEQ, at, no_place(a, w->p->i64), ""), next, adds);
-  go_on_at(e, adds);
-  LLVMSetCurrentDebugLocation2(w->b, a->position);
-  LLVMBuildAtomicRMW(w->b, LLVMAtomicRMWBinOpAdd, at, LLVMBuildLoad2(w->b, a->type, sum, ""),
-                     LLVMAtomicOrderingMonotonic, 0);
-  LLVMBuildStore(w->b, LLVMConstNull(a->type), sum);
-  LLVMBuildStore(w->b, no_place(a, w->p->i64), where);
-  LLVMBuildBr(w->b, next);
-  go_on_at(e, next);
-}
-
-/* From here on what runs is not of one block. */
-static void note_several(widener *w) {
-  LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, block));
-  LLVMBuildStore(w->b, constant_i64(w->p, MW_SEVERAL_BLOCKS),
-                 LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
-}
-
-void end_kept_adds(emission *e) {
-  widener *w = &e->w;
-  for (int n = 0; n < MOST_KEPT; n++) {
-    const kept_add *a = &w->adds[n];
-    if (!a->sums) continue;
-    note_several(w);
-    counted c = begin_counted(e, LLVMBuildAlloca(w->entry, w->p->i32, "lane"), a->count, 1);
-    add_one(e, a, load_slot(e, w->p->i32, c.slot));
-    end_counted(e, c);
-  }
 }

@@ -6,7 +6,7 @@
 #ifndef GRID_LOOP_H
 #define GRID_LOOP_H
 
-#include "mwcc/widen/flow/emission.h"
+#include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/footprint.h"
 
 /* guard: the branch to `before`, from which the loop is entered, or to `behind`. The latch goes round, or
@@ -61,6 +61,8 @@ void build_free_rounds(program *p, kernel *k);
 /* ---- reduction_state.c ---- */
 
 enum { ROUNDS_AT_ONCE = 8 };
+/* How many blocks take turns, each of which keeps so many bytes. */
+uint32_t blocks_to_keep(uint64_t bytes);
 /* Make the kernel do a few rounds at a time, and keep what it carries from round to round. False: it cannot be. */
 bool keep_sums(program *p, kernel *k, grid_loop *l);
 
@@ -68,8 +70,6 @@ bool keep_sums(program *p, kernel *k, grid_loop *l);
 
 /* Of a kernel that does a few rounds at a time: what its blocks add to the same places is added for several of them. */
 void keep_adds(program *p, kernel *k);
-/* In the block function, where blocks are done that took turns. */
-void end_kept_adds(emission *e);
 
 /* ---- shared_privatization.c ---- */
 
@@ -78,8 +78,6 @@ void end_kept_adds(emission *e);
 bool start_once(program *p, kernel *k, const grid_loop *l);
 /* The address in shared memory that the instruction loads from, stores to or changes; or NULL. */
 LLVMValueRef shared_place(LLVMValueRef instruction);
-/* In the block function: the block to run, of those beside each other. */
-void note_shared_block(widener *w, LLVMValueRef number);
 uint32_t blocks_beside(const kernel *k); /* how many blocks' shared memory there may be at a time */
 
 #endif

@@ -15,7 +15,6 @@
  * The count is exact: with i at most n - 1 in a round that is run, i plus the stride is what the thread itself would count
  * up to next. Should that be past the end of the type, then its own count never gets to n. */
 #include "grid_stride.h"
-#include "mwcc/widen/memory/memory.h"
 
 #include <stdlib.h>
 

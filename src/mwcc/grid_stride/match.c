@@ -1,6 +1,5 @@
 /* Finding grid-stride loops: see grid_stride.h. */
 #include "grid_stride.h"
-#include "mwcc/widen/memory/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -24,7 +24,6 @@
  *
  * Blocks that have something in shared memory meanwhile, as counts, get shared memory of their own: shared_privatization.c. */
 #include "grid_stride.h"
-#include "mwcc/widen/memory/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +124,7 @@ static uint32_t bytes_of(const program *p, const sums *all) {
   return (uint32_t)bytes;
 }
 
-static uint32_t blocks_to_keep(uint64_t bytes) {
+uint32_t blocks_to_keep(uint64_t bytes) {
   if (bytes * MOST_BLOCKS <= KEPT_BYTES) return MOST_BLOCKS;
   return bytes < KEPT_BYTES ? (uint32_t)(KEPT_BYTES / bytes) : 1;
 }
@@ -307,56 +306,5 @@ bool keep_sums(program *p, kernel *k, grid_loop *l) {
   LLVMDisposeBuilder(r.b);
   k->keeps_sums = true;
   k->kept_bytes = bytes_of(p, &all);
-  return true;
-}
-
-/* ---- in the block function ---- */
-
-void choose_kept_blocks(widener *w) {
-  uint64_t lanes = (uint64_t)w->width * (uint64_t)w->parts * LLVMConstIntGetZExtValue(w->gangs);
-  if (!w->k->keeps_sums) return;
-  w->k->kept_blocks = blocks_to_keep(lanes * w->k->kept_bytes);
-  if (w->k->keeps_shared && blocks_beside(w->k) < w->k->kept_blocks) w->k->kept_blocks = blocks_beside(w->k);
-}
-
-void note_kept_block(widener *w, LLVMValueRef number) {
-  if (!w->k->keeps_sums) return;
-  if (!w->kept_block) w->kept_block = LLVMBuildAlloca(w->entry, w->p->i32, "kept");
-  number = LLVMBuildTrunc(w->b, number, w->p->i32, "");
-  LLVMBuildStore(w->b, number, w->kept_block);
-  if (w->k->keeps_shared) note_shared_block(w, number);
-}
-
-/* Where the gang's first part of a sum is: a gang's parts lie side by side, and a block's gangs. */
-static LLVMValueRef kept_place(widener *w, unsigned number, LLVMTypeRef type) {
-  LLVMValueRef count = constant_i32(w->p, (unsigned)w->parts);
-  LLVMTypeRef wide = vector_type(w, type);
-  if (!w->kept[number]) {
-    LLVMValueRef all = LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)w->parts * w->k->kept_blocks), "");
-    w->kept[number] = LLVMBuildArrayAlloca(w->entry, wide, all, "sums");
-  }
-  LLVMValueRef at = LLVMBuildMul(w->b, LLVMBuildLoad2(w->b, w->p->i32, w->kept_block, ""), w->gangs, "");
-  at = LLVMBuildAdd(w->b, at, LLVMBuildLoad2(w->b, w->p->i32, w->gang, ""), "");
-  at = LLVMBuildMul(w->b, at, count, "");
-  return LLVMBuildInBoundsGEP2(w->b, wide, w->kept[number], &at, 1, "");
-}
-
-/* All lanes are kept, those too that are no threads. */
-bool widen_kept(widener *w, LLVMValueRef call) {
-  const char *name = callee_name(call);
-  bool loads = starts_with(name, KEPT_LOAD);
-  if (!loads && !starts_with(name, KEPT_STORE)) return false;
-  unsigned number = (unsigned)strtoul(strrchr(name, '.') + 1, NULL, 10);
-  LLVMTypeRef type = loads ? LLVMTypeOf(call) : LLVMTypeOf(LLVMGetOperand(call, 0)), wide = vector_type(w, type);
-  LLVMValueRef first = kept_place(w, number, type);
-  parts lanes = {0};
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef part = constant_i32(w->p, (unsigned)u), at = LLVMBuildInBoundsGEP2(w->b, wide, first, &part, 1, "");
-    if (loads)
-      lanes.of[u] = LLVMBuildLoad2(w->b, wide, at, "");
-    else
-      LLVMBuildStore(w->b, part_vector(w, LLVMGetOperand(call, 0), u), at);
-  }
-  if (loads) set_value(w, call, lanes);
   return true;
 }

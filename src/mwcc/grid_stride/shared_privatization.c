@@ -14,7 +14,6 @@
  * In another block's memory nothing stops a thread that leaves its own. So all its places have to be inside by what is known
  * of their ranges, if the code keeps its promises (as that abs() is not asked for the least number); else the kernel stays as
  * it is, and leaving shared memory is a fault where it happens. */
-#include "mwcc/widen/memory/memory.h"
 #include "grid_stride.h"
 #include "mwcc/analysis/value_range.h"
 
@@ -297,10 +296,3 @@ bool start_once(program *p, kernel *k, const grid_loop *l) {
 }
 
 /* ---- in the block function ---- */
-
-void note_shared_block(widener *w, LLVMValueRef number) {
-  LLVMTypeRef type = LLVMFunctionType(w->p->void_type, &w->p->i32, 1, 0);
-  LLVMValueRef function = LLVMGetNamedFunction(w->p->module, KEPT_SHARED);
-  if (!function) function = LLVMAddFunction(w->p->module, KEPT_SHARED, type);
-  LLVMBuildCall2(w->b, type, function, &number, 1, "");
-}

@@ -9,15 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool is_block_wait(LLVMValueRef i) { return LLVMIsACallInst(i) && strcmp(callee_name(i), BLOCK_WAIT) == 0; }
-
-const char *block_wait_objection(const shapes *s, LLVMValueRef wait) {
-  LLVMValueRef phase = LLVMGetOperand(wait, 0);
-  if (memory_of(phase) != MEMORY_SHARED) return "a wait for a cuda::barrier that other blocks may see";
-  if (shape_of(s, phase).kind > SHAPE_RACED) return "a wait for one of several cuda::barriers";
-  return NULL;
-}
-
 static LLVMValueRef turn_function(program *p) {
   LLVMValueRef function = LLVMGetNamedFunction(p->module, TURN);
   if (function) return function;

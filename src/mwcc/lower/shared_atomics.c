@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-bool is_unlocked(LLVMValueRef atomic) { return memory_of(LLVMGetOperand(atomic, 0)) == MEMORY_SHARED; }
-
 LLVMValueRef combine_atomic(LLVMBuilderRef b, LLVMAtomicRMWBinOp op, LLVMValueRef old, LLVMValueRef value) {
   LLVMIntPredicate predicate = op == LLVMAtomicRMWBinOpMax    ? LLVMIntSGT
                                : op == LLVMAtomicRMWBinOpMin  ? LLVMIntSLT

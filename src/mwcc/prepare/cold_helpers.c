@@ -6,23 +6,13 @@
  * lanes call there is one then that takes a vector, and what else calls them has them inlined.
  *
  * They are straight arithmetic of numbers: any lane may run them, be it active or not. */
-#include "mwcc/widen/widen.h"
+#include "mwcc/analysis/simt.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 4 /* parameters */ };
-
-static const char MARK[] = "mw.seldom", VECTORS[] = "mw.vectors";
+static const char MARK[] = COLD_HELPER;
 static const LLVMAttributeIndex WHOLE = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
-
-static bool is_marked(LLVMValueRef f) {
-  return LLVMIsAFunction(f) && LLVMGetStringAttributeAtIndex(f, WHOLE, MARK, sizeof MARK - 1);
-}
-
-bool takes_vectors(LLVMValueRef f) { return LLVMGetStringAttributeAtIndex(f, WHOLE, VECTORS, sizeof VECTORS - 1); }
-
-bool is_seldom(LLVMValueRef call) { return LLVMIsACallInst(call) && is_marked(LLVMGetCalledValue(call)); }
 
 /* Only the headers' own are believed. */
 static void mark_seldom(program *p, LLVMValueRef f) {
@@ -49,151 +39,13 @@ void mark_cold_helpers(program *p) {
   }
 }
 
-size_t seldom_length(LLVMValueRef call) {
-  if (!is_seldom(call)) return 0;
-  instructions all = instructions_of_function(LLVMGetCalledValue(call));
-  free(all.items);
-  return all.count;
-}
-
-/* ---- of a vector ---- */
-
-/* Nothing is known of a parameter: to the analyses it is an instruction, since a kernel's parameters are alike in all lanes. */
-static void hide_parameters(program *p, LLVMValueRef f, given *list) {
-  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
-  for (unsigned i = 0; i < LLVMCountParams(f); i++) {
-    LLVMValueRef parameter = LLVMGetParam(f, i);
-    LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)));
-    list[i] = (given){.value = LLVMBuildFreeze(b, parameter, ""), .shape = {.kind = SHAPE_VARYING}};
-    LLVMReplaceAllUsesWith(parameter, list[i].value);
-    LLVMSetOperand(list[i].value, 0, parameter);
-  }
-  LLVMDisposeBuilder(b);
-}
-
-/* The struct that is returned is put together from its members. */
-static void return_wide(widener *w, LLVMValueRef value) {
-  LLVMTypeRef type = LLVMTypeOf(value);
-  if (LLVMGetTypeKind(type) != LLVMStructTypeKind) {
-    LLVMBuildRet(w->b, part_vector(w, value, 0));
-    return;
-  }
-  LLVMValueRef whole = LLVMGetPoison(wide_type(w, type));
-  bool has[2] = {0};
-  for (; LLVMIsAInsertValueInst(value); value = LLVMGetOperand(value, 0)) {
-    unsigned member = LLVMGetIndices(value)[0];
-    if (!has[member])
-      whole = LLVMBuildInsertValue(w->b, whole, part_vector(w, LLVMGetOperand(value, 1), 0), member, "");
-    has[member] = true;
-  }
-  if (!has[0] || !has[1]) refuse(w, value, "a helper returns what is no struct of two numbers");
-  LLVMBuildRet(w->b, whole);
-}
-
-static void emit_body(widener *w, LLVMValueRef f, const given *list) {
-  for (unsigned i = 0; i < LLVMCountParams(f); i++)
-    set_value(w, list[i].value, (parts){{LLVMGetParam(w->function, i)}});
-  LLVMValueRef i = LLVMGetNextInstruction(list[0].value);
-  for (; !LLVMIsATerminatorInst(i); i = LLVMGetNextInstruction(i))
-    if (!LLVMIsAInsertValueInst(i)) widen_instruction(w, i, (mask){.all = true});
-  return_wide(w, LLVMGetOperand(i, 0));
-}
-
-/* Its callee keeps half of the vector registers as they are, so that what lanes have in them stays there. LLVM ends the upper
-   halves of AVX's registers before a call that takes none of them, and where a function returns that gives none back, be they
-   kept or not: so only where each vector is such a register. */
-static unsigned convention(const widener *w) {
-  const char *features = w->p->features;
-  int bytes = w->width * 4, most = strstr(features, "+avx512f") ? 64 : strstr(features, "+avx") ? 32 : 16;
-  bool whole = bytes == most || (bytes == 32 && most == 64);
-  return strstr(w->p->triple, "x86_64") && whole ? LLVMIntelOCLBICallConv : LLVMCCallConv;
-}
-
-static LLVMValueRef declare_of_vectors(widener *w, LLVMValueRef f, const char *name) {
-  static const char *const attributes[] = {"nounwind", "noinline", "willreturn"};
-  program *p = w->p;
-  LLVMTypeRef params[MOST], result = LLVMGetReturnType(LLVMGlobalGetValueType(f));
-  unsigned count = LLVMCountParams(f);
-  for (unsigned i = 0; i < count; i++) params[i] = vector_type(w, LLVMTypeOf(LLVMGetParam(f, i)));
-  LLVMValueRef made = LLVMAddFunction(p->module, name, LLVMFunctionType(wide_type(w, result), params, count, 0));
-  LLVMSetLinkage(made, LLVMInternalLinkage);
-  LLVMSetFunctionCallConv(made, convention(w));
-  for (size_t i = 0; i < MW_COUNT(attributes); i++) add_attribute(p, made, attributes[i]);
-  add_text_attribute(p, made, VECTORS, "");
-  add_text_attribute(p, made, "frame-pointer", "all"); /* the convention does not keep it */
-  prefer_widest(p, made);
-  LLVMAddAttributeAtIndex(made, WHOLE,
-                          LLVMCreateEnumAttribute(p->context, LLVMGetEnumAttributeKindForName("memory", 6), 0));
-  return made;
-}
-
-static void define_of_vectors(widener *w, LLVMValueRef f, LLVMValueRef made) {
-  program *p = w->p;
-  given list[MOST];
-  graph g;
-  const char *why;
-  hide_parameters(p, f, list);
-  graph_build(p, f, false, &g, &why);
-  flow way = graph_flow(&g);
-  order o = order_of(&way);
-  shapes s = shapes_given(&g, &o, (cut){CUT_ROW, w->width, 1, 1}, list, (int)LLVMCountParams(f), NULL);
-  widener own = {.p = p, .k = w->k, .g = &g, .shapes = &s, .width = w->width, .parts = 1, .function = made};
-  own.b = own.entry = LLVMCreateBuilderInContext(p->context);
-  own.stamp = 1;
-  LLVMPositionBuilderAtEnd(own.b, LLVMAppendBasicBlockInContext(p->context, made, "entry"));
-  emit_body(&own, f, list);
-  if (own.why) refuse(w, NULL, own.why);
-  LLVMDisposeBuilder(own.b);
-  free(own.table);
-  shapes_free(&s);
-  order_free(&o);
-  graph_free(&g);
-}
-
-static bool is_straight(program *p, LLVMValueRef f) {
-  graph g;
-  const char *why;
-  if (LLVMCountParams(f) > MOST || LLVMCountBasicBlocks(f) != 1 || !graph_build(p, f, false, &g, &why)) return false;
-  graph_free(&g);
-  return true;
-}
-
-/* NULL, with a refusal: there can be none. */
-static LLVMValueRef vector_function(widener *w, LLVMValueRef f) {
-  size_t length;
-  char *name = mw_format("lanes%d.%s", w->width, LLVMGetValueName2(f, &length));
-  LLVMValueRef made = LLVMGetNamedFunction(w->p->module, name);
-  if (!made && is_straight(w->p, f)) {
-    made = declare_of_vectors(w, f, name);
-    define_of_vectors(w, f, made);
-  }
-  if (!made) refuse(w, NULL, "a helper is no straight arithmetic");
-  free(name);
-  return made;
-}
-
-void call_seldom(widener *w, LLVMValueRef call) {
-  program *p = w->p;
-  parts result = {0};
-  LLVMValueRef arguments[MOST], function = vector_function(w, LLVMGetCalledValue(call));
-  unsigned count = LLVMGetNumArgOperands(call);
-  for (int u = 0; u < w->parts && function; u++) {
-    for (unsigned i = 0; i < count; i++) arguments[i] = part_vector(w, LLVMGetOperand(call, i), u);
-    result.of[u] = LLVMBuildCall2(w->b, LLVMGlobalGetValueType(function), function, arguments, count, "");
-    LLVMSetInstructionCallConv(result.of[u], LLVMGetFunctionCallConv(function));
-    LLVMAddCallSiteAttribute(result.of[u], WHOLE,
-                             LLVMCreateEnumAttribute(p->context, LLVMGetEnumAttributeKindForName("cold", 4), 0));
-  }
-  if (function) set_value(w, call, result);
-}
-
 /* ---- of one thread ---- */
 
 void inline_seldom(program *p) {
   bool some = false;
   for (LLVMValueRef next, f = LLVMGetFirstFunction(p->module); f; f = next) {
     next = LLVMGetNextFunction(f);
-    if (!is_marked(f)) continue;
+    if (!is_cold_helper(f)) continue;
     if (!LLVMGetFirstUse(f)) {
       LLVMDeleteFunction(f);
       continue;

@@ -3,7 +3,7 @@
  * Both lay out structs alike (CUDA requires it), so the module is changed in place: triple, data layout, attributes.
  * What CUDA defines and LLVM's host targets leave undefined is spelled out here: division by zero, conversion of numbers
  * out of range, shifts by the width or more. After this stage no instruction of these kinds has undefined behaviour. */
-#include "mwcc/gpu/gpu.h"
+#include "mwcc/mwcc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,15 +135,6 @@ static void define_results(program *p, LLVMValueRef function) {
   }
   free(list.items);
   LLVMDisposeBuilder(b);
-}
-
-void forget_device_attributes(program *p) {
-  static const char *const device_only[] = {"target-cpu", "target-features", "stack-protector-buffer-size",
-                                            "uniform-work-group-size"};
-  EACH_FUNCTION(p, f)
-  for (size_t i = 0; i < MW_COUNT(device_only); i++)
-    LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, device_only[i],
-                                     (unsigned)strlen(device_only[i]));
 }
 
 static void retarget_function(program *p, LLVMValueRef f) {

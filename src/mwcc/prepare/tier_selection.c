@@ -59,17 +59,6 @@ static void note_call(graph *g, node *n, LLVMValueRef call) {
   n->callees[n->callee_count++] = (size_t)(target - g->nodes);
 }
 
-bool has_address_taken(LLVMValueRef function) {
-  for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
-    LLVMValueRef user = LLVMGetUser(use);
-    if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != function) return true;
-    unsigned count = LLVMGetNumArgOperands(user);
-    for (unsigned i = 0; i < count; i++)
-      if (LLVMGetOperand(user, i) == function) return true;
-  }
-  return false;
-}
-
 static void read_node(graph *g, node *n) {
   n->uses = mw_alloc(g->p->shared_count + g->p->variable_count + 1);
   n->address_taken = has_address_taken(n->function);

@@ -264,6 +264,15 @@ void complain(program *p, LLVMValueRef at, const char *format, ...) {
   p->complaints++;
 }
 
+static void forget_device_attributes(program *p) {
+  static const char *const device_only[] = {"target-cpu", "target-features", "stack-protector-buffer-size",
+                                            "uniform-work-group-size"};
+  EACH_FUNCTION(p, f)
+  for (size_t i = 0; i < MW_COUNT(device_only); i++)
+    LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, device_only[i],
+                                     (unsigned)strlen(device_only[i]));
+}
+
 /* Clang's bitcode; or IR as text (--only). */
 static LLVMModuleRef parse(program *p) {
   const mw_text *text = &p->bitcode;

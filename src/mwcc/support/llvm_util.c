@@ -162,3 +162,24 @@ LLVMBasicBlockRef split_block(program *p, LLVMValueRef before) {
   }
   return head;
 }
+
+void make_types(program *p) {
+  p->context = LLVMContextCreate();
+  p->void_type = LLVMVoidTypeInContext(p->context);
+  p->i1 = LLVMInt1TypeInContext(p->context);
+  p->i8 = LLVMInt8TypeInContext(p->context);
+  p->i32 = LLVMInt32TypeInContext(p->context);
+  p->i64 = LLVMInt64TypeInContext(p->context);
+  p->pointer = LLVMPointerTypeInContext(p->context, 0);
+}
+
+bool is_lane_type(LLVMTypeRef type) {
+  switch (LLVMGetTypeKind(type)) {
+  case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(type) <= 64;
+  case LLVMFloatTypeKind:
+  case LLVMDoubleTypeKind:
+  case LLVMHalfTypeKind:
+  case LLVMPointerTypeKind: return true;
+  default: return false;
+  }
+}

@@ -33,6 +33,7 @@ bool writes_no_memory(program *p, LLVMValueRef call);
 /* Integer arithmetic and changes of width that can be done anywhere: not division, which may trap. */
 bool is_integer_operation(LLVMValueRef value);
 void run_passes(program *p, const char *passes);
+bool is_lane_type(LLVMTypeRef type); /* what can be an element of a vector */
 void verify_module(program *p, const char *stage);
 
 /* Cut a block in two before one of its instructions: the new block is the first part, whose end is still to be made. */

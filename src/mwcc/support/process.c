@@ -49,3 +49,11 @@ void strings_add(strings *list, const char *item) {
 }
 
 bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+void write_output(const char *path, const void *data, size_t length) {
+  if (strcmp(path, "-") == 0) {
+    if (fwrite(data, 1, length, stdout) != length || fflush(stdout)) die("writing to standard output failed");
+  } else if (mw_file_write(path, data, length) != MW_SUCCESS) {
+    die("%s", mw_error_last()->message);
+  }
+}

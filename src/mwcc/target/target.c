@@ -146,3 +146,19 @@ int vector_registers(const program *p) {
   bool many = strstr(p->features, "+avx512f") || !starts_with(p->triple, "x86_64");
   return many ? 32 : 16;
 }
+
+/* AVX2 has gathers, which on most processors take three times as long as the loads (or are taken apart by LLVM). */
+bool gathers_singly(const program *p) { return !strstr(p->features, "+avx512f"); }
+
+void make_machine(program *p) {
+  char *message = NULL;
+  LLVMTargetRef target;
+  static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
+                                               LLVMCodeGenLevelAggressive};
+  if (LLVMGetTargetFromTriple(p->triple, &target, &message))
+    die("this LLVM has no code generator for %s: %s", p->triple, message);
+  p->machine = LLVMCreateTargetMachine(target, p->triple, p->cpu, p->features, levels[p->options->level], LLVMRelocPIC,
+                                       LLVMCodeModelDefault);
+  if (!p->machine) die("this LLVM knows no processor '%s'", p->cpu);
+  p->layout = LLVMCreateTargetDataLayout(p->machine);
+}

@@ -87,7 +87,8 @@ typedef struct kept_add {
   LLVMMetadataRef position;
 } kept_add;
 
-typedef struct widener {
+typedef struct widener widener;
+struct widener {
   program *p;
   kernel *k;
   const graph *g;
@@ -126,7 +127,8 @@ typedef struct widener {
   LLVMValueRef elements;         /* of all rounds, where those are taken apart: interchange.c; or NULL */
   kept_add adds[MOST_KEPT];
   LLVMValueRef kept_block, kept[MOST_KEPT]; /* where sums are kept: which block is run (slot), and the sums; or NULL */
-} widener;
+  void (*widen)(widener *w, LLVMValueRef instruction, mask m); /* widen_instruction */
+};
 
 /* The SIMD block function of a kernel for blocks that are cut as the shapes say, or false with the reason and where.
    `single`: the shapes of a gang of one part, where gangs may begin again (divergent_fallback.c); or NULL. */
@@ -206,8 +208,6 @@ parts no_lanes(widener *w);
 /* Emit one instruction (no terminator, phi or barrier) for the lanes of `m`. */
 void widen_instruction(widener *w, LLVMValueRef instruction, mask m);
 
-bool is_lane_type(LLVMTypeRef type); /* what can be an element of a vector */
-
 /* ---- serialized_calls.c ---- */
 /* False where the callee is none that a thread could call by itself. */
 bool widen_call_by_lanes(widener *w, LLVMValueRef call, mask m);
@@ -229,6 +229,8 @@ LLVMValueRef number_like(widener *w, LLVMValueRef like, unsigned value);
 /* A barrier where a block is one gang (graph.seamless): nobody is waited for, and votes are counted at once. False: the call
    is none. */
 bool widen_barrier(widener *w, LLVMValueRef call, mask m);
+/* What `sum`, of the parts before, becomes with the votes of part u at a barrier that counts. */
+LLVMValueRef vote_of_part(widener *w, const char *name, LLVMValueRef predicate, mask m, int u, LLVMValueRef sum);
 
 /* ---- vector_math.c ---- */
 /* The mathematical function that a call is of, without its type ("sinf", "llvm.sin.f32": "sin"), or NULL. */

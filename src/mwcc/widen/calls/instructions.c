@@ -395,17 +395,6 @@ static void widen_extract(widener *w, LLVMValueRef i) {
   set_value(w, i, result);
 }
 
-bool is_lane_type(LLVMTypeRef type) {
-  switch (LLVMGetTypeKind(type)) {
-  case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(type) <= 64;
-  case LLVMFloatTypeKind:
-  case LLVMDoubleTypeKind:
-  case LLVMHalfTypeKind:
-  case LLVMPointerTypeKind: return true;
-  default: return false;
-  }
-}
-
 void widen_instruction(widener *w, LLVMValueRef i, mask m) {
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMLoad: widen_load(w, i, m); return;

@@ -376,3 +376,41 @@ bool widen_warp(widener *w, LLVMValueRef call, mask m) {
   }
   return true;
 }
+
+/* ---- barriers of blocks that are one gang ---- */
+
+LLVMValueRef vote_of_part(widener *w, const char *name, LLVMValueRef predicate, mask m, int u, LLVMValueRef sum) {
+  LLVMValueRef lanes = part_vector(w, predicate, u), active = mask_part(w, m, u);
+  LLVMValueRef yes = LLVMBuildICmp(w->b, LLVMIntNE, lanes, LLVMConstNull(LLVMTypeOf(lanes)), "");
+  yes = LLVMBuildSelect(w->b, active, yes, LLVMConstNull(LLVMTypeOf(yes)), "");
+  LLVMValueRef word = mask_word(w, yes);
+  LLVMTypeRef bits = LLVMTypeOf(word);
+  if (strstr(name, ".popc")) {
+    LLVMValueRef ones = call_intrinsic(w->p, w->b, "llvm.ctpop", &bits, 1, &word, 1);
+    ones = w->width < 32   ? LLVMBuildZExt(w->b, ones, w->p->i32, "")
+           : w->width > 32 ? LLVMBuildTrunc(w->b, ones, w->p->i32, "")
+                           : ones;
+    return LLVMBuildAdd(w->b, sum, ones, "");
+  }
+  if (strstr(name, ".and")) {
+    LLVMValueRef every = LLVMBuildICmp(w->b, LLVMIntEQ, word, mask_word(w, active), "");
+    return LLVMBuildAnd(w->b, sum, LLVMBuildZExt(w->b, every, w->p->i32, ""), "");
+  }
+  return LLVMBuildOr(w->b, sum, LLVMBuildZExt(w->b, any_in_part(w, yes), w->p->i32, ""), "");
+}
+
+bool widen_barrier(widener *w, LLVMValueRef call, mask m) {
+  if (!is_barrier(call)) return false;
+  if (!m.all) {
+    refuse(w, call, "a barrier that not all threads of the block may reach");
+    return true;
+  }
+  const char *why = is_block_wait(call) ? block_wait_objection(w->shapes, call) : NULL;
+  if (why) refuse(w, call, why);
+  if (!LLVMGetFirstUse(call)) return true;
+  const char *name = callee_name(call);
+  LLVMValueRef sum = constant_i32(w->p, strstr(name, ".and") != NULL);
+  for (int u = 0; u < w->parts; u++) sum = vote_of_part(w, name, LLVMGetOperand(call, 0), m, u, sum);
+  set_scalar(w, call, sum);
+  return true;
+}

@@ -32,11 +32,6 @@ static void note_block(widener *w, LLVMValueRef block) {
 
 /* ---- which kernels ---- */
 
-bool is_alone(LLVMValueRef i) {
-  if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return is_harmless(i);
-  return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
-}
-
 static bool has_rows(const cut *c, const unsigned block[3]) {
   unsigned rows = c->kind == CUT_PLANE ? (unsigned)(c->parts / c->columns) : 1;
   return c->kind != CUT_LINE && block[1] / rows * block[2] > 1;

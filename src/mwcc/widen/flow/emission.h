@@ -90,6 +90,11 @@ void end_counted(emission *e, counted c);
 LLVMValueRef begin_gang(emission *e);
 LLVMValueRef count_threads(widener *w); /* of a block */
 
+/* ---- privatized_atomics.c ---- */
+
+/* Where blocks are done that took turns. */
+void end_kept_adds(emission *e);
+
 /* ---- grid_stride_loop.c ---- */
 
 typedef struct round_loop {

@@ -3,6 +3,7 @@
  * Kernels that keep nothing do the first round of all the blocks that a worker was given, then the second one of all. Others do
  * a few rounds of some blocks, then the next few of the same blocks; and once more what is behind the loop, when all rounds are
  * done (reduction_state.c). */
+#include "emission.h"
 #include "mwcc/grid_stride/grid_stride.h"
 
 #include <string.h>
@@ -20,14 +21,6 @@ static LLVMValueRef grid_threads(widener *w) {
 static void note(widener *w, LLVMValueRef elements, size_t field) {
   LLVMValueRef at = constant_i64(w->p, field);
   LLVMBuildStore(w->b, elements, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
-}
-
-LLVMValueRef round_word(widener *w, const char *name) {
-  bool limit = strcmp(name, ROUND_LIMIT_LOW) == 0 || strcmp(name, ROUND_LIMIT_HIGH) == 0;
-  bool high = strcmp(name, ROUND_REGISTER_HIGH) == 0 || strcmp(name, ROUND_LIMIT_HIGH) == 0;
-  size_t field = limit ? offsetof(mw_worker, round_limit) : offsetof(mw_worker, round);
-  LLVMValueRef at = constant_i64(w->p, field + (high ? sizeof(uint32_t) : 0));
-  return LLVMBuildLoad2(w->b, w->p->i32, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""), "");
 }
 
 /* ---- the loops ---- */

@@ -76,12 +76,6 @@ static bool mostly_gathers(const graph *g, const order *o, const shapes *s) {
 
 /* ---- the variants ---- */
 
-bool is_variant(const kernel *k, LLVMValueRef function) {
-  for (int i = 0; i < k->variant_count; i++)
-    if (k->variants[i].function == function || k->variants[i].strays == function) return true;
-  return false;
-}
-
 typedef struct question {
   program *p;
   kernel *k;

@@ -358,6 +358,7 @@ static bool try_strays(const emission *from, const shapes *single) {
                   .parts = 1,
                   .expects = from->expected->count > 0,
                   .strays = true,
+                  .widen = widen_instruction,
                   .function = from->strays};
   find_regions(&e);
   if (!e.w.why) emit_strays(&e, &from->w.shapes->cut);
@@ -375,11 +376,17 @@ static bool try_both(emission *e, const char *name, const shapes *single) {
 
 bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live, const expectation *x,
                   const shapes *single, const char *name, const char **why, LLVMValueRef *why_at, variant *out) {
-  const emission first = {
-      .expected = x,
-      .asks = true,
-      .single = single != NULL,
-      .w = {.p = p, .k = k, .g = g, .shapes = s, .live = live, .width = s->cut.lanes, .parts = s->cut.parts}};
+  const emission first = {.expected = x,
+                          .asks = true,
+                          .single = single != NULL,
+                          .w = {.p = p,
+                                .k = k,
+                                .g = g,
+                                .shapes = s,
+                                .live = live,
+                                .width = s->cut.lanes,
+                                .parts = s->cut.parts,
+                                .widen = widen_instruction}};
   const expectation none = {0};
   emission e = first;
   bool done = try_both(&e, name, single);

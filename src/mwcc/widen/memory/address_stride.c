@@ -25,7 +25,7 @@ static LLVMValueRef number(const question *q, LLVMValueRef value, int depth) {
   growth g = grown(q, value, depth);
   if (!g.known || g.by || !is_uniform(w, value) || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind)
     return NULL;
-  if (register_of(value)) widen_instruction(w, value, q->all);
+  if (register_of(value)) w->widen(w, value, q->all);
   bool outside = !LLVMIsAInstruction(value) || (q->loop >= 0 && !is_inside(q, value));
   if (outside || register_of(value)) return LLVMBuildIntCast2(w->b, value_scalar(w, value), w->p->i64, 1, "");
   LLVMOpcode opcode = LLVMGetInstructionOpcode(value);

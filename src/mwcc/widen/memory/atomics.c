@@ -1,5 +1,6 @@
 /* Atomics from a gang: lane by lane; one for all lanes where they change one place, and nobody asks for the old values or
  * they are sums. See widen.h. */
+#include "mwcc/divergence/access_predicates.h"
 #include "mwcc/widen/widen.h"
 
 /* An address whose lanes differ in one index alone: lanes then lay out that, in few bits, and the address is made from
@@ -57,10 +58,6 @@ typedef struct lane_atomic {
   int waiting;
 } lane_atomic;
 
-bool is_short_atomic(LLVMValueRef atomic) {
-  return LLVMIsAAtomicRMWInst(atomic) && is_unlocked(atomic) && !LLVMGetFirstUse(atomic);
-}
-
 static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
   lane_atomic *one = context;
   LLVMValueRef atomic = one->atomic, address = address_of(w, &one->at, lane);
@@ -81,45 +78,6 @@ static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
 /* ---- one for all lanes ----
    Where all change one place. Exact for integers; for floating-point numbers the order of atomic additions is open anyway,
    but results stay repeatable only lane by lane, so they are. */
-
-typedef struct reduction {
-  LLVMAtomicRMWBinOp op;
-  const char *intrinsic;
-  enum { ZERO, ONES, LEAST, MOST } neutral;
-} reduction;
-
-static const reduction reductions[] = {
-    {LLVMAtomicRMWBinOpAdd, "llvm.vector.reduce.add", ZERO},
-    {LLVMAtomicRMWBinOpSub, "llvm.vector.reduce.add", ZERO},
-    {LLVMAtomicRMWBinOpOr, "llvm.vector.reduce.or", ZERO},
-    {LLVMAtomicRMWBinOpXor, "llvm.vector.reduce.xor", ZERO},
-    {LLVMAtomicRMWBinOpAnd, "llvm.vector.reduce.and", ONES},
-    {LLVMAtomicRMWBinOpMax, "llvm.vector.reduce.smax", LEAST},
-    {LLVMAtomicRMWBinOpMin, "llvm.vector.reduce.smin", MOST},
-    {LLVMAtomicRMWBinOpUMax, "llvm.vector.reduce.umax", ZERO},
-    {LLVMAtomicRMWBinOpUMin, "llvm.vector.reduce.umin", ONES},
-};
-
-static const reduction *find_reduction(LLVMValueRef atomic) {
-  for (size_t i = 0; i < MW_COUNT(reductions); i++)
-    if (reductions[i].op == LLVMGetAtomicRMWBinOp(atomic)) return &reductions[i];
-  return NULL;
-}
-
-static bool is_sum(LLVMValueRef atomic) {
-  LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(atomic);
-  return op == LLVMAtomicRMWBinOpAdd || op == LLVMAtomicRMWBinOpSub;
-}
-
-bool is_joint_atomic(const shapes *s, LLVMValueRef atomic) {
-  if (!LLVMIsAAtomicRMWInst(atomic) || shape_of(s, LLVMGetOperand(atomic, 0)).kind > SHAPE_GANG) return false;
-  return LLVMGetFirstUse(atomic) ? is_sum(atomic) : find_reduction(atomic) != NULL;
-}
-
-const char *describe_atomic(const shapes *s, LLVMValueRef atomic) {
-  if (is_joint_atomic(s, atomic)) return "one atomic for all lanes";
-  return is_unlocked(atomic) ? "atomic by one lane after another, without a lock" : "atomic by one lane after another";
-}
 
 static LLVMValueRef neutral_of(const reduction *r, LLVMTypeRef type) {
   uint64_t sign = 1ull << (LLVMGetIntTypeWidth(type) - 1);

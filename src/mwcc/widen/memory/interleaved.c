@@ -230,20 +230,6 @@ static int member_of(const group *g, LLVMValueRef store) {
   return -1;
 }
 
-bool is_harmless(LLVMValueRef i) {
-  static const char *const names[] = {"llvm.lifetime.", "llvm.dbg.", "llvm.nvvm.read.ptx.sreg."};
-  if (!LLVMIsACallInst(i))
-    return !LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i) && !LLVMIsAFenceInst(i) && !LLVMIsAAtomicRMWInst(i) &&
-           !LLVMIsAAtomicCmpXchgInst(i);
-  for (size_t n = 0; n < MW_COUNT(names); n++)
-    if (starts_with(callee_name(i), names[n])) return true;
-  LLVMValueRef callee = LLVMGetCalledValue(i);
-  if (is_seldom(i)) return true;
-  if (!LLVMIsAFunction(callee) || !LLVMGetIntrinsicID(callee)) return false;
-  uint64_t bits;
-  return memory_fact(i, &bits) && bits == 0; /* it knows its arguments only */
-}
-
 /* Whether the stores can wait for the last of them: nothing between may touch their memory. A load of another member does
    not; lanes' structs do not overlap. */
 static bool can_wait(widener *w, const group *g) {

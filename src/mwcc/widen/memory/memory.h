@@ -98,7 +98,6 @@ bool store_streamed(widener *w, const place *at, parts lanes, uint64_t bytes);
 LLVMValueRef base_of(widener *w, LLVMValueRef address, int64_t *distance);
 /* What the last index of an address in an array counts; NULL where it has others that are not 0. */
 LLVMTypeRef element_of(LLVMValueRef gep);
-bool is_harmless(LLVMValueRef instruction); /* reaches no memory that others see */
 /* How many elements of so many bytes lane l + 1 is behind lane l, if that is few but not one: 2 to 4; else 0. */
 int few_steps(widener *w, const place *at, uint64_t bytes);
 parts load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m);

@@ -9,15 +9,6 @@
 
 enum { FEWEST_LANES = 4 };
 
-bool reaches_rows(const shapes *s, LLVMValueRef address, uint64_t bytes) {
-  shape a = shape_of(s, address);
-  int lanes = s->cut.lanes, count = s->cut.parts;
-  if (!has_pass(s->graph->program, PASS_TRANSPOSED)) return false;
-  if (a.kind != SHAPE_AFFINE || count < 2 || count & (count - 1) || count > lanes || lanes < FEWEST_LANES) return false;
-  int64_t row = (int64_t)bytes * count; /* rows that overlap are not meant here */
-  return a.step == (int64_t)bytes && (a.stride >= row || a.stride <= -row);
-}
-
 /* ---- rows as vectors: number r of them holds rows r, r + parts, r + 2 * parts, … ---- */
 
 /* Elements first .. first + count - 1 of two vectors, one behind the other. */

@@ -179,7 +179,7 @@ static void compute(widener *w, LLVMValueRef value, mask m) {
   if (k->local.of[0] && k->node_stamp == w->stamp) return;
   int count = is_id(value) ? 0 : is_extreme(value) ? 2 : LLVMGetNumOperands(value);
   for (int n = 0; n < count; n++) compute(w, LLVMGetOperand(value, (unsigned)n), m);
-  widen_instruction(w, value, m);
+  w->widen(w, value, m);
 }
 
 /* ---- by lane 0 alone ----

@@ -121,13 +121,6 @@ typedef struct guard {
   LLVMBasicBlockRef block;
 } guard;
 
-/* Where workitem_loops.c keeps a thread that it hands to functions: what stands there is trusted. */
-static unsigned thread_mark(const program *p) { return LLVMGetMDKindIDInContext(p->context, "mw.thread", 9); }
-
-void mark_thread(program *p, LLVMValueRef place) {
-  LLVMSetMetadata(place, thread_mark(p), LLVMMetadataAsValue(p->context, LLVMMDNodeInContext2(p->context, NULL, 0)));
-}
-
 static bool is_thread(const program *p, LLVMValueRef place) {
   return LLVMIsAAllocaInst(place) && LLVMGetMetadata(place, thread_mark(p));
 }

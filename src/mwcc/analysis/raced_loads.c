@@ -4,7 +4,7 @@
  * where nobody writes there meanwhile: an earlier gang, whose stores of the region are all done, or another block. A race of
  * that kind is no excuse for a thread's local to change at the next barrier. So what may have been raced for is kept by each
  * gang (SHAPE_RACED); and where it decides which barrier comes next, gangs may disagree (emission.h). */
-#include "mwcc/analysis/simt.h"
+#include "simt.h"
 
 #include <stdlib.h>
 

@@ -68,20 +68,6 @@ static LLVMValueRef frame_id(function *f, size_t offset, unsigned axis) {
   return load_invariant(f->p, f->b, f->p->i32, f->frame, offset + axis * sizeof(uint32_t));
 }
 
-/* A thread in memory: all but its ids is the same for every thread of the worker. */
-LLVMValueRef new_thread(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k) {
-  LLVMValueRef thread = LLVMBuildAlloca(b, thread_type(p), "thread");
-  mark_thread(p, thread);
-  LLVMValueRef memory = load_invariant(p, b, p->pointer, worker, offsetof(mw_worker, shared));
-  LLVMValueRef dynamic_offset = constant_i64(p, k->shared_bytes);
-  LLVMBuildStore(b, frame, thread_address(p, b, thread, THREAD_FRAME, 0));
-  LLVMBuildStore(b, worker, thread_address(p, b, thread, THREAD_WORKER, 0));
-  LLVMBuildStore(b, memory, thread_address(p, b, thread, THREAD_SHARED, 0));
-  LLVMValueRef dynamic = LLVMBuildInBoundsGEP2(b, p->i8, memory, &dynamic_offset, 1, "");
-  LLVMBuildStore(b, dynamic, thread_address(p, b, thread, THREAD_DYNAMIC, 0));
-  return thread;
-}
-
 /* blockIdx from the linear block index. */
 static void set_block(function *f, LLVMValueRef thread, LLVMValueRef block) {
   program *p = f->p;
@@ -148,15 +134,6 @@ static loop begin_blocks(function *f) {
 static void finish(function *f) {
   LLVMBuildRetVoid(f->b);
   LLVMDisposeBuilder(f->b);
-}
-
-bool is_entry(const program *p, LLVMValueRef f) {
-  for (size_t i = 0; i < p->kernel_count; i++) {
-    const kernel *k = &p->kernels[i];
-    if (k->run == f || k->fits == f || k->rounds == f || k->general == f || k->thread_function == f || is_variant(k, f))
-      return true;
-  }
-  return false;
 }
 
 /* The body's lines become the lines of the function that it is inlined into: the debug scope moves with them. */
@@ -226,8 +203,6 @@ static void build_fiber(program *p, kernel *k, const char *name) {
   finish(&f);
   k->run = f.value;
 }
-
-bool is_sparse_loop(const program *p, const kernel *k) { return k->chases && !k->waits && !p->options->launch_kernel; }
 
 void build_runs(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) {

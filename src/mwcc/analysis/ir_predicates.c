@@ -1,0 +1,71 @@
+/* What can be said of an instruction by looking at it alone. */
+#include "simt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool is_cold_helper(LLVMValueRef f) {
+  return LLVMIsAFunction(f) && LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                                             COLD_HELPER, sizeof COLD_HELPER - 1);
+}
+
+bool is_seldom(LLVMValueRef call) { return LLVMIsACallInst(call) && is_cold_helper(LLVMGetCalledValue(call)); }
+
+size_t seldom_length(LLVMValueRef call) {
+  if (!is_seldom(call)) return 0;
+  instructions all = instructions_of_function(LLVMGetCalledValue(call));
+  free(all.items);
+  return all.count;
+}
+
+bool has_address_taken(LLVMValueRef function) {
+  for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != function) return true;
+    unsigned count = LLVMGetNumArgOperands(user);
+    for (unsigned i = 0; i < count; i++)
+      if (LLVMGetOperand(user, i) == function) return true;
+  }
+  return false;
+}
+
+bool is_harmless(LLVMValueRef i) {
+  static const char *const names[] = {"llvm.lifetime.", "llvm.dbg.", "llvm.nvvm.read.ptx.sreg."};
+  if (!LLVMIsACallInst(i))
+    return !LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i) && !LLVMIsAFenceInst(i) && !LLVMIsAAtomicRMWInst(i) &&
+           !LLVMIsAAtomicCmpXchgInst(i);
+  for (size_t n = 0; n < MW_COUNT(names); n++)
+    if (starts_with(callee_name(i), names[n])) return true;
+  LLVMValueRef callee = LLVMGetCalledValue(i);
+  if (is_seldom(i)) return true;
+  if (!LLVMIsAFunction(callee) || !LLVMGetIntrinsicID(callee)) return false;
+  uint64_t bits;
+  return memory_fact(i, &bits) && bits == 0; /* it knows its arguments only */
+}
+
+bool is_alone(LLVMValueRef i) {
+  if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return is_harmless(i);
+  return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
+}
+
+bool is_variant(const kernel *k, LLVMValueRef function) {
+  for (int i = 0; i < k->variant_count; i++)
+    if (k->variants[i].function == function || k->variants[i].strays == function) return true;
+  return false;
+}
+
+bool is_entry(const program *p, LLVMValueRef f) {
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    const kernel *k = &p->kernels[i];
+    if (k->run == f || k->fits == f || k->rounds == f || k->general == f || k->thread_function == f || is_variant(k, f))
+      return true;
+  }
+  return false;
+}
+
+bool is_sparse_loop(const program *p, const kernel *k) { return k->chases && !k->waits && !p->options->launch_kernel; }
+
+bool takes_vectors(LLVMValueRef f) {
+  return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, COLD_VECTORS,
+                                       sizeof COLD_VECTORS - 1);
+}

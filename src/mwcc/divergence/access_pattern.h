@@ -1,0 +1,24 @@
+/* Accesses of one node whose lanes are at constant distances from lane 0's, near each other (widen/memory/permuted.c). */
+#ifndef MWCC_ACCESS_PATTERN_H
+#define MWCC_ACCESS_PATTERN_H
+
+#include "address_form.h"
+
+enum { MOST_VECTORS = 4, MOST_MEMBERS = 4 };
+
+typedef struct pattern {
+  form form;
+  int64_t distances[MOST_LANES]; /* by lane, from lane 0 */
+  int64_t low, high; /* of all members: the first byte and behind the last, beside what the form's terms add up to */
+  int64_t bytes;     /* of an element */
+  LLVMValueRef members[MOST_MEMBERS]; /* of stores */
+  int64_t offsets[MOST_MEMBERS];
+  int member_count;
+  LLVMValueRef first, last; /* of the members, in the code */
+} pattern;
+
+/* Whether the access is of a pattern that whole vectors and shuffles can do; `member` and `lane`: of each element. */
+bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p);
+bool stores_in_pattern(const shapes *s, LLVMValueRef store, pattern *p, int *member, int *lane);
+
+#endif

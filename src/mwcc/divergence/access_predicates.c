@@ -1,0 +1,59 @@
+/* How lanes can reach memory: atomics that are done once for all of them, rows, waits that are barriers. */
+#include "access_predicates.h"
+
+enum { FEWEST_LANES = 4 };
+
+bool is_unlocked(LLVMValueRef atomic) { return memory_of(LLVMGetOperand(atomic, 0)) == MEMORY_SHARED; }
+
+bool is_short_atomic(LLVMValueRef atomic) {
+  return LLVMIsAAtomicRMWInst(atomic) && is_unlocked(atomic) && !LLVMGetFirstUse(atomic);
+}
+
+static const reduction reductions[] = {
+    {LLVMAtomicRMWBinOpAdd, "llvm.vector.reduce.add", ZERO},
+    {LLVMAtomicRMWBinOpSub, "llvm.vector.reduce.add", ZERO},
+    {LLVMAtomicRMWBinOpOr, "llvm.vector.reduce.or", ZERO},
+    {LLVMAtomicRMWBinOpXor, "llvm.vector.reduce.xor", ZERO},
+    {LLVMAtomicRMWBinOpAnd, "llvm.vector.reduce.and", ONES},
+    {LLVMAtomicRMWBinOpMax, "llvm.vector.reduce.smax", LEAST},
+    {LLVMAtomicRMWBinOpMin, "llvm.vector.reduce.smin", MOST},
+    {LLVMAtomicRMWBinOpUMax, "llvm.vector.reduce.umax", ZERO},
+    {LLVMAtomicRMWBinOpUMin, "llvm.vector.reduce.umin", ONES},
+};
+
+const reduction *find_reduction(LLVMValueRef atomic) {
+  for (size_t i = 0; i < MW_COUNT(reductions); i++)
+    if (reductions[i].op == LLVMGetAtomicRMWBinOp(atomic)) return &reductions[i];
+  return NULL;
+}
+
+bool is_sum_atomic(LLVMValueRef atomic) {
+  LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(atomic);
+  return op == LLVMAtomicRMWBinOpAdd || op == LLVMAtomicRMWBinOpSub;
+}
+
+bool is_joint_atomic(const shapes *s, LLVMValueRef atomic) {
+  if (!LLVMIsAAtomicRMWInst(atomic) || shape_of(s, LLVMGetOperand(atomic, 0)).kind > SHAPE_GANG) return false;
+  return LLVMGetFirstUse(atomic) ? is_sum_atomic(atomic) : find_reduction(atomic) != NULL;
+}
+
+const char *describe_atomic(const shapes *s, LLVMValueRef atomic) {
+  if (is_joint_atomic(s, atomic)) return "one atomic for all lanes";
+  return is_unlocked(atomic) ? "atomic by one lane after another, without a lock" : "atomic by one lane after another";
+}
+
+bool reaches_rows(const shapes *s, LLVMValueRef address, uint64_t bytes) {
+  shape a = shape_of(s, address);
+  int lanes = s->cut.lanes, count = s->cut.parts;
+  if (!has_pass(s->graph->program, PASS_TRANSPOSED)) return false;
+  if (a.kind != SHAPE_AFFINE || count < 2 || count & (count - 1) || count > lanes || lanes < FEWEST_LANES) return false;
+  int64_t row = (int64_t)bytes * count; /* rows that overlap are not meant here */
+  return a.step == (int64_t)bytes && (a.stride >= row || a.stride <= -row);
+}
+
+const char *block_wait_objection(const shapes *s, LLVMValueRef wait) {
+  LLVMValueRef phase = LLVMGetOperand(wait, 0);
+  if (memory_of(phase) != MEMORY_SHARED) return "a wait for a cuda::barrier that other blocks may see";
+  if (shape_of(s, phase).kind > SHAPE_RACED) return "a wait for one of several cuda::barriers";
+  return NULL;
+}

@@ -1,0 +1,17 @@
+/* What access_predicates.c and the emission of atomics share. */
+#ifndef MWCC_ACCESS_PREDICATES_H
+#define MWCC_ACCESS_PREDICATES_H
+
+#include "mwcc/analysis/simt.h"
+
+typedef struct reduction {
+  LLVMAtomicRMWBinOp op;
+  const char *intrinsic;
+  enum { ZERO, ONES, LEAST, MOST } neutral;
+} reduction;
+
+/* What puts all lanes' values together, or NULL. */
+const reduction *find_reduction(LLVMValueRef atomic);
+bool is_sum_atomic(LLVMValueRef atomic);
+
+#endif
