@@ -5,11 +5,12 @@
  * and so it is cut only where it is long for what crosses; and not if it is a loop itself: a product by tiles took a tenth
  * longer for the call in each round. */
 #include "outline.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAYS = 16 }; /* instructions of the second half for each value that is handed over */
+enum { PAYS = TUNE_OUTLINE_PER_VALUE };
 
 /* ---- what is made again ---- */
 

@@ -5,6 +5,7 @@
  * table and the functions that nobody else has. Small functions that several need are in each share that needs them. What
  * one share defines and another calls is a hidden symbol of the object that the linker makes of all. */
 #include "mwcc/mwcc.h"
+#include "mwcc/target/tuning.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
@@ -16,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORTH 150 /* instructions in a share */
-#define COPY  100 /* as much as these costs copying the module */
+enum { WORTH = TUNE_SHARE_INSTRUCTIONS };
+#define COPY 100 /* as much as these costs copying the module */
 
 typedef struct share {
   program program; /* the copy's */

@@ -11,10 +11,17 @@
  *   time by itself.
  *   Several rows of a block make masks of conditions on threadIdx.y, which are plain branches for one row. */
 #include "mwcc/analysis/simt.h"
+#include "mwcc/target/tuning.h"
 
 #include <string.h>
 
-enum { FEW = 2, SOME = 4, MANY = 8, MUCH_CODE = 256, REGISTERS = 32 };
+enum {
+  FEW = TUNE_PARTS_FEW,
+  SOME = TUNE_PARTS_SOME,
+  MANY = TUNE_PARTS_MANY,
+  MUCH_CODE = TUNE_PARTS_MUCH_CODE,
+  REGISTERS = 32
+};
 
 static const char MOST[] = "as most kernels";
 
@@ -128,7 +135,7 @@ static int registers_each(const graph *g, const shapes *s) {
   return s->cut.lanes > lanes ? s->cut.lanes / lanes : 1;
 }
 
-enum { LINE = 16 /* of memory: numbers of 32 bits */, MOST_SUMS_IN_TURNS = 1 /* of a thread */ };
+enum { LINE = 16 /* of memory: numbers of 32 bits */, MOST_SUMS_IN_TURNS = TUNE_BLOCKED_SUMS };
 
 /* Whether values that go from round to round have to be loaded and stored in each, where that is more than what a sum is made
    from: for small registers, a block has many. Where memory is waited for in any case, it is less than several gangs and their
@@ -207,7 +214,7 @@ static bool is_long(const graph *g) {
   return length > (size_t)much;
 }
 
-enum { IN_TURNS = 32 }; /* vectors */
+enum { IN_TURNS = TUNE_BLOCKED_VECTORS };
 
 /* One sum a thread, of what rows and columns of a block's threads share. */
 static bool is_product(const graph *g, const order *o, const shapes *s) {
@@ -250,7 +257,7 @@ static int parts_of_product(const graph *g, const shapes *s) {
    beside each other have more: of each page of a matrix, and of each number for all lanes, twice as much is used. (A product of matrices with blocks of
    16 x 16 took a tenth less time with 8 lanes, and a fifth with 16, on a Xeon.) */
 bool suits_joining(const graph *g, const order *o, const shapes *s) {
-  enum { LEAST_ROWS = 4, LEAST_LANES = 8 };
+  enum { LEAST_ROWS = TUNE_MERGE_ROWS, LEAST_LANES = TUNE_MERGE_LANES };
   const unsigned *block = g->program->block;
   if (block[0] != LINE || block[1] < LEAST_ROWS || block[1] > IN_TURNS / 2 || block[2] != 1) return false;
   return register_lanes(g->program) >= LEAST_LANES && !is_long(g) && is_product(g, o, s);
@@ -335,7 +342,7 @@ static unsigned reads_streams(const graph *g, const order *o, const shapes *s) {
    holds more of these than of the numbers of 32 bits that registers are counted by. */
 int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], bool waits,
                    const char **why) {
-  enum { STREAM_LANES = 8 };
+  enum { STREAM_LANES = TUNE_STREAM_LANES };
   unsigned widest = 0;
   int lanes = s->cut.lanes;
   if (shares_lines(g, o, s)) {

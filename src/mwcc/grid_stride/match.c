@@ -1,10 +1,11 @@
 /* Finding grid-stride loops: see grid_stride.h. */
 #include "grid_stride.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BEFORE = 32 /* instructions that each round repeats */ };
+enum { MOST_BEFORE = TUNE_REPEATED_INSTRUCTIONS };
 
 /* ---- x * blockIdx.x + y * threadIdx.x + z * gridDim.x ---- */
 

@@ -24,11 +24,12 @@
  *
  * Blocks that have something in shared memory meanwhile, as counts, get shared memory of their own: shared_privatization.c. */
 #include "grid_stride.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_BYTES = 64 << 10, MOST_BLOCKS = MOST_BESIDE, FEWEST_BLOCKS = 8 };
+enum { KEPT_BYTES = TUNE_REDUCTION_BYTES, MOST_BLOCKS = MOST_BESIDE, FEWEST_BLOCKS = TUNE_REDUCTION_BLOCKS };
 
 /* ---- which loops ---- */
 

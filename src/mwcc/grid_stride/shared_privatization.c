@@ -16,11 +16,12 @@
  * it is, and leaving shared memory is a fault where it happens. */
 #include "grid_stride.h"
 #include "mwcc/analysis/value_range.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BESIDE_BYTES = 16 << 10, ALIGNMENT = 256 };
+enum { BESIDE_BYTES = TUNE_PRIVATE_SHARED_BYTES, ALIGNMENT = 256 };
 
 uint32_t shared_stride(const kernel *k) {
   return (uint32_t)((k->shared_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);

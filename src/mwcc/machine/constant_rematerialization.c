@@ -6,6 +6,7 @@
  * stay where they are used, and kernels with many are a tenth faster. That is decided for a whole process: for code of one
  * kernel, whose functions these are. */
 #include "mwcc/mwcc.h"
+#include "mwcc/target/tuning.h"
 
 #include <llvm-c/Support.h>
 #include <llvm/Config/llvm-config.h>
@@ -15,7 +16,7 @@
 
 /* Of constants, and of the vectors that each part of a gang has at least: registers of AVX-512, and the few more with which
    code still gained by moving them. */
-enum { MOST = 32 + 8 };
+enum { MOST = TUNE_VECTOR_CONSTANTS };
 
 /* Lists each once, up to one more than may be moved. */
 static size_t add_constants(LLVMValueRef function, LLVMValueRef *found, size_t count) {

@@ -6,10 +6,11 @@
  * as much is left to do before its first use as a processor sees ahead, but not past anything that may store.
  * (Measured: of a product by tiles of 1024 x 1024 a fortieth of the time, of 2048 x 2048 a tenth.) */
 #include "mwcc/analysis/simt.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 
-enum { AHEAD = 128 /* operations on vectors before the first use */, LEAST = 16 /* on the way down */, MOST = 64 };
+enum { AHEAD = TUNE_SINK_AHEAD, LEAST = TUNE_SINK_LEAST, MOST = 64 };
 
 typedef struct waiting {
   LLVMValueRef load;

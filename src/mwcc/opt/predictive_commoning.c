@@ -8,11 +8,16 @@
  *
  * In code for blocks of one size alone, as it is long. */
 #include "predictive_commoning.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ITEMS = 6000, MOST_HEAVY = 1200, SUMS = 3 /* of sums that are looked through */ };
+enum {
+  MOST_ITEMS = TUNE_COMMONING_ITEMS,
+  MOST_HEAVY = TUNE_COMMONING_LOADS,
+  SUMS = 3 /* of sums that are looked through */
+};
 
 /* ---- which loops ---- */
 

@@ -14,8 +14,9 @@
  * costs a tenth to a third where the nearer caches hold all). Nodes whose threads return at once, taken out beforehand, gain
  * nothing either: there it is the stores that take time, to lines that both processors write. */
 #include "mwcc/analysis/simt.h"
+#include "mwcc/target/tuning.h"
 
-enum { AHEAD = 1536 /* bytes */, MOST = 4 /* runs of a loop */, LINE = 64 };
+enum { AHEAD = TUNE_SPARSE_PREFETCH_AHEAD, MOST = TUNE_SPARSE_PREFETCH_RUNS, LINE = 64 };
 
 static bool is_innermost(const order *o, int l) {
   for (int other = 0; other < o->loop_count; other++)

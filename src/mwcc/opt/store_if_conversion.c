@@ -3,8 +3,9 @@
  * Whether such a store takes place cannot be guessed, and each wrong guess costs more than the rest of the round. So it
  * always takes place, where the branch would not come to it in a place of its own, that nobody reads. */
 #include "mwcc/mwcc.h"
+#include "mwcc/target/tuning.h"
 
-enum { MOST_BEFORE = 8, LARGEST = 16 };
+enum { MOST_BEFORE = TUNE_STORE_INSTRUCTIONS, LARGEST = 16 };
 
 /* Can be computed where it is not wanted: neither traps nor reaches memory. */
 static bool is_harmless(LLVMValueRef i) {

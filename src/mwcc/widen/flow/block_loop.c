@@ -7,8 +7,9 @@
  * to what it has just read, and which might wait for another block. */
 #include "mwcc/widen/memory/memory.h"
 #include "emission.h"
+#include "mwcc/target/tuning.h"
 
-enum { MOST_TOGETHER = 32 };
+enum { MOST_TOGETHER = TUNE_BLOCK_ROWS };
 
 /* In blocks, or in joined ones; gangs are counted inside of them. */
 static LLVMValueRef grid_size(widener *w, unsigned axis) {

@@ -6,6 +6,7 @@
  * two functions are optimised side by side (parallel.c). */
 #include "mwcc/widen/memory/memory.h"
 #include "emission.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@ enum { FRAME, WORKER, BLOCK_X, BLOCK_Y, BLOCK_Z, THREAD_X, THREAD_Y, THREAD_Z, P
 /* ---- which gangs can begin again ---- */
 
 bool may_have_strays(const program *p, const kernel *k, const graph *g, const cut *c) {
-  enum { WORTH = 300 }; /* instructions, times parts: less is done sooner than a module is copied */
+  enum { WORTH = TUNE_FALLBACK_CODE };
   bool whole = c->kind == CUT_ROWS || c->kind == CUT_PLANE;
   if (!has_pass(p, PASS_DIVERGENT_FALLBACK)) return false;
   if (!p->options->launch_kernel || !whole || g->seamless || c->lanes == 1) return false;

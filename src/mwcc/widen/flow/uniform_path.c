@@ -13,6 +13,7 @@
  * nothing: both ways keep them in the same slots, in the same form. */
 #include "mwcc/widen/memory/memory.h"
 #include "emission.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 
@@ -257,7 +258,7 @@ static int leave_longest(const emission *e, bool *divergent, bool *asked) {
 }
 
 bool begin_together(emission *e, int entry) {
-  enum { MOST_CODE = 1100 }; /* instructions, times parts, that are worth having twice */
+  enum { MOST_CODE = TUNE_UNIFORM_PATH_CODE };
   widener *w = &e->w;
   int asked = 0;
   way *general = &e->ways[0], *to = &e->ways[1];

@@ -4,6 +4,7 @@
  * fiber variant for launches outside the class that the others are compiled for (a very large grid, or parameters that
  * the shapes do not hold for: simt.h). variant_dispatch.c picks one. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static bool leaves_apart(const graph *g, const shapes *s, const loop *l) {
 }
 
 static bool mostly_gathers(const graph *g, const order *o, const shapes *s) {
-  enum { WORTH = 4 }; /* arithmetic instructions that make up for one gather */
+  enum { WORTH = TUNE_GATHER_ARITHMETIC };
   for (int l = 0; l < o->loop_count; l++) {
     const loop *here = &o->loops[l];
     unsigned gathers = 0, arithmetic = 0;
@@ -293,7 +294,7 @@ static size_t count_instructions(LLVMValueRef function) {
 /* Where registers are small, what is too much code for one gang is told by threads: gangs that wait for each other cost as
    much more there as whole blocks are more code. */
 static bool is_much_code(const program *p, const kernel *k, unsigned threads, int parts_count) {
-  enum { MOST = 4000, LARGE = 16, MOST_BY_THREADS = 36000 };
+  enum { MOST = TUNE_ONE_GANG_CODE, LARGE = 16, MOST_BY_THREADS = TUNE_ONE_GANG_CODE_SMALL };
   size_t count = count_instructions(k->body);
   if (register_lanes(p) >= LARGE) return count * (size_t)parts_count > MOST;
   return count * threads > MOST_BY_THREADS;
@@ -301,7 +302,7 @@ static bool is_much_code(const program *p, const kernel *k, unsigned threads, in
 
 /* How many parts a whole block takes as one gang; 0 where it cannot be, or would be too much code. */
 static int parts_of_block(const program *p, const kernel *k, int lanes) {
-  enum { MOST_THREADS = 256 };
+  enum { MOST_THREADS = TUNE_ONE_GANG_THREADS };
   const unsigned *block = p->block;
   if (!p->options->launch_kernel || !k->waits || k->sees_warp) return 0;
   unsigned threads = block[0] * block[1] * block[2];

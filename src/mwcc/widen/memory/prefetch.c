@@ -38,11 +38,12 @@
  * processors follow by themselves: a page ahead in each is asked for, for the blocks to come. (A step of the heat equation in
  * space on a Zen 5: 4.3 ms became 2.5, of sorting by comparisons with a partner 1.5 became 1.1.) */
 #include "address_stride.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 64, NEAR = 4096 /* bytes, within which processors see by themselves */ };
+enum { LINE = 64, NEAR = TUNE_PREFETCH_NEAR };
 
 /* Instructions of a round, for all lanes. */
 static int length_of_round(const widener *w, int which) {
@@ -80,7 +81,7 @@ static void ask_for_stretch(widener *w, LLVMValueRef address, uint64_t whole, LL
 
 /* Every second block: a block is one gang. */
 static void ask_for_blocks(widener *w, LLVMValueRef address, LLVMValueRef round, uint64_t whole, LLVMBasicBlockRef on) {
-  enum { BLOCKS = 2, ROUNDS = 4 };
+  enum { BLOCKS = TUNE_PREFETCH_BLOCKS, ROUNDS = TUNE_PREFETCH_BLOCK_ITERATIONS };
   LLVMBasicBlockRef asks = LLVMAppendBasicBlockInContext(w->p->context, w->function, "ahead");
   LLVMValueRef block = LLVMBuildLoad2(w->b, w->p->i32, w->ctaid[0], "");
   LLVMValueRef rest = LLVMBuildAnd(w->b, block, constant_i32(w->p, BLOCKS - 1), "");
@@ -114,7 +115,7 @@ static LLVMValueRef asks_rarely(widener *w, uint64_t few) {
 }
 
 static void ask_for_gangs(widener *w, LLVMValueRef address, LLVMValueRef round, uint64_t whole) {
-  enum { LEAST = 1024, KEPT = 1 << 20 }; /* KEPT: bytes between asking and loading that the caches keep well */
+  enum { LEAST = TUNE_PREFETCH_LEAST, KEPT = TUNE_PREFETCH_KEPT };
   uint64_t distance = 2 * whole > LEAST ? 2 * whole : LEAST;
   LLVMBasicBlockRef near = LLVMAppendBasicBlockInContext(w->p->context, w->function, "near"),
                     far = LLVMAppendBasicBlockInContext(w->p->context, w->function, "far"),
@@ -210,7 +211,7 @@ static int arithmetic_of_round(const widener *w, int which) {
 
 /* Whether rounds that load near each other are too long for processors to see the next one's loads in time. */
 static bool is_out_of_sight(const question *q, LLVMValueRef load, growth round) {
-  enum { IN_SIGHT = 48 };
+  enum { IN_SIGHT = TUNE_PREFETCH_IN_SIGHT };
   if (!round.known || !round.by || is_far(round) || arithmetic_of_round(q->w, q->loop) <= IN_SIGHT) return false;
   return !is_met_before(q, load);
 }
@@ -236,7 +237,7 @@ static void ask_for_parts(widener *w, LLVMValueRef address, uint64_t bytes, LLVM
 }
 
 void ask_for_next_block(widener *w, LLVMValueRef load, uint64_t bytes) {
-  enum { SEVERAL = 2, MOST = 12, AHEAD = 4096 };
+  enum { SEVERAL = TUNE_PREFETCH_PLACES, MOST = TUNE_PREFETCH_MOST_PLACES, AHEAD = TUNE_PREFETCH_AHEAD };
   LLVMValueRef address = LLVMGetOperand(load, 0);
   question q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
   if (!has_pass(w->p, PASS_PREFETCH)) return;
