@@ -110,6 +110,8 @@ int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *
   cuda_list_add(out, mw_format("--gpu-architecture=%s", name));
   free(name);
   cuda_list_add(out, mw_strdup("-default-device"));
+  /* "double4 is deprecated", which CUDA 13 says of cuRAND's functions too, and without a place: a pragma is no use. */
+  cuda_list_add(out, mw_strdup("-diag-suppress=1444"));
   cuda_list_add(out, mw_strdup("--pre-include=moonwarp/prelude.h"));
   return MW_SUCCESS;
 }

@@ -138,9 +138,8 @@ __mw_without_mask(__shfl, int) __mw_without_mask(__shfl_up, unsigned int) __mw_w
 __mw_device_template int __any(int predicate) { return __any_sync(__activemask(), predicate); }
 __mw_device_template int __all(int predicate) { return __all_sync(__activemask(), predicate); }
 
-/* Attributes that clang knows and NVRTC does not, in our own headers; and double4 and its like, which CUDA 13 deprecates and
-   whose names cuRAND's functions are declared with. */
-#pragma nv_diag_suppress 1097, 1444
+/* Attributes that clang knows and NVRTC does not, in our own headers. */
+#pragma nv_diag_suppress 1097
 
 /* ---- references ---- */
 
