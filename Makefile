@@ -348,7 +348,7 @@ $(STRESS): spec/sanitize/stress.c $(CUDA_LIB) $(wildcard src/host/include/*.h)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -pthread $(WARN) $(CFLAGS) $(LDFLAGS) -Isrc/host/include -o $@ $< -L$(BUILD)/lib \
 	  -lmoonwarp_cuda -Wl,-rpath,'$$ORIGIN/../lib'
 
-# The mathematics of device code beside MPFR, in units of the last place: docs/accuracy.md. The tests run it with fewer points.
+# The mathematics of device code beside MPFR, in units of the last place: docs/build/accuracy.md. The tests run it with fewer points.
 .PHONY: accuracy
 accuracy: all $(ACCURACY)
 	@$(ENV) $(ACCURACY) $(ARGS)
@@ -373,7 +373,7 @@ $(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/%.c $(BENCH_PROBLEMS) bench/problems.
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $(filter %.c,$^) \
 	  $(if $(filter opencl,$*),$(shell $(PKG_CONFIG) --cflags --libs OpenCL)) -lm
 
-# The same on an NVIDIA GPU, with launches from C beside: what docs/gpu.md has a table of.
+# The same on an NVIDIA GPU, with launches from C beside: what docs/use/gpu.md has a table of.
 .PHONY: bench-gpu
 $(BUILD)/bench/gpu_launch: bench/gpu_launch.c src/cuda/types.h
 	@mkdir -p $(@D)
@@ -396,29 +396,32 @@ lint:
 	$(CLANG_FORMAT) --dry-run -Werror $(shell find src examples bench spec -name '*.[ch]' -o -name '*.cc')
 
 # The reference, out of the annotations; and all pages as HTML (pandoc) in build/html.
-DOCS := $(wildcard docs/*.md)
+DOCS := $(wildcard docs/*/*.md)
 .PHONY: reference functions docs prompt
 reference:
-	$(LUA) -e 'print(dofile("docs/reference.lua").text())' > docs/reference.md
-# The table of CUDA's functions and where each is tested, out of docs/functions/ and the specs.
+	$(LUA) -e 'print(dofile("docs/use/reference.lua").text())' > docs/use/reference.md
+# The table of CUDA's functions and where each is tested, out of docs/use/functions/ and the specs.
 functions:
-	$(LUA) -e 'local page = dofile("docs/functions.lua") io.write(page.text(page.functions()))' > docs/functions.md
-# The session in docs/prompt.md, played anew.
+	$(LUA) -e 'local page = dofile("docs/use/functions.lua") io.write(page.text(page.functions()))' > docs/use/functions.md
+# The session in docs/learn/prompt.md, played anew.
 prompt: all
 	@$(CC) -O1 -o $(BUILD)/pty spec/support/pty.c
 	@$(ENV) $(LUA) -e 'package.path = "spec/?.lua;" .. package.path local s = require "support.prompt_session" \
-	  local file = io.open "docs/prompt.md" local page = file:read "*a" file:close() \
-	  local played = s.play("$(BUILD)/pty", "$(LUA)") io.open("docs/prompt.md", "w"):write(s.insert(page, played))'
+	  local file = io.open "docs/learn/prompt.md" local page = file:read "*a" file:close() \
+	  local played = s.play("$(BUILD)/pty", "$(LUA)") io.open("docs/learn/prompt.md", "w"):write(s.insert(page, played))'
 docs:
 	@command -v pandoc >/dev/null || { echo 'make docs wants pandoc (apt install pandoc)' >&2; exit 1; }
 	@mkdir -p build/html
-	@for page in README.md CHANGELOG.md $(DOCS); do \
-	  name=$${page##*/}; name=$${name%.md}; [ $$name != README ] || name=index; \
-	  sed -E '/^```/!s/\]\((docs\/)?([a-z_]+)\.md(#[a-z-]+)?\)/](\2.html\3)/g' $$page | \
+	@for page in README.md docs/README.md CHANGELOG.md $(DOCS); do \
+	  name=$${page##*/}; name=$${name%.md}; \
+	  case $$page in README.md) name=index;; docs/README.md) name=manual;; esac; \
+	  sed -E -e '/^```/!s/\]\((\.\.\/|docs\/)README\.md\)/](manual.html)/g' \
+	    -e '/^```/!s/\]\(([a-z.]+\/)*([a-z_]+)\.md(#[a-z-]+)?\)/](\2.html\3)/g' \
+	    -e '/^```/!s/\]\(([a-z.]+\/)*([a-z_]+)\.svg\)/](\2.svg)/g' $$page | \
 	  pandoc --from gfm --to html5 --standalone --toc --metadata title="moonwarp: $$name" --metadata lang=en \
 	    --css style.css -o build/html/$$name.html || exit; \
 	done
-	@cp docs/style.css build/html/
+	@cp docs/style.css $(wildcard docs/build/*.svg) build/html/
 
 clean:
 	rm -rf build dist

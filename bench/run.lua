@@ -1,6 +1,6 @@
 -- make bench: what moonwarp costs and how fast its kernels are, beside OpenCL (PoCL, Intel's runtime), beside C written
 -- by hand for this machine, and beside what the machine can do at all. With names of kernels (make bench ARGS='saxpy
--- nbody') only those; --held only the kernels that nothing was tuned for; --markdown prints docs/benchmarks.md,
+-- nbody') only those; --held only the kernels that nothing was tuned for; --markdown prints docs/build/benchmarks.md,
 -- --scaling what more processors give, --textures only what fetching from textures costs, --transfers only copies,
 -- tables, streams and graphs, --grids only grids of few blocks.
 --

@@ -1,4 +1,4 @@
-/* The peer "C" of bench/texture.lua: bilinear fetches with a texture unit's arithmetic (docs/texture_arithmetic.md), clamped to the
+/* The peer "C" of bench/texture.lua: bilinear fetches with a texture unit's arithmetic (docs/build/texture_arithmetic.md), clamped to the
  * edge, as a C programmer with time would write them: GCC's vector types, gathers where the machine has them.
  *   texture NAME...   measure; one line a problem: name median_ms digest scale */
 #include "problems.h"

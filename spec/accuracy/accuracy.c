@@ -294,7 +294,7 @@ static result measure(mw_device *device, const function *f) {
 
 /* ---- the table ---- */
 
-/* What stands above it in docs/accuracy.md. */
+/* What stands above it in docs/build/accuracy.md. */
 static const char introduction[] =
     "# Accuracy\n"
     "\n"

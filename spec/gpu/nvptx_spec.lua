@@ -328,7 +328,7 @@ describe("ptxas", function()
 
   it_assembles("every function of mathematics that there is", function()
     local calls, count = {}, 0
-    for name in read "docs/accuracy.md":gmatch "\n| `([%w_]+)` |" do
+    for name in read "docs/build/accuracy.md":gmatch "\n| `([%w_]+)` |" do
       count = count + 1
       calls[count] = ("  at(%d, name(%s));"):format(count, name)
     end

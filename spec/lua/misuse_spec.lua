@@ -180,7 +180,7 @@ end)
 
 describe("the signatures", function()
   it("are those that the annotations tell", function()
-    local reference = dofile "docs/reference.lua"
+    local reference = dofile "docs/use/reference.lua"
     local own = { -- which check their arguments themselves, or are not called
       ["mw.version"] = true, ["mw.binding"] = true, ["mw.null"] = true, ["mw.cache"] = true, ["mw.empty"] = true,
       ["mw.pinned"] = true, ["mw.managed"] = true, ["mw.zeros"] = true, ["mw.ones"] = true, ["mw.arange"] = true,

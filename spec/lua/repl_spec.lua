@@ -161,7 +161,7 @@ describe("the prompt", function()
   end)
 
   it("takes documentation's snippets as they are pasted", function()
-    local page = require("support.files").read "docs/quick_start.md"
+    local page = require("support.files").read "docs/learn/quick_start.md"
     local snippet = page:match "```lua\n(.-)```"
     local lines = { "wait > " }
     -- As terminals paste where the prompt asked them to, all in one; and line by line.

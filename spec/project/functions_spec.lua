@@ -1,7 +1,7 @@
 -- The table of CUDA's functions: whole, of functions that there are, and each of them tested.
 -- Lua 5.4 only: the bindings have nothing to do with it.
 
-local page = dofile "docs/functions.lua"
+local page = dofile "docs/use/functions.lua"
 
 local function sorted(list)
   table.sort(list)
@@ -12,7 +12,7 @@ describe("the table of CUDA's functions", function()
   local list = page.functions()
 
   it("is what its sources say: make functions writes it", function()
-    local file = assert(io.open "docs/functions.md")
+    local file = assert(io.open "docs/use/functions.md")
     local text = file:read "*a"
     file:close()
     assert.equal(page.text(list), text)

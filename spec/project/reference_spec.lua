@@ -5,7 +5,7 @@ for _, part in ipairs { "graph", "texture", "opengl" } do require("moonwarp." ..
 local raw = require "moonwarp.binding"
 local later = package.loaded["moonwarp.ffi.later"] -- what LuaJIT's binding has not read yet
 if later then later.all() end
-local reference = dofile "docs/reference.lua"
+local reference = dofile "docs/use/reference.lua"
 
 -- receiver -> set of the names that are documented
 local function documented()
@@ -30,7 +30,7 @@ describe("the reference", function()
   local names = documented()
 
   it("is what its source says: make reference writes it", function()
-    local file = assert(io.open "docs/reference.md")
+    local file = assert(io.open "docs/use/reference.md")
     local text = file:read "*a"
     file:close()
     assert.equal(reference.text() .. "\n", text)
@@ -78,7 +78,7 @@ describe("the reference", function()
   end)
 
   it("goes on with a parameter over several lines, tells values from functions, and what types stand for", function()
-    local text = dofile("docs/reference.lua").text()
+    local text = dofile("docs/use/reference.lua").text()
     for _, name in ipairs { "version", "binding", "null", "cache" } do
       assert.truthy(text:find("### `mw." .. name .. "`\n", 1, true), name)
     end

@@ -94,8 +94,8 @@ describe("the guides' C host code", function()
     end)
   end
 
-  it("runs as docs/embedding.md has it", function()
-    local file = assert(io.open "docs/embedding.md")
+  it("runs as docs/use/embedding.md has it", function()
+    local file = assert(io.open "docs/use/embedding.md")
     local snippet = file:read("*a"):match "```c\n(#include <cuda_runtime.h>.-)```"
     file:close()
     file = assert(io.open(folder .. "/snippet.c", "w"))

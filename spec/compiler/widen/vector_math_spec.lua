@@ -1,5 +1,5 @@
--- Mathematical functions on lanes: none is a call that one lane after another makes, but those that docs/accuracy.md
--- lists; and the same bits for every processor.
+-- Mathematical functions on lanes: no function is called lane by lane but those that
+-- docs/build/accuracy.md lists; and the same bits for every processor.
 -- Lua 5.4 only: what is tested is the compiler.
 -- CPU device only: it looks at the code that its compiler makes, and at its bits.
 
@@ -97,7 +97,7 @@ describe("mathematical functions on lanes", function()
   end)
 
   it("have their exceptions documented", function()
-    local file = assert(io.open "docs/accuracy.md")
+    local file = assert(io.open "docs/build/accuracy.md")
     local paragraph = file:read("*a"):match "one lane after another.-\n\n"
     file:close()
     for name in pairs(by_lanes) do

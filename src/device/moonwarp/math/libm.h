@@ -1,7 +1,7 @@
 /* The C library's mathematics, single and double precision, under C's names.
  *
  * Only declarations, of what is an instruction, or rare enough to be a call of libm by one lane after another: the gamma
- * functions of double precision, Bessel functions, sine and cosine of huge doubles (docs/accuracy.md has the list). All else
+ * functions of double precision, Bessel functions, sine and cosine of huge doubles (docs/build/accuracy.md has the list). All else
  * is arithmetic for lanes: float_*.h and double_*.h, number_parts.h, remainders.h, roots.h, pi_trigonometry.h,
  * error_functions.h and bessel.h; C++'s overloads are in math_overloads.h. */
 #ifndef MOONWARP_LIBM_H

@@ -1,6 +1,6 @@
 /* From a coordinate to texels of one axis: which ones, whether they are inside, and how much the second one weighs.
  *
- * As an H100's texture unit does it (docs/texture_arithmetic.md): a normalized coordinate is multiplied by the size, in float; point
+ * As an H100's texture unit does it (docs/build/texture_arithmetic.md): a normalized coordinate is multiplied by the size, in float; point
  * sampling takes the floor of it; linear filtering rounds it to 1/256 of a texel (half of that goes up), a half less, and
  * the eight bits behind the point are the weight. Coordinates that are no number read as 0.
  *

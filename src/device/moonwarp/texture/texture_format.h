@@ -98,7 +98,7 @@ __mw_device __mw_floats __mw_tex_light(const __mw_floats &v) {
 }
 
 /* ---- to the scale of the fetch ----
-   What a texture unit does with a filtered texel, as measured on an H100 (docs/texture_arithmetic.md). Filtering leaves 8 bits of
+   What a texture unit does with a filtered texel, as measured on an H100 (docs/build/texture_arithmetic.md). Filtering leaves 8 bits of
    fraction, so that everything up to the last division is exact in a float. */
 
 /* A choice that is never a branch. */

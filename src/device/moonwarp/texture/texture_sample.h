@@ -1,6 +1,6 @@
 /* One texel, or the blend of 2, 4 or 8, out of one level of a texture.
  *
- * The weights are an H100's (docs/texture_arithmetic.md). An axis with weight a splits each share p into R(p * a) and the rest,
+ * The weights are an H100's (docs/build/texture_arithmetic.md). An axis with weight a splits each share p into R(p * a) and the rest,
  * where R rounds to 1/256: z first, then x, then y. In y what is left goes by the rounded share of the first neighbour,
  * and what is right by that of the second, so in two dimensions the four weights are ab, a - ab, b - ab and the rest, for
  * a rounded ab. All of them are multiples of 1/256 and add up to 1. */

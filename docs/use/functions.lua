@@ -1,5 +1,5 @@
--- Writes docs/functions.md: every function of moonwarp.runtime and moonwarp.driver, what becomes of it, and where it is
--- tested. The functions stand in docs/functions/, one a record; the tests are found in the specs:
+-- Writes docs/use/functions.md: every function of moonwarp.runtime and moonwarp.driver, what becomes of it, and
+-- where it is tested. The functions stand in docs/use/functions/, one a record; the tests are found in the specs:
 --   ok(rt.cudaMalloc(…))                               that it works
 --   code("cudaErrorInvalidValue", rt.cudaMalloc(…))    that it fails with this code
 --   make functions
@@ -57,7 +57,7 @@ local function functions()
   local all, tests, c = {}, specs(), in_c()
   for _, api in ipairs(APIS) do
     local section
-    for _, record in ipairs(dofile("docs/functions/" .. api.list .. ".lua")) do
+    for _, record in ipairs(dofile("docs/use/functions/" .. api.list .. ".lua")) do
       if record.section then
         section = record.section
       else

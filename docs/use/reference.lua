@@ -1,4 +1,4 @@
--- Writes docs/reference.md: every function, method and field, from the annotations that editors read (LuaLS), which
+-- Writes docs/use/reference.md: every function, method and field, from the annotations that editors read (LuaLS), which
 -- stand above the functions in lua/moonwarp/ and, for what the bindings add, in lua/moonwarp/meta.lua.
 --   make reference
 

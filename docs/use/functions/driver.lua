@@ -1,6 +1,6 @@
 -- Every function of moonwarp.driver, one a record: its name; `guide`, its section in appendix E of the CUDA 1.1 guide,
 -- where it is of that age; `errors`, the codes that it fails with (CUDA_ERROR_…) besides those of work before it and
--- those that all have; and `refuses`, why it does nothing but fail. The table docs/functions.md is made of this list.
+-- those that all have; and `refuses`, why it does nothing but fail. docs/use/functions.md is made from this list.
 
 return {
   { section = "Initialisation and errors" },

@@ -1,6 +1,6 @@
 -- Every function of moonwarp.runtime, one a record: its name; `guide`, its section in appendix D of the CUDA 1.1 guide,
 -- where it is of that age; `errors`, the codes that it fails with (cudaError…) besides those of work before it; and
--- `refuses`, why it does nothing but fail. The table docs/functions.md is made of this list.
+-- `refuses`, why it does nothing but fail. docs/use/functions.md is made from this list.
 
 return {
   { section = "Devices" },
