@@ -138,7 +138,7 @@ describe("the source tree", function()
   end)
 end)
 
--- The compiler's rooms, the lowest first: each may use those before it (docs/architecture.md). What all rooms share is
+-- The compiler's rooms, the lowest first: each may use those before it (docs/build/architecture.md). What all rooms share is
 -- mwcc.h and the table of passes; main.c and pipeline.c stand above all.
 local rooms = {
   "support", "front", "target", "read", "ptx", "analysis", "divergence", "grid_stride", "staging", "prepare", "lower",
