@@ -243,7 +243,8 @@ describe("a module for a GPU", function()
     for _, line in ipairs {
       "option -DN=4", "option -use_fast_math", "option --maxrregcount=32", "option --gpu-architecture=sm_90",
       "option -default-device", "option -diag-suppress=1444", "option --pre-include=moonwarp/prelude.h",
-      "header moonwarp/prelude.h", "header curand_kernel.h", "header moonwarp/random/xorwow.h", "header cooperative_groups.h", "header cuda_fp16.h", "header stdio.h",
+      "header moonwarp/prelude.h", "header curand_kernel.h", "header moonwarp/random/xorwow.h",
+      "header cooperative_groups.h", "header cuda_fp16.h", "header stdio.h",
     } do
       assert.matches("\n" .. line .. "\n", said, 1, true)
     end
