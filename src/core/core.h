@@ -1,7 +1,7 @@
-/* The core behind moonwarp.h: what its files share, and the contract with a driver.
+/* The core that implements moonwarp.h: declarations that its files share, and the contract with drivers.
  *
- * The core owns handles, reference counts, signatures, argument checks and the compile cache. It knows a device only
- * through the table mw_driver; nothing here names a driver but the list in device.c. */
+ * The core owns handles, reference counts, signatures, argument checks and the compile cache. It accesses a device only
+ * through the table mw_driver; only the list in device.c names the drivers. */
 #ifndef MW_CORE_H
 #define MW_CORE_H
 
@@ -10,23 +10,23 @@
 
 /* ---- the driver contract -----------------------------------------------------------------------------------------
  *
- * Unless a member says otherwise: any thread may call it, several at once; it returns a mw_result and has filled the
- * error slot where that is not MW_SUCCESS; strings and structs passed in are borrowed during the call.
+ * Unless a member says otherwise: any thread may call it, also concurrently; it returns a mw_result, and has filled the
+ * error slot if that is not MW_SUCCESS; strings and structs passed in are borrowed during the call.
  *
- * Streams. Work in one stream runs in order. Commands (launch, copy, fill) return when they are queued; `done` of a
- * command is called once, on any thread but never on one inside a kernel, when the command has finished or failed;
- * it may free memory and unload units, and must not wait; the driver does not touch the command's memory, kernel or unit
- * afterwards. A kernel's failure belongs to its stream: the command counts as done, later commands run, and the next
- * stream_synchronize reports the first failure and forgets it.
+ * Streams. Work in one stream runs in order. Commands (launch, copy, fill) return when they are queued. When a command
+ * has finished or failed, the driver calls its `done` once, on any thread except one inside a kernel. `done` may free
+ * memory and unload units, and must not wait; afterwards the driver does not access the command's memory, kernel or
+ * unit. A kernel's failure belongs to its stream: the command counts as done, later commands run, and the next
+ * stream_synchronize reports the first failure and clears it.
  *
- * Different streams overlap. The one made with MW_STREAM_LEGACY, the device's first, follows the default stream's rule:
- * what is queued there waits for all queued before in streams without MW_STREAM_NON_BLOCKING, and the reverse.
+ * Different streams overlap. The stream made with MW_STREAM_LEGACY, the device's first, follows the legacy default
+ * stream's rule: its work waits for work queued earlier in streams without MW_STREAM_NON_BLOCKING, and the reverse.
  *
- * Holds. A hold stops its stream until the host lets go of it. What waits for a stream, and would have to wait for a hold,
- * returns MW_NOT_READY instead, with the error slot filled. */
+ * Holds. A hold stops its stream until the host releases it. A call that waits for a stream, and would have to wait for
+ * a hold, returns MW_NOT_READY instead, with the error slot filled. */
 
 typedef struct mw_completion {
-  void (*done)(void *context); /* NULL: nobody waits */
+  void (*done)(void *context); /* NULL: nothing to call */
   void *context;
 } mw_completion;
 
@@ -34,10 +34,10 @@ typedef struct mw_launch_request {
   void *kernel; /* from driver->module_kernel */
   unsigned grid[3], block[3];
   size_t dynamic_shared;
-  bool cooperative;   /* all blocks are to be there at once: MW_COOPERATIVE_LAUNCH_TOO_LARGE where they cannot */
+  bool cooperative;   /* all blocks must be resident at once: MW_COOPERATIVE_LAUNCH_TOO_LARGE if they cannot be */
   const void *params; /* copied by the driver before it returns */
   size_t param_bytes;
-  /* What texture and surface references are bound to: handles, and the references' linkage names; copied likewise. */
+  /* Bindings of texture and surface references: handles, and the references' linkage names; copied likewise. */
   size_t reference_count;
   const char *const *reference_names;
   const uint64_t *references;
@@ -45,8 +45,8 @@ typedef struct mw_launch_request {
   mw_completion completion;
 } mw_launch_request;
 
-/* Of a list (mw_driver.list_new): a launch, whose completion is not looked at and which is not cooperative and has no
-   references; or a fill with a pattern; or, without one, a copy, of `count` elements of `size` bytes. */
+/* An item of a list (mw_driver.list_new): a launch (its completion is ignored; it is not cooperative and has no
+   references); or, with a pattern, a fill, else a copy, of `count` elements of `size` bytes. */
 typedef struct mw_list_item {
   const mw_launch_request *launch; /* or NULL */
   uint64_t target, source;
@@ -54,16 +54,16 @@ typedef struct mw_list_item {
   size_t size, count;
 } mw_list_item;
 
-/* width bytes of each of `height` rows of each of `depth` slices; pitch: bytes from row to row, slice: from slice to slice.
-   None of them is 0, and neither rows nor slices overlap. */
+/* `depth` slices of `height` rows of `width` bytes; pitch and slice: the distances between rows and between slices in
+   bytes. None of them is 0, and neither rows nor slices overlap. */
 typedef struct mw_box {
   uint64_t target, source;
   size_t target_pitch, target_slice, source_pitch, source_slice;
   size_t width, height, depth;
 } mw_box;
 
-/* One side of a copy with a CUDA array of the driver's own (array_new), and the whole: `array` with the box's place in it, x
-   in bytes; or memory, the host's or the device's, with a pitch and the rows from slice to slice. */
+/* A copy that involves a CUDA array of the driver (array_new), and one of its sides: `array` with the box's position in
+   it, x in bytes; or host or device memory, with a pitch and the distance between slices in rows. */
 typedef struct mw_array_side {
   uint64_t array; /* 0: memory */
   int level;
@@ -79,10 +79,10 @@ typedef struct mw_array_box {
 
 struct mw_tex_record;
 
-/* Sharing resources of OpenGL by the driver's own means. `make` is called with a current context; target 0 is a buffer;
-   MW_INVALID_GRAPHICS_CONTEXT where that context is not one that the driver can share with. `pointer`, `array` and `mipmap`
-   are asked between map and unmap, which order OpenGL's work with the stream's; an array goes by `array_end`, before unmap
-   or after. `draws`: whether the device of that number draws for the current context; see mw_graphics_device. */
+/* OpenGL interoperability of a driver. `make` is called with a current context; target 0 is a buffer;
+   MW_INVALID_GRAPHICS_CONTEXT if the driver cannot share with that context. `pointer`, `array` and `mipmap` are called
+   between map and unmap, which order OpenGL's work with the stream's; `array_end` destroys an array, before unmap or
+   after. `draws`: whether the device of that number renders for the current context; see mw_graphics_device. */
 typedef struct mw_driver_graphics {
   int (*make)(void *device, unsigned name, unsigned target, unsigned flags, void **resource);
   void (*end)(void *device, void *resource);
@@ -106,19 +106,19 @@ typedef struct mw_symbol_info {
   const mw_reference *reference; /* or NULL; lives as long as the unit */
 } mw_symbol_info;
 
-/* How many blocks a grid has: FEW, where multiprocessors may have nothing to do while others run the last ones. */
+/* The size class of a grid. FEW: multiprocessors may idle while others run the last blocks. */
 typedef enum mw_block_count { MW_BLOCKS_MANY, MW_BLOCKS_FEW, MW_BLOCKS_ONE } mw_block_count;
 
-/* Launches that a kernel can be compiled for once more: specialize.c. */
+/* The launches that a kernel is specialised for (the block class): specialize.c. */
 typedef struct mw_launch_class {
   unsigned block[3];
-  unsigned columns; /* what the width of their grids is a multiple of: 1 or 2 */
+  unsigned columns; /* the width of their grids is a multiple of this: 1 or 2 */
   mw_block_count blocks;
 } mw_launch_class;
 
 enum {
-  MW_ANY_WIDTH = 1, /* else for grids of an even width there is other code than for the rest */
-  MW_ANY_COUNT = 2  /* else for grids of few blocks; that for one block is always another */
+  MW_ANY_WIDTH = 1, /* grids of even and of odd width use the same code */
+  MW_ANY_COUNT = 2  /* grids of many and of few blocks use the same code; one block is always a class of its own */
 };
 
 #define MW_SOURCE_NAME "kernel.cu"
@@ -126,52 +126,53 @@ enum {
 typedef struct mw_driver {
   const char *name; /* "cpu" */
 
-  /* Lines for mw_doctor: what the driver needs, and what of it was found where. May be NULL. */
+  /* Lines for mw_doctor: the driver's requirements, and where each was found. May be NULL. */
   void (*report)(mw_text *out);
-  /* How many devices there are, without side effects. */
+  /* The number of devices; without side effects. */
   int (*count)(int *count);
-  /* Open device `ordinal`; *device is the core's until close. */
+  /* Open device `ordinal`; the core owns *device until close. */
   int (*open)(int ordinal, void **device);
-  /* The same as a device of that compute capability; NULL where a device is what it is. */
+  /* The same as a device of that compute capability; NULL if a device's capability is fixed. */
   int (*open_as)(int ordinal, const mw_capability *capability, void **device);
-  /* See mw_device_simulate; NULL where devices are found. */
+  /* See mw_device_simulate; NULL for physical devices. */
   int (*simulate)(const char *devices);
-  /* Whether kernels of one device can be let reach the memory of another of this driver, and letting them, or no more.
-     Both NULL where they cannot. */
+  /* Peer access: whether kernels of one device can access the memory of another device of this driver; enabling and
+     disabling it. Both NULL without peer access. */
   bool (*can_reach)(void *device, void *other);
   int (*reach)(void *device, void *other, bool on);
-  /* All streams are destroyed and all memory freed by then. */
+  /* The core has destroyed all streams and freed all memory before. */
   void (*close)(void *device);
-  /* Make a device whose kernels' faults have lost it usable again: its memory, units, arrays and textures are gone, without
-     being given back; streams, events and holds stay, and are empty. Nobody else uses it. NULL where no fault does that. */
+  /* Make a device usable again that a kernel's fault has broken. Its memory, units, arrays and textures are lost and
+     are not freed one by one; streams, events and holds remain and are empty. No other thread uses the device. NULL if
+     faults cannot break a device. */
   int (*reset)(void *device);
-  /* Local memory that a kernel is known to need is there, whatever the limit "stack" is. */
+  /* Whether a kernel always gets the local memory that it is known to need, whatever the limit "stack" is. */
   bool grows_stack;
   int (*properties)(void *device, mw_properties *out);
   int (*memory)(void *device, mw_memory *out);
   int (*limit_get)(void *device, mw_limit limit, double *value);
   int (*limit_set)(void *device, mw_limit limit, double value);
 
-  /* See mw_device_keep_printed, mw_device_printed; NULL where the device cannot do that. Any thread. */
+  /* See mw_device_keep_printed, mw_device_printed; NULL if the device cannot do that. Any thread. */
   void (*keep_printed)(void *device, bool keep);
   size_t (*printed)(void *device, char *text, size_t size);
 
-  /* Memory. Addresses are device addresses, 256-byte aligned; kernels, copies and fills take those of all kinds, and for
-     pinned and managed memory the host's are the same. kind: DEVICE, PINNED or MANAGED; bytes > 0. */
+  /* Memory. Addresses are device addresses, 256-byte aligned. Kernels, copies and fills accept addresses of all kinds;
+     pinned and managed memory has the same address on the host. kind: DEVICE, PINNED or MANAGED; bytes > 0. */
   int (*alloc)(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address);
-  /* No command that uses the memory is queued or running: the core sees to that. Never fails, never waits. */
+  /* The core guarantees that no command that uses the memory is queued or running. Never fails, never waits. */
   void (*free)(void *device, uint64_t address);
-  /* The live allocation or variable that `address` lies in, whoever made it; false where there is none. */
+  /* The live allocation or variable that contains `address`, of any origin; false if there is none. */
   bool (*find)(void *device, uint64_t address, uint64_t *base, size_t *bytes);
-  /* Whether nobody but the device can have memory at the address, live or not. NULL: it cannot tell. */
+  /* Whether only the device can have memory at the address, live or not. NULL: not known. */
   bool (*reserves)(void *device, uint64_t address);
-  /* A host pointer to device memory, or NULL where the host cannot reach it. */
+  /* A host pointer to device memory, or NULL if the host cannot access it. */
   void *(*host)(void *device, uint64_t address);
 
-  /* Hardware for textures; NULL where there is none, and textures are read by device code out of records
-     (texture_descriptor.h). CUDA arrays then are the driver's. A texture reads `array`, all of it or its `level` >= 0, or (0)
-     what the record's first level says; a surface is over a level; their handle is what kernels get. They are given back as
-     memory is. */
+  /* Texture hardware. NULL without it: device code then reads textures by records (texture_descriptor.h). With it, CUDA
+     arrays belong to the driver. A texture reads `array`, all of it or its `level` >= 0, or (array 0) the memory that
+     the record's first level describes; a surface accesses one level; kernels get their handle. The contract of `free`
+     applies to all three. */
   int (*array_new)(void *device, const mw_cuda_array_desc *desc, uint64_t *array);
   void (*array_free)(void *device, uint64_t array);
   int (*array_copy)(void *stream, const mw_array_box *box, mw_completion completion);
@@ -179,94 +180,94 @@ typedef struct mw_driver {
   int (*surface_new)(void *device, uint64_t array, int level, uint64_t *handle);
   void (*texture_free)(void *device, uint64_t handle);
   void (*surface_free)(void *device, uint64_t handle);
-  const mw_driver_graphics *graphics; /* NULL: what is shared is a copy */
+  const mw_driver_graphics *graphics; /* NULL: resources are shared by copies */
 
   /* priority: within the range below. */
   int (*stream_new)(void *device, unsigned flags, int priority, void **stream);
   void (*priorities)(void *device, int *least, int *greatest);
-  void (*stream_free)(void *stream); /* waits until it is empty and every `done` has returned; lets go of its holds */
+  void (*stream_free)(void *stream); /* releases its holds; waits until it is empty and every `done` has returned */
   /* Wait until the stream is empty and every `done` has returned; report the stream's first failure, once. */
   int (*stream_synchronize)(void *stream);
   /* MW_SUCCESS when empty, MW_NOT_READY (without filling the error slot) when not. */
   int (*stream_query)(void *stream);
-  /* What is queued from now on waits for the event's last record so far; the event may be another device's of this
+  /* Work queued from now on waits for the event's latest record; the event may belong to another device of this
      driver. */
   int (*stream_wait)(void *stream, void *event);
-  /* function.done is called in stream order, on any thread; the stream goes on when it has returned. */
+  /* function.done is called in stream order, on any thread; the stream continues when it has returned. */
   int (*stream_call)(void *stream, mw_completion function);
   int (*hold_new)(void *stream, void **hold);
   bool (*hold_reached)(void *hold);
-  void (*hold_free)(void *hold); /* the stream goes on */
+  void (*hold_free)(void *hold); /* the stream continues */
   int (*event_new)(void *device, unsigned flags, void **event);
-  void (*event_free)(void *event); /* what waits for its records goes on doing so */
+  void (*event_free)(void *event); /* work that waits for its records still does */
   int (*event_record)(void *event, void *stream);
-  int (*event_query)(void *event); /* as stream_query; done where it was never recorded */
+  int (*event_query)(void *event); /* as stream_query; done if it was never recorded */
   int (*event_synchronize)(void *event);
   /* Between the last records, in milliseconds; see mw_event_elapsed for failures. */
   int (*event_elapsed)(void *start, void *end, double *milliseconds);
-  /* Stop the kernels that run now, as a time limit does; queued ones stay. On any thread. NULL where it cannot. */
+  /* Stop the running kernels, as a time limit does; queued ones are not affected. On any thread. NULL if it cannot. */
   void (*interrupt)(void *device);
   int (*launch)(void *stream, const mw_launch_request *request);
-  /* Lists: commands that are laid out once, then run any number of times, in their order, as one command of a stream. What
-     they say is copied; failures are those of the commands that an item stands for. list_is_good: whether it would be laid
-     out the same now (limits, memory within reach): to be asked before a run. list_free: no run of it is queued or
-     running, but its last `done` may be what calls this. All NULL where there is nothing to gain. */
+  /* Command lists: commands that are laid out once and then run any number of times, in order, as one command of a
+     stream. The items are copied; failures are those of the items' commands. list_is_good: whether the layout is still
+     valid (limits, accessible memory); the core checks this before each run. list_free: no run of the list is queued or
+     running, but its last `done` may be the caller. All NULL if lists have no advantage. */
   int (*list_new)(void *device, const mw_list_item *items, size_t count, void **list);
   bool (*list_is_good)(const void *list);
   int (*list_run)(void *stream, void *list, mw_completion completion);
   void (*list_free)(void *list);
-  /* Addresses in these may be the host's own, too. copy is memmove. */
+  /* Addresses may also be in host memory. copy allows overlap, as memmove. */
   int (*copy)(void *stream, uint64_t target, uint64_t source, size_t bytes, mw_completion completion);
   int (*fill)(void *stream, uint64_t target, const void *pattern, size_t size, size_t count, mw_completion completion);
   int (*copy_box)(void *stream, const mw_box *box, mw_completion completion);
-  /* From the device `from` to the device `to`, both of this driver, in any stream of it. NULL: only the host is between, or
-     `copy` and `copy_box` reach all devices' memory. */
+  /* From the device `from` to the device `to`, both of this driver, in any stream of the driver. NULL: copies go
+     through host memory, or `copy` and `copy_box` access all devices' memory. */
   int (*copy_between)(void *stream, void *to, void *from, const mw_box *box, mw_completion completion);
-  /* box->source is not looked at; its width is a multiple of `size`: 1, 2 or 4. */
+  /* box->source is ignored; its width is a multiple of `size`: 1, 2 or 4. */
   int (*fill_box)(void *stream, const mw_box *box, const void *pattern, size_t size, mw_completion completion);
-  /* Host <-> device, in stream order; return when done. A kernel's failure before them is not theirs to report. */
+  /* Host <-> device, in stream order; return when done. They do not report failures of earlier kernels. */
   int (*write)(void *stream, uint64_t target, const void *source, size_t bytes);
   int (*read)(void *stream, uint64_t source, void *target, size_t bytes);
 
-  /* Everything besides the source that decides what `compile` writes: processor, compiler versions, format version.
-     Part of the cache key. Cheap: called for every mw_module_compile. */
+  /* Everything besides the source that determines the output of `compile`: processor, compiler versions, format
+     version. Part of the cache key. Must be cheap, since each mw_module_compile calls it. */
   int (*target)(void *device, mw_text *out);
   /* Compile to a file at `path` (inside a private temporary folder). `instances` (may be empty) are template kernels to
      instantiate, "fill<float,4>". The text is compiled under the name MW_SOURCE_NAME with lines from 1, whatever
-     source->file and line say, so that one cache entry serves wherever the text stands. Folders in its options are
-     absolute. On MW_INVALID_SOURCE the error slot's file and line and its log speak of MW_SOURCE_NAME; the core
-     translates them. */
+     source->file and line are, so that one cache entry serves the text at any position. Folders in its options are
+     absolute. On MW_INVALID_SOURCE the error slot's file, line and log refer to MW_SOURCE_NAME; the core translates
+     them. */
   int (*compile)(void *device, const mw_source *source, const char *const *instances, size_t instance_count,
                  const char *path);
-  /* Whether the file at `path`, found in the cache, may still be used: undamaged, and the files it included unchanged. */
+  /* Whether the file at `path`, found in the cache, is still valid: undamaged, and the files it included unchanged. */
   bool (*usable)(void *device, const char *path);
   /* Load a file that compile wrote. Variables that `parent` (a loaded unit, or NULL) also has are shared with it. The
-     unit keeps nothing of the file. `origin` (may be NULL; its `file` and `line` are copied) says where the source text
-     stands: positions in MW_SOURCE_NAME are reported as positions there. Waits for nothing. */
+     unit does not refer to the file afterwards. `origin` (may be NULL; its `file` and `line` are copied) is the
+     position of the source text: positions in MW_SOURCE_NAME are reported relative to it. Does not wait. */
   int (*load)(void *device, const char *path, void *parent, const mw_source *origin, void **unit);
-  /* No kernel of it is queued or running. */
+  /* No kernel of the unit is queued or running. */
   void (*unload)(void *unit);
   /* The unit's kernels and variables, i from 0; false past the last. Strings and types live as long as the unit. */
   bool (*unit_kernel)(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
   bool (*unit_symbol)(void *unit, size_t i, mw_symbol_info *info);
-  /* Whether the kernel could run faster if it were compiled for blocks of one size: 0, or how many times as long as usual its
-     threads may take. A launch of what is loaded then, with the kernel's own unit as parent, is left to the kernel where it
-     is not one that the code is good for. May be NULL. */
+  /* Whether specialisation for one block size may make the kernel faster: 0, or the weight of one of its threads in
+     MW_LIMIT_SPECIALISE. The specialised unit is loaded with the kernel's own unit as parent; launches that it does not
+     suit run the kernel's general code. May be NULL. */
   unsigned (*specialises)(void *kernel);
-  /* Where it could: write such a file, as compile does, to `path`, for those launches. It needs no other kernel. */
+  /* Compile the kernel, and no other, for these launches to a file at `path`, as `compile` does. */
   int (*specialise)(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
-  /* What else a kernel of what is loaded then is as good for: MW_ANY_WIDTH and MW_ANY_COUNT. */
+  /* The other launches that suit a specialised kernel equally well: MW_ANY_WIDTH and MW_ANY_COUNT. */
   unsigned (*takes)(void *kernel);
   const char *(*unit_log)(void *unit); /* compiler warnings */
-  /* The source and options of the unit, for further instances; false where the file holds none. */
+  /* The source and options of the unit, for further instances; false if the file contains none. */
   bool (*unit_source)(void *unit, const char **text, const char **options);
 } mw_driver;
 
-/* device.c: what all drivers report. */
+/* device.c: the reports of all drivers. */
 void mw_drivers_report(mw_text *out);
-/* Whether device i of mw_device_list draws for OpenGL's current context: see mw_graphics_device. */
+/* Whether device i of mw_device_list renders for OpenGL's current context: see mw_graphics_device. */
 bool mw_device_draws(size_t i, unsigned list);
-/* device.c: ask the drivers of all open devices to stop what runs. */
+/* device.c: stop the running kernels of all open devices. */
 void mw_devices_interrupt(void);
 
 extern const mw_driver mw_cpu_driver;
@@ -274,10 +275,10 @@ extern const mw_driver mw_cuda_driver;
 
 /* ---- objects (each in the file of its name) ----
  *
- * Handles and work in flight are counted apart. A handle (a reference that a host thread holds) keeps its parent's
- * handle. A command in flight holds no handle, only uses: of the buffers it touches and of the module whose code it
- * runs. So the last handle of a device is always let go by a host thread, never inside `done`, and closing a device can
- * wait for its stream, whose last `done`s give back the last memory and units, before it closes the driver's device. */
+ * Handles and work in flight have separate counts. A handle (a reference that a host thread holds) retains its parent's
+ * handle. A command in flight holds no handle, only uses: of the buffers it accesses and of the module whose code it
+ * runs. So a host thread always releases the last handle of a device, never a `done`. Closing a device can therefore
+ * wait for its streams, whose last `done`s free the last memory and units, before it closes the driver's device. */
 
 typedef struct mw_capture mw_capture; /* capture.c's */
 typedef struct mw_tail {
@@ -286,15 +287,15 @@ typedef struct mw_tail {
 } mw_tail;
 
 struct mw_stream {
-  mw_refs refs; /* not of a default stream, whose handles are its device's */
+  mw_refs refs; /* unused in a default stream, whose handles are its device's */
   unsigned flags;
   mw_device *device;
   void *state;         /* the driver's */
-  mw_capture *capture; /* that it puts its work into, or NULL */
+  mw_capture *capture; /* in progress, or NULL */
   int priority;
   uint64_t id;
-  mw_tail tail;    /* and the nodes that the next one depends on */
-  int pins;        /* stream.c's: host threads that wait for it */
+  mw_tail tail;    /* during a capture: the nodes that the next one depends on */
+  int pins;        /* stream.c's: the number of host threads that wait for it */
   mw_stream *next; /* in the device's list */
 };
 
@@ -303,32 +304,32 @@ struct mw_device {
   const mw_driver *driver;
   void *state;       /* the driver's */
   void *stream;      /* the default stream's state: legacy.state */
-  atomic_uint epoch; /* how often it was reset: what was made before is gone */
-  /* capture.c's: graphs that streams put their work into now; those of them that are in the way of whatever waits for the
-     device; and of work in the default stream. */
+  atomic_uint epoch; /* the number of resets: objects of an earlier epoch are lost */
+  /* capture.c's: the number of captures in progress; of those that forbid waiting for the device; and of those that
+     forbid work in the default stream. */
   atomic_int captures, loud_captures, legacy_captures;
   mw_stream legacy;
   int ordinal;
-  int capability; /* that it was opened as, major * 10 + minor; 0: its own */
+  int capability; /* requested when it was opened, major * 10 + minor; 0: its own */
   char name[32];  /* "cpu:0", "cpu:0@1.1" */
   mw_properties properties;
-  _Atomic(mw_error *) failure;                     /* of a kernel, met by mw_device_wait and not reported yet */
+  _Atomic(mw_error *) failure;                     /* of a kernel: found by mw_device_wait and not reported yet */
   struct mw_device *next;                          /* in device.c's list */
   _Atomic(struct mw_device_functions *) functions; /* elementwise/copy.c's */
-  /* stream.c's: the other streams, those that nobody holds but that still have work included. */
+  /* stream.c's: the other streams, including released ones that still have work. */
   pthread_mutex_t stream_lock;
   mw_stream *streams;
   atomic_int stream_count;
   struct mw_thread_stream *thread_streams;
 };
 
-/* elementwise/copy.c: the functions of elements that the device has for itself go. */
+/* elementwise/copy.c: destroy the device's internal elementwise functions. */
 void mw_elementwise_close(mw_device *device);
 
-/* Wait until all work is done, without reporting: a kernel's failure is kept for the next mw_device_synchronize. Fails only
-   with MW_NOT_READY, where a hold is in the way. */
+/* Wait until all work is done, without reporting: a kernel's failure is recorded for the next mw_device_synchronize.
+   Fails only with MW_NOT_READY, if a hold would block. */
 int mw_device_wait(mw_device *device);
-/* Keep the failure in the error slot, a kernel's, for that call. */
+/* Record the kernel failure in the error slot for the next mw_device_synchronize. */
 void mw_device_keep_failure(mw_device *device);
 
 /* mw_buffer_copy and mw_buffer_fill in a stream of the device. */
@@ -337,54 +338,55 @@ int mw_buffer_copy_in(mw_stream *stream, mw_buffer *target, size_t target_offset
 int mw_buffer_fill_in(mw_stream *stream, mw_buffer *buffer, size_t offset, const void *pattern, size_t size,
                       size_t count);
 
-/* mw_copy_box_queued in a stream of the device's that the memory is on. (copy_3d.c) */
+/* mw_copy_box_queued in a stream of the memory's device. (copy_3d.c) */
 int mw_copy_box_in(mw_stream *stream, const mw_box_side *target, const mw_box_side *source, size_t width, size_t height,
                    size_t depth);
 
 /* ---- streams (stream.c) ---- */
 
-/* The stream of the calling thread (mw_stream_use), or NULL. */
+/* The current stream of the calling thread (mw_stream_use), or NULL. */
 extern _Thread_local mw_stream *mw_stream_current __attribute__((tls_model("initial-exec")));
-/* Where work for `device` goes that names no stream. */
+/* The stream for work on `device` that names no stream. */
 static inline mw_stream *mw_stream_of(mw_device *device) {
   mw_stream *current = mw_stream_current;
   return current && current->device == device ? current : &device->legacy;
 }
-/* Make and end the default stream; ending it ends all others, and waits for them. */
+/* Make the default stream; close it and all other streams, waiting for them. */
 int mw_streams_open(mw_device *device);
 void mw_streams_close(mw_device *device);
-/* Wait for all streams but the default one; kernels' failures go to device->failure. */
+/* Wait for all streams except the default one; kernels' failures are recorded in device->failure. */
 int mw_streams_wait(mw_device *device);
-/* Whether the thread is in a function that a stream is held for (mw_hold_enter). */
+/* Whether the thread is in a host function that a hold stands for (mw_hold_enter). */
 bool mw_stream_in_function(void);
 
 struct mw_buffer {
   mw_refs refs;
-  unsigned epoch; /* the device's when it was made */
+  unsigned epoch; /* the device's epoch when it was made */
   void (*give_back)(void *device, uint64_t address);
-  mw_refs parts; /* handles and memory: the struct goes with the later of the two */
+  mw_refs parts; /* handles and memory: the struct is freed with the later of the two */
   mw_device *device;
   uint64_t address;
   size_t bytes;
-  unsigned char *host; /* the memory as the host sees it, or NULL */
-  /* How many commands in flight use the memory, plus one while the handle is not freed: the memory goes back to the
-     driver when this reaches 0. */
+  unsigned char *host; /* the host's pointer to the memory, or NULL */
+  /* The number of commands in flight that use the memory, plus one until the buffer is freed: at 0 the driver gets the
+     memory back. */
   mw_refs uses;
   atomic_bool freed;
 };
 
-/* What a driver has made as a buffer, whose address is its handle and which goes by `give_back`. It has no bytes. */
+/* Wrap a driver's object as a buffer without bytes, whose address is the object's handle and which `give_back`
+   destroys. */
 mw_buffer *mw_buffer_of_handle(mw_device *device, uint64_t handle, void (*give_back)(void *device, uint64_t handle));
 
-/* Take the memory for a command, and let go of it when the command is done. take fails on a freed buffer. */
+/* Acquire the memory for a command, and release it when the command is done. Acquiring fails on a freed buffer. */
 int mw_buffer_use(mw_buffer *buffer);
 void mw_buffer_unuse(mw_buffer *buffer);
 
 /* ---- the compile cache (cache.c): files by key ---- */
-/* The path of the entry for `key`, marked as just used: true if there is one. */
+/* Find the entry for `key` and mark it as just used; false if there is none. */
 bool mw_cache_find(const mw_hash *key, char *path, size_t size);
-/* Move the file at `file` into the cache as the entry for `key`; *path is where it is now (the cache's, or `file` itself
-   where the cache cannot be written). Evicts old entries past the limit. */
+/* Move the file at `file` into the cache as the entry for `key`; *path is its new path (in the cache, or `file` itself
+   if the cache is not writable). Evicts the least recently used entries above the limit. */
 void mw_cache_store(const mw_hash *key, const char *file, char *path, size_t size);
 void mw_cache_remove(const mw_hash *key);
 
