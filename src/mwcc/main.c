@@ -1,6 +1,7 @@
 /* mwcc: CUDA C to code for the CPU device, or to PTX for a GPU. Options, and the start: clang, and meanwhile LLVM with the other stages. */
 #include "mwcc/front/clang_embedded.h"
 #include "mwcc.h"
+#include "mwcc/front/front.h"
 
 #include <llvm/Config/llvm-config.h>
 

@@ -294,147 +294,35 @@ void complain(program *p, LLVMValueRef at, const char *format, ...) __attribute_
 static inline bool has_pass(const program *p, pass_id id) { return !p->options->without[id]; }
 
 /* ---- the front end's parts: toolchain.c, dependencies.c, pch.c; what they return is not freed ---- */
-
-char *find_clang(void);                 /* of the major version of our LLVM, which reads its bitcode */
-char *find_device_headers(void);        /* a folder */
-char *find_installed(const char *path); /* beside mwcc: "lib/…" for <prefix>/bin/mwcc */
-void add_system_headers(strings *args, const char *clang, const char *device, bool cxx);
-
-/* A source's text as clang wants it: see alignas_rewrite.c. */
-void order_specifiers(char *text, size_t length);
-
-/* Add a file to a list of dependencies; one that is not there is left out. */
-void depend_add(mw_text *list, const char *path);
-/* Add those of a make rule, but not files whose names start with `except` (or NULL); the rule's file is removed. */
-void depend_read(mw_text *list, const char *rule, const char *except);
-/* Whether all files of the list are as they were. */
-bool depend_unchanged(char *list);
-
 typedef struct pch {
   const char *path; /* NULL: none can be used */
   mw_hash key;
   bool is_cached, is_new; /* in the user's cache folder; made by this process, from these files */
   mw_text files;
 } pch;
-/* The precompiled form of `header` for this clang command, which has in it all that matters. */
-pch pch_find(const strings *command, const char *device, const char *header);
-/* clang could do nothing with it. */
-void pch_refused(const pch *p);
-/* Write one to `path`, or end the process. */
-void pch_make(const strings *command, const char *header, const char *path);
 
 /* ---- stages ---- */
-
 /* Start clang on p->source, to be waited for by front_finish: the time between is for what needs no bitcode. */
 typedef struct front_job front_job;
-front_job *front_begin(program *p);
-/* The bitcode is in *bitcode, warnings and dependencies in the program. Ends the process with clang's own diagnostics
-   where the source is wrong. */
-void front_finish(program *p, front_job *f, mw_text *bitcode);
-/* Instead: all of it from files of an earlier run (--bitcode). */
-void front_read(program *p, mw_text *bitcode);
-/* Instead: print clang's diagnostics as JSON; false where one is an error. */
-bool front_check(program *p, front_job *f);
-bool check_print(const char *text);
-void front_make_pch(const options *o);
-
 /* pipeline.c has them all in their order, from the wait for clang on. */
 typedef void stages_function(program *p, front_job *clang);
 stages_function mwcc_stages;
-void make_types(program *p);               /* and a context */
-void choose_target(program *p);            /* target.c: triple, processor, features */
-bool has_mask_registers(const program *p); /* a bit a lane; else a mask is a vector of whole lanes */
-bool has_half_units(const program *p);     /* that work on registers of 512 bits in two steps */
-bool gathers_singly(const program *p);     /* its gathers are slower than a load a lane */
-int register_lanes(const program *p);      /* numbers of 32 bits in a vector register */
-int vector_registers(const program *p);
-void make_machine(program *p);                 /* for the processor and the level asked for */
+void make_types(program *p);                   /* and a context */
 double time_now(void);                         /* in milliseconds */
 void stage_done(program *p, const char *name); /* tells how long it took (--timings); NULL: nothing was done yet */
 
-/* Passes of reading, as passes.def has them: p->bitcode, parsed and described. */
-void parse_bitcode(program *p);
-void keep_reachable(program *p);
-void inline_helpers(program *p);
-void read_globals(program *p);
-void strip_debug(program *p);
-/* Whether the source defines the function, rather than what calls of later stages are to become. */
-bool is_of_source(LLVMValueRef function);
-/* The source position of an instruction or function: false where it has none. */
-/* A debug scope for another function made from the kernel, attached to it. */
-LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef function); /* NULL: of none as yet */
-bool program_position(LLVMValueRef value, const char **file, unsigned *line, unsigned *column);
-
-/* The C type that a debug-information node describes; never NULL. */
-ctype *ctype_of(program *p, LLVMMetadataRef node);
-const char *metadata_text(program *p, LLVMMetadataRef node); /* "" for NULL */
-/* "ns::" for what stands in namespace ns; classes count too, functions and files do not. Yours. */
-char *scope_prefix(program *p, LLVMMetadataRef scope);
-
 /* ---- warp_builtins.c: what the threads of a warp do together ---- */
-
 typedef struct warp_call {
   const char *name; /* of the built-in, or what it begins with */
   mw_warp_call call;
   int value; /* which operands: -1: it has none */
   int mask;
 } warp_call;
-const warp_call *find_warp_call(const char *name); /* or NULL */
-/* Whether the built-in tells, or depends on, which threads form a warp. */
-bool is_warp_call(const char *name);
-/* A load or store that lanes may count on to come one after the other: of volatile shared memory. */
-bool is_warp_access(LLVMValueRef instruction);
-/* Whether threads that get to the instruction have to wait for others of their warp. */
-bool waits_for_warp(LLVMValueRef instruction);
-/* What threads call that wait for others of their block in a loop (cuda::barrier): until word & mask is not the value. */
-bool is_turn(const char *name);
-/* A barrier for so many of a block's threads, waiting or not. */
-bool is_part_barrier(const char *name);
-/* A wait for a phase of a cuda::barrier; and what is left of them, as loops (barrier_wait.c). */
-bool is_block_wait(LLVMValueRef instruction);
-void expand_block_waits(program *p);
-/* Atomics on shared memory need no lock (shared_atomics.c). */
-void unlock_shared(program *p);
-/* What stands for a built-in on fibers, or NULL where it is none of these; the builder stands before it. */
-LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef frame, LLVMValueRef worker);
-/* All threads of the warp that come to a place wait for each other there: returns which they are. */
-LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker);
-
-void read_references(program *p);
-/* capability_check.c: refuse what the compute capability that was asked for has not. */
-void check_features(program *p);       /* before anything is inlined */
-void check_sizes(program *p);          /* of what the program declares */
-void check_shared_atomics(program *p); /* once pointers are in registers */
-void retarget(program *p);
-/* A class's table of virtual functions names these where there is none: they trap. */
-void define_pure_virtual(program *p);
-void name_powers(program *p);       /* x86_scalef.c */
-void mark_pure_helpers(program *p); /* before anything is inlined; helper_cse.c */
-/* cold_helpers.c: helpers that lanes call; before anything is inlined, and when lanes are vectors. */
-void mark_cold_helpers(program *p);
-void inline_seldom(program *p);
-bool takes_vectors(LLVMValueRef f); /* a function that such calls became */
-#define COLD_VECTORS "mw.vectors"   /* and of what takes_vectors */
-#define COLD_HELPER  "mw.seldom"    /* an attribute of theirs */
-bool is_cold_helper(LLVMValueRef function);
-bool is_seldom(LLVMValueRef call); /* a call of one: arithmetic of its arguments */
-bool call_once(program *p);        /* when all but those are; true: all is in registers since */
+#define COLD_VECTORS "mw.vectors" /* and of what takes_vectors */
+#define COLD_HELPER  "mw.seldom"  /* an attribute of theirs */
 /* Inline PTX becomes instructions and intrinsics; what is not in the table is complained about. */
 void translate_ptx(program *p);
-void lower_variables(program *p);
-void lower_threads(program *p);
-void choose_tiers(program *p);
-bool meets_other_blocks(
-    LLVMValueRef instruction); /* block_independence.c: a block may learn there how far others are */
-/* Whether a call through a pointer may reach the function. */
-bool has_address_taken(LLVMValueRef function);
 void widen_kernels(program *p);
-void convert_all_stores(program *p);    /* store_if_conversion.c: of kernels that do little but gather */
-void prefetch_sparse_loops(program *p); /* sparse_prefetch.c: of the same */
-/* Whether it is to be run one thread after the other and does little but gather. */
-bool is_sparse_loop(const program *p, const kernel *k);
-void build_runs(program *p);
-bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones, or what such a one calls */
 void build_dispatch(program *p, kernel *k);
 /* A kernel that is compiled for one block size: k->run and k->fits. */
 void build_launched(program *p, kernel *k);
@@ -463,65 +351,19 @@ uint32_t shared_stride(const kernel *k);
 enum { MOST_KEPT = 8 };
 
 /* ---- launch_specialization.c ---- */
-void keep_launched(program *p);                   /* only that kernel is one any more */
-void fix_block(program *p);                       /* blockDim is a constant; of a grid of one block all but threadIdx */
-void join_blocks(program *p);                     /* block_merge.c: two of a row as one, where that pays */
-void drop_scalar_code(program *p);                /* what the kernel was before it became lanes: no launch runs it */
-unsigned block_size(const program *p, char axis); /* of all launches, by 'x', 'y' or 'z'; 0: not known */
-/* How a block of that size is cut into gangs of up to so many parts. */
-cut cut_block(const unsigned block[3], int lanes, int together);
-
-/* Whether the function's first parameters are the frame and the worker, rather than the thread. */
-bool is_entry(const program *p, LLVMValueRef function);
-void build_table(program *p);
-void set_local_bytes(program *p); /* in the finished table, from what write_stack_sizes found */
-void simplify_module(program *p); /* store_sandbox.c: slots become registers */
-void guard_stores(program *p);
-void finish_debug(program *p); /* pipeline.c */
-void hide_bits(program *p);    /* llvm_fpclass_workaround.c: what makes numbers of floats' bits, from instcombine */
-void show_bits(program *p);
+void finish_debug(program *p);                    /* pipeline.c */
 void mark_thread(program *p, LLVMValueRef place); /* a thread's fields stand there */
 unsigned thread_mark(const program *p);           /* which that is: a kind of metadata */
-/* codegen.c: before all else of optimising; LLVM's part of it */
-void spare_cold_code(program *p);
-void run_pipeline(program *p);
-void write_stack_sizes(program *p); /* stack_depth.c: local_bytes of the kernels, and in the table */
-void emit(program *p);
 void link_mwo(program *p, const LLVMMemoryBufferRef *objects, size_t count);
 void link_files(const options *o);
 void write_output(const char *path, const void *data, size_t length);
 
 /* ---- between codegen.c and parallel.c ---- */
-
-#define SHARES 8                  /* at most */
-void share_out(program *p);       /* of what is to be optimised; sets p->shares if that pays */
-void share_optimised(program *p); /* of what is, if it was not shared out before */
-/* outline.c: a part of a large function as another that it calls, or NULL. */
-LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from);
-void leave_constants(program *p); /* constant_rematerialization.c: where they are used, for code generation */
+#define SHARES 8 /* at most */
 
 /* ---- store_to_load_forwarding.c ---- */
-void forward_stores(program *p);     /* to vector loads of parts of them */
-void forget_shared(program *p);      /* dead_shared_stores.c: no stores to it that nobody reads before the block ends */
-void load_overlaps_once(program *p); /* predictive_commoning.c: of the rounds of a loop */
-void carry_in_turns(program *p);     /* register_blocking.c: what loops have too few registers for */
 #define TAKES_TURNS "moonwarp-turns" /* an attribute of functions for which that is right */
 void show_small_indices(program *p); /* gather.c: to code generation */
-void reach_singly(program *p); /* gather_scalarization.c: gathers and scatters, where the processor has no quick ones */
-void order_lanes(program *p);  /* shuffle_lane_order.c: in registers of two halves */
-void broadcast_once(program *p); /* broadcast_reuse.c: numbers that several vectors take over for some lanes */
-void load_later(program *p);     /* load_sinking.c: vectors whose turn comes late in a long block */
-void widen_masks(program *p);    /* mask_legalization.c: to whole lanes, where a processor has no registers for them */
-void shorten_sums(program *p);   /* llvm_known_bits_workaround.c: as instruction selection sees them */
-void estimate_roots(program *p); /* x86_rsqrt.c: 1 / sqrt(x) that need not be exact */
-void split_logarithms(program *p);                       /* x86_getexp.c: by instructions that take numbers apart */
-void multiply_by_powers(program *p);                     /* x86_scalef.c: of two, in one instruction */
-size_t measure_stack(program *p, LLVMValueRef function); /* stack_depth.c */
-LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
-/* The stack of a function that another share defines, once it is known; 0 if none does. */
-size_t shares_stack(shares *s, LLVMValueRef declaration);
-/* Wait for the others' objects, objects[1] and further; returns how many there are with the first. */
-size_t shares_objects(shares *s, LLVMMemoryBufferRef *objects);
 
 /* ---- thread_context.c's private view of a CUDA thread, used by module_variables.c and workitem_loops.c ----
    struct { ptr frame; ptr worker; ptr shared; ptr dynamic; i32 tid[3]; i32 ctaid[3]; }
@@ -548,13 +390,6 @@ LLVMValueRef new_thread(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMVa
 /* The type of a function with the parameter; and its attributes, or (`calls`) those of a call, moved up by it. */
 LLVMTypeRef with_thread(program *p, LLVMTypeRef type);
 void copy_attributes(LLVMValueRef from, LLVMValueRef to, bool calls);
-/* Built-ins that the runtime serves, for one thread by itself: printf, assert, malloc, clocks, traps. The value that
-   stands for the call, or NULL where there is none. */
-bool is_service_builtin(const char *name);
-LLVMValueRef lower_service_builtin(program *p, LLVMBuilderRef b, const char *name, LLVMValueRef const *arguments,
-                                   unsigned count, LLVMValueRef thread);
-/* Whether the object may import the function: of libm, or one of memory that code generation itself calls. */
-bool is_importable(const char *name);
 /* Call a member of mw_services, found at `offset` in it. */
 LLVMValueRef call_service(program *p, LLVMBuilderRef b, LLVMValueRef frame, size_t offset, LLVMTypeRef type,
                           LLVMValueRef *arguments, unsigned count);
@@ -566,22 +401,10 @@ typedef struct accessed {
   uint64_t size;    /* bytes, or one of mw_object_size */
   const char *name; /* as the source has it, or NULL */
 } accessed;
-/* False where nothing can be wrong, or nothing is known to be checked. */
-bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
-void check_memory(program *p);
 
 /* ---- lanes' memory (masked_memory.c): `pointers` is one address for all lanes, which follow each other, or a vector of them ---- */
 enum { MASKED_LOAD_MASK = LLVM_VERSION_MAJOR >= 22 ? 1 : 2, MASKED_LOAD_ELSE }; /* operands of such a load */
 enum { MASKED_STORE_MASK = MASKED_LOAD_MASK + 1 };                              /* and of such a store */
-unsigned masked_alignment(LLVMValueRef call);                                   /* of a gather or scatter */
-LLVMValueRef masked_load(program *p, LLVMBuilderRef b, LLVMTypeRef wide, LLVMValueRef pointers, unsigned align,
-                         LLVMValueRef mask);
-void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,
-                  LLVMValueRef mask);
-/* Whether the processor has instructions that load and store some elements, of so many bytes, of a vector; and such as are no
-   slower than others. */
-bool has_masked_access(const program *p, uint64_t bytes);
-bool has_quick_masked_access(const program *p, uint64_t bytes);
 /* Calls that the device headers or inline PTX make and later stages know: a thread comes to a barrier for a part of its
    block, waiting or not; a thread ends. */
 #define BARRIER_SYNC_COUNT "__mw_barrier_sync_count"

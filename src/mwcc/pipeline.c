@@ -2,6 +2,16 @@
  *
  * This file and all that uses LLVM are a shared object of their own, which main.c loads once clang is at work: loading
  * LLVM takes as long as starting clang does, and so takes no time of its own. */
+#include "mwcc/analysis/analysis.h"
+#include "mwcc/codegen/codegen.h"
+#include "mwcc/entry/entry.h"
+#include "mwcc/front/front.h"
+#include "mwcc/lower/lower.h"
+#include "mwcc/machine/machine.h"
+#include "mwcc/opt/opt.h"
+#include "mwcc/prepare/prepare.h"
+#include "mwcc/read/read.h"
+#include "mwcc/target/target.h"
 #include "mwcc/gpu/gpu.h"
 #include "mwcc/analysis/simt.h"
 

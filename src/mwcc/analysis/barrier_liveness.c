@@ -4,6 +4,7 @@
  * work is the sum of all live stretches. Parameters and constants are not listed, they are there always; nor is what a
  * barrier itself returns, which comes into being behind it. */
 #include "simt.h"
+#include "analysis.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
  * and calls that the runtime serves count as telling, too: what is printed or allocated comes in the order of blocks as far
  * as that goes. */
 #include "simt.h"
+#include "analysis.h"
 
 /* Memory that other blocks do not have. */
 static bool is_own(LLVMValueRef address) {

@@ -3,6 +3,7 @@
  * Built once; the analyses and the widening then ask for nodes and numbers and leave LLVM's lists alone. Also says no to
  * kernels that a gang cannot run, with the reason that a report shows. */
 #include "simt.h"
+#include "analysis.h"
 
 #include <stdlib.h>
 #include <string.h>

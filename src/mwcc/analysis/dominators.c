@@ -4,6 +4,7 @@
  * dominators of the reversed graph, from a virtual end. Every graph function walks with a stack of its own: a kernel may
  * have thousands of nodes in a row. */
 #include "simt.h"
+#include "analysis.h"
 
 #include <stdlib.h>
 #include <string.h>

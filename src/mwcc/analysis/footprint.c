@@ -1,6 +1,7 @@
 /* Arithmetic on the thread's number: see footprint.h. */
 #include "footprint.h"
 #include "simt.h"
+#include "analysis.h"
 
 #include <stdlib.h>
 

@@ -4,6 +4,7 @@
 #define FOOTPRINT_H
 
 #include "mwcc/mwcc.h"
+#include "analysis.h"
 
 typedef struct footprint_search {
   const program *p;

@@ -1,5 +1,6 @@
 /* How blocks of a known size are cut into gangs. */
 #include "simt.h"
+#include "analysis.h"
 
 unsigned block_size(const program *p, char axis) { return p->options->launch_kernel ? p->block[axis - 'x'] : 0; }
 

@@ -1,5 +1,6 @@
 /* What can be said of an instruction by looking at it alone. */
 #include "simt.h"
+#include "analysis.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
  *
  * The size of the elements, their unit, is noted for the array and for all addresses made from it. */
 #include "simt.h"
+#include "analysis.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
  * that kind is no excuse for a thread's local to change at the next barrier. So what may have been raced for is kept by each
  * gang (SHAPE_RACED); and where it decides which barrier comes next, gangs may disagree (emission.h). */
 #include "simt.h"
+#include "analysis.h"
 
 #include <stdlib.h>
 

@@ -22,6 +22,7 @@
 #define SIMT_H
 
 #include "mwcc/mwcc.h"
+#include "analysis.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* What can be said of a loop by looking at it: whether it is one block, whether its instructions change anything, and how many
  * rounds it has, by trying: where it counts from a constant to a constant, by whatever steps. */
 #include "simt.h"
+#include "analysis.h"
 
 enum { MOST_ROUNDS = 32, DEEPEST = 6 };
 

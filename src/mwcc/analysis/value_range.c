@@ -5,6 +5,7 @@
  * simt.h. Starting from "never computed", intervals grow until nothing changes; those of loops grow in a few big steps,
  * and two more rounds then take back what the loops' own conditions exclude. */
 #include "value_range.h"
+#include "analysis.h"
 
 #include <stdlib.h>
 #include <string.h>

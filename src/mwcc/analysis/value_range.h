@@ -7,6 +7,7 @@
 #define RANGE_H
 
 #include "simt.h"
+#include "analysis.h"
 
 __extension__ typedef __int128 wide; /* sums and products of 64-bit bounds */
 

@@ -3,6 +3,7 @@
  * Each conditional edge that is the only way into its node makes facts, listed by the value that is compared. A fact holds
  * in all that its node dominates: between the comparison and there, no value can have been computed anew. */
 #include "value_range.h"
+#include "analysis.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* The range of one instruction from those of its operands, for threads that break no promise of the code. */
 #include "value_range.h"
+#include "analysis.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Which built-ins make threads see their warp, or wait for others of their block. */
 #include "simt.h"
+#include "analysis.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* Optimise and generate code, then text or an object file. */
 #include "mwcc/mwcc.h"
+#include "mwcc/analysis/analysis.h"
+#include "codegen.h"
 
 #include <stdio.h>
 #include <stdlib.h>

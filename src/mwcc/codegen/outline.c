@@ -4,6 +4,7 @@
  * of memory; what is made of others in an instruction or two, as the elements of a filter that all lanes multiply by, is made
  * once more instead. Which part: outline_region.c; and outline_split.c where most of the function is a single block. */
 #include "outline.h"
+#include "codegen.h"
 
 #include <stdlib.h>
 

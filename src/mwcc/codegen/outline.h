@@ -3,6 +3,7 @@
 #define MW_MWCC_REST_H
 
 #include "mwcc/analysis/simt.h"
+#include "codegen.h"
 
 enum {
   LEAST = 600,    /* instructions that a function has to have */

@@ -5,6 +5,7 @@
  * post-dominate it. So that all can be looked at, a part grows from one of them to the next, and of values it is known
  * beforehand which blocks they cross. */
 #include "outline.h"
+#include "codegen.h"
 
 #include <stdlib.h>
 #include <string.h>

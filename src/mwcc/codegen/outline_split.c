@@ -6,6 +6,7 @@
  * longer for the call in each round. */
 #include "outline.h"
 #include "mwcc/target/tuning.h"
+#include "codegen.h"
 
 #include <stdlib.h>
 #include <string.h>

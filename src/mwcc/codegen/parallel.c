@@ -6,6 +6,8 @@
  * one share defines and another calls is a hidden symbol of the object that the linker makes of all. */
 #include "mwcc/mwcc.h"
 #include "mwcc/target/tuning.h"
+#include "codegen.h"
+#include "mwcc/target/target.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>

@@ -4,6 +4,7 @@
  * (Spill) or fetches it back (Reload), whether by itself or as an operand of another. Such values have no names any more, so
  * they are told by the source line that the instruction is of. */
 #include "mwcc/analysis/simt.h"
+#include "codegen.h"
 
 #include <stdio.h>
 #include <stdlib.h>

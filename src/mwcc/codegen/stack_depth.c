@@ -4,6 +4,8 @@
  * round is not known, and that is what the stack has room for besides. (The circles are found as Tarjan finds strongly
  * connected components.) */
 #include "mwcc/mwcc.h"
+#include "codegen.h"
+#include "mwcc/entry/entry.h"
 
 #include <stdlib.h>
 #include <string.h>

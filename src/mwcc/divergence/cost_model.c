@@ -12,6 +12,8 @@
  *   Several rows of a block make masks of conditions on threadIdx.y, which are plain branches for one row. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/target/tuning.h"
+#include "mwcc/analysis/analysis.h"
+#include "mwcc/target/target.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* The shape of one instruction from those of its operands: addresses, memory, calls, and who handles the rest. */
 #include "vector_shape.h"
+#include "mwcc/analysis/analysis.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * Each C struct of mwo.h has its LLVM twin here, field for field; both follow the same layout rules, and twin() checks
  * the sizes. The dynamic linker fills in the pointers. */
 #include "mwcc/mwcc.h"
+#include "entry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,8 @@
  *
  * Runs behind inlining and promotion to registers, before vectorisation. No branch is added. */
 #include "mwcc/mwcc.h"
+#include "mwcc/analysis/analysis.h"
+#include "entry.h"
 
 #include <stdlib.h>
 #include <string.h>

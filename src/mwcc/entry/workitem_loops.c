@@ -6,6 +6,7 @@
  *
  * The body is inlined into either; it keeps the device's meaning of byval parameters (each thread's own copy). */
 #include "mwcc/mwcc.h"
+#include "entry.h"
 
 #include <stdlib.h>
 #include <string.h>

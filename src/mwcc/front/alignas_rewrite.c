@@ -2,6 +2,7 @@
  * kind, behind which C++'s own may not stand. So alignas goes to the front of such a declaration, in the source's text
  * before clang sees it: no character is added or lost, and lines stay. */
 #include "mwcc/mwcc.h"
+#include "front.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* The files that something was made from, as text that tells later whether they changed: one line a file, "size mtime_ns
  * path". Images carry such a list for the compile cache (mwo.h), a precompiled header carries one for itself. */
 #include "mwcc/mwcc.h"
+#include "front.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * Severities are clang's: error, warning, note. Exit status 1 where there is an error. */
 #include "base/log.h"
 #include "mwcc/mwcc.h"
+#include "front.h"
 
 #include <stdio.h>
 

@@ -8,6 +8,7 @@
  * CUDA has built in is not changed by a macro, as with NVRTC. */
 #include "base/log.h"
 #include "mwcc/mwcc.h"
+#include "front.h"
 
 #include <llvm/Config/llvm-config.h>
 

@@ -9,6 +9,7 @@
  *
  * Nothing here is an error for the user: without a PCH, clang parses the headers. */
 #include "mwcc/mwcc.h"
+#include "front.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* Where clang is, and the headers that its driver would have found: clang's own, the C++ library's, and ours. */
 #include "clang_embedded.h"
 #include "mwcc/mwcc.h"
+#include "front.h"
 
 #include <llvm/Config/llvm-config.h>
 

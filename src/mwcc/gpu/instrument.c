@@ -6,6 +6,8 @@
  * a local array that is known here; of a pointer it is found in the table of arrays, once, where the pointer comes from.
  * What is outside goes to a function that looks again, and refuses. */
 #include "instrument.h"
+#include "mwcc/prepare/prepare.h"
+#include "mwcc/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>

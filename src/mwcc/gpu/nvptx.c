@@ -5,6 +5,8 @@
  * ordered load), what the host may ask for by name gets a name that PTX allows, and what nobody defines is refused. Behind
  * the text stands, as comments, what a host has to know of it. */
 #include "gpu.h"
+#include "mwcc/codegen/codegen.h"
+#include "mwcc/prepare/prepare.h"
 
 #include <llvm-c/IRReader.h>
 

@@ -1,6 +1,7 @@
 /* Finding grid-stride loops: see grid_stride.h. */
 #include "grid_stride.h"
 #include "mwcc/target/tuning.h"
+#include "mwcc/analysis/analysis.h"
 
 #include <stdlib.h>
 #include <string.h>

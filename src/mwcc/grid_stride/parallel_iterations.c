@@ -10,6 +10,7 @@
  * y[i] = a * x[i] + y[i] (footprint.h). Whether two parameters point to the same memory is seen when the kernel is launched: where
  * they do, other than to the same elements, its blocks do their rounds one after the other. */
 #include "grid_stride.h"
+#include "mwcc/analysis/analysis.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,8 @@
  * cannot be, threads are on stacks of their own, and a wait is a loop that asks the runtime to have others go on until
  * the phase has changed; this makes that loop. */
 #include "mwcc/analysis/simt.h"
+#include "mwcc/analysis/analysis.h"
+#include "lower.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,9 @@
  * thread's block memory. So the object holds no state, and the host, other modules and other template instances can
  * share a variable. Runs behind lower_threads: the first parameter leads to the frame. */
 #include "mwcc/mwcc.h"
+#include "mwcc/analysis/analysis.h"
+#include "lower.h"
+#include "mwcc/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * that an atomic there needs no lock: it is a load, what the operation makes of it, and a store. Gangs build theirs so
  * (atomics.c); unlock_shared() does it for threads by themselves. */
 #include "mwcc/analysis/simt.h"
+#include "lower.h"
 
 #include <stdlib.h>
 

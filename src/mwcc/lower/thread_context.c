@@ -4,6 +4,8 @@
  * to its thread (frame, worker, ids), built-ins are loads from it or calls of the runtime's services, and no nvvm
  * intrinsic is left. Functions that end up inlined lose the parameter again; recursion and function pointers keep it. */
 #include "mwcc/mwcc.h"
+#include "mwcc/analysis/analysis.h"
+#include "lower.h"
 
 #include <stdlib.h>
 #include <string.h>

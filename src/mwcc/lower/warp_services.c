@@ -3,6 +3,8 @@
  * Before: warp functions are calls of the device target's intrinsics (or, for 64 bits, of functions that the device
  * headers name after them). After: calls of the services `warp` and `warp_converge` (mwo.h). */
 #include "mwcc/analysis/simt.h"
+#include "mwcc/analysis/analysis.h"
+#include "lower.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
  *
  * Runs behind the optimiser. */
 #include "mwcc/mwcc.h"
+#include "machine.h"
 
 #include <stdlib.h>
 #include <string.h>

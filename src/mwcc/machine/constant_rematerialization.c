@@ -7,6 +7,7 @@
  * kernel, whose functions these are. */
 #include "mwcc/mwcc.h"
 #include "mwcc/target/tuning.h"
+#include "machine.h"
 
 #include <llvm-c/Support.h>
 #include <llvm/Config/llvm-config.h>

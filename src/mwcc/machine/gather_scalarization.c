@@ -4,6 +4,8 @@
  * of each. Here lanes in even steps have a constant distance from a scalar; and lanes that are not active reach a place of
  * our own, so that nobody has to ask. */
 #include "mwcc/mwcc.h"
+#include "machine.h"
+#include "mwcc/target/target.h"
 
 #include <stdlib.h>
 #include <string.h>

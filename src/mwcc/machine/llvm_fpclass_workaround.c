@@ -5,6 +5,7 @@
  * half the time behind widening went into that, for answers that change nothing. So while it runs, what makes a number of a
  * float's bits is a call of which nobody knows more than that it reads nothing else. */
 #include "mwcc/mwcc.h"
+#include "machine.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
  * vectors of a shuffle: a sort by digits took a sixth of its compile time for it, and nothing comes of it. It does not look
  * through a freeze, which is no instruction in the end: the code is the same to the letter. */
 #include "mwcc/analysis/simt.h"
+#include "machine.h"
 
 static bool is_move(LLVMValueRef value) {
   return LLVMIsAShuffleVectorInst(value) && !LLVMIsUndef(LLVMGetOperand(value, 0)) &&

@@ -9,6 +9,8 @@
  *
  * Runs behind the optimiser, which would take all of that for detours. */
 #include "mwcc/mwcc.h"
+#include "machine.h"
+#include "mwcc/target/target.h"
 
 #include <stdlib.h>
 #include <string.h>

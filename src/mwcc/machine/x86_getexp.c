@@ -10,6 +10,7 @@
  *
  * Vectors alone. Runs behind the optimiser, and knows the headers' arithmetic by what that made of it. */
 #include "mwcc/mwcc.h"
+#include "machine.h"
 
 #include <math.h>
 #include <stdlib.h>

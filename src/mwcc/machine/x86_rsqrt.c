@@ -11,6 +11,7 @@
  *
  * Runs behind the optimiser. */
 #include "mwcc/mwcc.h"
+#include "machine.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
  *
  * The same for one number as for vectors, so that a thread's result does not depend on how it is run: both round once. */
 #include "mwcc/mwcc.h"
+#include "machine.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,8 @@
  * goes down a picture's rows that is row by row of the picture, which each row of the result takes into its sum in its
  * turn, rather than round by round of the loop. */
 #include "predictive_commoning.h"
+#include "opt.h"
+#include "mwcc/target/target.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,8 @@
  * again. That takes knowing all reads: no address in shared memory may leave the function, and one at a distance that is not
  * constant counts as all addresses. */
 #include "mwcc/mwcc.h"
+#include "mwcc/analysis/analysis.h"
+#include "opt.h"
 
 #include <stdlib.h>
 #include <string.h>

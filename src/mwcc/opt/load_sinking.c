@@ -7,6 +7,7 @@
  * (Measured: of a product by tiles of 1024 x 1024 a fortieth of the time, of 2048 x 2048 a tenth.) */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/target/tuning.h"
+#include "opt.h"
 
 #include <stdlib.h>
 

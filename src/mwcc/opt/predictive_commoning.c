@@ -9,6 +9,7 @@
  * In code for blocks of one size alone, as it is long. */
 #include "predictive_commoning.h"
 #include "mwcc/target/tuning.h"
+#include "opt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #define OVERLAP_H
 
 #include "mwcc/analysis/simt.h"
+#include "opt.h"
 
 enum { NONE = -1 }; /* no item */
 

@@ -20,6 +20,8 @@
  *
  * Runs behind the optimiser, which would not know what to do with that many loops. */
 #include "register_blocking.h"
+#include "opt.h"
+#include "mwcc/target/target.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #define TURNS_H
 
 #include "mwcc/analysis/simt.h"
+#include "opt.h"
 
 enum {
   MOST_CARRIED = 64,

@@ -5,6 +5,7 @@
  * instruction. Where the other turns are as the second one is, their values are put into arrays before the loop, from which
  * each turn loads its own. */
 #include "register_blocking.h"
+#include "opt.h"
 
 #include <stdlib.h>
 

@@ -15,6 +15,8 @@
  * nothing either: there it is the stores that take time, to lines that both processors write. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/target/tuning.h"
+#include "mwcc/analysis/analysis.h"
+#include "opt.h"
 
 enum { AHEAD = TUNE_SPARSE_PREFETCH_AHEAD, MOST = TUNE_SPARSE_PREFETCH_RUNS, LINE = 64 };
 

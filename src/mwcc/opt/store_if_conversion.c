@@ -4,6 +4,8 @@
  * always takes place, where the branch would not come to it in a place of its own, that nobody reads. */
 #include "mwcc/mwcc.h"
 #include "mwcc/target/tuning.h"
+#include "mwcc/analysis/analysis.h"
+#include "opt.h"
 
 enum { MOST_BEFORE = TUNE_STORE_INSTRUCTIONS, LARGEST = 16 };
 

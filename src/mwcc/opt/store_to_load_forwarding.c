@@ -10,6 +10,7 @@
  * one pointer. A store to elsewhere, a call that may write, anything atomic or volatile ends that. A barrier inside one gang
  * is nothing, and no other thread may change between two what this one stores. */
 #include "mwcc/mwcc.h"
+#include "opt.h"
 
 #include <stdlib.h>
 

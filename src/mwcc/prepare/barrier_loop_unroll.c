@@ -6,6 +6,8 @@
  * #pragma unroll holds in both, unless that makes too much code between barriers: each region loads and saves what lives
  * across them, and the time that takes to compile grows faster than the code. */
 #include "mwcc/analysis/simt.h"
+#include "mwcc/analysis/analysis.h"
+#include "prepare.h"
 
 #include <stdlib.h>
 #include <string.h>

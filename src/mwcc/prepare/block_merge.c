@@ -8,6 +8,8 @@
  * twice as wide and half as many, so a constant is all that changes in the code. Grids that are an odd number of blocks wide
  * have code of their own then, which is as it was (mw_mwo_kernel.joined tells). */
 #include "mwcc/analysis/simt.h"
+#include "prepare.h"
+#include "mwcc/target/target.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
  * it in the device's books (src/cpu/memory/bounds_check.c). Where an address comes from memory or from one of several
  * arrays, the access has to lie in any array. Runs before tiers are chosen; checked kernels have no lanes. */
 #include "mwcc/mwcc.h"
+#include "prepare.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,8 @@
  * passes from turning them around. Runs behind retarget (the module is the host's, division is defined) and before
  * lower_threads (built-ins are still intrinsics). */
 #include "mwcc/analysis/simt.h"
+#include "mwcc/analysis/analysis.h"
+#include "prepare.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,9 @@
  *
  * They are straight arithmetic of numbers: any lane may run them, be it active or not. */
 #include "mwcc/analysis/simt.h"
+#include "mwcc/analysis/analysis.h"
+#include "prepare.h"
+#include "mwcc/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,8 @@
  * joins of the same branch are two values. So the device headers mark such helpers (__mw_once, which clang sees as "const"),
  * and they are inlined behind all others, when calls of the same value can be told. */
 #include "mwcc/mwcc.h"
+#include "prepare.h"
+#include "mwcc/read/read.h"
 
 #include <string.h>
 

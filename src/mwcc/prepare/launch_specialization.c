@@ -5,6 +5,7 @@
  * it pay. The image has this kernel alone, as SIMD lanes alone: launches that the shapes do not hold for (mw_mwo_kernel's
  * `fits`) are run by the image that holds the whole module. */
 #include "mwcc/analysis/simt.h"
+#include "prepare.h"
 
 #include <stdlib.h>
 #include <string.h>

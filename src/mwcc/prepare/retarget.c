@@ -4,6 +4,7 @@
  * What CUDA defines and LLVM's host targets leave undefined is spelled out here: division by zero, conversion of numbers
  * out of range, shifts by the width or more. After this stage no instruction of these kinds has undefined behaviour. */
 #include "mwcc/mwcc.h"
+#include "prepare.h"
 
 #include <stdlib.h>
 #include <string.h>

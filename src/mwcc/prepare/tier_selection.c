@@ -5,6 +5,8 @@
  * Runs on the device module, behind inlining and before the built-ins are lowered. A call through a pointer may reach
  * every function whose address is taken. */
 #include "mwcc/mwcc.h"
+#include "mwcc/analysis/analysis.h"
+#include "prepare.h"
 
 #include <stdlib.h>
 #include <string.h>

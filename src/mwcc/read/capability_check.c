@@ -5,6 +5,7 @@
  * information of its own, and is called from a line of the source; what it calls itself does not count. A program's own
  * function of the same name, as the guide's atomicAdd() of double, is none of ours. */
 #include "capability_table.h"
+#include "read.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * The first row that fits a function counts. One that is not here was always there, or is arithmetic that every device has
  * in software. */
 #include "capability_table.h"
+#include "read.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #define MWCC_FEATURE_H
 
 #include "mwcc/mwcc.h"
+#include "read.h"
 
 /* A function of our headers, by its name and by what its mangled name has behind that. */
 typedef struct feature {

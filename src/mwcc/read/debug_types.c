@@ -3,6 +3,7 @@
  * Debug information has all of it (names, offsets, qualifiers), bitcode by itself has none. LLVM-C gives a node's tag,
  * name, size and offset directly; its other operands are reached as a metadata node's, at the places below. */
 #include "mwcc/mwcc.h"
+#include "read.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
  * After program_read the module is as clang made it, but for the debug information, of which only line tables are left
  * (types have been read by then, and the host's code generator has no use for the device's address spaces). */
 #include "mwcc/mwcc.h"
+#include "read.h"
 
 #include <llvm-c/BitReader.h>
 #include <llvm-c/IRReader.h>

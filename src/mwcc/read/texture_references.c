@@ -5,6 +5,7 @@
  * and is read by a load. Bindings only change between launches, so the load is invariant; so are loads of what a handle
  * leads to, which the device headers mark by a built-in. */
 #include "mwcc/mwcc.h"
+#include "read.h"
 
 #include <stdlib.h>
 #include <string.h>

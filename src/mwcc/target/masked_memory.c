@@ -1,6 +1,7 @@
 /* Loads and stores of some lanes only: LLVM's masked intrinsics, whose alignment was an operand up to LLVM 21 and is an
  * attribute of the address from 22 on. */
 #include "mwcc/mwcc.h"
+#include "target.h"
 
 #include <string.h>
 

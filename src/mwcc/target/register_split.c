@@ -2,6 +2,7 @@
  *
  * Lanes are a power of two. What is longer than AVX-512's registers is done in halves, which are put together again. */
 #include "mwcc/mwcc.h"
+#include "target.h"
 
 #include <string.h>
 

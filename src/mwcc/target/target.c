@@ -6,6 +6,8 @@
  * macros that it predefines for the processor. On AArch64 its front end takes no features from a name (its driver would
  * tell it), and none are asked for: there are four lanes, and what is loaded there by name is not looked at. */
 #include "mwcc/mwcc.h"
+#include "mwcc/front/front.h"
+#include "target.h"
 
 #include <stdlib.h>
 #include <string.h>

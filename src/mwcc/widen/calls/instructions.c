@@ -1,5 +1,7 @@
 /* Instructions without side effects, on all lanes at once: see widen.h. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/analysis/analysis.h"
+#include "mwcc/lower/lower.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * it is, as each function of the source's own may, gets a thread for the time of the call (thread_context.c); the runtime is told
  * too, so that what the callee does wrong has a thread's name. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/lower/lower.h"
 
 #include <stdlib.h>
 #include <string.h>

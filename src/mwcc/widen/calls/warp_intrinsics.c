@@ -7,6 +7,8 @@
  * Where all lanes name one mask an answer is worked out once, on scalars; where masks differ, as those of tiles do, lane
  * by lane in vectors. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/analysis/analysis.h"
+#include "mwcc/target/target.h"
 
 #include <string.h>
 

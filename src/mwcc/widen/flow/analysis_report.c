@@ -1,6 +1,8 @@
 /* What the analyses found, for a person (mwcc --dump=graph|shapes|rows|live): why an access is a gather, which branch sends
  * lanes apart, what a barrier has to keep. One line a fact: position in the source, what was found, the instruction. */
 #include "mwcc/analysis/simt.h"
+#include "mwcc/analysis/analysis.h"
+#include "mwcc/read/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
  * those whose it is: the first region that any gang is to go on with comes next. So a gang never runs code that its threads
  * did not come to, with values that it never computed. */
 #include "emission.h"
+#include "mwcc/analysis/analysis.h"
 
 /* ---- which there are, and whether gangs agree on the way ---- */
 

@@ -5,6 +5,7 @@
  * done (reduction_state.c). */
 #include "emission.h"
 #include "mwcc/grid_stride/grid_stride.h"
+#include "mwcc/analysis/analysis.h"
 
 #include <string.h>
 

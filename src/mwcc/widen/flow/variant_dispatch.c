@@ -2,6 +2,7 @@
  * one class alone, whether a launch is of that class. */
 #include "mwcc/analysis/footprint.h"
 #include "mwcc/widen/widen.h"
+#include "mwcc/read/read.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,10 @@
  * the shapes do not hold for: simt.h). variant_dispatch.c picks one. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/target/tuning.h"
+#include "mwcc/analysis/analysis.h"
+#include "mwcc/prepare/prepare.h"
+#include "mwcc/read/read.h"
+#include "mwcc/target/target.h"
 
 #include <stdlib.h>
 #include <string.h>

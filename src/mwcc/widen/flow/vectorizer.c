@@ -10,6 +10,8 @@
  *
  * What a region is, and who goes on where: barrier_regions.c. */
 #include "emission.h"
+#include "mwcc/analysis/analysis.h"
+#include "mwcc/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>

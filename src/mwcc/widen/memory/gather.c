@@ -4,6 +4,7 @@
  * sixteen such indices at once, but only eight addresses. LLVM sees it if the extension of the index stands beside the
  * access, so both are made here anew. */
 #include "memory.h"
+#include "mwcc/target/target.h"
 
 #include <stdlib.h>
 

@@ -4,6 +4,7 @@
  *                 address is that of lane 0's first element, and all distances from it are W times as large.
  *   one by one    each lane's array is one piece, behind the array of the lane before it. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/target/target.h"
 
 #include <stdlib.h>
 

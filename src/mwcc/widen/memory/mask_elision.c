@@ -14,6 +14,7 @@
  * once. (Softmax on a Zen 5, by three loops over each row: 1.35 ms became 0.60, with two of the loops as they are where all lanes
  * stay together.) */
 #include "memory.h"
+#include "mwcc/target/target.h"
 
 enum { PAGE = 4096 /* or several of these */, MOST_SPAN = 1024, LINE = 64 };
 

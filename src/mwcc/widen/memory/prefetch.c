@@ -39,6 +39,7 @@
  * space on a Zen 5: 4.3 ms became 2.5, of sorting by comparisons with a partner 1.5 became 1.1.) */
 #include "address_stride.h"
 #include "mwcc/target/tuning.h"
+#include "mwcc/target/target.h"
 
 #include <stdlib.h>
 #include <string.h>

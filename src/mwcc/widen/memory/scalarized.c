@@ -1,5 +1,6 @@
 /* Lanes in even steps that are reached one after the other, on processors whose gathers are slow. */
 #include "memory.h"
+#include "mwcc/target/target.h"
 
 bool in_even_steps(widener *w, const place *at) {
   shape a = shape_of(w->shapes, at->address);

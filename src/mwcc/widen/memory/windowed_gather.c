@@ -5,6 +5,7 @@
  * loaded as one vector, which one instruction then deals out. A gather takes several times as long. Each gang looks, in
  * code for those that do not go the way of most (divergent_fallback.c); elsewhere such lanes are not looked for. */
 #include "memory.h"
+#include "mwcc/target/target.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* Values in lanes: how each is kept, and masks. See widen.h. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/target/target.h"
 
 #include <stdlib.h>
 #include <string.h>
