@@ -142,6 +142,17 @@ describe("the documentation", function()
       end
     end
   end)
+
+  it("names only files and folders of the source that there are", function()
+    local folders = { src = true, lua = true, spec = true, bench = true, docs = true }
+    for _, path in ipairs(documents) do
+      for name in read(path):gmatch "`([%w_]+/[%w_/.]+)`" do
+        local file = not folders[name:match "^[^/]+"] or io.open(name)
+        if not file then error(path .. " names " .. name, 0) end
+        if file ~= true then file:close() end
+      end
+    end
+  end)
 end)
 
 describe("make docs", function()
