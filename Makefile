@@ -112,6 +112,7 @@ ACCURACY := $(BUILD)/bin/accuracy
 FAKES := $(BUILD)/test/libfakecuda.so $(BUILD)/test/libfakenvrtc.so
 TEST_GL := $(BUILD)/test/libgl.so
 TEST_FAILING := $(BUILD)/test/libfailing.so
+TEST_PROCESS := $(BUILD)/test/libprocess.so
 
 .PHONY: all lib mwcc lua luajit cuda embed
 all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) cuda embed
@@ -307,7 +308,7 @@ TEST_ENV_sanitize = LD_PRELOAD='$(call gcc_library,libasan) $(call gcc_library,l
 # Code for blocks of one size (src/core/module/specialize.c) is made at the first launch in one of them and late in the others.
 # Each suite runs on every interpreter and binding: COMBINATIONS='lua5.4' for one of them. All of them run, whichever fails.
 COMBINATIONS ?= $(LUA) $(if $(LUAJIT_CFLAGS),luajit+ffi luajit+c)
-test: all $(if $(target),,$(ACCURACY)) $(FAKES) $(TEST_GL) $(TEST_FAILING)
+test: all $(if $(target),,$(ACCURACY)) $(FAKES) $(TEST_GL) $(TEST_FAILING) $(TEST_PROCESS)
 	@failed=; for combination in $(COMBINATIONS); do \
 	  printf '\n-- %s\n' $$combination; rm -rf $(BUILD)/test-cache; \
 	  binding=$${combination#*+}; [ $$binding != $$combination ] || binding=; \
@@ -323,12 +324,12 @@ $(FAKES): $(BUILD)/test/libfake%.so: spec/support/fake/%.c $(wildcard spec/suppo
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -Isrc -o $@ $<
 
-# OpenGL for specs (spec/graphics_spec.lua): libraries of GL and headers of Lua are not needed here.
-$(TEST_FAILING): spec/support/failing.c
+$(TEST_FAILING) $(TEST_PROCESS): $(BUILD)/test/lib%.so: spec/support/%.c
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -fvisibility=hidden -o $@ $< -ldl
 
+# OpenGL for specs (spec/graphics_spec.lua): libraries of GL and headers of Lua are not needed here.
 $(TEST_GL): spec/support/gl.c spec/support/gl_context.h
 	@mkdir -p $(@D)
 	$(call say,LINK)

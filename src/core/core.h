@@ -301,7 +301,8 @@ struct mw_stream {
 
 struct mw_device {
   mw_refs refs;
-  const mw_driver *driver;
+  const mw_driver *driver; /* or `lost`, in a forked child */
+  mw_driver lost;
   void *state;       /* the driver's */
   void *stream;      /* the default stream's state: legacy.state */
   atomic_uint epoch; /* the number of resets: objects of an earlier epoch are lost */

@@ -1,9 +1,11 @@
 /* Devices: the list of drivers, opening by name, sharing, limits, waiting.
  *
  * A device is open once, however many ask for it: `open_devices` holds every open one, and the last release takes it off
- * the list before it closes it. Only host threads hold device handles (see core.h), so closing may wait for the stream. */
+ * the list before it closes it. Only host threads hold device handles (see core.h), so closing may wait for the stream. A
+ * forked child begins with an empty list: the devices that it inherits are lost (forked.h). */
 #include "core.h"
 #include "core/graph/capture.h"
+#include "forked.h"
 #include "peer.h"
 
 #include <math.h>
@@ -164,6 +166,19 @@ static void close_device(mw_device *device) {
   free(device);
 }
 
+/* In a forked child. Other threads may have held the locks, and are not there to open them. */
+static void lose_devices(void) {
+  mw_lock_init(&list_lock);
+  for (mw_device *device = open_devices; device; device = device->next) {
+    mw_lock_init(&device->stream_lock);
+    mw_driver_lose(device->driver, &device->lost);
+    device->driver = &device->lost;
+  }
+  open_devices = NULL;
+}
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, lose_devices); }
+
 static bool is_wanted(const mw_device *device, const choice *wanted) {
   return device->driver == wanted->driver && device->ordinal == wanted->ordinal &&
          device->capability == number_of(&wanted->capability);
@@ -172,7 +187,9 @@ static bool is_wanted(const mw_device *device, const choice *wanted) {
 /* The open device that is wanted, opened if it was not. Under the lock, so that two threads that ask at once get the same
    one. */
 static int share_device(const choice *wanted, mw_device **out) {
+  static pthread_once_t watched = PTHREAD_ONCE_INIT;
   int code = MW_SUCCESS;
+  pthread_once(&watched, watch_forks);
   mw_lock(&list_lock);
   mw_device *device = open_devices;
   while (device && !is_wanted(device, wanted)) device = device->next;
@@ -226,8 +243,8 @@ void mw_device_release(mw_device *device) {
   bool last = mw_refs_drop(&device->refs);
   if (last) {
     mw_device **link = &open_devices;
-    while (*link != device) link = &(*link)->next;
-    *link = device->next;
+    while (*link && *link != device) link = &(*link)->next;
+    if (*link) *link = device->next; /* else it was lost by a fork */
   }
   mw_unlock(&list_lock);
   if (last) close_device(device);

@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 enum { MANY = 8 /* commands that nobody has begun */ };
 
@@ -394,7 +393,6 @@ int cpu_pool_open(cpu_device *device, cpu_pool **out) {
   cpu_pool *pool = mw_alloc(sizeof *pool);
   mw_lock_init_as(&pool->lock, MW_LOCK_ADAPTIVE);
   pool->device = device;
-  pool->process = getpid();
   atomic_init(&pool->urgent, INT_MAX);
   pool->slots = device->workers;
   atomic_init(&pool->free_slots, pool->slots);
@@ -404,8 +402,7 @@ int cpu_pool_open(cpu_device *device, cpu_pool **out) {
 }
 
 void cpu_pool_close(cpu_pool *pool) {
-  /* In a forked child there are no threads to end, and what they waited for can't be taken apart. */
-  if (!pool || pool->process != getpid()) return;
+  if (!pool) return;
   cpu_monitor_close(pool);
   cpu_threads_close(pool);
   for (int i = 0; i < pool->slots; i++) cpu_worker_free(pool->slot[i].worker);

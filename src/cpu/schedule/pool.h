@@ -48,7 +48,6 @@ struct cpu_pool {
   int slots;
   atomic_int free_slots; /* read without the lock too, as are `ready` to `spinners` */
   cpu_slot slot[CPU_WORKERS_MOST];
-  int process; /* which has the threads: a forked child has none of them */
   bool closing;
   cpu_command *first, *last; /* active: with blocks left to take */
   atomic_int ready;          /* how many those are that are not gated */
