@@ -318,7 +318,7 @@ describe("ptxas", function()
   it_assembles("the examples' kernels", function()
     local count = 0
     for _, path in ipairs(files "examples/*.lua") do
-      for source in read(path):gmatch "mw%.compile%s*%(?%s*%[%[(.-)%]%]" do
+      for _, source in read(path):gmatch "mw%.compile%s*%(?%s*%[(=*)%[(.-)%]%1%]" do
         count = count + 1
         assemble(path, ptx(source))
       end
