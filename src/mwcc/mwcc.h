@@ -154,7 +154,7 @@ typedef struct variant {
   cut cut;
   uint64_t waiting; /* bytes on the stack for each of a block's gangs, where gangs wait for each other */
   LLVMValueRef function;
-  LLVMValueRef strays; /* what it calls for some gangs, or NULL: divergent_fallback.c */
+  LLVMValueRef fallback; /* what it calls for some gangs, or NULL: divergent_fallback.c */
 } variant;
 
 enum { MOST_VARIANTS = 4 };

@@ -51,7 +51,7 @@ bool is_alone(LLVMValueRef i) {
 
 bool is_variant(const kernel *k, LLVMValueRef function) {
   for (int i = 0; i < k->variant_count; i++)
-    if (k->variants[i].function == function || k->variants[i].strays == function) return true;
+    if (k->variants[i].function == function || k->variants[i].fallback == function) return true;
   return false;
 }
 

@@ -68,7 +68,7 @@ static size_t find_candidates(const program *p, candidate *out) {
     for (int n = 0; n < k->variant_count; n++) {
       const variant *v = &k->variants[n];
       out[count++] = (candidate){v->function, weight_of(v->function)};
-      if (v->strays) out[count++] = (candidate){v->strays, weight_of(v->strays)};
+      if (v->fallback) out[count++] = (candidate){v->fallback, weight_of(v->fallback)};
     }
     if (k->rest) out[count++] = (candidate){k->rest, weight_of(k->rest)};
     if (!k->variant_count) out[count++] = (candidate){k->run, weight_of(k->run)};

@@ -39,14 +39,14 @@ typedef struct parts {
   LLVMValueRef of[MOST_PARTS];
 } parts;
 
-typedef struct kept { /* one value of the kernel */
-  LLVMValueRef value; /* the key */
-  parts slot;         /* its allocas, or NULL */
-  parts *constant;    /* what it is wherever it is computed, or NULL */
-  parts local;        /* its form in the node being emitted, or NULL */
-  int node_stamp;     /* of which emission `local` is */
-  LLVMValueRef saved; /* across barriers: one entry a gang (or a block, for block-uniform values) */
-} kept;
+typedef struct widened { /* one value of the kernel */
+  LLVMValueRef value;    /* the key */
+  parts slot;            /* its allocas, or NULL */
+  parts *constant;       /* what it is wherever it is computed, or NULL */
+  parts local;           /* its form in the node being emitted, or NULL */
+  int node_stamp;        /* of which emission `local` is */
+  LLVMValueRef saved;    /* across barriers: one entry a gang (or a block, for block-uniform values) */
+} widened;
 
 typedef struct mask {
   bool all;    /* every lane: then there are no vectors */
@@ -57,28 +57,28 @@ typedef struct mask {
    values that they need behind a barrier. How many gangs a block has is known when it is launched: see variant_dispatch.c. */
 enum { LOCAL_MOST = 2 << 20, WAITING_MOST = 4 << 20 };
 
-typedef struct asked_memory { /* what memory was asked for ahead of the last load: prefetch.c */
+typedef struct lane_prefetches { /* what memory was asked for ahead of the last load: prefetch.c */
   LLVMValueRef load, distance;
   parts calls; /* that do so, all at once */
   int count;
-} asked_memory;
+} lane_prefetches;
 
-typedef struct rows_to_ask_for { /* the next one, and how far it is to the one behind it */
+typedef struct row_prefetch { /* the next one, and how far it is to the one behind it */
   LLVMValueRef at, step;
-} rows_to_ask_for;
+} row_prefetch;
 
 /* What the next round will load, which is asked for one by one while this one is worked on: prefetch.c */
-typedef struct memory_to_ask_for {
+typedef struct deferred_prefetches {
   int stamp, count, next, each; /* of that emission of a node; `each` of the rows at a time, `next` first */
-  rows_to_ask_for rows[4];      /* of each load, as many as there are parts */
-} memory_to_ask_for;
+  row_prefetch rows[4];         /* of each load, as many as there are parts */
+} deferred_prefetches;
 
 /* Values that have better shapes in most gangs than can be proved, and all shapes where they do. */
-typedef struct expectation {
+typedef struct speculation {
   given *list;
   int count;
   shapes shapes; /* where there are any */
-} expectation;
+} speculation;
 
 /* What the threads of a block add to memory when several blocks are done: atomic_privatization.c. */
 typedef struct kept_add {
@@ -101,7 +101,7 @@ struct widener {
   LLVMBuilderRef b, entry; /* entry: allocas, at the function's top */
   LLVMValueRef *slots;     /* of the region that is emitted: see begin_slots */
   size_t slot_count, slot_capacity;
-  kept *table;
+  widened *table;
   size_t table_size, table_used;
   int stamp;
   LLVMValueRef tid[3]; /* of part 0's lane 0, in slots: first_id reads them */
@@ -109,21 +109,22 @@ struct widener {
   LLVMValueRef ctaid[3], ntid[3];
   LLVMValueRef thread;           /* in memory, where lanes have to be one for a call; or NULL */
   LLVMValueRef gangs, gang;      /* how many a block has; the one being run (slot) */
-  bool expects;                  /* other gangs than those that are as expected: speculative_shapes.c */
-  const expectation *met;        /* those that are; or NULL */
+  bool speculation_failed;       /* other gangs than those that are as expected: speculative_shapes.c */
+  const speculation *speculated; /* those that are; or NULL */
   bool several_regions;          /* gangs wait for each other */
   uint64_t local_bytes;          /* of local arrays, a lane */
   uint64_t saved_bytes;          /* of values that wait at barriers, a lane */
   const struct spilled *spilled; /* lane_serialization.c's own */
   uint64_t lane_number;          /* of the lane that does something, among those in the code one after the other */
   int lanes_behind;              /* how many of them are behind it; 0: it is the last, or the only one */
-  asked_memory asked;
-  memory_to_ask_for to_ask_for;
-  LLVMValueRef asks, most_asks;  /* how often the gang asked for what others will load, and any gang (slots); or NULL */
+  lane_prefetches prefetched;
+  deferred_prefetches deferred;
+  LLVMValueRef prefetch_count,
+      most_prefetches;           /* how often the gang asked for what others will load, and any gang (slots); or NULL */
   LLVMBasicBlockRef gang_begins; /* what is run first of a gang; NULL: it is one that begins again */
   bool streams;                  /* there are stores past the caches */
-  bool strays;                   /* this is for gangs that do not go the way of most: divergent_fallback.c */
-  bool looks;                    /* all lanes are mostly active here, though masks do not say so: mask_elision.c */
+  bool fallback;                 /* this is for gangs that do not go the way of most: divergent_fallback.c */
+  bool mostly_full;              /* all lanes are mostly active here, though masks do not say so: mask_elision.c */
   LLVMValueRef elements;         /* of all rounds, where those are taken apart: interchange.c; or NULL */
   kept_add adds[MOST_KEPT];
   LLVMValueRef kept_block, kept[MOST_KEPT]; /* where sums are kept: which block is run (slot), and the sums; or NULL */
@@ -132,15 +133,15 @@ struct widener {
 
 /* The SIMD block function of a kernel for blocks that are cut as the shapes say, or false with the reason and where.
    `single`: the shapes of a gang of one part, where gangs may begin again (divergent_fallback.c); or NULL. */
-bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live, const expectation *x,
+bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live, const speculation *x,
                   const shapes *single, const char *name, const char **why, LLVMValueRef *why_at, variant *out);
 
 /* ---- divergent_fallback.c ---- */
 /* Whether gangs of that cut that do not go the way of most may begin again, one part after the other. */
-bool may_have_strays(const program *p, const kernel *k, const graph *g, const cut *c);
+bool may_fall_back(const program *p, const kernel *k, const graph *g, const cut *c);
 
 /* ---- grid_stride_loop.c ---- */
-LLVMValueRef round_word(widener *w, const char *name); /* what a register says about the rounds: mwcc.h */
+LLVMValueRef iteration_word(widener *w, const char *name); /* what a register says about the rounds: mwcc.h */
 
 /* ---- reduction_state.c ---- */
 void choose_kept_blocks(widener *w); /* at the function's start: how many take turns, by what their gangs keep */
@@ -156,7 +157,7 @@ bool takes_rows_of_blocks(const kernel *k, const shapes *s);
 
 /* ---- values.c ---- */
 void refuse(widener *w, LLVMValueRef at, const char *why);
-kept *kept_of(widener *w, LLVMValueRef value);
+widened *widened_of(widener *w, LLVMValueRef value);
 LLVMTypeRef vector_type(const widener *w, LLVMTypeRef scalar);
 LLVMTypeRef wide_type(const widener *w, LLVMTypeRef type); /* a struct of two vectors, for a struct */
 bool is_uniform(const widener *w, LLVMValueRef value);     /* over all parts */
@@ -167,10 +168,10 @@ bool is_varying(const widener *w, LLVMValueRef value);     /* kept as vectors */
 bool has_stride(const widener *w, LLVMValueRef value, int64_t stride);
 /* How many parts the form of a value has, and the type of each. */
 int form_count(const widener *w, LLVMValueRef value);
-LLVMTypeRef kept_type(const widener *w, LLVMValueRef value);
+LLVMTypeRef form_type(const widener *w, LLVMValueRef value);
 /* The value as it is kept; as the scalar of part 0's lane 0 (uniform and affine values); of part u's lane 0 (all but
    varying ones); and as a vector of a part or of all. */
-parts value_kept(widener *w, LLVMValueRef value);
+parts value_form(widener *w, LLVMValueRef value);
 LLVMValueRef value_scalar(widener *w, LLVMValueRef value);
 LLVMValueRef part_scalar(widener *w, LLVMValueRef value, int u);
 LLVMValueRef part_vector(widener *w, LLVMValueRef value, int u);
@@ -241,7 +242,7 @@ bool has_vector_math(program *p, const char *root, LLVMTypeRef type);
 bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, parts *result);
 
 /* ---- cold_helpers.c ---- */
-void call_seldom(widener *w, LLVMValueRef call); /* by all lanes */
+void call_cold(widener *w, LLVMValueRef call); /* by all lanes */
 
 /* ---- widen/memory/memory.c ---- */
 void widen_plain_load(widener *w, LLVMValueRef load, mask m); /* in whatever order, where it is atomic */
@@ -251,21 +252,21 @@ bool widen_copy(widener *w, LLVMValueRef call, mask m);
 
 /* ---- prefetch.c ---- */
 /* Before a load by all lanes, of elements of so many bytes that lie one behind the other in each part. */
-void ask_ahead(widener *w, LLVMValueRef load, uint64_t bytes);
+void prefetch_ahead(widener *w, LLVMValueRef load, uint64_t bytes);
 /* The same, of a load outside of loops: in a block that waits for the next block, which starts elsewhere; or of an array that is
    loaded from at several places, for blocks to come. */
-void ask_for_next_block(widener *w, LLVMValueRef load, uint64_t bytes);
-/* With a load from shared memory: for some of what ask_ahead left for then. */
-void ask_beside(widener *w, LLVMValueRef load);
-/* As ask_ahead, of a load that is one for all parts. */
-void ask_ahead_once(widener *w, LLVMValueRef load, uint64_t bytes);
+void prefetch_next_block(widener *w, LLVMValueRef load, uint64_t bytes);
+/* With a load from shared memory: for some of what prefetch_ahead left for then. */
+void prefetch_beside(widener *w, LLVMValueRef load);
+/* As prefetch_ahead, of a load that is one for all parts. */
+void prefetch_shared_row(widener *w, LLVMValueRef load, uint64_t bytes);
 /* That load is done by one lane after the other instead, here at the address: so is the asking, a line at a time. */
-void ask_by_lanes(widener *w, LLVMValueRef load, LLVMValueRef address);
+void prefetch_by_lanes(widener *w, LLVMValueRef load, LLVMValueRef address);
 
 /* ---- address_stride.c ---- */
 /* What an address outside of loops grows by where the id that the register holds ("ctaid.y") is one more: an i64 where the
    builder stands, constant where it is known; NULL: no one number. */
-LLVMValueRef growth_along(widener *w, const char *name, LLVMValueRef address);
+LLVMValueRef stride_along(widener *w, const char *name, LLVMValueRef address);
 
 /* ---- nontemporal_stores.c ---- */
 void fence_streamed(widener *w); /* where a worker has done its blocks */
@@ -285,15 +286,15 @@ bool stays_in_place(LLVMValueRef access);
 
 /* ---- speculative_shapes.c ---- */
 /* False: there are none, or they make nothing better. */
-bool find_expected(const graph *g, const order *o, const shapes *s, expectation *out);
-void forget_expected(expectation *x);
+bool find_speculation(const graph *g, const order *o, const shapes *s, speculation *out);
+void free_speculation(speculation *x);
 /* Whether a gang, all of whose lanes are there, has them so: emitted where it starts. */
-LLVMValueRef is_as_expected(widener *w, const expectation *x);
+LLVMValueRef build_shape_test(widener *w, const speculation *x);
 /* Where gangs are as expected: of a value that is, the number whose lane 0 is the value's but for a constant, which is added
    to *distance, if it is at hand in node `at`. Neither wraps. Else the value itself. */
-LLVMValueRef counted_from(const widener *w, LLVMValueRef value, int at, int64_t *distance);
+LLVMValueRef unclamped_base(const widener *w, LLVMValueRef value, int at, int64_t *distance);
 /* Where it was so: the operand that a clamp gives back, for all lanes; or NULL. */
-LLVMValueRef let_through(const widener *w, LLVMValueRef value);
+LLVMValueRef unclamped_operand(const widener *w, LLVMValueRef value);
 
 /* ---- lane_serialization.c: one lane after the other ---- */
 /* Run `body` for each active lane, in the order of lanes, with the lane's number in the gang; its result (of the type,

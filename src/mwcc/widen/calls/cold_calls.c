@@ -131,7 +131,7 @@ static LLVMValueRef vector_function(widener *w, LLVMValueRef f) {
   return made;
 }
 
-void call_seldom(widener *w, LLVMValueRef call) {
+void call_cold(widener *w, LLVMValueRef call) {
   program *p = w->p;
   parts result = {0};
   LLVMValueRef arguments[MOST], function = vector_function(w, LLVMGetCalledValue(call));

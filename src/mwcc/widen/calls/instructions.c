@@ -40,7 +40,7 @@ static LLVMValueRef copy_instruction(widener *w, LLVMValueRef i, const LLVMValue
 /* A number as another one and a constant distance from it, both extended. Several columns of an image that are clamped to
    its edges have one such number where they are as expected; what is looked at then says that none of them wraps. */
 static LLVMValueRef extended(widener *w, LLVMValueRef value, LLVMValueRef i, int u, int64_t *distance) {
-  value = counted_from(w, value, graph_node_of(w->g, i), distance);
+  value = unclamped_base(w, value, graph_node_of(w->g, i), distance);
   return LLVMBuildSExt(w->b, u < 0 ? value_scalar(w, value) : part_scalar(w, value, u), LLVMTypeOf(i), "");
 }
 
@@ -310,7 +310,7 @@ static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
   else if (strcmp(name, "warpsize") == 0)
     value = constant_i32(w->p, 32);
   else if (starts_with(name, "envreg"))
-    value = round_word(w, callee_name(call));
+    value = iteration_word(w, callee_name(call));
   if (!value) return false;
   if (is_parted(w, call) && starts_with(name, "tid."))
     set_value(w, call, id_of_parts(w, axis, value));
@@ -371,13 +371,13 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
   if (copies && widen_copy(w, call, m)) return;
   const struct wide_intrinsic *wide = find_wide(name);
   const char *root = math_function(name, LLVMTypeOf(call));
-  LLVMValueRef same = let_through(w, call);
+  LLVMValueRef same = unclamped_operand(w, call);
   if (same)
-    set_value(w, call, value_kept(w, same));
+    set_value(w, call, value_form(w, same));
   else if (wide || root)
     widen_function(w, call, wide, root, m);
   else if (is_varying(w, call) && is_seldom(call))
-    call_seldom(w, call);
+    call_cold(w, call);
   else if (!is_varying(w, call) && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind)
     widen_plainly(w, call, m); /* a function of numbers, and those are the same for all */
   else if (!widen_call_by_lanes(w, call, m))
@@ -387,7 +387,7 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
 /* ---- all of them ---- */
 
 static void widen_extract(widener *w, LLVMValueRef i) {
-  parts from = value_kept(w, LLVMGetOperand(i, 0)), result = {0};
+  parts from = value_form(w, LLVMGetOperand(i, 0)), result = {0};
   if (!LLVMIsAAtomicCmpXchgInst(LLVMGetOperand(i, 0)) && !LLVMIsACallInst(LLVMGetOperand(i, 0))) {
     refuse(w, i, "it takes structs apart in registers");
     return;

@@ -78,7 +78,7 @@ bool widen_warp_register(widener *w, LLVMValueRef call, const char *name) {
   return true;
 }
 
-LLVMValueRef round_word(widener *w, const char *name) {
+LLVMValueRef iteration_word(widener *w, const char *name) {
   bool limit = strcmp(name, ROUND_LIMIT_LOW) == 0 || strcmp(name, ROUND_LIMIT_HIGH) == 0;
   bool high = strcmp(name, ROUND_REGISTER_HIGH) == 0 || strcmp(name, ROUND_LIMIT_HIGH) == 0;
   size_t field = limit ? offsetof(mw_worker, round_limit) : offsetof(mw_worker, round);

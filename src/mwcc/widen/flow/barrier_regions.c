@@ -97,7 +97,7 @@ LLVMBasicBlockRef begin_if_next(emission *e, int region) {
     LLVMValueRef same = LLVMBuildICmp(w->b, LLVMIntEQ, state, constant_i32(w->p, (unsigned)region), "");
     LLVMBuildCondBr(w->b, same, its_turn, passed);
   }
-  go_on_at(e, its_turn);
+  continue_at(e, its_turn);
   LLVMBuildStore(w->b, exits, e->state);
   return passed;
 }
@@ -108,7 +108,7 @@ void end_if_next(emission *e, LLVMBasicBlockRef passed) {
   LLVMBuildStore(w->b, load_slot(e, w->p->i32, e->state),
                  LLVMBuildInBoundsGEP2(w->b, w->p->i32, e->states, &gang, 1, ""));
   LLVMBuildBr(w->b, passed);
-  go_on_at(e, passed);
+  continue_at(e, passed);
   LLVMValueRef next = load_slot(e, w->p->i32, e->next_state), state = load_slot(e, w->p->i32, e->state);
   LLVMValueRef sooner = LLVMBuildICmp(w->b, LLVMIntULT, state, next, ""); /* STATE_EXIT comes last */
   LLVMBuildStore(w->b, LLVMBuildSelect(w->b, sooner, state, next, ""), e->next_state);

@@ -16,30 +16,30 @@ static bool is_block_uniform(const emission *e, LLVMValueRef value) {
 /* Where a value waits while other gangs run: one entry a gang. A value that is uniform for the block has one place to be
    read from and one to be written to, so that a gang does not see what an earlier one made of it in the same region. */
 static LLVMTypeRef saved_type(emission *e, LLVMValueRef value) {
-  return LLVMArrayType2(waiting_type(&e->w, kept_type(&e->w, value)), (uint64_t)form_count(&e->w, value));
+  return LLVMArrayType2(waiting_type(&e->w, form_type(&e->w, value)), (uint64_t)form_count(&e->w, value));
 }
 
 /* Whether it waits as something else than it is elsewhere. */
 static bool is_converted(emission *e, LLVMValueRef value) {
-  LLVMTypeRef type = kept_type(&e->w, value);
+  LLVMTypeRef type = form_type(&e->w, value);
   return waiting_type(&e->w, type) != type;
 }
 
 /* A lane. */
 static uint64_t saved_bytes(emission *e, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
-  if (is_converted(e, value)) type = LLVMGetElementType(waiting_type(&e->w, kept_type(&e->w, value)));
+  if (is_converted(e, value)) type = LLVMGetElementType(waiting_type(&e->w, form_type(&e->w, value)));
   return LLVMABISizeOfType(e->w.p->layout, type);
 }
 
 /* Whether the value was saved before the region, which does not compute it: then it is still there. LLVM finds that out where
    nothing is converted. */
 static bool still_waits(emission *e, LLVMValueRef value) {
-  return is_converted(e, value) && e->way->plan.order.index[graph_node_of(e->w.g, value)] < 0;
+  return is_converted(e, value) && e->path->plan.order.index[graph_node_of(e->w.g, value)] < 0;
 }
 
 static LLVMValueRef saved_of(emission *e, LLVMValueRef value) {
-  kept *k = kept_of(&e->w, value);
+  widened *k = widened_of(&e->w, value);
   if (!k->saved) {
     LLVMTypeRef type = saved_type(e, value);
     e->w.saved_bytes += saved_bytes(e, value);
@@ -62,7 +62,7 @@ static LLVMValueRef saved_place(emission *e, LLVMValueRef value, bool writing) {
 static parts saved_slots(emission *e, LLVMValueRef value, bool writing) {
   parts slots = {0};
   LLVMValueRef place = saved_place(e, value, writing);
-  LLVMTypeRef type = waiting_type(&e->w, kept_type(&e->w, value));
+  LLVMTypeRef type = waiting_type(&e->w, form_type(&e->w, value));
   for (int u = 0; u < form_count(&e->w, value); u++) {
     LLVMValueRef at = constant_i32(e->w.p, (unsigned)u);
     slots.of[u] = LLVMBuildInBoundsGEP2(e->w.b, type, place, &at, 1, "");
@@ -87,7 +87,7 @@ void reach_barrier(emission *e, int source, mask m) {
     LLVMValueRef value = behind->values[i];
     if (value == w->g->nodes[source].last) continue; /* a vote's result is known when all have voted */
     if (still_waits(e, value)) continue;
-    store_waiting(w, kept_type(w, value), value_kept(w, value), saved_slots(e, value, true), form_count(w, value));
+    store_waiting(w, form_type(w, value), value_form(w, value), saved_slots(e, value, true), form_count(w, value));
   }
   if (e->can_die) add_lanes(e, e->alive_new, mask_vectors(w, m));
   LLVMBuildStore(w->b, constant_i32(w->p, (unsigned)region_at(e, w->g->nodes[source].succs[0])), e->state);
@@ -103,7 +103,7 @@ void load_saved(emission *e, int region) {
       LLVMValueRef value = behind->values[i];
       if (value == w->g->nodes[n].last) continue;
       int count = form_count(w, value);
-      parts values = load_waiting(w, kept_type(w, value), saved_slots(e, value, false), count);
+      parts values = load_waiting(w, form_type(w, value), saved_slots(e, value, false), count);
       store_slots(w, values, slot_of(w, value), count);
     }
     if (e->voted[n]) LLVMBuildStore(w->b, load_slot(e, w->p->i32, e->voted[n]), slot_of(w, w->g->nodes[n].last).of[0]);
@@ -112,14 +112,14 @@ void load_saved(emission *e, int region) {
 
 void publish_uniform(emission *e) {
   widener *w = &e->w;
-  for (int i = 0; i < e->way->plan.order.rpo_count; i++) {
-    int n = e->way->plan.order.rpo[i];
+  for (int i = 0; i < e->path->plan.order.rpo_count; i++) {
+    int n = e->path->plan.order.rpo[i];
     if (!w->g->nodes[n].barrier) continue;
     const live_set *behind = &w->live->behind[n];
     for (size_t v = 0; v < behind->count; v++) {
       LLVMValueRef value = behind->values[v];
       if (!is_block_uniform(e, value) || value == w->g->nodes[n].last) continue;
-      store_slots(w, load_slots(w, kept_type(w, value), saved_slots(e, value, true), 1), saved_slots(e, value, false),
+      store_slots(w, load_slots(w, form_type(w, value), saved_slots(e, value, true), 1), saved_slots(e, value, false),
                   1);
     }
     if (e->voted[n]) LLVMBuildStore(w->b, load_slot(e, w->p->i32, e->votes[n]), e->voted[n]);
@@ -127,8 +127,8 @@ void publish_uniform(emission *e) {
 }
 
 void begin_votes(emission *e) {
-  for (int i = 0; i < e->way->plan.order.rpo_count; i++) {
-    int n = e->way->plan.order.rpo[i];
+  for (int i = 0; i < e->path->plan.order.rpo_count; i++) {
+    int n = e->path->plan.order.rpo[i];
     if (!e->votes[n]) continue;
     bool starts_true = strstr(callee_name(e->w.g->nodes[n].last), ".and") != NULL;
     LLVMBuildStore(e->w.b, constant_i32(e->w.p, starts_true), e->votes[n]);

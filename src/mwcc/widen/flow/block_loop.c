@@ -63,10 +63,10 @@ void begin_blocks(emission *e, block_loop *l) {
   LLVMValueRef end = joined_from(w, e->end_block);
   LLVMBuildStore(w->b, joined_from(w, e->first_block), l->slot);
   LLVMBuildBr(w->b, l->head);
-  go_on_at(e, l->head);
+  continue_at(e, l->head);
   LLVMValueRef block = load_slot(e, p->i64, l->slot);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, block, end, ""), body, l->done);
-  go_on_at(e, body);
+  continue_at(e, body);
   l->count = e->shared_gangs ? begin_part(e, block, end, &block) : constant_i64(p, 1);
   note_block(w, LLVMBuildMul(w->b, block, constant_i64(p, p->joined), ""));
   LLVMValueRef gx = grid_size(w, 0), gy = grid_size(w, 1), rest = LLVMBuildUDiv(w->b, block, gx, "");
@@ -74,7 +74,7 @@ void begin_blocks(emission *e, block_loop *l) {
                          LLVMBuildUDiv(w->b, rest, gy, "")};
   for (unsigned axis = 0; axis < 3; axis++)
     LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, ids[axis], p->i32, ""), w->ctaid[axis]);
-  keep_for_strays(e);
+  save_for_fallback(e);
   note_kept_block(w, LLVMBuildSub(w->b, block, e->first_block, ""));
   if (takes_rows_of_blocks(w->k, w->shapes)) {
     LLVMValueRef left = lesser(w, LLVMBuildSub(w->b, gx, ids[0], ""), LLVMBuildSub(w->b, end, block, ""));
@@ -91,7 +91,7 @@ void end_blocks(emission *e, const block_loop *l) {
   LLVMValueRef next = LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i64, l->slot), l->count, "");
   LLVMBuildStore(w->b, next, l->slot);
   LLVMBuildBr(w->b, l->head);
-  go_on_at(e, l->done);
+  continue_at(e, l->done);
 }
 
 /* ---- inside of a row ---- */
@@ -102,7 +102,7 @@ counted begin_beside(emission *e) {
   counted c = begin_counted(e, e->row_of_blocks, e->row_count, 1);
   LLVMValueRef beside = load_slot(e, w->p->i32, e->row_of_blocks);
   LLVMBuildStore(w->b, LLVMBuildAdd(w->b, e->row_column, beside, ""), w->ctaid[0]);
-  keep_for_strays(e);
+  save_for_fallback(e);
   note_block(w, LLVMBuildAdd(w->b, e->row_first, LLVMBuildZExt(w->b, beside, w->p->i64, ""), ""));
   return c;
 }

@@ -7,11 +7,11 @@
 /* ---- masks of classes ---- */
 
 mask class_mask(emission *e, int class) {
-  const mask_class *c = &e->way->plan.classes[class];
+  const mask_class *c = &e->path->plan.classes[class];
   switch (c->kind) {
-  case CLASS_REGION: return e->way->root;
-  case CLASS_SAME: return class_mask(e, e->way->plan.item_class[c->level]);
-  default: return (mask){.lanes = load_mask(e, e->way->masks[class])};
+  case CLASS_REGION: return e->path->root;
+  case CLASS_SAME: return class_mask(e, e->path->plan.item_class[c->level]);
+  default: return (mask){.lanes = load_mask(e, e->path->masks[class])};
   }
 }
 
@@ -22,40 +22,40 @@ void add_lanes(emission *e, parts slots, parts lanes) {
 
 /* ---- where control goes ---- */
 
-static LLVMBasicBlockRef start_in(const way *of, int level, int item) {
+static LLVMBasicBlockRef start_in(const path *of, int level, int item) {
   const plan *p = &of->plan;
   return plan_is_loop_item(p, level, item) ? of->enters[plan_loop_at(p, level, item)] : of->bodies[item];
 }
 
-static LLVMBasicBlockRef item_start(emission *e, int level, int item) { return start_in(e->way, level, item); }
+static LLVMBasicBlockRef item_start(emission *e, int level, int item) { return start_in(e->path, level, item); }
 
 /* Behind the last item of a level, in this round. */
 static LLVMBasicBlockRef end_of_level(emission *e, int level) {
   if (level < 0) return e->end;
-  if (!e->way->plan.divergent_loop[level]) refuse(&e->w, NULL, "lanes end inside a loop that all leave together");
-  return e->way->latches[level];
+  if (!e->path->plan.divergent_loop[level]) refuse(&e->w, NULL, "lanes end inside a loop that all leave together");
+  return e->path->latches[level];
 }
 
 /* Where control is to go for an item (-1: for the level's end). */
 static LLVMBasicBlockRef enter_item(emission *e, int level, int item) {
   if (item < 0) return end_of_level(e, level);
-  if (level < 0 && e->way == &e->ways[0] && are_together_at(e, item)) return start_in(&e->ways[1], level, item);
-  int led = plan_class_led(&e->way->plan, level, item);
-  if (led >= 0 && !e->way->plan.classes[led].sure) return e->way->guards[led];
+  if (level < 0 && e->path == &e->paths[0] && reconverged_at(e, item)) return start_in(&e->paths[1], level, item);
+  int led = plan_class_led(&e->path->plan, level, item);
+  if (led >= 0 && !e->path->plan.classes[led].sure) return e->path->guards[led];
   return item_start(e, level, item);
 }
 
 /* No lane has come to the classes of a level yet: at its start, and in a loop at the start of every round. A class whose
    owner is not run on the way (all lanes left before it) must not find the lanes of an earlier gang or round. */
 static void clear_level(emission *e, int level) {
-  for (int c = 0; c < e->way->plan.class_count; c++)
-    if (e->way->plan.classes[c].kind == CLASS_LED && e->way->plan.classes[c].level == level)
-      store_mask(e, no_lanes(&e->w), e->way->masks[c]);
+  for (int c = 0; c < e->path->plan.class_count; c++)
+    if (e->path->plan.classes[c].kind == CLASS_LED && e->path->plan.classes[c].level == level)
+      store_mask(e, no_lanes(&e->w), e->path->masks[c]);
 }
 
 /* Behind an item whose lanes are in the level no more, or that had none. */
 static LLVMBasicBlockRef after_item(emission *e, int level, int item) {
-  return enter_item(e, level, plan_next(&e->way->plan, level, item, -1));
+  return enter_item(e, level, plan_next(&e->path->plan, level, item, -1));
 }
 
 /* ---- edges ---- */
@@ -64,62 +64,62 @@ typedef struct edge {
   int level, from, to;             /* items of the level that holds both ends */
   int control_level, control_item; /* the innermost place where control goes on as it must: see resolve */
   bool back;                       /* to the header of loop `level` */
-  bool together;                   /* all lanes of the class take it at once */
+  bool uniform;                    /* all lanes of the class take it at once */
 } edge;
 
 /* Follow an edge outwards through the loops that it leaves. Lanes that leave a divergent loop drop out of it one by one:
    control stays in the loop. */
-static edge resolve(emission *e, int source, int target, bool together) {
-  const plan *p = &e->way->plan;
-  edge g = {.level = p->order.innermost[source], .from = source, .together = together};
+static edge resolve(emission *e, int source, int target, bool uniform) {
+  const plan *p = &e->path->plan;
+  edge g = {.level = p->order.innermost[source], .from = source, .uniform = uniform};
   g.control_level = g.level, g.control_item = source;
   for (;;) {
     if (g.level >= 0 && target == p->order.loops[g.level].header) {
       g.back = true;
       g.to = target;
-      if (p->divergent_loop[g.level]) g.together = false;
+      if (p->divergent_loop[g.level]) g.uniform = false;
       return g;
     }
     g.to = plan_item(p, g.level, target);
     if (g.to >= 0) return g;
-    if (p->divergent_loop[g.level]) g.together = false;
+    if (p->divergent_loop[g.level]) g.uniform = false;
     g.from = p->order.loops[g.level].header;
     g.level = p->order.loops[g.level].parent;
-    if (g.together) g.control_level = g.level, g.control_item = g.from;
+    if (g.uniform) g.control_level = g.level, g.control_item = g.from;
   }
 }
 
 /* What an edge does besides moving control: values for the joins, lanes for the masks. Returns where control goes if all
    lanes of the class take it together; where they part, that is the branch's affair (NULL). */
-static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool together, mask taken) {
-  const plan *p = &e->way->plan;
-  edge g = resolve(e, source, target, together);
+static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool uniform, mask taken) {
+  const plan *p = &e->path->plan;
+  edge g = resolve(e, source, target, uniform);
   mask here = class_mask(e, p->class_of[source]);
   if (g.back) {
     move_phis(e, source, target, true, taken, here); /* of lanes that left the loop nobody asks here */
-    if (!p->divergent_loop[g.level]) return e->way->bodies[target];
-    add_lanes(e, e->way->loop_next[g.level], mask_vectors(&e->w, taken));
-    if (!together) return NULL;
+    if (!p->divergent_loop[g.level]) return e->path->bodies[target];
+    add_lanes(e, e->path->loop_next[g.level], mask_vectors(&e->w, taken));
+    if (!uniform) return NULL;
     return after_item(e, g.control_level, g.control_item);
   }
   int from = plan_class_of_item(p, g.level, g.from), led = plan_class_led(p, g.level, g.to);
-  bool same = from == plan_class_of_item(p, g.level, g.to) && g.together;
+  bool same = from == plan_class_of_item(p, g.level, g.to) && g.uniform;
   /* What lanes take out of a loop may be written for all that are still in it: each writes its own when it leaves. So the
      mask is one that there is already. */
   int round = p->order.innermost[source];
   bool leaves = round >= 0 && p->divergent_loop[round] && g.level != round;
   bool plain = same || plan_comes_first(p, g.level, source, target);
   move_phis(e, source, target, plain, leaves ? here : taken, here);
-  if (led >= 0) add_lanes(e, e->way->masks[led], mask_vectors(&e->w, taken));
-  if (!together) return NULL;
-  if (!g.together) return after_item(e, g.control_level, g.control_item);
+  if (led >= 0) add_lanes(e, e->path->masks[led], mask_vectors(&e->w, taken));
+  if (!uniform) return NULL;
+  if (!g.uniform) return after_item(e, g.control_level, g.control_item);
   return enter_item(e, g.level, plan_next(p, g.level, g.from, g.to));
 }
 
 /* ---- nodes ---- */
 
 /* A condition of which all lanes share one half: `a && shared`, which is none of a's affair where that is false. */
-static logic half_shared(const emission *e, int n) {
+static logic uniform_half(const emission *e, int n) {
   const widener *w = &e->w;
   LLVMValueRef condition = LLVMGetCondition(w->g->nodes[n].last);
   logic l = {0};
@@ -129,36 +129,36 @@ static logic half_shared(const emission *e, int n) {
 }
 
 /* Where the shared half decides, all lanes go on to one successor of n; the builder is left where it does not. */
-static void part_by_shared(emission *e, int n, LLVMValueRef common, bool both, mask m) {
+static void split_by_uniform_half(emission *e, int n, LLVMValueRef common, bool both, mask m) {
   widener *w = &e->w;
   LLVMBasicBlockRef decided = new_block(e, "alike"), open = new_block(e, "apart");
-  int level = e->way->plan.order.innermost[n], target = w->g->nodes[n].succs[both ? 1 : 0];
+  int level = e->path->plan.order.innermost[n], target = w->g->nodes[n].succs[both ? 1 : 0];
   /* it may be undefined where the other half decides */
   LLVMValueRef condition = LLVMBuildFreeze(w->b, value_scalar(w, common), "");
   LLVMBuildCondBr(w->b, condition, both ? open : decided, both ? decided : open);
-  go_on_at(e, decided);
+  continue_at(e, decided);
   w->stamp++;
   take_edge(e, n, target, false, m);
-  LLVMBuildBr(w->b, enter_item(e, level, plan_next_apart(&e->way->plan, level, n)));
-  go_on_at(e, open);
+  LLVMBuildBr(w->b, enter_item(e, level, plan_next_apart(&e->path->plan, level, n)));
+  continue_at(e, open);
   w->stamp++;
 }
 
-static void keep_again(emission *e, int n, LLVMValueRef again) {
-  int l = e->way->plan.order.innermost[n];
-  if (!e->way->again[l]) e->way->again[l] = LLVMBuildAlloca(e->w.entry, e->w.p->i1, "");
-  LLVMBuildStore(e->w.b, again, e->way->again[l]);
+static void save_again(emission *e, int n, LLVMValueRef again) {
+  int l = e->path->plan.order.innermost[n];
+  if (!e->path->again[l]) e->path->again[l] = LLVMBuildAlloca(e->w.entry, e->w.p->i1, "");
+  LLVMBuildStore(e->w.b, again, e->path->again[l]);
 }
 
 void part_lanes(emission *e, int n, mask m) {
   widener *w = &e->w;
   const node *here = &w->g->nodes[n];
-  logic half = half_shared(e, n);
+  logic half = uniform_half(e, n);
   parts yes = value_vectors(w, half.left ? half.left : LLVMGetCondition(here->last)), no;
-  if (half.left) part_by_shared(e, n, half.right, half.both, m);
-  LLVMValueRef none = LLVMConstNull(mask_type(e)), again = half.left ? NULL : goes_on_counting(e, n);
-  bool yes_is_mask = again && here->succs[0] == e->way->plan.order.loops[e->way->plan.order.innermost[n]].header;
-  if (again) keep_again(e, n, again);
+  if (half.left) split_by_uniform_half(e, n, half.right, half.both, m);
+  LLVMValueRef none = LLVMConstNull(mask_type(e)), again = half.left ? NULL : counted_loop_continues(e, n);
+  bool yes_is_mask = again && here->succs[0] == e->path->plan.order.loops[e->path->plan.order.innermost[n]].header;
+  if (again) save_again(e, n, again);
   for (int u = 0; u < w->parts; u++) {
     no.of[u] = LLVMBuildNot(w->b, yes.of[u], "");
     if (m.all) continue;
@@ -171,18 +171,18 @@ void part_lanes(emission *e, int n, mask m) {
   for (int s = 0; s < 2; s++) read_incoming(e, n, here->succs[s]);
   take_edge(e, n, here->succs[0], false, (mask){.lanes = yes});
   take_edge(e, n, here->succs[1], false, (mask){.lanes = no});
-  int level = e->way->plan.order.innermost[n];
-  LLVMBuildBr(w->b, enter_item(e, level, plan_next_apart(&e->way->plan, level, n)));
+  int level = e->path->plan.order.innermost[n];
+  LLVMBuildBr(w->b, enter_item(e, level, plan_next_apart(&e->path->plan, level, n)));
 }
 
-LLVMBasicBlockRef take_together(emission *e, int n, int target) {
-  return take_edge(e, n, target, true, class_mask(e, e->way->plan.class_of[n]));
+LLVMBasicBlockRef take_uniform(emission *e, int n, int target) {
+  return take_edge(e, n, target, true, class_mask(e, e->path->plan.class_of[n]));
 }
 
 static void end_node(emission *e, int n, mask m) {
   widener *w = &e->w;
   const node *here = &w->g->nodes[n];
-  int level = e->way->plan.order.innermost[n];
+  int level = e->path->plan.order.innermost[n];
   if (here->barrier) reach_barrier(e, n, m);
   if (here->barrier || here->succ_count == 0) {
     LLVMBuildBr(w->b, after_item(e, level, n));
@@ -192,17 +192,17 @@ static void end_node(emission *e, int n, mask m) {
     LLVMBuildBr(w->b, take_edge(e, n, here->succs[0], true, m));
     return;
   }
-  if (e->way->together && e->way->together[n]) {
-    end_together(e, n);
-  } else if (e->way->divergent[n]) {
+  if (e->path->assumed_uniform && e->path->assumed_uniform[n]) {
+    end_uniform_branch(e, n);
+  } else if (e->path->divergent[n]) {
     part_lanes(e, n, m);
   } else {
-    LLVMBasicBlockRef ways[2] = {new_block(e, "way"), new_block(e, "way")};
-    LLVMBuildCondBr(w->b, value_scalar(w, LLVMGetCondition(here->last)), ways[0], ways[1]);
+    LLVMBasicBlockRef paths[2] = {new_block(e, "way"), new_block(e, "way")};
+    LLVMBuildCondBr(w->b, value_scalar(w, LLVMGetCondition(here->last)), paths[0], paths[1]);
     for (int i = 0; i < 2; i++) {
-      go_on_at(e, ways[i]);
+      continue_at(e, paths[i]);
       w->stamp++;
-      LLVMBuildBr(w->b, take_together(e, n, here->succs[i]));
+      LLVMBuildBr(w->b, take_uniform(e, n, here->succs[i]));
     }
   }
 }
@@ -221,12 +221,12 @@ static void set_position(emission *e, LLVMValueRef i) {
 static void emit_node(emission *e, int n) {
   widener *w = &e->w;
   const node *here = &w->g->nodes[n];
-  go_on_at(e, e->way->bodies[n]);
+  continue_at(e, e->path->bodies[n]);
   w->stamp++;
-  int round = e->way->plan.order.innermost[n];
-  if (round >= 0 && e->way->plan.order.loops[round].header == n) clear_level(e, round), empty_joins(e, round);
-  mask m = class_mask(e, e->way->plan.class_of[n]);
-  w->looks = e->too_long && !w->strays && (e->way == &e->ways[1] || !e->ways[1].divergent);
+  int round = e->path->plan.order.innermost[n];
+  if (round >= 0 && e->path->plan.order.loops[round].header == n) clear_level(e, round), empty_joins(e, round);
+  mask m = class_mask(e, e->path->plan.class_of[n]);
+  w->mostly_full = e->too_long && !w->fallback && (e->path == &e->paths[1] || !e->paths[1].divergent);
   for (LLVMValueRef i = here->first; i != here->last && !w->why; i = LLVMGetNextInstruction(i)) {
     if (LLVMIsAPHINode(i)) continue;
     set_position(e, i);
@@ -240,45 +240,45 @@ static void emit_node(emission *e, int n) {
 /* ---- loops and guards of a region ---- */
 
 static void emit_enter(emission *e, int l) {
-  const plan *p = &e->way->plan;
+  const plan *p = &e->path->plan;
   int header = p->order.loops[l].header;
-  go_on_at(e, e->way->enters[l]);
+  continue_at(e, e->path->enters[l]);
   if (p->divergent_loop[l]) {
-    store_mask(e, mask_vectors(&e->w, class_mask(e, p->item_class[l])), e->way->masks[p->class_of[header]]);
-    store_mask(e, no_lanes(&e->w), e->way->loop_next[l]);
+    store_mask(e, mask_vectors(&e->w, class_mask(e, p->item_class[l])), e->path->masks[p->class_of[header]]);
+    store_mask(e, no_lanes(&e->w), e->path->loop_next[l]);
   }
-  LLVMBuildBr(e->w.b, e->way->bodies[header]);
+  LLVMBuildBr(e->w.b, e->path->bodies[header]);
 }
 
 /* Of a divergent loop: a uniform one's back edge is a branch. */
 static void emit_latch(emission *e, int l) {
-  const plan *p = &e->way->plan;
+  const plan *p = &e->path->plan;
   int header = p->order.loops[l].header, parent = p->order.loops[l].parent;
-  go_on_at(e, e->way->latches[l]);
+  continue_at(e, e->path->latches[l]);
   take_out(e, l);
-  parts next = load_mask(e, e->way->loop_next[l]);
-  store_mask(e, next, e->way->masks[p->class_of[header]]);
-  store_mask(e, no_lanes(&e->w), e->way->loop_next[l]);
-  LLVMValueRef again = e->way->again[l] ? load_slot(e, e->w.p->i1, e->way->again[l]) : any_lane(&e->w, next);
-  LLVMBuildCondBr(e->w.b, again, e->way->bodies[header], enter_item(e, parent, plan_next_apart(p, parent, header)));
+  parts next = load_mask(e, e->path->loop_next[l]);
+  store_mask(e, next, e->path->masks[p->class_of[header]]);
+  store_mask(e, no_lanes(&e->w), e->path->loop_next[l]);
+  LLVMValueRef again = e->path->again[l] ? load_slot(e, e->w.p->i1, e->path->again[l]) : any_lane(&e->w, next);
+  LLVMBuildCondBr(e->w.b, again, e->path->bodies[header], enter_item(e, parent, plan_next_apart(p, parent, header)));
 }
 
 static void emit_guard(emission *e, int class) {
-  const mask_class *c = &e->way->plan.classes[class];
-  go_on_at(e, e->way->guards[class]);
-  LLVMValueRef any = any_lane(&e->w, load_mask(e, e->way->masks[class]));
+  const mask_class *c = &e->path->plan.classes[class];
+  continue_at(e, e->path->guards[class]);
+  LLVMValueRef any = any_lane(&e->w, load_mask(e, e->path->masks[class]));
   LLVMBuildCondBr(e->w.b, any, item_start(e, c->level, c->leader), after_item(e, c->level, c->leader));
 }
 
-bool begin_way(emission *e, way *to, const bool *divergent, int entry) {
+bool begin_path(emission *e, path *to, const bool *divergent, int entry) {
   widener *w = &e->w;
   int nodes = w->g->count;
   const char *why;
-  *to = (way){.divergent = mw_alloc((size_t)(nodes + 1) * sizeof(bool))};
+  *to = (path){.divergent = mw_alloc((size_t)(nodes + 1) * sizeof(bool))};
   for (int n = 0; n < nodes; n++) to->divergent[n] = divergent[n];
   if (!plan_region(w->g, to->divergent, entry, &to->plan, &why)) {
     refuse(w, NULL, why);
-    forget_way(to);
+    free_path(to);
     return false;
   }
   const plan *p = &to->plan;
@@ -307,17 +307,17 @@ static void drop(LLVMBasicBlockRef block) {
   if (block && !LLVMGetBasicBlockTerminator(block)) LLVMDeleteBasicBlock(block);
 }
 
-void drop_way(way *of) {
+void drop_path(path *of) {
   const plan *p = &of->plan;
   for (int i = 0; i < p->order.rpo_count; i++) drop(of->bodies[p->order.rpo[i]]);
   for (int l = 0; l < p->order.loop_count; l++) drop(of->enters[l]), drop(of->latches[l]);
   for (int c = 0; c < p->class_count; c++) drop(of->guards[c]);
 }
 
-void forget_way(way *of) {
+void free_path(path *of) {
   if (of->divergent) plan_free(&of->plan);
   free(of->divergent);
-  free(of->together);
+  free(of->assumed_uniform);
   free(of->bodies);
   free(of->enters);
   free(of->latches);
@@ -325,7 +325,7 @@ void forget_way(way *of) {
   free(of->again);
   free(of->guards);
   free(of->masks);
-  *of = (way){0};
+  *of = (path){0};
 }
 
 /* Whether some branch leads to the block, and it is empty yet. */
@@ -336,7 +336,7 @@ static bool is_wanted(LLVMBasicBlockRef block) {
 /* What control comes to from what was emitted: one of two ways has little of what lies behind where both meet. False: there
    was nothing. */
 static bool emit_wanted(emission *e) {
-  const way *of = e->way;
+  const path *of = e->path;
   bool found = false, more = true;
   while (more && !e->w.why) {
     more = false;
@@ -353,9 +353,9 @@ static bool emit_wanted(emission *e) {
   return found;
 }
 
-void emit_way(emission *e, int entry) {
+void emit_path(emission *e, int entry) {
   clear_level(e, -1);
-  LLVMBuildBr(e->w.b, enter_item(e, -1, plan_item(&e->way->plan, -1, entry)));
+  LLVMBuildBr(e->w.b, enter_item(e, -1, plan_item(&e->path->plan, -1, entry)));
   emit_wanted(e);
 }
 
@@ -364,11 +364,11 @@ void emit_rest(emission *e) {
   while (more) {
     more = false;
     for (int i = 0; i < 2; i++) {
-      e->way = &e->ways[i];
-      if (e->way->divergent && emit_wanted(e)) more = true;
+      e->path = &e->paths[i];
+      if (e->path->divergent && emit_wanted(e)) more = true;
     }
   }
   for (int i = 0; i < 2 && !e->w.why; i++)
-    if (e->ways[i].divergent) drop_way(&e->ways[i]);
-  e->way = &e->ways[0];
+    if (e->paths[i].divergent) drop_path(&e->paths[i]);
+  e->path = &e->paths[0];
 }

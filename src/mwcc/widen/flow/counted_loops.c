@@ -63,7 +63,7 @@ static LLVMValueRef first_index(const widener *w, const loop *l, LLVMValueRef in
 
 /* Whether a loop is left at node n alone, and all lanes that begin a round come there. */
 static bool is_left_at(const emission *e, int l, int n) {
-  const plan *p = &e->way->plan;
+  const plan *p = &e->path->plan;
   const loop *here = &p->order.loops[l];
   if (p->class_of[n] != p->class_of[here->header]) return false;
   for (int i = 0; i < p->order.rpo_count; i++) {
@@ -78,7 +78,7 @@ static int only_pred(const node *n) { return n->pred_count == 1 ? n->preds[0] : 
 
 /* Whether those lanes enter the loop, and no others, for which the comparison holds. */
 static bool all_enter(emission *e, int l, const comparison *c, LLVMValueRef first) {
-  const plan *p = &e->way->plan;
+  const plan *p = &e->path->plan;
   const graph *g = e->w.g;
   const loop *here = &p->order.loops[l];
   int from = -1, to = here->header;
@@ -98,9 +98,9 @@ static bool all_enter(emission *e, int l, const comparison *c, LLVMValueRef firs
          before.or_equal == c->or_equal;
 }
 
-LLVMValueRef goes_on_counting(emission *e, int n) {
+LLVMValueRef counted_loop_continues(emission *e, int n) {
   widener *w = &e->w;
-  const plan *p = &e->way->plan;
+  const plan *p = &e->path->plan;
   const node *here = &w->g->nodes[n];
   int l = p->order.innermost[n];
   comparison c;

@@ -1,73 +1,81 @@
-/* One SIMD block function being emitted: what vectorizer.c, control_flow.c and barrier_state.c share. See widen.h and linearization.h.
+/* The emission of one SIMD block function: the state that the files of widen/flow share. Values and masks are in
+ * widen.h, the linearisation of control flow in linearization.h.
  *
- *   vectorizer.c    the function and its barrier regions
- *   block_loop.c   the loop over blocks
- *   gang_loop.c    those over a block's gangs, and blocks that workers share
- *   grid_stride_loop.c  the loops around it, where blocks are run round by round
- *   control_flow.c     the control flow of a region for one gang: masks, edges, guards, loops
- *   counted_loops.c loops whose masks are their conditions
- *   uniform_path.c the same for gangs whose lanes all go the same way
- *   divergent_fallback.c   a function for the other gangs
- *   barrier_regions.c  which regions there are, and who goes on where
- *   barrier_state.c    what gangs keep while others run, and what they vote for at barriers */
+ *   vectorizer.c           the function and its barrier regions
+ *   block_loop.c           the loop over blocks
+ *   gang_loop.c            the loops over a block's gangs, and gangs that workers share
+ *   grid_stride_loop.c     the loops around these, for the iterations of a grid-stride loop
+ *   control_flow.c         the control flow of a region for one gang: masks, edges, guards, loops
+ *   phi_blend.c            phis as blends
+ *   counted_loops.c        loops whose next mask is their condition
+ *   uniform_path.c         the uniform path of a region
+ *   divergent_fallback.c   the outlined function for gangs that leave a fast path
+ *   barrier_regions.c      which regions there are, and which can follow which
+ *   barrier_state.c        what gangs save at barriers, and what they vote for there
+ *   variants.c             which variants a kernel has, and how its blocks are cut
+ *   variant_dispatch.c     the choice between variants at a launch
+ *
+ * Invariants. A region is emitted as one or two paths, each with a plan and LLVM blocks of its own, over the same
+ * slots: so control may switch between them at any node. A block of a path is emitted when something branches to it,
+ * and dropped if nothing does. `w.stamp` changes whenever the builder moves to code that earlier code need not
+ * dominate: forms of values in registers are valid for one stamp only. */
 #ifndef EMISSION_H
 #define EMISSION_H
 
 #include "mwcc/widen/widen.h"
 
 enum { STATE_EXIT = -1, STATE_OPEN = -2 };
-enum { FOR_STRAYS = 5 }; /* frame, worker and blockIdx */
+enum { SAVED_FOR_FALLBACK = 5 }; /* frame, worker and blockIdx */
 
-/* Code for one region. There may be two: one for any lanes, and one for gangs whose lanes all go the same way (uniform_path.c).
- */
-typedef struct way {
+/* The code of one region. There may be two paths: the general one for any mask, and the uniform one
+   (uniform_path.c). */
+typedef struct path {
   plan plan;
-  bool *divergent; /* by node: of the plan */
-  bool
-      *together; /* by node: the branch is taken by all lanes together, or the gang changes to the other way; or NULL */
-  mask root;     /* the lanes that enter the region */
-  parts *masks;  /* by class: slots, for LED and LOOP */
-  parts *loop_next;                                      /* by loop: lanes that go round (slots) */
-  LLVMValueRef *again;                                   /* by loop: whether there are any (slot); or NULL: ask them */
-  LLVMBasicBlockRef *bodies, *enters, *latches, *guards; /* by source, loop, loop, class */
-} way;
+  bool *divergent;       /* by node: the branches that the plan takes as divergent */
+  bool *assumed_uniform; /* uniform path: by node, whether its branch is assumed uniform, and tested; or NULL */
+  mask root;             /* the lanes that enter the region */
+  parts *masks;          /* by class: slots, for LED and LOOP */
+  parts *loop_next;      /* by loop: the lanes of the next iteration (slots) */
+  LLVMValueRef *again;   /* by loop: whether there are any (slot); NULL: `loop_next` is tested */
+  LLVMBasicBlockRef *bodies, *enters, *latches, *guards; /* by node, loop, loop, class */
+} path;
 
 typedef struct emission {
   widener w;
   int *regions, region_count; /* the nodes where regions begin */
   int *then;               /* by region: the only one that can follow it, STATE_EXIT, or STATE_OPEN: known at its end */
-  bool can_die;            /* lanes may return while others go on to a barrier */
-  LLVMValueRef alive;      /* by gang, saved: a mask a part */
+  bool can_die;            /* lanes may return while others continue to a barrier */
+  LLVMValueRef alive;      /* by gang, saved: a mask for each vector */
   parts alive_new;         /* of this gang (slots) */
   LLVMValueRef next_state; /* slot */
   bool may_disagree;       /* a data race may lead gangs to different barriers: then each has a state of its own */
-  LLVMValueRef states;     /* by gang: the region that it goes on with, STATE_EXIT for none; or NULL */
-  LLVMValueRef state;      /* the gang's (slot), where there are such; else next_state */
+  LLVMValueRef states;     /* by gang: the region that it continues with, STATE_EXIT for none; or NULL */
+  LLVMValueRef state;      /* the gang's (slot), if there are `states`; else next_state */
   LLVMValueRef *votes;     /* by node: the running result of a counting barrier (slot), and the last finished */
   LLVMValueRef *voted;
   LLVMMetadataRef scope; /* for source positions */
-  const expectation *expected;
-  LLVMValueRef first_block, end_block; /* to be run, end_block not */
-  unsigned shared_gangs;             /* how many each block has, where those are what is counted; else 0: gang_loop.c */
-  LLVMValueRef first_gang, end_gang; /* there: of the block, to be run, end_gang not */
-  bool asks;                         /* whether lanes agree: uniform_path.c */
-  bool single; /* gangs that do not go the way of most may begin again, part by part: divergent_fallback.c */
-  LLVMValueRef for_strays[FOR_STRAYS];
-  LLVMValueRef strays; /* the function for that, once it is called */
+  const speculation *speculation;
+  LLVMValueRef first_block, end_block; /* the blocks to run, end_block excluded */
+  unsigned shared_gangs; /* gangs of a block, if the function is called for a range of gangs (gang_loop.c); else 0 */
+  LLVMValueRef first_gang, end_gang; /* then: the gangs of the block to run, end_gang excluded */
+  bool tries_uniform_path;           /* whether to emit uniform paths */
+  bool has_fallback;                 /* gangs may start over in the fallback */
+  LLVMValueRef saved_for_fallback[SAVED_FOR_FALLBACK];
+  LLVMValueRef fallback; /* the fallback, once something calls it */
   /* of the region being emitted */
-  way ways[2], *way;     /* for any lanes, and for lanes that stay together; the one being emitted */
+  path paths[2], *path;  /* the general and the uniform one; the one being emitted */
   LLVMBasicBlockRef end; /* of the gang's region */
-  bool begins_again;     /* of lanes that part in the second way: they do not come to the first one */
-  bool too_long; /* there are branches that lanes mostly take together, but the code is not there once more for that */
-  /* where a row of blocks is run together (block_loop.c): which of them is (slot), how many there are; the first and its blockIdx.x
-   */
+  bool falls_back; /* gangs that leave the uniform path call the fallback, and do not switch to the general path */
+  bool too_long;   /* loops were left out of the uniform path because of their length */
+  /* where a row of blocks is run together (block_loop.c): the current one (slot), how many there are; the first and
+     its blockIdx.x */
   LLVMValueRef row_of_blocks, row_count, row_first, row_column;
 } emission;
 
 static inline LLVMBasicBlockRef new_block(emission *e, const char *name) {
   return LLVMAppendBasicBlockInContext(e->w.p->context, e->w.function, name);
 }
-static inline void go_on_at(emission *e, LLVMBasicBlockRef block) { LLVMPositionBuilderAtEnd(e->w.b, block); }
+static inline void continue_at(emission *e, LLVMBasicBlockRef block) { LLVMPositionBuilderAtEnd(e->w.b, block); }
 static inline LLVMValueRef load_slot(emission *e, LLVMTypeRef type, LLVMValueRef slot) {
   return LLVMBuildLoad2(e->w.b, type, slot, "");
 }
@@ -77,16 +85,17 @@ static inline void store_mask(emission *e, parts lanes, parts slots) { store_slo
 
 /* ---- vectorizer.c ---- */
 
-/* for (slot = 0; slot < limit; slot += step): the builder is left inside, and behind it. */
+/* for (slot = 0; slot < limit; slot += step): begin leaves the builder in the body, end after the loop. */
 typedef struct counted {
   LLVMBasicBlockRef head, done;
   LLVMValueRef slot;
   unsigned step;
 } counted;
-void begin_function(emission *e); /* of e->w.function, which was declared: its start, and what all its code uses */
+void begin_function(
+    emission *e); /* of e->w.function, which was declared: its start, and values that all its code uses */
 counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit, unsigned step);
 void end_counted(emission *e, counted c);
-/* A gang of the region starts here. Returns what empty_slots wants. */
+/* A gang of the region starts here. Returns the instruction for empty_slots. */
 LLVMValueRef begin_gang(emission *e);
 LLVMValueRef count_threads(widener *w); /* of a block */
 
@@ -97,26 +106,27 @@ void end_kept_adds(emission *e);
 
 /* ---- grid_stride_loop.c ---- */
 
-typedef struct round_loop {
-  LLVMBasicBlockRef head, done; /* NULL: the kernel is not run round by round */
+typedef struct iteration_loop {
+  LLVMBasicBlockRef head, done; /* NULL: the kernel's loop is not interchanged */
   LLVMValueRef slot, round;
-  LLVMValueRef first, end; /* where rounds are free (parallel_iterations.c): slots, of this one's blocks */
-  LLVMBasicBlockRef groups, groups_done; /* where a few blocks at a time are; else NULL */
-  LLVMValueRef group;                    /* the first of these (slot) */
-} round_loop;
-/* Around the blocks e->first_block to e->end_block, or (then these change) some of them. */
-void begin_rounds(emission *e, round_loop *l);
-void end_rounds(emission *e, const round_loop *l);
+  LLVMValueRef first,
+      end; /* where iterations are parallel (parallel_iterations.c): the blocks of the current one (slots) */
+  LLVMBasicBlockRef groups, groups_done; /* where a few blocks at a time are run; else NULL */
+  LLVMValueRef group;                    /* the first of these blocks (slot) */
+} iteration_loop;
+/* Around the blocks e->first_block to e->end_block, or a part of them: then these two are set to it. */
+void begin_iterations(emission *e, iteration_loop *l);
+void end_iterations(emission *e, const iteration_loop *l);
 
 /* ---- block_loop.c ---- */
 
 typedef struct block_loop {
   LLVMBasicBlockRef head, done;
-  LLVMValueRef slot, count; /* the first of the blocks that are run, and how many of them */
+  LLVMValueRef slot, count; /* the first block of the current row, and how many it has */
 } block_loop;
 void begin_blocks(emission *e, block_loop *l);
 void end_blocks(emission *e, const block_loop *l);
-/* Around the gangs of a row: the blocks beside each other, where they are run together. */
+/* Around the gangs of a row: the blocks side by side, where they are run together. */
 counted begin_beside(emission *e);
 void end_beside(emission *e, counted c);
 
@@ -124,51 +134,51 @@ void end_beside(emission *e, counted c);
 
 typedef struct gang_loop {
   counted z, y, beside, x;
-  LLVMBasicBlockRef head, done; /* of blocks that are shared */
+  LLVMBasicBlockRef head, done; /* around the blocks, where workers share their gangs */
 } gang_loop;
 void choose_sharing(emission *e); /* once its regions are known */
-/* Of what is to be run the part that is of one block: which block, and how many gangs. */
+/* The range of gangs to run that belongs to one block: which block, and how many gangs. */
 LLVMValueRef begin_part(emission *e, LLVMValueRef at, LLVMValueRef end, LLVMValueRef *block);
 void begin_gangs(emission *e, gang_loop *l);
 void end_gangs(emission *e, const gang_loop *l);
 
 /* ---- control_flow.c ---- */
-mask class_mask(emission *e, int class);               /* of the way being emitted */
+mask class_mask(emission *e, int class);               /* on the path being emitted */
 void add_lanes(emission *e, parts slots, parts lanes); /* to a mask in slots */
-/* Plan the region that begins at the node, with the branches that part lanes (a copy is made), and make its LLVM blocks.
-   False, with a refusal: it cannot be. */
-bool begin_way(emission *e, way *to, const bool *divergent, int entry);
-void forget_way(way *of);
-void drop_way(way *of); /* which nobody comes to: its blocks are empty */
-/* The code from the node `entry` to e->end, where the builder stands, for the lanes in the root mask: as far as is known to
-   be reached; and when all ways are begun, what is reached besides. */
-void emit_way(emission *e, int entry);
+/* Plan the region that begins at the node, with these branches divergent (the array is copied), and make the path's
+   LLVM blocks. False, with a refusal, where the region is irreducible. */
+bool begin_path(emission *e, path *to, const bool *divergent, int entry);
+void free_path(path *of);
+void drop_path(path *of); /* delete the blocks that are empty, since nothing branches to them */
+/* Emit the code from node `entry` to e->end at the builder's position, for the lanes in the root mask: as far as it is
+   known to be reached. When all paths have begun, emit_rest emits what else is reached. */
+void emit_path(emission *e, int entry);
 void emit_rest(emission *e);
-void part_lanes(emission *e, int n, mask m); /* the end of node n, by whose branch lanes go different ways */
-/* All lanes go on to a successor of n. Where control is to go. */
-LLVMBasicBlockRef take_together(emission *e, int n, int target);
+void part_lanes(emission *e, int n, mask m); /* the end of node n, whose branch is divergent */
+/* All lanes continue to a successor of n. Returns the block where control goes. */
+LLVMBasicBlockRef take_uniform(emission *e, int n, int target);
 
 /* ---- counted_loops.c ---- */
-/* At the end of node n: where the condition of its branch is the mask for the next round of its loop, whether there is one;
-   else NULL. */
-LLVMValueRef goes_on_counting(emission *e, int n);
+/* At the end of node n: if the condition of its branch is the mask of the loop's next iteration, whether that has
+   lanes; else NULL. */
+LLVMValueRef counted_loop_continues(emission *e, int n);
 
 /* ---- phi_blend.c ---- */
-/* What the node at the end of an edge takes over. `blend`: the lanes for which the values are; `plain`: of the others nobody
-   asks; `here`: all lanes that are at the source. */
+/* Store the phi values of an edge. `blend`: the lanes for which they are stored; `plain`: the other lanes' values are
+   not needed; `here`: all lanes at the source. */
 void move_phis(emission *e, int source, int target, bool plain, mask blend, mask here);
 void read_incoming(emission *e, int source, int target);
-void empty_joins(emission *e, int l); /* at the start of each round of the loop */
+void empty_joins(emission *e, int l); /* at the start of each iteration of the loop */
 void take_out(emission *e, int l);    /* at its end */
 
 /* ---- uniform_path.c ---- */
-/* Where the region has branches that all lanes of most gangs take alike, the way for gangs whose lanes do. */
-bool begin_together(emission *e, int entry);
-/* Whether all lanes are at an item of the region's level again whenever control is there. */
-bool are_together_at(const emission *e, int item);
-void end_together(emission *e, int n); /* the end of node n, by such a branch */
+/* Begin the uniform path, if the region has branches that all lanes of most gangs take alike. */
+bool begin_uniform_path(emission *e, int entry);
+/* Whether all lanes have reconverged whenever control is at an item of the region's level. */
+bool reconverged_at(const emission *e, int item);
+void end_uniform_branch(emission *e, int n); /* the end of node n, whose branch is assumed uniform */
 
-/* `a && b`, `a || b`, as clang writes them. NULL: it is neither. */
+/* `a && b`, `a || b`, as clang writes them. left == NULL: it is neither. */
 typedef struct logic {
   LLVMValueRef left, right;
   bool both; /* && */
@@ -176,21 +186,22 @@ typedef struct logic {
 logic logic_of(LLVMValueRef condition);
 
 /* ---- divergent_fallback.c ---- */
-/* Whether gangs that part at the asked branches have changed nothing by then. */
-bool can_begin_again(const emission *e, const bool *asked);
-/* Where a block begins: what begin_again needs; and where nobody did, away with it. */
-void keep_for_strays(emission *e);
-void forget_for_strays(emission *e);
-void begin_again(emission *e); /* at the end of a block, for the gang that is run */
-/* The function for gangs of that cut; e->w's shapes are those of one part. */
-void emit_strays(emission *e, const cut *gang);
+/* Whether gangs that disagree at the branches assumed uniform have had no effect by then. */
+bool can_fall_back(const emission *e, const bool *asked);
+/* At the start of a block: save what call_fallback needs. At the end of the function: delete that if nothing calls the
+   fallback. */
+void save_for_fallback(emission *e);
+void drop_saved_for_fallback(emission *e);
+void call_fallback(emission *e); /* ends the LLVM block, for the current gang */
+/* The fallback, for gangs of that cut. e->w's shapes are those of one vector. */
+void emit_fallback(emission *e, const cut *gang);
 
 /* ---- barrier_regions.c ---- */
 void find_regions(emission *e); /* or a refusal */
-/* Where gangs may disagree about barriers: the gang is passed over unless the region is the one that it goes on with. Returns
-   the block where it is passed over. */
+/* Where gangs may disagree about barriers: the gang is skipped unless it continues with this region. Returns the block
+   where it is skipped. */
 LLVMBasicBlockRef begin_if_next(emission *e, int region);
-/* Its new state is noted, and the first state of any gang is the next. */
+/* Its new state is stored, and the first state of any gang is the next. */
 void end_if_next(emission *e, LLVMBasicBlockRef passed);
 
 /* ---- barrier_state.c ---- */
@@ -198,6 +209,6 @@ int region_at(const emission *e, int n); /* the region that begins at the node, 
 void reach_barrier(emission *e, int n, mask m);
 void load_saved(emission *e, int region); /* at a region's start, for one gang */
 void begin_votes(emission *e);            /* before the first gang */
-void publish_uniform(emission *e);        /* behind the last gang */
+void publish_uniform(emission *e);        /* after the last gang */
 
 #endif

@@ -80,10 +80,10 @@ static void begin_shared(emission *e, gang_loop *l) {
   l->head = new_block(e, "each"), l->done = new_block(e, "done");
   LLVMBuildStore(w->b, e->first_gang, w->gang);
   LLVMBuildBr(w->b, l->head);
-  go_on_at(e, l->head);
+  continue_at(e, l->head);
   LLVMValueRef gang = load_slot(e, w->p->i32, w->gang);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, gang, e->end_gang, ""), body, l->done);
-  go_on_at(e, body);
+  continue_at(e, body);
   set_ids(e, gang);
 }
 
@@ -113,7 +113,7 @@ void end_gangs(emission *e, const gang_loop *l) {
   LLVMBuildStore(w->b, LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i32, w->gang), constant_i32(w->p, 1), ""), w->gang);
   if (e->shared_gangs) {
     LLVMBuildBr(w->b, l->head);
-    go_on_at(e, l->done);
+    continue_at(e, l->done);
     return;
   }
   end_counted(e, l->x);

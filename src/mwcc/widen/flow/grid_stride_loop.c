@@ -31,35 +31,35 @@ static LLVMValueRef lesser(widener *w, LLVMValueRef a, LLVMValueRef b, bool is_s
   return LLVMBuildSelect(w->b, less, a, b, "");
 }
 
-static LLVMValueRef rounds_remain(widener *w, LLVMValueRef round) {
+static LLVMValueRef iterations_remain(widener *w, LLVMValueRef round) {
   return LLVMBuildICmp(w->b, w->k->rounds_signed ? LLVMIntSLT : LLVMIntULT, round, w->elements, "");
 }
 
 /* for (slot = first; slot < end; slot += step): left inside. */
-static void begin_group(emission *e, round_loop *l) {
+static void begin_group(emission *e, iteration_loop *l) {
   widener *w = &e->w;
   LLVMBasicBlockRef body = new_block(e, "group");
   l->groups = new_block(e, "groups"), l->groups_done = new_block(e, "groups.done");
   l->group = LLVMBuildAlloca(w->entry, w->p->i64, "group");
   LLVMBuildStore(w->b, e->first_block, l->group);
   LLVMBuildBr(w->b, l->groups);
-  go_on_at(e, l->groups);
+  continue_at(e, l->groups);
   LLVMValueRef end = e->end_block;
   e->first_block = load_slot(e, w->p->i64, l->group);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, e->first_block, end, ""), body, l->groups_done);
-  go_on_at(e, body);
+  continue_at(e, body);
   LLVMValueRef next = LLVMBuildNUWAdd(w->b, e->first_block, constant_i64(w->p, w->k->kept_blocks), "");
   e->end_block = lesser(w, next, end, false);
 }
 
 /* The rounds of all blocks, in this order, of which a worker was given some: what of them is of one round. */
-static void begin_free(emission *e, round_loop *l, LLVMBasicBlockRef body) {
+static void begin_parallel(emission *e, iteration_loop *l, LLVMBasicBlockRef body) {
   widener *w = &e->w;
   program *p = w->p;
   LLVMBasicBlockRef some = new_block(e, "free.round");
   LLVMValueRef at = load_slot(e, p->i64, l->slot), end = LLVMGetParam(w->function, 3), blocks = constant_i64(p, 1);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, at, end, ""), some, l->done);
-  go_on_at(e, some);
+  continue_at(e, some);
   for (unsigned axis = 0; axis < 3; axis++) {
     size_t field = offsetof(mw_frame, grid) + axis * sizeof(uint32_t);
     LLVMValueRef size = load_invariant(p, w->b, p->i32, w->frame, field);
@@ -76,12 +76,12 @@ static void begin_free(emission *e, round_loop *l, LLVMBasicBlockRef body) {
 }
 
 /* All rounds of the blocks that a worker was given, one after the other. */
-static void begin_ordered(emission *e, round_loop *l, LLVMBasicBlockRef body) {
+static void begin_ordered(emission *e, iteration_loop *l, LLVMBasicBlockRef body) {
   widener *w = &e->w;
   LLVMBasicBlockRef some = new_block(e, "round");
   LLVMValueRef round = load_slot(e, w->p->i64, l->slot);
-  LLVMBuildCondBr(w->b, rounds_remain(w, round), some, l->done);
-  go_on_at(e, some);
+  LLVMBuildCondBr(w->b, iterations_remain(w, round), some, l->done);
+  continue_at(e, some);
   LLVMBuildStore(w->b, LLVMBuildAdd(w->b, round, grid_threads(w), ""), l->slot);
   LLVMBuildStore(w->b, e->first_block, l->first);
   LLVMBuildStore(w->b, e->end_block, l->end);
@@ -90,7 +90,7 @@ static void begin_ordered(emission *e, round_loop *l, LLVMBasicBlockRef body) {
 }
 
 /* Either, as the launch is. */
-static void begin_either(emission *e, round_loop *l) {
+static void begin_chosen(emission *e, iteration_loop *l) {
   widener *w = &e->w;
   program *p = w->p;
   LLVMBasicBlockRef by_rounds = new_block(e, "free"), by_blocks = new_block(e, "ordered"),
@@ -103,17 +103,17 @@ static void begin_either(emission *e, round_loop *l) {
   LLVMValueRef free = LLVMBuildICmp(w->b, LLVMIntNE, rounds, zero, "");
   LLVMBuildStore(w->b, LLVMBuildSelect(w->b, free, e->first_block, zero, ""), l->slot);
   LLVMBuildBr(w->b, l->head);
-  go_on_at(e, l->head);
+  continue_at(e, l->head);
   LLVMBuildCondBr(w->b, free, by_rounds, by_blocks);
-  go_on_at(e, by_rounds);
-  begin_free(e, l, body);
-  go_on_at(e, by_blocks);
+  continue_at(e, by_rounds);
+  begin_parallel(e, l, body);
+  continue_at(e, by_blocks);
   begin_ordered(e, l, body);
-  go_on_at(e, body);
+  continue_at(e, body);
   e->first_block = load_slot(e, p->i64, l->first), e->end_block = load_slot(e, p->i64, l->end);
 }
 
-void begin_rounds(emission *e, round_loop *l) {
+void begin_iterations(emission *e, iteration_loop *l) {
   widener *w = &e->w;
   if (!w->k->rounds_end) return;
   LLVMValueRef end = repeat_value(w->b, w->k->rounds_end, parameter_of, w);
@@ -121,7 +121,7 @@ void begin_rounds(emission *e, round_loop *l) {
   choose_kept_blocks(w);
   build_free_rounds(w->p, w->k);
   if (w->k->rounds) {
-    begin_either(e, l);
+    begin_chosen(e, l);
     return;
   }
   if (w->k->keeps_sums) begin_group(e, l);
@@ -129,7 +129,7 @@ void begin_rounds(emission *e, round_loop *l) {
   l->slot = LLVMBuildAlloca(w->entry, w->p->i64, "round");
   LLVMBuildStore(w->b, constant_i64(w->p, 0), l->slot);
   LLVMBuildBr(w->b, l->head);
-  go_on_at(e, l->head);
+  continue_at(e, l->head);
   LLVMValueRef round = load_slot(e, w->p->i64, l->slot);
   if (w->k->keeps_sums) {
     LLVMValueRef few = LLVMBuildMul(w->b, grid_threads(w), constant_i64(w->p, ROUNDS_AT_ONCE), "");
@@ -139,26 +139,26 @@ void begin_rounds(emission *e, round_loop *l) {
     l->round = round;
   } else {
     LLVMBasicBlockRef body = new_block(e, "round");
-    LLVMBuildCondBr(w->b, rounds_remain(w, round), body, l->done);
-    go_on_at(e, body);
+    LLVMBuildCondBr(w->b, iterations_remain(w, round), body, l->done);
+    continue_at(e, body);
     LLVMBuildStore(w->b, LLVMBuildAdd(w->b, round, grid_threads(w), ""), l->slot);
   }
   note(w, round, offsetof(mw_worker, round));
 }
 
-void end_rounds(emission *e, const round_loop *l) {
+void end_iterations(emission *e, const iteration_loop *l) {
   widener *w = &e->w;
   if (!l->head) return;
   if (!l->groups) {
     LLVMBuildBr(w->b, l->head);
-    go_on_at(e, l->done);
+    continue_at(e, l->done);
     return;
   }
   /* behind the last ones once more */
-  LLVMBuildCondBr(w->b, rounds_remain(w, l->round), l->head, l->done);
-  go_on_at(e, l->done);
+  LLVMBuildCondBr(w->b, iterations_remain(w, l->round), l->head, l->done);
+  continue_at(e, l->done);
   end_kept_adds(e);
   LLVMBuildStore(w->b, e->end_block, l->group);
   LLVMBuildBr(w->b, l->groups);
-  go_on_at(e, l->groups_done);
+  continue_at(e, l->groups_done);
 }

@@ -20,7 +20,7 @@ void read_incoming(emission *e, int source, int target) {
   const graph *g = e->w.g;
   for (LLVMValueRef i = g->nodes[target].first; i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
     LLVMValueRef incoming = incoming_from(i, g->nodes[source].block);
-    if (incoming) value_kept(&e->w, incoming);
+    if (incoming) value_form(&e->w, incoming);
   }
 }
 
@@ -40,7 +40,7 @@ static bool begins_block(const node *n) {
 /* The phi of a loop's header that takes over, where lanes go round, what `phi` does where they leave it: there the value
    stays. NULL: it goes out at once. */
 static LLVMValueRef left_in(const emission *e, int source, int target, LLVMValueRef phi) {
-  const plan *p = &e->way->plan;
+  const plan *p = &e->path->plan;
   const graph *g = e->w.g;
   const node *from = &g->nodes[source];
   int l = p->order.innermost[source];
@@ -74,7 +74,7 @@ static bool is_left_in(const emission *e, int source, LLVMValueRef phi) {
 
 void take_out(emission *e, int l) {
   widener *w = &e->w;
-  const plan *p = &e->way->plan;
+  const plan *p = &e->path->plan;
   const node *header = &w->g->nodes[p->order.loops[l].header];
   for (int i = 0; i < header->pred_count; i++) {
     int source = header->preds[i];
@@ -84,7 +84,7 @@ void take_out(emission *e, int l) {
       for (LLVMValueRef phi = to->first; begins_block(to) && LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
         LLVMValueRef in = left_in(e, source, from->succs[s], phi);
         if (!in) continue;
-        store_slots(w, load_slots(w, kept_type(w, in), slot_of(w, in), w->parts), slot_of(w, phi), w->parts);
+        store_slots(w, load_slots(w, form_type(w, in), slot_of(w, in), w->parts), slot_of(w, phi), w->parts);
       }
     }
   }
@@ -128,7 +128,7 @@ void move_phis(emission *e, int source, int target, bool plain, mask blend, mask
 
 void empty_joins(emission *e, int l) {
   widener *w = &e->w;
-  const plan *p = &e->way->plan;
+  const plan *p = &e->path->plan;
   for (int i = 0; i < p->order.rpo_count; i++) {
     int n = p->order.rpo[i];
     const struct node *join = &w->g->nodes[n];
@@ -137,7 +137,7 @@ void empty_joins(emission *e, int l) {
     for (LLVMValueRef phi = join->first; LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
       if (!is_varying(w, phi)) continue;
       parts slots = slot_of(w, phi);
-      for (int u = 0; u < form_count(w, phi); u++) LLVMBuildStore(w->b, LLVMGetPoison(kept_type(w, phi)), slots.of[u]);
+      for (int u = 0; u < form_count(w, phi); u++) LLVMBuildStore(w->b, LLVMGetPoison(form_type(w, phi)), slots.of[u]);
     }
   }
 }

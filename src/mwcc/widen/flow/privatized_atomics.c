@@ -14,14 +14,14 @@ static void add_one(emission *e, const kept_add *a, LLVMValueRef lane) {
   LLVMValueRef where = LLVMBuildInBoundsGEP2(w->b, a->pointer, a->places, &lane, 1, "");
   LLVMValueRef at = LLVMBuildLoad2(w->b, a->pointer, where, "");
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntEQ, at, no_place(a, w->p->i64), ""), next, adds);
-  go_on_at(e, adds);
+  continue_at(e, adds);
   LLVMSetCurrentDebugLocation2(w->b, a->position);
   LLVMBuildAtomicRMW(w->b, LLVMAtomicRMWBinOpAdd, at, LLVMBuildLoad2(w->b, a->type, sum, ""),
                      LLVMAtomicOrderingMonotonic, 0);
   LLVMBuildStore(w->b, LLVMConstNull(a->type), sum);
   LLVMBuildStore(w->b, no_place(a, w->p->i64), where);
   LLVMBuildBr(w->b, next);
-  go_on_at(e, next);
+  continue_at(e, next);
 }
 
 /* From here on what runs is not of one block. */

@@ -1,23 +1,25 @@
-/* The way of a region for gangs whose lanes all go the same way.
+/* The uniform path of a region: code for gangs whose lanes all take the same branches (cf. BOSCC, "branch on
+ * superword condition code").
  *
- * Most gangs lie well inside of what `i < n` and the like ask for, and most rounds of a loop over an array do. For them
- * the region is emitted once more, with such branches as real ones: each asks whether all lanes agree, which a number or
- * two tell, since their indices count up. There masks are full, loops need none, and values that leave a loop are not
- * blended. Nor do lanes part in most rounds of a loop that computes until a number escapes or converges; there all lanes'
- * masks tell. (Mandelbrot's set on a Zen 4: 10.4 ms -> 9.5.) Where all this would be long, the longest loops remain as they are,
- * and only their stores look whether all lanes are active (mask_elision.c).
+ * Conditions such as `i < n` agree in all lanes of most gangs and in most iterations of a loop over an array. For
+ * these gangs the region is emitted a second time, with such branches as real ones. Each branch is preceded by a
+ * run-time test whether all lanes agree. The test compares one or two scalars where the indices are affine; for a
+ * loop that iterates until a number escapes or converges it combines the masks of all lanes. On the uniform path
+ * masks are full, loops need none, and values that leave a loop are not blended. Where the second copy would be too
+ * much code the longest loops are left out, and only their stores test whether all lanes are active
+ * (mask_elision.c).
  *
- * Where lanes disagree the gang begins again elsewhere, if it has changed nothing so far (divergent_fallback.c). Or else it changes to
- * the way for any lanes: at that very branch, with masks that are full for
- * whatever all lanes have come through, and empty for the rest. Where all have met again it comes back. Values need
- * nothing: both ways keep them in the same slots, in the same form. */
+ * Where lanes disagree, a gang that has had no effect yet starts over in the fallback (divergent_fallback.c).
+ * Otherwise it switches to the general path at that very branch. Masks there are full for all classes that all lanes
+ * have passed, and empty for the others. The gang returns to the uniform path where all lanes have reconverged.
+ * Values need no copying at a switch: both paths keep them in the same slots and in the same form. */
 #include "mwcc/widen/memory/memory.h"
 #include "emission.h"
 #include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 
-/* ---- conditions that say of consecutive numbers whether they are below a limit ---- */
+/* ---- comparisons of consecutive numbers with a limit ---- */
 
 static bool is_ordered(LLVMIntPredicate p) { return p != LLVMIntEQ && p != LLVMIntNE; }
 static bool is_signed(LLVMIntPredicate p) { return p >= LLVMIntSGT; }
@@ -25,8 +27,9 @@ static bool is_less(LLVMIntPredicate p) {
   return p == LLVMIntSLT || p == LLVMIntSLE || p == LLVMIntULT || p == LLVMIntULE;
 }
 
-/* Whether lanes count up, or are alike in each part, as numbers that can be compared by the predicate. */
-static bool counts(const widener *w, LLVMValueRef value, LLVMIntPredicate p) {
+/* Whether the value is affine over the gang, or the same in all lanes of each vector, without wrapping in the order
+   that the predicate compares by. */
+static bool is_ordered_over_lanes(const widener *w, LLVMValueRef value, LLVMIntPredicate p) {
   if (is_uniform(w, value)) return true;
   if (is_varying(w, value)) return false;
   shape s = shape_of(w->shapes, value);
@@ -34,8 +37,8 @@ static bool counts(const widener *w, LLVMValueRef value, LLVMIntPredicate p) {
   return (s.no_wrap || lanes_alike) && (is_signed(p) || s.positive || lanes_alike);
 }
 
-/* A limit that is a constant divides the threads of every block in the same way: then a gang with lanes on both sides would
-   change ways each time. */
+/* Not a constant: a constant limit divides the threads of every block in the same way, so a gang with lanes on both
+   sides of it would switch paths every time. */
 static bool is_limit(const widener *w, LLVMValueRef value) { return is_uniform(w, value) && !LLVMIsAConstant(value); }
 
 static bool is_comparison(const widener *w, LLVMValueRef i) {
@@ -43,7 +46,7 @@ static bool is_comparison(const widener *w, LLVMValueRef i) {
   LLVMIntPredicate p = LLVMGetICmpPredicate(i);
   LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1);
   if (LLVMGetTypeKind(LLVMTypeOf(a)) != LLVMIntegerTypeKind || !is_ordered(p)) return false;
-  return counts(w, a, p) && counts(w, b, p) && (is_limit(w, a) || is_limit(w, b));
+  return is_ordered_over_lanes(w, a, p) && is_ordered_over_lanes(w, b, p) && (is_limit(w, a) || is_limit(w, b));
 }
 
 logic logic_of(LLVMValueRef i) {
@@ -59,9 +62,9 @@ logic logic_of(LLVMValueRef i) {
   return (logic){0};
 }
 
-/* Whether a value can be taken apart at node n. What it was made from is there in its own node; elsewhere only what the
-   code itself needs there, and behind a barrier nothing else is kept. */
-static bool can_take_apart(const widener *w, LLVMValueRef value, int n) {
+/* Whether the operands of a value are available at node n, so that the test can be made from them. In the value's own
+   node they are. Elsewhere only what is in a slot is, and after a barrier not even that. */
+static bool has_operands_at(const widener *w, LLVMValueRef value, int n) {
   if (graph_node_of(w->g, value) == n) return true;
   for (int i = 0; i < LLVMGetNumOperands(value); i++) {
     LLVMValueRef operand = LLVMGetOperand(value, (unsigned)i);
@@ -70,7 +73,7 @@ static bool can_take_apart(const widener *w, LLVMValueRef value, int n) {
   return !w->several_regions;
 }
 
-/* Whether a loop only computes, and has no loop in it. */
+/* Whether a loop is innermost and has neither loads nor side effects. */
 static bool is_arithmetic(const widener *w, int l) {
   const order *o = w->shapes->order;
   for (int i = 0; i < w->g->value_count; i++) {
@@ -81,7 +84,7 @@ static bool is_arithmetic(const widener *w, int l) {
   return true;
 }
 
-/* The loop that a branch at node n leaves, or that it may enter, as the one before a loop's first round does; else -1. */
+/* The loop that a branch at node n leaves, or that it guards (the test before a loop's first iteration); else -1. */
 static int loop_at(const widener *w, int n) {
   const order *o = w->shapes->order;
   const node *here = &w->g->nodes[n];
@@ -95,24 +98,25 @@ static int loop_at(const widener *w, int n) {
   return -1;
 }
 
-/* Whether the condition is a comparison of floating-point numbers that a loop computes until it holds, as where they escape or
-   converge: neighbours mostly do the most of that together. */
-static bool is_awaited(const widener *w, LLVMValueRef condition, int n) {
+/* Whether the condition is a floating-point comparison that a purely arithmetic loop iterates for, as in escape-time
+   or convergence tests: neighbouring lanes mostly do most iterations together. */
+static bool is_convergence_test(const widener *w, LLVMValueRef condition, int n) {
   if (!LLVMIsAFCmpInst(condition) || graph_node_of(w->g, condition) != n) return false;
   int l = loop_at(w, n);
   return l >= 0 && is_arithmetic(w, l);
 }
 
-/* Whether it can be told of the condition, at node n, that all lanes agree; and is likely that they do. */
-static bool is_often_alike(const widener *w, LLVMValueRef condition, int n, int depth) {
+/* Whether it can be tested at node n that all lanes agree on the condition, and whether they are likely to. */
+static bool is_likely_uniform(const widener *w, LLVMValueRef condition, int n, int depth) {
   if (is_uniform(w, condition)) return true;
-  if (depth == 0 || !can_take_apart(w, condition, n)) return false;
+  if (depth == 0 || !has_operands_at(w, condition, n)) return false;
   logic l = logic_of(condition);
-  if (l.left) return is_often_alike(w, l.left, n, depth - 1) && is_often_alike(w, l.right, n, depth - 1);
-  return is_comparison(w, condition) || is_awaited(w, condition, n);
+  if (l.left) return is_likely_uniform(w, l.left, n, depth - 1) && is_likely_uniform(w, l.right, n, depth - 1);
+  return is_comparison(w, condition) || is_convergence_test(w, condition, n);
 }
 
-/* The scalar of the lane of a part that is the least, or the greatest; of all parts where they count up too. */
+/* The value of the lane of vector u that holds the least or the greatest one; of all vectors where the value is affine
+   over the gang. */
 static LLVMValueRef extreme(widener *w, LLVMValueRef value, int u, bool greatest) {
   LLVMValueRef first = part_scalar(w, value, u);
   shape s = shape_of(w->shapes, value);
@@ -127,7 +131,7 @@ static LLVMValueRef and_then(widener *w, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildSelect(w->b, a, b, LLVMConstNull(w->p->i1), ""); /* select: b may be poison where a is false */
 }
 
-/* Whether the comparison is `wanted` for all lanes: for the one that is the nearest to the limit. */
+/* Whether the comparison is `wanted` in all lanes: it is when it is so in the lane nearest to the limit. */
 static LLVMValueRef compare_extremes(widener *w, LLVMValueRef i, bool wanted) {
   LLVMIntPredicate p = LLVMGetICmpPredicate(i);
   LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1), all = NULL;
@@ -151,8 +155,9 @@ static LLVMValueRef is_in_all_lanes(widener *w, LLVMValueRef value, bool wanted)
   return LLVMBuildNot(w->b, any_lane(w, others), "");
 }
 
-/* Whether the condition is `wanted` for all lanes, as a scalar; false also where that is not easy to tell. */
-static LLVMValueRef is_alike(widener *w, LLVMValueRef condition, bool wanted) {
+/* A scalar: whether the condition is `wanted` in all lanes. May be false though it is, where the test would be
+   expensive. */
+static LLVMValueRef all_lanes_agree(widener *w, LLVMValueRef condition, bool wanted) {
   if (is_uniform(w, condition)) {
     LLVMValueRef value = value_scalar(w, condition);
     return wanted ? value : LLVMBuildNot(w->b, value, "");
@@ -160,54 +165,55 @@ static LLVMValueRef is_alike(widener *w, LLVMValueRef condition, bool wanted) {
   logic l = logic_of(condition);
   if (LLVMIsAFCmpInst(condition)) return is_in_all_lanes(w, condition, wanted);
   if (!l.left) return compare_extremes(w, condition, wanted);
-  LLVMValueRef left = is_alike(w, l.left, wanted);
-  if (l.both == wanted) return and_then(w, left, is_alike(w, l.right, wanted));
+  LLVMValueRef left = all_lanes_agree(w, l.left, wanted);
+  if (l.both == wanted) return and_then(w, left, all_lanes_agree(w, l.right, wanted));
   if (!is_uniform(w, l.right) || is_uniform(w, l.left)) return left;
-  /* one half is enough; it may be undefined where the other decides */
-  LLVMValueRef right = LLVMBuildFreeze(w->b, is_alike(w, l.right, wanted), "");
+  /* Either operand suffices. This one may be undefined where the other decides. */
+  LLVMValueRef right = LLVMBuildFreeze(w->b, all_lanes_agree(w, l.right, wanted), "");
   return LLVMBuildSelect(w->b, right, LLVMConstInt(w->p->i1, 1, 0), left, "");
 }
 
-/* ---- which branches are asked ---- */
+/* ---- which branches are assumed uniform ---- */
 
-/* Whether the mask of a class is all lanes of the gang, where they all enter the region. */
+/* Whether the mask of a class is full when all lanes of the gang enter the region. */
 static bool is_full(const plan *p, int class) {
   const mask_class *c = &p->classes[class];
   if (c->kind == CLASS_SAME) return is_full(p, p->item_class[c->level]);
   return c->kind == CLASS_REGION;
 }
 
-static bool is_asked(const emission *e, int n) {
+static bool may_assume_uniform(const emission *e, int n) {
   enum { DEPTH = 3 };
   const node *here = &e->w.g->nodes[n];
   if (here->barrier || here->succ_count != 2 || here->succs[0] == here->succs[1]) return false;
-  return e->w.shapes->divergent[n] && is_often_alike(&e->w, LLVMGetCondition(here->last), n, DEPTH);
+  return e->w.shapes->divergent[n] && is_likely_uniform(&e->w, LLVMGetCondition(here->last), n, DEPTH);
 }
 
-static bool all_meet(const plan *p, int item) {
+static bool all_reconverge(const plan *p, int item) {
   return p->classes[plan_class_of_item(p, -1, item)].kind == CLASS_REGION && plan_alone(p, -1, item);
 }
 
-bool are_together_at(const emission *e, int item) {
-  return e->ways[1].together && all_meet(&e->ways[0].plan, item) && all_meet(&e->ways[1].plan, item);
+bool reconverged_at(const emission *e, int item) {
+  return e->paths[1].assumed_uniform && all_reconverge(&e->paths[0].plan, item) &&
+         all_reconverge(&e->paths[1].plan, item);
 }
 
-/* The instructions that both ways have, times the parts that they are for: those between an asked branch and where all
-   lanes have met again. */
-static int code_of_both(const emission *e, const bool *asked) {
-  const plan *p = &e->ways[0].plan;
+/* The instructions that both paths have, times vectors: those between a branch that is assumed uniform and the point
+   where all lanes have reconverged. */
+static int duplicated_code(const emission *e, const bool *assumed_uniform) {
+  const plan *p = &e->paths[0].plan;
   const graph *g = e->w.g;
   int code = 0, depth = 0, *stack = mw_alloc((size_t)(g->count + 1) * sizeof *stack);
   bool *seen = mw_alloc((size_t)g->count + 1);
   for (int n = 0; n < g->count; n++)
-    if (asked[n]) stack[depth++] = n, seen[n] = true;
+    if (assumed_uniform[n]) stack[depth++] = n, seen[n] = true;
   while (depth) {
     int n = stack[--depth], succs[2], count = p->flow.succs(g, n, succs);
     code += graph_number(g, g->nodes[n].last) - graph_number(g, g->nodes[n].first) + 1;
     for (int i = 0; i < count; i++) {
       int to = succs[i];
       bool enters = plan_item(p, -1, to) == to && plan_item(p, -1, n) != to;
-      if (seen[to] || (enters && all_meet(p, to))) continue;
+      if (seen[to] || (enters && all_reconverge(p, to))) continue;
       seen[to] = true;
       stack[depth++] = to;
     }
@@ -217,23 +223,23 @@ static int code_of_both(const emission *e, const bool *asked) {
   return code * e->w.parts;
 }
 
-/* Branches that only some lanes come to, where the asked ones are taken together, are not asked. How many remain. */
-static int keep_full(const emission *e, int entry, bool *divergent, bool *together, int asked) {
+/* Drop the assumption for branches that not all lanes reach on the uniform path. Returns how many branches remain. */
+static int drop_partial(const emission *e, int entry, bool *divergent, bool *assumed_uniform, int count) {
   bool settled = false;
-  while (asked && !settled) {
+  while (count && !settled) {
     plan p;
     const char *why;
     if (!plan_region(e->w.g, divergent, entry, &p, &why)) return 0;
     settled = true;
     for (int n = 0; n < e->w.g->count; n++) {
-      if (!together[n] || is_full(&p, p.class_of[n])) continue;
-      together[n] = settled = false;
+      if (!assumed_uniform[n] || is_full(&p, p.class_of[n])) continue;
+      assumed_uniform[n] = settled = false;
       divergent[n] = true;
-      asked--;
+      count--;
     }
     plan_free(&p);
   }
-  return asked;
+  return count;
 }
 
 /* Instructions of a loop. */
@@ -243,51 +249,52 @@ static int length_of(const emission *e, int l) {
   return count;
 }
 
-/* The branches of the longest loop are not asked any more, so that the others may be. How many remain. */
-static int leave_longest(const emission *e, bool *divergent, bool *asked) {
+/* Drop the assumption for the branches of the longest loop, so that the others may keep it. Returns how many branches
+   remain. */
+static int exclude_longest_loop(const emission *e, bool *divergent, bool *assumed_uniform) {
   int longest = -1, most = 0, others = 0;
   for (int n = 0; n < e->w.g->count; n++) {
-    int l = asked[n] ? loop_at(&e->w, n) : -1, length = l >= 0 ? length_of(e, l) : 0;
+    int l = assumed_uniform[n] ? loop_at(&e->w, n) : -1, length = l >= 0 ? length_of(e, l) : 0;
     if (length > most) longest = l, most = length;
   }
   for (int n = 0; n < e->w.g->count; n++) {
-    if (asked[n] && loop_at(&e->w, n) == longest) asked[n] = false, divergent[n] = true;
-    others += asked[n];
+    if (assumed_uniform[n] && loop_at(&e->w, n) == longest) assumed_uniform[n] = false, divergent[n] = true;
+    others += assumed_uniform[n];
   }
   return longest < 0 ? 0 : others;
 }
 
-bool begin_together(emission *e, int entry) {
+bool begin_uniform_path(emission *e, int entry) {
   enum { MOST_CODE = TUNE_UNIFORM_PATH_CODE };
   widener *w = &e->w;
-  int asked = 0;
-  way *general = &e->ways[0], *to = &e->ways[1];
-  if (!has_pass(w->p, PASS_UNIFORM_PATH) || !e->asks || !general->root.all || w->why) return false;
+  int count = 0;
+  path *general = &e->paths[0], *to = &e->paths[1];
+  if (!has_pass(w->p, PASS_UNIFORM_PATH) || !e->tries_uniform_path || !general->root.all || w->why) return false;
   bool *divergent = mw_alloc((size_t)(w->g->count + 1) * sizeof(bool)),
-       *together = mw_alloc((size_t)(w->g->count + 1) * sizeof(bool));
+       *assumed_uniform = mw_alloc((size_t)(w->g->count + 1) * sizeof(bool));
   for (int n = 0; n < w->g->count; n++) divergent[n] = general->divergent[n];
   for (int i = 0; i < general->plan.order.rpo_count; i++) {
     int n = general->plan.order.rpo[i];
-    together[n] = is_asked(e, n);
-    if (together[n]) divergent[n] = false, asked++;
+    assumed_uniform[n] = may_assume_uniform(e, n);
+    if (assumed_uniform[n]) divergent[n] = false, count++;
   }
-  e->begins_again = can_begin_again(e, together);
-  while (!e->begins_again && asked && code_of_both(e, together) > MOST_CODE) {
-    asked = leave_longest(e, divergent, together);
+  e->falls_back = can_fall_back(e, assumed_uniform);
+  while (!e->falls_back && count && duplicated_code(e, assumed_uniform) > MOST_CODE) {
+    count = exclude_longest_loop(e, divergent, assumed_uniform);
     e->too_long = true;
   }
-  bool found = keep_full(e, entry, divergent, together, asked) && begin_way(e, to, divergent, entry);
+  bool found = drop_partial(e, entry, divergent, assumed_uniform, count) && begin_path(e, to, divergent, entry);
   free(divergent);
   if (found)
-    to->together = together, to->root = general->root;
+    to->assumed_uniform = assumed_uniform, to->root = general->root;
   else
-    free(together);
+    free(assumed_uniform);
   return found;
 }
 
-/* ---- changing ways ---- */
+/* ---- switching to the general path ---- */
 
-/* The items that all lanes have come through on their way to node n: their classes have full masks. */
+/* Mark the classes that all lanes have passed when control is at node n: their masks are full. */
 static void note_passed(const plan *p, int n, bool *passed) {
   int level = p->order.innermost[n];
   for (;;) {
@@ -301,60 +308,61 @@ static void note_passed(const plan *p, int n, bool *passed) {
   }
 }
 
-/* The masks as they are where all lanes are at node n. */
+/* Set the general path's masks to what they are when all lanes are at node n. */
 static void set_masks(emission *e, int n) {
   widener *w = &e->w;
-  const plan *p = &e->way->plan;
+  const plan *p = &e->path->plan;
   bool *passed = mw_alloc((size_t)p->class_count + 1);
   note_passed(p, n, passed);
   for (int c = 0; c < p->class_count; c++) {
     class_kind kind = p->classes[c].kind;
     if (kind != CLASS_LED && kind != CLASS_LOOP) continue;
-    store_mask(e, passed[c] ? mask_vectors(w, (mask){.all = true}) : no_lanes(w), e->way->masks[c]);
+    store_mask(e, passed[c] ? mask_vectors(w, (mask){.all = true}) : no_lanes(w), e->path->masks[c]);
   }
   for (int l = 0; l < p->order.loop_count; l++)
-    if (p->divergent_loop[l]) store_mask(e, no_lanes(w), e->way->loop_next[l]);
+    if (p->divergent_loop[l]) store_mask(e, no_lanes(w), e->path->loop_next[l]);
   free(passed);
 }
 
-/* Whether the first successor is asked for first: the one that stays in the loop, or is not where both meet. */
-static bool asks_true_first(const plan *p, int n, const node *here) {
+/* Whether the test for the first successor precedes the other: it stays in the loop, or is not the point of
+   reconvergence. */
+static bool tests_true_first(const plan *p, int n, const node *here) {
   int l = p->order.innermost[n];
   for (int s = 0; s < 2; s++)
     if (l >= 0 && !p->order.loops[l].contains[here->succs[s]]) return s == 1;
   return p->order.ipdom[n] != here->succs[0];
 }
 
-static void change_way(emission *e, int n) {
+static void switch_path(emission *e, int n) {
   LLVMValueRef condition = LLVMGetCondition(e->w.g->nodes[n].last);
-  way *own = e->way;
-  e->way = &e->ways[0];
+  path *own = e->path;
+  e->path = &e->paths[0];
   set_masks(e, n);
-  /* here once more, so that gangs that stay together need not compute it lane by lane */
+  /* Emitted here again, so that gangs that stay on the uniform path need not compute it lane by lane. */
   if (LLVMIsAICmpInst(condition)) widen_instruction(&e->w, condition, (mask){.all = true});
   part_lanes(e, n, (mask){.all = true});
-  e->way = own;
+  e->path = own;
 }
 
-void end_together(emission *e, int n) {
+void end_uniform_branch(emission *e, int n) {
   widener *w = &e->w;
   const node *here = &w->g->nodes[n];
   LLVMValueRef condition = LLVMGetCondition(here->last);
-  bool yes_first = asks_true_first(&e->way->plan, n, here);
+  bool yes_first = tests_true_first(&e->path->plan, n, here);
   LLVMBasicBlockRef first = new_block(e, "together"), other = new_block(e, "other"), second = new_block(e, "together"),
                     apart = new_block(e, "apart");
-  build_likely(w->p, w->b, is_alike(w, condition, yes_first), first, other);
-  go_on_at(e, other);
-  build_likely(w->p, w->b, is_alike(w, condition, !yes_first), second, apart);
-  /* what the node has in registers is there only before another node is begun */
-  go_on_at(e, apart);
-  if (e->begins_again)
-    begin_again(e);
+  build_likely(w->p, w->b, all_lanes_agree(w, condition, yes_first), first, other);
+  continue_at(e, other);
+  build_likely(w->p, w->b, all_lanes_agree(w, condition, !yes_first), second, apart);
+  /* The fallback is emitted before another node begins: values of this node are in registers only until then. */
+  continue_at(e, apart);
+  if (e->falls_back)
+    call_fallback(e);
   else
-    change_way(e, n);
+    switch_path(e, n);
   for (int i = 0; i < 2; i++) {
-    go_on_at(e, i ? second : first);
+    continue_at(e, i ? second : first);
     w->stamp++;
-    LLVMBuildBr(w->b, take_together(e, n, here->succs[yes_first == (i == 0) ? 0 : 1]));
+    LLVMBuildBr(w->b, take_uniform(e, n, here->succs[yes_first == (i == 0) ? 0 : 1]));
   }
 }

@@ -81,7 +81,7 @@ static bool mostly_gathers(const graph *g, const order *o, const shapes *s) {
 
 /* ---- the variants ---- */
 
-typedef struct question {
+typedef struct stride_query {
   program *p;
   kernel *k;
   const graph *g;
@@ -93,10 +93,10 @@ typedef struct question {
   const char *lanes_why; /* the number of lanes, where it is not that of a register */
   int wanted;            /* that number, which not every block can be cut into */
   bool turns;            /* what loops carry takes turns in registers */
-} question;
+} stride_query;
 
 /* Why gangs are as large as they are, and not larger. */
-static char *explain_size(const question *q, const cut *c) {
+static char *explain_size(const stride_query *q, const cut *c) {
   const kernel *k = q->k;
   bool asked = q->p->options->width, fewer = c->parts < q->wanted && !k->sees_warp;
   int native = register_lanes(q->p);
@@ -114,24 +114,24 @@ static char *explain_size(const question *q, const cut *c) {
   return mw_format("%s%s%s", why, lanes, fewer ? ", no more vectors as the block's rows do not divide into them" : "");
 }
 
-static void add_variant(question *q, cut c) {
+static void add_variant(stride_query *q, cut c) {
   static const char *const names[] = {
       [CUT_ROW] = "row", [CUT_ROWS] = "rows", [CUT_PLANE] = "plane", [CUT_SINGLE] = "single", [CUT_LINE] = "line"};
   kernel *k = q->k;
   if (q->why) return;
   shapes s = shapes_of(q->g, q->o, c);
   char *name = mw_format("%s%dx%d.%s", names[c.kind], c.lanes, c.parts, k->linkage);
-  bool may_stray = may_have_strays(q->p, k, q->g, &c);
+  bool with_fallback = may_fall_back(q->p, k, q->g, &c);
   shapes single = {0};
   variant made;
-  expectation x = {0};
-  if (q->p->options->launch_kernel) find_expected(q->g, q->o, &s, &x);
-  if (may_stray) single = shapes_given(q->g, q->o, (cut){CUT_ROWS, c.lanes, 1, 1}, NULL, 0, &s);
-  if (widen_kernel(q->p, k, q->g, &s, q->live, &x, may_stray ? &single : NULL, name, &q->why, &q->why_at, &made)) {
+  speculation x = {0};
+  if (q->p->options->launch_kernel) find_speculation(q->g, q->o, &s, &x);
+  if (with_fallback) single = shapes_given(q->g, q->o, (cut){CUT_ROWS, c.lanes, 1, 1}, NULL, 0, &s);
+  if (widen_kernel(q->p, k, q->g, &s, q->live, &x, with_fallback ? &single : NULL, name, &q->why, &q->why_at, &made)) {
     k->variants[k->variant_count++] = made;
     if (q->turns) add_text_attribute(q->p, made.function, TAKES_TURNS, "");
     add_assumptions(k, &s);
-    if (made.strays) add_assumptions(k, &single);
+    if (made.fallback) add_assumptions(k, &single);
     if (x.count) add_assumptions(k, &x.shapes);
     char *size = explain_size(q, &c);
     if (q->p->options->report) report_cut(&s, size, stdout);
@@ -146,8 +146,8 @@ static void add_variant(question *q, cut c) {
                            : "  round by round of the whole grid rather than block by block");
     if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
   }
-  if (may_stray) shapes_free(&single);
-  forget_expected(&x);
+  if (with_fallback) shapes_free(&single);
+  free_speculation(&x);
   shapes_free(&s);
   free(name);
 }
@@ -169,7 +169,7 @@ static bool reads_id(const graph *g, const char *id) {
 /* Where threads see their warps a gang is a warp. Warps are cut from the linear id: short rows may be a warp together, and
    where rows are not whole warps threadIdx may be anything; but for blocks of a single row, if the kernel thinks of no
    other. */
-static cut warp_cut(const question *q, int lanes, const unsigned block[3]) {
+static cut warp_cut(const stride_query *q, int lanes, const unsigned block[3]) {
   enum { SHORTEST = 4 };
   bool flat = !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.y") && !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.z");
   if (lanes > WARP_LANES) lanes = WARP_LANES;
@@ -188,14 +188,14 @@ static cut warp_cut(const question *q, int lanes, const unsigned block[3]) {
 }
 
 /* How the launches' blocks are cut, known or not. */
-static cut choose_cut(question *q, int lanes, int together) {
+static cut choose_cut(stride_query *q, int lanes, int together) {
   const unsigned *block = q->p->options->launch_kernel ? q->p->block : NULL;
   if (q->k->sees_warp) return warp_cut(q, lanes, block);
   if (!block) return (cut){CUT_ROW, lanes, together, 1};
   return rows_that_pay(q->g, q->o, cut_block(block, lanes, together), block, &q->parts_why);
 }
 
-static bool pays(question *q, const shapes *s) {
+static bool pays(stride_query *q, const shapes *s) {
   q->k->chases = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
   if (q->k->chases)
     q->why = "a loop that its threads leave at different times does little but gather";
@@ -242,9 +242,9 @@ static uint32_t depth_of_loops(const order *o) {
   return (uint32_t)deepest;
 }
 
-static bool widen_as(program *p, kernel *k, int lanes, int together, bool seamless) {
+static bool widen_with_cut(program *p, kernel *k, int lanes, int together, bool seamless) {
   graph g;
-  question q = {.p = p, .k = k, .g = &g};
+  stride_query q = {.p = p, .k = k, .g = &g};
   if (!graph_build(p, k->body, seamless, &g, &q.why)) {
     if (!seamless) explain(k, q.why, NULL);
     return false;
@@ -331,8 +331,8 @@ static int whole_block(const program *p, const kernel *k, int *lanes) {
 
 static void widen_one(program *p, kernel *k, int lanes, int together) {
   int block_lanes = lanes, whole = whole_block(p, k, &block_lanes);
-  if (whole && widen_as(p, k, block_lanes, whole, true)) return;
-  if (!widen_as(p, k, lanes, together, false) && p->options->report)
+  if (whole && widen_with_cut(p, k, block_lanes, whole, true)) return;
+  if (!widen_with_cut(p, k, lanes, together, false) && p->options->report)
     printf("kernel %s: %s: %s\n", k->name, k->tier, k->tier_reason);
 }
 

@@ -3,12 +3,11 @@
  *   for each block
  *     state = the first region
  *     while there is a state
- *       for each gang: its saved values are loaded, the region is run, and at a barrier values are saved
- *       state = the region behind the barrier that the gangs reached
+ *       for each gang: load its saved values, run the region, and save values at the barrier that ends it
+ *       state = the region after the barrier that the gangs reached
  *
- * Where only one region can follow, control goes there directly.
- *
- * What a region is, and who goes on where: barrier_regions.c. */
+ * Where only one region can follow, control goes there directly. barrier_regions.c finds the regions and their
+ * order. */
 #include "emission.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/read/read.h"
@@ -22,15 +21,15 @@ counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit, unsign
   widener *w = &e->w;
   counted c = {.slot = slot, .step = step};
   LLVMBuildStore(w->b, LLVMConstNull(LLVMTypeOf(limit)), slot);
-  /* the count is a constant then, and with it, what is made of it: store_sandbox.c knows where it points to */
+  /* then the count is a constant, and so is what is made of it: store_sandbox.c sees where it points to */
   if (LLVMIsAConstantInt(limit) && LLVMConstIntGetZExtValue(limit) <= step) return c;
   c.head = new_block(e, "each"), c.done = new_block(e, "done");
   LLVMBasicBlockRef body = new_block(e, "body");
   LLVMBuildBr(w->b, c.head);
-  go_on_at(e, c.head);
+  continue_at(e, c.head);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, load_slot(e, LLVMTypeOf(limit), slot), limit, ""), body,
                   c.done);
-  go_on_at(e, body);
+  continue_at(e, body);
   return c;
 }
 
@@ -40,10 +39,10 @@ void end_counted(emission *e, counted c) {
   LLVMBuildStore(e->w.b, LLVMBuildNUWAdd(e->w.b, load_slot(e, type, c.slot), LLVMConstInt(type, c.step, 0), ""),
                  c.slot);
   LLVMBuildBr(e->w.b, c.head);
-  go_on_at(e, c.done);
+  continue_at(e, c.done);
 }
 
-/* Where the gang's mask of lanes that have not returned waits. */
+/* The slots where the gang's mask of lanes that have not returned is saved. */
 static parts alive_slots(emission *e) {
   widener *w = &e->w;
   parts slots = {0};
@@ -76,79 +75,80 @@ static mask entering_lanes(emission *e, int region) {
   return m;
 }
 
-/* Gangs whose lanes have all been going the same way so far, and those whose lanes part. */
-static void emit_ways(emission *e, int entry, bool both) {
+/* The uniform path, if `both`, and the general path. */
+static void emit_paths(emission *e, int entry, bool both) {
   e->too_long = false;
-  bool together = both && begin_together(e, entry);
-  if (together) {
-    e->way = &e->ways[1];
-    emit_way(e, entry);
-    e->way = &e->ways[0];
+  bool has_uniform_path = both && begin_uniform_path(e, entry);
+  if (has_uniform_path) {
+    e->path = &e->paths[1];
+    emit_path(e, entry);
+    e->path = &e->paths[0];
   }
-  if (!together || !e->begins_again) {
-    if (together) go_on_at(e, new_block(e, "apart"));
-    emit_way(e, entry);
+  if (!has_uniform_path || !e->falls_back) {
+    if (has_uniform_path) continue_at(e, new_block(e, "apart"));
+    emit_path(e, entry);
   }
   emit_rest(e);
-  forget_way(&e->ways[1]);
+  free_path(&e->paths[1]);
 }
 
-/* Code for gangs that are as expected: all is emitted once more by their shapes, with values kept in places of their own. */
-static void emit_expected(emission *e, int entry) {
+/* The speculative path, with slots of its own, and before it the test that selects it. The builder is left where the
+   test fails. */
+static void emit_speculative_path(emission *e, int entry) {
   widener *w = &e->w;
   const shapes *proved = w->shapes;
-  LLVMBasicBlockRef as_expected = new_block(e, "expected"), other = new_block(e, "unexpected");
-  kept *table = mw_alloc(w->table_size * sizeof *table);
+  LLVMBasicBlockRef as_expected = new_block(e, "speculative"), other = new_block(e, "general");
+  widened *table = mw_alloc(w->table_size * sizeof *table);
   size_t size = w->table_size, used = w->table_used;
   if (size) memcpy(table, w->table, size * sizeof *table);
-  build_likely(w->p, w->b, is_as_expected(w, e->expected), as_expected, other);
-  way general = e->ways[0];
-  kept *general_table = w->table;
+  build_likely(w->p, w->b, build_shape_test(w, e->speculation), as_expected, other);
+  path general = e->paths[0];
+  widened *general_table = w->table;
   size_t general_size = w->table_size, general_used = w->table_used;
-  w->shapes = &e->expected->shapes, w->met = e->expected;
+  w->shapes = &e->speculation->shapes, w->speculated = e->speculation;
   w->table = table, w->table_size = size, w->table_used = used;
-  go_on_at(e, as_expected);
+  continue_at(e, as_expected);
   w->stamp++;
-  if (begin_way(e, &e->ways[0], w->shapes->divergent, entry)) {
-    e->ways[0].root = general.root;
-    emit_ways(e, entry, true);
-    forget_way(&e->ways[0]);
+  if (begin_path(e, &e->paths[0], w->shapes->divergent, entry)) {
+    e->paths[0].root = general.root;
+    emit_paths(e, entry, true);
+    free_path(&e->paths[0]);
   }
   free(w->table);
-  w->shapes = proved, w->met = NULL;
+  w->shapes = proved, w->speculated = NULL;
   w->table = general_table, w->table_size = general_size, w->table_used = general_used;
-  e->ways[0] = general;
-  go_on_at(e, other);
+  e->paths[0] = general;
+  continue_at(e, other);
   w->stamp++;
 }
 
 static void emit_gang(emission *e, int entry) {
-  bool expects = e->expected->count && e->region_count == 1 && e->way->root.all;
-  if (expects) emit_expected(e, entry);
-  if (expects && e->single) {
-    begin_again(e);
-    drop_way(e->way);
+  bool speculates = e->speculation->count && e->region_count == 1 && e->path->root.all;
+  if (speculates) emit_speculative_path(e, entry);
+  if (speculates && e->has_fallback) {
+    call_fallback(e);
+    drop_path(e->path);
     return;
   }
-  e->w.expects = expects;
-  if (!e->w.why) emit_ways(e, entry, !expects);
+  e->w.speculation_failed = speculates;
+  if (!e->w.why) emit_paths(e, entry, !speculates);
 }
 
 LLVMValueRef begin_gang(emission *e) {
   LLVMBasicBlockRef gang = new_block(e, "gang");
   LLVMValueRef branch = LLVMBuildBr(e->w.b, gang);
-  go_on_at(e, gang);
+  continue_at(e, gang);
   e->w.stamp++;
   return branch;
 }
 
-/* The barriers that end a region lead to the same region only if they are the same barrier. */
+/* Barriers that end a region lead to the same region only if they are the same barrier. */
 static void emit_region(emission *e, int region) {
   widener *w = &e->w;
   int entry = e->regions[region];
-  e->way = &e->ways[0];
+  e->path = &e->paths[0];
   begin_slots(w);
-  if (!begin_way(e, e->way, w->shapes->divergent, entry)) return;
+  if (!begin_path(e, e->path, w->shapes->divergent, entry)) return;
   e->end = new_block(e, "region.end");
   LLVMBuildStore(w->b, constant_i32(w->p, (unsigned)STATE_EXIT), e->next_state);
   begin_votes(e);
@@ -157,23 +157,23 @@ static void emit_region(emission *e, int region) {
   LLVMValueRef start = begin_gang(e);
   w->gang_begins = LLVMGetInsertBlock(w->b);
   LLVMBasicBlockRef passed = e->may_disagree ? begin_if_next(e, region) : NULL;
-  e->way->root = entering_lanes(e, region);
+  e->path->root = entering_lanes(e, region);
   if (e->can_die) store_mask(e, no_lanes(w), e->alive_new);
-  if (!e->way->root.all && region != 0) {
+  if (!e->path->root.all && region != 0) {
     LLVMBasicBlockRef some = new_block(e, "some");
-    LLVMBuildCondBr(w->b, any_lane(w, e->way->root.lanes), some, e->end);
-    go_on_at(e, some);
+    LLVMBuildCondBr(w->b, any_lane(w, e->path->root.lanes), some, e->end);
+    continue_at(e, some);
   }
   load_saved(e, region);
   emit_gang(e, entry);
-  go_on_at(e, e->end);
+  continue_at(e, e->end);
   w->stamp++;
   if (e->can_die) store_waiting(w, mask_type(e), load_mask(e, e->alive_new), alive_slots(e), w->parts);
   if (passed) end_if_next(e, passed);
   end_gangs(e, &gangs);
   empty_slots(w, start);
   publish_uniform(e);
-  forget_way(e->way);
+  free_path(e->path);
 }
 
 /* ---- the function ---- */
@@ -197,11 +197,11 @@ static void load_arguments(widener *w) {
     } else {
       form = load_invariant(p, w->b, LLVMTypeOf(argument), params, offset);
     }
-    kept_of(w, argument)->saved = form;
+    widened_of(w, argument)->saved = form;
   }
 }
 
-/* A by-value parameter is a thread's own: it may be shared as long as nobody writes it. */
+/* A by-value parameter is a thread's own copy. Threads may share one as long as none writes to it. */
 static bool is_only_read(LLVMValueRef pointer) {
   for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -219,10 +219,10 @@ static void check_params(widener *w) {
   unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
   for (unsigned i = 0; i < w->k->param_count; i++)
     if (LLVMGetEnumAttributeAtIndex(w->g->function, i + 1, byval) && !is_only_read(LLVMGetParam(w->g->function, i)))
-      refuse(w, NULL, "it changes a struct that it got by value");
+      refuse(w, NULL, "it changes a struct that it received by value");
 }
 
-/* How many a block has. */
+/* The number of gangs of a block. */
 static LLVMValueRef count_gangs(widener *w) {
   program *p = w->p;
   unsigned threads = (unsigned)w->width * (unsigned)w->parts;
@@ -251,7 +251,7 @@ void begin_function(emission *e) {
   w->b = LLVMCreateBuilderInContext(p->context);
   w->entry = LLVMCreateBuilderInContext(p->context);
   LLVMBasicBlockRef top = new_block(e, "entry"), start = new_block(e, "start");
-  go_on_at(e, top);
+  continue_at(e, top);
   for (unsigned axis = 0; axis < 3; axis++) w->ntid[axis] = frame_field(w, offsetof(mw_frame, block), axis);
   if (w->shapes->cut.kind == CUT_PLANE) w->ntid[0] = constant_i32(p, (unsigned)(w->width * w->shapes->cut.columns));
   for (unsigned axis = 0; axis < 3; axis++)
@@ -259,10 +259,10 @@ void begin_function(emission *e) {
   w->gangs = count_gangs(w);
   LLVMValueRef branch = LLVMBuildBr(w->b, start);
   LLVMPositionBuilderBefore(w->entry, branch);
-  go_on_at(e, start);
+  continue_at(e, start);
   load_arguments(w);
-  LLVMValueRef *ids[] = {&w->tid[0],   &w->tid[1], &w->tid[2],     &w->ctaid[0], &w->ctaid[1],
-                         &w->ctaid[2], &e->w.gang, &e->next_state, &w->asks,     &w->most_asks};
+  LLVMValueRef *ids[] = {&w->tid[0],   &w->tid[1], &w->tid[2],     &w->ctaid[0],       &w->ctaid[1],
+                         &w->ctaid[2], &e->w.gang, &e->next_state, &w->prefetch_count, &w->most_prefetches};
   for (size_t i = 0; i < MW_COUNT(ids); i++) *ids[i] = LLVMBuildAlloca(w->entry, p->i32, "");
   e->state = e->next_state;
   if (e->may_disagree) {
@@ -293,19 +293,19 @@ static void emit_states(emission *e) {
   LLVMBasicBlockRef *starts = mw_alloc((size_t)e->region_count * sizeof(LLVMBasicBlockRef));
   for (int i = 0; i < e->region_count; i++) starts[i] = new_block(e, "region");
   LLVMBuildBr(w->b, starts[0]);
-  go_on_at(e, dispatch);
+  continue_at(e, dispatch);
   LLVMValueRef choice =
       LLVMBuildSwitch(w->b, load_slot(e, w->p->i32, e->next_state), finished, (unsigned)e->region_count);
   for (int i = 0; i < e->region_count && !w->why; i++) {
     int then = e->then[i];
     LLVMAddCase(choice, constant_i32(w->p, (unsigned)i), starts[i]);
-    go_on_at(e, starts[i]);
+    continue_at(e, starts[i]);
     emit_region(e, i);
     bool open = then == STATE_OPEN || (then == STATE_EXIT && e->may_disagree);
     LLVMBuildBr(w->b, open ? dispatch : then == STATE_EXIT ? finished : starts[then]);
   }
   free(starts);
-  go_on_at(e, finished);
+  continue_at(e, finished);
 }
 
 static void emit_function(emission *e, const char *name) {
@@ -316,14 +316,14 @@ static void emit_function(emission *e, const char *name) {
   choose_sharing(e);
   w->function = LLVMAddFunction(p->module, name, LLVMFunctionType(p->void_type, params, 4, 0));
   begin_function(e);
-  round_loop rounds = {0};
+  iteration_loop rounds = {0};
   block_loop blocks;
   e->first_block = LLVMGetParam(w->function, 2), e->end_block = LLVMGetParam(w->function, 3);
-  begin_rounds(e, &rounds);
+  begin_iterations(e, &rounds);
   begin_blocks(e, &blocks);
   emit_states(e);
   end_blocks(e, &blocks);
-  end_rounds(e, &rounds);
+  end_iterations(e, &rounds);
   fence_streamed(w);
   LLVMBuildRetVoid(w->b);
 }
@@ -343,14 +343,14 @@ static void try_kernel(emission *e, const char *name) {
   check_params(&e->w);
   if (!e->w.why) find_regions(e);
   if (!e->w.why) emit_function(e, name);
-  if (!e->w.why && !e->strays) forget_for_strays(e);
+  if (!e->w.why && !e->fallback) drop_saved_for_fallback(e);
   free_emission(e);
 }
 
-/* The gangs that begin again, in the function that `from` calls. */
-static bool try_strays(const emission *from, const shapes *single) {
-  const expectation none = {0};
-  emission e = {.expected = &none};
+/* Emit the fallback that `from` calls. */
+static bool try_fallback(const emission *from, const shapes *single) {
+  const speculation none = {0};
+  emission e = {.speculation = &none};
   e.w = (widener){.p = from->w.p,
                   .k = from->w.k,
                   .g = from->w.g,
@@ -358,29 +358,29 @@ static bool try_strays(const emission *from, const shapes *single) {
                   .live = from->w.live,
                   .width = single->cut.lanes,
                   .parts = 1,
-                  .expects = from->expected->count > 0,
-                  .strays = true,
+                  .speculation_failed = from->speculation->count > 0,
+                  .fallback = true,
                   .widen = widen_instruction,
-                  .function = from->strays};
+                  .function = from->fallback};
   find_regions(&e);
-  if (!e.w.why) emit_strays(&e, &from->w.shapes->cut);
+  if (!e.w.why) emit_fallback(&e, &from->w.shapes->cut);
   free_emission(&e);
   return !e.w.why;
 }
 
 static bool try_both(emission *e, const char *name, const shapes *single) {
   try_kernel(e, name);
-  bool done = !e->w.why && (!e->strays || try_strays(e, single));
+  bool done = !e->w.why && (!e->fallback || try_fallback(e, single));
   if (!done && e->w.function) LLVMDeleteFunction(e->w.function);
-  if (!done && e->strays) LLVMDeleteFunction(e->strays);
+  if (!done && e->fallback) LLVMDeleteFunction(e->fallback);
   return done;
 }
 
-bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live, const expectation *x,
+bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const liveness *live, const speculation *x,
                   const shapes *single, const char *name, const char **why, LLVMValueRef *why_at, variant *out) {
-  const emission first = {.expected = x,
-                          .asks = true,
-                          .single = single != NULL,
+  const emission first = {.speculation = x,
+                          .tries_uniform_path = true,
+                          .has_fallback = single != NULL,
                           .w = {.p = p,
                                 .k = k,
                                 .g = g,
@@ -389,16 +389,16 @@ bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const 
                                 .width = s->cut.lanes,
                                 .parts = s->cut.parts,
                                 .widen = widen_instruction}};
-  const expectation none = {0};
+  const speculation none = {0};
   emission e = first;
   bool done = try_both(&e, name, single);
-  if (!done) { /* what is there once more for some gangs may have a form that cannot be */
+  if (!done) { /* one of the additional paths may have a form that cannot be widened: try without them */
     e = first;
-    e.expected = &none, e.asks = e.single = false;
+    e.speculation = &none, e.tries_uniform_path = e.has_fallback = false;
     done = try_both(&e, name, NULL);
   }
   if (!done) *why = e.w.why, *why_at = e.w.why_at;
-  *out = (variant){.cut = s->cut, .function = e.w.function, .strays = e.strays};
+  *out = (variant){.cut = s->cut, .function = e.w.function, .fallback = e.fallback};
   if (e.w.several_regions) out->waiting = (e.w.local_bytes + e.w.saved_bytes) * (uint64_t)(e.w.width * e.w.parts);
   return done;
 }

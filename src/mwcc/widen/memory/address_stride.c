@@ -1,15 +1,17 @@
-/* By how much an address moves follows from how it is made: sums, multiples and extensions of what a loop counts, or of an id. */
+/* The stride of an address (cf. LLVM's SCEV add-recurrences): how far it advances in an iteration of a loop, or when
+ * an id such as ctaid.x is one more. It follows from the operations that make the address: sums, products and
+ * extensions of induction variables and ids. */
 #include "address_stride.h"
 
 #include <string.h>
 
 enum { DEPTH = 12 };
 
-static const growth none = {.known = true}, unknown = {0};
+static const address_stride none = {.known = true}, unknown = {0};
 
-static growth grown(const question *q, LLVMValueRef value, int depth);
+static address_stride stride_at_depth(const stride_query *q, LLVMValueRef value, int depth);
 
-bool is_inside(const question *q, LLVMValueRef value) {
+bool is_inside(const stride_query *q, LLVMValueRef value) {
   return q->w->shapes->order->loops[q->loop].contains[graph_node_of(q->w->g, value)];
 }
 
@@ -19,10 +21,11 @@ const char *register_of(LLVMValueRef value) {
   return starts_with(called, prefix) ? called + sizeof prefix - 1 : NULL;
 }
 
-/* A uniform number that does not change, as an i64 where the builder stands, made anew if need be; NULL: not that easily. */
-static LLVMValueRef number(const question *q, LLVMValueRef value, int depth) {
+/* A uniform number that does not change with the counter, as an i64 at the builder's position, recomputed there if
+   need be; NULL: it would take more than integer arithmetic. */
+static LLVMValueRef number(const stride_query *q, LLVMValueRef value, int depth) {
   widener *w = q->w;
-  growth g = grown(q, value, depth);
+  address_stride g = stride_at_depth(q, value, depth);
   if (!g.known || g.by || !is_uniform(w, value) || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind)
     return NULL;
   if (register_of(value)) w->widen(w, value, q->all);
@@ -35,24 +38,24 @@ static LLVMValueRef number(const question *q, LLVMValueRef value, int depth) {
   return a && b ? LLVMBuildBinOp(w->b, opcode, a, b, "") : NULL;
 }
 
-static growth sum(const question *q, growth a, growth b, bool minus) {
+static address_stride sum(const stride_query *q, address_stride a, address_stride b, bool minus) {
   LLVMBuilderRef builder = q->w->b;
   if (!a.known || !b.known) return unknown;
   if (!b.by) return a;
   if (!a.by && !minus) return b;
   LLVMValueRef left = a.by ? a.by : constant_i64(q->w->p, 0);
   LLVMValueRef made = minus ? LLVMBuildSub(builder, left, b.by, "") : LLVMBuildAdd(builder, left, b.by, "");
-  return (growth){true, made};
+  return (address_stride){true, made};
 }
 
-static growth times(const question *q, growth a, LLVMValueRef factor) {
+static address_stride times(const stride_query *q, address_stride a, LLVMValueRef factor) {
   if (!a.known || !a.by) return a;
-  return factor ? (growth){true, LLVMBuildMul(q->w->b, a.by, factor, "")} : unknown;
+  return factor ? (address_stride){true, LLVMBuildMul(q->w->b, a.by, factor, "")} : unknown;
 }
 
-/* What the loop counts grows by what is added on the way back; from thread to thread, and in a round of a loop around it, by
-   what it begins with does. */
-static growth grown_phi(const question *q, LLVMValueRef phi, int depth) {
+/* An induction variable of the query's loop advances by what the latch adds to it. Seen from another loop or along an
+   id, it advances as its initial value does. */
+static address_stride stride_of_phi(const stride_query *q, LLVMValueRef phi, int depth) {
   const order *o = q->w->shapes->order;
   int home = graph_node_of(q->w->g, phi);
   if (LLVMCountIncoming(phi) != 2) return unknown;
@@ -62,69 +65,71 @@ static growth grown_phi(const question *q, LLVMValueRef phi, int depth) {
     for (unsigned n = 0; n < 2; n++) {
       if (LLVMGetOperand(next, n) != phi) continue;
       LLVMValueRef step = LLVMGetOperand(next, 1 - n);
-      growth of_step = grown(q, step, depth - 1);
+      address_stride of_step = stride_at_depth(q, step, depth - 1);
       if (!of_step.known || of_step.by) return unknown;
-      if (q->loop < 0 || o->loops[q->loop].header != home) return grown(q, first, depth - 1);
+      if (q->loop < 0 || o->loops[q->loop].header != home) return stride_at_depth(q, first, depth - 1);
       LLVMValueRef by = number(q, step, depth - 1);
-      return by ? (growth){true, by} : unknown;
+      return by ? (address_stride){true, by} : unknown;
     }
   }
   return unknown;
 }
 
-static growth grown_address(const question *q, LLVMValueRef gep, int depth) {
-  growth all = grown(q, LLVMGetOperand(gep, 0), depth - 1);
+static address_stride stride_of_gep(const stride_query *q, LLVMValueRef gep, int depth) {
+  address_stride all = stride_at_depth(q, LLVMGetOperand(gep, 0), depth - 1);
   LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
   for (int i = 1; i < LLVMGetNumOperands(gep) && all.known; i++) {
     if (i > 1 && LLVMGetTypeKind(type) != LLVMArrayTypeKind) return unknown;
     if (i > 1) type = LLVMGetElementType(type);
-    growth index = grown(q, LLVMGetOperand(gep, (unsigned)i), depth - 1);
+    address_stride index = stride_at_depth(q, LLVMGetOperand(gep, (unsigned)i), depth - 1);
     all = sum(q, all, times(q, index, constant_i64(q->w->p, LLVMABISizeOfType(q->w->p->layout, type))), false);
   }
   return all;
 }
 
-static growth grown(const question *q, LLVMValueRef value, int depth) {
+static address_stride stride_at_depth(const stride_query *q, LLVMValueRef value, int depth) {
   if (!LLVMIsAInstruction(value)) return none;
   if (q->loop >= 0 && !is_inside(q, value)) return none;
   if (depth == 0) return unknown;
   LLVMValueRef a = LLVMGetNumOperands(value) ? LLVMGetOperand(value, 0) : NULL;
   LLVMValueRef b = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
   switch (LLVMGetInstructionOpcode(value)) {
-  case LLVMPHI: return grown_phi(q, value, depth);
+  case LLVMPHI: return stride_of_phi(q, value, depth);
   case LLVMOr:
     if (!LLVMGetIsDisjoint(value)) return unknown;
-    return sum(q, grown(q, a, depth - 1), grown(q, b, depth - 1), false);
+    return sum(q, stride_at_depth(q, a, depth - 1), stride_at_depth(q, b, depth - 1), false);
   case LLVMAdd:
   case LLVMSub:
-    return sum(q, grown(q, a, depth - 1), grown(q, b, depth - 1), LLVMGetInstructionOpcode(value) == LLVMSub);
+    return sum(q, stride_at_depth(q, a, depth - 1), stride_at_depth(q, b, depth - 1),
+               LLVMGetInstructionOpcode(value) == LLVMSub);
   case LLVMMul: {
-    growth of_a = grown(q, a, depth - 1), of_b = grown(q, b, depth - 1);
+    address_stride of_a = stride_at_depth(q, a, depth - 1), of_b = stride_at_depth(q, b, depth - 1);
     if (!of_a.known || !of_b.known || (of_a.by && of_b.by)) return unknown;
     if (of_a.by) return times(q, of_a, number(q, b, depth - 1));
     return of_b.by ? times(q, of_b, number(q, a, depth - 1)) : none;
   }
   case LLVMShl:
     if (!LLVMIsAConstantInt(b) || LLVMConstIntGetZExtValue(b) > 32) return unknown;
-    return times(q, grown(q, a, depth - 1), constant_i64(q->w->p, (uint64_t)1 << LLVMConstIntGetZExtValue(b)));
+    return times(q, stride_at_depth(q, a, depth - 1),
+                 constant_i64(q->w->p, (uint64_t)1 << LLVMConstIntGetZExtValue(b)));
   case LLVMSExt:
   case LLVMZExt:
   case LLVMAddrSpaceCast:
-  case LLVMFreeze: return grown(q, a, depth - 1);
-  case LLVMGetElementPtr: return grown_address(q, value, depth);
+  case LLVMFreeze: return stride_at_depth(q, a, depth - 1);
+  case LLVMGetElementPtr: return stride_of_gep(q, value, depth);
   case LLVMCall: {
     const char *name = register_of(value);
     if (!name) return unknown;
-    return q->loop < 0 && strcmp(name, q->varied) == 0 ? (growth){true, constant_i64(q->w->p, 1)} : none;
+    return q->loop < 0 && strcmp(name, q->counter) == 0 ? (address_stride){true, constant_i64(q->w->p, 1)} : none;
   }
   default: return unknown;
   }
 }
 
-growth growth_of(const question *q, LLVMValueRef value) { return grown(q, value, DEPTH); }
+address_stride stride_of(const stride_query *q, LLVMValueRef value) { return stride_at_depth(q, value, DEPTH); }
 
-LLVMValueRef growth_along(widener *w, const char *name, LLVMValueRef address) {
-  question q = {.w = w, .loop = -1, .varied = name, .all = {.all = true}};
-  growth g = growth_of(&q, address);
+LLVMValueRef stride_along(widener *w, const char *name, LLVMValueRef address) {
+  stride_query q = {.w = w, .loop = -1, .counter = name, .all = {.all = true}};
+  address_stride g = stride_of(&q, address);
   return g.known ? g.by ? g.by : constant_i64(w->p, 0) : NULL;
 }

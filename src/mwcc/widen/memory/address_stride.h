@@ -1,24 +1,25 @@
-/* By how much a value or an address grows: in a round of a loop, or from one block or thread to the next on an axis. */
-#ifndef GROWTH_H
-#define GROWTH_H
+/* The stride of a value or address: how far it advances in one iteration of a loop, or from one block or thread to
+ * the next along an axis. */
+#ifndef ADDRESS_STRIDE_H
+#define ADDRESS_STRIDE_H
 
 #include "mwcc/widen/widen.h"
 
-typedef struct growth {
+typedef struct address_stride {
   bool known;
-  LLVMValueRef by; /* an i64 where the builder stands; NULL: nothing */
-} growth;
+  LLVMValueRef by; /* an i64 at the builder's position; NULL: it does not advance */
+} address_stride;
 
-typedef struct question {
+typedef struct stride_query {
   widener *w;
-  int loop;           /* or -1 */
-  const char *varied; /* then the register that counts up by one */
+  int loop;            /* or -1: along the register `counter` */
+  const char *counter; /* the id that is one more, such as "ctaid.x" */
   mask all;
-} question;
+} stride_query;
 
-growth growth_of(const question *q, LLVMValueRef value);
-/* Whether the value is computed in the question's loop. */
-bool is_inside(const question *q, LLVMValueRef value);
+address_stride stride_of(const stride_query *q, LLVMValueRef value);
+/* Whether the value is computed in the query's loop. */
+bool is_inside(const stride_query *q, LLVMValueRef value);
 /* The name of an id or a size that a thread reads, or NULL. */
 const char *register_of(LLVMValueRef value);
 

@@ -175,7 +175,7 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
   if (one.at.index) {
     operands[0] = one.at.index;
     for (int i = 0; i + 1 < LLVMGetNumOperands(one.at.address); i++) /* before the loop, as each_lane does it */
-      value_kept(w, LLVMGetOperand(one.at.address, (unsigned)i));
+      value_form(w, LLVMGetOperand(one.at.address, (unsigned)i));
   }
   LLVMTypeRef type = LLVMGetFirstUse(atomic) ? LLVMTypeOf(atomic) : NULL;
   parts old = each_lane(w, atomic, m, operands, count, type, is_short_atomic(atomic), one_lane, &one);
@@ -201,7 +201,7 @@ static void fence_for(widener *w, LLVMValueRef access, LLVMAtomicOrdering wanted
 }
 
 void widen_load(widener *w, LLVMValueRef load, mask m) {
-  ask_beside(w, load);
+  prefetch_beside(w, load);
   widen_plain_load(w, load, m);
   fence_for(w, load, LLVMAtomicOrderingAcquire);
 }

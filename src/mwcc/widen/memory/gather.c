@@ -54,8 +54,8 @@ static LLVMValueRef extended(widener *w, LLVMValueRef index, bool is_unsigned, b
 
 void need_pointers(widener *w, const place *at) {
   indexed x = index_of(w, at);
-  value_kept(w, x.index ? x.base : at->address);
-  if (x.index) value_kept(w, x.index);
+  value_form(w, x.index ? x.base : at->address);
+  if (x.index) value_form(w, x.index);
 }
 
 LLVMValueRef lane_pointers(widener *w, const place *at, int u) {

@@ -120,7 +120,7 @@ static void store_part(widener *w, const place *where, const parts *values, int 
 parts load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   parts result = {0};
-  value_kept(w, at->address); /* needed on both ways */
+  value_form(w, at->address); /* needed on both ways */
   parts slots = m.all ? result : new_slots(w, wide, w->parts);
   choice c = choose_every(w, m);
   for (int u = 0; u < w->parts; u++) result.of[u] = load_part(w, at, type, steps, u);
@@ -146,7 +146,7 @@ static parts as_bits(widener *w, parts values) {
 }
 
 void store_structs(widener *w, const place *at, parts *values, int steps, mask m) {
-  value_kept(w, at->address); /* needed on both ways */
+  value_form(w, at->address); /* needed on both ways */
   for (int i = 0; i < steps; i++) values[i] = as_bits(w, values[i]);
   uint64_t bytes = size_of(w, LLVMGetElementType(LLVMTypeOf(values[0].of[0])));
   choice c = choose_every(w, m);

@@ -55,7 +55,7 @@ bool is_remade(const widener *w, LLVMValueRef value, LLVMValueRef by, bool all) 
 
 void begin_remaking(widener *w, LLVMValueRef value) {
   if (!is_varying(w, value)) {
-    value_kept(w, value);
+    value_form(w, value);
     return;
   }
   for (int n = 0; n < LLVMGetNumOperands(value); n++) begin_remaking(w, LLVMGetOperand(value, (unsigned)n));
@@ -78,7 +78,7 @@ LLVMValueRef remake(widener *w, LLVMValueRef value, LLVMValueRef lane) {
   if (counts_up(w, value)) return counted(w, value, lane);
   if (LLVMIsALoadInst(value)) {
     LLVMValueRef address = counted(w, LLVMGetOperand(value, 0), lane);
-    ask_by_lanes(w, value, address);
+    prefetch_by_lanes(w, value, address);
     LLVMValueRef made = LLVMBuildLoad2(w->b, LLVMTypeOf(value), address, "");
     LLVMSetAlignment(made, LLVMGetAlignment(value));
     return made;

@@ -59,7 +59,7 @@ LLVMValueRef lane_of(widener *w, LLVMValueRef operand, LLVMValueRef lane) {
     LLVMValueRef value = LLVMBuildLoad2(w->b, stored_type(w, type), element(w, type, memory, lane), "");
     return is_bit(type) ? LLVMBuildTrunc(w->b, value, type, "") : value;
   }
-  return value_kept(w, operand).of[0];
+  return value_form(w, operand).of[0];
 }
 
 /* ---- results ---- */
@@ -205,7 +205,7 @@ parts each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *operand
   parts words = {0}, result = {0};
   bool each = unrolled && m.all && (w->width * w->parts <= MOST_UNROLLED || w->width * w->parts % MOST_UNROLLED == 0);
   for (unsigned i = 0; i < count; i++) {
-    value_kept(w, operands[i]); /* also of uniform ones: the loop's block is not on every way to what follows */
+    value_form(w, operands[i]); /* also of uniform ones: the loop's block is not on every way to what follows */
     if (is_uniform(w, operands[i])) continue;
     if (s.count == MOST_OPERANDS) {
       refuse(w, NULL, "something with many operands is done lane by lane");

@@ -170,8 +170,8 @@ bool widen_filling(widener *w, LLVMValueRef call, mask m) {
   uint64_t count = LLVMConstIntGetZExtValue(LLVMGetOperand(call, 2)) / unit;
   filling f = {.call = call, .element = LLVMIntTypeInContext(p->context, (unsigned)unit * 8)};
   if (starts_with(callee_name(call), "llvm.memcpy.")) f.source = second;
-  value_kept(w, target); /* the loop's block is not on every way to what follows */
-  value_kept(w, second);
+  value_form(w, target); /* the loop's block is not on every way to what follows */
+  value_form(w, second);
   for (int u = 0; u < w->parts && !f.source; u++) f.bytes[u] = spread_byte(w, part_vector(w, second, u), f.element);
   if (!count) return true;
   LLVMValueRef slot = LLVMBuildAlloca(w->entry, p->i64, "");

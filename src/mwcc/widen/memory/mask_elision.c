@@ -228,7 +228,7 @@ static void store_looked_at(widener *w, const place *at, parts lanes, parts poin
 
 /* Whether the store is of whole lines where lanes are mostly all active. */
 static bool mostly_fills_lines(const widener *w, LLVMTypeRef wide) {
-  return w->looks && wide_bytes(w, wide) % LINE == 0;
+  return w->mostly_full && wide_bytes(w, wide) % LINE == 0;
 }
 
 void store_following(widener *w, const place *at, parts lanes, const parts *firsts, mask m) {

@@ -232,7 +232,7 @@ static mask any_part(widener *w, mask m) {
 parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   bool near = may_be_near(w, at, type);
-  LLVMValueRef index = w->expects && !near ? NULL : index_to_test(w, at, type);
+  LLVMValueRef index = w->speculation_failed && !near ? NULL : index_to_test(w, at, type);
   bool contiguous = is_contiguous(w, at, bytes_of(w, type));
   if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes_of(w, type))) return load_rows(w, at, type, m);
   int steps = few_steps(w, at, bytes_of(w, type));
@@ -244,9 +244,9 @@ parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   } else {
     bool common = parts_share(w, at);
     if (common) m = any_part(w, m);
-    if (contiguous && (m.all || w->looks) && LLVMIsALoadInst(at->by) && !at->is_volatile)
-      (common ? ask_ahead_once : ask_ahead)(w, at->by, bytes_of(w, type));
-    if (contiguous && LLVMIsALoadInst(at->by) && !at->is_volatile) ask_for_next_block(w, at->by, bytes_of(w, type));
+    if (contiguous && (m.all || w->mostly_full) && LLVMIsALoadInst(at->by) && !at->is_volatile)
+      (common ? prefetch_shared_row : prefetch_ahead)(w, at->by, bytes_of(w, type));
+    if (contiguous && LLVMIsALoadInst(at->by) && !at->is_volatile) prefetch_next_block(w, at->by, bytes_of(w, type));
     int count = common ? 1 : w->parts;
     bool steps_alike = !contiguous && !m.all && loads_all_steps(w, at, bytes_of(w, type));
     if (contiguous) result = load_following(w, at, wide, NULL, m, count);
@@ -282,7 +282,7 @@ void store_lanes(widener *w, const place *at, parts lanes, mask m) {
     store_rows(w, at, lanes, m);
     return;
   }
-  LLVMValueRef index = w->expects ? NULL : index_to_test(w, at, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
+  LLVMValueRef index = w->speculation_failed ? NULL : index_to_test(w, at, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
   bool contiguous = is_contiguous(w, at, bytes);
   if (contiguous && m.all && store_streamed(w, at, lanes, bytes)) return;
   compiler_fence(w, at);

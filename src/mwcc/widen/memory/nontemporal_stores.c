@@ -136,7 +136,7 @@ static void store_past(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, uns
 
 static bool may_stream(const widener *w, const place *at, uint64_t bytes) {
   const program *p = w->p;
-  if (w->strays || !p->options->launch_kernel || !starts_with(p->triple, "x86_64")) return false;
+  if (w->fallback || !p->options->launch_kernel || !starts_with(p->triple, "x86_64")) return false;
   if (at->is_volatile || !LLVMIsAStoreInst(at->by) || !fills_lines(w, at, bytes)) return false;
   return w->shapes->order->innermost[graph_node_of(w->g, at->by)] < 0;
 }
@@ -144,11 +144,11 @@ static bool may_stream(const widener *w, const place *at, uint64_t bytes) {
 /* Whether the block in the next row of the grid stores near by, and the next one in this row far away. */
 static bool stores_columns(widener *w, LLVMValueRef address) {
   enum { NEAR = 4096 };
-  LLVMValueRef down = growth_along(w, "ctaid.y", address);
+  LLVMValueRef down = stride_along(w, "ctaid.y", address);
   if (!down || !LLVMIsAConstantInt(down)) return false;
   int64_t near = llabs(LLVMConstIntGetSExtValue(down));
   if (near == 0 || near >= NEAR) return false;
-  LLVMValueRef across = growth_along(w, "ctaid.x", address);
+  LLVMValueRef across = stride_along(w, "ctaid.x", address);
   return !across || !LLVMIsAConstantInt(across) || llabs(LLVMConstIntGetSExtValue(across)) >= NEAR;
 }
 

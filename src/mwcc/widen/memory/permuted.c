@@ -74,11 +74,11 @@ static void need_pattern(widener *w, LLVMValueRef access, const form *f) {
   int count;
   place at = {address_of(access), 0, LLVMGetAlignment(access), false, access};
   need_pointers(w, &at);
-  value_kept(w, at.address);
+  value_form(w, at.address);
   if (!is_all_near(w, access, f)) return;
   form_needs(f, values, &count, MOST_TERMS, w->shapes);
-  value_kept(w, f->root);
-  for (int i = 0; i < count; i++) value_kept(w, values[i]);
+  value_form(w, f->root);
+  for (int i = 0; i < count; i++) value_form(w, values[i]);
 }
 
 /* ---- shuffles ---- */

@@ -102,7 +102,7 @@ static void turn(widener *w, parts *v) {
 parts load_rows(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   parts result = {0};
-  value_kept(w, at->address); /* needed on both ways */
+  value_form(w, at->address); /* needed on both ways */
   parts slots = m.all ? result : new_slots(w, wide, w->parts);
   choice c = choose_every(w, m);
   LLVMValueRef base = part_pointer(w, at, 0);
@@ -119,7 +119,7 @@ parts load_rows(widener *w, const place *at, LLVMTypeRef type, mask m) {
 
 void store_rows(widener *w, const place *at, parts lanes, mask m) {
   parts turned = lanes;
-  value_kept(w, at->address); /* needed on both ways */
+  value_form(w, at->address); /* needed on both ways */
   choice c = choose_every(w, m);
   LLVMValueRef base = part_pointer(w, at, 0);
   turn(w, &turned);

@@ -16,7 +16,7 @@ static const char *deals_out(const widener *w, LLVMTypeRef type) {
 }
 
 bool may_be_near(const widener *w, const place *at, LLVMTypeRef type) {
-  return has_pass(w->p, PASS_WINDOWED_GATHER) && w->strays && w->parts == 1 && !at->is_volatile && deals_out(w, type);
+  return has_pass(w->p, PASS_WINDOWED_GATHER) && w->fallback && w->parts == 1 && !at->is_volatile && deals_out(w, type);
 }
 
 static LLVMValueRef lane_of_vector(widener *w, LLVMValueRef lanes, int lane) {

@@ -20,7 +20,7 @@ static size_t place_of(const widener *w, LLVMValueRef value) {
 }
 
 static void grow_table(widener *w) {
-  kept *old = w->table;
+  widened *old = w->table;
   size_t size = w->table_size;
   w->table_size = size ? size * 2 : 256;
   w->table = mw_alloc(w->table_size * sizeof *w->table);
@@ -29,9 +29,9 @@ static void grow_table(widener *w) {
   free(old);
 }
 
-kept *kept_of(widener *w, LLVMValueRef value) {
+widened *widened_of(widener *w, LLVMValueRef value) {
   if (w->table_used * 2 >= w->table_size) grow_table(w);
-  kept *found = &w->table[place_of(w, value)];
+  widened *found = &w->table[place_of(w, value)];
   if (!found->value) {
     found->value = value;
     w->table_used++;
@@ -67,7 +67,7 @@ LLVMTypeRef wide_type(const widener *w, LLVMTypeRef type) {
   return LLVMStructTypeInContext(w->p->context, members, 2, 0);
 }
 
-LLVMTypeRef kept_type(const widener *w, LLVMValueRef value) {
+LLVMTypeRef form_type(const widener *w, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
   return is_varying(w, value) ? wide_type(w, type) : type;
 }
@@ -133,33 +133,33 @@ void store_waiting(widener *w, LLVMTypeRef type, parts values, parts places, int
 }
 
 parts slot_of(widener *w, LLVMValueRef value) {
-  kept *k = kept_of(w, value);
-  if (!k->slot.of[0]) k->slot = new_slots(w, kept_type(w, value), form_count(w, value));
+  widened *k = widened_of(w, value);
+  if (!k->slot.of[0]) k->slot = new_slots(w, form_type(w, value), form_count(w, value));
   return k->slot;
 }
 
-parts value_kept(widener *w, LLVMValueRef value) {
+parts value_form(widener *w, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) && !LLVMIsAArgument(value)) return (parts){{value}};
-  kept *k = kept_of(w, value);
+  widened *k = widened_of(w, value);
   if (LLVMIsAArgument(value)) return (parts){{k->saved}}; /* loaded at the function's top */
   if (k->constant) return *k->constant;
   if (k->local.of[0] && k->node_stamp == w->stamp) return k->local;
-  k->local = load_slots(w, kept_type(w, value), slot_of(w, value), form_count(w, value));
+  k->local = load_slots(w, form_type(w, value), slot_of(w, value), form_count(w, value));
   k->node_stamp = w->stamp;
   return k->local;
 }
 
 /* Where all lanes are known to have one value made from a varying one, any lane's will do. */
 LLVMValueRef value_scalar(widener *w, LLVMValueRef value) {
-  LLVMValueRef form = value_kept(w, value).of[0];
+  LLVMValueRef form = value_form(w, value).of[0];
   return is_varying(w, value) ? LLVMBuildExtractElement(w->b, form, constant_i32(w->p, 0), "") : form;
 }
 
 LLVMValueRef part_scalar(widener *w, LLVMValueRef value, int u) {
-  if (is_uniform(w, value)) return value_kept(w, value).of[0];
-  if (is_parted(w, value)) return value_kept(w, value).of[u];
-  if (is_varying(w, value)) return LLVMBuildExtractElement(w->b, value_kept(w, value).of[u], constant_i32(w->p, 0), "");
-  LLVMValueRef base = value_kept(w, value).of[0];
+  if (is_uniform(w, value)) return value_form(w, value).of[0];
+  if (is_parted(w, value)) return value_form(w, value).of[u];
+  if (is_varying(w, value)) return LLVMBuildExtractElement(w->b, value_form(w, value).of[u], constant_i32(w->p, 0), "");
+  LLVMValueRef base = value_form(w, value).of[0];
   int64_t distance = u * shape_of(w->shapes, value).step;
   if (distance == 0) return base;
   if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind) {
@@ -190,7 +190,7 @@ LLVMValueRef lane_steps(widener *w, LLVMTypeRef integer, int64_t stride) {
 LLVMValueRef lane_numbers(widener *w, LLVMTypeRef integer) { return lane_steps(w, integer, 1); }
 
 LLVMValueRef part_vector(widener *w, LLVMValueRef value, int u) {
-  if (is_varying(w, value)) return value_kept(w, value).of[u];
+  if (is_varying(w, value)) return value_form(w, value).of[u];
   LLVMValueRef scalar = part_scalar(w, value, u);
   int64_t stride = is_uniform(w, value) ? 0 : shape_of(w->shapes, value).stride;
   if (stride == 0) return splat(w, scalar);
@@ -240,7 +240,7 @@ static bool is_constant(const widener *w, LLVMValueRef value, parts form) {
 
 void set_value(widener *w, LLVMValueRef value, parts form) {
   if (is_in_slot(w, value)) store_slots(w, form, slot_of(w, value), form_count(w, value));
-  kept *k = kept_of(w, value);
+  widened *k = widened_of(w, value);
   if (!k->constant && is_constant(w, value, form)) {
     k->constant = mw_alloc(sizeof *k->constant);
     *k->constant = form;
