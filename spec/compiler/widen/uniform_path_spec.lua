@@ -134,7 +134,7 @@ describe("code for gangs whose lanes stay together", function()
     assert.equal(12, count(text, "call void @llvm.masked.store"))
   end)
 
-  it("lets gangs begin again elsewhere, part by part, that part before they have changed anything", function()
+  it("lets gangs whose lanes disagree start over in the fallback, before they have changed anything", function()
     local long = "v = v * v + 3; v = v * n - i; v ^= v >> 3;"
     local source = [[
       __global__ void work(int n, int *x, int *y) {
@@ -145,11 +145,11 @@ describe("code for gangs whose lanes stay together", function()
         y[i] = v;
       }]]
     local text = ir(source:gsub("BEFORE", "v += x[i];"), "_Z4workiPiS_:256x1x1")
-    assert.equal(2, count(text, "@strays%._Z4workiPiS_%(ptr")) -- the function, and its call
+    assert.equal(2, count(text, "@fallback%._Z4workiPiS_%(ptr")) -- the function, and its call
     assert.equal(4, count(text, "\n  store <16 x i32>"))
     assert.equal(1, count(text, "call void @llvm.masked.store")) -- for one part at a time
     text = ir(source:gsub("BEFORE", "x[i] += 2;"), "_Z4workiPiS_:256x1x1")
-    assert.equal(0, count(text, "@strays"))
+    assert.equal(0, count(text, "@fallback"))
     assert.equal(4, count(text, "call void @llvm.masked.store"))
   end)
 
