@@ -124,13 +124,13 @@ describe("rounds of a loop that load the same rows", function()
 
   it("are dealt out from one vector where an edge is near", function()
     local text = ir(source, "_Z6filter" .. parameters)
-    local edges = assert(text:match "(define [^\n]*strays.-\n}\n)", text)
+    local edges = assert(text:match "(define [^\n]*fallback.-\n}\n)", text)
     assert.equal(7, count(edges, "call <16 x i32> @llvm%.x86%.avx512%.permvar%.si%.512"))
   end)
 
   it("are looked at once for all rows where an edge is near", function()
     local text, last = ir(source, "_Z6filter" .. parameters), "extractelement <16 x i32> %%[%w.]+, i64 15"
-    local edges = assert(text:match "(define [^\n]*strays.-\n}\n)", text)
+    local edges = assert(text:match "(define [^\n]*fallback.-\n}\n)", text)
     local loop = assert(edges:match "\n(near:.*)", edges)
     assert.equal(7, count(edges, last))
     assert.equal(0, count(loop, last))
