@@ -1,7 +1,7 @@
 -- What each optional pass of the compiler gains: kernels compiled with it and without it (--without=NAME), by turns in
 -- one process. Where a pass leaves a kernel's code as it is there is nothing to time.
 --
---   MOONWARP_SPECIALISE=0 lua5.4 bench/ablation.lua [--part=1/7] [--pass=NAME] [kernels]
+--   MOONWARP_SPECIALISE=0 lua5.4 bench/ablation.lua [--part=1/7] [--pass=NAME] [--mcpu=NAME] [kernels]
 --
 -- Prints a line for each pass and kernel whose code differs: pass, kernel, how many times as long the kernel takes
 -- without the pass, how many times as long compiling it takes. --table=FILE makes a table of such lines.
@@ -9,7 +9,7 @@
 package.path = "./?.lua;" .. package.path
 
 local MWCC = os.getenv "MOONWARP_HOME" .. "/bin/mwcc"
-local ROUNDS = 9
+local ROUNDS = 15
 
 local function read_command(command)
   local pipe = assert(io.popen(command))
@@ -30,7 +30,7 @@ end
 
 -- ---- measuring ----
 
-local function measure(part, parts, only, names)
+local function measure(part, parts, only, mcpu, names)
   local mw = require "moonwarp"
   local problems = require "bench.problems"
   local best_of_each = require("bench.measure").best_of_each
@@ -48,10 +48,24 @@ local function measure(part, parts, only, names)
     return path
   end
 
-  -- The code of a kernel for the blocks that it is launched with, as a sum; the options stand in the module, too.
-  local function code_of(name, linkage, block, option)
-    local text = read_command(("%s --emit=asm %s --launch=%s:%dx%dx%d %s -o - 2>&1"):format(MWCC, option, linkage,
-      block[1], block[2], block[3], path_of(name)))
+  local options = mcpu and { "--mcpu=" .. mcpu } or {}
+  local few = 8 * mw.properties().multiprocessors
+
+  -- What a launch is compiled for: the block, whether the grid's width is even, whether it has few blocks.
+  local function class_of(problem)
+    local block, grid = problem.block, problem.grid
+    local blocks = grid[1] * grid[2] * grid[3]
+    return ("%s:%dx%dx%d%s%s"):format(problem.kernel.linkage, block[1], block[2], block[3],
+      grid[1] % 2 == 0 and ":2" or "", blocks == 1 and ":one" or blocks < few and ":few" or "")
+  end
+
+  local function command(name, class, option, rest)
+    return ("%s %s %s --launch=%s %s %s"):format(MWCC, table.concat(options, " "), option, class, path_of(name), rest)
+  end
+
+  -- The instructions of a kernel; the module holds its options, too.
+  local function code_of(name, class, option)
+    local text = read_command(command(name, class, option, "--emit=asm -o - 2>&1"))
     local instructions = {}
     for line in text:gmatch "[^\n]+" do
       if line:find "^\t%l" then instructions[#instructions + 1] = line end
@@ -59,12 +73,11 @@ local function measure(part, parts, only, names)
     return table.concat(instructions, "\n")
   end
 
-  local function compile_seconds(name, linkage, block, option)
+  local function compile_seconds(name, class, option)
     local least = math.huge
     for _ = 1, 3 do
       local start = mw.time()
-      os.execute(("%s %s --launch=%s:%dx%dx%d %s -o /dev/null 2>/dev/null"):format(MWCC, option, linkage, block[1],
-        block[2], block[3], path_of(name)))
+      os.execute(command(name, class, option, "-o /dev/null 2>/dev/null"))
       least = math.min(least, mw.time() - start)
     end
     return least
@@ -73,22 +86,25 @@ local function measure(part, parts, only, names)
   local passes = only and { only } or optional_passes()
   for i, name in ipairs(names) do
     if (i - 1) % parts == part - 1 then
-      local base = problems.open(name, problems.compile(name))
+      local base = problems.open(name, problems.compile(name, options))
       base.run()
       local sum, scale = base.digest()
-      local block, linkage = base.block, base.kernel.linkage
-      local code, seconds = code_of(name, linkage, block, ""), compile_seconds(name, linkage, block, "")
+      local class = class_of(base)
+      local code, seconds = code_of(name, class, ""), compile_seconds(name, class, "")
       for _, pass in ipairs(passes) do
         local option = "--without=" .. pass
-        if code_of(name, linkage, block, option) ~= code then
-          local ok, without = pcall(function() return problems.open(name, problems.compile(name, { option })) end)
+        if code_of(name, class, option) ~= code then
+          local ok, without = pcall(function()
+            return problems.open(name, problems.compile(name, { option, options[1] }))
+          end)
           if ok then
             without.run()
             local other = without.digest()
             local a, b = best_of_each(ROUNDS, { base.run, without.run })
             local same = math.abs(sum - other) <= 1e-4 * scale
-            local compiling = compile_seconds(name, linkage, block, option) / seconds
-            print(("%s\t%s\t%.3f\t%.3f\t%s"):format(pass, name, b / a, compiling, same and "same" or "DIFFERS"))
+            local compiling = compile_seconds(name, class, option) / seconds
+            print(("%s\t%s\t%.3f\t%.3f\t%s"):format(pass, name, b / a, compiling,
+              same and "same" or "DIFFERS"))
           else
             print(("%s\t%s\t-\t-\t%s"):format(pass, name, tostring(without):gsub("\n.*", "")))
           end
@@ -130,12 +146,13 @@ local function table_of(path)
   end
 end
 
-local part, parts, only, names = 1, 1, nil, {}
+local part, parts, only, mcpu, names = 1, 1, nil, nil, {}
 for _, word in ipairs(arg) do
   local option, value = word:match "^%-%-(%a+)=(.*)$"
   if option == "table" then return table_of(value) end
   if option == "part" then part, parts = tonumber(value:match "^%d+"), tonumber(value:match "%d+$")
   elseif option == "pass" then only = value
+  elseif option == "mcpu" then mcpu = value
   else names[#names + 1] = word end
 end
-measure(part, parts, only, names)
+measure(part, parts, only, mcpu, names)

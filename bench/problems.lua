@@ -111,15 +111,16 @@ function problems.open(name, module)
   local made = find(name)()
   if made.steps then
     return { run = sequence(made, module), digest = function() return digest(made.result) end,
-      kernel = module[made.steps[1][1]], operations = function() end, block = sizes(made.steps[1][3]) }
+      kernel = module[made.steps[1][1]], operations = function() end,
+      grid = sizes(made.steps[1][2]), block = sizes(made.steps[1][3]) }
   end
   local kernel = module[name]
   local run = kernel(made.grid, made.block):bind((table.unpack or unpack)(made.arguments))
   local output = made.arguments[made.result]
   return {
     run = run, digest = function() return digest(output) end, kernel = kernel,
-    bytes = made.bytes, block = sizes(made.block), operations = type(made.operations) == "function" and made.operations or
-      function() return made.operations end,
+    bytes = made.bytes, grid = sizes(made.grid), block = sizes(made.block),
+    operations = type(made.operations) == "function" and made.operations or function() return made.operations end,
   }
 end
 
