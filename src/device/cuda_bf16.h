@@ -27,6 +27,16 @@ struct __align__(2) __nv_bfloat16 {
   __mw_member __nv_bfloat16(__nv_bfloat16_raw raw) : __x(raw.x) {}
   __mw_member operator float() const { return __builtin_bit_cast(float, (unsigned)__x << 16); }
   __mw_member operator __nv_bfloat16_raw() const { return {__x}; }
+  /* To and from volatile memory, through the bits. */
+  __mw_member operator __nv_bfloat16_raw() const volatile { return {__x}; }
+  __mw_member __nv_bfloat16 &operator=(const __nv_bfloat16_raw &raw) {
+    __x = raw.x;
+    return *this;
+  }
+  __mw_member volatile __nv_bfloat16 &operator=(const __nv_bfloat16_raw &raw) volatile {
+    __x = raw.x;
+    return *this;
+  }
 
   static __mw_member __nv_bfloat16 __mw_of_bits(unsigned short bits) {
     __nv_bfloat16 made;

@@ -27,6 +27,16 @@ struct __align__(2) __half {
   __mw_member __half(__half_raw raw) : __x(raw.x) {}
   __mw_member operator float() const { return (float)__builtin_bit_cast(_Float16, __x); }
   __mw_member operator __half_raw() const { return {__x}; }
+  /* To and from volatile memory, through the bits. */
+  __mw_member operator __half_raw() const volatile { return {__x}; }
+  __mw_member __half &operator=(const __half_raw &raw) {
+    __x = raw.x;
+    return *this;
+  }
+  __mw_member volatile __half &operator=(const __half_raw &raw) volatile {
+    __x = raw.x;
+    return *this;
+  }
 
   static __mw_member __half __mw_of_bits(unsigned short bits) {
     __half made;

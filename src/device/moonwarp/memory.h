@@ -38,6 +38,7 @@ __mw_operator void operator delete(void *, void *) noexcept {}
 __mw_operator void operator delete[](void *, void *) noexcept {}
 #undef __mw_operator
 
+#include "words.h"
 #ifdef __MW_NVPTX__
 #include "../nvptx/memory.h"
 #else
@@ -61,24 +62,38 @@ __mw_device void *__cvta_global_to_generic(size_t address) { return (void *)addr
 __mw_device void *__cvta_local_to_generic(size_t address) { return (void *)address; }
 __mw_device void *__cvta_constant_to_generic(size_t address) { return (void *)address; }
 
-/* Hints (read-only cache, level, streaming, volatile) change no value: plain accesses here. */
+/* Hints (read-only cache, level, streaming, volatile) change no value: plain accesses here. The volatile ones go word by
+   word: a class has no volatile copy. */
+/* clang-format off */
 #define __mw_load(hint)                                                                                                \
   template <typename T> __mw_device_template T hint(const T *address) { return *address; }
 __mw_load(__ldg) __mw_load(__ldca) __mw_load(__ldcg) __mw_load(__ldcs) __mw_load(__ldlu)
 #undef __mw_load
-    template <typename T>
-    __mw_device_template T __ldcv(const T *address) {
-  return *(const volatile T *)address;
+template <typename T> __mw_device_template T __ldcv(const T *address) {
+  typedef __mw_word_of<T> word;
+  T value;
+  for (size_t i = 0; i < sizeof(T) / sizeof(word); i++) {
+    word part = ((const volatile word *)address)[i];
+    __builtin_memcpy((word *)&value + i, &part, sizeof(word));
+  }
+  return value;
 }
 
 #define __mw_store(hint)                                                                                               \
-  template <typename T> __mw_device_template void hint(T *address, T value) { *address = value; }
+  template <typename T> __mw_device_template void hint(T *address, __mw_same<T> value) {                               \
+    *address = value;                                                                                                  \
+  }
 __mw_store(__stwb) __mw_store(__stcg) __mw_store(__stcs)
 #undef __mw_store
-    template <typename T>
-    __mw_device_template void __stwt(T *address, T value) {
-  *(volatile T *)address = value;
+template <typename T> __mw_device_template void __stwt(T *address, __mw_same<T> value) {
+  typedef __mw_word_of<T> word;
+  for (size_t i = 0; i < sizeof(T) / sizeof(word); i++) {
+    word part;
+    __builtin_memcpy(&part, (const word *)&value + i, sizeof(word));
+    ((volatile word *)address)[i] = part;
+  }
 }
+/* clang-format on */
 
 #endif
 

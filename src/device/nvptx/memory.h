@@ -24,37 +24,19 @@ __mw_device size_t __cvta_generic_to_constant(const void *address) { return __cv
 __mw_device void *__cvta_constant_to_generic(size_t address) { return __cvta_const_to_generic(address); }
 /* clang-format on */
 
-/* What an instruction moves: the largest word that a value of the type is made of. */
-template <size_t Size, size_t Align> struct __mw_unit {
-  typedef typename __mw_unit<Size, Align / 2>::type type;
-};
-template <size_t Size> struct __mw_unit<Size, 1> {
-  typedef unsigned char type;
-};
-template <size_t Size> struct __mw_unit<Size, 2> {
-  typedef unsigned short type;
-};
-template <size_t Size> struct __mw_unit<Size, 4> {
-  typedef unsigned int type;
-};
-template <size_t Size> struct __mw_unit<Size, 8> {
-  typedef unsigned long long type;
-};
-template <class T> using __mw_unit_of = typename __mw_unit<sizeof(T), alignof(T)>::type;
-
-/* A value of 16 bytes goes in one instruction, all else unit by unit. */
+/* A value of 16 bytes goes in one instruction, all else word by word. */
 /* clang-format off */
-#define __mw_load_unit(name, qualifier, load, type, between, bits, constraint, ...)                                    \
+#define __mw_load_word(name, qualifier, load, type, between, bits, constraint, ...)                                    \
   __mw_device type __mw_load_##name(const type *address) {                                                             \
     between value;                                                                                                     \
     asm qualifier(load "." #bits " %0, [%1];" : "=" constraint(value) : "l"(address) __VA_ARGS__);                     \
     return (type)value;                                                                                                \
   }
 #define __mw_load(hint, name, qualifier, load, ...)                                                                    \
-  __mw_load_unit(name, qualifier, load, unsigned char, unsigned short, u8, "h", __VA_ARGS__)                           \
-  __mw_load_unit(name, qualifier, load, unsigned short, unsigned short, u16, "h", __VA_ARGS__)                         \
-  __mw_load_unit(name, qualifier, load, unsigned int, unsigned int, u32, "r", __VA_ARGS__)                             \
-  __mw_load_unit(name, qualifier, load, unsigned long long, unsigned long long, u64, "l", __VA_ARGS__)                 \
+  __mw_load_word(name, qualifier, load, unsigned char, unsigned short, u8, "h", __VA_ARGS__)                           \
+  __mw_load_word(name, qualifier, load, unsigned short, unsigned short, u16, "h", __VA_ARGS__)                         \
+  __mw_load_word(name, qualifier, load, unsigned int, unsigned int, u32, "r", __VA_ARGS__)                             \
+  __mw_load_word(name, qualifier, load, unsigned long long, unsigned long long, u64, "l", __VA_ARGS__)                 \
   template <typename T> __mw_device_template T hint(const T *address) {                                                \
     T value;                                                                                                           \
     if constexpr (sizeof(T) == 16 && alignof(T) == 16) {                                                               \
@@ -63,10 +45,10 @@ template <class T> using __mw_unit_of = typename __mw_unit<sizeof(T), alignof(T)
                     : "=r"(quad[0]), "=r"(quad[1]), "=r"(quad[2]), "=r"(quad[3]) : "l"(address) __VA_ARGS__);          \
       __builtin_memcpy(&value, quad, 16);                                                                              \
     } else {                                                                                                           \
-      typedef __mw_unit_of<T> unit;                                                                                    \
-      for (size_t i = 0; i < sizeof(T) / sizeof(unit); i++) {                                                          \
-        unit part = __mw_load_##name((const unit *)address + i);                                                       \
-        __builtin_memcpy((unit *)&value + i, &part, sizeof(unit));                                                     \
+      typedef __mw_word_of<T> word;                                                                                    \
+      for (size_t i = 0; i < sizeof(T) / sizeof(word); i++) {                                                          \
+        word part = __mw_load_##name((const word *)address + i);                                                       \
+        __builtin_memcpy((word *)&value + i, &part, sizeof(word));                                                     \
       }                                                                                                                \
     }                                                                                                                  \
     return value;                                                                                                      \
@@ -78,29 +60,29 @@ __mw_load(__ldcs, cs, volatile, "ld.cs", : "memory")
 __mw_load(__ldlu, lu, volatile, "ld.lu", : "memory")
 __mw_load(__ldcv, cv, volatile, "ld.cv", : "memory")
 #undef __mw_load
-#undef __mw_load_unit
+#undef __mw_load_word
 
-#define __mw_store_unit(name, store, type, between, bits, constraint)                                                  \
+#define __mw_store_word(name, store, type, between, bits, constraint)                                                  \
   __mw_device void __mw_store_##name(type *address, type value) {                                                      \
     asm volatile(store "." #bits " [%0], %1;" : : "l"(address), constraint((between)value) : "memory");                \
   }
 #define __mw_store(hint, name, store)                                                                                  \
-  __mw_store_unit(name, store, unsigned char, unsigned short, u8, "h")                                                 \
-  __mw_store_unit(name, store, unsigned short, unsigned short, u16, "h")                                               \
-  __mw_store_unit(name, store, unsigned int, unsigned int, u32, "r")                                                   \
-  __mw_store_unit(name, store, unsigned long long, unsigned long long, u64, "l")                                       \
-  template <typename T> __mw_device_template void hint(T *address, T value) {                                          \
+  __mw_store_word(name, store, unsigned char, unsigned short, u8, "h")                                                 \
+  __mw_store_word(name, store, unsigned short, unsigned short, u16, "h")                                               \
+  __mw_store_word(name, store, unsigned int, unsigned int, u32, "r")                                                   \
+  __mw_store_word(name, store, unsigned long long, unsigned long long, u64, "l")                                       \
+  template <typename T> __mw_device_template void hint(T *address, __mw_same<T> value) {                               \
     if constexpr (sizeof(T) == 16 && alignof(T) == 16) {                                                               \
       unsigned int quad[4];                                                                                            \
       __builtin_memcpy(quad, &value, 16);                                                                              \
       asm volatile(store ".v4.u32 [%0], {%1, %2, %3, %4};"                                                             \
                    : : "l"(address), "r"(quad[0]), "r"(quad[1]), "r"(quad[2]), "r"(quad[3]) : "memory");               \
     } else {                                                                                                           \
-      typedef __mw_unit_of<T> unit;                                                                                    \
-      for (size_t i = 0; i < sizeof(T) / sizeof(unit); i++) {                                                          \
-        unit part;                                                                                                     \
-        __builtin_memcpy(&part, (const unit *)&value + i, sizeof(unit));                                               \
-        __mw_store_##name((unit *)address + i, part);                                                                  \
+      typedef __mw_word_of<T> word;                                                                                    \
+      for (size_t i = 0; i < sizeof(T) / sizeof(word); i++) {                                                          \
+        word part;                                                                                                     \
+        __builtin_memcpy(&part, (const word *)&value + i, sizeof(word));                                               \
+        __mw_store_##name((word *)address + i, part);                                                                  \
       }                                                                                                                \
     }                                                                                                                  \
   }
@@ -109,7 +91,7 @@ __mw_store(__stcg, cg, "st.cg")
 __mw_store(__stcs, cs, "st.cs")
 __mw_store(__stwt, wt, "st.wt")
 #undef __mw_store
-#undef __mw_store_unit
+#undef __mw_store_word
 /* clang-format on */
 
 #endif

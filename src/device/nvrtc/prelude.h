@@ -102,6 +102,8 @@ __mw_device unsigned int umulhi(unsigned int x, unsigned int y) { return __umulh
 __mw_device bool isnormal(float x) { return fabsf(x) >= 1.17549435e-38f && !isinf(x); }
 __mw_device bool isnormal(double x) { return fabs(x) >= 2.2250738585072014e-308 && !isinf(x); }
 
+#include "nvrtc/cache_hints.h"
+
 /* An instruction for 16 bits there is in one scope, the GPU's, in CUDA's headers: the others are made of it. */
 __mw_device unsigned short atomicCAS_block(unsigned short *cell, unsigned short expected, unsigned short desired) {
   return atomicCAS(cell, expected, desired);

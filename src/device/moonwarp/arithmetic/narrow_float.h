@@ -10,17 +10,13 @@
 #include "moonwarp/math/math_overloads.h"
 #include "moonwarp/math/roots.h"
 #include "moonwarp/warp/warp.h"
+#include "moonwarp/words.h"
 
 /* number: the type itself, where it is a narrow number; pair: that of two of them; fma: x * y + z, rounded once */
 template <typename T> struct __mw_narrow_traits {};
 template <typename V> struct __mw_narrow_pair_traits {};
 template <typename T> using __mw_narrow = typename __mw_narrow_traits<T>::number;
 template <typename V> using __mw_pair_of_narrow = typename __mw_narrow_pair_traits<V>::pair;
-template <typename T> struct __mw_identity {
-  typedef T type;
-};
-/* A parameter that takes whatever converts to T, which another parameter tells. */
-template <typename T> using __mw_same = typename __mw_identity<T>::type;
 
 /* clang-format off */
 /* One number: a function of T; the same on both of a pair. */

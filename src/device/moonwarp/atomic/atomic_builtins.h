@@ -3,6 +3,8 @@
 #ifndef MOONWARP_ATOMIC_BUILTINS_H
 #define MOONWARP_ATOMIC_BUILTINS_H
 
+#include "moonwarp/words.h"
+
 #define __ATOMIC_RELAXED 0
 #define __ATOMIC_ACQUIRE 2
 #define __ATOMIC_RELEASE 3
@@ -64,16 +66,12 @@ template <class T, class F> __mw_device_template T __mw_change(T *cell, F make) 
   while (!__atomic_compare_exchange_n(cell, &old, make(old), false, 0, 0)) continue;
   return old;
 }
-/* The type of an operand does not take part in finding the template. */
-template <class T> struct __mw_same {
-  typedef T type;
-};
 #define __mw_atomic(name, result)                                                                                      \
-  template <class T> __mw_device_template T name(T *cell, typename __mw_same<T>::type with, int) {                     \
+  template <class T> __mw_device_template T name(T *cell, __mw_same<T> with, int) {                                    \
     return __mw_change(cell, [=](T old) { return (T)(result); });                                                      \
   }
 #define __mw_atomic_native(name, function, result)                                                                     \
-  template <class T> __mw_device_template T name(T *cell, typename __mw_same<T>::type with, int) {                     \
+  template <class T> __mw_device_template T name(T *cell, __mw_same<T> with, int) {                                    \
     if constexpr (sizeof(T) < 4) return __mw_change(cell, [=](T old) { return (T)(result); });                         \
     __threadfence_system();                                                                                            \
     T old;                                                                                                             \
@@ -94,14 +92,13 @@ __mw_atomic_native(__atomic_fetch_add, atomicAdd_system, old + with)
 #undef __mw_atomic
 #undef __mw_atomic_native
                             template <class T>
-                            __mw_device_template T
-    __atomic_fetch_sub(T *cell, typename __mw_same<T>::type with, int order) {
+                            __mw_device_template T __atomic_fetch_sub(T *cell, __mw_same<T> with, int order) {
   return __atomic_fetch_add(cell, (T)(0 - with), order);
 }
-template <class T> __mw_device_template T __atomic_sub_fetch(T *cell, typename __mw_same<T>::type with, int order) {
+template <class T> __mw_device_template T __atomic_sub_fetch(T *cell, __mw_same<T> with, int order) {
   return __atomic_fetch_add(cell, (T)(0 - with), order) - with;
 }
-template <class T> __mw_device_template void __atomic_store_n(T *cell, typename __mw_same<T>::type value, int order) {
+template <class T> __mw_device_template void __atomic_store_n(T *cell, __mw_same<T> value, int order) {
   __atomic_exchange_n(cell, value, order);
 }
 template <int = 0> __mw_device_template void __atomic_thread_fence(int) { __threadfence_system(); }
