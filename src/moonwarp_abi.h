@@ -553,6 +553,9 @@ int mw_array_is_contiguous(const mw_array *array);      /* elements follow each 
 int mw_array_is_read_only(const mw_array *array);       /* a view whose elements share memory */
 size_t mw_array_count(const mw_array *array);           /* elements */
 size_t mw_array_bytes(const mw_array *array);
+/* MW_INVALID_VALUE where an array without elements has too many rows to list: 2^32 rows of none take no memory, a table
+   for each does. `what` begins the sentence. */
+int mw_array_check_rows(const mw_array *array, const char *what);
 /* Copy the elements first .. first+count-1 to or from host memory, in the dtype's layout without gaps. Waits for
    earlier work. */
 int mw_array_read(mw_array *array, size_t first, size_t count, void *target);

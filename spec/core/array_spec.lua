@@ -66,6 +66,15 @@ describe("an array", function()
       assert.equal(0, a:sum())
     end)
 
+    it("becomes no table where its rows without elements are too many to list", function()
+      assert.same({ {}, {}, {} }, mw.zeros({ 3, 0 }):totable())
+      assert.same({}, mw.zeros({ 0, 2 ^ 32 - 1, 2 }):totable())
+      assert.equal("totable: an array of 4294967295x0 float has no elements, and more than 1048576 rows of none to list",
+        message(mw.zeros({ 2 ^ 32 - 1, 0 }).totable, mw.zeros({ 2 ^ 32 - 1, 0 })))
+      assert.matches("^totable: an array of 65536x65536x0x5 int has no elements",
+        message(function() mw.zeros({ 65536, 65536, 0, 5 }, "int"):totable() end))
+    end)
+
     it("refuses ragged tables, naming the row", function()
       assert.equal("element [2]: wants a table of 2, this one has 3", message(mw.array, { { 1, 2 }, { 1, 2, 3 } }))
       assert.equal("element [3]: wants a table of 2, got the number 5", message(mw.array, { { 1, 2 }, { 3, 4 }, 5 }))

@@ -52,17 +52,7 @@ local keys = { "filter", "address", "dtype", "kind", "width", "height", "depth",
 
 local pool = {}
 
--- An array without elements may have 2^32 rows of none, of which a table would have as many.
-local function is_endless(object)
-  if mw.type(object) ~= "array" then return false end
-  for _, size in ipairs(object.shape) do
-    if size > 2 ^ 20 then return true end
-  end
-  return false
-end
-
 local function keep(object)
-  if is_endless(object) then return end
   if object ~= nil then pool[#pool < 60 and #pool + 1 or random(#pool)] = object end
 end
 

@@ -260,6 +260,7 @@ static void push_table(block *b, int depth) {
 static int array_totable(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_array *array = mwl_array_packed(L, state, mwl_check_array(L, state, 1, "totable"));
+  mwl_must(L, state, mw_array_check_rows(array->handle, "totable"));
   mwl_settle(L, state, array->device);
   luaL_checkstack(L, 2 * MWL_MAX_RANK + 8, "totable");
   block b;

@@ -154,6 +154,7 @@ local methods = class.methods.array
 
 function methods.totable(self)
   self = array.packed(array.check(self, "totable"))
+  errors.must(C.mw_array_check_rows(self._handle, "totable"))
   device.settle(self._device)
   return read_table(new_block(self), 0)
 end

@@ -10,6 +10,8 @@
 
 /* What goes through the host at once where it cannot reach the memory. */
 #define PIECE ((size_t)1 << 20)
+/* Rows without elements that are listed: they have no memory that would bound them. */
+#define MOST_EMPTY_ROWS (1 << 20)
 
 /* ---- making ---- */
 
@@ -131,6 +133,18 @@ const mw_type *mw_array_dtype(const mw_array *array) { return array->dtype; }
 int mw_array_rank(const mw_array *array) { return array->rank; }
 const size_t *mw_array_shape(const mw_array *array) { return array->shape; }
 const int64_t *mw_array_strides(const mw_array *array) { return array->strides; }
+
+int mw_array_check_rows(const mw_array *array, const char *what) {
+  size_t rows = 1;
+  for (int i = 0; i < array->rank - 1 && array->shape[i] && array->count == 0; i++) {
+    if (!__builtin_mul_overflow(rows, array->shape[i], &rows) && rows <= MOST_EMPTY_ROWS) continue;
+    char text[200];
+    describe_shape(array->shape, array->rank, text, sizeof text);
+    return fail(MW_INVALID_VALUE, "%s: an array of %s %s has no elements, and more than %d rows of none to list", what,
+                text, array->dtype->name, MOST_EMPTY_ROWS);
+  }
+  return MW_SUCCESS;
+}
 int mw_array_is_contiguous(const mw_array *array) { return array->contiguous; }
 int mw_array_is_read_only(const mw_array *array) { return array->read_only; }
 size_t mw_array_count(const mw_array *array) { return array->count; }
