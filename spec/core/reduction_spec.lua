@@ -31,6 +31,18 @@ local function reference(shape, list, axes, init, step)
 end
 
 describe("a reduction", function()
+  it("is compiled without warnings", function()
+    local before = mw.warnings "error"
+    local ok, why = pcall(function()
+      for _, dtype in ipairs { "int", "ulonglong", "short", "float", "double", "half" } do
+        local a = mw.array({ 3, 1, 2 }, dtype)
+        assert.same({ 6, 1, 3, 2, 1, 2 }, { a:sum(), a:min(), a:max(), a:mean(), a:argmax(), a:argmin() })
+      end
+    end)
+    mw.warnings(before)
+    assert.is_true(ok, tostring(why))
+  end)
+
   it("is what a plain loop gives, for random shapes and axes", function()
     for _ = 1, 40 do
       local rank, shape, count = random(1, 4), {}, 1

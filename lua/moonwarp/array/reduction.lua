@@ -324,6 +324,9 @@ specs.mean = function(of)
   return s
 end
 
+-- Whether x is no NaN, which compilers warn of where it is an integer.
+local function is_number(of) return of.kind == "float" and "(x == x)" or "true" end
+
 -- min and max leave NaN out; of nothing but NaN they are NaN.
 local function extreme(less)
   return function(of)
@@ -333,11 +336,11 @@ local function extreme(less)
     s.preamble = ([[
 struct best_ { $C value; bool any; };
 __device__ inline best_ none_() { best_ r; r.value = ($C)0; r.any = false; return r; }
-__device__ inline best_ one_($C x) { best_ r; r.value = x; r.any = x == x; return r; }
+__device__ inline best_ one_($C x) { best_ r; r.value = x; r.any = $NUMBER; return r; }
 __device__ inline best_ better_(best_ a, best_ b) {
   bool take = b.any && (!a.any || b.value $LESS a.value);
   return take ? b : a;
-}]]):gsub("%$(%u+)", { C = C, LESS = less })
+}]]):gsub("%$(%u+)", { C = C, LESS = less, NUMBER = is_number(of) })
     s.init, s.map, s.combine = "none_()", ("one_((%s)x)"):format(C), "better_(a, b)"
     s.finish = float and ("a.any ? (%s)a.value : (%s)nanf(\"\")"):format(of.C, of.C) or "a.value"
     return s
@@ -353,11 +356,11 @@ local function position(less)
     s.preamble = ([[
 struct place_ { $C value; long long at; };              // at: from 1; 0: none yet
 __device__ inline place_ none_() { place_ r; r.value = ($C)0; r.at = 0; return r; }
-__device__ inline place_ one_($C x, long long i) { place_ r; r.value = x; r.at = x == x ? i + 1 : 0; return r; }
+__device__ inline place_ one_($C x, long long i) { place_ r; r.value = x; r.at = $NUMBER ? i + 1 : 0; return r; }
 __device__ inline place_ better_(place_ a, place_ b) {
   bool take = b.at && (!a.at || b.value $LESS a.value || (b.value == a.value && b.at < a.at));
   return take ? b : a;
-}]]):gsub("%$(%u+)", { C = C, LESS = less })
+}]]):gsub("%$(%u+)", { C = C, LESS = less, NUMBER = is_number(of) })
     s.init, s.map, s.combine, s.finish = "none_()", ("one_((%s)x, i)"):format(C), "better_(a, b)", "a.at"
     return s
   end
