@@ -130,12 +130,16 @@ local function introduce(limits)
   if sheet.markdown then
     sheet.say("# Benchmarks")
     sheet.say [[
-Made by `make -s bench ARGS=--markdown`. Every figure is a median of at least 7 warm runs, of kernels the median of
-three processes. The peers solve the same problem in the same minute, which a digest of the result confirms. A ratio
-above 1 means that moonwarp is faster. The kernels stand in `bench/kernels/` as CUDA C and as OpenCL C, the C with
-OpenMP in `bench/native.c`. "Of limit" compares with what the bytes that have to be moved take at the speed of a copy,
-or the kernel's arithmetic at the speed of independent multiply-adds, both measured in the same run: memory traffic
-that stays in the cache can exceed it.]]
+## How it is measured
+
+`make -s bench ARGS=--markdown` prints this page.
+
+- Every figure is the median of at least 7 warm runs; for kernels, the median of three processes.
+- The peers solve the same problem in the same minute, and a digest of the result confirms that they solved it. A ratio
+  above 1 means that moonwarp is faster.
+- The kernels are in `bench/kernels/` as CUDA C and as OpenCL C; the C with OpenMP is in `bench/native.c`.
+- "Of limit" compares with the time in which the bytes can be copied, or the arithmetic be done by independent
+  multiply-adds, both measured in the same run. Memory traffic that stays in the caches can exceed the limit.]]
   end
   sheet.say(("moonwarp %s on %s: %s"):format(mw.version, mw.device().name, mw.properties().name))
   sheet.say(("The machine: a copy moves %.1f GB/s, multiply-adds make %.0f GFLOP/s"):format(limits.bytes * 1e-6,
