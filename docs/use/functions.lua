@@ -108,15 +108,16 @@ local INTRO = [[
 # Functions under CUDA's names
 
 `moonwarp.runtime` has the functions of CUDA's runtime API, `moonwarp.driver` those of its driver API, with CUDA's names,
-arguments and result codes: what C gets through pointers comes back behind the code (`local err, p = cu.cuMemAlloc(n)`),
-structs are tables, enumerations fields. `rt.story()` and `cu.story()` tell the whole story of the last code.
+arguments and result codes. What C receives through pointers is returned after the code (`local err, p = cu.cuMemAlloc(n)`),
+structs are tables, and enumerators are fields. `rt.story()` and `cu.story()` return the whole error of the last code.
 
-The guide's column names the section of the CUDA 1.1 programming guide, appendix D or E; the others are of later guides.
-The column C says which ones C hosts have too, in `libmoonwarp_cuda` ([C hosts](embedding.md#cudas-own-functions)).
-A function either works or is there to say why it does not. The other columns name a spec (`spec/…_spec.lua`) that tests
-that it works, and one for each error that it can fail with. Failures of kernels, which are found later, are told by whatever
-waits for them; all functions of the driver but a few fail with `CUDA_ERROR_NOT_INITIALIZED` before `cuInit` and with
-`CUDA_ERROR_INVALID_CONTEXT` where no context is current (driver).
+- **guide**: the section of the CUDA 1.1 programming guide, appendix D or E. Functions without one are from later guides.
+- **C**: whether `libmoonwarp_cuda` has the function for C hosts ([C hosts](embedding.md#cudas-own-functions)).
+- **works in**, **fails with**: a spec (`spec/…_spec.lua`) that tests that the function works, and one for each error code.
+  A function that cannot work says why.
+
+Failures of kernels are reported by whatever waits for them. Nearly all functions of the driver API fail with
+`CUDA_ERROR_NOT_INITIALIZED` before `cuInit`, and with `CUDA_ERROR_INVALID_CONTEXT` if no context is current.
 
 ```lua
 local cu = require "moonwarp.driver"
@@ -138,18 +139,21 @@ print(cu.cuMemcpyDtoH(h, d, 20), cu.story().message)     --> 1 20 bytes are more
 cu.cuCtxDestroy(context)                                 -- and with it all that was made in it
 ```
 
-OpenGL's functions share buffers and images of the context that is current in the calling thread, on every device. A buffer
-is memory of the device, and an image's layers and levels are CUDA arrays (row 0 is OpenGL's), each by itself or all as
-one mipmapped array over the same memory, between the calls that map and unmap them; then OpenGL must leave them alone. An NVIDIA GPU's driver shares them itself where the context is its own.
-Elsewhere what is mapped is a copy: buffers are fetched when they are mapped and images when an array is asked for, and
-both are written back when they are unmapped, unless they were mapped for reading only; `…WriteDiscard` fetches nothing. The
-context then has to be current in all of these calls, and OpenGL's errors from before a call are forgotten. Contexts of
-OpenGL ES share buffers and renderbuffers from 3.0 on and textures from 3.1; what they cannot draw to they cannot give
-back, so such images are shared with `…WriteDiscard` only.
+**OpenGL.** Its functions share buffers and images of the context that is current in the calling thread, on every device.
+Between the calls that map and unmap them, a buffer is memory of the device, and the layers and levels of an image are CUDA
+arrays (row 0 is OpenGL's), each on its own or all as one mipmapped array over the same memory. OpenGL must not use them
+in that time.
+
+- If an NVIDIA GPU's driver owns the context, it shares the memory itself.
+- Otherwise the mapped memory is a copy. Buffers are fetched when they are mapped, and images when an array is requested.
+  Both are written back when they are unmapped, except those mapped for reading only; `…WriteDiscard` fetches nothing. The
+  context has to be current in all of these calls, and OpenGL errors from before a call are discarded.
+- Contexts of OpenGL ES share buffers and renderbuffers from 3.0 on, and textures from 3.1. Images that they cannot draw to
+  cannot be read back, so these are shared with `…WriteDiscard` only.
 
 `examples/guide/` has the host code of the guide's sections 4.5.2.3 to 4.5.2.6 and 4.5.3.3 to 4.5.3.9, in its order.
 
-Written by `make functions`.
+`make functions` writes this page.
 ]]
 
 ---The page.
