@@ -1,10 +1,14 @@
-/* Vectors that a long block loads at its beginning and uses one after the other: each is loaded when its turn is near.
+/* Load sinking: in a long block that loads vectors at its beginning and uses them one after the other, each load is
+ * moved down to shortly before its first use (scheduling for register pressure).
  *
- * Where threads bring a tile of a matrix and wait for each other, its rows are all loaded at once, and multiplied one by one.
- * Rows that come from the second cache then get into each other's way, and what is needed first comes with all the rest,
- * while the way to the caches is free later on; and each row holds a register until it is used. So a load goes down to where
- * as much is left to do before its first use as a processor sees ahead, but not past anything that may store.
- * (Measured: of a product by tiles of 1024 x 1024 a fortieth of the time, of 2048 x 2048 a tenth.) */
+ *   before:  a = load; b = load; c = load; …; use a; …; use b; …; use c
+ *   after:   a = load; …; use a; b = load; …; use b; c = load; …
+ *
+ * Threads that bring a tile of a matrix into shared memory wait for each other, load all its rows, and multiply them
+ * one by one. Loads in a burst compete for the cache, and each row holds a register until it is used. So a load
+ * moves to AHEAD vector operations before its first use, which is as far as out-of-order execution reaches.
+ *
+ * Invariant: a load is never moved past an instruction that may write memory. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/target/tuning.h"
 #include "opt.h"
@@ -15,8 +19,9 @@ enum { AHEAD = TUNE_SINK_AHEAD, LEAST = TUNE_SINK_LEAST, MOST = 64 };
 
 typedef struct waiting {
   LLVMValueRef load;
-  int at, use,
-      end; /* operations before it, before its first use (-1: none yet), and before the first store behind it */
+  /* Operations before the load, before its first use (-1: none yet), and before the first possible store after it
+     (-1: none yet). */
+  int at, use, end;
 } waiting;
 
 typedef struct walk {
@@ -47,7 +52,7 @@ static void note_store(walk *w) {
     if (w->loads[l].end < 0) w->loads[l].end = w->done;
 }
 
-static void look_at(walk *w, LLVMValueRef i) {
+static void visit(walk *w, LLVMValueRef i) {
   if (w->count) note_uses(w, i);
   if (!keeps_memory(i)) note_store(w);
   if (LLVMIsALoadInst(i) && is_vector(i) && is_pure(i) && w->count < MOST)
@@ -72,18 +77,18 @@ static void move_down(walk *w, LLVMBuilderRef b) {
   for (int l = 0; l < w->count; l++) {
     const waiting *here = &w->loads[l];
     int to = here->use - AHEAD;
-    if (here->end >= 0 && here->end <= to) to = here->end - 1; /* before the operation that comes before the store */
+    if (here->end >= 0 && here->end <= to) to = here->end - 1; /* before the last operation that precedes the store */
     if (here->use >= 0 && to >= here->at + LEAST) move_before(b, here->load, w->operations[to]);
   }
 }
 
-void load_later(program *p) {
+void sink_loads(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   walk w = {0};
   EACH_FUNCTION(p, f) {
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block)) {
       w.count = w.done = 0;
-      for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) look_at(&w, i);
+      for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) visit(&w, i);
       move_down(&w, b);
     }
   }

@@ -7,9 +7,10 @@
 void convert_all_stores(program *p);    /* store_if_conversion.c: of kernels that do little but gather */
 void prefetch_sparse_loops(program *p); /* sparse_prefetch.c: of the same */
 void forward_stores(program *p);        /* to vector loads of parts of them */
-void forget_shared(program *p);      /* dead_shared_stores.c: no stores to it that nobody reads before the block ends */
+/* dead_shared_stores.c: stores to shared memory that nothing reads before the block ends */
+void forget_shared(program *p);
 void load_overlaps_once(program *p); /* predictive_commoning.c: of the rounds of a loop */
 void carry_in_turns(program *p);     /* register_blocking.c: what loops have too few registers for */
-void load_later(program *p);         /* load_sinking.c: vectors whose turn comes late in a long block */
+void sink_loads(program *p);         /* load_sinking.c: vectors whose turn comes late in a long block */
 
 #endif

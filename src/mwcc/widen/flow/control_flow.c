@@ -29,14 +29,15 @@ static LLVMBasicBlockRef start_in(const path *of, int level, int item) {
 
 static LLVMBasicBlockRef item_start(emission *e, int level, int item) { return start_in(e->path, level, item); }
 
-/* Behind the last item of a level, in this round. */
+/* The block after the last item of a level, in this iteration. */
 static LLVMBasicBlockRef end_of_level(emission *e, int level) {
   if (level < 0) return e->end;
-  if (!e->path->plan.divergent_loop[level]) refuse(&e->w, NULL, "lanes end inside a loop that all leave together");
+  if (!e->path->plan.divergent_loop[level])
+    refuse(&e->w, NULL, "lanes return inside a loop that all others leave together");
   return e->path->latches[level];
 }
 
-/* Where control is to go for an item (-1: for the level's end). */
+/* The block that control enters to run an item (-1: to end the level). */
 static LLVMBasicBlockRef enter_item(emission *e, int level, int item) {
   if (item < 0) return end_of_level(e, level);
   if (level < 0 && e->path == &e->paths[0] && reconverged_at(e, item)) return start_in(&e->paths[1], level, item);
@@ -45,15 +46,15 @@ static LLVMBasicBlockRef enter_item(emission *e, int level, int item) {
   return item_start(e, level, item);
 }
 
-/* No lane has come to the classes of a level yet: at its start, and in a loop at the start of every round. A class whose
-   owner is not run on the way (all lanes left before it) must not find the lanes of an earlier gang or round. */
+/* Empty the masks of a level: at its start, and for a loop at the start of every iteration. A class whose owner is
+   skipped (all lanes left before it) must not find the lanes of an earlier gang or iteration. */
 static void clear_level(emission *e, int level) {
   for (int c = 0; c < e->path->plan.class_count; c++)
     if (e->path->plan.classes[c].kind == CLASS_LED && e->path->plan.classes[c].level == level)
       store_mask(e, no_lanes(&e->w), e->path->masks[c]);
 }
 
-/* Behind an item whose lanes are in the level no more, or that had none. */
+/* The block after an item from which no lane continues in the level. */
 static LLVMBasicBlockRef after_item(emission *e, int level, int item) {
   return enter_item(e, level, plan_next(&e->path->plan, level, item, -1));
 }
@@ -62,13 +63,13 @@ static LLVMBasicBlockRef after_item(emission *e, int level, int item) {
 
 typedef struct edge {
   int level, from, to;             /* items of the level that holds both ends */
-  int control_level, control_item; /* the innermost place where control goes on as it must: see resolve */
+  int control_level, control_item; /* the innermost place where control continues as it must: see resolve */
   bool back;                       /* to the header of loop `level` */
   bool uniform;                    /* all lanes of the class take it at once */
 } edge;
 
-/* Follow an edge outwards through the loops that it leaves. Lanes that leave a divergent loop drop out of it one by one:
-   control stays in the loop. */
+/* Follow an edge outwards through the loops that it leaves. Lanes leave a divergent loop one by one: control stays in
+   the loop. */
 static edge resolve(emission *e, int source, int target, bool uniform) {
   const plan *p = &e->path->plan;
   edge g = {.level = p->order.innermost[source], .from = source, .uniform = uniform};
@@ -89,14 +90,14 @@ static edge resolve(emission *e, int source, int target, bool uniform) {
   }
 }
 
-/* What an edge does besides moving control: values for the joins, lanes for the masks. Returns where control goes if all
-   lanes of the class take it together; where they part, that is the branch's affair (NULL). */
+/* The effects of an edge other than control: values of phis, lanes of masks. Returns where control goes if all lanes
+   of the class take the edge together; NULL where they diverge, since the caller branches then. */
 static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool uniform, mask taken) {
   const plan *p = &e->path->plan;
   edge g = resolve(e, source, target, uniform);
   mask here = class_mask(e, p->class_of[source]);
   if (g.back) {
-    move_phis(e, source, target, true, taken, here); /* of lanes that left the loop nobody asks here */
+    move_phis(e, source, target, true, taken, here); /* the values of lanes that left the loop are not read here */
     if (!p->divergent_loop[g.level]) return e->path->bodies[target];
     add_lanes(e, e->path->loop_next[g.level], mask_vectors(&e->w, taken));
     if (!uniform) return NULL;
@@ -104,10 +105,10 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool uni
   }
   int from = plan_class_of_item(p, g.level, g.from), led = plan_class_led(p, g.level, g.to);
   bool same = from == plan_class_of_item(p, g.level, g.to) && g.uniform;
-  /* What lanes take out of a loop may be written for all that are still in it: each writes its own when it leaves. So the
-     mask is one that there is already. */
-  int round = p->order.innermost[source];
-  bool leaves = round >= 0 && p->divergent_loop[round] && g.level != round;
+  /* A value that leaves a divergent loop may be stored for all lanes still in it: each lane overwrites its own when it
+     leaves. So the mask that exists anyway serves. */
+  int l = p->order.innermost[source];
+  bool leaves = l >= 0 && p->divergent_loop[l] && g.level != l;
   bool plain = same || plan_comes_first(p, g.level, source, target);
   move_phis(e, source, target, plain, leaves ? here : taken, here);
   if (led >= 0) add_lanes(e, e->path->masks[led], mask_vectors(&e->w, taken));
@@ -118,7 +119,8 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool uni
 
 /* ---- nodes ---- */
 
-/* A condition of which all lanes share one half: `a && shared`, which is none of a's affair where that is false. */
+/* A condition one half of which is uniform: `a && uniform`, where a must not matter if that is false. left == NULL: it
+   is none. */
 static logic uniform_half(const emission *e, int n) {
   const widener *w = &e->w;
   LLVMValueRef condition = LLVMGetCondition(w->g->nodes[n].last);
@@ -128,10 +130,10 @@ static logic uniform_half(const emission *e, int n) {
   return l.left && is_uniform(w, l.right) && !is_uniform(w, l.left) ? l : (logic){0};
 }
 
-/* Where the shared half decides, all lanes go on to one successor of n; the builder is left where it does not. */
+/* Where the uniform half decides, all lanes continue to one successor of n; the builder is left where it does not. */
 static void split_by_uniform_half(emission *e, int n, LLVMValueRef common, bool both, mask m) {
   widener *w = &e->w;
-  LLVMBasicBlockRef decided = new_block(e, "alike"), open = new_block(e, "apart");
+  LLVMBasicBlockRef decided = new_block(e, "decided"), open = new_block(e, "open");
   int level = e->path->plan.order.innermost[n], target = w->g->nodes[n].succs[both ? 1 : 0];
   /* it may be undefined where the other half decides */
   LLVMValueRef condition = LLVMBuildFreeze(w->b, value_scalar(w, common), "");
@@ -162,12 +164,12 @@ void part_lanes(emission *e, int n, mask m) {
   for (int u = 0; u < w->parts; u++) {
     no.of[u] = LLVMBuildNot(w->b, yes.of[u], "");
     if (m.all) continue;
-    /* select, not and: a lane that is not active may hold anything, and must not spoil the mask */
+    /* select, not and: an inactive lane may be poison, which would poison the mask */
     if (!again || !yes_is_mask) yes.of[u] = LLVMBuildSelect(w->b, m.lanes.of[u], yes.of[u], none, "");
     if (!again || yes_is_mask) no.of[u] = LLVMBuildSelect(w->b, m.lanes.of[u], no.of[u], none, "");
   }
-  /* Both edges' values are read before either edge changes a join's: a loop's next round and what it leaves behind are
-     made from the same old values. */
+  /* The phi values of both edges are read before either edge stores to phis: a loop's next iteration and what leaves
+     it use the same old values. */
   for (int s = 0; s < 2; s++) read_incoming(e, n, here->succs[s]);
   take_edge(e, n, here->succs[0], false, (mask){.lanes = yes});
   take_edge(e, n, here->succs[1], false, (mask){.lanes = no});
@@ -197,18 +199,18 @@ static void end_node(emission *e, int n, mask m) {
   } else if (e->path->divergent[n]) {
     part_lanes(e, n, m);
   } else {
-    LLVMBasicBlockRef paths[2] = {new_block(e, "way"), new_block(e, "way")};
-    LLVMBuildCondBr(w->b, value_scalar(w, LLVMGetCondition(here->last)), paths[0], paths[1]);
+    LLVMBasicBlockRef targets[2] = {new_block(e, "target"), new_block(e, "target")};
+    LLVMBuildCondBr(w->b, value_scalar(w, LLVMGetCondition(here->last)), targets[0], targets[1]);
     for (int i = 0; i < 2; i++) {
-      continue_at(e, paths[i]);
+      continue_at(e, targets[i]);
       w->stamp++;
       LLVMBuildBr(w->b, take_uniform(e, n, here->succs[i]));
     }
   }
 }
 
-/* The position of an instruction, in this function's scope: inlined code keeps its line where it stands in the kernel's
-   own file, else that of what comes before it. */
+/* Set the debug location of an instruction in this function's scope. Inlined code keeps its line where that is in the
+   kernel's own file; otherwise it has the line of the code before it. */
 static void set_position(emission *e, LLVMValueRef i) {
   widener *w = &e->w;
   unsigned length = 0, line = LLVMGetDebugLocLine(i);
@@ -223,8 +225,8 @@ static void emit_node(emission *e, int n) {
   const node *here = &w->g->nodes[n];
   continue_at(e, e->path->bodies[n]);
   w->stamp++;
-  int round = e->path->plan.order.innermost[n];
-  if (round >= 0 && e->path->plan.order.loops[round].header == n) clear_level(e, round), empty_joins(e, round);
+  int l = e->path->plan.order.innermost[n];
+  if (l >= 0 && e->path->plan.order.loops[l].header == n) clear_level(e, l), empty_joins(e, l);
   mask m = class_mask(e, e->path->plan.class_of[n]);
   w->mostly_full = e->too_long && !w->fallback && (e->path == &e->paths[1] || !e->paths[1].divergent);
   for (LLVMValueRef i = here->first; i != here->last && !w->why; i = LLVMGetNextInstruction(i)) {
@@ -250,7 +252,7 @@ static void emit_enter(emission *e, int l) {
   LLVMBuildBr(e->w.b, e->path->bodies[header]);
 }
 
-/* Of a divergent loop: a uniform one's back edge is a branch. */
+/* Of a divergent loop only: the back edge of a uniform one is a branch. */
 static void emit_latch(emission *e, int l) {
   const plan *p = &e->path->plan;
   int header = p->order.loops[l].header, parent = p->order.loops[l].parent;
@@ -328,13 +330,13 @@ void free_path(path *of) {
   *of = (path){0};
 }
 
-/* Whether some branch leads to the block, and it is empty yet. */
+/* Whether a branch leads to the block, and it has not been emitted. */
 static bool is_wanted(LLVMBasicBlockRef block) {
   return !LLVMGetBasicBlockTerminator(block) && LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
 }
 
-/* What control comes to from what was emitted: one of two ways has little of what lies behind where both meet. False: there
-   was nothing. */
+/* Emit the blocks that emitted code branches to: one of two paths has little of the code after both meet. False: there
+   were none. */
 static bool emit_wanted(emission *e) {
   const path *of = e->path;
   bool found = false, more = true;

@@ -47,18 +47,18 @@ static bool can_remake(const widener *w, LLVMValueRef value, LLVMValueRef by, in
   return true;
 }
 
-bool is_remade(const widener *w, LLVMValueRef value, LLVMValueRef by, bool all) {
+bool is_rematerialized(const widener *w, LLVMValueRef value, LLVMValueRef by, bool all) {
   if (counts_up(w, value)) return true;
   bool made = all && LLVMIsAInstruction(value) && is_varying(w, value) && !LLVMIsAPHINode(value);
   return made && LLVMGetInstructionParent(value) == LLVMGetInstructionParent(by) && can_remake(w, value, by, DEPTH);
 }
 
-void begin_remaking(widener *w, LLVMValueRef value) {
+void begin_rematerialization(widener *w, LLVMValueRef value) {
   if (!is_varying(w, value)) {
     value_form(w, value);
     return;
   }
-  for (int n = 0; n < LLVMGetNumOperands(value); n++) begin_remaking(w, LLVMGetOperand(value, (unsigned)n));
+  for (int n = 0; n < LLVMGetNumOperands(value); n++) begin_rematerialization(w, LLVMGetOperand(value, (unsigned)n));
 }
 
 static LLVMValueRef counted(widener *w, LLVMValueRef value, LLVMValueRef lane) {
@@ -71,7 +71,7 @@ static LLVMValueRef counted(widener *w, LLVMValueRef value, LLVMValueRef lane) {
   return LLVMBuildAdd(w->b, value_scalar(w, value), distance, "");
 }
 
-LLVMValueRef remake(widener *w, LLVMValueRef value, LLVMValueRef lane) {
+LLVMValueRef rematerialize(widener *w, LLVMValueRef value, LLVMValueRef lane) {
   enum { MOST = 2 };
   LLVMValueRef operands[MOST];
   if (is_uniform(w, value)) return value_scalar(w, value);
@@ -84,7 +84,7 @@ LLVMValueRef remake(widener *w, LLVMValueRef value, LLVMValueRef lane) {
     return made;
   }
   int count = LLVMGetNumOperands(value);
-  for (int n = 0; n < count; n++) operands[n] = remake(w, LLVMGetOperand(value, (unsigned)n), lane);
+  for (int n = 0; n < count; n++) operands[n] = rematerialize(w, LLVMGetOperand(value, (unsigned)n), lane);
   LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
   if (count == 1) return LLVMBuildCast(w->b, opcode, operands[0], LLVMTypeOf(value), "");
   return LLVMBuildBinOp(w->b, opcode, operands[0], operands[1], "");

@@ -55,7 +55,7 @@ LLVMValueRef lane_of(widener *w, LLVMValueRef operand, LLVMValueRef lane) {
   for (unsigned i = 0; i < w->spilled->count; i++) {
     if (w->spilled->values[i] != operand) continue;
     LLVMValueRef memory = w->spilled->memory[i];
-    if (!memory) return remake(w, operand, lane);
+    if (!memory) return rematerialize(w, operand, lane);
     LLVMValueRef value = LLVMBuildLoad2(w->b, stored_type(w, type), element(w, type, memory, lane), "");
     return is_bit(type) ? LLVMBuildTrunc(w->b, value, type, "") : value;
   }
@@ -211,8 +211,8 @@ parts each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *operand
       refuse(w, NULL, "something with many operands is done lane by lane");
       return result;
     }
-    bool remade = is_remade(w, operands[i], by, each);
-    if (remade) begin_remaking(w, operands[i]);
+    bool remade = is_rematerialized(w, operands[i], by, each);
+    if (remade) begin_rematerialization(w, operands[i]);
     s.memory[s.count] = remade ? NULL : spill(w, operands[i], each);
     s.values[s.count++] = operands[i];
   }

@@ -231,7 +231,7 @@ static mask any_part(widener *w, mask m) {
 /* One value a lane, from addresses that differ. */
 parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
-  bool near = may_be_near(w, at, type);
+  bool near = may_be_window(w, at, type);
   LLVMValueRef index = w->speculation_failed && !near ? NULL : index_to_test(w, at, type);
   bool contiguous = is_contiguous(w, at, bytes_of(w, type));
   if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes_of(w, type))) return load_rows(w, at, type, m);
@@ -240,7 +240,7 @@ parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   parts result = {0};
   compiler_fence(w, at);
   if (!contiguous && index) {
-    result = near ? load_near(w, at, index, type, m) : gather_or_load(w, at, index, wide, m);
+    result = near ? load_window(w, at, index, type, m) : gather_or_load(w, at, index, wide, m);
   } else {
     bool common = parts_share(w, at);
     if (common) m = any_part(w, m);

@@ -56,8 +56,8 @@ void need_pointers(widener *w, const place *at);
 /* ---- windowed_gather.c ---- */
 
 /* Whether it is worth to look, there, whether lanes are near each other; and what they load, by an index that they may be. */
-bool may_be_near(const widener *w, const place *at, LLVMTypeRef type);
-parts load_near(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef type, mask m);
+bool may_be_window(const widener *w, const place *at, LLVMTypeRef type);
+parts load_window(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef type, mask m);
 
 /* ---- paired_gather.c ---- */
 

@@ -1,22 +1,28 @@
-/* Lanes whose elements lie within as many as a vector has, as those of an index that is clamped to an edge do: the first of
- * them are one after the other, the rest all the same, or the other way round.
+/* Windowed gathers: a gather whose lanes lie within one vector's length of each other is one load and a permutation
+ * (cf. ISPC's GatherCoalescePass). Indices that are clamped to an edge are like that: the first lanes are
+ * consecutive and the rest the same, or the reverse.
  *
- * Where lane 0 has the least index and the last lane the greatest, and they are no further apart, what lies between them is
- * loaded as one vector, which one instruction then deals out. A gather takes several times as long. Each gang looks, in
- * code for those that do not go the way of most (divergent_fallback.c); elsewhere such lanes are not looked for. */
+ *   if (index of lane 0 <= all others <= index of the last lane, and that is less than the vector's length away)
+ *     load the window as one masked vector, and permute it by the lanes' distances from lane 0
+ *   else
+ *     gather
+ *
+ * The test is made only in the fallback (divergent_fallback.c), where gangs at an edge are run; elsewhere such lanes
+ * are too rare for it. */
 #include "memory.h"
 #include "mwcc/target/target.h"
 
 #include <string.h>
 
-static const char *deals_out(const widener *w, LLVMTypeRef type) {
+static const char *permutation(const widener *w, LLVMTypeRef type) {
   if (LLVMSizeOfTypeInBits(w->p->layout, type) != 32) return NULL;
   if (w->width == 16 && strstr(w->p->features, "+avx512f")) return "llvm.x86.avx512.permvar.si.512";
   return w->width == 8 && strstr(w->p->features, "+avx2") ? "llvm.x86.avx2.permd" : NULL;
 }
 
-bool may_be_near(const widener *w, const place *at, LLVMTypeRef type) {
-  return has_pass(w->p, PASS_WINDOWED_GATHER) && w->fallback && w->parts == 1 && !at->is_volatile && deals_out(w, type);
+bool may_be_window(const widener *w, const place *at, LLVMTypeRef type) {
+  return has_pass(w->p, PASS_WINDOWED_GATHER) && w->fallback && w->parts == 1 && !at->is_volatile &&
+         permutation(w, type);
 }
 
 static LLVMValueRef lane_of_vector(widener *w, LLVMValueRef lanes, int lane) {
@@ -28,9 +34,9 @@ static LLVMValueRef every(widener *w, LLVMValueRef lanes) {
   return LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), "");
 }
 
-/* Of an index, what differs from lane to lane: without what is added to it in all of them, where that does not wrap. Of
-   `row * width + column` in a loop over rows that is the same in every round, and so is all that is found out from it. */
-static LLVMValueRef differing(widener *w, const place *at, LLVMValueRef index, bool is_unsigned) {
+/* The part of an index that differs between lanes: without uniform terms that are added without wrapping. For `row *
+   width + column` in a loop over rows that is the same in every iteration, and the test is loop-invariant. */
+static LLVMValueRef varying_term(widener *w, const place *at, LLVMValueRef index, bool is_unsigned) {
   while (LLVMIsAInstruction(index) && LLVMGetInstructionOpcode(index) == LLVMAdd) {
     unsigned other = is_uniform(w, LLVMGetOperand(index, 0)) ? 1 : 0;
     LLVMValueRef rest = LLVMGetOperand(index, other);
@@ -42,14 +48,14 @@ static LLVMValueRef differing(widener *w, const place *at, LLVMValueRef index, b
 }
 
 /* `index`: of a uniform base, as it is used or extended to 64 bits. */
-parts load_near(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef type, mask m) {
+parts load_window(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef type, mask m) {
   bool is_unsigned = LLVMIsAZExtInst(index) != NULL;
   if (is_unsigned || LLVMIsASExtInst(index)) index = LLVMGetOperand(index, 0);
   LLVMTypeRef wide = vector_type(w, type), number = LLVMTypeOf(index), words = vector_type(w, w->p->i32);
   parts slots = new_slots(w, wide, 1);
   need_pointers(w, at);
-  index = differing(w, at, index, is_unsigned);
-  /* no branch may depend on what a lane that is not active holds */
+  index = varying_term(w, at, index, is_unsigned);
+  /* freeze: a branch must not depend on what an inactive lane holds */
   LLVMValueRef lanes = LLVMBuildFreeze(w->b, part_vector(w, index, 0), "");
   LLVMValueRef first = lane_of_vector(w, lanes, 0), last = lane_of_vector(w, lanes, w->width - 1);
   LLVMValueRef distances = LLVMBuildSub(w->b, lanes, splat(w, first), "");
@@ -57,7 +63,7 @@ parts load_near(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef typ
   LLVMValueRef near = every(w, LLVMBuildICmp(w->b, LLVMIntULE, distances, splat(w, most), ""));
   LLVMValueRef width = LLVMConstInt(number, (unsigned)w->width, 0);
   near = LLVMBuildAnd(w->b, near, LLVMBuildICmp(w->b, LLVMIntULT, most, width, ""), "");
-  /* and do not wrap: the last is the greatest */
+  /* the indices do not wrap: the last is the greatest */
   near = LLVMBuildAnd(w->b, near, LLVMBuildICmp(w->b, is_unsigned ? LLVMIntULE : LLVMIntSLE, first, last, ""), "");
   if (!m.all) near = LLVMBuildAnd(w->b, near, every(w, m.lanes.of[0]), "");
   LLVMBasicBlockRef quick = LLVMAppendBasicBlockInContext(w->p->context, w->function, "near");
@@ -70,8 +76,8 @@ parts load_near(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef typ
   LLVMValueRef loaded = masked_load(w->p, w->b, words, first_pointer(w, at, 0), at->align, between);
   LLVMValueRef from = LLVMBuildIntCast2(w->b, distances, words, 0, "");
   LLVMValueRef arguments[] = {loaded, from};
-  LLVMValueRef dealt = call_intrinsic(w->p, w->b, deals_out(w, type), NULL, 0, arguments, 2);
-  LLVMBuildStore(w->b, LLVMBuildBitCast(w->b, dealt, wide, ""), slots.of[0]);
+  LLVMValueRef permuted = call_intrinsic(w->p, w->b, permutation(w, type), NULL, 0, arguments, 2);
+  LLVMBuildStore(w->b, LLVMBuildBitCast(w->b, permuted, wide, ""), slots.of[0]);
   else_some(w, &c);
   LLVMBuildStore(w->b, gather(w, at, wide, m, 0), slots.of[0]);
   end_choice(w, &c);
