@@ -159,7 +159,8 @@ typedef struct variant {
 
 enum { MOST_VARIANTS = 4 };
 
-/* Bytes from a pointer on that is a parameter, for each number: from times * number + low to times * number + high, that not. */
+/* Bytes from a pointer on that is a parameter, for each number: from times * number + low to times * number + high,
+   that not. */
 typedef struct footprint {
   unsigned parameter;
   int64_t times, low, high;
@@ -206,17 +207,19 @@ typedef struct kernel {
   size_t *references; /* indices of the reference variables that it may read: tier_selection.c */
   size_t reference_count;
   const char *tier, *tier_reason;
-  bool chases;             /* it does little but gather: variants.c */
-  LLVMValueRef rounds_end; /* the body is one round of a loop up to here, over the whole grid; NULL: interchange.c */
-  bool rounds_signed;
-  footprints rounds_footprints; /* what its rounds reach; none: they may need each other (parallel_iterations.c) */
-  LLVMValueRef rounds;          /* as in mw_mwo_kernel; or NULL */
-  bool keeps_sums; /* or it is some rounds, between which a thread keeps so many bytes: reduction_state.c */
-  uint32_t kept_bytes, kept_blocks; /* and how many blocks take turns, once it is widened */
-  bool keeps_shared;                /* and each of these has shared memory of its own: shared_privatization.c */
-  uint32_t column_bytes;            /* as in mw_mwo_kernel: nontemporal_stores.c */
-  uint32_t loop_depth;              /* the same */
-  const char *thread_code;          /* the function whose stack is local_bytes: stack_depth.c */
+  bool chases; /* it does little but gather: variants.c */
+  LLVMValueRef
+      iterations_end; /* the bound of the grid-stride loop whose iterations the body runs, or NULL: interchange.c */
+  bool iterations_signed;
+  footprints
+      iteration_footprints; /* what its iterations access; none: they may depend on each other (parallel_iterations.c) */
+  LLVMValueRef rounds;      /* as in mw_mwo_kernel; or NULL */
+  bool saves_state;         /* the body is a strip of iterations, between which state is saved: reduction_state.c */
+  uint32_t saved_bytes, strip_blocks; /* bytes for each thread; blocks of a strip, known once the kernel is widened */
+  bool private_shared;     /* each of these blocks has its own copy of shared memory: shared_privatization.c */
+  uint32_t column_bytes;   /* as in mw_mwo_kernel: nontemporal_stores.c */
+  uint32_t loop_depth;     /* the same */
+  const char *thread_code; /* the function whose stack is local_bytes: stack_depth.c */
   size_t local_bytes;
 } kernel;
 
@@ -328,27 +331,29 @@ void build_dispatch(program *p, kernel *k);
 void build_launched(program *p, kernel *k);
 
 /* ---- interchange.c ---- */
-void take_rounds_apart(program *p); /* of loops by the size of the grid */
-/* Built-ins that stand for the elements that rounds before have done: where that is a positive int, and as two words. PTX
-   has these registers for the system; no kernel names them. */
-#define ROUND_REGISTER      "llvm.nvvm.read.ptx.sreg.envreg2"
-#define ROUND_REGISTER_LOW  "llvm.nvvm.read.ptx.sreg.envreg3"
-#define ROUND_REGISTER_HIGH "llvm.nvvm.read.ptx.sreg.envreg4"
-/* And where the elements end that are to be done now, as two words. */
-#define ROUND_LIMIT_LOW  "llvm.nvvm.read.ptx.sreg.envreg5"
-#define ROUND_LIMIT_HIGH "llvm.nvvm.read.ptx.sreg.envreg6"
-/* Calls, with the sum's number behind the dot, that load or store what a thread keeps from round to round: reduction_state.c. */
-#define KEPT_LOAD  "__mw_kept_load."
-#define KEPT_STORE "__mw_kept_store."
-/* A call with an address and what is to be added there once several blocks are done: atomic_privatization.c. */
-#define KEPT_ADD "__mw_kept_add."
-/* A call with the number of a block, among those that take turns: from here on shared memory is that block's. Until
+void interchange_grid_stride(program *p);
+/* Built-ins for the number of elements that the iterations so far have covered: where that is a positive int, and as
+   two words. PTX reserves these registers for the system; no kernel names them. */
+#define ELEMENTS_DONE      "llvm.nvvm.read.ptx.sreg.envreg2"
+#define ELEMENTS_DONE_LOW  "llvm.nvvm.read.ptx.sreg.envreg3"
+#define ELEMENTS_DONE_HIGH "llvm.nvvm.read.ptx.sreg.envreg4"
+/* And for the number of elements at which the current strip ends, as two words. */
+#define ELEMENTS_LIMIT_LOW  "llvm.nvvm.read.ptx.sreg.envreg5"
+#define ELEMENTS_LIMIT_HIGH "llvm.nvvm.read.ptx.sreg.envreg6"
+/* Calls, with a number after the dot, that load or store a value that a thread carries from strip to strip:
+   reduction_state.c. */
+#define SAVED_LOAD  "__mw_kept_load."
+#define SAVED_STORE "__mw_kept_store."
+/* A call with an address and what is to be added there when all blocks of the strip are done: atomic_privatization.c.
+*/
+#define PRIVATE_ADD "__mw_kept_add."
+/* A call with the number of a block in its strip: from here on shared memory is that block's copy. Lowered by
    module_variables.c. */
-#define KEPT_SHARED "__mw_kept_shared"
-enum { MOST_BESIDE = 64 /* such blocks: a power of two */ };
-/* From one such block's shared memory up to that of the one before. */
+#define PRIVATE_SHARED "__mw_kept_shared"
+enum { MOST_STRIP_BLOCKS = 64 /* a power of two */ };
+/* The distance in bytes from one block's copy of shared memory up to that of the block before. */
 uint32_t shared_stride(const kernel *k);
-enum { MOST_KEPT = 8 };
+enum { MOST_SAVED = 8 /* values that a thread carries from strip to strip */ };
 
 /* ---- launch_specialization.c ---- */
 void finish_debug(program *p);                    /* pipeline.c */
@@ -402,7 +407,8 @@ typedef struct accessed {
   const char *name; /* as the source has it, or NULL */
 } accessed;
 
-/* ---- lanes' memory (masked_memory.c): `pointers` is one address for all lanes, which follow each other, or a vector of them ---- */
+/* ---- lanes' memory (masked_memory.c): `pointers` is one address for all lanes, which follow each other, or a vector
+   of them ---- */
 enum { MASKED_LOAD_MASK = LLVM_VERSION_MAJOR >= 22 ? 1 : 2, MASKED_LOAD_ELSE }; /* operands of such a load */
 enum { MASKED_STORE_MASK = MASKED_LOAD_MASK + 1 };                              /* and of such a store */
 /* Calls that the device headers or inline PTX make and later stages know: a thread comes to a barrier for a part of its

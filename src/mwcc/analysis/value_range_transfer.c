@@ -60,7 +60,7 @@ static range id_range(const ranges *r, const char *name) {
   if (starts_with(name, "nctaid.")) return (range){1, r->extent.grid};
   if (starts_with(name, "laneid") || starts_with(name, "warpid")) return (range){0, 31};
   if (starts_with(name, "warpsize")) return (range){32, 32};
-  if (strcmp(name, "envreg2") == 0) return (range){0, INT32_MAX}; /* ROUND_REGISTER */
+  if (strcmp(name, "envreg2") == 0) return (range){0, INT32_MAX}; /* ELEMENTS_DONE */
   return full_range(starts_with(name, "clock64") || starts_with(name, "globaltimer") ? 64 : 32);
 }
 

@@ -186,7 +186,7 @@ static view call_shape(const shapes *s, LLVMValueRef call) {
   if (starts_with(name, sreg)) return seed(s, name + strlen(sreg));
   if (is_barrier(call)) return uniform(vote_kind(s, call), 0);
   if (is_agreed(s, call, name)) return uniform(SHAPE_GANG, 0);
-  if (starts_with(name, KEPT_LOAD)) return varying;
+  if (starts_with(name, SAVED_LOAD)) return varying;
   if (!reads_and_writes_nothing(call)) return varying;
   shape_kind kind = kind_of_operands(s, call, count);
   return kind >= SHAPE_AFFINE ? varying : (view){.shape = {.kind = kind}};

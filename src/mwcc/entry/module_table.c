@@ -131,8 +131,8 @@ static LLVMValueRef reference_names(program *p, const kernel *k) {
 
 static uint32_t blocks_in_rounds(const kernel *k) {
   enum { STRETCH = 64 }; /* rounds of few blocks leap through memory */
-  if (!k->rounds_end) return 0;
-  return k->keeps_sums ? k->kept_blocks : STRETCH;
+  if (!k->iterations_end) return 0;
+  return k->saves_state ? k->strip_blocks : STRETCH;
 }
 
 static LLVMValueRef kernel_entry(program *p, const kernel *k) {

@@ -1,44 +1,47 @@
-/* Grid-stride loops: the rounds of many blocks one after the other, rather than the blocks.
+/* Loop interchange of grid-stride loops: one iteration of all blocks of a worker, and then the next.
  *
- *   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) …
+ *   for each block: for each iteration: body   ->   for each iteration: for each block: body
  *
- * A block that does all its rounds leaps through memory: a kilobyte here, the next one where the whole grid's threads have
- * been, and each leap is one that the processor does not see coming. Copies take three times as long as they need, sums
- * half as long again. The blocks that a worker was given lie side by side, so their first rounds together are one long
- * stretch, and so are their second ones. They may be run in that order, since blocks may be run at the same time.
+ * A block that runs all its iterations accesses a few kilobytes, jumps over what the rest of the grid accesses, and
+ * goes on there; hardware prefetchers do not follow such jumps. The blocks of one worker have consecutive ids, so the
+ * same iteration of all of them covers one contiguous stretch of memory. The order is legal because blocks may run
+ * concurrently.
  *
- * If a block has nothing to keep from round to round (one count, no sums, no memory of its own, nothing but arithmetic
- * before the loop and nothing behind it), the kernel becomes what one round does, with the round as another id of the block,
- * and the loop over the blocks is run once for each round (grid_stride_loop.c). What is left has no loop any more, and is as good
- * as the kernel with a thread for each element. If it does keep something, reduction_state.c has the way.
+ * If a block carries nothing between iterations (one count, no sums, no shared memory, only arithmetic before the loop
+ * and nothing after it), the kernel's body becomes one iteration, which takes the number of elements done from a
+ * register that is like one more block id, and the loop over blocks runs once for each iteration
+ * (widen/flow/grid_stride_loop.c). The body then has no loop left, like that of a kernel with one thread for each
+ * element. If a block does carry something, reduction_state.c strip-mines the loop instead.
  *
- * The count is exact: with i at most n - 1 in a round that is run, i plus the stride is what the thread itself would count
- * up to next. Should that be past the end of the type, then its own count never gets to n. */
+ * The count does not overflow where the original does not: an iteration runs only if i <= n - 1, and i plus the stride
+ * is the value that the thread itself would compute next. Were that beyond the range of the type, the original count
+ * would not reach n either. */
 #include "grid_stride.h"
 
 #include <stdlib.h>
 
-/* ---- what has to be so besides ---- */
+/* ---- conditions ---- */
 
 static bool adds_floats(LLVMValueRef i) {
   return LLVMIsAAtomicRMWInst(i) && LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMIntegerTypeKind;
 }
 
-/* Whether the kernel is one round, and then the next. */
-static bool is_rounds_alone(const kernel *k, const grid_loop *l) {
-  if (l->again_from || k->waits || k->shared_bytes || k->dynamic_shared) return false;
+/* Whether no iteration needs anything from the one before, and nothing follows the loop. */
+static bool carries_nothing(const kernel *k, const grid_loop *l) {
+  if (l->repeat_from || k->waits || k->shared_bytes || k->dynamic_shared) return false;
   if (LLVMIsAPHINode(LLVMGetNextInstruction(LLVMGetFirstInstruction(l->header)))) return false;
   if (!only_returns(l->exit) || !only_returns(l->behind)) return false;
   instructions all = instructions_of_function(k->body);
   bool suits = true;
-  for (size_t i = 0; i < all.count; i++) suits = suits && !adds_floats(all.items[i]); /* sums come out as always */
+  for (size_t i = 0; i < all.count; i++)
+    suits = suits && !adds_floats(all.items[i]); /* floating-point sums depend on the order */
   free(all.items);
   return suits;
 }
 
-/* ---- one round ---- */
+/* ---- rewriting ---- */
 
-static LLVMValueRef of_words(program *p, LLVMBuilderRef b, const grid_loop *l, const char *low, const char *high) {
+static LLVMValueRef join_words(program *p, LLVMBuilderRef b, const grid_loop *l, const char *low, const char *high) {
   LLVMValueRef word = call_intrinsic(p, b, low, NULL, 0, NULL, 0);
   if (LLVMTypeOf(l->count) != p->i64) return word;
   LLVMValueRef above = LLVMBuildZExt(b, call_intrinsic(p, b, high, NULL, 0, NULL, 0), p->i64, "");
@@ -47,15 +50,15 @@ static LLVMValueRef of_words(program *p, LLVMBuilderRef b, const grid_loop *l, c
 }
 
 LLVMValueRef elements_done(program *p, LLVMBuilderRef b, const grid_loop *l) {
-  if (LLVMTypeOf(l->count) != p->i64 && l->is_signed) return call_intrinsic(p, b, ROUND_REGISTER, NULL, 0, NULL, 0);
-  return of_words(p, b, l, ROUND_REGISTER_LOW, ROUND_REGISTER_HIGH);
+  if (LLVMTypeOf(l->count) != p->i64 && l->is_signed) return call_intrinsic(p, b, ELEMENTS_DONE, NULL, 0, NULL, 0);
+  return join_words(p, b, l, ELEMENTS_DONE_LOW, ELEMENTS_DONE_HIGH);
 }
 
-LLVMValueRef elements_now(program *p, LLVMBuilderRef b, const grid_loop *l) {
-  return of_words(p, b, l, ROUND_LIMIT_LOW, ROUND_LIMIT_HIGH);
+LLVMValueRef elements_limit(program *p, LLVMBuilderRef b, const grid_loop *l) {
+  return join_words(p, b, l, ELEMENTS_LIMIT_LOW, ELEMENTS_LIMIT_HIGH);
 }
 
-LLVMValueRef count_from(program *p, LLVMBuilderRef b, const grid_loop *l) {
+LLVMValueRef first_count(program *p, LLVMBuilderRef b, const grid_loop *l) {
   LLVMValueRef count = LLVMBuildNUWAdd(b, l->first, elements_done(p, b, l), "");
   if (LLVMIsAInstruction(count)) LLVMSetNSW(count, l->is_signed);
   return count;
@@ -71,12 +74,12 @@ void erase_unused(LLVMValueRef v) {
     if (i == 0 || operands[1] != operands[0]) erase_unused(operands[i]);
 }
 
-static void do_one_round(program *p, const grid_loop *l) {
+static void make_one_iteration(program *p, const grid_loop *l) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   LLVMValueRef test = LLVMGetCondition(l->guard), back = LLVMGetBasicBlockTerminator(l->latch),
                again = LLVMGetCondition(back);
   LLVMPositionBuilderBefore(b, test);
-  LLVMValueRef count = count_from(p, b, l);
+  LLVMValueRef count = first_count(p, b, l);
   LLVMSetOperand(test, LLVMGetOperand(test, 0) == l->first ? 0 : 1, count);
   LLVMReplaceAllUsesWith(l->count, count);
   LLVMInstructionEraseFromParent(l->count);
@@ -87,20 +90,20 @@ static void do_one_round(program *p, const grid_loop *l) {
   LLVMDisposeBuilder(b);
 }
 
-void take_rounds_apart(program *p) {
+void interchange_grid_stride(program *p) {
   const options *o = p->options;
   for (size_t i = 0; i < p->kernel_count; i++) {
     kernel *k = &p->kernels[i];
     grid_loop l;
     if (!o->launch_kernel || o->width == 1 || o->check_memory || !k->any_order || !find_grid_loop(p, k, &l)) continue;
-    bool alone = is_rounds_alone(k, &l);
-    if (alone && has_pass(p, PASS_PARALLEL_ITERATIONS)) find_free_rounds(p, k, &l);
+    bool alone = carries_nothing(k, &l);
+    if (alone && has_pass(p, PASS_PARALLEL_ITERATIONS)) find_parallel_iterations(p, k, &l);
     if (alone)
-      do_one_round(p, &l);
-    else if (o->launch_one || !keep_sums(p, k, &l)) /* the rounds of one block lie beside each other anyway */
+      make_one_iteration(p, &l);
+    else if (o->launch_one || !strip_mine_reduction(p, k, &l)) /* a single block's iterations are contiguous anyway */
       continue;
-    k->rounds_end = l.end;
-    k->rounds_signed = l.is_signed;
+    k->iterations_end = l.end;
+    k->iterations_signed = l.is_signed;
   }
-  verify_module(p, "taking rounds apart");
+  verify_module(p, "interchange of grid-stride loops");
 }

@@ -16,7 +16,8 @@ typedef struct linear {
 
 static linear times(linear a, int64_t n) { return (linear){a.block * n, a.thread * n, a.grid * n}; }
 
-/* Exact: where the launch's class holds there are less than 2^31 threads along the axis. False: it is something else. */
+/* Exact, not modulo 2^n: launches that this code is chosen for have less than 2^31 threads along the axis. False: not
+   of this form. */
 static bool is_linear(LLVMValueRef v, linear *out, int depth) {
   static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
   linear a, b;
@@ -62,7 +63,7 @@ bool is_thread_number(const program *p, LLVMValueRef value) {
   return is_number_of(value, (linear){.block = block_size(p, 'x'), .thread = 1});
 }
 
-/* ---- what a count is compared with ---- */
+/* ---- the bound that the count is compared with ---- */
 
 bool is_repeatable(LLVMValueRef i) {
   if (LLVMIsATerminatorInst(i)) return false;
@@ -83,12 +84,12 @@ LLVMValueRef repeat_value(LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef (*p
   LLVMValueRef operands[MOST_OPERANDS], copy = LLVMInstructionClone(value);
   for (unsigned i = 0; i < count; i++) operands[i] = repeat_value(b, LLVMGetOperand(value, i), parameter, context);
   for (unsigned i = 0; i < count; i++) LLVMSetOperand(copy, i, operands[i]);
-  LLVMInstructionSetDebugLoc(copy, NULL); /* its place is in another function */
+  LLVMInstructionSetDebugLoc(copy, NULL); /* its scope is another function's */
   LLVMInsertIntoBuilder(b, copy);
   return copy;
 }
 
-/* Whether it can be computed from the kernel's parameters alone. */
+/* Whether the value depends on the kernel's parameters alone. */
 static bool is_launch_wide(LLVMValueRef v, int depth) {
   if (LLVMIsAConstantInt(v) || LLVMIsAArgument(v)) return true;
   if (!LLVMIsAInstruction(v) || depth == 0 || LLVMIsALoadInst(v) || !is_repeatable(v)) return false;
@@ -102,7 +103,7 @@ static bool is_launch_wide(LLVMValueRef v, int depth) {
 
 /* ---- the loop ---- */
 
-/* A branch to `then` as long as `count` is less than what is in *end. */
+/* Whether the branch goes to `then` exactly as long as `count` < *end, which is set. */
 static bool goes_on_below(LLVMValueRef branch, LLVMBasicBlockRef then, LLVMValueRef count, LLVMValueRef *end,
                           bool *is_signed) {
   if (!LLVMIsABranchInst(branch) || !LLVMIsConditional(branch)) return false;
@@ -130,7 +131,7 @@ static int count_repeatable(LLVMBasicBlockRef block) {
   return count;
 }
 
-/* How much stands right before the guard that can be done again; *from: as in grid_loop. */
+/* How many instructions right before the guard can be repeated; *from: as grid_loop.repeat_from. */
 static int count_before_guard(const kernel *k, LLVMValueRef guard, LLVMValueRef *from) {
   int count = 0;
   LLVMValueRef first = guard, before = LLVMGetPreviousInstruction(guard);
@@ -152,7 +153,7 @@ bool only_returns(LLVMBasicBlockRef block) {
   return false;
 }
 
-/* From the thread's number in the grid, by as many as the grid has. */
+/* Whether the loop counts from the thread's number in the grid, in steps of the number of threads in the grid. */
 static bool counts_grid(const program *p, const grid_loop *l) {
   int64_t block = block_size(p, 'x');
   if (LLVMTypeOf(l->count) != p->i32 && LLVMTypeOf(l->count) != p->i64) return false;
@@ -166,7 +167,7 @@ static bool counts_grid(const program *p, const grid_loop *l) {
          is_thread_number(p, l->first);
 }
 
-/* Of the loop that is entered from `before`: the phi that counts so. */
+/* Find the phi that counts so in the loop that is entered from `before`. */
 static bool find_count(const program *p, grid_loop *l) {
   for (LLVMValueRef phi = LLVMGetFirstInstruction(l->header); LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
     if (LLVMCountIncoming(phi) != 2) return false;
@@ -194,7 +195,7 @@ static bool leads_on(const grid_loop *l, LLVMBasicBlockRef block) {
   return false;
 }
 
-/* Those from which the latch is reached, and not through the header alone. */
+/* The natural loop: the blocks that reach the latch without passing the header. */
 static void find_blocks(LLVMValueRef function, grid_loop *l) {
   l->blocks = mw_alloc((LLVMCountBasicBlocks(function) + 2) * sizeof *l->blocks);
   l->blocks[l->block_count++] = l->header;
@@ -206,7 +207,7 @@ static void find_blocks(LLVMValueRef function, grid_loop *l) {
   }
 }
 
-/* Whether no way leads out of the loop but the one behind its count. */
+/* Whether the latch has the loop's only exit. */
 static bool has_one_exit(const grid_loop *l) {
   for (size_t n = 0; n < l->block_count; n++) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(l->blocks[n]);
@@ -218,7 +219,7 @@ static bool has_one_exit(const grid_loop *l) {
   return true;
 }
 
-/* Whether the guard of *l and what follows it to its successor `before` are of such a loop. */
+/* Whether the guard of *l and its successor `before` lead into a grid-stride loop, which is then described in *l. */
 static bool is_entered_from(const program *p, const kernel *k, LLVMBasicBlockRef before, grid_loop *l) {
   enum { DEPTH = 8 };
   LLVMValueRef end;
@@ -241,7 +242,7 @@ bool read_grid_loop(const program *p, const kernel *k, grid_loop *l) {
   if (!LLVMIsABranchInst(guard) || !LLVMIsConditional(guard)) return false;
   for (unsigned i = 0; i < 2; i++) {
     *l = (grid_loop){.guard = guard};
-    count_before_guard(k, guard, &l->again_from);
+    count_before_guard(k, guard, &l->repeat_from);
     if (is_entered_from(p, k, LLVMGetSuccessor(guard, i), l)) return true;
   }
   return false;
@@ -251,7 +252,7 @@ bool find_grid_loop(const program *p, const kernel *k, grid_loop *out) {
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(k->body); b; b = LLVMGetNextBasicBlock(b)) {
     *out = (grid_loop){.guard = LLVMGetBasicBlockTerminator(b)};
     if (read_grid_loop(p, k, out))
-      return count_before_guard(k, out->guard, &out->again_from) + count_repeatable(out->before) <= MOST_BEFORE;
+      return count_before_guard(k, out->guard, &out->repeat_from) + count_repeatable(out->before) <= MOST_BEFORE;
   }
   return false;
 }

@@ -1,19 +1,19 @@
-/* Grid-stride loops of blocks that have something in shared memory meanwhile: reduction_state.c runs some rounds of many blocks, and
- * here each of these has shared memory of its own.
+/* Privatisation of shared memory by expansion, for strip-mined grid-stride loops (reduction_state.c): each block of a
+ * strip has a copy of its own.
  *
  *   __shared__ unsigned counts[256];
- *   counts[threadIdx.x] = 0;                                                   the start
+ *   counts[threadIdx.x] = 0;                                                   the prologue
  *   __syncthreads();
  *   for (int i = …; i < n; i += gridDim.x * blockDim.x) atomicAdd(&counts[x[i] & 255], 1);
  *   …
  *
- * The blocks' shared memory lies one below the other, as much of it as stays in the near cache while memory streams by, and
- * the start is done before a block's first rounds alone: what is computed there and needed later is computed again, and has
- * to be arithmetic. (To copy shared memory in and out instead took a tenth more time than block after block.)
+ * The copies are adjacent, each below the one before, and as many as stay in the near cache while memory streams by
+ * (TUNE_PRIVATE_SHARED_BYTES). The prologue runs in a block's first strip alone. What it computes for later use is
+ * computed again in the later strips, so that must be arithmetic.
  *
- * In another block's memory nothing stops a thread that leaves its own. So all its places have to be inside by what is known
- * of their ranges, if the code keeps its promises (as that abs() is not asked for the least number); else the kernel stays as
- * it is, and leaving shared memory is a fault where it happens. */
+ * Next to a copy lies another block's, not a guard page: an access out of bounds would go unnoticed. So every access
+ * to shared memory has to be in bounds by its value range, assuming that the code has no undefined behaviour (as abs()
+ * of the least number). Otherwise the kernel stays as it is, and an access out of bounds faults where it happens. */
 #include "grid_stride.h"
 #include "mwcc/analysis/value_range.h"
 #include "mwcc/target/tuning.h"
@@ -21,27 +21,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BESIDE_BYTES = TUNE_PRIVATE_SHARED_BYTES, ALIGNMENT = 256 };
+enum { PRIVATE_BYTES = TUNE_PRIVATE_SHARED_BYTES, ALIGNMENT = 256 };
 
 uint32_t shared_stride(const kernel *k) {
   return (uint32_t)((k->shared_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 }
 
-uint32_t blocks_beside(const kernel *k) {
-  if (!k->shared_bytes || k->shared_bytes > BESIDE_BYTES) return 1;
-  return BESIDE_BYTES / shared_stride(k);
+uint32_t private_shared_blocks(const kernel *k) {
+  if (!k->shared_bytes || k->shared_bytes > PRIVATE_BYTES) return 1;
+  return PRIVATE_BYTES / shared_stride(k);
 }
 
 /* ---- accesses ---- */
 
-LLVMValueRef shared_place(LLVMValueRef i) {
+LLVMValueRef shared_operand(LLVMValueRef i) {
   LLVMValueRef address = NULL;
   if (LLVMIsALoadInst(i) || LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)) address = LLVMGetOperand(i, 0);
   if (LLVMIsAStoreInst(i)) address = LLVMGetOperand(i, 1);
   return address && memory_of(address) == MEMORY_SHARED ? address : NULL;
 }
 
-/* Bytes from the beginning of what the address leads into. */
+/* Offsets in bytes from the start of a variable. */
 typedef struct span {
   wide low, high;
 } span;
@@ -57,7 +57,7 @@ static LLVMOpcode opcode_of(LLVMValueRef value) {
   return LLVMIsAConstantExpr(value) ? LLVMGetConstOpcode(value) : (LLVMOpcode)0;
 }
 
-/* With what is known of the number before it was extended, too. */
+/* Also uses the range of the value before it was extended. */
 static range range_of_index(const ranges *r, LLVMValueRef index, int at) {
   range mine = range_at(r, index, at);
   if (!LLVMIsASExtInst(index) && !LLVMIsAZExtInst(index)) return mine;
@@ -97,7 +97,7 @@ static bool add_steps(const ranges *r, LLVMValueRef address, int at, span *to) {
   return true;
 }
 
-/* Where the address may lead, and into what; NULL: that is not known. */
+/* The variable that the address points into, and the possible offsets; NULL: unknown. */
 static const shared *find_span(const ranges *r, LLVMValueRef address, int at, span *out) {
   enum { DEPTH = 16 };
   *out = (span){0, 0};
@@ -116,184 +116,182 @@ static LLVMTypeRef accessed_type(LLVMValueRef i) {
   return LLVMTypeOf(LLVMIsALoadInst(i) ? i : LLVMGetOperand(i, 1));
 }
 
-static bool stays_inside(const ranges *r, LLVMValueRef i) {
+static bool is_in_bounds(const ranges *r, LLVMValueRef i) {
   const graph *g = r->graph;
   span where;
-  const shared *in = find_span(r, shared_place(i), graph_node_of(g, i), &where);
+  const shared *in = find_span(r, shared_operand(i), graph_node_of(g, i), &where);
   wide bytes = (wide)LLVMStoreSizeOfType(g->program->layout, accessed_type(i));
   return in && where.low >= 0 && where.high + bytes <= (wide)in->size;
 }
 
-/* Whether the instruction does something else with an address in shared memory than go there, or on from there. */
+/* Whether the instruction uses an address in shared memory other than to access it or to derive another one. */
 static bool lets_escape(LLVMValueRef i) {
-  LLVMValueRef own = shared_place(i);
+  LLVMValueRef own = shared_operand(i);
   if (LLVMIsAGetElementPtrInst(i) || opcode_of(i) == LLVMAddrSpaceCast) return false;
   bool passed = false;
   for (unsigned n = 0; n < count_operands(i); n++) {
     LLVMValueRef operand = LLVMGetOperand(i, n);
     if (LLVMValueIsBasicBlock(operand)) continue;
     if (LLVMGetTypeKind(LLVMTypeOf(operand)) != LLVMPointerTypeKind) {
-      if (LLVMIsAConstantExpr(operand) || LLVMIsAConstantVector(operand)) return true; /* it may be made of one */
+      if (LLVMIsAConstantExpr(operand) || LLVMIsAConstantVector(operand)) return true; /* it may contain one */
       continue;
     }
     if (operand == own && !passed)
-      passed = true; /* its own: what is stored would be one more */
+      passed = true; /* the access itself; a second one is a stored address */
     else if (memory_of(operand) == MEMORY_SHARED)
       return true;
   }
   return false;
 }
 
-/* A call that may have an eye on shared memory: of a function that finds it by itself. */
+/* A call of a function that may access shared memory without being passed an address. */
 static bool is_unknown_call(LLVMValueRef i) { return LLVMIsACallInst(i) && !is_harmless(i) && !is_barrier(i); }
 
-static bool all_stay_inside(const ranges *r) {
+static bool all_in_bounds(const ranges *r) {
   const graph *g = r->graph;
   for (int n = 0; n < g->value_count; n++) {
     LLVMValueRef i = g->values[n];
-    if (is_unknown_call(i) || lets_escape(i) || (shared_place(i) && !stays_inside(r, i))) return false;
+    if (is_unknown_call(i) || lets_escape(i) || (shared_operand(i) && !is_in_bounds(r, i))) return false;
   }
   return true;
 }
 
-static bool knows_its_places(program *p, const kernel *k) {
+static bool accesses_in_bounds(program *p, const kernel *k) {
   graph g;
   const char *why;
   if (!graph_build(p, k->body, false, &g, &why)) return false;
   flow f = graph_flow(&g);
   order o = order_of(&f);
   ranges r = ranges_of(&g, &o, 0);
-  bool result = all_stay_inside(&r);
+  bool result = all_in_bounds(&r);
   order_free(&o);
   graph_free(&g);
   return result;
 }
 
-/* ---- the start ---- */
+/* ---- the prologue ---- */
 
-typedef struct start {
+typedef struct prologue {
   program *p;
   const grid_loop *loop;
-  LLVMBasicBlockRef guard; /* the guard's block, which is behind it */
+  LLVMBasicBlockRef guard; /* the guard's block, which follows the prologue */
   LLVMBasicBlockRef *blocks;
   size_t count;
   struct copy {
     LLVMValueRef old, now;
-  } *copies; /* of what is needed behind it */
+  } *copies; /* of values that are used after it */
   size_t copy_count;
-} start;
+} prologue;
 
-static bool is_in_start(const start *s, LLVMBasicBlockRef block) {
+static bool is_in_prologue(const prologue *s, LLVMBasicBlockRef block) {
   for (size_t i = 0; i < s->count; i++)
     if (s->blocks[i] == block) return true;
   return false;
 }
 
-/* From the function's beginning to the guard's block. */
-static void find_start(start *s, LLVMValueRef function) {
+/* All blocks from the entry to the guard's block, without that. */
+static void find_prologue(prologue *s, LLVMValueRef function) {
   s->blocks = mw_alloc((LLVMCountBasicBlocks(function) + 1) * sizeof *s->blocks);
   s->blocks[s->count++] = LLVMGetEntryBasicBlock(function);
   for (size_t n = 0; n < s->count; n++) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(s->blocks[n]);
     for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
       LLVMBasicBlockRef next = LLVMGetSuccessor(end, i);
-      if (next != s->guard && !is_in_start(s, next)) s->blocks[s->count++] = next;
+      if (next != s->guard && !is_in_prologue(s, next)) s->blocks[s->count++] = next;
     }
   }
 }
 
-/* Whether all threads get from the start to the guard, and never come back. */
-static bool leads_to_guard(const start *s, LLVMValueRef function) {
+/* Whether every path from the prologue reaches the guard and none returns to the prologue. */
+static bool leads_to_guard(const prologue *s, LLVMValueRef function) {
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
-    bool inside = is_in_start(s, b);
+    bool inside = is_in_prologue(s, b);
     if (inside && !LLVMIsABranchInst(end)) return false;
     for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
       LLVMBasicBlockRef next = LLVMGetSuccessor(end, i);
-      if (!inside && (next == s->guard || is_in_start(s, next))) return false;
+      if (!inside && (next == s->guard || is_in_prologue(s, next))) return false;
     }
   }
   return true;
 }
 
-/* Who needs the value behind the start; or NULL. */
-static LLVMValueRef user_behind(const start *s, LLVMValueRef i) {
+/* A user of the value outside of the prologue; or NULL. */
+static LLVMValueRef user_after(const prologue *s, LLVMValueRef i) {
   for (LLVMUseRef use = LLVMGetFirstUse(i); use; use = LLVMGetNextUse(use))
-    if (!is_in_start(s, LLVMGetInstructionParent(LLVMGetUser(use)))) return LLVMGetUser(use);
+    if (!is_in_prologue(s, LLVMGetInstructionParent(LLVMGetUser(use)))) return LLVMGetUser(use);
   return NULL;
 }
 
-/* Instructions that it takes to have the value once more; a great number where that cannot be. */
-static int count_again(const start *s, LLVMValueRef i, int depth) {
+/* How many instructions computing the value again takes; NEVER if it cannot be repeated. */
+static int repeat_cost(const prologue *s, LLVMValueRef i, int depth) {
   enum { NEVER = 1 << 16 };
-  if (!LLVMIsAInstruction(i) || !is_in_start(s, LLVMGetInstructionParent(i))) return 0;
+  if (!LLVMIsAInstruction(i) || !is_in_prologue(s, LLVMGetInstructionParent(i))) return 0;
   if (depth == 0 || !is_repeatable(i)) return NEVER;
   int count = 1;
   for (unsigned n = 0; n < count_operands(i) && count < NEVER; n++) {
     if (n == MOST_OPERANDS) return NEVER;
-    count += count_again(s, LLVMGetOperand(i, n), depth - 1);
+    count += repeat_cost(s, LLVMGetOperand(i, n), depth - 1);
   }
   return count;
 }
 
-static bool can_be_left_out(const start *s) {
+static bool can_skip_prologue(const prologue *s) {
   enum { DEPTH = 8, MOST = 64 };
   int count = 0;
   for (size_t n = 0; n < s->count; n++)
     for (LLVMValueRef i = LLVMGetFirstInstruction(s->blocks[n]); i; i = LLVMGetNextInstruction(i)) {
       if (LLVMIsAAllocaInst(i)) return false;
-      if (user_behind(s, i)) count += count_again(s, i, DEPTH);
+      if (user_after(s, i)) count += repeat_cost(s, i, DEPTH);
       if (count > MOST) return false;
     }
   return true;
 }
 
-/* The value once more, in the guard's block. */
-static LLVMValueRef again(start *s, LLVMBuilderRef b, LLVMValueRef i) {
-  if (!LLVMIsAInstruction(i) || !is_in_start(s, LLVMGetInstructionParent(i))) return i;
+/* The value, computed again in the guard's block. */
+static LLVMValueRef repeated(prologue *s, LLVMBuilderRef b, LLVMValueRef i) {
+  if (!LLVMIsAInstruction(i) || !is_in_prologue(s, LLVMGetInstructionParent(i))) return i;
   for (size_t n = 0; n < s->copy_count; n++)
     if (s->copies[n].old == i) return s->copies[n].now;
   LLVMValueRef now = LLVMInstructionClone(i);
-  for (unsigned n = 0; n < count_operands(i); n++) LLVMSetOperand(now, n, again(s, b, LLVMGetOperand(i, n)));
+  for (unsigned n = 0; n < count_operands(i); n++) LLVMSetOperand(now, n, repeated(s, b, LLVMGetOperand(i, n)));
   LLVMInsertIntoBuilder(b, now);
   s->copies = mw_realloc(s->copies, (s->copy_count + 1) * sizeof *s->copies);
   s->copies[s->copy_count++] = (struct copy){i, now};
   return now;
 }
 
-static void replace_behind(const start *s, LLVMValueRef old, LLVMValueRef now) {
-  for (LLVMValueRef user = user_behind(s, old); user; user = user_behind(s, old))
+static void replace_after(const prologue *s, LLVMValueRef old, LLVMValueRef now) {
+  for (LLVMValueRef user = user_after(s, old); user; user = user_after(s, old))
     for (unsigned n = 0; n < count_operands(user); n++)
       if (LLVMGetOperand(user, n) == old) LLVMSetOperand(user, n, now);
 }
 
-static void leave_out(start *s, const kernel *k) {
+static void skip_prologue(prologue *s, const kernel *k) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(s->p->context);
   LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(s->guard));
   for (size_t n = 0; n < s->count; n++)
     for (LLVMValueRef i = LLVMGetFirstInstruction(s->blocks[n]); i; i = LLVMGetNextInstruction(i))
-      if (user_behind(s, i)) replace_behind(s, i, again(s, b, i));
+      if (user_after(s, i)) replace_after(s, i, repeated(s, b, i));
   LLVMBasicBlockRef first = LLVMGetEntryBasicBlock(k->body);
-  LLVMPositionBuilderAtEnd(b, LLVMInsertBasicBlockInContext(s->p->context, first, "rounds"));
+  LLVMPositionBuilderAtEnd(b, LLVMInsertBasicBlockInContext(s->p->context, first, "later_strips"));
   LLVMValueRef done = elements_done(s->p, b, s->loop), none = LLVMConstNull(LLVMTypeOf(done));
   LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, done, none, ""), first, s->guard);
   LLVMDisposeBuilder(b);
 }
 
-bool start_once(program *p, kernel *k, const grid_loop *l) {
-  start s = {.p = p, .loop = l, .guard = LLVMGetInstructionParent(l->guard)};
-  if (!knows_its_places(p, k)) return false;
-  if (l->again_from) {
+bool privatize_shared(program *p, kernel *k, const grid_loop *l) {
+  prologue s = {.p = p, .loop = l, .guard = LLVMGetInstructionParent(l->guard)};
+  if (!accesses_in_bounds(p, k)) return false;
+  if (l->repeat_from) {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
-    LLVMPositionBuilderAtEnd(b, split_block(p, l->again_from));
+    LLVMPositionBuilderAtEnd(b, split_block(p, l->repeat_from));
     LLVMBuildBr(b, s.guard);
     LLVMDisposeBuilder(b);
-    find_start(&s, k->body);
-    if (!leads_to_guard(&s, k->body) || !can_be_left_out(&s)) return false;
-    leave_out(&s, k);
+    find_prologue(&s, k->body);
+    if (!leads_to_guard(&s, k->body) || !can_skip_prologue(&s)) return false;
+    skip_prologue(&s, k);
   }
-  k->keeps_shared = true;
+  k->private_shared = true;
   return true;
 }
-
-/* ---- in the block function ---- */

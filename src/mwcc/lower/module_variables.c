@@ -145,12 +145,12 @@ static void choose_own_shared(rewriter *r, const instructions *list) {
   program *p = r->p;
   for (size_t n = 0; n < list->count; n++) {
     LLVMValueRef call = list->items[n];
-    if (!LLVMIsACallInst(call) || strcmp(callee_name(call), KEPT_SHARED) != 0) continue;
+    if (!LLVMIsACallInst(call) || strcmp(callee_name(call), PRIVATE_SHARED) != 0) continue;
     LLVMPositionBuilderBefore(r->block, LLVMGetNextInstruction(call));
     LLVMValueRef first =
         load_invariant(p, r->entry, p->pointer, LLVMGetParam(r->function, 1), offsetof(mw_worker, shared));
     LLVMValueRef below = LLVMBuildZExt(r->block, LLVMGetOperand(call, 0), p->i64, "");
-    below = LLVMBuildAnd(r->block, below, constant_i64(p, MOST_BESIDE - 1),
+    below = LLVMBuildAnd(r->block, below, constant_i64(p, MOST_STRIP_BLOCKS - 1),
                          ""); /* so that store_sandbox.c sees how near it is */
     below = LLVMBuildMul(r->block, below, constant_i64(p, -(uint64_t)shared_stride(r->simd)), "");
     r->own_shared = LLVMBuildGEP2(r->block, p->i8, first, &below, 1, "");
@@ -170,7 +170,7 @@ static void rewrite_function(program *p, LLVMValueRef function) {
   r.block = LLVMCreateBuilderInContext(p->context);
   LLVMPositionBuilderBefore(r.entry, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
   LLVMPositionBuilderBefore(r.block, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
-  if (r.simd && r.simd->keeps_shared) choose_own_shared(&r, &list);
+  if (r.simd && r.simd->private_shared) choose_own_shared(&r, &list);
   for (size_t n = 0; n < list.count; n++) {
     LLVMValueRef user = list.items[n];
     int count = LLVMGetNumOperands(user);

@@ -89,7 +89,7 @@ static bool find_products(products *all, const instructions *code) {
 
 static bool are_alone(const kernel *k, const instructions *code) {
   if (!k->any_order || (k->waits && !k->reads_tiles) || k->sees_warp || k->shared_bytes || k->dynamic_shared ||
-      k->rounds_end)
+      k->iterations_end)
     return false;
   for (size_t i = 0; i < code->count; i++)
     if (!LLVMIsATerminatorInst(code->items[i]) && !is_barrier(code->items[i]) && !is_alone(code->items[i]))

@@ -137,9 +137,9 @@ struct widener {
   bool mostly_full;              /* mostly all lanes are active here, though masks do not show it: mask_elision.c */
   /* the number of elements, where a grid-stride loop is interchanged (interchange.c); or NULL */
   LLVMValueRef elements;
-  kept_add adds[MOST_KEPT];
+  kept_add adds[MOST_SAVED];
   /* with privatised sums: which block is run (slot), and the sums; or NULL */
-  LLVMValueRef kept_block, kept[MOST_KEPT];
+  LLVMValueRef kept_block, kept[MOST_SAVED];
   void (*widen)(widener *w, LLVMValueRef instruction, mask m); /* widen_instruction */
 };
 

@@ -21,7 +21,7 @@ static LLVMValueRef new_memory_of(widener *w, LLVMTypeRef type, LLVMValueRef cou
 
 static kept_add *add_of(widener *w, LLVMValueRef call) {
   unsigned long number = strtoul(strrchr(callee_name(call), '.') + 1, NULL, 10);
-  if (number >= MOST_KEPT) die("internal: sum %lu of %d", number, MOST_KEPT);
+  if (number >= MOST_SAVED) die("internal: sum %lu of %d", number, MOST_SAVED);
   kept_add *a = &w->adds[number];
   if (a->sums) return a;
   LLVMValueRef count = LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)(w->parts * w->width)), "");
@@ -44,7 +44,7 @@ static void store_kept(widener *w, LLVMTypeRef type, LLVMValueRef lanes, LLVMVal
 }
 
 bool widen_kept_add(widener *w, LLVMValueRef call, mask m) {
-  if (!starts_with(callee_name(call), KEPT_ADD)) return false;
+  if (!starts_with(callee_name(call), PRIVATE_ADD)) return false;
   kept_add *a = add_of(w, call);
   parts active = m.all ? (parts){0} : mask_vectors(w, m);
   LLVMValueRef gang = LLVMBuildLoad2(w->b, w->p->i32, w->gang, "");

@@ -7,24 +7,25 @@
 
 void choose_kept_blocks(widener *w) {
   uint64_t lanes = (uint64_t)w->width * (uint64_t)w->parts * LLVMConstIntGetZExtValue(w->gangs);
-  if (!w->k->keeps_sums) return;
-  w->k->kept_blocks = blocks_to_keep(lanes * w->k->kept_bytes);
-  if (w->k->keeps_shared && blocks_beside(w->k) < w->k->kept_blocks) w->k->kept_blocks = blocks_beside(w->k);
+  if (!w->k->saves_state) return;
+  w->k->strip_blocks = blocks_per_strip(lanes * w->k->saved_bytes);
+  if (w->k->private_shared && private_shared_blocks(w->k) < w->k->strip_blocks)
+    w->k->strip_blocks = private_shared_blocks(w->k);
 }
 
 static void note_shared_block(widener *w, LLVMValueRef number) {
   LLVMTypeRef type = LLVMFunctionType(w->p->void_type, &w->p->i32, 1, 0);
-  LLVMValueRef function = LLVMGetNamedFunction(w->p->module, KEPT_SHARED);
-  if (!function) function = LLVMAddFunction(w->p->module, KEPT_SHARED, type);
+  LLVMValueRef function = LLVMGetNamedFunction(w->p->module, PRIVATE_SHARED);
+  if (!function) function = LLVMAddFunction(w->p->module, PRIVATE_SHARED, type);
   LLVMBuildCall2(w->b, type, function, &number, 1, "");
 }
 
 void note_kept_block(widener *w, LLVMValueRef number) {
-  if (!w->k->keeps_sums) return;
+  if (!w->k->saves_state) return;
   if (!w->kept_block) w->kept_block = LLVMBuildAlloca(w->entry, w->p->i32, "kept");
   number = LLVMBuildTrunc(w->b, number, w->p->i32, "");
   LLVMBuildStore(w->b, number, w->kept_block);
-  if (w->k->keeps_shared) note_shared_block(w, number);
+  if (w->k->private_shared) note_shared_block(w, number);
 }
 
 /* Where the gang's first part of a sum is: a gang's parts lie side by side, and a block's gangs. */
@@ -32,7 +33,8 @@ static LLVMValueRef kept_place(widener *w, unsigned number, LLVMTypeRef type) {
   LLVMValueRef count = constant_i32(w->p, (unsigned)w->parts);
   LLVMTypeRef wide = vector_type(w, type);
   if (!w->kept[number]) {
-    LLVMValueRef all = LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)w->parts * w->k->kept_blocks), "");
+    LLVMValueRef all =
+        LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)w->parts * w->k->strip_blocks), "");
     w->kept[number] = LLVMBuildArrayAlloca(w->entry, wide, all, "sums");
   }
   LLVMValueRef at = LLVMBuildMul(w->b, LLVMBuildLoad2(w->b, w->p->i32, w->kept_block, ""), w->gangs, "");
@@ -44,8 +46,8 @@ static LLVMValueRef kept_place(widener *w, unsigned number, LLVMTypeRef type) {
 /* All lanes are kept, those too that are no threads. */
 bool widen_kept(widener *w, LLVMValueRef call) {
   const char *name = callee_name(call);
-  bool loads = starts_with(name, KEPT_LOAD);
-  if (!loads && !starts_with(name, KEPT_STORE)) return false;
+  bool loads = starts_with(name, SAVED_LOAD);
+  if (!loads && !starts_with(name, SAVED_STORE)) return false;
   unsigned number = (unsigned)strtoul(strrchr(name, '.') + 1, NULL, 10);
   LLVMTypeRef type = loads ? LLVMTypeOf(call) : LLVMTypeOf(LLVMGetOperand(call, 0)), wide = vector_type(w, type);
   LLVMValueRef first = kept_place(w, number, type);

@@ -125,7 +125,7 @@ static char *describe_place(const shapes *s, LLVMValueRef address, long long byt
 /* NULL where the instruction reaches no memory by itself. */
 static char *describe_access(const shapes *s, LLVMValueRef i) {
   if (LLVMIsACallInst(i)) {
-    if (starts_with(callee_name(i), KEPT_ADD)) return mw_strdup("atomic, once for several blocks");
+    if (starts_with(callee_name(i), PRIVATE_ADD)) return mw_strdup("atomic, once for several blocks");
     const char *function = called_by_lanes(s->graph->program, i);
     if (function && shape_of(s, i).kind > SHAPE_GANG)
       return mw_format("call of %s by one lane after another", function);

@@ -24,7 +24,7 @@ bool may_fall_back(const program *p, const kernel *k, const graph *g, const cut 
   if (!has_pass(p, PASS_DIVERGENT_FALLBACK)) return false;
   if (!p->options->launch_kernel || !whole || g->seamless || c->lanes == 1) return false;
   /* state that both functions would have to agree on */
-  if (k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared || k->keeps_sums) return false;
+  if (k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared || k->saves_state) return false;
   for (int n = 0; n < g->count; n++)
     if (g->nodes[n].barrier) return false;
   return g->value_count * c->parts > WORTH;

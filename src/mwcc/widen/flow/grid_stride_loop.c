@@ -32,7 +32,7 @@ static LLVMValueRef lesser(widener *w, LLVMValueRef a, LLVMValueRef b, bool is_s
 }
 
 static LLVMValueRef iterations_remain(widener *w, LLVMValueRef round) {
-  return LLVMBuildICmp(w->b, w->k->rounds_signed ? LLVMIntSLT : LLVMIntULT, round, w->elements, "");
+  return LLVMBuildICmp(w->b, w->k->iterations_signed ? LLVMIntSLT : LLVMIntULT, round, w->elements, "");
 }
 
 /* for (slot = first; slot < end; slot += step): left inside. */
@@ -48,7 +48,7 @@ static void begin_group(emission *e, iteration_loop *l) {
   e->first_block = load_slot(e, w->p->i64, l->group);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, e->first_block, end, ""), body, l->groups_done);
   continue_at(e, body);
-  LLVMValueRef next = LLVMBuildNUWAdd(w->b, e->first_block, constant_i64(w->p, w->k->kept_blocks), "");
+  LLVMValueRef next = LLVMBuildNUWAdd(w->b, e->first_block, constant_i64(w->p, w->k->strip_blocks), "");
   e->end_block = lesser(w, next, end, false);
 }
 
@@ -115,25 +115,26 @@ static void begin_chosen(emission *e, iteration_loop *l) {
 
 void begin_iterations(emission *e, iteration_loop *l) {
   widener *w = &e->w;
-  if (!w->k->rounds_end) return;
-  LLVMValueRef end = repeat_value(w->b, w->k->rounds_end, parameter_of, w);
-  w->elements = w->k->rounds_signed ? LLVMBuildSExt(w->b, end, w->p->i64, "") : LLVMBuildZExt(w->b, end, w->p->i64, "");
+  if (!w->k->iterations_end) return;
+  LLVMValueRef end = repeat_value(w->b, w->k->iterations_end, parameter_of, w);
+  w->elements =
+      w->k->iterations_signed ? LLVMBuildSExt(w->b, end, w->p->i64, "") : LLVMBuildZExt(w->b, end, w->p->i64, "");
   choose_kept_blocks(w);
-  build_free_rounds(w->p, w->k);
+  build_iteration_count(w->p, w->k);
   if (w->k->rounds) {
     begin_chosen(e, l);
     return;
   }
-  if (w->k->keeps_sums) begin_group(e, l);
+  if (w->k->saves_state) begin_group(e, l);
   l->head = new_block(e, "rounds"), l->done = new_block(e, "rounds.done");
   l->slot = LLVMBuildAlloca(w->entry, w->p->i64, "round");
   LLVMBuildStore(w->b, constant_i64(w->p, 0), l->slot);
   LLVMBuildBr(w->b, l->head);
   continue_at(e, l->head);
   LLVMValueRef round = load_slot(e, w->p->i64, l->slot);
-  if (w->k->keeps_sums) {
-    LLVMValueRef few = LLVMBuildMul(w->b, grid_threads(w), constant_i64(w->p, ROUNDS_AT_ONCE), "");
-    LLVMValueRef limit = lesser(w, LLVMBuildAdd(w->b, round, few, ""), w->elements, w->k->rounds_signed);
+  if (w->k->saves_state) {
+    LLVMValueRef few = LLVMBuildMul(w->b, grid_threads(w), constant_i64(w->p, STRIP_ITERATIONS), "");
+    LLVMValueRef limit = lesser(w, LLVMBuildAdd(w->b, round, few, ""), w->elements, w->k->iterations_signed);
     LLVMBuildStore(w->b, limit, l->slot);
     note(w, limit, offsetof(mw_worker, round_limit));
     l->round = round;

@@ -33,7 +33,7 @@ static void note_several(widener *w) {
 
 void end_kept_adds(emission *e) {
   widener *w = &e->w;
-  for (int n = 0; n < MOST_KEPT; n++) {
+  for (int n = 0; n < MOST_SAVED; n++) {
     const kept_add *a = &w->adds[n];
     if (!a->sums) continue;
     note_several(w);

@@ -139,11 +139,11 @@ static void add_variant(stride_query *q, cut c) {
     if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  of blocks side by side one row after the other");
     if (q->p->options->report && q->p->gangs > 1) puts("  workers share a block's gangs");
     if (q->p->options->report && q->p->joined > 1) puts("  two blocks side by side as one");
-    if (q->p->options->report && k->rounds_end)
-      puts(k->keeps_shared ? "  some rounds of many blocks at a time, each with shared memory of its own"
-           : k->keeps_sums ? "  some rounds of many blocks at a time, whose sums are kept meanwhile"
-           : k->rounds     ? "  round by round of the whole grid, which workers share"
-                           : "  round by round of the whole grid rather than block by block");
+    if (q->p->options->report && k->iterations_end)
+      puts(k->private_shared ? "  some rounds of many blocks at a time, each with shared memory of its own"
+           : k->saves_state  ? "  some rounds of many blocks at a time, whose sums are kept meanwhile"
+           : k->rounds       ? "  round by round of the whole grid, which workers share"
+                             : "  round by round of the whole grid rather than block by block");
     if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
   }
   if (with_fallback) shapes_free(&single);

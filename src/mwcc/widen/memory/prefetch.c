@@ -171,7 +171,8 @@ static bool is_loaded_again(stride_query q, LLVMValueRef address) {
 static bool may_prefetch(const widener *w, const stride_query *q, LLVMValueRef address) {
   if (!has_pass(w->p, PASS_PREFETCH)) return false;
   if (!w->p->options->launch_kernel || (w->several_regions && !w->k->reads_tiles) || q->loop < 0) return false;
-  if (w->k->keeps_sums && !w->k->keeps_shared) return false; /* strip-mining reads memory in long stretches already */
+  if (w->k->saves_state && !w->k->private_shared)
+    return false; /* strip-mining reads memory in long stretches already */
   return memory_of(address) != MEMORY_SHARED && memory_of(address) != MEMORY_LOCAL;
 }
 
