@@ -407,9 +407,9 @@ functions:
 # The session in docs/learn/prompt.md, played anew.
 prompt: all
 	@$(CC) -O1 -o $(BUILD)/pty spec/support/pty.c
-	@$(ENV) $(LUA) -e 'package.path = "spec/?.lua;" .. package.path local s = require "support.prompt_session" \
-	  local file = io.open "docs/learn/prompt.md" local page = file:read "*a" file:close() \
-	  local played = s.play("$(BUILD)/pty", "$(LUA)") io.open("docs/learn/prompt.md", "w"):write(s.insert(page, played))'
+	@$(ENV) $(LUA) -e 'package.path = "spec/?.lua;" .. package.path local s = require "support.prompt_session" '\
+	'local file = io.open "docs/learn/prompt.md" local page = file:read "*a" file:close() '\
+	'local played = s.play("$(BUILD)/pty", "$(LUA)") io.open("docs/learn/prompt.md", "w"):write(s.insert(page, played))'
 docs:
 	@command -v pandoc >/dev/null || { echo 'make docs wants pandoc (apt install pandoc)' >&2; exit 1; }
 	@mkdir -p build/html

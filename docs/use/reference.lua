@@ -48,8 +48,8 @@ end
 local function main()
   local out = {
     "# Reference", "",
-    "Every function, method and field, written by `make reference` from the annotations in `lua/moonwarp/`. Square",
-    "brackets stand around what may be left out.", "",
+    "Every function, method and field. `make reference` writes this page from the annotations in `lua/moonwarp/`. Square",
+    "brackets mark optional arguments. [Arrays](../learn/arrays.md) describes operators, views and reductions of arrays.", "",
   }
   local receivers, aliases = annotations.read "lua/moonwarp/"
   out[#out + 1] = "## Types"

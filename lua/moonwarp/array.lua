@@ -73,8 +73,8 @@ function M.empty(...)
   return raw.array_new(dtype, shape)
 end
 
----As mw.empty, in the host's memory, page-locked: copies between it and device memory need not wait for each other or
----the script, and kernels take it as it is.
+---As mw.empty, in page-locked host memory: copies between it and device memory can run asynchronously,
+---and kernels can use it directly.
 ---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
 ---@return moonwarp.array contents are undefined
 function M.pinned(...)
@@ -253,7 +253,7 @@ function array:reshape(...)
   return raw.array_view(self.is_contiguous and self or self:copy(), 0, nil, sizes)
 end
 
----A view of the same bytes as another dtype. The last size changes with the dtype's; where it becomes 1 it goes:
+---A view of the same bytes as another dtype. The last size changes with the dtype's; if it becomes 1 it is dropped:
 ---uchar {h, w, 3} as uchar3 is {h, w}.
 ---@param dtype moonwarp.dtype
 ---@return moonwarp.array

@@ -13,7 +13,7 @@ local function name_of(where, device, options)
   return name:gsub("@.*", "") .. "@" .. options.capability
 end
 
----Use a device from now on: what is made before stays where it is.
+---Use a device from now on. Objects that exist stay on their device.
 ---@param device? string|moonwarp.device "cpu", "cpu:1", "cuda"; nil: $MOONWARP_DEVICE, or a GPU where one works, else
 ---the CPU
 ---@param options? { capability?: string } open the CPU device as one of that compute capability, "1.0" to "9.0"
@@ -27,7 +27,7 @@ end
 M.try_use = errors.try(M.use)
 
 ---The device in use: $MOONWARP_DEVICE, or the best there is, until mw.use says otherwise. With a name, that device,
----which is not in use thereby.
+---without using it.
 ---@param name? string "cpu", "cpu:1"
 ---@param options? { capability?: string } as for mw.use
 ---@return moonwarp.device
@@ -57,7 +57,7 @@ end
 ---@return table
 M.capability = raw.capability
 
----The names of all compute capabilities that there are figures for, the oldest first.
+---The names of all known compute capabilities, the oldest first.
 ---@return string[]
 function M.capabilities()
   local names = {}
@@ -65,7 +65,7 @@ function M.capabilities()
   return names
 end
 
----What was looked for to use the devices of this machine, where, what was found, and what to do where something is
+---What was looked for to use the devices of this machine, where, what was found, and what to do if something is
 ---missing.
 ---@return string
 M.doctor = raw.doctor
@@ -74,13 +74,13 @@ M.doctor = raw.doctor
 ---@param device? moonwarp.device the one in use by default
 M.synchronize = raw.synchronize
 
----Give what kernels print to a function instead of stdout, from now on; nil: to stdout again. It is called whenever
+---Pass what kernels print to a function instead of stdout; nil: to stdout again. It is called whenever
 ---the host waits for the device, by mw.synchronize or by reading an array, with the text since the last time. What one
 ---call of printf prints stays together.
 ---@param f? fun(text: string)
 M.on_print = raw.on_print
 
----Set a limit of the device in use, and return what it was; without a value only that. 0 means none.
+---Set a limit of the device in use, and return the one before; without a value, only return it. 0 means none.
 ---@param name "time"|"memory"|"stack"|"compile_time"|"compile_memory"|"specialise"|"heap" seconds, bytes or threads
 ---@param value? number
 ---@return number
@@ -97,12 +97,12 @@ function M.memory()
   return memory
 end
 
----Note from now on where in the script memory is made, or no more; see mw.memory. It costs nothing while it is off.
+---Record allocations with their line of the script, or stop recording; see mw.memory. It costs nothing while off.
 ---@param on boolean
 ---@return boolean before
 function M.trace_memory(on) return raw.part("trace").trace(on) end
 
----cudaDeviceProp's facts of the device in use.
+---The fields of cudaDeviceProp for the device in use.
 ---@return table
 function M.properties() return raw.properties_of() end
 

@@ -47,10 +47,10 @@ end
 
 local graph, exec = raw.classes.graph, raw.classes.graph_exec
 
----The work that f gives to the stream in use, as nodes one behind the other, the first behind the nodes `after`.
+---The work that f gives to the stream in use, as nodes in sequence, of which the first follows the nodes `after`.
 ---@param after integer[]|nil
 ---@param f function
----@return integer? node the last one
+---@return integer? the last node
 function graph:add(after, f, ...)
   local stream = raw.stream_new(true, 0)
   local last = capture(self, stream, after, f, ...)

@@ -10,7 +10,7 @@ error("moonwarp.meta is for editors; require \"moonwarp\"")
 ---@class moonwarp.struct
 ---@field name string
 ---@field size integer bytes
----@field fields moonwarp.place[] in the order of the source; none where NVRTC compiled without mwcc and does not say them
+---@field fields moonwarp.place[] in the order of the source; none if NVRTC compiled without mwcc and does not say them
 
 ---A parameter of a kernel, or a field of a struct.
 ---@class moonwarp.place
@@ -20,13 +20,13 @@ error("moonwarp.meta is for editors; require \"moonwarp\"")
 ---@field size integer bytes
 ---@field dtype moonwarp.dtype|nil that of its value, of an array for the pointer, or of an array's elements
 
----A vector value: {1, 2, 3} that answers to x, y, z and w too. Any table with the same numbers is taken for one.
+---A vector value: {1, 2, 3} with the fields x, y, z and w as well. Any table of the same numbers is accepted.
 ---@alias moonwarp.vector number[]
 
 ---A number, or up to three of them: {x, y, z}.
 ---@alias moonwarp.size integer|integer[]
 
----@class moonwarp.error: table what every function raises where it fails
+---@class moonwarp.error: table what a function raises if it fails
 ---@field kind "usage"|"memory"|"compile"|"launch"|"kernel"|"device"|"io"
 ---@field code string CUDA's name, "cudaErrorInvalidValue"
 ---@field message string
@@ -92,24 +92,27 @@ function array:totable() end
 ---@return string
 function array:bytes() end
 
----The sum: exact for integers, in double for floating point. Scalar dtypes. Waits for the work before.
----@return number
-function array:sum() end
+---The sum: exact for integers, in double or better for floating point. Scalar dtypes. Waits for the work before.
+---@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array } axes to reduce; all by default
+---@return number|moonwarp.array an array if dimensions are left
+function array:sum(options) end
 
----The least element, NaN left out.
----@return number
-function array:min() end
+---The least element, ignoring NaN.
+---@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array } as for array:sum
+---@return number|moonwarp.array
+function array:min(options) end
 
----The greatest element, NaN left out.
----@return number
-function array:max() end
+---The greatest element, ignoring NaN.
+---@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array } as for array:sum
+---@return number|moonwarp.array
+function array:max(options) end
 
----The array's memory as the host has it, without a copy, where the device's memory is host memory. Kernels launched
----later write under it: mw.synchronize() before reading what they did.
+---The array's memory without a copy, on devices whose memory is host memory. Kernels that are launched later write to
+---it: call mw.synchronize() before reading their results.
 ---@return moonwarp.host
 function array:host() end
 
----Give the memory back now, not when the collector comes; every view of it is freed too. Twice is fine.
+---Release the memory now, before the collector does; every view of it is freed as well. Calling it twice is allowed.
 function array:free() end
 
 ---Two-dimensional memory whose rows begin at aligned addresses (mw.pitched). p[i] is row i, a view; to a kernel it is a
@@ -141,7 +144,7 @@ function pitched:totable() end
 ---@return string
 function pitched:bytes() end
 
----Give the memory back now.
+---Release the memory now.
 function pitched:free() end
 
 ---Memory for textures and surfaces, in a layout of the device's own (mw.cuda_array).
@@ -179,14 +182,14 @@ function cuda_array:totable(level) end
 ---@return string
 function cuda_array:bytes(level) end
 
----Give the memory back now.
+---Release the memory now.
 function cuda_array:free() end
 
 ---A texture (mw.texture) or surface (mw.surface): m.reference = texture binds it, kernels take it as
 ---cudaTextureObject_t or cudaSurfaceObject_t. A texture's options are fields, and most can be assigned.
 ---@class moonwarp.texture
 ---@field handle integer what kernels take
----@field offset integer bytes that linear and pitched memory begins behind an aligned address
+---@field offset integer bytes from an aligned address to the start of linear or pitched memory
 ---@field memory any what it reads
 ---@field device moonwarp.device
 ---@field freed boolean
@@ -204,7 +207,7 @@ function cuda_array:free() end
 ---@field max_anisotropy integer
 local texture = {}
 
----Let go of it now; where it is bound, it stays.
+---Release it now; a module to which it is bound keeps it.
 function texture:free() end
 
 ---An array's elements as the host has them: h[i] from 1 to #h, along the rows, read and assigned. Keeps the array.
@@ -225,11 +228,11 @@ local module = {}
 ---@return moonwarp.module self
 function module:save(path) end
 
----The compiler's warnings, "" where there are none.
+---The compiler's warnings, or "".
 ---@return string
 function module:log() end
 
----A kernel by name: for names that a method has.
+---A kernel by name, for names that a method has as well.
 ---@param name string
 ---@return moonwarp.kernel
 function module:kernel(name) end
@@ -241,7 +244,8 @@ function module:symbol(name) end
 
 ---A struct that its kernels or variables have to do with, "Particle" or "ns::box<float>", for arrays of it:
 ---mw.zeros(n, m:dtype "Particle"), of 32764 bytes at most. Elements are tables by field name, or strings of their bytes
----where fields are not known. Names of built-in types are themselves. Arrays whose addresses stand in pointer fields are for the script to keep.
+---if the fields are unknown. Names of built-in types stand for themselves. The script has to keep arrays whose
+---addresses are in pointer fields.
 ---@param name string
 ---@return moonwarp.struct
 function module:dtype(name) end
@@ -258,9 +262,9 @@ function module:names() end
 ---@field params moonwarp.place[]
 ---@field module moonwarp.module
 ---@field shared_bytes integer static shared memory
----@field local_bytes integer stack a thread needs, as far as the compiler knows
----@field max_threads integer a block may have
----@field registers integer 0 where the device has none to speak of
+---@field local_bytes integer stack of a thread, as far as the compiler knows
+---@field max_threads integer threads that a block may have
+---@field registers integer 0 if the device has none
 ---@field tier string how the CPU device runs it
 ---@field tier_reason string
 ---@field file string where it is defined
@@ -269,7 +273,7 @@ function module:names() end
 local kernel = {}
 
 ---A launch with at least one thread for each of n, nx × ny or nx × ny × nz things, in blocks that moonwarp picks: the
----kernel has to leave out threads beyond.
+---kernel has to ignore the threads beyond them.
 ---@param size moonwarp.size
 ---@return moonwarp.launch
 function kernel:each(size) end
@@ -278,7 +282,7 @@ function kernel:each(size) end
 ---@return string
 function kernel:signature() end
 
----A cooperative launch: all blocks of the grid are there at once, and wait for each other where the kernel calls
+---A cooperative launch: all blocks of the grid are resident at once, and wait for each other where the kernel calls
 ---grid.sync() (cooperative_groups.h). A grid larger than the device holds is an error that says how large it may be.
 ---@param grid moonwarp.size
 ---@param block moonwarp.size
@@ -293,13 +297,13 @@ function kernel:cooperative(grid, block, shared, stream) end
 ---@field grid moonwarp.vector
 ---@field block moonwarp.vector
 ---@field shared integer bytes of dynamic shared memory
----@field cooperative boolean whether its blocks are there at once
+---@field cooperative boolean whether its blocks are resident at once
 ---@field kernel moonwarp.kernel
 ---@field stream? moonwarp.stream the one that it names, if any
 ---@overload fun(...: any)
 local launch = {}
 
----Fix the arguments too: the result is called with none, as often as one likes.
+---Bind the arguments as well: the result is called without arguments, any number of times.
 ---@param ... any
 ---@return moonwarp.bound
 function launch:bind(...) end
@@ -337,21 +341,21 @@ local device = {}
 ---As mw.synchronize, for this device.
 function device:synchronize() end
 
----Whether kernels of this device can be let reach the memory of another.
+---Whether kernels of this device can be given access to the memory of another.
 ---@param other moonwarp.device
 ---@return boolean
 function device:can_access_peer(other) end
 
----Let kernels of this device reach the memory of another: its arrays may then be arguments of their launches.
+---Give kernels of this device access to the memory of another: its arrays may then be arguments of their launches.
 ---@param other moonwarp.device
 function device:enable_peer_access(other) end
 
----No more of that.
+---End the access that enable_peer_access gave.
 ---@param other moonwarp.device
 function device:disable_peer_access(other) end
 
----Start a GPU anew: its arrays, modules and textures are gone. After a kernel's fault it is an error where the driver
----gives the process no new context. The CPU device, which faults do not harm, only waits and forgets what failed.
+---Reset a GPU: its arrays, modules and textures are lost. After a kernel's fault it is an error if the driver
+---gives the process no new context. The CPU device, which faults do not harm, only waits and clears its errors.
 function device:reset() end
 
 ---As mw.limit, for this device.
@@ -379,15 +383,16 @@ local stream = {}
 ---Wait until it is empty; raises the first failure of a kernel in it, once.
 function stream:synchronize() end
 
----@return boolean done
+---@return boolean whether it is done
 function stream:query() end
 
----Put an event behind the work so far.
+---Record an event after the work so far.
 ---@param event? moonwarp.event a new one by default
 ---@return moonwarp.event
 function stream:record(event) end
 
----Have later work wait for an event's last record, or for what another stream has now. The script does not wait.
+---Make later work wait for an event's last record, or for the work that another stream has now. The script does not
+---wait.
 ---@param other moonwarp.event|moonwarp.stream
 ---@return moonwarp.stream self
 function stream:wait(other) end
@@ -398,7 +403,7 @@ function stream:wait(other) end
 ---@return moonwarp.stream self
 function stream:call(f) end
 
----Let go of it; the work in it goes on.
+---Release it; the work in it continues.
 function stream:free() end
 
 ---A place in a stream. later - earlier is the time between two, in milliseconds.
@@ -407,7 +412,7 @@ function stream:free() end
 ---@operator sub(moonwarp.event): number
 local event = {}
 
----Put it behind the work so far of a stream: the one of mw.with or the default one, if none is given.
+---Record it after the work so far of a stream: by default the one of mw.with, or the default stream.
 ---@param where? moonwarp.stream
 ---@return moonwarp.event self
 function event:record(where) end
@@ -415,10 +420,10 @@ function event:record(where) end
 ---Wait until the work before it is done.
 function event:synchronize() end
 
----@return boolean done
+---@return boolean whether it is done
 function event:query() end
 
----Let go of it; what waits for it goes on doing so.
+---Release it; what waits for it continues to wait.
 function event:free() end
 
 ---A surface over a level of a CUDA array: kernels write through it.
@@ -430,7 +435,7 @@ function event:free() end
 ---@field freed boolean
 local surface = {}
 
----Let go of it. Where it is bound to a reference, the module keeps it.
+---Release it. A module to which it is bound keeps it.
 function surface:free() end
 
 ---@class moonwarp.graphics A buffer or an image of OpenGL's; see mw.gl_buffer and mw.gl_image.
@@ -438,7 +443,7 @@ function surface:free() end
 ---@field mapped boolean
 local graphics = {}
 
----OpenGL's alone again. One that is mapped is unmapped, and what was written to it is lost.
+---Unregister it. If it is mapped it is unmapped, and what was written to it is lost.
 function graphics:free() end
 
 ---All of a mapped image as one CUDA array: a texture's levels, with a mipmap's filter between them, an array's layers,
@@ -455,7 +460,7 @@ local graph = {}
 ---@return { kind: "kernel"|"copy"|"fill"|"host"|"empty", label: string, after: integer[] }
 function graph:node(i) end
 
----A node that does nothing, to join others and to part from.
+---A node that does nothing, to join and fork others.
 ---@param after? integer[]
 ---@return integer node
 function graph:empty(after) end
@@ -464,7 +469,7 @@ function graph:empty(after) end
 ---@param on integer a node made before
 function graph:depend(node, on) end
 
----Make it ready to launch. Later changes of the graph do not matter to what was made.
+---Make it ready to launch. Later changes of the graph have no effect on the result.
 ---@return moonwarp.graph_exec
 function graph:instantiate() end
 
@@ -472,21 +477,21 @@ function graph:instantiate() end
 ---@class moonwarp.graph_exec
 local graph_exec = {}
 
----Run it, behind what it ran before; returns at once.
+---Run it after its earlier launches; returns at once.
 ---@param where? moonwarp.stream the one of mw.with or the default one, if none is given
 ---@return moonwarp.graph_exec self
 function graph_exec:launch(where) end
 
----Another configuration and other arguments for a kernel's node, or another copy, fill or function for such a node.
+---Give a kernel's node another configuration and arguments, or a copy, fill or function node another of its kind.
 ---@param node integer
 ---@param what moonwarp.bound|moonwarp.graph k(grid, block):bind(...) of the same kernel, or a graph of one such node
 ---@return moonwarp.graph_exec self
 function graph_exec:set(node, what) end
 
----Take over all nodes of a graph of the same form.
+---Take the nodes of another graph of the same form.
 ---@param from moonwarp.graph
 ---@return moonwarp.graph_exec self
 function graph_exec:update(from) end
 
----Let go of it, when the work is done.
+---Release it when its work is done.
 function graph_exec:free() end

@@ -38,19 +38,19 @@ end
 ---CPU devices, thread by thread, and up to four times on GPUs. One module has it by options = {"--check-memory"}. At
 ---the prompt it is on.
 ---@param on? boolean
----@return boolean before what it was; with no argument that is all
+---@return boolean the setting before; without an argument nothing changes
 function M.check_memory(on)
   local before = checking
   if on ~= nil then checking = on end
   return before
 end
 
----What becomes of compilers' warnings. They are printed on stderr unless one says otherwise, each once, whether the
+---What happens to compiler warnings. By default they are printed on stderr, each once, whether the
 ---module was compiled now or found in the cache. A warning has the fields of an error: kind = "warning", message, file,
 ---line, column, log (its text with the caret) and where; option is what the compiler calls it, "-Warray-bounds".
 ---@param how? boolean|"error"|fun(warning: moonwarp.warning) true: print them; false: drop them (m:log() still has
 ---them); "error": mw.compile raises the first; a function: it is called with each
----@return boolean|string|function before what it was; with no argument that is all
+---@return boolean|string|function the setting before; without an argument nothing changes
 function M.warnings(...) return raw.part("warnings").choose(...) end
 
 raw.on_warnings(function(log) raw.part("warnings").tell(log) end)

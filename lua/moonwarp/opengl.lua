@@ -59,10 +59,10 @@ local graphics = raw.classes.graphics
 
 local function stream_of(stream) return stream or raw.stream_default(false) end
 
----Let kernels have it: what OpenGL was told before is done before what the stream is given from now on. OpenGL must not
----touch it until it is unmapped.
+---Give it to kernels: earlier OpenGL commands are done before later work in the stream. OpenGL must not
+---use it until it is unmapped.
 ---@param stream? moonwarp.stream the default one where absent
----@return moonwarp.array|moonwarp.graphics mapped of a buffer its memory as an array, of an image itself
+---@return moonwarp.array|moonwarp.graphics of a buffer its memory as an array, of an image itself
 function graphics:map(stream)
   raw.graphics_map(stream_of(stream), { self })
   local options = options_of[self] or {}
@@ -72,7 +72,7 @@ function graphics:map(stream)
   return raw.memory_array(address, dtype, math.floor(bytes / raw.dtype_size(dtype)))
 end
 
----Give it back to OpenGL, when the stream has done what it was given. Arrays of it are freed with that.
+---Give it back to OpenGL after the work in the stream. Arrays of it are freed.
 ---@param stream? moonwarp.stream
 ---@return moonwarp.graphics self
 function graphics:unmap(stream)

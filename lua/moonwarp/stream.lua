@@ -18,8 +18,8 @@ end
 function M.default_stream() return raw.stream_default(false) end
 
 ---The priorities that streams can have.
----@return integer least
----@return integer greatest the one that goes first: the smaller number
+---@return integer the least
+---@return integer the greatest, which runs first: the smaller number
 M.stream_priorities = raw.stream_priorities
 
 ---A new event of the device in use: record it in a stream, then wait for it, ask it, or take the time between two of
@@ -31,8 +31,8 @@ function M.event(options)
   return raw.event_new((options.blocking and 1 or 0) + (options.timing == false and 2 or 0))
 end
 
----Call the functions that streams have come to (see s:call); waiting for the device or a stream does so too.
----@return integer count how many were called
+---Call the functions that streams have reached (see s:call). Waiting for the device or a stream calls them as well.
+---@return integer how many were called
 M.poll = raw.poll
 
 local function finish(before, ok, ...)
@@ -52,7 +52,7 @@ end
 ---@param stream moonwarp.stream|moonwarp.device|nil nil: the default stream
 ---@param f function
 ---@param ... any
----@return any ... what f returns
+---@return any what f returns
 function M.with(stream, f, ...)
   if raw.type(stream) == "device" then
     local before = raw.device().name
