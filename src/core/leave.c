@@ -16,6 +16,7 @@ int mw_device_leave(mw_device *device, int fail_process) {
   int code = mw_device_synchronize(device);
   const mw_error *failure = code == MW_SUCCESS ? NULL : mw_error_last();
   if (!failure || strcmp(failure->kind, "kernel") != 0) return MW_SUCCESS;
+  fflush(stdout); /* what the script has printed comes first */
   fprintf(stderr, "moonwarp: %s\n  (nothing waited for it while the script ran; mw.synchronize() does)\n",
           failure->message);
   if (fail_process && !atomic_exchange(&failing, true)) atexit(end_with_failure);
