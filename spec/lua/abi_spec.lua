@@ -55,7 +55,6 @@ local not_in_lua = {
   mw_cuda_array_retain = references,
   mw_texture_retain = references,
   mw_cuda_array_device = "an object knows its device",
-  mw_kernel_module = "a kernel's object keeps its module's",
   mw_error_clear = "an error is raised where it happens; nobody asks later",
 }
 local in_one_only = {
