@@ -413,10 +413,11 @@ prompt: all
 docs:
 	@command -v pandoc >/dev/null || { echo 'make docs wants pandoc (apt install pandoc)' >&2; exit 1; }
 	@mkdir -p build/html
-	@for page in README.md docs/README.md CHANGELOG.md $(DOCS); do \
+	@for page in README.md docs/README.md CHANGELOG.md CONTRIBUTING.md $(DOCS); do \
 	  name=$${page##*/}; name=$${name%.md}; \
 	  case $$page in README.md) name=index;; docs/README.md) name=manual;; esac; \
 	  sed -E -e '/^```/!s/\]\((\.\.\/|docs\/)README\.md\)/](manual.html)/g' \
+	    -e '/^```/!s/\]\((\.\.\/)*(CHANGELOG|CONTRIBUTING)\.md\)/](\2.html)/g' \
 	    -e '/^```/!s/\]\(([a-z.]+\/)*([a-z_]+)\.md(#[a-z-]+)?\)/](\2.html\3)/g' \
 	    -e '/^```/!s/\]\(([a-z.]+\/)*([a-z_]+)\.svg\)/](\2.svg)/g' $$page | \
 	  pandoc --from gfm --to html5 --standalone --toc --metadata title="moonwarp: $$name" --metadata lang=en \
