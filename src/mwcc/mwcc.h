@@ -367,8 +367,8 @@ void write_output(const char *path, const void *data, size_t length);
 #define SHARES 8 /* at most */
 
 /* ---- store_to_load_forwarding.c ---- */
-#define TAKES_TURNS "moonwarp-turns" /* an attribute of functions for which that is right */
-void show_small_indices(program *p); /* gather.c: to code generation */
+#define REGISTER_BLOCKED "moonwarp-turns" /* attribute of functions whose loops register_blocking.c may transform */
+void show_small_indices(program *p);      /* gather.c: to code generation */
 
 /* ---- thread_context.c's private view of a CUDA thread, used by module_variables.c and workitem_loops.c ----
    struct { ptr frame; ptr worker; ptr shared; ptr dynamic; i32 tid[3]; i32 ctaid[3]; }

@@ -303,8 +303,9 @@ bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int part
 /* Whether its loops carry what register_blocking.c has in registers in turns, one sum of each thread of a block of several rows, and the
    processor gains by that. (Where threads have several, as in products by tiles, they share too much: with tiles of 4 by 4 it
    took twice the time.) */
-bool suits_turns(const graph *g, const order *o, const shapes *s);
-bool suits_joining(const graph *g, const order *o, const shapes *s); /* whether two blocks as one pay: block_merge.c */
+bool suits_register_blocking(const graph *g, const order *o, const shapes *s);
+bool suits_block_merging(const graph *g, const order *o,
+                         const shapes *s); /* whether two blocks as one pay: block_merge.c */
 /* Lanes of a vector, for blocks of that size: those of the shapes, or others and *why. */
 int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], bool waits,
                    const char **why);

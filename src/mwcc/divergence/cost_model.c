@@ -137,7 +137,7 @@ static int registers_each(const graph *g, const shapes *s) {
   return s->cut.lanes > lanes ? s->cut.lanes / lanes : 1;
 }
 
-enum { LINE = 16 /* of memory: numbers of 32 bits */, MOST_SUMS_IN_TURNS = TUNE_BLOCKED_SUMS };
+enum { LINE = 16 /* of memory: numbers of 32 bits */, MOST_BLOCKED_SUMS = TUNE_BLOCKED_SUMS };
 
 /* Whether values that go from round to round have to be loaded and stored in each, where that is more than what a sum is made
    from: for small registers, a block has many. Where memory is waited for in any case, it is less than several gangs and their
@@ -216,14 +216,14 @@ static bool is_long(const graph *g) {
   return length > (size_t)much;
 }
 
-enum { IN_TURNS = TUNE_BLOCKED_VECTORS };
+enum { REGISTER_BLOCKED_VECTORS = TUNE_BLOCKED_VECTORS };
 
 /* One sum a thread, of what rows and columns of a block's threads share. */
 static bool is_product(const graph *g, const order *o, const shapes *s) {
   const options *all = g->program->options;
   const unsigned *block = g->program->block;
   if (!all->launch_kernel || block[0] % LINE || block[1] * block[2] < 2) return false;
-  if (!carries_sums(g, o, s) || carried_by_loops(g, o, s, true) > MOST_SUMS_IN_TURNS || has_known_rounds(g, o))
+  if (!carries_sums(g, o, s) || carried_by_loops(g, o, s, true) > MOST_BLOCKED_SUMS || has_known_rounds(g, o))
     return false;
   for (int i = 0; i < g->value_count; i++)
     if (o->innermost[g->node_of[i]] >= 0 && !LLVMIsATerminatorInst(g->values[i]) && !is_pure(g->values[i]))
@@ -237,7 +237,7 @@ static bool is_product(const graph *g, const order *o, const shapes *s) {
 
 /* A processor that multiplies a register in two steps has the time to load a number for each multiplication, and a line
    again for each eight. (With turns, products of 1024 x 1024 took a seventh to a quarter more time on a Zen 4.) */
-bool suits_turns(const graph *g, const order *o, const shapes *s) {
+bool suits_register_blocking(const graph *g, const order *o, const shapes *s) {
   if (!has_pass(g->program, PASS_REGISTER_BLOCKING_SHAPE)) return false;
   return !has_half_units(g->program) && is_product(g, o, s);
 }
@@ -258,16 +258,17 @@ static int parts_of_product(const graph *g, const shapes *s) {
 /* Where a block has too few rows for as many vectors as may take turns, or rows of one vector only where none do, two of them
    beside each other have more: of each page of a matrix, and of each number for all lanes, twice as much is used. (A product of matrices with blocks of
    16 x 16 took a tenth less time with 8 lanes, and a fifth with 16, on a Xeon.) */
-bool suits_joining(const graph *g, const order *o, const shapes *s) {
+bool suits_block_merging(const graph *g, const order *o, const shapes *s) {
   enum { LEAST_ROWS = TUNE_MERGE_ROWS, LEAST_LANES = TUNE_MERGE_LANES };
   const unsigned *block = g->program->block;
-  if (block[0] != LINE || block[1] < LEAST_ROWS || block[1] > IN_TURNS / 2 || block[2] != 1) return false;
+  if (block[0] != LINE || block[1] < LEAST_ROWS || block[1] > REGISTER_BLOCKED_VECTORS / 2 || block[2] != 1)
+    return false;
   return register_lanes(g->program) >= LEAST_LANES && !is_long(g) && is_product(g, o, s);
 }
 
 static int parts_of_lines(const graph *g, const order *o, const shapes *s) {
   enum { SUMS = 16 };
-  if (!is_long(g) && suits_turns(g, o, s)) return IN_TURNS;
+  if (!is_long(g) && suits_register_blocking(g, o, s)) return REGISTER_BLOCKED_VECTORS;
   int most = is_long(g) || has_known_rounds(g, o) ? vector_registers(g->program) / 2 : SUMS, each = LINE / s->cut.lanes,
       parts = MANY;
   while (parts > FEW && carried_by_loops(g, o, s, true) * parts * each > most) parts /= 2;
@@ -389,7 +390,7 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
   }
   if (carries_sums(g, o, s)) {
     *why = "its loops carry sums of what threads share";
-    if (suits_turns(g, o, s)) return IN_TURNS;
+    if (suits_register_blocking(g, o, s)) return REGISTER_BLOCKED_VECTORS;
     if (has_half_units(g->program) && is_product(g, o, s)) return parts_of_product(g, s);
     return parts_in_registers(g, o, s, MANY);
   }

@@ -10,7 +10,7 @@ void forward_stores(program *p);        /* to vector loads of parts of them */
 /* dead_shared_stores.c: stores to shared memory that nothing reads before the block ends */
 void forget_shared(program *p);
 void load_overlaps_once(program *p); /* predictive_commoning.c: of the rounds of a loop */
-void carry_in_turns(program *p);     /* register_blocking.c: what loops have too few registers for */
-void sink_loads(program *p);         /* load_sinking.c: vectors whose turn comes late in a long block */
+void block_registers(program *p);    /* register_blocking.c: loops with more accumulators than registers */
+void sink_loads(program *p);         /* load_sinking.c: vector loads, down to their first uses */
 
 #endif

@@ -1,79 +1,81 @@
-/* Loops whose vectors take turns in the registers: what register_blocking.c, which makes them, and register_blocking_reroll.c, which finds out
- * whether several can be one loop, share. */
-#ifndef TURNS_H
-#define TURNS_H
+/* Register blocking, as register_blocking.c and register_blocking_reroll.c share it: a loop whose accumulators are
+ * divided into groups that fit into registers. register_blocking.c has the transformation;
+ * register_blocking_reroll.c finds out whether the groups after the first can be one loop. */
+#ifndef REGISTER_BLOCKING_H
+#define REGISTER_BLOCKING_H
 
 #include "mwcc/analysis/simt.h"
 #include "opt.h"
 
 enum {
   MOST_CARRIED = 64,
-  MOST_TURNS = 16,
+  MOST_GROUPS = 16,
   MOST_OPERANDS = 8,
-  MOST_OUTSIDE = 64, /* values that are computed before the loop, in a turn */
+  MOST_LIVE_INS = 64, /* live-in values of a group */
   NONE = -1
 };
 
-/* One turn: the vectors of the set `carried` in a loop of their own. */
-typedef struct turn {
+/* One group: the accumulators of the set `carried`, in a loop of their own. */
+typedef struct group {
   uint64_t carried;
-  LLVMBasicBlockRef before, loop; /* vectors are brought from memory in `before`, and carried around `loop` */
-  LLVMValueRef round;             /* of the stretch: 0, 1, … */
-  LLVMValueRef *made;             /* by instruction of the old loop: what stands for it here */
-} turn;
+  LLVMBasicBlockRef before, loop; /* accumulators are loaded in `before` and carried around `loop` */
+  LLVMValueRef iteration;         /* iteration of the strip: 0, 1, … */
+  LLVMValueRef *made;             /* by instruction of the original loop: its copy here */
+} group;
 
-/* A value from before the loop in the second turn, and what each further turn has in its place. */
-typedef struct outside {
-  LLVMValueRef of[MOST_TURNS]; /* by turn, from the second on */
+/* A live-in of the second group, and what each later group has in its place. */
+typedef struct live_in {
+  LLVMValueRef of[MOST_GROUPS]; /* by group, from the second on */
   bool differs;
-  LLVMValueRef memory, now; /* of all of them; of the turn that runs */
-} outside;
+  LLVMValueRef memory, now; /* the array of all of them; the current group's */
+} live_in;
 
-/* Turns from the second on that do the same with other values. */
-typedef struct alike {
+/* Groups from the second on that do the same with other live-ins. */
+typedef struct reroll {
   bool all;
-  int first, each; /* the first vector of the second turn, and how many each has */
-  outside values[MOST_OUTSIDE];
+  int first, each; /* the first accumulator of the second group, and how many each group has */
+  live_in values[MOST_LIVE_INS];
   int count;
-  LLVMValueRef vectors, which; /* memory of all vectors; the turn that runs, from 0 on */
-} alike;
+  LLVMValueRef vectors, which; /* the accumulators' array; the number of the current group, from 0 on */
+} reroll;
 
-typedef struct turns {
+typedef struct blocking {
   program *p;
   LLVMBuilderRef b;
   LLVMValueRef function;
   LLVMBasicBlockRef block, before, exit;
   LLVMValueRef *items; /* the loop's instructions, its phis first and its branch last */
   int count, phi_count;
-  int carried[MOST_CARRIED], carried_count; /* the phis that are vectors */
-  uint64_t *needed;                         /* by instruction: for which of them it is computed */
-  LLVMValueRef memory[MOST_CARRIED];        /* where they are between turns */
-  LLVMValueRef *begins, *goes_on;           /* by phi: a number at the beginning of a stretch, and behind its rounds */
-  LLVMValueRef *buffers;                    /* by instruction; NULL: it is in none */
-  turn list[MOST_TURNS];
-  int turn_count;
-  uint64_t stretch;
-  alike alike;
-} turns;
+  int carried[MOST_CARRIED], carried_count; /* the accumulators: phis that are vectors */
+  uint64_t *needed;                         /* by instruction: the set of accumulators that it is computed for */
+  LLVMValueRef memory[MOST_CARRIED];        /* by accumulator: its place between groups */
+  /* by phi: a scalar at the beginning of a strip, and after its iterations */
+  LLVMValueRef *begins, *goes_on;
+  LLVMValueRef *buffers; /* by instruction: the buffer that it is left in; NULL: none */
+  group list[MOST_GROUPS];
+  int group_count;
+  uint64_t strip;
+  reroll reroll;
+} blocking;
 
 /* ---- register_blocking.c ---- */
 
-int item_of(const turns *t, LLVMValueRef value); /* the value's place in the loop, or NONE */
-int first_turn(const turns *t, int item);        /* that needs it */
-LLVMValueRef next_of(const turns *t, int phi);   /* what a round leaves for the next one */
-/* On the stack, where the builder stands: at its function's beginning. */
-LLVMValueRef new_memory(const turns *t, LLVMTypeRef type);
+int item_of(const blocking *t, LLVMValueRef value); /* the value's number in the loop, or NONE */
+int first_group(const blocking *t, int item);       /* the first group that needs it */
+LLVMValueRef next_of(const blocking *t, int phi);   /* the value of the phi in the next iteration */
+/* On the stack; the builder is at the function's beginning. */
+LLVMValueRef new_memory(const blocking *t, LLVMTypeRef type);
 
 /* ---- register_blocking_reroll.c ---- */
 
-/* Whether all turns from the second on do the same with other values: they can be one loop over these. */
-bool find_alike(turns *t);
-/* The memory that turns find their values in: where the function begins, and where all of them are known. */
-void make_alike_memory(turns *t);
-void fill_alike_memory(turns *t);
-/* In the block before such turns' rounds: their values are loaded. */
-void bring_outside(turns *t);
-/* What stands for a value from before the loop in the turn that runs. */
-LLVMValueRef outside_now(const turns *t, LLVMValueRef value);
+/* Whether all groups from the second on do the same with other live-ins: then they can be one loop. */
+bool find_reroll(blocking *t);
+/* The arrays of live-ins: allocated at the function's beginning, filled where all of them are known. */
+void make_live_in_arrays(blocking *t);
+void fill_live_in_arrays(blocking *t);
+/* In the block before a group's iterations: loads its live-ins. */
+void load_live_ins(blocking *t);
+/* The current group's value of a live-in. */
+LLVMValueRef live_in_now(const blocking *t, LLVMValueRef value);
 
 #endif

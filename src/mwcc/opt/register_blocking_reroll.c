@@ -1,22 +1,25 @@
-/* Turns that do the same with other values: one loop over them instead of the code of each.
+/* Rerolling in register blocking: groups that do the same with other live-ins are one loop over them.
  *
- * Each row of a block has the same instructions, and so have turns of as many rows: only what was computed before the loop,
- * such as a row's address, differs. Two turns are compared from what their vectors become backwards, instruction by
- * instruction. Where the other turns are as the second one is, their values are put into arrays before the loop, from which
- * each turn loads its own. */
+ * Each row of a block has the same instructions, and so have groups of as many rows. Only values from before the
+ * loop differ, such as a row's address. Each later group is compared with the second one, instruction by
+ * instruction, backwards from the next values of the accumulators. Where all match, the live-ins that differ are put
+ * into arrays before the loop, and each group loads its own.
+ *
+ * Invariant: operations match in opcode, type, flags and metadata. Operands that differ are live-ins of the same
+ * type; constants may differ only as the index of an address, which can as well be loaded. */
 #include "register_blocking.h"
 #include "opt.h"
 
 #include <stdlib.h>
 
-/* The second turn, and the one that it is compared with. */
+/* The second group, and the one that it is compared with. */
 typedef struct comparison {
-  turns *t;
-  int other, shift;   /* its number, and how many vectors are between those of the one and the other */
-  LLVMValueRef *pair; /* by instruction of the second turn: the other's */
+  blocking *t;
+  int other, shift;   /* the other's number, and how many accumulators lie between those of the two */
+  LLVMValueRef *pair; /* by instruction of the second group: the other's */
 } comparison;
 
-static bool are_alike(comparison *c, LLVMValueRef a, LLVMValueRef b, bool may_differ);
+static bool match(comparison *c, LLVMValueRef a, LLVMValueRef b, bool may_differ);
 
 /* ---- one instruction ---- */
 
@@ -40,7 +43,7 @@ static bool have_same_mask(LLVMValueRef a, LLVMValueRef b) {
   return true;
 }
 
-/* What of an instruction are neither its operands nor its type. */
+/* The properties of an instruction other than its operands and type. */
 static bool have_same_details(LLVMValueRef a, LLVMValueRef b) {
   switch (LLVMGetInstructionOpcode(a)) {
   case LLVMAdd:
@@ -75,23 +78,23 @@ static bool do_the_same(LLVMValueRef a, LLVMValueRef b) {
   return have_same_metadata(a, b);
 }
 
-/* ---- turns ---- */
+/* ---- groups ---- */
 
-/* Whether an operand may be one constant here and another there. */
+/* Whether an operand may be one constant in one group and another in the other. */
 static bool may_be_loaded(LLVMValueRef user, int operand) {
   return LLVMIsAGetElementPtrInst(user) && LLVMGetNumOperands(user) == 2 && operand == 1;
 }
 
-/* Of a value from before the loop: that this one has b where the second turn has a, wherever it has it. */
-static bool note_outside(comparison *c, LLVMValueRef a, LLVMValueRef b, bool may_differ) {
-  alike *found = &c->t->alike;
+/* Note that this group has the live-in b wherever the second group has a. */
+static bool match_live_in(comparison *c, LLVMValueRef a, LLVMValueRef b, bool may_differ) {
+  reroll *found = &c->t->reroll;
   int i = 0;
   bool constant = LLVMIsConstant(a) || LLVMIsConstant(b);
   if (LLVMTypeOf(a) != LLVMTypeOf(b) || (a != b && constant && !may_differ)) return false;
   if (!LLVMTypeIsSized(LLVMTypeOf(a))) return a == b;
   while (i < found->count && found->values[i].of[1] != a) i++;
-  if (i == MOST_OUTSIDE) return false;
-  outside *o = &found->values[i];
+  if (i == MOST_LIVE_INS) return false;
+  live_in *o = &found->values[i];
   if (i == found->count) found->count++, o->of[1] = a;
   if (o->of[c->other]) return o->of[c->other] == b;
   o->of[c->other] = b;
@@ -99,17 +102,17 @@ static bool note_outside(comparison *c, LLVMValueRef a, LLVMValueRef b, bool may
   return true;
 }
 
-/* Which of the carried vectors the phi is, or NONE. */
-static int carried_by(const turns *t, int phi) {
+/* Which accumulator the phi is, or NONE. */
+static int carried_by(const blocking *t, int phi) {
   for (int k = 0; k < t->carried_count; k++)
     if (t->carried[k] == phi) return k;
   return NONE;
 }
 
-static bool are_alike(comparison *c, LLVMValueRef a, LLVMValueRef b, bool may_differ) {
-  const turns *t = c->t;
+static bool match(comparison *c, LLVMValueRef a, LLVMValueRef b, bool may_differ) {
+  const blocking *t = c->t;
   int item = item_of(t, a), other = item_of(t, b);
-  if (item == NONE || other == NONE) return item == other && note_outside(c, a, b, may_differ);
+  if (item == NONE || other == NONE) return item == other && match_live_in(c, a, b, may_differ);
   if (item < t->phi_count) {
     int k = carried_by(t, item);
     return k == NONE ? a == b : LLVMTypeOf(a) == LLVMTypeOf(b) && carried_by(t, other) == k + c->shift;
@@ -117,16 +120,16 @@ static bool are_alike(comparison *c, LLVMValueRef a, LLVMValueRef b, bool may_di
   if (other < t->phi_count) return false;
   if (c->pair[item]) return c->pair[item] == b;
   c->pair[item] = b;
-  bool kept = t->buffers[item] && first_turn(t, item) == 0;
-  if (kept || t->buffers[item] || t->buffers[other]) return kept && a == b;
+  bool is_buffered = t->buffers[item] && first_group(t, item) == 0;
+  if (is_buffered || t->buffers[item] || t->buffers[other]) return is_buffered && a == b;
   bool same = do_the_same(a, b);
   for (int n = 0; same && n < LLVMGetNumOperands(a); n++)
-    same = are_alike(c, LLVMGetOperand(a, (unsigned)n), LLVMGetOperand(b, (unsigned)n), may_be_loaded(a, n));
+    same = match(c, LLVMGetOperand(a, (unsigned)n), LLVMGetOperand(b, (unsigned)n), may_be_loaded(a, n));
   return same;
 }
 
-static bool is_as_second(turns *t, int other) {
-  const alike *a = &t->alike;
+static bool matches_second(blocking *t, int other) {
+  const reroll *a = &t->reroll;
   comparison c = {.t = t, .other = other, .shift = (other - 1) * a->each};
   uint64_t second = t->list[1].carried;
   if (t->list[other].carried != second << c.shift) return false;
@@ -134,60 +137,59 @@ static bool is_as_second(turns *t, int other) {
   bool same = true;
   for (int k = a->first; same && k < a->first + a->each; k++) {
     int from = t->carried[k], to = t->carried[k + c.shift];
-    same = LLVMTypeOf(t->items[from]) == LLVMTypeOf(t->items[to]) &&
-           are_alike(&c, next_of(t, from), next_of(t, to), false);
+    same = LLVMTypeOf(t->items[from]) == LLVMTypeOf(t->items[to]) && match(&c, next_of(t, from), next_of(t, to), false);
   }
   free(c.pair);
   return same;
 }
 
-bool find_alike(turns *t) {
-  enum { LEAST = 3 }; /* turns: of two, the first is another */
-  alike *a = &t->alike;
-  *a = (alike){0};
-  if (t->turn_count < LEAST) return false;
+bool find_reroll(blocking *t) {
+  enum { LEAST = 3 }; /* groups: of two, only one is after the first */
+  reroll *a = &t->reroll;
+  *a = (reroll){0};
+  if (t->group_count < LEAST) return false;
   while (!(t->list[1].carried >> a->first & 1)) a->first++;
   while (t->list[1].carried >> a->first >> a->each & 1) a->each++;
   for (int k = a->first + 1; k < t->carried_count; k++)
     if (LLVMTypeOf(t->items[t->carried[k]]) != LLVMTypeOf(t->items[t->carried[a->first]])) return false;
-  for (int n = 2; n < t->turn_count; n++)
-    if (!is_as_second(t, n)) return false;
+  for (int n = 2; n < t->group_count; n++)
+    if (!matches_second(t, n)) return false;
   return a->all = true;
 }
 
-/* ---- their memory ---- */
+/* ---- the arrays of live-ins ---- */
 
-void make_alike_memory(turns *t) {
-  alike *a = &t->alike;
-  uint64_t behind = (uint64_t)t->turn_count - 1;
+void make_live_in_arrays(blocking *t) {
+  reroll *a = &t->reroll;
+  uint64_t others = (uint64_t)t->group_count - 1;
   LLVMTypeRef type = LLVMTypeOf(t->items[t->carried[a->first]]);
-  a->vectors = new_memory(t, LLVMArrayType2(type, behind * (uint64_t)a->each));
+  a->vectors = new_memory(t, LLVMArrayType2(type, others * (uint64_t)a->each));
   for (int i = 0; i < a->count; i++)
     if (a->values[i].differs)
-      a->values[i].memory = new_memory(t, LLVMArrayType2(LLVMTypeOf(a->values[i].of[1]), behind));
+      a->values[i].memory = new_memory(t, LLVMArrayType2(LLVMTypeOf(a->values[i].of[1]), others));
 }
 
-void fill_alike_memory(turns *t) {
-  for (int i = 0; i < t->alike.count; i++) {
-    const outside *o = &t->alike.values[i];
-    for (int n = 1; o->differs && n < t->turn_count; n++) {
+void fill_live_in_arrays(blocking *t) {
+  for (int i = 0; i < t->reroll.count; i++) {
+    const live_in *o = &t->reroll.values[i];
+    for (int n = 1; o->differs && n < t->group_count; n++) {
       LLVMValueRef at = constant_i64(t->p, (uint64_t)n - 1);
       LLVMBuildStore(t->b, o->of[n], LLVMBuildGEP2(t->b, LLVMTypeOf(o->of[n]), o->memory, &at, 1, ""));
     }
   }
 }
 
-void bring_outside(turns *t) {
-  alike *a = &t->alike;
+void load_live_ins(blocking *t) {
+  reroll *a = &t->reroll;
   for (int i = 0; i < a->count; i++) {
-    outside *o = &a->values[i];
+    live_in *o = &a->values[i];
     LLVMTypeRef type = LLVMTypeOf(o->of[1]);
     if (o->differs) o->now = LLVMBuildLoad2(t->b, type, LLVMBuildGEP2(t->b, type, o->memory, &a->which, 1, ""), "");
   }
 }
 
-LLVMValueRef outside_now(const turns *t, LLVMValueRef value) {
-  for (int i = 0; i < t->alike.count; i++)
-    if (t->alike.values[i].of[1] == value) return t->alike.values[i].differs ? t->alike.values[i].now : value;
+LLVMValueRef live_in_now(const blocking *t, LLVMValueRef value) {
+  for (int i = 0; i < t->reroll.count; i++)
+    if (t->reroll.values[i].of[1] == value) return t->reroll.values[i].differs ? t->reroll.values[i].now : value;
   return value;
 }

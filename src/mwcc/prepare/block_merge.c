@@ -1,7 +1,7 @@
 /* Two blocks that lie side by side in a grid, run as one of twice the width.
  *
  * A gang of more threads uses more of what it loads: of each line that a row of threads shares, and of each page. Where a
- * block has too few threads for that, its neighbour has as many more (suits_joining, cost_model.c). Nothing may tell them apart:
+ * block has too few threads for that, its neighbour has as many more (suits_block_merging, cost_model.c). Nothing may tell them apart:
  * they have no barrier (but for one that all threads of a grid come to: tiles.c), shared memory, atomics or calls, and may run in
  * any order; and of their ids in a row they make
  * nothing but the place in the whole row, blockIdx.x * blockDim.x + threadIdx.x. That is the same number where blocks are
@@ -104,7 +104,7 @@ static bool pays(program *p, const kernel *k) {
   flow f = graph_flow(&g);
   order o = order_of(&f);
   shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, register_lanes(p), 1, 1});
-  bool result = suits_joining(&g, &o, &s);
+  bool result = suits_block_merging(&g, &o, &s);
   shapes_free(&s);
   order_free(&o);
   graph_free(&g);

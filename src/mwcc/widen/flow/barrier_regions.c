@@ -1,20 +1,20 @@
-/* The barrier regions of a kernel, and which of them a gang goes on with.
+/* The barrier regions of a kernel (pocl: parallel regions; Karrenberg 2015), and which region a gang continues with.
  *
- * A region begins at the kernel's entry or behind a barrier and ends at barriers and returns; all gangs run it before any
- * goes on, which is what a barrier asks for. Lanes that returned are dead from then on and nobody waits for them. That
- * all gangs reach the same barrier is certain where the branches to it are uniform for the whole block; other kernels
- * are refused and run as fibers.
+ * A region begins at the kernel's entry or after a barrier, and ends at barriers and returns. All gangs run it
+ * before any continues, which is what a barrier requires. Lanes that have returned do not take part in barriers any
+ * more. All gangs provably reach the same barrier where the branches to it are block-uniform; other kernels are
+ * refused, and run as fibers.
  *
- * Where only a data race can make such a branch differ (raced_loads.c), gangs have a state each, and a region is run for
- * those whose it is: the first region that any gang is to go on with comes next. So a gang never runs code that its threads
- * did not come to, with values that it never computed. */
+ * Where only a data race can make such a branch differ (raced_loads.c), each gang has a state of its own. A region
+ * is run for the gangs whose state it is, and the first region that any gang is to continue with is next. So a gang
+ * never runs code that its threads did not reach, on values that it never computed. */
 #include "emission.h"
 #include "mwcc/analysis/analysis.h"
 
-/* ---- which there are, and whether gangs agree on the way ---- */
+/* ---- the regions, and whether gangs agree on the next one ---- */
 
-/* How far threads may disagree at a node whose ways end at different barriers; SHAPE_BLOCK: not at all. */
-static shape_kind ends_apart(const emission *e, const plan *p, int n) {
+/* How far threads may disagree at a node from which paths lead to different barriers; SHAPE_BLOCK: not at all. */
+static shape_kind disagreement_at(const emission *e, const plan *p, int n) {
   const node *here = &e->w.g->nodes[n];
   if (here->barrier || here->succ_count < 2 || p->order.ipdom[n] >= 0) return SHAPE_BLOCK;
   for (int s = 0; s < 2; s++)
@@ -33,10 +33,10 @@ static void check_region(emission *e, const plan *p) {
       if (why) refuse(&e->w, here->last, why);
       if (barriers++ && p->class_of[n] != class) classes_differ = true;
       class = p->class_of[n];
-      if (p->order.innermost[n] >= 0) refuse(&e->w, here->last, "a barrier in a loop of its own region");
+      if (p->order.innermost[n] >= 0) refuse(&e->w, here->last, "a barrier in a loop of its own barrier region");
     }
     if (here->returns) returns = true;
-    shape_kind kind = ends_apart(e, p, n);
+    shape_kind kind = disagreement_at(e, p, n);
     if (kind == SHAPE_RACED) raced = true;
     if (kind > SHAPE_RACED) apart = true;
     if (kind > SHAPE_RACED && !e->w.shapes->divergent[n]) gang_apart = true;
@@ -86,30 +86,30 @@ void find_regions(emission *e) {
 
 LLVMBasicBlockRef begin_if_next(emission *e, int region) {
   widener *w = &e->w;
-  LLVMBasicBlockRef passed = new_block(e, "passed"), its_turn = new_block(e, "its.turn");
+  LLVMBasicBlockRef skipped = new_block(e, "skipped"), resumes = new_block(e, "resumes");
   LLVMValueRef gang = load_slot(e, w->p->i32, w->gang), exits = constant_i32(w->p, (unsigned)STATE_EXIT);
   LLVMValueRef place = LLVMBuildInBoundsGEP2(w->b, w->p->i32, e->states, &gang, 1, "");
   if (region == 0) {
-    LLVMBuildBr(w->b, its_turn);
+    LLVMBuildBr(w->b, resumes);
   } else {
     LLVMValueRef state = load_slot(e, w->p->i32, place);
     LLVMBuildStore(w->b, state, e->state);
     LLVMValueRef same = LLVMBuildICmp(w->b, LLVMIntEQ, state, constant_i32(w->p, (unsigned)region), "");
-    LLVMBuildCondBr(w->b, same, its_turn, passed);
+    LLVMBuildCondBr(w->b, same, resumes, skipped);
   }
-  continue_at(e, its_turn);
+  continue_at(e, resumes);
   LLVMBuildStore(w->b, exits, e->state);
-  return passed;
+  return skipped;
 }
 
-void end_if_next(emission *e, LLVMBasicBlockRef passed) {
+void end_if_next(emission *e, LLVMBasicBlockRef skipped) {
   widener *w = &e->w;
   LLVMValueRef gang = load_slot(e, w->p->i32, w->gang);
   LLVMBuildStore(w->b, load_slot(e, w->p->i32, e->state),
                  LLVMBuildInBoundsGEP2(w->b, w->p->i32, e->states, &gang, 1, ""));
-  LLVMBuildBr(w->b, passed);
-  continue_at(e, passed);
+  LLVMBuildBr(w->b, skipped);
+  continue_at(e, skipped);
   LLVMValueRef next = load_slot(e, w->p->i32, e->next_state), state = load_slot(e, w->p->i32, e->state);
-  LLVMValueRef sooner = LLVMBuildICmp(w->b, LLVMIntULT, state, next, ""); /* STATE_EXIT comes last */
+  LLVMValueRef sooner = LLVMBuildICmp(w->b, LLVMIntULT, state, next, ""); /* STATE_EXIT is the greatest */
   LLVMBuildStore(w->b, LLVMBuildSelect(w->b, sooner, state, next, ""), e->next_state);
 }

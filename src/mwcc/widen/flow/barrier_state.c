@@ -1,4 +1,5 @@
-/* What waits at barriers: values that a gang needs again, and the running results of counting barriers. */
+/* Barrier state: values that live across barriers, saved for each gang, and the running results of counting
+ * barriers. */
 #include "emission.h"
 
 #include <string.h>
@@ -10,31 +11,31 @@ int region_at(const emission *e, int source) {
 }
 
 static bool is_block_uniform(const emission *e, LLVMValueRef value) {
-  return shape_of(e->w.shapes, value).kind <= SHAPE_BLOCK; /* not what may be raced for: each gang keeps its own */
+  return shape_of(e->w.shapes, value).kind <= SHAPE_BLOCK; /* not raced values: each gang saves its own */
 }
 
-/* Where a value waits while other gangs run: one entry a gang. A value that is uniform for the block has one place to be
-   read from and one to be written to, so that a gang does not see what an earlier one made of it in the same region. */
+/* A value is saved in one entry for each gang. A block-uniform value has one entry to read and one to write, so that a
+   gang does not see what an earlier one stored in the same region. */
 static LLVMTypeRef saved_type(emission *e, LLVMValueRef value) {
   return LLVMArrayType2(waiting_type(&e->w, form_type(&e->w, value)), (uint64_t)form_count(&e->w, value));
 }
 
-/* Whether it waits as something else than it is elsewhere. */
+/* Whether its saved form differs from its form in registers. */
 static bool is_converted(emission *e, LLVMValueRef value) {
   LLVMTypeRef type = form_type(&e->w, value);
   return waiting_type(&e->w, type) != type;
 }
 
-/* A lane. */
+/* For each lane. */
 static uint64_t saved_bytes(emission *e, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
   if (is_converted(e, value)) type = LLVMGetElementType(waiting_type(&e->w, form_type(&e->w, value)));
   return LLVMABISizeOfType(e->w.p->layout, type);
 }
 
-/* Whether the value was saved before the region, which does not compute it: then it is still there. LLVM finds that out where
-   nothing is converted. */
-static bool still_waits(emission *e, LLVMValueRef value) {
+/* Whether the value was saved before the region, which does not compute it: then its entry is still valid. LLVM
+   removes the redundant store itself where nothing is converted. */
+static bool is_still_saved(emission *e, LLVMValueRef value) {
   return is_converted(e, value) && e->path->plan.order.index[graph_node_of(e->w.g, value)] < 0;
 }
 
@@ -58,7 +59,7 @@ static LLVMValueRef saved_place(emission *e, LLVMValueRef value, bool writing) {
   return LLVMBuildInBoundsGEP2(e->w.b, saved_type(e, value), base, &index, 1, "");
 }
 
-/* The parts of a value at its place. */
+/* The slots of a value in its entry. */
 static parts saved_slots(emission *e, LLVMValueRef value, bool writing) {
   parts slots = {0};
   LLVMValueRef place = saved_place(e, value, writing);
@@ -82,11 +83,11 @@ static void count_vote(emission *e, int source, mask m) {
 void reach_barrier(emission *e, int source, mask m) {
   widener *w = &e->w;
   count_vote(e, source, m);
-  const live_set *behind = &w->live->behind[source];
-  for (size_t i = 0; i < behind->count; i++) {
-    LLVMValueRef value = behind->values[i];
-    if (value == w->g->nodes[source].last) continue; /* a vote's result is known when all have voted */
-    if (still_waits(e, value)) continue;
+  const live_set *live = &w->live->behind[source];
+  for (size_t i = 0; i < live->count; i++) {
+    LLVMValueRef value = live->values[i];
+    if (value == w->g->nodes[source].last) continue; /* a vote's result is known only when all have voted */
+    if (is_still_saved(e, value)) continue;
     store_waiting(w, form_type(w, value), value_form(w, value), saved_slots(e, value, true), form_count(w, value));
   }
   if (e->can_die) add_lanes(e, e->alive_new, mask_vectors(w, m));
@@ -98,9 +99,9 @@ void load_saved(emission *e, int region) {
   if (region == 0) return;
   for (int n = 0; n < w->g->count; n++) {
     if (!w->g->nodes[n].barrier || w->g->nodes[n].succs[0] != e->regions[region]) continue;
-    const live_set *behind = &w->live->behind[n];
-    for (size_t i = 0; i < behind->count; i++) {
-      LLVMValueRef value = behind->values[i];
+    const live_set *live = &w->live->behind[n];
+    for (size_t i = 0; i < live->count; i++) {
+      LLVMValueRef value = live->values[i];
       if (value == w->g->nodes[n].last) continue;
       int count = form_count(w, value);
       parts values = load_waiting(w, form_type(w, value), saved_slots(e, value, false), count);
@@ -115,9 +116,9 @@ void publish_uniform(emission *e) {
   for (int i = 0; i < e->path->plan.order.rpo_count; i++) {
     int n = e->path->plan.order.rpo[i];
     if (!w->g->nodes[n].barrier) continue;
-    const live_set *behind = &w->live->behind[n];
-    for (size_t v = 0; v < behind->count; v++) {
-      LLVMValueRef value = behind->values[v];
+    const live_set *live = &w->live->behind[n];
+    for (size_t v = 0; v < live->count; v++) {
+      LLVMValueRef value = live->values[v];
       if (!is_block_uniform(e, value) || value == w->g->nodes[n].last) continue;
       store_slots(w, load_slots(w, form_type(w, value), saved_slots(e, value, true), 1), saved_slots(e, value, false),
                   1);

@@ -1,17 +1,18 @@
 /* The loop over the blocks that a worker was given.
  *
- * As a rule one block after the other. A kernel that does little with much memory is quicker where memory is reached in
- * its order: blocks of several rows that lie side by side are run together, the first row of all, then the second, and so
- * on, so that a row is one long stretch for the processor, which fetches ahead. That is for kernels whose threads have
- * nothing to do with each other: no barrier, shared memory, atomics or calls, and no loops, in which a block comes back
- * to what it has just read, and which might wait for another block. */
+ * As a rule blocks are run one after the other. Kernels that do little with much memory are faster when memory is
+ * accessed in order: blocks of several rows that lie side by side are run together, first the first row of all, then
+ * the second, and so on. So each row is one long stretch, which hardware prefetchers follow.
+ *
+ * That is for kernels whose threads are independent: no barrier, shared memory, atomics or calls; and no loops, in
+ * which a block reads again what it has just read, and which might wait for another block. */
 #include "mwcc/widen/memory/memory.h"
 #include "emission.h"
 #include "mwcc/target/tuning.h"
 
 enum { MOST_TOGETHER = TUNE_BLOCK_ROWS };
 
-/* In blocks, or in joined ones; gangs are counted inside of them. */
+/* In blocks, or in merged ones; gangs are counted within them. */
 static LLVMValueRef grid_size(widener *w, unsigned axis) {
   LLVMValueRef size =
       load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
@@ -19,13 +20,13 @@ static LLVMValueRef grid_size(widener *w, unsigned axis) {
   return axis ? size : LLVMBuildUDiv(w->b, size, constant_i64(w->p, w->p->joined), "");
 }
 
-/* Blocks that are joined run with the first of them. */
+/* Merged blocks are run with the first of them. */
 static LLVMValueRef joined_from(widener *w, LLVMValueRef block) {
   LLVMValueRef joined = constant_i64(w->p, w->p->joined), before = constant_i64(w->p, w->p->joined - 1);
   return LLVMBuildUDiv(w->b, LLVMBuildAdd(w->b, block, before, ""), joined, "");
 }
 
-/* A fault's report and the runtime read from the worker which block is running. */
+/* Fault reports and the runtime read the running block from the worker. */
 static void note_block(widener *w, LLVMValueRef block) {
   LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, block));
   LLVMBuildStore(w->b, block, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
@@ -67,7 +68,7 @@ void begin_blocks(emission *e, block_loop *l) {
   LLVMValueRef block = load_slot(e, p->i64, l->slot);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, block, end, ""), body, l->done);
   continue_at(e, body);
-  l->count = e->shared_gangs ? begin_part(e, block, end, &block) : constant_i64(p, 1);
+  l->count = e->shared_gangs ? begin_block_range(e, block, end, &block) : constant_i64(p, 1);
   note_block(w, LLVMBuildMul(w->b, block, constant_i64(p, p->joined), ""));
   LLVMValueRef gx = grid_size(w, 0), gy = grid_size(w, 1), rest = LLVMBuildUDiv(w->b, block, gx, "");
   LLVMValueRef ids[3] = {LLVMBuildURem(w->b, block, gx, ""), LLVMBuildURem(w->b, rest, gy, ""),
@@ -94,7 +95,7 @@ void end_blocks(emission *e, const block_loop *l) {
   continue_at(e, l->done);
 }
 
-/* ---- inside of a row ---- */
+/* ---- within a row of blocks ---- */
 
 counted begin_beside(emission *e) {
   widener *w = &e->w;

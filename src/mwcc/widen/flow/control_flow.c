@@ -226,7 +226,7 @@ static void emit_node(emission *e, int n) {
   continue_at(e, e->path->bodies[n]);
   w->stamp++;
   int l = e->path->plan.order.innermost[n];
-  if (l >= 0 && e->path->plan.order.loops[l].header == n) clear_level(e, l), empty_joins(e, l);
+  if (l >= 0 && e->path->plan.order.loops[l].header == n) clear_level(e, l), poison_joins(e, l);
   mask m = class_mask(e, e->path->plan.class_of[n]);
   w->mostly_full = e->too_long && !w->fallback && (e->path == &e->paths[1] || !e->paths[1].divergent);
   for (LLVMValueRef i = here->first; i != here->last && !w->why; i = LLVMGetNextInstruction(i)) {
@@ -257,7 +257,7 @@ static void emit_latch(emission *e, int l) {
   const plan *p = &e->path->plan;
   int header = p->order.loops[l].header, parent = p->order.loops[l].parent;
   continue_at(e, e->path->latches[l]);
-  take_out(e, l);
+  store_exit_values(e, l);
   parts next = load_mask(e, e->path->loop_next[l]);
   store_mask(e, next, e->path->masks[p->class_of[header]]);
   store_mask(e, no_lanes(&e->w), e->path->loop_next[l]);

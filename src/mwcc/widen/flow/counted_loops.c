@@ -1,14 +1,14 @@
-/* Loops that lanes leave by counting: `for (i = threadIdx.x; i < n; i += 256)`.
+/* Counted loops: the exit condition as the active-lane mask, as in `for (i = threadIdx.x; i < n; i += 256)`.
  *
- * In general a lane's going round in this round and the condition for the next one make its next mask, and masks of all
- * parts together say whether there is a next round. Here the index only grows and the limit stays: a lane that was out of
- * the loop would be told so by the condition alone, in this round and in all later ones. So the condition is the mask, and
- * the first lane of the first part, whose index is the least, tells whether there is a next round. No mask is made from
- * another one, which for blocks of many vectors is half of such a loop's instructions.
+ * In general a lane's mask for the next iteration is its mask in this one and the loop's condition, and the masks of
+ * all vectors together decide whether there is a next iteration. Here the index only grows and the limit is
+ * loop-invariant, so the condition alone is false in a lane that has left the loop, in this iteration and in all
+ * later ones. Hence the condition is the mask. The gang's lane 0, whose index is the least, decides whether there is
+ * a next iteration. No mask is made from another one, which in blocks of many vectors is half of such a loop's
+ * instructions.
  *
- * What has to hold: all lanes enter the loop for which the same comparison holds of the index it begins with, it is left
- * in one place, and the comparison is right for lanes that are out of it, whose numbers go on growing while others are in
- * it. */
+ * Required: exactly those lanes enter the loop for which the comparison holds of the initial index, the loop has one
+ * exit, and the comparison is correct for lanes that have left, whose index continues to grow. */
 #include "emission.h"
 
 /* index < limit, or index <= limit */
@@ -17,8 +17,8 @@ typedef struct comparison {
   bool or_equal;
 } comparison;
 
-/* What holds where node n goes on to the successor; false: it is nothing of that form, with an index that counts. */
-static bool holds_behind(const widener *w, const node *n, int successor, comparison *out) {
+/* The comparison that holds on the edge from node n to the successor; false: it is not of that form. */
+static bool holds_on_edge(const widener *w, const node *n, int successor, comparison *out) {
   LLVMValueRef condition = LLVMGetCondition(n->last);
   if (!LLVMIsAICmpInst(condition)) return false;
   LLVMIntPredicate p = LLVMGetICmpPredicate(condition);
@@ -34,8 +34,8 @@ static bool is_outside(const widener *w, const loop *l, LLVMValueRef value) {
   return at < 0 || !l->contains[at];
 }
 
-/* Whether the value in the next round is the phi's and a number that is not negative; as the limit is far from the end of
-   all numbers (counts_towards), their sum does not wrap in lanes that are in the loop. */
+/* Whether the next value is the phi plus a number that is not negative. The limit is far from the largest number
+   (counts_towards), so the sum does not wrap in lanes that are in the loop. */
 static bool grows(LLVMValueRef phi, LLVMValueRef next) {
   enum { MOST = 1 << 20 };
   if (!LLVMIsAInstruction(next) || LLVMGetInstructionOpcode(next) != LLVMAdd || LLVMGetOperand(next, 0) != phi)
@@ -44,7 +44,7 @@ static bool grows(LLVMValueRef phi, LLVMValueRef next) {
   return LLVMIsAConstantInt(by) && LLVMConstIntGetSExtValue(by) >= 0 && LLVMConstIntGetSExtValue(by) <= MOST;
 }
 
-/* The index as it enters the loop whose phi it is or is made from; NULL: it is no such index. */
+/* The initial index of the loop whose phi the index is or is made from; NULL: it is no such index. */
 static LLVMValueRef first_index(const widener *w, const loop *l, LLVMValueRef index) {
   const node *header = &w->g->nodes[l->header];
   for (LLVMValueRef phi = header->first; LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
@@ -61,7 +61,7 @@ static LLVMValueRef first_index(const widener *w, const loop *l, LLVMValueRef in
   return NULL;
 }
 
-/* Whether a loop is left at node n alone, and all lanes that begin a round come there. */
+/* Whether a loop is left at node n alone, and all lanes that begin an iteration reach n. */
 static bool is_left_at(const emission *e, int l, int n) {
   const plan *p = &e->path->plan;
   const loop *here = &p->order.loops[l];
@@ -76,7 +76,7 @@ static bool is_left_at(const emission *e, int l, int n) {
 
 static int only_pred(const node *n) { return n->pred_count == 1 ? n->preds[0] : -1; }
 
-/* Whether those lanes enter the loop, and no others, for which the comparison holds. */
+/* Whether exactly those lanes enter the loop for which the comparison holds. */
 static bool all_enter(emission *e, int l, const comparison *c, LLVMValueRef first) {
   const plan *p = &e->path->plan;
   const graph *g = e->w.g;
@@ -94,7 +94,7 @@ static bool all_enter(emission *e, int l, const comparison *c, LLVMValueRef firs
   comparison before;
   if (from < 0 || g->nodes[from].barrier || g->nodes[from].succ_count != 2) return false;
   if (p->order.innermost[from] != here->parent || !class_mask(e, p->class_of[from]).all) return false;
-  return holds_behind(&e->w, &g->nodes[from], to, &before) && before.index == first && before.limit == c->limit &&
+  return holds_on_edge(&e->w, &g->nodes[from], to, &before) && before.index == first && before.limit == c->limit &&
          before.or_equal == c->or_equal;
 }
 
@@ -106,12 +106,12 @@ LLVMValueRef counted_loop_continues(emission *e, int n) {
   comparison c;
   if (!has_pass(w->p, PASS_COUNTED_LOOPS)) return NULL;
   if (l < 0 || !p->divergent_loop[l] || here->barrier || here->succ_count != 2) return NULL;
-  const loop *round = &p->order.loops[l];
-  if (here->succs[0] != round->header && here->succs[1] != round->header) return NULL;
+  const loop *in = &p->order.loops[l];
+  if (here->succs[0] != in->header && here->succs[1] != in->header) return NULL;
   if (graph_node_of(w->g, LLVMGetCondition(here->last)) != n) return NULL;
-  if (!is_left_at(e, l, n) || !holds_behind(w, here, round->header, &c)) return NULL;
-  LLVMValueRef first = is_outside(w, round, c.limit) && counts_towards(w->shapes, c.index, c.limit)
-                           ? first_index(w, round, c.index)
+  if (!is_left_at(e, l, n) || !holds_on_edge(w, here, in->header, &c)) return NULL;
+  LLVMValueRef first = is_outside(w, in, c.limit) && counts_towards(w->shapes, c.index, c.limit)
+                           ? first_index(w, in, c.index)
                            : NULL;
   if (!first || !all_enter(e, l, &c, first)) return NULL;
   return LLVMBuildICmp(w->b, c.or_equal ? LLVMIntSLE : LLVMIntSLT, value_scalar(w, c.index), value_scalar(w, c.limit),

@@ -108,7 +108,7 @@ void end_kept_adds(emission *e);
 
 typedef struct iteration_loop {
   LLVMBasicBlockRef head, done; /* NULL: the kernel's loop is not interchanged */
-  LLVMValueRef slot, round;
+  LLVMValueRef slot, iteration;
   LLVMValueRef first,
       end; /* where iterations are parallel (parallel_iterations.c): the blocks of the current one (slots) */
   LLVMBasicBlockRef groups, groups_done; /* where a few blocks at a time are run; else NULL */
@@ -138,7 +138,7 @@ typedef struct gang_loop {
 } gang_loop;
 void choose_sharing(emission *e); /* once its regions are known */
 /* The range of gangs to run that belongs to one block: which block, and how many gangs. */
-LLVMValueRef begin_part(emission *e, LLVMValueRef at, LLVMValueRef end, LLVMValueRef *block);
+LLVMValueRef begin_block_range(emission *e, LLVMValueRef at, LLVMValueRef end, LLVMValueRef *block);
 void begin_gangs(emission *e, gang_loop *l);
 void end_gangs(emission *e, const gang_loop *l);
 
@@ -168,8 +168,8 @@ LLVMValueRef counted_loop_continues(emission *e, int n);
    not needed; `here`: all lanes at the source. */
 void move_phis(emission *e, int source, int target, bool plain, mask blend, mask here);
 void read_incoming(emission *e, int source, int target);
-void empty_joins(emission *e, int l); /* at the start of each iteration of the loop */
-void take_out(emission *e, int l);    /* at its end */
+void poison_joins(emission *e, int l);      /* at the start of each iteration of the loop */
+void store_exit_values(emission *e, int l); /* at its end */
 
 /* ---- uniform_path.c ---- */
 /* Begin the uniform path, if the region has branches that all lanes of most gangs take alike. */

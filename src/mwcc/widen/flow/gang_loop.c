@@ -1,11 +1,13 @@
-/* The loops over the gangs of a block, and blocks that several workers share.
+/* The loops over the gangs of a block, and gangs that several workers share.
  *
- * As a rule a worker runs whole blocks. Where a grid has few of them for its workers (mwcc --launch=…:few), the last ones keep
- * some workers busy while others have nothing to do: 32 blocks take 16 workers two rounds, or three if one of them is late, and
- * two blocks take no more than two. Then the block function counts gangs in place of blocks, all those of the first block, those
- * of the second, and so on, so that a worker may begin and end anywhere in a block. That is for kernels of which no thread can
- * tell which others ran before it: without barriers, shared memory and waiting. And for those with loops: a block of what is
- * shorter takes less time than it takes to wake a worker. */
+ * As a rule a worker runs whole blocks. Where a grid has few blocks for its workers (mwcc --launch=…:few), the last
+ * blocks keep some workers busy while others are idle: 32 blocks keep 16 workers for two blocks each, or three if
+ * one of them is late, and two blocks keep only two workers busy. Then the block function counts gangs instead of
+ * blocks: all those of the first block, those of the second, and so on. So a worker may begin and end anywhere in a
+ * block.
+ *
+ * That is for kernels in which no thread can observe which others ran before it: without barriers, shared memory and
+ * waiting. And for kernels with loops: a shorter block takes less time than waking a worker. */
 #include "mwcc/widen/memory/memory.h"
 #include "emission.h"
 
@@ -15,7 +17,7 @@ static unsigned rows_of(const cut *c) { return c->kind == CUT_PLANE ? (unsigned)
 
 static unsigned columns_of(const cut *c) { return (unsigned)(c->lanes * c->parts) / rows_of(c); }
 
-/* Of a block of that size, by axis. */
+/* The number of gangs in a block of that size, by axis. */
 static void count_gangs_of(const cut *c, const unsigned block[3], unsigned out[3]) {
   bool line = c->kind == CUT_LINE;
   unsigned length = line ? block[0] * block[1] * block[2] : block[0];
@@ -24,7 +26,7 @@ static void count_gangs_of(const cut *c, const unsigned block[3], unsigned out[3
   out[2] = line ? 1 : block[2];
 }
 
-/* How many gangs a block has that workers may share; 0: they may not. */
+/* The number of gangs of a block that workers may share; 0: they may not. */
 static unsigned gangs_to_share(const emission *e) {
   const widener *w = &e->w;
   const program *p = w->p;
@@ -44,9 +46,9 @@ void choose_sharing(emission *e) {
   p->gangs = e->shared_gangs ? gangs : gangs > 0 || p->few_pays;
 }
 
-/* ---- the part of a block that is run ---- */
+/* ---- the range of a block's gangs that is run ---- */
 
-LLVMValueRef begin_part(emission *e, LLVMValueRef at, LLVMValueRef end, LLVMValueRef *block) {
+LLVMValueRef begin_block_range(emission *e, LLVMValueRef at, LLVMValueRef end, LLVMValueRef *block) {
   widener *w = &e->w;
   program *p = w->p;
   LLVMValueRef gangs = constant_i64(p, e->shared_gangs), first = LLVMBuildURem(w->b, at, gangs, "");
@@ -97,7 +99,7 @@ void begin_gangs(emission *e, gang_loop *l) {
     begin_shared(e, l);
     return;
   }
-  /* Where gangs are cut from the linear id, tid[0] is that. */
+  /* Where gangs are cut from the linear id, tid[0] is that id. */
   bool line = c->kind == CUT_LINE;
   LLVMValueRef one = constant_i32(w->p, 1), length = line ? count_threads(w) : w->ntid[0];
   LLVMBuildStore(w->b, constant_i32(w->p, 0), w->gang);

@@ -1,8 +1,18 @@
-/* The loops over the rounds of a grid-stride loop, in the block function: see interchange.c.
+/* The loops around the blocks for the iterations of a grid-stride loop: how the block function runs the loops that
+ * interchange.c has interchanged.
  *
- * Kernels that keep nothing do the first round of all the blocks that a worker was given, then the second one of all. Others do
- * a few rounds of some blocks, then the next few of the same blocks; and once more what is behind the loop, when all rounds are
- * done (reduction_state.c). */
+ * Kernels that save nothing: the first iteration of all blocks that a worker was given, then the second of all, and
+ * so on.
+ *
+ *   for each iteration
+ *     for each block: run it
+ *
+ * Kernels that save sums are strip-mined: a few iterations of some blocks, then the next few of the same blocks, and
+ * once more the code after the loop when all iterations are done (reduction_state.c).
+ *
+ *   for each group of blocks
+ *     for each strip of iterations
+ *       for each block of the group: run it */
 #include "emission.h"
 #include "mwcc/grid_stride/grid_stride.h"
 #include "mwcc/analysis/analysis.h"
@@ -17,9 +27,9 @@ static LLVMValueRef grid_threads(widener *w) {
   return LLVMBuildMul(w->b, blocks, constant_i64(w->p, block_size(w->p, 'x')), "");
 }
 
-/* ---- what the kernel's code reads of it ---- */
+/* ---- what the kernel's code reads about it ---- */
 
-static void note(widener *w, LLVMValueRef elements, size_t field) {
+static void set_worker_field(widener *w, LLVMValueRef elements, size_t field) {
   LLVMValueRef at = constant_i64(w->p, field);
   LLVMBuildStore(w->b, elements, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
 }
@@ -31,11 +41,11 @@ static LLVMValueRef lesser(widener *w, LLVMValueRef a, LLVMValueRef b, bool is_s
   return LLVMBuildSelect(w->b, less, a, b, "");
 }
 
-static LLVMValueRef iterations_remain(widener *w, LLVMValueRef round) {
-  return LLVMBuildICmp(w->b, w->k->iterations_signed ? LLVMIntSLT : LLVMIntULT, round, w->elements, "");
+static LLVMValueRef iterations_remain(widener *w, LLVMValueRef iteration) {
+  return LLVMBuildICmp(w->b, w->k->iterations_signed ? LLVMIntSLT : LLVMIntULT, iteration, w->elements, "");
 }
 
-/* for (slot = first; slot < end; slot += step): left inside. */
+/* for (slot = first; slot < end; slot += step): the builder is left in the body. */
 static void begin_group(emission *e, iteration_loop *l) {
   widener *w = &e->w;
   LLVMBasicBlockRef body = new_block(e, "group");
@@ -52,7 +62,8 @@ static void begin_group(emission *e, iteration_loop *l) {
   e->end_block = lesser(w, next, end, false);
 }
 
-/* The rounds of all blocks, in this order, of which a worker was given some: what of them is of one round. */
+/* Parallel iterations: a worker was given a range of the iterations of all blocks, in this order. Takes what of the
+   range is of one iteration. */
 static void begin_parallel(emission *e, iteration_loop *l, LLVMBasicBlockRef body) {
   widener *w = &e->w;
   program *p = w->p;
@@ -66,34 +77,34 @@ static void begin_parallel(emission *e, iteration_loop *l, LLVMBasicBlockRef bod
     blocks = LLVMBuildMul(w->b, blocks, LLVMBuildZExt(w->b, size, p->i64, ""), "");
   }
   LLVMValueRef first = LLVMBuildURem(w->b, at, blocks, "");
-  LLVMValueRef round = LLVMBuildMul(w->b, LLVMBuildUDiv(w->b, at, blocks, ""), grid_threads(w), "");
+  LLVMValueRef iteration = LLVMBuildMul(w->b, LLVMBuildUDiv(w->b, at, blocks, ""), grid_threads(w), "");
   LLVMValueRef count = lesser(w, LLVMBuildSub(w->b, blocks, first, ""), LLVMBuildSub(w->b, end, at, ""), false);
   LLVMBuildStore(w->b, LLVMBuildAdd(w->b, at, count, ""), l->slot);
   LLVMBuildStore(w->b, first, l->first);
   LLVMBuildStore(w->b, LLVMBuildAdd(w->b, first, count, ""), l->end);
-  note(w, round, offsetof(mw_worker, round));
+  set_worker_field(w, iteration, offsetof(mw_worker, round));
   LLVMBuildBr(w->b, body);
 }
 
-/* All rounds of the blocks that a worker was given, one after the other. */
+/* Ordered iterations: all those of the blocks that a worker was given, one after the other. */
 static void begin_ordered(emission *e, iteration_loop *l, LLVMBasicBlockRef body) {
   widener *w = &e->w;
   LLVMBasicBlockRef some = new_block(e, "round");
-  LLVMValueRef round = load_slot(e, w->p->i64, l->slot);
-  LLVMBuildCondBr(w->b, iterations_remain(w, round), some, l->done);
+  LLVMValueRef iteration = load_slot(e, w->p->i64, l->slot);
+  LLVMBuildCondBr(w->b, iterations_remain(w, iteration), some, l->done);
   continue_at(e, some);
-  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, round, grid_threads(w), ""), l->slot);
+  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, iteration, grid_threads(w), ""), l->slot);
   LLVMBuildStore(w->b, e->first_block, l->first);
   LLVMBuildStore(w->b, e->end_block, l->end);
-  note(w, round, offsetof(mw_worker, round));
+  set_worker_field(w, iteration, offsetof(mw_worker, round));
   LLVMBuildBr(w->b, body);
 }
 
-/* Either, as the launch is. */
+/* Parallel or ordered, as the launch demands. */
 static void begin_chosen(emission *e, iteration_loop *l) {
   widener *w = &e->w;
   program *p = w->p;
-  LLVMBasicBlockRef by_rounds = new_block(e, "free"), by_blocks = new_block(e, "ordered"),
+  LLVMBasicBlockRef parallel = new_block(e, "free"), ordered = new_block(e, "ordered"),
                     body = new_block(e, "round.body");
   l->head = new_block(e, "rounds"), l->done = new_block(e, "rounds.done");
   l->slot = LLVMBuildAlloca(w->entry, p->i64, "round");
@@ -104,10 +115,10 @@ static void begin_chosen(emission *e, iteration_loop *l) {
   LLVMBuildStore(w->b, LLVMBuildSelect(w->b, free, e->first_block, zero, ""), l->slot);
   LLVMBuildBr(w->b, l->head);
   continue_at(e, l->head);
-  LLVMBuildCondBr(w->b, free, by_rounds, by_blocks);
-  continue_at(e, by_rounds);
+  LLVMBuildCondBr(w->b, free, parallel, ordered);
+  continue_at(e, parallel);
   begin_parallel(e, l, body);
-  continue_at(e, by_blocks);
+  continue_at(e, ordered);
   begin_ordered(e, l, body);
   continue_at(e, body);
   e->first_block = load_slot(e, p->i64, l->first), e->end_block = load_slot(e, p->i64, l->end);
@@ -131,20 +142,20 @@ void begin_iterations(emission *e, iteration_loop *l) {
   LLVMBuildStore(w->b, constant_i64(w->p, 0), l->slot);
   LLVMBuildBr(w->b, l->head);
   continue_at(e, l->head);
-  LLVMValueRef round = load_slot(e, w->p->i64, l->slot);
+  LLVMValueRef iteration = load_slot(e, w->p->i64, l->slot);
   if (w->k->saves_state) {
     LLVMValueRef few = LLVMBuildMul(w->b, grid_threads(w), constant_i64(w->p, STRIP_ITERATIONS), "");
-    LLVMValueRef limit = lesser(w, LLVMBuildAdd(w->b, round, few, ""), w->elements, w->k->iterations_signed);
+    LLVMValueRef limit = lesser(w, LLVMBuildAdd(w->b, iteration, few, ""), w->elements, w->k->iterations_signed);
     LLVMBuildStore(w->b, limit, l->slot);
-    note(w, limit, offsetof(mw_worker, round_limit));
-    l->round = round;
+    set_worker_field(w, limit, offsetof(mw_worker, round_limit));
+    l->iteration = iteration;
   } else {
     LLVMBasicBlockRef body = new_block(e, "round");
-    LLVMBuildCondBr(w->b, iterations_remain(w, round), body, l->done);
+    LLVMBuildCondBr(w->b, iterations_remain(w, iteration), body, l->done);
     continue_at(e, body);
-    LLVMBuildStore(w->b, LLVMBuildAdd(w->b, round, grid_threads(w), ""), l->slot);
+    LLVMBuildStore(w->b, LLVMBuildAdd(w->b, iteration, grid_threads(w), ""), l->slot);
   }
-  note(w, round, offsetof(mw_worker, round));
+  set_worker_field(w, iteration, offsetof(mw_worker, round));
 }
 
 void end_iterations(emission *e, const iteration_loop *l) {
@@ -155,8 +166,8 @@ void end_iterations(emission *e, const iteration_loop *l) {
     continue_at(e, l->done);
     return;
   }
-  /* behind the last ones once more */
-  LLVMBuildCondBr(w->b, iterations_remain(w, l->round), l->head, l->done);
+  /* once more after the last iteration */
+  LLVMBuildCondBr(w->b, iterations_remain(w, l->iteration), l->head, l->done);
   continue_at(e, l->done);
   end_kept_adds(e);
   LLVMBuildStore(w->b, e->end_block, l->group);

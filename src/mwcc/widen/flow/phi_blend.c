@@ -1,13 +1,15 @@
-/* What phis take over where control goes along an edge: values in slots, which promotion to registers removes.
+/* Phis as blends: the stores to slots along control-flow edges, which mem2reg promotes.
  *
- * A join is entered by some lanes on one edge and by others on another: what it takes over is blended with what it holds.
- * Not on the first edge of a round. And what lanes hold there from the round before is forgotten, or it would be carried
- * along in registers for nobody. (Unless a region between barriers comes into the loop in its middle: then its rounds begin
- * elsewhere, where a join may hold what lanes brought with them.)
+ * Lanes enter a join on different edges. On each edge the incoming value is blended with what the join's slot holds:
+ * slot = select(mask, incoming, slot). On the first edge of an iteration no blend is needed. At the start of an
+ * iteration the slots are poison; otherwise what they held in the previous iteration would be carried around the
+ * loop in registers. (Except where a barrier region enters a loop in its middle: its iterations begin elsewhere, and
+ * a join may hold values that lanes brought along.)
  *
- * Lanes leave a loop one by one, each with its own values, which wait outside for the others. Mostly these are what the next
- * round would have begun with (a sum): then they are left where that round has it, as long as it changes only what belongs to
- * lanes that are still there, and are taken out when the last lane leaves. So a sum is one register, not two. */
+ * Lanes leave a divergent loop one by one, and their exit values wait outside for the others. Mostly an exit value
+ * is also what the next iteration would begin with, as a sum is. Then it is left in the header phi's slot, provided
+ * that the iterations that follow change only lanes still in the loop; it is copied to the exit's phi when the last
+ * lane leaves. So a sum is one register, not two. */
 #include "emission.h"
 
 static LLVMValueRef incoming_from(LLVMValueRef phi, LLVMBasicBlockRef from) {
@@ -24,7 +26,7 @@ void read_incoming(emission *e, int source, int target) {
   }
 }
 
-/* A value in the form in which a phi is kept that takes it over. */
+/* A value in the form of the phi that takes it. */
 static parts form_for(widener *w, LLVMValueRef phi, LLVMValueRef value) {
   parts form = {0};
   if (is_varying(w, phi)) return value_vectors(w, value);
@@ -35,20 +37,21 @@ static parts form_for(widener *w, LLVMValueRef phi, LLVMValueRef value) {
 
 static bool begins_block(const node *n) {
   return LLVMGetFirstInstruction(n->block) == n->first;
-} /* else: a barrier did */
+} /* false: a barrier precedes it */
 
-/* The phi of a loop's header that takes over, where lanes go round, what `phi` does where they leave it: there the value
-   stays. NULL: it goes out at once. */
-static LLVMValueRef left_in(const emission *e, int source, int target, LLVMValueRef phi) {
+/* The phi of the loop's header that takes on the back edge what `phi` takes on the exit edge: the value stays there
+   until the loop ends. NULL: it is stored at once. */
+static LLVMValueRef header_phi_for_exit(const emission *e, int source, int target, LLVMValueRef phi) {
   const plan *p = &e->path->plan;
   const graph *g = e->w.g;
   const node *from = &g->nodes[source];
   int l = p->order.innermost[source];
   if (l < 0 || !p->divergent_loop[l] || !is_varying(&e->w, phi) || LLVMCountIncoming(phi) != 1) return NULL;
-  /* only by one loop: behind two, lanes have waited since an earlier round of the outer one */
+  /* only for one loop: after two, lanes may have waited since an earlier iteration of the outer one */
   if (plan_item(p, l, target) >= 0 || plan_item(p, p->order.loops[l].parent, target) < 0) return NULL;
   const node *header = &g->nodes[p->order.loops[l].header];
-  bool goes_round = false, only = true; /* all go round from there: elsewhere what is left would be overwritten */
+  /* all lanes continue from there: a back edge elsewhere would overwrite the value */
+  bool goes_round = false, only = true;
   for (int i = 0; i < header->pred_count; i++) {
     if (header->preds[i] == source) goes_round = true;
     if (header->preds[i] != source && plan_item(p, l, header->preds[i]) >= 0) only = false;
@@ -60,19 +63,19 @@ static LLVMValueRef left_in(const emission *e, int source, int target, LLVMValue
   return NULL;
 }
 
-/* Whether lanes that leave the loop at `source` leave something in the header's phi. */
-static bool is_left_in(const emission *e, int source, LLVMValueRef phi) {
+/* Whether lanes that leave the loop at `source` leave a value in the header's phi. */
+static bool holds_exit_value(const emission *e, int source, LLVMValueRef phi) {
   const graph *g = e->w.g;
   for (int i = 0; i < g->nodes[source].succ_count; i++) {
     int target = g->nodes[source].succs[i];
     if (!begins_block(&g->nodes[target])) continue;
     for (LLVMValueRef out = g->nodes[target].first; LLVMIsAPHINode(out); out = LLVMGetNextInstruction(out))
-      if (left_in(e, source, target, out) == phi) return true;
+      if (header_phi_for_exit(e, source, target, out) == phi) return true;
   }
   return false;
 }
 
-void take_out(emission *e, int l) {
+void store_exit_values(emission *e, int l) {
   widener *w = &e->w;
   const plan *p = &e->path->plan;
   const node *header = &w->g->nodes[p->order.loops[l].header];
@@ -82,7 +85,7 @@ void take_out(emission *e, int l) {
     for (int s = 0; plan_item(p, l, source) >= 0 && s < from->succ_count; s++) {
       const node *to = &w->g->nodes[from->succs[s]];
       for (LLVMValueRef phi = to->first; begins_block(to) && LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
-        LLVMValueRef in = left_in(e, source, from->succs[s], phi);
+        LLVMValueRef in = header_phi_for_exit(e, source, from->succs[s], phi);
         if (!in) continue;
         store_slots(w, load_slots(w, form_type(w, in), slot_of(w, in), w->parts), slot_of(w, phi), w->parts);
       }
@@ -98,10 +101,10 @@ void move_phis(emission *e, int source, int target, bool plain, mask blend, mask
   int count = 0;
   LLVMBasicBlockRef from = w->g->nodes[source].block;
   if (!begins_block(to)) return;
-  /* All are read before any is written: they happen at once. */
+  /* All values are read before any is stored: phis are simultaneous. */
   for (LLVMValueRef i = to->first; i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
     if (count == (int)MW_COUNT(phis)) {
-      refuse(w, i, "it has very many values at one join");
+      refuse(w, i, "more than 128 values meet at one point of its control flow");
       return;
     }
     LLVMValueRef incoming = incoming_from(i, from);
@@ -113,8 +116,8 @@ void move_phis(emission *e, int source, int target, bool plain, mask blend, mask
     forms[count++] = form_for(w, i, incoming);
   }
   for (int n = 0; n < count; n++) {
-    LLVMValueRef in = left_in(e, source, target, phis[n]);
-    bool stays = in || is_left_in(e, source, phis[n]), over = !is_varying(w, phis[n]) || (plain && !stays);
+    LLVMValueRef in = header_phi_for_exit(e, source, target, phis[n]);
+    bool stays = in || holds_exit_value(e, source, phis[n]), over = !is_varying(w, phis[n]) || (plain && !stays);
     parts slots = slot_of(w, in ? in : phis[n]);
     mask lanes = stays ? here : blend;
     for (int u = 0; u < form_count(w, phis[n]); u++) {
@@ -126,7 +129,7 @@ void move_phis(emission *e, int source, int target, bool plain, mask blend, mask
   }
 }
 
-void empty_joins(emission *e, int l) {
+void poison_joins(emission *e, int l) {
   widener *w = &e->w;
   const plan *p = &e->path->plan;
   for (int i = 0; i < p->order.rpo_count; i++) {

@@ -1,4 +1,5 @@
-/* The sums of widen/calls/privatized_atomics.c are added where blocks that took turns are done. */
+/* Privatised atomic additions: the sums of widen/calls/privatized_atomics.c are added to memory when a group of
+ * strip-mined blocks is done. */
 #include "emission.h"
 #include "mwcc/grid_stride/grid_stride.h"
 
@@ -6,7 +7,7 @@ static LLVMValueRef no_place(const kept_add *a, LLVMTypeRef number) {
   return LLVMConstIntToPtr(LLVMConstAllOnes(number), a->pointer);
 }
 
-/* One thread's sum, if there is any; and none is kept any more. */
+/* Add one thread's sum, if there is one, and reset it. */
 static void add_one(emission *e, const kept_add *a, LLVMValueRef lane) {
   widener *w = &e->w;
   LLVMBasicBlockRef adds = new_block(e, "adds"), next = new_block(e, "added");
@@ -24,7 +25,7 @@ static void add_one(emission *e, const kept_add *a, LLVMValueRef lane) {
   continue_at(e, next);
 }
 
-/* From here on what runs is not of one block. */
+/* From here on the running code belongs to several blocks. */
 static void note_several(widener *w) {
   LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, block));
   LLVMBuildStore(w->b, constant_i64(w->p, MW_SEVERAL_BLOCKS),

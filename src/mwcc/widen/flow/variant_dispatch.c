@@ -1,5 +1,6 @@
-/* The dispatch between a kernel's variants: the block function looks at the launch and picks one. And of code that is for launches of
- * one class alone, whether a launch is of that class. */
+/* The dispatch between a kernel's variants: a function that inspects the launch and calls the variant for it
+ * (multiversioning). For code that is specialised to a block class: the predicate whether a launch is of that class.
+ */
 #include "mwcc/analysis/footprint.h"
 #include "mwcc/widen/widen.h"
 #include "mwcc/read/read.h"
@@ -37,7 +38,7 @@ static LLVMValueRef is_multiple(program *p, LLVMBuilderRef b, LLVMValueRef numbe
   return LLVMBuildICmp(b, LLVMIntEQ, rest, constant_i32(p, 0), "");
 }
 
-/* Whether the launch's blocks can be. */
+/* Whether the launch's blocks can be cut like that. */
 static LLVMValueRef can_be_cut(program *p, LLVMBuilderRef b, const cut *c, LLVMValueRef frame) {
   size_t block = offsetof(mw_frame, block);
   LLVMValueRef x = load_invariant(p, b, p->i32, frame, block);
@@ -73,7 +74,7 @@ static LLVMValueRef gangs_have_room(program *p, LLVMBuilderRef b, const variant 
                        constant_i64(p, WAITING_MOST), "");
 }
 
-/* Of the grid. */
+/* The number of threads in a row of the grid. */
 static LLVMValueRef threads_of_row(program *p, LLVMBuilderRef b, LLVMValueRef frame) {
   LLVMValueRef blocks = load_invariant(p, b, p->i32, frame, offsetof(mw_frame, grid)),
                threads = load_invariant(p, b, p->i32, frame, offsetof(mw_frame, block));
@@ -139,7 +140,7 @@ static LLVMValueRef has_blocks_of_that_size(program *p, LLVMBuilderRef b, LLVMVa
   return all;
 }
 
-/* Not a dispatch: the launches that it is made for are sorted out before (mw_mwo_kernel.fits). */
+/* Not a dispatch: the runtime selects the launches beforehand (mw_mwo_kernel.fits). */
 void build_launched(program *p, kernel *k) {
   LLVMTypeRef type = LLVMFunctionType(p->i32, &p->pointer, 1, 0);
   char *name = mw_format("fits.%s", k->linkage);

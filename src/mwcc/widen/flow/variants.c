@@ -1,8 +1,8 @@
-/* Which kernels run as SIMD lanes.
+/* Which kernels run on the SIMD tier, and in which variants.
  *
- * A kernel that can be widened gets several variants, by how the launch's blocks can be cut into gangs (struct cut); and the loop or
- * fiber variant for launches outside the class that the others are compiled for (a very large grid, or parameters that
- * the shapes do not hold for: simt.h). variant_dispatch.c picks one. */
+ * A kernel that can be widened has several variants, by how the launch's blocks can be cut into gangs (struct cut),
+ * and the loop or fiber variant for launches outside of the class that the others are compiled for: a very large
+ * grid, or parameters that the shapes do not hold for (simt.h). variant_dispatch.c selects one at the launch. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/target/tuning.h"
 #include "mwcc/analysis/analysis.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As many as a vector register has, or as --width says; not twice what __launch_bounds__ lets blocks have. */
+/* As many lanes as a vector register has, or as --width says; not twice what __launch_bounds__ allows a block. */
 static int lanes_for(const program *p, const kernel *k) {
   enum { FEWEST = 4 };
   int lanes = register_lanes(p);
@@ -22,7 +22,7 @@ static int lanes_for(const program *p, const kernel *k) {
   return lanes;
 }
 
-/* What one of the variants assumes, they all keep to. */
+/* All variants rely on what any of them assumes. */
 static void add_assumptions(kernel *k, const shapes *s) {
   bool first = !k->most_blocks;
   if (first || s->extent.grid < k->most_blocks) k->most_blocks = s->extent.grid;
@@ -30,15 +30,15 @@ static void add_assumptions(kernel *k, const shapes *s) {
   for (int i = 0; i < s->assumption_count; i++) {
     int n = 0;
     while (n < k->assumption_count && k->assumptions[n].parameter != s->assumptions[i].parameter) n++;
-    if (n < k->assumption_count) continue; /* of a parameter there is only one to be made */
+    if (n < k->assumption_count) continue; /* there is one assumption for each parameter */
     k->assumptions = mw_realloc(k->assumptions, (size_t)(n + 1) * sizeof *k->assumptions);
     k->assumptions[k->assumption_count++] = s->assumptions[i];
   }
 }
 
-/* ---- is it worth it? ----
-   A gather costs about as much as its loads one by one, and the lanes of a divergent loop wait for the longest: a loop
-   that does little but gather is quicker one thread at a time (sparse matrices, lists, trees). */
+/* ---- whether widening pays ---- A gather costs about as much as its loads one by one, and the lanes of a divergent
+   loop wait for the longest. So a loop that does little but gather is faster one thread after the other (sparse
+   matrices, lists, trees). */
 
 static bool is_gather(const shapes *s, LLVMValueRef i) {
   if (!LLVMIsALoadInst(i)) return false;
@@ -51,7 +51,7 @@ static bool is_arithmetic(LLVMValueRef i) {
          !LLVMIsAPHINode(i) && !LLVMIsATerminatorInst(i);
 }
 
-static bool leaves_apart(const graph *g, const shapes *s, const loop *l) {
+static bool is_left_divergently(const graph *g, const shapes *s, const loop *l) {
   for (int n = 0; n < g->count; n++) {
     if (!l->contains[n] || !s->divergent[n]) continue;
     for (int i = 0; i < g->nodes[n].succ_count; i++)
@@ -65,7 +65,7 @@ static bool mostly_gathers(const graph *g, const order *o, const shapes *s) {
   for (int l = 0; l < o->loop_count; l++) {
     const loop *here = &o->loops[l];
     unsigned gathers = 0, arithmetic = 0;
-    if (!leaves_apart(g, s, here)) continue;
+    if (!is_left_divergently(g, s, here)) continue;
     for (int n = 0; n < g->count; n++) {
       if (!here->contains[n]) continue;
       for (LLVMValueRef i = g->nodes[n].first;; i = LLVMGetNextInstruction(i)) {
@@ -81,22 +81,22 @@ static bool mostly_gathers(const graph *g, const order *o, const shapes *s) {
 
 /* ---- the variants ---- */
 
-typedef struct stride_query {
+typedef struct variant_query {
   program *p;
   kernel *k;
   const graph *g;
   const order *o;
   const liveness *live;
-  const char *why; /* no variant can be made */
+  const char *why; /* why no variant can be made */
   LLVMValueRef why_at;
-  const char *parts_why; /* the number of parts, or NULL */
-  const char *lanes_why; /* the number of lanes, where it is not that of a register */
-  int wanted;            /* that number, which not every block can be cut into */
-  bool turns;            /* what loops carry takes turns in registers */
-} stride_query;
+  const char *parts_why; /* why there are so many vectors, or NULL */
+  const char *lanes_why; /* why there are so many lanes, where a register has another number; or NULL */
+  int wanted;            /* the wanted number of vectors, into which not every block can be cut */
+  bool blocks_registers; /* register_blocking.c suits its loops */
+} variant_query;
 
-/* Why gangs are as large as they are, and not larger. */
-static char *explain_size(const stride_query *q, const cut *c) {
+/* Why gangs are as large as they are, for the report. */
+static char *explain_size(const variant_query *q, const cut *c) {
   const kernel *k = q->k;
   bool asked = q->p->options->width, fewer = c->parts < q->wanted && !k->sees_warp;
   int native = register_lanes(q->p);
@@ -114,7 +114,7 @@ static char *explain_size(const stride_query *q, const cut *c) {
   return mw_format("%s%s%s", why, lanes, fewer ? ", no more vectors as the block's rows do not divide into them" : "");
 }
 
-static void add_variant(stride_query *q, cut c) {
+static void add_variant(variant_query *q, cut c) {
   static const char *const names[] = {
       [CUT_ROW] = "row", [CUT_ROWS] = "rows", [CUT_PLANE] = "plane", [CUT_SINGLE] = "single", [CUT_LINE] = "line"};
   kernel *k = q->k;
@@ -129,7 +129,7 @@ static void add_variant(stride_query *q, cut c) {
   if (with_fallback) single = shapes_given(q->g, q->o, (cut){CUT_ROWS, c.lanes, 1, 1}, NULL, 0, &s);
   if (widen_kernel(q->p, k, q->g, &s, q->live, &x, with_fallback ? &single : NULL, name, &q->why, &q->why_at, &made)) {
     k->variants[k->variant_count++] = made;
-    if (q->turns) add_text_attribute(q->p, made.function, TAKES_TURNS, "");
+    if (q->blocks_registers) add_text_attribute(q->p, made.function, REGISTER_BLOCKED, "");
     add_assumptions(k, &s);
     if (made.fallback) add_assumptions(k, &single);
     if (x.count) add_assumptions(k, &x.shapes);
@@ -166,10 +166,10 @@ static bool reads_id(const graph *g, const char *id) {
   return false;
 }
 
-/* Where threads see their warps a gang is a warp. Warps are cut from the linear id: short rows may be a warp together, and
-   where rows are not whole warps threadIdx may be anything; but for blocks of a single row, if the kernel thinks of no
-   other. */
-static cut warp_cut(const stride_query *q, int lanes, const unsigned block[3]) {
+/* Where threads see their warps, a gang is a warp. Warps are cut from the linear id: short rows may form a warp
+   together, and where rows are not whole warps threadIdx is arbitrary in a gang, except for blocks of a single row if
+   the kernel reads no other axis. */
+static cut warp_cut(const variant_query *q, int lanes, const unsigned block[3]) {
   enum { SHORTEST = 4 };
   bool flat = !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.y") && !reads_id(q->g, "llvm.nvvm.read.ptx.sreg.tid.z");
   if (lanes > WARP_LANES) lanes = WARP_LANES;
@@ -187,15 +187,15 @@ static cut warp_cut(const stride_query *q, int lanes, const unsigned block[3]) {
   return c;
 }
 
-/* How the launches' blocks are cut, known or not. */
-static cut choose_cut(stride_query *q, int lanes, int together) {
+/* How blocks are cut, where their size is known and where not. */
+static cut choose_cut(variant_query *q, int lanes, int together) {
   const unsigned *block = q->p->options->launch_kernel ? q->p->block : NULL;
   if (q->k->sees_warp) return warp_cut(q, lanes, block);
   if (!block) return (cut){CUT_ROW, lanes, together, 1};
   return rows_that_pay(q->g, q->o, cut_block(block, lanes, together), block, &q->parts_why);
 }
 
-static bool pays(stride_query *q, const shapes *s) {
+static bool pays(variant_query *q, const shapes *s) {
   q->k->chases = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
   if (q->k->chases)
     q->why = "a loop that its threads leave at different times does little but gather";
@@ -210,7 +210,7 @@ static char *describe_cut(const cut *c, const char *parts_why) {
                    c->parts, parts_why ? ": " : "", parts_why ? parts_why : "");
 }
 
-/* What launches the variants are not for, and how those run: nothing falls to a slow tier without being told. */
+/* Which launches the variants do not cover, and how those run: a slow tier is always reported. */
 static char *describe_class(const kernel *k) {
   enum { MOST_GANGS = 1024 }; /* of a block: each with a row of one thread */
   mw_text text = {0};
@@ -244,7 +244,7 @@ static uint32_t depth_of_loops(const order *o) {
 
 static bool widen_with_cut(program *p, kernel *k, int lanes, int together, bool seamless) {
   graph g;
-  stride_query q = {.p = p, .k = k, .g = &g};
+  variant_query q = {.p = p, .k = k, .g = &g};
   if (!graph_build(p, k->body, seamless, &g, &q.why)) {
     if (!seamless) explain(k, q.why, NULL);
     return false;
@@ -257,13 +257,13 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int together, bool 
   shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
   if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
   q.wanted = together;
-  q.turns = suits_turns(&g, &o, &s);
+  q.blocks_registers = suits_register_blocking(&g, &o, &s);
   bool may_be_wider = p->options->launch_kernel && !p->options->width && !seamless;
   if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->block, k->waits, &q.lanes_why);
   bool too_wide = seamless && suits_small_gangs(&g, &o, &s, together);
   if (!too_wide && pays(&q, &s)) {
     add_variant(&q, choose_cut(&q, lanes, together));
-    /* gangs of several parts may need more memory for local arrays than there is: then of one */
+    /* gangs of several vectors may need more memory for local arrays than there is: try one vector */
     if (q.why && !seamless && together > 1) {
       q.why = NULL;
       add_variant(&q, choose_cut(&q, lanes, 1));
@@ -295,8 +295,8 @@ static size_t count_instructions(LLVMValueRef function) {
   return all.count;
 }
 
-/* Where registers are small, what is too much code for one gang is told by threads: gangs that wait for each other cost as
-   much more there as whole blocks are more code. */
+/* Whether a whole block as one gang would be too much code. Where registers are small the limit is by threads: gangs
+   that wait for each other cost as much more there as whole blocks are more code. */
 static bool is_much_code(const program *p, const kernel *k, unsigned threads, int parts_count) {
   enum { MOST = TUNE_ONE_GANG_CODE, LARGE = 16, MOST_BY_THREADS = TUNE_ONE_GANG_CODE_SMALL };
   size_t count = count_instructions(k->body);
@@ -304,7 +304,7 @@ static bool is_much_code(const program *p, const kernel *k, unsigned threads, in
   return count * threads > MOST_BY_THREADS;
 }
 
-/* How many parts a whole block takes as one gang; 0 where it cannot be, or would be too much code. */
+/* The number of vectors of a whole block as one gang; 0: it cannot be one, or is too much code. */
 static int parts_of_block(const program *p, const kernel *k, int lanes) {
   enum { MOST_THREADS = TUNE_ONE_GANG_THREADS };
   const unsigned *block = p->block;
@@ -315,10 +315,9 @@ static int parts_of_block(const program *p, const kernel *k, int lanes) {
   return is_much_code(p, k, threads, c.parts) ? 0 : c.parts;
 }
 
-/* A whole block as one gang: no gang waits for another, and nothing has to be kept at barriers. Where registers are small, a
-   vector may be several of them: for a row of the block, since memory is then reached by whole rows, and where there would be
-   more vectors than a gang can have. (Measured with 8 lanes: prefix sums of 256 numbers took a quarter of the time, sorting
-   by digits half, and transposing tiles of 16 by 16 half. With 4 lanes it was less still.) */
+/* A whole block as one gang: no gang waits for another, and nothing has to be saved at barriers. Where registers are
+   small a vector may be several of them: for a row of the block, since memory is then accessed by whole rows, and
+   where there would be more vectors than a gang can have. */
 static int whole_block(const program *p, const kernel *k, int *lanes) {
   enum { LINE = 16 };
   int row = (int)p->block[0];
@@ -337,7 +336,7 @@ static void widen_one(program *p, kernel *k, int lanes, int together) {
 }
 
 void widen_kernels(program *p) {
-  int together = p->options->parts; /* 0: as pays */
+  int together = p->options->parts; /* 0: chosen by the cost model */
   for (size_t i = 0; i < p->kernel_count && p->options->check_memory; i++)
     explain(&p->kernels[i], "its accesses are checked one by one (--check-memory)", NULL);
   join_blocks(p);
