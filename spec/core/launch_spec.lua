@@ -362,9 +362,9 @@ describe("a kernel", function()
     assert.equal("add", k.name)
     assert.equal("kernel add(int n, const int *a, int *b)", tostring(k))
     assert.same({
-      { name = "n", type = "int", offset = 0, size = 4 },
-      { name = "a", type = "const int *", offset = 8, size = 8 },
-      { name = "b", type = "int *", offset = 16, size = 8 },
+      { name = "n", type = "int", dtype = "int", offset = 0, size = 4 },
+      { name = "a", type = "const int *", dtype = "int", offset = 8, size = 8 },
+      { name = "b", type = "int *", dtype = "int", offset = 16, size = 8 },
     }, k.params)
     assert.equal(m, k.module)
     assert.equal(1024, k.max_threads)
