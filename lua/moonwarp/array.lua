@@ -53,8 +53,8 @@ local function keep_objects(array, list)
   objects_in[array] = kept
 end
 
----An array of a nested table's numbers ({1, 2, 3}, {{1, 2}, {3, 4}}), or a copy of another array as another dtype. Of
----textures and surfaces, which it keeps, with the dtype "cudaTextureObject_t" or "cudaSurfaceObject_t".
+---An array of the numbers in a nested table ({1, 2, 3}, {{1, 2}, {3, 4}}), or a copy of an array with another dtype.
+---With the dtype "cudaTextureObject_t" or "cudaSurfaceObject_t", an array of textures or surfaces, which it retains.
 ---@param data table|moonwarp.array
 ---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.array
@@ -142,7 +142,7 @@ local function numbers_and_dtype(name, most, ...)
   return numbers, nil
 end
 
----0, 1, … below `stop`; or from `start` in steps of `step` (1), `stop` left out.
+---0, 1, … up to `stop`, exclusive; or from `start` in steps of `step`, 1 by default.
 ---@param ... any stop | start, stop[, step]; then a dtype, "float" by default
 ---@return moonwarp.array
 function M.arange(...)
@@ -170,7 +170,7 @@ function M.linspace(first, last, count, dtype)
   return array
 end
 
----An array with the bytes of a string, as string.pack makes them.
+---An array of the bytes of a string, for instance one from string.pack.
 ---@param bytes string
 ---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.array
@@ -290,7 +290,7 @@ function array:sub(first, last)
   return raw.array_strided(self, shape[1] == 0 and 0 or (first - 1) * strides[1], nil, shape, strides)
 end
 
----Print the array as a picture: a sparkline of one dimension, a heat map of two, pixels as what they are.
+---Print the array as a picture: one dimension as a sparkline, two as a heat map, pixels as an image.
 ---@param options? { width?: integer, graphics?: "kitty"|"sixel"|"blocks"|"text" }
 function array:show(options) io.write(raw.part("show").picture(self, options)) end
 

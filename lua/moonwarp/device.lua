@@ -23,7 +23,7 @@ function M.use(device, options)
   return raw.use((name_of("mw.use", device, options)))
 end
 
----As mw.use, but returns nil and the error where there is no such device.
+---As mw.use, but returns nil and the error if there is no such device.
 M.try_use = errors.try(M.use)
 
 ---The device in use: $MOONWARP_DEVICE, or the best there is, until mw.use says otherwise. With a name, that device,
@@ -36,8 +36,8 @@ function M.device(name, options)
   return raw.open((name_of("mw.device", name, options)))
 end
 
----The names of all devices. With { cpu = 3 } there are three CPU devices from now on, each with memory, modules and
----streams of its own; with { cpu = { "1.1", "8.0" } } two, of these compute capabilities.
+---The names of all devices. { cpu = 3 } makes three CPU devices, each with its own memory, modules and streams;
+---{ cpu = { "1.1", "8.0" } } makes two, of these compute capabilities.
 ---@param numbers? { cpu?: integer|string[] }
 ---@return string[]
 function M.devices(numbers)
@@ -52,7 +52,7 @@ function M.devices(numbers)
   return raw.device_list()
 end
 
----What a compute capability has: limits of a block and of a multiprocessor, the largest textures and surfaces.
+---The figures of a compute capability: limits of a block and of a multiprocessor, the largest textures and surfaces.
 ---@param name string "1.0" to "9.0"
 ---@return table
 M.capability = raw.capability
@@ -75,8 +75,8 @@ M.doctor = raw.doctor
 M.synchronize = raw.synchronize
 
 ---Pass what kernels print to a function instead of stdout; nil: to stdout again. It is called whenever
----the host waits for the device, by mw.synchronize or by reading an array, with the text since the last time. What one
----call of printf prints stays together.
+---the host waits for the device, by mw.synchronize or by reading an array, with the text since the last call. The
+---output of one printf stays together.
 ---@param f? fun(text: string)
 M.on_print = raw.on_print
 

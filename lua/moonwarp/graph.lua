@@ -28,9 +28,9 @@ end
 ---@return moonwarp.graph
 M.graph = raw.graph_new
 
----The graph of the work that f gives to a stream, which does not run: launches, fills, copies, functions. Other streams
----take part by waiting for this one's events, and have to be waited for in the end. Reading an array meanwhile is an
----error.
+---The graph of the work that f gives to a stream (launches, fills, copies, functions), without running it. Other
+---streams join the capture by waiting for this one's events, and this one has to wait for them in the end. Reading an
+---array during a capture is an error.
 ---@param stream moonwarp.stream|function a stream (not the default one), or f itself, for a new one
 ---@param f? function
 ---@param ... any

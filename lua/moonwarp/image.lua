@@ -5,8 +5,8 @@ local errors = require "moonwarp.error"
 
 local M = {}
 
----Read a picture: an array of uchar of shape {height, width} (grey) or {height, width, 3 or 4}; with a dtype an array
----of that of shape {height, width}, which is what textures take. Floats run from 0 to 1.
+---Read a picture as an array of uchar with the shape {height, width} (grey) or {height, width, 3 or 4}; with a dtype,
+---as an array of that dtype with the shape {height, width}, as textures take it. Floats are between 0 and 1.
 ---@param path string .pgm, .ppm or .png
 ---@param dtype? "uchar"|"uchar4"|"float"|"float4"
 ---@return moonwarp.array
@@ -15,10 +15,10 @@ function M.read_image(path, dtype)
   return dtype and raw.image_texels(pixels, dtype) or pixels
 end
 
----As mw.read_image, but returns nil and the error where the file cannot be read.
+---As mw.read_image, but returns nil and the error if the file cannot be read.
 M.try_read_image = errors.try(M.read_image)
 
----Write a picture, in the format that the name ends with. Pixels are uchar of shape {height, width[, 1, 3 or 4]}, or
+---Write a picture, in the format of the name's ending. Pixels are uchar of shape {height, width[, 1, 3 or 4]}, or
 ---uchar3 or uchar4 of shape {height, width}.
 ---@param path string .pgm (grey), .ppm (colour) or .png
 ---@param array moonwarp.array
@@ -29,7 +29,7 @@ local try_write = errors.try(function(path, array)
   return true
 end)
 
----As mw.write_image, but returns true, or nil and the error where the file cannot be written.
+---As mw.write_image, but returns true, or nil and the error if the file cannot be written.
 M.try_write_image = try_write
 
 return M

@@ -40,7 +40,7 @@ error("moonwarp.meta is for editors; require \"moonwarp\"")
 ---@field where? string "script.lua:12", the line of the script that was running
 ---@field traceback string
 
----@class moonwarp.warning: table what a compiler warns of: see mw.warnings
+---@class moonwarp.warning: table a compiler warning: see mw.warnings
 ---@field kind "warning"
 ---@field message string
 ---@field file string
@@ -128,7 +128,7 @@ function array:free() end
 ---@field [integer] moonwarp.array
 local pitched = {}
 
----Overwrite everything, or the region that mw.copy_region would: a nested table, bytes, or memory.
+---Overwrite everything, or a region as in mw.copy_region, with a nested table, bytes or memory.
 ---@param data table|string|moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
 ---@param region? table
 ---@return moonwarp.pitched self
@@ -163,7 +163,7 @@ function pitched:free() end
 ---@field freed boolean
 local cuda_array = {}
 
----Overwrite everything (of the first level), or the region that mw.copy_region would.
+---Overwrite the first level, or a region as in mw.copy_region.
 ---@param data table|string|moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
 ---@param region? table
 ---@return moonwarp.cuda_array self
@@ -210,7 +210,7 @@ local texture = {}
 ---Release it now; a module to which it is bound keeps it.
 function texture:free() end
 
----An array's elements as the host has them: h[i] from 1 to #h, along the rows, read and assigned. Keeps the array.
+---An array's elements in host memory: h[i] from 1 to #h, along the rows, is read and assigned. It retains the array.
 ---@class moonwarp.host
 ---@field count integer how many elements
 ---@field dtype moonwarp.dtype
@@ -242,7 +242,7 @@ function module:kernel(name) end
 ---@return moonwarp.symbol
 function module:symbol(name) end
 
----A struct that its kernels or variables have to do with, "Particle" or "ns::box<float>", for arrays of it:
+---A struct of its kernels or variables, "Particle" or "ns::box<float>", for arrays of it:
 ---mw.zeros(n, m:dtype "Particle"), of 32764 bytes at most. Elements are tables by field name, or strings of their bytes
 ---if the fields are unknown. Names of built-in types stand for themselves. The script has to keep arrays whose
 ---addresses are in pointer fields.
@@ -372,10 +372,10 @@ function device:memory() end
 ---@return table
 function device:properties() end
 
----A queue of work. What is in one runs in order, what is in different ones may overlap.
+---A queue of work. Work in one stream runs in order; work in different streams may overlap.
 ---@class moonwarp.stream
 ---@field kind "legacy"|"blocking"|"non-blocking" legacy: the default stream
----@field priority integer smaller goes first
+---@field priority integer smaller runs first
 ---@field id integer
 ---@field device moonwarp.device
 local stream = {}
@@ -398,7 +398,7 @@ function stream:record(event) end
 function stream:wait(other) end
 
 ---Call a Lua function when the work so far is done; later work waits until it returns. It is called while the script
----waits for the device, reads an array, asks a stream or an event, or calls mw.poll. It can read arrays.
+---waits for the device, reads an array, queries a stream or an event, or calls mw.poll. It may read arrays.
 ---@param f function
 ---@return moonwarp.stream self
 function stream:call(f) end
@@ -406,7 +406,7 @@ function stream:call(f) end
 ---Release it; the work in it continues.
 function stream:free() end
 
----A place in a stream. later - earlier is the time between two, in milliseconds.
+---A position in a stream. later - earlier is the time between two events in milliseconds.
 ---@class moonwarp.event
 ---@field device moonwarp.device
 ---@operator sub(moonwarp.event): number
@@ -446,8 +446,8 @@ local graphics = {}
 ---Unregister it. If it is mapped it is unmapped, and what was written to it is lost.
 function graphics:free() end
 
----All of a mapped image as one CUDA array: a texture's levels, with a mipmap's filter between them, an array's layers,
----a cubemap's faces. What `part` gives is the same memory.
+---A whole mapped image as one CUDA array: the levels of a texture, filtered as a mipmap, the layers of an array, or the
+---faces of a cubemap. `part` returns the same memory.
 ---@return moonwarp.cuda_array
 function graphics:whole() end
 

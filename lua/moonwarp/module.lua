@@ -83,15 +83,15 @@ function M.compile(spec, more)
   return raw.compile(text, { file = file, line = line, options = with_checks(options), headers = spec.headers })
 end
 
----As mw.compile, but returns nil and the error where the text does not compile.
+---As mw.compile, but returns nil and the error if the text does not compile.
 M.try_compile = errors.try(M.compile)
 
----Load a module that m:save or the mwcc command wrote. Needs no compiler.
+---Load a module that m:save or the command mwcc wrote. That needs no compiler.
 ---@param path string
 ---@return moonwarp.module
 M.load = raw.load
 
----As mw.load, but returns nil and the error where the file cannot be loaded.
+---As mw.load, but returns nil and the error if the file cannot be loaded.
 M.try_load = errors.try(M.load)
 
 function raw.classes.module:__tostring()

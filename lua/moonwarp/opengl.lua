@@ -25,9 +25,8 @@ local function flags_of(options)
   return choose(options.access or "read-write", access_flags, "the access to a resource")
 end
 
----A buffer of OpenGL for kernels, by the name that glGenBuffers gave it. The context that it is of has to be current
----now and whenever it is mapped or unmapped. On an NVIDIA GPU the driver shares it where it can; else what is mapped is
----a copy.
+---An OpenGL buffer for kernels, by its name from glGenBuffers. Its context has to be current now and whenever it is
+---mapped or unmapped. On an NVIDIA GPU the driver shares it if it can; otherwise the mapped memory is a copy.
 ---@param name integer
 ---@param options? { dtype?: moonwarp.dtype, access?: "read-write"|"read"|"write" } the element type (float); what
 ---kernels do with it: of one that is read nothing is taken back, one that is written is written whole
@@ -39,10 +38,10 @@ function M.gl_buffer(name, options)
   return buffer
 end
 
----A texture or a renderbuffer of OpenGL for kernels; see mw.gl_buffer. Its texels have one, two or four channels of 8,
+---An OpenGL texture or renderbuffer for kernels; see mw.gl_buffer. Its texels have one, two or four channels of 8,
 ---16 or 32 bits (GL_RGBA8, GL_R32F, …).
 ---@param name integer
----@param target? string|integer "2d" (also where absent), "3d", "cubemap", "2dlayered", "rectangle", "renderbuffer", or
+---@param target? string|integer "2d" (the default), "3d", "cubemap", "2dlayered", "rectangle", "renderbuffer", or
 ---OpenGL's number
 ---@param options? { access?: "read-write"|"read"|"write" }
 ---@return moonwarp.graphics

@@ -6,7 +6,7 @@ local M = {}
 
 ---A new stream of the device in use. Work in one stream runs in order, work in different ones may overlap; work in the
 ---default stream waits for what other streams had before, and they for it, unless they are non-blocking.
----@param options? { priority?: integer, nonblocking?: boolean } priority: smaller goes first, 0 by default
+---@param options? { priority?: integer, nonblocking?: boolean } priority: smaller runs first, 0 by default
 ---@return moonwarp.stream
 function M.stream(options)
   options = options or {}
@@ -22,8 +22,8 @@ function M.default_stream() return raw.stream_default(false) end
 ---@return integer the greatest, which runs first: the smaller number
 M.stream_priorities = raw.stream_priorities
 
----A new event of the device in use: record it in a stream, then wait for it, ask it, or take the time between two of
----them: (later - earlier) is in milliseconds.
+---A new event of the device in use. Record it in a stream, then wait for it or query it; later - earlier is the time
+---between two events in milliseconds.
 ---@param options? { timing?: boolean, blocking?: boolean } timing: true by default
 ---@return moonwarp.event
 function M.event(options)
@@ -47,8 +47,8 @@ local function leave(before, ok, ...)
   return ...
 end
 
----Run f(...) with a stream for all work that names none: launches, fills, copies between arrays; or with a device in
----use, on which it makes its arrays and modules.
+---Run f(...) with a stream for all work that names none (launches, fills, copies between arrays), or with a device in
+---use, to which new arrays and modules then belong.
 ---@param stream moonwarp.stream|moonwarp.device|nil nil: the default stream
 ---@param f function
 ---@param ... any

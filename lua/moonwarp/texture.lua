@@ -146,8 +146,8 @@ local function open_memory(value, given)
 end
 
 ---A texture: a way to read memory in kernels, through a reference (m.img = texture), or as a cudaTextureObject_t
----argument. It keeps the memory. Its options can be read and, but for read and srgb, assigned (texture.filter =
----"linear"): that holds from the next launch on.
+---argument. It retains the memory. Its options can be read and, except read and srgb, assigned (texture.filter =
+---"linear"), which takes effect from the next launch on.
 ---@param source moonwarp.array|moonwarp.pitched|moonwarp.cuda_array|table|string linear memory (an array of one
 ---dimension, for tex1Dfetch), two-dimensional memory, a CUDA array; or a nested table of floats or the path of a
 ---picture, which become a CUDA array (a picture's dtype: "uchar4", "uchar", "float", "float4")

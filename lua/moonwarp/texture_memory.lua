@@ -101,8 +101,8 @@ local function copy_box(target, source, region, queued)
 end
 
 ---Copy a region of texels between arrays (of one to three dimensions), pitched arrays and CUDA arrays of one element
----size, in the order of the current stream; graphs capture it. Where regions of one memory may overlap it waits for the
----work before.
+---size, in the order of the current stream; graphs capture it. If regions of one memory may overlap, it waits for
+---the work before.
 ---@param target moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
 ---@param source moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
 ---@param region? table { to = {x, y, z, level}, from = {x, y, z, level}, width, height, depth }, where the fields of
@@ -308,13 +308,13 @@ local make = arguments.checked("mw.cuda_array", signatures.mw.cuda_array, functi
   return data == nil and array or fill(array, source)
 end)
 
----A CUDA array: memory for textures and surfaces, in a layout of the device's own.
+---A CUDA array: memory for textures and surfaces, in a layout that the device chooses.
 ---@param data? table|string|moonwarp.array|moonwarp.pitched|moonwarp.cuda_array its texels (of the first level): a
----nested table, raw bytes, or memory to copy; undefined where nothing is given
+---nested table, raw bytes, or memory to copy; undefined by default
 ---@param spec? { kind?: string, dtype?: moonwarp.dtype, width?: integer, height?: integer, depth?: integer,
 ---layers?: integer, levels?: integer } kind: "1d", "2d", "3d", "1dlayered", "2dlayered", "cubemap" or
----"cubemaplayered"; what is left out is as in the data. The depth of a layered kind is its layers, of cubemaps six a
----layer
+---"cubemaplayered"; sizes that are not given follow from the data. The depth of a layered kind is its layers, of
+---cubemaps six a layer
 ---@return moonwarp.cuda_array
 function M.cuda_array(data, spec)
   if spec == nil and type(data) == "table" and data[1] == nil then return make(nil, data) end

@@ -138,8 +138,8 @@ describe("the source tree", function()
   end)
 end)
 
--- The compiler's rooms, the lowest first: each may use those before it (docs/build/architecture.md). What all rooms share is
--- mwcc.h and the table of passes; main.c and pipeline.c stand above all.
+-- The compiler's rooms, the lowest first: each may use those before it (docs/build/architecture.md). All rooms share
+-- mwcc.h and the table of passes; main.c and pipeline.c are above all.
 local rooms = {
   "support", "front", "target", "read", "ptx", "analysis", "divergence", "grid_stride", "staging", "prepare", "lower",
   "widen", "widen/values", "widen/memory", "widen/calls", "widen/flow", "opt", "machine", "entry", "link", "codegen",

@@ -83,8 +83,8 @@ describe("the reference", function()
       assert.truthy(text:find("### `mw." .. name .. "`\n", 1, true), name)
     end
     assert.truthy(text:find("### `mw.poll()`\n", 1, true))
-    assert.matches("\n%- `data`: `table|string|[^\n]* nested table, raw bytes, or memory to copy; undefined where "
-      .. "nothing is given\n", text)
+    assert.matches("\n%- `data`: `table|string|[^\n]* nested table, raw bytes, or memory to copy; undefined by "
+      .. "default\n", text)
     assert.matches("\n%- `spec`: `{ kind%?: string,[^`\n]* levels%?: integer }`, kind: [^\n]* six a layer\n", text)
     for _, alias in ipairs { "dtype", "vector", "size" } do
       assert.matches("\n%- `moonwarp%." .. alias .. "`: `[^`]+`%. %u", text)
