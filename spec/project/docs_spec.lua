@@ -158,6 +158,19 @@ describe("the documentation", function()
   end)
 end)
 
+describe("the architecture page", function()
+  it("has every folder of the library and of the compiler", function()
+    local page = read "docs/build/architecture.md"
+    local folders = list "find src -mindepth 2 -type f -printf '%h/\\n' | grep -v src/device/. | sort -u"
+    assert.is_true(#folders > 30)
+    for _, folder in ipairs(folders) do
+      local name = folder:match "[%w_]+/$"
+      local named = page:find("`" .. name .. "`", 1, true) or page:find("`" .. folder .. "`", 1, true)
+      if not named then error("docs/build/architecture.md does not name " .. folder, 0) end
+    end
+  end)
+end)
+
 describe("make docs", function()
   it("renders all pages, whose links lead somewhere", function()
     if rawget(_G, "jit") then return pending "once is enough" end
