@@ -1,4 +1,5 @@
--- What compilers warn of: told once, however often the same text is compiled or found in the cache.
+-- What compilers warn of: told once, however often the same text is compiled or found in the cache. And mistakes of the
+-- script that are no errors, which are known when an object is collected.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
@@ -81,17 +82,30 @@ local function refuse(warning)
     line = warning.line, column = warning.column, log = warning.log }
 end
 
+local function tell_once(warning, key)
+  if told[key] then return end
+  told[key] = true
+  if type(chosen) == "function" then chosen(warning) else io.stderr:write(tostring(warning), "\n") end
+end
+
+---A mistake that is no error was found, too late to be one.
+---@param message string
+---@param where string "script.lua:12"
+function M.tell_mistake(message, where)
+  if chosen == false then return end
+  local file, line = where:match "^(.*):(%d+)$"
+  local log = where .. ": warning: " .. message
+  tell_once(setmetatable({ kind = "warning", message = message, file = file, line = tonumber(line), where = where,
+    log = log }, Warning), log)
+end
+
 ---A module's log has come, or has grown.
 ---@param log string
 function M.tell(log)
   if chosen == false then return end
   for _, warning in ipairs(M.parse(log)) do
     if chosen == "error" then refuse(warning) end
-    local key = key_of(warning)
-    if not told[key] then
-      told[key] = true
-      if chosen == true then io.stderr:write(tostring(warning), "\n") else chosen(warning) end
-    end
+    tell_once(warning, key_of(warning))
   end
 end
 

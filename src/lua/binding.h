@@ -132,6 +132,8 @@ typedef struct mwl_kernel {
 typedef struct mwl_launch {
   mwl_kernel *kernel;
   mwl_config config;
+  bool used;   /* called, bound or asked something: else a warning tells of it when it is collected */
+  char site[]; /* where it was configured */
 } mwl_launch;
 
 typedef struct mwl_bound {
@@ -224,6 +226,8 @@ int mwl_usage_top(lua_State *L, mwl_state *state, const char *kernel) __attribut
 int mwl_raise_table(lua_State *L, mwl_state *state) __attribute__((noreturn));
 /* Tell the Lua layer what a compiler said. May raise. */
 void mwl_tell_warnings(lua_State *L, const char *log);
+/* Tell it of a mistake at `site` that is no error. For finalizers: never raises. */
+void mwl_tell_mistake(lua_State *L, const char *message, const char *site);
 /* Raise unless code is MW_SUCCESS. */
 static inline void mwl_must(lua_State *L, mwl_state *state, int code) {
   if (code) mwl_raise(L, state);
@@ -234,6 +238,8 @@ const char *mwl_describe(lua_State *L, mwl_state *state, int index, char *out, s
 bool mwl_caller(lua_State *L, mwl_state *state, lua_Debug *ar);
 /* "script.lua:12" of a caller, for the error messages of a launch. */
 const char *mwl_site(lua_State *L, mwl_state *state, char *out, size_t size);
+/* The same of the function that called into C, in a text that is written anew when it differs from the last one. */
+const char *mwl_call_site(lua_State *L, mwl_state *state); /* launch.c */
 
 /* ---- the collector (collect.c) ---- */
 

@@ -286,7 +286,8 @@ static int caller(lua_State *L) {
   return 2;
 }
 
-/* on_warnings(f): f(log) is called when a compiler had something to say. */
+/* on_warnings(f): f(log) is called when a compiler had something to say, f(nil, message, "script.lua:12") of a mistake that
+   is no error. */
 static int on_warnings(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   lua_settop(L, 1);
@@ -302,6 +303,18 @@ void mwl_tell_warnings(lua_State *L, const char *log) {
   }
   lua_pushstring(L, log);
   lua_call(L, 1, 0);
+}
+
+void mwl_tell_mistake(lua_State *L, const char *message, const char *site) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &warnings_key);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    return;
+  }
+  lua_pushnil(L);
+  lua_pushstring(L, message);
+  lua_pushstring(L, site);
+  if (lua_pcall(L, 3, 0, 0)) lua_pop(L, 1);
 }
 
 void mwl_open_error(lua_State *L, mwl_state *state) {

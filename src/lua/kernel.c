@@ -97,8 +97,11 @@ static int push_launch(lua_State *L, mwl_state *state, mwl_kernel *kernel, const
     return 1;
   }
   mwl_must(L, state, mwl_kernel_stand_at(kernel, config));
-  mwl_launch *launch = mwl_userdata(L, sizeof *launch);
+  const char *site = mwl_call_site(L, state);
+  size_t length = site ? strlen(site) : 0;
+  mwl_launch *launch = mwl_userdata(L, sizeof *launch + length + 1);
   *launch = (mwl_launch){.kernel = kernel, .config = *config};
+  memcpy(launch->site, length ? site : "", length + 1);
   mwl_set_class(L, state, MWL_LAUNCH);
   if (config->stream) {
     lua_createtable(L, 0, 2);

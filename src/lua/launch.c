@@ -9,7 +9,7 @@
 /* ---- where the call stands ---- */
 
 /* The call's "script.lua:12", which asynchronous errors name. Written anew only when it differs from the last launch's. */
-static const char *site_of(lua_State *L, mwl_state *state) {
+const char *mwl_call_site(lua_State *L, mwl_state *state) {
   lua_Debug ar;
   if (!lua_getstack(L, 1, &ar)) return NULL;
   lua_getinfo(L, "Sl", &ar);
@@ -120,6 +120,7 @@ static int raise_outcome(lua_State *L, mwl_state *state, outcome result, const m
 
 static mwl_launch *check_launch(lua_State *L, mwl_state *state) {
   mwl_launch *launch = mwl_check(L, state, 1, MWL_LAUNCH, "a launch");
+  launch->used = true;
   if (!launch->kernel->handle) mwl_usage(L, state, "this kernel was closed");
   return launch;
 }
@@ -145,7 +146,7 @@ static int finish(lua_State *L, mwl_state *state, mwl_launch *launch, outcome re
   mwl_kernel *kernel = launch->kernel;
   if (result == DONE && !launch->config.empty) {
     kernel->device->pending = true;
-    if (run(kernel->launch, launch->config.stream, site_of(L, state))) result = CORE_FAILED;
+    if (run(kernel->launch, launch->config.stream, mwl_call_site(L, state))) result = CORE_FAILED;
   }
   mw_launch_clear(kernel->launch);
   return result == DONE ? 0 : raise_outcome(L, state, result, kernel);
@@ -195,7 +196,7 @@ static int launch_bind(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_launch *launch = check_launch(L, state);
   const mwl_config *config = &launch->config;
-  const char *site = site_of(L, state);
+  const char *site = mwl_call_site(L, state);
   size_t length = site ? strlen(site) : 0;
   mwl_bound *bound = mwl_userdata(L, sizeof *bound + length + 1);
   *bound = (mwl_bound){.mark = mark_of(bound), .device = launch->kernel->device, .stream = config->stream};
@@ -247,6 +248,22 @@ static int get_stream(lua_State *L) {
   return 1;
 }
 
+/* k(grid, block) without the second call launches nothing. That it is never made is known when the object goes. */
+static int launch_gc(lua_State *L) {
+  mwl_launch *launch = mwl_test(L, mwl_of(L), 1, MWL_LAUNCH);
+  if (!launch || launch->used || !launch->site[0]) return 0;
+  launch->used = true;
+  char message[400];
+  const mw_kernel *kernel = launch->kernel->handle;
+  const char *name = kernel ? mw_kernel_describe(kernel)->name : "k";
+  snprintf(message, sizeof message,
+           "a launch of %.100s was configured here and never called: the arguments are given in a second call, "
+           "%.100s(grid, block)(arguments)",
+           name, name);
+  mwl_tell_mistake(L, message, launch->site);
+  return 0;
+}
+
 /* ---- bound launches ----
  *
  * Between two calls the driver has put its own code and data into the processor's caches, so what a call costs is how many
@@ -282,7 +299,7 @@ static int bound_gc(lua_State *L) {
 }
 
 void mwl_open_launch(lua_State *L, mwl_state *state) {
-  static const luaL_Reg launch_meta[] = {{"__call", launch_call}, {NULL, NULL}};
+  static const luaL_Reg launch_meta[] = {{"__call", launch_call}, {"__gc", launch_gc}, {NULL, NULL}};
   static const luaL_Reg launch_methods[] = {{"bind", launch_bind}, {NULL, NULL}};
   static const luaL_Reg launch_facts[] = {{"grid", get_grid},
                                           {"block", get_block},

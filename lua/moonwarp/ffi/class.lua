@@ -82,6 +82,7 @@ function M.proxy(name, state, meta)
   local own = getmetatable(object)
   own.__tostring, own.__index = meta.__tostring, meta.__index
   own.__call, own.__newindex, own.__len = meta.__call, meta.__newindex, meta.__len
+  own.__gc = meta.__gc
   own.__name = "moonwarp." .. name
   own.class, own.state = name, state
   states[own] = true

@@ -183,6 +183,13 @@ function M.tell_warnings(log)
   if warned then warned(log) end
 end
 
+---Tell the Lua layer of a mistake at `site` that is no error. For finalizers: never raises.
+---@param message string
+---@param site string
+function M.tell_mistake(message, site)
+  if warned then pcall(warned, nil, message, site) end
+end
+
 -- ---- the raw table ----
 
 M.raw = {

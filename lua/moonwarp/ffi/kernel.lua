@@ -28,6 +28,7 @@ function M.push(module, name)
   local state = { handle = ffi.gc(out[0], C.mw_kernel_release), device = of.device, module = module }
   local object = class.proxy("kernel", state, meta)
   state.info = C.mw_kernel_describe(state.handle)
+  state.name = ffi.string(state.info.name) -- for finalizers: when the state closes, the kernel goes before its launches
   return object
 end
 
@@ -98,7 +99,9 @@ local function push_launch(self, state, config)
   if state.last and same(state.last_config, config) then return state.last end
   errors.must(M.stand_at(state, config))
   state.last_config = config
-  state.last = class.proxy("launch", { kernel = self, of = state, config = config }, M.launch_meta)
+  -- The script stands at level 2: the calls from there are tail calls.
+  local launch = { kernel = self, of = state, config = config, site = errors.site(2) }
+  state.last = class.proxy("launch", launch, M.launch_meta)
   return state.last
 end
 

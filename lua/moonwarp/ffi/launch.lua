@@ -98,7 +98,21 @@ end
 
 -- ---- configured launches ----
 
-local function check(self) return class.state(errors.check(self, "launch", "a launch")) end
+local function check(self)
+  local state = class.state(errors.check(self, "launch", "a launch"))
+  state.used = true -- called, bound or asked something
+  return state
+end
+
+-- k(grid, block) without the second call launches nothing. That it is never made is known when the object goes.
+function kernel.launch_meta.__gc(self)
+  local state = class.state(self)
+  if state.used or not state.site then return end
+  state.used = true
+  local name = state.of.name:sub(1, 100)
+  errors.tell_mistake(("a launch of %s was configured here and never called: the arguments are given in a second " ..
+    "call, %s(grid, block)(arguments)"):format(name, name), state.site)
+end
 
 -- The state of a launch, its kernel ready to be given arguments.
 local function begin(self)
