@@ -1,6 +1,6 @@
-/* What address_form.c and permuted.c share. */
-#ifndef FORM_H
-#define FORM_H
+/* The linear form of an address, as address_form.c and permuted.c share it. */
+#ifndef ADDRESS_FORM_H
+#define ADDRESS_FORM_H
 
 #include "mwcc/analysis/simt.h"
 
@@ -19,14 +19,15 @@ typedef struct form {
   int64_t distance;
 } form;
 
-/* False where the address is no such sum. */
+/* False where the address is not such a sum. */
 bool form_of(const shapes *s, LLVMValueRef address, form *f);
 bool same_but_distance(const form *a, const form *b);
-/* By lane: how far it is from lane 0 of its part, in bytes, the same in every part. False where that is not constant. */
+/* By lane: its distance from lane 0 of its vector in bytes, the same in every vector. False where that is not
+   constant. */
 bool form_distances(const shapes *s, const form *f, int64_t *distances);
-/* Whether lane l of every part has the same address. */
+/* Whether lane l of every vector has the same address. */
 bool parts_share_form(const shapes *s, LLVMValueRef address);
-/* The values from which lane 0's address can be computed without vectors: each is no varying one. */
+/* The values from which lane 0's address can be computed without vectors: none is varying. */
 bool form_needs(const form *f, LLVMValueRef *values, int *count, int most, const shapes *s);
 
 #endif

@@ -1,15 +1,21 @@
-/* How many lanes a vector should have, and how many vectors a gang: enough that one's instructions fill the time that
- * another's take, and no more.
+/* The cost model: how many lanes a vector has, and how many vectors a gang (the interleave factor). Enough that the
+ * instructions of one vector hide the latency of another's, and no more.
  *
- * What decides, as measured on the benchmarks' kernels:
- *   Lanes that leave a loop one by one wait for the longest, and the more they are the longer that takes. That is less
- *   than what rounds take that do nothing but wait for what the one before them has computed.
- *   A sum that is carried around a loop waits for each addition; several vectors have several sums, and share the loads of
- *   what they have in common.
- *   Indices that are looked at (widen/memory/memory.c) follow each other in all vectors or in none.
- *   Much code with many values runs out of registers. Where it is in pieces between barriers, one part's piece fills the
- *   time by itself.
- *   Several rows of a block make masks of conditions on threadIdx.y, which are plain branches for one row. */
+ * What decides:
+ *
+ *   divergent loops     lanes that leave a loop in different iterations wait for the longest, and the more lanes
+ *                       the longer. That is less than what is lost where each iteration only waits for the results
+ *                       of the one before.
+ *   reductions          an accumulator waits for each addition; several vectors have several accumulators, and
+ *                       share loads of common operands.
+ *   tested indices      indices tested at run time (widen/memory/memory.c) are contiguous in all vectors or in
+ *                       none.
+ *   register pressure   much code with many values spills. Where it is in pieces between barriers, a single
+ *                       vector's piece hides the latency.
+ *   rows                several rows of a block make masks of conditions on threadIdx.y, which are uniform branches
+ *                       for one row.
+ *
+ * Measurements behind the thresholds are in docs/notes/divergence.md. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/target/tuning.h"
 #include "mwcc/analysis/analysis.h"
@@ -27,34 +33,34 @@ enum {
 
 static const char MOST[] = "as most kernels";
 
-/* Whether lanes differ in when they leave by an index that counts up from one to the next: they all leave in one round, or
+/* Whether lanes leave by comparing an index that is affine over the gang: they all leave in the same iteration, or
    nearly. */
-static bool leaves_by_index(const shapes *s, LLVMValueRef condition) {
+static bool exits_by_affine_index(const shapes *s, LLVMValueRef condition) {
   if (!LLVMIsAICmpInst(condition)) return false;
   shape_kind a = shape_of(s, LLVMGetOperand(condition, 0)).kind, b = shape_of(s, LLVMGetOperand(condition, 1)).kind;
   return a <= SHAPE_PARTED && b <= SHAPE_PARTED;
 }
 
-static bool lanes_leave(const graph *g, const shapes *s, const loop *l) {
+static bool is_divergent_loop(const graph *g, const shapes *s, const loop *l) {
   for (int n = 0; n < g->count; n++) {
     if (!l->contains[n] || !s->divergent[n]) continue;
-    if (leaves_by_index(s, LLVMGetCondition(g->nodes[n].last))) continue;
+    if (exits_by_affine_index(s, LLVMGetCondition(g->nodes[n].last))) continue;
     for (int i = 0; i < g->nodes[n].succ_count; i++)
       if (!l->contains[g->nodes[n].succs[i]]) return true;
   }
   return false;
 }
 
-static bool lanes_leave_loops(const graph *g, const order *o, const shapes *s) {
+static bool has_divergent_loop(const graph *g, const order *o, const shapes *s) {
   for (int l = 0; l < o->loop_count; l++)
-    if (lanes_leave(g, s, &o->loops[l])) return true;
+    if (is_divergent_loop(g, s, &o->loops[l])) return true;
   return false;
 }
 
-/* Whether no loop that lanes leave one by one does anything but arithmetic. Then each round waits for the one before it. */
-static bool leave_arithmetic(const graph *g, const order *o, const shapes *s) {
+/* Whether divergent loops do nothing but arithmetic. Then each iteration waits for the one before it. */
+static bool divergent_loops_are_arithmetic(const graph *g, const order *o, const shapes *s) {
   for (int l = 0; l < o->loop_count; l++) {
-    if (!lanes_leave(g, s, &o->loops[l])) continue;
+    if (!is_divergent_loop(g, s, &o->loops[l])) continue;
     for (int i = 0; i < g->value_count; i++) {
       if (!o->loops[l].contains[g->node_of[i]] || LLVMIsATerminatorInst(g->values[i])) continue;
       LLVMOpcode opcode = LLVMGetInstructionOpcode(g->values[i]);
@@ -85,7 +91,8 @@ static bool has_barriers(const graph *g, const loop *l) {
   return false;
 }
 
-/* The most vectors that a part takes along from round to round of a loop; of one in which nobody waits, or of any. */
+/* The most vectors that a loop carries from one iteration to the next, for each vector of the gang; of loops without
+   barriers, or of `any`. */
 static int carried_by_loops(const graph *g, const order *o, const shapes *s, bool any) {
   int most = 0;
   for (int l = 0; l < o->loop_count; l++) {
@@ -99,9 +106,9 @@ static int carried_by_loops(const graph *g, const order *o, const shapes *s, boo
 
 static int carried_vectors(const graph *g, const order *o, const shapes *s) { return carried_by_loops(g, o, s, false); }
 
-/* Whether a loop stores what is the same for all lanes of a part, and not for other parts: one lane of each part does, behind
-   a test of its own. */
-static bool stores_by_part(const graph *g, const order *o, const shapes *s) {
+/* Whether a loop stores to an address that is gang-uniform only: then one lane stores, after a test for each
+   vector. */
+static bool stores_for_each_vector(const graph *g, const order *o, const shapes *s) {
   for (int i = 0; i < g->value_count; i++) {
     LLVMValueRef value = g->values[i];
     if (!LLVMIsAStoreInst(value) || o->innermost[g->node_of[i]] < 0) continue;
@@ -117,7 +124,7 @@ static bool is_sum(LLVMValueRef value) {
          (starts_with(callee_name(value), "llvm.fma.") || starts_with(callee_name(value), "llvm.fmuladd."));
 }
 
-/* A floating-point number that a loop adds to in every round, from loads that some threads share. */
+/* Whether a loop accumulates floating-point numbers from loads that some threads share. */
 static bool carries_sums(const graph *g, const order *o, const shapes *s) {
   bool sums = false, common = false;
   for (int i = 0; i < g->value_count; i++) {
@@ -131,17 +138,17 @@ static bool carries_sums(const graph *g, const order *o, const shapes *s) {
   return sums && common;
 }
 
-/* Registers that a vector of the shapes takes. */
+/* The number of registers that a vector of the cut takes. */
 static int registers_each(const graph *g, const shapes *s) {
   int lanes = register_lanes(g->program);
   return s->cut.lanes > lanes ? s->cut.lanes / lanes : 1;
 }
 
-enum { LINE = 16 /* of memory: numbers of 32 bits */, MOST_BLOCKED_SUMS = TUNE_BLOCKED_SUMS };
+enum { LINE = 16 /* of memory, in elements of 32 bits */, MOST_BLOCKED_SUMS = TUNE_BLOCKED_SUMS };
 
-/* Whether values that go from round to round have to be loaded and stored in each, where that is more than what a sum is made
-   from: for small registers, a block has many. Where memory is waited for in any case, it is less than several gangs and their
-   barriers. */
+/* Whether carried values have to be loaded and stored in each iteration, and that is more than the operands of the
+   sums: blocks have many if registers are small. Where memory latency dominates, it is less than the cost of several
+   gangs and their barriers. */
 static bool carries_too_much(const graph *g, const order *o, const shapes *s, int parts) {
   bool small = register_lanes(g->program) < LINE;
   int sums = carried_by_loops(g, o, s, true) * parts * registers_each(g, s);
@@ -150,20 +157,19 @@ static bool carries_too_much(const graph *g, const order *o, const shapes *s, in
 }
 
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts) {
-  return lanes_leave_loops(g, o, s) || has_long_atomics_in_loops(g, o, s) || stores_by_part(g, o, s) ||
+  return has_divergent_loop(g, o, s) || has_long_atomics_in_loops(g, o, s) || stores_for_each_vector(g, o, s) ||
          carries_too_much(g, o, s, parts);
 }
 
-/* Of so many parts, those whose loops still carry their values in registers, and have some left. */
+/* The largest number of vectors, up to `parts`, whose loops carry their values in registers, with some left. */
 static int parts_in_registers(const graph *g, const order *o, const shapes *s, int parts) {
   while (parts > FEW && carried_vectors(g, o, s) * parts > vector_registers(g->program) / 2) parts /= 2;
   return parts;
 }
 
-/* Whether the loops calculate from their own values alone, and not in integers, which are there at once. Then each round waits for the one before it, and longer than for
-   values that are not in registers. (Orbits with 6 values to carry took three tenths less time with four parts than with two, and
-   with the registers of AVX2 a third; chains of 8 that do not wait as long, as much as with two.) */
-static bool wait_for_themselves(const graph *g, const order *o, const shapes *s) {
+/* Whether the loops compute from their own values alone, other than integers, which have low latency. Then each
+   iteration waits for the one before it, and longer than for spilled values. */
+static bool are_latency_bound(const graph *g, const order *o, const shapes *s) {
   if (carried_vectors(g, o, s) * SOME > REGISTERS) return false;
   for (int i = 0; i < g->value_count; i++) {
     LLVMValueRef value = g->values[i];
@@ -176,15 +182,12 @@ static bool wait_for_themselves(const graph *g, const order *o, const shapes *s)
   return true;
 }
 
-/* ---- sums of what rows and columns of threads share, where a row is several registers ----
-   A line of memory that is loaded for a row of threads is used once for each row that a gang has. In a matrix whose rows are
-   a power of two long, lines of a column get into each other's way in the caches, and take longer to come than registers
-   that are half a line take to be multiplied with four rows. So a row is one vector, of several registers, which is asked
-   for ahead once (prefetch.c), and there are as many sums as registers; or half as many where the loop is unfolded (commoned_loop_unroll.c)
-   or long, in which much else is to be had at hand. (Products of matrices took a fifth to a third less time with 8 lanes,
-   filters a fifth.) Where sums take turns in the registers (register_blocking.c), there are more. (Products of matrices took a fifth to a
-   quarter less time, distances half; with registers of a whole line, on a Xeon, large products an eighth to a third. Of larger
-   blocks 32 vectors together took a fifth to two fifths less than 16.) */
+/* ---- reductions of what rows and columns of threads share, where a row is several registers ---- A line of memory
+   that is loaded for a row of threads is used once for each row of the gang. In a matrix whose rows are a power of two
+   long, the lines of a column share few cache sets, and are slower to load than half-line registers are multiplied
+   with four rows. So a row is one vector of several registers, prefetched once (prefetch.c), and there are as many
+   accumulators as registers; half as many where the loop is unrolled (commoned_loop_unroll.c) or long, and needs other
+   values. With register blocking (register_blocking.c) there are more. */
 
 static bool shares_lines(const graph *g, const order *o, const shapes *s) {
   const options *all = g->program->options;
@@ -218,7 +221,7 @@ static bool is_long(const graph *g) {
 
 enum { REGISTER_BLOCKED_VECTORS = TUNE_BLOCKED_VECTORS };
 
-/* One sum a thread, of what rows and columns of a block's threads share. */
+/* Whether each thread has one sum, of what rows and columns of the block's threads share (a product of matrices). */
 static bool is_product(const graph *g, const order *o, const shapes *s) {
   const options *all = g->program->options;
   const unsigned *block = g->program->block;
@@ -235,17 +238,16 @@ static bool is_product(const graph *g, const order *o, const shapes *s) {
   return true;
 }
 
-/* A processor that multiplies a register in two steps has the time to load a number for each multiplication, and a line
-   again for each eight. (With turns, products of 1024 x 1024 took a seventh to a quarter more time on a Zen 4.) */
+/* Not on processors that execute a full register in two halves: they have the time to load an operand for each
+   multiplication, and a line for each eight. */
 bool suits_register_blocking(const graph *g, const order *o, const shapes *s) {
   if (!has_pass(g->program, PASS_REGISTER_BLOCKING_SHAPE)) return false;
   return !has_half_units(g->program) && is_product(g, o, s);
 }
 
-/* Vectors of a gang whose sums all stay in registers: eight rows, as many as a set of the nearest cache has lines, for rows
-   that are a power of two long are all in the same one; and of two vectors, where a row has them, which share what is
-   loaded for the row, if sixteen sums are as many registers. (On a Zen 4 blocks of 32 x 32 take three tenths less time with two,
-   of 16 x 16 twice as much with sixteen rows.) */
+/* The vectors of a gang whose sums all stay in registers: eight rows, as many as a set of the nearest cache has ways,
+   since rows a power of two long are all in the same set; and two vectors of each row, which share what is loaded for
+   the row, if sixteen sums are as many registers. */
 static int parts_of_product(const graph *g, const shapes *s) {
   bool pairs = g->program->block[0] % (2 * LINE) == 0;
   for (int i = 0; i < g->value_count && pairs; i++) {
@@ -255,9 +257,8 @@ static int parts_of_product(const graph *g, const shapes *s) {
   return pairs ? 2 * MANY : MANY;
 }
 
-/* Where a block has too few rows for as many vectors as may take turns, or rows of one vector only where none do, two of them
-   beside each other have more: of each page of a matrix, and of each number for all lanes, twice as much is used. (A product of matrices with blocks of
-   16 x 16 took a tenth less time with 8 lanes, and a fifth with 16, on a Xeon.) */
+/* Where a block has too few rows for register blocking, or rows of one vector and no register blocking, two blocks
+   side by side are merged: twice as much is used of each page of a matrix and of each uniform number. */
 bool suits_block_merging(const graph *g, const order *o, const shapes *s) {
   enum { LEAST_ROWS = TUNE_MERGE_ROWS, LEAST_LANES = TUNE_MERGE_LANES };
   const unsigned *block = g->program->block;
@@ -287,7 +288,7 @@ static bool gathers_often(const graph *g, const shapes *s) {
   return gathers > others;
 }
 
-/* Bits of an element that differs from lane to lane; 0: the value is none such, or a condition. */
+/* The bits of a varying element; 0: the value is not varying, or is a condition. */
 static unsigned lane_element(const shapes *s, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
   if (LLVMGetTypeKind(type) == LLVMVoidTypeKind || shape_of(s, value).kind != SHAPE_VARYING) return 0;
@@ -296,9 +297,8 @@ static unsigned lane_element(const shapes *s, LLVMValueRef value) {
   return width == 1 ? 0 : width <= 8 ? 8 : width <= 16 ? 16 : 64;
 }
 
-/* ---- kernels that do little but read several arrays ----
-   Memory answers best where the arrays are asked for in turns, little of each at a time: with 256 bytes of one and then of
-   the next, additions of large arrays took a tenth to a quarter more time than with 128. */
+/* ---- kernels that do little but read several arrays ---- Memory is fastest where the arrays are read alternately,
+   little of each at a time: 128 bytes of one and then of the next is better than 256. */
 
 static bool is_first_from(const graph *g, LLVMValueRef load) {
   LLVMValueRef root = root_of(LLVMGetOperand(load, 0));
@@ -309,7 +309,7 @@ static bool is_first_from(const graph *g, LLVMValueRef load) {
   return true;
 }
 
-/* Bytes of an element that lanes load or store one behind the other in memory that all have; 0: something else. */
+/* The bytes of an element that lanes load or store contiguously in global memory; 0: something else. */
 static unsigned streamed_element(const graph *g, const shapes *s, LLVMValueRef access) {
   bool loads = LLVMIsALoadInst(access);
   LLVMValueRef address = LLVMGetOperand(access, loads ? 0 : 1);
@@ -321,7 +321,7 @@ static unsigned streamed_element(const graph *g, const shapes *s, LLVMValueRef a
   return at.kind == SHAPE_AFFINE && at.stride == (int64_t)bytes && bytes <= sizeof(double) ? (unsigned)bytes : 0;
 }
 
-/* Bytes of the largest element, where the kernel is such a one; else 0. */
+/* The bytes of the largest element, if the kernel only reads streams; else 0. */
 static unsigned reads_streams(const graph *g, const order *o, const shapes *s) {
   enum { SEVERAL = 2, LEAST = 4 };
   unsigned loads = 0, stores = 0, arithmetic = 0, widest = 0;
@@ -341,8 +341,8 @@ static unsigned reads_streams(const graph *g, const order *o, const shapes *s) {
   return loads >= SEVERAL && stores && arithmetic <= loads + stores && widest >= LEAST ? widest : 0;
 }
 
-/* Where the innermost loops have nothing but bytes in their lanes (a search in text), or 16-bit numbers, a vector register
-   holds more of these than of the numbers of 32 bits that registers are counted by. */
+/* Where the innermost loops have only bytes in their lanes (a search in text), or 16-bit numbers, a vector register
+   holds more of these than of the 32-bit numbers by which registers are counted. */
 int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], bool waits,
                    const char **why) {
   enum { STREAM_LANES = TUNE_STREAM_LANES };
@@ -371,8 +371,9 @@ int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsign
 }
 
 int parts_that_pay(const graph *g, const order *o, const shapes *s, const char **why) {
-  if (lanes_leave_loops(g, o, s)) {
-    bool waits = leave_arithmetic(g, o, s) && carried_vectors(g, o, s) * SOME <= vector_registers(g->program) / 2;
+  if (has_divergent_loop(g, o, s)) {
+    bool waits =
+        divergent_loops_are_arithmetic(g, o, s) && carried_vectors(g, o, s) * SOME <= vector_registers(g->program) / 2;
     *why = waits ? "lanes leave a loop one by one, whose rounds wait for each other" : "lanes leave a loop one by one";
     return waits ? SOME : FEW;
   }
@@ -395,7 +396,7 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
     return parts_in_registers(g, o, s, MANY);
   }
   if (parts_in_registers(g, o, s, SOME) < SOME) {
-    if (wait_for_themselves(g, o, s)) {
+    if (are_latency_bound(g, o, s)) {
       *why = "rounds of its loops wait for each other";
       return SOME;
     }
@@ -406,7 +407,7 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
   return reads_streams(g, o, s) > sizeof(float) ? FEW : SOME;
 }
 
-/* Conditions that are masks, or one for each part. */
+/* The number of conditions that are masks, or differ between vectors. */
 static int masks_of(const graph *g, const order *o, cut c) {
   shapes s = shapes_of(g, o, c);
   int count = 0;

@@ -42,8 +42,8 @@ bool plan_item_divergent(const plan *p, int level, int item) {
   return plan_is_loop_item(p, level, item) ? p->divergent_loop[plan_loop_at(p, level, item)] : p->divergent[item];
 }
 
-/* ---- a level's flow ----
-   An inner loop can leave for more places than two, so the edges of a level are collected once into lists. */
+/* ---- a level's flow ---- An inner loop can leave to more than two places, so the edges of a level are collected once
+   into lists. */
 
 typedef struct items {
   int *list, count;
@@ -53,12 +53,12 @@ struct level_edges {
   const plan *plan;
   int level;
   items *succs;   /* by item */
-  items *pending; /* by item: what may wait for lanes when control is there, in the order of the sequence */
+  items *pending; /* by item: what may be pending when control is there, in the order of the sequence */
   int *sequence, *place, length;
 };
 typedef struct level_edges level_edges;
 
-enum { LEAVE = 0, BACK = 1 }; /* virtual items behind the nodes */
+enum { LEAVE = 0, BACK = 1 }; /* virtual items after the nodes */
 
 static void insert_item(items *to, int at, int item) {
   to->list = mw_realloc(to->list, (size_t)(to->count + 1) * sizeof(int));
@@ -94,8 +94,8 @@ static void collect_edges(level_edges *v) {
   }
 }
 
-/* order_of takes two edges a node at most: an item with more is spread over a chain of virtual nodes behind it. Such
-   nodes are numbered from count + 2 on and belong to no item. */
+/* order_of takes at most two edges for each node: an item with more is spread over a chain of virtual nodes. Those are
+   numbered from count + 2 on and belong to no item. */
 typedef struct spread {
   const level_edges *of;
   int base, *owner, *offset, count;
@@ -197,7 +197,7 @@ static void set_class(plan *p, int level, int item, int class) {
     p->class_of[item] = class;
 }
 
-/* The items of spread-out edges are no nodes: the nearest dominator that is one. */
+/* The nearest dominator that is a node: items of spread-out edges are not. */
 static int real_dominator(const plan *p, const order *o, int item) {
   int d = o->idom[item];
   while (d >= p->graph->count && d != o->idom[d]) d = o->idom[d];
@@ -210,10 +210,10 @@ static int real_postdominator(const plan *p, const order *o, int item) {
   return d;
 }
 
-/* How control gets to an item. */
+/* How control reaches an item. */
 typedef struct entries {
-  int class;  /* of all it comes from, by real branches to the item; -1: they differ, or are not all such */
-  bool known; /* there is one */
+  int class;  /* of all items that branch to it; -1: they differ, or a branch is not real */
+  bool known; /* at least one was seen */
   bool sure;  /* all are real branches */
 } entries;
 
@@ -235,20 +235,22 @@ static void assign_class(plan *p, const level_edges *v, const entries *in, int i
   set_class(p, v->level, item, class);
 }
 
-/* Control goes on to the first of `waiting`, and the rest still waits there. `target`: where the lanes went, if all did. */
-static void go_on(const plan *p, level_edges *v, entries *in, int from, const items *waiting, int target) {
+/* Control continues to the first of `waiting`, and the rest stays pending. `target`: where the lanes went, if all went
+   to one place. */
+static void continue_to_pending(const plan *p, level_edges *v, entries *in, int from, const items *waiting,
+                                int target) {
   if (!waiting->count) return;
   int next = waiting->list[0];
   note_entry(&in[next], plan_class_of_item(p, v->level, from), next == target);
   for (int i = 1; i < waiting->count; i++) add_pending(v, &v->pending[next], waiting->list[i]);
 }
 
-/* Does all lanes of the item do the same, whatever they do? */
-static bool goes_together(const plan *p, const level_edges *v, int item) {
+/* Whether all lanes of the item continue to the same successor. */
+static bool is_uniform_item(const plan *p, const level_edges *v, int item) {
   return v->succs[item].count < 2 || !plan_item_divergent(p, v->level, item);
 }
 
-/* One pass along the sequence: all from which control gets to an item stand before it. */
+/* One pass along the sequence suffices: all items from which control reaches an item precede it. */
 static void assign_classes(plan *p, level_edges *v, int root) {
   int count = p->graph->count;
   entries *in = mw_alloc((size_t)(count + 1) * sizeof *in);
@@ -258,18 +260,19 @@ static void assign_classes(plan *p, level_edges *v, int root) {
       set_class(p, v->level, item, root);
     else
       assign_class(p, v, in, item);
-    bool together = goes_together(p, v, item);
+    bool together = is_uniform_item(p, v, item);
     items waiting = copy_of(&v->pending[item]);
     for (int s = 0; s < v->succs[item].count; s++) {
       int to = v->succs[item].list[s];
       if (to < count) add_pending(v, &waiting, to);
       if (!together) continue;
-      go_on(p, v, in, item, &waiting, to);
+      continue_to_pending(p, v, in, item, &waiting, to);
       free(waiting.list);
       waiting = copy_of(&v->pending[item]);
     }
-    if (!together || v->succs[item].count == 0) go_on(p, v, in, item, &waiting, -1);
-    if (plan_class_led(p, v->level, item) >= 0) go_on(p, v, in, item, &v->pending[item], -1); /* skipped */
+    if (!together || v->succs[item].count == 0) continue_to_pending(p, v, in, item, &waiting, -1);
+    if (plan_class_led(p, v->level, item) >= 0)
+      continue_to_pending(p, v, in, item, &v->pending[item], -1); /* skipped */
     free(waiting.list);
   }
   free(in);
@@ -314,17 +317,17 @@ int plan_class_led(const plan *p, int level, int item) {
   return c->kind == CLASS_LED && c->level == level && c->leader == item ? class : -1;
 }
 
-/* A loop is divergent where some lanes may leave it, or go round, without the others: an edge out of it or back that is
-   not taken by all lanes in it together. Judged with the classes of its level, whose root is all lanes in it. */
-static bool leaves_apart(const plan *p, const level_edges *v, int root) {
+/* A loop is divergent if some lanes may leave it, or continue, without the others: an edge out of it or back is not
+   taken by all its lanes together. Judged with the classes of its level, whose root is all lanes in it. */
+static bool is_divergent_level(const plan *p, const level_edges *v, int root) {
   for (int i = 0; i < v->length; i++) {
     int item = v->sequence[i];
     const items *succs = &v->succs[item];
     for (int s = 0; s < succs->count; s++) {
       if (succs->list[s] < p->graph->count) continue;
-      if (plan_class_of_item(p, v->level, item) != root || !goes_together(p, v, item)) return true;
+      if (plan_class_of_item(p, v->level, item) != root || !is_uniform_item(p, v, item)) return true;
     }
-    /* a lane that ends inside (at a return or a barrier) does not go round with the others */
+    /* a lane that ends inside (at a return or a barrier) does not continue with the others */
     if (succs->count == 0) return true;
   }
   return false;
@@ -343,13 +346,13 @@ static void plan_level(plan *p, int level) {
   int root =
       new_class(p, (mask_class){.kind = level < 0 ? CLASS_REGION : CLASS_SAME, .level = level, .leader = header});
   assign_classes(p, v, root);
-  if (level >= 0 && leaves_apart(p, v, root)) {
+  if (level >= 0 && is_divergent_level(p, v, root)) {
     p->divergent_loop[level] = true;
     p->classes[root].kind = CLASS_LOOP;
   }
 }
 
-/* Inner loops first: whether they are divergent decides the classes around them. Deeper loops come first. */
+/* Inner loops first: whether they are divergent decides the classes around them. Deeper loops precede in the list. */
 bool plan_region(const graph *g, const bool *divergent, int entry, plan *out, const char **why) {
   plan *p = out;
   *p = (plan){.graph = g, .divergent = divergent};

@@ -1,36 +1,38 @@
-/* How the control flow of one barrier region is run by a gang: which nodes share a mask, which edges stay real branches,
- * and in which order the rest is run.
+/* Partial control-flow linearisation (after Moll and Hack, "Partial Control-Flow Linearization", 2018): how a gang
+ * runs the control flow of one barrier region. The plan says which nodes share a mask, which edges stay real
+ * branches, and in which order the rest runs.
  *
- * The region's nodes fall into levels: the region itself, and the body of each loop. A level, with the loops inside it
- * seen as single items and its back edges cut, is acyclic. Its items are put into one sequence: behind their predecessors,
- * and behind each item those that it dominates, without others in between. Control only ever moves forward in it.
+ * Levels. The region's nodes fall into levels: the region itself, and the body of each loop. A level, with the loops
+ * inside it seen as single items and its back edges cut, is acyclic. Its items form one sequence: each item after
+ * its predecessors, and after each item those that it dominates, without others in between. Control only ever moves
+ * forward in the sequence.
  *
- * Items that lanes have been sent to and that have not been run are pending. Control goes from an item to the first of
- * those that are pending then:
+ * Pending items. Items that lanes have been sent to and that have not run are pending. From an item, control goes to
+ * the first item that is pending then:
  *
- *   Where lanes go apart, all targets become pending.
- *   Where they stay together, the branch is real: only the target becomes pending, beside what already was, and it is
- *   next unless something before it is.
+ *   divergent branch   all targets become pending
+ *   uniform branch     stays a real branch: only its target becomes pending, in addition to what already was, and
+ *                      it is next unless a pending item precedes it
  *
- * What may be pending is known beforehand, for all ways to an item together; so an item may be next that no lane has
- * come to this time. A mask that lanes gather in tells, and empty ones are skipped. This is right for every reducible
- * region, and the fewer lanes go apart the more of its branches stay as they were.
+ * What may be pending at an item is known statically, for all paths to it together. So the next item may be one that
+ * no lane has reached this time; its mask shows that, and items with empty masks are skipped. This is correct for
+ * every reducible region, and the fewer branches diverge the more of them stay real.
  *
- * The mask of an item is its class. Items of one class are run by the same lanes whenever control is there:
+ * Classes. The mask of an item is its class. Items of one class are run by the same lanes whenever control is there:
  *
- *   An item that post-dominates its immediate dominator is of the dominator's class: the lanes meet again.
- *   An item that control only comes to by real branches from items of one class is of that class.
- *   Any other item leads a class of its own, whose mask is gathered from the edges that enter it.
+ *   an item that post-dominates its immediate dominator             is of the dominator's class: the lanes
+ *                                                                   reconverge
+ *   an item entered only by real branches from items of one class   is of that class
+ *   any other item                                                  leads a class of its own, whose mask is
+ *                                                                   gathered from the edges that enter it
  *
- * That the first is sure to find its dominator's lanes, and no others, is due to the sequence: in the order of items that
- * control takes, dominators stay dominators. (An item that gets pending behind d, and that d dominates, stands in the
- * sequence among those that d dominates, where control does not get but through d.)
+ * The first rule finds exactly its dominator's lanes because of the sequence: dominators stay dominators in the
+ * order in which control takes the items. (An item that becomes pending after d, and that d dominates, stands in the
+ * sequence among those that d dominates, which control reaches only through d.)
  *
- * A loop whose lanes may leave at different times has a mask of its own, the lanes still in it.
- *
- * The idea of the sequence is that of S. Moll and S. Hack, "Partial Control-Flow Linearization" (2018). */
-#ifndef PLAN_H
-#define PLAN_H
+ * A loop that lanes may leave in different iterations has a mask of its own: the lanes still in it. */
+#ifndef LINEARIZATION_H
+#define LINEARIZATION_H
 
 #include "mwcc/analysis/simt.h"
 
@@ -45,7 +47,7 @@ typedef struct mask_class {
   class_kind kind;
   int level;  /* the loop it is in, or -1 */
   int leader; /* LED: the item that is entered; LOOP, SAME: the loop's header */
-  bool sure;  /* LED: where control gets to the leader, there are lanes */
+  bool sure;  /* LED: whenever control reaches the leader, it has lanes */
 } mask_class;
 
 typedef struct plan {
@@ -54,8 +56,9 @@ typedef struct plan {
   flow flow;             /* the region: barriers end it */
   order order;           /* of the region */
   bool *divergent_loop;  /* by loop */
-  order *levels; /* by loop + 1: order of the level's items; nodes count and count+1 stand for leaving the loop and
-                              for its back edge */
+  /* by loop + 1: order of the level's items; nodes count and count + 1 stand for leaving the loop and for its back
+     edge */
+  order *levels;
   struct level_edges *edges; /* by loop + 1: the level's edges between items, and what is pending at each */
   mask_class *classes;
   int class_count;
@@ -63,24 +66,25 @@ typedef struct plan {
   int *item_class; /* by loop: the class of the loop as an item of the level around it */
 } plan;
 
-/* Plan the region that begins at node `entry`. False, with *why, where it is not reducible. */
+/* Plan the region that begins at node `entry`. False, with *why, where it is irreducible. */
 bool plan_region(const graph *g, const bool *divergent, int entry, plan *out, const char **why);
 void plan_free(plan *p);
 
-/* The item of level `loop` that holds the node: itself, or the header of the inner loop it is in. -1 where outside. */
+/* The item of level `loop` that contains the node: itself, or the header of the inner loop that it is in. -1: it is
+   outside. */
 int plan_item(const plan *p, int level, int n);
 bool plan_is_loop_item(const plan *p, int level, int item); /* an inner loop rather than a node */
 int plan_loop_at(const plan *p, int level, int item);       /* that inner loop's index */
 bool plan_item_divergent(const plan *p, int level, int item);
 int plan_class_of_item(const plan *p, int level, int item);
-/* The item that control goes to, or -1: this round of the level is done. Where all lanes of the item went on to `target`
-   (-1: none of them is left in the level); and where each may have gone to another of its successors. Also from an item
-   that was skipped: plan_next without a target. */
+/* The item that control goes to, or -1: this iteration of the level is done. plan_next: all lanes of the item
+   continued to `target` (-1: none of them remains in the level, or the item was skipped). plan_next_apart: they may
+   have continued to different successors. */
 int plan_next(const plan *p, int level, int item, int target);
 int plan_next_apart(const plan *p, int level, int item);
-/* Whether no lane can have come to `target`, in this round of the level, when lanes of the node `source` go there: all other
-   edges come from behind it in the sequence, or from inside of the loop that is entered. Not where the node is in an inner
-   loop, which sends lanes round after round. */
+/* Whether no lane can have reached `target`, in this iteration of the level, before lanes of the node `source` go
+   there: all other edges come from later in the sequence, or from inside the loop that is entered. False where the
+   node is in an inner loop, which sends lanes in every iteration. */
 bool plan_comes_first(const plan *p, int level, int source, int target);
 /* Whether nothing is pending when control is at the item. */
 bool plan_alone(const plan *p, int level, int item);

@@ -1,13 +1,14 @@
-/* Where lanes meet again that parted at a branch: the sync dependence of the branch.
+/* Sync dependence of a branch (LLVM: SyncDependenceAnalysis): where lanes that diverged at it reconverge.
  *
- * Each way out of the branch is a label that moves along the edges. A node that two different labels reach is a join: its
- * phis choose by the way a lane came. Behind a join its own name is the label, so when all labels have become one, lanes
- * are together again. Loops: an edge back to a header ends a label's way, but is noted, as is each edge that leaves a
- * loop; where the labels that go round differ from those that leave, lanes leave the loop in different rounds (temporal
- * divergence). Then each exit of that loop is a way of its own, followed by joins_of_loop.
+ * Each successor of the branch is a label that moves along the edges. A node that two different labels reach is a
+ * join: its phis choose by the path that a lane took. After a join its own name is the label, so when all labels
+ * have become one, all lanes have reconverged. A back edge ends a label's propagation but is noted, as is each edge
+ * that leaves a loop. If the labels that continue in the loop differ from those that leave, lanes leave it in
+ * different iterations (temporal divergence). Then each exit of that loop is a path of its own, which joins_of_loop
+ * follows.
  *
- * The idea of labels is that of LLVM's SyncDependenceAnalysis. The graph has to be reducible: so all ways into a loop go
- * through its header, and labels inside never differ unless the branch is inside. */
+ * The graph has to be reducible: then all paths into a loop go through its header, and labels inside never differ
+ * unless the branch is inside. */
 #include "vector_shape.h"
 
 #include <stdlib.h>
@@ -19,8 +20,8 @@ typedef struct propagation {
   const order *o;
   joins *out;
   int *label;        /* by node */
-  int *back, *leave; /* by loop: the label that goes round, and the one that leaves */
-  int first, last;   /* places in reverse postorder with labels still to move */
+  int *back, *leave; /* by loop: the label of its back edges, and the one that leaves */
+  int first, last;   /* the range of reverse postorder in which labels still move */
   int pending;
 } propagation;
 
@@ -33,7 +34,7 @@ static void add(int **list, int *count, int item) {
 
 static void note(int *slot, int label) { *slot = *slot == NONE || *slot == label ? label : SEVERAL; }
 
-/* Lanes that run into a trap are gone; nothing can differ for them later. */
+/* Lanes that reach a trap end there; nothing can differ for them later. */
 static bool is_dead_end(const graph *g, int n) { return g->nodes[n].succ_count == 0 && !g->nodes[n].returns; }
 
 static void move_label(propagation *p, int from, int to, int label) {
@@ -57,7 +58,7 @@ static void move_label(propagation *p, int from, int to, int label) {
   }
 }
 
-/* One label is left: is it certain that nothing more will differ? Not inside a loop that lanes went round or left. */
+/* Whether nothing more can differ once one label is left: not inside a loop that lanes continued in or left. */
 static bool is_settled(const propagation *p, int n) {
   for (int l = p->o->innermost[n]; l >= 0; l = p->o->loops[l].parent)
     if (p->back[l] != NONE || p->leave[l] != NONE) return false;
@@ -114,7 +115,8 @@ void joins_of_branch(const graph *g, const order *o, int at, joins *out) {
   finish(&p);
 }
 
-/* Every exit is a way of its own, and one that several edges take is a join: which of them a lane took differs. */
+/* Every exit is a path of its own, and an exit that several edges take is a join, since lanes may have taken different
+   ones. */
 void joins_of_loop(const graph *g, const order *o, int which, joins *out) {
   propagation p = begin(g, o, out);
   int *edges = filled(g->count);
@@ -129,7 +131,7 @@ void joins_of_loop(const graph *g, const order *o, int which, joins *out) {
       move_label(&p, n, to, to);
     }
   }
-  p.leave[which] = NONE; /* that is what we come from */
+  p.leave[which] = NONE; /* the source itself */
   free(edges);
   finish(&p);
 }

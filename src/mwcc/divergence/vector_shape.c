@@ -1,19 +1,20 @@
-/* What each value looks like across the lanes of a gang, and which branches send them different ways.
+/* The fixpoint of the divergence analysis.
  *
- * An optimistic fixpoint: every value starts as undefined and every branch as uniform; rounds over the nodes in reverse
- * postorder compute shapes from operands (vector_shape_transfer.c) until nothing changes. A branch whose condition turns out to
- * differ makes the phis where its lanes meet differ (sync_dependence.c); values of a loop that lanes leave in different rounds
- * differ behind it. Phis and branches only ever get worse, so it ends.
+ * Optimistic: every value starts as undefined and every branch as uniform. Passes over the nodes in reverse
+ * postorder compute shapes from operands (vector_shape_transfer.c) until nothing changes. A branch whose condition
+ * turns out to be varying makes the phis varying where its lanes reconverge (sync_dependence.c), and values of a
+ * loop that lanes leave in different iterations are varying after it (temporal divergence). Phis and branches only
+ * ever get worse, so it terminates.
  *
- * The same is done one level up for the gangs of a block: a condition that gangs disagree on makes phis no more than
+ * The same is done one level up for the gangs of a block: a condition on which gangs disagree makes phis at best
  * gang-uniform. */
 #include "vector_shape.h"
 
 #include <stdlib.h>
 
-/* ---- loops that lanes leave one by one ---- */
+/* ---- temporal divergence ---- */
 
-/* Whether an instruction gives the same in every round of a loop: simple arithmetic of values from outside. */
+/* Whether an instruction is loop-invariant: simple arithmetic of values from outside. */
 static bool is_fixed_in(const shapes *s, LLVMValueRef value, const loop *l, int depth) {
   int at = graph_node_of(s->graph, value);
   if (at < 0 || !l->contains[at]) return true;
@@ -32,8 +33,8 @@ static bool is_fixed_in(const shapes *s, LLVMValueRef value, const loop *l, int 
   return true;
 }
 
-/* How far a value that crosses from one node to another is torn apart by the loops it leaves on the way. */
-static shape_kind torn_by_loops(const shapes *s, LLVMValueRef value, int from, int to) {
+/* How far a value diverges on its way from one node to another because of the divergent loops that it leaves. */
+static shape_kind divergence_through_loops(const shapes *s, LLVMValueRef value, int from, int to) {
   enum { DEEPEST = 6 };
   const order *o = s->order;
   shape_kind worst = SHAPE_UNDEFINED;
@@ -61,7 +62,7 @@ static view join_incoming(const shapes *s, LLVMValueRef phi, int at) {
     only = value;
     view in = view_of(s, value);
     if (in.shape.kind == SHAPE_UNDEFINED) continue;
-    least = at_least(least, torn_by_loops(s, value, from, at));
+    least = at_least(least, divergence_through_loops(s, value, from, at));
     v.base = v.base.low > v.base.high ? in.base
                                       : (range){in.base.low < v.base.low ? in.base.low : v.base.low,
                                                 in.base.high > v.base.high ? in.base.high : v.base.high};
@@ -76,11 +77,11 @@ static view join_incoming(const shapes *s, LLVMValueRef phi, int at) {
 static view phi_shape(const shapes *s, LLVMValueRef phi, int at) {
   view v = join_incoming(s, phi, at);
   if (v.shape.kind != SHAPE_PARTED) return v;
-  shapes part = look_at_parts(s); /* the bases that a part starts from */
-  return of_parts(join_incoming(&part, phi, at));
+  shapes part = shapes_of_vector(s); /* the bases of each vector */
+  return view_of_vectors(join_incoming(&part, phi, at));
 }
 
-/* A phi never gets better; and where lane 0's number may lie grows to its end soon. */
+/* A phi never gets better; and the range of lane 0's number widens to its limit soon. */
 static view worsened(view old, view new, int round) {
   enum { PATIENCE = 3 };
   if (old.shape.kind == SHAPE_UNDEFINED) return new;
@@ -112,23 +113,25 @@ static void mark_loop(shapes *s, int l, shape_kind level) {
   mark(s, &met, level);
 }
 
-/* Gangs disagree about a barrier: those that stay in a loop may be in different rounds of it from then on. */
+/* Gangs disagree about a barrier: those in a loop may be in different iterations from then on. */
 static void lose_step(shapes *s, int at) {
   const node *here = &s->graph->nodes[at];
   for (int l = s->order->innermost[at]; l >= 0; l = s->order->loops[l].parent) {
     const loop *around = &s->order->loops[l];
-    if (!around->contains[here->succs[0]] || !around->contains[here->succs[1]]) continue; /* who leaves it is gone */
+    /* gangs that leave the loop do not return to it */
+    if (!around->contains[here->succs[0]] || !around->contains[here->succs[1]]) continue;
     s->table->out_of_step[l] = true;
     if (s->table->join[around->header] < SHAPE_RACED) s->table->join[around->header] = SHAPE_RACED;
   }
 }
 
-/* True if the branch is worse than it was. */
+/* True if the branch is worse than before. */
 static bool part_at(shapes *s, int at) {
   const node *here = &s->graph->nodes[at];
   if (here->succ_count != 2 || here->succs[0] == here->succs[1]) return false;
   shape_kind kind = view_of(s, LLVMGetCondition(here->last)).shape.kind;
-  shape_kind level = kind >= SHAPE_AFFINE ? SHAPE_VARYING : kind; /* where parts part, lanes are said to */
+  /* vectors that diverge count as lanes that diverge */
+  shape_kind level = kind >= SHAPE_AFFINE ? SHAPE_VARYING : kind;
   if (level < SHAPE_RACED || s->table->parted[at] >= level) return false;
   s->table->parted[at] = (unsigned char)level;
   s->divergent[at] = level == SHAPE_VARYING;
@@ -139,7 +142,7 @@ static bool part_at(shapes *s, int at) {
   return true;
 }
 
-/* ---- rounds ---- */
+/* ---- the fixpoint ---- */
 
 static bool same_view(view a, view b) {
   return a.shape.kind == b.shape.kind && a.shape.stride == b.shape.stride && a.shape.step == b.shape.step &&
@@ -171,16 +174,16 @@ static bool round_of_shapes(shapes *s, int round) {
   return changed;
 }
 
-typedef struct question {
+typedef struct shape_query {
   const graph *graph;
   const order *order;
   cut cut;
   const given *list;
   int count;
-  const shapes *like; /* what they need is needed anyway; or NULL */
-} question;
+  const shapes *like; /* shapes whose assumptions are made in any case; or NULL */
+} shape_query;
 
-static shapes shapes_assuming(const question *q, uint64_t assumed) {
+static shapes shapes_assuming(const shape_query *q, uint64_t assumed) {
   const graph *g = q->graph;
   const order *o = q->order;
   shapes s = {.graph = g, .order = o, .cut = q->cut, .needed = assumed};
@@ -214,7 +217,7 @@ bool counts_towards(const shapes *s, LLVMValueRef index, LLVMValueRef limit) {
   return is_uniform_kind(to.kind) && range_of(&s->table->ranges, limit).high <= BOUND_EXTENT;
 }
 
-/* Whether a loop of many vectors compares what counts with a limit: see counted_loops.c. */
+/* Whether a loop of many vectors compares its index with a limit: see counted_loops.c. */
 static bool counts_in_loop(const shapes *s, int number) {
   enum { MANY = 8 };
   LLVMValueRef i = s->graph->values[number];
@@ -233,12 +236,13 @@ static bool same_shapes(const shapes *a, const shapes *b) {
   return true;
 }
 
-/* Assumptions restrict the launches that the code is good for. So only those are made without which a shape is worse:
-   first all together are tried without, then all but those that are made already, then one by one. */
-static shapes answer(const question *q) {
+/* Assumptions restrict the launches that the code is valid for, so only those are made without which a shape is worse.
+   First all are tried to be left out together, then all but those already made, then one by one. */
+static shapes answer(const shape_query *q) {
   enum { MOST_TRIALS = 6 };
   uint64_t needed = ~0ull;
-  shapes best = shapes_assuming(q, needed), trial = shapes_assuming(q, 0), last = best; /* of what is needed */
+  /* with the needed assumptions */
+  shapes best = shapes_assuming(q, needed), trial = shapes_assuming(q, 0), last = best;
   if (same_shapes(&best, &trial)) {
     shapes_free(&best);
     return trial;
@@ -264,13 +268,13 @@ static shapes answer(const question *q) {
 }
 
 shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count, const shapes *like) {
-  return answer(&(question){g, o, c, list, count, like});
+  return answer(&(shape_query){g, o, c, list, count, like});
 }
 
 shapes shapes_of(const graph *g, const order *o, cut c) { return shapes_given(g, o, c, NULL, 0, NULL); }
 
 shapes shapes_at_best(const graph *g, const order *o, cut c) {
-  return shapes_assuming(&(question){g, o, c, NULL, 0, NULL}, ~0ull);
+  return shapes_assuming(&(shape_query){g, o, c, NULL, 0, NULL}, ~0ull);
 }
 
 void shapes_free(shapes *s) {

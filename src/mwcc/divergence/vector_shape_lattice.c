@@ -14,7 +14,7 @@ static unsigned align_of_constant(LLVMValueRef value) {
    Lanes of one part often have more in common than all lanes of the gang. So what comes out as varying is asked for again
    in the view of a single part: there the base of an affine value is the part's own, and is its own step. */
 
-shapes look_at_parts(const shapes *s) {
+shapes shapes_of_vector(const shapes *s) {
   shapes part = *s;
   part.partwise = s->partwise ? s->partwise : s->cut.parts;
   part.cut.parts = 1;
@@ -46,7 +46,7 @@ static view one_part(const shapes *s, view v) {
   return v;
 }
 
-view of_parts(view v) {
+view view_of_vectors(view v) {
   if (v.shape.kind == SHAPE_UNDEFINED || v.shape.kind == SHAPE_VARYING) return v;
   if (v.shape.kind != SHAPE_AFFINE) v.shape.stride = 0;
   v.shape.kind = SHAPE_PARTED;
@@ -121,8 +121,8 @@ view settle(const shapes *s, LLVMValueRef i, view v) {
   bool can_be_affine = is_pointer(i) || (width >= 8 && width <= 64);
   if (v.shape.kind == SHAPE_UNDEFINED) return v;
   if (v.shape.kind == SHAPE_PARTED) {
-    shapes part = look_at_parts(s);
-    return of_parts(settle(&part, i, one_part(s, v)));
+    shapes part = shapes_of_vector(s);
+    return view_of_vectors(settle(&part, i, one_part(s, v)));
   }
   if (v.shape.kind != SHAPE_AFFINE) v.shape.stride = v.shape.step = 0;
   if (s->cut.lanes == 1) v.shape.stride = 0;

@@ -255,6 +255,6 @@ static bool has_parted_operand(const shapes *s, LLVMValueRef i) {
 view transfer_shape(const shapes *s, LLVMValueRef i, int at) {
   view v = has_parted_operand(s, i) ? varying : transfer(s, i, at);
   if (v.shape.kind < SHAPE_PARTED || s->cut.parts == 1) return v;
-  shapes part = look_at_parts(s);
-  return of_parts(transfer(&part, i, at));
+  shapes part = shapes_of_vector(s);
+  return view_of_vectors(transfer(&part, i, at));
 }

@@ -1,8 +1,9 @@
-/* Straight code instead of a loop whose rounds overlap (predictive_commoning.c).
+/* Straight code instead of a loop whose iterations overlap (predictive_commoning.c), by list scheduling for register
+ * pressure.
  *
- * Each vector is loaded once. What can be done with it is done next, so that few vectors wait for others: for a filter that
- * goes down a picture's rows that is row by row of the picture, which each row of the result takes into its sum in its
- * turn, rather than round by round of the loop. */
+ * Each vector is loaded once, and everything that can be done with it is done next, so that few vectors are live.
+ * For a filter that goes down a picture's rows, the code takes one row of the picture at a time and adds it to each
+ * row of the result, rather than one iteration of the loop at a time. */
 #include "predictive_commoning.h"
 #include "opt.h"
 #include "mwcc/target/target.h"
@@ -10,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- their order ---- */
+/* ---- scheduling ---- */
 
 static int heavy_operand(const unfolding *l, const item *i, int n) {
   int operand = l->operands[i->first + n];
   return l->items[operand].heavy ? operand : NONE;
 }
 
-/* Mark what is used behind the loop, and for each heavy item who uses it. */
+/* Mark what is used after the loop, and link the users of each heavy item. */
 static void link_users(unfolding *l) {
   int total = 0;
   for (int i = 0; i < l->count; i++) {
@@ -44,7 +45,7 @@ static void link_users(unfolding *l) {
     }
 }
 
-/* Place an item and all that can follow. Returns how many more values are alive then. */
+/* Place an item and all that can follow. Returns how many more values are live then. */
 static int place_item(unfolding *l, int which) {
   item *here = &l->items[which];
   int more = here->left || here->root;
@@ -71,8 +72,9 @@ static void take_back(unfolding *l, int from) {
   }
 }
 
-/* One load after the other, each with all that can be done then: next the one that leaves the fewest values waiting. */
-static void put_in_order(unfolding *l) {
+/* One load after the other, each with everything that it makes possible; next is the load that leaves the fewest
+   values live. */
+static void schedule(unfolding *l) {
   int *loads = mw_alloc((size_t)(l->count + 1) * sizeof *loads), count = 0, alive = 0;
   l->placed = mw_alloc((size_t)(l->count + 1) * sizeof *l->placed);
   for (int i = 0; i < l->count; i++)
@@ -94,8 +96,8 @@ static void put_in_order(unfolding *l) {
 
 /* ---- the code ---- */
 
-/* What was promised of a copy's source need not hold for all that are the same. */
-static void forget_promises(program *p, LLVMValueRef i) {
+/* Drop flags and metadata: those of the copied instruction need not hold for all equal ones. */
+static void drop_flags(program *p, LLVMValueRef i) {
   static const char *const promises[] = {"range", "nonnull", "noundef", "align", "dereferenceable"};
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMAdd:
@@ -115,11 +117,10 @@ static void forget_promises(program *p, LLVMValueRef i) {
   }
 }
 
-/* ---- numbers that all lanes have, from memory ----
-   Many such (a filter's) do not stay in registers for as long as they are needed. Processors can have one of memory's
-   elements in all lanes at no cost where it is used, but LLVM loads each just once, and then puts whole vectors aside. So
-   those that are not among the first few are loaded again where they are used again, by way of a pointer that looks like
-   another one every few loads. */
+/* ---- splats of scalars from memory ---- A filter's many coefficients do not stay in registers for as long as they
+   are needed. Processors broadcast an element from memory at no cost where it is used, but LLVM loads each once and
+   spills whole vectors. So those that are not among the first few are loaded again at their uses, through a pointer
+   that is made opaque every few loads. */
 
 static bool is_constant_place(const unfolding *l, const item *pointer) {
   if (!pointer->like || !LLVMIsAGetElementPtrInst(pointer->like) || !l->items[l->operands[pointer->first]].outside)
@@ -131,8 +132,8 @@ static bool is_constant_place(const unfolding *l, const item *pointer) {
   return true;
 }
 
-/* Operands come before what they are used by. */
-static void find_again(unfolding *l) {
+/* Operands precede their users. */
+static void find_reloadable(unfolding *l) {
   for (int which = 0; which < l->count; which++) {
     item *i = &l->items[which];
     if (!i->like || i->heavy) continue;
@@ -158,7 +159,7 @@ static LLVMValueRef opaque_pointer(unfolding *l, LLVMValueRef base) {
 
 static LLVMValueRef make(unfolding *l, int which);
 
-/* ---- products that are added to something: as one operation, which LLVM would make of the two with more effort ---- */
+/* ---- fused multiply-adds, which LLVM would form with more effort ---- */
 
 static bool has_fused(const program *p) { return !starts_with(p->triple, "x86_64") || strstr(p->features, "+fma"); }
 
@@ -176,7 +177,7 @@ static bool is_fused(const unfolding *l, const item *product) {
   return &l->items[other] == product || !l->items[other].like || !may_fuse(l->items[other].like, LLVMFMul);
 }
 
-/* A sum with a product, or NULL: it has none. */
+/* A sum with a product as a multiply-add; NULL: it has no product. */
 static LLVMValueRef make_fused(unfolding *l, const item *sum) {
   if (!may_fuse(sum->like, LLVMFAdd)) return NULL;
   for (int n = 0; n < 2; n++) {
@@ -193,7 +194,7 @@ static LLVMValueRef make_fused(unfolding *l, const item *sum) {
   return NULL;
 }
 
-/* Where a number is loaded from again. */
+/* The address that a scalar is loaded from again. */
 static LLVMValueRef place_again(unfolding *l, int which) {
   item *i = &l->items[which];
   if (i->outside) return opaque_pointer(l, i->outside);
@@ -204,7 +205,7 @@ static LLVMValueRef place_again(unfolding *l, int which) {
   return copy;
 }
 
-/* Lanes that all have a number are made for the first time, or again. */
+/* A splat is made for the first time, or again. */
 static void begin_lanes(unfolding *l, item *i) {
   enum { EPOCH = 16 };
   if (!i->made && l->pins > 0) {
@@ -218,15 +219,14 @@ static void begin_lanes(unfolding *l, item *i) {
   l->base = NULL;
 }
 
-/* ---- rows of blocks ----
-   Where a block is so narrow that its rows are short stretches of memory, blocks side by side load the rows of a picture in
-   turns, little of each at a time. Processors, which see ahead where one stretch is long, do not see that far. So of each row
-   of the picture some blocks' width ahead is asked for, which is what the block loads that is run then. (Measured: filters of
-   pictures that the caches do not hold take a third less time.) */
+/* ---- prefetching rows ---- Where blocks are narrow, blocks side by side load short stretches of a picture's rows in
+   turns, and hardware prefetchers do not follow those. So each row of the picture is prefetched some blocks' width
+   ahead, which is what a later block loads. */
 
 static bool is_step(const item *i) { return i->like && LLVMIsAGetElementPtrInst(i->like) && i->count == 2; }
 
-/* What loads of one row have in common: what the row's number, times the row's length, is added to, or that. */
+/* What loads of one row have in common: the base to which the row's number, times the row's length, is added; or the
+   sum. */
 static item *row_of(unfolding *l, const item *load) {
   item *place = &l->items[l->operands[load->first]], *base = NULL;
   while (is_step(place)) {
@@ -272,7 +272,7 @@ static LLVMValueRef make(unfolding *l, int which) {
     int operand = l->operands[i->first + n];
     LLVMSetOperand(copy, (unsigned)n, reload ? place_again(l, operand) : make(l, operand));
   }
-  forget_promises(l->p, copy);
+  drop_flags(l->p, copy);
   if (i->align) LLVMSetAlignment(copy, i->align);
   LLVMInsertIntoBuilder(l->b, copy);
   if (is_vector_load(copy)) ask_for_blocks(l, i, copy);
@@ -293,8 +293,8 @@ void unfold_loop(unfolding *l) {
   for (size_t i = 0; i < l->body_count; i++)
     if (is_used_behind(l, l->body[i])) l->items[last[i]].root = true;
   link_users(l);
-  put_in_order(l);
-  find_again(l);
+  schedule(l);
+  find_reloadable(l);
   l->pins = vector_registers(l->p) - l->alive - SPARE;
   l->b = LLVMCreateBuilderInContext(l->p->context);
   LLVMPositionBuilderBefore(l->b, end);

@@ -1,13 +1,13 @@
-/* Stores to shared memory that nobody reads any more.
+/* Dead-store elimination for shared memory.
  *
- * Where a block is one gang, what its threads hand on stays in registers (store_to_load_forwarding.c), and often all that is left of a shared
- * array are the stores to it. LLVM has to keep them: it does not know that a block's shared memory is forgotten with the
- * block. Here it is known: where a block begins, by what the function tells the worker about it, nothing of the block before
- * can be read.
+ * Where a block is one gang, store_to_load_forwarding.c keeps in registers what threads exchange, and often only
+ * stores to a shared array remain. LLVM cannot remove them, as it does not know that a block's shared memory ends
+ * with the block. Here it is known: where a block begins (which the function notes in the worker), nothing of the
+ * block before can be read any more.
  *
- * Backwards through the function, a bit for each word of shared memory says whether it may be read before it is written
- * again. That takes knowing all reads: no address in shared memory may leave the function, and one at a distance that is not
- * constant counts as all addresses. */
+ * A backward data-flow analysis: a bit for each word of shared memory says whether it may be read before it is
+ * written again. All reads must be known: the pass gives up where an address in shared memory leaves the function,
+ * and an address at a distance that is not constant counts as all addresses. */
 #include "mwcc/mwcc.h"
 #include "mwcc/analysis/analysis.h"
 #include "opt.h"
@@ -22,22 +22,22 @@ typedef struct access {
   LLVMValueRef at;
   int64_t offset, bytes; /* from the first byte of shared memory */
   bool known;            /* offset and bytes are */
-  bool reads, fills;     /* fills: all of the bytes, and does nothing else */
+  bool reads, fills;     /* fills: it writes all of the bytes, and nothing else */
   bool removable;
 } access;
 
-typedef struct unread {
+typedef struct shared_stores {
   program *p;
   LLVMValueRef function;
   access *list; /* by instruction */
   size_t count;
   bool escapes;
   size_t words;
-} unread;
+} shared_stores;
 
 /* ---- the accesses ---- */
 
-static void note(unread *s, access a) {
+static void note(shared_stores *s, access a) {
   if (a.known && (a.offset < 0 || (a.offset + a.bytes) / WORD >= MOST_WORDS)) a.known = false;
   if (a.known && (size_t)((a.offset + a.bytes + WORD - 1) / WORD) > s->words)
     s->words = (size_t)((a.offset + a.bytes + WORD - 1) / WORD);
@@ -45,13 +45,15 @@ static void note(unread *s, access a) {
   s->list[s->count++] = a;
 }
 
-static int64_t size_of(const unread *s, LLVMTypeRef type) { return (int64_t)LLVMStoreSizeOfType(s->p->layout, type); }
+static int64_t size_of(const shared_stores *s, LLVMTypeRef type) {
+  return (int64_t)LLVMStoreSizeOfType(s->p->layout, type);
+}
 
 static bool is_plain(LLVMValueRef i) {
   return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
 }
 
-static bool constant_distance(const unread *s, LLVMValueRef gep, int64_t *distance) {
+static bool constant_distance(const shared_stores *s, LLVMValueRef gep, int64_t *distance) {
   LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
   for (int i = 1; i < LLVMGetNumOperands(gep); i++) {
     LLVMValueRef index = LLVMGetOperand(gep, (unsigned)i);
@@ -62,8 +64,8 @@ static bool constant_distance(const unread *s, LLVMValueRef gep, int64_t *distan
   return true;
 }
 
-/* A call of an intrinsic that the address is an operand of. */
-static void note_call(unread *s, LLVMValueRef call, LLVMValueRef address, int64_t offset, bool known) {
+/* An intrinsic call with the address as an operand. */
+static void note_call(shared_stores *s, LLVMValueRef call, LLVMValueRef address, int64_t offset, bool known) {
   const char *name = callee_name(call);
   access a = {.at = call, .offset = offset, .known = known};
   if (starts_with(name, "llvm.masked.load.") || starts_with(name, "llvm.masked.gather.")) {
@@ -80,9 +82,10 @@ static void note_call(unread *s, LLVMValueRef call, LLVMValueRef address, int64_
   }
 }
 
-static void follow(unread *s, LLVMValueRef address, int64_t offset, bool known, int depth);
+static void follow(shared_stores *s, LLVMValueRef address, int64_t offset, bool known, int depth);
 
-static void note_user(unread *s, LLVMValueRef user, LLVMValueRef address, int64_t offset, bool known, int depth) {
+static void note_user(shared_stores *s, LLVMValueRef user, LLVMValueRef address, int64_t offset, bool known,
+                      int depth) {
   access a = {.at = user, .offset = offset, .known = known};
   switch (LLVMGetInstructionOpcode(user)) {
   case LLVMLoad:
@@ -119,14 +122,14 @@ static void note_user(unread *s, LLVMValueRef user, LLVMValueRef address, int64_
   s->escapes = true;
 }
 
-static void follow(unread *s, LLVMValueRef address, int64_t offset, bool known, int depth) {
+static void follow(shared_stores *s, LLVMValueRef address, int64_t offset, bool known, int depth) {
   if (depth == 0) s->escapes = true;
   for (LLVMUseRef use = LLVMGetFirstUse(address); use && !s->escapes; use = LLVMGetNextUse(use))
     note_user(s, LLVMGetUser(use), address, offset, known, depth - 1);
 }
 
-/* What the function does with the worker: reads where shared memory is, and says which block it is at. */
-static bool find_accesses(unread *s) {
+/* How the function uses the worker: it reads the address of shared memory, and notes the block. */
+static bool find_accesses(shared_stores *s) {
   LLVMValueRef worker = LLVMGetParam(s->function, 1);
   for (LLVMUseRef use = LLVMGetFirstUse(worker); use && !s->escapes; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -135,13 +138,13 @@ static bool find_accesses(unread *s) {
       follow(s, user, 0, true, DEPTH);
     else if (!LLVMIsAGetElementPtrInst(user) || !constant_distance(s, user, &distance) ||
              distance != offsetof(mw_worker, block))
-      s->escapes = true; /* who gets the worker can find shared memory */
+      s->escapes = true; /* whatever receives the worker can find shared memory */
   }
   return !s->escapes && s->count && s->words;
 }
 
 /* Whether a block begins here. */
-static bool begins_block(const unread *s, LLVMValueRef i) {
+static bool begins_block(const shared_stores *s, LLVMValueRef i) {
   LLVMValueRef at = LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1) : NULL;
   return at && LLVMIsAGetElementPtrInst(at) && LLVMGetOperand(at, 0) == LLVMGetParam(s->function, 1);
 }
@@ -151,7 +154,7 @@ static int by_instruction(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-static access *access_of(const unread *s, LLVMValueRef i) {
+static access *access_of(const shared_stores *s, LLVMValueRef i) {
   access key = {.at = i};
   return bsearch(&key, s->list, s->count, sizeof key, by_instruction);
 }
@@ -163,13 +166,13 @@ enum { BITS = 64 };
 
 static bool is_set(const bits *words, size_t at) { return words[at / BITS] >> at % BITS & 1; }
 
-static void set_words(const unread *s, bits *words, const access *a) {
+static void set_words(const shared_stores *s, bits *words, const access *a) {
   size_t first = a->known ? (size_t)(a->offset / WORD) : 0;
   size_t end = a->known ? (size_t)((a->offset + a->bytes + WORD - 1) / WORD) : s->words;
   for (size_t i = first; i < end; i++) words[i / BITS] |= (bits)1 << i % BITS;
 }
 
-/* Those that are written as a whole. */
+/* Clear the words that are entirely written. */
 static void clear_words(bits *words, const access *a) {
   size_t first = (size_t)((a->offset + WORD - 1) / WORD), end = (size_t)((a->offset + a->bytes) / WORD);
   for (size_t i = first; i < end; i++) words[i / BITS] &= ~((bits)1 << i % BITS);
@@ -181,8 +184,8 @@ static bool some_set(const bits *words, const access *a) {
   return false;
 }
 
-/* From the end of a basic block to its beginning; true if `removes` and a store went. */
-static bool pass(const unread *s, LLVMBasicBlockRef block, bits *words, size_t length, bool removes) {
+/* Walk a basic block backwards; true if `removes` and a store was removed. */
+static bool pass(const shared_stores *s, LLVMBasicBlockRef block, bits *words, size_t length, bool removes) {
   bool removed = false;
   for (LLVMValueRef before, i = LLVMGetLastInstruction(block); i; i = before) {
     before = LLVMGetPreviousInstruction(i);
@@ -203,10 +206,10 @@ static bool pass(const unread *s, LLVMBasicBlockRef block, bits *words, size_t l
 typedef struct flow_of_words {
   LLVMBasicBlockRef *blocks;
   size_t count, length;
-  bits *in; /* by basic block: what may be read of what was there before it */
+  bits *in; /* by basic block: the words that may be read at its beginning */
 } flow_of_words;
 
-/* What may be read behind a basic block. */
+/* The words that may be read after a basic block. */
 static void at_end(const flow_of_words *f, LLVMBasicBlockRef block, bits *words) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
   memset(words, 0, f->length * sizeof *words);
@@ -218,7 +221,7 @@ static void at_end(const flow_of_words *f, LLVMBasicBlockRef block, bits *words)
   }
 }
 
-static bool remove_unread(const unread *s) {
+static bool remove_unread(const shared_stores *s) {
   flow_of_words f = {.count = LLVMCountBasicBlocks(s->function), .length = (s->words + BITS - 1) / BITS};
   bool changed = true, removed = false;
   if (f.count * f.length * BITS > MOST_BITS) return false;
@@ -246,11 +249,11 @@ static bool remove_unread(const unread *s) {
   return removed;
 }
 
-void forget_shared(program *p) {
+void remove_dead_shared_stores(program *p) {
   bool removed = false;
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f) || !is_entry(p, f) || LLVMCountParams(f) < 2) continue;
-    unread s = {.p = p, .function = f};
+    shared_stores s = {.p = p, .function = f};
     if (find_accesses(&s)) {
       qsort(s.list, s.count, sizeof *s.list, by_instruction);
       removed = remove_unread(&s) || removed;

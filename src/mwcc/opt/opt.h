@@ -1,4 +1,16 @@
-/* Passes over lanes' code: memory and loops. */
+/* Optimisations of widened code, which know what LLVM does not: gangs, shared memory's lifetime, and what later
+ * blocks load.
+ *
+ *   store_if_conversion.c, sparse_prefetch.c           loops that do little but gather, in the loop tier
+ *   store_to_load_forwarding.c, dead_shared_stores.c   shared memory of blocks that are one gang: loads become
+ *                                                      shuffles, and unread stores go
+ *   predictive_commoning.c, commoned_loop_unroll.c     loops whose iterations load the same vectors: numbered,
+ *                                                      unrolled and scheduled
+ *   register_blocking.c, register_blocking_reroll.c    loops with more accumulators than registers
+ *   load_sinking.c                                     loads in long blocks
+ *
+ * The order is in passes.def. Forwarding precedes the removal of stores, which it makes dead. Register blocking runs after
+ * LLVM's optimiser, which does not handle that many loops well. */
 #ifndef MWCC_OPT_OPT_H
 #define MWCC_OPT_OPT_H
 
@@ -6,11 +18,11 @@
 
 void convert_all_stores(program *p);    /* store_if_conversion.c: of kernels that do little but gather */
 void prefetch_sparse_loops(program *p); /* sparse_prefetch.c: of the same */
-void forward_stores(program *p);        /* to vector loads of parts of them */
+void forward_stores(program *p);        /* to loads that straddle stored vectors */
 /* dead_shared_stores.c: stores to shared memory that nothing reads before the block ends */
-void forget_shared(program *p);
-void load_overlaps_once(program *p); /* predictive_commoning.c: of the rounds of a loop */
-void block_registers(program *p);    /* register_blocking.c: loops with more accumulators than registers */
-void sink_loads(program *p);         /* load_sinking.c: vector loads, down to their first uses */
+void remove_dead_shared_stores(program *p);
+void common_overlapping_loads(program *p); /* predictive_commoning.c: vectors that several iterations load */
+void block_registers(program *p);          /* register_blocking.c: loops with more accumulators than registers */
+void sink_loads(program *p);               /* load_sinking.c: vector loads, down to their first uses */
 
 #endif

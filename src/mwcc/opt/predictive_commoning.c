@@ -1,12 +1,16 @@
-/* Loops whose rounds load what other rounds load, too: `image[(y + j) * width + x]` for all j near 0, where the vectors of
- * a gang are rows y, y + 1, … Row y + 1 of one round is row y of the next.
+/* Predictive commoning with full unrolling (cf. GCC's -fpredictive-commoning): loops whose iterations load what
+ * other iterations load.
  *
- * Such a loop, if it is one basic block that changes no memory and has few rounds, becomes straight code in which each
- * vector is loaded once. LLVM would have to unroll it, to see what is the same, and to find an order in which what is loaded
- * is used up at once: there are more vectors than registers. Here all values of all rounds are numbered, so that what is
- * computed alike has one number; then what is left is put in order.
+ *   for (j = -2; j <= 2; j++) sum += image[(y + j) * width + x] * filter[j];
  *
- * In code for blocks of one size alone, as it is long. */
+ * The vectors of a gang are rows y, y + 1, …, so row y + 1 of one iteration is row y of the next.
+ *
+ * Such a loop, if it is one basic block that changes no memory and has few iterations, becomes straight code in
+ * which each vector is loaded once. There are more vectors than registers, so the order matters, too: what is loaded
+ * has to be used up at once. Here all values of all iterations are numbered (value numbering), so that equal values
+ * have one number; commoned_loop_unroll.c then schedules what remains.
+ *
+ * Only in code for a single block size, since it is long. */
 #include "predictive_commoning.h"
 #include "mwcc/target/tuning.h"
 #include "opt.h"
@@ -17,12 +21,12 @@
 enum {
   MOST_ITEMS = TUNE_COMMONING_ITEMS,
   MOST_HEAVY = TUNE_COMMONING_LOADS,
-  SUMS = 3 /* of sums that are looked through */
+  SUMS = 3 /* depth of sums that are searched */
 };
 
 /* ---- which loops ---- */
 
-/* A loop of one block with a known number of rounds, which loads vectors and does nothing to memory. */
+/* A loop of one block with a known number of iterations, which loads vectors and does not change memory. */
 static bool find_loop(program *p, LLVMBasicBlockRef block, unfolding *out) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
   size_t loads = 0;
@@ -38,9 +42,10 @@ static bool find_loop(program *p, LLVMBasicBlockRef block, unfolding *out) {
   return out->rounds > 1 && out->rounds * out->body_count <= MOST_ITEMS;
 }
 
-/* ---- numbers: what is computed alike has one ---- */
+/* ---- value numbering ---- */
 
-/* Instructions of which two are the same if their operands are, but for promises that are dropped. */
+/* Whether two instructions are equal if their operands are, apart from poison-generating flags and metadata, which are
+   dropped. */
 static bool may_be_same(LLVMValueRef a, LLVMValueRef b) {
   if (a == b) return true;
   if (!a || !b || LLVMGetInstructionOpcode(a) != LLVMGetInstructionOpcode(b)) return false;
@@ -61,7 +66,7 @@ static bool same(const unfolding *l, const item *a, const item *b) {
 
 static uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x9E3779B97F4A7C15u ^ hash >> 29; }
 
-/* The number of an item like this one; its operands, if any, are the last in the list. */
+/* The number of an item equal to this one; its operands, if any, are the last in the list. */
 static int number_item(unfolding *l, item made) {
   enum { SLOTS = 4 * MOST_ITEMS };
   uint64_t hash = mix((uintptr_t)made.type, (uintptr_t)made.outside);
@@ -97,7 +102,7 @@ static int number_sum(unfolding *l, LLVMTypeRef type, int base, uint64_t distanc
   return number_item(l, (item){.type = type, .base = base, .distance = short_distance});
 }
 
-/* An item as another one and a distance from it; NONE and a distance: a constant. */
+/* An item as another one plus a distance; NONE and a distance: a constant. */
 static int base_of(const unfolding *l, int number, uint64_t *distance) {
   const item *i = &l->items[number];
   *distance = 0;
@@ -111,8 +116,8 @@ static bool adds(LLVMValueRef i) {
   return opcode == LLVMAdd || (opcode == LLVMOr && LLVMGetIsDisjoint(i));
 }
 
-/* Sums of two numbers and a distance have the sum without it for a base: rows y + 1 and y + 2 of a block are one from the
-   other, whatever its first row and the thread's are added by. */
+/* A sum of two numbers and a distance has the sum of the numbers as its base: rows y + 1 and y + 2 of a block differ
+   by one, in whatever order the first row and the thread's are added. */
 static int number_outside(unfolding *l, LLVMValueRef value, int depth) {
   LLVMTypeRef type = LLVMTypeOf(value);
   if (is_number(type) && LLVMIsAConstantInt(value))
@@ -128,7 +133,7 @@ static int number_outside(unfolding *l, LLVMValueRef value, int depth) {
   return number_item(l, (item){.type = type, .outside = value, .base = NONE});
 }
 
-/* What constants make, or what a distance is added to; false: neither. */
+/* The result for constant operands, or for an operand plus a distance; false: neither. */
 static bool fold(unfolding *l, LLVMValueRef i, const int *operands, int *result) {
   LLVMTypeRef type = LLVMTypeOf(i);
   uint64_t a = 0, b = 0;
@@ -163,7 +168,7 @@ static bool fold(unfolding *l, LLVMValueRef i, const int *operands, int *result)
   return constant;
 }
 
-/* Operand n of instruction `at`, in a round. */
+/* Operand n of instruction `at`, in an iteration. */
 static int number_operand(unfolding *l, size_t at, unsigned n, size_t round) {
   int inside = l->inside[l->first_inside[at] + (int)n];
   if (inside == NONE) return number_outside(l, LLVMGetOperand(l->body[at], n), SUMS);
@@ -190,7 +195,7 @@ static int number_copy(unfolding *l, size_t at, size_t round) {
   for (int n = 0; n < count && !l->fails; n++) {
     operands[n] = number_operand(l, at, (unsigned)n, round);
     if (!l->items[operands[n]].heavy) continue;
-    l->fails = heavy && is_vector_load(i); /* from where a vector says: not in any order */
+    l->fails = heavy && is_vector_load(i); /* a gather: it cannot be reordered freely */
     heavy = true;
   }
   if (l->fails) return 0;
@@ -213,8 +218,8 @@ static int by_value(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Which operands are instructions of the loop, and which. */
-static void find_inside(unfolding *l) {
+/* Find which operands are instructions of the loop. */
+static void find_operands_in_loop(unfolding *l) {
   place *places = mw_alloc((l->body_count + 1) * sizeof *places);
   int total = 0;
   l->body = mw_alloc((l->body_count + 1) * sizeof *l->body);
@@ -239,11 +244,11 @@ static void find_inside(unfolding *l) {
   free(places);
 }
 
-/* Number all rounds. Whether they have a third of what they load in common. */
-static bool number_rounds(unfolding *l) {
+/* Number all iterations. Whether at least a third of their loads are common. */
+static bool number_iterations(unfolding *l) {
   enum { OPERANDS = 8 };
   size_t loads = 0, different = 0, heavy = 0;
-  find_inside(l);
+  find_operands_in_loop(l);
   l->known = mw_alloc((l->rounds * l->body_count + 1) * sizeof *l->known);
   l->items = mw_alloc((2 * MOST_ITEMS + 1) * sizeof *l->items);
   l->operands = mw_alloc((2 * MOST_ITEMS + 1) * OPERANDS * sizeof *l->operands);
@@ -271,13 +276,13 @@ static void free_loop(unfolding *l) {
   free(l->placed);
 }
 
-void load_overlaps_once(program *p) {
+void common_overlapping_loads(program *p) {
   if (!p->options->launch_kernel) return;
   EACH_FUNCTION(p, f) {
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block)) {
       unfolding l;
       if (!find_loop(p, block, &l)) continue;
-      if (number_rounds(&l)) unfold_loop(&l);
+      if (number_iterations(&l)) unfold_loop(&l);
       free_loop(&l);
     }
   }

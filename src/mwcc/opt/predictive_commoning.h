@@ -1,31 +1,31 @@
-/* Loops whose rounds load in part the same: what predictive_commoning.c, which numbers their values, and commoned_loop_unroll.c, which puts them in
- * order, share. */
-#ifndef OVERLAP_H
-#define OVERLAP_H
+/* Predictive commoning: a loop's values by number. Shared by predictive_commoning.c, which numbers them, and
+ * commoned_loop_unroll.c, which schedules and emits them as straight code. */
+#ifndef PREDICTIVE_COMMONING_H
+#define PREDICTIVE_COMMONING_H
 
 #include "mwcc/analysis/simt.h"
 #include "opt.h"
 
 enum { NONE = -1 }; /* no item */
 
-/* A value of one round, or of several. */
+/* A value of one iteration, or of several. */
 typedef struct item {
   LLVMTypeRef type;
-  LLVMValueRef outside; /* not of the loop; else NULL */
+  LLVMValueRef outside; /* a value from outside of the loop; else NULL */
   LLVMValueRef like;    /* the instruction that it is a copy of */
-  int base;             /* neither: a whole number, this item (NONE: 0) and a distance */
+  int base;             /* neither: an integer, this item (NONE: 0) plus a distance */
   int64_t distance;
   int second;                           /* instead of a distance: this item, counted from 1 */
   int first, count;                     /* its operands, from `operands` */
   unsigned align;                       /* of a load */
-  bool heavy;                           /* a vector from memory, or made from one */
-  bool root;                            /* used behind the loop */
-  int users, user_count, pending, left; /* heavy ones that use it; operands to come; uses to come */
-  bool again;                           /* a number from memory, or lanes that all have one: can be loaded once more */
-  bool pinned;                          /* such lanes that stay in a register */
-  bool asked;                           /* a row: what blocks to come load of it was asked for */
+  bool heavy;                           /* a vector that is loaded, or made from such */
+  bool root;                            /* used after the loop */
+  int users, user_count, pending, left; /* heavy items that use it; operands not yet placed; uses not yet placed */
+  bool again;                           /* a scalar from memory, or its splat: can be loaded again */
+  bool pinned;                          /* a splat that stays in a register */
+  bool asked;                           /* a row that has been prefetched for later blocks */
   LLVMValueRef made;
-  int epoch; /* in which it was made, where it is not pinned */
+  int epoch; /* the epoch that it was made in, if it is not pinned */
 } item;
 
 typedef struct unfolding {
@@ -33,8 +33,8 @@ typedef struct unfolding {
   LLVMBasicBlockRef block, before, exit;
   LLVMValueRef *body; /* its instructions, without the branch */
   size_t body_count, rounds;
-  int *inside, *first_inside; /* operands: which instruction of the loop each is, or NONE */
-  int *known;                 /* by round and instruction: its item */
+  int *inside, *first_inside; /* by operand: the instruction of the loop that it is, or NONE */
+  int *known;                 /* by iteration and instruction: its item */
   item *items;
   int count;
   int *operands, operand_count;
@@ -42,9 +42,9 @@ typedef struct unfolding {
   int *users; /* of heavy items */
   int *placed, placed_count;
   bool fails;
-  int alive; /* heavy items at once, at most */
+  int alive; /* heavy items that are live at once, at most */
   int pins, epoch, in_epoch;
-  LLVMValueRef base, opaque; /* a pointer, and what stands for it in this epoch */
+  LLVMValueRef base, opaque; /* a pointer, and its opaque copy in this epoch */
   LLVMBuilderRef b;
 } unfolding;
 
@@ -52,7 +52,7 @@ static inline bool is_vector_load(LLVMValueRef i) {
   return LLVMIsALoadInst(i) && LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMVectorTypeKind;
 }
 
-/* commoned_loop_unroll.c: straight code instead of the loop, whose rounds are numbered. */
+/* commoned_loop_unroll.c: replace the loop, whose iterations are numbered, by straight code. */
 void unfold_loop(unfolding *l);
 
 #endif

@@ -1,7 +1,11 @@
-/* Stores that depend on what was just loaded, in kernels that do little but gather (bfs: `if (!visited[n]) next[n] = 1`).
+/* If-conversion of stores, in kernels that do little but gather: stores that depend on what was just loaded (bfs:
+ * `if (!visited[n]) next[n] = 1`).
  *
- * Whether such a store takes place cannot be guessed, and each wrong guess costs more than the rest of the round. So it
- * always takes place, where the branch would not come to it in a place of its own, that nobody reads. */
+ *   before:  if (c) *p = v;
+ *   after:   *(c ? p : &nowhere) = v;
+ *
+ * Such branches are unpredictable, and a misprediction costs more than the rest of the iteration. `nowhere` is
+ * memory of the thread's own that nothing reads. */
 #include "mwcc/mwcc.h"
 #include "mwcc/target/tuning.h"
 #include "mwcc/analysis/analysis.h"
@@ -9,7 +13,7 @@
 
 enum { MOST_BEFORE = TUNE_STORE_INSTRUCTIONS, LARGEST = 16 };
 
-/* Can be computed where it is not wanted: neither traps nor reaches memory. */
+/* May be executed speculatively: neither traps nor accesses memory. */
 static bool is_harmless(LLVMValueRef i) {
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMGetElementPtr:
@@ -44,7 +48,7 @@ static bool is_plain_store(const program *p, LLVMValueRef i) {
          LLVMABISizeOfType(p->layout, type) <= LARGEST;
 }
 
-/* The only store of a block that has nothing else to be seen; NULL: there is none, or more. */
+/* The only store of a block that has no other effect; NULL: there is none, or more. */
 static LLVMValueRef store_of(const program *p, LLVMBasicBlockRef block) {
   LLVMValueRef store = NULL, end = LLVMGetBasicBlockTerminator(block);
   int count = 0;
@@ -72,7 +76,7 @@ static bool has_one_use(LLVMValueRef value) {
   return use && !LLVMGetNextUse(use);
 }
 
-/* A place that the optimiser takes for one that somebody reads: else it would make the branch again. */
+/* Memory that the optimiser takes to be read: otherwise it would make the branch again. */
 static LLVMValueRef add_nowhere(program *p, LLVMValueRef function) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));

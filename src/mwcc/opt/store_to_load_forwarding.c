@@ -1,14 +1,14 @@
-/* Loads of what has just been stored, a few lanes aside.
+/* Store-to-load forwarding between vectors, for loads a few lanes beside what was stored.
  *
- * Where a block is one gang, `sums[t - step]` behind a barrier reads vectors that lie across two that were stored before.
- * LLVM finds a value again only where it was stored as a whole, and processors wait until both stores have reached the
- * cache. So such a load becomes a shuffle of the two vectors; stores that nobody reads any more then go, too. (LLVM's own
- * elimination of dead stores asks of each pair of accesses whether they are the same place: of the passes before code
- * generation it took the longest by far where there are hundreds of them, as in prefix sums.)
+ * Where a block is one gang, `sums[t - step]` after a barrier reads a vector that straddles two stored ones. LLVM
+ * forwards only whole values, and processors stall until both stores have reached the cache. So such a load becomes
+ * a shuffle of the two vectors, and stores that are not read any more are removed. (LLVM's own dead-store
+ * elimination compares accesses pairwise, which is slow where there are hundreds of them, as in prefix sums.)
  *
- * Basic block by basic block, and on into one that only that block leads to: known are vectors at constant distances from
- * one pointer. A store to elsewhere, a call that may write, anything atomic or volatile ends that. A barrier inside one gang
- * is nothing, and no other thread may change between two what this one stores. */
+ * Works on a basic block, and continues into a block that only this one leads to. Known are the vectors at constant
+ * distances from one base pointer. A store to elsewhere, a call that may write, and anything atomic or volatile end
+ * that. A barrier within one gang has no effect, and no other thread may change between two barriers what this one
+ * stores. */
 #include "mwcc/mwcc.h"
 #include "opt.h"
 
@@ -18,7 +18,7 @@ enum { MOST = 64, MOST_ELEMENTS = 64 };
 
 typedef struct known {
   int64_t offset, bytes;
-  LLVMValueRef value, store; /* store: NULL where somebody may read what it stored */
+  LLVMValueRef value, store; /* store: NULL where what it stored may be read */
   bool blended;              /* the last store was of some lanes */
 } known;
 
@@ -31,7 +31,7 @@ typedef struct memory {
 
 /* ---- addresses ---- */
 
-/* A pointer as another one and a constant distance from it. */
+/* A pointer as another one plus a constant distance. */
 static LLVMValueRef base_of(program *p, LLVMValueRef pointer, int64_t *offset) {
   *offset = 0;
   while (LLVMIsAGetElementPtrInst(pointer)) {
@@ -72,7 +72,7 @@ static void forget(memory *m, int64_t offset, int64_t bytes) {
   m->count = kept;
 }
 
-/* Bytes of the base may be read, all of them if that is NULL: they have to have been stored. */
+/* Bytes of the base may be read (all of them, if it is NULL): their stores have to stay. */
 static void note_read(memory *m, LLVMValueRef base, int64_t offset, int64_t bytes) {
   for (int i = 0; i < m->count; i++) {
     bool apart = m->items[i].offset + m->items[i].bytes <= offset || m->items[i].offset >= offset + bytes;
@@ -80,7 +80,7 @@ static void note_read(memory *m, LLVMValueRef base, int64_t offset, int64_t byte
   }
 }
 
-/* Stores of which nobody reads anything before all of it is stored anew. */
+/* Remove stores of which no byte is read before all of them are stored again. */
 static void drop_dead(memory *m, int64_t offset, int64_t bytes) {
   for (int i = 0; i < m->count; i++) {
     known *k = &m->items[i];
@@ -90,7 +90,7 @@ static void drop_dead(memory *m, int64_t offset, int64_t bytes) {
   }
 }
 
-/* `value` NULL: something of its type is stored in places. */
+/* `value` NULL: bytes of that type are stored in part. */
 static void note_store(memory *m, LLVMValueRef pointer, LLVMTypeRef type, LLVMValueRef value, LLVMValueRef store) {
   int64_t offset, bytes = bytes_of(m, type);
   LLVMValueRef base = base_of(m->p, pointer, &offset);
@@ -109,7 +109,7 @@ static LLVMValueRef known_at(const memory *m, int64_t offset, LLVMTypeRef type) 
   return NULL;
 }
 
-/* The known vector that the first byte of a load is in, or would be in if it were known. */
+/* The known vector that contains the first byte of a load, or would if it were known. */
 static int64_t first_offset(const memory *m, int64_t offset, LLVMTypeRef type) {
   int64_t bytes = bytes_of(m, type);
   for (int i = 0; i < m->count; i++) {
@@ -128,9 +128,9 @@ static bool is_active(LLVMValueRef mask, unsigned lane) {
   return !mask || !bit || !LLVMIsAConstantInt(bit) || LLVMConstIntGetZExtValue(bit);
 }
 
-/* What a load of the active lanes gives (`mask` NULL: of all), as a shuffle before it; or NULL. */
-static LLVMValueRef put_together(const memory *m, LLVMBuilderRef b, LLVMValueRef load, LLVMValueRef pointer,
-                                 LLVMTypeRef type, LLVMValueRef mask) {
+/* The value that a load of the active lanes has (`mask` NULL: all), as a shuffle before it; or NULL. */
+static LLVMValueRef shuffle_known(const memory *m, LLVMBuilderRef b, LLVMValueRef load, LLVMValueRef pointer,
+                                  LLVMTypeRef type, LLVMValueRef mask) {
   int64_t offset;
   if (!m->count || !is_vector(m, type) || base_of(m->p, pointer, &offset) != m->base) return NULL;
   unsigned count = LLVMGetVectorSize(type);
@@ -146,15 +146,16 @@ static LLVMValueRef put_together(const memory *m, LLVMBuilderRef b, LLVMValueRef
   }
   if (!shift && !mask) return low;
   LLVMPositionBuilderBefore(b, load);
-  /* of integers: LLVM knows x86's valignd for those alone */
+  /* of integers: LLVM selects x86's valignd for those alone */
   LLVMTypeRef bits = LLVMVectorType(LLVMIntTypeInContext(m->p->context, (unsigned)element * 8), count);
   low = low ? LLVMBuildBitCast(b, low, bits, "") : LLVMGetPoison(bits);
   high = high ? LLVMBuildBitCast(b, high, bits, "") : LLVMGetPoison(bits);
   return LLVMBuildBitCast(b, LLVMBuildShuffleVector(b, low, high, LLVMConstVector(lanes, count), ""), type, "");
 }
 
-/* An element of a vector of which some lanes were stored last, or NULL. Such a store has to reach the cache, and all before it, until
-   the element can be loaded; of others the processor has it at once, and no register. */
+/* An element of a vector of which some lanes were stored last, or NULL. Such a store and all before it would have to
+   reach the cache before the element can be loaded. Elements of other vectors are forwarded by the processor at once,
+   and take no register. */
 static LLVMValueRef element_at(const memory *m, LLVMBuilderRef b, LLVMValueRef load) {
   int64_t offset, bytes = bytes_of(m, LLVMTypeOf(load));
   if (!m->count || base_of(m->p, LLVMGetOperand(load, 0), &offset) != m->base) return NULL;
@@ -170,7 +171,8 @@ static LLVMValueRef element_at(const memory *m, LLVMBuilderRef b, LLVMValueRef l
 
 static bool is_known_mask(LLVMValueRef mask) { return LLVMIsConstant(mask) && !LLVMIsAConstantExpr(mask); }
 
-/* A store of some lanes, always the same, to where all were known: now they are again. It stays, for who may read others. */
+/* A store of some constant lanes to a place where all were known: the blend of both is known now. The store stays for
+   readers of other lanes. */
 static LLVMValueRef blend(const memory *m, LLVMBuilderRef b, LLVMValueRef store) {
   LLVMValueRef value = LLVMGetOperand(store, 0), mask = LLVMGetOperand(store, MASKED_STORE_MASK);
   int64_t offset;
@@ -186,11 +188,11 @@ static bool forward_to(const memory *m, LLVMBuilderRef b, LLVMValueRef load) {
   if (LLVMIsALoadInst(load) && LLVMGetTypeKind(LLVMTypeOf(load)) != LLVMVectorTypeKind) {
     value = element_at(m, b, load);
   } else if (LLVMIsALoadInst(load)) {
-    value = put_together(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), NULL);
+    value = shuffle_known(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), NULL);
   } else {
     mask = LLVMGetOperand(load, MASKED_LOAD_MASK);
     bool constant = is_known_mask(mask); /* else any lane may be active */
-    value = put_together(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), constant ? mask : NULL);
+    value = shuffle_known(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), constant ? mask : NULL);
   }
   if (!value) return false;
   if (mask && !LLVMIsUndef(LLVMGetOperand(load, MASKED_LOAD_ELSE))) {
@@ -268,8 +270,8 @@ static seen *find(const walk *w, LLVMBasicBlockRef block) {
   return NULL;
 }
 
-/* The only block that leads to this one: what is known at its end is known here. Where that one leads to others as well, they
-   may read what it has stored. */
+/* The only block that leads to this one: what is known at its end is known here. If that block has other successors,
+   they may read what it stored. */
 static seen *only_before(const walk *w, LLVMBasicBlockRef block) {
   LLVMBasicBlockRef before = NULL;
   for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); use; use = LLVMGetNextUse(use)) {

@@ -1,21 +1,21 @@
-/* Gathers and scatters: one element a lane, from anywhere.
+/* Gathers and scatters: one element for each lane, from arbitrary addresses.
  *
- * Where an address is a base that lanes share and an index of 32 bits, that is what the processor is asked for: it takes
- * sixteen such indices at once, but only eight addresses. LLVM sees it if the extension of the index stands beside the
- * access, so both are made here anew. */
+ * Where an address is a uniform base plus an index of 32 bits, the instruction with 32-bit indices is used: it takes
+ * sixteen of them, but only eight addresses. LLVM selects it if the extension of the index stands beside the access,
+ * so both are emitted here. */
 #include "memory.h"
 #include "mwcc/target/target.h"
 
 #include <stdlib.h>
 
 typedef struct indexed {
-  LLVMValueRef base, index; /* the index as it is before it is extended; NULL: the address is none of these */
+  LLVMValueRef base, index; /* the index before extension; NULL: the address is not of this form */
   LLVMTypeRef unit;
   int64_t offset;
   bool is_unsigned;
 } indexed;
 
-/* What the instructions can multiply an index with. */
+/* The scales that the instructions have. */
 static bool is_scale(unsigned long long bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; }
 
 static indexed index_of(widener *w, const place *at) {
@@ -33,7 +33,7 @@ static indexed index_of(widener *w, const place *at) {
   unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(x.index));
   if (width > 32 || width == 1 || !is_varying(w, x.index)) return none;
   if (!is_at_hand(w, at, x.index) || !is_at_hand(w, at, x.base)) return none;
-  /* an unsigned one that is known not to reach the sign's bit is a signed one */
+  /* an unsigned index with the sign bit known to be clear is also a signed one */
   if (x.is_unsigned && width == 32 && !shape_of(w->shapes, x.index).positive) return none;
   return x;
 }
@@ -43,7 +43,7 @@ static LLVMValueRef base_pointer(widener *w, const indexed *x, int u) {
   return x->offset ? LLVMBuildGEP2(w->b, w->p->i8, base, &distance, 1, "") : base;
 }
 
-/* As a signed number of 64 bits, by way of one of 32. */
+/* As a signed number of 64 bits, extended from one of 32. */
 static LLVMValueRef extended(widener *w, LLVMValueRef index, bool is_unsigned, bool vector) {
   LLVMTypeRef i32 = vector ? vector_type(w, w->p->i32) : w->p->i32,
               i64 = vector ? vector_type(w, w->p->i64) : w->p->i64;
@@ -87,7 +87,7 @@ void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u) {
   masked_store(w->p, w->b, lanes, lane_pointers(w, at, u), at->align, mask_part(w, m, u));
 }
 
-/* ---- behind the optimiser ---- */
+/* ---- after the optimiser ---- */
 
 static bool is_small_extension(LLVMValueRef index) {
   if (!LLVMIsAInstruction(index) || !(LLVMIsASExtInst(index) || (LLVMIsAZExtInst(index) && LLVMGetNNeg(index))))
@@ -96,14 +96,14 @@ static bool is_small_extension(LLVMValueRef index) {
   return LLVMGetTypeKind(from) == LLVMVectorTypeKind && LLVMGetIntTypeWidth(LLVMGetElementType(from)) == 32;
 }
 
-/* The optimiser shares extensions between accesses, takes them out of loops, and makes unsigned ones of those that are known
-   not to be negative: then code generation, which looks at one block after the other, does not know them any more. */
+/* The optimiser shares extensions between accesses, hoists them out of loops, and makes those unsigned that are known
+   not to be negative. Code generation works on one block at a time and would not recognise them. */
 static void extend_anew(program *p, LLVMBuilderRef b, LLVMValueRef call, unsigned operand) {
   LLVMValueRef gep = LLVMGetOperand(call, operand);
   if (!LLVMIsAGetElementPtrInst(gep) || LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(gep, 0))) == LLVMVectorTypeKind)
     return;
   LLVMValueRef index = LLVMGetOperand(gep, 1);
-  bool constant = LLVMIsAConstant(index) != NULL; /* even steps */
+  bool constant = LLVMIsAConstant(index) != NULL; /* a constant stride */
   if (LLVMGetNumIndices(gep) != 1 || !(constant || is_small_extension(index))) return;
   unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(index));
   LLVMPositionBuilderBefore(b, call);

@@ -1,10 +1,10 @@
-/* Memory in small even steps: lanes that each have a struct of two, three or four equal members (float2, float4), or every
- * second element of an array. What all lanes of a part span is loaded, or stored, in whole vectors, from which shuffles
- * pick; a gather takes several times as long.
+/* Interleaved access (LLVM: InterleavedAccess): lanes that each have a struct of two, three or four equal members
+ * (float2, float4), or every second element of an array. The span of a vector's lanes is loaded or stored in whole
+ * vectors, and shuffled, which is several times faster than a gather.
  *
- * That is for gangs whose lanes are all active: then no byte between the first and the last lane's is on a page that no
- * lane may read. Whether they are is asked at run time where it is not known. Stores leave nothing out: a struct is stored
- * whole, by the stores of its members together, or it is scattered. */
+ * Only for gangs whose lanes are all active, by a run-time test where that is not known: then every byte between the
+ * first and the last lane's is on a page of some lane. Stores leave no gaps: a struct is stored whole, by the stores
+ * of all its members together, or scattered. */
 #include "memory.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ int few_steps(widener *w, const place *at, uint64_t bytes) {
 
 /* ---- vectors from vectors ---- */
 
-/* Element i is that of a or b that pick[i] counts to; below 0: anything. */
+/* Element i is element pick[i] of a and b; below 0: anything. */
 static LLVMValueRef shuffled(widener *w, LLVMValueRef a, LLVMValueRef b, const int *pick) {
   LLVMValueRef items[MOST_LANES];
   for (int i = 0; i < w->width; i++)
@@ -30,7 +30,7 @@ static LLVMValueRef shuffled(widener *w, LLVMValueRef a, LLVMValueRef b, const i
   return LLVMBuildShuffleVector(w->b, a, b, LLVMConstVector(items, (unsigned)w->width), "");
 }
 
-/* Element i is that number at[i] of vector from[i]. */
+/* Element i is element at[i] of vector from[i]. */
 static LLVMValueRef collected(widener *w, const LLVMValueRef *vectors, int count, const int *from, const int *at) {
   LLVMValueRef pairs[MOST / 2] = {0};
   int pick[MOST_LANES], width = w->width;
@@ -44,14 +44,14 @@ static LLVMValueRef collected(widener *w, const LLVMValueRef *vectors, int count
   return shuffled(w, pairs[0], odd ? vectors[2] : pairs[1], pick);
 }
 
-/* ---- one part whose lanes are all active ---- */
+/* ---- one vector whose lanes are all active ---- */
 
 static LLVMValueRef element_pointer(widener *w, LLVMTypeRef type, LLVMValueRef base, int n) {
   LLVMValueRef at = constant_i64(w->p, (uint64_t)n);
   return n ? LLVMBuildGEP2(w->b, type, base, &at, 1, "") : base;
 }
 
-/* Whether another load, of an aligned struct's first member, tells that the struct begins so many bytes before. */
+/* Whether another load, of an aligned struct's first member, shows that the struct begins so many bytes before. */
 static bool begins_before(widener *w, const place *where, uint64_t size, int64_t *before) {
   const node *here = &w->g->nodes[graph_node_of(w->g, where->by)];
   int64_t own, distance;
@@ -66,9 +66,9 @@ static bool begins_before(widener *w, const place *where, uint64_t size, int64_t
   }
 }
 
-/* Which member of its struct is loaded, where whole structs can be read: they are aligned, so that none lies on two pages; then
-   those who load other members have the same vectors, which end where shuffles like it best. Or -1. AVX-512 shuffles anything
-   from two vectors. */
+/* Which member of its struct is loaded, where whole structs can be read: they are aligned, so that none crosses a
+   page; then loads of other members share the vectors, which end where shuffles are cheapest. -1: none. AVX-512
+   shuffles anything from two vectors. */
 static int member_loaded(widener *w, const place *where, uint64_t bytes, int steps) {
   memory_kind kind = memory_of(where->address);
   uint64_t size = bytes * (unsigned)steps;
@@ -80,7 +80,7 @@ static int member_loaded(widener *w, const place *where, uint64_t bytes, int ste
   return (int)(before / (int64_t)bytes);
 }
 
-/* The last vector ends with the last lane's element, or struct: nothing behind it is read. */
+/* The last vector ends with the last lane's element or struct: nothing after it is read. */
 static LLVMValueRef load_part(widener *w, const place *where, LLVMTypeRef type, int steps, int u) {
   int member = member_loaded(w, where, size_of(w, type), steps);
   bool whole = member >= 0;
@@ -120,7 +120,7 @@ static void store_part(widener *w, const place *where, const parts *values, int 
 parts load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   parts result = {0};
-  value_form(w, at->address); /* needed on both ways */
+  value_form(w, at->address); /* needed on both paths */
   parts slots = m.all ? result : new_slots(w, wide, w->parts);
   choice c = choose_every(w, m);
   for (int u = 0; u < w->parts; u++) result.of[u] = load_part(w, at, type, steps, u);
@@ -133,7 +133,7 @@ parts load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mas
   return load_slots(w, wide, slots, w->parts);
 }
 
-/* Members may be of different types: bits are what counts here. */
+/* Members may have different types, so that integers of their size are shuffled. */
 static parts as_bits(widener *w, parts values) {
   for (int u = 0; u < w->parts; u++) {
     LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(values.of[u]));
@@ -146,7 +146,7 @@ static parts as_bits(widener *w, parts values) {
 }
 
 void store_structs(widener *w, const place *at, parts *values, int steps, mask m) {
-  value_form(w, at->address); /* needed on both ways */
+  value_form(w, at->address); /* needed on both paths */
   for (int i = 0; i < steps; i++) values[i] = as_bits(w, values[i]);
   uint64_t bytes = size_of(w, LLVMGetElementType(LLVMTypeOf(values[0].of[0])));
   choice c = choose_every(w, m);
@@ -196,8 +196,8 @@ static bool is_store_of(widener *w, const group *g, LLVMValueRef i, int64_t *dis
          LLVMSizeOfTypeInBits(w->p->layout, type) == (unsigned long long)g->bytes * 8;
 }
 
-/* The stores in the node of `store` that make whole structs with it. Others from the same base, that might make some with
-   one of them, are none of theirs: then nothing is made. */
+/* Find the stores in the node of `store` that form whole structs with it. Others from the same base that might form
+   some with one of them make it ambiguous: then none is formed. */
 static bool find_members(widener *w, LLVMValueRef store, group *g) {
   const node *here = &w->g->nodes[graph_node_of(w->g, store)];
   int64_t distance, own, lowest;
@@ -230,8 +230,8 @@ static int member_of(const group *g, LLVMValueRef store) {
   return -1;
 }
 
-/* Whether the stores can wait for the last of them: nothing between may touch their memory. A load of another member does
-   not; lanes' structs do not overlap. */
+/* Whether the stores can be deferred to the last of them: nothing between may access their memory. A load of another
+   member does not, as lanes' structs do not overlap. */
 static bool can_wait(widener *w, const group *g) {
   const node *here = &w->g->nodes[graph_node_of(w->g, g->last)];
   bool stored[MOST] = {0}, begun = false;
@@ -252,7 +252,7 @@ static bool can_wait(widener *w, const group *g) {
   return true;
 }
 
-/* Whether the store and others make whole structs, all of which are stored where the last of them stands. */
+/* Whether the store and others form whole structs, which are stored where the last of them is. */
 static bool find_together(widener *w, LLVMValueRef store, place *at, group *g) {
   *at = (place){LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store), store};
   *g = (group){.bytes = (int64_t)size_of(w, LLVMTypeOf(LLVMGetOperand(store, 0)))};

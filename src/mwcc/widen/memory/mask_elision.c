@@ -1,22 +1,20 @@
-/* Whole vectors in place of some of their lanes, for processors without masks for memory: SSE and NEON have none, AVX2 none of
- * bytes and halves, and its store with a mask takes ten times as long as a plain one, which a load then has to wait for.
+/* Mask elision: whole vectors instead of masked ones, for processors without masked memory accesses. SSE and NEON
+ * have none, AVX2 none for bytes and halves, and its masked stores are slow and delay the loads that follow.
  *
- * What may be read. A gang that gets to an access has some lane that is active, and memory can be read by pages: so all on the
- * page of an active lane can be read, and lanes that are not active hold garbage anyway. Where vectors go beyond a page's end,
- * which is seldom, active lanes load their own elements one after the other.
+ * Reads. At least one lane of a gang is active at an access, and memory is readable by whole pages. So everything on
+ * the page of an active lane can be read, and inactive lanes may hold anything. Where a vector crosses the end of a
+ * page, which is rare, active lanes load their elements one by one.
  *
- * What may be written. Elements of lanes that are not active belong to others, who may be writing them. In shared memory
- * nobody does: one thread of the host runs a block's gangs one after the other, and nothing else lies on its pages. There
- * lanes that are not active store what they have just read. Elsewhere a gang looks whether all are active.
+ * Writes. Elements of inactive lanes belong to other threads, which may be writing them. In shared memory none is:
+ * one host thread runs a block's gangs one after the other, and its pages hold nothing else. There inactive lanes
+ * store back what was read. Elsewhere a run-time test selects a whole store if all lanes are active.
  *
- * It also looks with AVX-512, whose stores with masks are as quick as others as long as they stay near, where it stores whole
- * lines and lanes are mostly all active: a plain store of a line need not read it first, and what it stored can be loaded at
- * once. (Softmax on a Zen 5, by three loops over each row: 1.35 ms became 0.60, with two of the loops as they are where all lanes
- * stay together.) */
+ * That test also pays with AVX-512, whose masked stores are fast, for stores of whole lines where mostly all lanes
+ * are active: a plain store of a whole line need not read it first, and can be forwarded to loads at once. */
 #include "memory.h"
 #include "mwcc/target/target.h"
 
-enum { PAGE = 4096 /* or several of these */, MOST_SPAN = 1024, LINE = 64 };
+enum { PAGE = 4096 /* or a multiple of it */, MOST_SPAN = 1024, LINE = 64 };
 
 static uint64_t wide_bytes(const widener *w, LLVMTypeRef wide) { return LLVMABISizeOfType(w->p->layout, wide); }
 
@@ -42,7 +40,8 @@ static LLVMValueRef is_on_a_page(widener *w, LLVMValueRef pointer, uint64_t byte
   return LLVMBuildICmp(w->b, LLVMIntULE, offset, constant_i64(w->p, PAGE - bytes), "");
 }
 
-/* Bytes from part 0's first to the last one's last, where that is known and few: then one page is that of all parts. */
+/* Bytes from the first vector's first lane to the last one's last, if that is constant and small: then one page test
+   covers all vectors. */
 static uint64_t span_of(const widener *w, const place *at, uint64_t bytes, int count) {
   if (count == 1) return bytes;
   if (!is_affine(w, at->address)) return 0;
@@ -52,7 +51,7 @@ static uint64_t span_of(const widener *w, const place *at, uint64_t bytes, int c
   return span <= MOST_SPAN ? span : 0;
 }
 
-/* A place of our own, on one page: as aligned as it is long. */
+/* A dummy on the stack within one page: aligned to its size. */
 static LLVMValueRef place_for(widener *w, uint64_t bytes) {
   LLVMValueRef nowhere = LLVMBuildAlloca(w->entry, LLVMArrayType2(w->p->i8, bytes), "");
   unsigned align = 1;
@@ -61,8 +60,8 @@ static LLVMValueRef place_for(widener *w, uint64_t bytes) {
   return nowhere;
 }
 
-/* Whether so many bytes can be read from each part's pointer on. A part without active lanes then reads a place of our own,
-   unless it is on the others' page. */
+/* Whether so many bytes can be read at each vector's pointer. A vector without active lanes reads a dummy instead,
+   unless its pointer is on the others' page. */
 static LLVMValueRef can_be_read(widener *w, const place *at, uint64_t bytes, parts *pointers, mask m, int count) {
   uint64_t span = span_of(w, at, bytes, count);
   if (span) return is_on_a_page(w, pointers->of[0], span);
@@ -90,7 +89,7 @@ static LLVMValueRef element_at(widener *w, LLVMTypeRef type, LLVMValueRef first,
   return LLVMBuildGEP2(w->b, type, first, &lane, 1, "");
 }
 
-/* Elements of active lanes, each by itself, from vector to vector. */
+/* Copy the elements of active lanes one by one. */
 static void copy_lanes(widener *w, LLVMTypeRef type, LLVMValueRef target, unsigned target_align, LLVMValueRef source,
                        unsigned source_align, LLVMValueRef lanes) {
   program *p = w->p;
@@ -118,8 +117,8 @@ static void copy_lanes(widener *w, LLVMTypeRef type, LLVMValueRef target, unsign
 
 /* ---- loads ---- */
 
-/* Of variables of our own LLVM knows where they end. What gangs have just put into shared memory comes late to a load that
-   has a mask. */
+/* LLVM knows the size of stack variables. What gangs have just stored to shared memory is not forwarded to a masked
+   load. */
 static bool loads_whole(const widener *w, const place *at, LLVMTypeRef wide) {
   uint64_t bytes = element_bytes(w, wide);
   memory_kind kind = memory_of(at->address);
@@ -133,7 +132,7 @@ static LLVMValueRef load_part(widener *w, LLVMTypeRef wide, LLVMValueRef pointer
   return lanes;
 }
 
-/* Active lanes of a part, alone. */
+/* Load only the active lanes of a vector. */
 static LLVMValueRef load_alone(widener *w, LLVMTypeRef wide, LLVMValueRef pointer, unsigned align,
                                LLVMValueRef active) {
   unsigned unit = (unsigned)element_bytes(w, wide);
@@ -168,7 +167,7 @@ parts load_following(widener *w, const place *at, LLVMTypeRef wide, const parts 
 
 /* ---- loads in even steps ---- */
 
-/* Shared memory is near: what lanes read that are not active costs no time there. */
+/* Shared memory is cached: reading for inactive lanes costs no time. */
 bool loads_all_steps(widener *w, const place *at, uint64_t bytes) {
   if (at->is_volatile || memory_of(at->address) != MEMORY_SHARED || !in_even_steps(w, at)) return false;
   int64_t stride = shape_of(w->shapes, at->address).stride;
@@ -176,7 +175,7 @@ bool loads_all_steps(widener *w, const place *at, uint64_t bytes) {
 }
 
 parts load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, int count) {
-  need_pointers(w, at); /* on both ways */
+  need_pointers(w, at); /* needed on both paths */
   parts slots = new_slots(w, wide, count), pointers = all_pointers(w, at, NULL, count);
   int64_t stride = shape_of(w->shapes, at->address).stride;
   uint64_t bytes = (uint64_t)stride * ((unsigned)w->width - 1) + element_bytes(w, wide);
@@ -226,7 +225,7 @@ static void store_looked_at(widener *w, const place *at, parts lanes, parts poin
   end_choice(w, &c);
 }
 
-/* Whether the store is of whole lines where lanes are mostly all active. */
+/* Whether the store is of whole lines, where mostly all lanes are active. */
 static bool mostly_fills_lines(const widener *w, LLVMTypeRef wide) {
   return w->mostly_full && wide_bytes(w, wide) % LINE == 0;
 }

@@ -1,13 +1,5 @@
-/* Memory from a gang: one access for all lanes where their addresses allow it. See widen.h.
- *
- *   uniform address        one scalar access (some lane is known to be active: nobody gets here with none)
- *   uniform in each part   one scalar access a part, of a place of our own where the part has no active lane
- *   one after the other    a vector access a part, masked where lanes may be inactive
- *   in small even steps    whole vectors and shuffles: interleaved.c
- *   a row a lane           a short vector a lane, and shuffles: transposed.c
- *   near, in a pattern     whole vectors and shuffles: permuted.c
- *   near, as it turns out  a vector, and a shuffle: windowed_gather.c
- *   anything else          a gather or scatter a part */
+/* The choice of an access class for a load or store of a gang; contiguous, broadcast and scalar accesses. See
+ * memory.h. */
 #include "memory.h"
 #include "mwcc/divergence/address_form.h"
 
@@ -50,8 +42,8 @@ LLVMValueRef part_pointer(widener *w, const place *at, int u) {
   return moved(w, plain_pointer(w, part_scalar(w, at->address, u)), at->offset);
 }
 
-/* The pointer of a part whose lanes have one address in common: of a part that has no active lane it may be anything, so
-   there it is a place of our own. */
+/* The pointer of a vector whose lanes share one address. If the vector has no active lane it may be anything, so it is
+   replaced by a dummy on the stack. */
 static LLVMValueRef safe_pointer(widener *w, const place *at, LLVMTypeRef type, mask m, int u) {
   LLVMValueRef pointer = part_pointer(w, at, u);
   if (m.all || is_uniform(w, at->address)) return pointer;
@@ -60,13 +52,13 @@ static LLVMValueRef safe_pointer(widener *w, const place *at, LLVMTypeRef type, 
   return LLVMBuildSelect(w->b, any_in_part(w, m.lanes.of[u]), pointer, nowhere, "");
 }
 
-/* Ordinary code may keep volatile and atomic accesses of a gang in program order by keeping them volatile; masked
-   intrinsics cannot be, so they stand between compiler fences. */
+/* Scalar and vector accesses keep program order by being volatile. Masked intrinsics cannot be volatile, so they stand
+   between compiler fences. */
 static void compiler_fence(widener *w, const place *at) {
   if (at->is_volatile) LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
 }
 
-/* A by-value parameter, which nobody writes (see check_params): it is the same all through the launch. */
+/* Whether it is a by-value parameter, which is never written (check_params): it is invariant during the launch. */
 static bool is_parameter(LLVMValueRef address) {
   while (LLVMIsAGetElementPtrInst(address) || LLVMIsAAddrSpaceCastInst(address)) address = LLVMGetOperand(address, 0);
   if (!LLVMIsAArgument(address)) return false;
@@ -86,7 +78,7 @@ static LLVMValueRef load_scalar(widener *w, const place *at, LLVMTypeRef type, m
   return value;
 }
 
-/* ---- two ways ---- */
+/* ---- a test whether all lanes are active ---- */
 
 choice choose_every(widener *w, mask m) {
   choice c = {0};
@@ -113,12 +105,12 @@ void end_choice(widener *w, const choice *c) {
   LLVMPositionBuilderAtEnd(w->b, c->done);
 }
 
-/* ---- gathers that turn out to be contiguous ----
-   An index that is clamped to an edge, or flipped by an exclusive or, is affine in most gangs though not in all. Where it
-   is made by such operations only, the gang looks: a compare is much cheaper than a gather. */
+/* ---- gathers that are contiguous at run time ---- An index that is clamped to an edge, or flipped by an exclusive
+   or, is affine in most gangs though not in all. Where it is made by such operations only, a run-time test precedes
+   the access: a comparison is much cheaper than a gather. */
 
-/* Whether the value is made from affine and uniform ones alone, by operations that often keep them so. */
-static bool often_affine(widener *w, LLVMValueRef value, int depth) {
+/* Whether the value is made from affine and uniform ones alone, by operations that often preserve that. */
+static bool is_often_affine(widener *w, LLVMValueRef value, int depth) {
   if (!is_varying(w, value)) return true;
   if (depth == 0 || !LLVMIsAInstruction(value)) return false;
   switch (LLVMGetInstructionOpcode(value)) {
@@ -131,49 +123,51 @@ static bool often_affine(widener *w, LLVMValueRef value, int depth) {
   case LLVMZExt:
   case LLVMTrunc: break;
   case LLVMSelect:
-    return often_affine(w, LLVMGetOperand(value, 1), depth - 1) && often_affine(w, LLVMGetOperand(value, 2), depth - 1);
+    return is_often_affine(w, LLVMGetOperand(value, 1), depth - 1) &&
+           is_often_affine(w, LLVMGetOperand(value, 2), depth - 1);
   case LLVMCall: {
     const char *name = callee_name(value);
     if (strncmp(name, "llvm.", 5) != 0 || (strncmp(name + 6, "min.", 4) != 0 && strncmp(name + 6, "max.", 4) != 0))
       return false;
-    return often_affine(w, LLVMGetOperand(value, 0), depth - 1) && often_affine(w, LLVMGetOperand(value, 1), depth - 1);
+    return is_often_affine(w, LLVMGetOperand(value, 0), depth - 1) &&
+           is_often_affine(w, LLVMGetOperand(value, 1), depth - 1);
   }
   default: return false;
   }
   for (int i = 0; i < LLVMGetNumOperands(value); i++)
-    if (!often_affine(w, LLVMGetOperand(value, (unsigned)i), depth - 1)) return false;
+    if (!is_often_affine(w, LLVMGetOperand(value, (unsigned)i), depth - 1)) return false;
   return true;
 }
 
-/* Whether a value can be looked at where the access is. The code itself may need the address there, but not what it was
-   made from: then that is not kept, in another node or behind a barrier. */
+/* Whether a value is available where the access is. The code may need the address there but not what it was made from:
+   that is then not saved, in another node or after a barrier. */
 bool is_at_hand(widener *w, const place *at, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, at->by)) return true;
   return !w->several_regions && is_in_slot(w, value);
 }
 
-/* The index to look at: of an address that is a uniform base and one varying index of the element's size. */
+/* The index to test, if the address is a uniform base plus one varying index of the element's size. */
 static LLVMValueRef index_to_test(widener *w, const place *at, LLVMTypeRef type) {
   enum { DEPTH = 8 };
-  int64_t distance; /* which is the same for all lanes */
+  int64_t distance; /* the same for all lanes */
   LLVMValueRef gep = base_of(w, at->address, &distance);
   if (!LLVMIsAGetElementPtrInst(gep) || local_unit(w->g, gep) || !is_uniform(w, LLVMGetOperand(gep, 0))) return NULL;
   LLVMTypeRef unit = element_of(gep);
   if (!unit || bytes_of(w, unit) != bytes_of(w, type) || bytes_of(w, type) < 4) return NULL;
   LLVMValueRef index = LLVMGetOperand(gep, (unsigned)LLVMGetNumIndices(gep));
-  if (!is_varying(w, index) || !often_affine(w, index, DEPTH)) return NULL;
+  if (!is_varying(w, index) || !is_often_affine(w, index, DEPTH)) return NULL;
   LLVMValueRef narrow = LLVMIsASExtInst(index) || LLVMIsAZExtInst(index) ? LLVMGetOperand(index, 0) : index;
   return is_at_hand(w, at, narrow) ? index : NULL;
 }
 
-/* Whether active lane l's index is lane 0's plus l; neither they nor their extension to 64 bits wrap on the way. */
-static LLVMValueRef follows_on(widener *w, LLVMValueRef index, mask m, int u) {
+/* Whether active lane l's index is lane 0's plus l; neither the indices nor their extension to 64 bits wrap. */
+static LLVMValueRef is_contiguous_at_run_time(widener *w, LLVMValueRef index, mask m, int u) {
   LLVMTypeRef type = LLVMTypeOf(index);
   LLVMValueRef narrow = index;
   bool is_unsigned = LLVMIsAZExtInst(index) != NULL;
   if (LLVMIsASExtInst(index) || is_unsigned) narrow = LLVMGetOperand(index, 0), type = LLVMTypeOf(narrow);
   LLVMValueRef lanes = part_vector(w, narrow, u);
-  /* lane 0 may be inactive and hold nothing at all: no branch may depend on that */
+  /* freeze: lane 0 may be inactive and poison, on which no branch may depend */
   LLVMValueRef first = LLVMBuildFreeze(w->b, LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, 0), ""), "");
   LLVMValueRef expected = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, type), "");
   LLVMValueRef same = LLVMBuildICmp(w->b, LLVMIntEQ, lanes, expected, "");
@@ -187,14 +181,14 @@ static LLVMValueRef follows_on(widener *w, LLVMValueRef index, mask m, int u) {
   return LLVMBuildAnd(w->b, every, fits, "");
 }
 
-/* Two ways, for all parts at once: the builder goes on where the lanes of each follow each other. */
-static choice choose_following(widener *w, const place *at, LLVMValueRef index, mask m, parts *firsts) {
+/* A run-time test for all vectors at once: the builder continues where the lanes of each are contiguous. */
+static choice test_contiguous(widener *w, const place *at, LLVMValueRef index, mask m, parts *firsts) {
   LLVMValueRef follow = NULL;
   choice c = {.some = LLVMAppendBasicBlockInContext(w->p->context, w->function, "anywhere"),
               .done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "accessed")};
   need_pointers(w, at);
   for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef follows = follows_on(w, index, m, u);
+    LLVMValueRef follows = is_contiguous_at_run_time(w, index, m, u);
     follow = follow ? LLVMBuildAnd(w->b, follow, follows, "") : follows;
   }
   LLVMBasicBlockRef quick = LLVMAppendBasicBlockInContext(w->p->context, w->function, "contiguous");
@@ -206,7 +200,7 @@ static choice choose_following(widener *w, const place *at, LLVMValueRef index, 
 
 static parts gather_or_load(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef wide, mask m) {
   parts slots = new_slots(w, wide, w->parts), firsts;
-  choice c = choose_following(w, at, index, m, &firsts);
+  choice c = test_contiguous(w, at, index, m, &firsts);
   store_slots(w, load_following(w, at, wide, &firsts, m, w->parts), slots, w->parts);
   else_some(w, &c);
   for (int u = 0; u < w->parts; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
@@ -214,21 +208,21 @@ static parts gather_or_load(widener *w, const place *at, LLVMValueRef index, LLV
   return load_slots(w, wide, slots, w->parts);
 }
 
-/* Whether the lanes of every part have the same addresses as those of part 0: then all parts can have what is loaded for any
-   of them. */
+/* Whether the lanes of every vector have the same addresses as those of the first: then all vectors can share what is
+   loaded for any of them. */
 static bool parts_share(widener *w, const place *at) {
   if (at->is_volatile || w->parts == 1) return false;
   if (is_affine(w, at->address)) return shape_of(w->shapes, at->address).step == 0;
   return is_varying(w, at->address) && parts_share_form(w->shapes, at->address);
 }
 
-/* The lanes that are active in some part, for part 0. */
+/* The lanes that are active in any vector, as the mask of the first. */
 static mask any_part(widener *w, mask m) {
   for (int u = 1; !m.all && u < w->parts; u++) m.lanes.of[0] = LLVMBuildOr(w->b, m.lanes.of[0], m.lanes.of[u], "");
   return m;
 }
 
-/* One value a lane, from addresses that differ. */
+/* One value for each lane, from addresses that differ. */
 parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   bool near = may_be_window(w, at, type);
@@ -269,7 +263,7 @@ static void store_scalar(widener *w, const place *at, LLVMValueRef value, mask m
 
 static void scatter_or_store(widener *w, const place *at, LLVMValueRef index, parts lanes, mask m) {
   parts firsts;
-  choice c = choose_following(w, at, index, m, &firsts);
+  choice c = test_contiguous(w, at, index, m, &firsts);
   store_following(w, at, lanes, &firsts, m);
   else_some(w, &c);
   for (int u = 0; u < w->parts; u++) scatter(w, at, lanes.of[u], m, u);
@@ -295,7 +289,8 @@ void store_lanes(widener *w, const place *at, parts lanes, mask m) {
   compiler_fence(w, at);
 }
 
-/* Of a part's lanes that store to one place the last one wins, as good as any; of a part without active lanes, anything. */
+/* The value of the last active lane of a vector, since any of those that store to one place may win; of a vector
+   without active lanes, anything. */
 static LLVMValueRef last_in_part(widener *w, LLVMValueRef lanes, mask m, int u) {
   LLVMTypeRef bits = LLVMIntTypeInContext(w->p->context, (unsigned)w->width);
   if (m.all) return LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, (unsigned)w->width - 1), "");
@@ -306,7 +301,7 @@ static LLVMValueRef last_in_part(widener *w, LLVMValueRef lanes, mask m, int u) 
   return LLVMBuildExtractElement(w->b, lanes, lane, "");
 }
 
-/* Of all parts. */
+/* The same for the gang. */
 static LLVMValueRef last_active(widener *w, parts lanes, mask m) {
   if (m.all) return last_in_part(w, lanes.of[w->parts - 1], m, w->parts - 1);
   LLVMValueRef last = last_in_part(w, lanes.of[0], m, 0);
@@ -321,7 +316,7 @@ void widen_plain_load(widener *w, LLVMValueRef load, mask m) {
   bool alike = has_stride(w, at.address, 0), uniform = is_uniform(w, load);
   parts result = {0};
   if (!is_element(type) && !(alike && uniform)) {
-    refuse(w, load, "it loads what is no number or pointer");
+    refuse(w, load, "it loads something that is neither a number nor a pointer");
     return;
   }
   if (!alike && load_pattern(w, load, m, &result)) {
@@ -345,7 +340,7 @@ void widen_plain_store(widener *w, LLVMValueRef store, mask m) {
   LLVMValueRef value = LLVMGetOperand(store, 0);
   place at = {LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), stays_in_place(store), store};
   if (!is_element(LLVMTypeOf(value)) && !(is_uniform(w, at.address) && is_uniform(w, value))) {
-    refuse(w, store, "it stores what is no number or pointer");
+    refuse(w, store, "it stores something that is neither a number nor a pointer");
     return;
   }
   if (store_together(w, store, m) || store_pattern(w, store, m) || store_pair(w, store, m)) return;
@@ -376,7 +371,7 @@ static unsigned argument_alignment(LLVMValueRef call, unsigned index) {
   return align ? (unsigned)LLVMGetEnumAttributeValue(align) : 1;
 }
 
-/* The structs of a part's lanes lie one behind the other at both ends, and all lanes copy: as one piece. */
+/* The structs of a vector's lanes are contiguous at both ends, and all lanes copy: in one piece. */
 static void copy_part(widener *w, const place *target, const place *source, LLVMTypeRef wide, int u) {
   LLVMValueRef value = LLVMBuildLoad2(w->b, wide, part_pointer(w, source, u), "");
   LLVMSetAlignment(value, source->align);
@@ -400,8 +395,8 @@ static void store_element(widener *w, const place *at, parts lanes, mask m) {
     for (int u = 0; u < w->parts; u++) store_scalar(w, at, last_in_part(w, lanes.of[u], m, u), m, u);
 }
 
-/* Every lane copies a number of bytes that is constant and small (false: it is not): all at once where the structs of all lanes lie one behind the other,
-   else element by element. A whole struct is read before any of it is written. */
+/* Every lane copies a constant, small number of bytes (false: it is not): in one piece where the structs of all lanes
+   are contiguous, else element by element. A whole struct is read before any of it is written. */
 bool widen_copy(widener *w, LLVMValueRef call, mask m) {
   enum { MOST = 64 };
   LLVMValueRef length = LLVMGetOperand(call, 2);

@@ -1,11 +1,26 @@
-/* What memory.c, gather.c, windowed_gather.c, paired_gather.c, permuted.c, transposed.c, gather_scalarization.c, nontemporal_stores.c, interleaved.c and mask_elision.c share: see
- * memory.c. */
-#ifndef ACCESS_H
-#define ACCESS_H
+/* Memory accesses of a gang: the access classes, and what their files share. memory.c chooses; the first class that
+ * applies is taken:
+ *
+ *   uniform address           one scalar access
+ *   the same in each vector   one scalar access for each vector
+ *   contiguous                a vector access, masked where lanes may be inactive: mask_elision.c; streaming
+ *                             stores: nontemporal_stores.c
+ *   interleaved               whole vectors and shuffles: interleaved.c
+ *   transposed                a short vector for each lane, transposed in registers: transposed.c
+ *   permuted                  lanes at constant distances: whole vectors and shuffles: permuted.c
+ *   window                    near each other, by a run-time test: windowed_gather.c
+ *   paired                    two neighbouring members as one element: paired_gather.c
+ *   anything else             a gather or scatter (gather.c), or lane by lane (scalarized.c)
+ *
+ * Invariants: an access is only reached with at least one active lane. Memory is read only at addresses of active
+ * lanes or on their pages, and written only where an active lane writes. The address of an inactive lane may be
+ * anything. */
+#ifndef MEMORY_H
+#define MEMORY_H
 
 #include "mwcc/widen/widen.h"
 
-/* A place in memory: an address of the kernel's and a constant distance from it, with what is known of the access. */
+/* A place in memory: an address of the kernel plus a constant offset, and the properties of the access. */
 typedef struct place {
   LLVMValueRef address;
   uint64_t offset;
@@ -14,18 +29,20 @@ typedef struct place {
   LLVMValueRef by; /* the load, store or copy */
 } place;
 
-LLVMValueRef part_pointer(widener *w, const place *at, int u); /* of part u's lane 0 */
-/* In the generic address space, as intrinsics of the host want it; and a constant distance on. Of vectors, too. */
+LLVMValueRef part_pointer(widener *w, const place *at, int u); /* of vector u's lane 0 */
+/* The pointer in the generic address space, as host intrinsics require; and a pointer plus a constant. Also for
+   vectors of pointers. */
 LLVMValueRef plain_pointer(widener *w, LLVMValueRef pointer);
 LLVMValueRef moved(widener *w, LLVMValueRef pointer, uint64_t offset);
-/* Whether a value can be looked at where the access is: not where it is kept neither in another node nor behind a barrier. */
+/* Whether a value is available at the access: in another node or after a barrier only if it is saved. */
 bool is_at_hand(widener *w, const place *at, LLVMValueRef value);
-/* One value a lane, at addresses that differ. */
+/* One value for each lane, at addresses that differ. */
 parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m);
 void store_lanes(widener *w, const place *at, parts lanes, mask m);
 
-/* Two ways: one for gangs whose lanes are all active, on which the builder goes on, and one for others. Where all are known
-   to be, there is the first alone, and nothing else is to be called. */
+/* A run-time test with two paths: one for gangs whose lanes are all active, where the builder continues, and one for
+   others. Where all lanes are known to be active there is only the first, and else_some and end_choice are not to be
+   called. */
 typedef struct choice {
   LLVMBasicBlockRef some, done;
 } choice;
@@ -35,11 +52,12 @@ void end_choice(widener *w, const choice *c);
 
 /* ---- mask_elision.c ---- */
 
-/* Elements that follow each other in each part, from lane 0's at `firsts` on; NULL: from the address. A load may be of fewer
-   parts than there are. */
+/* Contiguous elements in each vector, starting at lane 0's pointer in `firsts`; NULL: at the address. A load may be of
+   fewer vectors than the gang has. */
 parts load_following(widener *w, const place *at, LLVMTypeRef wide, const parts *firsts, mask m, int count);
 void store_following(widener *w, const place *at, parts lanes, const parts *firsts, mask m);
-/* Elements in even steps of which some lanes may be inactive: whether all lanes' are read nevertheless, and that. */
+/* Strided elements where some lanes may be inactive: whether those of all lanes may be read nevertheless, and the
+   loads. */
 bool loads_all_steps(widener *w, const place *at, uint64_t bytes);
 parts load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, int count);
 
@@ -47,7 +65,7 @@ parts load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, int 
 
 LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u);
 void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u);
-/* The pointers of a part's lanes, and lane 0's. Behind a branch they can be asked for only if need_pointers was called
+/* The pointers of a vector's lanes, and lane 0's. After a branch they are available only if need_pointers was called
    before it. */
 LLVMValueRef lane_pointers(widener *w, const place *at, int u);
 LLVMValueRef first_pointer(widener *w, const place *at, int u);
@@ -55,55 +73,56 @@ void need_pointers(widener *w, const place *at);
 
 /* ---- windowed_gather.c ---- */
 
-/* Whether it is worth to look, there, whether lanes are near each other; and what they load, by an index that they may be. */
+/* Whether the run-time test for a window pays here; and the loads with it, by the index. */
 bool may_be_window(const widener *w, const place *at, LLVMTypeRef type);
 parts load_window(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef type, mask m);
 
 /* ---- paired_gather.c ---- */
 
-/* An access to one of two neighbouring members that lanes have anywhere: true if it was, or is going to be, done with the
-   other one. */
+/* An access to one of two neighbouring members at arbitrary places: true if it was done, or will be, together with the
+   other. */
 bool load_pair(widener *w, LLVMValueRef load, mask m);
 bool store_pair(widener *w, LLVMValueRef store, mask m);
 
 /* ---- permuted.c ---- */
 
-/* Accesses that follows_pattern (simt.h) is true for; else false. A store may wait for others. */
+/* Accesses for which follows_pattern is true; else false. A store may be deferred to others. */
 bool load_pattern(widener *w, LLVMValueRef load, mask m, parts *result);
 bool store_pattern(widener *w, LLVMValueRef store, mask m);
 
 /* ---- transposed.c ---- */
 
-/* Addresses that reach_rows (simt.h) is true for. */
+/* Addresses for which reaches_rows is true. */
 parts load_rows(widener *w, const place *at, LLVMTypeRef type, mask m);
 void store_rows(widener *w, const place *at, parts lanes, mask m);
 
 /* ---- gather_scalarization.c ---- */
 
-/* Whether lanes that are all active are better reached one after the other, by addresses in even steps; and that. */
+/* Whether a strided access with all lanes active is better done lane by lane; and those accesses. */
 bool in_even_steps(widener *w, const place *at);
-LLVMValueRef load_steps(widener *w, const place *at, LLVMTypeRef wide, LLVMValueRef base); /* from lane 0's on */
+/* from lane 0's element on */
+LLVMValueRef load_steps(widener *w, const place *at, LLVMTypeRef wide, LLVMValueRef base);
 LLVMValueRef load_singly(widener *w, const place *at, LLVMTypeRef wide, int u);
 void store_singly(widener *w, const place *at, LLVMValueRef lanes, int u);
 
 /* ---- nontemporal_stores.c ---- */
 
-/* All lanes' contiguous elements of so many bytes past the caches, in launches for which that is better; false: that would
-   be none. */
+/* A streaming store of all lanes' contiguous elements of so many bytes, in launches for which that is faster; false:
+   there are none. */
 bool store_streamed(widener *w, const place *at, parts lanes, uint64_t bytes);
 
 /* ---- interleaved.c ---- */
 
-/* The address as another one and a constant distance from it. */
+/* The address as another one plus a constant distance. */
 LLVMValueRef base_of(widener *w, LLVMValueRef address, int64_t *distance);
-/* What the last index of an address in an array counts; NULL where it has others that are not 0. */
+/* The type that the last index of an address counts; NULL where other indices are not 0. */
 LLVMTypeRef element_of(LLVMValueRef gep);
-/* How many elements of so many bytes lane l + 1 is behind lane l, if that is few but not one: 2 to 4; else 0. */
+/* The distance from lane l to lane l + 1 in elements of so many bytes, if it is 2 to 4; else 0. */
 int few_steps(widener *w, const place *at, uint64_t bytes);
 parts load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m);
-/* The elements 0 .. steps-1 of each lane's struct, which lies at `at`. */
+/* The elements 0 .. steps - 1 of each lane's struct, which is at `at`. */
 void store_structs(widener *w, const place *at, parts *values, int steps, mask m);
-/* A store that with others in its node makes whole structs: true if it was, or is going to be, done with them. */
+/* A store that forms whole structs with others in its node: true if it was done, or will be, with them. */
 bool store_together(widener *w, LLVMValueRef store, mask m);
 bool is_stored_together(widener *w, LLVMValueRef store);
 

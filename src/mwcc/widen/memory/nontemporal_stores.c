@@ -1,28 +1,28 @@
-/* Stores past the caches.
+/* Streaming (non-temporal) stores.
  *
- * A store reads its line into the cache first, and later the line goes to memory: twice the traffic of what is written.
- * Where lanes write whole lines that nobody is going to read soon, they go to memory at once (a store that is not temporal):
- * a copy of a large array takes two thirds of the time, a transposition less than half.
+ * A plain store reads its line into the cache first, and later the line is written to memory: twice the traffic of
+ * what is written. Where lanes write whole lines that are not read soon, streaming stores write them to memory
+ * directly.
  *
- * Nobody reads them soon: the kernel itself does not, in which no load comes from the array that is stored to, and the
- * launch writes more than the caches hold, so that the next kernel would not find it there either. Of a place that is
- * stored to in every round of a loop, or by several stores of the code, a cache would gather the pieces; so there it does,
- * unless each of these writes whole lines.
- * Where blocks write the columns of a matrix, as a transposition does, the lines beside each other are those of blocks one
- * below the other, and memory is quickest where they come soon after each other. So rows of blocks are shared out among the
- * workers one by one then (cpu/command.h), if the launch writes more than the caches hold. (On a Zen 4 with two processors a
- * transposition takes a twentieth to an eighth less time.)
+ * Lines are not read soon if the kernel has no load from the array that is stored to, and the launch writes more
+ * than the caches hold, so that the next kernel would not find them there either. A place that is stored to in every
+ * iteration of a loop, or by several stores, is better gathered in a cache, unless each of these stores writes whole
+ * lines.
  *
- * What is found out here is about speed alone: such a store does what any other does. It is ordered with others of its
- * thread's processor, and before what the worker tells others at the end of its blocks by a fence there; kernels that order
- * memory themselves (atomics, fences, unknown calls) have none. */
+ * Where blocks write the columns of a matrix, as a transposition does, neighbouring lines are written by blocks
+ * above and below each other, and memory is fastest if that happens close together in time. So if the launch writes
+ * more than the caches hold, rows of blocks are dealt out to the workers one by one (cpu/command.h).
+ *
+ * All this is about speed alone: a streaming store has the effect of any other. A fence at the end of a worker's
+ * blocks orders it before what the worker signals to others. Kernels that order memory themselves (atomics, fences,
+ * unknown calls) have no streaming stores. */
 #include "memory.h"
 
 #include <stdlib.h>
 
 enum { LINE = 64 };
 
-/* The parameter or variable that the address was made from; else NULL. */
+/* The parameter or variable that the address is made from; else NULL. */
 static LLVMValueRef array_of(LLVMValueRef address) {
   LLVMValueRef root = root_of(address);
   return LLVMIsAArgument(root) || LLVMIsAGlobalVariable(root) ? root : NULL;
@@ -33,8 +33,8 @@ static bool is_own_memory(LLVMValueRef address) {
   return kind == MEMORY_SHARED || kind == MEMORY_LOCAL;
 }
 
-/* Of parts that are less than lines, how many that make one may lie one behind the other, as parts of one row of a block do:
-   whether these do is asked where the kernel runs (follow_on). Else 0. */
+/* For vectors shorter than lines, how many consecutive ones make a line, as those of one row of a block may; whether
+   they are consecutive is tested at run time (follow_on). Else 0. */
 static int parts_of_line(const widener *w, const place *at, uint64_t part) {
   const cut *c = &w->shapes->cut;
   int count = part && part < LINE ? (int)(LINE / part) : 0;
@@ -42,7 +42,7 @@ static int parts_of_line(const widener *w, const place *at, uint64_t part) {
   return w->parts % count ? 0 : count;
 }
 
-/* Whether parts are whole lines, or make such one behind the other. */
+/* Whether vectors are whole lines, or make some together. */
 static bool fills_lines(const widener *w, const place *at, uint64_t bytes) {
   uint64_t part = bytes * (uint64_t)w->width;
   if (part % LINE == 0 || parts_of_line(w, at, part)) return true;
@@ -50,7 +50,7 @@ static bool fills_lines(const widener *w, const place *at, uint64_t bytes) {
   return part * (uint64_t)w->parts % LINE == 0;
 }
 
-/* Whether the store is of other whole lines, as far as can be seen: as where each thread has several elements. */
+/* Whether the store is certainly of other whole lines, as where each thread has several elements. */
 static bool stores_other_lines(const widener *w, LLVMValueRef other, LLVMValueRef store) {
   if (!LLVMIsAStoreInst(other) || LLVMGetOperand(other, 1) == LLVMGetOperand(store, 1)) return false;
   if (w->shapes->order->innermost[graph_node_of(w->g, other)] >= 0) return false;
@@ -59,8 +59,8 @@ static bool stores_other_lines(const widener *w, LLVMValueRef other, LLVMValueRe
   return has_stride(w, at.address, (int64_t)bytes) && fills_lines(w, &at, bytes);
 }
 
-/* Whether no other instruction has to do with the array, but for those that store other lines: *stores with this one.
-   *loaded: the parameters that others come from, which may be the same array in some launches. */
+/* Whether no other instruction accesses the array, except stores of other lines: *stores with this one. *loaded: the
+   parameters that other accesses use, which may be the same array in some launches. */
 static bool is_only_stored(const widener *w, LLVMValueRef store, LLVMValueRef root, LLVMValueRef *loaded, int most,
                            int *count, unsigned *stores) {
   *count = 0, *stores = 1;
@@ -99,8 +99,8 @@ static LLVMValueRef writes_much(widener *w, uint64_t bytes) {
   return LLVMBuildICmp(w->b, LLVMIntUGE, all, held, "");
 }
 
-/* Whether all parts begin where such stores can be: at lines, or at multiples of a part where they make lines together;
-   only those that are first of so many (`every`) have to. */
+/* Whether all vectors are aligned for streaming stores: to lines, or to vectors where several make a line; then only
+   the first of so many (`every`) needs to be at a line. */
 static LLVMValueRef begins_lines(widener *w, const place *at, const LLVMValueRef *pointers, uint64_t part, int every) {
   int64_t step = is_affine(w, at->address) ? shape_of(w->shapes, at->address).step : 1;
   bool first_tells = step % LINE == 0 || step == (int64_t)part;
@@ -113,7 +113,7 @@ static LLVMValueRef begins_lines(widener *w, const place *at, const LLVMValueRef
   return LLVMBuildICmp(w->b, LLVMIntEQ, bits, constant_i64(w->p, 0), "");
 }
 
-/* Whether each so many parts do lie one behind the other. */
+/* Whether every `count` vectors are consecutive. */
 static LLVMValueRef follow_on(widener *w, const LLVMValueRef *pointers, int count, uint64_t part) {
   LLVMValueRef all = LLVMConstInt(w->p->i1, 1, 0);
   for (int u = 0; u < w->parts; u++) {
@@ -141,7 +141,7 @@ static bool may_stream(const widener *w, const place *at, uint64_t bytes) {
   return w->shapes->order->innermost[graph_node_of(w->g, at->by)] < 0;
 }
 
-/* Whether the block in the next row of the grid stores near by, and the next one in this row far away. */
+/* Whether the block in the next row of the grid stores nearby, and the next one in this row far away. */
 static bool stores_columns(widener *w, LLVMValueRef address) {
   enum { NEAR = 4096 };
   LLVMValueRef down = stride_along(w, "ctaid.y", address);

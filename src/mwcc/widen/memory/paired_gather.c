@@ -1,14 +1,13 @@
-/* Members of structs that lanes have anywhere in memory (a float2 by an index that is looked up): two neighbours of four
- * bytes each are gathered, or scattered, as one element of eight. What that costs goes by the number of elements, not by
- * their size.
+/* Paired gathers (cf. ISPC's GatherCoalescePass): two neighbouring members of four bytes in structs at arbitrary
+ * places (a float2 by an index that is looked up) are gathered or scattered as one element of eight bytes. The cost
+ * of a gather is by the number of elements, not by their size. Strided loads that are done lane by lane
+ * (scalarized.c) are paired as well.
  *
- * So are loads in even steps that are done lane by lane (gather_scalarization.c).
- *
- * A pair is two loads, or two stores, in one node, from one base, at distances 8 * n and 8 * n + 4. Loads are done where
- * the first of them stands, stores where the last does; nothing between may touch their memory. */
+ * A pair is two loads, or two stores, in one node, from one base, at distances 8 * n and 8 * n + 4. Loads are done
+ * where the first of them is, stores where the last is. Nothing between may access their memory. */
 #include "memory.h"
 
-enum { HALF = 4, WHOLE = 8, FAR = 64 /* bytes between lanes, that whole vectors do not reach */ };
+enum { HALF = 4, WHOLE = 8, FAR = 64 /* bytes between lanes, too far for whole vectors */ };
 
 static bool is_load(LLVMValueRef i) { return LLVMIsALoadInst(i) != NULL; }
 
@@ -18,14 +17,14 @@ static LLVMTypeRef type_of(LLVMValueRef access) {
   return LLVMTypeOf(is_load(access) ? access : LLVMGetOperand(access, 0));
 }
 
-/* Whether lanes each reach a place of their own. */
+/* Whether each lane accesses a place of its own. */
 static bool is_scattered(widener *w, LLVMValueRef access) {
   if (is_varying(w, address_of(access))) return true;
   place at = {address_of(access), 0, 0, false, access};
   return is_load(access) && in_even_steps(w, &at) && shape_of(w->shapes, at.address).stride >= FAR;
 }
 
-/* Whether the instruction can be one of a pair: then where it is. */
+/* Whether the instruction can be one of a pair; if so, its place. */
 static bool is_member(widener *w, LLVMValueRef i, LLVMValueRef *base, int64_t *distance) {
   if (!is_load(i) && !LLVMIsAStoreInst(i)) return false;
   if (LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic || !is_scattered(w, i)) return false;
@@ -37,11 +36,11 @@ static bool is_member(widener *w, LLVMValueRef i, LLVMValueRef *base, int64_t *d
 }
 
 typedef struct pair {
-  LLVMValueRef first, second; /* in the code */
-  LLVMValueRef low, high;     /* in memory */
+  LLVMValueRef first, second; /* in code order */
+  LLVMValueRef low, high;     /* by address */
 } pair;
 
-/* Whether what stands between lets the loads be done at the first one, or the stores at the last. */
+/* Whether the instructions between allow the loads to be done at the first, or the stores at the last. */
 static bool can_meet(const pair *p) {
   for (LLVMValueRef i = LLVMGetNextInstruction(p->first); i != p->second; i = LLVMGetNextInstruction(i))
     if (!is_harmless(i) &&
@@ -60,7 +59,7 @@ static bool find_pair(widener *w, LLVMValueRef access, pair *p) {
   for (LLVMValueRef i = here->first;; i = LLVMGetNextInstruction(i)) {
     if (i != access && is_load(i) == is_load(access) && is_member(w, i, &other_base, &other_distance) &&
         other_base == base) {
-      if (other_distance == distance) return false; /* which of them is meant? */
+      if (other_distance == distance) return false; /* ambiguous */
       if (other_distance == (distance ^ HALF)) {
         if (other) return false;
         other = i;
@@ -72,7 +71,7 @@ static bool find_pair(widener *w, LLVMValueRef access, pair *p) {
   if (!other) return false;
   p->first = before ? other : access, p->second = before ? access : other;
   p->low = distance & HALF ? other : access, p->high = distance & HALF ? access : other;
-  /* the address of the lower one is what is gathered from */
+  /* the gather uses the lower one's address */
   if (is_load(access) && p->low != p->first) return false;
   return can_meet(p);
 }
@@ -109,7 +108,7 @@ bool load_pair(widener *w, LLVMValueRef load, mask m) {
 bool store_pair(widener *w, LLVMValueRef store, mask m) {
   pair p;
   if (!find_pair(w, store, &p)) return false;
-  if (store == p.first) return true; /* waits for the other one */
+  if (store == p.first) return true; /* deferred to the other one */
   parts low = value_vectors(w, LLVMGetOperand(p.low, 0)), high = value_vectors(w, LLVMGetOperand(p.high, 0)),
         both = {0};
   LLVMTypeRef words = vector_type(w, w->p->i32);

@@ -1,12 +1,12 @@
-/* Memory that lanes reach in a pattern: each lane's address is a constant distance from lane 0's (address_form.h), and all of them
- * are near each other, as where a butterfly exchanges halves of every eight elements, or where lanes read in turn what
- * stands in two neighbouring places. What they span is loaded in whole vectors, from which shuffles pick; stores that
- * together leave nothing out between the first and the last byte are shuffled into whole vectors.
+/* Permuted access: each lane's address is a constant distance from lane 0's (address_form.h), and all are near each
+ * other, as where a butterfly exchanges halves of every eight elements, or lanes alternate between two neighbouring
+ * places. The span is loaded in whole vectors, from which shuffles select; stores that together cover every byte
+ * from the first to the last are shuffled into whole vectors.
  *
- * Accesses of one node to the same structs span the same vectors, which then are loaded once.
+ * Accesses of one node to the same structs span the same vectors, which are loaded once.
  *
- * For gangs whose lanes are all active, as in interleaved.c: then no byte between the first and the last is on a page that no
- * lane may read. */
+ * Only for gangs whose lanes are all active, as in interleaved.c: then every byte between the first and the last is
+ * on a page of some lane. */
 #include "memory.h"
 #include "mwcc/divergence/access_pattern.h"
 
@@ -18,7 +18,7 @@ static int64_t span_of(const pattern *p) { return (p->high - p->low) / p->bytes;
 
 /* ---- lane 0's address ---- */
 
-/* Whether the value is one that the access's node has anyway. */
+/* Whether the value is available in the access's node anyway. */
 static bool is_near(widener *w, LLVMValueRef access, LLVMValueRef value) {
   int home = graph_node_of(w->g, access);
   if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == home) return true;
@@ -39,7 +39,7 @@ static bool is_all_near(widener *w, LLVMValueRef access, const form *f) {
   return true;
 }
 
-/* A number of lane 0 of part u: of what address_form.c takes for bits, made anew. */
+/* A number in lane 0 of vector u, recomputed from what address_form.c takes for bits. */
 static LLVMValueRef first_number(widener *w, LLVMValueRef value, int u) {
   if (!is_varying(w, value)) return part_scalar(w, value, u);
   LLVMValueRef from = first_number(w, LLVMGetOperand(value, 0), u);
@@ -51,7 +51,7 @@ static LLVMValueRef first_number(widener *w, LLVMValueRef value, int u) {
   return LLVMBuildBinOp(w->b, opcode, from, LLVMGetOperand(value, 1), "");
 }
 
-/* Of part u, `distance` from where the form's terms lead. */
+/* The pointer of vector u, `distance` from the sum of the form's terms. */
 static LLVMValueRef pattern_pointer(widener *w, LLVMValueRef access, const form *f, int64_t distance, int u) {
   if (!is_all_near(w, access, f)) {
     LLVMValueRef first = plain_pointer(w, part_scalar(w, address_of(access), u));
@@ -68,7 +68,7 @@ static LLVMValueRef pattern_pointer(widener *w, LLVMValueRef access, const form 
   return moved(w, pointer, (uint64_t)distance);
 }
 
-/* What pattern_pointer and gathers read must be read before a branch. */
+/* Values that pattern_pointer and gathers use must be computed before the branch. */
 static void need_pattern(widener *w, LLVMValueRef access, const form *f) {
   LLVMValueRef values[MOST_TERMS];
   int count;
@@ -91,10 +91,10 @@ static LLVMValueRef shuffled(widener *w, LLVMValueRef a, LLVMValueRef b, const i
                                 LLVMConstVector(items, (unsigned)w->width), "");
 }
 
-/* The order in which what is picked of two vectors, and more that others will want of them, is best put into one: every
-   second element, or the first halves in turn, or the second ones; so shuffles of pairs are shared by those who load a
-   struct's members, or by the vectors that members are stored in. `pick`: by place, what of the pair is wanted, which is
-   replaced; `lies`: where that is now. */
+/* The best order for the elements selected from two vectors, together with others that are selected elsewhere: every
+   second element, or the first or second halves alternately. So shuffles of pairs are shared between loads of a
+   struct's members, or vectors that members are stored in. `pick`: by place, the wanted element of the pair, which is
+   replaced; `lies`: where it is now. */
 static void share_pair(int width, int length, int *pick, int *lies) {
   bool even = true, odd = true, first = true, second = true;
   for (int i = 0; i < width; i++) {
@@ -112,7 +112,8 @@ static void share_pair(int width, int length, int *pick, int *lies) {
   }
 }
 
-/* Element i is that number at[i] of vector from[i], of `length` elements each: pairs of vectors first, then of results. */
+/* Element i is element at[i] of vector from[i], of `length` elements each: first shuffles of pairs of vectors, then of
+   their results. */
 static LLVMValueRef collected(widener *w, const LLVMValueRef *vectors, int count, int length, const int *from,
                               const int *at) {
   LLVMValueRef some[MOST_VECTORS];
@@ -177,7 +178,7 @@ bool load_pattern(widener *w, LLVMValueRef load, mask m, parts *result) {
   if (!loads_in_pattern(w->shapes, load, &p)) return false;
   LLVMTypeRef wide = vector_type(w, LLVMTypeOf(load));
   place at = {address_of(load), 0, LLVMGetAlignment(load), false, load};
-  need_pattern(w, load, &p.form); /* on both ways */
+  need_pattern(w, load, &p.form); /* needed on both paths */
   parts slots = m.all ? *result : new_slots(w, wide, w->parts);
   choice c = choose_every(w, m);
   for (int u = 0; u < w->parts; u++) result->of[u] = load_part(w, load, &p, u);
@@ -196,7 +197,7 @@ static void store_part(widener *w, const pattern *p, const parts *values, const 
   LLVMTypeRef bits = vector_type(w, LLVMIntTypeInContext(w->p->context, (unsigned)p->bytes * 8));
   unsigned align = element_align(p->members[0], p->bytes);
   for (int m = 0; m < p->member_count; m++) {
-    vectors[m] = LLVMBuildBitCast(w->b, values[m].of[u], bits, ""); /* members may be of different types */
+    vectors[m] = LLVMBuildBitCast(w->b, values[m].of[u], bits, ""); /* members may have different types */
     unsigned own = element_align(p->members[m], p->bytes);
     if (own < align) align = own;
   }
@@ -207,7 +208,7 @@ static void store_part(widener *w, const pattern *p, const parts *values, const 
   }
 }
 
-/* Whether the last member stores them all: not where it is a struct's, or known to be in order though the others are not. */
+/* Whether the last store does all members: not where they form a struct, or are contiguous by another class. */
 static bool last_stores_all(widener *w, LLVMValueRef last) {
   pattern p;
   int member[MOST_MEMBERS * MOST_LANES], lane[MOST_MEMBERS * MOST_LANES];
@@ -225,7 +226,7 @@ bool store_pattern(widener *w, LLVMValueRef store, mask m) {
     if (!m.all) need_pattern(w, p.members[i], &p.form);
   }
   choice c = choose_every(w, m);
-  p.form.distance = p.offsets[0]; /* whose address the pointer is made from */
+  p.form.distance = p.offsets[0]; /* the pointer is made from the first member's address */
   for (int u = 0; u < w->parts; u++) store_part(w, &p, values, member, lane, u);
   if (m.all) return true;
   else_some(w, &c);

@@ -1,4 +1,4 @@
-/* Lanes in even steps that are reached one after the other, on processors whose gathers are slow. */
+/* Scalarised accesses: strided lanes accessed one by one, on processors whose gathers are slow. */
 #include "memory.h"
 #include "mwcc/target/target.h"
 

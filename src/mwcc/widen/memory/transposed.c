@@ -1,17 +1,18 @@
-/* Memory in rows: lane l of part u reaches element u of row l, and rows lie any constant distance apart. That is how a
- * block of several rows reaches the columns of a tile in shared memory: `tile[threadIdx.x][threadIdx.y]`.
+/* Transposed access: lane l of vector u accesses element u of row l, and rows lie a constant distance apart. So a
+ * block of several rows accesses the columns of a tile in shared memory: `tile[threadIdx.x][threadIdx.y]`.
  *
- * A lane's elements in all parts follow each other, so they are one short vector; the lanes' short vectors are turned
- * into the parts' long ones, or those into them, in registers. A gather a part would load each element by itself.
+ * A lane's elements in all vectors are contiguous, so they are one short vector. The lanes' short vectors are
+ * transposed in registers into the long vectors of the gang, or the reverse. A gather for each vector would load
+ * every element by itself.
  *
- * For gangs whose lanes are all active, as in interleaved.c: then every element of every row is some lane's. */
+ * Only for gangs whose lanes are all active, as in interleaved.c: then every element of every row is some lane's. */
 #include "memory.h"
 
 enum { FEWEST_LANES = 4 };
 
 /* ---- rows as vectors: number r of them holds rows r, r + parts, r + 2 * parts, … ---- */
 
-/* Elements first .. first + count - 1 of two vectors, one behind the other. */
+/* Elements first .. first + count - 1 of two concatenated vectors. */
 static LLVMValueRef taken(widener *w, LLVMValueRef a, LLVMValueRef b, int first, int count) {
   LLVMValueRef items[MOST_LANES];
   for (int i = 0; i < count; i++) items[i] = constant_i32(w->p, (unsigned)(first + i));
@@ -44,16 +45,16 @@ static void store_group(widener *w, const place *at, LLVMValueRef group, LLVMVal
   }
 }
 
-/* ---- turning: each square of parts x parts elements, which stands in the same places of all vectors ---- */
+/* ---- transposing: each square of parts x parts elements, at the same places in all vectors ---- */
 
-/* Element i is that of a (below width) or b that pick(i) counts to. */
+/* Element i is element pick(i) of a (below width) or b. */
 static LLVMValueRef picked(widener *w, LLVMValueRef a, LLVMValueRef b, const int *pick) {
   LLVMValueRef items[MOST_LANES];
   for (int i = 0; i < w->width; i++) items[i] = constant_i32(w->p, (unsigned)pick[i]);
   return LLVMBuildShuffleVector(w->b, a, b, LLVMConstVector(items, (unsigned)w->width), "");
 }
 
-/* Of each pair of neighbours of `size` elements, those of a and b that stand first (`second` 0) or last (1). */
+/* Of each pair of neighbouring pieces of `size` elements, the first of a and of b (`second` 0), or the second (1). */
 static LLVMValueRef halves(widener *w, LLVMValueRef a, LLVMValueRef b, int size, int second) {
   int pick[MOST_LANES];
   for (int i = 0; i < w->width; i++) {
@@ -63,7 +64,7 @@ static LLVMValueRef halves(widener *w, LLVMValueRef a, LLVMValueRef b, int size,
   return picked(w, a, b, pick);
 }
 
-/* Of each four elements, two of a and two of b by turns: the first two (`second` 0) or the last. */
+/* Of each four elements, two of a and two of b alternately: the first two (`second` 0) or the last. */
 static LLVMValueRef mixed(widener *w, LLVMValueRef a, LLVMValueRef b, int second) {
   int pick[MOST_LANES];
   for (int i = 0; i < w->width; i++) {
@@ -73,19 +74,19 @@ static LLVMValueRef mixed(widener *w, LLVMValueRef a, LLVMValueRef b, int second
   return picked(w, a, b, pick);
 }
 
-/* Squares of four, within what processors shuffle best: 16 bytes. */
-static void turn_four(widener *w, LLVMValueRef *v) {
+/* Squares of four, within 16 bytes, where shuffles are cheapest. */
+static void transpose_four(widener *w, LLVMValueRef *v) {
   LLVMValueRef low = mixed(w, v[0], v[1], 0), high = mixed(w, v[0], v[1], 1);
   LLVMValueRef low2 = mixed(w, v[2], v[3], 0), high2 = mixed(w, v[2], v[3], 1);
   v[0] = halves(w, low, low2, 2, 0), v[1] = halves(w, low, low2, 2, 1);
   v[2] = halves(w, high, high2, 2, 0), v[3] = halves(w, high, high2, 2, 1);
 }
 
-/* What lies across the diagonal changes places: by elements or fours, then by pieces twice as large, … */
-static void turn(widener *w, parts *v) {
+/* Exchange across the diagonal: elements or squares of four, then pieces twice as large, … */
+static void transpose(widener *w, parts *v) {
   int size = 1;
   if (w->parts >= 4) {
-    for (int u = 0; u < w->parts; u += 4) turn_four(w, v->of + u);
+    for (int u = 0; u < w->parts; u += 4) transpose_four(w, v->of + u);
     size = 4;
   }
   for (; size < w->parts; size *= 2)
@@ -102,12 +103,12 @@ static void turn(widener *w, parts *v) {
 parts load_rows(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   parts result = {0};
-  value_form(w, at->address); /* needed on both ways */
+  value_form(w, at->address); /* needed on both paths */
   parts slots = m.all ? result : new_slots(w, wide, w->parts);
   choice c = choose_every(w, m);
   LLVMValueRef base = part_pointer(w, at, 0);
   for (int u = 0; u < w->parts; u++) result.of[u] = load_group(w, at, type, base, u);
-  turn(w, &result);
+  transpose(w, &result);
   if (m.all) return result;
   store_slots(w, result, slots, w->parts);
   else_some(w, &c);
@@ -119,10 +120,10 @@ parts load_rows(widener *w, const place *at, LLVMTypeRef type, mask m) {
 
 void store_rows(widener *w, const place *at, parts lanes, mask m) {
   parts turned = lanes;
-  value_form(w, at->address); /* needed on both ways */
+  value_form(w, at->address); /* needed on both paths */
   choice c = choose_every(w, m);
   LLVMValueRef base = part_pointer(w, at, 0);
-  turn(w, &turned);
+  transpose(w, &turned);
   for (int u = 0; u < w->parts; u++) store_group(w, at, turned.of[u], base, u);
   if (m.all) return;
   else_some(w, &c);
