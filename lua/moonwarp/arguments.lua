@@ -216,7 +216,10 @@ local function test_of(param, name)
   return param.optional and ("(%s == nil or %s)"):format(name, test) or test
 end
 
--- f behind the checks of a signature, as a function with the signature's parameters; class is that of its self, or nil.
+local function has_metatable(value, metatable) return getmetatable(value) == metatable end
+
+-- f behind the checks of a signature, as a function with the signature's parameters; class is that of its self (of
+-- objects that are tables: their metatable), or nil.
 local function build(signature, f, class, on_other)
   local names, tests, self = {}, {}, class and "self" or nil
   for i, param in ipairs(signature.params) do
@@ -228,16 +231,17 @@ local function build(signature, f, class, on_other)
   local list = table.concat(names, ", ")
   local comma = list ~= "" and ", " or ""
   local text = ([[
-    local f, is, class, check, signature, on_other, select, type = ...
+    local f, is, class, is_self, check, signature, on_other, select, type = ...
     return function(%s%s%s...)
       %s
       if not (%s) then check(signature, %s%s...) end
       return f(%s%s%s)
     end]]):format(self and "self, " or "", list, comma,
-    self and "if not is(self, class) then on_other(self) end" or "",
+    self and "if not is_self(self, class) then on_other(self) end" or "",
     #tests > 0 and table.concat(tests, " and ") or "true", list, comma,
     self and (list ~= "" and "self, " or open and "self, " or "self") or "", list, open and comma .. "..." or "")
-  return compile(text, own)(f, raw.is, class, check, signature, on_other, select, type)
+  local is_self = type(class) == "table" and has_metatable or raw.is
+  return compile(text, own)(f, raw.is, class, is_self, check, signature, on_other, select, type)
 end
 
 local function wrap(name, text, f, class, on_other)
@@ -260,6 +264,18 @@ end
 ---@param f function
 ---@return function
 function M.checked(name, text, f) return wrap(name, text, f) end
+
+---The same of a method of objects that are tables.
+---@param metatable table theirs
+---@return function
+function M.checked_method(name, text, f, metatable)
+  return wrap(name, text, f, metatable, function(signature)
+    return function(self)
+      errors.usage("%s is a method of what %s makes, called on %s; write %s with a colon", signature.name,
+        metatable.__made, raw.describe(self), signature.usage)
+    end
+  end)
+end
 
 -- The same of a method: the object that it is called on is checked as well.
 local function method(class, letter, key, text, f)

@@ -44,6 +44,8 @@ local function shape_and_dtype(name, first, ...)
   return shape, nil
 end
 
+raw.shape_and_dtype = shape_and_dtype
+
 -- The textures and surfaces whose handles were put into an array live as long as it does.
 local objects_in = setmetatable({}, { __mode = "k" })
 

@@ -54,6 +54,23 @@ M.mw = {
   memory = "",
   trace_memory = "on: boolean",
   properties = "",
+  random = "seed?: any, kind?: string, options?: {ordering: string, offset: integer, dimensions: integer}",
+  seed = "seed?: any, kind?: string",
+}
+
+local shape = "shape?: integer|table"
+local real = shape .. ", options?: {dtype: dtype}"
+local normal = shape .. ", options?: {dtype: dtype, mean: number, std: number}"
+
+-- mw.random's generators, which are tables.
+M.generator = {
+  bits = shape,
+  uniform = real,
+  normal = normal,
+  lognormal = normal,
+  jump = "n: integer",
+  split = "count: integer",
+  save = "",
 }
 
 local reduce = "options?: {axis: integer|table, keepdims: boolean, out: array}"

@@ -1,0 +1,290 @@
+-- Random numbers: generators, whose streams are cuRAND's, and the numbers that arrays are filled with.
+--
+-- A stream is what cuRAND's host generator of that kind, seed and ordering makes. It does not depend on the device, nor
+-- on how many threads there are, nor on the pieces in which it is drawn. The kinds are files of random/: what begins a
+-- stream returns an object with draw (whole units of numbers into an array), unit (how many numbers that is), jump,
+-- save and restore. Here numbers of units that were begun are kept for the next call.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.error"
+local arguments = require "moonwarp.arguments"
+local signatures = require "moonwarp.signatures"
+local nearest = require "moonwarp.nearest"
+
+local usage, floor = errors.usage, math.floor
+
+local M = {}
+
+local generator = {}
+local metatable = { __index = generator, __name = "moonwarp.generator", __made = "mw.random" }
+
+-- ---- making ----
+
+local parts = {
+  philox = "columns", xorwow = "columns", mrg32k3a = "columns", mtgp32 = "mtgp32", sobol32 = "sobol",
+  scrambled_sobol32 = "sobol", sobol64 = "sobol", scrambled_sobol64 = "sobol",
+}
+local kinds = {}
+for kind in pairs(parts) do kinds[#kinds + 1] = kind end
+table.sort(kinds)
+
+-- A seed's lower and upper 32 bits.
+local function halves(seed)
+  if not arguments.is_number(seed) or tonumber(seed) % 1 ~= 0 then
+    usage("mw.random wants a whole number of up to 64 bits as seed, got %s", raw.describe(seed))
+  end
+  local hexadecimal = ("%016x"):format(seed)
+  return { tonumber(hexadecimal:sub(-8), 16), tonumber(hexadecimal:sub(-16, -9), 16) }
+end
+
+local function whole(what, value, least, most)
+  if value % 1 ~= 0 or value < least or value > most then
+    usage("mw.random: %s is a whole number from %d to %d, got %s", what, least, most, tostring(value))
+  end
+  return value
+end
+
+local function begin(fields)
+  local part = raw.part("random." .. parts[fields.kind])
+  local orderings = part.orderings and part.orderings(fields.kind) or { default = true }
+  if not orderings[fields.ordering] then
+    local names = {}
+    for name in pairs(orderings) do names[#names + 1] = name end
+    table.sort(names)
+    usage("mw.random: the orderings of %s are %s; got '%s'", fields.kind, table.concat(names, ", "), fields.ordering)
+  end
+  fields.stream = part.begin(fields)
+  return setmetatable(fields, metatable)
+end
+
+local function restore(text)
+  local kind, ordering, low, high, dimensions, place, key, spare =
+    text:match "^moonwarp random 1 (%S+) (%S+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+)$"
+  if not parts[kind] then usage "mw.random wants a seed, or a text that g:save() returned; this is another text" end
+  local g = begin { kind = kind, ordering = ordering, seed = { tonumber(low), tonumber(high) }, offset = 0,
+    dimensions = tonumber(dimensions) }
+  g.stream:restore(place)
+  if key ~= "-" then
+    g.spare = { key = key }
+    for number in spare:gmatch "[^,]+" do g.spare[#g.spare + 1] = tonumber(number) end
+  end
+  return g
+end
+
+---A generator of random numbers. Its stream is that of cuRAND's host generator, on every device.
+---@param seed integer|string|nil 64 bits, 0 by default; or the text of g:save, which goes on where that one was
+---@param kind? string "philox" by default; xorwow, mrg32k3a, mtgp32, sobol32, scrambled_sobol32, sobol64,
+---scrambled_sobol64
+---@param options? { ordering?: string, offset?: integer, dimensions?: integer } "default", "best", "legacy" or, of
+---xorwow, "seeded"; how many numbers to leave out; of Sobol's sequences
+---@return moonwarp.generator
+function M.random(seed, kind, options)
+  if type(seed) == "string" then return restore(seed) end
+  kind, options = kind or "philox", options or {}
+  if not parts[kind] then
+    local like = nearest.name(kind, kinds)
+    usage("mw.random has no kind '%s'%s has %s", kind, like and ("; did you mean '%s'? It"):format(like) or "; it",
+      table.concat(kinds, ", "))
+  end
+  return begin {
+    kind = kind, seed = halves(seed or 0), ordering = options.ordering or "default",
+    offset = whole("offset", options.offset or 0, 0, 2 ^ 53),
+    dimensions = whole("dimensions", options.dimensions or 1, 1, 20000),
+  }
+end
+
+-- ---- drawing ----
+
+local MOST = 2 ^ 30 -- numbers that one launch makes
+
+-- Whole units, in launches that are not too large.
+local function draw_units(stream, what, out, count, a, b)
+  local unit = stream.unit(stream, what)
+  local most = stream.dimensions and count or MOST
+  for first = 1, count, most do
+    local some = math.min(most, count - first + 1)
+    stream:draw(what, floor(some / unit), some == out.count and out or out:sub(first, first + some - 1), a, b)
+  end
+end
+
+-- A unit, of which the first numbers are taken or left out; the others are kept.
+local function begin_unit(g, what, dtype, key, a, b)
+  local unit = raw.array_new(dtype, { g.stream:unit(what) })
+  g.stream:draw(what, 1, unit, a, b)
+  g.spare = unit:totable()
+  g.spare.key = key
+end
+
+local function take_spare(g, list, most)
+  while #g.spare > 0 and #list < most do list[#list + 1] = table.remove(g.spare, 1) end
+  if #g.spare == 0 then g.spare = nil end
+end
+
+-- Fill a contiguous array of one dimension.
+local function fill(g, what, out, a, b)
+  local stream, count = g.stream, out.count
+  if stream.dimensions and count % stream.dimensions ~= 0 then
+    usage("g:%s: %d numbers are no whole number of points of %d dimensions", what, count, stream.dimensions)
+  end
+  local key = ("%s,%.17g,%.17g"):format(what, a, b)
+  if g.spare and g.spare.key ~= key then g.spare = nil end
+  if count == 0 then return end
+  local head, unit = {}, stream:unit(what)
+  if stream.skip > 0 then
+    begin_unit(g, what, out.dtype, key, a, b)
+    for _ = 1, stream.skip do table.remove(g.spare, 1) end
+    stream.skip = 0
+  end
+  if g.spare then take_spare(g, head, count) end
+  local units = floor((count - #head) / unit) * unit
+  if #head == 0 and units == count then return draw_units(stream, what, out, count, a, b) end
+  if #head > 0 then out:sub(1, #head):copy_from(head) end
+  if units > 0 then -- units are stored whole, and want an array that begins with one
+    local aligned = #head == 0
+    local middle = out:sub(#head + 1, #head + units)
+    local into = aligned and middle or raw.array_new(out.dtype, { units })
+    draw_units(stream, what, into, units, a, b)
+    if not aligned then middle:copy_from(into) end
+  end
+  local rest = count - #head - units
+  if rest > 0 then
+    local tail = {}
+    begin_unit(g, what, out.dtype, key, a, b)
+    take_spare(g, tail, rest)
+    out:sub(#head + units + 1, count):copy_from(tail)
+  end
+end
+
+local function sizes(shape)
+  if shape == nil then return { 1 } end
+  return type(shape) == "table" and shape or { shape }
+end
+
+-- An array of the shape, of numbers of `what`; or one number, where no shape is given.
+local function drawn(g, what, shape, dtype, a, b)
+  local out = raw.array_new(dtype, sizes(shape))
+  fill(g, what, out.rank == 1 and out or out:reshape(-1), a or 0, b or 0)
+  if shape == nil then return out[1] end
+  return out
+end
+
+local function real(name, options)
+  local dtype = options and options.dtype or "float"
+  if dtype ~= "float" and dtype ~= "double" then
+    usage("g:%s makes numbers of float or double, not of %s", name, tostring(dtype))
+  end
+  return dtype, dtype == "double" and "_double" or ""
+end
+
+---The generator's words: uint, of sobol64 and scrambled_sobol64 ulonglong.
+---@param shape? integer|integer[] without one: a number
+---@return moonwarp.array|integer
+function generator:bits(shape)
+  return drawn(self, "bits", shape, self.stream.wide and "ulonglong" or "uint")
+end
+
+---Uniform numbers above 0, up to and with 1.
+---@param shape? integer|integer[] without one: a number
+---@param options? { dtype?: "float"|"double" }
+---@return moonwarp.array|number
+function generator:uniform(shape, options)
+  local dtype, suffix = real("uniform", options)
+  return drawn(self, "uniform" .. suffix, shape, dtype)
+end
+
+---Normal numbers.
+---@param shape? integer|integer[] without one: a number
+---@param options? { dtype?: "float"|"double", mean?: number, std?: number } mean 0, standard deviation 1 by default
+---@return moonwarp.array|number
+function generator:normal(shape, options)
+  local dtype, suffix = real("normal", options)
+  options = options or {}
+  return drawn(self, "normal" .. suffix, shape, dtype, options.mean or 0, options.std or 1)
+end
+
+---Log-normal numbers: e to the power of normal ones, whose mean and standard deviation are given.
+---@param shape? integer|integer[] without one: a number
+---@param options? { dtype?: "float"|"double", mean?: number, std?: number } mean 0, standard deviation 1 by default
+---@return moonwarp.array|number
+function generator:lognormal(shape, options)
+  local dtype, suffix = real("lognormal", options)
+  options = options or {}
+  return drawn(self, "lognormal" .. suffix, shape, dtype, options.mean or 0, options.std or 1)
+end
+
+-- ---- the stream ----
+
+---Leave out n numbers of the stream (words; of Sobol's sequences points).
+---@param n integer
+---@return moonwarp.generator self
+function generator:jump(n)
+  if n < 0 or n % 1 ~= 0 then usage("g:jump goes forward by a whole number, got %s", tostring(n)) end
+  while n > 0 and self.spare do
+    take_spare(self, {}, 1)
+    n = n - 1
+  end
+  self.stream:jump(n)
+  return self
+end
+
+---Generators of the same kind whose seeds are drawn from this one.
+---@param count integer
+---@return moonwarp.generator[]
+function generator:split(count)
+  if self.kind:find "sobol" then usage "g:split: Sobol's sequences have no seeds; see mw.random's dimensions" end
+  local words, list = self:bits(2 * count):totable(), {}
+  for i = 1, count do
+    list[i] = begin { kind = self.kind, ordering = self.ordering, seed = { words[2 * i - 1], words[2 * i] }, offset = 0,
+      dimensions = self.dimensions }
+  end
+  return list
+end
+
+---The generator as a line of text, which mw.random makes one of again that goes on from here.
+---@return string
+function generator:save()
+  local key, numbers = "-", {}
+  if self.spare then
+    key = self.spare.key
+    for i, number in ipairs(self.spare) do numbers[i] = ("%.17g"):format(number) end
+  end
+  return ("moonwarp random 1 %s %s %.0f %.0f %.0f %s %s %s"):format(self.kind, self.ordering, self.seed[1],
+    self.seed[2], self.dimensions, self.stream:save(), key, #numbers > 0 and table.concat(numbers, ",") or "-")
+end
+
+function metatable:__tostring() return ("generator %s, %s ordering"):format(self.kind, self.ordering) end
+
+-- ---- numbers without a generator ----
+
+local current
+
+---Begin the stream that mw.rand, mw.randn, mw.randint and mw.randperm draw from.
+---@param seed? integer 0 by default, as in the beginning
+---@param kind? string "philox" by default
+---@return moonwarp.generator
+function M.seed(seed, kind)
+  current = M.random(seed, kind)
+  return current
+end
+
+local function in_shape(name, method, ...)
+  local shape, dtype = raw.shape_and_dtype(name, ...)
+  return (current or M.seed())[method](current, shape, { dtype = dtype })
+end
+
+---Uniform numbers above 0, up to and with 1, from the stream of mw.seed.
+---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
+---@return moonwarp.array
+function M.rand(...) return in_shape("rand", "uniform", ...) end
+
+---Normal numbers of mean 0 and standard deviation 1, from the stream of mw.seed.
+---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
+---@return moonwarp.array
+function M.randn(...) return in_shape("randn", "normal", ...) end
+
+for name, text in pairs(signatures.generator) do
+  local f = generator[name]
+  if f then generator[name] = arguments.checked_method("g:" .. name, text, f, metatable) end
+end
+
+return M

@@ -1,0 +1,28 @@
+-- CUDA C of the generators, compiled where it is first used: a text that all kernels of a kind share, and one of each
+-- kernel, which are modules of their own, as a script that wants uniform numbers should not wait for normal ones.
+
+local raw = require "moonwarp.binding"
+local compile = require("moonwarp.module").compile
+
+local M = {}
+M.__index = M
+
+---@param name string what messages call the text
+---@param shared string
+---@param kernels table<string, string> by their names
+function M.new(name, shared, kernels)
+  return setmetatable({ name = "random " .. name, shared = shared, kernels = kernels, modules = {} }, M)
+end
+
+---A kernel for the device in use.
+---@param name string
+---@return moonwarp.kernel
+function M:kernel(name)
+  local device = raw.device().name
+  local modules = self.modules[device] or {}
+  self.modules[device] = modules
+  modules[name] = modules[name] or compile { source = self.shared .. self.kernels[name], name = self.name }
+  return modules[name]:kernel(name)
+end
+
+return M
