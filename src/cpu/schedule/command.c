@@ -1,12 +1,12 @@
-/* Handing out the blocks of a command. */
+/* Scheduling the blocks of a command: see cpu_command_take. */
 #include "command.h"
 #include "command_list.h"
 #include "stream.h"
 
 static const double worth_seconds = 20e-6, grain_seconds = 2e-6, piece_seconds = 50e-6;
-static const double turning_seconds = 200e-6, waking_seconds = 50e-6;
+static const double alternating_seconds = 200e-6, waking_seconds = 50e-6;
 
-/* ---- one after the other ---- */
+/* ---- in order ---- */
 
 static bool take_next(cpu_command *command, uint64_t workers, cpu_taken *out) {
   uint64_t taken = atomic_load_explicit(&command->taken, memory_order_relaxed), next;
@@ -21,14 +21,14 @@ static bool take_next(cpu_command *command, uint64_t workers, cpu_taken *out) {
   return true;
 }
 
-/* ---- each worker its own ---- */
+/* ---- a range for each worker, with stealing ---- */
 
 static uint64_t pack(uint64_t first, uint64_t last) { return first | last << 32; }
 static uint64_t first_of(uint64_t range) { return range & UINT32_MAX; }
 static uint64_t left_in(uint64_t range) { return (range >> 32) - first_of(range); }
 
-/* A quarter of what is left in a range, at its front or end: what is taken nobody else can help with, and blocks side by
-   side may all be long ones. */
+/* Take a quarter of the rest of a range, at its front or end. Not more, since others cannot help with taken blocks, and
+   neighbouring blocks may all be long. */
 static bool take_part(cpu_command *command, _Atomic uint64_t *range, bool at_front, cpu_taken *out) {
   uint64_t old = atomic_load_explicit(range, memory_order_relaxed), rest;
   do {
@@ -45,7 +45,7 @@ static bool take_part(cpu_command *command, _Atomic uint64_t *range, bool at_fro
   return true;
 }
 
-/* Of those that are not done the one that has most left; NULL: there is none. */
+/* The range with the most blocks left; NULL: all are empty. */
 static _Atomic uint64_t *find_fullest(cpu_command *command, int workers) {
   _Atomic uint64_t *fullest = NULL;
   uint64_t most = 0;
@@ -87,14 +87,14 @@ uint64_t cpu_kernel_grain(const cpu_kernel *kernel) {
   return each > 0 && each < grain_seconds ? (uint64_t)(grain_seconds / each) : 1;
 }
 
-/* So many as are run round by round, as far as each worker has as many. */
-static uint64_t stretch(uint64_t grain, uint64_t together, uint64_t blocks, uint64_t workers) {
+/* Grow the grain to the number of blocks whose iterations are interchanged, as far as each worker gets as many. */
+static uint64_t grow_grain(uint64_t grain, uint64_t together, uint64_t blocks, uint64_t workers) {
   uint64_t most = blocks / workers < together ? blocks / workers : together;
   return grain < most ? most : grain;
 }
 
-/* Whether the lines that a row of blocks writes lie beside the next row's, and no cache would gather them: then workers are to
-   have rows by turns. */
+/* Whether adjacent rows of blocks write adjacent cache lines, more of them than the caches hold: then workers take
+   whole rows in order, so that neighbouring lines are written at about the same time. */
 static bool writes_columns(const cpu_command *command, uint64_t workers) {
   const mw_mwo_kernel *image = command->kernel.kernel->image;
   uint64_t row = command->kernel.frame.grid[0];
@@ -104,11 +104,11 @@ static bool writes_columns(const cpu_command *command, uint64_t workers) {
 
 static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
-/* Every other long kernel runs backwards: it begins with what the one before it left in the caches. */
-static void turn_around(cpu_command *command, double each, double all) {
+/* Every other long kernel runs backwards: it starts with the data that the previous one left in the caches. */
+static void alternate_direction(cpu_command *command, double each, double all) {
   cpu_device *device = command->stream->device;
-  if (all < turning_seconds) return;
-  command->backwards = device->turns = !device->turns;
+  if (all < alternating_seconds) return;
+  command->backwards = device->ran_backwards = !device->ran_backwards;
   command->piece = (uint64_t)(piece_seconds / each) + 1;
   if (command->piece < command->grain) command->piece = command->grain;
 }
@@ -123,31 +123,31 @@ void cpu_command_set_grain(cpu_command *command) {
   uint64_t workers = (uint64_t)command->stream->device->workers;
   command->grain = runs_kernel ? cpu_kernel_grain(kernel) : 1;
   if (runs_kernel && kernel->image->in_rounds && !command->kernel.frame.rounds)
-    command->grain = stretch(command->grain, kernel->image->in_rounds, command->blocks, workers);
+    command->grain = grow_grain(command->grain, kernel->image->in_rounds, command->blocks, workers);
   cpu_command_keep_order(command);
   if (!runs_kernel || command->residents || !kernel->image->any_order) return;
   double each = block_seconds(kernel), all = each * (double)command->blocks / (double)workers;
   if (workers > 1 && writes_columns(command, workers)) {
     command->by_rows = true;
     command->grain = round_up(command->grain, command->kernel.frame.grid[0]);
-    turn_around(command, each, all);
+    alternate_direction(command, each, all);
     return;
   }
   if (workers < 2 || command->blocks < 4 * workers || command->blocks > UINT32_MAX) return;
   if (each > 0 && all < worth_seconds) return;
   command->shared_out = true;
   share_out(command, workers);
-  turn_around(command, each, all);
+  alternate_direction(command, each, all);
 }
 
-/* What is left of a kernel takes, if one worker does it; 0: who knows. */
+/* The time that one worker would need for the rest of a kernel; 0: unknown. */
 static double seconds_left(const cpu_command *command) {
   uint64_t left = command->blocks - atomic_load_explicit(&command->taken, memory_order_relaxed);
   return (double)left * block_seconds(command->kernel.kernel);
 }
 
 bool cpu_command_worth(const cpu_command *command) {
-  if (command->kind == CPU_LIST && cpu_list_has_more(command)) return true; /* there may be many */
+  if (command->kind == CPU_LIST && cpu_list_has_more(command)) return true; /* many nodes may follow */
   if (cpu_command_doing(command) != CPU_KERNEL) return command->blocks > 1; /* pieces are large */
   return block_seconds(command->kernel.kernel) == 0 || seconds_left(command) > worth_seconds;
 }

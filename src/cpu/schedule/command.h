@@ -1,5 +1,5 @@
-/* What a stream queues: a launch, a copy or a fill, cut into blocks that workers take in increasing order; a function of
- * the host's, as one block; or a place to mark or to wait at, which has none. */
+/* Commands, which streams queue: a launch, a copy or a fill, divided into blocks that workers take; a host function, as
+ * one block; or a mark or a wait, which have no blocks. */
 #ifndef MW_CPU_COMMAND_H
 #define MW_CPU_COMMAND_H
 
@@ -14,19 +14,19 @@ typedef enum cpu_command_kind {
   CPU_FILL,
   CPU_COPY_BOX,
   CPU_FILL_BOX,
-  CPU_LIST,   /* nodes, one behind the other: what it does now is `doing` */
-  CPU_CALL,   /* its completion is the function; the stream goes on when it has returned */
-  CPU_RECORD, /* from here on without blocks: `mark` is done when its turn comes */
-  CPU_WAIT    /* the stream stands still until `mark` is done */
+  CPU_LIST,   /* a sequence of nodes: `doing` is the kind of the current one */
+  CPU_CALL,   /* its completion is the function; the stream continues when it has returned */
+  CPU_RECORD, /* from here on without blocks: `mark` is done when the command becomes current */
+  CPU_WAIT    /* the stream is blocked until `mark` is done */
 } cpu_command_kind;
 
 typedef struct cpu_kernel_work {
   cpu_kernel *kernel;
   mw_frame frame;
-  size_t stack;  /* bytes a thread has: the limit when it was launched */
+  size_t stack;  /* bytes of a thread's stack: the limit at the launch */
   size_t shared; /* static and dynamic */
   size_t param_bytes;
-  const char *site; /* where it was launched, "" where unknown */
+  const char *site; /* the launch's source position, "" if unknown */
 } cpu_kernel_work;
 
 typedef struct cpu_transfer_work {
@@ -34,12 +34,12 @@ typedef struct cpu_transfer_work {
   const unsigned char *source;  /* copy */
   const unsigned char *pattern; /* fill */
   size_t size, count;           /* elements; a copy's are bytes */
-  size_t piece;                 /* elements a block; of a box rows */
+  size_t piece;                 /* elements of a block; for a box: rows */
   mw_box box;                   /* instead of target, source and count */
 } cpu_transfer_work;
 
 struct cpu_command {
-  cpu_command *next; /* in its stream or among the unused */
+  cpu_command *next; /* in its stream or in the free list */
   cpu_stream *stream;
   mw_completion completion;
   cpu_command_kind kind;
@@ -48,35 +48,35 @@ struct cpu_command {
 
   /* Guarded by the pool's lock: */
   bool active;              /* in the pool's list of commands with blocks to take */
-  bool gated;               /* it has or had the pool's gate, which counts who runs blocks of it */
-  bool timed_out, reported; /* stopped for its deadline, or an interrupt; and the error says so */
+  bool gated;               /* it has or had the pool's gate, which counts the threads that run its blocks */
+  bool timed_out, reported; /* stopped by its deadline or an interrupt; and this has been reported */
   bool interrupted;
   double deadline; /* of a kernel, on mw_time's clock, set when it starts; 0: none */
   double seconds;  /* the time limit when it started */
   cpu_command *active_next, *active_previous;
   struct cpu_mark *mark; /* CPU_RECORD, CPU_WAIT: a reference */
-  int users;             /* threads that run blocks of it, unless it is gated */
+  int users;             /* the number of threads that run its blocks, unless it is gated */
 
-  uint64_t blocks;        /* or gangs of them, or rounds: what the block function counts */
-  uint64_t grain;         /* fewest blocks to take at once, as long as there are so many */
-  _Atomic uint64_t taken; /* blocks handed out so far */
-  bool shared_out;        /* each slot has blocks of its own, what is left of them in `ranges` */
-  bool by_rows;           /* so many as `grain` are taken at once, as long as there are so many */
-  bool backwards;         /* from the last to the first, a piece of so many blocks after the other */
+  uint64_t blocks;        /* the units that the block function counts: blocks, gangs or iterations of blocks */
+  uint64_t grain;         /* the least number of blocks to take at once, while so many are left */
+  _Atomic uint64_t taken; /* blocks taken so far */
+  bool shared_out;        /* each slot has a range of blocks of its own: `ranges` has the rest of each */
+  bool by_rows;           /* exactly `grain` blocks are taken at once, while so many are left */
+  bool backwards;         /* blocks run from the last to the first, in pieces of `piece` blocks */
   uint64_t piece;
-  _Atomic uint64_t *ranges; /* kept from use to use, or NULL */
-  atomic_bool stop;         /* a kernel that failed: take no more, leave what runs */
+  _Atomic uint64_t *ranges; /* allocated for all uses of the struct, or NULL */
+  atomic_bool stop;         /* the kernel failed: take no more blocks, abandon the running ones */
 
-  /* A list's are those of its current node. Only a thread that has the command to itself, all blocks taken by it, goes on
-     to another. */
+  /* In a list, those of its current node. Only a thread that has taken all blocks, and so has the command to itself,
+     may advance to another node. */
   cpu_kernel_work kernel;
   const struct cpu_list *list;     /* CPU_LIST (command_list.h) */
-  size_t node;                     /* of it, the current one */
+  size_t node;                     /* the list's current node */
   struct cpu_residents *residents; /* a cooperative launch's blocks (cooperative.h), or NULL */
   cpu_transfer_work transfer;
-  unsigned char *params; /* parameters, or a fill's pattern: `capacity` bytes, kept from use to use */
+  unsigned char *params; /* parameters, or a fill's pattern: `capacity` bytes, allocated for all uses of the struct */
   size_t capacity;
-  char *site; /* where it was launched, "" where unknown; likewise */
+  char *site; /* the launch's source position, "" if unknown; likewise */
   size_t site_capacity;
 };
 
@@ -84,35 +84,35 @@ static inline cpu_command_kind cpu_command_doing(const cpu_command *command) {
   return (cpu_command_kind)atomic_load_explicit(&command->doing, memory_order_relaxed);
 }
 
-/* Blocks for one thread. */
+/* Blocks that one thread has taken. */
 typedef struct cpu_taken {
   uint64_t first, last;
-  bool begins, rest; /* nobody had taken any; some remain */
+  bool begins, rest; /* they are the first ones taken; some remain */
 } cpu_taken;
 
-/* Take blocks for a slot: many at first, one at the end, so that all workers finish together. False when none are left or
-   the command was stopped.
+/* Take blocks for a slot: guided self-scheduling, many blocks at first and one at the end, so that all workers finish
+ * at the same time. False if none are left or the command was stopped.
  *
- * As a rule they are the next ones, since a block may wait for those before it. Where no block can wait for another, each slot
- * has as many of its own, those that it had in the last launch of that size, so that it finds in its caches what it left
- * there; when they are done it takes of others'. Where blocks of one row of the grid and of the next write lines that lie
- * beside each other, more of them than the caches hold, slots take one row after the other instead. And either way a launch
- * that lasts a while begins where the one before it ended: with large arrays that is what is in the caches. */
+ * By default blocks are taken in order, since a block may wait for earlier ones. If no block can wait for another
+ * (block independence), each slot has a range of its own, the same in each launch of that size, so that its data is
+ * still in its caches; a slot that has finished its range steals from others. If blocks in adjacent rows of the grid
+ * write adjacent cache lines, more of them than the caches hold, slots take whole rows in order instead. In both cases
+ * a long launch starts where the previous one ended: of large arrays, that part is in the caches. */
 bool cpu_command_take(cpu_command *command, int workers, int slot, cpu_taken *out);
 
-/* Before the first is taken: which way they are taken, and that those so short that taking them costs as much are taken
-   several at once. */
+/* Before the first block is taken: choose among these orders, and the grain, so that several very short blocks are
+   taken at once. */
 void cpu_command_set_grain(cpu_command *command);
-/* Until then, and for good where a block may wait for another: from the first to the last, by whoever asks. */
+/* The initial setting, which remains if a block may wait for another: in order, by any slot. */
 void cpu_command_keep_order(cpu_command *command);
-/* As many of its blocks as are taken at once, by what earlier launches took. */
+/* The number of blocks to take at once, by the time that blocks took in earlier launches. */
 uint64_t cpu_kernel_grain(const cpu_kernel *kernel);
-/* Whether what is left to take is worth waking a thread for, as far as earlier launches of the kernel tell. */
+/* Whether the remaining blocks are worth waking a thread, by the time of earlier launches. */
 bool cpu_command_worth(const cpu_command *command);
-/* Whether what is left will keep all workers busy for longer than it takes to wake them. */
+/* Whether the remaining blocks will keep all workers busy for longer than it takes to wake them. */
 bool cpu_command_lasts(const cpu_command *command);
 
-/* copy.c: run blocks of a copy or fill, and how many blocks there are. */
+/* copy.c: run blocks of a copy or fill; the number of its blocks. */
 void cpu_transfer_run(const cpu_command *command, uint64_t first, uint64_t last);
 uint64_t cpu_transfer_blocks(cpu_command_kind kind, cpu_transfer_work *work);
 

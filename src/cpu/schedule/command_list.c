@@ -1,4 +1,4 @@
-/* Lists: see command_list.h. */
+/* Command lists: see command_list.h. */
 #include "command_list.h"
 #include "cpu/memory/heap.h"
 #include "stream.h"
@@ -17,9 +17,9 @@ typedef struct list_node {
 
 struct cpu_list {
   const cpu_device *device;
-  uint64_t heap_base, heap_size; /* as they were; and the limit "stack" */
+  uint64_t heap_base, heap_size; /* when it was made; and the limit "stack" */
   double stack;
-  unsigned char *bytes; /* parameters, patterns and names of places, which nodes point into */
+  unsigned char *bytes; /* parameters, patterns and source positions, which nodes point into */
   size_t count;
   list_node nodes[];
 };
@@ -28,7 +28,7 @@ struct cpu_list {
 
 static size_t round_up(size_t bytes) { return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
 
-/* What is kept of an item, in bytes. */
+/* The bytes that the list stores for an item. */
 static size_t size_of(const mw_list_item *item) {
   if (!item->launch) return item->pattern ? round_up(item->size) : 0;
   return round_up(cpu_launch_bytes(item->launch)) + round_up(item->launch->site ? strlen(item->launch->site) + 1 : 1);
@@ -103,7 +103,8 @@ bool cpu_list_load(cpu_command *command, size_t i) {
   if (i >= list->count) return false;
   const list_node *node = &list->nodes[i];
   command->node = i;
-  /* A kernel stays behind a transfer: who stops the kernel may come too late, and the report names it. */
+  /* A transfer leaves command->kernel in place: a request to stop the kernel may arrive late, and its report names
+     it. */
   if (node->kind == CPU_KERNEL)
     command->kernel = node->kernel;
   else
@@ -126,7 +127,7 @@ uint64_t cpu_list_go_on(cpu_command *command) {
   size_t next = command->node + 1;
   if (next >= list->count || !is_short(&list->nodes[next])) return 0;
   cpu_list_load(command, next);
-  /* Taken, all of them, whoever may ask. */
+  /* All blocks are taken, so that no other thread gets any. */
   atomic_store_explicit(&command->taken, command->blocks, memory_order_relaxed);
   return command->blocks;
 }

@@ -1,8 +1,9 @@
-/* Lists: launches, copies and fills laid out once and run many times, node after node, as one command of a stream.
+/* Command lists (a linearised CUDA graph): launches, copies and fills that are laid out once and run many times, in
+ * order, as one command of a stream.
  *
- * A list never changes, so any number of its runs may be in flight; what a run changes is its command, which becomes one
- * node after the other. The thread that has the command goes on from node to node without the pool's lock where it can run
- * all of a node itself; nodes of many blocks are offered to the others as any command's are. */
+ * A list is immutable, so any number of its runs may be in flight; a run changes only its command, which takes the form
+ * of one node after another. A thread that can run all of a node itself continues with the next node without the pool's
+ * lock; nodes of many blocks are activated for all threads, as any command. */
 #ifndef MW_CPU_LIST_H
 #define MW_CPU_LIST_H
 
@@ -15,11 +16,11 @@ int cpu_list_new(void *device, const mw_list_item *items, size_t count, void **l
 bool cpu_list_is_good(const void *list);
 void cpu_list_free(void *list);
 
-/* Make the command its list's node `node`. False: there is none. */
+/* Make `node` the command's current node. False: there is none. */
 bool cpu_list_load(cpu_command *command, size_t node);
 bool cpu_list_has_more(const cpu_command *command);
-/* The same with the next one, where that is so short that one thread runs it: how many blocks it has, else 0. For the
-   thread that has the command to itself. */
+/* Advance to the next node if it is so short that one thread should run it; returns the number of its blocks, else 0.
+   For a thread that has the command to itself. */
 uint64_t cpu_list_go_on(cpu_command *command);
 
 #endif

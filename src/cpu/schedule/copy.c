@@ -1,4 +1,4 @@
-/* Copies and fills. Large ones are cut into pieces that several workers take. */
+/* Copies and fills. Large ones are divided into pieces for several workers. */
 #include "command.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static void fill(unsigned char *target, const unsigned char *pattern, size_t siz
     memset(target, pattern[0], size * count);
     return;
   }
-  /* The first elements by doubling, then copies of these, which stay in the nearest cache. */
+  /* Fill a tile by doubling, then copy the tile, which stays in the first-level cache. */
   size_t bytes = size * count, done = size, tile = size >= TILE ? size : TILE / size * size;
   memcpy(target, pattern, size);
   while (done < bytes) {

@@ -1,22 +1,24 @@
-/* The way into a command without the pool's lock.
+/* The gate: threads enter and leave a command by atomic operations, without the pool's lock.
  *
- * With sixteen threads and more the lock was what short kernels waited for: each thread took it to begin and again to end, and
- * the last of 16 began some 40 us after the first. So one command at a time has a gate: who finds it open is inside, and one
- * atomic addition tells the threads that are. It is open while the command may have blocks left to take, and never
- * opens for it again; the thread that leaves last, behind a closed gate, finishes the command, under the lock.
+ * With many threads, short kernels would spend their time waiting for the lock, which each thread takes when it starts
+ * and when it ends. So one command at a time, the gated one, has the gate: one atomic word holds the number of threads
+ * inside and whether the gate is open. A thread that finds it open after counting itself is inside. The gate is open
+ * while the command may have blocks left to take, and never reopens for the same command. The thread that leaves last
+ * after it has closed finishes the command, under the lock.
  *
- * Who finds it closed when it has stepped in already (it was open a moment ago) steps out again, and may be the last so. That
- * it left last is therefore only a reason to look, under the lock, whether there is a command that nobody is inside of. */
+ * A thread that finds the gate closed after counting itself (it was open a moment before) leaves again, and may be the
+ * last to leave. So having left last does not prove that there is a command to finish: the thread has to check, under
+ * the lock, whether there is a gated command without threads inside. */
 #ifndef MW_CPU_GATE_H
 #define MW_CPU_GATE_H
 
 #include "command.h"
 
 typedef struct cpu_gate {
-  unsigned char before[64]; /* its cache line is its own */
-  _Atomic uint64_t state;   /* threads inside, and CPU_GATE_OPEN */
-  cpu_command *command;     /* changed under the lock, while the gate is closed and nobody inside */
-  unsigned char behind[64];
+  unsigned char before[64]; /* the gate has a cache line of its own */
+  _Atomic uint64_t state;   /* the number of threads inside, and CPU_GATE_OPEN */
+  cpu_command *command;     /* changed under the lock, while the gate is closed and no thread is inside */
+  unsigned char after[64];
 } cpu_gate;
 
 #define CPU_GATE_OPEN ((uint64_t)1 << 32)
@@ -35,21 +37,21 @@ static inline void cpu_gate_open(cpu_gate *gate, cpu_command *command) {
   atomic_fetch_or(&gate->state, CPU_GATE_OPEN);
 }
 
-/* Let nobody in any more. */
+/* No thread can enter from now on. */
 static inline void cpu_gate_close(cpu_gate *gate) {
   if (cpu_gate_is_open(gate)) atomic_fetch_and(&gate->state, ~CPU_GATE_OPEN);
 }
 
-/* Step out. True: the gate is closed and nobody is inside. */
+/* True: the gate is closed and no thread is inside. */
 static inline bool cpu_gate_leave(cpu_gate *gate) { return atomic_fetch_sub(&gate->state, 1) == 1; }
 
 typedef enum cpu_entrance {
   CPU_GATE_INSIDE,
   CPU_GATE_SHUT,      /* it is closed */
-  CPU_GATE_SHUT_EMPTY /* and, as cpu_gate_leave says, nobody is inside */
+  CPU_GATE_SHUT_EMPTY /* and no thread is inside: as when cpu_gate_leave returns true */
 } cpu_entrance;
 
-/* Inside, gate->command stays what it is. */
+/* While a thread is inside, gate->command does not change. */
 static inline cpu_entrance cpu_gate_enter(cpu_gate *gate) {
   if (!cpu_gate_is_open(gate)) return CPU_GATE_SHUT;
   if (atomic_fetch_add(&gate->state, 1) & CPU_GATE_OPEN) return CPU_GATE_INSIDE;

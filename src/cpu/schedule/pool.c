@@ -1,4 +1,4 @@
-/* Slots, and what runs in them: blocks of the commands whose turn it is. threads.c has the threads that take slots. */
+/* Slots, and running the blocks of active commands in them. threads.c has the threads that take slots. */
 #include "pool.h"
 #include "cpu/memory/heap.h"
 #include "command_list.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-enum { MANY = 8 /* commands that nobody has begun */ };
+enum { BACKLOG = 8 /* queued commands for which a thread is woken even though the sentinel would find them */ };
 
 static int thread_id(void) {
   static _Thread_local int id __attribute__((tls_model("initial-exec")));
@@ -18,7 +18,7 @@ static int thread_id(void) {
   return id;
 }
 
-/* ---- active commands: their blocks are taken in the order of the list, which is that of their streams' priorities ---- */
+/* ---- active commands: a list in the order of their streams' priorities; blocks are taken in this order ---- */
 
 static void note_urgent(cpu_pool *pool) {
   int urgent = pool->first ? pool->first->stream->priority : INT_MAX;
@@ -28,16 +28,16 @@ static void note_urgent(cpu_pool *pool) {
 static void list_add(cpu_pool *pool, cpu_command *command) {
   cpu_command *before = pool->last;
   while (before && before->stream->priority > command->stream->priority) before = before->active_previous;
-  cpu_command *behind = before ? before->active_next : pool->first;
+  cpu_command *after = before ? before->active_next : pool->first;
   command->active = true;
   command->active_previous = before;
-  command->active_next = behind;
+  command->active_next = after;
   if (before)
     before->active_next = command;
   else
     pool->first = command;
-  if (behind)
-    behind->active_previous = command;
+  if (after)
+    after->active_previous = command;
   else
     pool->last = command;
   note_urgent(pool);
@@ -106,7 +106,7 @@ static void fail_command(cpu_pool *pool, cpu_worker *worker, cpu_command *comman
   cpu_pool_unlock(pool);
 }
 
-/* A command of a stream that goes first waits: threads turn to it between blocks. */
+/* A command of a stream of higher priority waits: threads switch to it between blocks. */
 static bool more_urgent(const cpu_pool *pool, const cpu_command *command) {
   return atomic_load_explicit(&pool->urgent, memory_order_relaxed) < command->stream->priority;
 }
@@ -115,7 +115,7 @@ static bool take(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu
   return cpu_command_take(command, pool->slots, (int)(slot - pool->slot), out);
 }
 
-/* More blocks behind those that were taken; false where there are none, or another command is to be turned to. */
+/* Take more blocks of the command; false if there are none, or if a more urgent command waits. */
 static bool take_more(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken *taken) {
   return taken->rest && !more_urgent(pool, command) && take(pool, slot, command, taken);
 }
@@ -150,7 +150,7 @@ static void run_kernel(cpu_pool *pool, const cpu_slot *slot, cpu_command *comman
                           memory_order_relaxed);
 }
 
-/* The same for a cooperative launch, whose blocks each have a worker of their own. */
+/* The same for a cooperative launch: each block has a worker of its own. */
 static void run_residents(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
   cpu_heap_settle(pool->device->heap);
   do {
@@ -170,8 +170,8 @@ static void run_transfer(cpu_pool *pool, const cpu_slot *slot, cpu_command *comm
   while (take_more(pool, slot, command, &taken));
 }
 
-/* A cooperative launch, with the lock held: where blocks wait for each other, all have arrived, and go on. */
-static void next_round(cpu_pool *pool, cpu_command *command) {
+/* A cooperative launch, with the lock held: if blocks wait at the grid barrier, all have arrived, and they continue. */
+static void next_phase(cpu_pool *pool, cpu_command *command) {
   if (cpu_residents_next(command)) {
     list_add(pool, command);
     return;
@@ -181,9 +181,9 @@ static void next_round(cpu_pool *pool, cpu_command *command) {
   mw_lock(&pool->lock);
 }
 
-/* The same with blocks of the list's current node. Who took all of them, so that nobody else has a part in the command,
-   goes on with the nodes that one thread runs. A node that was stopped is told of, and one with a time limit watched,
-   under the lock. */
+/* Run blocks of the list's current node. A thread that took all of them has the command to itself, and continues with
+   further nodes as long as one thread suffices for each. Reporting a stopped node and watching one with a time limit
+   need the lock, so such nodes end the loop. */
 static void run_list(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
   bool alone = taken.begins && !taken.rest;
   do {
@@ -196,8 +196,7 @@ static void run_list(cpu_pool *pool, const cpu_slot *slot, cpu_command *command,
            cpu_limit(pool->device, MW_LIMIT_TIME) <= 0 && (taken.last = cpu_list_go_on(command)) > 0);
 }
 
-/* A list's node is done, with the lock held: offer the next one's blocks. A kernel that failed ends its node, not the
-   list. */
+/* With the lock held: a list's node is done; activate the next one. A failed kernel ends its node, not the list. */
 static void next_node(cpu_pool *pool, cpu_command *command) {
   if (!cpu_list_has_more(command)) return;
   if (command->timed_out && !command->reported) cpu_stream_fail(command->stream, cpu_fault_report(NULL, command));
@@ -210,8 +209,8 @@ static void next_node(cpu_pool *pool, cpu_command *command) {
   list_add(pool, command);
 }
 
-/* Run these blocks and what is left of the command, without the lock. helper: a host thread, which has no stack for signal
-   handlers. */
+/* Run the taken blocks, and take and run more of the command's, without the lock. helper: a host thread, which has no
+   signal stack. */
 static void run_all(cpu_pool *pool, cpu_slot *slot, cpu_command *command, cpu_taken taken, bool helper) {
   if (command->kind == CPU_KERNEL || command->kind == CPU_LIST) {
     stack_t old;
@@ -244,16 +243,16 @@ static void wake_for(cpu_pool *pool, const cpu_command *command) {
   cpu_command_lasts(command) ? cpu_pool_wake_others(pool) : cpu_pool_wake(pool);
 }
 
-/* ---- behind the gate ---- */
+/* ---- the gated command ---- */
 
-/* What is short one thread runs, for which the lock is cheaper. */
+/* Short commands are run by one thread, for which the lock is cheaper. */
 static bool may_have_gate(const cpu_command *command) {
   if (command->kind == CPU_LIST || command->kind == CPU_CALL || command->residents) return false;
   return command->blocks > 1 && cpu_command_worth(command);
 }
 
-/* With the lock held: where no more of its blocks are to be taken the command is not offered any more, and finished if
-   nobody is inside. True: it was finished, the lock released meanwhile. */
+/* With the lock held: a gated command whose gate is closed has no blocks left to take. Deactivate it, and finish it if
+   no thread is inside. True: it was finished, and the lock was released meanwhile. */
 static bool settle_gate(cpu_pool *pool) {
   cpu_command *command = pool->gate.command;
   uint64_t state = atomic_load(&pool->gate.state);
@@ -265,8 +264,8 @@ static bool settle_gate(cpu_pool *pool) {
   return true;
 }
 
-/* Others are asleep while there is more to do. */
-static void call_others(cpu_pool *pool, const cpu_command *command, bool rest) {
+/* Wake sleeping threads if there is more work. */
+static void wake_idle(cpu_pool *pool, const cpu_command *command, bool rest) {
   if (!rest && atomic_load(&pool->ready) == 0) return;
   if (atomic_load(&pool->dormant) == 0 || atomic_load(&pool->free_slots) == 0 || cpu_pool_spinning(pool) > 0) return;
   mw_lock(&pool->lock);
@@ -274,11 +273,13 @@ static void call_others(cpu_pool *pool, const cpu_command *command, bool rest) {
   cpu_pool_unlock(pool);
 }
 
-/* Inside. locked: the lock is held, and released while blocks run. False: there were none left, and it was not released. */
+/* Run blocks of the gated command; the thread is inside. locked: the lock is held, and released while blocks run.
+   False: no blocks were left, and the lock was not released. */
 static bool run_inside(cpu_pool *pool, cpu_slot *slot, bool helper, bool locked) {
   cpu_command *command = pool->gate.command;
   cpu_taken taken;
-  atomic_store(&slot->command, command); /* before `stop` is read: who stops the command sees us, or we see that */
+  /* Before `stop` is read: either cpu_pool_stop sees this slot, or this thread sees `stop`. */
+  atomic_store(&slot->command, command);
   bool ran = take(pool, slot, command, &taken);
   if (ran) {
     if (locked) cpu_pool_unlock(pool);
@@ -287,7 +288,7 @@ static bool run_inside(cpu_pool *pool, cpu_slot *slot, bool helper, bool locked)
       cpu_monitor_watch(pool, command);
       cpu_pool_unlock(pool);
     }
-    call_others(pool, command, taken.rest);
+    wake_idle(pool, command, taken.rest);
     run_all(pool, slot, command, taken, helper);
     if (locked) mw_lock(&pool->lock);
   }
@@ -302,7 +303,7 @@ bool cpu_pool_pass(cpu_pool *pool, cpu_slot *slot) {
   bool last = entrance == CPU_GATE_INSIDE ? cpu_gate_leave(&pool->gate) : entrance == CPU_GATE_SHUT_EMPTY;
   if (last) {
     mw_lock(&pool->lock);
-    atomic_fetch_sub(&pool->spinners, 1); /* a completion may take long */
+    atomic_fetch_sub(&pool->spinners, 1); /* a completion may take a long time */
     settle_gate(pool);
     atomic_fetch_add(&pool->spinners, 1);
     cpu_pool_unlock(pool);
@@ -322,8 +323,8 @@ static bool run_gated(cpu_pool *pool, cpu_slot *slot, bool helper) {
 
 /* ---- under the lock ---- */
 
-/* Run blocks of the command until all are taken, with the lock held but for the blocks. False: there were none, and it was
-   not released. */
+/* Run blocks of the command until all are taken. The lock is held, and released while blocks run. False: there were
+   none, and the lock was not released. */
 static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helper) {
   cpu_taken taken;
   if (command->gated) return run_gated(pool, slot, helper);
@@ -341,13 +342,13 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
   mw_lock(&pool->lock);
   atomic_store(&slot->command, NULL);
   if (all_taken(command)) list_remove(pool, command);
-  if (command->users == 1 && !command->active && command->residents) next_round(pool, command);
+  if (command->users == 1 && !command->active && command->residents) next_phase(pool, command);
   if (command->users == 1 && !command->active && command->kind == CPU_LIST) next_node(pool, command);
   if (--command->users == 0 && !command->active) cpu_stream_finish(command);
   return true;
 }
 
-/* ---- who takes part ---- */
+/* ---- the threads that take part ---- */
 
 void cpu_pool_activate(cpu_pool *pool, cpu_command *command) {
   command->gated = !pool->gate.command && may_have_gate(command);
@@ -363,15 +364,16 @@ static bool is_run(const cpu_pool *pool, const cpu_command *command) {
 void cpu_pool_begin(cpu_pool *pool, const cpu_stream *stream, const cpu_command *command) {
   const cpu_command *current = stream->current;
   atomic_store_explicit(&pool->host_core, sched_getcpu(), memory_order_relaxed);
-  if (!current || is_run(pool, current) || stream->blocked) return; /* who runs it, or ends the wait, goes on */
-  bool many = stream->issued - atomic_load(&stream->retired) >= MANY;
+  /* The thread that runs the current command, or that ends the wait, continues with the next ones. */
+  if (!current || is_run(pool, current) || stream->blocked) return;
+  bool many = stream->issued - atomic_load(&stream->retired) >= BACKLOG;
   if (!pool->sentinel || many || cpu_command_worth(command)) cpu_pool_wake(pool);
 }
 
 bool cpu_pool_help(cpu_pool *pool, cpu_stream *stream) {
   cpu_command *command = stream->current;
   if (!command || !command->active) return false;
-  if (more_urgent(pool, command)) command = pool->first; /* its turn is not yet, whoever waits for it */
+  if (more_urgent(pool, command)) command = pool->first; /* priorities apply even though this thread waits */
   cpu_slot *slot = cpu_pool_take_slot(pool, pool->slots - 1);
   if (!slot) return false;
   bool ran = run(pool, slot, command, true);

@@ -1,8 +1,5 @@
-/* Streams: a first-in, first-out list of commands of which the first unfinished one runs.
- *
- * A command is pushed behind `last`, runs as `current`, is finished when its blocks are done and its completion was
- * called, and retires (its struct is used again) when all before it have too. The next command starts before the
- * completion is called, so that giving memory back does not hold up the stream. */
+/* Streams: first-in, first-out queues of commands, of which the first unfinished one runs. stream_order.c describes a
+ * command's states. */
 #include "stream.h"
 #include "cpu/fault/fault.h"
 #include "cpu/memory/heap.h"
@@ -14,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 4096 /* bytes that are copied under the lock */ };
+enum { SMALL = 4096 /* up to so many bytes are copied under the lock */ };
 
 static const double spin_seconds = 20e-6;
 
@@ -37,7 +34,7 @@ int cpu_stream_new(void *handle, unsigned flags, int priority, void **out) {
 
 /* ---- waiting ---- */
 
-/* With the lock released: until so many have retired, or there is something to help with, or time is up. */
+/* Spin with the lock released until `target` commands have retired, there is work to help with, or the time is over. */
 static void spin(cpu_pool *pool, const cpu_stream *stream, uint64_t target) {
   cpu_pool_unlock(pool);
   double end = mw_time() + spin_seconds;
@@ -47,18 +44,16 @@ static void spin(cpu_pool *pool, const cpu_stream *stream, uint64_t target) {
   mw_lock(&pool->lock);
 }
 
-/* The stream whose work has to be done for `stream` to go on: itself, or the one that it waits for. NULL: a hold. */
+/* The stream whose work has to be done for `stream` to continue: itself, or the one that it waits for. NULL: a hold. */
 static cpu_stream *root_of(cpu_stream *stream) {
   while (stream && stream->blocked) stream = stream->blocked->stream;
   return stream;
 }
 
 int cpu_stream_fail_held(void) {
-  return fail(MW_NOT_READY, "the work waits for a function of the host's that was not called yet");
+  return fail(MW_NOT_READY, "the work waits for a host function that was not called yet");
 }
 
-/* Wait, with the lock held, until so many of the stream's commands have retired, and run the blocks that this takes
-   meanwhile. False: the stream is held. */
 bool cpu_stream_wait_until(cpu_stream *stream, uint64_t target) {
   cpu_pool *pool = stream->device->pool;
   bool helps = cpu_fault_possible(), helped = false, held = false, spun = pool->slots == 1;
@@ -76,7 +71,7 @@ bool cpu_stream_wait_until(cpu_stream *stream, uint64_t target) {
       cpu_pool_wait(pool, &stream->moved);
     }
   }
-  if (helped) cpu_pool_wake(pool); /* others take what is left */
+  if (helped) cpu_pool_wake(pool); /* other threads run the remaining work */
   if (--stream->pins == 0 && stream->closing) pthread_cond_broadcast(&stream->moved);
   return !held;
 }
@@ -100,7 +95,7 @@ int cpu_stream_query(void *handle) {
   cpu_pool *pool = stream->device->pool;
   mw_lock(&pool->lock);
   bool empty = atomic_load(&stream->retired) == stream->issued;
-  if (!empty) cpu_pool_wake(pool); /* who asks seems to be waiting */
+  if (!empty) cpu_pool_wake(pool); /* the caller probably polls */
   cpu_pool_unlock(pool);
   return empty ? MW_SUCCESS : MW_NOT_READY;
 }
@@ -118,7 +113,7 @@ void cpu_stream_free(void *handle) {
   cpu_pool *pool = stream->device->pool;
   cpu_device *device = stream->device;
   mw_lock(&pool->lock);
-  /* A hold is let go of by a host thread, and what waits for it is lost with the stream only if nobody is left to. */
+  /* Holds that were not released would block the stream for ever: finish them, so that its work runs. */
   while (!cpu_stream_wait_until(stream, stream->issued)) cpu_mark_finish(cpu_stream_hold_of(stream));
   stream->closing = true;
   while (stream->pins > 0) cpu_pool_wait(pool, &stream->moved);
@@ -147,7 +142,8 @@ void cpu_stream_fail(cpu_stream *stream, mw_error *error) {
 
 /* ---- queueing ---- */
 
-/* A command to fill and push, with the lock held: waits for room, and stands behind what other streams did before. */
+/* A command to fill and push, with the lock held. Waits until the queue has room, and orders the command after other
+   streams' work. */
 static cpu_command *command_new(cpu_stream *stream, cpu_command_kind kind, mw_completion completion) {
   if (stream->issued - atomic_load(&stream->retired) >= CPU_QUEUE_MOST) {
     cpu_stream_wait_until(stream, stream->issued - CPU_QUEUE_MOST / 2);
@@ -156,7 +152,7 @@ static cpu_command *command_new(cpu_stream *stream, cpu_command_kind kind, mw_co
   return cpu_stream_command(stream, kind, completion);
 }
 
-/* begin: whether it should be begun although nobody waits for it. */
+/* begin: whether it has to be started although no thread waits for it. */
 static void push(cpu_stream *stream, cpu_command *command, bool begin) {
   cpu_command_set_grain(command);
   cpu_stream_push(stream, command);
@@ -177,8 +173,8 @@ static void keep_bytes(cpu_command *command, const void *bytes, size_t count) {
   if (count) memcpy(command->params, bytes, count);
 }
 
-/* What the launch says of a reference, which often is the `likely`-th: one kernel compiled twice may name them in another
-   order, or fewer. */
+/* The launch's handle for a reference, usually the `likely`-th: another compilation of a kernel may list its references
+   in another order, or fewer. */
 static uint64_t find_handle(const mw_launch_request *request, const char *name, size_t likely) {
   if (likely < request->reference_count && strcmp(request->reference_names[likely], name) == 0)
     return request->references[likely];
@@ -187,8 +183,8 @@ static uint64_t find_handle(const mw_launch_request *request, const char *name, 
   return 0;
 }
 
-/* Parameters, and for a kernel with texture references behind them the handles of this launch and a table of symbols that
-   leads to these: what is bound later is no concern of a launch that was made. */
+/* The stored parameters. For a kernel with texture references they are followed by this launch's handles and a symbol
+   table that points to them, so that later bindings do not affect a launch that is already queued. */
 static size_t handles_at(const mw_launch_request *request) { return (request->param_bytes + 7) & ~(size_t)7; }
 
 static size_t bytes_for(const cpu_kernel *kernel, const mw_launch_request *request) {
@@ -228,7 +224,7 @@ static void keep_site(cpu_command *command, const char *site) {
   memcpy(command->site, site ? site : "", size);
 }
 
-/* What the core cannot know: it checks the device's published limits. */
+/* Limits that the core does not check: it knows only the device's published ones. */
 static int check_launch(const cpu_device *device, const mw_kernel_info *info, size_t shared, uint64_t threads) {
   size_t stack = (size_t)cpu_limit(device, MW_LIMIT_STACK);
   int code = MW_SUCCESS;
@@ -263,13 +259,13 @@ static void fill_frame(mw_frame *frame, const cpu_device *device, const cpu_kern
   cpu_heap_range(device->heap, &frame->heap_base, &frame->heap_size);
 }
 
-/* Of a module that mwcc --launch made. */
+/* For modules compiled with mwcc --launch. */
 static int fail_unsuited(const mw_kernel_info *info, const mw_launch_request *request) {
   const unsigned *grid = request->grid, *block = request->block;
   int code = fail(
       MW_INVALID_CONFIGURATION,
-      "kernel %s was compiled for launches of one kind alone (mwcc --launch), and one of %u x %u x %u blocks of %u x "
-      "%u x %u threads with these arguments is none: compile it without --launch",
+      "kernel %s was compiled for one kind of launch only (mwcc --launch), and a launch of %u x %u x %u blocks of %u x "
+      "%u x %u threads with these arguments is another: compile it without --launch",
       info->name, grid[0], grid[1], grid[2], block[0], block[1], block[2]);
   mw_error_kernel(info->name, NULL, NULL);
   return code;
@@ -280,7 +276,7 @@ int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu
   mw_frame *frame = &out->frame;
   fill_frame(frame, device, asked, request);
   bool fits = !asked->image->fits || asked->image->fits(frame);
-  /* blocks that may wait for each other are run as wholes */
+  /* Blocks that may wait for each other must run whole, not gang by gang. */
   fits = fits && !(request->cooperative && asked->image->gangs > 1);
   if (!fits && !asked->otherwise) return fail_unsuited(&asked->image->info, request);
   if (!fits) {
@@ -340,7 +336,7 @@ int cpu_list_run(void *handle, void *list, mw_completion completion) {
   return MW_SUCCESS;
 }
 
-/* Queue a copy or a fill, with the lock held. begin: whether nobody waits for it at once. */
+/* Queue a copy or a fill, with the lock held. begin: as for push. */
 static void transfer(cpu_stream *stream, cpu_command *command, const cpu_transfer_work *work, bool begin) {
   command->transfer = *work;
   command->transfer.pattern = command->params;
@@ -405,13 +401,13 @@ int cpu_stream_call(void *handle, mw_completion function) {
   return MW_SUCCESS;
 }
 
-/* Nothing is left to do that a command queued now would have to wait for. */
+/* Whether a command queued now would have nothing to wait for. */
 static bool is_idle(const cpu_stream *stream) {
   if (atomic_load(&stream->retired) != stream->issued) return false;
   return stream->device->blocking == 0 || cpu_stream_ordered(stream);
 }
 
-/* Host memory is copied as device memory is, and waited for. */
+/* Copy between host and device memory, and wait for it. */
 static int exchange(cpu_stream *stream, void *target, const void *source, size_t bytes) {
   cpu_pool *pool = stream->device->pool;
   cpu_transfer_work work = {.target = target, .source = source, .size = 1, .count = bytes};
@@ -419,7 +415,8 @@ static int exchange(cpu_stream *stream, void *target, const void *source, size_t
   if (bytes == 0) return MW_SUCCESS;
   mw_lock(&pool->lock);
   if (stream->device->holds > 0) {
-    /* Nobody must be left to write to the host's memory later: the copy is queued once nothing can be in its way. */
+    /* If this call fails, no queued copy may access the host's memory later: wait for earlier work first, and queue the
+       copy only if nothing can block it. */
     if (stream->device->blocking > 0) cpu_stream_order(stream);
     if (!cpu_stream_wait_until(stream, stream->issued)) code = cpu_stream_fail_held();
   }

@@ -1,4 +1,4 @@
-/* Streams: commands in order. driver.c hands most of these out as mw_cpu_driver's members of the same names. */
+/* Streams: queues of commands. Most of these are mw_cpu_driver's members of the same names (driver.c). */
 #ifndef MW_CPU_STREAM_H
 #define MW_CPU_STREAM_H
 
@@ -10,23 +10,23 @@ enum { CPU_QUEUE_MOST = 1024 }; /* commands that may wait in a stream */
 struct cpu_stream {
   cpu_device *device;
   unsigned flags;       /* mw_stream_flags */
-  int priority;         /* smaller goes first */
-  pthread_cond_t moved; /* commands retired, while somebody waits */
+  int priority;         /* smaller values have precedence */
+  pthread_cond_t moved; /* signalled when commands retire, if a thread waits for that */
   /* Guarded by the pool's lock: */
   cpu_command *first, *last; /* not retired: finished, running or waiting */
-  cpu_command *current;      /* the first that still has blocks to run; NULL: none waits */
+  cpu_command *current;      /* the first that still has blocks to run; NULL: none */
   cpu_command *unused;
-  cpu_mark *blocked;        /* `current` waits for it, or NULL */
-  cpu_stream *next_waiting; /* that waits for the same */
-  cpu_stream *next;         /* of the device */
-  uint64_t ordered;         /* so many of its commands has the legacy stream waited for */
-  uint64_t ordered_legacy;  /* and so many of the legacy stream's has it waited for */
-  int pins;                 /* host threads that wait for it */
-  bool closing;             /* and one for them */
+  cpu_mark *blocked;        /* the mark that `current` waits for, or NULL */
+  cpu_stream *next_waiting; /* in the list of streams that wait for that mark */
+  cpu_stream *next;         /* in the device's list */
+  uint64_t ordered;         /* the number of its commands that the legacy stream has waited for */
+  uint64_t ordered_legacy;  /* the number of the legacy stream's commands that it has waited for */
+  int pins;                 /* the number of host threads that wait for it */
+  bool closing;             /* a thread frees it, and waits for those */
   mw_error *error;          /* the first failure not reported yet */
-  uint64_t issued;          /* commands so far */
+  uint64_t issued;          /* the number of commands so far */
   uint64_t awaited;         /* the least `retired` that a sleeping thread waits for, or UINT64_MAX */
-  _Atomic uint64_t retired; /* of these, the ones that are finished, and all before them; read without the lock too */
+  _Atomic uint64_t retired; /* how many are finished, with all before them; also read without the lock */
 };
 
 int cpu_stream_new(void *device, unsigned flags, int priority, void **stream);
@@ -44,46 +44,47 @@ int cpu_stream_read(void *stream, uint64_t source, void *target, size_t bytes);
 int cpu_stream_call(void *stream, mw_completion function);
 int cpu_list_run(void *stream, void *list, mw_completion completion);
 
-/* What a launch is but for its arguments, whose addresses are tested (its frame points to the request's), and where it was
-   made; refused where the device cannot run it. */
+/* Prepare a launch: choose the kernel, fill the frame (whose `params` still point to the request's), and check pointer
+   arguments and limits. Sets neither the stored parameters nor the site. Fails if the device cannot run the launch. */
 int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu_kernel_work *out);
-/* How many of what a command counts: blocks, gangs of them or rounds. */
+/* The number of units that the command counts: blocks, gangs or iterations of blocks. */
 uint64_t cpu_launch_blocks(const cpu_kernel_work *work);
-/* How many bytes (of the alignment of 8) are kept of a request while its kernel runs, at most; and keeping them, for the
-   kernel that was found for it. */
+/* The most bytes (8-byte aligned) that a request's parameters need while its kernel runs; and storing them, for the
+   kernel that cpu_launch_prepare chose. */
 size_t cpu_launch_bytes(const mw_launch_request *request);
 void cpu_launch_keep(const cpu_kernel *kernel, const mw_launch_request *request, unsigned char *bytes, mw_frame *frame);
 
 /* ---- stream_order.c: all with the pool's lock held ---- */
 
-/* A command to fill and push; it never waits. */
+/* A command to fill and push; does not wait. */
 cpu_command *cpu_stream_command(cpu_stream *stream, cpu_command_kind kind, mw_completion completion);
 void cpu_stream_push(cpu_stream *stream, cpu_command *command);
-/* The current command's turn has come: activate it, or do what it is if it has no blocks, up to one that has some. */
+/* Start the current command: activate it; or, if it has no blocks, execute it and continue with the next. */
 void cpu_stream_advance(cpu_stream *stream);
-/* The default stream's rule: have what is queued now wait for what the legacy stream, or for it the others, have. Needed
-   only where there are other streams that take part (device->blocking); and whether it would wait for anything. */
+/* The legacy default stream's rule: make the command queued next wait for the legacy stream's work or, in the legacy
+   stream, for the other streams' work. Needed only if other streams take part (device->blocking). cpu_stream_ordered:
+   whether there is nothing to wait for. */
 void cpu_stream_order(cpu_stream *stream);
 bool cpu_stream_ordered(const cpu_stream *stream);
-/* For the pool: the command's last block is done and nobody runs it. Its completion is called with the lock released
-   meanwhile. */
+/* For the pool: the command's last block is done and no thread runs it. The lock is released while its completion is
+   called. */
 void cpu_stream_finish(cpu_command *command);
 
-/* Put a mark into the stream: a reference, the caller's. */
+/* Push a mark; the reference is the caller's. */
 cpu_mark *cpu_stream_mark(cpu_stream *stream);
-/* Have the stream wait for a mark. */
+/* Push a wait for a mark. */
 void cpu_stream_wait_for(cpu_stream *stream, cpu_mark *mark);
-/* The hold that the stream waits for in the end, or NULL. */
+/* The hold that the stream waits for, directly or through other streams, or NULL. */
 cpu_mark *cpu_stream_hold_of(cpu_stream *stream);
 
 /* ---- stream.c, likewise ---- */
 
-/* Wait until so many of the stream's commands have retired, and run the blocks that this takes meanwhile. False: the
-   stream is held. */
+/* Wait until `target` of the stream's commands have retired, and run the necessary blocks meanwhile. False: a hold
+   blocks the stream. */
 bool cpu_stream_wait_until(cpu_stream *stream, uint64_t target);
-/* What is to be said then. */
+/* The failure in that case: MW_NOT_READY. */
 int cpu_stream_fail_held(void);
-/* A kernel failed: the stream keeps the error if it is the first, else frees it. */
+/* A kernel failed: store the error if it is the stream's first, else free it. */
 void cpu_stream_fail(cpu_stream *stream, mw_error *error);
 
 #endif

@@ -1,13 +1,13 @@
-/* Whose turn it is: within a stream, and between streams.
+/* The order of commands within a stream and between streams.
  *
- * A command is pushed behind `last`, runs as `current`, is finished when its blocks are done and its completion was
- * called, and retires (its struct is used again) when all before it have too. The next command starts before the
- * completion is called, so that giving memory back does not hold up the stream. Commands without blocks, records and
- * waits, take their turn here: a record lets the streams go on that wait for its mark.
+ * A command is pushed after `last` and runs as `current`. It is finished when its blocks are done and its completion
+ * has been called, and retires (its struct is reused) when all before it have retired. The next command starts before
+ * the completion is called, so that freeing memory does not delay the stream. Commands without blocks, records and
+ * waits, are executed here: a record lets the streams continue that wait for its mark.
  *
- * The default stream's rule (CUDA's "legacy" one) is made of the same: what is queued in the legacy stream waits for a
- * mark in each stream that takes part and has work, and what is queued in one of those waits for a mark in the legacy
- * stream. `ordered` and `ordered_legacy` remember up to where that was done. All with the pool's lock held. */
+ * The legacy default stream's rule is built from records and waits: work in the legacy stream waits for a mark in each
+ * stream that takes part and has work, and work in one of those waits for a mark in the legacy stream. `ordered` and
+ * `ordered_legacy` record how far that has been done. The pool's lock is held throughout. */
 #include "cpu/fault/fault.h"
 #include "pool.h"
 #include "stream.h"
@@ -64,7 +64,7 @@ static void retire(cpu_stream *stream) {
   pthread_cond_broadcast(&stream->moved);
 }
 
-/* A host thread that sleeps may wait for a stream that is held now: it should know. */
+/* Wake sleeping host threads: the stream that one waits for may be blocked by a hold now, which ends the wait. */
 static void wake_waiting(const cpu_device *device) {
   for (cpu_stream *stream = device->streams; stream; stream = stream->next) {
     if (stream->awaited != UINT64_MAX) pthread_cond_broadcast(&stream->moved);
@@ -78,8 +78,8 @@ static void block(cpu_stream *stream, cpu_mark *mark) {
   if (stream->device->holds > 0) wake_waiting(stream->device);
 }
 
-/* Finishing a record's mark may advance other streams, and these others again, but no stream twice at a time: one that
-   advances waits for nothing. */
+/* Finishing a record's mark may advance other streams, recursively, but never a stream that is being advanced already:
+   such a stream does not wait for a mark. */
 void cpu_stream_advance(cpu_stream *stream) {
   bool moved = false;
   for (cpu_command *command; (command = stream->current) != NULL; moved = true) {
@@ -147,7 +147,7 @@ static bool is_blocking(const cpu_stream *stream) {
 
 static bool has_work(const cpu_stream *stream) { return atomic_load(&stream->retired) != stream->issued; }
 
-/* What is queued in `stream` from now on waits for what `other` has now. */
+/* Work queued in `stream` from now on waits for the work that `other` has now. */
 static void join(cpu_stream *stream, cpu_stream *other) {
   cpu_mark *mark = cpu_stream_mark(other);
   if (!mark->done) cpu_stream_wait_for(stream, mark);

@@ -1,4 +1,4 @@
-/* Marks, and what stands on them: events, waiting for them across streams, holds. */
+/* Marks, and what is built on them: events, waits across streams, holds. */
 #include "sync_point.h"
 #include "pool.h"
 #include "stream.h"
@@ -28,7 +28,7 @@ void cpu_mark_finish(cpu_mark *mark) {
   mark->done = true;
   mark->time = mw_time();
   mark->waiting = NULL;
-  cpu_mark_take(mark); /* a stream that goes on lets go of it */
+  cpu_mark_take(mark); /* a stream that continues drops its reference */
   for (; stream; stream = next) {
     next = stream->next_waiting;
     stream->next_waiting = NULL;
@@ -136,7 +136,7 @@ int cpu_stream_wait(void *handle, void *other) {
   }
   cpu_pool_unlock(theirs);
   if (!mark || pool == theirs) return MW_SUCCESS;
-  /* Another device's pool has a lock of its own: the host waits. */
+  /* Another device's pool has its own lock, so streams cannot wait across pools: the host waits. */
   mw_lock(&theirs->lock);
   bool reached = mark->done || cpu_stream_wait_until(mark->stream, mark->number);
   cpu_mark_drop(mark);

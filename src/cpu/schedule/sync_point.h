@@ -1,8 +1,8 @@
-/* Marks: places in streams that other streams and host threads wait for.
+/* Marks (synchronisation points): positions in streams that other streams and host threads wait for.
  *
- * Recording an event puts a mark into a stream; when the work before it is done, the mark is. A later record makes another
- * mark, so whoever waits for the earlier one is not concerned. A hold is a mark that no stream comes to: the host
- * declares it done. Everything here is guarded by the pool's lock. */
+ * Recording an event pushes a mark into a stream; the mark is done when the work before it is done. A later record
+ * makes another mark and does not affect waits for the earlier one. A hold is a mark outside of any stream, which the
+ * host finishes. The pool's lock guards everything here. */
 #ifndef MW_CPU_MARK_H
 #define MW_CPU_MARK_H
 
@@ -12,15 +12,15 @@ typedef struct cpu_mark {
   int refs;
   bool done;
   double time;         /* when it was done, on mw_time's clock */
-  cpu_stream *stream;  /* that it stands in, good while it is not done; NULL for a hold */
-  uint64_t number;     /* of the command that it is, counted from 1 */
-  cpu_stream *waiting; /* streams whose turn it is to wait for it, chained by next_waiting */
+  cpu_stream *stream;  /* that contains it, valid while it is not done; NULL for a hold */
+  uint64_t number;     /* of its command in the stream, counted from 1 */
+  cpu_stream *waiting; /* streams that are blocked by it, linked by next_waiting */
 } cpu_mark;
 
 cpu_mark *cpu_mark_new(cpu_stream *stream);
 cpu_mark *cpu_mark_take(cpu_mark *mark);
-void cpu_mark_drop(cpu_mark *mark); /* NULL is fine */
-/* It is done: the streams that waited for it go on. */
+void cpu_mark_drop(cpu_mark *mark); /* NULL is allowed */
+/* Mark it as done and advance the streams that are blocked by it. */
 void cpu_mark_finish(cpu_mark *mark);
 
 /* mw_driver's members of the same names. */

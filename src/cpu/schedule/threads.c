@@ -1,16 +1,17 @@
-/* Worker threads: which of them is woken when, and on which core it runs.
+/* Worker threads: when they are woken, and on which core they run.
  *
- * Waking a thread costs microseconds, and where other processes keep the cores busy it costs the waker its core. So:
- * a command that is waited for is begun by the thread that waits; a thread without work spins for a while, then sleeps
- * lightly (the sentinel, which looks for work from time to time), and only then deeply; for a command that is known to
- * be short nobody is woken while there is a sentinel; and for a long one only one thread is, and each that finds more
- * blocks than its own wakes the next, or the next two where all will have enough to do: a thread takes some 35 us to wake in a
- * virtual machine, and 16 of them one after the other took half a millisecond.
+ * Waking a thread costs microseconds, and if other processes keep the cores busy, it may cost the waker its core. So: -
+ * A thread that waits for a command starts it itself. - A thread without work spins for a while, then sleeps with a
+ * timeout (as the sentinel, which checks for work each time
+ *   it wakes), and only then sleeps until it is woken.
+ * - A command known to be short wakes no thread while there is a sentinel. A long one wakes one thread; each thread
+ * that
+ *   finds blocks left wakes the next, or the next two if all will have enough to do, since waking all threads one after
+ *   the other would take too long.
  *
- * Where there are as many threads as cores that the process may use, each keeps to a core of its own, and a thread is
- * woken that has another core than the one who wakes it. Left to itself, Linux may put the woken thread on the waker's
- * core, which it then takes away from it for milliseconds: in a virtual machine an idle core counts as one whose host
- * has it do something else. (Measured with two cores: kernels of 5 ms took 5 to 12.) */
+ * If there are as many threads as cores that the process may use, each thread is pinned to a core of its own, and a
+ * waker prefers threads pinned to other cores. Otherwise Linux may place the woken thread on the waker's core and
+ * preempt the waker for milliseconds: in a virtual machine, idle cores may look busy. */
 #include "pool.h"
 
 #include <sched.h>
@@ -21,10 +22,10 @@
 
 static const double spin_seconds = 50e-6;
 
-enum { GLANCES = 8, FIRST_GLANCE = 50000 /* ns; each of the sentinel's sleeps is twice as long as the one before */ };
+enum { NAPS = 8, FIRST_NAP = 50000 /* ns; each of the sentinel's sleeps is twice as long as the one before */ };
 enum { ANYWHERE = -1 };
 
-/* ---- who is woken ---- */
+/* ---- waking ---- */
 
 void cpu_pool_unlock(cpu_pool *pool) {
   cpu_thread *woken[CPU_WAKES];
@@ -41,7 +42,7 @@ void cpu_pool_wait(cpu_pool *pool, pthread_cond_t *condition) {
   pthread_cond_wait(condition, &pool->lock);
 }
 
-/* A thread to wake that keeps to `core`, or one that does not. NULL: there is none. */
+/* A thread to wake: one pinned to `core` (there), or one that is not. NULL: there is none. */
 static cpu_thread *find_sleeper(cpu_pool *pool, int core, bool there) {
   for (int i = 0; i < pool->threads; i++) {
     cpu_thread *thread = &pool->thread[i];
@@ -50,7 +51,7 @@ static cpu_thread *find_sleeper(cpu_pool *pool, int core, bool there) {
   return NULL;
 }
 
-/* The core of the next thread: ours only if no other is left. */
+/* The core for a new thread: not `core`, the waker's, unless no other is left. */
 static int choose_home(const cpu_pool *pool, int core) {
   int chosen = ANYWHERE;
   for (int i = 0; i < pool->cores; i++) {
@@ -84,13 +85,13 @@ static void create(cpu_pool *pool, int core) {
   atomic_fetch_sub(&pool->dormant, 1);
 }
 
-/* Whether enough threads are about to see the work. Those do not count that were woken or span on the core where we are, which
-   they keep to: they get it when we leave it, which may be when all is done, while another core has nothing to do. (Linux may
-   put us there; and of two threads with real-time priority it lets the other one wait for good: in every eighth process
-   kernels took twice the time.) */
-static bool enough_come(const cpu_pool *pool, int core) {
+/* Whether enough threads are about to see the work. Threads that were woken or spin, but are pinned to the core of the
+   calling thread, do not count: they run only once the caller leaves the core, perhaps after all work is done, while
+   another core idles. (Linux may place the caller there. Of two threads with real-time priority the other one would
+   wait indefinitely.) */
+static bool enough_awake(const cpu_pool *pool, int core) {
   int spinning = cpu_pool_spinning(pool), coming = pool->waking;
-  if (spinning > 1 || coming > pool->free_slots) return true; /* at most one keeps to our core */
+  if (spinning > 1 || coming > pool->free_slots) return true; /* at most one thread is pinned to this core */
   if (spinning < 1 && coming < pool->free_slots) return false;
   for (int i = 0; i < pool->threads; i++) {
     const cpu_thread *thread = &pool->thread[i];
@@ -104,7 +105,7 @@ static bool enough_come(const cpu_pool *pool, int core) {
 static void wake_one(cpu_pool *pool) {
   if (pool->free_slots == 0 || !pool->first || atomic_load(&pool->dormant) == 0) return;
   int core = sched_getcpu();
-  if (enough_come(pool, core)) return;
+  if (enough_awake(pool, core)) return;
   cpu_thread *thread = find_sleeper(pool, core, false);
   if (!thread && pool->threads < pool->slots) {
     create(pool, core);
@@ -126,18 +127,18 @@ void cpu_pool_wake_others(cpu_pool *pool) {
   for (int i = pool->wakes; i < CPU_WAKES; i++) wake_one(pool);
 }
 
-/* ---- how a thread waits ---- */
+/* ---- waiting for work ---- */
 
 static bool on_host_core(const cpu_pool *pool, int core) {
   return core == atomic_load_explicit(&pool->host_core, memory_order_relaxed);
 }
 
-/* A host thread that waits for its launch takes it itself, in less time than it takes to hand it over. */
+/* Give a host thread that waits for its launch the time to start it itself, which is faster than handing it over. */
 static void let_host_begin(void) {
   for (int i = 0; i < 8; i++) cpu_relax();
 }
 
-/* Run what is behind the gate, if it is open. */
+/* Run blocks of the gated command, if the gate is open. */
 static bool pass(cpu_thread *thread, cpu_slot *slot) {
   let_host_begin();
   atomic_store_explicit(&thread->spins, false, memory_order_relaxed);
@@ -146,8 +147,8 @@ static bool pass(cpu_thread *thread, cpu_slot *slot) {
   return ran;
 }
 
-/* Spin, with the lock released and a slot at hand, and run what gets the gate, until another command has blocks to take.
-   False: nothing was activated for a while. */
+/* Spin with the lock released and a slot taken, running gated commands, until another command has blocks to take.
+   False: no command was activated for a while. */
 static bool spin(cpu_thread *thread) {
   cpu_pool *pool = thread->pool;
   cpu_slot *slot = cpu_pool_take_slot(pool, (int)(thread - pool->thread));
@@ -170,7 +171,7 @@ static bool spin(cpu_thread *thread) {
     unsigned activations = atomic_load_explicit(&pool->activations, memory_order_relaxed);
     if (activations != seen) end = now + spin_seconds;
     seen = activations;
-    /* On the core of a thread that feeds us, spinning only keeps it from feeding. */
+    /* On the core of the launching host thread, spinning would only delay its launches. */
     if (now > end || on_host_core(pool, sched_getcpu())) {
       busy = false;
       break;
@@ -183,26 +184,27 @@ static bool spin(cpu_thread *thread) {
   return busy;
 }
 
-/* How an idle thread has waited so far. */
+/* The waiting that an idle thread has done so far. */
 typedef struct idleness {
   bool spun;
-  int glances;
+  int naps;
 } idleness;
 
-/* Wait for work, each time more patiently. */
+/* Wait for work: spin, then sleep for increasing times, then sleep until woken. */
 static void idle(cpu_thread *thread, idleness *so_far) {
   cpu_pool *pool = thread->pool;
-  /* Without a slot there is nothing to be quick for: who gives one back goes on with what is left, or wakes. */
+  /* Without a free slot, spinning gains nothing: a thread that frees a slot continues with the remaining work or wakes
+     another thread. */
   if (pool->free_slots > 0 && !so_far->spun && pool->spinners < pool->slots - 1) {
     so_far->spun = !spin(thread);
     return;
   }
   thread->asleep = true;
   atomic_fetch_add(&pool->dormant, 1);
-  if (!pool->sentinel && so_far->glances < GLANCES && !on_host_core(pool, thread->home)) {
+  if (!pool->sentinel && so_far->naps < NAPS && !on_host_core(pool, thread->home)) {
     struct timespec end;
     clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_nsec += (long)FIRST_GLANCE << so_far->glances++;
+    end.tv_nsec += (long)FIRST_NAP << so_far->naps++;
     if (end.tv_nsec >= 1000000000) end.tv_nsec -= 1000000000, end.tv_sec++;
     pool->sentinel = true;
     pthread_cond_timedwait(&thread->work, &pool->lock, &end);
@@ -219,10 +221,10 @@ static void idle(cpu_thread *thread, idleness *so_far) {
   thread->woken = false;
 }
 
-/* ---- its life ---- */
+/* ---- the thread's main function ---- */
 
-/* Failing to keep to a core is no failure. */
-static void keep_to(int core) {
+/* Pinning is an optimisation: its failure is ignored. */
+static void pin_to(int core) {
   cpu_set_t set;
   if (core == ANYWHERE) return;
   CPU_ZERO(&set);
@@ -233,9 +235,9 @@ static void keep_to(int core) {
 static void thread_open(const cpu_thread *thread, stack_t *old) {
   sigset_t mask;
   sigfillset(&mask);
-  static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-  for (size_t i = 0; i < MW_COUNT(kept); i++) sigdelset(&mask, kept[i]);
-  pthread_sigmask(SIG_SETMASK, &mask, NULL); /* the host's signals are for the host's threads */
+  static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+  for (size_t i = 0; i < MW_COUNT(faults); i++) sigdelset(&mask, faults[i]);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL); /* the host's threads handle the host's signals */
   pthread_setname_np(pthread_self(), "moonwarp");
   prctl(PR_SET_TIMERSLACK, 1000); /* for the sentinel's sleeps */
   const stack_t signals = {.ss_sp = thread->signals, .ss_size = CPU_SIGNAL_STACK};
@@ -248,7 +250,7 @@ static void *thread_main(void *argument) {
   stack_t old;
   idleness so_far = {0};
   thread_open(thread, &old);
-  keep_to(thread->home);
+  pin_to(thread->home);
   mw_lock(&pool->lock);
   while (!pool->closing) {
     if (!cpu_pool_take_part(pool, (int)(thread - pool->thread)))
@@ -262,7 +264,7 @@ static void *thread_main(void *argument) {
   return NULL;
 }
 
-/* ---- all of them ---- */
+/* ---- opening and closing ---- */
 
 void cpu_threads_open(cpu_pool *pool) {
   cpu_set_t set;

@@ -1,5 +1,5 @@
-/* The time limit: a thread that stops kernels which run too long. It exists once a limit was set, and sleeps while no
- * kernel with a deadline runs. An interrupt stops kernels in the same way. */
+/* The time limit: a thread that stops kernels which exceed it. It is started when a limit is first set, and sleeps
+ * while no kernel with a deadline runs. An interrupt stops kernels in the same way. */
 #include "pool.h"
 
 #include <time.h>
@@ -11,7 +11,7 @@ void cpu_monitor_watch(cpu_pool *pool, cpu_command *command) {
   if (pool->monitor_idle) pthread_cond_signal(&pool->watch);
 }
 
-/* The running command that is due first, or NULL. */
+/* The running command with the earliest deadline, or NULL. */
 static cpu_command *due_first(cpu_pool *pool) {
   cpu_command *first = NULL;
   for (int i = 0; i < pool->slots; i++) {
@@ -84,7 +84,7 @@ int cpu_monitor_start(cpu_pool *pool) {
     pool->monitored = !pthread_create(&pool->monitor, NULL, monitor_main, pool);
     if (!pool->monitored) {
       pthread_cond_destroy(&pool->watch);
-      code = fail(MW_OPERATING_SYSTEM, "found no thread to watch over the time limit");
+      code = fail(MW_OPERATING_SYSTEM, "could not start the thread that enforces the time limit");
     }
   }
   mw_unlock(&pool->lock);

@@ -103,7 +103,7 @@ int cuda_monitor_start(cuda_device *device) {
     pthread_cond_init(&guard->watch, &attributes);
     pthread_condattr_destroy(&attributes);
     guard->watching = !pthread_create(&guard->thread, NULL, monitor, device);
-    if (!guard->watching) return fail(MW_OPERATING_SYSTEM, "found no thread to watch over the time limit");
+    if (!guard->watching) return fail(MW_OPERATING_SYSTEM, "could not start the thread that enforces the time limit");
   }
   cuda_monitor_wake(device);
   return MW_SUCCESS;
