@@ -381,12 +381,12 @@ for _, tier in ipairs(tiers) do
         for t = 0, 63 do assert.equal(42, out[t + 1]) end
       end)
 
-      it("to which nobody is left to come ends the launch", function()
+      it("at which no thread is left to arrive ends the launch", function()
         if suite.on_gpu then return pending "CPU device only: a GPU waits for ever" end
         m.half_never(1, 96)(mw.zeros(96, "int"))
         local good, e = pcall(mw.synchronize)
         assert.is_false(good)
-        assert.matches("a cuda::barrier to which nobody is left to come: 48 of the block's 96 threads wait so",
+        assert.matches("a cuda::barrier at which no thread is left to arrive: 48 of the block's 96 threads wait",
           tostring(e), 1, true)
         mw.device():reset()
       end)
@@ -481,10 +481,10 @@ for _, tier in ipairs(tiers) do
           mw.device():reset()
           return tostring(e)
         end
-        assert.matches("barrier 16, and a block has those of 0 to 15", message(32, 16, 32, 32))
-        assert.matches("for 40 threads, which are no whole warps of 32", message(32, 1, 40, 40))
-        assert.matches("barrier 1 for 96 threads, and others came to it for 64", message(64, 1, 64, 96))
-        assert.matches("waits at barrier 2 for 96 threads, and 64 have come", message(64, 2, 96, 96))
+        assert.matches("barrier 16, and a block has barriers 0 to 15", message(32, 16, 32, 32))
+        assert.matches("for 40 threads, which is not a multiple of the warp size, 32", message(32, 1, 40, 40))
+        assert.matches("barrier 1 for 96 threads, and others arrived at it for 64", message(64, 1, 64, 96))
+        assert.matches("waits at barrier 2 for 96 threads, and 64 have arrived", message(64, 2, 96, 96))
       end)
     end)
 

@@ -101,7 +101,7 @@ describe("a kernel with memory checks on a GPU", function()
     assert.matches("^kernel scale wrote 4 bytes at address 0x1028, which no array holds %(a null pointer%?%); " ..
       "it was made from x; ", off(script, { cuda = "tells=1 kind=5" }).output)
     local aligned = off(script .. " print(try(mw.synchronize))", { cuda = "tells=1 kind=6" }).output
-    assert.matches("^kernel scale used an address that is not aligned for what stands there %(0x1028, for 4 bytes%);",
+    assert.matches("^kernel scale used a misaligned address %(0x1028, for 4 bytes%);",
       aligned)
   end)
 

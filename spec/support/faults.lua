@@ -494,7 +494,7 @@ for _, kernel in ipairs { "host_by_call", "host_by_pointer" } do
   })
 end
 add("free() of the host's memory", "host_free", {
-  run = function(k) k(1, 1)(witness.address, ints()) end, code = address, message = "malloc did not hand out",
+  run = function(k) k(1, 1)(witness.address, ints()) end, code = address, message = "malloc did not return",
 })
 
 -- AddressSanitizer's own memset and memmove end the process where they get 2^40 bytes or more.

@@ -78,8 +78,8 @@ static const char *what_happened(CUresult result) {
   case MW_ILLEGAL_ADDRESS: return "read or wrote memory that no array holds";
   case MW_ASSERT: return "failed an assertion (it printed which one)";
   case MW_HARDWARE_STACK_ERROR: return "ran out of stack, or damaged it";
-  case MW_ILLEGAL_INSTRUCTION: return "came to an illegal instruction";
-  case MW_MISALIGNED_ADDRESS: return "used an address that is not aligned for what stands there";
+  case MW_ILLEGAL_INSTRUCTION: return "executed an illegal instruction";
+  case MW_MISALIGNED_ADDRESS: return "used a misaligned address";
   case MW_INVALID_PC: return "called a function at an address where there is none";
   case MW_LAUNCH_TIMEOUT: return "ran longer than the limit \"time\", or than the driver allows, and cannot be stopped";
   case 717: return "used an address that is not in the memory space of the instruction";

@@ -4,24 +4,24 @@
 #include <stdlib.h>
 
 typedef struct resident {
-  cpu_worker *worker; /* from its first round to its last */
+  cpu_worker *worker; /* from its first phase to its last */
   bool ended;
 } resident;
 
 struct cpu_residents {
-  _Atomic uint64_t waiting; /* blocks that arrived in this round */
+  _Atomic uint64_t waiting; /* the number of blocks that arrived in this phase */
   uint64_t count;
   resident blocks[];
 };
 
-/* ---- how many there can be ---- */
+/* ---- the limit on the number of blocks ---- */
 
 static uint64_t blocks_of_one(uint64_t threads, size_t shared) {
   uint64_t warps = (threads + 31) / 32, most = CPU_RESIDENT_WARPS / warps;
   size_t needed = (shared + CPU_RESIDENT_RESERVED + CPU_RESIDENT_UNIT - 1) / CPU_RESIDENT_UNIT * CPU_RESIDENT_UNIT;
   if (most > CPU_RESIDENT_BLOCKS) most = CPU_RESIDENT_BLOCKS;
   if (most > CPU_RESIDENT_SHARED / needed) most = CPU_RESIDENT_SHARED / needed;
-  return most > 0 ? most : 1; /* what can be launched at all has room alone */
+  return most > 0 ? most : 1; /* a block that can be launched at all fits alone */
 }
 
 int cpu_residents_check(const cpu_device *device, const cpu_kernel *kernel, const unsigned grid[3],
@@ -32,9 +32,9 @@ int cpu_residents_check(const cpu_device *device, const cpu_kernel *kernel, cons
   if (blocks <= room) return MW_SUCCESS;
   int code =
       fail(MW_COOPERATIVE_LAUNCH_TOO_LARGE,
-           "the blocks of a cooperative launch are there at once, and the device holds %llu blocks of %llu threads "
+           "all blocks of a cooperative launch are resident at once, and the device holds %llu blocks of %llu threads "
            "and %zu bytes of shared memory (%llu on each of %d multiprocessors): %s is launched with %llu. Give "
-           "each thread more to do",
+           "each thread more work",
            (unsigned long long)room, (unsigned long long)threads, shared, (unsigned long long)each, device->workers,
            info->name, (unsigned long long)blocks);
   mw_error_kernel(info->name, NULL, NULL);
@@ -51,7 +51,7 @@ static cpu_worker *worker_take(cpu_pool *pool) {
   return worker ? worker : cpu_worker_new(pool->device);
 }
 
-/* Stacks of threads are given back, and what is more than a few workers. */
+/* Free the threads' stacks; keep the worker for reuse unless there are enough. */
 static void worker_give(cpu_pool *pool, cpu_worker *worker) {
   if (!worker) return;
   cpu_worker_drop(worker);
@@ -87,7 +87,7 @@ void cpu_residents_free(cpu_pool *pool, cpu_command *command) {
   free(residents);
 }
 
-/* ---- rounds ---- */
+/* ---- phases ---- */
 
 cpu_worker *cpu_residents_worker(cpu_pool *pool, cpu_command *command, uint64_t block) {
   resident *r = &command->residents->blocks[block];
@@ -115,13 +115,12 @@ void cpu_grid_wait(mw_worker *base, uint32_t led) {
   CPU_SERVICE_ENTER(base);
   cpu_worker *worker = (cpu_worker *)base;
   if (!worker->command->residents)
-    cpu_service_fail(
-        base, MW_LAUNCH_FAILURE, NULL, 0,
-        "waits for the whole grid (grid.sync()) in a launch whose blocks need not be there at once: launch "
-        "it as kernel:cooperative(grid, block)(...), or with cudaLaunchCooperativeKernel");
+    cpu_service_fail(base, MW_LAUNCH_FAILURE, NULL, 0,
+                     "waits for the whole grid (grid.sync()) in a launch that is not cooperative: launch it as "
+                     "kernel:cooperative(grid, block)(...), or with cudaLaunchCooperativeKernel");
   if (!led)
     cpu_service_fail(base, MW_LAUNCH_FAILURE, NULL, 0,
                      "waits for the whole grid (grid.sync()) in a block whose thread 0 has returned: every thread of "
-                     "the grid has to come there");
+                     "the grid has to call it");
   cpu_worker_suspend(worker);
 }

@@ -1,11 +1,13 @@
 /* printf and assert in kernels.
  *
- * What a kernel prints goes through the C library's stdout at once, so that it stands in order with what the host prints
- * before the launch and after synchronising, and a debugging print is seen even if the kernel never ends; or it is kept
- * for the host program (printf_capture.c). One call's text stays together; calls of different threads come in any order.
+ * Output is written through the C library's stdout at once, so that it is in order with the host's own output before
+ * the launch and after synchronising, and so that debugging output appears even if the kernel never ends. Or it is
+ * buffered for the host program (printf_capture.c). The text of one call stays together; calls of different threads are
+ * in any order.
  *
- * Each service has two halves. The first, on the kernel's stack, copies what the kernel named, and may be ended by a bad
- * address at any read. The second, on the host's stack, writes the copy and touches nothing of the kernel's. */
+ * Each service has two halves. The first runs on the kernel's stack and copies the arguments from the kernel's memory;
+ * a bad address may end it at any read. The second runs on the host's stack, writes the copy, and does not access the
+ * kernel's memory. */
 #include "worker.h"
 
 #include <stdio.h>
@@ -22,12 +24,12 @@ typedef struct print_copy {
 /* ---- one conversion of a format ---- */
 
 typedef struct conversion {
-  const char *start, *end; /* from the percent sign to behind the letter */
+  const char *start, *end; /* from the percent sign to the end of the letter */
   char flags[8];
   bool star_width, star_precision;
   int width, precision; /* precision -1: none given */
   int size;             /* bytes of an integer argument before it was promoted */
-  char letter; /* 'd': signed; 'u' 'o' 'x' 'X': unsigned; 'f' …: double; 'c' 's' 'p' '%'; 0: not one that is known */
+  char letter;          /* 'd': signed; 'u' 'o' 'x' 'X': unsigned; 'f' …: double; 'c' 's' 'p' '%'; 0: unknown */
 } conversion;
 
 static int read_number(const char **at) {
@@ -46,14 +48,14 @@ static void read_flags(const char **at, char flags[8]) {
   flags[count] = '\0';
 }
 
-/* hh h l ll, and C99's z j t; L means nothing, a double is a double. */
+/* hh h l ll, and C99's z j t; L has no effect, since there is no long double. */
 static int read_size(const char **at) {
   int size = 4;
   for (; **at && strchr("hlzjtL", **at); ++*at) size = **at != 'h' ? 8 : size == 2 ? 1 : 2;
   return size;
 }
 
-/* The next conversion at or behind *at, which is moved behind it; false at the end of the format. */
+/* The next conversion at or after *at, which is advanced past it; false at the end of the format. */
 static bool next_conversion(const char **at, conversion *out) {
   const char *cursor = strchr(*at, '%');
   if (!cursor) return false;
@@ -81,7 +83,7 @@ static bool next_conversion(const char **at, conversion *out) {
 
 static bool is_floating(char letter) { return strchr("fFeEgGaA", letter) != NULL; }
 
-/* How many bytes the argument has: what is not 64 bits wide was promoted to int. */
+/* The size of the promoted argument: types below 64 bits were promoted to int. */
 static size_t argument_bytes(const conversion *c) {
   bool wide = c->size == 8 || c->letter == 's' || c->letter == 'p' || is_floating(c->letter);
   return wide && c->letter != 'c' ? 8 : 4;
@@ -105,8 +107,8 @@ static uint64_t read_value(argument_reader *r, size_t bytes) {
   return value;
 }
 
-/* Copy a string of the kernel's, at most `most` bytes and what there is room for. Byte by byte: the string may end right
-   before memory that is not there. */
+/* Copy a string of the kernel's, at most `most` bytes and what there is room for. Byte by byte: the string may end
+   right before memory that is not there. */
 static uint64_t copy_string(argument_reader *r, const char *string, size_t most) {
   char *text = r->copy->text;
   size_t start = r->used, room = sizeof r->copy->text - start;
@@ -131,7 +133,7 @@ static void read_argument(argument_reader *r, const conversion *c) {
   r->copy->values[r->count++] = value;
 }
 
-/* Returns how many arguments the format takes. A format with more than fit ends there. */
+/* Returns the number of arguments that the format takes. A format with too many arguments is truncated. */
 static int32_t copy_arguments(argument_reader *r) {
   int32_t taken = 0;
   conversion c;
@@ -160,7 +162,7 @@ static uint64_t integer(const conversion *c, uint64_t value) {
   }
 }
 
-/* The C library's printf does one conversion; its format is put together from checked parts. */
+/* The C library's printf does one conversion; its format is composed of checked parts. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #pragma GCC diagnostic ignored "-Wformat-security"
@@ -243,7 +245,7 @@ int32_t cpu_services_print(mw_worker *worker, const char *format, const void *ar
 enum { ASSERT_MOST = 1024 }; /* bytes of each text */
 typedef struct assert_copy {
   char message[ASSERT_MOST], file[ASSERT_MOST], function[ASSERT_MOST];
-  const char *place; /* the file, as people know it */
+  const char *place; /* the file's name for messages */
   int line;
   unsigned block[3], thread[3];
   bool has_thread;
@@ -258,7 +260,7 @@ static void copy_text(char out[ASSERT_MOST], const char *text) {
   out[length] = '\0';
 }
 
-/* The line that CUDA writes. */
+/* The line as CUDA prints it. */
 static void write_assert(void *argument) {
   const assert_copy *a = argument;
   char thread[48] = "";
@@ -281,7 +283,8 @@ void cpu_services_assert(mw_worker *worker, const char *message, const char *fil
   cpu_unfold(worker->block, frame->grid, a->block);
   if (a->has_thread) cpu_unfold(worker->thread, frame->block, a->thread);
   cpu_service_call(worker, write_assert, a);
-  /* The buffer keeps `place` until the failure has been reported: it is this worker's next thing to do. */
+  /* `place` points into the service buffer, which stays unchanged until the failure is reported: the worker does
+     nothing else before that. */
   char what[ASSERT_MOST + 64];
   snprintf(what, sizeof what, "failed the assertion '%s'", a->message);
   cpu_service_fail(worker, MW_ASSERT, a->place, a->line, what);

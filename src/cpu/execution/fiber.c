@@ -1,15 +1,16 @@
-/* CUDA threads as fibers: each thread of a block has a stack of its own, and a barrier changes to the next thread.
+/* CUDA threads as fibers: each thread of a block has a stack of its own, and a barrier switches to the next thread.
  *
- * The threads that have started and not returned form a ring in order of their ids. The barrier is nothing but going to
- * the next in the ring: when control comes round to a thread, every other one has either arrived at its barrier or
- * returned, whatever control flow, call or recursion the barrier stands in. Threads that returned have left the ring, so
- * nobody waits for them. A thread starts when the one before it first waits or returns; one that returns without ever
- * waiting hands its stack to the next.
+ * The threads that have started and not returned form a ring in the order of their ids. A barrier is just a switch to
+ * the next thread in the ring: when control returns to a thread, every other thread has arrived at its barrier or has
+ * returned, whatever control flow, call or recursion contains the barrier. Threads that returned have left the ring, so
+ * no thread waits for them. A thread starts when the one before it first waits or returns; a thread that returns
+ * without having waited passes its stack on to the next.
  *
- * `phase` changes each time control passes the head of the ring, that is, when all have arrived. Votes are counted by
- * phase: a count is complete when the phase has ended, and is cleared one phase later, when all have read it.
+ * `phase` changes each time control passes the head of the ring, that is, when all have arrived. Votes are counted for
+ * each phase: a count is complete when the phase has ended, and is cleared one phase later, when all threads have read
+ * it.
  *
- * Threads that see their warps wait for more than barriers, and for each other in parts of a block: warp_scheduler.c. */
+ * Threads that synchronise within warps also wait for other reasons: warp_scheduler.c. */
 #include "fiber.h"
 #include "cpu/memory/heap.h"
 
@@ -19,10 +20,10 @@
 #include <unistd.h>
 
 #ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102 /* Linux 6.13: a guard that costs no mapping */
+#define MADV_GUARD_INSTALL 102 /* Linux 6.13: a guard that needs no mapping of its own */
 #endif
 
-enum { GUARDS_MOST = 8000 }; /* guards made of mappings, in the process: see heap.c about their number */
+enum { GUARDS_MOST = 8000 }; /* guards of the process that are mappings: heap.c explains the limit */
 
 extern void cpu_fiber_begin(void);
 
@@ -63,7 +64,7 @@ void cpu_ring_free(cpu_worker *worker) {
   ring->opened = 0;
 }
 
-/* Stacks of `stack` bytes from now on; they are made when a block first needs them. */
+/* Set the size of stacks; they are allocated when a block first needs them. */
 void cpu_ring_reset(cpu_worker *worker, size_t stack) {
   cpu_ring *ring = &worker->ring;
   size_t page = page_size();
@@ -74,7 +75,7 @@ void cpu_ring_reset(cpu_worker *worker, size_t stack) {
   ring->stride = stack + worker->guard;
 }
 
-/* A guard is made of markers where the kernel has them, of a mapping while there are not too many of those. */
+/* Use guard markers if the operating system has them, else a mapping while there are not too many. */
 static void make_guard(unsigned char *low, size_t bytes) {
   static atomic_bool no_markers;
   static atomic_int mappings;
@@ -85,7 +86,7 @@ static void make_guard(unsigned char *low, size_t bytes) {
   if (atomic_fetch_add(&mappings, 1) < GUARDS_MOST) mprotect(low, bytes, PROT_NONE);
 }
 
-/* Room for as many stacks as a block can have threads or, where addresses are few, for as many as this one has. */
+/* Reserve stacks for the most threads of a block or, if address space is scarce, for this block's. */
 static bool reserve_stacks(cpu_worker *worker, uint32_t count) {
   cpu_ring *ring = &worker->ring;
   if (ring->area && count <= ring->room) return true;
@@ -124,13 +125,14 @@ void cpu_ring_open(cpu_worker *worker, uint32_t count) {
   cpu_service_call(&worker->base, meet_need, &n);
   if (n.met) return;
   char what[160];
-  snprintf(what, sizeof what, "found no memory for %u stacks of %zu bytes, one a thread", count, worker->ring.stack);
+  snprintf(what, sizeof what, "found no memory for %u stacks of %zu bytes, one for each thread", count,
+           worker->ring.stack);
   cpu_service_fail(&worker->base, MW_LAUNCH_OUT_OF_RESOURCES, NULL, 0, what);
 }
 
 /* ---- running ---- */
 
-/* Control passes on from `fiber`: where it comes to the head, all have arrived. */
+/* The fiber after `fiber`. When control reaches the head of the ring, all threads have arrived. */
 static inline cpu_fiber *pass(cpu_ring *ring, const cpu_fiber *fiber) {
   if (fiber->next == ring->head) {
     ring->phase ^= 1;
@@ -139,7 +141,7 @@ static inline cpu_fiber *pass(cpu_ring *ring, const cpu_fiber *fiber) {
   return fiber->next;
 }
 
-/* A thread that has returned leaves the ring: the next one to run. */
+/* Remove a thread that has returned; the result is the next one to run. */
 static cpu_fiber *exit_ring(cpu_ring *ring, cpu_fiber *fiber) {
   if (fiber->next == fiber) return &ring->home;
   cpu_fiber *next = pass(ring, fiber);
@@ -201,7 +203,7 @@ CPU_UNSANITIZED void cpu_run_fibers(const mw_frame *frame, mw_worker *base, mw_t
 CPU_UNSANITIZED static inline void wait(cpu_worker *worker) {
   cpu_ring *ring = &worker->ring;
   cpu_fiber *self = ring->current;
-  if (self == &ring->home) return; /* not inside run_fibers: one thread, waiting for itself */
+  if (self == &ring->home) return; /* outside of run_fibers: a single thread need not wait */
   cpu_fiber *next = ring->started < ring->count ? start(worker, self) : pass(ring, self);
   if (next != self) cpu_fiber_change(worker, self, next);
 }

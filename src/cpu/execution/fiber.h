@@ -1,11 +1,11 @@
-/* Fibers of a worker: their stacks, and changing from one to another. fiber.c runs blocks whose threads meet at barriers
- * only, warp_scheduler.c those whose threads see their warps. */
+/* Fibers of a worker: their stacks, and switching between them. fiber.c runs blocks whose threads synchronise only at
+ * barriers of the block, warp_scheduler.c those that also synchronise within warps. */
 #ifndef MW_CPU_FIBER_H
 #define MW_CPU_FIBER_H
 
 #include "worker.h"
 
-/* Stacks for `count` fibers, or the launch ends. In a service. */
+/* Allocate stacks for `count` fibers; the launch fails if there is no memory. In a service. */
 void cpu_ring_open(cpu_worker *worker, uint32_t count);
 
 /* warp_scheduler.c: the barriers of blocks where ring.sees_warps */
@@ -13,8 +13,8 @@ void cpu_warps_barrier(cpu_worker *worker);
 uint32_t cpu_warps_vote(cpu_worker *worker, mw_vote vote, int32_t predicate);
 
 #if CPU_ASAN
-/* AddressSanitizer cannot be interrupted between leaving a stack and arriving on the next: a cancelling signal is put
-   off meanwhile. */
+/* AddressSanitizer cannot be interrupted between leaving a stack and arriving on the next: in_service defers a
+   cancelling signal meanwhile. */
 CPU_UNSANITIZED static inline void cpu_fiber_depart(cpu_worker *worker, cpu_fiber *from, const cpu_fiber *to) {
   cpu_stack stack = to == &worker->ring.home ? worker->stack : cpu_ring_stack(&worker->ring, to);
   worker->in_service = 1;
@@ -40,8 +40,8 @@ CPU_UNSANITIZED static inline void cpu_fiber_change(cpu_worker *worker, cpu_fibe
   cpu_fiber_arrive(worker, from);
 }
 
-/* Make the fiber begin with function(worker). The fibers' stacks lie a whole number of pages apart: where each begins
-   within its page differs, or they would all share a few cache lines. */
+/* Prepare the fiber to start with function(worker). The fibers' stacks are a whole number of pages apart, so their tops
+   are coloured: equal offsets within the page would map to the same few cache sets. */
 static inline void cpu_fiber_reset(cpu_worker *worker, cpu_fiber *fiber, void (*function)(void *)) {
   cpu_ring *ring = &worker->ring;
   size_t index = (size_t)(fiber - ring->fibers), color = index * 448 % 4096;

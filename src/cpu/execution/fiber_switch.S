@@ -1,4 +1,4 @@
-/* Changing stacks. Declared and explained in fiber_switch.h. */
+/* Switching stacks. Declared and explained in fiber_switch.h. */
 
 #if defined(__x86_64__)
 
@@ -64,7 +64,7 @@ leave_here:
         .cfi_endproc
         .size   cpu_enter, .-cpu_enter
 
-/* void cpu_leave(void *saved): the kernel may have been stopped anywhere, with the x87 stack in use. */
+/* void cpu_leave(void *saved): the kernel may have been interrupted anywhere, with the x87 stack in use. */
         .globl  cpu_leave
         .hidden cpu_leave
         .type   cpu_leave, @function
@@ -153,7 +153,7 @@ cpu_suspend:
         .cfi_endproc
         .size   cpu_suspend, .-cpu_suspend
 
-/* Where a fiber made by cpu_fiber_prepare begins: %r12 is its function, %rbx the argument. The end of its stack. */
+/* The entry point of fibers made by cpu_fiber_prepare: %r12 is the function, %rbx the argument. The outermost frame. */
         .globl  cpu_fiber_begin
         .hidden cpu_fiber_begin
         .type   cpu_fiber_begin, @function
@@ -378,7 +378,7 @@ cpu_call_on:
         .size   cpu_call_on, .-cpu_call_on
 
 #else
-#error "moonwarp's CPU driver knows how to change stacks on x86-64 and AArch64 only"
+#error "moonwarp's CPU driver can switch stacks on x86-64 and AArch64 only"
 #endif
 
         .section .note.GNU-stack, "", %progbits

@@ -1,31 +1,32 @@
-/* Changing stacks (fiber_switch.S), and telling AddressSanitizer about it. */
+/* Switching stacks (fiber_switch.S), and announcing it to AddressSanitizer. */
 #ifndef MW_CPU_SWITCH_H
 #define MW_CPU_SWITCH_H
 
 #include <stddef.h>
 
 /* From the host's stack to a kernel's: call function(argument) on the stack that ends at `top` (16-byte aligned), with
-   the default floating-point modes. *saved is where to return to; it is written first. Returns when the function has,
-   or when cpu_leave(*saved) abandons it. All that the ABI has a function keep is kept, the host's floating-point modes
-   too. */
+   the default floating-point modes. *saved is the context to return to; it is written first. Returns when the function
+   has returned, or when cpu_leave(*saved) abandons it. All callee-saved registers are preserved, including the host's
+   floating-point modes. */
 void cpu_enter(void **saved, void *top, void (*function)(void *), void *argument);
 _Noreturn void cpu_leave(void *saved);
 
-/* Between fibers: store the place to come back to in *from and go on where `to` was stored. Floating-point modes are not
+/* Between fibers: store the current context in *from and continue at the context `to`. Floating-point modes are not
    changed: all fibers of a kernel share them. */
 void cpu_switch(void **from, void *to);
-/* The place `to` of a new fiber that calls function(argument), which never returns, on the stack that ends at `top`. */
+/* The context `to` of a new fiber that calls function(argument), which never returns, on the stack that ends at
+   `top`. */
 void *cpu_fiber_prepare(void *top, void (*function)(void *), void *argument);
 
-/* From a kernel's stack to the host's, to come back: store the place in *place and go on where cpu_enter(&saved, …) was
-   called. cpu_switch to the place, from a function that cpu_enter calls, returns here. */
+/* From a kernel's stack to the host's, temporarily: store the current context in *place and continue where
+   cpu_enter(&saved, …) was called. A cpu_switch to *place, from a function that cpu_enter calls, returns here. */
 void cpu_suspend(void **place, void *saved);
 
-/* From a kernel's stack back to the host's for a moment: call function(argument) below `top`. */
+/* From a kernel's stack, call function(argument) on the host's stack below `top`. */
 void cpu_call_on(void *top, void (*function)(void *), void *argument);
 
-/* AddressSanitizer keeps the bounds of the current stack, and a shadow of it. Before each change of stack:
-   cpu_stack_leave with the one to go to; after it, on the new stack: cpu_stack_arrive with what *keep held when that
+/* AddressSanitizer tracks the bounds of the current stack, and has a shadow of it. Before each switch: cpu_stack_leave
+   with the stack to switch to. After it, on the new stack: cpu_stack_arrive with the value that *keep got when that
    stack was last left, NULL the first time. */
 typedef struct cpu_stack {
   const void *bottom;
@@ -49,7 +50,7 @@ static inline void cpu_stack_arrive(void *kept, cpu_stack *from) {
   __sanitizer_finish_switch_fiber(kept, &bottom, &size);
   if (from) *from = (cpu_stack){bottom, size};
 }
-/* Frames on it were abandoned: forget them. */
+/* Frames on the stack were abandoned: clear their shadow. */
 static inline void cpu_stack_forget(const cpu_stack *stack) { ASAN_UNPOISON_MEMORY_REGION(stack->bottom, stack->size); }
 #else
 static inline void cpu_stack_leave(void **keep, const cpu_stack *to) { (void)keep, (void)to; }
@@ -60,7 +61,7 @@ static inline void cpu_stack_forget(const cpu_stack *stack) { (void)stack; }
 /* For reading other frames of the stack. */
 #define CPU_ANY_FRAME __attribute__((no_sanitize("address")))
 
-/* ThreadSanitizer counts calls and returns, and these do not pair where stacks change. */
+/* ThreadSanitizer tracks calls and returns, which do not pair up across stack switches. */
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 #define CPU_UNSANITIZED __attribute__((no_sanitize("thread")))
 #else

@@ -1,19 +1,19 @@
-/* What a part of a block waits for: a barrier with a number, and with how many threads have to come; or that a word
- * changes, as the phase of a cuda::barrier does.
+/* Synchronisation of a part of a block: barriers with a number and an expected number of threads (PTX barrier.sync);
+ * and waits for a word to change, such as the phase of a cuda::barrier.
  *
- * Who watches a word has no turns until it has changed. Nobody tells when that is: it is looked at where a warp has no
- * lane left that can go on, once for all lanes that watch it, and those of other blocks may write it as well. */
+ * A lane that watches a word is not scheduled until the word has changed. Words are polled when a warp has no lane left
+ * that can run, once for all lanes that watch the same word. Other blocks may write them as well. */
 #include "warp.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- barriers with a number ---- */
+/* ---- named barriers ---- */
 
 static bool finish_part(cpu_warps *all, uint32_t id) {
   part_barrier *b = &all->parts[id];
-  if (b->come < b->wanted) return false;
+  if (b->count < b->wanted) return false;
   for (uint32_t i = 0; i < all->count; i++) {
     all->warps[i].ready |= b->waits[i];
     all->warps[i].parted &= ~b->waits[i];
@@ -23,11 +23,12 @@ static bool finish_part(cpu_warps *all, uint32_t id) {
   return true;
 }
 
-/* Threads are counted by warps: those that a warp has no more, or never had, come with the first of it. */
-static void come(cpu_warps *all, part_barrier *b, uint32_t thread) {
+/* Barriers count whole warps: lanes that have exited, or that a partial warp never had, count as arrived with the first
+   lane of their warp. */
+static void arrive(cpu_warps *all, part_barrier *b, uint32_t thread) {
   uint32_t n = thread / LANES, bit = 1u << thread % LANES;
-  if (!b->arrived[n]) b->come += LANES - (uint32_t)__builtin_popcount(alive_of(&all->warps[n]));
-  if (!(b->arrived[n] & bit)) b->come++;
+  if (!b->arrived[n]) b->count += LANES - (uint32_t)__builtin_popcount(alive_of(&all->warps[n]));
+  if (!(b->arrived[n] & bit)) b->count++;
   b->arrived[n] |= bit;
 }
 
@@ -35,21 +36,21 @@ void cpu_parts_leave(cpu_warps *all, uint32_t thread) {
   uint32_t n = thread / LANES, bit = 1u << thread % LANES;
   EACH_LANE(id, all->named) {
     part_barrier *b = &all->parts[id];
-    if (b->arrived[n] && !(b->arrived[n] & bit)) b->come++;
+    if (b->arrived[n] && !(b->arrived[n] & bit)) b->count++;
     finish_part(all, id);
   }
 }
 
-/* A count that the hardware has no meaning for ends the launch. */
+/* A count that is undefined on hardware ends the launch. */
 CPU_UNSANITIZED static void check_part(cpu_worker *worker, const part_barrier *b, uint32_t id, uint32_t wanted) {
   char what[160];
   if (id >= CPU_NAMED_BARRIERS)
-    snprintf(what, sizeof what, "comes to barrier %u, and a block has those of 0 to %d", id, CPU_NAMED_BARRIERS - 1);
+    snprintf(what, sizeof what, "arrives at barrier %u, and a block has barriers 0 to %d", id, CPU_NAMED_BARRIERS - 1);
   else if (wanted == 0 || wanted % LANES)
-    snprintf(what, sizeof what, "comes to barrier %u for %u threads, which are no whole warps of %d", id, wanted,
-             LANES);
+    snprintf(what, sizeof what, "arrives at barrier %u for %u threads, which is not a multiple of the warp size, %d",
+             id, wanted, LANES);
   else if (b->wanted && b->wanted != wanted)
-    snprintf(what, sizeof what, "comes to barrier %u for %u threads, and others came to it for %u", id, wanted,
+    snprintf(what, sizeof what, "arrives at barrier %u for %u threads, and others arrived at it for %u", id, wanted,
              b->wanted);
   else
     return;
@@ -65,7 +66,7 @@ CPU_UNSANITIZED void cpu_barrier_part(mw_worker *base, uint32_t id, uint32_t wan
   part_barrier *b = &all->parts[id];
   uint32_t thread = worker->ring.current->thread;
   b->wanted = wanted;
-  come(all, b, thread);
+  arrive(all, b, thread);
   all->named |= 1u << id;
   if (waits) {
     warp *w;
@@ -74,15 +75,15 @@ CPU_UNSANITIZED void cpu_barrier_part(mw_worker *base, uint32_t id, uint32_t wan
     w->parted |= bit;
     b->waits[thread / LANES] |= bit;
   }
-  if (!finish_part(all, id) && waits) cpu_warps_go_on(worker);
+  if (!finish_part(all, id) && waits) cpu_warps_switch(worker);
 }
 
 /* ---- words ---- */
 
 static bool has_changed(const watch *w) { return (__atomic_load_n(w->word, __ATOMIC_ACQUIRE) & w->mask) != w->value; }
 
-/* One of the latest watches of the same, or a new one. Two of the same do no harm: threads that watch a word each must
-   not compare with all the others. */
+/* A recent watch of the same condition, or a new one. Only recent ones are compared, since threads may each watch a
+   word of their own; duplicates do no harm. */
 static watch *find_watch(cpu_warps *all, const uint32_t *word, uint32_t mask, uint32_t value) {
   enum { LATEST = 8 };
   for (uint32_t i = all->watched; i-- > 0 && i + LATEST >= all->watched;) {
@@ -103,15 +104,15 @@ static void wake(cpu_warps *all, const watch *w) {
   }
 }
 
-bool cpu_watches_look(cpu_warps *all) {
-  uint32_t kept = 0, watched = all->watched;
+bool cpu_watches_poll(cpu_warps *all) {
+  uint32_t left = 0, watched = all->watched;
   for (uint32_t i = 0; i < watched; i++)
     if (has_changed(&all->watches[i]))
       wake(all, &all->watches[i]);
     else
-      all->watches[kept++] = all->watches[i];
-  all->watched = kept;
-  return kept < watched;
+      all->watches[left++] = all->watches[i];
+  all->watched = left;
+  return left < watched;
 }
 
 bool cpu_watches_outside(const cpu_worker *worker) {
@@ -134,7 +135,7 @@ CPU_UNSANITIZED void cpu_wait_word(mw_worker *base, const uint32_t *word, uint32
   l->next = here->first;
   here->first = worker->ring.current->thread;
   w->watching |= bit;
-  cpu_warps_go_on(worker);
+  cpu_warps_switch(worker);
 }
 
 /* ---- reports ---- */
@@ -143,7 +144,7 @@ bool cpu_parts_describe(const cpu_warps *all, char *what, size_t bytes, uint32_t
   if (all->named) {
     uint32_t id = lowest(all->named);
     const part_barrier *b = &all->parts[id];
-    snprintf(what, bytes, "waits at barrier %u for %u threads, and %u have come", id, b->wanted, b->come);
+    snprintf(what, bytes, "waits at barrier %u for %u threads, and %u have arrived", id, b->wanted, b->count);
     for (uint32_t i = 0; i < all->count; i++)
       if (b->waits[i]) *thread = i * LANES + lowest(b->waits[i]);
   } else if (all->watched) {
@@ -151,7 +152,7 @@ bool cpu_parts_describe(const cpu_warps *all, char *what, size_t bytes, uint32_t
     for (uint32_t i = 0; i < all->count; i++) count += (uint32_t)__builtin_popcount(all->warps[i].watching);
     *thread = all->watches[0].first;
     snprintf(what, bytes,
-             "waits for a cuda::barrier to which nobody is left to come: %u of the block's %u threads wait so", count,
+             "waits for a cuda::barrier at which no thread is left to arrive: %u of the block's %u threads wait", count,
              all->alive);
   } else {
     return false;

@@ -1,18 +1,18 @@
-/* What kernels print, where somebody asked for it instead of stdout: one text a device, calls in the order in which they
- * came, each whole. */
+/* Buffering of kernels' printf output for the host program, in place of stdout: one text for each device. Calls appear
+ * in the order in which they were made, each as a whole. */
 #include "cpu/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64 << 20 /* bytes that wait for being taken */ };
+enum { MOST = 64 << 20 /* bytes of output that has not been taken */ };
 
 struct cpu_printed {
   pthread_mutex_t lock;
   _Atomic bool kept;
   mw_text text;
-  size_t taken;   /* bytes of text that were handed out */
-  size_t dropped; /* calls for which there was no room */
+  size_t taken;   /* bytes of `text` that have been taken */
+  size_t dropped; /* number of calls for which there was no room */
 };
 
 struct cpu_printed *cpu_printed_open(void) {
@@ -48,7 +48,7 @@ size_t cpu_printed_take(void *handle, char *text, size_t size) {
   if (printed->dropped && printed->taken == printed->text.length) {
     mw_text_free(&printed->text);
     printed->taken = 0;
-    mw_text_addf(&printed->text, "(%zu more calls of printf: nobody took what they print)\n", printed->dropped);
+    mw_text_addf(&printed->text, "(%zu more calls of printf were dropped: the buffer was full)\n", printed->dropped);
     printed->dropped = 0;
   }
   size_t left = printed->text.length - printed->taken, count = left < size ? left : size;

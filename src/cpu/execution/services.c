@@ -1,5 +1,5 @@
-/* The services that generated code calls through its frame, but for printing (device_printf.c), fibers (fiber.c, warp_scheduler.c) and
- * device memory for kernels (device_malloc.c). */
+/* The table of services, which generated code calls through its frame. Files of their own have printf and assert
+ * (device_printf.c), fibers (fiber.c, warp_scheduler.c) and malloc in kernels (device_malloc.c). */
 #include "cooperative.h"
 #include "services.h"
 #include "worker.h"
@@ -11,7 +11,7 @@
 
 void cpu_service_enter(mw_worker *base, void *return_address, void *frame) {
   cpu_worker *worker = (cpu_worker *)base;
-  /* One back: a call may be the last instruction of its line. */
+  /* Minus 1: a call may be the last instruction of its line. */
   worker->call = (uintptr_t)return_address - 1;
   worker->call_frame = (uintptr_t)frame;
 }

@@ -1,4 +1,4 @@
-/* Services that stand in files of their own, for the table in services.c. */
+/* Services that are implemented in files of their own, for the table in services.c. */
 #ifndef MW_CPU_SERVICES_H
 #define MW_CPU_SERVICES_H
 
@@ -8,7 +8,7 @@
 typedef struct cpu_malloc cpu_malloc;
 cpu_malloc *cpu_malloc_open(cpu_heap *heap);
 void cpu_malloc_close(cpu_malloc *region);
-/* How large the region is to be. MW_INVALID_VALUE while kernels hold memory of it. */
+/* Set the size of the region. MW_INVALID_VALUE while kernels hold memory of it. */
 int cpu_malloc_limit(cpu_malloc *region, size_t bytes);
 void *cpu_services_malloc(mw_worker *worker, uint64_t bytes);
 void cpu_services_free(mw_worker *worker, void *memory);

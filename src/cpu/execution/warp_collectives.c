@@ -1,4 +1,4 @@
-/* What a warp function gives each lane of the group that came to it: shuffles, votes, matches, reductions. */
+/* The results of warp functions for a group of lanes: shuffles, votes, matches, reductions. */
 #include "warp.h"
 
 /* The lane that `self` reads from. (PTX ISA, shfl.sync) */
@@ -18,7 +18,7 @@ static uint32_t source_of(mw_warp_call call, uint32_t self, uint32_t source, uin
 static void shuffle(lane *lanes, uint32_t group) {
   EACH_LANE(n, group) {
     uint32_t from = source_of(lanes[n].call, n, lanes[n].source, lanes[n].segments);
-    lanes[n].result = group >> from & 1 ? lanes[from].value : 0; /* nobody says what an absent lane's would be */
+    lanes[n].result = group >> from & 1 ? lanes[from].value : 0; /* an absent lane's value is undefined */
   }
 }
 
@@ -42,7 +42,7 @@ static uint32_t reduced(mw_warp_call call, uint32_t a, uint32_t b) {
   }
 }
 
-/* What all of them get. */
+/* The result that all lanes of the group share. */
 static uint64_t agreed(mw_warp_call call, const lane *lanes, uint32_t group) {
   uint64_t first = lanes[lowest(group)].value;
   uint32_t votes = 0, sum = (uint32_t)first;
@@ -63,7 +63,7 @@ static uint64_t agreed(mw_warp_call call, const lane *lanes, uint32_t group) {
   }
 }
 
-void cpu_warp_work_out(mw_warp_call call, lane *lanes, uint32_t group) {
+void cpu_warp_compute(mw_warp_call call, lane *lanes, uint32_t group) {
   if (call >= MW_WARP_SHUFFLE && call <= MW_WARP_SHUFFLE_XOR) {
     shuffle(lanes, group);
   } else if (call == MW_WARP_MATCH_ANY) {

@@ -1,17 +1,20 @@
-/* CUDA threads as fibers that see their warps: 32 threads with consecutive linear ids.
+/* CUDA threads as fibers, scheduled by warps: 32 threads with consecutive linear ids.
  *
- * A lane (a thread, as part of its warp) waits in one of several ways. At a warp function it waits for the lanes of its
- * mask that have not exited: the last to come works out everybody's result. At the block's barrier it waits for every
- * thread of the block that is alive. And where the program may count on lanes that run in step (__activemask, volatile
- * shared memory) it converges: it waits until no lane of the warp can go on, then all that wait at one place go on
- * together. Places are numbered in the order of the code and the lowest goes first, so that lanes that branched meet
- * again behind the branch, and those that left a loop wait for the others.
+ * A lane (a thread as a member of its warp) waits in one of several states:
  *
- * In named_barrier.c are two more: a barrier for a part of the block, by its number and with how many threads have to come, of whom
- * some may come without waiting; and a word that has to change.
+ * - At a warp function (meeting), for the lanes of its mask that have not exited. The last one to arrive computes the
+ *   results of all.
+ * - At the block's barrier (stopped), for all live threads of the block.
+ * - At a convergence point (converging), where the program may rely on lanes in lockstep (__activemask, volatile shared
+ *   memory): until no lane of the warp can run. Then all lanes that wait at one site continue together. Sites are
+ *   numbered in the order of the code, and the lowest goes first, so that lanes reconverge after a branch, and lanes
+ *   that left a loop wait for the others.
+ * - In named_barrier.c: at a named barrier of a part of the block (parted), where some threads may arrive without
+ *   waiting; and until a word changes (watching).
  *
- * Lanes of one warp are preferred to other warps', for their stacks are warm; after many turns the next warp has its own,
- * so that a warp can wait for what another one writes. Threads start when nobody else of their warp can run. */
+ * The scheduler prefers lanes of the current warp, since their stacks are in the caches. After many turns it switches
+ * to the next warp, so that a warp can wait for values that another one writes. A thread starts when no other lane of
+ * its warp can run. */
 #include "warp.h"
 
 #include <sched.h>
@@ -19,15 +22,15 @@
 #include <string.h>
 
 enum {
-  PATIENCE = 256, /* turns that a warp has at a stretch */
-  FAIRNESS = 4096 /* so many turns, and once the highest place goes first: what lower ones wait for may be there */
+  TIME_SLICE = 256, /* turns of a warp before the next warp runs */
+  FAIRNESS = 4096   /* after so many convergences the highest site goes first once: lower ones may wait for it */
 };
 
 cpu_warps *cpu_warps_new(void) { return mw_try_alloc(sizeof(cpu_warps), "the warps of a block"); }
 
-/* ---- who waits for whom ---- */
+/* ---- ending waits ---- */
 
-/* The lanes that wait in the same call as lane `n`, if all that it waits for are there; else 0. */
+/* The lanes that wait in the same call as lane `n`, if all lanes that it waits for have arrived; else 0. */
 static uint32_t complete_group(const warp *w, const lane *lanes, uint32_t n) {
   uint32_t wanted = (lanes[n].mask & alive_of(w)) | 1u << n, group = 0;
   if (wanted & ~w->meeting) return 0;
@@ -36,7 +39,7 @@ static uint32_t complete_group(const warp *w, const lane *lanes, uint32_t n) {
 }
 
 static void finish_meeting(warp *w, lane *lanes, uint32_t group) {
-  cpu_warp_work_out(lanes[lowest(group)].call, lanes, group);
+  cpu_warp_compute(lanes[lowest(group)].call, lanes, group);
   w->meeting &= ~group;
   w->ready |= group;
 }
@@ -51,7 +54,7 @@ static void finish_barrier(cpu_warps *all) {
   all->zeros = all->ones = 0;
 }
 
-/* No lane of the warp can go on: those go on that wait at one place. */
+/* No lane of the warp can run: let those continue that wait at one site. */
 static void converge(warp *w, lane *lanes) {
   bool last = ++w->turns % FAIRNESS == 0;
   uint32_t site = lanes[lowest(w->converging)].site, group = 0;
@@ -62,11 +65,11 @@ static void converge(warp *w, lane *lanes) {
   w->ready |= group;
 }
 
-/* ---- changing between lanes ---- */
+/* ---- switching between lanes ---- */
 
 static void lane_main(void *argument);
 
-/* Everybody waits for somebody: the launch ends here. */
+/* Deadlock: no thread can continue, so the launch fails. */
 _Noreturn static void fail_stuck(cpu_worker *worker) {
   cpu_warps *all = worker->warps;
   uint32_t thread = 0;
@@ -89,10 +92,10 @@ _Noreturn static void fail_stuck(cpu_worker *worker) {
   cpu_service_fail(&worker->base, MW_LAUNCH_FAILURE, NULL, 0, what);
 }
 
-/* The warp whose turn it is gives it to the next that can go on. */
+/* Make the next warp that can run the current one. */
 static bool next_warp(cpu_warps *all) {
   all->turns = 0;
-  cpu_watches_look(all);
+  cpu_watches_poll(all);
   for (uint32_t i = 1; i <= all->count; i++) {
     uint32_t n = (all->now + i) % all->count;
     const warp *w = &all->warps[n];
@@ -112,17 +115,17 @@ static uint32_t choose(cpu_worker *worker) {
     if (w->ready) return first + lowest(w->ready);
     if (w->fresh) return first + lowest(w->fresh);
     if (w->converging) {
-      if (all->watched && cpu_watches_look(all)) continue;
+      if (all->watched && cpu_watches_poll(all)) continue;
       converge(w, &all->lanes[first]);
-      if (++all->turns < PATIENCE) continue;
+      if (++all->turns < TIME_SLICE) continue;
     }
     if (next_warp(all)) continue;
     if (!cpu_watches_outside(worker)) fail_stuck(worker);
-    sched_yield(); /* another block's turn */
+    sched_yield(); /* let another block run */
   }
 }
 
-/* Threads that have not started take the fiber of one that has exited, or a new one. */
+/* The thread's fiber. A thread that has not started gets the fiber of one that has exited, or a new one. */
 static cpu_fiber *fiber_of(cpu_worker *worker, uint32_t thread) {
   cpu_warps *all = worker->warps;
   warp *w = &all->warps[thread / LANES];
@@ -141,12 +144,12 @@ static cpu_fiber *fiber_of(cpu_worker *worker, uint32_t thread) {
   return all->lanes[thread].fiber = fiber;
 }
 
-CPU_UNSANITIZED void cpu_warps_go_on(cpu_worker *worker) {
+CPU_UNSANITIZED void cpu_warps_switch(cpu_worker *worker) {
   cpu_fiber *self = worker->ring.current, *next = fiber_of(worker, choose(worker));
   if (next != self) cpu_fiber_change(worker, self, next);
 }
 
-/* A thread has returned: nobody waits for it any more. */
+/* A thread has returned: end the waits for it. */
 static void leave(cpu_warps *all, uint32_t thread) {
   warp *w = &all->warps[thread / LANES];
   lane *lanes = &all->lanes[thread / LANES * LANES];
@@ -229,10 +232,10 @@ CPU_UNSANITIZED uint64_t cpu_warp(mw_worker *base, mw_warp_call call, uint32_t m
   lane *lanes = l - lowest(bit);
   uint32_t group = complete_group(w, lanes, lowest(bit));
   if (group) finish_meeting(w, lanes, group);
-  /* the last to come goes on at once, unless other warps have waited long enough */
-  if (group && ++all->turns < PATIENCE) return l->result;
+  /* The last lane to arrive continues at once, unless the warp's time slice is over. */
+  if (group && ++all->turns < TIME_SLICE) return l->result;
   if (group) next_warp(all);
-  cpu_warps_go_on(worker);
+  cpu_warps_switch(worker);
   return l->result;
 }
 
@@ -244,7 +247,7 @@ CPU_UNSANITIZED uint32_t cpu_warp_converge(mw_worker *base, uint32_t site) {
   lane *l = cpu_warps_begin_wait(worker, &w, &bit);
   l->site = site;
   w->converging |= bit;
-  cpu_warps_go_on(worker);
+  cpu_warps_switch(worker);
   return (uint32_t)l->result;
 }
 
@@ -258,7 +261,7 @@ CPU_UNSANITIZED void cpu_warps_barrier(cpu_worker *worker) {
   if (++all->stopped == all->alive)
     finish_barrier(all);
   else
-    cpu_warps_go_on(worker);
+    cpu_warps_switch(worker);
 }
 
 CPU_UNSANITIZED uint32_t cpu_warps_vote(cpu_worker *worker, mw_vote vote, int32_t predicate) {

@@ -1,10 +1,10 @@
-/* A worker slot's stack and shared memory, and the way into a kernel and out of it.
+/* A worker's stack and shared memory; entering and leaving kernels.
  *
- * The way in: cpu_worker_run saves the thread's own stack in worker->host, changes to the slot's stack and calls the
- * kernel from there. The way out is to return, or to be abandoned: by cpu_worker_abandon from a service, or by a signal
- * handler (signal.c) that makes the interrupted thread go on in cpu_leave. Nothing of the kernel's is cleaned up then, and
- * nothing needs to be: what a kernel holds lies in the device's address range. in_kernel is set and cleared on the
- * kernel's stack, so that a signal finds it set only while worker->host is good. */
+ * Entering: cpu_worker_run saves the thread's own context in worker->host, switches to the worker's stack and calls the
+ * kernel there. Leaving: the kernel returns or is abandoned, either by cpu_worker_abandon from a service, or by a
+ * signal handler (signal.c) that makes the interrupted thread continue in cpu_leave. An abandoned kernel is not cleaned
+ * up, and need not be, since everything that it holds lies in the device's address range. in_kernel is set and cleared
+ * on the kernel's stack, so that a signal finds it set only while worker->host is valid. */
 #include "worker.h"
 #include "cpu/memory/heap.h"
 
@@ -23,7 +23,7 @@ cpu_worker *cpu_worker_new(cpu_device *device) {
   cpu_heap_range(device->heap, &base, &size);
   worker->device = device;
   worker->base.thread = ~0u;
-  /* A frame can jump over a small guard; address space is plentiful unless the system limits it. */
+  /* A large frame can skip a small guard; address space is plentiful unless the system limits it. */
   worker->guard = size >> 34 ? (size_t)64 << 10 : (size_t)sysconf(_SC_PAGESIZE);
   (void)cpu_worker_equip(worker);
   return worker;
@@ -36,10 +36,10 @@ bool cpu_worker_equip(cpu_worker *worker) {
   if (!signals->ss_sp) *signals = (stack_t){.ss_sp = mw_try_alloc(CPU_SIGNAL_STACK, what), .ss_size = CPU_SIGNAL_STACK};
   if (!worker->ring.fibers) worker->ring.fibers = mw_try_alloc(CPU_MAX_THREADS * sizeof *worker->ring.fibers, what);
   bool all = worker->buffer && signals->ss_sp && worker->ring.fibers;
-  if (all && !worker->warps) worker->warps = cpu_warps_new(); /* last: with it, everything is there */
+  if (all && !worker->warps) worker->warps = cpu_warps_new(); /* last: its presence means that all is allocated */
   if (worker->warps) return true;
   worker->fault = (cpu_fault){.kind = CPU_FAULT_SERVICE, .code = MW_MEMORY_ALLOCATION};
-  snprintf(worker->fault.what, sizeof worker->fault.what, "found no memory of the host's for %s", what);
+  snprintf(worker->fault.what, sizeof worker->fault.what, "found no host memory for %s", what);
   return false;
 }
 
@@ -74,7 +74,7 @@ bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command) {
   const cpu_kernel_work *work = &command->kernel;
   size_t wanted = work->stack > CPU_BLOCK_STACK ? work->stack : CPU_BLOCK_STACK;
   worker->command = command;
-  if (!worker->warps) return false; /* cpu_worker_equip has said why */
+  if (!worker->warps) return false; /* cpu_worker_equip has recorded the fault */
   if (!prepare_area(worker, wanted + CPU_STACK_MARGIN)) {
     worker->fault = (cpu_fault){.kind = CPU_FAULT_SERVICE, .code = MW_LAUNCH_OUT_OF_RESOURCES};
     snprintf(worker->fault.what, sizeof worker->fault.what, "found no address space for a stack of %zu bytes", wanted);
@@ -82,7 +82,7 @@ bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command) {
     worker->area = NULL;
     return false;
   }
-  /* Its end, where the static and the dynamic part leave off, lies at a guard. */
+  /* Shared memory ends at a guard, so that accesses past its static and dynamic parts fault. */
   worker->base.shared = worker->shared_end - ((work->shared + 255) & ~(size_t)255);
   cpu_ring_reset(worker, work->stack);
   return true;
@@ -95,18 +95,20 @@ CPU_UNSANITIZED static void kernel_main(void *argument) {
   worker->ring.current = &worker->ring.home;
   worker->in_kernel = 1;
   atomic_signal_fence(memory_order_seq_cst);
-  /* Who stops a command sets `stop` and then sends the signal: it finds us in the kernel, or we see it here. */
+  /* cpu_pool_stop sets `stop` and then sends the signal: either the signal finds in_kernel set, or `stop` is seen
+     here. */
   if (!atomic_load(&command->stop)) {
     command->kernel.kernel->image->run(&command->kernel.frame, &worker->base, worker->first, worker->last);
   }
   atomic_signal_fence(memory_order_seq_cst);
   worker->in_kernel = 0;
   cpu_stack_leave(&worker->ring.home.kept, &worker->host_stack);
-  /* Returning would be to who entered first: a block that waited may have gone on in another thread. */
+  /* A block that waited may have been resumed by another thread: leave to that thread, not to the one that entered
+     first. */
   if (command->residents) cpu_leave(worker->host);
 }
 
-/* Go on with function(worker) below `top` of `stack`, until the kernel has ended, is suspended or is abandoned. */
+/* Continue with function(worker) below `top` of `stack`, until the kernel has ended, is suspended or is abandoned. */
 CPU_UNSANITIZED static bool enter(cpu_worker *worker, const cpu_stack *stack, void *top, void (*function)(void *)) {
   worker->fault.kind = CPU_FAULT_NONE;
   cpu_stack_leave(&worker->host_kept, stack);
@@ -118,7 +120,7 @@ CPU_UNSANITIZED static bool enter(cpu_worker *worker, const cpu_stack *stack, vo
   return false;
 }
 
-/* Where what is counted begins. */
+/* The block that the unit `at` of the block function's count belongs to. */
 CPU_UNSANITIZED static uint64_t block_of(const cpu_kernel_work *work, uint64_t at) {
   const uint32_t *grid = work->frame.grid;
   return work->frame.rounds ? at % ((uint64_t)grid[0] * grid[1] * grid[2]) : at / cpu_kernel_gangs(work->kernel);
@@ -139,7 +141,7 @@ CPU_UNSANITIZED _Noreturn void cpu_worker_abandon(cpu_worker *worker) {
   cpu_leave(worker->host);
 }
 
-/* ---- kernels that stand still ---- */
+/* ---- suspended kernels ---- */
 
 CPU_UNSANITIZED void cpu_worker_suspend(cpu_worker *worker) {
   void *kept = NULL;
@@ -155,8 +157,8 @@ CPU_UNSANITIZED void cpu_worker_suspend(cpu_worker *worker) {
   cpu_worker_abandon(worker);
 }
 
-/* Its own frame lies below those that it goes back to, and is never returned to. */
-CPU_UNSANITIZED CPU_ANY_FRAME static void go_on(void *argument) {
+/* Runs below the suspended frames; its own frame is never returned to. */
+CPU_UNSANITIZED CPU_ANY_FRAME static void resume_main(void *argument) {
   cpu_worker *worker = argument;
   void *unused, *place = worker->suspended;
   worker->suspended = NULL;
@@ -167,7 +169,7 @@ CPU_UNSANITIZED bool cpu_worker_resume(cpu_worker *worker) {
   const cpu_ring *ring = &worker->ring;
   cpu_stack stack = ring->current == &ring->home ? worker->stack : cpu_ring_stack(ring, ring->current);
   void *top = (void *)(((uintptr_t)worker->suspended - 64) & ~(uintptr_t)15);
-  return enter(worker, &stack, top, go_on);
+  return enter(worker, &stack, top, resume_main);
 }
 
 void cpu_worker_drop(cpu_worker *worker) {

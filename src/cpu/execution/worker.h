@@ -1,5 +1,4 @@
-/* A worker slot: what it takes to run blocks, for whichever thread holds the slot. The part that generated code sees
- * comes first. */
+/* A worker: the resources that a thread needs to run blocks. The part that generated code uses comes first. */
 #ifndef MW_CPU_WORKER_H
 #define MW_CPU_WORKER_H
 
@@ -12,10 +11,10 @@
 
 typedef struct cpu_fiber cpu_fiber;
 struct cpu_fiber {
-  void *place; /* where cpu_switch goes on with it */
+  void *place; /* the context at which cpu_switch resumes it */
   cpu_fiber *next, *previous;
   uint32_t thread;
-  void *kept; /* AddressSanitizer's, of its stack */
+  void *kept; /* AddressSanitizer's state of its stack */
 };
 
 /* The threads of the current block that are alive and have started, in order of their ids (fiber.c). */
@@ -25,18 +24,18 @@ typedef struct cpu_ring {
   uint32_t started, count;
   mw_thread_function *function;
   const mw_frame *frame;
-  uint32_t phase;             /* how many barriers the block has passed, modulo 2 */
+  uint32_t phase;             /* the number of barriers that the block has passed, modulo 2 */
   uint32_t zeros[2], ones[2]; /* votes, by phase */
   cpu_fiber home;             /* run_fibers' caller */
   unsigned char *area;
-  size_t stack, stride;  /* bytes: a stack; from one to the next */
-  uint32_t room, opened; /* stacks that `area` has room for; that can be used */
-  bool sees_warps;       /* the block's threads are kept by warps (warp_scheduler.c), not in a ring */
+  size_t stack, stride;  /* bytes of a stack; the distance between stacks */
+  uint32_t room, opened; /* number of stacks that fit into `area`; that are accessible */
+  bool sees_warps;       /* the block's threads are scheduled by warps (warp_scheduler.c), not in a ring */
 } cpu_ring;
 
 typedef struct cpu_warps cpu_warps; /* warp.h has it */
 
-/* An allocation that memory checks looked up. */
+/* An allocation that bounds checks have looked up. */
 typedef struct cpu_seen {
   uint64_t base;
   size_t bytes;
@@ -51,26 +50,26 @@ struct cpu_worker {
   cpu_command *command;
   uint64_t first, last; /* blocks being run */
 
-  void *host;                       /* where to leave the kernel to; good while in_kernel */
-  volatile sig_atomic_t in_kernel;  /* on a kernel's stack: may be abandoned by a signal … */
+  void *host;                       /* the host's context, to leave the kernel; valid while in_kernel */
+  volatile sig_atomic_t in_kernel;  /* on a kernel's stack: a signal may abandon the kernel … */
   volatile sig_atomic_t in_service; /* … but not now */
-  uintptr_t call, call_frame;       /* where the kernel called the latest service, and the service's frame */
+  uintptr_t call, call_frame;       /* the address of the latest service call in the kernel, and the service's frame */
   cpu_fault fault;                  /* why the kernel was abandoned */
 
-  cpu_stack stack, host_stack; /* what blocks run on (the guard below it is not part); the thread's own */
-  void *host_kept;             /* AddressSanitizer's, of host_stack */
+  cpu_stack stack, host_stack; /* the blocks' stack, without the guard below it; the thread's own */
+  void *host_kept;             /* AddressSanitizer's state of host_stack */
   unsigned char *area;         /* guard, stack, guard, shared memory, guard */
-  size_t guard, wanted;        /* bytes of a guard; of stack that `area` was made for */
+  size_t guard, wanted;        /* bytes of a guard; bytes of stack that `area` was made for */
   unsigned char *shared_end;
   char *buffer;         /* cpu_service_buffer */
   stack_t signal_stack; /* for a helping host thread */
   cpu_ring ring;
   cpu_warps *warps;
-  cpu_seen seen[CPU_SEEN]; /* bounds_check.c's, good while the heap's changes are seen_changes */
+  cpu_seen seen[CPU_SEEN]; /* bounds_check.c's, valid while the heap's changes equal seen_changes */
   uint64_t seen_changes;
   unsigned next_seen;
-  void *suspended;  /* where a block that waits for the others of its grid goes on, or NULL */
-  cpu_worker *idle; /* cooperative.c's: the next that is not in use */
+  void *suspended;  /* the context of a block that waits at the grid barrier, or NULL */
+  cpu_worker *idle; /* cooperative.c's: the next unused worker */
 };
 
 enum {
@@ -85,10 +84,12 @@ void cpu_worker_free(cpu_worker *worker);
 bool cpu_worker_equip(cpu_worker *worker);
 /* Make the worker fit for the command's kernel, by the thread that holds it. False: worker->fault says why not. */
 bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command);
-/* Run the blocks first..last-1 of the kernel it is prepared for. False where the launch was abandoned: worker->fault says why. */
+/* Run the blocks first..last-1 of the kernel it is prepared for. False where the launch was abandoned: worker->fault
+   says why. */
 bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last);
 /* In a service: leave the kernel as it stands. cpu_worker_run or cpu_worker_resume returns true then, with
-   worker->suspended set; cpu_worker_resume, by any thread, goes on with it, or abandons it if its command was stopped. */
+   worker->suspended set; cpu_worker_resume, by any thread, goes on with it, or abandons it if its command was
+   stopped. */
 void cpu_worker_suspend(cpu_worker *worker);
 bool cpu_worker_resume(cpu_worker *worker);
 /* Forget a suspended kernel. */

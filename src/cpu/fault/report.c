@@ -1,4 +1,4 @@
-/* Telling of a kernel's failure: from what was recorded where it happened to sentences. */
+/* Error messages of failed kernels, from the recorded fault. */
 #include "cpu/schedule/command.h"
 #include "fault.h"
 #include "cpu/memory/heap.h"
@@ -30,7 +30,7 @@ void cpu_fault_hint_shared(const cpu_command *command, char *out, size_t size) {
            image->info.name);
 }
 
-/* Where an address lies: beyond the block's shared memory, or what the heap knows of it. */
+/* Describe an address: past the block's shared memory, or relative to allocations. */
 static void say_where(mw_text *text, const cpu_worker *worker, const cpu_command *command, uintptr_t address) {
   char where[160];
   if (worker->shared_end && address - (uintptr_t)worker->shared_end < worker->guard) {
@@ -42,14 +42,15 @@ static void say_where(mw_text *text, const cpu_worker *worker, const cpu_command
   }
 }
 
-/* What the kernel did, to follow its name. */
+/* The predicate of the message, which follows the kernel's name. */
 static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command *command, const cpu_fault *fault) {
   char hint[400];
   bool sent;
   switch (fault->kind) {
   case CPU_FAULT_READ:
   case CPU_FAULT_WRITE:
-    /* Generated code sends wild stores and atomics to where the heap begins. Some processors' atomics read first. */
+    /* Generated code redirects wild stores and atomics to the start of the heap. Some processors' atomics read
+       first. */
     sent = fault->address - command->kernel.frame.heap_base < MW_NOWHERE_BYTES;
     mw_text_addf(text, fault->kind == CPU_FAULT_READ && !sent ? "read " : "wrote to ");
     if (fault->address == CPU_ADDRESS_UNKNOWN || sent)
@@ -69,9 +70,9 @@ static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command 
                  fiber ? " (the limit \"stack\")" : "");
     break;
   }
-  case CPU_FAULT_MISALIGNED: mw_text_addf(text, "used an address that is not aligned for what stands there"); break;
+  case CPU_FAULT_MISALIGNED: mw_text_addf(text, "used a misaligned address"); break;
   case CPU_FAULT_DIVISION: mw_text_addf(text, "made an integer division that has no result"); break;
-  case CPU_FAULT_INSTRUCTION: mw_text_addf(text, "came to an illegal instruction"); break;
+  case CPU_FAULT_INSTRUCTION: mw_text_addf(text, "executed an illegal instruction"); break;
   case CPU_FAULT_CANCELLED:
     if (command->interrupted)
       mw_text_addf(text, "was interrupted");
@@ -113,7 +114,7 @@ mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *
     mw_text_addf(&text, exact ? "; %s:%d" : "; somewhere in the kernel at %s:%d", error.file, error.line);
   else
     error.line = 0;
-  /* A worker that could not be made ready has run no block. */
+  /* A worker that could not be prepared has run no block. */
   error.has_block = worker && worker->area && fault->kind != CPU_FAULT_NONE && worker->base.block != MW_SEVERAL_BLOCKS;
   if (error.has_block) {
     cpu_unfold(worker->base.block, frame->grid, error.block);

@@ -1,12 +1,12 @@
-/* Signals that a kernel causes end its launch; all others go where they went before this file was here.
+/* Signal handlers: a signal that a kernel causes ends its launch; all others are passed to the previous handlers.
  *
- * The handler runs on an alternate stack, since the kernel's own may be what is used up. It records what happened in
- * worker->fault and changes the interrupted context so that the thread goes on in cpu_leave, on its own stack: returning
- * from the handler restores the signal mask, and no frame of the kernel's is ever returned to.
+ * The handler runs on an alternate stack, since the kernel's own may have overflowed. It records the fault in
+ * worker->fault and changes the interrupted context so that the thread continues in cpu_leave, on its own stack:
+ * returning from the handler restores the signal mask, and the kernel's frames are never returned to.
  *
  * A running kernel is cancelled by queueing SIGSEGV to its thread with a value that only this file knows. The handler
- * leaves the kernel only if its command is stopped, so a signal that arrives too late, or after the thread has gone on
- * to other work, does nothing. */
+ * abandons the kernel only if its command is stopped, so a signal that arrives late, or after the thread has moved on
+ * to other work, has no effect. */
 #include "fault.h"
 #include "x86_operand.h"
 #include "cpu/execution/worker.h"
@@ -21,14 +21,14 @@
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 static struct sigaction previous[MW_COUNT(signals)];
 static pthread_mutex_t lock = MW_LOCK_INITIALIZER;
-static int installed; /* open devices */
+static int installed; /* number of open devices */
 static char cookie;
 
-/* ---- the machine's part ---- */
+/* ---- machine-dependent code ---- */
 
 typedef struct machine {
-  uintptr_t pc, sp, link; /* link: where the caller's address is kept besides the stack, or 0 */
-  uintptr_t address;      /* that was touched */
+  uintptr_t pc, sp, link; /* link: the return address if a register holds it, or 0 */
+  uintptr_t address;      /* that was accessed */
   bool store, jump, aligned;
 } machine;
 
@@ -36,7 +36,7 @@ typedef struct machine {
 
 enum { PROTECTION = 13, PAGE_FAULT = 14, FAULT_WRITE = 2, FAULT_FETCH = 16 };
 
-/* What the instruction reaches in memory; nothing where it cannot even be read. */
+/* The memory operand of the instruction; none if the instruction itself cannot be read. */
 static operand read_operand(const machine *m, const greg_t *registers) {
   static const int order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                 REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
@@ -46,7 +46,7 @@ static operand read_operand(const machine *m, const greg_t *registers) {
   return operand_of((const unsigned char *)m->pc, values);
 }
 
-/* A protection fault comes from an address that has to be aligned and is not, or from one that no processor has. */
+/* A general protection fault is caused by a misaligned address or by a non-canonical one. */
 static void read_protection(machine *m, const greg_t *registers) {
   operand o = read_operand(m, registers);
   if (o.use == OPERAND_UNKNOWN || !(o.gather || operand_is_wild(o.address))) return;
@@ -56,10 +56,10 @@ static void read_protection(machine *m, const greg_t *registers) {
   m->aligned = true;
 }
 
-/* Where what is reached goes over the end of a page, some processors (Intel's) name its last byte, others (AMD's) the first
-   that is not to be had, as we do. */
+/* If an access crosses the end of a page, some processors (Intel's) report its last byte, others (AMD's) the first
+   inaccessible one, which this function normalises to. */
 static void find_first_byte(machine *m, const greg_t *registers) {
-  enum { PAGE = 4096, LARGEST = 64 /* bytes that an instruction reaches in one place */ };
+  enum { PAGE = 4096, LARGEST = 64 /* bytes of the largest contiguous access */ };
   operand o = read_operand(m, registers);
   uintptr_t page = m->address & ~(uintptr_t)(PAGE - 1), bytes = m->address + 1 - o.address;
   bool reaches = (o.use == OPERAND_READ || o.use == OPERAND_WRITE) && !o.gather;
@@ -89,11 +89,11 @@ static void machine_leave(ucontext_t *context, void *host) {
 
 enum { SYNDROME_RECORD = 0x45535201, SYNDROME_WRITE = 1 << 6 };
 
-/* What the processor says of the access; false where the system does not tell. */
+/* The processor's description of the access; false if the system does not provide it. */
 static bool syndrome(const ucontext_t *context, uint64_t *value) {
   const unsigned char *record = (const unsigned char *)context->uc_mcontext.__reserved;
   const unsigned char *end = record + sizeof context->uc_mcontext.__reserved;
-  uint32_t head[2]; /* of a record: what it is, its size */
+  uint32_t head[2]; /* of a record: its type, its size */
   for (; record + 16 <= end; record += head[1]) {
     memcpy(head, record, sizeof head);
     if (head[1] < 8) return false;
@@ -103,11 +103,11 @@ static bool syndrome(const ucontext_t *context, uint64_t *value) {
   return false;
 }
 
-/* Whether the instruction writes memory, if it is one that reads or writes some (Arm ARM, C4.1, "Loads and Stores"). */
+/* Whether the instruction writes memory, given that it is a load or a store (Arm ARM, C4.1, "Loads and Stores"). */
 static bool writes(uint32_t instruction) {
   bool single = (instruction >> 27 & 7) == 7, vector = instruction >> 26 & 1;
   if (single && (instruction >> 21 & 9) == 1 && (instruction >> 10 & 3) == 0) return true; /* atomic */
-  if (single && !vector && instruction >> 23 & 1) return false; /* a load that extends the sign */
+  if (single && !vector && instruction >> 23 & 1) return false; /* a load with sign extension */
   return !(instruction >> 22 & 1);
 }
 
@@ -141,8 +141,8 @@ static bool is_code(const cpu_unit *unit, uintptr_t pc) {
   return false;
 }
 
-/* The instruction of the kernel's that is being executed, where `m` stands in a library or nowhere: the innermost return
-   address into the kernel's code. */
+/* The current instruction of the kernel. If `m` is in a library or at an invalid address, the innermost return address
+   into the kernel's code. */
 CPU_ANY_FRAME static uintptr_t kernel_pc(const cpu_worker *worker, const machine *m, const cpu_stack *stack) {
   const cpu_unit *unit = worker->command->kernel.kernel->unit;
   uintptr_t bottom = (uintptr_t)stack->bottom, top = bottom + stack->size;
@@ -206,7 +206,7 @@ static void cancelled(cpu_worker *worker, ucontext_t *context) {
 
 /* ---- handlers ---- */
 
-/* Block what would be blocked if the handler had been called directly. */
+/* Block the signals that would be blocked if the system had called the handler directly. */
 static void mask_as(const struct sigaction *action, int signal, const ucontext_t *context) {
   sigset_t mask = context->uc_sigmask;
   sigorset(&mask, &mask, &action->sa_mask);
@@ -218,7 +218,7 @@ static void pass_on(int signal, siginfo_t *info, void *context) {
   size_t i = 0;
   while (signals[i] != signal) i++;
   struct sigaction old = previous[i];
-  bool sent = info->si_code <= 0; /* by kill or its like: executing the instruction again would not bring it back */
+  bool sent = info->si_code <= 0; /* by kill or the like: executing the instruction again would not raise it again */
   if (old.sa_flags & SA_RESETHAND) previous[i].sa_handler = SIG_DFL, previous[i].sa_flags = 0;
   if (old.sa_flags & SA_SIGINFO) {
     mask_as(&old, signal, context);
@@ -236,7 +236,7 @@ static void pass_on(int signal, siginfo_t *info, void *context) {
 static void handle(int signal, siginfo_t *info, void *context) {
   int saved = errno;
   cpu_worker *worker = cpu_worker_current;
-  /* The system drops the value when too many signals are queued, and then says that process 0 sent it. */
+  /* If too many signals are queued, the system drops the value and reports process 0 as the sender. */
   bool ours = (info->si_code == SI_QUEUE && info->si_value.sival_ptr == &cookie) ||
               (info->si_code == SI_USER && info->si_pid == 0);
   if (signal == SIGSEGV && ours) {
@@ -259,7 +259,7 @@ void cpu_fault_cancel(int tid) {
 }
 
 bool cpu_fault_possible(void) {
-  static _Thread_local signed char possible __attribute__((tls_model("initial-exec"))); /* 0: not asked yet */
+  static _Thread_local signed char possible __attribute__((tls_model("initial-exec"))); /* 0: not known yet */
   if (!possible) {
     sigset_t mask;
     possible = 1;
@@ -276,15 +276,14 @@ void cpu_fault_install(void) {
   if (installed++ == 0) {
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
-    /* Two that come together must be handled one after the other: the inner one would leave the kernel with the outer
-       one blocked for good. */
+    /* Signals must not nest: the inner handler would leave the kernel while the outer signal stays blocked for good. */
     for (size_t i = 0; i < MW_COUNT(signals); i++) sigaddset(&action.sa_mask, signals[i]);
     for (size_t i = 0; i < MW_COUNT(signals); i++) sigaction(signals[i], &action, &previous[i]);
   }
   mw_unlock(&lock);
 }
 
-/* Somebody else's handler may call ours: then the code must stay in memory. */
+/* A handler installed later may chain to this one: then the library must stay in memory. */
 static void pin_library(void) {
   Dl_info info;
   if (dladdr(&cookie, &info) && info.dli_fname) (void)!dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);

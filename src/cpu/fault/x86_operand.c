@@ -1,6 +1,6 @@
-/* Decoding of one x86-64 instruction as far as its memory operand (Intel's manual, volume 2, chapter 2): prefixes, opcode,
- * ModRM, SIB, displacement. Operands relative to the instruction pointer and segments are left out, since they cannot be
- * wild. Only called for instructions that did fault, so encodings that do not exist need not be told apart. */
+/* A decoder of x86-64 instructions up to the memory operand (Intel's manual, volume 2, chapter 2): prefixes, opcode,
+ * ModRM, SIB, displacement. Operands relative to the instruction pointer and segments are ignored, since they cannot be
+ * wild. Only called for instructions that faulted, so invalid encodings need not be detected. */
 #include "x86_operand.h"
 
 #if defined(__x86_64__)
@@ -8,13 +8,13 @@
 #include <string.h>
 
 typedef struct instruction {
-  const unsigned char *at; /* behind what was read */
+  const unsigned char *at; /* the next byte to read */
   unsigned map;            /* 0: one byte; 1: 0F; 2: 0F38; 3: 0F3A */
   unsigned pp;             /* 0, 1: 66, 2: F3, 3: F2 */
   unsigned opcode;
   unsigned reg, index, base; /* bits above those in ModRM and SIB: 0 or 8 */
   bool wide, vector, evex, broadcast;
-  unsigned length; /* of vectors: 0: 16 bytes, 1: 32, 2: 64 */
+  unsigned length; /* vector length: 0: 16 bytes, 1: 32, 2: 64 */
 } instruction;
 
 static void read_prefixes(instruction *i) {
@@ -76,14 +76,14 @@ static void read_opcode(instruction *i) {
   i->opcode = *i->at++;
 }
 
-/* Displacements of one byte count in units of what the instruction moves. */
+/* EVEX: one-byte displacements are scaled by the size of the memory operand. */
 static int64_t unit(const instruction *i) {
   if (!i->evex) return 1;
   if (i->pp >= 2 || i->broadcast) return i->wide ? 8 : 4;
   return (int64_t)16 << i->length;
 }
 
-/* The address that ModRM names; false where it names a register or lies beside the instruction. */
+/* The address that ModRM encodes; false for a register or an address relative to the instruction pointer. */
 static bool read_address(instruction *i, const uint64_t registers[16], uint64_t *address) {
   unsigned modrm = *i->at++, mode = modrm >> 6, low = modrm & 7;
   int32_t displacement = 0;
@@ -113,12 +113,12 @@ static bool has_modrm(const instruction *i) {
          (o & 0xfc) == 0xd0 || (o & 0xf8) == 0xd8 || (o & 0xf6) == 0xf6;
 }
 
-/* One-byte opcodes; some say in ModRM what they do. */
+/* Whether a one-byte opcode writes memory; some opcodes encode the operation in ModRM. */
 static bool is_plain_store(unsigned opcode, unsigned modrm) {
   unsigned what = modrm >> 3 & 7;
   if (opcode < 0x40) return opcode < 0x38 && (opcode & 7) < 2;                           /* add … xor, not cmp */
   if (opcode < 0x90) return opcode < 0x84 ? what != 7 : opcode >= 0x86 && opcode < 0x8a; /* the same; xchg, mov */
-  if (opcode < 0xf0) return opcode < 0xd8;                  /* shifts and mov; the rest is floating point of old */
+  if (opcode < 0xf0) return opcode < 0xd8;                  /* shifts and mov; the rest is x87 */
   return opcode < 0xf8 ? what == 2 || what == 3 : what < 2; /* not, neg; inc, dec */
 }
 
@@ -140,7 +140,7 @@ static bool has_lanes(const instruction *i) {
   return i->vector && i->map == 2 && ((i->opcode >= 0x90 && i->opcode <= 0x93) || is_store(i));
 }
 
-/* call and jmp: the register named, or what stands at the address. */
+/* call and jmp: the target is in the register or in memory at the address. */
 static operand jump(instruction *i, const uint64_t registers[16]) {
   operand out = {.use = OPERAND_JUMP};
   unsigned modrm = *i->at;

@@ -1,15 +1,15 @@
-/* Address ranges of devices, side by side, so that kernels of one can be let reach the memory of another: a store that is
- * tested against one range (src/mwcc/lower/store_sandbox.c) is good for the range from the lowest to the highest of several.
+/* Adjacent address ranges of devices, for peer access: the guard of a store (src/mwcc/lower/store_sandbox.c) tests
+ * against one range, and with peer access that range extends from the lowest to the highest of several slots.
  *
- * That holds only while nothing of the host's lies between them. So slots are given out from the lowest on, and the
- * address space of one that was given back stays reserved, inaccessible, for the next device. Where the system does not
- * grant slots (a limited address space, sanitizers) heap.c reserves a range anywhere, and devices reach themselves only. */
+ * This is correct only while no host memory lies between slots. So the lowest free slot is taken first, and the address
+ * space of a returned slot stays reserved and inaccessible for the next device. If the system does not grant slots (a
+ * limited address space, sanitizers), heap.c reserves a range anywhere, and there is no peer access. */
 #include "address_slot.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* Between what sanitizers and programs at fixed addresses use and where the system puts everything else. */
+/* Above the addresses that sanitizers and non-PIE programs use, and below those where the system places mappings. */
 #define FIRST ((uintptr_t)17 << 40)
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -17,7 +17,7 @@
 #endif
 
 static pthread_mutex_t lock = MW_LOCK_INITIALIZER;
-static unsigned reserved, taken; /* bit by bit */
+static unsigned reserved, taken; /* sets of slots */
 
 static uintptr_t base_of(int slot) { return FIRST + (uintptr_t)slot * CPU_SLOT_SIZE; }
 
@@ -52,7 +52,7 @@ int cpu_slot_take(uintptr_t *base) {
 
 void cpu_slot_give(int slot) {
   mw_lock(&lock);
-  /* What was there is dropped; where that fails the range stays as it is, and with it the slot. */
+  /* Replace the contents by a new reservation. If that fails, the slot stays taken. */
   if (map(slot, MAP_FIXED)) taken &= ~(1u << slot);
   mw_unlock(&lock);
 }

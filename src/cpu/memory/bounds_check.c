@@ -1,7 +1,8 @@
-/* Memory checks: code that was compiled with them asks here before every access (src/mwcc/prepare/bounds_check.c).
+/* Bounds checks: code compiled with --check-memory calls this before every access (src/mwcc/prepare/bounds_check.c).
  *
- * Most accesses of a thread go to a few arrays, so a worker remembers the latest; what it remembers holds until the
- * heap's book changes. Asking the book takes its lock, which nothing on a kernel's stack may do. */
+ * Most accesses of a thread are to a few arrays, so a worker caches the latest allocations that it looked up, until the
+ * heap changes. A lookup takes the heap's lock, which code on a kernel's stack must not do, so it is a
+ * cpu_service_call. */
 #include "heap.h"
 #include "cpu/execution/services.h"
 #include "cpu/execution/worker.h"
@@ -15,7 +16,7 @@ typedef struct question {
   bool found;
   uint64_t base;
   size_t bytes;
-  char where[160]; /* where nothing was found */
+  char where[160]; /* if none was found: cpu_heap_describe */
 } question;
 
 static void look_up(void *argument) {
@@ -28,7 +29,7 @@ static bool lies_in(uint64_t address, uint64_t bytes, uint64_t base, uint64_t si
   return address >= base && address - base <= size && bytes <= size - (address - base);
 }
 
-/* The allocation that an address lies in; NULL where there is none, and q->where says so. */
+/* The allocation that contains the address; NULL if there is none, with a description in q->where. */
 static const cpu_seen *allocation_at(cpu_worker *worker, uint64_t address, question *q) {
   cpu_heap *heap = worker->device->heap;
   uint64_t changes = cpu_heap_changes(heap);
@@ -50,7 +51,7 @@ typedef struct access_made {
   bool is_store;
 } access_made;
 
-/* `object` is what the source indexes; behind it `size` bytes are left, of an array that may begin before it. */
+/* `object` is the address that the source indexes; `size` bytes follow it, of an array that may begin before it. */
 _Noreturn static void refuse(cpu_worker *worker, const access_made *a, uint64_t object, uint64_t size) {
   char text[400], hint[400] = "";
   const char *verb = a->is_store ? "wrote to" : "read", *name = a->name ? a->name : "an array";
@@ -79,7 +80,7 @@ void cpu_check_access(mw_worker *base, uint64_t object, uint64_t address, uint64
   CPU_SERVICE_ENTER(base);
   cpu_worker *worker = (cpu_worker *)base;
   access_made a = {address, bytes, name, is_store != 0};
-  bool shared = size == MW_OBJECT_SHARED; /* of which nothing may be left */
+  bool shared = size == MW_OBJECT_SHARED; /* its computed size may be 0 */
   if (shared) size = (uint64_t)(uintptr_t)base->shared + worker->command->kernel.shared - object;
   if (shared || size != MW_OBJECT_ALLOCATION) {
     if (!lies_in(address, bytes, object, size)) refuse(worker, &a, object, size);
@@ -92,8 +93,8 @@ void cpu_check_access(mw_worker *base, uint64_t object, uint64_t address, uint64
       refuse(worker, &a, object, seen->base + seen->bytes - object);
     return;
   }
-  /* A pointer to nothing that the device knows: a stack's, shared memory's, another device's, or a wild one, which the
-     access itself finds. What lies among the arrays has to be in one of them. */
+  /* The pointer was not made from an allocation: it may be to a stack, to shared memory or another device, or wild,
+     which the access itself detects. But an address in the range for allocations must lie in one. */
   if (!cpu_heap_is_for_arrays(worker->device->heap, address)) return;
   seen = allocation_at(worker, address, &q);
   if (!seen) refuse_place(worker, &a, q.where);

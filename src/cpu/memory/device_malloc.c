@@ -1,6 +1,6 @@
-/* Device memory for kernels: malloc and free inside a kernel, from a region as large as the limit "heap" says
- * (cudaLimitMallocHeapSize, 8 MiB). A buddy allocator whose books stand in host memory, where no kernel can damage them.
- * The region is made by the first allocation, and again by the first after a change of the limit. */
+/* malloc and free in kernels, from a region of the size of the limit "heap" (cudaLimitMallocHeapSize, 8 MiB by
+ * default): a buddy allocator whose records are in host memory, where kernels cannot damage them. The first allocation
+ * makes the region, as does the first one after a change of the limit. */
 #include "heap.h"
 #include "cpu/schedule/pool.h"
 #include "cpu/execution/services.h"
@@ -12,14 +12,14 @@
 
 enum { UNIT_SHIFT = 4, ORDERS = 32 /* 16 bytes to 32 GiB */ };
 
-/* Of the block that begins at a unit. */
+/* The state of the block that begins at a unit. */
 typedef enum unit_state { INSIDE, FREE, USED } unit_state;
 
 struct cpu_malloc {
   pthread_mutex_t lock;
   cpu_heap *heap;
   size_t limit;              /* bytes */
-  size_t used;               /* blocks that are handed out */
+  size_t used;               /* number of blocks in use */
   unsigned char *memory;     /* NULL until the first allocation */
   uint32_t units;            /* of 16 bytes, in the memory */
   uint32_t first[ORDERS];    /* free blocks by order, as unit numbers */
@@ -55,8 +55,8 @@ static void drop_memory(cpu_malloc *region) {
   region->memory = NULL;
 }
 
-/* Books of pages that nobody touched cost nothing: calloc. */
-static bool make_books(cpu_malloc *region, size_t units) {
+/* calloc: pages of records that are never used take no memory. */
+static bool make_records(cpu_malloc *region, size_t units) {
   region->next = calloc(units, sizeof *region->next);
   region->previous = calloc(units, sizeof *region->previous);
   region->state = calloc(units, 1);
@@ -64,14 +64,15 @@ static bool make_books(cpu_malloc *region, size_t units) {
   return region->next && region->previous && region->state && region->order;
 }
 
-/* A region that is no power of two begins as several blocks, the largest first, so that each is aligned to its size. */
+/* A region whose size is not a power of two starts as several blocks, the largest first, so that each is aligned to its
+   size. */
 static bool make_memory(cpu_malloc *region) {
   if (region->memory) return true;
   uint32_t units = (uint32_t)(region->limit >> UNIT_SHIFT), at = 0;
   size_t bytes = (size_t)units << UNIT_SHIFT;
   if (units == 0) return false;
   region->memory = cpu_heap_reserve(region->heap, bytes);
-  if (!make_books(region, units) || !region->memory || mprotect(region->memory, bytes, PROT_READ | PROT_WRITE)) {
+  if (!make_records(region, units) || !region->memory || mprotect(region->memory, bytes, PROT_READ | PROT_WRITE)) {
     drop_memory(region);
     return false;
   }
@@ -156,7 +157,7 @@ void cpu_services_free(mw_worker *worker, void *memory) {
   CPU_SERVICE_ENTER(worker);
   request r = {.region = cpu_worker_device(worker)->pool->region, .memory = memory};
   cpu_service_call(worker, run_free, &r);
-  if (!r.good) cpu_service_fail(worker, MW_ILLEGAL_ADDRESS, NULL, 0, "freed memory that malloc did not hand out");
+  if (!r.good) cpu_service_fail(worker, MW_ILLEGAL_ADDRESS, NULL, 0, "freed memory that malloc did not return");
 }
 
 cpu_malloc *cpu_malloc_open(cpu_heap *heap) {

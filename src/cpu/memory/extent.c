@@ -1,4 +1,5 @@
-/* The book of an address range: extents in address order without gaps, the free ones also in bins by size. */
+/* The allocator of an address range: extents in address order without gaps, the free ones also in bins by size
+ * (segregated fit). */
 #include "extent.h"
 
 #include <stdlib.h>
@@ -74,7 +75,7 @@ void cpu_space_close(cpu_space *space) {
   *space = (cpu_space){0};
 }
 
-/* Split off what lies behind the first `span` bytes; the rest is in no bin yet. */
+/* Split off the part after the first `span` bytes; it is in no bin yet. */
 static cpu_extent *split(cpu_space *space, cpu_extent *extent, size_t span) {
   cpu_extent *rest = extent_new(space);
   rest->address = extent->address + span;
@@ -100,7 +101,7 @@ static cpu_extent *find(cpu_space *space, size_t span, size_t align) {
   while (candidates) {
     bin = __builtin_ctzll(candidates);
     candidates &= candidates - 1;
-    /* Small runs may be many and each a little too small; in the last bins there are few. */
+    /* There may be many small runs, each slightly too small: try a few only. The last bins have few runs. */
     int tries = candidates ? MOST_TRIED : INT32_MAX;
     for (cpu_extent *e = space->bins[bin]; e && tries--; e = e->next) {
       if (fits(e, span, align)) return e;

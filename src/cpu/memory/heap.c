@@ -1,13 +1,13 @@
 /* Device memory.
  *
- * Small allocations end (rounded up to 256 bytes) where an inaccessible page begins, so that running past the end
- * faults; large ones begin near a 2 MiB boundary, so that they get huge pages. Freed memory of moderate size keeps its
- * pages for a while, because making and clearing pages costs more than most kernels; it is closed to kernels before the
- * next blocks run (cpu_heap_settle), not at once, so that a loop of allocating and freeing makes no system calls.
+ * Small allocations end (rounded up to 256 bytes) at an inaccessible page, the guard, so that accesses past the end
+ * fault. Large ones start near a 2 MiB boundary, so that they get huge pages. Freed memory of moderate size is cached
+ * with its pages, because allocating and clearing pages takes longer than most kernels. It is made inaccessible only
+ * before the next blocks run (cpu_heap_settle), so that a loop that allocates and frees makes no system calls.
  *
- * Each change of protection may cost the process a mapping, and it has about 65,000 (vm.max_map_count). With more than
- * GUARDED_MOST live allocations new ones get no guard and freed memory stays open, so that neighbours share a mapping;
- * that ends when few are left, since each of them may stand alone in what is then closed. */
+ * Each change of protection may split a mapping, and a process has about 65,000 (vm.max_map_count). With more than
+ * GUARDED_MOST live allocations, new ones get no guard and freed memory stays accessible, so that neighbours share a
+ * mapping. This ends only below TIDY_BELOW, since each remaining allocation may then need a mapping of its own. */
 #include "heap.h"
 #include "extent.h"
 #include "address_slot.h"
@@ -20,10 +20,10 @@
 
 #define GRANULE     ((size_t)256)
 #define HUGE_PAGE   ((size_t)2 << 20)
-#define LEADS       ((size_t)1024) /* bytes within which large allocations begin behind a boundary */
+#define LEADS       ((size_t)1024) /* large allocations start within so many bytes after a boundary */
 #define RANGE_MOST  ((size_t)16 << 40)
 #define RANGE_LEAST ((size_t)256 << 20)
-#define CACHE_MOST  ((size_t)129 << 20) /* bytes that freed memory may keep: two arrays of 64 MiB, and what leads them */
+#define CACHE_MOST  ((size_t)129 << 20) /* bytes of cached memory: two arrays of 64 MiB with their leads */
 
 enum { GUARDED_MOST = 16000, TIDY_BELOW = 4000, CACHE_COUNT = 4096, SIZES = 512 };
 
@@ -32,21 +32,21 @@ struct cpu_heap {
   uintptr_t base;
   size_t size, page;
   int slot;                 /* address_slot.h's, or -1 */
-  atomic_uint reach;        /* slots that kernels may write to, its own included; 0: no other than its own range */
+  atomic_uint reach;        /* slots that kernels may write to, including its own; 0: only its own range */
   cpu_space arrays, stacks; /* half of the range and a quarter; the rest are margins */
   size_t lead;              /* of the next large allocation: see place */
 
-  cpu_extent **live; /* by address, chained by next */
+  cpu_extent **live; /* hash table by address, chained by next */
   size_t live_mask;
   size_t count, bytes, peak;
-  size_t limit, machine; /* machine: bytes of memory that it has */
+  size_t limit, machine; /* machine: bytes of its memory */
 
   cpu_extent *cached[SIZES + 1]; /* by pages; the last list has all larger ones */
   cpu_extent *oldest, *newest;
   size_t cached_bytes, cached_count;
   bool crowded;
-  atomic_uint_fast64_t changes; /* of what is live */
-  atomic_size_t fresh;          /* cached extents that kernels can still reach */
+  atomic_uint_fast64_t changes; /* the number of changes of `live` */
+  atomic_size_t fresh;          /* number of cached extents that kernels can still access */
 };
 
 /* ---- opening ---- */
@@ -60,7 +60,7 @@ static size_t read_number(const char *path) {
   return number;
 }
 
-/* Memory of the machine or, where less, of the container. */
+/* Memory of the machine or of the container, whichever is less. */
 static size_t machine_memory(void) {
   size_t bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
   static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
@@ -80,7 +80,7 @@ static size_t range_most(void) {
   return most;
 }
 
-/* A slot beside other devices' ranges, or as much as the system grants anywhere. */
+/* A slot next to other devices' ranges, or as much as the system grants anywhere. */
 static int reserve(cpu_heap *heap) {
   heap->slot = cpu_slot_take(&heap->base);
   heap->size = heap->slot < 0 ? range_most() : CPU_SLOT_SIZE;
@@ -112,8 +112,9 @@ int cpu_heap_open(cpu_heap **out) {
   heap->machine = machine_memory();
   heap->live_mask = 1023;
   heap->live = mw_alloc((heap->live_mask + 1) * sizeof *heap->live);
-  /* Margins that are never accessible: a pointer into the range plus an offset within them stays harmless, so compiled
-     code does not test such stores (src/mwcc/lower/store_sandbox.c); the range's first byte is where it sends the ones that fail. */
+  /* The margins are never accessible: a store through a pointer into the range plus an offset within them is harmless,
+     so compiled code does not test it (src/mwcc/lower/store_sandbox.c). Stores that fail the test are redirected to the
+     range's first byte. */
   size_t margin = cpu_heap_margin(heap), arrays = size / 2;
   cpu_space_open(&heap->arrays, heap->base + margin, arrays, heap->page);
   cpu_space_open(&heap->stacks, heap->base + margin + arrays, size - arrays - 2 * margin, heap->page);
@@ -203,14 +204,14 @@ static bool protect(uintptr_t address, size_t bytes, int protection) {
   return bytes == 0 || mprotect((void *)address, bytes, protection) == 0;
 }
 
-/* Close all free memory that was left open, which gives mappings back. */
+/* Make all free memory inaccessible that was left open, which merges mappings. */
 static void tidy(cpu_heap *heap) {
   for (cpu_extent *e = heap->arrays.first; e; e = e->after) {
     if (e->state == CPU_EXTENT_FREE && e->open) e->open = !protect(e->address, e->span, PROT_NONE);
   }
 }
 
-/* ---- freed memory that keeps its pages ---- */
+/* ---- cached memory ---- */
 
 static cpu_extent **cached_list(cpu_heap *heap, size_t data) {
   size_t pages = data / heap->page;
@@ -257,7 +258,7 @@ static void cached_remove(cpu_heap *heap, cpu_extent *extent) {
   extent->fresh = false;
 }
 
-/* Give the pages back and the addresses too. */
+/* Free the pages and the addresses. */
 static void release(cpu_heap *heap, cpu_extent *extent) {
   extent->open = heap->crowded || !protect(extent->address, extent->data, PROT_NONE);
   madvise((void *)extent->address, extent->data, MADV_DONTNEED);
@@ -326,11 +327,10 @@ static int refuse(size_t bytes, size_t used, size_t most, bool by_limit) {
               by_limit ? " (the limit \"memory\")" : "");
 }
 
-/* Of large allocations each begins a few lines of the caches further from its boundary than the one before it. Processors
-   compare the last 12 bits of addresses alone to find out whether a load has to wait for a store before it: so it would for
-   the same element of another array and its neighbours, and for its column where rows are whole pages. Not many lines: what
-   a block reaches of an array would be in more pages. (Measured: a filter of a picture takes a fifth less time, a stencil
-   a hundredth more or less.) */
+/* Each large allocation starts a few cache lines further from its boundary than the previous one, to avoid 4K aliasing:
+   processors compare only the low 12 bits of addresses to decide whether a load must wait for an earlier store, so a
+   load would wait for a store to the same element (or a neighbour) of another array, or to its column if rows are whole
+   pages. Only a few lines, since otherwise a block's part of an array would span more pages. */
 static uintptr_t place(cpu_heap *heap, const cpu_extent *extent, size_t rounded) {
   if (rounded < HUGE_PAGE) return extent->address + extent->data - rounded;
   size_t lead = heap->lead;
@@ -366,10 +366,10 @@ void cpu_heap_free(cpu_heap *heap, uint64_t address) {
   cpu_extent *extent = live_remove(heap, address);
   if (heap->crowded && heap->count < TIDY_BELOW) {
     heap->crowded = false;
-    shrink_cache(heap, 0); /* what it keeps stands without guards, and open */
+    shrink_cache(heap, 0); /* cached extents have no guards and are accessible */
     tidy(heap);
   }
-  /* one from crowded times has no guard, and gets none by being used again */
+  /* An extent cached while the heap was crowded has no guard; reusing it would not add one. */
   bool keeps = extent && extent->data <= CACHE_MOST / 2 && (heap->crowded || extent->span > extent->data);
   if (keeps) {
     cached_add(heap, extent);
@@ -392,12 +392,12 @@ void cpu_heap_usage(cpu_heap *heap, mw_memory *out) {
   mw_unlock(&heap->lock);
 }
 
-/* ---- what lies at an address ---- */
+/* ---- finding allocations ---- */
 
 bool cpu_heap_find(cpu_heap *heap, uint64_t address, uint64_t *base, size_t *bytes) {
   bool found = false;
   mw_lock(&heap->lock);
-  /* Most are asked for by where they begin. */
+  /* Most queries are for start addresses. */
   const cpu_extent *e = *chain_of(heap, address);
   while (e && e->user != address) e = e->next;
   if (!e) {
@@ -450,7 +450,7 @@ void cpu_heap_describe(cpu_heap *heap, uintptr_t address, char *out, size_t size
   mw_unlock(&heap->lock);
 }
 
-/* ---- room for stacks ---- */
+/* ---- stacks ---- */
 
 unsigned char *cpu_heap_reserve(cpu_heap *heap, size_t bytes) {
   size_t span = (bytes + heap->page - 1) & ~(heap->page - 1);
@@ -467,7 +467,7 @@ void cpu_heap_unreserve(cpu_heap *heap, unsigned char *area) {
   cpu_extent *extent = heap->stacks.first;
   while (extent && extent->address != (uintptr_t)area) extent = extent->after;
   if (extent) {
-    /* A fresh mapping, because guard markers outlive a change of protection. */
+    /* A new mapping, because guard markers outlive a change of protection. */
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     (void)!mmap(area, extent->span, PROT_NONE, flags, -1, 0);
     cpu_space_give(&heap->stacks, extent);

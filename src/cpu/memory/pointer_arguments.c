@@ -1,7 +1,8 @@
-/* Pointers among a kernel's parameters. Generated code trusts them: a store through one of them needs no test, since what
- * it can reach from there is the device's or inaccessible. So no other address may come in this way, such as a host
- * program's own, which a kernel would then write to. Pointers that kernels load from memory are tested when they are
- * used. Null is nobody's memory, but may be trusted as far as the host has nothing there (reach.c). */
+/* Checks of pointers among a kernel's parameters. Generated code trusts these pointers: a store through one of them is
+ * not tested, since all memory within the offset bound is the device's or inaccessible. So other addresses must be
+ * refused, such as those of the host program's memory, which a kernel would overwrite. Pointers that kernels load from
+ * memory are tested when they are used. Null pointers are trusted as far as the host has no memory at low addresses
+ * (reach.c). */
 #include "heap.h"
 #include "pointer_arguments.h"
 
@@ -19,7 +20,7 @@ static void add(cpu_kernel *kernel, size_t offset) {
   kernel->pointers[kernel->pointer_count++] = (uint32_t)offset;
 }
 
-/* What stands in a union is not known. */
+/* Fields of a union overlap: which of them is stored is not known. */
 static bool overlaps(const mw_type *type, size_t i) {
   const mw_field *field = &type->fields[i];
   for (size_t k = 0; k < type->count; k++) {
@@ -55,7 +56,7 @@ void cpu_pointers_find(cpu_kernel *kernel) {
   for (size_t i = 0; i < info->param_count; i++) find(kernel, info->params[i].type, info->params[i].offset);
 }
 
-/* A module that was compiled for other hosts. */
+/* The module was compiled for other hosts. */
 static int fail_null(const cpu_kernel *kernel) {
   const cpu_reach *reach = &kernel->unit->device->reach;
   int code = fail(
@@ -74,8 +75,9 @@ static int fail_foreign(const cpu_kernel *kernel, uint32_t offset, uint64_t addr
   const mw_param *param = i > 0 ? &info->params[i - 1] : NULL;
   bool inside = param && param->type->kind != MW_TYPE_POINTER;
   int code = fail(MW_INVALID_DEVICE_POINTER,
-                  "parameter %zu '%s' of %s %s the address 0x%llx, which is not the device's: kernels reach arrays and "
-                  "module variables only, not the host's memory, and another device's where that was enabled",
+                  "parameter %zu '%s' of %s %s the address 0x%llx, which is not the device's: kernels can access "
+                  "arrays and module variables only, not the host's memory, and a peer's memory once peer access is "
+                  "enabled",
                   i, param ? param->name : "", info->name, inside ? "holds" : "is", (unsigned long long)address);
   mw_error_kernel(info->name, NULL, NULL);
   return code;
@@ -89,7 +91,7 @@ int cpu_pointers_check(const cpu_kernel *kernel, const void *params) {
   for (size_t i = 0; i < kernel->pointer_count; i++) {
     memcpy(&address, (const unsigned char *)params + kernel->pointers[i], sizeof address);
     if (!address && !takes_null) return fail_null(kernel);
-    /* Functions' addresses, and constants', lie in an object: that of the unit, or of another one of its module. */
+    /* Addresses of functions and constants lie in the object of the unit or of another unit of its module. */
     if (address && address - base >= size && !cpu_module_holds(kernel->unit, address))
       return fail_foreign(kernel, kernel->pointers[i], address);
   }

@@ -6,7 +6,7 @@
 
 /* Fill in kernel->pointers. */
 void cpu_pointers_find(cpu_kernel *kernel);
-/* Before a launch: MW_INVALID_DEVICE_POINTER where one of them is neither null nor the device's. */
+/* Before a launch: MW_INVALID_DEVICE_POINTER if one of them is neither null nor a device address. */
 int cpu_pointers_check(const cpu_kernel *kernel, const void *params);
 
 #endif

@@ -1,9 +1,9 @@
-/* How far compiled code may trust a pointer.
+/* The offsets within which compiled code may trust a pointer.
  *
- * A store through a pointer of the device's plus an offset needs no test while the offset stays below the margins at both
- * ends of the device's range (src/mwcc/lower/store_sandbox.c). These are as wide as the range allows, which is small where
- * the host's address space is limited. And a null pointer is nobody's: what an offset leads to from there is the host's where
- * the host has memory at low addresses, as programs have that are not position independent. */
+ * A store through a device pointer plus an offset needs no test if the offset is smaller than the margins at both ends
+ * of the device's range (src/mwcc/lower/store_sandbox.c). The margins grow with the range, which is small if the host's
+ * address space is limited. An offset from a null pointer leads to host memory if the host has memory at low addresses,
+ * as programs have that are not position independent. */
 #include "cpu/memory/reach.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 static unsigned whole_bits(uint64_t number) { return number ? 63 - (unsigned)__builtin_clzll(number) : 0; }
 
-/* Where the host's memory begins; 0 where nobody tells. The list is in the order of addresses. */
+/* The lowest address of the host's memory; 0 if unknown. The list is sorted by address. */
 static uint64_t lowest_mapping(void) {
   uint64_t lowest = 0;
   FILE *maps = fopen("/proc/self/maps", "re");

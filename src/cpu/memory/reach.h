@@ -1,15 +1,15 @@
-/* How far compiled code may trust a pointer of the device's, and a null pointer. */
+/* The offsets within which compiled code may trust a device pointer, and a null pointer. */
 #ifndef MW_CPU_REACH_H
 #define MW_CPU_REACH_H
 
 #include "mwo.h"
 
-/* Offsets of less than 2^n bytes lead to nothing of the host's. */
+/* Offsets of less than 2^n bytes never lead to host memory; n for device pointers and for null. */
 typedef struct cpu_reach {
   unsigned pointers, null;
 } cpu_reach;
 
-/* With margins of so many bytes, and the host as it is now. */
+/* For margins of so many bytes, and the host's current mappings. */
 cpu_reach cpu_reach_of(uint64_t margin);
 
 #endif

@@ -1,11 +1,11 @@
 /* Worker threads: when they are woken, and on which core they run.
  *
- * Waking a thread costs microseconds, and if other processes keep the cores busy, it may cost the waker its core. So: -
- * A thread that waits for a command starts it itself. - A thread without work spins for a while, then sleeps with a
- * timeout (as the sentinel, which checks for work each time
- *   it wakes), and only then sleeps until it is woken.
- * - A command known to be short wakes no thread while there is a sentinel. A long one wakes one thread; each thread
- * that
+ * Waking a thread costs microseconds, and if other processes keep the cores busy, it may cost the waker its core. So:
+ *
+ * - A thread that waits for a command starts it itself.
+ * - A thread without work spins for a while, then sleeps with a timeout (as the sentinel, which checks for work each
+ *   time it wakes), and only then sleeps until it is woken.
+ * - A command known to be short wakes no thread while there is a sentinel. A long one wakes one thread. Each thread that
  *   finds blocks left wakes the next, or the next two if all will have enough to do, since waking all threads one after
  *   the other would take too long.
  *

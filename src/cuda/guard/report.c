@@ -48,8 +48,7 @@ static void say_what(mw_text *text, const cuda_device *device, const mw_guard_re
   case MW_GUARD_OUTSIDE: say_outside(text, r); break;
   case MW_GUARD_NOWHERE: say_nowhere(text, r); break;
   case MW_GUARD_MISALIGNED:
-    mw_text_addf(text, "used an address that is not aligned for what stands there (0x%llx, for %llu bytes)", r->address,
-                 r->bytes);
+    mw_text_addf(text, "used a misaligned address (0x%llx, for %llu bytes)", r->address, r->bytes);
     break;
   default: mw_text_addf(text, "failed"); break;
   }
