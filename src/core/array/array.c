@@ -1,5 +1,5 @@
-/* Arrays: a typed, shaped view of a buffer. All that is here speaks of elements and turns them into bytes; the buffer
- * below owns the memory, and freeing one array frees every view of it. */
+/* Arrays: typed, shaped views of a buffer. The functions here take elements and translate them to bytes. The buffer
+ * owns the memory, and freeing one array frees every view of it. */
 #include "array.h"
 #include "core/graph/capture.h"
 #include "core/launch/command.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What goes through the host at once where it cannot reach the memory. */
+/* Bytes that are staged through host memory at a time if the host cannot access device memory. */
 #define PIECE ((size_t)1 << 20)
 /* Rows without elements that are listed: they have no memory that would bound them. */
 #define MOST_EMPTY_ROWS (1 << 20)
@@ -30,7 +30,7 @@ void mw_array_set_row_order(mw_array *array) {
   array->contiguous = true;
 }
 
-/* Fill in dtype, shape, count and bytes, and the strides of row order. */
+/* Set dtype, shape, count and bytes, and row-major strides. */
 int mw_array_set_shape(mw_array *array, const mw_type *dtype, int rank, const size_t *shape) {
   if (!dtype || dtype->size == 0)
     return fail(MW_INVALID_VALUE, "an array needs an element type that has a size, not %s",
@@ -159,7 +159,7 @@ int mw_array_check_range(const mw_array *array, size_t first, size_t count, cons
 
 /* ---- bytes ---- */
 
-/* Elements of a strided array in row order: one at its place, several through an array that is contiguous. */
+/* Read elements of a strided array in row-major order: a single one in place, several through a contiguous copy. */
 static int read_strided(mw_array *array, size_t first, size_t count, void *target) {
   size_t size = array->dtype->size;
   if (count == 1) return mw_buffer_read(array->buffer, mw_array_element(array, first), target, size);
@@ -252,7 +252,7 @@ static int pass_in_place(mw_array *array, access_mode mode, size_t first, size_t
   if (mode == READ)
     code = mw_device_synchronize(buffer->device);
   else
-    code = mw_device_wait(buffer->device); /* what a kernel did wrong is no reason not to write */
+    code = mw_device_wait(buffer->device); /* a kernel's failure does not prevent the write */
   if (code == MW_SUCCESS && count > 0) {
     if (buffer->host)
       pass(context, buffer->host + array->offset + first * array->dtype->size, count);

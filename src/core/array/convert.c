@@ -1,8 +1,9 @@
-/* Numbers in and out of arrays in bulk: one plain loop a type, written so that the compiler vectorises it.
+/* Bulk conversion between numbers and elements: one simple loop for each type, written so that the compiler vectorises
+ * it.
  *
- * Writing takes two passes: the first finds a number that does not fit, so that either all elements are written or none.
- * What fits, and what the error says, is mw_value_from_double's business: here a survey of the numbers tells quickly
- * that nothing can be wrong, and only where it cannot tell they are tried one by one. */
+ * Writing takes two passes: the first checks that all numbers fit, so that either all elements are written or none.
+ * mw_value_from_double defines which numbers fit, and reports the error. The first pass is a vectorised sufficient
+ * test; only if it fails are the numbers tried one by one. */
 #include "array.h"
 #include "core/bfloat16.h"
 
@@ -19,8 +20,8 @@ typedef struct scalar_loops {
   size_t size;
   void (*read)(const void *elements, size_t count, double *numbers);
   void (*write)(void *elements, size_t count, const double *numbers);
-  double lowest, highest; /* of what surely fits */
-  bool whole;             /* whether only whole numbers do */
+  double lowest, highest; /* numbers between these fit for certain */
+  bool whole;             /* only whole numbers fit */
 } scalar_loops;
 
 #define DEFINE_READ_WRITE(name, kind, type)                                                                            \
@@ -51,13 +52,13 @@ static void read_half(const void *elements, size_t count, double *numbers) {
   for (size_t i = 0; i < count; i++) numbers[i] = mw_half_to_float(from[i]);
 }
 
-/* Rounded once, to nearest even: by way of float it would be twice. */
+/* Rounded once, to nearest even: a conversion through float would round twice. */
 static inline uint16_t half_from_double(double number) {
   double size = fabs(number);
   uint64_t bits = mw_bits_of_double(size);
-  /* 42 of 52 fraction bits go; a carry runs into the exponent, where it belongs. */
+  /* Remove 42 of 52 fraction bits; a carry correctly propagates into the exponent. */
   uint64_t normal = ((bits + 0x1ffffffffff + (bits >> 42 & 1)) >> 42) - ((uint64_t)(1023 - 15) << 10);
-  /* At 2^28 a double counts in steps of 2^-24, as a half's denormals do. */
+  /* At 2^28 the spacing of doubles is 2^-24, that of a half's subnormals. */
   uint64_t denormal = mw_bits_of_double(size + 0x1p28) - mw_bits_of_double(0x1p28);
   uint64_t half = size < 0x1p-14 ? denormal : normal;
   half = size >= 65520 ? 0x7c00 : half;
@@ -80,7 +81,7 @@ static void write_bfloat(void *elements, size_t count, const double *numbers) {
   for (size_t i = 0; i < count; i++) to[i] = mw_bfloat_from_double(numbers[i]);
 }
 
-/* The bounds of an integer type, as doubles inside of them: those of 64 bits are no doubles themselves. */
+/* The bounds of an integer type, as doubles within them: the bounds of 64-bit types are not all representable. */
 #define BITS(kind, type)    ((int)sizeof(type) * 8 - (kind == MW_TYPE_INT))
 #define LOWEST(kind, type)  (kind == MW_TYPE_INT ? -2.0 * (double)(UINT64_C(1) << (BITS(kind, type) - 1)) : 0.0)
 #define HIGHEST(kind, type) (2.0 * (double)(UINT64_C(1) << (BITS(kind, type) - 1)) - (sizeof(type) < 8 ? 1.0 : 2048.0))
@@ -100,10 +101,10 @@ static const scalar_loops all_loops[] = {
 
 #define LANES 8
 
-/* False where a number is out of bounds or not whole, or where that cannot be told in a hurry: a NaN, an infinity, a
-   whole number from 2^51 on. The lanes are what the compiler vectorises. */
+/* False if a number is out of bounds or not whole, or if the quick test cannot decide: NaN, infinity, numbers from 2^51
+   on. The compiler vectorises the loop over lanes. */
 static bool surely_fit(const scalar_loops *loops, const double *numbers, size_t count) {
-  const double shift = 0x1.8p52; /* added to a number and taken away again, it takes the fraction along */
+  const double shift = 0x1.8p52; /* adding and subtracting it rounds the fraction off */
   double low[LANES], high[LANES], fraction[LANES];
   for (size_t lane = 0; lane < LANES; lane++) low[lane] = high[lane] = fraction[lane] = 0;
   if (loops->lowest == -INFINITY) return true;
@@ -129,7 +130,7 @@ static bool surely_fit(const scalar_loops *loops, const double *numbers, size_t 
 
 /* ---- elements as numbers ---- */
 
-/* The loops for the components of `array`, and how many an element has. */
+/* The loops for the components of `array`, and the number of components of an element. */
 static int find_loops(const mw_array *array, const scalar_loops **loops, size_t *components) {
   const mw_type *dtype = array->dtype, *scalar = dtype->kind == MW_TYPE_VECTOR ? dtype->element : dtype;
   for (size_t i = 0; i < MW_COUNT(all_loops); i++) {
@@ -170,7 +171,7 @@ int mw_array_read_doubles(mw_array *array, size_t first, size_t count, double *t
   return code ? code : mw_array_read_with(array, first, count, read_pass, &pass);
 }
 
-/* Whether all numbers fit into the array's elements from component `first` on; the first that does not is reported. */
+/* Check that all numbers fit into the array's elements from component `first` on; reports the first that does not. */
 static int check_numbers(const mw_array *array, const scalar_loops *loops, size_t components, size_t first,
                          const double *numbers, size_t count) {
   if (surely_fit(loops, numbers, count)) return MW_SUCCESS;
@@ -224,7 +225,7 @@ static void write_ramp(void *context, void *elements, size_t count) {
 
 static int check_ramp(const mw_array *array, const ramp_pass *ramp) {
   double numbers[AT_ONCE] = {ramp->start, ramp->step, ramp->start + (double)array->count * ramp->step};
-  /* A ramp between bounds is inside of them, and whole if its start and step are. */
+  /* A ramp whose ends are within the bounds is within them everywhere, and whole if its start and step are. */
   if (surely_fit(ramp->loops, numbers, 3)) return MW_SUCCESS;
   int code = MW_SUCCESS;
   for (size_t first = 0; first < array->count && code == MW_SUCCESS; first += AT_ONCE) {

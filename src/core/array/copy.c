@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What goes through the host at once where it cannot reach the memory. */
+/* Bytes that are staged through host memory at a time if the host cannot access device memory. */
 #define PIECE ((size_t)1 << 20)
 
-/* What is queued in `stream` from now on waits for what is in `other` so far. */
+/* Work queued in `stream` from now on waits for the current work of `other`. */
 static int wait_in(mw_stream *stream, mw_stream *other) {
   const mw_driver *driver = stream->device->driver;
   void *event;
@@ -21,7 +21,8 @@ static int wait_in(mw_stream *stream, mw_stream *other) {
   return code;
 }
 
-/* By the driver, in the target's stream: behind what the source's stream has now, and before what it gets later. */
+/* Copy by the driver, in the target's stream: after the current work of the source's stream, and before its later
+   work. */
 static int copy_directly(mw_array *target, mw_array *source, mw_stream *to, mw_stream *from) {
   mw_command *command = mw_command_new(NULL, 2);
   int code = mw_command_use(command, target->buffer);
@@ -40,7 +41,7 @@ static int copy_directly(mw_array *target, mw_array *source, mw_stream *to, mw_s
   return code;
 }
 
-/* Between devices: through host memory, piece by piece, where the driver has no other way, or refuses it. */
+/* Copy between devices: in pieces through host memory if the driver has no direct copy, or refuses it. */
 static int copy_across(mw_array *target, mw_array *source) {
   mw_stream *to = mw_stream_of(target->buffer->device), *from = mw_stream_of(source->buffer->device);
   if (to->device->driver == from->device->driver && to->device->driver->copy_between && source->bytes > 0 &&
@@ -85,8 +86,8 @@ bool mw_array_is_same_walk(const mw_array *a, const mw_array *b) {
   return true;
 }
 
-/* Where one of them is strided: elements by a kernel on one device; what a kernel cannot do at once goes through an array that
-   is contiguous. */
+/* Copy if one of them is strided: by a kernel on one device; cases that one kernel cannot handle go through a
+   contiguous array. */
 static int copy_strided(mw_array *target, mw_array *source) {
   bool here = target->buffer->device == source->buffer->device;
   if (here && same_shape(target, source) && !mw_array_overlaps(target, source))

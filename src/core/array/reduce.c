@@ -1,16 +1,16 @@
-/* Sums and extremes over an array, from the host: plain loops over several lanes at once, which the compiler vectorises.
+/* Sums and extremes of arrays, computed on the host: simple loops over several lanes, which the compiler vectorises.
  *
- * Floating-point sums are pairwise: leaves of LEAF elements, then a binary tree over the leaves, so that the error grows
- * with the logarithm of the count. The order depends on nothing but the count, and the sum of an array is the same
- * whether its memory is seen at once or in pieces. Integer sums are exact: leaves cannot overflow 64 bits, and 128 bits
- * collect them. */
+ * Floating-point sums are pairwise: leaves of LEAF elements, then a binary tree over the leaves, so that the error
+ * grows with the logarithm of the count. The order of additions depends only on the count, so the sum is the same
+ * whether the memory is processed at once or in pieces. Integer sums are exact: leaves cannot overflow 64 bits, and are
+ * added in 128 bits. */
 #include "array.h"
 #include "core/bfloat16.h"
 
 #include <math.h>
 
 #define LANES 16
-#define LEAF  4096 /* a multiple of LANES, and of what array.c passes at once */
+#define LEAF  4096 /* a multiple of LANES, and a divisor of the pieces that array.c passes */
 
 __extension__ typedef __int128 wide;
 
@@ -45,7 +45,7 @@ DEFINE_FLOAT_SUM(bf16, uint16_t, mw_bfloat_to_float)
     total sum[LANES] = {0};                                                                                            \
     SUM_LANES(sum, value)                                                                                              \
   }
-/* 8 and 16 bits cannot overflow 32 in a leaf, nor 32 bits 64. */
+/* In a leaf, sums of 8- and 16-bit elements cannot overflow 32 bits, nor those of 32-bit elements 64 bits. */
 DEFINE_INTEGER_SUM(i8, int8_t, int32_t, AS_IS)
 DEFINE_INTEGER_SUM(i16, int16_t, int32_t, AS_IS)
 DEFINE_INTEGER_SUM(i32, int32_t, int64_t, AS_IS)
@@ -56,7 +56,7 @@ DEFINE_INTEGER_SUM(u32, uint32_t, uint64_t, AS_IS)
 DEFINE_INTEGER_SUM(u64, uint64_t, wide, AS_IS)
 DEFINE_INTEGER_SUM(boolean, uint8_t, uint32_t, AS_BOOL)
 
-/* The comparison fails for NaN, which so never becomes the extreme. */
+/* Comparisons with NaN are false, so NaN never becomes the extreme. */
 #define LESS(a, b)    ((a) < (b))
 #define GREATER(a, b) ((a) > (b))
 #define DEFINE_EXTREME(prefix, name, type, lane_type, result, value, beats, start)                                     \
@@ -104,7 +104,7 @@ typedef struct reduce_loops {
   size_t size;
   wide (*integer[3])(const void *elements, size_t count); /* by mw_reduction; of an integer type */
   double (*real[3])(const void *elements, size_t count);  /* of a floating-point type */
-  bool (*any_number)(const void *elements, size_t count); /* whether one is no NaN */
+  bool (*any_number)(const void *elements, size_t count); /* whether one is not NaN */
 } reduce_loops;
 
 static const reduce_loops all_loops[] = {
@@ -119,7 +119,7 @@ static const reduce_loops all_loops[] = {
 
 /* ---- trees ---- */
 
-/* Partial sums of 1, 2, 4 … leaves, as the bits of `leaves` are set: adding a leaf is adding one to a binary number. */
+/* Partial sums of 1, 2, 4 … leaves, one for each set bit of `leaves`: adding a leaf increments this binary counter. */
 typedef struct pairwise_sum {
   double partial[64];
   uint64_t leaves;
@@ -166,7 +166,7 @@ static void tally_real(tally *to, const void *elements, size_t count) {
     return;
   }
   if (!to->started || (to->reduction == MW_MIN ? value < to->extreme : value > to->extreme)) to->extreme = value;
-  /* An infinity is what the loop starts from, too: look again whether there was a number at all. */
+  /* The loop starts from an infinity, so an infinite result does not show whether there was a number: test for one. */
   if (!to->any_number) to->any_number = isfinite(value) || to->loops->any_number(elements, count);
 }
 
@@ -204,7 +204,7 @@ int mw_array_reduce(mw_array *array, mw_reduction reduction, double *number, int
     *number = mw_one_nan(reduction == MW_SUM ? total_of(&result.sum) : result.any_number ? result.extreme : NAN);
   else
     *number = (double)result.integer;
-  /* The sum of 64-bit integers may need more than 64 bits; it is a rounded number then. */
+  /* A sum of 64-bit integers may need more than 64 bits; then only the rounded number is returned. */
   *is_integer = !real && result.integer >= INT64_MIN && result.integer <= INT64_MAX;
   if (*is_integer) *integer = (int64_t)result.integer;
   return MW_SUCCESS;

@@ -1,11 +1,11 @@
-/* Views with strides: where an array's elements lie when they do not follow each other in row order, which bytes they reach,
- * and whether some of them share memory. */
+/* Strided views: the positions of elements that are not contiguous in row-major order, the range of bytes that they
+ * span, and whether some of them share memory. */
 #include "array.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the strides are those of row order; how far a dimension of one element would go does not matter. */
+/* Whether the strides are row-major without gaps; strides of dimensions of one element are ignored. */
 static bool is_row_order(const mw_array *array) {
   int64_t stride = (int64_t)array->dtype->size;
   for (int i = array->rank - 1; i >= 0; i--) {
@@ -15,8 +15,8 @@ static bool is_row_order(const mw_array *array) {
   return true;
 }
 
-/* The bytes before and after the first element that the others reach, the first one's size aside. False where it is more than
-   memory has addresses. */
+/* The distances that elements extend before and after the first one, without the first one's size. False if they exceed
+   the address space. */
 static bool reach_of(const mw_array *array, int64_t *before, int64_t *after) {
   *before = *after = 0;
   for (int i = 0; i < array->rank; i++) {
@@ -32,7 +32,7 @@ void mw_array_reach(const mw_array *array, size_t *low, size_t *high) {
   int64_t before = 0, after = 0;
   *low = *high = array->offset;
   if (array->count == 0) return;
-  reach_of(array, &before, &after); /* was in range when the array was made */
+  reach_of(array, &before, &after); /* cannot fail: checked when the array was made */
   *low = (size_t)((int64_t)array->offset + before);
   *high = (size_t)((int64_t)array->offset + after) + array->dtype->size;
 }
@@ -54,7 +54,7 @@ static bool is_aligned(const mw_array *view) {
   return bits % view->dtype->align == 0;
 }
 
-/* Whether no two elements share a byte, by a sufficient condition: each stride exceeds what the smaller ones reach. */
+/* Whether no two elements share a byte, by a sufficient condition: each stride exceeds the span of the smaller ones. */
 static bool has_repeats(const mw_array *view) {
   bool used[MW_MAX_RANK] = {false};
   int64_t reach = (int64_t)view->dtype->size;

@@ -1,8 +1,8 @@
-/* The compile cache: finding, storing and dropping entries, and where they are.
+/* The compile cache: finding, storing and removing entries; its location.
  *
- * An entry appears under its name whole or not at all (a rename), and whoever has it open keeps it when it goes, so no
- * reader needs a lock. What it holds is checked by the driver. No trouble with the cache is an error: the caller then
- * compiles, and uses the file where the compiler put it. */
+ * An entry appears under its name atomically (a rename), and an open file survives its eviction, so readers need no
+ * lock. The driver checks an entry's contents. Problems with the cache are not errors: the caller then compiles, and
+ * uses the file where the compiler wrote it. */
 #include "cache_folder.h"
 #include "core/core.h"
 
@@ -48,8 +48,9 @@ static bool entry_path(const mw_hash *key, char name[MW_CACHE_NAME_SIZE], char *
 
 /* ---- finding ---- */
 
-/* Mark as just used, and say whether there is such a file. To the nanosecond, since the kernel's own "now" is the same for
-   milliseconds; in a folder shared with others only that may be allowed, or not even that. */
+/* Mark the entry as just used; false if there is none. The explicit time has nanoseconds, since the kernel's "now"
+   (UTIME_NOW) has a resolution of milliseconds; but in a folder shared with others only UTIME_NOW may be allowed, or
+   not even that. */
 static bool touch(const char *path) {
   struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {0}};
   clock_gettime(CLOCK_REALTIME, &times[1]);
@@ -59,14 +60,14 @@ static bool touch(const char *path) {
 
 bool mw_cache_find(const mw_hash *key, char *path, size_t size) {
   char name[MW_CACHE_NAME_SIZE];
-  /* It becomes code that is run: whose it is, is asked each time. */
+  /* The file becomes code that is run: check its owner each time. */
   bool found =
       entry_path(key, name, path, size) && mw_directory_is_private(folder()) && mw_file_is_private(path) && touch(path);
   atomic_fetch_add_explicit(found ? &cache.hits : &cache.misses, 1, memory_order_relaxed);
   return found;
 }
 
-/* What was found and then found wanting was no hit. */
+/* An entry that was found but is not usable does not count as a hit. */
 void mw_cache_remove(const mw_hash *key) {
   char name[MW_CACHE_NAME_SIZE], path[PATH_MAX];
   if (!entry_path(key, name, path, sizeof path)) return;
@@ -87,13 +88,13 @@ static bool send_all(int target, int source) {
   return sent == 0;
 }
 
-/* Under a temporary name that cache_folder.c knows as one. */
+/* Copy under a temporary name of the form that cache_folder.c recognises. */
 static bool copy_into(const char *file, const char *path) {
   static atomic_uint counter;
   int source = open(file, O_RDONLY | O_CLOEXEC);
   if (source < 0) return false;
   char *temporary = mw_format("%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&counter, 1));
-  unlink(temporary); /* of a killed process that had our number */
+  unlink(temporary); /* of a killed process that had this process's id */
   int target = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
   bool copied = target >= 0 && send_all(target, source);
   if (target >= 0 && close(target) != 0) copied = false;
@@ -105,7 +106,7 @@ static bool copy_into(const char *file, const char *path) {
   return copied;
 }
 
-/* Renamed, or copied where the temporary folder is on another disk. */
+/* Rename, or copy if the temporary folder is on another file system. */
 static bool move_into(const char *file, const char *path) {
   return rename(file, path) == 0 || (errno == EXDEV && copy_into(file, path));
 }

@@ -1,9 +1,10 @@
-/* Entries are files named by their key; the time of last modification is when an entry was last used. Beside them lie
- * temporary files of copies under way, which a killed process may leave behind, and the meter: a file whose *length*
- * says, in blocks, how much was stored since somebody looked. Appending to it is atomic and costs a few microseconds, so
- * that every process knows when to look at the whole folder, and nobody does so at each store.
+/* The cache's folder. Entries are files named by their key; their modification time is the time of their last use. The
+ * folder also contains temporary files of copies in progress, which a killed process may leave behind, and the meter: a
+ * file whose *length* is the number of blocks stored since the folder was last scanned. Appending to the meter is
+ * atomic and takes a few microseconds, so that all processes know when to scan the folder, and need not do so at each
+ * store.
  *
- * The user may have pointed the cache at a folder with other things in it: only names of our making are touched. */
+ * The user may have pointed the cache at a folder with other files: only names that the cache makes are touched. */
 #include "cache_folder.h"
 
 #include <dirent.h>
@@ -17,10 +18,10 @@
 #include <unistd.h>
 
 #define METER         "moonwarp.size"
-#define BLOCK         ((size_t)4096) /* what the meter counts in, and what a file takes on most disks */
+#define BLOCK         ((size_t)4096) /* the meter's unit, and the allocation unit of most file systems */
 #define PRECOMPILED   "device-"
 #define KEY_DIGITS    32
-#define STALE_SECONDS 600 /* no copy of one module takes that long */
+#define STALE_SECONDS 600 /* a copy of a module never takes this long */
 
 void mw_cache_folder_name(const mw_hash *key, char out[MW_CACHE_NAME_SIZE]) {
   mw_hash_hex(key, out);
@@ -35,7 +36,7 @@ static bool is_entry(const char *name) { return starts_as_entry(name) && !name[M
 
 static bool is_temporary(const char *name) { return starts_as_entry(name) && name[MW_CACHE_NAME_SIZE - 1] == '.'; }
 
-/* mwcc's precompiled headers (src/mwcc/front/pch.c), which it bounds by itself: "device-", a key, ".pch". */
+/* mwcc's precompiled headers (src/mwcc/front/pch.c), whose number it limits itself: "device-", a key, ".pch". */
 static bool is_precompiled(const char *name) {
   const char *key = name + strlen(PRECOMPILED);
   return strncmp(name, PRECOMPILED, strlen(PRECOMPILED)) == 0 && strspn(key, "0123456789abcdef") == KEY_DIGITS &&
@@ -68,7 +69,7 @@ static void add_entry(listing *list, const char *name, const struct stat *facts)
   list->blocks += new_entry->blocks;
 }
 
-/* On the way, what killed processes left behind goes. Yours: free the entries. */
+/* Scan the folder, and remove temporary files of killed processes. Yours: free the entries. */
 static listing look(DIR *folder) {
   listing list = {0};
   time_t stale = time(NULL) - STALE_SECONDS;
@@ -103,7 +104,8 @@ static int by_use(const void *left, const void *right) {
   return strcmp(a->name, b->name);
 }
 
-/* Down to `target` blocks if there are more than `most`; `keep` (or NULL) stays. Returns what is left. */
+/* Evict down to `target` blocks if there are more than `most`, but not `keep` (may be NULL). Returns the blocks
+   left. */
 static size_t remove_oldest(DIR *folder, size_t most, size_t target, const char *keep) {
   listing list = look(folder);
   if (list.blocks > most) {
@@ -118,7 +120,7 @@ static size_t remove_oldest(DIR *folder, size_t most, size_t target, const char 
   return list.blocks;
 }
 
-/* One process at a time, which then sets the meter to what it found; the others need not wait for it. */
+/* Only one process at a time scans, and then resets the meter; the others do not wait for it. */
 static void make_room(const char *folder, int meter, size_t most, size_t target, const char *keep) {
   if (flock(meter, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
   DIR *stream = opendir(folder);
@@ -126,16 +128,16 @@ static void make_room(const char *folder, int meter, size_t most, size_t target,
     size_t left = remove_oldest(stream, most, target, keep);
     closedir(stream);
     bool told = ftruncate(meter, (off_t)left) == 0;
-    (void)told; /* if not, the next store looks again */
+    (void)told; /* if this fails, the next store scans again */
   }
   flock(meter, LOCK_UN);
 }
 
-/* *fresh: nobody knows yet what the folder holds. */
+/* *fresh: the folder has not been scanned yet. */
 static int open_meter(const char *folder, bool *fresh) {
   char *path = mw_format("%s/" METER, folder);
   const int how =
-      O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK; /* to open a pipe would wait for a reader */
+      O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK; /* opening a pipe would wait for a reader */
   int meter = open(path, how);
   struct stat facts;
   *fresh = meter < 0;
@@ -162,7 +164,7 @@ void mw_cache_folder_grown(const char *folder, const char *name, size_t bytes, s
   append_blocks(meter, blocks_of(bytes));
   size_t most = limit / BLOCK;
   bool full = fstat(meter, &facts) == 0 && (size_t)facts.st_size > most;
-  if (fresh || full) make_room(folder, meter, most, most - most / 5, name); /* a fifth, so that it lasts for a while */
+  if (fresh || full) make_room(folder, meter, most, most - most / 5, name); /* by a fifth, so that eviction is rare */
   close(meter);
 }
 

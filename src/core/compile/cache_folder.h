@@ -1,4 +1,4 @@
-/* The folder of the compile cache on disk: what may lie in it, how much does, and what goes first. */
+/* The folder of the compile cache: its files, their total size, and eviction. */
 #ifndef MW_CACHE_FOLDER_H
 #define MW_CACHE_FOLDER_H
 
@@ -13,13 +13,13 @@ typedef struct mw_cache_usage {
   size_t bytes, entries;
 } mw_cache_usage;
 
-/* Look at every entry. */
+/* Scan all entries. */
 mw_cache_usage mw_cache_folder_usage(const char *folder);
-/* `bytes` came in under `name`: make room if that may have brought the folder past `limit`, but not by removing `name`. */
+/* `bytes` were stored under `name`: evict other entries if the folder may exceed `limit` now. */
 void mw_cache_folder_grown(const char *folder, const char *name, size_t bytes, size_t limit);
-/* Remove entries, least recently used first, until at most `limit` bytes are there. */
+/* Remove entries, least recently used first, until at most `limit` bytes are left. */
 void mw_cache_folder_shrink(const char *folder, size_t limit);
-/* Remove every entry and all that belongs to the cache; errno of the first failure, or 0. */
+/* Remove all entries and other files of the cache; errno of the first failure, or 0. */
 int mw_cache_folder_clear(const char *folder);
 
 #endif

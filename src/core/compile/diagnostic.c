@@ -1,6 +1,6 @@
-/* Positions: a compiler's output, written about MW_SOURCE_NAME from line 1 on, told in the words of the source's file.
+/* Translation of a compiler's output, whose positions are in MW_SOURCE_NAME from line 1 on, to the source's file.
  *
- * What is translated is clang's (and NVRTC's) way of writing:
+ * The format is clang's (and NVRTC's):
  *     kernel.cu:3:7: error: use of undeclared identifier 'x'
  *         3 |   y = x;
  *           |       ^
@@ -52,7 +52,7 @@ static bool read_margin(const char *line, size_t length, size_t *width, int *num
 
 /* ---- writing ---- */
 
-/* A line with every "kernel.cu:12" in it translated. */
+/* Append the line with every "kernel.cu:12" in it translated. */
 static void add_line(mw_text *out, const mw_source *source, const char *line, size_t length) {
   const char *name = MW_SOURCE_NAME ":", *end = line + length;
   const size_t name_length = strlen(name);
@@ -74,7 +74,7 @@ static void add_line(mw_text *out, const mw_source *source, const char *line, si
   }
 }
 
-/* The margin grows where the script's line numbers have more digits than the text's. */
+/* The margin grows if the script's line numbers have more digits than the text's. */
 static void add_margin(mw_text *out, const mw_source *source, int number, size_t width, int *digits, const char *rest,
                        size_t length) {
   char text[16] = "";
@@ -115,7 +115,7 @@ char *mw_source_translate(const mw_source *source, const char *log) {
 
 /* ---- messages, each with its notes ---- */
 
-/* Whether a message begins here: a position and anything but a note, or the includes that lead to one. */
+/* Whether a message begins here: a position that is not a note's, or the chain of includes before one. */
 static bool begins_message(const char *line, size_t length) {
   position place;
   const char *rest;
@@ -125,8 +125,8 @@ static bool begins_message(const char *line, size_t length) {
   return strncmp(rest, "note: ", 6) != 0;
 }
 
-/* How many bytes of `log` its first message takes, up to the next. What leads to a message belongs to it; *head: how many
-   bytes that and the message's own line take. */
+/* The length of the first message of `log`, up to the next. The chain of includes belongs to the message; *head: the
+   length of that chain and the message's own line. */
 static size_t message_length(const char *log, size_t *head) {
   *head = 0;
   for (const char *line = log, *next; *line; line = next) {
@@ -138,7 +138,7 @@ static size_t message_length(const char *log, size_t *head) {
   return strlen(log);
 }
 
-/* A message is one of the log if its line is there: what clang notes about it differs with the instance it found it in. */
+/* The log contains a message if it contains its line: clang's notes differ between instances. */
 char *mw_source_join_logs(const char *log, const char *more) {
   mw_text out = {0};
   mw_text_add(&out, log, strlen(log));
@@ -151,7 +151,7 @@ char *mw_source_join_logs(const char *log, const char *more) {
 
 /* ---- the first error ---- */
 
-/* The first error of `log`, and how many errors there are. */
+/* The first error of `log`, and the number of errors. */
 static int find_first_error(const char *log, mw_log_entry *first) {
   int count = 0;
   mw_log_entry entry;

@@ -1,5 +1,5 @@
-/* Where mwcc is, and running it: the source and its headers go to files, mwcc runs beside them, and what is left is the
- * module. See run_mwcc.h. */
+/* Finding and running mwcc: the source and its headers are written to files in a private folder, in which mwcc runs and
+ * writes the module. See run_mwcc.h. */
 #include "run_mwcc.h"
 #include "source_map.h"
 
@@ -19,7 +19,7 @@ static bool is_program(const char *path) {
   return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/* `path` if it is a program; otherwise it goes to the list of places looked at. */
+/* `path` if it is a program; otherwise it is added to the list of places searched. */
 static char *try_path(char *path, mw_text *tried) {
   if (is_program(path)) return path;
   mw_text_addf(tried, "%s%s", tried->length ? ", " : "", path);
@@ -85,7 +85,7 @@ static void add_file(mw_text *out, const char *path) {
                status.st_mtim.tv_nsec);
 }
 
-/* mwcc runs clang, and both are LLVM's library: an update of that package changes what they make, and clang's date. */
+/* mwcc runs clang, and both use LLVM's library: an update of that package changes their output, and clang's date. */
 static void add_clang(mw_text *out) {
   const char *own = getenv("MOONWARP_CLANG");
   if (own && *own) {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NULL stays NULL and is no failure. */
+/* NULL stays NULL, which is not a failure. */
 static bool copy_text(const char *text, size_t length, const char **out) {
   char *copy = text ? mw_try_alloc(length + 1, "a source text") : NULL;
   if (copy) memcpy(copy, text, length);
@@ -14,8 +14,8 @@ static bool copy_text(const char *text, size_t length, const char **out) {
   return copy || !text;
 }
 
-/* Option i; the folder of an -I is made absolute, so that it stays the same one when the host goes elsewhere, and so that
-   equal keys in the cache mean equal folders. */
+/* Option i. The folder of an -I is made absolute, so that it does not change with the host's working directory, and so
+   that equal cache keys mean equal folders. */
 static char *copy_option(const mw_source *source, size_t i) {
   const char *option = source->options[i], *before = i > 0 ? source->options[i - 1] : NULL;
   bool apart = before && strcmp(before, "-I") == 0;

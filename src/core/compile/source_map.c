@@ -1,4 +1,4 @@
-/* Positions in a compiled text, told as positions in the file that the text stands in: see source_map.h. */
+/* Translation of positions in a compiled text to the file that contains the text: see source_map.h. */
 #include "source_map.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* Copies by boxes: rows and slices between host memory, buffers and CUDA arrays, in every direction.
+/* Copies of boxes: rows and slices between host memory, buffers and CUDA arrays, in every direction.
  *
- * Each side is first brought to one form, an address with pitches, checked against the memory that it lies in. Then a copy
- * within the device is a command of a stream. One with the host, and one whose sides may overlap, waits for the work before,
- * and rows are copied, several at once where both sides have them in one piece. */
+ * Each side is first normalised to an address with pitches, checked against the memory that contains it. A copy within
+ * the device then is a command of a stream. A copy that involves the host, or whose sides may overlap, waits for
+ * earlier work and copies rows, several at a time if they are contiguous on both sides. */
 #include "core/graph/capture.h"
 #include "core/launch/command.h"
 #include "core/graph/graph.h"
@@ -17,11 +17,11 @@ typedef struct box {
 
 typedef struct side {
   const char *name;    /* "source" */
-  unsigned char *host; /* where the host reaches the memory, the address of `at` 0; else NULL */
+  unsigned char *host; /* the host's address of `at` 0 if the host can access the memory; else NULL */
   mw_buffer *buffer;   /* NULL: host memory */
   size_t at;           /* the box's first byte */
   size_t row_pitch, slice_pitch;
-  bool native; /* the driver's own CUDA array, which only the driver reaches */
+  bool native; /* the driver's own CUDA array, which only the driver can access */
   const mw_box_side *given;
 } side;
 
@@ -38,7 +38,7 @@ static int check_pitch(const side *s, const mw_box_side *given, const box *b) {
   return MW_SUCCESS;
 }
 
-/* *out = a * b + c, where that is a number. */
+/* *out = a * b + c; false on overflow. */
 static bool add_product(size_t a, size_t b, size_t c, size_t *out) {
   size_t product;
   return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(product, c, out);
@@ -164,7 +164,7 @@ static bool are_apart(const side *target, const side *source, const box *b) {
          source->at + span(source, b) <= target->at;
 }
 
-/* Sides that may overlap are copied through memory of their own, as memmove does. */
+/* Sides that may overlap are copied through a temporary buffer, with the semantics of memmove. */
 static int copy_apart(const side *target, const side *source, const box *b) {
   if (are_apart(target, source, b)) return copy_rows(target, source, b);
   side between = {.host = mw_try_alloc(b->width * b->height * b->depth, "a copy"), .row_pitch = b->width};
@@ -201,12 +201,13 @@ static int hand_over(mw_device *device, const mw_array_box *part) {
   return code;
 }
 
-/* Whether slices are whole rows apart, as the driver wants them beside its arrays. */
+/* Whether slices are a whole number of rows apart, which the driver needs for copies with its arrays. */
 static bool has_whole_slices(const side *s, const box *b) {
   return b->depth == 1 || s->native || s->slice_pitch % s->row_pitch == 0;
 }
 
-/* Slice by slice where slices are not whole rows apart. Overlapping boxes of one array go through host memory. */
+/* Copies slice by slice if slices are not a whole number of rows apart. Overlapping boxes of one array are copied
+   through host memory. */
 static int copy_native(mw_device *device, const side *target, const side *source, const box *b) {
   mw_array_box whole = {.width = b->width, .height = b->height, .depth = b->depth};
   if (target->native && source->native && target->buffer == source->buffer) {
@@ -250,7 +251,7 @@ static int copy_now(mw_device *device, const side *to, const side *from, const b
   if (code != MW_SUCCESS) return code;
   if (from->buffer) code = mw_buffer_use(from->buffer);
   if (code == MW_SUCCESS) {
-    /* What the host is given is not to come from a failed kernel unnoticed. */
+    /* The host must not receive the results of a failed kernel unnoticed. */
     if (to->buffer)
       mw_device_wait(device);
     else

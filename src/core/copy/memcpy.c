@@ -1,5 +1,5 @@
-/* Copies and fills by address: checked against the memory that lies there, then handed to the driver as a box. A CUDA array
- * that takes part is an address, too, but for those that are the driver's own. */
+/* Copies and fills by address: checked against the memory at the address, then passed to the driver as a box. CUDA
+ * arrays are translated to addresses, except the driver's own. */
 #include "core/allocation_map.h"
 #include "core/graph/capture.h"
 #include "core/launch/command.h"
@@ -17,7 +17,7 @@ typedef struct side {
   const mw_array_place *place; /* in a CUDA array, or NULL */
 } side;
 
-/* Bytes from the first one that is touched to the last. False where that cannot be counted. */
+/* The number of bytes from the first accessed one to the last. False on overflow. */
 static bool reach(const side *s, size_t width, size_t height, size_t depth, size_t *out) {
   size_t slices, rows;
   return !__builtin_mul_overflow(s->pitch, s->rows, &slices) && !__builtin_mul_overflow(slices, depth - 1, &slices) &&
@@ -53,7 +53,7 @@ static int check_range(side *s, size_t bytes, bool foreign, mw_device *device) {
   }
   uint64_t left = info->address + info->bytes - s->address;
   if (bytes <= left) return MW_SUCCESS;
-  return fail(MW_INVALID_VALUE, "%zu bytes are more than the %s has: it ends %llu bytes behind the address", bytes,
+  return fail(MW_INVALID_VALUE, "%zu bytes are more than the %s has: it ends %llu bytes after the address", bytes,
               s->name, (unsigned long long)left);
 }
 
@@ -95,7 +95,7 @@ static int check_direction(mw_direction direction, const side *target, const sid
   const side *wrong = !(from_device ? is_device(source) : is_host(source)) ? source
                       : !(to_device ? is_device(target) : is_host(target)) ? target
                                                                            : NULL;
-  /* Pinned memory is reached from both sides at one address. */
+  /* Pinned memory has one address on host and device, so it suits any direction. */
   if (!wrong || wrong->piece.info.kind == MW_MEMORY_PINNED) return MW_SUCCESS;
   return fail(MW_INVALID_VALUE, "a copy from %s, and the %s is memory of the %s", names[direction], wrong->name,
               is_device(wrong) ? "device" : "host");
@@ -138,7 +138,7 @@ static int hand_over_native(mw_stream *stream, const mw_copy *copy, side *target
   return code;
 }
 
-/* On two devices, whose driver wants to know. */
+/* A copy between two devices: the driver needs both. */
 static bool lie_apart(const side *target, const side *source) {
   const mw_memory_info *to = &target->piece.info, *from = &source->piece.info;
   return to->kind == MW_MEMORY_DEVICE && from->kind == MW_MEMORY_DEVICE && to->device != from->device &&
@@ -186,7 +186,7 @@ static bool overlap(const mw_copy *copy) {
          meet(a->y, b->y, copy->height) && meet(a->z, b->z, copy->depth);
 }
 
-/* Through memory of the host's, waiting. */
+/* Copy through host memory, waiting. */
 static int copy_overlapping(mw_stream *stream, const mw_copy *copy) {
   const mw_array_place *to = &copy->target_in, *from = &copy->source_in;
   const mw_box_side target = {.array = to->array, .level = to->level, .x = to->x, .y = to->y, .z = to->z};
@@ -208,7 +208,7 @@ static int capture_copy(mw_stream *stream, const mw_copy *copy) {
 
 /* ---- copies ---- */
 
-/* The sides of a copy that is something, their pieces held: to be dropped whatever comes of it. */
+/* The sides of a copy that is not empty, with their memory held: the caller must drop it even after a failure. */
 static int check_copy(mw_device *device, const mw_copy *copy, side *target, side *source) {
   *target = (side){.name = "target",
                    .address = copy->target,
@@ -303,12 +303,12 @@ int mw_memory_fill(mw_device *device, mw_stream *stream, const mw_fill *fill) {
 
 /* ---- for lists ---- */
 
-/* Whether rows and slices follow each other closely, with pitches complete. */
+/* Whether rows and slices are contiguous; the pitches are complete. */
 static bool is_flat(const side *s, size_t width, size_t height, size_t depth) {
   return (height == 1 && depth == 1) || (s->pitch == width && (depth == 1 || s->rows == height));
 }
 
-/* A reference to what the piece is part of, or NULL. */
+/* A reference to the buffer that contains the piece, or NULL. */
 static mw_buffer *keep(const mw_device *device, const side *s) {
   if (!s->piece.buffer || s->piece.buffer->device != device || pageable(s)) return NULL;
   return mw_memory_buffer(s->address);

@@ -1,10 +1,10 @@
-/* Copies between arrays of which one is strided, by a kernel for each size of word, which the device owns. */
+/* Copies to or from strided arrays, by elementwise kernels that the device owns, one for each word size. */
 #include "elementwise.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* By size: the largest word that divides an element, its address and all steps moves it. */
+/* Word sizes: a copy uses the largest one that divides the element size, the address and all strides. */
 static const char *const words[] = {"uchar", "ushort", "uint", "ulonglong", "uint4"};
 
 struct mw_device_functions {
@@ -16,8 +16,8 @@ static void finish(mw_elementwise *f, size_t *modules) {
   for (const mw_elementwise_variant *v = f->variants; v; v = v->next) ++*modules;
 }
 
-/* Each module that was compiled for one of them held a reference, which was given back then: they are taken once more, and one
-   besides, so that letting go of the modules does not close the device again. */
+/* The references of these functions' modules to the device were released when the modules were compiled. They are taken
+   again here, and one more, so that releasing the modules does not close the device a second time. */
 void mw_elementwise_close(mw_device *device) {
   struct mw_device_functions *functions = device->functions;
   size_t modules = 0;
@@ -68,7 +68,7 @@ static void add_bits(uint64_t *bits, const mw_array *array) {
     if (array->shape[d] > 1) *bits |= (uint64_t)array->strides[d];
 }
 
-/* The array as one of words, which element after element stand in a dimension of their own. */
+/* The array as an array of words: the words of an element are an additional dimension. */
 static int as_words(mw_array *array, const mw_type *word, mw_array **out) {
   size_t shape[MW_MAX_RANK];
   int64_t strides[MW_MAX_RANK];

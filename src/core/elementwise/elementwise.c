@@ -1,4 +1,4 @@
-/* Functions of elements: the object, the kernels that it has compiled, and a run (elementwise.h). */
+/* Elementwise functions: the object, its compiled kernels, and running it (elementwise.h). */
 #include "elementwise.h"
 #include "core/launch/launch.h"
 
@@ -98,14 +98,14 @@ static int compile(mw_elementwise *f, const mw_layout_class *class, mw_launch **
   return code;
 }
 
-/* Under the lock: the kernel for the class, compiled where it is not yet; NULL with the error slot filled. */
+/* Under the lock: the kernel for the class, compiled if necessary; NULL with the error slot filled. */
 static mw_elementwise_variant *variant_for(mw_elementwise *f, const mw_layout_class *class, int *code) {
   for (mw_elementwise_variant *v = f->variants; v; v = v->next)
     if (memcmp(&v->class, class, sizeof *class) == 0 && !mw_launch_is_lost(v->launch)) return v;
   mw_launch *launch = NULL;
   *code = compile(f, class, &launch);
   if (*code != MW_SUCCESS) return NULL;
-  /* What the device owns must not keep the device: mw_elementwise_close gives the module's reference back. */
+  /* A function that the device owns must not retain the device: mw_elementwise_close takes this reference again. */
   if (f->owned) mw_refs_drop(&f->device->refs);
   mw_elementwise_variant *made = mw_alloc(sizeof *made);
   *made = (mw_elementwise_variant){.next = f->variants, .class = *class, .launch = launch};
@@ -133,7 +133,7 @@ static int configure_flat(mw_launch *launch, const mw_layout *layout, bool wide)
               : mw_launch_bytes(launch, 0, &(uint32_t){(uint32_t)layout->count}, sizeof(uint32_t));
 }
 
-/* The kernel's struct walk_, byte for byte. */
+/* Has the layout of the kernel's struct walk_. */
 static int set_walk(const mw_elementwise *f, mw_launch *launch, const mw_layout *layout, const mw_layout_class *class) {
   unsigned char bytes[(MW_MAX_OPERANDS + 1) * MW_MAX_RANK * 8 + (MW_MAX_RANK + 1) * 8] = {0};
   size_t rank = (size_t)layout->rank, at = 0, rows = 1;
@@ -158,7 +158,7 @@ static int configure_rows(const mw_elementwise *f, mw_launch *launch, const mw_l
   return code == MW_SUCCESS ? set_walk(f, launch, layout, class) : code;
 }
 
-/* An input whose elements lie among those of an output, and not in the same order, is read from a copy: *copies keeps it. */
+/* An input that overlaps an output, and not element by element, is read from a copy, which *copies retains. */
 static int separate(const mw_elementwise *f, mw_operand_value *values, mw_array **copies) {
   for (size_t o = 0; o < f->operand_count; o++) {
     if (f->operands[o].kind != MW_OPERAND_OUT) continue;

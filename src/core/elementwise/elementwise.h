@@ -1,12 +1,13 @@
-/* Functions of elements: one kernel applied to all elements of arrays of the same shape, or of shapes that broadcast.
+/* Elementwise functions: one kernel applied to all elements of arrays whose shapes are equal or broadcast.
  *
- *   elementwise.c   the object, the kernels that it has compiled, and a run
- *   layout.c        which elements meet: broadcasting, and dimensions that can be walked as one
+ *   elementwise.c   the object, its compiled kernels, and running it
+ *   layout.c        broadcasting, and merging of dimensions
  *   source.c        the kernels' CUDA C
- *   copy.c          copies between strided arrays, which each device has for itself
+ *   copy.c          copies between strided arrays, by functions that each device owns
  *
- * A kernel is compiled for a layout class, never for a shape: either all arrays are contiguous (*flat*), or their elements are
- * walked row by row, with a number of dimensions and, for each array, how it moves along the innermost one. */
+ * A kernel is compiled for a layout class, never for a shape: either all arrays are contiguous (*flat*), or elements
+ * are traversed row by row; the class then is the number of dimensions and each array's step along the innermost one.
+ */
 #ifndef MW_ELEMENTWISE_H
 #define MW_ELEMENTWISE_H
 
@@ -14,22 +15,22 @@
 
 #define MW_MAX_OPERANDS 32
 
-/* How an operand moves along the innermost dimension. */
+/* An operand's step along the innermost dimension. */
 typedef enum mw_step_class {
   MW_STEP_NEXT, /* to the next element in memory */
-  MW_STEP_STAY, /* not at all */
+  MW_STEP_STAY, /* none: the element is repeated */
   MW_STEP_ANY
 } mw_step_class;
 
-/* The class that a kernel is compiled for. */
+/* The layout class that a kernel is compiled for. */
 typedef struct mw_layout_class {
   int rank;                                /* 0: flat */
-  bool wide;                               /* more elements than 32 bits can count */
-  bool short_rows;                         /* blocks are 32 x 8 threads, rather than 256 of one row */
+  bool wide;                               /* the count exceeds 32 bits */
+  bool short_rows;                         /* blocks are 32 x 8 threads, instead of 256 of one row */
   unsigned char step[MW_MAX_OPERANDS + 1]; /* mw_step_class of each operand, and of the index */
 } mw_layout_class;
 
-/* A walk over the elements: rank dimensions, the innermost last, with the bytes from one to the next in each. */
+/* A traversal of the elements: rank dimensions, the innermost last, with the operands' strides in bytes. */
 typedef struct mw_layout {
   int rank;
   size_t extent[MW_MAX_RANK], count;
@@ -45,7 +46,7 @@ typedef struct mw_elementwise_variant {
 struct mw_elementwise {
   mw_refs refs;
   mw_device *device;
-  bool owned; /* by the device, to which it then holds no reference */
+  bool owned; /* by the device, and so without a reference to it */
   char *name, *preamble, *body, *file;
   int line;
   char **options;
@@ -53,11 +54,11 @@ struct mw_elementwise {
   mw_operand *operands;
   size_t operand_count;
   bool uses_index;
-  pthread_mutex_t lock; /* of the variants, and of the launch that one of them prepares */
+  pthread_mutex_t lock; /* guards the variants, and preparing a launch of one */
   mw_elementwise_variant *variants;
 };
 
-/* The shape that the arrays of IN and OUT operands have together; MW_INVALID_VALUE where theirs do not broadcast, or where an
+/* The broadcast shape of the IN and OUT operands' arrays; MW_INVALID_VALUE if their shapes do not broadcast, or if an
    output is smaller. rank 0: there is no array. */
 int mw_broadcast_shape(const mw_elementwise *f, const mw_operand_value *values, int *rank, size_t shape[MW_MAX_RANK]);
 void mw_layout_of(const mw_elementwise *f, const mw_operand_value *values, int rank, const size_t *shape,
@@ -66,7 +67,7 @@ mw_layout_class mw_layout_classify(const mw_elementwise *f, const mw_operand_val
 /* The text of the kernel for a class; *line_of_body is the line, from 1, on which the body begins. Yours: free. */
 char *mw_elementwise_kernel_text(const mw_elementwise *f, const mw_layout_class *class, int *line_of_body);
 
-/* Whether the operand's array is walked element by element. */
+/* Whether the operand is an array that is traversed element by element. */
 static inline bool mw_is_walked(const mw_operand *operand) {
   return operand->kind == MW_OPERAND_OUT || operand->kind == MW_OPERAND_IN;
 }

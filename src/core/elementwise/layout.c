@@ -1,8 +1,8 @@
-/* Which elements meet in a function of elements, and how they are walked.
+/* Broadcasting and traversal order of elementwise functions.
  *
- * Shapes broadcast as NumPy's do: they are aligned at the last dimension, and a dimension of one element is repeated.
- * Dimensions that every array walks as one are merged, so that contiguous arrays end with one dimension whatever their
- * rank was. */
+ * Shapes broadcast as in NumPy: they are aligned at the last dimension, and a dimension of one element is repeated.
+ * Dimensions that are contiguous with the next one in every array are merged, so that contiguous arrays are traversed
+ * in a single dimension, whatever their rank. */
 #include "elementwise.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static int fail_shapes(const mw_elementwise *f, const mw_operand_value *values, 
   return code;
 }
 
-/* Widen the shape so far by one more; false where they do not fit. */
+/* Broadcast the shape so far with one more; false if they are incompatible. */
 static bool widen(const mw_array *array, int *rank, size_t shape[MW_MAX_RANK]) {
   int missing = array->rank - *rank;
   if (missing > 0) {
@@ -49,7 +49,7 @@ int mw_broadcast_shape(const mw_elementwise *f, const mw_operand_value *values, 
   for (size_t k = 0; k < f->operand_count; k++)
     if (f->operands[k].kind == MW_OPERAND_IN && !widen(values[k].array, rank, shape))
       return fail_shapes(f, values, "these shapes do not fit together (sizes have to be equal or 1, from the last on)");
-  /* Inputs are repeated to fill a larger output, but an output is not. */
+  /* Inputs are repeated to fill a larger output, but outputs are not repeated. */
   for (size_t k = 0; k < f->operand_count; k++) {
     const mw_array *array = values[k].array;
     if (f->operands[k].kind != MW_OPERAND_OUT || !array) continue;
@@ -85,7 +85,7 @@ static void drop_dimension(mw_layout *layout, size_t operands, int which) {
   layout->rank--;
 }
 
-/* Whether dimension d continues where a whole run of the one after it ends, for all arrays. */
+/* Whether dimension d can be merged with the next one: in all arrays its stride is that dimension's whole extent. */
 static bool continues(const mw_layout *layout, size_t operands, int d) {
   for (size_t k = 0; k < operands; k++)
     if (layout->step[k][d] != layout->step[k][d + 1] * (int64_t)layout->extent[d + 1]) return false;
@@ -104,7 +104,7 @@ static void merge_dimensions(mw_layout *layout, size_t operands) {
   }
 }
 
-/* Rows should be long: where the innermost dimension is short and another is not, that one is walked innermost. */
+/* Rows should be long: if the innermost dimension is short and another one is not, interchange them. */
 static void turn_long_dimension_inward(mw_layout *layout, size_t operands) {
   enum { SHORT = 16 };
   int last = layout->rank - 1, longest = last;

@@ -1,7 +1,7 @@
-/* The CUDA C of a function of elements, for one layout class.
+/* The CUDA C of an elementwise function, for one layout class.
  *
- * It is meant to be read: `f:source()` shows it. Elements are loaded into variables of the operands' names, the body
- * computes with them, and what it has put into the outputs' variables is stored. */
+ * It should be readable, since `f:source()` shows it. Elements are loaded into variables with the operands' names, the
+ * body computes with them, and the outputs' variables are stored. */
 #include "elementwise.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static bool is_named(const mw_type *type, const char *name) {
   return strcmp(scalar->name, name) == 0;
 }
 
-/* As CUDA C spells it, where that is not the dtype's name. */
+/* The name in CUDA C, where it differs from the dtype's name. */
 static const char *spelling(const mw_type *type) {
   if (strcmp(type->name, "bfloat16") == 0) return "__nv_bfloat16";
   if (strcmp(type->name, "bfloat162") == 0) return "__nv_bfloat162";
@@ -60,7 +60,7 @@ static void add_flat_head(mw_text *text, const mw_elementwise *f, const mw_layou
 
 /* ---- by rows ---- */
 
-/* The bytes of an operand from its row's beginning to its element of column j_. */
+/* The expression for an operand's element in column j_ of its row. */
 static void add_place(mw_text *text, const mw_elementwise *f, const mw_layout_class *class, size_t k) {
   const mw_operand *o = &f->operands[k];
   const char *type = spelling(o->dtype), *constant = o->kind == MW_OPERAND_OUT ? "" : "const ";
