@@ -344,7 +344,7 @@ describe("a launch on a GPU", function()
     ]] }
     assert.equal(1, gpu.count(result, "cuFuncSetAttribute"))
     assert.equal("cuFuncSetAttribute 8 100000", gpu.call(result, "cuFuncSetAttribute"))
-    assert.matches("asks for 300000 bytes of shared memory, and a block on cuda:0 has 232448", result.output, 1, true)
+    assert.matches("requests 300000 bytes of shared memory, and a block on cuda:0 has 232448", result.output, 1, true)
   end)
 
   it("that CUDA refuses gives the arithmetic", function()

@@ -1,8 +1,8 @@
-/* Chains: kernels, copies and fills of a graph, each behind the one before, that the driver runs as one command.
+/* Chains: sequences of kernels, copies and fills of a graph that the driver runs as one command (a command list).
  *
- * What the driver laid out, and what is in use while it runs, is a layout: made when the chain first runs and whenever
- * something in it has changed, and kept by its runs in flight. Whatever cannot be laid out, or is refused, runs node by
- * node, so that errors are those of the calls that the nodes stand for. */
+ * A layout is the driver's list together with the resources that it uses. It is made when the chain first runs and
+ * whenever something in the chain has changed; runs in flight retain it. If the chain cannot be laid out, or the driver
+ * refuses it, its nodes run one by one, so that errors are those of the nodes' calls. */
 #include "core/array/array.h"
 #include "graph.h"
 #include "core/allocation_map.h"
@@ -11,15 +11,15 @@
 
 #include <stdlib.h>
 
-enum { ASK_AGAIN = 64 /* runs, at most, from asking for better code to asking again */ };
+enum { CHECK_AGAIN = 64 /* the most runs between two checks for specialised kernels */ };
 
 typedef struct layout {
-  mw_refs refs; /* the chain's, and one for each run in flight */
+  mw_refs refs; /* one of the chain, and one for each run in flight */
   const mw_driver *driver;
   void *list;
   unsigned epoch; /* the device's */
   size_t buffer_count, module_count;
-  mw_buffer **buffers; /* that the nodes use, each once; likewise the modules */
+  mw_buffer **buffers; /* that the nodes use, without duplicates; likewise the modules */
   mw_module **modules;
 } layout;
 
@@ -28,13 +28,13 @@ struct mw_chain {
   const mw_work **works;
   size_t count, capacity;
   layout *layout;   /* or NULL */
-  mw_buffer **held; /* references to what its copies and fills by address reach */
+  mw_buffer **held; /* references to the memory of its copies and fills by address */
   size_t held_count;
-  mw_buffer **bound; /* likewise to what its kernels' references were bound to when it was laid out, kernel by kernel */
+  mw_buffer **bound; /* likewise of the textures bound to its kernels' references when it was laid out, by kernel */
   size_t bound_count;
   bool plain;          /* it cannot be laid out */
-  bool settled;        /* better code for its kernels will not come */
-  uint64_t runs, next; /* how often it ran since better code was asked for, and after how often that is due again */
+  bool settled;        /* its kernels will not be specialised any further */
+  uint64_t runs, next; /* the number of runs since the last check for specialised kernels, and until the next one */
 };
 
 /* ---- making ---- */
@@ -62,7 +62,8 @@ static bool has_settled_textures(const mw_launch *launch) {
 
 static size_t references_of(const mw_launch *launch) { return launch ? launch->kernel->info->reference_count : 0; }
 
-/* A cooperative launch goes in rounds of its own, and a driver's own textures are what only its launches can change. */
+/* Cooperative launches have phases of their own, and only single launches can change a driver's own texture
+   bindings. */
 static bool takes_launch(const mw_device *device, const mw_launch *launch) {
   const mw_kernel *kernel = launch->kernel;
   return kernel->module->device == device && kernel->module->epoch == atomic_load(&device->epoch) &&
@@ -71,7 +72,7 @@ static bool takes_launch(const mw_device *device, const mw_launch *launch) {
          has_settled_textures(launch);
 }
 
-/* The memory that a copy or a fill by address reaches, at most two buffers, yours; none where it cannot be laid out. */
+/* The memory of a copy or a fill by address, at most two buffers, yours; none if it cannot be laid out. */
 static size_t find_memory(mw_device *device, const mw_work *work, mw_buffer *out[2]) {
   if (work->kind == MW_WORK_COPY && mw_copy_flat(device, &work->copy, out)) return 2;
   if (work->kind == MW_WORK_FILL && mw_fill_flat(device, &work->fill, out)) return 1;
@@ -104,7 +105,7 @@ static void drop_layout(layout *l) {
   free(l);
 }
 
-/* Runs in flight have uses of the memory, and need no references: those are let go of by threads of the host's only. */
+/* Runs in flight have uses of the memory, not references: only host threads may release references. */
 static void let_go(mw_chain *chain) {
   for (size_t i = 0; i < chain->held_count; i++) mw_buffer_release(chain->held[i]);
   for (size_t i = 0; i < chain->bound_count; i++) mw_buffer_release(chain->bound[i]);
@@ -136,7 +137,7 @@ static int compare_pointers(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Sort pointers and leave each once; how many those are. */
+/* Sort pointers and remove duplicates; returns the number left. */
 static size_t unite(void *pointers, size_t count) {
   void **list = pointers;
   size_t kept = 0;
@@ -178,7 +179,7 @@ static void find_uses(const mw_chain *chain, layout *l) {
   l->module_count = unite(l->modules, l->module_count);
 }
 
-/* references: handles of what the kernel's are bound to. */
+/* references: the handles of the bindings of the kernel's references. */
 static mw_launch_request request_of(const mw_work *work, const uint64_t *references) {
   mw_launch *launch = work->launch;
   mw_launch_request request = launch->request;
@@ -220,7 +221,7 @@ static bool is_nothing(const mw_work *work) {
          (work->kind == MW_WORK_BUFFER_FILL && work->count == 0);
 }
 
-/* The driver's list of what there is to do. NULL: it refused. */
+/* Make the driver's command list. NULL: the driver refused. */
 static void *make_list(mw_chain *chain) {
   mw_launch_request *requests = mw_alloc(chain->count * sizeof *requests);
   mw_list_item *items = mw_alloc(chain->count * sizeof *items);
@@ -249,7 +250,7 @@ static void *make_list(mw_chain *chain) {
   return list;
 }
 
-/* Take what the chain's work reaches; false where some of it cannot be laid out now. */
+/* Retain the memory that the chain's work accesses by address; false if some of it cannot be laid out now. */
 static bool hold_memory(mw_chain *chain) {
   bool all = true;
   chain->held = mw_alloc((2 * chain->count + 1) * sizeof(mw_buffer *));
@@ -264,7 +265,7 @@ static bool hold_memory(mw_chain *chain) {
   return all;
 }
 
-/* Take what is bound now; false where one reference is bound to nothing. */
+/* Retain the current bindings; false if a reference is unbound. */
 static bool hold_bound(mw_chain *chain) {
   size_t most = 1;
   bool all = true;
@@ -280,7 +281,7 @@ static bool hold_bound(mw_chain *chain) {
   return all;
 }
 
-/* Whether its kernels' references are bound to what they were bound to when it was laid out. */
+/* Whether the bindings of its kernels' references are those of when it was laid out. */
 static bool is_bound(const mw_chain *chain) {
   mw_buffer *const *bound = chain->bound;
   bool same = true;
@@ -296,7 +297,7 @@ static bool is_bound(const mw_chain *chain) {
 static void lay_out(mw_chain *chain) {
   mw_chain_spoil(chain);
   chain->plain = !hold_memory(chain);
-  if (chain->plain || !hold_bound(chain)) return; /* what is not bound may be the next time */
+  if (chain->plain || !hold_bound(chain)) return; /* an unbound reference may be bound at the next run */
   chain->runs = 0;
   chain->next = 1;
   void *list = make_list(chain);
@@ -312,7 +313,7 @@ static void lay_out(mw_chain *chain) {
 
 /* ---- running ---- */
 
-/* Whether there is better code now for a kernel. It is asked for after 1, 2, 4 … runs. */
+/* Whether there is now a specialised kernel for one of the nodes. Checked after 1, 2, 4 … runs. */
 static bool has_better_code(mw_chain *chain) {
   bool better = false;
   if (chain->settled || chain->runs < chain->next) return false;
@@ -325,7 +326,7 @@ static bool has_better_code(mw_chain *chain) {
     chain->settled = chain->settled && launch->request.kernel;
   }
   chain->runs = 0;
-  if (chain->next < ASK_AGAIN) chain->next *= 2;
+  if (chain->next < CHECK_AGAIN) chain->next *= 2;
   return better;
 }
 
@@ -346,7 +347,7 @@ static void run_done(void *context) {
   drop_layout(l);
 }
 
-/* False: memory was freed. */
+/* False: some memory was freed. */
 static bool begin_uses(layout *l) {
   for (size_t i = 0; i < l->buffer_count; i++) {
     if (mw_buffer_use(l->buffers[i]) == MW_SUCCESS) continue;
@@ -368,7 +369,7 @@ int mw_chain_run(mw_chain *chain, mw_stream *stream) {
   if (!chain->plain && (!is_good(chain) || has_better_code(chain))) lay_out(chain);
   layout *l = chain->layout;
   if (!l || !begin_uses(l)) {
-    /* Other memory may have the address the next time. */
+    /* Another allocation may have the address at the next run. */
     if (chain->held_count > 0 || l) mw_chain_spoil(chain);
     return run_plainly(chain, stream);
   }

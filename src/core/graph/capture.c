@@ -1,9 +1,9 @@
-/* Capturing: streams that put their work into a graph.
+/* Stream capture: recording a stream's work as nodes of a graph.
  *
- * A stream that captures has a `capture`, shared by all that take part, and the nodes that its next node depends on. The
- * functions that queue work ask mw_capture_concerns first. The device counts captures, so that what they are in the way of
- * can refuse at once. A stream's capture is its own thread's to look at and to change; others look under the device's
- * stream_lock, under which it is changed. */
+ * A captured stream has a `capture`, which all participating streams share, and the set of nodes that its next node
+ * depends on (its tail). Functions that queue work call mw_capture_concerns first. The device counts captures, so that
+ * calls that they forbid can fail at once. A stream's capture is changed by its own thread only, under the device's
+ * stream_lock; other threads read it under that lock. */
 #include "graph.h"
 #include "capture.h"
 
@@ -12,7 +12,7 @@
 
 _Thread_local int mw_capture_own;
 
-/* ---- the nodes that come before a stream's next ---- */
+/* ---- tails: the nodes that a stream's next node depends on ---- */
 
 static void tail_add(mw_tail *tail, size_t node) {
   for (size_t i = 0; i < tail->count; i++)
@@ -50,7 +50,7 @@ static void join(mw_stream *stream, mw_capture *capture) {
   mw_unlock(&stream->device->stream_lock);
 }
 
-/* Under the lock; the reference is the caller's to drop. */
+/* Under the lock; the caller drops the reference. */
 static mw_capture *part(mw_stream *stream) {
   mw_capture *capture = stream->capture;
   stream->capture = NULL;
@@ -66,7 +66,7 @@ static void tally(const mw_capture *capture, int change) {
   if (capture->mode == MW_CAPTURE_THREAD && pthread_equal(capture->thread, pthread_self())) mw_capture_own += change;
 }
 
-/* It takes no more work, and the streams that joined it are free again; its origin parts last. Under the lock. */
+/* End the capture: the streams that joined leave it, its origin last. Under the lock. */
 static void end(mw_capture *capture) {
   mw_stream *origin = capture->origin;
   for (mw_stream *other = origin->device->streams; other; other = other->next)
@@ -99,7 +99,7 @@ int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, si
   return MW_SUCCESS;
 }
 
-/* Whether a node is among those that others, or the stream's next one, depend on. */
+/* Whether other nodes, or the stream's next one, depend on the node. */
 static bool is_joined(const mw_graph *graph, const mw_tail *tail, size_t node) {
   for (size_t i = 0; i < tail->count; i++)
     if (tail->nodes[i] == node) return true;
@@ -156,7 +156,7 @@ mw_capture *mw_capture_abandon(mw_stream *stream) {
   return part(stream);
 }
 
-/* Spoil the captures that are in the way: of work in the default stream, or of what waits for the device. */
+/* Invalidate the captures that forbid the call: work in the default stream, or a wait for the device. */
 static void spoil(mw_device *device, bool legacy) {
   mw_lock(&device->stream_lock);
   for (mw_stream *stream = device->streams; stream; stream = stream->next) {
@@ -170,11 +170,11 @@ static void spoil(mw_device *device, bool legacy) {
 
 /* ---- taking work ---- */
 
-/* No stream captures here: what is in the default stream would have to wait for the others. */
+/* The call is for work in the default stream, which would have to wait for the captured streams. */
 static int refuse_implicit(mw_device *device) {
   spoil(device, true);
   return fail(MW_STREAM_CAPTURE_IMPLICIT,
-              "work in the default stream while a graph is captured: give it to the stream that captures");
+              "work in the default stream while a graph is captured: queue it in the captured stream");
 }
 
 int mw_capture_check(mw_stream *stream) {
@@ -194,7 +194,7 @@ int mw_capture_add(mw_stream *stream, const mw_work *work) {
 int mw_capture_wait(mw_stream *stream, mw_capture *capture, const mw_tail *tail) {
   if (!capture) {
     stream->capture->spoilt = true;
-    return fail(MW_STREAM_CAPTURE_ISOLATION, "a stream that captures cannot wait for work that is not captured");
+    return fail(MW_STREAM_CAPTURE_ISOLATION, "a captured stream cannot wait for work that is not captured");
   }
   if (capture->ended)
     return fail(MW_CAPTURED_EVENT, "the event was recorded while a graph was captured, and that has ended");
@@ -202,7 +202,8 @@ int mw_capture_wait(mw_stream *stream, mw_capture *capture, const mw_tail *tail)
   if (!stream->capture) join(stream, capture);
   if (stream->capture != capture) {
     stream->capture->spoilt = capture->spoilt = true;
-    return fail(MW_STREAM_CAPTURE_MERGE, "two captures cannot be one: the streams capture graphs of their own");
+    return fail(MW_STREAM_CAPTURE_MERGE,
+                "a stream cannot join a second capture: the streams are captured into different graphs");
   }
   for (size_t i = 0; i < tail->count; i++) tail_add(&stream->tail, tail->nodes[i]);
   return MW_SUCCESS;

@@ -1,10 +1,9 @@
-/* Graphs made ready to run.
+/* Executable graphs.
  *
- * The nodes are laid out in lanes: chains in which each node depends on the one before. The first lane is the stream that
- * the graph is launched in, the others are streams of the exec's own; between lanes there are events. So a chain needs no
- * event at all, and what does not depend on each other may overlap. Nodes run in their order, in which every one comes
- * behind those it depends on. Neighbours in a lane, with no event between them, are chains of batch.c's where these
- * take them. */
+ * The nodes are distributed over lanes: sequences in which each node depends on the previous one. The first lane is the
+ * stream that the graph is launched in, the others are streams of the exec; events connect lanes. So a sequence needs
+ * no events, and independent nodes may overlap. Nodes are queued in the order of their numbers, which is a topological
+ * order. Consecutive nodes of a lane without an event between them form chains (batch.c) if these accept them. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -15,10 +14,10 @@ typedef struct step {
   size_t *after;
   size_t after_count;
   size_t lane;
-  bool waits;      /* its lane, not the first, begins with it: behind the beginning of the launch */
-  mw_event *event; /* recorded behind it, where another lane waits for it */
-  mw_chain *chain; /* that it is part of, or NULL */
-  bool heads;      /* and the first of: the chain is run in its place, and is its own */
+  bool waits;      /* the first node of a lane other than the first: it waits for the start of the launch */
+  mw_event *event; /* recorded after it if another lane waits for it */
+  mw_chain *chain; /* that contains it, or NULL */
+  bool heads;      /* it is the chain's first node: it owns the chain, which is run in its place */
 } step;
 
 struct mw_graph_exec {
@@ -26,15 +25,15 @@ struct mw_graph_exec {
   step *steps;
   size_t count, hold_count;
   mw_stream **lanes; /* lanes[0] is NULL: the launch's own */
-  mw_event **ends;   /* of each lane but the first */
+  mw_event **ends;   /* of each lane except the first */
   size_t lane_count;
   mw_event *begin, *done;
-  uint64_t last; /* the id of the stream that it was launched in last, or 0 */
+  uint64_t last; /* the id of the stream of the last launch, or 0 */
 };
 
 /* ---- making ---- */
 
-/* A lane whose last node so far is one that `s` depends on, or a new one. */
+/* A lane whose last node so far is a dependency of `s`, or a new lane. */
 static size_t lane_for(const step *s, size_t *tails, size_t *lane_count, size_t node) {
   for (size_t i = 0; i < s->after_count; i++)
     for (size_t lane = 0; lane < *lane_count; lane++)
@@ -160,7 +159,7 @@ static int run_step(mw_graph_exec *exec, const step *s, mw_stream *stream, mw_ho
   return code;
 }
 
-/* The other lanes' ends come before whatever the stream does next; also where a step failed. */
+/* The stream waits for the ends of the other lanes; also if a step failed. */
 static int join_lanes(mw_graph_exec *exec, mw_stream *stream) {
   int code = MW_SUCCESS;
   for (size_t lane = 1; lane < exec->lane_count && code == MW_SUCCESS; lane++) {
@@ -184,7 +183,7 @@ int mw_graph_exec_launch(mw_graph_exec *exec, mw_stream *stream, mw_hold **holds
   if (mw_stream_capturing(stream, NULL))
     return fail(MW_NOT_SUPPORTED, "a graph cannot be launched into a stream that is being captured");
   if (exec->hold_count > 0 && !holds)
-    return fail(MW_INVALID_VALUE, "the graph has %zu functions of the host's, and no room for their holds was given",
+    return fail(MW_INVALID_VALUE, "the graph has %zu host functions, and no space for their holds was given",
                 exec->hold_count);
   int code = MW_SUCCESS;
   size_t held = 0;
@@ -207,7 +206,7 @@ int mw_graph_exec_launch(mw_graph_exec *exec, mw_stream *stream, mw_hold **holds
 /* ---- changing ---- */
 
 static int refuse_update(size_t node, const char *why) {
-  return fail(MW_GRAPH_EXEC_UPDATE_FAILURE, "node %zu (counted from 0) %s: instantiate the graph anew", node, why);
+  return fail(MW_GRAPH_EXEC_UPDATE_FAILURE, "node %zu (counted from 0) %s: instantiate the graph again", node, why);
 }
 
 static int check_node(const mw_graph_exec *exec, size_t node) {
@@ -240,12 +239,13 @@ static void take_over(step *s, const mw_work *work) {
   s->work = mw_work_copy(work);
 }
 
-/* Copies and fills may be done in another way than before; a host's function stays C's, or held for the host. */
+/* Copies and fills may change their form; a host function must stay a C function or a hold. */
 int mw_graph_exec_set_node(mw_graph_exec *exec, size_t node, const mw_graph *graph, size_t *hold) {
   int code = check_node(exec, node);
   if (code != MW_SUCCESS) return code;
   if (graph->count != 1)
-    return fail(MW_GRAPH_EXEC_UPDATE_FAILURE, "what a node is to do is one node, and the graph has %zu", graph->count);
+    return fail(MW_GRAPH_EXEC_UPDATE_FAILURE, "a node can be replaced by a graph of one node, and this graph has %zu",
+                graph->count);
   step *s = &exec->steps[node];
   const mw_work *work = &graph->nodes[0].work;
   bool same = mw_work_node_kind(&s->work) == mw_work_node_kind(work) &&

@@ -1,5 +1,5 @@
-/* Graphs: nodes and what they depend on. A node keeps the call that it stands for, so that running it is making that call;
- * whatever the call checks and keeps in flight is checked and kept each time. */
+/* Graphs: nodes and their dependencies. A node stores a call, and running the node makes that call: it performs the
+ * call's checks, and retains what the call retains, each time. */
 #include "graph.h"
 
 #include <stdlib.h>

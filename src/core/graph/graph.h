@@ -1,10 +1,10 @@
-/* Graphs, as graph.c (nodes), capture.c (making them from streams) and exec.c (running them) share them. */
+/* Graphs: declarations shared by graph.c (nodes), capture.c (recording streams), exec.c and batch.c (running). */
 #ifndef MW_GRAPH_H
 #define MW_GRAPH_H
 
 #include "core/launch/launch.h"
 
-/* What a node does, in the words of the functions that do it: running a node calls one of them. */
+/* The work of a node: the arguments of the call that running the node makes. */
 typedef enum mw_work_kind {
   MW_WORK_NONE,
   MW_WORK_LAUNCH,
@@ -19,14 +19,14 @@ typedef enum mw_work_kind {
 
 typedef struct mw_work {
   mw_work_kind kind;
-  mw_launch *launch; /* a copy that nobody else has */
+  mw_launch *launch; /* a private copy */
   char *site;
   mw_buffer *target, *source; /* references, or NULL */
   size_t target_offset, source_offset, bytes;
   void *pattern;
   size_t size, count;
   mw_copy copy;         /* its CUDA arrays are references */
-  mw_box_side to, from; /* a box of as many bytes, rows and slices as `copy` says; their memory is referenced above */
+  mw_box_side to, from; /* of a box copy, whose extent is in `copy`; the references to their memory are above */
   mw_fill fill;
   void (*function)(void *);
   void *context;
@@ -46,7 +46,7 @@ struct mw_graph {
   size_t count, capacity;
 };
 
-/* A stream that captures, or took part in it by waiting: the graph, and the nodes that its next one depends on. */
+/* A capture: shared by the stream that began it and those that joined by waiting. */
 struct mw_capture {
   mw_graph *graph; /* a reference */
   mw_stream *origin;
@@ -57,28 +57,28 @@ struct mw_capture {
   atomic_int refs; /* of streams and events */
 };
 
-/* Take over `work` (whose references become the node's) as a node behind others. */
+/* Add `work` as a node after others; the node takes over its references. */
 size_t mw_graph_add(mw_graph *graph, const mw_work *work, const size_t *after, size_t after_count);
 mw_node_kind mw_work_node_kind(const mw_work *work);
 mw_work mw_work_copy(const mw_work *work);
 void mw_work_free(mw_work *work);
-/* Do it in a stream that captures nothing. hold: where a hold goes. */
+/* Run it in a stream that is not captured. hold: receives the hold of a host function. */
 int mw_work_run(const mw_work *work, mw_stream *stream, mw_hold **hold);
 
-/* The same launch again: its own object, with references of its own. (launch.c) */
+/* A copy of the launch, with references of its own. (launch.c) */
 mw_launch *mw_launch_copy(const mw_launch *launch);
 
-/* Nodes that run one behind the other as one command of a stream, where the driver can lay them out. (batch.c) */
+/* Chains: nodes that run in sequence as one command of a stream, if the driver can lay them out. (batch.c) */
 typedef struct mw_chain mw_chain;
 mw_chain *mw_chain_new(mw_device *device);
-/* Whether such work may stand in a chain. */
+/* Whether such work may be part of a chain. */
 bool mw_chain_takes(mw_device *device, const mw_work *work);
-/* Append it; it is somebody else's, stays where it is, and outlives the chain. */
+/* Append it; the work is borrowed: it must not move, and must outlive the chain. */
 void mw_chain_add(mw_chain *chain, const mw_work *work);
-/* Work of it was changed. */
+/* To be called when work in the chain was changed. */
 void mw_chain_spoil(mw_chain *chain);
 int mw_chain_run(mw_chain *chain, mw_stream *stream);
-/* Runs in flight go on. */
+/* Runs in flight continue. */
 void mw_chain_free(mw_chain *chain);
 
 #endif

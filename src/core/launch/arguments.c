@@ -1,6 +1,7 @@
-/* A launch's arguments: each is checked against the kernel's signature when it is set, and says what to write instead.
+/* A launch's arguments: each is checked against the kernel's signature when it is set; error messages say what to write
+ * instead.
  *
- * Messages count parameters from 1 and give their names: people read them, and write Lua. */
+ * Messages count parameters from 1 and name them, for users who write Lua. */
 #include "launch.h"
 #include "core/array/array.h"
 #include "core/peer.h"
@@ -46,20 +47,21 @@ mw_place mw_launch_place(const mw_launch *launch, size_t i) {
   return place;
 }
 
-/* What an array has to have for a pointer; where that points to rows of a length, elements of rows. NULL: any. */
+/* The element type that a pointer parameter needs; for a pointer to rows of fixed length, that of the rows. NULL:
+   any. */
 static const mw_type *element_of(const mw_type *pointer) {
   const mw_type *element = pointer->element;
   while (element && element->kind == MW_TYPE_ARRAY) element = element->element;
   return element;
 }
-/* The element type's name as an array is made with it: "float" of "const float *". */
+/* The element type's dtype name: "float" for "const float *". */
 static const char *element_name(const mw_type *pointer) {
   const char *name = element_of(pointer) ? element_of(pointer)->name : "char";
   if (strncmp(name, "const ", 6) == 0) name += 6;
   return strcmp(name, "void") == 0 ? "char" : name;
 }
 
-/* What to write for a parameter of this type. */
+/* Advice: what to write for a parameter of this type. */
 static void add_advice(mw_text *text, const mw_type *type) {
   switch (type->kind) {
   case MW_TYPE_POINTER:
@@ -119,7 +121,7 @@ static void drop_texture(mw_launch *launch, size_t param) {
   }
 }
 
-/* The parameter has a value now, and keeps `array` (a reference that becomes the launch's) or nothing. */
+/* Mark the parameter as set; the launch takes over the reference to `array` (may be NULL). */
 static void mark_set(mw_launch *launch, size_t i, mw_array *array) {
   mw_array *old = launch->arrays[i];
   if (launch->texture_count > 0) drop_texture(launch, i);
@@ -153,7 +155,7 @@ int mw_launch_number(mw_launch *launch, size_t i, double value) {
     snprintf(got, sizeof got, "the number %.14g", value);
     return fail_kind(launch, i, got);
   }
-  /* Words are put together only for a failure: the second call says the same with them. */
+  /* Messages are composed only after a failure: the second call fails in the same way, with the names. */
   int code = mw_value_from_double(type, value, memory_of(launch, i), NULL);
   if (code == MW_SUCCESS) {
     mark_set(launch, i, NULL);
@@ -184,7 +186,7 @@ int mw_launch_int64(mw_launch *launch, size_t i, int64_t value) {
   return code;
 }
 
-/* A table of pointers is an array of integers as wide. */
+/* Arrays of pointers are arrays of 64-bit unsigned integers. */
 static bool accepts(const mw_type *wanted, const mw_type *stored) {
   if (wanted->kind == MW_TYPE_POINTER)
     return stored->size == wanted->size && (stored->kind == MW_TYPE_INT || stored->kind == MW_TYPE_UINT);
@@ -195,7 +197,7 @@ static int fail_element(const mw_launch *launch, size_t i, const mw_array *array
   const mw_type *type = type_of(launch, i);
   const char *name = launch->kernel->info->params[i].name, *element = element_name(type);
   mw_place place = mw_launch_place(launch, i);
-  /* a module's own types are known by the module, not by name */
+  /* A module's own types are found through the module, not by name. */
   bool own = element_of(type) && element_of(type)->kind == MW_TYPE_STRUCT;
   char *dtype = mw_format(own ? "m:dtype \"%s\"" : "\"%s\"", element);
   int code = fail(MW_INVALID_VALUE,
@@ -229,7 +231,7 @@ static int check_array(const mw_launch *launch, size_t i, const mw_array *array)
   int code = reached ? fail(MW_INVALID_RESOURCE_HANDLE, "%s is an array that was freed", place.text)
                      : fail(MW_INVALID_DEVICE_POINTER,
                             "%s is an array on %s, and the kernel runs on %s: copy it into an array made there, or let "
-                            "the one reach the other's memory with device:enable_peer_access",
+                            "one access the other's memory with device:enable_peer_access",
                             place.text, there->name, here->name);
   mw_error_kernel(launch->kernel->info->name, NULL, NULL);
   return code;
@@ -318,7 +320,7 @@ static void add_texture(mw_launch *launch, size_t param, bool inside, mw_texture
   mw_launch_changes(launch);
 }
 
-/* cudaTextureObject_t is an integer in CUDA C, and a texture that which it takes. */
+/* cudaTextureObject_t is an integer in CUDA C; a texture is passed as its handle. */
 int mw_launch_texture(mw_launch *launch, size_t i, mw_texture *texture) {
   const mw_type *type = type_of(launch, i);
   uint64_t handle = 0;

@@ -1,11 +1,11 @@
-/* Commands in flight: see command.h. They are pooled, because a launch should cost no visit to the allocator, and because
- * memory that one thread allocates and another frees, a million times, fragments. The pool holds as many as were ever in
- * flight at once, at most POOL_MAX. */
+/* Commands in flight: see command.h. They are pooled, so that a launch need not call the allocator, and because memory
+ * that one thread allocates and another frees fragments over time. The pool holds as many as were ever in flight at
+ * once, at most POOL_MAX. */
 #include "command.h"
 
 #include <stdlib.h>
 
-#define POOLED_BUFFERS 16 /* commands with more go through the allocator */
+#define POOLED_BUFFERS 16 /* commands with more are allocated separately */
 #define POOL_MAX       4096
 
 static struct {
@@ -37,7 +37,7 @@ static void put_pooled(mw_command *command) {
   if (!room) free(command);
 }
 
-/* When the library is unloaded: no device is open then, so nothing is in flight. */
+/* When the library is unloaded: no device is open, so no command is in flight. */
 __attribute__((destructor)) static void drop_pool(void) {
   for (mw_command *command; (command = take_pooled());) free(command);
 }

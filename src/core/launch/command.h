@@ -1,4 +1,4 @@
-/* What a queued command needs until it is done: uses of buffers, and of the module whose code runs. */
+/* The resources of a queued command until it is done: uses of buffers, and of the module whose code runs. */
 #ifndef MW_COMMAND_H
 #define MW_COMMAND_H
 
@@ -7,8 +7,8 @@
 
 typedef struct mw_command {
   struct mw_command *next; /* in the pool */
-  atomic_int runs;         /* how often it is in flight: at 0 its uses end, and it takes no others */
-  atomic_int refs;         /* its being in flight, and who keeps it */
+  atomic_int runs;         /* the number of its runs in flight: at 0 it releases its uses, and takes no others */
+  atomic_int refs;         /* one for all runs in flight, one for each holder */
   mw_module *module;
   size_t count, capacity;
   mw_buffer *buffers[];
@@ -16,19 +16,19 @@ typedef struct mw_command {
 
 /* A command that will use up to `buffers` buffers, and `module` (NULL: no code). Comes from a pool. */
 mw_command *mw_command_new(mw_module *module, size_t buffers);
-/* Take a use of `buffer` for the command. Fails where it is freed. */
+/* Take a use of `buffer` for the command. Fails if it was freed. */
 int mw_command_use(mw_command *command, mw_buffer *buffer);
-/* Let go of everything: the completion does this, and whoever could not queue the command. */
+/* Release everything: called by the completion, or by a caller that could not queue the command. */
 void mw_command_end(mw_command *command);
 void mw_command_done(void *command);
-/* What the driver calls when the command is done. */
+/* The completion that the driver calls when the command is done. */
 static inline mw_completion mw_command_completion(mw_command *command) {
   return (mw_completion){.done = mw_command_done, .context = command};
 }
 
-/* A command that is still in flight may be queued once more, which costs next to nothing: it has its uses already, and
-   keeps them until its completion was called as often as it was queued. Whoever wants that keeps the command; false where
-   it is done, or uses what was freed since. */
+/* Queue a command that is still in flight once more, which is cheap: it already has its uses, and holds them until its
+   completion has been called as often as it was queued. The caller must hold the command. False if it is done, or uses
+   memory that has been freed since. */
 mw_command *mw_command_keep(mw_command *command);
 void mw_command_drop(mw_command *command);
 

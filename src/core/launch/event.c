@@ -1,4 +1,4 @@
-/* Events: places in streams, to wait for and to take the time at. */
+/* Events: positions in streams, for waiting and for timing. */
 #include "core/core.h"
 #include "core/graph/capture.h"
 #include "core/graph/graph.h"
@@ -9,8 +9,8 @@ struct mw_event {
   mw_refs refs;
   mw_device *device;
   void *state;         /* the driver's */
-  mw_capture *capture; /* that it was last recorded in, or NULL */
-  mw_tail tail;        /* the nodes that it stands for there */
+  mw_capture *capture; /* in which it was last recorded, or NULL */
+  mw_tail tail;        /* the nodes that it stands for in the capture */
 };
 
 static int check_captured(const mw_event *event) {
@@ -97,5 +97,5 @@ int mw_stream_wait(mw_stream *stream, mw_event *event) {
   if (event->capture || stream->capture) return mw_capture_wait(stream, event->capture, &event->tail);
   if (stream->device->driver == event->device->driver)
     return stream->device->driver->stream_wait(stream->state, event->state);
-  return mw_event_synchronize(event); /* devices that do not know of each other */
+  return mw_event_synchronize(event); /* devices of different drivers: the host waits */
 }

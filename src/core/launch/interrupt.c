@@ -1,7 +1,7 @@
-/* Interrupts from the keyboard: while they are watched, SIGINT stops the kernels that run.
+/* Keyboard interrupts: while they are watched, SIGINT stops the running kernels.
  *
- * A signal handler may do next to nothing, so it wakes a thread, and that asks the drivers. The handler replaces the
- * host's, so that what a prompt does with an interrupt does not depend on where it came. */
+ * Little is allowed in a signal handler, so it wakes a thread, which calls the drivers. The handler replaces the
+ * host's, so that a prompt's reaction to an interrupt does not depend on the code that it interrupts. */
 #include "core/core.h"
 
 #include <errno.h>
@@ -16,11 +16,11 @@
 enum { ROUNDS = 250, ROUND_NANOSECONDS = 20000000 };
 
 static pthread_mutex_t lock = MW_LOCK_INITIALIZER;
-static int watchers; /* calls of mw_interrupt_watch(1) without their mw_interrupt_watch(0) */
+static int watchers; /* the nesting depth of mw_interrupt_watch(1) */
 static pthread_t thread;
 static struct sigaction before;
 static sem_t wake;
-static int told = -1; /* an eventfd: wakes whoever waits for input, whichever thread the signal came to */
+static int told = -1; /* an eventfd: wakes a thread that waits for input, whichever thread got the signal */
 static atomic_bool closing;
 static atomic_int seen;
 
@@ -41,7 +41,7 @@ static void *stop_kernels(void *unused) {
   pthread_sigmask(SIG_SETMASK, &all, NULL);
   for (;;) {
     while (sem_wait(&wake) && errno == EINTR) continue;
-    /* Until the host has taken note, for a kernel may be queued and not have begun. */
+    /* Repeat until the host has seen the interrupt, since a queued kernel may not have started yet. */
     for (int round = 0; round < ROUNDS && !atomic_load(&closing); round++) {
       mw_devices_interrupt();
       if (!atomic_load(&seen)) break;
@@ -52,19 +52,20 @@ static void *stop_kernels(void *unused) {
 }
 
 static int start(void) {
-  struct sigaction action = {.sa_handler = on_interrupt}; /* no SA_RESTART: reading a line ends as well */
-  /* Nothing comes in between: a driver's signal that takes the thread out of a kernel would take it out of this handler,
-     with SIGINT blocked for good. */
+  struct sigaction action = {.sa_handler = on_interrupt}; /* no SA_RESTART: it also interrupts reading a line */
+  /* Block all signals in the handler: a driver's signal that makes the thread leave a kernel would also leave this
+     handler, with SIGINT blocked for good. */
   sigfillset(&action.sa_mask);
   atomic_store(&closing, false);
   atomic_store(&seen, 0);
   told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (told < 0) return fail(MW_OPERATING_SYSTEM, "found no descriptor to wait for interrupts: %s", strerror(errno));
+  if (told < 0)
+    return fail(MW_OPERATING_SYSTEM, "could not make a descriptor to wait for interrupts: %s", strerror(errno));
   sem_init(&wake, 0, 0);
   if (pthread_create(&thread, NULL, stop_kernels, NULL)) {
     sem_destroy(&wake);
     close(told);
-    return fail(MW_OPERATING_SYSTEM, "found no thread to wait for interrupts");
+    return fail(MW_OPERATING_SYSTEM, "could not start a thread to wait for interrupts");
   }
   sigaction(SIGINT, &action, &before);
   return MW_SUCCESS;
@@ -102,8 +103,8 @@ int mw_interrupt_wait(int descriptor) {
   while (!atomic_load(&seen)) {
     int count = poll(ready, MW_COUNT(ready), -1);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 || ready[0].revents) return 1; /* where waiting fails, reading will tell why */
-    forget_told();                               /* of an interrupt that was asked for since */
+    if (count < 0 || ready[0].revents) return 1; /* if waiting fails, reading reports the error */
+    forget_told();                               /* it is from an interrupt that mw_interrupt_seen has returned since */
   }
   return 0;
 }

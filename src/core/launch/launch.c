@@ -1,7 +1,8 @@
-/* Launches: a kernel with its configuration and arguments, checked as they are set and run as often as wanted.
+/* Launches: a kernel with its configuration and arguments, which are checked when they are set, and run any number of
+ * times.
  *
- * The launch object keeps handles: its kernel, the arrays that are arguments. A run copies the arguments and takes uses
- * (command.h), so the object may change or go while its runs are still in flight. */
+ * The launch object holds handles: of its kernel and of the arrays that are arguments. A run copies the arguments and
+ * takes uses (command.h), so the object may be changed or released while its runs are in flight. */
 #include "launch.h"
 #include "core/array/array.h"
 #include "core/graph/capture.h"
@@ -72,16 +73,16 @@ static int check_shared(const mw_kernel *kernel, size_t dynamic) {
                                                 kernel->info->name, fixed, device->name, most));
   if (fixed == 0)
     return fail_configuration(
-        kernel, mw_format("the launch of %s asks for %zu bytes of shared memory, and a block on %s has %zu",
+        kernel, mw_format("the launch of %s requests %zu bytes of shared memory, and a block on %s has %zu",
                           kernel->info->name, dynamic, device->name, most));
   return fail_configuration(
       kernel,
-      mw_format("too much shared memory: %zu bytes that %s declares + %zu bytes that the launch asks for = %.0f, "
+      mw_format("too much shared memory: %zu bytes that %s declares + %zu bytes that the launch requests = %.0f, "
                 "and a block on %s has %zu",
                 fixed, kernel->info->name, dynamic, (double)fixed + (double)dynamic, device->name, most));
 }
 
-/* What a thread needs on its stack, against what it has. */
+/* Check a thread's stack against the limit. */
 static int check_local(const mw_kernel *kernel) {
   mw_device *device = kernel->module->device;
   double stack;
@@ -118,7 +119,7 @@ void mw_launch_cooperate(mw_launch *launch) { launch->request.cooperative = true
 
 static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
-/* One piece of memory, because scripts make a launch for every call. */
+/* A single allocation, because scripts make a launch for every call. */
 static mw_launch *allocate(const mw_kernel_info *info) {
   size_t align = _Alignof(max_align_t), params = round_up(sizeof(mw_launch), align);
   size_t arrays = params + round_up(info->param_bytes, align);
@@ -168,7 +169,7 @@ mw_launch *mw_launch_copy(const mw_launch *launch) {
   mw_launch *copy;
   const mw_launch_request *request = &launch->request;
   if (mw_launch_new(launch->kernel, request->grid, request->block, request->dynamic_shared, &copy) != MW_SUCCESS)
-    return NULL; /* cannot be: it passed the same checks */
+    return NULL; /* cannot happen: it passed the same checks */
   copy->request.cooperative = request->cooperative;
   memcpy(copy->params, launch->params, info->param_bytes);
   for (size_t i = 0; i < info->param_count; i++) {
@@ -206,7 +207,7 @@ static int fail_missing(const mw_launch *launch) {
   return code;
 }
 
-/* Take uses of all that the kernel may touch. */
+/* Take uses of everything that the kernel may access. */
 static int use_arrays(const mw_launch *launch, mw_command *command) {
   const mw_kernel_info *info = launch->kernel->info;
   for (size_t i = 0, left = launch->array_count; left > 0; i++) {
@@ -234,7 +235,7 @@ static int use_textures(const mw_launch *launch, mw_command *command) {
     const mw_texture *texture = launch->textures[i].texture;
     uint64_t handle;
     int code = mw_texture_use(launch->textures[i].texture, command, &handle);
-    /* It may have another handle since it became an argument. */
+    /* Its handle may have changed since it became an argument. */
     if (code == MW_SUCCESS && !launch->textures[i].inside)
       memcpy(launch->params + launch->kernel->info->params[launch->textures[i].param].offset, &handle, sizeof handle);
     if (code == MW_SUCCESS) continue;
@@ -254,7 +255,7 @@ static uint64_t *many_handles(const mw_kernel *kernel) {
   return mw_alloc(kernel->info->reference_count * sizeof(uint64_t));
 }
 
-/* How many buffers it may use. */
+/* The most buffers that it may use. */
 static size_t count_buffers(const mw_launch *launch) {
   size_t textures = launch->texture_count + launch->kernel->info->reference_count;
   return launch->array_count + launch->kept_count + MW_TEXTURE_BUFFERS * textures;
@@ -278,8 +279,8 @@ static int capture(const mw_launch *launch, mw_stream *stream, const char *site)
   return mw_capture_add(stream, &work);
 }
 
-/* The command of one more run. Runs that come close upon each other share one, where their textures cannot have changed
-   in between: taking a use of all that a kernel may touch costs more than the rest of the launch. */
+/* The command of another run. Runs in close succession share one, unless their textures may have changed in between,
+   since taking a use of everything that a kernel may access costs more than the rest of the launch. */
 static int take_command(mw_launch *launch, uint64_t *handles, mw_command **out) {
   const mw_kernel *kernel = launch->kernel;
   if (launch->command && mw_command_again(launch->command)) {
@@ -297,7 +298,7 @@ static int take_command(mw_launch *launch, uint64_t *handles, mw_command **out) 
   return code;
 }
 
-/* The rest of what may be a run's: with a command of its own, with references. */
+/* The slow path of a run: with a command of its own, or with references. */
 static int run_anew(mw_launch *launch, mw_stream *stream, const char *site) {
   const mw_kernel *kernel = launch->kernel;
   uint64_t few[8], *references = kernel->info->reference_count <= MW_COUNT(few) ? few : many_handles(kernel);
@@ -337,8 +338,8 @@ static int __attribute__((noinline)) run_otherwise(mw_launch *launch, mw_stream 
   return run_anew(launch, stream, site);
 }
 
-/* What is run again and again goes a straight way, which costs little beside the driver's own. A launch that has a command
-   has had all its arguments. */
+/* Repeated runs take a fast path, whose cost is small compared with the driver's. A launch that has a command has all
+   its arguments set. */
 static inline int run(mw_launch *launch, mw_stream *stream, const char *site) {
   mw_device *device = launch->device;
   if (mw_likely(launch->command && launch->request.kernel && stream->device == device && !mw_launch_is_lost(launch) &&

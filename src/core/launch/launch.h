@@ -1,4 +1,4 @@
-/* Launches, as launch.c (configuring, running) and arguments.c (setting arguments) share them. */
+/* Launches: declarations shared by launch.c (configuring, running) and arguments.c (setting arguments). */
 #ifndef MW_LAUNCH_H
 #define MW_LAUNCH_H
 
@@ -6,10 +6,10 @@
 #include "core/module/module.h"
 #include "core/texture/texture.h"
 
-/* A texture or surface that is an argument, or whose handle stands inside of one. */
+/* A texture or surface that is an argument, or whose handle is inside an argument. */
 typedef struct mw_launch_texture_entry {
   size_t param;
-  bool inside; /* of a struct, whichever */
+  bool inside; /* its handle is inside some struct argument */
   mw_texture *texture;
 } mw_launch_texture_entry;
 
@@ -17,30 +17,31 @@ struct mw_launch {
   mw_refs refs;
   unsigned epoch; /* its module's */
   mw_device *device;
-  mw_command *command; /* of its last run, kept to be queued again with the same arrays; or NULL */
-  /* What the driver gets, which needs `site` alone to be whole where there is a command and a driver's kernel; that is NULL
-     where it is to be asked for at every run (specialize.c). */
+  mw_command *command; /* of its last run, held to be queued again with the same arrays; or NULL */
+  /* The request for the driver. Only `site` has to be set if there is a command and request.kernel is not NULL; that is
+     NULL if the kernel has to be chosen at every run (specialize.c). */
   mw_launch_request request;
-  unsigned char *params; /* request.params, behind the struct as `arrays` and `set` */
+  unsigned char *params; /* request.params; allocated after the struct, as are `arrays` and `set` */
   mw_kernel *kernel;
-  size_t missing;     /* parameters that are not set */
-  size_t array_count; /* parameters that are arrays */
+  size_t missing;     /* the number of parameters that are not set */
+  size_t array_count; /* the number of parameters that are arrays */
   mw_array **kept;    /* by mw_launch_keep */
   size_t kept_count, kept_capacity;
   mw_launch_texture_entry *textures;
   size_t texture_count, texture_capacity;
-  /* One entry a parameter: */
-  mw_array **arrays; /* NULL where the parameter is no array */
+  /* One entry for each parameter: */
+  mw_array **arrays; /* NULL if the parameter is not an array */
   bool *set;
 };
 
-/* The driver's kernel for `times` runs more; request.kernel is set where it will be the same for all later ones. (launch.c) */
+/* Choose the driver's kernel for `times` more runs; sets request.kernel if it will be the same for all later ones.
+   (launch.c) */
 void *mw_launch_choose(mw_launch *launch, uint64_t times);
-/* Whether its module went with a reset of the device. */
+/* Whether its module was lost in a reset of the device. */
 bool mw_launch_is_lost(const mw_launch *launch);
-/* A pointer parameter's array without a look at its type and layout, for kernels that were made for them; keeps it. */
+/* Set a pointer parameter to an array without checking type and layout, for generated kernels; retains the array. */
 int mw_launch_operand(mw_launch *launch, size_t i, mw_array *array);
-/* Its arguments change: what is in flight is no run of the launch as it is now. */
+/* The arguments change, so that the command of runs in flight cannot be queued again. */
 static inline void mw_launch_changes(mw_launch *launch) {
   if (launch->command) mw_command_drop(launch->command);
   launch->command = NULL;

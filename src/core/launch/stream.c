@@ -1,8 +1,8 @@
-/* Streams: a device's default one, those that are made, one for each thread that asks, and waiting for all of them.
+/* Streams: a device's default stream, created streams, per-thread streams, and waiting for all of them.
  *
- * A stream that nobody holds any more but that has work left stays in its device's list, with a count of 0, until the work
- * is done: somebody who waits for the device waits for it too. It is ended by whoever next makes or releases a stream
- * or closes the device. A thread that waits pins the streams it waits for, so that they are not ended meanwhile. */
+ * A released stream with unfinished work stays in its device's list, with a count of 0, until the work is done, since
+ * waits for the device include it. It is destroyed by the next call that makes or releases a stream or closes the
+ * device. A thread that waits pins the streams that it waits for, so that they are not destroyed meanwhile. */
 #include "core/core.h"
 #include "core/graph/capture.h"
 #include "core/graph/graph.h"
@@ -35,7 +35,7 @@ int mw_streams_open(mw_device *device) {
   return code;
 }
 
-/* End the streams that nobody holds or waits for and that are empty. Under the lock. */
+/* Destroy streams that are released, not pinned and empty. Under the lock. */
 static void reap(mw_device *device) {
   for (mw_stream **link = &device->streams, *stream; (stream = *link) != NULL;) {
     bool idle = atomic_load(&stream->refs) == 0 && stream->pins == 0 &&
@@ -45,7 +45,7 @@ static void reap(mw_device *device) {
       continue;
     }
     *link = stream->next;
-    /* What it failed with is still to be told. */
+    /* Its failure has not been reported yet. */
     if (device->driver->stream_synchronize(stream->state) != MW_SUCCESS) mw_device_keep_failure(device);
     device->driver->stream_free(stream->state);
     free(stream);
@@ -73,7 +73,7 @@ void mw_stream_priorities(mw_device *device, int *least, int *greatest) {
 
 int mw_stream_new(mw_device *device, unsigned flags, int priority, mw_stream **out) {
   if (flags & ~(unsigned)MW_STREAM_NON_BLOCKING)
-    return fail(MW_INVALID_VALUE, "%u is no set of a stream's flags: they are 0 and %d (non-blocking)", flags,
+    return fail(MW_INVALID_VALUE, "%u is not a valid set of stream flags: they are 0 and %d (non-blocking)", flags,
                 MW_STREAM_NON_BLOCKING);
   int least, greatest;
   mw_stream_priorities(device, &least, &greatest);
@@ -124,7 +124,7 @@ void mw_stream_release(mw_stream *stream) {
 
 mw_stream *mw_device_stream(mw_device *device) { return &device->legacy; }
 
-/* Such a stream has no handle of its own: the device keeps it, and a handle that is asked for is counted as the first. */
+/* The device owns a per-thread stream, without a handle; the first handle that is requested counts as its first. */
 int mw_stream_per_thread(mw_device *device, mw_stream **out) {
   mw_lock(&device->stream_lock);
   mw_thread_stream *entry = device->thread_streams;
@@ -139,7 +139,7 @@ int mw_stream_per_thread(mw_device *device, mw_stream **out) {
     entry->thread = pthread_self();
     entry->stream = stream;
     mw_lock(&device->stream_lock);
-    stream->pins++; /* for good: it is never ended before the device */
+    stream->pins++; /* for good: it is never destroyed before the device */
     entry->next = device->thread_streams;
     device->thread_streams = entry;
     mw_unlock(&device->stream_lock);
@@ -157,7 +157,7 @@ uint64_t mw_stream_id(const mw_stream *stream) { return stream->id; }
 
 /* ---- waiting ---- */
 
-/* Asking a stream that captures, or waiting for it: it has run nothing. */
+/* Querying a captured stream, or waiting for it, fails: it has run nothing. */
 static int refuse_capturing(mw_stream *stream) {
   return mw_capture_concerns(stream) ? mw_capture_refuse_stream(stream) : MW_SUCCESS;
 }
@@ -172,7 +172,7 @@ int mw_stream_synchronize(mw_stream *stream) {
   return code ? code : stream->device->driver->stream_synchronize(stream->state);
 }
 
-/* The next stream of the list behind `stream` (NULL: the first), pinned, and `stream` no longer. */
+/* The stream after `stream` in the list (NULL: the first); pins it and unpins `stream`. */
 static mw_stream *next_pinned(mw_device *device, mw_stream *stream) {
   mw_lock(&device->stream_lock);
   mw_stream *next = stream ? stream->next : device->streams;
@@ -225,7 +225,7 @@ struct mw_hold {
   bool entered;
 };
 
-static _Thread_local int entered; /* holds of this thread's */
+static _Thread_local int entered; /* the number of holds that this thread has entered */
 
 bool mw_stream_in_function(void) { return entered > 0; }
 
