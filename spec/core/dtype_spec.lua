@@ -360,7 +360,7 @@ __global__ void add(Large *list) { list[threadIdx.x].v[8190] += list[threadIdx.x
     assert.equal("dtype", mw.type(Particle))
     assert.equal(16, m:dtype "Node".size)
     assert.equal("float2", m:dtype "float2")
-    assert.matches("has to do with a struct 'Particel'", message(m.dtype, m, "Particel"))
+    assert.matches("uses a struct 'Particel'", message(m.dtype, m, "Particel"))
     assert.matches("Big has 40000 bytes", message(m.dtype, m, "Big"))
     assert.matches("or a struct's m:dtype%(name%)", message(mw.zeros, 1, 5.5, {}))
   end)

@@ -104,7 +104,7 @@ __global__ void k(box<double> *b, Opaque *o, box<int> c) {}
       for line in output:gmatch "[^\n]+" do lines[#lines + 1] = line end
       assert.matches("^box<double> has no known size: ", lines[1], path)
       assert.matches("^Opaque has no known size: ", lines[2], path)
-      assert.matches("has to do with a struct 'Opake'; there are box<double>, Opaque, box<int>$", lines[3], path)
+      assert.matches("uses a struct 'Opake'; there are box<double>, Opaque, box<int>$", lines[3], path)
       assert.equal("8", lines[4], path)
     end
   end)

@@ -1,4 +1,5 @@
-/* Names: see cxx_name.h. One spelling is made of the many that C++ allows, so that equal names are equal strings. */
+/* Names: see cxx_name.h. Names are normalised to one of the spellings that C++ allows, so that equal names are equal
+ * strings. */
 #include "cxx_name.h"
 
 #include <ctype.h>
@@ -33,7 +34,7 @@ static void add_space_between_words(mw_text *out, char next) {
   if (out->length > 0 && is_word(out->data[out->length - 1]) && is_word(next)) mw_text_add(out, " ", 1);
 }
 
-/* text[0..length) without spaces but between words, and with integer types in one spelling. */
+/* Normalise text[0..length): spaces only between words, integer types in one spelling. */
 static char *spell(const char *text, size_t length) {
   mw_text out = {0};
   mw_text_add(&out, "", 0);
@@ -50,7 +51,7 @@ static char *spell(const char *text, size_t length) {
     int words[WORDS] = {0};
     bool integer = false;
     const char *word = at;
-    for (;;) { /* as many words of an integer type as follow each other */
+    for (;;) { /* consecutive words of an integer type */
       size_t word_length = 0;
       while (word + word_length < end && is_word(word[word_length])) word_length++;
       int kind = word_length ? integer_word(word, word_length) : -1;
@@ -70,7 +71,7 @@ static char *spell(const char *text, size_t length) {
 
 /* ---- taking apart ---- */
 
-/* The '(' that the ')' at the end of text[0..length) closes, outside of template arguments: else `length`. */
+/* The '(' that matches the ')' at the end of text[0..length), outside of template arguments; else `length`. */
 static size_t find_params(const char *text, size_t length) {
   if (length == 0 || text[length - 1] != ')') return length;
   int depth = 0;
@@ -96,7 +97,7 @@ void mw_name_free(mw_name *name) {
   free(name->params);
 }
 
-/* Where the path's last name begins: behind the last "::" that is outside of template arguments. */
+/* The start of the path's last name: after the last "::" outside of template arguments. */
 static const char *last_name(const char *path) {
   int depth = 0;
   const char *last = path;
@@ -124,7 +125,7 @@ int mw_name_match(const char *wanted, const char *have) {
   if (strcmp(wanted, have) == 0) return 2;
   size_t length = strlen(wanted), whole = strlen(have);
   if (length == 0 || whole < length + 2 || strcmp(have + whole - length, wanted) != 0) return 0;
-  /* What is left out has to be namespaces: end in "::", not inside template arguments. */
+  /* The omitted part must be namespaces: it ends in "::", outside of template arguments. */
   const char *rest = have + whole - length;
   if (rest[-1] != ':' || rest[-2] != ':') return 0;
   int depth = 0;
@@ -137,7 +138,7 @@ static bool same_type(const mw_type *a, const mw_type *b) {
          (a->kind != MW_TYPE_VECTOR || (a->count == b->count && same_type(a->element, b->element)));
 }
 
-/* text[0..length) without the words that do not make another type. */
+/* text[0..length) without words that do not change the type. */
 static char *without_qualifiers(const char *text, size_t length) {
   static const char *const qualifiers[] = {"const", "volatile", "__restrict__", "__restrict", "restrict", "struct"};
   mw_text out = {0};
@@ -179,7 +180,7 @@ static bool names_type(const char *text, size_t length, const mw_type *type) {
   return same;
 }
 
-/* The length of the first of several types: up to a comma outside of all brackets. */
+/* The length of the first type of a list: up to a comma outside of all brackets. */
 static size_t first_type(const char *text) {
   int depth = 0;
   size_t i = 0;
@@ -230,5 +231,5 @@ size_t mw_name_distance(const char *a, const char *b) {
 
 size_t mw_name_reach(const char *name) {
   size_t length = strlen(name), reach = length / 3 + 2;
-  return reach < length ? reach : length; /* nothing of the name left is not like it */
+  return reach < length ? reach : length; /* replacing the whole name does not count as similar */
 }

@@ -1,4 +1,4 @@
-/* Kernels: finding one by the name that a person types, and saying what there is where nothing is found. */
+/* Kernels: finding one by the name that a user types, and listing or suggesting names if there is none. */
 #include "module.h"
 #include "cxx_name.h"
 #include "core/texture/texture_reference.h"
@@ -16,7 +16,7 @@ typedef struct candidates {
   int rank;
 } candidates;
 
-/* The better fit wins: the linkage name, the whole name, the name without namespaces; then types word for word. */
+/* The best match wins: the linkage name, the whole path, the name without namespaces; then exact parameter types. */
 static int rank_of(const mw_kernel_entry *kernel, const mw_name *wanted) {
   mw_name have;
   mw_name_parse(kernel->info->name, &have);
@@ -35,7 +35,7 @@ static void add_candidate(candidates *found, size_t kernel, int rank) {
   found->kernels[found->count++] = kernel;
 }
 
-/* The kernels that `wanted` names best. Under the lock. */
+/* The kernels that match `wanted` best. Under the lock. */
 static candidates find_candidates(const mw_module *module, const mw_name *wanted) {
   candidates found = {0};
   const mw_instance *instance = mw_module_find_instance(module, wanted->path);
@@ -49,7 +49,7 @@ static candidates find_candidates(const mw_module *module, const mw_name *wanted
   }
   for (size_t i = 0; i < module->kernel_count; i++) add_candidate(&found, i, rank_of(&module->kernels[i], wanted));
   if (found.count > 0 || !instance) return found;
-  /* An instance that was made and added nothing is in the source under another spelling: one of its template's. */
+  /* An instance that was compiled but added no kernels exists under another spelling: it is one of the template's. */
   char *base = mw_name_base(wanted->path);
   for (size_t i = 0; i < module->kernel_count; i++) {
     char *other = mw_name_base(module->kernels[i].info->name);
@@ -75,7 +75,7 @@ static int fail_ambiguous(const mw_module *module, const char *name, const candi
   return code;
 }
 
-/* The kernel whose name is most like `wanted`, or the variable, if one is like it at all. */
+/* The kernel or variable with the name most similar to `wanted`, if any is similar. */
 static const char *most_like(const mw_module *module, const char *wanted, bool *variable) {
   char *base = mw_name_base(wanted);
   const char *best = NULL;
@@ -106,7 +106,7 @@ static bool is_symbol(const mw_module *module, const char *path) {
   return false;
 }
 
-/* For a template's name without arguments. */
+/* The advice for a template's name without arguments. */
 static char *show_arguments(const char *name, const char *parameters) {
   char *example = mw_source_template_example(name, parameters);
   char *text = mw_format(": %s is a template, whose arguments <%s> are named as well, as in m[\"%s\"]", name,
@@ -115,7 +115,7 @@ static char *show_arguments(const char *name, const char *parameters) {
   return text;
 }
 
-/* What a person may have meant by a name that no kernel has: a sentence's end, yours to free. */
+/* A suggestion for a name that no kernel has: the end of a sentence; yours to free. */
 static char *guess(const mw_module *module, const mw_name *wanted) {
   char *base = mw_name_base(wanted->path);
   bool variable = false, bare = !mw_name_is_instance(wanted->path);
@@ -169,7 +169,7 @@ static mw_kernel *new_kernel(mw_module *module, const mw_kernel_entry *entry) {
   return kernel;
 }
 
-/* *found is false where there is no such kernel, which is no failure yet: it may be an instance to make. */
+/* *found is false if there is no such kernel, which is not a failure yet: it may be an instance to compile. */
 static int find_kernel(mw_module *module, const char *name, const mw_name *wanted, bool *found, mw_kernel **out) {
   int code = MW_SUCCESS;
   mw_lock(&module->lock);
@@ -184,10 +184,10 @@ static int find_kernel(mw_module *module, const char *name, const mw_name *wante
   return code;
 }
 
-/* A template can only be instantiated if its name stands somewhere: the text, a header, or a file that it includes. */
+/* A template can only be instantiated if its name occurs in the text, in a header, or in an included file. */
 static bool may_be_template(const mw_module *module, const mw_name *wanted) {
   if (!mw_name_is_instance(wanted->path)) return false;
-  if (!module->source) return true; /* mw_module_instantiate says what is missing */
+  if (!module->source) return true; /* mw_module_instantiate reports that */
   char *base = mw_name_base(wanted->path);
   bool may = mw_source_has_word(module->source, base) || mw_source_has_word(module->source, "include") ||
              mw_source_has_word(module->source, "define");

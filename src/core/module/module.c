@@ -1,8 +1,8 @@
-/* Modules: source text to loaded units, by way of the cache; files in and out.
+/* Modules: from source text to loaded units, through the cache; loading and saving files.
  *
- * A unit comes from a file. The cache has it, or the driver compiles it into a private folder and the cache takes it from
- * there. Whatever is wrong with a cached file, or happens to it while it is being used (another process may evict it),
- * costs a compilation and never an error. */
+ * A unit is loaded from a file. The file is in the cache, or the driver compiles it into a private folder, from which
+ * it is moved to the cache. A cached file that is invalid, or that vanishes during use (another process may evict it),
+ * causes another compilation and never an error. */
 #include "module.h"
 #include "cxx_name.h"
 #include "core/texture/texture_reference.h"
@@ -17,7 +17,7 @@
 void mw_module_use(mw_module *module) { mw_refs_take(&module->uses); }
 
 static void destroy(mw_module *module) {
-  /* Later units share the variables of the first. */
+  /* Later units share the first unit's variables. */
   for (size_t i = module->unit_count; i-- > 0;) module->device->driver->unload(module->units[i]);
   for (size_t i = 0; i < module->kernel_count; i++) free(module->kernels[i].name);
   for (size_t i = 0; i < module->instance_count; i++) {
@@ -58,7 +58,7 @@ void mw_module_release(mw_module *module) {
   mw_device_release(device);
 }
 
-/* `source` (may be NULL) becomes the module's. */
+/* The module takes over `source` (may be NULL). */
 static mw_module *new_module(mw_device *device, mw_source *source) {
   mw_module *module = mw_alloc(sizeof *module);
   mw_refs_init(&module->refs);
@@ -92,7 +92,7 @@ static bool is_overloaded(const mw_module *module, size_t index) {
   return false;
 }
 
-/* "add", or "add(float *, int)" where it takes that to tell it from others. */
+/* "add", or "add(float *, int)" if "add" is overloaded. */
 static char *name_kernel(const mw_module *module, size_t index) {
   const mw_kernel_info *info = module->kernels[index].info;
   if (!is_overloaded(module, index)) return mw_strdup(info->name);
@@ -103,7 +103,7 @@ static char *name_kernel(const mw_module *module, size_t index) {
   return name.data;
 }
 
-/* Enter what the unit has and earlier ones have not. */
+/* Enter the kernels and symbols of the unit that earlier units do not have. */
 static void enter_unit(mw_module *module, void *unit) {
   const mw_driver *driver = module->device->driver;
   mw_lock(&module->lock);
@@ -127,8 +127,8 @@ static void enter_unit(mw_module *module, void *unit) {
   mw_unlock(&module->lock);
 }
 
-/* What the compiler said about a unit, its positions translated, goes to the module's log. Earlier logs stay: they were
-   handed out. */
+/* Add the compiler's output for a unit, with positions translated, to the module's log. Earlier logs are kept, since
+   callers may hold them. */
 static void enter_log(mw_module *module, const void *unit, const mw_source *source) {
   char *said = mw_source_translate(source, module->device->driver->unit_log((void *)unit)), *log = said;
   pthread_mutex_lock(&module->lock);
@@ -148,11 +148,11 @@ static void enter_log(mw_module *module, const void *unit, const mw_source *sour
 
 /* ---- compiled files ---- */
 
-/* A compiled file: the cache's, or one in a folder of its own that goes with it. */
+/* A compiled file: in the cache, or in a private folder that is removed with it. */
 typedef struct compiled_file {
   mw_hash key;
   char path[PATH_MAX];
-  char *folder; /* NULL where the file is the cache's */
+  char *folder; /* NULL if the file is in the cache */
 } compiled_file;
 
 static void drop_file(compiled_file *file) {
@@ -205,7 +205,7 @@ static int compile_file(mw_module *module, const mw_recipe *recipe, compiled_fil
   return mw_source_translate_error(module->source, code);
 }
 
-/* From the cache if `use_cache`, else compiled. drop_file it in any case. */
+/* Take the file from the cache if `use_cache`, else compile it. The caller calls drop_file in any case. */
 static int get_file(mw_module *module, const mw_recipe *recipe, bool use_cache, compiled_file *file) {
   mw_device *device = module->device;
   int code = make_key(module, recipe, &file->key);
@@ -223,12 +223,13 @@ static int get_file(mw_module *module, const mw_recipe *recipe, bool use_cache, 
   return code;
 }
 
-/* Failures that say something about the file and nothing about the machine. */
+/* Failures that are caused by the file, not by the machine. */
 static bool blames_file(int code) {
   return code == MW_FILE_NOT_FOUND || code == MW_INVALID_KERNEL_IMAGE || code == MW_NO_KERNEL_IMAGE_FOR_DEVICE;
 }
 
-/* Get the file and do it; if it is the file's fault that it fails, once more with a file that nobody else sees. */
+/* Get the file and call the function with it; if that fails because of the file, once more with a newly compiled,
+   private file. */
 int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_action *action, void *context) {
   for (bool use_cache = true;; use_cache = false) {
     compiled_file file = {.folder = NULL};
@@ -246,7 +247,7 @@ int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_acti
 
 /* ---- compiling ---- */
 
-/* The unit goes to *(void **)out. */
+/* Load the unit into *(void **)out. */
 static int load_unit(mw_module *module, const char *path, void *out) {
   const mw_driver *driver = module->device->driver;
   void *parent = module->unit_count > 0 ? module->units[0] : NULL;
@@ -276,7 +277,7 @@ int mw_module_load(mw_device *device, const char *path, mw_module **out) {
   void *unit;
   const char *text, *options;
   int code =
-      driver->load(device->state, path, NULL, NULL, &unit); /* first: it sees by the file's end whether it is one */
+      driver->load(device->state, path, NULL, NULL, &unit); /* first: the trailer shows whether the file is a module */
   if (code != MW_SUCCESS) goto fail;
   code = mw_file_read_regular(path, &module->image);
   if (code == MW_SUCCESS && driver->unit_source(unit, &text, &options) &&
@@ -311,7 +312,7 @@ const mw_instance *mw_module_find_instance(const mw_module *module, const char *
   return NULL;
 }
 
-/* The unit was compiled for one instance: its kernels are those that the first unit has not. */
+/* The unit was compiled for one instance: that instance's kernels are those that the first unit lacks. */
 static void enter_instance(mw_module *module, const char *name, const char *full_name, void *unit) {
   const mw_driver *driver = module->device->driver;
   mw_instance instance = {.name = mw_strdup(name), .full_name = mw_strdup(full_name)};
@@ -334,12 +335,12 @@ static void enter_instance(mw_module *module, const char *name, const char *full
   mw_unlock(&module->lock);
 }
 
-/* What is wrong with the arguments that a template's instance is named with. Yours: free. */
+/* A message about the template arguments in an instance's name. Yours: free. */
 static char *explain_arguments(const mw_module *module, const char *name, const char *message) {
   char *base = mw_name_base(name), *parameters = mw_source_template(module->source, base), *text;
   if (parameters) {
     char *example = mw_source_template_example(base, parameters);
-    bool ours = strstr(message, "__mw_instance"); /* the variable that takes its address: how it fails is no news */
+    bool ours = strstr(message, "__mw_instance"); /* the variable that takes the address: its error is noise */
     text = mw_format("%s%sthe template takes <%s>, as in '%s'", ours ? "" : message, ours ? "" : "; ", parameters,
                      example);
     free(example);
@@ -351,11 +352,11 @@ static char *explain_arguments(const mw_module *module, const char *name, const 
   return text;
 }
 
-/* Say what was being compiled, in front of what is wrong with it. */
+/* Prefix the error with the name of the instance. */
 static int blame_instance(const mw_module *module, const char *name, int code) {
   if (code != MW_INVALID_SOURCE) return code;
   mw_error *error = mw_error_copy(mw_error_last());
-  /* A position in the name itself, which stands in no file, is none. */
+  /* A position in the instance's name is not in any file: remove it. */
   bool in_name = error->file && strstr(error->file, name);
   char *message = in_name ? explain_arguments(module, name, error->message) : mw_strdup(error->message);
   fail(code, "'%s' cannot be compiled: %s", name, message);
@@ -368,7 +369,7 @@ static int blame_instance(const mw_module *module, const char *name, int code) {
   return code;
 }
 
-/* "ns::fill<float>" for "fill<float>", where the compiler that was just asked for that knows an ns::fill. Yours. */
+/* "ns::fill<float>" for "fill<float>", if the compiler's error suggests ns::fill. Yours. */
 static char *find_namespace(const char *name) {
   static const char hint[] = "did you mean '";
   const mw_error *error = mw_error_last();
@@ -389,9 +390,9 @@ static char *find_namespace(const char *name) {
 static int make_instance(mw_module *module, const char *name) {
   void *unit;
   if (!module->source)
-    return fail(MW_SYMBOL_NOT_FOUND,
-                "'%s' cannot be made: this module was loaded from a file that holds no source, only compiled kernels",
-                name);
+    return fail(
+        MW_SYMBOL_NOT_FOUND,
+        "'%s' cannot be made: this module was loaded from a file that contains no source, only compiled kernels", name);
   const char *full_name = name;
   char *found = NULL;
   int code = mw_module_with_file(module, &(mw_recipe){&full_name, 1, NULL}, load_unit, &unit);

@@ -1,15 +1,16 @@
-/* Kernels that are compiled again for blocks of one size.
+/* Specialisation of kernels for block classes (function specialisation).
  *
- * A module's code serves all launches. Once enough threads of a kernel were launched with blocks of one size, and the
- * driver can make better code for that size, it is compiled as one more unit (from the cache, if it is there) and runs
- * the launches from then on. Nothing depends on it: where it cannot be made, all stays as it was. */
+ * A module's general code serves all launches. Once enough threads of a kernel have been launched with one block class,
+ * and the driver can generate better code for it, the kernel is compiled for that class as another unit (or taken from
+ * the cache), which runs such launches from then on. It is only an optimisation: if it fails, the general code remains.
+ */
 #include "module.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static mw_launch_class class_of(const mw_device *device, const unsigned grid[3], const unsigned block[3]) {
-  enum { FEW = 8 /* for each multiprocessor: of so many the last one takes an eighth of the time */ };
+  enum { FEW = 8 /* blocks for each multiprocessor, below which the last ones are a considerable part of the time */ };
   uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
   return (mw_launch_class){.block = {block[0], block[1], block[2]},
                            .columns = grid[0] % 2 ? 1 : 2,
@@ -27,7 +28,7 @@ static bool suits(const mw_special *special, const mw_launch_class *wanted) {
   return several && special->takes & MW_ANY_COUNT;
 }
 
-/* Under the lock: the entry, or NULL. What was made for some grids may be good for others. */
+/* Under the lock: the entry, or NULL. A kernel made for one class may suit others (`takes`). */
 static mw_special *find(const mw_module *module, const void *handle, const mw_launch_class *wanted) {
   for (size_t i = 0; i < module->special_count; i++)
     if (module->specials[i]->handle == handle && suits(module->specials[i], wanted)) return module->specials[i];
@@ -63,7 +64,7 @@ static void *kernel_in(const mw_driver *driver, void *unit, const char *linkage)
   return NULL;
 }
 
-/* The unit that the kernel is of, or NULL. */
+/* The unit that contains the kernel, or NULL. */
 static void *unit_of(mw_module *module, const void *handle) {
   void *unit = NULL;
   mw_lock(&module->lock);
@@ -73,7 +74,7 @@ static void *unit_of(mw_module *module, const void *handle) {
   return unit;
 }
 
-/* NULL where it cannot be made. */
+/* NULL if it cannot be compiled. */
 static void *make(mw_module *module, const mw_special *special) {
   loading l = {.parent = unit_of(module, special->handle)};
   if (!l.parent) return NULL;
@@ -85,7 +86,7 @@ static void *make(mw_module *module, const mw_special *special) {
   return kernel_in(module->device->driver, l.unit, special->linkage);
 }
 
-/* Compiling may fail, which is nobody's error: the error slot stays as it was. */
+/* Failures to specialise are not reported: the error slot is restored. */
 static void *make_quietly(mw_module *module, const mw_special *special) {
   mw_error *before = mw_error_last() ? mw_error_copy(mw_error_last()) : NULL;
   void *made = make(module, special);
@@ -97,7 +98,7 @@ static void *make_quietly(mw_module *module, const mw_special *special) {
   return made;
 }
 
-/* 0: it cannot be made; else how many times each thread counts. */
+/* 0: it cannot be specialised; else the weight of each thread. */
 static unsigned weight_of(const mw_module *module, void *handle) {
   const mw_driver *driver = module->device->driver;
   return module->source && driver->specialises ? driver->specialises(handle) : 0;

@@ -113,7 +113,7 @@ static int check_range(const mw_symbol *symbol, size_t offset, size_t bytes, con
               bytes, offset, symbol->info.name, symbol->info.type->name, size);
 }
 
-/* A module that was lost has no variables any more. */
+/* A module that was lost in a reset has no variables. */
 static int check_epoch(const mw_symbol *symbol) {
   const mw_device *device = symbol->module->device;
   if (symbol->module->epoch == atomic_load(&device->epoch)) return MW_SUCCESS;

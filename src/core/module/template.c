@@ -1,6 +1,7 @@
-/* Templates in source texts: which parameters a kernel's template has, for messages about its arguments.
+/* Templates in source texts: finding the parameters of a kernel template, for messages about its arguments.
  *
- * The text is read as text: what macros make is not seen, and then there is no such message. */
+ * The text is scanned without preprocessing: templates from macros are not found, and their messages lack this advice.
+ */
 #include "core/compile/source.h"
 
 #include <ctype.h>
@@ -16,7 +17,7 @@ static bool is_word_at(const char *text, const char *at, const char *word) {
   return strncmp(at, word, length) == 0 && !is_word(at[length]) && (at == text || !is_word(at[-1]));
 }
 
-/* Behind the '>' that closes the '<' at `open`, or NULL. */
+/* The position after the '>' that matches the '<' at `open`, or NULL. */
 static const char *close_angle(const char *open) {
   int angles = 0, rounds = 0;
   for (const char *at = open; *at && *at != ';' && *at != '{'; at++) {
@@ -28,7 +29,7 @@ static const char *close_angle(const char *open) {
   return NULL;
 }
 
-/* Whether the declaration at `at` is of a kernel of that name. */
+/* Whether the declaration at `at` declares a kernel of that name. */
 static bool declares(const char *text, const char *at, const char *name) {
   bool kernel = false;
   for (; *at && *at != ';' && *at != '{'; at++) {
@@ -61,7 +62,7 @@ static const char *last_word(const char *text) {
   return last;
 }
 
-/* An argument that the parameter `text` may have: a default's own, a type, a truth, a number; of a template, its name. */
+/* An example argument for the parameter `text`: its default, a type, a boolean, a number; for a template its name. */
 static void add_argument(mw_text *out, const char *text, size_t length) {
   char *parameter = mw_format("%.*s", (int)length, text);
   const char *given = strchr(parameter, '='), *first = skip_blanks(parameter);

@@ -1,4 +1,4 @@
-/* A module's types by name: the structs that its kernels and variables have to do with, for arrays of them. */
+/* A module's types by name: the structs that its kernels and variables use, as dtypes for arrays. */
 #include "module.h"
 #include "cxx_name.h"
 
@@ -7,10 +7,10 @@
 
 #define LISTED 24 /* names in a message */
 
-/* A search under way: of the types that match best, a whole one before one that is declared only. */
+/* The state of a search: the best match so far; complete types are preferred to declared ones. */
 typedef struct search {
   mw_name wanted;
-  const mw_type *best, *other; /* other: as good, and another type */
+  const mw_type *best, *other; /* other: a different type that matches equally well */
   int rank;
   const char *listed[LISTED];
   size_t listed_count;
@@ -43,7 +43,7 @@ static void consider(search *s, const mw_type *type) {
     s->other = type;
 }
 
-/* The structs in a type, but not those behind a field's pointer: a list's node has a pointer to its own type. */
+/* The structs in a type, without those that a field points to: a list's node has a pointer to its own type. */
 static void look_into(search *s, const mw_type *type) {
   while (type && (type->kind == MW_TYPE_POINTER || type->kind == MW_TYPE_ARRAY)) type = type->element;
   if (!type || type->kind != MW_TYPE_STRUCT) return;
@@ -63,7 +63,7 @@ static void look_through(search *s, const mw_module *module) {
 static int fail_not_found(const search *s, const char *name) {
   mw_text names = {0};
   for (size_t i = 0; i < s->listed_count; i++) mw_text_addf(&names, "%s%s", i ? ", " : "", s->listed[i]);
-  int code = fail(MW_SYMBOL_NOT_FOUND, "no kernel or variable of this module has to do with a struct '%s'%s%s", name,
+  int code = fail(MW_SYMBOL_NOT_FOUND, "no kernel or variable of this module uses a struct '%s'%s%s", name,
                   names.length ? "; there are " : "", names.length ? names.data : "");
   mw_text_free(&names);
   return code;
