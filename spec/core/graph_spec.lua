@@ -339,7 +339,7 @@ describe("a graph that is ready to launch", function()
     assert.equal("cudaErrorGraphExecUpdateFailure", err.code)
     assert.matches("another kind", err.message)
     assert.matches("no node", failure(exec.set, exec, 5, fill).message)
-    assert.matches("is one node, and the graph has 0", failure(exec.set, exec, 1, mw.graph()).message)
+    assert.matches("a graph of one node, and this graph has 0", failure(exec.set, exec, 1, mw.graph()).message)
     assert.same({ 5, 6, 7, 8 }, launch())
   end)
 

@@ -1,4 +1,4 @@
-/* Compiling for the CPU device, and once more for blocks of one size: runs of mwcc (run_mwcc.h). */
+/* Compiling for the CPU device, and specialising for block classes: runs of mwcc (run_mwcc.h). */
 #include "cpu/cpu.h"
 #include "cpu/image/object.h"
 #include "cpu/options.h"
@@ -14,8 +14,8 @@
 
 /* ---- running mwcc ---- */
 
-/* The device's, unless the source says what it is for: it does where it was loaded from a compiled file, and further
-   units have to agree with the first. */
+/* The device's capability, unless the source's options name one: they do if the module was loaded from a compiled file,
+   since further units must agree with the first. */
 static void add_capability(compiler_args *args, const cpu_device *device) {
   char text[32];
   bool is_given = false;
@@ -51,16 +51,15 @@ static int make_arguments(compiler_args *args, const char *mwcc, const compiler_
   return MW_SUCCESS;
 }
 
-/* A module is read-only from the start: such a one can be mapped as it stands (object.c). */
+/* A module is made read-only, so that it can be mapped directly (object.c). */
 static int take_module(const char *mwcc, const char *path) {
   if (chmod(path, S_IRUSR | S_IRGRP | S_IROTH) == 0) return MW_SUCCESS;
-  fail(MW_UNKNOWN, "the compiler (%s) said that all went well, but wrote no module: %s", mwcc, strerror(errno));
+  fail(MW_UNKNOWN, "the compiler (%s) reported success, but wrote no module: %s", mwcc, strerror(errno));
   mw_error_kind("compile");
   return MW_UNKNOWN;
 }
 
-/* A build with AddressSanitizer comes with an mwcc that was built so too, and whose shadow takes terabytes of address
-   space. */
+/* In a build with AddressSanitizer, mwcc has it as well, and its shadow takes terabytes of address space. */
 static size_t memory_limit(const cpu_device *device) {
 #ifdef CPU_ASAN
   (void)device;
@@ -94,7 +93,7 @@ int cpu_compile(void *device, const mw_source *source, const char *const *instan
   return code;
 }
 
-/* ---- code for blocks of one size, from what clang made of the source before ---- */
+/* ---- specialisation, from the bitcode of the general unit ---- */
 
 #define BITCODE      "module.bc"
 #define DEPENDENCIES "module.d"
@@ -138,9 +137,9 @@ int cpu_specialise(void *argument, const mw_source *source, const mw_launch_clas
   return code;
 }
 
-/* ---- is what was compiled still right? ---- */
+/* ---- whether a compiled file is up to date ---- */
 
-/* "size mtime_ns path": whether the file is as it was. */
+/* "size mtime_ns path": whether the file is unchanged. */
 static bool is_unchanged(const char *line) {
   char *rest, *name;
   long long size = strtoll(line, &rest, 10), time = strtoll(rest, &name, 10);

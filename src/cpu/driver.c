@@ -1,4 +1,4 @@
-/* The CPU driver's table, and what belongs to the device as a whole. */
+/* The CPU driver's table, and functions for the device as a whole. */
 #include "cpu/cpu.h"
 #include "cpu/fault/fault.h"
 #include "cpu/memory/heap.h"
@@ -41,7 +41,7 @@ static int count_workers(int *out) {
   return MW_SUCCESS;
 }
 
-/* $MOONWARP_SPECIALISE, or the threads that make up for compiling again. */
+/* $MOONWARP_SPECIALISE, or a number of threads whose savings pay for the compilation. */
 static int read_specialise(double *out) {
   const char *text = getenv("MOONWARP_SPECIALISE");
   char *end = NULL;
@@ -63,7 +63,7 @@ static void device_close(void *handle) {
   free(device);
 }
 
-/* Its own figures are those of 8.0, but for shared memory, of which it gives as much as any capability has. */
+/* Its own limits are those of 8.0, except for shared memory, of which it provides the most of all capabilities. */
 static int own_capability(mw_capability *out) {
   mw_capability most;
   int code = mw_capability_find("8.0", out);
@@ -176,7 +176,7 @@ static int limit_set(void *handle, mw_limit limit, double value) {
 
 /* ---- memory ---- */
 
-/* All kinds are the same here: kernels reach nothing but the heap, and the host reaches all of it. */
+/* All kinds are equal here: kernels can access only the heap, and the host can access all of it. */
 static int memory_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *address) {
   const cpu_device *device = handle;
   const mw_capability *capability = &device->capability;

@@ -1,4 +1,4 @@
-/* Compile options: NVRTC's names, checked here so that a wrong one is an error at once and in our words. */
+/* Compile options: NVRTC's names, checked here so that a wrong option fails early, with a message of moonwarp's own. */
 #include "cpu/options.h"
 
 #include <stdlib.h>
@@ -9,13 +9,12 @@ static const char known[] = "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|
                             "--mcpu=NAME, --width=N and --without=PASS";
 
 static int fail_unknown(const char *option) {
-  const char *hint = "; mwcc --help tells of each";
-  if (strcmp(option, "-c") == 0 || strncmp(option, "-o", 2) == 0)
-    hint = "; where the module goes is moonwarp's business";
+  const char *hint = "; mwcc --help describes them";
+  if (strcmp(option, "-c") == 0 || strncmp(option, "-o", 2) == 0) hint = "; moonwarp chooses the module's path";
   return fail(MW_INVALID_VALUE, "unknown compile option '%s': there are %s%s", option, known, hint);
 }
 
-/* What stands behind `name` at the start of the option, with one dash or two; NULL if it is another option. */
+/* The text after `name` at the start of the option, with one or two dashes; NULL if it is another option. */
 static const char *behind(const char *option, const char *name) {
   if (option[0] == '-' && option[1] == '-') option++;
   size_t length = strlen(name);
@@ -39,7 +38,7 @@ static bool is_power_up_to(unsigned long number, unsigned long most) {
   return number >= 1 && number <= most && !(number & (number - 1));
 }
 
-/* LANES or LANESxPARTS, both powers of two. */
+/* LANES or LANESxVECTORS, both powers of two. */
 static bool is_width(const char *text) {
   char *end;
   if (*text < '0' || *text > '9') return false;
@@ -48,7 +47,7 @@ static bool is_width(const char *text) {
   return !*end && is_power_up_to(lanes, 64) && is_power_up_to(parts, 32);
 }
 
-/* An option that stands for itself, in mwcc's spelling; NULL if it is none. */
+/* A complete option, in mwcc's spelling; NULL if it is not one. */
 static const char *plain_option(const char *option) {
   static const char *const names[] = {"-G",        "-O0",         "-O1",           "-O2", "-O3", "-use_fast_math",
                                       "-lineinfo", "-nostdinc++", "--check-memory"};
@@ -98,7 +97,7 @@ static int add_option(compiler_args *args, const char *const *options, size_t co
     free(processor);
   } else if ((value = behind(option, "-width="))) {
     if (!is_width(value))
-      return fail(MW_INVALID_VALUE, "compile option '%s' wants 1, 2, 4, ... 64 lanes, or lanes x parts like 16x4",
+      return fail(MW_INVALID_VALUE, "compile option '%s' wants 1, 2, 4, ... 64 lanes, or lanes x vectors like 16x4",
                   option);
     char *width = mw_format("--width=%s", value);
     compiler_args_add(args, width);
@@ -117,7 +116,7 @@ static int add_option(compiler_args *args, const char *const *options, size_t co
     compiler_args_add(args, capability);
     free(capability);
   } else if (behind(option, "-arch=") || behind(option, "-gpu-architecture=")) {
-    /* which GPU: the CPU device compiles for the processor at hand, whatever it is */
+    /* names a GPU: ignored, since the CPU device compiles for this machine's processor */
   } else if ((value = plain_option(option))) {
     compiler_args_add(args, value);
   } else {

@@ -4,8 +4,8 @@
 
 #include "core/compile/run_mwcc.h"
 
-/* The source's options (folders in them are absolute) as mwcc wants them. MW_INVALID_VALUE names an option that there is
-   not. */
+/* Translate the source's options (folders are absolute already) to mwcc's. The message of MW_INVALID_VALUE names an
+   unknown option. */
 int compiler_args_add_options(compiler_args *args, const char *const *options, size_t count);
 
 #endif

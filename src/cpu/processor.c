@@ -1,5 +1,5 @@
-/* What the processor is and has. Features bear the names that GCC's __builtin_cpu_supports uses on x86-64, and those of
- * LLVM's target features on AArch64: mwcc writes these into a .mwo. */
+/* The processor's name and features. Features have the names of GCC's __builtin_cpu_supports on x86-64, and of LLVM's
+ * target features on AArch64, as mwcc writes them into a .mwo. */
 #include "cpu/processor.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ const char processor_architecture[] = "aarch64";
 
 #endif
 
-/* The builtin wants a literal, so the table is filled by code that runs. */
+/* The builtin needs a literal, so the table is filled at run time. */
 static bool has(const char *name, size_t length) {
   const feature features[] = {FEATURES(TEST)};
   for (size_t i = 0; i < MW_COUNT(features); i++) {
@@ -117,7 +117,7 @@ static bool read_cache(int index, const char *what, char *out, size_t size) {
   return known;
 }
 
-/* In "0-3,8-11". */
+/* The number of processors in a list such as "0-3,8-11". */
 static int count_listed(const char *list) {
   int count = 0;
   while (*list >= '0' && *list <= '9') {
@@ -130,7 +130,7 @@ static int count_listed(const char *list) {
   return count;
 }
 
-/* Bytes of all last caches; 0 where unknown. */
+/* Bytes of all last-level caches; 0 if unknown. */
 static uint64_t last_caches(void) {
   enum { LAST = 4 };
   char size[32], list[1024];
@@ -139,7 +139,7 @@ static uint64_t last_caches(void) {
       continue;
     char *unit;
     uint64_t bytes = strtoull(size, &unit, 10);
-    bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0; /* by itself: operands of << have no order */
+    bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0; /* separate: operands of << are unsequenced */
     long all = sysconf(_SC_NPROCESSORS_ONLN), sharing = count_listed(list);
     if (!bytes || sharing < 1) break;
     return bytes * (uint64_t)(all > sharing ? (all + sharing - 1) / sharing : 1);
@@ -147,9 +147,8 @@ static uint64_t last_caches(void) {
   return 0;
 }
 
-/* Where a server's processors all share one large cache, a few of them make little use of it: it is far from them, and
-   others use it, too, where a virtual machine is shown all of it. (A Xeon's has 300 MiB: there two processors transposed
-   64 MiB in 18 ms, and in 5 past the caches; for 16 of them it was the same.) */
+/* If all processors of a server share one large last-level cache, a few of them gain little from it: it is distant, and
+   other users share it if this is a virtual machine that sees the whole cache. */
 uint64_t processor_cached(int processors) {
   enum { GUESS = 32 << 20, MOST_EACH = 16 << 20 };
   uint64_t bytes = last_caches(), most = (uint64_t)processors * MOST_EACH;

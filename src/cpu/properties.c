@@ -1,5 +1,4 @@
-/* What the CPU device says of itself: the figures of its compute capability where kernels can tell, those of the machine
- * where they cannot. */
+/* The CPU device's properties: those of its compute capability where kernels can observe them, else the machine's. */
 #include "cpu/memory/heap.h"
 #include "cpu/processor.h"
 

@@ -1,5 +1,5 @@
-/* How many CPU devices there are, and as what compute capabilities: $MOONWARP_CPU_DEVICES, or what mw_device_simulate
- * said last. */
+/* The number of CPU devices and their compute capabilities: from $MOONWARP_CPU_DEVICES, or from the last call of
+ * mw_device_simulate. */
 #include "simulated_devices.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static pthread_mutex_t lock = MW_LOCK_INITIALIZER;
 static bool is_told;
 static cpu_simulated told;
 
-/* "3", or "1.1,2.0,8.0"; `whose` begins the sentence about a mistake. */
+/* "3", or "1.1,2.0,8.0"; `whose` begins the error message. */
 static int parse(const char *text, const char *whose, cpu_simulated *out) {
   *out = (cpu_simulated){.count = 0};
   if (strlen(text) <= 2 && *text && strspn(text, "0123456789") == strlen(text)) out->count = atoi(text);

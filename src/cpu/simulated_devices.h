@@ -1,4 +1,4 @@
-/* How many CPU devices there are (simulated_devices.c). Any thread. */
+/* The number of CPU devices (simulated_devices.c). Any thread. */
 #ifndef MW_CPU_SIMULATED_H
 #define MW_CPU_SIMULATED_H
 
@@ -6,7 +6,7 @@
 
 typedef struct cpu_simulated {
   int count;
-  mw_capability capabilities[16]; /* major is 0 where a device is just the CPU device */
+  mw_capability capabilities[16]; /* major is 0 for a CPU device without a given capability */
 } cpu_simulated;
 
 int cpu_simulated_get(cpu_simulated *out);

@@ -1,4 +1,4 @@
-/* What decides the code that is made for this machine. */
+/* The part of the cache key that describes this machine and its compiler. */
 #include "core/compile/run_mwcc.h"
 #include "cpu/cpu.h"
 #include "cpu/processor.h"
@@ -15,7 +15,7 @@ static void describe_processor(void) {
   processor_features(&processor);
 }
 
-/* The library may be unloaded by its host. */
+/* The host may unload the library. */
 __attribute__((destructor)) static void forget_processor(void) { mw_text_free(&processor); }
 
 int cpu_target(void *argument, mw_text *out) {

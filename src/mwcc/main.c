@@ -105,7 +105,7 @@ static void parse_width(options *o, const char *word) {
   char *end;
   long lanes = strtol(word, &end, 10), parts = *end == 'x' ? strtol(end + 1, &end, 10) : 1;
   if (*end || !is_power_up_to(lanes, MOST_LANES) || !is_power_up_to(parts, MOST_PARTS))
-    die("--width wants 1, 2, 4, … %d lanes, or lanes x parts like 16x4 with up to %d parts, not '%s'", MOST_LANES,
+    die("--width wants 1, 2, 4, … %d lanes, or lanes x vectors like 16x4 with up to %d vectors, not '%s'", MOST_LANES,
         MOST_PARTS, word);
   o->width = (int)lanes, o->parts = (int)parts;
 }

@@ -1,6 +1,6 @@
-/* For which devices a unit was compiled. One that was compiled for a compute capability has seen that in __CUDA_ARCH__,
- * and was kept to what it can do; as with CUDA's own images, it is for devices of that generation that are no older. A
- * device that is opened as nothing but the CPU device takes all. */
+/* Whether a unit suits a device. A unit compiled for a compute capability depends on it by __CUDA_ARCH__ and is
+ * restricted to its features. As with CUDA's own images, it suits devices of the same generation that are not older. A
+ * CPU device opened without a compute capability accepts all units. */
 #include "capability.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 static const char option[] = "--capability=";
 
-/* major * 10 + minor, of the options one a line; 0: compiled for no capability. */
+/* major * 10 + minor, from the options, one on each line; 0: compiled for no capability. */
 static int capability_of(const char *options) {
   for (const char *line = options; line && *line; line += *line == '\n') {
     bool found = strncmp(line, option, strlen(option)) == 0;

@@ -1,4 +1,4 @@
-/* For which devices a unit was compiled (capability.c). */
+/* Whether a unit suits a device (capability.c). */
 #ifndef MW_CPU_IMAGE_CAPABILITY_H
 #define MW_CPU_IMAGE_CAPABILITY_H
 

@@ -1,8 +1,8 @@
-/* The reader of DWARF line tables, versions 2 to 5 (DWARF 5, section 6.2; mwcc writes version 4).
+/* A reader of DWARF line tables, versions 2 to 5 (DWARF 5, section 6.2; mwcc writes version 4).
  *
- * A line table is a program for a small machine whose registers are an address, a file, a line and a column; it emits a
- * row whenever they change, and row i speaks of the addresses up to row i+1. A run of rows that ends is a sequence. The
- * table may be damaged: everything is read through a cursor that stops at its end and remembers that it had to. */
+ * A line table is a program for a state machine whose registers are an address, a file, a line and a column. It emits
+ * rows; row i applies to the addresses up to that of row i+1. Rows up to an end mark form a sequence. The table may be
+ * damaged: everything is read through a cursor that stops at the table's end and records that it did. */
 #include "dwarf_lines.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 typedef struct cursor {
   const unsigned char *at, *end;
-  bool bad; /* something lay behind the end; all that is read from then on is 0 */
+  bool bad; /* a read went past the end; all later reads return 0 */
 } cursor;
 
 static cursor cursor_over(elf_bytes bytes) {
@@ -104,7 +104,7 @@ typedef struct unit {
   cursor program;
 } unit;
 
-/* One entry of a version 5 table is described by pairs of what it is and how it is written. */
+/* The format of an entry of a version 5 table: pairs of a content type and a form. */
 typedef struct entry {
   const char *path;
   uint64_t directory;
@@ -131,7 +131,7 @@ static void read_form(const unit *u, cursor *c, uint64_t form, const char **text
   case FORM_BLOCK1: skip(c, number(c, 1)); break;
   case FORM_BLOCK2: skip(c, number(c, 2)); break;
   case FORM_BLOCK4: skip(c, number(c, 4)); break;
-  default: stop(c); /* unknown: its length is, too */
+  default: stop(c); /* unknown, and so of unknown length */
   }
 }
 
@@ -160,7 +160,7 @@ static bool read_table(const unit *u, cursor *c, uint64_t index, entry *out) {
   return found;
 }
 
-/* Folder 0 is the one that the compiler ran in: no part of a name that was given to the compiler. */
+/* Folder 0 is the compiler's working directory: it is not part of a name that was passed to the compiler. */
 static void join(const char *folder, uint64_t index, const char *name, char *out, size_t size) {
   if (index == 0 || !*folder || *name == '/')
     snprintf(out, size, "%s", name);
@@ -178,7 +178,7 @@ static bool file_name_5(const unit *u, uint64_t index, char *out, size_t size) {
   return true;
 }
 
-/* Versions 2 to 4: folders from 1, an empty one behind the last; then files from 1 likewise. */
+/* Versions 2 to 4: folders numbered from 1, ended by an empty one; then files likewise. */
 static bool file_name_4(const unit *u, uint64_t index, char *out, size_t size) {
   cursor c = u->tables;
   while (*string(&c)) {}
@@ -213,14 +213,14 @@ enum { END_SEQUENCE = 1, SET_ADDRESS };
 typedef struct machine {
   row now;      /* the registers */
   row previous; /* the row emitted last in this sequence */
-  row named;    /* the last one that had a line: instructions of no line belong to what stands before them */
+  row named;    /* the last one with a line: instructions without a line belong to the code before them */
   bool started; /* whether the sequence has a row */
-  bool live;    /* false in the sequence of a function that the linker dropped: its address is 0 */
+  bool live;    /* false in the sequence of a function that the linker discarded: its address is 0 */
 } machine;
 
 static void begin_sequence(machine *m) { *m = (machine){.now = {.file = 1, .line = 1}, .live = true}; }
 
-/* Emit a row: true when the address asked for lies between the row before and this one. */
+/* Emit a row: true if the wanted address lies between the previous row and this one. */
 static bool emit(machine *m, uint64_t address) {
   bool found = m->started && m->live && m->previous.address <= address && address < m->now.address;
   if (found) return true;
@@ -234,7 +234,7 @@ static void advance(const unit *u, machine *m, uint64_t operations) {
   m->now.address += operations * u->min_instruction;
 }
 
-/* Add wrapping, since a damaged table may say anything. */
+/* Add with wrap-around, since a damaged table may contain any numbers. */
 static void add_line(machine *m, int64_t by) { m->now.line = (int64_t)((uint64_t)m->now.line + (uint64_t)by); }
 
 static bool extended(cursor *c, machine *m, uint64_t address) {
@@ -254,7 +254,7 @@ static bool extended(cursor *c, machine *m, uint64_t address) {
     m->now.address = number(&operand, left(&operand));
     m->live = m->now.address != 0;
     break;
-  default: break; /* a discriminator, or something of a vendor's */
+  default: break; /* a discriminator, or a vendor extension */
   }
   return false;
 }
@@ -274,7 +274,7 @@ static bool standard(const unit *u, cursor *c, machine *m, unsigned opcode, uint
   return false;
 }
 
-/* Run the program until a row covers `address`, which is in the function that begins at `start`. */
+/* Run the program until a row covers `address`, which is in the function that starts at `start`. */
 static bool run(const unit *u, uint64_t address, uint64_t start, row *out) {
   machine m;
   begin_sequence(&m);
@@ -297,7 +297,7 @@ static bool run(const unit *u, uint64_t address, uint64_t start, row *out) {
   return false;
 }
 
-/* Read the header of the unit at the cursor, and step behind the unit. */
+/* Read the header of the unit at the cursor, and advance the cursor past the unit. */
 static bool read_unit(cursor *section, unit *u) {
   uint64_t length = number(section, 4);
   u->word = length == 0xffffffff ? 8 : 4;

@@ -1,4 +1,4 @@
-/* Reading ELF files: see elf.h. Only what a .mwo needs: 64-bit shared objects of this machine's byte order. */
+/* Reading ELF files: see elf.h. Supports only what a .mwo needs: 64-bit shared objects of this machine's byte order. */
 #include "elf.h"
 
 #include <elf.h>
@@ -18,8 +18,8 @@
 #error "moonwarp's CPU device runs on x86-64 and AArch64"
 #endif
 
-/* File contents at an offset: NULL where they are not all there. Structures are copied out, since nothing in a damaged
-   file is aligned. */
+/* File contents at an offset: NULL if the file ends before. Structures are copied out, since they may be misaligned in
+   a damaged file. */
 static const unsigned char *bytes_at(elf_bytes file, uint64_t offset, uint64_t size) {
   return offset <= file.size && size <= file.size - offset ? file.data + offset : NULL;
 }
@@ -47,8 +47,8 @@ const char *elf_check(elf_bytes file, bool *foreign) {
   }
   if (header.e_type != ET_DYN || header.e_phentsize != sizeof(Elf64_Phdr)) return "it is not a shared object";
   if (header.e_phoff > file.size) return "its program headers lie outside the file";
-  /* The dynamic linker maps segments without asking whether the file is that long: touching what lies behind the end
-     would be a bus error. */
+  /* The dynamic linker maps segments without checking the file's length: an access past the end would be a bus
+     error. */
   bool dynamic = false;
   uint64_t end = 0;
   for (unsigned i = 0; i < header.e_phnum; i++) {
@@ -108,7 +108,7 @@ const char *elf_string(elf_bytes file, uint64_t address) {
   return memchr(text, 0, file.size - (size_t)((const unsigned char *)text - file.data)) ? text : NULL;
 }
 
-/* The value of an entry of the dynamic section, 0 where it is missing. */
+/* The value of an entry of the dynamic section, 0 if it is missing. */
 static uint64_t dynamic_entry(elf_bytes file, int64_t tag) {
   Elf64_Ehdr header;
   Elf64_Phdr segment;
@@ -130,7 +130,7 @@ static bool read_symbol(elf_bytes file, uint64_t i, Elf64_Sym *out) {
   return from != NULL;
 }
 
-/* The dynamic symbol table has no length of its own; the section that holds it has. */
+/* The dynamic symbol table does not record its length; the section that contains it does. */
 uint64_t elf_symbol(elf_bytes file, const char *name, size_t size) {
   elf_bytes table, names;
   if (!elf_section(file, ".dynsym", &table) || !elf_section(file, ".dynstr", &names)) return 0;
@@ -168,7 +168,7 @@ uint64_t elf_pointer(elf_bytes file, uint64_t address) {
       return symbol.st_value + (uint64_t)entry.r_addend;
     return 0;
   }
-  /* No entry: NULL, or (packed relocations) the address itself stands there. */
+  /* No entry: the pointer is NULL or (packed relocations) stored as the address itself. */
   uint64_t value = 0;
   const void *stored = elf_at(file, address, sizeof value);
   if (stored) memcpy(&value, stored, sizeof value);

@@ -1,8 +1,8 @@
-/* Units: one .mwo, loaded into a device. The object is shared and holds no state; a unit adds the variables, in one
- * allocation of the device's heap, and knows where the source text stands.
+/* Units: .mwo files loaded into a device. The object is shared and stateless; a unit adds the variables, in one
+ * allocation of the device's heap, and the origin of the source text.
  *
- * A unit that was compiled from the same source as another, for further template instances, is loaded with that one as its
- * parent and shares its variables by linkage name, so that all instances see the same `gain`. */
+ * A unit that is compiled later from the same source, for further template instances, is loaded with the first unit as
+ * its parent and shares its variables by linkage name, so that all instances use the same `gain`. */
 #include "cpu/cpu.h"
 #include "capability.h"
 #include "dwarf_lines.h"
@@ -24,19 +24,20 @@ struct cpu_unit_private {
   cpu_unit *parent; /* retained, or NULL */
   cpu_object *object;
   uint64_t memory;       /* of the variables that are not the parent's; 0: none */
-  mw_kernel_info *infos; /* the kernels', origin applied */
-  size_t *visible;       /* the variables that users may find */
+  mw_kernel_info *infos; /* the kernels', with translated positions */
+  size_t *visible;       /* the variables that users can find by name */
   size_t visible_count;
   mw_text log;
   source_origin origin;
   pthread_mutex_t lock; /* guards names */
-  file_name *names;     /* that cpu_line_of has given out */
+  file_name *names;     /* returned by cpu_line_of */
 };
 
 /* ---- variables ---- */
 
-/* Tables and texts that the compiler made have names of one compilation only (".str.1"), but they never change, so each
-   unit may have its own. Static variables of functions, also not for users to find, have C++ names. */
+/* Tables and strings that the compiler made have names that are valid in one compilation only (".str.1"), but they are
+   constant, so each unit may have its own. Static variables of functions, which are internal as well, have C++
+   names. */
 static bool is_shareable(const mw_mwo_variable *v) { return !v->is_internal || strncmp(v->linkage, "_Z", 2) == 0; }
 
 static const mw_mwo_variable *find_shared(const cpu_unit *parent, const mw_mwo_variable *v, void **address) {
@@ -50,7 +51,7 @@ static const mw_mwo_variable *find_shared(const cpu_unit *parent, const mw_mwo_v
   return NULL;
 }
 
-/* Fill in the addresses that the parent has. */
+/* Fill in the addresses of the parent's variables. */
 static int share_variables(cpu_unit *unit) {
   for (size_t i = 0; i < unit->image->variable_count; i++) {
     const mw_mwo_variable *v = &unit->image->variables[i];
@@ -65,14 +66,14 @@ static int share_variables(cpu_unit *unit) {
   return MW_SUCCESS;
 }
 
-/* Vector loads like whole cache lines. */
+/* Vector loads are faster if variables are aligned to cache lines. */
 static size_t alignment_of(const mw_mwo_variable *v) {
   size_t wanted = v->size >= 64 ? 64 : 16;
   return v->align > wanted ? v->align : wanted;
 }
 
-/* Where variable i stands in the unit's own memory, for each that is not shared; returns the memory's size, or PTRDIFF_MAX
-   where that is more than any memory. */
+/* The offset of each variable that is not shared in the unit's own memory; returns the memory's size, or PTRDIFF_MAX if
+   that overflows. */
 static size_t lay_out(const cpu_unit *unit, size_t *offsets) {
   size_t end = 0;
   for (size_t i = 0; i < unit->image->variable_count; i++) {
@@ -137,7 +138,7 @@ static cpu_kernel *kernel_of_parent(const cpu_unit *unit, const char *linkage) {
   return NULL;
 }
 
-/* A name that no variable has belongs to a damaged image, and then is no texture's either. */
+/* If no variable has the name, the image is damaged; then no texture is bound to it either. */
 static size_t *find_references(const cpu_unit *unit, const mw_kernel_info *info) {
   if (info->reference_count == 0) return NULL;
   size_t *places = mw_alloc(info->reference_count * sizeof *places);
@@ -167,7 +168,7 @@ static void make_kernels(cpu_unit *unit) {
 
 /* ---- loading ---- */
 
-/* How long they are the file says. */
+/* Their length comes from the file, so the allocation may fail. */
 static bool make_tables(cpu_unit *unit) {
   size_t kernels = unit->image->kernel_count, variables = unit->image->variable_count;
   unit->symbols = mw_try_alloc(variables * sizeof *unit->symbols, tables);
@@ -246,7 +247,7 @@ void cpu_unload(void *argument) {
   }
 }
 
-/* Whether its stores stay in this device's memory: see reach.c. What it takes of null is looked at launch by launch. */
+/* Whether its stores stay within this device's margins: see reach.c. Null pointers are checked at each launch. */
 static int check_reach(const cpu_device *device, const char *path, const mw_mwo *image) {
   if (image->reach <= device->reach.pointers) return MW_SUCCESS;
   return fail(
@@ -321,8 +322,9 @@ bool cpu_unit_symbol(void *argument, size_t i, mw_symbol_info *info) {
   return true;
 }
 
-/* What runs as SIMD lanes, and is not made for one size of blocks already. Threads that have loops take longer, and a launch
-   has fewer of them: by their number alone they would run the general code for long. */
+/* Kernels of the simd tier that are not specialised already. Threads with loops take longer, and launches have fewer of
+   them: by their number alone such kernels would run the general code for a long time, so their threads have more
+   weight. */
 unsigned cpu_specialises(void *argument) {
   enum { IN_LOOP = 2, IN_LOOPS = 8 };
   const mw_mwo_kernel *image = ((const cpu_kernel *)argument)->image;
@@ -367,7 +369,7 @@ static const char *keep_name(const cpu_unit *unit, const char *text) {
 
 bool cpu_line_of(const cpu_unit *unit, uintptr_t address, const char **file, int *line) {
   line_position position;
-  /* functions that variables point to are those of the unit that made the variables */
+  /* Function pointers in variables point into the unit that made the variables. */
   if (address < unit->first || address >= unit->last)
     return unit->own->parent && cpu_line_of(unit->own->parent, address, file, line);
   if (!lines_find(unit->own->object->elf, address - unit->own->object->base, &position)) return false;

@@ -1,13 +1,13 @@
-/* Opening .mwo files: check the bytes, hand them to the dynamic linker, check what came out.
+/* Opening .mwo files: check the bytes, pass them to the dynamic linker, check the loaded tables.
  *
- * A checksum finds damage; what is checked beyond it keeps a file that was made wrong from crashing its reader. It is no
- * defence against an enemy: a .mwo holds machine code and, like any library, is to be loaded only if its writer may run
- * programs here.
+ * A checksum detects damage; the further checks keep a wrongly made file from crashing the process. They are not a
+ * defence against attacks: a .mwo contains machine code and, like any library, must only be loaded if its author may
+ * run programs here.
  *
- * Two habits of the dynamic linker decide how the file is opened. It maps the file, so that whoever writes into it
- * changes running code: only a read-only file (the compiler's output) is mapped as it stands, where debuggers and
- * profilers find it; any other is copied first. And it takes a name that it has seen for the same library, although
- * another file may bear the name by now: so every opening spells its path in a way of its own. */
+ * Two properties of the dynamic linker determine how the file is opened. It maps the file, so that writing to the file
+ * changes running code: only a read-only file (the compiler's output) is mapped directly, where debuggers and profilers
+ * find it; any other is copied first. And it identifies libraries by name, although the name may refer to another file
+ * by now: so each opening uses a spelling of the path that is new in this process. */
 #include "object.h"
 #include "cpu/processor.h"
 #include "base/lock.h"
@@ -29,7 +29,7 @@
 typedef struct mapped_file {
   int descriptor;
   bool is_copy;
-  struct stat status; /* of the file that `descriptor` is */
+  struct stat status; /* of the file of `descriptor` */
   unsigned char *data;
   size_t size;
 } mapped_file;
@@ -45,7 +45,7 @@ static int fail_file(const char *path) {
   return fail(code, "cannot open the module '%s': %s", path, strerror(errno));
 }
 
-/* Put a copy that nobody else can reach in the descriptor's place. */
+/* Replace the descriptor by one of a private copy. */
 static bool copy_file(mapped_file *file) {
   int copy = memfd_create("mwo", MFD_CLOEXEC);
   off_t from = 0;
@@ -76,7 +76,7 @@ static bool map_file(mapped_file *file) {
 
 static const char seal_magic[8] = "MWOIMG1";
 
-/* Looked at before anything of the file's size is asked for: whatever lies there may be larger than memory. */
+/* Checked before memory of the file's size is allocated, since the file may be of any size. */
 static bool ends_as_module(const mapped_file *file) {
   mw_trailer trailer;
   off_t end = file->status.st_size - (off_t)sizeof trailer;
@@ -88,7 +88,7 @@ static int fail_foreign(const char *path, int descriptor) {
   char start[SELFMAG] = {0};
   bool object = pread(descriptor, start, SELFMAG, 0) == SELFMAG && memcmp(start, ELFMAG, SELFMAG) == 0;
   return fail(MW_INVALID_KERNEL_IMAGE,
-              object ? "'%s' is not a whole moonwarp module: it does not end as one, and may have been cut short"
+              object ? "'%s' is not a complete moonwarp module: its trailer is missing, and it may have been truncated"
                      : "'%s' is not a moonwarp module, as `mwcc k.cu -o k.mwo` and module:save write them",
               path);
 }
@@ -115,7 +115,7 @@ static int file_open(const char *path, mapped_file *file) {
   return code;
 }
 
-/* ---- what the bytes say before any of them runs ---- */
+/* ---- checks before any code runs ---- */
 
 static bool seal_holds(const mapped_file *file, const mw_trailer *trailer) {
   if (trailer->length != file->size - sizeof *trailer) return false;
@@ -130,7 +130,7 @@ static int check_seal(const char *path, const mapped_file *file, mw_trailer *tra
     if (memcmp(trailer->magic, seal_magic, sizeof trailer->magic) == 0 && seal_holds(file, trailer)) return MW_SUCCESS;
   }
   return fail(MW_INVALID_KERNEL_IMAGE,
-              "the module '%s' is damaged: its checksum does not fit its contents. Compile or copy it again", path);
+              "the module '%s' is damaged: its checksum does not match its contents. Compile or copy it again", path);
 }
 
 /* A field of the mw_mwo at `table`. */
@@ -179,7 +179,7 @@ static elf_bytes without_trailer(const mapped_file *file) {
   return (elf_bytes){file->data, file->size - sizeof(mw_trailer)};
 }
 
-/* Open and check: on success the file is the caller's to close. */
+/* Open and check; on success the caller closes the file. */
 static int open_checked(const char *path, mapped_file *file, mw_trailer *trailer, uint64_t *table) {
   int code = file_open(path, file);
   if (code != MW_SUCCESS) return code;
@@ -202,8 +202,8 @@ bool object_dependencies(const char *path, mw_text *out) {
 
 /* ---- the dynamic linker ---- */
 
-/* `folder`/`name`, spelled as never before in this process: between them stands a number whose ones are "./" and whose
-   zeros are "/". Yours: free. */
+/* `folder`/`name` in a spelling that is new in this process: between them is a binary number whose ones are "./" and
+   whose zeros are "/". Yours: free. */
 static char *spell(const char *folder, size_t folder_length, const char *name) {
   static atomic_uint_fast64_t spellings;
   mw_text text = {0};
@@ -219,7 +219,7 @@ static void *open_library(char *spelled) {
   return library;
 }
 
-/* The file at `path` itself, unless another one bears the name by now. */
+/* Load the file at `path` itself, unless the name refers to another file by now. */
 static void *open_in_place(const char *path, const mapped_file *file) {
   const char *slash = strrchr(path, '/');
   struct stat now;
@@ -239,8 +239,8 @@ static void *open_copy(const mapped_file *file) {
   return library;
 }
 
-/* Load the library. A read-only file may still be replaced or evicted meanwhile, or lie where nothing may be executed:
-   then a copy serves. */
+/* Load the library. A read-only file may be replaced or evicted meanwhile, or be on a file system without execute
+   permission: then a copy is loaded. */
 static int link_object(const char *path, mapped_file *file, bool in_place, cpu_object *object) {
   if (!file->is_copy && in_place) object->library = open_in_place(path, file);
   if (!object->library) {
@@ -257,7 +257,7 @@ static int link_object(const char *path, mapped_file *file, bool in_place, cpu_o
   return MW_SUCCESS;
 }
 
-/* Where the library lies; elf_check has seen the headers. */
+/* Find the library's address range; elf_check has checked the headers. */
 static void find_range(cpu_object *object) {
   struct link_map *map = NULL;
   dlinfo(object->library, RTLD_DI_LINKMAP, &map);
@@ -294,7 +294,8 @@ static cpu_object *find_equal(const mapped_file *file) {
   return NULL;
 }
 
-/* The dynamic linker knows files by their inode: one that has changed since it was opened must not be opened again. */
+/* The dynamic linker identifies files by inode: a file that has changed since it was opened must not be opened
+   again. */
 static bool is_open(const mapped_file *file) {
   for (cpu_object *o = objects; o; o = o->next) {
     if (o->device == file->status.st_dev && o->inode == file->status.st_ino) return true;
@@ -302,7 +303,7 @@ static bool is_open(const mapped_file *file) {
   return false;
 }
 
-/* The file's mapping becomes the object's. */
+/* The object takes over the file's mapping. */
 static int new_object(const char *path, mapped_file *file, const mw_trailer *trailer, uint64_t table,
                       cpu_object **out) {
   cpu_object *object = mw_alloc(sizeof *object);

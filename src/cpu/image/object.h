@@ -1,4 +1,4 @@
-/* One opened .mwo file: checked bytes, and the shared object that the dynamic linker made of them. */
+/* An open .mwo file: checked bytes, and the shared object that the dynamic linker loaded from them. */
 #ifndef MW_CPU_OBJECT_H
 #define MW_CPU_OBJECT_H
 
@@ -7,28 +7,28 @@
 #include "mwo.h"
 
 typedef struct cpu_object {
-  mw_refs refs; /* changed under object.c's lock only */
+  mw_refs refs; /* changed only under object.c's lock */
   struct cpu_object *next;
-  elf_bytes elf; /* the file without its trailer: stays when the file is gone */
+  elf_bytes elf; /* the file without its trailer: remains when the file is deleted */
   mw_trailer trailer;
-  uint64_t device, inode; /* of the file that the dynamic linker was given */
+  uint64_t device, inode; /* of the file that was passed to the dynamic linker */
   void *library;
   uintptr_t base;        /* an address in the file + base = an address in this process */
-  uintptr_t first, last; /* the address range that it takes */
+  uintptr_t first, last; /* its address range */
   const mw_mwo *image;
 } cpu_object;
 
-/* Open the file at `path`, or find it open: objects hold no state, so that equal files share one. What the file says of
-   itself has been checked: tables, names and types lie inside it. The file may be changed or deleted afterwards.
+/* Open the file at `path`, or find it open: objects are stateless, so equal files share one. The contents have been
+   checked: tables, names and types lie inside the file. The file may be changed or deleted afterwards.
    MW_FILE_NOT_FOUND, MW_INVALID_KERNEL_IMAGE, MW_NO_KERNEL_IMAGE_FOR_DEVICE. */
 int object_open(const char *path, cpu_object **out);
 void object_close(cpu_object *object);
 
-/* The files that the .mwo at `path` was made of, "size mtime_ns path" a line, without loading it: its checksum holds and
-   it is for this processor, else false. */
+/* The files that the .mwo at `path` was compiled from, a line "size mtime_ns path" for each, without loading it. False
+   unless its checksum is right and it is for this processor. */
 bool object_dependencies(const char *path, mw_text *out);
 
-/* verify.c: NULL if all pointers of the image lead to where they should, else what does not. */
+/* verify.c: NULL if all pointers of the image are valid, else a message about the first that is not. */
 const char *object_inspect(const cpu_object *object);
 
 #endif

@@ -1,18 +1,18 @@
-/* Whether an image's tables lead where they should: every pointer into the object, every string with an end, every index
- * and size in range. A compiler that wrote a wrong table is told so here, and not by a crash somewhere else. */
+/* Checks of an image's tables: all pointers point into the object, all strings are terminated, all indices and sizes
+ * are in range. So a wrong table from the compiler leads to an error here, not to a crash elsewhere. */
 #include "cpu/cpu.h"
 #include "object.h"
 
 #include <elf.h>
 #include <string.h>
 
-/* Types may share parts, so a type of a few bytes could unfold to billions. */
+/* Types may share components, so a few bytes of tables could expand to billions of types. */
 enum { TYPE_BUDGET = 1 << 20, TYPE_DEPTH = 64 };
 
-/* More than any launch may have of parameters, so that a forged size makes nobody allocate or copy that much. */
+/* More than any launch's parameters, so that a forged size cannot cause huge allocations or copies. */
 enum { PARAM_MOST = 1 << 16 };
 
-/* Bytes of the loaded object that can be read from `pointer` on; 0: none. */
+/* The number of readable bytes of the loaded object from `pointer` on; 0: none. */
 static size_t readable(const cpu_object *object, const void *pointer) {
   uintptr_t address = (uintptr_t)pointer - object->base;
   Elf64_Ehdr header;
@@ -27,7 +27,7 @@ static size_t readable(const cpu_object *object, const void *pointer) {
   return 0;
 }
 
-/* `count` elements, of which there may be none. */
+/* Check an array of `count` elements, which may be empty. */
 static bool is_array(const cpu_object *object, const void *pointer, size_t count, size_t size, size_t align) {
   if (count == 0) return true;
   return (uintptr_t)pointer % align == 0 && count <= readable(object, pointer) / size;
@@ -48,7 +48,7 @@ static bool is_type(const cpu_object *object, const mw_type *type, int depth, in
   if (type->kind == MW_TYPE_POINTER || type->kind == MW_TYPE_VECTOR || type->kind == MW_TYPE_ARRAY) {
     if (!IS_ARRAY(object, type->element, 1) || !type->element) return false;
   }
-  /* A pointer's element may be the very struct that holds the pointer. */
+  /* A pointer's element may be the struct that contains the pointer. */
   if (type->kind == MW_TYPE_VECTOR || type->kind == MW_TYPE_ARRAY)
     return is_type(object, type->element, depth + 1, budget);
   if (type->kind == MW_TYPE_POINTER)
