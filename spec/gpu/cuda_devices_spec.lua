@@ -73,7 +73,7 @@ describe("two GPUs", function()
   it("give no peer access where the driver gives none, and count what others gave", function()
     local none = run([[print(first:can_access_peer(second), pcall(first.enable_peer_access, first, second))]], nil,
       "peers=0")
-    assert.matches("kernels of cuda:0 cannot reach the memory of cuda:1: copy", none.output, 1, true)
+    assert.matches("kernels of cuda:0 cannot access the memory of cuda:1: copy", none.output, 1, true)
     local failed = run([[
       print(pcall(first.enable_peer_access, first, second))
       first:enable_peer_access(second)

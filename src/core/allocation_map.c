@@ -1,8 +1,9 @@
-/* The register of memory by address: what mw_memory_new made and mw_memory_register announced, sorted by address.
+/* The map of memory by address: allocations of mw_memory_new and memory registered by mw_memory_register, sorted by
+ * address.
  *
- * Memory of a device is a buffer below, so that its lifetime follows the same counts as all other memory: a copy in flight
- * takes a use of it. Addresses that are not in the register may still be a device's, an array's or a variable's: its
- * driver is asked. */
+ * Device memory is a buffer underneath, so that the same counts determine its lifetime as that of all other memory: a
+ * copy in flight takes a use of it. Addresses that are not in the map may belong to a device's arrays or variables: the
+ * driver's `find` decides. */
 #include "allocation_map.h"
 #include "core/array/array.h"
 #include "core/launch/command.h"
@@ -22,9 +23,9 @@ static struct {
   size_t count, capacity;
 } book = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
-/* ---- the register, under its lock ---- */
+/* ---- the map, under its lock ---- */
 
-/* Where an entry for `address` stands or would stand: the first that ends behind it. */
+/* The index of the entry for `address`, or where to insert it: the first entry that ends after it. */
 static size_t place_of(uint64_t address) {
   size_t low = 0, high = book.count;
   while (low < high) {
@@ -95,7 +96,7 @@ static int fail_free(uint64_t address, const entry *found) {
   if (!found)
     return fail(MW_INVALID_VALUE, "nothing was allocated at 0x%llx, or it was freed", (unsigned long long)address);
   if (found->lent)
-    return fail(MW_INVALID_VALUE, "the memory at 0x%llx is a buffer of OpenGL's: it goes when that is unmapped",
+    return fail(MW_INVALID_VALUE, "the memory at 0x%llx is an OpenGL buffer: it is freed when the buffer is unmapped",
                 (unsigned long long)address);
   if (found->info.kind == MW_MEMORY_REGISTERED)
     return fail(MW_INVALID_VALUE, "the memory at 0x%llx is the host's own: it is registered, and can be unregistered",
@@ -124,8 +125,8 @@ int mw_memory_free(uint64_t address) {
     free((void *)(uintptr_t)address);
     return MW_SUCCESS;
   }
-  /* Kernels hold no uses of what they got by address. Where a hold is in the way it is the host's affair that nothing
-     behind the hold reaches the memory. */
+  /* Kernels hold no uses of memory that they got by address, so wait for them. If a hold blocks the wait, the host is
+     responsible for work after the hold not accessing the memory. */
   (void)mw_device_wait(old.buffer->device);
   mw_buffer_free(old.buffer);
   mw_buffer_release(old.buffer);
@@ -141,7 +142,7 @@ int mw_memory_free_in(mw_stream *stream, uint64_t address) {
     free((void *)(uintptr_t)address);
     return code;
   }
-  /* A call that does nothing but end the last use. */
+  /* A command whose only effect is to end the last use. */
   mw_command *command = mw_command_new(NULL, 1);
   code = mw_command_use(command, old.buffer);
   if (code == MW_SUCCESS) code = stream->device->driver->stream_call(stream->state, mw_command_completion(command));
@@ -180,7 +181,7 @@ int mw_memory_register(mw_device *device, uint64_t address, size_t bytes, unsign
   const entry *met = i < book.count && book.entries[i].info.address < address + bytes ? &book.entries[i] : NULL;
   if (met && met->info.kind == MW_MEMORY_HOST && met->info.address <= address &&
       address + bytes <= met->info.address + met->info.bytes)
-    book.entries[i].info.kind = MW_MEMORY_REGISTERED; /* the host's, made here: the whole of it */
+    book.entries[i].info.kind = MW_MEMORY_REGISTERED; /* made by mw_memory_new: all of it */
   else if (met)
     code = fail(MW_HOST_MEMORY_ALREADY_REGISTERED, "part of these %zu bytes is %s memory already", bytes,
                 kind_names[met->info.kind]);

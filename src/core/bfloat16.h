@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* All NaNs are one: LuaJIT takes those with other bits, where its FFI finds them, for values of its own. */
+/* All NaNs are replaced by one: LuaJIT's FFI interprets NaNs with other bits as tagged values. */
 static inline double mw_one_nan(double number) { return number != number ? (double)NAN : number; }
 
 /* The same holds here. */
@@ -23,13 +23,13 @@ static inline uint64_t mw_bits_of_double(double number) {
   return bits;
 }
 
-/* Rounded once, to nearest even: by way of float it would be twice. NaN is what device code makes of it. */
+/* Rounded once, to nearest even: a conversion through float would round twice. NaN has device code's bits. */
 static inline uint16_t mw_bfloat_from_double(double number) {
   double size = fabs(number);
   uint64_t bits = mw_bits_of_double(size);
-  /* 45 of 52 fraction bits go; a carry runs into the exponent, where it belongs. */
+  /* Remove 45 of 52 fraction bits; a carry correctly propagates into the exponent. */
   uint64_t normal = ((bits + 0xfffffffffff + (bits >> 45 & 1)) >> 45) - ((uint64_t)(1023 - 127) << 7);
-  /* At 2^-81 a double counts in steps of 2^-133, as denormals do here. */
+  /* At 2^-81 the spacing of doubles is 2^-133, that of bfloat16's subnormals. */
   uint64_t denormal = mw_bits_of_double(size + 0x1p-81) - mw_bits_of_double(0x1p-81);
   uint64_t result = size < 0x1p-126 ? denormal : normal;
   result = size >= 0x1.ffp127 ? 0x7f80 : result;

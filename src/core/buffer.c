@@ -1,8 +1,8 @@
 /* Buffers: device memory behind a handle.
  *
- * Three counts (core.h): `refs`, handles; `uses`, commands in flight and one more while the buffer is not freed, with the
- * last of which the memory goes; `parts`, two, so that the struct goes with the later of handles and memory. Letting go
- * of a use may happen inside a completion: it must not wait and touches the device only through driver->free. */
+ * There are three counts (core.h). `refs`: handles. `uses`: commands in flight, and one more while the buffer is not
+ * freed; at 0 the memory is freed. `parts`: 2, for handles and memory; at 0 the struct is freed. A completion may
+ * release a use, so that must not wait, and may access the device only through driver->free. */
 #include "core.h"
 #include "core/graph/capture.h"
 #include "core/launch/command.h"
@@ -13,7 +13,7 @@
 
 /* ---- lifetime ---- */
 
-/* When memory is short, freed buffers that queued work still uses may be what is missing: wait for it once. */
+/* If memory is short, queued work may still use freed buffers: wait for it once, and try again. */
 static int allocate(mw_device *device, mw_memory_kind kind, size_t bytes, uint64_t *address) {
   int code = device->driver->alloc(device->state, kind, bytes, address);
   if (code != MW_MEMORY_ALLOCATION) return code;
@@ -83,7 +83,7 @@ int mw_buffer_free(mw_buffer *buffer) {
 int mw_buffer_use(mw_buffer *buffer) {
   if (buffer->epoch != atomic_load_explicit(&buffer->device->epoch, memory_order_relaxed))
     return fail(MW_INVALID_RESOURCE_HANDLE, "this memory was lost when %s was reset", buffer->device->name);
-  /* Not once the count has reached 0: then the memory is gone, even if `freed` was not seen yet. */
+  /* Never increment from 0: the memory is freed then, even if `freed` is not visible yet. */
   int uses = atomic_load_explicit(&buffer->uses, memory_order_relaxed);
   while (!atomic_load(&buffer->freed) && uses > 0)
     if (atomic_compare_exchange_weak(&buffer->uses, &uses, uses + 1)) return MW_SUCCESS;

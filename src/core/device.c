@@ -1,8 +1,8 @@
 /* Devices: the list of drivers, opening by name, sharing, limits, waiting.
  *
- * A device is open once, however many ask for it: `open_devices` holds every open one, and the last release takes it off
- * the list before it closes it. Only host threads hold device handles (see core.h), so closing may wait for the stream. A
- * forked child begins with an empty list: the devices that it inherits are lost (forked.h). */
+ * A device is opened once and shared: `open_devices` lists all open ones, and the last release removes a device from
+ * the list before closing it. Only host threads hold device handles (see core.h), so closing may wait for the streams.
+ * A forked child starts with an empty list: the devices that it inherits are lost (forked.h). */
 #include "core.h"
 #include "core/graph/capture.h"
 #include "forked.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The first that has a device is the default. */
+/* The first driver that has a device provides the default device. */
 static const mw_driver *const drivers[] = {&mw_cuda_driver, &mw_cpu_driver};
 
 static pthread_mutex_t list_lock = MW_LOCK_INITIALIZER;
@@ -26,7 +26,7 @@ static int device_count(const mw_driver *driver) {
   return driver->count(&count) == MW_SUCCESS ? count : 0;
 }
 
-/* The names that would open, for errors: "cpu:0", "cuda:0", "cuda:1". */
+/* The names of all devices, for error messages: "cpu:0", "cuda:0", "cuda:1". */
 static void list_devices(mw_text *text) {
   mw_text_add(text, "", 0);
   for (size_t i = 0; i < MW_COUNT(drivers); i++)
@@ -81,14 +81,14 @@ static int no_such_device(const char *name, bool from_environment) {
   return code;
 }
 
-/* "3" of "cuda:3": -1 where it is no plain number. */
+/* "3" of "cuda:3": -1 if it is not a plain number. */
 static int parse_ordinal(const char *text) {
   size_t length = strlen(text);
   if (length < 1 || length > 4 || strspn(text, "0123456789") != length) return -1;
   return atoi(text);
 }
 
-/* What a name stands for: a driver's device, as what it is (capability.major is 0) or as one of a compute capability. */
+/* A parsed name: a driver's device, with its own capability (capability.major is 0) or with a given one. */
 typedef struct choice {
   const mw_driver *driver;
   int ordinal;
@@ -111,7 +111,7 @@ static int find_named(const char *name, bool from_environment, choice *out) {
   if (out->ordinal < 0 || out->ordinal >= count) return no_such_device(plain, from_environment);
   if (!capability) return MW_SUCCESS;
   if (!out->driver->open_as)
-    return fail(MW_INVALID_DEVICE, "'%s' has the compute capability that it has: only \"cpu\" can be opened as another",
+    return fail(MW_INVALID_DEVICE, "the compute capability of '%s' is fixed: only \"cpu\" can be opened with another",
                 plain);
   return mw_capability_find(capability, &out->capability);
 }
@@ -119,7 +119,8 @@ static int find_named(const char *name, bool from_environment, choice *out) {
 int mw_device_simulate(const char *driver, const char *devices) {
   const mw_driver *found = find_driver(driver, strlen(driver));
   if (!found) return fail(MW_INVALID_VALUE, "there is no driver '%s'", driver);
-  if (!found->simulate) return fail(MW_NOT_SUPPORTED, "the devices of '%s' are those that the machine has", driver);
+  if (!found->simulate)
+    return fail(MW_NOT_SUPPORTED, "the devices of '%s' are physical: their number cannot be set", driver);
   return found->simulate(devices);
 }
 
@@ -166,7 +167,7 @@ static void close_device(mw_device *device) {
   free(device);
 }
 
-/* In a forked child. Other threads may have held the locks, and are not there to open them. */
+/* In a forked child: reinitialise the locks, which other threads of the parent may have held. */
 static void lose_devices(void) {
   mw_lock_init(&list_lock);
   for (mw_device *device = open_devices; device; device = device->next) {
@@ -184,7 +185,7 @@ static bool is_wanted(const mw_device *device, const choice *wanted) {
          device->capability == number_of(&wanted->capability);
 }
 
-/* The open device that is wanted, opened if it was not. Under the lock, so that two threads that ask at once get the same
+/* The wanted device, opened if necessary. Under the lock, so that two threads that open it at the same time share
    one. */
 static int share_device(const choice *wanted, mw_device **out) {
   static pthread_once_t watched = PTHREAD_ONCE_INIT;
@@ -211,7 +212,7 @@ void mw_devices_interrupt(void) {
   mw_unlock(&list_lock);
 }
 
-/* The first one of the first driver whose first device opens: a GPU that cannot be used is no reason not to work. */
+/* The first device of the first driver whose first device can be opened: an unusable GPU is skipped. */
 static int open_default(mw_device **out) {
   int code = MW_NO_DEVICE;
   for (size_t i = 0; i < MW_COUNT(drivers) && code != MW_SUCCESS; i++) {
@@ -238,19 +239,19 @@ mw_device *mw_device_retain(mw_device *device) {
 
 void mw_device_release(mw_device *device) {
   if (!device) return;
-  /* The lock keeps mw_device_open from finding a device whose last reference is just going. */
+  /* The lock keeps mw_device_open from finding a device whose last reference is being released. */
   mw_lock(&list_lock);
   bool last = mw_refs_drop(&device->refs);
   if (last) {
     mw_device **link = &open_devices;
     while (*link && *link != device) link = &(*link)->next;
-    if (*link) *link = device->next; /* else it was lost by a fork */
+    if (*link) *link = device->next; /* else it was lost in a fork */
   }
   mw_unlock(&list_lock);
   if (last) close_device(device);
 }
 
-/* What the driver lost stays lost; what the core knows of it is told apart by the epoch. */
+/* The driver's objects are lost; the core recognises its handles of them by the epoch. */
 int mw_device_reset(mw_device *device) {
   if (atomic_load(&device->captures) > 0)
     return fail(MW_STREAM_CAPTURE_UNSUPPORTED, "%s cannot be reset while a graph is captured", device->name);
@@ -274,7 +275,7 @@ int mw_device_memory(mw_device *device, mw_memory *out) { return device->driver-
 
 int mw_device_keep_printed(mw_device *device, int keep) {
   if (!device->driver->keep_printed)
-    return fail(MW_NOT_SUPPORTED, "%s prints to stdout by itself: what its kernels print cannot be kept", device->name);
+    return fail(MW_NOT_SUPPORTED, "%s prints to stdout directly: its kernels' output cannot be kept", device->name);
   device->driver->keep_printed(device->state, keep != 0);
   return MW_SUCCESS;
 }
@@ -301,7 +302,7 @@ static const char *const limit_units[] = {
 
 static int check_limit(mw_limit limit) {
   if ((unsigned)limit < MW_COUNT(limit_names)) return MW_SUCCESS;
-  return fail(MW_INVALID_VALUE, "%d is no limit of moonwarp", (int)limit);
+  return fail(MW_INVALID_VALUE, "%d is not a limit of moonwarp", (int)limit);
 }
 
 int mw_device_limit_get(mw_device *device, mw_limit limit, double *value) {
@@ -323,7 +324,7 @@ int mw_device_limit_set(mw_device *device, mw_limit limit, double value) {
 void mw_device_keep_failure(mw_device *device) {
   mw_error *failure = mw_error_copy(mw_error_last());
   mw_error *none = NULL;
-  /* The first one is reported: a later one is forgotten, as the driver forgets all but its first. */
+  /* The first failure is reported; later ones are discarded, as the driver does. */
   if (!atomic_compare_exchange_strong(&device->failure, &none, failure)) mw_error_free(failure);
   mw_error_clear();
 }

@@ -1,4 +1,4 @@
-/* What was looked for, where, what was found and what to do: mw_doctor. */
+/* mw_doctor: a report on the devices and their requirements. */
 #include "core.h"
 
 #include <string.h>

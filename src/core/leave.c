@@ -1,11 +1,11 @@
-/* Leaving a device: a kernel's failure that nobody waited for is told before its script is gone. */
+/* Leaving a device: an unreported kernel failure is printed before the script's state is closed. */
 #include "core.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* At the process's end, where its status is still 0 for all that one knows. */
+/* Runs at the process's exit, where its status may still be 0. */
 static void end_with_failure(void) {
   fflush(NULL);
   _Exit(EXIT_FAILURE);

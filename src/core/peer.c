@@ -1,7 +1,7 @@
-/* Peers: which devices' kernels may reach which other devices' memory.
+/* Peer access: pairs of devices of which one's kernels may access the other's memory.
  *
- * A pair holds no reference, or two devices that reach each other would never close. Instead a device that closes waits for
- * those that reach it: their commands may use its memory. */
+ * A pair holds no references, since two devices with mutual access would never be closed. Instead, a device that is
+ * closed waits for those that have access to it, whose commands may use its memory. */
 #include "peer.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static struct {
   size_t count;
 } book = {.lock = MW_LOCK_INITIALIZER};
 
-/* Under the lock; the number of pairs where there is none. */
+/* Under the lock: the pair's index; the number of pairs if there is none. */
 static size_t find(const mw_device *device, const mw_device *peer) {
   size_t i = 0;
   while (i < book.count && (book.pairs[i].device != device || book.pairs[i].peer != peer)) i++;
@@ -38,17 +38,17 @@ int mw_device_can_reach(mw_device *device, mw_device *peer, int *out) {
 int mw_device_reach(mw_device *device, mw_device *peer) {
   int can;
   if (device == peer)
-    return fail(MW_INVALID_DEVICE, "%s reaches its own memory without being let: the peer has to be another device",
+    return fail(MW_INVALID_DEVICE, "%s can always access its own memory: the peer has to be another device",
                 device->name);
   (void)mw_device_can_reach(device, peer, &can);
   if (!can)
     return fail(MW_PEER_ACCESS_UNSUPPORTED,
-                "kernels of %s cannot reach the memory of %s: copy what they need, which works between any devices",
+                "kernels of %s cannot access the memory of %s: copy what they need, which works between any devices",
                 device->name, peer->name);
   int code = MW_SUCCESS;
   mw_lock(&book.lock);
   if (find(device, peer) < book.count) {
-    code = fail(MW_PEER_ACCESS_ALREADY_ENABLED, "%s was let reach the memory of %s before", device->name, peer->name);
+    code = fail(MW_PEER_ACCESS_ALREADY_ENABLED, "%s already has access to the memory of %s", device->name, peer->name);
   } else {
     book.pairs = mw_realloc(book.pairs, (book.count + 1) * sizeof *book.pairs);
     code = device->driver->reach(device->state, peer->state, true);
@@ -65,7 +65,7 @@ int mw_device_unreach(mw_device *device, mw_device *peer) {
   if (i < book.count)
     code = take_out(i);
   else
-    code = fail(MW_PEER_ACCESS_NOT_ENABLED, "%s was not let reach the memory of %s", device->name, peer->name);
+    code = fail(MW_PEER_ACCESS_NOT_ENABLED, "%s has no access to the memory of %s", device->name, peer->name);
   mw_unlock(&book.lock);
   return code;
 }
@@ -77,7 +77,7 @@ bool mw_device_reaches(const mw_device *device, const mw_device *peer) {
   return found;
 }
 
-/* Whatever is captured or held: only what runs matters. */
+/* Ignores captures and holds: only running work matters. */
 static void wait_for(mw_device *device) {
   int code = device->driver->stream_synchronize(device->stream);
   if (code != MW_SUCCESS && code != MW_NOT_READY) mw_device_keep_failure(device);
@@ -89,7 +89,7 @@ void mw_peers_forget(mw_device *device) {
   for (size_t i = book.count; i-- > 0;) {
     if (book.pairs[i].device != device && book.pairs[i].peer != device) continue;
     wait_for(book.pairs[i].device);
-    if (take_out(i) != MW_SUCCESS) mw_error_clear(); /* a device that is lost reaches nothing */
+    if (take_out(i) != MW_SUCCESS) mw_error_clear(); /* a lost device has no access anyway */
   }
   if (book.count == 0) {
     free(book.pairs);

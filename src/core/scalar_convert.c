@@ -1,5 +1,5 @@
-/* Numbers in and out of scalar locations. Nothing is rounded off or clipped in silence but the last bits of a float:
- * what does not fit is an error that says what would. */
+/* Conversion between numbers and scalar types. Values are not silently rounded or clipped, except for rounding to a
+ * floating type's precision: a number that does not fit is an error, whose message says which numbers do. */
 #include "base/base.h"
 #include "bfloat16.h"
 
@@ -21,7 +21,7 @@ static uint16_t half_from_double(double value) {
   if (exponent > 15) return sign | 0x7c00;
   if (exponent < -25) return sign; /* less than half of the smallest, 2^-24 */
   mantissa |= UINT64_C(1) << 52;
-  /* Of the 53 bits keep 11, or in a subnormal as many as are left; a carry out of them raises the exponent. */
+  /* Keep 11 of the 53 bits, or fewer for a subnormal; a carry out of them increments the exponent. */
   int dropped = exponent >= -14 ? 42 : 28 - exponent;
   uint64_t kept = mantissa >> dropped, rest = mantissa & ((UINT64_C(1) << dropped) - 1);
   uint64_t tie = UINT64_C(1) << (dropped - 1);
@@ -58,7 +58,7 @@ static const char *show(double value, char text[32]) {
   return text;
 }
 
-/* `number` is what was given, as text. */
+/* `number` is the given number as text. */
 static int fail_range(const mw_type *type, const char *number, const char *what) {
   if (!what) what = "the value";
   switch (type->kind) {
@@ -81,13 +81,13 @@ static int fail_range(const mw_type *type, const char *number, const char *what)
 
 /* ---- storing ---- */
 
-/* Little-endian, as all our hosts are: the low bytes of a wide integer are the narrow one. */
+/* All supported hosts are little-endian: the low bytes of a wide integer are the narrow one. */
 static int store_bits(const mw_type *type, uint64_t bits, void *out) {
   memcpy(out, &bits, type->size);
   return MW_SUCCESS;
 }
 
-/* False where a finite number has no finite neighbour in the type. */
+/* False if a finite number becomes infinite in the type. */
 static bool store_float(const mw_type *type, double value, void *out) {
   float single = type->size == 4 ? (float)value : 0;
   uint16_t half = type->size == 2 ? half_from_double(value) : 0;
@@ -102,13 +102,13 @@ static bool store_float(const mw_type *type, double value, void *out) {
   return true;
 }
 
-/* Whether there is a whole number in the range of `type` in `value`, exact where compared: 2^63 and 2^64 are doubles. */
+/* Whether `value`, truncated, is in the range of `type`. The comparisons are exact, since 2^63 and 2^64 are doubles. */
 static bool in_range(const mw_type *type, double value) {
   if (type->size == 8) return value >= (double)smallest(type) && value < (type->kind == MW_TYPE_INT ? 0x1p63 : 0x1p64);
   return value >= (double)smallest(type) && value <= (double)largest(type);
 }
 
-/* Of a number in range: from 2^63 on every double is whole. */
+/* Whether a number in range is whole: from 2^63 on every double is. */
 static bool is_whole(double value) { return value >= 0x1p63 || (double)(int64_t)value == value; }
 
 int mw_value_from_double(const mw_type *type, double value, void *out, const char *what) {
@@ -143,7 +143,7 @@ int mw_value_from_int64(const mw_type *type, int64_t value, void *out, const cha
     return store_bits(type, (uint64_t)value, out);
   case MW_TYPE_BFLOAT:
   case MW_TYPE_FLOAT:
-    if (type->size == 4) { /* through double it would be rounded twice */
+    if (type->size == 4) { /* a conversion through double would round twice */
       float single = (float)value;
       memcpy(out, &single, sizeof single);
       return MW_SUCCESS;
@@ -193,7 +193,7 @@ double mw_value_to_double(const mw_type *type, const void *value) {
   }
 }
 
-/* A number beyond 64 bits gives the nearest end, NaN gives 0. */
+/* Saturates at 64 bits; NaN gives 0. */
 static int64_t truncated(double value) {
   if (isnan(value)) return 0;
   if (value >= 0x1p63) return INT64_MAX;

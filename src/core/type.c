@@ -1,4 +1,4 @@
-/* The built-in types, and which of two types may stand for the other. */
+/* The built-in types, and compatibility of types. */
 #include "base/base.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
   X(bfloat16, "bfloat16", BFLOAT, 2)                                                                                   \
   VECTOR_SCALARS(X)
 
-/* Those that CUDA has vector types of. */
+/* The types for which CUDA has vector types. */
 #define VECTOR_SCALARS(X)                                                                                              \
   X(char, "char", INT, 1)                                                                                              \
   X(uchar, "unsigned char", UINT, 1)                                                                                   \
@@ -39,7 +39,7 @@ static const mw_type scalars[] = {
 #undef SCALAR
 };
 
-/* int64_t is long on Linux, but long long is what has 64 bits wherever a kernel is compiled. */
+/* int64_t is long on Linux, but for kernels only long long has 64 bits on every platform. */
 typedef struct scalar_name {
   const char *name;
   int scalar;
@@ -63,7 +63,8 @@ static const scalar_name names[] = {
 
 /* ---- the vectors ---- */
 
-/* CUDA's vector_types.h: with 2 components aligned as a whole, with 4 too but never beyond 16 bytes, else as the scalar. */
+/* CUDA's vector_types.h: with 2 components aligned as a whole, with 4 too but never beyond 16 bytes, else as the
+   scalar. */
 #define VECTOR_ALIGN(n, bytes) ((n) == 2 ? 2 * (bytes) : (n) == 4 ? ((bytes) == 8 ? 16 : 4 * (bytes)) : (bytes))
 #define VECTOR(id, n, bytes)                                                                                           \
   {.kind = MW_TYPE_VECTOR,                                                                                             \
@@ -81,7 +82,7 @@ static const mw_type vectors[][4] = {
 #undef ROW
 };
 
-/* half4 is no type of CUDA C, but texels may have four halves. */
+/* half4 is not a type of CUDA C, but texels may have four halves. */
 static const mw_type half2 = VECTOR(half, 2, 2), half4 = VECTOR(half, 4, 2), bfloat162 = VECTOR(bfloat16, 2, 2);
 
 /* ---- by name ---- */
@@ -93,7 +94,7 @@ static int find_scalar(const char *name, size_t length) {
   return -1;
 }
 
-/* C's integer types by their words, which may stand in any order: "long unsigned int". */
+/* C's integer types by their words, which may be in any order: "long unsigned int". */
 static int find_words(const char *name) {
   static const char *const words[] = {"signed", "unsigned", "char", "short", "int", "long"};
   enum { SIGNED, UNSIGNED, CHAR, SHORT, INT, LONG };
@@ -146,7 +147,7 @@ int mw_type_code(const mw_type *type) {
   return type == &half2 ? FIRST_SHORT : type == &half4 ? FIRST_SHORT + 1 : type == &bfloat162 ? FIRST_SHORT + 2 : 0;
 }
 
-/* ---- standing for one another ---- */
+/* ---- compatibility ---- */
 
 static bool same(const mw_type *a, const mw_type *b);
 
@@ -158,7 +159,7 @@ static bool same_fields(const mw_type *a, const mw_type *b) {
   return true;
 }
 
-/* Pointers are all alike: their targets may lead back here, and what they point to is the kernel's business. */
+/* All pointers are compatible: comparing their targets might not terminate, and the kernel is responsible for them. */
 static bool same(const mw_type *a, const mw_type *b) {
   if (a == b) return true;
   if (a->kind != b->kind || a->size != b->size) return false;
@@ -170,7 +171,7 @@ static bool same(const mw_type *a, const mw_type *b) {
   }
 }
 
-/* Addresses are kept in arrays of 8-byte unsigned integers, there being no pointer dtype. */
+/* Addresses are stored in arrays of 8-byte unsigned integers, since there is no pointer dtype. */
 int mw_type_accepts(const mw_type *wanted, const mw_type *stored) {
   bool bytes = (wanted->kind == MW_TYPE_INT || wanted->kind == MW_TYPE_UINT) && wanted->size == 1;
   bool address = wanted->kind == MW_TYPE_POINTER && stored->kind == MW_TYPE_UINT && stored->size == wanted->size;

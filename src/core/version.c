@@ -1,9 +1,9 @@
-/* What the library says of itself, and its clock. */
+/* The library's version and interface text, and its clock. */
 #include "moonwarp.h"
 
 #include <time.h>
 
-/* ISO C promises string literals of 4095 bytes only; every compiler we know takes far longer ones. */
+/* ISO C guarantees string literals of only 4095 bytes; all common compilers accept far longer ones. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 static const char abi_text[] =
 #include "abi_text.inc"

@@ -80,7 +80,8 @@ void host_mipmap_take_back(cudaMipmappedArray_t handle) { mw_cuda_array_release(
 
 static int destroy(const void *handle, int unknown) {
   if (host_handle_note(HOST_MIPMAP, handle) & HOST_ARRAY_LENT)
-    return host_fail(MW_INVALID_VALUE, "this mipmapped array is an image of OpenGL's: it goes when that is unmapped");
+    return host_fail(MW_INVALID_VALUE,
+                     "this mipmapped array is an OpenGL image: it is freed when the image is unmapped");
   mw_cuda_array *array = take(handle);
   if (!array) return host_fail(unknown, "this is no mipmapped array, or one that was freed");
   int code = mw_cuda_array_free(array);

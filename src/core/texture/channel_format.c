@@ -1,4 +1,4 @@
-/* Channels: what texels are made of, and the element types that stand for it. */
+/* Channel formats of texels, and the corresponding element types. */
 #include "texture.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ int mw_channels_check(const mw_channels *channels) {
 
 size_t mw_channels_bytes(const mw_channels *channels) { return (size_t)channels->bits / 8 * (size_t)channels->count; }
 
-/* half1 is not among the built-in types, nor float1 what a person means by one float. */
+/* One component: there is no built-in type half1, and users expect float, not float1. */
 mw_channels_text mw_channels_name(const mw_channels *channels) {
   mw_channels_text name;
   const char *scalar = find_name(channels);

@@ -1,7 +1,7 @@
 /* CUDA arrays: memory for textures and surfaces, in one buffer.
  *
- * The layout, nobody's business outside of the device, is row-major: texels, rows, slices (depth, layers or faces), and
- * level behind level. A row begins at a multiple of ROW_ALIGN, a level at one of LEVEL_ALIGN. */
+ * The layout, which is private to the device, is row-major: texels, rows, slices (depth, layers or faces), then level
+ * after level. A row begins at a multiple of ROW_ALIGN, a level at a multiple of LEVEL_ALIGN. */
 #include "texture.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 enum { ROW_ALIGN = 32, LEVEL_ALIGN = 256 };
 
 /* The largest sizes in texels. (CUDA C++ Programming Guide, technical specifications, compute capability 8.0) A device
-   that says what its own are has those. */
+   that reports limits of its own has those. */
 typedef struct limits {
   size_t width, height, depth, layers;
 } limits;
@@ -62,9 +62,10 @@ static limits limits_of(const mw_device *device, mw_cuda_array_kind kind) {
 
 static int check_size(const mw_cuda_array_desc *desc, const char *name, size_t size, size_t limit) {
   const char *kind = mw_cuda_array_kind_name(desc->kind);
-  if (limit == 1 && size > 1) return fail(MW_INVALID_VALUE, "%s has no %s, this one is to have %zu", kind, name, size);
+  if (limit == 1 && size > 1)
+    return fail(MW_INVALID_VALUE, "%s has no %s, and this one was given %zu", kind, name, size);
   if (size > limit)
-    return fail(MW_INVALID_VALUE, "%s has a %s of %zu at most, this one is to have %zu", kind, name, limit, size);
+    return fail(MW_INVALID_VALUE, "%s has a %s of %zu at most, and this one was given %zu", kind, name, limit, size);
   return MW_SUCCESS;
 }
 
@@ -77,7 +78,7 @@ static size_t most_levels(const mw_cuda_array_desc *desc) {
   return levels;
 }
 
-/* The description with its gaps filled, or what is wrong with it. */
+/* Normalise the description, or report what is wrong with it. */
 static int complete(const mw_device *device, const mw_cuda_array_desc *given, mw_cuda_array_desc *out) {
   if ((size_t)given->kind >= MW_COUNT(most)) return fail(MW_INVALID_VALUE, "%d is no kind of CUDA array", given->kind);
   const limits own = limits_of(device, given->kind), *limit = &own;
@@ -120,7 +121,7 @@ size_t mw_cuda_array_slices(const mw_cuda_array *array, size_t level) {
   return array->levels[level].depth * desc->layers * (is_cubemap(desc->kind) ? 6 : 1);
 }
 
-/* The limits above keep all products far below 2^64. Levels behind the first are smaller. */
+/* The limits above keep all products far below 2^64. Levels after the first are smaller. */
 static size_t lay_out(mw_cuda_array *array) {
   const mw_cuda_array_desc *desc = &array->desc;
   size_t end = 0;
@@ -139,7 +140,7 @@ static size_t lay_out(mw_cuda_array *array) {
 
 /* ---- lifetime ---- */
 
-/* The driver's own array, whose layout nobody knows: `bytes` is what it would have here. */
+/* The driver's own array, whose layout is unknown: `bytes` is its size in the layout above. */
 static int make_native(mw_device *device, mw_cuda_array *array, size_t bytes) {
   uint64_t handle;
   int code = device->driver->array_new(device->state, &array->desc, &handle);
@@ -209,9 +210,10 @@ void mw_cuda_array_release(mw_cuda_array *array) {
 int mw_cuda_array_free(mw_cuda_array *array) {
   if (array->lent)
     return fail(MW_INVALID_VALUE,
-                "this array is an image of OpenGL's, or a part of one: it goes when that is unmapped");
+                "this array is an OpenGL image, or a part of one: it is freed when the image is unmapped");
   if (array->whole)
-    return fail(MW_INVALID_VALUE, "a level of a mipmapped array goes with the array, and is not freed by itself");
+    return fail(MW_INVALID_VALUE,
+                "a level of a mipmapped array is freed with the array, and cannot be freed by itself");
   return mw_buffer_free(array->buffer);
 }
 

@@ -1,4 +1,4 @@
-/* Pictures' pixels as texels: grey or with four channels, bytes or floats. */
+/* Conversion of an image's pixels to texels: grey or four channels, bytes or floats. */
 #include "base/base.h"
 
 #include <string.h>

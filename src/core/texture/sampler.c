@@ -1,9 +1,9 @@
-/* Samplers: how a texture is read, checked against what is read and written into its record. */
+/* Samplers: the description of how a texture is read, checked against its memory and written into its record. */
 #include "texture.h"
 
 #include <math.h>
 
-/* The record's numbers are the interface's. */
+/* The record uses the interface's values. */
 _Static_assert((int)MW_ADDRESS_WRAP == MW_TEX_ADDRESS_WRAP && (int)MW_ADDRESS_CLAMP == MW_TEX_ADDRESS_CLAMP &&
                    (int)MW_ADDRESS_MIRROR == MW_TEX_ADDRESS_MIRROR && (int)MW_ADDRESS_BORDER == MW_TEX_ADDRESS_BORDER,
                "address modes");
@@ -50,7 +50,7 @@ static int check_filter(const mw_texture_desc *desc, mw_read_mode read, const mw
   return MW_SUCCESS;
 }
 
-/* A kind whose coordinates are only normalized, as a mipmap's are. */
+/* A kind whose coordinates must be normalized, such as a mipmap. */
 static int check_coordinates(const mw_texture_desc *desc, const mw_tex_record *record) {
   if (record->kind == MW_TEX_LINEAR && desc->normalized)
     return fail(MW_INVALID_VALUE, "linear memory is read by element: its coordinates cannot be normalized");

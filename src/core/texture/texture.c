@@ -1,16 +1,17 @@
-/* Textures and surfaces: the record that a handle leads to, kept in device memory and replaced in stream order.
+/* Textures and surfaces: the record that a handle points to, in device memory, changed in stream order.
  *
- * As long as only references lead to a texture, reading it another way gives it another record: launches are given the
- * handle of that moment, and work in flight keeps the record before. Once its handle is known outside, the record stays
- * where it is and is written by a command of the default stream. Such a texture, when it is let go, queues another command
- * that uses its memory: handles that stand in device memory, which nobody can count, stay good for the work until then. */
+ * As long as only references are bound to a texture, changing its description makes a new record: launches get the
+ * current handle, and work in flight retains the previous record. Once the handle has been exported, the record stays
+ * in place and is overwritten by a command of the default stream. When such a texture is released, it queues another
+ * command that uses its memory: copies of the handle in device memory cannot be counted, so they stay valid for all
+ * work queued until then. */
 #include "texture.h"
 #include "core/launch/command.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the record: what is read ---- */
+/* ---- the record: the memory ---- */
 
 static const uint32_t kinds[] = {
     [MW_CUDA_ARRAY_1D] = MW_TEX_1D,
@@ -42,8 +43,8 @@ static void set_levels(mw_tex_record *record, const mw_cuda_array *array, size_t
   }
 }
 
-/* (CUDA C++ Programming Guide, technical specifications: maximum width of a 1-D texture reference bound to linear memory,
-   maximum width, height and pitch of a 2-D one) */
+/* (CUDA C++ Programming Guide, technical specifications: maximum width of a 1-D texture reference bound to linear
+   memory, maximum width, height and pitch of a 2-D one) */
 enum { MOST_LINEAR = 1 << 28, MOST_WIDTH = 131072, MOST_HEIGHT = 65000, MOST_PITCH = 2097120 };
 
 static int check_sizes(const mw_resource *resource, size_t texel) {
@@ -89,7 +90,8 @@ static int check_memory(const mw_resource *resource, size_t texel) {
   return MW_SUCCESS;
 }
 
-/* Linear and pitched memory begins at an aligned address: *offset is how many bytes before the resource. */
+/* Linear and pitched textures begin at an aligned address: *offset is the distance from there to the resource in
+   bytes. */
 static int set_memory(mw_tex_record *record, const mw_resource *resource, size_t *offset) {
   int code = mw_channels_check(&resource->channels);
   if (code != MW_SUCCESS) return code;
@@ -145,7 +147,7 @@ bool mw_texture_is_settled(mw_texture *texture, mw_buffer *buffers[MW_TEXTURE_BU
   return settled;
 }
 
-/* Handles that stand in device memory are good for the work that was given until now. */
+/* Handles in device memory stay valid for the work queued until now. */
 static void queue_release(mw_texture *texture) {
   mw_device *device = texture->device;
   for (size_t i = 0; i <= texture->before_count; i++) {
@@ -158,7 +160,8 @@ static void queue_release(mw_texture *texture) {
   }
 }
 
-/* In the default stream, which the others wait for. The command's uses, of memory that still is, last until then. */
+/* Write the record in the default stream, which the others wait for. The command's uses, of memory not freed, last
+   until it is done. */
 static int queue_record(mw_texture *texture, const mw_tex_record *record) {
   mw_device *device = texture->device;
   mw_command *command = mw_command_new(NULL, MW_TEXTURE_BUFFERS);
@@ -183,20 +186,20 @@ static int make_native(mw_texture *texture, const mw_tex_record *record, mw_buff
   return code;
 }
 
-/* A driver's texture is as it was made. Whoever has its handle reads as before; the next to ask gets another handle. */
+/* A driver's texture is immutable: holders of its handle read as before, and later requests get a new handle. */
 static void keep_before(mw_texture *texture) {
   texture->before = mw_realloc(texture->before, (texture->before_count + 1) * sizeof *texture->before);
   texture->before[texture->before_count++] = texture->record;
 }
 
-/* A new one, which no work can know yet and which needs no order. Work in flight keeps the one before. */
+/* Make a new record, which no work uses yet, so that it needs no ordering. Work in flight retains the previous one. */
 static int renew_record(mw_texture *texture, const mw_tex_record *record) {
   mw_buffer *buffer;
   int code = texture->device->driver->texture_new ? make_native(texture, record, &buffer)
                                                   : mw_buffer_new(texture->device, sizeof *record, &buffer);
   if (code != MW_SUCCESS) return code;
   if (texture->device->driver->texture_new)
-    ; /* it knows all */
+    ; /* nothing to do */
   else if (buffer->host)
     memcpy(buffer->host, record, sizeof *record);
   else
@@ -234,7 +237,7 @@ void mw_texture_release(mw_texture *texture) {
   if (texture->exported && texture->device->driver->texture_new)
     queue_release(texture);
   else if (texture->exported)
-    queue_record(texture, &texture->now); /* as it is: only for its uses */
+    queue_record(texture, &texture->now); /* unchanged: only for the command's uses */
   mw_buffer_release(texture->record);
   for (size_t i = 0; i < texture->before_count; i++) mw_buffer_release(texture->before[i]);
   free(texture->before);
@@ -244,7 +247,7 @@ void mw_texture_release(mw_texture *texture) {
   free(texture);
 }
 
-/* The mode that MW_READ_AUTO stands for in an object. */
+/* The mode that MW_READ_AUTO means for a texture object. */
 static mw_read_mode read_of(const mw_texture_desc *desc, const mw_tex_record *record) {
   if (desc->read != MW_READ_AUTO) return desc->read;
   bool small = record->channel_kind != MW_TEX_CHANNEL_FLOAT && record->channel_bits < 32;
@@ -369,12 +372,12 @@ int mw_texture_describe(const mw_texture *texture, mw_resource *resource, mw_tex
   return MW_SUCCESS;
 }
 
-/* A reference has an offset that its program adds to x. An object has none: what is read would be shifted. */
+/* A reference has an offset, which its program adds to x. An object has none, so its reads would be shifted. */
 static int check_aligned(const mw_texture *texture) {
   if (texture->offset == 0) return MW_SUCCESS;
   return fail(
       MW_INVALID_VALUE,
-      "the memory of this texture object begins %zu bytes behind a multiple of %zu (texture_alignment): copy it, or "
+      "the memory of this texture object begins %zu bytes after a multiple of %zu (texture_alignment): copy it, or "
       "bind the texture to a reference, which has an offset to add",
       texture->offset, texture->device->properties.texture_alignment);
 }

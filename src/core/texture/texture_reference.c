@@ -1,7 +1,7 @@
 /* Texture and surface references: variables of a module that hold a handle, bound by the host.
  *
- * A binding is the host's: each launch is given the handles of what is bound at that moment, and takes uses of it, so what
- * is bound later is no concern of work in flight, in whatever stream. The module keeps what is bound. */
+ * Bindings are state of the host: each launch gets the handles of the current bindings and takes uses of their
+ * textures, so later bindings do not affect work in flight, in any stream. The module retains bound textures. */
 #include "texture_reference.h"
 #include "texture.h"
 
@@ -43,7 +43,7 @@ void mw_reference_free(mw_module *module) {
   free(module->bindings);
 }
 
-/* ---- what a reference declares, and what a texture is ---- */
+/* ---- matching a reference's declaration with a texture ---- */
 
 typedef struct shape {
   uint32_t kind;     /* of a record */
@@ -70,7 +70,7 @@ static const char *declared_words(int dimensions) {
   return "a texture of no known type";
 }
 
-/* Programs make arrays of one dimension with a height of 1 as often as with none. */
+/* One-dimensional arrays may have a height of 1 or of 0. */
 static bool is_one_row(const mw_texture *texture) {
   return texture->now.kind == MW_TEX_2D && texture->now.levels[0].height == 1;
 }
@@ -98,7 +98,7 @@ static int check_format(const mw_symbol_info *symbol, const mw_texture *texture)
   if (element->kind == MW_TYPE_VOID) return MW_SUCCESS;
   int code = mw_channels_of(element, &wanted);
   if (code != MW_SUCCESS) return code;
-  /* Halves are read as floats. (CUDA C++ Programming Guide, 16-bit floating-point textures) */
+  /* Half texels are read as float. (CUDA C++ Programming Guide, 16-bit floating-point textures) */
   bool halves = wanted.kind == MW_CHANNEL_FLOAT && wanted.bits == 32 && have.bits == 16 && !texture->is_surface;
   if (wanted.kind == have.kind && (wanted.bits == have.bits || halves) && wanted.count == have.count) return MW_SUCCESS;
   mw_channels_text name = mw_channels_name(&wanted);
