@@ -1,13 +1,13 @@
-/* The Lua C binding: what its files share.
+/* The Lua C binding: declarations that its files share.
  *
- * The binding converts between Lua's values and the core's and raises the core's errors; checks are the core's. It hands
- * out a raw table (core.c describes it) on which the Lua layer under lua/moonwarp/ is written.
+ * The binding converts between Lua's values and the core's and raises the core's errors; the core performs the checks.
+ * The binding returns a raw table (described in core.c), on which the Lua layer in lua/moonwarp/ is built.
  *
- * Rules that every function here keeps:
- *   - An object is a full userdata, made closed (handle NULL), given its metatable, and filled last. So an error raised at
- *     any moment leaves something that its finalizer can close.
- *   - Nothing of C is held across a Lua call that may raise, except in such a userdata.
- *   - free, __close and __gc are one path and may come in any order and number. Finalizers do not raise. */
+ * Rules that all functions follow:
+ *   - An object is a full userdata that is created closed (handle NULL), then given its metatable, and filled last. So
+ *     an error raised at any moment leaves an object that its finalizer can close.
+ *   - No C resource is held across a Lua call that may raise, except in such a userdata.
+ *   - free, __close and __gc share one path and may be called in any order and number. Finalizers do not raise. */
 #ifndef MWL_BINDING_H
 #define MWL_BINDING_H
 
@@ -30,7 +30,7 @@ typedef enum mwl_class {
   MWL_STREAM,
   MWL_EVENT,
   MWL_DTYPE,   /* a struct of a module, as the element type of arrays */
-  MWL_HOST,    /* a:host(): an array's memory where the host has it */
+  MWL_HOST,    /* a:host(): an array's memory, accessible to the host */
   MWL_PITCHED, /* an array whose rows are padded */
   MWL_CUDA_ARRAY,
   MWL_TEXTURE,
@@ -44,22 +44,22 @@ typedef enum mwl_class {
 
 typedef struct mwl_device {
   mw_device *handle;
-  bool pending; /* launches were made since the last time that failures of kernels were asked for */
+  bool pending; /* there were launches since kernels' failures were last checked */
 } mwl_device;
 
 typedef struct mwl_array {
   mw_array *handle;
   mwl_device *device;
-  /* What is read at each access of an element, out of the handle: valid while it is not NULL. */
+  /* Copied from the handle for element accesses: valid while it is not NULL. */
   const mw_type *dtype;
   const size_t *shape;
   int rank;
-  mw_memory_kind kind; /* to be made of; MW_MEMORY_UNKNOWN: the device's */
-  size_t counted;      /* bytes that the collector was told of */
+  mw_memory_kind kind; /* of the memory to allocate; MW_MEMORY_UNKNOWN: the device's */
+  size_t counted;      /* bytes that were reported to the collector */
   mw_module *module;   /* that the dtype belongs to (a reference), or NULL */
 } mwl_array;
 
-/* Rows of `width` elements, farther apart: an array of whole rows, of which the first `width` elements count. */
+/* Pitched memory: an array of whole rows, of which the first `width` elements are used. */
 typedef struct mwl_pitched {
   mwl_array rows;
   size_t width;
@@ -68,10 +68,10 @@ typedef struct mwl_pitched {
 typedef struct mwl_cuda_array {
   mw_cuda_array *handle;
   mwl_device *device;
-  size_t counted; /* bytes that the collector was told of */
+  size_t counted; /* bytes that were reported to the collector */
 } mwl_cuda_array;
 
-/* Textures and surfaces. The environment keeps at [1] the memory that it was made over. */
+/* Textures and surfaces. Element 1 of the environment retains the memory. */
 typedef struct mwl_texture {
   mw_texture *handle;
   mwl_device *device;
@@ -80,7 +80,7 @@ typedef struct mwl_texture {
 typedef struct mwl_module {
   mw_module *handle;
   mwl_device *device;
-  const char *told; /* the log whose warnings the script was told of, or NULL */
+  const char *told; /* the log whose warnings have been passed to the script, or NULL */
 } mwl_module;
 
 typedef struct mwl_stream {
@@ -113,8 +113,8 @@ typedef struct mwl_config {
   unsigned grid[3], block[3];
   size_t shared;
   size_t empty;             /* 1 from each(0): arguments are checked, nothing runs */
-  size_t cooperative;       /* 1 from k:cooperative: all blocks are there at once */
-  const mwl_stream *stream; /* NULL: where work goes that names none; kept by the configuration's environment */
+  size_t cooperative;       /* 1 from k:cooperative: all blocks are resident at once */
+  const mwl_stream *stream; /* NULL: the current stream; retained by the configuration's environment */
 } mwl_config;
 
 struct mwl_launch;
@@ -122,13 +122,13 @@ struct mwl_launch;
 typedef struct mwl_kernel {
   mw_kernel *handle;
   mwl_device *device;
-  mw_launch *launch;       /* for plain launches; what it holds of them is forgotten after each */
+  mw_launch *launch;       /* for plain launches; its arguments are cleared after each */
   mwl_config now;          /* the launch's configuration */
   struct mwl_launch *last; /* the newest configuration object: element 1 of the environment */
 } mwl_kernel;
 
-/* Immutable, so that asking again for the same configuration may give the same object. Its environment is its kernel's,
-   which keeps the kernel; with a stream, a table of its own that keeps both. */
+/* Immutable, so that equal configurations may share an object. Its environment is its kernel's, which retains the
+   kernel; with a stream, a table of its own that retains both. */
 typedef struct mwl_launch {
   mwl_kernel *kernel;
   mwl_config config;
@@ -137,12 +137,12 @@ typedef struct mwl_launch {
 } mwl_launch;
 
 typedef struct mwl_bound {
-  uintptr_t mark; /* launch.c's: tells a bound launch from all other userdata */
+  uintptr_t mark; /* launch.c's: distinguishes a bound launch from all other userdata */
   mw_launch *launch;
   mwl_device *device;
-  const mwl_stream *stream; /* kept by the environment, or NULL */
+  const mwl_stream *stream; /* retained by the environment, or NULL */
   bool empty;
-  char site[]; /* where it was bound: to ask Lua at each run costs more than the run's own checks */
+  char site[]; /* the position of the bind call: finding it at each run would cost more than the run's checks */
 } mwl_bound;
 
 typedef struct mwl_symbol {
@@ -153,27 +153,27 @@ typedef struct mwl_symbol {
 /* ---- the binding's state, one a Lua state (core.c) ---- */
 
 typedef struct mwl_state {
-  const void *metatables[MWL_CLASS_COUNT]; /* for telling objects apart quickly; the registry keeps them */
-  mwl_device *current;                     /* NULL until something needs a device */
-  size_t calls;                            /* Lua functions that streams have yet to call (stream.c) */
-  mwl_device *printing;                    /* whose kernels' output a Lua function gets (device.c); NULL: stdout */
+  const void *metatables[MWL_CLASS_COUNT]; /* for fast class tests; the registry retains them */
+  mwl_device *current;                     /* NULL until a device is needed */
+  size_t calls;                            /* the number of Lua functions queued in streams (stream.c) */
+  mwl_device *printing;                    /* whose printf output a Lua function gets (device.c); NULL: stdout */
   size_t live;                             /* bytes of device memory that this state's arrays hold */
-  double owed; /* KiB of collector work that allocations have asked for and not yet got (collect.c) */
-  /* The last launch's call site, as text and as it was recognised. */
+  double owed; /* KiB of collector work that allocations have requested but not received (collect.c) */
+  /* The last launch's call site, as text and as the source and line that identify it. */
   const char *site_source;
   int site_line;
   char site_short[LUA_IDSIZE], site[512];
-  /* The last error object, and where it was raised: which thread, how deep, by which function. For comparing only. */
+  /* The last error object, and where it was raised: thread, stack depth, function. Only for comparison. */
   const void *raised, *raised_thread, *raised_by;
   int raised_depth;
-  char own[1024]; /* sources whose names begin so are the Lua layer's: errors do not point into them */
+  char own[1024]; /* the prefix of the Lua layer's source names: errors do not point into these */
 } mwl_state;
 
-/* Every function of the binding has its state as first upvalue. */
+/* The first upvalue of every function of the binding is its state. */
 static inline mwl_state *mwl_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
 
-/* Make a class: metamethods, methods and properties (functions of the object, called by __index for a name that is no
-   method). All three may be NULL. `index` (may be NULL) replaces the stock __index. Leaves the stack as it was. */
+/* Make a class: metamethods, methods and properties (functions of the object that __index calls for a name that is not
+   a method). All three may be NULL. `index` (may be NULL) replaces the default __index. Leaves the stack unchanged. */
 void mwl_class_new(lua_State *L, mwl_state *state, mwl_class which, const luaL_Reg *meta, const luaL_Reg *methods,
                    const luaL_Reg *properties);
 /* Give the userdata on top its class. */
@@ -185,10 +185,10 @@ static inline const char *mwl_article(const char *name) { return strchr("aeiou",
 void *mwl_test(lua_State *L, mwl_state *state, int index, mwl_class which);
 /* The object, or a usage error: "`what` wants an array, got a table". */
 void *mwl_check(lua_State *L, mwl_state *state, int index, mwl_class which, const char *what);
-/* Push what the class's methods (upvalue 2) or properties (upvalue 3) of the running __index have for the key at stack
-   place 2: a method or a property's value; or nil, and return false. */
+/* In __index: push the method (upvalue 2) or the property's value (upvalue 3) for the key at stack index 2; or nil, and
+   return false. */
 bool mwl_index_named(lua_State *L);
-/* The same as all that __index does: what the Lua layer's __missing makes of a name that the class does not have. */
+/* The complete default __index: for unknown names it calls the Lua layer's __missing. */
 int mwl_index_rest(lua_State *L);
 
 /* Each file's part of the raw table (on top of the stack) and its classes. */
@@ -216,15 +216,15 @@ void mwl_open_cache(lua_State *L, mwl_state *state);
 
 /* Raise the thread's last failure as an error object. Does not return; int for `return mwl_raise(...)`. */
 int mwl_raise(lua_State *L, mwl_state *state) __attribute__((noreturn));
-/* The same as another kind of failure than its code says. */
+/* The same, with another kind than the code implies. */
 int mwl_raise_as(lua_State *L, mwl_state *state, const char *kind) __attribute__((noreturn));
 /* Raise misuse: kind "usage", cudaErrorInvalidValue. */
 int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
-/* The same with the message on top of the stack, and the name of the kernel it is about or NULL. */
+/* The same with the message on top of the stack, and the name of the kernel that it concerns, or NULL. */
 int mwl_usage_top(lua_State *L, mwl_state *state, const char *kernel) __attribute__((noreturn));
-/* Raise the table at stack place 1 (kind, code, message, …) as an error object. */
+/* Raise the table at stack index 1 (kind, code, message, …) as an error object. */
 int mwl_raise_table(lua_State *L, mwl_state *state) __attribute__((noreturn));
-/* Tell the Lua layer what a compiler said. May raise. */
+/* Pass a compiler's warnings to the Lua layer. May raise. */
 void mwl_tell_warnings(lua_State *L, const char *log);
 /* Tell it of a mistake at `site` that is no error. For finalizers: never raises. */
 void mwl_tell_mistake(lua_State *L, const char *message, const char *site);
@@ -232,9 +232,9 @@ void mwl_tell_mistake(lua_State *L, const char *message, const char *site);
 static inline void mwl_must(lua_State *L, mwl_state *state, int code) {
   if (code) mwl_raise(L, state);
 }
-/* What a value is, in a message: "a table", "the number 3", "an array of float". Written into `out`. */
+/* Describe a value for a message: "a table", "the number 3", "an array of float". Written into `out`. */
 const char *mwl_describe(lua_State *L, mwl_state *state, int index, char *out, size_t size);
-/* Where the script is: the innermost Lua function that is not the Lua layer's. False where there is none. */
+/* The script's current position: the innermost Lua function that is not the Lua layer's. False if there is none. */
 bool mwl_caller(lua_State *L, mwl_state *state, lua_Debug *ar);
 /* "script.lua:12" of a caller, for the error messages of a launch. */
 const char *mwl_site(lua_State *L, mwl_state *state, char *out, size_t size);
@@ -243,38 +243,38 @@ const char *mwl_call_site(lua_State *L, mwl_state *state); /* launch.c */
 
 /* ---- the collector (collect.c) ---- */
 
-/* Before allocating `bytes` of device memory: let the collector do its share of work. May run finalizers. */
+/* Before allocating `bytes` of device memory: let the collector do proportional work. May run finalizers. */
 void mwl_collect_step(lua_State *L, mwl_state *state, size_t bytes);
-/* After an allocation failed: free what can be freed. True if it is worth trying again; `round` counts from 0. */
+/* After a failed allocation: collect garbage. True if it is worth trying again; `round` counts the attempts from 0. */
 bool mwl_collect_all(lua_State *L, mwl_state *state, mwl_device *device, int round);
 
 /* ---- values (value.c) ---- */
 
-/* Where a value goes, for messages: "parameter 2 'view'" -> ".rows" -> "[3]". */
+/* The path to a value, for messages: "parameter 2 'view'" -> ".rows" -> "[3]". */
 typedef struct mwl_place {
   const struct mwl_place *parent;
   const char *name; /* a field's, or the root's whole text */
   size_t index;     /* 1-based; 0 for a field or a root */
 } mwl_place;
 
-/* Who takes the arrays whose addresses go into pointer fields. */
+/* The owner that retains arrays whose addresses are stored in pointer fields. */
 typedef struct mwl_keeper {
   mwl_device *device;
-  mw_launch *launch; /* keeps them, or */
-  int anchors;       /* the stack place of a table that gets them appended, or 0 */
+  mw_launch *launch; /* retains them, or NULL */
+  int anchors;       /* the stack index of a table to which they are appended, or 0 */
 } mwl_keeper;
 
-/* Store the value at `index` as `type` into `out` (type->size bytes). False with a sentence pushed on the stack where it
+/* Store the value at `index` as `type` into `out` (type->size bytes). False, with a message pushed on the stack, if it
    does not fit. Tables are read without metamethods, so no other code runs. Raises only when out of memory. */
 bool mwl_pack(lua_State *L, mwl_state *state, int index, const mw_type *type, void *out, const mwl_place *place,
               const mwl_keeper *keeper);
-/* Store a number (or boolean) of a scalar type; false where it does not fit, without a message. */
+/* Store a number (or boolean) of a scalar type; false if it does not fit, without a message. */
 bool mwl_pack_number(lua_State *L, int index, const mw_type *type, void *out);
 /* Push the value of `type` at `bytes`. */
 void mwl_push(lua_State *L, const mw_type *type, const void *bytes);
-/* A 64-bit integer, also where Lua's numbers are doubles (int64.c). */
+/* Push a 64-bit integer exactly, even if Lua's numbers are doubles (int64.c). */
 void mwl_push_int64(lua_State *L, int64_t value, bool is_unsigned);
-/* Whether the value at `index` is such an integer and no number, and which. */
+/* Whether the value at `index` is a boxed 64-bit integer, not a number, and its value. */
 bool mwl_test_int64(lua_State *L, int index, int64_t *value, bool *is_unsigned);
 void mwl_open_int64(lua_State *L);
 /* Push a scalar of a scalar type. */
@@ -283,15 +283,15 @@ void mwl_open_value(lua_State *L, mwl_state *state);
 
 /* ---- dtypes (dtype.c) ---- */
 
-/* The name of a built-in type as a dtype, "uchar"; of a struct its own. */
+/* The dtype name of a type: "uchar"; for a struct its own name. */
 const char *mwl_dtype_name(const mw_type *type);
 /* A dtype at `index`, a name or an object (absent: `fallback`, may be NULL for none). *module is the module that the
    type belongs to, borrowed, or NULL. */
 const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const char *fallback, mw_module **module);
-/* Push a dtype as Lua has it: a name, or an object for a module's struct. */
+/* Push a dtype as a Lua value: a name, or an object for a module's struct. */
 void mwl_dtype_push(lua_State *L, mwl_state *state, const mw_type *type, mw_module *module);
-/* Push what a parameter or a field is: {name =, type =, offset =, size =, dtype =}, in bytes. dtype: that of its value, or of
-   an array for the pointer, or of an array's elements; nil where there is none. */
+/* Push the description of a parameter or a field: {name =, type =, offset =, size =, dtype =}, in bytes. dtype: that of
+   its value; for a pointer, that of an array to pass; for an array, that of its elements; nil if there is none. */
 void mwl_place_push(lua_State *L, mwl_state *state, const char *name, const mw_type *type, size_t offset,
                     mw_module *module);
 int mwl_module_dtype(lua_State *L);
@@ -299,58 +299,60 @@ void mwl_open_dtype(lua_State *L, mwl_state *state);
 
 /* ---- devices, arrays, kernels ---- */
 
-/* The device of this state, opened now if it was not yet. */
+/* The current device of this state, opened if necessary. */
 mwl_device *mwl_current(lua_State *L, mwl_state *state);
-/* Raise the failure of a kernel that ran since the last call, waiting for the work in flight; cheap where nothing was
-   launched. Called before whatever hands data to the host: a result of a failed kernel should not pass for data. */
+/* Wait for work in flight and raise the failure of a kernel that ran since the last call; cheap if nothing was
+   launched. Called before data is returned to the host, so that the results of a failed kernel are not taken for
+   data. */
 void mwl_settle(lua_State *L, mwl_state *state, mwl_device *device);
 
-/* The same before data is handed to the device, which waits too: only functions that streams have to call are called. */
+/* Before data is written to the device, which waits as well: only runs Lua functions that streams have to call. */
 static inline void mwl_drain(lua_State *L, mwl_state *state, mwl_device *device) {
   if (state->calls > 0) mwl_settle(L, state, device);
 }
-/* Wait through wait(handle), a mw_result, and call functions that stand in its way meanwhile. */
+/* Wait by wait(handle), a mw_result, and call Lua functions that block it meanwhile. */
 int mwl_wait(lua_State *L, mwl_state *state, int (*wait)(void *), void *handle);
-/* Call the Lua function that gets what kernels print, if there is one and something was printed. */
+/* Call the Lua function for kernels' printf output, if there is one and there is output. */
 void mwl_deliver_printed(lua_State *L, mwl_state *state);
 int mwl_wait_device(lua_State *L, mwl_state *state, mwl_device *device);
-/* stream.c: queue the function on top of the stack, for a hold to be filled in; take the last ones off again. */
+/* stream.c: queue the function on top of the stack; the caller fills in its hold. Remove the last ones from the
+   queue. */
 mw_hold **mwl_queue_call(lua_State *L, mwl_state *state);
 void mwl_unqueue_calls(lua_State *L, mwl_state *state, size_t count);
-/* Where work for a device goes that names no stream. */
+/* The stream for work on a device that names no stream. */
 mw_stream *mwl_stream_in_use(lua_State *L, mwl_state *state, mwl_device *device);
-/* graph.c: the function at `index` is the graph's next host node's. */
+/* graph.c: retain the function at `index` for the graph's next host node. */
 void mwl_graph_keep_function(lua_State *L, const mw_graph *graph, int index);
 /* The stream object at `index`, open, or a usage error. */
 mwl_stream *mwl_check_stream(lua_State *L, mwl_state *state, int index, const char *what);
 
-/* Push a device's object. */
-/* Push a table of the figures. (capability.c) */
+/* Push a table of texture limits. (capability.c) */
 void mwl_push_textures(lua_State *L, const mw_texture_limits *facts);
+/* Push a device's object. */
 void mwl_device_push(lua_State *L, mwl_device *device);
 
 /* The handle of an array object, or a usage error where it was closed. */
 mwl_array *mwl_check_array(lua_State *L, mwl_state *state, int index, const char *what);
-/* An array, or the whole rows of pitched memory, where `index` is one; else NULL. May be closed. */
+/* The array at `index`, or the whole rows if it is pitched memory; else NULL. May be closed. */
 mwl_array *mwl_test_memory(lua_State *L, mwl_state *state, int index);
-/* A texture or surface where `index` is one that is not closed, else NULL. */
+/* The texture or surface at `index`, if it is one and not closed; else NULL. */
 mwl_texture *mwl_test_texture(lua_State *L, mwl_state *state, int index);
-/* Push the texture or surface that the symbol, a reference, is bound to, or nil; and bind it to the value. */
+/* For a symbol that is a reference: push the texture or surface that it is bound to, or nil; bind it to the value. */
 int mwl_reference_get(lua_State *L, mwl_state *state, int index);
 int mwl_reference_set(lua_State *L, mwl_state *state, int index, int value);
 
 /* Push a new closed array object on `device`. */
 mwl_array *mwl_array_push(lua_State *L, mwl_state *state, mwl_device *device);
-/* Fill a closed array object with fresh memory, collecting garbage where there is none left. `module` is the one that
-   dtype belongs to, or NULL. Raises. */
+/* Fill a closed array object with newly allocated memory, collecting garbage if there is none left. `module` is the one
+   that dtype belongs to, or NULL. Raises. */
 void mwl_array_fill_new(lua_State *L, mwl_state *state, mwl_array *array, const mw_type *dtype, mw_module *module,
                         int rank, const size_t *shape);
-/* Fill a closed array object with `handle`, which becomes its own. */
+/* Fill a closed array object with `handle`, which it takes over. */
 void mwl_array_adopt(mwl_state *state, mwl_array *array, mw_array *handle, mw_module *module, size_t counted);
 
-/* The array, or where it is strided a contiguous copy, left on the stack. */
+/* The array, or if it is strided a contiguous copy, left on the stack. */
 mwl_array *mwl_array_packed(lua_State *L, mwl_state *state, mwl_array *array);
-/* What `free` and the finalizer do: give the memory back, or the handle. */
+/* `free`: free the memory; the finalizer: release the handle. */
 int mwl_array_free(mwl_state *state, mwl_array *array);
 void mwl_array_close(mwl_state *state, mwl_array *array);
 
@@ -361,13 +363,13 @@ void mwl_array_assign(lua_State *L, mwl_state *state, mwl_array *array, int inde
 /* Read a shape: a number, or a table of numbers. Raises. Returns the rank. */
 int mwl_check_shape(lua_State *L, mwl_state *state, int index, size_t shape[MWL_MAX_RANK]);
 
-/* Push a kernel object for `name` of the module object at `module_index`. Raises where there is none. */
+/* Push a kernel object for `name` of the module object at `module_index`. Raises if there is none. */
 void mwl_kernel_push(lua_State *L, mwl_state *state, int module_index, const char *name, mwl_device *device);
-/* Make the kernel's own launch stand at `config`; a mw_result. */
+/* Configure the kernel's own launch as `config`; a mw_result. */
 int mwl_kernel_stand_at(mwl_kernel *kernel, const mwl_config *config);
-/* Push a symbol object for `name`; false (nothing pushed) where the module has none of that name. */
+/* Push a symbol object for `name`; false (nothing pushed) if the module has none of that name. */
 bool mwl_symbol_push(lua_State *L, mwl_state *state, int module_index, const char *name);
-/* Read and assign the symbol at stack place `index`. */
+/* Read and assign the symbol at stack index `index`. */
 int mwl_symbol_get(lua_State *L, mwl_state *state, int index);
 int mwl_symbol_set(lua_State *L, mwl_state *state, int index, int value);
 
