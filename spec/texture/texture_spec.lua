@@ -161,7 +161,7 @@ describe("a texture reference", function()
     assert.equal(8, out[1])
     matches("begins 12 bytes after a multiple of 256 %(texture_alignment%): copy it, or bind the texture to a "
       .. "reference", function() return texture.handle end)
-    matches("begins 12 bytes behind", m.read_object(1, 1), texture, 0, 0, out)
+    matches("begins 12 bytes after", m.read_object(1, 1), texture, 0, 0, out)
     m.read_object(1, 1)(mw.texture(array:sub(4, 1000):copy()), 5, 0, out)
     assert.equal(8, out[1])
   end)

@@ -13,7 +13,7 @@
  *   texture.c     CUDA arrays, textures and surfaces
  *   graphics.c    OpenGL interoperability
  *   log.c         NVRTC's messages in clang's format
- *   guard/        kernels that report their failures (guard.c), bounds of arrays for checks (table.c), messages (report.c),
+ *   guard/        kernels that report failures (guard.c), bounds of arrays for checks (table.c), messages (report.c),
  *                 stopping kernels that run too long (watchdog.c)
  *   compile/      source to machine code, by NVRTC (nvrtc.c) or mwcc (mwcc.c); options.c; finding kernels, variables and
  *                 types of a module (describe.c, source_scan.c, demangle.c, module_metadata.c); compiled files (image.c)
