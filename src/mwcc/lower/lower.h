@@ -1,24 +1,33 @@
-/* Built-ins, variables and what warps do, in terms of the runtime. */
+/* Lowering: built-ins, variables and warp functions in terms of the runtime (mwo.h).
+ *
+ *   thread_context.c     the hidden thread parameter, and built-ins in its terms
+ *   module_variables.c   module variables and shared memory
+ *   warp_services.c      warp functions, on fibers
+ *   barrier_wait.c       waits for cuda::barrier
+ *   shared_atomics.c     atomics on shared memory, without locks
+ *
+ * Before: the device target's intrinsics, and globals. After: loads from the frame and calls of its services; the
+ * object holds no state. */
 #ifndef MWCC_LOWER_LOWER_H
 #define MWCC_LOWER_LOWER_H
 
 #include "mwcc/mwcc.h"
 
 void expand_block_waits(program *p);
-/* Atomics on shared memory need no lock (shared_atomics.c). */
+/* Atomics on shared memory become plain accesses (shared_atomics.c). */
 void unlock_shared(program *p);
-/* What stands for a built-in on fibers, or NULL where it is none of these; the builder stands before it. */
+/* The value of a warp built-in on fibers, or NULL where it is none; the builder is before the call. */
 LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef frame, LLVMValueRef worker);
-/* All threads of the warp that come to a place wait for each other there: returns which they are. */
+/* All threads of the warp that reach this place wait for each other: returns which ones. */
 LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker);
 void lower_variables(program *p);
 void lower_threads(program *p);
-/* Built-ins that the runtime serves, for one thread by itself: printf, assert, malloc, clocks, traps. The value that
-   stands for the call, or NULL where there is none. */
+/* Built-ins that the runtime serves for a single thread: printf, assert, malloc, clocks, traps. The value of the call,
+   or NULL where it has none. */
 bool is_service_builtin(const char *name);
 LLVMValueRef lower_service_builtin(program *p, LLVMBuilderRef b, const char *name, LLVMValueRef const *arguments,
                                    unsigned count, LLVMValueRef thread);
-/* Whether the object may import the function: of libm, or one of memory that code generation itself calls. */
+/* Whether the object may import the function: of libm, or a memory function that code generation calls. */
 bool is_importable(const char *name);
 
 #endif

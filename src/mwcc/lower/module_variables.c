@@ -40,13 +40,14 @@ static bool mentions(program *p, LLVMValueRef value) {
 
 typedef struct rewriter {
   program *p;
-  LLVMBuilderRef b;     /* stands before the use */
-  LLVMBuilderRef entry; /* stands at the top of the function, behind what was put there */
+  LLVMBuilderRef b;     /* before the use */
+  LLVMBuilderRef entry; /* at the top of the function, after what was emitted there */
   LLVMBuilderRef
-      block; /* where one of several blocks' shared memory is chosen (shared_privatization.c), or at the top */
+      block; /* where the shared memory of one of several blocks is selected (shared_privatization.c), or at the top */
   LLVMValueRef function;
-  LLVMValueRef own_shared; /* where that block's memory begins; NULL: the worker has one */
-  const kernel *simd;      /* whose SIMD variant the function is: it has frame and worker, no thread */
+  LLVMValueRef own_shared; /* the beginning of that block's memory; NULL: the worker's */
+  /* the kernel whose SIMD variant the function is: then there are frame and worker, but no thread */
+  const kernel *simd;
   LLVMValueRef *addresses; /* a variable's address in this function, once loaded: variables, then shareds */
 } rewriter;
 
@@ -140,7 +141,7 @@ static const kernel *simd_owner(const program *p, LLVMValueRef function) {
   return NULL;
 }
 
-/* Where several blocks have shared memory beside each other: from the call that says which block is run. */
+/* Where several blocks have shared memory side by side: take it from the call that says which block is running. */
 static void choose_own_shared(rewriter *r, const instructions *list) {
   program *p = r->p;
   for (size_t n = 0; n < list->count; n++) {
@@ -151,7 +152,7 @@ static void choose_own_shared(rewriter *r, const instructions *list) {
         load_invariant(p, r->entry, p->pointer, LLVMGetParam(r->function, 1), offsetof(mw_worker, shared));
     LLVMValueRef below = LLVMBuildZExt(r->block, LLVMGetOperand(call, 0), p->i64, "");
     below = LLVMBuildAnd(r->block, below, constant_i64(p, MOST_STRIP_BLOCKS - 1),
-                         ""); /* so that store_sandbox.c sees how near it is */
+                         ""); /* so that store_sandbox.c sees its bounds */
     below = LLVMBuildMul(r->block, below, constant_i64(p, -(uint64_t)shared_stride(r->simd)), "");
     r->own_shared = LLVMBuildGEP2(r->block, p->i8, first, &below, 1, "");
     LLVMInstructionEraseFromParent(call);
@@ -177,7 +178,7 @@ static void rewrite_function(program *p, LLVMValueRef function) {
     for (int i = 0; i < count; i++) {
       LLVMValueRef operand = LLVMGetOperand(user, (unsigned)i);
       if (!operand || LLVMValueIsBasicBlock(operand) || !mentions(p, operand)) continue;
-      /* An edge may stand twice in a phi: the same constant must give the same value. */
+      /* An edge may occur twice in a phi: the same constant must have the same value. */
       LLVMValueRef same = NULL;
       for (int j = 0; LLVMIsAPHINode(user) && j < i; j++)
         if (LLVMGetIncomingBlock(user, (unsigned)j) == LLVMGetIncomingBlock(user, (unsigned)i))
@@ -233,7 +234,7 @@ static bool split_address(program *p, LLVMValueRef value, size_t *index, int64_t
   return v != NULL;
 }
 
-/* The initial value with the addresses of variables cut out and noted: the runtime puts them in. */
+/* The initial value without the addresses of variables, which are noted: the runtime stores them. */
 static LLVMValueRef plain_initial(program *p, variable *v, LLVMValueRef value, size_t offset) {
   if (!mentions(p, value)) return value;
   LLVMTypeRef type = LLVMTypeOf(value);

@@ -1,6 +1,6 @@
-/* Atomics on shared memory. One thread of the host runs a block, and threads of the block change only where they wait, so
- * that an atomic there needs no lock: it is a load, what the operation makes of it, and a store. Gangs build theirs so
- * (atomics.c); unlock_shared() does it for threads by themselves. */
+/* Atomics on shared memory as plain accesses. One host thread runs a block and switches between its threads only
+ * where they wait, so an atomic there needs no lock: it is a load, the operation, and a store. Gangs emit theirs
+ * this way (atomics.c); unlock_shared() does it for the loop and fiber tiers. */
 #include "mwcc/analysis/simt.h"
 #include "lower.h"
 

@@ -1,8 +1,8 @@
 /* The hidden thread parameter, and the device built-ins in its terms.
  *
- * Before: device functions find out who they are by intrinsics. After: the first parameter of every device function points
- * to its thread (frame, worker, ids), built-ins are loads from it or calls of the runtime's services, and no nvvm
- * intrinsic is left. Functions that end up inlined lose the parameter again; recursion and function pointers keep it. */
+ * Before: device functions read ids by intrinsics. After: the first parameter of every device function points to its
+ * thread (frame, worker, ids), built-ins are loads from it or calls of the runtime's services, and no nvvm intrinsic
+ * is left. Functions that are inlined lose the parameter again; recursion and function pointers keep it. */
 #include "mwcc/mwcc.h"
 #include "mwcc/analysis/analysis.h"
 #include "lower.h"
@@ -40,7 +40,7 @@ static LLVMValueRef give_parameter(program *p, LLVMValueRef old) {
   return made;
 }
 
-/* A call whose callee has the parameter by now (or will be called through a pointer) passes the caller's. */
+/* A call whose callee has the parameter already (or is called through a pointer) passes the caller's. */
 static void pass_parameter(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef thread) {
   LLVMTypeRef type = with_thread(p, LLVMGetCalledFunctionType(call));
   unsigned count = LLVMGetNumArgOperands(call);
@@ -59,9 +59,9 @@ static void pass_parameter(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVM
 
 typedef struct site { /* one call to lower */
   program *p;
-  LLVMBuilderRef b; /* stands before it */
+  LLVMBuilderRef b; /* before the call */
   LLVMValueRef call, thread;
-  LLVMValueRef arguments[6]; /* of a built-in that takes some */
+  LLVMValueRef arguments[6]; /* the arguments, of a built-in that has any */
 } site;
 
 typedef enum action {
@@ -75,8 +75,8 @@ typedef enum action {
   READ_WARP,
   READ_WARPS,
   READ_LANES_EQUAL,
-  READ_LANES_BELOW, /* axis: with its own */
-  READ_LANES_ABOVE, /* axis: without its own */
+  READ_LANES_BELOW, /* axis: including its own */
+  READ_LANES_ABOVE, /* axis: excluding its own */
   READ_CLOCK,
   READ_CLOCK32,
   READ_COOPERATIVE,
@@ -98,7 +98,7 @@ typedef enum action {
   TRAP
 } action;
 
-/* Which built-in is which. Names end at the pattern's end, or anywhere behind a '*'. */
+/* Built-ins by name. A name ends where the pattern ends, or anywhere after a '*'. */
 static const struct builtin {
   const char *name;
   action action;
@@ -130,7 +130,7 @@ static const struct builtin {
     {"llvm.nvvm.read.ptx.sreg.clock", READ_CLOCK32, 0},
     {"llvm.readcyclecounter", READ_CLOCK, 0},
     {"llvm.nvvm.read.ptx.sreg.envreg1", READ_COOPERATIVE, 0}, /* as cooperative_groups.h asks */
-    {"llvm.nvvm.read.ptx.sreg.envreg*", READ_ROUND, 0},       /* in what lanes are there for instead: interchange.c */
+    {"llvm.nvvm.read.ptx.sreg.envreg*", READ_ROUND, 0},       /* only in SIMD variants: interchange.c */
     {"llvm.nvvm.barrier0", BARRIER, 0},
     {"__mw_barrier.popc", BARRIER_COUNT, 0},
     {"__mw_barrier.and", BARRIER_AND, 0},
@@ -206,7 +206,7 @@ static LLVMValueRef linear_id(site *s) {
   return LLVMBuildAdd(s->b, id, thread_load(s->p, s->b, s->thread, THREAD_TID, 0), "");
 }
 
-/* The bits moved up by the number of the thread's lane; or those that are then 0. */
+/* The bits shifted left by the thread's lane number; `inverted`: those that are then 0. */
 static LLVMValueRef lane_bits(site *s, unsigned bits, bool inverted) {
   LLVMValueRef lane = LLVMBuildAnd(s->b, linear_id(s), constant_i32(s->p, 31), "");
   LLVMValueRef moved = LLVMBuildShl(s->b, constant_i32(s->p, bits), lane, "");
@@ -237,8 +237,8 @@ static LLVMValueRef vote(site *s, mw_vote kind) {
   return service(s, offsetof(mw_services, barrier_vote), s->p->i32, arguments, 2);
 }
 
-/* Before a call that ends the launch: whose it is, for the report. Threads that run one after the other say so nowhere
-   else. */
+/* Before a call that ends the launch: store the thread's id for the report. In the loop tier nothing else records
+   it. */
 static void name_thread(site *s) {
   LLVMValueRef at = constant_i64(s->p, offsetof(mw_worker, thread)), id = linear_id(s);
   LLVMBuildStore(s->b, id, LLVMBuildInBoundsGEP2(s->b, s->p->i8, load_worker(s), &at, 1, ""));
@@ -250,7 +250,7 @@ static LLVMValueRef trap(site *s, mw_trap kind) {
   return service(s, offsetof(mw_services, trap), s->p->void_type, &argument, 1);
 }
 
-/* The value that stands for the call, or NULL where it has none. */
+/* The value of the call, or NULL where it has none. */
 static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   program *p = s->p;
   LLVMValueRef value, *arguments = s->arguments;
@@ -299,7 +299,7 @@ static void read_arguments(site *s) {
   for (unsigned i = 0; i < count && i < MW_COUNT(s->arguments); i++) s->arguments[i] = LLVMGetOperand(s->call, i);
 }
 
-/* What the runtime does for one thread, whoever else is there. */
+/* The built-ins that the runtime serves for a single thread. */
 static const struct builtin *find_service_builtin(const char *name) {
   const struct builtin *found = find_builtin(name);
   if (!found) return NULL;
@@ -333,7 +333,7 @@ static void lower_call(site *s) {
     complain(s->p, s->call, "inline PTX (asm) cannot run on the CPU device: write it in CUDA C, or use an intrinsic");
     return;
   }
-  if (!LLVMIsAFunction(callee) || !LLVMIsDeclaration(callee)) { /* through a pointer, or one of the source's own */
+  if (!LLVMIsAFunction(callee) || !LLVMIsDeclaration(callee)) { /* through a pointer, or a function of the source */
     pass_parameter(s->p, s->b, s->call, s->thread);
     return;
   }
@@ -355,13 +355,14 @@ static void lower_call(site *s) {
   }
 }
 
-/* Flow that leaves a function without a return, or goes on after a noreturn call, is the program's error: it is caught. */
+/* Control flow that leaves a function without a return, or continues after a noreturn call, is an error in the
+   program, and is caught. */
 static void lower_unreachable(site *s, LLVMValueRef instruction) {
   LLVMPositionBuilderBefore(s->b, instruction);
   trap(s, MW_TRAP_UNREACHABLE);
 }
 
-/* What one lane of a warp writes to volatile shared memory the others read behind it, as if all ran in step. */
+/* What one lane of a warp writes to volatile shared memory the others read after it, as if all ran in lockstep. */
 static void lower_access(site *s, LLVMValueRef access) {
   LLVMPositionBuilderBefore(s->b, access);
   lower_converge(s->p, s->b, load_frame(s), load_worker(s));
@@ -392,8 +393,7 @@ void lower_threads(program *p) {
   size_t count = 0, capacity = 0;
   LLVMValueRef *functions = NULL;
   EACH_FUNCTION(p, f) {
-    if (LLVMIsDeclaration(f) || is_entry(p, f) || takes_vectors(f))
-      continue; /* SIMD variants never had ids of threads */
+    if (LLVMIsDeclaration(f) || is_entry(p, f) || takes_vectors(f)) continue; /* SIMD variants have no thread ids */
     if (count == capacity) functions = mw_realloc(functions, (capacity = capacity * 2 + 16) * sizeof *functions);
     functions[count++] = f;
   }

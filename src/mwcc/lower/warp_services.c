@@ -1,7 +1,7 @@
-/* What the threads of a warp do together, on fibers.
+/* Warp functions on fibers.
  *
  * Before: warp functions are calls of the device target's intrinsics (or, for 64 bits, of functions that the device
- * headers name after them). After: calls of the services `warp` and `warp_converge` (mwo.h). */
+ * headers name like them). After: calls of the services `warp` and `warp_converge` (mwo.h). */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "lower.h"
@@ -18,7 +18,7 @@ LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LL
                       arguments, 2);
 }
 
-/* The service takes and gives 64 bits for every type. */
+/* The service takes and returns 64 bits for every type. */
 static LLVMValueRef as_bits(program *p, LLVMBuilderRef b, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
   if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind)
@@ -55,6 +55,6 @@ LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMVal
   LLVMTypeRef type = LLVMTypeOf(call);
   LLVMValueRef bits =
       call_service(p, b, frame, offsetof(mw_services, warp), LLVMFunctionType(p->i64, params, 6, 0), arguments, 6);
-  LLVMSetTailCallKind(bits, LLVMTailCallKindNoTail); /* a report looks for the line that called */
+  LLVMSetTailCallKind(bits, LLVMTailCallKindNoTail); /* reports need the return address of the calling line */
   return LLVMGetTypeKind(type) == LLVMVoidTypeKind ? NULL : from_bits(p, b, bits, type);
 }

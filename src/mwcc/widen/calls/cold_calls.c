@@ -10,7 +10,8 @@ static const LLVMAttributeIndex WHOLE = (LLVMAttributeIndex)LLVMAttributeFunctio
 
 /* ---- of a vector ---- */
 
-/* Nothing is known of a parameter: to the analyses it is an instruction, since a kernel's parameters are alike in all lanes. */
+/* Represent parameters by opaque instructions: nothing is known of them, while the analyses take a kernel's parameters
+   to be uniform. */
 static void hide_parameters(program *p, LLVMValueRef f, given *list) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   for (unsigned i = 0; i < LLVMCountParams(f); i++) {
@@ -23,7 +24,7 @@ static void hide_parameters(program *p, LLVMValueRef f, given *list) {
   LLVMDisposeBuilder(b);
 }
 
-/* The struct that is returned is put together from its members. */
+/* Assemble the returned struct from its members. */
 static void return_wide(widener *w, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
   if (LLVMGetTypeKind(type) != LLVMStructTypeKind) {
@@ -51,9 +52,9 @@ static void emit_body(widener *w, LLVMValueRef f, const given *list) {
   return_wide(w, LLVMGetOperand(i, 0));
 }
 
-/* Its callee keeps half of the vector registers as they are, so that what lanes have in them stays there. LLVM ends the upper
-   halves of AVX's registers before a call that takes none of them, and where a function returns that gives none back, be they
-   kept or not: so only where each vector is such a register. */
+/* The callee preserves half of the vector registers, so that the lanes' values stay there. LLVM zeroes the upper
+   halves of AVX registers before a call that takes none of them, and where a function returns none, whether they are
+   preserved or not: so only where each vector is such a register. */
 static unsigned convention(const widener *w) {
   const char *features = w->p->features;
   int bytes = w->width * 4, most = strstr(features, "+avx512f") ? 64 : strstr(features, "+avx") ? 32 : 16;
@@ -72,7 +73,7 @@ static LLVMValueRef declare_of_vectors(widener *w, LLVMValueRef f, const char *n
   LLVMSetFunctionCallConv(made, convention(w));
   for (size_t i = 0; i < MW_COUNT(attributes); i++) add_attribute(p, made, attributes[i]);
   add_text_attribute(p, made, COLD_VECTORS, "");
-  add_text_attribute(p, made, "frame-pointer", "all"); /* the convention does not keep it */
+  add_text_attribute(p, made, "frame-pointer", "all"); /* the convention does not preserve it */
   prefer_widest(p, made);
   LLVMAddAttributeAtIndex(made, WHOLE,
                           LLVMCreateEnumAttribute(p->context, LLVMGetEnumAttributeKindForName("memory", 6), 0));
@@ -117,7 +118,7 @@ static bool is_straight(program *p, LLVMValueRef f) {
   return true;
 }
 
-/* NULL, with a refusal: there can be none. */
+/* NULL, with a refusal: it cannot be widened. */
 static LLVMValueRef vector_function(widener *w, LLVMValueRef f) {
   size_t length;
   char *name = mw_format("lanes%d.%s", w->width, LLVMGetValueName2(f, &length));

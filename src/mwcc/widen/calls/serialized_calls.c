@@ -1,8 +1,8 @@
-/* Calls that lanes cannot make together: lane after lane makes its own, in order. See widen.h.
+/* Calls that lanes cannot make together: each lane makes its own, in order. See widen.h.
  *
- * That is right for every callee that does not wait for other threads (cfg.c refuses those). One that wants to know who
- * it is, as each function of the source's own may, gets a thread for the time of the call (thread_context.c); the runtime is told
- * too, so that what the callee does wrong has a thread's name. */
+ * That is correct for every callee that does not wait for other threads (cfg.c refuses those). A callee that may
+ * read ids, as each function of the source may, has a thread context for the time of the call (thread_context.c).
+ * The runtime is told, too, so that a fault in the callee is reported with the thread's name. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/lower/lower.h"
 
@@ -11,8 +11,8 @@
 
 typedef enum callee_kind {
   CALLEE_UNKNOWN,
-  CALLEE_PLAIN,   /* an intrinsic of LLVM's, or a function of the C library: its arguments are all it knows */
-  CALLEE_BUILTIN, /* one of the device's, that the runtime serves: printf, malloc … */
+  CALLEE_PLAIN,   /* an LLVM intrinsic, or a function of the C library: it depends on its arguments alone */
+  CALLEE_BUILTIN, /* a device function that the runtime serves: printf, malloc … */
   CALLEE_OWN      /* a function of the source, or a pointer to one */
 } callee_kind;
 
@@ -26,7 +26,7 @@ static callee_kind kind_of(LLVMValueRef call) {
   return starts_with(name, "llvm.") || is_importable(name) ? CALLEE_PLAIN : CALLEE_UNKNOWN;
 }
 
-/* The thread that lanes are in turn. What is the same for all of them is stored once, at the function's top. */
+/* The thread context that the lanes use in turn. What all of them share is stored once, at the function's top. */
 static LLVMValueRef thread_of(widener *w) {
   if (!w->thread) w->thread = new_thread(w->p, w->entry, w->frame, w->worker, w->k);
   return w->thread;
@@ -61,8 +61,8 @@ static void become(widener *w, LLVMValueRef lane) {
   set_running(w, LLVMBuildAdd(w->b, linear, ids[0], ""));
 }
 
-/* The function that a lane's pointer leads to, behind a move that code generation cannot see through: LLVM 19 fails where
-   it makes one instruction of an element taken from a vector and the call of it. */
+/* The function that a lane's pointer refers to, after an opaque move: LLVM 19 fails to select the call of an element
+   extracted from a vector. */
 static LLVMValueRef function_of(widener *w, LLVMValueRef callee, LLVMValueRef lane) {
   LLVMTypeRef type = LLVMFunctionType(w->p->pointer, &w->p->pointer, 1, 0);
   static const char constraints[] = "=r,0";
@@ -84,7 +84,7 @@ static LLVMValueRef call_one(widener *w, LLVMValueRef lane, void *context) {
   if (kind == CALLEE_BUILTIN) {
     result = lower_service_builtin(w->p, w->b, callee_name(call), arguments, count, thread_of(w));
   } else if (kind == CALLEE_OWN) {
-    /* a function of the source gets the parameter itself when all of them do, in lower_threads */
+    /* functions of the source receive the parameter in lower_threads, as all do */
     if (!LLVMIsAFunction(callee)) callee = function_of(w, callee, lane);
     result = LLVMBuildCall2(w->b, with_thread(w->p, type), callee, arguments, count + 1, "");
     copy_attributes(call, result, true);

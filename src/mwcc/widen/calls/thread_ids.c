@@ -1,7 +1,7 @@
-/* Who a thread is, in lanes: its place in its warp, and in its block where a gang's threads lie anywhere in it.
+/* Thread ids in lanes: a thread's place in its warp, and in its block where a gang's threads are anywhere in it.
  *
- * Both follow from the linear id, by which warps are cut: the threads of a gang that is looked at this way have consecutive
- * ones, whatever its cut. */
+ * Both follow from the linear id, by which warps are cut: the threads of such a gang have consecutive linear ids,
+ * whatever its cut. */
 #include "mwcc/widen/widen.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ LLVMValueRef number_like(widener *w, LLVMValueRef like, unsigned value) {
   return in_form(w, like, constant_i32(w->p, value));
 }
 
-/* The linear id of part 0's lane 0; the other threads of the gang follow it. */
+/* The linear id of the gang's lane 0; the other threads follow it. */
 static LLVMValueRef first_thread(widener *w) {
   cut_kind kind = w->shapes->cut.kind;
   LLVMValueRef x = first_id(w, 0);
@@ -42,7 +42,8 @@ LLVMValueRef scattered_id(widener *w, LLVMValueRef threads, unsigned axis) {
   return LLVMBuildSub(w->b, rows, LLVMBuildMul(w->b, planes, in_form(w, threads, w->ntid[1]), ""), "");
 }
 
-/* What a register says of threads with the linear ids `threads`, a scalar or a vector; NULL: it is none of these. */
+/* The value of a register for threads with the linear ids `threads`, a scalar or a vector; NULL: it is none of
+   these. */
 static LLVMValueRef register_of(widener *w, const char *name, LLVMValueRef threads) {
   LLVMValueRef lane = LLVMBuildAnd(w->b, threads, number_like(w, threads, WARP_LANES - 1), "");
   if (strcmp(name, "laneid") == 0) return lane;

@@ -1,9 +1,10 @@
-/* Mathematical functions on all lanes at once: glibc's libmvec, where that is as exact as CUDA promises.
+/* Mathematical functions on all lanes at once: glibc's libmvec, where it is within the error bounds of CUDA.
  *
- * libmvec allows itself 4 units in the last place, CUDA's tables mostly 1 or 2. Measured over millions of arguments, most
- * of its functions in float exceed CUDA's bound (expf 2.5 of 2, logf 3.9 of 1), and so do many in double. Those go lane by
- * lane through libm; -use_fast_math takes libmvec as it is. Kernels hardly come here: the device headers bring mathematics
- * as arithmetic (src/device/moonwarp/float_*.h, double_*.h), so that only clang's own built-ins are calls of libm. */
+ * libmvec allows 4 units in the last place, CUDA's tables mostly 1 or 2. Measured over millions of arguments, most
+ * of its float functions exceed CUDA's bound (expf 2.5 of 2, logf 3.9 of 1), and so do many in double. Those are
+ * called lane by lane from libm; -use_fast_math uses libmvec as it is. Kernels rarely need either: the device
+ * headers have mathematics as arithmetic (src/device/moonwarp/math), so that only clang's own built-ins are calls of
+ * libm. */
 #include "mwcc/widen/widen.h"
 
 #include <stdlib.h>
@@ -47,7 +48,7 @@ const char *math_function(const char *name, LLVMTypeRef type) {
   return found ? found->root : NULL;
 }
 
-/* libmvec's function of `lanes` elements of the type, by the name that the vector ABI gives it. */
+/* libmvec's function for `lanes` elements of the type, by its vector ABI name. */
 static LLVMValueRef declare(program *p, const char *root, LLVMTypeRef type, unsigned bytes, unsigned lanes,
                             unsigned arguments) {
   LLVMTypeRef piece = LLVMVectorType(type, lanes), params[2] = {piece, piece};
@@ -81,7 +82,7 @@ static LLVMValueRef put(widener *w, LLVMValueRef vector, LLVMValueRef part, unsi
   return LLVMBuildShuffleVector(w->b, vector, part, LLVMConstVector(indices, width), "");
 }
 
-/* One part's lanes, as many at a time as the function takes. */
+/* Call it for one vector's lanes, as many at a time as the function takes. */
 static LLVMValueRef call_part(widener *w, LLVMValueRef call, LLVMValueRef callee, unsigned lanes, LLVMValueRef active,
                               bool all, int u) {
   unsigned width = (unsigned)w->width, arguments = LLVMGetNumArgOperands(call);
@@ -89,7 +90,7 @@ static LLVMValueRef call_part(widener *w, LLVMValueRef call, LLVMValueRef callee
   LLVMValueRef vectors[2], result = LLVMGetPoison(vector_type(w, type));
   for (unsigned a = 0; a < arguments; a++) {
     vectors[a] = part_vector(w, LLVMGetOperand(call, a), u);
-    /* lanes that do not call get 1, which every function takes */
+    /* inactive lanes have the argument 1, which every function accepts */
     if (!all) vectors[a] = LLVMBuildSelect(w->b, active, vectors[a], splat(w, LLVMConstReal(type, 1)), "");
   }
   for (unsigned from = 0; from < width; from += lanes) {

@@ -1,11 +1,11 @@
-/* Warps in lanes: what threads of a warp do together where a gang is a warp.
+/* Warp functions in lanes, where a gang is a warp.
  *
- * Lane l of part u of the gang is lane u * W + l of the warp. Sets of lanes are words of 32 bits, as the program has them
- * in its masks; lanes that are not active, or that a block's last warp lacks, have their bits 0. What such a lane holds
- * may be anything, poison too: it is frozen before another lane may read it.
+ * Lane l of vector u of the gang is lane u * W + l of the warp. Sets of lanes are words of 32 bits, like the
+ * program's masks; the bits of inactive lanes, and of those that a block's last warp lacks, are 0. What such a lane
+ * holds may be anything, even poison: it is frozen before another lane may read it.
  *
- * Where all lanes name one mask an answer is worked out once, on scalars; where masks differ, as those of tiles do, lane
- * by lane in vectors. */
+ * Where all lanes name one mask, a result is computed once, on scalars; where masks differ, as those of tiles do,
+ * lane by lane in vectors. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/target/target.h"
@@ -36,14 +36,14 @@ static parts lanes_of(widener *w, LLVMValueRef word) {
 
 static LLVMValueRef active_word(widener *w, mask m) { return m.all ? constant_i32(w->p, ~0u) : word_of(w, m.lanes); }
 
-/* The active ones of the lanes of which something is true. */
+/* The active lanes for which something is true. */
 static LLVMValueRef active_lanes(widener *w, parts yes, mask m) {
   LLVMValueRef none = LLVMConstNull(vector_type(w, w->p->i1));
   for (int u = 0; u < w->parts && !m.all; u++) yes.of[u] = LLVMBuildSelect(w->b, m.lanes.of[u], yes.of[u], none, "");
   return word_of(w, yes);
 }
 
-/* A value that all lanes get, in the form in which the call's is kept. */
+/* A value for all lanes, in the form of the call's. */
 static void give(widener *w, LLVMValueRef call, LLVMValueRef value) {
   parts form = {{value}};
   if (!is_uniform(w, call))
@@ -58,7 +58,7 @@ static parts safe_values(widener *w, LLVMValueRef value, mask m) {
   return values;
 }
 
-/* In memory, one behind the other: any lane's can be read there. */
+/* Stored in memory, from which any lane's can be read. */
 static LLVMValueRef laid_out(widener *w, parts values) {
   LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(values.of[0]));
   LLVMValueRef memory = LLVMBuildAlloca(w->entry, LLVMArrayType2(type, WARP_LANES), "");
@@ -102,7 +102,7 @@ static LLVMValueRef source_lanes(widener *w, mw_warp_call call, LLVMValueRef sel
   return LLVMBuildSelect(b, LLVMBuildICmp(b, reaches, from, last, ""), from, self, "");
 }
 
-/* A part of a shuffle by lanes that are known: put together from the parts that they lie in. */
+/* A vector of a shuffle by constant lanes, from the vectors that they are in. */
 static LLVMValueRef shuffle_known(widener *w, parts values, LLVMValueRef from) {
   unsigned width = (unsigned)w->width;
   LLVMValueRef result = NULL, items[MOST_LANES];
@@ -127,7 +127,7 @@ static bool has_wide_permute(const widener *w, LLVMTypeRef type) {
          LLVMSizeOfTypeInBits(w->p->layout, type) == 32;
 }
 
-/* AVX-512 picks from two registers of 16 elements by one instruction. */
+/* AVX-512 selects from two registers of 16 elements by one instruction. */
 static LLVMValueRef permute_wide(widener *w, parts values, LLVMValueRef from) {
   LLVMTypeRef type = LLVMTypeOf(values.of[0]), words = vector_type(w, w->p->i32);
   LLVMValueRef arguments[] = {LLVMBuildBitCast(w->b, values.of[0], words, ""), from,
@@ -147,7 +147,7 @@ static void shuffle(widener *w, LLVMValueRef call, const warp_call *kind, mask m
   LLVMValueRef lane = LLVMGetOperand(call, 2), segments = LLVMGetOperand(call, 3);
   LLVMTypeRef type = LLVMTypeOf(call);
   parts values = safe_values(w, LLVMGetOperand(call, (unsigned)kind->value), m), from = {0}, result = {0};
-  if (is_uniform(w, call)) { /* everybody asks one lane */
+  if (is_uniform(w, call)) { /* all lanes read one lane */
     give(w, call, read_lane(w, type, laid_out(w, values), value_scalar(w, lane)));
     return;
   }
@@ -219,7 +219,7 @@ static LLVMValueRef lanes_like(widener *w, parts values, LLVMValueRef memory, LL
   return LLVMBuildAnd(w->b, word_of(w, same), among, "");
 }
 
-/* Leaves the builder where a group is treated; `values` are frozen. */
+/* Leaves the builder where a group is handled; `values` are frozen. */
 static groups begin_groups(widener *w, parts values, LLVMValueRef among) {
   groups g = {.head = new_block(w, "groups"), .done = new_block(w, "groups.done")};
   LLVMBasicBlockRef body = new_block(w, "group");
@@ -241,7 +241,7 @@ static void end_groups(widener *w, const groups *g) {
   LLVMPositionBuilderAtEnd(w->b, g->done);
 }
 
-/* The group's lanes get a value. */
+/* Set the value of the group's lanes. */
 static void give_group(widener *w, const groups *g, LLVMValueRef value, parts slots) {
   parts lanes = lanes_of(w, g->word);
   for (int u = 0; u < w->parts; u++) {

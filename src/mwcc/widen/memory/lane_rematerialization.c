@@ -1,14 +1,15 @@
-/* Numbers that lanes make anew where they are needed one after the other: see lane_serialization.c.
+/* Rematerialisation for serialised lanes: numbers that each lane recomputes where it needs them. See
+ * lane_serialization.c.
  *
- * What counts up all over the gang is lane 0's and a multiple of the lane's number. And
- * an index such as `x[i] & 255` is made by all lanes at once, laid out in memory and read back by each lane. Where nothing
- * else comes of it, it costs less if each lane reads x[i] itself: what vectors would have brought is in the cache as well,
- * and no lane waits for the others' store. */
+ * A value that is affine over the gang is lane 0's plus a multiple of the lane. An index such as `x[i] & 255` would
+ * be computed for all lanes at once, stored, and read back by each lane. If nothing else uses it, it is cheaper for
+ * each lane to read x[i] itself: the line is in the cache anyway, and no lane waits for the others' store to be
+ * forwarded. */
 #include "mwcc/widen/widen.h"
 
 enum { DEPTH = 4 };
 
-/* What every use of has to go back to: a kernel's parameter points to no shared memory. */
+/* The address has to derive from a kernel's parameter, which does not point to shared memory. */
 static bool is_of_parameter(LLVMValueRef address) {
   while (LLVMIsAGetElementPtrInst(address) || LLVMIsAAddrSpaceCastInst(address)) address = LLVMGetOperand(address, 0);
   return LLVMIsAArgument(address) != NULL;
@@ -19,28 +20,29 @@ static bool may_write(LLVMValueRef i) {
          (LLVMIsACallInst(i) && !starts_with(callee_name(i), "llvm.nvvm.read.ptx.sreg."));
 }
 
-/* Whether each lane of the gang, not only of a part, has lane 0's value plus a multiple of its number. */
-static bool counts_up(const widener *w, LLVMValueRef value) {
+/* Whether each lane of the gang, not only of a vector, has lane 0's value plus a multiple of its number. */
+static bool is_affine_over_gang(const widener *w, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) || !is_affine(w, value)) return false;
   shape s = shape_of(w->shapes, value);
   return w->parts == 1 || s.step == s.stride * w->width;
 }
 
-/* Whether lanes read elements that lie one behind the other all over the gang, and nothing is written until `by`. */
-static bool is_remade_load(const widener *w, LLVMValueRef load, LLVMValueRef by) {
+/* Whether the lanes read elements that are contiguous over the gang, and nothing is written until `by`. */
+static bool is_rematerialized_load(const widener *w, LLVMValueRef load, LLVMValueRef by) {
   LLVMValueRef address = LLVMGetOperand(load, 0);
   int64_t bytes = (int64_t)LLVMABISizeOfType(w->p->layout, LLVMTypeOf(load));
   if (LLVMGetVolatile(load) || LLVMGetOrdering(load) != LLVMAtomicOrderingNotAtomic) return false;
-  if (!counts_up(w, address) || shape_of(w->shapes, address).stride != bytes || !is_of_parameter(address)) return false;
+  if (!is_affine_over_gang(w, address) || shape_of(w->shapes, address).stride != bytes || !is_of_parameter(address))
+    return false;
   for (LLVMValueRef i = load; i != by; i = LLVMGetNextInstruction(i))
     if (!i || may_write(i)) return false;
   return true;
 }
 
 static bool can_remake(const widener *w, LLVMValueRef value, LLVMValueRef by, int depth) {
-  if (is_uniform(w, value) || counts_up(w, value)) return true;
+  if (is_uniform(w, value) || is_affine_over_gang(w, value)) return true;
   if (depth == 0 || !LLVMIsAInstruction(value) || graph_node_of(w->g, value) != graph_node_of(w->g, by)) return false;
-  if (LLVMIsALoadInst(value)) return is_remade_load(w, value, by);
+  if (LLVMIsALoadInst(value)) return is_rematerialized_load(w, value, by);
   if (!is_integer_operation(value)) return false;
   for (int n = 0; n < LLVMGetNumOperands(value); n++)
     if (!can_remake(w, LLVMGetOperand(value, (unsigned)n), by, depth - 1)) return false;
@@ -48,7 +50,7 @@ static bool can_remake(const widener *w, LLVMValueRef value, LLVMValueRef by, in
 }
 
 bool is_rematerialized(const widener *w, LLVMValueRef value, LLVMValueRef by, bool all) {
-  if (counts_up(w, value)) return true;
+  if (is_affine_over_gang(w, value)) return true;
   bool made = all && LLVMIsAInstruction(value) && is_varying(w, value) && !LLVMIsAPHINode(value);
   return made && LLVMGetInstructionParent(value) == LLVMGetInstructionParent(by) && can_remake(w, value, by, DEPTH);
 }
@@ -75,7 +77,7 @@ LLVMValueRef rematerialize(widener *w, LLVMValueRef value, LLVMValueRef lane) {
   enum { MOST = 2 };
   LLVMValueRef operands[MOST];
   if (is_uniform(w, value)) return value_scalar(w, value);
-  if (counts_up(w, value)) return counted(w, value, lane);
+  if (is_affine_over_gang(w, value)) return counted(w, value, lane);
   if (LLVMIsALoadInst(value)) {
     LLVMValueRef address = counted(w, LLVMGetOperand(value, 0), lane);
     prefetch_by_lanes(w, value, address);

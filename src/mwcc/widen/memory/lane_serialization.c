@@ -1,7 +1,7 @@
-/* What has to be done lane by lane: see widen.h.
+/* Scalarisation: what has to be done lane by lane (ISPC: foreach_active). See widen.h.
  *
- * The lanes' operands are laid out in memory, and so are the results; one loop over the active lanes of one part after the
- * other reads and writes them there. So the body's code is there once, however many lanes a gang has. */
+ * The lanes' operands are stored in memory, and a loop over the active lanes, one vector after the other, reads them
+ * and stores the results there. So the body's code exists once, however many lanes a gang has. */
 #include "mwcc/widen/widen.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 enum { MOST_OPERANDS = 32, MOST_UNROLLED = 64 /* lanes */ };
 
 typedef struct spilled {
-  LLVMValueRef values[MOST_OPERANDS], memory[MOST_OPERANDS]; /* memory NULL: made anew for each lane */
+  LLVMValueRef values[MOST_OPERANDS], memory[MOST_OPERANDS]; /* memory NULL: recomputed for each lane */
   unsigned count;
 } spilled;
 
@@ -17,7 +17,7 @@ static bool is_bit(LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 1;
 }
 
-/* Bits would be packed in memory: they lie there as bytes. */
+/* Bits would be packed in memory, so they are stored as bytes. */
 static LLVMTypeRef stored_type(widener *w, LLVMTypeRef type) { return is_bit(type) ? w->p->i8 : type; }
 
 static LLVMValueRef element(widener *w, LLVMTypeRef type, LLVMValueRef memory, LLVMValueRef lane) {
@@ -36,9 +36,9 @@ static LLVMValueRef new_memory(widener *w, LLVMTypeRef type) {
   return memory;
 }
 
-/* in_memory: for certain. Where each lane adds at an address of its own, indices that are taken from vector registers one by
-   one arrive so that processors guess wrong which loads depend on which stores, in nearly every lane (20 times as slow on
-   Zen 4); those that are read back do not. */
+/* in_memory: even if registers would do. Where each lane adds at an address of its own, indices that are extracted
+   from vector registers make processors mispredict which loads depend on which stores, in nearly every lane; indices
+   that are read back from memory do not. */
 static LLVMValueRef spill(widener *w, LLVMValueRef value, bool in_memory) {
   LLVMTypeRef type = LLVMTypeOf(value);
   LLVMValueRef memory = new_memory(w, type);
@@ -126,8 +126,8 @@ static void emit_lanes(widener *w, const results *r, LLVMValueRef first, int cou
   }
 }
 
-/* For each lane of the gang, of which all are active: without a loop, so that lanes are constants; in a large gang, by a loop
-   over parts of it. */
+/* For each lane of the gang, all of which are active: without a loop, so that lanes are constants; in a large gang, by
+   a loop over pieces of it. */
 static void emit_each(widener *w, const results *r, lane_body *body, void *context) {
   enum { AT_ONCE = MOST_UNROLLED / 2 };
   program *p = w->p;
@@ -149,7 +149,7 @@ static void emit_each(widener *w, const results *r, lane_body *body, void *conte
   LLVMPositionBuilderAtEnd(w->b, done);
 }
 
-/* For each bit of the words, in order. Leaves the builder behind the loop. */
+/* For each set bit of the words, in order. Leaves the builder after the loop. */
 static void emit_loop(widener *w, const parts *words, const results *r, bool unrolled, lane_body *body, void *context) {
   program *p = w->p;
   LLVMTypeRef bits = LLVMTypeOf(words->of[0]);
@@ -205,7 +205,7 @@ parts each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *operand
   parts words = {0}, result = {0};
   bool each = unrolled && m.all && (w->width * w->parts <= MOST_UNROLLED || w->width * w->parts % MOST_UNROLLED == 0);
   for (unsigned i = 0; i < count; i++) {
-    value_form(w, operands[i]); /* also of uniform ones: the loop's block is not on every way to what follows */
+    value_form(w, operands[i]); /* also for uniform ones: the loop's block does not dominate what follows */
     if (is_uniform(w, operands[i])) continue;
     if (s.count == MOST_OPERANDS) {
       refuse(w, NULL, "something with many operands is done lane by lane");

@@ -1,4 +1,4 @@
-/* Values in lanes: how each is kept, and masks. See widen.h. */
+/* Values in widened code: their forms and slots, and masks. See widen.h. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/target/target.h"
 
@@ -109,9 +109,9 @@ void store_slots(widener *w, parts values, parts slots, int count) {
   for (int u = 0; u < count; u++) LLVMBuildStore(w->b, values.of[u], slots.of[u]);
 }
 
-/* ---- what waits in memory ---- */
+/* ---- values saved in memory ---- */
 
-/* A mask without registers for masks is lanes there, too: bits are brought to lanes one by one. */
+/* Without mask registers a mask is saved as lanes: unpacking bits would go lane by lane. */
 LLVMTypeRef waiting_type(const widener *w, LLVMTypeRef type) {
   enum { LANES_OF_WORDS = 8 };
   if (type != vector_type(w, w->p->i1) || has_mask_registers(w->p)) return type;
@@ -149,7 +149,7 @@ parts value_form(widener *w, LLVMValueRef value) {
   return k->local;
 }
 
-/* Where all lanes are known to have one value made from a varying one, any lane's will do. */
+/* Where all lanes are known to have one value, made from a varying one, any lane's will do. */
 LLVMValueRef value_scalar(widener *w, LLVMValueRef value) {
   LLVMValueRef form = value_form(w, value).of[0];
   return is_varying(w, value) ? LLVMBuildExtractElement(w->b, form, constant_i32(w->p, 0), "") : form;
@@ -217,8 +217,8 @@ bool is_in_slot(const widener *w, LLVMValueRef value) {
   return false;
 }
 
-/* Whether the value is a number, or one for each lane, that is known already, and that the mask has no part in: then it is
-   that in every gang, and what is computed from it elsewhere is no code either. */
+/* Whether the form is a constant, or one for each lane, on which the mask has no influence: then it is the same in
+   every gang, and what is computed from it folds as well. */
 static bool is_constant(const widener *w, LLVMValueRef value, parts form) {
   bool computes = LLVMIsABinaryOperator(value) || LLVMIsACastInst(value) || LLVMIsAICmpInst(value) ||
                   (LLVMIsACallInst(value) && starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.tid."));
@@ -226,7 +226,7 @@ static bool is_constant(const widener *w, LLVMValueRef value, parts form) {
   case LLVMUDiv:
   case LLVMSDiv:
   case LLVMURem:
-  case LLVMSRem: return false; /* other lanes than those that are active divide by one */
+  case LLVMSRem: return false; /* inactive lanes divide by one */
   default: break;
   }
   for (int u = 0; u < form_count(w, value) && computes; u++) {
