@@ -28,7 +28,7 @@ local later = {
   graph = { "graph", "capture" },
   texture_memory = { "pitched", "cuda_array", "copy_region" },
   texture = { "texture", "surface" },
-  random = { "random", "seed", "rand", "randn" },
+  random = { "random", "seed", "rand", "randn", "randint", "randperm" },
   opengl = { "gl_buffer", "gl_image" },
 }
 for part, names in pairs(later) do

@@ -212,6 +212,65 @@ function generator:lognormal(shape, options)
   return drawn(self, "lognormal" .. suffix, shape, dtype, options.mean or 0, options.std or 1)
 end
 
+-- ---- what is made of words and uniform numbers ----
+
+-- Two words for each of `count` numbers.
+local function pairs_of_words(g, name, count)
+  if g.stream.dimensions then
+    usage("g:%s takes two words a number, which %s cannot give: its words belong to dimensions", name, g.kind)
+  end
+  return g:bits(2 * count)
+end
+
+local function result(out, shape)
+  if shape == nil then return out[1] end
+  return out
+end
+
+---Whole numbers from low to high, both included, each as likely as another.
+---@param low integer
+---@param high integer
+---@param shape? integer|integer[] without one: a number
+---@return moonwarp.array|integer longlong
+function generator:integers(low, high, shape)
+  if high < low then usage("g:integers: there is no whole number from %s to %s", tostring(low), tostring(high)) end
+  local out = raw.array_new("longlong", sizes(shape))
+  raw.part("random.distributions").run("integers", out.count, pairs_of_words(self, "integers", out.count), low,
+    high - low + 1, out)
+  return result(out, shape)
+end
+
+---True with the probability p.
+---@param p number
+---@param shape? integer|integer[] without one: a boolean
+---@return moonwarp.array|boolean bool
+function generator:bernoulli(p, shape)
+  if not (p >= 0 and p <= 1) then usage("g:bernoulli wants a probability from 0 to 1, got %s", tostring(p)) end
+  local out = raw.array_new("bool", sizes(shape))
+  raw.part("random.distributions").run("bernoulli", out.count, self:uniform(out.count, { dtype = "double" }), p, out)
+  return result(out, shape)
+end
+
+---Exponential numbers, whose mean is `scale`.
+---@param shape? integer|integer[] without one: a number
+---@param options? { dtype?: "float"|"double", scale?: number } scale 1 by default
+---@return moonwarp.array|number
+function generator:exponential(shape, options)
+  local dtype, suffix = real("exponential", options)
+  local out = self:uniform(sizes(shape), { dtype = dtype })
+  raw.part("random.distributions").run("exponential" .. suffix, out.count, options and options.scale or 1, out)
+  return result(out, shape)
+end
+
+---The numbers 1 to n in random order.
+---@param n integer
+---@return moonwarp.array int
+function generator:permutation(n)
+  local out = raw.array_new("int", { n })
+  raw.part("random.distributions").permute(n, pairs_of_words(self, "permutation", n), out)
+  return out
+end
+
 -- ---- the stream ----
 
 ---Leave out n numbers of the stream (words; of Sobol's sequences points).
@@ -281,6 +340,22 @@ function M.rand(...) return in_shape("rand", "uniform", ...) end
 ---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
 ---@return moonwarp.array
 function M.randn(...) return in_shape("randn", "normal", ...) end
+
+---Whole numbers from low to high, both included, from the stream of mw.seed.
+---@param low integer
+---@param high integer
+---@param ... integer|integer[] a shape
+---@return moonwarp.array longlong
+function M.randint(low, high, ...)
+  local shape, dtype = raw.shape_and_dtype("randint", ...)
+  local x = (current or M.seed()):integers(low, high, shape)
+  return dtype and x:to(dtype) or x
+end
+
+---The numbers 1 to n in random order, from the stream of mw.seed.
+---@param n integer
+---@return moonwarp.array int
+function M.randperm(n) return (current or M.seed()):permutation(n) end
 
 for name, text in pairs(signatures.generator) do
   local f = generator[name]

@@ -56,6 +56,8 @@ M.mw = {
   properties = "",
   random = "seed?: any, kind?: string, options?: {ordering: string, offset: integer, dimensions: integer}",
   seed = "seed?: any, kind?: string",
+  randint = "low: integer, high: integer, ...: any",
+  randperm = "n: integer",
 }
 
 local shape = "shape?: integer|table"
@@ -68,6 +70,10 @@ M.generator = {
   uniform = real,
   normal = normal,
   lognormal = normal,
+  integers = "low: integer, high: integer, " .. shape,
+  bernoulli = "p: number, " .. shape,
+  exponential = shape .. ", options?: {dtype: dtype, scale: number}",
+  permutation = "n: integer",
   jump = "n: integer",
   split = "count: integer",
   save = "",

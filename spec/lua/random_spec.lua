@@ -174,6 +174,38 @@ describe("mw.random", function()
     same_bytes(mw.random(42):normal(6):bytes(), mw.randn(2, 3):bytes())
   end)
 
+  it("makes whole numbers, truths, exponential numbers and permutations of its words", function()
+    local words = mw.random(3):bits(2000):totable()
+    local function below(n, i) -- the upper part of the words' product with n
+      return math.floor((words[2 * i - 1] * n + math.floor(words[2 * i] * n / 2 ^ 32)) / 2 ^ 32)
+    end
+    for i, x in ipairs(mw.random(3):integers(-5, 994, { 1000 }):totable()) do
+      assert.equal(below(1000, i) - 5, tonumber(x))
+    end
+    local order = {}
+    for i = 1, 1000 do table.insert(order, i, i) end
+    for i = 1, 1000 do
+      local j = below(i, i) + 1
+      order[i], order[j] = order[j], i
+    end
+    assert.same(order, mw.random(3):permutation(1000):totable())
+    local seen = {}
+    for _, x in ipairs(order) do seen[x] = true end
+    assert.equal(1000, #seen)
+
+    local uniform = mw.random(3):uniform(1000, { dtype = "double" }):totable()
+    local truths = mw.random(3):bernoulli(0.3, 1000):totable()
+    local exponential = mw.random(3):exponential(1000, { dtype = "double", scale = 2 }):totable()
+    for i, u in ipairs(uniform) do
+      assert.equal(u <= 0.3, truths[i])
+      assert(math.abs(exponential[i] + 2 * math.log(u)) <= 1e-15 * exponential[i] * 2)
+    end
+    mw.seed(3)
+    same_bytes(mw.random(3):integers(1, 6, 9):bytes(), mw.randint(1, 6, 3, 3):bytes())
+    mw.seed(3)
+    same_bytes(mw.random(3):permutation(20):bytes(), mw.randperm(20):bytes())
+  end)
+
   it("refuses what is no kind, ordering, seed or shape, in words", function()
     refused("mw.random has no kind 'filox'; did you mean 'philox'? It has "
       .. "mrg32k3a, mtgp32, philox, scrambled_sobol32, scrambled_sobol64, sobol32, sobol64, xorwow",
