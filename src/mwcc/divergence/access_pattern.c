@@ -26,7 +26,7 @@ static bool is_member(const shapes *s, const pattern *p, LLVMValueRef i, LLVMVal
   return form_of(s, address_of(i), f) && same_but_distance(&p->form, f);
 }
 
-/* In code without end, others are not looked for. */
+/* In very long code the search for others is skipped. */
 static bool find_pattern(const shapes *s, LLVMValueRef access, pattern *p) {
   enum { FEWEST_LANES = 4, LONGEST = 1000 };
   form f;
@@ -65,7 +65,7 @@ static bool find_pattern(const shapes *s, LLVMValueRef access, pattern *p) {
 
 static int64_t span_of(const pattern *p) { return (p->high - p->low) / p->bytes; }
 
-/* One vector or few; where the access alone is in even steps and there is nothing that it shares, interleaved.c does it. */
+/* One vector or few. A strided access that shares nothing with others is left to interleaved.c. */
 bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p) {
   if (!has_pass(s->graph->program, PASS_PERMUTED) || !find_pattern(s, load, p)) return false;
   shape a = shape_of(s, address_of(load));

@@ -1,4 +1,5 @@
-/* Accesses of one node whose lanes are at constant distances from lane 0's, near each other (widen/memory/permuted.c). */
+/* Permuted accesses: accesses of one node whose lanes are at constant distances from lane 0's, near each other
+ * (widen/memory/permuted.c). */
 #ifndef MWCC_ACCESS_PATTERN_H
 #define MWCC_ACCESS_PATTERN_H
 
@@ -9,8 +10,9 @@ enum { MOST_VECTORS = 4, MOST_MEMBERS = 4 };
 typedef struct pattern {
   form form;
   int64_t distances[MOST_LANES]; /* by lane, from lane 0 */
-  int64_t low, high; /* of all members: the first byte and behind the last, beside what the form's terms add up to */
-  int64_t bytes;     /* of an element */
+  /* of all members: the first byte and the one after the last, relative to the sum of the form's terms */
+  int64_t low, high;
+  int64_t bytes;                      /* of an element */
   LLVMValueRef members[MOST_MEMBERS]; /* of stores */
   int64_t offsets[MOST_MEMBERS];
   int member_count;

@@ -15,7 +15,7 @@
  *   rows                several rows of a block make masks of conditions on threadIdx.y, which are uniform branches
  *                       for one row.
  *
- * Measurements behind the thresholds are in docs/notes/divergence.md. */
+ * The measurements that the thresholds rest on are in docs/notes/divergence.md. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/target/tuning.h"
 #include "mwcc/analysis/analysis.h"

@@ -7,7 +7,6 @@
  *   vector_shape_lattice.c             the lattice: initial shapes, and the join of two shapes
  *   sync_dependence.c                  where lanes that diverge at a branch, or leave a loop in different
  *                                      iterations, reconverge
- *   raced_loads.c                      loads whose value differs between gangs only if threads race
  *   linearization.h and .c             the order and masks in which divergent control flow runs
  *   address_form.h, access_pattern.h   addresses as linear forms, and accesses at constant distances
  *   cost_model.c                       how many lanes and vectors a gang has

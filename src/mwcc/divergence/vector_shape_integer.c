@@ -1,18 +1,22 @@
-/* Integers that count up from lane to lane, and what arithmetic, comparisons and casts make of them.
+/* Shapes of integer arithmetic, comparisons and casts: affine integers.
  *
- * What makes an affine result exact: the value of lane l is base + l * stride modulo the type, where base is what the same
- * instruction makes of its operands' bases. So base may come from a lane 0 that is not active; a rule that needs more
- * than arithmetic modulo the type has to prove it for the active lanes and for that base. The proofs:
- *   - value_range.c bounds the value in active lanes, and base is the value of some active lane minus l * stride;
- *   - `nsw` bounds the sum in active lanes, and the operands' bases bound it on the side of lane 0;
- *   - a base that is a multiple of a power of two not less than the lanes' span keeps all lanes in one aligned piece. */
+ * An affine result is exact in this sense: the value of lane l is base + l * stride modulo the type, where base is
+ * the result of the same instruction on its operands' bases. So base may belong to an inactive lane 0. A rule that
+ * needs more than modular arithmetic has to prove it for the active lanes and for that base. The proofs:
+ *
+ *   ranges      value_range.c bounds the value in active lanes, and base is the value of some active lane minus l *
+ *               stride
+ *   nsw         `nsw` bounds the sum in active lanes, and the operands' bases bound it on the side of lane 0
+ *   alignment   a base that is a multiple of a power of two not less than the lanes' span keeps all lanes in one
+ *               aligned piece */
 #include "vector_shape.h"
 
 /* ---- sums and products ---- */
 
-/* The numbers where base is exact, as a proof for `nsw`: lane 0 must not fall off where the others do not. */
+/* The range in which base is exact, as a proof for `nsw`: lane 0 must not overflow where the others do not. */
 static bool exact_with_nsw(wide low, wide high, shape a, unsigned width) {
-  bool above = a.stride >= 0 && a.step >= 0, below = a.stride <= 0 && a.step <= 0; /* where the other lanes are */
+  /* on which side the other lanes are */
+  bool above = a.stride >= 0 && a.step >= 0, below = a.stride <= 0 && a.step <= 0;
   return (below || low >= full_range(width).low) && (above || high <= full_range(width).high);
 }
 
@@ -76,16 +80,16 @@ static uint64_t bits_operation(LLVMOpcode opcode, uint64_t a, uint64_t c) {
   case LLVMAnd: return a & c;
   case LLVMOr: return a | c;
   case LLVMXor: return a ^ c;
-  default: return c < 64 ? a >> c : 0; /* a right shift: the low bits are no sign */
+  default: return c < 64 ? a >> c : 0; /* a right shift: the low bits do not include the sign */
   }
 }
 
-/* An operation on bits with a constant, where base's low bits are 0 and hold all that lanes add: what it makes of lane
+/* A bit operation with a constant, where base's low bits are 0 and hold everything that lanes add. The result of lane
    l's low bits is known; if that is linear in l, so is the result. */
 static view on_bits(const shapes *s, LLVMValueRef i, LLVMOpcode opcode, view a, uint64_t constant) {
   unsigned width = integer_width(i), align = least(a.shape.align, width);
   bool shift = opcode == LLVMLShr;
-  /* the low bits that no lane's share reaches */
+  /* the low bits in which no lane differs */
   if (opcode == LLVMAnd && is_power_of_two(constant + 1) && !((uint64_t)(a.shape.stride | a.shape.step) & constant))
     return (view){.shape = {.kind = SHAPE_GANG, .align = a.shape.align}, .base = full_range(width)};
   if (!in_one_piece(s, a.shape, align)) return varying;
@@ -117,7 +121,7 @@ static bool constant_of(LLVMValueRef value, uint64_t *number) {
   return true;
 }
 
-/* Whether active lanes cannot overflow: the code says so, or their ranges do. */
+/* Whether active lanes cannot overflow, by the instruction's flags or by ranges. */
 static bool is_exact(const shapes *s, LLVMValueRef i, int at) {
   if (LLVMGetNSW(i)) return true;
   range a = range_at(&s->table->ranges, LLVMGetOperand(i, 0), at);
@@ -166,7 +170,7 @@ view binary_shape(const shapes *s, LLVMValueRef i, int at, view a, view b) {
   case LLVMAnd:
   case LLVMOr:
   case LLVMXor: return on_bits(s, i, opcode, a, number);
-  case LLVMAShr: /* as the other, where the sign is the same in all lanes, or no active one has it */
+  case LLVMAShr: /* like the logical shift, where the sign is the same in all lanes, or clear in all active ones */
     if (!positive) a.shape.align = least(a.shape.align, width - 1);
     return number < width ? on_bits(s, i, LLVMLShr, a, number) : varying;
   case LLVMLShr: return number < width ? on_bits(s, i, LLVMLShr, a, number) : varying;
@@ -186,7 +190,7 @@ view binary_shape(const shapes *s, LLVMValueRef i, int at, view a, view b) {
   }
 }
 
-/* ---- uniform arithmetic: only the alignment is of interest ---- */
+/* ---- uniform arithmetic: only the alignment matters ---- */
 
 unsigned uniform_align(LLVMValueRef i, view a, view b) {
   uint64_t number = 0;
@@ -212,7 +216,7 @@ unsigned uniform_align(LLVMValueRef i, view a, view b) {
 
 static bool is_signed_order(LLVMIntPredicate p) { return p >= LLVMIntSGT; }
 
-/* Whether `a < limit` falls alike for all lanes: limit is a multiple of a piece that holds them all. */
+/* Whether `a < limit` has one result for all lanes: limit is a multiple of a piece that contains them all. */
 static bool falls_alike(const shapes *s, view a, unsigned limit_align, unsigned width) {
   return in_one_piece(s, a.shape, least(width - 1, least(a.shape.align, limit_align)));
 }
@@ -233,7 +237,7 @@ view compare_shape(const shapes *s, LLVMValueRef i, view a, view b) {
   bool left = a.shape.kind == SHAPE_AFFINE;
   view affine = left ? a : b, limit = left ? b : a;
   if (equality || affine.shape.kind != SHAPE_AFFINE || !is_uniform_kind(limit.shape.kind)) return varying;
-  /* a < limit and a >= limit ask for limit; a <= limit and a > limit for limit + 1 */
+  /* a < limit and a >= limit need limit aligned; a <= limit and a > limit need limit + 1 */
   bool strict = p == LLVMIntULT || p == LLVMIntSLT || p == LLVMIntUGE || p == LLVMIntSGE;
   unsigned align = limit.shape.align;
   if (strict != left) {
@@ -247,7 +251,7 @@ view compare_shape(const shapes *s, LLVMValueRef i, view a, view b) {
 
 /* ---- casts ---- */
 
-/* Whether a constant is made of the address of shared memory. */
+/* Whether a constant is made from the address of shared memory. */
 static bool names_shared(LLVMValueRef value) {
   if (!LLVMIsAConstant(value)) return false;
   if (LLVMIsAGlobalVariable(value)) return memory_of(value) == MEMORY_SHARED;
@@ -256,8 +260,8 @@ static bool names_shared(LLVMValueRef value) {
   return false;
 }
 
-/* Whether a number is nothing but the distance of an address of 32 bits to a shared variable, as ptx/memory.c makes it, and
-   an address is all that becomes of it. Where a lane may use that it is small, so lanes nearby do not wrap. */
+/* Whether a number is only the 32-bit distance of an address from a shared variable, as ptx/memory.c makes it, and is
+   only used as an address. A lane may rely on its being small, so neighbouring lanes do not wrap. */
 static bool is_shared_distance(LLVMValueRef extension) {
   LLVMValueRef from = LLVMGetOperand(extension, 0);
   LLVMOpcode opcode = LLVMIsAInstruction(from) ? LLVMGetInstructionOpcode(from) : (LLVMOpcode)0;
@@ -271,7 +275,7 @@ static bool is_shared_distance(LLVMValueRef extension) {
   return true;
 }
 
-/* Whether the lanes of a gang lie so near to each other that what is small in one does not wrap in another. */
+/* Whether the lanes of a gang are so close to each other that none wraps where another is small. */
 static bool is_narrow(const shapes *s, shape a) {
   wide lanes = (wide)s->cut.lanes * a.stride, parts = (wide)s->cut.parts * a.step, most = 1 << 28;
   return lanes <= most && lanes >= -most && parts <= most && parts >= -most;

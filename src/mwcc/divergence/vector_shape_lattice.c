@@ -1,4 +1,4 @@
-/* Views: what is known of constants and parameters, the join of two shapes, and the last touch that every result gets. */
+/* The lattice of views: constants and parameters, the join of two shapes, and the normalisation of results. */
 #include "vector_shape.h"
 
 static unsigned align_of_constant(LLVMValueRef value) {
@@ -10,9 +10,9 @@ static unsigned align_of_constant(LLVMValueRef value) {
   return 0;
 }
 
-/* ---- a part by itself ----
-   Lanes of one part often have more in common than all lanes of the gang. So what comes out as varying is asked for again
-   in the view of a single part: there the base of an affine value is the part's own, and is its own step. */
+/* ---- single vectors ---- The lanes of one vector often have more in common than all lanes of the gang. So what is
+   varying is examined again for a single vector: there the base of an affine value is the vector's own, and has a step
+   of its own. */
 
 shapes shapes_of_vector(const shapes *s) {
   shapes part = *s;
@@ -21,18 +21,18 @@ shapes shapes_of_vector(const shapes *s) {
   return part;
 }
 
-/* The number of the last part, as far as bases are concerned: the same for all gangs of up to 16. */
-static int last_part(const shapes *s) {
+/* The number of the last vector, as far as bases are concerned: the same for all gangs of up to 16. */
+static int last_vector(const shapes *s) {
   enum { USUAL = 16 };
   int count = s->partwise ? s->partwise : s->cut.parts;
   return (count > USUAL ? count : USUAL) - 1;
 }
 
-/* base(u) = base + u * step stays a number of the width in the active lanes only where it lies between base and them. */
-static view one_part(const shapes *s, view v) {
+/* base(u) = base + u * step is representable in the active lanes only where it is between base and them. */
+static view view_of_vector(const shapes *s, view v) {
   bool aside = (v.shape.stride > 0 && v.shape.step < 0) || (v.shape.stride < 0 && v.shape.step > 0);
   if (v.shape.kind == SHAPE_AFFINE) {
-    wide far = (wide)v.shape.step * last_part(s), low = v.base.low + (far < 0 ? far : 0),
+    wide far = (wide)v.shape.step * last_vector(s), low = v.base.low + (far < 0 ? far : 0),
          high = v.base.high + (far > 0 ? far : 0);
     v.base = (range){low < INT64_MIN ? INT64_MIN : (int64_t)low, high > INT64_MAX ? INT64_MAX : (int64_t)high};
     v.shape.align = least(v.shape.align, power_in((uint64_t)v.shape.step));
@@ -57,7 +57,7 @@ view view_of_vectors(view v) {
 view view_of(const shapes *s, LLVMValueRef value) {
   int number = graph_number(s->graph, value);
   if (number >= 0 && number < s->graph->value_count)
-    return s->partwise ? one_part(s, s->table->of[number]) : s->table->of[number];
+    return s->partwise ? view_of_vector(s, s->table->of[number]) : s->table->of[number];
   if (number < 0 && LLVMIsUndef(value)) return (view){.shape = {.kind = SHAPE_UNDEFINED}};
   view v = uniform(SHAPE_BLOCK, number < 0 ? align_of_constant(value) : 0);
   v.base = range_of(&s->table->ranges, value);
@@ -115,14 +115,15 @@ static range base_from_lanes(const shapes *s, range r, shape a) {
   return (range){low < INT64_MIN ? INT64_MIN : (int64_t)low, high > INT64_MAX ? INT64_MAX : (int64_t)high};
 }
 
-/* The last touch, for phis too: strides of 0 and impossible ones, alignment, what the range of the value proves. */
+/* Normalise a result, also of phis: strides of 0 and impossible ones, alignment, and what the range of the value
+   proves. */
 view settle(const shapes *s, LLVMValueRef i, view v) {
   unsigned width = integer_width(i);
   bool can_be_affine = is_pointer(i) || (width >= 8 && width <= 64);
   if (v.shape.kind == SHAPE_UNDEFINED) return v;
   if (v.shape.kind == SHAPE_PARTED) {
     shapes part = shapes_of_vector(s);
-    return view_of_vectors(settle(&part, i, one_part(s, v)));
+    return view_of_vectors(settle(&part, i, view_of_vector(s, v)));
   }
   if (v.shape.kind != SHAPE_AFFINE) v.shape.stride = v.shape.step = 0;
   if (s->cut.lanes == 1) v.shape.stride = 0;
@@ -141,7 +142,7 @@ view settle(const shapes *s, LLVMValueRef i, view v) {
   range r = range_of(&s->table->ranges, i);
   v.shape.positive = r.low >= 0;
   if (v.shape.kind == SHAPE_AFFINE) {
-    /* a piece of less than all numbers of the width: in that of all of them the sign changes half-way */
+    /* a piece smaller than the whole range of the width: in the whole range the sign changes half-way */
     v.shape.no_wrap =
         v.shape.no_wrap || base_fits(s, r, v.shape, width) || in_one_piece(s, v.shape, least(v.shape.align, width - 1));
     if (!v.shape.no_wrap) {

@@ -1,4 +1,5 @@
-/* The shape of one instruction from those of its operands: addresses, memory, calls, and who handles the rest. */
+/* The transfer function: the shape of one instruction from those of its operands. Addresses, memory and calls are
+ * here; integers are in vector_shape_integer.c. */
 #include "vector_shape.h"
 #include "mwcc/analysis/analysis.h"
 
@@ -6,7 +7,7 @@
 
 /* ---- addresses ---- */
 
-/* A local array whose lanes lie side by side. */
+/* A local array with interleaved lanes. */
 static view local_array_shape(const shapes *s, LLVMValueRef i) {
   enum { ALIGN = 6 };
   unsigned unit = local_unit(s->graph, i);
@@ -15,7 +16,7 @@ static view local_array_shape(const shapes *s, LLVMValueRef i) {
   return (view){.shape = {.kind = SHAPE_AFFINE, .stride = unit, .step = (int64_t)of_part, .align = ALIGN}};
 }
 
-/* Where lanes share an index, their elements lie beside each other as the array's first ones do. */
+/* Where lanes share an index, their elements are contiguous, as the array's first ones are. */
 static view local_address_shape(const shapes *s, LLVMValueRef i) {
   view v = view_of(s, LLVMGetOperand(i, 0));
   if (v.shape.kind == SHAPE_UNDEFINED) return v;
@@ -69,7 +70,7 @@ static view address_shape(const shapes *s, LLVMValueRef i, int at) {
 
 /* ---- built-ins and calls ---- */
 
-/* Lane by lane, where base is a multiple of 2^align between 0 and most. */
+/* An affine value, whose base is a multiple of 2^align between 0 and most. */
 static view count_up(int64_t stride, int64_t step, unsigned align, int64_t most) {
   return (view){.shape = {.kind = SHAPE_AFFINE, .stride = stride, .step = step, .align = align, .no_wrap = true},
                 .base = {0, most}};
@@ -92,7 +93,7 @@ static view warpid(const shapes *s) {
   return threads <= 32 ? uniform(SHAPE_GANG, 0) : varying;
 }
 
-/* Where rows have several parts, each part has its own. */
+/* Where rows have several vectors, each vector has its own value. */
 static view of_column(const shapes *s, bool is_x) {
   unsigned lanes = power_in((unsigned)s->cut.lanes);
   if (!s->partwise) return varying;
@@ -100,7 +101,7 @@ static view of_column(const shapes *s, bool is_x) {
   return count_up(1, 0, lanes, (int64_t)s->cut.lanes * s->cut.columns - s->cut.lanes);
 }
 
-/* Warps are cut from x + y * Dx + z * Dx * Dy: gangs are pieces of them only where rows are whole. */
+/* Warps are cut from x + y * Dx + z * Dx * Dy: gangs are parts of them only where rows are whole. */
 static view seed(const shapes *s, const char *name) {
   int lanes = s->cut.lanes, parts = s->cut.parts;
   bool plane = s->cut.kind == CUT_PLANE;
@@ -119,7 +120,7 @@ static view seed(const shapes *s, const char *name) {
   if (starts_with(name, "ctaid.") || starts_with(name, "ntid.") || starts_with(name, "nctaid."))
     return uniform(SHAPE_BLOCK, 0);
   if (strcmp(name, "warpsize") == 0) return uniform(SHAPE_BLOCK, 5);
-  if (strcmp(name, "envreg2") == 0 || strcmp(name, "envreg3") == 0) /* whole rounds */
+  if (strcmp(name, "envreg2") == 0 || strcmp(name, "envreg3") == 0) /* iterations */
     return uniform(SHAPE_BLOCK, power_in(block_size(s->graph->program, 'x')));
   if (starts_with(name, "envreg")) return uniform(SHAPE_BLOCK, 0);
   if (strcmp(name, "laneid") == 0) return laneid(s);
@@ -136,7 +137,7 @@ static bool reads_and_writes_nothing(LLVMValueRef call) {
   uint64_t bits;
   if (memory_fact(call, &bits)) return bits == 0;
   if (LLVMGetIntrinsicID(callee)) return false;
-  /* A function that is only declared comes from libm; without a pointer it has nothing but its arguments to go by. */
+  /* A function that is only declared is of libm; without pointer arguments it depends on its arguments alone. */
   for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
     if (is_pointer(LLVMGetOperand(call, i))) return false;
   return !is_pointer(call);
@@ -159,7 +160,8 @@ static bool is_uniform_operand(const shapes *s, LLVMValueRef call, unsigned n) {
   return is_uniform_kind(view_of(s, LLVMGetOperand(call, n)).shape.kind);
 }
 
-/* Whether all lanes of a warp that run the call together get the same. That helps only where a warp is one gang. */
+/* Whether all lanes of a warp that make the call together have the same result. That helps only where a warp is one
+   gang. */
 static bool is_agreed(const shapes *s, LLVMValueRef call, const char *name) {
   if (!is_warp(&s->cut)) return false;
   if (strcmp(name, "llvm.nvvm.activemask") == 0) return true;
@@ -167,12 +169,12 @@ static bool is_agreed(const shapes *s, LLVMValueRef call, const char *name) {
     return is_uniform_operand(s, call, 0); /* the mask */
   if (starts_with(name, "llvm.nvvm.redux.")) return is_uniform_operand(s, call, 1);
   if (!starts_with(name, "llvm.nvvm.shfl.sync.idx.") && !starts_with(name, "__mw_shfl_sync_idx_")) return false;
-  /* everybody asks one lane of an undivided warp */
+  /* all lanes read one lane of an undivided warp */
   LLVMValueRef segments = LLVMGetOperand(call, 3);
   return is_uniform_operand(s, call, 2) && LLVMIsAConstantInt(segments) && LLVMConstIntGetZExtValue(segments) == 31;
 }
 
-/* Of a counting barrier: gangs of a loop that do not keep step may be at it in different rounds. */
+/* Of a counting barrier: gangs in a loop that are out of step may reach it in different iterations. */
 static shape_kind vote_kind(const shapes *s, LLVMValueRef call) {
   for (int l = s->order->innermost[graph_node_of(s->graph, call)]; l >= 0; l = s->order->loops[l].parent)
     if (s->table->out_of_step[l]) return SHAPE_RACED;
@@ -197,7 +199,7 @@ static view call_shape(const shapes *s, LLVMValueRef call) {
 static view load_shape(const shapes *s, LLVMValueRef load) {
   shape_kind kind = view_of(s, LLVMGetOperand(load, 0)).shape.kind;
   if (LLVMGetVolatile(load)) return varying;
-  /* lanes may well look at the same time; gangs do not */
+  /* all lanes of a gang load at the same time; gangs do not */
   if (LLVMGetOrdering(load) != LLVMAtomicOrderingNotAtomic)
     return is_uniform_kind(kind)     ? (view){.shape = {.kind = SHAPE_GANG}}
            : kind == SHAPE_UNDEFINED ? (view){0}
@@ -244,8 +246,8 @@ static view transfer(const shapes *s, LLVMValueRef i, int at) {
   return settle(s, i, cast_shape(s, i, at, a));
 }
 
-/* Calls know by themselves what operands mean to their results. */
-static bool has_parted_operand(const shapes *s, LLVMValueRef i) {
+/* Calls handle their operands themselves. */
+static bool has_vector_affine_operand(const shapes *s, LLVMValueRef i) {
   if (LLVMIsACallInst(i)) return false;
   for (unsigned n = 0; n < (unsigned)LLVMGetNumOperands(i); n++)
     if (view_of(s, LLVMGetOperand(i, n)).shape.kind == SHAPE_PARTED) return true;
@@ -253,7 +255,7 @@ static bool has_parted_operand(const shapes *s, LLVMValueRef i) {
 }
 
 view transfer_shape(const shapes *s, LLVMValueRef i, int at) {
-  view v = has_parted_operand(s, i) ? varying : transfer(s, i, at);
+  view v = has_vector_affine_operand(s, i) ? varying : transfer(s, i, at);
   if (v.shape.kind < SHAPE_PARTED || s->cut.parts == 1) return v;
   shapes part = shapes_of_vector(s);
   return view_of_vectors(transfer(&part, i, at));

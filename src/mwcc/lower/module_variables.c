@@ -1,9 +1,9 @@
-/* Module variables and shared memory: from globals of the bitcode to memory that the runtime provides.
+/* Module variables and shared memory: from globals to memory that the runtime provides.
  *
  * Before: instructions and constants name globals. After: a module variable is a load of its address from
- * mw_frame.symbols, made once at the top of each function that uses it, and a shared variable an offset into the
- * thread's block memory. So the object holds no state, and the host, other modules and other template instances can
- * share a variable. Runs behind lower_threads: the first parameter leads to the frame. */
+ * mw_frame.symbols, once at the top of each function that uses it, and a shared variable is an offset into the
+ * block's memory. So the object holds no state, and the host, other modules and other template instances can share a
+ * variable. Runs after lower_threads: the first parameter leads to the frame. */
 #include "mwcc/mwcc.h"
 #include "mwcc/analysis/analysis.h"
 #include "lower.h"

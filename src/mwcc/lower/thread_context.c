@@ -129,7 +129,7 @@ static const struct builtin {
     {"llvm.nvvm.read.ptx.sreg.globaltimer", READ_CLOCK, 0},
     {"llvm.nvvm.read.ptx.sreg.clock", READ_CLOCK32, 0},
     {"llvm.readcyclecounter", READ_CLOCK, 0},
-    {"llvm.nvvm.read.ptx.sreg.envreg1", READ_COOPERATIVE, 0}, /* as cooperative_groups.h asks */
+    {"llvm.nvvm.read.ptx.sreg.envreg1", READ_COOPERATIVE, 0}, /* what cooperative_groups.h reads */
     {"llvm.nvvm.read.ptx.sreg.envreg*", READ_ROUND, 0},       /* only in SIMD variants: interchange.c */
     {"llvm.nvvm.barrier0", BARRIER, 0},
     {"__mw_barrier.popc", BARRIER_COUNT, 0},

@@ -13,13 +13,13 @@
 
 /* ---- scheduling ---- */
 
-static int heavy_operand(const unfolding *l, const item *i, int n) {
+static int heavy_operand(const commoning *l, const item *i, int n) {
   int operand = l->operands[i->first + n];
   return l->items[operand].heavy ? operand : NONE;
 }
 
 /* Mark what is used after the loop, and link the users of each heavy item. */
-static void link_users(unfolding *l) {
+static void link_users(commoning *l) {
   int total = 0;
   for (int i = 0; i < l->count; i++) {
     item *user = &l->items[i];
@@ -46,7 +46,7 @@ static void link_users(unfolding *l) {
 }
 
 /* Place an item and all that can follow. Returns how many more values are live then. */
-static int place_item(unfolding *l, int which) {
+static int place_item(commoning *l, int which) {
   item *here = &l->items[which];
   int more = here->left || here->root;
   l->placed[l->placed_count++] = which;
@@ -61,7 +61,7 @@ static int place_item(unfolding *l, int which) {
   return more;
 }
 
-static void take_back(unfolding *l, int from) {
+static void take_back(commoning *l, int from) {
   while (l->placed_count > from) {
     item *here = &l->items[l->placed[--l->placed_count]];
     for (int n = 0; n < here->user_count; n++) l->items[l->users[here->users + n]].pending++;
@@ -74,7 +74,7 @@ static void take_back(unfolding *l, int from) {
 
 /* One load after the other, each with everything that it makes possible; next is the load that leaves the fewest
    values live. */
-static void schedule(unfolding *l) {
+static void schedule(commoning *l) {
   int *loads = mw_alloc((size_t)(l->count + 1) * sizeof *loads), count = 0, alive = 0;
   l->placed = mw_alloc((size_t)(l->count + 1) * sizeof *l->placed);
   for (int i = 0; i < l->count; i++)
@@ -122,7 +122,7 @@ static void drop_flags(program *p, LLVMValueRef i) {
    spills whole vectors. So those that are not among the first few are loaded again at their uses, through a pointer
    that is made opaque every few loads. */
 
-static bool is_constant_place(const unfolding *l, const item *pointer) {
+static bool is_constant_place(const commoning *l, const item *pointer) {
   if (!pointer->like || !LLVMIsAGetElementPtrInst(pointer->like) || !l->items[l->operands[pointer->first]].outside)
     return pointer->outside != NULL;
   for (int n = 1; n < pointer->count; n++) {
@@ -133,7 +133,7 @@ static bool is_constant_place(const unfolding *l, const item *pointer) {
 }
 
 /* Operands precede their users. */
-static void find_reloadable(unfolding *l) {
+static void find_reloadable(commoning *l) {
   for (int which = 0; which < l->count; which++) {
     item *i = &l->items[which];
     if (!i->like || i->heavy) continue;
@@ -143,13 +143,13 @@ static void find_reloadable(unfolding *l) {
   }
 }
 
-static bool is_made(unfolding *l, item *i) {
+static bool is_made(commoning *l, item *i) {
   enum { EPOCH = 16 };
   if (!i->made || !i->again || i->pinned) return i->made != NULL;
   return i->epoch == l->epoch && l->in_epoch < EPOCH;
 }
 
-static LLVMValueRef opaque_pointer(unfolding *l, LLVMValueRef base) {
+static LLVMValueRef opaque_pointer(commoning *l, LLVMValueRef base) {
   if (base == l->base) return l->opaque;
   LLVMTypeRef pointer = LLVMTypeOf(base), type = LLVMFunctionType(pointer, &pointer, 1, 0);
   LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=r,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
@@ -157,7 +157,7 @@ static LLVMValueRef opaque_pointer(unfolding *l, LLVMValueRef base) {
   return l->opaque = LLVMBuildCall2(l->b, type, nothing, &base, 1, "");
 }
 
-static LLVMValueRef make(unfolding *l, int which);
+static LLVMValueRef make(commoning *l, int which);
 
 /* ---- fused multiply-adds, which LLVM would form with more effort ---- */
 
@@ -168,7 +168,7 @@ static bool may_fuse(LLVMValueRef i, LLVMOpcode opcode) {
          (LLVMGetFastMathFlags(i) & LLVMFastMathAllowContract);
 }
 
-static bool is_fused(const unfolding *l, const item *product) {
+static bool is_fused(const commoning *l, const item *product) {
   if (!has_fused(l->p) || !may_fuse(product->like, LLVMFMul)) return false;
   if (product->user_count != 1 || product->root) return false;
   const item *user = &l->items[l->users[product->users]];
@@ -178,7 +178,7 @@ static bool is_fused(const unfolding *l, const item *product) {
 }
 
 /* A sum with a product as a multiply-add; NULL: it has no product. */
-static LLVMValueRef make_fused(unfolding *l, const item *sum) {
+static LLVMValueRef make_fused(commoning *l, const item *sum) {
   if (!may_fuse(sum->like, LLVMFAdd)) return NULL;
   for (int n = 0; n < 2; n++) {
     const item *product = &l->items[l->operands[sum->first + n]];
@@ -195,7 +195,7 @@ static LLVMValueRef make_fused(unfolding *l, const item *sum) {
 }
 
 /* The address that a scalar is loaded from again. */
-static LLVMValueRef place_again(unfolding *l, int which) {
+static LLVMValueRef place_again(commoning *l, int which) {
   item *i = &l->items[which];
   if (i->outside) return opaque_pointer(l, i->outside);
   LLVMValueRef copy = LLVMInstructionClone(i->like);
@@ -206,7 +206,7 @@ static LLVMValueRef place_again(unfolding *l, int which) {
 }
 
 /* A splat is made for the first time, or again. */
-static void begin_lanes(unfolding *l, item *i) {
+static void begin_lanes(commoning *l, item *i) {
   enum { EPOCH = 16 };
   if (!i->made && l->pins > 0) {
     l->pins--;
@@ -227,7 +227,7 @@ static bool is_step(const item *i) { return i->like && LLVMIsAGetElementPtrInst(
 
 /* What loads of one row have in common: the base to which the row's number, times the row's length, is added; or the
    sum. */
-static item *row_of(unfolding *l, const item *load) {
+static item *row_of(commoning *l, const item *load) {
   item *place = &l->items[l->operands[load->first]], *base = NULL;
   while (is_step(place)) {
     base = &l->items[l->operands[place->first]];
@@ -239,7 +239,7 @@ static item *row_of(unfolding *l, const item *load) {
   return index->base == NONE || index->second ? index : &l->items[index->base];
 }
 
-static void ask_for_blocks(unfolding *l, const item *i, LLVMValueRef load) {
+static void ask_for_blocks(commoning *l, const item *i, LLVMValueRef load) {
   enum { SHORT = 256, LINE = 64, BLOCKS = 4, READ = 0, SECOND_LEVEL = 2, DATA = 1 };
   program *p = l->p;
   const unsigned *block = p->block;
@@ -255,7 +255,7 @@ static void ask_for_blocks(unfolding *l, const item *i, LLVMValueRef load) {
   }
 }
 
-static LLVMValueRef make(unfolding *l, int which) {
+static LLVMValueRef make(commoning *l, int which) {
   item *i = &l->items[which];
   if (i->outside) return i->outside;
   if (is_made(l, i)) return i->made;
@@ -280,15 +280,15 @@ static LLVMValueRef make(unfolding *l, int which) {
   return i->made = copy;
 }
 
-static bool is_used_behind(const unfolding *l, LLVMValueRef value) {
+static bool is_used_behind(const commoning *l, LLVMValueRef value) {
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use))
     if (LLVMGetInstructionParent(LLVMGetUser(use)) != l->block) return true;
   return false;
 }
 
-void unfold_loop(unfolding *l) {
+void unroll_commoned(commoning *l) {
   enum { SPARE = 6 };
-  const int *last = l->known + (l->rounds - 1) * l->body_count;
+  const int *last = l->known + (l->iterations - 1) * l->body_count;
   LLVMValueRef end = LLVMGetBasicBlockTerminator(l->block);
   for (size_t i = 0; i < l->body_count; i++)
     if (is_used_behind(l, l->body[i])) l->items[last[i]].root = true;

@@ -27,10 +27,10 @@ enum {
 /* ---- which loops ---- */
 
 /* A loop of one block with a known number of iterations, which loads vectors and does not change memory. */
-static bool find_loop(program *p, LLVMBasicBlockRef block, unfolding *out) {
+static bool find_loop(program *p, LLVMBasicBlockRef block, commoning *out) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
   size_t loads = 0;
-  *out = (unfolding){.p = p, .block = block};
+  *out = (commoning){.p = p, .block = block};
   if (!is_own_loop(block, &out->before, &out->exit)) return false;
   for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != end; i = LLVMGetNextInstruction(i)) {
     if (!is_pure(i)) return false;
@@ -38,8 +38,8 @@ static bool find_loop(program *p, LLVMBasicBlockRef block, unfolding *out) {
     out->body_count++;
   }
   if (loads < 2) return false;
-  out->rounds = rounds_of(block, block);
-  return out->rounds > 1 && out->rounds * out->body_count <= MOST_ITEMS;
+  out->iterations = rounds_of(block, block);
+  return out->iterations > 1 && out->iterations * out->body_count <= MOST_ITEMS;
 }
 
 /* ---- value numbering ---- */
@@ -58,7 +58,7 @@ static bool may_be_same(LLVMValueRef a, LLVMValueRef b) {
   }
 }
 
-static bool same(const unfolding *l, const item *a, const item *b) {
+static bool same(const commoning *l, const item *a, const item *b) {
   if (a->type != b->type || a->outside != b->outside || a->base != b->base || a->distance != b->distance) return false;
   if (a->second != b->second || a->count != b->count || !may_be_same(a->like, b->like)) return false;
   return memcmp(l->operands + a->first, l->operands + b->first, (size_t)a->count * sizeof(int)) == 0;
@@ -67,7 +67,7 @@ static bool same(const unfolding *l, const item *a, const item *b) {
 static uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x9E3779B97F4A7C15u ^ hash >> 29; }
 
 /* The number of an item equal to this one; its operands, if any, are the last in the list. */
-static int number_item(unfolding *l, item made) {
+static int number_item(commoning *l, item made) {
   enum { SLOTS = 4 * MOST_ITEMS };
   uint64_t hash = mix((uintptr_t)made.type, (uintptr_t)made.outside);
   hash = mix(mix(mix(hash, (uint64_t)made.distance), (uint64_t)made.base), (uint64_t)made.second);
@@ -95,7 +95,7 @@ static bool is_number(LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) <= 64;
 }
 
-static int number_sum(unfolding *l, LLVMTypeRef type, int base, uint64_t distance) {
+static int number_sum(commoning *l, LLVMTypeRef type, int base, uint64_t distance) {
   unsigned spare = 64 - LLVMGetIntTypeWidth(type);
   int64_t short_distance = (int64_t)(distance << spare) >> spare;
   if (base != NONE && !short_distance) return base;
@@ -103,7 +103,7 @@ static int number_sum(unfolding *l, LLVMTypeRef type, int base, uint64_t distanc
 }
 
 /* An item as another one plus a distance; NONE and a distance: a constant. */
-static int base_of(const unfolding *l, int number, uint64_t *distance) {
+static int base_of(const commoning *l, int number, uint64_t *distance) {
   const item *i = &l->items[number];
   *distance = 0;
   if (i->outside || i->like || i->second) return number;
@@ -118,7 +118,7 @@ static bool adds(LLVMValueRef i) {
 
 /* A sum of two numbers and a distance has the sum of the numbers as its base: rows y + 1 and y + 2 of a block differ
    by one, in whatever order the first row and the thread's are added. */
-static int number_outside(unfolding *l, LLVMValueRef value, int depth) {
+static int number_outside(commoning *l, LLVMValueRef value, int depth) {
   LLVMTypeRef type = LLVMTypeOf(value);
   if (is_number(type) && LLVMIsAConstantInt(value))
     return number_sum(l, type, NONE, (uint64_t)LLVMConstIntGetSExtValue(value));
@@ -134,7 +134,7 @@ static int number_outside(unfolding *l, LLVMValueRef value, int depth) {
 }
 
 /* The result for constant operands, or for an operand plus a distance; false: neither. */
-static bool fold(unfolding *l, LLVMValueRef i, const int *operands, int *result) {
+static bool fold(commoning *l, LLVMValueRef i, const int *operands, int *result) {
   LLVMTypeRef type = LLVMTypeOf(i);
   uint64_t a = 0, b = 0;
   if (!is_number(type) || LLVMGetNumOperands(i) > 2 || !is_number(LLVMTypeOf(LLVMGetOperand(i, 0)))) return false;
@@ -169,31 +169,31 @@ static bool fold(unfolding *l, LLVMValueRef i, const int *operands, int *result)
 }
 
 /* Operand n of instruction `at`, in an iteration. */
-static int number_operand(unfolding *l, size_t at, unsigned n, size_t round) {
+static int number_operand(commoning *l, size_t at, unsigned n, size_t iteration) {
   int inside = l->inside[l->first_inside[at] + (int)n];
   if (inside == NONE) return number_outside(l, LLVMGetOperand(l->body[at], n), SUMS);
-  return l->known[round * l->body_count + (size_t)inside];
+  return l->known[iteration * l->body_count + (size_t)inside];
 }
 
-static int number_phi(unfolding *l, size_t at, size_t round) {
+static int number_phi(commoning *l, size_t at, size_t iteration) {
   for (unsigned n = 0; n < 2; n++) {
     bool first = LLVMGetIncomingBlock(l->body[at], n) != l->block;
-    if (round == 0 && first) return number_outside(l, LLVMGetIncomingValue(l->body[at], n), SUMS);
-    if (round > 0 && !first) return number_operand(l, at, n, round - 1);
+    if (iteration == 0 && first) return number_outside(l, LLVMGetIncomingValue(l->body[at], n), SUMS);
+    if (iteration > 0 && !first) return number_operand(l, at, n, iteration - 1);
   }
   l->fails = true;
   return 0;
 }
 
-static int number_copy(unfolding *l, size_t at, size_t round) {
+static int number_copy(commoning *l, size_t at, size_t iteration) {
   enum { MOST = 8 };
   LLVMValueRef i = l->body[at];
   int operands[MOST], count = LLVMGetNumOperands(i), result;
   bool heavy = is_vector_load(i);
-  if (LLVMIsAPHINode(i)) return number_phi(l, at, round);
+  if (LLVMIsAPHINode(i)) return number_phi(l, at, iteration);
   l->fails = l->fails || count > MOST;
   for (int n = 0; n < count && !l->fails; n++) {
-    operands[n] = number_operand(l, at, (unsigned)n, round);
+    operands[n] = number_operand(l, at, (unsigned)n, iteration);
     if (!l->items[operands[n]].heavy) continue;
     l->fails = heavy && is_vector_load(i); /* a gather: it cannot be reordered freely */
     heavy = true;
@@ -219,7 +219,7 @@ static int by_value(const void *left, const void *right) {
 }
 
 /* Find which operands are instructions of the loop. */
-static void find_operands_in_loop(unfolding *l) {
+static void find_operands_in_loop(commoning *l) {
   place *places = mw_alloc((l->body_count + 1) * sizeof *places);
   int total = 0;
   l->body = mw_alloc((l->body_count + 1) * sizeof *l->body);
@@ -245,16 +245,16 @@ static void find_operands_in_loop(unfolding *l) {
 }
 
 /* Number all iterations. Whether at least a third of their loads are common. */
-static bool number_iterations(unfolding *l) {
+static bool number_iterations(commoning *l) {
   enum { OPERANDS = 8 };
   size_t loads = 0, different = 0, heavy = 0;
   find_operands_in_loop(l);
-  l->known = mw_alloc((l->rounds * l->body_count + 1) * sizeof *l->known);
+  l->known = mw_alloc((l->iterations * l->body_count + 1) * sizeof *l->known);
   l->items = mw_alloc((2 * MOST_ITEMS + 1) * sizeof *l->items);
   l->operands = mw_alloc((2 * MOST_ITEMS + 1) * OPERANDS * sizeof *l->operands);
-  for (size_t round = 0; round < l->rounds; round++)
+  for (size_t iteration = 0; iteration < l->iterations; iteration++)
     for (size_t i = 0; i < l->body_count && !l->fails; i++) {
-      l->known[round * l->body_count + i] = number_copy(l, i, round);
+      l->known[iteration * l->body_count + i] = number_copy(l, i, iteration);
       loads += is_vector_load(l->body[i]);
     }
   for (int i = 0; i < l->count; i++) {
@@ -264,7 +264,7 @@ static bool number_iterations(unfolding *l) {
   return !l->fails && heavy <= MOST_HEAVY && 3 * different <= 2 * loads;
 }
 
-static void free_loop(unfolding *l) {
+static void free_loop(commoning *l) {
   free(l->body);
   free(l->inside);
   free(l->first_inside);
@@ -280,9 +280,9 @@ void common_overlapping_loads(program *p) {
   if (!p->options->launch_kernel) return;
   EACH_FUNCTION(p, f) {
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block)) {
-      unfolding l;
+      commoning l;
       if (!find_loop(p, block, &l)) continue;
-      if (number_iterations(&l)) unfold_loop(&l);
+      if (number_iterations(&l)) unroll_commoned(&l);
       free_loop(&l);
     }
   }

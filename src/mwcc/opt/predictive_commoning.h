@@ -28,11 +28,11 @@ typedef struct item {
   int epoch; /* the epoch that it was made in, if it is not pinned */
 } item;
 
-typedef struct unfolding {
+typedef struct commoning {
   program *p;
   LLVMBasicBlockRef block, before, exit;
   LLVMValueRef *body; /* its instructions, without the branch */
-  size_t body_count, rounds;
+  size_t body_count, iterations;
   int *inside, *first_inside; /* by operand: the instruction of the loop that it is, or NONE */
   int *known;                 /* by iteration and instruction: its item */
   item *items;
@@ -46,13 +46,13 @@ typedef struct unfolding {
   int pins, epoch, in_epoch;
   LLVMValueRef base, opaque; /* a pointer, and its opaque copy in this epoch */
   LLVMBuilderRef b;
-} unfolding;
+} commoning;
 
 static inline bool is_vector_load(LLVMValueRef i) {
   return LLVMIsALoadInst(i) && LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMVectorTypeKind;
 }
 
 /* commoned_loop_unroll.c: replace the loop, whose iterations are numbered, by straight code. */
-void unfold_loop(unfolding *l);
+void unroll_commoned(commoning *l);
 
 #endif

@@ -1,4 +1,4 @@
-/* Instructions without side effects, on all lanes at once: see widen.h. */
+/* Instructions without side effects, on all lanes at once. See widen.h. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/lower/lower.h"
@@ -8,7 +8,7 @@
 
 /* ---- on scalars ---- */
 
-/* Flags that make a result undefined: lane 0 may not be active, and what it computes must not spoil the rest. */
+/* Drop the flags that make a result poison: lane 0 may be inactive, and its poison must not reach the other lanes. */
 static void drop_flags(LLVMValueRef copy) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(copy);
   if (opcode == LLVMAdd || opcode == LLVMSub || opcode == LLVMMul || opcode == LLVMShl)
@@ -19,7 +19,7 @@ static void drop_flags(LLVMValueRef copy) {
   if (opcode == LLVMOr) LLVMSetIsDisjoint(copy, 0);
 }
 
-/* Whether an active lane computes just what is computed here. */
+/* Whether an active lane computes exactly what is computed here, so that flags may stay. */
 static bool is_sound(const widener *w, LLVMValueRef i, mask m) {
   for (int n = 0; n < LLVMGetNumOperands(i) && !m.all; n++)
     if (!is_uniform(w, LLVMGetOperand(i, (unsigned)n))) return false;
@@ -37,15 +37,16 @@ static LLVMValueRef copy_instruction(widener *w, LLVMValueRef i, const LLVMValue
   return copy;
 }
 
-/* A number as another one and a constant distance from it, both extended. Several columns of an image that are clamped to
-   its edges have one such number where they are as expected; what is looked at then says that none of them wraps. */
+/* A number as another one plus a constant, both extended. Several columns of an image that are clamped to its edges
+   share such a number on the speculative path, whose test shows that none of them wraps. */
 static LLVMValueRef extended(widener *w, LLVMValueRef value, LLVMValueRef i, int u, int64_t *distance) {
   value = unclamped_base(w, value, graph_node_of(w->g, i), distance);
   return LLVMBuildSExt(w->b, u < 0 ? value_scalar(w, value) : part_scalar(w, value, u), LLVMTypeOf(i), "");
 }
 
-/* The extension of a sum that does not overflow, as a sum of two and a distance: where rows or columns of an array are reached
-   by several sums, each of them is extended once, and addresses need no arithmetic of their own. False: it is none. */
+/* The extension of a sum that does not overflow, as a sum of two extensions and a distance: where rows or columns of
+   an array are accessed by several sums, each term is extended once, and addresses need no arithmetic of their own.
+   False: it is none. */
 static bool extended_sum(widener *w, LLVMValueRef i, mask m, int u, LLVMValueRef of[2], int64_t *distance) {
   *distance = 0;
   bool extends = LLVMIsASExtInst(i) || (LLVMIsAZExtInst(i) && LLVMGetNNeg(i));
@@ -65,8 +66,8 @@ static bool extended_sum(widener *w, LLVMValueRef i, mask m, int u, LLVMValueRef
   return common;
 }
 
-/* One step for each of the two: as a sum, LLVM would add them before they are extended, and see no pointer that moves on
-   evenly from round to round. */
+/* One address step for each term: LLVM would add them before the extension, and then see no pointer with a constant
+   stride. */
 static LLVMValueRef address_in_steps(widener *w, LLVMValueRef gep, mask m, int u) {
   LLVMValueRef base = LLVMGetOperand(gep, 0), index = LLVMGetOperand(gep, 1), of[2];
   int64_t distance;
@@ -80,7 +81,7 @@ static LLVMValueRef address_in_steps(widener *w, LLVMValueRef gep, mask m, int u
   return distance ? LLVMBuildGEP2(w->b, type, at, &farther, 1, "") : at;
 }
 
-/* Of part 0's lane 0 (u = -1), or of part u's. */
+/* For the gang's lane 0 (u = -1), or for vector u's. */
 static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   int count = LLVMGetNumOperands(i);
   LLVMValueRef of[2];
@@ -99,10 +100,10 @@ static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   LLVMValueRef result;
   bool counts_up = is_affine(w, i) || (is_parted(w, i) && !has_stride(w, i, 0));
   if (LLVMGetInstructionOpcode(i) == LLVMZExt && counts_up) {
-    /* lane 0 may be inactive and below 0: the other lanes, and parts, continue from its sign-extension */
+    /* lane 0 may be inactive and negative: the other lanes and vectors continue from its sign-extension */
     result = LLVMBuildSExt(w->b, operands[0], LLVMTypeOf(i), "");
   } else if (LLVMGetInstructionOpcode(i) == LLVMOr && LLVMGetIsDisjoint(i) && !is_sound(w, i, m)) {
-    /* a sum, as LLVM writes it where active lanes' operands have no bit in common: inactive lane 0's may */
+    /* a sum, which LLVM writes as `or` where active lanes' operands have no bit in common; an inactive lane 0's may */
     result = LLVMBuildAdd(w->b, operands[0], operands[1], "");
   } else {
     result = copy_instruction(w, i, operands, m);
@@ -116,7 +117,7 @@ static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
 static LLVMValueRef widen_gep(widener *w, LLVMValueRef i, int u) {
   unsigned count = (unsigned)LLVMGetNumIndices(i);
   LLVMValueRef *indices = mw_alloc((count + 1) * sizeof *indices), base = LLVMGetOperand(i, 0);
-  /* parts of an address that lanes share stay scalar: "one base and a vector of indices" is what gathers like */
+  /* uniform components of an address stay scalar: gathers prefer one base and a vector of indices */
   base = has_stride(w, base, 0) ? part_scalar(w, base, u) : part_vector(w, base, u);
   for (unsigned n = 0; n < count; n++) {
     LLVMValueRef index = LLVMGetOperand(i, n + 1);
@@ -128,12 +129,10 @@ static LLVMValueRef widen_gep(widener *w, LLVMValueRef i, int u) {
   return result;
 }
 
-/* Lanes that do not come here may divide by anything, and must not trap.
-
-   Lanes are known by number in code for one size of blocks and in that for warps. There a selection may be between
-   constants of which one has a 0 in a lane that is not selected: LLVM takes it that nobody divides by that one, in any lane
-   (it looks at what each side of a selection would give, and a division by a vector with a 0 gives nothing at all to it).
-   So it does not get to see where such divisors come from. */
+/* Inactive lanes may have any divisor, and must not trap. Lanes are known by number in code for one block size and for
+   warps. A selection there may be between constants of which one has a 0 in a lane that is not selected. LLVM
+   concludes that this one is never a divisor, in any lane: it folds the division into each side of the selection, and
+   a division by a vector with a 0 is undefined. So the origin of such divisors is hidden from it. */
 static LLVMValueRef safe_divisor(widener *w, LLVMValueRef i, LLVMValueRef divisor, mask m, int u) {
   LLVMTypeRef type = LLVMTypeOf(divisor);
   LLVMValueRef one = splat(w, LLVMConstInt(LLVMGetElementType(type), 1, 0));
@@ -197,8 +196,8 @@ static void on_vectors(widener *w, LLVMValueRef i, mask m) {
   set_value(w, i, result);
 }
 
-/* Numbers in even steps against one that all lanes have: how far it is from the first is found once, and each part compares
-   that with its steps, which are constants. Not where numbers would wrap, and for few parts it saves nothing. */
+/* An affine number compared with a uniform one: the distance from lane 0 is computed once, and each vector compares it
+   with its steps, which are constants. Not where numbers would wrap, and for few vectors it gains nothing. */
 static bool compare_steps(widener *w, LLVMValueRef i) {
   enum { WORTH = 8, FAR = 1 << 30 };
   program *p = w->p;
@@ -229,7 +228,7 @@ static bool compare_steps(widener *w, LLVMValueRef i) {
   return true;
 }
 
-/* As its shape says. */
+/* In the form of its shape. */
 static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
   parts result = {0};
   if (is_varying(w, i)) {
@@ -244,11 +243,11 @@ static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
 
 /* ---- calls ---- */
 
-/* Intrinsics that work on vectors as on scalars. The number: how many of the leading arguments are lanes. */
+/* Intrinsics that exist for vectors as for scalars, and how many of their leading arguments are lanes. */
 static const struct wide_intrinsic {
   const char *name;
   unsigned lanes;
-  unsigned named; /* the types that its name tells: 0 the result's, 1 the last argument's too, 2 the argument's alone */
+  unsigned named; /* the types in its name: 0 the result's, 1 also the last argument's, 2 the argument's alone */
 } wide_intrinsics[] = {
     {"llvm.sqrt", 1, 0},       {"llvm.fma", 3, 0},        {"llvm.fmuladd", 3, 0},    {"llvm.fabs", 1, 0},
     {"llvm.floor", 1, 0},      {"llvm.ceil", 1, 0},       {"llvm.trunc", 1, 0},      {"llvm.rint", 1, 0},
@@ -277,7 +276,7 @@ static LLVMValueRef call_one_lane(widener *w, LLVMValueRef lane, void *context) 
   return LLVMBuildCall2(w->b, LLVMGetCalledFunctionType(call), LLVMGetCalledValue(call), arguments, count, "");
 }
 
-/* threadIdx.x or .y where rows have several parts. */
+/* threadIdx.x or .y where rows have several vectors. */
 static parts id_of_parts(widener *w, unsigned axis, LLVMValueRef base) {
   parts result = {0};
   int columns = w->shapes->cut.columns;
@@ -288,7 +287,7 @@ static parts id_of_parts(widener *w, unsigned axis, LLVMValueRef base) {
   return result;
 }
 
-/* The built-ins that say who a thread is. */
+/* The built-ins that read thread ids. */
 static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
   static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
   if (!starts_with(name, prefix)) return false;

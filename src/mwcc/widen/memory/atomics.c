@@ -1,17 +1,17 @@
-/* Atomics from a gang: lane by lane; one for all lanes where they change one place, and nobody asks for the old values or
- * they are sums. See widen.h. */
+/* Atomics of a gang: lane by lane; or one for all lanes (a joint atomic, cf. warp-aggregated atomics), where all
+ * change one address and the old values are unused or are prefix sums. See widen.h. */
 #include "mwcc/divergence/access_predicates.h"
 #include "mwcc/widen/widen.h"
 
-/* An address whose lanes differ in one index alone: lanes then lay out that, in few bits, and the address is made from
-   pointers that all share, which is known to stay near them (store_sandbox.c). */
+/* An address whose lanes differ in one index alone. Then the index is stored for the lanes, in fewer bits, and each
+   lane's address is made from the uniform pointers, which are known to stay in bounds (store_sandbox.c). */
 typedef struct indexed {
   LLVMValueRef address;
-  LLVMValueRef index;  /* what is laid out; NULL: the address itself is */
-  LLVMOpcode extended; /* how the index was, to 64 bits; or 0 */
+  LLVMValueRef index;  /* the index that is stored; NULL: the address itself is */
+  LLVMOpcode extended; /* the extension of the index to 64 bits; or 0 */
 } indexed;
 
-/* Behind a barrier is only what the code itself needs there: the address, but not what it was made from. */
+/* After a barrier only values that the code needs there are available: the address, but not what it was made from. */
 static bool is_at_hand(widener *w, LLVMValueRef value, LLVMValueRef atomic) {
   if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, atomic)) return true;
   return !w->several_regions && is_in_slot(w, value);
@@ -47,14 +47,14 @@ static LLVMValueRef address_of(widener *w, const indexed *at, LLVMValueRef lane)
   return LLVMBuildGEP2(w->b, LLVMGetGEPSourceElementType(gep), base, indices, count, "");
 }
 
-/* Lanes that come one after the other in the code find out several at a time where they change memory, and then do so:
-   loads in between stores to who knows where are slower. (A histogram takes a twentieth less time.) */
+/* Serialised lanes first compute a few addresses and then do their updates: loads between stores to unknown addresses
+   are slower. */
 enum { TOGETHER = 4 };
 
 typedef struct lane_atomic {
   LLVMValueRef atomic;
   indexed at;
-  LLVMValueRef addresses[TOGETHER], values[TOGETHER]; /* of lanes that are to change memory */
+  LLVMValueRef addresses[TOGETHER], values[TOGETHER]; /* of the lanes whose updates are pending */
   int waiting;
 } lane_atomic;
 
@@ -76,8 +76,8 @@ static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
 }
 
 /* ---- one for all lanes ----
-   Where all change one place. Exact for integers; for floating-point numbers the order of atomic additions is open anyway,
-   but results stay repeatable only lane by lane, so they are. */
+   Where all lanes change one address. Exact for integers. The order of floating-point additions is unspecified, but results
+   are repeatable only lane by lane, so those are done lane by lane. */
 
 static LLVMValueRef neutral_of(const reduction *r, LLVMTypeRef type) {
   uint64_t sign = 1ull << (LLVMGetIntTypeWidth(type) - 1);
@@ -107,10 +107,9 @@ static void change_together(widener *w, LLVMValueRef atomic, mask m) {
   build_change(w->b, atomic, value_scalar(w, LLVMGetOperand(atomic, 0)), all);
 }
 
-/* What a lane finds that comes with the others: the sum of what those before it add. Of one that is the same for all it is
-   a multiple. */
+/* The old value that a lane sees: the sum of what the lanes before it add. For a uniform operand it is a multiple. */
 
-/* How many active lanes of a part are before each; *count: how many there are. */
+/* The number of active lanes of a vector before each lane; *count: of all. */
 static LLVMValueRef ranks(widener *w, mask m, int u, LLVMTypeRef type, LLVMValueRef *count) {
   program *p = w->p;
   *count = LLVMConstInt(type, (unsigned)w->width, 0);
@@ -119,7 +118,7 @@ static LLVMValueRef ranks(widener *w, mask m, int u, LLVMTypeRef type, LLVMValue
   LLVMValueRef word = LLVMBuildZExtOrBitCast(w->b, mask_word(w, m.lanes.of[u]), bits, ""), below[64];
   for (int l = 0; l < w->width; l++) below[l] = LLVMConstInt(bits, (1ull << l) - 1, 0);
   LLVMValueRef before = LLVMBuildAnd(w->b, splat(w, word), LLVMConstVector(below, (unsigned)w->width), "");
-  /* of up to 8 lanes the bits are in the lowest byte: that alone is counted, which takes no sum of bytes behind it */
+  /* the bits of up to 8 lanes are in the lowest byte: counting that alone needs no sum over bytes */
   LLVMTypeRef counted = w->width > 8 ? wide : LLVMVectorType(LLVMInt8TypeInContext(p->context), 4 * (unsigned)w->width);
   before = LLVMBuildBitCast(w->b, before, counted, "");
   before = LLVMBuildBitCast(w->b, call_intrinsic(p, w->b, "llvm.ctpop", &counted, 1, &before, 1), wide, "");
@@ -127,7 +126,7 @@ static LLVMValueRef ranks(widener *w, mask m, int u, LLVMTypeRef type, LLVMValue
   return LLVMBuildIntCast2(w->b, before, vector_type(w, type), 0, "");
 }
 
-/* The sums of the lanes before each; *total: of all. */
+/* The exclusive prefix sums; *total: of all. */
 static LLVMValueRef sums_before(widener *w, LLVMValueRef lanes, LLVMValueRef *total) {
   LLVMValueRef zeros = LLVMConstNull(LLVMTypeOf(lanes)), sums = lanes, from[64];
   for (int distance = 1; distance < w->width; distance *= 2) {
@@ -174,7 +173,7 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
   lane_atomic one = {.atomic = atomic, .at = find_index(w, atomic)};
   if (one.at.index) {
     operands[0] = one.at.index;
-    for (int i = 0; i + 1 < LLVMGetNumOperands(one.at.address); i++) /* before the loop, as each_lane does it */
+    for (int i = 0; i + 1 < LLVMGetNumOperands(one.at.address); i++) /* before the loop, as in each_lane */
       value_form(w, LLVMGetOperand(one.at.address, (unsigned)i));
   }
   LLVMTypeRef type = LLVMGetFirstUse(atomic) ? LLVMTypeOf(atomic) : NULL;
@@ -187,8 +186,8 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
 
 /* ---- loads and stores ---- */
 
-/* Atomic accesses of a gang are volatile ones, since there is no atomic access of vectors: what is aligned is read and
-   written as a whole. Fences around them make the order that they ask for. */
+/* Atomic accesses of a gang are volatile, since there are no atomic vector accesses: aligned elements are read and
+   written whole. Fences around them provide their ordering. */
 bool stays_in_place(LLVMValueRef access) {
   return LLVMGetVolatile(access) || LLVMGetOrdering(access) != LLVMAtomicOrderingNotAtomic;
 }

@@ -1,17 +1,18 @@
-/* Local arrays of a gang: see local_array_layout.c for the two ways in which they are laid out, and widen.h.
+/* Local arrays of a gang, in one of two layouts (local_array_layout.c). See widen.h.
  *
- *   side by side  element n of lane l of part u is the (u * elements + n) * W + l-th of the gang's memory. The array's
- *                 address is that of lane 0's first element, and all distances from it are W times as large.
- *   one by one    each lane's array is one piece, behind the array of the lane before it. */
+ *   interleaved   element n of lane l of vector u is element (u * elements + n) * W + l of the gang's memory. The
+ *                 array's address is that of lane 0's first element, and all distances from it are W times as
+ *                 large.
+ *   consecutive   each lane's array is one piece, after the array of the lane before it. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/target/target.h"
 
 #include <stdlib.h>
 
-/* The gang's memory; each gang's, where gangs wait for each other. NULL where it would be too much. */
+/* The gang's memory, or each gang's where there are barriers. NULL: it would be too much. */
 static LLVMValueRef gang_memory(widener *w, LLVMValueRef at, uint64_t of_lane) {
   uint64_t lanes = (uint64_t)w->width * (uint64_t)w->parts;
-  /* every lane's stands on the worker's stack, and every gang's where gangs wait */
+  /* all lanes' arrays are on the worker's stack, and those of all gangs where there are barriers */
   w->local_bytes += of_lane;
   if (w->local_bytes * lanes > (uint64_t)LOCAL_MOST) {
     refuse(w, at, "its local arrays are large");
@@ -50,9 +51,9 @@ void widen_alloca(widener *w, LLVMValueRef i) {
   set_value(w, i, result);
 }
 
-/* ---- addresses in arrays that lie side by side ---- */
+/* ---- addresses in interleaved arrays ---- */
 
-/* A number of units as one of `type`. */
+/* A number of units, converted to `type`. */
 static LLVMValueRef resized(widener *w, LLVMValueRef number, LLVMTypeRef type) {
   LLVMTypeRef from = LLVMTypeOf(number), element = from;
   if (LLVMGetTypeKind(from) == LLVMVectorTypeKind) {
@@ -65,7 +66,7 @@ static LLVMValueRef resized(widener *w, LLVMValueRef number, LLVMTypeRef type) {
   return have < want ? LLVMBuildSExt(w->b, number, type, "") : LLVMBuildTrunc(w->b, number, type, "");
 }
 
-/* The sum of two, of which either may be of all lanes. */
+/* The sum of two numbers, either of which may be a vector. */
 static LLVMValueRef sum_of(widener *w, LLVMValueRef a, LLVMValueRef b) {
   bool a_wide = LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMVectorTypeKind;
   bool b_wide = LLVMGetTypeKind(LLVMTypeOf(b)) == LLVMVectorTypeKind;
@@ -80,8 +81,8 @@ static LLVMValueRef times(widener *w, LLVMValueRef number, uint64_t factor) {
   return LLVMBuildMul(w->b, number, splat(w, LLVMConstInt(LLVMGetElementType(type), factor, 0)), "");
 }
 
-/* How many units the address is away from the one that it was made from, in part u. An index that leads into the array is
-   small, whatever its type: 32 bits are enough, and what gathers like. */
+/* The distance in units between an address and the one that it was made from, in vector u. An index into the array is
+   small whatever its type, so 32 bits suffice, which gathers prefer. */
 static LLVMValueRef units_away(widener *w, LLVMValueRef i, LLVMTypeRef type, uint64_t unit, int u) {
   LLVMTypeRef here = LLVMGetGEPSourceElementType(i);
   LLVMValueRef sum = LLVMConstNull(type);
@@ -115,7 +116,7 @@ void widen_local_address(widener *w, LLVMValueRef i) {
     bool gathers = is_varying(w, i) && !is_varying(w, base);
     LLVMValueRef units = times(w, units_away(w, i, gathers ? w->p->i32 : w->p->i64, unit, u), (uint64_t)w->width);
     LLVMValueRef from = is_varying(w, base) ? part_vector(w, base, u) : part_scalar(w, base, u);
-    /* one base and a vector of indices is what gathers like */
+    /* gathers prefer one base and a vector of indices */
     if (gathers) units = sum_of(w, units, lane_numbers(w, w->p->i32));
     result.of[u] = LLVMBuildGEP2(w->b, element, from, &units, 1, "");
   }
@@ -153,7 +154,7 @@ static void fill_element(widener *w, const filling *f, LLVMValueRef n, mask m, i
   LLVMValueRef value = f->source ? element_of_source(w, f, n, m, u) : f->bytes[u];
   LLVMTypeRef wide = LLVMTypeOf(value);
   LLVMValueRef target = part_scalar(w, LLVMGetOperand(f->call, 0), u);
-  target = LLVMBuildGEP2(w->b, wide, target, &n, 1, ""); /* a vector is what an element is in the gang's array */
+  target = LLVMBuildGEP2(w->b, wide, target, &n, 1, ""); /* an element of the array is a vector in the gang's memory */
   unsigned align = (unsigned)LLVMABISizeOfType(w->p->layout, f->element);
   if (m.all) {
     LLVMSetAlignment(LLVMBuildStore(w->b, value, target), align);
@@ -170,7 +171,7 @@ bool widen_filling(widener *w, LLVMValueRef call, mask m) {
   uint64_t count = LLVMConstIntGetZExtValue(LLVMGetOperand(call, 2)) / unit;
   filling f = {.call = call, .element = LLVMIntTypeInContext(p->context, (unsigned)unit * 8)};
   if (starts_with(callee_name(call), "llvm.memcpy.")) f.source = second;
-  value_form(w, target); /* the loop's block is not on every way to what follows */
+  value_form(w, target); /* the loop's block does not dominate what follows */
   value_form(w, second);
   for (int u = 0; u < w->parts && !f.source; u++) f.bytes[u] = spread_byte(w, part_vector(w, second, u), f.element);
   if (!count) return true;
