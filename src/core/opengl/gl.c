@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- who has a current context ---- */
+/* ---- finding the current context ---- */
 
-/* Contexts come from one of these; each is asked only where the process has loaded it, or is linked with it. */
+/* The libraries that make contexts; each is queried only if the process has loaded it or is linked with it. */
 typedef struct maker {
   const char *files[3], *current, *lookup;
   void *(*get_current)(void);
@@ -41,7 +41,7 @@ static bool find_in(maker *m, void *library) {
   return true;
 }
 
-/* Under the lock. A library that is found stays: its handle is kept. */
+/* Under the lock. A library that is found stays loaded, since its handle is kept. */
 static bool find_maker(maker *m) {
   if (m->get_current || find_in(m, RTLD_DEFAULT)) return true;
   for (size_t i = 0; i < MW_COUNT(m->files) && m->files[i]; i++) {
@@ -52,7 +52,7 @@ static bool find_maker(maker *m) {
   return false;
 }
 
-/* Functions that the context does not have may be NULL, or do nothing: versions are asked before they are called. */
+/* Functions that the context lacks may be NULL or do nothing: callers check the version first. */
 static void find_functions(maker *m) {
   void *address;
 #define FIND(result, name, params)                                                                                     \
@@ -75,7 +75,7 @@ static const mw_gl *current_of(maker *m) {
 
 unsigned mw_gl_error(const mw_gl *gl) {
   unsigned first = gl->GetError();
-  /* A lost context has errors without end. */
+  /* A lost context returns errors endlessly. */
   for (int i = 0; first && i < 16 && gl->GetError(); i++) {}
   return first;
 }
@@ -116,7 +116,7 @@ enum {
   STREAM_DRAW = 0x88e0,
 };
 
-/* Bind the buffer; *before is what was bound. */
+/* Bind the buffer; *before is the previous binding. */
 static int bind(const mw_gl *gl, unsigned name, unsigned *before) {
   if (!gl->IsBuffer(name)) return fail(MW_INVALID_RESOURCE_HANDLE, "the current OpenGL context has no buffer %u", name);
   *before = (unsigned)mw_gl_integer(gl, ARRAY_BUFFER_BINDING);
@@ -156,7 +156,7 @@ int mw_gl_buffer_read(const mw_gl_context *context, unsigned name, void *target,
   if (code != MW_SUCCESS) return code;
   if (!context->embedded) {
     gl->GetBufferSubData(GL_BUFFER_OF_ARRAYS, 0, (intptr_t)bytes, target);
-  } else if (context->version >= 30) { /* which has no other way */
+  } else if (context->version >= 30) { /* the only way there */
     const void *mapped = gl->MapBufferRange(GL_BUFFER_OF_ARRAYS, 0, (intptr_t)bytes, MAP_READ);
     if (mapped) {
       memcpy(target, mapped, bytes);
@@ -169,7 +169,7 @@ int mw_gl_buffer_read(const mw_gl_context *context, unsigned name, void *target,
   return code ? code : outcome(gl, name, "to read");
 }
 
-/* Storage that was made once and for all takes no data from the host, but from another buffer. */
+/* Immutable storage accepts no data from the host, but data from another buffer. */
 static void write_through(const mw_gl *gl, unsigned name, const void *source, size_t bytes) {
   unsigned between;
   int read = mw_gl_integer(gl, COPY_READ_BUFFER), write = mw_gl_integer(gl, COPY_WRITE_BUFFER);

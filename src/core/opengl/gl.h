@@ -1,7 +1,7 @@
-/* OpenGL, as interop.c uses it: the functions of the context that is current in the calling thread.
+/* OpenGL for interop.c: the functions of the calling thread's current context.
  *
- * Neither its headers nor its libraries are needed for building, and no library is loaded: a thread that has a context
- * runs in a process where the library that made it is loaded already. */
+ * Neither OpenGL's headers nor its libraries are needed for building, and no library is loaded: if a thread has a
+ * context, the library that made it is already loaded. */
 #ifndef MW_GL_H
 #define MW_GL_H
 
@@ -75,33 +75,33 @@ enum {
   GL_RENDERBUFFER = 0x8d41,
 };
 
-/* What the calling thread's context is. */
+/* The calling thread's context. */
 typedef struct mw_gl_context {
   const mw_gl *gl;
   bool embedded; /* OpenGL ES */
   int version;   /* 32 is 3.2 */
 } mw_gl_context;
 
-/* MW_INVALID_GRAPHICS_CONTEXT where none is current. What GL had to say of calls before is forgotten. */
+/* MW_INVALID_GRAPHICS_CONTEXT if none is current. Clears GL's pending errors. */
 int mw_gl_current(mw_gl_context *out);
-/* The first error since, 0 where there is none, and forget the others. */
+/* The first error since, 0 if there is none; clears all. */
 unsigned mw_gl_error(const mw_gl *gl);
 int mw_gl_integer(const mw_gl *gl, unsigned name);
 
-/* Buffers. MW_INVALID_RESOURCE_HANDLE where the context has none of that name. read and write move the whole of `bytes`
-   and leave bindings as they were. MW_UNKNOWN where GL refuses. */
+/* Buffers. MW_INVALID_RESOURCE_HANDLE if the context has none of that name. read and write transfer all `bytes` and
+   preserve bindings. MW_UNKNOWN if GL reports an error. */
 int mw_gl_buffer_size(const mw_gl_context *context, unsigned name, size_t *bytes);
 int mw_gl_buffer_read(const mw_gl_context *context, unsigned name, void *target, size_t bytes);
 int mw_gl_buffer_write(const mw_gl_context *context, unsigned name, const void *source, size_t bytes);
 
 /* ---- images (gl_image.c) ---- */
 
-/* A level of a texture, or a renderbuffer, and how its texels lie in memory. */
+/* A level of a texture, or a renderbuffer, and the layout of its texels in memory. */
 typedef struct mw_gl_image {
   unsigned name, target;
   int level;
   mw_channels channels;
-  bool integers; /* channels that are no fractions of 1 */
+  bool integers; /* channels are integers, not normalised */
   unsigned internal, format, type;
   size_t width, height, depth; /* depth: of a 3-D texture; else 1 */
   size_t layers;               /* of an array, or six faces */
@@ -109,16 +109,16 @@ typedef struct mw_gl_image {
 
 /* MW_INVALID_RESOURCE_HANDLE as above, MW_INVALID_VALUE for a target, a level or a format that cannot be shared. */
 int mw_gl_image_describe(const mw_gl_context *context, unsigned name, unsigned target, int level, mw_gl_image *out);
-/* How many levels there are from this one, the first, on: each half as large as the one before. */
+/* The number of levels from this one, the first, on, as far as each is half as large as the one before. */
 size_t mw_gl_image_levels(const mw_gl_context *context, const mw_gl_image *first);
 size_t mw_gl_image_bytes(const mw_gl_image *image); /* of one layer */
-/* `count` layers, rows close behind each other. MW_NOT_SUPPORTED where OpenGL ES cannot read the format. */
+/* Transfer `count` layers, with rows without gaps. MW_NOT_SUPPORTED if OpenGL ES cannot read the format. */
 int mw_gl_image_read(const mw_gl_context *context, const mw_gl_image *image, size_t layer, size_t count, void *target);
 int mw_gl_image_write(const mw_gl_context *context, const mw_gl_image *image, size_t layer, const void *source);
 
-/* ---- the same through framebuffers (gl_framebuffer.c), while the state of transfers is set ---- */
+/* ---- the same through framebuffers (gl_framebuffer.c), while the transfer state is set ---- */
 
-/* The name under which GL tells what is bound to a target; 0 for a target that is none of ours. */
+/* The name of the state variable for a target's binding; 0 for a target that is not supported. */
 unsigned mw_gl_binding(unsigned target);
 int mw_gl_frame_read(const mw_gl_context *context, const mw_gl_image *image, size_t layer, void *target);
 void mw_gl_frame_write(const mw_gl *gl, const mw_gl_image *image, const void *source); /* a renderbuffer */

@@ -1,8 +1,8 @@
-/* OpenGL's images through framebuffers: renderbuffers, which there is no other way to reach, and textures of OpenGL ES, which
- * reads back nothing but framebuffers.
+/* Transfers of OpenGL images through framebuffers: for renderbuffers, which can only be accessed so, and for textures
+ * of OpenGL ES, which can only read framebuffers.
  *
- * A framebuffer of OpenGL ES is only promised to be read as four channels: bytes, where they are fractions of 1, else 32-bit
- * numbers. What an image has of them is picked out, which loses nothing: every half is a float. */
+ * OpenGL ES guarantees reading a framebuffer only as four channels: bytes for normalised formats, else 32-bit numbers.
+ * The image's channels are extracted from these, without loss: every half is a float. */
 #include "gl.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static form form_of(const mw_gl_image *image) {
   return image->channels.bits == 8 ? (form){RGBA, BYTES, 1} : (form){RGBA, SHORTS, 2};
 }
 
-/* The half that a float is: one that was read from a half, so nothing is rounded. */
+/* The half of a float that was read from a half, so nothing is rounded. */
 static uint16_t half_of(uint32_t bits) {
   uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   if (magnitude >= 0x7f800000) return (uint16_t)(sign | 0x7c00 | (magnitude >> 13 & 0x3ff)); /* infinity, NaN */
@@ -116,7 +116,7 @@ int mw_gl_frame_read(const mw_gl_context *context, const mw_gl_image *image, siz
 
 /* ---- writing ---- */
 
-/* A texture of the same kind takes the texels, and they are copied over. */
+/* The texels are written to a texture of the same format, and copied from there. */
 void mw_gl_frame_write(const mw_gl *gl, const mw_gl_image *image, const void *texels) {
   unsigned frames[2], texture, bound = (unsigned)mw_gl_integer(gl, mw_gl_binding(GL_TEXTURE_2D));
   unsigned read = (unsigned)mw_gl_integer(gl, READ_BINDING), draw = (unsigned)mw_gl_integer(gl, DRAW_BINDING);

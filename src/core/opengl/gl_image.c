@@ -1,7 +1,7 @@
-/* OpenGL's images: levels of textures, and renderbuffers; what their texels are, and moving them.
+/* OpenGL's images: levels of textures, and renderbuffers; their texel formats, and transfers.
  *
- * The formats are those that CUDA shares: one, two or four channels, of 8, 16 or 32 bits, integers, fractions or floats.
- * Whatever state a transfer depends on is set for its time and put back. */
+ * The formats are those that CUDA shares: one, two or four channels of 8, 16 or 32 bits, integers, normalised or
+ * floats. All state that a transfer depends on is set during the transfer and restored afterwards. */
 #include "gl.h"
 
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static int set_format(mw_gl_image *image, unsigned internal) {
 
 typedef struct setting {
   unsigned name;
-  int during;    /* what transfers want */
+  int during;    /* the value for transfers */
   bool embedded; /* OpenGL ES has it too */
 } setting;
 
@@ -135,7 +135,7 @@ unsigned mw_gl_binding(unsigned target) {
   }
 }
 
-/* OpenGL ES tells the size of a texture from 3.1 on. */
+/* OpenGL ES reports the size of a texture from 3.1 on. */
 static int check_context(const mw_gl_context *context, unsigned target) {
   int wanted = target == GL_RENDERBUFFER ? 30 : 31;
   if (!context->embedded || context->version >= wanted) return MW_SUCCESS;
@@ -237,7 +237,7 @@ size_t mw_gl_image_bytes(const mw_gl_image *image) {
 
 /* ---- textures ---- */
 
-/* All layers of an array come at once. */
+/* All layers of an array are transferred at once. */
 static int read_layers(const mw_gl *gl, const mw_gl_image *image, size_t layer, size_t count, void *out) {
   size_t bytes = mw_gl_image_bytes(image);
   if (count == image->layers) {

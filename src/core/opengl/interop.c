@@ -1,11 +1,11 @@
-/* Resources of OpenGL that CUDA's side maps: buffers as memory, images as CUDA arrays (interop_image.c).
+/* OpenGL interoperability: OpenGL buffers are mapped as memory, images as CUDA arrays (interop_image.c).
  *
- * A driver may have a way of its own to share a resource; where it has none, or the context is not one of its own, what is
- * mapped is a copy: memory of the device that is filled from GL, and written back when the resource is unmapped. Which
- * of both it is shows nowhere but in time. A part of an image is fetched when its array is asked for, and only such
- * parts are written back.
+ * A driver may share a resource itself. If it cannot, or if the context belongs to another driver, the mapping is a
+ * copy: device memory that is filled from GL when the resource is mapped, and written back when it is unmapped. The
+ * difference is visible only in time. A part of an image is fetched when its array is requested, and only such parts
+ * are written back.
  *
- * Memory and arrays that were handed out are `lent`: nobody but the resource frees them. */
+ * Memory and arrays of mappings are `lent`: only the resource frees them. */
 #include "interop.h"
 #include "core/graph/capture.h"
 #include "core/allocation_map.h"
@@ -22,7 +22,7 @@ static int check_flags(unsigned flags, unsigned known) {
               known == MAP_FLAGS ? "" : ", and for images 4 (surfaces) and 8 (gather)");
 }
 
-/* Whether the driver shares it itself: not if it cannot with this context. */
+/* Try to share it by the driver itself; it may be unable to with this context, which is not a failure. */
 static int make_native(mw_graphics *graphics) {
   const mw_driver_graphics *driver = mw_graphics_driver(graphics);
   if (!driver) return MW_SUCCESS;
@@ -68,7 +68,7 @@ int mw_graphics_set_flags(mw_graphics *graphics, unsigned flags) {
   int code = check_flags(flags, MAP_FLAGS);
   mw_lock(&graphics->lock);
   if (code == MW_SUCCESS && graphics->mapped)
-    code = fail(MW_ALREADY_MAPPED, "the resource is mapped: what it is mapped for is said before");
+    code = fail(MW_ALREADY_MAPPED, "the resource is mapped: set its flags before mapping it");
   if (code == MW_SUCCESS && graphics->native) code = mw_graphics_driver(graphics)->set_flags(graphics->native, flags);
   if (code == MW_SUCCESS) graphics->flags = (graphics->flags & ~(unsigned)MAP_FLAGS) | flags;
   mw_unlock(&graphics->lock);
@@ -103,7 +103,7 @@ static int map_copy(mw_graphics *graphics) {
     return mw_gl_image_describe(&context, graphics->name, graphics->target, 0, &image);
   if (code == MW_SUCCESS) code = mw_gl_buffer_size(&context, graphics->name, &bytes);
   if (code == MW_SUCCESS && bytes == 0)
-    code = fail(MW_INVALID_VALUE, "buffer %u has no storage: glBufferData gives it some", graphics->name);
+    code = fail(MW_INVALID_VALUE, "buffer %u has no storage: call glBufferData first", graphics->name);
   if (code == MW_SUCCESS) code = mw_buffer_new(graphics->device, bytes, &graphics->buffer);
   if (code == MW_SUCCESS && !(graphics->flags & MW_GRAPHICS_WRITE_DISCARD))
     code = fill(graphics, &context, graphics->buffer);
@@ -163,7 +163,7 @@ static int store(const mw_graphics *graphics) {
   return code ? code : mw_graphics_store_parts(graphics, &context);
 }
 
-/* What was handed out is of no use from here on. */
+/* Memory and arrays of the mapping become invalid. */
 static void take_back(mw_graphics *graphics) {
   if (graphics->buffer) {
     mw_memory_unlend(graphics->buffer->address);
@@ -175,7 +175,7 @@ static void take_back(mw_graphics *graphics) {
   graphics->mapped = false;
 }
 
-/* Where GL cannot take it the resource stays mapped, so that nothing is lost. */
+/* If GL does not accept the data, the resource stays mapped, so that nothing is lost. */
 static int unmap(mw_graphics *graphics, mw_stream *stream) {
   if (!graphics->mapped) return fail(MW_NOT_MAPPED, "resource %u of OpenGL is not mapped", graphics->name);
   int code = graphics->native ? mw_graphics_driver(graphics)->unmap(stream->state, graphics->native) : store(graphics);
@@ -205,12 +205,12 @@ static int check(mw_stream *stream, mw_graphics *const *list, size_t count) {
                   list[i]->device->name, stream->device->name);
     for (size_t k = 0; k < i; k++)
       if (list[k] == list[i])
-        return fail(MW_INVALID_RESOURCE_HANDLE, "resources %zu and %zu of the list are one", k + 1, i + 1);
+        return fail(MW_INVALID_RESOURCE_HANDLE, "resources %zu and %zu of the list are the same", k + 1, i + 1);
   }
   return mw_capture_refuse_wait(stream->device);
 }
 
-/* Whether each is mapped, or none: asked first, so that it is all of them or none. */
+/* Check that all resources are mapped, or that none is, before changing any. */
 static int check_mapped(mw_graphics *const *list, size_t count, bool mapped) {
   int code = MW_SUCCESS;
   for (size_t i = 0; i < count && code == MW_SUCCESS; i++) {
@@ -231,7 +231,7 @@ int mw_graphics_map(mw_stream *stream, mw_graphics *const *list, size_t count) {
     code = map(list[i], stream);
     mw_unlock(&list[i]->lock);
     if (code == MW_SUCCESS) continue;
-    while (i-- > 0) { /* nothing can have been written */
+    while (i-- > 0) { /* nothing can have been written yet */
       mw_lock(&list[i]->lock);
       if (list[i]->native) (void)mw_graphics_driver(list[i])->unmap(stream->state, list[i]->native);
       take_back(list[i]);
@@ -244,8 +244,8 @@ int mw_graphics_map(mw_stream *stream, mw_graphics *const *list, size_t count) {
 
 static void nothing(void *context) { (void)context; }
 
-/* The work that writes to what is mapped: the stream's, and what unmapping, as an operation of the stream, waits for by the
-   default stream's rule; all where the copies to OpenGL would wait for it anyway. */
+/* Wait for the work that may write to mapped memory: the stream's, and the work that unmapping, as an operation of the
+   stream, waits for by the legacy default stream's rule; or all work, if the copies to OpenGL wait for it anyway. */
 static int finish(mw_stream *stream, mw_graphics *const *list, size_t count) {
   bool only = true;
   for (size_t i = 0; i < count; i++) only = only && (list[i]->native || (list[i]->buffer && list[i]->buffer->host));
@@ -258,7 +258,7 @@ int mw_graphics_unmap(mw_stream *stream, mw_graphics *const *list, size_t count)
   int code = check(stream, list, count), failure = MW_SUCCESS;
   if (code == MW_SUCCESS) code = check_mapped(list, count, true);
   if (code != MW_SUCCESS) return code;
-  /* A kernel's failure is told, and does not keep the resource from OpenGL. */
+  /* A kernel's failure is reported, but the resource is unmapped nevertheless. */
   failure = finish(stream, list, count);
   if (failure == MW_NOT_READY) return failure;
   mw_error *story = failure ? mw_error_copy(mw_error_last()) : NULL;

@@ -1,16 +1,15 @@
-/* Resources of OpenGL, as interop.c and interop_image.c share them. */
+/* OpenGL resources: declarations shared by interop.c and interop_image.c. */
 #ifndef MW_GRAPHICS_H
 #define MW_GRAPHICS_H
 
 #include "gl.h"
 #include "core/texture/texture.h"
 
-/* A layer of a level of an image that was asked for, alone or with all others. */
+/* A layer of a level of an image that was requested, by itself or with all others. */
 typedef struct mw_graphics_part {
   unsigned layer, level;
   mw_gl_image image;
-  mw_cuda_array
-      *array; /* what was handed out: of its own, or a view of the whole; NULL where nobody asked for it alone */
+  mw_cuda_array *array; /* its own memory, or a view of the whole; NULL if it was not requested by itself */
 } mw_graphics_part;
 
 struct mw_graphics {
@@ -21,7 +20,7 @@ struct mw_graphics {
   pthread_mutex_t lock;  /* for what follows */
   bool mapped;
   mw_buffer *buffer;
-  mw_graphics_part *parts; /* those that hold OpenGL's texels, and are written back */
+  mw_graphics_part *parts; /* the parts that were fetched, and are written back */
   size_t part_count;
   mw_cuda_array *whole; /* all levels and layers, or NULL */
 };
@@ -30,7 +29,7 @@ static inline const mw_driver_graphics *mw_graphics_driver(const mw_graphics *gr
   return graphics->device->driver->graphics;
 }
 
-/* Whether the resource is mapped, and of that kind. Under the lock, as the next two. */
+/* Check that the resource is mapped and of that kind. Under the lock, as the next two. */
 int mw_graphics_check(const mw_graphics *graphics, bool image);
 int mw_graphics_store_parts(const mw_graphics *graphics, const mw_gl_context *context);
 void mw_graphics_drop_parts(mw_graphics *graphics);

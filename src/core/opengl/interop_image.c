@@ -1,15 +1,14 @@
-/* Images of OpenGL as CUDA arrays: a layer of a level each, or all of them as one mipmapped array.
+/* OpenGL images as CUDA arrays: one for each layer of a level, or all of them as one mipmapped array.
  *
- * Where what is mapped is a copy, there is one array with room for the whole image, made when the first part is asked for.
- * Parts are views of it, so that the mipmapped array and the parts are the same memory, as they are where the driver shares
- * the image itself; texels are fetched for what was asked for only. Two cases leave no room for views: an array of a
- * driver's own (the hardware's layouts) that has layers, and a device that has no arrays of the image's kind. There parts
- * are arrays by themselves. */
+ * If the mapping is a copy, there is one array for the whole image, made when the first part is requested. Parts are
+ * views of it, so that the mipmapped array and the parts share memory, as they do if the driver shares the image
+ * itself; only requested texels are fetched. Views are impossible in two cases: a driver's own array (in the hardware's
+ * layout) with layers, and a device without arrays of the image's kind. There, parts are separate arrays. */
 #include "interop.h"
 
 #include <stdlib.h>
 
-/* ---- what an image is as an array ---- */
+/* ---- array descriptions of images ---- */
 
 static bool is_cubemap(const mw_gl_image *image) { return image->target == GL_TEXTURE_CUBE_MAP; }
 
@@ -40,7 +39,7 @@ static int describe(const mw_graphics *graphics, const mw_gl_context *context, u
 
 /* ---- moving texels ---- */
 
-/* A part's whole as the two sides of a copy. */
+/* A whole part as the two sides of a copy. */
 static int copy_part(const mw_graphics *graphics, const mw_graphics_part *p, void *texels, bool to_array) {
   const mw_gl_image *image = &p->image;
   size_t row = image->width * (size_t)(image->channels.bits / 8 * image->channels.count);
@@ -109,7 +108,7 @@ static bool has_layers(const mw_cuda_array *array) {
   return array->desc.kind == MW_CUDA_ARRAY_CUBEMAP || array->desc.kind == MW_CUDA_ARRAY_2D_LAYERED;
 }
 
-/* Room for all of the image. */
+/* Make the array for the whole image. */
 static int make_whole(mw_graphics *graphics, const mw_gl_context *context) {
   mw_gl_image first;
   int code = graphics->whole ? MW_SUCCESS : describe(graphics, context, 0, &first);
@@ -120,13 +119,13 @@ static int make_whole(mw_graphics *graphics, const mw_gl_context *context) {
   return code;
 }
 
-/* A part as an array of its own memory. */
+/* A part as an array with memory of its own. */
 static int make_apart(const mw_graphics *graphics, mw_graphics_part *p) {
   const mw_cuda_array_desc desc = describe_part(&p->image);
   return mw_cuda_array_new(graphics->device, &desc, &p->array);
 }
 
-/* A level of the whole, or the one layer of it that is the part. */
+/* A view of the whole: a level, or the part's layer of it. */
 static int make_view(const mw_graphics *graphics, mw_graphics_part *p) {
   int code = mw_cuda_array_level(graphics->whole, p->level, &p->array);
   if (code != MW_SUCCESS || !has_layers(graphics->whole)) return code;
@@ -143,7 +142,7 @@ static int make_copy(mw_graphics *graphics, const mw_gl_context *context, mw_gra
   bool opaque = graphics->device->driver->array_new && layers;
   if (opaque && graphics->whole)
     return fail(MW_NOT_SUPPORTED,
-                "layers of an image of OpenGL's are no arrays by themselves here while its mipmapped array is known: "
+                "layers of an OpenGL image cannot be arrays by themselves here while its mipmapped array exists: "
                 "cudaGetMipmappedArrayLevel has them, or unmap it first");
   int code = opaque ? MW_NOT_SUPPORTED : make_whole(graphics, context);
   if (code == MW_NOT_SUPPORTED) return make_apart(graphics, p);
@@ -158,7 +157,7 @@ static int make_native(const mw_graphics *graphics, mw_graphics_part *p) {
   return code ? code : mw_cuda_array_over(graphics->device, &desc, handle, driver->array_end, &p->array);
 }
 
-/* Make the part, or, where its texels are in the whole already, the view of it. Under the lock. */
+/* Make the part, or, if its texels are in the whole already, a view of it. Under the lock. */
 static int make_part(mw_graphics *graphics, mw_graphics_part *p) {
   mw_gl_context context;
   bool fetched = find_part(graphics, p->layer, p->level) != NULL;
@@ -193,7 +192,7 @@ int mw_graphics_array(mw_graphics *graphics, unsigned layer, unsigned level, mw_
 
 /* ---- the whole ---- */
 
-/* Fetch what of a level was not fetched yet: its layers come out of OpenGL at once. */
+/* Fetch the parts of a level that were not fetched yet: OpenGL returns all layers at once. */
 static int fetch_level(mw_graphics *graphics, const mw_gl_context *context, unsigned level) {
   mw_graphics_part part = {.level = level};
   int code = describe(graphics, context, level, &part.image);
