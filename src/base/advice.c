@@ -1,5 +1,5 @@
-/* Advice: see advice.h. One table says it all; the rest finds out which of its rows an error is about: by the name in the
- * code under the caret, or by a name that the message quotes. */
+/* Advice: see advice.h. One table contains the advice; the rest finds the row that applies to an error, by the name in
+ * the code at the caret, or by a name that the message quotes. */
 #include "advice.h"
 
 #include <ctype.h>
@@ -15,11 +15,11 @@ typedef enum row_kind {
 
 typedef struct row {
   row_kind kind;
-  const char *names; /* with spaces between; '*' at the end: all that begin so */
-  const char *text;  /* '@' is the name as it was written; of the host interface, what stands after MW_HOST_CODE */
+  const char *names; /* separated by spaces; a trailing '*' matches all names with that prefix */
+  const char *text;  /* '@' is the name as written; for the host interface, the part after MW_HOST_CODE */
 } row;
 
-/* The first that fits. */
+/* The first match applies. */
 static const row rows[] = {
     {HOST, "main", "leave it out, the text holds kernels alone"},
     {HOST, "cudaMalloc cudaMallocManaged cudaMallocHost cudaMallocPitch cudaHostAlloc cudaMallocAsync",
@@ -83,7 +83,7 @@ static const row *find_row(const char *name, row_kind kind) {
 
 static bool is_name(char c) { return isalnum((unsigned char)c) || c == '_' || c == ':'; }
 
-/* The name with its namespaces that stands at the column. */
+/* The name at the column, with its namespaces. */
 static char *name_at(const char *code, size_t column) {
   size_t length = strlen(code);
   if (column >= length || !is_name(code[column])) return mw_strdup("");
@@ -93,7 +93,8 @@ static char *name_at(const char *code, size_t column) {
   return mw_format("%.*s", (int)(end - start), code + start);
 }
 
-/* The next name that the message has in quotes, 'clang\'s' or "NVRTC's"; without template arguments, as <file> too. */
+/* The next quoted name of the message, in 'single' (clang) or "double" (NVRTC) quotes or as <file>; without template
+   arguments. */
 static char *next_quoted(const char **at) {
   const char *open = strpbrk(*at, "'\"");
   const char *close = open ? strchr(open + 1, *open) : NULL;
@@ -110,7 +111,7 @@ static const char *of_library(const char *name) {
   return *last ? last : NULL;
 }
 
-/* ---- what the message is about ---- */
+/* ---- classifying the message ---- */
 
 static bool says(const char *text, const char *const *words) {
   for (; *words; words++)
@@ -118,7 +119,7 @@ static bool says(const char *text, const char *const *words) {
   return false;
 }
 
-/* That nothing has this name, as clang and NVRTC say it. */
+/* Whether the message, by clang or NVRTC, is about an unknown name. */
 static bool is_unknown(const mw_complaint *c) {
   static const char *const words[] = {"undeclared identifier",
                                       "unknown type name",
@@ -130,13 +131,13 @@ static bool is_unknown(const mw_complaint *c) {
   return says(c->message, words);
 }
 
-/* That a kernel calls what is the host's alone. */
+/* Whether the message is about a kernel that calls a host function. */
 static bool calls_host(const mw_complaint *c) {
   static const char *const words[] = {"reference to __host__ function", "call to __host__ function from", NULL};
   return says(c->message, words) || says(c->notes, words);
 }
 
-/* Whether "vector" without its namespace is the library's, and no variable that was forgotten. */
+/* Whether "vector" without a namespace means the library's, and not a missing variable. */
 static bool looks_like_library(const mw_complaint *c, const char *name) {
   static const char *const words[] = {"unknown type name", "no template named", "file not found", "open source file",
                                       NULL};
@@ -157,7 +158,7 @@ static char *about_name(const mw_complaint *c, const char *name, bool *host) {
   return mw_format("%.*s%s%s", (int)before, found->text, name, found->text + before + 1);
 }
 
-/* The bracket that closes the one at `open`, on this line, or NULL. */
+/* The bracket on this line that matches the one at `open`, or NULL. */
 static const char *closing(const char *open) {
   int depth = 0;
   for (const char *at = open; *at; at++) {
@@ -167,7 +168,7 @@ static const char *closing(const char *open) {
   return NULL;
 }
 
-/* Where the kernel's name begins that ends before `end`, template arguments included. */
+/* The start of the kernel's name, including template arguments, that ends before `end`. */
 static const char *start_of_kernel(const char *code, const char *end) {
   int depth = 0;
   const char *at = end;
@@ -179,7 +180,7 @@ static const char *start_of_kernel(const char *code, const char *end) {
   return at;
 }
 
-/* text[0..length) where Lua has the same, else `otherwise`. */
+/* text[0..length) if it is valid Lua as well, else `otherwise`. */
 static char *argument_text(const char *text, size_t length, const char *otherwise) {
   char *copy = mw_format("%.*s", (int)length, text);
   if (!strpbrk(copy, "(&*<>{\"'?!") && !strstr(copy, "dim3")) return copy;
@@ -187,7 +188,7 @@ static char *argument_text(const char *text, size_t length, const char *otherwis
   return mw_strdup(otherwise);
 }
 
-/* k<<<1, 32>>>(x) as the script writes it, where it stands on one line; NULL where it does not. */
+/* k<<<1, 32>>>(x) as a Lua script writes it, if it is on one line; else NULL. */
 static char *rewrite_launch(const char *code) {
   const char *open = strstr(code, "<<<"), *close = open ? strstr(open, ">>>") : NULL;
   const char *call = close ? close + 3 + strspn(close + 3, " ") : NULL;
@@ -246,7 +247,7 @@ static char *about_file(const mw_complaint *c, const char *name) {
                    name, name);
 }
 
-/* Which of two names the error is about: the one that the message quotes, as the code has it with its namespaces. */
+/* Choose the name that the error is about: the one that the message quotes, with its namespaces from the code. */
 static char *choose(const char *in_code, const char *quoted) {
   const char *colon = strrchr(in_code, ':');
   bool same = strcmp(colon ? colon + 1 : in_code, quoted) == 0;

@@ -1,4 +1,4 @@
-/* Memory that is always there and memory that may not be, growing byte strings, and the hash that names cache entries and guards images. */
+/* Memory allocation, growing byte strings, and the hash for cache keys and checksums of images. */
 #include "base.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 /* ---- memory ---- */
 
-/* The host's memory is gone: no caller could do better than this, and one that tried would be tested by nobody. */
+/* Host memory is exhausted: callers could not recover, and such recovery code would never be tested. */
 static void *or_die(void *memory, size_t bytes) {
   if (memory) return memory;
   fprintf(stderr, "moonwarp: the host is out of memory (%zu bytes were wanted)\n", bytes);
@@ -15,7 +15,7 @@ static void *or_die(void *memory, size_t bytes) {
 }
 
 static int fail_memory(const char *what, size_t bytes) {
-  return fail(MW_MEMORY_ALLOCATION, "the host has no memory for %s: %zu bytes were wanted", what, bytes);
+  return fail(MW_MEMORY_ALLOCATION, "the host has no memory for %s: %zu bytes were requested", what, bytes);
 }
 
 void *mw_try_alloc(size_t bytes, const char *what) {
@@ -45,7 +45,7 @@ char *mw_format(const char *format, ...) {
 
 /* ---- growing byte strings ---- */
 
-/* Room for `length` more bytes and the NUL behind them. */
+/* Reserve `length` more bytes and the NUL after them. */
 static bool reserve(mw_text *text, size_t length) {
   if (length >= SIZE_MAX - text->length) return false;
   size_t need = text->length + length + 1;
@@ -89,8 +89,8 @@ void mw_text_free(mw_text *text) {
 
 /* ---- hashing ---- */
 
-/* Multiply and fold, a word at a time. Every step is invertible, so that two inputs which differ in one word never meet;
-   and the product spreads that difference over the high half, which the next words cannot reach to cancel it. */
+/* Multiply and fold, a word at a time. Every step is invertible, so that two inputs that differ in one word never
+   collide; and the product spreads that difference over the high half, where later words cannot cancel it. */
 __extension__ typedef unsigned __int128 wide;
 
 /* L'Ecuyer's multiplier for congruential generators modulo 2^128 (Mathematics of Computation 68, 1999). */
@@ -108,7 +108,7 @@ void mw_hash_add(mw_hash *hash, const void *data, size_t length) {
   const unsigned char *bytes = data;
   size_t words = length / sizeof(uint64_t), rest = length % sizeof(uint64_t);
   uint64_t word;
-  mw_hash state = *hash; /* in registers: `data` might overlap *hash for all the compiler knows */
+  mw_hash state = *hash; /* in registers: for the compiler, `data` might alias *hash */
   for (size_t i = 0; i < words; i++, bytes += sizeof word) {
     memcpy(&word, bytes, sizeof word);
     state = mix(state, word);

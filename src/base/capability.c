@@ -1,8 +1,8 @@
-/* What each compute capability has: the figures of CUDA's guides in one table, for the CPU device when it is opened as
- * one of them, and for the occupancy calculator.
+/* The limits of each compute capability: the tables of CUDA's guides, for a CPU device opened with a compute capability
+ * and for the occupancy calculator.
  *
- * Sources: CUDA 1.1 guide, appendix A; CUDA 4.2 guide, table F-2 (1.0 to 3.0); CUDA 11.2 guide, table 15; the units in
- * which registers and shared memory are handed out: NVIDIA's occupancy calculator. Rows that agree share a name. */
+ * Sources: CUDA 1.1 guide, appendix A; CUDA 4.2 guide, table F-2 (1.0 to 3.0); CUDA 11.2 guide, table 15; for the
+ * allocation units of registers and shared memory: NVIDIA's occupancy calculator. Equal rows share a name. */
 #include "base.h"
 
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static const mw_texture_limits textures_72 = TEXTURES_6(1 << 27, 32);
 
 /* ---- the table ---- */
 
-/* Of a multiprocessor; and of a block, of which later generations take no more than this unless they are asked. */
+/* Limits of a multiprocessor and of a block; of the latter, the shared memory without opt-in. */
 typedef struct row {
   int number; /* major * 10 + minor */
   int warps, blocks, registers, shared;
@@ -134,7 +134,7 @@ static const row rows[] = {
     {70, 64, 32,  K(64),   K(96), K(64), 255, K(48),  K(96), 256, 256, 4,   0, &textures_70},
     {72, 64, 32,  K(64),   K(96), K(64), 255, K(48),  K(96), 256, 256, 4,   0, &textures_72},
     {75, 32, 16,  K(64),   K(64), K(64), 255, K(48),  K(64), 256, 256, 4,   0, &textures_70},
-    /* From 8.0 on the system takes a piece of shared memory for each block. */
+    /* From 8.0 on the system reserves shared memory for each block. */
     {80, 64, 32,  K(64),  K(164), K(64), 255, K(48), K(163), 256, 128, 4, KIB, &textures_70},
     {86, 48, 16,  K(64),  K(100), K(64), 255, K(48),  K(99), 256, 128, 4, KIB, &textures_70},
     {87, 48, 16,  K(64),  K(164), K(64), 255, K(48), K(163), 256, 128, 4, KIB, &textures_70},
@@ -143,7 +143,7 @@ static const row rows[] = {
 };
 /* clang-format on */
 
-/* What follows from the generation alone. */
+/* Limits that depend only on the generation. */
 static void expand(const row *r, mw_capability *out) {
   bool first = r->number < 20;
   int side = first ? 512 : 1024;

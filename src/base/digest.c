@@ -1,16 +1,16 @@
-/* The digest of a compiler's log: each mistake in the words that help most, first and without what only follows from it.
+/* The digest of a compiler's log: for each mistake the most helpful message, without its consequences.
  *
- * A mistake is an error or a warning with the notes after it. Where there is advice (advice.c) it takes the message's place,
- * and neither notes nor further errors on that line are told; host code is one mistake, whatever its lines are, which
- * become notes. Of a mistake without advice the notes stay that are about the user's own files; of those about our headers
- * and the system's stay the words. */
+ * A mistake is an error or a warning with the notes after it. If there is advice (advice.c), it replaces the message,
+ * and notes and further errors on that line are dropped. All host code is one mistake, whose lines become notes. For a
+ * mistake without advice, notes about the user's own files are kept; of notes about moonwarp's and the system's headers
+ * only the text is kept. */
 #include "advice.h"
 #include "log.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FOREIGN_NOTES 3 /* of one mistake, that are told */
+#define FOREIGN_NOTES 3 /* the most notes about other files that are shown for a mistake */
 
 typedef struct mistake {
   mw_log_entry entry;
@@ -49,7 +49,8 @@ static void group(digest *d) {
   }
 }
 
-/* Ours, the compiler's and the system's headers, and what macros of theirs are spelled in: no file, and no option. */
+/* Whether the file is moonwarp's, the compiler's or the system's header, or a pseudo-file of a macro; not the
+   user's. */
 static bool is_foreign(const mw_log_entry *entry) {
   static const char folder[] = "/moonwarp/device/";
   const char *file = entry->file;
@@ -58,7 +59,7 @@ static bool is_foreign(const mw_log_entry *entry) {
          (*file == '<' || strncmp(file, "/usr/", 5) == 0 || memmem(file, entry->file_length, folder, strlen(folder)));
 }
 
-/* An error in a header that is none of the user's is told where the user comes to it. */
+/* An error in a foreign header is reported at the user's line that leads to it. */
 static void blame_user(mistake *m) {
   if (m->entry.kind != MW_LOG_ERROR || !is_foreign(&m->entry)) return;
   for (size_t i = 0; i < m->note_count; i++) {
@@ -76,7 +77,7 @@ static void blame_user(mistake *m) {
   }
 }
 
-/* The line of code in an entry, behind a margin "   12 | " where there is one. */
+/* The line of code in an entry, after a margin "   12 | " if there is one. */
 static char *code_of(const mw_log_entry *entry) {
   const char *line = entry->body, *end = line + strcspn(line, "\n");
   if (line == entry->end) return mw_strdup("");
@@ -108,7 +109,7 @@ static void add_place(digest *d, const mw_log_entry *entry) {
   mw_text_add(&d->out, " ", 1);
 }
 
-/* Where a macro of a header comes from helps nobody. */
+/* The origin of a header's macro is not helpful. */
 static bool is_expansion(const mw_log_entry *note) { return strncmp(note->message, "expanded from ", 14) == 0; }
 
 static void add_notes(digest *d, const mistake *m) {
@@ -139,7 +140,8 @@ static void add_host_lines(digest *d, size_t first) {
   }
 }
 
-/* Whether the mistake is an earlier one's: the same host code, on a line that there is advice for, or at the same place. */
+/* Whether the mistake belongs to an earlier one: it is also about host code, on a line with advice, or at the same
+   position. */
 static bool follows(const digest *d, size_t index) {
   const mistake *m = &d->list[index];
   for (size_t i = 0; i < index && m->entry.kind == MW_LOG_ERROR; i++) {

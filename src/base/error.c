@@ -1,7 +1,7 @@
-/* The error slot: one a thread, filled where a failure's facts are known and read by whoever reports it.
+/* The error slot: one for each thread, filled where a failure's facts are known and read where it is reported.
  *
  * A slot owns its strings. They live until the next failure on the thread, so every function here copies its arguments
- * before it lets go of old strings: a caller may pass a string of the slot itself. */
+ * before it frees old strings: a caller may pass a string of the slot itself. */
 #include "base.h"
 #include "error_list.h"
 
@@ -39,7 +39,7 @@ static void set_string(const char **place, const char *value) {
   *place = copy;
 }
 
-/* `name` and `kind` are copied like the rest: an error may outlive the library's image in a host that unloads it. */
+/* `name` and `kind` are copied as well: an error may outlive the library in a host that unloads it. */
 static void free_strings(mw_error *error) {
   set_string(&error->name, NULL);
   set_string(&error->kind, NULL);
@@ -70,8 +70,8 @@ void mw_error_free(mw_error *error) {
 
 /* ---- the slot ---- */
 
-/* NULL until the thread's first failure. mw_error_clear hides it and frees nothing: strings live until the next failure.
-   The key exists only to free the slot when the thread ends; the thread-local pointer is what is read. */
+/* NULL until the thread's first failure. mw_error_clear hides it and frees nothing: strings live until the next
+   failure. The key exists only to free the slot when the thread ends; the thread-local pointer is what is read. */
 static _Thread_local mw_error *slot;
 static _Thread_local bool hidden;
 static pthread_key_t slot_key;

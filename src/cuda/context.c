@@ -1,7 +1,8 @@
-/* The context: the device's primary one, so that moonwarp and other users of the GPU in one process see the same memory.
+/* The context: the device's primary one, so that moonwarp and other users of the GPU in one process see the same
+ * memory.
  *
- * After a fault in a kernel CUDA refuses every call in the context: the device is lost. Then all commands count as done
- * and the story of it is kept; cuda_reset makes a new context, in which nothing of the old one is left. */
+ * After a fault in a kernel CUDA refuses every call in the context: the device is lost. Then all commands count as
+ * done, and the message about the loss is kept. cuda_reset makes a new context, without the objects of the old one. */
 #include "cuda/cuda.h"
 
 #include <stdio.h>
@@ -87,7 +88,7 @@ static const char *what_happened(CUresult result) {
   }
 }
 
-/* A fault on one GPU may take all of them from the process: what the first one was lost with explains the others. */
+/* A fault on one GPU may make all GPUs unusable for the process: the first loss explains the others. */
 static struct {
   pthread_mutex_t lock;
   char story[512];
@@ -134,7 +135,7 @@ int cuda_outcome(cuda_device *device, CUresult result, const char *what) {
   if (result == 0) return MW_SUCCESS;
   if (!cuda_is_fatal(result)) return cuda_check(result, "%s", what);
   int none = 0;
-  /* Who is first tells the story; others meet a device that is lost. */
+  /* The first thread reports the loss; others find a lost device. */
   if (!atomic_compare_exchange_strong(&device->lost, &none, result)) return fail_lost(device);
   return lose(device, result);
 }

@@ -1,7 +1,8 @@
-/* Events, functions that a stream calls, and holds.
+/* Events, host functions, and holds.
  *
- * A hold is a value of a word of pinned memory, which its stream waits for. Which holds a stream stands behind is written down as they
- * are passed on, by events and by the default stream's rule, so that nobody waits for what waits for the host. */
+ * A hold is a value of a word of pinned memory, for which its stream waits. The holds that block a stream are recorded
+ * as they propagate, by events and by the legacy default stream's rule, so that no thread waits for work that waits for
+ * the host. */
 #include "cuda/cuda.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ typedef struct cuda_hold {
   unsigned epoch;
 } cuda_hold;
 
-/* Holds that something stands behind. */
+/* The holds that block a stream or an event. */
 typedef struct cuda_waits {
   cuda_hold **holds;
   size_t count;
@@ -34,7 +35,7 @@ typedef struct cuda_event {
   cuda_waits waits;
 } cuda_event;
 
-/* ---- who stands behind which hold: under the device's lock ---- */
+/* ---- the holds that block streams: under the device's lock ---- */
 
 static void let_go(cuda_hold *hold) {
   if (atomic_fetch_sub(&hold->refs, 1) == 1) free(hold);
@@ -111,9 +112,8 @@ static void wait_before(cuda_device *device, cuda_waits *waits) {
 }
 
 static int fail_held(void) {
-  return fail(MW_NOT_READY,
-              "the stream stands still until a function of the host's has been called, and only the host can "
-              "do that");
+  return fail(MW_NOT_READY, "the stream is blocked until a host function has been called, and only the host can "
+                            "do that");
 }
 
 int cuda_stream_held(cuda_stream *stream) {

@@ -1,8 +1,8 @@
-/* Device memory, and a book of it by address.
+/* Device memory, and a record of allocations by address.
  *
- * Memory comes from the device's pool by way of a stream of the driver's own, which holds nothing but that: so what is
- * freed, of which the core says that nothing uses it any more, is there for the next allocation at once. The pool gives
- * memory back to the system beyond what context.c lets it keep, and all of it where an allocation fails. */
+ * Memory is allocated from the device's pool in an internal stream that is used only for this: so freed memory, which
+ * the core guarantees to be unused, is available to the next allocation at once. The pool returns memory to the system
+ * beyond the amount that context.c sets, and all of it if an allocation fails. */
 #include "cuda/cuda.h"
 
 #include <stdio.h>

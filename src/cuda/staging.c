@@ -1,8 +1,8 @@
-/* Large copies between the host's memory and the device's, by way of pinned memory.
+/* Large copies between host and device memory, staged through pinned memory.
  *
- * The device reads pinned memory only, and at several times the speed at which one core moves bytes into it. So a copy is
- * cut into parts that a few lanes take in turn: each has a thread, a stream and two pieces of pinned memory, of which the
- * thread fills one (or empties it) while the device has the other. */
+ * The device reads pinned memory only, several times faster than one core can copy into it. So a copy is divided into
+ * parts that a few lanes process in turn: each lane has a thread, a stream and two buffers of pinned memory, of which
+ * the thread fills (or empties) one while the device accesses the other (double buffering). */
 #include "cuda/cuda.h"
 
 #include <sched.h>

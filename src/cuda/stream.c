@@ -1,4 +1,4 @@
-/* Streams: CUDA's own, each with a queue of the commands whose completions are still to be called (cuda.h). */
+/* Streams: CUDA's own, each with a queue of commands whose completions have not been called yet (cuda.h). */
 #include "cuda/cuda.h"
 
 #include <stdlib.h>
@@ -14,8 +14,8 @@ static cuda_pending *command_at(const cuda_stream *stream, uint64_t i) {
   return &stream->queue[i & (stream->capacity - 1)];
 }
 
-/* Commands before `upto` are done, and what they told of failures was taken. Called without the lock: a completion may take
-   others. */
+/* Commands before `upto` are done, and what they told of failures was taken. Called without the lock: a completion may
+   take others. */
 static void complete(cuda_stream *stream, uint64_t upto) {
   struct {
     mw_completion completion;
@@ -276,9 +276,9 @@ void cuda_stream_free(void *handle) {
 
 /* ---- waiting ---- */
 
-/* Kernels that can be stopped are the monitor's affair. CUDA cannot stop others: past the limit "time" the host gives the
-   device up and goes on without it. So it does where a kernel does not end that ought to: one of its threads failed, and
-   others wait for that thread without looking. */
+/* The watchdog stops kernels that can be stopped. CUDA cannot stop others: past the limit "time" the host gives up the
+   device and continues without it. The same applies to a kernel that does not end although it should, because one of
+   its threads failed and others wait for that thread without polling. */
 static CUresult wait_watching(cuda_stream *stream, double seconds) {
   CUresult result;
   cuda_device *device = stream->device;
