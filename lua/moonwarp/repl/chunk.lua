@@ -1,7 +1,8 @@
 -- An input as a chunk of Lua. Variables that an input declares local are kept for the next ones, which could not reach
 -- them otherwise: at its top level `local x = 1` is `x = 1`, so that scripts and snippets can be pasted line by line.
 
-local source = require("moonwarp.binding").part "source"
+local binding = require "moonwarp.binding"
+local source, syntax = binding.part "source", binding.part "syntax"
 
 local M = {}
 
@@ -107,7 +108,7 @@ function M.compile(text, number)
   local chunk, why = load_text(M.keep_locals(text), name)
   if chunk then return interpreted(chunk) end
   if why:find "<eof>" or why:find "near '?<?eof" or why:find "unfinished long" then return nil, nil, why end
-  return nil, why
+  return nil, syntax.explain(text, why)
 end
 
 return M
