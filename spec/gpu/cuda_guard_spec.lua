@@ -64,6 +64,15 @@ describe("a kernel that tells of a failure", function()
       result.output)
   end)
 
+  it("is told of as a whole, where it is written over others that nobody has looked at", function()
+    local result = off(plain .. [[
+      m.scale(1, 1)(x, 1)
+      print(try(mw.synchronize).message)
+      mw.synchronize()
+    ]], { cuda = "tells=1 overwrites=1" })
+    assert.matches("\nkernel scale failed the assertion 'all of'; %S+:4, block", result.output)
+  end)
+
   it("does not keep a reset from working, and its module is gone with that", function()
     local result = off(plain .. [[
       m.scale(1, 1)(x, 1)

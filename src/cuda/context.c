@@ -205,13 +205,13 @@ int cuda_reset(void *handle) {
   const mw_kernel_info *one;
   cuda_streams_abandon(device, &story, &one);
   mw_text_free(&story);
+  cuda_guard_forget(device); /* its pinned memory goes with the context */
   cu.cuCtxSetCurrent(NULL);
   int code = cuda_check(cu.cuDevicePrimaryCtxReset(device->id), "resetting cuda:%d", device->ordinal);
   if (code != MW_SUCCESS) return code;
   cu.cuDevicePrimaryCtxRelease(device->id);
   cuda_heap_forget(device->heap);
   cuda_staging_forget(device->staging);
-  cuda_guard_forget(device);
   device->context = NULL;
   device->side = NULL;
   device->order = NULL;

@@ -7,7 +7,8 @@
  *   FAKE_CUDA       "devices=2 peers=0 version=12000 capability=90 memory=1000000000 busy=1 fault=700": what there is. busy:
  *                   streams have work until they are waited for; fault: what the first kernel fails with; tells=2 kind=1
  *                   many=3: the second launch tells the host of a failure of that kind (mw_guard_kind), and those behind it,
- *                   three in all; endless=1: that launch runs until the host stops it; and last "log=words", what the
+ *                   three in all; overwrites=1: where 64 others were, and it is written
+ *                   until somebody has looked twice; endless=1: that launch runs until the host stops it; and last "log=words", what the
  *                   driver's compiler says */
 #include "cuda/entry_points.h"
 #include "device/moonwarp/guard_layout.h"

@@ -2,6 +2,7 @@
 
 static mw_guard *guard; /* of the module that was loaded last */
 static uint64_t grids, endless;
+static mw_guard_report *unfinished; /* one that is still being written */
 
 static void tell(uint64_t grid, unsigned kind) {
   mw_guard_words *words = (void *)(uintptr_t)guard->words;
@@ -22,6 +23,21 @@ static void tell(uint64_t grid, unsigned kind) {
   if (kind != MW_GUARD_STOPPED) strcpy(r->file, "kernel.cu");
   strcpy(r->text, kind == MW_GUARD_ASSERT ? "x > 0" : kind == MW_GUARD_TRAP ? "" : "x");
   r->count = n + 1;
+  if (!setting("overwrites", 0)) return;
+  r->count = n + MW_GUARD_REPORTS;
+  strcpy(r->text, "half of");
+  unfinished = r;
+}
+
+/* Whether it still is written: until somebody has looked at its stream twice. */
+static int is_unfinished(void) {
+  static int looks;
+  if (!unfinished) return 0;
+  if (looks++ == 0) return 1;
+  strcpy(unfinished->text, "all of");
+  unfinished->count++;
+  unfinished = NULL;
+  return 0;
 }
 
 /* A launch with a number behind 16 bytes of parameters says that it began; and fails where it is told to. */
@@ -67,7 +83,7 @@ static CUresult fake_cuStreamSynchronize(CUstream stream) {
 static CUresult fake_cuStreamQuery(CUstream stream) {
   CALL(cuStreamQuery, "%zu", number_of(stream));
   look_at_stops(number_of(stream));
-  return busy[number_of(stream)] ? CUDA_NOT_READY : 0;
+  return busy[number_of(stream)] || is_unfinished() ? CUDA_NOT_READY : 0;
 }
 
 static CUresult fake_cuLaunchHostFunc(CUstream stream, CUhostFn *function, void *context) {

@@ -25,7 +25,7 @@ void cuda_guard_open(cuda_device *device) {
 void cuda_guard_forget(cuda_device *device) {
   cuda_guard *guard = device->guard;
   mw_lock(&guard->lock);
-  guard->host = NULL;
+  atomic_store(&guard->host, NULL);
   guard->words = 0;
   guard->taken = 0;
   cuda_guard_table_forget(&guard->table);
@@ -36,8 +36,9 @@ void cuda_guard_close(cuda_device *device) {
   cuda_guard *guard = device->guard;
   if (!guard) return;
   cuda_monitor_close(device);
-  if (guard->host && cuda_enter_quietly(device)) {
-    cu.cuMemFreeHost(guard->host);
+  mw_guard_host *host = atomic_load(&guard->host);
+  if (host && cuda_enter_quietly(device)) {
+    cu.cuMemFreeHost(host);
     cu.cuMemFree(guard->words);
     cuda_guard_table_free(&guard->table);
   }
@@ -61,10 +62,10 @@ static CUresult make_shared(cuda_device *device) {
   CUdeviceptr words = 0;
   memset(empty, 0, sizeof *empty);
   empty->heap_first = UINT64_MAX;
-  CUresult result = cu.cuMemHostAlloc(&host, sizeof *guard->host, CU_HOST_PORTABLE | CU_HOST_MAPPED);
+  CUresult result = cu.cuMemHostAlloc(&host, sizeof(mw_guard_host), CU_HOST_PORTABLE | CU_HOST_MAPPED);
   if (result == 0) result = cu.cuMemAlloc(&words, sizeof *empty);
   if (result == 0) {
-    memset(host, 0, sizeof *guard->host);
+    memset(host, 0, sizeof(mw_guard_host));
     result = cuda_guard_write(device, words, empty, sizeof *empty);
   }
   free(empty);
@@ -73,8 +74,8 @@ static CUresult make_shared(cuda_device *device) {
     if (host) cu.cuMemFreeHost(host);
     return result;
   }
-  guard->host = host;
   guard->words = words;
+  atomic_store(&guard->host, host);
   return 0;
 }
 
@@ -87,9 +88,9 @@ int cuda_guard_unit(cuda_device *device, cuda_unit *unit) {
     return unit->numbered ? fail(MW_INVALID_KERNEL_IMAGE, "a module with checks lacks the variable __mw_guard")
                           : MW_SUCCESS;
   mw_lock(&guard->lock);
-  CUresult result = guard->host ? 0 : make_shared(device);
+  CUresult result = atomic_load(&guard->host) ? 0 : make_shared(device);
   unit->guard_id = ++guard->units;
-  mw_guard at = {.host = (uint64_t)(uintptr_t)guard->host, .words = guard->words, .unit = unit->guard_id};
+  mw_guard at = {.host = (uint64_t)(uintptr_t)atomic_load(&guard->host), .words = guard->words, .unit = unit->guard_id};
   if (result == 0) result = cuda_guard_write(device, address, &at, sizeof at);
   mw_unlock(&guard->lock);
   unit->guarded = result == 0;
@@ -115,15 +116,15 @@ int cuda_guard_number(cuda_device *device, cuda_unit *unit, unsigned *number) {
   return cuda_outcome(device, result, "a launch");
 }
 
-static uint64_t grid_of(const cuda_guard *guard, unsigned number) {
-  const volatile mw_guard_host *host = guard->host;
+static uint64_t grid_of(cuda_guard *guard, unsigned number) {
+  const volatile mw_guard_host *host = atomic_load(&guard->host);
   size_t at = number % MW_GUARD_LAUNCHES;
   return host && host->begun[at].number == number ? host->begun[at].grid : 0;
 }
 
-static unsigned number_of(const cuda_guard *guard, uint64_t grid) {
-  const volatile mw_guard_host *host = guard->host;
-  for (size_t i = 0; i < MW_GUARD_LAUNCHES; i++)
+static unsigned number_of(cuda_guard *guard, uint64_t grid) {
+  const volatile mw_guard_host *host = atomic_load(&guard->host);
+  for (size_t i = 0; host && i < MW_GUARD_LAUNCHES; i++)
     if (host->begun[i].grid == grid && host->begun[i].number) return (unsigned)host->begun[i].number;
   return 0;
 }
@@ -220,17 +221,39 @@ static void clear_barrier(cuda_device *device, uint64_t grid) {
   cuda_guard_write(device, device->guard->words + at, &none, sizeof none);
 }
 
-static unsigned count_of(const cuda_guard *guard, unsigned n) {
-  return ((const volatile mw_guard_host *)guard->host)->reports[n % MW_GUARD_REPORTS].count;
+/* The count of the report that would be the n-th: it is there where that is more than n. */
+static unsigned count_of(const mw_guard_host *host, unsigned n) {
+  return __atomic_load_n(&host->reports[n % MW_GUARD_REPORTS].count, __ATOMIC_ACQUIRE);
+}
+
+static bool is_there(unsigned count, unsigned n) {
+  return (int)(count - n) > 0 && (count - n) % MW_GUARD_REPORTS == 1; /* else one is being written there */
+}
+
+/* The report that stands at the n-th's place, once it is there as a whole: its count, or n. The GPU may write a later one
+   there meanwhile, MW_GUARD_REPORTS further on. */
+static unsigned copy_report(const mw_guard_host *host, unsigned n, mw_guard_report *out) {
+  unsigned count = count_of(host, n);
+  while (is_there(count, n)) {
+    *out = host->reports[n % MW_GUARD_REPORTS];
+    atomic_thread_fence(memory_order_acquire);
+    unsigned now = count_of(host, n);
+    if (now == count) return count;
+    count = now;
+  }
+  return n;
 }
 
 void cuda_guard_take(cuda_device *device) {
   cuda_guard *guard = device->guard;
-  if (!guard->host || (int)(count_of(guard, guard->taken) - guard->taken) <= 0) return;
+  const mw_guard_host *host = atomic_load_explicit(&guard->host, memory_order_acquire);
+  unsigned taken = atomic_load(&guard->taken);
+  if (!host || !is_there(count_of(host, taken), taken)) return;
   mw_lock(&guard->lock);
-  for (unsigned count; guard->host && (int)((count = count_of(guard, guard->taken)) - guard->taken) > 0;) {
-    mw_guard_report report = guard->host->reports[guard->taken % MW_GUARD_REPORTS];
-    guard->taken = count; /* some were overwritten, if it is more than one more */
+  mw_guard_report report;
+  for (unsigned count; (host = atomic_load(&guard->host)) != NULL; guard->taken = count) {
+    count = copy_report(host, guard->taken, &report);
+    if (count == guard->taken) break; /* more than one further on, some were overwritten */
     keep_failure(device, &report);
     clear_barrier(device, report.grid);
   }

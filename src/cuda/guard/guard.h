@@ -14,7 +14,7 @@ typedef struct guard_tables {
 
 typedef struct cuda_guard {
   pthread_mutex_t lock;
-  mw_guard_host *host; /* NULL: no unit wanted it yet */
+  _Atomic(mw_guard_host *) host; /* NULL: no unit wanted it yet; read without the lock too */
   CUdeviceptr words;
   unsigned units, number;
   atomic_uint taken;

@@ -57,6 +57,8 @@ typedef struct __mw_failure {
 __mw_cold void __mw_tell_host(const __mw_failure &what, unsigned long long grid) {
   unsigned int n = __mw_count_one(&__mw_guard_shared()->reports);
   volatile mw_guard_report *r = &((mw_guard_host *)__mw_guard.host)->reports[n % MW_GUARD_REPORTS];
+  r->count = n;
+  asm volatile("membar.sys;" : : : "memory");
   r->grid = grid;
   r->kind = what.kind;
   r->unit = __mw_guard.unit;

@@ -23,7 +23,7 @@ typedef struct mw_guard_report {
   unsigned long long grid;
   unsigned long long object, address, bytes,
       size;           /* of an access: what it was made from has `size` bytes from there on */
-  unsigned int count; /* written last: how many reports there are with this one */
+  unsigned int count; /* how many reports there are with this one, written last; one less while it is written */
   unsigned int kind, unit, line, is_store, unused;
   unsigned int block[3], thread[3];
   char file[128], function[256];
