@@ -15,6 +15,7 @@
 
 #define MW_MWO_VERSION 15
 #define MW_MWO_SYMBOL  "mw_mwo"
+#define MW_MWO_MAGIC   "MWOIMG2"
 
 typedef struct mw_worker mw_worker;
 typedef struct mw_frame mw_frame;
@@ -215,7 +216,8 @@ typedef struct mw_mwo {
 typedef struct mw_trailer {
   uint64_t low, high; /* mw_hash over everything before the trailer, as one piece */
   uint64_t length;    /* bytes before the trailer */
-  char magic[8];      /* "MWOIMG1" */
+  char magic[8];      /* MW_MWO_MAGIC */
+  uint64_t key[2];    /* of the cache's entry that this is; 0: of none */
 } mw_trailer;
 
 #endif

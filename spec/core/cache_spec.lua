@@ -181,6 +181,34 @@ describe("the compile cache", function()
     return result.output
   end
 
+  it("has nothing that stands under another entry's name", function()
+    local folder = os.tmpname()
+    os.remove(folder)
+    local script = [[
+      local mw = require "moonwarp"
+      local out = mw.zeros(1, "int")
+      mw.compile("__global__ void f(int *out) { *out = " .. arg[1] .. "; }").f(1, 1)(out)
+      print(out[1], mw.cache.hits, mw.cache.misses)
+    ]]
+    local function compiled(value)
+      return run { script, value, environment = { MOONWARP_CACHE = folder } }.output
+    end
+    assert.equal("5\t0\t1\n", compiled(5))
+    local path = files(folder)[1]
+    if not path:find "mwo$" then path = files(folder)[2] end
+    local five = read(path)
+    assert.equal("5\t1\t0\n", compiled(5))
+    os.remove(path)
+    assert.equal("6\t0\t1\n", compiled(6))
+    local other
+    for _, name in ipairs(files(folder)) do other = name:find "mwo$" and name or other end
+    os.execute(("chmod u+w '%s'"):format(other))
+    write(other, five)
+    assert.equal("6\t0\t1\n", compiled(6))
+    assert.equal("6\t1\t0\n", compiled(6))
+    os.execute(("rm -rf '%s'"):format(folder))
+  end)
+
   it("has nothing from a folder or a file that others can write", function()
     assert.equal("7\n7\t1\n", twice "true")
     assert.equal("7\n7\t0\n", twice "chmod g+w %s")
@@ -229,8 +257,8 @@ describe("a folder of temporary files", function()
     local folder = os.tmpname()
     os.remove(folder)
     local left = folder .. "/" .. name
-    assert(os.execute(("mkdir -p %s/include/a && cd %s && touch kernel.cu include/a/b.h && touch -d '%s' ."):format(left,
-      left, when)))
+    assert(os.execute(("mkdir -p %s/include/a && cd %s && touch kernel.cu include/a/b.h && touch -d '%s' ."):format(
+      left, left, when)))
     local result = run { [[require "moonwarp".compile "__global__ void f(int *out) { *out = 7; }"]],
       environment = { TMPDIR = folder, MOONWARP_CACHE = "off" } }
     assert.is_true(result.ok, result.output)

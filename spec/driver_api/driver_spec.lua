@@ -330,7 +330,7 @@ describe("modules", function()
     assert.matches("fat binary", cu.story().message)
     code("CUDA_ERROR_NO_BINARY_FOR_GPU", cu.cuModuleLoadData("architecture {sm_10}\nabiversion {1}\n"))
     code("CUDA_ERROR_NO_BINARY_FOR_GPU", cu.cuModuleLoadDataEx(ptx, {}))
-    code("CUDA_ERROR_NO_BINARY_FOR_GPU", cu.cuModuleLoadData("MWCUDA1\narch 5\nsm_80end 0"))
+    code("CUDA_ERROR_NO_BINARY_FOR_GPU", cu.cuModuleLoadData("MWCUDA2\narch 5\nsm_80end 0"))
     assert.matches("a module for a GPU: .* NVIDIA GPUs only", cu.story().message)
   end)
 

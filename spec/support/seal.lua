@@ -12,7 +12,7 @@ local function multiply_high(a, b)
 end
 
 return function(bytes)
-  local body = bytes:sub(1, -33)
+  local body = bytes:sub(1, -49)
   local low, high = 0x62b821756295c58d, 0x6c62272e07bb0142
   local function mix(word)
     local x = low ~ word
@@ -22,5 +22,5 @@ return function(bytes)
   local padded = body .. ("\0"):rep(8 - #body % 8)
   for at = 1, #padded, 8 do mix((string.unpack("<i8", padded, at))) end
   mix(#body)
-  return body .. string.pack("<i8i8i8", low, high, #body) .. bytes:sub(-8)
+  return body .. string.pack("<i8i8i8", low, high, #body) .. bytes:sub(-24)
 end

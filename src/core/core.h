@@ -236,7 +236,7 @@ typedef struct mw_driver {
      instantiate, "fill<float,4>". The text is compiled under the name MW_SOURCE_NAME with lines from 1, whatever
      source->file and line are, so that one cache entry serves the text at any position. Folders in its options are
      absolute. On MW_INVALID_SOURCE the error slot's file, line and log refer to MW_SOURCE_NAME; the core translates
-     them. */
+     them. The file ends in MW_CACHE_KEY_SIZE bytes that are 0, where the cache puts its key. */
   int (*compile)(void *device, const mw_source *source, const char *const *instances, size_t instance_count,
                  const char *path);
   /* Whether the file at `path`, found in the cache, is still valid: undamaged, and the files it included unchanged. */
@@ -384,7 +384,8 @@ int mw_buffer_use(mw_buffer *buffer);
 void mw_buffer_unuse(mw_buffer *buffer);
 
 /* ---- the compile cache (cache.c): files by key ---- */
-/* Find the entry for `key` and mark it as just used; false if there is none. */
+enum { MW_CACHE_KEY_SIZE = sizeof(mw_hash) };
+/* Find the entry for `key`, which holds that key, and mark it as just used; false if there is none. */
 bool mw_cache_find(const mw_hash *key, char *path, size_t size);
 /* Move the file at `file` into the cache as the entry for `key`; *path is its new path (in the cache, or `file` itself
    if the cache is not writable). Evicts the least recently used entries above the limit. */

@@ -82,7 +82,7 @@ static size_t image_size(const void *image) {
     return 0;
   size_t length = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
   memcpy(&trailer, (const char *)image + length, sizeof trailer);
-  return trailer.length == length && memcmp(trailer.magic, "MWOIMG1", sizeof trailer.magic) == 0
+  return trailer.length == length && memcmp(trailer.magic, MW_MWO_MAGIC, sizeof trailer.magic) == 0
              ? length + sizeof trailer
              : 0;
 }

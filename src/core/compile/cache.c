@@ -58,11 +58,29 @@ static bool touch(const char *path) {
   return errno != ENOENT && errno != ENOTDIR && (utimensat(AT_FDCWD, path, NULL, 0) == 0 || access(path, R_OK) == 0);
 }
 
+/* An entry's last bytes are its key: a file that was put under another one's name is none. */
+static bool holds_key(const char *path, const mw_hash *key) {
+  mw_hash found;
+  struct stat facts;
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  bool holds = file >= 0 && fstat(file, &facts) == 0 &&
+               pread(file, &found, sizeof found, facts.st_size - (off_t)sizeof found) == (ssize_t)sizeof found &&
+               memcmp(&found, key, sizeof found) == 0;
+  if (file >= 0) close(file);
+  return holds;
+}
+
+static bool write_key(const char *path, size_t size, const mw_hash *key) {
+  int file = open(path, O_WRONLY | O_CLOEXEC);
+  bool written = file >= 0 && pwrite(file, key, sizeof *key, (off_t)(size - sizeof *key)) == (ssize_t)sizeof *key;
+  return (file < 0 || close(file) == 0) && written;
+}
+
 bool mw_cache_find(const mw_hash *key, char *path, size_t size) {
   char name[MW_CACHE_NAME_SIZE];
   /* The file becomes code that is run: check its owner each time. */
-  bool found =
-      entry_path(key, name, path, size) && mw_directory_is_private(folder()) && mw_file_is_private(path) && touch(path);
+  bool found = entry_path(key, name, path, size) && mw_directory_is_private(folder()) && mw_file_is_private(path) &&
+               holds_key(path, key) && touch(path);
   atomic_fetch_add_explicit(found ? &cache.hits : &cache.misses, 1, memory_order_relaxed);
   return found;
 }
@@ -122,7 +140,8 @@ void mw_cache_store(const mw_hash *key, const char *file, char *path, size_t siz
   char name[MW_CACHE_NAME_SIZE];
   struct stat facts;
   size_t limit = atomic_load(&cache.limit);
-  bool fits = stat(file, &facts) == 0 && (size_t)facts.st_size <= limit;
+  bool fits = stat(file, &facts) == 0 && (size_t)facts.st_size <= limit && (size_t)facts.st_size >= sizeof *key;
+  fits = fits && write_key(file, (size_t)facts.st_size, key);
   if (fits && entry_path(key, name, path, size) && touch(file) && store(file, path)) {
     mw_cache_folder_grown(folder(), name, (size_t)facts.st_size, limit);
   } else {

@@ -74,7 +74,7 @@ static bool map_file(mapped_file *file) {
   return true;
 }
 
-static const char seal_magic[8] = "MWOIMG1";
+static const char seal_magic[8] = MW_MWO_MAGIC;
 
 /* Checked before memory of the file's size is allocated, since the file may be of any size. */
 static bool ends_as_module(const mapped_file *file) {
@@ -289,7 +289,7 @@ static void destroy(cpu_object *object) {
 static cpu_object *find_equal(const mapped_file *file) {
   elf_bytes elf = without_trailer(file);
   for (cpu_object *o = objects; o; o = o->next) {
-    if (o->elf.size == elf.size && memcmp(o->elf.data, elf.data, file->size) == 0) return o;
+    if (o->elf.size == elf.size && memcmp(o->elf.data, elf.data, elf.size) == 0) return o;
   }
   return NULL;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[] = "MWCUDA1\n";
+static const char magic[] = "MWCUDA2\n";
 static const char *const names[] = {"arch", "cubin", "ptx", "facts", "source", "options", "log", "depends"};
 
 void cuda_image_free(cuda_image *image) {
@@ -29,6 +29,7 @@ int cuda_image_write(const cuda_image *image, const char *path) {
   }
   hash_of(file.data, file.length, hash);
   mw_text_addf(&file, "end %s", hash);
+  mw_text_add(&file, (const char[MW_CACHE_KEY_SIZE]){0}, MW_CACHE_KEY_SIZE);
   int code = mw_file_write(path, file.data, file.length);
   mw_text_free(&file);
   return code;
@@ -46,7 +47,7 @@ static int part_named(const char *name, size_t length) {
 
 static bool parse(const mw_text *file, cuda_image *out) {
   char hash[33];
-  const size_t tail = strlen("end ") + 32;
+  const size_t tail = strlen("end ") + 32 + MW_CACHE_KEY_SIZE;
   if (file->length < strlen(magic) + tail) return false;
   const char *end = file->data + file->length - tail, *at = file->data + strlen(magic);
   hash_of(file->data, (size_t)(end - file->data), hash);

@@ -1,5 +1,6 @@
 /* Compiled files: what NVRTC made for one architecture, what describe.c found out about it, and what further instances
- * take. A line MWCUDA1, then parts, each "name length\n" and so many bytes, and last the hash over all before. */
+ * take. A line MWCUDA2, then parts, each "name length\n" and so many bytes, the hash over all before, and last the key of the
+ * cache's entry that it is. */
 #ifndef MW_CUDA_IMAGE_H
 #define MW_CUDA_IMAGE_H
 

@@ -131,7 +131,7 @@ static unsigned char *link_outside(const linker *l, const char *command, bool ne
 /* ---- from objects to a module ---- */
 
 static void seal(unsigned char *image, size_t size) {
-  mw_trailer trailer = {.length = size, .magic = "MWOIMG1"};
+  mw_trailer trailer = {.length = size, .magic = MW_MWO_MAGIC};
   mw_hash hash = mw_hash_start();
   mw_hash_add(&hash, image, size);
   trailer.low = hash.low, trailer.high = hash.high;
