@@ -206,7 +206,8 @@ raw.checked = raw.checked or setmetatable({}, { __mode = "k" }) -- functions tha
 local quick = {
   any = "true", number = 'type(%s) == "number"', string = 'type(%s) == "string"', boolean = 'type(%s) == "boolean"',
   path = 'type(%s) == "string"', name = 'type(%s) == "string"', ["function"] = 'type(%s) == "function"',
-  integer = '(type(%s) == "number" and %s % 1 == 0 and %s >= -2^53 and %s <= 2^53)', array = 'is(%s, "array")', device = 'is(%s, "device")',
+  integer = '(type(%s) == "number" and %s % 1 == 0 and %s >= -2^53 and %s <= 2^53)', array = 'is(%s, "array")',
+  device = 'is(%s, "device")',
   stream = 'is(%s, "stream")', event = 'is(%s, "event")',
 }
 

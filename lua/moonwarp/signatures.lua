@@ -94,8 +94,8 @@ M.classes.array = {
   copy = "",
   totable = "",
   bytes = "",
-  sum = reduce, prod = reduce, mean = reduce, min = reduce, max = reduce, argmin = reduce, argmax = reduce, any = reduce,
-  all = reduce, count_nonzero = reduce,
+  sum = reduce, prod = reduce, mean = reduce, min = reduce, max = reduce, argmin = reduce, argmax = reduce,
+  any = reduce, all = reduce, count_nonzero = reduce,
   host = "",
   free = "",
 }

@@ -69,7 +69,8 @@ describe("an array", function()
     it("becomes no table where its rows without elements are too many to list", function()
       assert.same({ {}, {}, {} }, mw.zeros({ 3, 0 }):totable())
       assert.same({}, mw.zeros({ 0, 2 ^ 32 - 1, 2 }):totable())
-      assert.equal("totable: an array of 4294967295x0 float has no elements, and more than 1048576 rows of none to list",
+      assert.equal(
+        "totable: an array of 4294967295x0 float has no elements, and more than 1048576 rows of none to list",
         message(mw.zeros({ 2 ^ 32 - 1, 0 }).totable, mw.zeros({ 2 ^ 32 - 1, 0 })))
       assert.matches("^totable: an array of 65536x65536x0x5 int has no elements",
         message(function() mw.zeros({ 65536, 65536, 0, 5 }, "int"):totable() end))
@@ -526,7 +527,8 @@ describe("an array", function()
   end)
 
   it("refuses to be a method's self when it is none", function()
-    assert.equal("a:totable is a method of an array, called on a table; write a:totable() with a colon", message(mw.zeros(1).totable, {}))
+    assert.equal("a:totable is a method of an array, called on a table; write a:totable() with a colon",
+      message(mw.zeros(1).totable, {}))
   end)
 end)
 

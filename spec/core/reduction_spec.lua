@@ -10,7 +10,6 @@ local function reference(shape, list, axes, init, step)
   local reduced, out_shape, results = {}, {}, {}
   for _, axis in ipairs(axes) do reduced[axis] = true end
   for d = 1, #shape do if not reduced[d] then out_shape[#out_shape + 1] = shape[d] end end
-  local index = {}
   local at = 0
   local function go(d, place)
     if d > #shape then
@@ -20,7 +19,6 @@ local function reference(shape, list, axes, init, step)
       return
     end
     for i = 0, shape[d] - 1 do
-      index[d] = i
       go(d + 1, reduced[d] and place or place * shape[d] + i)
     end
   end
@@ -97,12 +95,12 @@ describe("a reduction", function()
 
   it("sums doubles as exactly as a double can say it", function()
     assert.equal(1, mw.array({ 1e300, 1, -1e300 }, "double"):sum())
-    local list, a = {}, nil
+    local list = {}
     for i = 1, 30000 do
       list[2 * i - 1], list[2 * i] = 1e16 * i, -1e16 * i
     end
     list[#list + 1] = 0.5
-    a = mw.array(list, "double")
+    local a = mw.array(list, "double")
     assert.equal(0.5, a:sum())
     assert.equal(0.5, a:reshape(-1, 1):sum { axis = 1 }[1])
     assert.equal(math.huge, mw.array({ math.huge, 1 }, "double"):sum())

@@ -117,7 +117,8 @@ describe("memory checks", function()
     assert.matches("wrote to tile%[8%], and tile ends with %[7%]", said(function() checked.shared(1, 8)(y, 8) end))
     fine(function() checked.dynamic(1, 1, 32)(y, 7) end)
     assert.matches("wrote to room%[8%]", said(function() checked.dynamic(1, 1, 32)(y, 8) end))
-    assert.matches("wrote to bytes 0 to 3 of room, and there it has 0, .* here none: write dynamic%(grid, block, bytes%)",
+    assert.matches(
+      "wrote to bytes 0 to 3 of room, and there it has 0, .* here none: write dynamic%(grid, block, bytes%)",
       said(function() checked.dynamic(1, 1)(y, 0) end))
     fine(function() checked["local"](1, 1)(y, 15) end)
     assert.matches("wrote to a local array%[16%]", said(function() checked["local"](1, 1)(y, 16) end))

@@ -462,7 +462,8 @@ describe("a pointer that is __restrict__", function()
 end)
 
 describe("what threads race for", function()
-  -- Kernels that write what others read between the same barriers: what each thread gets is open, not what it does with it.
+  -- Kernels that write what others read between the same barriers: what each thread gets is open, not what it
+  -- does with it.
   local loads = {
     ["shared memory"] = "s[0]",
     ["volatile shared memory"] = "*(volatile int *)&s[0]",

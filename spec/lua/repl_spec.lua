@@ -197,7 +197,8 @@ describe("the prompt", function()
 
   it("says what to write where CUDA C that was typed stopped Lua's parser", function()
     play_both({ "wait > ", "send m.k<<<1, 32>>>(x)", "wait [2]> ", "send m = mw.compile [[", "wait >> ",
-      "send __global__ void k(int *a, int *x) { a[x[0]] = 1; }", "wait [3]> ", "send x = = 3", "wait [4]> ", "send quit" },
+      "send __global__ void k(int *a, int *x) { a[x[0]] = 1; }", "wait [3]> ", "send x = = 3", "wait [4]> ",
+      "send quit" },
       function(output)
         assert.matches("near '<+'; a launch is written kernel%(grid, block%)%(arguments%)\n", output)
         assert.matches("near '='; the kernel's text ended at its own ]]: put it into [==[ and ]==]\n", output, 1, true)

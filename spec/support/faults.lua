@@ -407,8 +407,8 @@ for _, at in ipairs { 1 << 20, 1 << 30, 1 << 40, 1 << 44, 1 << 60, -(1 << 20), -
     may_pass = sanitized and at > -(1 << 50) and at < 1 << 50 or skips_byte and (at == 1 << 60 or at == -(1 << 60)),
   })
 end
--- With thousands of arrays alive the heap guards new ones no more, and leaves freed memory open (src/cpu/memory/heap.c):
--- what other specs have left to the collector must not be among them.
+-- With thousands of arrays alive the heap guards new ones no more, and leaves freed memory open (in
+-- src/cpu/memory/heap.c): what other specs have left to the collector must not be among them.
 local function alone_in_heap(run)
   return function(...)
     collectgarbage()

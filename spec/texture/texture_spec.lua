@@ -449,7 +449,8 @@ describe("a texture's options", function()
     matches('a texture\'s filter is "point", "linear", got \'bilinear\'', mw.texture, rows, { filter = "bilinear" })
     matches('a texture\'s address is "wrap", "clamp", "mirror", "border", got \'repeat\'', mw.texture, rows,
       { address = "repeat" })
-    matches("a texture has no option 'fliter'; did you mean 'filter'%? It has address, border, filter", mw.texture, rows, { fliter = "linear" })
+    matches("a texture has no option 'fliter'; did you mean 'filter'%? It has address, border, filter",
+      mw.texture, rows, { fliter = "linear" })
     matches("normalized is true or false, got 1", mw.texture, rows, { normalized = 1 })
     matches("lod_bias is a number", mw.texture, rows, { lod_bias = "0" })
     matches("wants a table as options, got the string", mw.texture, rows, "linear")

@@ -4,8 +4,8 @@
 -- an outer one are cut into chunks of a size that only the shape decides, each chunk is reduced by one block in a fixed
 -- order, and so are the chunks' results. So a result does not depend on how many threads there are, nor on the device.
 --
--- A reduction is made of CUDA C: `init`, the accumulator of no element; `map`, an accumulator of the element x (at place
--- i along the axes, from 0); `combine`, one of the accumulators a and b; `finish`, the result of the accumulator.
+-- A reduction is made of CUDA C: `init`, the accumulator of no element; `map`, an accumulator of the element x (at
+-- place i along the axes, from 0); `combine`, one of the accumulators a and b; `finish`, the result of the accumulator.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.error"
