@@ -37,7 +37,7 @@ void drop_noalias(program *p);
 void promote_values(program *p);
 void form_selections(program *p);
 void normalise(program *p);
-void read_all_in_place(program *p);        /* tiles.c: what blocks copy to shared memory and use there */
+void eliminate_staging(program *p);        /* tiles.c: what blocks copy to shared memory and use there */
 void decide_all_waiting_loops(program *p); /* barrier_loop_unroll.c: whether loops with a barrier are unrolled */
 size_t rounds_of(LLVMBasicBlockRef header,
                  LLVMBasicBlockRef latch); /* trip_count.c: of a loop; 0: not known, or many */

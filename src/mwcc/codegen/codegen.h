@@ -1,23 +1,31 @@
-/* The optimiser and the code generator, in several threads. */
+/* The optimiser and the code generator, in several threads.
+ *
+ *   codegen.c          LLVM's pipelines; code generation; what is written
+ *   parallel.c         partitions the module: each partition is optimised and compiled by a thread of its own
+ *   outline.c          moves a region of a large function to a function of its own, so that it can be in another partition
+ *   outline_region.c   chooses the region: single entry, single exit, few live values
+ *   outline_split.c    chooses where to split a function that is mostly one block
+ *   stack_depth.c      how much stack a kernel needs
+ *   spill_report.c     mwcc --report=spills */
 #ifndef MWCC_CODEGEN_CODEGEN_H
 #define MWCC_CODEGEN_CODEGEN_H
 
 #include "mwcc/mwcc.h"
 
-/* codegen.c: before all else of optimising; LLVM's part of it */
+/* codegen.c: first of all, mark cold code; then LLVM's pipeline */
 void spare_cold_code(program *p);
 void run_pipeline(program *p);
 void write_stack_sizes(program *p); /* stack_depth.c: local_bytes of the kernels, and in the table */
 void emit(program *p);
-void share_out(program *p);       /* of what is to be optimised; sets p->shares if that pays */
-void share_optimised(program *p); /* of what is, if it was not shared out before */
-/* outline.c: a part of a large function as another that it calls, or NULL. */
+void partition(program *p);       /* before optimisation; sets p->shares if it pays */
+void share_optimised(program *p); /* after it, by outlining, unless the module was partitioned well before */
+/* outline.c: outline a region of a large function; the new function, or NULL. */
 LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from);
 size_t measure_stack(program *p, LLVMValueRef function); /* stack_depth.c */
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
-/* The stack of a function that another share defines, once it is known; 0 if none does. */
+/* The stack of a function that another partition defines; waits until it is known. 0 if none does. */
 size_t shares_stack(shares *s, LLVMValueRef declaration);
-/* Wait for the others' objects, objects[1] and further; returns how many there are with the first. */
+/* Wait for the other partitions' objects, objects[1] and further; returns the number of objects with the first. */
 size_t shares_objects(shares *s, LLVMMemoryBufferRef *objects);
 
 #endif

@@ -1,8 +1,10 @@
-/* A part of a large function as a function of its own: code for it is generated beside the rest's (parallel.c).
+/* Outlining (LLVM's CodeExtractor): a region of a large function becomes a function, whose code is generated in
+ * parallel with that of the rest (parallel.c).
  *
- * What is taken out has one way in and one way out. The caller keeps what lies before and behind, and hands over values by way
- * of memory; what is made of others in an instruction or two, as the elements of a filter that all lanes multiply by, is made
- * once more instead. Which part: outline_region.c; and outline_split.c where most of the function is a single block. */
+ * The region has a single entry and a single exit. Live-in values are parameters if they fit in registers; the other
+ * live-ins and all live-outs are passed in memory. Values that cost an instruction or two, as a filter coefficient
+ * broadcast to all lanes, are rematerialised in the region instead. The region is chosen by outline_region.c, or by
+ * outline_split.c where most of the function is a single block. */
 #include "outline.h"
 #include "codegen.h"
 
@@ -33,11 +35,11 @@ static void add_value(values *list, LLVMValueRef value) {
 
 typedef struct live_values {
   program *p;
-  values in, again, out;  /* again: made once more, each behind what it is made of */
-  LLVMBasicBlockRef head; /* where the part is called */
+  values in, again, out;  /* again: rematerialised, each after its operands */
+  LLVMBasicBlockRef head; /* the block that calls the region */
 } live_values;
 
-/* Whether a load would load the same where the part begins. */
+/* Whether the load would have the same value at the region's entry. */
 static bool still_holds(const live_values *live, LLVMValueRef load) {
   if (is_marked_invariant(live->p, load)) return true;
   LLVMValueRef end = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(load));
@@ -49,7 +51,8 @@ static bool still_holds(const live_values *live, LLVMValueRef load) {
 
 static void add_used(live_values *live, LLVMValueRef value) {
   if (has_value(&live->in, value) || has_value(&live->again, value)) return;
-  if (!LLVMIsAInstruction(value) || !is_cheap(value) || (LLVMIsALoadInst(value) && !still_holds(live, value))) {
+  if (!LLVMIsAInstruction(value) || !is_rematerialisable(value) ||
+      (LLVMIsALoadInst(value) && !still_holds(live, value))) {
     add_value(&live->in, value);
     return;
   }
@@ -60,7 +63,7 @@ static void add_used(live_values *live, LLVMValueRef value) {
   add_value(&live->again, value);
 }
 
-/* What the part uses and does not make, and what it makes and others use. */
+/* The values live into the region, and those live out of it. */
 static void find_live(const cfg *g, const part *r, live_values *live) {
   for (int n = 0; n < g->count; n++)
     for (LLVMValueRef i = LLVMGetFirstInstruction(g->blocks[n]); i; i = LLVMGetNextInstruction(i))
@@ -73,9 +76,9 @@ static void find_live(const cfg *g, const part *r, live_values *live) {
       }
 }
 
-/* ---- one way in, one way out ---- */
+/* ---- single entry, single exit ---- */
 
-/* The phi anew, with what it takes from blocks of the part, or from the others, replaced by one value from one block. */
+/* Replace the phi by one in which the incoming edges from inside of the region (or from outside) are a single edge. */
 static void replace_incoming(const cfg *g, const part *r, LLVMValueRef phi, bool inside, LLVMValueRef value,
                              LLVMBasicBlockRef from) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(phi)));
@@ -94,8 +97,8 @@ static void replace_incoming(const cfg *g, const part *r, LLVMValueRef phi, bool
   LLVMDisposeBuilder(b);
 }
 
-/* Edges into the block from the part, or from outside of it, lead to `to`, which takes over what phis do with them; the
-   block's own phis have one value instead, from `as`. */
+/* Redirect the edges into the block from inside of the region (or from outside) to `to`, with phis for their values;
+   the block's own phis then have one value for them, on the edge from `as`. */
 static void redirect(program *p, const cfg *g, const part *r, int block, bool inside, LLVMBasicBlockRef to,
                      LLVMBasicBlockRef as) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
@@ -126,9 +129,9 @@ static void add_block(cfg *g, part *r, LLVMBasicBlockRef block, bool inside) {
   r->has[g->count++] = inside;
 }
 
-/* ---- values that are handed over ---- */
+/* ---- live values ---- */
 
-/* As a number of so many bits: masks of lanes are one in a register, and in memory a byte for each bit. */
+/* Masks are passed as integers: vectors of i1 would take a byte for each bit in memory. */
 static LLVMTypeRef type_between(program *p, LLVMTypeRef type) {
   if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetElementType(type) != p->i1) return type;
   return LLVMIntTypeInContext(p->context, LLVMGetVectorSize(type));
@@ -139,7 +142,7 @@ static bool is_parameter(LLVMTypeRef between) {
   return kind == LLVMPointerTypeKind || (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(between) <= 64);
 }
 
-/* In the part, or everywhere else, `other` instead of the value. */
+/* Replace the value by `other` inside of the region, or everywhere else. */
 static void use_instead(const cfg *g, const part *r, bool inside, LLVMValueRef value, LLVMValueRef other) {
   for (LLVMUseRef next, use = LLVMGetFirstUse(value); use; use = next) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -147,20 +150,20 @@ static void use_instead(const cfg *g, const part *r, bool inside, LLVMValueRef v
     if (is_inside(g, r, user) != inside) continue;
     for (int o = 0; o < LLVMGetNumOperands(user); o++)
       if (LLVMGetOperand(user, (unsigned)o) == value) LLVMSetOperand(user, (unsigned)o, other);
-    next = LLVMGetFirstUse(value); /* several of them may have been the user's */
+    next = LLVMGetFirstUse(value); /* the user may have had several of the uses */
   }
 }
 
-typedef struct handing {
+typedef struct transfer {
   program *p;
   LLVMBuilderRef b;
   live_values live;
-  LLVMTypeRef *params, record, type; /* record: what is no parameter, in memory; parameter 0 points there */
+  LLVMTypeRef *params, record, type; /* record: the values passed in memory, to which parameter 0 points */
   unsigned param_count;
   LLVMValueRef memory;
-} handing;
+} transfer;
 
-static void choose_types(handing *h) {
+static void choose_types(transfer *h) {
   size_t count = h->live.in.count + h->live.out.count, fields = 0;
   LLVMTypeRef *types = mw_alloc((count + 1) * sizeof *types);
   h->params = mw_alloc((count + 1) * sizeof *h->params);
@@ -178,22 +181,22 @@ static void choose_types(handing *h) {
   free(types);
 }
 
-static LLVMValueRef load_field(handing *h, LLVMValueRef memory, unsigned n, LLVMTypeRef type) {
+static LLVMValueRef load_field(transfer *h, LLVMValueRef memory, unsigned n, LLVMTypeRef type) {
   LLVMValueRef at = LLVMBuildStructGEP2(h->b, h->record, memory, n, "");
   LLVMValueRef loaded = LLVMBuildLoad2(h->b, LLVMStructGetTypeAtIndex(h->record, n), at, "");
   return LLVMBuildBitCast(h->b, loaded, type, "");
 }
 
-static void store_field(handing *h, LLVMValueRef memory, unsigned n, LLVMValueRef value) {
+static void store_field(transfer *h, LLVMValueRef memory, unsigned n, LLVMValueRef value) {
   LLVMBuildStore(h->b, value, LLVMBuildStructGEP2(h->b, h->record, memory, n, ""));
 }
 
-static LLVMValueRef between(handing *h, LLVMValueRef value) {
+static LLVMValueRef between(transfer *h, LLVMValueRef value) {
   return LLVMBuildBitCast(h->b, value, type_between(h->p, LLVMTypeOf(value)), "");
 }
 
-/* At the end of `head`: the function is called, and what it made is there. Ends with a branch to the exit. */
-static void build_call(handing *h, const cfg *g, const part *r, LLVMBasicBlockRef head, LLVMValueRef callee,
+/* At the end of `head`: call the function, load its live-outs, and branch to the exit. */
+static void build_call(transfer *h, const cfg *g, const part *r, LLVMBasicBlockRef head, LLVMValueRef callee,
                        LLVMMetadataRef scope, unsigned line) {
   LLVMValueRef *arguments = mw_alloc((h->param_count + 1) * sizeof *arguments);
   unsigned count = 0, fields = 0;
@@ -223,9 +226,9 @@ static LLVMMetadataRef in_scope(program *p, LLVMMetadataRef place, LLVMMetadataR
                                           around ? in_scope(p, around, scope) : NULL);
 }
 
-/* In `start`, before its branch. */
-static void take_over(handing *h, const cfg *g, const part *r, LLVMBasicBlockRef start, LLVMValueRef function,
-                      LLVMMetadataRef scope) {
+/* In `start`, before its branch: read the live-ins, and rematerialise. */
+static void receive_values(transfer *h, const cfg *g, const part *r, LLVMBasicBlockRef start, LLVMValueRef function,
+                           LLVMMetadataRef scope) {
   const values *in = &h->live.in, *again = &h->live.again;
   LLVMValueRef *taken = mw_alloc((in->count + again->count + 1) * sizeof *taken);
   unsigned count = 1, fields = 0;
@@ -236,7 +239,7 @@ static void take_over(handing *h, const cfg *g, const part *r, LLVMBasicBlockRef
                    ? LLVMBuildBitCast(h->b, LLVMGetParam(function, count++), type, "")
                    : load_field(h, LLVMGetParam(function, 0), fields++, type);
   }
-  /* Of the caller's values: they are replaced with all others of the part. */
+  /* Clones use the caller's values; these are replaced below, with all others in the region. */
   for (size_t i = 0; i < again->count; i++) {
     LLVMMetadataRef place = LLVMInstructionGetDebugLoc(again->items[i]);
     taken[in->count + i] = LLVMInstructionClone(again->items[i]);
@@ -248,7 +251,7 @@ static void take_over(handing *h, const cfg *g, const part *r, LLVMBasicBlockRef
   free(taken);
 }
 
-static void hand_back(handing *h, LLVMBasicBlockRef end, LLVMValueRef function) {
+static void return_values(transfer *h, LLVMBasicBlockRef end, LLVMValueRef function) {
   unsigned fields = LLVMCountStructElementTypes(h->record) - (unsigned)h->live.out.count;
   LLVMPositionBuilderAtEnd(h->b, end);
   for (size_t i = 0; i < h->live.out.count; i++)
@@ -276,8 +279,8 @@ static void move_block(program *p, LLVMBasicBlockRef block, LLVMValueRef functio
   }
 }
 
-static LLVMValueRef take_out(program *p, const kernel *k, LLVMValueRef from, cfg *g, part *r) {
-  handing h = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
+static LLVMValueRef extract(program *p, const kernel *k, LLVMValueRef from, cfg *g, part *r) {
+  transfer h = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
   LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(p->context, from, "rest"),
                     start = LLVMAppendBasicBlockInContext(p->context, from, "start"),
                     end = LLVMAppendBasicBlockInContext(p->context, from, "end");
@@ -302,8 +305,8 @@ static LLVMValueRef take_out(program *p, const kernel *k, LLVMValueRef from, cfg
   move_block(p, start, function, k->rest_scope);
   for (int n = 0; n < g->count; n++)
     if (r->has[n] && g->blocks[n] != start) move_block(p, g->blocks[n], function, k->rest_scope);
-  take_over(&h, g, r, start, function, k->rest_scope);
-  hand_back(&h, end, function);
+  receive_values(&h, g, r, start, function, k->rest_scope);
+  return_values(&h, end, function);
   build_call(&h, g, r, head, function, LLVMGetSubprogram(from), (unsigned)k->line);
   LLVMDisposeBuilder(h.b);
   free(name), free(h.params), free(h.live.in.items), free(h.live.again.items), free(h.live.out.items);
@@ -315,9 +318,9 @@ LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from) {
   part best = {0};
   LLVMValueRef taken = NULL;
   if (!k->rest_scope) return NULL;
-  if (choose_part(from, &g, &best) || choose_half(p, from, &g, &best)) taken = take_out(p, k, from, &g, &best);
+  if (choose_part(from, &g, &best) || choose_half(p, from, &g, &best)) taken = extract(p, k, from, &g, &best);
   free(g.blocks);
   free(best.has);
-  verify_module(p, "taking a function apart");
+  verify_module(p, "outlining");
   return taken;
 }

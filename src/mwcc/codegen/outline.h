@@ -1,4 +1,5 @@
-/* Parts of a function: outline_region.c and outline_split.c find the one that is worth being a function of its own, outline.c makes it one. */
+/* Outlining: outline_region.c and outline_split.c find the region of a function that is worth compiling separately,
+ * outline.c makes it a function. */
 #ifndef MW_MWCC_REST_H
 #define MW_MWCC_REST_H
 
@@ -6,11 +7,11 @@
 #include "codegen.h"
 
 enum {
-  LEAST = 600,    /* instructions that a function has to have */
-  HALF = 250,     /* and each part of it */
-  MOST_LIVE = 64, /* values that are handed over, one way or the other */
-  DEAR = 3,       /* instructions that one of them costs, in the choice of where to cut */
-  COPYING = 100   /* and what the copy of the module costs */
+  LEAST = 600,      /* instructions of a function that is worth outlining from */
+  LEAST_PART = 250, /* and of each of its two parts */
+  MOST_LIVE = 64,   /* values live into or out of the region */
+  LIVE_COST = 3,    /* the cost of each, in instructions */
+  COPY_COST = 100   /* the cost of copying the module, in instructions */
 };
 
 /* A function's blocks as a graph: its nodes are their numbers, 0 the entry. */
@@ -28,7 +29,7 @@ static inline int number_of(const cfg *g, LLVMBasicBlockRef block) {
 typedef struct part {
   bool *has; /* by block */
   size_t weight;
-  int entry, exit; /* exit is the first block behind it */
+  int entry, exit; /* exit: the first block after the region */
 } part;
 
 /* An instruction of another block, or a parameter. */
@@ -37,23 +38,23 @@ static inline bool is_from_elsewhere(LLVMValueRef value, LLVMBasicBlockRef block
   return LLVMIsAArgument(value) != NULL;
 }
 
-/* When the later of the two is done, in instructions. */
+/* The time until both parts are compiled, in instructions. */
 static inline size_t length_of(size_t total, size_t taken, size_t live) {
   size_t rest = total - taken;
-  taken += COPYING;
-  return (rest > taken ? rest : taken) + DEAR * live;
+  taken += COPY_COST;
+  return (rest > taken ? rest : taken) + LIVE_COST * live;
 }
 
-/* How long that may be to be worth it. */
+/* The longest such time that pays. */
 static inline size_t most_length(size_t total) { return total - total / 8; }
 
-/* The best part of the function; false if none is worth it. In any case the caller frees g->blocks and best->has. */
+/* The best region of the function; false if none pays. The caller frees g->blocks and best->has in either case. */
 bool choose_part(LLVMValueRef function, cfg *g, part *best);
 
-/* The second half of a block as a part, for which the block is cut; false, and nothing is changed, if that is not worth it. */
+/* Split a block, and make its second half the region; false, and nothing is changed, if that does not pay. */
 bool choose_half(program *p, LLVMValueRef function, cfg *g, part *best);
-/* Whether the instruction is made of its operands as cheaply as it would be kept: numbers for addresses, what all lanes of a
-   vector share. */
-bool is_cheap(LLVMValueRef i);
+/* Whether recomputing the instruction from its operands is as cheap as passing its value: address arithmetic,
+   broadcasts. */
+bool is_rematerialisable(LLVMValueRef i);
 
 #endif

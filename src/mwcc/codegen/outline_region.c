@@ -1,20 +1,20 @@
-/* Which part of a large function another processor had better generate the code for: what has one way in and one way out, is
- * about half of it, shares few values with the rest, and is run at most once for each block of the launch.
+/* Choice of the region to outline: single entry and single exit, about half of the function, few values live across
+ * its borders, and run at most once for each block of the launch.
  *
- * A function of some thousand instructions has hundreds of blocks, and each is the entry of as many parts as blocks
- * post-dominate it. So that all can be looked at, a part grows from one of them to the next, and of values it is known
- * beforehand which blocks they cross. */
+ * A function of some thousand instructions has hundreds of blocks, and each block is the entry of as many regions as
+ * blocks post-dominate it. To examine all of them in reasonable time, a region is grown from one post-dominator to the
+ * next, and the block pairs that each value crosses are computed in advance. */
 #include "outline.h"
 #include "codegen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LOOK = 20000 }; /* times that values are counted, so that no function takes long */
+enum { MOST_TRIED = 20000 }; /* regions whose live values are counted: a bound on the time for one function */
 
-/* ---- the function's blocks as a graph ---- */
+/* ---- the control-flow graph ---- */
 
-/* A value that a block uses and another has made. Those of a value follow one another. */
+/* A value that one block defines and another uses. The crossings of a value are consecutive. */
 typedef struct crossing {
   LLVMValueRef value;
   int from, to; /* -1: a parameter */
@@ -30,7 +30,7 @@ typedef struct map {
   place *places; /* by address */
   int (*succs)[2], *succ_counts;
   size_t *weights, total;
-  bool *makes_arrays; /* a local array made in a part would be one more each time */
+  bool *makes_arrays; /* an alloca in the region would allocate again with each call */
   crossing *crossings;
   size_t crossing_count;
 } map;
@@ -52,7 +52,7 @@ static int place_of(const map *m, LLVMBasicBlockRef block) {
   return found->number;
 }
 
-/* Fails where a block ends in another way than a branch or a return. */
+/* False if a block ends with anything but a branch or a return. */
 static bool read_blocks(map *m) {
   size_t room = (size_t)m->g->count + 1;
   m->places = mw_alloc(room * sizeof *m->places);
@@ -106,9 +106,9 @@ static int successors(const void *context, int n, int out[2]) {
   return m->succ_counts[n];
 }
 
-/* ---- which part ---- */
+/* ---- the choice ---- */
 
-/* What is reached from `start`, a block of it, without passing the exit; false if that can be entered elsewhere than at the
+/* Add the blocks reachable from `start` without passing the exit; false if they can be entered elsewhere than at the
    entry. */
 static bool grow(const map *m, const order *o, part *r, int start, int *stack) {
   int depth = 0;
@@ -124,7 +124,7 @@ static bool grow(const map *m, const order *o, part *r, int start, int *stack) {
   return true;
 }
 
-/* What the part uses and does not make, and what it makes and others use; more than `most` are not counted. */
+/* The number of values live into or out of the region; the count stops above `most`. */
 static size_t count_live(const map *m, const part *r, size_t most) {
   size_t live = 0;
   for (size_t i = 0, next; i < m->crossing_count && live <= most; i = next) {
@@ -142,33 +142,34 @@ static bool makes_arrays(const map *m, const part *r) {
   return false;
 }
 
-/* The loop that who comes to the node for the first time is in already; -1: none. */
+/* The loop that contains the node and is not headed by it; -1: none. */
 static int loop_around(const order *o, int n) {
   int l = o->innermost[n];
   return l >= 0 && o->loops[l].header == n ? o->loops[l].parent : l;
 }
 
 static bool choose(const map *m, const order *o, part *best) {
-  size_t size = (size_t)m->g->count, least = most_length(m->total), looks = 0;
+  size_t size = (size_t)m->g->count, least = most_length(m->total), tried = 0;
   part r = {.has = mw_alloc(size + 1)};
   int *stack = mw_alloc((2 * size + 2) * sizeof *stack);
   bool found = false;
-  for (int n = 1; n < m->g->count && looks < MOST_LOOK; n++) {
-    int around = loop_around(o, n), last = n; /* the block that it ended before so far */
+  for (int n = 1; n < m->g->count && tried < MOST_TRIED; n++) {
+    int around = loop_around(o, n), last = n; /* last: the region's exit so far */
     if (o->index[n] < 0 || (around >= 0 && o->loops[around].depth > 1)) continue;
     memset(r.has, 0, size);
     r.weight = 0, r.entry = n;
     for (int exit = o->ipdom[n]; exit >= 0; exit = o->ipdom[exit]) {
       if (loop_around(o, exit) != around) continue;
       r.exit = exit;
-      if (r.has[exit]) { /* it was on the way to the last one */
+      if (r.has[exit]) { /* the new exit is inside: grow the region afresh */
         memset(r.has, 0, size);
         r.weight = 0, last = n;
       }
       if (!grow(m, o, &r, last, stack)) break;
       last = exit;
-      if (r.weight < HALF || m->total - r.weight < HALF || length_of(m->total, r.weight, 0) >= least) continue;
-      looks++;
+      if (r.weight < LEAST_PART || m->total - r.weight < LEAST_PART || length_of(m->total, r.weight, 0) >= least)
+        continue;
+      tried++;
       size_t live = count_live(m, &r, MOST_LIVE);
       if (live > MOST_LIVE || length_of(m->total, r.weight, live) >= least || makes_arrays(m, &r)) continue;
       least = length_of(m->total, r.weight, live), found = true;

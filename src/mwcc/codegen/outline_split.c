@@ -1,9 +1,10 @@
-/* Where a block that is most of a long function is cut in two, and its second half becomes a function: see outline.c.
+/* Choice of a split for outlining (outline.c) in a function that is mostly one block: the second half of that block
+ * becomes a function.
  *
- * Such a block is what loops of few rounds became, as over a filter's elements: hundreds of multiply-adds for some sums. Few of
- * its values are at work at a time, if those are left out that are had anew for an instruction. A gang may come to it each time,
- * and so it is cut only where it is long for what crosses; and not if it is a loop itself: a product by tiles took a tenth
- * longer for the call in each round. */
+ * Fully unrolled loops, as over a filter's elements, make such blocks: hundreds of multiply-adds into a few sums. Few
+ * values are live at a time, not counting those that are rematerialised. The call may be executed by every gang, so
+ * the block is only split if it is long for the number of values that cross, and never if it is a loop: a call in each
+ * iteration costs more than it saves. */
 #include "outline.h"
 #include "mwcc/target/tuning.h"
 #include "codegen.h"
@@ -13,13 +14,13 @@
 
 enum { PAYS = TUNE_OUTLINE_PER_VALUE };
 
-/* ---- what is made again ---- */
+/* ---- rematerialisation ---- */
 
 static bool is_vector(LLVMValueRef value) { return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind; }
 
-bool is_cheap(LLVMValueRef i) {
+bool is_rematerialisable(LLVMValueRef i) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
-  if (opcode == LLVMInsertElement) return LLVMIsUndef(LLVMGetOperand(i, 0)); /* poison is such a one, too */
+  if (opcode == LLVMInsertElement) return LLVMIsUndef(LLVMGetOperand(i, 0)); /* or poison, which is an undef */
   if (opcode == LLVMShuffleVector)
     return LLVMIsAInsertElementInst(LLVMGetOperand(i, 0)) && LLVMIsUndef(LLVMGetOperand(i, 1));
   if (is_vector(i) || (LLVMGetNumOperands(i) && is_vector(LLVMGetOperand(i, 0)))) return false;
@@ -31,8 +32,8 @@ bool is_cheap(LLVMValueRef i) {
 
 typedef struct value {
   LLVMValueRef value;
-  int at;   /* its place in the block; -1: made elsewhere */
-  int last; /* the place of the last that needs it there, or what is made again of it */
+  int at;   /* its index in the block; -1: defined elsewhere */
+  int last; /* the index of its last use there, also by rematerialised values */
   bool again;
 } value;
 
@@ -44,12 +45,12 @@ typedef struct named {
 typedef struct halves {
   program *p;
   LLVMBasicBlockRef block;
-  value *items; /* the block's, in order, and then the others that it uses */
+  value *items; /* the block's values in order, then the other values that it uses */
   int own, count, room;
   named *by_address; /* the block's */
-  int *changed_from; /* by place: the first behind it that may change memory */
-  int leaving;       /* how many of the block's are used elsewhere, or in the next round */
-  int first_place;   /* behind local arrays, which are the function's */
+  int *changed_from; /* by index: the next instruction that may write memory */
+  int leaving;       /* how many of the block's values are used elsewhere, or in the next iteration */
+  int first_place;   /* the first index after phis and allocas, which stay in the function */
 } halves;
 
 static int compare_addresses(const void *left, const void *right) {
@@ -80,19 +81,20 @@ static int find_item(halves *h, LLVMValueRef wanted) {
   return add_item(h, wanted, -1);
 }
 
-static bool can_be_made_again(const halves *h, const value *v) {
-  if (!LLVMIsAInstruction(v->value) || !is_cheap(v->value)) return false;
+static bool can_rematerialise(const halves *h, const value *v) {
+  if (!LLVMIsAInstruction(v->value) || !is_rematerialisable(v->value)) return false;
   if (!LLVMIsALoadInst(v->value) || is_marked_invariant(h->p, v->value)) return true;
   return v->at >= 0 && h->changed_from[v->at] > v->last;
 }
 
-/* The operands are needed where the value is made again; of what is made elsewhere, at once: no walk comes there. */
+/* Note a use at index `last`. A rematerialised value needs its operands there; values defined elsewhere pass that on
+   at once, since the backward walk visits the block's own values only. */
 static void need(halves *h, LLVMValueRef made, int last) {
   if (!LLVMIsAInstruction(made) && !LLVMIsAArgument(made)) return;
   int n = find_item(h, made);
   if (h->items[n].last >= last) return;
   h->items[n].last = last;
-  if (n < h->own || !can_be_made_again(h, &h->items[n])) return;
+  if (n < h->own || !can_rematerialise(h, &h->items[n])) return;
   h->items[n].again = true;
   for (int o = 0; o < LLVMGetNumOperands(made); o++) need(h, LLVMGetOperand(made, (unsigned)o), last);
 }
@@ -121,28 +123,29 @@ static void read_block(halves *h) {
     if (h->first_place == 0 && (LLVMIsAAllocaInst(h->items[i].value) || LLVMIsAPHINode(h->items[i].value)))
       h->first_place = i + 1;
   }
-  for (int i = h->own; i-- > 0;) { /* from the last: where a value is needed is known when it is come to */
+  for (int i = h->own; i-- > 0;) { /* backwards: all uses of a value are known when it is visited */
     LLVMValueRef here = h->items[i].value;
-    bool again = h->items[i].again = h->items[i].last >= 0 && can_be_made_again(h, &h->items[i]);
+    bool again = h->items[i].again = h->items[i].last >= 0 && can_rematerialise(h, &h->items[i]);
     int last = again ? h->items[i].last : i;
     for (int o = 0; o < LLVMGetNumOperands(here) && !LLVMIsAPHINode(here); o++)
       need(h, LLVMGetOperand(here, (unsigned)o), last);
   }
 }
 
-/* ---- where ---- */
+/* ---- the choice ---- */
 
-/* How much code each instruction becomes is guessed: nothing, of what is cheap, which is a part of others in the end. */
-static int *costs_behind(const halves *h) {
+/* An estimate of the code from each instruction on: rematerialisable ones count nothing, as they fold into their
+   users. */
+static int *costs_after(const halves *h) {
   int *costs = mw_alloc(((size_t)h->own + 1) * sizeof *costs);
-  for (int c = h->own; c-- > 0;) costs[c] = costs[c + 1] + !is_cheap(h->items[c].value);
+  for (int c = h->own; c-- > 0;) costs[c] = costs[c + 1] + !is_rematerialisable(h->items[c].value);
   return costs;
 }
 
-/* Before which instruction of the block; 0: nowhere. */
+/* The index of the instruction to split before; 0: do not split. */
 static int choose_place(const halves *h, size_t total) {
   size_t room = (size_t)h->own + 2, best = most_length(total);
-  int *costs = costs_behind(h), *handed = mw_alloc(room * sizeof *handed), *again = mw_alloc(room * sizeof *again),
+  int *costs = costs_after(h), *handed = mw_alloc(room * sizeof *handed), *again = mw_alloc(room * sizeof *again),
       place = 0;
   for (int n = 0; n < h->count; n++) {
     const value *v = &h->items[n];
@@ -153,7 +156,7 @@ static int choose_place(const halves *h, size_t total) {
   for (int c = 0; c < h->own; c++) {
     in += handed[c], made += again[c];
     size_t taken = (size_t)h->own * (size_t)costs[c] / (size_t)(costs[0] + 1), live = (size_t)(in + h->leaving);
-    if (c == 0 || c < h->first_place || taken < HALF || total - taken < HALF) continue;
+    if (c == 0 || c < h->first_place || taken < LEAST_PART || total - taken < LEAST_PART) continue;
     if (live > MOST_LIVE || taken < PAYS * live) continue;
     size_t length = length_of(total, taken, live) + (size_t)made;
     if (length < best) best = length, place = c;
@@ -162,7 +165,7 @@ static int choose_place(const halves *h, size_t total) {
   return place;
 }
 
-/* ---- the cut ---- */
+/* ---- the split ---- */
 
 static void go_on(program *p, LLVMBasicBlockRef from, LLVMBasicBlockRef to) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
@@ -187,9 +190,9 @@ static void cut_before(program *p, LLVMValueRef function, LLVMValueRef from, cfg
   }
 }
 
-/* Whether the block is a loop, other than that over the blocks of the launch: around it is another. */
+/* Whether the block is a loop other than the one over the blocks of the launch: that is, inside of another loop. */
 static bool is_inner_loop(const cfg *g, LLVMBasicBlockRef block) {
-  bool *seen = mw_alloc((size_t)g->count + 1), is_loop = false, comes_back = false;
+  bool *seen = mw_alloc((size_t)g->count + 1), is_loop = false, returns = false;
   int *stack = mw_alloc((size_t)(g->count + 1) * sizeof *stack), depth = 0;
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
   for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
@@ -199,16 +202,16 @@ static bool is_inner_loop(const cfg *g, LLVMBasicBlockRef block) {
     else if (!seen[n])
       seen[n] = true, stack[depth++] = n;
   }
-  while (is_loop && !comes_back && depth) {
+  while (is_loop && !returns && depth) {
     LLVMValueRef branch = LLVMGetBasicBlockTerminator(g->blocks[stack[--depth]]);
     for (unsigned s = 0; s < LLVMGetNumSuccessors(branch); s++) {
       int n = number_of(g, LLVMGetSuccessor(branch, s));
-      if (g->blocks[n] == block) comes_back = true;
+      if (g->blocks[n] == block) returns = true;
       if (!seen[n]) seen[n] = true, stack[depth++] = n;
     }
   }
   free(seen), free(stack);
-  return is_loop && comes_back;
+  return is_loop && returns;
 }
 
 bool choose_half(program *p, LLVMValueRef function, cfg *g, part *best) {
@@ -220,7 +223,7 @@ bool choose_half(program *p, LLVMValueRef function, cfg *g, part *best) {
     if (weight > most) most = weight, h.block = g->blocks[n];
     total += weight;
   }
-  if (total < LEAST || most < HALF || is_inner_loop(g, h.block)) return false;
+  if (total < LEAST || most < LEAST_PART || is_inner_loop(g, h.block)) return false;
   read_block(&h);
   int place = choose_place(&h, total);
   if (place) cut_before(p, function, h.items[place].value, g, best);

@@ -1,9 +1,11 @@
-/* Optimising and generating code on several processors, which is most of mwcc's work behind clang.
+/* Optimisation and code generation by several threads, as LLVM's SplitModule and ParallelCG: most of mwcc's time after
+ * clang.
  *
- * The functions that hold a kernel's code are dealt out: each share but the first is a thread with a copy of the module in
- * a context of its own, in which it keeps its functions and lets go of all else. The first is the module itself, with the
- * table and the functions that nobody else has. Small functions that several need are in each share that needs them. What
- * one share defines and another calls is a hidden symbol of the object that the linker makes of all. */
+ * The functions that hold the kernels' code are distributed over partitions. Each partition but the first is a thread
+ * with a copy of the module in its own LLVM context, in which it deletes the other partitions' functions. The first is
+ * the module itself, with the table and all functions that were not distributed. Small functions that several
+ * partitions call are compiled in each of them. A function that one partition defines and another calls is a hidden
+ * symbol, resolved when the objects are linked. */
 #include "mwcc/mwcc.h"
 #include "mwcc/target/tuning.h"
 #include "codegen.h"
@@ -20,12 +22,12 @@
 #include <string.h>
 
 enum { WORTH = TUNE_SHARE_INSTRUCTIONS };
-#define COPY 100 /* as much as these costs copying the module */
+#define COPY 100 /* the cost of copying the module, in instructions */
 
 typedef struct share {
   program program; /* the copy's */
   strings functions;
-  size_t *stacks; /* of the functions, once `measured` was posted */
+  size_t *stacks; /* by function; valid once `measured` was posted */
   sem_t measured;
   bool is_measured;
   pthread_t thread;
@@ -34,15 +36,15 @@ typedef struct share {
 } share;
 
 struct shares {
-  share items[SHARES]; /* items[0] has only the list: it is the program itself */
+  share items[SHARES]; /* items[0] has the list of functions only: it is the program itself */
   size_t count;
-  size_t elsewhere;         /* the weight of what the others have */
-  LLVMMemoryBufferRef copy; /* the module before it was dealt out */
+  size_t elsewhere;         /* the weight of all functions outside of items[0] */
+  LLVMMemoryBufferRef copy; /* the module before it was partitioned, as bitcode */
   bool is_optimised;
-  shares *before; /* what had been dealt out already, or NULL */
+  shares *before; /* an earlier partitioning, or NULL */
 };
 
-/* ---- dealing out ---- */
+/* ---- partitioning ---- */
 
 typedef struct candidate {
   LLVMValueRef function;
@@ -77,8 +79,8 @@ static size_t find_candidates(const program *p, candidate *out) {
   return count;
 }
 
-/* A function whose address is taken must be there once, and one that is handed to a service is. What only the table has
-   is in its share alone. */
+/* A function whose address is taken, as by a service, must exist once; so it cannot be copied. A function that only
+   the table refers to is in the partition of the table. */
 static bool is_called_only(LLVMValueRef function) {
   for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -113,7 +115,7 @@ static bool may_share(const program *p) {
   return p->options->emit == EMIT_MWO && !p->options->report && p->options->level > 0 && can_be_copied(p);
 }
 
-/* `rest`: the weight of what is in the first share whatever else it has. */
+/* `rest`: the weight of the functions that must be in the first partition. */
 static size_t choose_count(const program *p, size_t candidates, size_t weight, size_t rest) {
   size_t count = processors(), worth = weight / WORTH;
   if (!may_share(p)) return 1;
@@ -130,12 +132,12 @@ static size_t lightest(const size_t *weights, size_t count) {
   return best;
 }
 
-/* Whose functions are whose; NULL where sharing does not pay. */
-static shares *deal_out(const program *p) {
+/* Assign functions to partitions; NULL if that does not pay. */
+static shares *make_partitions(const program *p) {
   candidate *candidates = mw_alloc(((2 * MOST_VARIANTS + 1) * p->kernel_count + 1) * sizeof *candidates);
   size_t candidate_count = find_candidates(p, candidates), total = 0, weights[SHARES] = {0};
   EACH_FUNCTION(p, f) total += weight_of(f);
-  size_t rest = total; /* less what is dealt out, which is all but what nobody else can have */
+  size_t rest = total; /* less the candidates: what has to stay in the first partition */
   for (size_t i = 0; i < candidate_count; i++) rest -= candidates[i].weight;
   size_t count = choose_count(p, candidate_count, total, rest);
   if (count < 2) return NULL;
@@ -144,7 +146,7 @@ static shares *deal_out(const program *p) {
   for (size_t i = 1; i < count; i++) weights[i] = COPY;
   weights[0] = rest;
   for (size_t i = 0; i < candidate_count; i++) {
-    /* where all are of one kernel, the main one is the first's: a part of it may be dealt out once more */
+    /* a single kernel's main function stays in the first: a region of it may be outlined later */
     bool is_main = p->options->launch_kernel && candidates[i].function == p->kernels[0].run;
     size_t to = is_main ? 0 : lightest(weights, count), length;
     weights[to] += candidates[i].weight;
@@ -155,14 +157,14 @@ static shares *deal_out(const program *p) {
   return s;
 }
 
-/* ---- one share's module ---- */
+/* ---- one partition's module ---- */
 
 static void publish(LLVMValueRef function) {
   LLVMSetLinkage(function, LLVMExternalLinkage);
   LLVMSetVisibility(function, LLVMHiddenVisibility);
 }
 
-static void let_go(program *p, LLVMValueRef function) {
+static void drop(program *p, LLVMValueRef function) {
   size_t length;
   char *name = mw_strdup(LLVMGetValueName2(function, &length));
   LLVMSetValueName2(function, "", 0);
@@ -180,11 +182,11 @@ static void keep_only(program *p, const shares *s, const share *own) {
       if (&s->items[i] == own)
         publish(function);
       else
-        let_go(p, function);
+        drop(p, function);
     }
 }
 
-/* Without the table nothing refers to what other shares have. */
+/* Once the table is deleted, nothing refers to other partitions' functions. */
 static void drop_table(program *p) {
   LLVMValueRef table = LLVMGetNamedGlobal(p->module, MW_MWO_SYMBOL);
   LLVMReplaceAllUsesWith(table, LLVMGetUndef(p->pointer));
@@ -197,7 +199,8 @@ static void make_copy(const shares *s, share *own) {
       LLVMCreateMemoryBufferWithMemoryRange(LLVMGetBufferStart(s->copy), LLVMGetBufferSize(s->copy), "copy", 0);
   make_types(q);
   make_machine(q);
-  if (LLVMParseBitcodeInContext2(q->context, bytes, &q->module)) die("a copy of the module cannot be read");
+  if (LLVMParseBitcodeInContext2(q->context, bytes, &q->module))
+    die("internal: the bitcode of a partition cannot be parsed");
   keep_only(q, s, own);
   drop_table(q);
 }
@@ -209,7 +212,7 @@ static void *work(void *argument) {
   make_copy(q->shares, own);
   q->shares = NULL;
   if (is_optimised)
-    run_passes(q, "globaldce"); /* what only the table has */
+    run_passes(q, "globaldce"); /* drop what only the table referred to */
   else
     q->optimise(q);
   for (size_t i = 0; i < own->functions.count; i++)
@@ -226,7 +229,7 @@ static void *work_in_thread(void *argument) {
 
 /* ---- for the stages ---- */
 
-/* The functions of kernels that the module still has, or their declarations. */
+/* Keep the first partition's functions; k->run becomes a declaration if another partition has it. */
 static void keep_to_first(program *p, const shares *s) {
   const char **names = mw_alloc((p->kernel_count + 1) * sizeof *names);
   size_t length;
@@ -240,7 +243,7 @@ static void keep_to_first(program *p, const shares *s) {
 
 static void start_share(program *p, share *own) {
   own->program = *p;
-  own->program.kernel_count = 0; /* they are of another context */
+  own->program.kernel_count = 0; /* their values belong to another context */
   own->program.is_part = true;
   own->stacks = mw_alloc((own->functions.count + 1) * sizeof *own->stacks);
   sem_init(&own->measured, 0, 0);
@@ -256,20 +259,19 @@ static void start(program *p, shares *s) {
   keep_to_first(p, s);
 }
 
-void share_out(program *p) {
-  shares *s = deal_out(p);
+void partition(program *p) {
+  shares *s = make_partitions(p);
   if (s) start(p, s);
 }
 
-/* A single function, which optimising has to see as a whole; and one beside which there is little else, if a processor has
-   nothing to do. (Without one a filter took as long to make in two parts as in one, or longer, and on a Zen 4 a twelfth longer to
-   run.) */
+/* Outline a region of a function that had to be optimised as a whole, if it is the only one or far heavier than the
+   others, and a processor is idle. */
 void share_optimised(program *p) {
   kernel *k = &p->kernels[0];
   if (!p->options->launch_kernel || !may_share(p) || processors() < 2 || LLVMIsDeclaration(k->run)) return;
   if (p->shares && (p->shares->count >= processors() || weight_of(k->run) < 2 * p->shares->elsewhere)) return;
   k->rest = take_rest(p, k, k->run);
-  shares *s = k->rest ? deal_out(p) : NULL;
+  shares *s = k->rest ? make_partitions(p) : NULL;
   if (!s) return;
   s->is_optimised = true;
   start(p, s);

@@ -1,5 +1,5 @@
-/* What the addresses of tiles are made of (staging.h): what all threads have in common, and by how much a value grows with a
- * thread's id or with the number of the tile. */
+/* What addresses of tiles are made of (staging.h): values that are uniform in the block or the grid, and the slope of
+ * a value: by how much it grows with a thread's id or with the counter of tiles. */
 #include "staging.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ int axis_of(LLVMValueRef value) {
 
 typedef enum whole { OF_BLOCK, OF_GRID } whole;
 
-static bool is_alike(const tile_loop *t, LLVMValueRef value, whole of, int depth) {
+static bool is_uniform(const tile_loop *t, LLVMValueRef value, whole of, int depth) {
   static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
   if (!LLVMIsAInstruction(value)) return true;
   if (depth == 0 || --*t->patience < 0 || LLVMGetNumOperands(value) > MOST_OPERANDS) return false;
@@ -42,15 +42,15 @@ static bool is_alike(const tile_loop *t, LLVMValueRef value, whole of, int depth
   bool pure = LLVMIsABinaryOperator(value) || LLVMIsACastInst(value) || LLVMIsAICmpInst(value) ||
               LLVMIsASelectInst(value) || LLVMIsAGetElementPtrInst(value);
   for (int i = 0; pure && i < LLVMGetNumOperands(value); i++)
-    pure = is_alike(t, LLVMGetOperand(value, (unsigned)i), of, depth - 1);
+    pure = is_uniform(t, LLVMGetOperand(value, (unsigned)i), of, depth - 1);
   return pure;
 }
 
-bool is_common(const tile_loop *t, LLVMValueRef value) { return is_alike(t, value, OF_BLOCK, DEPTH); }
+bool is_common(const tile_loop *t, LLVMValueRef value) { return is_uniform(t, value, OF_BLOCK, DEPTH); }
 
-bool is_common_to_grid(const tile_loop *t, LLVMValueRef value) { return is_alike(t, value, OF_GRID, DEPTH); }
+bool is_common_to_grid(const tile_loop *t, LLVMValueRef value) { return is_uniform(t, value, OF_GRID, DEPTH); }
 
-/* How much a value grows by where another one does by one: so many times a symbol (NULL: one), in arithmetic that wraps. */
+/* How much a value grows when another one grows by 1: `times` times the symbol (NULL: 1), in arithmetic that wraps. */
 typedef struct slope {
   bool known;
   int64_t times;
@@ -59,7 +59,7 @@ typedef struct slope {
 
 static const slope flat = {.known = true}, unknown = {0};
 
-typedef struct counting { /* what grows: the counter (axis NEITHER), or an id */
+typedef struct counting { /* what the slope is along: the counter (axis NEITHER), or an id */
   const tile_loop *t;
   int axis;
 } counting;
@@ -105,7 +105,7 @@ static slope slope_of(LLVMValueRef value, counting v, int depth) {
   if (is_operation(value, LLVMMul)) {
     slope of_a = slope_of(a, v, depth - 1), of_b = slope_of(b, v, depth - 1);
     if (!of_a.known || !of_b.known || (of_a.times && of_b.times)) return unknown;
-    /* the factor has to be the same for all threads, in all rounds */
+    /* the factor has to be the same for all threads, in all iterations */
     if (of_a.times) return is_common(v.t, b) ? multiply(of_a, b) : unknown;
     if (of_b.times) return is_common(v.t, a) ? multiply(of_b, a) : unknown;
     return flat;
@@ -118,7 +118,7 @@ static bool follows_within(const tile_loop *t, LLVMValueRef value, int axis, int
         by_id = slope_of(value, (counting){t, axis}, DEPTH);
   if (!by_counter.known || !by_id.known || depth == 0) return false;
   if (!by_counter.times && !by_id.times) return true;
-  if (by_counter.symbol != by_id.symbol || t->step * by_counter.times != t->rounds * by_id.times) return false;
+  if (by_counter.symbol != by_id.symbol || t->step * by_counter.times != t->iterations * by_id.times) return false;
   return !is_extension(value) || follows_within(t, LLVMGetOperand(value, 0), axis, depth - 1);
 }
 

@@ -1,4 +1,4 @@
-/* Lines of an array that blocks copy to shared memory and then all read from there, read where they came from instead.
+/* Staging elimination for rows: elements that a block copies to shared memory, and that all its threads then read.
  *
  *   for (start = 0; start < n; start += 256) {
  *     tile[threadIdx.x] = bodies[start + threadIdx.x];
@@ -7,20 +7,23 @@
  *     __syncthreads();
  *   }
  *
- * On a GPU that spares memory. Here it makes a block's gangs wait for each other, so that no two workers can share a block. What
- * tile[j] holds is what the thread j has loaded, bodies[start + j]: the same expression with j for the id. It is computed as that
- * thread has computed it, so nothing wraps that did not. And no barrier is left.
+ * The barriers make a block's gangs wait for each other, so that no two workers can share a block. tile[j] holds what
+ * thread j has loaded, bodies[start + j]: the same expression with j for the id. The address is computed as that
+ * thread has computed it, so nothing overflows that did not before. No barrier is left.
  *
- * What has to hold. All threads of the grid come to the loop, and all go the same way in it. In it each stores one element for its
- * id before any is read, and elements that are read there are those of threads of the block. The kernel stores to no other memory
- * before the loop or in it. What it stores behind the loop other threads of the block may read too late then, as no barrier is left:
- *  - what lines are from, and what else all threads load alike. But all blocks load all of that and use it, so that in a grid of
- *    several blocks one might have read it too late before, as well; and grids of one block are not what such code is for;
- *  - elements that other threads load for themselves. So those may be nothing but a thread's own, by its number in the grid, and
- *    when it is launched memory that is stored to is compared with memory that is loaded from (footprint.h, kernel.lines_footprints).
+ * Conditions: all threads of the grid reach the loop and branch uniformly in it. In an iteration each thread stores
+ * one element, at its id, before any is read, and reads only elements of threads of the block. The kernel stores to no
+ * other memory before the loop or in it. Without the barriers, what it stores after the loop may be read too early by
+ * the loads of other threads that are still in the loop. That concerns - the rows' source, and other addresses that
+ * are the same for all threads. But all blocks load all of these, so that with several
+ *    blocks the kernel had that race before; and grids of one block are excluded;
+ * - elements that other threads load for themselves. So each such access may only be to the thread's own element, by
+ * its number in the
+ *    grid, and at the launch the memory that is stored to is compared with the memory that is loaded (footprint.h,
+ *    kernel.lines_footprints).
  *
- * It gains nothing by itself: reading what is in shared memory is a little quicker. So it is for grids of few blocks alone
- * (gang_loop.c). */
+ * By itself this gains nothing: reading shared memory is a little faster. So it is done for grids of few blocks only,
+ * whose blocks workers then share (gang_loop.c). */
 #include "rows.h"
 #include "mwcc/analysis/footprint.h"
 
@@ -30,14 +33,14 @@ enum { DEPTH = 16, MOST_PHIS = 8 };
 
 /* ---- the loop ---- */
 
-static bool contains(const line_loop *l, LLVMBasicBlockRef block) {
+static bool contains(const row_loop *l, LLVMBasicBlockRef block) {
   for (int i = 0; i < l->block_count; i++)
     if (l->blocks[i] == block) return true;
   return false;
 }
 
-/* What leads to the latch without coming through the head. */
-static bool find_body(line_loop *l) {
+/* The natural loop: the blocks that reach the latch without passing the header. */
+static bool find_body(row_loop *l) {
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(l->t.function);
   l->block_count = 0;
   l->blocks[l->block_count++] = l->t.head;
@@ -56,7 +59,7 @@ static bool find_body(line_loop *l) {
   return true;
 }
 
-static bool find_loop(line_loop *l) {
+static bool find_loop(row_loop *l) {
   LLVMValueRef first = LLVMGetFirstInstruction(l->t.head);
   if (!LLVMIsAPHINode(first) || LLVMCountIncoming(first) != 2) return false;
   for (unsigned i = 0; i < 2; i++) {
@@ -66,14 +69,14 @@ static bool find_loop(line_loop *l) {
   return false;
 }
 
-/* ---- what all threads of the grid have ---- */
+/* ---- uniform values ---- */
 
-typedef struct alike { /* phis that are taken to be */
+typedef struct assumed_uniform { /* phis that are assumed to be uniform, optimistically */
   LLVMValueRef phis[MOST_PHIS];
   int count;
-} alike;
+} assumed_uniform;
 
-static bool is_alike(const line_loop *l, LLVMValueRef value, alike *taken, int depth) {
+static bool is_grid_uniform(const row_loop *l, LLVMValueRef value, assumed_uniform *taken, int depth) {
   if (!LLVMIsAInstruction(value)) return true;
   if (depth == 0 || --*l->t.patience < 0 || LLVMGetNumOperands(value) > MOST_OPERANDS) return false;
   if (LLVMIsAPHINode(value)) {
@@ -82,46 +85,46 @@ static bool is_alike(const line_loop *l, LLVMValueRef value, alike *taken, int d
     if (!contains(l, LLVMGetInstructionParent(value)) || taken->count == MOST_PHIS) return false;
     taken->phis[taken->count++] = value;
     for (unsigned i = 0; i < LLVMCountIncoming(value); i++)
-      if (!is_alike(l, LLVMGetIncomingValue(value, i), taken, depth - 1)) return false;
+      if (!is_grid_uniform(l, LLVMGetIncomingValue(value, i), taken, depth - 1)) return false;
     return true;
   }
   if (LLVMIsACallInst(value)) return is_common_to_grid(&l->t, value);
   bool pure = LLVMIsABinaryOperator(value) || LLVMIsACastInst(value) || LLVMIsAICmpInst(value) ||
               LLVMIsASelectInst(value) || LLVMIsAGetElementPtrInst(value);
   for (int i = 0; pure && i < LLVMGetNumOperands(value); i++)
-    pure = is_alike(l, LLVMGetOperand(value, (unsigned)i), taken, depth - 1);
+    pure = is_grid_uniform(l, LLVMGetOperand(value, (unsigned)i), taken, depth - 1);
   return pure;
 }
 
-static bool is_alike_in_grid(const line_loop *l, LLVMValueRef value) {
-  alike taken = {0};
-  return is_alike(l, value, &taken, DEPTH);
+static bool is_uniform_in_grid(const row_loop *l, LLVMValueRef value) {
+  assumed_uniform taken = {0};
+  return is_grid_uniform(l, value, &taken, DEPTH);
 }
 
-/* All threads go the same way, in each round. */
-static bool all_stay_together(const line_loop *l) {
+/* Whether all threads take the same path, in each iteration. */
+static bool branches_are_uniform(const row_loop *l) {
   for (int i = 0; i < l->block_count; i++) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(l->blocks[i]);
-    if (!LLVMIsABranchInst(end) || (LLVMIsConditional(end) && !is_alike_in_grid(l, LLVMGetCondition(end))))
+    if (!LLVMIsABranchInst(end) || (LLVMIsConditional(end) && !is_uniform_in_grid(l, LLVMGetCondition(end))))
       return false;
   }
   return true;
 }
 
-static bool is_by_id(const line_loop *l, LLVMValueRef value, int depth) {
-  if (is_alike_in_grid(l, value) || axis_of(value) == X) return true;
+static bool depends_only_on_id(const row_loop *l, LLVMValueRef value, int depth) {
+  if (is_uniform_in_grid(l, value) || axis_of(value) == X) return true;
   if (depth == 0 || !LLVMIsAInstruction(value) || LLVMGetNumOperands(value) > MOST_OPERANDS) return false;
   if (!LLVMIsABinaryOperator(value) && !LLVMIsACastInst(value) && !LLVMIsAGetElementPtrInst(value)) return false;
   for (int i = 0; i < LLVMGetNumOperands(value); i++)
-    if (!is_by_id(l, LLVMGetOperand(value, (unsigned)i), depth - 1)) return false;
+    if (!depends_only_on_id(l, LLVMGetOperand(value, (unsigned)i), depth - 1)) return false;
   return true;
 }
 
-bool goes_by_id(const line_loop *l, LLVMValueRef value) { return is_by_id(l, value, DEPTH); }
+bool depends_on_id(const row_loop *l, LLVMValueRef value) { return depends_only_on_id(l, value, DEPTH); }
 
 /* ---- the kernel ---- */
 
-static bool is_read(const line_loop *l, LLVMValueRef i) {
+static bool is_read(const row_loop *l, LLVMValueRef i) {
   for (int n = 0; n < l->read_count; n++)
     if (l->reads[n].load == i) return true;
   return false;
@@ -132,17 +135,17 @@ static bool is_of_shared(LLVMValueRef address) {
   return mentions_shared(address, DEPTH);
 }
 
-static bool is_store_to_line(const line_loop *l, LLVMValueRef i) {
+static bool is_store_to_row(const row_loop *l, LLVMValueRef i) {
   for (int n = 0; n < l->piece_count; n++)
     if (l->pieces[n].store == i) return true;
   return false;
 }
 
-/* An address of an array's element, of which nobody makes anything but loads and stores of it. */
-static bool is_for_lines(const line_loop *l, LLVMValueRef address) {
+/* Whether the address of an array's element is used for matched loads and stores only. */
+static bool is_for_rows(const row_loop *l, LLVMValueRef address) {
   for (LLVMUseRef use = LLVMGetFirstUse(address); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
-    bool good = LLVMIsAGetElementPtrInst(user) ? is_for_lines(l, user) : is_store_to_line(l, user) || is_read(l, user);
+    bool good = LLVMIsAGetElementPtrInst(user) ? is_for_rows(l, user) : is_store_to_row(l, user) || is_read(l, user);
     if (!good) return false;
   }
   return true;
@@ -156,16 +159,16 @@ static bool mentions_array(LLVMValueRef i) {
   return false;
 }
 
-static bool note(line_loop *l, LLVMValueRef i) {
+static bool note(row_loop *l, LLVMValueRef i) {
   bool in_head = LLVMGetInstructionParent(i) == l->t.head, loads = LLVMIsALoadInst(i);
-  if (LLVMIsAStoreInst(i)) return in_head && note_line_store(l, i);
-  if (note_line_copy(l, i)) return in_head;
-  if (loads && is_of_shared(LLVMGetOperand(i, 0))) return note_line_read(l, i);
+  if (LLVMIsAStoreInst(i)) return in_head && match_row_store(l, i);
+  if (match_row_copy(l, i)) return in_head;
+  if (loads && is_of_shared(LLVMGetOperand(i, 0))) return match_row_read(l, i);
   return is_pure(i) || LLVMIsATerminatorInst(i) || axis_of(i) != NEITHER || is_common(&l->t, i) || is_plain_barrier(i);
 }
 
-/* The head comes first, so that what is read of a line was stored before, in the same round. */
-static bool find_lines(line_loop *l) {
+/* The header is executed first, so that each read element was stored before, in the same iteration. */
+static bool find_rows(row_loop *l) {
   bool barrier = false;
   for (int n = 0; n < l->block_count; n++)
     for (LLVMValueRef i = LLVMGetFirstInstruction(l->blocks[n]); i; i = LLVMGetNextInstruction(i)) {
@@ -177,23 +180,24 @@ static bool find_lines(line_loop *l) {
 
 static bool is_thread(const void *p, LLVMValueRef value) { return is_thread_number(p, value); }
 
-static bool is_of_piece(const line_loop *l, LLVMValueRef load) {
+static bool is_of_piece(const row_loop *l, LLVMValueRef load) {
   for (int n = 0; n < l->piece_count; n++)
     if (l->pieces[n].load == load) return true;
   return false;
 }
 
-/* Whether nobody misses the barriers between a load that threads may come to before them and the stores behind them. */
-static bool is_noted(const line_loop *l, const footprint_search *s, LLVMValueRef i) {
+/* Whether the access is right without the barriers, between loads in or before the loop and stores after it (see
+   above). */
+static bool is_noted(const row_loop *l, const footprint_search *s, LLVMValueRef i) {
   bool loads = LLVMIsALoadInst(i);
   if (!loads && !LLVMIsAStoreInst(i)) return true;
-  if (is_read(l, i) || is_of_piece(l, i) || is_store_to_line(l, i)) return true;
+  if (is_read(l, i) || is_of_piece(l, i) || is_store_to_row(l, i)) return true;
   bool before = contains(l, LLVMGetInstructionParent(i)) || reaches_loop(&l->t, LLVMGetInstructionParent(i));
-  if (loads && (!before || is_alike_in_grid(l, LLVMGetOperand(i, 0)))) return true;
+  if (loads && (!before || is_uniform_in_grid(l, LLVMGetOperand(i, 0)))) return true;
   return add_footprint(s, i);
 }
 
-static bool is_alone_with_lines(const line_loop *l, kernel *k) {
+static bool is_isolated(const row_loop *l, kernel *k) {
   instructions all = instructions_of_function(l->t.function);
   const footprint_search s = {
       .p = l->t.p, .k = k, .is_number = is_thread, .context = l->t.p, .into = &k->lines_footprints};
@@ -202,19 +206,19 @@ static bool is_alone_with_lines(const line_loop *l, kernel *k) {
   for (size_t n = 0; n < all.count && good; n++) {
     LLVMValueRef i = all.items[n];
     if (!contains(l, LLVMGetInstructionParent(i)))
-      good = is_apart(&l->t, i);
+      good = is_unrelated(&l->t, i);
     else if (mentions_array(i))
-      good = LLVMIsAGetElementPtrInst(i) ? is_for_lines(l, i) : is_read(l, i);
+      good = LLVMIsAGetElementPtrInst(i) ? is_for_rows(l, i) : is_read(l, i);
     good = good && is_noted(l, &s, i);
   }
   free(all.items);
   return good && are_elements(&k->lines_footprints);
 }
 
-/* ---- the other code ---- */
+/* ---- rewriting ---- */
 
-static LLVMValueRef for_id(const line_loop *l, LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef id) {
-  if (!LLVMIsAInstruction(value) || is_alike_in_grid(l, value)) return value;
+static LLVMValueRef for_id(const row_loop *l, LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef id) {
+  if (!LLVMIsAInstruction(value) || is_uniform_in_grid(l, value)) return value;
   if (LLVMIsACallInst(value)) return id;
   LLVMValueRef operands[MOST_OPERANDS], made;
   int count = LLVMGetNumOperands(value);
@@ -225,7 +229,7 @@ static LLVMValueRef for_id(const line_loop *l, LLVMBuilderRef b, LLVMValueRef va
   return made;
 }
 
-static void make_read(const line_loop *l, LLVMBuilderRef b, const line_read *r) {
+static void make_read(const row_loop *l, LLVMBuilderRef b, const row_read *r) {
   program *p = l->t.p;
   LLVMPositionBuilderBefore(b, r->load);
   LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(r->load));
@@ -254,9 +258,9 @@ static void remove_access(LLVMValueRef i, LLVMValueRef address) {
   remove_unused(address);
 }
 
-static void make_plain(line_loop *l) {
+static void rewrite(row_loop *l) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(l->t.p->context);
-  *l->t.patience = INT32_MAX; /* what was looked at before is found again */
+  *l->t.patience = INT32_MAX; /* the searches succeeded before, and are repeated */
   for (int n = 0; n < l->read_count; n++) make_read(l, b, &l->reads[n]);
   for (int n = 0; n < l->read_count; n++) remove_access(l->reads[n].load, LLVMGetOperand(l->reads[n].load, 0));
   for (int n = 0; n < l->piece_count; n++) {
@@ -272,20 +276,20 @@ static void make_plain(line_loop *l) {
   LLVMDisposeBuilder(b);
 }
 
-bool read_lines_in_place(program *p, kernel *k) {
+bool eliminate_staged_rows(program *p, kernel *k) {
   LLVMValueRef function = k->body;
   const options *o = p->options;
   if (p->block[1] * p->block[2] > 1) return false;
-  line_read *reads = mw_alloc(MOST_READS * sizeof *reads);
+  row_read *reads = mw_alloc(MOST_READS * sizeof *reads);
   bool found = false;
   for (LLVMBasicBlockRef head = LLVMGetFirstBasicBlock(function); head && !found; head = LLVMGetNextBasicBlock(head)) {
     int patience = MOST_VALUES;
-    line_loop l = {.t = {.p = p, .function = function, .patience = &patience, .head = head}, .reads = reads};
-    found = find_loop(&l) && find_lines(&l) && all_stay_together(&l) && all_come(&l.t, l.t.before) &&
-            is_alone_with_lines(&l, k) && patience >= 0;
+    row_loop l = {.t = {.p = p, .function = function, .patience = &patience, .head = head}, .reads = reads};
+    found = find_loop(&l) && find_rows(&l) && branches_are_uniform(&l) && is_uniform_to(&l.t, l.t.before) &&
+            is_isolated(&l, k) && patience >= 0;
     p->few_pays = found;
     found = found && o->launch_few && !o->launch_one;
-    if (found) make_plain(&l);
+    if (found) rewrite(&l);
     if (p->few_pays) break;
   }
   free(reads);

@@ -1,52 +1,52 @@
-/* Lines in shared memory that are read where they came from: what rows.c, which finds and changes them, and
- * rows_elements.c, which knows their elements, share. */
+/* Staged rows: elements of an array that a block copies to shared memory, one for each thread, and that all its
+ * threads read. rows.c finds and rewrites the loop, rows_elements.c matches what is stored and read. */
 #ifndef UNSTAGE_LINES_H
 #define UNSTAGE_LINES_H
 
 #include "staging.h"
 
-enum { MOST_BLOCKS = 64, MOST_PIECES = 16, MOST_READS = 256 };
+enum { MOST_BLOCKS = 64, MOST_COPIES = 16, MOST_READS = 256 };
 
-/* What each thread puts into its element of an array, from that place of it on: so many bytes from an address. */
+/* A copy that each thread makes into its element of an array: `bytes` bytes from the address `from` to offset `at`. */
 typedef struct piece {
-  LLVMValueRef array, store; /* a store, or a call of memcpy */
+  LLVMValueRef array, store; /* store: a store, or a call of memcpy */
   uint64_t at, bytes;
-  LLVMValueRef from, load; /* load: what is stored; else NULL */
+  LLVMValueRef from, load; /* load: the stored value; NULL for memcpy */
   unsigned align;          /* of `from` */
 } piece;
 
-/* Of an array. */
+/* A place in an array. */
 typedef struct place {
-  LLVMValueRef array, index; /* index: of the element, an instruction; or NULL */
-  uint64_t number, at;       /* without it the element's number; bytes behind its start */
+  LLVMValueRef array, index; /* index: of the element, an instruction; NULL: it is `number` */
+  uint64_t number, at;       /* at: offset in the element, in bytes */
 } place;
 
 /* A load of a part of an element. */
-typedef struct line_read {
+typedef struct row_read {
   LLVMValueRef load;
   place place;
   const piece *of;
-} line_read;
+} row_read;
 
-typedef struct line_loop {
+typedef struct row_loop {
   tile_loop t; /* its function and head */
   LLVMBasicBlockRef blocks[MOST_BLOCKS];
   int block_count;
   LLVMBasicBlockRef latch;
-  piece pieces[MOST_PIECES];
+  piece pieces[MOST_COPIES];
   int piece_count;
-  line_read *reads;
+  row_read *reads;
   int read_count;
-} line_loop;
+} row_loop;
 
-/* Whether it is made of what all threads of the grid have, of the id and of constants. */
-bool goes_by_id(const line_loop *l, LLVMValueRef value);
+/* Whether the value depends on grid-uniform values, threadIdx.x and constants only. */
+bool depends_on_id(const row_loop *l, LLVMValueRef value);
 
-/* ---- rows_elements.c: of the loop, as far as the instruction is one ---- */
+/* ---- rows_elements.c: record the instruction in the loop if it matches, else return false ---- */
 
-bool note_line_store(line_loop *l,
-                     LLVMValueRef store); /* in the head: of what is loaded there by the id, to the id's element */
-bool note_line_copy(line_loop *l, LLVMValueRef call); /* the same, of a struct */
-bool note_line_read(line_loop *l, LLVMValueRef load); /* of what was stored for one of the block's ids */
+bool match_row_store(row_loop *l,
+                     LLVMValueRef store); /* in the header: of a value loaded there by the id, to the id's element */
+bool match_row_copy(row_loop *l, LLVMValueRef call); /* the same, of a struct */
+bool match_row_read(row_loop *l, LLVMValueRef load); /* of an element of one of the block's threads */
 
 #endif

@@ -1,4 +1,4 @@
-/* The elements of lines in shared memory (rows.h): what each thread puts there, and which of them are read. */
+/* The elements of staged rows (rows.h): what each thread stores to shared memory, and which elements are read. */
 #include "rows.h"
 
 #include <string.h>
@@ -10,7 +10,8 @@ static bool is_address_of_element(LLVMValueRef value) {
          (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr);
 }
 
-/* By how many bytes an address is behind that of the type that its indices before `from` lead to; all others are constants. */
+/* Add the constant offset of the indices from number `from` on, which index into `type`; false if one is no constant.
+*/
 static bool distance_from(const program *p, LLVMValueRef address, unsigned from, LLVMTypeRef type, uint64_t *bytes) {
   for (unsigned n = from; n <= LLVMGetNumIndices(address); n++) {
     LLVMValueRef by = LLVMGetOperand(address, n);
@@ -28,7 +29,7 @@ static bool distance_from(const program *p, LLVMValueRef address, unsigned from,
   return true;
 }
 
-/* By how many bytes an address is behind its base. */
+/* Add an address's constant offset from its base. */
 static bool constant_distance(const program *p, LLVMValueRef address, uint64_t *bytes) {
   uint64_t more = 0;
   if (!distance_from(p, address, 1, LLVMGetGEPSourceElementType(address), &more)) return false;
@@ -36,14 +37,15 @@ static bool constant_distance(const program *p, LLVMValueRef address, uint64_t *
   return true;
 }
 
-/* By how many bytes &array[index].member is behind the element. */
+/* Add the offset of &array[index].member in the element. */
 static bool distance_in_element(const program *p, LLVMValueRef address, uint64_t *bytes) {
   LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
   return LLVMGetTypeKind(type) == LLVMArrayTypeKind && distance_from(p, address, 3, LLVMGetElementType(type), bytes);
 }
 
-/* address = (char *)&array[index] + a constant, of an array of one dimension that has an element for each thread of the block */
-static bool read_element(const line_loop *l, LLVMValueRef address, place *out) {
+/* Match (char *)&array[index] + constant, where the array has one dimension and an element for each thread of the
+   block. */
+static bool read_element(const row_loop *l, LLVMValueRef address, place *out) {
   const program *p = l->t.p;
   *out = (place){0};
   while (is_address_of_element(address) && constant_distance(p, address, &out->at))
@@ -65,14 +67,14 @@ static bool read_element(const line_loop *l, LLVMValueRef address, place *out) {
   return out->number < p->block[X];
 }
 
-static bool is_from_outside(const line_loop *l, LLVMValueRef address) {
+static bool is_from_outside(const row_loop *l, LLVMValueRef address) {
   memory_kind from = memory_of(address);
-  return from != MEMORY_SHARED && from != MEMORY_LOCAL && goes_by_id(l, address);
+  return from != MEMORY_SHARED && from != MEMORY_LOCAL && depends_on_id(l, address);
 }
 
-static bool add_piece(line_loop *l, LLVMValueRef address, piece made) {
+static bool add_piece(row_loop *l, LLVMValueRef address, piece made) {
   place to;
-  if (l->piece_count == MOST_PIECES || !read_element(l, address, &to)) return false;
+  if (l->piece_count == MOST_COPIES || !read_element(l, address, &to)) return false;
   if (!to.index || axis_of(to.index) != X) return false;
   made.array = to.array, made.at = to.at;
   for (int i = 0; i < l->piece_count; i++) {
@@ -86,7 +88,7 @@ static bool add_piece(line_loop *l, LLVMValueRef address, piece made) {
   return true;
 }
 
-bool note_line_store(line_loop *l, LLVMValueRef store) {
+bool match_row_store(row_loop *l, LLVMValueRef store) {
   LLVMValueRef load = LLVMGetOperand(store, 0);
   if (!is_plain(store) || !LLVMIsALoadInst(load) || !is_plain(load)) return false;
   if (LLVMGetInstructionParent(load) != l->t.head || !is_from_outside(l, LLVMGetOperand(load, 0))) return false;
@@ -100,7 +102,7 @@ bool note_line_store(line_loop *l, LLVMValueRef store) {
   return add_piece(l, LLVMGetOperand(store, 1), made);
 }
 
-bool note_line_copy(line_loop *l, LLVMValueRef call) {
+bool match_row_copy(row_loop *l, LLVMValueRef call) {
   enum { TO, FROM, SIZE, IS_VOLATILE, FROM_ATTRIBUTES = FROM + 1 };
   if (!LLVMIsACallInst(call) || !starts_with(callee_name(call), "llvm.memcpy.")) return false;
   LLVMValueRef size = LLVMGetOperand(call, SIZE), is_volatile = LLVMGetOperand(call, IS_VOLATILE);
@@ -117,7 +119,7 @@ bool note_line_copy(line_loop *l, LLVMValueRef call) {
 
 /* ---- reads ---- */
 
-/* The most that a counter is in the block where it counts: for (i = first; …; i += by) with a limit for i + by. */
+/* The maximum of a counter: for (i = first; …; i += by), where i + by is compared with a constant. */
 static bool most_of_counter(LLVMValueRef phi, uint64_t *most) {
   if (!LLVMIsAPHINode(phi) || LLVMCountIncoming(phi) != 2) return false;
   for (unsigned n = 0; n < 2; n++) {
@@ -143,8 +145,8 @@ static bool most_of_counter(LLVMValueRef phi, uint64_t *most) {
   return false;
 }
 
-/* Whether an index is one of the block's ids: a counter, or so much more than one. */
-static bool is_id(const line_loop *l, LLVMValueRef index) {
+/* Whether an index is always one of the block's ids: a bounded counter, perhaps plus a constant. */
+static bool is_id(const row_loop *l, LLVMValueRef index) {
   uint64_t most = 0, more = 0;
   if (!index) return true;
   index = unextended(index);
@@ -156,7 +158,7 @@ static bool is_id(const line_loop *l, LLVMValueRef index) {
   return more < l->t.p->block[X] && most < l->t.p->block[X] && most + more < l->t.p->block[X];
 }
 
-static const piece *piece_at(const line_loop *l, const place *at, uint64_t bytes) {
+static const piece *piece_at(const row_loop *l, const place *at, uint64_t bytes) {
   for (int i = 0; i < l->piece_count; i++) {
     const piece *of = &l->pieces[i];
     if (of->array == at->array && at->at >= of->at && at->at + bytes <= of->at + of->bytes) return of;
@@ -164,11 +166,11 @@ static const piece *piece_at(const line_loop *l, const place *at, uint64_t bytes
   return NULL;
 }
 
-bool note_line_read(line_loop *l, LLVMValueRef load) {
+bool match_row_read(row_loop *l, LLVMValueRef load) {
   place at;
   if (!is_plain(load) || l->read_count == MOST_READS || !read_element(l, LLVMGetOperand(load, 0), &at)) return false;
   const piece *of = piece_at(l, &at, LLVMStoreSizeOfType(l->t.p->layout, LLVMTypeOf(load)));
   if (!of || !is_id(l, at.index)) return false;
-  l->reads[l->read_count++] = (line_read){load, at, of};
+  l->reads[l->read_count++] = (row_read){load, at, of};
   return true;
 }

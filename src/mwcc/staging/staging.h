@@ -1,33 +1,43 @@
-/* Tiles in shared memory that are read where they came from: what tiles.c, which finds them, affine.c, which knows what
- * addresses are made of, and tiles_rewrite.c, which makes the other code, share; and with rows.c, which does the same for
- * lines. */
+/* Staging elimination ("Grover", ICPP 2014): what a block copies to shared memory and reads back is read where it came
+ * from. On a GPU shared memory saves bandwidth; on a CPU the caches do that, and the copies and barriers only cost
+ * time.
+ *
+ *   tiles.c           matches the loop over tiles of a matrix product
+ *   tiles_rewrite.c   makes it one loop that reads the matrices
+ *   affine.c          what addresses are made of: uniform values, and slopes along ids and counters
+ *   rows.c            matches and rewrites the loop over rows (rows.h)
+ *   rows_elements.c   matches the elements of rows
+ *
+ * The rule behind both: an element of shared memory holds what the thread with a known id has loaded, so a read of it
+ * is that load with the id replaced. Each file states what else has to hold. Only for kernels compiled for one block
+ * size. */
 #ifndef UNSTAGE_H
 #define UNSTAGE_H
 
 #include "mwcc/analysis/simt.h"
 
-enum { MOST_VALUES = 20000 /* looked at, some several times */ };
-enum { MOST_TILES = 2, MOST_OPERANDS = 4 /* of what an address is made of */, X = 0, Y = 1, AXES = 2, NEITHER = -1 };
+enum { MOST_VALUES = 20000 /* visits of values in the search, a bound on its time */ };
+enum { MOST_TILES = 2, MOST_OPERANDS = 4 /* of an instruction in an address */, X = 0, Y = 1, AXES = 2, NEITHER = -1 };
 
 typedef struct tile {
-  LLVMValueRef array, store, load; /* the variable; what a thread puts there, and where that is from */
+  LLVMValueRef array, store, load; /* the variable; a thread's store to it, and the load that it stores */
   int axes[2];                     /* by dimension: which id is the index */
-  LLVMValueRef read;               /* the one of the inner loop; `counted` is the id for which it has k */
+  LLVMValueRef read;               /* the load in the inner loop; `counted` is the id that k replaces in it */
   int counted;
 } tile;
 
 typedef struct tile_loop {
   program *p;
   LLVMValueRef function;
-  int *patience; /* how many values may still be looked at: what takes more is left as it is */
+  int *patience; /* how many values may still be visited; below 0 the loop is left as it is */
   LLVMBasicBlockRef before, head, inner, latch, behind;
   LLVMValueRef barrier;                                 /* one of the loop's */
-  LLVMValueRef counter, counter_first, counter_next, k; /* of tiles, and in one */
-  int64_t step, rounds;                                 /* of the counter, and of k */
-  bool from_zero; /* both count from 0 on, and what they count together is a positive number of 32 bits */
+  LLVMValueRef counter, counter_first, counter_next, k; /* counter: of tiles; k: in a tile */
+  int64_t step, iterations;                             /* the counter's step, and k's trip count */
+  bool from_zero; /* both count from 0, and their sum is a positive number of 32 bits */
   tile tiles[MOST_TILES];
   int tile_count;
-  LLVMValueRef outer_sum, inner_sum, sum_next; /* phis, and what a round of the inner loop makes */
+  LLVMValueRef outer_sum, inner_sum, sum_next; /* phis, and the inner loop's next value */
 } tile_loop;
 
 static inline bool is_in_loop(const tile_loop *t, LLVMValueRef instruction) {
@@ -35,50 +45,54 @@ static inline bool is_in_loop(const tile_loop *t, LLVMValueRef instruction) {
   return at == t->head || at == t->inner || at == t->latch;
 }
 
-/* What a phi of two is from the block, or from elsewhere. */
+/* The value that a phi of two takes from the block, or (not from_there) from the other one. */
 LLVMValueRef incoming_value(LLVMValueRef phi, LLVMBasicBlockRef block, bool from_there);
-/* The value that the latch hands on, behind the phi with one incoming value that it may go through. */
+/* The value itself, or the only incoming value if it is a phi of the latch (LCSSA). */
 LLVMValueRef through_latch(const tile_loop *t, LLVMValueRef value);
-/* Whether nobody but that read needs the address of a tile's element. */
+/* Whether this is the address of a tile's read, and has no other use. */
 bool is_place_of_read(const tile_loop *t, LLVMValueRef address);
 
-/* Whether all threads take the same way from the kernel's start to the block, and on from there. */
-bool all_come(const tile_loop *t, LLVMBasicBlockRef block);
-/* Whether a way leads from the block to the loop. */
+/* Whether all threads of the grid take the same path from the kernel's entry to the block, and the same branch at its
+   end. */
+bool is_uniform_to(const tile_loop *t, LLVMBasicBlockRef block);
+/* Whether a path leads from the block to the loop. */
 bool reaches_loop(const tile_loop *t, LLVMBasicBlockRef from);
-/* Whether an instruction outside of the loop has nothing to do with what happens in it: stores are all behind it. */
-bool is_apart(const tile_loop *t, LLVMValueRef i);
-LLVMValueRef shared_variable(LLVMValueRef address);  /* that it is the address of; or NULL */
-bool mentions_shared(LLVMValueRef value, int depth); /* whether a constant is, or is made of, a shared variable */
-bool is_plain(LLVMValueRef access);                  /* neither volatile nor atomic */
-bool is_plain_barrier(LLVMValueRef i);               /* __syncthreads() itself */
+/* Whether an instruction outside of the loop does not affect it: uses no shared variable, and stores only after the
+   loop. */
+bool is_unrelated(const tile_loop *t, LLVMValueRef i);
+LLVMValueRef shared_variable(LLVMValueRef address); /* whose address this is; or NULL */
+bool mentions_shared(LLVMValueRef value,
+                     int depth);       /* whether a constant is or contains the address of a shared variable */
+bool is_plain(LLVMValueRef access);    /* neither volatile nor atomic */
+bool is_plain_barrier(LLVMValueRef i); /* __syncthreads() itself */
 
 /* ---- rows.c ---- */
 
-/* Where there is such a loop it notes that (p->few_pays) and, for grids of few blocks, changes it. Whether it did. */
-bool read_lines_in_place(program *p, kernel *k);
+/* If the kernel has such a loop, sets p->few_pays and, for grids of few blocks, rewrites the loop. True if it was
+   rewritten. */
+bool eliminate_staged_rows(program *p, kernel *k);
 
 /* ---- affine.c ---- */
 
 bool is_operation(LLVMValueRef value, LLVMOpcode opcode);
-bool is_addition(LLVMValueRef value); /* or what is one, as no bit is set in both numbers */
+bool is_addition(LLVMValueRef value); /* also a disjoint or */
 LLVMValueRef unextended(LLVMValueRef value);
-int axis_of(LLVMValueRef value); /* of which threadIdx it is, perhaps extended; or NEITHER */
+int axis_of(LLVMValueRef value); /* the axis if the value is threadIdx, perhaps extended; or NEITHER */
 
-/* Whether all threads have the same, of a block or of all blocks: what is made of parameters, constants and registers. */
+/* Whether the value is uniform in the block, or in the grid: made of parameters, constants and registers. */
 bool is_common(const tile_loop *t, LLVMValueRef value);
 bool is_common_to_grid(const tile_loop *t, LLVMValueRef value);
 
-/* Whether the value is so much more for the thread to the right. */
+/* Whether the value grows by `by` from a thread to the next along x. */
 bool grows_along_x(const tile_loop *t, LLVMValueRef value, uint64_t by);
-/* Whether as many more of the id as there are rounds count as one more step of the counter: so the value is the same where the
-   counter is what it was at first and the id counts on, in arithmetic that wraps, too. */
+/* Whether adding the trip count of k to the id has the same effect as one step of the counter. Then the value is the
+   same if the counter keeps its first value and the id counts on, also in arithmetic that wraps. */
 bool follows_on(const tile_loop *t, LLVMValueRef value, int axis);
-/* The same of the value and of all that is extended in it. */
+/* The same for the value and for every extended value in it. */
 bool all_follow_on(const tile_loop *t, LLVMValueRef value, int axis);
 
 /* ---- tiles_rewrite.c ---- */
 
-void make_one_loop(tile_loop *t); /* of both, and behind it a barrier */
+void make_one_loop(tile_loop *t); /* of the two, followed by a barrier */
 
 #endif

@@ -1,6 +1,5 @@
-/* Tiles of matrices that blocks copy to shared memory, read where they came from instead.
- *
- * On a GPU threads that need the same numbers put a tile of each matrix into shared memory, wait, and multiply from there:
+/* Staging elimination for tiles of a matrix product: the tiles are not copied to shared memory, the matrices are read
+ * directly.
  *
  *   for (tile = 0; tile < n; tile += 16) {
  *     as[y][x] = a[row * n + tile + x], bs[y][x] = b[(tile + y) * n + column];
@@ -9,21 +8,20 @@
  *     __syncthreads();
  *   }
  *
- * Here caches do that by themselves, and the copies take the time that they should save. What as[y][k] holds is what the
- * thread (k, y) has loaded: a[row * n + tile + k]. So each read of a tile becomes that load, and the rounds of both loops are
- * those of one, for (k = 0; k < n rounded up; k++) sum += a[row * n + k] * b[k * n + column]; which is a product as any other:
- * its sums take turns (register_blocking.c), two blocks are joined (block_merge.c), lines are asked for ahead (prefetch.c). (Products of 1024 x 1024
- * on a Zen 5: by tiles of 16 x 16 6.4 ms -> 5.5, and up to 9.8 where others used the third cache, too; of 32 x 32
- * 8.2 -> 5.7.)
+ * as[y][k] holds what thread (k, y) has loaded, a[row * n + tile + k]. So each read of a tile becomes that load, and
+ * both loops become one: for (k = 0; k < n rounded up; k++) sum += a[row * n + k] * b[k * n + column]. That is a
+ * product like any other: register blocking, block merging and prefetching apply (register_blocking.c, block_merge.c,
+ * prefetch.c).
  *
- * What has to hold. All threads come to the loop, or none does. In it they store a tile each, one element a thread, by nothing but
- * their ids, and the addresses that they load from are made of ids, of what all threads of the block have, and of the counting
- * tile, which grow by as much from the last place of one tile to the first of the next as from place to place: so the address is
- * the same where one number counts on, in arithmetic that wraps, too (affine.c). Nobody stores to other memory in the loop
- * or before it. What is stored behind it may be the same memory again: so a barrier stays behind the loop, and all of a block's
- * threads have read by then, as they had before.
+ * Conditions: either all threads reach the loop or none. In an iteration they store one tile of each matrix, an
+ * element a thread, indexed by their ids alone. The addresses that they load from are made of ids, block-uniform
+ * values and the tile counter, and grow by as much from the last element of a tile to the first of the next as between
+ * elements: so with one counter instead of two the address is the same, also in arithmetic that wraps (affine.c). No
+ * other memory is stored to in the loop or before it. Code after it may store to the matrices, so a barrier stays
+ * after the loop: by then all threads of the block have read, as before.
  *
- * Where a multiplication takes its operand from memory by itself, as x86's do, a wrong address has its line.
+ * Source positions: where a multiplication takes its operand from memory, as x86's do, a fault is reported at the line
+ * of the multiplication.
  *
  * Runs on code for blocks of one size, before loops are unrolled. */
 #include "staging.h"
@@ -42,7 +40,7 @@ LLVMValueRef incoming_value(LLVMValueRef phi, LLVMBasicBlockRef block, bool from
 
 /* ---- which loops ---- */
 
-/* head -> inner, a loop by itself -> latch -> head or behind */
+/* head -> inner, a loop of one block -> latch -> head or exit (t->behind) */
 static bool find_blocks(tile_loop *t) {
   if (!is_own_loop(t->inner, &t->head, &t->latch) || t->head == t->latch) return false;
   LLVMValueRef enters = LLVMGetBasicBlockTerminator(t->head), ends = LLVMGetBasicBlockTerminator(t->latch);
@@ -65,7 +63,7 @@ static bool has_one_pred(LLVMBasicBlockRef block) {
   return use && !LLVMGetNextUse(use);
 }
 
-bool all_come(const tile_loop *t, LLVMBasicBlockRef block) {
+bool is_uniform_to(const tile_loop *t, LLVMBasicBlockRef block) {
   enum { FAR = 64 };
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(t->function);
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
@@ -103,7 +101,7 @@ static bool find_counter(tile_loop *t) {
 }
 
 static bool find_k(tile_loop *t) {
-  t->rounds = (int64_t)rounds_of(t->inner, t->inner);
+  t->iterations = (int64_t)rounds_of(t->inner, t->inner);
   for (LLVMValueRef phi = LLVMGetFirstInstruction(t->inner); LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
     LLVMValueRef by = increment_of(incoming_value(phi, t->inner, true), phi),
                  first = incoming_value(phi, t->inner, false);
@@ -112,14 +110,14 @@ static bool find_k(tile_loop *t) {
       return false;
     t->k = phi;
   }
-  return t->k && t->rounds > 1 && (t->rounds & (t->rounds - 1)) == 0;
+  return t->k && t->iterations > 1 && (t->iterations & (t->iterations - 1)) == 0;
 }
 
 static bool is_floating(LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMFloatTypeKind || LLVMGetTypeKind(type) == LLVMDoubleTypeKind;
 }
 
-/* What goes around both loops: one sum, of a kind that takes turns (cost_model.c). */
+/* The loops carry one floating-point sum, which register blocking can group (cost_model.c). */
 static bool find_sum(tile_loop *t) {
   int phis = 0;
   for (LLVMValueRef phi = LLVMGetFirstInstruction(t->inner); LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
@@ -155,7 +153,7 @@ bool mentions_shared(LLVMValueRef value, int depth) {
   return false;
 }
 
-/* An element of a square tile, or one with some columns more: address = &array[i][j]. */
+/* Match &array[i][j], an element of a square tile, perhaps with padding columns. */
 static bool read_place(const tile_loop *t, LLVMValueRef address, LLVMValueRef *array, LLVMValueRef indices[2]) {
   if (!LLVMIsAGetElementPtrInst(address) || LLVMGetNumIndices(address) != 3) return false;
   LLVMValueRef zero = LLVMGetOperand(address, 1);
@@ -164,8 +162,8 @@ static bool read_place(const tile_loop *t, LLVMValueRef address, LLVMValueRef *a
   if (!*array || !LLVMIsAConstantInt(zero) || LLVMConstIntGetZExtValue(zero)) return false;
   if (LLVMGlobalGetValueType(*array) != rows || LLVMGetTypeKind(rows) != LLVMArrayTypeKind) return false;
   LLVMTypeRef row = LLVMGetElementType(rows);
-  if (LLVMGetTypeKind(row) != LLVMArrayTypeKind || LLVMGetArrayLength2(rows) != (uint64_t)t->rounds) return false;
-  if (LLVMGetArrayLength2(row) < (uint64_t)t->rounds) return false;
+  if (LLVMGetTypeKind(row) != LLVMArrayTypeKind || LLVMGetArrayLength2(rows) != (uint64_t)t->iterations) return false;
+  if (LLVMGetArrayLength2(row) < (uint64_t)t->iterations) return false;
   indices[0] = LLVMGetOperand(address, 2), indices[1] = LLVMGetOperand(address, 3);
   return true;
 }
@@ -180,7 +178,7 @@ static tile *tile_of(tile_loop *t, LLVMValueRef array) {
   return NULL;
 }
 
-static bool note_store(tile_loop *t, LLVMValueRef store) {
+static bool match_store(tile_loop *t, LLVMValueRef store) {
   LLVMValueRef load = LLVMGetOperand(store, 0), indices[2], array;
   if (!is_plain(store) || !read_place(t, LLVMGetOperand(store, 1), &array, indices) || tile_of(t, array)) return false;
   if (!LLVMIsALoadInst(load) || !is_plain(load) || LLVMGetInstructionParent(load) != t->head) return false;
@@ -195,8 +193,8 @@ static bool note_store(tile_loop *t, LLVMValueRef store) {
   return true;
 }
 
-/* A read of a tile has k for one index, and for the other the thread's own. */
-static bool note_read(tile_loop *t, LLVMValueRef load) {
+/* A read of a tile has k as one index, and the thread's own id as the other. */
+static bool match_read(tile_loop *t, LLVMValueRef load) {
   LLVMValueRef indices[2], array;
   if (!is_plain(load) || !read_place(t, LLVMGetOperand(load, 0), &array, indices)) return false;
   tile *of = tile_of(t, array);
@@ -215,13 +213,13 @@ bool is_plain_barrier(LLVMValueRef i) {
   return LLVMIsACallInst(i) && strcmp(callee_name(i), "llvm.nvvm.barrier0") == 0;
 }
 
-static bool note_barrier(tile_loop *t, LLVMValueRef i) {
+static bool match_barrier(tile_loop *t, LLVMValueRef i) {
   if (!is_plain_barrier(i)) return false;
   t->barrier = i;
   return true;
 }
 
-/* Whether the instruction of the inner loop needs nothing else of the outer one than the counter. */
+/* Whether the instruction of the inner loop uses nothing of the outer one but the counter. */
 static bool needs_counter_alone(const tile_loop *t, LLVMValueRef i) {
   for (int n = 0; n < LLVMGetNumOperands(i); n++) {
     LLVMValueRef operand = LLVMGetOperand(i, (unsigned)n);
@@ -241,20 +239,21 @@ bool is_place_of_read(const tile_loop *t, LLVMValueRef i) {
 static bool find_tiles(tile_loop *t) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(t->head); i; i = LLVMGetNextInstruction(i)) {
     bool good =
-        is_pure(i) || LLVMIsATerminatorInst(i) || axis_of(i) != NEITHER || is_common(t, i) || note_barrier(t, i);
-    if (LLVMIsAStoreInst(i) ? !note_store(t, i) : !good) return false;
+        is_pure(i) || LLVMIsATerminatorInst(i) || axis_of(i) != NEITHER || is_common(t, i) || match_barrier(t, i);
+    if (LLVMIsAStoreInst(i) ? !match_store(t, i) : !good) return false;
   }
   for (LLVMValueRef i = LLVMGetFirstInstruction(t->inner); i; i = LLVMGetNextInstruction(i))
-    if (LLVMIsALoadInst(i) ? !note_read(t, i) : !is_pure(i) && !LLVMIsATerminatorInst(i)) return false;
+    if (LLVMIsALoadInst(i) ? !match_read(t, i) : !is_pure(i) && !LLVMIsATerminatorInst(i)) return false;
   for (LLVMValueRef i = LLVMGetFirstInstruction(t->inner); i; i = LLVMGetNextInstruction(i))
     if (!LLVMIsAPHINode(i) && !LLVMIsALoadInst(i) && !is_place_of_read(t, i) && !needs_counter_alone(t, i))
       return false;
   for (LLVMValueRef i = LLVMGetFirstInstruction(t->latch); i; i = LLVMGetNextInstruction(i))
-    if (LLVMIsALoadInst(i) || (!is_pure(i) && !LLVMIsATerminatorInst(i) && !note_barrier(t, i))) return false;
+    if (LLVMIsALoadInst(i) || (!is_pure(i) && !LLVMIsATerminatorInst(i) && !match_barrier(t, i))) return false;
   return t->barrier && t->tile_count == MOST_TILES && t->tiles[0].read && t->tiles[1].read;
 }
 
-/* Whether the product is one whose numbers come to lanes side by side, or to all of a row: what makes it worth it. */
+/* Whether both loads are contiguous along x, one matrix being read by rows and one by columns; otherwise it does not
+   pay. */
 static bool is_by_rows(const tile_loop *t) {
   int by[AXES] = {0};
   for (int n = 0; n < t->tile_count; n++) {
@@ -287,7 +286,7 @@ bool reaches_loop(const tile_loop *t, LLVMBasicBlockRef from) {
   return found;
 }
 
-bool is_apart(const tile_loop *t, LLVMValueRef i) {
+bool is_unrelated(const tile_loop *t, LLVMValueRef i) {
   for (int n = 0; n < LLVMGetNumOperands(i); n++) {
     LLVMValueRef operand = LLVMGetOperand(i, (unsigned)n);
     if (!LLVMValueIsBasicBlock(operand) && mentions_shared(operand, DEPTH)) return false;
@@ -297,7 +296,7 @@ bool is_apart(const tile_loop *t, LLVMValueRef i) {
   return LLVMIsAStoreInst(i) && is_plain(i) && !reaches_loop(t, LLVMGetInstructionParent(i));
 }
 
-/* What the loop leaves is its sum alone. */
+/* Whether the value is the sum, or is not used after the loop. */
 static bool leaves_sum(const tile_loop *t, LLVMValueRef i) {
   bool is_sum = through_latch(t, i) == t->sum_next;
   for (LLVMUseRef use = LLVMGetFirstUse(i); use && !is_sum; use = LLVMGetNextUse(use))
@@ -305,22 +304,23 @@ static bool leaves_sum(const tile_loop *t, LLVMValueRef i) {
   return true;
 }
 
-static bool is_alone_with_tiles(const tile_loop *t) {
+static bool is_isolated(const tile_loop *t) {
   instructions all = instructions_of_function(t->function);
   bool good = true;
   for (size_t n = 0; n < all.count && good; n++)
-    good = is_in_loop(t, all.items[n]) ? leaves_sum(t, all.items[n]) : is_apart(t, all.items[n]);
+    good = is_in_loop(t, all.items[n]) ? leaves_sum(t, all.items[n]) : is_unrelated(t, all.items[n]);
   free(all.items);
   return good;
 }
 
-/* The block has the tiles' rows and columns. */
+/* The block has the same size as the tiles. */
 static bool suits_blocks(const tile_loop *t) {
   const unsigned *block = t->p->block;
-  return block[X] == (unsigned)t->rounds && block[Y] == (unsigned)t->rounds && block[2] == 1 && block[X] % LINE == 0;
+  return block[X] == (unsigned)t->iterations && block[Y] == (unsigned)t->iterations && block[2] == 1 &&
+         block[X] % LINE == 0;
 }
 
-/* Whether a number of 32 bits is small enough for so many times it to be a signed one. */
+/* Whether `times` times the value still fits a signed number of 32 bits. */
 static bool is_small(LLVMValueRef value, int64_t times) {
   LLVMValueRef by = LLVMIsABinaryOperator(value) ? LLVMGetOperand(value, 1) : NULL;
   if (LLVMIsAConstantInt(value)) return llabs(LLVMConstIntGetSExtValue(value)) <= INT32_MAX / times;
@@ -335,7 +335,8 @@ static bool is_small(LLVMValueRef value, int64_t times) {
   }
 }
 
-/* A comparison of the stepped counter with what all threads have; and the rounds of both loops can be counted with 32 bits. */
+/* The loop ends by comparing the stepped counter with a uniform limit, and 32 bits can count the iterations of both
+   loops. */
 static bool find_end(tile_loop *t) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(t->latch), condition = LLVMGetCondition(end);
   if (!LLVMIsAICmpInst(condition)) return false;
@@ -346,23 +347,23 @@ static bool find_end(tile_loop *t) {
   bool goes_on = a == t->counter_next && LLVMGetSuccessor(end, 0) == t->head;
   bool less = goes_on && (p == LLVMIntSLT || p == LLVMIntULT);
   bool zero = LLVMIsAConstantInt(first) && LLVMConstIntGetZExtValue(first) == 0;
-  bool by_tiles = t->step == 1 && zero && less && is_small(limit, t->rounds);
-  t->from_zero = zero && less && p == LLVMIntSLT && (by_tiles || t->step == t->rounds);
-  return by_tiles || t->step == t->rounds;
+  bool by_tiles = t->step == 1 && zero && less && is_small(limit, t->iterations);
+  t->from_zero = zero && less && p == LLVMIntSLT && (by_tiles || t->step == t->iterations);
+  return by_tiles || t->step == t->iterations;
 }
 
-static void read_tiles_in_place(program *p, kernel *k) {
+static void eliminate_staged_tiles(program *p, kernel *k) {
   const options *o = p->options;
   LLVMValueRef function = k->body;
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block)) {
     int patience = MOST_VALUES;
     tile_loop t = {.p = p, .function = function, .patience = &patience, .inner = block};
     if (!find_blocks(&t) || !find_counter(&t) || !find_k(&t) || !find_sum(&t) || !suits_blocks(&t)) continue;
-    if (!find_tiles(&t) || !is_by_rows(&t) || !find_end(&t) || !all_come(&t, t.before) || !is_alone_with_tiles(&t))
+    if (!find_tiles(&t) || !is_by_rows(&t) || !find_end(&t) || !is_uniform_to(&t, t.before) || !is_isolated(&t))
       continue;
     if (patience < 0) continue;
     patience = INT_MAX;
-    /* Rows of one line alone are read sooner by tiles; with those of the block beside it there are two (block_merge.c). */
+    /* Rows of only one cache line are faster with tiles; two merged blocks have rows of two lines (block_merge.c). */
     bool joins = p->block[X] < 2 * LINE;
     p->even_pays = joins;
     if (joins && o->launch_columns % 2) return;
@@ -373,12 +374,12 @@ static void read_tiles_in_place(program *p, kernel *k) {
 }
 
 static void read_in_place(program *p, kernel *k) {
-  if (has_pass(p, PASS_STAGED_TILES)) read_tiles_in_place(p, k);
+  if (has_pass(p, PASS_STAGED_TILES)) eliminate_staged_tiles(p, k);
   if (k->reads_tiles || !has_pass(p, PASS_STAGED_ROWS)) return;
-  k->reads_lines = read_lines_in_place(p, k);
+  k->reads_lines = eliminate_staged_rows(p, k);
 }
 
-void read_all_in_place(program *p) {
+void eliminate_staging(program *p) {
   const options *o = p->options;
   if (!o->launch_kernel || o->width || o->check_memory || o->level < 2) return;
   for (size_t i = 0; i < p->kernel_count; i++) read_in_place(p, &p->kernels[i]);

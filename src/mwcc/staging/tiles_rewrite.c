@@ -1,5 +1,5 @@
-/* The loop that stands for a loop over tiles and the one in it (staging.h): each read of a tile is the load that filled that place
- * of it. */
+/* Rewriting of a loop over tiles and its inner loop (staging.h) as one loop: each read of a tile becomes the load
+ * whose value was stored there. */
 #include "staging.h"
 
 #include <stdlib.h>
@@ -7,18 +7,18 @@
 typedef struct rewriting {
   const tile_loop *t;
   LLVMBuilderRef b;
-  LLVMValueRef place; /* what counts in place of the id */
+  LLVMValueRef place; /* the counter that replaces the id */
   int axis;
 } rewriting;
 
-/* Whether the value is some times the counter, and so 0 where that is what the counter begins with. */
+/* Whether the value is a multiple of the counter, and so 0 if the counter starts at 0. */
 static bool vanishes(const tile_loop *t, LLVMValueRef value) {
   if (value == t->counter) return t->from_zero;
   if (!is_operation(value, LLVMMul) && !is_operation(value, LLVMShl)) return false;
   return vanishes(t, LLVMGetOperand(value, 0)) && is_common(t, LLVMGetOperand(value, 1));
 }
 
-/* The other operand of an addition of what vanishes, or NULL. */
+/* The other operand of an addition of a value that vanishes, or NULL. */
 static LLVMValueRef without_counter(const tile_loop *t, LLVMValueRef value) {
   if (!is_addition(value)) return NULL;
   for (unsigned i = 0; i < 2; i++)
@@ -26,12 +26,12 @@ static LLVMValueRef without_counter(const tile_loop *t, LLVMValueRef value) {
   return NULL;
 }
 
-/* What becomes of an operation. */
-typedef enum becoming {
-  WRAPS,     /* it may wrap where it did not */
-  ADDS_MORE, /* an addition of other numbers to the same sum, none of which wraps as signed numbers */
-  AS_BEFORE  /* the same numbers */
-} becoming;
+/* What may be claimed about an operation after the rewriting. */
+typedef enum outcome {
+  WRAPS,     /* it may wrap where it did not before: no nsw, nuw */
+  ADDS_MORE, /* a sum of other operands with the same value, which does not wrap: nsw */
+  AS_BEFORE  /* the same operands */
+} outcome;
 
 static bool is_same(const rewriting *r, LLVMValueRef value) {
   return is_common(r->t, value) || follows_on(r->t, value, r->axis);
@@ -41,7 +41,7 @@ static bool is_signed_sum(LLVMValueRef value) {
   return is_addition(value) && (!is_operation(value, LLVMAdd) || LLVMGetNSW(value));
 }
 
-/* Whether a part of a sum is as before, or what remains of one without the counter, or what counts on. */
+/* Whether an operand of a sum is the same as before, a sum without the counter's term, or the new counter. */
 static bool is_exact(const rewriting *r, LLVMValueRef value) {
   if (is_same(r, value)) return true;
   LLVMValueRef rest = without_counter(r->t, value);
@@ -49,7 +49,7 @@ static bool is_exact(const rewriting *r, LLVMValueRef value) {
   return r->t->from_zero && LLVMIsACallInst(value) && axis_of(value) == r->axis;
 }
 
-static becoming becomes(const rewriting *r, LLVMValueRef value) {
+static outcome outcome_of(const rewriting *r, LLVMValueRef value) {
   if (!follows_on(r->t, value, r->axis)) return WRAPS;
   bool same = true, exact = is_signed_sum(value);
   for (int i = 0; i < LLVMGetNumOperands(value); i++) {
@@ -60,7 +60,7 @@ static becoming becomes(const rewriting *r, LLVMValueRef value) {
   return same ? AS_BEFORE : exact ? ADDS_MORE : WRAPS;
 }
 
-/* The value for the thread that has the place for an id, where the counter is what it began with. */
+/* The value for the thread with the id `place`, and the counter at its first value. */
 static LLVMValueRef rewritten(const rewriting *r, LLVMValueRef value) {
   const tile_loop *t = r->t;
   if (value == t->counter) return t->counter_first;
@@ -71,13 +71,13 @@ static LLVMValueRef rewritten(const rewriting *r, LLVMValueRef value) {
   if (rest) return rewritten(r, rest);
   int count = LLVMIsACallInst(value) ? 0 : LLVMGetNumOperands(value);
   for (int i = 0; i < count; i++) operands[i] = rewritten(r, LLVMGetOperand(value, (unsigned)i));
-  becoming is_now = LLVMIsABinaryOperator(value) ? becomes(r, value) : AS_BEFORE;
+  outcome is_now = LLVMIsABinaryOperator(value) ? outcome_of(r, value) : AS_BEFORE;
   if (is_now == ADDS_MORE) return LLVMBuildNSWAdd(r->b, operands[0], operands[1], "");
   if (is_now == WRAPS) {
     LLVMOpcode opcode = is_addition(value) ? LLVMAdd : LLVMGetInstructionOpcode(value);
     return LLVMBuildBinOp(r->b, opcode, operands[0], operands[1], "");
   }
-  /* Addresses are inside as before: each of their indices is the same number (all_follow_on), 64 bits wide or extended. */
+  /* `inbounds` still holds: each index has the same value as before (all_follow_on), 64 bits wide or extended. */
   made = LLVMInstructionClone(value);
   for (int i = 0; i < count; i++) LLVMSetOperand(made, (unsigned)i, operands[i]);
   LLVMInsertIntoBuilder(r->b, made);
@@ -103,15 +103,15 @@ static LLVMValueRef made_of(const pair *list, size_t count, LLVMValueRef old) {
   return old;
 }
 
-/* Of a block whose instructions nobody needs any more. */
+/* Erase all instructions of a block that is not needed any more. */
 static void empty_block(LLVMBasicBlockRef block) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
     if (LLVMGetFirstUse(i)) LLVMReplaceAllUsesWith(i, LLVMGetPoison(LLVMTypeOf(i)));
   while (LLVMGetLastInstruction(block)) LLVMInstructionEraseFromParent(LLVMGetLastInstruction(block));
 }
 
-/* The latch is what comes behind the new loop: a barrier. */
-static void leave_barrier(const tile_loop *t, LLVMBuilderRef b) {
+/* The latch becomes what follows the new loop: a barrier. */
+static void keep_barrier(const tile_loop *t, LLVMBuilderRef b) {
   LLVMValueRef barrier = LLVMInstructionClone(t->barrier);
   LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(t->barrier));
   empty_block(t->latch);
@@ -120,40 +120,41 @@ static void leave_barrier(const tile_loop *t, LLVMBuilderRef b) {
   LLVMBuildBr(b, t->behind);
 }
 
-/* The counter in the round in which k is at that place of all rounds. */
+/* The old tile counter in iteration number `place` of the new loop. */
 static LLVMValueRef counter_at(const tile_loop *t, LLVMBuilderRef b, LLVMValueRef place) {
   program *p = t->p;
-  LLVMValueRef steps = LLVMBuildUDiv(b, place, constant_i32(p, (unsigned)t->rounds), "");
+  LLVMValueRef steps = LLVMBuildUDiv(b, place, constant_i32(p, (unsigned)t->iterations), "");
   LLVMValueRef grown = LLVMBuildMul(b, steps, LLVMConstInt(p->i32, (uint64_t)t->step, 1), "");
   return LLVMBuildAdd(b, t->counter_first, grown, "");
 }
 
-/* Whether there is a round behind the one before that place: behind each tile the old loop's condition is asked. */
-static LLVMValueRef goes_on(const tile_loop *t, LLVMBuilderRef b, LLVMValueRef next) {
+/* Whether the loop continues with iteration `next`: always within a tile; after each tile by the old condition. */
+static LLVMValueRef build_continues(const tile_loop *t, LLVMBuilderRef b, LLVMValueRef next) {
   program *p = t->p;
   LLVMValueRef end = LLVMGetBasicBlockTerminator(t->latch), condition = LLVMGetCondition(end);
   LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(end));
-  LLVMValueRef rest = LLVMBuildAnd(b, next, constant_i32(p, (unsigned)t->rounds - 1), "");
+  LLVMValueRef rest = LLVMBuildAnd(b, next, constant_i32(p, (unsigned)t->iterations - 1), "");
   LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntNE, rest, constant_i32(p, 0), "");
-  /* as large a step as there are rounds: then the counter is as far as they are */
-  LLVMValueRef counter = t->step == t->rounds ? LLVMBuildAdd(b, t->counter_first, next, "") : counter_at(t, b, next);
-  LLVMValueRef asked = LLVMInstructionClone(condition);
+  /* if the step equals the trip count of k, the counter advances as `next` does */
+  LLVMValueRef counter =
+      t->step == t->iterations ? LLVMBuildAdd(b, t->counter_first, next, "") : counter_at(t, b, next);
+  LLVMValueRef continues = LLVMInstructionClone(condition);
   rewriting limit = {t, b, NULL, AXES};
   for (unsigned n = 0; n < 2; n++) {
     LLVMValueRef operand = LLVMGetOperand(condition, n);
-    LLVMSetOperand(asked, n, operand == t->counter_next ? counter : rewritten(&limit, operand));
+    LLVMSetOperand(continues, n, operand == t->counter_next ? counter : rewritten(&limit, operand));
   }
-  LLVMInsertIntoBuilder(b, asked);
-  if (LLVMGetSuccessor(end, 0) != t->head) asked = LLVMBuildNot(b, asked, "");
-  return LLVMBuildSelect(b, inside, LLVMConstInt(p->i1, 1, 0), asked, "");
+  LLVMInsertIntoBuilder(b, continues);
+  if (LLVMGetSuccessor(end, 0) != t->head) continues = LLVMBuildNot(b, continues, "");
+  return LLVMBuildSelect(b, inside, LLVMConstInt(p->i1, 1, 0), continues, "");
 }
 
-/* What a round makes of the sum. */
-static LLVMValueRef copy_round(tile_loop *t, LLVMBuilderRef b, LLVMValueRef place, LLVMValueRef sum) {
+/* Copy an iteration of the inner loop; returns the new sum. */
+static LLVMValueRef copy_iteration(tile_loop *t, LLVMBuilderRef b, LLVMValueRef place, LLVMValueRef sum) {
   size_t count = 0, most = 3;
   for (LLVMValueRef i = LLVMGetFirstInstruction(t->inner); i; i = LLVMGetNextInstruction(i)) most++;
   pair *list = mw_alloc(most * sizeof *list);
-  LLVMValueRef k = LLVMBuildAnd(b, place, constant_i32(t->p, (unsigned)t->rounds - 1), "");
+  LLVMValueRef k = LLVMBuildAnd(b, place, constant_i32(t->p, (unsigned)t->iterations - 1), "");
   list[count++] = (pair){t->inner_sum, sum};
   list[count++] = (pair){t->k, LLVMBuildIntCast2(b, k, LLVMTypeOf(t->k), 0, "")};
   list[count++] = (pair){t->counter, counter_at(t, b, place)};
@@ -183,8 +184,8 @@ void make_one_loop(tile_loop *t) {
   LLVMBasicBlockRef from[] = {t->before, block}, old[] = {t->head, t->inner};
   LLVMPositionBuilderAtEnd(b, block);
   LLVMValueRef place = LLVMBuildPhi(b, p->i32, "place"), sum = LLVMBuildPhi(b, LLVMTypeOf(t->outer_sum), "sum");
-  LLVMValueRef sum_next = copy_round(t, b, place, sum), next = LLVMBuildAdd(b, place, constant_i32(p, 1), "");
-  LLVMBuildCondBr(b, goes_on(t, b, next), block, t->latch);
+  LLVMValueRef sum_next = copy_iteration(t, b, place, sum), next = LLVMBuildAdd(b, place, constant_i32(p, 1), "");
+  LLVMBuildCondBr(b, build_continues(t, b, next), block, t->latch);
   LLVMAddIncoming(place, (LLVMValueRef[]){constant_i32(p, 0), next}, from, 2);
   LLVMAddIncoming(sum, (LLVMValueRef[]){incoming_value(t->outer_sum, t->latch, false), sum_next}, from, 2);
   for (LLVMValueRef i = LLVMGetFirstInstruction(t->latch); LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
@@ -193,7 +194,7 @@ void make_one_loop(tile_loop *t) {
   LLVMValueRef enters = LLVMGetBasicBlockTerminator(t->before);
   for (unsigned s = 0; s < LLVMGetNumSuccessors(enters); s++)
     if (LLVMGetSuccessor(enters, s) == t->head) LLVMSetSuccessor(enters, s, block);
-  leave_barrier(t, b);
+  keep_barrier(t, b);
   for (int i = 0; i < 2; i++) empty_block(old[i]);
   for (int i = 0; i < 2; i++) LLVMDeleteBasicBlock(old[i]);
   LLVMDisposeBuilder(b);
