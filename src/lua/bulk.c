@@ -1,7 +1,7 @@
 /* Whole arrays to and from Lua: nested tables, byte strings, other arrays.
  *
- * Numbers pass through a block on the C stack, so that nothing is held when an error is raised half way, and the core is
- * called once a block and not once a number. */
+ * Numbers pass through a block on the C stack, so that no resource is held if an error is raised halfway, and the core
+ * is called once for each block, not for each number. */
 #include "binding.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* The Lua module moonwarp.core: the raw table that the Lua layer stands on.
+/* The Lua module moonwarp.core: the raw table on which the Lua layer is built.
  *
- * The raw table is a contract, which the other binding (LuaJIT's FFI: lua/moonwarp/ffi.lua) keeps too, file by file:
+ * The raw table is a contract, which the other binding (LuaJIT's FFI: lua/moonwarp/ffi.lua) also fulfils, file by file:
  *   functions      what the files of this folder register: array_new, compile, synchronize, …
  *   classes        class name -> table of methods. The Lua layer adds its own; a `__tostring` there makes tostring, and a
  *                  `__missing` is called with the object and a name that it does not have.
@@ -170,7 +170,7 @@ static int now(lua_State *L) {
   return 1;
 }
 
-/* own(prefix): sources whose names begin with it are the Lua layer's. */
+/* own(prefix): set the prefix of the Lua layer's source names. */
 static int own(lua_State *L) {
   mwl_state *state = mwl_of(L);
   size_t length;

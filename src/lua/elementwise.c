@@ -1,7 +1,7 @@
-/* Functions of elements, and operators on arrays that choose among them by what they are given.
+/* Elementwise functions, and operators on arrays that dispatch on the types of their arguments.
  *
- * An operator is a Lua function of one to three arrays and numbers. It finds its function of elements by the types of its
- * arguments in a table, so that Lua is asked once for each combination: resolve(name, arguments…) makes what is missing. */
+ * An operator is a Lua function of one to three arrays and numbers. It looks up its elementwise function in a table by
+ * the arguments' types; for a missing combination it calls resolve(name, arguments…) in Lua, once. */
 #include "binding.h"
 
 #define MOST 32 /* operands: MW_MAX_OPERANDS of the core's */
@@ -197,7 +197,8 @@ static void push_functions(lua_State *L, const mwl_device *device) {
   lua_rawsetp(L, lua_upvalueindex(2), device);
 }
 
-/* The slow way: what Lua says, run(f, …) with the function that it gives. Upvalues: state, functions by device, resolve. */
+/* The slow way: what Lua says, run(f, …) with the function that it gives. Upvalues: state, functions by device,
+   resolve. */
 static int resolve_and_run(lua_State *L, mwl_state *state, int count, int key, const mwl_array *array) {
   lua_pushvalue(L, lua_upvalueindex(3));
   for (int i = 1; i <= count; i++) lua_pushvalue(L, i);
@@ -235,8 +236,9 @@ static int operate(lua_State *L) {
   return run(L, state, f, places);
 }
 
-/* array_operator(count, resolve) -> a function of `count` (1 to 3) arrays and numbers. resolve(arguments…) gives the function of
-   elements, of one output and as many inputs or scalars, for arguments of these types; or other values, which are the result. */
+/* array_operator(count, resolve) -> a function of `count` (1 to 3) arrays and numbers. resolve(arguments…) gives the
+   function of elements, of one output and as many inputs or scalars, for arguments of these types; or other values,
+   which are the result. */
 static int array_operator(lua_State *L) {
   lua_settop(L, 2);
   int count = (int)luaL_checkinteger(L, 1);
