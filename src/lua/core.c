@@ -2,8 +2,8 @@
  *
  * The raw table is a contract, which the other binding (LuaJIT's FFI: lua/moonwarp/ffi.lua) also fulfils, file by file:
  *   functions      what the files of this folder register: array_new, compile, synchronize, …
- *   classes        class name -> table of methods. The Lua layer adds its own; a `__tostring` there makes tostring, and a
- *                  `__missing` is called with the object and a name that it does not have.
+ *   classes        class name -> table of methods. The Lua layer adds its own; a `__tostring` there makes tostring, and
+ *                  a `__missing` is called with the object and a name that it does not have.
  *   properties     class name -> table of functions of an object: object.name calls properties[class].name(object)
  *   error          the metatable of error objects, which the Lua layer fills
  *   vector         the metatable of vector values ({1, 2, 3} that answers to x, y, z, w), filled here
