@@ -130,10 +130,10 @@ describe("sums in turns", function()
     return mwcc.run(text, ("--verify --emit=ir --launch=%s:16x%dx1 %s"):format(name, rows or 16, options))
   end
 
-  -- The vectors that each turn's rounds carry.
+  -- The vectors that the iterations of each group carry.
   local function carried(code)
     local list = {}
-    for block in code:gmatch "\nrounds%d*:(.-)\n\n" do list[#list + 1] = mwcc.count(block, "= phi <16 x float>") end
+    for block in code:gmatch "\niterations%d*:(.-)\n\n" do list[#list + 1] = mwcc.count(block, "= phi <16 x float>") end
     return list
   end
 
@@ -163,7 +163,7 @@ describe("sums in turns", function()
   it("share what the first of them computes", function()
     local code = ir("computed", "--target=x86_64-linux-gnu --mcpu=x86-64-v3 --width=16x16")
     local blocks = {}
-    for block in code:gmatch "\nrounds%d*:(.-)\n\n" do blocks[#blocks + 1] = block end
+    for block in code:gmatch "\niterations%d*:(.-)\n\n" do blocks[#blocks + 1] = block end
     assert.equal(1, mwcc.count(blocks[1], "store <16 x float>"))
     for i = 2, #blocks do
       assert.equal(1, mwcc.count(blocks[i], "load <16 x float>"))
