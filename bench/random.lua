@@ -1,5 +1,6 @@
 -- Random numbers in kernels on the CPU device beside NVIDIA's host generators, in one run: millions of numbers a
--- second, and the ratio. Both make the same numbers, into memory; the best of several runs counts.
+-- second, and the ratios, of a kernel's own loop and of mw.random. All make the same numbers, into memory; the best of
+-- several runs counts.
 --   luajit bench/random.lua [MILLIONS]
 -- sh setup.sh --peers fetches the library; without it its columns are empty.
 
@@ -13,6 +14,7 @@ local kinds = {
   { name = "xorwow", code = 101, state = "curandState", threads = 4096 },
   { name = "philox", code = 161, state = "curandStatePhilox4_32_10_t", threads = 65536, four = true },
   { name = "mrg32k3a", code = 121, state = "curandStateMRG32k3a", threads = 4096 },
+  { name = "mtgp32", code = 141 },
   { name = "sobol32", code = 201, state = "curandStateSobol32_t", threads = 4096, sobol = true },
 }
 local outputs = { -- what, the host's function, the type, the device's, and of Philox
@@ -98,12 +100,28 @@ local function device_seconds(kind, output)
   return seconds, m.fill.tier
 end
 
-print(("%-10s %-15s %10s %10s %7s  %s"):format("generator", "numbers", "moonwarp", "host", "ratio", "tier"))
+-- mw.random draws the same stream; each call makes a new array.
+local function stream_seconds(kind, output)
+  local g = mw.random(0, kind.name, { ordering = kind.name == "mrg32k3a" and "legacy" or nil })
+  local method, options = output[1]:match "^%a+", output[3] == "double" and { dtype = "double" } or nil
+  return best(function()
+    local x = g[method](g, count, options)
+    mw.synchronize()
+    x:free()
+  end)
+end
+
+local function rate(seconds) return seconds and ("%.1f"):format(count / seconds / 1e6) or "" end
+local function ratio(ours, theirs) return theirs and ("%.2f"):format(theirs / ours) or "" end
+
+print(("%-10s %-15s %10s %10s %10s %7s %7s  %s"):format("generator", "numbers", "kernel", "mw.random", "host", "kernel",
+  "random", "tier"))
 for _, kind in ipairs(kinds) do
   for _, output in ipairs(outputs) do
-    local ours, tier = device_seconds(kind, output)
-    local theirs = host_seconds(kind, output)
-    print(("%-10s %-15s %10.1f %10s %7s  %s"):format(kind.name, output[1], count / ours / 1e6,
-      theirs and ("%.1f"):format(count / theirs / 1e6) or "", theirs and ("%.2f"):format(theirs / ours) or "", tier))
+    local kernel, tier
+    if kind.state then kernel, tier = device_seconds(kind, output) end
+    local stream, theirs = stream_seconds(kind, output), host_seconds(kind, output)
+    print(("%-10s %-15s %10s %10s %10s %7s %7s  %s"):format(kind.name, output[1], rate(kernel), rate(stream),
+      rate(theirs), kernel and ratio(kernel, theirs) or "", ratio(stream, theirs), tier or ""))
   end
 end
