@@ -103,28 +103,23 @@ local function part(of, key)
 end
 
 local function check_key(key)
-  if raw.type(key) ~= "array" then
-    usage("an array is indexed by numbers, ranges and arrays, not by %s", raw.describe(key))
+  if type(key) == "table" then return end
+  if raw.type(key) == "array" then
+    usage "an array is indexed by numbers and ranges, not by arrays: mw.where(mask, a, b) chooses by a mask"
   end
+  usage("an array is indexed by numbers and ranges, such as a[{ {2, 4}, 3 }], not by %s", raw.describe(key))
 end
 
--- a[key] for a key that is no number: a table of indices and ranges, an array of indices, or a mask.
+-- a[key] for a key that is a table of indices and ranges.
 local function select_by(of, key)
-  if type(key) ~= "table" then
-    check_key(key)
-    return key.dtype == "bool" and of:compress(key) or of:take(key)
-  end
+  check_key(key)
   local offset, shape, strides = part(of, key)
   if #shape > 0 then return view(of, offset, shape, strides) end
   return view(of, offset, { 1 }, { 0 })[1]
 end
 
 local function assign_by(of, key, value)
-  if type(key) ~= "table" then
-    check_key(key)
-    if key.dtype == "bool" then of:assign_where(key, value) else of:put(key, value) end
-    return
-  end
+  check_key(key)
   local offset, shape, strides = part(of, key)
   if #shape > 0 then
     view(of, offset, shape, strides):assign(value)
