@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 /* The variant for launches that the SIMD ones are not made for is rarely run: no code for it that takes its time, as
-   vectorised and unrolled loops. Nor for loops that do little but gather: they have few rounds, each time another number
-   of them, and a copy for several rounds at once is one more branch to guess wrong. */
+   vectorised and unrolled loops. Nor for loops that do little but gather: they have few rounds, each time another
+   number of them, and a copy for several rounds at once is one more branch to guess wrong. */
 static void spare_general(program *p, const kernel *k) {
   if (k->chases) add_attribute(p, k->run, "optsize");
   if (!k->general) return;
@@ -18,10 +18,11 @@ static void spare_general(program *p, const kernel *k) {
   if (k->thread_function) add_attribute(p, k->thread_function, "optsize");
 }
 
-/* What remains to be done for code that is lanes already: slots became registers (store_sandbox.c), now what is uniform leaves the
-   loops, and what was written twice is merged. LLVM's own pipelines take two to four times as long, most of it for unrolled
-   copies of the loops over gangs and for finding nothing to vectorise, and the code is no faster; nor is it with
-   instcombine, the dearest of all passes, which has been over this code once (store_sandbox.c) and finds no more. */
+/* What remains to be done for code that is lanes already: slots became registers (store_sandbox.c), now what is
+   uniform leaves the loops, and what was written twice is merged. LLVM's own pipelines take two to four times as long,
+   most of it for unrolled copies of the loops over gangs and for finding nothing to vectorise, and the code is no
+   faster; nor is it with instcombine, the dearest of all passes, which has been over this code once (store_sandbox.c)
+   and finds no more. */
 static const char lanes_pipeline[] = "globaldce,always-inline,"
                                      "function(sroa,loop-mssa(loop-rotate,licm),early-cse<memssa>,simplifycfg,adce),"
                                      "globaldce";

@@ -1,8 +1,8 @@
 /* How much code a kernel has become, and what found no place in registers: mwcc --report=spills.
  *
  * The code generator tells in the comments of the assembly text: behind each instruction that keeps a value in memory
- * (Spill) or fetches it back (Reload), whether by itself or as an operand of another. Such values have no names any more, so
- * they are told by the source line that the instruction is of. */
+ * (Spill) or fetches it back (Reload), whether by itself or as an operand of another. Such values have no names any
+ * more, so they are told by the source line that the instruction is of. */
 #include "mwcc/analysis/simt.h"
 #include "codegen.h"
 

@@ -1,8 +1,7 @@
-/* What a function and all that it calls keep on the stack, as far as it is known before code generation: local arrays.
+/* How much stack a function and its callees need, as far as it is known before code generation: their local arrays.
  *
- * The deepest chain of calls counts. Functions that call each other in a circle count together, each once: how often they go
- * round is not known, and that is what the stack has room for besides. (The circles are found as Tarjan finds strongly
- * connected components.) */
+ * The deepest call chain counts. Mutually recursive functions (strongly connected components, found by Tarjan's
+ * algorithm) count together, each once: the depth of the recursion is unknown, and is left to the rest of the stack. */
 #include "mwcc/mwcc.h"
 #include "codegen.h"
 #include "mwcc/entry/entry.h"

@@ -1,10 +1,11 @@
 /* Loops that wait for other threads stay loops, in code for blocks of any size, and are unrolled in code for one size.
  *
- * Each turn of an unrolled one would be a region of its own (SIMT's barriers part a kernel into regions), which costs compile
- * time and gains little: a barrier costs more than a branch. Code for one size of blocks (launch_specialization.c) is made for launches
- * that are worth it; there distances between threads become constants, so more is unrolled than LLVM would by itself. A
- * #pragma unroll holds in both, unless that makes too much code between barriers: each region loads and saves what lives
- * across them, and the time that takes to compile grows faster than the code. */
+ * Each turn of an unrolled one would be a region of its own (SIMT's barriers part a kernel into regions), which costs
+ * compile time and gains little: a barrier costs more than a branch. Code for one size of blocks
+ * (launch_specialization.c) is made for launches that are worth it; there distances between threads become constants,
+ * so more is unrolled than LLVM would by itself. A #pragma unroll holds in both, unless that makes too much code
+ * between barriers: each region loads and saves what lives across them, and the time that takes to compile grows
+ * faster than the code. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "prepare.h"
@@ -131,7 +132,8 @@ static extent_of_loop look_at_loop(const blocks *all, size_t header, size_t latc
   return found;
 }
 
-/* What the part of a loop's metadata says about unrolling ("count", "full", "enable" …), or NULL; *copies: where it says so. */
+/* What the part of a loop's metadata says about unrolling ("count", "full", "enable" …), or NULL; *copies: where it
+   says so. */
 static const char *wish_of(LLVMValueRef part, size_t *copies) {
   static const char about[] = "llvm.loop.unroll.";
   unsigned length = 0, count = part && LLVMIsAMDNode(part) ? LLVMGetMDNodeNumOperands(part) : 0;
@@ -159,7 +161,8 @@ static loop_metadata metadata_of(const program *p, LLVMValueRef latch_end) {
   return m;
 }
 
-/* How many copies of a loop of so many rounds (0: nobody knows, or many) the user asks for; 0: none, or that is left to us. */
+/* How many copies of a loop of so many rounds (0: nobody knows, or many) the user asks for; 0: none, or that is left
+   to us. */
 static size_t copies_asked_for(const program *p, LLVMValueRef latch_end, size_t rounds) {
   enum { MANY = 64 };
   loop_metadata m = metadata_of(p, latch_end);
@@ -197,16 +200,17 @@ static void ask_for(program *p, LLVMValueRef latch_end, const char *wish, bool f
   free(parts);
 }
 
-/* What the source asks for is done where that is not too much code: of loops with a barrier of the block, and, in code for
-   blocks of any size, where an access may be one of each lane, of others too, unless that takes local arrays apart. */
+/* What the source asks for is done where that is not too much code: of loops with a barrier of the block, and, in code
+   for blocks of any size, where an access may be one of each lane, of others too, unless that takes local arrays
+   apart. */
 static bool is_too_much(const program *p, const extent_of_loop *found, size_t copies) {
   enum { MOST = 2000, MOST_IN_GENERAL = 1000 };
   if (found->parts) return copies * found->size > MOST;
   return !p->options->launch_kernel && !found->locals && copies * found->size > MOST_IN_GENERAL;
 }
 
-/* In code for blocks of any size, no loop that waits is unrolled by itself; in code for one size, all that get no longer than
-   LONGEST. */
+/* In code for blocks of any size, no loop that waits is unrolled by itself; in code for one size, all that get no
+   longer than LONGEST. */
 static void decide(program *p, const blocks *all, size_t header, size_t latch) {
   enum { LONGEST = 400 };
   static const char never[] = "llvm.loop.unroll.disable";

@@ -1,12 +1,11 @@
-/* Two blocks that lie side by side in a grid, run as one of twice the width.
+/* Thread-block merge: two neighbouring blocks of a grid's row run as one block of twice the width.
  *
- * A gang of more threads uses more of what it loads: of each line that a row of threads shares, and of each page. Where a
- * block has too few threads for that, its neighbour has as many more (suits_block_merging, cost_model.c). Nothing may tell them apart:
- * they have no barrier (but for one that all threads of a grid come to: tiles.c), shared memory, atomics or calls, and may run in
- * any order; and of their ids in a row they make
- * nothing but the place in the whole row, blockIdx.x * blockDim.x + threadIdx.x. That is the same number where blocks are
- * twice as wide and half as many, so a constant is all that changes in the code. Grids that are an odd number of blocks wide
- * have code of their own then, which is as it was (mw_mwo_kernel.joined tells). */
+ * A wider gang uses more of each cache line and page that it loads. Where a block has too few threads for that, its
+ * neighbour supplies as many again (suits_block_merging, cost_model.c). The blocks must not be able to tell: they have
+ * no barrier (except one that all threads of a grid reach: tiles.c), shared memory, atomics or calls; they may run in
+ * any order; and they use their ids along the row only as blockIdx.x * blockDim.x + threadIdx.x. That is the same
+ * number if blocks are twice as wide and half as many, so only a constant changes in the code. Grids with an odd
+ * number of blocks in a row have code of their own, without merging (mw_mwo_kernel.joined). */
 #include "mwcc/analysis/simt.h"
 #include "prepare.h"
 #include "mwcc/target/target.h"

@@ -1,11 +1,12 @@
-/* Memory checks (--check-memory): the runtime is asked before every access whether the memory is the array's that its
- * address was made from, so that an index out of range ends the launch with a name and a line, also where what it hits
- * belongs to another array or to nobody.
+/* Bounds checks (--check-memory), as AddressSanitizer's: before every access the runtime checks that it lies in the
+ * array from which its address was derived. An index out of range ends the launch with a name and a line, even if the
+ * address is valid because it lies in another array.
  *
- * What an address was made from is found here: behind inlining, the way back from an access to a parameter, a variable
- * or a local array has few steps. Variables, shared and local arrays have their size here, what a pointer points to has
- * it in the device's books (src/cpu/memory/bounds_check.c). Where an address comes from memory or from one of several
- * arrays, the access has to lie in any array. Runs before tiers are chosen; checked kernels have no lanes. */
+ * This pass finds the base of each address: after inlining, few steps lead from an access to a parameter, a variable
+ * or a local array. The size of variables, shared and local arrays is known here; that of what a pointer points to is
+ * known to the device (src/cpu/memory/bounds_check.c). If an address was loaded from memory, or may come from one of
+ * several arrays, the access has to lie in any array. Runs before tiers are chosen; checked kernels are not
+ * vectorised. */
 #include "mwcc/mwcc.h"
 #include "prepare.h"
 

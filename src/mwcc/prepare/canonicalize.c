@@ -1,9 +1,9 @@
 /* Kernels brought into the form that the SIMT analyses want (simt.h), by LLVM's own passes.
  *
- * Only passes that neither know nor disturb what lanes will do: no vectorisation, no unswitching, no jump threading, no
- * loop idioms, nothing that moves a call across a branch. Barriers are still `convergent` here, which is what keeps those
- * passes from turning them around. Runs behind retarget (the module is the host's, division is defined) and before
- * lower_threads (built-ins are still intrinsics). */
+ * Only passes that neither know nor disturb what lanes will do: no vectorisation, no unswitching, no jump threading,
+ * no loop idioms, nothing that moves a call across a branch. Barriers are still `convergent` here, which is what keeps
+ * those passes from turning them around. Runs behind retarget (the module is the host's, division is defined) and
+ * before lower_threads (built-ins are still intrinsics). */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "prepare.h"
@@ -70,7 +70,8 @@ void choose_inlined(program *p) {
 
 /* ---- facts for the passes ---- */
 
-/* What the device's limits say of an id. (CUDA C++ Programming Guide, technical specifications per compute capability) */
+/* What the device's limits say of an id. (CUDA C++ Programming Guide, technical specifications per compute capability)
+*/
 static const struct {
   const char *name;
   uint64_t low, end;
@@ -175,8 +176,8 @@ void promote_values(program *p) {
   if (!call_once(p)) run_passes(p, "function(sroa<modify-cfg>,early-cse<memssa>)");
 }
 
-/* Branches that only choose between values become selections first: instcombine would sink what computes the values into
-   them, and lanes would part. What asks whether a number is known by now (__builtin_constant_p) has its answer. */
+/* Branches that only choose between values become selections first: instcombine would sink what computes the values
+   into them, and lanes would part. What asks whether a number is known by now (__builtin_constant_p) has its answer. */
 void form_selections(program *p) {
   run_passes(p, "function(simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,lower-constant-intrinsics,"
                 "simplifycfg<no-switch-to-lookup>,loop(loop-rotate))");

@@ -1,11 +1,12 @@
-/* Helpers that are seldom needed, and then a lot of code: lanes call them, a vector at a time.
+/* Cold helpers: functions that are large and rarely executed stay out of line, and vector code calls them with
+ * vectors.
  *
- * A sine of an angle beyond 2^17 has its bits of 2/pi looked out and multiplied, behind a branch that hardly a gang takes.
- * Inlined, that was a third of the code of a kernel with a sine, for each part of a gang once more. The device headers mark
- * such helpers (__mw_seldom, which clang sees as "cold"). They are left as functions until lanes are vectors; of each that
- * lanes call there is one then that takes a vector, and what else calls them has them inlined.
+ * The sine of an angle beyond 2^17 needs an argument reduction with many bits of 2/pi, after a branch that hardly any
+ * gang takes. If inlined, such code is duplicated for each vector of a gang. The device headers mark such helpers
+ * (__mw_seldom, which clang sees as "cold"). They stay functions until kernels are widened; then vector code calls a
+ * variant that takes a vector, and all other calls are inlined.
  *
- * They are straight arithmetic of numbers: any lane may run them, be it active or not. */
+ * They are branch-free arithmetic on numbers: any lane may execute them, active or not. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "prepare.h"

@@ -1,8 +1,9 @@
-/* Of two calls of a helper with the same arguments, one is made: a sine and a cosine of one angle reduce it together.
+/* Common subexpression elimination of helper calls: two calls with the same arguments become one, so that the sine and
+ * the cosine of an angle share its reduction.
  *
- * What helpers do without branches, LLVM finds out by itself once they are inlined. Where they branch it does not: two
- * joins of the same branch are two values. So the device headers mark such helpers (__mw_once, which clang sees as "const"),
- * and they are inlined behind all others, when calls of the same value can be told. */
+ * LLVM does this by itself for inlined helpers without branches, but not for those with branches: two merges of the
+ * same branch are two values. So the device headers mark such helpers (__mw_once, which clang sees as "const"), and
+ * they are inlined after all others, when equal calls have been merged. */
 #include "mwcc/mwcc.h"
 #include "prepare.h"
 #include "mwcc/read/read.h"

@@ -1,17 +1,18 @@
 /* Code for one kernel launched with blocks of one size (mwcc --launch=KERNEL:64x1x1).
  *
- * The runtime asks for it when such launches have come often enough (src/core/module/specialize.c). The size of the block is a constant then, so that
- * loops over it unroll and ids have narrow ranges, and the block is cut into gangs as its size and the kernel's code make
- * it pay. The image has this kernel alone, as SIMD lanes alone: launches that the shapes do not hold for (mw_mwo_kernel's
- * `fits`) are run by the image that holds the whole module. */
+ * The runtime asks for it when such launches have come often enough (src/core/module/specialize.c). The size of the
+ * block is a constant then, so that loops over it unroll and ids have narrow ranges, and the block is cut into gangs
+ * as its size and the kernel's code make it pay. The image has this kernel alone, as SIMD lanes alone: launches that
+ * the shapes do not hold for (mw_mwo_kernel's `fits`) are run by the image that holds the whole module. */
 #include "mwcc/analysis/simt.h"
 #include "prepare.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Of functions that differ in attributes that the code depends on LLVM makes one description of the processor each, for a
-   twentieth of the instructions that a small kernel takes. All code that will be there prefers the widest vectors: so may all else. */
+/* Of functions that differ in attributes that the code depends on LLVM makes one description of the processor each,
+   for a twentieth of the instructions that a small kernel takes. All code that will be there prefers the widest
+   vectors: so may all else. */
 static void make_alike(program *p) {
   EACH_FUNCTION(p, f) {
     if (!LLVMIsDeclaration(f)) prefer_widest(p, f);

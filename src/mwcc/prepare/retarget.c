@@ -1,8 +1,9 @@
 /* From the device target to the host's.
  *
  * Both lay out structs alike (CUDA requires it), so the module is changed in place: triple, data layout, attributes.
- * What CUDA defines and LLVM's host targets leave undefined is spelled out here: division by zero, conversion of numbers
- * out of range, shifts by the width or more. After this stage no instruction of these kinds has undefined behaviour. */
+ * What CUDA defines and LLVM's host targets leave undefined is spelled out here: division by zero, conversion of
+ * numbers out of range, shifts by the width or more. After this stage no instruction of these kinds has undefined
+ * behaviour. */
 #include "mwcc/mwcc.h"
 #include "prepare.h"
 
