@@ -45,10 +45,10 @@ function M.check_memory(on)
   return before
 end
 
----What happens to warnings: a compiler's, and those about launches that were configured and never called. By default they
----are printed on stderr, each once, whether the module was compiled now or found in the cache. A warning has the fields of
----an error: kind = "warning", message, file, line, column, log (its text with the caret) and where; option is what the
----compiler calls it, "-Warray-bounds".
+---What happens to warnings: a compiler's, and those about launches that were configured and never called. By default
+---they are printed on stderr, each once, whether the module was compiled now or found in the cache. A warning has the
+---fields of an error: kind = "warning", message, file, line, column, log (its text with the caret) and where; option is
+---what the compiler calls it, "-Warray-bounds".
 ---@param how? boolean|"error"|fun(warning: moonwarp.warning) true: print them; false: drop them (m:log() still has
 ---them); "error": mw.compile raises the first; a function: it is called with each
 ---@return boolean|string|function the setting before; without an argument nothing changes
