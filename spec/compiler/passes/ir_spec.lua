@@ -188,30 +188,6 @@ define <8 x i32> @f(<8 x float> %x) {
   end)
 end)
 
-describe("load-sinking", function()
-  -- A vector is loaded first and used last; `stores` so often something is stored in between.
-  local function late(operations, store)
-    local lines = { "define <4 x i32> @f(ptr %p, ptr %q, <4 x i32> %x0) {", "  %v = load <4 x i32>, ptr %p, align 16" }
-    for i = 1, operations do
-      lines[#lines + 1] = ("  %%x%d = mul <4 x i32> %%x%d, %%x0"):format(i, i - 1)
-      if i == store then lines[#lines + 1] = "  store i32 0, ptr %q, align 4" end
-    end
-    lines[#lines + 1] = ("  %%s = add <4 x i32> %%v, %%x%d\n  ret <4 x i32> %%s\n}"):format(operations)
-    return table.concat(lines, "\n")
-  end
-  local function before(ir) return count(ir:match "^(.-)= load", " = mul ") end
-
-  it("loads a vector shortly before its use", function()
-    assert.is_true(before(only(late(300), "load-sinking")) > 100)
-  end)
-
-  it("does not go past a store", function()
-    assert.is_true(before(only(late(300, 50), "load-sinking")) < 51)
-  end)
-
-  it("leaves short blocks alone", function() assert.equal(0, before(only(late(40), "load-sinking"))) end)
-end)
-
 describe("simplify and llvm-pipeline", function()
   local slots = [[
 define i32 @f(i32 %x) {

@@ -23,6 +23,5 @@ void forward_stores(program *p);        /* to loads that straddle stored vectors
 void remove_dead_shared_stores(program *p);
 void common_overlapping_loads(program *p); /* predictive_commoning.c: vectors that several iterations load */
 void block_registers(program *p);          /* register_blocking.c: loops with more accumulators than registers */
-void sink_loads(program *p);               /* load_sinking.c: vector loads, down to their first uses */
 
 #endif

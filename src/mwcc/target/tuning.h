@@ -64,9 +64,6 @@ enum {
 /* ---- After widening (opt/, machine/, codegen/) ---- */
 
 enum {
-  TUNE_SINK_AHEAD =
-      128, /* operations on vectors between a load and its first use (sgemm_tiled: 2.5 % of 1024 x 1024, 10 % of 2048 x 2048) */
-  TUNE_SINK_LEAST = 16,        /* operations that a load passes (sgemm_tiled) */
   TUNE_COMMONING_ITEMS = 6000, /* instructions of an unrolled loop (conv2d) */
   TUNE_COMMONING_LOADS = 1200, /* the costly ones of them (conv2d) */
   TUNE_STORE_INSTRUCTIONS = 8, /* instructions that are run whether or not there is a store (bfs) */
