@@ -10,7 +10,6 @@ void show_bits(program *p);
 void leave_constants(program *p); /* constant_rematerialization.c: where they are used, for code generation */
 void reach_singly(program *p); /* gather_scalarization.c: gathers and scatters, where the processor has no quick ones */
 void order_lanes(program *p);  /* shuffle_lane_order.c: in registers of two halves */
-void broadcast_once(program *p); /* broadcast_reuse.c: numbers that several vectors take over for some lanes */
 void widen_masks(program *p);    /* mask_legalization.c: to whole lanes, where a processor has no registers for them */
 void shorten_sums(program *p);   /* llvm_known_bits_workaround.c: as instruction selection sees them */
 void estimate_roots(program *p); /* x86_rsqrt.c: 1 / sqrt(x) that need not be exact */
