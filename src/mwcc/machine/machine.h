@@ -13,7 +13,6 @@ void order_lanes(program *p);  /* shuffle_lane_order.c: in registers of two halv
 void widen_masks(program *p);    /* mask_legalization.c: to whole lanes, where a processor has no registers for them */
 void shorten_sums(program *p);   /* llvm_known_bits_workaround.c: as instruction selection sees them */
 void estimate_roots(program *p); /* x86_rsqrt.c: 1 / sqrt(x) that need not be exact */
-void split_logarithms(program *p);   /* x86_getexp.c: by instructions that take numbers apart */
 void multiply_by_powers(program *p); /* x86_scalef.c: of two, in one instruction */
 
 #endif
