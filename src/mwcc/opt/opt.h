@@ -7,7 +7,6 @@
  *   predictive_commoning.c, commoned_loop_unroll.c     loops whose iterations load the same vectors: numbered,
  *                                                      unrolled and scheduled
  *   register_blocking.c, register_blocking_reroll.c    loops with more accumulators than registers
- *   load_sinking.c                                     loads in long blocks
  *
  * The order is in passes.def. Forwarding precedes the removal of stores, which it makes dead. Register blocking runs after
  * LLVM's optimiser, which does not handle that many loops well. */
