@@ -26,20 +26,10 @@ local function code(kernel, processor, options)
   return mwcc.run(text, ("--emit=asm --mcpu=%s --launch=%s:64x1x1 %s"):format(processor, kernel, options or ""))
 end
 
--- Broadcasts from scalar registers into some lanes of a vector, and into all.
-local to_some, to_all = "vpbroadcast[dq]%s+%%[er][^,]*, %%[xyz]mm%d+ {%%k%d}",
-  "vpbroadcast[dq]%s+%%[er][^,]*, %%[xyz]mm%d+\n"
+-- Broadcasts from scalar registers into some lanes of a vector.
+local to_some = "vpbroadcast[dq]%s+%%[er][^,]*, %%[xyz]mm%d+ {%%k%d}"
 
 describe("a number that several vectors take over for some lanes", function()
-  it("is brought into all lanes of one vector, from where they have it", function()
-    for kernel, options in pairs { rounds = "--width=16x4", wide_rounds = "--width=8x2" } do
-      local output = code(kernel, "x86-64-v4", options)
-      assert.equal(0, count(output, to_some), output)
-      assert.is_true(count(output, to_all) > 0)
-      assert.is_true(count(output, "vmovdqa%d+%s+%%zmm%d+, %%zmm%d+ {%%k%d}") > 1)
-    end
-  end)
-
   it("is brought there at once if there is only one vector", function()
     local output = code("rounds", "x86-64-v4", "--width=16x1")
     assert.is_true(count(output, to_some) > 0)
