@@ -98,7 +98,7 @@ describe("mathematical functions on lanes", function()
 
   it("have their exceptions documented", function()
     local file = assert(io.open "docs/build/accuracy.md")
-    local paragraph = file:read("*a"):match "one lane after another.-\n\n"
+    local paragraph = file:read("*a"):match "from the C library, lane by lane.-\n\n"
     file:close()
     for name in pairs(by_lanes) do
       -- of jnf and ynf the page says jn and yn

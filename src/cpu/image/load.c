@@ -252,8 +252,8 @@ static int check_reach(const cpu_device *device, const char *path, const mw_mwo 
   if (image->reach <= device->reach.pointers) return MW_SUCCESS;
   return fail(
       MW_NO_KERNEL_IMAGE_FOR_DEVICE,
-      "the module '%s' was compiled for hosts with more address space than this one is allowed (ulimit -v): compile "
-      "it here, or with `mwcc --reach=%u,%u`",
+      "the module '%s' was compiled for devices with more address space than this one has, whose process is limited "
+      "(ulimit -v) or has many CPU devices open: compile it here, or with `mwcc --reach=%u,%u`",
       path, device->reach.pointers, device->reach.null);
 }
 
