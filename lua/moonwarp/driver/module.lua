@@ -32,7 +32,7 @@ local function kind_of(image)
     if image:sub(19, 20) == ELF_CUDA then return "gpu", "a cubin" end
     return "cpu", "a module for the CPU device"
   end
-  if image:sub(1, 7) == "MWCUDA1" then return "gpu", "a module for a GPU" end
+  if image:sub(1, 6) == "MWCUDA" then return "gpu", "a module for a GPU" end
   local magic = image:sub(1, 4)
   if magic == "\80\237\85\186" or magic == "\177\67\98\70" then return "foreign", "a fat binary" end
   if image:find("%f[^%s%z]%.version%s+%d") and image:find("%.target%s+sm_%d") then return "gpu", "PTX" end
