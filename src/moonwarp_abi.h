@@ -264,7 +264,7 @@ typedef enum mw_limit {
   MW_LIMIT_SPECIALISE,     /* number of a kernel's threads that are launched with one block size before the kernel is
                               specialised for that size: 65536 by default; 0: at the first launch. A thread of a kernel
                               with a loop counts as 2, with nested loops as 8 */
-  MW_LIMIT_HEAP /* bytes of device memory for malloc in kernels (cudaLimitMallocHeapSize): 8 MiB by default.
+  MW_LIMIT_HEAP            /* bytes of device memory for malloc in kernels (cudaLimitMallocHeapSize): 8 MiB by default.
                    MW_INVALID_VALUE while kernels have allocated any of it */
 } mw_limit;
 
@@ -889,7 +889,7 @@ const mw_kernel_info *mw_kernel_describe(const mw_kernel *kernel); /* lives as l
 /* Write its declaration, "saxpy(int n, float a, const float *x, float *y)": at most `size` bytes, including the NUL.
    Returns the length of the whole declaration. */
 size_t mw_kernel_signature(const mw_kernel_info *kernel, char *text, size_t size);
-mw_module *mw_kernel_module(const mw_kernel *kernel);              /* borrowed */
+mw_module *mw_kernel_module(const mw_kernel *kernel); /* borrowed */
 
 typedef struct mw_launch mw_launch;
 

@@ -110,9 +110,8 @@ LLVMValueRef counted_loop_continues(emission *e, int n) {
   if (here->succs[0] != in->header && here->succs[1] != in->header) return NULL;
   if (graph_node_of(w->g, LLVMGetCondition(here->last)) != n) return NULL;
   if (!is_left_at(e, l, n) || !holds_on_edge(w, here, in->header, &c)) return NULL;
-  LLVMValueRef first = is_outside(w, in, c.limit) && counts_towards(w->shapes, c.index, c.limit)
-                           ? first_index(w, in, c.index)
-                           : NULL;
+  LLVMValueRef first =
+      is_outside(w, in, c.limit) && counts_towards(w->shapes, c.index, c.limit) ? first_index(w, in, c.index) : NULL;
   if (!first || !all_enter(e, l, &c, first)) return NULL;
   return LLVMBuildICmp(w->b, c.or_equal ? LLVMIntSLE : LLVMIntSLT, value_scalar(w, c.index), value_scalar(w, c.limit),
                        "again");
