@@ -303,9 +303,9 @@ function array:plot(options) io.write(raw.part("show").graph(self, options)) end
 function array:__tostring() return raw.part("display").array(self) end
 
 -- Operators, views and reductions are read when a script first uses one.
-raw.reduced_by_host = {}
+-- The binding's own stay what they are if this file is read again.
+raw.reduced_by_host = raw.reduced_by_host or { sum = array.sum, min = array.min, max = array.max }
 for _, name in ipairs { "sum", "min", "max" } do
-  raw.reduced_by_host[name] = array[name]
   array[name] = function(self, options)
     raw.part "array.reduction"
     return raw.classes.array[name](self, options)
