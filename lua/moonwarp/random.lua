@@ -33,6 +33,9 @@ local function halves(seed)
   if not arguments.is_number(seed) or tonumber(seed) % 1 ~= 0 then
     usage("mw.random wants a whole number of up to 64 bits as seed, got %s", raw.describe(seed))
   end
+  if type(seed) == "number" and (seed >= 2 ^ 63 or seed < -2 ^ 63) then
+    usage("mw.random wants a whole number of up to 64 bits as seed, got %s", raw.describe(seed))
+  end
   local hexadecimal = ("%016x"):format(seed)
   return { tonumber(hexadecimal:sub(-8), 16), tonumber(hexadecimal:sub(-16, -9), 16) }
 end

@@ -56,6 +56,8 @@ M.mw = {
   properties = "",
   random = "seed?: any, kind?: string, options?: {ordering: string, offset: integer, dimensions: integer}",
   seed = "seed?: any, kind?: string",
+  rand = "...: any",
+  randn = "...: any",
   randint = "low: integer, high: integer, ...: any",
   randperm = "n: integer",
 }

@@ -36,8 +36,11 @@ describe("a state that ends", function()
     end
   end)
 
-  it("with a failure that nobody asked about ends in peace", function()
-    check_end(prelude .. [[m.count(100, 32)(nil)]])
+  it("with a failure that nobody asked about tells it and ends", function()
+    local result = child(prelude .. [[m.count(100, 32)(nil)]])
+    assert.equal("exit", result.how)
+    assert.equal(1, result.code)
+    assert.matches("^moonwarp: kernel count wrote to address 0x0", result.output)
   end)
 
   it("with an error in the script ends with that error", function()
