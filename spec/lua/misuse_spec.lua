@@ -191,7 +191,7 @@ describe("the signatures", function()
     for _, receiver in ipairs(reference.read()) do
       for _, entry in ipairs(receiver.entries) do
         local name = receiver.name .. "." .. entry.name
-        local list = receiver.name == "mw" and signatures.mw or signatures.classes[receiver.name] or signatures[receiver.name] or {}
+        local list = signatures.classes[receiver.name] or signatures[receiver.name] or {}
         local text = list[entry.name]
         if not own[name] then
           assert.is_string(text, name .. " has no signature")
