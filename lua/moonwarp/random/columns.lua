@@ -13,146 +13,13 @@ local floor = math.floor
 local M = {}
 M.__index = M
 
-local text = [[
-#include <curand_kernel.h>
-typedef unsigned long long ull;
+local TEXT = "#include <moonwarp/random/columns_stream.h>\n"
 
-/* base() for overloads that are templates otherwise. */
-struct xorwow : curandStateXORWOW {
-  __device__ curandStateXORWOW *base() { return this; }
-  __device__ void begin(ull seed, int i, ull row, ull step) {
-    curand_init(step ? seed + step * i : seed, step ? 0 : i, row, this);
-  }
-  __device__ void load(const unsigned *w, int columns, int i) {
-    d = w[i];
-    for (int k = 0; k < 5; k++) v[k] = w[(k + 1) * columns + i];
-  }
-  __device__ void store(unsigned *w, int columns, int i) const {
-    w[i] = d;
-    for (int k = 0; k < 5; k++) w[(k + 1) * columns + i] = v[k];
-  }
-};
-struct mrg32k3a : curandStateMRG32k3a {
-  __device__ curandStateMRG32k3a *base() { return this; }
-  __device__ void begin(ull seed, int i, ull row, ull step) { curand_init(seed, i, row, this); }
-  __device__ void load(const unsigned *w, int columns, int i) {
-    for (int k = 0; k < 3; k++) s1[k] = w[k * columns + i], s2[k] = w[(k + 3) * columns + i];
-  }
-  __device__ void store(unsigned *w, int columns, int i) const {
-    for (int k = 0; k < 3; k++) w[k * columns + i] = s1[k], w[(k + 3) * columns + i] = s2[k];
-  }
-};
-/* Columns are at a counter's first word; the key stands once behind the counters. */
-struct philox {
-  uint4 counter;
-  uint2 key;
-  __device__ void begin(ull seed, int i, ull row, ull step) {
-    key = make_uint2((unsigned)seed, (unsigned)(seed >> 32));
-    counter = make_uint4((unsigned)(row >> 2), (unsigned)(row >> 34), i, 0);
-  }
-  __device__ void load(const unsigned *w, int columns, int i) {
-    counter = make_uint4(w[i], w[columns + i], i, 0);
-    key = make_uint2(w[2 * columns], w[2 * columns + 1]);
-  }
-  __device__ void store(unsigned *w, int columns, int i) const {
-    w[i] = counter.x;
-    w[columns + i] = counter.y;
-    if (i == 0) w[2 * columns] = key.x, w[2 * columns + 1] = key.y;
-  }
-  __device__ uint4 four() {
-    uint4 x = curand_Philox4x32_10(counter, key);
-    counter.x++;
-    counter.y += counter.x == 0;
-    return x;
-  }
-};
-]]
--- What makes a unit: V, the unit's type; of one, two or four numbers.
+-- What is drawn, of which elements.
 local draws = {
-  one = {
-    bits = { "unsigned int", "curand(s)" },
-    uniform = { "float", "curand_uniform(s)" },
-    uniform_double = { "double", "curand_uniform_double(s)" },
-    normal = { "float2", "scaled(curand_box_muller(s->base()), a, b)" },
-    normal_double = { "double2", "scaled(curand_box_muller_double(s->base()), a, b)" },
-    lognormal = { "float2", "powers(curand_box_muller(s->base()), a, b)" },
-    lognormal_double = { "double2", "powers(curand_box_muller_double(s->base()), a, b)" },
-  },
-  four = {
-    bits = { "uint4", "s->four()" },
-    uniform = { "float4", "_curand_uniform4(s->four())" },
-    uniform_double = { "double4", "uniforms(s)" },
-    normal = { "float4", "scaled(normals(s->four()), a, b)" },
-    normal_double = { "double4", "scaled(normals_double(s), a, b)" },
-    lognormal = { "float4", "powers(normals(s->four()), a, b)" },
-    lognormal_double = { "double4", "powers(normals_double(s), a, b)" },
-  },
+  bits = "uint", uniform = "float", uniform_double = "double", normal = "float", normal_double = "double",
+  lognormal = "float", lognormal_double = "double",
 }
-
-local helpers = [[
-__device__ float2 scaled(float2 x, float a, float b) {
-  return make_float2(__mw_scale_and_add(x.x, b, a), __mw_scale_and_add(x.y, b, a));
-}
-__device__ double2 scaled(double2 x, double a, double b) {
-  return make_double2(__mw_scale_and_add(x.x, b, a), __mw_scale_and_add(x.y, b, a));
-}
-__device__ float2 powers(float2 x, float a, float b) {
-  return make_float2(__mw_lognormal_of(x.x, a, b), __mw_lognormal_of(x.y, a, b));
-}
-__device__ double2 powers(double2 x, double a, double b) {
-  return make_double2(__mw_lognormal_of(x.x, a, b), __mw_lognormal_of(x.y, a, b));
-}
-]]
-local helpers_of_four = [[
-#define both(f, V, P) \
-  __device__ V f(V x, double a, double b) { \
-    P u = f(P{x.x, x.y}, a, b), v = f(P{x.z, x.w}, a, b); \
-    return V{u.x, u.y, v.x, v.y}; \
-  }
-both(scaled, float4, float2)
-both(scaled, double4, double2)
-both(powers, float4, float2)
-both(powers, double4, double2)
-__device__ double4 uniforms(philox *s) {
-  uint4 x = s->four(), y = s->four();
-  return make_double4(_curand_uniform_double_hq(x.x, x.y), _curand_uniform_double_hq(x.z, x.w),
-                      _curand_uniform_double_hq(y.x, y.y), _curand_uniform_double_hq(y.z, y.w));
-}
-__device__ float4 normals(uint4 x) {
-  float2 u = _curand_box_muller(x.x, x.y), v = _curand_box_muller(x.z, x.w);
-  return make_float4(u.x, u.y, v.x, v.y);
-}
-__device__ double4 normals_double(philox *s) {
-  uint4 x = s->four(), y = s->four();
-  double2 u = _curand_box_muller_double(x.x, x.y, x.z, x.w), v = _curand_box_muller_double(y.x, y.y, y.z, y.w);
-  return make_double4(u.x, u.y, v.x, v.y);
-}
-]]
-local begin = [[
-extern "C" __global__ void begin(unsigned low, unsigned high, ull step, int columns, const ull *rows,
-                                unsigned *words) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= columns) return;
-  STATE s;
-  s.begin((ull)high << 32 | low, i, rows[i], step);
-  s.store(words, columns, i);
-}
-]]
--- Thread i has the i-th column from `first` on.
-local fill = [[
-extern "C" __global__ void NAME(unsigned *words, int columns, int first, int units, double a, double b, V *out) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= units || i >= columns) return;
-  int column = first + i < columns ? first + i : first + i - columns;
-  STATE state, *s = &state;
-  state.load(words, columns, column);
-  int rounds = units / columns;
-  V *to = out + i;
-  for (int round = 0; round < rounds; round++, to += columns) *to = DRAW;
-  if (i < units - rounds * columns) *to = DRAW;
-  state.store(words, columns, column);
-}
-]]
 
 -- The words that a unit takes, and the numbers that it is.
 local sizes = {
@@ -166,19 +33,15 @@ local sizes = {
 -- MRG32k3a's doubles are of one step.
 sizes.mrg32k3a = setmetatable({ uniform_double = { 1, 1 }, normal_double = { 2, 2 } }, { __index = sizes.one })
 
-local function kind_of(struct, group, size)
-  local kernels = { begin = begin:gsub("STATE", struct) }
-  for name, draw in pairs(draws[group]) do
-    kernels[name] = fill:gsub("NAME", name):gsub("STATE", struct):gsub("%f[%w]V%f[%W]", draw[1])
-      :gsub("DRAW", draw[2])
-  end
-  local shared = text .. helpers .. (group == "four" and helpers_of_four or "")
-  return { source = sources.new(struct, shared, kernels), sizes = size, words = struct == "philox" and 3 or 6 }
+local function kind_of(kind, size)
+  local kernels = { begin = ("MW_COLUMNS_BEGIN(%s)\n"):format(kind) }
+  for name in pairs(draws) do kernels[name] = ("MW_COLUMNS_FILL(%s, %s)\n"):format(kind, name) end
+  return { source = sources.new(kind, TEXT, kernels), sizes = size, words = kind == "philox" and 3 or 6 }
 end
 local kinds = {
-  xorwow = kind_of("xorwow", "one", sizes.one),
-  mrg32k3a = kind_of("mrg32k3a", "one", sizes.mrg32k3a),
-  philox = kind_of("philox", "four", sizes.four),
+  xorwow = kind_of("xorwow", sizes.one),
+  mrg32k3a = kind_of("mrg32k3a", sizes.mrg32k3a),
+  philox = kind_of("philox", sizes.four),
 }
 local columns_of = {
   xorwow = { default = 4096, best = 4096, legacy = 4096, seeded = 4096 },
@@ -275,7 +138,7 @@ function M:draw(what, units, out, a, b)
   self:prepare()
   local threads = math.min(units, self.columns)
   local per_unit = self:unit(what)
-  if per_unit > 1 then out = out:as(draws[per_unit == 4 and "four" or "one"][what][1]) end
+  if per_unit > 1 then out = out:as(draws[what] .. per_unit) end
   self.of.source:kernel(what)(math.ceil(threads / 128), 128)(self.states, self.columns, self.column, units, a, b, out)
   self:passed(units, self.of.sizes[(what:gsub("^log", ""))][1])
 end

@@ -1,0 +1,155 @@
+/* The kernels of the host streams that are woven of columns: XORWOW, Philox and MRG32k3a.
+ *
+ * A column is a subsequence. The columns make a unit of numbers each by turns (one number, a pair, Philox's four); their
+ * states are words on the device. A kernel is a module of its own, as a host that wants uniform numbers should not wait for
+ * normal ones: MW_COLUMNS_BEGIN(kind) or MW_COLUMNS_FILL(kind, what) after this header is its text. */
+#ifndef MOONWARP_RANDOM_COLUMNS_STREAM_H
+#define MOONWARP_RANDOM_COLUMNS_STREAM_H
+
+#include <curand_kernel.h>
+
+typedef unsigned long long ull;
+
+/* base() for overloads that are templates otherwise. */
+struct xorwow : curandStateXORWOW {
+  __device__ curandStateXORWOW *base() { return this; }
+  __device__ void begin(ull seed, int i, ull row, ull step) {
+    curand_init(step ? seed + step * i : seed, step ? 0 : i, row, this);
+  }
+  __device__ void load(const unsigned *w, int columns, int i) {
+    d = w[i];
+    for (int k = 0; k < 5; k++) v[k] = w[(k + 1) * columns + i];
+  }
+  __device__ void store(unsigned *w, int columns, int i) const {
+    w[i] = d;
+    for (int k = 0; k < 5; k++) w[(k + 1) * columns + i] = v[k];
+  }
+};
+struct mrg32k3a : curandStateMRG32k3a {
+  __device__ curandStateMRG32k3a *base() { return this; }
+  __device__ void begin(ull seed, int i, ull row, ull step) { curand_init(seed, i, row, this); }
+  __device__ void load(const unsigned *w, int columns, int i) {
+    for (int k = 0; k < 3; k++) s1[k] = w[k * columns + i], s2[k] = w[(k + 3) * columns + i];
+  }
+  __device__ void store(unsigned *w, int columns, int i) const {
+    for (int k = 0; k < 3; k++) w[k * columns + i] = s1[k], w[(k + 3) * columns + i] = s2[k];
+  }
+};
+/* Columns are at a counter's first word; the key stands once, after the counters. */
+struct philox {
+  uint4 counter;
+  uint2 key;
+  __device__ void begin(ull seed, int i, ull row, ull step) {
+    key = make_uint2((unsigned)seed, (unsigned)(seed >> 32));
+    counter = make_uint4((unsigned)(row >> 2), (unsigned)(row >> 34), i, 0);
+  }
+  __device__ void load(const unsigned *w, int columns, int i) {
+    counter = make_uint4(w[i], w[columns + i], i, 0);
+    key = make_uint2(w[2 * columns], w[2 * columns + 1]);
+  }
+  __device__ void store(unsigned *w, int columns, int i) const {
+    w[i] = counter.x;
+    w[columns + i] = counter.y;
+    if (i == 0) w[2 * columns] = key.x, w[2 * columns + 1] = key.y;
+  }
+  __device__ uint4 four() {
+    uint4 x = curand_Philox4x32_10(counter, key);
+    counter.x++;
+    counter.y += counter.x == 0;
+    return x;
+  }
+};
+
+/* ---- numbers of normal ones ---- */
+
+__device__ inline float2 scaled(float2 x, float a, float b) {
+  return make_float2(__mw_scale_and_add(x.x, b, a), __mw_scale_and_add(x.y, b, a));
+}
+__device__ inline double2 scaled(double2 x, double a, double b) {
+  return make_double2(__mw_scale_and_add(x.x, b, a), __mw_scale_and_add(x.y, b, a));
+}
+__device__ inline float2 powers(float2 x, float a, float b) {
+  return make_float2(__mw_lognormal_of(x.x, a, b), __mw_lognormal_of(x.y, a, b));
+}
+__device__ inline double2 powers(double2 x, double a, double b) {
+  return make_double2(__mw_lognormal_of(x.x, a, b), __mw_lognormal_of(x.y, a, b));
+}
+#define MW_BOTH_PAIRS(f, V, P)                                                                                         \
+  __device__ inline V f(V x, double a, double b) {                                                                     \
+    P u = f(P{x.x, x.y}, a, b), v = f(P{x.z, x.w}, a, b);                                                              \
+    return V{u.x, u.y, v.x, v.y};                                                                                      \
+  }
+MW_BOTH_PAIRS(scaled, float4, float2)
+MW_BOTH_PAIRS(scaled, double4, double2)
+MW_BOTH_PAIRS(powers, float4, float2)
+MW_BOTH_PAIRS(powers, double4, double2)
+#undef MW_BOTH_PAIRS
+
+__device__ inline double4 uniforms(philox *s) {
+  uint4 x = s->four(), y = s->four();
+  return make_double4(_curand_uniform_double_hq(x.x, x.y), _curand_uniform_double_hq(x.z, x.w),
+                      _curand_uniform_double_hq(y.x, y.y), _curand_uniform_double_hq(y.z, y.w));
+}
+__device__ inline float4 normals(uint4 x) {
+  float2 u = _curand_box_muller(x.x, x.y), v = _curand_box_muller(x.z, x.w);
+  return make_float4(u.x, u.y, v.x, v.y);
+}
+__device__ inline double4 normals_double(philox *s) {
+  uint4 x = s->four(), y = s->four();
+  double2 u = _curand_box_muller_double(x.x, x.y, x.z, x.w), v = _curand_box_muller_double(y.x, y.y, y.z, y.w);
+  return make_double4(u.x, u.y, v.x, v.y);
+}
+
+/* ---- a unit, by the name of what is drawn ---- */
+
+/* of_one for XORWOW and MRG32k3a, of_four for Philox; a and b are the distribution's parameters. */
+#define MW_COLUMNS_UNIT(what, one, of_one, four, of_four)                                                              \
+  struct unit_##what {                                                                                                 \
+    template <class S> static __device__ one make(S *s, double a, double b) { return of_one; }                         \
+    static __device__ four make(philox *s, double a, double b) { return of_four; }                                     \
+  };
+MW_COLUMNS_UNIT(bits, unsigned int, curand(s), uint4, s->four())
+MW_COLUMNS_UNIT(uniform, float, curand_uniform(s), float4, _curand_uniform4(s->four()))
+MW_COLUMNS_UNIT(uniform_double, double, curand_uniform_double(s), double4, uniforms(s))
+MW_COLUMNS_UNIT(normal, float2, scaled(curand_box_muller(s->base()), a, b), float4, scaled(normals(s->four()), a, b))
+MW_COLUMNS_UNIT(normal_double, double2, scaled(curand_box_muller_double(s->base()), a, b), double4,
+                scaled(normals_double(s), a, b))
+MW_COLUMNS_UNIT(lognormal, float2, powers(curand_box_muller(s->base()), a, b), float4, powers(normals(s->four()), a, b))
+MW_COLUMNS_UNIT(lognormal_double, double2, powers(curand_box_muller_double(s->base()), a, b), double4,
+                powers(normals_double(s), a, b))
+#undef MW_COLUMNS_UNIT
+
+/* ---- kernels ---- */
+
+/* Thread i has the i-th column from `first` on. */
+template <class S, class Unit, class V>
+__device__ inline void fill_columns(unsigned *words, int columns, int first, int units, double a, double b, V *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= units || i >= columns) return;
+  int column = first + i < columns ? first + i : first + i - columns;
+  S state, *s = &state;
+  state.load(words, columns, column);
+  int rounds = units / columns;
+  V *to = out + i;
+  for (int round = 0; round < rounds; round++, to += columns) *to = Unit::make(s, a, b);
+  if (i < units - rounds * columns) *to = Unit::make(s, a, b);
+  state.store(words, columns, column);
+}
+
+/* Column i at word rows[i] of its subsequence; or, where step is not 0, of its own seed. */
+#define MW_COLUMNS_BEGIN(kind)                                                                                         \
+  extern "C" __global__ void begin(unsigned low, unsigned high, ull step, int columns, const ull *rows,                \
+                                   unsigned *words) {                                                                  \
+    int i = blockIdx.x * blockDim.x + threadIdx.x;                                                                     \
+    if (i >= columns) return;                                                                                          \
+    kind s;                                                                                                            \
+    s.begin((ull)high << 32 | low, i, rows[i], step);                                                                  \
+    s.store(words, columns, i);                                                                                        \
+  }
+#define MW_COLUMNS_FILL(kind, what)                                                                                    \
+  extern "C" __global__ void what(unsigned *words, int columns, int first, int units, double a, double b,              \
+                                  decltype(unit_##what::make((kind *)0, 0., 0.)) *out) {                               \
+    fill_columns<kind, unit_##what>(words, columns, first, units, a, b, out);                                          \
+  }
+
+#endif

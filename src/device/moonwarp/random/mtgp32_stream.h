@@ -1,0 +1,74 @@
+/* The kernels of MTGP32's host stream: states of a set of parameters each, which draw 256 words by turns; a block is a
+ * state, a thread a word. MW_MTGP_BEGIN or MW_MTGP_FILL(what) after this header is a module's text. */
+#ifndef MOONWARP_RANDOM_MTGP32_STREAM_H
+#define MOONWARP_RANDOM_MTGP32_STREAM_H
+
+#include <curand_kernel.h>
+#include <moonwarp/random/draws.h>
+#include <moonwarp/random/mtgp32_begin.h>
+
+typedef unsigned long long ull;
+
+/* `rounds` turns of all states. Elements below `from` and from `end` on are none of the call's. Where the last turn is
+ * `partial`, states stay before it: the next call makes it again. */
+template <class Draw, class Out>
+__device__ inline void fill_turns(curandStateMtgp32_t *states, mtgp32_kernel_params_t *k, int rounds, int partial,
+                                  long long from, long long end, double a, double b, Out *out) {
+  __shared__ unsigned ring[1024];
+  curandStateMtgp32_t *state = &states[blockIdx.x];
+  int t = threadIdx.x, set = state->pIdx, pos = k->pos_tbl[set], sh1 = k->sh1_tbl[set], sh2 = k->sh2_tbl[set];
+  unsigned mask = k->mask[0], at = state->offset;
+  const unsigned *recursion = k->param_tbl[set], *temper = k->temper_tbl[set];
+  for (int i = 0; i < 1024; i += 256) ring[i + t] = state->s[i + t];
+  __syncthreads();
+  for (int round = 0; round < rounds; round++) {
+    unsigned here = at + t;
+    unsigned x = (ring[here & 1023] & mask) ^ ring[here + 1 & 1023];
+    x ^= x << sh1;
+    unsigned y = x ^ ring[here + pos & 1023] >> sh2, word = y ^ recursion[y & 15];
+    ring[here + MTGPDC_N & 1023] = word;
+    word ^= temper[__mw_mtgp_entry(ring[here + pos - 1 & 1023])];
+    long long i = ((long long)round * gridDim.x + blockIdx.x) * 256 + t;
+    if (i >= from && i < end) out[i - from] = Draw::make(word, a, b);
+    __syncthreads();
+    if (round + 1 < rounds || !partial) at = at + 256 & 1023;
+  }
+  for (int i = 0; i < 1024; i += 256) state->s[i + t] = ring[i + t];
+  if (t == 0) state->offset = at;
+}
+
+/* cuRAND's host generator has no more digits than float's here; of log-normal numbers it has. */
+struct draw_turns_normal_double {
+  static __device__ double make(unsigned x, double a, double b) {
+    return __mw_scale_and_add((double)_curand_normal_icdf(x), b, a);
+  }
+};
+typedef draw_bits draw_turns_bits;
+typedef draw_uniform draw_turns_uniform;
+typedef draw_uniform_double draw_turns_uniform_double;
+typedef draw_normal draw_turns_normal;
+typedef draw_lognormal draw_turns_lognormal;
+typedef draw_lognormal_double draw_turns_lognormal_double;
+typedef draw_poisson draw_turns_poisson;
+
+/* The parameters of all sets, and `count` states, state i of set i. */
+#define MW_MTGP_BEGIN                                                                                                  \
+  extern "C" __global__ void begin_parameters(void *parameters) {                                                      \
+    int set = blockIdx.x * blockDim.x + threadIdx.x;                                                                   \
+    if (set < CURAND_NUM_MTGP32_PARAMS) __mw_mtgp_parameters(set, (mtgp32_kernel_params_t *)parameters);               \
+  }                                                                                                                    \
+  extern "C" __global__ void begin_states(unsigned low, unsigned high, int count, void *parameters, void *states) {    \
+    int i = blockIdx.x * blockDim.x + threadIdx.x;                                                                     \
+    if (i >= count) return;                                                                                            \
+    __mw_mtgp_begin((ull)high << 32 | low, i, (mtgp32_kernel_params_t *)parameters,                                    \
+                    (curandStateMtgp32_t *)states + i);                                                                \
+  }
+#define MW_MTGP_FILL(what)                                                                                             \
+  extern "C" __global__ void what(void *states, void *parameters, int rounds, int partial, long long from,             \
+                                  long long end, double a, double b,                                                   \
+                                  decltype(draw_turns_##what::make(0u, 0., 0.)) *out) {                                \
+    fill_turns<draw_turns_##what>((curandStateMtgp32_t *)states, (mtgp32_kernel_params_t *)parameters, rounds,         \
+                                  partial, from, end, a, b, out);                                                      \
+  }
+
+#endif

@@ -1,0 +1,42 @@
+/* The kernels of the host streams of Sobol's sequences, whose words are unsigned int or unsigned long long: n numbers of d
+ * dimensions are n / d elements of the first, then those of the second, …
+ *
+ * Element i is the exclusive or of the direction vectors at the bits of i's Gray code. A thread makes elements that lie
+ * 2^k apart: from one to the next the Gray code changes at bit k - 1 and at one bit above, the same for all threads.
+ * MW_SOBOL_FILL(word, what) after this header is a module's text. */
+#ifndef MOONWARP_RANDOM_SOBOL_STREAM_H
+#define MOONWARP_RANDOM_SOBOL_STREAM_H
+
+#include <curand_kernel.h>
+#include <moonwarp/random/draws.h>
+
+typedef unsigned long long ull;
+
+/* Elements `first` to `first + count` of each dimension (blockIdx.y); of threads there are 2^k, k > 0. */
+template <class Draw, class word, class Out>
+__device__ inline void fill_points(const word *vectors, const word *begins, int k, word first, int count, double a,
+                                   double b, Out *out) {
+  const int bits = sizeof(word) * 8;
+  int thread = blockIdx.x * blockDim.x + threadIdx.x, stride = 1 << k;
+  const word *v = vectors + blockIdx.y * bits;
+  Out *to = out + (ull)blockIdx.y * count;
+  word base = first >> k << k, at = base + thread;
+  word gray = at ^ at >> 1, x = begins[blockIdx.y];
+  for (int bit = 0; bit < bits; bit++) x ^= gray >> bit & 1 ? v[bit] : 0;
+  int lead = (int)(first - base), rounds = (lead + count + stride - 1) >> k;
+  word round_at = base >> k, by = v[k - 1];
+  for (int round = 0; round < rounds; round++) {
+    int i = (round << k) + thread - lead;
+    if (i >= 0 && i < count) to[i] = Draw::make(x, a, b);
+    x ^= by ^ v[(k + __mw_lowest_zero(round_at)) & (bits - 1)];
+    round_at++;
+  }
+}
+
+#define MW_SOBOL_FILL(word, what)                                                                                      \
+  extern "C" __global__ void what(const word *vectors, const word *begins, int k, word first, int count, double a,     \
+                                  double b, decltype(draw_##what::make((word)0, 0., 0.)) *out) {                       \
+    fill_points<draw_##what>(vectors, begins, k, first, count, a, b, out);                                             \
+  }
+
+#endif
