@@ -1,8 +1,8 @@
-/* Real numbers in inline PTX: arithmetic in all roundings, approximate functions, conversions (PTX ISA 8.0, chapters 9.7.3,
+/* Inline PTX: floating-point arithmetic in all roundings, approximate functions, conversions (PTX ISA 8.0, chapters 9.7.3,
  * 9.7.4 and 9.7.9.21).
  *
- * What LLVM has no instruction for is a function of the device headers, called by the instruction's name
- * (moonwarp/ptx_functions.h). Subnormal numbers are kept but for .ftz. */
+ * Instructions without a counterpart in LLVM call functions of the device headers, which are named after them
+ * (moonwarp/ptx_functions.h). Subnormal numbers are preserved, except with .ftz. */
 #include "ptx.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static LLVMValueRef make_intrinsic(const ptx_source *x, const char *name, LLVMTy
   return call_intrinsic(x->s->p, x->s->b, name, &type, 1, arguments, count);
 }
 
-/* Between 0 and 1; what is no number is 0. */
+/* .sat: clamped to [0, 1]; NaN becomes 0. */
 static LLVMValueRef saturated(const ptx_source *x, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
   LLVMValueRef arguments[2] = {value, LLVMConstNull(type)};
@@ -23,7 +23,7 @@ static LLVMValueRef saturated(const ptx_source *x, LLVMValueRef value) {
   return make_intrinsic(x, "llvm.minnum", type, arguments, 2);
 }
 
-/* .rz, .rm (down) or .rp (up), or NULL: to the nearest */
+/* The rounding modifier: rz, rm (down) or rp (up); NULL if it is to nearest. */
 static const char *direction(const ptx_instruction *i) {
   static const char *const directions[] = {"rz", "rm", "rp"};
   for (size_t n = 0; n < MW_COUNT(directions); n++)
@@ -33,7 +33,7 @@ static const char *direction(const ptx_instruction *i) {
 
 /* ---- arithmetic ---- */
 
-/* One type for all operands; NULL: not among these. */
+/* Operations that round to nearest and whose operands all have one type; NULL if it is none of these. */
 static LLVMValueRef nearest(const ptx_source *x, LLVMTypeRef type, LLVMValueRef *in) {
   const char *name = x->i->parts[0];
   LLVMBuilderRef b = x->s->b;
@@ -47,7 +47,7 @@ static LLVMValueRef nearest(const ptx_source *x, LLVMTypeRef type, LLVMValueRef 
     return LLVMBuildFDiv(b, LLVMConstReal(type, 1), make_intrinsic(x, "llvm.sqrt", type, in, 1), "");
   case 3: {
     bool least = strcmp(name, "min") == 0, whole = ptx_has_part(x->i, "NaN");
-    LLVMValueRef swapped[2] = {in[1], in[0]}; /* a's sign, b's rest */
+    LLVMValueRef swapped[2] = {in[1], in[0]}; /* PTX: the sign of a and the magnitude of b */
     if (strcmp(name, "add") == 0) return LLVMBuildFAdd(b, in[0], in[1], "");
     if (strcmp(name, "sub") == 0) return LLVMBuildFSub(b, in[0], in[1], "");
     if (strcmp(name, "mul") == 0) return LLVMBuildFMul(b, in[0], in[1], "");
@@ -64,8 +64,8 @@ static LLVMValueRef nearest(const ptx_source *x, LLVMTypeRef type, LLVMValueRef 
   }
 }
 
-/* Half precision, computed in double precision: exact but for sums of far apart products, whose rounding to half is the
-   same all the same. */
+/* Half precision, computed in double precision. The double result is exact, except for sums of numbers with distant
+   exponents, and those round to the same half as the exact sum. */
 static LLVMValueRef half_nearest(const ptx_source *x, LLVMValueRef *in) {
   static const char *const known[] = {"abs", "neg", "add", "sub", "mul", "fma", "min", "max"};
   LLVMTypeRef wide = LLVMDoubleTypeInContext(x->s->p->context);
@@ -78,7 +78,7 @@ static LLVMValueRef half_nearest(const ptx_source *x, LLVMValueRef *in) {
   return result ? LLVMBuildFPTrunc(x->s->b, result, x->t.type, "") : NULL;
 }
 
-/* Names are without what changes no value, as the headers have them: add_rz_f32, ex2_approx_f32. */
+/* Call the headers' function. Its name leaves out modifiers that change no value: add_rz_f32, ex2_approx_f32. */
 static LLVMValueRef by_function(const ptx_source *x, const char *kind, LLVMValueRef *in) {
   char *name = mw_format("%s_%s_f%u", x->i->parts[0], kind, x->t.bits);
   LLVMValueRef result = ptx_call(x, name, in, (unsigned)x->i->operand_count - 1);
@@ -100,7 +100,7 @@ static bool is_rounded(const char *name) {
   return false;
 }
 
-/* testp.finite.f32 p, a. Zero counts as normal. */
+/* testp.finite.f32 p, a. Zero is among the normal numbers. */
 static bool translate_testp(const ptx_source *x) {
   static const struct {
     const char *name;
@@ -137,7 +137,7 @@ bool ptx_translate_float(const ptx_source *x) {
   return true;
 }
 
-/* fma.rn.f16x2 and its like: two numbers in 32 bits */
+/* Packed halves, such as fma.rn.f16x2: two numbers in 32 bits. */
 bool ptx_translate_halves(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   program *p = x->s->p;
@@ -164,7 +164,7 @@ bool ptx_translate_halves(const ptx_source *x) {
 
 /* ---- conversions ---- */
 
-/* The intrinsic that rounds as .rni, .rzi, .rmi or .rpi say, or NULL. */
+/* The intrinsic for .rni, .rzi, .rmi or .rpi, or NULL. */
 static const char *whole_rounding(const ptx_instruction *i) {
   return ptx_has_part(i, "rni")   ? "llvm.rint"
          : ptx_has_part(i, "rzi") ? "llvm.trunc"
@@ -173,7 +173,7 @@ static const char *whole_rounding(const ptx_instruction *i) {
                                   : NULL;
 }
 
-/* An integer cut to what another type holds: .sat */
+/* .sat: an integer clamped to the range of another type. */
 static LLVMValueRef clamped(const ptx_source *x, LLVMValueRef value, const ptx_type *to) {
   program *p = x->s->p;
   value = LLVMBuildIntCast2(x->s->b, value, p->i64, x->t.is_signed, "");

@@ -1,8 +1,8 @@
-/* The PTX instructions that inline asm may use on the CPU device, and what each is here (PTX ISA 8.0, chapter 9).
+/* Inline PTX: special registers, moves, comparisons and selections, and the dispatch by an instruction's name (PTX ISA
+ * 8.0, chapter 9). integer.c, float.c, memory.c and warp.c hold the other instructions.
  *
- * Shifts, divisions and conversions become LLVM's plain instructions: the stage after this one gives them PTX's meaning
- * where LLVM leaves it open. Here: special registers, moves, comparisons and choices; integer.c, float.c,
- * memory.c and warp.c have the rest. */
+ * Divisions and conversions become LLVM's own instructions; where their result is undefined in LLVM, the next pass,
+ * retarget, gives them CUDA's. */
 #include "ptx.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ LLVMValueRef ptx_special(ptx_statement *s, const char *name) {
     return read_register(s, full);
   }
   if (strcmp(name, "WARP_SZ") == 0) return constant_i32(s->p, 32);
-  /* The device is one multiprocessor to those who ask. */
+  /* To kernels, the CPU device is one multiprocessor: which worker runs a block is not observable. */
   if (strcmp(name, "%smid") == 0) return constant_i32(s->p, 0);
   if (strcmp(name, "%nsmid") == 0) return constant_i32(s->p, 1);
   bool high = strcmp(name, "%clock_hi") == 0 || strcmp(name, "%globaltimer_hi") == 0;
@@ -55,7 +55,7 @@ LLVMValueRef ptx_special(ptx_statement *s, const char *name) {
 
 /* ---- moves, comparisons, conversions ---- */
 
-/* mov.b64 {low, high}, x and mov.b64 x, {low, high}; so too of four elements. */
+/* mov.b64 {low, high}, x and mov.b64 x, {low, high}, with two or four elements. */
 static bool translate_elements(const ptx_source *x) {
   bool packs = x->i->operands[1][0] == '{';
   const char *list = x->i->operands[packs ? 1 : 0];
@@ -79,7 +79,7 @@ static bool translate_elements(const ptx_source *x) {
   return true;
 }
 
-/* What a comparison asks of real numbers where one may be no number: its name ends in u. */
+/* Comparisons of floating-point numbers are ordered (false for NaN), unless their names end in u. */
 static bool compare(const ptx_source *x, const char *name, LLVMValueRef a, LLVMValueRef b, LLVMValueRef *out) {
   static const struct {
     const char *name;
@@ -113,7 +113,7 @@ static bool compare(const ptx_source *x, const char *name, LLVMValueRef a, LLVMV
   return false;
 }
 
-/* A predicate, or what it is not. */
+/* A predicate "p", or a negated one "!p". */
 static LLVMValueRef read_predicate(const ptx_source *x, const char *name) {
   LLVMValueRef value = ptx_read(x->s, name + (*name == '!'), x->s->p->i1);
   return *name == '!' ? LLVMBuildNot(x->s->b, value, "") : value;
@@ -131,7 +131,8 @@ static bool join(const ptx_source *x, const char *how, LLVMValueRef a, LLVMValue
   return true;
 }
 
-/* setp.lt.s32 p, a, b; with .and, .or or .xor and a fourth operand, that joins the result. p|q: q is for the opposite. */
+/* setp.lt.s32 p, a, b. With .and, .or or .xor, the result is combined with a fourth operand. p|q: q is the result of the
+   opposite comparison, likewise combined. */
 static bool translate_setp(const ptx_source *x, int types) {
   int n = x->i->operand_count - 3, parts = x->i->part_count - ptx_has_part(x->i, "ftz") - types + 1;
   LLVMValueRef result, opposite;
@@ -144,7 +145,7 @@ static bool translate_setp(const ptx_source *x, int types) {
     if (!join(x, x->i->parts[2], result, other, &result) || !join(x, x->i->parts[2], opposite, other, &opposite))
       return false;
   }
-  if (types == 2) { /* set: all bits, or 1.0 */
+  if (types == 2) { /* set: true is all bits set, or 1.0 */
     ptx_type to;
     if (!ptx_type_of(x->s, x->i->parts[x->i->part_count - 2], &to)) return false;
     LLVMValueRef yes = to.is_float ? LLVMConstReal(to.type, 1) : LLVMConstAllOnes(to.type);
@@ -186,7 +187,7 @@ bool ptx_translate(ptx_statement *s, const ptx_instruction *i) {
   if (ptx_translate_effect(s, i)) return true;
   ptx_source x = {.s = s, .i = i};
   if (i->part_count > 1 && strcmp(i->parts[i->part_count - 1], "f16x2") == 0) return ptx_translate_halves(&x);
-  int last = strcmp(name, "prmt") == 0 ? 1 : i->part_count - 1; /* prmt's mode stands behind its type */
+  int last = strcmp(name, "prmt") == 0 ? 1 : i->part_count - 1; /* prmt's mode follows its type */
   if (i->part_count < 2 || operands < 1 || !ptx_type_of(s, i->parts[last], &x.t)) return false;
 #define IS(text, count) (strcmp(name, text) == 0 && operands == (count))
   if (IS("mov", 2) && (i->operands[0][0] == '{' || i->operands[1][0] == '{')) return translate_elements(&x);

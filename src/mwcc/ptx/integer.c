@@ -1,4 +1,4 @@
-/* Integers in inline PTX: arithmetic, logic and bit fields, as LLVM's instructions (PTX ISA 8.0, chapter 9.7). */
+/* Inline PTX: integer arithmetic, logic and bit fields (PTX ISA 8.0, chapter 9.7). */
 #include "ptx.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 /* ---- helpers ---- */
 
-/* .ftz: subnormal numbers of 32 bits are 0 of their sign, as operands and as results. */
+/* .ftz: a subnormal number of 32 bits, as operand or result, is a zero of the same sign. */
 static LLVMValueRef flushed(const ptx_source *x, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
   if (LLVMGetTypeKind(type) != LLVMFloatTypeKind || !ptx_has_part(x->i, "ftz")) return value;
@@ -29,7 +29,7 @@ static LLVMValueRef make_intrinsic(const ptx_source *x, const char *name, LLVMTy
   return call_intrinsic(x->s->p, x->s->b, name, &type, type ? 1 : 0, arguments, count);
 }
 
-/* The product's upper half, or all of it (wide). */
+/* The product in twice as many bits. */
 static LLVMValueRef long_product(const ptx_source *x, LLVMValueRef a, LLVMValueRef b) {
   LLVMBuilderRef build = x->s->b;
   LLVMTypeRef twice = LLVMIntTypeInContext(x->s->p->context, 2 * x->t.bits);
@@ -70,7 +70,7 @@ static bool translate_product(const ptx_source *x, int addend) {
   return true;
 }
 
-/* mul24 and mad24: of the low 24 bits, the low 32 bits of the product or its upper 32 of 48 */
+/* mul24 and mad24 multiply the operands' low 24 bits: .lo takes the low 32 of the 48 result bits, .hi the high 32. */
 static bool translate_product_24(const ptx_source *x, int addend) {
   LLVMBuilderRef b = x->s->b;
   bool high = ptx_has_part(x->i, "hi");
@@ -89,7 +89,7 @@ static bool translate_product_24(const ptx_source *x, int addend) {
   return true;
 }
 
-/* add.cc, addc, sub.cc, subc, mad.cc, madc: numbers of many words. A subtraction's carry is its borrow. */
+/* add.cc, addc, sub.cc, subc, mad.cc, madc: multi-word arithmetic. For subtractions the carry flag is the borrow. */
 static bool translate_carry(const ptx_source *x) {
   const char *name = x->i->parts[0];
   LLVMBuilderRef b = x->s->b;
@@ -124,7 +124,7 @@ static bool translate_carry(const ptx_source *x) {
 
 /* ---- arithmetic and logic ---- */
 
-/* add.sat.s32 and sub.sat.s32: the nearest number that there is */
+/* add.sat.s32 and sub.sat.s32 clamp to the range of the type. */
 static bool translate_saturated(const ptx_source *x, bool adds) {
   LLVMValueRef arguments[2] = {ptx_operand(x, 1), ptx_operand(x, 2)};
   if (!x->t.is_signed || x->t.bits != 32) return false;
@@ -132,7 +132,7 @@ static bool translate_saturated(const ptx_source *x, bool adds) {
   return true;
 }
 
-/* Two operands and one LLVM instruction. */
+/* Instructions with two operands that are one LLVM instruction. */
 static bool translate_plain(const ptx_source *x) {
   static const struct {
     const char *name;
@@ -151,7 +151,8 @@ static bool translate_plain(const ptx_source *x) {
   return false;
 }
 
-/* The amount has 32 bits whatever the value has; one beyond the width is taken for the width. */
+/* The amount always has 32 bits; an amount greater than the width is clamped to it. A shift by the width, which LLVM
+   leaves undefined, is defined by the retarget pass. */
 static bool translate_shift(const ptx_source *x, bool left) {
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef value = ptx_operand(x, 1), amount = ptx_operand_i32(x, 2), width = constant_i32(x->s->p, x->t.bits);
@@ -197,7 +198,7 @@ static bool translate_extreme(const ptx_source *x, bool largest) {
 
 /* ---- bit fields ---- */
 
-static LLVMValueRef low_bits(const ptx_source *x, LLVMValueRef count) { /* 2^count - 1, all from the width on */
+static LLVMValueRef low_bits(const ptx_source *x, LLVMValueRef count) { /* 2^count - 1; all bits if count >= width */
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef all = LLVMConstAllOnes(x->t.type), width = ptx_number(x, x->t.bits);
   LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntUGE, count, width, "");
@@ -206,13 +207,13 @@ static LLVMValueRef low_bits(const ptx_source *x, LLVMValueRef count) { /* 2^cou
   return LLVMBuildSelect(b, whole, all, mask, "");
 }
 
-/* Position and length are the operands' low 8 bits. */
+/* Of a position or length, the low 8 bits count. */
 static LLVMValueRef byte_operand(const ptx_source *x, int n) {
   LLVMValueRef value = LLVMBuildAnd(x->s->b, ptx_operand_i32(x, n), constant_i32(x->s->p, 255), "");
   return LLVMBuildIntCast2(x->s->b, value, x->t.type, 0, "");
 }
 
-/* A signed field is extended by its own top bit, or the value's where the field passes its end. */
+/* A signed field is sign-extended from its top bit, or from the value's top bit where the field extends past the value. */
 static bool translate_bfe(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef value = ptx_operand(x, 1), position = byte_operand(x, 2), length = byte_operand(x, 3),
@@ -226,7 +227,7 @@ static bool translate_bfe(const ptx_source *x) {
     LLVMValueRef empty = LLVMBuildICmp(b, LLVMIntEQ, length, ptx_number(x, 0), "");
     LLVMValueRef extends =
         LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntNE, bit, ptx_number(x, 0), ""), LLVMBuildNot(b, empty, ""), "");
-    /* the bits that the value has no place for are the sign as well */
+    /* field bits past the value's end are copies of the sign bit as well */
     LLVMValueRef room = LLVMBuildSub(b, ptx_number(x, x->t.bits), position, "");
     LLVMValueRef beyond = LLVMBuildICmp(b, LLVMIntUGE, position, ptx_number(x, x->t.bits), "");
     LLVMValueRef kept = LLVMBuildSelect(b, beyond, ptx_number(x, 0), LLVMBuildAnd(b, mask, low_bits(x, room), ""), "");
@@ -237,7 +238,7 @@ static bool translate_bfe(const ptx_source *x) {
   return true;
 }
 
-/* d = b with a's low bits at the position */
+/* bfi d, a, b, position, length: d is b with the low bits of a inserted */
 static bool translate_bfi(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef field = ptx_operand(x, 1), base = ptx_operand(x, 2), position = byte_operand(x, 3),
@@ -248,7 +249,7 @@ static bool translate_bfi(const ptx_source *x) {
   return true;
 }
 
-/* The selector of a mode: one of four, by the operand's low bits. */
+/* The prmt selector of a mode (.f4e, .b4e, …); the selector operand's low 2 bits choose one of the mode's four. */
 static LLVMValueRef selector_of_mode(const ptx_source *x, LLVMValueRef selector) {
   static const struct {
     const char *name;
@@ -266,7 +267,7 @@ static LLVMValueRef selector_of_mode(const ptx_source *x, LLVMValueRef selector)
   return NULL;
 }
 
-/* Four bytes chosen out of eight. */
+/* prmt: four bytes chosen out of eight; a selector nibble's top bit replicates the byte's sign instead. */
 static bool translate_prmt(const ptx_source *x) {
   program *p = x->s->p;
   LLVMBuilderRef b = x->s->b;
@@ -290,7 +291,7 @@ static bool translate_prmt(const ptx_source *x) {
   return true;
 }
 
-/* Any function of three bits: the table's bit a*4 + b*2 + c. */
+/* lop3: any function of three bits, as a truth table; bit a*4 + b*2 + c of the table is the result. */
 static bool translate_lop3(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef in[3] = {ptx_operand(x, 1), ptx_operand(x, 2), ptx_operand(x, 3)}, whole = ptx_number(x, 0);
@@ -310,7 +311,8 @@ static bool translate_lop3(const ptx_source *x) {
   return true;
 }
 
-/* The upper half of b:a shifted left, or the lower half shifted right; .clamp lets the amount be 32. */
+/* shf, a funnel shift: the upper half of b:a shifted left, or the lower half shifted right. The amount is taken modulo
+   32, with .clamp at most 32. */
 static bool translate_shf(const ptx_source *x) {
   program *p = x->s->p;
   LLVMBuilderRef b = x->s->b;
@@ -328,7 +330,7 @@ static bool translate_shf(const ptx_source *x) {
   return true;
 }
 
-/* |a - b| + c */
+/* sad: |a - b| + c */
 static bool translate_sad(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef left = ptx_operand(x, 1), right = ptx_operand(x, 2);
@@ -338,8 +340,8 @@ static bool translate_sad(const ptx_source *x) {
   return true;
 }
 
-/* The place of the highest bit that is not as the sign, or (.shiftamt) how far it is from the top; all bits set where
-   there is none. */
+/* bfind: the position of the highest bit that differs from the sign or, with .shiftamt, its distance from the top bit; all
+   bits set if there is none. */
 static bool translate_bfind(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef value = ptx_operand(x, 1);
@@ -354,7 +356,7 @@ static bool translate_bfind(const ptx_source *x) {
   return true;
 }
 
-/* dp4a.atype.btype: the products of four bytes each, and c */
+/* dp4a.atype.btype: the dot product of four bytes each, plus c */
 static bool translate_dp4a(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   program *p = x->s->p;
@@ -374,7 +376,7 @@ static bool translate_dp4a(const ptx_source *x) {
   return true;
 }
 
-/* dp2a.lo.atype.btype: the products of two words and the lower or upper two of four bytes, and c */
+/* dp2a.lo.atype.btype: the dot product of two 16-bit words and the lower or upper two of four bytes, plus c */
 static bool translate_dp2a(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   program *p = x->s->p;

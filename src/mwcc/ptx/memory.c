@@ -1,7 +1,7 @@
-/* The memory of inline PTX: loads, stores, atomic operations, and copies to shared memory (PTX ISA 8.0, chapter 9.7.8).
+/* Inline PTX: loads, stores, atomic operations, and copies to shared memory (PTX ISA 8.0, chapter 9.7.8).
  *
- * An address is a pointer of 64 bits or, in shared memory, its low 32 bits, as `cvta` and a cut to 32 bits make them. Hints
- * about caches change no value. */
+ * An address is a 64-bit pointer or, in shared memory, a pointer's low 32 bits, which is what CUDA C code gets by
+ * truncating the result of `cvta`. Cache hints are ignored: they change no value. */
 #include "ptx.h"
 
 #include <stdio.h>
@@ -10,13 +10,14 @@
 
 enum { SPACE_GLOBAL = 1, SPACE_SHARED = 3 };
 
-/* The memory that an instruction names, as an address space; 0: any. */
+/* The address space that an instruction names; 0 is generic. */
 static unsigned space_of(const ptx_instruction *i) {
   if (ptx_has_part(i, "shared") || ptx_has_part(i, "shared::cta")) return SPACE_SHARED;
   return ptx_has_part(i, "global") ? SPACE_GLOBAL : 0;
 }
 
-/* Shared memory of a block is far smaller than what 32 bits count: so its other end is known by any of its variables. */
+/* The pointer with these low 32 bits. A block's shared memory is far smaller than 4 GB, so the upper bits follow from the
+   address of any shared variable: pointer = variable + sign-extended 32-bit difference. */
 static LLVMValueRef shared_pointer(const ptx_source *x, LLVMValueRef low) {
   program *p = x->s->p;
   LLVMBuilderRef b = x->s->b;
@@ -24,7 +25,7 @@ static LLVMValueRef shared_pointer(const ptx_source *x, LLVMValueRef low) {
   for (size_t n = 0; n < p->shared_count; n++)
     if (!known || p->shareds[n].dynamic) known = &p->shareds[n];
   if (!known) {
-    ptx_refuse(x->s, x->i->parts[0], "has an address of 32 bits, and this source has no shared memory");
+    ptx_refuse(x->s, x->i->parts[0], "has a 32-bit address, but this source declares no shared memory");
     return LLVMGetPoison(p->pointer);
   }
   LLVMValueRef start = LLVMBuildPtrToInt(b, LLVMConstAddrSpaceCast(known->global, p->pointer), p->i64, "");
@@ -37,7 +38,7 @@ static bool is_short(LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 32;
 }
 
-/* "[$1+8]", in the memory `space` */
+/* The address "[$1+8]" in the address space. */
 static LLVMValueRef address_in(const ptx_source *x, const char *text, unsigned space) {
   program *p = x->s->p;
   char base[PTX_NAME] = "";
@@ -90,13 +91,13 @@ static void set_order(const ptx_instruction *i, LLVMValueRef access) {
                               ptx_has_part(i, "wt"));
 }
 
-/* A register may be wider than what is loaded: it is extended as the type says. */
+/* A register may be wider than the loaded type; the value is then sign- or zero-extended, by that type's signedness. */
 static LLVMValueRef extended(const ptx_source *x, LLVMValueRef loaded) {
   bool extends = x->t.is_signed && x->t.bits < 64;
   return extends ? LLVMBuildSExt(x->s->b, loaded, x->s->p->i64, "") : loaded;
 }
 
-/* .v2 and .v4 are as many elements. */
+/* ld and st. With .v2 and .v4, the operand is a list of 2 or 4 registers. */
 static bool translate_access(const ptx_source *x, bool load) {
   int count = ptx_has_part(x->i, "v4") ? 4 : ptx_has_part(x->i, "v2") ? 2 : 1;
   const char *list = x->i->operands[load ? 0 : 1];
@@ -145,7 +146,7 @@ static LLVMValueRef change(const ptx_source *x, const char *name, LLVMValueRef a
   return ptx_call(x, name[0] == 'i' ? "atom_inc_u32" : "atom_dec_u32", arguments, 2);
 }
 
-/* atom d, [a], b and red [a], b: every order and scope as CUDA C's functions have it. */
+/* atom d, [a], b and red [a], b. Whatever order and scope is written, the operation is sequentially consistent. */
 static bool translate_atomic(const ptx_source *x, bool result) {
   static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel"};
   const LLVMAtomicOrdering order = LLVMAtomicOrderingSequentiallyConsistent;
@@ -174,8 +175,8 @@ static bool translate_atomic(const ptx_source *x, bool result) {
 
 /* ---- copies ---- */
 
-/* cp.async.ca.shared.global [to], [from], bytes, given: done when the next instruction begins. Bytes that are not given
-   are zeros. */
+/* cp.async.ca.shared.global [to], [from], bytes, given. The copy is synchronous, so that commits and waits are no-ops.
+   Of `bytes`, those past the first `given` are set to 0. */
 bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i) {
   ptx_source x = {.s = s, .i = i};
   program *p = s->p;
@@ -214,7 +215,7 @@ bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i) {
     LLVMValueRef address = ptx_read(s, i->operands[1], p->pointer);
     LLVMValueRef kind = LLVMBuildCall2(s->b, type, ptx_declared(s, "__mw_memory_kind", type), &address, 1, "");
     LLVMValueRef is = LLVMBuildICmp(s->b, LLVMIntEQ, kind, constant_i32(p, table[n].kind), "");
-    if (table[n].kind == MW_SPACE_GLOBAL) /* all that is of no other, NULL too */
+    if (table[n].kind == MW_SPACE_GLOBAL) /* as on a GPU, any address outside the other spaces, including NULL */
       is = LLVMBuildOr(s->b, is, LLVMBuildICmp(s->b, LLVMIntEQ, kind, constant_i32(p, 0), ""), "");
     ptx_write(s, i->operands[0], is);
     return true;

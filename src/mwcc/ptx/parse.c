@@ -1,9 +1,11 @@
-/* Inline PTX becomes what it means: asm statements of the common kinds are read and replaced by instructions and
- * intrinsics, before anything analyses the program. All others are refused where they stand, with the instruction that
- * is not known, and why.
+/* Translation of inline PTX: asm statements become LLVM instructions and intrinsics.
  *
- * The text is straight code: instructions between semicolons, perhaps in braces, with registers of their own. A predicate
- * before an instruction is a branch around it. */
+ *   asm("mad.lo.s32 %0, %1, %2, 7;" : "=r"(d) : "r"(a), "r"(b));   ->   d = a * b + 7
+ *
+ * It runs before any analysis, so that no later pass meets inline assembly. The text is straight-line code: instructions
+ * that end with semicolons, optionally in braces, on operands and on registers that the text declares. A predicate becomes
+ * a branch around its instruction (predication.c). Anything else is refused with the source position, the instruction
+ * and the reason. */
 #include "ptx.h"
 
 #include <ctype.h>
@@ -24,7 +26,6 @@ unsigned ptx_bits_of(ptx_statement *s, LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMPointerTypeKind ? 64 : (unsigned)LLVMSizeOfTypeInBits(s->p->layout, type);
 }
 
-/* The same bits as another type; an integer is cut or extended by zeros. */
 LLVMValueRef ptx_convert(ptx_statement *s, LLVMValueRef value, LLVMTypeRef type) {
   LLVMTypeRef from = LLVMTypeOf(value);
   if (from == type) return value;
@@ -67,7 +68,7 @@ static ptx_variable *find_variable(ptx_statement *s, const char *name) {
 
 static ptx_variable *add_variable(ptx_statement *s, const char *name) {
   if (s->count == PTX_VARIABLES) {
-    ptx_refuse(s, name, "is one register too many");
+    ptx_refuse(s, name, "is one register more than an asm statement may have");
     return &s->variables[0];
   }
   ptx_variable *made = &s->variables[s->count++];
@@ -76,7 +77,7 @@ static ptx_variable *add_variable(ptx_statement *s, const char *name) {
   return made;
 }
 
-/* A number as PTX writes it: decimal, 0x…, 0f… and 0d… (a real number's bits). */
+/* A PTX literal: decimal, 0x…, or 0f… and 0d… (the bits of a floating-point number). */
 static LLVMValueRef read_constant(ptx_statement *s, const char *text, LLVMTypeRef type) {
   const char *digits = text + (text[0] == '-');
   if (!isdigit((unsigned char)digits[0])) return NULL;
@@ -98,7 +99,7 @@ LLVMValueRef ptx_read(ptx_statement *s, const char *operand, LLVMTypeRef type) {
   if (!found) {
     value = read_constant(s, operand, type);
     if (!value) value = ptx_special(s, operand);
-    if (!value) ptx_refuse(s, operand, "is no register that the CPU device knows");
+    if (!value) ptx_refuse(s, operand, "is not a register that the CPU device has");
   } else if (!value) {
     ptx_refuse(s, operand, "is read before it is written");
   }
@@ -109,7 +110,7 @@ void ptx_write(ptx_statement *s, const char *operand, LLVMValueRef value) {
   if (strcmp(operand, "_") == 0) return;
   ptx_variable *found = find_variable(s, operand);
   if (!found) {
-    ptx_refuse(s, operand, "is written and declared nowhere");
+    ptx_refuse(s, operand, "is written, but not declared");
     return;
   }
   found->value = found->type ? ptx_convert(s, value, found->type) : value;
@@ -176,7 +177,7 @@ char *ptx_trim(char *text) {
   return text;
 }
 
-/* Comments become blanks; LLVM's escapes of the operand sign are undone: ${0} is $0, $$ a dollar. */
+/* The text without comments, and with LLVM's operand syntax ${0} and ${0:modifier} written as $0. */
 static char *plain_text(const char *text, size_t length) {
   char *plain = mw_alloc(length + 1), *out = plain;
   for (size_t i = 0; i < length; i++) {
@@ -203,7 +204,7 @@ static char *plain_text(const char *text, size_t length) {
 /* ".reg .u32 t1, t2" or ".reg .pred %p<4>" */
 static void declare_registers(ptx_statement *s, char *text) {
   text = ptx_trim(text + strlen(".reg"));
-  text += strcspn(text, " \t"); /* the type: registers keep what is stored */
+  text += strcspn(text, " \t"); /* skip the type: a register has the type of its value */
   for (char *name = strtok(text, ","); name; name = strtok(NULL, ",")) {
     name = ptx_trim(name);
     char *many = strchr(name, '<');
@@ -221,7 +222,7 @@ static void declare_registers(ptx_statement *s, char *text) {
   }
 }
 
-/* Operands between commas; those in braces or brackets stay together, and so do the two of "d|p". */
+/* Operands are separated by commas. A list in braces or brackets is one operand, and so is "d|p". */
 static bool split_operands(ptx_instruction *i, const char *text) {
   int depth = 0;
   size_t length = 0;
@@ -255,31 +256,31 @@ bool ptx_split(ptx_instruction *i, const char *text) {
   return split_operands(i, text);
 }
 
-/* Why an instruction is not translated whatever its operands are, or NULL. */
+/* Instructions that are refused whatever their operands are. */
 const char *ptx_reason(const char *text) {
   static const struct {
     const char *start, *why;
   } table[] = {
-      {"mma", "is for tensor cores, which the CPU device has not"},
-      {"wmma", "is for tensor cores, which the CPU device has not"},
-      {"wgmma", "is for tensor cores, which the CPU device has not"},
-      {"ldmatrix", "is for tensor cores, which the CPU device has not"},
-      {"stmatrix", "is for tensor cores, which the CPU device has not"},
-      {"bra", "is control flow, which the CPU device takes from CUDA C alone"},
-      {"brx", "is control flow, which the CPU device takes from CUDA C alone"},
-      {"call", "is control flow, which the CPU device takes from CUDA C alone"},
-      {"ret", "is control flow, which the CPU device takes from CUDA C alone"},
-      {"tex", "reads a texture, which is for tex2D and its like"},
-      {"tld4", "reads a texture, which is for tex2Dgather"},
-      {"suld", "reads a surface, which is for surf2Dread and its like"},
-      {"sust", "writes a surface, which is for surf2Dwrite and its like"},
-      {"mbarrier", "is a barrier of compute capability 8.0, which is for cuda::barrier"},
-      {"cp.async.bulk", "is a copy of compute capability 9.0, which is for cuda::memcpy_async"},
-      {".", "declares what has to be declared in CUDA C"},
+      {"mma", "is for tensor cores, which the CPU device does not have"},
+      {"wmma", "is for tensor cores, which the CPU device does not have"},
+      {"wgmma", "is for tensor cores, which the CPU device does not have"},
+      {"ldmatrix", "is for tensor cores, which the CPU device does not have"},
+      {"stmatrix", "is for tensor cores, which the CPU device does not have"},
+      {"bra", "is control flow, which the CPU device takes from CUDA C only"},
+      {"brx", "is control flow, which the CPU device takes from CUDA C only"},
+      {"call", "is control flow, which the CPU device takes from CUDA C only"},
+      {"ret", "is control flow, which the CPU device takes from CUDA C only"},
+      {"tex", "reads a texture, which tex2D and its variants do"},
+      {"tld4", "reads a texture, which tex2Dgather does"},
+      {"suld", "reads a surface, which surf2Dread and its variants do"},
+      {"sust", "writes a surface, which surf2Dwrite and its variants do"},
+      {"mbarrier", "is a barrier of compute capability 8.0, which cuda::barrier provides"},
+      {"cp.async.bulk", "is a copy of compute capability 9.0, which cuda::memcpy_async provides"},
+      {".", "is a declaration"},
   };
   size_t word = strcspn(text, " \t.:");
-  if (text[word] == ':') return "is a label, and the CPU device takes control flow from CUDA C alone";
-  if (strstr(text, "bf16")) return "computes in bfloat16, which is for the functions of cuda_bf16.h";
+  if (text[word] == ':') return "is a label, and the CPU device takes control flow from CUDA C only";
+  if (strstr(text, "bf16")) return "computes in bfloat16, which the functions of cuda_bf16.h do";
   for (size_t n = 0; n < MW_COUNT(table); n++)
     if (starts_with(text, table[n].start)) return table[n].why;
   return NULL;
@@ -301,12 +302,13 @@ static void translate_line(ptx_statement *s, char *text) {
   if (why)
     ptx_refuse(s, text, why);
   else if (!ptx_split(&i, text))
-    ptx_refuse(s, text, "is not an instruction that the CPU device reads");
+    ptx_refuse(s, text, "is not written as an instruction");
   else if (!ptx_translate(s, &i))
     ptx_refuse(s, text, PTX_UNKNOWN);
 }
 
-/* Semicolons end instructions. Braces around them open no scope worth keeping: a name declared twice is found latest. */
+/* Semicolons end instructions. Braces around instructions are ignored rather than taken as scopes: find_variable() finds
+   the latest declaration of a name, which is the innermost one. */
 static void translate_text(ptx_statement *s, char *text) {
   int depth = 0;
   char *start = text;
@@ -332,7 +334,8 @@ static void translate_text(ptx_statement *s, char *text) {
 
 /* ---- a statement ---- */
 
-/* The constraints: outputs first, then inputs; one that is a number begins as what that input holds. */
+/* Make variables of the operands: outputs come first, then inputs. An input whose constraint is a number is the initial
+   value of that output. Returns the number of outputs. */
 static int bind_operands(ptx_statement *s, const char *constraints, size_t length) {
   int outputs = 0, inputs = 0;
   LLVMTypeRef result = LLVMTypeOf(s->call);

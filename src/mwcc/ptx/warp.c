@@ -1,5 +1,5 @@
-/* Threads together in inline PTX: shuffles, votes, matches, barriers, fences, and what else has no type or no result (PTX
- * ISA 8.0, chapters 9.7.9 and 9.7.13). They become the intrinsics that clang makes of CUDA C's functions. */
+/* Inline PTX: shuffles, votes, matches, barriers, fences, and other instructions without type or result (PTX ISA 8.0,
+ * chapters 9.7.9 and 9.7.13). They become the intrinsics that clang emits for CUDA C's functions. */
 #include "ptx.h"
 
 #include <stdio.h>
@@ -11,12 +11,12 @@ static LLVMValueRef call(const ptx_source *x, const char *name, LLVMValueRef *ar
 
 static LLVMValueRef active_lanes(const ptx_source *x) { return call(x, "llvm.nvvm.activemask", NULL, 0); }
 
-/* The last operand of those with .sync; without, the lanes that are there. */
+/* The member mask: the last operand with .sync, otherwise the active lanes. */
 static LLVMValueRef mask_of(const ptx_source *x, int n) {
   return ptx_has_part(x->i, "sync") ? ptx_operand_i32(x, n) : active_lanes(x);
 }
 
-/* Whether the lane that a shuffle asks for is of the segment. */
+/* The predicate result of a shuffle: whether its source lane is in the segment. */
 static LLVMValueRef is_inside(const ptx_source *x, const char *mode, LLVMValueRef by, LLVMValueRef segments) {
   LLVMBuilderRef b = x->s->b;
   program *p = x->s->p;
@@ -36,7 +36,7 @@ static LLVMValueRef is_inside(const ptx_source *x, const char *mode, LLVMValueRe
   return LLVMBuildICmp(b, LLVMIntSLE, from, last, "");
 }
 
-/* d[|p], value, lane, clamp and segment, mask */
+/* shfl d[|p], value, lane, clamp and segment, mask */
 static bool translate_shfl(const ptx_source *x) {
   static const char *const modes[] = {"idx", "up", "down", "bfly"};
   char name[64], first[PTX_NAME], second[PTX_NAME];
@@ -104,7 +104,7 @@ static bool translate_redux(const ptx_source *x) {
   return false;
 }
 
-/* bar.red.popc.u32 d, 0, p: of the whole block. */
+/* bar.red.popc.u32 d, 0, p: a barrier of the whole block with a reduction of the predicate. */
 static bool translate_counting_barrier(const ptx_source *x) {
   const char *name = ptx_has_part(x->i, "popc")  ? "__mw_barrier.popc"
                      : ptx_has_part(x->i, "and") ? "__mw_barrier.and"
@@ -132,7 +132,7 @@ bool ptx_translate_warp(const ptx_source *x) {
   return true;
 }
 
-/* ---- what has no type ---- */
+/* ---- instructions without a type ---- */
 
 /* bar.sync n; bar.sync n, threads; bar.arrive n, threads; bar.warp.sync mask */
 static bool translate_barrier(const ptx_source *x) {
