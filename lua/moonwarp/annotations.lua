@@ -3,8 +3,8 @@
 
 local M = {}
 
-local FILES = { "init", "array", "module", "kernel", "stream", "graph", "random", "texture_memory", "texture", "opengl",
-  "image",  "device", "meta" }
+local FILES = { "init", "array", "array/joining", "array/matrices", "module", "kernel", "stream", "graph", "random",
+  "texture_memory", "texture", "opengl", "image", "device", "meta" }
 
 local function lines_of(path)
   local list = {}

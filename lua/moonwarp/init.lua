@@ -42,7 +42,7 @@ end
 require "moonwarp.kernel"
 
 -- What computes with arrays is read when a script first asks for a name that is not there yet.
-local array_parts = { "array.operators", "array.views", "array.reduction" }
+local array_parts = { "array.operators", "array.views", "array.reduction", "array.joining", "array.matrices" }
 local function read_array_parts()
   local parts = array_parts
   array_parts = {}

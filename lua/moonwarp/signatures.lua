@@ -8,6 +8,7 @@ local M = { classes = {} }
 local memory = "array|pitched|cuda_array"
 local place = "{x: integer, y: integer, z: integer, level: integer}"
 local region = ("{to: %s, from: %s, width: integer, height: integer, depth: integer}"):format(place, place)
+local pad = "width: integer|table, options?: {mode: string, value: any}"
 
 M.mw = {
   time = "",
@@ -60,6 +61,20 @@ M.mw = {
   randn = "...: any",
   randint = "low: integer, high: integer, ...: any",
   randperm = "n: integer",
+  concat = "list: table, options?: any",
+  stack = "list: table, options?: any",
+  split = "a: array, where: integer|table, axis?: integer",
+  tile = "a: array, ...: any",
+  repeat_each = "a: array, counts: integer|table|array, axis?: integer",
+  roll = "a: array, shift: integer|table, axis?: integer|table",
+  pad = "a: array, " .. pad,
+  meshgrid = "...: any",
+  eye = "n: integer, m?: any, options?: any",
+  tri = "n: integer, m?: any, options?: any",
+  tril = "a: array, k?: integer",
+  triu = "a: array, k?: integer",
+  diag = "a: array, k?: integer",
+  trace = "a: array, options?: any",
 }
 
 local shape = "shape?: integer|table"
@@ -98,6 +113,15 @@ M.classes.array = {
   bytes = "",
   sum = reduce, prod = reduce, mean = reduce, min = reduce, max = reduce, argmin = reduce, argmax = reduce,
   any = reduce, all = reduce, count_nonzero = reduce,
+  split = "where: integer|table, axis?: integer",
+  tile = "...: any",
+  repeat_each = "counts: integer|table|array, axis?: integer",
+  roll = "shift: integer|table, axis?: integer|table",
+  pad = pad,
+  tril = "k?: integer",
+  triu = "k?: integer",
+  diag = "k?: integer",
+  trace = "options?: any",
   host = "",
   free = "",
 }
