@@ -85,7 +85,7 @@ typedef struct mw_services {
   uint32_t (*warp_converge)(mw_worker *worker, uint32_t site);
   /* Inside run_warps: the thread arrives at the named barrier `id` (0 to 15) of `wanted` threads of its block, and
      waits for the others or (waits: 0) continues. */
-  void (*barrier_part)(mw_worker *worker, uint32_t id, uint32_t wanted, uint32_t waits);
+  void (*named_barrier)(mw_worker *worker, uint32_t id, uint32_t wanted, uint32_t waits);
   /* Inside run_warps: the thread is not scheduled until *word & mask differs from the value. It may return earlier. */
   void (*wait_word)(mw_worker *worker, const uint32_t *word, uint32_t mask, uint32_t value);
   void (*trap)(mw_worker *worker, mw_trap trap);

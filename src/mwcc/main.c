@@ -100,14 +100,14 @@ static void parse_only(options *o, const char *name) {
 
 static bool is_power_up_to(long number, long most) { return number >= 1 && number <= most && !(number & (number - 1)); }
 
-/* LANES or LANESxPARTS */
+/* LANES or LANESxVECTORS */
 static void parse_width(options *o, const char *word) {
   char *end;
-  long lanes = strtol(word, &end, 10), parts = *end == 'x' ? strtol(end + 1, &end, 10) : 1;
-  if (*end || !is_power_up_to(lanes, MOST_LANES) || !is_power_up_to(parts, MOST_PARTS))
+  long lanes = strtol(word, &end, 10), vectors = *end == 'x' ? strtol(end + 1, &end, 10) : 1;
+  if (*end || !is_power_up_to(lanes, MOST_LANES) || !is_power_up_to(vectors, MOST_VECTORS))
     die("--width wants 1, 2, 4, … %d lanes, or lanes x vectors like 16x4 with up to %d vectors, not '%s'", MOST_LANES,
-        MOST_PARTS, word);
-  o->width = (int)lanes, o->parts = (int)parts;
+        MOST_VECTORS, word);
+  o->width = (int)lanes, o->vectors = (int)vectors;
 }
 
 static void parse_capability(options *o, const char *name) {
@@ -302,7 +302,7 @@ static options parse_options(int argc, char **argv) {
       o.input = argv[i];
   }
   settle_gpu(&o);
-  if (o.check_memory && !o.gpu) o.width = o.parts = 1;
+  if (o.check_memory && !o.gpu) o.width = o.vectors = 1;
   if (o.make_pch) return o;
   if (o.objects.count) {
     if (o.input) die("either a source file or objects: '%s' and '%s'", o.input, o.objects.items[0]);

@@ -69,7 +69,7 @@ typedef struct options {
   const char *make_pch; /* instead of compiling, write the precompiled header for these options there */
   int level;            /* 0..3 */
   const char *dump;     /* print that analysis and end, or NULL */
-  int width, parts;     /* SIMD lanes (0: as the processor has it, 1: none), and parts of a gang (0: as pays) */
+  int width, vectors;   /* SIMD lanes (0: as the processor has it, 1: none), and vectors of a gang (0: as pays) */
   const char
       *launch_kernel; /* only that, as it is launched with blocks of launch_block; or NULL: launch_specialization.c */
   unsigned launch_block[3];
@@ -129,25 +129,25 @@ typedef struct param {
 
 /* How blocks are cut into gangs. */
 typedef enum cut_kind {
-  CUT_ROW,    /* `lanes * parts` neighbours of one row, which may end within a gang: lane l of part u has
-                    threadIdx.x = base + u * lanes + l, where base is a multiple of lanes * parts */
-  CUT_ROWS,   /* the same where rows do not end within a gang: blockDim.x is a multiple of lanes * parts */
+  CUT_ROW,    /* `lanes * vectors` neighbours of one row, which may end within a gang: lane l of vector u has
+                    threadIdx.x = base + u * lanes + l, where base is a multiple of lanes * vectors */
+  CUT_ROWS,   /* the same where rows do not end within a gang: blockDim.x is a multiple of lanes * vectors */
   CUT_PLANE,  /* blockDim.x is lanes * columns, and a gang is whole rows: threadIdx.x = u % columns * lanes + l,
-                    threadIdx.y = base + u / columns, where base is a multiple of parts / columns, and so is blockDim.y */
+                    threadIdx.y = base + u / columns, where base is a multiple of vectors / columns, and so is blockDim.y */
   CUT_SINGLE, /* as CUT_ROW, and a block is a single row */
   CUT_LINE,   /* threads with consecutive linear ids, wherever they lie; the last gang may have fewer */
 } cut_kind;
 
-enum { MOST_LANES = 64, MOST_PARTS = 32, WARP_LANES = 32 }; /* powers of two */
+enum { MOST_LANES = 64, MOST_VECTORS = 32, WARP_LANES = 32 }; /* powers of two */
 
 typedef struct cut {
   cut_kind kind;
-  int lanes, parts; /* W and U */
-  int columns;      /* PLANE: parts of a row */
+  int lanes, vectors; /* W and U */
+  int columns;        /* PLANE: vectors of a row */
 } cut;
 
 /* Whether gangs are warps: 32 threads with consecutive linear ids. */
-static inline bool is_warp(const cut *c) { return c->kind != CUT_ROW && c->lanes * c->parts == WARP_LANES; }
+static inline bool is_warp(const cut *c) { return c->kind != CUT_ROW && c->lanes * c->vectors == WARP_LANES; }
 
 /* A kernel as SIMD lanes, for launches whose blocks can be cut like this. */
 typedef struct variant {
@@ -280,8 +280,8 @@ struct program {
   LLVMDIBuilderRef debug;       /* for program_new_scope; NULL until it was needed */
   LLVMMetadataRef debug_file;
   LLVMValueRef kernel_table;
-  shares *shares; /* of the work behind guard_stores, where it is done in several threads */
-  bool is_part;   /* a copy of it that another thread compiles a part of */
+  shares *shares;    /* of the work behind guard_stores, where it is done in several threads */
+  bool is_partition; /* a copy of it that another thread compiles a part of */
   int complaints;
   unsigned converge_sites; /* places where warps converge, so far */
   uint64_t write_bits;     /* llvm_util.c's; 0: not asked for yet */

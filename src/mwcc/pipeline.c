@@ -104,7 +104,7 @@ static void run_pass(program *p, pass_id id) {
     functions[id](p);
     if (id == PASS_PARSE && o->has_only) take_as_own(p);
     if (o->verify && p->module) verify_module(p, pass_table[id].name);
-    if (o->timings && !p->is_part) fprintf(stderr, "  %-26s %7.2f ms\n", pass_table[id].name, time_now() - start);
+    if (o->timings && !p->is_partition) fprintf(stderr, "  %-26s %7.2f ms\n", pass_table[id].name, time_now() - start);
   }
   if (o->stop_after == id) print_module(p);
 }
@@ -114,7 +114,7 @@ static void run_stage(program *p, pass_stage stage) {
     if (pass_table[id].stage == stage) run_pass(p, (pass_id)id);
 }
 
-static void optimise_part(program *p) { run_stage(p, STAGE_OPTIMISE); }
+static void optimise_partition(program *p) { run_stage(p, STAGE_OPTIMISE); }
 
 /* ---- the stages ---- */
 
@@ -148,7 +148,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   spare_passes(o);
   make_types(p);
   make_machine(p);
-  p->optimise = optimise_part;
+  p->optimise = optimise_partition;
   stage_done(p, "machine");
   read_bitcode(p, clang);
   if (o->gpu) {

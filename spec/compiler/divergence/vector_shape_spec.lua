@@ -37,7 +37,7 @@ local function shapes(source, width, what)
   local dump = { output = output }
   -- "contiguous load", "gather" ..., in the order of the code
   function dump.accesses(mark) return at(mark, function(fact) return fact.found:match("%((.-)%)$") end) end
-  -- "part" or "stay together", for each branch of the line
+  -- "diverge" or "stay together", for each branch of the line
   function dump.branches(mark) return at(mark, function(fact) return fact.found:match("^lanes (.+)$") end) end
   -- "block", "raced", "gang", "affine", "varying": what the line stores
   function dump.stored(mark)
@@ -287,7 +287,7 @@ describe("an index", function()
       }]=]
     assert.same("gather", dump.accesses "and31"[1])
     assert.same("gather", dump.accesses "divide"[1])
-    assert.same({ "part" }, dump.branches "limit")
+    assert.same({ "diverge" }, dump.branches "limit")
   end)
 
   it("is not so on more lanes than it is aligned for", function()
@@ -314,7 +314,7 @@ describe("an index", function()
     local any, whole = shapes(source), shapes(source, 16, "rows")
     assert.same("gather", any.accesses "lane"[1])
     assert.same("gather", any.accesses "warp"[1])
-    assert.same({ "part" }, any.branches "limit")
+    assert.same({ "diverge" }, any.branches "limit")
     assert.same("contiguous load", whole.accesses "lane"[1])
     assert.same("broadcast load", whole.accesses "warp"[1])
     assert.same({ "stay together" }, whole.branches "limit")
@@ -361,8 +361,8 @@ describe("a branch", function()
     assert.same({ "stay together" }, dump.branches "parameter")
     assert.same({ "stay together" }, dump.branches "load")
     assert.same({ "stay together" }, dump.branches "row")
-    assert.same({ "part" }, dump.branches "lane")
-    assert.same({ "part" }, dump.branches "data")
+    assert.same({ "diverge" }, dump.branches "lane")
+    assert.same({ "diverge" }, dump.branches "data")
   end)
 
   it("keeps lanes together at a limit that no gang straddles", function()
@@ -376,8 +376,8 @@ describe("a branch", function()
       }]=]
     assert.same({ "stay together" }, dump.branches "below")
     assert.same({ "stay together" }, dump.branches "above")
-    assert.same({ "part" }, dump.branches "inside")
-    assert.same({ "part" }, dump.branches "one")
+    assert.same({ "diverge" }, dump.branches "inside")
+    assert.same({ "diverge" }, dump.branches "one")
   end)
 
   it("that parts lanes makes what they choose by it differ", function()
@@ -391,7 +391,7 @@ describe("a branch", function()
         o[q] = q; //@block
         o[r] = r; //@gang
       }]=]
-    assert.same({ "part" }, dump.branches "lanes")
+    assert.same({ "diverge" }, dump.branches "lanes")
     assert.same({ "scatter" }, dump.accesses "parted")
     assert.same({ "store by one lane" }, dump.accesses "block")
     assert.same({ "store by one lane" }, dump.accesses "gang")

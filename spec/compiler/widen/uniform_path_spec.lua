@@ -356,8 +356,8 @@ describe("indices that follow on in most gangs", function()
         x[i] = min(a, b);
         x[other] = max(a, b);
       }]], "_Z4swapiPj:256x1x1")
-    assert.equal(1, count(any, "lanes part"))
-    assert.equal(0, count(most, "lanes part"))
+    assert.equal(1, count(any, "lanes diverge"))
+    assert.equal(0, count(most, "lanes diverge"))
     assert.equal(2, count(most, "  contiguous store"))
   end)
 

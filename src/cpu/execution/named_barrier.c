@@ -11,38 +11,38 @@
 
 /* ---- named barriers ---- */
 
-static bool finish_part(cpu_warps *all, uint32_t id) {
-  part_barrier *b = &all->parts[id];
+static bool finish_barrier(cpu_warps *all, uint32_t id) {
+  named_barrier *b = &all->named_barriers[id];
   if (b->count < b->wanted) return false;
   for (uint32_t i = 0; i < all->count; i++) {
     all->warps[i].ready |= b->waits[i];
-    all->warps[i].parted &= ~b->waits[i];
+    all->warps[i].at_named_barrier &= ~b->waits[i];
   }
-  *b = (part_barrier){0};
+  *b = (named_barrier){0};
   all->named &= ~(1u << id);
   return true;
 }
 
 /* Barriers count whole warps: lanes that have exited, or that a partial warp never had, count as arrived with the first
    lane of their warp. */
-static void arrive(cpu_warps *all, part_barrier *b, uint32_t thread) {
+static void arrive(cpu_warps *all, named_barrier *b, uint32_t thread) {
   uint32_t n = thread / LANES, bit = 1u << thread % LANES;
   if (!b->arrived[n]) b->count += LANES - (uint32_t)__builtin_popcount(alive_of(&all->warps[n]));
   if (!(b->arrived[n] & bit)) b->count++;
   b->arrived[n] |= bit;
 }
 
-void cpu_parts_leave(cpu_warps *all, uint32_t thread) {
+void cpu_named_barriers_leave(cpu_warps *all, uint32_t thread) {
   uint32_t n = thread / LANES, bit = 1u << thread % LANES;
   EACH_LANE(id, all->named) {
-    part_barrier *b = &all->parts[id];
+    named_barrier *b = &all->named_barriers[id];
     if (b->arrived[n] && !(b->arrived[n] & bit)) b->count++;
-    finish_part(all, id);
+    finish_barrier(all, id);
   }
 }
 
 /* A count that is undefined on hardware ends the launch. */
-CPU_UNSANITIZED static void check_part(cpu_worker *worker, const part_barrier *b, uint32_t id, uint32_t wanted) {
+CPU_UNSANITIZED static void check_count(cpu_worker *worker, const named_barrier *b, uint32_t id, uint32_t wanted) {
   char what[160];
   if (id >= CPU_NAMED_BARRIERS)
     snprintf(what, sizeof what, "arrives at barrier %u, and a block has barriers 0 to %d", id, CPU_NAMED_BARRIERS - 1);
@@ -57,13 +57,13 @@ CPU_UNSANITIZED static void check_part(cpu_worker *worker, const part_barrier *b
   cpu_service_fail(&worker->base, MW_LAUNCH_FAILURE, NULL, 0, what);
 }
 
-CPU_UNSANITIZED void cpu_barrier_part(mw_worker *base, uint32_t id, uint32_t wanted, uint32_t waits) {
+CPU_UNSANITIZED void cpu_named_barrier(mw_worker *base, uint32_t id, uint32_t wanted, uint32_t waits) {
   cpu_worker *worker = (cpu_worker *)base;
   cpu_warps *all = worker->warps;
   CPU_SERVICE_ENTER(base);
   if (is_alone(worker)) return;
-  check_part(worker, &all->parts[id % CPU_NAMED_BARRIERS], id, wanted);
-  part_barrier *b = &all->parts[id];
+  check_count(worker, &all->named_barriers[id % CPU_NAMED_BARRIERS], id, wanted);
+  named_barrier *b = &all->named_barriers[id];
   uint32_t thread = worker->ring.current->thread;
   b->wanted = wanted;
   arrive(all, b, thread);
@@ -72,10 +72,10 @@ CPU_UNSANITIZED void cpu_barrier_part(mw_worker *base, uint32_t id, uint32_t wan
     warp *w;
     uint32_t bit;
     cpu_warps_begin_wait(worker, &w, &bit);
-    w->parted |= bit;
+    w->at_named_barrier |= bit;
     b->waits[thread / LANES] |= bit;
   }
-  if (!finish_part(all, id) && waits) cpu_warps_switch(worker);
+  if (!finish_barrier(all, id) && waits) cpu_warps_switch(worker);
 }
 
 /* ---- words ---- */
@@ -140,10 +140,10 @@ CPU_UNSANITIZED void cpu_wait_word(mw_worker *base, const uint32_t *word, uint32
 
 /* ---- reports ---- */
 
-bool cpu_parts_describe(const cpu_warps *all, char *what, size_t bytes, uint32_t *thread) {
+bool cpu_waits_describe(const cpu_warps *all, char *what, size_t bytes, uint32_t *thread) {
   if (all->named) {
     uint32_t id = lowest(all->named);
-    const part_barrier *b = &all->parts[id];
+    const named_barrier *b = &all->named_barriers[id];
     snprintf(what, bytes, "waits at barrier %u for %u threads, and %u have arrived", id, b->wanted, b->count);
     for (uint32_t i = 0; i < all->count; i++)
       if (b->waits[i]) *thread = i * LANES + lowest(b->waits[i]);

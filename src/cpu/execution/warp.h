@@ -18,15 +18,15 @@ typedef struct lane {
 } lane;
 
 typedef struct warp { /* sets of lanes: a lane is in one of them, or in none once it has exited */
-  uint32_t fresh, ready, meeting, converging, stopped, parted, watching;
+  uint32_t fresh, ready, meeting, converging, stopped, at_named_barrier, watching;
   uint32_t turns;
 } warp;
 
-typedef struct part_barrier {
+typedef struct named_barrier {
   uint32_t wanted;                       /* number of threads; 0: none has arrived yet */
   uint32_t count;                        /* number of threads that count as arrived, by whole warps */
   uint32_t arrived[WARPS], waits[WARPS]; /* sets of lanes */
-} part_barrier;
+} named_barrier;
 
 #define NOBODY UINT32_MAX
 
@@ -45,7 +45,7 @@ struct cpu_warps {
   uint32_t zeros, ones, voted_zeros, voted_ones;
   uint32_t fibers; /* number made so far in this block */
   uint32_t named;  /* set of the named barriers at which a thread has arrived */
-  part_barrier parts[CPU_NAMED_BARRIERS];
+  named_barrier named_barriers[CPU_NAMED_BARRIERS];
   uint32_t watched;
   watch watches[CPU_MAX_THREADS];
   cpu_fiber *idle; /* fibers whose threads have exited */
@@ -53,7 +53,7 @@ struct cpu_warps {
 
 static inline uint32_t lowest(uint32_t set) { return (uint32_t)__builtin_ctz(set); }
 static inline uint32_t alive_of(const warp *w) {
-  return w->fresh | w->ready | w->meeting | w->converging | w->stopped | w->parted | w->watching;
+  return w->fresh | w->ready | w->meeting | w->converging | w->stopped | w->at_named_barrier | w->watching;
 }
 
 #define EACH_LANE(n, set)                                                                                              \
@@ -67,14 +67,14 @@ void cpu_warps_switch(cpu_worker *worker);
 static inline bool is_alone(const cpu_worker *worker) { return worker->ring.current == &worker->ring.home; }
 
 /* named_barrier.c: A thread has returned: named barriers count it as arrived. */
-void cpu_parts_leave(cpu_warps *all, uint32_t thread);
+void cpu_named_barriers_leave(cpu_warps *all, uint32_t thread);
 /* named_barrier.c: Make lanes ready whose words have changed; whether there was one. */
 bool cpu_watches_poll(cpu_warps *all);
 /* named_barrier.c: Whether threads outside of the block could change a watched word. */
 bool cpu_watches_outside(const cpu_worker *worker);
 /* named_barrier.c: For the report of a deadlock: describe a wait that cannot end, and name one of its threads. False:
    there is none. */
-bool cpu_parts_describe(const cpu_warps *all, char *what, size_t bytes, uint32_t *thread);
+bool cpu_waits_describe(const cpu_warps *all, char *what, size_t bytes, uint32_t *thread);
 
 /* warp_collectives.c: Compute the results of a warp function for the group of lanes that called it together. */
 void cpu_warp_compute(mw_warp_call call, lane *lanes, uint32_t group);

@@ -9,7 +9,7 @@
  *   memory): until no lane of the warp can run. Then all lanes that wait at one site continue together. Sites are
  *   numbered in the order of the code, and the lowest goes first, so that lanes reconverge after a branch, and lanes
  *   that left a loop wait for the others.
- * - In named_barrier.c: at a named barrier of a part of the block (parted), where some threads may arrive without
+ * - In named_barrier.c: at a named barrier (at_named_barrier), where some threads may arrive without
  *   waiting; and until a word changes (watching).
  *
  * The scheduler prefers lanes of the current warp, since their stacks are in the caches. After many turns it switches
@@ -79,7 +79,7 @@ _Noreturn static void fail_stuck(cpu_worker *worker) {
   const lane *l = &all->lanes[thread];
   uint32_t missing = l->mask & alive_of(w) & ~w->meeting;
   char what[160];
-  if (!w->meeting && cpu_parts_describe(all, what, sizeof what, &thread)) {
+  if (!w->meeting && cpu_waits_describe(all, what, sizeof what, &thread)) {
     l = &all->lanes[thread];
   } else if (missing)
     snprintf(what, sizeof what,
@@ -162,7 +162,7 @@ static void leave(cpu_warps *all, uint32_t thread) {
     rest &= ~group | (rest & -rest);
   }
   if (all->alive && all->stopped == all->alive) finish_barrier(all);
-  cpu_parts_leave(all, thread);
+  cpu_named_barriers_leave(all, thread);
 }
 
 CPU_UNSANITIZED static void lane_main(void *argument) {
@@ -199,7 +199,7 @@ CPU_UNSANITIZED void cpu_run_warps(const mw_frame *frame, mw_worker *base, mw_th
   all->now = all->turns = all->stopped = all->zeros = all->ones = all->fibers = 0;
   all->idle = NULL;
   memset(all->warps, 0, sizeof all->warps);
-  if (all->named) memset(all->parts, 0, sizeof all->parts); /* a launch that failed left them */
+  if (all->named) memset(all->named_barriers, 0, sizeof all->named_barriers); /* left by a failed launch */
   all->named = all->watched = 0;
   for (uint32_t i = 0; i < all->count; i++)
     all->warps[i].fresh = i + 1 < all->count || count % LANES == 0 ? ~0u : (1u << count % LANES) - 1;

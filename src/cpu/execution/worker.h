@@ -122,7 +122,7 @@ uint32_t cpu_warp_converge(mw_worker *base, uint32_t site);
 
 /* named_barrier.c */
 enum { CPU_NAMED_BARRIERS = 16 };
-void cpu_barrier_part(mw_worker *base, uint32_t id, uint32_t wanted, uint32_t waits);
+void cpu_named_barrier(mw_worker *base, uint32_t id, uint32_t wanted, uint32_t waits);
 void cpu_wait_word(mw_worker *base, const uint32_t *word, uint32_t mask, uint32_t value);
 
 #endif

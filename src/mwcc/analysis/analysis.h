@@ -14,7 +14,7 @@ bool waits_for_warp(LLVMValueRef instruction);
 /* What threads call that wait for others of their block in a loop (cuda::barrier): until word & mask is not the value. */
 bool is_turn(const char *name);
 /* A barrier for so many of a block's threads, waiting or not. */
-bool is_part_barrier(const char *name);
+bool is_named_barrier(const char *name);
 /* A wait for a phase of a cuda::barrier; and what is left of them, as loops (barrier_wait.c). */
 bool is_block_wait(LLVMValueRef instruction);
 bool takes_vectors(LLVMValueRef f); /* a function that such calls became */
@@ -28,7 +28,7 @@ bool has_address_taken(LLVMValueRef function);
 bool is_sparse_loop(const program *p, const kernel *k);
 bool is_variant(const kernel *k, LLVMValueRef function); /* one of its SIMD ones, or what such a one calls */
 unsigned block_size(const program *p, char axis);        /* of all launches, by 'x', 'y' or 'z'; 0: not known */
-/* How a block of that size is cut into gangs of up to so many parts. */
+/* How a block of that size is cut into gangs of up to so many vectors. */
 cut cut_block(const unsigned block[3], int lanes, int together);
 /* Whether the function's first parameters are the frame and the worker, rather than the thread. */
 bool is_entry(const program *p, LLVMValueRef function);

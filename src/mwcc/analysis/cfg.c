@@ -142,7 +142,7 @@ static bool needs_company(LLVMValueRef function, visited *seen) {
 
 static const char *call_objection(LLVMValueRef call) {
   if (LLVMIsAInlineAsm(LLVMGetCalledValue(call))) return "inline PTX";
-  if (is_part_barrier(callee_name(call))) return "a barrier for a part of its block";
+  if (is_named_barrier(callee_name(call))) return "a barrier for a part of its block";
   visited seen = {0};
   bool needs = call_needs_company(call, &seen);
   free(seen.items);

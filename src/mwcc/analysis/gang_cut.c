@@ -8,7 +8,7 @@ unsigned block_size(const program *p, char axis) { return p->options->launch_ker
 
 static bool is_power(unsigned number) { return number && !(number & (number - 1)); }
 
-/* The cut with that many parts; parts 0 where there is none. */
+/* The cut with that many vectors; vectors 0 where there is none. */
 static cut try_cut(const unsigned block[3], int lanes, int together) {
   unsigned w = (unsigned)lanes, u = (unsigned)together, columns = block[0] / w;
   if (block[0] % w) return (cut){0};
@@ -18,7 +18,7 @@ static cut try_cut(const unsigned block[3], int lanes, int together) {
   return (cut){0};
 }
 
-/* Rows of a length that is no multiple: the more parts, the more lanes stay empty at a row's end. */
+/* Rows of a length that is no multiple: the more vectors, the more lanes stay empty at a row's end. */
 static cut cut_rows(const unsigned block[3], int lanes, int together) {
   for (; together > 1; together /= 2) {
     unsigned gang = (unsigned)(lanes * together), whole = (block[0] + gang - 1) / gang * gang;
@@ -31,7 +31,7 @@ cut cut_block(const unsigned block[3], int lanes, int together) {
   while (lanes > 4 && is_power(block[0]) && block[0] < (unsigned)lanes) lanes /= 2;
   for (int u = together; u > 0; u /= 2) {
     cut c = try_cut(block, lanes, u);
-    if (c.parts) return c;
+    if (c.vectors) return c;
   }
   return cut_rows(block, lanes, together);
 }

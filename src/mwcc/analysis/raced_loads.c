@@ -111,7 +111,7 @@ void find_raced_loads(graph *g) {
 bool may_be_raced(const graph *g, LLVMValueRef load) { return g->raced && g->raced[graph_number(g, load)]; }
 
 /* Whether gangs that go different ways at the node may come to different barriers before they meet again, or some to none. */
-bool parts_at_barriers(const graph *g, const order *o, int at) {
+bool diverges_at_barriers(const graph *g, const order *o, int at) {
   int *list = mw_alloc((size_t)(g->count + 1) * sizeof *list), count = 0;
   bool *seen = mw_alloc((size_t)g->count + 1), found = false;
   list[count++] = at;

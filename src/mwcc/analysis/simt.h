@@ -1,7 +1,7 @@
 /* CUDA threads as SIMD lanes: what the analyses and the widening share.
  *
- * A gang is U parts of W lanes each: a part is what a vector register holds, and several parts are run together so that
- * one part's instructions fill the time that another's take. The SIMD tier runs a block gang by gang. How blocks are cut
+ * A gang is U vectors of W lanes each: a vector is what a register holds, and several vectors are run together so that
+ * the instructions of one fill the latencies of another. The SIMD tier runs a block gang by gang. How blocks are cut
  * into gangs depends on the launch (struct cut).
  *
  * The input of everything here is a kernel in normal form (passes.def): all calls inlined that can be, values promoted
@@ -190,7 +190,7 @@ void find_raced_loads(graph *g); /* a part of graph_build */
 /* Whether gangs that load from the same address between the same barriers may get different values. */
 bool may_be_raced(const graph *g, LLVMValueRef load);
 /* Whether gangs that go different ways at a node may come to different barriers before they meet again, or some to none. */
-bool parts_at_barriers(const graph *g, const order *o, int at);
+bool diverges_at_barriers(const graph *g, const order *o, int at);
 
 /* ---- vector_shape.c: one lattice for divergence and stride ---- */
 
@@ -199,9 +199,9 @@ typedef enum shape_kind {
   SHAPE_BLOCK,     /* the same for all threads of the block that get there between the same barriers */
   SHAPE_RACED,     /* as well, unless there is a data race: then the same for all lanes of a gang (raced_loads.c) */
   SHAPE_GANG,      /* the same for all lanes of a gang */
-  SHAPE_AFFINE, /* lane l of part u has base + l * stride + u * step, exactly, as integers of the value's own width (modulo
+  SHAPE_AFFINE, /* lane l of vector u has base + l * stride + u * step, exactly, as integers of the value's own width (modulo
                         2^width), or as addresses */
-  SHAPE_PARTED, /* lane l of part u has base(u) + l * stride */
+  SHAPE_VECTOR_AFFINE, /* lane l of vector u has base(u) + l * stride */
   SHAPE_VARYING
 } shape_kind;
 
@@ -209,21 +209,22 @@ static inline bool is_uniform_kind(shape_kind kind) { return kind >= SHAPE_BLOCK
 
 typedef struct shape {
   shape_kind kind;
-  int64_t stride, step; /* bytes for pointers. AFFINE: not both 0. PARTED: the stride alone, which may be 0 */
+  int64_t stride, step; /* bytes for pointers. AFFINE: not both 0. VECTOR_AFFINE: the stride alone, which may be 0 */
   unsigned align; /* log2 of a power of two that divides the base (GANG, BLOCK: the value); 0 where nothing is known */
-  bool no_wrap;   /* AFFINE, PARTED integers: for the lanes that are active where it is used, base + l*stride + u*step
+  bool
+      no_wrap; /* AFFINE, VECTOR_AFFINE integers: for the lanes that are active where it is used, base + l*stride + u*step
                         does not wrap as a signed number even where base is taken from an inactive lane 0, so that
                         sext(base) + l * stride + u * step is the sign-extended value; and as an unsigned number where
                         also `positive` */
-  bool positive;  /* the value is known to be >= 0 as a signed number, in the active lanes */
+  bool positive; /* the value is known to be >= 0 as a signed number, in the active lanes */
 } shape;
 
 typedef struct shapes {
   const graph *graph;
   const order *order;
   cut cut;
-  int partwise;                  /* 0, or a part by itself is looked at, of so many: vector_shape_lattice.c */
-  bool *divergent;               /* by node: whether its branch sends lanes of one gang different ways */
+  int by_vector;   /* 0, or the number of vectors, one of which is looked at by itself: vector_shape_lattice.c */
+  bool *divergent; /* by node: whether its branch sends lanes of one gang different ways */
   const assumption *assumptions; /* what has to hold for the shapes to; belongs to the table */
   int assumption_count;
   uint64_t needed; /* those that could have been made: value_range.h */
@@ -274,7 +275,7 @@ LLVMValueRef build_exchange(LLVMBuilderRef b, LLVMValueRef atomic, LLVMValueRef 
 
 /* ---- transposed.c ---- */
 
-/* Whether element u of row l, of so many bytes each, is what lane l of part u reaches. */
+/* Whether element u of row l, of so many bytes each, is what lane l of vector u reaches. */
 bool reaches_rows(const shapes *s, LLVMValueRef address, uint64_t bytes);
 
 /* ---- permuted.c ---- */
@@ -299,7 +300,7 @@ void liveness_free(const graph *g, liveness *l);
 
 /* Whether a whole block as one gang would be slower than several: lanes leave a loop at their own times, and the block would
    wait for the last; or lanes one after the other do something in a loop, which would be much code. */
-bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts);
+bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int vectors);
 /* Whether its loops carry what register_blocking.c has in registers in turns, one sum of each thread of a block of several rows, and the
    processor gains by that. (Where threads have several, as in products by tiles, they share too much: with tiles of 4 by 4 it
    took twice the time.) */
@@ -310,7 +311,7 @@ bool suits_block_merging(const graph *g, const order *o,
 int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsigned block[3], bool waits,
                    const char **why);
 /* Vectors of a gang, where blocks allow as many; *why: what decided. `s` are shapes of single vectors. */
-int parts_that_pay(const graph *g, const order *o, const shapes *s, const char **why);
+int vectors_that_pay(const graph *g, const order *o, const shapes *s, const char **why);
 /* A cut with that many, or one with fewer rows. */
 cut rows_that_pay(const graph *g, const order *o, cut c, const unsigned block[3], const char **why);
 
@@ -324,13 +325,13 @@ const char *called_by_lanes(program *p, LLVMValueRef call);
 /* ---- analysis_report.c ---- */
 void report_graph(const graph *g, const order *o, FILE *out);
 void report_shapes(const shapes *s, FILE *out);
-/* The variant that was chosen: its memory accesses and where lanes part, by source line. */
+/* The variant that was chosen: its memory accesses and divergent branches, by source line. */
 void report_cut(const shapes *s, const char *reason, FILE *out);
 void report_live(const graph *g, const liveness *l, FILE *out);
 /* Of the optimised module: each function's length, and what its registers have no room for, by line. (spill_report.c) */
 void report_spills(program *p, FILE *out);
 /* All kernels of the prepared module, on standard output. False: `what` is none of "graph", "shapes", "rows" (shapes
-   where rows are whole), "plane" (where rows are parts), "live". */
+   where rows are whole), "plane" (where rows are vectors), "live". */
 bool dump_kernels(program *p, const char *what);
 
 #endif

@@ -56,7 +56,7 @@ bool is_warp_access(LLVMValueRef i) {
 
 bool is_turn(const char *name) { return strcmp(name, TURN) == 0; }
 
-bool is_part_barrier(const char *name) {
+bool is_named_barrier(const char *name) {
   return strcmp(name, BARRIER_SYNC_COUNT) == 0 || strcmp(name, BARRIER_ARRIVE) == 0;
 }
 
@@ -64,7 +64,7 @@ bool waits_for_warp(LLVMValueRef i) {
   if (is_warp_access(i)) return true;
   if (!LLVMIsACallInst(i)) return false;
   const char *name = callee_name(i);
-  return find_warp_call(name) || is_active_mask(name) || is_turn(name) || is_part_barrier(name);
+  return find_warp_call(name) || is_active_mask(name) || is_turn(name) || is_named_barrier(name);
 }
 
 const char *observes_warp(const graph *g) {

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-static bool is_inside(const cfg *g, const part *r, LLVMValueRef value) {
+static bool is_inside(const cfg *g, const region *r, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value)) return false;
   int n = number_of(g, LLVMGetInstructionParent(value));
   return n >= 0 && r->has[n];
@@ -64,7 +64,7 @@ static void add_used(live_values *live, LLVMValueRef value) {
 }
 
 /* The values live into the region, and those live out of it. */
-static void find_live(const cfg *g, const part *r, live_values *live) {
+static void find_live(const cfg *g, const region *r, live_values *live) {
   for (int n = 0; n < g->count; n++)
     for (LLVMValueRef i = LLVMGetFirstInstruction(g->blocks[n]); i; i = LLVMGetNextInstruction(i))
       for (int o = 0; o < LLVMGetNumOperands(i); o++) {
@@ -79,7 +79,7 @@ static void find_live(const cfg *g, const part *r, live_values *live) {
 /* ---- single entry, single exit ---- */
 
 /* Replace the phi by one in which the incoming edges from inside of the region (or from outside) are a single edge. */
-static void replace_incoming(const cfg *g, const part *r, LLVMValueRef phi, bool inside, LLVMValueRef value,
+static void replace_incoming(const cfg *g, const region *r, LLVMValueRef phi, bool inside, LLVMValueRef value,
                              LLVMBasicBlockRef from) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(phi)));
   LLVMPositionBuilderBefore(b, phi);
@@ -99,7 +99,7 @@ static void replace_incoming(const cfg *g, const part *r, LLVMValueRef phi, bool
 
 /* Redirect the edges into the block from inside of the region (or from outside) to `to`, with phis for their values;
    the block's own phis then have one value for them, on the edge from `as`. */
-static void redirect(program *p, const cfg *g, const part *r, int block, bool inside, LLVMBasicBlockRef to,
+static void redirect(program *p, const cfg *g, const region *r, int block, bool inside, LLVMBasicBlockRef to,
                      LLVMBasicBlockRef as) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   for (LLVMValueRef next, i = LLVMGetFirstInstruction(g->blocks[block]); LLVMIsAPHINode(i); i = next) {
@@ -121,7 +121,7 @@ static void redirect(program *p, const cfg *g, const part *r, int block, bool in
   }
 }
 
-static void add_block(cfg *g, part *r, LLVMBasicBlockRef block, bool inside) {
+static void add_block(cfg *g, region *r, LLVMBasicBlockRef block, bool inside) {
   size_t room = (size_t)g->count + 2;
   g->blocks = mw_realloc(g->blocks, room * sizeof *g->blocks);
   r->has = mw_realloc(r->has, room);
@@ -143,7 +143,7 @@ static bool is_parameter(LLVMTypeRef between) {
 }
 
 /* Replace the value by `other` inside of the region, or everywhere else. */
-static void use_instead(const cfg *g, const part *r, bool inside, LLVMValueRef value, LLVMValueRef other) {
+static void use_instead(const cfg *g, const region *r, bool inside, LLVMValueRef value, LLVMValueRef other) {
   for (LLVMUseRef next, use = LLVMGetFirstUse(value); use; use = next) {
     LLVMValueRef user = LLVMGetUser(use);
     next = LLVMGetNextUse(use);
@@ -196,7 +196,7 @@ static LLVMValueRef between(transfer *h, LLVMValueRef value) {
 }
 
 /* At the end of `head`: call the function, load its live-outs, and branch to the exit. */
-static void build_call(transfer *h, const cfg *g, const part *r, LLVMBasicBlockRef head, LLVMValueRef callee,
+static void build_call(transfer *h, const cfg *g, const region *r, LLVMBasicBlockRef head, LLVMValueRef callee,
                        LLVMMetadataRef scope, unsigned line) {
   LLVMValueRef *arguments = mw_alloc((h->param_count + 1) * sizeof *arguments);
   unsigned count = 0, fields = 0;
@@ -227,7 +227,7 @@ static LLVMMetadataRef in_scope(program *p, LLVMMetadataRef place, LLVMMetadataR
 }
 
 /* In `start`, before its branch: read the live-ins, and rematerialise. */
-static void receive_values(transfer *h, const cfg *g, const part *r, LLVMBasicBlockRef start, LLVMValueRef function,
+static void receive_values(transfer *h, const cfg *g, const region *r, LLVMBasicBlockRef start, LLVMValueRef function,
                            LLVMMetadataRef scope) {
   const values *in = &h->live.in, *again = &h->live.again;
   LLVMValueRef *taken = mw_alloc((in->count + again->count + 1) * sizeof *taken);
@@ -279,7 +279,7 @@ static void move_block(program *p, LLVMBasicBlockRef block, LLVMValueRef functio
   }
 }
 
-static LLVMValueRef extract(program *p, const kernel *k, LLVMValueRef from, cfg *g, part *r) {
+static LLVMValueRef extract(program *p, const kernel *k, LLVMValueRef from, cfg *g, region *r) {
   transfer h = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
   LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(p->context, from, "rest"),
                     start = LLVMAppendBasicBlockInContext(p->context, from, "start"),
@@ -315,10 +315,10 @@ static LLVMValueRef extract(program *p, const kernel *k, LLVMValueRef from, cfg 
 
 LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from) {
   cfg g;
-  part best = {0};
+  region best = {0};
   LLVMValueRef taken = NULL;
   if (!k->rest_scope) return NULL;
-  if (choose_part(from, &g, &best) || choose_half(p, from, &g, &best)) taken = extract(p, k, from, &g, &best);
+  if (choose_region(from, &g, &best) || choose_half(p, from, &g, &best)) taken = extract(p, k, from, &g, &best);
   free(g.blocks);
   free(best.has);
   verify_module(p, "outlining");

@@ -1,14 +1,14 @@
 /* Outlining: outline_region.c and outline_split.c find the region of a function that is worth compiling separately,
  * outline.c makes it a function. */
-#ifndef MW_MWCC_REST_H
-#define MW_MWCC_REST_H
+#ifndef MW_MWCC_OUTLINE_H
+#define MW_MWCC_OUTLINE_H
 
 #include "mwcc/analysis/simt.h"
 #include "codegen.h"
 
 enum {
   LEAST = 600,      /* instructions of a function that is worth outlining from */
-  LEAST_PART = 250, /* and of each of its two parts */
+  LEAST_HALF = 250, /* and of each of its two parts */
   MOST_LIVE = 64,   /* values live into or out of the region */
   LIVE_COST = 3,    /* the cost of each, in instructions */
   COPY_COST = 100   /* the cost of copying the module, in instructions */
@@ -26,11 +26,11 @@ static inline int number_of(const cfg *g, LLVMBasicBlockRef block) {
   return -1;
 }
 
-typedef struct part {
+typedef struct region {
   bool *has; /* by block */
   size_t weight;
   int entry, exit; /* exit: the first block after the region */
-} part;
+} region;
 
 /* An instruction of another block, or a parameter. */
 static inline bool is_from_elsewhere(LLVMValueRef value, LLVMBasicBlockRef block) {
@@ -49,10 +49,10 @@ static inline size_t length_of(size_t total, size_t taken, size_t live) {
 static inline size_t most_length(size_t total) { return total - total / 8; }
 
 /* The best region of the function; false if none pays. The caller frees g->blocks and best->has in either case. */
-bool choose_part(LLVMValueRef function, cfg *g, part *best);
+bool choose_region(LLVMValueRef function, cfg *g, region *best);
 
 /* Split a block, and make its second half the region; false, and nothing is changed, if that does not pay. */
-bool choose_half(program *p, LLVMValueRef function, cfg *g, part *best);
+bool choose_half(program *p, LLVMValueRef function, cfg *g, region *best);
 /* Whether recomputing the instruction from its operands is as cheap as passing its value: address arithmetic,
    broadcasts. */
 bool is_rematerialisable(LLVMValueRef i);

@@ -110,7 +110,7 @@ static int successors(const void *context, int n, int out[2]) {
 
 /* Add the blocks reachable from `start` without passing the exit; false if they can be entered elsewhere than at the
    entry. */
-static bool grow(const map *m, const order *o, part *r, int start, int *stack) {
+static bool grow(const map *m, const order *o, region *r, int start, int *stack) {
   int depth = 0;
   stack[depth++] = start;
   while (depth) {
@@ -125,7 +125,7 @@ static bool grow(const map *m, const order *o, part *r, int start, int *stack) {
 }
 
 /* The number of values live into or out of the region; the count stops above `most`. */
-static size_t count_live(const map *m, const part *r, size_t most) {
+static size_t count_live(const map *m, const region *r, size_t most) {
   size_t live = 0;
   for (size_t i = 0, next; i < m->crossing_count && live <= most; i = next) {
     bool made = m->crossings[i].from >= 0 && r->has[m->crossings[i].from], crosses = false;
@@ -136,7 +136,7 @@ static size_t count_live(const map *m, const part *r, size_t most) {
   return live;
 }
 
-static bool makes_arrays(const map *m, const part *r) {
+static bool makes_arrays(const map *m, const region *r) {
   for (int n = 0; n < m->g->count; n++)
     if (r->has[n] && m->makes_arrays[n]) return true;
   return false;
@@ -148,9 +148,9 @@ static int loop_around(const order *o, int n) {
   return l >= 0 && o->loops[l].header == n ? o->loops[l].parent : l;
 }
 
-static bool choose(const map *m, const order *o, part *best) {
+static bool choose(const map *m, const order *o, region *best) {
   size_t size = (size_t)m->g->count, least = most_length(m->total), tried = 0;
-  part r = {.has = mw_alloc(size + 1)};
+  region r = {.has = mw_alloc(size + 1)};
   int *stack = mw_alloc((2 * size + 2) * sizeof *stack);
   bool found = false;
   for (int n = 1; n < m->g->count && tried < MOST_TRIED; n++) {
@@ -167,7 +167,7 @@ static bool choose(const map *m, const order *o, part *best) {
       }
       if (!grow(m, o, &r, last, stack)) break;
       last = exit;
-      if (r.weight < LEAST_PART || m->total - r.weight < LEAST_PART || length_of(m->total, r.weight, 0) >= least)
+      if (r.weight < LEAST_HALF || m->total - r.weight < LEAST_HALF || length_of(m->total, r.weight, 0) >= least)
         continue;
       tried++;
       size_t live = count_live(m, &r, MOST_LIVE);
@@ -181,7 +181,7 @@ static bool choose(const map *m, const order *o, part *best) {
   return found;
 }
 
-bool choose_part(LLVMValueRef function, cfg *g, part *best) {
+bool choose_region(LLVMValueRef function, cfg *g, region *best) {
   map m = {.g = g};
   bool found = false;
   g->count = (int)LLVMCountBasicBlocks(function);

@@ -156,7 +156,7 @@ static int choose_place(const halves *h, size_t total) {
   for (int c = 0; c < h->own; c++) {
     in += handed[c], made += again[c];
     size_t taken = (size_t)h->own * (size_t)costs[c] / (size_t)(costs[0] + 1), live = (size_t)(in + h->leaving);
-    if (c == 0 || c < h->first_place || taken < LEAST_PART || total - taken < LEAST_PART) continue;
+    if (c == 0 || c < h->first_place || taken < LEAST_HALF || total - taken < LEAST_HALF) continue;
     if (live > MOST_LIVE || taken < PAYS * live) continue;
     size_t length = length_of(total, taken, live) + (size_t)made;
     if (length < best) best = length, place = c;
@@ -174,7 +174,7 @@ static void go_on(program *p, LLVMBasicBlockRef from, LLVMBasicBlockRef to) {
   LLVMDisposeBuilder(b);
 }
 
-static void cut_before(program *p, LLVMValueRef function, LLVMValueRef from, cfg *g, part *best) {
+static void cut_before(program *p, LLVMValueRef function, LLVMValueRef from, cfg *g, region *best) {
   LLVMBasicBlockRef end = LLVMGetInstructionParent(from), first = split_block(p, from);
   go_on(p, first, end);
   LLVMBasicBlockRef second = split_block(p, LLVMGetBasicBlockTerminator(end));
@@ -214,7 +214,7 @@ static bool is_inner_loop(const cfg *g, LLVMBasicBlockRef block) {
   return is_loop && returns;
 }
 
-bool choose_half(program *p, LLVMValueRef function, cfg *g, part *best) {
+bool choose_half(program *p, LLVMValueRef function, cfg *g, region *best) {
   size_t total = 0, most = 0;
   halves h = {.p = p};
   for (int n = 0; n < g->count; n++) {
@@ -223,7 +223,7 @@ bool choose_half(program *p, LLVMValueRef function, cfg *g, part *best) {
     if (weight > most) most = weight, h.block = g->blocks[n];
     total += weight;
   }
-  if (total < LEAST || most < LEAST_PART || is_inner_loop(g, h.block)) return false;
+  if (total < LEAST || most < LEAST_HALF || is_inner_loop(g, h.block)) return false;
   read_block(&h);
   int place = choose_place(&h, total);
   if (place) cut_before(p, function, h.items[place].value, g, best);

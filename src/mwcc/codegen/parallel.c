@@ -244,7 +244,7 @@ static void keep_to_first(program *p, const shares *s) {
 static void start_share(program *p, share *own) {
   own->program = *p;
   own->program.kernel_count = 0; /* their values belong to another context */
-  own->program.is_part = true;
+  own->program.is_partition = true;
   own->stacks = mw_alloc((own->functions.count + 1) * sizeof *own->stacks);
   sem_init(&own->measured, 0, 0);
   own->has_thread = pthread_create(&own->thread, NULL, work_in_thread, own) == 0;

@@ -70,7 +70,7 @@ bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p) {
   if (!has_pass(s->graph->program, PASS_PERMUTED) || !find_pattern(s, load, p)) return false;
   shape a = shape_of(s, address_of(load));
   if (a.kind != SHAPE_VARYING && a.stride > 0 && p->member_count < 2) return false;
-  return span_of(p) >= 2 && span_of(p) <= MOST_VECTORS * s->cut.lanes;
+  return span_of(p) >= 2 && span_of(p) <= PATTERN_VECTORS * s->cut.lanes;
 }
 
 /* Which member and lane each element is stored by; false where one is by none. */

@@ -5,7 +5,7 @@
 
 #include "address_form.h"
 
-enum { MOST_VECTORS = 4, MOST_MEMBERS = 4 };
+enum { PATTERN_VECTORS = 4, MOST_MEMBERS = 4 };
 
 typedef struct pattern {
   form form;

@@ -44,7 +44,7 @@ const char *describe_atomic(const shapes *s, LLVMValueRef atomic) {
 
 bool reaches_rows(const shapes *s, LLVMValueRef address, uint64_t bytes) {
   shape a = shape_of(s, address);
-  int lanes = s->cut.lanes, count = s->cut.parts;
+  int lanes = s->cut.lanes, count = s->cut.vectors;
   if (!has_pass(s->graph->program, PASS_TRANSPOSED)) return false;
   if (a.kind != SHAPE_AFFINE || count < 2 || count & (count - 1) || count > lanes || lanes < FEWEST_LANES) return false;
   int64_t row = (int64_t)bytes * count; /* rows that overlap are not meant here */

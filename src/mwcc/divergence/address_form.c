@@ -5,8 +5,8 @@
  * on it, since a lane that is not may hold anything.
  *
  * Lanes differ by constants in affine numbers, and in what operations on bits make of these: where lane 0's number is a
- * multiple of 16, `i & 3` is 0, 1, 2, 3, 0, 1, … in lanes 0, 1, 2, …. Such a number is B | b(l) in lane l of a part, where
- * no bit of b(l) is one of B, which all lanes of the part have in common. */
+ * multiple of 16, `i & 3` is 0, 1, 2, 3, 0, 1, … in lanes 0, 1, 2, …. Such a number is B | b(l) in lane l of a vector, where
+ * no bit of b(l) is one of B, which all lanes of the vector have in common. */
 #include "address_form.h"
 
 #include <string.h>
@@ -20,8 +20,8 @@ static unsigned width_of(LLVMValueRef value) {
 
 static uint64_t all_bits(unsigned width) { return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1; }
 
-/* The powers of two that divide lane 0's number in every part. */
-static unsigned part_align(shape a) {
+/* The powers of two that divide lane 0's number in every vector. */
+static unsigned vector_align(shape a) {
   unsigned steps = a.step ? (unsigned)__builtin_ctzll((uint64_t)a.step) : 63;
   return a.align < steps ? a.align : steps;
 }
@@ -48,7 +48,7 @@ static bool lane_bits(const shapes *s, LLVMValueRef value, uint64_t asked, uint6
   if (!width || width > 64 || depth == 0) return false;
   if (a.kind != SHAPE_VARYING) {
     bool alike = is_uniform_kind(a.kind) || a.stride == 0;
-    unsigned align = part_align(a);
+    unsigned align = vector_align(a);
     if (!alike && (a.stride < 0 || a.stride > INT32_MAX || align > 62)) return false;
     uint64_t low = alike ? UINT64_MAX : ((uint64_t)1 << align) - 1;
     if (!alike && (asked & ~low) && (uint64_t)a.stride * (unsigned)(lanes - 1) > low) return false;
@@ -89,7 +89,7 @@ static bool lane_bits(const shapes *s, LLVMValueRef value, uint64_t asked, uint6
 
 enum { DEEPEST = 6 };
 
-/* How much more lane l of any part has than lane 0, as signed numbers. */
+/* How much more lane l of any vector has than lane 0, as signed numbers. */
 static bool lane_distances(const shapes *s, LLVMValueRef value, int64_t *distances) {
   shape a = shape_of(s, value);
   int lanes = s->cut.lanes;
@@ -229,7 +229,7 @@ bool form_distances(const shapes *s, const form *f, int64_t *distances) {
   return true;
 }
 
-/* Whether the value is the same in lane l of every part. */
+/* Whether the value is the same in lane l of every vector. */
 static bool is_by_lane(const shapes *s, LLVMValueRef value, int depth) {
   shape a = shape_of(s, value);
   uint64_t number = 0;
@@ -242,7 +242,7 @@ static bool is_by_lane(const shapes *s, LLVMValueRef value, int depth) {
   case LLVMAnd: {
     if (!constant_operand(value, &number)) return false;
     shape x = shape_of(s, from);
-    unsigned align = x.kind == SHAPE_VARYING ? 0 : part_align(x);
+    unsigned align = x.kind == SHAPE_VARYING ? 0 : vector_align(x);
     if (x.kind == SHAPE_AFFINE && (align > 62 || number >> align == 0)) return true;
     break;
   }
@@ -261,7 +261,7 @@ static bool is_by_lane(const shapes *s, LLVMValueRef value, int depth) {
   return is_by_lane(s, from, depth - 1);
 }
 
-bool parts_share_form(const shapes *s, LLVMValueRef address) {
+bool vectors_share_form(const shapes *s, LLVMValueRef address) {
   form f;
   if (!form_of(s, address, &f)) return false;
   for (int i = 0; i < f.count; i++)

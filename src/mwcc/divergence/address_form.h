@@ -26,7 +26,7 @@ bool same_but_distance(const form *a, const form *b);
    constant. */
 bool form_distances(const shapes *s, const form *f, int64_t *distances);
 /* Whether lane l of every vector has the same address. */
-bool parts_share_form(const shapes *s, LLVMValueRef address);
+bool vectors_share_form(const shapes *s, LLVMValueRef address);
 /* The values from which lane 0's address can be computed without vectors: none is varying. */
 bool form_needs(const form *f, LLVMValueRef *values, int *count, int most, const shapes *s);
 

@@ -24,10 +24,10 @@
 #include <string.h>
 
 enum {
-  FEW = TUNE_PARTS_FEW,
-  SOME = TUNE_PARTS_SOME,
-  MANY = TUNE_PARTS_MANY,
-  MUCH_CODE = TUNE_PARTS_MUCH_CODE,
+  FEW = TUNE_VECTORS_FEW,
+  SOME = TUNE_VECTORS_SOME,
+  MANY = TUNE_VECTORS_MANY,
+  MUCH_CODE = TUNE_VECTORS_MUCH_CODE,
   REGISTERS = 32
 };
 
@@ -38,7 +38,7 @@ static const char MOST[] = "as most kernels";
 static bool exits_by_affine_index(const shapes *s, LLVMValueRef condition) {
   if (!LLVMIsAICmpInst(condition)) return false;
   shape_kind a = shape_of(s, LLVMGetOperand(condition, 0)).kind, b = shape_of(s, LLVMGetOperand(condition, 1)).kind;
-  return a <= SHAPE_PARTED && b <= SHAPE_PARTED;
+  return a <= SHAPE_VECTOR_AFFINE && b <= SHAPE_VECTOR_AFFINE;
 }
 
 static bool is_divergent_loop(const graph *g, const shapes *s, const loop *l) {
@@ -149,22 +149,22 @@ enum { LINE = 16 /* of memory, in elements of 32 bits */, MOST_BLOCKED_SUMS = TU
 /* Whether carried values have to be loaded and stored in each iteration, and that is more than the operands of the
    sums: blocks have many if registers are small. Where memory latency dominates, it is less than the cost of several
    gangs and their barriers. */
-static bool carries_too_much(const graph *g, const order *o, const shapes *s, int parts) {
+static bool carries_too_much(const graph *g, const order *o, const shapes *s, int vectors) {
   bool small = register_lanes(g->program) < LINE;
-  int sums = carried_by_loops(g, o, s, true) * parts * registers_each(g, s);
+  int sums = carried_by_loops(g, o, s, true) * vectors * registers_each(g, s);
   if (small && sums > vector_registers(g->program) && carries_sums(g, o, s)) return true;
-  return carried_vectors(g, o, s) * parts >= (small ? 2 * REGISTERS : REGISTERS);
+  return carried_vectors(g, o, s) * vectors >= (small ? 2 * REGISTERS : REGISTERS);
 }
 
-bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int parts) {
+bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int vectors) {
   return has_divergent_loop(g, o, s) || has_long_atomics_in_loops(g, o, s) || stores_for_each_vector(g, o, s) ||
-         carries_too_much(g, o, s, parts);
+         carries_too_much(g, o, s, vectors);
 }
 
-/* The largest number of vectors, up to `parts`, whose loops carry their values in registers, with some left. */
-static int parts_in_registers(const graph *g, const order *o, const shapes *s, int parts) {
-  while (parts > FEW && carried_vectors(g, o, s) * parts > vector_registers(g->program) / 2) parts /= 2;
-  return parts;
+/* The largest number of vectors, up to `vectors`, whose loops carry their values in registers, with some left. */
+static int vectors_in_registers(const graph *g, const order *o, const shapes *s, int vectors) {
+  while (vectors > FEW && carried_vectors(g, o, s) * vectors > vector_registers(g->program) / 2) vectors /= 2;
+  return vectors;
 }
 
 /* Whether the loops compute from their own values alone, other than integers, which have low latency. Then each
@@ -248,7 +248,7 @@ bool suits_register_blocking(const graph *g, const order *o, const shapes *s) {
 /* The vectors of a gang whose sums all stay in registers: eight rows, as many as a set of the nearest cache has ways,
    since rows a power of two long are all in the same set; and two vectors of each row, which share what is loaded for
    the row, if sixteen sums are as many registers. */
-static int parts_of_product(const graph *g, const shapes *s) {
+static int vectors_of_product(const graph *g, const shapes *s) {
   bool pairs = g->program->block[0] % (2 * LINE) == 0;
   for (int i = 0; i < g->value_count && pairs; i++) {
     bool carried = LLVMIsAPHINode(g->values[i]) && shape_of(s, g->values[i]).kind == SHAPE_VARYING;
@@ -267,13 +267,13 @@ bool suits_block_merging(const graph *g, const order *o, const shapes *s) {
   return register_lanes(g->program) >= LEAST_LANES && !is_long(g) && is_product(g, o, s);
 }
 
-static int parts_of_lines(const graph *g, const order *o, const shapes *s) {
+static int vectors_of_lines(const graph *g, const order *o, const shapes *s) {
   enum { SUMS = 16 };
   if (!is_long(g) && suits_register_blocking(g, o, s)) return REGISTER_BLOCKED_VECTORS;
   int most = is_long(g) || has_known_rounds(g, o) ? vector_registers(g->program) / 2 : SUMS, each = LINE / s->cut.lanes,
-      parts = MANY;
-  while (parts > FEW && carried_by_loops(g, o, s, true) * parts * each > most) parts /= 2;
-  return parts;
+      vectors = MANY;
+  while (vectors > FEW && carried_by_loops(g, o, s, true) * vectors * each > most) vectors /= 2;
+  return vectors;
 }
 
 static bool gathers_often(const graph *g, const shapes *s) {
@@ -370,7 +370,7 @@ int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsign
   return lanes;
 }
 
-int parts_that_pay(const graph *g, const order *o, const shapes *s, const char **why) {
+int vectors_that_pay(const graph *g, const order *o, const shapes *s, const char **why) {
   if (has_divergent_loop(g, o, s)) {
     bool waits =
         divergent_loops_are_arithmetic(g, o, s) && carried_vectors(g, o, s) * SOME <= vector_registers(g->program) / 2;
@@ -383,7 +383,7 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
   }
   if (shares_lines(g, o, s)) {
     *why = "its loops carry sums of what threads share";
-    return parts_of_lines(g, o, s);
+    return vectors_of_lines(g, o, s);
   }
   if (is_long(g)) {
     *why = "it is long";
@@ -392,16 +392,16 @@ int parts_that_pay(const graph *g, const order *o, const shapes *s, const char *
   if (carries_sums(g, o, s)) {
     *why = "its loops carry sums of what threads share";
     if (suits_register_blocking(g, o, s)) return REGISTER_BLOCKED_VECTORS;
-    if (has_half_units(g->program) && is_product(g, o, s)) return parts_of_product(g, s);
-    return parts_in_registers(g, o, s, MANY);
+    if (has_half_units(g->program) && is_product(g, o, s)) return vectors_of_product(g, s);
+    return vectors_in_registers(g, o, s, MANY);
   }
-  if (parts_in_registers(g, o, s, SOME) < SOME) {
+  if (vectors_in_registers(g, o, s, SOME) < SOME) {
     if (are_latency_bound(g, o, s)) {
       *why = "rounds of its loops wait for each other";
       return SOME;
     }
     *why = "its loops carry many values";
-    return parts_in_registers(g, o, s, SOME);
+    return vectors_in_registers(g, o, s, SOME);
   }
   *why = MOST;
   return reads_streams(g, o, s) > sizeof(float) ? FEW : SOME;

@@ -76,9 +76,9 @@ static view join_incoming(const shapes *s, LLVMValueRef phi, int at) {
 
 static view phi_shape(const shapes *s, LLVMValueRef phi, int at) {
   view v = join_incoming(s, phi, at);
-  if (v.shape.kind != SHAPE_PARTED) return v;
-  shapes part = shapes_of_vector(s); /* the bases of each vector */
-  return view_of_vectors(join_incoming(&part, phi, at));
+  if (v.shape.kind != SHAPE_VECTOR_AFFINE) return v;
+  shapes of_vector = shapes_of_vector(s); /* the bases of each vector */
+  return view_of_vectors(join_incoming(&of_vector, phi, at));
 }
 
 /* A phi never gets better; and the range of lane 0's number widens to its limit soon. */
@@ -126,19 +126,19 @@ static void lose_step(shapes *s, int at) {
 }
 
 /* True if the branch is worse than before. */
-static bool part_at(shapes *s, int at) {
+static bool diverge_at(shapes *s, int at) {
   const node *here = &s->graph->nodes[at];
   if (here->succ_count != 2 || here->succs[0] == here->succs[1]) return false;
   shape_kind kind = view_of(s, LLVMGetCondition(here->last)).shape.kind;
   /* vectors that diverge count as lanes that diverge */
   shape_kind level = kind >= SHAPE_AFFINE ? SHAPE_VARYING : kind;
-  if (level < SHAPE_RACED || s->table->parted[at] >= level) return false;
-  s->table->parted[at] = (unsigned char)level;
+  if (level < SHAPE_RACED || s->table->diverged[at] >= level) return false;
+  s->table->diverged[at] = (unsigned char)level;
   s->divergent[at] = level == SHAPE_VARYING;
   joins met = {0};
   joins_of_branch(s->graph, s->order, at, &met);
   mark(s, &met, level);
-  if (level == SHAPE_RACED && parts_at_barriers(s->graph, s->order, at)) lose_step(s, at);
+  if (level == SHAPE_RACED && diverges_at_barriers(s->graph, s->order, at)) lose_step(s, at);
   return true;
 }
 
@@ -169,7 +169,7 @@ static bool round_of_shapes(shapes *s, int round) {
       s->table->of[number] = new;
       changed = true;
     }
-    changed = part_at(s, at) || changed;
+    changed = diverge_at(s, at) || changed;
   }
   return changed;
 }
@@ -195,7 +195,7 @@ static shapes shapes_assuming(const shape_query *q, uint64_t assumed) {
                                   .join = mw_alloc((size_t)g->count + 1),
                                   .left = mw_alloc((size_t)o->loop_count + 1),
                                   .out_of_step = mw_alloc((size_t)o->loop_count + 1),
-                                  .parted = mw_alloc((size_t)g->count + 1)};
+                                  .diverged = mw_alloc((size_t)g->count + 1)};
   for (int i = 0; i < q->count; i++) {
     int number = graph_number(g, q->list[i].value);
     bool small = q->list[i].shape.no_wrap;
@@ -221,7 +221,7 @@ bool counts_towards(const shapes *s, LLVMValueRef index, LLVMValueRef limit) {
 static bool counts_in_loop(const shapes *s, int number) {
   enum { MANY = 8 };
   LLVMValueRef i = s->graph->values[number];
-  if (s->cut.parts < MANY || s->order->innermost[s->graph->node_of[number]] < 0 || !LLVMIsAICmpInst(i)) return false;
+  if (s->cut.vectors < MANY || s->order->innermost[s->graph->node_of[number]] < 0 || !LLVMIsAICmpInst(i)) return false;
   if (LLVMGetICmpPredicate(i) < LLVMIntSGT) return false;
   LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1);
   return counts_towards(s, a, b) || counts_towards(s, b, a);
@@ -283,7 +283,7 @@ void shapes_free(shapes *s) {
   free(s->table->left);
   free(s->table->out_of_step);
   free(s->table->given);
-  free(s->table->parted);
+  free(s->table->diverged);
   free(s->table);
   free(s->divergent);
   *s = (shapes){0};

@@ -31,9 +31,9 @@ struct shape_table {
   unsigned char *join; /* by node: its phis are at least this (a shape_kind), unless all edges have the same value */
   /* by loop: lanes (SHAPE_VARYING) or gangs (SHAPE_GANG, _RACED) leave it in different iterations */
   unsigned char *left;
-  bool *out_of_step;     /* by loop: in a data race, gangs may be in different iterations between the same barriers */
-  bool *given;           /* by number: given by the caller */
-  unsigned char *parted; /* by node: how far its branch diverges, as propagated so far */
+  bool *out_of_step;       /* by loop: in a data race, gangs may be in different iterations between the same barriers */
+  bool *given;             /* by number: given by the caller */
+  unsigned char *diverged; /* by node: how far its branch diverges, as propagated so far */
 };
 
 /* ---- sync_dependence.c ---- */

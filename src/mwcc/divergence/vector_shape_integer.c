@@ -98,7 +98,7 @@ static view on_bits(const shapes *s, LLVMValueRef i, LLVMOpcode opcode, view a, 
   uint64_t first = bits_operation(opcode, 0, low);
   uint64_t stride = bits_operation(opcode, (uint64_t)a.shape.stride, low) - first;
   uint64_t step = bits_operation(opcode, (uint64_t)a.shape.step, low) - first;
-  for (uint64_t u = 0; u < (uint64_t)s->cut.parts; u++)
+  for (uint64_t u = 0; u < (uint64_t)s->cut.vectors; u++)
     for (uint64_t l = 0; l < (uint64_t)s->cut.lanes; l++) {
       uint64_t from = l * (uint64_t)a.shape.stride + u * (uint64_t)a.shape.step;
       if (bits_operation(opcode, from, low) - first != l * stride + u * step) return varying;
@@ -277,8 +277,8 @@ static bool is_shared_distance(LLVMValueRef extension) {
 
 /* Whether the lanes of a gang are so close to each other that none wraps where another is small. */
 static bool is_narrow(const shapes *s, shape a) {
-  wide lanes = (wide)s->cut.lanes * a.stride, parts = (wide)s->cut.parts * a.step, most = 1 << 28;
-  return lanes <= most && lanes >= -most && parts <= most && parts >= -most;
+  wide lanes = (wide)s->cut.lanes * a.stride, vectors = (wide)s->cut.vectors * a.step, most = 1 << 28;
+  return lanes <= most && lanes >= -most && vectors <= most && vectors >= -most;
 }
 
 static view extend(const shapes *s, LLVMValueRef i, int at, view a, bool is_signed) {

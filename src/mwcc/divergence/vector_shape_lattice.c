@@ -15,16 +15,16 @@ static unsigned align_of_constant(LLVMValueRef value) {
    of its own. */
 
 shapes shapes_of_vector(const shapes *s) {
-  shapes part = *s;
-  part.partwise = s->partwise ? s->partwise : s->cut.parts;
-  part.cut.parts = 1;
-  return part;
+  shapes of_vector = *s;
+  of_vector.by_vector = s->by_vector ? s->by_vector : s->cut.vectors;
+  of_vector.cut.vectors = 1;
+  return of_vector;
 }
 
 /* The number of the last vector, as far as bases are concerned: the same for all gangs of up to 16. */
 static int last_vector(const shapes *s) {
   enum { USUAL = 16 };
-  int count = s->partwise ? s->partwise : s->cut.parts;
+  int count = s->by_vector ? s->by_vector : s->cut.vectors;
   return (count > USUAL ? count : USUAL) - 1;
 }
 
@@ -37,7 +37,7 @@ static view view_of_vector(const shapes *s, view v) {
     v.base = (range){low < INT64_MIN ? INT64_MIN : (int64_t)low, high > INT64_MAX ? INT64_MAX : (int64_t)high};
     v.shape.align = least(v.shape.align, power_in((uint64_t)v.shape.step));
     if (aside) v.shape.no_wrap = false;
-  } else if (v.shape.kind != SHAPE_PARTED) {
+  } else if (v.shape.kind != SHAPE_VECTOR_AFFINE) {
     return v;
   }
   v.shape.step = 0;
@@ -49,7 +49,7 @@ static view view_of_vector(const shapes *s, view v) {
 view view_of_vectors(view v) {
   if (v.shape.kind == SHAPE_UNDEFINED || v.shape.kind == SHAPE_VARYING) return v;
   if (v.shape.kind != SHAPE_AFFINE) v.shape.stride = 0;
-  v.shape.kind = SHAPE_PARTED;
+  v.shape.kind = SHAPE_VECTOR_AFFINE;
   v.shape.step = 0;
   return v;
 }
@@ -57,7 +57,7 @@ view view_of_vectors(view v) {
 view view_of(const shapes *s, LLVMValueRef value) {
   int number = graph_number(s->graph, value);
   if (number >= 0 && number < s->graph->value_count)
-    return s->partwise ? view_of_vector(s, s->table->of[number]) : s->table->of[number];
+    return s->by_vector ? view_of_vector(s, s->table->of[number]) : s->table->of[number];
   if (number < 0 && LLVMIsUndef(value)) return (view){.shape = {.kind = SHAPE_UNDEFINED}};
   view v = uniform(SHAPE_BLOCK, number < 0 ? align_of_constant(value) : 0);
   v.base = range_of(&s->table->ranges, value);
@@ -77,9 +77,9 @@ shape join_shapes(shape a, shape b) {
                 .no_wrap = a.no_wrap && b.no_wrap,
                 .positive = a.positive && b.positive};
   if (both.kind < SHAPE_AFFINE) return both;
-  if (both.kind == SHAPE_AFFINE && a.step != b.step) both.kind = SHAPE_PARTED;
+  if (both.kind == SHAPE_AFFINE && a.step != b.step) both.kind = SHAPE_VECTOR_AFFINE;
   if (a.stride != b.stride) both.kind = SHAPE_VARYING;
-  if (both.kind == SHAPE_PARTED) {
+  if (both.kind == SHAPE_VECTOR_AFFINE) {
     both.step = 0;
     both.align = least(least(both.align, power_in((uint64_t)a.step)), power_in((uint64_t)b.step));
   }
@@ -99,8 +99,9 @@ bool in_one_piece(const shapes *s, shape a, unsigned align) {
 }
 
 span span_of(const shapes *s, shape a) {
-  wide lanes = (wide)(s->cut.lanes - 1) * a.stride, parts = (wide)(s->cut.parts - 1) * a.step;
-  return (span){(lanes < 0 ? lanes : 0) + (parts < 0 ? parts : 0), (lanes > 0 ? lanes : 0) + (parts > 0 ? parts : 0)};
+  wide lanes = (wide)(s->cut.lanes - 1) * a.stride, vectors = (wide)(s->cut.vectors - 1) * a.step;
+  return (span){(lanes < 0 ? lanes : 0) + (vectors < 0 ? vectors : 0),
+                (lanes > 0 ? lanes : 0) + (vectors > 0 ? vectors : 0)};
 }
 
 bool base_fits(const shapes *s, range r, shape a, unsigned width) {
@@ -121,14 +122,14 @@ view settle(const shapes *s, LLVMValueRef i, view v) {
   unsigned width = integer_width(i);
   bool can_be_affine = is_pointer(i) || (width >= 8 && width <= 64);
   if (v.shape.kind == SHAPE_UNDEFINED) return v;
-  if (v.shape.kind == SHAPE_PARTED) {
-    shapes part = shapes_of_vector(s);
-    return view_of_vectors(settle(&part, i, view_of_vector(s, v)));
+  if (v.shape.kind == SHAPE_VECTOR_AFFINE) {
+    shapes of_vector = shapes_of_vector(s);
+    return view_of_vectors(settle(&of_vector, i, view_of_vector(s, v)));
   }
   if (v.shape.kind != SHAPE_AFFINE) v.shape.stride = v.shape.step = 0;
   if (s->cut.lanes == 1) v.shape.stride = 0;
-  if (s->cut.parts == 1) v.shape.step = 0;
-  if (s->cut.lanes * s->cut.parts == 1 && v.shape.kind > SHAPE_GANG) v.shape.kind = SHAPE_GANG;
+  if (s->cut.vectors == 1) v.shape.step = 0;
+  if (s->cut.lanes * s->cut.vectors == 1 && v.shape.kind > SHAPE_GANG) v.shape.kind = SHAPE_GANG;
   v.shape.stride = cut_to_width(v.shape.stride, is_pointer(i) ? 64 : width);
   v.shape.step = cut_to_width(v.shape.step, is_pointer(i) ? 64 : width);
   if (v.shape.kind == SHAPE_AFFINE && v.shape.stride == 0 && v.shape.step == 0) v.shape.kind = SHAPE_GANG;

@@ -12,8 +12,8 @@ static view local_array_shape(const shapes *s, LLVMValueRef i) {
   enum { ALIGN = 6 };
   unsigned unit = local_unit(s->graph, i);
   if (!unit) return varying;
-  uint64_t of_part = local_bytes(s->graph, i) * (uint64_t)s->cut.lanes;
-  return (view){.shape = {.kind = SHAPE_AFFINE, .stride = unit, .step = (int64_t)of_part, .align = ALIGN}};
+  uint64_t of_vector = local_bytes(s->graph, i) * (uint64_t)s->cut.lanes;
+  return (view){.shape = {.kind = SHAPE_AFFINE, .stride = unit, .step = (int64_t)of_vector, .align = ALIGN}};
 }
 
 /* Where lanes share an index, their elements are contiguous, as the array's first ones are. */
@@ -35,7 +35,7 @@ static view address_shape(const shapes *s, LLVMValueRef i, int at) {
   LLVMTypeRef type = LLVMGetGEPSourceElementType(i);
   view v = view_of(s, LLVMGetOperand(i, 0));
   shape_kind kind = v.shape.kind;
-  wide stride = v.shape.stride, part_step = v.shape.step;
+  wide stride = v.shape.stride, vector_step = v.shape.step;
   unsigned align = v.shape.align;
   if (!is_pointer(i)) return varying;
   if (local_unit(s->graph, i)) return local_address_shape(s, i);
@@ -57,14 +57,14 @@ static view address_shape(const shapes *s, LLVMValueRef i, int at) {
       bool exact = step.shape.no_wrap || base_fits(s, range_at(&s->table->ranges, index, at), step.shape, width);
       if (width < 64 && !exact) return varying;
       stride += (wide)step.shape.stride * (wide)size;
-      part_step += (wide)step.shape.step * (wide)size;
+      vector_step += (wide)step.shape.step * (wide)size;
     }
     align = least(align, least(EVERY_POWER, step.shape.align + power_in(size)));
   }
   if (kind == SHAPE_VARYING || kind == SHAPE_UNDEFINED) return kind == SHAPE_VARYING ? varying : (view){0};
   v = uniform(kind, align);
   v.shape.stride = kind == SHAPE_AFFINE ? cut_to_width(stride, 64) : 0;
-  v.shape.step = kind == SHAPE_AFFINE ? cut_to_width(part_step, 64) : 0;
+  v.shape.step = kind == SHAPE_AFFINE ? cut_to_width(vector_step, 64) : 0;
   return v;
 }
 
@@ -79,7 +79,7 @@ static view count_up(int64_t stride, int64_t step, unsigned align, int64_t most)
 static view laneid(const shapes *s) {
   if (is_warp(&s->cut)) return count_up(1, s->cut.lanes, EVERY_POWER, 0);
   if (!is_whole_rows(s)) return varying;
-  int lanes = s->cut.lanes, threads = lanes * s->cut.parts;
+  int lanes = s->cut.lanes, threads = lanes * s->cut.vectors;
   if (s->cut.kind == CUT_PLANE) return lanes == 32 && s->cut.columns == 1 ? count_up(1, 0, EVERY_POWER, 0) : varying;
   return threads <= 32 ? count_up(1, lanes, threads == 32 ? EVERY_POWER : power_in((unsigned)threads), 32 - threads)
                        : varying;
@@ -88,7 +88,7 @@ static view laneid(const shapes *s) {
 static view warpid(const shapes *s) {
   if (is_warp(&s->cut)) return uniform(SHAPE_GANG, 0);
   if (!is_whole_rows(s)) return varying;
-  int threads = s->cut.lanes * s->cut.parts;
+  int threads = s->cut.lanes * s->cut.vectors;
   if (s->cut.kind == CUT_PLANE) return s->cut.lanes == 32 && s->cut.columns == 1 ? count_up(0, 1, 0, 31) : varying;
   return threads <= 32 ? uniform(SHAPE_GANG, 0) : varying;
 }
@@ -96,27 +96,27 @@ static view warpid(const shapes *s) {
 /* Where rows have several vectors, each vector has its own value. */
 static view of_column(const shapes *s, bool is_x) {
   unsigned lanes = power_in((unsigned)s->cut.lanes);
-  if (!s->partwise) return varying;
+  if (!s->by_vector) return varying;
   if (!is_x) return uniform(SHAPE_GANG, 0);
   return count_up(1, 0, lanes, (int64_t)s->cut.lanes * s->cut.columns - s->cut.lanes);
 }
 
 /* Warps are cut from x + y * Dx + z * Dx * Dy: gangs are parts of them only where rows are whole. */
 static view seed(const shapes *s, const char *name) {
-  int lanes = s->cut.lanes, parts = s->cut.parts;
+  int lanes = s->cut.lanes, vectors = s->cut.vectors;
   bool plane = s->cut.kind == CUT_PLANE;
-  unsigned threads = power_in((unsigned)(lanes * parts));
+  unsigned threads = power_in((unsigned)(lanes * vectors));
   if (s->cut.kind == CUT_LINE && starts_with(name, "tid.")) return varying;
   if (plane && s->cut.columns > 1 && (strcmp(name, "tid.x") == 0 || strcmp(name, "tid.y") == 0))
     return of_column(s, name[4] == 'x');
   if (strcmp(name, "tid.x") == 0) return plane ? count_up(1, 0, EVERY_POWER, 0) : count_up(1, lanes, threads, 1023);
-  if (strcmp(name, "tid.y") == 0 && plane) return count_up(0, 1, power_in((unsigned)parts), 1023);
+  if (strcmp(name, "tid.y") == 0 && plane) return count_up(0, 1, power_in((unsigned)vectors), 1023);
   if (strcmp(name, "tid.y") == 0 || strcmp(name, "tid.z") == 0) return uniform(SHAPE_GANG, 0);
   if (strcmp(name, "ntid.x") == 0)
     return uniform(SHAPE_BLOCK,
                    is_whole_rows(s) ? (plane ? power_in((unsigned)(lanes * s->cut.columns)) : threads) : 0);
   if (strcmp(name, "ntid.y") == 0)
-    return uniform(SHAPE_BLOCK, plane ? power_in((unsigned)(parts / s->cut.columns)) : 0);
+    return uniform(SHAPE_BLOCK, plane ? power_in((unsigned)(vectors / s->cut.columns)) : 0);
   if (starts_with(name, "ctaid.") || starts_with(name, "ntid.") || starts_with(name, "nctaid."))
     return uniform(SHAPE_BLOCK, 0);
   if (strcmp(name, "warpsize") == 0) return uniform(SHAPE_BLOCK, 5);
@@ -250,13 +250,13 @@ static view transfer(const shapes *s, LLVMValueRef i, int at) {
 static bool has_vector_affine_operand(const shapes *s, LLVMValueRef i) {
   if (LLVMIsACallInst(i)) return false;
   for (unsigned n = 0; n < (unsigned)LLVMGetNumOperands(i); n++)
-    if (view_of(s, LLVMGetOperand(i, n)).shape.kind == SHAPE_PARTED) return true;
+    if (view_of(s, LLVMGetOperand(i, n)).shape.kind == SHAPE_VECTOR_AFFINE) return true;
   return false;
 }
 
 view transfer_shape(const shapes *s, LLVMValueRef i, int at) {
   view v = has_vector_affine_operand(s, i) ? varying : transfer(s, i, at);
-  if (v.shape.kind < SHAPE_PARTED || s->cut.parts == 1) return v;
-  shapes part = shapes_of_vector(s);
-  return view_of_vectors(transfer(&part, i, at));
+  if (v.shape.kind < SHAPE_VECTOR_AFFINE || s->cut.vectors == 1) return v;
+  shapes of_vector = shapes_of_vector(s);
+  return view_of_vectors(transfer(&of_vector, i, at));
 }

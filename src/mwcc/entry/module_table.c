@@ -239,7 +239,7 @@ static char *joined(const strings *list) {
 }
 
 /* A copy of a constant struct or array with one part replaced. */
-static LLVMValueRef with_part(program *p, LLVMValueRef constant, unsigned index, LLVMValueRef part) {
+static LLVMValueRef with_element(program *p, LLVMValueRef constant, unsigned index, LLVMValueRef part) {
   bool is_struct = LLVMGetTypeKind(LLVMTypeOf(constant)) == LLVMStructTypeKind;
   unsigned count = is_struct ? LLVMCountStructElementTypes(LLVMTypeOf(constant))
                              : (unsigned)LLVMGetArrayLength2(LLVMTypeOf(constant));
@@ -256,8 +256,8 @@ void set_local_bytes(program *p) {
   for (unsigned i = 0; i < p->kernel_count; i++) {
     LLVMValueRef table = LLVMGetInitializer(p->kernel_table);
     LLVMValueRef entry = LLVMGetAggregateElement(table, i), info = LLVMGetAggregateElement(entry, ENTRY_INFO);
-    info = with_part(p, info, INFO_LOCAL_BYTES, constant_i64(p, p->kernels[i].local_bytes));
-    LLVMSetInitializer(p->kernel_table, with_part(p, table, i, with_part(p, entry, ENTRY_INFO, info)));
+    info = with_element(p, info, INFO_LOCAL_BYTES, constant_i64(p, p->kernels[i].local_bytes));
+    LLVMSetInitializer(p->kernel_table, with_element(p, table, i, with_element(p, entry, ENTRY_INFO, info)));
   }
 }
 

@@ -1,4 +1,4 @@
-// Kernels for src/mwcc/layout.sh to compile: what mwcc does for them says which parts of its own code are used often. Some of
+// Kernels for src/mwcc/layout.sh to compile: what mwcc does for them says which vectors of its own code are used often. Some of
 // everything that kernels are made of; what they compute does not matter. The comments name the blocks that they are compiled
 // for once more, apart from the others: `// class: KERNEL:BLOCK`.
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Finds out which parts of mwcc run how often, for BOLT to lay its code out (lay_out.sh): of sixty megabytes a compilation uses
+# Finds out which vectors of mwcc run how often, for BOLT to lay its code out (lay_out.sh): of sixty megabytes a compilation uses
 # a bit here and a bit there, and laid out so it takes 0.85 of the processor's cycles.
 #
 #   sh profile.sh BOLT PROGRAM HOME PROFILE

@@ -84,7 +84,7 @@ typedef enum action {
   BARRIER_COUNT,
   BARRIER_AND,
   BARRIER_OR,
-  BARRIER_PART, /* axis: without waiting */
+  BARRIER_NAMED, /* axis: without waiting */
   WAIT_WORD,
   FENCE,
   NOTHING,
@@ -138,8 +138,8 @@ static const struct builtin {
     {"llvm.nvvm.barrier.cta.sync.aligned.all", BARRIER, 0}, /* from LLVM 21 on */
     {"llvm.nvvm.barrier.sync", BARRIER, 0},                 /* a named one, of the whole block: whatever its name */
     {"llvm.nvvm.barrier.cta.sync.all", BARRIER, 0},         /* the same from LLVM 21 on */
-    {BARRIER_SYNC_COUNT, BARRIER_PART, 0},
-    {BARRIER_ARRIVE, BARRIER_PART, 1},
+    {BARRIER_SYNC_COUNT, BARRIER_NAMED, 0},
+    {BARRIER_ARRIVE, BARRIER_NAMED, 1},
     {TURN, WAIT_WORD, 0},
     {"llvm.nvvm.membar.*", FENCE, 0},
     {"llvm.nvvm.fence.*", FENCE, 0},
@@ -276,9 +276,9 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case BARRIER_COUNT: return vote(s, MW_VOTE_COUNT);
   case BARRIER_AND: return vote(s, MW_VOTE_AND);
   case BARRIER_OR: return vote(s, MW_VOTE_OR);
-  case BARRIER_PART:
+  case BARRIER_NAMED:
     arguments[2] = constant_i32(p, builtin->axis == 0);
-    return service(s, offsetof(mw_services, barrier_part), p->void_type, arguments, 3);
+    return service(s, offsetof(mw_services, named_barrier), p->void_type, arguments, 3);
   case WAIT_WORD: return service(s, offsetof(mw_services, wait_word), p->void_type, arguments, 3);
   case FENCE: return LLVMBuildFence(s->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
   case PRINT: return service(s, offsetof(mw_services, print), p->i32, arguments, 2);

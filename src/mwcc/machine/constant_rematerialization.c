@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of constants, and of the vectors that each part of a gang has at least: registers of AVX-512, and the few more with which
-   code still gained by moving them. */
+/* Of constants, and of the vectors of a gang: registers of AVX-512, and the few more for which moving still pays. */
 enum { MOST = TUNE_VECTOR_CONSTANTS };
 
 /* Lists each once, up to one more than may be moved. */
@@ -39,6 +38,6 @@ void leave_constants(program *p) {
   LLVMValueRef found[MOST + 1];
   if (LLVM_VERSION_MAJOR != 19 || !p->options->launch_kernel || !strstr(p->features, "+avx512f")) return;
   const variant *v = &p->kernels[0].variants[0];
-  if (add_constants(v->function, found, 0) + (size_t)v->cut.parts > MOST)
+  if (add_constants(v->function, found, 0) + (size_t)v->cut.vectors > MOST)
     LLVMParseCommandLineOptions((int)MW_COUNT(words), words, "");
 }

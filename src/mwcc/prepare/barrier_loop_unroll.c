@@ -17,7 +17,7 @@
 typedef struct blocks {
   LLVMBasicBlockRef *items; /* sorted by address, which is their number */
   bool *waits;              /* has a barrier, of the block or of a warp */
-  bool *parts;              /* has one of the block: it parts the kernel into regions */
+  bool *divides;            /* has one of the block: it divides the kernel into regions */
   bool *locals;             /* reaches a local array */
   size_t count;
   size_t *first, *from; /* the predecessors of block i: from[first[i] … first[i + 1] - 1] */
@@ -35,7 +35,7 @@ static size_t number_of(const blocks *all, LLVMBasicBlockRef block) {
 
 static void look_for_barriers(blocks *all, size_t at) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(all->items[at]); i; i = LLVMGetNextInstruction(i)) {
-    if (is_barrier(i)) all->parts[at] = true;
+    if (is_barrier(i)) all->divides[at] = true;
     if (is_barrier(i) || waits_for_warp(i)) all->waits[at] = true;
     LLVMValueRef address = LLVMIsALoadInst(i)    ? LLVMGetOperand(i, 0)
                            : LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1)
@@ -66,7 +66,7 @@ static bool make_blocks(LLVMValueRef function, blocks *out) {
   bool any = false;
   *out = (blocks){.items = mw_alloc((count + 1) * sizeof *out->items),
                   .waits = mw_alloc((count + 1) * sizeof *out->waits),
-                  .parts = mw_alloc((count + 1) * sizeof *out->parts),
+                  .divides = mw_alloc((count + 1) * sizeof *out->divides),
                   .locals = mw_alloc((count + 1) * sizeof *out->locals),
                   .count = count};
   LLVMGetBasicBlocks(function, out->items);
@@ -82,7 +82,7 @@ static bool make_blocks(LLVMValueRef function, blocks *out) {
 static void free_blocks(blocks *all) {
   free(all->items);
   free(all->waits);
-  free(all->parts);
+  free(all->divides);
   free(all->locals);
   free(all->first);
   free(all->from);
@@ -96,13 +96,13 @@ static size_t count_instructions(LLVMBasicBlockRef block) {
 
 typedef struct extent_of_loop {
   size_t size; /* instructions */
-  bool waits, parts, locals;
+  bool waits, divides, locals;
 } extent_of_loop;
 
 static void add_block(const blocks *all, size_t at, extent_of_loop *out) {
   out->size += count_instructions(all->items[at]);
   out->waits = out->waits || all->waits[at];
-  out->parts = out->parts || all->parts[at];
+  out->divides = out->divides || all->divides[at];
   out->locals = out->locals || all->locals[at];
 }
 
@@ -179,25 +179,25 @@ static size_t copies_asked_for(const program *p, LLVMValueRef latch_end, size_t 
 /* A wish about unrolling was the user's: it comes first, or else goes. */
 static void ask_for(program *p, LLVMValueRef latch_end, const char *wish, bool first) {
   loop_metadata m = metadata_of(p, latch_end);
-  LLVMMetadataRef *parts = mw_alloc((m.count + 2) * sizeof *parts);
+  LLVMMetadataRef *operands = mw_alloc((m.count + 2) * sizeof *operands);
   unsigned count = 1;
   bool asked = false;
   for (unsigned i = 1; i < m.count; i++) {
     size_t copies;
     bool about = wish_of(m.items[i], &copies) != NULL;
     asked = asked || (about && !first);
-    if (!about || !first) parts[count++] = LLVMValueAsMetadata(m.items[i]);
+    if (!about || !first) operands[count++] = LLVMValueAsMetadata(m.items[i]);
   }
   if (!asked) {
     LLVMMetadataRef word = LLVMMDStringInContext2(p->context, wish, strlen(wish));
-    parts[0] = LLVMTemporaryMDNode(p->context, NULL, 0);
-    parts[count++] = LLVMMDNodeInContext2(p->context, &word, 1);
-    LLVMMetadataRef id = LLVMMDNodeInContext2(p->context, parts, count);
-    LLVMMetadataReplaceAllUsesWith(parts[0], id);
+    operands[0] = LLVMTemporaryMDNode(p->context, NULL, 0);
+    operands[count++] = LLVMMDNodeInContext2(p->context, &word, 1);
+    LLVMMetadataRef id = LLVMMDNodeInContext2(p->context, operands, count);
+    LLVMMetadataReplaceAllUsesWith(operands[0], id);
     LLVMSetMetadata(latch_end, m.kind, LLVMMetadataAsValue(p->context, id));
   }
   free(m.items);
-  free(parts);
+  free(operands);
 }
 
 /* What the source asks for is done where that is not too much code: of loops with a barrier of the block, and, in code
@@ -205,7 +205,7 @@ static void ask_for(program *p, LLVMValueRef latch_end, const char *wish, bool f
    apart. */
 static bool is_too_much(const program *p, const extent_of_loop *found, size_t copies) {
   enum { MOST = 2000, MOST_IN_GENERAL = 1000 };
-  if (found->parts) return copies * found->size > MOST;
+  if (found->divides) return copies * found->size > MOST;
   return !p->options->launch_kernel && !found->locals && copies * found->size > MOST_IN_GENERAL;
 }
 

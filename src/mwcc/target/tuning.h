@@ -4,13 +4,13 @@
 #ifndef MWCC_TUNING_H
 #define MWCC_TUNING_H
 
-/* ---- Parts of a gang (divergence/cost_model.c) ---- */
+/* ---- Vectors of a gang (divergence/cost_model.c) ---- */
 
 enum {
-  TUNE_PARTS_FEW = 2,         /* vectors of a gang where lanes leave loops one by one, or gather (mandelbrot, spmv) */
-  TUNE_PARTS_SOME = 4,        /* vectors, of most kernels (saxpy, stencil) */
-  TUNE_PARTS_MANY = 8,        /* vectors, where they share what is loaded (sgemm_naive) */
-  TUNE_PARTS_MUCH_CODE = 256, /* instructions of a kernel from which on it has fewer (sha256) */
+  TUNE_VECTORS_FEW = 2,         /* vectors of a gang where lanes leave loops one by one, or gather (mandelbrot, spmv) */
+  TUNE_VECTORS_SOME = 4,        /* vectors, of most kernels (saxpy, stencil) */
+  TUNE_VECTORS_MANY = 8,        /* vectors, where they share what is loaded (sgemm_naive) */
+  TUNE_VECTORS_MUCH_CODE = 256, /* instructions of a kernel from which on it has fewer (sha256) */
   TUNE_BLOCKED_SUMS =
       1, /* sums of a thread for which a block is one gang (sgemm_tiled; with tiles of 4 x 4 a thread it was slower) */
   TUNE_BLOCKED_VECTORS = 32, /* vectors of a gang whose loop is blocked for registers (sgemm_tiled) */
@@ -28,9 +28,9 @@ enum {
 
 enum {
   TUNE_UNIFORM_PATH_CODE =
-      1100, /* instructions, times parts, that are worth having twice (mandelbrot: 10.4 ms became 9.5) */
+      1100, /* instructions, times vectors, that are worth having twice (mandelbrot: 10.4 ms became 9.5) */
   TUNE_FALLBACK_CODE =
-      300,              /* instructions, times parts, from which on divergent gangs have a function (not recorded) */
+      300,              /* instructions, times vectors, from which on divergent gangs have a function (not recorded) */
   TUNE_BLOCK_ROWS = 32, /* blocks side by side that are run row by row (stencil, conv2d) */
 };
 

@@ -1,5 +1,5 @@
 /* Widening: rewriting one thread's code as a gang's (whole-function vectorisation, Karrenberg and Hack 2011). This
- * is the manual of the room, and what its files share. A gang has `width` lanes in each of `parts` vectors.
+ * is the manual of the room, and what its files share. A gang has `width` lanes in each of `vectors` vectors.
  *
  * flow/: the block function, its loops and the control flow of a gang; flow/emission.h lists its files.
  *
@@ -29,7 +29,7 @@
  *   lane_serialization.c, lane_rematerialization.c               one lane after the other, and what each recomputes
  *
  * The form of a value follows from its shape: uniform values are a scalar; affine ones the scalar of the gang's lane
- * 0; values that are affine in each vector ("parted") a scalar for lane 0 of each vector; varying ones a vector of
+ * 0; values that are affine in each vector (vector-affine) a scalar for lane 0 of each vector; varying ones a vector of
  * `width` elements for each vector of the gang.
  *
  * Invariants. A value that is used outside of its node has slots on the stack, which mem2reg promotes. So this code
@@ -41,22 +41,22 @@
 #include "mwcc/divergence/linearization.h"
 
 /* Something for each vector of a gang; what all vectors share is of[0] alone. */
-typedef struct parts {
-  LLVMValueRef of[MOST_PARTS];
-} parts;
+typedef struct vectors {
+  LLVMValueRef of[MOST_VECTORS];
+} vectors;
 
 typedef struct widened { /* a value of the kernel in its widened form */
   LLVMValueRef value;    /* the key */
-  parts slot;            /* its allocas, or NULL */
-  parts *constant;       /* its form, if it is a constant wherever it is computed; or NULL */
-  parts local;           /* its form in the node being emitted, or NULL */
+  vectors slot;          /* its allocas, or NULL */
+  vectors *constant;     /* its form, if it is a constant wherever it is computed; or NULL */
+  vectors local;         /* its form in the node being emitted, or NULL */
   int node_stamp;        /* the stamp for which `local` is valid */
   LLVMValueRef saved;    /* across barriers: one entry a gang (or a block, for block-uniform values) */
 } widened;
 
 typedef struct mask {
-  bool all;    /* all lanes are active: then `lanes` is not set */
-  parts lanes; /* <W x i1> */
+  bool all;      /* all lanes are active: then `lanes` is not set */
+  vectors lanes; /* <W x i1> */
 } mask;
 
 /* Bytes of the worker's stack (8 MiB) for the local arrays of a running gang, and for those of all gangs of a block
@@ -66,7 +66,7 @@ enum { LOCAL_MOST = 2 << 20, WAITING_MOST = 4 << 20 };
 
 typedef struct lane_prefetches { /* the prefetches that were emitted before the last load: prefetch.c */
   LLVMValueRef load, distance;
-  parts calls; /* the prefetch instructions */
+  vectors calls; /* the prefetch instructions */
   int count;
 } lane_prefetches;
 
@@ -102,8 +102,8 @@ struct widener {
   const graph *g;
   const shapes *shapes;
   const liveness *live;
-  int width, parts; /* lanes of a vector, vectors of a gang */
-  const char *why;  /* set where something cannot be widened: the function is discarded then */
+  int width, vectors; /* lanes of a vector, vectors of a gang */
+  const char *why;    /* set where something cannot be widened: the function is discarded then */
   LLVMValueRef why_at;
   LLVMValueRef function, frame, worker;
   LLVMBuilderRef b, entry; /* entry: allocas, at the function's top */
@@ -175,11 +175,11 @@ bool takes_rows_of_blocks(const kernel *k, const shapes *s);
 void refuse(widener *w, LLVMValueRef at, const char *why);
 widened *widened_of(widener *w, LLVMValueRef value);
 LLVMTypeRef vector_type(const widener *w, LLVMTypeRef scalar);
-LLVMTypeRef wide_type(const widener *w, LLVMTypeRef type); /* a struct of two vectors, for a struct */
-bool is_uniform(const widener *w, LLVMValueRef value);     /* over the gang */
-bool is_affine(const widener *w, LLVMValueRef value);      /* its form is the scalar of the gang's lane 0 */
-bool is_parted(const widener *w, LLVMValueRef value);      /* its form is a scalar for lane 0 of each vector */
-bool is_varying(const widener *w, LLVMValueRef value);     /* its form is vectors */
+LLVMTypeRef wide_type(const widener *w, LLVMTypeRef type);   /* a struct of two vectors, for a struct */
+bool is_uniform(const widener *w, LLVMValueRef value);       /* over the gang */
+bool is_affine(const widener *w, LLVMValueRef value);        /* its form is the scalar of the gang's lane 0 */
+bool is_vector_affine(const widener *w, LLVMValueRef value); /* its form is a scalar for lane 0 of each vector */
+bool is_varying(const widener *w, LLVMValueRef value);       /* its form is vectors */
 /* Whether lane l of every vector has its lane 0's value plus l * stride; 0: all lanes of a vector have the same. */
 bool has_stride(const widener *w, LLVMValueRef value, int64_t stride);
 /* How many elements the form of a value has, and the type of each. */
@@ -187,38 +187,38 @@ int form_count(const widener *w, LLVMValueRef value);
 LLVMTypeRef form_type(const widener *w, LLVMValueRef value);
 /* A value in its form; as the scalar of the gang's lane 0 (uniform and affine values); of vector u's lane 0 (all but
    varying ones); and as one vector or all. */
-parts value_form(widener *w, LLVMValueRef value);
+vectors value_form(widener *w, LLVMValueRef value);
 LLVMValueRef value_scalar(widener *w, LLVMValueRef value);
-LLVMValueRef part_scalar(widener *w, LLVMValueRef value, int u);
-LLVMValueRef part_vector(widener *w, LLVMValueRef value, int u);
-parts value_vectors(widener *w, LLVMValueRef value);
+LLVMValueRef vector_scalar(widener *w, LLVMValueRef value, int u);
+LLVMValueRef value_vector(widener *w, LLVMValueRef value, int u);
+vectors value_vectors(widener *w, LLVMValueRef value);
 LLVMValueRef splat(widener *w, LLVMValueRef scalar);
 LLVMValueRef lane_numbers(widener *w, LLVMTypeRef integer);               /* <0, 1, 2, …> */
 LLVMValueRef lane_steps(widener *w, LLVMTypeRef integer, int64_t stride); /* <0, stride, 2 * stride, …> */
-void set_value(widener *w, LLVMValueRef value, parts form);
+void set_value(widener *w, LLVMValueRef value, vectors form);
 void set_scalar(widener *w, LLVMValueRef value, LLVMValueRef form); /* of uniform and affine values */
-parts slot_of(widener *w, LLVMValueRef value);
+vectors slot_of(widener *w, LLVMValueRef value);
 /* Whether the value is used outside of the node that computes it. Only then is it available in other nodes. */
 bool is_in_slot(const widener *w, LLVMValueRef value);
 /* Slots hold the values of one gang in one region. Each region has its own, which are undefined where a gang begins:
    otherwise mem2reg would carry an earlier gang's values around the loop in registers. */
 void begin_slots(widener *w);                      /* before a region, or a function */
 void empty_slots(widener *w, LLVMValueRef before); /* after it: makes the new slots undefined before the instruction */
-parts new_slots(widener *w, LLVMTypeRef type, int count);
+vectors new_slots(widener *w, LLVMTypeRef type, int count);
 LLVMValueRef first_id(widener *w, unsigned axis); /* threadIdx of the gang's lane 0 */
-parts load_slots(widener *w, LLVMTypeRef type, parts slots, int count);
-void store_slots(widener *w, parts values, parts slots, int count);
+vectors load_slots(widener *w, LLVMTypeRef type, vectors slots, int count);
+void store_slots(widener *w, vectors values, vectors slots, int count);
 /* The same for values saved in memory while other gangs run, where they have another type: waiting_type. */
 LLVMTypeRef waiting_type(const widener *w, LLVMTypeRef type);
-parts load_waiting(widener *w, LLVMTypeRef type, parts places, int count);
-void store_waiting(widener *w, LLVMTypeRef type, parts values, parts places, int count);
+vectors load_waiting(widener *w, LLVMTypeRef type, vectors places, int count);
+void store_waiting(widener *w, LLVMTypeRef type, vectors values, vectors places, int count);
 /* Masks, of one vector and of all. */
-LLVMValueRef any_in_part(widener *w, LLVMValueRef lanes);
-LLVMValueRef any_lane(widener *w, parts lanes);
-LLVMValueRef mask_part(widener *w, mask m, int u);
-parts mask_vectors(widener *w, mask m);
+LLVMValueRef any_in_vector(widener *w, LLVMValueRef lanes);
+LLVMValueRef any_lane(widener *w, vectors lanes);
+LLVMValueRef mask_vector(widener *w, mask m, int u);
+vectors mask_vectors(widener *w, mask m);
 LLVMValueRef mask_word(widener *w, LLVMValueRef lanes); /* one bit for each lane */
-parts no_lanes(widener *w);
+vectors no_lanes(widener *w);
 
 /* ---- widen/calls/instructions.c ---- */
 /* Emit one instruction (no terminator, phi or barrier) for the lanes of `m`. */
@@ -246,7 +246,7 @@ LLVMValueRef number_like(widener *w, LLVMValueRef like, unsigned value);
    False: the call is none. */
 bool widen_barrier(widener *w, LLVMValueRef call, mask m);
 /* What `sum`, the votes of the vectors before, becomes with the votes of vector u at a barrier that counts. */
-LLVMValueRef vote_of_part(widener *w, const char *name, LLVMValueRef predicate, mask m, int u, LLVMValueRef sum);
+LLVMValueRef vote_of_vector(widener *w, const char *name, LLVMValueRef predicate, mask m, int u, LLVMValueRef sum);
 
 /* ---- vector_math.c ---- */
 /* The name of the mathematical function that is called, without its type ("sinf", "llvm.sin.f32": "sin"), or NULL. */
@@ -254,7 +254,7 @@ const char *math_function(const char *name, LLVMTypeRef type);
 /* Whether this processor has libmvec's function, and it is exact enough. */
 bool has_vector_math(program *p, const char *root, LLVMTypeRef type);
 /* Its value for all lanes; false where only the scalar function is exact enough. */
-bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, parts *result);
+bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, vectors *result);
 
 /* ---- cold_helpers.c ---- */
 void call_cold(widener *w, LLVMValueRef call); /* by all lanes */
@@ -318,8 +318,8 @@ LLVMValueRef unclamped_operand(const widener *w, LLVMValueRef value);
    `unrolled`: also emit straight code for many active lanes, which pays where the body is a few instructions. The body
    reads the listed operands by lane_of. */
 typedef LLVMValueRef lane_body(widener *w, LLVMValueRef lane, void *context);
-parts each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type,
-                bool unrolled, lane_body *body, void *context);
+vectors each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type,
+                  bool unrolled, lane_body *body, void *context);
 LLVMValueRef lane_of(widener *w, LLVMValueRef operand, LLVMValueRef lane); /* as a scalar */
 
 /* ---- lane_rematerialization.c ---- */

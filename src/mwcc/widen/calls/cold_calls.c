@@ -28,7 +28,7 @@ static void hide_parameters(program *p, LLVMValueRef f, given *list) {
 static void return_wide(widener *w, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
   if (LLVMGetTypeKind(type) != LLVMStructTypeKind) {
-    LLVMBuildRet(w->b, part_vector(w, value, 0));
+    LLVMBuildRet(w->b, value_vector(w, value, 0));
     return;
   }
   LLVMValueRef whole = LLVMGetPoison(wide_type(w, type));
@@ -36,7 +36,7 @@ static void return_wide(widener *w, LLVMValueRef value) {
   for (; LLVMIsAInsertValueInst(value); value = LLVMGetOperand(value, 0)) {
     unsigned member = LLVMGetIndices(value)[0];
     if (!has[member])
-      whole = LLVMBuildInsertValue(w->b, whole, part_vector(w, LLVMGetOperand(value, 1), 0), member, "");
+      whole = LLVMBuildInsertValue(w->b, whole, value_vector(w, LLVMGetOperand(value, 1), 0), member, "");
     has[member] = true;
   }
   if (!has[0] || !has[1]) refuse(w, value, "a helper returns what is no struct of two numbers");
@@ -45,7 +45,7 @@ static void return_wide(widener *w, LLVMValueRef value) {
 
 static void emit_body(widener *w, LLVMValueRef f, const given *list) {
   for (unsigned i = 0; i < LLVMCountParams(f); i++)
-    set_value(w, list[i].value, (parts){{LLVMGetParam(w->function, i)}});
+    set_value(w, list[i].value, (vectors){{LLVMGetParam(w->function, i)}});
   LLVMValueRef i = LLVMGetNextInstruction(list[0].value);
   for (; !LLVMIsATerminatorInst(i); i = LLVMGetNextInstruction(i))
     if (!LLVMIsAInsertValueInst(i)) widen_instruction(w, i, (mask){.all = true});
@@ -95,7 +95,7 @@ static void define_of_vectors(widener *w, LLVMValueRef f, LLVMValueRef made) {
                  .g = &g,
                  .shapes = &s,
                  .width = w->width,
-                 .parts = 1,
+                 .vectors = 1,
                  .function = made,
                  .widen = widen_instruction};
   own.b = own.entry = LLVMCreateBuilderInContext(p->context);
@@ -134,11 +134,11 @@ static LLVMValueRef vector_function(widener *w, LLVMValueRef f) {
 
 void call_cold(widener *w, LLVMValueRef call) {
   program *p = w->p;
-  parts result = {0};
+  vectors result = {0};
   LLVMValueRef arguments[MOST], function = vector_function(w, LLVMGetCalledValue(call));
   unsigned count = LLVMGetNumArgOperands(call);
-  for (int u = 0; u < w->parts && function; u++) {
-    for (unsigned i = 0; i < count; i++) arguments[i] = part_vector(w, LLVMGetOperand(call, i), u);
+  for (int u = 0; u < w->vectors && function; u++) {
+    for (unsigned i = 0; i < count; i++) arguments[i] = value_vector(w, LLVMGetOperand(call, i), u);
     result.of[u] = LLVMBuildCall2(w->b, LLVMGlobalGetValueType(function), function, arguments, count, "");
     LLVMSetInstructionCallConv(result.of[u], LLVMGetFunctionCallConv(function));
     LLVMAddCallSiteAttribute(result.of[u], WHOLE,

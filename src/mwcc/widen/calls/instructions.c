@@ -41,7 +41,7 @@ static LLVMValueRef copy_instruction(widener *w, LLVMValueRef i, const LLVMValue
    share such a number on the speculative path, whose test shows that none of them wraps. */
 static LLVMValueRef extended(widener *w, LLVMValueRef value, LLVMValueRef i, int u, int64_t *distance) {
   value = unclamped_base(w, value, graph_node_of(w->g, i), distance);
-  return LLVMBuildSExt(w->b, u < 0 ? value_scalar(w, value) : part_scalar(w, value, u), LLVMTypeOf(i), "");
+  return LLVMBuildSExt(w->b, u < 0 ? value_scalar(w, value) : vector_scalar(w, value, u), LLVMTypeOf(i), "");
 }
 
 /* The extension of a sum that does not overflow, as a sum of two extensions and a distance: where rows or columns of
@@ -75,7 +75,7 @@ static LLVMValueRef address_in_steps(widener *w, LLVMValueRef gep, mask m, int u
   if (graph_node_of(w->g, index) != graph_node_of(w->g, gep) || !extended_sum(w, index, m, u, of, &distance))
     return NULL;
   LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
-  LLVMValueRef at = u < 0 ? value_scalar(w, base) : part_scalar(w, base, u);
+  LLVMValueRef at = u < 0 ? value_scalar(w, base) : vector_scalar(w, base, u);
   for (unsigned n = 0; n < 2; n++) at = LLVMBuildGEP2(w->b, type, at, &of[n], 1, "");
   LLVMValueRef farther = LLVMConstInt(LLVMTypeOf(index), (uint64_t)distance, 1);
   return distance ? LLVMBuildGEP2(w->b, type, at, &farther, 1, "") : at;
@@ -95,10 +95,10 @@ static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   LLVMValueRef *operands = mw_alloc(((size_t)count + 1) * sizeof *operands);
   for (int n = 0; n < count; n++) {
     LLVMValueRef operand = LLVMGetOperand(i, (unsigned)n);
-    operands[n] = u < 0 ? value_scalar(w, operand) : part_scalar(w, operand, u);
+    operands[n] = u < 0 ? value_scalar(w, operand) : vector_scalar(w, operand, u);
   }
   LLVMValueRef result;
-  bool counts_up = is_affine(w, i) || (is_parted(w, i) && !has_stride(w, i, 0));
+  bool counts_up = is_affine(w, i) || (is_vector_affine(w, i) && !has_stride(w, i, 0));
   if (LLVMGetInstructionOpcode(i) == LLVMZExt && counts_up) {
     /* lane 0 may be inactive and negative: the other lanes and vectors continue from its sign-extension */
     result = LLVMBuildSExt(w->b, operands[0], LLVMTypeOf(i), "");
@@ -118,10 +118,10 @@ static LLVMValueRef widen_gep(widener *w, LLVMValueRef i, int u) {
   unsigned count = (unsigned)LLVMGetNumIndices(i);
   LLVMValueRef *indices = mw_alloc((count + 1) * sizeof *indices), base = LLVMGetOperand(i, 0);
   /* uniform components of an address stay scalar: gathers prefer one base and a vector of indices */
-  base = has_stride(w, base, 0) ? part_scalar(w, base, u) : part_vector(w, base, u);
+  base = has_stride(w, base, 0) ? vector_scalar(w, base, u) : value_vector(w, base, u);
   for (unsigned n = 0; n < count; n++) {
     LLVMValueRef index = LLVMGetOperand(i, n + 1);
-    indices[n] = has_stride(w, index, 0) ? part_scalar(w, index, u) : part_vector(w, index, u);
+    indices[n] = has_stride(w, index, 0) ? vector_scalar(w, index, u) : value_vector(w, index, u);
   }
   LLVMValueRef result = LLVMBuildGEP2(w->b, LLVMGetGEPSourceElementType(i), base, indices, count, "");
   free(indices);
@@ -180,7 +180,7 @@ static LLVMValueRef widen_plain(widener *w, LLVMValueRef i, LLVMValueRef *operan
 
 static void on_vectors(widener *w, LLVMValueRef i, mask m) {
   enum { MOST = 3 };
-  parts operands[MOST], result = {0};
+  vectors operands[MOST], result = {0};
   int count = LLVMGetNumOperands(i);
   bool address = LLVMIsAGetElementPtrInst(i) != NULL;
   if (!address && count > MOST) {
@@ -188,7 +188,7 @@ static void on_vectors(widener *w, LLVMValueRef i, mask m) {
     return;
   }
   for (int n = 0; n < count && !address; n++) operands[n] = value_vectors(w, LLVMGetOperand(i, (unsigned)n));
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef own[MOST];
     for (int n = 0; n < count && !address; n++) own[n] = operands[n].of[u];
     result.of[u] = address ? widen_gep(w, i, u) : widen_plain(w, i, own, m, u);
@@ -205,10 +205,10 @@ static bool compare_steps(widener *w, LLVMValueRef i) {
   int stepping = is_affine(w, LLVMGetOperand(i, 0)) ? 0 : 1;
   LLVMValueRef first = LLVMGetOperand(i, (unsigned)stepping), other = LLVMGetOperand(i, (unsigned)(1 - stepping));
   LLVMIntPredicate predicate = LLVMGetICmpPredicate(i);
-  if (w->parts < WORTH || predicate < LLVMIntSGT || LLVMTypeOf(first) != p->i32) return false;
+  if (w->vectors < WORTH || predicate < LLVMIntSGT || LLVMTypeOf(first) != p->i32) return false;
   if (!is_affine(w, first) || !is_uniform(w, other)) return false;
   shape s = shape_of(w->shapes, first);
-  int64_t most = (s.stride < 0 ? -s.stride : s.stride) * w->width + (s.step < 0 ? -s.step : s.step) * w->parts;
+  int64_t most = (s.stride < 0 ? -s.stride : s.stride) * w->width + (s.step < 0 ? -s.step : s.step) * w->vectors;
   LLVMValueRef base = value_scalar(w, first), steps;
   if (!s.no_wrap || most >= FAR || LLVMIsAConstant(base)) return false;
   LLVMValueRef far = LLVMBuildSExt(w->b, value_scalar(w, other), p->i64, "");
@@ -218,8 +218,8 @@ static bool compare_steps(widener *w, LLVMValueRef i) {
   bounds[1] = LLVMConstInt(p->i64, (uint64_t)-(int64_t)FAR, 1);
   far = call_intrinsic(p, w->b, "llvm.smax", &p->i64, 1, bounds, 2);
   sides[1 - stepping] = splat(w, LLVMBuildTrunc(w->b, far, p->i32, ""));
-  parts result = {0};
-  for (int u = 0; u < w->parts; u++) {
+  vectors result = {0};
+  for (int u = 0; u < w->vectors; u++) {
     steps = splat(w, LLVMConstInt(p->i32, (uint64_t)(u * s.step), 1));
     sides[stepping] = LLVMBuildAdd(w->b, steps, lane_steps(w, p->i32, s.stride), "");
     result.of[u] = LLVMBuildICmp(w->b, predicate, sides[0], sides[1], "");
@@ -230,11 +230,11 @@ static bool compare_steps(widener *w, LLVMValueRef i) {
 
 /* In the form of its shape. */
 static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
-  parts result = {0};
+  vectors result = {0};
   if (is_varying(w, i)) {
     if (!LLVMIsAICmpInst(i) || !compare_steps(w, i)) on_vectors(w, i, m);
-  } else if (is_parted(w, i)) {
-    for (int u = 0; u < w->parts; u++) result.of[u] = on_scalars(w, i, m, u);
+  } else if (is_vector_affine(w, i)) {
+    for (int u = 0; u < w->vectors; u++) result.of[u] = on_scalars(w, i, m, u);
     set_value(w, i, result);
   } else {
     set_scalar(w, i, on_scalars(w, i, m, -1));
@@ -277,10 +277,10 @@ static LLVMValueRef call_one_lane(widener *w, LLVMValueRef lane, void *context) 
 }
 
 /* threadIdx.x or .y where rows have several vectors. */
-static parts id_of_parts(widener *w, unsigned axis, LLVMValueRef base) {
-  parts result = {0};
+static vectors vector_ids(widener *w, unsigned axis, LLVMValueRef base) {
+  vectors result = {0};
   int columns = w->shapes->cut.columns;
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     unsigned distance = (unsigned)(axis == 0 ? u % columns * w->width : u / columns);
     result.of[u] = LLVMBuildAdd(w->b, base, constant_i32(w->p, distance), "");
   }
@@ -311,8 +311,8 @@ static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
   else if (starts_with(name, "envreg"))
     value = iteration_word(w, callee_name(call));
   if (!value) return false;
-  if (is_parted(w, call) && starts_with(name, "tid."))
-    set_value(w, call, id_of_parts(w, axis, value));
+  if (is_vector_affine(w, call) && starts_with(name, "tid."))
+    set_value(w, call, vector_ids(w, axis, value));
   else
     set_scalar(w, call, value);
   return true;
@@ -322,7 +322,7 @@ static LLVMValueRef call_wide(widener *w, LLVMValueRef call, const struct wide_i
   LLVMValueRef arguments[4];
   unsigned count = LLVMGetNumArgOperands(call);
   for (unsigned i = 0; i < count; i++)
-    arguments[i] = i < wide->lanes ? part_vector(w, LLVMGetOperand(call, i), u) : LLVMGetOperand(call, i);
+    arguments[i] = i < wide->lanes ? value_vector(w, LLVMGetOperand(call, i), u) : LLVMGetOperand(call, i);
   LLVMTypeRef types[2] = {vector_type(w, LLVMTypeOf(call)), LLVMTypeOf(arguments[wide->lanes - 1])};
   LLVMTypeRef *named = wide->named == 2 ? types + 1 : types;
   LLVMValueRef result = call_intrinsic(w->p, w->b, wide->name, named, wide->named == 1 ? 2 : 1, arguments, count);
@@ -331,13 +331,13 @@ static LLVMValueRef call_wide(widener *w, LLVMValueRef call, const struct wide_i
 }
 
 static void widen_function(widener *w, LLVMValueRef call, const struct wide_intrinsic *wide, const char *root, mask m) {
-  parts result = {0};
+  vectors result = {0};
   if (!is_varying(w, call)) {
     widen_plainly(w, call, m);
     return;
   }
   if (wide) {
-    for (int u = 0; u < w->parts; u++) result.of[u] = call_wide(w, call, wide, u);
+    for (int u = 0; u < w->vectors; u++) result.of[u] = call_wide(w, call, wide, u);
   } else if (!call_vector_math(w, call, root, m, &result)) {
     LLVMValueRef operands[4];
     unsigned count = LLVMGetNumArgOperands(call);
@@ -386,7 +386,7 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
 /* ---- all of them ---- */
 
 static void widen_extract(widener *w, LLVMValueRef i) {
-  parts from = value_form(w, LLVMGetOperand(i, 0)), result = {0};
+  vectors from = value_form(w, LLVMGetOperand(i, 0)), result = {0};
   if (!LLVMIsAAtomicCmpXchgInst(LLVMGetOperand(i, 0)) && !LLVMIsACallInst(LLVMGetOperand(i, 0))) {
     refuse(w, i, "it takes structs apart in registers");
     return;

@@ -24,7 +24,7 @@ static kept_add *add_of(widener *w, LLVMValueRef call) {
   if (number >= MOST_SAVED) die("internal: sum %lu of %d", number, MOST_SAVED);
   kept_add *a = &w->adds[number];
   if (a->sums) return a;
-  LLVMValueRef count = LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)(w->parts * w->width)), "");
+  LLVMValueRef count = LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)(w->vectors * w->width)), "");
   *a = (kept_add){
       .type = LLVMTypeOf(LLVMGetOperand(call, 1)), .pointer = LLVMTypeOf(LLVMGetOperand(call, 0)), .count = count};
   a->sums = new_memory_of(w, a->type, count, 0);
@@ -46,14 +46,14 @@ static void store_kept(widener *w, LLVMTypeRef type, LLVMValueRef lanes, LLVMVal
 bool widen_kept_add(widener *w, LLVMValueRef call, mask m) {
   if (!starts_with(callee_name(call), PRIVATE_ADD)) return false;
   kept_add *a = add_of(w, call);
-  parts active = m.all ? (parts){0} : mask_vectors(w, m);
+  vectors active = m.all ? (vectors){0} : mask_vectors(w, m);
   LLVMValueRef gang = LLVMBuildLoad2(w->b, w->p->i32, w->gang, "");
-  LLVMValueRef first = LLVMBuildMul(w->b, gang, constant_i32(w->p, (unsigned)(w->parts * w->width)), "");
-  for (int u = 0; u < w->parts; u++) {
+  LLVMValueRef first = LLVMBuildMul(w->b, gang, constant_i32(w->p, (unsigned)(w->vectors * w->width)), "");
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef lane = LLVMBuildAdd(w->b, first, constant_i32(w->p, (unsigned)(u * w->width)), "");
     LLVMValueRef sum = LLVMBuildInBoundsGEP2(w->b, a->type, a->sums, &lane, 1, "");
     LLVMValueRef where = LLVMBuildInBoundsGEP2(w->b, a->pointer, a->places, &lane, 1, "");
-    LLVMValueRef added = part_vector(w, LLVMGetOperand(call, 1), u), at = part_vector(w, LLVMGetOperand(call, 0), u);
+    LLVMValueRef added = value_vector(w, LLVMGetOperand(call, 1), u), at = value_vector(w, LLVMGetOperand(call, 0), u);
     if (!m.all) {
       added = LLVMBuildSelect(w->b, active.of[u], added, LLVMConstNull(LLVMTypeOf(added)), "");
       at = LLVMBuildSelect(w->b, active.of[u], at, load_kept(w, a->pointer, where), "");

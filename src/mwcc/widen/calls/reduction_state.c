@@ -6,7 +6,7 @@
 #include <string.h>
 
 void choose_kept_blocks(widener *w) {
-  uint64_t lanes = (uint64_t)w->width * (uint64_t)w->parts * LLVMConstIntGetZExtValue(w->gangs);
+  uint64_t lanes = (uint64_t)w->width * (uint64_t)w->vectors * LLVMConstIntGetZExtValue(w->gangs);
   if (!w->k->saves_state) return;
   w->k->strip_blocks = blocks_per_strip(lanes * w->k->saved_bytes);
   if (w->k->private_shared && private_shared_blocks(w->k) < w->k->strip_blocks)
@@ -28,13 +28,13 @@ void note_kept_block(widener *w, LLVMValueRef number) {
   if (w->k->private_shared) note_shared_block(w, number);
 }
 
-/* Where the gang's first part of a sum is: a gang's parts lie side by side, and a block's gangs. */
+/* The address of the sums of the gang's first vector: those of its vectors are adjacent, and those of the gangs of a block. */
 static LLVMValueRef kept_place(widener *w, unsigned number, LLVMTypeRef type) {
-  LLVMValueRef count = constant_i32(w->p, (unsigned)w->parts);
+  LLVMValueRef count = constant_i32(w->p, (unsigned)w->vectors);
   LLVMTypeRef wide = vector_type(w, type);
   if (!w->kept[number]) {
     LLVMValueRef all =
-        LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)w->parts * w->k->strip_blocks), "");
+        LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)w->vectors * w->k->strip_blocks), "");
     w->kept[number] = LLVMBuildArrayAlloca(w->entry, wide, all, "sums");
   }
   LLVMValueRef at = LLVMBuildMul(w->b, LLVMBuildLoad2(w->b, w->p->i32, w->kept_block, ""), w->gangs, "");
@@ -51,13 +51,14 @@ bool widen_kept(widener *w, LLVMValueRef call) {
   unsigned number = (unsigned)strtoul(strrchr(name, '.') + 1, NULL, 10);
   LLVMTypeRef type = loads ? LLVMTypeOf(call) : LLVMTypeOf(LLVMGetOperand(call, 0)), wide = vector_type(w, type);
   LLVMValueRef first = kept_place(w, number, type);
-  parts lanes = {0};
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef part = constant_i32(w->p, (unsigned)u), at = LLVMBuildInBoundsGEP2(w->b, wide, first, &part, 1, "");
+  vectors lanes = {0};
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef vector = constant_i32(w->p, (unsigned)u),
+                 at = LLVMBuildInBoundsGEP2(w->b, wide, first, &vector, 1, "");
     if (loads)
       lanes.of[u] = LLVMBuildLoad2(w->b, wide, at, "");
     else
-      LLVMBuildStore(w->b, part_vector(w, LLVMGetOperand(call, 0), u), at);
+      LLVMBuildStore(w->b, value_vector(w, LLVMGetOperand(call, 0), u), at);
   }
   if (loads) set_value(w, call, lanes);
   return true;

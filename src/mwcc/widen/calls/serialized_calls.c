@@ -109,7 +109,7 @@ bool widen_call_by_lanes(widener *w, LLVMValueRef call, mask m) {
     if (LLVMIsAInstruction(operand) || LLVMIsAArgument(operand)) operands[count++] = operand;
   }
   if (kind != CALLEE_PLAIN) thread_of(w);
-  parts result =
+  vectors result =
       each_lane(w, call, m, operands, count, has_result(call) ? LLVMTypeOf(call) : NULL, false, call_one, call);
   if (kind != CALLEE_PLAIN) set_running(w, constant_i32(w->p, ~0u));
   if (has_result(call)) set_value(w, call, result);

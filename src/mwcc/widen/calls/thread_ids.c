@@ -63,7 +63,7 @@ static LLVMValueRef count_warps(widener *w) {
 
 bool widen_warp_register(widener *w, LLVMValueRef call, const char *name) {
   bool scattered = w->shapes->cut.kind == CUT_LINE && starts_with(name, "tid.");
-  parts result = {0};
+  vectors result = {0};
   bool all = strcmp(name, "nwarpid") == 0;
   if (!all && !scattered && !starts_with(name, "lane") && strcmp(name, "warpid") != 0) return false;
   LLVMValueRef first = first_thread(w);

@@ -83,19 +83,20 @@ static LLVMValueRef put(widener *w, LLVMValueRef vector, LLVMValueRef part, unsi
 }
 
 /* Call it for one vector's lanes, as many at a time as the function takes. */
-static LLVMValueRef call_part(widener *w, LLVMValueRef call, LLVMValueRef callee, unsigned lanes, LLVMValueRef active,
-                              bool all, int u) {
+static LLVMValueRef call_vector(widener *w, LLVMValueRef call, LLVMValueRef callee, unsigned lanes, LLVMValueRef active,
+                                bool all, int u) {
   unsigned width = (unsigned)w->width, arguments = LLVMGetNumArgOperands(call);
   LLVMTypeRef type = LLVMTypeOf(call);
-  LLVMValueRef vectors[2], result = LLVMGetPoison(vector_type(w, type));
+  LLVMValueRef operands[2], result = LLVMGetPoison(vector_type(w, type));
   for (unsigned a = 0; a < arguments; a++) {
-    vectors[a] = part_vector(w, LLVMGetOperand(call, a), u);
+    operands[a] = value_vector(w, LLVMGetOperand(call, a), u);
     /* inactive lanes have the argument 1, which every function accepts */
-    if (!all) vectors[a] = LLVMBuildSelect(w->b, active, vectors[a], splat(w, LLVMConstReal(type, 1)), "");
+    if (!all) operands[a] = LLVMBuildSelect(w->b, active, operands[a], splat(w, LLVMConstReal(type, 1)), "");
   }
   for (unsigned from = 0; from < width; from += lanes) {
     LLVMValueRef pieces[2];
-    for (unsigned a = 0; a < arguments; a++) pieces[a] = lanes == width ? vectors[a] : pick(w, vectors[a], from, lanes);
+    for (unsigned a = 0; a < arguments; a++)
+      pieces[a] = lanes == width ? operands[a] : pick(w, operands[a], from, lanes);
     LLVMValueRef piece = LLVMBuildCall2(w->b, LLVMGlobalGetValueType(callee), callee, pieces, arguments, "");
     result = lanes == width ? piece : put(w, result, piece, from, lanes);
   }
@@ -108,7 +109,7 @@ bool has_vector_math(program *p, const char *root, LLVMTypeRef type) {
   return (exact || p->options->fast_math) && strstr(p->features, "+avx2");
 }
 
-bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, parts *result) {
+bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, vectors *result) {
   program *p = w->p;
   LLVMTypeRef type = LLVMTypeOf(call);
   bool is_float = LLVMGetTypeKind(type) == LLVMFloatTypeKind;
@@ -118,6 +119,7 @@ bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, p
   if (width < lanes) lanes = width;
   if (lanes * bytes < 16) return false;
   LLVMValueRef callee = declare(p, root, type, bytes, lanes, arguments);
-  for (int u = 0; u < w->parts; u++) result->of[u] = call_part(w, call, callee, lanes, mask_part(w, m, u), m.all, u);
+  for (int u = 0; u < w->vectors; u++)
+    result->of[u] = call_vector(w, call, callee, lanes, mask_vector(w, m, u), m.all, u);
   return true;
 }

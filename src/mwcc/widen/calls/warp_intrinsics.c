@@ -14,22 +14,22 @@
 
 /* ---- words and lanes ---- */
 
-static LLVMValueRef word_of(widener *w, parts lanes) {
+static LLVMValueRef word_of(widener *w, vectors lanes) {
   LLVMValueRef word = NULL;
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef part = LLVMBuildZExtOrBitCast(w->b, mask_word(w, lanes.of[u]), w->p->i32, "");
-    if (u) part = LLVMBuildShl(w->b, part, constant_i32(w->p, (unsigned)(u * w->width)), "");
-    word = word ? LLVMBuildOr(w->b, word, part, "") : part;
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef vector = LLVMBuildZExtOrBitCast(w->b, mask_word(w, lanes.of[u]), w->p->i32, "");
+    if (u) vector = LLVMBuildShl(w->b, vector, constant_i32(w->p, (unsigned)(u * w->width)), "");
+    word = word ? LLVMBuildOr(w->b, word, vector, "") : vector;
   }
   return word;
 }
 
-static parts lanes_of(widener *w, LLVMValueRef word) {
-  parts lanes = {0};
+static vectors lanes_of(widener *w, LLVMValueRef word) {
+  vectors lanes = {0};
   LLVMTypeRef bits = LLVMIntTypeInContext(w->p->context, (unsigned)w->width);
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef part = u ? LLVMBuildLShr(w->b, word, constant_i32(w->p, (unsigned)(u * w->width)), "") : word;
-    lanes.of[u] = LLVMBuildBitCast(w->b, LLVMBuildTruncOrBitCast(w->b, part, bits, ""), vector_type(w, w->p->i1), "");
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef vector = u ? LLVMBuildLShr(w->b, word, constant_i32(w->p, (unsigned)(u * w->width)), "") : word;
+    lanes.of[u] = LLVMBuildBitCast(w->b, LLVMBuildTruncOrBitCast(w->b, vector, bits, ""), vector_type(w, w->p->i1), "");
   }
   return lanes;
 }
@@ -37,33 +37,33 @@ static parts lanes_of(widener *w, LLVMValueRef word) {
 static LLVMValueRef active_word(widener *w, mask m) { return m.all ? constant_i32(w->p, ~0u) : word_of(w, m.lanes); }
 
 /* The active lanes for which something is true. */
-static LLVMValueRef active_lanes(widener *w, parts yes, mask m) {
+static LLVMValueRef active_lanes(widener *w, vectors yes, mask m) {
   LLVMValueRef none = LLVMConstNull(vector_type(w, w->p->i1));
-  for (int u = 0; u < w->parts && !m.all; u++) yes.of[u] = LLVMBuildSelect(w->b, m.lanes.of[u], yes.of[u], none, "");
+  for (int u = 0; u < w->vectors && !m.all; u++) yes.of[u] = LLVMBuildSelect(w->b, m.lanes.of[u], yes.of[u], none, "");
   return word_of(w, yes);
 }
 
 /* A value for all lanes, in the form of the call's. */
 static void give(widener *w, LLVMValueRef call, LLVMValueRef value) {
-  parts form = {{value}};
+  vectors form = {{value}};
   if (!is_uniform(w, call))
-    for (int u = 0; u < w->parts; u++) form.of[u] = u ? form.of[0] : splat(w, value);
+    for (int u = 0; u < w->vectors; u++) form.of[u] = u ? form.of[0] : splat(w, value);
   set_value(w, call, form);
 }
 
 /* The lanes' values, those of inactive lanes frozen. */
-static parts safe_values(widener *w, LLVMValueRef value, mask m) {
-  parts values = value_vectors(w, value);
-  for (int u = 0; u < w->parts && !m.all; u++) values.of[u] = LLVMBuildFreeze(w->b, values.of[u], "");
+static vectors safe_values(widener *w, LLVMValueRef value, mask m) {
+  vectors values = value_vectors(w, value);
+  for (int u = 0; u < w->vectors && !m.all; u++) values.of[u] = LLVMBuildFreeze(w->b, values.of[u], "");
   return values;
 }
 
 /* Stored in memory, from which any lane's can be read. */
-static LLVMValueRef laid_out(widener *w, parts values) {
+static LLVMValueRef laid_out(widener *w, vectors values) {
   LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(values.of[0]));
   LLVMValueRef memory = LLVMBuildAlloca(w->entry, LLVMArrayType2(type, WARP_LANES), "");
   LLVMSetAlignment(memory, 64);
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef at = constant_i32(w->p, (unsigned)(u * w->width));
     LLVMBuildStore(w->b, values.of[u], LLVMBuildInBoundsGEP2(w->b, type, memory, &at, 1, ""));
   }
@@ -103,10 +103,10 @@ static LLVMValueRef source_lanes(widener *w, mw_warp_call call, LLVMValueRef sel
 }
 
 /* A vector of a shuffle by constant lanes, from the vectors that they are in. */
-static LLVMValueRef shuffle_known(widener *w, parts values, LLVMValueRef from) {
+static LLVMValueRef shuffle_known(widener *w, vectors values, LLVMValueRef from) {
   unsigned width = (unsigned)w->width;
   LLVMValueRef result = NULL, items[MOST_LANES];
-  for (int source = 0; source < w->parts; source++) {
+  for (int source = 0; source < w->vectors; source++) {
     bool any = false;
     for (unsigned l = 0; l < width; l++) {
       unsigned lane = (unsigned)LLVMConstIntGetZExtValue(LLVMGetAggregateElement(from, l));
@@ -115,20 +115,20 @@ static LLVMValueRef shuffle_known(widener *w, parts values, LLVMValueRef from) {
       items[l] = constant_i32(w->p, here ? lane % width + (result ? width : 0) : l);
     }
     if (!any) continue;
-    LLVMValueRef picked = LLVMConstVector(items, width), part = values.of[source];
-    LLVMValueRef first = result ? result : part, second = result ? part : LLVMGetPoison(LLVMTypeOf(part));
+    LLVMValueRef picked = LLVMConstVector(items, width), vector = values.of[source];
+    LLVMValueRef first = result ? result : vector, second = result ? vector : LLVMGetPoison(LLVMTypeOf(vector));
     result = LLVMBuildShuffleVector(w->b, first, second, picked, "");
   }
   return result;
 }
 
 static bool has_wide_permute(const widener *w, LLVMTypeRef type) {
-  return w->width == 16 && w->parts == 2 && strstr(w->p->features, "+avx512f") &&
+  return w->width == 16 && w->vectors == 2 && strstr(w->p->features, "+avx512f") &&
          LLVMSizeOfTypeInBits(w->p->layout, type) == 32;
 }
 
 /* AVX-512 selects from two registers of 16 elements by one instruction. */
-static LLVMValueRef permute_wide(widener *w, parts values, LLVMValueRef from) {
+static LLVMValueRef permute_wide(widener *w, vectors values, LLVMValueRef from) {
   LLVMTypeRef type = LLVMTypeOf(values.of[0]), words = vector_type(w, w->p->i32);
   LLVMValueRef arguments[] = {LLVMBuildBitCast(w->b, values.of[0], words, ""), from,
                               LLVMBuildBitCast(w->b, values.of[1], words, "")};
@@ -146,17 +146,17 @@ static LLVMValueRef pick(widener *w, LLVMTypeRef type, LLVMValueRef memory, LLVM
 static void shuffle(widener *w, LLVMValueRef call, const warp_call *kind, mask m) {
   LLVMValueRef lane = LLVMGetOperand(call, 2), segments = LLVMGetOperand(call, 3);
   LLVMTypeRef type = LLVMTypeOf(call);
-  parts values = safe_values(w, LLVMGetOperand(call, (unsigned)kind->value), m), from = {0}, result = {0};
+  vectors values = safe_values(w, LLVMGetOperand(call, (unsigned)kind->value), m), from = {0}, result = {0};
   if (is_uniform(w, call)) { /* all lanes read one lane */
     give(w, call, read_lane(w, type, laid_out(w, values), value_scalar(w, lane)));
     return;
   }
   bool known = LLVMIsAConstantInt(lane) && LLVMIsAConstantInt(segments);
   LLVMValueRef memory = known || has_wide_permute(w, type) ? NULL : laid_out(w, values);
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef self =
         LLVMConstAdd(lane_numbers(w, w->p->i32), splat(w, constant_i32(w->p, (unsigned)(u * w->width))));
-    from.of[u] = source_lanes(w, kind->call, self, part_vector(w, lane, u), part_vector(w, segments, u));
+    from.of[u] = source_lanes(w, kind->call, self, value_vector(w, lane, u), value_vector(w, segments, u));
     if (known)
       result.of[u] = shuffle_known(w, values, from.of[u]);
     else
@@ -181,7 +181,7 @@ static LLVMValueRef outcome(widener *w, mw_warp_call call, LLVMValueRef votes, L
 
 static void vote(widener *w, LLVMValueRef call, const warp_call *kind, mask m) {
   LLVMValueRef named = LLVMGetOperand(call, (unsigned)kind->mask);
-  parts result = {0};
+  vectors result = {0};
   LLVMValueRef votes = active_lanes(w, value_vectors(w, LLVMGetOperand(call, (unsigned)kind->value)), m);
   LLVMValueRef voters = active_word(w, m);
   if (is_uniform(w, named)) {
@@ -189,8 +189,8 @@ static void vote(widener *w, LLVMValueRef call, const warp_call *kind, mask m) {
     give(w, call, outcome(w, kind->call, LLVMBuildAnd(w->b, votes, all, ""), LLVMBuildAnd(w->b, voters, all, "")));
     return;
   }
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef own = part_vector(w, named, u);
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef own = value_vector(w, named, u);
     result.of[u] = outcome(w, kind->call, LLVMBuildAnd(w->b, splat(w, votes), own, ""),
                            LLVMBuildAnd(w->b, splat(w, voters), own, ""));
   }
@@ -211,16 +211,17 @@ static LLVMBasicBlockRef new_block(widener *w, const char *name) {
 }
 
 /* The lanes, of `among`, whose value is what lane `leader` has. */
-static LLVMValueRef lanes_like(widener *w, parts values, LLVMValueRef memory, LLVMValueRef leader, LLVMValueRef among) {
+static LLVMValueRef lanes_like(widener *w, vectors values, LLVMValueRef memory, LLVMValueRef leader,
+                               LLVMValueRef among) {
   LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(values.of[0]));
   LLVMValueRef wanted = splat(w, read_lane(w, type, memory, leader));
-  parts same = {0};
-  for (int u = 0; u < w->parts; u++) same.of[u] = LLVMBuildICmp(w->b, LLVMIntEQ, values.of[u], wanted, "");
+  vectors same = {0};
+  for (int u = 0; u < w->vectors; u++) same.of[u] = LLVMBuildICmp(w->b, LLVMIntEQ, values.of[u], wanted, "");
   return LLVMBuildAnd(w->b, word_of(w, same), among, "");
 }
 
 /* Leaves the builder where a group is handled; `values` are frozen. */
-static groups begin_groups(widener *w, parts values, LLVMValueRef among) {
+static groups begin_groups(widener *w, vectors values, LLVMValueRef among) {
   groups g = {.head = new_block(w, "groups"), .done = new_block(w, "groups.done")};
   LLVMBasicBlockRef body = new_block(w, "group");
   LLVMValueRef memory = laid_out(w, values);
@@ -242,31 +243,31 @@ static void end_groups(widener *w, const groups *g) {
 }
 
 /* Set the value of the group's lanes. */
-static void give_group(widener *w, const groups *g, LLVMValueRef value, parts slots) {
-  parts lanes = lanes_of(w, g->word);
-  for (int u = 0; u < w->parts; u++) {
+static void give_group(widener *w, const groups *g, LLVMValueRef value, vectors slots) {
+  vectors lanes = lanes_of(w, g->word);
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef old = LLVMBuildLoad2(w->b, vector_type(w, LLVMTypeOf(value)), slots.of[u], "");
     LLVMBuildStore(w->b, LLVMBuildSelect(w->b, lanes.of[u], splat(w, value), old, ""), slots.of[u]);
   }
 }
 
-static parts new_answer(widener *w) {
-  parts slots = new_slots(w, vector_type(w, w->p->i32), w->parts);
-  for (int u = 0; u < w->parts; u++) LLVMBuildStore(w->b, LLVMConstNull(vector_type(w, w->p->i32)), slots.of[u]);
+static vectors new_answer(widener *w) {
+  vectors slots = new_slots(w, vector_type(w, w->p->i32), w->vectors);
+  for (int u = 0; u < w->vectors; u++) LLVMBuildStore(w->b, LLVMConstNull(vector_type(w, w->p->i32)), slots.of[u]);
   return slots;
 }
 
 /* ---- matches ---- */
 
 /* For each lane those of its mask that have its value. */
-static parts matching(widener *w, LLVMValueRef call, const warp_call *kind, mask m) {
-  parts values = safe_values(w, LLVMGetOperand(call, (unsigned)kind->value), m), slots = new_answer(w);
+static vectors matching(widener *w, LLVMValueRef call, const warp_call *kind, mask m) {
+  vectors values = safe_values(w, LLVMGetOperand(call, (unsigned)kind->value), m), slots = new_answer(w);
   groups g = begin_groups(w, values, active_word(w, m));
   give_group(w, &g, g.word, slots);
   end_groups(w, &g);
-  parts found = load_slots(w, vector_type(w, w->p->i32), slots, w->parts);
-  for (int u = 0; u < w->parts; u++)
-    found.of[u] = LLVMBuildAnd(w->b, found.of[u], part_vector(w, LLVMGetOperand(call, (unsigned)kind->mask), u), "");
+  vectors found = load_slots(w, vector_type(w, w->p->i32), slots, w->vectors);
+  for (int u = 0; u < w->vectors; u++)
+    found.of[u] = LLVMBuildAnd(w->b, found.of[u], value_vector(w, LLVMGetOperand(call, (unsigned)kind->mask), u), "");
   return found;
 }
 
@@ -281,17 +282,17 @@ static LLVMValueRef both_answers(widener *w, LLVMValueRef same, LLVMValueRef all
 
 static void match_all(widener *w, LLVMValueRef call, const warp_call *kind, mask m) {
   LLVMValueRef named = LLVMGetOperand(call, (unsigned)kind->mask), present = active_word(w, m);
-  parts result = {0};
+  vectors result = {0};
   if (is_uniform(w, call)) {
     LLVMValueRef among = LLVMBuildAnd(w->b, present, value_scalar(w, named), "");
-    parts values = safe_values(w, LLVMGetOperand(call, (unsigned)kind->value), m);
+    vectors values = safe_values(w, LLVMGetOperand(call, (unsigned)kind->value), m);
     LLVMValueRef like = lanes_like(w, values, laid_out(w, values), first_lane(w, among), among);
     set_scalar(w, call, both_answers(w, LLVMBuildICmp(w->b, LLVMIntEQ, like, among, ""), among));
     return;
   }
-  parts found = matching(w, call, kind, m);
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef all = LLVMBuildAnd(w->b, splat(w, present), part_vector(w, named, u), "");
+  vectors found = matching(w, call, kind, m);
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef all = LLVMBuildAnd(w->b, splat(w, present), value_vector(w, named, u), "");
     result.of[u] = both_answers(w, LLVMBuildICmp(w->b, LLVMIntEQ, found.of[u], all, ""), all);
   }
   set_value(w, call, result);
@@ -316,36 +317,36 @@ static const struct reduction {
     {MW_WARP_XOR, "llvm.vector.reduce.xor", LLVMXor, NULL, 0},
 };
 
-static LLVMValueRef reduced(widener *w, mw_warp_call call, parts values, LLVMValueRef among) {
+static LLVMValueRef reduced(widener *w, mw_warp_call call, vectors values, LLVMValueRef among) {
   const struct reduction *r = reductions;
   while (r->call != call) r++;
-  parts lanes = lanes_of(w, among);
+  vectors lanes = lanes_of(w, among);
   LLVMTypeRef wide = vector_type(w, w->p->i32);
   LLVMValueRef sum = NULL, neutral = splat(w, constant_i32(w->p, r->neutral));
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef part = LLVMBuildSelect(w->b, lanes.of[u], values.of[u], neutral, ""), pair[] = {sum, part};
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef vector = LLVMBuildSelect(w->b, lanes.of[u], values.of[u], neutral, ""), pair[] = {sum, vector};
     if (!sum)
-      sum = part;
+      sum = vector;
     else if (r->name)
       sum = call_intrinsic(w->p, w->b, r->name, &wide, 1, pair, 2);
     else
-      sum = LLVMBuildBinOp(w->b, r->opcode, sum, part, "");
+      sum = LLVMBuildBinOp(w->b, r->opcode, sum, vector, "");
   }
   return call_intrinsic(w->p, w->b, r->across, &wide, 1, &sum, 1);
 }
 
 static void reduce(widener *w, LLVMValueRef call, const warp_call *kind, mask m) {
   LLVMValueRef named = LLVMGetOperand(call, (unsigned)kind->mask), present = active_word(w, m);
-  parts values = value_vectors(w, LLVMGetOperand(call, (unsigned)kind->value));
+  vectors values = value_vectors(w, LLVMGetOperand(call, (unsigned)kind->value));
   if (is_uniform(w, named)) {
     give(w, call, reduced(w, kind->call, values, LLVMBuildAnd(w->b, present, value_scalar(w, named), "")));
     return;
   }
-  parts slots = new_answer(w); /* lanes that reduce together have one mask */
+  vectors slots = new_answer(w); /* lanes that reduce together have one mask */
   groups g = begin_groups(w, safe_values(w, named, m), present);
   give_group(w, &g, reduced(w, kind->call, values, g.word), slots);
   end_groups(w, &g);
-  set_value(w, call, load_slots(w, vector_type(w, w->p->i32), slots, w->parts));
+  set_value(w, call, load_slots(w, vector_type(w, w->p->i32), slots, w->vectors));
 }
 
 /* ---- all of them ---- */
@@ -381,8 +382,8 @@ bool widen_warp(widener *w, LLVMValueRef call, mask m) {
 
 /* ---- barriers of blocks that are one gang ---- */
 
-LLVMValueRef vote_of_part(widener *w, const char *name, LLVMValueRef predicate, mask m, int u, LLVMValueRef sum) {
-  LLVMValueRef lanes = part_vector(w, predicate, u), active = mask_part(w, m, u);
+LLVMValueRef vote_of_vector(widener *w, const char *name, LLVMValueRef predicate, mask m, int u, LLVMValueRef sum) {
+  LLVMValueRef lanes = value_vector(w, predicate, u), active = mask_vector(w, m, u);
   LLVMValueRef yes = LLVMBuildICmp(w->b, LLVMIntNE, lanes, LLVMConstNull(LLVMTypeOf(lanes)), "");
   yes = LLVMBuildSelect(w->b, active, yes, LLVMConstNull(LLVMTypeOf(yes)), "");
   LLVMValueRef word = mask_word(w, yes);
@@ -398,7 +399,7 @@ LLVMValueRef vote_of_part(widener *w, const char *name, LLVMValueRef predicate, 
     LLVMValueRef every = LLVMBuildICmp(w->b, LLVMIntEQ, word, mask_word(w, active), "");
     return LLVMBuildAnd(w->b, sum, LLVMBuildZExt(w->b, every, w->p->i32, ""), "");
   }
-  return LLVMBuildOr(w->b, sum, LLVMBuildZExt(w->b, any_in_part(w, yes), w->p->i32, ""), "");
+  return LLVMBuildOr(w->b, sum, LLVMBuildZExt(w->b, any_in_vector(w, yes), w->p->i32, ""), "");
 }
 
 bool widen_barrier(widener *w, LLVMValueRef call, mask m) {
@@ -412,7 +413,7 @@ bool widen_barrier(widener *w, LLVMValueRef call, mask m) {
   if (!LLVMGetFirstUse(call)) return true;
   const char *name = callee_name(call);
   LLVMValueRef sum = constant_i32(w->p, strstr(name, ".and") != NULL);
-  for (int u = 0; u < w->parts; u++) sum = vote_of_part(w, name, LLVMGetOperand(call, 0), m, u, sum);
+  for (int u = 0; u < w->vectors; u++) sum = vote_of_vector(w, name, LLVMGetOperand(call, 0), m, u, sum);
   set_scalar(w, call, sum);
   return true;
 }

@@ -93,9 +93,9 @@ void report_graph(const graph *g, const order *o, FILE *out) {
 /* ---- shapes ---- */
 
 static void describe(shape s, char *text, size_t size) {
-  static const char *const kinds[] = {"dead", "block", "raced", "gang", "affine", "parted", "varying"};
+  static const char *const kinds[] = {"dead", "block", "raced", "gang", "affine", "vector-affine", "varying"};
   int used = snprintf(text, size, "%s", kinds[s.kind]);
-  if (s.kind == SHAPE_AFFINE || s.kind == SHAPE_PARTED)
+  if (s.kind == SHAPE_AFFINE || s.kind == SHAPE_VECTOR_AFFINE)
     used += snprintf(text + used, size - (size_t)used, " %lld", (long long)s.stride);
   if (s.kind == SHAPE_AFFINE && s.step)
     used += snprintf(text + used, size - (size_t)used, " and %lld", (long long)s.step);
@@ -110,9 +110,9 @@ static char *describe_place(const shapes *s, LLVMValueRef address, long long byt
   bool load = strcmp(what, "load") == 0;
   shape a = shape_of(s, address);
   if (is_uniform_kind(a.kind)) return mw_strdup(load ? "broadcast load" : "store by one lane");
-  bool strided = a.kind == SHAPE_AFFINE || a.kind == SHAPE_PARTED;
+  bool strided = a.kind == SHAPE_AFFINE || a.kind == SHAPE_VECTOR_AFFINE;
   if (strided && a.stride == 0)
-    return mw_format(load ? "broadcast load in each part" : "store by one lane of each part");
+    return mw_format(load ? "broadcast load in each vector" : "store by one lane of each vector");
   if (strided && a.stride == bytes) return mw_format("contiguous %s", what);
   if (strided && a.stride == -bytes) return mw_format("reversed %s", what);
   if (reaches_rows(s, address, (uint64_t)bytes))
@@ -158,7 +158,7 @@ static void write_shape(const shapes *s, LLVMValueRef i, int at, const char *ins
   if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind)
     describe(shape_of(s, i), text, sizeof text);
   else if (i == s->graph->nodes[at].last && s->graph->nodes[at].succ_count == 2)
-    snprintf(text, sizeof text, "%s", s->divergent[at] ? "lanes part" : "lanes stay together");
+    snprintf(text, sizeof text, "%s", s->divergent[at] ? "lanes diverge" : "lanes stay together");
   size_t used = strlen(text);
   if (access) snprintf(text + used, sizeof text - used, "%s(%s)", used ? " " : "", access);
   write_line(out, i, text, instruction);
@@ -167,10 +167,10 @@ static void write_shape(const shapes *s, LLVMValueRef i, int at, const char *ins
 
 void report_shapes(const shapes *s, FILE *out) {
   const graph *g = s->graph;
-  static const char *const cuts[] = {"", ", rows are whole gangs", ", rows are parts", ", blocks are rows",
+  static const char *const cuts[] = {"", ", rows are whole gangs", ", rows are vectors", ", blocks are rows",
                                      ", of blocks of any shape"};
   fprintf(out, "kernel %s, %d lanes", kernel_name(g), s->cut.lanes);
-  if (s->cut.parts > 1) fprintf(out, " in each of %d parts", s->cut.parts);
+  if (s->cut.vectors > 1) fprintf(out, " in each of %d vectors", s->cut.vectors);
   fprintf(out, "%s\n", cuts[s->cut.kind]);
   const char *warp = observes_warp(g);
   char **texts = print_instructions(g);
@@ -200,7 +200,7 @@ void report_shapes(const shapes *s, FILE *out) {
 
 void report_cut(const shapes *s, const char *reason, FILE *out) {
   const graph *g = s->graph;
-  fprintf(out, "kernel %s: simd, gangs of %d x %d lanes: %s\n", kernel_name(g), s->cut.parts, s->cut.lanes, reason);
+  fprintf(out, "kernel %s: simd, gangs of %d x %d lanes: %s\n", kernel_name(g), s->cut.vectors, s->cut.lanes, reason);
   for (int i = 0; i < s->order->rpo_count; i++) {
     int n = s->order->rpo[i], number = graph_number(g, g->nodes[n].first);
     for (; number < g->value_count && g->node_of[number] == n; number++) {
@@ -208,7 +208,7 @@ void report_cut(const shapes *s, const char *reason, FILE *out) {
       if (access) fprintf(out, "%8s  %s\n", position_of(g->values[number]), access);
       free(access);
     }
-    if (s->divergent[n]) fprintf(out, "%8s  lanes part\n", position_of(g->nodes[n].last));
+    if (s->divergent[n]) fprintf(out, "%8s  lanes diverge\n", position_of(g->nodes[n].last));
   }
 }
 
@@ -252,8 +252,8 @@ bool dump_kernels(program *p, const char *what) {
     if (which == 0) report_graph(&g, &o, stdout);
     if (which > 0 && which < 4) {
       cut c = {cuts[which], p->options->width ? p->options->width : DUMP_LANES,
-               p->options->parts ? p->options->parts : 1, 1};
-      if (p->options->launch_kernel) c = cut_block(p->block, c.lanes, c.parts);
+               p->options->vectors ? p->options->vectors : 1, 1};
+      if (p->options->launch_kernel) c = cut_block(p->block, c.lanes, c.vectors);
       shapes s = shapes_of(&g, &o, c);
       report_shapes(&s, stdout);
       shapes_free(&s);

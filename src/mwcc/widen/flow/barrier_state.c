@@ -60,8 +60,8 @@ static LLVMValueRef saved_place(emission *e, LLVMValueRef value, bool writing) {
 }
 
 /* The slots of a value in its entry. */
-static parts saved_slots(emission *e, LLVMValueRef value, bool writing) {
-  parts slots = {0};
+static vectors saved_slots(emission *e, LLVMValueRef value, bool writing) {
+  vectors slots = {0};
   LLVMValueRef place = saved_place(e, value, writing);
   LLVMTypeRef type = waiting_type(&e->w, form_type(&e->w, value));
   for (int u = 0; u < form_count(&e->w, value); u++) {
@@ -76,7 +76,7 @@ static void count_vote(emission *e, int source, mask m) {
   LLVMValueRef call = w->g->nodes[source].last;
   if (!LLVMGetFirstUse(call) || LLVMGetNumArgOperands(call) == 0) return;
   LLVMValueRef predicate = LLVMGetOperand(call, 0), sum = load_slot(e, w->p->i32, e->votes[source]);
-  for (int u = 0; u < w->parts; u++) sum = vote_of_part(w, callee_name(call), predicate, m, u, sum);
+  for (int u = 0; u < w->vectors; u++) sum = vote_of_vector(w, callee_name(call), predicate, m, u, sum);
   LLVMBuildStore(w->b, sum, e->votes[source]);
 }
 
@@ -104,7 +104,7 @@ void load_saved(emission *e, int region) {
       LLVMValueRef value = live->values[i];
       if (value == w->g->nodes[n].last) continue;
       int count = form_count(w, value);
-      parts values = load_waiting(w, form_type(w, value), saved_slots(e, value, false), count);
+      vectors values = load_waiting(w, form_type(w, value), saved_slots(e, value, false), count);
       store_slots(w, values, slot_of(w, value), count);
     }
     if (e->voted[n]) LLVMBuildStore(w->b, load_slot(e, w->p->i32, e->voted[n]), slot_of(w, w->g->nodes[n].last).of[0]);

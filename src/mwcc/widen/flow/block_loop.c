@@ -35,7 +35,7 @@ static void note_block(widener *w, LLVMValueRef block) {
 /* ---- which kernels ---- */
 
 static bool has_rows(const cut *c, const unsigned block[3]) {
-  unsigned rows = c->kind == CUT_PLANE ? (unsigned)(c->parts / c->columns) : 1;
+  unsigned rows = c->kind == CUT_PLANE ? (unsigned)(c->vectors / c->columns) : 1;
   return c->kind != CUT_LINE && block[1] / rows * block[2] > 1;
 }
 

@@ -15,8 +15,8 @@ mask class_mask(emission *e, int class) {
   }
 }
 
-void add_lanes(emission *e, parts slots, parts lanes) {
-  for (int u = 0; u < e->w.parts; u++)
+void add_lanes(emission *e, vectors slots, vectors lanes) {
+  for (int u = 0; u < e->w.vectors; u++)
     LLVMBuildStore(e->w.b, LLVMBuildOr(e->w.b, load_slot(e, mask_type(e), slots.of[u]), lanes.of[u], ""), slots.of[u]);
 }
 
@@ -152,16 +152,16 @@ static void save_again(emission *e, int n, LLVMValueRef again) {
   LLVMBuildStore(e->w.b, again, e->path->again[l]);
 }
 
-void part_lanes(emission *e, int n, mask m) {
+void divide_lanes(emission *e, int n, mask m) {
   widener *w = &e->w;
   const node *here = &w->g->nodes[n];
   logic half = uniform_half(e, n);
-  parts yes = value_vectors(w, half.left ? half.left : LLVMGetCondition(here->last)), no;
+  vectors yes = value_vectors(w, half.left ? half.left : LLVMGetCondition(here->last)), no;
   if (half.left) split_by_uniform_half(e, n, half.right, half.both, m);
   LLVMValueRef none = LLVMConstNull(mask_type(e)), again = half.left ? NULL : counted_loop_continues(e, n);
   bool yes_is_mask = again && here->succs[0] == e->path->plan.order.loops[e->path->plan.order.innermost[n]].header;
   if (again) save_again(e, n, again);
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     no.of[u] = LLVMBuildNot(w->b, yes.of[u], "");
     if (m.all) continue;
     /* select, not and: an inactive lane may be poison, which would poison the mask */
@@ -197,7 +197,7 @@ static void end_node(emission *e, int n, mask m) {
   if (e->path->assumed_uniform && e->path->assumed_uniform[n]) {
     end_uniform_branch(e, n);
   } else if (e->path->divergent[n]) {
-    part_lanes(e, n, m);
+    divide_lanes(e, n, m);
   } else {
     LLVMBasicBlockRef targets[2] = {new_block(e, "target"), new_block(e, "target")};
     LLVMBuildCondBr(w->b, value_scalar(w, LLVMGetCondition(here->last)), targets[0], targets[1]);
@@ -258,7 +258,7 @@ static void emit_latch(emission *e, int l) {
   int header = p->order.loops[l].header, parent = p->order.loops[l].parent;
   continue_at(e, e->path->latches[l]);
   store_exit_values(e, l);
-  parts next = load_mask(e, e->path->loop_next[l]);
+  vectors next = load_mask(e, e->path->loop_next[l]);
   store_mask(e, next, e->path->masks[p->class_of[header]]);
   store_mask(e, no_lanes(&e->w), e->path->loop_next[l]);
   LLVMValueRef again = e->path->again[l] ? load_slot(e, e->w.p->i1, e->path->again[l]) : any_lane(&e->w, next);
@@ -296,11 +296,11 @@ bool begin_path(emission *e, path *to, const bool *divergent, int entry) {
   for (int l = 0; l < loops; l++) {
     to->enters[l] = new_block(e, "loop");
     to->latches[l] = new_block(e, "latch");
-    to->loop_next[l] = new_slots(w, mask_type(e), w->parts);
+    to->loop_next[l] = new_slots(w, mask_type(e), w->vectors);
   }
   for (int c = 0; c < p->class_count; c++) {
     to->guards[c] = new_block(e, "guard");
-    to->masks[c] = new_slots(w, mask_type(e), w->parts);
+    to->masks[c] = new_slots(w, mask_type(e), w->vectors);
   }
   return true;
 }

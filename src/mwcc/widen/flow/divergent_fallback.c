@@ -27,7 +27,7 @@ bool may_fall_back(const program *p, const kernel *k, const graph *g, const cut 
   if (k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared || k->saves_state) return false;
   for (int n = 0; n < g->count; n++)
     if (g->nodes[n].barrier) return false;
-  return g->value_count * c->parts > WORTH;
+  return g->value_count * c->vectors > WORTH;
 }
 
 /* Whether executing it a second time makes no difference. */
@@ -128,8 +128,8 @@ static void add_distance(emission *e, LLVMValueRef from, LLVMValueRef distance, 
 void emit_fallback(emission *e, const cut *gang) {
   widener *w = &e->w;
   program *p = w->p;
-  unsigned across = gang->kind == CUT_PLANE ? (unsigned)gang->columns : (unsigned)gang->parts,
-           rows = (unsigned)gang->parts / across, width = (unsigned)gang->lanes;
+  unsigned across = gang->kind == CUT_PLANE ? (unsigned)gang->columns : (unsigned)gang->vectors,
+           rows = (unsigned)gang->vectors / across, width = (unsigned)gang->lanes;
   begin_function(e);
   add_attribute(p, w->function, "noinline");
   add_attribute(p, w->function, "cold");
@@ -141,7 +141,7 @@ void emit_fallback(emission *e, const cut *gang) {
   e->path = &e->paths[0];
   if (!begin_path(e, e->path, w->shapes->divergent, 0)) return;
   e->path->root = (mask){.all = true};
-  e->end = new_block(e, "part.end");
+  e->end = new_block(e, "fallback.end");
   counted y = begin_counted(e, down, constant_i32(p, rows), 1);
   add_distance(e, LLVMGetParam(w->function, THREAD_Y), down, w->tid[1]);
   counted x = begin_counted(e, right, constant_i32(p, width * across), width);

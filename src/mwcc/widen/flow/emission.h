@@ -34,8 +34,8 @@ typedef struct path {
   bool *divergent;       /* by node: the branches that the plan takes as divergent */
   bool *assumed_uniform; /* uniform path: by node, whether its branch is assumed uniform, and tested; or NULL */
   mask root;             /* the lanes that enter the region */
-  parts *masks;          /* by class: slots, for LED and LOOP */
-  parts *loop_next;      /* by loop: the lanes of the next iteration (slots) */
+  vectors *masks;        /* by class: slots, for LED and LOOP */
+  vectors *loop_next;    /* by loop: the lanes of the next iteration (slots) */
   LLVMValueRef *again;   /* by loop: whether there are any (slot); NULL: `loop_next` is tested */
   LLVMBasicBlockRef *bodies, *enters, *latches, *guards; /* by node, loop, loop, class */
 } path;
@@ -46,7 +46,7 @@ typedef struct emission {
   int *then;               /* by region: the only one that can follow it, STATE_EXIT, or STATE_OPEN: known at its end */
   bool can_die;            /* lanes may return while others continue to a barrier */
   LLVMValueRef alive;      /* by gang, saved: a mask for each vector */
-  parts alive_new;         /* of this gang (slots) */
+  vectors alive_new;       /* of this gang (slots) */
   LLVMValueRef next_state; /* slot */
   bool may_disagree;       /* a data race may lead gangs to different barriers: then each has a state of its own */
   LLVMValueRef states;     /* by gang: the region that it continues with, STATE_EXIT for none; or NULL */
@@ -80,8 +80,12 @@ static inline LLVMValueRef load_slot(emission *e, LLVMTypeRef type, LLVMValueRef
   return LLVMBuildLoad2(e->w.b, type, slot, "");
 }
 static inline LLVMTypeRef mask_type(emission *e) { return vector_type(&e->w, e->w.p->i1); }
-static inline parts load_mask(emission *e, parts slots) { return load_slots(&e->w, mask_type(e), slots, e->w.parts); }
-static inline void store_mask(emission *e, parts lanes, parts slots) { store_slots(&e->w, lanes, slots, e->w.parts); }
+static inline vectors load_mask(emission *e, vectors slots) {
+  return load_slots(&e->w, mask_type(e), slots, e->w.vectors);
+}
+static inline void store_mask(emission *e, vectors lanes, vectors slots) {
+  store_slots(&e->w, lanes, slots, e->w.vectors);
+}
 
 /* ---- vectorizer.c ---- */
 
@@ -143,8 +147,8 @@ void begin_gangs(emission *e, gang_loop *l);
 void end_gangs(emission *e, const gang_loop *l);
 
 /* ---- control_flow.c ---- */
-mask class_mask(emission *e, int class);               /* on the path being emitted */
-void add_lanes(emission *e, parts slots, parts lanes); /* to a mask in slots */
+mask class_mask(emission *e, int class);                   /* on the path being emitted */
+void add_lanes(emission *e, vectors slots, vectors lanes); /* to a mask in slots */
 /* Plan the region that begins at the node, with these branches divergent (the array is copied), and make the path's
    LLVM blocks. False, with a refusal, where the region is irreducible. */
 bool begin_path(emission *e, path *to, const bool *divergent, int entry);
@@ -154,7 +158,7 @@ void drop_path(path *of); /* delete the blocks that are empty, since nothing bra
    known to be reached. When all paths have begun, emit_rest emits what else is reached. */
 void emit_path(emission *e, int entry);
 void emit_rest(emission *e);
-void part_lanes(emission *e, int n, mask m); /* the end of node n, whose branch is divergent */
+void divide_lanes(emission *e, int n, mask m); /* the end of node n, whose branch is divergent */
 /* All lanes continue to a successor of n. Returns the block where control goes. */
 LLVMBasicBlockRef take_uniform(emission *e, int n, int target);
 

@@ -13,9 +13,9 @@
 
 /* ---- which kernels ---- */
 
-static unsigned rows_of(const cut *c) { return c->kind == CUT_PLANE ? (unsigned)(c->parts / c->columns) : 1; }
+static unsigned rows_of(const cut *c) { return c->kind == CUT_PLANE ? (unsigned)(c->vectors / c->columns) : 1; }
 
-static unsigned columns_of(const cut *c) { return (unsigned)(c->lanes * c->parts) / rows_of(c); }
+static unsigned columns_of(const cut *c) { return (unsigned)(c->lanes * c->vectors) / rows_of(c); }
 
 /* The number of gangs in a block of that size, by axis. */
 static void count_gangs_of(const cut *c, const unsigned block[3], unsigned out[3]) {

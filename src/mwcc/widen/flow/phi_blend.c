@@ -27,11 +27,11 @@ void read_incoming(emission *e, int source, int target) {
 }
 
 /* A value in the form of the phi that takes it. */
-static parts form_for(widener *w, LLVMValueRef phi, LLVMValueRef value) {
-  parts form = {0};
+static vectors form_for(widener *w, LLVMValueRef phi, LLVMValueRef value) {
+  vectors form = {0};
   if (is_varying(w, phi)) return value_vectors(w, value);
-  if (!is_parted(w, phi)) return (parts){{value_scalar(w, value)}};
-  for (int u = 0; u < w->parts; u++) form.of[u] = part_scalar(w, value, u);
+  if (!is_vector_affine(w, phi)) return (vectors){{value_scalar(w, value)}};
+  for (int u = 0; u < w->vectors; u++) form.of[u] = vector_scalar(w, value, u);
   return form;
 }
 
@@ -87,7 +87,7 @@ void store_exit_values(emission *e, int l) {
       for (LLVMValueRef phi = to->first; begins_block(to) && LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
         LLVMValueRef in = header_phi_for_exit(e, source, from->succs[s], phi);
         if (!in) continue;
-        store_slots(w, load_slots(w, form_type(w, in), slot_of(w, in), w->parts), slot_of(w, phi), w->parts);
+        store_slots(w, load_slots(w, form_type(w, in), slot_of(w, in), w->vectors), slot_of(w, phi), w->vectors);
       }
     }
   }
@@ -97,7 +97,7 @@ void move_phis(emission *e, int source, int target, bool plain, mask blend, mask
   widener *w = &e->w;
   const struct node *to = &w->g->nodes[target];
   LLVMValueRef phis[128];
-  parts forms[128];
+  vectors forms[128];
   int count = 0;
   LLVMBasicBlockRef from = w->g->nodes[source].block;
   if (!begins_block(to)) return;
@@ -118,7 +118,7 @@ void move_phis(emission *e, int source, int target, bool plain, mask blend, mask
   for (int n = 0; n < count; n++) {
     LLVMValueRef in = header_phi_for_exit(e, source, target, phis[n]);
     bool stays = in || holds_exit_value(e, source, phis[n]), over = !is_varying(w, phis[n]) || (plain && !stays);
-    parts slots = slot_of(w, in ? in : phis[n]);
+    vectors slots = slot_of(w, in ? in : phis[n]);
     mask lanes = stays ? here : blend;
     for (int u = 0; u < form_count(w, phis[n]); u++) {
       LLVMValueRef form = forms[n].of[u];
@@ -139,7 +139,7 @@ void poison_joins(emission *e, int l) {
     if (!begins_block(join) || !dominates(w->shapes->order, p->order.loops[l].header, n)) continue;
     for (LLVMValueRef phi = join->first; LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
       if (!is_varying(w, phi)) continue;
-      parts slots = slot_of(w, phi);
+      vectors slots = slot_of(w, phi);
       for (int u = 0; u < form_count(w, phi); u++) LLVMBuildStore(w->b, LLVMGetPoison(form_type(w, phi)), slots.of[u]);
     }
   }

@@ -33,7 +33,7 @@ static bool is_ordered_over_lanes(const widener *w, LLVMValueRef value, LLVMIntP
   if (is_uniform(w, value)) return true;
   if (is_varying(w, value)) return false;
   shape s = shape_of(w->shapes, value);
-  bool lanes_alike = s.stride == 0 && is_parted(w, value);
+  bool lanes_alike = s.stride == 0 && is_vector_affine(w, value);
   return (s.no_wrap || lanes_alike) && (is_signed(p) || s.positive || lanes_alike);
 }
 
@@ -118,10 +118,11 @@ static bool is_likely_uniform(const widener *w, LLVMValueRef condition, int n, i
 /* The value of the lane of vector u that holds the least or the greatest one; of all vectors where the value is affine
    over the gang. */
 static LLVMValueRef extreme(widener *w, LLVMValueRef value, int u, bool greatest) {
-  LLVMValueRef first = part_scalar(w, value, u);
+  LLVMValueRef first = vector_scalar(w, value, u);
   shape s = shape_of(w->shapes, value);
   if (is_uniform(w, value)) return first;
-  int64_t lanes = (w->width - 1) * s.stride, steps = is_parted(w, value) ? 0 : (w->parts - 1) * s.step, distance = 0;
+  int64_t lanes = (w->width - 1) * s.stride, steps = is_vector_affine(w, value) ? 0 : (w->vectors - 1) * s.step,
+          distance = 0;
   if ((lanes > 0) == greatest) distance += lanes;
   if ((steps > 0) == greatest) distance += steps;
   return LLVMBuildAdd(w->b, first, LLVMConstInt(LLVMTypeOf(value), (uint64_t)distance, 1), "");
@@ -136,7 +137,7 @@ static LLVMValueRef compare_extremes(widener *w, LLVMValueRef i, bool wanted) {
   LLVMIntPredicate p = LLVMGetICmpPredicate(i);
   LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1), all = NULL;
   bool greatest = is_less(p) == wanted;
-  int count = is_parted(w, a) || is_parted(w, b) ? w->parts : 1;
+  int count = is_vector_affine(w, a) || is_vector_affine(w, b) ? w->vectors : 1;
   for (int u = 0; u < count; u++) {
     LLVMValueRef one = LLVMBuildICmp(w->b, p, extreme(w, a, u, greatest), extreme(w, b, u, !greatest), "");
     if (!wanted) one = LLVMBuildNot(w->b, one, "");
@@ -147,9 +148,9 @@ static LLVMValueRef compare_extremes(widener *w, LLVMValueRef i, bool wanted) {
 
 /* Whether the value is `wanted` in all lanes. */
 static LLVMValueRef is_in_all_lanes(widener *w, LLVMValueRef value, bool wanted) {
-  parts others = {0};
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef lanes = part_vector(w, value, u);
+  vectors others = {0};
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef lanes = value_vector(w, value, u);
     others.of[u] = wanted ? LLVMBuildNot(w->b, lanes, "") : lanes;
   }
   return LLVMBuildNot(w->b, any_lane(w, others), "");
@@ -220,7 +221,7 @@ static int duplicated_code(const emission *e, const bool *assumed_uniform) {
   }
   free(seen);
   free(stack);
-  return code * e->w.parts;
+  return code * e->w.vectors;
 }
 
 /* Drop the assumption for branches that not all lanes reach on the uniform path. Returns how many branches remain. */
@@ -340,7 +341,7 @@ static void switch_path(emission *e, int n) {
   set_masks(e, n);
   /* Emitted here again, so that gangs that stay on the uniform path need not compute it lane by lane. */
   if (LLVMIsAICmpInst(condition)) widen_instruction(&e->w, condition, (mask){.all = true});
-  part_lanes(e, n, (mask){.all = true});
+  divide_lanes(e, n, (mask){.all = true});
   e->path = own;
 }
 

@@ -48,10 +48,10 @@ static LLVMValueRef can_be_cut(program *p, LLVMBuilderRef b, const cut *c, LLVMV
   case CUT_ROW:
   case CUT_LINE: break;
   case CUT_SINGLE: return LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildMul(b, y, z, ""), constant_i32(p, 1), "");
-  case CUT_ROWS: return is_multiple(p, b, x, c->lanes * c->parts);
+  case CUT_ROWS: return is_multiple(p, b, x, c->lanes * c->vectors);
   case CUT_PLANE:
     return LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, x, constant_i32(p, (unsigned)(c->lanes * c->columns)), ""),
-                        is_multiple(p, b, y, c->parts / c->columns), "");
+                        is_multiple(p, b, y, c->vectors / c->columns), "");
   }
   return LLVMConstInt(p->i1, 1, 0);
 }
@@ -59,8 +59,8 @@ static LLVMValueRef can_be_cut(program *p, LLVMBuilderRef b, const cut *c, LLVMV
 /* Whether the stack has room for all gangs of one of the launch's blocks. */
 static LLVMValueRef gangs_have_room(program *p, LLVMBuilderRef b, const variant *v, LLVMValueRef frame) {
   LLVMValueRef size[3];
-  uint64_t rows = v->cut.kind == CUT_PLANE ? (uint64_t)(v->cut.parts / v->cut.columns) : 1;
-  uint64_t columns = (uint64_t)(v->cut.lanes * v->cut.parts) / rows;
+  uint64_t rows = v->cut.kind == CUT_PLANE ? (uint64_t)(v->cut.vectors / v->cut.columns) : 1;
+  uint64_t columns = (uint64_t)(v->cut.lanes * v->cut.vectors) / rows;
   if (!v->waiting) return LLVMConstInt(p->i1, 1, 0);
   for (unsigned axis = 0; axis < 3; axis++) {
     size_t at = offsetof(mw_frame, block) + axis * sizeof(uint32_t);

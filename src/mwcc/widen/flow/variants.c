@@ -89,21 +89,21 @@ typedef struct variant_query {
   const liveness *live;
   const char *why; /* why no variant can be made */
   LLVMValueRef why_at;
-  const char *parts_why; /* why there are so many vectors, or NULL */
-  const char *lanes_why; /* why there are so many lanes, where a register has another number; or NULL */
-  int wanted;            /* the wanted number of vectors, into which not every block can be cut */
-  bool blocks_registers; /* register_blocking.c suits its loops */
+  const char *vectors_why; /* why there are so many vectors, or NULL */
+  const char *lanes_why;   /* why there are so many lanes, where a register has another number; or NULL */
+  int wanted;              /* the wanted number of vectors, into which not every block can be cut */
+  bool blocks_registers;   /* register_blocking.c suits its loops */
 } variant_query;
 
 /* Why gangs are as large as they are, for the report. */
 static char *explain_size(const variant_query *q, const cut *c) {
   const kernel *k = q->k;
-  bool asked = q->p->options->width, fewer = c->parts < q->wanted && !k->sees_warp;
+  bool asked = q->p->options->width, fewer = c->vectors < q->wanted && !k->sees_warp;
   int native = register_lanes(q->p);
   const char *why = asked            ? "as --width asks"
                     : k->sees_warp   ? "a gang is a warp"
                     : q->g->seamless ? "a block is one gang"
-                    : q->parts_why   ? q->parts_why
+                    : q->vectors_why ? q->vectors_why
                                      : "blocks of any size";
   const char *lanes = "";
   if (!asked && !k->sees_warp && q->lanes_why)
@@ -120,7 +120,7 @@ static void add_variant(variant_query *q, cut c) {
   kernel *k = q->k;
   if (q->why) return;
   shapes s = shapes_of(q->g, q->o, c);
-  char *name = mw_format("%s%dx%d.%s", names[c.kind], c.lanes, c.parts, k->linkage);
+  char *name = mw_format("%s%dx%d.%s", names[c.kind], c.lanes, c.vectors, k->linkage);
   bool with_fallback = may_fall_back(q->p, k, q->g, &c);
   shapes single = {0};
   variant made;
@@ -192,7 +192,7 @@ static cut choose_cut(variant_query *q, int lanes, int together) {
   const unsigned *block = q->p->options->launch_kernel ? q->p->block : NULL;
   if (q->k->sees_warp) return warp_cut(q, lanes, block);
   if (!block) return (cut){CUT_ROW, lanes, together, 1};
-  return rows_that_pay(q->g, q->o, cut_block(block, lanes, together), block, &q->parts_why);
+  return rows_that_pay(q->g, q->o, cut_block(block, lanes, together), block, &q->vectors_why);
 }
 
 static bool pays(variant_query *q, const shapes *s) {
@@ -204,10 +204,10 @@ static bool pays(variant_query *q, const shapes *s) {
   return !q->why;
 }
 
-static char *describe_cut(const cut *c, const char *parts_why) {
-  if (c->parts == 1) return mw_format("%d threads of a row are the lanes of vector registers", c->lanes);
+static char *describe_cut(const cut *c, const char *vectors_why) {
+  if (c->vectors == 1) return mw_format("%d threads of a row are the lanes of vector registers", c->lanes);
   return mw_format("%d threads of a row are the lanes of vector registers, %d of which run together%s%s", c->lanes,
-                   c->parts, parts_why ? ": " : "", parts_why ? parts_why : "");
+                   c->vectors, vectors_why ? ": " : "", vectors_why ? vectors_why : "");
 }
 
 /* Which launches the variants do not cover, and how those run: a slow tier is always reported. */
@@ -229,7 +229,7 @@ static char *describe_class(const kernel *k) {
   const variant *v = &k->variants[0];
   if (v->waiting * MOST_GANGS > WAITING_MOST)
     mw_text_addf(&text, "%sblocks of more than %llu times %d threads of a row", text.length ? ", or " : "",
-                 (unsigned long long)(WAITING_MOST / v->waiting), v->cut.lanes * v->cut.parts);
+                 (unsigned long long)(WAITING_MOST / v->waiting), v->cut.lanes * v->cut.vectors);
   char *result = text.length ? mw_format("; launches with %s run as %s", text.data, other) : mw_strdup("");
   mw_text_free(&text);
   return result;
@@ -255,7 +255,7 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int together, bool 
   q.o = &o, q.live = &live;
   k->loop_depth = depth_of_loops(&o);
   shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
-  if (!together) together = p->options->launch_kernel ? parts_that_pay(&g, &o, &s, &q.parts_why) : 1;
+  if (!together) together = p->options->launch_kernel ? vectors_that_pay(&g, &o, &s, &q.vectors_why) : 1;
   q.wanted = together;
   q.blocks_registers = suits_register_blocking(&g, &o, &s);
   bool may_be_wider = p->options->launch_kernel && !p->options->width && !seamless;
@@ -273,7 +273,7 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int together, bool 
   if (k->variant_count) {
     k->tier = "simd";
     char *cut_text = k->sees_warp ? mw_strdup("the threads of a warp are the lanes of vector registers")
-                                  : describe_cut(&k->variants[0].cut, q.parts_why);
+                                  : describe_cut(&k->variants[0].cut, q.vectors_why);
     char *class_text = describe_class(k);
     k->tier_reason = mw_format("%s%s", cut_text, class_text);
     free(cut_text);
@@ -297,22 +297,22 @@ static size_t count_instructions(LLVMValueRef function) {
 
 /* Whether a whole block as one gang would be too much code. Where registers are small the limit is by threads: gangs
    that wait for each other cost as much more there as whole blocks are more code. */
-static bool is_much_code(const program *p, const kernel *k, unsigned threads, int parts_count) {
+static bool is_much_code(const program *p, const kernel *k, unsigned threads, int vector_count) {
   enum { MOST = TUNE_ONE_GANG_CODE, LARGE = 16, MOST_BY_THREADS = TUNE_ONE_GANG_CODE_SMALL };
   size_t count = count_instructions(k->body);
-  if (register_lanes(p) >= LARGE) return count * (size_t)parts_count > MOST;
+  if (register_lanes(p) >= LARGE) return count * (size_t)vector_count > MOST;
   return count * threads > MOST_BY_THREADS;
 }
 
 /* The number of vectors of a whole block as one gang; 0: it cannot be one, or is too much code. */
-static int parts_of_block(const program *p, const kernel *k, int lanes) {
+static int vectors_of_block(const program *p, const kernel *k, int lanes) {
   enum { MOST_THREADS = TUNE_ONE_GANG_THREADS };
   const unsigned *block = p->block;
   if (!p->options->launch_kernel || !k->waits || k->sees_warp) return 0;
   unsigned threads = block[0] * block[1] * block[2];
-  cut c = cut_block(block, lanes, MOST_PARTS);
-  if (threads > MOST_THREADS || c.kind == CUT_ROW || (unsigned)(c.lanes * c.parts) != threads) return 0;
-  return is_much_code(p, k, threads, c.parts) ? 0 : c.parts;
+  cut c = cut_block(block, lanes, MOST_VECTORS);
+  if (threads > MOST_THREADS || c.kind == CUT_ROW || (unsigned)(c.lanes * c.vectors) != threads) return 0;
+  return is_much_code(p, k, threads, c.vectors) ? 0 : c.vectors;
 }
 
 /* A whole block as one gang: no gang waits for another, and nothing has to be saved at barriers. Where registers are
@@ -321,10 +321,10 @@ static int parts_of_block(const program *p, const kernel *k, int lanes) {
 static int whole_block(const program *p, const kernel *k, int *lanes) {
   enum { LINE = 16 };
   int row = (int)p->block[0];
-  if (p->options->width) return parts_of_block(p, k, *lanes);
+  if (p->options->width) return vectors_of_block(p, k, *lanes);
   if (row > *lanes && row <= LINE && row % *lanes == 0) *lanes = row;
-  int count = parts_of_block(p, k, *lanes);
-  for (; !count && *lanes < LINE; count = parts_of_block(p, k, *lanes)) *lanes *= 2;
+  int count = vectors_of_block(p, k, *lanes);
+  for (; !count && *lanes < LINE; count = vectors_of_block(p, k, *lanes)) *lanes *= 2;
   return count;
 }
 
@@ -336,7 +336,7 @@ static void widen_one(program *p, kernel *k, int lanes, int together) {
 }
 
 void widen_kernels(program *p) {
-  int together = p->options->parts; /* 0: chosen by the cost model */
+  int together = p->options->vectors; /* 0: chosen by the cost model */
   for (size_t i = 0; i < p->kernel_count && p->options->check_memory; i++)
     explain(&p->kernels[i], "its accesses are checked one by one (--check-memory)", NULL);
   join_blocks(p);

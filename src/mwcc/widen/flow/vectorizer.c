@@ -43,12 +43,12 @@ void end_counted(emission *e, counted c) {
 }
 
 /* The slots where the gang's mask of lanes that have not returned is saved. */
-static parts alive_slots(emission *e) {
+static vectors alive_slots(emission *e) {
   widener *w = &e->w;
-  parts slots = {0};
+  vectors slots = {0};
   LLVMValueRef gang = load_slot(e, w->p->i32, w->gang);
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef at = LLVMBuildAdd(w->b, LLVMBuildMul(w->b, gang, constant_i32(w->p, (unsigned)w->parts), ""),
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef at = LLVMBuildAdd(w->b, LLVMBuildMul(w->b, gang, constant_i32(w->p, (unsigned)w->vectors), ""),
                                    constant_i32(w->p, (unsigned)u), "");
     slots.of[u] = LLVMBuildInBoundsGEP2(w->b, waiting_type(w, mask_type(e)), e->alive, &at, 1, "");
   }
@@ -63,11 +63,11 @@ LLVMValueRef count_threads(widener *w) {
 static mask entering_lanes(emission *e, int region) {
   widener *w = &e->w;
   mask m = {0};
-  if (e->can_die && region != 0) return (mask){.lanes = load_waiting(w, mask_type(e), alive_slots(e), w->parts)};
+  if (e->can_die && region != 0) return (mask){.lanes = load_waiting(w, mask_type(e), alive_slots(e), w->vectors)};
   cut_kind kind = w->shapes->cut.kind;
   if (kind == CUT_ROWS || kind == CUT_PLANE) return (mask){.all = true};
   LLVMValueRef end = kind == CUT_LINE ? count_threads(w) : w->ntid[0];
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef first = LLVMBuildAdd(w->b, first_id(w, 0), constant_i32(w->p, (unsigned)(u * w->width)), "");
     LLVMValueRef x = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, w->p->i32), "");
     m.lanes.of[u] = LLVMBuildICmp(w->b, LLVMIntULT, x, splat(w, end), "");
@@ -168,7 +168,7 @@ static void emit_region(emission *e, int region) {
   emit_gang(e, entry);
   continue_at(e, e->end);
   w->stamp++;
-  if (e->can_die) store_waiting(w, mask_type(e), load_mask(e, e->alive_new), alive_slots(e), w->parts);
+  if (e->can_die) store_waiting(w, mask_type(e), load_mask(e, e->alive_new), alive_slots(e), w->vectors);
   if (passed) end_if_next(e, passed);
   end_gangs(e, &gangs);
   empty_slots(w, start);
@@ -225,9 +225,9 @@ static void check_params(widener *w) {
 /* The number of gangs of a block. */
 static LLVMValueRef count_gangs(widener *w) {
   program *p = w->p;
-  unsigned threads = (unsigned)w->width * (unsigned)w->parts;
+  unsigned threads = (unsigned)w->width * (unsigned)w->vectors;
   if (w->shapes->cut.kind == CUT_PLANE) {
-    unsigned rows_of_gang = (unsigned)(w->parts / w->shapes->cut.columns);
+    unsigned rows_of_gang = (unsigned)(w->vectors / w->shapes->cut.columns);
     LLVMValueRef deep = LLVMBuildUDiv(w->b, w->ntid[1], constant_i32(p, rows_of_gang), "");
     return LLVMBuildMul(w->b, deep, w->ntid[2], "");
   }
@@ -269,10 +269,11 @@ void begin_function(emission *e) {
     e->state = LLVMBuildAlloca(w->entry, p->i32, "");
     e->states = LLVMBuildArrayAlloca(w->entry, p->i32, w->gangs, "states");
   }
-  e->alive_new = new_slots(w, mask_type(e), w->parts);
+  e->alive_new = new_slots(w, mask_type(e), w->vectors);
   if (e->can_die)
-    e->alive = LLVMBuildArrayAlloca(w->entry, waiting_type(w, mask_type(e)),
-                                    LLVMBuildMul(w->entry, w->gangs, constant_i32(p, (unsigned)w->parts), ""), "alive");
+    e->alive =
+        LLVMBuildArrayAlloca(w->entry, waiting_type(w, mask_type(e)),
+                             LLVMBuildMul(w->entry, w->gangs, constant_i32(p, (unsigned)w->vectors), ""), "alive");
   e->votes = mw_alloc((size_t)(w->g->count + 1) * sizeof *e->votes);
   e->voted = mw_alloc((size_t)(w->g->count + 1) * sizeof *e->voted);
   for (int n = 0; n < w->g->count; n++) {
@@ -357,7 +358,7 @@ static bool try_fallback(const emission *from, const shapes *single) {
                   .shapes = single,
                   .live = from->w.live,
                   .width = single->cut.lanes,
-                  .parts = 1,
+                  .vectors = 1,
                   .speculation_failed = from->speculation->count > 0,
                   .fallback = true,
                   .widen = widen_instruction,
@@ -387,7 +388,7 @@ bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const 
                                 .shapes = s,
                                 .live = live,
                                 .width = s->cut.lanes,
-                                .parts = s->cut.parts,
+                                .vectors = s->cut.vectors,
                                 .widen = widen_instruction}};
   const speculation none = {0};
   emission e = first;
@@ -399,6 +400,6 @@ bool widen_kernel(program *p, kernel *k, const graph *g, const shapes *s, const 
   }
   if (!done) *why = e.w.why, *why_at = e.w.why_at;
   *out = (variant){.cut = s->cut, .function = e.w.function, .fallback = e.fallback};
-  if (e.w.several_regions) out->waiting = (e.w.local_bytes + e.w.saved_bytes) * (uint64_t)(e.w.width * e.w.parts);
+  if (e.w.several_regions) out->waiting = (e.w.local_bytes + e.w.saved_bytes) * (uint64_t)(e.w.width * e.w.vectors);
   return done;
 }

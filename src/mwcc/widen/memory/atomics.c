@@ -90,7 +90,7 @@ static LLVMValueRef neutral_of(const reduction *r, LLVMTypeRef type) {
 }
 
 static LLVMValueRef active_or(widener *w, LLVMValueRef value, mask m, int u, LLVMValueRef neutral) {
-  LLVMValueRef lanes = part_vector(w, value, u);
+  LLVMValueRef lanes = value_vector(w, value, u);
   return m.all ? lanes : LLVMBuildSelect(w->b, m.lanes.of[u], lanes, splat(w, neutral), "");
 }
 
@@ -98,7 +98,7 @@ static void change_together(widener *w, LLVMValueRef atomic, mask m) {
   const reduction *r = find_reduction(atomic);
   LLVMValueRef value = LLVMGetOperand(atomic, 1), together = NULL;
   LLVMAtomicRMWBinOp op = r->op == LLVMAtomicRMWBinOpSub ? LLVMAtomicRMWBinOpAdd : r->op;
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef lanes = active_or(w, value, m, u, neutral_of(r, LLVMTypeOf(value)));
     together = together ? combine_atomic(w->b, op, together, lanes) : lanes;
   }
@@ -140,19 +140,19 @@ static LLVMValueRef sums_before(widener *w, LLVMValueRef lanes, LLVMValueRef *to
 }
 
 static void sum_together(widener *w, LLVMValueRef atomic, mask m) {
-  LLVMValueRef value = LLVMGetOperand(atomic, 1), total = LLVMConstNull(LLVMTypeOf(value)), of_part;
+  LLVMValueRef value = LLVMGetOperand(atomic, 1), total = LLVMConstNull(LLVMTypeOf(value)), of_vector;
   LLVMTypeRef type = LLVMTypeOf(value);
   bool alike = is_uniform(w, value);
-  parts before = {0};
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef lanes = alike ? ranks(w, m, u, type, &of_part)
-                               : sums_before(w, active_or(w, value, m, u, LLVMConstNull(type)), &of_part);
+  vectors before = {0};
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef lanes = alike ? ranks(w, m, u, type, &of_vector)
+                               : sums_before(w, active_or(w, value, m, u, LLVMConstNull(type)), &of_vector);
     before.of[u] = LLVMBuildAdd(w->b, lanes, splat(w, total), "");
-    total = LLVMBuildAdd(w->b, total, of_part, "");
+    total = LLVMBuildAdd(w->b, total, of_vector, "");
   }
   if (alike) total = LLVMBuildMul(w->b, total, value_scalar(w, value), "");
   LLVMValueRef old = build_change(w->b, atomic, value_scalar(w, LLVMGetOperand(atomic, 0)), total);
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     if (alike) before.of[u] = LLVMBuildMul(w->b, before.of[u], splat(w, value_scalar(w, value)), "");
     before.of[u] = combine_atomic(w->b, LLVMGetAtomicRMWBinOp(atomic), splat(w, old), before.of[u]);
   }
@@ -177,7 +177,7 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
       value_form(w, LLVMGetOperand(one.at.address, (unsigned)i));
   }
   LLVMTypeRef type = LLVMGetFirstUse(atomic) ? LLVMTypeOf(atomic) : NULL;
-  parts old = each_lane(w, atomic, m, operands, count, type, is_short_atomic(atomic), one_lane, &one);
+  vectors old = each_lane(w, atomic, m, operands, count, type, is_short_atomic(atomic), one_lane, &one);
   if (type && is_uniform(w, atomic))
     refuse(w, atomic, "an atomic whose result is the same for all lanes");
   else if (type)

@@ -39,7 +39,8 @@ static indexed index_of(widener *w, const place *at) {
 }
 
 static LLVMValueRef base_pointer(widener *w, const indexed *x, int u) {
-  LLVMValueRef base = plain_pointer(w, part_scalar(w, x->base, u)), distance = constant_i64(w->p, (uint64_t)x->offset);
+  LLVMValueRef base = plain_pointer(w, vector_scalar(w, x->base, u)),
+               distance = constant_i64(w->p, (uint64_t)x->offset);
   return x->offset ? LLVMBuildGEP2(w->b, w->p->i8, base, &distance, 1, "") : base;
 }
 
@@ -60,8 +61,8 @@ void need_pointers(widener *w, const place *at) {
 
 LLVMValueRef lane_pointers(widener *w, const place *at, int u) {
   indexed x = index_of(w, at);
-  if (!x.index) return moved(w, plain_pointer(w, part_vector(w, at->address, u)), at->offset);
-  LLVMValueRef index = extended(w, part_vector(w, x.index, u), x.is_unsigned, true);
+  if (!x.index) return moved(w, plain_pointer(w, value_vector(w, at->address, u)), at->offset);
+  LLVMValueRef index = extended(w, value_vector(w, x.index, u), x.is_unsigned, true);
   return LLVMBuildGEP2(w->b, x.unit, base_pointer(w, &x, u), &index, 1, "");
 }
 
@@ -69,14 +70,14 @@ LLVMValueRef first_pointer(widener *w, const place *at, int u) {
   indexed x = index_of(w, at);
   LLVMValueRef zero = constant_i32(w->p, 0);
   if (!x.index) return LLVMBuildExtractElement(w->b, lane_pointers(w, at, u), zero, "");
-  LLVMValueRef index = LLVMBuildExtractElement(w->b, part_vector(w, x.index, u), zero, "");
+  LLVMValueRef index = LLVMBuildExtractElement(w->b, value_vector(w, x.index, u), zero, "");
   index = extended(w, index, x.is_unsigned, false);
   return LLVMBuildGEP2(w->b, x.unit, base_pointer(w, &x, u), &index, 1, "");
 }
 
 LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u) {
   if (m.all && in_even_steps(w, at)) return load_singly(w, at, wide, u);
-  return masked_load(w->p, w->b, wide, lane_pointers(w, at, u), at->align, mask_part(w, m, u));
+  return masked_load(w->p, w->b, wide, lane_pointers(w, at, u), at->align, mask_vector(w, m, u));
 }
 
 void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u) {
@@ -84,7 +85,7 @@ void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u) {
     store_singly(w, at, lanes, u);
     return;
   }
-  masked_store(w->p, w->b, lanes, lane_pointers(w, at, u), at->align, mask_part(w, m, u));
+  masked_store(w->p, w->b, lanes, lane_pointers(w, at, u), at->align, mask_vector(w, m, u));
 }
 
 /* ---- after the optimiser ---- */

@@ -31,17 +31,17 @@ static LLVMValueRef shuffled(widener *w, LLVMValueRef a, LLVMValueRef b, const i
 }
 
 /* Element i is element at[i] of vector from[i]. */
-static LLVMValueRef collected(widener *w, const LLVMValueRef *vectors, int count, const int *from, const int *at) {
+static LLVMValueRef collected(widener *w, const LLVMValueRef *sources, int count, const int *from, const int *at) {
   LLVMValueRef pairs[MOST / 2] = {0};
   int pick[MOST_LANES], width = w->width;
   for (int p = 0; p < count / 2; p++) {
     for (int i = 0; i < width; i++) pick[i] = from[i] / 2 == p ? from[i] % 2 * width + at[i] : -1;
-    pairs[p] = shuffled(w, vectors[2 * p], vectors[2 * p + 1], pick);
+    pairs[p] = shuffled(w, sources[2 * p], sources[2 * p + 1], pick);
   }
   if (count == 2) return pairs[0];
   bool odd = count == 3;
   for (int i = 0; i < width; i++) pick[i] = from[i] < 2 ? i : width + (odd ? at[i] : i);
-  return shuffled(w, pairs[0], odd ? vectors[2] : pairs[1], pick);
+  return shuffled(w, pairs[0], odd ? sources[2] : pairs[1], pick);
 }
 
 /* ---- one vector whose lanes are all active ---- */
@@ -81,35 +81,35 @@ static int member_loaded(widener *w, const place *where, uint64_t bytes, int ste
 }
 
 /* The last vector ends with the last lane's element or struct: nothing after it is read. */
-static LLVMValueRef load_part(widener *w, const place *where, LLVMTypeRef type, int steps, int u) {
+static LLVMValueRef load_vector(widener *w, const place *where, LLVMTypeRef type, int steps, int u) {
   int member = member_loaded(w, where, size_of(w, type), steps);
   bool whole = member >= 0;
   place start = *where;
   if (whole) start.offset -= (uint64_t)member * size_of(w, type);
-  LLVMValueRef vectors[MOST], base = part_pointer(w, &start, u);
+  LLVMValueRef loaded[MOST], base = vector_pointer(w, &start, u);
   int width = w->width, last = whole ? (steps - 1) * width : (width - 1) * steps + 1 - width, from[MOST_LANES],
       at[MOST_LANES];
   for (int v = 0; v < steps; v++) {
     int first = v + 1 < steps ? v * width : last;
-    vectors[v] = LLVMBuildLoad2(w->b, vector_type(w, type), element_pointer(w, type, base, first), "");
-    LLVMSetAlignment(vectors[v], where->align < size_of(w, type) ? where->align : (unsigned)size_of(w, type));
+    loaded[v] = LLVMBuildLoad2(w->b, vector_type(w, type), element_pointer(w, type, base, first), "");
+    LLVMSetAlignment(loaded[v], where->align < size_of(w, type) ? where->align : (unsigned)size_of(w, type));
   }
   for (int l = 0; l < width; l++) {
     int element = l * steps + (whole ? member : 0);
     from[l] = element / width < steps - 1 ? element / width : steps - 1;
     at[l] = element - (from[l] < steps - 1 ? from[l] * width : last);
   }
-  return collected(w, vectors, steps, from, at);
+  return collected(w, loaded, steps, from, at);
 }
 
-static void store_part(widener *w, const place *where, const parts *values, int steps, int u) {
-  LLVMValueRef vectors[MOST], base = part_pointer(w, where, u);
+static void store_vector(widener *w, const place *where, const vectors *values, int steps, int u) {
+  LLVMValueRef sources[MOST], base = vector_pointer(w, where, u);
   LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(values[0].of[u]));
   int width = w->width, from[MOST_LANES], at[MOST_LANES];
-  for (int v = 0; v < steps; v++) vectors[v] = values[v].of[u];
+  for (int v = 0; v < steps; v++) sources[v] = values[v].of[u];
   for (int v = 0; v < steps; v++) {
     for (int i = 0; i < width; i++) from[i] = (v * width + i) % steps, at[i] = (v * width + i) / steps;
-    LLVMValueRef whole = collected(w, vectors, steps, from, at);
+    LLVMValueRef whole = collected(w, sources, steps, from, at);
     LLVMValueRef made = LLVMBuildStore(w->b, whole, element_pointer(w, type, base, v * width));
     LLVMSetAlignment(made, where->align < size_of(w, type) ? where->align : (unsigned)size_of(w, type));
   }
@@ -117,25 +117,25 @@ static void store_part(widener *w, const place *where, const parts *values, int 
 
 /* ---- gangs ---- */
 
-parts load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m) {
+vectors load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
-  parts result = {0};
+  vectors result = {0};
   value_form(w, at->address); /* needed on both paths */
-  parts slots = m.all ? result : new_slots(w, wide, w->parts);
+  vectors slots = m.all ? result : new_slots(w, wide, w->vectors);
   choice c = choose_every(w, m);
-  for (int u = 0; u < w->parts; u++) result.of[u] = load_part(w, at, type, steps, u);
+  for (int u = 0; u < w->vectors; u++) result.of[u] = load_vector(w, at, type, steps, u);
   if (m.all) return result;
-  store_slots(w, result, slots, w->parts);
+  store_slots(w, result, slots, w->vectors);
   else_some(w, &c);
-  for (int u = 0; u < w->parts; u++) result.of[u] = gather(w, at, wide, m, u);
-  store_slots(w, result, slots, w->parts);
+  for (int u = 0; u < w->vectors; u++) result.of[u] = gather(w, at, wide, m, u);
+  store_slots(w, result, slots, w->vectors);
   end_choice(w, &c);
-  return load_slots(w, wide, slots, w->parts);
+  return load_slots(w, wide, slots, w->vectors);
 }
 
 /* Members may have different types, so that integers of their size are shuffled. */
-static parts as_bits(widener *w, parts values) {
-  for (int u = 0; u < w->parts; u++) {
+static vectors as_bits(widener *w, vectors values) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(values.of[u]));
     LLVMTypeRef bits = LLVMIntTypeInContext(w->p->context, (unsigned)size_of(w, type) * 8);
     bool pointer = LLVMGetTypeKind(type) == LLVMPointerTypeKind;
@@ -145,18 +145,18 @@ static parts as_bits(widener *w, parts values) {
   return values;
 }
 
-void store_structs(widener *w, const place *at, parts *values, int steps, mask m) {
+void store_structs(widener *w, const place *at, vectors *values, int steps, mask m) {
   value_form(w, at->address); /* needed on both paths */
   for (int i = 0; i < steps; i++) values[i] = as_bits(w, values[i]);
   uint64_t bytes = size_of(w, LLVMGetElementType(LLVMTypeOf(values[0].of[0])));
   choice c = choose_every(w, m);
-  for (int u = 0; u < w->parts; u++) store_part(w, at, values, steps, u);
+  for (int u = 0; u < w->vectors; u++) store_vector(w, at, values, steps, u);
   if (m.all) return;
   else_some(w, &c);
   place member = *at;
   if (member.align > bytes) member.align = (unsigned)bytes;
   for (int i = 0; i < steps; i++, member.offset += bytes)
-    for (int u = 0; u < w->parts; u++) scatter(w, &member, values[i].of[u], m, u);
+    for (int u = 0; u < w->vectors; u++) scatter(w, &member, values[i].of[u], m, u);
   end_choice(w, &c);
 }
 
@@ -271,7 +271,7 @@ bool store_together(widener *w, LLVMValueRef store, mask m) {
   group g;
   if (!find_together(w, store, &at, &g)) return false;
   if (store != g.last) return true;
-  parts values[MOST];
+  vectors values[MOST];
   for (int i = 0; i < g.steps; i++) values[i] = value_vectors(w, LLVMGetOperand(g.stores[i], 0));
   at.address = LLVMGetOperand(g.stores[0], 1);
   for (int i = 0; i < g.steps; i++)

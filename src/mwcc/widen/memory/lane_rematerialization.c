@@ -24,7 +24,7 @@ static bool may_write(LLVMValueRef i) {
 static bool is_affine_over_gang(const widener *w, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) || !is_affine(w, value)) return false;
   shape s = shape_of(w->shapes, value);
-  return w->parts == 1 || s.step == s.stride * w->width;
+  return w->vectors == 1 || s.step == s.stride * w->width;
 }
 
 /* Whether the lanes read elements that are contiguous over the gang, and nothing is written until `by`. */

@@ -24,13 +24,13 @@ static LLVMValueRef element(widener *w, LLVMTypeRef type, LLVMValueRef memory, L
   return LLVMBuildInBoundsGEP2(w->b, stored_type(w, type), memory, &lane, 1, "");
 }
 
-static LLVMValueRef part_memory(widener *w, LLVMTypeRef type, LLVMValueRef memory, int u) {
+static LLVMValueRef vector_memory(widener *w, LLVMTypeRef type, LLVMValueRef memory, int u) {
   LLVMValueRef at = constant_i32(w->p, (unsigned)(u * w->width));
   return LLVMBuildInBoundsGEP2(w->b, stored_type(w, type), memory, &at, 1, "");
 }
 
 static LLVMValueRef new_memory(widener *w, LLVMTypeRef type) {
-  LLVMTypeRef all = LLVMArrayType2(stored_type(w, type), (uint64_t)w->width * (uint64_t)w->parts);
+  LLVMTypeRef all = LLVMArrayType2(stored_type(w, type), (uint64_t)w->width * (uint64_t)w->vectors);
   LLVMValueRef memory = LLVMBuildAlloca(w->entry, all, "");
   LLVMSetAlignment(memory, 64);
   return memory;
@@ -42,10 +42,10 @@ static LLVMValueRef new_memory(widener *w, LLVMTypeRef type) {
 static LLVMValueRef spill(widener *w, LLVMValueRef value, bool in_memory) {
   LLVMTypeRef type = LLVMTypeOf(value);
   LLVMValueRef memory = new_memory(w, type);
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef lanes = part_vector(w, value, u);
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef lanes = value_vector(w, value, u);
     if (is_bit(type)) lanes = LLVMBuildZExt(w->b, lanes, vector_type(w, w->p->i8), "");
-    LLVMSetVolatile(LLVMBuildStore(w->b, lanes, part_memory(w, type, memory, u)), in_memory);
+    LLVMSetVolatile(LLVMBuildStore(w->b, lanes, vector_memory(w, type, memory, u)), in_memory);
   }
   return memory;
 }
@@ -91,17 +91,17 @@ static void put_result(widener *w, const results *r, LLVMValueRef value, LLVMVal
   }
 }
 
-static LLVMValueRef get_part(widener *w, const results *r, int u) {
-  LLVMValueRef vectors[2] = {0};
+static LLVMValueRef get_vector(widener *w, const results *r, int u) {
+  LLVMValueRef loaded[2] = {0};
   for (unsigned i = 0; i < r->count; i++) {
     LLVMTypeRef wide = vector_type(w, stored_type(w, r->types[i]));
-    vectors[i] = LLVMBuildLoad2(w->b, wide, part_memory(w, r->types[i], r->memory[i], u), "");
-    if (is_bit(r->types[i])) vectors[i] = LLVMBuildTrunc(w->b, vectors[i], vector_type(w, r->types[i]), "");
+    loaded[i] = LLVMBuildLoad2(w->b, wide, vector_memory(w, r->types[i], r->memory[i], u), "");
+    if (is_bit(r->types[i])) loaded[i] = LLVMBuildTrunc(w->b, loaded[i], vector_type(w, r->types[i]), "");
   }
-  if (!r->is_struct) return vectors[0];
-  LLVMTypeRef types[2] = {LLVMTypeOf(vectors[0]), LLVMTypeOf(vectors[1])};
+  if (!r->is_struct) return loaded[0];
+  LLVMTypeRef types[2] = {LLVMTypeOf(loaded[0]), LLVMTypeOf(loaded[1])};
   LLVMValueRef both = LLVMGetPoison(LLVMStructTypeInContext(w->p->context, types, 2, 0));
-  for (unsigned i = 0; i < 2; i++) both = LLVMBuildInsertValue(w->b, both, vectors[i], i, "");
+  for (unsigned i = 0; i < 2; i++) both = LLVMBuildInsertValue(w->b, both, loaded[i], i, "");
   return both;
 }
 
@@ -131,7 +131,7 @@ static void emit_lanes(widener *w, const results *r, LLVMValueRef first, int cou
 static void emit_each(widener *w, const results *r, lane_body *body, void *context) {
   enum { AT_ONCE = MOST_UNROLLED / 2 };
   program *p = w->p;
-  int count = w->width * w->parts;
+  int count = w->width * w->vectors;
   if (count <= MOST_UNROLLED) {
     emit_lanes(w, r, constant_i32(p, 0), count, body, context);
     return;
@@ -150,22 +150,23 @@ static void emit_each(widener *w, const results *r, lane_body *body, void *conte
 }
 
 /* For each set bit of the words, in order. Leaves the builder after the loop. */
-static void emit_loop(widener *w, const parts *words, const results *r, bool unrolled, lane_body *body, void *context) {
+static void emit_loop(widener *w, const vectors *words, const results *r, bool unrolled, lane_body *body,
+                      void *context) {
   program *p = w->p;
   LLVMTypeRef bits = LLVMTypeOf(words->of[0]);
   LLVMValueRef none = LLVMConstNull(bits), todo = LLVMBuildAlloca(w->entry, bits, "");
-  LLVMValueRef part = LLVMBuildAlloca(w->entry, p->i32, ""),
-               all = LLVMBuildAlloca(w->entry, LLVMArrayType2(bits, (uint64_t)w->parts), "");
-  LLVMBasicBlockRef next = new_block(w, "lanes.part"), head = new_block(w, "lanes"), each = new_block(w, "lane");
+  LLVMValueRef vector = LLVMBuildAlloca(w->entry, p->i32, ""),
+               all = LLVMBuildAlloca(w->entry, LLVMArrayType2(bits, (uint64_t)w->vectors), "");
+  LLVMBasicBlockRef next = new_block(w, "lanes.vector"), head = new_block(w, "lanes"), each = new_block(w, "lane");
   LLVMBasicBlockRef done = new_block(w, "lanes.done"), leave = new_block(w, "lanes.all");
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef at = constant_i32(p, (unsigned)u);
     LLVMBuildStore(w->b, words->of[u], LLVMBuildInBoundsGEP2(w->b, bits, all, &at, 1, ""));
   }
-  LLVMBuildStore(w->b, constant_i32(p, 0), part);
+  LLVMBuildStore(w->b, constant_i32(p, 0), vector);
   LLVMBuildBr(w->b, next);
   LLVMPositionBuilderAtEnd(w->b, next);
-  LLVMValueRef u = LLVMBuildLoad2(w->b, p->i32, part, "");
+  LLVMValueRef u = LLVMBuildLoad2(w->b, p->i32, vector, "");
   LLVMBuildStore(w->b, LLVMBuildLoad2(w->b, bits, LLVMBuildInBoundsGEP2(w->b, bits, all, &u, 1, ""), ""), todo);
   LLVMValueRef first = LLVMBuildMul(w->b, u, constant_i32(p, (unsigned)w->width), "");
   if (unrolled) {
@@ -193,17 +194,18 @@ static void emit_loop(widener *w, const parts *words, const results *r, bool unr
   LLVMBuildBr(w->b, head);
   LLVMPositionBuilderAtEnd(w->b, done);
   LLVMValueRef behind = LLVMBuildAdd(w->b, u, constant_i32(p, 1), "");
-  LLVMBuildStore(w->b, behind, part);
-  LLVMValueRef more = LLVMBuildICmp(w->b, LLVMIntULT, behind, constant_i32(p, (unsigned)w->parts), "");
+  LLVMBuildStore(w->b, behind, vector);
+  LLVMValueRef more = LLVMBuildICmp(w->b, LLVMIntULT, behind, constant_i32(p, (unsigned)w->vectors), "");
   LLVMBuildCondBr(w->b, more, next, leave);
   LLVMPositionBuilderAtEnd(w->b, leave);
 }
 
-parts each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type,
-                bool unrolled, lane_body *body, void *context) {
+vectors each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *operands, unsigned count, LLVMTypeRef type,
+                  bool unrolled, lane_body *body, void *context) {
   spilled s = {0};
-  parts words = {0}, result = {0};
-  bool each = unrolled && m.all && (w->width * w->parts <= MOST_UNROLLED || w->width * w->parts % MOST_UNROLLED == 0);
+  vectors words = {0}, result = {0};
+  bool each =
+      unrolled && m.all && (w->width * w->vectors <= MOST_UNROLLED || w->width * w->vectors % MOST_UNROLLED == 0);
   for (unsigned i = 0; i < count; i++) {
     value_form(w, operands[i]); /* also for uniform ones: the loop's block does not dominate what follows */
     if (is_uniform(w, operands[i])) continue;
@@ -216,7 +218,7 @@ parts each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *operand
     s.memory[s.count] = remade ? NULL : spill(w, operands[i], each);
     s.values[s.count++] = operands[i];
   }
-  for (int u = 0; u < w->parts; u++) words.of[u] = mask_word(w, mask_part(w, m, u));
+  for (int u = 0; u < w->vectors; u++) words.of[u] = mask_word(w, mask_vector(w, m, u));
   results r = new_results(w, type);
   w->spilled = &s;
   if (each)
@@ -225,6 +227,6 @@ parts each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *operand
     emit_loop(w, &words, &r, unrolled, body, context);
   w->spilled = NULL;
   if (type)
-    for (int u = 0; u < w->parts; u++) result.of[u] = get_part(w, &r, u);
+    for (int u = 0; u < w->vectors; u++) result.of[u] = get_vector(w, &r, u);
   return result;
 }

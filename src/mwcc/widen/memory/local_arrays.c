@@ -11,7 +11,7 @@
 
 /* The gang's memory, or each gang's where there are barriers. NULL: it would be too much. */
 static LLVMValueRef gang_memory(widener *w, LLVMValueRef at, uint64_t of_lane) {
-  uint64_t lanes = (uint64_t)w->width * (uint64_t)w->parts;
+  uint64_t lanes = (uint64_t)w->width * (uint64_t)w->vectors;
   /* all lanes' arrays are on the worker's stack, and those of all gangs where there are barriers */
   w->local_bytes += of_lane;
   if (w->local_bytes * lanes > (uint64_t)LOCAL_MOST) {
@@ -28,7 +28,7 @@ static LLVMValueRef gang_memory(widener *w, LLVMValueRef at, uint64_t of_lane) {
 }
 
 void widen_alloca(widener *w, LLVMValueRef i) {
-  parts result = {0};
+  vectors result = {0};
   uint64_t bytes = local_bytes(w->g, i);
   if (!LLVMIsAConstantInt(LLVMGetOperand(i, 0))) {
     refuse(w, i, "it allocates stack memory of a size that is not constant");
@@ -43,7 +43,7 @@ void widen_alloca(widener *w, LLVMValueRef i) {
   bytes = (bytes + align - 1) / align * align;
   LLVMValueRef memory = gang_memory(w, i, bytes), steps = lane_steps(w, w->p->i64, (int64_t)bytes);
   if (!memory) return;
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef at = constant_i64(w->p, bytes * (uint64_t)w->width * (uint64_t)u);
     LLVMValueRef base = LLVMBuildInBoundsGEP2(w->b, w->p->i8, memory, &at, 1, "");
     result.of[u] = LLVMBuildGEP2(w->b, w->p->i8, base, &steps, 1, "");
@@ -101,7 +101,7 @@ static LLVMValueRef units_away(widener *w, LLVMValueRef i, LLVMTypeRef type, uin
       sum = sum_of(w, sum, LLVMConstInt(type, (uint64_t)away, 1));
       continue;
     }
-    LLVMValueRef number = has_stride(w, index, 0) ? part_scalar(w, index, u) : part_vector(w, index, u);
+    LLVMValueRef number = has_stride(w, index, 0) ? vector_scalar(w, index, u) : value_vector(w, index, u);
     sum = sum_of(w, sum, times(w, resized(w, number, type), size / unit));
   }
   return sum;
@@ -111,11 +111,11 @@ void widen_local_address(widener *w, LLVMValueRef i) {
   LLVMValueRef base = LLVMGetOperand(i, 0);
   uint64_t unit = local_unit(w->g, i);
   LLVMTypeRef element = LLVMIntTypeInContext(w->p->context, (unsigned)unit * 8);
-  parts result = {0};
+  vectors result = {0};
   for (int u = 0; u < form_count(w, i); u++) {
     bool gathers = is_varying(w, i) && !is_varying(w, base);
     LLVMValueRef units = times(w, units_away(w, i, gathers ? w->p->i32 : w->p->i64, unit, u), (uint64_t)w->width);
-    LLVMValueRef from = is_varying(w, base) ? part_vector(w, base, u) : part_scalar(w, base, u);
+    LLVMValueRef from = is_varying(w, base) ? value_vector(w, base, u) : vector_scalar(w, base, u);
     /* gathers prefer one base and a vector of indices */
     if (gathers) units = sum_of(w, units, lane_numbers(w, w->p->i32));
     result.of[u] = LLVMBuildGEP2(w->b, element, from, &units, 1, "");
@@ -127,9 +127,9 @@ void widen_local_address(widener *w, LLVMValueRef i) {
 
 typedef struct filling {
   LLVMValueRef call;
-  LLVMTypeRef element;            /* an integer */
-  LLVMValueRef source;            /* the address that is copied from, or NULL */
-  LLVMValueRef bytes[MOST_PARTS]; /* else, the byte of each lane, as an element */
+  LLVMTypeRef element;              /* an integer */
+  LLVMValueRef source;              /* the address that is copied from, or NULL */
+  LLVMValueRef bytes[MOST_VECTORS]; /* else, the byte of each lane, as an element */
 } filling;
 
 static LLVMValueRef spread_byte(widener *w, LLVMValueRef byte, LLVMTypeRef element) {
@@ -140,20 +140,20 @@ static LLVMValueRef spread_byte(widener *w, LLVMValueRef byte, LLVMTypeRef eleme
 static LLVMValueRef element_of_source(widener *w, const filling *f, LLVMValueRef n, mask m, int u) {
   LLVMTypeRef wide = vector_type(w, f->element);
   bool alike = is_uniform(w, f->source);
-  LLVMValueRef from = alike ? value_scalar(w, f->source) : part_vector(w, f->source, u);
+  LLVMValueRef from = alike ? value_scalar(w, f->source) : value_vector(w, f->source, u);
   LLVMValueRef pointer = LLVMBuildGEP2(w->b, f->element, from, &n, 1, "");
   if (alike) {
     LLVMValueRef value = LLVMBuildLoad2(w->b, f->element, pointer, "");
     LLVMSetAlignment(value, 1);
     return splat(w, value);
   }
-  return masked_load(w->p, w->b, wide, pointer, 1, mask_part(w, m, u));
+  return masked_load(w->p, w->b, wide, pointer, 1, mask_vector(w, m, u));
 }
 
 static void fill_element(widener *w, const filling *f, LLVMValueRef n, mask m, int u) {
   LLVMValueRef value = f->source ? element_of_source(w, f, n, m, u) : f->bytes[u];
   LLVMTypeRef wide = LLVMTypeOf(value);
-  LLVMValueRef target = part_scalar(w, LLVMGetOperand(f->call, 0), u);
+  LLVMValueRef target = vector_scalar(w, LLVMGetOperand(f->call, 0), u);
   target = LLVMBuildGEP2(w->b, wide, target, &n, 1, ""); /* an element of the array is a vector in the gang's memory */
   unsigned align = (unsigned)LLVMABISizeOfType(w->p->layout, f->element);
   if (m.all) {
@@ -173,7 +173,7 @@ bool widen_filling(widener *w, LLVMValueRef call, mask m) {
   if (starts_with(callee_name(call), "llvm.memcpy.")) f.source = second;
   value_form(w, target); /* the loop's block does not dominate what follows */
   value_form(w, second);
-  for (int u = 0; u < w->parts && !f.source; u++) f.bytes[u] = spread_byte(w, part_vector(w, second, u), f.element);
+  for (int u = 0; u < w->vectors && !f.source; u++) f.bytes[u] = spread_byte(w, value_vector(w, second, u), f.element);
   if (!count) return true;
   LLVMValueRef slot = LLVMBuildAlloca(w->entry, p->i64, "");
   LLVMBasicBlockRef each = LLVMAppendBasicBlockInContext(p->context, w->function, "fill"),
@@ -182,7 +182,7 @@ bool widen_filling(widener *w, LLVMValueRef call, mask m) {
   LLVMBuildBr(w->b, each);
   LLVMPositionBuilderAtEnd(w->b, each);
   LLVMValueRef n = LLVMBuildLoad2(w->b, p->i64, slot, "");
-  for (int u = 0; u < w->parts; u++) fill_element(w, &f, n, m, u);
+  for (int u = 0; u < w->vectors; u++) fill_element(w, &f, n, m, u);
   LLVMValueRef next = LLVMBuildNUWAdd(w->b, n, constant_i64(p, 1), "");
   LLVMBuildStore(w->b, next, slot);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, next, constant_i64(p, count), ""), each, done);

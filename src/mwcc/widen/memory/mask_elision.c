@@ -22,12 +22,12 @@ static uint64_t element_bytes(const widener *w, LLVMTypeRef wide) {
   return LLVMABISizeOfType(w->p->layout, LLVMGetElementType(wide));
 }
 
-static LLVMValueRef pointer_of(widener *w, const place *at, const parts *firsts, int u) {
-  return firsts ? firsts->of[u] : part_pointer(w, at, u);
+static LLVMValueRef pointer_of(widener *w, const place *at, const vectors *firsts, int u) {
+  return firsts ? firsts->of[u] : vector_pointer(w, at, u);
 }
 
-static parts all_pointers(widener *w, const place *at, const parts *firsts, int count) {
-  parts pointers = {0};
+static vectors all_pointers(widener *w, const place *at, const vectors *firsts, int count) {
+  vectors pointers = {0};
   for (int u = 0; u < count; u++) pointers.of[u] = pointer_of(w, at, firsts, u);
   return pointers;
 }
@@ -62,12 +62,12 @@ static LLVMValueRef place_for(widener *w, uint64_t bytes) {
 
 /* Whether so many bytes can be read at each vector's pointer. A vector without active lanes reads a dummy instead,
    unless its pointer is on the others' page. */
-static LLVMValueRef can_be_read(widener *w, const place *at, uint64_t bytes, parts *pointers, mask m, int count) {
+static LLVMValueRef can_be_read(widener *w, const place *at, uint64_t bytes, vectors *pointers, mask m, int count) {
   uint64_t span = span_of(w, at, bytes, count);
   if (span) return is_on_a_page(w, pointers->of[0], span);
   LLVMValueRef nowhere = place_for(w, bytes), all = NULL;
   for (int u = 0; u < count; u++) {
-    pointers->of[u] = LLVMBuildSelect(w->b, any_in_part(w, m.lanes.of[u]), pointers->of[u], nowhere, "");
+    pointers->of[u] = LLVMBuildSelect(w->b, any_in_vector(w, m.lanes.of[u]), pointers->of[u], nowhere, "");
     LLVMValueRef one = is_on_a_page(w, pointers->of[u], bytes);
     all = all ? LLVMBuildAnd(w->b, all, one, "") : one;
   }
@@ -126,7 +126,7 @@ static bool loads_whole(const widener *w, const place *at, LLVMTypeRef wide) {
   return kind == MEMORY_SHARED ? !has_quick_masked_access(w->p, bytes) : !has_masked_access(w->p, bytes);
 }
 
-static LLVMValueRef load_part(widener *w, LLVMTypeRef wide, LLVMValueRef pointer, unsigned align) {
+static LLVMValueRef load_vector(widener *w, LLVMTypeRef wide, LLVMValueRef pointer, unsigned align) {
   LLVMValueRef lanes = LLVMBuildLoad2(w->b, wide, pointer, "");
   LLVMSetAlignment(lanes, align);
   return lanes;
@@ -139,13 +139,13 @@ static LLVMValueRef load_alone(widener *w, LLVMTypeRef wide, LLVMValueRef pointe
   if (has_masked_access(w->p, unit)) return masked_load(w->p, w->b, wide, pointer, align, active);
   LLVMValueRef room = LLVMBuildAlloca(w->entry, wide, "");
   copy_lanes(w, LLVMGetElementType(wide), room, unit, pointer, align, active);
-  return load_part(w, wide, room, unit);
+  return load_vector(w, wide, room, unit);
 }
 
-static parts load_readable(widener *w, const place *at, LLVMTypeRef wide, parts pointers, mask m, int count) {
-  parts slots = new_slots(w, wide, count);
+static vectors load_readable(widener *w, const place *at, LLVMTypeRef wide, vectors pointers, mask m, int count) {
+  vectors slots = new_slots(w, wide, count);
   choice c = choose_readable(w, can_be_read(w, at, wide_bytes(w, wide), &pointers, m, count));
-  for (int u = 0; u < count; u++) LLVMBuildStore(w->b, load_part(w, wide, pointers.of[u], at->align), slots.of[u]);
+  for (int u = 0; u < count; u++) LLVMBuildStore(w->b, load_vector(w, wide, pointers.of[u], at->align), slots.of[u]);
   else_some(w, &c);
   for (int u = 0; u < count; u++)
     LLVMBuildStore(w->b, load_alone(w, wide, pointers.of[u], at->align, m.lanes.of[u]), slots.of[u]);
@@ -153,13 +153,13 @@ static parts load_readable(widener *w, const place *at, LLVMTypeRef wide, parts 
   return load_slots(w, wide, slots, count);
 }
 
-parts load_following(widener *w, const place *at, LLVMTypeRef wide, const parts *firsts, mask m, int count) {
-  parts result = {0};
+vectors load_following(widener *w, const place *at, LLVMTypeRef wide, const vectors *firsts, mask m, int count) {
+  vectors result = {0};
   if (!m.all && loads_whole(w, at, wide))
     return load_readable(w, at, wide, all_pointers(w, at, firsts, count), m, count);
   for (int u = 0; u < count; u++) {
     LLVMValueRef pointer = pointer_of(w, at, firsts, u);
-    result.of[u] = m.all ? load_part(w, wide, pointer, at->align)
+    result.of[u] = m.all ? load_vector(w, wide, pointer, at->align)
                          : masked_load(w->p, w->b, wide, pointer, at->align, m.lanes.of[u]);
   }
   return result;
@@ -174,9 +174,9 @@ bool loads_all_steps(widener *w, const place *at, uint64_t bytes) {
   return stride >= (int64_t)bytes && stride * w->width <= MOST_SPAN;
 }
 
-parts load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, int count) {
+vectors load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, int count) {
   need_pointers(w, at); /* needed on both paths */
-  parts slots = new_slots(w, wide, count), pointers = all_pointers(w, at, NULL, count);
+  vectors slots = new_slots(w, wide, count), pointers = all_pointers(w, at, NULL, count);
   int64_t stride = shape_of(w->shapes, at->address).stride;
   uint64_t bytes = (uint64_t)stride * ((unsigned)w->width - 1) + element_bytes(w, wide);
   choice c = choose_readable(w, can_be_read(w, at, bytes, &pointers, m, count));
@@ -189,7 +189,7 @@ parts load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, int 
 
 /* ---- stores ---- */
 
-static void store_part(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align) {
+static void store_vector(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align) {
   LLVMSetAlignment(LLVMBuildStore(w->b, lanes, pointer), align);
 }
 
@@ -201,27 +201,27 @@ static void store_alone(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, un
     return;
   }
   LLVMValueRef room = LLVMBuildAlloca(w->entry, wide, "");
-  store_part(w, lanes, room, unit);
+  store_vector(w, lanes, room, unit);
   copy_lanes(w, LLVMGetElementType(wide), pointer, align, room, unit, active);
 }
 
-static void store_shared(widener *w, const place *at, parts lanes, parts pointers, mask m) {
+static void store_shared(widener *w, const place *at, vectors lanes, vectors pointers, mask m) {
   LLVMTypeRef wide = LLVMTypeOf(lanes.of[0]);
-  choice c = choose_readable(w, can_be_read(w, at, wide_bytes(w, wide), &pointers, m, w->parts));
-  for (int u = 0; u < w->parts; u++) {
-    LLVMValueRef there = load_part(w, wide, pointers.of[u], at->align);
-    store_part(w, LLVMBuildSelect(w->b, m.lanes.of[u], lanes.of[u], there, ""), pointers.of[u], at->align);
+  choice c = choose_readable(w, can_be_read(w, at, wide_bytes(w, wide), &pointers, m, w->vectors));
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef there = load_vector(w, wide, pointers.of[u], at->align);
+    store_vector(w, LLVMBuildSelect(w->b, m.lanes.of[u], lanes.of[u], there, ""), pointers.of[u], at->align);
   }
   else_some(w, &c);
-  for (int u = 0; u < w->parts; u++) store_alone(w, lanes.of[u], pointers.of[u], at->align, m.lanes.of[u]);
+  for (int u = 0; u < w->vectors; u++) store_alone(w, lanes.of[u], pointers.of[u], at->align, m.lanes.of[u]);
   end_choice(w, &c);
 }
 
-static void store_looked_at(widener *w, const place *at, parts lanes, parts pointers, mask m) {
+static void store_looked_at(widener *w, const place *at, vectors lanes, vectors pointers, mask m) {
   choice c = choose_every(w, m);
-  for (int u = 0; u < w->parts; u++) store_part(w, lanes.of[u], pointers.of[u], at->align);
+  for (int u = 0; u < w->vectors; u++) store_vector(w, lanes.of[u], pointers.of[u], at->align);
   else_some(w, &c);
-  for (int u = 0; u < w->parts; u++) store_alone(w, lanes.of[u], pointers.of[u], at->align, m.lanes.of[u]);
+  for (int u = 0; u < w->vectors; u++) store_alone(w, lanes.of[u], pointers.of[u], at->align, m.lanes.of[u]);
   end_choice(w, &c);
 }
 
@@ -230,18 +230,18 @@ static bool mostly_fills_lines(const widener *w, LLVMTypeRef wide) {
   return w->mostly_full && wide_bytes(w, wide) % LINE == 0;
 }
 
-void store_following(widener *w, const place *at, parts lanes, const parts *firsts, mask m) {
+void store_following(widener *w, const place *at, vectors lanes, const vectors *firsts, mask m) {
   LLVMTypeRef wide = LLVMTypeOf(lanes.of[0]);
   bool is_shared = memory_of(at->address) == MEMORY_SHARED;
   bool has_masks = has_quick_masked_access(w->p, element_bytes(w, wide));
   if (!m.all && !at->is_volatile && (!has_masks || (!is_shared && mostly_fills_lines(w, wide)))) {
-    (is_shared ? store_shared : store_looked_at)(w, at, lanes, all_pointers(w, at, firsts, w->parts), m);
+    (is_shared ? store_shared : store_looked_at)(w, at, lanes, all_pointers(w, at, firsts, w->vectors), m);
     return;
   }
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef pointer = pointer_of(w, at, firsts, u);
     if (m.all)
-      store_part(w, lanes.of[u], pointer, at->align);
+      store_vector(w, lanes.of[u], pointer, at->align);
     else
       masked_store(w->p, w->b, lanes.of[u], pointer, at->align, m.lanes.of[u]);
   }

@@ -38,18 +38,18 @@ LLVMValueRef moved(widener *w, LLVMValueRef pointer, uint64_t offset) {
   return offset ? LLVMBuildGEP2(w->b, w->p->i8, pointer, &at, 1, "") : pointer;
 }
 
-LLVMValueRef part_pointer(widener *w, const place *at, int u) {
-  return moved(w, plain_pointer(w, part_scalar(w, at->address, u)), at->offset);
+LLVMValueRef vector_pointer(widener *w, const place *at, int u) {
+  return moved(w, plain_pointer(w, vector_scalar(w, at->address, u)), at->offset);
 }
 
 /* The pointer of a vector whose lanes share one address. If the vector has no active lane it may be anything, so it is
    replaced by a dummy on the stack. */
 static LLVMValueRef safe_pointer(widener *w, const place *at, LLVMTypeRef type, mask m, int u) {
-  LLVMValueRef pointer = part_pointer(w, at, u);
+  LLVMValueRef pointer = vector_pointer(w, at, u);
   if (m.all || is_uniform(w, at->address)) return pointer;
   LLVMValueRef nowhere = LLVMBuildAlloca(w->entry, type, "");
   if (at->align > LLVMGetAlignment(nowhere)) LLVMSetAlignment(nowhere, at->align);
-  return LLVMBuildSelect(w->b, any_in_part(w, m.lanes.of[u]), pointer, nowhere, "");
+  return LLVMBuildSelect(w->b, any_in_vector(w, m.lanes.of[u]), pointer, nowhere, "");
 }
 
 /* Scalar and vector accesses keep program order by being volatile. Masked intrinsics cannot be volatile, so they stand
@@ -84,7 +84,7 @@ choice choose_every(widener *w, mask m) {
   choice c = {0};
   if (m.all) return c;
   LLVMValueRef every = m.lanes.of[0];
-  for (int u = 1; u < w->parts; u++) every = LLVMBuildAnd(w->b, every, m.lanes.of[u], "");
+  for (int u = 1; u < w->vectors; u++) every = LLVMBuildAnd(w->b, every, m.lanes.of[u], "");
   LLVMValueRef word = mask_word(w, every);
   LLVMBasicBlockRef all = LLVMAppendBasicBlockInContext(w->p->context, w->function, "every");
   c.some = LLVMAppendBasicBlockInContext(w->p->context, w->function, "some");
@@ -166,7 +166,7 @@ static LLVMValueRef is_contiguous_at_run_time(widener *w, LLVMValueRef index, ma
   LLVMValueRef narrow = index;
   bool is_unsigned = LLVMIsAZExtInst(index) != NULL;
   if (LLVMIsASExtInst(index) || is_unsigned) narrow = LLVMGetOperand(index, 0), type = LLVMTypeOf(narrow);
-  LLVMValueRef lanes = part_vector(w, narrow, u);
+  LLVMValueRef lanes = value_vector(w, narrow, u);
   /* freeze: lane 0 may be inactive and poison, on which no branch may depend */
   LLVMValueRef first = LLVMBuildFreeze(w->b, LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, 0), ""), "");
   LLVMValueRef expected = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, type), "");
@@ -182,48 +182,48 @@ static LLVMValueRef is_contiguous_at_run_time(widener *w, LLVMValueRef index, ma
 }
 
 /* A run-time test for all vectors at once: the builder continues where the lanes of each are contiguous. */
-static choice test_contiguous(widener *w, const place *at, LLVMValueRef index, mask m, parts *firsts) {
+static choice test_contiguous(widener *w, const place *at, LLVMValueRef index, mask m, vectors *firsts) {
   LLVMValueRef follow = NULL;
   choice c = {.some = LLVMAppendBasicBlockInContext(w->p->context, w->function, "anywhere"),
               .done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "accessed")};
   need_pointers(w, at);
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef follows = is_contiguous_at_run_time(w, index, m, u);
     follow = follow ? LLVMBuildAnd(w->b, follow, follows, "") : follows;
   }
   LLVMBasicBlockRef quick = LLVMAppendBasicBlockInContext(w->p->context, w->function, "contiguous");
   build_likely(w->p, w->b, follow, quick, c.some);
   LLVMPositionBuilderAtEnd(w->b, quick);
-  for (int u = 0; u < w->parts; u++) firsts->of[u] = first_pointer(w, at, u);
+  for (int u = 0; u < w->vectors; u++) firsts->of[u] = first_pointer(w, at, u);
   return c;
 }
 
-static parts gather_or_load(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef wide, mask m) {
-  parts slots = new_slots(w, wide, w->parts), firsts;
+static vectors gather_or_load(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef wide, mask m) {
+  vectors slots = new_slots(w, wide, w->vectors), firsts;
   choice c = test_contiguous(w, at, index, m, &firsts);
-  store_slots(w, load_following(w, at, wide, &firsts, m, w->parts), slots, w->parts);
+  store_slots(w, load_following(w, at, wide, &firsts, m, w->vectors), slots, w->vectors);
   else_some(w, &c);
-  for (int u = 0; u < w->parts; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
+  for (int u = 0; u < w->vectors; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
   end_choice(w, &c);
-  return load_slots(w, wide, slots, w->parts);
+  return load_slots(w, wide, slots, w->vectors);
 }
 
 /* Whether the lanes of every vector have the same addresses as those of the first: then all vectors can share what is
    loaded for any of them. */
-static bool parts_share(widener *w, const place *at) {
-  if (at->is_volatile || w->parts == 1) return false;
+static bool vectors_share(widener *w, const place *at) {
+  if (at->is_volatile || w->vectors == 1) return false;
   if (is_affine(w, at->address)) return shape_of(w->shapes, at->address).step == 0;
-  return is_varying(w, at->address) && parts_share_form(w->shapes, at->address);
+  return is_varying(w, at->address) && vectors_share_form(w->shapes, at->address);
 }
 
 /* The lanes that are active in any vector, as the mask of the first. */
-static mask any_part(widener *w, mask m) {
-  for (int u = 1; !m.all && u < w->parts; u++) m.lanes.of[0] = LLVMBuildOr(w->b, m.lanes.of[0], m.lanes.of[u], "");
+static mask any_vector(widener *w, mask m) {
+  for (int u = 1; !m.all && u < w->vectors; u++) m.lanes.of[0] = LLVMBuildOr(w->b, m.lanes.of[0], m.lanes.of[u], "");
   return m;
 }
 
 /* One value for each lane, from addresses that differ. */
-parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
+vectors load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   bool near = may_be_window(w, at, type);
   LLVMValueRef index = w->speculation_failed && !near ? NULL : index_to_test(w, at, type);
@@ -231,21 +231,21 @@ parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes_of(w, type))) return load_rows(w, at, type, m);
   int steps = few_steps(w, at, bytes_of(w, type));
   if (steps) return load_strided(w, at, type, steps, m);
-  parts result = {0};
+  vectors result = {0};
   compiler_fence(w, at);
   if (!contiguous && index) {
     result = near ? load_window(w, at, index, type, m) : gather_or_load(w, at, index, wide, m);
   } else {
-    bool common = parts_share(w, at);
-    if (common) m = any_part(w, m);
+    bool common = vectors_share(w, at);
+    if (common) m = any_vector(w, m);
     if (contiguous && (m.all || w->mostly_full) && LLVMIsALoadInst(at->by) && !at->is_volatile)
       (common ? prefetch_shared_row : prefetch_ahead)(w, at->by, bytes_of(w, type));
     if (contiguous && LLVMIsALoadInst(at->by) && !at->is_volatile) prefetch_next_block(w, at->by, bytes_of(w, type));
-    int count = common ? 1 : w->parts;
+    int count = common ? 1 : w->vectors;
     bool steps_alike = !contiguous && !m.all && loads_all_steps(w, at, bytes_of(w, type));
     if (contiguous) result = load_following(w, at, wide, NULL, m, count);
     if (steps_alike) result = load_all_steps(w, at, wide, m, count);
-    for (int u = 0; u < w->parts; u++)
+    for (int u = 0; u < w->vectors; u++)
       if (u >= count)
         result.of[u] = result.of[0];
       else if (!contiguous && !steps_alike)
@@ -261,16 +261,16 @@ static void store_scalar(widener *w, const place *at, LLVMValueRef value, mask m
   LLVMSetVolatile(made, at->is_volatile);
 }
 
-static void scatter_or_store(widener *w, const place *at, LLVMValueRef index, parts lanes, mask m) {
-  parts firsts;
+static void scatter_or_store(widener *w, const place *at, LLVMValueRef index, vectors lanes, mask m) {
+  vectors firsts;
   choice c = test_contiguous(w, at, index, m, &firsts);
   store_following(w, at, lanes, &firsts, m);
   else_some(w, &c);
-  for (int u = 0; u < w->parts; u++) scatter(w, at, lanes.of[u], m, u);
+  for (int u = 0; u < w->vectors; u++) scatter(w, at, lanes.of[u], m, u);
   end_choice(w, &c);
 }
 
-void store_lanes(widener *w, const place *at, parts lanes, mask m) {
+void store_lanes(widener *w, const place *at, vectors lanes, mask m) {
   uint64_t bytes = bytes_of(w, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
   if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes)) {
     store_rows(w, at, lanes, m);
@@ -284,14 +284,14 @@ void store_lanes(widener *w, const place *at, parts lanes, mask m) {
     scatter_or_store(w, at, index, lanes, m);
   } else {
     if (contiguous) store_following(w, at, lanes, NULL, m);
-    for (int u = 0; u < w->parts && !contiguous; u++) scatter(w, at, lanes.of[u], m, u);
+    for (int u = 0; u < w->vectors && !contiguous; u++) scatter(w, at, lanes.of[u], m, u);
   }
   compiler_fence(w, at);
 }
 
 /* The value of the last active lane of a vector, since any of those that store to one place may win; of a vector
    without active lanes, anything. */
-static LLVMValueRef last_in_part(widener *w, LLVMValueRef lanes, mask m, int u) {
+static LLVMValueRef last_in_vector(widener *w, LLVMValueRef lanes, mask m, int u) {
   LLVMTypeRef bits = LLVMIntTypeInContext(w->p->context, (unsigned)w->width);
   if (m.all) return LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, (unsigned)w->width - 1), "");
   LLVMValueRef arguments[] = {mask_word(w, m.lanes.of[u]), LLVMConstInt(w->p->i1, 0, 0)};
@@ -302,11 +302,11 @@ static LLVMValueRef last_in_part(widener *w, LLVMValueRef lanes, mask m, int u) 
 }
 
 /* The same for the gang. */
-static LLVMValueRef last_active(widener *w, parts lanes, mask m) {
-  if (m.all) return last_in_part(w, lanes.of[w->parts - 1], m, w->parts - 1);
-  LLVMValueRef last = last_in_part(w, lanes.of[0], m, 0);
-  for (int u = 1; u < w->parts; u++)
-    last = LLVMBuildSelect(w->b, any_in_part(w, m.lanes.of[u]), last_in_part(w, lanes.of[u], m, u), last, "");
+static LLVMValueRef last_active(widener *w, vectors lanes, mask m) {
+  if (m.all) return last_in_vector(w, lanes.of[w->vectors - 1], m, w->vectors - 1);
+  LLVMValueRef last = last_in_vector(w, lanes.of[0], m, 0);
+  for (int u = 1; u < w->vectors; u++)
+    last = LLVMBuildSelect(w->b, any_in_vector(w, m.lanes.of[u]), last_in_vector(w, lanes.of[u], m, u), last, "");
   return last;
 }
 
@@ -314,7 +314,7 @@ void widen_plain_load(widener *w, LLVMValueRef load, mask m) {
   place at = {LLVMGetOperand(load, 0), 0, LLVMGetAlignment(load), stays_in_place(load), load};
   LLVMTypeRef type = LLVMTypeOf(load);
   bool alike = has_stride(w, at.address, 0), uniform = is_uniform(w, load);
-  parts result = {0};
+  vectors result = {0};
   if (!is_element(type) && !(alike && uniform)) {
     refuse(w, load, "it loads something that is neither a number nor a pointer");
     return;
@@ -329,7 +329,7 @@ void widen_plain_load(widener *w, LLVMValueRef load, mask m) {
     return;
   }
   bool once = is_uniform(w, at.address);
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef value = once && u ? result.of[0] : load_scalar(w, &at, type, m, u);
     result.of[u] = is_varying(w, load) && !(once && u) ? splat(w, value) : value;
   }
@@ -347,9 +347,10 @@ void widen_plain_store(widener *w, LLVMValueRef store, mask m) {
   if (!has_stride(w, at.address, 0)) {
     store_lanes(w, &at, value_vectors(w, value), m);
   } else if (!is_uniform(w, at.address)) {
-    for (int u = 0; u < w->parts; u++)
+    for (int u = 0; u < w->vectors; u++)
       store_scalar(w, &at,
-                   has_stride(w, value, 0) ? part_scalar(w, value, u) : last_in_part(w, part_vector(w, value, u), m, u),
+                   has_stride(w, value, 0) ? vector_scalar(w, value, u)
+                                           : last_in_vector(w, value_vector(w, value, u), m, u),
                    m, u);
   } else {
     store_scalar(w, &at, is_uniform(w, value) ? value_scalar(w, value) : last_active(w, value_vectors(w, value), m), m,
@@ -372,27 +373,28 @@ static unsigned argument_alignment(LLVMValueRef call, unsigned index) {
 }
 
 /* The structs of a vector's lanes are contiguous at both ends, and all lanes copy: in one piece. */
-static void copy_part(widener *w, const place *target, const place *source, LLVMTypeRef wide, int u) {
-  LLVMValueRef value = LLVMBuildLoad2(w->b, wide, part_pointer(w, source, u), "");
+static void copy_vector(widener *w, const place *target, const place *source, LLVMTypeRef wide, int u) {
+  LLVMValueRef value = LLVMBuildLoad2(w->b, wide, vector_pointer(w, source, u), "");
   LLVMSetAlignment(value, source->align);
-  LLVMSetAlignment(LLVMBuildStore(w->b, value, part_pointer(w, target, u)), target->align);
+  LLVMSetAlignment(LLVMBuildStore(w->b, value, vector_pointer(w, target, u)), target->align);
 }
 
-static parts load_element(widener *w, const place *at, LLVMTypeRef unit, mask m) {
-  parts result = {0};
+static vectors load_element(widener *w, const place *at, LLVMTypeRef unit, mask m) {
+  vectors result = {0};
   if (!has_stride(w, at->address, 0)) return load_lanes(w, at, unit, m);
   bool once = is_uniform(w, at->address);
-  for (int u = 0; u < w->parts; u++) result.of[u] = once && u ? result.of[0] : splat(w, load_scalar(w, at, unit, m, u));
+  for (int u = 0; u < w->vectors; u++)
+    result.of[u] = once && u ? result.of[0] : splat(w, load_scalar(w, at, unit, m, u));
   return result;
 }
 
-static void store_element(widener *w, const place *at, parts lanes, mask m) {
+static void store_element(widener *w, const place *at, vectors lanes, mask m) {
   if (!has_stride(w, at->address, 0))
     store_lanes(w, at, lanes, m);
   else if (is_uniform(w, at->address))
     store_scalar(w, at, last_active(w, lanes, m), m, 0);
   else
-    for (int u = 0; u < w->parts; u++) store_scalar(w, at, last_in_part(w, lanes.of[u], m, u), m, u);
+    for (int u = 0; u < w->vectors; u++) store_scalar(w, at, last_in_vector(w, lanes.of[u], m, u), m, u);
 }
 
 /* Every lane copies a constant, small number of bytes (false: it is not): in one piece where the structs of all lanes
@@ -400,7 +402,7 @@ static void store_element(widener *w, const place *at, parts lanes, mask m) {
 bool widen_copy(widener *w, LLVMValueRef call, mask m) {
   enum { MOST = 64 };
   LLVMValueRef length = LLVMGetOperand(call, 2);
-  parts elements[MOST];
+  vectors elements[MOST];
   if (!LLVMIsAConstantInt(length) || LLVMConstIntGetZExtValue(length) > MOST) return false;
   uint64_t bytes = LLVMConstIntGetZExtValue(length);
   place target = {LLVMGetOperand(call, 0), 0, 0, false, call}, source = {LLVMGetOperand(call, 1), 0, 0, false, call};
@@ -411,7 +413,7 @@ bool widen_copy(widener *w, LLVMValueRef call, mask m) {
   uint64_t step = bytes_of(w, unit);
   if (m.all && is_contiguous(w, &target, bytes) && is_contiguous(w, &source, bytes)) {
     LLVMTypeRef wide = LLVMVectorType(unit, (unsigned)(bytes / step) * (unsigned)w->width);
-    for (int u = 0; u < w->parts; u++) copy_part(w, &target, &source, wide, u);
+    for (int u = 0; u < w->vectors; u++) copy_vector(w, &target, &source, wide, u);
     return true;
   }
   source.align = source.align < step ? source.align : (unsigned)step;

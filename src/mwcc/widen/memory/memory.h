@@ -29,7 +29,7 @@ typedef struct place {
   LLVMValueRef by; /* the load, store or copy */
 } place;
 
-LLVMValueRef part_pointer(widener *w, const place *at, int u); /* of vector u's lane 0 */
+LLVMValueRef vector_pointer(widener *w, const place *at, int u); /* of vector u's lane 0 */
 /* The pointer in the generic address space, as host intrinsics require; and a pointer plus a constant. Also for
    vectors of pointers. */
 LLVMValueRef plain_pointer(widener *w, LLVMValueRef pointer);
@@ -37,8 +37,8 @@ LLVMValueRef moved(widener *w, LLVMValueRef pointer, uint64_t offset);
 /* Whether a value is available at the access: in another node or after a barrier only if it is saved. */
 bool is_at_hand(widener *w, const place *at, LLVMValueRef value);
 /* One value for each lane, at addresses that differ. */
-parts load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m);
-void store_lanes(widener *w, const place *at, parts lanes, mask m);
+vectors load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m);
+void store_lanes(widener *w, const place *at, vectors lanes, mask m);
 
 /* A run-time test with two paths: one for gangs whose lanes are all active, where the builder continues, and one for
    others. Where all lanes are known to be active there is only the first, and else_some and end_choice are not to be
@@ -54,12 +54,12 @@ void end_choice(widener *w, const choice *c);
 
 /* Contiguous elements in each vector, starting at lane 0's pointer in `firsts`; NULL: at the address. A load may be of
    fewer vectors than the gang has. */
-parts load_following(widener *w, const place *at, LLVMTypeRef wide, const parts *firsts, mask m, int count);
-void store_following(widener *w, const place *at, parts lanes, const parts *firsts, mask m);
+vectors load_following(widener *w, const place *at, LLVMTypeRef wide, const vectors *firsts, mask m, int count);
+void store_following(widener *w, const place *at, vectors lanes, const vectors *firsts, mask m);
 /* Strided elements where some lanes may be inactive: whether those of all lanes may be read nevertheless, and the
    loads. */
 bool loads_all_steps(widener *w, const place *at, uint64_t bytes);
-parts load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, int count);
+vectors load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, int count);
 
 /* ---- gather.c ---- */
 
@@ -75,7 +75,7 @@ void need_pointers(widener *w, const place *at);
 
 /* Whether the run-time test for a window pays here; and the loads with it, by the index. */
 bool may_be_window(const widener *w, const place *at, LLVMTypeRef type);
-parts load_window(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef type, mask m);
+vectors load_window(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef type, mask m);
 
 /* ---- paired_gather.c ---- */
 
@@ -87,14 +87,14 @@ bool store_pair(widener *w, LLVMValueRef store, mask m);
 /* ---- permuted.c ---- */
 
 /* Accesses for which follows_pattern is true; else false. A store may be deferred to others. */
-bool load_pattern(widener *w, LLVMValueRef load, mask m, parts *result);
+bool load_pattern(widener *w, LLVMValueRef load, mask m, vectors *result);
 bool store_pattern(widener *w, LLVMValueRef store, mask m);
 
 /* ---- transposed.c ---- */
 
 /* Addresses for which reaches_rows is true. */
-parts load_rows(widener *w, const place *at, LLVMTypeRef type, mask m);
-void store_rows(widener *w, const place *at, parts lanes, mask m);
+vectors load_rows(widener *w, const place *at, LLVMTypeRef type, mask m);
+void store_rows(widener *w, const place *at, vectors lanes, mask m);
 
 /* ---- gather_scalarization.c ---- */
 
@@ -109,7 +109,7 @@ void store_singly(widener *w, const place *at, LLVMValueRef lanes, int u);
 
 /* A streaming store of all lanes' contiguous elements of so many bytes, in launches for which that is faster; false:
    there are none. */
-bool store_streamed(widener *w, const place *at, parts lanes, uint64_t bytes);
+bool store_streamed(widener *w, const place *at, vectors lanes, uint64_t bytes);
 
 /* ---- interleaved.c ---- */
 
@@ -119,9 +119,9 @@ LLVMValueRef base_of(widener *w, LLVMValueRef address, int64_t *distance);
 LLVMTypeRef element_of(LLVMValueRef gep);
 /* The distance from lane l to lane l + 1 in elements of so many bytes, if it is 2 to 4; else 0. */
 int few_steps(widener *w, const place *at, uint64_t bytes);
-parts load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m);
+vectors load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m);
 /* The elements 0 .. steps - 1 of each lane's struct, which is at `at`. */
-void store_structs(widener *w, const place *at, parts *values, int steps, mask m);
+void store_structs(widener *w, const place *at, vectors *values, int steps, mask m);
 /* A store that forms whole structs with others in its node: true if it was done, or will be, with them. */
 bool store_together(widener *w, LLVMValueRef store, mask m);
 bool is_stored_together(widener *w, LLVMValueRef store);

@@ -35,19 +35,19 @@ static bool is_own_memory(LLVMValueRef address) {
 
 /* For vectors shorter than lines, how many consecutive ones make a line, as those of one row of a block may; whether
    they are consecutive is tested at run time (follow_on). Else 0. */
-static int parts_of_line(const widener *w, const place *at, uint64_t part) {
+static int vectors_of_line(const widener *w, const place *at, uint64_t bytes_each) {
   const cut *c = &w->shapes->cut;
-  int count = part && part < LINE ? (int)(LINE / part) : 0;
-  if (!count || c->kind != CUT_PLANE || c->columns % count || !is_parted(w, at->address)) return 0;
-  return w->parts % count ? 0 : count;
+  int count = bytes_each && bytes_each < LINE ? (int)(LINE / bytes_each) : 0;
+  if (!count || c->kind != CUT_PLANE || c->columns % count || !is_vector_affine(w, at->address)) return 0;
+  return w->vectors % count ? 0 : count;
 }
 
 /* Whether vectors are whole lines, or make some together. */
 static bool fills_lines(const widener *w, const place *at, uint64_t bytes) {
-  uint64_t part = bytes * (uint64_t)w->width;
-  if (part % LINE == 0 || parts_of_line(w, at, part)) return true;
-  if (!is_affine(w, at->address) || shape_of(w->shapes, at->address).step != (int64_t)part) return false;
-  return part * (uint64_t)w->parts % LINE == 0;
+  uint64_t bytes_each = bytes * (uint64_t)w->width;
+  if (bytes_each % LINE == 0 || vectors_of_line(w, at, bytes_each)) return true;
+  if (!is_affine(w, at->address) || shape_of(w->shapes, at->address).step != (int64_t)bytes_each) return false;
+  return bytes_each * (uint64_t)w->vectors % LINE == 0;
 }
 
 /* Whether the store is certainly of other whole lines, as where each thread has several elements. */
@@ -101,11 +101,12 @@ static LLVMValueRef writes_much(widener *w, uint64_t bytes) {
 
 /* Whether all vectors are aligned for streaming stores: to lines, or to vectors where several make a line; then only
    the first of so many (`every`) needs to be at a line. */
-static LLVMValueRef begins_lines(widener *w, const place *at, const LLVMValueRef *pointers, uint64_t part, int every) {
+static LLVMValueRef begins_lines(widener *w, const place *at, const LLVMValueRef *pointers, uint64_t bytes_each,
+                                 int every) {
   int64_t step = is_affine(w, at->address) ? shape_of(w->shapes, at->address).step : 1;
-  bool first_tells = step % LINE == 0 || step == (int64_t)part;
+  bool first_tells = step % LINE == 0 || step == (int64_t)bytes_each;
   LLVMValueRef bits = NULL;
-  for (int u = 0; u < (first_tells ? 1 : w->parts); u += every) {
+  for (int u = 0; u < (first_tells ? 1 : w->vectors); u += every) {
     LLVMValueRef number = LLVMBuildPtrToInt(w->b, plain_pointer(w, pointers[u]), w->p->i64, "");
     bits = bits ? LLVMBuildOr(w->b, bits, number, "") : number;
   }
@@ -114,11 +115,11 @@ static LLVMValueRef begins_lines(widener *w, const place *at, const LLVMValueRef
 }
 
 /* Whether every `count` vectors are consecutive. */
-static LLVMValueRef follow_on(widener *w, const LLVMValueRef *pointers, int count, uint64_t part) {
+static LLVMValueRef follow_on(widener *w, const LLVMValueRef *pointers, int count, uint64_t bytes_each) {
   LLVMValueRef all = LLVMConstInt(w->p->i1, 1, 0);
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     if (u % count == 0) continue;
-    LLVMValueRef next = moved(w, plain_pointer(w, pointers[u - 1]), part);
+    LLVMValueRef next = moved(w, plain_pointer(w, pointers[u - 1]), bytes_each);
     LLVMValueRef follows = LLVMBuildICmp(w->b, LLVMIntEQ, plain_pointer(w, pointers[u]), next, "");
     all = LLVMBuildAnd(w->b, all, follows, "");
   }
@@ -152,10 +153,10 @@ static bool stores_columns(widener *w, LLVMValueRef address) {
   return !across || !LLVMIsAConstantInt(across) || llabs(LLVMConstIntGetSExtValue(across)) >= NEAR;
 }
 
-bool store_streamed(widener *w, const place *at, parts lanes, uint64_t bytes) {
+bool store_streamed(widener *w, const place *at, vectors lanes, uint64_t bytes) {
   enum { MOST = 4 };
-  LLVMValueRef root = array_of(at->address), loaded[MOST], pointers[MOST_PARTS];
-  uint64_t part = bytes * (uint64_t)w->width;
+  LLVMValueRef root = array_of(at->address), loaded[MOST], pointers[MOST_VECTORS];
+  uint64_t bytes_each = bytes * (uint64_t)w->width;
   int count;
   unsigned stores;
   if (!has_pass(w->p, PASS_NONTEMPORAL_STORES) || !may_stream(w, at, bytes) || !root || !LLVMIsAArgument(root))
@@ -168,19 +169,20 @@ bool store_streamed(widener *w, const place *at, parts lanes, uint64_t bytes) {
     LLVMValueRef other = LLVMBuildICmp(w->b, LLVMIntNE, value_scalar(w, root), value_scalar(w, loaded[l]), "");
     past = LLVMBuildAnd(w->b, past, other, "");
   }
-  for (int u = 0; u < w->parts; u++) pointers[u] = part_pointer(w, at, u);
-  int together = parts_of_line(w, at, part);
-  past = LLVMBuildAnd(w->b, past, begins_lines(w, at, pointers, part, together ? together : 1), "");
-  if (together) past = LLVMBuildAnd(w->b, past, follow_on(w, pointers, together, part), "");
+  for (int u = 0; u < w->vectors; u++) pointers[u] = vector_pointer(w, at, u);
+  int together = vectors_of_line(w, at, bytes_each);
+  past = LLVMBuildAnd(w->b, past, begins_lines(w, at, pointers, bytes_each, together ? together : 1), "");
+  if (together) past = LLVMBuildAnd(w->b, past, follow_on(w, pointers, together, bytes_each), "");
   LLVMBasicBlockRef streamed = LLVMAppendBasicBlockInContext(w->p->context, w->function, "streamed"),
                     usual = LLVMAppendBasicBlockInContext(w->p->context, w->function, "cached"),
                     done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "stored");
   LLVMBuildCondBr(w->b, past, streamed, usual);
   LLVMPositionBuilderAtEnd(w->b, streamed);
-  for (int u = 0; u < w->parts; u++) store_past(w, lanes.of[u], pointers[u], part < LINE ? (unsigned)part : LINE);
+  for (int u = 0; u < w->vectors; u++)
+    store_past(w, lanes.of[u], pointers[u], bytes_each < LINE ? (unsigned)bytes_each : LINE);
   LLVMBuildBr(w->b, done);
   LLVMPositionBuilderAtEnd(w->b, usual);
-  for (int u = 0; u < w->parts; u++) LLVMSetAlignment(LLVMBuildStore(w->b, lanes.of[u], pointers[u]), at->align);
+  for (int u = 0; u < w->vectors; u++) LLVMSetAlignment(LLVMBuildStore(w->b, lanes.of[u], pointers[u]), at->align);
   LLVMBuildBr(w->b, done);
   LLVMPositionBuilderAtEnd(w->b, done);
   w->streams = true;

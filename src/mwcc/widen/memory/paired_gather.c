@@ -93,8 +93,8 @@ bool load_pair(widener *w, LLVMValueRef load, mask m) {
   if (!find_pair(w, load, &p)) return false;
   if (load == p.second) return true; /* done with the first one */
   place at = place_of(p.low);
-  parts both = load_lanes(w, &at, w->p->i64, m), low = {0}, high = {0};
-  for (int u = 0; u < w->parts; u++) {
+  vectors both = load_lanes(w, &at, w->p->i64, m), low = {0}, high = {0};
+  for (int u = 0; u < w->vectors; u++) {
     LLVMTypeRef halves = LLVMVectorType(w->p->i32, 2 * (unsigned)w->width);
     LLVMValueRef words = LLVMBuildBitCast(w->b, both.of[u], halves, "");
     low.of[u] = LLVMBuildBitCast(w->b, every_second(w, words, 0), vector_type(w, type_of(p.low)), "");
@@ -109,12 +109,12 @@ bool store_pair(widener *w, LLVMValueRef store, mask m) {
   pair p;
   if (!find_pair(w, store, &p)) return false;
   if (store == p.first) return true; /* deferred to the other one */
-  parts low = value_vectors(w, LLVMGetOperand(p.low, 0)), high = value_vectors(w, LLVMGetOperand(p.high, 0)),
-        both = {0};
+  vectors low = value_vectors(w, LLVMGetOperand(p.low, 0)), high = value_vectors(w, LLVMGetOperand(p.high, 0)),
+          both = {0};
   LLVMTypeRef words = vector_type(w, w->p->i32);
   LLVMValueRef items[2 * MOST_LANES];
   for (int i = 0; i < 2 * w->width; i++) items[i] = constant_i32(w->p, (unsigned)(i / 2 + i % 2 * w->width));
-  for (int u = 0; u < w->parts; u++) {
+  for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef a = LLVMBuildBitCast(w->b, low.of[u], words, ""), b = LLVMBuildBitCast(w->b, high.of[u], words, "");
     LLVMValueRef mixed = LLVMBuildShuffleVector(w->b, a, b, LLVMConstVector(items, 2 * (unsigned)w->width), "");
     both.of[u] = LLVMBuildBitCast(w->b, mixed, vector_type(w, w->p->i64), "");

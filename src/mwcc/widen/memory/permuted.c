@@ -41,7 +41,7 @@ static bool is_all_near(widener *w, LLVMValueRef access, const form *f) {
 
 /* A number in lane 0 of vector u, recomputed from what address_form.c takes for bits. */
 static LLVMValueRef first_number(widener *w, LLVMValueRef value, int u) {
-  if (!is_varying(w, value)) return part_scalar(w, value, u);
+  if (!is_varying(w, value)) return vector_scalar(w, value, u);
   LLVMValueRef from = first_number(w, LLVMGetOperand(value, 0), u);
   LLVMTypeRef type = LLVMTypeOf(value);
   LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
@@ -54,10 +54,10 @@ static LLVMValueRef first_number(widener *w, LLVMValueRef value, int u) {
 /* The pointer of vector u, `distance` from the sum of the form's terms. */
 static LLVMValueRef pattern_pointer(widener *w, LLVMValueRef access, const form *f, int64_t distance, int u) {
   if (!is_all_near(w, access, f)) {
-    LLVMValueRef first = plain_pointer(w, part_scalar(w, address_of(access), u));
+    LLVMValueRef first = plain_pointer(w, vector_scalar(w, address_of(access), u));
     return moved(w, first, (uint64_t)(distance - f->distance));
   }
-  LLVMValueRef pointer = plain_pointer(w, part_scalar(w, f->root, u));
+  LLVMValueRef pointer = plain_pointer(w, vector_scalar(w, f->root, u));
   for (int i = 0; i < f->count; i++) {
     LLVMValueRef number = first_number(w, f->terms[i].value, u),
                  times = constant_i64(w->p, (uint64_t)f->terms[i].times);
@@ -114,15 +114,15 @@ static void share_pair(int width, int length, int *pick, int *lies) {
 
 /* Element i is element at[i] of vector from[i], of `length` elements each: first shuffles of pairs of vectors, then of
    their results. */
-static LLVMValueRef collected(widener *w, const LLVMValueRef *vectors, int count, int length, const int *from,
+static LLVMValueRef collected(widener *w, const LLVMValueRef *sources, int count, int length, const int *from,
                               const int *at) {
-  LLVMValueRef some[MOST_VECTORS];
-  int pick[MOST_LANES], lies[MOST_LANES], number[MOST_VECTORS], result[MOST_LANES], used = 0;
+  LLVMValueRef some[PATTERN_VECTORS];
+  int pick[MOST_LANES], lies[MOST_LANES], number[PATTERN_VECTORS], result[MOST_LANES], used = 0;
   for (int v = 0; v < count; v++) {
     bool needed = false;
     for (int i = 0; i < w->width; i++) needed = needed || from[i] == v;
     number[v] = needed ? used++ : -1;
-    if (needed) some[number[v]] = vectors[v];
+    if (needed) some[number[v]] = sources[v];
   }
   int made = 0;
   for (int first = 0; first < used; first += 2, made++) {
@@ -132,7 +132,7 @@ static LLVMValueRef collected(widener *w, const LLVMValueRef *vectors, int count
       pick[i] = own == 0 || own == 1 ? own * length + at[i] : -1;
       lies[i] = i;
     }
-    if (used == MOST_VECTORS) share_pair(w->width, length, pick, lies);
+    if (used == PATTERN_VECTORS) share_pair(w->width, length, pick, lies);
     for (int i = 0; i < w->width; i++) {
       int own = number[from[i]] - first;
       if (own == 0 || own == 1) result[i] = made * w->width + lies[i];
@@ -154,56 +154,57 @@ static unsigned element_align(LLVMValueRef access, int64_t bytes) {
 }
 
 /* Vectors of `length` elements each, the last of which ends with the last element. */
-static LLVMValueRef load_part(widener *w, LLVMValueRef load, const pattern *p, int u) {
+static LLVMValueRef load_vector(widener *w, LLVMValueRef load, const pattern *p, int u) {
   LLVMTypeRef type = LLVMTypeOf(load);
   int span = (int)span_of(p), length = 1, from[MOST_LANES], at[MOST_LANES];
   while (length * 2 <= span && length * 2 <= w->width) length *= 2;
   int count = (span + length - 1) / length;
-  LLVMValueRef vectors[MOST_VECTORS] = {0}, base = pattern_pointer(w, load, &p->form, p->low, u);
+  LLVMValueRef loaded[PATTERN_VECTORS] = {0}, base = pattern_pointer(w, load, &p->form, p->low, u);
   for (int l = 0; l < w->width; l++) {
     int element = (int)((p->form.distance + p->distances[l] - p->low) / p->bytes);
     from[l] = element / length < count - 1 ? element / length : count - 1;
     int first = from[l] < count - 1 ? from[l] * length : span - length;
     at[l] = element - first;
-    if (vectors[from[l]]) continue;
+    if (loaded[from[l]]) continue;
     LLVMTypeRef vector = LLVMVectorType(type, (unsigned)length);
-    vectors[from[l]] = LLVMBuildLoad2(w->b, vector, element_pointer(w, base, p->bytes, first), "");
-    LLVMSetAlignment(vectors[from[l]], element_align(load, p->bytes));
+    loaded[from[l]] = LLVMBuildLoad2(w->b, vector, element_pointer(w, base, p->bytes, first), "");
+    LLVMSetAlignment(loaded[from[l]], element_align(load, p->bytes));
   }
-  return collected(w, vectors, count, length, from, at);
+  return collected(w, loaded, count, length, from, at);
 }
 
-bool load_pattern(widener *w, LLVMValueRef load, mask m, parts *result) {
+bool load_pattern(widener *w, LLVMValueRef load, mask m, vectors *result) {
   pattern p;
   if (!loads_in_pattern(w->shapes, load, &p)) return false;
   LLVMTypeRef wide = vector_type(w, LLVMTypeOf(load));
   place at = {address_of(load), 0, LLVMGetAlignment(load), false, load};
   need_pattern(w, load, &p.form); /* needed on both paths */
-  parts slots = m.all ? *result : new_slots(w, wide, w->parts);
+  vectors slots = m.all ? *result : new_slots(w, wide, w->vectors);
   choice c = choose_every(w, m);
-  for (int u = 0; u < w->parts; u++) result->of[u] = load_part(w, load, &p, u);
+  for (int u = 0; u < w->vectors; u++) result->of[u] = load_vector(w, load, &p, u);
   if (m.all) return true;
-  store_slots(w, *result, slots, w->parts);
+  store_slots(w, *result, slots, w->vectors);
   else_some(w, &c);
-  for (int u = 0; u < w->parts; u++) result->of[u] = gather(w, &at, wide, m, u);
-  store_slots(w, *result, slots, w->parts);
+  for (int u = 0; u < w->vectors; u++) result->of[u] = gather(w, &at, wide, m, u);
+  store_slots(w, *result, slots, w->vectors);
   end_choice(w, &c);
-  *result = load_slots(w, wide, slots, w->parts);
+  *result = load_slots(w, wide, slots, w->vectors);
   return true;
 }
 
-static void store_part(widener *w, const pattern *p, const parts *values, const int *member, const int *lane, int u) {
-  LLVMValueRef vectors[MOST_MEMBERS], base = pattern_pointer(w, p->members[0], &p->form, p->low, u);
+static void store_vector(widener *w, const pattern *p, const vectors *values, const int *member, const int *lane,
+                         int u) {
+  LLVMValueRef sources[MOST_MEMBERS], base = pattern_pointer(w, p->members[0], &p->form, p->low, u);
   LLVMTypeRef bits = vector_type(w, LLVMIntTypeInContext(w->p->context, (unsigned)p->bytes * 8));
   unsigned align = element_align(p->members[0], p->bytes);
   for (int m = 0; m < p->member_count; m++) {
-    vectors[m] = LLVMBuildBitCast(w->b, values[m].of[u], bits, ""); /* members may have different types */
+    sources[m] = LLVMBuildBitCast(w->b, values[m].of[u], bits, ""); /* members may have different types */
     unsigned own = element_align(p->members[m], p->bytes);
     if (own < align) align = own;
   }
   for (int v = 0; v < p->member_count; v++) {
     int first = v * w->width;
-    LLVMValueRef whole = collected(w, vectors, p->member_count, w->width, member + first, lane + first);
+    LLVMValueRef whole = collected(w, sources, p->member_count, w->width, member + first, lane + first);
     LLVMSetAlignment(LLVMBuildStore(w->b, whole, element_pointer(w, base, p->bytes, first)), align);
   }
 }
@@ -220,19 +221,19 @@ bool store_pattern(widener *w, LLVMValueRef store, mask m) {
   int member[MOST_MEMBERS * MOST_LANES], lane[MOST_MEMBERS * MOST_LANES];
   if (!stores_in_pattern(w->shapes, store, &p, member, lane)) return false;
   if (store != p.last) return last_stores_all(w, p.last);
-  parts values[MOST_MEMBERS];
+  vectors values[MOST_MEMBERS];
   for (int i = 0; i < p.member_count; i++) {
     values[i] = value_vectors(w, LLVMGetOperand(p.members[i], 0));
     if (!m.all) need_pattern(w, p.members[i], &p.form);
   }
   choice c = choose_every(w, m);
   p.form.distance = p.offsets[0]; /* the pointer is made from the first member's address */
-  for (int u = 0; u < w->parts; u++) store_part(w, &p, values, member, lane, u);
+  for (int u = 0; u < w->vectors; u++) store_vector(w, &p, values, member, lane, u);
   if (m.all) return true;
   else_some(w, &c);
   for (int i = 0; i < p.member_count; i++) {
     place at = {address_of(p.members[i]), 0, LLVMGetAlignment(p.members[i]), false, p.members[i]};
-    for (int u = 0; u < w->parts; u++) scatter(w, &at, values[i].of[u], m, u);
+    for (int u = 0; u < w->vectors; u++) scatter(w, &at, values[i].of[u], m, u);
   }
   end_choice(w, &c);
   return true;

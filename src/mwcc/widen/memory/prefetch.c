@@ -45,13 +45,13 @@ static int iteration_length(const widener *w, int which) {
   for (int i = 0; i < w->g->value_count; i++) {
     if (!w->shapes->order->loops[which].contains[w->g->node_of[i]]) continue;
     bool by_lanes = LLVMIsAAtomicRMWInst(w->g->values[i]) || LLVMIsAAtomicCmpXchgInst(w->g->values[i]);
-    count += (by_lanes ? 3 * w->width : 1) * (is_uniform(w, w->g->values[i]) ? 1 : w->parts);
+    count += (by_lanes ? 3 * w->width : 1) * (is_uniform(w, w->g->values[i]) ? 1 : w->vectors);
   }
   return count;
 }
 
 /* Whether a block, which is one row of threads, is one gang. */
-static bool is_whole_block(const widener *w) { return w->p->block[0] == (unsigned)(w->width * w->parts); }
+static bool is_whole_block(const widener *w) { return w->p->block[0] == (unsigned)(w->width * w->vectors); }
 
 static LLVMValueRef prefetch(widener *w, LLVMValueRef first, LLVMValueRef distance) {
   enum { READ = 0, SECOND_LEVEL = 2, DATA = 1 }; /* the first level would evict what is needed at once */
@@ -63,13 +63,13 @@ static LLVMValueRef prefetch(widener *w, LLVMValueRef first, LLVMValueRef distan
 
 /* How many vectors, `step` bytes apart, share a line. */
 static int vectors_of_line(const widener *w, uint64_t bytes, int64_t step) {
-  uint64_t part = bytes * (uint64_t)w->width;
-  return step == (int64_t)part && part < LINE ? (int)(LINE / part) : 1;
+  uint64_t bytes_each = bytes * (uint64_t)w->width;
+  return step == (int64_t)bytes_each && bytes_each < LINE ? (int)(LINE / bytes_each) : 1;
 }
 
 /* Prefetch `whole` bytes, which is all that the gang loads, at that distance from the address. */
 static void prefetch_stretch(widener *w, LLVMValueRef address, uint64_t whole, LLVMValueRef distance) {
-  LLVMValueRef first = part_scalar(w, address, 0);
+  LLVMValueRef first = vector_scalar(w, address, 0);
   for (uint64_t at = 0; at < whole; at += LINE)
     prefetch(w, first, LLVMBuildAdd(w->b, distance, constant_i64(w->p, at), ""));
 }
@@ -118,7 +118,7 @@ static void prefetch_for_gangs(widener *w, LLVMValueRef address, LLVMValueRef st
                     far = LLVMAppendBasicBlockInContext(w->p->context, w->function, "far"),
                     on = LLVMAppendBasicBlockInContext(w->p->context, w->function, "on");
   value_form(w, address); /* computed here, so that it dominates the blocks that follow */
-  part_scalar(w, address, 0);
+  vector_scalar(w, address, 0);
   LLVMBuildCondBr(w->b, prefetches_rarely(w, CACHED / distance), near, far);
   LLVMPositionBuilderAtEnd(w->b, near);
   prefetch_stretch(w, address, whole, constant_i64(w->p, distance));
@@ -204,7 +204,7 @@ static int iteration_arithmetic(const widener *w, int which) {
     if (is_barrier(value)) return 0;
     count += is_varying(w, value) && (LLVMIsABinaryOperator(value) || LLVMIsACallInst(value) || LLVMIsAFCmpInst(value));
   }
-  return count * w->parts;
+  return count * w->vectors;
 }
 
 /* Whether iterations load near each other but are too long for out-of-order execution to reach the next one's loads in
@@ -229,10 +229,10 @@ static int places_in_array(const widener *w, LLVMValueRef load, uint64_t bytes) 
 
 static void prefetch_vectors(widener *w, LLVMValueRef address, uint64_t bytes, LLVMValueRef distance) {
   int64_t step = shape_of(w->shapes, address).step;
-  int different = step ? w->parts : 1;
+  int different = step ? w->vectors : 1;
   for (int u = 0; u < different; u += vectors_of_line(w, bytes, step))
     for (uint64_t at = 0; at < bytes * (uint64_t)w->width; at += LINE)
-      prefetch(w, part_scalar(w, address, u), LLVMBuildAdd(w->b, distance, constant_i64(w->p, at), ""));
+      prefetch(w, vector_scalar(w, address, u), LLVMBuildAdd(w->b, distance, constant_i64(w->p, at), ""));
 }
 
 void prefetch_next_block(widener *w, LLVMValueRef load, uint64_t bytes) {
@@ -264,7 +264,7 @@ static void defer_rows(widener *w, LLVMValueRef load, uint64_t bytes, address_st
   const graph *g = w->g;
   int at = graph_node_of(g, load), works = 0, waits = 0;
   if (!g->seamless || register_lanes(w->p) * sizeof(float) < LINE || bytes * (uint64_t)w->width != LINE) return;
-  if (!is_far(stride) || w->parts == 1 || !is_parted(w, LLVMGetOperand(load, 0))) return;
+  if (!is_far(stride) || w->vectors == 1 || !is_vector_affine(w, LLVMGetOperand(load, 0))) return;
   for (int i = graph_number(g, load); i < g->value_count && g->node_of[i] == at; i++) {
     waits += is_barrier(g->values[i]);
     works += waits && is_tile_load(w, g->values[i], at);
@@ -272,11 +272,12 @@ static void defer_rows(widener *w, LLVMValueRef load, uint64_t bytes, address_st
   deferred_prefetches *a = &w->deferred;
   if (a->stamp != w->stamp) *a = (deferred_prefetches){.stamp = w->stamp};
   if (!works || a->count == (int)MW_COUNT(a->rows)) return;
-  LLVMValueRef first = part_scalar(w, LLVMGetOperand(load, 0), 0), second = part_scalar(w, LLVMGetOperand(load, 0), 1);
+  LLVMValueRef first = vector_scalar(w, LLVMGetOperand(load, 0), 0),
+               second = vector_scalar(w, LLVMGetOperand(load, 0), 1);
   LLVMValueRef step = LLVMBuildSub(w->b, LLVMBuildPtrToInt(w->b, second, w->p->i64, ""),
                                    LLVMBuildPtrToInt(w->b, first, w->p->i64, ""), "");
   a->rows[a->count++] = (row_prefetch){.at = LLVMBuildGEP2(w->b, w->p->i8, first, &stride.by, 1, ""), .step = step};
-  a->each = (a->count * w->parts + works - 1) / works;
+  a->each = (a->count * w->vectors + works - 1) / works;
 }
 
 /* Rows are mostly equidistant, so one address and a step suffice. A wrong prefetch is harmless. */
@@ -287,9 +288,9 @@ static void prefetch_row(widener *w, row_prefetch *rows) {
 
 void prefetch_beside(widener *w, LLVMValueRef load) {
   deferred_prefetches *a = &w->deferred;
-  int all = a->count * w->parts;
+  int all = a->count * w->vectors;
   if (a->next == all || a->stamp != w->stamp || !is_tile_load(w, load, graph_node_of(w->g, load))) return;
-  for (int n = 0; n < a->each && a->next < all; n++, a->next++) prefetch_row(w, &a->rows[a->next / w->parts]);
+  for (int n = 0; n < a->each && a->next < all; n++, a->next++) prefetch_row(w, &a->rows[a->next / w->vectors]);
 }
 
 /* Whether an iteration loads a line far from the previous one's and combines it with at least FEWEST rows, so that the
@@ -301,14 +302,14 @@ static bool pays_for_rows(const widener *w, uint64_t bytes, int rows, address_st
 
 static void prefetch_iterations_ahead(widener *w, LLVMValueRef address, int u, address_stride stride) {
   enum { ITERATIONS = 16 };
-  prefetch(w, part_scalar(w, address, u), LLVMBuildMul(w->b, stride.by, constant_i64(w->p, ITERATIONS), ""));
+  prefetch(w, vector_scalar(w, address, u), LLVMBuildMul(w->b, stride.by, constant_i64(w->p, ITERATIONS), ""));
 }
 
 /* Where a gang is a plane of rows: the vectors of its first row. */
 static void prefetch_columns(widener *w, LLVMValueRef address, uint64_t bytes, address_stride stride) {
   const cut *c = &w->shapes->cut;
-  if (c->kind != CUT_PLANE || !pays_for_rows(w, bytes, w->parts / c->columns, stride)) return;
-  if (!is_parted(w, address) || !is_number(stride_along(w, "tid.y", address), 0)) return;
+  if (c->kind != CUT_PLANE || !pays_for_rows(w, bytes, w->vectors / c->columns, stride)) return;
+  if (!is_vector_affine(w, address) || !is_number(stride_along(w, "tid.y", address), 0)) return;
   for (int u = 0; u < c->columns; u++) prefetch_iterations_ahead(w, address, u, stride);
 }
 
@@ -316,7 +317,7 @@ void prefetch_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
   enum { LONG = 512, ITERATIONS = 3 };
   LLVMValueRef address = LLVMGetOperand(load, 0);
   stride_query q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
-  uint64_t part = bytes * (uint64_t)w->width, whole = part * (uint64_t)w->parts;
+  uint64_t bytes_each = bytes * (uint64_t)w->width, whole = bytes_each * (uint64_t)w->vectors;
   if (!may_prefetch(w, &q, address) || whole < LINE) return;
   address_stride stride = stride_of(&q, address);
   if (!is_affine(w, address)) {
@@ -326,16 +327,16 @@ void prefetch_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
   bool is_near = is_beyond_lookahead(&q, load, stride), is_short = !is_near && iteration_length(w, q.loop) < LONG;
   if (!is_affine(w, address) || !(is_near || is_far(stride))) return;
   if (is_short && (!w->gang_begins || !follows_neighbour(q, address, bytes) || is_loaded_again(q, address))) return;
-  if (is_short && (part >= LINE || !is_whole_block(w))) {
+  if (is_short && (bytes_each >= LINE || !is_whole_block(w))) {
     prefetch_for_gangs(w, address, stride.by, whole);
     return;
   }
   int64_t step = shape_of(w->shapes, address).step;
-  if (part < LINE && step != (int64_t)part) return;
+  if (bytes_each < LINE && step != (int64_t)bytes_each) return;
   w->prefetched =
       (lane_prefetches){.load = load, .distance = LLVMBuildMul(w->b, stride.by, constant_i64(w->p, ITERATIONS), "")};
-  for (int u = 0; u < w->parts; u += vectors_of_line(w, bytes, step))
-    w->prefetched.calls.of[w->prefetched.count++] = prefetch(w, part_scalar(w, address, u), w->prefetched.distance);
+  for (int u = 0; u < w->vectors; u += vectors_of_line(w, bytes, step))
+    w->prefetched.calls.of[w->prefetched.count++] = prefetch(w, vector_scalar(w, address, u), w->prefetched.distance);
 }
 
 void prefetch_shared_row(widener *w, LLVMValueRef load, uint64_t bytes) {
@@ -343,7 +344,7 @@ void prefetch_shared_row(widener *w, LLVMValueRef load, uint64_t bytes) {
   stride_query q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
   if (!may_prefetch(w, &q, address) || is_varying(w, address)) return;
   address_stride stride = stride_of(&q, address);
-  if (!pays_for_rows(w, bytes, w->parts, stride)) return;
+  if (!pays_for_rows(w, bytes, w->vectors, stride)) return;
   prefetch_iterations_ahead(w, address, 0, stride);
 }
 

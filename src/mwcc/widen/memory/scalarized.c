@@ -4,7 +4,8 @@
 
 bool in_even_steps(widener *w, const place *at) {
   shape a = shape_of(w->shapes, at->address);
-  return gathers_singly(w->p) && (a.kind == SHAPE_AFFINE || a.kind == SHAPE_PARTED) && !local_unit(w->g, at->address);
+  return gathers_singly(w->p) && (a.kind == SHAPE_AFFINE || a.kind == SHAPE_VECTOR_AFFINE) &&
+         !local_unit(w->g, at->address);
 }
 
 static LLVMValueRef lane_pointer(widener *w, const place *at, LLVMValueRef base, int lane) {
@@ -22,11 +23,11 @@ LLVMValueRef load_steps(widener *w, const place *at, LLVMTypeRef wide, LLVMValue
 }
 
 LLVMValueRef load_singly(widener *w, const place *at, LLVMTypeRef wide, int u) {
-  return load_steps(w, at, wide, part_pointer(w, at, u));
+  return load_steps(w, at, wide, vector_pointer(w, at, u));
 }
 
 void store_singly(widener *w, const place *at, LLVMValueRef lanes, int u) {
-  LLVMValueRef base = part_pointer(w, at, u);
+  LLVMValueRef base = vector_pointer(w, at, u);
   for (int l = 0; l < w->width; l++) {
     LLVMValueRef element = LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, (unsigned)l), "");
     LLVMSetAlignment(LLVMBuildStore(w->b, element, lane_pointer(w, at, base, l)), at->align);

@@ -10,7 +10,7 @@
 
 enum { FEWEST_LANES = 4 };
 
-/* ---- rows as vectors: number r of them holds rows r, r + parts, r + 2 * parts, … ---- */
+/* ---- rows as vectors: number r of them holds rows r, r + vectors, r + 2 * vectors, … ---- */
 
 /* Elements first .. first + count - 1 of two concatenated vectors. */
 static LLVMValueRef taken(widener *w, LLVMValueRef a, LLVMValueRef b, int first, int count) {
@@ -26,26 +26,26 @@ static LLVMValueRef row_pointer(widener *w, const place *at, LLVMValueRef base, 
 
 static LLVMValueRef load_group(widener *w, const place *at, LLVMTypeRef type, LLVMValueRef base, int first) {
   LLVMValueRef rows[MOST_LANES];
-  int count = w->width / w->parts;
+  int count = w->width / w->vectors;
   for (int i = 0; i < count; i++) {
-    LLVMTypeRef row = LLVMVectorType(type, (unsigned)w->parts);
-    rows[i] = LLVMBuildLoad2(w->b, row, row_pointer(w, at, base, first + i * w->parts), "");
+    LLVMTypeRef row = LLVMVectorType(type, (unsigned)w->vectors);
+    rows[i] = LLVMBuildLoad2(w->b, row, row_pointer(w, at, base, first + i * w->vectors), "");
     LLVMSetAlignment(rows[i], at->align);
   }
-  for (int length = w->parts; count > 1; count /= 2, length *= 2)
+  for (int length = w->vectors; count > 1; count /= 2, length *= 2)
     for (int i = 0; i < count; i += 2) rows[i / 2] = taken(w, rows[i], rows[i + 1], 0, 2 * length);
   return rows[0];
 }
 
 static void store_group(widener *w, const place *at, LLVMValueRef group, LLVMValueRef base, int first) {
-  for (int i = 0; i < w->width / w->parts; i++) {
-    LLVMValueRef row = w->parts == w->width ? group : taken(w, group, group, i * w->parts, w->parts);
-    LLVMValueRef made = LLVMBuildStore(w->b, row, row_pointer(w, at, base, first + i * w->parts));
+  for (int i = 0; i < w->width / w->vectors; i++) {
+    LLVMValueRef row = w->vectors == w->width ? group : taken(w, group, group, i * w->vectors, w->vectors);
+    LLVMValueRef made = LLVMBuildStore(w->b, row, row_pointer(w, at, base, first + i * w->vectors));
     LLVMSetAlignment(made, at->align);
   }
 }
 
-/* ---- transposing: each square of parts x parts elements, at the same places in all vectors ---- */
+/* ---- transposing: each square of vectors x vectors elements, at the same places in all vectors ---- */
 
 /* Element i is element pick(i) of a (below width) or b. */
 static LLVMValueRef picked(widener *w, LLVMValueRef a, LLVMValueRef b, const int *pick) {
@@ -83,14 +83,14 @@ static void transpose_four(widener *w, LLVMValueRef *v) {
 }
 
 /* Exchange across the diagonal: elements or squares of four, then pieces twice as large, … */
-static void transpose(widener *w, parts *v) {
+static void transpose(widener *w, vectors *v) {
   int size = 1;
-  if (w->parts >= 4) {
-    for (int u = 0; u < w->parts; u += 4) transpose_four(w, v->of + u);
+  if (w->vectors >= 4) {
+    for (int u = 0; u < w->vectors; u += 4) transpose_four(w, v->of + u);
     size = 4;
   }
-  for (; size < w->parts; size *= 2)
-    for (int u = 0; u < w->parts; u++) {
+  for (; size < w->vectors; size *= 2)
+    for (int u = 0; u < w->vectors; u++) {
       if (u & size) continue;
       LLVMValueRef a = v->of[u], b = v->of[u + size];
       v->of[u] = halves(w, a, b, size, 0);
@@ -100,33 +100,33 @@ static void transpose(widener *w, parts *v) {
 
 /* ---- gangs ---- */
 
-parts load_rows(widener *w, const place *at, LLVMTypeRef type, mask m) {
+vectors load_rows(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
-  parts result = {0};
+  vectors result = {0};
   value_form(w, at->address); /* needed on both paths */
-  parts slots = m.all ? result : new_slots(w, wide, w->parts);
+  vectors slots = m.all ? result : new_slots(w, wide, w->vectors);
   choice c = choose_every(w, m);
-  LLVMValueRef base = part_pointer(w, at, 0);
-  for (int u = 0; u < w->parts; u++) result.of[u] = load_group(w, at, type, base, u);
+  LLVMValueRef base = vector_pointer(w, at, 0);
+  for (int u = 0; u < w->vectors; u++) result.of[u] = load_group(w, at, type, base, u);
   transpose(w, &result);
   if (m.all) return result;
-  store_slots(w, result, slots, w->parts);
+  store_slots(w, result, slots, w->vectors);
   else_some(w, &c);
-  for (int u = 0; u < w->parts; u++) result.of[u] = gather(w, at, wide, m, u);
-  store_slots(w, result, slots, w->parts);
+  for (int u = 0; u < w->vectors; u++) result.of[u] = gather(w, at, wide, m, u);
+  store_slots(w, result, slots, w->vectors);
   end_choice(w, &c);
-  return load_slots(w, wide, slots, w->parts);
+  return load_slots(w, wide, slots, w->vectors);
 }
 
-void store_rows(widener *w, const place *at, parts lanes, mask m) {
-  parts turned = lanes;
+void store_rows(widener *w, const place *at, vectors lanes, mask m) {
+  vectors turned = lanes;
   value_form(w, at->address); /* needed on both paths */
   choice c = choose_every(w, m);
-  LLVMValueRef base = part_pointer(w, at, 0);
+  LLVMValueRef base = vector_pointer(w, at, 0);
   transpose(w, &turned);
-  for (int u = 0; u < w->parts; u++) store_group(w, at, turned.of[u], base, u);
+  for (int u = 0; u < w->vectors; u++) store_group(w, at, turned.of[u], base, u);
   if (m.all) return;
   else_some(w, &c);
-  for (int u = 0; u < w->parts; u++) scatter(w, at, lanes.of[u], m, u);
+  for (int u = 0; u < w->vectors; u++) scatter(w, at, lanes.of[u], m, u);
   end_choice(w, &c);
 }

@@ -21,7 +21,7 @@ static const char *permutation(const widener *w, LLVMTypeRef type) {
 }
 
 bool may_be_window(const widener *w, const place *at, LLVMTypeRef type) {
-  return has_pass(w->p, PASS_WINDOWED_GATHER) && w->fallback && w->parts == 1 && !at->is_volatile &&
+  return has_pass(w->p, PASS_WINDOWED_GATHER) && w->fallback && w->vectors == 1 && !at->is_volatile &&
          permutation(w, type);
 }
 
@@ -48,15 +48,15 @@ static LLVMValueRef varying_term(widener *w, const place *at, LLVMValueRef index
 }
 
 /* `index`: of a uniform base, as it is used or extended to 64 bits. */
-parts load_window(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef type, mask m) {
+vectors load_window(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef type, mask m) {
   bool is_unsigned = LLVMIsAZExtInst(index) != NULL;
   if (is_unsigned || LLVMIsASExtInst(index)) index = LLVMGetOperand(index, 0);
   LLVMTypeRef wide = vector_type(w, type), number = LLVMTypeOf(index), words = vector_type(w, w->p->i32);
-  parts slots = new_slots(w, wide, 1);
+  vectors slots = new_slots(w, wide, 1);
   need_pointers(w, at);
   index = varying_term(w, at, index, is_unsigned);
   /* freeze: a branch must not depend on what an inactive lane holds */
-  LLVMValueRef lanes = LLVMBuildFreeze(w->b, part_vector(w, index, 0), "");
+  LLVMValueRef lanes = LLVMBuildFreeze(w->b, value_vector(w, index, 0), "");
   LLVMValueRef first = lane_of_vector(w, lanes, 0), last = lane_of_vector(w, lanes, w->width - 1);
   LLVMValueRef distances = LLVMBuildSub(w->b, lanes, splat(w, first), "");
   LLVMValueRef most = LLVMBuildSub(w->b, last, first, "");

@@ -79,10 +79,10 @@ static bool assumed_shape_of_clamp(search *s, LLVMValueRef i, int depth, shape *
   for (unsigned n = first; n < first + 2; n++) {
     if (!assumed_shape(s, LLVMGetOperand(i, n), depth - 1, &other)) return false;
     if (!found.stride && !found.step) found = other;
-    parted = parted || other.kind == SHAPE_PARTED;
+    parted = parted || other.kind == SHAPE_VECTOR_AFFINE;
   }
   *out = (shape){.kind = SHAPE_AFFINE, .stride = found.stride, .step = found.step, .no_wrap = true};
-  if (parted) out->kind = SHAPE_PARTED, out->step = 0;
+  if (parted) out->kind = SHAPE_VECTOR_AFFINE, out->step = 0;
   bool small = llabs(found.stride) < LONG_STEP && llabs(found.step) < LONG_STEP;
   return found.stride != 0 && small && LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && speculate(s, i, *out);
 }
@@ -92,7 +92,7 @@ static bool assumed_shape(search *s, LLVMValueRef value, int depth, shape *out) 
   *out = (shape){0};
   if (!is_varying_instruction(s, value)) {
     if (LLVMIsAInstruction(value)) *out = shape_of(s->shapes, value);
-    return out->kind <= SHAPE_PARTED;
+    return out->kind <= SHAPE_VECTOR_AFFINE;
   }
   if (depth == 0 || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind) return false;
   switch (LLVMGetInstructionOpcode(value)) {
@@ -103,7 +103,7 @@ static bool assumed_shape(search *s, LLVMValueRef value, int depth, shape *out) 
         !assumed_shape(s, LLVMGetOperand(value, 1), depth - 1, &b))
       return false;
     out->stride = a.stride + sign * b.stride, out->step = a.step + sign * b.step;
-    if (a.kind == SHAPE_PARTED || b.kind == SHAPE_PARTED) out->kind = SHAPE_PARTED;
+    if (a.kind == SHAPE_VECTOR_AFFINE || b.kind == SHAPE_VECTOR_AFFINE) out->kind = SHAPE_VECTOR_AFFINE;
     return true;
   }
   case LLVMSExt:
@@ -152,7 +152,7 @@ bool find_speculation(const graph *g, const order *o, const shapes *s, speculati
   *out = (speculation){0};
   if (!has_pass(g->program, PASS_SPECULATIVE_SHAPES)) return false;
   bool whole = s->cut.kind == CUT_ROWS || s->cut.kind == CUT_PLANE; /* the test reads all lanes */
-  if (!whole || s->cut.lanes == 1 || has_barrier(g) || g->value_count * s->cut.parts > MUCH_CODE) return false;
+  if (!whole || s->cut.lanes == 1 || has_barrier(g) || g->value_count * s->cut.vectors > MUCH_CODE) return false;
   for (int i = 0; i < g->value_count; i++) {
     LLVMValueRef address = address_of(g->values[i]);
     if (address) collect_indices(&found, address);
@@ -220,9 +220,9 @@ static bool split(const widener *w, LLVMValueRef value, LLVMValueRef *counting, 
 /* Lane 0's number, provided that the value has its speculated shape; NULL: only its vectors show that. */
 static LLVMValueRef assumed_lane0(const shape_test *l, LLVMValueRef value) {
   LLVMValueRef counting, common;
-  if (is_affine(l->w, value) || is_parted(l->w, value)) {
+  if (is_affine(l->w, value) || is_vector_affine(l->w, value)) {
     compute(l->w, value, l->m);
-    return part_scalar(l->w, value, l->vector);
+    return vector_scalar(l->w, value, l->vector);
   }
   LLVMOpcode opcode = LLVMIsAInstruction(value) ? LLVMGetInstructionOpcode(value) : LLVMRet;
   bool moved = opcode == LLVMAdd || opcode == LLVMSub;
@@ -238,7 +238,7 @@ static LLVMValueRef assumed_lane0(const shape_test *l, LLVMValueRef value) {
 /* The distance from lane 0 to the lane with the greatest number (sign 1) or the least (-1). */
 static int64_t farthest(const widener *w, const shape *s, int sign) {
   /* vectors that are tested one by one have no step */
-  int64_t along = s->stride * (w->width - 1), across = s->step * (w->parts - 1), far = 0;
+  int64_t along = s->stride * (w->width - 1), across = s->step * (w->vectors - 1), far = 0;
   if (along * sign > 0) far += along;
   if (across * sign > 0) far += across;
   return far;
@@ -257,8 +257,8 @@ static LLVMValueRef clamps_no_lane(const shape_test *l, const shape *s, int sign
 static LLVMValueRef flips_no_lane(const shape_test *l, LLVMValueRef counting, LLVMValueRef bits) {
   widener *w = l->w;
   shape s = shape_of(w->shapes, counting);
-  uint64_t size = (uint64_t)w->width * (uint64_t)w->parts;
-  if (!is_affine(w, counting) || s.stride != 1 || (w->parts > 1 && s.step != w->width)) return NULL;
+  uint64_t size = (uint64_t)w->width * (uint64_t)w->vectors;
+  if (!is_affine(w, counting) || s.stride != 1 || (w->vectors > 1 && s.step != w->width)) return NULL;
   if ((size & (size - 1)) != 0 || s.align > 31 || ((uint64_t)1 << s.align) < size) return NULL;
   LLVMTypeRef type = LLVMTypeOf(bits);
   LLVMValueRef low = LLVMBuildAnd(w->b, bits, LLVMConstInt(type, size - 1, 0), "");
@@ -290,9 +290,9 @@ static LLVMValueRef test_by_vectors(const shape_test *l, LLVMValueRef value, con
   LLVMTypeRef type = LLVMTypeOf(value);
   LLVMValueRef same = NULL;
   compute(w, value, l->m);
-  parts lanes = value_vectors(w, value);
+  vectors lanes = value_vectors(w, value);
   *first = LLVMBuildExtractElement(w->b, lanes.of[l->vector], constant_i32(w->p, 0), "");
-  int end = s->kind == SHAPE_PARTED ? l->vector + 1 : w->parts;
+  int end = s->kind == SHAPE_VECTOR_AFFINE ? l->vector + 1 : w->vectors;
   for (int u = l->vector; u < end; u++) {
     LLVMValueRef distance = LLVMConstInt(type, (uint64_t)(u * s->step), 1);
     LLVMValueRef follow = splat(w, LLVMBuildAdd(w->b, *first, distance, ""));
@@ -325,7 +325,7 @@ LLVMValueRef build_shape_test(widener *w, const speculation *x) {
   shape_test l = {w, x, {.lanes = mask_vectors(w, (mask){.all = true})}, 0};
   LLVMValueRef lanes = NULL, all = NULL;
   for (int i = 0; i < x->count; i++) {
-    int count = x->list[i].shape.kind == SHAPE_PARTED ? w->parts : 1;
+    int count = x->list[i].shape.kind == SHAPE_VECTOR_AFFINE ? w->vectors : 1;
     for (l.vector = 0; l.vector < count; l.vector++) test_value(&l, &x->list[i], &all, &lanes);
   }
   if (lanes) {
@@ -339,7 +339,8 @@ LLVMValueRef unclamped_operand(const widener *w, LLVMValueRef value) {
   LLVMValueRef counting, common;
   if (!w->speculated || !extreme_sign(value) || !is_speculated(w->speculated, value)) return NULL;
   if (!split(w, value, &counting, &common)) return NULL;
-  bool affine = is_affine(w, value) && is_affine(w, counting), parted = is_parted(w, value) && is_parted(w, counting);
+  bool affine = is_affine(w, value) && is_affine(w, counting),
+       parted = is_vector_affine(w, value) && is_vector_affine(w, counting);
   return affine || parted ? counting : NULL;
 }
 

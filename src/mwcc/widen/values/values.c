@@ -49,7 +49,7 @@ static shape_kind kind_of(const widener *w, LLVMValueRef value) {
 
 bool is_uniform(const widener *w, LLVMValueRef value) { return kind_of(w, value) <= SHAPE_GANG; }
 bool is_affine(const widener *w, LLVMValueRef value) { return kind_of(w, value) == SHAPE_AFFINE; }
-bool is_parted(const widener *w, LLVMValueRef value) { return kind_of(w, value) == SHAPE_PARTED; }
+bool is_vector_affine(const widener *w, LLVMValueRef value) { return kind_of(w, value) == SHAPE_VECTOR_AFFINE; }
 bool is_varying(const widener *w, LLVMValueRef value) { return kind_of(w, value) == SHAPE_VARYING; }
 
 bool has_stride(const widener *w, LLVMValueRef value, int64_t stride) {
@@ -57,7 +57,9 @@ bool has_stride(const widener *w, LLVMValueRef value, int64_t stride) {
   return !is_varying(w, value) && shape_of(w->shapes, value).stride == stride;
 }
 
-int form_count(const widener *w, LLVMValueRef value) { return kind_of(w, value) >= SHAPE_PARTED ? w->parts : 1; }
+int form_count(const widener *w, LLVMValueRef value) {
+  return kind_of(w, value) >= SHAPE_VECTOR_AFFINE ? w->vectors : 1;
+}
 
 /* A struct (of cmpxchg) of vectors; else a vector. */
 LLVMTypeRef wide_type(const widener *w, LLVMTypeRef type) {
@@ -74,7 +76,7 @@ LLVMTypeRef form_type(const widener *w, LLVMValueRef value) {
 
 void begin_slots(widener *w) {
   w->slot_count = 0;
-  for (size_t i = 0; i < w->table_size; i++) w->table[i].slot = (parts){0};
+  for (size_t i = 0; i < w->table_size; i++) w->table[i].slot = (vectors){0};
 }
 
 void empty_slots(widener *w, LLVMValueRef before) {
@@ -85,8 +87,8 @@ void empty_slots(widener *w, LLVMValueRef before) {
   LLVMDisposeBuilder(b);
 }
 
-parts new_slots(widener *w, LLVMTypeRef type, int count) {
-  parts slots = {0};
+vectors new_slots(widener *w, LLVMTypeRef type, int count) {
+  vectors slots = {0};
   if (w->slot_count + (size_t)count > w->slot_capacity) {
     w->slot_capacity = w->slot_capacity * 2 + 256;
     w->slots = mw_realloc(w->slots, w->slot_capacity * sizeof *w->slots);
@@ -99,13 +101,13 @@ LLVMValueRef first_id(widener *w, unsigned axis) {
   return w->tid_is_zero[axis] ? constant_i32(w->p, 0) : LLVMBuildLoad2(w->b, w->p->i32, w->tid[axis], "");
 }
 
-parts load_slots(widener *w, LLVMTypeRef type, parts slots, int count) {
-  parts values = {0};
+vectors load_slots(widener *w, LLVMTypeRef type, vectors slots, int count) {
+  vectors values = {0};
   for (int u = 0; u < count; u++) values.of[u] = LLVMBuildLoad2(w->b, type, slots.of[u], "");
   return values;
 }
 
-void store_slots(widener *w, parts values, parts slots, int count) {
+void store_slots(widener *w, vectors values, vectors slots, int count) {
   for (int u = 0; u < count; u++) LLVMBuildStore(w->b, values.of[u], slots.of[u]);
 }
 
@@ -118,30 +120,30 @@ LLVMTypeRef waiting_type(const widener *w, LLVMTypeRef type) {
   return vector_type(w, w->width <= LANES_OF_WORDS ? w->p->i32 : w->p->i8);
 }
 
-parts load_waiting(widener *w, LLVMTypeRef type, parts places, int count) {
+vectors load_waiting(widener *w, LLVMTypeRef type, vectors places, int count) {
   LLVMTypeRef waiting = waiting_type(w, type);
-  parts values = load_slots(w, waiting, places, count);
+  vectors values = load_slots(w, waiting, places, count);
   for (int u = 0; u < count && waiting != type; u++)
     values.of[u] = LLVMBuildICmp(w->b, LLVMIntSLT, values.of[u], LLVMConstNull(waiting), "");
   return values;
 }
 
-void store_waiting(widener *w, LLVMTypeRef type, parts values, parts places, int count) {
+void store_waiting(widener *w, LLVMTypeRef type, vectors values, vectors places, int count) {
   LLVMTypeRef waiting = waiting_type(w, type);
   for (int u = 0; u < count && waiting != type; u++) values.of[u] = LLVMBuildSExt(w->b, values.of[u], waiting, "");
   store_slots(w, values, places, count);
 }
 
-parts slot_of(widener *w, LLVMValueRef value) {
+vectors slot_of(widener *w, LLVMValueRef value) {
   widened *k = widened_of(w, value);
   if (!k->slot.of[0]) k->slot = new_slots(w, form_type(w, value), form_count(w, value));
   return k->slot;
 }
 
-parts value_form(widener *w, LLVMValueRef value) {
-  if (!LLVMIsAInstruction(value) && !LLVMIsAArgument(value)) return (parts){{value}};
+vectors value_form(widener *w, LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value) && !LLVMIsAArgument(value)) return (vectors){{value}};
   widened *k = widened_of(w, value);
-  if (LLVMIsAArgument(value)) return (parts){{k->saved}}; /* loaded at the function's top */
+  if (LLVMIsAArgument(value)) return (vectors){{k->saved}}; /* loaded at the function's top */
   if (k->constant) return *k->constant;
   if (k->local.of[0] && k->node_stamp == w->stamp) return k->local;
   k->local = load_slots(w, form_type(w, value), slot_of(w, value), form_count(w, value));
@@ -155,9 +157,9 @@ LLVMValueRef value_scalar(widener *w, LLVMValueRef value) {
   return is_varying(w, value) ? LLVMBuildExtractElement(w->b, form, constant_i32(w->p, 0), "") : form;
 }
 
-LLVMValueRef part_scalar(widener *w, LLVMValueRef value, int u) {
+LLVMValueRef vector_scalar(widener *w, LLVMValueRef value, int u) {
   if (is_uniform(w, value)) return value_form(w, value).of[0];
-  if (is_parted(w, value)) return value_form(w, value).of[u];
+  if (is_vector_affine(w, value)) return value_form(w, value).of[u];
   if (is_varying(w, value)) return LLVMBuildExtractElement(w->b, value_form(w, value).of[u], constant_i32(w->p, 0), "");
   LLVMValueRef base = value_form(w, value).of[0];
   int64_t distance = u * shape_of(w->shapes, value).step;
@@ -189,9 +191,9 @@ LLVMValueRef lane_steps(widener *w, LLVMTypeRef integer, int64_t stride) {
 
 LLVMValueRef lane_numbers(widener *w, LLVMTypeRef integer) { return lane_steps(w, integer, 1); }
 
-LLVMValueRef part_vector(widener *w, LLVMValueRef value, int u) {
+LLVMValueRef value_vector(widener *w, LLVMValueRef value, int u) {
   if (is_varying(w, value)) return value_form(w, value).of[u];
-  LLVMValueRef scalar = part_scalar(w, value, u);
+  LLVMValueRef scalar = vector_scalar(w, value, u);
   int64_t stride = is_uniform(w, value) ? 0 : shape_of(w->shapes, value).stride;
   if (stride == 0) return splat(w, scalar);
   if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind) {
@@ -201,11 +203,11 @@ LLVMValueRef part_vector(widener *w, LLVMValueRef value, int u) {
   return LLVMBuildAdd(w->b, splat(w, scalar), lane_steps(w, LLVMTypeOf(value), stride), "");
 }
 
-parts value_vectors(widener *w, LLVMValueRef value) {
-  parts vectors = {0};
+vectors value_vectors(widener *w, LLVMValueRef value) {
+  vectors all = {0};
   bool same = is_uniform(w, value);
-  for (int u = 0; u < w->parts; u++) vectors.of[u] = same && u ? vectors.of[0] : part_vector(w, value, u);
-  return vectors;
+  for (int u = 0; u < w->vectors; u++) all.of[u] = same && u ? all.of[0] : value_vector(w, value, u);
+  return all;
 }
 
 bool is_in_slot(const widener *w, LLVMValueRef value) {
@@ -219,7 +221,7 @@ bool is_in_slot(const widener *w, LLVMValueRef value) {
 
 /* Whether the form is a constant, or one for each lane, on which the mask has no influence: then it is the same in
    every gang, and what is computed from it folds as well. */
-static bool is_constant(const widener *w, LLVMValueRef value, parts form) {
+static bool is_constant(const widener *w, LLVMValueRef value, vectors form) {
   bool computes = LLVMIsABinaryOperator(value) || LLVMIsACastInst(value) || LLVMIsAICmpInst(value) ||
                   (LLVMIsACallInst(value) && starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.tid."));
   switch (LLVMGetInstructionOpcode(value)) {
@@ -238,7 +240,7 @@ static bool is_constant(const widener *w, LLVMValueRef value, parts form) {
   return computes;
 }
 
-void set_value(widener *w, LLVMValueRef value, parts form) {
+void set_value(widener *w, LLVMValueRef value, vectors form) {
   if (is_in_slot(w, value)) store_slots(w, form, slot_of(w, value), form_count(w, value));
   widened *k = widened_of(w, value);
   if (!k->constant && is_constant(w, value, form)) {
@@ -249,7 +251,7 @@ void set_value(widener *w, LLVMValueRef value, parts form) {
   k->node_stamp = w->stamp;
 }
 
-void set_scalar(widener *w, LLVMValueRef value, LLVMValueRef form) { set_value(w, value, (parts){{form}}); }
+void set_scalar(widener *w, LLVMValueRef value, LLVMValueRef form) { set_value(w, value, (vectors){{form}}); }
 
 /* ---- masks ---- */
 
@@ -257,29 +259,29 @@ LLVMValueRef mask_word(widener *w, LLVMValueRef lanes) {
   return LLVMBuildBitCast(w->b, lanes, LLVMIntTypeInContext(w->p->context, (unsigned)w->width), "");
 }
 
-LLVMValueRef any_in_part(widener *w, LLVMValueRef lanes) {
+LLVMValueRef any_in_vector(widener *w, LLVMValueRef lanes) {
   LLVMValueRef word = mask_word(w, lanes);
   return LLVMBuildICmp(w->b, LLVMIntNE, word, LLVMConstNull(LLVMTypeOf(word)), "any");
 }
 
-LLVMValueRef any_lane(widener *w, parts lanes) {
+LLVMValueRef any_lane(widener *w, vectors lanes) {
   LLVMValueRef together = lanes.of[0];
-  for (int u = 1; u < w->parts; u++) together = LLVMBuildOr(w->b, together, lanes.of[u], "");
-  return any_in_part(w, together);
+  for (int u = 1; u < w->vectors; u++) together = LLVMBuildOr(w->b, together, lanes.of[u], "");
+  return any_in_vector(w, together);
 }
 
-LLVMValueRef mask_part(widener *w, mask m, int u) {
+LLVMValueRef mask_vector(widener *w, mask m, int u) {
   return m.all ? LLVMConstAllOnes(vector_type(w, w->p->i1)) : m.lanes.of[u];
 }
 
-parts mask_vectors(widener *w, mask m) {
-  parts vectors = {0};
-  for (int u = 0; u < w->parts; u++) vectors.of[u] = mask_part(w, m, u);
-  return vectors;
+vectors mask_vectors(widener *w, mask m) {
+  vectors all = {0};
+  for (int u = 0; u < w->vectors; u++) all.of[u] = mask_vector(w, m, u);
+  return all;
 }
 
-parts no_lanes(widener *w) {
-  parts none = {0};
-  for (int u = 0; u < w->parts; u++) none.of[u] = LLVMConstNull(vector_type(w, w->p->i1));
+vectors no_lanes(widener *w) {
+  vectors none = {0};
+  for (int u = 0; u < w->vectors; u++) none.of[u] = LLVMConstNull(vector_type(w, w->p->i1));
   return none;
 }
