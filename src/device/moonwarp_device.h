@@ -45,6 +45,8 @@
 #include "moonwarp/math/error_functions.h"
 #include "moonwarp/math/double/bessel.h"
 #include "moonwarp/arithmetic/bits.h"
+#include "moonwarp/arithmetic/simd_in_word.h"
+#include "moonwarp/arithmetic/dynamic_programming.h"
 #include "moonwarp/arithmetic/conversions.h"
 #include "moonwarp/arithmetic/arithmetic.h"
 #include "moonwarp/arithmetic/arithmetic_double.h"
