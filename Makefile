@@ -86,8 +86,8 @@ LIB_ASM := $(sort $(shell find src/cpu -name '*.S'))
 MWCC_SOURCES := $(sort $(shell find src/mwcc -name '*.c')) $(wildcard src/base/*.c)
 MWCC_START := $(filter src/mwcc/main.c src/mwcc/front/% src/mwcc/support/process.c src/mwcc/support/passes.c src/mwcc/support/huge_pages.c src/mwcc/gpu/arch.c,$(MWCC_SOURCES)) \
   $(filter-out src/mwcc/%,$(MWCC_SOURCES))
-LUA_SOURCES := $(wildcard src/lua/*.c)
-CUDA_SOURCES := $(wildcard src/host/*.c)
+LUA_SOURCES := $(sort $(shell find src/lua -name '*.c'))
+CUDA_SOURCES := $(sort $(shell find src/host -name '*.c'))
 
 # As many jobs as there are processors, and one short line a file: make V=1 shows the commands, make -s nothing.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
@@ -191,6 +191,8 @@ $(MWCC_STAGES): $(call object,$(filter-out src/mwcc/main.c,$(MWCC_SOURCES)))
 	$(call say,LINK)
 	$(Q)$(CC) -shared -pthread $(LDFLAGS) -o $@ $^ $(LLVM_LIBS) -lm
 endif
+
+LUA_OBJECTS := $(LUA_SOURCES:src/lua/%=$(BUILD)/obj/lua$(LUA_VERSION)/%.o)
 
 # The Lua module, of one version of Lua: $(1), with the flags $(2). It finds the library from where it stands, in the build
 # tree as in an installation or a tree of LuaRocks.

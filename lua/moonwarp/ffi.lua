@@ -22,17 +22,17 @@ local raw = {
   time = function() return library.C.mw_time() end,
 }
 
-for _, name in ipairs { "error", "value", "dtype", "device", "array" } do
+for _, name in ipairs { "error", "convert.value", "convert.dtype", "device", "array.array" } do
   for key, value in pairs(require("moonwarp.ffi." .. name).raw) do raw[key] = value end
 end
 
 -- The rest is read when it is needed (ffi/later.lua): by these functions or methods, the first of it that a script can
 -- come to.
-later.put_off(raw, "bulk", { "array_from", "array_assign", "array_convert" }, { array = { "totable", "bytes" } })
-later.put_off(raw, "elementwise", { "elementwise_new", "elementwise_text", "elementwise_run", "array_operator" })
-later.put_off(raw, "host", {}, { array = { "host" } })
-later.put_off(raw, "module", { "compile", "source_read", "load", "compile_seconds" })
-later.put_off(raw, "launch", { "launch_block" })
+later.put_off(raw, "array.bulk", { "array_from", "array_assign", "array_convert" }, { array = { "totable", "bytes" } })
+later.put_off(raw, "array.elementwise", { "elementwise_new", "elementwise_text", "elementwise_run", "array_operator" })
+later.put_off(raw, "array.host", {}, { array = { "host" } })
+later.put_off(raw, "module.module", { "compile", "source_read", "load", "compile_seconds" })
+later.put_off(raw, "module.launch", { "launch_block" })
 later.put_off(raw, "stream", {
   "stream_new", "stream_default", "stream_priorities", "stream_use", "event_new", "poll",
 })
@@ -41,11 +41,11 @@ later.put_off(raw, "memory", {
   "memory_copy", "memory_fill", "memory_get", "memory_set", "memory_bytes", "memory_set_bytes", "memory_array",
   "pointer",
 })
-later.put_off(raw, "image", { "image_read", "image_write", "image_texels" })
-later.put_off(raw, "texture_memory", { "pitched_new", "cuda_array_new", "cuda_array_level", "box_copy" })
-later.put_off(raw, "texture", { "texture_new", "surface_new" })
+later.put_off(raw, "texture.image", { "image_read", "image_write", "image_texels" })
+later.put_off(raw, "texture.texture_memory", { "pitched_new", "cuda_array_new", "cuda_array_level", "box_copy" })
+later.put_off(raw, "texture.texture", { "texture_new", "surface_new" })
 later.put_off(raw, "graph", { "graph_new", "graph_capture", "graph_capture_end", "stream_capturing" })
-later.put_off(raw, "graphics", {
+later.put_off(raw, "texture.graphics", {
   "graphics_buffer", "graphics_image", "graphics_map", "graphics_unmap", "graphics_devices",
 })
 later.put_off(raw, "cache", { "cache_info", "cache_clear", "cache_limit" })

@@ -67,7 +67,7 @@ local in_one_only = {
 
 -- What the files of the FFI binding call: all of them write C.mw_name.
 local function called_by_ffi()
-  local pipe, found = assert(io.popen "cat lua/moonwarp/ffi/*.lua lua/moonwarp/ffi.lua"), {}
+  local pipe, found = assert(io.popen "cat lua/moonwarp/ffi.lua $(find lua/moonwarp/ffi -name '*.lua')"), {}
   for name in pipe:read("*a"):gmatch "%f[%w]C%.(mw_[%l%d_]+)" do found[name] = true end
   pipe:close()
   return found

@@ -86,6 +86,32 @@ describe("an installation", function()
     assert.matches("a prepared launch", must(("MOONWARP_HOME=%s %s/static"):format(at, folder)))
   end)
 
+  it("serves hosts with Lua inside, statically", function()
+    local at = folder .. "/moved"
+    local source = assert(io.open(folder .. "/host.c", "w"))
+    source:write [[
+      #include <lauxlib.h>
+      #include <lualib.h>
+      int luaopen_moonwarp_core(lua_State *L);
+      int main(int count, char **arguments) {
+        lua_State *L = luaL_newstate();
+        luaL_openlibs(L);
+        luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+        lua_pushcfunction(L, luaopen_moonwarp_core);
+        lua_setfield(L, -2, "moonwarp.core");
+        return count != 2 || luaL_dostring(L, arguments[1]);
+      }
+    ]]
+    source:close()
+    local flags = ("$(PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs --static moonwarp lua5.4"):format(at)
+    local libraries = ("%s/lib/libmoonwarp-lua5.4.a %s/lib/libmoonwarp.a"):format(at, at)
+    must((cc .. " -o %s/lua_host %s/host.c %s %s"):format(folder, folder, libraries,
+      flags .. " | sed 's/-lmoonwarp//')"))
+    local path = ("LUA_PATH='%s/share/lua/5.4/?.lua;%s/share/lua/5.4/?/init.lua' LUA_CPATH=' '"):format(at, at)
+    local use = ("cd / && MOONWARP_HOME=%s %s"):format(at, path)
+    assert.equal("true\tc\n", must(("%s %s/lua_host 'mw = require \"moonwarp\" %s'"):format(use, folder, script)))
+  end)
+
   it("serves hosts with CUDA's own functions, by pkg-config and statically", function()
     local at = folder .. "/moved"
     local flags = ("$(PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs %%s moonwarp-cuda)"):format(at)

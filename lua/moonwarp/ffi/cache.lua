@@ -3,7 +3,7 @@
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
 local errors = require "moonwarp.ffi.error"
-local value = require "moonwarp.ffi.value"
+local value = require "moonwarp.ffi.convert.value"
 
 return {
   raw = {

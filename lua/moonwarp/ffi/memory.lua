@@ -3,13 +3,13 @@
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
 local errors = require "moonwarp.ffi.error"
-local value = require "moonwarp.ffi.value"
-local dtype = require "moonwarp.ffi.dtype"
+local value = require "moonwarp.ffi.convert.value"
+local dtype = require "moonwarp.ffi.convert.dtype"
 local device = require "moonwarp.ffi.device"
 local collect = require "moonwarp.ffi.collect"
 local streams = require "moonwarp.ffi.stream"
-local arrays = require "moonwarp.ffi.array"
-local texture_memory = require "moonwarp.ffi.texture_memory"
+local arrays = require "moonwarp.ffi.array.array"
+local texture_memory = require "moonwarp.ffi.texture.texture_memory"
 local class = require "moonwarp.ffi.class"
 
 local M = {}

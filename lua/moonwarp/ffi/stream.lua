@@ -8,7 +8,7 @@ local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
 local class = require "moonwarp.ffi.class"
 local errors = require "moonwarp.ffi.error"
-local value = require "moonwarp.ffi.value"
+local value = require "moonwarp.ffi.convert.value"
 local device = require "moonwarp.ffi.device"
 
 local M = {}

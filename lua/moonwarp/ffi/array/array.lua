@@ -1,0 +1,472 @@
+-- Array objects: making, viewing and freeing them, their elements, and what is done to all of them at once.
+--
+-- Indices are Lua's, from 1. Reading one past the end gives nil, which is how ipairs finds it; any other index outside
+-- is a mistake and raises. Of an array with several dimensions a[i] is row i, a view.
+--
+-- Reading and writing an element is written for the compiler: a loop over a[i] becomes machine code with a call of
+-- mw_array_read in it (spec/lua/jit_spec.lua).
+
+local ffi = require "ffi"
+local C = require("moonwarp.ffi.library").C
+local class = require "moonwarp.ffi.class"
+local errors = require "moonwarp.ffi.error"
+local value = require "moonwarp.ffi.convert.value"
+local dtype = require "moonwarp.ffi.convert.dtype"
+local device = require "moonwarp.ffi.device"
+local collect = require "moonwarp.ffi.collect"
+local later = require "moonwarp.ffi.later"
+
+local M = {}
+
+local MAX_RANK = 8
+M.MAX_RANK = MAX_RANK
+
+-- ---- scalars that need no look at their type ----
+
+-- How elements are stored: by 0 (whatever else: see the type) or the number of a scalar here.
+local scalars = {
+  { kind = value.FLOAT, name = "float" }, { kind = value.FLOAT, name = "double" },
+  { kind = value.INT, name = "int8_t" }, { kind = value.UINT, name = "uint8_t" },
+  { kind = value.INT, name = "int16_t" }, { kind = value.UINT, name = "uint16_t" },
+  { kind = value.INT, name = "int32_t" }, { kind = value.UINT, name = "uint32_t" },
+  { kind = value.INT, name = "int64_t" }, { kind = value.UINT, name = "uint64_t" },
+}
+local FLOAT, DOUBLE, INT64 = 1, 2, 9
+
+local cells, low, high = {}, {}, {} -- room for one element; the range of numbers that can be stored as they are
+local words = {} -- the cells of floats and doubles by their bits
+M.block_types = {} -- code -> the ctype of an array of such elements
+for code, scalar in ipairs(scalars) do
+  cells[code] = ffi.new(scalar.name .. "[1]")
+  words[code] = value.words(cells[code])
+  M.block_types[code] = ffi.typeof(scalar.name .. "[?]")
+  local bits = 8 * ffi.sizeof(scalar.name)
+  low[code] = scalar.kind == value.INT and -2 ^ math.min(bits - 1, 53) or 0
+  high[code] = 2 ^ math.min(scalar.kind == value.INT and bits - 1 or bits, 53) - 1
+end
+
+---The number of a scalar type, or 0.
+---@param of ffi.cdata* a mw_type
+---@return integer
+function M.code_of(of)
+  local kind, size = value.kind(of), tonumber(of.size)
+  for code, scalar in ipairs(scalars) do
+    if scalar.kind == kind and ffi.sizeof(scalar.name) == size then return code end
+  end
+  return 0
+end
+
+---Whether a number can be stored as a scalar of that code, as it is.
+---@param code integer
+---@param number number
+---@return boolean
+function M.fits(code, number)
+  if code == DOUBLE then return true end
+  if code == FLOAT then
+    local cell = cells[FLOAT]
+    cell[0] = number
+    local stored = cell[0]
+    return stored ~= math.huge and stored ~= -math.huge or stored == number
+  end
+  return number >= low[code] and number <= high[code] and number % 1 == 0
+end
+local fits = M.fits
+
+---The scalar of that code at place i of `numbers`, whose words are `words`.
+---@param code integer
+---@return number|ffi.cdata*
+function M.element(code, words, numbers, i) -- luacheck: ignore 431
+  if code == FLOAT then return value.float(words, numbers, i) end
+  if code == DOUBLE then return value.double(words, numbers, i) end
+  if code >= INT64 then return value.narrow(numbers[i]) end
+  return numbers[i]
+end
+
+-- ---- life ----
+
+local meta, operators = {}, {}
+local array_type = class.struct("array", [[struct {
+  mw_array *_handle;
+  const mw_type *_type;
+  const size_t *_shape;
+  $ *_device;
+  mw_module *_module;
+  double _counted;
+  int _rank, _code;
+}]], {
+  __index = function(rest) return function(self, key) return meta.index(self, key, rest) end end,
+  __newindex = function(self, key, element) meta.newindex(self, key, element) end,
+  __len = function(self) return meta.len(self) end,
+  __ipairs = function(self) return meta.ipairs(self) end, -- where LuaJIT is built to ask for it (Debian's is)
+  __gc = function(self) meta.gc(self) end,
+  -- a metatype's metatable is fixed; what the operators are is said later (array_metamethods)
+  __add = function(a, b) return operators.__add(a, b) end,
+  __sub = function(a, b) return operators.__sub(a, b) end,
+  __mul = function(a, b) return operators.__mul(a, b) end,
+  __div = function(a, b) return operators.__div(a, b) end,
+  __mod = function(a, b) return operators.__mod(a, b) end,
+  __pow = function(a, b) return operators.__pow(a, b) end,
+  __unm = function(a) return operators.__unm(a) end,
+}, device.ctype)
+
+---A closed array object on a device.
+---@param where ffi.cdata*
+---@return moonwarp.array
+function M.push(where)
+  local array = array_type()
+  array._device = where
+  return array
+end
+
+---Fill a closed array object with a handle, which becomes its own. `module` is the one that the dtype belongs to.
+function M.adopt(array, handle, module, counted)
+  array._handle = handle
+  if module ~= nil then array._module = C.mw_module_retain(module) end
+  array._type = C.mw_array_dtype(handle)
+  array._shape = C.mw_array_shape(handle)
+  array._rank = C.mw_array_rank(handle)
+  array._code = M.code_of(array._type)
+  array._counted = counted
+  collect.live = collect.live + counted
+  return array
+end
+
+---A new array, collecting garbage where there is no memory left.
+function M.new(where, of, module, rank, shape, kind)
+  local bytes = tonumber(of.size)
+  for i = 0, rank - 1 do bytes = bytes * tonumber(shape[i]) end
+  collect.step(bytes)
+  local array, out = M.push(where), ffi.new "mw_array *[1]"
+  kind = kind or C.MW_MEMORY_DEVICE
+  errors.must(collect.retry(where, function()
+    return C.mw_array_new_kind(where._handle, kind, of, rank, shape, out)
+  end))
+  return M.adopt(array, out[0], module, bytes)
+end
+
+---A view of an array's memory.
+function M.view(array, offset, of, module, rank, shape)
+  local view, out = M.push(array._device), ffi.new "mw_array *[1]"
+  errors.must(C.mw_array_view(array._handle, offset, of, rank, shape, out))
+  return M.adopt(view, out[0], module, 0)
+end
+
+local function uncount(array)
+  collect.live = collect.live - array._counted
+  array._counted = 0
+end
+
+function meta.gc(array)
+  if array._handle == nil then return end
+  uncount(array)
+  C.mw_array_release(array._handle)
+  C.mw_module_release(array._module)
+  array._handle, array._module = nil, nil
+end
+
+---An open array, or a usage error.
+---@param array any
+---@param what string
+---@return moonwarp.array
+function M.check(array, what) return errors.check_open(array, "array", what, "array was closed") end
+local check = M.check
+
+-- ---- shapes and making ----
+
+local function check_dimension(size)
+  local whole = value.whole(size)
+  if not whole or whole < 0 then
+    errors.usage("a shape is a whole number or a table of them, such as {height, width}; got %s",
+      errors.describe(size))
+  end
+  return whole
+end
+
+---A shape (a number, or a table of numbers) as C has it.
+---@param shape any
+---@return integer rank
+---@return ffi.cdata* sizes
+function M.check_shape(shape)
+  local sizes = ffi.new "size_t[8]"
+  if type(shape) ~= "table" then
+    sizes[0] = check_dimension(shape)
+    return 1, sizes
+  end
+  local rank = #shape
+  if rank < 1 or rank > MAX_RANK then
+    errors.usage("a shape has 1 to %d dimensions, this one has %d", MAX_RANK, rank)
+  end
+  for i = 1, rank do sizes[i - 1] = check_dimension(rawget(shape, i)) end
+  return rank, sizes
+end
+
+-- Row i (from 0) as a view.
+local function row(array, i)
+  local view, out = M.push(array._device), ffi.new "mw_array *[1]"
+  errors.must(C.mw_array_row(array._handle, i, out))
+  return M.adopt(view, out[0], array._module, 0)
+end
+
+---The array, or where it is strided a contiguous copy.
+---@param array moonwarp.array
+---@return moonwarp.array
+function M.packed(array)
+  if C.mw_array_is_contiguous(array._handle) ~= 0 then return array end
+  local copy = M.new(array._device, array._type, array._module, array._rank, array._shape)
+  errors.must(C.mw_array_copy(copy._handle, array._handle))
+  return copy
+end
+
+-- What array_selectors was given: reads a[key] and assigns to it, where the key is neither a number nor a name.
+local read_selected, assign_selected
+local function is_selector(key)
+  local kind = type(key)
+  return kind == "table" or kind == "userdata" or (kind == "cdata" and not value.is_int64(key))
+end
+
+-- ---- elements ----
+
+local function bad_index(key, size, dimension)
+  local which = dimension and ("index %d: "):format(dimension) or ""
+  local i = value.whole(key)
+  if not i then errors.usage("%san index is a whole number, got %s", which, errors.describe(key)) end
+  errors.usage("%s%d is outside 1..%d%s", which, i, size, i == 0 and " (Lua counts from 1: C's [0] is [1] here)" or "")
+end
+
+local function read_slowly(array, i)
+  local element = ffi.new("uint8_t[?]", array._type.size)
+  errors.must(C.mw_array_read(array._handle, i, 1, element))
+  return value.push(array._type, value.bytes(element))
+end
+
+local function read(array, i)
+  local where = array._device
+  if where._pending ~= 0 then device.settle(where) end
+  local code = array._code
+  if code == 0 then return read_slowly(array, i) end
+  local cell = cells[code]
+  if C.mw_array_read(array._handle, i, 1, cell) ~= 0 then errors.raise() end
+  return M.element(code, words[code], cell, 0)
+end
+
+local nobody = {}
+
+-- The bytes of one element, made of a value.
+local function pack_element(array, element, what)
+  local bytes = ffi.new("uint8_t[?]", array._type.size)
+  local ok, why = value.pack(element, array._type, value.bytes(bytes), value.place(nil, what), nobody)
+  if not ok then errors.misuse(why) end
+  return bytes
+end
+
+local function write(array, i, element)
+  device.drain(array._device)
+  local code = array._code
+  local result
+  if code ~= 0 and type(element) == "number" and fits(code, element) then
+    local cell = cells[code]
+    cell[0] = element
+    result = C.mw_array_write(array._handle, i, 1, cell)
+  else
+    result = C.mw_array_write(array._handle, i, 1, pack_element(array, element, "this element"))
+  end
+  if result ~= 0 then errors.raise() end
+end
+
+function meta.index(array, key, rest)
+  if type(key) ~= "number" then
+    if is_selector(key) then return read_selected(array, key) end
+    if not value.is_int64(key) then return rest(array, key) end
+    key = tonumber(key)
+  end
+  if array._handle == nil then check(array, "indexing") end
+  local size = tonumber(array._shape[0])
+  if key >= 1 and key <= size and key % 1 == 0 then
+    if array._rank == 1 then return read(array, key - 1) end
+    return row(array, key - 1)
+  end
+  if key == size + 1 then return nil end
+  return bad_index(key, size)
+end
+
+function meta.newindex(array, key, element)
+  if array._handle == nil then check(array, "indexing") end
+  if type(key) ~= "number" then
+    if is_selector(key) then return assign_selected(array, key, element) end
+    if not value.is_int64(key) then
+      errors.usage("an array takes elements by number; there is nothing to assign at %s", errors.describe(key))
+    end
+    key = tonumber(key)
+  end
+  local size = tonumber(array._shape[0])
+  if not (key >= 1 and key <= size and key % 1 == 0) then bad_index(key, size) end
+  if array._rank == 1 then return write(array, key - 1, element) end
+  return M.assign(row(array, key - 1), element)
+end
+
+-- Write over a whole array: bulk.lua's.
+function M.assign(array, source)
+  later.part "array.bulk"
+  M.assign(array, source)
+end
+
+function meta.len(array) return tonumber(check(array, "#")._shape[0]) end
+
+local function next_element(array, i)
+  i = i + 1
+  local element = array[i]
+  if element ~= nil then return i, element end
+end
+
+function meta.ipairs(array) return next_element, check(array, "ipairs"), 0 end
+
+-- The place of the element at `indices`, as many as there are dimensions.
+local function check_indices(array, name, given, indices)
+  local rank = array._rank
+  if given ~= rank then
+    errors.usage("%s wants %d ind%s, one for each dimension, got %d", name, rank, rank == 1 and "ex" or "ices", given)
+  end
+  local place = 0
+  for d = 1, rank do
+    local i, size = value.whole(indices[d]), tonumber(array._shape[d - 1])
+    if not i or i < 1 or i > size then bad_index(indices[d], size, d) end
+    place = place * size + i - 1
+  end
+  return place
+end
+
+local methods = class.methods.array
+
+function methods.get(self, ...)
+  check(self, "get")
+  return read(self, check_indices(self, "get", select("#", ...), { ... }))
+end
+
+function methods.set(self, ...)
+  check(self, "set")
+  local given = select("#", ...)
+  local place = check_indices(self, "set", given - 1, { ... })
+  write(self, place, (select(given, ...)))
+end
+
+-- ---- all elements at once ----
+
+---Give an array's memory back; what it was can still be asked.
+---@param array moonwarp.array
+function M.free(array)
+  if array._handle == nil then return end
+  uncount(array)
+  errors.must(C.mw_array_free(array._handle))
+end
+
+-- The memory goes, with every view of it.
+function methods.free(self) M.free(errors.check(self, "array", "free")) end
+
+function methods.fill(self, element)
+  check(self, "fill")
+  errors.must(C.mw_array_fill(self._handle, pack_element(self, element, "the value to fill with")))
+  return self
+end
+
+function methods.copy(self)
+  check(self, "copy")
+  local copy = M.new(self._device, self._type, self._module, self._rank, self._shape)
+  errors.must(C.mw_array_copy(copy._handle, self._handle))
+  return copy
+end
+
+for name, which in pairs { sum = C.MW_SUM, min = C.MW_MIN, max = C.MW_MAX } do
+  methods[name] = function(self)
+    check(self, name)
+    local number, integer, is_integer = ffi.new "double[1]", ffi.new "int64_t[1]", ffi.new "int[1]"
+    device.settle(self._device)
+    errors.must(C.mw_array_reduce(self._handle, which, number, integer, is_integer))
+    if is_integer[0] ~= 0 then return value.narrow(integer[0]) end
+    return number[0]
+  end
+end
+
+-- ---- facts ----
+
+local properties = class.properties.array
+
+function properties.shape(self)
+  check(self, "shape")
+  local shape = {}
+  for i = 1, self._rank do shape[i] = tonumber(self._shape[i - 1]) end
+  return shape
+end
+
+function properties.strides(self)
+  local strides, list = C.mw_array_strides(check(self, "strides")._handle), {}
+  for i = 1, self._rank do list[i] = tonumber(strides[i - 1]) end
+  return list
+end
+
+function properties.is_contiguous(self) return C.mw_array_is_contiguous(check(self, "is_contiguous")._handle) ~= 0 end
+function properties.is_read_only(self) return C.mw_array_is_read_only(check(self, "is_read_only")._handle) ~= 0 end
+function properties.rank(self) return check(self, "rank")._rank end
+function properties.count(self) return tonumber(C.mw_array_count(check(self, "count")._handle)) end
+function properties.nbytes(self) return tonumber(C.mw_array_bytes(check(self, "nbytes")._handle)) end
+function properties.dtype(self) return dtype.push(check(self, "dtype")._type, self._module) end
+function properties.device(self) return device.object(check(self, "device")._device) end
+
+-- The device address of the first element, 0 once freed.
+function properties.address(self)
+  local address = C.mw_buffer_address(C.mw_array_buffer(check(self, "address")._handle))
+  return address == 0 and 0 or value.narrow(address + C.mw_array_offset(self._handle))
+end
+
+function properties.freed(self)
+  errors.check(self, "array", "freed")
+  return self._handle == nil or C.mw_buffer_is_freed(C.mw_array_buffer(self._handle)) ~= 0
+end
+
+M.raw = {
+  -- array_new(dtype, shape[, "pinned" or "managed"]) -> array, contents undefined
+  array_new = function(of, shape, kind)
+    local type, module = dtype.check(of, "float")
+    local rank, sizes = M.check_shape(shape)
+    local memory = kind and (kind == "pinned" and C.MW_MEMORY_PINNED or C.MW_MEMORY_MANAGED)
+    return M.new(device.current(), type, module, rank, sizes, memory)
+  end,
+  -- array_view(array, offset in bytes, dtype or nil, shape) -> a view of the same memory
+  array_view = function(array, offset, of, shape)
+    check(array, "a view")
+    offset = check_dimension(offset)
+    local type, module = array._type, array._module
+    if of ~= nil then type, module = dtype.check(of) end
+    local rank, sizes = M.check_shape(shape)
+    return M.view(array, offset, type, module, rank, sizes)
+  end,
+  -- array_strided(array, offset in bytes, dtype or nil, shape, strides in bytes) -> a view of the same memory
+  array_strided = function(array, offset, of, shape, strides)
+    check(array, "a view")
+    if not value.whole(offset) then errors.usage "an offset is a whole number of bytes" end
+    local type, module = array._type, array._module
+    if of ~= nil then type, module = dtype.check(of) end
+    local rank, sizes = M.check_shape(shape)
+    local steps = ffi.new "int64_t[8]"
+    for d = 1, rank do
+      if not value.whole(strides[d]) then errors.usage "strides are whole numbers of bytes, one a dimension" end
+      steps[d - 1] = strides[d]
+    end
+    local view, out = M.push(array._device), ffi.new "mw_array *[1]"
+    errors.must(C.mw_array_view_strided(array._handle, offset, type, rank, sizes, steps, out))
+    return M.adopt(view, out[0], module, 0)
+  end,
+  -- array_selectors(read, assign): functions of (array, key[, value]) for keys that are tables or objects
+  array_selectors = function(read_by, assign_by) read_selected, assign_selected = read_by, assign_by end,
+  -- array_metamethods{__add = …}: operators of arrays
+  array_metamethods = function(list)
+    for name, operator in pairs(list) do operators[name] = operator end
+  end,
+  -- array_ramp(array, start, step)
+  array_ramp = function(array, start, step)
+    check(array, "a ramp")
+    device.drain(array._device)
+    errors.must(C.mw_array_ramp(array._handle, start, step))
+  end,
+}
+
+return M

@@ -1,0 +1,145 @@
+-- Functions of elements, and operators on arrays that choose among them by what they are given.
+--
+-- An operator is a function of one to three arrays and numbers. It finds its function of elements by the types of its
+-- arguments in a table, so that the Lua layer is asked once for each combination: resolve(arguments…) makes what is
+-- missing.
+
+local ffi = require "ffi"
+local C = require("moonwarp.ffi.library").C
+local class = require "moonwarp.ffi.class"
+local errors = require "moonwarp.ffi.error"
+local value = require "moonwarp.ffi.convert.value"
+local dtype = require "moonwarp.ffi.convert.dtype"
+local device = require "moonwarp.ffi.device"
+local array = require "moonwarp.ffi.array.array"
+local collect = require "moonwarp.ffi.collect"
+
+local MOST = 32 -- operands
+local kinds = { out = 0, ["in"] = 1, whole = 2, scalar = 3 }
+local OUT, SCALAR = kinds.out, kinds.scalar
+
+local meta = class.proxy_meta "elementwise"
+
+local function check(f, what)
+  errors.check(f, "elementwise", what)
+  return class.state(f)
+end
+
+local function elementwise_new(what)
+  local state = { device = device.current(), kinds = {}, types = {}, modules = {} }
+  local source = ffi.new "mw_elementwise_source"
+  local operands, options = ffi.new("mw_operand[?]", MOST), ffi.new("const char *[?]", MOST)
+  local count = #what.operands
+  if count > MOST then errors.usage("a function of elements has at most %d operands, this one has %d", MOST, count) end
+  for k, operand in ipairs(what.operands) do
+    local of, module = dtype.check(operand[3])
+    operands[k - 1].name, operands[k - 1].kind, operands[k - 1].dtype = operand[1], kinds[operand[2]], of
+    state.kinds[k], state.types[k] = kinds[operand[2]], of
+    if module ~= nil then state.modules[k] = ffi.gc(C.mw_module_retain(module), C.mw_module_release) end
+  end
+  for i, option in ipairs(what.options or {}) do
+    options[i - 1] = option
+    source.option_count = i
+  end
+  source.name, source.preamble, source.body, source.file = what.name, what.preamble, what.body, what.file
+  source.line, source.uses_index = what.line or 0, what.index and 1 or 0
+  source.options, source.operands, source.operand_count = options, operands, count
+  local out = ffi.new "mw_elementwise *[1]"
+  errors.must(C.mw_elementwise_new(state.device._handle, source, out))
+  state.handle = ffi.gc(out[0], C.mw_elementwise_release)
+  state.count = count
+  return class.proxy("elementwise", state, meta)
+end
+
+-- ---- running ----
+
+local function run(f, given)
+  local values, rooms = ffi.new("mw_operand_value[?]", f.count), {} -- rooms keep what values point to
+  local most, made, outputs = 0, {}, 0
+  for k = 1, f.count do
+    local it = given[k]
+    if f.kinds[k] == SCALAR then
+      local bytes = ffi.new("uint8_t[?]", f.types[k].size)
+      local ok, why = value.pack(it, f.types[k], value.bytes(bytes), value.place(nil, "a scalar operand"), {})
+      if not ok then errors.misuse(why) end
+      rooms[k], values[k - 1].bytes = bytes, bytes
+    elseif it ~= nil then
+      values[k - 1].array = array.check(it, "a function of elements")._handle
+      most = math.max(most, tonumber(C.mw_array_bytes(it._handle)))
+    end
+  end
+  for k = 1, f.count do
+    if f.kinds[k] == OUT and given[k] == nil then
+      collect.step(most)
+      outputs = outputs + 1
+      made[outputs] = array.push(f.device)
+    end
+  end
+  local site = errors.site()
+  assert(rooms)
+  errors.must(collect.retry(f.device, function() return C.mw_elementwise_run(f.handle, values, site) end))
+  f.device._pending = 1
+  local at = 0
+  for k = 1, f.count do
+    if f.kinds[k] == OUT and given[k] == nil then
+      at = at + 1
+      local handle = values[k - 1].array
+      array.adopt(made[at], handle, f.modules[k], tonumber(C.mw_array_bytes(handle)))
+    end
+  end
+  return unpack(made, 1, outputs)
+end
+
+-- ---- operators ----
+
+local CODES, WHOLE, FRACTION, BOOLEAN = 128, 125, 126, 127
+
+local function code_of(given)
+  local kind = type(given)
+  if kind == "number" then return given % 1 == 0 and WHOLE or FRACTION end
+  if kind == "boolean" then return BOOLEAN end
+  if kind ~= "cdata" or not class.is(given, "array") or given._handle == nil then return nil end
+  local code = C.mw_type_code(given._type)
+  return code ~= 0 and code or nil, given
+end
+
+local function array_operator(count, resolve)
+  local by_device = {}
+  return function(a, b, c)
+    local list, key, of = { a, b, c }, 0, nil
+    for i = 1, count do
+      local code, given = code_of(list[i])
+      of = of or given
+      key = code and key and key * CODES + code
+    end
+    local functions
+    if key and of then
+      local where = tonumber(ffi.cast("intptr_t", of._device._handle))
+      functions = by_device[where] or {}
+      by_device[where] = functions
+      local f = functions[key]
+      if f then return run(f, { nil, a, b, c }) end
+    end
+    local first, second = resolve(a, b, c)
+    if not class.is(first, "elementwise") then return first, second end
+    local f = class.state(first)
+    if functions then functions[key] = f end
+    return run(f, { nil, a, b, c })
+  end
+end
+
+return {
+  raw = {
+    elementwise_new = elementwise_new,
+    -- elementwise_text(f) -> CUDA C
+    elementwise_text = function(f)
+      local text = C.mw_elementwise_text(check(f, "elementwise_text").handle)
+      local copy = ffi.string(text)
+      C.mw_text_release(text)
+      return copy
+    end,
+    -- elementwise_run(f, operands…): an array, a scalar, or nil for an output to be made -> the outputs that were made
+    elementwise_run = function(f, ...) return run(check(f, "elementwise_run"), { ... }) end,
+    array_operator = array_operator,
+  },
+}

@@ -1,0 +1,77 @@
+-- Vector values: float4 and its like as tables of their components, {1, 2, 3, 4}, that answer to x, y, z and w too.
+
+local ffi = require "ffi"
+local errors = require "moonwarp.ffi.error"
+local value = require "moonwarp.ffi.convert.value"
+
+local M = {}
+
+local names = { "x", "y", "z", "w" }
+local places = { x = 1, y = 2, z = 3, w = 4 }
+
+-- Without this a fifth number or a misspelt name would pass unseen.
+local function stranger(vector, count)
+  for key in next, vector do
+    local i = places[key] or value.whole(key)
+    if not (i and i >= 1 and i <= count) then return key end
+  end
+  return nil
+end
+
+value.packers[value.VECTOR] = function(vector, of, out, place)
+  local count, name = tonumber(of.count), ffi.string(of.name)
+  local plural = count == 1 and "" or "s"
+  if type(vector) ~= "table" then
+    return value.refuse(place, " wants %s, as a table of %d number%s, got %s", name, count, plural,
+      errors.describe(vector))
+  end
+  local key = stranger(vector, count)
+  if type(key) == "string" then
+    return value.refuse(place, " wants %s, which has no component '%s'", name, key)
+  elseif key ~= nil then
+    return value.refuse(place, " wants %s, a table of %d number%s; this one holds more", name, count, plural)
+  end
+  local size = tonumber(of.element.size)
+  for i = 1, count do
+    local component = rawget(vector, i)
+    if component == nil and i <= 4 then component = rawget(vector, names[i]) end
+    local ok = value.pack_number(component, of.element, out + (i - 1) * size)
+    if not ok then
+      local here = value.place(place, names[i] or i)
+      if component == nil then return value.refuse(here, " is missing: %s has %d components", name, count) end
+      return value.refuse_number(component, of.element, here)
+    end
+  end
+  return true
+end
+
+M.meta = {
+  __index = function(vector, key)
+    local i = places[key]
+    return i and rawget(vector, i)
+  end,
+  __newindex = function(vector, key, component)
+    local i = places[key]
+    rawset(vector, i and i <= #vector and i or key, component)
+  end,
+  __tostring = function(vector)
+    local list = {}
+    for i = 1, #vector do list[i] = tostring(rawget(vector, i)) end
+    return "(" .. table.concat(list, ", ") .. ")"
+  end,
+}
+
+---Make a table of components a vector value.
+---@param components table
+---@return table
+function M.set(components) return setmetatable(components, M.meta) end
+
+value.pushers[value.VECTOR] = function(of, bytes)
+  local size, components = tonumber(of.element.size), {}
+  for i = 1, tonumber(of.count) do components[i] = value.push_number(of.element, bytes + (i - 1) * size) end
+  return M.set(components)
+end
+
+errors.vector.set = M.set
+
+return M

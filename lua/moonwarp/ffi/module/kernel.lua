@@ -1,0 +1,215 @@
+-- Kernel objects, and their configurations: k(grid, block[, shared[, stream]]).
+--
+-- A configuration is an immutable object, so a loop that launches with the same grid and block gets the same object
+-- each time and makes no garbage. A kernel's state holds its module and its newest configuration, a configuration's
+-- its kernel.
+
+local ffi = require "ffi"
+local C = require("moonwarp.ffi.library").C
+local class = require "moonwarp.ffi.class"
+local errors = require "moonwarp.ffi.error"
+local value = require "moonwarp.ffi.convert.value"
+local device = require "moonwarp.ffi.device"
+local streams = require "moonwarp.ffi.stream"
+local dtype = require "moonwarp.ffi.convert.dtype"
+
+local M = {}
+
+local meta = class.proxy_meta "kernel"
+M.launch_meta = class.proxy_meta "launch" -- launch.lua makes it callable
+
+---The kernel of a module; raises where it has none of that name.
+---@param module userdata
+---@param name string
+---@return userdata
+function M.push(module, name)
+  local of, out = class.state(module), ffi.new "mw_kernel *[1]"
+  errors.must(C.mw_module_kernel(of.handle, name, out))
+  local state = { handle = ffi.gc(out[0], C.mw_kernel_release), device = of.device, module = module }
+  local object = class.proxy("kernel", state, meta)
+  state.info = C.mw_kernel_describe(state.handle)
+  state.name = ffi.string(state.info.name) -- for finalizers: when the state closes, the kernel goes before its launches
+  return object
+end
+
+local function check(self, what) return class.state(errors.check(self, "kernel", what)) end
+
+-- ---- configurations ----
+
+local axes = { "x", "y", "z" }
+
+local function check_size(size, what, given)
+  local whole = value.whole(size)
+  if whole and whole >= 0 and whole <= 0xffffffff then return whole end
+  local got = given == false and "nothing" or errors.describe(size)
+  if type(size) == "number" and not whole then
+    errors.usage("%s: %s is not whole; mw.cdiv(n, block) divides and rounds up", what, got)
+  elseif type(size) == "number" then
+    errors.usage("%s: %s is out of range", what, got)
+  end
+  return errors.usage("%s wants a number or a table {x, y, z}, got %s; a kernel is launched as " ..
+    "k(grid, block)(arguments)", what, got)
+end
+
+-- A number or {x[, y[, z]]}, by place or by name: three numbers, and how many were given.
+local function check_sizes(sizes, what, is_given)
+  if type(sizes) ~= "table" then return check_size(sizes, what, is_given), 1, 1, 1 end
+  local list, given = { 1, 1, 1 }, 0
+  for i, axis in ipairs(axes) do
+    local size = rawget(sizes, i)
+    if size == nil then size = rawget(sizes, axis) end
+    if size ~= nil or i == 1 then
+      list[i] = check_size(size, what .. "." .. axis)
+      given = i
+    end
+  end
+  if #sizes > 3 then errors.usage("%s has three sizes at most: {x, y, z}", what) end
+  return list[1], list[2], list[3], given
+end
+
+local dim3 = ffi.typeof "unsigned[3]"
+
+local function same(a, b)
+  return a.gx == b.gx and a.gy == b.gy and a.gz == b.gz and a.bx == b.bx and a.by == b.by and a.bz == b.bz and
+    a.shared == b.shared and a.empty == b.empty and a.stream == b.stream and a.cooperative == b.cooperative
+end
+
+---Make the kernel's own launch stand at a configuration. The core checks it against the device's and the kernel's
+---limits.
+---@param state table of the kernel
+---@param config table
+---@return integer code
+function M.stand_at(state, config)
+  if state.launch and same(state.now, config) then return 0 end
+  local grid, block = dim3(config.gx, config.gy, config.gz), dim3(config.bx, config.by, config.bz)
+  local code
+  if state.launch then
+    code = C.mw_launch_configure(state.launch, grid, block, config.shared)
+  else
+    local out = ffi.new "mw_launch *[1]"
+    code = C.mw_launch_new(state.handle, grid, block, config.shared, out)
+    if code == 0 then state.launch = ffi.gc(out[0], C.mw_launch_release) end
+  end
+  if code == 0 and config.cooperative then C.mw_launch_cooperate(state.launch) end
+  if code == 0 then state.now = config end
+  return code
+end
+
+local function push_launch(self, state, config)
+  if state.last and same(state.last_config, config) then return state.last end
+  errors.must(M.stand_at(state, config))
+  state.last_config = config
+  -- The script stands at level 2: the calls from there are tail calls.
+  local launch = { kernel = self, of = state, config = config, site = errors.site(2) }
+  state.last = class.proxy("launch", launch, M.launch_meta)
+  return state.last
+end
+
+-- The third value is no number of bytes: most often it is the first argument.
+local function refuse_shared(shared, name)
+  local got = errors.describe(shared)
+  if type(shared) == "number" and shared < 0 then
+    errors.usage("shared wants the bytes of dynamic shared memory, got %s", got)
+  end
+  errors.usage("the third value of a launch is shared, the bytes of dynamic shared memory, and this is %s: the " ..
+    "kernel's arguments are given in a second call, %s(grid, block)(arguments)", got, name)
+end
+
+local function configure(self, cooperative, ...)
+  local state = check(self, "a launch")
+  local grid, block, shared, stream = ...
+  if select("#", ...) > 4 then
+    errors.usage("a launch takes grid, block, shared and stream, got %d values; write k(grid, block)(arguments)",
+      select("#", ...))
+  end
+  local config = { shared = 0, empty = false, cooperative = cooperative }
+  config.gx, config.gy, config.gz = check_sizes(grid, "grid", select("#", ...) > 0)
+  config.bx, config.by, config.bz = check_sizes(block, "block", select("#", ...) > 1)
+  if shared ~= nil then
+    local bytes = value.whole(shared)
+    if not bytes or bytes < 0 then refuse_shared(shared, ffi.string(state.info.name)) end
+    config.shared = bytes
+  end
+  if stream ~= nil and stream ~= 0 then
+    config.stream = streams.check(stream, "the fourth value of a launch, its stream,")
+    if stream._device._handle ~= state.device._handle then
+      errors.usage("the kernel is compiled for %s, and the stream is %s's", tostring(state.device),
+        tostring(device.object(stream._device)))
+    end
+  end
+  return push_launch(self, state, config)
+end
+
+function meta.__call(self, ...) return configure(self, false, ...) end
+function class.methods.kernel.cooperative(self, ...) return configure(self, true, ...) end
+
+local wanted = { { 256, 1, 1 }, { 32, 8, 1 }, { 32, 4, 2 } }
+
+-- k:each(n), k:each{nx, ny}: at least one thread for each. Blocks of 256 threads, wide rather than tall: threadIdx.x
+-- runs along memory.
+function class.methods.kernel.each(self, size, ...)
+  local state = check(self, "each")
+  if select("#", ...) > 0 then
+    errors.usage("k:each takes one size, or a table of up to three, got %d values; write k:each{nx, ny}(arguments)",
+      select("#", ...) + 1)
+  end
+  if size == state.each_size and type(size) == "number" then return state.each end
+  local nx, ny, nz, given = check_sizes(size, "each")
+  local counts, grid, blocks, threads = { nx, ny, nz }, {}, {}, 1
+  local config = { shared = 0, empty = false, cooperative = false }
+  local most = state.info.max_threads
+  for i = 1, 3 do
+    local count = counts[i]
+    local block = math.min(wanted[given][i], math.max(count, 1))
+    while block > 1 and most > 0 and threads * block > most do block = math.floor((block + 1) / 2) end
+    threads = threads * block
+    blocks[i], grid[i] = block, math.ceil(count / block)
+    if count == 0 then config.empty = true end
+  end
+  if config.empty then grid = { 1, 1, 1 } end
+  config.gx, config.gy, config.gz = grid[1], grid[2], grid[3]
+  config.bx, config.by, config.bz = blocks[1], blocks[2], blocks[3]
+  state.each, state.each_size = push_launch(self, state, config), size
+  return state.each
+end
+
+-- ---- facts ----
+
+local properties = class.properties.kernel
+
+for _, field in ipairs { "name", "linkage", "tier", "tier_reason", "file" } do
+  properties[field] = function(self)
+    local text = check(self, "a kernel's field").info[field]
+    return text ~= nil and ffi.string(text) or nil
+  end
+end
+
+for _, field in ipairs { "shared_bytes", "local_bytes", "max_threads", "registers", "line" } do
+  properties[field] = function(self) return tonumber(check(self, "a kernel's field").info[field]) end
+end
+
+---"saxpy(int n, float a, const float *x, float *y)"
+---@param info ffi.cdata* a mw_kernel_info
+---@return string
+function M.signature(info)
+  local size = tonumber(C.mw_kernel_signature(info, nil, 0)) + 1
+  local text = ffi.new("char[?]", size)
+  C.mw_kernel_signature(info, text, size)
+  return ffi.string(text)
+end
+
+function class.methods.kernel.signature(self) return M.signature(check(self, "signature").info) end
+
+-- A sequence of what dtype.place says.
+function properties.params(self)
+  local state, list = check(self, "a kernel's field"), {}
+  for i = 1, tonumber(state.info.param_count) do
+    local param = state.info.params[i - 1]
+    list[i] = dtype.place(param.name, param.type, param.offset, C.mw_kernel_module(state.handle))
+  end
+  return list
+end
+
+function properties.module(self) return check(self, "module").module end
+
+return M

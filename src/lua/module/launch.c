@@ -1,0 +1,317 @@
+/* Launches: a configuration called with arguments, and bound ones called with none.
+ *
+ * Arguments are set and the launch run without calling back into Lua, so the kernel's one launch object serves every
+ * plain launch; it forgets its arguments afterwards and so keeps nothing alive. */
+#include "lua/binding.h"
+
+#define MAX_PARAM 4096 /* bytes of a struct parameter on the C stack; larger ones are in a userdata */
+
+/* ---- where the call stands ---- */
+
+/* The call's "script.lua:12", which asynchronous errors name. Written anew only when it differs from the last launch's. */
+const char *mwl_call_site(lua_State *L, mwl_state *state) {
+  lua_Debug ar;
+  if (!lua_getstack(L, 1, &ar)) return NULL;
+  lua_getinfo(L, "Sl", &ar);
+  if (ar.currentline == state->site_line && ar.currentline > 0 && ar.source == state->site_source &&
+      strcmp(ar.short_src, state->site_short) == 0)
+    return state->site;
+  if (!mwl_site(L, state, state->site, sizeof state->site)) return NULL;
+  state->site_source = ar.source;
+  state->site_line = ar.currentline;
+  memcpy(state->site_short, ar.short_src, sizeof ar.short_src);
+  return state->site;
+}
+
+/* ---- arguments ---- */
+
+typedef enum outcome { DONE, CORE_FAILED, REFUSED /* a sentence is on top of the stack */ } outcome;
+
+static outcome refuse_count(lua_State *L, const mw_kernel_info *info, int given) {
+  char signature[1024];
+  mw_kernel_signature(info, signature, sizeof signature);
+  lua_pushfstring(L, "%s takes %d argument%s, got %d", signature, (int)info->param_count,
+                  info->param_count == 1 ? "" : "s", given);
+  return REFUSED;
+}
+
+/* Through the value conversion: structs, vectors, unsigned 64-bit integers above 2^63, and whatever is a mistake. */
+static outcome set_value(lua_State *L, mwl_state *state, mw_launch *launch, const mw_kernel_info *info, size_t i,
+                         int index, mwl_device *device) {
+  const mw_param *param = &info->params[i];
+  _Alignas(32) unsigned char local[MAX_PARAM];
+  char what[256];
+  if (param->name[0])
+    snprintf(what, sizeof what, "parameter %zu '%s' of %s", i + 1, param->name, info->name);
+  else
+    snprintf(what, sizeof what, "parameter %zu of %s", i + 1, info->name);
+  const mwl_place place = {NULL, what, 0};
+  const mwl_keeper keeper = {.device = device, .launch = launch};
+  void *bytes = param->type->size <= sizeof local ? local : mwl_plain(L, param->type->size);
+  if (!mwl_pack(L, state, index, param->type, bytes, &place, &keeper)) return REFUSED;
+  return mw_launch_bytes(launch, i, bytes, param->type->size) ? CORE_FAILED : DONE;
+}
+
+static outcome set_argument(lua_State *L, mwl_state *state, mw_launch *launch, const mw_kernel_info *info, size_t i,
+                            int index, mwl_device *device) {
+  const mw_type *type = info->params[i].type;
+  int code;
+  switch (lua_type(L, index)) {
+  case LUA_TNUMBER:
+    if (type->kind > MW_TYPE_FLOAT) return set_value(L, state, launch, info, i, index, device);
+#if MWL_HAS_INTEGERS
+    if (lua_isinteger(L, index)) {
+      lua_Integer value = lua_tointeger(L, index);
+      if (value < 0 && type->kind == MW_TYPE_UINT && type->size == 8)
+        return set_value(L, state, launch, info, i, index, device);
+      code = mw_launch_int64(launch, i, value);
+      break;
+    }
+#else
+    if (lua_tonumber(L, index) < 0 && type->kind == MW_TYPE_UINT && type->size == 8)
+      return set_value(L, state, launch, info, i, index, device);
+#endif
+    code = mw_launch_number(launch, i, lua_tonumber(L, index));
+    break;
+  case LUA_TUSERDATA: {
+    mwl_texture *texture = type->kind == MW_TYPE_POINTER ? NULL : mwl_test_texture(L, state, index);
+    if (texture) {
+      code = mw_launch_texture(launch, i, texture->handle);
+      break;
+    }
+    mwl_array *array = type->kind == MW_TYPE_POINTER ? mwl_test_memory(L, state, index) : NULL;
+    if (!array || !array->handle) return set_value(L, state, launch, info, i, index, device);
+    code = mw_launch_array(launch, i, array->handle);
+    break;
+  }
+  case LUA_TNIL:
+    if (type->kind != MW_TYPE_POINTER) return set_value(L, state, launch, info, i, index, device);
+    code = mw_launch_address(launch, i, 0);
+    break;
+  default: {
+    int64_t value;
+    bool is_unsigned;
+    if (type->kind > MW_TYPE_FLOAT || !mwl_test_int64(L, index, &value, &is_unsigned) || value < 0)
+      return set_value(L, state, launch, info, i, index, device);
+    code = mw_launch_int64(launch, i, value);
+  }
+  }
+  return code ? CORE_FAILED : DONE;
+}
+
+/* Set all arguments, which stand at stack places first..top. */
+static outcome set_arguments(lua_State *L, mwl_state *state, mw_launch *launch, mwl_device *device, int first) {
+  const mw_kernel_info *info = mw_kernel_describe(mw_launch_kernel(launch));
+  int given = lua_gettop(L) - first + 1;
+  if ((size_t)given != info->param_count) return refuse_count(L, info, given);
+  for (size_t i = 0; i < info->param_count; i++) {
+    outcome result = set_argument(L, state, launch, info, i, first + (int)i, device);
+    if (result != DONE) return result;
+  }
+  return DONE;
+}
+
+static int raise_outcome(lua_State *L, mwl_state *state, outcome result, const mwl_kernel *kernel) {
+  if (result != REFUSED) return mwl_raise(L, state);
+  return mwl_usage_top(L, state, mw_kernel_describe(kernel->handle)->name);
+}
+
+/* ---- configured launches ---- */
+
+static mwl_launch *check_launch(lua_State *L, mwl_state *state) {
+  mwl_launch *launch = mwl_check(L, state, 1, MWL_LAUNCH, "a launch");
+  launch->used = true;
+  if (!launch->kernel->handle) mwl_usage(L, state, "this kernel was closed");
+  return launch;
+}
+
+static int run(mw_launch *launch, const mwl_stream *stream, const char *site) {
+  return stream ? mw_launch_run_in(launch, stream->handle, site) : mw_launch_run(launch, site);
+}
+
+static void check_open(lua_State *L, mwl_state *state, const mwl_stream *stream) {
+  if (stream && !stream->handle) mwl_usage(L, state, "the stream of this launch was closed");
+}
+
+/* The launch at stack place 1, its kernel ready to be given arguments. */
+static mwl_launch *begin(lua_State *L, mwl_state *state) {
+  mwl_launch *launch = check_launch(L, state);
+  check_open(L, state, launch->config.stream);
+  mwl_must(L, state, mwl_kernel_stand_at(launch->kernel, &launch->config));
+  return launch;
+}
+
+/* Run it where its arguments could be set. */
+static int finish(lua_State *L, mwl_state *state, mwl_launch *launch, outcome result) {
+  mwl_kernel *kernel = launch->kernel;
+  if (result == DONE && !launch->config.empty) {
+    kernel->device->pending = true;
+    if (run(kernel->launch, launch->config.stream, mwl_call_site(L, state))) result = CORE_FAILED;
+  }
+  mw_launch_clear(kernel->launch);
+  return result == DONE ? 0 : raise_outcome(L, state, result, kernel);
+}
+
+static int launch_call(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_launch *launch = begin(L, state);
+  return finish(L, state, launch, set_arguments(L, state, launch->kernel->launch, launch->kernel->device, 2));
+}
+
+/* launch_block(launch, block, values): run it with a parameter block as a string, whose bytes hold but for parameters
+   that `values` has a value for, by their numbers from 1. (cuParamSetv, CU_LAUNCH_PARAM_BUFFER_POINTER) */
+static int launch_block(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  size_t bytes;
+  const char *block = luaL_checklstring(L, 2, &bytes);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  mwl_launch *launch = begin(L, state);
+  mwl_kernel *kernel = launch->kernel;
+  const mw_kernel_info *info = mw_kernel_describe(kernel->handle);
+  outcome result = DONE;
+  for (size_t i = 0; i < info->param_count && result == DONE; i++) {
+    const mw_param *param = &info->params[i];
+    lua_rawgeti(L, 3, (int)i + 1);
+    if (!lua_isnil(L, 4)) {
+      result = set_argument(L, state, kernel->launch, info, i, 4, kernel->device);
+    } else if (param->offset + param->type->size > bytes) {
+      lua_pushfstring(L,
+                      "a parameter block of %d bytes ends before parameter %d '%s' of %s, which has %d from byte %d on",
+                      (int)bytes, (int)i + 1, param->name, info->name, (int)param->type->size, (int)param->offset);
+      result = REFUSED;
+    } else if (mw_launch_bytes(kernel->launch, i, block + param->offset, param->type->size)) {
+      result = CORE_FAILED;
+    }
+    if (result == DONE) lua_settop(L, 3);
+  }
+  return finish(L, state, launch, result);
+}
+
+/* A bound launch's, and no other userdata's. */
+static const char marked;
+static uintptr_t mark_of(const mwl_bound *bound) { return (uintptr_t)bound ^ (uintptr_t)&marked; }
+
+/* launch:bind(arguments) -> an object to call with none */
+static int launch_bind(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_launch *launch = check_launch(L, state);
+  const mwl_config *config = &launch->config;
+  const char *site = mwl_call_site(L, state);
+  size_t length = site ? strlen(site) : 0;
+  mwl_bound *bound = mwl_userdata(L, sizeof *bound + length + 1);
+  *bound = (mwl_bound){.mark = mark_of(bound), .device = launch->kernel->device, .stream = config->stream};
+  bound->empty = config->empty;
+  memcpy(bound->site, length ? site : "", length + 1);
+  mwl_set_class(L, state, MWL_BOUND);
+  mwl_getenv(L, 1);
+  mwl_setenv(L, -2);
+  lua_insert(L, 2);
+  mwl_must(L, state,
+           mw_launch_new(launch->kernel->handle, config->grid, config->block, config->shared, &bound->launch));
+  if (config->cooperative) mw_launch_cooperate(bound->launch);
+  outcome result = set_arguments(L, state, bound->launch, bound->device, 3);
+  if (result != DONE) return raise_outcome(L, state, result, launch->kernel);
+  lua_settop(L, 2);
+  return 1;
+}
+
+static int push_sizes(lua_State *L, const unsigned sizes[3]) {
+  unsigned words[3] = {sizes[0], sizes[1], sizes[2]};
+  mwl_push(L, mw_dtype("uint3"), words);
+  return 1;
+}
+
+static int get_grid(lua_State *L) { return push_sizes(L, check_launch(L, mwl_of(L))->config.grid); }
+static int get_block(lua_State *L) { return push_sizes(L, check_launch(L, mwl_of(L))->config.block); }
+
+static int get_shared(lua_State *L) {
+  mwl_pushinteger(L, check_launch(L, mwl_of(L))->config.shared);
+  return 1;
+}
+
+static int get_cooperative(lua_State *L) {
+  lua_pushboolean(L, check_launch(L, mwl_of(L))->config.cooperative != 0);
+  return 1;
+}
+
+static int get_kernel(lua_State *L) {
+  check_launch(L, mwl_of(L));
+  mwl_getenv(L, 1);
+  lua_getfield(L, -1, "kernel");
+  return 1;
+}
+
+static int get_stream(lua_State *L) {
+  if (!check_launch(L, mwl_of(L))->config.stream) return 0;
+  mwl_getenv(L, 1);
+  lua_getfield(L, -1, "stream");
+  return 1;
+}
+
+/* k(grid, block) without the second call launches nothing. That it is never made is known when the object goes. */
+static int launch_gc(lua_State *L) {
+  mwl_launch *launch = mwl_test(L, mwl_of(L), 1, MWL_LAUNCH);
+  if (!launch || launch->used || !launch->site[0]) return 0;
+  launch->used = true;
+  char message[400];
+  const mw_kernel *kernel = launch->kernel->handle;
+  const char *name = kernel ? mw_kernel_describe(kernel)->name : "k";
+  snprintf(message, sizeof message,
+           "a launch of %.100s was configured here and never called: the arguments are given in a second call, "
+           "%.100s(grid, block)(arguments)",
+           name, name);
+  mwl_tell_mistake(L, message, launch->site);
+  return 0;
+}
+
+/* ---- bound launches ----
+ *
+ * Between two calls the driver has put its own code and data into the processor's caches, so what a call costs is how many
+ * of their lines it needs, of Lua's too. It therefore asks Lua three things, and its mark tells what it is, not its class. */
+
+/* What keeps the call from being one. */
+static int refuse_call(lua_State *L) __attribute__((cold, noinline));
+static int refuse_call(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_bound *bound = mwl_check(L, state, 1, MWL_BOUND, "a bound launch");
+  if (!bound->launch) return mwl_usage(L, state, "this bound launch was closed");
+  if (lua_gettop(L) > 1) return mwl_usage(L, state, "a bound launch has its arguments and takes none");
+  check_open(L, state, bound->stream);
+  return mwl_raise(L, state);
+}
+
+static int bound_call(lua_State *L) {
+  mwl_bound *bound = lua_touserdata(L, 1);
+  if (!bound || lua_rawlen(L, 1) < sizeof *bound || bound->mark != mark_of(bound)) return refuse_call(L);
+  if (!bound->launch || lua_gettop(L) > 1) return refuse_call(L);
+  if (bound->empty) return 0;
+  if (bound->stream && !bound->stream->handle) return refuse_call(L);
+  bound->device->pending = true;
+  return run(bound->launch, bound->stream, bound->site) ? refuse_call(L) : 0;
+}
+
+static int bound_gc(lua_State *L) {
+  mwl_bound *bound = mwl_test(L, mwl_of(L), 1, MWL_BOUND);
+  if (!bound || !bound->launch) return 0;
+  mw_launch_release(bound->launch);
+  bound->launch = NULL;
+  return 0;
+}
+
+void mwl_open_launch(lua_State *L, mwl_state *state) {
+  static const luaL_Reg launch_meta[] = {{"__call", launch_call}, {"__gc", launch_gc}, {NULL, NULL}};
+  static const luaL_Reg launch_methods[] = {{"bind", launch_bind}, {NULL, NULL}};
+  static const luaL_Reg launch_facts[] = {{"grid", get_grid},
+                                          {"block", get_block},
+                                          {"shared", get_shared},
+                                          {"kernel", get_kernel},
+                                          {"stream", get_stream},
+                                          {"cooperative", get_cooperative},
+                                          {NULL, NULL}};
+  static const luaL_Reg bound_meta[] = {
+      {"__call", bound_call}, {"__gc", bound_gc}, {"__close", bound_gc}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"launch_block", launch_block}, {NULL, NULL}};
+  mwl_functions(L, functions, state);
+  mwl_class_new(L, state, MWL_LAUNCH, launch_meta, launch_methods, launch_facts);
+  mwl_class_new(L, state, MWL_BOUND, bound_meta, NULL, NULL);
+}
