@@ -1,6 +1,10 @@
-/* `__shared__ alignas(16) float tile[64];` as CUDA's compilers take it. To clang the keyword is an attribute of the older
- * kind, behind which C++'s own may not stand. So alignas goes to the front of such a declaration, in the source's text
- * before clang sees it: no character is added or lost, and lines stay. */
+/* Makes clang accept alignas after CUDA's keywords, as nvcc does:
+ *
+ *   __shared__ alignas(16) float tile[64];   ->   alignas(16) __shared__ float tile[64];
+ *
+ * For clang, __shared__ is a GNU attribute, which C++ attributes may not follow. So alignas is moved to the start of
+ * the declaration in the source text. The text keeps its length and its lines, so that line numbers in messages
+ * hold. */
 #include "mwcc/mwcc.h"
 #include "front.h"
 
@@ -10,7 +14,7 @@
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Behind a comment, a literal or a single character. */
+/* The position after a comment, a literal or a single character. */
 static size_t skip(const char *text, size_t length, size_t at) {
   char first = text[at], second = at + 1 < length ? text[at + 1] : 0;
   if (first == '/' && second == '/') {
@@ -28,7 +32,7 @@ static size_t skip(const char *text, size_t length, size_t at) {
   return at + 1;
 }
 
-/* Behind the bracket that closes the one at `at`; 0 where there is none. */
+/* The position after the bracket that closes the one at `at`, or 0. */
 static size_t skip_brackets(const char *text, size_t length, size_t at) {
   int depth = 0;
   while (at < length) {
@@ -43,7 +47,7 @@ static bool word_is(const char *text, size_t from, size_t to, const char *word) 
   return to - from == strlen(word) && memcmp(text + from, word, to - from) == 0;
 }
 
-/* CUDA's own, and others that a declaration may begin with. */
+/* Specifiers that a declaration may begin with. *keyword: it is one of CUDA's. */
 static bool is_specifier(const char *text, size_t from, size_t to, bool *keyword) {
   static const char *const words[] = {"__shared__", "__constant__", "__device__", "__managed__", "extern",
                                       "static",     "inline",       "const",      "constexpr",   "volatile"};
@@ -56,7 +60,7 @@ static bool is_specifier(const char *text, size_t from, size_t to, bool *keyword
   return false;
 }
 
-/* The part from `middle` to `end` comes before the part from `start` to `middle`. */
+/* Exchange the text from `start` to `middle` with that from `middle` to `end`. */
 static void exchange(char *text, size_t start, size_t middle, size_t end) {
   char *first = mw_alloc(middle - start);
   memcpy(first, text + start, middle - start);
@@ -67,7 +71,7 @@ static void exchange(char *text, size_t start, size_t middle, size_t end) {
 
 void order_specifiers(char *text, size_t length) {
   size_t start = 0, at = 0;
-  bool open = false, keyword = false; /* words of one declaration so far, one of them a keyword of CUDA's */
+  bool open = false, keyword = false; /* at `at`, a declaration has only specifiers so far; one of them is CUDA's */
   while (at < length) {
     size_t from = at;
     if (!is_word(text[at]) || isdigit((unsigned char)text[at])) {
@@ -88,7 +92,7 @@ void order_specifiers(char *text, size_t length) {
     size_t end = bracket < length && text[bracket] == '(' ? skip_brackets(text, length, bracket) : 0;
     bool has_lines = end && memchr(text + start, '\n', end - start);
     if (!end || has_lines || end == length) continue;
-    end += isspace((unsigned char)text[end]) != 0; /* so that words stay apart on both sides */
+    end += isspace((unsigned char)text[end]) != 0; /* move the blank along, so that words stay separated */
     exchange(text, start, from, end);
     start += end - from, at = end, open = true;
   }

@@ -1,9 +1,9 @@
-/* clang's front end, linked into mwcc where its static libraries are: `mwcc -cc1 …` does what `clang -cc1 …` does, of
- * which only what mwcc asks for is here.
+/* clang's front end, linked into mwcc if the build had clang's static libraries: `mwcc -cc1 …` does what `clang -cc1 …`
+ * does, limited to the actions that mwcc uses.
  *
- * Most of the time that the program `clang` needs for a small kernel is the dynamic linker's, which adapts half a million
- * addresses in clang's and LLVM's shared libraries at every start. A program that holds what it needs of them starts in a
- * quarter of the time. It is C++ because clang has no other interface for this. */
+ * For a small kernel, the program `clang` spends most of its time in the dynamic linker, on some 500 000 relocations in
+ * clang's and LLVM's shared libraries. A statically linked program starts 4 times as fast. This file is C++ because
+ * clang has no C interface for it. */
 #include "clang_embedded.h"
 
 #include <clang/Basic/Diagnostic.h>
@@ -31,7 +31,7 @@ static std::unique_ptr<FrontendAction> make_action(frontend::ActionKind kind) {
 }
 
 int mwcc_clang_inside(int count, const char *const *arguments) {
-  /* What is wrong with the arguments is told once it is known how to tell it. */
+  /* Diagnostics about the arguments are buffered: the arguments determine how diagnostics are printed. */
   auto *early = new TextDiagnosticBuffer;
   DiagnosticsEngine diagnostics(new DiagnosticIDs, new DiagnosticOptions, early);
   CompilerInstance compiler;
@@ -44,7 +44,7 @@ int mwcc_clang_inside(int count, const char *const *arguments) {
   if (!good) return 1;
   auto action = make_action(compiler.getFrontendOpts().ProgramAction);
   if (!action) {
-    llvm::errs() << "mwcc -cc1: only -emit-llvm-bc, -emit-pch, -fsyntax-only and -E are here\n";
+    llvm::errs() << "mwcc -cc1: the action is not supported: use -emit-llvm-bc, -emit-pch, -fsyntax-only or -E\n";
     return 1;
   }
   good = compiler.ExecuteAction(*action);

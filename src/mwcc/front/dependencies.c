@@ -1,5 +1,6 @@
-/* The files that something was made from, as text that tells later whether they changed: one line a file, "size mtime_ns
- * path". Images carry such a list for the compile cache (mwo.h), a precompiled header carries one for itself. */
+/* Lists of the files that something was made from, by which changes are detected: one line for each file, "size
+ * mtime_ns path". Images contain such a list for the compile cache (mwo.h), and precompiled headers contain one
+ * (pch.c). */
 #include "mwcc/mwcc.h"
 #include "front.h"
 

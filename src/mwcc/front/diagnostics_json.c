@@ -1,8 +1,8 @@
-/* mwcc --check: clang's diagnostics as JSON, for editors; nothing is written.
+/* mwcc --check: prints clang's diagnostics as JSON, for editors; writes no output file.
  *
  *   [{"file": "k.cu", "line": 3, "column": 10, "severity": "error", "message": "…"}, …]
  *
- * Severities are clang's: error, warning, note. Exit status 1 where there is an error. */
+ * Severities are clang's: error, warning, note. The exit status is 1 if there is an error. */
 #include "base/log.h"
 #include "mwcc/mwcc.h"
 #include "front.h"

@@ -1,34 +1,36 @@
-/* Clang as the front end, and where it is: CUDA C -> bitcode. */
+/* clang as the front end: CUDA C to bitcode. */
 #ifndef MWCC_FRONT_FRONT_H
 #define MWCC_FRONT_FRONT_H
 
 #include "mwcc/mwcc.h"
 
-char *find_clang(void);                 /* of the major version of our LLVM, which reads its bitcode */
-char *find_device_headers(void);        /* a folder */
-char *find_installed(const char *path); /* beside mwcc: "lib/…" for <prefix>/bin/mwcc */
+char *find_clang(void);                 /* of our LLVM's major version, so that LLVM reads its bitcode */
+char *find_device_headers(void);        /* their folder */
+char *find_installed(const char *path); /* relative to the prefix: <prefix>/<path> for <prefix>/bin/mwcc */
 void add_system_headers(strings *args, const char *clang, const char *device, bool cxx);
-/* A source's text as clang wants it: see alignas_rewrite.c. */
+/* Move alignas to where clang accepts it, in place (alignas_rewrite.c). */
 void order_specifiers(char *text, size_t length);
-/* Add a file to a list of dependencies; one that is not there is left out. */
+/* Add a file to a list of dependencies; a missing file is left out. */
 void depend_add(mw_text *list, const char *path);
-/* Add those of a make rule, but not files whose names start with `except` (or NULL); the rule's file is removed. */
+/* Add the prerequisites of a make rule, except files whose names start with `except` (or NULL), and remove the rule's
+   file. */
 void depend_read(mw_text *list, const char *rule, const char *except);
-/* Whether all files of the list are as they were. */
+/* Whether no file of the list has changed. */
 bool depend_unchanged(char *list);
-/* The precompiled form of `header` for this clang command, which has in it all that matters. */
+/* The precompiled form of `header` for this clang command, which includes every option that matters to it. */
 pch pch_find(const strings *command, const char *device, const char *header);
-/* clang could do nothing with it. */
+/* clang failed with this precompiled header: do not use it again. */
 void pch_refused(const pch *p);
 /* Write one to `path`, or end the process. */
 void pch_make(const strings *command, const char *header, const char *path);
+/* Start clang on the program's source. One of front_finish() and front_check() has to follow. */
 front_job *front_begin(program *p);
-/* The bitcode is in *bitcode, warnings and dependencies in the program. Ends the process with clang's own diagnostics
-   where the source is wrong. */
+/* The bitcode is in *bitcode, warnings and dependencies in the program. If the source has errors, prints clang's
+   diagnostics and ends the process. */
 void front_finish(program *p, front_job *f, mw_text *bitcode);
-/* Instead: all of it from files of an earlier run (--bitcode). */
+/* Without clang: read all of this from files of an earlier run (--bitcode). */
 void front_read(program *p, mw_text *bitcode);
-/* Instead: print clang's diagnostics as JSON; false where one is an error. */
+/* Print clang's diagnostics as JSON. Returns false if one of them is an error. */
 bool front_check(program *p, front_job *f);
 bool check_print(const char *text);
 void front_make_pch(const options *o);

@@ -1,11 +1,11 @@
-/* The front end: clang's own, run as a child for the nvptx64 device target with our device headers.
+/* The front end: clang, run as a child process for the nvptx64 device target with our device headers.
  *
- * That target and not the host's: aggregates and kernel parameters then come as `byval` pointers with CUDA's layout,
- * address spaces have their known numbers, and the device built-ins arrive as plain nvvm intrinsics. clang is called
- * with -cc1, since its driver would only start it once more.
+ * The target is nvptx64 rather than the host's because aggregates and kernel parameters are then `byval` pointers with
+ * CUDA's layout, address spaces have their known numbers, and CUDA's built-ins are nvvm intrinsics. clang is called
+ * with -cc1: its driver would start another process.
  *
- * The user's macros (-D, -U) are lines before the source, so that they come behind our headers, precompiled or not: what
- * CUDA has built in is not changed by a macro, as with NVRTC. */
+ * The user's macros (-D, -U) are written as lines before the source and so follow our headers, precompiled or not. As
+ * with NVRTC, a macro cannot change what CUDA has built in. */
 #include "base/log.h"
 #include "mwcc/mwcc.h"
 #include "front.h"
@@ -19,12 +19,12 @@
 #include <unistd.h>
 
 struct front_job {
-  strings command; /* clang, and what a precompiled header has to agree with */
-  char *header;    /* ours, which all sources begin with */
+  strings command; /* clang and the options that a precompiled header has to agree with */
+  char *header;    /* the device headers' main file, included before the source */
   pch pch;
-  mw_text text;          /* what clang compiles */
-  char *dependency_file; /* what it writes besides */
-  char *folder;          /* that this is in; NULL: it is beside the output */
+  mw_text text;          /* clang's input */
+  char *dependency_file; /* the make rule that clang writes */
+  char *folder;          /* the temporary folder that holds it; NULL: it is next to the output */
   mw_child *child;
 };
 
@@ -34,8 +34,8 @@ static void add_all(strings *args, const char *const *items, size_t count) {
   for (size_t i = 0; i < count; i++) strings_add(args, items[i]);
 }
 
-/* The macros that our headers ask about (assert.h does), and so have to be there before them. */
-static bool is_asked_for(const char *macro) {
+/* Macros that our headers test (assert.h does), and that have to be defined before them. */
+static bool is_tested_by_headers(const char *macro) {
   size_t length = strcspn(macro, "=(");
   return (length == strlen("NDEBUG") && starts_with(macro, "NDEBUG")) || starts_with(macro, "MOONWARP_");
 }
@@ -68,7 +68,7 @@ static void add_language(strings *args, const options *o) {
       "-Wno-unused-value",
       "-Wno-unknown-cuda-version",
   };
-  /* For a GPU built-ins of all architectures are let through: what is too new is refused by name (capability_check.c). */
+  /* For a GPU, clang accepts the built-ins of all architectures; capability_check.c reports those that are too new. */
   const char *target[] = {"-target-cpu", o->gpu ? "sm_90" : "sm_80", "-target-feature", o->gpu ? "+ptx83" : "+ptx80"};
   static const char *const fast[] = {"-D__USE_FAST_MATH__=1", "-freciprocal-math", "-fapprox-func",
                                      "-ffp-contract=fast"};
@@ -80,7 +80,7 @@ static void add_language(strings *args, const options *o) {
   if (o->fast_math) add_all(args, fast, MW_COUNT(fast));
   for (size_t i = 0; i < o->front.count; i++) {
     const char *item = o->front.items[i];
-    if (item[1] != 'I' && is_asked_for(item + 2)) strings_add(args, item);
+    if (item[1] != 'I' && is_tested_by_headers(item + 2)) strings_add(args, item);
   }
 }
 
@@ -96,7 +96,7 @@ static strings make_command(const options *o, const char *device) {
   return command;
 }
 
-/* With the precompiled header, or (NULL) with the header itself. */
+/* Clang's arguments, with the precompiled header, or (NULL) with the header itself. */
 static strings arguments(const front_job *f, const options *o, const char *precompiled) {
   strings args = {0};
   add_all(&args, f->command.items, f->command.count);
@@ -107,7 +107,7 @@ static strings arguments(const front_job *f, const options *o, const char *preco
     if (o->front.items[i][1] == 'I') strings_add(&args, o->front.items[i]);
   strings_add(&args, precompiled ? "-include-pch" : "-include");
   strings_add(&args, precompiled ? precompiled : f->header);
-  /* Quoted includes are looked up beside the source, which reaches clang through a pipe. */
+  /* Quoted includes are searched next to the source; clang does not know its folder, since it reads from a pipe. */
   const char *slash = strrchr(o->input, '/');
   if (strcmp(o->input, "-") != 0) {
     strings_add(&args, "-iquote");
@@ -120,8 +120,8 @@ static strings arguments(const front_job *f, const options *o, const char *preco
 
 /* ---- the text ---- */
 
-/* Our headers, which come first, are the same for all compute capabilities. A keyword is a macro, whose use clang itself
-   has to refuse: nothing is left of it later. */
+/* Set after our headers, which are the same for all compute capabilities. __managed__ is a macro and leaves no trace
+   after preprocessing, so it is the preprocessor that has to report it. */
 static void add_capability(mw_text *text, int capability) {
   mw_text_addf(text, "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ %d\n", capability * 10);
   if (capability < 30)
@@ -136,7 +136,7 @@ static void add_macros(mw_text *text, const options *o) {
   if (o->capability) add_capability(text, o->capability);
   for (size_t i = 0; i < o->front.count; i++) {
     const char *item = o->front.items[i], *macro = item + 2, *value = strchr(macro, '=');
-    if (item[1] == 'I' || is_asked_for(macro)) continue;
+    if (item[1] == 'I' || is_tested_by_headers(macro)) continue;
     int name = (int)(value ? (size_t)(value - macro) : strlen(macro));
     if (item[1] == 'U')
       mw_text_addf(text, "#undef %s\n", macro);
@@ -146,7 +146,7 @@ static void add_macros(mw_text *text, const options *o) {
   }
 }
 
-/* A source that also takes the address of every template kernel asked for, which instantiates it. */
+/* Instantiate the requested template kernels by taking their addresses. */
 static void add_instances(mw_text *text, const options *o) {
   for (size_t i = 0; i < o->instances.count; i++) {
     const char *name = o->instances.items[i];
@@ -155,13 +155,13 @@ static void add_instances(mw_text *text, const options *o) {
   }
 }
 
-/* What inline PTX calls, where the source or a header of its own may have some. */
+/* The functions that inline PTX is translated to, if the source or a header that it includes may contain some. */
 static void add_ptx_functions(mw_text *text, const mw_text *source) {
   if (source->data && (strstr(source->data, "asm") || strstr(source->data, "#include \"")))
     mw_text_addf(text, "\n#line 1 \"<inline PTX>\"\n#include \"moonwarp/ptx_functions.h\"\n");
 }
 
-/* What a GPU's kernels call that can be stopped from outside. */
+/* The functions that instrumented GPU kernels call (gpu/instrument.c). */
 static void add_guard_calls(mw_text *text, const options *o) {
   if (o->gpu && o->stoppable) mw_text_addf(text, "\n#line 1 \"<checks>\"\n#include \"moonwarp/guard_calls.h\"\n");
 }
@@ -172,15 +172,15 @@ static mw_text make_text(const program *p) {
   mw_text_addf(&text, "#line 1 \"%s\"\n", p->options->input);
   mw_text_add(&text, p->source.data, p->source.length);
   order_specifiers(text.data + text.length - p->source.length, p->source.length);
-  if (!p->options->gpu) add_ptx_functions(&text, &p->source); /* a GPU has the instructions */
+  if (!p->options->gpu) add_ptx_functions(&text, &p->source); /* on a GPU, inline PTX stays as it is */
   add_instances(&text, p->options);
   add_guard_calls(&text, p->options);
   return text;
 }
 
-/* ---- what clang says ---- */
+/* ---- clang's diagnostics ---- */
 
-/* clang closes with a count ("2 errors generated when compiling for sm_80."): no news to the reader. */
+/* Drop clang's last line, a count ("2 errors generated when compiling for sm_80."). */
 static void drop_count_line(mw_text *log) {
   char *generated = log->data ? strstr(log->data, " generated when compiling for ") : NULL;
   if (!generated) return;
@@ -190,7 +190,7 @@ static void drop_count_line(mw_text *log) {
   if (end && !end[1]) log->length = (size_t)(start - log->data), *start = 0;
 }
 
-/* As the person who wrote the source is to read it. */
+/* The diagnostics as users see them. */
 static void tidy(mw_text *log) {
   if (!log->data) return;
   drop_count_line(log);
@@ -204,8 +204,8 @@ static bool has_compiled(const mw_child_result *result) { return result->status 
 
 static bool says(const mw_child_result *result, const char *word) { return strstr(result->errors.data, word) != NULL; }
 
-/* Whether the precompiled header may be what clang could not cope with: it says so, or crashed. Not where memory ended or
-   somebody killed it: that would only happen again. */
+/* Whether the precompiled header may be the reason why clang failed: its message says so, or it crashed. When it ran
+   out of memory or was killed, another attempt would fail as well. */
 static bool is_suspect(const mw_child_result *result, const pch *p) {
   if (!p->path || result->status == 0 || result->signal == SIGKILL) return false;
   if (says(result, "out of memory") || says(result, "bad_alloc")) return false;
@@ -225,7 +225,7 @@ static mw_child_result finish(front_job *f) {
   return result;
 }
 
-/* Beside the output, which nobody else writes; there is no such place where that is standard output. */
+/* Next to the output, a name that no other process uses; in a temporary folder if the output is standard output. */
 static void choose_dependency_file(front_job *f, const char *output) {
   if (strcmp(output, "-") == 0 && mw_directory_temporary(&f->folder) != MW_SUCCESS) die("%s", mw_error_last()->message);
   f->dependency_file = f->folder ? mw_format("%s/files", f->folder) : mw_format("%s.d", output);
@@ -257,7 +257,7 @@ void front_make_pch(const options *o) {
   pch_make(&command, find_prefix_header(device), o->make_pch);
 }
 
-/* Clang's result, without the precompiled header where that is what it could not cope with. */
+/* Clang's result, from a second attempt without the precompiled header if that may have made it fail. */
 static mw_child_result compile(program *p, front_job *f) {
   mw_child_result result = finish(f);
   p->precompiled = f->pch.path;
@@ -271,7 +271,7 @@ static mw_child_result compile(program *p, front_job *f) {
   return result;
 }
 
-static _Noreturn void fail_otherwise(const mw_child_result *result) {
+static _Noreturn void die_of_clang_failure(const mw_child_result *result) {
   die("clang failed on this source (%s %d): %s", result->signal ? "signal" : "status",
       result->signal ? result->signal : result->status, result->errors.data);
 }
@@ -279,7 +279,7 @@ static _Noreturn void fail_otherwise(const mw_child_result *result) {
 bool front_check(program *p, front_job *f) {
   mw_child_result result = compile(p, f);
   remove_dependency_file(f);
-  if (!has_compiled(&result)) fail_otherwise(&result);
+  if (!has_compiled(&result)) die_of_clang_failure(&result);
   return check_print(result.errors.data ? result.errors.data : "");
 }
 
@@ -298,7 +298,7 @@ void front_finish(program *p, front_job *f, mw_text *bitcode) {
     fwrite(result.errors.data, 1, result.errors.length, stderr);
     quit(1);
   }
-  if (result.status != 0) fail_otherwise(&result);
+  if (result.status != 0) die_of_clang_failure(&result);
   p->log = result.errors;
   *bitcode = result.output;
 }

@@ -1,13 +1,16 @@
-/* The device headers, precompiled: every compilation begins with them, and for a small kernel parsing them takes clang
- * longer than all the rest.
+/* Precompiled device headers. Every compilation includes these headers, and for a small kernel parsing them takes clang
+ * longer than everything else.
  *
- * There is one precompiled header (PCH) for each set of options that matters to it. The usual one was made by the build
- * and stands beside the headers; others, or that one where it does not fit, are made by the first compilation that wants
- * them and kept in the user's cache folder. Behind clang's own data, which clang reads only to its end, stand the list of
- * files that the PCH was made from and a trailer. So it is known, before clang is started, that the PCH is whole (the
- * checksum), made by this clang with these options (the key), and from the headers as they are (the list).
+ * There is one precompiled header (PCH) for each set of options that matters to it. The build makes the one for default
+ * options and puts it next to the headers. Others, and that one where it is out of date, are made by the first
+ * compilation that needs them and kept in the user's cache folder. The file is
  *
- * Nothing here is an error for the user: without a PCH, clang parses the headers. */
+ *   clang's data | the list of files that it was made from | trailer
+ *
+ * clang reads no further than the end of its own data. The rest tells, before clang is started, whether the PCH is
+ * complete (checksum), made by this clang with these options (key), and from headers that have not changed (list).
+ *
+ * Failures are not reported: without a PCH, clang parses the headers. */
 #include "mwcc/mwcc.h"
 #include "front.h"
 
@@ -25,12 +28,12 @@
 #define ENDING        ".pch"
 #define KEY_DIGITS    32
 #define NAME_SIZE     (sizeof PREFIX ENDING + KEY_DIGITS)
-#define KEPT          16 /* the newest, in the cache folder: one for each -std that a user has, with fast math or without */
-#define STALE_SECONDS 600 /* no temporary file is written that long */
+#define KEPT          16  /* PCHs in the cache folder: enough for each -std, with and without fast math */
+#define STALE_SECONDS 600 /* a temporary file this old was left by a process that was killed */
 
 typedef struct pch_trailer {
-  mw_hash key, sum;                /* of what it depends on besides files; of all before the trailer */
-  uint64_t data_bytes, list_bytes; /* no data: clang refuses what it makes itself, so let it parse */
+  mw_hash key, sum;                /* hashes of the clang command, and of everything before the trailer */
+  uint64_t data_bytes, list_bytes; /* no data: this clang cannot read its own PCH, so do not use one */
   char magic[8];
 } pch_trailer;
 
@@ -44,7 +47,7 @@ static mw_hash hash_bytes(const void *data, size_t length) {
 
 /* ---- the key ---- */
 
-/* An update of clang changes its program's size or time. */
+/* The size and time of clang's program are part of the key: an update of clang changes them. */
 static mw_hash make_key(const strings *command, const char *header) {
   mw_hash key = mw_hash_start();
   mw_text clang = {0};
@@ -59,7 +62,7 @@ static mw_hash make_key(const strings *command, const char *header) {
 
 /* ---- one file ---- */
 
-/* Mapped and not read: a megabyte, of which only the checksum wants all. */
+/* Mapped rather than read, which would copy several megabytes. */
 static bool map_file(const char *path, const char **data, size_t *length) {
   struct stat facts;
   int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -79,7 +82,7 @@ static bool is_whole(const char *data, size_t body, mw_hash key, const pch_trail
          t->list_bytes == body - t->data_bytes && same_hash(t->sum, hash_bytes(data, body));
 }
 
-/* Whether the file can be used; *empty: it says that none can. */
+/* Whether the file is valid. *empty: it records that no PCH can be used. */
 static bool is_sound(const char *path, mw_hash key, bool *empty) {
   const char *data;
   size_t length;
@@ -111,11 +114,11 @@ static bool store(const char *path, mw_hash key, mw_text *data, const mw_text *l
 /* ---- making one ---- */
 
 typedef struct making {
-  mw_text data, files; /* what clang made, and of what */
-  mw_text complaint;   /* why nothing came of it */
+  mw_text data, files; /* clang's output, and the list of its inputs */
+  mw_text complaint;   /* clang's message if it failed */
 } making;
 
-/* clang runs in the root folder: a PCH remembers where it was made, and the same one is to come out anywhere. */
+/* clang runs in the root folder: a PCH contains the working folder, and its bytes should not depend on it. */
 static bool run_clang(making *m, const strings *command, const char *header, const char *folder) {
   char *rule = mw_format("%s/files", folder);
   strings args = {0};
@@ -128,7 +131,7 @@ static bool run_clang(making *m, const strings *command, const char *header, con
   depend_read(&m->files, rule, NULL);
   m->data = result.output;
   m->complaint = result.errors;
-  mw_text_add(&m->data, "\0\0\0\0\0\0\0", 8); /* to clang's reader of bit streams, an end */
+  mw_text_add(&m->data, "\0\0\0\0\0\0\0", 8); /* where clang's bitstream reader stops */
   return result.status == 0 && m->files.length;
 }
 
@@ -143,7 +146,8 @@ static bool make(making *m, const strings *command, const char *header, mw_hash 
 
 /* ---- the cache folder ---- */
 
-/* What stands behind the key in a name of ours; NULL in another. */
+/* The rest of a PCH's name after the key and the ending: "" for a PCH, more for a temporary file; NULL for other
+   files. */
 static const char *ending_of(const char *name) {
   size_t start = strlen(PREFIX);
   if (!starts_with(name, PREFIX) || strspn(name + start, "0123456789abcdef") != KEY_DIGITS) return NULL;
@@ -161,8 +165,8 @@ static int newest_first(const void *left, const void *right) {
   return (a->made < b->made) - (a->made > b->made);
 }
 
-/* All but the newest go, and what killed processes left half written. Those that nobody wants any more, since clang was
-   updated or moonwarp moved, have no other end. */
+/* Delete all PCHs but the newest, and temporary files of processes that were killed. Otherwise, PCHs of a clang that
+   was updated or of headers that were moved would stay forever. */
 static void make_room(const char *path) {
   DIR *folder = opendir(path);
   sibling *list = NULL;
@@ -185,13 +189,13 @@ static void make_room(const char *path) {
   free(list);
 }
 
-/* mwcc may run in a folder that is only there for this compilation: a relative name is meant for another. */
+/* A relative MOONWARP_CACHE is ignored: mwcc may run in a temporary folder, which the name is not relative to. */
 static char *cache_folder(void) {
   const char *wish = getenv("MOONWARP_CACHE");
   return wish && *wish && *wish != '/' ? NULL : mw_directory_cache();
 }
 
-/* The file in the cache folder, made if it is not there; path stays NULL where that does not work. */
+/* Find the PCH in the cache folder, or make it. On failure, path stays NULL. */
 static void find_cached(pch *p, const strings *command, const char *header) {
   char hex[33], *folder = cache_folder();
   bool empty;
@@ -215,7 +219,7 @@ pch pch_find(const strings *command, const char *device, const char *header) {
   pch p = {.key = make_key(command, header)};
   char *ready = mw_format("%s" ENDING, device);
   bool empty;
-  if (device[0] != '/') return p; /* in there are absolute names */
+  if (device[0] != '/') return p; /* a PCH contains absolute names */
   if (is_sound(ready, p.key, &empty))
     p.path = empty ? NULL : ready;
   else
@@ -229,7 +233,7 @@ void pch_refused(const pch *p) {
   if (p->is_new)
     store(p->path, p->key, &none, &p->files);
   else
-    unlink(p->path); /* the next one is made anew */
+    unlink(p->path); /* the next compilation makes a new one */
 }
 
 void pch_make(const strings *command, const char *header, const char *path) {

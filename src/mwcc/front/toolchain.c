@@ -1,4 +1,4 @@
-/* Where clang is, and the headers that its driver would have found: clang's own, the C++ library's, and ours. */
+/* Finds clang and the header folders that its driver would have passed: clang's own, the C++ library's, and ours. */
 #include "clang_embedded.h"
 #include "mwcc/mwcc.h"
 #include "front.h"
@@ -52,8 +52,7 @@ static void two_up(char *path) {
   }
 }
 
-/* clang's folder of built-in headers stands beside it, <prefix>/bin/clang -> <prefix>/lib/clang/<major>, and where it was
-   when mwcc was built. */
+/* clang's resource folder: <prefix>/lib/clang/<major> for <prefix>/bin/clang, or the one found when mwcc was built. */
 static char *find_resources(const char *clang) {
   char real[PATH_MAX];
   if (!realpath(clang, real)) return NULL;
@@ -72,7 +71,7 @@ char *find_installed(const char *path) {
   return mw_format("%s/%s", self, path);
 }
 
-/* They stand beside mwcc, in the build tree as in an installation. */
+/* In the build tree and in installations, the headers have the same place relative to mwcc. */
 char *find_device_headers(void) {
   const char *home = getenv("MOONWARP_HOME");
   if (home && *home) {
@@ -85,7 +84,7 @@ char *find_device_headers(void) {
   die("the device headers are missing: they should be in %s, or in $MOONWARP_HOME/share/moonwarp/device", folder);
 }
 
-/* The newest version in a folder of numbered folders, or 0. */
+/* The highest version among a folder's numbered subfolders, or 0. */
 static int newest(const char *folder) {
   DIR *dir = opendir(folder);
   int best = 0;
@@ -129,6 +128,6 @@ void add_system_headers(strings *args, const char *clang, const char *device, bo
   if (resources) add(args, "-internal-isystem", mw_format("%s/include", resources));
   if (cxx) add_cxx_headers(args);
   add_c_headers(args);
-  /* last: where the C++ library is found, it is that one */
+  /* last, so that the system's C++ library has precedence */
   add(args, "-internal-isystem", mw_format("%s/fallback", device));
 }

@@ -1,5 +1,5 @@
-/* Inline PTX: floating-point arithmetic in all roundings, approximate functions, conversions (PTX ISA 8.0, chapters 9.7.3,
- * 9.7.4 and 9.7.9.21).
+/* Inline PTX: floating-point arithmetic in all roundings, approximate functions, conversions (PTX ISA 8.0, chapters
+ * 9.7.3, 9.7.4 and 9.7.9.21).
  *
  * Instructions without a counterpart in LLVM call functions of the device headers, which are named after them
  * (moonwarp/ptx_functions.h). Subnormal numbers are preserved, except with .ftz. */

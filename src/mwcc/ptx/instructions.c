@@ -131,8 +131,8 @@ static bool join(const ptx_source *x, const char *how, LLVMValueRef a, LLVMValue
   return true;
 }
 
-/* setp.lt.s32 p, a, b. With .and, .or or .xor, the result is combined with a fourth operand. p|q: q is the result of the
-   opposite comparison, likewise combined. */
+/* setp.lt.s32 p, a, b. With .and, .or or .xor, the result is combined with a fourth operand. p|q: q is the result of
+   the opposite comparison, likewise combined. */
 static bool translate_setp(const ptx_source *x, int types) {
   int n = x->i->operand_count - 3, parts = x->i->part_count - ptx_has_part(x->i, "ftz") - types + 1;
   LLVMValueRef result, opposite;

@@ -213,7 +213,8 @@ static LLVMValueRef byte_operand(const ptx_source *x, int n) {
   return LLVMBuildIntCast2(x->s->b, value, x->t.type, 0, "");
 }
 
-/* A signed field is sign-extended from its top bit, or from the value's top bit where the field extends past the value. */
+/* A signed field is sign-extended from its top bit, or from the value's top bit where the field extends past the
+   value. */
 static bool translate_bfe(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef value = ptx_operand(x, 1), position = byte_operand(x, 2), length = byte_operand(x, 3),
@@ -340,8 +341,8 @@ static bool translate_sad(const ptx_source *x) {
   return true;
 }
 
-/* bfind: the position of the highest bit that differs from the sign or, with .shiftamt, its distance from the top bit; all
-   bits set if there is none. */
+/* bfind: the position of the highest bit that differs from the sign or, with .shiftamt, its distance from the top bit;
+   all bits set if there is none. */
 static bool translate_bfind(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef value = ptx_operand(x, 1);

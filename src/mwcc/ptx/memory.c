@@ -16,8 +16,8 @@ static unsigned space_of(const ptx_instruction *i) {
   return ptx_has_part(i, "global") ? SPACE_GLOBAL : 0;
 }
 
-/* The pointer with these low 32 bits. A block's shared memory is far smaller than 4 GB, so the upper bits follow from the
-   address of any shared variable: pointer = variable + sign-extended 32-bit difference. */
+/* The pointer with these low 32 bits. A block's shared memory is far smaller than 4 GB, so the upper bits follow from
+   the address of any shared variable: pointer = variable + sign-extended 32-bit difference. */
 static LLVMValueRef shared_pointer(const ptx_source *x, LLVMValueRef low) {
   program *p = x->s->p;
   LLVMBuilderRef b = x->s->b;

@@ -2,10 +2,10 @@
  *
  *   asm("mad.lo.s32 %0, %1, %2, 7;" : "=r"(d) : "r"(a), "r"(b));   ->   d = a * b + 7
  *
- * It runs before any analysis, so that no later pass meets inline assembly. The text is straight-line code: instructions
- * that end with semicolons, optionally in braces, on operands and on registers that the text declares. A predicate becomes
- * a branch around its instruction (predication.c). Anything else is refused with the source position, the instruction
- * and the reason. */
+ * It runs before any analysis, so that no later pass meets inline assembly. The text is straight-line code:
+ * instructions that end with semicolons, optionally in braces, on operands and on registers that the text declares. A
+ * predicate becomes a branch around its instruction (predication.c). Anything else is refused with the source position,
+ * the instruction and the reason. */
 #include "ptx.h"
 
 #include <ctype.h>
@@ -307,8 +307,8 @@ static void translate_line(ptx_statement *s, char *text) {
     ptx_refuse(s, text, PTX_UNKNOWN);
 }
 
-/* Semicolons end instructions. Braces around instructions are ignored rather than taken as scopes: find_variable() finds
-   the latest declaration of a name, which is the innermost one. */
+/* Semicolons end instructions. Braces around instructions are ignored rather than taken as scopes: find_variable()
+   finds the latest declaration of a name, which is the innermost one. */
 static void translate_text(ptx_statement *s, char *text) {
   int depth = 0;
   char *start = text;

@@ -19,8 +19,8 @@ static held registers_of(const ptx_statement *s) {
   return now;
 }
 
-/* Close the predicated block, where the builder is, with a branch to `after`, and make phis there for the registers that
-   the instruction wrote. A register's value may have another type on each path: the wider type wins. */
+/* Close the predicated block, where the builder is, with a branch to `after`, and make phis there for the registers
+   that the instruction wrote. A register's value may have another type on each path: the wider type wins. */
 static void join_registers(ptx_statement *s, const held *before, LLVMBasicBlockRef without, LLVMBasicBlockRef after) {
   LLVMBasicBlockRef with = LLVMGetInsertBlock(s->b), preds[2] = {with, without};
   LLVMValueRef ends[2] = {LLVMBuildBr(s->b, after), LLVMGetBasicBlockTerminator(without)};

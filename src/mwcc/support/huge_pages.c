@@ -1,8 +1,8 @@
-/* The heap and the program itself in large pages.
+/* Transparent huge pages for the heap and for the program itself.
  *
- * A run of mwcc touches a few megabytes of memory, once, and ends. Page by page the kernel takes longer to find and clear them
- * than many a pass takes to fill them; of pages of two megabytes there are a few. And of its 80 megabytes of program, code and
- * tables, it uses ten, a bit here and a bit there: more than the processor has entries for small pages. */
+ * mwcc runs briefly and touches each page of its heap about once, so page faults, and clearing the pages, are a notable
+ * part of its time; with pages of 2 MB there are few. Its code and tables take 80 MB, of which a run uses about 10 MB
+ * in scattered places: more small pages than the TLB has entries. */
 #include "mwcc/mwcc.h"
 
 #include <elf.h>
@@ -16,23 +16,23 @@
 #if defined __GLIBC__ && defined MADV_HUGEPAGE && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 enum { PAGE = 2 << 20, AHEAD = 32 << 20 };
 
-/* Nothing depends on it: where the kernel has no such pages to give, it gives small ones. */
+/* A hint only: if the kernel has no huge pages, it maps small ones. */
 void use_large_pages(void) {
   mallopt(M_TOP_PAD, AHEAD);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
   mallopt(M_MMAP_THRESHOLD, AHEAD);
-  void *volatile more = malloc(PAGE); /* than there is: the heap grows by all that is asked for ahead */
+  void *volatile more = malloc(PAGE); /* more than is free, so that the heap grows, by M_TOP_PAD bytes in addition */
   uintptr_t next = (uintptr_t)more, end = (uintptr_t)sbrk(0) / PAGE * PAGE;
-  uintptr_t start = (next + 2 * PAGE) / PAGE * PAGE; /* behind what malloc has written so far, which has small pages */
+  uintptr_t start = (next + 2 * PAGE) / PAGE * PAGE; /* after what malloc has written so far, on small pages */
   free(more);
   if (next >= end || start >= end) return;
   madvise((void *)start, end - start, MADV_HUGEPAGE);
-  more = malloc(start - next); /* nobody touches it: the next piece is in the first large page */
+  more = malloc(start - next); /* never used: it lets the next allocation start in the first huge page */
 }
 
-/* The thread's own heap, which begins with as many bytes as the first heap grows by. */
+/* The calling thread's heap (arena), which starts with M_TOP_PAD bytes. */
 void use_large_pages_here(void) {
-  void *volatile more = malloc(AHEAD / 2); /* behind what malloc has written so far */
+  void *volatile more = malloc(AHEAD / 2); /* after what malloc has written so far */
   uintptr_t first = (uintptr_t)more, start = (first + PAGE) / PAGE * PAGE, end = (first + AHEAD / 2) / PAGE * PAGE;
   free(more);
   if (!first) return;
@@ -45,11 +45,11 @@ void use_large_pages_here(void) {}
 #endif
 
 #if defined __linux__ && defined MADV_HUGEPAGE && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
-extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden"))); /* the linker's: where the program begins */
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden"))); /* defined by the linker: the ELF header */
 
-/* The file's pages come into memory as large ones where the file system has such (ext4 since Linux 6.16, XFS, Btrfs), if they
-   were not there before: before LLVM's own constructors, which touch code all over the program. The linker has put the segments
-   at such addresses (-z max-page-size in the Makefile). Nothing depends on it. */
+/* Read the program's file in huge pages, if it is not in the page cache yet and the file system supports them (ext4
+   since Linux 6.16, XFS, Btrfs). This runs before LLVM's constructors, which touch code all over the program. The
+   linker aligns the segments accordingly (-z max-page-size in the Makefile). A hint only. */
 __attribute__((constructor(101))) static void read_in_large_pages(void) {
   enum { SMALL = 4096 };
   const char *image = (const char *)&__ehdr_start;

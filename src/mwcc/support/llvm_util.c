@@ -1,4 +1,4 @@
-/* Small helpers over LLVM-C that every stage uses. */
+/* Small helpers over LLVM's C interface, for all passes. */
 #include "mwcc/mwcc.h"
 
 #include <llvm-c/Analysis.h>
@@ -92,8 +92,8 @@ bool memory_fact(LLVMValueRef call, uint64_t *bits) {
   return fact != NULL;
 }
 
-/* The bits of that attribute that say "may write". Each release of LLVM has kinds of memory, and places for their bits, of
-   its own (21 put errno before "all other"): LLVM itself reads what the attribute's text means. */
+/* The bits of the memory attribute that mean "may write". Their layout differs between releases of LLVM (21 inserted
+   errno before "all other"), so they are found by letting LLVM parse the attribute's text. */
 static uint64_t write_bits(program *p) {
   static const char text[] = "declare void @writes() memory(write)";
   if (p->write_bits) return p->write_bits;
@@ -101,7 +101,7 @@ static uint64_t write_bits(program *p) {
   LLVMModuleRef module = NULL;
   char *message = NULL;
   if (LLVMParseIRInContext(p->context, buffer, &module, &message))
-    die("this LLVM does not know its effects: %s", message);
+    die("this LLVM does not parse the attribute memory(write): %s", message);
   LLVMAttributeRef fact = LLVMGetEnumAttributeAtIndex(
       LLVMGetFirstFunction(module), (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute_kind("memory"));
   p->write_bits = fact ? LLVMGetEnumAttributeValue(fact) : UINT64_MAX;
@@ -143,22 +143,22 @@ instructions instructions_of_function(LLVMValueRef function) {
 }
 
 LLVMBasicBlockRef split_block(program *p, LLVMValueRef before) {
-  LLVMBasicBlockRef behind = LLVMGetInstructionParent(before);
-  LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(p->context, behind, "head");
+  LLVMBasicBlockRef rest = LLVMGetInstructionParent(before);
+  LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(p->context, rest, "head");
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
-  for (LLVMValueRef next, i = LLVMGetFirstInstruction(behind); i != before; i = next) {
+  for (LLVMValueRef next, i = LLVMGetFirstInstruction(rest); i != before; i = next) {
     next = LLVMGetNextInstruction(i);
     LLVMInstructionRemoveFromParent(i);
     LLVMPositionBuilderAtEnd(b, head);
     LLVMInsertIntoBuilder(b, i);
   }
   LLVMDisposeBuilder(b);
-  /* Joins behind name the block by what is its end, and that it still has; who comes here comes to the head. */
-  for (LLVMBasicBlockRef from = LLVMGetFirstBasicBlock(LLVMGetBasicBlockParent(behind)); from;
+  /* Branches to the block now enter the head. Phis of its successors stay valid: the old block keeps the terminator. */
+  for (LLVMBasicBlockRef from = LLVMGetFirstBasicBlock(LLVMGetBasicBlockParent(rest)); from;
        from = LLVMGetNextBasicBlock(from)) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(from);
     for (unsigned n = 0; end && n < LLVMGetNumSuccessors(end); n++)
-      if (LLVMGetSuccessor(end, n) == behind) LLVMSetSuccessor(end, n, head);
+      if (LLVMGetSuccessor(end, n) == rest) LLVMSetSuccessor(end, n, head);
   }
   return head;
 }

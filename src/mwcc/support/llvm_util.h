@@ -1,4 +1,4 @@
-/* Small helpers over LLVM-C, for all of the compiler: llvm_util.c. */
+/* Small helpers over LLVM's C interface, for all passes (llvm_util.c). */
 #ifndef MWCC_IR_H
 #define MWCC_IR_H
 
@@ -17,40 +17,42 @@ LLVMValueRef constant_i64(program *p, uint64_t value);
 LLVMValueRef intrinsic(program *p, const char *name, LLVMTypeRef *overloads, unsigned count);
 LLVMValueRef call_intrinsic(program *p, LLVMBuilderRef b, const char *name, LLVMTypeRef *overloads,
                             unsigned overload_count, LLVMValueRef *arguments, unsigned count);
-/* A conditional branch that nearly always goes to `likely`: what is needed for the other alone is computed there, and kept
-   out of registers. */
+/* A conditional branch with weights that favour `likely`: LLVM then sinks values that only the other path needs into
+   that path, and spills there. */
 LLVMValueRef build_likely(program *p, LLVMBuilderRef b, LLVMValueRef condition, LLVMBasicBlockRef likely,
                           LLVMBasicBlockRef other);
 void add_attribute(program *p, LLVMValueRef function, const char *name);
 void remove_attribute(LLVMValueRef function, const char *name);
 void add_text_attribute(program *p, LLVMValueRef function, const char *name, const char *value);
-/* Vectors as wide as the processor has them, in the function. */
+/* Let LLVM use the processor's widest vectors in the function. */
 void prefer_widest(program *p, LLVMValueRef function);
-/* Whether LLVM knows what a call does to memory. *bits are 0 where it touches none; other numbers differ with LLVM's release. */
+/* Whether the call has a memory attribute, and its bits: 0 means no access; other bits differ between releases of
+   LLVM. */
 bool memory_fact(LLVMValueRef call, uint64_t *bits);
-/* Whether LLVM knows that it writes none. */
+/* Whether the memory attribute excludes writes. */
 bool writes_no_memory(program *p, LLVMValueRef call);
-/* Integer arithmetic and changes of width that can be done anywhere: not division, which may trap. */
+/* Speculatable integer arithmetic and changes of width: not division, which may trap. */
 bool is_integer_operation(LLVMValueRef value);
 void run_passes(program *p, const char *passes);
-bool is_lane_type(LLVMTypeRef type); /* what can be an element of a vector */
+bool is_lane_type(LLVMTypeRef type); /* whether it can be the element type of a vector */
 void verify_module(program *p, const char *stage);
 
-/* Cut a block in two before one of its instructions: the new block is the first part, whose end is still to be made. */
+/* Split a block before one of its instructions. Returns a new block with the instructions before it, which has no
+   terminator yet and takes over the block's predecessors. */
 LLVMBasicBlockRef split_block(program *p, LLVMValueRef before);
 
-/* ---- register_split.c: vectors, and numbers as one lane ---- */
-LLVMTypeRef element_type(LLVMTypeRef type); /* of a vector, or the number's own */
+/* ---- register_split.c: vectors, and scalars as one lane ---- */
+LLVMTypeRef element_type(LLVMTypeRef type); /* of a vector; a scalar type itself */
 LLVMValueRef constant_lanes(LLVMTypeRef type,
-                            LLVMValueRef number);       /* a constant, in each lane if the type is a vector's */
-LLVMValueRef constant_of_lanes(LLVMValueRef value);     /* the constant that each lane is, or NULL */
-LLVMTypeRef lane_mask_type(program *p, unsigned lanes); /* as AVX-512's instructions take them */
-/* What `make` makes of operands of one length, of a vector register or less; longer ones are given to it piece by piece. */
+                            LLVMValueRef number);       /* the constant, as a splat if the type is a vector */
+LLVMValueRef constant_of_lanes(LLVMValueRef value);     /* the constant of which the value is a splat, or NULL */
+LLVMTypeRef lane_mask_type(program *p, unsigned lanes); /* as AVX-512's instructions take it */
+/* Apply `make` to operands of one length. Operands longer than a vector register are split into registers first. */
 typedef LLVMValueRef register_operation(program *p, LLVMBuilderRef b, LLVMValueRef *operands);
 LLVMValueRef by_registers(program *p, LLVMBuilderRef b, register_operation *make, LLVMValueRef *operands,
                           unsigned count);
 
-/* All instructions of the module or of a function, collected first so that the walk survives changes. */
+/* All instructions of a function, collected in advance so that the function may be changed during a walk over them. */
 typedef struct instructions {
   LLVMValueRef *items;
   size_t count;

@@ -1,4 +1,4 @@
-/* The table of passes, for people and for options: see passes.def. */
+/* The table of passes (passes.def), for options and for --passes. */
 #include "passes.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The passes by number, name and description: what passes.def says of them. pipeline.c knows their functions. */
+/* The table of passes made from passes.def: names, stages, descriptions. pipeline.c has their functions. */
 #ifndef MWCC_PASSES_H
 #define MWCC_PASSES_H
 
@@ -30,13 +30,13 @@ typedef struct pass_info {
   pass_stage stage;
   pass_when when;
   bool optional;
-  bool is_choice; /* one that its stage makes: there is no function, and nothing to need or to give */
+  bool is_choice; /* a decision within another pass: it has no function, `needs` or `gives` of its own */
   const char *needs, *gives, *what, *counterpart;
 } pass_info;
 
-extern const pass_info pass_table[PASS_COUNT]; /* the first, PASS_NONE, is none */
+extern const pass_info pass_table[PASS_COUNT]; /* starts with PASS_NONE, which is not a pass */
 
-/* PASS_NONE: there is none of that name. */
+/* The pass of that name, or PASS_NONE. */
 pass_id pass_named(const char *name);
 /* mwcc --passes */
 void print_passes(void);

@@ -1,4 +1,4 @@
-/* What all of mwcc uses and what needs no LLVM: strings, the way out, timings. */
+/* Helpers that need no LLVM: lists of strings, the end of the process, timings, output. */
 #include "mwcc/mwcc.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ _Noreturn void die(const char *format, ...) {
   quit(2);
 }
 
-/* What must not be left behind; or NULL. */
+/* A file and a folder to remove when the process ends, or NULL. */
 static const char *leftover, *leftover_folder;
 
 void remove_at_end(const char *file, const char *folder) {

@@ -1,5 +1,5 @@
-/* How generated code talks with the runtime: the frame, the worker and the thread, by mwo.h; services; memory that stays the
- * same while a launch runs. */
+/* Access to the runtime from generated code, as mwo.h lays it out: the frame, the worker, the thread, services, and
+ * loads of memory that is invariant during a launch. */
 #include "mwcc/mwcc.h"
 
 #include <stdlib.h>
@@ -52,7 +52,8 @@ LLVMTypeRef with_thread(program *p, LLVMTypeRef type) {
   return result;
 }
 
-/* Parameter attributes matter (byval, sret); they move up by one. */
+/* Copy attributes to a function or call with one more parameter in front: the indices of parameter attributes (byval,
+   sret) increase by one. */
 void copy_attributes(LLVMValueRef from, LLVMValueRef to, bool calls) {
   unsigned params = calls ? LLVMGetNumArgOperands(from) : LLVMCountParams(from);
   for (unsigned n = 0; n < params + 2; n++) {
@@ -72,13 +73,13 @@ void copy_attributes(LLVMValueRef from, LLVMValueRef to, bool calls) {
     }
     free(list);
   }
-  /* "reads no memory" was said of the function without the parameter */
+  /* a memory attribute does not account for the accesses through the new parameter */
   if (calls)
     LLVMRemoveCallSiteEnumAttribute(to, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                                     LLVMGetEnumAttributeKindForName("memory", 6));
 }
 
-/* A thread in memory: all but its ids is the same for every thread of the worker. */
+/* A thread record in memory. All of it but the ids is the same for every thread of the worker. */
 LLVMValueRef new_thread(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k) {
   LLVMValueRef thread = LLVMBuildAlloca(b, thread_type(p), "thread");
   mark_thread(p, thread);
@@ -92,7 +93,8 @@ LLVMValueRef new_thread(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMVa
   return thread;
 }
 
-/* Where workitem_loops.c keeps a thread that it hands to functions: what stands there is trusted. */
+/* Marks the thread records that workitem_loops.c passes to functions: pointers that are loaded from them are
+   trusted. */
 unsigned thread_mark(const program *p) { return LLVMGetMDKindIDInContext(p->context, "mw.thread", 9); }
 
 void mark_thread(program *p, LLVMValueRef place) {
