@@ -2,7 +2,7 @@
 #include "cuda/compile/compiler.h"
 #include "cuda/cuda.h"
 #include "cuda/compile/module_metadata.h"
-#include "cuda/compile/ptx.h"
+#include "cuda/compile/signature/ptx.h"
 #include "core/compile/source_map.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* OpenGL under CUDA's names: resources by handles, and buffers by the names that OpenGL gave them. */
-#include "driver.h"
+#include "host/driver/driver.h"
 #include "include/cudaGL.h"
 #include "include/cuda_gl_interop.h"
 

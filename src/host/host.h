@@ -77,7 +77,7 @@ unsigned host_handle_note(host_kind kind, const void *handle);
 /* Whether a value has the form of a handle, living or not: it is no address of the program's. */
 bool host_is_handle(const void *value);
 
-/* ---- contexts (context.c) ---- */
+/* ---- contexts (driver/context.c) ---- */
 
 /* One of a device: its own (primary) one, which the runtime API uses, or one of cuCtxCreate. Memory, modules, streams and
    the rest that is made in a context goes with it. */
@@ -90,7 +90,7 @@ typedef struct host_context {
   unsigned flags;
   double limits[2]; /* what the stack's and the heap's were before they were changed; 0: they were not */
   void *handle;
-  void *program; /* program.c's: the program's modules in this context */
+  void *program; /* runtime/program.c's: the program's modules in this context */
 } host_context;
 
 int host_device_count(void);
@@ -128,16 +128,16 @@ int host_stream(host_context *context, cudaStream_t stream, mw_stream **out);
 /* The context of the thread and the stream. */
 int host_context_stream(cudaStream_t stream, host_context **context, mw_stream **out);
 
-/* ---- devices (device.c) ---- */
+/* ---- devices (runtime/device.c) ---- */
 int host_properties(int ordinal, struct cudaDeviceProp *out);
 int host_attribute(int attribute, int ordinal, int *value);
 int host_limit_get(host_context *context, int limit, size_t *value);
 void host_limits_reset(host_context *context);
 int host_limit_set(host_context *context, int limit, size_t value);
-/* occupancy.c: the row of CUDA's tables for a device. */
+/* runtime/occupancy.c: the row of CUDA's tables for a device. */
 int host_capability(const mw_properties *facts, mw_capability *out);
 
-/* ---- kernels and variables of the program (program.c) ---- */
+/* ---- kernels and variables of the program (runtime/program.c) ---- */
 
 int host_kernel(host_context *context, const void *func, mw_kernel **out);   /* borrowed from the context */
 int host_symbol(host_context *context, const void *symbol, mw_symbol **out); /* likewise */
@@ -149,7 +149,7 @@ int host_module_from_text(host_context *context, const char *text, const char *f
 int host_module_from_file(host_context *context, const char *path, const char *options, mw_module **out);
 int host_module_from_memory(host_context *context, const void *image, mw_module **out);
 
-/* ---- launching (launch.c) ---- */
+/* ---- launching (runtime/launch.c) ---- */
 
 typedef struct host_geometry {
   unsigned grid[3], block[3];
@@ -165,21 +165,21 @@ int host_launch_block(mw_kernel *kernel, const host_geometry *geometry, const un
 int host_launch_run(host_context *context, mw_launch *launch, cudaStream_t stream);
 int host_function_attributes(host_context *context, mw_kernel *kernel, struct cudaFuncAttributes *out);
 int host_function_set_attribute(host_context *context, mw_kernel *kernel, int attribute, int value);
-/* occupancy.c: blocks of `threads` threads that a multiprocessor holds at once. */
+/* runtime/occupancy.c: blocks of `threads` threads that a multiprocessor holds at once. */
 int host_occupancy(host_context *context, mw_kernel *kernel, int threads, size_t shared, int *blocks);
 /* The block size with the most threads at once, the largest of these, and the smallest grid that fills the device.
    Blocks have `shared` bytes of dynamic shared memory, or what by_size says for their size. limit 0: none. */
 int host_occupancy_best(host_context *context, mw_kernel *kernel, size_t (*by_size)(int threads), size_t shared,
                         int limit, int *grid, int *block);
 
-/* ---- memory (memory.c) ---- */
+/* ---- memory (runtime/memory.c) ---- */
 int host_memory_new(host_context *context, mw_memory_kind kind, unsigned flags, size_t bytes, uint64_t *address);
 /* Free what is of a kind out of a set of bits 1 << kind; 0 is nothing. */
 int host_memory_free(host_context *context, uint64_t address, unsigned kinds, const char *whose);
 int host_memory_pitched(host_context *context, size_t width, size_t height, uint64_t *address, size_t *pitch);
 int host_memory_mapped(host_context *context, void *host, unsigned flags, uint64_t *address);
 int host_memory_flags(host_context *context, void *host, unsigned *flags);
-/* cudaMemcpy3D and cuMemcpy3D (driver_array.c). */
+/* cudaMemcpy3D and cuMemcpy3D (driver/array.c). */
 int host_copy_3d(host_context *context, mw_stream *stream, const struct cudaMemcpy3DParms *p);
 int host_copy_3d_driver(host_context *context, mw_stream *stream, const CUDA_MEMCPY3D *p);
 /* stream NULL: waiting, in the default stream. */
@@ -190,7 +190,7 @@ int host_fill(host_context *context, mw_stream *stream, uint64_t target, size_t 
 static inline uint64_t host_address(const void *p) { return (uint64_t)(uintptr_t)p; }
 static inline void *host_pointer(uint64_t address) { return (void *)(uintptr_t)address; }
 
-/* ---- CUDA arrays (array.c, box.c) ---- */
+/* ---- CUDA arrays (runtime/array.c, box.c) ---- */
 
 int host_channels(const struct cudaChannelFormatDesc *desc, mw_channels *out);
 struct cudaChannelFormatDesc host_channel_desc(const mw_channels *channels);
@@ -226,7 +226,7 @@ int host_array_line(host_context *context, mw_stream *stream, mw_cuda_array *arr
 int host_array_to_array(host_context *context, mw_cuda_array *to, size_t dx, size_t dy, mw_cuda_array *from, size_t sx,
                         size_t sy, size_t count);
 
-/* ---- textures (texture.c) ---- */
+/* ---- textures (runtime/texture.c) ---- */
 /* Memory from an address on as what a texture reads; MW_INVALID_VALUE where it is no device memory. */
 int host_resource_linear(host_context *context, uint64_t address, const mw_channels *channels, size_t bytes,
                          mw_resource *out, mw_array **keep);
@@ -236,12 +236,12 @@ int host_resource_pitched(host_context *context, uint64_t address, const mw_chan
 /* A texture over it. Of linear memory, which is read by element, CUDA ignores how coordinates are filtered and addressed. */
 int host_texture_new(const mw_resource *resource, const mw_texture_desc *desc, mw_texture **out);
 
-void host_object_release(void *object); /* texture_object.c */
+void host_object_release(void *object); /* runtime/texture_object.c */
 void host_reference_release(void *reference);
 
 void host_graphics_release(void *graphics); /* graphics.c */
 
-/* ---- graphs (graph.c) ---- */
+/* ---- graphs (runtime/graph.c) ---- */
 void host_graph_release(void *graph);
 void host_node_release(void *node);
 /* A node that does what `give` gives to a stream which captures; NULL: nothing. */
@@ -252,7 +252,7 @@ int host_graph_add(host_context *context, cudaGraphNode_t *out, cudaGraph_t grap
 int host_graph_replace(host_context *context, cudaGraphExec_t exec, cudaGraphNode_t node, host_give give,
                        const void *params);
 
-void host_module_release(void *module); /* driver_module.c */
-void host_texref_release(void *texref); /* driver_texture.c */
+void host_module_release(void *module); /* driver/module.c */
+void host_texref_release(void *texref); /* driver/texture_reference.c */
 
 #endif

@@ -1,5 +1,5 @@
 /* What CUDA shares with Direct3D, other processes and other interfaces: refused, with the reason. */
-#include "driver.h"
+#include "host/driver/driver.h"
 #include "include/cuda_interop.h"
 
 /* Declared without arguments: whatever a caller gives is not looked at. */

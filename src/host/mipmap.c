@@ -3,7 +3,7 @@
  *
  * A level's handle is made when it is first asked for, out of the number of the whole and its own, so that asking twice
  * gives the same; it goes with the whole. */
-#include "driver.h"
+#include "host/driver/driver.h"
 
 enum { LEVEL_SHIFT = 42, LEVELS = 18 }; /* handles count up far below such a number */
 

@@ -4,7 +4,7 @@
 #define MW_CUDA_FACTS_H
 
 #include "cuda/cuda.h"
-#include "demangle.h"
+#include "cuda/compile/signature/demangle.h"
 
 enum { FACT_FIELDS = 10 };
 

@@ -1,8 +1,8 @@
 /* Compiling: by NVRTC where it is there, else by mwcc (mwcc.c). NVRTC makes machine code for the device's architecture and PTX, and is asked what it compiled. */
 #include "compiler.h"
-#include "describe.h"
-#include "source_scan.h"
-#include "told.h"
+#include "cuda/compile/signature/describe.h"
+#include "cuda/compile/signature/source_scan.h"
+#include "cuda/compile/signature/mwcc_facts.h"
 #include "base/log.h"
 
 #include <stdlib.h>

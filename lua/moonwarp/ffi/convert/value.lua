@@ -1,5 +1,5 @@
 -- Lua values as CUDA C values and back. The table in src/lua/convert/value.c says what each
--- type takes and gives. Here a 64-bit integer beyond 2^53 is LuaJIT's own (int64_t, uint64_t), and an address is a void *.
+-- type takes and gives. Here a 64-bit integer beyond 2^53 is int64_t or uint64_t, and an address is a void *.
 --
 -- Bytes are passed as uint8_t pointers. Packing returns true, or nil and a sentence that says what is wrong.
 

@@ -2,7 +2,7 @@
  *
  * A reference is a struct of the host's: one that cudaGetTextureReference made for a variable of the program, or one that
  * mwCudaRegister gave the variable's name to. What it says of filtering and addressing holds from the next binding on. */
-#include "host.h"
+#include "host/host.h"
 
 /* ---- what is read ---- */
 

@@ -2,7 +2,7 @@
 #ifndef MW_HOST_DRIVER_H
 #define MW_HOST_DRIVER_H
 
-#include "host.h"
+#include "host/host.h"
 
 enum { HOST_BLOCK = 4096 }; /* bytes of parameters */
 

@@ -2,7 +2,7 @@
 #ifndef MW_HOST_GRAPH_H
 #define MW_HOST_GRAPH_H
 
-#include "host.h"
+#include "host/host.h"
 
 typedef struct node node;
 

@@ -1,8 +1,8 @@
 /* Facts by mwcc beside the PTX of another compiler: types as they are, then variables and kernels under the names that the
- * PTX has, which differ for what is static or in an unnamed namespace. See told.h. */
-#include "told.h"
+ * PTX has, which differ for what is static or in an unnamed namespace. See mwcc_facts.h. */
+#include "mwcc_facts.h"
 #include "describe.h"
-#include "module_metadata.h"
+#include "cuda/compile/module_metadata.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Linear memory: making, freeing, copying, filling. Addresses are the core's (mw_memory_new); what the core does not know
  * is taken for the host's own. */
-#include "host.h"
+#include "host/host.h"
 
 /* ---- making and freeing ---- */
 

@@ -7,7 +7,7 @@
 #define MW_CUDA_DESCRIBE_H
 
 #include "cuda/cuda.h"
-#include "image.h"
+#include "cuda/compile/image.h"
 #include "ptx.h"
 
 /* Ask for the lowered names of expressions in the source with `epilogue` behind it; answers[i] is yours, or NULL. False

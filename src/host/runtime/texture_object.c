@@ -1,5 +1,5 @@
 /* Texture and surface objects of the runtime API. An object's handle is what kernels take, and its key in the table. */
-#include "host.h"
+#include "host/host.h"
 
 typedef struct object {
   mw_texture *texture;

@@ -2,7 +2,7 @@
  *
  * A pool counts and limits; what is taken back goes to the device's own heap. Its number stands in the flags of the memory
  * that it gave out, so what is in use is counted where it is asked for, over the memory that lives. */
-#include "host.h"
+#include "host/host.h"
 
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
 /* How many blocks a multiprocessor holds at once, by CUDA's rules for the device's compute capability. */
-#include "host.h"
+#include "host/host.h"
 
 #include <limits.h>
 

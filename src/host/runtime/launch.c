@@ -1,6 +1,6 @@
 /* Launching under the runtime API's names: cudaLaunchKernel, and the triple cudaConfigureCall, cudaSetupArgument,
  * cudaLaunch. Arguments are bytes here; the core knows the parameters' types and checks sizes. */
-#include "host.h"
+#include "host/host.h"
 
 /* ---- arguments ---- */
 

@@ -2,7 +2,7 @@
  *
  * As with nvcc's programs, the code belongs to the program and every context has an instance of its own, which is made
  * when something of it is first asked for there. Names are looked up in the newest text first, and remembered. */
-#include "driver.h"
+#include "host/driver/driver.h"
 
 #include <pthread.h>
 

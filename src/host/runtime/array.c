@@ -1,5 +1,5 @@
 /* CUDA arrays: descriptors, making, and their copies, under the names of the runtime API. */
-#include "host.h"
+#include "host/host.h"
 
 /* ---- descriptors ---- */
 

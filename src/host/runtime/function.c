@@ -1,5 +1,5 @@
 /* What is known of a kernel, and what it can be told: cudaFuncGetAttributes, cudaFuncSetAttribute. */
-#include "host.h"
+#include "host/host.h"
 
 #include <pthread.h>
 

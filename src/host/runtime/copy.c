@@ -1,5 +1,5 @@
 /* Copies and fills of linear memory under the runtime API's names. */
-#include "host.h"
+#include "host/host.h"
 
 int host_copy(host_context *context, mw_stream *stream, const mw_copy *copy) {
   mw_copy mine = *copy;

@@ -3,7 +3,7 @@
  * Each thread has a stack of contexts (cuCtxPushCurrent). The runtime API, whose functions name a device at most, works on
  * the topmost; where the stack is empty it puts the device's own context there, as CUDA's does, so both APIs see the same.
  * The stack holds handles: a context that another thread destroyed is recognised. */
-#include "host.h"
+#include "host/host.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* What devices are: cudaDeviceProp, attributes, limits, and the choice among several. */
-#include "host.h"
+#include "host/host.h"
 
 #include <limits.h>
 #include <stdatomic.h>
