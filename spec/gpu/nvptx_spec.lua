@@ -31,10 +31,10 @@ describe("PTX by mwcc", function()
     assert.matches("%.version 8%.0\n%.target sm_90\n.*mov%.b32 [^\n]*, 900;", ptx(source))
     assert.matches("%.version 8%.3\n%.target sm_75\n", mwcc.run(source, "--target=nvptx --arch=sm_75 --ptx=8.3"))
     assert.matches("%.target sm_52\n", mwcc.run(source, "--target=nvptx"))
-    assert.matches("%-%-arch knows sm_50, .* not 'sm_99': a newer GPU runs code for an older one",
+    assert.matches("%-%-arch=sm_99 is not supported: use sm_50, .* A newer GPU runs code for an older one",
       refused(source, "--arch=sm_99"))
-    assert.matches("%-%-ptx knows the versions 7.0 to 8.5, not '9.9'", refused(source, "--ptx=9.9"))
-    assert.matches("sm_90 came with PTX 7.8, and %-%-ptx says 7.0", refused(source, "--arch=sm_90 --ptx=7.0"))
+    assert.matches("%-%-ptx=9.9 is not supported: use a version from 7.0 to 8.5", refused(source, "--ptx=9.9"))
+    assert.matches("%-%-ptx=7.0 is too old for sm_90: use 7.8 or later", refused(source, "--arch=sm_90 --ptx=7.0"))
     assert.matches("%-%-arch and %-%-ptx go with %-%-target=nvptx", mwcc.run(source, "--arch=sm_90"))
     assert.matches("does not go with options about the CPU device's code", refused(source, "--report"))
     assert.matches("%-%-stoppable goes with %-%-target=nvptx", mwcc.run(source, "--stoppable"))
@@ -150,7 +150,7 @@ describe("PTX by mwcc", function()
   it("refuses what the architecture has not, and what nobody defines, with the line", function()
     assert.matches(":2:%d+: error: __reduce_%*_sync%(%) came with compute capability 8.0, and this is compiled for 7.5",
       refused("__global__ void k(int *x) {\n  x[0] = __reduce_add_sync(~0u, x[1]);\n}", "--arch=sm_75"))
-    assert.matches(":3:%d+: error: the function 'elsewhere' is defined nowhere: neither in this source, nor for GPUs",
+    assert.matches(":3:%d+: error: the function 'elsewhere' is not defined, neither in this source nor for GPUs",
       refused 'extern "C" __device__ int elsewhere(int);\n__global__ void k(int *x) {\n  x[0] = elsewhere(x[1]);\n}')
     assert.matches(":1:%d+: error: use of undeclared identifier 'y'", refused "__global__ void k(int *x) { *x = y; }")
   end)

@@ -1,29 +1,29 @@
-/* What makes PTX for a GPU of the program that was read: what nvptx.c, metadata.c, instrument.c, memory_accesses.c and safepoints.c share. */
+/* The GPU backend: PTX for NVIDIA GPUs from the program that was read. */
 #ifndef GPU_H
 #define GPU_H
 
 #include "mwcc/mwcc.h"
 
-/* instrument.c: kernels take one parameter more, by which the host knows the launch, and accesses are checked; before the
-   module is optimised. Behind that, loops look whether they are to end. */
+/* instrument.c, before optimisation: give kernels a parameter that identifies the launch, and check accesses. */
 void guard_kernels(program *p);
+/* safepoints.c, after optimisation: loops poll whether the host has requested that they end. */
 void guard_loops(program *p);
-/* Whether parameter i is one of those of which the host says at a launch what they lead to: pointers. Behind the number each
-   has two parameters more. */
-bool is_found_by_host(const kernel *k, size_t i);
-/* memory_accesses.c: what an instruction does to memory that a GPU's global memory may be. */
+/* Whether the host passes the extent (address and size) of the array that parameter i points to: of pointers. The
+   extents follow the launch's number, as two parameters each. */
+bool has_passed_extent(const kernel *k, size_t i);
+/* memory_accesses.c: an instruction's access to memory that is, or may be, global. */
 typedef struct gpu_access {
-  LLVMValueRef address, bytes; /* a constant, but for copies and fills */
+  LLVMValueRef address, bytes; /* bytes are constant, except in copies and fills */
   unsigned alignment;
   bool is_store;
 } gpu_access;
-/* How many there are: 0, 1, or 2 for a copy. */
+/* Returns their number: 0, 1, or 2 for a copy. */
 int find_gpu_accesses(program *p, LLVMValueRef instruction, gpu_access out[2]);
-/* The program that was read becomes PTX, and is written. */
+/* Generate PTX and write the output. */
 void make_ptx(program *p);
-/* What a host has to know of the module to load it, as comments for the PTX: types, variables, kernels. */
+/* metadata.c: the module's description for the host (types, variables, kernels), as comments in the PTX. */
 void add_ptx_facts(const program *p, mw_text *out);
-/* Those facts and nothing else: --emit=facts. */
+/* Write the description only (--emit=facts). */
 void make_facts(const program *p);
 
 #endif

@@ -1,10 +1,18 @@
-/* Kernels for a GPU that the host can stop (--stoppable), and that check their accesses (--check-memory).
+/* Instrumentation of GPU kernels, so that the host can stop them (--stoppable) and that they check their accesses
+ * (--check-memory).
  *
- * The hardware cannot be stopped, and a fault of it loses the GPU. So such kernels look for themselves, by the functions of
- * moonwarp/guard_calls.h: a kernel begins by telling the host that it runs, loops look now and then whether they are to
- * end, and before an access its address is compared with the memory that it was made from. Of a variable, shared memory or
- * a local array that is known here; of a pointer it is found in the table of arrays, once, where the pointer comes from.
- * What is outside goes to a function that looks again, and refuses. */
+ * A kernel on a GPU cannot be stopped from outside, and a fault makes the GPU's context unusable. So kernels call
+ * functions of moonwarp/guard_calls.h: at their start they report to the host that they run, loops poll for a request
+ * to end (safepoints.c), and each access compares its address with the extent of the object that the address is derived
+ * from:
+ *
+ *   distance = address - base;
+ *   if (distance >= limit) refuse(...);
+ *   access
+ *
+ * For variables, shared memory and local arrays, the extent is a constant. For kernel parameters the host passes it;
+ * for other pointers it is looked up once, after their definition, in the table of arrays. __mw_guard_refuse checks
+ * again, exactly, and returns if the access is correct after all. */
 #include "instrument.h"
 #include "mwcc/prepare/prepare.h"
 #include "mwcc/read/read.h"
@@ -22,13 +30,11 @@ void guard_call(LLVMBuilderRef b, LLVMValueRef function, LLVMValueRef *arguments
   LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, arguments, count, "");
 }
 
-/* Our own functions, which look and tell. */
 bool guard_is_ours(LLVMValueRef function) {
   size_t length;
   return strstr(LLVMGetValueName2(function, &length), "__mw_") != NULL;
 }
 
-/* Behind what a kernel begins with. */
 void guard_position_at_entry(LLVMBuilderRef b, LLVMValueRef function) {
   LLVMValueRef at = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
   while (LLVMIsAAllocaInst(at) || (LLVMIsACallInst(at) && strcmp(callee_name(at), "__mw_guard_begin") == 0))
@@ -36,18 +42,18 @@ void guard_position_at_entry(LLVMBuilderRef b, LLVMValueRef function) {
   LLVMPositionBuilderBefore(b, at);
 }
 
-/* ---- kernels get the launch's number ---- */
+/* ---- parameters: the launch's number, and extents ---- */
 
-bool is_found_by_host(const kernel *k, size_t i) { return k->params[i].type->type.kind == MW_TYPE_POINTER; }
+bool has_passed_extent(const kernel *k, size_t i) { return k->params[i].type->type.kind == MW_TYPE_POINTER; }
 
-static unsigned count_found(const program *p, const kernel *k, size_t before) {
+static unsigned count_passed(const program *p, const kernel *k, size_t before) {
   unsigned count = 0;
-  for (size_t i = 0; i < before && p->options->check_memory; i++) count += is_found_by_host(k, i);
+  for (size_t i = 0; i < before && p->options->check_memory; i++) count += has_passed_extent(k, i);
   return count;
 }
 
 static LLVMTypeRef with_number(program *p, const kernel *k, LLVMTypeRef type) {
-  unsigned count = LLVMCountParamTypes(type), more = 1 + 2 * count_found(p, k, k->param_count);
+  unsigned count = LLVMCountParamTypes(type), more = 1 + 2 * count_passed(p, k, k->param_count);
   LLVMTypeRef *params = mw_alloc((count + more) * sizeof *params);
   LLVMGetParamTypes(type, params);
   for (unsigned i = 0; i < more; i++) params[count + i] = p->i64;
@@ -103,12 +109,13 @@ static void number_kernel(program *p, LLVMBuilderRef b, kernel *k) {
 
 /* ---- checks ---- */
 
-/* What a pointer leads to, as it is found where the pointer comes from. */
+/* The object that a pointer points into, loaded where the pointer is defined. */
 typedef struct extent {
   LLVMValueRef root, base, bytes;
 } extent;
 
-/* How far from there an access of a size may begin: below the limit. */
+/* The bound for accesses of a size and alignment: their distance from the extent's base has to be less than the
+   limit. */
 typedef struct reach {
   LLVMValueRef root, limit;
   uint64_t bytes;
@@ -134,7 +141,7 @@ static LLVMValueRef number_of(checker *c, LLVMValueRef pointer) {
   return LLVMBuildPtrToInt(c->b, plain(c, pointer), c->p->i64, "");
 }
 
-static void position_behind(checker *c, LLVMValueRef root, LLVMValueRef function) {
+static void position_after(checker *c, LLVMValueRef root, LLVMValueRef function) {
   if (!LLVMIsAInstruction(root)) {
     guard_position_at_entry(c->b, function);
     return;
@@ -144,13 +151,13 @@ static void position_behind(checker *c, LLVMValueRef root, LLVMValueRef function
   LLVMPositionBuilderBefore(c->b, at);
 }
 
-/* What the launch says of a kernel's parameter. */
-static bool find_said(checker *c, LLVMValueRef root, extent *out) {
+/* The extent that the host passes for a kernel's parameter. */
+static bool find_passed_extent(checker *c, LLVMValueRef root, extent *out) {
   for (size_t n = 0; n < c->p->kernel_count; n++) {
     const kernel *k = &c->p->kernels[n];
     for (size_t i = 0; i < k->param_count; i++) {
-      if (LLVMGetParam(k->body, (unsigned)i) != root || !is_found_by_host(k, i)) continue;
-      unsigned at = (unsigned)k->param_count + 1 + 2 * count_found(c->p, k, i);
+      if (LLVMGetParam(k->body, (unsigned)i) != root || !has_passed_extent(k, i)) continue;
+      unsigned at = (unsigned)k->param_count + 1 + 2 * count_passed(c->p, k, i);
       *out = (extent){root, LLVMGetParam(k->body, at), LLVMGetParam(k->body, at + 1)};
       return true;
     }
@@ -158,7 +165,7 @@ static bool find_said(checker *c, LLVMValueRef root, extent *out) {
   return false;
 }
 
-/* The builder stands where it is known. */
+/* The root's extent. Leaves the builder where it is available. */
 static const extent *extent_of(checker *c, LLVMValueRef root, LLVMValueRef function) {
   for (size_t i = 0; i < c->extent_count; i++) {
     if (c->extents[i].root != root) continue;
@@ -168,11 +175,11 @@ static const extent *extent_of(checker *c, LLVMValueRef root, LLVMValueRef funct
       guard_position_at_entry(c->b, function);
     return &c->extents[i];
   }
-  extent said;
-  position_behind(c, root, function);
+  extent passed;
+  position_after(c, root, function);
   c->extents = mw_realloc(c->extents, (c->extent_count + 1) * sizeof *c->extents);
-  if (find_said(c, root, &said)) {
-    c->extents[c->extent_count] = said;
+  if (find_passed_extent(c, root, &passed)) {
+    c->extents[c->extent_count] = passed;
     return &c->extents[c->extent_count++];
   }
   LLVMValueRef pointer = plain(c, root);
@@ -187,7 +194,7 @@ static LLVMValueRef is_aligned(checker *c, LLVMValueRef number, unsigned alignme
   return LLVMBuildICmp(c->b, LLVMIntEQ, rest, constant_i64(c->p, 0), "");
 }
 
-/* Nothing is in reach of a root that is not aligned: then whoever refuses looks again. */
+/* The limit is 0 for a root that is not aligned, so that __mw_guard_refuse decides about each of its accesses. */
 static LLVMValueRef limit_of(checker *c, LLVMValueRef root, uint64_t bytes, unsigned alignment, LLVMValueRef function) {
   for (size_t i = 0; i < c->reach_count; i++) {
     const reach *r = &c->reaches[i];
@@ -223,23 +230,23 @@ static LLVMValueRef dynamic_bytes(checker *c) {
   return LLVMBuildZExt(c->b, LLVMBuildCall2(c->b, type, code, NULL, 0, ""), c->p->i64, "");
 }
 
-/* The rarely taken way: it comes back where all is well, unless it never does. */
+/* Call the function on a cold path before the access. If it `returns`, the access follows. */
 static void refuse_unless(checker *c, LLVMValueRef access, LLVMValueRef good, LLVMValueRef function,
-                          LLVMValueRef *arguments, unsigned count, bool comes_back) {
+                          LLVMValueRef *arguments, unsigned count, bool returns) {
   program *p = c->p;
-  LLVMBasicBlockRef behind = LLVMGetInstructionParent(access), head = split_block(p, access);
-  LLVMBasicBlockRef refuse = LLVMInsertBasicBlockInContext(p->context, behind, "refuse");
+  LLVMBasicBlockRef rest = LLVMGetInstructionParent(access), head = split_block(p, access);
+  LLVMBasicBlockRef refuse = LLVMInsertBasicBlockInContext(p->context, rest, "refuse");
   LLVMPositionBuilderAtEnd(c->b, head);
-  build_likely(p, c->b, good, behind, refuse);
+  build_likely(p, c->b, good, rest, refuse);
   LLVMPositionBuilderAtEnd(c->b, refuse);
   guard_call(c->b, function, arguments, count);
-  if (comes_back)
-    LLVMBuildBr(c->b, behind);
+  if (returns)
+    LLVMBuildBr(c->b, rest);
   else
     LLVMBuildUnreachable(c->b);
 }
 
-/* One of the access in the source: name, file, line, store or load. */
+/* Arguments that describe the access in the source: name, file, line, whether it is a store. */
 static void add_place(checker *c, LLVMValueRef i, const char *name, bool is_store, LLVMValueRef out[4]) {
   const char *file;
   unsigned line, column;
@@ -278,7 +285,7 @@ static void check_found(checker *c, LLVMValueRef i, LLVMValueRef function, const
   LLVMValueRef distance = LLVMBuildSub(c->b, address, e->base, "");
   LLVMValueRef good =
       is_constant ? LLVMBuildICmp(c->b, LLVMIntULT, distance, limit, "") : lies_within(c, distance, bytes, e->bytes);
-  if (alignment > 1) /* of the way from the root, of which more is known */
+  if (alignment > 1) /* of the offset from the root, whose low bits LLVM often knows; the limit covers the root's */
     good =
         LLVMBuildAnd(c->b, good, is_aligned(c, LLVMBuildSub(c->b, address, number_of(c, o->base), ""), alignment), "");
   LLVMValueRef arguments[8] = {plain(c, o->base), plain(c, a->address), bytes, constant_i32(c->p, alignment)};
@@ -296,7 +303,7 @@ static void check(checker *c, LLVMValueRef i, LLVMValueRef function, const gpu_a
     check_known(c, i, a, &o, alignment);
 }
 
-static void note_given(checker *c, LLVMValueRef i) {
+static void record_malloc(checker *c, LLVMValueRef i) {
   if (strcmp(callee_name(i), "malloc") != 0) return;
   LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(i));
   LLVMValueRef arguments[] = {i, LLVMBuildZExt(c->b, LLVMGetOperand(i, 0), c->p->i64, "")};
@@ -310,7 +317,7 @@ static void check_function(checker *c, LLVMValueRef function) {
     gpu_access accesses[2];
     int count = find_gpu_accesses(c->p, list.items[n], accesses);
     for (int k = 0; k < count; k++) check(c, list.items[n], function, &accesses[k]);
-    if (LLVMIsACallInst(list.items[n])) note_given(c, list.items[n]);
+    if (LLVMIsACallInst(list.items[n])) record_malloc(c, list.items[n]);
   }
   free(list.items);
 }
@@ -327,7 +334,7 @@ static bool is_trap(LLVMValueRef i) {
   return strncmp(text, "trap;", 5) == 0 && strspn(text + 5, " \t\n}") == strlen(text + 5);
 }
 
-static void tell_of_traps(program *p, LLVMBuilderRef b, LLVMValueRef function) {
+static void report_traps(program *p, LLVMBuilderRef b, LLVMValueRef function) {
   instructions list = instructions_of_function(function);
   checker c = {.p = p, .b = b};
   for (size_t n = 0; n < list.count; n++) {
@@ -342,13 +349,12 @@ static void tell_of_traps(program *p, LLVMBuilderRef b, LLVMValueRef function) {
   free(list.items);
 }
 
-/* Of our functions those that nobody calls are dropped, but for the one that loops will call. */
-void guard_let_go(program *p, bool keep_look) {
+void guard_drop_unused(program *p, bool keep_poll) {
   EACH_FUNCTION(p, f) {
     size_t length;
     const char *name = LLVMGetValueName2(f, &length);
     if (LLVMIsDeclaration(f) || !starts_with(name, GUARD_FUNCTION)) continue;
-    if (!keep_look || strcmp(name, "__mw_guard_look") != 0) LLVMSetLinkage(f, LLVMInternalLinkage);
+    if (!keep_poll || strcmp(name, "__mw_guard_look") != 0) LLVMSetLinkage(f, LLVMInternalLinkage);
   }
 }
 
@@ -365,12 +371,12 @@ void guard_kernels(program *p) {
   }
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f) || guard_is_ours(f)) continue;
-    tell_of_traps(p, b, f);
+    report_traps(p, b, f);
     if (p->options->check_memory) check_function(&c, f);
   }
   free(c.extents);
   free(c.reaches);
   LLVMDisposeBuilder(b);
-  guard_let_go(p, true);
+  guard_drop_unused(p, true);
   verify_module(p, "guarding kernels");
 }

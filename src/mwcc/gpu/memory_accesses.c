@@ -1,4 +1,5 @@
-/* Which instructions for a GPU access memory, where, and how much: LLVM's own, its intrinsics for PTX, and inline PTX. */
+/* Finds the memory accesses of GPU code, with address and size: LLVM's instructions, NVVM intrinsics, and inline
+ * PTX. */
 #include "gpu.h"
 
 #include <ctype.h>
@@ -17,7 +18,7 @@ static int one_of_type(program *p, gpu_access *out, LLVMValueRef i, unsigned ope
 
 /* ---- inline PTX ---- */
 
-/* "ld.global.nc.v4.u32 {$0, $1}, [$4];": a word, how many bytes its access has, and what it is. */
+/* The opcode of an inline instruction, as "ld.global.nc.v4.u32" in "ld.global.nc.v4.u32 {$0, $1}, [$4];". */
 typedef struct ptx_word {
   const char *at;
   size_t length, bytes;
@@ -29,7 +30,7 @@ static bool has_part(const ptx_word *w, const char *part) {
   return found && !isalnum((unsigned char)found[strlen(part)]);
 }
 
-/* Instructions on memory that is, or may be, global. */
+/* Whether it accesses memory that is, or may be, global. */
 static bool is_access(ptx_word *w) {
   static const struct {
     const char *start;
@@ -44,7 +45,7 @@ static bool is_access(ptx_word *w) {
   return false;
 }
 
-/* By its last part, ".u32" or ".f16x2", and ".v4". */
+/* The size of the access, from the type (".u32", ".f16x2") and the vector length (".v4"). */
 static size_t bytes_of(const ptx_word *w) {
   size_t start = w->length;
   while (start > 0 && w->at[start - 1] != '.') start--;
@@ -54,14 +55,14 @@ static size_t bytes_of(const ptx_word *w) {
   return bits / 8 * (has_part(w, ".v2") ? 2 : has_part(w, ".v4") ? 4 : has_part(w, ".v8") ? 8 : 1);
 }
 
-/* How many of the constraints are for outputs, which come before the operands. */
+/* The number of output constraints, which precede those of the operands. */
 static unsigned count_outputs(const char *constraints) {
   unsigned count = 0;
   for (const char *at = constraints; *at; at += strcspn(at, ","), at += *at == ',') count += *at == '=';
   return count;
 }
 
-/* One access, in what has no branches or predicates; more than that is the author's own affair. */
+/* Only statements that start with an access are recognised; predicated and later instructions are not checked. */
 static int find_inline(program *p, LLVMValueRef call, gpu_access *out) {
   LLVMValueRef code = LLVMGetCalledValue(call);
   size_t text_length, constraint_length;

@@ -1,19 +1,19 @@
-/* What a host has to know of a module for a GPU, as comments behind its PTX: each line begins with "//mw" and has fields
- * apart by tabs.
+/* The description of a GPU module for the host, as comments after its PTX: lines that begin with "//mw" and have fields
+ * separated by tabs.
  *
  *   type      number  kind  const  size  align  count  number of its element  name      0 is no type
  *   member    name  offset  number of its type                               of the type before it, a struct
  *   variable  linkage  name  constant  size  align  type  a reference's kind:element:dimensions:read
  *   kernel    linkage  name  line  most threads                              followed by:
  *     param   size  align  kind  name  type                                  reads   linkage of a reference
- *     found   parameter: which array it points into is said by the launch
- *   numbered  checked            the kernels have one parameter more, the launch's number; and check their accesses
+ *     found   parameter: the host passes the extent of the array that it points into
+ *   numbered  checked            kernels take the launch's number as well; checked: they check their accesses
  *   depends   size mtime_ns path                                           log       a line of clang's warnings
  *
- * With --emit=facts they are all that is written: what a source has that another compiler makes code of.
+ * --emit=facts writes only this description, for a source that another compiler generates code for.
  *
- * The GPU driver's describe.c writes the same of what NVRTC compiled, but for types: "#" and a number here, names in their
- * linkage form there. */
+ * The GPU driver's describe.c makes the same description of modules that NVRTC compiled. Types are "#" and a number
+ * here, mangled names there. */
 #include "gpu.h"
 
 #include <stdlib.h>
@@ -24,7 +24,8 @@ typedef struct numbers {
   size_t count;
 } numbers;
 
-/* Types are numbered from 1 as they are met; what they refer to is met with them. */
+/* Types are numbered from 1 in the order of their first use; a type's number is followed by those of the types it
+   uses. */
 static size_t number_of(numbers *n, const ctype *type) {
   if (!type) return 0;
   for (size_t i = 0; i < n->count; i++)
@@ -59,7 +60,7 @@ static void add_variable(numbers *n, const variable *v, mw_text *out) {
   mw_text_addf(out, "\n");
 }
 
-/* How a parameter stands in PTX: u, s, f, b, or bytes. */
+/* The kind of a parameter in PTX: u, s or f, or '-' for bytes. */
 static char kind_of(const ctype *type) {
   switch (type->type.kind) {
   case MW_TYPE_BOOL:
@@ -80,7 +81,7 @@ static void add_kernel(const program *p, numbers *n, const kernel *k, mw_text *o
                  k->params[i].name, number_of(n, type));
   }
   for (size_t i = 0; i < k->param_count && p->options->check_memory; i++)
-    if (is_found_by_host(k, i)) mw_text_addf(out, "//mw\tfound\t%zu\n", i);
+    if (has_passed_extent(k, i)) mw_text_addf(out, "//mw\tfound\t%zu\n", i);
   for (size_t i = 0; i < k->reference_count; i++)
     mw_text_addf(out, "//mw\treads\t%s\n", p->variables[k->references[i]].linkage);
 }

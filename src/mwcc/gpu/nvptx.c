@@ -1,9 +1,12 @@
-/* PTX for an NVIDIA GPU, by LLVM's own code generator: --target=nvptx.
+/* PTX for NVIDIA GPUs by LLVM's NVPTX code generator (--target=nvptx).
  *
- * The module is for that target already, as clang made it. What is left to do: texture references become variables that
- * hold a handle, atomic operations with an order become plain ones between fences (LLVM 19 leaves fences out, and knows no
- * ordered load), what the host may ask for by name gets a name that PTX allows, and what nobody defines is refused. Behind
- * the text stands, as comments, what a host has to know of it. */
+ * The module already has that target, from clang. Before code generation,
+ *   - texture references become variables that hold a handle;
+ *   - ordered atomic operations become relaxed ones between fences: LLVM 19's NVPTX drops their order, and does not
+ *     select ordered loads;
+ *   - kernels and variables that the host looks up get names that PTX allows;
+ *   - calls of undefined functions are reported.
+ * A description of the module for the host follows the PTX as comments (metadata.c). */
 #include "gpu.h"
 #include "mwcc/codegen/codegen.h"
 #include "mwcc/prepare/prepare.h"
@@ -17,8 +20,8 @@
 
 /* ---- texture and surface references ---- */
 
-/* LLVM makes a .texref of a variable that an annotation names; this one's place is taken by another, which no annotation
-   names. Behind read_references all that is left of it are loads. */
+/* LLVM emits a .texref for a variable that has an annotation, so the variable is replaced by one without. After
+   read_references, all its uses are loads. */
 static void detach_reference(program *p, variable *v) {
   LLVMValueRef old = v->global;
   LLVMValueRef made =
@@ -28,14 +31,14 @@ static void detach_reference(program *p, variable *v) {
   LLVMSetAlignment(made, (unsigned)v->align);
   for (LLVMUseRef use; (use = LLVMGetFirstUse(old));) {
     LLVMValueRef user = LLVMGetUser(use);
-    if (!LLVMIsALoadInst(user)) die("the reference %s is used in a way that mwcc does not know", v->name);
+    if (!LLVMIsALoadInst(user)) die("the reference %s is used as something else than a texture or surface", v->name);
     LLVMSetOperand(user, 0, made);
   }
   LLVMDeleteGlobal(old);
   v->global = made;
 }
 
-/* ---- names, memory and limits that the host has to do with ---- */
+/* ---- names, memory and limits that concern the host ---- */
 
 static char *valid_name(const char *name) {
   char *copy = mw_strdup(name);
@@ -51,7 +54,7 @@ static void annotate(program *p, LLVMValueRef value, const char *key, unsigned n
   LLVMAddNamedMetadataOperand(p->module, "nvvm.annotations", LLVMMetadataAsValue(p->context, node));
 }
 
-/* Variables in functions, and those of our headers, are the module's own affair. */
+/* Make a variable visible to the host, except for variables of functions and of our headers. */
 static void publish_variable(program *p, variable *v) {
   const char *section = LLVMGetSection(v->global);
   if (v->reference) detach_reference(p, v);
@@ -67,7 +70,7 @@ static void publish_variable(program *p, variable *v) {
     LLVMSetSection(v->global, "");
     annotate(p, v->global, "managed", 1);
   }
-  LLVMSetExternallyInitialized(v->global, 1); /* an earlier launch may have written it */
+  LLVMSetExternallyInitialized(v->global, 1); /* it may have another value than the initial one, of an earlier launch */
   if (v->internal) {
     LLVMSetLinkage(v->global, LLVMInternalLinkage);
     return;
@@ -110,7 +113,7 @@ static void fence_around(program *p, LLVMBuilderRef b, LLVMValueRef i, order o) 
   fence(p, b, o.after);
 }
 
-/* A load or store that is volatile is one that no other thread sees a half of, too. */
+/* An ordered load or store becomes a volatile one, which is not torn either. */
 static void order_access(program *p, LLVMBuilderRef b, LLVMValueRef i, bool is_load) {
   LLVMAtomicOrdering ordering = LLVMGetOrdering(i);
   if (ordering == LLVMAtomicOrderingNotAtomic) return;
@@ -122,9 +125,9 @@ static void order_access(program *p, LLVMBuilderRef b, LLVMValueRef i, bool is_l
   fence_around(p, b, i, o);
 }
 
-/* A real number as an integer, toward zero. LLVM leaves open what becomes of one that is out of range, and drops what
-   depends on it where it is a constant; the instruction holds it, and narrow types are the lowest bits of an int, as nvcc
-   has it. So it is the instruction. */
+/* A floating-point number converted to an integer, toward zero. In LLVM the result of a number out of range is poison,
+   on which LLVM may base optimisations; CUDA's cvt clamps it, and nvcc converts to narrow types by way of int. So the
+   conversion is written as that instruction, in inline PTX. */
 static void spell_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   LLVMTypeRef type = LLVMTypeOf(i);
   LLVMValueRef value = LLVMGetOperand(i, 0);
@@ -183,9 +186,9 @@ static void change_instructions(program *p) {
   LLVMDisposeBuilder(b);
 }
 
-/* ---- what nobody defines ---- */
+/* ---- undefined functions ---- */
 
-/* Functions that every driver has for code of its devices. (CUDA C++ programming guide, PTX ABI) */
+/* Functions that the driver links to device code. (CUDA C++ programming guide, PTX ABI) */
 static bool is_of_driver(const char *name) {
   static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
   for (size_t i = 0; i < MW_COUNT(names); i++)
@@ -201,8 +204,8 @@ static void refuse_undefined(program *p) {
     if (!LLVMIsDeclaration(f) || LLVMGetIntrinsicID(f) || !use || is_of_driver(name)) continue;
     LLVMValueRef user = LLVMGetUser(use);
     complain(p, LLVMIsAInstruction(user) ? user : NULL,
-             "the function '%s' is defined nowhere: neither in this source, nor for GPUs in moonwarp's headers. Where "
-             "NVRTC is installed, it may have the function",
+             "the function '%s' is not defined, neither in this source nor for GPUs in moonwarp's headers. Define it, "
+             "or install NVRTC, which may have it",
              name);
   }
   if (p->complaints) quit(1);
@@ -210,7 +213,7 @@ static void refuse_undefined(program *p) {
 
 /* ---- LLVM's own failures ---- */
 
-static void die_in_llvm(const char *reason) { die("LLVM can make no PTX of this: %s", reason); }
+static void die_in_llvm(const char *reason) { die("LLVM cannot generate PTX for this source: %s", reason); }
 
 static void hear(LLVMDiagnosticInfoRef info, void *context) {
   program *p = context;
@@ -222,8 +225,8 @@ static void hear(LLVMDiagnosticInfoRef info, void *context) {
 
 /* ---- the text ---- */
 
-/* Line tables as directives (.loc) and nothing else: any more of debug information, and the driver's compiler does not
-   optimise. LLVM-C cannot say so, but its text can. */
+/* Restrict debug information to .loc directives: with any more, the driver's compiler does not optimise. LLVM's C
+   interface cannot change the emission kind, so the module is printed, edited and parsed again. */
 static void keep_lines_only(program *p) {
   static const char have[] = "emissionKind: LineTablesOnly", want[] = "emissionKind: DebugDirectivesOnly";
   char *old = LLVMPrintModuleToString(p->module), *message = NULL;
@@ -239,11 +242,12 @@ static void keep_lines_only(program *p) {
   LLVMDisposeMessage(old);
   mw_text_free(&made);
   LLVMDisposeModule(p->module);
-  if (LLVMParseIRInContext(p->context, buffer, &p->module, &message)) die("its own text is none to LLVM: %s", message);
+  if (LLVMParseIRInContext(p->context, buffer, &p->module, &message))
+    die("LLVM does not parse its own text: %s", message);
 }
 
-/* The code without labels that only debug information would name: with -lineinfo LLVM puts some inside of calls, where PTX
-   has none, and places of the source too. */
+/* Add the code without labels for debug information and without .loc directives inside call instructions: LLVM writes
+   some between the lines of a call, where PTX allows neither. */
 static void add_code(mw_text *out, const char *text, size_t length) {
   bool in_call = false;
   for (const char *line = text, *end = text + length, *next; line < end; line = next) {

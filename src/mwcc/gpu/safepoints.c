@@ -1,16 +1,19 @@
-/* Loops of kernels for a GPU that the host can stop (--stoppable): each looks now and then whether it is to end. Behind the
- * passes that optimise: a call in a loop is in the way of many. */
+/* Safepoints in GPU kernels (--stoppable): each loop polls for the host's request to end.
+ *
+ *   if ((++counter & (POLL_EVERY - 1)) == 0) __mw_guard_look();     at each back edge
+ *
+ * This runs after optimisation, because calls in loops prevent many optimisations. */
 #include "instrument.h"
 
 #include <stdlib.h>
 
-/* Rounds of a loop, a power of two; and how many before the first look: a grid that is to end is left so soon by blocks that
-   have not begun. */
-enum { LOOK_EVERY = 1024, LOOK_FIRST = 16 };
+/* Iterations between polls, a power of two, and before the first one. The first is early, so that blocks that start
+   after the request end soon. */
+enum { POLL_EVERY = 1024, POLL_FIRST = 16 };
 
 typedef struct graph {
   LLVMBasicBlockRef *blocks; /* by address */
-  int *state;                /* 0: not met; 1: on the way; 2: done */
+  int *state;                /* of depth-first search: 0 not visited; 1 on the stack; 2 done */
   size_t count;
 } graph;
 
@@ -29,22 +32,22 @@ typedef struct step {
   unsigned next;
 } step;
 
-/* Blocks that lead back to one on the way to them: each cycle has such a one. */
-static LLVMValueRef *find_rounds(LLVMValueRef function, size_t *count) {
+/* The terminators with a back edge of the depth-first search: every cycle contains one of them. */
+static LLVMValueRef *find_back_edges(LLVMValueRef function, size_t *count) {
   graph g = {.count = LLVMCountBasicBlocks(function)};
   g.blocks = mw_alloc((g.count + 1) * sizeof *g.blocks);
   g.state = mw_alloc((g.count + 1) * sizeof *g.state);
-  step *way = mw_alloc((g.count + 1) * sizeof *way);
-  LLVMValueRef *rounds = mw_alloc((g.count + 1) * sizeof *rounds);
+  step *path = mw_alloc((g.count + 1) * sizeof *path);
+  LLVMValueRef *latches = mw_alloc((g.count + 1) * sizeof *latches);
   size_t depth = 0;
   *count = 0;
   LLVMGetBasicBlocks(function, g.blocks);
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(function);
   qsort(g.blocks, g.count, sizeof *g.blocks, by_address);
-  way[depth++] = (step){LLVMGetBasicBlockTerminator(entry), 0};
+  path[depth++] = (step){LLVMGetBasicBlockTerminator(entry), 0};
   g.state[index_of(&g, entry)] = 1;
   while (depth > 0) {
-    step *s = &way[depth - 1];
+    step *s = &path[depth - 1];
     if (s->next == LLVMGetNumSuccessors(s->end)) {
       g.state[index_of(&g, LLVMGetInstructionParent(s->end))] = 2;
       depth--;
@@ -52,29 +55,29 @@ static LLVMValueRef *find_rounds(LLVMValueRef function, size_t *count) {
     }
     LLVMBasicBlockRef to = LLVMGetSuccessor(s->end, s->next++);
     int *state = &g.state[index_of(&g, to)];
-    if (*state == 1 && (*count == 0 || rounds[*count - 1] != s->end)) rounds[(*count)++] = s->end;
+    if (*state == 1 && (*count == 0 || latches[*count - 1] != s->end)) latches[(*count)++] = s->end;
     if (*state != 0) continue;
     *state = 1;
-    way[depth++] = (step){LLVMGetBasicBlockTerminator(to), 0};
+    path[depth++] = (step){LLVMGetBasicBlockTerminator(to), 0};
   }
   free(g.blocks);
   free(g.state);
-  free(way);
-  return rounds;
+  free(path);
+  return latches;
 }
 
-/* Every so many rounds: to look takes as long as reaching memory. */
-static void look(program *p, LLVMBuilderRef b, LLVMValueRef end, LLVMValueRef counter) {
-  LLVMBasicBlockRef behind = LLVMGetInstructionParent(end), head = split_block(p, end);
-  LLVMBasicBlockRef looking = LLVMInsertBasicBlockInContext(p->context, behind, "look");
+/* Not in every iteration: a poll takes as long as an access to memory. */
+static void insert_poll(program *p, LLVMBuilderRef b, LLVMValueRef end, LLVMValueRef counter) {
+  LLVMBasicBlockRef rest = LLVMGetInstructionParent(end), head = split_block(p, end);
+  LLVMBasicBlockRef poll = LLVMInsertBasicBlockInContext(p->context, rest, "poll");
   LLVMPositionBuilderAtEnd(b, head);
   LLVMValueRef more = LLVMBuildAdd(b, LLVMBuildLoad2(b, p->i32, counter, ""), constant_i32(p, 1), "");
   LLVMBuildStore(b, more, counter);
-  LLVMValueRef rest = LLVMBuildAnd(b, more, constant_i32(p, LOOK_EVERY - 1), "");
-  build_likely(p, b, LLVMBuildICmp(b, LLVMIntNE, rest, constant_i32(p, 0), ""), behind, looking);
-  LLVMPositionBuilderAtEnd(b, looking);
+  LLVMValueRef low = LLVMBuildAnd(b, more, constant_i32(p, POLL_EVERY - 1), "");
+  build_likely(p, b, LLVMBuildICmp(b, LLVMIntNE, low, constant_i32(p, 0), ""), rest, poll);
+  LLVMPositionBuilderAtEnd(b, poll);
   guard_call(b, guard_function(p, "__mw_guard_look"), NULL, 0);
-  LLVMBuildBr(b, behind);
+  LLVMBuildBr(b, rest);
 }
 
 void guard_loops(program *p) {
@@ -83,18 +86,18 @@ void guard_loops(program *p) {
   EACH_FUNCTION(p, f) {
     size_t count;
     if (LLVMIsDeclaration(f) || guard_is_ours(f)) continue;
-    LLVMValueRef *rounds = find_rounds(f, &count), counter = NULL;
+    LLVMValueRef *latches = find_back_edges(f, &count), counter = NULL;
     if (count) {
       LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)));
       counter = LLVMBuildAlloca(b, p->i32, "");
       guard_position_at_entry(b, f);
-      LLVMBuildStore(b, constant_i32(p, LOOK_EVERY - LOOK_FIRST), counter);
+      LLVMBuildStore(b, constant_i32(p, POLL_EVERY - POLL_FIRST), counter);
     }
-    for (size_t i = 0; i < count; i++) look(p, b, rounds[i], counter);
-    free(rounds);
+    for (size_t i = 0; i < count; i++) insert_poll(p, b, latches[i], counter);
+    free(latches);
   }
   LLVMDisposeBuilder(b);
-  guard_let_go(p, false);
+  guard_drop_unused(p, false);
   run_passes(p, "function(mem2reg),globaldce");
-  verify_module(p, "looking in loops");
+  verify_module(p, "inserting safepoints");
 }
