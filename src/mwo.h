@@ -21,13 +21,13 @@ typedef struct mw_worker mw_worker;
 typedef struct mw_frame mw_frame;
 
 /* Runs blocks first..last-1 of a launch on the calling worker; block b is blockIdx (b % gx, b / gx % gy, b / gx / gy).
-   (Or gangs, if mw_mwo_kernel.gangs > 1; or iterations of blocks, if mw_frame.rounds is not 0.) */
+   (Or gangs, if mw_mwo_kernel.gangs > 1; or iterations of blocks, if mw_frame.iterations is not 0.) */
 typedef void mw_block_function(const mw_frame *frame, mw_worker *worker, uint64_t first, uint64_t last);
 /* Whether the block function is compiled for the launch, whose frame is complete. */
 typedef uint32_t mw_launch_test(const mw_frame *frame);
 /* The number of iterations of a grid-stride loop that each block of a launch does, if these can be scheduled like
-   blocks; 0: not known. The launch's frame is complete except for `rounds`. */
-typedef uint64_t mw_launch_rounds(const mw_frame *frame);
+   blocks; 0: not known. The launch's frame is complete except for `iterations`. */
+typedef uint64_t mw_launch_iterations(const mw_frame *frame);
 /* Runs one CUDA thread of the worker's current block (fiber tier): `thread` is its linear id. */
 typedef void mw_thread_function(const mw_frame *frame, mw_worker *worker, uint32_t thread);
 
@@ -131,7 +131,7 @@ struct mw_frame {
   uint64_t cached;               /* bytes that the processors' caches retain */
   /* Not 0: the number of iterations of each block; the block function then counts iterations of blocks in place of
      blocks: the first iteration of all blocks, then the second, and so on. */
-  uint64_t rounds;
+  uint64_t iterations;
 };
 
 /* The value of mw_worker.block while code of several blocks runs together: the report of a fault then names no
@@ -146,22 +146,22 @@ struct mw_worker {
   uint32_t reserved;
   /* For a grid-stride loop: the range of the iterations to do now, counted in elements. Only generated code reads and
      writes them. */
-  uint64_t round, round_limit;
+  uint64_t iteration, iteration_limit;
 };
 
 typedef struct mw_mwo_kernel {
   mw_kernel_info info;
   mw_block_function *run;
-  mw_launch_test *fits;         /* whether `run` suits a launch; NULL: it suits all */
-  mw_launch_rounds *rounds;     /* the value for mw_frame.rounds, or 0; NULL: always 0 */
-  uint32_t uses_dynamic_shared; /* whether it declares extern __shared__ */
-  uint32_t any_order;           /* block independence: blocks may run in any order, since none waits for another */
+  mw_launch_test *fits;             /* whether `run` suits a launch; NULL: it suits all */
+  mw_launch_iterations *iterations; /* the value for mw_frame.iterations, or 0; NULL: always 0 */
+  uint32_t uses_dynamic_shared;     /* whether it declares extern __shared__ */
+  uint32_t any_order;               /* block independence: blocks may run in any order, since none waits for another */
   /* Interchange: the number of blocks whose first iterations `run` does together, then the second ones, …, if it is
      called for as many blocks; 0: it runs one block after the other. */
-  uint32_t in_rounds;
+  uint32_t interchanged;
   /* Block merging: 2: `run` runs two adjacent blocks of a row as one, when called for the first; 1: code specialised
      for grids of an even width would do so; 0: the width does not matter. */
-  uint32_t joined;
+  uint32_t merged;
   /* The bytes that a block writes with streaming stores, if the block below it, in the grid's next row, writes the
      adjacent cache lines; else 0. */
   uint32_t column_bytes;

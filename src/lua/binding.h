@@ -245,8 +245,8 @@ const char *mwl_call_site(lua_State *L, mwl_state *state); /* launch.c */
 
 /* Before allocating `bytes` of device memory: let the collector do proportional work. May run finalizers. */
 void mwl_collect_step(lua_State *L, mwl_state *state, size_t bytes);
-/* After a failed allocation: collect garbage. True if it is worth trying again; `round` counts the attempts from 0. */
-bool mwl_collect_all(lua_State *L, mwl_state *state, mwl_device *device, int round);
+/* After a failed allocation: collect garbage. True if it is worth trying again; `attempt` counts the attempts from 0. */
+bool mwl_collect_all(lua_State *L, mwl_state *state, mwl_device *device, int attempt);
 
 /* ---- values (value.c) ---- */
 

@@ -39,10 +39,10 @@ static bool is_compilers(void) {
   return error && strcmp(error->kind, "compile") == 0;
 }
 
-bool mwl_collect_all(lua_State *L, mwl_state *state, mwl_device *device, int round) {
-  if (round > 1 || is_compilers()) return false;
+bool mwl_collect_all(lua_State *L, mwl_state *state, mwl_device *device, int attempt) {
+  if (attempt > 1 || is_compilers()) return false;
   /* First free unreachable objects; then also wait for memory that only work in flight holds. */
-  if (round == 1 && device->pending) mwl_settle(L, state, device);
+  if (attempt == 1 && device->pending) mwl_settle(L, state, device);
   lua_gc(L, LUA_GCCOLLECT, 0);
   lua_gc(L, LUA_GCCOLLECT, 0); /* objects that the first one's finalizers let go of */
   return true;

@@ -78,7 +78,7 @@ static int memory_new(lua_State *L) {
   unsigned flags = (unsigned)count_at(L, state, 3, "flags");
   uint64_t address;
   int code = mw_memory_new(device->handle, (mw_memory_kind)kind, flags, bytes, &address);
-  for (int round = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, device, round); round++)
+  for (int attempt = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, device, attempt); attempt++)
     code = mw_memory_new(device->handle, (mw_memory_kind)kind, flags, bytes, &address);
   mwl_must(L, state, code);
   if (address) own_address(L, address, true);

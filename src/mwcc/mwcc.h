@@ -213,7 +213,7 @@ typedef struct kernel {
   bool iterations_signed;
   footprints
       iteration_footprints; /* what its iterations access; none: they may depend on each other (parallel_iterations.c) */
-  LLVMValueRef rounds;      /* as in mw_mwo_kernel; or NULL */
+  LLVMValueRef iterations;  /* as in mw_mwo_kernel; or NULL */
   bool saves_state;         /* the body is a strip of iterations, between which state is saved: reduction_state.c */
   uint32_t saved_bytes, strip_blocks; /* bytes for each thread; blocks of a strip, known once the kernel is widened */
   bool private_shared;     /* each of these blocks has its own copy of shared memory: shared_privatization.c */
@@ -256,9 +256,9 @@ struct program {
   LLVMTargetDataRef layout; /* the host's */
   const char *triple, *cpu, *features;
   const char *cross; /* "aarch64": made on a machine of another kind. NULL: for one like this */
-  unsigned block[3]; /* options->launch_block, or as wide as the blocks that are joined: block_merge.c */
-  unsigned joined;   /* blocks side by side that run as one: 1 or 2 */
-  bool joinable;     /* whether two are, where the grid's width is even */
+  unsigned block[3]; /* options->launch_block, or as wide as the blocks that are merged: block_merge.c */
+  unsigned merged;   /* blocks side by side that run as one: 1 or 2 */
+  bool mergeable;    /* whether two are, where the grid's width is even */
   bool even_pays;    /* there the code is another one in any case: tiles.c */
   bool few_pays;     /* where grids have few blocks the code is another one in any case: rows.c */
   unsigned gangs;    /* as mw_mwo_kernel.gangs */

@@ -353,7 +353,7 @@ local function source_of(list)
   return table.concat(text)
 end
 
--- How the kernel is run: "round by round", "some rounds", or nil.
+-- How the kernel is run: "iteration by iteration", "a few iterations", or nil.
 local function report_of(list, name)
   local report = mwcc.run(source_of(list), ("--verify --report --launch=_Z%d%sijxPKiPi:64x1x1"):format(#name, name))
   assert(report:find(("kernel %s: simd"):format(name), 1, true), report)
@@ -362,7 +362,7 @@ end
 
 local function way_of(list, name)
   local report = report_of(list, name)
-  return report:match "round by round" or report:match "some rounds"
+  return report:match "iteration by iteration" or report:match "a few iterations"
 end
 
 local shapes = { { 1, 1 }, { 3, 31 }, { 70, 64 }, { 7, 256 }, { 3, 1000 }, { 4, 16, 4 }, { 9, 16, 64 }, { 5, 1, 256 } }
@@ -394,12 +394,12 @@ describe("a grid-stride loop", function()
   setup(function() before = mw.limit "specialise" end)
   teardown(function() mw.limit("specialise", before) end)
 
-  it("is run round by round", function()
-    for name in pairs(rounds) do assert.equal("round by round", way_of(rounds, name), name) end
+  it("is run iteration by iteration", function()
+    for name in pairs(rounds) do assert.equal("iteration by iteration", way_of(rounds, name), name) end
   end)
 
-  it("is run some rounds at a time where a thread keeps something meanwhile", function()
-    for name in pairs(kept) do assert.equal("some rounds", way_of(kept, name), name) end
+  it("is run a few iterations at a time where a thread keeps something meanwhile", function()
+    for name in pairs(kept) do assert.equal("a few iterations", way_of(kept, name), name) end
     for name in pairs(beside) do assert.matches("shared memory of its own", report_of(beside, name), 1, true) end
   end)
 

@@ -1,4 +1,4 @@
--- Rounds of grid-stride loops that need nothing of each other: workers share them as they do blocks.
+-- Iterations of grid-stride loops that need nothing of each other: workers share them as they do blocks.
 -- Lua 5.4 only: what is tested is the compiler and the runtime.
 -- CPU device only: about the code that mwcc makes for lanes
 
@@ -18,7 +18,7 @@ end
 local function is_shared(text, class)
   local report = mwcc.run(text, "--verify --mcpu=x86-64-v4 --report --launch=k:" .. (class or "64x1x1"))
   assert.matches("kernel k: simd", report)
-  return report:find("which workers share", 1, true) ~= nil
+  return report:find("shared by the workers", 1, true) ~= nil
 end
 
 local free = {
@@ -43,7 +43,7 @@ local bound = {
   { "y[2 * i] = x[i]; z[i] = y[2 * i + 2];" }, { "((short *)y)[i] = y[i];" },
 }
 
-describe("rounds of grid-stride loops", function()
+describe("iterations of grid-stride loops", function()
   it("are shared where each reaches elements of its own", function()
     for _, form in ipairs(free) do assert.is_true(is_shared(source(form[1], form[2])), form[1]) end
   end)

@@ -58,7 +58,7 @@ static bool is_aligned(const mw_array *view) {
 static bool has_repeats(const mw_array *view) {
   bool used[MW_MAX_RANK] = {false};
   int64_t reach = (int64_t)view->dtype->size;
-  for (int round = 0; round < view->rank; round++) {
+  for (int done = 0; done < view->rank; done++) {
     int least = -1;
     for (int i = 0; i < view->rank; i++)
       if (!used[i] && (least < 0 || llabs(view->strides[i]) < llabs(view->strides[least]))) least = i;

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 250, ROUND_NANOSECONDS = 20000000 };
+enum { ATTEMPTS = 250, ATTEMPT_NANOSECONDS = 20000000 };
 
 static pthread_mutex_t lock = MW_LOCK_INITIALIZER;
 static int watchers; /* the nesting depth of mw_interrupt_watch(1) */
@@ -42,10 +42,10 @@ static void *stop_kernels(void *unused) {
   for (;;) {
     while (sem_wait(&wake) && errno == EINTR) continue;
     /* Repeat until the host has seen the interrupt, since a queued kernel may not have started yet. */
-    for (int round = 0; round < ROUNDS && !atomic_load(&closing); round++) {
+    for (int attempt = 0; attempt < ATTEMPTS && !atomic_load(&closing); attempt++) {
       mw_devices_interrupt();
       if (!atomic_load(&seen)) break;
-      nanosleep(&(struct timespec){.tv_nsec = ROUND_NANOSECONDS}, NULL);
+      nanosleep(&(struct timespec){.tv_nsec = ATTEMPT_NANOSECONDS}, NULL);
     }
     if (atomic_load(&closing)) return NULL;
   }

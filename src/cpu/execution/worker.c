@@ -123,7 +123,7 @@ CPU_UNSANITIZED static bool enter(cpu_worker *worker, const cpu_stack *stack, vo
 /* The block that the unit `at` of the block function's count belongs to. */
 CPU_UNSANITIZED static uint64_t block_of(const cpu_kernel_work *work, uint64_t at) {
   const uint32_t *grid = work->frame.grid;
-  return work->frame.rounds ? at % ((uint64_t)grid[0] * grid[1] * grid[2]) : at / cpu_kernel_gangs(work->kernel);
+  return work->frame.iterations ? at % ((uint64_t)grid[0] * grid[1] * grid[2]) : at / cpu_kernel_gangs(work->kernel);
 }
 
 CPU_UNSANITIZED bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last) {

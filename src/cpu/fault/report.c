@@ -119,7 +119,7 @@ mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *
   if (error.has_block) {
     cpu_unfold(worker->base.block, frame->grid, error.block);
     mw_text_addf(&text, "%s block (%u,%u,%u)%s", error.file ? "," : ";", error.block[0], error.block[1], error.block[2],
-                 kernel->image->joined > 1 ? " or the one beside it" : "");
+                 kernel->image->merged > 1 ? " or the one beside it" : "");
   }
   error.has_thread = error.has_block && worker->base.thread != ~0u;
   if (error.has_thread) {

@@ -335,7 +335,7 @@ unsigned cpu_specialises(void *argument) {
 
 unsigned cpu_takes(void *argument) {
   const mw_mwo_kernel *image = ((const cpu_kernel *)argument)->image;
-  return (image->joined ? 0 : MW_ANY_WIDTH) | (image->gangs ? 0 : MW_ANY_COUNT);
+  return (image->merged ? 0 : MW_ANY_WIDTH) | (image->gangs ? 0 : MW_ANY_COUNT);
 }
 
 const char *cpu_unit_log(void *unit) { return ((cpu_unit *)unit)->own->log.data; }

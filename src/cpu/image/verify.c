@@ -71,8 +71,8 @@ static const char *inspect_kernel(const cpu_object *object, const mw_mwo_kernel 
   if (!kernel->run || !readable(object, (const void *)(uintptr_t)kernel->run)) return "a kernel's code lies outside it";
   if (kernel->fits && !readable(object, (const void *)(uintptr_t)kernel->fits))
     return "a kernel's test lies outside it";
-  if (kernel->rounds && !readable(object, (const void *)(uintptr_t)kernel->rounds))
-    return "a kernel's rounds lie outside it";
+  if (kernel->iterations && !readable(object, (const void *)(uintptr_t)kernel->iterations))
+    return "the function that counts a kernel's iterations lies outside it";
   if (kernel->gangs > CPU_MAX_THREADS || (kernel->gangs > 1 && !kernel->fits))
     return "a kernel's blocks have a wrong number of gangs";
   if (info->param_bytes > PARAM_MOST) return "a kernel's parameter block has a wrong size";

@@ -98,7 +98,7 @@ static uint64_t grow_grain(uint64_t grain, uint64_t together, uint64_t blocks, u
 static bool writes_columns(const cpu_command *command, uint64_t workers) {
   const mw_mwo_kernel *image = command->kernel.kernel->image;
   uint64_t row = command->kernel.frame.grid[0];
-  return image->column_bytes && image->gangs <= 1 && !command->kernel.frame.rounds &&
+  return image->column_bytes && image->gangs <= 1 && !command->kernel.frame.iterations &&
          command->blocks >= 4 * workers * row && command->blocks * image->column_bytes >= command->kernel.frame.cached;
 }
 
@@ -122,8 +122,8 @@ void cpu_command_set_grain(cpu_command *command) {
   bool runs_kernel = cpu_command_doing(command) == CPU_KERNEL;
   uint64_t workers = (uint64_t)command->stream->device->workers;
   command->grain = runs_kernel ? cpu_kernel_grain(kernel) : 1;
-  if (runs_kernel && kernel->image->in_rounds && !command->kernel.frame.rounds)
-    command->grain = grow_grain(command->grain, kernel->image->in_rounds, command->blocks, workers);
+  if (runs_kernel && kernel->image->interchanged && !command->kernel.frame.iterations)
+    command->grain = grow_grain(command->grain, kernel->image->interchanged, command->blocks, workers);
   cpu_command_keep_order(command);
   if (!runs_kernel || command->residents || !kernel->image->any_order) return;
   double each = block_seconds(kernel), all = each * (double)command->blocks / (double)workers;

@@ -283,7 +283,7 @@ int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu
     asked = asked->otherwise;
     frame->symbols = asked->unit->symbols;
   }
-  if (asked->image->rounds && !request->cooperative) frame->rounds = asked->image->rounds(frame);
+  if (asked->image->iterations && !request->cooperative) frame->iterations = asked->image->iterations(frame);
   cpu_kernel *kernel = (cpu_kernel *)(uintptr_t)asked;
   const mw_kernel_info *info = &kernel->image->info;
   out->kernel = kernel;
@@ -299,7 +299,7 @@ int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu
 
 uint64_t cpu_launch_blocks(const cpu_kernel_work *work) {
   const uint32_t *grid = work->frame.grid;
-  uint64_t times = work->frame.rounds ? work->frame.rounds : cpu_kernel_gangs(work->kernel);
+  uint64_t times = work->frame.iterations ? work->frame.iterations : cpu_kernel_gangs(work->kernel);
   return (uint64_t)grid[0] * grid[1] * grid[2] * times;
 }
 

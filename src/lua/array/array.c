@@ -34,8 +34,8 @@ void mwl_array_fill_new(lua_State *L, mwl_state *state, mwl_array *array, const 
   mw_memory_kind kind = array->kind ? array->kind : MW_MEMORY_DEVICE;
   mw_array *handle = NULL;
   int code = mw_array_new_kind(array->device->handle, kind, dtype, rank, shape, &handle);
-  for (int round = 0; code == MW_MEMORY_ALLOCATION; round++) {
-    if (!mwl_collect_all(L, state, array->device, round)) break;
+  for (int attempt = 0; code == MW_MEMORY_ALLOCATION; attempt++) {
+    if (!mwl_collect_all(L, state, array->device, attempt)) break;
     code = mw_array_new_kind(array->device->handle, kind, dtype, rank, shape, &handle);
   }
   mwl_must(L, state, code);

@@ -147,7 +147,7 @@ static int run(lua_State *L, mwl_state *state, mwl_elementwise *f, const int *pl
     made[k] = mwl_array_push(L, state, f->device);
   }
   int code = mw_elementwise_run(f->handle, values, mwl_site(L, state, site, sizeof site));
-  for (int round = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, f->device, round); round++)
+  for (int attempt = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, f->device, attempt); attempt++)
     code = mw_elementwise_run(f->handle, values, site);
   mwl_must(L, state, code);
   f->device->pending = true;

@@ -98,7 +98,7 @@ static int compile(lua_State *L) {
   source.headers = header_list(L, state, &source.header_count);
   mwl_module *module = push_module(L, state);
   int code = mw_module_compile(module->device->handle, &source, &module->handle);
-  for (int round = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, module->device, round); round++)
+  for (int attempt = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, module->device, attempt); attempt++)
     code = mw_module_compile(module->device->handle, &source, &module->handle);
   mwl_must(L, state, code);
   tell_warnings(L, module);

@@ -30,7 +30,7 @@ static int image_read(lua_State *L) {
   const char *path = lua_tostring(L, 1);
   mwl_array *array = mwl_array_push(L, state, mwl_current(L, state));
   int code = read_into(L, state, array, path);
-  for (int round = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, array->device, round); round++)
+  for (int attempt = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, array->device, attempt); attempt++)
     code = read_into(L, state, array, path);
   if (code == MW_INVALID_VALUE) mwl_raise_as(L, state, "io"); /* the file is at fault, not who asked for it */
   mwl_must(L, state, code);

@@ -139,7 +139,7 @@ static int texture_new(lua_State *L) {
   mwl_texture *texture = push_closed(L, state, MWL_TEXTURE, mwl_current(L, state));
   keep_memory(L);
   int code = mw_texture_new(&resource, &desc, &texture->handle);
-  for (int round = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, texture->device, round); round++)
+  for (int attempt = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, texture->device, attempt); attempt++)
     code = mw_texture_new(&resource, &desc, &texture->handle);
   mwl_must(L, state, code);
   return 1;

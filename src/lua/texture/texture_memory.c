@@ -162,7 +162,7 @@ static int cuda_array_new(lua_State *L) {
   *array = (mwl_cuda_array){.device = mwl_current(L, state)};
   mwl_set_class(L, state, MWL_CUDA_ARRAY);
   int code = mw_cuda_array_new(array->device->handle, &desc, &array->handle);
-  for (int round = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, array->device, round); round++)
+  for (int attempt = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, array->device, attempt); attempt++)
     code = mw_cuda_array_new(array->device->handle, &desc, &array->handle);
   mwl_must(L, state, code);
   array->counted = mw_cuda_array_bytes(array->handle);

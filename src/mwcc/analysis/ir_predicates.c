@@ -58,7 +58,8 @@ bool is_variant(const kernel *k, LLVMValueRef function) {
 bool is_entry(const program *p, LLVMValueRef f) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     const kernel *k = &p->kernels[i];
-    if (k->run == f || k->fits == f || k->rounds == f || k->general == f || k->thread_function == f || is_variant(k, f))
+    if (k->run == f || k->fits == f || k->iterations == f || k->general == f || k->thread_function == f ||
+        is_variant(k, f))
       return true;
   }
   return false;

@@ -39,8 +39,8 @@ void form_selections(program *p);
 void normalise(program *p);
 void eliminate_staging(program *p);        /* tiles.c: what blocks copy to shared memory and use there */
 void decide_all_waiting_loops(program *p); /* barrier_loop_unroll.c: whether loops with a barrier are unrolled */
-size_t rounds_of(LLVMBasicBlockRef header,
-                 LLVMBasicBlockRef latch); /* trip_count.c: of a loop; 0: not known, or many */
+size_t trip_count(LLVMBasicBlockRef header,
+                  LLVMBasicBlockRef latch); /* trip_count.c: of a loop; 0: not known, or many */
 /* Whether the block is a loop by itself, with one way in and one way out. */
 bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *behind);
 /* Whether an instruction does no more than compute its value, perhaps from what it loads as usual (not volatile, not atomic). */
@@ -251,7 +251,7 @@ void shapes_free(shapes *s);
 shape shape_of(const shapes *s, LLVMValueRef value); /* constants and arguments too */
 /* Whether lanes count up, and the limit that all have is so small that numbers somewhat beyond it do not wrap. */
 bool counts_towards(const shapes *s, LLVMValueRef index, LLVMValueRef limit);
-/* Whether some lanes of a gang may leave the loop in a round in which others stay. */
+/* Whether some lanes of a gang may leave the loop in an iteration in which others stay. */
 bool leaves_one_by_one(const shapes *s, int loop_index);
 
 /* ---- atomics.c ---- */

@@ -1,11 +1,11 @@
 /* What can be said of a loop by looking at it: whether it is one block, whether its instructions change anything, and how many
- * rounds it has, by trying: where it counts from a constant to a constant, by whatever steps. */
+ * iterations it has, by trying: where it counts from a constant to a constant, by whatever steps. */
 #include "simt.h"
 #include "analysis.h"
 
-enum { MOST_ROUNDS = 32, DEEPEST = 6 };
+enum { MOST_ITERATIONS = 32, DEEPEST = 6 };
 
-/* What the value is in the round in which the phi is `now`. */
+/* What the value is in the iteration in which the phi is `now`. */
 static LLVMValueRef value_in_round(LLVMValueRef value, LLVMValueRef phi, LLVMValueRef now, int depth) {
   if (value == phi) return now;
   if (LLVMIsAConstantInt(value)) return value;
@@ -47,7 +47,7 @@ static LLVMValueRef value_in_round(LLVMValueRef value, LLVMValueRef phi, LLVMVal
 }
 
 /* By one of the header's phis; 0 where it is not known, or many. */
-static size_t rounds_by(LLVMValueRef phi, LLVMBasicBlockRef header, LLVMBasicBlockRef latch, LLVMValueRef end) {
+static size_t iterations_by(LLVMValueRef phi, LLVMBasicBlockRef header, LLVMBasicBlockRef latch, LLVMValueRef end) {
   LLVMValueRef now = NULL, next = NULL;
   if (LLVMCountIncoming(phi) != 2) return 0;
   for (unsigned i = 0; i < 2; i++) {
@@ -58,24 +58,24 @@ static size_t rounds_by(LLVMValueRef phi, LLVMBasicBlockRef header, LLVMBasicBlo
   }
   if (!next || !now || !LLVMIsAConstantInt(now) || LLVMGetIntTypeWidth(LLVMTypeOf(now)) > 64) return 0;
   bool stays_if = LLVMGetSuccessor(end, 0) == header;
-  for (size_t rounds = 1; rounds <= MOST_ROUNDS; rounds++) {
+  for (size_t iterations = 1; iterations <= MOST_ITERATIONS; iterations++) {
     LLVMValueRef goes = value_in_round(LLVMGetCondition(end), phi, now, DEEPEST);
     if (!goes) return 0;
-    if ((LLVMConstIntGetZExtValue(goes) != 0) != stays_if) return rounds;
+    if ((LLVMConstIntGetZExtValue(goes) != 0) != stays_if) return iterations;
     now = value_in_round(next, phi, now, DEEPEST);
     if (!now) return 0;
   }
   return 0;
 }
 
-size_t rounds_of(LLVMBasicBlockRef header, LLVMBasicBlockRef latch) {
+size_t trip_count(LLVMBasicBlockRef header, LLVMBasicBlockRef latch) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(latch);
-  size_t rounds = 0;
+  size_t iterations = 0;
   if (!LLVMIsABranchInst(end) || !LLVMIsConditional(end)) return 0;
-  for (LLVMValueRef i = LLVMGetFirstInstruction(header); i && LLVMIsAPHINode(i) && !rounds;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(header); i && LLVMIsAPHINode(i) && !iterations;
        i = LLVMGetNextInstruction(i))
-    rounds = rounds_by(i, header, latch, end);
-  return rounds;
+    iterations = iterations_by(i, header, latch, end);
+  return iterations;
 }
 
 bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *behind) {

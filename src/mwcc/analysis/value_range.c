@@ -3,7 +3,7 @@
  * It says nothing about lanes; vector_shape.c takes from it that a sum does not wrap. An interval holds for every thread that
  * computes the value without breaking a promise of the code (`nsw` and the like), in a launch of the class described in
  * simt.h. Starting from "never computed", intervals grow until nothing changes; those of loops grow in a few big steps,
- * and two more rounds then take back what the loops' own conditions exclude. */
+ * and two more sweeps then take back what the loops' own conditions exclude. */
 #include "value_range.h"
 #include "analysis.h"
 
@@ -81,9 +81,9 @@ static void assume(ranges *r, uint64_t assumed) {
   }
 }
 
-/* ---- the rounds ---- */
+/* ---- the sweeps ---- */
 
-/* Bounds that moved are moved on to where they may well stay: so no loop takes more than a few rounds. */
+/* Bounds that moved are moved on to where they may well stay: so no loop takes more than a few sweeps. */
 static range widened(range old, range new, unsigned width) {
   static const int64_t stops[] = {1023, INT16_MAX, BOUND_EXTENT, INT32_MAX, (int64_t)1 << 40};
   range all = full_range(width), result = new;
@@ -98,8 +98,8 @@ static range widened(range old, range new, unsigned width) {
   return result;
 }
 
-static bool round_of_ranges(ranges *r, bool growing, int round) {
-  enum { PATIENCE = 2 }; /* rounds in which bounds may grow by themselves */
+static bool sweep_ranges(ranges *r, bool growing, int sweep) {
+  enum { PATIENCE = 2 }; /* sweeps in which bounds may grow by themselves */
   const graph *g = r->graph;
   bool changed = false;
   int number = 0;
@@ -112,7 +112,7 @@ static bool round_of_ranges(ranges *r, bool growing, int round) {
       range new = transfer_range(r, value, n), old = r->of[number];
       if (growing && LLVMIsAPHINode(value)) {
         new = join_ranges(old, new);
-        if (round > PATIENCE) new = widened(old, new, integer_width(value));
+        if (sweep > PATIENCE) new = widened(old, new, integer_width(value));
       }
       if (new.low == old.low &&new.high == old.high) continue;
       r->of[number] = new;
@@ -137,9 +137,9 @@ static ranges find_ranges(const graph *g, const order *o, uint64_t assumed) {
     if (!has_range(g->values[i])) r.of[i] = full_range(0);
   assume(&r, assumed);
   read_facts(&r);
-  int round = 0;
-  while (round_of_ranges(&r, true, round)) round++;
-  for (int i = 0; i < 2; i++) round_of_ranges(&r, false, 0);
+  int sweep = 0;
+  while (sweep_ranges(&r, true, sweep)) sweep++;
+  for (int i = 0; i < 2; i++) sweep_ranges(&r, false, 0);
   return r;
 }
 

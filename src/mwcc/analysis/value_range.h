@@ -1,6 +1,6 @@
 /* What the files of the range analysis share.
  *
- *   value_range.c             the rounds, and what is assumed of parameters
+ *   value_range.c             the sweeps, and what is assumed of parameters
  *   value_range_conditions.c  what branches say about values
  *   value_range_transfer.c    the range of one instruction from those of its operands */
 #ifndef RANGE_H

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 /* The variant for launches that the SIMD ones are not made for is rarely run: no code for it that takes its time, as
-   vectorised and unrolled loops. Nor for loops that do little but gather: they have few rounds, each time another
-   number of them, and a copy for several rounds at once is one more branch to guess wrong. */
+   vectorised and unrolled loops. Nor for loops that do little but gather: they have few iterations, each time another
+   number of them, and a copy for several iterations at once is one more branch to guess wrong. */
 static void spare_general(program *p, const kernel *k) {
   if (k->chases) add_attribute(p, k->run, "optsize");
   if (!k->general) return;

@@ -92,7 +92,7 @@ static bool is_called_only(LLVMValueRef function) {
 static bool is_kernels_own(const program *p, LLVMValueRef function) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     const kernel *k = &p->kernels[i];
-    if (function == k->run || function == k->fits || function == k->rounds || function == k->thread_function)
+    if (function == k->run || function == k->fits || function == k->iterations || function == k->thread_function)
       return true;
   }
   return false;

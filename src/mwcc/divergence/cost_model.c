@@ -197,16 +197,16 @@ static bool shares_lines(const graph *g, const order *o, const shapes *s) {
   return block[0] % LINE == 0 && block[1] * block[2] > 1 && carries_sums(g, o, s);
 }
 
-static size_t rounds_of_loop(const graph *g, const loop *l) {
+static size_t trip_count_of_loop(const graph *g, const loop *l) {
   const node *header = &g->nodes[l->header];
   for (int i = 0; i < header->pred_count; i++)
-    if (l->contains[header->preds[i]]) return rounds_of(header->block, g->nodes[header->preds[i]].block);
+    if (l->contains[header->preds[i]]) return trip_count(header->block, g->nodes[header->preds[i]].block);
   return 0;
 }
 
 static bool has_known_rounds(const graph *g, const order *o) {
   for (int l = 0; l < o->loop_count; l++)
-    if (!rounds_of_loop(g, &o->loops[l])) return false;
+    if (!trip_count_of_loop(g, &o->loops[l])) return false;
   return true;
 }
 
@@ -374,7 +374,8 @@ int vectors_that_pay(const graph *g, const order *o, const shapes *s, const char
   if (has_divergent_loop(g, o, s)) {
     bool waits =
         divergent_loops_are_arithmetic(g, o, s) && carried_vectors(g, o, s) * SOME <= vector_registers(g->program) / 2;
-    *why = waits ? "lanes leave a loop one by one, whose rounds wait for each other" : "lanes leave a loop one by one";
+    *why =
+        waits ? "lanes leave a loop one by one, whose iterations wait for each other" : "lanes leave a loop one by one";
     return waits ? SOME : FEW;
   }
   if (gathers_often(g, s)) {
@@ -397,7 +398,7 @@ int vectors_that_pay(const graph *g, const order *o, const shapes *s, const char
   }
   if (vectors_in_registers(g, o, s, SOME) < SOME) {
     if (are_latency_bound(g, o, s)) {
-      *why = "rounds of its loops wait for each other";
+      *why = "iterations of its loops wait for each other";
       return SOME;
     }
     *why = "its loops carry many values";

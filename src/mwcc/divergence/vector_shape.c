@@ -82,14 +82,14 @@ static view phi_shape(const shapes *s, LLVMValueRef phi, int at) {
 }
 
 /* A phi never gets better; and the range of lane 0's number widens to its limit soon. */
-static view worsened(view old, view new, int round) {
+static view worsened(view old, view new, int sweep) {
   enum { PATIENCE = 3 };
   if (old.shape.kind == SHAPE_UNDEFINED) return new;
   view v = {.shape = join_shapes(old.shape, new.shape), .base = new.base};
   if (old.base.low < v.base.low) v.base.low = old.base.low;
   if (old.base.high > v.base.high) v.base.high = old.base.high;
-  if (round > PATIENCE && v.base.low < old.base.low) v.base.low = v.base.low >= 0 ? 0 : INT64_MIN;
-  if (round > PATIENCE && v.base.high > old.base.high) v.base.high = INT64_MAX;
+  if (sweep > PATIENCE && v.base.low < old.base.low) v.base.low = v.base.low >= 0 ? 0 : INT64_MIN;
+  if (sweep > PATIENCE && v.base.high > old.base.high) v.base.high = INT64_MAX;
   return v;
 }
 
@@ -150,7 +150,7 @@ static bool same_view(view a, view b) {
          a.base.low == b.base.low && a.base.high == b.base.high;
 }
 
-static bool round_of_shapes(shapes *s, int round) {
+static bool sweep_shapes(shapes *s, int sweep) {
   const graph *g = s->graph;
   bool changed = false;
   for (int i = 0; i < s->order->rpo_count; i++) {
@@ -161,7 +161,7 @@ static bool round_of_shapes(shapes *s, int round) {
       view old = s->table->of[number], new;
       if (LLVMIsAPHINode(value)) {
         new = settle(s, value, phi_shape(s, value, at));
-        new = settle(s, value, worsened(old, new, round));
+        new = settle(s, value, worsened(old, new, sweep));
       } else {
         new = transfer_shape(s, value, at);
       }
@@ -204,7 +204,7 @@ static shapes shapes_assuming(const shape_query *q, uint64_t assumed) {
     s.table->of[number] = settle(&s, q->list[i].value, known);
     s.table->given[number] = true;
   }
-  for (int round = 0; round_of_shapes(&s, round);) round++;
+  for (int sweep = 0; sweep_shapes(&s, sweep);) sweep++;
   s.assumptions = s.table->ranges.assumptions;
   s.assumption_count = s.table->ranges.assumption_count;
   s.extent = s.table->ranges.extent;

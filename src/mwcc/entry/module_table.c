@@ -129,8 +129,8 @@ static LLVMValueRef reference_names(program *p, const kernel *k) {
   return table;
 }
 
-static uint32_t blocks_in_rounds(const kernel *k) {
-  enum { STRETCH = 64 }; /* rounds of few blocks leap through memory */
+static uint32_t interchanged_blocks(const kernel *k) {
+  enum { STRETCH = 64 }; /* iterations of few blocks leap through memory */
   if (!k->iterations_end) return 0;
   return k->saves_state ? k->strip_blocks : STRETCH;
 }
@@ -155,11 +155,11 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put(&f, twin(&info, sizeof(mw_kernel_info)));
   put_pointer(&f, k->run);
   put_pointer(&f, k->fits);
-  put_pointer(&f, k->rounds);
+  put_pointer(&f, k->iterations);
   put_i32(&f, k->dynamic_shared);
   put_i32(&f, k->any_order);
-  put_i32(&f, blocks_in_rounds(k));
-  put_i32(&f, p->joinable ? p->joined : 0);
+  put_i32(&f, interchanged_blocks(k));
+  put_i32(&f, p->mergeable ? p->merged : 0);
   put_i32(&f, k->column_bytes);
   put_i32(&f, p->gangs);
   put_i32(&f, k->loop_depth);

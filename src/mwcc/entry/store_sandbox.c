@@ -202,7 +202,7 @@ static bool is_safe(const guard *g, LLVMValueRef address, uint64_t far, int dept
     far = sum_of(far, bytes_moved(g, address));
     return far < UNKNOWN && is_safe(g, LLVMGetOperand(address, 0), far, depth - 1);
   }
-  default: return false; /* loaded, made from a number, or carried round a loop */
+  default: return false; /* loaded, made from a number, or carried around a loop */
   }
 }
 

@@ -3,7 +3,7 @@
  * The size of a grid is chosen for a GPU. With its share of the blocks a worker jumps from its part of one iteration
  * to its part of the next; and where there are fewer blocks than workers, some idle. If no iteration depends on
  * another, each iteration of a block can be treated as a block: the launch becomes one of blocks * iterations blocks
- * in the order of memory, and a worker runs a contiguous range of them (mw_frame.rounds).
+ * in the order of memory, and a worker runs a contiguous range of them (mw_frame.iterations).
  *
  * Iterations of different threads are independent, since blocks may run concurrently. Those of one thread may not be:
  * a[i] += a[i - gridDim.x * blockDim.x]. So this is for kernels in which every access is to the element of the
@@ -49,15 +49,15 @@ static LLVMValueRef parameter_of(void *context, LLVMValueRef argument) {
 /* iterations = elements / threads of the grid, rounded up; 0 if there are none or too many, or if they may depend on
    each other. */
 void build_iteration_count(program *p, kernel *k) {
-  if (!k->iteration_footprints.count || k->rounds) return;
-  char *name = mw_format("rounds.%s", k->linkage);
+  if (!k->iteration_footprints.count || k->iterations) return;
+  char *name = mw_format("iterations.%s", k->linkage);
   launch_code c = {.p = p, .k = k, .b = LLVMCreateBuilderInContext(p->context)};
-  k->rounds = LLVMAddFunction(p->module, name, LLVMFunctionType(p->i64, &p->pointer, 1, 0));
+  k->iterations = LLVMAddFunction(p->module, name, LLVMFunctionType(p->i64, &p->pointer, 1, 0));
   free(name);
-  LLVMSetLinkage(k->rounds, LLVMInternalLinkage);
-  prefer_widest(p, k->rounds);
-  LLVMValueRef frame = LLVMGetParam(k->rounds, 0), one = constant_i64(p, 1);
-  LLVMPositionBuilderAtEnd(c.b, LLVMAppendBasicBlockInContext(p->context, k->rounds, "entry"));
+  LLVMSetLinkage(k->iterations, LLVMInternalLinkage);
+  prefer_widest(p, k->iterations);
+  LLVMValueRef frame = LLVMGetParam(k->iterations, 0), one = constant_i64(p, 1);
+  LLVMPositionBuilderAtEnd(c.b, LLVMAppendBasicBlockInContext(p->context, k->iterations, "entry"));
   c.params = load_invariant(p, c.b, p->pointer, frame, offsetof(mw_frame, params));
   LLVMValueRef end = repeat_value(c.b, k->iterations_end, parameter_of, &c);
   end = k->iterations_signed ? LLVMBuildSExt(c.b, end, p->i64, "") : LLVMBuildZExt(c.b, end, p->i64, "");
@@ -66,7 +66,7 @@ void build_iteration_count(program *p, kernel *k) {
   LLVMValueRef blocks = load_invariant(p, c.b, p->i32, frame, offsetof(mw_frame, grid));
   LLVMValueRef threads =
       LLVMBuildMul(c.b, LLVMBuildZExt(c.b, blocks, p->i64, ""), constant_i64(p, block_size(p, 'x')), "");
-  LLVMValueRef rounds = LLVMBuildAdd(c.b, LLVMBuildUDiv(c.b, last, threads, ""), one, "");
-  LLVMBuildRet(c.b, LLVMBuildSelect(c.b, good, rounds, constant_i64(p, 0), ""));
+  LLVMValueRef iterations = LLVMBuildAdd(c.b, LLVMBuildUDiv(c.b, last, threads, ""), one, "");
+  LLVMBuildRet(c.b, LLVMBuildSelect(c.b, good, iterations, constant_i64(p, 0), ""));
   LLVMDisposeBuilder(c.b);
 }

@@ -38,7 +38,7 @@ static bool find_loop(program *p, LLVMBasicBlockRef block, commoning *out) {
     out->body_count++;
   }
   if (loads < 2) return false;
-  out->iterations = rounds_of(block, block);
+  out->iterations = trip_count(block, block);
   return out->iterations > 1 && out->iterations * out->body_count <= MOST_ITEMS;
 }
 

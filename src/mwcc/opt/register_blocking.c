@@ -343,7 +343,7 @@ static void store_accumulators(blocking *t, group *in, LLVMBasicBlockRef after) 
 }
 
 /* The iterations of a strip for one group. The first group counts them; it returns whether iterations remain, and the
-   number of iterations in *rounds. */
+   number of iterations in *iterations. */
 static LLVMValueRef build_group(blocking *t, group *in, LLVMBasicBlockRef after, LLVMValueRef *iterations) {
   bool first = in == &t->list[0];
   LLVMValueRef remain = NULL, end = t->items[t->count - 1], zero = constant_i64(t->p, 0);

@@ -46,16 +46,16 @@ static void look_for_barriers(blocks *all, size_t at) {
 
 static void link_predecessors(blocks *all) {
   all->first = mw_alloc((all->count + 2) * sizeof *all->first);
-  for (int round = 0; round < 2; round++) { /* count them, then enter them */
+  for (int pass = 0; pass < 2; pass++) { /* count them, then enter them */
     for (size_t i = 0; i < all->count; i++) {
       LLVMValueRef end = LLVMGetBasicBlockTerminator(all->items[i]);
       for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
-        size_t *place = &all->first[number_of(all, LLVMGetSuccessor(end, s)) + (round ? 1 : 2)];
-        if (round) all->from[*place] = i;
+        size_t *place = &all->first[number_of(all, LLVMGetSuccessor(end, s)) + (pass ? 1 : 2)];
+        if (pass) all->from[*place] = i;
         ++*place;
       }
     }
-    if (round) break;
+    if (pass) break;
     for (size_t i = 2; i < all->count + 2; i++) all->first[i] += all->first[i - 1];
     all->from = mw_alloc((all->first[all->count + 1] + 1) * sizeof *all->from);
   }
@@ -161,16 +161,17 @@ static loop_metadata metadata_of(const program *p, LLVMValueRef latch_end) {
   return m;
 }
 
-/* How many copies of a loop of so many rounds (0: nobody knows, or many) the user asks for; 0: none, or that is left
+/* How many copies of a loop of so many iterations (0: nobody knows, or many) the user asks for; 0: none, or that is left
    to us. */
-static size_t copies_asked_for(const program *p, LLVMValueRef latch_end, size_t rounds) {
+static size_t copies_asked_for(const program *p, LLVMValueRef latch_end, size_t iterations) {
   enum { MANY = 64 };
   loop_metadata m = metadata_of(p, latch_end);
   size_t asked = 0;
   for (unsigned i = 1; i < m.count; i++) {
-    size_t copies = rounds ? rounds : MANY;
+    size_t copies = iterations ? iterations : MANY;
     const char *wish = wish_of(m.items[i], &copies);
-    if (wish && strncmp(wish, "disable", strlen("disable")) != 0) asked = rounds && rounds < copies ? rounds : copies;
+    if (wish && strncmp(wish, "disable", strlen("disable")) != 0)
+      asked = iterations && iterations < copies ? iterations : copies;
   }
   free(m.items);
   return asked;
@@ -216,12 +217,12 @@ static void decide(program *p, const blocks *all, size_t header, size_t latch) {
   static const char never[] = "llvm.loop.unroll.disable";
   LLVMValueRef end = LLVMGetBasicBlockTerminator(all->items[latch]);
   extent_of_loop found = look_at_loop(all, header, latch);
-  size_t rounds = rounds_of(all->items[header], all->items[latch]);
-  if (is_too_much(p, &found, copies_asked_for(p, end, rounds)))
+  size_t iterations = trip_count(all->items[header], all->items[latch]);
+  if (is_too_much(p, &found, copies_asked_for(p, end, iterations)))
     ask_for(p, end, never, true);
   else if (found.waits && !p->options->launch_kernel)
     ask_for(p, end, never, false);
-  else if (found.waits && rounds && rounds * found.size <= LONGEST)
+  else if (found.waits && iterations && iterations * found.size <= LONGEST)
     ask_for(p, end, "llvm.loop.unroll.full", false);
 }
 

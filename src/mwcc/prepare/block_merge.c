@@ -5,7 +5,7 @@
  * no barrier (except one that all threads of a grid reach: tiles.c), shared memory, atomics or calls; they may run in
  * any order; and they use their ids along the row only as blockIdx.x * blockDim.x + threadIdx.x. That is the same
  * number if blocks are twice as wide and half as many, so only a constant changes in the code. Grids with an odd
- * number of blocks in a row have code of their own, without merging (mw_mwo_kernel.joined). */
+ * number of blocks in a row have code of their own, without merging (mw_mwo_kernel.merged). */
 #include "mwcc/analysis/simt.h"
 #include "prepare.h"
 #include "mwcc/target/target.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOINED = 2, MOST_PRODUCTS = 16 };
+enum { MERGED = 2, MOST_PRODUCTS = 16 };
 
 #define BLOCK_ID  "llvm.nvvm.read.ptx.sreg.ctaid.x"
 #define THREAD_ID "llvm.nvvm.read.ptx.sreg.tid.x"
@@ -126,7 +126,7 @@ static void widen_products(const products *all) {
   for (int i = 0; i < all->count; i++) {
     LLVMValueRef product = all->of[i], by = LLVMGetOperand(product, 1);
     uint64_t number = LLVMConstIntGetZExtValue(by);
-    number = is(product, LLVMMul) ? JOINED * number : number + 1;
+    number = is(product, LLVMMul) ? MERGED * number : number + 1;
     LLVMSetOperand(product, 1, LLVMConstInt(LLVMTypeOf(by), number, 0));
   }
 }
@@ -141,19 +141,19 @@ static void widen_range(program *p) {
                           LLVMCreateConstantRangeAttribute(p->context, kind, 32, &low, &end));
 }
 
-void join_blocks(program *p) {
+void merge_blocks(program *p) {
   const options *o = p->options;
   if (!o->launch_kernel || o->width || !has_pass(p, PASS_BLOCK_MERGE)) return;
   products all = {.p = p};
   instructions code = instructions_of_function(p->kernels[0].body);
   bool suits = are_alone(&p->kernels[0], &code) && pays(p, &p->kernels[0]) && find_products(&all, &code);
-  p->joinable = suits || p->even_pays;
-  if (suits && o->launch_columns % JOINED == 0) {
+  p->mergeable = suits || p->even_pays;
+  if (suits && o->launch_columns % MERGED == 0) {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
     add_where_disjoint(b, &code, &all);
     widen_products(&all);
-    p->joined = JOINED;
-    p->block[0] *= JOINED;
+    p->merged = MERGED;
+    p->block[0] *= MERGED;
     widen_range(p);
     LLVMDisposeBuilder(b);
   }

@@ -15,7 +15,7 @@ bool call_once(program *p); /* when all but those are; true: all is in registers
 void choose_tiers(program *p);
 void keep_launched(program *p);    /* only that kernel is one any more */
 void fix_block(program *p);        /* blockDim is a constant; of a grid of one block all but threadIdx */
-void join_blocks(program *p);      /* block_merge.c: two of a row as one, where that pays */
+void merge_blocks(program *p);     /* block_merge.c: two of a row as one, where that pays */
 void drop_scalar_code(program *p); /* what the kernel was before it became lanes: no launch runs it */
 /* False where nothing can be wrong, or nothing is known to be checked. */
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);

@@ -101,7 +101,7 @@ static bool find_counter(tile_loop *t) {
 }
 
 static bool find_k(tile_loop *t) {
-  t->iterations = (int64_t)rounds_of(t->inner, t->inner);
+  t->iterations = (int64_t)trip_count(t->inner, t->inner);
   for (LLVMValueRef phi = LLVMGetFirstInstruction(t->inner); LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
     LLVMValueRef by = increment_of(incoming_value(phi, t->inner, true), phi),
                  first = incoming_value(phi, t->inner, false);

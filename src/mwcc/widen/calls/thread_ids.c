@@ -82,7 +82,7 @@ bool widen_warp_register(widener *w, LLVMValueRef call, const char *name) {
 LLVMValueRef iteration_word(widener *w, const char *name) {
   bool limit = strcmp(name, ELEMENTS_LIMIT_LOW) == 0 || strcmp(name, ELEMENTS_LIMIT_HIGH) == 0;
   bool high = strcmp(name, ELEMENTS_DONE_HIGH) == 0 || strcmp(name, ELEMENTS_LIMIT_HIGH) == 0;
-  size_t field = limit ? offsetof(mw_worker, round_limit) : offsetof(mw_worker, round);
+  size_t field = limit ? offsetof(mw_worker, iteration_limit) : offsetof(mw_worker, iteration);
   LLVMValueRef at = constant_i64(w->p, field + (high ? sizeof(uint32_t) : 0));
   return LLVMBuildLoad2(w->b, w->p->i32, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""), "");
 }

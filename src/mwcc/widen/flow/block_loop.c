@@ -17,13 +17,13 @@ static LLVMValueRef grid_size(widener *w, unsigned axis) {
   LLVMValueRef size =
       load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
   size = LLVMBuildZExt(w->b, size, w->p->i64, "");
-  return axis ? size : LLVMBuildUDiv(w->b, size, constant_i64(w->p, w->p->joined), "");
+  return axis ? size : LLVMBuildUDiv(w->b, size, constant_i64(w->p, w->p->merged), "");
 }
 
 /* Merged blocks are run with the first of them. */
 static LLVMValueRef joined_from(widener *w, LLVMValueRef block) {
-  LLVMValueRef joined = constant_i64(w->p, w->p->joined), before = constant_i64(w->p, w->p->joined - 1);
-  return LLVMBuildUDiv(w->b, LLVMBuildAdd(w->b, block, before, ""), joined, "");
+  LLVMValueRef merged = constant_i64(w->p, w->p->merged), before = constant_i64(w->p, w->p->merged - 1);
+  return LLVMBuildUDiv(w->b, LLVMBuildAdd(w->b, block, before, ""), merged, "");
 }
 
 /* Fault reports and the runtime read the running block from the worker. */
@@ -69,7 +69,7 @@ void begin_blocks(emission *e, block_loop *l) {
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, block, end, ""), body, l->done);
   continue_at(e, body);
   l->count = e->shared_gangs ? begin_block_range(e, block, end, &block) : constant_i64(p, 1);
-  note_block(w, LLVMBuildMul(w->b, block, constant_i64(p, p->joined), ""));
+  note_block(w, LLVMBuildMul(w->b, block, constant_i64(p, p->merged), ""));
   LLVMValueRef gx = grid_size(w, 0), gy = grid_size(w, 1), rest = LLVMBuildUDiv(w->b, block, gx, "");
   LLVMValueRef ids[3] = {LLVMBuildURem(w->b, block, gx, ""), LLVMBuildURem(w->b, rest, gy, ""),
                          LLVMBuildUDiv(w->b, rest, gy, "")};

@@ -32,7 +32,7 @@ static unsigned gangs_to_share(const emission *e) {
   const program *p = w->p;
   const kernel *k = w->k;
   unsigned count[3];
-  if (!p->options->launch_kernel || p->joined > 1 || e->region_count > 1 || !w->shapes->order->loop_count) return 0;
+  if (!p->options->launch_kernel || p->merged > 1 || e->region_count > 1 || !w->shapes->order->loop_count) return 0;
   if (!k->any_order || k->shared_bytes || k->dynamic_shared || k->iterations_end) return 0;
   count_gangs_of(&w->shapes->cut, p->block, count);
   unsigned all = count[0] * count[1] * count[2];

@@ -67,7 +67,7 @@ static void begin_group(emission *e, iteration_loop *l) {
 static void begin_parallel(emission *e, iteration_loop *l, LLVMBasicBlockRef body) {
   widener *w = &e->w;
   program *p = w->p;
-  LLVMBasicBlockRef some = new_block(e, "free.round");
+  LLVMBasicBlockRef some = new_block(e, "parallel.iteration");
   LLVMValueRef at = load_slot(e, p->i64, l->slot), end = LLVMGetParam(w->function, 3), blocks = constant_i64(p, 1);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, at, end, ""), some, l->done);
   continue_at(e, some);
@@ -82,21 +82,21 @@ static void begin_parallel(emission *e, iteration_loop *l, LLVMBasicBlockRef bod
   LLVMBuildStore(w->b, LLVMBuildAdd(w->b, at, count, ""), l->slot);
   LLVMBuildStore(w->b, first, l->first);
   LLVMBuildStore(w->b, LLVMBuildAdd(w->b, first, count, ""), l->end);
-  set_worker_field(w, iteration, offsetof(mw_worker, round));
+  set_worker_field(w, iteration, offsetof(mw_worker, iteration));
   LLVMBuildBr(w->b, body);
 }
 
 /* Ordered iterations: all those of the blocks that a worker was given, one after the other. */
 static void begin_ordered(emission *e, iteration_loop *l, LLVMBasicBlockRef body) {
   widener *w = &e->w;
-  LLVMBasicBlockRef some = new_block(e, "round");
+  LLVMBasicBlockRef some = new_block(e, "iteration");
   LLVMValueRef iteration = load_slot(e, w->p->i64, l->slot);
   LLVMBuildCondBr(w->b, iterations_remain(w, iteration), some, l->done);
   continue_at(e, some);
   LLVMBuildStore(w->b, LLVMBuildAdd(w->b, iteration, grid_threads(w), ""), l->slot);
   LLVMBuildStore(w->b, e->first_block, l->first);
   LLVMBuildStore(w->b, e->end_block, l->end);
-  set_worker_field(w, iteration, offsetof(mw_worker, round));
+  set_worker_field(w, iteration, offsetof(mw_worker, iteration));
   LLVMBuildBr(w->b, body);
 }
 
@@ -105,13 +105,13 @@ static void begin_chosen(emission *e, iteration_loop *l) {
   widener *w = &e->w;
   program *p = w->p;
   LLVMBasicBlockRef parallel = new_block(e, "free"), ordered = new_block(e, "ordered"),
-                    body = new_block(e, "round.body");
-  l->head = new_block(e, "rounds"), l->done = new_block(e, "rounds.done");
-  l->slot = LLVMBuildAlloca(w->entry, p->i64, "round");
+                    body = new_block(e, "iteration.body");
+  l->head = new_block(e, "iterations"), l->done = new_block(e, "iterations.done");
+  l->slot = LLVMBuildAlloca(w->entry, p->i64, "iteration");
   l->first = LLVMBuildAlloca(w->entry, p->i64, "first"), l->end = LLVMBuildAlloca(w->entry, p->i64, "end");
   LLVMValueRef zero = constant_i64(p, 0),
-               rounds = load_invariant(p, w->b, p->i64, w->frame, offsetof(mw_frame, rounds));
-  LLVMValueRef free = LLVMBuildICmp(w->b, LLVMIntNE, rounds, zero, "");
+               iterations = load_invariant(p, w->b, p->i64, w->frame, offsetof(mw_frame, iterations));
+  LLVMValueRef free = LLVMBuildICmp(w->b, LLVMIntNE, iterations, zero, "");
   LLVMBuildStore(w->b, LLVMBuildSelect(w->b, free, e->first_block, zero, ""), l->slot);
   LLVMBuildBr(w->b, l->head);
   continue_at(e, l->head);
@@ -132,13 +132,13 @@ void begin_iterations(emission *e, iteration_loop *l) {
       w->k->iterations_signed ? LLVMBuildSExt(w->b, end, w->p->i64, "") : LLVMBuildZExt(w->b, end, w->p->i64, "");
   choose_kept_blocks(w);
   build_iteration_count(w->p, w->k);
-  if (w->k->rounds) {
+  if (w->k->iterations) {
     begin_chosen(e, l);
     return;
   }
   if (w->k->saves_state) begin_group(e, l);
-  l->head = new_block(e, "rounds"), l->done = new_block(e, "rounds.done");
-  l->slot = LLVMBuildAlloca(w->entry, w->p->i64, "round");
+  l->head = new_block(e, "iterations"), l->done = new_block(e, "iterations.done");
+  l->slot = LLVMBuildAlloca(w->entry, w->p->i64, "iteration");
   LLVMBuildStore(w->b, constant_i64(w->p, 0), l->slot);
   LLVMBuildBr(w->b, l->head);
   continue_at(e, l->head);
@@ -147,15 +147,15 @@ void begin_iterations(emission *e, iteration_loop *l) {
     LLVMValueRef few = LLVMBuildMul(w->b, grid_threads(w), constant_i64(w->p, STRIP_ITERATIONS), "");
     LLVMValueRef limit = lesser(w, LLVMBuildAdd(w->b, iteration, few, ""), w->elements, w->k->iterations_signed);
     LLVMBuildStore(w->b, limit, l->slot);
-    set_worker_field(w, limit, offsetof(mw_worker, round_limit));
+    set_worker_field(w, limit, offsetof(mw_worker, iteration_limit));
     l->iteration = iteration;
   } else {
-    LLVMBasicBlockRef body = new_block(e, "round");
+    LLVMBasicBlockRef body = new_block(e, "iteration");
     LLVMBuildCondBr(w->b, iterations_remain(w, iteration), body, l->done);
     continue_at(e, body);
     LLVMBuildStore(w->b, LLVMBuildAdd(w->b, iteration, grid_threads(w), ""), l->slot);
   }
-  set_worker_field(w, iteration, offsetof(mw_worker, round));
+  set_worker_field(w, iteration, offsetof(mw_worker, iteration));
 }
 
 void end_iterations(emission *e, const iteration_loop *l) {

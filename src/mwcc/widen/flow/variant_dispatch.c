@@ -163,7 +163,7 @@ void build_launched(program *p, kernel *k) {
   }
   if (p->options->launch_one) fits = LLVMBuildAnd(b, fits, LLVMBuildNot(b, several, ""), "");
   LLVMValueRef width = load_invariant(p, b, p->i32, LLVMGetParam(k->fits, 0), offsetof(mw_frame, grid));
-  fits = LLVMBuildAnd(b, fits, is_multiple(p, b, width, (int)p->joined), "");
+  fits = LLVMBuildAnd(b, fits, is_multiple(p, b, width, (int)p->merged), "");
   LLVMBuildRet(b, LLVMBuildZExt(b, fits, p->i32, ""));
   LLVMDisposeBuilder(b);
   free(name);

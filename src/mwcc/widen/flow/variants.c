@@ -138,12 +138,12 @@ static void add_variant(variant_query *q, cut c) {
     free(size);
     if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  of blocks side by side one row after the other");
     if (q->p->options->report && q->p->gangs > 1) puts("  workers share a block's gangs");
-    if (q->p->options->report && q->p->joined > 1) puts("  two blocks side by side as one");
+    if (q->p->options->report && q->p->merged > 1) puts("  two adjacent blocks as one");
     if (q->p->options->report && k->iterations_end)
-      puts(k->private_shared ? "  some rounds of many blocks at a time, each with shared memory of its own"
-           : k->saves_state  ? "  some rounds of many blocks at a time, whose sums are kept meanwhile"
-           : k->rounds       ? "  round by round of the whole grid, which workers share"
-                             : "  round by round of the whole grid rather than block by block");
+      puts(k->private_shared ? "  a few iterations of many blocks at a time, each block with shared memory of its own"
+           : k->saves_state  ? "  a few iterations of many blocks at a time, whose sums are saved in between"
+           : k->iterations   ? "  iteration by iteration of the whole grid, shared by the workers"
+                             : "  iteration by iteration of the whole grid rather than block by block");
     if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
   }
   if (with_fallback) shapes_free(&single);
@@ -339,7 +339,7 @@ void widen_kernels(program *p) {
   int together = p->options->vectors; /* 0: chosen by the cost model */
   for (size_t i = 0; i < p->kernel_count && p->options->check_memory; i++)
     explain(&p->kernels[i], "its accesses are checked one by one (--check-memory)", NULL);
-  join_blocks(p);
+  merge_blocks(p);
   for (size_t i = 0; i < p->kernel_count && p->options->width != 1; i++)
     widen_one(p, &p->kernels[i], lanes_for(p, &p->kernels[i]), together);
   inline_seldom(p);

@@ -317,14 +317,14 @@ static void emit_function(emission *e, const char *name) {
   choose_sharing(e);
   w->function = LLVMAddFunction(p->module, name, LLVMFunctionType(p->void_type, params, 4, 0));
   begin_function(e);
-  iteration_loop rounds = {0};
+  iteration_loop iterations = {0};
   block_loop blocks;
   e->first_block = LLVMGetParam(w->function, 2), e->end_block = LLVMGetParam(w->function, 3);
-  begin_iterations(e, &rounds);
+  begin_iterations(e, &iterations);
   begin_blocks(e, &blocks);
   emit_states(e);
   end_blocks(e, &blocks);
-  end_iterations(e, &rounds);
+  end_iterations(e, &iterations);
   fence_streamed(w);
   LLVMBuildRetVoid(w->b);
 }
