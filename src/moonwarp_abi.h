@@ -306,9 +306,16 @@ int mw_device_keep_printed(mw_device *device, int keep);
 size_t mw_device_printed(mw_device *device, char *text, size_t size);
 int mw_device_limit_get(mw_device *device, mw_limit limit, double *value);
 int mw_device_limit_set(mw_device *device, mw_limit limit, double value);
-/* Wait until all work is done. Reports, once, the first kernel failure since the last call that reported one. Calls
-   that read device memory for the host also report it, and then read nothing, since the contents may be wrong. */
+/* Wait until all work is done. Reports, once, the first kernel failure since the last call that reported one, of the
+   calling thread's owner (mw_owner_use). Calls that read device memory for the host also report it, and then read
+   nothing, since the contents may be wrong. */
 int mw_device_synchronize(mw_device *device);
+/* Owners: several users of one device, such as the Lua states of a process, are told of their own kernels' failures
+   only. A module belongs to the owner that the thread uses when it is made, and so do its kernels' launches; who waits
+   is told what the owner that the thread uses then is to know. 0 is an owner as well, that of threads which name none.
+   A failure that leaves the device unusable, as a fault on a GPU does, is everybody's. */
+uint64_t mw_owner_new(void); /* never 0 */
+void mw_owner_use(uint64_t owner);
 /* For bindings, when a script's state is closed: wait as mw_device_synchronize does, and print an unreported kernel
    failure to stderr. With `fail_process` the process then exits with status 1, whatever status the host returns.
    Returns the code of the failure, or MW_SUCCESS. */
@@ -354,8 +361,8 @@ int mw_stream_priority(const mw_stream *stream);
 uint64_t mw_stream_id(const mw_stream *stream); /* unique for the life of the process */
 /* MW_SUCCESS if all work is done, else MW_NOT_READY, which is not a failure and does not change the error slot. */
 int mw_stream_query(mw_stream *stream);
-/* Wait until the stream is empty; reports, once, the first failure of a kernel in it. MW_NOT_READY if it cannot become
-   empty because of a hold of the host. */
+/* Wait until the stream is empty; reports, once, the first failure of the owner's kernels in it. MW_NOT_READY if it
+   cannot become empty because of a hold of the host. */
 int mw_stream_synchronize(mw_stream *stream);
 /* Work that is queued in `stream` from now on waits for the event's latest record; without a record it does not
    wait. */

@@ -58,3 +58,96 @@ tell("parent", p[1], q[1])
     assert.is_true(result.ok)
   end)
 end)
+
+describe("states of one process", function()
+  local states = prelude .. [[
+local open, in_state, close = load "open", load "run", load "close"
+local other = open()
+local function there(code) tell("there", in_state(other, code)) end
+in_state(other, "mw = require 'moonwarp' a = mw.full(4, 7, 'int') b = mw.zeros(4, 'int') c = mw.pinned(4, 'int')")
+local wild = "__global__ void wild(int *p) { p[1 << 28] = 1; }"
+local function code_of(f, ...)
+  local ok, err = pcall(f, ...)
+  return ok and "done" or err.code
+end
+local mine = mw.zeros(4, "int")
+]]
+
+  local function check(script, expected)
+    local result = run { states .. script, environment = { MOONWARP_DEVICE = "cpu" }, seconds = 60 }
+    assert.equal(expected, result.output)
+    assert.is_true(result.ok)
+  end
+
+  it("are told of their own kernels' failures only, wherever they wait", function()
+    check([[
+      mw.compile(wild).wild(1, 1)(mine)
+      there "mw.synchronize() return 'waited'"
+      there "return tostring(a[2])"
+      there "b[1] = 3 return tostring(b:sum())"
+      there "local s = mw.stream() s:synchronize() s:free() return 'stream'"
+      there "mw.default_stream():synchronize() return 'default stream'"
+      there "local cuda = require 'moonwarp.runtime' return tostring(cuda.cudaMemcpy(a, b, 16, cuda.cudaMemcpyDefault))"
+      tell("here", code_of(mw.synchronize))
+      tell("here", code_of(mw.synchronize))
+      there "mw.synchronize() return 'waited'"
+    ]], "there\twaited\nthere\t7\nthere\t3\nthere\tstream\nthere\tdefault stream\nthere\t0\n" ..
+      "here\tcudaErrorIllegalAddress\nhere\tdone\nthere\twaited\n")
+  end)
+
+  it("are each told, where several failed", function()
+    check([[
+      mw.compile(wild).wild(1, 1)(mine)
+      in_state(other, "m = mw.compile '__global__ void trap() { __trap(); }' m.trap(1, 1)()")
+      tell("here", code_of(function() return mine[1] end))
+      there "local ok, err = pcall(mw.synchronize) return err.kernel"
+      there "return tostring(a[2])"
+      tell("here", code_of(function() return mine[1] end))
+    ]], "here\tcudaErrorIllegalAddress\nthere\ttrap\nthere\t7\nhere\tdone\n")
+  end)
+
+  it("keep their streams' failures, and those of graphs and prepared launches", function()
+    check([[
+      local s, m = mw.stream(), mw.compile(wild)
+      local graph = mw.capture(s, function() m.wild(1, 1, 0, s)(mine) end):instantiate()
+      graph:launch(s)
+      there "mw.synchronize() return tostring(a:sum())"
+      tell("graph", code_of(s.synchronize, s))
+      local bound = m.wild(1, 1, 0, s):bind(mine)
+      bound()
+      there "mw.synchronize() return tostring(a:sum())"
+      s:free()
+      there "mw.synchronize() return tostring(a:sum())"
+      tell("bound", code_of(mw.synchronize))
+    ]], "there\t28\ngraph\tcudaErrorIllegalAddress\nthere\t28\nthere\t28\nbound\tcudaErrorIllegalAddress\n")
+  end)
+
+  it("do not tell another's failure when they are closed", function()
+    check([[
+      mw.compile(wild).wild(1, 1)(mine)
+      in_state(other, "mw.compile '__global__ void tame() {}'.tame(1, 1)()")
+      close(other)
+      tell("here", code_of(mw.synchronize))
+    ]], "here\tcudaErrorIllegalAddress\n")
+  end)
+
+  it("tell of their own then", function()
+    local result = run { states .. [[
+      in_state(other, "mw.compile '__global__ void trap() { __trap(); }'.trap(1, 1)()")
+      tell("here", code_of(mw.synchronize))
+      close(other)
+      tell("here", code_of(mw.synchronize))
+    ]], environment = { MOONWARP_DEVICE = "cpu" }, seconds = 60 }
+    assert.matches("^here\tdone\nmoonwarp: kernel trap [^\n]*\n[^\n]*\nhere\tdone\n$", result.output)
+    assert.is_true(result.ok)
+  end)
+
+  it("do not take over an owner while a stream's function runs another's code", function()
+    check([[
+      local s = mw.stream()
+      mw.compile(wild).wild(1, 1, 0, s)(mine)
+      s:call(function() there "mw.synchronize() return tostring(a[1])" end)
+      tell("here", code_of(s.synchronize, s))
+    ]], "there\t7\nhere\tcudaErrorIllegalAddress\n")
+  end)
+end)

@@ -11,7 +11,8 @@
  *   5. a texture's                                  texture.c
  *   6. a device's `stream_lock`                     stream.c, capture.c
  *   7. the driver's: those of its streams and pool, of its heaps and tables
- *   8. of one file each, which call nobody meanwhile: command.c, peer.c, interrupt.c, gl.c, an image's names and the like
+ *   8. of one file each, which call nobody meanwhile: failure.c, command.c, peer.c, interrupt.c, gl.c, an image's names
+ *      and the like
  *
  * What lets go of an object may end it, and that takes locks from the top of the list. So references are dropped when
  * the lock is open again: what a function finds under the lock it hands to its caller. */

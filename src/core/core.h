@@ -16,8 +16,8 @@
  * Streams. Work in one stream runs in order. Commands (launch, copy, fill) return when they are queued. When a command
  * has finished or failed, the driver calls its `done` once, on any thread except one inside a kernel. `done` may free
  * memory and unload units, and must not wait; afterwards the driver does not access the command's memory, kernel or
- * unit. A kernel's failure belongs to its stream: the command counts as done, later commands run, and the next
- * stream_synchronize reports the first failure and clears it.
+ * unit. A kernel's failure belongs to its stream and to the launch's owner: the driver hands it to mw_stream_fail before
+ * a wait for the command returns, the command counts as done, and later commands run.
  *
  * Different streams overlap. The stream made with MW_STREAM_LEGACY, the device's first, follows the legacy default
  * stream's rule: its work waits for work queued earlier in streams without MW_STREAM_NON_BLOCKING, and the reverse.
@@ -42,6 +42,7 @@ typedef struct mw_launch_request {
   const char *const *reference_names;
   const uint64_t *references;
   const char *site; /* "script.lua:12" or NULL; copied */
+  uint64_t owner;   /* who is told if it fails: failure.c */
   mw_completion completion;
 } mw_launch_request;
 
@@ -182,11 +183,12 @@ typedef struct mw_driver {
   void (*surface_free)(void *device, uint64_t handle);
   const mw_driver_graphics *graphics; /* NULL: resources are shared by copies */
 
-  /* priority: within the range below. */
-  int (*stream_new)(void *device, unsigned flags, int priority, void **stream);
+  /* priority: within the range below. `handle`: the core's stream, for mw_stream_fail; it outlives the driver's. */
+  int (*stream_new)(void *device, unsigned flags, int priority, mw_stream *handle, void **stream);
   void (*priorities)(void *device, int *least, int *greatest);
   void (*stream_free)(void *stream); /* releases its holds; waits until it is empty and every `done` has returned */
-  /* Wait until the stream is empty and every `done` has returned; report the stream's first failure, once. */
+  /* Wait until the stream is empty and every `done` has returned. Kernels' failures are not reported, but for those
+     that the device does not survive: then every call fails. */
   int (*stream_synchronize)(void *stream);
   /* MW_SUCCESS when empty, MW_NOT_READY (without filling the error slot) when not. */
   int (*stream_query)(void *stream);
@@ -267,6 +269,9 @@ typedef struct mw_driver {
 void mw_drivers_report(mw_text *out);
 /* Whether device i of mw_device_list renders for OpenGL's current context: see mw_graphics_device. */
 bool mw_device_draws(size_t i, unsigned list);
+/* failure.c: for drivers, a kernel of `owner` failed in the stream. The error becomes the core's. Takes a lock and calls
+   nobody. */
+void mw_stream_fail(mw_stream *stream, uint64_t owner, mw_error *error);
 /* device.c: stop the running kernels of all open devices. */
 void mw_devices_interrupt(void);
 
@@ -280,6 +285,7 @@ extern const mw_driver mw_cuda_driver;
  * runs. So a host thread always releases the last handle of a device, never a `done`. Closing a device can therefore
  * wait for its streams, whose last `done`s free the last memory and units, before it closes the driver's device. */
 
+typedef struct mw_failure mw_failure; /* failure.c's */
 typedef struct mw_capture mw_capture; /* capture.c's */
 typedef struct mw_tail {
   size_t *nodes;
@@ -314,7 +320,10 @@ struct mw_device {
   int capability; /* requested when it was opened, major * 10 + minor; 0: its own */
   char name[32];  /* "cpu:0", "cpu:0@1.1" */
   mw_properties properties;
-  _Atomic(mw_error *) failure;                     /* of a kernel: found by mw_device_wait and not reported yet */
+  /* failure.c's: failures that nobody has been told of yet. */
+  pthread_mutex_t failure_lock;
+  mw_failure *failures;
+  atomic_int failure_count;
   struct mw_device *next;                          /* in device.c's list */
   _Atomic(struct mw_device_functions *) functions; /* elementwise/copy.c's */
   /* stream.c's: the other streams, including released ones that still have work. */
@@ -327,11 +336,9 @@ struct mw_device {
 /* elementwise/copy.c: destroy the device's internal elementwise functions. */
 void mw_elementwise_close(mw_device *device);
 
-/* Wait until all work is done, without reporting: a kernel's failure is recorded for the next mw_device_synchronize.
+/* Wait until all work is done, without reporting failures: that is for a later mw_device_synchronize.
    Fails only with MW_NOT_READY, if a hold would block. */
 int mw_device_wait(mw_device *device);
-/* Record the kernel failure in the error slot for the next mw_device_synchronize. */
-void mw_device_keep_failure(mw_device *device);
 
 /* mw_buffer_copy and mw_buffer_fill in a stream of the device. */
 int mw_buffer_copy_in(mw_stream *stream, mw_buffer *target, size_t target_offset, mw_buffer *source,
@@ -355,7 +362,7 @@ static inline mw_stream *mw_stream_of(mw_device *device) {
 /* Make the default stream; close it and all other streams, waiting for them. */
 int mw_streams_open(mw_device *device);
 void mw_streams_close(mw_device *device);
-/* Wait for all streams except the default one; kernels' failures are recorded in device->failure. */
+/* Wait for all streams except the default one, without reporting failures. */
 int mw_streams_wait(mw_device *device);
 /* Whether the thread is in a host function that a hold stands for (mw_hold_enter). */
 bool mw_stream_in_function(void);

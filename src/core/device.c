@@ -5,6 +5,7 @@
  * A forked child starts with an empty list: the devices that it inherits are lost (forked.h). */
 #include "core.h"
 #include "core/graph/capture.h"
+#include "failure.h"
 #include "forked.h"
 #include "peer.h"
 
@@ -135,6 +136,7 @@ static int open_device(const choice *wanted, mw_device **out) {
   mw_refs_init(&device->refs);
   device->driver = driver;
   device->ordinal = ordinal;
+  mw_failures_open(device);
   device->capability = number_of(&wanted->capability);
   snprintf(device->name, sizeof device->name, "%s:%d", driver->name, ordinal);
   if (device->capability) {
@@ -154,6 +156,7 @@ static int open_device(const choice *wanted, mw_device **out) {
 fail_opened:
   driver->close(device->state);
 fail_open:
+  mw_failures_close(device);
   free(device);
   return code;
 }
@@ -163,7 +166,7 @@ static void close_device(mw_device *device) {
   mw_peers_forget(device);
   mw_streams_close(device);
   device->driver->close(device->state);
-  mw_error_free(atomic_load(&device->failure));
+  mw_failures_close(device);
   free(device);
 }
 
@@ -172,6 +175,7 @@ static void lose_devices(void) {
   mw_lock_init(&list_lock);
   for (mw_device *device = open_devices; device; device = device->next) {
     mw_lock_init(&device->stream_lock);
+    mw_lock_init(&device->failure_lock);
     mw_driver_lose(device->driver, &device->lost);
     device->driver = &device->lost;
   }
@@ -258,7 +262,7 @@ int mw_device_reset(mw_device *device) {
   int code = device->driver->reset ? device->driver->reset(device->state) : mw_device_wait(device);
   if (code != MW_SUCCESS) return code;
   if (device->driver->reset) atomic_fetch_add(&device->epoch, 1);
-  mw_error_free(atomic_exchange(&device->failure, NULL));
+  mw_failures_clear(device);
   return MW_SUCCESS;
 }
 
@@ -321,19 +325,11 @@ int mw_device_limit_set(mw_device *device, mw_limit limit, double value) {
 
 /* ---- waiting ---- */
 
-void mw_device_keep_failure(mw_device *device) {
-  mw_error *failure = mw_error_copy(mw_error_last());
-  mw_error *none = NULL;
-  /* The first failure is reported; later ones are discarded, as the driver does. */
-  if (!atomic_compare_exchange_strong(&device->failure, &none, failure)) mw_error_free(failure);
-  mw_error_clear();
-}
-
 int mw_device_wait(mw_device *device) {
   int code = mw_capture_refuse_wait(device);
   if (code != MW_SUCCESS) return code;
   code = device->driver->stream_synchronize(device->stream);
-  if (code != MW_SUCCESS && code != MW_NOT_READY) mw_device_keep_failure(device);
+  if (code != MW_SUCCESS && code != MW_NOT_READY) mw_failure_keep(device);
   int others = atomic_load(&device->stream_count) > 0 ? mw_streams_wait(device) : MW_SUCCESS;
   bool held = code == MW_NOT_READY || others == MW_NOT_READY;
   return held && !mw_stream_in_function() ? MW_NOT_READY : MW_SUCCESS;
@@ -344,10 +340,7 @@ int mw_device_synchronize(mw_device *device) {
   if (refused != MW_SUCCESS) return refused;
   bool alone = atomic_load_explicit(&device->stream_count, memory_order_acquire) == 0 && !mw_stream_in_function();
   int code = alone ? device->driver->stream_synchronize(device->stream) : mw_device_wait(device);
-  if (code == MW_NOT_READY || !atomic_load_explicit(&device->failure, memory_order_relaxed)) return code;
-  mw_error *failure = atomic_exchange(&device->failure, NULL);
-  if (!failure) return code;
-  code = mw_error_raise(failure);
-  mw_error_free(failure);
-  return code;
+  if (code == MW_NOT_READY) return code;
+  int failure = mw_failure_raise(device, NULL, mw_owner_current());
+  return failure ? failure : code;
 }

@@ -35,7 +35,7 @@ static int no_texture(void *device, const struct mw_tex_record *record, uint64_t
   return refuse();
 }
 static int no_surface(void *device, uint64_t array, int level, uint64_t *handle) { return refuse(); }
-static int no_stream(void *device, unsigned flags, int priority, void **stream) { return refuse(); }
+static int no_stream(void *device, unsigned flags, int priority, mw_stream *handle, void **stream) { return refuse(); }
 static int refuse_object(void *object) { return refuse(); }
 static int refuse_pair(void *object, void *other) { return refuse(); }
 static int no_call(void *stream, mw_completion function) { return refuse(); }

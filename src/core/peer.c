@@ -3,6 +3,7 @@
  * A pair holds no references, since two devices with mutual access would never be closed. Instead, a device that is
  * closed waits for those that have access to it, whose commands may use its memory. */
 #include "peer.h"
+#include "failure.h"
 
 #include <stdlib.h>
 
@@ -80,7 +81,7 @@ bool mw_device_reaches(const mw_device *device, const mw_device *peer) {
 /* Ignores captures and holds: only running work matters. */
 static void wait_for(mw_device *device) {
   int code = device->driver->stream_synchronize(device->stream);
-  if (code != MW_SUCCESS && code != MW_NOT_READY) mw_device_keep_failure(device);
+  if (code != MW_SUCCESS && code != MW_NOT_READY) mw_failure_keep(device);
   (void)mw_streams_wait(device);
 }
 

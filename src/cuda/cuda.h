@@ -33,6 +33,7 @@
 typedef struct cuda_device cuda_device;
 typedef struct cuda_stream cuda_stream;
 typedef struct cuda_unit cuda_unit;
+typedef struct cuda_kernel cuda_kernel;
 typedef struct cuda_heap cuda_heap;
 
 enum { CUDA_HOLDS = 1024 };
@@ -129,6 +130,7 @@ typedef struct cuda_pending {
   unsigned times;
   const mw_kernel_info *kernel; /* NULL: not a launch */
   cuda_unit *unit;
+  uint64_t owner;      /* the launch's */
   bool interrupted;    /* the host stopped it */
   unsigned number;     /* identifies the launch to the host, or 0: guard.c */
   const char *site_at; /* the address from which the text below was copied: not to be read */
@@ -139,6 +141,7 @@ typedef struct cuda_pending {
 
 struct cuda_stream {
   cuda_device *device;
+  mw_stream *core; /* the core's handle */
   CUstream handle;
   unsigned flags, epoch;
   pthread_mutex_t lock;
@@ -156,7 +159,6 @@ struct cuda_stream {
   cuda_stream *next;   /* in the device's list */
   int priority;
   struct cuda_waits *waits; /* event.c's: the holds that block it */
-  mw_error *failure;        /* the first kernel failure that has not been reported */
   /* guard.c's: the command that should end, and since when; 0: none. watchdog.c's: the running launch, and since
      when. */
   uint64_t ending;
@@ -165,18 +167,18 @@ struct cuda_stream {
   double watched_since;
 };
 
-int cuda_stream_new(void *device, unsigned flags, int priority, void **stream);
+int cuda_stream_new(void *device, unsigned flags, int priority, mw_stream *core, void **stream);
 void cuda_stream_free(void *stream);
 int cuda_stream_synchronize(void *stream);
 int cuda_stream_query(void *stream);
 /* Recreate the stream's handle if the context was recreated. */
 int cuda_stream_enter(cuda_stream *stream);
-/* A command was queued: its completion is called when it is done. */
-void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
-                        cuda_unit *unit, const char *site);
-/* The same of a launch with a number (guard.c). */
-void cuda_stream_queued_numbered(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
-                                 cuda_unit *unit, const char *site, unsigned number);
+/* A command that is no launch was queued: its completion is called when it is done. */
+void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion);
+/* A launch was queued; one with a number (guard.c). */
+void cuda_stream_launched(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request);
+void cuda_stream_launched_numbered(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request,
+                                   unsigned number);
 /* Wait until what is queued in the stream is done. */
 CUresult cuda_stream_wait_done(cuda_stream *stream);
 /* A launch call returned a fault: if CUDA waits for each launch, this is the launch that failed. */
@@ -281,14 +283,14 @@ typedef struct cuda_symbol {
   uint64_t bound; /* for a reference: the handle that was written last */
 } cuda_symbol;
 
-typedef struct cuda_kernel {
+struct cuda_kernel {
   cuda_unit *unit;
   CUfunction function;
   size_t dynamic; /* its current limit of dynamic shared memory */
   mw_kernel_info info;
   size_t *found, found_count; /* pointer parameters whose extents a launch passes: guard.c */
   size_t *reference_symbols;  /* for each of info.references: its index among the unit's symbols */
-} cuda_kernel;
+};
 
 struct cuda_unit {
   cuda_device *device;

@@ -158,7 +158,7 @@ static int __attribute__((cold, noinline)) launch_numbered(cuda_stream *stream, 
     return fail_launch(stream, kernel, request, result);
   }
   code = unit->shares ? share(stream, unit, true) : MW_SUCCESS;
-  cuda_stream_queued_numbered(stream, &request->completion, &kernel->info, unit, request->site, number);
+  cuda_stream_launched_numbered(stream, kernel, request, number);
   if (first) cuda_monitor_wake(stream->device);
   return code;
 }
@@ -194,6 +194,6 @@ int cuda_launch(void *handle, const mw_launch_request *request) {
     int code = share(stream, kernel->unit, true);
     if (code != MW_SUCCESS) return code;
   }
-  cuda_stream_queued(stream, &request->completion, &kernel->info, kernel->unit, request->site);
+  cuda_stream_launched(stream, kernel, request);
   return MW_SUCCESS;
 }

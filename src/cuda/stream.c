@@ -78,27 +78,31 @@ static const char *cut_site(const char *site) {
 }
 
 /* The launch is the last one over again, and no mark stands between. */
-static bool repeats(const cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
-                    const char *site) {
-  if (!kernel || !completion->done || stream->end == stream->first || stream->end == stream->marked) return false;
+static bool repeats(const cuda_stream *stream, const mw_kernel_info *kernel, const mw_launch_request *request) {
+  const mw_completion *completion = &request->completion;
+  if (!completion->done || stream->end == stream->first || stream->end == stream->marked) return false;
   const cuda_pending *last = command_at(stream, stream->end - 1);
   return last->completion.context == completion->context && last->completion.done == completion->done &&
-         last->kernel == kernel && last->site_at == site && last->number == 0;
+         last->kernel == kernel && last->site_at == request->site && last->number == 0;
 }
 
 /* Under the lock. */
-static void __attribute__((noinline)) append(cuda_stream *stream, const mw_completion *completion,
-                                             const mw_kernel_info *kernel, cuda_unit *unit, const char *site) {
+static cuda_pending *append(cuda_stream *stream, const mw_completion *completion) {
   if (stream->end - stream->first == stream->capacity) grow(stream);
   cuda_pending *pending = command_at(stream, stream->end++);
-  pending->completion = *completion;
-  pending->times = 1;
+  *pending = (cuda_pending){.completion = *completion, .times = 1};
+  return pending;
+}
+
+/* Likewise. */
+static cuda_pending *__attribute__((noinline)) append_launch(cuda_stream *stream, const mw_kernel_info *kernel,
+                                                             const mw_launch_request *request) {
+  cuda_pending *pending = append(stream, &request->completion);
   pending->kernel = kernel;
-  pending->unit = unit;
-  pending->number = 0;
-  pending->interrupted = false;
-  pending->site_at = site;
-  strcpy(pending->site, cut_site(site));
+  pending->owner = request->owner;
+  pending->site_at = request->site;
+  strcpy(pending->site, cut_site(request->site));
+  return pending;
 }
 
 /* Under the lock, which it lets go of. */
@@ -113,29 +117,37 @@ static void __attribute__((noinline)) mark(cuda_stream *stream) {
   if (full && atomic_load(&stream->device->live_holds) == 0) cu.cuEventSynchronize(full);
 }
 
-/* A launch that is repeated touches no memory but the last entry, which is in the cache. */
-void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
-                        cuda_unit *unit, const char *site) {
-  mw_lock(&stream->lock);
-  if (mw_likely(repeats(stream, completion, kernel, site)))
-    command_at(stream, stream->end - 1)->times++;
-  else
-    append(stream, completion, kernel, unit, site);
+/* One command more. Under the lock, which it lets go of. */
+static inline void count(cuda_stream *stream) {
   if (mw_likely(++stream->unmarked < MARK_EVERY))
     mw_unlock(&stream->lock);
   else
     mark(stream);
 }
 
-void cuda_stream_queued_numbered(cuda_stream *stream, const mw_completion *completion, const mw_kernel_info *kernel,
-                                 cuda_unit *unit, const char *site, unsigned number) {
+void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion) {
   mw_lock(&stream->lock);
-  append(stream, completion, kernel, unit, site);
-  command_at(stream, stream->end - 1)->number = number;
-  if (++stream->unmarked < MARK_EVERY)
-    mw_unlock(&stream->lock);
+  append(stream, completion);
+  count(stream);
+}
+
+/* A launch that is repeated touches no memory but the last entry, which is in the cache. */
+void cuda_stream_launched(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request) {
+  mw_lock(&stream->lock);
+  if (mw_likely(repeats(stream, &kernel->info, request)))
+    command_at(stream, stream->end - 1)->times++;
   else
-    mark(stream);
+    append_launch(stream, &kernel->info, request)->unit = kernel->unit;
+  count(stream);
+}
+
+void cuda_stream_launched_numbered(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request,
+                                   unsigned number) {
+  mw_lock(&stream->lock);
+  cuda_pending *pending = append_launch(stream, &kernel->info, request);
+  pending->unit = kernel->unit;
+  pending->number = number;
+  count(stream);
 }
 
 /* ---- all streams ---- */
@@ -155,7 +167,7 @@ void cuda_streams_poll(cuda_device *device) {
 
 /* With CUDA_LAUNCH_BLOCKING=1 CUDA waits in the launch, and what fails there is that launch: all before are done. */
 void cuda_stream_blames(cuda_stream *stream, const mw_kernel_info *kernel, const char *site) {
-  static const mw_completion none;
+  const mw_launch_request blamed = {.site = site};
   const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
   cuda_device *device = stream->device;
   if (!blocking || atoi(blocking) == 0) return;
@@ -163,7 +175,7 @@ void cuda_stream_blames(cuda_stream *stream, const mw_kernel_info *kernel, const
   for (cuda_stream *other = device->streams; other; other = other->next) complete(other, other->end);
   mw_unlock(&device->lock);
   mw_lock(&stream->lock);
-  append(stream, &none, kernel, NULL, site);
+  append_launch(stream, kernel, &blamed);
   mw_unlock(&stream->lock);
 }
 
@@ -229,12 +241,13 @@ int cuda_stream_enter(cuda_stream *stream) {
   return code || stream->epoch == stream->device->epoch ? code : make(stream);
 }
 
-int cuda_stream_new(void *handle, unsigned flags, int priority, void **out) {
+int cuda_stream_new(void *handle, unsigned flags, int priority, mw_stream *core, void **out) {
   cuda_device *device = handle;
   int code = cuda_enter(device);
   if (code != MW_SUCCESS) return code;
   cuda_stream *stream = mw_alloc(sizeof *stream);
   stream->device = device;
+  stream->core = core;
   stream->flags = flags;
   stream->priority = priority;
   code = make(stream);
@@ -269,7 +282,6 @@ void cuda_stream_free(void *handle) {
     if (stream->handle != CU_STREAM_LEGACY) cu.cuStreamDestroy(stream->handle);
   }
   pthread_mutex_destroy(&stream->lock);
-  mw_error_free(stream->failure);
   free(stream->queue);
   free(stream);
 }
@@ -303,18 +315,6 @@ CUresult cuda_stream_wait_done(cuda_stream *stream) {
   return result;
 }
 
-/* The stream's first failure since the last time, once. */
-static int raise_failure(cuda_stream *stream) {
-  mw_lock(&stream->lock);
-  mw_error *failure = stream->failure;
-  stream->failure = NULL;
-  mw_unlock(&stream->lock);
-  if (!failure) return MW_SUCCESS;
-  int code = mw_error_raise(failure);
-  mw_error_free(failure);
-  return code;
-}
-
 int cuda_stream_synchronize(void *handle) {
   cuda_stream *stream = handle;
   int code = cuda_stream_enter(stream);
@@ -326,12 +326,8 @@ int cuda_stream_synchronize(void *handle) {
   uint64_t upto = stream->end;
   mw_unlock(&stream->lock);
   code = cuda_outcome(stream->device, cuda_stream_wait_done(stream), "waiting for a stream");
-  if (code != MW_SUCCESS) { /* why a kernel did not end may have been told */
-    int told = raise_failure(stream);
-    return told ? told : code;
-  }
-  complete(stream, upto);
-  return raise_failure(stream);
+  if (code == MW_SUCCESS) complete(stream, upto);
+  return code;
 }
 
 int cuda_stream_query(void *handle) {

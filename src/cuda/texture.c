@@ -162,7 +162,7 @@ int cuda_array_copy(void *handle, const mw_array_box *box, mw_completion complet
   if (result == 0) result = set_target(&box->target, &copy);
   if (result == 0) result = cu.cuMemcpy3DAsync(&copy, stream->handle);
   code = cuda_outcome(stream->device, result, "a copy with a CUDA array");
-  if (code == MW_SUCCESS) cuda_stream_queued(stream, &completion, NULL, NULL, NULL);
+  if (code == MW_SUCCESS) cuda_stream_queued(stream, &completion);
   return code;
 }
 

@@ -16,7 +16,7 @@ static int begin(cuda_stream *stream) {
 
 static int end(cuda_stream *stream, CUresult result, const char *what, const mw_completion *completion) {
   int code = cuda_outcome(stream->device, result, what);
-  if (code == MW_SUCCESS) cuda_stream_queued(stream, completion, NULL, NULL, NULL);
+  if (code == MW_SUCCESS) cuda_stream_queued(stream, completion);
   return code;
 }
 

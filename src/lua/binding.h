@@ -155,6 +155,7 @@ typedef struct mwl_symbol {
 typedef struct mwl_state {
   const void *metatables[MWL_CLASS_COUNT]; /* for fast class tests; the registry retains them */
   mwl_device *current;                     /* NULL until a device is needed */
+  uint64_t owner;                          /* its modules', and of what it waits for: mw_owner_use */
   size_t calls;                            /* the number of Lua functions queued in streams (stream.c) */
   mwl_device *printing;                    /* whose printf output a Lua function gets (device.c); NULL: stdout */
   size_t live;                             /* bytes of device memory that this state's arrays hold */
@@ -301,13 +302,14 @@ void mwl_open_dtype(lua_State *L, mwl_state *state);
 
 /* The current device of this state, opened if necessary. */
 mwl_device *mwl_current(lua_State *L, mwl_state *state);
-/* Wait for work in flight and raise the failure of a kernel that ran since the last call; cheap if nothing was
-   launched. Called before data is returned to the host, so that the results of a failed kernel are not taken for
+/* Wait for work in flight and raise the failure of a kernel that this state ran since the last call; cheap if nothing
+   was launched. Called before data is returned to the host, so that the results of a failed kernel are not taken for
    data. */
 void mwl_settle(lua_State *L, mwl_state *state, mwl_device *device);
 
 /* Before data is written to the device, which waits as well: only runs Lua functions that streams have to call. */
 static inline void mwl_drain(lua_State *L, mwl_state *state, mwl_device *device) {
+  mw_owner_use(state->owner);
   if (state->calls > 0) mwl_settle(L, state, device);
 }
 /* Wait by wait(handle), a mw_result, and call Lua functions that block it meanwhile. */

@@ -193,6 +193,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   lua_newtable(L);
   mwl_state *state = mwl_plain(L, sizeof *state);
   memset(state, 0, sizeof *state);
+  state->owner = mw_owner_new();
   lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
 
   lua_newtable(L);

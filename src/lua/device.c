@@ -34,6 +34,7 @@ static mwl_device *open_device(lua_State *L, mwl_state *state, const char *name)
 }
 
 mwl_device *mwl_current(lua_State *L, mwl_state *state) {
+  mw_owner_use(state->owner);
   if (!state->current) {
     mwl_device *device = open_device(L, state, NULL);
     lua_pop(L, 1);
@@ -49,6 +50,7 @@ void mwl_device_push(lua_State *L, mwl_device *device) {
 }
 
 void mwl_settle(lua_State *L, mwl_state *state, mwl_device *device) {
+  mw_owner_use(state->owner);
   if (!device->pending || !device->handle) return;
   device->pending = false;
   mwl_must(L, state, mwl_wait_device(L, state, device));
@@ -326,6 +328,7 @@ static int device_gc(lua_State *L) {
   mwl_device *device = mwl_test(L, state, 1, MWL_DEVICE);
   if (!device || !device->handle) return 0;
   if (state->current == device) state->current = NULL;
+  mw_owner_use(state->owner);
   if (device->pending) mw_device_leave(device->handle, is_script(L));
   mw_device_release(device->handle);
   device->handle = NULL;

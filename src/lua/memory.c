@@ -99,6 +99,7 @@ static int memory_free(lua_State *L) {
 static int memory_free_in(lua_State *L) {
   mwl_state *state = mwl_of(L);
   uint64_t address = address_at(L, state, 1);
+  mw_owner_use(state->owner);
   mwl_must(L, state, mw_memory_free_in(mwl_check_stream(L, state, 2, "cudaFreeAsync")->handle, address));
   own_address(L, address, false);
   return 0;

@@ -61,6 +61,7 @@ static bool run_calls(lua_State *L, mwl_state *state) {
 
 int mwl_wait(lua_State *L, mwl_state *state, int (*wait)(void *), void *handle) {
   for (;;) {
+    mw_owner_use(state->owner); /* the functions may have run another state's code */
     int code = wait(handle);
     if (code != MW_NOT_READY || !run_calls(L, state)) {
       mwl_deliver_printed(L, state);

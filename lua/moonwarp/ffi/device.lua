@@ -11,6 +11,10 @@ local later = require "moonwarp.ffi.later"
 
 local M = {}
 
+---Who this state's modules belong to, and who waits (mw_owner_use).
+M.owner = C.mw_owner_new()
+local owner = M.owner
+
 local devices = {} -- handle's address -> object
 local current -- nil until something needs a device
 
@@ -21,6 +25,7 @@ local device_type = class.struct("device", "struct { mw_device *_handle; int _pe
   __tostring = name_of,
   __gc = function(self)
     -- Where an interpreter runs a script, which has its name in `arg`, the process's status is the script's.
+    C.mw_owner_use(owner)
     if self._pending ~= 0 then C.mw_device_leave(self._handle, type(rawget(_G, "arg")) == "table" and 1 or 0) end
     C.mw_device_release(self._handle)
     self._handle = nil
@@ -44,6 +49,7 @@ end
 
 ---The device of this state, opened now if it was not yet.
 function M.current()
+  C.mw_owner_use(owner)
   if not current then current = open(nil) end
   return current
 end
@@ -73,7 +79,10 @@ end
 
 -- Functions of streams stand in the way: they are called until none does.
 local function call_and_wait(wait, handle, code)
-  while code == C.MW_NOT_READY and M.run_calls() do code = wait(handle) end
+  while code == C.MW_NOT_READY and M.run_calls() do
+    C.mw_owner_use(owner) -- the functions may have run another state's code
+    code = wait(handle)
+  end
   return code
 end
 
@@ -83,6 +92,7 @@ end
 ---@param handle ffi.cdata*
 ---@return integer code
 function M.wait(wait, handle)
+  C.mw_owner_use(owner)
   local code = wait(handle)
   if code == C.MW_NOT_READY then code = call_and_wait(wait, handle, code) end
   if printing then M.deliver_printed() end
@@ -94,14 +104,17 @@ local function wait_device(device)
   errors.must(M.wait(C.mw_device_synchronize, device._handle))
 end
 
----Raise the failure of a kernel that ran since the last call, waiting for the work in flight; cheap where nothing was
----launched. Called before whatever hands data to the host: a result of a failed kernel should not pass for data.
+---Raise the failure of a kernel that this state ran since the last call, waiting for the work in flight; cheap where
+---nothing was launched. Called before whatever hands data to the host: a result of a failed kernel should not pass for
+---data.
 function M.settle(device)
+  C.mw_owner_use(owner)
   if device._pending ~= 0 then wait_device(device) end
 end
 
 ---The same before data is handed to the device, which waits too: only functions that streams have to call are called.
 function M.drain(device)
+  C.mw_owner_use(owner)
   if M.has_calls then M.settle(device) end
 end
 

@@ -92,6 +92,7 @@ M.raw = {
   end,
   memory_free_in = function(at, stream)
     at = address(at)
+    C.mw_owner_use(device.owner)
     errors.must(C.mw_memory_free_in(streams.check(stream, "cudaFreeAsync")._handle, at))
     owned[at] = nil
   end,

@@ -231,7 +231,7 @@ static int copy_native(mw_device *device, const side *target, const side *source
     whole.target.address += target->slice_pitch;
     whole.source.address += source->slice_pitch;
   }
-  return code == MW_SUCCESS ? device->driver->stream_synchronize(device->stream) : code;
+  return code == MW_SUCCESS ? mw_stream_synchronize(&device->legacy) : code;
 }
 
 /* ---- the whole ---- */

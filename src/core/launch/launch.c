@@ -140,6 +140,7 @@ int mw_launch_new(mw_kernel *kernel, const unsigned grid[3], const unsigned bloc
   mw_refs_init(&launch->refs);
   launch->kernel = mw_kernel_retain(kernel);
   launch->epoch = kernel->module->epoch;
+  launch->request.owner = kernel->module->owner;
   launch->device = kernel->module->device;
   launch->missing = kernel->info->param_count;
   int code = mw_launch_configure(launch, grid, block, dynamic_shared);

@@ -3,7 +3,7 @@
  * A released stream with unfinished work stays in its device's list, with a count of 0, until the work is done, since
  * waits for the device include it. It is destroyed by the next call that makes or releases a stream or closes the
  * device. A thread that waits pins the streams that it waits for, so that they are not destroyed meanwhile. */
-#include "core/core.h"
+#include "core/failure.h"
 #include "core/graph/capture.h"
 #include "core/graph/graph.h"
 
@@ -29,7 +29,7 @@ int mw_streams_open(mw_device *device) {
   legacy->device = device;
   legacy->flags = MW_STREAM_LEGACY;
   legacy->id = next_id();
-  int code = device->driver->stream_new(device->state, MW_STREAM_LEGACY, 0, &legacy->state);
+  int code = device->driver->stream_new(device->state, MW_STREAM_LEGACY, 0, legacy, &legacy->state);
   device->stream = legacy->state;
   if (code == MW_SUCCESS) mw_lock_init(&device->stream_lock);
   return code;
@@ -45,8 +45,6 @@ static void reap(mw_device *device) {
       continue;
     }
     *link = stream->next;
-    /* Its failure has not been reported yet. */
-    if (device->driver->stream_synchronize(stream->state) != MW_SUCCESS) mw_device_keep_failure(device);
     device->driver->stream_free(stream->state);
     free(stream);
     atomic_fetch_sub(&device->stream_count, 1);
@@ -79,16 +77,15 @@ int mw_stream_new(mw_device *device, unsigned flags, int priority, mw_stream **o
   mw_stream_priorities(device, &least, &greatest);
   if (priority > least) priority = least;
   if (priority < greatest) priority = greatest;
-  void *state;
-  int code = device->driver->stream_new(device->state, flags, priority, &state);
-  if (code != MW_SUCCESS) return code;
   mw_stream *stream = mw_alloc(sizeof *stream);
+  *stream = (mw_stream){.device = device, .flags = flags, .priority = priority, .id = next_id()};
+  int code = device->driver->stream_new(device->state, flags, priority, stream, &stream->state);
+  if (code != MW_SUCCESS) {
+    free(stream);
+    return code;
+  }
   mw_refs_init(&stream->refs);
-  stream->device = mw_device_retain(device);
-  stream->state = state;
-  stream->flags = flags;
-  stream->priority = priority;
-  stream->id = next_id();
+  mw_device_retain(device);
   mw_lock(&device->stream_lock);
   reap(device);
   stream->next = device->streams;
@@ -169,7 +166,10 @@ int mw_stream_query(mw_stream *stream) {
 
 int mw_stream_synchronize(mw_stream *stream) {
   int code = refuse_capturing(stream);
-  return code ? code : stream->device->driver->stream_synchronize(stream->state);
+  if (code == MW_SUCCESS) code = stream->device->driver->stream_synchronize(stream->state);
+  if (code == MW_NOT_READY) return code;
+  int failure = mw_failure_raise(stream->device, stream, mw_owner_current());
+  return failure ? failure : code;
 }
 
 /* The stream after `stream` in the list (NULL: the first); pins it and unpins `stream`. */
@@ -189,7 +189,7 @@ int mw_streams_wait(mw_device *device) {
     if (code == MW_NOT_READY)
       result = code;
     else if (code != MW_SUCCESS)
-      mw_device_keep_failure(device);
+      mw_failure_keep(device);
   }
   mw_lock(&device->stream_lock);
   reap(device);

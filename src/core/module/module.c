@@ -4,6 +4,7 @@
  * it is moved to the cache. A cached file that is invalid, or that vanishes during use (another process may evict it),
  * causes another compilation and never an error. */
 #include "module.h"
+#include "core/failure.h"
 #include "cxx_name.h"
 #include "core/texture/texture_reference.h"
 
@@ -65,6 +66,7 @@ static mw_module *new_module(mw_device *device, mw_source *source) {
   mw_refs_init(&module->uses);
   module->device = mw_device_retain(device);
   module->epoch = atomic_load(&device->epoch);
+  module->owner = mw_owner_current();
   module->source = source;
   mw_lock_init(&module->lock);
   mw_lock_init(&module->binding);

@@ -42,6 +42,7 @@ struct mw_module {
   mw_refs uses; /* commands in flight, and one while there are handles: the units are unloaded with the last */
   mw_device *device;
   unsigned epoch;    /* the device's when it was made */
+  uint64_t owner;    /* of its kernels' launches: failure.c */
   mw_source *source; /* NULL if a loaded file contains none */
   mw_text image;     /* the file, where the module was loaded from one */
 

@@ -27,6 +27,7 @@ typedef struct cpu_kernel_work {
   size_t shared; /* static and dynamic */
   size_t param_bytes;
   const char *site; /* the launch's source position, "" if unknown */
+  uint64_t owner;   /* the launch's */
 } cpu_kernel_work;
 
 typedef struct cpu_transfer_work {

@@ -100,10 +100,7 @@ static void fail_command(cpu_pool *pool, cpu_worker *worker, cpu_command *comman
   if (timed_out) command->reported = true;
   cpu_pool_unlock(pool);
   if (!first && !timed_out) return; /* stopped because of another's failure */
-  mw_error *error = cpu_fault_report(worker, command);
-  mw_lock(&pool->lock);
-  cpu_stream_fail(command->stream, error);
-  cpu_pool_unlock(pool);
+  cpu_stream_fail(command, cpu_fault_report(worker, command));
 }
 
 /* A command of a stream of higher priority waits: threads switch to it between blocks. */
@@ -199,7 +196,7 @@ static void run_list(cpu_pool *pool, const cpu_slot *slot, cpu_command *command,
 /* With the lock held: a list's node is done; activate the next one. A failed kernel ends its node, not the list. */
 static void next_node(cpu_pool *pool, cpu_command *command) {
   if (!cpu_list_has_more(command)) return;
-  if (command->timed_out && !command->reported) cpu_stream_fail(command->stream, cpu_fault_report(NULL, command));
+  if (command->timed_out && !command->reported) cpu_stream_fail(command, cpu_fault_report(NULL, command));
   command->timed_out = command->reported = command->interrupted = false;
   command->deadline = 0;
   atomic_store_explicit(&command->taken, 0, memory_order_relaxed);

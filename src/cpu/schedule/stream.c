@@ -15,10 +15,11 @@ enum { SMALL = 4096 /* up to so many bytes are copied under the lock */ };
 
 static const double spin_seconds = 20e-6;
 
-int cpu_stream_new(void *handle, unsigned flags, int priority, void **out) {
-  cpu_device *device = handle;
+int cpu_stream_new(void *state, unsigned flags, int priority, mw_stream *handle, void **out) {
+  cpu_device *device = state;
   cpu_stream *stream = mw_alloc(sizeof *stream);
   stream->device = device;
+  stream->handle = handle;
   stream->flags = flags;
   stream->priority = priority;
   stream->awaited = UINT64_MAX;
@@ -81,13 +82,8 @@ int cpu_stream_synchronize(void *handle) {
   cpu_pool *pool = stream->device->pool;
   mw_lock(&pool->lock);
   bool reached = cpu_stream_wait_until(stream, stream->issued);
-  mw_error *error = stream->error;
-  stream->error = NULL;
   cpu_pool_unlock(pool);
-  if (!error) return reached ? MW_SUCCESS : cpu_stream_fail_held();
-  int code = mw_error_raise(error);
-  mw_error_free(error);
-  return code;
+  return reached ? MW_SUCCESS : cpu_stream_fail_held();
 }
 
 int cpu_stream_query(void *handle) {
@@ -126,18 +122,14 @@ void cpu_stream_free(void *handle) {
     next = command->next;
     command_free(command);
   }
-  mw_error_free(stream->error);
   pthread_cond_destroy(&stream->moved);
   free(stream);
 }
 
 /* ---- failures ---- */
 
-void cpu_stream_fail(cpu_stream *stream, mw_error *error) {
-  if (!stream->error)
-    stream->error = error;
-  else
-    mw_error_free(error);
+void cpu_stream_fail(const cpu_command *command, mw_error *error) {
+  mw_stream_fail(command->stream->handle, command->kernel.owner, error);
 }
 
 /* ---- queueing ---- */
@@ -287,6 +279,7 @@ int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu
   cpu_kernel *kernel = (cpu_kernel *)(uintptr_t)asked;
   const mw_kernel_info *info = &kernel->image->info;
   out->kernel = kernel;
+  out->owner = request->owner;
   out->param_bytes = request->param_bytes;
   out->shared = info->shared_bytes + request->dynamic_shared;
   out->stack = (size_t)cpu_limit(device, MW_LIMIT_STACK);

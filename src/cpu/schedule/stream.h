@@ -9,6 +9,7 @@ enum { CPU_QUEUE_MOST = 1024 }; /* commands that may wait in a stream */
 
 struct cpu_stream {
   cpu_device *device;
+  mw_stream *handle;    /* the core's */
   unsigned flags;       /* mw_stream_flags */
   int priority;         /* smaller values have precedence */
   pthread_cond_t moved; /* signalled when commands retire, if a thread waits for that */
@@ -23,13 +24,12 @@ struct cpu_stream {
   uint64_t ordered_legacy;  /* the number of the legacy stream's commands that it has waited for */
   int pins;                 /* the number of host threads that wait for it */
   bool closing;             /* a thread frees it, and waits for those */
-  mw_error *error;          /* the first failure not reported yet */
   uint64_t issued;          /* the number of commands so far */
   uint64_t awaited;         /* the least `retired` that a sleeping thread waits for, or UINT64_MAX */
   _Atomic uint64_t retired; /* how many are finished, with all before them; also read without the lock */
 };
 
-int cpu_stream_new(void *device, unsigned flags, int priority, void **stream);
+int cpu_stream_new(void *device, unsigned flags, int priority, mw_stream *handle, void **stream);
 void cpu_stream_free(void *stream);
 int cpu_stream_synchronize(void *stream);
 int cpu_stream_query(void *stream);
@@ -84,7 +84,7 @@ cpu_mark *cpu_stream_hold_of(cpu_stream *stream);
 bool cpu_stream_wait_until(cpu_stream *stream, uint64_t target);
 /* The failure in that case: MW_NOT_READY. */
 int cpu_stream_fail_held(void);
-/* A kernel failed: store the error if it is the stream's first, else free it. */
-void cpu_stream_fail(cpu_stream *stream, mw_error *error);
+/* The command's kernel failed. The error becomes the core's. */
+void cpu_stream_fail(const cpu_command *command, mw_error *error);
 
 #endif

@@ -110,7 +110,7 @@ void cpu_stream_finish(cpu_command *command) {
   cpu_stream *stream = command->stream;
   cpu_pool *pool = stream->device->pool;
   mw_completion completion = command->completion;
-  if (command->timed_out && !command->reported) cpu_stream_fail(stream, cpu_fault_report(NULL, command));
+  if (command->timed_out && !command->reported) cpu_stream_fail(command, cpu_fault_report(NULL, command));
   if (command->kind == CPU_CALL) complete(pool, completion);
   stream->current = command->next;
   cpu_stream_advance(stream);

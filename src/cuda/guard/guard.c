@@ -145,6 +145,7 @@ typedef struct suspects {
   cuda_stream *stream;
   const mw_kernel_info *kernel; /* NULL: one of several */
   cuda_unit *unit;
+  uint64_t owner;
   mw_text sites; /* "a.lua:3 or a.lua:5" */
   int told;
   bool interrupted;
@@ -156,6 +157,7 @@ static void suspect(suspects *s, cuda_stream *stream, const cuda_pending *pendin
     s->stream = stream;
     s->kernel = pending->kernel;
     s->unit = pending->unit;
+    s->owner = pending->owner;
     s->interrupted = pending->interrupted;
   }
   if (s->kernel != pending->kernel) s->kernel = NULL;
@@ -203,12 +205,8 @@ static void keep_failure(cuda_device *device, const mw_guard_report *report) {
     mw_lock(&s.stream->lock);
     s.stream->ending = s.last + 1;
     s.stream->ending_since = mw_time();
-    if (!s.stream->failure) {
-      s.stream->failure = error;
-      error = NULL;
-    }
     mw_unlock(&s.stream->lock);
-    mw_error_free(error);
+    mw_stream_fail(s.stream->core, s.owner, error);
   }
   mw_unlock(&device->lock);
   mw_text_free(&s.sites);

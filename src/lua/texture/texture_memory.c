@@ -281,6 +281,7 @@ static int box_copy(lua_State *L) {
     return mwl_usage(L, state, "a copy between elements of %zu and %zu bytes: both sides have to be alike", from, to);
   size_t width = check_count(L, state, 11, "a width"), height = check_count(L, state, 12, "a height");
   size_t depth = check_count(L, state, 13, "a depth");
+  mw_owner_use(state->owner);
   mwl_must(L, state,
            lua_toboolean(L, 14) ? mw_copy_box_queued(&target, &source, width * to, height, depth)
                                 : mw_copy_box(&target, &source, width * to, height, depth));

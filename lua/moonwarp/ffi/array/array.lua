@@ -241,7 +241,7 @@ end
 
 local function read(array, i)
   local where = array._device
-  if where._pending ~= 0 then device.settle(where) end
+  device.settle(where)
   local code = array._code
   if code == 0 then return read_slowly(array, i) end
   local cell = cells[code]

@@ -208,6 +208,7 @@ M.raw = {
     if to_size ~= from_size then
       errors.usage("a copy between elements of %d and %d bytes: both sides have to be alike", from_size, to_size)
     end
+    C.mw_owner_use(device.owner)
     local copy = queued and C.mw_copy_box_queued or C.mw_copy_box
     errors.must(copy(to, from, check_count(width, "a width") * to_size, check_count(height, "a height"),
       check_count(depth, "a depth")))
