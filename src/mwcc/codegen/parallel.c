@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORTH = TUNE_SHARE_INSTRUCTIONS };
+enum { WORTH = TUNE_PARTITION_INSTRUCTIONS };
 #define COPY 100 /* the cost of copying the module, in instructions */
 
 typedef struct share {

@@ -1,10 +1,10 @@
-/* Constants of vectors that are more than there are registers for.
+/* Rematerialisation of vector constants: if they do not all fit into registers, they are used from memory in place.
  *
- * LLVM moves each constant out of the loops that use it, as far as registers go by its own estimate, which is high: what
- * does not fit goes to the stack, with much else that would have fitted. An instruction takes one constant from memory as
- * fast as from a register. So where they cannot all be in registers, none is moved: mathematical functions' coefficients
- * stay where they are used, and kernels with many are a tenth faster. That is decided for a whole process: for code of one
- * kernel, whose functions these are. */
+ * LLVM hoists constants out of loops (MachineLICM) as long as its estimate of register pressure allows. The estimate is
+ * too low for vector code, so that constants and other values are spilled. On x86-64 an instruction takes a constant
+ * from memory as fast as from a register, so hoisting gains nothing then. This pass counts the vector constants and,
+ * above the limit, disables hoisting by an option of LLVM. The option holds for the whole process, which is right for
+ * code of a single kernel only. */
 #include "mwcc/mwcc.h"
 #include "mwcc/target/tuning.h"
 #include "machine.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of constants, and of the vectors of a gang: registers of AVX-512, and the few more for which moving still pays. */
+/* The limit for constants plus vectors of a gang. */
 enum { MOST = TUNE_VECTOR_CONSTANTS };
 
 /* Lists each once, up to one more than may be moved. */

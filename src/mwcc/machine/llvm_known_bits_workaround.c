@@ -1,22 +1,23 @@
-/* Sums of what lanes move, kept short for LLVM's eyes.
+/* Workaround for LLVM's compile time: a freeze on sums of shuffled vectors stops known-bits analysis.
  *
- * Prefix sums within a gang add to each vector what shuffles bring from two others, eight times over. Instruction selection asks
- * of every sum which of its bits are known, and looks six operations deep for that, each time in both operands and in both
- * vectors of a shuffle: a sort by digits took a sixth of its compile time for it, and nothing comes of it. It does not look
- * through a freeze, which is no instruction in the end: the code is the same to the letter. */
+ * Prefix sums within a gang are chains of additions whose operands are shuffles of two vectors. For each addition,
+ * instruction selection computes known bits (computeKnownBits), six operations deep and in both operands of each
+ * addition and shuffle; no code becomes better by it. The analysis does not look through a freeze
+ * of a vector, and a freeze generates no instruction: the code stays the same. It saves 17 % of the compile time of a
+ * radix sort. */
 #include "mwcc/analysis/simt.h"
 #include "machine.h"
 
-static bool is_move(LLVMValueRef value) {
+static bool is_two_vector_shuffle(LLVMValueRef value) {
   return LLVMIsAShuffleVectorInst(value) && !LLVMIsUndef(LLVMGetOperand(value, 0)) &&
          !LLVMIsUndef(LLVMGetOperand(value, 1));
 }
 
-static bool is_moved_sum(LLVMValueRef i) {
+static bool is_shuffled_sum(LLVMValueRef i) {
   if (LLVMGetInstructionOpcode(i) != LLVMAdd || LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVectorTypeKind) return false;
   for (unsigned n = 0; n < 2; n++) {
     LLVMValueRef operand = LLVMGetOperand(i, n);
-    if (is_move(operand) || LLVMIsAFreezeInst(operand)) return true;
+    if (is_two_vector_shuffle(operand) || LLVMIsAFreezeInst(operand)) return true;
   }
   return false;
 }
@@ -27,7 +28,7 @@ void shorten_sums(program *p) {
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block))
       for (LLVMValueRef next, i = LLVMGetFirstInstruction(block); i; i = next) {
         next = LLVMGetNextInstruction(i);
-        if (!is_moved_sum(i)) continue;
+        if (!is_shuffled_sum(i)) continue;
         LLVMPositionBuilderBefore(b, next);
         LLVMValueRef frozen = LLVMBuildFreeze(b, i, "");
         LLVMReplaceAllUsesWith(i, frozen);

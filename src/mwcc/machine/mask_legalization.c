@@ -1,13 +1,19 @@
-/* Masks that are whole lanes, for processors without registers of masks: AVX2, SSE and NEON.
+/* Mask legalisation for processors without mask registers (AVX2, SSE, NEON): <n x i1> values that cross basic blocks
+ * become vectors of integers whose lanes are 0 or -1.
  *
- * There a comparison gives lanes of ones or of zeros, as wide as what it compares, and that is what blends, masked accesses
- * and tests for any lane take. Within a block LLVM's code generation sees it so. Between blocks it makes what the vector of
- * bits becomes by itself: eight lanes of 16 bits in half a register of AVX2, which each comparison is packed into and each use
- * unpacks again. So masks that more than one block knows, and what is computed from them, become vectors of integers here:
- * extended where they arise, and where they are used again made bits by their sign, which is all that the instructions look
- * at. Each lane is 0 or -1 throughout.
+ *   block 1:  m = fcmp …              ->   m = fcmp …; w = sext m to <8 x i32>
+ *   block 2:  select m, a, b          ->   m' = icmp slt w, 0; select m', a, b
  *
- * Runs behind the optimiser, which would take all of that for detours. */
+ * On these processors a comparison yields lanes of ones or zeros, as wide as the compared elements, and blends, masked
+ * accesses and tests for any active lane take such vectors. LLVM's instruction selection works on one block at a time:
+ * in a block it uses that form, but between blocks it represents <8 x i1> as eight 16-bit lanes, so that each
+ * comparison is packed and each use unpacks. The pass extends masks where they are defined; users convert them back by
+ * the sign bit, which is all that x86's instructions test, so that the conversion generates no instruction.
+ *
+ * Masks that are computed from each other form a group, whose vectors have lanes of one width: that of the operations
+ * that make or use them, by majority.
+ *
+ * It runs after optimisation, which would undo it. */
 #include "mwcc/mwcc.h"
 #include "machine.h"
 #include "mwcc/target/target.h"
@@ -15,8 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A mask that becomes one of whole lanes. Those that are computed from each other are a group, and have lanes of one width;
-   they lie one behind the other. */
+/* A mask that becomes a vector of integers. The members of a group are consecutive. */
 typedef struct member {
   LLVMValueRef mask, wide;
   LLVMTypeRef type; /* of `wide` */
@@ -27,11 +32,11 @@ typedef struct masks {
   LLVMBuilderRef b;
   member *items;
   size_t count;
-  unsigned *places; /* a hash table from masks to members: their numbers and one more */
+  unsigned *places; /* a hash table from masks to members: index plus 1 */
   size_t place_count;
 } masks;
 
-/* ---- which ones ---- */
+/* ---- finding groups ---- */
 
 static bool is_vector(LLVMTypeRef type) { return LLVMGetTypeKind(type) == LLVMVectorTypeKind; }
 
@@ -46,7 +51,7 @@ static bool has_opcode(LLVMValueRef value, LLVMOpcode opcode) {
   return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == opcode;
 }
 
-/* The truth that all lanes have, or (`*inverted`) have the opposite of; or NULL. */
+/* The i1 of which the mask is a splat, or (`*inverted`) whose complement it is a splat of; or NULL. */
 static LLVMValueRef shared_by_all(LLVMValueRef mask, bool *inverted) {
   if (!LLVMIsAShuffleVectorInst(mask)) return NULL;
   LLVMValueRef first = LLVMGetOperand(mask, 0);
@@ -64,7 +69,7 @@ static bool is_shared(LLVMValueRef mask) {
   return shared_by_all(mask, &inverted) != NULL;
 }
 
-/* A mask that is computed from masks of as many lanes. Others arise by themselves: by comparisons, mostly. */
+/* Whether a mask is computed from masks. Others are mostly comparisons. */
 static bool is_derived(const program *p, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) || !is_mask(p, value)) return false;
   switch (LLVMGetInstructionOpcode(value)) {
@@ -78,7 +83,7 @@ static bool is_derived(const program *p, LLVMValueRef value) {
   }
 }
 
-/* Whether a join or another block than its own uses the mask, of bits or of lanes. */
+/* Whether a phi or another block uses the mask, in either form. */
 static bool crosses_blocks(LLVMValueRef mask) {
   for (LLVMUseRef use = LLVMGetFirstUse(mask); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -87,9 +92,9 @@ static bool crosses_blocks(LLVMValueRef mask) {
   return false;
 }
 
-/* Masks that LLVM would have as bits, or as something in between; what all lanes share it brings to them as bytes. A
-   comparison is none: code generation does it again in each block that wants it, where it may find more in it, as the least
-   of two numbers. */
+/* Masks that LLVM would represent badly: those that cross blocks, and splats, which it broadcasts as bytes. A
+   comparison does not begin a group: code generation repeats it in each block that uses it, where it may match an
+   instruction such as a minimum. */
 static bool begins_group(const program *p, LLVMValueRef value) {
   if (!is_mask(p, value) || LLVMIsACmpInst(value)) return false;
   return LLVMIsAPHINode(value) || is_shared(value) || crosses_blocks(value);
@@ -123,7 +128,7 @@ static void add_member(masks *m, LLVMValueRef mask) {
   *place = (unsigned)m->count;
 }
 
-/* The mask, all that it is computed from, and all that is computed from it. */
+/* Add the mask, and transitively the masks that it is computed from and those that are computed from it. */
 static void add_group(masks *m, LLVMValueRef mask) {
   size_t first = m->count;
   add_member(m, mask);
@@ -139,7 +144,7 @@ static void add_group(masks *m, LLVMValueRef mask) {
   }
 }
 
-/* ---- how wide ---- */
+/* ---- the width of a group's lanes ---- */
 
 static unsigned register_bits(const program *p) { return strstr(p->features, "+avx2") ? 256 : 128; }
 
@@ -147,7 +152,7 @@ static unsigned bits_of(const program *p, LLVMTypeRef vector) {
   return (unsigned)LLVMSizeOfTypeInBits(p->layout, LLVMGetElementType(vector));
 }
 
-/* What an instruction that makes a mask, or takes one, works on: a vector's type, or NULL. */
+/* The type of the vectors that an instruction compares to make a mask, or selects under a mask; or NULL. */
 static LLVMTypeRef made_from(LLVMValueRef mask) {
   return LLVMIsACmpInst(mask) ? LLVMTypeOf(LLVMGetOperand(mask, 0)) : NULL;
 }
@@ -159,7 +164,7 @@ static LLVMTypeRef used_for(LLVMValueRef user) {
   return is_vector(type) ? type : NULL;
 }
 
-/* How many instructions that a group's masks come from or are for work on lanes of so many bits. */
+/* The instructions that make or use a group's masks, counted by the width of the lanes that they work on. */
 typedef struct votes {
   unsigned by_bits[65], all;
 } votes;
@@ -170,8 +175,8 @@ static void count_vote(const masks *m, votes *v, LLVMTypeRef type) {
   v->by_bits[bits]++, v->all++;
 }
 
-/* As wide as most of these lanes, if there are more of them than of those that fill a register. Wider ones, in two registers,
-   want nearly all. */
+/* The width that fills a register with the lanes, unless a narrower one has more votes. A wider one, which takes two
+   registers, needs more than 75 % of the votes. */
 static unsigned best_bits(const masks *m, const votes *v, unsigned lanes) {
   unsigned full = register_bits(m->p) / lanes;
   full = full < 8 ? 8 : full > 64 ? 64 : full;
@@ -182,10 +187,10 @@ static unsigned best_bits(const masks *m, const votes *v, unsigned lanes) {
   return twice <= 64 && 4 * v->by_bits[twice] > 3 * v->all ? twice : best;
 }
 
-static LLVMTypeRef lanes_type(const masks *m, size_t first, size_t behind) {
+static LLVMTypeRef lanes_type(const masks *m, size_t first, size_t end) {
   votes v = {0};
   unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(m->items[first].mask));
-  for (size_t i = first; i < behind; i++) {
+  for (size_t i = first; i < end; i++) {
     LLVMValueRef mask = m->items[i].mask;
     count_vote(m, &v, made_from(mask));
     for (LLVMUseRef use = LLVMGetFirstUse(mask); use; use = LLVMGetNextUse(use))
@@ -194,7 +199,7 @@ static LLVMTypeRef lanes_type(const masks *m, size_t first, size_t behind) {
   return LLVMVectorType(LLVMIntTypeInContext(m->p->context, best_bits(m, &v, lanes)), lanes);
 }
 
-/* ---- masks as lanes ---- */
+/* ---- masks as vectors of integers ---- */
 
 static LLVMValueRef wide_of(masks *m, LLVMValueRef mask, LLVMTypeRef type);
 
@@ -210,7 +215,8 @@ static bool is_all(LLVMValueRef mask) { return LLVMIsAConstant(mask) && mask == 
 
 static bool is_zero(LLVMValueRef value) { return LLVMIsAConstant(value) && LLVMIsNull(value); }
 
-/* By lanes, or by one number for all. What is not selected may be poison, which ands and ors let through. */
+/* A select of masks, by a mask or by an i1. And and or replace selects by a mask; they propagate poison from the side
+   that is not selected, hence the freeze. */
 static LLVMValueRef wide_select(masks *m, LLVMValueRef select, LLVMTypeRef type) {
   LLVMValueRef condition = LLVMGetOperand(select, 0), yes = LLVMGetOperand(select, 1), no = LLVMGetOperand(select, 2);
   LLVMValueRef if_yes = wide_of(m, yes, type), if_no = wide_of(m, no, type);
@@ -239,7 +245,8 @@ static LLVMValueRef all_lanes(masks *m, LLVMValueRef truth, LLVMTypeRef type) {
   return LLVMBuildShuffleVector(m->b, first, LLVMGetPoison(type), LLVMConstNull(places), "");
 }
 
-/* Behind a mask that arises by itself, in its block: code generation makes one of the two. */
+/* The extension of a mask that is not derived, in the block that defines it: code generation then makes the wide form
+   only, unless the block itself uses the bits. */
 static LLVMValueRef extended(masks *m, LLVMValueRef mask, LLVMTypeRef type) {
   bool inverted;
   LLVMValueRef truth = shared_by_all(mask, &inverted);
@@ -248,13 +255,14 @@ static LLVMValueRef extended(masks *m, LLVMValueRef mask, LLVMTypeRef type) {
   return all_lanes(m, inverted ? LLVMBuildNot(m->b, truth, "") : truth, type);
 }
 
-/* Joins are empty at first, since loops lead from what they join to themselves: join_wide. */
+/* The wide form of a mask. Phis are made without incoming values, since a loop's phi depends on itself; complete_phi
+   adds them. */
 static LLVMValueRef wide_of(masks *m, LLVMValueRef mask, LLVMTypeRef type) {
   if (LLVMIsAArgument(mask)) {
     LLVMBasicBlockRef first = LLVMGetEntryBasicBlock(LLVMGetParamParent(mask));
     LLVMPositionBuilderBefore(m->b, LLVMGetFirstInstruction(first));
   }
-  if (!LLVMIsAInstruction(mask)) return LLVMBuildSExt(m->b, mask, type, ""); /* that, or a constant */
+  if (!LLVMIsAInstruction(mask)) return LLVMBuildSExt(m->b, mask, type, ""); /* an argument or a constant */
   member *item = member_of(m, mask);
   if (item->wide) return item->wide;
   if (LLVMIsAPHINode(mask)) {
@@ -264,7 +272,7 @@ static LLVMValueRef wide_of(masks *m, LLVMValueRef mask, LLVMTypeRef type) {
   return item->wide = is_derived(m->p, mask) ? derived(m, mask, type) : extended(m, mask, type);
 }
 
-static void join_wide(masks *m, const member *item) {
+static void complete_phi(masks *m, const member *item) {
   unsigned count = LLVMIsAPHINode(item->mask) ? LLVMCountIncoming(item->mask) : 0;
   for (unsigned i = 0; i < count; i++) {
     LLVMBasicBlockRef from = LLVMGetIncomingBlock(item->mask, i);
@@ -273,32 +281,32 @@ static void join_wide(masks *m, const member *item) {
   }
 }
 
-/* ---- what uses them ---- */
+/* ---- uses ---- */
 
 static void replace(LLVMValueRef instruction, LLVMValueRef by) {
   LLVMReplaceAllUsesWith(instruction, by);
   LLVMInstructionEraseFromParent(instruction);
 }
 
-/* x86 has instructions that look at no more than the signs of a mask's lanes. NEON selects bits, and wants them all. */
-static bool looks_at_signs(const program *p) { return starts_with(p->triple, "x86_64"); }
+/* x86's blends test the sign bit of each lane; NEON's select works bit by bit and needs all of them. */
+static bool blends_by_sign(const program *p) { return starts_with(p->triple, "x86_64"); }
 
-/* Lanes that are not selected may be poison, which ands and ors let through. */
+/* Frozen, since lanes that are not selected may be poison, which and and or propagate. */
 static LLVMValueRef as_bits(masks *m, LLVMValueRef lanes, LLVMTypeRef type) {
   if (!LLVMIsAConstant(lanes)) lanes = LLVMBuildFreeze(m->b, lanes, "");
   return LLVMBuildBitCast(m->b, lanes, type, "");
 }
 
-/* A select of lanes as wide as the mask's, by bits: of some lanes or none, which takes one instruction, where code generation,
-   since it sees no more than a block, does not know that a mask is nothing but ones and zeros; and of any where there is an
-   instruction for that. Or NULL. */
+/* A select as bitwise operations, if its lanes are as wide as the mask's; or NULL. If one side is zero, that is one
+   instruction; code generation would not find it, since it does not know that a mask from another block has only lanes
+   of 0 and -1. Other selects become bitwise ones where there is an instruction for that (NEON). */
 static LLVMValueRef selected_bits(masks *m, const member *item, LLVMValueRef select) {
   LLVMValueRef yes = LLVMGetOperand(select, 1), no = LLVMGetOperand(select, 2);
   LLVMTypeRef type = LLVMTypeOf(select);
   bool pointers = LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMPointerTypeKind;
   if (LLVMGetOperand(select, 0) != item->mask || pointers) return NULL;
   if (bits_of(m->p, type) != bits_of(m->p, item->type)) return NULL;
-  if (looks_at_signs(m->p) && !is_zero(yes) && !is_zero(no)) return NULL;
+  if (blends_by_sign(m->p) && !is_zero(yes) && !is_zero(no)) return NULL;
   LLVMValueRef taken = LLVMBuildAnd(m->b, item->wide, as_bits(m, yes, item->type), "");
   LLVMValueRef left = LLVMBuildAnd(m->b, LLVMBuildNot(m->b, item->wide, ""), as_bits(m, no, item->type), "");
   LLVMValueRef bits = is_zero(no) ? taken : is_zero(yes) ? left : LLVMBuildOr(m->b, taken, left, "");
@@ -314,12 +322,12 @@ static bool compares_with_zero(LLVMValueRef number) {
   return true;
 }
 
-/* A bit a lane is what NEON takes long to make. Where the question is no more than whether there is one, a byte or more for
-   each does as well. False: there are other questions. */
+/* NEON takes long to pack a mask into one bit per lane. If the packed mask is only compared with zero, to test for any
+   active lane, a byte or more per lane does as well. Returns false if it has other uses. */
 static bool test_bytes(masks *m, const member *item, LLVMValueRef number) {
   enum { WORD = 64 };
   unsigned lanes = LLVMGetVectorSize(item->type), bits = WORD / lanes;
-  if (looks_at_signs(m->p) || bits < 8 || bits >= bits_of(m->p, item->type) || !compares_with_zero(number))
+  if (blends_by_sign(m->p) || bits < 8 || bits >= bits_of(m->p, item->type) || !compares_with_zero(number))
     return false;
   LLVMTypeRef narrow = LLVMVectorType(LLVMIntTypeInContext(m->p->context, bits), lanes);
   LLVMValueRef word = LLVMBuildBitCast(m->b, LLVMBuildTrunc(m->b, item->wide, narrow, ""), m->p->i64, "");
@@ -332,7 +340,7 @@ static bool test_bytes(masks *m, const member *item, LLVMValueRef number) {
   return true;
 }
 
-/* What the user is instead, or NULL: it takes bits. */
+/* A replacement of the user that takes the wide form, or NULL. */
 static LLVMValueRef by_lanes(masks *m, const member *item, LLVMValueRef user) {
   LLVMTypeRef type = LLVMTypeOf(user);
   switch (LLVMGetInstructionOpcode(user)) {
@@ -356,15 +364,15 @@ static void use_wide(masks *m, const member *item, LLVMValueRef user) {
     if (LLVMGetOperand(user, (unsigned)o) == item->mask) LLVMSetOperand(user, (unsigned)o, bits);
 }
 
-/* Whether users take the lanes: all but those of comparisons that no other block knows as lanes, and those in the block where a
-   mask arises. */
+/* Whether the user takes the wide form: not in the block that defines the mask, where the bits are at hand, and not
+   from a comparison whose wide form stays in its block. */
 static bool takes_lanes(const masks *m, const member *item, LLVMValueRef user) {
   if (is_derived(m->p, item->mask) || is_shared(item->mask)) return true;
   if (LLVMIsACmpInst(item->mask) && !crosses_blocks(item->wide)) return false;
   return LLVMGetInstructionParent(user) != LLVMGetInstructionParent(item->mask);
 }
 
-/* All that is no mask of the group itself. */
+/* Replace the uses by instructions that are not masks of the group themselves. */
 static void replace_uses(masks *m, const member *item) {
   for (LLVMUseRef next, use = LLVMGetFirstUse(item->mask); use; use = next) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -396,7 +404,7 @@ static void widen_function(masks *m, LLVMValueRef function) {
   }
   free(list.items);
   for (size_t i = 0; i < m->count; i++) wide_of(m, m->items[i].mask, m->items[i].type);
-  for (size_t i = 0; i < m->count; i++) join_wide(m, &m->items[i]);
+  for (size_t i = 0; i < m->count; i++) complete_phi(m, &m->items[i]);
   for (size_t i = 0; i < m->count; i++) replace_uses(m, &m->items[i]);
   drop_derived(m);
 }

@@ -1,12 +1,17 @@
-/* Lanes in the order that shuffles like best, for registers of two halves: AVX and AVX2.
+/* Lane permutation for de-interleaving and interleaving shuffles on AVX and AVX2, whose registers have two 128-bit
+ * halves.
  *
- * Members of structs are picked from two vectors (0, 2, 4 … and 1, 3, 5 …) and put back by turns. Most shuffles work within
- * each half of a register, and what moves elements from half to half takes several times as long. Between picking and
- * putting back it does not matter which lane is where, as long as all that is computed from each other has the same order.
- * So where everything computed from such vectors is computed lane by lane and ends in vectors that are put back, the middle
- * quarters change places: then one instruction picks each vector, and one puts back each.
+ * Interleaved access splits two vectors into their even and odd elements (0, 2, 4 … and 1, 3, 5 …) and later
+ * interleaves the results. Most shuffles work within the halves of a register; those that cross halves take several
+ * times as long. Between splitting and interleaving, the order of lanes does not matter as long as all values that are
+ * combined have the same order. So in clusters of values that are computed lane-wise from split vectors and end in
+ * interleaving shuffles, the middle two quarters of each vector are exchanged:
  *
- * Runs behind the optimiser, which would take the orders for detours. */
+ *   even:  0 2 4 6 | 8 10 12 14   ->   0 2 8 10 | 4 6 12 14        (one shufps of the halves' own elements)
+ *
+ * Then each splitting and each interleaving shuffle is one instruction.
+ *
+ * It runs after optimisation, which would undo the permutation. */
 #include "mwcc/mwcc.h"
 #include "machine.h"
 
@@ -15,12 +20,13 @@
 
 enum { MOST = 192, REGISTER_BITS = 256, QUARTER_BITS = 64 };
 
-/* Values that are computed from each other lane by lane, and the shuffles around them. */
+/* Values that are computed from each other lane-wise, splitting shuffles included, and the interleaving shuffles
+   (roots) that use them. */
 typedef struct cluster {
   program *p;
   unsigned lanes, bits; /* of an element */
   LLVMValueRef members[MOST], roots[MOST];
-  unsigned member_count, root_count, seen; /* of the members, how many have been looked at */
+  unsigned member_count, root_count, seen; /* the members before `seen` have been visited */
 } cluster;
 
 /* ---- shuffles ---- */
@@ -32,7 +38,7 @@ static int odd(unsigned i, unsigned lanes) { return (int)(2 * i + 1 + 0 * lanes)
 static int lower(unsigned i, unsigned lanes) { return (int)(i / 2 + i % 2 * lanes); }
 static int upper(unsigned i, unsigned lanes) { return (int)(lanes / 2 + i / 2 + i % 2 * lanes); }
 
-/* Of a shuffle of two whole vectors into one, or of one that is both: whether it takes elements in that order. */
+/* Whether the value is a shuffle in that order, of two vectors or of one vector of twice the length. */
 static bool takes(LLVMValueRef value, order_of_elements *order) {
   if (!LLVMIsAShuffleVectorInst(value)) return false;
   LLVMTypeRef type = LLVMTypeOf(value);
@@ -44,7 +50,7 @@ static bool takes(LLVMValueRef value, order_of_elements *order) {
   return true;
 }
 
-/* The lower halves of numbers are every second element, too. */
+/* A truncation to half the width takes the even elements as well. */
 static bool takes_halves(const program *p, LLVMValueRef value) {
   if (!LLVMIsATruncInst(value) || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind) return false;
   LLVMTypeRef from = LLVMTypeOf(LLVMGetOperand(value, 0)), type = LLVMTypeOf(value);
@@ -52,30 +58,30 @@ static bool takes_halves(const program *p, LLVMValueRef value) {
          2 * LLVMSizeOfTypeInBits(p->layout, LLVMGetElementType(type));
 }
 
-static bool picks(const program *p, LLVMValueRef value) {
+static bool is_split(const program *p, LLVMValueRef value) {
   return takes(value, even) || takes(value, odd) || takes_halves(p, value);
 }
 
-/* Which element of what it is made from is element i of a shuffle, or of halves. */
+/* The source element that is element i of a shuffle or truncation. */
 static unsigned taken(LLVMValueRef value, unsigned i) {
   return (unsigned)(LLVMIsATruncInst(value) ? even(i, 0) : LLVMGetMaskValue(value, i));
 }
 
-static bool puts_back(LLVMValueRef value) {
+static bool interleaves(LLVMValueRef value) {
   bool two = LLVMIsAShuffleVectorInst(value) && LLVMTypeOf(LLVMGetOperand(value, 0)) == LLVMTypeOf(value);
   return two && (takes(value, lower) || takes(value, upper));
 }
 
-/* Where element i is when the middle quarters have changed places: and the other way round. */
+/* The position of element i after the exchange of the middle quarters; the permutation is its own inverse. */
 static unsigned changed(const cluster *c, unsigned i) {
   static const unsigned quarters[] = {0, 2, 1, 3};
   unsigned each = QUARTER_BITS / c->bits, vector = i / c->lanes * c->lanes, n = i % c->lanes;
   return vector + quarters[n / each] * each + n % each;
 }
 
-/* ---- what is computed lane by lane ---- */
+/* ---- lane-wise operations ---- */
 
-static bool is_same_everywhere(LLVMValueRef value) {
+static bool is_splat(LLVMValueRef value) {
   if (LLVMIsAUndefValue(value) || LLVMIsAConstantAggregateZero(value)) return true;
   LLVMTypeRef type = LLVMTypeOf(value);
   if (LLVMIsAConstant(value)) {
@@ -98,7 +104,7 @@ static bool is_lane_function(LLVMValueRef call) {
   return false;
 }
 
-/* Vectors of as many lanes, of elements that fill a register, or of truths about them. */
+/* Whether the type has the cluster's lanes, with elements of its size, or is a mask for them. */
 static bool is_like(const cluster *c, LLVMTypeRef type) {
   if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetVectorSize(type) != c->lanes) return false;
   LLVMTypeRef element = LLVMGetElementType(type);
@@ -133,11 +139,11 @@ static bool add(LLVMValueRef *list, unsigned *count, LLVMValueRef value) {
 }
 
 static bool add_operands(cluster *c, LLVMValueRef value) {
-  int count = LLVMGetNumOperands(value) - (LLVMIsACallInst(value) != NULL); /* the last one is what is called */
+  int count = LLVMGetNumOperands(value) - (LLVMIsACallInst(value) != NULL); /* a call's last operand is the callee */
   for (int i = 0; i < count; i++) {
     LLVMValueRef operand = LLVMGetOperand(value, (unsigned)i);
-    if (LLVMGetTypeKind(LLVMTypeOf(operand)) != LLVMVectorTypeKind || is_same_everywhere(operand)) continue;
-    bool fits = (picks(c->p, operand) && is_like(c, LLVMTypeOf(operand))) || is_by_lanes(c, operand);
+    if (LLVMGetTypeKind(LLVMTypeOf(operand)) != LLVMVectorTypeKind || is_splat(operand)) continue;
+    bool fits = (is_split(c->p, operand) && is_like(c, LLVMTypeOf(operand))) || is_by_lanes(c, operand);
     if (!fits || !add(c->members, &c->member_count, operand)) return false;
   }
   return true;
@@ -146,7 +152,7 @@ static bool add_operands(cluster *c, LLVMValueRef value) {
 static bool add_uses(cluster *c, LLVMValueRef value) {
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
-    if (puts_back(user)) {
+    if (interleaves(user)) {
       if (!add(c->roots, &c->root_count, user) || !add_operands(c, user)) return false;
     } else if (!is_by_lanes(c, user) || !add(c->members, &c->member_count, user)) {
       return false;
@@ -155,17 +161,17 @@ static bool add_uses(cluster *c, LLVMValueRef value) {
   return true;
 }
 
-/* All that is connected with its first member. False: some of it needs lanes where they are. */
+/* Add all values connected with the first member. Returns false if one of them depends on the order of lanes. */
 static bool complete(cluster *c) {
   while (c->seen < c->member_count) {
     LLVMValueRef value = c->members[c->seen++];
-    if (!picks(c->p, value) && !add_operands(c, value)) return false;
+    if (!is_split(c->p, value) && !add_operands(c, value)) return false;
     if (!add_uses(c, value)) return false;
   }
   return c->root_count > 0;
 }
 
-/* ---- the other order ---- */
+/* ---- the exchange ---- */
 
 static void replace(cluster *c, LLVMBuilderRef b, LLVMValueRef shuffle, const unsigned *elements) {
   LLVMValueRef mask[REGISTER_BITS];
@@ -182,7 +188,7 @@ static void replace(cluster *c, LLVMBuilderRef b, LLVMValueRef shuffle, const un
   LLVMInstructionEraseFromParent(shuffle);
 }
 
-static void insert_elsewhere(const cluster *c, LLVMValueRef insertion) {
+static void move_insertion(const cluster *c, LLVMValueRef insertion) {
   unsigned lane = (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(insertion, 2));
   LLVMSetOperand(insertion, 2, constant_i32(c->p, changed(c, lane)));
 }
@@ -190,8 +196,8 @@ static void insert_elsewhere(const cluster *c, LLVMValueRef insertion) {
 static void change_order(cluster *c, LLVMBuilderRef b) {
   unsigned elements[REGISTER_BITS];
   for (unsigned m = 0; m < c->member_count; m++) {
-    if (LLVMIsAInsertElementInst(c->members[m])) insert_elsewhere(c, c->members[m]);
-    if (!picks(c->p, c->members[m])) continue;
+    if (LLVMIsAInsertElementInst(c->members[m])) move_insertion(c, c->members[m]);
+    if (!is_split(c->p, c->members[m])) continue;
     for (unsigned i = 0; i < c->lanes; i++) elements[i] = taken(c->members[m], changed(c, i));
     replace(c, b, c->members[m], elements);
   }
@@ -202,7 +208,7 @@ static void change_order(cluster *c, LLVMBuilderRef b) {
 }
 
 static bool begin(cluster *c, LLVMValueRef value) {
-  if (!picks(c->p, value)) return false;
+  if (!is_split(c->p, value)) return false;
   LLVMTypeRef type = LLVMTypeOf(value);
   c->lanes = LLVMGetVectorSize(type);
   c->bits = (unsigned)LLVMSizeOfTypeInBits(c->p->layout, LLVMGetElementType(type));
@@ -217,7 +223,7 @@ static void order_function(program *p, LLVMBuilderRef b, LLVMValueRef function) 
   for (size_t i = 0; i < list.count; i++) {
     if (!list.items[i] || !begin(&c, list.items[i])) continue;
     bool changes = complete(&c);
-    /* each cluster once: those that it has in the list are done with */
+    /* visit each cluster once: remove its values from the list */
     for (unsigned m = 0; m < c.member_count; m++)
       for (size_t k = i; k < list.count; k++)
         if (list.items[k] == c.members[m]) list.items[k] = NULL;

@@ -1,15 +1,18 @@
-/* Reciprocal square roots by the processor's estimate and one Newton step.
+/* Reciprocal square roots by AVX-512's estimate (vrsqrt14) and one Newton-Raphson step.
  *
- * 1.0f / sqrtf(x) takes a root and a division, which are the slowest instructions there are. Where the source says that the
- * quotient need not be the nearest number (rsqrtf, whose bound is 2 units in the last place, and all of -use_fast_math),
- * AVX-512 has an estimate of 14 bits; the step makes 24 of them, at most 1.05 units off for every number (all mantissas
- * were tried). A zero, an infinity, a negative number or NaN has its right value in the estimate, and NaN in the step.
+ *   1.0f / sqrtf(x)   ->   y = rsqrt14(x); y + y/2 * (1 - x*y*y)
  *
- * The same for one number as for vectors, so that a thread's result does not depend on how it is run. Elsewhere the estimate
- * is worse (SSE's has 12 bits): there the division is done, and LLVM is told so, which would take that estimate and give
- * NaN for 0.
+ * Square root and division are the slowest arithmetic instructions. The replacement is done where the source allows a
+ * quotient that is not correctly rounded (the arcp flag: rsqrtf, whose error bound is 2 ulp, and everything with
+ * -use_fast_math). The step turns the estimate's 14 bits into 24; the error is at most 1.05 ulp, tested with all
+ * mantissas. For zeros, infinities, negative numbers and NaN the estimate is right and the step would give NaN, so the
+ * correction is made to have no effect there.
  *
- * Runs behind the optimiser. */
+ * Scalars are treated like vectors, so that a thread's result does not depend on its tier. Without AVX-512 the estimate
+ * is worse (12 bits with SSE), and the division is rebuilt without the arcp flag: LLVM would otherwise use that
+ * estimate, whose result for 0 is NaN.
+ *
+ * It runs after optimisation. */
 #include "mwcc/mwcc.h"
 #include "machine.h"
 
@@ -43,18 +46,19 @@ static bool loads_something(LLVMBasicBlockRef block) {
   return false;
 }
 
-/* In integers. The estimate is no denormal. A zero is less than what is left of it, and stays. */
+/* y / 2 by integer arithmetic: 1 is subtracted from the exponent. The estimate is never subnormal. For a zero the
+   difference wraps around and is larger than the zero itself, which the minimum keeps. */
 static LLVMValueRef halved_bits(program *p, LLVMBuilderRef b, LLVMValueRef y, LLVMTypeRef words) {
   LLVMTypeRef type = LLVMTypeOf(y);
-  LLVMValueRef one = LLVMBuildBitCast(b, number_for(type, 0x1p-126), words, ""); /* of the exponent's field */
+  LLVMValueRef one = LLVMBuildBitCast(b, number_for(type, 0x1p-126), words, ""); /* the exponent field's lowest bit */
   LLVMValueRef bits = LLVMBuildBitCast(b, y, words, ""), arguments[] = {LLVMBuildSub(b, bits, one, ""), bits};
   return LLVMBuildBitCast(b, call_intrinsic(p, b, "llvm.umin", &words, 1, arguments, 2), type, "");
 }
 
-/* AMD's Zen adds where it does not multiply, and a step has multiplications enough. It has products by powers of two
-   (x86_scalef.c) where it adds; integers in both places, where multiplications wait for them: bodies that attract each other took a
-   sixteenth more time. But such a product is there late, and where nothing is loaded, as in the rounds of an orbit, all waits for
-   the root. (Those took up to a fifteenth less time with integers.) */
+/* y / 2, on Zen without the multipliers, which the step keeps busy. Zen executes scalef on its adders; integer
+   operations run on both and delay multiplications (N-body: 6 % slower). But scalef has a long latency. In blocks
+   without loads the latency of the root dominates, as in the iteration of an orbit, and integer operations are used (up
+   to 7 % faster). */
 static LLVMValueRef halved(program *p, LLVMBuilderRef b, LLVMValueRef y) {
   LLVMTypeRef type = LLVMTypeOf(y), types[] = {type, p->i32};
   if (!starts_with(p->cpu, "znver")) return LLVMBuildFMul(b, y, number_for(type, 0.5), "");
@@ -64,15 +68,15 @@ static LLVMValueRef halved(program *p, LLVMBuilderRef b, LLVMValueRef y) {
   return call_intrinsic(p, b, "llvm.ldexp", types, 2, arguments, 2);
 }
 
-/* y + y/2 * (1 - x y y), for one register. */
+/* y + y/2 * (1 - x*y*y), for one register. */
 static LLVMValueRef reciprocal_root(program *p, LLVMBuilderRef b, LLVMValueRef *operand) {
   LLVMValueRef x = *operand;
   LLVMTypeRef type = LLVMTypeOf(x);
   LLVMValueRef y = estimate(p, b, x), root = LLVMBuildFMul(b, x, y, "");
   LLVMValueRef arguments[] = {LLVMBuildFNeg(b, root, ""), y, number_for(type, 1)};
   LLVMValueRef error = call_intrinsic(p, b, "llvm.fma", &type, 1, arguments, 3);
-  /* Where it is NaN, half as much again is added: nothing to a zero or an infinity. A comparison and a mask would have to
-     wait for where multiplications are done. */
+  /* Where the error is NaN, minnum makes it 1, and y + y/2 is y itself for a zero, an infinity and NaN. A comparison
+     and a mask would compete with multiplications for their execution units. */
   LLVMValueRef least[] = {error, number_for(type, 1)};
   error = call_intrinsic(p, b, "llvm.minnum", &type, 1, least, 2);
   LLVMValueRef half[] = {halved(p, b, y), error, y};

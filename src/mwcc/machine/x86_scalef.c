@@ -1,12 +1,14 @@
-/* Numbers times powers of two, by AVX-512's one instruction for that.
+/* Multiplication by powers of two, y * 2^n, by AVX-512's scalef instruction.
  *
- * Exponential functions end with one (float_exponential.h, double_exponential.h): y 2^n, rounded once. As arithmetic that is
- * two products by halves of the power, which take shifts, and those have to wait for where products are made. Here the
- * function of the device headers becomes LLVM's own, which the widening takes for all lanes at once, and behind the optimiser
- * that becomes the instruction. It wants n as a number of y's type: mostly there is one, from which n was made by adding what
- * leaves an integer in the last bits.
+ * Exponential functions end with such a product, which is rounded once (float_exponential.h, double_exponential.h). The
+ * device headers' portable form multiplies twice, by halves of the power that are built with shifts. There are two
+ * steps:
+ *   before widening, name_powers() replaces the body of that function by llvm.ldexp, which is widened as one operation;
+ *   after optimisation, multiply_by_powers() replaces llvm.ldexp by scalef.
+ * scalef takes n as a floating-point number. Usually n was made from one by the "magic number" conversion, adding 1.5 *
+ * 2^23 or 1.5 * 2^52, so that the number is at hand (as_real).
  *
- * The same for one number as for vectors, so that a thread's result does not depend on how it is run: both round once. */
+ * Scalars are treated like vectors, so that a thread's result does not depend on its tier: both round once. */
 #include "mwcc/mwcc.h"
 #include "machine.h"
 
@@ -17,9 +19,9 @@ static bool has_instruction(const program *p) {
   return strstr(p->features, "+avx512f") && strstr(p->features, "+avx512vl") && strstr(p->features, "+avx512dq");
 }
 
-/* ---- before ---- */
+/* ---- before widening ---- */
 
-/* y 2^n of the device headers, an instance of a template. */
+/* Whether it is the device headers' function for y * 2^n, an instance of a template. */
 static bool is_times_power(LLVMValueRef f) {
   size_t length;
   const char *name = LLVMGetValueName2(f, &length);
@@ -53,14 +55,15 @@ void name_powers(program *p) {
   LLVMDisposeBuilder(b);
 }
 
-/* ---- behind the optimiser ---- */
+/* ---- after optimisation ---- */
 
-/* 1.5 times the least number whose last bit is worth one: floats and doubles that it was added to hold an integer there. */
+/* The magic number: 1.5 times the smallest number whose last mantissa bit is worth 1. Adding it to a number rounds that
+   to an integer, which is then in the sum's low mantissa bits. */
 static LLVMValueRef shifter(LLVMTypeRef type) {
   return LLVMConstReal(type, LLVMGetTypeKind(type) == LLVMFloatTypeKind ? 0x1.8p+23 : 0x1.8p+52);
 }
 
-/* n, as a number of the type. */
+/* n as a floating-point number: the number that it was converted from, rounded, or else a conversion. */
 static LLVMValueRef as_real(LLVMBuilderRef b, LLVMValueRef n, LLVMTypeRef type) {
   LLVMValueRef added = constant_lanes(type, shifter(element_type(type)));
   if (LLVMIsAInstruction(n) && LLVMGetInstructionOpcode(n) == LLVMAdd) {
@@ -76,7 +79,7 @@ static LLVMValueRef of_register(program *p, LLVMBuilderRef b, LLVMValueRef y, LL
   bool is_float = LLVMGetTypeKind(element_type(type)) == LLVMFloatTypeKind;
   unsigned lanes = LLVMGetVectorSize(type), bits = lanes * (is_float ? 32 : 64);
   LLVMValueRef mask = LLVMConstAllOnes(lane_mask_type(p, lanes));
-  LLVMValueRef arguments[] = {y, n, LLVMConstNull(type), mask, constant_i32(p, 4)}; /* 4: rounds as set */
+  LLVMValueRef arguments[] = {y, n, LLVMConstNull(type), mask, constant_i32(p, 4)}; /* 4: the current rounding mode */
   char *name = mw_format("llvm.x86.avx512.mask.scalef.%s.%u", is_float ? "ps" : "pd", bits);
   LLVMValueRef result = call_intrinsic(p, b, name, NULL, 0, arguments, bits == 512 ? 5 : 4);
   free(name);
@@ -93,7 +96,7 @@ static LLVMValueRef of_one(program *p, LLVMBuilderRef b, LLVMValueRef y, LLVMVal
   return LLVMBuildExtractElement(b, call_intrinsic(p, b, name, NULL, 0, arguments, 5), first, "");
 }
 
-/* Vectors that are no register, one number after the other. */
+/* Vectors that are not of a register's size are scalarised. */
 static LLVMValueRef scaled(program *p, LLVMBuilderRef b, LLVMValueRef *y_n) {
   LLVMValueRef y = y_n[0], n = y_n[1];
   LLVMTypeRef type = LLVMTypeOf(y);

@@ -13,7 +13,7 @@
 #include "mwcc/analysis/analysis.h"
 #include "opt.h"
 
-enum { AHEAD = TUNE_SPARSE_PREFETCH_AHEAD, MOST = TUNE_SPARSE_PREFETCH_RUNS, LINE = 64 };
+enum { AHEAD = TUNE_SPARSE_PREFETCH_AHEAD, MOST = TUNE_SPARSE_PREFETCH_STREAMS, LINE = 64 };
 
 static bool is_innermost(const order *o, int l) {
   for (int other = 0; other < o->loop_count; other++)

@@ -1,5 +1,5 @@
-/* Loads and stores of some lanes only: LLVM's masked intrinsics, whose alignment was an operand up to LLVM 21 and is an
- * attribute of the address from 22 on. */
+/* Masked loads, stores, gathers and scatters by LLVM's intrinsics. Their alignment is an operand up to LLVM 21, and an
+ * attribute of the address operand since LLVM 22. */
 #include "mwcc/mwcc.h"
 #include "target.h"
 
@@ -9,7 +9,7 @@ enum { ALIGN_IS_OPERAND = MASKED_LOAD_MASK == 2 };
 
 static bool is_vector(LLVMValueRef pointers) { return LLVMGetTypeKind(LLVMTypeOf(pointers)) == LLVMVectorTypeKind; }
 
-/* `arguments` has room for one more; the address is the one of number `address`, the last of those before the alignment. */
+/* `arguments` has room for one more, the alignment, which is inserted after the argument with index `address`. */
 static LLVMValueRef call_masked(program *p, LLVMBuilderRef b, const char *name, LLVMTypeRef *overloads,
                                 LLVMValueRef *arguments, unsigned count, unsigned address, unsigned align) {
   if (ALIGN_IS_OPERAND) {
@@ -19,7 +19,7 @@ static LLVMValueRef call_masked(program *p, LLVMBuilderRef b, const char *name, 
   }
   LLVMValueRef call = call_intrinsic(p, b, name, overloads, 2, arguments, count);
   unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
-  LLVMAddCallSiteAttribute(call, address + 1, LLVMCreateEnumAttribute(p->context, kind, align)); /* 0: the result */
+  LLVMAddCallSiteAttribute(call, address + 1, LLVMCreateEnumAttribute(p->context, kind, align)); /* 0 is the result */
   return call;
 }
 
@@ -43,7 +43,7 @@ unsigned masked_alignment(LLVMValueRef call) {
   unsigned address = starts_with(callee_name(call), "llvm.masked.scatter");
   if (ALIGN_IS_OPERAND) return (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(call, address + 1));
   unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
-  LLVMAttributeRef align = LLVMGetCallSiteEnumAttribute(call, address + 1, kind); /* 0: the result */
+  LLVMAttributeRef align = LLVMGetCallSiteEnumAttribute(call, address + 1, kind); /* 0 is the result */
   return align ? (unsigned)LLVMGetEnumAttributeValue(align) : 1;
 }
 

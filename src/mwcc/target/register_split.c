@@ -1,12 +1,13 @@
-/* Vectors register by register, for instructions of the processor that LLVM has for vectors of a register's size alone.
+/* Splits vector operations into registers, for target intrinsics that take vectors of a register's size only.
  *
- * Lanes are a power of two. What is longer than AVX-512's registers is done in halves, which are put together again. */
+ * The number of lanes is a power of two. Vectors longer than AVX-512's registers are split into halves, recursively,
+ * and the results are concatenated. */
 #include "mwcc/mwcc.h"
 #include "target.h"
 
 #include <string.h>
 
-enum { WIDEST = 64 /* bytes of a register, and so its most lanes */, LONGEST = 256 /* lanes */ };
+enum { WIDEST = 64 /* bytes of a register */, LONGEST = 256 /* lanes of a vector */ };
 
 LLVMTypeRef element_type(LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;

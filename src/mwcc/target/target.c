@@ -1,10 +1,10 @@
-/* For which processor code is made: the one at hand, or one by name (--mcpu), with all the features that it has; of this
- * machine's kind, or of another (--target).
+/* The target processor: this machine's or a named one (--mcpu), of this machine's architecture or of another
+ * (--target).
  *
- * LLVM makes code for a processor by its name, but does not tell which features that name stands for, and how many lanes
- * a register has, which functions libmvec offers and what a loader has to look for depend on them. clang tells: by the
- * macros that it predefines for the processor. On AArch64 its front end takes no features from a name (its driver would
- * tell it), and none are asked for: there are four lanes, and what is loaded there by name is not looked at. */
+ * The processor's features determine the number of lanes of a register, the functions that libmvec offers, and what the
+ * loader has to test. LLVM's C interface does not return the features of a named processor, so they are read off the
+ * macros that clang predefines for it. On AArch64, clang's -cc1 does not derive features from a processor's name (its
+ * driver does); none are needed there, since registers always have four lanes and the loader tests nothing. */
 #include "mwcc/mwcc.h"
 #include "mwcc/front/front.h"
 #include "target.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of those that a loader can test and that the compiler asks for. */
+/* Features that the loader can test or that the compiler depends on, and clang's macros for them. */
 static const struct {
   const char *macro, *feature;
 } known[] = {
@@ -52,7 +52,7 @@ static const char *features_of(const char *triple, const char *cpu) {
   mw_child_result result = {0};
   if (mw_child_run(argv, NULL, NULL, &result) != MW_SUCCESS) die("%s", mw_error_last()->message);
   if (result.status != 0 || !result.output.data)
-    die("no processor is called '%s': clang says: %s", cpu, result.errors.data ? result.errors.data : "");
+    die("--mcpu=%s is not a processor that clang knows: %s", cpu, result.errors.data ? result.errors.data : "");
   mw_text list = {0};
   mw_text_addf(&list, "%s", "");
   for (size_t i = 0; i < MW_COUNT(known); i++)
@@ -71,7 +71,7 @@ static bool is_architecture(const char *triple, const char *name) {
   return strncmp(triple, name, length) == 0 && (triple[length] == '-' || !triple[length]);
 }
 
-/* MW_LLVM_TARGETS has a T(X86), T(AArch64) for each of the two that this LLVM was built with. */
+/* MW_LLVM_TARGETS is a list of T(X86) and T(AArch64), as far as this LLVM was built with them. */
 static void initialise_other(void) {
 #define T(name)                                                                                                        \
   LLVMInitialize##name##TargetInfo(), LLVMInitialize##name##Target(), LLVMInitialize##name##TargetMC(),                \
@@ -80,17 +80,17 @@ static void initialise_other(void) {
 #undef T
 }
 
-/* Another kind of processor than this machine's. Nothing is known of the one that will run the code: any of that kind. */
+/* Cross-compilation to another architecture. Without --mcpu, the code runs on practically all of its processors. */
 static void choose_other(program *p, const char *target) {
   bool x86 = is_architecture(target, "x86_64"), arm = is_architecture(target, "aarch64");
   if (!(x86 || arm) || !strstr(target, "linux"))
-    die("--target knows x86_64-linux-gnu, aarch64-linux-gnu and nvptx, not '%s'", target);
+    die("--target=%s is not supported: use x86_64-linux-gnu, aarch64-linux-gnu or nvptx", target);
   initialise_other();
   p->triple = LLVMNormalizeTargetTriple(target);
   p->cross = architecture_of(target);
   p->cpu = p->options->cpu ? p->options->cpu : x86 ? "x86-64-v2" : "generic";
   if (strcmp(p->cpu, "native") == 0)
-    die("--mcpu=native is this machine's processor, which is not of --target=%s", target);
+    die("--mcpu=native is this machine's processor, which cannot run code for --target=%s: name another one", target);
   p->features = features_of(p->triple, p->cpu);
 }
 
@@ -149,7 +149,8 @@ int vector_registers(const program *p) {
   return many ? 32 : 16;
 }
 
-/* AVX2 has gathers, which on most processors take three times as long as the loads (or are taken apart by LLVM). */
+/* On most processors without AVX-512, AVX2's gathers take three times as long as scalar loads (or LLVM scalarises
+   them). */
 bool gathers_singly(const program *p) { return !strstr(p->features, "+avx512f"); }
 
 void make_machine(program *p) {
@@ -161,6 +162,6 @@ void make_machine(program *p) {
     die("this LLVM has no code generator for %s: %s", p->triple, message);
   p->machine = LLVMCreateTargetMachine(target, p->triple, p->cpu, p->features, levels[p->options->level], LLVMRelocPIC,
                                        LLVMCodeModelDefault);
-  if (!p->machine) die("this LLVM knows no processor '%s'", p->cpu);
+  if (!p->machine) die("this LLVM cannot generate code for the processor '%s'", p->cpu);
   p->layout = LLVMCreateTargetDataLayout(p->machine);
 }

@@ -1,24 +1,25 @@
-/* The processor that code is for, and accesses under masks. */
+/* The target processor and its properties, and masked accesses. */
 #ifndef MWCC_TARGET_TARGET_H
 #define MWCC_TARGET_TARGET_H
 
 #include "mwcc/mwcc.h"
 
 void choose_target(program *p);            /* target.c: triple, processor, features */
-bool has_mask_registers(const program *p); /* a bit a lane; else a mask is a vector of whole lanes */
-bool has_half_units(const program *p);     /* that work on registers of 512 bits in two steps */
-bool gathers_singly(const program *p);     /* its gathers are slower than a load a lane */
-int register_lanes(const program *p);      /* numbers of 32 bits in a vector register */
+bool has_mask_registers(const program *p); /* masks of one bit per lane; otherwise a mask is a vector of whole lanes */
+bool has_half_units(const program *p);     /* 512-bit operations are done as two of 256 bits */
+bool gathers_singly(const program *p);     /* gathers are slower than a scalar load for each lane */
+int register_lanes(const program *p);      /* 32-bit lanes of a vector register */
 int vector_registers(const program *p);
-void make_machine(program *p);                /* for the processor and the level asked for */
+void make_machine(program *p);                /* LLVM's target machine, for the processor and the optimisation level */
 unsigned masked_alignment(LLVMValueRef call); /* of a gather or scatter */
+/* A load or store under a mask; a gather or scatter if `pointers` is a vector. */
 LLVMValueRef masked_load(program *p, LLVMBuilderRef b, LLVMTypeRef wide, LLVMValueRef pointers, unsigned align,
                          LLVMValueRef mask);
 void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,
                   LLVMValueRef mask);
-/* Whether the processor has instructions that load and store some elements, of so many bytes, of a vector; and such as are no
-   slower than others. */
+/* Whether the processor has masked loads and stores for elements of this size, */
 bool has_masked_access(const program *p, uint64_t bytes);
+/* and whether they are as fast as unmasked ones. */
 bool has_quick_masked_access(const program *p, uint64_t bytes);
 
 #endif

@@ -112,7 +112,7 @@ static LLVMValueRef prefetches_rarely(widener *w, uint64_t few) {
 }
 
 static void prefetch_for_gangs(widener *w, LLVMValueRef address, LLVMValueRef stride, uint64_t whole) {
-  enum { LEAST = TUNE_PREFETCH_LEAST, CACHED = TUNE_PREFETCH_KEPT };
+  enum { LEAST = TUNE_PREFETCH_LEAST, CACHED = TUNE_PREFETCH_CACHED };
   uint64_t distance = 2 * whole > LEAST ? 2 * whole : LEAST;
   LLVMBasicBlockRef near = LLVMAppendBasicBlockInContext(w->p->context, w->function, "near"),
                     far = LLVMAppendBasicBlockInContext(w->p->context, w->function, "far"),
@@ -210,7 +210,7 @@ static int iteration_arithmetic(const widener *w, int which) {
 /* Whether iterations load near each other but are too long for out-of-order execution to reach the next one's loads in
    time. */
 static bool is_beyond_lookahead(const stride_query *q, LLVMValueRef load, address_stride stride) {
-  enum { COVERED = TUNE_PREFETCH_IN_SIGHT };
+  enum { COVERED = TUNE_PREFETCH_LOOKAHEAD };
   if (!stride.known || !stride.by || is_far(stride) || iteration_arithmetic(q->w, q->loop) <= COVERED) return false;
   return !is_accessed_before(q, load);
 }
