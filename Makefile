@@ -11,6 +11,7 @@
 #   Lua 5.4                the Lua module and the tests
 #   LuaJIT 2.1             a second Lua module, for luajit, where its headers are (libluajit-5.1-dev)
 #   libpng                 PNG images; without it mw_image_read/write know netpbm only
+#   zlib                   compressed .npz files; without it they are refused
 #   busted, luacheck       the tests; lint
 # The build tree has the shape of an installation (bin, lib, share), so that paths are found the same way in both.
 
@@ -53,6 +54,8 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DMW_VERSION='"$(VERSION)"' -fPIC -fvisibili
 
 PNG_CFLAGS := $(shell $(PKG_CONFIG) --cflags libpng 2>/dev/null && echo -DMW_HAVE_PNG=1)
 PNG_LIBS := $(shell $(PKG_CONFIG) --libs libpng 2>/dev/null)
+ZLIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags zlib 2>/dev/null && echo -DMW_HAVE_ZLIB=1)
+ZLIB_LIBS := $(shell $(PKG_CONFIG) --libs zlib 2>/dev/null)
 LUAJIT_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null)
 LUA_CFLAGS ?= $(or $(if $(filter 5.1,$(LUA_VERSION)),$(LUAJIT_CFLAGS)), \
   $(shell $(PKG_CONFIG) --cflags lua$(LUA_VERSION) 2>/dev/null || echo -I/usr/include/lua$(LUA_VERSION)))
@@ -129,7 +132,7 @@ $(LIB): $(call object,$(LIB_SOURCES) $(LIB_ASM))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp.so -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic-functions \
-	  -o $@ $^ $(PNG_LIBS) -ldl -lm
+	  -o $@ $^ $(PNG_LIBS) $(ZLIB_LIBS) -ldl -lm
 
 # CUDA's own C interface is a library of its own: a process that has NVIDIA's runtime too is not to find two cudaMalloc.
 $(CUDA_LIB): $(call object,$(CUDA_SOURCES)) $(LIB)
@@ -269,7 +272,7 @@ $(BUILD)/obj/src/mwcc/%.cc.o: src/mwcc/%.cc
 $(BUILD)/obj/src/%.c.o: src/%.c | $(BUILD)/gen/abi_text.inc $(BUILD)/gen/nvrtc_headers.inc
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(ALL_CFLAGS) -fno-plt $(PNG_CFLAGS) -I$(BUILD)/gen -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-plt $(PNG_CFLAGS) $(ZLIB_CFLAGS) -I$(BUILD)/gen -c -o $@ $<
 
 $(BUILD)/obj/%.S.o: %.S
 	@mkdir -p $(@D)

@@ -43,7 +43,7 @@ $(PC_FILE): Makefile install.mk
 	$(call say,GEN)
 	$(Q)printf '%s\n' 'prefix=$${pcfiledir}/../..' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 	  'Name: moonwarp' 'Description: CUDA C kernels, compiled at run time, on any machine' 'Version: $(VERSION)' \
-	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lmoonwarp' 'Libs.private: $(strip $(PNG_LIBS)) -ldl -lm -pthread' > $@
+	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lmoonwarp' 'Libs.private: $(strip $(PNG_LIBS) $(ZLIB_LIBS)) -ldl -lm -pthread' > $@
 
 # CUDA's headers stand in a folder of their own, beside no other cuda.h that a compiler finds by itself.
 $(CUDA_PC_FILE): Makefile install.mk

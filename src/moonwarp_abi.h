@@ -1067,6 +1067,20 @@ int mw_cache_describe(mw_cache_info *out);
 int mw_cache_clear(void);
 int mw_cache_limit(size_t bytes);
 
+/* ---- files of data: their bytes, and what the members of zip files need ------------------------------------------ */
+
+/* Read a regular file; a 0 follows its bytes. *bytes is yours: mw_bytes_release. MW_FILE_NOT_FOUND, MW_OPERATING_SYSTEM
+   (also for a pipe or a device), MW_MEMORY_ALLOCATION. */
+int mw_bytes_read(const char *path, size_t *length, char **bytes);
+/* Write atomically: other processes see the file as it was, or whole. MW_OPERATING_SYSTEM. */
+int mw_bytes_write(const char *path, const char *bytes, size_t length);
+void mw_bytes_release(char *bytes);
+/* CRC-32, as zip and PNG have it. */
+uint32_t mw_bytes_checksum(const char *bytes, size_t length);
+/* Decompress data by deflate, without a header, to exactly `size` bytes. MW_INVALID_VALUE for damaged data and another
+   size, MW_MEMORY_ALLOCATION, MW_NOT_SUPPORTED in a build without zlib. */
+int mw_bytes_inflate(const char *bytes, size_t length, size_t size, char *out);
+
 /* ---- images: netpbm and PNG, as packed bytes --------------------------------------------------------------------- */
 
 /* Read PGM, PPM (P2 P3 P5 P6, 8 bits) or PNG. *pixels (height*width*channels bytes, rows from the top, channels 1, 3 or

@@ -3,7 +3,8 @@
 
 local M = {}
 
-local FILES = { "init", "array", "array/joining", "array/matrices", "module", "kernel", "stream", "graph", "random",
+local FILES = { "init", "array", "array/joining", "array/matrices",
+  "array/files/npy", "array/files/csv", "array/files/wav", "module", "kernel", "stream", "graph", "random",
   "texture_memory", "texture", "opengl", "image", "device", "meta" }
 
 local function lines_of(path)

@@ -30,6 +30,9 @@ local later = {
   texture = { "texture", "surface" },
   random = { "random", "seed", "rand", "randn", "randint", "randperm" },
   opengl = { "gl_buffer", "gl_image" },
+  ["array.files.npy"] = { "load_npy", "load_npz", "save_npy", "save_npz" },
+  ["array.files.csv"] = { "read_csv", "write_csv" },
+  ["array.files.wav"] = { "read_wav", "write_wav" },
 }
 for part, names in pairs(later) do
   for _, name in ipairs(names) do

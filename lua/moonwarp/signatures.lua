@@ -75,6 +75,14 @@ M.mw = {
   triu = "a: array, k?: integer",
   diag = "a: array, k?: integer",
   trace = "a: array, options?: any",
+  load_npy = "path: path",
+  load_npz = "path: path",
+  save_npy = "path: path, array: array",
+  save_npz = "path: path, arrays: table",
+  read_csv = "path: path, options?: {header: boolean, delimiter: string, dtype: dtype, skip: integer}",
+  write_csv = "path: path, array: array, options?: {header: table, delimiter: string}",
+  read_wav = "path: path",
+  write_wav = "path: path, array: array, rate: integer, options?: {format: string}",
 }
 
 local shape = "shape?: integer|table"
