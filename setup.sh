@@ -115,6 +115,7 @@ look() {
   lua5.4 -e 'require "readline"' >/dev/null 2>&1 || want lua-readline "line editing at the prompt"
   have luarocks || want luarocks "testing the rockspec"
   compiles png.h || want libpng-dev "PNG images"
+  compiles zlib.h || want zlib1g-dev "compressed .npz files"
   compiles mpfr.h || want libmpfr-dev "the tests: exact values of mathematical functions"
   lua5.4 -e 'require "busted"' >/dev/null 2>&1 || want lua-busted "the tests"
   have luacheck || want lua-check "make lint"

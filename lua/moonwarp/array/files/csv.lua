@@ -77,8 +77,8 @@ end
 ---Read numbers from a CSV file: an array of shape {lines, fields}. Empty fields and NA are NaN; a word is an error that
 ---names its place.
 ---@param path string
----@param options? { header?: boolean, delimiter?: string, dtype?: moonwarp.dtype, skip?: integer } header: the first line
----has names; skip: lines to leave out before it; "," and "float" by default
+---@param options? { header?: boolean, delimiter?: string, dtype?: moonwarp.dtype, skip?: integer } header: the first
+---line has names; skip: lines to leave out before it; "," and "float" by default
 ---@return moonwarp.array
 ---@return string[]? names with a header
 function M.read_csv(path, options)
@@ -103,8 +103,8 @@ function M.read_csv(path, options)
         for k = 1, width do
           local value = value_of(path, fields[k], place, k, names)
           if value ~= value and of.kind ~= "float" then
-            fail(path, "line %d, field %d is empty, which only floating point can hold; leave out dtype = \"%s\"", place, k,
-              of.name)
+            fail(path, "line %d, field %d is empty, which only floating point can hold; leave out dtype = \"%s\"",
+              place, k, of.name)
           end
           values[count + k] = value
         end

@@ -20,7 +20,9 @@ local MOST_DIMENSIONS = 8
 local dtypes = { b1 = "bool", i1 = "char", u1 = "uchar", i2 = "short", u2 = "ushort", i4 = "int", u4 = "uint",
   i8 = "longlong", u8 = "ulonglong", f2 = "half", f4 = "float", f8 = "double", c8 = "float2", c16 = "double2" }
 local codes = {}
-for code, dtype in pairs(dtypes) do codes[dtype] = code end
+for code, dtype in pairs(dtypes) do
+  if code:sub(1, 1) ~= "c" then codes[dtype] = code end
+end
 codes.long, codes.ulong = "i8", "u8"
 -- complex64 and complex128, where elements of that name are there
 for code, dtype in pairs { c8 = "complex64", c16 = "complex128" } do
@@ -41,8 +43,8 @@ local function read_dtype(path, header)
   local descr = header:match "'descr'%s*:%s*'([^']*)'"
   if not descr then
     if header:find "'descr'%s*:%s*[%[%(]" then
-      fail(path, "its elements are structured (%s), and arrays hold numbers; save each field by itself: numpy.save(path, "
-        .. "a['field'])", header:match "'descr'%s*:%s*(%b[])" or "a record")
+      fail(path, "its elements are structured (%s), and arrays hold numbers; save each field by itself: "
+        .. "numpy.save(path, a['field'])", header:match "'descr'%s*:%s*(%b[])" or "a record")
     end
     fail(path, "its header has no dtype: %s", header:sub(1, 60))
   end
@@ -70,11 +72,8 @@ local function read_shape(path, header)
   return shape
 end
 
----The array in the bytes of an .npy file.
----@param path string for messages
----@param data string
----@return moonwarp.array
-function M.decode(path, data)
+-- The array in the bytes of an .npy file.
+local function decode(path, data)
   if data:sub(1, 6) ~= MAGIC then fail(path, "it is no .npy file: it does not begin with \\x93NUMPY") end
   local version = data:byte(7) or 0
   if version < 1 or version > 3 then fail(path, "it is of version %d of the format; 1 to 3 are known", version) end
@@ -85,9 +84,11 @@ function M.decode(path, data)
   local header, first = data:sub(9 + size, 8 + size + length), 9 + size + length
   local dtype, number_size, swapped = read_dtype(path, header)
   local fortran = header:match "'fortran_order'%s*:%s*(%a+)"
-  if fortran ~= "True" and fortran ~= "False" then fail(path, "its header does not say whether it is in Fortran's order") end
+  if fortran ~= "True" and fortran ~= "False" then
+    fail(path, "its header does not say whether it is in Fortran's order")
+  end
   local shape = read_shape(path, header)
-  local count = 1
+  local count = 1.0 -- of floating point: integers of Lua would wrap around
   for _, extent in ipairs(shape) do count = count * extent end
   local wanted, there = count * raw.dtype_size(dtype), #data - first + 1
   if there < wanted then
@@ -112,7 +113,7 @@ end
 ---Read an array from an .npy file, as numpy.save writes them.
 ---@param path string
 ---@return moonwarp.array
-function M.load_npy(path) return M.decode(path, raw.bytes_read(path)) end
+function M.load_npy(path) return decode(path, raw.bytes_read(path)) end
 
 ---Read the arrays of an .npz file, as numpy.savez and numpy.savez_compressed write them.
 ---@param path string
@@ -122,18 +123,15 @@ function M.load_npz(path)
   local data = raw.bytes_read(path)
   for _, member in ipairs(zip.members(path, data)) do
     local name = member.name:gsub("%.npy$", "")
-    arrays[name] = M.decode(path .. ":" .. member.name, zip.read(path, data, member))
+    arrays[name] = decode(path .. ":" .. member.name, zip.read(path, data, member))
   end
   return arrays
 end
 
 -- ---- writing ----
 
----The bytes of an .npy file of an array.
----@param what string the function's name, for messages
----@param array moonwarp.array
----@return string
-function M.encode(what, array)
+-- The bytes of an .npy file of an array.
+local function encode(what, array)
   local dtype, shape = array.dtype, array.shape
   local code = codes[dtype]
   if not code then
@@ -142,7 +140,7 @@ function M.encode(what, array)
     code = codes[scalar]
     if not code then usage("%s: NumPy has no elements of %s; save arrays of numbers", what, tostring(dtype)) end
     shape[#shape + 1] = tonumber(components)
-    if dtype == "longlong3" or scalar and raw.dtype_size(dtype) ~= raw.dtype_size(scalar) * components then
+    if raw.dtype_size(dtype) ~= raw.dtype_size(scalar) * components then
       usage("%s: elements of %s have padding; save arrays of numbers", what, dtype)
     end
   end
@@ -157,7 +155,7 @@ end
 ---Write an array as an .npy file, which numpy.load reads. Vectors become one more dimension.
 ---@param path string
 ---@param array moonwarp.array
-function M.save_npy(path, array) raw.bytes_write(path, M.encode("mw.save_npy", array)) end
+function M.save_npy(path, array) raw.bytes_write(path, encode("mw.save_npy", array)) end
 
 ---Write arrays as an .npz file, which numpy.load reads.
 ---@param path string
@@ -175,9 +173,9 @@ function M.save_npz(path, arrays)
   end
   table.sort(names)
   for i, name in ipairs(names) do
-    members[i] = { name = name .. ".npy", data = M.encode("mw.save_npz", arrays[name]) }
+    members[i] = { name = name .. ".npy", data = encode("mw.save_npz", arrays[name]) }
   end
   raw.bytes_write(path, zip.write(members))
 end
 
-return { load_npy = M.load_npy, load_npz = M.load_npz, save_npy = M.save_npy, save_npz = M.save_npz }
+return M

@@ -24,8 +24,8 @@ local function read_chunks(path, data)
     local first = at + 8
     if name == "fmt " then
       if size < 16 or first + 15 > #data then fail(path, "its format is cut off") end
-      format = { kind = number(data, first, 2), channels = number(data, first + 2, 2), rate = number(data, first + 4, 4),
-        frame = number(data, first + 12, 2), bits = number(data, first + 14, 2) }
+      format = { kind = number(data, first, 2), channels = number(data, first + 2, 2),
+        rate = number(data, first + 4, 4), frame = number(data, first + 12, 2), bits = number(data, first + 14, 2) }
       if format.kind == EXTENSIBLE then
         if size < 40 or first + 39 > #data then fail(path, "its format is cut off") end
         format.kind = number(data, first + 24, 2)
@@ -102,8 +102,8 @@ local function stored(array, options)
   return raw.array_new("short", array.shape):assign((array:to "float" * 32768):round():clip(-32768, 32767)), PCM, 16
 end
 
----Write sound as a WAV file of 16 bits, or of floating point. Floats are from -1 to 1, others are clipped; short, int and
----uchar are written as they are.
+---Write sound as a WAV file of 16 bits, or of floating point. Floats are from -1 to 1, others are clipped; short, int
+---and uchar are written as they are.
 ---@param path string
 ---@param array moonwarp.array of shape {samples} or {samples, channels}
 ---@param rate integer samples a second

@@ -100,7 +100,9 @@ function M.read(path, data, member)
       fail(path, "its member '%s' says that %.0f bytes become %.0f", member.name, member.packed, member.size)
     end
     local ok, made = pcall(raw.bytes_inflate, packed, member.size)
-    if not ok then fail(path, "its member '%s': %s", member.name, errors.is(made) and made.message or tostring(made)) end
+    if not ok then
+      fail(path, "its member '%s': %s", member.name, errors.is(made) and made.message or tostring(made))
+    end
     result = made
   else
     fail(path, "its member '%s' is compressed by method %d; numpy.savez and numpy.savez_compressed write 0 and 8",
