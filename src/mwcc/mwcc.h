@@ -246,7 +246,7 @@ typedef struct shared {
   bool dynamic; /* extern __shared__ T x[]: behind the kernel's static ones */
 } shared;
 
-typedef struct shares shares;
+typedef struct partitions partitions;
 
 struct program {
   const options *options;
@@ -280,8 +280,8 @@ struct program {
   LLVMDIBuilderRef debug;       /* for program_new_scope; NULL until it was needed */
   LLVMMetadataRef debug_file;
   LLVMValueRef kernel_table;
-  shares *shares;    /* of the work behind guard_stores, where it is done in several threads */
-  bool is_partition; /* a copy of it that another thread compiles a part of */
+  partitions *partitions; /* of the module after the store sandbox, if several threads compile it */
+  bool is_partition;      /* a copy of it that another thread compiles a part of */
   int complaints;
   unsigned converge_sites; /* places where warps converge, so far */
   uint64_t write_bits;     /* llvm_util.c's; 0: not asked for yet */
@@ -322,7 +322,7 @@ typedef struct warp_call {
   int mask;
 } warp_call;
 #define COLD_VECTORS "mw.vectors" /* and of what takes_vectors */
-#define COLD_HELPER  "mw.seldom"  /* an attribute of theirs */
+#define COLD_HELPER  "mw.cold"    /* an attribute of theirs */
 /* Inline PTX becomes instructions and intrinsics; what is not in the table is complained about. */
 void translate_ptx(program *p);
 void widen_kernels(program *p);
@@ -364,7 +364,7 @@ void link_files(const options *o);
 void write_output(const char *path, const void *data, size_t length);
 
 /* ---- between codegen.c and parallel.c ---- */
-#define SHARES 8 /* at most */
+#define MOST_PARTITIONS 8 /* at most */
 
 /* ---- store_to_load_forwarding.c ---- */
 #define REGISTER_BLOCKED "moonwarp-turns" /* attribute of functions whose loops register_blocking.c may transform */

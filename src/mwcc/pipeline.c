@@ -67,7 +67,7 @@ static bool is_asked_for(const program *p, pass_id id) {
   if (id == PASS_PARSE) return true;
   bool describes = pass_table[id].stage == STAGE_READ && !pass_table[id].optional;
   for (int other = PASS_NONE + 1; describes && other < PASS_COUNT; other++)
-    if (o->only[other] && pass_table[other].stage < STAGE_SHARE) return true;
+    if (o->only[other] && pass_table[other].stage < STAGE_PARTITION) return true;
   return false;
 }
 
@@ -166,7 +166,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   stage_done(p, "widen");
   run_stage(p, STAGE_LOWER);
   stage_done(p, "lower");
-  run_stage(p, STAGE_SHARE);
+  run_stage(p, STAGE_PARTITION);
   run_stage(p, STAGE_OPTIMISE);
   if (o->has_only) print_module(p);
   stage_done(p, "optimise");

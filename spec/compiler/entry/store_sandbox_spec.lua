@@ -65,7 +65,7 @@ describe("a wild store", function()
         *p = s[threadIdx.x & 63];
       }]]
     local function tests(options, kernel)
-      return mwcc.count(mwcc.run(source, "--emit=ir --launch=" .. kernel .. ":64x1x1 " .. options), "%%guarded%d* =")
+      return mwcc.count(mwcc.run(source, "--emit=ir --launch=" .. kernel .. ":64x1x1 " .. options), "%%sandboxed%d* =")
     end
     for _, reach in ipairs { "", "--reach=40,40", "--reach=35,35" } do
       assert.equal(0, tests(reach, "_Z1kPii"), reach)

@@ -213,12 +213,12 @@ define void @f(ptr %thread, ptr %p) {
 }]]
     local made = only(ir, "store-sandbox")
     has(made, "select i1 %%inside, ptr %%to")
-    has(made, "store i32 1, ptr %%guarded")
+    has(made, "store i32 1, ptr %%sandboxed")
   end)
 
   it("does not test a store to a local array", function()
     local ir = "define void @f(ptr %thread) {\n  %a = alloca [4 x i32]\n  store i32 1, ptr %a\n  ret void\n}"
-    has_not(only(ir, "store-sandbox"), "guarded")
+    has_not(only(ir, "store-sandbox"), "sandboxed")
   end)
 end)
 

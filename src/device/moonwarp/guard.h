@@ -12,11 +12,11 @@
 #ifdef __MW_NVRTC__
 extern "C" __constant__ mw_guard __mw_guard; /* the host asks for it by name */
 __constant__ mw_guard __mw_guard;
-#define __mw_cold template <int = 0> static __device__ __noinline__
+#define __mw_cold_function template <int = 0> static __device__ __noinline__
 #define __mw_last template <int = 0> __attribute__((noreturn)) static __device__ __noinline__
 #else
 static __attribute__((constant)) mw_guard __mw_guard; /* mwcc lets the host see it where it is used */
-#define __mw_cold template <int = 0> static __attribute__((device, noinline, nodebug))
+#define __mw_cold_function template <int = 0> static __attribute__((device, noinline, nodebug))
 #define __mw_last template <int = 0> static __attribute__((device, noinline, nodebug, noreturn))
 #endif
 
@@ -54,7 +54,7 @@ typedef struct __mw_failure {
   unsigned long long object, address, bytes, size;
 } __mw_failure;
 
-__mw_cold void __mw_tell_host(const __mw_failure &what, unsigned long long grid) {
+__mw_cold_function void __mw_tell_host(const __mw_failure &what, unsigned long long grid) {
   unsigned int n = __mw_count_one(&__mw_guard_shared()->reports);
   volatile mw_guard_report *r = &((mw_guard_host *)__mw_guard.host)->reports[n % MW_GUARD_REPORTS];
   r->count = n;
@@ -83,7 +83,7 @@ __mw_cold void __mw_tell_host(const __mw_failure &what, unsigned long long grid)
 }
 
 /* The host stopped the grid: one thread tells that it was so, and that the grid had not ended by itself. */
-__mw_cold void __mw_tell_stopped(unsigned long long grid) {
+__mw_cold_function void __mw_tell_stopped(unsigned long long grid) {
   unsigned int mark = (unsigned int)grid << 1;
   if (__mw_exchange(&__mw_guard_shared()->left[grid % MW_GUARD_LAUNCHES], mark) == mark) return;
   __mw_failure what = {MW_GUARD_STOPPED};
@@ -103,7 +103,7 @@ __mw_last void __mw_fail(const __mw_failure &what) {
 }
 
 /* End if the grid is to. */
-__mw_cold void __mw_look() {
+__mw_cold_function void __mw_look() {
   if (!__mw_guard.words) return;
   unsigned long long grid = __mw_grid_id();
   unsigned int mark = (unsigned int)grid << 1;

@@ -7,7 +7,7 @@
 
 #define __mw_called extern "C" __attribute__((device, noinline, nodebug, used))
 
-__mw_cold void __mw_tell_begun(unsigned long long number) {
+__mw_cold_function void __mw_tell_begun(unsigned long long number) {
   if (!__mw_guard.words) return;
   volatile unsigned long long *begun = &((mw_guard_host *)__mw_guard.host)->begun[number % MW_GUARD_LAUNCHES].grid;
   begun[0] = __mw_grid_id();

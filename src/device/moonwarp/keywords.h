@@ -58,7 +58,7 @@
 /* The value depends on the arguments alone: of two calls with the same ones, mwcc makes one. */
 #define __mw_once __attribute__((const))
 /* Arithmetic of its arguments, for a branch that is hardly taken: lanes call it. */
-#define __mw_seldom __attribute__((cold))
+#define __mw_cold __attribute__((cold))
 #define __mw_member __inline__ __attribute__((host, device, always_inline, nodebug))
 /* Functions that are defined elsewhere: in libm, whose functions host code in the source may call too, or by mwcc. */
 #define __mw_libm   extern "C" __attribute__((host, device))

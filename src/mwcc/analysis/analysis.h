@@ -19,7 +19,7 @@ bool is_named_barrier(const char *name);
 bool is_block_wait(LLVMValueRef instruction);
 bool takes_vectors(LLVMValueRef f); /* a function that such calls became */
 bool is_cold_helper(LLVMValueRef function);
-bool is_seldom(LLVMValueRef call); /* a call of one: arithmetic of its arguments */
+bool is_cold_call(LLVMValueRef call); /* a call of one: arithmetic of its arguments */
 bool meets_other_blocks(
     LLVMValueRef instruction); /* block_independence.c: a block may learn there how far others are */
 /* Whether a call through a pointer may reach the function. */

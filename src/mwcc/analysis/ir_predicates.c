@@ -10,10 +10,10 @@ bool is_cold_helper(LLVMValueRef f) {
                                                              COLD_HELPER, sizeof COLD_HELPER - 1);
 }
 
-bool is_seldom(LLVMValueRef call) { return LLVMIsACallInst(call) && is_cold_helper(LLVMGetCalledValue(call)); }
+bool is_cold_call(LLVMValueRef call) { return LLVMIsACallInst(call) && is_cold_helper(LLVMGetCalledValue(call)); }
 
-size_t seldom_length(LLVMValueRef call) {
-  if (!is_seldom(call)) return 0;
+size_t cold_call_length(LLVMValueRef call) {
+  if (!is_cold_call(call)) return 0;
   instructions all = instructions_of_function(LLVMGetCalledValue(call));
   free(all.items);
   return all.count;
@@ -30,7 +30,7 @@ bool has_address_taken(LLVMValueRef function) {
   return false;
 }
 
-bool is_harmless(LLVMValueRef i) {
+bool touches_no_memory(LLVMValueRef i) {
   static const char *const names[] = {"llvm.lifetime.", "llvm.dbg.", "llvm.nvvm.read.ptx.sreg."};
   if (!LLVMIsACallInst(i))
     return !LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i) && !LLVMIsAFenceInst(i) && !LLVMIsAAtomicRMWInst(i) &&
@@ -38,14 +38,14 @@ bool is_harmless(LLVMValueRef i) {
   for (size_t n = 0; n < MW_COUNT(names); n++)
     if (starts_with(callee_name(i), names[n])) return true;
   LLVMValueRef callee = LLVMGetCalledValue(i);
-  if (is_seldom(i)) return true;
+  if (is_cold_call(i)) return true;
   if (!LLVMIsAFunction(callee) || !LLVMGetIntrinsicID(callee)) return false;
   uint64_t bits;
   return memory_fact(i, &bits) && bits == 0; /* it knows its arguments only */
 }
 
 bool is_alone(LLVMValueRef i) {
-  if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return is_harmless(i);
+  if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return touches_no_memory(i);
   return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
 }
 

@@ -45,8 +45,8 @@ size_t trip_count(LLVMBasicBlockRef header,
 bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *behind);
 /* Whether an instruction does no more than compute its value, perhaps from what it loads as usual (not volatile, not atomic). */
 bool is_pure(LLVMValueRef instruction);
-bool keeps_memory(LLVMValueRef instruction); /* as it was before; perhaps more of it is in the caches */
-bool is_harmless(LLVMValueRef instruction);  /* reaches no memory that others see */
+bool keeps_memory(LLVMValueRef instruction);      /* as it was before; perhaps more of it is in the caches */
+bool touches_no_memory(LLVMValueRef instruction); /* reaches no memory that others see */
 bool is_alone(
     LLVMValueRef instruction); /* block_loop.c: no more to do with other threads than plain loads and stores */
 
@@ -316,7 +316,7 @@ int vectors_that_pay(const graph *g, const order *o, const shapes *s, const char
 cut rows_that_pay(const graph *g, const order *o, cut c, const unsigned block[3], const char **why);
 
 /* ---- cold_helpers.c ---- */
-size_t seldom_length(LLVMValueRef call); /* instructions that a call of a helper stands for; 0: it is none */
+size_t cold_call_length(LLVMValueRef call); /* instructions that a call of a helper stands for; 0: it is none */
 
 /* ---- widen/calls/instructions.c ---- */
 /* The function of the C library that lanes call one after the other, NULL where they call none or make it together. */

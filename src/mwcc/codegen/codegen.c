@@ -67,9 +67,9 @@ LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type) {
 void emit(program *p) {
   switch (p->options->emit) {
   case EMIT_MWO: {
-    LLVMMemoryBufferRef objects[2 * SHARES]; /* dealt out once, or twice */
+    LLVMMemoryBufferRef objects[2 * MOST_PARTITIONS]; /* dealt out once, or twice */
     objects[0] = generate(p, LLVMObjectFile);
-    link_mwo(p, objects, p->shares ? shares_objects(p->shares, objects) : 1);
+    link_mwo(p, objects, p->partitions ? partitions_objects(p->partitions, objects) : 1);
     return;
   }
   case EMIT_IR: {

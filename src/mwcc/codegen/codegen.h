@@ -17,15 +17,15 @@ void spare_cold_code(program *p);
 void run_pipeline(program *p);
 void write_stack_sizes(program *p); /* stack_depth.c: local_bytes of the kernels, and in the table */
 void emit(program *p);
-void partition(program *p);       /* before optimisation; sets p->shares if it pays */
-void share_optimised(program *p); /* after it, by outlining, unless the module was partitioned well before */
+void partition_module(program *p);  /* before optimisation; sets p->partitions if it pays */
+void outline_optimised(program *p); /* after it, by outlining, unless the module was partitioned well before */
 /* outline.c: outline a region of a large function; the new function, or NULL. */
 LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from);
 size_t measure_stack(program *p, LLVMValueRef function); /* stack_depth.c */
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
 /* The stack of a function that another partition defines; waits until it is known. 0 if none does. */
-size_t shares_stack(shares *s, LLVMValueRef declaration);
+size_t partitions_stack(partitions *s, LLVMValueRef declaration);
 /* Wait for the other partitions' objects, objects[1] and further; returns the number of objects with the first. */
-size_t shares_objects(shares *s, LLVMMemoryBufferRef *objects);
+size_t partitions_objects(partitions *s, LLVMMemoryBufferRef *objects);
 
 #endif

@@ -24,7 +24,7 @@
 enum { WORTH = TUNE_PARTITION_INSTRUCTIONS };
 #define COPY 100 /* the cost of copying the module, in instructions */
 
-typedef struct share {
+typedef struct partition {
   program program; /* the copy's */
   strings functions;
   size_t *stacks; /* by function; valid once `measured` was posted */
@@ -33,15 +33,15 @@ typedef struct share {
   pthread_t thread;
   bool has_thread;
   LLVMMemoryBufferRef object;
-} share;
+} partition;
 
-struct shares {
-  share items[SHARES]; /* items[0] has the list of functions only: it is the program itself */
+struct partitions {
+  partition items[MOST_PARTITIONS]; /* items[0] has the list of functions only: it is the program itself */
   size_t count;
   size_t elsewhere;         /* the weight of all functions outside of items[0] */
   LLVMMemoryBufferRef copy; /* the module before it was partitioned, as bitcode */
   bool is_optimised;
-  shares *before; /* an earlier partitioning, or NULL */
+  partitions *before; /* an earlier partitioning, or NULL */
 };
 
 /* ---- partitioning ---- */
@@ -119,7 +119,7 @@ static bool may_share(const program *p) {
 static size_t choose_count(const program *p, size_t candidates, size_t weight, size_t rest) {
   size_t count = processors(), worth = weight / WORTH;
   if (!may_share(p)) return 1;
-  if (count > SHARES) count = SHARES;
+  if (count > MOST_PARTITIONS) count = MOST_PARTITIONS;
   if (rest >= COPY) candidates++;
   if (count > candidates) count = candidates;
   return count < worth ? count : worth;
@@ -133,15 +133,15 @@ static size_t lightest(const size_t *weights, size_t count) {
 }
 
 /* Assign functions to partitions; NULL if that does not pay. */
-static shares *make_partitions(const program *p) {
+static partitions *make_partitions(const program *p) {
   candidate *candidates = mw_alloc(((2 * MOST_VARIANTS + 1) * p->kernel_count + 1) * sizeof *candidates);
-  size_t candidate_count = find_candidates(p, candidates), total = 0, weights[SHARES] = {0};
+  size_t candidate_count = find_candidates(p, candidates), total = 0, weights[MOST_PARTITIONS] = {0};
   EACH_FUNCTION(p, f) total += weight_of(f);
   size_t rest = total; /* less the candidates: what has to stay in the first partition */
   for (size_t i = 0; i < candidate_count; i++) rest -= candidates[i].weight;
   size_t count = choose_count(p, candidate_count, total, rest);
   if (count < 2) return NULL;
-  shares *s = mw_alloc(sizeof *s);
+  partitions *s = mw_alloc(sizeof *s);
   s->count = count;
   for (size_t i = 1; i < count; i++) weights[i] = COPY;
   weights[0] = rest;
@@ -175,7 +175,7 @@ static void drop(program *p, LLVMValueRef function) {
   free(name);
 }
 
-static void keep_only(program *p, const shares *s, const share *own) {
+static void keep_only(program *p, const partitions *s, const partition *own) {
   for (size_t i = 0; i < s->count; i++)
     for (size_t n = 0; n < s->items[i].functions.count; n++) {
       LLVMValueRef function = LLVMGetNamedFunction(p->module, s->items[i].functions.items[n]);
@@ -193,7 +193,7 @@ static void drop_table(program *p) {
   LLVMDeleteGlobal(table);
 }
 
-static void make_copy(const shares *s, share *own) {
+static void make_copy(const partitions *s, partition *own) {
   program *q = &own->program;
   LLVMMemoryBufferRef bytes =
       LLVMCreateMemoryBufferWithMemoryRange(LLVMGetBufferStart(s->copy), LLVMGetBufferSize(s->copy), "copy", 0);
@@ -206,11 +206,11 @@ static void make_copy(const shares *s, share *own) {
 }
 
 static void *work(void *argument) {
-  share *own = argument;
+  partition *own = argument;
   program *q = &own->program;
-  bool is_optimised = q->shares->is_optimised;
-  make_copy(q->shares, own);
-  q->shares = NULL;
+  bool is_optimised = q->partitions->is_optimised;
+  make_copy(q->partitions, own);
+  q->partitions = NULL;
   if (is_optimised)
     run_passes(q, "globaldce"); /* drop what only the table referred to */
   else
@@ -230,7 +230,7 @@ static void *work_in_thread(void *argument) {
 /* ---- for the stages ---- */
 
 /* Keep the first partition's functions; k->run becomes a declaration if another partition has it. */
-static void keep_to_first(program *p, const shares *s) {
+static void keep_to_first(program *p, const partitions *s) {
   const char **names = mw_alloc((p->kernel_count + 1) * sizeof *names);
   size_t length;
   for (size_t i = 0; i < p->kernel_count; i++) names[i] = mw_strdup(LLVMGetValueName2(p->kernels[i].run, &length));
@@ -241,7 +241,7 @@ static void keep_to_first(program *p, const shares *s) {
   }
 }
 
-static void start_share(program *p, share *own) {
+static void start_partition(program *p, partition *own) {
   own->program = *p;
   own->program.kernel_count = 0; /* their values belong to another context */
   own->program.is_partition = true;
@@ -251,35 +251,36 @@ static void start_share(program *p, share *own) {
   if (!own->has_thread) work(own);
 }
 
-static void start(program *p, shares *s) {
-  s->before = p->shares;
-  p->shares = s;
+static void start(program *p, partitions *s) {
+  s->before = p->partitions;
+  p->partitions = s;
   s->copy = LLVMWriteBitcodeToMemoryBuffer(p->module);
-  for (size_t i = 1; i < s->count; i++) start_share(p, &s->items[i]);
+  for (size_t i = 1; i < s->count; i++) start_partition(p, &s->items[i]);
   keep_to_first(p, s);
 }
 
-void partition(program *p) {
-  shares *s = make_partitions(p);
+void partition_module(program *p) {
+  partitions *s = make_partitions(p);
   if (s) start(p, s);
 }
 
 /* Outline a region of a function that had to be optimised as a whole, if it is the only one or far heavier than the
    others, and a processor is idle. */
-void share_optimised(program *p) {
+void outline_optimised(program *p) {
   kernel *k = &p->kernels[0];
   if (!p->options->launch_kernel || !may_share(p) || processors() < 2 || LLVMIsDeclaration(k->run)) return;
-  if (p->shares && (p->shares->count >= processors() || weight_of(k->run) < 2 * p->shares->elsewhere)) return;
+  if (p->partitions && (p->partitions->count >= processors() || weight_of(k->run) < 2 * p->partitions->elsewhere))
+    return;
   k->rest = take_rest(p, k, k->run);
-  shares *s = k->rest ? make_partitions(p) : NULL;
+  partitions *s = k->rest ? make_partitions(p) : NULL;
   if (!s) return;
   s->is_optimised = true;
   start(p, s);
 }
 
-static size_t stack_in(shares *s, const char *name) {
+static size_t stack_in(partitions *s, const char *name) {
   for (size_t i = 1; i < s->count; i++) {
-    share *owner = &s->items[i];
+    partition *owner = &s->items[i];
     for (size_t n = 0; n < owner->functions.count; n++) {
       if (strcmp(owner->functions.items[n], name) != 0) continue;
       while (!owner->is_measured) owner->is_measured = sem_wait(&owner->measured) == 0;
@@ -289,13 +290,13 @@ static size_t stack_in(shares *s, const char *name) {
   return s->before ? stack_in(s->before, name) : 0;
 }
 
-size_t shares_stack(shares *s, LLVMValueRef declaration) {
+size_t partitions_stack(partitions *s, LLVMValueRef declaration) {
   size_t length;
   return stack_in(s, LLVMGetValueName2(declaration, &length));
 }
 
-size_t shares_objects(shares *s, LLVMMemoryBufferRef *objects) {
-  size_t count = s->before ? shares_objects(s->before, objects) : 1;
+size_t partitions_objects(partitions *s, LLVMMemoryBufferRef *objects) {
+  size_t count = s->before ? partitions_objects(s->before, objects) : 1;
   for (size_t i = 1; i < s->count; i++) {
     if (s->items[i].has_thread) pthread_join(s->items[i].thread, NULL);
     objects[count++] = s->items[i].object;

@@ -88,7 +88,7 @@ static void visit(walk *w, size_t at) {
   LLVMValueRef function = w->list[at].function;
   w->open[w->open_count++] = at;
   if (LLVMIsDeclaration(function))
-    w->list[at].own = w->p->shares ? shares_stack(w->p->shares, function) : 0;
+    w->list[at].own = w->p->partitions ? partitions_stack(w->p->partitions, function) : 0;
   else
     look_into(w, at);
   if (w->list[at].low == at) close_circle(w, at);

@@ -89,7 +89,7 @@ bool stores_in_pattern(const shapes *s, LLVMValueRef store, pattern *p, int *mem
   for (LLVMValueRef i = p->first; i != p->last; i = LLVMGetNextInstruction(i)) {
     bool own = false;
     for (int m = 0; m < p->member_count; m++) own = own || p->members[m] == i;
-    if (!own && !is_harmless(i)) return false;
+    if (!own && !touches_no_memory(i)) return false;
   }
   return true;
 }

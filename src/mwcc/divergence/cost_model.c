@@ -66,7 +66,7 @@ static bool divergent_loops_are_arithmetic(const graph *g, const order *o, const
       LLVMOpcode opcode = LLVMGetInstructionOpcode(g->values[i]);
       if (opcode == LLVMLoad || opcode == LLVMStore || opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg)
         return false;
-      if (is_seldom(g->values[i])) continue;
+      if (is_cold_call(g->values[i])) continue;
       if (opcode == LLVMCall && !starts_with(callee_name(g->values[i]), "llvm.f")) return false; /* fma, fabs */
     }
   }
@@ -215,7 +215,7 @@ static bool is_long(const graph *g) {
   for (int n = 0; n < g->count; n++)
     if (g->nodes[n].barrier) much = MUCH_CODE / 2;
   size_t length = (size_t)g->value_count;
-  for (int i = 0; i < g->value_count; i++) length += seldom_length(g->values[i]);
+  for (int i = 0; i < g->value_count; i++) length += cold_call_length(g->values[i]);
   return length > (size_t)much;
 }
 

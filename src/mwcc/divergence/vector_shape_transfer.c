@@ -131,7 +131,7 @@ static bool reads_and_writes_nothing(LLVMValueRef call) {
   unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
   const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
   LLVMValueRef callee = LLVMGetCalledValue(call);
-  if (is_seldom(call)) return true;
+  if (is_cold_call(call)) return true;
   if (!LLVMIsAFunction(callee) || !LLVMIsDeclaration(callee)) return false;
   if (LLVMGetEnumAttributeAtIndex(callee, whole, convergent)) return false;
   uint64_t bits;

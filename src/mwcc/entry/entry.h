@@ -8,6 +8,6 @@ void build_runs(program *p);
 void build_table(program *p);
 void set_local_bytes(program *p); /* in the finished table, from what write_stack_sizes found */
 void simplify_module(program *p); /* store_sandbox.c: slots become registers */
-void guard_stores(program *p);
+void sandbox_stores(program *p);
 
 #endif

@@ -112,16 +112,16 @@ static unsigned bits_of(uint64_t value) {
   return bits;
 }
 
-typedef struct guard {
+typedef struct sandbox {
   program *p;
   LLVMBuilderRef b;
   LLVMValueRef function;
   bool entry; /* a function of workitem_loops.c: its first parameter is the frame; else it is the thread */
   LLVMValueRef base, size;
   /* The address that was tested last, what became of it, and where. */
-  LLVMValueRef tested, guarded;
+  LLVMValueRef tested, sandboxed;
   LLVMBasicBlockRef block;
-} guard;
+} sandbox;
 
 static bool is_thread(const program *p, LLVMValueRef place) {
   return LLVMIsAAllocaInst(place) && LLVMGetMetadata(place, thread_mark(p));
@@ -137,7 +137,7 @@ static LLVMValueRef source_of(LLVMValueRef load) {
 
 /* Whether a loaded pointer is trusted so far. Fields of the frame, the worker and the thread are never null; parameters,
    which are loaded from where such a field leads to, may be. */
-static bool is_safe_load(const guard *g, LLVMValueRef load, uint64_t far) {
+static bool is_safe_load(const sandbox *g, LLVMValueRef load, uint64_t far) {
   LLVMValueRef from = source_of(load);
   const options *o = g->p->options;
   bool of_thread = g->entry ? is_thread(g->p, from) : from == LLVMGetParam(g->function, 0);
@@ -160,7 +160,7 @@ static uint64_t bytes_of_index(LLVMValueRef index, uint64_t size) {
 }
 
 /* How many bytes an address may be away from the pointer that it is made from, at most. */
-static uint64_t bytes_moved(const guard *g, LLVMValueRef address) {
+static uint64_t bytes_moved(const sandbox *g, LLVMValueRef address) {
   LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
   uint64_t far = 0;
   for (int i = 1; i < LLVMGetNumOperands(address); i++) {
@@ -178,7 +178,7 @@ static uint64_t bytes_moved(const guard *g, LLVMValueRef address) {
 }
 
 /* Whether the address, moved by up to `far` bytes, is a trusted pointer and an offset within reach. */
-static bool is_safe(const guard *g, LLVMValueRef address, uint64_t far, int depth) {
+static bool is_safe(const sandbox *g, LLVMValueRef address, uint64_t far, int depth) {
   if (LLVMIsAGlobalVariable(address)) return far == 0; /* read-only data: a store there faults by itself */
   if (LLVMIsAArgument(address))
     return is_within(far, g->p->options->reach) && (g->entry || address == LLVMGetParam(g->function, 0));
@@ -206,7 +206,7 @@ static bool is_safe(const guard *g, LLVMValueRef address, uint64_t far, int dept
   }
 }
 
-static void load_range(guard *g) {
+static void load_range(sandbox *g) {
   program *p = g->p;
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(g->function)));
@@ -218,7 +218,7 @@ static void load_range(guard *g) {
   LLVMDisposeBuilder(b);
 }
 
-static LLVMValueRef in_lanes(guard *g, LLVMTypeRef like, LLVMValueRef scalar) {
+static LLVMValueRef in_lanes(sandbox *g, LLVMTypeRef like, LLVMValueRef scalar) {
   if (LLVMGetTypeKind(like) != LLVMVectorTypeKind) return scalar;
   LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), LLVMGetVectorSize(like));
   LLVMTypeRef zeros = LLVMVectorType(g->p->i32, LLVMGetVectorSize(like));
@@ -227,7 +227,7 @@ static LLVMValueRef in_lanes(guard *g, LLVMTypeRef like, LLVMValueRef scalar) {
 }
 
 /* The address that this one is a few bytes behind; itself where that is not known. */
-static LLVMValueRef near_address(const guard *g, LLVMValueRef address, uint64_t *distance) {
+static LLVMValueRef near_address(const sandbox *g, LLVMValueRef address, uint64_t *distance) {
   *distance = 0;
   while (LLVMIsAGetElementPtrInst(address) && LLVMGetNumOperands(address) == 2 &&
          LLVMIsAConstantInt(LLVMGetOperand(address, 1))) {
@@ -241,18 +241,18 @@ static LLVMValueRef near_address(const guard *g, LLVMValueRef address, uint64_t 
 }
 
 /* The address where it lies in the range, else the range's first byte. */
-static LLVMValueRef guarded_address(guard *g, LLVMValueRef address) {
+static LLVMValueRef sandboxed_address(sandbox *g, LLVMValueRef address) {
   LLVMTypeRef type = LLVMTypeOf(address);
   LLVMValueRef base = in_lanes(g, type, g->base), size = in_lanes(g, type, g->size);
   LLVMValueRef number = LLVMBuildPtrToInt(g->b, address, LLVMTypeOf(base), "");
   LLVMValueRef inside = LLVMBuildICmp(g->b, LLVMIntULT, LLVMBuildSub(g->b, number, base, ""), size, "inside");
   LLVMValueRef nowhere = LLVMBuildIntToPtr(g->b, base, type, "");
-  return LLVMBuildSelect(g->b, inside, address, nowhere, "guarded");
+  return LLVMBuildSelect(g->b, inside, address, nowhere, "sandboxed");
 }
 
 /* What several parts or fields store side by side is tested as one: the range begins and ends with more bytes that nobody
    can access than they are apart. The last of these count as outside, so that no store gets beyond them. */
-static void check_operand(guard *g, LLVMValueRef instruction, unsigned operand) {
+static void check_operand(sandbox *g, LLVMValueRef instruction, unsigned operand) {
   LLVMValueRef address = LLVMGetOperand(instruction, operand);
   LLVMBasicBlockRef block = LLVMGetInstructionParent(instruction);
   uint64_t distance = 0;
@@ -261,15 +261,15 @@ static void check_operand(guard *g, LLVMValueRef instruction, unsigned operand) 
   LLVMPositionBuilderBefore(g->b, instruction);
   LLVMValueRef near = near_address(g, address, &distance);
   if (near != g->tested || block != g->block) {
-    g->guarded = guarded_address(g, near);
+    g->sandboxed = sandboxed_address(g, near);
     g->tested = near, g->block = block;
   }
   LLVMValueRef offset = constant_i64(g->p, distance);
   LLVMSetOperand(instruction, operand,
-                 distance ? LLVMBuildGEP2(g->b, g->p->i8, g->guarded, &offset, 1, "") : g->guarded);
+                 distance ? LLVMBuildGEP2(g->b, g->p->i8, g->sandboxed, &offset, 1, "") : g->sandboxed);
 }
 
-static void check_instruction(guard *g, LLVMValueRef i) {
+static void check_instruction(sandbox *g, LLVMValueRef i) {
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMStore: check_operand(g, i, 1); return;
   case LLVMAtomicRMW:
@@ -294,14 +294,14 @@ void simplify_module(program *p) {
              : "always-inline");
 }
 
-void guard_stores(program *p) {
+void sandbox_stores(program *p) {
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f)) continue;
-    guard g = {.p = p, .b = LLVMCreateBuilderInContext(p->context), .function = f, .entry = is_entry(p, f)};
+    sandbox g = {.p = p, .b = LLVMCreateBuilderInContext(p->context), .function = f, .entry = is_entry(p, f)};
     instructions list = instructions_of_function(f);
     for (size_t i = 0; i < list.count; i++) check_instruction(&g, list.items[i]);
     free(list.items);
     LLVMDisposeBuilder(g.b);
   }
-  verify_module(p, "guarding stores");
+  verify_module(p, "the store sandbox");
 }

@@ -54,7 +54,7 @@ static bool is_privatizable(LLVMValueRef i) {
 /* Whether the instruction, executed after the atomic, could observe whether the sum was added already. */
 static bool may_observe(LLVMValueRef i) {
   LLVMValueRef address = LLVMIsALoadInst(i) ? LLVMGetOperand(i, 0) : LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1) : NULL;
-  if (is_relaxed_add(i) || is_harmless(i) || is_barrier(i)) return false;
+  if (is_relaxed_add(i) || touches_no_memory(i) || is_barrier(i)) return false;
   if (LLVMIsACallInst(i) && starts_with(callee_name(i), SAVED_STORE)) return false;
   memory_kind kind = address ? memory_of(address) : MEMORY_UNKNOWN;
   return kind != MEMORY_SHARED && kind != MEMORY_LOCAL && kind != MEMORY_CONSTANT;

@@ -66,7 +66,7 @@ LLVMValueRef first_count(program *p, LLVMBuilderRef b, const grid_loop *l) {
 
 void erase_unused(LLVMValueRef v) {
   LLVMValueRef operands[2];
-  if (!LLVMIsAInstruction(v) || LLVMGetFirstUse(v) || LLVMGetNumOperands(v) > 2 || !is_harmless(v)) return;
+  if (!LLVMIsAInstruction(v) || LLVMGetFirstUse(v) || LLVMGetNumOperands(v) > 2 || !touches_no_memory(v)) return;
   unsigned count = LLVMIsACallInst(v) ? 0 : (unsigned)LLVMGetNumOperands(v);
   for (unsigned i = 0; i < count; i++) operands[i] = LLVMGetOperand(v, i);
   LLVMInstructionEraseFromParent(v);

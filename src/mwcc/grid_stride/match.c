@@ -69,7 +69,7 @@ bool is_repeatable(LLVMValueRef i) {
   if (LLVMIsATerminatorInst(i)) return false;
   if (LLVMIsAPHINode(i) || LLVMIsAAllocaInst(i)) return false;
   if (LLVMIsALoadInst(i)) return memory_of(LLVMGetOperand(i, 0)) == MEMORY_CONSTANT && !LLVMGetVolatile(i);
-  return is_harmless(i);
+  return touches_no_memory(i);
 }
 
 unsigned count_operands(LLVMValueRef i) {

@@ -22,7 +22,7 @@ void find_parallel_iterations(const program *p, kernel *k, const grid_loop *l) {
   bool good = true;
   for (size_t i = 0; i < all.count && good; i++) {
     LLVMValueRef here = all.items[i];
-    good = LLVMIsALoadInst(here) || LLVMIsAStoreInst(here) ? add_footprint(&s, here) : is_harmless(here);
+    good = LLVMIsALoadInst(here) || LLVMIsAStoreInst(here) ? add_footprint(&s, here) : touches_no_memory(here);
   }
   free(all.items);
   if (!good || !are_elements(&k->iteration_footprints)) k->iteration_footprints.count = 0;

@@ -145,7 +145,7 @@ static bool lets_escape(LLVMValueRef i) {
 }
 
 /* A call of a function that may access shared memory without being passed an address. */
-static bool is_unknown_call(LLVMValueRef i) { return LLVMIsACallInst(i) && !is_harmless(i) && !is_barrier(i); }
+static bool is_unknown_call(LLVMValueRef i) { return LLVMIsACallInst(i) && !touches_no_memory(i) && !is_barrier(i); }
 
 static bool all_in_bounds(const ranges *r) {
   const graph *g = r->graph;

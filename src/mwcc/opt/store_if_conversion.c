@@ -14,7 +14,7 @@
 enum { MOST_BEFORE = TUNE_STORE_INSTRUCTIONS, LARGEST = 16 };
 
 /* May be executed speculatively: neither traps nor accesses memory. */
-static bool is_harmless(LLVMValueRef i) {
+static bool is_speculatable(LLVMValueRef i) {
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMGetElementPtr:
   case LLVMSExt:
@@ -54,7 +54,7 @@ static LLVMValueRef store_of(const program *p, LLVMBasicBlockRef block) {
   int count = 0;
   for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != end; i = LLVMGetNextInstruction(i)) {
     if (++count > MOST_BEFORE) return NULL;
-    if (is_harmless(i)) continue;
+    if (is_speculatable(i)) continue;
     if (store || !is_plain_store(p, i)) return NULL;
     store = i;
   }

@@ -3,7 +3,7 @@
  *
  * The sine of an angle beyond 2^17 needs an argument reduction with many bits of 2/pi, after a branch that hardly any
  * gang takes. If inlined, such code is duplicated for each vector of a gang. The device headers mark such helpers
- * (__mw_seldom, which clang sees as "cold"). They stay functions until kernels are widened; then vector code calls a
+ * (__mw_cold, which clang sees as "cold"). They stay functions until kernels are widened; then vector code calls a
  * variant that takes a vector, and all other calls are inlined.
  *
  * They are branch-free arithmetic on numbers: any lane may execute them, active or not. */
@@ -19,7 +19,7 @@ static const char MARK[] = COLD_HELPER;
 static const LLVMAttributeIndex WHOLE = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
 
 /* Only the headers' own are believed. */
-static void mark_seldom(program *p, LLVMValueRef f) {
+static void mark_cold(program *p, LLVMValueRef f) {
   size_t length;
   bool cold = LLVMGetEnumAttributeAtIndex(f, WHOLE, LLVMGetEnumAttributeKindForName("cold", 4));
   if (!cold || !strstr(LLVMGetValueName2(f, &length), "__mw_")) return;
@@ -39,13 +39,13 @@ static void mark_seldom(program *p, LLVMValueRef f) {
 
 void mark_cold_helpers(program *p) {
   EACH_FUNCTION(p, f) {
-    if (is_of_source(f)) mark_seldom(p, f);
+    if (is_of_source(f)) mark_cold(p, f);
   }
 }
 
 /* ---- of one thread ---- */
 
-void inline_seldom(program *p) {
+void inline_cold(program *p) {
   bool some = false;
   for (LLVMValueRef next, f = LLVMGetFirstFunction(p->module); f; f = next) {
     next = LLVMGetNextFunction(f);

@@ -10,7 +10,7 @@ void define_pure_virtual(program *p);
 void mark_pure_helpers(program *p); /* before anything is inlined; helper_cse.c */
 /* cold_helpers.c: helpers that lanes call; before anything is inlined, and when lanes are vectors. */
 void mark_cold_helpers(program *p);
-void inline_seldom(program *p);
+void inline_cold(program *p);
 bool call_once(program *p); /* when all but those are; true: all is in registers since */
 void choose_tiers(program *p);
 void keep_launched(program *p);    /* only that kernel is one any more */

@@ -29,8 +29,9 @@ pass_id pass_named(const char *name) {
 
 void print_passes(void) {
   static const char *const stages[] = {
-      [STAGE_READ] = "read",   [STAGE_GPU] = "gpu",     [STAGE_PREPARE] = "prepare",   [STAGE_WIDEN] = "widen",
-      [STAGE_LOWER] = "lower", [STAGE_SHARE] = "share", [STAGE_OPTIMISE] = "optimise", [STAGE_EMIT] = "emit"};
+      [STAGE_READ] = "read",         [STAGE_GPU] = "gpu",     [STAGE_PREPARE] = "prepare",
+      [STAGE_WIDEN] = "widen",       [STAGE_LOWER] = "lower", [STAGE_PARTITION] = "partition",
+      [STAGE_OPTIMISE] = "optimise", [STAGE_EMIT] = "emit"};
   for (int id = PASS_NONE + 1; id < PASS_COUNT; id++) {
     const pass_info *p = &pass_table[id];
     printf("%-9s %-26s %s  %s\n", stages[p->stage], p->name, p->optional ? "optional" : "required", p->what);

@@ -18,7 +18,7 @@ typedef enum pass_stage {
   STAGE_PREPARE,
   STAGE_WIDEN,
   STAGE_LOWER,
-  STAGE_SHARE,
+  STAGE_PARTITION,
   STAGE_OPTIMISE,
   STAGE_EMIT
 } pass_stage;

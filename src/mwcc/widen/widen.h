@@ -89,11 +89,11 @@ typedef struct speculation {
 } speculation;
 
 /* An atomic addition that a block's threads make to memory after several blocks are done: atomic_privatization.c. */
-typedef struct kept_add {
+typedef struct privatised_add {
   LLVMTypeRef type, pointer;
   LLVMValueRef sums, places, count; /* by gang, vector and lane; NULL: nothing is added */
   LLVMMetadataRef position;
-} kept_add;
+} privatised_add;
 
 typedef struct widener widener;
 struct widener {
@@ -137,9 +137,9 @@ struct widener {
   bool mostly_full;              /* mostly all lanes are active here, though masks do not show it: mask_elision.c */
   /* the number of elements, where a grid-stride loop is interchanged (interchange.c); or NULL */
   LLVMValueRef elements;
-  kept_add adds[MOST_SAVED];
+  privatised_add adds[MOST_SAVED];
   /* with privatised sums: which block is run (slot), and the sums; or NULL */
-  LLVMValueRef kept_block, kept[MOST_SAVED];
+  LLVMValueRef saved_block, saved[MOST_SAVED];
   void (*widen)(widener *w, LLVMValueRef instruction, mask m); /* widen_instruction */
 };
 

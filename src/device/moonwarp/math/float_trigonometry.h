@@ -16,7 +16,7 @@ struct __mw_angle { /* quarters * pi/2 + rest */
 /* For finite a >= 2^17. Bits of 2/pi that contribute multiples of 4 to a 2/pi are left out, 96 are kept: those of four words
  * from `first` on, where the first word's first bit has the weight 2^31. All that is chosen is chosen between constants, so
  * that lanes look nothing up, and a word is 32 bits until they are multiplied: this is compiled wherever there is a sine. */
-__mw_both __mw_seldom __mw_angle __mw_reduce_large(float a) {
+__mw_both __mw_cold __mw_angle __mw_reduce_large(float a) {
   int bits = __mw_bits(a), first = (bits >> 23) - 120, shift = first & 31; /* first is 24 to 134 */
   bool by_1 = (first & 32) != 0, by_2 = (first & 64) != 0, by_4 = (first & 128) != 0;
   unsigned t0 = by_2 ? 0x4e441529u : 0, t1 = by_2 ? 0xfc2757d1u : 0xa2f9836eu, t2 = by_2 ? 0xf534ddc0u : 0x4e441529u,

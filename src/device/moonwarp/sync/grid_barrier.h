@@ -14,7 +14,7 @@ __mw_device unsigned int __mw_is_cooperative() {
 /* Blocks that have come are counted in the lowest bits; the highest turns over when all have, as one of them adds what is
    missing to that. A grid that ends before all have come leaves a count behind, which is why each has a word of its own:
    the host clears it. */
-__mw_cold void __mw_grid_wait(unsigned int) {
+__mw_cold_function void __mw_grid_wait(unsigned int) {
   if (!__mw_is_cooperative() || !__mw_guard.words) __mw_fail_trap(0, 0, 0);
   unsigned int *word = &__mw_guard_shared()->barriers[__mw_grid_id() % MW_GUARD_LAUNCHES];
   unsigned int blocks = gridDim.x * gridDim.y * gridDim.z, before;

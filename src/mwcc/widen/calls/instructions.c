@@ -375,7 +375,7 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
     set_value(w, call, value_form(w, same));
   else if (wide || root)
     widen_function(w, call, wide, root, m);
-  else if (is_varying(w, call) && is_seldom(call))
+  else if (is_varying(w, call) && is_cold_call(call))
     call_cold(w, call);
   else if (!is_varying(w, call) && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind)
     widen_plainly(w, call, m); /* a function of numbers, and those are the same for all */

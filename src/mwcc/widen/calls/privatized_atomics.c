@@ -19,13 +19,13 @@ static LLVMValueRef new_memory_of(widener *w, LLVMTypeRef type, LLVMValueRef cou
   return memory;
 }
 
-static kept_add *add_of(widener *w, LLVMValueRef call) {
+static privatised_add *add_of(widener *w, LLVMValueRef call) {
   unsigned long number = strtoul(strrchr(callee_name(call), '.') + 1, NULL, 10);
   if (number >= MOST_SAVED) die("internal: sum %lu of %d", number, MOST_SAVED);
-  kept_add *a = &w->adds[number];
+  privatised_add *a = &w->adds[number];
   if (a->sums) return a;
   LLVMValueRef count = LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)(w->vectors * w->width)), "");
-  *a = (kept_add){
+  *a = (privatised_add){
       .type = LLVMTypeOf(LLVMGetOperand(call, 1)), .pointer = LLVMTypeOf(LLVMGetOperand(call, 0)), .count = count};
   a->sums = new_memory_of(w, a->type, count, 0);
   a->places = new_memory_of(w, a->pointer, count, NOTHING);
@@ -45,7 +45,7 @@ static void store_kept(widener *w, LLVMTypeRef type, LLVMValueRef lanes, LLVMVal
 
 bool widen_kept_add(widener *w, LLVMValueRef call, mask m) {
   if (!starts_with(callee_name(call), PRIVATE_ADD)) return false;
-  kept_add *a = add_of(w, call);
+  privatised_add *a = add_of(w, call);
   vectors active = m.all ? (vectors){0} : mask_vectors(w, m);
   LLVMValueRef gang = LLVMBuildLoad2(w->b, w->p->i32, w->gang, "");
   LLVMValueRef first = LLVMBuildMul(w->b, gang, constant_i32(w->p, (unsigned)(w->vectors * w->width)), "");

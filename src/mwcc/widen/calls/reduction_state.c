@@ -22,9 +22,9 @@ static void note_shared_block(widener *w, LLVMValueRef number) {
 
 void note_kept_block(widener *w, LLVMValueRef number) {
   if (!w->k->saves_state) return;
-  if (!w->kept_block) w->kept_block = LLVMBuildAlloca(w->entry, w->p->i32, "kept");
+  if (!w->saved_block) w->saved_block = LLVMBuildAlloca(w->entry, w->p->i32, "saved");
   number = LLVMBuildTrunc(w->b, number, w->p->i32, "");
-  LLVMBuildStore(w->b, number, w->kept_block);
+  LLVMBuildStore(w->b, number, w->saved_block);
   if (w->k->private_shared) note_shared_block(w, number);
 }
 
@@ -32,18 +32,18 @@ void note_kept_block(widener *w, LLVMValueRef number) {
 static LLVMValueRef kept_place(widener *w, unsigned number, LLVMTypeRef type) {
   LLVMValueRef count = constant_i32(w->p, (unsigned)w->vectors);
   LLVMTypeRef wide = vector_type(w, type);
-  if (!w->kept[number]) {
+  if (!w->saved[number]) {
     LLVMValueRef all =
         LLVMBuildMul(w->entry, w->gangs, constant_i32(w->p, (unsigned)w->vectors * w->k->strip_blocks), "");
-    w->kept[number] = LLVMBuildArrayAlloca(w->entry, wide, all, "sums");
+    w->saved[number] = LLVMBuildArrayAlloca(w->entry, wide, all, "sums");
   }
-  LLVMValueRef at = LLVMBuildMul(w->b, LLVMBuildLoad2(w->b, w->p->i32, w->kept_block, ""), w->gangs, "");
+  LLVMValueRef at = LLVMBuildMul(w->b, LLVMBuildLoad2(w->b, w->p->i32, w->saved_block, ""), w->gangs, "");
   at = LLVMBuildAdd(w->b, at, LLVMBuildLoad2(w->b, w->p->i32, w->gang, ""), "");
   at = LLVMBuildMul(w->b, at, count, "");
-  return LLVMBuildInBoundsGEP2(w->b, wide, w->kept[number], &at, 1, "");
+  return LLVMBuildInBoundsGEP2(w->b, wide, w->saved[number], &at, 1, "");
 }
 
-/* All lanes are kept, those too that are no threads. */
+/* All lanes are saved, including those that are no threads. */
 bool widen_kept(widener *w, LLVMValueRef call) {
   const char *name = callee_name(call);
   bool loads = starts_with(name, SAVED_LOAD);

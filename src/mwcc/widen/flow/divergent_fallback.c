@@ -33,7 +33,7 @@ bool may_fall_back(const program *p, const kernel *k, const graph *g, const cut 
 /* Whether executing it a second time makes no difference. */
 static bool can_be_repeated(LLVMValueRef i) {
   if (LLVMIsALoadInst(i)) return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
-  return is_harmless(i);
+  return touches_no_memory(i);
 }
 
 static bool is_repeatable_node(const node *n) {

@@ -3,12 +3,12 @@
 #include "emission.h"
 #include "mwcc/grid_stride/grid_stride.h"
 
-static LLVMValueRef no_place(const kept_add *a, LLVMTypeRef number) {
+static LLVMValueRef no_place(const privatised_add *a, LLVMTypeRef number) {
   return LLVMConstIntToPtr(LLVMConstAllOnes(number), a->pointer);
 }
 
 /* Add one thread's sum, if there is one, and reset it. */
-static void add_one(emission *e, const kept_add *a, LLVMValueRef lane) {
+static void add_one(emission *e, const privatised_add *a, LLVMValueRef lane) {
   widener *w = &e->w;
   LLVMBasicBlockRef adds = new_block(e, "adds"), next = new_block(e, "added");
   LLVMValueRef sum = LLVMBuildInBoundsGEP2(w->b, a->type, a->sums, &lane, 1, "");
@@ -35,7 +35,7 @@ static void note_several(widener *w) {
 void end_kept_adds(emission *e) {
   widener *w = &e->w;
   for (int n = 0; n < MOST_SAVED; n++) {
-    const kept_add *a = &w->adds[n];
+    const privatised_add *a = &w->adds[n];
     if (!a->sums) continue;
     note_several(w);
     counted c = begin_counted(e, LLVMBuildAlloca(w->entry, w->p->i32, "lane"), a->count, 1);

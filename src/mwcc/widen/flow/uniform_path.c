@@ -79,7 +79,7 @@ static bool is_arithmetic(const widener *w, int l) {
   for (int i = 0; i < w->g->value_count; i++) {
     int at = w->g->node_of[i];
     if (!o->loops[l].contains[at]) continue;
-    if (o->innermost[at] != l || LLVMIsALoadInst(w->g->values[i]) || !is_harmless(w->g->values[i])) return false;
+    if (o->innermost[at] != l || LLVMIsALoadInst(w->g->values[i]) || !touches_no_memory(w->g->values[i])) return false;
   }
   return true;
 }

@@ -342,6 +342,6 @@ void widen_kernels(program *p) {
   merge_blocks(p);
   for (size_t i = 0; i < p->kernel_count && p->options->width != 1; i++)
     widen_one(p, &p->kernels[i], lanes_for(p, &p->kernels[i]), together);
-  inline_seldom(p);
+  inline_cold(p);
   verify_module(p, "widening");
 }

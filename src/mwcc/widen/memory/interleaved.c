@@ -242,7 +242,7 @@ static bool can_wait(widener *w, const group *g) {
       begun = stored[member] = true;
       continue;
     }
-    if (!begun || is_harmless(i)) continue;
+    if (!begun || touches_no_memory(i)) continue;
     if (!LLVMIsALoadInst(i) || LLVMGetVolatile(i) || base_of(w, LLVMGetOperand(i, 0), &distance) != g->base)
       return false;
     distance -= g->first;

@@ -66,7 +66,7 @@ static bool is_only_stored(const widener *w, LLVMValueRef store, LLVMValueRef ro
   *count = 0, *stores = 1;
   for (int n = 0; n < w->g->value_count; n++) {
     LLVMValueRef i = w->g->values[n];
-    if (i == store || is_harmless(i) || is_barrier(i)) continue;
+    if (i == store || touches_no_memory(i) || is_barrier(i)) continue;
     if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return false;
     if (LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return false;
     LLVMValueRef address = LLVMGetOperand(i, LLVMIsALoadInst(i) ? 0 : 1), from = array_of(address);

@@ -43,7 +43,7 @@ typedef struct pair {
 /* Whether the instructions between allow the loads to be done at the first, or the stores at the last. */
 static bool can_meet(const pair *p) {
   for (LLVMValueRef i = LLVMGetNextInstruction(p->first); i != p->second; i = LLVMGetNextInstruction(i))
-    if (!is_harmless(i) &&
+    if (!touches_no_memory(i) &&
         !(is_load(p->first) && is_load(i) && !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic))
       return false;
   return true;
