@@ -364,17 +364,17 @@ describe("the linker", function()
   it("is another one where MOONWARP_LD asks for it", function()
     local output, ok = mwcc("good.o -o refused.mwo", "/nowhere/ld")
     assert.is_false(ok)
-    assert.matches("the linker '/nowhere/ld', which MOONWARP_LD asks for, cannot be run", output)
+    assert.matches("the linker '/nowhere/ld' %(MOONWARP_LD%) cannot be run", output)
   end)
 
   it("says what the code needs and nobody has", function()
     object("needs.c", "int frobnicate(void); int run(void) { return frobnicate(); }")
-    assert_refused("the code needs 'frobnicate', which no library has", "needs.o")
+    assert_refused("the code needs 'frobnicate', which none of the system's libraries has", "needs.o")
   end)
 
   it("refuses two definitions of one name", function()
     object("twice.c", "int run(void) { return 1; }")
-    assert_refused("the object 'twice.o' cannot be linked: it defines 'run', and so does 'good.o'", "good.o twice.o")
+    assert_refused("the object 'twice.o' cannot be linked: it defines 'run', which 'good.o' defines as well", "good.o twice.o")
   end)
 
   it("refuses what device code cannot have, and names no other linker, which would not be asked", function()
@@ -387,28 +387,28 @@ describe("the linker", function()
     if emulated then return pending "cc is this machine's" end
     local name = must("uname -m"):match "aarch64" and "R_AARCH64_MOVW_UABS_G0" or "R_X86_64_GOTOFF64"
     object("unknown.s", ("  .text\n  .globl run\nrun:  .quad 0\n  .reloc run, %s, run\n"):format(name))
-    assert_refused("'unknown.o' cannot be linked: relocation %d+ in %.text is of a kind that is not known here" ..
+    assert_refused("'unknown.o' cannot be linked: relocation %d+ in %.text is not supported" ..
       ".*MOONWARP_LD=ld", "unknown.o")
   end)
 
   it("refuses addresses in code that cannot be relocated", function()
     object("fixed.s", "  .text\n  .globl run\nrun:  .quad run\n")
-    assert_refused("relocation [%u%d]+ of 'run' in %.text is for the dynamic linker, which cannot write there",
+    assert_refused("relocation [%u%d]+ of 'run' in %.text has to be applied by the dynamic linker, in a section .* not writable",
       "fixed.o")
     object("narrow.s", "  .data\n  .globl run\nrun:  .long run\n")
-    assert_refused("relocation [%u%d]+ of 'run' in %.data has no room for an address", "narrow.o")
+    assert_refused("relocation [%u%d]+ of 'run' in %.data is too narrow for an address", "narrow.o")
   end)
 
   it("refuses files that are no objects", function()
     files.write(at "text.o", "this is no object, but text of more than the sixty-four bytes that a header has")
-    assert_refused("'text.o' cannot be linked: it does not begin as an ELF file does", "text.o")
+    assert_refused("'text.o' cannot be linked: it is not an ELF file", "text.o")
     assert_refused("no%-such%.o", "no-such.o")
     assert_refused("either a source file or objects", "good.o kernels.cu")
     files.write(at "cut.o", files.read(at "good.o"):sub(1, 500))
     assert_refused("'cut.o' cannot be linked: .*outside it", "cut.o")
     link "good.o -o good.mwo"
     files.write(at "shared.o", files.read(at "good.mwo"))
-    assert_refused("'shared.o' cannot be linked: it is no relocatable object", "shared.o")
+    assert_refused("'shared.o' cannot be linked: it is not a 64%-bit, little%-endian relocatable object", "shared.o")
   end)
 
   -- Bytes of the headers, of tables and of contents changed, a piece cut off: linked or refused, and nothing else.

@@ -1,4 +1,4 @@
-/* Optimise and generate code, then text or an object file. */
+/* LLVM's optimisation pipelines, code generation, and the output. */
 #include "mwcc/mwcc.h"
 #include "mwcc/analysis/analysis.h"
 #include "codegen.h"
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The variant for launches that the SIMD ones are not made for is rarely run: no code for it that takes its time, as
-   vectorised and unrolled loops. Nor for loops that do little but gather: they have few iterations, each time another
-   number of them, and a copy for several iterations at once is one more branch to guess wrong. */
+/* Do not spend compile time on the general variant, for launches that no SIMD variant fits: it is rarely run, so its
+   loops are not vectorised and unrolled. Nor are loops that mainly gather: their trip counts are small and vary, and an
+   unrolled copy adds a branch that is hard to predict. */
 static void spare_general(program *p, const kernel *k) {
   if (k->chases) add_attribute(p, k->run, "optsize");
   if (!k->general) return;
@@ -18,11 +18,10 @@ static void spare_general(program *p, const kernel *k) {
   if (k->thread_function) add_attribute(p, k->thread_function, "optsize");
 }
 
-/* What remains to be done for code that is lanes already: slots became registers (store_sandbox.c), now what is
-   uniform leaves the loops, and what was written twice is merged. LLVM's own pipelines take two to four times as long,
-   most of it for unrolled copies of the loops over gangs and for finding nothing to vectorise, and the code is no
-   faster; nor is it with instcombine, the dearest of all passes, which has been over this code once (store_sandbox.c)
-   and finds no more. */
+/* The pipeline for widened code, whose stack slots have been promoted (store_sandbox.c): it hoists uniform values out
+   of loops and merges duplicates. LLVM's default pipelines take two to four times as long, mainly for unrolled copies
+   of the loops over gangs and for vectorisation, which finds nothing, and the code is no faster. A second run of
+   instcombine, the most expensive pass, finds nothing either. */
 static const char lanes_pipeline[] = "globaldce,always-inline,"
                                      "function(sroa,loop-mssa(loop-rotate,licm),early-cse<memssa>,simplifycfg,adce),"
                                      "globaldce";
@@ -40,8 +39,9 @@ void run_pipeline(program *p) {
   run_passes(p, level == 2 && p->all_in_lanes ? lanes_pipeline : pipelines[level]);
 }
 
-/* By name, since the optimiser may remove it: where a thread has a stack to itself. Not the SIMD variants, which hold
-   many lanes' and are bounded by themselves; NULL where there is nothing else. */
+/* The name of the function that runs on one thread's stack, by which its stack is measured later; optimisation may
+   delete the function. Not a SIMD variant, which has many lanes' arrays and a bound of its own. NULL if there are only
+   those. */
 static const char *thread_code(const kernel *k) {
   size_t length;
   if (is_variant(k, k->run)) return NULL;
@@ -67,7 +67,7 @@ LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type) {
 void emit(program *p) {
   switch (p->options->emit) {
   case EMIT_MWO: {
-    LLVMMemoryBufferRef objects[2 * MOST_PARTITIONS]; /* dealt out once, or twice */
+    LLVMMemoryBufferRef objects[2 * MOST_PARTITIONS]; /* the module may be partitioned twice */
     objects[0] = generate(p, LLVMObjectFile);
     link_mwo(p, objects, p->partitions ? partitions_objects(p->partitions, objects) : 1);
     return;

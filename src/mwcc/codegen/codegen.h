@@ -1,18 +1,18 @@
-/* The optimiser and the code generator, in several threads.
+/* Optimisation and code generation, by several threads.
  *
- *   codegen.c          LLVM's pipelines; code generation; what is written
+ *   codegen.c          LLVM's pipelines, code generation, output
  *   parallel.c         partitions the module: each partition is optimised and compiled by a thread of its own
- *   outline.c          moves a region of a large function to a function of its own, so that it can be in another partition
+ *   outline.c          moves a region of a large function to a function of its own, for another partition
  *   outline_region.c   chooses the region: single entry, single exit, few live values
  *   outline_split.c    chooses where to split a function that is mostly one block
- *   stack_depth.c      how much stack a kernel needs
+ *   stack_depth.c      measures the stack that a kernel needs
  *   spill_report.c     mwcc --report=spills */
 #ifndef MWCC_CODEGEN_CODEGEN_H
 #define MWCC_CODEGEN_CODEGEN_H
 
 #include "mwcc/mwcc.h"
 
-/* codegen.c: first of all, mark cold code; then LLVM's pipeline */
+/* codegen.c: mark cold code, before anything else of this room; then run LLVM's pipeline */
 void spare_cold_code(program *p);
 void run_pipeline(program *p);
 void write_stack_sizes(program *p); /* stack_depth.c: local_bytes of the kernels, and in the table */

@@ -1,8 +1,8 @@
-/* How much code a kernel has become, and what found no place in registers: mwcc --report=spills.
+/* mwcc --report=spills: the size of a kernel's code, and register spills by source line.
  *
- * The code generator tells in the comments of the assembly text: behind each instruction that keeps a value in memory
- * (Spill) or fetches it back (Reload), whether by itself or as an operand of another. Such values have no names any
- * more, so they are told by the source line that the instruction is of. */
+ * LLVM marks spills and reloads in comments of the assembly text ("Spill", "Reload"), also where they are folded into
+ * other instructions. Spilled values have no names at that point, so they are counted by the instructions' source
+ * lines. */
 #include "mwcc/analysis/simt.h"
 #include "codegen.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct tally {
-  unsigned line, kept, fetched;
+  unsigned line, spills, reloads;
 } tally;
 
 typedef struct function_code {
@@ -41,7 +41,8 @@ static void write_code(function_code *f, FILE *out) {
   for (size_t i = 0; i < f->line_count; i++) {
     char where[16] = "";
     if (f->lines[i].line) snprintf(where, sizeof where, "%u", f->lines[i].line);
-    fprintf(out, "%8s  spills: %u values go to memory, %u come back\n", where, f->lines[i].kept, f->lines[i].fetched);
+    fprintf(out, "%8s  spills: %u values are stored, %u loaded again\n", where, f->lines[i].spills,
+            f->lines[i].reloads);
   }
   if (!f->line_count) fprintf(out, "%8s  no spills\n", "");
   free(f->name);
@@ -49,7 +50,7 @@ static void write_code(function_code *f, FILE *out) {
   *f = (function_code){0};
 }
 
-/* A label that is no local one begins a function; what stands before the first is data. */
+/* A label that is not local begins a function. What precedes the first one is data. */
 static void read_line(function_code *f, const char *text, unsigned *line, FILE *out) {
   unsigned file, number;
   size_t name = strcspn(text, ":# \t");
@@ -62,8 +63,8 @@ static void read_line(function_code *f, const char *text, unsigned *line, FILE *
   if (sscanf(text, "\t.loc\t%u %u", &file, &number) == 2) *line = file == 1 ? number : 0;
   if (*text != '\t' || text[1] == '.' || text[1] == '#') return;
   f->instructions++;
-  if (strstr(text, " Spill")) tally_of(f, *line)->kept++;
-  if (strstr(text, " Reload")) tally_of(f, *line)->fetched++;
+  if (strstr(text, " Spill")) tally_of(f, *line)->spills++;
+  if (strstr(text, " Reload")) tally_of(f, *line)->reloads++;
 }
 
 void report_spills(program *p, FILE *out) {

@@ -1,7 +1,8 @@
-/* How much stack a function and its callees need, as far as it is known before code generation: their local arrays.
+/* Measures the stack that a function and its callees need, as far as it is known before code generation: their local
+ * arrays, along the call chain that needs most.
  *
- * The deepest call chain counts. Mutually recursive functions (strongly connected components, found by Tarjan's
- * algorithm) count together, each once: the depth of the recursion is unknown, and is left to the rest of the stack. */
+ * The functions of a recursion (a strongly connected component of the call graph, found by Tarjan's algorithm) count
+ * once each: the depth of the recursion is unknown. */
 #include "mwcc/mwcc.h"
 #include "codegen.h"
 #include "mwcc/entry/entry.h"
@@ -9,18 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct reached { /* a function, in the order in which they are come to */
+typedef struct reached { /* a function; the list is in depth-first order */
   LLVMValueRef function;
-  size_t own, below; /* bytes: its own, and of the deepest chain below its circle; once it is closed, below has both */
-  size_t low;        /* the earliest that is known to be of its circle */
-  bool open;
+  size_t own;   /* bytes of its own arrays */
+  size_t below; /* bytes of the deepest chain below its component; when that is closed, including the component */
+  size_t low;   /* Tarjan's low link: the earliest function known to be in its component */
+  bool open;    /* its component is not complete yet */
 } reached;
 
 typedef struct walk {
   program *p;
   reached *list;
   size_t count;
-  size_t *open, open_count; /* those whose circle is not closed */
+  size_t *open, open_count; /* Tarjan's stack: functions of components that are not complete */
 } walk;
 
 static void visit(walk *w, size_t at);
@@ -31,7 +33,7 @@ static size_t bytes_of(const program *p, LLVMValueRef array) {
          (LLVMIsAConstantInt(count) ? LLVMConstIntGetZExtValue(count) : 1);
 }
 
-static void come_to(walk *w, size_t from, LLVMValueRef function) {
+static void follow_reference(walk *w, size_t from, LLVMValueRef function) {
   size_t at = 0;
   while (at < w->count && w->list[at].function != function) at++;
   if (at == w->count) {
@@ -52,7 +54,7 @@ static void come_to(walk *w, size_t from, LLVMValueRef function) {
   }
 }
 
-static void look_into(walk *w, size_t at) {
+static void visit_body(walk *w, size_t at) {
   instructions list = instructions_of_function(w->list[at].function);
   for (size_t n = 0; n < list.count; n++) {
     LLVMValueRef i = list.items[n];
@@ -61,16 +63,16 @@ static void look_into(walk *w, size_t at) {
       continue;
     }
     int operands = LLVMGetNumOperands(i);
-    for (int o = 0; o < operands; o++) { /* called, or handed to run_fibers */
+    for (int o = 0; o < operands; o++) { /* called, or passed to run_fibers */
       LLVMValueRef operand = LLVMGetOperand(i, (unsigned)o);
-      if (!LLVMValueIsBasicBlock(operand) && LLVMIsAFunction(operand)) come_to(w, at, operand);
+      if (!LLVMValueIsBasicBlock(operand) && LLVMIsAFunction(operand)) follow_reference(w, at, operand);
     }
   }
   free(list.items);
 }
 
-/* All that was opened behind the first of a circle is of it, or closed already. */
-static void close_circle(walk *w, size_t first) {
+/* The functions on the stack from the component's first one on are the component. */
+static void close_component(walk *w, size_t first) {
   size_t start = w->open_count, bytes = 0, below = 0;
   do {
     const reached *here = &w->list[w->open[--start]];
@@ -90,8 +92,8 @@ static void visit(walk *w, size_t at) {
   if (LLVMIsDeclaration(function))
     w->list[at].own = w->p->partitions ? partitions_stack(w->p->partitions, function) : 0;
   else
-    look_into(w, at);
-  if (w->list[at].low == at) close_circle(w, at);
+    visit_body(w, at);
+  if (w->list[at].low == at) close_component(w, at);
 }
 
 size_t measure_stack(program *p, LLVMValueRef function) {

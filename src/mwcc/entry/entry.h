@@ -1,13 +1,13 @@
-/* What the runtime enters and reads: block functions, the table, the stores' sandbox. */
+/* The interface to the runtime: block functions, the module's table, and the sandbox for stores. */
 #ifndef MWCC_ENTRY_ENTRY_H
 #define MWCC_ENTRY_ENTRY_H
 
 #include "mwcc/mwcc.h"
 
-void build_runs(program *p);
-void build_table(program *p);
-void set_local_bytes(program *p); /* in the finished table, from what write_stack_sizes found */
-void simplify_module(program *p); /* store_sandbox.c: slots become registers */
-void sandbox_stores(program *p);
+void build_runs(program *p);      /* workitem_loops.c: the block functions */
+void build_table(program *p);     /* module_table.c */
+void set_local_bytes(program *p); /* module_table.c: in the finished table, the stack sizes that are known by then */
+void simplify_module(program *p); /* store_sandbox.c: promote stack slots to registers */
+void sandbox_stores(program *p);  /* store_sandbox.c */
 
 #endif

@@ -1,7 +1,7 @@
-/* The mw_mwo table: everything about the object that the runtime reads, as constants in the object itself.
+/* The mw_mwo table: the module's description for the runtime, as constant data in the module.
  *
- * Each C struct of mwo.h has its LLVM twin here, field for field; both follow the same layout rules, and twin() checks
- * the sizes. The dynamic linker fills in the pointers. */
+ * Each C struct of mwo.h has an LLVM counterpart here with the same fields; both follow the same layout rules, and
+ * twin() checks the sizes. Pointers are relocated by the dynamic linker. */
 #include "mwcc/mwcc.h"
 #include "entry.h"
 
@@ -35,7 +35,7 @@ static void put_text(fields *f, const char *text) {
               : LLVMConstNull(f->p->pointer));
 }
 
-/* Their address and their number; none: NULL and 0. */
+/* The bytes' address and their number; NULL and 0 if there are none. */
 static void put_bytes(fields *f, const mw_text *bytes) {
   program *p = f->p;
   size_t count = bytes ? bytes->length : 0;
@@ -44,14 +44,14 @@ static void put_bytes(fields *f, const mw_text *bytes) {
   put_i64(f, count);
 }
 
-/* Whether the program may be compiled again for blocks of one size. */
+/* Whether the program may be specialised, that is, compiled again for one block size. */
 static bool has_lanes(const program *p) {
   for (size_t i = 0; i < p->kernel_count; i++)
     if (p->kernels[i].variant_count) return true;
   return false;
 }
 
-/* The finished struct, which must be as large as its C twin. */
+/* The finished struct, which has to be as large as its C counterpart. */
 static LLVMValueRef twin(fields *f, size_t size) {
   LLVMValueRef value = LLVMConstStructInContext(f->p->context, f->items, f->count, 0);
   if (LLVMABISizeOfType(f->p->layout, LLVMTypeOf(value)) != size)
@@ -80,7 +80,7 @@ static LLVMValueRef field_table(program *p, ctype *type) {
   return table;
 }
 
-/* The global comes before its contents: a struct may point to itself. */
+/* The global is made before its contents, since a struct may have a pointer to itself. */
 static LLVMValueRef type_global(program *p, ctype *type) {
   if (type->global) return type->global;
   LLVMTypeRef i = p->i32, l = p->i64, q = p->pointer, shape[] = {i, i, l, l, q, q, l, q};
@@ -115,7 +115,7 @@ static LLVMValueRef param_table(program *p, const kernel *k) {
   return table;
 }
 
-/* Linkage names, by which the runtime knows variables. */
+/* The references' linkage names, by which the runtime finds variables. */
 static LLVMValueRef reference_names(program *p, const kernel *k) {
   fields f = {.p = p};
   LLVMValueRef *items = mw_alloc((k->reference_count + 1) * sizeof *items);
@@ -130,7 +130,7 @@ static LLVMValueRef reference_names(program *p, const kernel *k) {
 }
 
 static uint32_t interchanged_blocks(const kernel *k) {
-  enum { STRETCH = 64 }; /* iterations of few blocks leap through memory */
+  enum { STRETCH = 64 }; /* with fewer blocks, successive iterations access memory far apart */
   if (!k->iterations_end) return 0;
   return k->saves_state ? k->strip_blocks : STRETCH;
 }
@@ -143,7 +143,7 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_i64(&info, k->param_count);
   put_i64(&info, k->param_bytes);
   put_i64(&info, k->shared_bytes);
-  put_i64(&info, 0); /* local_bytes: set_local_bytes, when the code has its final form */
+  put_i64(&info, 0); /* local_bytes: see set_local_bytes */
   put_i32(&info, (uint32_t)k->max_threads);
   put_i32(&info, 0); /* registers */
   put_text(&info, k->tier);
@@ -207,8 +207,8 @@ static LLVMValueRef variable_entry(program *p, const variable *v) {
   return twin(&f, sizeof(mw_mwo_variable));
 }
 
-/* The features that the object needs, of those that a loader can test, as GCC's __builtin_cpu_supports names them on x86-64 and
-   LLVM on AArch64. */
+/* The processor features that the module needs, of those that the loader can test: named as by GCC's
+   __builtin_cpu_supports on x86-64, and by LLVM on AArch64. */
 static char *needed_features(program *p) {
   static const char *const names[] = {"sse3",     "ssse3",     "sse4.1",   "sse4.2",     "popcnt",     "avx",
                                       "avx2",     "fma",       "bmi",      "bmi2",       "avx512f",    "avx512bw",
@@ -238,7 +238,7 @@ static char *joined(const strings *list) {
   return text.data;
 }
 
-/* A copy of a constant struct or array with one part replaced. */
+/* A copy of a constant struct or array with one element replaced. */
 static LLVMValueRef with_element(program *p, LLVMValueRef constant, unsigned index, LLVMValueRef part) {
   bool is_struct = LLVMGetTypeKind(LLVMTypeOf(constant)) == LLVMStructTypeKind;
   unsigned count = is_struct ? LLVMCountStructElementTypes(LLVMTypeOf(constant))
@@ -265,7 +265,7 @@ void build_table(program *p) {
   LLVMValueRef *kernels = mw_alloc((p->kernel_count + 1) * sizeof *kernels);
   LLVMValueRef *variables = mw_alloc((p->variable_count + 1) * sizeof *variables);
   for (size_t i = 0; i < p->kernel_count; i++) kernels[i] = kernel_entry(p, &p->kernels[i]);
-  /* The table refers to all that must be kept, so it stands before anything is optimised away. */
+  /* It is built before optimisation: the table's references keep functions and variables alive. */
   for (size_t i = 0; i < p->variable_count; i++) variables[i] = variable_entry(p, &p->variables[i]);
   fields f = {.p = p};
   put_i32(&f, MW_MWO_VERSION);

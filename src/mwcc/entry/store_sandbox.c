@@ -1,13 +1,17 @@
-/* A wild store cannot leave the device's memory.
+/* Software fault isolation (Wahbe et al. 1993) for stores: a kernel cannot write outside of the device's memory.
  *
- * The device's memory, its stacks and its blocks' shared memory lie in one reserved address range with empty margins on both
- * sides (src/cpu/memory/heap.c), as wide as --reach says. So a store needs no test where its address is a trusted pointer (a
- * kernel parameter, a variable, shared memory, the stack) plus an offset that provably stays below that: whatever it hits is
- * the device's, or inaccessible and so an error. A parameter may be null, too: an offset from there has to stay below where
- * the host's memory begins. All other stores are sent to the range's first bytes, which are never accessible, where they
- * would fall outside. Loads cannot harm anyone: a wild one reads or faults.
+ *   *p = x   ->   safe = (uintptr_t)p - base < size ? p : base; *safe = x      (a select, not a branch)
  *
- * Runs behind inlining and promotion to registers, before vectorisation. No branch is added. */
+ * Device memory, the stacks and the blocks' shared memory are in one reserved address range, [base, base + size), with
+ * inaccessible margins of 2^reach bytes on both sides (--reach; src/cpu/memory/heap.c). The range's first bytes are
+ * never accessible either, so that a store to `base` faults and is reported.
+ *
+ * A store needs no test if its address is a trusted pointer (a kernel parameter, a variable, shared memory, the stack)
+ * plus an offset whose magnitude is provably less than 2^reach: the store then hits the range or a margin. A kernel
+ * parameter may also be null; offsets from it have to be less than 2^null_reach, below which the host maps nothing.
+ * Loads are not sandboxed: a wild load can only fault or read.
+ *
+ * It runs after inlining and promotion to registers. */
 #include "mwcc/mwcc.h"
 #include "mwcc/analysis/analysis.h"
 #include "entry.h"
@@ -17,15 +21,16 @@
 
 enum {
   DEPTH = 12,
-  NEVER_MAPPED = 16 /* bits of the lowest addresses, which no system gives to programs */,
+  NEVER_MAPPED = 16 /* log2 of the lowest addresses that systems never map */,
   NEAR = MW_NOWHERE_BYTES / 2
 };
 
-/* The least n for which the value, taken as a signed number, is known to lie within -2^n .. 2^n; 64 where unknown. */
+/* The least n for which the value, as a signed number, is known to lie within [-2^n, 2^n]; its width if unknown. */
 static unsigned magnitude(LLVMValueRef value, int depth);
 
-/* The number or address that all lanes have, or NULL. Other shuffles begin with an inserted element, too: instcombine makes
-   them of selects whose conditions are constants, as `t == 0` is where a block is one gang. */
+/* The scalar of a broadcast, or NULL. That the shuffle's operand is an inserted element is not enough: instcombine
+   makes such shuffles of selects with constant conditions, as `t == 0` is if a block is one gang. So all mask elements
+   are tested. */
 static LLVMValueRef broadcast_of(LLVMValueRef shuffle) {
   LLVMValueRef from = LLVMGetOperand(shuffle, 0), at = LLVMIsAInsertElementInst(from) ? LLVMGetOperand(from, 2) : NULL;
   if (!at || !LLVMIsAConstantInt(at) || LLVMConstIntGetZExtValue(at)) return NULL;
@@ -36,7 +41,7 @@ static LLVMValueRef broadcast_of(LLVMValueRef shuffle) {
   return LLVMGetOperand(from, 1);
 }
 
-/* Of all lanes: a constant's largest, a broadcast's scalar. */
+/* The largest magnitude of all lanes, for constants and broadcasts. */
 static unsigned vector_magnitude(LLVMValueRef value, int depth) {
   unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(value)), width = LLVMGetIntTypeWidth(element_type(LLVMTypeOf(value))),
            most = 0;
@@ -53,7 +58,7 @@ static unsigned vector_magnitude(LLVMValueRef value, int depth) {
   return most;
 }
 
-/* The constant that an `and` leaves bits of, without a sign; NULL: there is none. */
+/* The non-negative constant operand of an `and`, or NULL. */
 static LLVMValueRef mask_of(LLVMValueRef value) {
   for (unsigned i = 0; LLVMIsABinaryOperator(value) && LLVMGetInstructionOpcode(value) == LLVMAnd && i < 2; i++) {
     LLVMValueRef mask = LLVMGetOperand(value, i);
@@ -116,9 +121,9 @@ typedef struct sandbox {
   program *p;
   LLVMBuilderRef b;
   LLVMValueRef function;
-  bool entry; /* a function of workitem_loops.c: its first parameter is the frame; else it is the thread */
+  bool entry; /* an entry function, whose first parameter is the frame; otherwise it is the thread */
   LLVMValueRef base, size;
-  /* The address that was tested last, what became of it, and where. */
+  /* The address that was sandboxed last, the result, and the block. */
   LLVMValueRef tested, sandboxed;
   LLVMBasicBlockRef block;
 } sandbox;
@@ -129,14 +134,14 @@ static bool is_thread(const program *p, LLVMValueRef place) {
 
 static bool is_within(uint64_t far, unsigned bits) { return far == 0 || far < (uint64_t)1 << bits; }
 
-/* The place that a pointer is loaded from, without steps. */
+/* The base of the address that a pointer is loaded from. */
 static LLVMValueRef source_of(LLVMValueRef load) {
   LLVMValueRef from = LLVMGetOperand(load, 0);
   return LLVMIsAGetElementPtrInst(from) ? LLVMGetOperand(from, 0) : from;
 }
 
-/* Whether a loaded pointer is trusted so far. Fields of the frame, the worker and the thread are never null; parameters,
-   which are loaded from where such a field leads to, may be. */
+/* Whether a loaded pointer plus an offset up to `far` may be stored to. Fields of the frame, the worker and the thread
+   are never null. Kernel parameters, which are loaded from memory that such a field points to, may be. */
 static bool is_safe_load(const sandbox *g, LLVMValueRef load, uint64_t far) {
   LLVMValueRef from = source_of(load);
   const options *o = g->p->options;
@@ -146,12 +151,12 @@ static bool is_safe_load(const sandbox *g, LLVMValueRef load, uint64_t far) {
   return is_within(far, field ? o->reach : o->null_reach);
 }
 
-/* Saturated: whatever is more than any reach. */
+/* Sums saturate at this value, which is more than any reach. */
 #define UNKNOWN ((uint64_t)1 << 62)
 
 static uint64_t sum_of(uint64_t a, uint64_t b) { return a + b < UNKNOWN ? a + b : UNKNOWN; }
 
-/* How many bytes an index moves an address at most, in elements of so many bytes. */
+/* The most bytes that an index moves an address by, with elements of `size` bytes. */
 static uint64_t bytes_of_index(LLVMValueRef index, uint64_t size) {
   if (LLVMGetTypeKind(element_type(LLVMTypeOf(index))) != LLVMIntegerTypeKind) return UNKNOWN;
   unsigned bits = magnitude(index, DEPTH);
@@ -159,7 +164,7 @@ static uint64_t bytes_of_index(LLVMValueRef index, uint64_t size) {
   return bits + bits_of(size) < 62 ? size << bits : UNKNOWN;
 }
 
-/* How many bytes an address may be away from the pointer that it is made from, at most. */
+/* The largest distance in bytes of a getelementptr from its base pointer. */
 static uint64_t bytes_moved(const sandbox *g, LLVMValueRef address) {
   LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
   uint64_t far = 0;
@@ -177,9 +182,9 @@ static uint64_t bytes_moved(const sandbox *g, LLVMValueRef address) {
   return far;
 }
 
-/* Whether the address, moved by up to `far` bytes, is a trusted pointer and an offset within reach. */
+/* Whether the address, plus or minus `far` bytes, is a trusted pointer plus an offset within reach. */
 static bool is_safe(const sandbox *g, LLVMValueRef address, uint64_t far, int depth) {
-  if (LLVMIsAGlobalVariable(address)) return far == 0; /* read-only data: a store there faults by itself */
+  if (LLVMIsAGlobalVariable(address)) return far == 0; /* read-only data: a store to it faults */
   if (LLVMIsAArgument(address))
     return is_within(far, g->p->options->reach) && (g->entry || address == LLVMGetParam(g->function, 0));
   if (depth == 0) return false;
@@ -202,7 +207,7 @@ static bool is_safe(const sandbox *g, LLVMValueRef address, uint64_t far, int de
     far = sum_of(far, bytes_moved(g, address));
     return far < UNKNOWN && is_safe(g, LLVMGetOperand(address, 0), far, depth - 1);
   }
-  default: return false; /* loaded, made from a number, or carried around a loop */
+  default: return false; /* a number made a pointer, or a phi */
   }
 }
 
@@ -226,7 +231,7 @@ static LLVMValueRef in_lanes(sandbox *g, LLVMTypeRef like, LLVMValueRef scalar) 
   return LLVMBuildShuffleVector(g->b, one, LLVMGetPoison(type), LLVMConstNull(zeros), "");
 }
 
-/* The address that this one is a few bytes behind; itself where that is not known. */
+/* The address that this one is a few constant bytes after; the address itself if there is none. */
 static LLVMValueRef near_address(const sandbox *g, LLVMValueRef address, uint64_t *distance) {
   *distance = 0;
   while (LLVMIsAGetElementPtrInst(address) && LLVMGetNumOperands(address) == 2 &&
@@ -240,7 +245,7 @@ static LLVMValueRef near_address(const sandbox *g, LLVMValueRef address, uint64_
   return address;
 }
 
-/* The address where it lies in the range, else the range's first byte. */
+/* The address if it lies in the range, otherwise the range's first byte. */
 static LLVMValueRef sandboxed_address(sandbox *g, LLVMValueRef address) {
   LLVMTypeRef type = LLVMTypeOf(address);
   LLVMValueRef base = in_lanes(g, type, g->base), size = in_lanes(g, type, g->size);
@@ -250,8 +255,9 @@ static LLVMValueRef sandboxed_address(sandbox *g, LLVMValueRef address) {
   return LLVMBuildSelect(g->b, inside, address, nowhere, "sandboxed");
 }
 
-/* What several parts or fields store side by side is tested as one: the range begins and ends with more bytes that nobody
-   can access than they are apart. The last of these count as outside, so that no store gets beyond them. */
+/* Sandbox an address operand. Stores to neighbouring addresses, as of several vectors or fields, share the test of the
+   first: they are at most NEAR bytes after it, and the range begins with more inaccessible bytes than that. The last
+   NEAR bytes of the range count as outside (load_range), so that no such store gets past its end. */
 static void check_operand(sandbox *g, LLVMValueRef instruction, unsigned operand) {
   LLVMValueRef address = LLVMGetOperand(instruction, operand);
   LLVMBasicBlockRef block = LLVMGetInstructionParent(instruction);
@@ -286,7 +292,7 @@ static void check_instruction(sandbox *g, LLVMValueRef i) {
   }
 }
 
-/* mem2reg: most slots are whole values, for which sroa takes three times as long. */
+/* mem2reg comes first: most slots are scalars, for which sroa takes three times as long. */
 void simplify_module(program *p) {
   run_passes(
       p, p->options->level

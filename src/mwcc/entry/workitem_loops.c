@@ -1,10 +1,12 @@
-/* The block functions, through which the runtime runs a kernel: "run blocks first..last-1".
+/* Block functions: the runtime calls run(frame, worker, first, last) to run blocks first to last - 1 of a kernel (in
+ * OpenCL implementations, work-item loops). Depending on the kernel's tier:
  *
- *   loop    for each block, for each thread of it: the body. Threads that never wait may run one after the other.
- *   fiber   for each block: the runtime's run_fibers (run_warps where threads see their warps) with a function that runs
- *           one thread on a stack of its own.
+ *   loop    for each block, for each thread: the body. Possible if threads never wait for each other.
+ *   fiber   for each block: the service run_fibers (run_warps if the kernel uses warp functions) with a thread
+ *           function, which runs the body for one thread on a stack of its own.
  *
- * The body is inlined into either; it keeps the device's meaning of byval parameters (each thread's own copy). */
+ * The body is inlined into both. As on a GPU, each thread has its own copy of a byval parameter. Blocks of the simd
+ * tier are built by the widening; build_dispatch adds the choice between them and these. */
 #include "mwcc/mwcc.h"
 #include "entry.h"
 
@@ -40,7 +42,7 @@ typedef struct loop {
   LLVMValueRef counter;
 } loop;
 
-/* for (i = from; i < to; i++): the builder is left inside the body. */
+/* Begin for (i = from; i < to; i++), with the builder in the body. */
 static loop begin_loop(function *f, LLVMValueRef from, LLVMValueRef to, const char *name) {
   program *p = f->p;
   loop l;
@@ -87,7 +89,8 @@ static void set_thread(function *f, LLVMValueRef thread, LLVMValueRef const ids[
     LLVMBuildStore(f->b, ids[axis], thread_address(f->p, f->b, thread, THREAD_TID, axis));
 }
 
-/* The kernel's arguments, from the parameter block. A byval parameter is passed where it stands: the callee copies. */
+/* The kernel's arguments, loaded from the parameter block. A byval parameter is a pointer into it: the callee
+   copies. */
 static LLVMValueRef *load_arguments(function *f, const kernel *k) {
   program *p = f->p;
   LLVMValueRef *arguments = mw_alloc((k->param_count + 1) * sizeof *arguments);
@@ -124,7 +127,7 @@ static LLVMTypeRef block_function_type(program *p) {
   return LLVMFunctionType(p->void_type, params, 4, 0);
 }
 
-/* The runtime and a fault's report read which block is running from the worker. */
+/* Begin the loop over blocks. The current block is stored in the worker, for the runtime and for reports of faults. */
 static loop begin_blocks(function *f) {
   loop blocks = begin_loop(f, LLVMGetParam(f->value, 2), LLVMGetParam(f->value, 3), "block");
   LLVMValueRef at = constant_i64(f->p, offsetof(mw_worker, block));
@@ -137,7 +140,7 @@ static void finish(function *f) {
   LLVMDisposeBuilder(f->b);
 }
 
-/* The body's lines become the lines of the function that it is inlined into: the debug scope moves with them. */
+/* Give the body's debug scope to the function that the body is inlined into. */
 static void move_scope(kernel *k, LLVMValueRef into) {
   LLVMMetadataRef scope = LLVMGetSubprogram(k->body);
   LLVMSetSubprogram(k->body, NULL);
@@ -209,7 +212,7 @@ void build_runs(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     kernel *k = &p->kernels[i];
     if (p->options->launch_kernel && !k->variant_count)
-      die("%s gains nothing from being compiled for one size of blocks: %s", k->name, k->tier_reason);
+      die("%s is not compiled for one block size, since it does not run in lanes: %s", k->name, k->tier_reason);
     if (p->options->launch_kernel) {
       build_launched(p, k);
       continue;

@@ -1,6 +1,6 @@
-/* What the dynamic linker reads: the symbols that come from outside and those that others find, with the hash table for the
- * latter; which libraries are needed, and which versions of their functions; what it has to write before code runs. All
- * of it is resolved when the module is opened (BIND_NOW): a launch does not wait for it, nor fail by it. */
+/* Tables for the dynamic linker: imported and exported symbols, with a hash table for the exports; needed libraries and
+ * symbol versions; dynamic relocations. All imports are resolved when the module is opened (BIND_NOW), so that launches
+ * neither wait for it nor fail because of it. */
 #include "elf.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool is_exported(const global *g) {
   return g->definition && (g->visibility == STV_DEFAULT || g->visibility == STV_PROTECTED);
 }
 
-/* As few buckets as symbols: one comparison each. Never none, for the hash is divided by their number. */
+/* As many buckets as symbols, for about one comparison per lookup, and at least one, since it is a divisor. */
 static uint32_t bucket_count(const linker *l) { return l->export_count ? (uint32_t)l->export_count : 1; }
 
 static int compare_buckets(const linker *l, const global *a, const global *b) {
@@ -48,7 +48,7 @@ static void collect_symbols(linker *l) {
 
 /* ---- versions ---- */
 
-/* The hash of names of versions, by the System V ABI. */
+/* The System V ABI's hash, which version names have. */
 static uint32_t version_hash(const char *name) {
   uint32_t hash = 0;
   for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
@@ -59,7 +59,7 @@ static uint32_t version_hash(const char *name) {
   return hash;
 }
 
-/* Numbers of versions: 0 is for symbols of no others, 1 for those without a version. */
+/* Version numbers: 0 is for local symbols, 1 for symbols without a version. */
 enum { FIRST_VERSION = 2 };
 
 /* The first import of the same version of the same library. */
@@ -83,7 +83,7 @@ static uint16_t *number_versions(const linker *l) {
   return numbers;
 }
 
-/* A record for each library that has versions, followed by one for each of them. */
+/* .gnu.version_r: a record for each library with versions, followed by one for each version. */
 static void describe_versions(linker *l, const uint16_t *numbers) {
   size_t last = 0;
   for (size_t n = 0; n < l->library_count; n++) {
@@ -127,7 +127,7 @@ static void write_symbols(linker *l) {
     const section *from = s->section == SHN_COMMON ? &l->commons : NULL;
     if (s->section < g->owner->section_count) from = &g->owner->sections[s->section];
     if (!definition_address(l, g->owner, s, &out->st_value))
-      object_bad(g->owner, "'%s' is for others to find and not in the module", g->name);
+      object_bad(g->owner, "'%s' is exported, but its section is not part of the module", g->name);
     out->st_info = ELF64_ST_INFO(g->bind, s->type);
     out->st_other = g->visibility;
     out->st_size = s->size;
@@ -135,9 +135,9 @@ static void write_symbols(linker *l) {
   }
 }
 
-enum { FILTER_SHIFT = 26 }; /* any; the filter's second bit is taken from the hash's upper end */
+enum { FILTER_SHIFT = 26 }; /* arbitrary: the Bloom filter's second bit is chosen by the hash's upper bits */
 
-/* How many words of 64 bits the filter has, a power of two: eight bits for a symbol are a few too many. */
+/* The number of 64-bit words of the Bloom filter, a power of two: at least 8 bits for each symbol. */
 static uint32_t filter_words(const linker *l) {
   uint32_t words = 1;
   while (words * 8 < l->export_count) words *= 2;
@@ -194,7 +194,7 @@ static void add_functions(const linker *l, entries *e, const char *name, int64_t
   }
 }
 
-/* The names of libraries stand first in the table of names: their places are known before. */
+/* The libraries' names come first in the string table, so that their offsets are known. */
 static void describe(const linker *l, entries *e) {
   uint64_t name = 1;
   for (size_t i = 0; i < l->library_count; i++) {

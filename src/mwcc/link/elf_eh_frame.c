@@ -1,15 +1,16 @@
-/* .eh_frame, by which debuggers, profilers and exceptions walk the stack, and .eh_frame_hdr, its table sorted by address.
+/* .eh_frame, by which debuggers, profilers and exceptions unwind the stack, and .eh_frame_hdr, its table sorted by
+ * address.
  *
- * The section is a row of records: a CIE says what many functions have in common, an FDE speaks of one function and names
- * its CIE by the distance to it. Records of functions that were dropped go, and CIEs that say the same are one; so the
- * records move, each as a whole. A function's address is a distance of four bytes from its own place, as the small code
- * model has it. ("Linux Standard Base Core" 10.6; DWARF 4, 6.4) */
+ * The section is a sequence of records: a CIE has what many functions have in common; an FDE describes one function and
+ * refers to its CIE by the distance to it. Records of dropped functions are removed and equal CIEs are merged, so
+ * records move, each as a whole. A function's address is a 4-byte distance from the field itself, as in the small code
+ * model. ("Linux Standard Base Core" 10.6; DWARF 4, 6.4) */
 #include "elf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD = 8, NONE = 0 }; /* a record's length and its kind, both words */
+enum { HEAD = 8, NONE = 0 }; /* a record starts with its length and the distance to its CIE (0 in a CIE), as words */
 
 static uint32_t word_at(const section *s, uint64_t offset) {
   uint32_t word;
@@ -19,7 +20,7 @@ static uint32_t word_at(const section *s, uint64_t offset) {
 
 /* ---- reading ---- */
 
-/* Whether the function that an FDE speaks of is in the result. */
+/* Whether the function that an FDE describes is in the result. */
 static bool is_live(const linker *l, const frame_record *r) {
   const object *o = r->object;
   const section *s = r->section;
@@ -27,14 +28,14 @@ static bool is_live(const linker *l, const frame_record *r) {
   if (r->relocation < s->relocation_count) rela = relocation_at(s, r->relocation);
   if (rela.r_offset != r->offset + HEAD ||
       ELF64_R_TYPE(rela.r_info) != (l->machine == EM_AARCH64 ? R_AARCH64_PREL32 : R_X86_64_PC32))
-    object_bad(o, "a record of %s names its function in a way that is not known here", s->name);
+    object_bad(o, "a record of %s refers to its function by an unsupported relocation", s->name);
   const symbol *about = symbol_definition(&o, relocation_symbol(o, s, rela));
   if (!about) return false;
   return about->section == SHN_ABS ||
          (about->section < o->section_count && about->section && o->sections[about->section].output);
 }
 
-/* Without relocations, all that a CIE says is in its bytes. */
+/* Whether a CIE has no relocations, so that comparing bytes suffices. */
 static bool is_plain(const frame_record *r) {
   return r->relocation >= r->section->relocation_count ||
          relocation_at(r->section, r->relocation).r_offset >= r->offset + r->size;
@@ -57,7 +58,7 @@ static void keep(linker *l, const frame_record *r) {
   l->frames->size += r->size;
 }
 
-/* The CIEs of one section: where they stood, and which record they are now. */
+/* A CIE of the current section: its offset there, and its record. */
 typedef struct known_cie {
   uint64_t offset;
   size_t record;
@@ -74,7 +75,7 @@ static void read_record(linker *l, frame_record *r, known_cie **cies, size_t *ci
   }
   size_t i = *cie_count;
   while (i > 0 && (*cies)[i - 1].offset != r->offset + 4 - distance) i--;
-  if (i == 0) object_bad(r->object, "a record of %s refers to none", r->section->name);
+  if (i == 0) object_bad(r->object, "a record of %s refers to a CIE that does not exist", r->section->name);
   r->cie = (*cies)[i - 1].record;
   if (is_live(l, r)) keep(l, r);
 }
@@ -84,8 +85,8 @@ static void read_section(linker *l, const object *o, const section *s) {
   size_t cie_count = 0, relocation = 0;
   for (uint64_t at = 0; at + 4 <= s->size;) {
     uint64_t size = (uint64_t)word_at(s, at) + 4;
-    if (size == 4) break; /* the end */
-    if (size < 2 * HEAD || size > s->size - at) object_bad(o, "a record of %s is cut short", s->name);
+    if (size == 4) break; /* the terminator */
+    if (size < 2 * HEAD || size > s->size - at) object_bad(o, "a record of %s is truncated", s->name);
     while (relocation < s->relocation_count && relocation_at(s, relocation).r_offset < at) relocation++;
     frame_record r = {.object = o, .section = s, .offset = at, .size = size, .relocation = relocation};
     read_record(l, &r, &cies, &cie_count);
@@ -94,17 +95,17 @@ static void read_section(linker *l, const object *o, const section *s) {
   free(cies);
 }
 
-/* What tells how to get out of a stub, which keeps nothing and moves nothing: a CIE and an FDE, whose last 8 bytes before
-   the padding are the stubs' address and size. */
+/* Unwind information for the stubs, which save nothing and do not move the stack pointer: a CIE and an FDE, in which
+   the stubs' address and size are filled in. */
 static const unsigned char x86_64_stubs[] = {
     20,   0, 0, 0, 0,  0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, /* pc-relative words */
-    12,   7, 8,                                                       /* the frame: rsp + 8 */
-    0x90, 1,                                                          /* the way back: 8 below it */
+    12,   7, 8,                                                       /* the CFA is rsp + 8 */
+    0x90, 1,                                                          /* the return address is at CFA - 8 */
     0,    0,                                                          /* */
     20,   0, 0, 0, 28, 0, 0, 0, 0, 0,   0,   0, 0, 0,    0,  0, 0,    0, 0, 0, 0, 0, 0, 0};
 static const unsigned char aarch64_stubs[] = {
-    16, 0,  0, 0, 0,  0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 30, 1, 0x1b, /* the way back: x30 */
-    12, 31, 0,                                                       /* the frame: sp */
+    16, 0,  0, 0, 0,  0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 30, 1, 0x1b, /* the return address is in x30 */
+    12, 31, 0,                                                       /* the CFA is sp */
     20, 0,  0, 0, 24, 0, 0, 0, 0, 0,   0,   0, 0, 0,    0,  0, 0,    0, 0, 0, 0, 0, 0, 0};
 
 static uint64_t stubs_record(const linker *l, const unsigned char **bytes) {
@@ -132,7 +133,7 @@ void read_frames(linker *l) {
   }
   l->frames->size += stubs_record(l, &bytes);
   if (!l->frames->size) return;
-  l->frames->size += 4; /* the end */
+  l->frames->size += 4; /* the terminator */
   l->frame_header->size = 12 + 8 * count_functions(l);
 }
 
@@ -153,7 +154,7 @@ static int compare_rows(const void *a, const void *b) {
   return x->record < y->record ? -1 : x->record > y->record;
 }
 
-/* Of the FDE at `address`, whose bytes are at `at`. */
+/* The table's row for the FDE at `address`, whose bytes are at `at`. */
 static row row_of(const linker *l, const unsigned char *at, uint64_t address) {
   int32_t distance;
   memcpy(&distance, at + HEAD, sizeof distance);
@@ -177,7 +178,7 @@ static void write_record(linker *l, frame_record *r, size_t number) {
 
 static void write_table(const linker *l, const row *rows, size_t count) {
   unsigned char *at = l->image + l->frame_header->offset;
-  static const unsigned char head[] = {1, 0x1b, 3, 0x3b}; /* version; a pc-relative word, a count, words from here on */
+  static const unsigned char head[] = {1, 0x1b, 3, 0x3b}; /* version; encodings: pc-, absolute, header-relative */
   memcpy(at, head, sizeof head);
   store(at + 4, l->frames->address - (l->frame_header->address + 4));
   store(at + 8, count);

@@ -1,4 +1,4 @@
-/* The file: headers, contents, and the symbol table for debuggers and profilers. */
+/* Writes the file: headers, sections, and the symbol table for debuggers and profilers. */
 #include "elf.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 /* ---- the symbol table ---- */
 
-/* Of local symbols those that have a name for people: not a place in a pool of constants (.L…), not a section. */
+/* Whether a local symbol is listed: not sections, and not labels such as those of constant pools (.L…). */
 static bool is_shown(const object *o, const symbol *s) {
   if (s->bind != STB_LOCAL || !*s->name || strncmp(s->name, ".L", 2) == 0) return false;
   if (s->type == STT_SECTION || s->section == SHN_UNDEF) return false;
@@ -19,7 +19,7 @@ static uint32_t add_name(mw_text *names, const char *name) {
   return offset;
 }
 
-/* Their values wait for addresses: write_symbols. */
+/* Add a symbol without its value, which write_symbols fills in when addresses are known. */
 static void add_symbol(linker *l, const symbol *s, unsigned char bind) {
   if ((l->symbol_count & (l->symbol_count - 1)) == 0)
     l->symbols = mw_realloc(l->symbols, (2 * l->symbol_count + 1) * sizeof *l->symbols);
@@ -31,7 +31,8 @@ static void add_symbol(linker *l, const symbol *s, unsigned char bind) {
 
 static bool becomes_local(const global *g) { return g->definition && !g->is_exported; }
 
-/* Calls what(l, o, s, bind) for each, in the table's order: the local ones of each object, those for all objects, those for others. */
+/* Call what(l, o, s, bind) for each symbol in the table's order: local symbols of each object, hidden ones, and those
+   that are imported or exported. */
 typedef void visit(linker *l, const object *o, const symbol *s, unsigned char bind);
 
 static size_t visit_symbols(linker *l, visit *what) {
@@ -80,7 +81,7 @@ static void place_symbol(linker *l, const object *o, const symbol *s, unsigned c
   const section *from = s->section == SHN_ABS      ? NULL
                         : s->section == SHN_COMMON ? &l->commons
                                                    : &o->sections[s->section];
-  if (!definition_address(l, o, s, &out->st_value)) return; /* of a section that nothing is carried of */
+  if (!definition_address(l, o, s, &out->st_value)) return; /* its section is not in the result */
   out->st_shndx = from ? (uint16_t)from->output->index : SHN_ABS;
 }
 
@@ -155,8 +156,8 @@ static Elf64_Phdr segment_of(const output *o, uint32_t type, uint32_t flags) {
                       .p_align = o->align};
 }
 
-/* To the end of its page, for only whole pages are made read-only, and nothing else is on the last one. It is all there in
-   memory: a system may have smaller pages than a file has to bear, and changes the rights of each of them. */
+/* Extend the RELRO segment to the end of its page: only whole pages can be made read-only, and nothing else is on its
+   last one. All of it has to be mapped, since a system with smaller pages changes the permissions of each of them. */
 static void fill_page(Elf64_Phdr *s) {
   uint64_t end = (s->p_vaddr + s->p_memsz + s->p_align - 1) & ~(s->p_align - 1);
   s->p_memsz = end - s->p_vaddr;
@@ -176,7 +177,7 @@ static Elf64_Phdr load_segment(const linker *l, output_place place) {
   s.p_align = page_of(l);
   if (place == PLACE_RELOCATED) fill_page(&s);
   if (place != PLACE_READ) return s;
-  s.p_filesz += s.p_offset, s.p_memsz += s.p_offset; /* and the headers before it */
+  s.p_filesz += s.p_offset, s.p_memsz += s.p_offset; /* includes the headers */
   s.p_offset = s.p_vaddr = s.p_paddr = 0;
   return s;
 }

@@ -1,16 +1,15 @@
-/* What goes into the result, and at which address.
+/* Selects the sections of the result and assigns their addresses.
  *
- * Sections of one kind come together under one name, as every linker does it: .text.unlikely. to .text. What has the same
- * rights in memory is one segment, four at most: read-only, code, what the dynamic linker writes and then makes read-only,
- * variables. Segments start on pages of their own in memory, and right behind each other in the file: the pages at a
- * border are mapped twice, once for each neighbour. Compiled kernels seldom fill a page, and what is not written is not
- * read, summed or mapped either. */
+ * As in other linkers, input sections of one kind are merged into one output section: .text.unlikely. into .text.
+ * Sections with the same permissions form a segment, of which there are at most four: read-only, code, RELRO, data.
+ * Segments start on pages of their own in memory, but are adjacent in the file; a page of the file that has parts of
+ * two segments is mapped twice. Most kernels are smaller than a page, so padding would be most of the file. */
 #include "elf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A segment starts as its strictest section wants to: the dynamic linker knows segments alone. */
+/* A segment has the alignment of its most aligned section: the dynamic linker sees segments only. */
 uint64_t page_of(const linker *l) {
   uint64_t page = l->machine == EM_AARCH64 ? 65536 : 4096;
   for (size_t i = 0; i < l->output_count; i++)
@@ -25,7 +24,7 @@ output *add_output(linker *l, const char *name, uint32_t type, uint64_t flags, o
   return l->outputs[l->output_count++] = o;
 }
 
-/* ---- which section goes where ---- */
+/* ---- output sections ---- */
 
 static const char *output_name(const char *name) {
   static const char *const kinds[] = {".text",       ".rodata",     ".data.rel.ro",      ".data",
@@ -47,7 +46,8 @@ static output_place place_of(const char *name, uint64_t flags) {
   return PLACE_DATA;
 }
 
-/* What the linker only reads, what it makes itself, and notes, which speak of one object. */
+/* Whether a section goes into the result: not those that are input for the linker, that it generates itself, or that
+   are notes about one object. */
 static bool is_carried(const linker *l, const object *o, const section *s) {
   bool again = o != l->objects[0] && strcmp(s->name, ".comment") == 0;
   if (s->dropped || s->flags & SHF_EXCLUDE || again || strcmp(s->name, ".eh_frame") == 0) return false;
@@ -62,9 +62,8 @@ static bool is_carried(const linker *l, const object *o, const section *s) {
   case SHT_RELA:
   case SHT_GROUP:
   case SHT_NOTE: return false;
-  default: /* such as .llvm_addrsig, .ARM.attributes: no part of a program */
-    if (s->flags & SHF_ALLOC)
-      object_bad(o, "the section %s is of a kind (%u) that is not known here", s->name, s->type);
+  default: /* such as .llvm_addrsig or .ARM.attributes: not part of a program */
+    if (s->flags & SHF_ALLOC) object_bad(o, "the section %s has an unsupported type (%u)", s->name, s->type);
     return false;
   }
 }
@@ -76,7 +75,7 @@ static output *find_output(linker *l, const char *name, const section *s) {
   return add_output(l, name, s->type, s->flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR), place, 1);
 }
 
-/* Constructors and destructors are called in the order of the number in their section's name, those without one last. */
+/* The priority of constructors and destructors, from their section's name; those without one come last. */
 static long order_of(const section *s) {
   bool ordered = s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY;
   const char *dot = ordered ? strrchr(s->name + 1, '.') : NULL;
@@ -108,10 +107,11 @@ static void place_commons(linker *l) {
 
 static uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
 
-/* A line of the cache: how loops lie in lines, and so how fast they are, is not to depend on the tables before the code. */
+/* A cache line: the position of loops in cache lines, and so their speed, should not depend on tables before the
+   code. */
 enum { CODE_ALIGN = 64 };
 
-/* Where the pieces lie, one behind the other. */
+/* Assign consecutive offsets to an output's sections. */
 static void measure(output *o) {
   for (size_t i = 0; i < o->piece_count; i++) {
     section *s = o->pieces[i];
@@ -136,7 +136,7 @@ void choose_outputs(linker *l) {
 
 /* ---- addresses ---- */
 
-/* By place, and within one as they were added; what only takes memory last. */
+/* Outputs are sorted by segment, zero-initialised ones last, and stay in the order of their addition otherwise. */
 static int rank(const output *o) { return 2 * (int)o->place + (o->type == SHT_NOBITS); }
 
 static void sort_outputs(linker *l) {
@@ -180,6 +180,6 @@ void lay_out(linker *l) {
     now = o->place;
   }
   if (address > INT32_MAX || offset > INT32_MAX)
-    die("the code and its data together are larger than 2 GiB: make less of it one module");
+    die("the module's code and data are larger than 2 GiB: divide the source into several modules");
   l->image_size = (size_t)offset;
 }

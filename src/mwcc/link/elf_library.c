@@ -1,11 +1,12 @@
-/* Which library has a function, and in which version: by the library's own table, in the file.
+/* Finds the library that has a function, and the function's default version, in the library's dynamic symbol table.
  *
- * glibc keeps old versions of some functions for old programs (exp, pow and log that set errno in another way, slower),
- * and a reference that names no version gets the oldest. What new programs get is marked as the default.
+ * glibc has old versions of some functions for old programs (exp, pow and log that handle errno differently and are
+ * slower), and the dynamic linker resolves a reference without a version to the oldest. Hence imports name the default
+ * version, as in other linkers.
  *
- * The files are looked for where Debian and others have them, by the kind of machine: what is compiled for another kind of
- * machine needs that one's libraries, which this process cannot open. They are the system's and read as they are, but
- * nothing outside of a file is touched. */
+ * The libraries are files: those of another architecture cannot be loaded into this process. They are searched in the
+ * folders of Debian and other systems. Their contents are trusted more than those of objects, but offsets are checked
+ * against the file's size. */
 #include "elf.h"
 
 #include <dlfcn.h>
@@ -43,7 +44,7 @@ static bool map(library *l, const char *path, uint16_t machine) {
   return l->is_open;
 }
 
-/* Where the dynamic linker of this process finds it. */
+/* Map the library from where this process's dynamic linker finds it. */
 static bool map_own(library *l, uint16_t machine) {
   struct link_map *found = NULL;
   void *handle = dlopen(l->file, RTLD_LAZY | RTLD_LOCAL);
@@ -62,7 +63,7 @@ static bool find_file(library *l, uint16_t machine, bool other_machine) {
 
 /* ---- its tables ---- */
 
-/* What the loaded library has at an address; NULL where that is not in the file. */
+/* The bytes of the file that are loaded at an address; NULL if there are none. */
 static const void *loaded_at(const library *l, uint64_t address, uint64_t size) {
   Elf64_Ehdr header;
   memcpy(&header, l->data, sizeof header);
@@ -104,7 +105,7 @@ static const char *string_at(const library *l, uint64_t offset) {
   return text && memchr(text, 0, l->size - (size_t)((const unsigned char *)text - l->data)) ? text : NULL;
 }
 
-enum { HIDDEN = 0x8000 }; /* an old version, which new programs do not get */
+enum { HIDDEN = 0x8000 }; /* not the default version */
 
 static const char *version_name(const library *l, unsigned number) {
   uint64_t at = dynamic_value(l, DT_VERDEF), count = dynamic_value(l, DT_VERDEFNUM);
@@ -116,7 +117,7 @@ static const char *version_name(const library *l, unsigned number) {
   return NULL;
 }
 
-/* Whether the symbol of that number is a function by that name that new programs get. */
+/* Whether the symbol with that index is the default version of a function of that name. */
 static bool is_it(const library *l, uint64_t number, const char *name, const char **version) {
   Elf64_Sym entry;
   uint16_t own = 1;
@@ -130,8 +131,8 @@ static bool is_it(const library *l, uint64_t number, const char *name, const cha
   return true;
 }
 
-/* GNU's hash table: a header of four numbers, a filter, a first symbol for each bucket, and a hash for each symbol, whose
-   lowest bit is set in the last of a bucket. */
+/* Look up a name in the GNU hash table: a header of four words, a Bloom filter, the first symbol of each bucket, and
+   each symbol's hash, whose lowest bit is set for the last one of a bucket. */
 static bool find(const library *l, const char *name, const char **version) {
   struct {
     uint32_t buckets, first, filter, shift;

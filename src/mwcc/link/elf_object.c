@@ -1,5 +1,5 @@
-/* Reading a relocatable object. What it says is not believed: an object may have been cut or damaged on its way, and what
- * this file hands on lies within it. Nothing in it need be aligned, so structures are copied out. */
+/* Reads a relocatable object. It may be truncated or damaged, so every offset and index is validated: what this file
+ * returns lies within the object. Nothing in it need be aligned, so structures are copied. */
 #include "elf.h"
 
 #include <stdarg.h>
@@ -17,7 +17,7 @@ _Noreturn void object_bad(const object *o, const char *format, ...) {
   va_end(args);
   mw_text_addf(&text, "%s", reason);
   die("the object '%s' cannot be linked: %s%s", o->name, text.data,
-      o->understood ? ". If it is whole, MOONWARP_LD=ld leaves it to the system's linker" : "");
+      o->understood ? ". If it is intact, link it with the system's linker: MOONWARP_LD=ld" : "");
 }
 
 static const unsigned char *bytes_at(const object *o, uint64_t offset, uint64_t size, const char *what) {
@@ -28,29 +28,30 @@ static const unsigned char *bytes_at(const object *o, uint64_t offset, uint64_t 
 static Elf64_Ehdr read_header(object *o, uint16_t *machine) {
   Elf64_Ehdr header;
   memcpy(&header, bytes_at(o, 0, sizeof header, "its header lies"), sizeof header);
-  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) object_bad(o, "it does not begin as an ELF file does");
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) object_bad(o, "it is not an ELF file");
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_REL)
-    object_bad(o, "it is no relocatable object of 64 bits, little-endian");
+    object_bad(o, "it is not a 64-bit, little-endian relocatable object");
   if (header.e_machine != EM_X86_64 && header.e_machine != EM_AARCH64)
-    object_bad(o, "it holds code for machine %u, and there are x86-64 (62) and AArch64 (183)", header.e_machine);
-  if (*machine && *machine != header.e_machine) object_bad(o, "those before it hold code for another machine");
+    object_bad(o, "it has code for machine %u, which is neither x86-64 (62) nor AArch64 (183)", header.e_machine);
+  if (*machine && *machine != header.e_machine)
+    object_bad(o, "its code is for another machine than that of the others");
   if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum == 0 || header.e_shstrndx >= header.e_shnum)
-    object_bad(o, "its section headers are not as they should be");
-  if (header.e_shnum >= SHN_LORESERVE) object_bad(o, "it has more sections than there are numbers");
+    object_bad(o, "its section headers are invalid");
+  if (header.e_shnum >= SHN_LORESERVE) object_bad(o, "it has too many sections");
   *machine = header.e_machine;
   return header;
 }
 
-/* A table of strings that ends as one. */
+/* A string table, which ends with a zero byte. */
 typedef struct names {
   const char *data;
   uint64_t size;
 } names;
 
 static names read_names(const object *o, const Elf64_Shdr *table) {
-  const char *data = (const char *)bytes_at(o, table->sh_offset, table->sh_size, "a table of names lies");
+  const char *data = (const char *)bytes_at(o, table->sh_offset, table->sh_size, "a string table lies");
   if (table->sh_type != SHT_STRTAB || !table->sh_size || data[table->sh_size - 1])
-    object_bad(o, "a table of names is none");
+    object_bad(o, "a string table is invalid");
   return (names){data, table->sh_size};
 }
 
@@ -67,14 +68,14 @@ static void read_section(const object *o, section *s, const Elf64_Shdr *header, 
                  .align = header->sh_addralign ? header->sh_addralign : 1,
                  .entry = header->sh_entsize};
   if (s->align & (s->align - 1) || s->align > MOST_ALIGN)
-    object_bad(o, "the section %s is aligned to %llu bytes", name, (unsigned long long)s->align);
+    object_bad(o, "the section %s has an invalid alignment of %llu bytes", name, (unsigned long long)s->align);
   if (s->size > MOST_BYTES) object_bad(o, "the section %s is larger than a module can be", name);
   if (s->type != SHT_NOBITS && s->type != SHT_NULL) s->data = bytes_at(o, header->sh_offset, s->size, "a section lies");
-  if (s->flags & SHF_ALLOC && s->type == SHT_NULL) object_bad(o, "a section has no kind");
+  if (s->flags & SHF_ALLOC && s->type == SHT_NULL) object_bad(o, "a loaded section has no type");
   if (s->flags & SHF_TLS) object_bad(o, "the section %s holds variables of host threads", name);
   if (s->flags & SHF_COMPRESSED) object_bad(o, "the section %s is compressed", name);
   if (s->flags & SHF_WRITE && s->flags & SHF_EXECINSTR)
-    object_bad(o, "the section %s can be written and executed", name);
+    object_bad(o, "the section %s is both writable and executable", name);
 }
 
 static Elf64_Shdr header_at(const unsigned char *headers, size_t i) {
@@ -97,12 +98,12 @@ static void read_sections(object *o, const Elf64_Ehdr *header, const unsigned ch
 static void read_relocations(object *o, const Elf64_Shdr *header) {
   if (header->sh_type == SHT_REL) object_bad(o, "its relocations have no addends");
   if (header->sh_info == 0 || header->sh_info >= o->section_count || header->sh_size % sizeof(Elf64_Rela))
-    object_bad(o, "a table of relocations is of no section");
+    object_bad(o, "a table of relocations belongs to no section");
   section *s = &o->sections[header->sh_info];
   if (s->relocations) object_bad(o, "the section %s has two tables of relocations", s->name);
   s->relocations = bytes_at(o, header->sh_offset, header->sh_size, "a table of relocations lies");
   s->relocation_count = header->sh_size / sizeof(Elf64_Rela);
-  if (s->relocation_count && !s->data) object_bad(o, "the section %s has relocations and no contents", s->name);
+  if (s->relocation_count && !s->data) object_bad(o, "the section %s has relocations, but no contents", s->name);
 }
 
 static void read_symbol(const object *o, symbol *s, const Elf64_Sym *from, const char *name) {
@@ -114,21 +115,22 @@ static void read_symbol(const object *o, symbol *s, const Elf64_Sym *from, const
                 .bind = ELF64_ST_BIND(from->st_info),
                 .visibility = ELF64_ST_VISIBILITY(from->st_other)};
   bool special = s->section == SHN_UNDEF || s->section == SHN_ABS || s->section == SHN_COMMON;
-  if (!special && s->section >= o->section_count) object_bad(o, "the symbol '%s' is in no section", name);
+  if (!special && s->section >= o->section_count)
+    object_bad(o, "the symbol '%s' is in a section that does not exist", name);
   if (s->bind != STB_LOCAL && s->bind != STB_GLOBAL && s->bind != STB_WEAK)
-    object_bad(o, "the symbol '%s' is bound in a way (%u) that is not known here", name, s->bind);
+    object_bad(o, "the symbol '%s' has an unsupported binding (%u)", name, s->bind);
   if (s->type == STT_TLS || s->type == STT_GNU_IFUNC)
-    object_bad(o, "the symbol '%s' is of a kind (%u) that is not known here", name, s->type);
-  if (s->bind != STB_LOCAL && !*name) object_bad(o, "a symbol for all has no name");
+    object_bad(o, "the symbol '%s' has an unsupported type (%u)", name, s->type);
+  if (s->bind != STB_LOCAL && !*name) object_bad(o, "a global symbol has no name");
   if (s->section == SHN_COMMON &&
       (s->bind == STB_LOCAL || !s->value || s->value & (s->value - 1) || s->value > MOST_ALIGN || s->size > MOST_BYTES))
-    object_bad(o, "the variable '%s' has an alignment or a size that no variable has", name);
+    object_bad(o, "the variable '%s' has an invalid alignment or size", name);
 }
 
 static void read_symbols(object *o, const unsigned char *headers, const Elf64_Shdr *table) {
   if (o->symbols) object_bad(o, "it has two symbol tables");
   if (table->sh_link >= o->section_count || table->sh_size % sizeof(Elf64_Sym))
-    object_bad(o, "its symbol table is none");
+    object_bad(o, "its symbol table is invalid");
   const unsigned char *entries = bytes_at(o, table->sh_offset, table->sh_size, "its symbol table lies");
   Elf64_Shdr names_header = header_at(headers, table->sh_link);
   names texts = read_names(o, &names_header);
@@ -152,7 +154,7 @@ object *object_read(const char *name, const void *data, size_t size, uint16_t *m
     Elf64_Shdr own = header_at(headers, i);
     if (own.sh_type == SHT_SYMTAB) read_symbols(o, headers, &own);
     if (own.sh_type == SHT_RELA || own.sh_type == SHT_REL) read_relocations(o, &own);
-    if (own.sh_type == SHT_SYMTAB_SHNDX) object_bad(o, "it has more sections than there are numbers");
+    if (own.sh_type == SHT_SYMTAB_SHNDX) object_bad(o, "it has too many sections");
   }
   return o;
 }
@@ -164,6 +166,7 @@ Elf64_Rela relocation_at(const section *s, size_t i) {
 }
 
 symbol *relocation_symbol(const object *o, const section *s, Elf64_Rela r) {
-  if (ELF64_R_SYM(r.r_info) >= o->symbol_count) object_bad(o, "a relocation of %s is about no symbol", s->name);
+  if (ELF64_R_SYM(r.r_info) >= o->symbol_count)
+    object_bad(o, "a relocation of %s refers to a symbol that does not exist", s->name);
   return &o->symbols[ELF64_R_SYM(r.r_info)];
 }

@@ -1,28 +1,23 @@
-/* Relocations: places in code and data that depend on where things come to lie.
+/* Relocations: fields of code and data whose values depend on addresses.
  *
- * Each kind is a line of a table: a formula, how the value is written, and whether it is about the symbol itself, about the
- * table of addresses (an imported symbol's address is known when the module is loaded: the dynamic linker writes it
- * there), or about a stub, a jump through that table, which calls of imported functions go to. S is the symbol, A the
- * number that stands in the relocation, P the place. The names and formulas are those of the processors' ABIs ("System V
- * ABI, AMD64 supplement" 4.4; "ELF for the Arm 64-bit Architecture" 5.7). */
+ * Each type is a row of a table: the formula, the encoding of the field, and whether S in the formula is the symbol
+ * itself, its slot in the global offset table (where the dynamic linker writes an imported symbol's address), or a
+ * stub, which jumps through the slot and is what calls of imported functions call (a PLT entry without lazy binding). A
+ * is the addend, P the field's address. Names and formulas are those of the ABIs ("System V ABI, AMD64 supplement" 4.4;
+ * "ELF for the Arm 64-bit Architecture" 5.7). */
 #include "elf.h"
 
 #include <string.h>
 
-typedef enum formula {
-  NOTHING,
-  ABSOLUTE,
-  RELATIVE,
-  PAGES
-} formula; /* S+A, S+A-P, both without their page's last bits */
+typedef enum formula { NOTHING, ABSOLUTE, RELATIVE, PAGES } formula; /* -; S+A; S+A-P; Page(S+A)-Page(P) */
 typedef enum via { ITSELF, SLOT, STUB } via;
 typedef enum field {
   WORD64,
-  WORD32,   /* with or without a sign */
+  WORD32,   /* signed or unsigned */
   WORD16,   /* the same */
   SIGNED32, /* a distance */
   ADR21,    /* AArch64: an instruction's bits 5..23 and 29..30 */
-  ADRP21,   /* the same, of pages */
+  ADRP21,   /* the same, in pages */
   LOW12,    /* bits 10..21: the last 12 bits, in units of 1 << shift bytes */
   BITS26,   /* bits 0..25, 5..23, 5..18: a distance in instructions */
   BITS19,
@@ -30,7 +25,7 @@ typedef enum field {
 } field;
 
 typedef struct reloc_rule {
-  const char *name; /* NULL: not known */
+  const char *name; /* NULL: not supported */
   formula formula;
   field field;
   via via;
@@ -51,7 +46,7 @@ static const reloc_rule x86_64[] = {
     [R_X86_64_REX_GOTPCRELX] = {"REX_GOTPCRELX", RELATIVE, SIGNED32, SLOT, 0},
 };
 
-/* Not in every <elf.h>. */
+/* Missing in older versions of <elf.h>. */
 enum { ARM_NONE_TOO = 256, ARM_PLT32 = 314, ARM_GOTPCREL32 = 315 };
 
 static const reloc_rule aarch64[] = {
@@ -87,11 +82,11 @@ static const reloc_rule *find_rule(const linker *l, const object *o, const secti
   bool arm = l->machine == EM_AARCH64;
   const reloc_rule *rules = arm ? aarch64 : x86_64;
   if (type >= (arm ? MW_COUNT(aarch64) : MW_COUNT(x86_64)) || !rules[type].name)
-    object_bad(o, "relocation %u in %s is of a kind that is not known here", type, s->name);
+    object_bad(o, "relocation %u in %s is not supported", type, s->name);
   return &rules[type];
 }
 
-/* A relocation that the rules forbid; the symbol's section speaks for one without a name. */
+/* Report a relocation that cannot be applied. A symbol without a name is identified by its section. */
 static _Noreturn void refuse(const object *o, const section *s, const reloc_rule *r, const symbol *about,
                              const char *why) {
   const char *name = *about->name                        ? about->name
@@ -102,7 +97,7 @@ static _Noreturn void refuse(const object *o, const section *s, const reloc_rule
 
 static bool is_loaded(const section *s) { return s->flags & SHF_ALLOC; }
 
-/* ---- what they ask for ---- */
+/* ---- scanning: slots, stubs and dynamic relocations that are needed ---- */
 
 static uint32_t *slot_of(symbol *s) { return s->global ? &s->global->slot : &s->slot; }
 
@@ -111,7 +106,7 @@ static bool is_fixed(const object *o, const symbol *s) {
   return definition && definition->section == SHN_ABS;
 }
 
-static void want_slot(linker *l, const object *o, symbol *s) {
+static void require_slot(linker *l, const object *o, symbol *s) {
   if (*slot_of(s)) return;
   *slot_of(s) = (uint32_t)++l->slot_count;
   if (s->global && !s->global->definition)
@@ -120,10 +115,10 @@ static void want_slot(linker *l, const object *o, symbol *s) {
     l->relative_count++;
 }
 
-static void want_stub(linker *l, const object *o, symbol *s) {
+static void require_stub(linker *l, const object *o, symbol *s) {
   if (!s->global || s->global->definition || s->global->stub) return;
   s->global->stub = (uint32_t)++l->stub_count;
-  want_slot(l, o, s);
+  require_slot(l, o, s);
 }
 
 void count_relocations(linker *l, const object *o, const section *s) {
@@ -133,8 +128,8 @@ void count_relocations(linker *l, const object *o, const section *s) {
     const reloc_rule *rule = find_rule(l, o, s, ELF64_R_TYPE(r.r_info));
     if (rule->formula == NOTHING) continue;
     symbol *about = relocation_symbol(o, s, r);
-    if (rule->via == SLOT) want_slot(l, o, about);
-    if (rule->via == STUB) want_stub(l, o, about);
+    if (rule->via == SLOT) require_slot(l, o, about);
+    if (rule->via == STUB) require_stub(l, o, about);
     if (rule->via != ITSELF || rule->formula != ABSOLUTE || rule->field != WORD64) continue;
     if (about->global && !about->global->definition)
       l->symbolic_count++;
@@ -143,7 +138,7 @@ void count_relocations(linker *l, const object *o, const section *s) {
   }
 }
 
-/* ---- for the dynamic linker ---- */
+/* ---- dynamic relocations ---- */
 
 static void add_dynamic(linker *l, uint64_t address, const global *import, int64_t addend, bool in_slot) {
   bool arm = l->machine == EM_AARCH64;
@@ -153,14 +148,14 @@ static void add_dynamic(linker *l, uint64_t address, const global *import, int64
   Elf64_Rela entry = {.r_offset = address, .r_info = ELF64_R_INFO(0, type), .r_addend = addend};
   if (import) entry.r_info = ELF64_R_INFO((uint64_t)import->dynamic, type);
   if (import ? l->symbolics == l->symbolic_count : l->relatives == l->relative_count)
-    die("there are more relocations than were counted: MOONWARP_LD=ld helps");
+    die("internal: more dynamic relocations than were counted: use the system's linker, MOONWARP_LD=ld");
   if (import)
     l->symbolic[l->symbolics++] = entry;
   else
     l->relative[l->relatives++] = entry;
 }
 
-/* ---- how values are written ---- */
+/* ---- encodings of fields ---- */
 
 static uint32_t load32(const unsigned char *at) {
   uint32_t word;
@@ -179,7 +174,7 @@ static bool fits(int64_t value, int bits) {
   return value >= -(INT64_C(1) << (bits - 1)) && value < INT64_C(1) << (bits - 1);
 }
 
-/* A distance between instructions: `bits` of it, from `low` on. */
+/* Write a distance between instructions into `bits` bits of the instruction, from bit `low` on. */
 static bool put_distance(unsigned char *at, int64_t value, int low, int bits) {
   if (value & 3 || !fits(value, bits + 2)) return false;
   put_bits(at, (uint64_t)value >> 2, low, bits);
@@ -195,12 +190,12 @@ static bool put_adr(unsigned char *at, int64_t value) {
 
 static bool put_low(unsigned char *at, uint64_t value, int shift) {
   uint64_t low = value & 4095;
-  if (low & ((UINT64_C(1) << shift) - 1)) return false; /* such an instruction cannot say it */
+  if (low & ((UINT64_C(1) << shift) - 1)) return false; /* not a multiple of the instruction's unit */
   put_bits(at, low >> shift, 10, 12);
   return true;
 }
 
-/* False: the value does not fit. */
+/* Returns false if the value does not fit. */
 static bool put_value(unsigned char *at, const reloc_rule *r, uint64_t value) {
   int64_t distance = (int64_t)value;
   switch (r->field) {
@@ -222,7 +217,7 @@ static bool put_value(unsigned char *at, const reloc_rule *r, uint64_t value) {
 
 static uint64_t bytes_of(const reloc_rule *r) { return r->field == WORD64 ? 8 : r->field == WORD16 ? 2 : 4; }
 
-/* ---- their values ---- */
+/* ---- values ---- */
 
 static uint64_t slot_address(const linker *l, uint32_t slot) { return l->slots->address + 8 * (uint64_t)(slot - 1); }
 
@@ -230,12 +225,12 @@ static uint64_t stub_bytes(const linker *l) { return l->machine == EM_AARCH64 ? 
 
 static uint64_t stub_address(const linker *l, uint32_t stub) { return l->stubs->address + stub_bytes(l) * (stub - 1); }
 
-/* Debug information of what was dropped says 0, where readers expect that; in lists of ranges, which a 0 would end, 1. */
-static uint64_t nowhere(const section *s) {
+/* The value in debug information for addresses of dropped sections: 0, or 1 in lists of ranges, which a 0 would end. */
+static uint64_t tombstone(const section *s) {
   return strcmp(s->name, ".debug_ranges") == 0 || strcmp(s->name, ".debug_loc") == 0;
 }
 
-/* Where that is what the relocation is about; false: the value that stands for it is in *address already. */
+/* The address that the relocation refers to. Returns false if *address is the value to write as it is, a tombstone. */
 static bool find_address(linker *l, const object *o, const section *s, const reloc_rule *rule, symbol *about,
                          uint64_t *address) {
   const object *owner = o;
@@ -250,12 +245,12 @@ static bool find_address(linker *l, const object *o, const section *s, const rel
   }
   if (definition && definition_address(l, owner, definition, address)) return true;
   if (!is_loaded(s)) {
-    *address = nowhere(s);
+    *address = tombstone(s);
     return false;
   }
-  if (definition) refuse(o, s, rule, about, "is about something that is not in the module");
+  if (definition) refuse(o, s, rule, about, "refers to a section that is not in the module");
   if (rule->formula != ABSOLUTE || rule->field != WORD64)
-    refuse(o, s, rule, about, "wants the distance to something outside the module");
+    refuse(o, s, rule, about, "is relative to a symbol outside the module");
   *address = 0;
   return true;
 }
@@ -273,8 +268,9 @@ void relocate(linker *l, const object *o, const section *s, Elf64_Rela r, unsign
   }
   value += (uint64_t)r.r_addend;
   if (is_loaded(s) && rule->formula == ABSOLUTE && rule->field != LOW12 && rule->via == ITSELF && !is_fixed(o, about)) {
-    if (rule->field != WORD64) refuse(o, s, rule, about, "has no room for an address");
-    if (!(s->flags & SHF_WRITE)) refuse(o, s, rule, about, "is for the dynamic linker, which cannot write there");
+    if (rule->field != WORD64) refuse(o, s, rule, about, "is too narrow for an address");
+    if (!(s->flags & SHF_WRITE))
+      refuse(o, s, rule, about, "has to be applied by the dynamic linker, in a section that is not writable");
     const global *import = about->global && !about->global->definition ? about->global : NULL;
     add_dynamic(l, address, import, import ? r.r_addend : (int64_t)value, false);
     value = 0;
@@ -282,7 +278,7 @@ void relocate(linker *l, const object *o, const section *s, Elf64_Rela r, unsign
   const uint64_t page = ~UINT64_C(4095);
   if (rule->formula == RELATIVE) value -= address;
   if (rule->formula == PAGES) value = (value & page) - (address & page);
-  if (!put_value(at, rule, value)) refuse(o, s, rule, about, "does not reach as far, or is not aligned");
+  if (!put_value(at, rule, value)) refuse(o, s, rule, about, "is out of range or not aligned");
 }
 
 void relocate_section(linker *l, const object *o, const section *s) {
@@ -296,7 +292,7 @@ void relocate_section(linker *l, const object *o, const section *s) {
   }
 }
 
-/* ---- stubs, and the table of addresses ---- */
+/* ---- stubs, and the global offset table ---- */
 
 static void write_stub(const linker *l, const global *g) {
   uint64_t place = stub_address(l, g->stub), slot = slot_address(l, g->slot);
@@ -327,7 +323,7 @@ static void write_slot(linker *l, const object *o, symbol *s, uint32_t slot) {
   if (!definition) {
     add_dynamic(l, place, s->global, 0, true);
   } else if (!definition_address(l, o, definition, &value)) {
-    object_bad(o, "the address of '%s' is asked for, which is not in the module", definition->name);
+    object_bad(o, "'%s', whose address is used, is not in the module", definition->name);
   } else if (is_fixed(o, definition)) {
     memcpy(l->image + l->slots->offset + (place - l->slots->address), &value, sizeof value);
   } else {
@@ -335,7 +331,7 @@ static void write_slot(linker *l, const object *o, symbol *s, uint32_t slot) {
   }
 }
 
-/* Each once, for the first symbol that means it. */
+/* Write each slot once, for the first symbol that refers to it. */
 void write_slots(linker *l) {
   bool *done = mw_alloc(l->slot_count + 1);
   for (size_t n = 0; n < l->object_count; n++) {

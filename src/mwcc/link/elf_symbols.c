@@ -1,5 +1,5 @@
-/* What the objects mean by a name: the first definition wins over weaker ones that are met later, and a group of sections
- * that several objects have (COMDAT: an inline function, a template's instance) is taken from the first. */
+/* Symbol resolution: of several definitions the strongest wins, and among weak ones the first. A COMDAT group (an
+ * inline function, a template's instance) is taken from the first object that has it. */
 #include "elf.h"
 
 #include <string.h>
@@ -54,19 +54,18 @@ static bool is_defined(const object *o, const symbol *s) {
   return s->section == SHN_ABS || s->section == SHN_COMMON || !o->sections[s->section].dropped;
 }
 
-/* Of two definitions the stronger: a variable without a section gives way to one with it, and weak to others. */
+/* A definition's precedence: weak ones are the weakest, then common variables. */
 static int strength(const symbol *s) { return s->bind == STB_WEAK ? 1 : s->section == SHN_COMMON ? 2 : 3; }
 
 static void define(global *g, const object *o, const symbol *s) {
   int now = g->definition ? strength(g->definition) : 0, next = strength(s);
-  if (now == 3 && next == 3)
-    object_bad(o, "it defines '%s', and so does '%s'", s->name, g->owner == o ? "it again" : g->owner->name);
+  if (now == 3 && next == 3) object_bad(o, "it defines '%s', which '%s' defines as well", s->name, g->owner->name);
   bool larger = now == 2 && next == 2 && s->size > g->definition->size;
   if (next <= now && !larger) return;
   g->owner = o, g->definition = s, g->bind = s->bind;
 }
 
-/* The most hidden of all that objects say. */
+/* A symbol's visibility is the most restrictive one of all objects. */
 static void narrow(global *g, unsigned char visibility) {
   static const int order[] = {[STV_DEFAULT] = 0, [STV_PROTECTED] = 1, [STV_HIDDEN] = 2, [STV_INTERNAL] = 3};
   if (order[visibility] > order[g->visibility]) g->visibility = visibility;
@@ -81,8 +80,8 @@ static bool is_known_group(linker *l, const char *name) {
   return false;
 }
 
-/* A group is a word of flags, and the numbers of its sections; its header names the symbol after which it is called. The
-   reader keeps no headers: the section's own is in the object. */
+/* A group section has a word of flags and the indices of its sections; its header has the symbol that is the group's
+   name, and is read again from the object. */
 static void read_group(linker *l, object *o, size_t number) {
   Elf64_Ehdr file;
   Elf64_Shdr header;
@@ -91,20 +90,20 @@ static void read_group(linker *l, object *o, size_t number) {
   const section *s = &o->sections[number];
   uint32_t word;
   if (header.sh_info >= o->symbol_count || s->size < sizeof word || s->size % sizeof word)
-    object_bad(o, "a group of sections has no name");
+    object_bad(o, "a section group is invalid");
   memcpy(&word, s->data, sizeof word);
   if (!(word & GRP_COMDAT) || !is_known_group(l, o->symbols[header.sh_info].name)) return;
   for (uint64_t at = sizeof word; at < s->size; at += sizeof word) {
     memcpy(&word, s->data + at, sizeof word);
-    if (word >= o->section_count) object_bad(o, "a group has a section that there is not");
+    if (word >= o->section_count) object_bad(o, "a section group has a section that does not exist");
     o->sections[word].dropped = true;
   }
 }
 
-/* ---- from outside ---- */
+/* ---- adding objects ---- */
 
-/* Assemblers name the table of addresses where code uses it, although no relocation is about the name: those that are
-   about its entries find them without. */
+/* Assemblers add the symbol _GLOBAL_OFFSET_TABLE_ to objects whose code uses the table, although relocations of its
+   entries do not refer to the symbol. */
 static bool is_formality(const symbol *s) {
   return s->section == SHN_UNDEF && strcmp(s->name, "_GLOBAL_OFFSET_TABLE_") == 0;
 }
@@ -122,7 +121,7 @@ void linker_add(linker *l, object *o) {
     if (is_defined(o, s))
       define(s->global, o, s);
     else if (!s->global->definition && s->bind == STB_GLOBAL)
-      s->global->bind = STB_GLOBAL; /* it has to be somewhere */
+      s->global->bind = STB_GLOBAL; /* a reference that is not weak requires a definition */
   }
 }
 

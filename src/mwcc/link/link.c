@@ -1,12 +1,12 @@
-/* From objects to a sealed .mwo file: linked in memory (elf.h), the trailer with the checksum behind it, and the result
- * appears under its name all at once.
+/* Links objects to a module, a .mwo file: a shared object (elf.h) and a trailer with a checksum. The file appears under
+ * its name atomically.
  *
- * The linker is our own because a module is one small object or a few that are in memory already: a system's linker is
- * another program to start, which takes longer than all of its work here, and Debian has lld as a program only. With
- * MOONWARP_LD set, that linker is started, as for objects of a kind that ours does not know.
+ * We have a linker of our own because a module consists of few small objects that are in memory already, and starting a
+ * linker process takes longer than linking them. If MOONWARP_LD is set, that linker is started instead, as for objects
+ * that ours does not support.
  *
- * What objects may import are functions of mathematics (thread_context.c has seen to that) and what the code generator calls by
- * itself; only libraries that are needed are named in the module. */
+ * Objects may import mathematical functions (thread_context.c makes sure of it) and functions that the code generator
+ * calls itself. The module names only libraries that it needs. */
 #include "elf.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 /* ---- what the objects import ---- */
 
-/* Every process has the C library and finds these in it, with no word from the linker. */
+/* Functions of the C library, which every process has loaded: the module need not name a library for them. */
 static bool is_everywhere(const char *name) {
   static const char *const names[] = {"memcpy", "memmove", "memset", "memcmp", "bcmp"};
   for (size_t i = 0; i < MW_COUNT(names); i++)
@@ -34,15 +34,14 @@ static bool is_other_machine(const linker *l) {
 static _Noreturn void die_without(const linker *l, const library *libraries, size_t count, const char *name) {
   for (size_t i = 0; i < count; i++)
     if (libraries[i].is_missing && is_other_machine(l))
-      die("the code needs '%s', and there is no %s of that kind of machine to look for it in: install libc6-%s-cross "
-          "and "
+      die("the code needs '%s', but this machine has no %s for the target: install libc6-%s-cross and "
           "libgcc-s1-%s-cross",
           name, libraries[i].file, l->machine == EM_AARCH64 ? "arm64" : "amd64",
           l->machine == EM_AARCH64 ? "arm64" : "amd64");
-  die("the code needs '%s', which no library has", name);
+  die("the code needs '%s', which none of the system's libraries has", name);
 }
 
-/* Of vectors, which are tried first: names of theirs are in no other library. */
+/* Vector functions, and nothing else, are in libmvec. */
 static bool belongs_elsewhere(const library *l, const char *name) {
   bool vectors = starts_with(name, "_ZGV");
   return vectors != (strcmp(l->file, "libmvec.so.1") == 0);
@@ -59,7 +58,8 @@ static void find_import(const linker *l, library *libraries, size_t count, globa
   if (g->bind != STB_WEAK) die_without(l, libraries, count, g->name);
 }
 
-/* Marks the libraries that are needed; true where the C library has to be seen by a linker that wants to see everything. */
+/* Find the libraries of all imports. Returns whether another linker needs the C library: with --no-undefined, for
+   cross-compilation. */
 static bool find_imports(linker *l, library *libraries, size_t count) {
   size_t imports;
   bool needs_c = false;
@@ -104,15 +104,15 @@ static void start_linker(const linker *l, const char *command, bool needs_c, con
   for (size_t i = 0; i < l->library_count; i++)
     if (l->libraries[i].wanted) strings_add(&args, mw_format("-l:%s", l->libraries[i].file));
   if (needs_c) strings_add(&args, "-l:libc.so.6");
-  setenv("LC_ALL", "C", 1); /* else it looks for its messages in the user's language: a tenth of its time */
+  setenv("LC_ALL", "C", 1); /* otherwise 10 % of its time goes into loading translations of its messages */
   mw_child_result result = {0};
   if (mw_child_run(args.items, NULL, NULL, &result) != MW_SUCCESS)
-    die("the linker '%s', which MOONWARP_LD asks for, cannot be run (%s)", command, mw_error_last()->message);
+    die("the linker '%s' (MOONWARP_LD) cannot be run: %s", command, mw_error_last()->message);
   for (size_t i = 0; i < l->object_count; i++) unlink(args.items[MW_COUNT(fixed) + i]);
   if (result.status != 0) die("the linker failed: %s", result.errors.data);
 }
 
-/* The shared object that it makes, with room for the trailer. */
+/* The shared object from another linker, with room for the trailer. */
 static unsigned char *link_outside(const linker *l, const char *command, bool needs_c, const char *path, size_t *size) {
   char *folder = NULL;
   bool to_stdout = strcmp(path, "-") == 0;
