@@ -403,7 +403,7 @@ describe("the linker", function()
     files.write(at "text.o", "this is no object, but text of more than the sixty-four bytes that a header has")
     assert_refused("'text.o' cannot be linked: it is not an ELF file", "text.o")
     assert_refused("no%-such%.o", "no-such.o")
-    assert_refused("either a source file or objects", "good.o kernels.cu")
+    assert_refused("give either a source file or objects", "good.o kernels.cu")
     files.write(at "cut.o", files.read(at "good.o"):sub(1, 500))
     assert_refused("'cut.o' cannot be linked: .*outside it", "cut.o")
     link "good.o -o good.mwo"

@@ -1,4 +1,5 @@
-/* mwcc: CUDA C to code for the CPU device, or to PTX for a GPU. Options, and the start: clang, and meanwhile LLVM with the other stages. */
+/* mwcc: compiles CUDA C to code for the CPU device, or to PTX for a GPU. This file parses the options, starts clang,
+ * and meanwhile loads LLVM with the other stages. */
 #include "mwcc/front/clang_embedded.h"
 #include "mwcc.h"
 #include "mwcc/front/front.h"
@@ -12,57 +13,56 @@
 
 static const char usage[] =
     "usage: mwcc [options] input.cu [-o out.mwo]\n"
-    "       mwcc objects.o… [-o out.mwo]     links what --emit=obj wrote\n"
+    "       mwcc objects.o… [-o out.mwo]     links objects that --emit=obj wrote\n"
     "Compiles CUDA C for moonwarp's CPU device, or for an NVIDIA GPU. '-' stands for standard input or output.\n"
-    "  -o FILE               where to write (default: the input's name with .mwo, .ptx, .ll, .s or .o)\n"
-    "  -D NAME[=VALUE]  -U NAME  -I FOLDER    as every C compiler\n"
+    "  -o FILE               the output (default: the input's name with .mwo, .ptx, .ll, .s or .o)\n"
+    "  -D NAME[=VALUE]  -U NAME  -I FOLDER    as for other C compilers\n"
     "  -std=c++11|14|17|20   language (default c++17)\n"
     "  -O0 … -O3             optimisation (default -O2)\n"
     "  -G                    the same as -O0\n"
-    "  --capability=1.1      refuse what devices of that compute capability have not; __CUDA_ARCH__ is 110\n"
+    "  --capability=1.1      refuse features that compute capability 1.1 does not have; __CUDA_ARCH__ is 110\n"
     "  -use_fast_math        approximate divisions and functions\n"
-    "  -nostdinc++           do without the C++ library: of its headers, those that device code needs are built in\n"
-    "  -lineinfo  --maxrregcount=N   accepted: line tables are always made, and there are no registers to count\n"
-    "  --headers FOLDER      headers found before all others\n"
+    "  -nostdinc++           use built-in versions of the C++ headers that device code needs, not the system's\n"
+    "  -lineinfo  --maxrregcount=N   accepted; the first is always on, the second is for GPUs\n"
+    "  --headers FOLDER      search headers there before all other folders\n"
     "  --instance NAME       also instantiate a template kernel, 'fill<float,4>'; may be repeated\n"
-    "  --emit=mwo|ir|asm|obj|ptx|facts  what to write (default mwo; for a GPU ptx; facts: what kernels, variables and\n"
-    "                        types the source has, as a driver wants to know it, and no code)\n"
-    "  --mcpu=NAME           for that processor (default: this one; 'x86-64-v3' for any with AVX2)\n"
-    "  --target=aarch64-linux-gnu   for machines of that kind (or x86_64-linux-gnu)\n"
-    "  --target=nvptx        for an NVIDIA GPU: PTX, which a driver compiles. With it go\n"
-    "  --arch=sm_80            the oldest GPU that it is for, sm_50 to sm_90 (default sm_52)\n"
-    "  --stoppable             kernels that the host can stop, at the cost of looking whether it wants that\n"
-    "  --ptx=8.0               the version of PTX, which a driver has to know (default 8.0, that of CUDA 12.0)\n"
-    "  --width=N or NxP      lanes of the SIMD tier: 1 (none), 4, 8, 16, 32; and vectors that a gang has of them\n"
-    "  --launch=K:XxYxZ[:2][:few|:one]  only the kernel with linkage name K, for such blocks (:2: grids of even\n"
-    "                        width; :few, :one: of so few blocks that workers share them, or of one)\n"
-    "  --reach=N,M           for hosts whose range of device memory has margins of 2^N bytes, and that have nothing\n"
-    "                        themselves below the address 2^M (default 40,40): what goes further is tested\n"
-    "  --bitcode FILE        what clang made of the input before, which is not read then\n"
-    "  --dependencies FILE   and the files that it included, as a module lists them\n"
-    "  --dump=graph|shapes|rows|live  print what the SIMT compiler finds out about each kernel, and stop (rows: the\n"
-    "                        shapes where a block's rows are whole gangs)\n"
-    "  --check-memory        code that ends the launch where an access leaves the array that it was meant for; slower\n"
-    "  --check               only look for mistakes, and print them as JSON\n"
-    "  --report              print each kernel's tier and why, its lanes, how it reaches memory, and stop\n"
-    "  --report=spills       the same, and how much code it is, and on which lines registers do not suffice\n"
-    "  --verify              check the module after every pass\n"
-    "  --timings             say how long each pass and each stage took\n"
+    "  --emit=mwo|ir|asm|obj|ptx|facts  the output's kind (default mwo; ptx for a GPU). facts: the source's kernels,\n"
+    "                        variables and types, as a driver reads them, without code\n"
+    "  --mcpu=NAME           generate code for that processor (default: this one; 'x86-64-v3' for any with AVX2)\n"
+    "  --target=aarch64-linux-gnu   generate code for another architecture (or x86_64-linux-gnu)\n"
+    "  --target=nvptx        generate PTX for NVIDIA GPUs, which the driver compiles. For this target:\n"
+    "  --arch=sm_80            the oldest GPU to support, sm_50 to sm_90 (default sm_52)\n"
+    "  --stoppable             kernels poll for the host's request to end, which costs some time\n"
+    "  --ptx=8.0               the version of PTX, which the driver has to support (default 8.0, as in CUDA 12.0)\n"
+    "  --width=N or NxV      lanes of a vector in the SIMD tier, 1 (none), 4, 8, 16, 32; and vectors of a gang\n"
+    "  --launch=K:XxYxZ[:2][:few|:one]  compile only the kernel with linkage name K, for this block size (:2: for\n"
+    "                        grids of even width; :few, :one: with so few blocks that workers share them, with one)\n"
+    "  --reach=N,M           for hosts whose device memory has margins of 2^N bytes, and that map nothing below the\n"
+    "                        address 2^M (default 40,40): stores that may pass them are tested\n"
+    "  --bitcode FILE        read clang's output of an earlier run instead of the input\n"
+    "  --dependencies FILE   with --bitcode: the files that the input includes, as a module lists them\n"
+    "  --dump=graph|shapes|rows|plane|live  print an analysis of each kernel, and stop (rows, plane: shapes for\n"
+    "                        blocks whose rows are whole gangs, and for gangs of several rows)\n"
+    "  --check-memory        end the launch at an access outside of the array that it is meant for; slower\n"
+    "  --check               only check the source, and print diagnostics as JSON\n"
+    "  --report              print each kernel's tier and the reason, its lanes and memory accesses, and stop\n"
+    "  --report=spills       also print the size of the code and, by line, register spills\n"
+    "  --verify              verify the module after every pass\n"
+    "  --timings             print the time of each pass and each stage\n"
     "  --passes              list the passes, in their order\n"
-    "  --without=NAME        leave out an optional one; may be repeated\n"
-    "  --stop-after=NAME     write the module as it is after that pass, as IR\n"
-    "  --only=NAME           run that pass alone, and write IR; may be repeated. The input may be IR, as .ll or .bc\n"
+    "  --without=NAME        leave out an optional pass; may be repeated\n"
+    "  --stop-after=NAME     write the module after that pass, as IR\n"
+    "  --only=NAME           run only that pass, and write IR; may be repeated. The input may be IR, as .ll or .bc\n"
     "  --make-pch FILE       instead of compiling, write the device headers, precompiled for -std and -use_fast_math\n"
     "  --version  --help, -h\n"
-    "With MOONWARP_LD=ld in the environment that program links the module (for another kind of machine, its own "
-    "one).\n";
+    "If MOONWARP_LD is set, as to ld, that program links the module (for another architecture, a cross linker).\n";
 
 /* The value of an option written as `-X value` or `-Xvalue`; NULL if `arg` is not it. */
 static const char *joined_value(const char *arg, const char *name, char **argv, int *i) {
   size_t length = strlen(name);
   if (strncmp(arg, name, length) != 0) return NULL;
   if (arg[length]) return arg + length;
-  if (!argv[*i + 1]) die("%s wants a value", name);
+  if (!argv[*i + 1]) die("%s needs a value", name);
   return argv[++*i];
 }
 
@@ -76,7 +76,7 @@ static emit_kind parse_emit(const char *word) {
                                       [EMIT_OBJECT] = "obj", [EMIT_PTX] = "ptx", [EMIT_FACTS] = "facts"};
   for (size_t i = 0; i < MW_COUNT(words); i++)
     if (strcmp(words[i], word) == 0) return (emit_kind)i;
-  die("--emit knows mwo, ir, asm, obj, ptx and facts, not '%s'", word);
+  die("--emit=%s is not supported: use mwo, ir, asm, obj, ptx or facts", word);
 }
 
 static pass_id parse_pass(const char *option, const char *name) {
@@ -94,7 +94,7 @@ static void parse_without(options *o, const char *name) {
 static void parse_only(options *o, const char *name) {
   pass_id id = parse_pass("--only", name);
   if (pass_table[id].is_choice || pass_table[id].stage > STAGE_OPTIMISE || pass_table[id].stage == STAGE_GPU)
-    die("--only: '%s' is not a pass that runs by itself", name);
+    die("--only: the pass '%s' cannot run by itself", name);
   o->only[id] = o->has_only = true;
 }
 
@@ -105,8 +105,8 @@ static void parse_width(options *o, const char *word) {
   char *end;
   long lanes = strtol(word, &end, 10), vectors = *end == 'x' ? strtol(end + 1, &end, 10) : 1;
   if (*end || !is_power_up_to(lanes, MOST_LANES) || !is_power_up_to(vectors, MOST_VECTORS))
-    die("--width wants 1, 2, 4, … %d lanes, or lanes x vectors like 16x4 with up to %d vectors, not '%s'", MOST_LANES,
-        MOST_VECTORS, word);
+    die("--width=%s is not supported: use 1, 2, 4, … %d lanes, or lanes x vectors such as 16x4 with up to %d vectors",
+        word, MOST_LANES, MOST_VECTORS);
   o->width = (int)lanes, o->vectors = (int)vectors;
 }
 
@@ -116,7 +116,7 @@ static void parse_capability(options *o, const char *name) {
   o->capability = found.major * 10 + found.minor;
 }
 
-/* Whether the text, as far as `length`, ends with that word: then it is as long as what is before it. */
+/* Whether the first `length` bytes of the text end with that word, which is then cut off. */
 static bool ends_with(const char *text, size_t *length, const char *word) {
   size_t bytes = strlen(word);
   if (*length < bytes || strncmp(text + *length - bytes, word, bytes) != 0) return false;
@@ -124,7 +124,8 @@ static bool ends_with(const char *text, size_t *length, const char *word) {
   return true;
 }
 
-/* KERNEL:64x1x1, and :2 where the width of all grids is a multiple of that, and :few or :one where they have few blocks */
+/* KERNEL:64x1x1, followed by :2 if the widths of all grids are even, and by :few or :one if grids have few blocks or
+   one */
 static void parse_launch(options *o, const char *text) {
   char *at = NULL;
   size_t length = strlen(text);
@@ -133,9 +134,9 @@ static void parse_launch(options *o, const char *text) {
   o->launch_columns = ends_with(text, &length, ":2") ? 2 : 1;
   const char *colon = text + length;
   while (colon > text && *--colon != ':') {}
-  static const char wanted[] = "--launch wants a kernel's linkage name and its block, as _Z4axpyPf:64x1x1, and behind "
-                               "it :2 for grids of an even "
-                               "width, and :few or :one for those of so many blocks; not '%s'";
+  static const char wanted[] = "--launch=%s is not valid: write a kernel's linkage name and a block size, as "
+                               "_Z4axpyPf:64x1x1, then optionally :2 for grids of even width, and :few or :one for "
+                               "grids of few blocks or one";
   if (*colon != ':' || colon == text) die(wanted, text);
   o->launch_kernel = mw_format("%.*s", (int)(colon - text), text);
   for (int axis = 0; axis < 3; axis++) {
@@ -150,7 +151,7 @@ static void parse_reach(options *o, const char *text) {
   char *end;
   unsigned long reach = strtoul(text, &end, 10), null = *end == ',' ? strtoul(end + 1, &end, 10) : MW_REACH_MOST + 1;
   if (*end || reach > MW_REACH_MOST || null > MW_REACH_MOST)
-    die("--reach wants two numbers of bits up to %d, as 40,22, not '%s'", MW_REACH_MOST, text);
+    die("--reach=%s is not valid: write two numbers of bits up to %d, as 40,22", text, MW_REACH_MOST);
   o->reach = (unsigned)reach, o->null_reach = (unsigned)null;
 }
 
@@ -167,7 +168,7 @@ static const char *default_output(const options *o) {
   return mw_format("%.*s.%s", stem, o->input, endings[o->emit]);
 }
 
-/* Options that shape the result, so that a later run for further instances can repeat them. */
+/* Record an option that affects the result, so that a later run for further instances can repeat it. */
 static void record(options *o, const char *item) { strings_add(&o->recorded, item); }
 
 static void parse_option(options *o, char **argv, int *i) {
@@ -195,7 +196,7 @@ static void parse_option(options *o, char **argv, int *i) {
   else if ((value = equals_value(arg, "--launch")))
     parse_launch(o, value);
   else if ((value = equals_value(arg, "--reach")))
-    parse_reach(o, value); /* not recorded: it is the host's where the module is loaded */
+    parse_reach(o, value); /* not recorded: it depends on the host that loads the module */
   else if (strcmp(arg, "--bitcode") == 0)
     o->bitcode = joined_value(arg, "--bitcode", argv, i);
   else if (strcmp(arg, "--dependencies") == 0)
@@ -209,7 +210,7 @@ static void parse_option(options *o, char **argv, int *i) {
   else if ((value = equals_value(arg, "--mcpu")))
     o->cpu = value, record(o, arg);
   else if ((value = equals_value(arg, "--target")))
-    o->target = value; /* not recorded: where the module is loaded, the compiler is of that kind */
+    o->target = value; /* not recorded: the host that loads the module has that architecture */
   else if ((value = equals_value(arg, "--arch")) || (value = equals_value(arg, "-arch")))
     o->arch = value;
   else if ((value = equals_value(arg, "--ptx")))
@@ -262,20 +263,20 @@ static void parse_option(options *o, char **argv, int *i) {
     die("unknown option '%s' (mwcc --help lists them)", arg);
 }
 
-/* --target=nvptx: what goes with it, and what does not. */
+/* Check which options were combined with --target=nvptx, or require it. */
 static void settle_gpu(options *o) {
   o->gpu = o->target && starts_with(o->target, "nvptx");
   if (!o->gpu) {
-    if (o->arch || o->ptx) die("--arch and --ptx go with --target=nvptx");
-    if (o->emit == EMIT_PTX || o->emit == EMIT_FACTS) die("--emit=ptx and --emit=facts go with --target=nvptx");
-    if (o->stoppable) die("--stoppable goes with --target=nvptx: kernels of the CPU device can always be stopped");
+    if (o->arch || o->ptx) die("--arch and --ptx need --target=nvptx");
+    if (o->emit == EMIT_PTX || o->emit == EMIT_FACTS) die("--emit=ptx and --emit=facts need --target=nvptx");
+    if (o->stoppable) die("--stoppable needs --target=nvptx: kernels of the CPU device can always be stopped");
     return;
   }
   gpu_settle(o);
   if (o->emit == EMIT_MWO || o->emit == EMIT_ASM) o->emit = EMIT_PTX;
-  if (o->emit == EMIT_OBJECT) die("for a GPU there is PTX (--emit=ptx, which a driver compiles) and --emit=ir");
+  if (o->emit == EMIT_OBJECT) die("--emit=obj is not supported for a GPU: use --emit=ptx or --emit=ir");
   if (o->dump || o->report || o->launch_kernel || o->width)
-    die("--target=nvptx does not go with options about the CPU device's code: --dump, --report, --launch and --width");
+    die("--target=nvptx cannot be combined with options for the CPU device: --dump, --report, --launch and --width");
   if (o->check_memory) o->stoppable = true;
 }
 
@@ -297,7 +298,7 @@ static options parse_options(int argc, char **argv) {
     else if (is_object(argv[i]))
       strings_add(&o.objects, argv[i]);
     else if (o.input)
-      die("one source file at a time: '%s' and '%s'", o.input, argv[i]);
+      die("there is more than one source file, '%s' and '%s': compile them one by one", o.input, argv[i]);
     else
       o.input = argv[i];
   }
@@ -305,12 +306,12 @@ static options parse_options(int argc, char **argv) {
   if (o.check_memory && !o.gpu) o.width = o.vectors = 1;
   if (o.make_pch) return o;
   if (o.objects.count) {
-    if (o.input) die("either a source file or objects: '%s' and '%s'", o.input, o.objects.items[0]);
+    if (o.input) die("give either a source file or objects, not '%s' and '%s'", o.input, o.objects.items[0]);
     o.input = o.objects.items[0], o.emit = EMIT_MWO;
   }
   if (!o.input) die("no source file: mwcc k.cu -o k.mwo compiles one, and mwcc --help lists the options");
   o.is_ir = is_named(o.input, ".ll") || is_named(o.input, ".bc");
-  if (o.is_ir && !o.has_only) die("%s: IR goes with --only=NAME, which says what is to be done with it", o.input);
+  if (o.is_ir && !o.has_only) die("%s: IR needs --only=NAME, the pass to run on it", o.input);
   if (o.is_ir) o.bitcode = o.input;
   if (o.has_only || o.stop_after) o.emit = EMIT_IR;
   if (!o.output) o.output = default_output(&o);
@@ -326,7 +327,7 @@ static void read_source(program *p) {
   for (size_t n; (n = fread(chunk, 1, sizeof chunk, stdin)) > 0;) mw_text_add(&p->source, chunk, n);
 }
 
-/* Linked into the program, or in a file of their own that is linked with LLVM's shared library. */
+/* The stages are linked into the program, or are a shared object that is linked with LLVM's. */
 #pragma weak mwcc_stages
 
 static stages_function *load_stages(void) {
@@ -335,13 +336,13 @@ static stages_function *load_stages(void) {
   void *object = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   stages_function *stages = NULL;
   if (object) *(void **)&stages = dlsym(object, "mwcc_stages");
-  if (!stages) die("a part of the compiler cannot be loaded: %s", dlerror());
+  if (!stages) die("the compiler's stages cannot be loaded: %s", dlerror());
   return stages;
 }
 
 int main(int argc, char **argv) {
   use_large_pages();
-  if (argc > 1 && strcmp(argv[1], "-cc1") == 0 && mwcc_clang_inside) /* started by itself, as clang (frontend.c) */
+  if (argc > 1 && strcmp(argv[1], "-cc1") == 0 && mwcc_clang_inside) /* frontend.c runs mwcc itself as clang */
     quit(mwcc_clang_inside(argc, (const char *const *)argv));
   options o = parse_options(argc, argv);
   program p = {.options = &o};

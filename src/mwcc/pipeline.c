@@ -1,7 +1,7 @@
-/* The stages after the front end: runs the passes of passes.def in the order that it has them in.
+/* The pass pipeline: runs the passes of passes.def in their order, stage by stage.
  *
- * This file and all that uses LLVM are a shared object of their own, which main.c loads once clang is at work: loading
- * LLVM takes as long as starting clang does, and so takes no time of its own. */
+ * This file and everything that uses LLVM may be a shared object of its own, which main.c loads after starting clang:
+ * loading LLVM then overlaps with clang's start, which takes as long. */
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/codegen/codegen.h"
 #include "mwcc/entry/entry.h"
@@ -21,11 +21,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Passes of the code generator that cost their time and find nothing: one follows variables from place to place, and of
-   debug information there are only lines; one moves whole chains of instructions to mask registers, where lanes' masks are
-   anyway. And one goes over all blocks of a function again as long as anything changes, but for very large functions over
-   those that did: that is enough for any. An LLVM that does not know a word ends the process, so this is for the version
-   that was looked at. */
+/* Disable parts of LLVM's code generation that take time without effect here: - tracking variables' locations for debug
+   information: there are only line tables; - domain reassignment to mask registers: masks are there already; -
+   CodeGenPrepare's iteration over all blocks until nothing changes: its mode for very large functions, which revisits
+   changed blocks only, is sufficient. LLVM ends the process if it does not know an option, so this is done for the
+   version that it was tested with. */
 static void spare_passes(const options *o) {
   if (o->gpu) {
     static const char *const fast[] = {"mwcc", "-nvptx-prec-divf32=0"}; /* CUDA's -prec-div=false */
@@ -59,9 +59,9 @@ void finish_debug(program *p) {
   if (p->debug) LLVMDIBuilderFinalize(p->debug);
 }
 
-/* With --only the passes that were named, and those that read what they are to work on: of passes that work on lanes' code,
-   which is the host's and has no kernels any more, that is the module alone. */
-static bool is_asked_for(const program *p, pass_id id) {
+/* With --only, the named passes run, and before them those that they depend on: the parser and, for passes up to LOWER,
+   the required passes of READ. Passes on widened code work on a module for the host, which describes no kernels. */
+static bool is_selected(const program *p, pass_id id) {
   const options *o = p->options;
   if (!o->has_only || o->only[id]) return true;
   if (id == PASS_PARSE) return true;
@@ -73,7 +73,7 @@ static bool is_asked_for(const program *p, pass_id id) {
 
 static bool is_due(const program *p, pass_id id) {
   const options *o = p->options;
-  if (!functions[id] || o->without[id] || !is_asked_for(p, id)) return false;
+  if (!functions[id] || o->without[id] || !is_selected(p, id)) return false;
   switch (pass_table[id].when) {
   case PASS_ALWAYS: return true;
   case PASS_CPU: return !o->gpu;
@@ -90,7 +90,7 @@ static _Noreturn void print_module(const program *p) {
   quit(0);
 }
 
-/* IR that is the host's from the start (--only) is compiled as what it would have become. */
+/* IR that is not for the device target (--only) gets the host's target and layout, as retarget would have given it. */
 static void take_as_own(program *p) {
   if (strstr(LLVMGetTarget(p->module), "nvptx")) return;
   LLVMSetTarget(p->module, p->triple);
@@ -118,7 +118,7 @@ static void optimise_partition(program *p) { run_stage(p, STAGE_OPTIMISE); }
 
 /* ---- the stages ---- */
 
-/* Link what earlier runs wrote. */
+/* Link objects that earlier runs wrote. */
 static _Noreturn void link_objects(program *p) {
   link_files(p->options);
   stage_done(p, "link");
@@ -158,7 +158,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   run_stage(p, STAGE_PREPARE);
   stage_done(p, "prepare");
   if (o->dump) {
-    if (!dump_kernels(p, o->dump)) die("--dump knows graph, shapes, rows, plane and live, not '%s'", o->dump);
+    if (!dump_kernels(p, o->dump)) die("--dump=%s is not supported: use graph, shapes, rows, plane or live", o->dump);
     quit(0);
   }
   run_stage(p, STAGE_WIDEN);

@@ -234,6 +234,6 @@ describe("mwcc on IR", function()
     local pipe = assert(io.popen(("touch %s; '%s' %s 2>&1; rm %s"):format(path, mwcc.program, path, path)))
     local output = pipe:read "*a"
     pipe:close()
-    has(output, "IR goes with %-%-only=NAME")
+    has(output, "IR needs %-%-only=NAME")
   end)
 end)

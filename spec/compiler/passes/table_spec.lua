@@ -70,8 +70,8 @@ describe("the table of passes", function()
     { "--without=nothing", "there is no pass 'nothing' %(mwcc %-%-passes lists them%)" },
     { "--without=retarget", "the pass 'retarget' is required" },
     { "--stop-after=nothing", "there is no pass 'nothing'" },
-    { "--only=prefetch", "'prefetch' is not a pass that runs by itself" },
-    { "--only=codegen", "'codegen' is not a pass that runs by itself" },
+    { "--only=prefetch", "the pass 'prefetch' cannot run by itself" },
+    { "--only=codegen", "the pass 'codegen' cannot run by itself" },
   }
   for _, case in ipairs(wrong) do
     it("refuses " .. case[1], function()
