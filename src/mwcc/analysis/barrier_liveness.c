@@ -1,8 +1,8 @@
-/* Which values are needed behind which barrier: what a gang has to keep while others run.
+/* Liveness across barriers: the values that a gang saves while other gangs run.
  *
- * For each value, from its uses backwards to its definition: the nodes passed are those where it is live at the start. The
- * work is the sum of all live stretches. Parameters and constants are not listed, they are there always; nor is what a
- * barrier itself returns, which comes into being behind it. */
+ * For each value, a backward search from its uses to its definition visits the nodes at whose start it is live; the
+ * cost is the sum of all live ranges. Parameters and constants are not listed since they are always available, nor is
+ * the result of the barrier itself, which is defined after it. */
 #include "simt.h"
 #include "analysis.h"
 
@@ -17,8 +17,8 @@ typedef struct search {
   int *stack, depth, number;
 } search;
 
-static void keep_behind(search *s, int barrier) {
-  live_set *set = &s->out->behind[barrier];
+static void add_live(search *s, int barrier) {
+  live_set *set = &s->out->across[barrier];
   if (s->g->nodes[barrier].last == s->value) return;
   if ((set->count & (set->count - 1)) == 0)
     set->values = mw_realloc(set->values, (set->count ? 2 * set->count : 1) * sizeof *set->values);
@@ -30,7 +30,7 @@ static void live_at_start(search *s, int n) {
   if (n == s->home || s->seen[n] == s->number) return;
   s->seen[n] = s->number;
   s->stack[s->depth++] = n;
-  if (here->pred_count == 1 && s->g->nodes[here->preds[0]].barrier) keep_behind(s, here->preds[0]);
+  if (here->pred_count == 1 && s->g->nodes[here->preds[0]].barrier) add_live(s, here->preds[0]);
 }
 
 static void search_use(search *s, LLVMValueRef user) {
@@ -38,12 +38,12 @@ static void search_use(search *s, LLVMValueRef user) {
     live_at_start(s, graph_node_of(s->g, user));
     return;
   }
-  for (unsigned i = 0; i < LLVMCountIncoming(user); i++) /* needed at the end of the way it comes */
+  for (unsigned i = 0; i < LLVMCountIncoming(user); i++) /* used at the end of the incoming block */
     if (LLVMGetIncomingValue(user, i) == s->value) live_at_start(s, graph_incoming(s->g, user, i));
 }
 
 liveness liveness_of(const graph *g) {
-  liveness l = {.behind = mw_alloc((size_t)(g->count + 1) * sizeof *l.behind)};
+  liveness l = {.across = mw_alloc((size_t)(g->count + 1) * sizeof *l.across)};
   search s = {.g = g,
               .out = &l,
               .seen = mw_alloc((size_t)(g->count + 1) * sizeof *s.seen),
@@ -64,7 +64,7 @@ liveness liveness_of(const graph *g) {
 }
 
 void liveness_free(const graph *g, liveness *l) {
-  for (int n = 0; n < g->count; n++) free(l->behind[n].values);
-  free(l->behind);
-  l->behind = NULL;
+  for (int n = 0; n < g->count; n++) free(l->across[n].values);
+  free(l->across);
+  l->across = NULL;
 }

@@ -1,14 +1,14 @@
-/* Whether a kernel's blocks have nothing to do with each other, so that they may run in any order.
+/* Block independence: whether no block can observe another's progress, so that blocks may run in any order.
  *
- * A block waits for another, or learns how far others are, by what it reads while they write: volatile and atomic loads,
- * atomics whose old value it uses, fences and atomics that order others, which part what is written from what tells of it.
- * Without all that no block can tell which ran before it, and the runtime is free to choose (cpu/schedule/command.h). Clocks
- * and calls that the runtime serves count as telling, too: what is printed or allocated comes in the order of blocks as far
- * as that goes. */
+ * A block observes the progress of others through memory that they write at the same time: by volatile and atomic
+ * loads, by atomics whose old value it uses, and by fences and ordered atomics, which order data before the flag that
+ * announces it. Without these no block can observe which blocks ran before it, and the runtime may choose the order
+ * (cpu/schedule/command.h). Clocks and calls of services count as observations, too, so that output and allocations
+ * follow the order of blocks as far as possible. */
 #include "simt.h"
 #include "analysis.h"
 
-/* Memory that other blocks do not have. */
+/* Memory that other blocks cannot access. */
 static bool is_own(LLVMValueRef address) {
   memory_kind kind = memory_of(address);
   return kind == MEMORY_SHARED || kind == MEMORY_LOCAL;
@@ -25,7 +25,7 @@ static bool call_meets_blocks(LLVMValueRef call) {
   const char *name = callee_name(call);
   uint64_t bits;
   if (LLVMIsAInlineAsm(callee)) return true;
-  if (!LLVMIsAFunction(callee) || !LLVMIsDeclaration(callee)) return false; /* what is called is looked at itself */
+  if (!LLVMIsAFunction(callee) || !LLVMIsDeclaration(callee)) return false; /* the callee is examined itself */
   if (is_barrier(call) || is_warp_call(name)) return false;
   for (size_t i = 0; i < MW_COUNT(clocks); i++)
     if (starts_with(name, clocks[i])) return true;

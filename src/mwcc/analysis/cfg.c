@@ -1,14 +1,14 @@
-/* A kernel's control flow by integers: basic blocks, cut behind every barrier.
+/* The control-flow graph of a kernel: numbered nodes, which are basic blocks cut after every barrier.
  *
- * Built once; the analyses and the widening then ask for nodes and numbers and leave LLVM's lists alone. Also says no to
- * kernels that a gang cannot run, with the reason that a report shows. */
+ * It is built once; the analyses and the widening use its nodes and numbers instead of LLVM's lists. Kernels that a
+ * gang cannot run are refused with the reason that a report shows. */
 #include "simt.h"
 #include "analysis.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which built-ins wait ---- */
+/* ---- barriers ---- */
 
 bool is_barrier(LLVMValueRef i) {
   if (!LLVMIsACallInst(i)) return false;
@@ -20,7 +20,7 @@ bool is_barrier(LLVMValueRef i) {
          starts_with(name, "llvm.nvvm.bar.sync");
 }
 
-/* ---- where an address points ---- */
+/* ---- address spaces ---- */
 
 enum { SPACE_GLOBAL = 1, SPACE_SHARED = 3, SPACE_CONSTANT = 4, SPACE_LOCAL = 5 };
 
@@ -56,7 +56,7 @@ static memory_kind memory_within(LLVMValueRef pointer, int depth) {
     found = memory_within(LLVMGetIncomingValue(pointer, 0), depth / 2);
     for (unsigned i = 1; i < LLVMCountIncoming(pointer); i++) {
       LLVMValueRef incoming = LLVMGetIncomingValue(pointer, i);
-      /* around a loop: the same pointer moved on */
+      /* a pointer that a loop advances */
       if (opcode_of(incoming) == LLVMGetElementPtr && LLVMGetOperand(incoming, 0) == pointer) continue;
       if (memory_within(incoming, depth / 2) != found) return MEMORY_UNKNOWN;
     }
@@ -102,17 +102,17 @@ int graph_incoming(const graph *g, LLVMValueRef phi, unsigned i) {
   return graph_node_of(g, LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(phi, i)));
 }
 
-/* ---- what no gang can run ---- */
+/* ---- objections: what a gang cannot run ---- */
 
 typedef struct visited {
   LLVMValueRef *items;
   size_t count;
-  bool pointers; /* all that pointers may lead to */
+  bool pointers; /* the possible callees of indirect calls were visited */
 } visited;
 
 static bool needs_company(LLVMValueRef function, visited *seen);
 
-/* What is called through a pointer may be any function whose address is taken. */
+/* An indirect call may reach any function whose address is taken. */
 static bool call_needs_company(LLVMValueRef call, visited *seen) {
   LLVMValueRef callee = LLVMGetCalledValue(call);
   if (LLVMIsAInlineAsm(callee)) return true;
@@ -125,7 +125,8 @@ static bool call_needs_company(LLVMValueRef call, visited *seen) {
   return false;
 }
 
-/* Whether a function, or one that it calls, may wait or see other threads: it could not be run lane by lane. */
+/* Whether a function, or one that it calls, may wait for or observe other threads, so that it cannot be serialised by
+   lane. */
 static bool needs_company(LLVMValueRef function, visited *seen) {
   for (size_t i = 0; i < seen->count; i++)
     if (seen->items[i] == function) return false;
@@ -146,7 +147,7 @@ static const char *call_objection(LLVMValueRef call) {
   visited seen = {0};
   bool needs = call_needs_company(call, &seen);
   free(seen.items);
-  return needs ? "a call, that cannot be inlined, of a function that may wait for other threads" : NULL;
+  return needs ? "a call that cannot be inlined, of a function that may wait for other threads" : NULL;
 }
 
 static const char *objection(LLVMValueRef i) {

@@ -1,8 +1,8 @@
 /* Orders and trees of a graph of integers: reverse postorder, dominators, post-dominators, natural loops.
  *
  * Dominators by Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001); post-dominators are the
- * dominators of the reversed graph, from a virtual end. Every graph function walks with a stack of its own: a kernel may
- * have thousands of nodes in a row. */
+ * dominators of the reversed graph, from a virtual end. Every traversal has an explicit stack,
+ * since a kernel may have a path of thousands of nodes. */
 #include "simt.h"
 #include "analysis.h"
 
@@ -161,8 +161,8 @@ static bool above(const int *enter, const int *leave, int a, int b) {
 
 /* ---- post-dominators ---- */
 
-/* The graph with a virtual end behind every node without successors. Loops that never end get an edge to it from the
-   node that the order reaches last, which is one that goes round. */
+/* The graph with a virtual end after every node without successors. Infinite loops get an edge to it from their last
+   node in the order, which is on the cycle. */
 static edges with_end(const flow *f, const edges *succs, const edges *preds, const order *o) {
   walk back = new_walk(f->count);
   bool *ends = mw_alloc((size_t)f->count + 1);
@@ -212,7 +212,7 @@ static void find_postdominators(order *o, const flow *f, const edges *succs, con
 
 /* ---- loops ---- */
 
-/* Everything from which `n` can be reached without passing the header. */
+/* All nodes from which `n` can be reached without passing the header. */
 static void fill_loop(order *o, const edges *preds, loop *l, int n, int *stack) {
   int depth = 0;
   if (l->contains[n]) return;
@@ -229,8 +229,8 @@ static void fill_loop(order *o, const edges *preds, loop *l, int n, int *stack) 
   }
 }
 
-/* In reverse postorder a loop's header comes before those of the loops in it: so outer loops come first in the list, and
-   the loop around a new one is the innermost that holds its header by then. */
+/* In reverse postorder a loop's header precedes those of the loops in it. So outer loops come first in the list, and
+   the parent of a new loop is the innermost loop so far that contains its header. */
 static void find_loops(order *o, const edges *preds) {
   int *stack = new_ints(o->count, 0);
   o->innermost = new_ints(o->count, -1);

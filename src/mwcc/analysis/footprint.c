@@ -1,4 +1,4 @@
-/* Arithmetic on the thread's number: see footprint.h. */
+/* Affine functions of the thread's number: see footprint.h. */
 #include "footprint.h"
 #include "simt.h"
 #include "analysis.h"
@@ -7,7 +7,7 @@
 
 enum { DEPTH = 12, MOST_TIMES = 1024, FARTHEST = 1 << 16 };
 
-/* times * number + distance, in arithmetic that does not wrap while the number is small enough (footprints.most). */
+/* times * number + distance, which does not wrap as long as the number is small enough (footprints.most). */
 typedef struct affine {
   bool known;
   int64_t times, distance;
@@ -51,7 +51,7 @@ static affine number_of(const footprint_search *s, LLVMValueRef value, int depth
   }
 }
 
-/* Of an address, in bytes behind a pointer that is a parameter. */
+/* Of an address: bytes after a pointer that is a parameter. */
 static affine address_of(const footprint_search *s, LLVMValueRef address, LLVMValueRef *parameter, int depth) {
   LLVMTargetDataRef layout = s->p->layout;
   if (LLVMIsAArgument(address)) {
@@ -82,7 +82,7 @@ static affine address_of(const footprint_search *s, LLVMValueRef address, LLVMVa
   return good ? sum : unknown;
 }
 
-/* ---- what is reached ---- */
+/* ---- footprints ---- */
 
 static void add(footprints *all, footprint made) {
   for (int i = 0; i < all->count; i++) {
@@ -114,7 +114,7 @@ bool add_footprint(const footprint_search *s, LLVMValueRef i) {
   return true;
 }
 
-/* Whether no two numbers lead to the same bytes. */
+/* Whether two different numbers never access the same bytes. */
 static bool are_within_elements(const footprint *a, const footprint *b) {
   int64_t low = a->low < b->low ? a->low : b->low, high = a->high > b->high ? a->high : b->high;
   return a->times == b->times && high - low <= a->times;
@@ -129,7 +129,7 @@ bool are_elements(const footprints *all) {
   return true;
 }
 
-/* ---- when it is launched ---- */
+/* ---- the test at launch ---- */
 
 typedef struct launch_code {
   program *p;
@@ -142,7 +142,7 @@ static LLVMValueRef pointer_of(const launch_code *c, const footprint *r) {
   return load_invariant(c->p, c->b, c->p->i64, c->params, c->k->params[r->parameter].offset);
 }
 
-/* The first byte that is reached, or the one behind the last. */
+/* The first byte that is accessed, or the one after the last. */
 static LLVMValueRef edge(const launch_code *c, const footprint *r, bool end) {
   LLVMBuilderRef b = c->b;
   LLVMValueRef at = LLVMBuildAdd(b, pointer_of(c, r), constant_i64(c->p, (uint64_t)(end ? r->high : r->low)), "");

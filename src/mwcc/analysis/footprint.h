@@ -1,5 +1,5 @@
-/* What a kernel reaches in memory, as far as that is elements of arrays that go by a number of the thread's: found when it is
- * compiled, compared when it is launched. */
+/* Footprints: the array elements that a kernel accesses, as affine functions of a number of the thread. They are found
+ * at compile time, and generated code compares them at launch (a run-time alias check). */
 #ifndef FOOTPRINT_H
 #define FOOTPRINT_H
 
@@ -16,17 +16,17 @@ typedef struct footprint_search {
 
 enum { MOST_FOOTPRINTS = 16 };
 
-/* Add what a load or a store reaches. False: it is volatile, or nothing of that kind; or a store to one place for all numbers. What
-   nobody can change meanwhile, constants and local memory, needs no place in the list. */
+/* Add the footprint of a load or a store. False: it is volatile, not affine, or a store to one address for all numbers.
+   Constants and local memory, which no other thread can change, are not listed. */
 bool add_footprint(const footprint_search *s, LLVMValueRef access);
-/* Whether places that are stored to are reached with one number alone, as far as one parameter leads there. */
+/* Whether each stored element is accessed for one number only, through any one parameter. */
 bool are_elements(const footprints *all);
-/* At a launch, of whose parameters that is the block: whether there are not too many numbers, 0 to `last`, and memory that is
-   stored to through one parameter is not reached through another one; or is at the same numbers. */
+/* Code for a launch with the parameter block `params`: whether the numbers 0 to `last` are few enough, and memory that
+   is stored to through one parameter is not accessed through another, or only for the same numbers. */
 LLVMValueRef keep_apart(program *p, LLVMBuilderRef b, const kernel *k, const footprints *all, LLVMValueRef params,
                         LLVMValueRef last);
 
-/* match.c: whether it is the thread's number in its row of the grid, blockIdx.x * blockDim.x + threadIdx.x. */
+/* match.c: whether it is the thread's index in its row of the grid, blockIdx.x * blockDim.x + threadIdx.x. */
 bool is_thread_number(const program *p, LLVMValueRef value);
 
 #endif

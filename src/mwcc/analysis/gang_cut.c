@@ -8,7 +8,7 @@ unsigned block_size(const program *p, char axis) { return p->options->launch_ker
 
 static bool is_power(unsigned number) { return number && !(number & (number - 1)); }
 
-/* The cut with that many vectors; vectors 0 where there is none. */
+/* The cut with `together` vectors; its `vectors` is 0 if there is none. */
 static cut try_cut(const unsigned block[3], int lanes, int together) {
   unsigned w = (unsigned)lanes, u = (unsigned)together, columns = block[0] / w;
   if (block[0] % w) return (cut){0};
@@ -18,7 +18,7 @@ static cut try_cut(const unsigned block[3], int lanes, int together) {
   return (cut){0};
 }
 
-/* Rows of a length that is no multiple: the more vectors, the more lanes stay empty at a row's end. */
+/* Rows whose length is not a multiple: with more vectors, more lanes are idle at the end of a row. */
 static cut cut_rows(const unsigned block[3], int lanes, int together) {
   for (; together > 1; together /= 2) {
     unsigned gang = (unsigned)(lanes * together), whole = (block[0] + gang - 1) / gang * gang;

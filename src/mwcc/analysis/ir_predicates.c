@@ -1,4 +1,4 @@
-/* What can be said of an instruction by looking at it alone. */
+/* Predicates of single instructions and functions. */
 #include "simt.h"
 #include "analysis.h"
 
@@ -41,7 +41,7 @@ bool touches_no_memory(LLVMValueRef i) {
   if (is_cold_call(i)) return true;
   if (!LLVMIsAFunction(callee) || !LLVMGetIntrinsicID(callee)) return false;
   uint64_t bits;
-  return memory_fact(i, &bits) && bits == 0; /* it knows its arguments only */
+  return memory_fact(i, &bits) && bits == 0; /* it depends on its arguments only */
 }
 
 bool is_alone(LLVMValueRef i) {

@@ -1,10 +1,10 @@
-/* Local arrays that lanes can have side by side.
+/* Layout of local arrays: those that can be interleaved by lane, as GPUs lay out local memory.
  *
- * An array that is only loaded from and stored to, in elements of one size, need not lie in one piece: a gang's lanes may
- * have their first elements beside each other, then their second ones, and so on. Where all lanes use the same index that is
- * one contiguous access. An address that goes anywhere else (to a call, into memory, through a phi) needs the array whole.
+ * An array that is only loaded and stored, in elements of one size, need not be contiguous for each thread: first come
+ * the first elements of a gang's lanes, then their second ones, and so on. An access with the same index in all lanes
+ * is then contiguous. If its address escapes (to a call, into memory, through a phi), the array must be contiguous.
  *
- * The size of the elements, their unit, is noted for the array and for all addresses made from it. */
+ * The size of the elements, their unit, is noted for the array and for all addresses in it. */
 #include "simt.h"
 #include "analysis.h"
 
@@ -33,7 +33,7 @@ static bool is_constant_address(LLVMValueRef pointer) {
                                         LLVMIsAConstantInt(LLVMGetOperand(pointer, 1)));
 }
 
-/* Filled from its start, or from elsewhere: by a constant number of bytes. */
+/* A memset or memcpy into it of a constant number of bytes, at a constant offset. */
 static bool is_filling(LLVMValueRef user, LLVMValueRef pointer) {
   const char *name = LLVMIsACallInst(user) ? callee_name(user) : "";
   if (!starts_with(name, "llvm.memset.") && !starts_with(name, "llvm.memcpy.")) return false;

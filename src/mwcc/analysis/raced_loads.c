@@ -1,17 +1,18 @@
-/* Loads that a data race makes differ between the gangs of a block.
+/* Raced loads: loads from one address whose value a data race can make differ between the gangs of a block.
  *
- * All gangs run a region before any goes on, one after the other. So a load from one address gives them all the same only
- * where nobody writes there meanwhile: an earlier gang, whose stores of the region are all done, or another block. A race of
- * that kind is no excuse for a thread's local to change at the next barrier. So what may have been raced for is kept by each
- * gang (SHAPE_RACED); and where it decides which barrier comes next, gangs may disagree (emission.h). */
+ * Gangs execute a barrier region one after the other. So a load from one address gives all of them the same value only
+ * if nothing writes there at the same time: neither an earlier gang, whose stores of the region are complete, nor
+ * another block. Even with such a race a thread's own variable must not change at the next barrier. So each gang saves
+ * values that may be raced (SHAPE_RACED), and if one decides which barrier comes next, gangs may disagree
+ * (emission.h). */
 #include "simt.h"
 #include "analysis.h"
 
 #include <stdlib.h>
 
-/* What the gangs of one region write, as far as it may be shared memory. */
+/* The shared memory that gangs may write in one region. */
 typedef struct writes {
-  bool anything;       /* an address that nobody knows */
+  bool anything;       /* an unknown address is written */
   LLVMValueRef *roots; /* the shared variables */
   size_t count;
 } writes;
@@ -23,7 +24,7 @@ static void add_root(writes *w, LLVMValueRef root) {
   w->roots[w->count++] = root;
 }
 
-/* The shared variable that an address lies in, or NULL. */
+/* The shared variable that contains an address, or NULL. */
 static LLVMValueRef shared_variable(LLVMValueRef address) {
   LLVMValueRef root = root_of(address);
   while (LLVMIsAConstantExpr(root)) root = LLVMGetOperand(root, 0);
@@ -40,14 +41,14 @@ static void note_write(writes *w, LLVMValueRef i) {
   if (keeps_memory(i) || LLVMIsALoadInst(i) || LLVMIsAAllocaInst(i)) return;
   LLVMValueRef address = written_address(i), root = address ? shared_variable(address) : NULL;
   memory_kind kind = address ? memory_of(address) : MEMORY_UNKNOWN;
-  if (address && LLVMIsAArgument(root_of(address))) return; /* nobody passes a kernel its own shared memory */
+  if (address && LLVMIsAArgument(root_of(address))) return; /* parameters do not point to shared memory */
   if (kind == MEMORY_SHARED && root)
     add_root(w, root);
   else if (kind == MEMORY_SHARED || kind == MEMORY_UNKNOWN)
     w->anything = true;
 }
 
-/* The nodes of the region that begins at the first of the list, and what they write. */
+/* The nodes of the region that begins at list[0], and what they write. */
 static int walk_region(const graph *g, int *list, int *seen, int number, writes *w) {
   int count = 1;
   seen[list[0]] = number;
@@ -63,13 +64,13 @@ static int walk_region(const graph *g, int *list, int *seen, int number, writes 
   return count;
 }
 
-/* Memory that only the kernel's own launch can write, and does not. */
+/* Memory that does not change during a launch. */
 static bool never_changes(const graph *g, LLVMValueRef load) {
   unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
   LLVMValueRef root = root_of(LLVMGetOperand(load, 0));
   if (memory_of(LLVMGetOperand(load, 0)) == MEMORY_CONSTANT || is_marked_invariant(g->program, load)) return true;
   for (unsigned i = 0; i < LLVMCountParams(g->function);
-       i++) /* who changes such a struct is not widened: vectorizer.c */
+       i++) /* kernels that write such a struct are not widened: vectorizer.c */
     if (LLVMGetParam(g->function, i) == root) return LLVMGetEnumAttributeAtIndex(g->function, i + 1, byval) != NULL;
   return false;
 }
@@ -93,7 +94,7 @@ static void judge(graph *g, int n, const writes *w) {
 void find_raced_loads(graph *g) {
   bool any = false;
   for (int n = 0; n < g->count; n++) any = any || g->nodes[n].barrier;
-  if (!any) return; /* nothing is kept by anybody */
+  if (!any) return; /* no value lives across a barrier */
   int *list = mw_alloc((size_t)(g->count + 1) * sizeof *list), *seen = mw_alloc((size_t)(g->count + 1) * sizeof *seen);
   g->raced = mw_alloc((size_t)g->value_count + 1);
   for (int n = -1; n < g->count; n++) {
@@ -110,7 +111,6 @@ void find_raced_loads(graph *g) {
 
 bool may_be_raced(const graph *g, LLVMValueRef load) { return g->raced && g->raced[graph_number(g, load)]; }
 
-/* Whether gangs that go different ways at the node may come to different barriers before they meet again, or some to none. */
 bool diverges_at_barriers(const graph *g, const order *o, int at) {
   int *list = mw_alloc((size_t)(g->count + 1) * sizeof *list), count = 0;
   bool *seen = mw_alloc((size_t)g->count + 1), found = false;

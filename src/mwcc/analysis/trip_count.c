@@ -1,17 +1,18 @@
-/* What can be said of a loop by looking at it: whether it is one block, whether its instructions change anything, and how many
- * iterations it has, by trying: where it counts from a constant to a constant, by whatever steps. */
+/* Simple facts about loops: whether a loop is one block, whether its instructions have side effects, and its trip
+ * count, found by evaluating its condition iteration by iteration if everything starts from constants (LLVM's
+ * ScalarEvolution::computeExitCountExhaustively). */
 #include "simt.h"
 #include "analysis.h"
 
 enum { MOST_ITERATIONS = 32, DEEPEST = 6 };
 
-/* What the value is in the iteration in which the phi is `now`. */
-static LLVMValueRef value_in_round(LLVMValueRef value, LLVMValueRef phi, LLVMValueRef now, int depth) {
+/* The value in the iteration in which the phi is `now`; NULL: not known. */
+static LLVMValueRef value_in_iteration(LLVMValueRef value, LLVMValueRef phi, LLVMValueRef now, int depth) {
   if (value == phi) return now;
   if (LLVMIsAConstantInt(value)) return value;
   if (depth == 0 || (!LLVMIsABinaryOperator(value) && !LLVMIsAICmpInst(value))) return NULL;
-  LLVMValueRef a = value_in_round(LLVMGetOperand(value, 0), phi, now, depth - 1),
-               b = value_in_round(LLVMGetOperand(value, 1), phi, now, depth - 1);
+  LLVMValueRef a = value_in_iteration(LLVMGetOperand(value, 0), phi, now, depth - 1),
+               b = value_in_iteration(LLVMGetOperand(value, 1), phi, now, depth - 1);
   if (!a || !b) return NULL;
   int64_t left = LLVMConstIntGetSExtValue(a), right = LLVMConstIntGetSExtValue(b);
   LLVMTypeRef type = LLVMTypeOf(a);
@@ -46,7 +47,7 @@ static LLVMValueRef value_in_round(LLVMValueRef value, LLVMValueRef phi, LLVMVal
   }
 }
 
-/* By one of the header's phis; 0 where it is not known, or many. */
+/* From one of the header's phis; 0: not known, or many. */
 static size_t iterations_by(LLVMValueRef phi, LLVMBasicBlockRef header, LLVMBasicBlockRef latch, LLVMValueRef end) {
   LLVMValueRef now = NULL, next = NULL;
   if (LLVMCountIncoming(phi) != 2) return 0;
@@ -59,10 +60,10 @@ static size_t iterations_by(LLVMValueRef phi, LLVMBasicBlockRef header, LLVMBasi
   if (!next || !now || !LLVMIsAConstantInt(now) || LLVMGetIntTypeWidth(LLVMTypeOf(now)) > 64) return 0;
   bool stays_if = LLVMGetSuccessor(end, 0) == header;
   for (size_t iterations = 1; iterations <= MOST_ITERATIONS; iterations++) {
-    LLVMValueRef goes = value_in_round(LLVMGetCondition(end), phi, now, DEEPEST);
+    LLVMValueRef goes = value_in_iteration(LLVMGetCondition(end), phi, now, DEEPEST);
     if (!goes) return 0;
     if ((LLVMConstIntGetZExtValue(goes) != 0) != stays_if) return iterations;
-    now = value_in_round(next, phi, now, DEEPEST);
+    now = value_in_iteration(next, phi, now, DEEPEST);
     if (!now) return 0;
   }
   return 0;

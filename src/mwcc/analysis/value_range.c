@@ -1,16 +1,17 @@
-/* Between which numbers each integer of a kernel lies: a forward interval analysis of one thread's code.
+/* Value ranges: a forward interval analysis of the integers of one thread's code, with widening and narrowing (Cousot
+ * and Cousot 1977).
  *
- * It says nothing about lanes; vector_shape.c takes from it that a sum does not wrap. An interval holds for every thread that
- * computes the value without breaking a promise of the code (`nsw` and the like), in a launch of the class described in
- * simt.h. Starting from "never computed", intervals grow until nothing changes; those of loops grow in a few big steps,
- * and two more sweeps then take back what the loops' own conditions exclude. */
+ * It knows nothing of lanes; vector_shape.c uses it to prove that sums do not wrap. An interval holds for every thread
+ * that computes the value without undefined behaviour (`nsw` and similar), in a launch of the class described in
+ * simt.h. Starting from "never computed", intervals grow until nothing changes; those of loops are widened in a few
+ * large steps. Two more sweeps then narrow them by the loops' own conditions. */
 #include "value_range.h"
 #include "analysis.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbers of a width ---- */
+/* ---- intervals ---- */
 
 unsigned integer_width(LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
@@ -37,8 +38,8 @@ range meet_ranges(range a, range b) {
 
 /* ---- assumptions of parameters ---- */
 
-/* Whether a parameter, or what simple arithmetic makes of it, is compared; as an unsigned number directly. */
-static void look_at_uses(LLVMValueRef value, bool direct, bool *compared_at_all, bool *unsigned_too, int depth) {
+/* Whether a parameter, or simple arithmetic on it, is compared; and whether it is itself compared as unsigned. */
+static void find_comparisons(LLVMValueRef value, bool direct, bool *compared_at_all, bool *unsigned_too, int depth) {
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
     if (!LLVMIsAInstruction(user)) continue;
@@ -58,7 +59,7 @@ static void look_at_uses(LLVMValueRef value, bool direct, bool *compared_at_all,
     case LLVMSDiv:
     case LLVMUDiv:
     case LLVMCall:
-      if (depth) look_at_uses(user, false, compared_at_all, unsigned_too, depth - 1);
+      if (depth) find_comparisons(user, false, compared_at_all, unsigned_too, depth - 1);
       break;
     default: break;
     }
@@ -72,7 +73,7 @@ static void assume(ranges *r, uint64_t assumed) {
     bool compared_at_all = false, unsigned_too = false;
     r->of[r->graph->value_count + (int)i] = full_range(integer_width(parameter));
     if (integer_width(parameter) != 32 || i >= 63 || !(assumed >> i & 1)) continue;
-    look_at_uses(parameter, true, &compared_at_all, &unsigned_too, 3);
+    find_comparisons(parameter, true, &compared_at_all, &unsigned_too, 3);
     if (!compared_at_all) continue;
     assumption made = {.parameter = i, .low = unsigned_too ? 0 : -BOUND_EXTENT, .high = BOUND_EXTENT};
     r->assumptions = mw_realloc(r->assumptions, (size_t)(r->assumption_count + 1) * sizeof made);
@@ -83,7 +84,7 @@ static void assume(ranges *r, uint64_t assumed) {
 
 /* ---- the sweeps ---- */
 
-/* Bounds that moved are moved on to where they may well stay: so no loop takes more than a few sweeps. */
+/* Widening: bounds that grew move to the next likely limit, so that a loop takes a few sweeps only. */
 static range widened(range old, range new, unsigned width) {
   static const int64_t stops[] = {1023, INT16_MAX, BOUND_EXTENT, INT32_MAX, (int64_t)1 << 40};
   range all = full_range(width), result = new;
@@ -99,7 +100,7 @@ static range widened(range old, range new, unsigned width) {
 }
 
 static bool sweep_ranges(ranges *r, bool growing, int sweep) {
-  enum { PATIENCE = 2 }; /* sweeps in which bounds may grow by themselves */
+  enum { PATIENCE = 2 }; /* sweeps before bounds are widened */
   const graph *g = r->graph;
   bool changed = false;
   int number = 0;
@@ -143,9 +144,9 @@ static ranges find_ranges(const graph *g, const order *o, uint64_t assumed) {
   return r;
 }
 
-/* ---- what was found ---- */
+/* ---- results, cached ---- */
 
-/* Shapes are asked for again and again, of other cuts and given other things, which ranges know nothing of. */
+/* Shapes are computed repeatedly, for other cuts and given shapes, which do not affect ranges. */
 struct known_ranges {
   struct known {
     uint64_t assumed;

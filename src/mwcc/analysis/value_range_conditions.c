@@ -1,7 +1,7 @@
-/* What branches say about values: behind `if (i < n)`, i is less than the largest n.
+/* Facts from branch conditions: after `if (i < n)`, i is less than the largest n.
  *
- * Each conditional edge that is the only way into its node makes facts, listed by the value that is compared. A fact holds
- * in all that its node dominates: between the comparison and there, no value can have been computed anew. */
+ * Each conditional edge that is the only edge into its node makes facts, listed by the compared value. A fact holds in
+ * all nodes that its node dominates: no value can be recomputed between the comparison and there. */
 #include "value_range.h"
 #include "analysis.h"
 
@@ -9,10 +9,10 @@
 
 /* ---- comparisons ---- */
 
-struct fact { /* `value` compares so with `other` in all that `node` dominates; one list for each value */
+struct fact { /* the comparison holds in all nodes that `node` dominates; one list for each value */
   LLVMValueRef other;
   LLVMIntPredicate predicate;
-  int64_t offset; /* it is value + offset that compares */
+  int64_t offset; /* value + offset is compared */
   int node, next;
 };
 
@@ -32,7 +32,7 @@ static LLVMIntPredicate swapped(LLVMIntPredicate p) {
   return list[p];
 }
 
-/* What is left of a value that compares so with one between o.low and o.high. */
+/* The range of a value for which the comparison with one in `o` holds. */
 static range compared(range r, LLVMIntPredicate predicate, range o) {
   range allowed = {INT64_MIN, INT64_MAX};
   if (is_never(o) || is_never(r)) return r;
@@ -44,7 +44,7 @@ static range compared(range r, LLVMIntPredicate predicate, range o) {
     break;
   case LLVMIntULT:
   case LLVMIntULE:
-    /* no more than a number that is no negative one: not negative either */
+    /* at most a number that is not negative: not negative either */
     if (o.low >= 0) allowed = (range){0, predicate == LLVMIntULT && o.high > 0 ? o.high - 1 : o.high};
     break;
   case LLVMIntUGT:
@@ -59,7 +59,7 @@ static range compared(range r, LLVMIntPredicate predicate, range o) {
   return meet_ranges(r, allowed);
 }
 
-/* The comparisons that a condition consists of where it is `truth`; false where they are too many to matter. */
+/* One of the comparisons that hold if a condition is true. */
 typedef struct comparison {
   LLVMValueRef value, other;
   LLVMIntPredicate predicate;
@@ -86,7 +86,7 @@ static void split_condition(LLVMValueRef condition, bool truth, comparison *list
     if (!truth) predicate = inverse(predicate);
     add_comparison(list, count, (comparison){a, b, predicate, 0});
     add_comparison(list, count, (comparison){b, a, swapped(predicate), 0});
-    /* x + c < d, unsigned, is how low <= x && x < high looks after instcombine */
+    /* instcombine makes low <= x && x < high the unsigned x + c < d */
     if (has_range(a) && LLVMIsAInstruction(a) && LLVMGetInstructionOpcode(a) == LLVMAdd &&
         LLVMIsAConstantInt(LLVMGetOperand(a, 1)))
       add_comparison(list, count,
@@ -134,7 +134,7 @@ void read_facts(ranges *r) {
   }
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static range constant_range(LLVMValueRef value) {
   if (!LLVMIsAConstantInt(value) || integer_width(value) > 64) return full_range(integer_width(value));
@@ -145,11 +145,11 @@ static range constant_range(LLVMValueRef value) {
 range range_of(const ranges *r, LLVMValueRef value) {
   int number = number_of(r, value);
   if (number >= 0) return r->of[number];
-  if (LLVMIsUndef(value)) return never; /* undefined: any number will do */
+  if (LLVMIsUndef(value)) return never; /* undefined: any number may be chosen */
   return constant_range(value);
 }
 
-/* value + offset compares with `other`: what that says of value, where the shifted bounds are numbers of the width. */
+/* The range of `value` if value + offset compares with `other`; the shifted bounds must fit in the width. */
 static range compared_shifted(range mine, unsigned width, LLVMIntPredicate predicate, int64_t offset, range other) {
   if (offset == 0) return compared(mine, predicate, other);
   if ((predicate != LLVMIntULT && predicate != LLVMIntULE) || is_never(other) || other.low < 0) return mine;
@@ -159,7 +159,7 @@ static range compared_shifted(range mine, unsigned width, LLVMIntPredicate predi
   return meet_ranges(mine, (range){(int64_t)low, (int64_t)high});
 }
 
-/* A bound that hundreds of branches compare with need not be looked at in each of them. */
+/* Of a value that hundreds of branches compare, only the first facts are used. */
 enum { MOST_FACTS = 24 };
 
 static range narrowed(const ranges *r, LLVMValueRef value, int at, int depth) {

@@ -1,26 +1,27 @@
-/* The range of one instruction from those of its operands, for threads that break no promise of the code. */
+/* The transfer function: the range of an instruction from those of its operands, in threads without undefined
+ * behaviour. */
 #include "value_range.h"
 #include "analysis.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- results of a width ---- */
+/* ---- wrapping ---- */
 
-/* A result that cannot overflow, since the code promises it. */
+/* A result that cannot overflow (nsw). */
 static range clamp(wide low, wide high, unsigned width) {
   range all = full_range(width);
   range r = {low < all.low ? all.low : (int64_t)low, high > all.high ? all.high : (int64_t)high};
-  return is_never(r) || low > all.high || high < all.low ? all : r; /* where it always overflows, no thread is right */
+  return is_never(r) || low > all.high || high < all.low ? all : r; /* it always overflows: undefined behaviour */
 }
 
-/* An exact result; one that may wrap can be anything. */
+/* A result that may wrap: exact if it cannot, else anything. */
 static range fit(wide low, wide high, unsigned width) {
   range all = full_range(width);
   return low < all.low || high > all.high ? all : (range){(int64_t)low, (int64_t)high};
 }
 
-typedef struct span { /* of the unsigned reading */
+typedef struct span { /* of the value as an unsigned number */
   wide low, high;
 } span;
 
@@ -64,12 +65,12 @@ static range id_range(const ranges *r, const char *name) {
   return full_range(starts_with(name, "clock64") || starts_with(name, "globaltimer") ? 64 : 32);
 }
 
-/* The factors of a product, a shift by a constant being one too. */
+/* The factors of a product; a shift by a constant is a factor, too. */
 typedef struct product {
   LLVMValueRef factors[6];
   int count;
   wide constant;
-  bool wraps; /* a product inside of it, or a shift, may have wrapped: it is the exact one only where that fits */
+  bool wraps; /* an inner product or shift may have wrapped: the result is exact only if it fits */
 } product;
 
 static bool factorise(LLVMValueRef value, product *p, int depth) {
@@ -103,7 +104,7 @@ static bool times(wide *low, wide *high, range r) {
   return *low > -limit && *high < limit && r.low > -((int64_t)1 << 40) && r.high < (int64_t)1 << 40;
 }
 
-/* A product, factor by factor, where blockIdx.a * blockDim.a and gridDim.a * blockDim.a are bounded by the launch class. */
+/* A product, factor by factor; blockIdx.a * blockDim.a and gridDim.a * blockDim.a are bounded by the launch class. */
 static bool product_range(const ranges *r, LLVMValueRef value, int at, wide *low, wide *high, bool *wraps) {
   product p = {.constant = 1};
   if (!factorise(value, &p, 4)) return false;
@@ -155,7 +156,7 @@ static range arithmetic(const ranges *r, LLVMValueRef i, range a, range b, int a
     return has_nsw(i) ? clamp(low, high, width) : fit(low, high, width);
   case LLVMSub:
     low = (wide)a.low - b.high, high = (wide)a.high - b.low;
-    if (LLVMGetNUW(i) && a.low >= 0) return clamp(low < 0 ? 0 : low, a.high, width); /* no more than a */
+    if (LLVMGetNUW(i) && a.low >= 0) return clamp(low < 0 ? 0 : low, a.high, width); /* at most a */
     return has_nsw(i) ? clamp(low, high, width) : fit(low, high, width);
   case LLVMMul:
   case LLVMShl:
@@ -215,7 +216,7 @@ static range shifted_right(LLVMValueRef i, range a, range amount, unsigned width
 static range extremum(const char *name, range a, range b, unsigned width) {
   bool is_unsigned = name[0] == 'u', is_min = name[2] == 'i';
   if (is_unsigned && (a.low < 0 || b.low < 0)) {
-    /* no more than the one that is not negative */
+    /* at most the one that is not negative */
     if (is_min && a.low >= 0) return (range){0, a.high};
     return is_min && b.low >= 0 ? (range){0, b.high} : full_range(width);
   }
@@ -240,7 +241,7 @@ static range call_range(const ranges *r, LLVMValueRef call, int at, unsigned wid
   if (starts_with(name, "llvm.abs.")) {
     range a = range_at(r, LLVMGetOperand(call, 0), at);
     if (is_never(a)) return never;
-    wide most = magnitude(a); /* the lowest number stays itself, unless that is excluded */
+    wide most = magnitude(a); /* the lowest number is its own absolute value, unless that is poison */
     return a.low == full_range(width).low && LLVMIsNull(LLVMGetOperand(call, 1)) ? full_range(width)
                                                                                  : clamp(0, most, width);
   }

@@ -1,4 +1,4 @@
-/* Which built-ins make threads see their warp, or wait for others of their block. */
+/* Built-ins by which threads observe their warp, or wait for others of their block. */
 #include "simt.h"
 #include "analysis.h"
 
@@ -80,7 +80,7 @@ const char *observes_warp(const graph *g) {
 
 static bool is_watched(LLVMValueRef i) { return LLVMIsALoadInst(i) && is_warp_access(i); }
 
-/* Whether a value of the loop is made from what it reads there of volatile shared memory. */
+/* Whether a value of the loop depends on volatile shared memory that is loaded in the loop. */
 static bool comes_from_watched(const graph *g, const loop *l, LLVMValueRef value, bool *seen) {
   int number = graph_number(g, value);
   if (number < 0 || number >= g->value_count || !l->contains[g->node_of[number]] || seen[number]) return false;
@@ -101,7 +101,7 @@ static bool leaves(const loop *l, const node *here) {
   return false;
 }
 
-/* A loop that only looks, at what somebody else is to write. */
+/* A loop that writes nothing and polls memory that another warp writes. */
 static bool is_wait(const graph *g, const loop *l) {
   bool *seen = mw_alloc((size_t)g->value_count + 1), waits = false;
   for (int i = 0; i < g->value_count; i++) {

@@ -220,10 +220,10 @@ void report_live(const graph *g, const liveness *l, FILE *out) {
   for (int n = 0; n < g->count; n++) {
     if (!g->nodes[n].barrier) continue;
     char found[64];
-    snprintf(found, sizeof found, "keeps %zu", l->behind[n].count);
+    snprintf(found, sizeof found, "keeps %zu", l->across[n].count);
     write_line(out, g->nodes[n].last, found, texts[graph_number(g, g->nodes[n].last)]);
-    for (size_t i = 0; i < l->behind[n].count; i++) {
-      LLVMValueRef value = l->behind[n].values[i];
+    for (size_t i = 0; i < l->across[n].count; i++) {
+      LLVMValueRef value = l->across[n].values[i];
       write_line(out, value, "  kept", texts[graph_number(g, value)]);
     }
   }

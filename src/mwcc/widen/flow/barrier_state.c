@@ -83,7 +83,7 @@ static void count_vote(emission *e, int source, mask m) {
 void reach_barrier(emission *e, int source, mask m) {
   widener *w = &e->w;
   count_vote(e, source, m);
-  const live_set *live = &w->live->behind[source];
+  const live_set *live = &w->live->across[source];
   for (size_t i = 0; i < live->count; i++) {
     LLVMValueRef value = live->values[i];
     if (value == w->g->nodes[source].last) continue; /* a vote's result is known only when all have voted */
@@ -99,7 +99,7 @@ void load_saved(emission *e, int region) {
   if (region == 0) return;
   for (int n = 0; n < w->g->count; n++) {
     if (!w->g->nodes[n].barrier || w->g->nodes[n].succs[0] != e->regions[region]) continue;
-    const live_set *live = &w->live->behind[n];
+    const live_set *live = &w->live->across[n];
     for (size_t i = 0; i < live->count; i++) {
       LLVMValueRef value = live->values[i];
       if (value == w->g->nodes[n].last) continue;
@@ -116,7 +116,7 @@ void publish_uniform(emission *e) {
   for (int i = 0; i < e->path->plan.order.rpo_count; i++) {
     int n = e->path->plan.order.rpo[i];
     if (!w->g->nodes[n].barrier) continue;
-    const live_set *live = &w->live->behind[n];
+    const live_set *live = &w->live->across[n];
     for (size_t v = 0; v < live->count; v++) {
       LLVMValueRef value = live->values[v];
       if (!is_block_uniform(e, value) || value == w->g->nodes[n].last) continue;
