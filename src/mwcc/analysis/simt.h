@@ -200,8 +200,9 @@ typedef enum shape_kind {
   SHAPE_BLOCK,     /* the same for all threads of the block that compute it in one barrier region */
   SHAPE_RACED,     /* as SHAPE_BLOCK without a data race; with one, as SHAPE_GANG (raced_loads.c) */
   SHAPE_GANG,      /* the same for all lanes of a gang */
-  SHAPE_AFFINE, /* lane l of vector u has base + l * stride + u * step, exactly, as integers of the value's own width (modulo
-                        2^width), or as addresses */
+  /* lane l of vector u has exactly base + l * stride + u * step, as an integer of the value's width (modulo 2^width)
+     or as an address */
+  SHAPE_AFFINE,
   SHAPE_VECTOR_AFFINE, /* lane l of vector u has base(u) + l * stride */
   SHAPE_VARYING
 } shape_kind;
@@ -212,11 +213,10 @@ typedef struct shape {
   shape_kind kind;
   int64_t stride, step; /* bytes for pointers. AFFINE: not both 0. VECTOR_AFFINE: the stride alone, which may be 0 */
   unsigned align; /* log2 of a power of two that divides the base (GANG, BLOCK: the value); 0 where nothing is known */
-  bool
-      no_wrap; /* AFFINE, VECTOR_AFFINE integers: for the lanes that are active where it is used, base + l*stride + u*step
-                        does not wrap as a signed number even where base is taken from an inactive lane 0, so that
-                        sext(base) + l * stride + u * step is the sign-extended value; and as an unsigned number where
-                        also `positive` */
+  /* AFFINE, VECTOR_AFFINE integers: for the lanes that are active at its uses, base + l * stride + u * step does not
+     wrap as a signed number, even if base is taken from an inactive lane 0, so that sext(base) + l * stride + u *
+     step is the sign-extended value; nor as an unsigned number if it is also `positive`. */
+  bool no_wrap;
   bool positive; /* the value is known to be >= 0 as a signed number, in the active lanes */
 } shape;
 

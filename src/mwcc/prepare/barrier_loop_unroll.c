@@ -1,11 +1,11 @@
-/* Loops that wait for other threads stay loops, in code for blocks of any size, and are unrolled in code for one size.
+/* Unrolling of loops that wait for other threads: they are not unrolled in code for any block size, and are unrolled in
+ * code specialised for one.
  *
- * Each turn of an unrolled one would be a region of its own (SIMT's barriers part a kernel into regions), which costs
- * compile time and gains little: a barrier costs more than a branch. Code for one size of blocks
- * (launch_specialization.c) is made for launches that are worth it; there distances between threads become constants,
- * so more is unrolled than LLVM would by itself. A #pragma unroll holds in both, unless that makes too much code
- * between barriers: each region loads and saves what lives across them, and the time that takes to compile grows
- * faster than the code. */
+ * Each iteration of an unrolled loop would be a barrier region of its own, which costs compile time and gains little: a
+ * barrier costs more than a branch. Code for one block size (launch_specialization.c) is made for launches that are
+ * worth it. There distances between threads become constants, so that more is unrolled than LLVM would by itself. A
+ * #pragma unroll holds in both, unless it makes too much code between barriers: each region loads and saves the values
+ * that live across its barriers, and compile time grows faster than the code. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "prepare.h"
@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The control flow by integers: who comes from where. */
+/* The control-flow graph, blocks numbered. */
 typedef struct blocks {
-  LLVMBasicBlockRef *items; /* sorted by address, which is their number */
+  LLVMBasicBlockRef *items; /* sorted by address; a block's number is its index */
   bool *waits;              /* has a barrier, of the block or of a warp */
-  bool *divides;            /* has one of the block: it divides the kernel into regions */
-  bool *locals;             /* reaches a local array */
+  bool *divides;            /* has a barrier of the block, which divides the kernel into regions */
+  bool *locals;             /* accesses a local array */
   size_t count;
   size_t *first, *from; /* the predecessors of block i: from[first[i] … first[i + 1] - 1] */
 } blocks;
@@ -33,7 +33,7 @@ static size_t number_of(const blocks *all, LLVMBasicBlockRef block) {
   return (size_t)(found - all->items);
 }
 
-static void look_for_barriers(blocks *all, size_t at) {
+static void find_barriers(blocks *all, size_t at) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(all->items[at]); i; i = LLVMGetNextInstruction(i)) {
     if (is_barrier(i)) all->divides[at] = true;
     if (is_barrier(i) || waits_for_warp(i)) all->waits[at] = true;
@@ -72,7 +72,7 @@ static bool make_blocks(LLVMValueRef function, blocks *out) {
   LLVMGetBasicBlocks(function, out->items);
   qsort(out->items, count, sizeof *out->items, by_address);
   for (size_t i = 0; i < count; i++) {
-    look_for_barriers(out, i);
+    find_barriers(out, i);
     any = any || out->waits[i];
   }
   if (any) link_predecessors(out);
@@ -106,8 +106,8 @@ static void add_block(const blocks *all, size_t at, extent_of_loop *out) {
   out->locals = out->locals || all->locals[at];
 }
 
-/* What a loop has: the blocks from which `latch` is reached without passing `header`. */
-static extent_of_loop look_at_loop(const blocks *all, size_t header, size_t latch) {
+/* The extent of a natural loop: the blocks from which `latch` is reached without passing `header`. */
+static extent_of_loop measure_loop(const blocks *all, size_t header, size_t latch) {
   extent_of_loop found = {0};
   bool *inside = mw_alloc((all->count + 1) * sizeof *inside);
   size_t *stack = mw_alloc((all->count + 1) * sizeof *stack), depth = 0;
@@ -132,21 +132,21 @@ static extent_of_loop look_at_loop(const blocks *all, size_t header, size_t latc
   return found;
 }
 
-/* What the part of a loop's metadata says about unrolling ("count", "full", "enable" …), or NULL; *copies: where it
-   says so. */
-static const char *wish_of(LLVMValueRef part, size_t *copies) {
+/* The unrolling that an operand of a loop's metadata asks for ("count", "full", "enable" …), or NULL; *copies is set
+   for a count. */
+static const char *unroll_of(LLVMValueRef operand, size_t *copies) {
   static const char about[] = "llvm.loop.unroll.";
-  unsigned length = 0, count = part && LLVMIsAMDNode(part) ? LLVMGetMDNodeNumOperands(part) : 0;
+  unsigned length = 0, count = operand && LLVMIsAMDNode(operand) ? LLVMGetMDNodeNumOperands(operand) : 0;
   if (!count) return NULL;
   LLVMValueRef *items = mw_alloc((count + 1) * sizeof *items);
-  LLVMGetMDNodeOperands(part, items);
+  LLVMGetMDNodeOperands(operand, items);
   const char *word = items[0] ? LLVMGetMDString(items[0], &length) : NULL;
   if (count > 1 && items[1] && LLVMIsAConstantInt(items[1])) *copies = (size_t)LLVMConstIntGetZExtValue(items[1]);
   free(items);
   return word && length > strlen(about) && starts_with(word, about) ? word + strlen(about) : NULL;
 }
 
-/* A loop's metadata: it names itself first; where the loop stands, and wishes, follow. */
+/* A loop's metadata: itself as the first operand, then the loop's position and options. */
 typedef struct loop_metadata {
   unsigned kind, count;
   LLVMValueRef *items;
@@ -161,36 +161,35 @@ static loop_metadata metadata_of(const program *p, LLVMValueRef latch_end) {
   return m;
 }
 
-/* How many copies of a loop of so many iterations (0: nobody knows, or many) the user asks for; 0: none, or that is left
-   to us. */
-static size_t copies_asked_for(const program *p, LLVMValueRef latch_end, size_t iterations) {
+/* The copies that the source asks for of a loop with that trip count (0: not known, or many); 0: it asks for none. */
+static size_t requested_copies(const program *p, LLVMValueRef latch_end, size_t iterations) {
   enum { MANY = 64 };
   loop_metadata m = metadata_of(p, latch_end);
-  size_t asked = 0;
+  size_t requested = 0;
   for (unsigned i = 1; i < m.count; i++) {
     size_t copies = iterations ? iterations : MANY;
-    const char *wish = wish_of(m.items[i], &copies);
-    if (wish && strncmp(wish, "disable", strlen("disable")) != 0)
-      asked = iterations && iterations < copies ? iterations : copies;
+    const char *option = unroll_of(m.items[i], &copies);
+    if (option && strncmp(option, "disable", strlen("disable")) != 0)
+      requested = iterations && iterations < copies ? iterations : copies;
   }
   free(m.items);
-  return asked;
+  return requested;
 }
 
-/* A wish about unrolling was the user's: it comes first, or else goes. */
-static void ask_for(program *p, LLVMValueRef latch_end, const char *wish, bool first) {
+/* Set the loop's unrolling. The source's own request has precedence, unless `override`. */
+static void set_unroll(program *p, LLVMValueRef latch_end, const char *option, bool override) {
   loop_metadata m = metadata_of(p, latch_end);
   LLVMMetadataRef *operands = mw_alloc((m.count + 2) * sizeof *operands);
   unsigned count = 1;
-  bool asked = false;
+  bool requested = false;
   for (unsigned i = 1; i < m.count; i++) {
     size_t copies;
-    bool about = wish_of(m.items[i], &copies) != NULL;
-    asked = asked || (about && !first);
-    if (!about || !first) operands[count++] = LLVMValueAsMetadata(m.items[i]);
+    bool about = unroll_of(m.items[i], &copies) != NULL;
+    requested = requested || (about && !override);
+    if (!about || !override) operands[count++] = LLVMValueAsMetadata(m.items[i]);
   }
-  if (!asked) {
-    LLVMMetadataRef word = LLVMMDStringInContext2(p->context, wish, strlen(wish));
+  if (!requested) {
+    LLVMMetadataRef word = LLVMMDStringInContext2(p->context, option, strlen(option));
     operands[0] = LLVMTemporaryMDNode(p->context, NULL, 0);
     operands[count++] = LLVMMDNodeInContext2(p->context, &word, 1);
     LLVMMetadataRef id = LLVMMDNodeInContext2(p->context, operands, count);
@@ -201,38 +200,38 @@ static void ask_for(program *p, LLVMValueRef latch_end, const char *wish, bool f
   free(operands);
 }
 
-/* What the source asks for is done where that is not too much code: of loops with a barrier of the block, and, in code
-   for blocks of any size, where an access may be one of each lane, of others too, unless that takes local arrays
-   apart. */
+/* The source's request is granted unless it makes too much code. This limits loops with a barrier of the block and, in
+   code for any block size, where each access may be serialised by lane, all loops; except those that access local
+   arrays, which unrolling turns into registers. */
 static bool is_too_much(const program *p, const extent_of_loop *found, size_t copies) {
   enum { MOST = 2000, MOST_IN_GENERAL = 1000 };
   if (found->divides) return copies * found->size > MOST;
   return !p->options->launch_kernel && !found->locals && copies * found->size > MOST_IN_GENERAL;
 }
 
-/* In code for blocks of any size, no loop that waits is unrolled by itself; in code for one size, all that get no
-   longer than LONGEST. */
+/* Without a request, no waiting loop is unrolled in code for any block size; in code for one, all whose unrolled code
+   is not longer than LONGEST. */
 static void decide(program *p, const blocks *all, size_t header, size_t latch) {
   enum { LONGEST = 400 };
   static const char never[] = "llvm.loop.unroll.disable";
   LLVMValueRef end = LLVMGetBasicBlockTerminator(all->items[latch]);
-  extent_of_loop found = look_at_loop(all, header, latch);
+  extent_of_loop found = measure_loop(all, header, latch);
   size_t iterations = trip_count(all->items[header], all->items[latch]);
-  if (is_too_much(p, &found, copies_asked_for(p, end, iterations)))
-    ask_for(p, end, never, true);
+  if (is_too_much(p, &found, requested_copies(p, end, iterations)))
+    set_unroll(p, end, never, true);
   else if (found.waits && !p->options->launch_kernel)
-    ask_for(p, end, never, false);
+    set_unroll(p, end, never, false);
   else if (found.waits && iterations && iterations * found.size <= LONGEST)
-    ask_for(p, end, "llvm.loop.unroll.full", false);
+    set_unroll(p, end, "llvm.loop.unroll.full", false);
 }
 
-/* Depth first: an edge to a block that is still open closes a loop. */
+/* Depth-first search: an edge to an open block is a back edge. */
 static void decide_waiting_loops(program *p, LLVMValueRef function) {
   enum { NEW, OPEN, DONE };
   blocks all;
   if (make_blocks(function, &all)) {
     char *state = mw_alloc(all.count);                   /* NEW */
-    unsigned *next = mw_alloc(all.count * sizeof *next); /* which successor is to be looked at */
+    unsigned *next = mw_alloc(all.count * sizeof *next); /* the successor to visit next */
     size_t *path = mw_alloc((all.count + 1) * sizeof *path), depth = 0;
     path[depth++] = number_of(&all, LLVMGetEntryBasicBlock(function));
     while (depth) {

@@ -51,25 +51,25 @@ static bool is_product(const products *all, LLVMValueRef value) {
   return LLVMIsAInstruction(value) && factor_of(value) == all->p->block[0] && reads(LLVMGetOperand(value, 0), BLOCK_ID);
 }
 
-/* Whether it is the place in the whole row. */
-static bool is_place(const products *all, LLVMValueRef i) {
+/* Whether it is the thread's index in the grid's row. */
+static bool is_index(const products *all, LLVMValueRef i) {
   bool adds = is(i, LLVMAdd) || (is(i, LLVMOr) && LLVMGetIsDisjoint(i));
   if (!adds) return false;
   LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1);
   return (is_product(all, a) && reads(b, THREAD_ID)) || (is_product(all, b) && reads(a, THREAD_ID));
 }
 
-/* Whether places are all that the value, or an extension of it, is used for; or products for that, where it may be. */
-static bool makes_places(products *all, LLVMValueRef value, bool by_products) {
+/* Whether the value and its extensions are used only to compute indices; if `by_products`, also by way of products. */
+static bool makes_indices(products *all, LLVMValueRef value, bool by_products) {
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
-    bool good = is_place(all, user);
+    bool good = is_index(all, user);
     if (is_extension(user)) {
-      good = makes_places(all, user, by_products);
+      good = makes_indices(all, user, by_products);
     } else if (by_products && is_product(all, user)) {
       if (all->count == MOST_PRODUCTS) return false;
       all->of[all->count++] = user;
-      good = makes_places(all, user, false);
+      good = makes_indices(all, user, false);
     }
     if (!good) return false;
   }
@@ -80,13 +80,13 @@ static bool find_products(products *all, const instructions *code) {
   for (size_t i = 0; i < code->count; i++) {
     LLVMValueRef value = code->items[i];
     if (is_extension(value)) continue;
-    if (reads(value, BLOCK_ID) && !makes_places(all, value, true)) return false;
-    if (reads(value, THREAD_ID) && !makes_places(all, value, false)) return false;
+    if (reads(value, BLOCK_ID) && !makes_indices(all, value, true)) return false;
+    if (reads(value, THREAD_ID) && !makes_indices(all, value, false)) return false;
   }
   return all->count > 0;
 }
 
-static bool are_alone(const kernel *k, const instructions *code) {
+static bool are_independent(const kernel *k, const instructions *code) {
   if (!k->any_order || (k->waits && !k->reads_tiles) || k->sees_warp || k->shared_bytes || k->dynamic_shared ||
       k->iterations_end)
     return false;
@@ -110,11 +110,11 @@ static bool pays(program *p, const kernel *k) {
   return result;
 }
 
-/* Bits of the product that were known to be none of the thread's id are it now. */
+/* The bits of the product and of the thread's id are no longer disjoint. */
 static void add_where_disjoint(LLVMBuilderRef b, const instructions *code, const products *all) {
   for (size_t i = 0; i < code->count; i++) {
     LLVMValueRef old = code->items[i];
-    if (!is(old, LLVMOr) || !is_place(all, old)) continue;
+    if (!is(old, LLVMOr) || !is_index(all, old)) continue;
     LLVMPositionBuilderBefore(b, old);
     LLVMValueRef sum = LLVMBuildAdd(b, LLVMGetOperand(old, 0), LLVMGetOperand(old, 1), "");
     LLVMReplaceAllUsesWith(old, sum);
@@ -131,7 +131,7 @@ static void widen_products(const products *all) {
   }
 }
 
-/* What passes were told of the id's range. */
+/* The range of the id that state_limits declared. */
 static void widen_range(program *p) {
   unsigned kind = LLVMGetEnumAttributeKindForName("range", 5);
   LLVMValueRef f = LLVMGetNamedFunction(p->module, THREAD_ID);
@@ -146,7 +146,7 @@ void merge_blocks(program *p) {
   if (!o->launch_kernel || o->width || !has_pass(p, PASS_BLOCK_MERGE)) return;
   products all = {.p = p};
   instructions code = instructions_of_function(p->kernels[0].body);
-  bool suits = are_alone(&p->kernels[0], &code) && pays(p, &p->kernels[0]) && find_products(&all, &code);
+  bool suits = are_independent(&p->kernels[0], &code) && pays(p, &p->kernels[0]) && find_products(&all, &code);
   p->mergeable = suits || p->even_pays;
   if (suits && o->launch_columns % MERGED == 0) {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 6 }; /* through choices: each may have two ways back */
+enum { STEPS = 6 }; /* through phis and selects, each of which may double the work */
 
 static bool is_opcode(LLVMValueRef value, LLVMOpcode opcode) {
   if (LLVMIsAConstantExpr(value)) return LLVMGetConstOpcode(value) == opcode;
@@ -22,13 +22,13 @@ static bool is_opcode(LLVMValueRef value, LLVMOpcode opcode) {
 
 static LLVMValueRef root_of(LLVMValueRef pointer, int steps);
 
-/* What all values of a choice were made from; the choice itself where they differ. */
+/* The common root of all values of a phi or select; itself if they differ. */
 static LLVMValueRef root_of_choice(LLVMValueRef choice, unsigned count, unsigned first, int steps) {
   LLVMValueRef common = NULL;
   for (unsigned i = 0; i < count; i++) {
     LLVMValueRef value = LLVMIsAPHINode(choice) ? LLVMGetIncomingValue(choice, i) : LLVMGetOperand(choice, first + i);
     LLVMValueRef root = root_of(value, steps - 1);
-    if (root == choice) continue; /* a pointer that a loop moves */
+    if (root == choice) continue; /* a pointer that a loop advances */
     if (common && root != common) return choice;
     common = root;
   }
@@ -45,7 +45,7 @@ static LLVMValueRef root_of(LLVMValueRef pointer, int steps) {
   return pointer;
 }
 
-/* "_ZZ4tilePfE5cells" -> "cells": linkage names end with the variable's own, behind its length. */
+/* "_ZZ4tilePfE5cells" -> "cells": a linkage name ends with the variable's name, after its length. */
 static const char *last_name(const char *linkage) {
   if (!starts_with(linkage, "_Z")) return linkage;
   for (const char *c = linkage + strlen(linkage); c-- > linkage + 2;) {
@@ -58,7 +58,7 @@ static const char *last_name(const char *linkage) {
   return NULL;
 }
 
-/* A parameter of a kernel that points somewhere; other parameters' memory is their own. */
+/* A kernel's pointer parameter. Other parameters have memory of their own. */
 static bool find_parameter(const program *p, LLVMValueRef root, accessed *out) {
   for (size_t k = 0; k < p->kernel_count; k++)
     for (size_t i = 0; i < p->kernels[k].param_count && i < LLVMCountParams(p->kernels[k].body); i++)
@@ -102,7 +102,7 @@ bool find_accessed(const program *p, LLVMValueRef address, accessed *out) {
   return true;
 }
 
-/* ---- asking ---- */
+/* ---- checks ---- */
 
 typedef struct checker {
   program *p;
@@ -116,20 +116,21 @@ static LLVMValueRef plain(checker *c, LLVMValueRef pointer) {
   return LLVMBuildAddrSpaceCast(c->b, pointer, c->p->pointer, "");
 }
 
-/* Of an address made from a number nothing is known. So are those of texels, whose functions keep within them, but read
-   them as words, of which the last may have bytes behind it that are the allocation's and not the array's. */
-static bool is_made_of_number(LLVMValueRef root, int steps) {
+/* Nothing is known of an address that was converted from an integer, and it is not checked. Addresses of texels are
+   made so: their functions stay in bounds but read whole words, the last of which may extend past the array's last byte
+   within its allocation. */
+static bool is_from_integer(LLVMValueRef root, int steps) {
   bool is_phi = LLVMIsAPHINode(root), found = is_opcode(root, LLVMIntToPtr);
   unsigned count = is_phi ? LLVMCountIncoming(root) : is_opcode(root, LLVMSelect) ? 2 : 0;
   for (unsigned i = 0; i < count && steps && !found; i++)
     found =
-        is_made_of_number(root_of(is_phi ? LLVMGetIncomingValue(root, i) : LLVMGetOperand(root, 1 + i), 0), steps - 1);
+        is_from_integer(root_of(is_phi ? LLVMGetIncomingValue(root, i) : LLVMGetOperand(root, 1 + i), 0), steps - 1);
   return found;
 }
 
-static void ask(checker *c, LLVMValueRef access, LLVMValueRef address, LLVMValueRef bytes, bool is_store) {
+static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLVMValueRef bytes, bool is_store) {
   accessed o;
-  if (!find_accessed(c->p, address, &o) || is_made_of_number(o.base, STEPS)) return;
+  if (!find_accessed(c->p, address, &o) || is_from_integer(o.base, STEPS)) return;
   LLVMPositionBuilderBefore(c->b, access);
   LLVMValueRef name = o.name ? LLVMBuildGlobalStringPtr(c->b, o.name, "") : LLVMConstNull(c->p->pointer);
   LLVMValueRef arguments[] = {plain(c, o.base),
@@ -141,9 +142,9 @@ static void ask(checker *c, LLVMValueRef access, LLVMValueRef address, LLVMValue
   LLVMBuildCall2(c->b, c->type, c->function, arguments, MW_COUNT(arguments), "");
 }
 
-static void ask_of_type(checker *c, LLVMValueRef access, unsigned operand, LLVMTypeRef type, bool is_store) {
+static void check_typed(checker *c, LLVMValueRef access, unsigned operand, LLVMTypeRef type, bool is_store) {
   LLVMValueRef bytes = constant_i64(c->p, LLVMStoreSizeOfType(c->p->layout, type));
-  ask(c, access, LLVMGetOperand(access, operand), bytes, is_store);
+  add_check(c, access, LLVMGetOperand(access, operand), bytes, is_store);
 }
 
 static void check_call(checker *c, LLVMValueRef call) {
@@ -152,16 +153,16 @@ static void check_call(checker *c, LLVMValueRef call) {
                 strcmp(name, "memcpy") == 0 || strcmp(name, "memmove") == 0;
   if (!copies && !starts_with(name, "llvm.memset.") && strcmp(name, "memset") != 0) return;
   LLVMValueRef bytes = LLVMGetOperand(call, 2);
-  ask(c, call, LLVMGetOperand(call, 0), bytes, true);
-  if (copies) ask(c, call, LLVMGetOperand(call, 1), bytes, false);
+  add_check(c, call, LLVMGetOperand(call, 0), bytes, true);
+  if (copies) add_check(c, call, LLVMGetOperand(call, 1), bytes, false);
 }
 
 static void check_access(checker *c, LLVMValueRef i) {
   switch (LLVMGetInstructionOpcode(i)) {
-  case LLVMLoad: ask_of_type(c, i, 0, LLVMTypeOf(i), false); return;
-  case LLVMStore: ask_of_type(c, i, 1, LLVMTypeOf(LLVMGetOperand(i, 0)), true); return;
-  case LLVMAtomicRMW: ask_of_type(c, i, 0, LLVMTypeOf(i), true); return;
-  case LLVMAtomicCmpXchg: ask_of_type(c, i, 0, LLVMTypeOf(LLVMGetOperand(i, 1)), true); return;
+  case LLVMLoad: check_typed(c, i, 0, LLVMTypeOf(i), false); return;
+  case LLVMStore: check_typed(c, i, 1, LLVMTypeOf(LLVMGetOperand(i, 0)), true); return;
+  case LLVMAtomicRMW: check_typed(c, i, 0, LLVMTypeOf(i), true); return;
+  case LLVMAtomicCmpXchg: check_typed(c, i, 0, LLVMTypeOf(LLVMGetOperand(i, 1)), true); return;
   case LLVMCall: check_call(c, i); return;
   default: return;
   }
@@ -180,5 +181,5 @@ void check_memory(program *p) {
     free(list.items);
   }
   LLVMDisposeBuilder(c.b);
-  verify_module(p, "asking before accesses");
+  verify_module(p, "bounds checks");
 }

@@ -1,9 +1,9 @@
-/* Kernels brought into the form that the SIMT analyses want (simt.h), by LLVM's own passes.
+/* Normalisation of kernels: LLVM's own passes bring them into the form that the SIMT analyses require (simt.h).
  *
- * Only passes that neither know nor disturb what lanes will do: no vectorisation, no unswitching, no jump threading,
- * no loop idioms, nothing that moves a call across a branch. Barriers are still `convergent` here, which is what keeps
- * those passes from turning them around. Runs behind retarget (the module is the host's, division is defined) and
- * before lower_threads (built-ins are still intrinsics). */
+ * Only passes that are safe for code that lanes will execute together: no vectorisation, unswitching, jump threading or
+ * loop idioms, and nothing that moves a call across a branch. Barriers are still `convergent`, so that no pass changes
+ * the control flow around them. This runs after retarget (the module is the host's, division is defined) and before
+ * lower_threads (built-ins are still intrinsics). */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "prepare.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which functions can be inlined: all that do not call themselves, and are not too much ---- */
+/* ---- inlining: all functions that are neither recursive nor too large ---- */
 
-enum { MOST_INSTRUCTIONS = 20000 }; /* a function that would grow beyond is called */
+enum { MOST_INSTRUCTIONS = 20000 }; /* with its callees inlined; a larger function is called */
 
 typedef struct callee {
   LLVMValueRef function;
@@ -37,7 +37,7 @@ static bool has_attribute(LLVMValueRef function, const char *name) {
                                      LLVMGetEnumAttributeKindForName(name, strlen(name))) != NULL;
 }
 
-/* Callees first. One that is met while it is open calls itself, by whatever way. */
+/* Postorder over the call graph. A callee that is still open is recursive. */
 static void measure(program *p, const callees *list, callee *here) {
   here->state = OPEN;
   bool stays = has_attribute(here->function, "noinline") || has_attribute(here->function, "optnone");
@@ -70,8 +70,8 @@ void choose_inlined(program *p) {
 
 /* ---- facts for the passes ---- */
 
-/* What the device's limits say of an id. (CUDA C++ Programming Guide, technical specifications per compute capability)
-*/
+/* The ranges of ids by the device's limits. (CUDA C++ Programming Guide, technical specifications per compute
+   capability) */
 static const struct {
   const char *name;
   uint64_t low, end;
@@ -94,7 +94,7 @@ void state_limits(program *p) {
   }
 }
 
-/* A parameter that is `noalias` may still be what other threads write behind a barrier. */
+/* Memory that a `noalias` parameter points to may still be written by other threads after a barrier. */
 static void forget_restrict(LLVMValueRef function) {
   bool waits = false;
   instructions all = instructions_of_function(function);
@@ -105,9 +105,9 @@ static void forget_restrict(LLVMValueRef function) {
     LLVMRemoveEnumAttributeAtIndex(function, i, noalias);
 }
 
-/* ---- threads that end in the middle ---- */
+/* ---- exit in the middle of a kernel ---- */
 
-/* A kernel's own return, from a branch that is always taken: the passes drop what stands behind it. */
+/* A return, by a branch that is always taken: the passes delete the code after it. */
 static void end_thread(program *p, LLVMValueRef call) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   LLVMBasicBlockRef behind = LLVMGetInstructionParent(call), head = split_block(p, call);
@@ -120,7 +120,7 @@ static void end_thread(program *p, LLVMValueRef call) {
   LLVMInstructionEraseFromParent(call);
 }
 
-/* inline PTX's exit */
+/* Inline PTX's exit. */
 static void end_threads(program *p) {
   EACH_FUNCTION(p, f) {
     bool entry = false;
@@ -140,8 +140,8 @@ static void end_threads(program *p) {
 
 /* ---- the passes ---- */
 
-/* Dead functions go; what the program's description points to must not. So that is given a linkage for the time that
-   keeps it. */
+/* globaldce deletes dead functions and variables. Those that the program's description refers to have external linkage
+   meanwhile, so that it keeps them. */
 static void set_linkage(program *p, LLVMLinkage kernels, bool keep) {
   size_t n = 0;
   for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, kernels);
@@ -176,8 +176,8 @@ void promote_values(program *p) {
   if (!call_once(p)) run_passes(p, "function(sroa<modify-cfg>,early-cse<memssa>)");
 }
 
-/* Branches that only choose between values become selections first: instcombine would sink what computes the values
-   into them, and lanes would part. What asks whether a number is known by now (__builtin_constant_p) has its answer. */
+/* Branches that only choose between values become selects first, since instcombine would sink the computations of the
+   values into them, and lanes would diverge. __builtin_constant_p is decided here. */
 void form_selections(program *p) {
   run_passes(p, "function(simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,lower-constant-intrinsics,"
                 "simplifycfg<no-switch-to-lookup>,loop(loop-rotate))");

@@ -18,7 +18,7 @@
 static const char MARK[] = COLD_HELPER;
 static const LLVMAttributeIndex WHOLE = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
 
-/* Only the headers' own are believed. */
+/* Only marks of the device headers are trusted. */
 static void mark_cold(program *p, LLVMValueRef f) {
   size_t length;
   bool cold = LLVMGetEnumAttributeAtIndex(f, WHOLE, LLVMGetEnumAttributeKindForName("cold", 4));
@@ -43,7 +43,7 @@ void mark_cold_helpers(program *p) {
   }
 }
 
-/* ---- of one thread ---- */
+/* ---- inlining those that remain ---- */
 
 void inline_cold(program *p) {
   bool some = false;

@@ -17,7 +17,8 @@ static bool is_marked(LLVMValueRef f) {
          NULL;
 }
 
-/* Only the headers' own are believed: a program's may see, by ids, which thread it is called by. */
+/* Only marks of the device headers are trusted: a "const" function of the source may still read ids, which differ
+   between threads. */
 static void mark_once(program *p, LLVMValueRef f) {
   const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
   LLVMAttributeRef memory = LLVMGetEnumAttributeAtIndex(f, whole, LLVMGetEnumAttributeKindForName("memory", 6));
@@ -34,7 +35,7 @@ void mark_pure_helpers(program *p) {
   }
 }
 
-/* Calls are `convergent` in device code, which says that it matters where they stand. */
+/* Calls in device code are `convergent`, which prevents merging them. */
 static size_t release_calls(LLVMValueRef f) {
   const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
   const unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);

@@ -1,18 +1,18 @@
-/* Code for one kernel launched with blocks of one size (mwcc --launch=KERNEL:64x1x1).
+/* Specialisation of one kernel for one block size (mwcc --launch=KERNEL:64x1x1).
  *
- * The runtime asks for it when such launches have come often enough (src/core/module/specialize.c). The size of the
- * block is a constant then, so that loops over it unroll and ids have narrow ranges, and the block is cut into gangs
- * as its size and the kernel's code make it pay. The image has this kernel alone, as SIMD lanes alone: launches that
- * the shapes do not hold for (mw_mwo_kernel's `fits`) are run by the image that holds the whole module. */
+ * The runtime requests it after enough such launches (src/core/module/specialize.c). The block size is then a constant,
+ * so that loops over it are unrolled and ids have narrow ranges, and the cost model cuts the block into gangs by its
+ * size and the kernel's code. The image contains only this kernel, and only its SIMD variants. Launches for which the
+ * shapes do not hold (mw_mwo_kernel's `fits`) run the image of the whole module. */
 #include "mwcc/analysis/simt.h"
 #include "prepare.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Of functions that differ in attributes that the code depends on LLVM makes one description of the processor each,
-   for a twentieth of the instructions that a small kernel takes. All code that will be there prefers the widest
-   vectors: so may all else. */
+/* LLVM makes a description of the processor for each set of function attributes that affect code generation, which
+   takes 5 % of the time to compile a small kernel. The kernel's code will prefer the widest vectors; with the same
+   attribute on all functions one description suffices. */
 static void make_alike(program *p) {
   EACH_FUNCTION(p, f) {
     if (!LLVMIsDeclaration(f)) prefer_widest(p, f);
@@ -29,7 +29,7 @@ void keep_launched(program *p) {
   p->kernel_count = 1;
 }
 
-/* What threads read of the register is that number. */
+/* Replace reads of a special register by a constant. */
 static void fix_register(program *p, const char *what, int axis, unsigned number) {
   char *name = mw_format("llvm.nvvm.read.ptx.sreg.%s.%c", what, 'x' + axis);
   LLVMValueRef f = LLVMGetNamedFunction(p->module, name);

@@ -1,23 +1,23 @@
-/* Kernels brought into normal form, and what is decided about them as a whole. */
+/* Passes that bring kernels into normal form, and decisions about whole kernels. */
 #ifndef MWCC_PREPARE_PREPARE_H
 #define MWCC_PREPARE_PREPARE_H
 
 #include "mwcc/mwcc.h"
 
 void retarget(program *p);
-/* A class's table of virtual functions names these where there is none: they trap. */
+/* Define the functions that vtables name for pure virtual ones: they trap. */
 void define_pure_virtual(program *p);
 void mark_pure_helpers(program *p); /* before anything is inlined; helper_cse.c */
-/* cold_helpers.c: helpers that lanes call; before anything is inlined, and when lanes are vectors. */
+/* cold_helpers.c: before anything is inlined, and after widening. */
 void mark_cold_helpers(program *p);
 void inline_cold(program *p);
-bool call_once(program *p); /* when all but those are; true: all is in registers since */
+bool call_once(program *p); /* after all other calls are inlined; true: values have been promoted to registers */
 void choose_tiers(program *p);
-void keep_launched(program *p);    /* only that kernel is one any more */
-void fix_block(program *p);        /* blockDim is a constant; of a grid of one block all but threadIdx */
-void merge_blocks(program *p);     /* block_merge.c: two of a row as one, where that pays */
-void drop_scalar_code(program *p); /* what the kernel was before it became lanes: no launch runs it */
-/* False where nothing can be wrong, or nothing is known to be checked. */
+void keep_launched(program *p);    /* removes all kernels but the one to launch */
+void fix_block(program *p);        /* makes blockDim a constant; for grids of one block all ids but threadIdx */
+void merge_blocks(program *p);     /* block_merge.c: two adjacent blocks of a row as one, if that pays */
+void drop_scalar_code(program *p); /* deletes the kernel's code for single threads, which no launch runs */
+/* False if the access cannot be out of bounds, or nothing is known to check it against. */
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
 void check_memory(program *p);
 

@@ -1,9 +1,8 @@
-/* From the device target to the host's.
+/* Retargeting: from the device target to the host's.
  *
  * Both lay out structs alike (CUDA requires it), so the module is changed in place: triple, data layout, attributes.
- * What CUDA defines and LLVM's host targets leave undefined is spelled out here: division by zero, conversion of
- * numbers out of range, shifts by the width or more. After this stage no instruction of these kinds has undefined
- * behaviour. */
+ * Operations that CUDA defines and LLVM leaves undefined are expanded here: division by zero, conversion of numbers out
+ * of range, shifts by the width or more. After this pass no such instruction has undefined behaviour. */
 #include "mwcc/mwcc.h"
 #include "prepare.h"
 
@@ -25,9 +24,9 @@ static LLVMValueRef constant_like(LLVMTypeRef type, uint64_t value) {
   return vector;
 }
 
-/* The GPU's division is a routine, not an instruction. By 0 it gives all ones, as quotient and as remainder, signed and
-   unsigned; in 64 bits it takes a 32-bit short cut where the dividend's upper half is 0, so the ones are 32 there
-   (seen on an H100). INT_MIN / -1 wraps. The divisor is replaced where the host's instruction would trap. */
+/* The GPU's division is a routine, not an instruction. Division by 0 gives all ones, as quotient and as remainder,
+   signed and unsigned. In 64 bits it takes a 32-bit path if the dividend's upper half is 0, and then gives 32 ones
+   (measured on an H100). INT_MIN / -1 wraps. The divisor is replaced if the host's instruction would trap. */
 static LLVMValueRef divided_by_zero(LLVMBuilderRef b, LLVMValueRef dividend) {
   LLVMTypeRef type = LLVMTypeOf(dividend);
   if (LLVMGetIntTypeWidth(scalar_type(type)) != 64) return LLVMConstAllOnes(type);
@@ -50,7 +49,7 @@ static void define_division(LLVMBuilderRef b, LLVMValueRef i) {
   LLVMValueRef zero = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstNull(type), "by.zero");
   LLVMValueRef unsafe = zero;
   if (is_signed) {
-    /* By a shift: of 128 bits there is no such number in C. */
+    /* by a shift, since C has no constants of 128 bits */
     LLVMValueRef sign = LLVMBuildShl(b, constant_like(type, 1), constant_like(type, width - 1), "");
     LLVMValueRef lowest = LLVMBuildICmp(b, LLVMIntEQ, dividend, sign, "");
     LLVMValueRef minus_one = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstAllOnes(type), "");
@@ -85,9 +84,10 @@ static void define_shift(LLVMBuilderRef b, LLVMValueRef i) {
   LLVMInstructionEraseFromParent(i);
 }
 
-/* Out of range saturates (PTX ISA, cvt: integer results are clamped). NaN is 0 from float to 32 bits and the sign bit
-   alone in all other cases (seen on an H100). Narrow types are converted through 32 bits and cut, as nvcc does.
-   LLVM has intrinsics that saturate, but no vector instructions for them: spelled out, lanes stay together. */
+/* Numbers out of range saturate (PTX ISA, cvt: integer results are clamped). NaN becomes 0 from float to 32 bits and
+   the sign bit alone in all other cases (measured on an H100). Narrow types are converted through 32 bits and
+   truncated, as nvcc does. LLVM's saturating intrinsics would be scalarised, since no vector instructions exist for
+   them; this expansion is not. */
 static void define_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   LLVMValueRef value = LLVMGetOperand(i, 0);
   LLVMTypeRef type = LLVMTypeOf(i), from = LLVMTypeOf(value);
@@ -145,8 +145,8 @@ static void retarget_function(program *p, LLVMValueRef f) {
   if (LLVMIsDeclaration(f)) return;
   LLVMSetLinkage(f, LLVMInternalLinkage);
   LLVMSetVisibility(f, LLVMDefaultVisibility);
-  /* A kernel may loop for ever without doing anything, and may follow a null pointer: both must happen as written, to be
-     caught. A thread's state is memory that "reads nothing" functions will read, too. */
+  /* A kernel may loop forever without side effects, or dereference a null pointer: both must happen as written, so that
+     the runtime can report them. Functions that read no memory will read the thread's state, which is memory. */
   remove_attribute(f, "mustprogress");
   remove_attribute(f, "willreturn");
   remove_attribute(f, "memory");
@@ -154,8 +154,8 @@ static void retarget_function(program *p, LLVMValueRef f) {
   define_results(p, f);
 }
 
-/* What stands in a table of virtual functions for one that no class has defined: calling it is an error, naming it is
-   not. C++'s library has these on a host. */
+/* A vtable names these in place of pure virtual and deleted functions; only calling them is an error. On a host the C++
+   library defines them. */
 void define_pure_virtual(program *p) {
   static const char *const names[] = {"__cxa_pure_virtual", "__cxa_deleted_virtual"};
   for (size_t i = 0; i < MW_COUNT(names); i++) {

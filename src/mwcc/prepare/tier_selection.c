@@ -1,9 +1,9 @@
-/* What each kernel reaches, and what follows from it: whether it waits (then its threads need stacks of their own), and
- * which shared variables it uses (then where they stand in its block's memory), which texture and surface references it
- * reads (then what has to be bound).
+/* Tier selection, by a summary of the call graph: whether a kernel's threads wait, which needs a stack for each of
+ * them; which shared variables it uses, and their offsets in its block's memory; and which texture and surface
+ * references it reads, which must be bound.
  *
- * Runs on the device module, behind inlining and before the built-ins are lowered. A call through a pointer may reach
- * every function whose address is taken. */
+ * Runs on the device module, after inlining and before the built-ins are lowered. An indirect call may reach every
+ * function whose address is taken. */
 #include "mwcc/mwcc.h"
 #include "mwcc/analysis/analysis.h"
 #include "prepare.h"
@@ -13,9 +13,9 @@
 
 typedef struct node { /* one defined function */
   LLVMValueRef function;
-  bool waits, sees_warp, takes_turns; /* itself: for others of the block, of the warp, of parts of the block */
-  bool meets;                         /* itself: other blocks */
-  bool *uses;                         /* which shared variables it names itself, and behind them which variables */
+  bool waits, sees_warp, takes_turns; /* itself: for others of the block, of the warp, or in a loop (cuda::barrier) */
+  bool meets;                         /* itself: observes other blocks */
+  bool *uses;                         /* the shared variables, and after them the variables, that it refers to itself */
   bool calls_pointers, address_taken;
   size_t *callees, callee_count;
 } node;
@@ -98,7 +98,7 @@ static void reach(graph *g, size_t from, bool *seen) {
     if (g->nodes[i].address_taken) reach(g, i, seen);
 }
 
-/* Offsets: a variable stands behind every one placed before it that some kernel uses beside it. */
+/* Offsets: a variable follows all earlier ones that some kernel uses together with it. */
 static void place_shared(program *p, bool **used) {
   for (size_t s = 0; s < p->shared_count; s++) {
     shared *here = &p->shareds[s];
@@ -113,7 +113,7 @@ static void place_shared(program *p, bool **used) {
   }
   for (size_t k = 0; k < p->kernel_count; k++) {
     kernel *owner = &p->kernels[k];
-    size_t align = 16; /* of the dynamic part, which begins behind the rest */
+    size_t align = 16; /* of dynamic shared memory, which follows the static variables */
     for (size_t s = 0; s < p->shared_count; s++) {
       const shared *here = &p->shareds[s];
       if (!used[k][s]) continue;

@@ -1,9 +1,9 @@
-/* A program that is compiled for a compute capability may use what devices of that capability have: all else is refused
- * where it stands, with what it takes instead. capability_table.c has the functions; here are the rules of the language.
+/* Checks of the compute capability: uses of features that devices of the requested capability lack are errors, with the
+ * capability that they need. capability_table.c lists functions; the rules of the language are here.
  *
- * Calls are looked at before anything is inlined, while they have names: a function of our headers has no debug
- * information of its own, and is called from a line of the source; what it calls itself does not count. A program's own
- * function of the same name, as the guide's atomicAdd() of double, is none of ours. */
+ * Calls are checked before anything is inlined, while they have names. Functions of the device headers have no debug
+ * information and are called from a line of the source; calls within them do not count. A program's own function of the
+ * same name, such as the guide's atomicAdd() of double, is not one of them. */
 #include "capability_table.h"
 #include "read.h"
 
@@ -23,7 +23,7 @@ static void refuse(program *p, LLVMValueRef at, int since, const char *what, con
 
 /* ---- calls ---- */
 
-/* "_ZL9atomicAddILi0EEfPff" -> "atomicAdd", and behind it "ILi0EEfPff"; false where the name is not plain. */
+/* "_ZL9atomicAddILi0EEfPff" -> "atomicAdd", followed by "ILi0EEfPff"; false if the name is not plain. */
 static bool split_name(const char *linkage, char *name, size_t size, const char **rest) {
   char *at;
   if (!starts_with(linkage, "_Z")) return false;
@@ -81,7 +81,7 @@ static bool holds_double(LLVMTypeRef type) {
   }
 }
 
-/* Where a variable is first used: its declaration has no place. */
+/* The first use of a variable, since its declaration has no position. */
 static LLVMValueRef use_with_place(LLVMValueRef memory) {
   LLVMValueRef first = memory;
   for (LLVMUseRef use = LLVMGetFirstUse(memory); use; use = LLVMGetNextUse(use)) {
@@ -92,8 +92,8 @@ static LLVMValueRef use_with_place(LLVMValueRef memory) {
   return first;
 }
 
-/* A number that is kept as double. What is only computed so, because a constant was written without an f, is not: CUDA's
-   compiler has always let that pass. */
+/* A double that is stored. Mere computation in double, because of a constant without the suffix f, is allowed, as in
+   CUDA's compiler. */
 static LLVMValueRef keeps_double(LLVMValueRef i) {
   if (LLVMIsAAllocaInst(i) && holds_double(LLVMGetAllocatedType(i))) return use_with_place(i);
   if (LLVMIsALoadInst(i) && holds_double(LLVMTypeOf(i))) return i;
@@ -105,7 +105,7 @@ static LLVMValueRef keeps_double(LLVMValueRef i) {
 
 typedef struct walk {
   program *p;
-  LLVMValueRef *path; /* functions on the way, outermost first */
+  LLVMValueRef *path; /* the chain of calls, outermost first */
   size_t length;
   LLVMValueRef *done;
   size_t done_count;
@@ -149,7 +149,7 @@ static void check_recursion(program *p) {
 
 void check_features(program *p) {
   if (!capability_of(p)) return;
-  unsigned line = 0; /* of the last complaint about double: one a line is enough */
+  unsigned line = 0; /* of the last error about double, of which each line has one */
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f) || !LLVMGetSubprogram(f)) continue;
     instructions list = instructions_of_function(f);

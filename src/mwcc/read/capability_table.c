@@ -1,8 +1,8 @@
-/* Which functions came with which compute capability. (CUDA 1.1 guide, appendix A and C; CUDA 4.2 guide, table F-1; CUDA
- * 11.2 guide, appendices B and H)
+/* Device functions and the compute capability that introduced them. (CUDA 1.1 guide, appendices A and C; CUDA 4.2
+ * guide, table F-1; CUDA 11.2 guide, appendices B and H)
  *
- * The first row that fits a function counts. One that is not here was always there, or is arithmetic that every device has
- * in software. */
+ * The first row that matches a function counts. Functions that are not listed exist in all capabilities, or are
+ * arithmetic that every device has in software. */
 #include "capability_table.h"
 #include "read.h"
 
@@ -12,8 +12,8 @@ static const char cas[] = "loop with atomicCAS() on its bits";
 static const char shuffle_instead[] = "pass values through shared memory";
 
 static const feature features[] = {
-    /* atomics: the argument's type follows the name, P for pointer: f float, d double, y unsigned long long, x long long,
-       t unsigned short */
+    /* atomics: the argument's type follows the name, P for pointer: f float, d double, y unsigned long long, x long
+       long, t unsigned short */
     {"atomic*_system", NULL, 60, "an atomic function with system scope", "use the form without _system"},
     {"atomic*_block", NULL, 60, "an atomic function with block scope", "use the form without _block"},
     {"atomicAdd", "13__nv_bfloat16", 80, "atomicAdd() of __nv_bfloat16", NULL},
@@ -93,7 +93,7 @@ static const feature imports[] = {
     {"_ZdaPv*", NULL, 20, "delete in kernels", "pass an array"},
 };
 
-/* One star stands for anything. */
+/* One star matches anything. */
 static bool matches(const char *pattern, const char *name) {
   const char *star = strchr(pattern, '*');
   if (!star) return strcmp(pattern, name) == 0;

@@ -1,22 +1,24 @@
-/* What compute capabilities have brought: the table of capability_table.c, which capability_check.c holds a program against. */
+/* The table of device functions by compute capability (capability_table.c), with which capability_check.c compares a
+ * program. */
 #ifndef MWCC_FEATURE_H
 #define MWCC_FEATURE_H
 
 #include "mwcc/mwcc.h"
 #include "read.h"
 
-/* A function of our headers, by its name and by what its mangled name has behind that. */
+/* A function of the device headers, by its name and by what follows it in the mangled name. */
 typedef struct feature {
-  const char *name;    /* where one * stands for anything */
-  const char *with;    /* a part of what follows the name in the mangled one, or NULL: whatever follows */
+  const char *name;    /* one * matches anything */
+  const char *with;    /* contained in what follows the name in the mangled name; NULL: anything */
   int since;           /* major * 10 + minor */
   const char *what;    /* as the subject of a sentence */
   const char *instead; /* what to write, or NULL */
 } feature;
 
-/* The first row for a function, or NULL: it was always there. `rest` is what follows the name in the mangled one. */
+/* The first row that matches a function; NULL: all capabilities have it. `rest` follows the name in the mangled
+   name. */
 const feature *feature_of(const char *name, const char *rest);
-/* Functions that mwcc knows by their linkage names: printf, malloc and their like. */
+/* The same for functions that mwcc knows by their linkage names: printf, malloc and similar. */
 const feature *feature_of_import(const char *linkage);
 
 #endif

@@ -1,7 +1,7 @@
-/* C types from debug information: what a kernel's parameters and a module's variables are, down to field names.
+/* C types from debug information: the types of kernels' parameters and of a module's variables, with field names.
  *
- * Debug information has all of it (names, offsets, qualifiers), bitcode by itself has none. LLVM-C gives a node's tag,
- * name, size and offset directly; its other operands are reached as a metadata node's, at the places below. */
+ * Names, offsets and qualifiers are in the debug information only. LLVM-C gives a node's tag, name, size and offset;
+ * its other operands are those of the metadata node, at the positions below. */
 #include "mwcc/mwcc.h"
 #include "read.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operand positions that DIDerivedType, DICompositeType and DISubrange share or have. */
+/* Operand positions of DIDerivedType, DICompositeType and DISubrange. */
 enum {
   OPERAND_SCOPE = 1,
   OPERAND_NAME = 2,
@@ -39,7 +39,7 @@ enum {
   TAG_UNSPECIFIED = 0x3b
 };
 
-/* One node gives one ctype: recursive structs (a list's node) end there. */
+/* Each node has one ctype, so that recursive structs (a list's node) terminate. */
 static struct known {
   LLVMMetadataRef node;
   ctype *type;
@@ -92,14 +92,14 @@ static char *node_name(LLVMMetadataRef node) {
   return name && length ? mw_format("%.*s", (int)length, name) : NULL;
 }
 
-/* With the namespaces and classes that it stands in. */
+/* The name with its namespaces and classes. */
 static const char *qualified(program *p, LLVMMetadataRef node, const char *name) {
   char *prefix = scope_prefix(p, operand(p, node, OPERAND_SCOPE));
   return mw_format("%s%s", prefix, name);
 }
 
-/* `typedef struct { … } name`: the struct has no name of its own, only in what C++ calls it when it links: _ZTS4name, or
-   _ZTSN5space4nameE within others. */
+/* `typedef struct { … } name`: the struct has no name of its own except in its C++ linkage name: _ZTS4name, or
+   _ZTSN5space4nameE in a namespace. */
 static char *tag_name(program *p, LLVMMetadataRef node) {
   static const char prefix[] = "_ZTS";
   char *name = node_name(node), *end;
@@ -117,7 +117,7 @@ static char *tag_name(program *p, LLVMMetadataRef node) {
   }
   if (strcmp(linked, nested ? "E" : "") == 0) return name;
   free(name);
-  return NULL; /* in a function or a template, or without any name */
+  return NULL; /* in a function or a template, or unnamed */
 }
 
 static ctype *new_type(mw_type_kind kind, size_t size, const char *name) {
@@ -135,7 +135,7 @@ static ctype *void_type(void) {
   return type;
 }
 
-/* A base type is known by its name; DW_ATE is not to be had through LLVM-C. */
+/* A base type is identified by its name, since LLVM-C does not give its DW_ATE encoding. */
 static ctype *base_type(LLVMMetadataRef node) {
   char *name = node_name(node);
   size_t size = LLVMDITypeGetSizeInBits(node) / 8;
@@ -174,7 +174,7 @@ static ctype *const_type(program *p, LLVMMetadataRef node) {
   return type;
 }
 
-/* One element type and a DISubrange a dimension: nested arrays, outermost first. */
+/* An element type and a DISubrange for each dimension become nested arrays, outermost first. */
 static ctype *array_type(program *p, LLVMMetadataRef node) {
   ctype *element = ctype_of(p, operand(p, node, OPERAND_BASE_TYPE));
   LLVMMetadataRef ranges = operand(p, node, OPERAND_ELEMENTS);
@@ -265,7 +265,7 @@ static ctype *struct_type(program *p, LLVMMetadataRef node) {
   return type;
 }
 
-/* An enumeration is its underlying integer, under its own name. */
+/* An enumeration is its underlying integer with the enumeration's name. */
 static ctype *enumeration_type(program *p, LLVMMetadataRef node) {
   LLVMMetadataRef base = operand(p, node, OPERAND_BASE_TYPE);
   char *name = tag_name(p, node);
@@ -293,7 +293,7 @@ static ctype *read_type(program *p, LLVMMetadataRef node) {
     LLVMMetadataRef base = operand(p, node, OPERAND_BASE_TYPE);
     return base ? ctype_of(p, base) : void_type();
   }
-  default: return void_type(); /* function types and what no parameter can be by value */
+  default: return void_type(); /* function types, and others that no parameter can have by value */
   }
 }
 

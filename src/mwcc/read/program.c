@@ -1,7 +1,7 @@
-/* What the bitcode defines: kernels with their parameters, variables, shared memory, and where each stands in the source.
+/* The description of a program: kernels with their parameters, variables, shared memory, and their source positions.
  *
- * After program_read the module is as clang made it, but for the debug information, of which only line tables are left
- * (types have been read by then, and the host's code generator has no use for the device's address spaces). */
+ * Afterwards the module is as clang made it, except that only line tables are left of the debug information: types have
+ * been read, and the host's code generator does not support the device's address spaces in it. */
 #include "mwcc/mwcc.h"
 #include "read.h"
 
@@ -45,8 +45,8 @@ static const char *source_name(program *p, LLVMMetadataRef node) {
 
 static size_t round_up(size_t value, size_t align) { return align ? (value + align - 1) / align * align : value; }
 
-/* Parameters: types from the debug information, names from the arguments (clang keeps them). The two agree one to one,
-   since on the device target every parameter is one argument, aggregates as byval pointers. */
+/* Parameters: types from the debug information, names from the arguments (clang keeps them). They correspond one to
+   one, since on the device target every parameter is one argument; aggregates are byval pointers. */
 static void read_params(program *p, kernel *k, LLVMMetadataRef subprogram) {
   LLVMMetadataRef types = operand(p, operand(p, subprogram, OPERAND_SUBPROGRAM_TYPE), OPERAND_TYPE_LIST);
   k->param_count = LLVMCountParams(k->body);
@@ -177,8 +177,8 @@ bool is_of_source(LLVMValueRef function) {
   return !LLVMIsDeclaration(function) && !starts_with(name, PTX_FUNCTION) && !starts_with(name, GUARD_FUNCTION);
 }
 
-/* Only kernels are for others to call: what they do not reach is dropped, what must be inlined is, before anything is
-   described. Variables that the host may name stay, used or not. */
+/* Only kernels are entry points: what they do not reach is deleted, and alwaysinline functions are inlined, before
+   anything is described. Variables that the host may name remain, even if unused. */
 void keep_reachable(program *p) {
   static const char *const keepers[] = {"llvm.used", "llvm.compiler.used"};
   for (size_t i = 0; i < MW_COUNT(keepers); i++) {
@@ -188,7 +188,7 @@ void keep_reachable(program *p) {
   for (LLVMValueRef next, g = LLVMGetFirstGlobal(p->module); g; g = next) {
     size_t length;
     next = LLVMGetNextGlobal(g);
-    /* frontend.c's instance variables have served: their initialisers made clang instantiate the kernels */
+    /* frontend.c's instance variables are no longer needed: their initialisers made clang instantiate the kernels */
     if (strstr(LLVMGetValueName2(g, &length), "__mw_instance_")) LLVMDeleteGlobal(g);
   }
   EACH_FUNCTION(p, f) {
@@ -200,14 +200,15 @@ void keep_reachable(program *p) {
 }
 
 void inline_helpers(program *p) {
-  /* Nothing that simplifies: what CUDA defines and LLVM does not is not spelled out yet (retarget.c). Nor are values promoted to
-     registers first, though that would save time: inlining simplifies what it is given constants for. */
+  /* No simplification yet: operations that CUDA defines and LLVM does not are expanded later (retarget.c). Nor are
+     values promoted to registers first, though that would save time, since inlining simplifies code with constant
+     arguments. */
   if (p->options->launch_kernel) run_passes(p, "globaldce"); /* no inlining for other kernels */
   run_passes(p, "always-inline,globaldce");
 }
 
-/* Address spaces of the device target: 1 global, 3 shared, 4 constant. Constants that no host may write and no source
-   names by address (string literals, tables) stay ordinary read-only data. */
+/* Address spaces of the device target: 1 global, 3 shared, 4 constant. Constants that the host cannot write and whose
+   address the source does not take (string literals, tables) remain read-only data. */
 void read_globals(program *p) {
   LLVMTargetDataRef device_layout = LLVMCreateTargetData(LLVMGetDataLayoutStr(p->module));
   for (LLVMValueRef g = LLVMGetFirstGlobal(p->module); g; g = LLVMGetNextGlobal(g)) {

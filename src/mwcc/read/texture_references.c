@@ -1,9 +1,9 @@
-/* Texture and surface references: which variables are some, what they declare, and how a kernel reads them.
+/* Texture and surface references: the variables that are references, their declarations, and how kernels read them.
  *
- * Before: clang has made each a 64-bit global of address space 1 without a value, marked in !nvvm.annotations, and reads
- * it by an intrinsic that names the global. After: it is a variable like others, the handle that the host puts there,
- * and is read by a load. Bindings only change between launches, so the load is invariant; so are loads of what a handle
- * leads to, which the device headers mark by a built-in. */
+ * Before: clang makes each an uninitialised 64-bit global of address space 1, marked in !nvvm.annotations, and reads it
+ * by an intrinsic that names the global. After: it is an ordinary variable, which holds the handle that the host stores
+ * there, and is read by a load. Bindings change between launches only, so the load is invariant; so are loads of the
+ * descriptor that a handle points to, which the device headers mark by a built-in. */
 #include "mwcc/mwcc.h"
 #include "read.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define INTRINSIC "llvm.nvvm.texsurf.handle.internal"
-#define READ_ONLY "llvm.nvvm.ldg.global." /* clang's __nvvm_ldg_*, by which fetches read records */
+#define READ_ONLY "llvm.nvvm.ldg.global." /* clang's __nvvm_ldg_*, by which fetches read descriptors */
 
 static variable *find_variable(program *p, LLVMValueRef global) {
   for (size_t i = 0; i < p->variable_count; i++)
@@ -19,9 +19,8 @@ static variable *find_variable(program *p, LLVMValueRef global) {
   return NULL;
 }
 
-/* ---- what is declared ----
-   The class templates in texture_types.h tell it: "texture<uchar4, 2, (cudaTextureReadMode)1>" by name, and the element
-   type by the member __mw_element, an array of no pointers to it. */
+/* ---- declarations ---- They follow from the class templates in texture_types.h: the name "texture<uchar4, 2,
+   (cudaTextureReadMode)1>", and the member __mw_element, an array of no pointers to the element type. */
 
 static const ctype *element_of(const ctype *type) {
   for (size_t i = 0; i < type->type.count; i++)
@@ -29,7 +28,7 @@ static const ctype *element_of(const ctype *type) {
   return NULL;
 }
 
-/* What stands behind the last-but-`skip` comma of the name; a type in front may hold commas of its own. */
+/* What follows the last comma but `skip` of the name; the type before may contain commas. */
 static const char *argument_in(const char *name, int skip) {
   const char *at = name + strlen(name);
   for (; skip >= 0 && at > name; skip--)
@@ -38,14 +37,14 @@ static const char *argument_in(const char *name, int skip) {
   return at + strspn(at, " ");
 }
 
-/* An enumerator is a number behind a cast, or (clang 20 and later) its name. */
+/* An enumerator is a number after a cast, or (clang 20 and later) its name. */
 static mw_read_mode read_in(const char *argument) {
   const char *cast = *argument == '(' ? strchr(argument, ')') : NULL;
   bool normalized = cast ? atoi(cast + 1) == 1 : strstr(argument, "NormalizedFloat") != NULL;
   return normalized ? MW_READ_NORMALIZED : MW_READ_ELEMENT;
 }
 
-/* The name as it was written: with the enumerator, not the number behind a cast. */
+/* The name as in the source: with the enumerator, not a number after a cast. */
 static void name_read_mode(variable *v) {
   const char *name = v->type->type.name, *cast = strstr(name, "(cudaTextureReadMode)");
   if (!cast) return;
@@ -58,7 +57,7 @@ static void declare(program *p, LLVMValueRef global, mw_reference_kind kind) {
   variable *v = find_variable(p, global);
   if (!v) return;
   const ctype *element = v->type->type.kind == MW_TYPE_STRUCT ? element_of(v->type) : NULL;
-  if (!element) die("the debug information of %s does not tell its element type", v->name);
+  if (!element) die("the debug information of %s lacks the element type", v->name);
   bool texture = kind == MW_REFERENCE_TEXTURE;
   v->reference = kind;
   v->element = element;
@@ -84,7 +83,7 @@ static void read_annotations(program *p) {
   free(nodes);
 }
 
-/* ---- how it is read ---- */
+/* ---- reads ---- */
 
 static void lower_read(program *p, LLVMBuilderRef b, LLVMValueRef call) {
   LLVMPositionBuilderBefore(b, call);
@@ -94,7 +93,8 @@ static void lower_read(program *p, LLVMBuilderRef b, LLVMValueRef call) {
   LLVMInstructionEraseFromParent(call);
 }
 
-/* Its address and alignment are the arguments. A pointer must not pass for one that the launch itself was given. */
+/* Its arguments are the address and the alignment. A loaded pointer must not be mistaken for a parameter of the
+   launch. */
 static void lower_read_only(program *p, LLVMBuilderRef b, LLVMValueRef call) {
   LLVMTypeRef type = LLVMTypeOf(call);
   LLVMPositionBuilderBefore(b, call);
