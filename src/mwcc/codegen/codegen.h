@@ -20,7 +20,7 @@ void emit(program *p);
 void partition_module(program *p);  /* before optimisation; sets p->partitions if it pays */
 void outline_optimised(program *p); /* after it, by outlining, unless the module was partitioned well before */
 /* outline.c: outline a region of a large function; the new function, or NULL. */
-LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from);
+LLVMValueRef outline_region(program *p, const kernel *k, LLVMValueRef from);
 size_t measure_stack(program *p, LLVMValueRef function); /* stack_depth.c */
 LLVMMemoryBufferRef generate(program *p, LLVMCodeGenFileType type);
 /* The stack of a function that another partition defines; waits until it is known. 0 if none does. */

@@ -301,11 +301,11 @@ static LLVMValueRef extract(program *p, const kernel *k, LLVMValueRef from, cfg 
   LLVMSetLinkage(function, LLVMInternalLinkage);
   take_attributes(from, function);
   add_attribute(p, function, "noinline");
-  LLVMSetSubprogram(function, k->rest_scope);
-  move_block(p, start, function, k->rest_scope);
+  LLVMSetSubprogram(function, k->outlined_scope);
+  move_block(p, start, function, k->outlined_scope);
   for (int n = 0; n < g->count; n++)
-    if (r->has[n] && g->blocks[n] != start) move_block(p, g->blocks[n], function, k->rest_scope);
-  receive_values(&h, g, r, start, function, k->rest_scope);
+    if (r->has[n] && g->blocks[n] != start) move_block(p, g->blocks[n], function, k->outlined_scope);
+  receive_values(&h, g, r, start, function, k->outlined_scope);
   return_values(&h, end, function);
   build_call(&h, g, r, head, function, LLVMGetSubprogram(from), (unsigned)k->line);
   LLVMDisposeBuilder(h.b);
@@ -313,11 +313,11 @@ static LLVMValueRef extract(program *p, const kernel *k, LLVMValueRef from, cfg 
   return function;
 }
 
-LLVMValueRef take_rest(program *p, const kernel *k, LLVMValueRef from) {
+LLVMValueRef outline_region(program *p, const kernel *k, LLVMValueRef from) {
   cfg g;
   region best = {0};
   LLVMValueRef taken = NULL;
-  if (!k->rest_scope) return NULL;
+  if (!k->outlined_scope) return NULL;
   if (choose_region(from, &g, &best) || choose_half(p, from, &g, &best)) taken = extract(p, k, from, &g, &best);
   free(g.blocks);
   free(best.has);

@@ -72,7 +72,7 @@ static size_t find_candidates(const program *p, candidate *out) {
       out[count++] = (candidate){v->function, weight_of(v->function)};
       if (v->fallback) out[count++] = (candidate){v->fallback, weight_of(v->fallback)};
     }
-    if (k->rest) out[count++] = (candidate){k->rest, weight_of(k->rest)};
+    if (k->outlined) out[count++] = (candidate){k->outlined, weight_of(k->outlined)};
     if (!k->variant_count) out[count++] = (candidate){k->run, weight_of(k->run)};
   }
   qsort(out, count, sizeof *out, heaviest_first);
@@ -271,8 +271,8 @@ void outline_optimised(program *p) {
   if (!p->options->launch_kernel || !may_share(p) || processors() < 2 || LLVMIsDeclaration(k->run)) return;
   if (p->partitions && (p->partitions->count >= processors() || weight_of(k->run) < 2 * p->partitions->elsewhere))
     return;
-  k->rest = take_rest(p, k, k->run);
-  partitions *s = k->rest ? make_partitions(p) : NULL;
+  k->outlined = outline_region(p, k, k->run);
+  partitions *s = k->outlined ? make_partitions(p) : NULL;
   if (!s) return;
   s->is_optimised = true;
   start(p, s);

@@ -146,7 +146,7 @@ void build_launched(program *p, kernel *k) {
   char *name = mw_format("fits.%s", k->linkage);
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   k->run = k->variants[0].function;
-  k->rest_scope = program_new_scope(p, k, NULL);
+  k->outlined_scope = program_new_scope(p, k, NULL);
   k->fits = LLVMAddFunction(p->module, name, type);
   LLVMSetLinkage(k->fits, LLVMInternalLinkage);
   prefer_widest(p, k->fits);
