@@ -130,8 +130,13 @@ local function fill(g, what, out, a, b)
     usage("g:%s: %d numbers are no whole number of points of %d dimensions", what, count, stream.dimensions)
   end
   local key = ("%s,%.17g,%.17g"):format(what, a, b)
-  if g.spare and g.spare.key ~= key then g.spare = nil end
   if count == 0 then return end
+  if g.spare and g.spare.key ~= key then
+    local of = g.spare.key:match "^[^,]+"
+    local left = #g.spare
+    g.spare = nil
+    if stream.undo then stream:undo(of, stream:unit(of) - left) end
+  end
   local head, unit = {}, stream:unit(what)
   if stream.skip > 0 then
     begin_unit(g, what, out.dtype, key, a, b)
@@ -359,6 +364,9 @@ end
 ---@param n integer
 ---@return moonwarp.array int
 function M.randperm(n) return (current or M.seed()):permutation(n) end
+
+-- For moonwarp.curand, whose functions fill memory.
+metatable.__fill = fill
 
 for name, text in pairs(signatures.generator) do
   local f = generator[name]

@@ -18,16 +18,18 @@ local TEXT = "#include <moonwarp/random/columns_stream.h>\n"
 -- What is drawn, of which elements.
 local draws = {
   bits = "uint", uniform = "float", uniform_double = "double", normal = "float", normal_double = "double",
-  lognormal = "float", lognormal_double = "double",
+  lognormal = "float", lognormal_double = "double", poisson = "uint",
 }
 
 -- The words that a unit takes, and the numbers that it is.
 local sizes = {
   one = {
     bits = { 1, 1 }, uniform = { 1, 1 }, uniform_double = { 2, 1 }, normal = { 2, 2 }, normal_double = { 4, 2 },
+    poisson = { 1, 1 },
   },
   four = {
     bits = { 4, 4 }, uniform = { 4, 4 }, uniform_double = { 8, 4 }, normal = { 4, 4 }, normal_double = { 8, 4 },
+    poisson = { 4, 4 },
   },
 }
 -- MRG32k3a's doubles are of one step.
@@ -129,6 +131,17 @@ end
 ---@param what string
 ---@return integer
 function M:unit(what) return self.of.sizes[(what:gsub("^log", ""))][2] end
+
+---Of the last unit, which was of `what`, only `taken` numbers were wanted: the next one, of whatever numbers, is of the
+---same column and words, and its first `taken` numbers are left out. Philox's units alone are so in cuRAND.
+---@param what string
+---@param taken integer
+function M:undo(what, taken)
+  if self.kind ~= "philox" then return end
+  self.column = (self.column - 1) % self.columns
+  self:advance(self.column, 1, -self.of.sizes[(what:gsub("^log", ""))][1])
+  self.skip, self.states = taken, nil
+end
 
 ---Draw whole units into an array.
 ---@param what string

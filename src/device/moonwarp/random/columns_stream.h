@@ -90,6 +90,10 @@ __device__ inline double4 uniforms(philox *s) {
   return make_double4(_curand_uniform_double_hq(x.x, x.y), _curand_uniform_double_hq(x.z, x.w),
                       _curand_uniform_double_hq(y.x, y.y), _curand_uniform_double_hq(y.z, y.w));
 }
+__device__ inline uint4 counts(uint4 x, double lambda) {
+  return make_uint4(_curand_poisson(x.x, lambda), _curand_poisson(x.y, lambda), _curand_poisson(x.z, lambda),
+                    _curand_poisson(x.w, lambda));
+}
 __device__ inline float4 normals(uint4 x) {
   float2 u = _curand_box_muller(x.x, x.y), v = _curand_box_muller(x.z, x.w);
   return make_float4(u.x, u.y, v.x, v.y);
@@ -117,6 +121,7 @@ MW_COLUMNS_UNIT(normal_double, double2, scaled(curand_box_muller_double(s->base(
 MW_COLUMNS_UNIT(lognormal, float2, powers(curand_box_muller(s->base()), a, b), float4, powers(normals(s->four()), a, b))
 MW_COLUMNS_UNIT(lognormal_double, double2, powers(curand_box_muller_double(s->base()), a, b), double4,
                 powers(normals_double(s), a, b))
+MW_COLUMNS_UNIT(poisson, unsigned int, _curand_poisson(curand(s), a), uint4, counts(s->four(), a))
 #undef MW_COLUMNS_UNIT
 
 /* ---- kernels ---- */
