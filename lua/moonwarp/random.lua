@@ -21,8 +21,8 @@ local metatable = { __index = generator, __name = "moonwarp.generator", __made =
 -- ---- making ----
 
 local parts = {
-  philox = "columns", xorwow = "columns", mrg32k3a = "columns", mtgp32 = "mtgp32", sobol32 = "sobol",
-  scrambled_sobol32 = "sobol", sobol64 = "sobol", scrambled_sobol64 = "sobol",
+  philox = "columns", xorwow = "columns", mrg32k3a = "columns", mtgp32 = "mtgp32", mt19937 = "mt19937",
+  sobol32 = "sobol", scrambled_sobol32 = "sobol", sobol64 = "sobol", scrambled_sobol64 = "sobol",
 }
 local kinds = {}
 for kind in pairs(parts) do kinds[#kinds + 1] = kind end
@@ -49,7 +49,7 @@ end
 
 local function begin(fields)
   local part = raw.part("random." .. parts[fields.kind])
-  local orderings = part.orderings and part.orderings(fields.kind) or { default = true }
+  local orderings = part.orderings(fields.kind)
   if not orderings[fields.ordering] then
     local names = {}
     for name in pairs(orderings) do names[#names + 1] = name end
@@ -76,10 +76,11 @@ end
 
 ---A generator of random numbers. Its stream is that of cuRAND's host generator, on every device.
 ---@param seed integer|string|nil 64 bits, 0 by default; or the text of g:save, which goes on where that one was
----@param kind? string "philox" by default; xorwow, mrg32k3a, mtgp32, sobol32, scrambled_sobol32, sobol64,
----scrambled_sobol64
----@param options? { ordering?: string, offset?: integer, dimensions?: integer } "default", "best", "legacy" or, of
----xorwow, "seeded"; how many numbers to leave out; of Sobol's sequences
+---@param kind? string "philox" by default; xorwow, mrg32k3a, mtgp32, mt19937, sobol32, scrambled_sobol32,
+---sobol64, scrambled_sobol64
+---@param options? { ordering?: string, offset?: integer, dimensions?: integer } "default"; of others than
+---Sobol's sequences "legacy" and, but of mt19937, "best"; of xorwow "seeded", of Sobol's sequences "quasi"; how many
+---numbers to leave out; of Sobol's sequences
 ---@return moonwarp.generator
 function M.random(seed, kind, options)
   if type(seed) == "string" then return restore(seed) end

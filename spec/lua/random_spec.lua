@@ -84,6 +84,53 @@ describe("mw.random", function()
     end
   end
 
+  -- NVIDIA's library takes seconds to begin one, so all is drawn from two.
+  it("makes the numbers of cuRAND's mt19937, in pieces and one distribution after the other", function()
+    local methods = { "bits", "uniform", "uniform_double", "normal", "bits" }
+    for i = #seeds == 4 and 2 or 1, #seeds, 2 do
+      local count = 100003
+      local expected = oracle { kind = "mt19937", seed = seeds[i], what = table.concat(methods, ","), count = count }
+      local g, at = mw.random(seeds[i], "mt19937"), 1
+      for _, what in ipairs(methods) do
+        local got = {}
+        for _, some in ipairs { 1, 70000, 30002 } do got[#got + 1] = draw(g, what, some):bytes() end
+        local bytes = table.concat(got)
+        local same = expected:sub(at, at + #bytes - 1)
+        at = at + #bytes
+        if what == "normal" then
+          local ours, theirs = mw.from_bytes(bytes):totable(), mw.from_bytes(same):totable()
+          for k, x in ipairs(theirs) do assert(math.abs(x - ours[k]) <= 2 ^ -22 * math.abs(x)) end
+        else
+          compare(same, bytes, count, ("%s of seed %s"):format(what, tostring(seeds[i])))
+        end
+      end
+    end
+  end)
+
+  it("goes on with mt19937's words where a turn of its states ends, and after jumps over turns", function()
+    local turn = 8192 * 624
+    local g, other = mw.random(5, "mt19937"), mw.random(5, "mt19937")
+    local all = g:bits(2 * turn + 100)
+    other:jump(turn - 50)
+    same_bytes(all:sub(turn - 49, turn + 50):bytes(), other:bits(30):bytes() .. other:bits(70):bytes())
+    other:jump(turn - 100)
+    same_bytes(all:sub(2 * turn - 49, 2 * turn + 50):bytes(), other:bits(100):bytes())
+  end)
+
+  it("scrambles Sobol's sequences as cuRAND does", function()
+    for kind, what in pairs { scrambled_sobol32 = "bits", scrambled_sobol64 = "bits64" } do
+      local count = 20000 * 3
+      local expected = oracle { kind = kind, dimensions = 20000, what = what, count = count, offset = 12345 }
+      local g = mw.random(0, kind, { dimensions = 20000, offset = 12345, ordering = "quasi" })
+      compare(expected, g:bits(count):bytes(), count, kind)
+    end
+  end)
+
+  it("has other scrambles for other seeds", function()
+    local first = mw.random(0, "scrambled_sobol32"):bits(8)
+    assert.not_equal(first:bytes(), mw.random(1, "scrambled_sobol32"):bits(8):bytes())
+  end)
+
   it("knows 20000 dimensions of Sobol's sequences", function()
     local expected = oracle { kind = "sobol32", dimensions = 20000, what = "bits", count = 20000 * 9 }
     compare(expected, mw.random(0, "sobol32", { dimensions = 20000 }):bits(20000 * 9):bytes(), 20000 * 9, "sobol32")
@@ -134,7 +181,7 @@ describe("mw.random", function()
   end)
 
   it("is saved as text and goes on from there", function()
-    for _, kind in ipairs { "philox", "xorwow", "mrg32k3a", "mtgp32", "sobol32", "scrambled_sobol64" } do
+    for _, kind in ipairs { "philox", "xorwow", "mrg32k3a", "mtgp32", "mt19937", "sobol32", "scrambled_sobol64" } do
       local g = mw.random(99, kind, { offset = 5 })
       g:normal(1001)
       g:uniform(77, { dtype = "double" })
@@ -208,10 +255,14 @@ describe("mw.random", function()
 
   it("refuses what is no kind, ordering, seed or shape, in words", function()
     refused("mw.random has no kind 'filox'; did you mean 'philox'? It has "
-      .. "mrg32k3a, mtgp32, philox, scrambled_sobol32, scrambled_sobol64, sobol32, sobol64, xorwow",
+      .. "mrg32k3a, mt19937, mtgp32, philox, scrambled_sobol32, scrambled_sobol64, sobol32, sobol64, xorwow",
       function() mw.random(1, "filox") end)
     refused("mw.random: the orderings of philox are best, default, legacy; got 'seeded'",
       function() mw.random(1, "philox", { ordering = "seeded" }) end)
+    refused("mw.random: the orderings of mt19937 are default, legacy; got 'best'",
+      function() mw.random(1, "mt19937", { ordering = "best" }) end)
+    refused("mw.random: the orderings of sobol64 are default, quasi; got 'legacy'",
+      function() mw.random(1, "sobol64", { ordering = "legacy" }) end)
     refused("mw.random wants a seed, or a text that g:save() returned; this is another text",
       function() mw.random(BIG) end)
     refused("g:bits: 4 numbers are no whole number of points of 3 dimensions",

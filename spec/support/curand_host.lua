@@ -1,8 +1,9 @@
 -- Draws numbers from NVIDIA's libcurand, whose host generators need no GPU. LuaJIT runs it as a program, so that no
 -- test's process has that library (spec/support/curand.lua):
 --   luajit curand_host.lua LIBRARY KIND SEED OFFSET ORDERING DIMENSIONS WHAT COUNT [A [B]]
--- writes COUNT values as bytes to standard output. WHAT is bits, bits64, uniform, uniform_double, normal, …, poisson;
--- or vectors and constants, of COUNT dimensions. "-" stands for what is not set.
+-- writes COUNT values as bytes to standard output. WHAT is bits, bits64, uniform, uniform_double, normal, …, poisson,
+-- or several of them, "bits,uniform", COUNT values each; or vectors and constants, of COUNT dimensions. "-" stands for
+-- what is not set.
 
 local ffi = require "ffi"
 
@@ -28,6 +29,7 @@ int curandGetScrambleConstants32(unsigned **);
 int curandGetScrambleConstants64(unsigned long long **);
 unsigned long long strtoull(const char *, char **, int);
 void *aligned_alloc(size_t, size_t);
+void free(void *);
 ]]
 
 local kinds = { xorwow = 101, mrg32k3a = 121, mtgp32 = 141, mt19937 = 142, philox = 161, sobol32 = 201,
@@ -75,9 +77,12 @@ else
   if dimensions ~= "-" then
     check(library.curandSetQuasiRandomGeneratorDimensions(g, tonumber(dimensions)), "dimensions")
   end
-  local call, type, parameters = unpack(outputs[what])
-  local size = count * ffi.sizeof(type:sub(1, -3))
-  local values = ffi.cast(type, ffi.C.aligned_alloc(64, math.ceil(size / 64) * 64)) -- the library expects such
-  check(library[call](g, values, count, unpack({ tonumber(a), tonumber(b) }, 1, parameters or 0)), what)
-  write(values, size)
+  for each in what:gmatch "[^,]+" do
+    local call, type, parameters = unpack(outputs[each])
+    local size = count * ffi.sizeof(type:sub(1, -3))
+    local values = ffi.cast(type, ffi.C.aligned_alloc(64, math.ceil(size / 64) * 64)) -- the library expects such
+    check(library[call](g, values, count, unpack({ tonumber(a), tonumber(b) }, 1, parameters or 0)), each)
+    write(values, size)
+    ffi.C.free(values)
+  end
 end

@@ -22,7 +22,10 @@ local function source_of(word)
   return made[word]
 end
 
----@param g table kind, dimensions, offset
+local orderings = { default = true, quasi = true }
+function M.orderings() return orderings end
+
+---@param g table kind, dimensions, seed = {low, high}, offset
 function M.begin(g)
   local wide = g.kind:find "64" ~= nil
   return setmetatable({ kind = g.kind, seed = g.seed, wide = wide, dimensions = g.dimensions, at = g.offset, skip = 0,

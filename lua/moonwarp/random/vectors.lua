@@ -1,8 +1,10 @@
 -- Sobol's direction vectors, made on the device out of Joe and Kuo's numbers, and what scrambles them: each dimension
 -- is multiplied by a random lower triangular matrix and begins at a random word. (Matousek, "On the L2-discrepancy for
--- anchored boxes", 1998) Philox makes those of the seed.
+-- anchored boxes", 1998) Both come from XORWOW's words of the seed,
+-- the first of which is left out: seed 0 gives cuRAND's.
 
 local raw = require "moonwarp.binding"
+local columns = require "moonwarp.random.columns"
 local sources = require "moonwarp.random.sources"
 
 local M = { DIMENSIONS = 20000 }
@@ -10,6 +12,14 @@ local M = { DIMENSIONS = 20000 }
 local source = sources.new("direction vectors", "#include <moonwarp/random/direction_vectors.h>\n", {
   make32 = "MW_MAKE_VECTORS(make32, unsigned)\n", make64 = "MW_MAKE_VECTORS(make64, ull)\n",
 })
+
+-- Random words of 64 bits, from number `first` on.
+local function random_words(seed, first, count)
+  local stream = columns.begin { kind = "xorwow", ordering = "default", seed = seed, offset = 1 + 2 * first }
+  local words = raw.array_new("ulonglong", { count })
+  stream:draw("bits", 2 * count, words:as "uint", 0, 0)
+  return words
+end
 
 local digits = {}
 for i = 1, 64 do
@@ -42,8 +52,11 @@ function M.arrays(kind, dimensions, seed)
   local bits = kind:find "64" and 64 or 32
   local dtype = bits == 64 and "ulonglong" or "uint"
   local vectors, begins = raw.array_new(dtype, { dimensions, bits }), raw.array_new(dtype, { dimensions })
-  source:kernel("make" .. bits)(math.ceil(dimensions / 64), 64)(numbers, dimensions,
-    kind:find "scrambled" and 1 or 0, seed[1], seed[2], vectors, begins)
+  local rows, constants
+  if kind:find "scrambled" then -- 64 words of each dimension, and after those of all dimensions the constants
+    rows, constants = random_words(seed, 0, 64 * dimensions), random_words(seed, 64 * M.DIMENSIONS, dimensions)
+  end
+  source:kernel("make" .. bits)(math.ceil(dimensions / 64), 64)(numbers, dimensions, rows, constants, vectors, begins)
   return vectors, begins
 end
 

@@ -1,6 +1,7 @@
 /* Kernels that make Sobol's direction vectors out of Joe and Kuo's numbers, and what scrambles them: each dimension is
  * multiplied by a random lower triangular matrix and begins at a random word. (Matousek, "On the L2-discrepancy for
- * anchored boxes", 1998) Philox makes those of the seed. MW_MAKE_VECTORS(name, word) after this header is a module's text. */
+ * anchored boxes", 1998) Both come from random words of the host. MW_MAKE_VECTORS(name, word) after this header is a
+ * module's text. */
 #ifndef MOONWARP_RANDOM_DIRECTION_VECTORS_H
 #define MOONWARP_RANDOM_DIRECTION_VECTORS_H
 
@@ -33,12 +34,21 @@ template <class W> __device__ void vectors(const unsigned *numbers, W *v) {
     }
   }
 }
-template <class W> __device__ W random_word(unsigned low, unsigned high, int dimension, int n) {
-  uint4 x = curand_Philox4x32_10(make_uint4(n, dimension, 0, 0x50b01), make_uint2(low, high));
-  return (W)((ull)x.y << 32 | x.x);
+/* x times the matrix that has 1 on its diagonal and, left of it in row i, the upper bits of random word i. */
+template <class W> __device__ W scrambled(const ull *rows, W x) {
+  const int bits = sizeof(W) * 8;
+  W y = 0;
+  for (int i = 0; i < bits; i++) {
+    W diagonal = (W)1 << (bits - 1 - i), row = (W)(rows[i] >> (64 - bits));
+    row = (row & ~(diagonal | (diagonal - 1))) | diagonal;
+    y |= __popcll(row & x) & 1 ? diagonal : 0;
+  }
+  return y;
 }
+
+/* `rows` are 64 random words a dimension, `constants` one; both are null for sequences that are not scrambled. */
 template <class W>
-__device__ void make_vectors(const unsigned *numbers, int dimensions, int scrambled, unsigned low, unsigned high, W *v,
+__device__ void make_vectors(const unsigned *numbers, int dimensions, const ull *rows, const ull *constants, W *v,
                              W *begins) {
   const int bits = sizeof(W) * 8;
   int d = blockIdx.x * blockDim.x + threadIdx.x;
@@ -46,24 +56,15 @@ __device__ void make_vectors(const unsigned *numbers, int dimensions, int scramb
   v += d * bits;
   vectors(numbers + d * 6, v);
   begins[d] = 0;
-  if (!scrambled) return;
-  W columns[sizeof(W) * 8]; /* of the matrix: 1 at a bit, anything below it */
-  for (int k = 0; k < bits; k++) {
-    W bit = (W)1 << k;
-    columns[k] = bit | (random_word<W>(low, high, d, k) & (bit - 1));
-  }
-  for (int i = 0; i < bits; i++) {
-    W x = 0;
-    for (int k = 0; k < bits; k++) x ^= v[i] >> k & 1 ? columns[k] : 0;
-    v[i] = x;
-  }
-  begins[d] = random_word<W>(low, high, d, bits);
+  if (!rows) return;
+  for (int i = 0; i < bits; i++) v[i] = scrambled(rows + d * 64, v[i]);
+  begins[d] = (W)(constants[d] >> (64 - bits));
 }
 
 #define MW_MAKE_VECTORS(name, word)                                                                                    \
-  extern "C" __global__ void name(const unsigned *numbers, int dimensions, int scrambled, unsigned low, unsigned high, \
+  extern "C" __global__ void name(const unsigned *numbers, int dimensions, const ull *rows, const ull *constants,      \
                                   word *v, word *begins) {                                                             \
-    make_vectors(numbers, dimensions, scrambled, low, high, v, begins);                                                \
+    make_vectors(numbers, dimensions, rows, constants, v, begins);                                                     \
   }
 
 #endif

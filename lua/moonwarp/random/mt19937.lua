@@ -1,0 +1,69 @@
+-- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words come in rows. A thread is a state.
+-- (src/device/moonwarp/random/mt19937.h, mt19937_stream.h)
+
+local raw = require "moonwarp.binding"
+local sources = require "moonwarp.random.sources"
+
+local M = {}
+M.__index = M
+
+local STATES, WORDS = 8192, 624
+local TURN = STATES * WORDS -- numbers until all states have to go on
+local STRETCH = 20568 -- words of the sequence that a jump needs
+local SIDE_BY_SIDE = 64 -- blocks that jump at once
+do
+  local kernels = { begin = "MW_MT_BEGIN\n", sort = "MW_MT_BEGIN\n", jump = "MW_MT_BEGIN\n" }
+  for _, name in ipairs {
+    "bits", "uniform", "uniform_double", "normal", "normal_double", "lognormal", "lognormal_double", "poisson",
+  } do
+    kernels[name] = ("MW_MT_FILL(%s)\n"):format(name)
+  end
+  M.source = sources.new("MT19937", "#include <moonwarp/random/mt19937_stream.h>\n", kernels)
+end
+
+local orderings = { default = true, legacy = true }
+function M.orderings() return orderings end
+
+---@param g table seed = {low, high}
+function M.begin(g) return setmetatable({ seed = g.seed, at = 0, skip = 0 }, M) end
+
+function M.unit() return 1 end
+
+-- The first state is the seed's; by jumps of 1, 8, 64, … there are 8 times as many, which go further by the next jump.
+function M:prepare()
+  if self.states and self.states.device.name == raw.device().name then return end
+  local states = raw.array_new("uint", { STATES * WORDS })
+  local starts, places = raw.array_new("int", { 257 }), raw.array_new("int", { STRETCH / 8 })
+  local stretches = raw.array_new("uint", { SIDE_BY_SIDE * STRETCH })
+  self.source:kernel "begin"(1, 1)(self.seed[1], states)
+  local sort, jump = self.source:kernel "sort", self.source:kernel "jump"
+  local by, digit = 1, 0
+  while by < STATES do
+    sort(1, 1)(digit, starts, places)
+    for first = by, math.min(8 * by, STATES) - 1, by do
+      jump(math.min(by, SIDE_BY_SIDE), 640)(starts, places, first, by, by, states, stretches)
+    end
+    by, digit = by * 8, digit + 1
+  end
+  self.states, self.turn = states, -1
+end
+
+---Leave out n words.
+function M:jump(n) self.at = self.at + n end
+
+function M:draw(what, count, out, a, b)
+  self:prepare()
+  local turn = math.floor(self.at / TURN)
+  local from = self.at - turn * TURN
+  local turns = math.ceil((from + count) / TURN)
+  self.source:kernel(what)(STATES / 32, 32)(self.states, turn - self.turn, turns, from, from + count, a, b, out)
+  self.at = self.at + count
+  self.turn = turn + turns - 1
+end
+
+function M:save() return ("%.0f"):format(self.at) end
+function M:restore(saved)
+  self.at, self.states = tonumber(saved), nil
+end
+
+return M
