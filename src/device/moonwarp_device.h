@@ -1,11 +1,11 @@
-/* What a kernel sees without including anything: CUDA C's keywords, built-in variables, types and functions.
+/* Everything that kernels have without an #include: CUDA C's keywords, built-in variables, types and functions.
  *
- * mwcc begins every compilation with this file, precompiled, so what it holds costs little where it is not used: as long
- * as functions are declared by the macros of keywords.h. Parsed as text it takes clang as long as everything else. What
- * CUDA wants to be included (cuda_fp16.h, cuComplex.h, cooperative_groups.h) is in headers of its own. NVRTC has all of
- * this built in and is never given this file.
+ * Every compilation includes this file first, precompiled. Unused functions then cost little, provided that they are
+ * declared by the macros of keywords.h; parsed as text, the file would take clang as long as everything else. Headers
+ * that CUDA programs include themselves (cuda_fp16.h, cuComplex.h, cooperative_groups.h) are not part of it. It is not
+ * used with NVRTC, which has all of this built in.
  *
- * Each part includes what it needs and can be read by itself. */
+ * Each part includes the headers that it needs and can be read by itself. */
 #ifndef MOONWARP_DEVICE_H
 #define MOONWARP_DEVICE_H
 

@@ -1,21 +1,21 @@
 /* Arithmetic intrinsics: single operations that are never merged into a fused multiply-add, with a stated rounding.
  *
- * The directed roundings of single precision are exact because the operation is done in double precision first, where
- * its result is exact, or its distance to any float is larger than its error, or it is rounded to odd: the last bit set
- * when something was lost, which a second, directed rounding then respects. Those of double precision, rare and slow,
- * are in arithmetic_double.h. */
+ * Single precision with directed rounding is computed in double precision and then rounded. The result is correct
+ * because the double is exact, or farther from any float than its error, or rounded to odd (the last bit is set if the
+ * result is inexact), which makes the second rounding correct. Those of double precision, rare and slow, are in
+ * arithmetic_double.h. */
 #ifndef MOONWARP_ARITHMETIC_H
 #define MOONWARP_ARITHMETIC_H
 
 #include "moonwarp/arithmetic/conversions.h"
 
-/* x + y rounded to odd. An exact sum of zero is left to the caller, whose rounding gives it its sign. */
+/* x + y rounded to odd. If the sum is exactly zero, its sign is up to the caller's rounding. */
 __mw_both double __mw_sum_to_odd(double x, double y) {
   __mw_exactly;
   double sum = x + y, other = sum - x;
   double error = (x - (sum - other)) + (y - other);
   long long bits = __double_as_longlong(sum);
-  /* An infinite operand makes the error a NaN, and leaves the sum alone. */
+  /* With an infinite operand the error is NaN, and the sum stays as it is. */
   if ((error > 0 || error < 0) && !(bits & 1)) bits += (error > 0) == (sum > 0) ? 1 : -1;
   return __longlong_as_double(bits);
 }
@@ -24,8 +24,8 @@ __mw_both double __mw_sum_to_odd(double x, double y) {
 #include "../../nvptx/arithmetic.h"
 #else
 
-/* A product that the optimiser looks no further into: it moves the minus of a negated product into the product, which
-   then takes over what the minus may be merged with. */
+/* Hides a product from the optimiser, which would move the sign of a negated product into a factor, so that the product
+   could be contracted into a fused multiply-add. */
 __mw_import float __mw_alone_float(float product) __asm("llvm.arithmetic.fence.f32");
 __mw_import double __mw_alone_double(double product) __asm("llvm.arithmetic.fence.f64");
 
@@ -52,7 +52,7 @@ __mw_operation(__dsqrt_rn, double, (double x), sqrt(x))
 __mw_operation(__fma_rn, double, (double x, double y, double z), fma(x, y, z));
 /* clang-format on */
 
-/* Rounding down, a sum of zero is -0 unless both operands are +0. */
+/* When rounding down, a sum of zero is -0 unless both operands are +0. */
 __mw_both float __mw_sum_down(double x, double y) {
   double sum = __mw_sum_to_odd(x, y);
   if (sum == 0 && (__double_as_longlong(x) | __double_as_longlong(y)) != 0) return -0.0f;
@@ -86,8 +86,8 @@ __mw_operation(__fmaf_ieee_rd, float, (float x, float y, float z), __fmaf_rd(x, 
 
 #endif
 
-/* 1/sqrt(x), correctly rounded: the double's float is right unless the exact value lies beyond one of the midpoints to
-   its neighbours, and x * midpoint^2 against 1 tells on which side it lies. Ties cannot occur. */
+/* 1/sqrt(x), correctly rounded: rounding the double gives the right float unless the exact value is beyond a midpoint
+   to a neighbour; comparing x * midpoint^2 with 1 shows on which side it is. Ties cannot occur. */
 __mw_both float __frsqrt_rn(float x) {
   __mw_exactly;
   double root = 1.0 / sqrt((double)x);
@@ -107,7 +107,7 @@ __mw_both float __fdividef(float x, float y) { return x / y; }
 #endif
 __mw_both float fdividef(float x, float y) { return x / y; }
 __mw_both double fdivide(double x, double y) { return x / y; }
-/* x within [0, 1]; NaN gives 0. */
+/* x clamped to [0, 1]; NaN gives 0. */
 __mw_both float __saturatef(float x) { return fminf(fmaxf(x, 0.0f), 1.0f); }
 __mw_both float saturate(float x) { return __saturatef(x); }
 

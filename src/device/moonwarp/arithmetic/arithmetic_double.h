@@ -1,7 +1,7 @@
 /* Double-precision operations rounded toward zero, up and down: __dadd_rz … __fma_rd.
  *
- * No wider format holds their results, so they are done in integers: mantissas as 128-bit numbers, where what does not
- * fit is remembered as one fact, "there is a rest". Rounding down and up differ only for such results. */
+ * No wider format holds their results, so they are computed in integers, with mantissas of 128 bits and a sticky bit
+ * for what does not fit. Rounding down and up differ only if the result is inexact. */
 #ifndef MOONWARP_ARITHMETIC_DOUBLE_H
 #define MOONWARP_ARITHMETIC_DOUBLE_H
 
@@ -37,7 +37,7 @@ __mw_slow double __mw_put_together(bool negative, __mw_wide mantissa, int expone
   int zeros = high ? __clzll((long long)high) : 64 + __clzll((long long)(unsigned long long)mantissa);
   mantissa <<= zeros;
   int biased = exponent - zeros + 127 + 1023;
-  int kept = biased >= 1 ? 53 : 52 + biased; /* bits that the format has room for */
+  int kept = biased >= 1 ? 53 : 52 + biased; /* bits of the result's mantissa */
   unsigned long long bits;
   if (biased >= 2047) {
     bits = 0x7fefffffffffffffull;
@@ -69,8 +69,9 @@ __mw_slow double __mw_fma(double x, double y, double z, __mw_rounding rounding) 
   int exponent = a.exponent + b.exponent;
   if (z == 0) return __mw_put_together(product_negative, product, exponent, false, rounding);
 
-  /* Both with their highest bit at 125 (the product's may be at 124); then the smaller one is shifted to the exponent of
-     the larger. Bits are lost only where it is smaller by more than any cancellation can uncover. */
+  /* Both are shifted so that their highest bit is 125 (a product's may be 124), then the smaller one to the larger
+     one's exponent. Bits are lost only if it is smaller by so much that cancellation cannot bring them into the
+     result. */
   __mw_parts c = __mw_take_apart(z);
   __mw_wide large = product << 20, small = (__mw_wide)c.mantissa << 73;
   exponent -= 20;
@@ -95,7 +96,7 @@ __mw_slow double __mw_fma(double x, double y, double z, __mw_rounding rounding) 
   return __mw_put_together(large_negative, large - small - (rest ? 1 : 0), exponent, rest, rounding);
 }
 
-/* An approximation (to the nearest double) in units of 2^exponent, and the sign of what it lacks. */
+/* The nearest double, in units of 2^exponent, and the sign of exact - nearest. */
 __mw_slow double __mw_corrected(bool negative, double units, int exponent, double error, __mw_rounding rounding) {
   __mw_wide mantissa = (__mw_wide)(unsigned long long)units << 8;
   if (error < 0) --mantissa;
@@ -122,7 +123,7 @@ __mw_slow double __mw_root(double x, __mw_rounding rounding) {
   return __mw_corrected(false, root * 0x1p26, (a.exponent - odd) / 2 - 26, error, rounding);
 }
 
-/* A product's sign is its zero's sign too, hence a zero of that sign as the addend. */
+/* A product of zero has the product's sign, hence a zero of that sign as the addend. */
 __mw_slow double __mw_multiply(double x, double y, __mw_rounding rounding) {
   return __mw_fma(x, y, __mw_negative(x) != __mw_negative(y) ? -0.0 : 0.0, rounding);
 }

@@ -2,7 +2,7 @@
 #ifndef MOONWARP_BITS_H
 #define MOONWARP_BITS_H
 
-/* Unlike C's built-ins all are defined for 0: no bit found means the width (clz) or 0 (ffs). */
+/* Unlike C's built-ins, these are defined for 0: the width (clz) or 0 (ffs). */
 __mw_both int __clz(int x) { return x ? __builtin_clz(x) : 32; }
 __mw_both int __clzll(long long x) { return x ? __builtin_clzll(x) : 64; }
 __mw_both int __ffs(int x) { return __builtin_ffs(x); }
@@ -22,8 +22,8 @@ __mw_both unsigned int __fns(unsigned int mask, unsigned int base, int n) {
   return 0xffffffffu;
 }
 
-/* Four bytes of the eight of y:x, chosen by the low three bits of each nibble of `selector`; its fourth bit spreads the
-   chosen byte's sign instead. (PTX prmt) */
+/* Four of the eight bytes of y:x, selected by the low three bits of each nibble of `selector`; with its fourth bit, the
+   byte's sign is replicated instead. (PTX prmt) */
 __mw_both unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int selector) {
   unsigned long long bytes = (unsigned long long)y << 32 | x;
   unsigned int result = 0;
@@ -48,7 +48,7 @@ __mw_both unsigned int __funnelshift_rc(unsigned int low, unsigned int high, uns
   return shift >= 32 ? high : __funnelshift_r(low, high, shift);
 }
 
-/* Products of the low 24 bits (mul24: sign-extended), low 32 bits of them. */
+/* The low 32 bits of products of the low 24 bits (mul24: sign-extended). */
 __mw_both int __mul24(int x, int y) {
   return (int)(((long long)((int)((unsigned)x << 8) >> 8)) * ((int)((unsigned)y << 8) >> 8));
 }

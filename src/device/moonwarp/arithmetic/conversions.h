@@ -1,7 +1,7 @@
 /* Conversions between number types with a stated rounding, and between numbers and their bits.
  *
- * _rn to the nearest (ties to even), _rz toward zero, _ru up, _rd down. Out of range, a conversion to an integer gives
- * the nearest value there is; mwcc defines the plain cast so, as the hardware does. */
+ * _rn to the nearest (ties to even), _rz toward zero, _ru up, _rd down. Conversions to integers saturate; as on the
+ * hardware, so do plain casts (by mwcc's retarget pass). */
 #ifndef MOONWARP_CONVERSIONS_H
 #define MOONWARP_CONVERSIONS_H
 
@@ -19,7 +19,7 @@ __mw_both double __hiloint2double(int high, int low) {
   return __longlong_as_double((long long)((unsigned long long)high << 32 | (unsigned int)low));
 }
 
-/* The neighbours of a number in its format: infinity's is the largest finite number, zero's the smallest denormal. */
+/* The neighbours of a number in its format: of infinity the largest finite number, of zero the smallest subnormal. */
 __mw_both float __mw_next_up(float x) {
   int bits = __float_as_int(x);
   return __int_as_float(x == 0 ? 1 : bits < 0 ? bits - 1 : bits + 1);
@@ -68,8 +68,8 @@ __mw_to_integer(double, double, ll, long long, rint, ceil, floor)
 __mw_to_integer(double, double, ull, unsigned long long, rint, ceil, floor);
 #undef __mw_to_integer
 
-/* From 64 bits (and 32 to float): exact - nearest is found in the integer's own type, where a nearest of 2^63 or 2^64
-   has no place; there the exact value is smaller. */
+/* From 64 bits (and 32 to float): exact - nearest is computed in the integer's type. If nearest is 2^63 or 2^64, which
+   does not fit, the exact value is smaller. */
 #define __mw_error(T, limit, x, nearest)                                                                               \
   ((nearest) >= (limit) ? -1 : (x) > (T)(nearest) ? 1 : (x) < (T)(nearest) ? -1 : 0)
 #define __mw_from_integer(from, T, to, F, limit)                                                                       \

@@ -1,7 +1,7 @@
 /* DPX: maxima and minima of two or three numbers and of a sum, for the inner loops of dynamic programming (CUDA
  * Programming Guide, "Dynamic programming eXtension"). Of 32-bit numbers and of the two 16-bit numbers in a word; sums
- * wrap; `relu` takes the greater of the result and 0; the functions with `b` say as well whether the first argument was
- * chosen, which it is where both are equal. */
+ * wrap; `relu` takes the greater of the result and 0; the functions with `b` also return whether the first argument was
+ * chosen, as it is if both are equal. */
 #ifndef MOONWARP_DYNAMIC_PROGRAMMING_H
 #define MOONWARP_DYNAMIC_PROGRAMMING_H
 

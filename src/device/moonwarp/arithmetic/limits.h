@@ -1,5 +1,4 @@
-/* The constants of limits.h, float.h, stdint.h and math.h: nvcc's users have them without asking, through the headers
-   that nvcc includes by itself. */
+/* The constants of limits.h, float.h, stdint.h and math.h, which nvcc's own headers include. */
 #ifndef MOONWARP_LIMITS_H
 #define MOONWARP_LIMITS_H
 

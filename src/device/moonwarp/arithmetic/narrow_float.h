@@ -1,8 +1,8 @@
-/* What __half and __nv_bfloat16 have in common: arithmetic, comparisons and functions on one number and on pairs.
+/* Arithmetic, comparisons and functions for __half and __nv_bfloat16, on single numbers and on pairs.
  *
- * Both compute in single precision and round once: a float has more than twice their bits and two more, so that +, -, *, /
- * and the square root come out as if rounded from the exact result. A fused multiply-add first rounds to odd. The types
- * themselves (cuda_fp16.h, cuda_bf16.h) say what they are by a specialisation of __mw_narrow_traits. */
+ * They are computed in single precision and rounded: a float has more than 2p + 2 bits, with p those of the narrow
+ * format, so that +, -, *, / and the square root are correctly rounded. A fused multiply-add rounds to odd first. The
+ * types (cuda_fp16.h, cuda_bf16.h) specialise __mw_narrow_traits. */
 #ifndef MOONWARP_NARROW_FLOAT_H
 #define MOONWARP_NARROW_FLOAT_H
 
@@ -19,7 +19,7 @@ template <typename T> using __mw_narrow = typename __mw_narrow_traits<T>::number
 template <typename V> using __mw_pair_of_narrow = typename __mw_narrow_pair_traits<V>::pair;
 
 /* clang-format off */
-/* One number: a function of T; the same on both of a pair. */
+/* A function of T, and the same for both numbers of a pair. */
 #define __mw_narrow_unary(name, pair_name, expression)                                                                 \
   template <typename T> __mw_both_template __mw_narrow<T> name(T a) {                                                  \
     float x = (float)a;                                                                                                \
@@ -41,7 +41,7 @@ __mw_narrow_binary(__hdiv, __h2div, __fdiv_rn(x, y))
 __mw_narrow_binary(__hadd_sat, __hadd2_sat, __saturatef(__fadd_rn(x, y)))
 __mw_narrow_binary(__hsub_sat, __hsub2_sat, __saturatef(__fsub_rn(x, y)))
 __mw_narrow_binary(__hmul_sat, __hmul2_sat, __saturatef(__fmul_rn(x, y)))
-/* The other of a NaN and a number; of the zeros, -0 is the smaller. */
+/* If one is NaN, the other number; -0 is less than +0. */
 __mw_narrow_binary(__hmax, __hmax2, x == y ? (signbit(x) ? y : x) : fmaxf(x, y))
 __mw_narrow_binary(__hmin, __hmin2, x == y ? (signbit(x) ? x : y) : fminf(x, y))
 __mw_narrow_binary(__hmax_nan, __hmax2_nan, x != x || y != y ? NAN : x == y ? (signbit(x) ? y : x) : fmaxf(x, y))
@@ -63,7 +63,7 @@ template <typename T> __mw_both_template __mw_narrow<T> __hneg(T a) { return T::
 template <typename V> __mw_both_template __mw_pair_of_narrow<V> __habs2(V a) { return V(__habs(a.x), __habs(a.y)); }
 template <typename V> __mw_both_template __mw_pair_of_narrow<V> __hneg2(V a) { return V(__hneg(a.x), __hneg(a.y)); }
 
-/* x * y + z; _sat within [0, 1], _relu not below 0. */
+/* x * y + z; _sat clamps to [0, 1], _relu at 0. */
 #define __mw_narrow_fma(suffix, expression)                                                                            \
   template <typename T> __mw_both_template __mw_narrow<T> __hfma##suffix(T a, __mw_same<T> b, __mw_same<T> c) {        \
     T sum = __mw_narrow_traits<T>::fma((float)a, (float)b, (float)c);                                                  \
@@ -83,8 +83,8 @@ template <typename V> __mw_both_template __mw_pair_of_narrow<V> __hcmadd(V a, __
   return V(__hfma(__hneg(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y)));
 }
 
-/* Comparisons: h.. on one number, h..2 gives a pair of 1 and 0, h..2_mask of 0xffff and 0, hb..2 whether both hold. The
-   forms with u hold for NaN too. */
+/* Comparisons: h.. of single numbers, h..2 gives a pair of 1 or 0, h..2_mask of 0xffff or 0, hb..2 whether both hold.
+   The forms with u are unordered: true for NaN. */
 #define __mw_narrow_compare(name, expression)                                                                          \
   template <typename T, typename = __mw_narrow<T>> __mw_both_template bool __h##name(T a, __mw_same<T> b) {            \
     float x = (float)a, y = (float)b;                                                                                  \
@@ -117,7 +117,7 @@ template <typename V> __mw_both_template __mw_pair_of_narrow<V> __hisnan2(V a) {
   return V(decltype(a.x)(__hisnan(a.x) ? 1.0f : 0.0f), decltype(a.x)(__hisnan(a.y) ? 1.0f : 0.0f));
 }
 
-/* Operators, for two operands of the type: with a float beside it a narrow number is a float. */
+/* Operators for two operands of the type; with a float operand, the narrow number is converted to float. */
 #define __mw_narrow_operator(sign, function, pair_function)                                                            \
   template <typename T> __mw_both_template __mw_narrow<T> operator sign(T a, T b) { return function(a, b); }           \
   template <typename V> __mw_both_template __mw_pair_of_narrow<V> operator sign(V a, V b) {                            \
@@ -177,7 +177,7 @@ __mw_narrow_shuffle(__shfl_down, unsigned) __mw_narrow_shuffle(__shfl_xor, int);
 #undef __mw_narrow_shuffle
 /* clang-format on */
 
-/* There are no instructions for them: compare and swap of the bits. */
+/* Atomic operations without instructions: compare and swap of the bits. */
 template <typename T> __mw_device_template __mw_narrow<T> atomicAdd(T *address, __mw_same<T> value) {
   unsigned short *word = (unsigned short *)address, old = *(volatile unsigned short *)word, seen;
   for (;; old = seen) {
@@ -185,15 +185,15 @@ template <typename T> __mw_device_template __mw_narrow<T> atomicAdd(T *address, 
     if (seen == old) return T::__mw_of_bits(old);
   }
 }
-/* Each of the two on its own, as CUDA's. */
+/* As in CUDA, each of the two is atomic by itself. */
 template <typename V> __mw_device_template __mw_pair_of_narrow<V> atomicAdd(V *address, __mw_same<V> value) {
   return V(atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y));
 }
 
-/* An exact value rounded to a narrow type T by way of `nearest`, its nearest: the next one where the direction asks. */
+/* An exact value rounded to the narrow type T: `nearest`, or the next number in the rounding's direction. */
 template <typename T> __mw_both_template T __mw_narrow_step(T nearest, bool away) {
   if ((nearest.__x & 0x7fff) == 0) return T::__mw_of_bits(away ? 1 : 0x8001);
-  bool larger = (nearest.__x >> 15 == 0) == away; /* in size; `away`: toward +infinity */
+  bool larger = (nearest.__x >> 15 == 0) == away; /* in magnitude; `away`: toward +infinity */
   return T::__mw_of_bits((unsigned short)(larger ? nearest.__x + 1 : nearest.__x - 1));
 }
 template <typename T> __mw_both_template T __mw_narrow_rz(double x) {
@@ -210,17 +210,17 @@ template <typename T> __mw_both_template T __mw_narrow_rd(double x) {
   return (double)(float)nearest > x ? __mw_narrow_step(nearest, false) : nearest;
 }
 
-/* A double as a float that rounds on to a narrower type as the double would: the last bit stands for what was lost. */
+/* A double rounded to odd in float, so that rounding it to a narrower type gives the same as rounding the double. */
 __mw_both float __mw_float_to_odd(double x) {
   float f = (float)x;
   int bits = __float_as_int(f);
   double error = x - (double)f;
-  if (f - f != 0.0f && x - x == 0.0) return f; /* beyond float's range: infinite in any narrow type */
+  if (f - f != 0.0f && x - x == 0.0) return f; /* out of float's range: infinite in any narrow type */
   bool lost = error != 0.0 && error == error && !(bits & 1);
   return lost ? __int_as_float((error > 0) == (f > 0) || f == 0 ? bits + 1 : bits - 1) : f;
 }
 
-/* x + y to odd in single precision. */
+/* x + y rounded to odd in single precision. */
 __mw_both float __mw_sum_to_oddf(float x, float y) {
   __mw_exactly;
   float sum = x + y, other = sum - x, error = (x - (sum - other)) + (y - other);

@@ -1,16 +1,16 @@
 /* SIMD within a register: arithmetic of the two 16-bit or the four 8-bit elements of a 32-bit word (CUDA Math API,
  * "SIMD Intrinsics").
  *
- * All elements of a word are computed by a few 32-bit operations, so that lanes of a gang stay one 32-bit vector each.
- * `high` has the top bit of each element set and says by that how wide elements are: 0x80008000 or 0x80808080. A sum is
- * kept within its element by adding all bits but the top one, whose own sum is an exclusive or; conditions are made as
- * top bits and spread over their element (H. S. Warren, Hacker's Delight, 2nd edition, section 2-18). */
+ * All elements of a word are computed by a few 32-bit operations, so that a gang needs one 32-bit lane for each thread.
+ * `high` has the top bit of each element set, which defines the elements' width: 0x80008000 or 0x80808080. Carries do
+ * not cross elements: all bits except the top ones are added, and the top bits are combined by exclusive or. Conditions
+ * are computed as top bits and extended to masks (H. S. Warren, Hacker's Delight, 2nd edition, section 2-18). */
 #ifndef MOONWARP_SIMD_IN_WORD_H
 #define MOONWARP_SIMD_IN_WORD_H
 
 /* An element's bits but one: from its top bit to its lowest. */
 __mw_both int __mw_packed_shift(unsigned int high) { return high == 0x80008000u ? 15 : 7; }
-/* Element masks: each is all ones where its top bit is set in `tops`, which holds nothing but top bits. */
+/* Element masks: all ones for elements whose top bit is set in `tops`, which has no other bits. */
 __mw_both unsigned int __mw_packed_mask(unsigned int tops, unsigned int high) {
   return (tops - (tops >> __mw_packed_shift(high))) | tops;
 }

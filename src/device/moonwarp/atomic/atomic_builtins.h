@@ -1,5 +1,5 @@
-/* The compiler's own atomic functions that moonwarp/atomic/atomic_objects.h is written in, which NVRTC has not: made of CUDA's.
- * All are of the whole system, and between two fences, as for the strictest order. */
+/* The compiler's atomic built-ins that moonwarp/atomic/atomic_objects.h uses, for NVRTC, which does not have them: by
+ * CUDA's atomic functions. All have system scope and are between two fences, and so are sequentially consistent. */
 #ifndef MOONWARP_ATOMIC_BUILTINS_H
 #define MOONWARP_ATOMIC_BUILTINS_H
 
@@ -24,7 +24,7 @@ __mw_integers(bool) __mw_integers(char) __mw_integers(signed char) __mw_integers
 #undef __mw_integers
 #define __is_integral(T) __mw_integer<T>::value
 
-    /* Compare and exchange of a word of 1, 2, 4 or 8 bytes: what was there. A byte is one of the four in a word. */
+    /* Compare and exchange of 1, 2, 4 or 8 bytes; returns the old value. A byte is exchanged as part of a word. */
     template <class T>
     __mw_device_template T __mw_swap_if(T *cell, T expected, T desired) {
   if constexpr (sizeof(T) == 8) {
@@ -60,7 +60,7 @@ __mw_device_template bool __atomic_compare_exchange_n(T *cell, T *expected, T de
   *expected = old;
   return done;
 }
-/* Whatever F makes of the old value. */
+/* Stores F of the old value. */
 template <class T, class F> __mw_device_template T __mw_change(T *cell, F make) {
   T old = *(const volatile T *)cell;
   while (!__atomic_compare_exchange_n(cell, &old, make(old), false, 0, 0)) continue;

@@ -1,6 +1,6 @@
 /* Atomic objects and references: cuda::atomic<T, scope>, cuda::atomic_ref<T, scope>, cuda::std::atomic<T>, fences.
  *
- * T is an integer, a real number, a pointer or a struct of 1, 2, 4 or 8 bytes. */
+ * T is an integer, a floating-point number, a pointer or a struct of 1, 2, 4 or 8 bytes. */
 #ifndef MOONWARP_ATOMIC_OBJECTS_H
 #define MOONWARP_ATOMIC_OBJECTS_H
 
@@ -33,7 +33,7 @@ using std::memory_order_seq_cst;
 
 namespace details {
 
-/* The bits of a value, which is what is compared and exchanged. */
+/* The bits of a value, which are compared and exchanged. */
 template <size_t Size> struct word_of {
   static_assert(Size == 1 || Size == 2 || Size == 4 || Size == 8, "an atomic value has 1, 2, 4 or 8 bytes");
 };
@@ -57,7 +57,7 @@ template <typename T> struct step_of<T *> {
   using type = ptrdiff_t;
 };
 
-/* What objects and references have in common. Derived has at(), the address. */
+/* The common base of objects and references. Derived has at(), the address. */
 template <typename T, typename Derived> class atomic_operations {
   using word = typename word_of<sizeof(T)>::type;
   using step = typename step_of<T>::type;
@@ -65,7 +65,7 @@ template <typename T, typename Derived> class atomic_operations {
   __mw_member word *bits() const { return (word *)static_cast<const Derived *>(this)->at(); }
   __mw_member static word to_bits(const T &value) { return __builtin_bit_cast(word, value); }
   __mw_member static T from_bits(word value) { return __builtin_bit_cast(T, value); }
-  /* Whatever F makes of it; for what no instruction does. */
+  /* Stores F of the old value, for operations without an instruction. */
   template <typename F> __mw_member T change(F make) const {
     word old = __atomic_load_n(bits(), __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(bits(), &old, to_bits(make(from_bits(old))), false, __ATOMIC_SEQ_CST,

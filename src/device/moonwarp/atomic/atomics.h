@@ -1,11 +1,11 @@
-/* CUDA's atomic functions: each returns the value that was there before. They order nothing else (relaxed), as in CUDA.
+/* CUDA's atomic functions. Each returns the old value. As in CUDA, they are relaxed: they order no other accesses.
  *
- * Each comes in three scopes: the device (no suffix), the block (_block) and the whole system (_system). They become
- * atomicrmw and cmpxchg instructions, which all compilers behind clang know. */
+ * Each exists in three scopes: the device (no suffix), the block (_block) and the system (_system). They become LLVM's
+ * atomicrmw and cmpxchg instructions. */
 #ifndef MOONWARP_ATOMICS_H
 #define MOONWARP_ATOMICS_H
 
-/* Compare *address with `expected` and store `desired` where they are equal; `bits` are compared, not numbers. */
+/* Compare *address with `expected` and store `desired` if they are equal, as bits rather than as numbers. */
 #define __mw_cas(type, suffix, scope)                                                                                  \
   __mw_device type atomicCAS##suffix(type *address, type expected, type desired) {                                     \
     __scoped_atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED, scope); \
@@ -63,7 +63,7 @@
   __mw_wrap(Dec, old == 0 || old > limit ? limit : old - 1, suffix, scope)
 
 __mw_atomics(, __MEMORY_SCOPE_DEVICE)
-#ifndef __MW_NVPTX__ /* whose instructions LLVM does not make for the other scopes: nvptx/atomics.h has them */
+#ifndef __MW_NVPTX__ /* LLVM's NVPTX does not support the other scopes: see nvptx/atomics.h */
 __mw_atomics(_block, __MEMORY_SCOPE_WRKGRP)
 __mw_atomics(_system, __MEMORY_SCOPE_SYSTEM)
 #endif

@@ -7,8 +7,8 @@
 #include "moonwarp/math/float_error_functions.h"
 
 /* The normal quantile of probability 1/2 + q, by the method PPND16 of Wichura, Algorithm AS 241 (Applied Statistics 37,
-   1988). `tails` is the probability outside [-|result|, |result|], 1 - 2|q|, given apart because it may be known better
-   than q, and `log_tails` its logarithm. */
+   1988). `tails` is the probability outside [-|result|, |result|], 1 - 2|q|, a separate parameter because it may be
+   known more accurately than q, and `log_tails` its logarithm. */
 __mw_both double __mw_quantile(double q, double tails, double log_tails) {
   if (fabs(q) <= 0.425) {
     double r = fma(-q, q, 0.180625);
@@ -43,17 +43,17 @@ __mw_both double __mw_quantile(double q, double tails, double log_tails) {
 
 __mw_both double __mw_quantile(double q, double tails) { return __mw_quantile(q, tails, log(tails)); }
 __mw_both double normcdfinv(double p) { return __mw_quantile(p - 0.5, 2 * (p < 0.5 ? p : 1 - p)); }
-/* One Newton step brings the quantile's few units in the last place down to about one; erf or erfc, whichever is small. */
+/* One Newton step reduces the quantile's error from a few ulp to about one; it uses the smaller of erf and erfc. */
 __mw_both double erfinv(double x) {
   double a = fabs(x), y = 0.7071067811865476 * __mw_quantile(0.5 * a, 1 - a);
-  if (!(a < 1) || a < 1e-8) return __builtin_copysign(y, x); /* there 0.886 x is exact enough */
+  if (!(a < 1) || a < 1e-8) return __builtin_copysign(y, x); /* 0.886 x is accurate enough there */
   double residual = a < 0.5 ? erf(y) - a : (1 - a) - erfc(y);
   y -= 0.886226925452758 * residual * exp(y * y);
   return __builtin_copysign(y, x);
 }
 __mw_both double erfcinv(double x) { return 0.7071067811865476 * __mw_quantile(0.5 * (1 - x), x < 1 ? x : 2 - x); }
 
-/* In single precision a short logarithm is exact enough. */
+/* In single precision a short logarithm is accurate enough. */
 __mw_both double __mw_quantile_float(double q, double tails) {
   double log_tails = tails >= 0 ? 0x1.62e42fefa39efp-1 * __mw_log2_wide(tails) : __builtin_nan("");
   return __mw_quantile(q, tails, log_tails);

@@ -1,7 +1,7 @@
 /* The error functions in single precision: erff, erfcf, erfcxf, normcdff.
  *
- * erff is a polynomial near zero and 1 - 2^-g(x) beyond, g a polynomial. The complement has to be exact relative to
- * results as small as 1e-45 and goes by way of double. */
+ * erff is a polynomial near zero and 1 - 2^-g(x) with a polynomial g elsewhere. The complement has to be accurate
+ * relative to results as small as 1e-45, so it is computed in double precision. */
 #ifndef MOONWARP_FLOAT_ERROR_FUNCTIONS_H
 #define MOONWARP_FLOAT_ERROR_FUNCTIONS_H
 
@@ -21,8 +21,8 @@ __mw_both float erff(float x) {
   return copysignf(a < 0.92f ? near : far, x);
 }
 
-/* exp(a^2) erfc(a) for a >= 0, to 2^-32: Shepherd and Laframboise's (1 + 2a) times it, in (a - 4) / (a + 4) (Mathematics of
-   Computation 36, 1981). */
+/* exp(a^2) erfc(a) for a >= 0, to 2^-32: Shepherd and Laframboise's (1 + 2a) times it, in (a - 4) / (a + 4)
+   (Mathematics of Computation 36, 1981). */
 __mw_both double __mw_erfcx_wide(double a) {
   double u = (a - 4.0) / (a + 4.0);
   double p =
@@ -32,7 +32,7 @@ __mw_both double __mw_erfcx_wide(double a) {
                       0x1.3a2cc03435ce2p-13, -0x1.2a650e959b48fp-17, -0x1.56ddc6687d54dp-17);
   return p / (1.0 + 2.0 * a);
 }
-/* exp(-x^2) of it; from 11 on the result is 0 in float. */
+/* exp(-x^2) times that function; for 11 and more the result is 0 in float. */
 __mw_both double __mw_erfc_wide(double x) {
   double a = fabs(x), b = a < 12.0 ? a : 12.0;
   double y = __mw_exp2_wide(b * b * -0x1.71547652b82fep+0) * __mw_erfcx_wide(b);

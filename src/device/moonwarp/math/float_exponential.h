@@ -1,9 +1,8 @@
 /* Exponential functions in single precision: expf, exp2f, exp10f, expm1f, sinhf, coshf, tanhf.
  *
- * Straight arithmetic, without tables, calls or branches, so that the lanes of a gang go through it together. x is
- * split into n halvings or doublings and a small rest, whose function is a minimax polynomial. The rest's rounding errors
- * are carried along where CUDA allows only one unit in the last place. A comparison with NaN is false, so the limits
- * below let it through. */
+ * Straight-line arithmetic without tables, calls or branches, so that it vectorises. x is reduced to n ln 2 + r; the
+ * result is 2^n times a minimax polynomial in the small rest r. Rounding errors of the rest are carried along in
+ * functions whose error bound in CUDA is one ulp. Comparisons with NaN are false, so the limits below let NaN pass. */
 #ifndef MOONWARP_FLOAT_EXPONENTIAL_H
 #define MOONWARP_FLOAT_EXPONENTIAL_H
 
@@ -13,14 +12,15 @@
 __mw_both int __mw_bits(float x) { return __builtin_bit_cast(int, x); }
 __mw_both float __mw_float(int bits) { return __builtin_bit_cast(float, bits); }
 
-/* -use_fast_math replaces some functions by their intrinsics, as nvcc's does: float_fast.h. */
+/* As with nvcc, -use_fast_math replaces some functions by their intrinsics: float_fast.h. */
 #ifdef __USE_FAST_MATH__
 #define __mw_accurate(name) __mw_accurate_##name
 #else
 #define __mw_accurate(name) name
 #endif
 
-/* Adding this leaves in a number's last bits the integer nearest to it: no conversion that has to saturate. */
+/* The magic number: adding it leaves the nearest integer in the sum's low mantissa bits, which is cheaper than a
+   saturating conversion. */
 #define __mw_shifter 0x1.8p+23f
 
 __mw_both int __mw_shifted(float t) { return __mw_bits(t) - __mw_bits(__mw_shifter); }
@@ -28,7 +28,7 @@ __mw_both int __mw_shifted(float t) { return __mw_bits(t) - __mw_bits(__mw_shift
 /* 2^n for -126 <= n <= 127 */
 __mw_both float __mw_power_of_2(int n) { return __mw_float((int)((unsigned)n << 23) + 0x3f800000); }
 
-/* y 2^n, rounded once also where it is a denormal, and infinite where n is 128 and y at least 1. */
+/* y 2^n, rounded once even if the result is subnormal, and infinite if n is 128 and y at least 1. */
 __mw_both float __mw_times_power(float y, int n) {
   int half = n >> 1;
   return y * __mw_power_of_2(half) * __mw_power_of_2(n - half);
@@ -77,7 +77,7 @@ __mw_both float __mw_accurate(exp10f)(float x) {
   return __mw_times_power(p, __mw_shifted(t));
 }
 
-/* 2^n (1 + r + tail) - 1: what their sums lose by rounding is put back. Halved until the end, for
+/* 2^n (1 + r + tail) - 1, with the rounding errors of the sums added back. Computed as half of that until the end, for
    n = 128. */
 __mw_both float expm1f(float x) {
   __mw_exactly;
@@ -92,10 +92,10 @@ __mw_both float expm1f(float x) {
   float half_power = __mw_power_of_2(__mw_shifted(t) - 1), whole = half_power - 0.5f, part = half_power * r;
   float sum = whole + part, error = (whole - sum) + part + ((half_power - whole) - 0.5f);
   float y = 2.0f * (sum + fmaf(half_power, tail, error));
-  return fabsf(x) < 0x1p-60f ? x : y; /* zeros keep their sign, denormals their last bit */
+  return fabsf(x) < 0x1p-60f ? x : y; /* preserves the sign of zero and all bits of subnormals */
 }
 
-/* exp(x) / 4, for 0 <= x <= 90: what coshf and sinhf need lies beyond expf's range */
+/* exp(x) / 4, for 0 <= x <= 90: coshf and sinhf need values outside of expf's range */
 __mw_both float __mw_quarter_exp(float x) {
   int n;
   float r = __mw_split_exp(x, &n);

@@ -1,8 +1,8 @@
-/* The fast functions of single precision, __expf and its like, with the errors that CUDA's programming guide allows them;
- * -use_fast_math puts them in the place of the accurate ones.
+/* Fast single-precision functions (__expf, __sinf, …) with the error bounds of CUDA's programming guide. With
+ * -use_fast_math they replace the accurate ones.
  *
- * They save the second part of a reduction, the terms of a polynomial and the branch for large angles. Zeros, infinities
- * and NaN are as in the accurate functions. */
+ * Their argument reduction has one part less, their polynomials have fewer terms, and there is no branch for large
+ * angles. Zeros, infinities and NaN are treated as by the accurate functions. */
 #ifndef MOONWARP_FLOAT_FAST_H
 #define MOONWARP_FLOAT_FAST_H
 
@@ -14,7 +14,7 @@
 #include "../../nvptx/float_fast.h"
 #else
 
-/* 2^(x scale), of any x; the product is rounded only once its whole part is gone. */
+/* 2^(x scale) for any x; the product is rounded after its integer part has been subtracted. */
 __mw_both float __mw_fast_exp2(float x, float scale) {
   __mw_exactly;
   const float high = 129.0f / scale, low = -151.0f / scale;
@@ -45,13 +45,13 @@ __mw_both float __log10f(float x) {
   float k, f = __mw_split_log(x, &k);
   return __mw_log_limits(x, fmaf(k, 0x1.344136p-2f, __mw_fast_log_near(f) * 0x1.bcb7b2p-2f));
 }
-/* By definition a negative x gives NaN, for exponents that need no logarithm as well. */
+/* By definition, a negative x gives NaN, even with exponents for which no logarithm is needed. */
 __mw_both float __powf(float x, float y) {
   if (__mw_is_short_power(y)) return x < 0 ? __builtin_nanf("") : __mw_short_power(x, y);
   return __mw_fast_exp2(y * __log2f(x), 1.0f);
 }
 
-/* sin(x - k pi) for |k| that a float can count, the difference held within a quarter turn and a little */
+/* sin(x - k pi) for |k| up to 2^24; the difference is clamped to slightly more than a quarter turn */
 __mw_both float __mw_fast_half_turn(float x, float k, int n) {
   __mw_exactly;
   float r = fmaf(k, 0x1.777a5cp-24f, fmaf(k, -0x1.921fb6p+1f, x)), limit = 0x1.94p+0f;
@@ -65,7 +65,7 @@ __mw_both float __sinf(float x) {
   __mw_exactly;
   float a = fabsf(x), t = fmaf(a, 0x1.45f306p-2f, __mw_shifter);
   float y = __mw_fast_half_turn(a, t - __mw_shifter, __mw_shifted(t));
-  return __mw_float(__mw_bits(y) ^ (__mw_bits(x) & (int)0x80000000)); /* a zero keeps its sign */
+  return __mw_float(__mw_bits(y) ^ (__mw_bits(x) & (int)0x80000000)); /* preserves the sign of zero */
 }
 /* cos x = -sin(x - (k + 1/2) pi) for an even k */
 __mw_both float __cosf(float x) {

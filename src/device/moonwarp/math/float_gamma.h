@@ -1,8 +1,8 @@
 /* The gamma function and its logarithm in single precision: tgammaf, lgammaf.
  *
- * In double: Stirling's series of an argument that is moved up first (Abramowitz and Stegun 6.1.40), and the reflection
- * at 1/2 (6.1.17). Around its zeros 1 and 2 the logarithm is (x - 1)(x - 2) times a polynomial. Double precision calls
- * libm's. */
+ * Computed in double precision: Stirling's series after the recurrence has moved the argument up (Abramowitz and Stegun
+ * 6.1.40), and the reflection formula below 1/2 (6.1.17). Around its zeros 1 and 2 the logarithm is (x - 1)(x - 2)
+ * times a polynomial. In double precision, libm's functions are called. */
 #ifndef MOONWARP_FLOAT_GAMMA_H
 #define MOONWARP_FLOAT_GAMMA_H
 

@@ -1,13 +1,13 @@
 /* Logarithms and inverse hyperbolic functions in single precision: logf, log2f, log10f, log1pf, asinhf, acoshf, atanhf.
  *
- * x = 2^k (1 + f) with f in [-1/3, 1/3); log(1 + f) is a minimax polynomial. Near 1, k is 0 and the polynomial's relative
- * error is the result's; elsewhere the sum with k's part is carried in two floats. No tables, no branches. */
+ * x = 2^k (1 + f) with f in [-1/3, 1/3); log(1 + f) is a minimax polynomial. Near 1, k is 0 and the polynomial's
+ * relative error is the result's; elsewhere the sum with k's part is carried in two floats. No tables, no branches. */
 #ifndef MOONWARP_FLOAT_LOGARITHM_H
 #define MOONWARP_FLOAT_LOGARITHM_H
 
 #include "moonwarp/math/float_exponential.h"
 
-/* For x > 0 and finite; denormals are brought up first. */
+/* For x > 0 and finite; subnormals are scaled up first. */
 __mw_both float __mw_split_log(float x, float *k) {
   __mw_exactly;
   bool tiny = x < 0x1p-126f;
@@ -16,7 +16,7 @@ __mw_both float __mw_split_log(float x, float *k) {
   return __mw_float((bits & 0x7fffff) + 0x3f2aaaab) - 1.0f;
 }
 
-/* The logarithm y at 0, at infinity, and of negative numbers and NaN. */
+/* The logarithm y, corrected for 0, infinity, negative numbers and NaN. */
 __mw_both float __mw_log_limits(float x, float y) {
   y = x < __builtin_inff() ? y : x;
   y = x == 0.0f ? -__builtin_inff() : y;
@@ -41,7 +41,7 @@ __mw_both float __mw_accurate(logf)(float x) {
   return __mw_log_limits(x, __mw_join_log(k, f, 0.0f));
 }
 
-/* k + f c + f^2 tail, for logarithms of another base: c = high + low is that of e. */
+/* k + f c + f^2 tail, for logarithms to another base: c = high + low is the logarithm of e. */
 __mw_both float __mw_join_log_base(float whole, float f, float high, float low, float tail) {
   __mw_exactly;
   float part = f * high, part_low = fmaf(f, low, fmaf(f, high, -part));
@@ -63,7 +63,7 @@ __mw_both float __mw_accurate(log10f)(float x) {
   return __mw_log_limits(x, fmaf(k, 0x1.3509f8p-18f, y));
 }
 
-/* 1 + x = 2^k (1 + f + low): what 1 + x loses by rounding is put back. */
+/* 1 + x = 2^k (1 + f + low), where low is the rounding error of 1 + x. */
 __mw_both float log1pf(float x) {
   __mw_exactly;
   float u = 1.0f + x;

@@ -1,13 +1,13 @@
 /* Powers and roots in single precision: powf, cbrtf, rcbrtf, hypotf.
  *
- * A power's logarithm needs more bits than a float has: powf goes by way of double, to half a unit in the last place. */
+ * The logarithm for a power needs more bits than a float has, so powf computes in double precision, to half an ulp. */
 #ifndef MOONWARP_FLOAT_POWER_H
 #define MOONWARP_FLOAT_POWER_H
 
 #include "moonwarp/math/double/double_power.h"
 #include "moonwarp/math/float_logarithm.h"
 
-/* 2^x in double, to 2^-34; beyond 400 it stays there, which is far out of a float's range. */
+/* 2^x in double, to 2^-34; x is clamped to 400, which is far outside of a float's range. */
 __mw_both double __mw_exp2_wide(double x) {
   __mw_exactly;
   x = x > 400.0 ? 400.0 : x;
@@ -34,7 +34,7 @@ __mw_both float __mw_accurate(powf)(float x, float y) {
   log = a == 0.0f ? -1e60 : log;
   log = a < __builtin_inff() ? log : 1e60;
   float p = (float)__mw_exp2_wide((double)y * log);
-  /* The sign of a negative base to an odd exponent; NaN to one that is no integer. From 2^24 on all are even. */
+  /* A negative base: negative with an odd exponent, NaN with one that is not an integer. From 2^24 on all are even. */
   float half = 0.5f * y;
   bool integral = rintf(y) == y, odd = integral && rintf(half) != half && fabsf(y) < 0x1p+24f;
   p = __mw_bits(x) < 0 && odd ? -p : p;

@@ -13,9 +13,10 @@ struct __mw_angle { /* quarters * pi/2 + rest */
   int quarters;
 };
 
-/* For finite a >= 2^17. Bits of 2/pi that contribute multiples of 4 to a 2/pi are left out, 96 are kept: those of four words
- * from `first` on, where the first word's first bit has the weight 2^31. All that is chosen is chosen between constants, so
- * that lanes look nothing up, and a word is 32 bits until they are multiplied: this is compiled wherever there is a sine. */
+/* For finite a >= 2^17. Bits of 2/pi that contribute multiples of 4 to a 2/pi are left out and 96 are used: those of
+ * four words from `first` on, where the first word's first bit has the weight 2^31. The words are selected from
+ * constants rather than looked up, which would be a gather, and have 32 bits until they are multiplied: every sine
+ * contains this code. */
 __mw_both __mw_cold __mw_angle __mw_reduce_large(float a) {
   int bits = __mw_bits(a), first = (bits >> 23) - 120, shift = first & 31; /* first is 24 to 134 */
   bool by_1 = (first & 32) != 0, by_2 = (first & 64) != 0, by_4 = (first & 128) != 0;
@@ -36,14 +37,14 @@ __mw_both __mw_cold __mw_angle __mw_reduce_large(float a) {
   int rest = shift ^ 31;
   unsigned v0 = w0 << shift | w1 >> 1 >> rest, v1 = w1 << shift | w2 >> 1 >> rest, v2 = w2 << shift | w3 >> 1 >> rest;
   unsigned m = (unsigned)(bits & 0x7fffff) | 0x800000u;
-  /* of 4 quadrants, 2 bits of them whole */
+  /* in quadrants, with 2 integer bits */
   unsigned long long turns =
       ((unsigned long long)(m * v0) << 32) + (unsigned long long)m * v1 + ((unsigned long long)m * v2 >> 32);
   long long fraction = (long long)(turns << 2);
   return {(float)((double)fraction * 0x1.921fb54442d18p-64), (int)(turns >> 62) + (fraction < 0 ? 1 : 0)};
 }
 
-/* Of a = |x|; the rest is NaN for infinity and NaN. A sine and a cosine of one angle have this in common. */
+/* Reduces a = |x|; the rest is NaN for infinity and NaN. mwcc merges the calls for a sine and a cosine of one angle. */
 __mw_both __mw_once __mw_angle __mw_reduce(float a) {
   __mw_exactly;
   float t = fmaf(a, 0x1.45f306p-1f, __mw_shifter), k = t - __mw_shifter;
@@ -63,13 +64,13 @@ __mw_both float __mw_sin_near(float r, float s) {
 __mw_both float __mw_cos_near(float s) {
   return __mw_polynomialf(s, 1.0f, -0.5f, 0x1.555548p-5f, -0x1.6c0b16p-10f, 0x1.99a138p-16f);
 }
-/* y with its sign changed where bit 1 of n is set, and where `sign`'s bit 31 is */
+/* y with its sign changed if bit 1 of n is set, and again if bit 31 of `sign` is */
 __mw_both float __mw_turn(float y, int n, int sign) {
   return __mw_float(__mw_bits(y) ^ (int)(((unsigned)(n & 2) << 30) ^ ((unsigned)sign & 0x80000000u)));
 }
 
-/* Both polynomials are computed, and one is chosen: a gang's lanes want both anyway, and a sine and a cosine of one angle
-   share them. */
+/* Both polynomials are computed and one is selected: the lanes of a gang usually need both, and so do a sine and a
+   cosine of one angle. */
 __mw_both void __mw_accurate(sincosf)(float x, float *sine, float *cosine) {
   __mw_angle angle = __mw_reduce(fabsf(x));
   float r = angle.rest, s = r * r, sin_r = __mw_sin_near(r, s), cos_r = __mw_cos_near(s);
@@ -94,7 +95,7 @@ __mw_both float __mw_accurate(tanf)(float x) {
   return __mw_turn(y, 0, __mw_bits(x));
 }
 
-/* Sine and cosine of pi x: whole turns drop out exactly, and pi is carried in two floats. */
+/* Sine and cosine of pi x: whole turns are subtracted exactly, and pi is represented by two floats. */
 __mw_both float __mw_sinpi_near(float r, float s) {
   __mw_exactly;
   float tail = __mw_polynomialf(s, -0x1.4abbcep+2f, 0x1.466b78p+1f, -0x1.32adacp-1f, 0x1.443b98p-4f);
@@ -109,7 +110,7 @@ __mw_both float __mw_reduce_pi(float x, int *k) {
   *k = __mw_shifted(t);
   return fmaf(t - __mw_shifter, -0.5f, turn);
 }
-/* A zero of sinpif has its argument's sign, one of cospif is +0. */
+/* Zeros of sinpif have the argument's sign, zeros of cospif are +0. */
 __mw_both float sinpif(float x) {
   int n;
   float r = __mw_reduce_pi(x, &n), s = r * r;
@@ -126,7 +127,7 @@ __mw_both void sincospif(float x, float *sine, float *cosine) {
   *cosine = cospif(x);
 }
 
-/* Of the tangent t in [0, 1]; the polynomial is in t^2. */
+/* The arctangent of t in [0, 1], by a polynomial in t^2. */
 __mw_both float __mw_atan_near(float t) {
   __mw_exactly;
   float s = t * t;

@@ -1,9 +1,9 @@
-/* The C library's mathematics, single and double precision, under C's names.
+/* The C library's mathematical functions in single and double precision, under C's names.
  *
- * Only declarations, of what is an instruction, or rare enough to be a call of libm by one lane after another: the gamma
- * functions of double precision, Bessel functions, sine and cosine of huge doubles (docs/build/accuracy.md has the list). All else
- * is arithmetic for lanes: float_*.h and double_*.h, number_parts.h, remainders.h, roots.h, pi_trigonometry.h,
- * error_functions.h and bessel.h; C++'s overloads are in math_overloads.h. */
+ * This file has declarations only: of functions that are an instruction, and of rare ones that call libm for each lane
+ * in turn: the gamma functions of double precision, Bessel functions, sine and cosine of huge doubles (the list is in
+ * docs/build/accuracy.md). All others are arithmetic that vectorises: float_*.h and double_*.h, number_parts.h,
+ * remainders.h, roots.h, pi_trigonometry.h, error_functions.h and bessel.h. C++'s overloads are in math_overloads.h. */
 #ifndef MOONWARP_LIBM_H
 #define MOONWARP_LIBM_H
 
@@ -47,11 +47,11 @@ __mw_libm int abs(int x);
 __mw_libm long labs(long x);
 __mw_libm long long llabs(long long x);
 
-/* The payload of a NaN from text: CUDA's kernels pass "" or a number. */
+/* A NaN with the payload that the text has: kernels pass "" or a number. */
 __mw_both double nan(const char *) { return __builtin_nan(""); }
 __mw_both float nanf(const char *) { return __builtin_nanf(""); }
 
-/* A GPU has no C library: double_gamma.h, bessel_far.h and angle_reduction.h have these. */
+/* A GPU has no C library; these are in double_gamma.h, bessel_far.h and angle_reduction.h. */
 #ifndef __MW_NVPTX__
 __mw_pure double jn(int n, double x);
 __mw_pure float jnf(int n, float x);
@@ -61,7 +61,7 @@ __mw_pure float ynf(int n, float x);
 /* Writes libm's signgam. */
 __mw_libm double lgamma(double x);
 
-/* For angles too large to be reduced on lanes: double_trigonometry.h. */
+/* For double_trigonometry.h: angles that are too large for its vectorised reduction. */
 __mw_pure double __mw_libm_sin(double x) __asm__("sin");
 __mw_pure double __mw_libm_cos(double x) __asm__("cos");
 __mw_pure double __mw_libm_tan(double x) __asm__("tan");

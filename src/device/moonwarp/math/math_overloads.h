@@ -1,8 +1,8 @@
-/* C++'s overloads of the mathematical functions: sin(float), pow(float, int), isnan and their like; abs, min and max
- * through minmax.h.
+/* C++'s overloads of the mathematical functions: sin(float), pow(float, int), isnan, …; abs, min and max are in
+ * minmax.h.
  *
- * As in C++11, a float argument selects single precision and an integer counts as a double. NVRTC has those for floats
- * and doubles itself, and finds integers ambiguous. */
+ * As in C++11, a float argument selects single precision and an integer counts as a double. NVRTC has the overloads for
+ * floats and doubles itself; with it, integers are ambiguous. */
 #ifndef MOONWARP_MATH_OVERLOADS_H
 #define MOONWARP_MATH_OVERLOADS_H
 
@@ -39,7 +39,7 @@ __mw_promotes(long double, double); /* in host code only */
 #undef __mw_promotes
 /* clang-format on */
 
-/* The common type of what the arguments promote to: double as soon as one is not a float. */
+/* The arguments' common type after promotion: double unless all are floats. */
 template <typename T, typename U> struct __mw_wider {
   typedef double type;
 };
@@ -50,7 +50,7 @@ template <typename T, typename U>
 using __mw_common = typename __mw_wider<typename __mw_promote<T>::type, typename __mw_promote<U>::type>::type;
 template <typename T, typename U, typename V> using __mw_common3 = __mw_common<__mw_common<T, U>, V>;
 
-/* The template takes what is neither float nor double: an exact match with a plain function wins over it. */
+/* The template is for arguments that are neither float nor double: for those, plain functions are a better match. */
 #define __mw_math1(name)                                                                                               \
   __mw_for_float(__mw_both float name(float x) { return name##f(x); }) template <typename T>                           \
   __mw_both_template typename __mw_promote<T>::type name(T x) {                                                        \

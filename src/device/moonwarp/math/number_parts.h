@@ -1,5 +1,5 @@
-/* Numbers taken apart and put together: logb, ilogb, frexp, modf, ldexp, scalbn, scalbln, nextafter, fdim, lround and
- * llround, in single and double precision, by their bits, so that lanes need no call of libm. */
+/* Functions on the parts of floating-point numbers: logb, ilogb, frexp, modf, ldexp, scalbn, scalbln, nextafter, fdim,
+ * lround and llround, in single and double precision, by operations on bits, which vectorise. */
 #ifndef MOONWARP_NUMBER_PARTS_H
 #define MOONWARP_NUMBER_PARTS_H
 
@@ -55,7 +55,7 @@ __mw_take_apart(double, , __builtin_inf());
 __mw_take_apart(float, f, __builtin_inff());
 #undef __mw_take_apart
 
-/* By at most 2^1023 at a time; downwards so that only the last product is rounded to a denormal. */
+/* Scales by at most 2^1023 at a time; downwards, only the last product may be rounded to a subnormal. */
 __mw_both double ldexp(double x, int exponent) {
   int n = exponent;
   for (int i = 0; i < 2; ++i) {
@@ -82,7 +82,7 @@ __mw_both int __mw_exponent(long exponent) {
 __mw_both double scalbln(double x, long exponent) { return ldexp(x, __mw_exponent(exponent)); }
 __mw_both float scalblnf(float x, long exponent) { return ldexpf(x, __mw_exponent(exponent)); }
 
-/* A number's bits, as an integer, are in order; from 0 it is one step to the least number of y's sign. */
+/* The bits of numbers, as integers, have the numbers' order. The step from 0 is to the smallest number of y's sign. */
 __mw_both double nextafter(double x, double y) {
   long long bits = __mw_bits(x), step = (x < y) == (x > 0) ? 1 : -1;
   double next = x == 0 ? __builtin_copysign(0x1p-1074, y) : __mw_double(bits + step);

@@ -1,7 +1,7 @@
 /* sinpi, cospi, sincospi: sine and cosine of pi x, exact in their argument.
  *
- * x is reduced exactly to a quarter turn around a multiple of a half; there Taylor's series, with its first terms carried
- * in two doubles, is within one unit of the last place. */
+ * x is reduced exactly to [-1/4, 1/4] around a multiple of 1/2. There Taylor's series, with its first terms in two
+ * doubles, is accurate to one ulp. */
 #ifndef MOONWARP_PI_TRIGONOMETRY_H
 #define MOONWARP_PI_TRIGONOMETRY_H
 
@@ -29,7 +29,7 @@ __mw_both double __mw_cospi_near(double r) {
   return head + (rest + tail);
 }
 
-/* Whole turns drop out; what is left is quarter/2 + r of half a turn, quarter 0 to 3. */
+/* Subtracts whole turns; the rest is quarter/2 + r half turns, with quarter from 0 to 3. */
 __mw_both void __mw_reduce_turn(double x, int *quarter, double *r) {
   double turn = x - 2 * rint(x * 0.5);
   double halves = rint(2 * turn);
@@ -37,7 +37,7 @@ __mw_both void __mw_reduce_turn(double x, int *quarter, double *r) {
   *r = fma(halves, -0.5, turn);
 }
 
-/* A zero of sinpi has its argument's sign, one of cospi is +0. */
+/* Zeros of sinpi have the argument's sign, zeros of cospi are +0. */
 __mw_both double sinpi(double x) {
   int quarter;
   double r;

@@ -1,8 +1,8 @@
 /* c0 + c1 x + c2 x^2 + …, the highest power first.
  *
- * Macros, and not functions that call each other: those would each keep their coefficients in memory until they are inlined,
- * for a long polynomial a thousand instructions that clang makes, and that every compilation of the kernel reads and gets
- * rid of. */
+ * These are macros rather than nested functions. In unoptimised bitcode, functions store their coefficients to memory
+ * until they are inlined: a thousand instructions for a long polynomial, which every compilation would generate and
+ * delete. */
 #ifndef MOONWARP_POLYNOMIAL_H
 #define MOONWARP_POLYNOMIAL_H
 

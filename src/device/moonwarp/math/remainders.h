@@ -1,7 +1,7 @@
 /* Remainders of divisions, exact: fmod, remainder, remquo, in single and double precision.
  *
- * |x| is brought below |y| by whole multiples of |y| 2^k, k such that the quotient fits a double; each round takes 50 bits
- * of the whole quotient away, so that lanes hardly ever need a second one. */
+ * |x| is reduced below |y| by subtracting multiples of |y| 2^k, with k such that the quotient fits in a double. Each
+ * iteration removes 50 bits of the quotient, so a second one is rarely needed. */
 #ifndef MOONWARP_REMAINDERS_H
 #define MOONWARP_REMAINDERS_H
 
@@ -30,7 +30,7 @@ __mw_both double __mw_modulo(double a, double b, unsigned *quotient) {
   *quotient = q;
   return a;
 }
-/* What C says of zeros, infinities and NaN: x where |y| is infinite, NaN where x is or y is 0. */
+/* C's special cases: x if |y| is infinite, NaN if x is infinite or y is 0. */
 __mw_both bool __mw_divides(double a, double b) { return a < __builtin_inf() && b > 0 && b < __builtin_inf(); }
 __mw_both double __mw_no_remainder(double x, double y, double a, double b) {
   return a < __builtin_inf() && b == __builtin_inf() ? x : x != x || y != y ? x + y : __builtin_nan("");
@@ -62,7 +62,7 @@ __mw_both double remainder(double x, double y) {
   return remquo(x, y, &quotient);
 }
 
-/* Floats' remainders are floats, and in double quotients up to 2^50 take one round. */
+/* The remainder of floats is a float; in double precision, quotients up to 2^50 take one iteration. */
 __mw_both float fmodf(float x, float y) { return (float)fmod((double)x, (double)y); }
 __mw_both float remainderf(float x, float y) { return (float)remainder((double)x, (double)y); }
 __mw_both float remquof(float x, float y, int *quotient) { return (float)remquo((double)x, (double)y, quotient); }

@@ -1,7 +1,7 @@
 /* Reciprocal roots and Euclidean norms: rsqrt, rcbrt, rhypot, norm3d, rnorm3d, norm4d, rnorm4d, norm, rnorm.
  *
- * Single precision is computed in double, whose range needs no scaling, except for rsqrtf, which must be fast. Double
- * precision carries a sum of squares as two doubles and corrects the root by one Newton step. */
+ * Single precision is computed in double, which needs no scaling, except for rsqrtf, which has to be fast. Double
+ * precision has the sum of squares in two doubles and corrects the root by one Newton step. */
 #ifndef MOONWARP_ROOTS_H
 #define MOONWARP_ROOTS_H
 
@@ -9,9 +9,9 @@
 #include "moonwarp/math/float_power.h"
 
 #ifdef __MW_NVPTX__
-__mw_both float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); } /* within two units in the last place */
+__mw_both float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); } /* within 2 ulp */
 #else
-/* mwcc takes the processor's estimate for it, where that is good (src/mwcc/machine/x86_rsqrt.c). */
+/* With AVX-512, mwcc uses the processor's estimate (src/mwcc/machine/x86_rsqrt.c). */
 __mw_both float rsqrtf(float x) { _Pragma("clang fp reciprocal(on)") return 1.0f / sqrtf(x); }
 #endif
 
@@ -47,7 +47,7 @@ __mw_both double rsqrt(double x) {
   return __mw_reciprocal_root({x, 0});
 }
 
-/* A power of two that brings numbers up to `largest` into the range in which squares neither overflow nor vanish. */
+/* A power of two by which numbers up to `largest` are scaled so that their squares neither overflow nor underflow. */
 __mw_both double __mw_norm_scale(double largest) {
   return largest > 0x1p500 ? 0x1p-600 : largest < 0x1p-500 ? 0x1p600 : 1.0;
 }
@@ -82,7 +82,7 @@ __mw_both double rnorm3d(double x, double y, double z) { return __mw_reciprocal_
 __mw_both double norm4d(double x, double y, double z, double w) { return __mw_norm(x, y, z, w); }
 __mw_both double rnorm4d(double x, double y, double z, double w) { return __mw_reciprocal_norm(x, y, z, w); }
 
-/* Floats' squares are exact in double and far from its limits. */
+/* Squares of floats are exact in double and far from its limits. */
 template <typename... T> __mw_both_template double __mw_float_norm(T... x) {
   double largest = __mw_largest(x...);
   return largest == __builtin_inf() ? largest : sqrt((((double)x * x) + ...));
@@ -93,7 +93,7 @@ __mw_both float rnorm3df(float x, float y, float z) { return (float)(1.0 / __mw_
 __mw_both float norm4df(float x, float y, float z, float w) { return (float)__mw_float_norm(x, y, z, w); }
 __mw_both float rnorm4df(float x, float y, float z, float w) { return (float)(1.0 / __mw_float_norm(x, y, z, w)); }
 
-/* Of the `dimensions` numbers at `x`. */
+/* The norm of the `dimensions` numbers at `x`. */
 __mw_both double __mw_norm_of(int dimensions, const double *x, bool reciprocal) {
   double largest = 0;
   for (int i = 0; i < dimensions; ++i) largest = fmax(largest, fabs(x[i]));

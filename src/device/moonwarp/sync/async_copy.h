@@ -1,5 +1,5 @@
-/* cuda::memcpy_async, aligned_size_t: copies that a barrier or a pipeline is told of. They are done when the call returns,
- * so that waiting for them is waiting for the other threads that copy. (libcu++) */
+/* cuda::memcpy_async and aligned_size_t: copies whose completion a barrier or a pipeline tracks. They are synchronous,
+ * so that a wait for them only waits for the other threads that copy. (libcu++) */
 #ifndef MOONWARP_ASYNC_COPY_H
 #define MOONWARP_ASYNC_COPY_H
 

@@ -1,15 +1,15 @@
-/* cuda::barrier: so many arrivals end a phase, and who waits for one goes on then. Not all of a block need take part, and
- * arriving and waiting are two things. (libcu++)
+/* cuda::barrier: a phase ends after a given number of arrivals, and threads that wait for it then continue. Not all
+ * threads of a block need to participate, and arriving is separate from waiting. (libcu++)
  *
- * On the CPU device a wait to which all threads of a block come is a barrier of the block; else they run in turns, and one
- * that waits lets the others have theirs. */
+ * On the CPU device, a wait that all threads of a block reach is a barrier of the block. Otherwise the threads are
+ * fibers, and a thread that waits yields to the others. */
 #ifndef MOONWARP_BLOCK_BARRIER_H
 #define MOONWARP_BLOCK_BARRIER_H
 
 #include "moonwarp/atomic/atomic_objects.h"
 
 #ifdef __MW_NVRTC__
-/* std::move is built in, and a GPU's threads go on by themselves. */
+/* std::move is built in, and a GPU's threads make progress independently. */
 __mw_member void __mw_block_wait(const unsigned int *phase, unsigned int mask, unsigned int value) {
   while ((*(const volatile unsigned int *)phase & mask) == value) __mw_look();
 }
@@ -22,8 +22,8 @@ __mw_member void __mw_block_wait(const unsigned int *phase, unsigned int mask, u
 }
 __mw_member void __mw_check_wait(bool) {}
 #else
-/* Who calls this waits until phase & mask is another value: others of the block have their turns. Where all of the block
-   come to it together it is a barrier of the block, behind which the phase has ended, unless the count is another. */
+/* Wait until phase & mask has another value, while other threads of the block run. If all threads of the block reach it
+   together, it is a barrier of the block, after which the phase has ended, unless the barrier's count is another. */
 __mw_import void __mw_block_wait(const unsigned int *phase, unsigned int mask, unsigned int value);
 extern "C" __attribute__((host, device, noreturn)) void __assertfail(const char *message, const char *file,
                                                                      unsigned int line, const char *function,
@@ -65,19 +65,19 @@ public:
     return token;
   }
   __mw_member void wait(arrival_token &&token) const { wait_behind(token.phase); }
-  /* The phases' numbers are even and odd in turn. */
+  /* Phases are alternately even and odd. */
   __mw_member void wait_parity(bool odd) const { wait_while(1, odd); }
   __mw_member bool try_wait(arrival_token &&token) const { return now() != token.phase; }
   __mw_member bool try_wait_parity(bool odd) const { return (now() & 1) != odd; }
   __mw_member void arrive_and_wait() { wait(arrive()); }
-  /* Arrive, and take no part in the phases to come. */
+  /* Arrive, and do not participate in later phases. */
   __mw_member void arrive_and_drop() {
     __atomic_fetch_sub(&expected, 1, __ATOMIC_RELAXED);
     come(1);
   }
 
 private:
-  /* What was written before others see that one has come, and read after one has seen that others have. */
+  /* Orders writes before an arrival becomes visible, and reads after another thread's arrival is seen. */
   __mw_member static void fence() {
     if (Scope == thread_scope_block || Scope == thread_scope_thread)
       __threadfence_block();

@@ -1,5 +1,5 @@
-/* Barriers of the whole grid on a GPU, in a cooperative launch: the driver then gives the grid some memory, whose address
- * stands in two registers. */
+/* Barriers of the whole grid on a GPU, in a cooperative launch. For such a launch the driver passes memory to the grid,
+ * whose address is in two special registers; otherwise they are 0. */
 #ifndef MOONWARP_GRID_BARRIER_H
 #define MOONWARP_GRID_BARRIER_H
 
@@ -11,9 +11,9 @@ __mw_device unsigned int __mw_is_cooperative() {
   asm("mov.u32 %0, %%envreg2;" : "=r"(high));
   return low | high;
 }
-/* Blocks that have come are counted in the lowest bits; the highest turns over when all have, as one of them adds what is
-   missing to that. A grid that ends before all have come leaves a count behind, which is why each has a word of its own:
-   the host clears it. */
+/* The low bits count the blocks that have arrived. The top bit flips when all have: the first block adds the difference
+   to 2^31 instead of 1. A grid that ends before all blocks have arrived leaves its count, so each grid has a word of
+   its own, which the host clears. */
 __mw_cold_function void __mw_grid_wait(unsigned int) {
   if (!__mw_is_cooperative() || !__mw_guard.words) __mw_fail_trap(0, 0, 0);
   unsigned int *word = &__mw_guard_shared()->barriers[__mw_grid_id() % MW_GUARD_LAUNCHES];

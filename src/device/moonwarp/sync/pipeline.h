@@ -1,8 +1,8 @@
 /* cuda::pipeline: stages that producers fill and consumers read. (libcu++)
  *
- * Copies are done when the call that begins them returns, so a thread's own pipeline has nothing to wait for. In one of a
- * block's, a consumer waits until all producers have committed the stage, a producer until all consumers have released it:
- * at the block's barrier where every thread is both, else at two barriers of the stage's. */
+ * Copies are synchronous, so a thread's own pipeline never waits. In a pipeline of a block, a consumer waits until all
+ * producers have committed the stage, and a producer until all consumers have released it: at the block's barrier if
+ * every thread is both, otherwise at two barriers of the stage. */
 #ifndef MOONWARP_PIPELINE_H
 #define MOONWARP_PIPELINE_H
 
@@ -35,8 +35,8 @@ public:
   pipeline &operator=(const pipeline &) = delete;
 
   __mw_member void producer_acquire() {
-    /* Where all are both, who commits a stage again has waited for it before, and so have all; the barrier keeps what
-       they read from being written over. */
+    /* If every thread is both, all have waited for a stage before it is committed again; the barrier prevents that its
+       data is overwritten while others read it. */
     if (what == UNIFIED && head >= stages) __syncthreads();
     if (what == PRODUCER) emptied[head % stages].wait_parity((head / stages + 1) % 2);
   }
@@ -91,7 +91,7 @@ template <int = 0> __mw_device_template pipeline<thread_scope_thread> make_pipel
   return pipeline<thread_scope_thread>();
 }
 
-/* Every thread of the block both fills and reads. */
+/* Every thread of the block is both producer and consumer. */
 template <typename Group, thread_scope Scope, unsigned char Stages>
 __mw_device_template pipeline<Scope> make_pipeline(const Group &, pipeline_shared_state<Scope, Stages> *) {
   return details::pipeline_maker<Scope>::unified(Stages);
@@ -103,14 +103,14 @@ __mw_device_template pipeline<Scope> make_pipeline(const Group &group, pipeline_
   unsigned int producers = (unsigned int)__syncthreads_count(produces);
   return details::pipeline_maker<Scope>::parted(group, state, produces, producers);
 }
-/* The first `producers` threads fill, the others read. */
+/* The first `producers` threads are producers, the others are consumers. */
 template <typename Group, thread_scope Scope, unsigned char Stages>
 __mw_device_template pipeline<Scope> make_pipeline(const Group &group, pipeline_shared_state<Scope, Stages> *state,
                                                    size_t producers) {
   return details::pipeline_maker<Scope>::parted(group, state, group.thread_rank() < producers, (unsigned int)producers);
 }
 
-/* Until the copies of all but the latest Prior stages are done. */
+/* Wait for the copies of all but the latest Prior stages. */
 template <unsigned char Prior>
 __mw_device_template void pipeline_consumer_wait_prior(pipeline<thread_scope_thread> &) {}
 template <thread_scope Scope>

@@ -8,7 +8,7 @@ __mw_device void __syncwarp(unsigned int mask = 0xffffffffu) { __nvvm_bar_warp_s
 #include "../../nvptx/sync.h"
 #else
 
-/* mwcc knows these by name: clang's built-ins for them are other intrinsics in each second release. */
+/* mwcc recognises these by name: the intrinsics of clang's built-ins for them change between releases. */
 __mw_import int __mw_barrier_popc(int predicate) __asm("__mw_barrier.popc");
 __mw_import int __mw_barrier_and(int predicate) __asm("__mw_barrier.and");
 __mw_import int __mw_barrier_or(int predicate) __asm("__mw_barrier.or");
@@ -23,8 +23,8 @@ __mw_device void __barrier_sync_count(unsigned int barrier, unsigned int threads
   __mw_barrier_sync_count(barrier, threads);
 }
 
-/* A block's threads share one thread of the host on the CPU device: ordering by the compiler and cheap ordering by the
-   machine is enough there; wider fences order everything. */
+/* On the CPU device, a block's threads run on one host thread, so that for __threadfence_block an acquire-release fence
+   suffices, which is cheap; wider fences are sequentially consistent. */
 __mw_device void __threadfence_block() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 __mw_device void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 __mw_device void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

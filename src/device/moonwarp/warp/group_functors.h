@@ -1,4 +1,4 @@
-/* What cooperative groups reduce and scan by: plus, less, greater, bit_and, bit_xor, bit_or. */
+/* The operators of cooperative groups' reductions and scans: plus, less, greater, bit_and, bit_xor, bit_or. */
 #ifndef MOONWARP_GROUP_FUNCTORS_H
 #define MOONWARP_GROUP_FUNCTORS_H
 

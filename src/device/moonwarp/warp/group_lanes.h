@@ -1,8 +1,8 @@
-/* Threads of one warp as a group (cooperative groups): who they are, and what they do together, by rank.
+/* Groups of threads of one warp (cooperative groups): their collective operations, by rank.
  *
- * A group is a set of lanes, `mask`, in the order of their numbers; rank r is the r-th of them. In a tile lanes follow each
- * other, so ranks and lanes differ by a constant; in a coalesced group they may be any. Values of any type up to 32 bytes
- * travel as words. */
+ * A group is a set of lanes, `mask`; rank r is its r-th lane in ascending order. The lanes of a tile are consecutive,
+ * so that ranks and lanes differ by a constant; in a coalesced group they are arbitrary. Values of any type up to 32
+ * bytes are exchanged as words. */
 #ifndef MOONWARP_GROUP_LANES_H
 #define MOONWARP_GROUP_LANES_H
 
@@ -14,7 +14,7 @@ namespace details {
 __mw_device_template unsigned int lane_number() { return __nvvm_read_ptx_sreg_laneid(); }
 __mw_device_template unsigned int lanes_below() { return (1u << lane_number()) - 1; }
 
-/* The lane with rank `rank` of a set: halving, as a set of lanes is too small for a loop. (__fns counts one by one.) */
+/* The lane with rank `rank` of a set, by binary search in five steps. (__fns counts one by one.) */
 __mw_device_template unsigned int lane_of_rank(unsigned int mask, unsigned int rank) {
   unsigned int lane = 0;
   if (mask == 0xffffffffu) return rank;
@@ -28,7 +28,7 @@ __mw_device_template unsigned int lane_of_rank(unsigned int mask, unsigned int r
   return lane & 31;
 }
 
-/* Bits of lanes as bits of ranks: those at `mask` moved together. (Hacker's Delight, 7-4) */
+/* Bits by lane as bits by rank: those at `mask` compressed. (Hacker's Delight, 7-4) */
 __mw_device_template unsigned int bits_by_rank(unsigned int bits, unsigned int mask) {
   bits &= mask;
   if (mask == 0xffffffffu) return bits;
@@ -48,7 +48,7 @@ __mw_device_template unsigned int bits_by_rank(unsigned int bits, unsigned int m
   return bits;
 }
 
-/* `exchange` is how a word travels, an unsigned int or unsigned long long. */
+/* `exchange` exchanges one word, an unsigned int or unsigned long long. */
 template <typename T, typename F> __mw_device_template T by_words(const T &value, F exchange) {
   static_assert(__is_trivially_copyable(T) && sizeof(T) <= 32,
                 "a value that groups shuffle has to be trivially copyable, of 32 bytes at most");
@@ -67,7 +67,7 @@ template <typename T, typename F> __mw_device_template T by_words(const T &value
   }
 }
 
-/* What tiles and coalesced groups have in common. Derived has lanes(), a mask. */
+/* The common base of tiles and coalesced groups. Derived has lanes(), a mask. */
 template <typename Derived> class lane_group {
 public:
   __mw_member void sync() const { __syncwarp(lanes()); }

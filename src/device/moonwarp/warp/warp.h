@@ -1,16 +1,17 @@
 /* Warp functions: shuffles, votes, matches and reductions over the lanes of `mask`.
  *
- * The lanes named by `mask` must all execute the same call. `width` cuts a warp into groups of 2, 4, 8, 16 or 32 lanes;
- * lanes outside a group's reach keep their own value. */
+ * All lanes in `mask` have to execute the same call. `width` divides a warp into groups of 2, 4, 8, 16 or 32 lanes; a
+ * lane whose source is outside of its group gets its own value. */
 #ifndef MOONWARP_WARP_H
 #define MOONWARP_WARP_H
 
-/* What the instruction takes besides the lane: where groups begin, and the last (first, for up) lane within reach. */
+/* The instruction's operand for groups: the bits that identify a group, and the last (for up, the first) source
+   lane. */
 #define __mw_segment(width, clamp) ((32 - (width)) << 8 | (clamp))
 
 __mw_device unsigned int __activemask() { return __nvvm_activemask(); }
 
-/* There is no instruction for 64 bits; on the CPU device one is as good as two. */
+/* GPUs have no instruction for 64 bits; the CPU device shuffles them at once. */
 #ifdef __MW_NVPTX__
 #define __mw_shuffle_wide(builtin)                                                                                     \
   __mw_device unsigned long long __mw_shfl_sync_##builtin##_i64(unsigned int mask, unsigned long long value, int lane, \
@@ -56,7 +57,7 @@ __mw_import unsigned long long __mw_shfl_sync_bfly_i64(unsigned int, unsigned lo
     unsigned long long bits = __builtin_bit_cast(unsigned long long, value);                                           \
     return __builtin_bit_cast(double, name##_sync(mask, bits, lane, width));                                           \
   }                                                                                                                    \
-  /* CUDA's first form: whichever lanes are active. */                                                                 \
+  /* The old form without a mask: the active lanes. */                                                                 \
   template <typename T> __mw_device_template T name(T value, lane_type lane, int width = 32) {                         \
     return name##_sync(__nvvm_activemask(), value, lane, width);                                                       \
   }
@@ -77,7 +78,8 @@ __mw_device int __all(int predicate) { return __all_sync(__nvvm_activemask(), pr
 __mw_device int __any(int predicate) { return __any_sync(__nvvm_activemask(), predicate); }
 __mw_device unsigned int __ballot(int predicate) { return __ballot_sync(__nvvm_activemask(), predicate); }
 
-/* The lanes that hold the same bits as this one; match_all: all of `mask` if they all do (then *same is true), else 0. */
+/* The lanes with the same bits as this one; match_all: `mask` if all lanes have them (then *same is true), otherwise
+   0. */
 /* clang-format off */
 #define __mw_match(T, bits, U)                                                                                         \
   __mw_device unsigned int __match_any_sync(unsigned int mask, T value) {                                              \

@@ -1,22 +1,22 @@
-/* Angles of any size, reduced: x = n pi/2 + r + low, for doubles that double_trigonometry.h's own reduction is not made
- * for. What the C library does on the CPU device is done so on a GPU.
+/* Payne-Hanek argument reduction of doubles of any size, x = n pi/2 + r + low, for angles that are too large for
+ * double_trigonometry.h's own reduction. GPUs use this; the CPU device calls the C library instead.
  *
- * 2/pi is kept as many bits. Of x = m 2^e only those of weights below 4 / 2^e matter, as the rest makes whole turns; 192 of
- * them times the 53 bits of m give the quarter turn and 190 bits behind it. A double comes no closer to a multiple of pi/2
- * than 2^-61 of a quarter turn, so that enough of them are left. (Payne and Hanek, 1983) */
+ * Of the bits of 2/pi, for x = m 2^e only those with weights below 4 / 2^e matter, as the others contribute whole
+ * turns. 192 of them times the 53 bits of m give the quarter turn and 190 bits of its fraction. No double is closer to
+ * a multiple of pi/2 than 2^-61 of a quarter turn, so enough significant bits remain. (Payne and Hanek, 1983) */
 #ifndef MOONWARP_ANGLE_REDUCTION_H
 #define MOONWARP_ANGLE_REDUCTION_H
 
 #include "moonwarp/math/double/double_exponential.h"
 
-/* The binary places of 2/pi, 64 in each; behind them there is nothing that matters. */
+/* The binary digits of 2/pi, 64 in each word, as many as any double needs. */
 static const __device__ unsigned long long __mw_turn_places[] = {
     0xa2f9836e4e441529ull, 0xfc2757d1f534ddc0ull, 0xdb6295993c439041ull, 0xfe5163abdebbc561ull, 0xb7246e3a424dd2e0ull,
     0x06492eea09d1921cull, 0xfe1deb1cb129a73eull, 0xe88235f52ebb4484ull, 0xe99c7026b45f7e41ull, 0x3991d639835339f4ull,
     0x9c845f8bbdf9283bull, 0x1ff897ffde05980full, 0xef2f118b5a0a6d1full, 0x6d367ecf27cb09b7ull, 0x4f463f669e5fea2dull,
     0x7527bac7ebe5f17bull, 0x3d0739f78a5292eaull, 0x6bfb5fb11f8d5d08ull, 0x56033046fc7b6babull, 0xf0cfbc209af4361dull};
 
-/* 64 places from place `from` on (0 is the first), of which those before the point are 0. */
+/* 64 digits from index `from` on; 0 is the first after the point, and those before the point are 0. */
 __mw_device unsigned long long __mw_places(int from) {
   if (from <= -64) return 0;
   if (from < 0) return __mw_turn_places[0] >> -from;
@@ -25,7 +25,7 @@ __mw_device unsigned long long __mw_places(int from) {
   return shift ? high | __mw_turn_places[word + 1] >> (64 - shift) : high;
 }
 
-/* For a finite x >= 2. The last two bits of *quadrant count. */
+/* For a finite x >= 2. The low two bits of *quadrant are valid. */
 __mw_device double __mw_reduce_far(double x, long long *quadrant, double *low) {
   __mw_exactly;
   unsigned long long bits = (unsigned long long)__mw_bits(x), m = (bits & 0xfffffffffffffull) | 1ull << 52;

@@ -1,9 +1,8 @@
-/* The Bessel functions of orders 0 and 1 in double precision (libm's beyond 8, and in single precision), and the modified
- * ones: j0, j1, y0, y1, cyl_bessel_i0, cyl_bessel_i1. libm has the others (jn, yn).
+/* Bessel functions of orders 0 and 1 in double precision, and the modified ones: j0, j1, y0, y1, cyl_bessel_i0,
+ * cyl_bessel_i1. Above 8, in single precision, and for other orders (jn, yn), libm's functions are called.
  *
- * The modified ones:
- * Up to 8 the power series in x^2/4 (Abramowitz and Stegun 9.6.10); beyond, exp(x)/sqrt(x) times a polynomial in 16/x - 1
- * that interpolates sqrt(x) exp(-x) I(x) at Chebyshev's nodes. */
+ * The modified ones are, up to 8, the power series in x^2/4 (Abramowitz and Stegun 9.6.10), and above, exp(x)/sqrt(x)
+ * times a polynomial in 16/x - 1 that interpolates sqrt(x) exp(-x) I(x) at Chebyshev nodes. */
 #ifndef MOONWARP_BESSEL_H
 #define MOONWARP_BESSEL_H
 
@@ -29,12 +28,12 @@ __mw_both double j0(double x) { return fabs(x) < 8 ? __mw_j0_near(fabs(x)) : __m
 __mw_both double j1(double x) {
   return fabs(x) < 8 ? __builtin_copysign(1.0, x) * __mw_j1_near(fabs(x)) : __mw_libm_j1(x);
 }
-/* 0, negative numbers and NaN are libm's business. */
+/* 0, negative numbers and NaN are left to libm. */
 __mw_both double y0(double x) { return x > 0 && x < 8 ? __mw_y0_near(x) : __mw_libm_y0(x); }
 __mw_both double y1(double x) { return x > 0 && x < 8 ? __mw_y1_near(x) : __mw_libm_y1(x); }
 #endif
 
-/* exp(x)/sqrt(x) * factor; the exponential alone would overflow a little too early. */
+/* exp(x)/sqrt(x) * factor, in two halves: the exponential alone would overflow before the result does. */
 __mw_both double __mw_bessel_growth(double x, double factor) {
   if (x < 700) return exp(x) * (factor / sqrt(x));
   if (x == __builtin_inf()) return x;

@@ -1,9 +1,8 @@
-/* Bessel functions as a GPU computes them, where the C library does it on the CPU device: orders 0 and 1 beyond 8, and all
- * orders.
+/* Bessel functions for GPUs; the CPU device calls the C library instead: orders 0 and 1 above 8, and any other order.
  *
- * Beyond 8 a function is a wave, sqrt(2 / (pi x)) (P cos(x - a) - Q sin(x - a)), where P and Q x / 8 are polynomials in
- * (8 / x)^2 that interpolate at Chebyshev's nodes (Abramowitz and Stegun 9.2). Higher orders come by recurrence: upward
- * where that is stable, else downward from an order that is high enough (9.12). */
+ * Above 8 a function is the wave sqrt(2 / (pi x)) (P cos(x - a) - Q sin(x - a)), where P and Q x / 8 are polynomials in
+ * (8 / x)^2 that interpolate at Chebyshev nodes (Abramowitz and Stegun 9.2). Higher orders are computed by recurrence:
+ * upward where that is stable, otherwise downward from a sufficiently high order (9.12). */
 #ifndef MOONWARP_BESSEL_FAR_H
 #define MOONWARP_BESSEL_FAR_H
 
@@ -11,7 +10,7 @@
 #include "moonwarp/math/double/double_trigonometry.h"
 #include "moonwarp/math/polynomial.h"
 
-/* Of orders 0 and 1, of the first and of the second kind, for x >= 8. */
+/* The functions of orders 0 and 1, of the first and second kind, for x >= 8. */
 struct __mw_waves {
   double j0, y0, j1, y1;
 };
@@ -52,7 +51,7 @@ __mw_both double __mw_far_j0(double x) { return fabs(x) == __builtin_inf() ? 0 :
 __mw_both double __mw_far_j1(double x) {
   return fabs(x) == __builtin_inf() ? 0 : __builtin_copysign(1.0, x) * __mw_bessel_waves(fabs(x)).j1;
 }
-/* Of what is no number greater than 0, too. */
+/* For any x, including 0, negative numbers and NaN. */
 __mw_both double __mw_far_y0(double x) {
   if (!(x > 0)) return x == 0 ? -__builtin_inf() : __builtin_nan("");
   return x == __builtin_inf() ? 0 : __mw_bessel_waves(x).y0;
@@ -76,7 +75,8 @@ __mw_both double __mw_small_jn(int n, double x) {
   double fourth = 1 - q / (4.0 * (n + 4)), third = 1 - q / (3.0 * (n + 3)) * fourth;
   return term * (1 - q / (n + 1.0) * (1 - q / (2.0 * (n + 2)) * third));
 }
-/* Down from an order so high that what it is taken for there counts for nothing; 1 = J0 + 2 (J2 + J4 + ...) is the scale. */
+/* Downward recurrence from an order so high that the initial values do not matter; 1 = J0 + 2 (J2 + J4 + …) gives the
+   scale. */
 __mw_both double __mw_downward_jn(int n, double x) {
   int start = 2 * ((n + (int)sqrt(200.0 * n)) / 2 + 1);
   double above = 0, here = 1, sum = 0, found = 0, twice = 2 / x;

@@ -1,8 +1,8 @@
 /* The Bessel functions of the first and second kind below 8, in double precision: j0, j1, y0, y1, within a few units in
- * the last place of the result, also beside their zeros, where libm's lose up to 90.
+ * the last place of the result, also near their zeros, where libm's functions are off by up to 90.
  *
- * Polynomials that interpolate each function at Chebyshev's nodes, piece by piece (computed with 400 bits). A piece with a
- * zero z is (x - z) p(x - z), z in two doubles; near 0 those of the second kind have their logarithm taken out. */
+ * Piecewise polynomials that interpolate at Chebyshev nodes (computed with 400 bits). A piece with a zero z is (x - z)
+ * p(x - z), with z in two doubles; near 0, the logarithm in functions of the second kind is a separate term. */
 #ifndef MOONWARP_BESSEL_NEAR_H
 #define MOONWARP_BESSEL_NEAR_H
 

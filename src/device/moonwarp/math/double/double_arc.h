@@ -76,7 +76,7 @@ __mw_both double atan2(double y, double x) {
   __mw_exactly;
   double a = fabs(y), b = fabs(x), large = a < b ? b : a;
   double scale = large > 0x1p+900 ? 0x1p-200 : large < 0x1p-800 ? 0x1p+200 : 1.0;
-  /* An infinity counts as 1, and what is finite beside it as 0; of two zeros x counts as 1. */
+  /* An infinity is replaced by 1 and a finite number next to it by 0; if both are zeros, x is replaced by 1. */
   bool endless = large == __builtin_inf();
   a = endless ? (a == large ? 1.0 : 0.0) : a * scale;
   b = endless ? (b == large ? 1.0 : 0.0) : large == 0.0 ? 1.0 : b * scale;
@@ -85,7 +85,7 @@ __mw_both double atan2(double y, double x) {
   double num = far ? -b : middle ? less : a, num_low = middle && !far ? less_low : 0.0;
   double den = far ? a : middle ? more : b, den_low = middle && !far ? more_low : 0.0;
   double quarters = far ? 2.0 : middle ? 1.0 : 0.0;
-  /* behind the y axis: 4 quarters less the angle */
+  /* for negative x: pi minus the angle */
   bool behind = __mw_bits(x) < 0;
   num = behind ? -num : num;
   num_low = behind ? -num_low : num_low;

@@ -1,7 +1,8 @@
 /* The error functions in double precision: erf, erfc, erfcx, normcdf.
  *
  * erfc is exp(-x^2), of the square in two doubles, times Shepherd and Laframboise's polynomial for (1 + 2x) exp(x^2)
- * erfc(x) in (x - 4) / (x + 4) (Mathematics of Computation 36, 1981); erf is a polynomial near zero and 1 - erfc beyond. */
+ * erfc(x) in (x - 4) / (x + 4) (Mathematics of Computation 36, 1981); erf is a polynomial near zero and 1 - erfc
+ * beyond. */
 #ifndef MOONWARP_DOUBLE_ERROR_FUNCTIONS_H
 #define MOONWARP_DOUBLE_ERROR_FUNCTIONS_H
 
@@ -11,7 +12,7 @@
 __mw_both double __mw_erfcx_near(double a) {
   __mw_exactly;
   double r = 1.0 / (a + 4.0), u = (a - 4.0) * r;
-  u = fma(r, fma(-u, a, fma(-4.0, u + 1.0, a)), u); /* which the polynomial magnifies near -1 */
+  u = fma(r, fma(-u, a, fma(-4.0, u + 1.0, a)), u); /* corrects u, whose error the polynomial magnifies near -1 */
   double p = __mw_polynomial(
       u, 0x1.3ba5916e9fd7fp+0, -0x1.1df1ad154a287p-3, 0x1.f7f5df66fcbaep-7, 0x1.16ecefcfa4d86p-4, -0x1.9ddb23c3e5d87p-4,
       0x1.7fee004e1e36ep-4, -0x1.0fb06dfe7b9d6p-4, 0x1.3079edf529133p-5, -0x1.0962387e38fbap-6, 0x1.49c672de1d10cp-8,
@@ -28,7 +29,7 @@ __mw_both double __mw_exp_part(double x, double low, long long *n) {
   tail = fma(low, 1.0 + (r + tail), tail); /* the exponential's derivative is itself */
   return 1.0 + (r + tail);
 }
-/* erfc(a + low) 2^-halvings, for 0 <= a < 30: low, which exp(-a^2) magnifies, through the derivative */
+/* erfc(a + low) 2^-halvings, for 0 <= a < 30; low, whose effect exp(-a^2) magnifies, enters by the derivative */
 __mw_both double __mw_erfc_near(double a, double low, int halvings) {
   __mw_exactly;
   long long n;

@@ -1,7 +1,7 @@
 /* Exponential functions in double precision: exp, exp2, exp10, tanh, within one unit in the last place.
  *
- * As float_exponential.h: n halvings or doublings and a small rest, whose function is a polynomial; straight arithmetic,
- * so that lanes go through it together. The rest is carried in two doubles. */
+ * As in float_exponential.h, the argument is reduced to n ln 2 and a small rest, whose exponential is a polynomial, in
+ * straight-line arithmetic, which vectorises. The rest is carried in two doubles. */
 #ifndef MOONWARP_DOUBLE_EXPONENTIAL_H
 #define MOONWARP_DOUBLE_EXPONENTIAL_H
 
@@ -72,7 +72,7 @@ __mw_both double exp10(double x) {
   return __mw_exp_base(r, 0x1.26bb1bbb55516p+1, -0x1.f48ad494ea3e9p-53, __mw_shifted(t));
 }
 
-/* A polynomial near zero; beyond 0.8 it is 1 - 2 / (exp(2 |x|) + 1), whose quotient is carried in two doubles. */
+/* A polynomial near zero; above 0.8, 1 - 2 / (exp(2 |x|) + 1), with the quotient in two doubles. */
 __mw_both double tanh(double x) {
   __mw_exactly;
   double a = fabs(x), s = x * x, low;

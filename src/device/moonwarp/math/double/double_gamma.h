@@ -1,9 +1,9 @@
-/* The gamma function and its logarithm in double precision as a GPU computes them, where the C library does it on the CPU
- * device.
+/* The gamma function and its logarithm in double precision, for GPUs; the CPU device calls the C library instead.
  *
- * Up to 12 gamma(1 + f), f between 0 and 1, is a polynomial that interpolates at Chebyshev's nodes, times what the steps
- * from there multiply, in two doubles; beyond, Stirling's formula (Abramowitz and Stegun 6.1.37). Negative numbers are
- * reflected (6.1.17). The logarithm has polynomials of its own around its zeros 1 and 2. */
+ * Up to 12: gamma(1 + f), for f between 0 and 1, is a polynomial that interpolates at Chebyshev nodes, and is
+ * multiplied by the factors of the recurrence, in two doubles. Above: Stirling's formula (Abramowitz and Stegun
+ * 6.1.37). For negative numbers: the reflection formula (6.1.17). The logarithm has polynomials of its own around its
+ * zeros 1 and 2. */
 #ifndef MOONWARP_DOUBLE_GAMMA_H
 #define MOONWARP_DOUBLE_GAMMA_H
 
@@ -21,14 +21,14 @@ __mw_both double __mw_gamma_step(double f) {
                          -0x1.d04ef72b50b52p-13, 0x1.8dfdff69832dap-12, -0x1.09546451e99c8p-12);
 }
 
-/* The series behind Stirling's formula, of w = 1 / x for x >= 12. */
+/* The series of Stirling's formula, in w = 1 / x, for x >= 12. */
 __mw_both double __mw_stirling_series(double w) {
   return w * __mw_polynomial(w * w, 0x1.5555555555555p-4, -0x1.6c16c16c16c17p-9, 0x1.a01a01a01a01ap-11,
                              -0x1.3813813813814p-11, 0x1.b951e2b18ff23p-11, -0x1.f6ab0d9993c7dp-10,
                              0x1.a41a41a41a41ap-8);
 }
 
-/* gamma(x) for 0 < x as the product of two numbers, neither of which overflows before x is 300. */
+/* gamma(x) for x > 0, as the product of two numbers, neither of which overflows below x = 300. */
 __mw_both double __mw_gamma_factors(double x, double *other) {
   __mw_exactly;
   if (x >= 12) {
@@ -39,7 +39,7 @@ __mw_both double __mw_gamma_factors(double x, double *other) {
   *other = 1;
   if (x < 1) return __mw_gamma_step(x) / x;
   double steps = floor(x) - 1, f = x - 1 - steps, high = 1, low = 0;
-  for (double k = 1; k <= steps; k++) { /* times f + k, which is a number: a step below x */
+  for (double k = 1; k <= steps; k++) { /* times f + k, which is exact: an integer step below x */
     double by = x - k, product = high * by;
     low = fma(low, by, fma(high, by, -product));
     high = product;
@@ -53,7 +53,7 @@ __mw_both double __mw_whole_tgamma(double x) {
   if (x != x) return x;
   if (a < 0x1p-60) return 1 / x;
   if (x > 0) return x > 172 ? __builtin_inf() : __mw_gamma_factors(x, &other) * other;
-  if (floor(x) == x) return __builtin_nan(""); /* -infinity too */
+  if (floor(x) == x) return __builtin_nan(""); /* also for -infinity */
   double sine = sinpi(a);
   if (a > 190) return 0;
   double factor = __mw_gamma_factors(a, &other);

@@ -1,8 +1,8 @@
 /* Hyperbolic functions and their inverses in double precision: expm1, sinh, cosh, asinh, acosh, atanh (tanh is in
  * double_exponential.h).
  *
- * As everything in double_*.h straight arithmetic. Where CUDA allows one unit in the last place sums are carried in two
- * doubles; the inverses are logarithms of 1 + u, whose u is known with its rounding error. */
+ * Straight-line arithmetic, as everything in double_*.h. In functions whose error bound in CUDA is one ulp, sums are
+ * carried in two doubles; the inverses are logarithms of 1 + u, where u has its rounding error in a second double. */
 #ifndef MOONWARP_DOUBLE_HYPERBOLIC_H
 #define MOONWARP_DOUBLE_HYPERBOLIC_H
 
@@ -18,10 +18,10 @@ __mw_both double expm1(double x) {
   double half_power = __mw_power_of_2(n - 1), whole = half_power - 0.5, part = half_power * r;
   double sum = whole + part, error = ((whole - sum) + part) + ((half_power - whole) - 0.5);
   double y = 2.0 * (sum + fma(half_power, tail, error));
-  return fabs(x) < 0x1p-60 ? x : y; /* zeros keep their sign, denormals their last bit */
+  return fabs(x) < 0x1p-60 ? x : y; /* preserves the sign of zero and all bits of subnormals */
 }
 
-/* exp(a) / 2 = the result + low, for 0 <= a <= 711; infinite from where cosh is. */
+/* exp(a) / 2 = the result + low, for 0 <= a <= 711; infinite where cosh is. */
 __mw_both double __mw_half_exp(double a, double *low) {
   __mw_exactly;
   long long n;
@@ -53,7 +53,7 @@ __mw_both double sinh(double x) {
 
 #define __mw_ln2 0x1.62e42fefa39efp-1
 
-/* Beyond 2^60, where the square might overflow, it is log(2 |x|). */
+/* Above 2^60, where the square might overflow, it is log(2 |x|). */
 __mw_both double asinh(double x) {
   __mw_exactly;
   double a = fabs(x), s = a * a;

@@ -1,7 +1,7 @@
 /* Logarithms in double precision: log, log2, log10, log1p, within one unit in the last place.
  *
- * x = 2^k (1 + f), f in [-1/3, 1/3). With s = f / (2 + f) log(1 + f) is f - f^2/2 + s (f^2/2 + R(s^2)), where only small
- * terms are rounded; sums with k's part are carried in two doubles. */
+ * x = 2^k (1 + f), f in [-1/3, 1/3). With s = f / (2 + f) log(1 + f) is f - f^2/2 + s (f^2/2 + R(s^2)), where only
+ * small terms are rounded; sums with k's part are carried in two doubles. */
 #ifndef MOONWARP_DOUBLE_LOGARITHM_H
 #define MOONWARP_DOUBLE_LOGARITHM_H
 
@@ -59,7 +59,7 @@ __mw_both double log10(double x) {
   return __mw_log_limits(x, y);
 }
 
-/* log(1 + x + x_low); 1 + x = 2^k (1 + f + low): what 1 + x loses by rounding is put back. */
+/* log(1 + x + x_low); 1 + x = 2^k (1 + f + low), where low is the rounding error of 1 + x. */
 __mw_both double __mw_log1p_pair(double x, double x_low) {
   __mw_exactly;
   double u = 1.0 + x;

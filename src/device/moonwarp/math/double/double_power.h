@@ -1,14 +1,15 @@
-/* Powers and the hypotenuse in double precision: pow within one unit in the last place, hypot within two.
+/* Powers and the hypotenuse in double precision: pow to 1 ulp, hypot to 2 ulp.
  *
- * A power's logarithm, times the exponent, is an exponential's argument: for the result to be exact it needs as many more
- * bits than a double has as that argument is large. It is carried in two doubles, to 2^-64 of itself. */
+ * pow is exp(y log x). The absolute error of the exponential's argument is the relative error of the result, so the
+ * logarithm needs more bits than a double has, by the argument's magnitude. It is carried in two doubles, to a relative
+ * 2^-64. */
 #ifndef MOONWARP_DOUBLE_POWER_H
 #define MOONWARP_DOUBLE_POWER_H
 
 #include "moonwarp/math/double/double_exponential.h"
 
-/* log2(a) = the result + low, for a > 0 and finite: a = 2^k m, and with s = (m - 1) / (m + 1), z = s^2 the logarithm of m is
-   2 s (1 + z/3 + z^2 p(z)). */
+/* log2(a) = the result + low, for a > 0 and finite: a = 2^k m, and with s = (m - 1) / (m + 1), z = s^2 the logarithm of
+   m is 2 s (1 + z/3 + z^2 p(z)). */
 __mw_both double __mw_log2_pair(double a, double *low) {
   __mw_exactly;
   const long long root_half = 0x3fe6a09e667f3bcd;
@@ -34,12 +35,12 @@ __mw_both double __mw_log2_pair(double a, double *low) {
   return sum;
 }
 
-/* The powers that programs write most, where the exponent is a constant when the kernel is compiled. */
+/* The most frequent powers, if the exponent is a compile-time constant. */
 #define __mw_is_short_power(y)                                                                                         \
   (__builtin_constant_p(y) && (y == 1 || y == 2 || y == 3 || y == -1 || y == (decltype(y))0.5))
 __mw_both double __mw_short_power(double x, double y) {
   __mw_exactly;
-  if (y == 0.5) return x == -__builtin_inf() ? -x : sqrt(x) + 0.0; /* of -0 too a root is +0 */
+  if (y == 0.5) return x == -__builtin_inf() ? -x : sqrt(x) + 0.0; /* the result for -0 is +0 */
   return y == 1 ? x : y == 2 ? x * x : y == 3 ? x * x * x : 1.0 / x;
 }
 
@@ -58,7 +59,7 @@ __mw_both double pow(double x, double y) {
   double s = r * ln2, tail = __mw_exp_tail(s, fma(r, ln2_low, fma(r, ln2, -s)));
   tail = fma(t_low * ln2, 1.0 + (s + tail), tail); /* the exponential's derivative is itself */
   double p = __mw_times_power(1.0 + (s + tail), __mw_shifted(shifted));
-  /* The sign of a negative base to an odd exponent; NaN to one that is no integer. From 2^53 on all are even. */
+  /* A negative base: negative with an odd exponent, NaN with one that is not an integer. From 2^53 on all are even. */
   double half = 0.5 * y;
   bool integral = rint(y) == y, odd = integral && rint(half) != half && fabs(y) < 0x1p+53;
   p = __mw_bits(x) < 0 && odd ? -p : p;
@@ -68,7 +69,7 @@ __mw_both double pow(double x, double y) {
   return x == 1.0 || y == 0.0 ? 1.0 : p;
 }
 
-/* Brought by powers of two to where squares neither overflow nor vanish. */
+/* Scaled by powers of two so that squares neither overflow nor underflow. */
 __mw_both double hypot(double x, double y) {
   double a = fabs(x), b = fabs(y), large = a < b ? b : a, small = a < b ? a : b;
   bool huge = large > 0x1p+500, tiny = large < 0x1p-500;

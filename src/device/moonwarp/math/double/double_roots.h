@@ -15,8 +15,8 @@ __mw_both double __mw_reciprocal_cube_root(double a) {
   return fma(z * fma(-a * z * z, z, 1.0), 0x1.5555555555555p-2, z);
 }
 
-/* Numbers whose cubes have too few bits, or whose roots' cubes overflow, are brought to the middle first. One Newton step
-   with the cube in two doubles rounds the root. */
+/* Very small and very large numbers are scaled first, so that no cube underflows or overflows. One Newton step with the
+   cube in two doubles rounds the root. */
 __mw_both double cbrt(double x) {
   __mw_exactly;
   bool small = fabs(x) < 0x1p-900, large = fabs(x) > 0x1p+900;

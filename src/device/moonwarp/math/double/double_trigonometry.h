@@ -1,7 +1,7 @@
 /* Sine, cosine and tangent in double precision: sin, cos, sincos, tan, within two units in the last place.
  *
- * x = k pi/2 + r + low, pi/2 in parts whose products with k are exact up to |k| = 2^20; larger angles, which are rare, go
- * through libm, lane by lane, and on a GPU through angle_reduction.h. */
+ * x = k pi/2 + r + low, with pi/2 in parts whose products with k are exact up to |k| = 2^20. Larger angles, which are
+ * rare, are reduced by libm, for each lane in turn, and on a GPU by angle_reduction.h. */
 #ifndef MOONWARP_DOUBLE_TRIGONOMETRY_H
 #define MOONWARP_DOUBLE_TRIGONOMETRY_H
 
@@ -35,12 +35,12 @@ __mw_both double __mw_cos_near(double r, double low, double s) {
   double half = 0.5 * s, whole = 1.0 - half, error = (1.0 - whole) - half;
   return whole + (error + fma(s * s, p, -(r * low)));
 }
-/* y with its sign changed where bit 1 of n is set */
+/* y with its sign changed if bit 1 of n is set */
 __mw_both double __mw_turn(double y, long long n) {
   return __mw_double(__mw_bits(y) ^ (long long)((unsigned long long)(n & 2) << 62));
 }
 
-/* Of angles of 2 and more, infinities and NaN. */
+/* For angles of 2 and more, infinities and NaN. */
 #define __mw_far template <int = 0> static __attribute__((device, noinline, nodebug)) double
 __mw_far __mw_far_sin(double x) {
   __mw_exactly;
