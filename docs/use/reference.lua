@@ -1,5 +1,4 @@
--- Writes docs/use/reference.md: every function, method and field, from the annotations that editors read (LuaLS), which
--- stand above the functions in lua/moonwarp/ and, for what the bindings add, in lua/moonwarp/meta.lua.
+-- Writes docs/use/reference.md: every function, method and field, from the annotations (lua/moonwarp/annotations.lua).
 --   make reference
 
 local annotations = dofile "lua/moonwarp/annotations.lua"
@@ -27,6 +26,42 @@ local function write_entry(out, entry)
   if #entry.params + #entry.returns > 0 then out[#out + 1] = "" end
 end
 
+-- Functions of which a sentence says all: a table of them; those whose sentence refers to a function, as a list.
+local function write_brief(out, receiver, entries)
+  if #entries == 0 then return end
+  local same, rows = {}, {}
+  for _, entry in ipairs(entries) do
+    local text = table.concat(entry.text, " ")
+    if text == ("See mw.%s."):format(entry.name) then
+      same[#same + 1] = ("`%s`"):format(entry.name)
+    else
+      rows[#rows + 1] = ("| `%s` | %s |"):format(signature(entry), escape(text))
+    end
+  end
+  table.sort(same)
+  out[#out + 1] = receiver == "mw" and "### Functions of elements" or "### More methods"
+  out[#out + 1] = ""
+  if receiver == "mw" then
+    out[#out + 1] = "They take arrays, whose shapes broadcast, and numbers, and return a new array; `{ out = y }` as\n"
+      .. "the last argument is the array to write into instead. All but `mw.where` are methods of arrays, too."
+    out[#out + 1] = ""
+  end
+  out[#out + 1] = "| | |\n|---|---|"
+  for _, row in ipairs(rows) do out[#out + 1] = row end
+  out[#out + 1] = ""
+  if #same > 0 then
+    out[#out + 1] = "Functions of elements, as methods: `a:exp()` is `mw.exp(a)`."
+    out[#out + 1] = ""
+    local line = ""
+    for _, name in ipairs(same) do
+      if #line + #name > 118 then out[#out + 1], line = line, "" end
+      line = line .. (line == "" and "" or " ") .. name
+    end
+    out[#out + 1] = line
+    out[#out + 1] = ""
+  end
+end
+
 local function write_class(out, class)
   for _, line in ipairs(class.text) do out[#out + 1] = escape(line) end
   out[#out + 1] = ""
@@ -48,8 +83,8 @@ end
 local function main()
   local out = {
     "# Reference", "",
-    "Every function, method and field. `make reference` writes this page from the annotations in `lua/moonwarp/`. Square",
-    "brackets mark optional arguments. [Arrays](../learn/arrays.md) describes operators, views and reductions of arrays.", "",
+    "Every function, method and field. `make reference` writes this page from the annotations in `lua/moonwarp/`.",
+    "Square brackets mark optional arguments. [Arrays](../learn/arrays.md) shows operators, views and reductions.", "",
   }
   local receivers, aliases = annotations.read "lua/moonwarp/"
   out[#out + 1] = "## Types"
@@ -63,7 +98,15 @@ local function main()
     out[#out + 1] = "## " .. receiver.name
     out[#out + 1] = ""
     if receiver.class then write_class(out, receiver.class) end
-    for _, entry in ipairs(receiver.entries) do write_entry(out, entry) end
+    local brief = {}
+    for _, entry in ipairs(receiver.entries) do
+      if entry.brief then
+        brief[#brief + 1] = entry
+      else
+        write_entry(out, entry)
+      end
+    end
+    write_brief(out, receiver.name, brief)
   end
   return (table.concat(out, "\n"):gsub("\n+$", "\n"))
 end

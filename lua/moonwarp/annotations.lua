@@ -1,16 +1,37 @@
--- What is known of every function, method and field: the annotations that editors read (LuaLS), which stand above the
--- functions in this folder and, for what the bindings add, in meta.lua. The reference and help at the prompt show it.
+-- The annotations of every function, method and field, which editors (LuaLS), the reference and help at the prompt show.
+-- They stand above the functions in this folder; those of the bindings' functions and of functions that are made from
+-- tables in meta.lua and array/meta.lua.
 
 local M = {}
 
-local FILES = { "init", "array", "array/joining", "array/matrices",
+local FILES = { "init", "array", "array/views", "array/joining", "array/matrices", "array/meta",
   "array/files/npy", "array/files/csv", "array/files/wav", "module", "kernel", "stream", "graph", "random",
   "texture_memory", "texture", "opengl", "image", "device", "meta" }
+local INTERNAL = { ["array/views"] = true } -- only methods of theirs are public
 
 local function lines_of(path)
   local list = {}
   for line in io.lines(path) do list[#list + 1] = line end
+  list[#list + 1] = "" -- which ends a block at the end of the file
   return list
+end
+
+-- ---- parts of an entry ----
+
+---"integer how many" -> the type and the words: a type has blanks only within brackets and behind colons and commas.
+---@param text string
+---@return string type
+---@return string words
+function M.split_type(text)
+  local depth, at = 0, 1
+  while at <= #text do
+    local letter = text:sub(at, at)
+    if letter:find "[%(%{%[<]" then depth = depth + 1 end
+    if letter:find "[%)%}%]>]" then depth = depth - 1 end
+    if letter == " " and depth == 0 and not text:sub(1, at - 1):find "[:,|]$" then break end
+    at = at + 1
+  end
+  return text:sub(1, at - 1), text:sub(at + 1)
 end
 
 -- A run of --- lines: text, parameters, results, fields, the class it opens. Lines below a parameter, a result or a
@@ -23,7 +44,8 @@ local function parse(block)
     if tag then tagged = entry[({ param = "params", ["return"] = "returns", field = "fields" })[tag]] end
     if tag == "param" then
       local name, what = rest:match "^(%S+)%s+(.*)$"
-      entry.params[#entry.params + 1] = { name = name:gsub("%?$", ""), optional = name:find "%?$" ~= nil, what = what }
+      entry.params[#entry.params + 1] = { name = name:gsub("%?$", ""), optional = name:find "%?$" ~= nil,
+        what = what }
     elseif tag == "return" then
       entry.returns[#entry.returns + 1] = { what = rest }
     elseif tag == "field" then
@@ -65,6 +87,39 @@ local function declared(line)
   return receiver, separator, name
 end
 
+-- The entry of a field that is a function: `name fun(self, a: type, options?: type): type words`. It is brief: a sentence.
+local function function_of(receiver, field)
+  local kind, words = M.split_type(field.what)
+  local params, result = kind:match "^fun%((.-)%):%s*(.*)$"
+  if not params then return nil end
+  local entry = { receiver = receiver, separator = ".", name = field.name, text = { words }, params = {},
+    returns = { { what = result } }, fields = {}, overloads = {}, brief = true }
+  for param in params:gmatch "[^,]+" do
+    local name, optional, what = param:match "^%s*([%w_]+)(%??):?%s*(.*)$"
+    if name == "self" then
+      entry.separator = ":"
+    else
+      entry.params[#entry.params + 1] = { name = name, optional = optional == "?", what = what }
+    end
+  end
+  return entry
+end
+
+-- A class may be declared in several files. Its functions become entries.
+local function add_class(receiver, class)
+  local fields = {}
+  for _, field in ipairs(class.fields) do
+    local entry = function_of(receiver.name, field)
+    if entry then
+      receiver.entries[#receiver.entries + 1] = entry
+    else
+      fields[#fields + 1] = field
+    end
+  end
+  class.fields = fields
+  if #fields + #class.text + #class.overloads > 0 then receiver.class = class end
+end
+
 ---All entries: receivers in the order in which they come, each { name =, entries = {…}, class = entry or nil }; and
 ---the aliases of types.
 ---@param folder string where the files are, with its slash
@@ -93,8 +148,8 @@ function M.read(folder)
         if entry.alias then
           aliases[#aliases + 1] = entry
         elseif entry.class then
-          receiver_of(entry.class).class = entry
-        elseif receiver then
+          add_class(receiver_of(entry.class), entry)
+        elseif receiver and not (receiver == "mw" and INTERNAL[file]) then
           entry.receiver, entry.separator, entry.name, entry.value = receiver, separator, name, value
           local list = receiver_of(receiver).entries
           list[#list + 1] = entry
@@ -104,24 +159,6 @@ function M.read(folder)
     end
   end
   return order, aliases
-end
-
--- ---- parts of an entry ----
-
----"integer how many" -> the type and the words: a type has blanks only within brackets and behind colons and commas.
----@param text string
----@return string type
----@return string words
-function M.split_type(text)
-  local depth, at = 0, 1
-  while at <= #text do
-    local letter = text:sub(at, at)
-    if letter:find "[%(%{%[<]" then depth = depth + 1 end
-    if letter:find "[%)%}%]>]" then depth = depth - 1 end
-    if letter == " " and depth == 0 and not text:sub(1, at - 1):find "[:,|]$" then break end
-    at = at + 1
-  end
-  return text:sub(1, at - 1), text:sub(at + 1)
 end
 
 ---"mw.zeros(..., [dtype])"

@@ -45,10 +45,13 @@ end
 require "moonwarp.kernel"
 
 -- What computes with arrays is read when a script first asks for a name that is not there yet.
-local array_parts = { "array.operators", "array.views", "array.reduction", "array.joining", "array.matrices" }
+-- Views and reductions are methods only; what their files return is for others of the library.
+local array_parts = { "array.operators", "array.joining", "array.matrices" }
 local function read_array_parts()
   local parts = array_parts
   array_parts = {}
+  if #parts > 0 then raw.part "array.views" end
+  if #parts > 0 then raw.part "array.reduction" end
   for _, part in ipairs(parts) do add(part) end
   return #parts > 0
 end

@@ -258,6 +258,8 @@ describe("the prompt", function()
       "send ?mw.linspace", "wait mw.linspace(first, last, count, [dtype])", "wait > ",
       "send x = mw.ones(3)", "wait > ", "send ?x", "wait methods:", "wait array:sum(", "wait > ",
       "send ?x.sum", "wait array:sum(", "wait > ", "send help 'linspa'", "wait mw.linspace(", "wait > ",
+      "send help 'erfcx'", "wait mw.erfcx(a, [options])", "wait exp(a^2) * erfc(a)", "wait > ", "send help(x.mean)",
+      "wait array:mean([options])", "wait > ",
       "send help 'no such thing'", "wait nothing is called", "wait > ", "send help(mw)", "wait mw.zeros(", "wait > ",
       "send m = mw.compile '__global__ void k(int *p) {}'", "wait > ", "send help(m)", "wait kernel k(int *p)",
       "wait > ", "send help(7)", "wait a number", "wait > ", "send quit" })

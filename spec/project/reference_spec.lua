@@ -5,6 +5,7 @@ for _, part in ipairs { "graph", "texture", "opengl" } do require("moonwarp." ..
 local raw = require "moonwarp.binding"
 local later = package.loaded["moonwarp.ffi.later"] -- what LuaJIT's binding has not read yet
 if later then later.all() end
+assert(mw.exp) -- the first name of array functions reads them all
 local reference = dofile "docs/use/reference.lua"
 
 -- receiver -> set of the names that are documented

@@ -75,9 +75,21 @@ local function line_of(entry)
   return #text > room and text:sub(1, room - 3) .. "..." or text
 end
 
+-- A line each; of functions of elements, of which there are many, the names.
 local function list(entries)
-  local lines = {}
-  for i, entry in ipairs(entries) do lines[i] = line_of(entry) end
+  local lines, names = {}, {}
+  for _, entry in ipairs(entries) do
+    if entry.brief and #entries > 20 then
+      names[#names + 1] = entry.name
+    else
+      lines[#lines + 1] = line_of(entry)
+    end
+  end
+  table.sort(names)
+  if #names > 0 then
+    lines[#lines + 1] = "on all elements, and reductions (help \"exp\" tells more of one):"
+    lines[#lines + 1] = wrap(table.concat(names, " "), "  ")
+  end
   return table.concat(lines, "\n")
 end
 

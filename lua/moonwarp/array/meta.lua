@@ -1,0 +1,250 @@
+---@meta
+-- The functions of elements (array/operators.lua) and the reductions (array/reduction.lua), which are made from tables,
+-- for editors (LuaLS), the reference and help. Never loaded.
+error("moonwarp.array.meta is for editors; require \"moonwarp\"")
+
+---An array, whose shape broadcasts, or a number.
+---@alias moonwarp.operand moonwarp.array|number|boolean
+
+---The array to write the result into, instead of a new one.
+---@alias moonwarp.out { out?: moonwarp.array }
+
+---The axes to reduce, all by default; whether they remain as dimensions of size 1; the array to write into.
+---@alias moonwarp.reduce { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array }
+
+---@class moonwarp.mw
+---@field add fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a + b.
+---@field subtract fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a - b.
+---@field multiply fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a * b.
+---@field divide fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a / b. Integers
+---are divided in floating point.
+---@field floor_divide fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a / b,
+---rounded down. Integers divided by 0 give 0.
+---@field mod fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The remainder of
+---mw.floor_divide, with the sign of b. Integers modulo 0 give 0.
+---@field pow fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a to the power b.
+---Integers wrap around.
+---@field lt fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a < b.
+---@field le fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a <= b.
+---@field gt fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a > b.
+---@field ge fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a >= b.
+---@field eq fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a equals b.
+---@field ne fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a differs
+---from b.
+---@field land fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether both a and
+---b are not 0.
+---@field lor fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a or b is
+---not 0.
+---@field lxor fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether exactly
+---one of a and b is not 0.
+---@field band fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The bits that both
+---integers have.
+---@field bor fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The bits that one
+---of two integers has, or both.
+---@field bxor fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The bits that
+---exactly one of two integers has.
+---@field left_shift fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array An integer
+---shifted left by b bits.
+---@field right_shift fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array An integer
+---shifted right by b bits; signed ones keep their sign.
+---@field maximum fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The greater of
+---a and b; NaN if one of them is NaN.
+---@field minimum fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The lesser of a
+---and b; NaN if one of them is NaN.
+---@field fmax fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The greater of a
+---and b, ignoring NaN.
+---@field fmin fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The lesser of a
+---and b, ignoring NaN.
+---@field hypot fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array sqrt(a^2 + b^2),
+---without overflow.
+---@field atan2 fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The angle of the
+---point with the coordinates x = b and y = a, in radians.
+---@field fmod fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The remainder of a
+---/ b rounded towards 0, as C's fmod.
+---@field remainder fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The remainder
+---of a / b rounded to nearest, as C's remainder.
+---@field copysign fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a with the
+---sign of b.
+---@field nextafter fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The number
+---next to a in the direction of b.
+---@field fdim fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a - b if that is
+---positive, else 0.
+---@field clip fun(a: moonwarp.operand, low: moonwarp.operand, high: moonwarp.operand, options?: moonwarp.out):
+---moonwarp.array a, limited to low and high.
+---@field fma fun(a: moonwarp.operand, b: moonwarp.operand, c: moonwarp.operand, options?: moonwarp.out):
+---moonwarp.array a * b + c, rounded once.
+---@field negative fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array -a.
+---@field lnot fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is 0.
+---@field bnot fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The bits that an integer does not have.
+---@field abs fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The absolute value.
+---@field sign fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array -1, 0 or 1.
+---@field square fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a * a.
+---@field isnan fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is NaN.
+---@field isinf fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is infinite.
+---@field isfinite fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is neither infinite nor
+---NaN.
+---@field signbit fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is negative, -0 included.
+---@field reciprocal fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array 1 / a.
+---@field sqrt fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The square root.
+---@field rsqrt fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array 1 / sqrt(a).
+---@field cbrt fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The cube root.
+---@field rcbrt fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array 1 / cbrt(a).
+---@field floor fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a rounded down. Integers stay as they
+---are.
+---@field ceil fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a rounded up. Integers stay as they are.
+---@field trunc fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a rounded towards 0. Integers stay as
+---they are.
+---@field round fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a rounded to the nearest whole number,
+---ties to even. Integers stay as they are.
+---@field exp fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array e to the power a.
+---@field exp2 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array 2 to the power a.
+---@field exp10 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array 10 to the power a.
+---@field expm1 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array exp(a) - 1, exact near 0.
+---@field log fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The natural logarithm.
+---@field log2 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The logarithm to base 2.
+---@field log10 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The logarithm to base 10.
+---@field log1p fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array log(1 + a), exact near 0.
+---@field sin fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The sine of an angle in radians.
+---@field cos fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The cosine of an angle in radians.
+---@field tan fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The tangent of an angle in radians.
+---@field asin fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The arc sine, in radians.
+---@field acos fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The arc cosine, in radians.
+---@field atan fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The arc tangent, in radians.
+---@field sinh fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The hyperbolic sine.
+---@field cosh fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The hyperbolic cosine.
+---@field tanh fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The hyperbolic tangent.
+---@field asinh fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The inverse hyperbolic sine.
+---@field acosh fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The inverse hyperbolic cosine.
+---@field atanh fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The inverse hyperbolic tangent.
+---@field sinpi fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array sin(pi * a).
+---@field cospi fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array cos(pi * a).
+---@field degrees fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Radians in degrees.
+---@field radians fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Degrees in radians.
+---@field sigmoid fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array 1 / (1 + exp(-a)).
+---@field erf fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The error function.
+---@field erfc fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array 1 - erf(a).
+---@field erfinv fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The inverse of erf.
+---@field erfcinv fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The inverse of erfc.
+---@field erfcx fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array exp(a^2) * erfc(a).
+---@field tgamma fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The gamma function.
+---@field lgamma fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The logarithm of the gamma function's
+---absolute value.
+---@field j0 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The Bessel function of the first kind, of
+---order 0.
+---@field j1 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The Bessel function of the first kind, of
+---order 1.
+---@field y0 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The Bessel function of the second kind,
+---of order 0.
+---@field y1 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The Bessel function of the second kind,
+---of order 1.
+---@field normcdf fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The distribution function of the
+---standard normal distribution.
+---@field normcdfinv fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The inverse of normcdf.
+---@field where fun(condition: moonwarp.array, a: moonwarp.operand, b: moonwarp.operand): moonwarp.array a where the
+---condition holds, b elsewhere.
+
+---@class moonwarp.array
+---@field prod fun(self, options?: moonwarp.reduce): number|moonwarp.array The product. Products of integers wrap
+---around in 64 bits.
+---@field mean fun(self, options?: moonwarp.reduce): number|moonwarp.array The mean; of integers as double. NaN if
+---there are no elements.
+---@field argmin fun(self, options?: moonwarp.reduce): integer|moonwarp.array The position of the first least element,
+---counted from 1; 0 if all are NaN.
+---@field argmax fun(self, options?: moonwarp.reduce): integer|moonwarp.array The position of the first greatest
+---element, counted from 1; 0 if all are NaN.
+---@field any fun(self, options?: moonwarp.reduce): boolean|moonwarp.array Whether an element is not 0.
+---@field all fun(self, options?: moonwarp.reduce): boolean|moonwarp.array Whether no element is 0.
+---@field count_nonzero fun(self, options?: moonwarp.reduce): integer|moonwarp.array The number of elements that are
+---not 0.
+---@field add fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.add.
+---@field subtract fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.subtract.
+---@field multiply fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.multiply.
+---@field divide fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.divide.
+---@field floor_divide fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.floor_divide.
+---@field mod fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.mod.
+---@field pow fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.pow.
+---@field lt fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.lt.
+---@field le fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.le.
+---@field gt fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.gt.
+---@field ge fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.ge.
+---@field eq fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.eq.
+---@field ne fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.ne.
+---@field land fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.land.
+---@field lor fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.lor.
+---@field lxor fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.lxor.
+---@field band fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.band.
+---@field bor fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.bor.
+---@field bxor fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.bxor.
+---@field left_shift fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.left_shift.
+---@field right_shift fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.right_shift.
+---@field maximum fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.maximum.
+---@field minimum fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.minimum.
+---@field fmax fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.fmax.
+---@field fmin fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.fmin.
+---@field hypot fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.hypot.
+---@field atan2 fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.atan2.
+---@field fmod fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.fmod.
+---@field remainder fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.remainder.
+---@field copysign fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.copysign.
+---@field nextafter fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.nextafter.
+---@field fdim fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.fdim.
+---@field clip fun(self, low: moonwarp.operand, high: moonwarp.operand, options?: moonwarp.out): moonwarp.array See
+---mw.clip.
+---@field fma fun(self, b: moonwarp.operand, c: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.fma.
+---@field negative fun(self, options?: moonwarp.out): moonwarp.array See mw.negative.
+---@field lnot fun(self, options?: moonwarp.out): moonwarp.array See mw.lnot.
+---@field bnot fun(self, options?: moonwarp.out): moonwarp.array See mw.bnot.
+---@field abs fun(self, options?: moonwarp.out): moonwarp.array See mw.abs.
+---@field sign fun(self, options?: moonwarp.out): moonwarp.array See mw.sign.
+---@field square fun(self, options?: moonwarp.out): moonwarp.array See mw.square.
+---@field isnan fun(self, options?: moonwarp.out): moonwarp.array See mw.isnan.
+---@field isinf fun(self, options?: moonwarp.out): moonwarp.array See mw.isinf.
+---@field isfinite fun(self, options?: moonwarp.out): moonwarp.array See mw.isfinite.
+---@field signbit fun(self, options?: moonwarp.out): moonwarp.array See mw.signbit.
+---@field reciprocal fun(self, options?: moonwarp.out): moonwarp.array See mw.reciprocal.
+---@field sqrt fun(self, options?: moonwarp.out): moonwarp.array See mw.sqrt.
+---@field rsqrt fun(self, options?: moonwarp.out): moonwarp.array See mw.rsqrt.
+---@field cbrt fun(self, options?: moonwarp.out): moonwarp.array See mw.cbrt.
+---@field rcbrt fun(self, options?: moonwarp.out): moonwarp.array See mw.rcbrt.
+---@field floor fun(self, options?: moonwarp.out): moonwarp.array See mw.floor.
+---@field ceil fun(self, options?: moonwarp.out): moonwarp.array See mw.ceil.
+---@field trunc fun(self, options?: moonwarp.out): moonwarp.array See mw.trunc.
+---@field round fun(self, options?: moonwarp.out): moonwarp.array See mw.round.
+---@field exp fun(self, options?: moonwarp.out): moonwarp.array See mw.exp.
+---@field exp2 fun(self, options?: moonwarp.out): moonwarp.array See mw.exp2.
+---@field exp10 fun(self, options?: moonwarp.out): moonwarp.array See mw.exp10.
+---@field expm1 fun(self, options?: moonwarp.out): moonwarp.array See mw.expm1.
+---@field log fun(self, options?: moonwarp.out): moonwarp.array See mw.log.
+---@field log2 fun(self, options?: moonwarp.out): moonwarp.array See mw.log2.
+---@field log10 fun(self, options?: moonwarp.out): moonwarp.array See mw.log10.
+---@field log1p fun(self, options?: moonwarp.out): moonwarp.array See mw.log1p.
+---@field sin fun(self, options?: moonwarp.out): moonwarp.array See mw.sin.
+---@field cos fun(self, options?: moonwarp.out): moonwarp.array See mw.cos.
+---@field tan fun(self, options?: moonwarp.out): moonwarp.array See mw.tan.
+---@field asin fun(self, options?: moonwarp.out): moonwarp.array See mw.asin.
+---@field acos fun(self, options?: moonwarp.out): moonwarp.array See mw.acos.
+---@field atan fun(self, options?: moonwarp.out): moonwarp.array See mw.atan.
+---@field sinh fun(self, options?: moonwarp.out): moonwarp.array See mw.sinh.
+---@field cosh fun(self, options?: moonwarp.out): moonwarp.array See mw.cosh.
+---@field tanh fun(self, options?: moonwarp.out): moonwarp.array See mw.tanh.
+---@field asinh fun(self, options?: moonwarp.out): moonwarp.array See mw.asinh.
+---@field acosh fun(self, options?: moonwarp.out): moonwarp.array See mw.acosh.
+---@field atanh fun(self, options?: moonwarp.out): moonwarp.array See mw.atanh.
+---@field sinpi fun(self, options?: moonwarp.out): moonwarp.array See mw.sinpi.
+---@field cospi fun(self, options?: moonwarp.out): moonwarp.array See mw.cospi.
+---@field degrees fun(self, options?: moonwarp.out): moonwarp.array See mw.degrees.
+---@field radians fun(self, options?: moonwarp.out): moonwarp.array See mw.radians.
+---@field sigmoid fun(self, options?: moonwarp.out): moonwarp.array See mw.sigmoid.
+---@field erf fun(self, options?: moonwarp.out): moonwarp.array See mw.erf.
+---@field erfc fun(self, options?: moonwarp.out): moonwarp.array See mw.erfc.
+---@field erfinv fun(self, options?: moonwarp.out): moonwarp.array See mw.erfinv.
+---@field erfcinv fun(self, options?: moonwarp.out): moonwarp.array See mw.erfcinv.
+---@field erfcx fun(self, options?: moonwarp.out): moonwarp.array See mw.erfcx.
+---@field tgamma fun(self, options?: moonwarp.out): moonwarp.array See mw.tgamma.
+---@field lgamma fun(self, options?: moonwarp.out): moonwarp.array See mw.lgamma.
+---@field j0 fun(self, options?: moonwarp.out): moonwarp.array See mw.j0.
+---@field j1 fun(self, options?: moonwarp.out): moonwarp.array See mw.j1.
+---@field y0 fun(self, options?: moonwarp.out): moonwarp.array See mw.y0.
+---@field y1 fun(self, options?: moonwarp.out): moonwarp.array See mw.y1.
+---@field normcdf fun(self, options?: moonwarp.out): moonwarp.array See mw.normcdf.
+---@field normcdfinv fun(self, options?: moonwarp.out): moonwarp.array See mw.normcdfinv.
