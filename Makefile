@@ -139,7 +139,7 @@ $(CUDA_LIB): $(call object,$(CUDA_SOURCES)) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -shared -pthread $(LDFLAGS) -Wl,-soname,libmoonwarp_cuda.so -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \
-	  $(filter %.o,$^) -L$(BUILD)/lib -lmoonwarp
+	  $(filter %.o,$^) -L$(BUILD)/lib -lmoonwarp -lm
 
 ifneq ($(target),)
 $(MWCC): FORCE
@@ -251,6 +251,12 @@ $(BUILD)/gen/abi_text.inc: src/moonwarp_abi.h
 	$(Q)$(CC) -E -P -undef -std=c11 -x c $< > $@.text
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $@.text > $@
 
+# Joe and Kuo's direction numbers, for C as for Lua.
+$(BUILD)/gen/joe_kuo.inc: lua/moonwarp/random/joe_kuo.lua
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)sed -n 's|^\([A-Za-z0-9+/]\{32,\}\)$$|"\1",|p' $< > $@
+
 # Headers that NVRTC is given as strings.
 $(BUILD)/gen/nvrtc_headers.inc: src/cuda/compile/embed.sh $(shell find src/device -type f)
 	@mkdir -p $(@D)
@@ -269,7 +275,7 @@ $(BUILD)/obj/src/mwcc/%.cc.o: src/mwcc/%.cc
 	$(call say,CXX)
 	$(Q)$(CXX) -std=c++17 -fno-rtti -fno-exceptions -fPIC $(DEPENDENCIES) -Wall -Wextra -Wshadow $(CFLAGS) -Isrc $(LLVM_CFLAGS) -c -o $@ $<
 
-$(BUILD)/obj/src/%.c.o: src/%.c | $(BUILD)/gen/abi_text.inc $(BUILD)/gen/nvrtc_headers.inc
+$(BUILD)/obj/src/%.c.o: src/%.c | $(BUILD)/gen/abi_text.inc $(BUILD)/gen/nvrtc_headers.inc $(BUILD)/gen/joe_kuo.inc
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-plt $(PNG_CFLAGS) $(ZLIB_CFLAGS) -I$(BUILD)/gen -c -o $@ $<

@@ -61,7 +61,7 @@ local allowed = {
   cpu = { interface = true, base = true, core = true, format = true },
   cuda = { interface = true, base = true, core = true, record = true, generated = true },
   mwcc = { interface = true, base = true, format = true },
-  host = { interface = true, format = true },
+  host = { interface = true, format = true, generated = true },
   lua = { interface = true },
   device = { record = true },
   example = { interface = true },

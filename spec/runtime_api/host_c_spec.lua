@@ -40,6 +40,7 @@ local function declared()
   for result, name in text:gmatch "([%w_]+)[%s%*]+(m?w?[cC]ud?a?[A-Z][%w_]*)%(" do
     if result ~= "return" and result ~= "define" and result ~= "inline" then names[name] = true end
   end
+  for name in text:gmatch "curandStatus_t (curand%u%w*)%(" do names[name] = true end
   return names
 end
 

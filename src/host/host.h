@@ -48,9 +48,11 @@ typedef enum host_kind {
   HOST_TEXREF,
   HOST_GRAPHICS,
   HOST_MIPMAP,
-  HOST_REFERENCE,  /* from here on never a handle's, but by other keys: by its symbol */
-  HOST_SHOWN,      /* a reference by its struct's address */
-  HOST_BUFFER_NAME /* OpenGL's: never a handle's */
+  HOST_GENERATOR,
+  HOST_REFERENCE,   /* from here on never a handle's, but by other keys: by its symbol */
+  HOST_SHOWN,       /* a reference by its struct's address */
+  HOST_BUFFER_NAME, /* OpenGL's: never a handle's */
+  HOST_DISTRIBUTION /* cuRAND's, by its address */
 } host_kind;
 
 /* A handle for an object: never given out again, so that one that was destroyed is recognised. `owner` is the number of
@@ -251,6 +253,8 @@ int host_graph_add(host_context *context, cudaGraphNode_t *out, cudaGraph_t grap
 /* The same in place of an exec's node. */
 int host_graph_replace(host_context *context, cudaGraphExec_t exec, cudaGraphNode_t node, host_give give,
                        const void *params);
+
+void host_generator_release(void *generator); /* random/curand.c */
 
 void host_module_release(void *module); /* driver/module.c */
 void host_texref_release(void *texref); /* driver/texture_reference.c */

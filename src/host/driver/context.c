@@ -111,6 +111,8 @@ static const struct {
   host_kind kind;
   void (*release)(void *object);
 } ending[] = {
+    {HOST_GENERATOR, host_generator_release},
+    {HOST_DISTRIBUTION, keep},
     {HOST_NODE, host_node_release},
     {HOST_EXEC, (void (*)(void *))mw_graph_exec_release},
     {HOST_GRAPH, host_graph_release},

@@ -1,0 +1,197 @@
+/* Drawing numbers: the launches of the three families of streams, columns (XORWOW, MRG32k3a, Philox), MTGP32 and Sobol's
+ * sequences. Their kernels and what a stream is woven of are described in src/device/moonwarp/random/. */
+#include "random.h"
+
+static const char *const names[] = {"bits",          "uniform",   "uniform_double",   "normal",
+                                    "normal_double", "lognormal", "lognormal_double", "poisson"};
+
+static bool is_double(random_what what) {
+  return what == RANDOM_UNIFORM_DOUBLE || what == RANDOM_NORMAL_DOUBLE || what == RANDOM_LOGNORMAL_DOUBLE;
+}
+
+size_t random_size(const random_generator *g, random_what what) {
+  return is_double(what) || (what == RANDOM_BITS && g->type->wide) ? 8 : 4;
+}
+
+unsigned random_unit(const random_generator *g, random_what what) {
+  bool normal = what >= RANDOM_NORMAL && what <= RANDOM_LOGNORMAL_DOUBLE;
+  return g->type->pairs && normal ? 2 : g->type->unit;
+}
+
+/* Columns, or states, in the generator's ordering. */
+static unsigned columns_of(const random_generator *g) {
+  for (int i = 0; i < 4; i++)
+    if (g->type->orderings[i] == g->ordering) return (unsigned)g->type->columns[i];
+  return 0;
+}
+
+void random_rewind(random_generator *g) {
+  random_memory_free(g, g->states);
+  random_memory_free(g, g->more);
+  g->states = g->more = 0;
+  g->begun = false;
+}
+
+/* ---- columns ---- */
+
+#define COLUMNS "#include <moonwarp/random/columns_stream.h>\n"
+
+static int columns_begin(random_generator *g, uint64_t offset) {
+  unsigned columns = columns_of(g), unit = g->type->unit;
+  uint64_t units = offset / unit, rows = 0;
+  uint64_t *row = malloc(columns * sizeof *row);
+  if (!row) abort();
+  for (unsigned i = 0; i < columns; i++) row[i] = (units / columns + (i < units % columns)) * unit;
+  g->column = (unsigned)(units % columns);
+  g->skip = (unsigned)(offset % unit);
+  /* Two words more: random_draw keeps a column there. */
+  int code = random_memory_new(g, (g->type->words * (size_t)columns + 4) * 4, &g->states);
+  if (code == MW_SUCCESS) code = random_memory_new(g, columns * sizeof *row, &rows);
+  if (code == MW_SUCCESS) code = random_copy(g, rows, host_address(row), columns * sizeof *row);
+  free(row);
+  char text[128];
+  snprintf(text, sizeof text, COLUMNS "MW_COLUMNS_BEGIN(%s)\n", g->type->kind);
+  unsigned low = (unsigned)g->seed, high = (unsigned)(g->seed >> 32);
+  unsigned long long step = g->ordering == CURAND_ORDERING_PSEUDO_SEEDED ? 3133713 : 0;
+  void *arguments[] = {&low, &high, &step, &columns, &rows, &g->states};
+  if (code == MW_SUCCESS) code = random_launch(g, text, "begin", (columns + 127) / 128, 1, 128, arguments);
+  random_memory_free(g, rows);
+  return code;
+}
+
+/* Whole units to an address that is a multiple of a unit's size. */
+static int columns_fill(random_generator *g, random_what what, uint64_t out, size_t units, double a, double b) {
+  enum { MOST = 1 << 28 };
+  unsigned columns = columns_of(g);
+  size_t size = random_unit(g, what) * random_size(g, what);
+  char text[128];
+  snprintf(text, sizeof text, COLUMNS "MW_COLUMNS_FILL(%s, %s)\n", g->type->kind, names[what]);
+  int code = MW_SUCCESS;
+  while (units > 0 && code == MW_SUCCESS) {
+    int some = units < MOST ? (int)units : MOST;
+    unsigned threads = (unsigned)some < columns ? (unsigned)some : columns;
+    void *arguments[] = {&g->states, &columns, &g->column, &some, &a, &b, &out};
+    code = random_launch(g, text, names[what], (threads + 127) / 128, 1, 128, arguments);
+    g->column = (unsigned)((g->column + (size_t)some) % columns);
+    out += (size_t)some * size;
+    units -= (size_t)some;
+  }
+  return code;
+}
+
+/* The counter of Philox's column to or from two words after the states. */
+static int keep_column(random_generator *g, unsigned column, bool back) {
+  unsigned columns = columns_of(g);
+  int code = MW_SUCCESS;
+  for (unsigned word = 0; word < 2 && code == MW_SUCCESS; word++) {
+    uint64_t own = g->states + 4 * ((uint64_t)word * columns + column);
+    uint64_t kept = g->states + 4 * ((uint64_t)g->type->words * columns + word);
+    code = back ? random_copy(g, own, kept, 4) : random_copy(g, kept, own, 4);
+  }
+  return code;
+}
+
+/* A unit of which not all numbers are wanted is made by itself, and its column put back: the next call makes it again, of
+   whatever it draws. */
+static int columns_draw(random_generator *g, random_what what, uint64_t out, size_t count, double a, double b) {
+  unsigned unit = random_unit(g, what), head = g->skip;
+  size_t size = random_size(g, what), units = (head + count) / unit, rest = (head + count) % unit;
+  if (head == 0 && rest == 0 && out % (unit * size) == 0) return columns_fill(g, what, out, units, a, b);
+  uint64_t made = 0;
+  int code = random_memory_new(g, (units + (rest > 0)) * unit * size, &made);
+  if (code == MW_SUCCESS) code = columns_fill(g, what, made, units, a, b);
+  if (code == MW_SUCCESS && rest > 0) {
+    unsigned column = g->column;
+    code = keep_column(g, column, false);
+    if (code == MW_SUCCESS) code = columns_fill(g, what, made + units * unit * size, 1, a, b);
+    if (code == MW_SUCCESS) code = keep_column(g, column, true);
+    g->column = column;
+  }
+  if (code == MW_SUCCESS) code = random_copy(g, out, made + head * size, count * size);
+  g->skip = (unsigned)rest;
+  random_memory_free(g, made);
+  return code;
+}
+
+/* ---- MTGP32 ---- */
+
+#define MTGP "#include <moonwarp/random/mtgp32_stream.h>\n"
+
+enum { TURN_WORDS = 256, STATE_BYTES = 4112, PARAMETER_BYTES = 40808 };
+
+static int mtgp_begin(random_generator *g) {
+  int states = (int)columns_of(g);
+  unsigned low = (unsigned)g->seed, high = (unsigned)(g->seed >> 32);
+  int code = random_memory_new(g, (size_t)states * STATE_BYTES, &g->states);
+  if (code == MW_SUCCESS) code = random_memory_new(g, PARAMETER_BYTES, &g->more);
+  void *parameters[] = {&g->more}, *arguments[] = {&low, &high, &states, &g->more, &g->states};
+  if (code == MW_SUCCESS) code = random_launch(g, MTGP "MW_MTGP_BEGIN\n", "begin_parameters", 2, 1, 128, parameters);
+  if (code == MW_SUCCESS)
+    code = random_launch(g, MTGP "MW_MTGP_BEGIN\n", "begin_states", (size_t)(states + 63) / 64, 1, 64, arguments);
+  g->at = g->turn = 0;
+  return code;
+}
+
+static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t count, double a, double b) {
+  enum { MOST = 1 << 28 };
+  uint64_t turn = (uint64_t)columns_of(g) * TURN_WORDS;
+  char text[128];
+  snprintf(text, sizeof text, MTGP "MW_MTGP_FILL(%s)\n", names[what]);
+  int code = MW_SUCCESS;
+  while (count > 0 && code == MW_SUCCESS) {
+    size_t some = count < MOST ? count : MOST;
+    long long from = (long long)(g->at % turn), end = from + (long long)some;
+    int rounds = (int)((end + (long long)turn - 1) / (long long)turn), partial = end % (long long)turn > 0;
+    void *arguments[] = {&g->states, &g->more, &rounds, &partial, &from, &end, &a, &b, &out};
+    code = random_launch(g, text, names[what], columns_of(g), 1, TURN_WORDS, arguments);
+    g->at += some;
+    out += some * random_size(g, what);
+    count -= some;
+  }
+  return code;
+}
+
+/* ---- Sobol's sequences ---- */
+
+static int sobol_draw(random_generator *g, random_what what, uint64_t out, size_t count, double a, double b) {
+  unsigned first = (unsigned)g->at;
+  int points = (int)(count / g->dimensions), k = 12;
+  if (count / g->dimensions > 1u << 30)
+    return host_fail(MW_INVALID_VALUE, "more than 2^30 points of a Sobol sequence at once");
+  while (k > 7 && points <= 1 << (k - 1)) k--;
+  char text[128];
+  snprintf(text, sizeof text, "#include <moonwarp/random/sobol_stream.h>\nMW_SOBOL_FILL(%s, %s)\n", g->type->kind,
+           names[what]);
+  void *at = g->type->wide ? (void *)&g->at : &first;
+  void *arguments[] = {&g->states, &g->more, &k, at, &points, &a, &b, &out};
+  int code = random_launch(g, text, names[what], (1u << k) / 128, g->dimensions, 128, arguments);
+  g->at += (uint64_t)points;
+  return code;
+}
+
+/* ---- all ---- */
+
+static int begin(random_generator *g) {
+  uint64_t offset = g->position > 0 ? g->position : g->beyond;
+  switch (g->type->family) {
+  case RANDOM_COLUMNS: return columns_begin(g, offset);
+  case RANDOM_MTGP: return mtgp_begin(g);
+  case RANDOM_SOBOL: g->at = offset; return random_vectors(g, &g->states, &g->more);
+  }
+  return MW_INVALID_VALUE;
+}
+
+int random_draw(random_generator *g, random_what what, uint64_t out, size_t count, double a, double b) {
+  int code = g->begun ? MW_SUCCESS : begin(g);
+  if (code != MW_SUCCESS) {
+    random_rewind(g);
+    return code;
+  }
+  g->begun = true;
+  switch (g->type->family) {
+  case RANDOM_COLUMNS: return columns_draw(g, what, out, count, a, b);
+  case RANDOM_MTGP: return mtgp_draw(g, what, out, count, a, b);
+  case RANDOM_SOBOL: return sobol_draw(g, what, out, count, a, b);
+  }
+  return MW_INVALID_VALUE;
+}

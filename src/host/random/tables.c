@@ -1,0 +1,222 @@
+/* cuRAND's tables: Sobol's direction vectors and scramble constants, distributions for curand_discrete, and binomial numbers,
+ * which are drawn by such a table. */
+#include "random.h"
+
+#include <math.h>
+#include <pthread.h>
+
+enum { DIMENSIONS = 20000 };
+
+/* ---- direction vectors ---- */
+
+/* Joe and Kuo's numbers as lua/moonwarp/random/joe_kuo.lua has them: three dimensions a line, of 32 digits in base 64. */
+static const char numbers[][97] = {
+#include "joe_kuo.inc"
+};
+
+static unsigned digit(char c) {
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  return (unsigned)(strchr(digits, c) - digits);
+}
+
+/* The 24 bytes of each of the first dimensions. */
+static void decode(unsigned dimensions, unsigned char *out) {
+  for (unsigned four = 0; four < dimensions * 8; four++) {
+    const char *c = &numbers[four / 24][four % 24 * 4];
+    unsigned n = ((digit(c[0]) * 64 + digit(c[1])) * 64 + digit(c[2])) * 64 + digit(c[3]);
+    *out++ = (unsigned char)(n >> 16);
+    *out++ = (unsigned char)(n >> 8);
+    *out++ = (unsigned char)n;
+  }
+}
+
+int random_vectors(random_generator *g, uint64_t *vectors, uint64_t *begins) {
+  size_t word = g->type->wide ? 8 : 4, size = (size_t)g->dimensions * 24;
+  unsigned char *bytes = malloc(size);
+  if (!bytes) abort();
+  decode(g->dimensions, bytes);
+  uint64_t given = 0;
+  int code = random_memory_new(g, size, &given);
+  if (code == MW_SUCCESS) code = random_copy(g, given, host_address(bytes), size);
+  free(bytes);
+  if (code == MW_SUCCESS) code = random_memory_new(g, g->dimensions * word * word * 8, vectors);
+  if (code == MW_SUCCESS) code = random_memory_new(g, g->dimensions * word, begins);
+  int dimensions = (int)g->dimensions, scrambled = g->type->scrambled;
+  unsigned low = 0, high = 0;
+  void *arguments[] = {&given, &dimensions, &scrambled, &low, &high, vectors, begins};
+  const char *text = g->type->wide
+                         ? "#include <moonwarp/random/direction_vectors.h>\nMW_MAKE_VECTORS(make64, ull)\n"
+                         : "#include <moonwarp/random/direction_vectors.h>\nMW_MAKE_VECTORS(make32, unsigned)\n";
+  if (code == MW_SUCCESS)
+    code = random_launch(g, text, g->type->wide ? "make64" : "make32", (g->dimensions + 63) / 64, 1, 64, arguments);
+  random_memory_free(g, given);
+  return code;
+}
+
+/* All dimensions' vectors and first words of a type in memory of the host, made once and kept. */
+typedef struct kept_vectors {
+  void *vectors, *begins;
+} kept_vectors;
+
+static int keep_vectors(curandGenerator_t generator, size_t word, kept_vectors *kept) {
+  random_generator *g = random_find(generator);
+  uint64_t vectors = 0, begins = 0;
+  size_t size = DIMENSIONS * word * word * 8;
+  g->dimensions = DIMENSIONS;
+  void *v = malloc(size), *b = malloc(DIMENSIONS * word);
+  if (!v || !b) abort();
+  int code = random_vectors(g, &vectors, &begins);
+  if (code == MW_SUCCESS) code = random_copy(g, host_address(v), vectors, size);
+  if (code == MW_SUCCESS) code = random_copy(g, host_address(b), begins, DIMENSIONS * word);
+  random_memory_free(g, vectors);
+  random_memory_free(g, begins);
+  if (code == MW_SUCCESS) {
+    *kept = (kept_vectors){v, b};
+  } else {
+    free(v);
+    free(b);
+  }
+  return code;
+}
+
+static curandStatus_t vectors_of(curandRngType_t type, kept_vectors *out) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static kept_vectors all[4];
+  kept_vectors *kept = &all[type - CURAND_RNG_QUASI_SOBOL32];
+  curandStatus_t status = CURAND_STATUS_SUCCESS;
+  pthread_mutex_lock(&lock);
+  if (!kept->vectors) {
+    curandGenerator_t generator;
+    status = curandCreateGeneratorHost(&generator, type);
+    if (status == CURAND_STATUS_SUCCESS) {
+      status = random_end(keep_vectors(generator, type >= CURAND_RNG_QUASI_SOBOL64 ? 8 : 4, kept));
+      curandDestroyGenerator(generator);
+    }
+  }
+  *out = *kept;
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+static curandStatus_t get_vectors(void *out, int set, int plain) {
+  kept_vectors kept;
+  if (set != plain && set != plain + 1)
+    return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there are no such direction vectors: %d", set);
+  if (!out) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there is no place for the vectors");
+  curandStatus_t status = vectors_of((curandRngType_t)(set + 100), &kept);
+  if (status == CURAND_STATUS_SUCCESS) memcpy(out, &kept.vectors, sizeof kept.vectors);
+  return status;
+}
+
+static curandStatus_t get_constants(void *out, curandRngType_t type) {
+  kept_vectors kept;
+  if (!out) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there is no place for the constants");
+  curandStatus_t status = vectors_of(type, &kept);
+  if (status == CURAND_STATUS_SUCCESS) memcpy(out, &kept.begins, sizeof kept.begins);
+  return status;
+}
+
+curandStatus_t curandGetDirectionVectors32(curandDirectionVectors32_t **vectors, curandDirectionVectorSet_t set) {
+  return get_vectors(vectors, (int)set, CURAND_DIRECTION_VECTORS_32_JOEKUO6);
+}
+
+curandStatus_t curandGetDirectionVectors64(curandDirectionVectors64_t **vectors, curandDirectionVectorSet_t set) {
+  return get_vectors(vectors, (int)set, CURAND_DIRECTION_VECTORS_64_JOEKUO6);
+}
+
+curandStatus_t curandGetScrambleConstants32(unsigned int **constants) {
+  return get_constants(constants, CURAND_RNG_QUASI_SCRAMBLED_SOBOL32);
+}
+
+curandStatus_t curandGetScrambleConstants64(unsigned long long **constants) {
+  return get_constants(constants, CURAND_RNG_QUASI_SCRAMBLED_SOBOL64);
+}
+
+/* ---- distributions ---- */
+
+#define TABLE "#include <moonwarp/random/discrete_table.h>\n"
+
+enum { TABLE_HEAD = 256, TABLE_EACH = 24, NORMAL_VARIANCE = 2000 }; /* bytes; variances above are normal ones' */
+
+/* A table: values 10 standard deviations from the mean have shares below a double's precision. */
+static int table_new(random_generator *g, int binomial, double a, double b, double mean, double variance, double most,
+                     uint64_t *out) {
+  double deviation = sqrt(variance);
+  int normal = variance > NORMAL_VARIANCE;
+  double first = normal ? 0 : fmax(0, floor(mean - 10 * deviation - 10));
+  double last = normal ? 0 : fmin(most, ceil(mean + 10 * deviation + 20));
+  unsigned shift = (unsigned)first, length = (unsigned)(last - first) + 1;
+  int code = random_memory_new(g, TABLE_HEAD + (size_t)TABLE_EACH * length, out);
+  void *arguments[] = {&binomial, &a, &b, &mean, &deviation, &normal, &shift, &length, out};
+  if (code == MW_SUCCESS) code = random_launch(g, TABLE "MW_DISCRETE_TABLE\n", "make_table", 1, 1, 1, arguments);
+  return code;
+}
+
+curandStatus_t curandCreatePoissonDistribution(double lambda, curandDiscreteDistribution_t *distribution) {
+  if (!distribution) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there is no place for the distribution");
+  if (!(lambda > 0 && lambda <= 400000))
+    return random_fail(CURAND_STATUS_OUT_OF_RANGE, "a mean of Poisson's distribution is above 0 and up to 400000");
+  random_generator g = {0};
+  uint64_t table = 0;
+  int code = host_context_current(&g.context);
+  if (code == MW_SUCCESS) code = table_new(&g, 0, lambda, 0, lambda, lambda, 4294967295.0, &table);
+  random_modules_release(&g);
+  if (code != MW_SUCCESS) return random_end(code);
+  host_handle_enter(HOST_DISTRIBUTION, g.context->id, table, host_pointer(table));
+  *distribution = host_pointer(table);
+  return CURAND_STATUS_SUCCESS;
+}
+
+curandStatus_t curandDestroyDistribution(curandDiscreteDistribution_t distribution) {
+  if (!distribution || !host_handle_take(HOST_DISTRIBUTION, distribution))
+    return random_fail(CURAND_STATUS_NOT_INITIALIZED, "this is no distribution, or one that was destroyed");
+  return random_end(mw_memory_free(host_address(distribution)));
+}
+
+/* ---- binomial numbers ---- */
+
+typedef struct binomial {
+  unsigned n;
+  double p;
+} binomial;
+
+static int draw_binomial(random_generator *g, uint64_t to, size_t count, void *data) {
+  const binomial *of = data;
+  uint64_t table = 0, words = to;
+  double n = of->n, most = n;
+  int code = table_new(g, 1, n, of->p, n * of->p, n * of->p * (1 - of->p), n, &table);
+  if (code == MW_SUCCESS && g->type->wide) code = random_memory_new(g, count * 8, &words);
+  if (code == MW_SUCCESS) code = random_draw(g, RANDOM_BITS, words, count, 0, 0);
+  long long values = (long long)count;
+  void *arguments[] = {&words, &values, &most, &table, &to};
+  const char *text = g->type->wide ? TABLE "MW_DISCRETE_LOOK_UP(look_up_ulonglong, unsigned long long)\n"
+                                   : TABLE "MW_DISCRETE_LOOK_UP(look_up_uint, unsigned int)\n";
+  if (code == MW_SUCCESS)
+    code = random_launch(g, text, g->type->wide ? "look_up_ulonglong" : "look_up_uint", (count + 127) / 128, 1, 128,
+                         arguments);
+  if (words != to) random_memory_free(g, words);
+  random_memory_free(g, table);
+  return code;
+}
+
+curandStatus_t curandGenerateBinomial(curandGenerator_t generator, unsigned int *output, size_t count, unsigned int n,
+                                      double p) {
+  random_generator *g = random_find(generator);
+  if (!g) return random_fail(CURAND_STATUS_NOT_INITIALIZED, "this is no generator, or one that was destroyed");
+  if (!(p >= 0 && p <= 1)) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "a probability is a number from 0 to 1");
+  if (count % g->dimensions != 0)
+    return random_fail(CURAND_STATUS_LENGTH_NOT_MULTIPLE, "%zu numbers are no multiple of %u", count, g->dimensions);
+  if (count == 0) return CURAND_STATUS_SUCCESS;
+  binomial of = {n, p};
+  int code = random_make(g, output, count, sizeof *output, draw_binomial, &of);
+  if (code != MW_SUCCESS) return random_end(code);
+  random_moved(g, count, g->type->unit);
+  return CURAND_STATUS_SUCCESS;
+}
+
+curandStatus_t curandGenerateBinomialMethod(curandGenerator_t generator, unsigned int *output, size_t count,
+                                            unsigned int n, double p, curandMethod_t method) {
+  if (method != CURAND_DEVICE_API)
+    return random_fail(CURAND_STATUS_INTERNAL_ERROR, "the method is CURAND_DEVICE_API, not %d", (int)method);
+  return curandGenerateBinomial(generator, output, count, n, p);
+}
