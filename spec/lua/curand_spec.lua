@@ -41,7 +41,9 @@ local function same(want, got)
   end
 end
 
-local kinds = { "mrg32k3a", "mtgp32", "philox", "sobol32", "sobol64", "xorwow" }
+local kinds = {
+  "mrg32k3a", "mtgp32", "philox", "scrambled_sobol32", "scrambled_sobol64", "sobol32", "sobol64", "xorwow",
+}
 
 describe("moonwarp.curand", function()
   it("returns NVIDIA's codes where there is no generator", function()
@@ -59,6 +61,19 @@ describe("moonwarp.curand", function()
       for seed = 1, 3 do same(expected("mixture", kind, seed, 30), calls.mixture(api, kind, seed, 30)) end
     end)
   end
+
+  it("has mt19937, which has no offsets and begins anew with a seed", function()
+    local words = mw.random(5, "mt19937"):bits(20):bytes()
+    local _, g = curand.curandCreateGenerator(curand.CURAND_RNG_PSEUDO_MT19937)
+    local x = mw.zeros(10, "uint")
+    assert.equal(0, curand.curandGenerate(g, x, 10))
+    assert.equal(0, curand.curandSetPseudoRandomGeneratorSeed(g, 5))
+    assert.equal(curand.CURAND_STATUS_TYPE_ERROR, curand.curandSetGeneratorOffset(g, 5))
+    assert.equal(0, curand.curandGenerate(g, x, 10))
+    assert.equal(words:sub(1, 40), x:bytes())
+    assert.equal(0, curand.curandGenerate(g, x, 10))
+    assert.equal(words:sub(41), x:bytes())
+  end)
 
   it("writes arrays, pointers of the runtime, tables and memory of the host", function()
     local words = mw.random(0, "xorwow"):bits(8):totable()
@@ -159,11 +174,14 @@ __global__ void draw(curandDiscreteDistribution_t of, int n, unsigned *out) {
 
   it("has the direction vectors of NVIDIA's library", function()
     if oracle.missing then return pending(oracle.missing) end
-    for kind, set in pairs { sobol32 = 101, sobol64 = 103 } do
+    for kind, set in pairs { sobol32 = 101, scrambled_sobol32 = 102, sobol64 = 103, scrambled_sobol64 = 104 } do
       local bits = tonumber(kind:sub(-2))
       local status, p = curand["curandGetDirectionVectors" .. bits](set)
       assert.equal(0, status)
       assert.equal(oracle.draw { kind = kind, what = "vectors", count = 20000 }, p:tostring(20000 * bits * bits / 8))
+      status, p = curand["curandGetScrambleConstants" .. bits]()
+      assert.equal(0, status)
+      assert.equal(oracle.draw { kind = kind, what = "constants", count = 20000 }, p:tostring(20000 * bits / 8))
     end
   end)
 

@@ -25,13 +25,15 @@ static const random_type types[] = {
     {CURAND_RNG_PSEUDO_MTGP32, RANDOM_MTGP, "mtgp32", .unit = 1,
      .orderings = {CURAND_ORDERING_PSEUDO_BEST, CURAND_ORDERING_PSEUDO_DEFAULT, CURAND_ORDERING_PSEUDO_LEGACY},
      .columns = {192, 192, 64}},
+    {CURAND_RNG_PSEUDO_MT19937, RANDOM_MT, "mt19937", .unit = 1,
+     .orderings = {CURAND_ORDERING_PSEUDO_DEFAULT, CURAND_ORDERING_PSEUDO_LEGACY}},
     SOBOL(CURAND_RNG_QUASI_SOBOL32, "unsigned int", false, false),
     SOBOL(CURAND_RNG_QUASI_SCRAMBLED_SOBOL32, "unsigned int", false, true),
     SOBOL(CURAND_RNG_QUASI_SOBOL64, "ull", true, false),
     SOBOL(CURAND_RNG_QUASI_SCRAMBLED_SOBOL64, "ull", true, true),
 };
 
-static const random_type *type_of(int number) {
+const random_type *random_type_of(int number) {
   if (number == CURAND_RNG_TEST || number == CURAND_RNG_PSEUDO_DEFAULT) number = CURAND_RNG_PSEUDO_XORWOW;
   if (number == CURAND_RNG_QUASI_DEFAULT) number = CURAND_RNG_QUASI_SOBOL32;
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -55,7 +57,7 @@ static curandStatus_t no_generator(void) {
 }
 
 static curandStatus_t create(curandGenerator_t *out, int number, bool on_host) {
-  const random_type *type = type_of(number);
+  const random_type *type = random_type_of(number);
   if (!out) return random_fail(CURAND_STATUS_NOT_INITIALIZED, "there is no place for the generator");
   if (!type) return random_fail(CURAND_STATUS_TYPE_ERROR, "there is no generator of type %d", number);
   host_context *context;
@@ -272,5 +274,8 @@ curandStatus_t curandGeneratePoissonMethod(curandGenerator_t generator, unsigned
                                            double lambda, curandMethod_t method) {
   if (method != CURAND_DEVICE_API)
     return random_fail(CURAND_STATUS_INTERNAL_ERROR, "the method is CURAND_DEVICE_API, not %d", (int)method);
+  random_generator *g = random_find(generator);
+  if (g && g->type->family == RANDOM_MT)
+    return random_fail(CURAND_STATUS_INTERNAL_ERROR, "mt19937 has no method CURAND_DEVICE_API");
   return curandGeneratePoisson(generator, output, count, lambda);
 }

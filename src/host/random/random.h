@@ -18,7 +18,7 @@ typedef enum random_what {
   RANDOM_POISSON
 } random_what;
 
-typedef enum random_family { RANDOM_COLUMNS, RANDOM_MTGP, RANDOM_SOBOL } random_family;
+typedef enum random_family { RANDOM_COLUMNS, RANDOM_MTGP, RANDOM_MT, RANDOM_SOBOL } random_family;
 
 typedef struct random_type {
   int type; /* curandRngType_t */
@@ -42,6 +42,7 @@ typedef struct random_generator {
   const random_type *type;
   host_context *context;
   bool on_host, begun;
+  bool fresh; /* MT19937's states are not at a turn yet */
   cudaStream_t stream;
   uint64_t seed;
   int ordering;
@@ -52,10 +53,10 @@ typedef struct random_generator {
   unsigned beyond;
   random_module *modules;
   /* The stream, once it has begun. */
-  uint64_t states, more; /* addresses: columns' or MTGP32's states, or direction vectors; parameters, or first words */
+  uint64_t states, more; /* addresses: states, or direction vectors; MTGP32's parameters, or first words */
   unsigned column;       /* that makes the next unit, */
   unsigned skip;         /* of which so many numbers are left out */
-  uint64_t at, turn;     /* numbers made (of Sobol's sequences points); turns of MTGP32's states that are complete */
+  uint64_t at, turn;     /* numbers made (of Sobol's sequences points); the turn that MT19937's states are at */
 } random_generator;
 
 /* ---- launching (random.c) ---- */
@@ -91,6 +92,8 @@ int random_vectors(random_generator *g, uint64_t *vectors, uint64_t *begins);
 /* ---- generators (curand.c) ---- */
 
 random_generator *random_find(curandGenerator_t handle);
+/* NULL where there is none of this number, a curandRngType_t. */
+const random_type *random_type_of(int number);
 /* `count` numbers, which come in units, were drawn. */
 void random_moved(random_generator *g, size_t count, unsigned unit);
 /* Make numbers by f into an output of the generator's user: on the host by way of the device's memory. */

@@ -1,5 +1,5 @@
-/* Drawing numbers: the launches of the three families of streams, columns (XORWOW, MRG32k3a, Philox), MTGP32 and Sobol's
- * sequences. Their kernels and what a stream is woven of are described in src/device/moonwarp/random/. */
+/* Drawing numbers: the launches of the families of streams: columns (XORWOW, MRG32k3a, Philox), MTGP32, MT19937 and
+ * Sobol's sequences. Their kernels and what a stream is woven of are described in src/device/moonwarp/random/. */
 #include "random.h"
 
 static const char *const names[] = {"bits",          "uniform",   "uniform_double",   "normal",
@@ -128,7 +128,7 @@ static int mtgp_begin(random_generator *g) {
   if (code == MW_SUCCESS) code = random_launch(g, MTGP "MW_MTGP_BEGIN\n", "begin_parameters", 2, 1, 128, parameters);
   if (code == MW_SUCCESS)
     code = random_launch(g, MTGP "MW_MTGP_BEGIN\n", "begin_states", (size_t)(states + 63) / 64, 1, 64, arguments);
-  g->at = g->turn = 0;
+  g->at = 0;
   return code;
 }
 
@@ -144,6 +144,62 @@ static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t
     int rounds = (int)((end + (long long)turn - 1) / (long long)turn), partial = end % (long long)turn > 0;
     void *arguments[] = {&g->states, &g->more, &rounds, &partial, &from, &end, &a, &b, &out};
     code = random_launch(g, text, names[what], columns_of(g), 1, TURN_WORDS, arguments);
+    g->at += some;
+    out += some * random_size(g, what);
+    count -= some;
+  }
+  return code;
+}
+
+/* ---- MT19937 ---- */
+
+#define MT "#include <moonwarp/random/mt19937_stream.h>\n"
+
+enum { MT_STATES = 8192, MT_WORDS = 624, MT_STRETCH = 20568, MT_SIDE_BY_SIDE = 64, MT_THREADS = 640 };
+
+/* The first state is the seed's; by jumps of 1, 8, 64, … there are 8 times as many, which go further by the next jump. */
+static int mt_begin(random_generator *g) {
+  unsigned seed = (unsigned)g->seed;
+  uint64_t starts = 0, places = 0, stretches = 0;
+  int code = random_memory_new(g, (size_t)MT_STATES * MT_WORDS * 4, &g->states);
+  if (code == MW_SUCCESS) code = random_memory_new(g, 257 * 4, &starts);
+  if (code == MW_SUCCESS) code = random_memory_new(g, MT_STRETCH / 8 * 4, &places);
+  if (code == MW_SUCCESS) code = random_memory_new(g, (size_t)MT_SIDE_BY_SIDE * MT_STRETCH * 4, &stretches);
+  void *first_state[] = {&seed, &g->states};
+  if (code == MW_SUCCESS) code = random_launch(g, MT "MW_MT_BEGIN\n", "begin", 1, 1, 1, first_state);
+  for (int by = 1, digit = 0; by < MT_STATES && code == MW_SUCCESS; by *= 8, digit++) {
+    void *sorted[] = {&digit, &starts, &places};
+    code = random_launch(g, MT "MW_MT_BEGIN\n", "sort", 1, 1, 1, sorted);
+    for (int first = by; first < 8 * by && first < MT_STATES && code == MW_SUCCESS; first += by) {
+      void *jumped[] = {&starts, &places, &first, &by, &by, &g->states, &stretches};
+      size_t blocks = by < MT_SIDE_BY_SIDE ? (size_t)by : MT_SIDE_BY_SIDE;
+      code = random_launch(g, MT "MW_MT_BEGIN\n", "jump", blocks, 1, MT_THREADS, jumped);
+    }
+  }
+  random_memory_free(g, starts);
+  random_memory_free(g, places);
+  random_memory_free(g, stretches);
+  g->at = g->turn = 0;
+  g->fresh = true;
+  return code;
+}
+
+/* States stand at the turn that was drawn from last; before the first, a turn before it. */
+static int mt_draw(random_generator *g, random_what what, uint64_t out, size_t count, double a, double b) {
+  enum { MOST = 1 << 28 };
+  const uint64_t turn_words = (uint64_t)MT_STATES * MT_WORDS;
+  char text[128];
+  snprintf(text, sizeof text, MT "MW_MT_FILL(%s)\n", names[what]);
+  int code = MW_SUCCESS;
+  while (count > 0 && code == MW_SUCCESS) {
+    size_t some = count < MOST ? count : MOST;
+    uint64_t turn = g->at / turn_words, from_turn = g->at % turn_words;
+    int advances = (int)(turn - g->turn) + g->fresh, turns = (int)((from_turn + some + turn_words - 1) / turn_words);
+    long long from = (long long)from_turn, end = from + (long long)some;
+    void *arguments[] = {&g->states, &advances, &turns, &from, &end, &a, &b, &out};
+    code = random_launch(g, text, names[what], MT_STATES / 32, 1, 32, arguments);
+    g->fresh = false;
+    g->turn = turn + (uint64_t)turns - 1;
     g->at += some;
     out += some * random_size(g, what);
     count -= some;
@@ -176,6 +232,7 @@ static int begin(random_generator *g) {
   switch (g->type->family) {
   case RANDOM_COLUMNS: return columns_begin(g, offset);
   case RANDOM_MTGP: return mtgp_begin(g);
+  case RANDOM_MT: return mt_begin(g);
   case RANDOM_SOBOL: g->at = offset; return random_vectors(g, &g->states, &g->more);
   }
   return MW_INVALID_VALUE;
@@ -191,6 +248,7 @@ int random_draw(random_generator *g, random_what what, uint64_t out, size_t coun
   switch (g->type->family) {
   case RANDOM_COLUMNS: return columns_draw(g, what, out, count, a, b);
   case RANDOM_MTGP: return mtgp_draw(g, what, out, count, a, b);
+  case RANDOM_MT: return mt_draw(g, what, out, count, a, b);
   case RANDOM_SOBOL: return sobol_draw(g, what, out, count, a, b);
   }
   return MW_INVALID_VALUE;

@@ -30,26 +30,46 @@ static void decode(unsigned dimensions, unsigned char *out) {
   }
 }
 
+/* `count` random words of 64 bits that scramble, from number `first` on: XORWOW's of seed 0 but the first. */
+static int scramble_words(const random_generator *g, size_t first, size_t count, uint64_t *out) {
+  random_generator xorwow = {.type = random_type_of(CURAND_RNG_PSEUDO_XORWOW),
+                             .context = g->context,
+                             .stream = g->stream,
+                             .ordering = CURAND_ORDERING_PSEUDO_DEFAULT,
+                             .dimensions = 1,
+                             .position = 1 + 2 * first};
+  int code = random_memory_new(&xorwow, count * 8, out);
+  if (code == MW_SUCCESS) code = random_draw(&xorwow, RANDOM_BITS, *out, 2 * count, 0, 0);
+  random_rewind(&xorwow);
+  random_modules_release(&xorwow);
+  return code;
+}
+
 int random_vectors(random_generator *g, uint64_t *vectors, uint64_t *begins) {
   size_t word = g->type->wide ? 8 : 4, size = (size_t)g->dimensions * 24;
   unsigned char *bytes = malloc(size);
   if (!bytes) abort();
   decode(g->dimensions, bytes);
-  uint64_t given = 0;
+  uint64_t given = 0, rows = 0, constants = 0;
   int code = random_memory_new(g, size, &given);
   if (code == MW_SUCCESS) code = random_copy(g, given, host_address(bytes), size);
   free(bytes);
   if (code == MW_SUCCESS) code = random_memory_new(g, g->dimensions * word * word * 8, vectors);
   if (code == MW_SUCCESS) code = random_memory_new(g, g->dimensions * word, begins);
-  int dimensions = (int)g->dimensions, scrambled = g->type->scrambled;
-  unsigned low = 0, high = 0;
-  void *arguments[] = {&given, &dimensions, &scrambled, &low, &high, vectors, begins};
+  if (g->type->scrambled) { /* 64 words of each dimension, and after those of all dimensions the constants */
+    if (code == MW_SUCCESS) code = scramble_words(g, 0, (size_t)64 * g->dimensions, &rows);
+    if (code == MW_SUCCESS) code = scramble_words(g, (size_t)64 * DIMENSIONS, g->dimensions, &constants);
+  }
+  int dimensions = (int)g->dimensions;
+  void *arguments[] = {&given, &dimensions, &rows, &constants, vectors, begins};
   const char *text = g->type->wide
                          ? "#include <moonwarp/random/direction_vectors.h>\nMW_MAKE_VECTORS(make64, ull)\n"
                          : "#include <moonwarp/random/direction_vectors.h>\nMW_MAKE_VECTORS(make32, unsigned)\n";
   if (code == MW_SUCCESS)
     code = random_launch(g, text, g->type->wide ? "make64" : "make32", (g->dimensions + 63) / 64, 1, 64, arguments);
   random_memory_free(g, given);
+  random_memory_free(g, rows);
+  random_memory_free(g, constants);
   return code;
 }
 
