@@ -124,7 +124,8 @@ describe("a texture reference", function()
     assert.equal("texture<uchar4, 2, cudaReadModeNormalizedFloat>", declared:symbol("photo").type)
     for _, given in ipairs { "1", "0, cudaFilterModeLinear", "0, cudaFilterModePoint, cudaAddressModeWrap" } do
       local err = failure(mw.compile, ("texture<float, 2> img(%s);\n__global__ void k() {}"):format(given))
-      assert.matches("how a texture reference is read is said when it is bound, not where it is declared", err.message)
+      assert.matches("a texture reference's modes are set when it is bound, not in its declaration: " ..
+        "write m%.name = mw%.texture", err.message)
       assert.is_not_nil(err.line)
     end
   end)

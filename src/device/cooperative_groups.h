@@ -1,7 +1,7 @@
 /* Cooperative groups: blocks, tiles of warps, coalesced threads, partitions. (CUDA C++ Programming Guide, 8)
  *
- * A group over lanes of a warp is its mask; see moonwarp/warp/group_lanes.h for what it does with it. The grid's blocks wait
- * for each other in a cooperative launch, which has all of them there at once. */
+ * A group of lanes of a warp is a mask (moonwarp/warp/group_lanes.h). The blocks of a grid can wait for each other in a
+ * cooperative launch, whose blocks are all resident at once. */
 #ifndef _COOPERATIVE_GROUPS_H_
 #define _COOPERATIVE_GROUPS_H_
 
@@ -10,9 +10,9 @@
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__
 #include "moonwarp/sync/grid_barrier.h"
 #else
-/* Whether the launch is cooperative: what drivers use this register for is their own affair. */
+/* Whether the launch is cooperative. The register's meaning is moonwarp's own: PTX leaves it to drivers. */
 __mw_import unsigned int __mw_is_cooperative() __asm("llvm.nvvm.read.ptx.sreg.envreg1");
-/* The block waits for all others. One thread calls it, and the others wait for that one. */
+/* Wait for all other blocks: called by one thread of the block, for which the others wait. */
 __mw_import void __mw_grid_wait(unsigned int led);
 #endif
 
@@ -21,7 +21,7 @@ namespace cooperative_groups {
 class thread_block;
 class coalesced_group;
 
-/* Any group, which of them is known when the program runs. */
+/* A group of any kind, which is known at run time only. */
 class thread_group {
 public:
   __mw_member void sync() const {
@@ -38,7 +38,7 @@ public:
 protected:
   __mw_member thread_group(bool block, unsigned int lanes, unsigned int threads, unsigned int own)
       : is_block(block), mask(lanes), count(threads), rank(own) {}
-  /* One of the tiles of `size` ranks that a coalesced group falls into. */
+  /* One of the tiles of `size` ranks that a coalesced group is divided into. */
   __mw_member thread_group tile_of_ranks(unsigned int size) const {
     unsigned int first = rank & ~(size - 1), last = first + size, lanes = 0;
     for (unsigned int r = first; r < last && r < count; r++) lanes |= 1u << details::lane_of_rank(mask, r);
@@ -61,7 +61,7 @@ public:
   __mw_member static dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
   __mw_member static dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
   __mw_member static dim3 dim_threads() { return group_dim(); }
-  /* Arriving is waiting: nobody is late. */
+  /* Arriving does nothing: the barrier is in the wait. */
   struct arrival_token {};
   __mw_member static arrival_token barrier_arrive() { return {}; }
   __mw_member static void barrier_wait(arrival_token &&) { __syncthreads(); }
@@ -79,7 +79,7 @@ __mw_device_template thread_block this_thread_block() { return thread_block(); }
 
 class grid_group {
 public:
-  /* Whether it may wait: in a cooperative launch. */
+  /* Whether the grid may synchronise: in a cooperative launch. */
   __mw_member static bool is_valid() { return __mw_is_cooperative() != 0; }
   __mw_member static void sync() {
     bool first = thread_block::thread_rank() == 0, led = __syncthreads_or(first);
@@ -105,7 +105,7 @@ public:
 
 __mw_device_template grid_group this_grid() { return grid_group(); }
 
-/* There is one device to a launch here, and CUDA 13 knows none with more. */
+/* A launch is on one device here; CUDA 13 no longer has launches on several. */
 template <int = 0>
 __mw_device_template grid_group this_multi_grid()
     __attribute__((diagnose_if(true,
@@ -159,7 +159,7 @@ public:
   __mw_member thread_block_tile() : thread_group(false, lanes(), Size, thread_rank()) {}
   template <typename Other>
   __mw_member thread_block_tile(const thread_block_tile<Size, Other> &) : thread_block_tile() {}
-  /* Of a partial last warp some of these are not there. */
+  /* In a partial last warp, some of these lanes do not exist. */
   __mw_member static unsigned int lanes() {
     if constexpr (Size == 32) return 0xffffffffu;
     return ((1u << (Size % 32)) - 1) << (details::lane_number() & ~(Size - 1));
@@ -193,7 +193,7 @@ __mw_device_template thread_block_tile<Size, Parent> tiled_partition(const Paren
   return thread_block_tile<Size, Parent>();
 }
 
-/* By a size that is known when the program runs: the group of a thread_block or of coalesced threads. */
+/* By a size that is known at run time only, of a thread_block or of coalesced threads. */
 __mw_member thread_group tiled_partition(const thread_group &parent, unsigned int size) {
   if (size == 0 || size > 32 || (size & (size - 1)) != 0) return thread_group(false, 0, 0, 0);
   if (!parent.is_block) return parent.tile_of_ranks(size);
@@ -220,7 +220,7 @@ template <typename Group> __mw_device_template void sync(const Group &group) { g
 template <typename Group> __mw_device_template auto thread_rank(const Group &group) { return group.thread_rank(); }
 template <typename Group> __mw_device_template auto group_size(const Group &group) { return group.size(); }
 
-/* One thread of the group calls it; and all get what it returned. */
+/* One thread of the group calls the function, and all get its result. */
 template <typename Group, typename F, typename... Arguments>
 __mw_device_template void invoke_one(const Group &group, F &&function, Arguments &&...arguments) {
   if (group.thread_rank() == 0) function(static_cast<Arguments &&>(arguments)...);

@@ -1,7 +1,7 @@
-/* CUDA's complex numbers: cuFloatComplex and cuDoubleComplex, which are float2 and double2, and their arithmetic.
+/* CUDA's complex numbers, cuFloatComplex and cuDoubleComplex, which are float2 and double2, and their arithmetic.
  *
- * Division scales by the divisor's larger part (Smith, 1962) and the absolute value is hypot's, so that neither overflows
- * where the result does not. */
+ * Division scales by the divisor's larger component (Smith, 1962) and the absolute value is by hypot, so that neither
+ * overflows if the result does not. */
 #pragma once
 
 #include "moonwarp/math/libm.h"

@@ -27,7 +27,7 @@ struct __align__(2) __nv_bfloat16 {
   __mw_member __nv_bfloat16(__nv_bfloat16_raw raw) : __x(raw.x) {}
   __mw_member operator float() const { return __builtin_bit_cast(float, (unsigned)__x << 16); }
   __mw_member operator __nv_bfloat16_raw() const { return {__x}; }
-  /* To and from volatile memory, through the bits. */
+  /* Copies to and from volatile memory, of the bits. */
   __mw_member operator __nv_bfloat16_raw() const volatile { return {__x}; }
   __mw_member __nv_bfloat16 &operator=(const __nv_bfloat16_raw &raw) {
     __x = raw.x;
@@ -43,13 +43,13 @@ struct __align__(2) __nv_bfloat16 {
     made.__x = bits;
     return made;
   }
-  /* To the nearest, ties to even; a carry runs into the exponent, where it belongs. NaN is 0x7fff. */
+  /* To the nearest, ties to even; a carry into the exponent is correct. NaN is 0x7fff. */
   static __mw_member unsigned short __mw_bits_of(float x) {
     unsigned bits = __builtin_bit_cast(unsigned, x);
     bits = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
     return (unsigned short)(x == x ? bits : 0x7fffu);
   }
-  /* A 64-bit integer as a double that rounds on as the integer would: its last bit stands for what has no place. */
+  /* A 64-bit integer rounded to odd in double, so that rounding it again gives the same as rounding the integer. */
   template <typename T> static __mw_member double __mw_odd(T x) {
     bool fits = x >> 53 == 0 || x >> 53 == (T)-1;
     return fits ? (double)x : (double)(x >> 11 | ((x & 2047) != 0 ? 1 : 0)) * 2048.0;
@@ -71,7 +71,7 @@ typedef __nv_bfloat162 nv_bfloat162;
 
 template <> struct __mw_narrow_traits<__nv_bfloat16> {
   typedef __nv_bfloat16 number;
-  /* The product is exact in double, whose range it cannot leave. */
+  /* The product is exact in double, and in its range. */
   static __mw_member __nv_bfloat16 fma(float x, float y, float z) {
     return __nv_bfloat16(__mw_sum_to_odd((double)x * y, (double)z));
   }

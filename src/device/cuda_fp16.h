@@ -27,7 +27,7 @@ struct __align__(2) __half {
   __mw_member __half(__half_raw raw) : __x(raw.x) {}
   __mw_member operator float() const { return (float)__builtin_bit_cast(_Float16, __x); }
   __mw_member operator __half_raw() const { return {__x}; }
-  /* To and from volatile memory, through the bits. */
+  /* Copies to and from volatile memory, of the bits. */
   __mw_member operator __half_raw() const volatile { return {__x}; }
   __mw_member __half &operator=(const __half_raw &raw) {
     __x = raw.x;
@@ -43,7 +43,7 @@ struct __align__(2) __half {
     made.__x = bits;
     return made;
   }
-  /* To the nearest; NaN is 0x7fff, as the hardware has it. */
+  /* To the nearest; NaN is 0x7fff, as on the hardware. */
   static __mw_member unsigned short __mw_bits_of(float x) {
     unsigned short bits = __builtin_bit_cast(unsigned short, (_Float16)x);
     return x == x ? bits : (unsigned short)0x7fff;
@@ -106,7 +106,7 @@ __mw_both unsigned short __half_as_ushort(__half x) { return x.__x; }
 __mw_both __half __short_as_half(short x) { return __half::__mw_of_bits((unsigned short)x); }
 __mw_both __half __ushort_as_half(unsigned short x) { return __half::__mw_of_bits(x); }
 
-/* Integers: a double holds those that matter, the rest are infinite. */
+/* From integers: a double holds all that are finite in half precision. */
 #define __mw_half_from(name, T)                                                                                        \
   __mw_both __half __##name##2half_rn(T x) { return __half((double)x); }                                               \
   __mw_both __half __##name##2half_rz(T x) { return __mw_narrow_rz<__half>((double)x); }                               \
@@ -115,7 +115,7 @@ __mw_both __half __ushort_as_half(unsigned short x) { return __half::__mw_of_bit
 __mw_half_from(int, int) __mw_half_from(uint, unsigned) __mw_half_from(short, short)
 __mw_half_from(ushort, unsigned short) __mw_half_from(ll, long long) __mw_half_from(ull, unsigned long long);
 #undef __mw_half_from
-/* To 8 and 16 bits a number out of range is cut to the range first. */
+/* Conversions to 8 and 16 bits saturate. */
 #define __mw_half_to(name, T, convert)                                                                                 \
   __mw_both T __half2##name##_rn(__half x) { return convert(rintf((float)x)); }                                        \
   __mw_both T __half2##name##_rz(__half x) { return convert(truncf((float)x)); }                                       \

@@ -1,5 +1,5 @@
-/* Copies from global to shared memory that a thread starts and waits for (cuda_pipeline_primitives.h). They are done when
- * the call returns. */
+/* Asynchronous copies from global to shared memory by single threads (CUDA's pipeline primitives). They are synchronous
+ * here. */
 #ifndef _CUDA_PIPELINE_PRIMITIVES_H_
 #define _CUDA_PIPELINE_PRIMITIVES_H_
 

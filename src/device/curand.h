@@ -1,4 +1,4 @@
-/* cuRAND's types as kernels see them; its host functions are no affair of theirs. */
+/* cuRAND's types for kernels, without its host functions. */
 #pragma once
 
 #include "moonwarp/random/discrete.h"

@@ -1,4 +1,4 @@
-/* Numbers that cuRAND's headers have names for, and sources use. */
+/* Constants of cuRAND's headers that sources use. */
 #pragma once
 
 #define CURAND_2POW32                4294967296.0f

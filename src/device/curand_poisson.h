@@ -1,4 +1,4 @@
-/* Poisson's numbers of all generators: moonwarp/random/poisson.h. */
+/* Poisson-distributed numbers of all generators: moonwarp/random/poisson.h. */
 #pragma once
 
 #include "moonwarp/random/poisson.h"

@@ -1,2 +1,2 @@
-/* Tables of jumps are where their generators are: moonwarp/random/xorwow_jumps.h, mrg32k3a_jumps.h. */
+/* Tables for jumps are next to their generators: moonwarp/random/xorwow_jumps.h, mrg32k3a_jumps.h. */
 #pragma once

@@ -1,5 +1,5 @@
-/* C's limits.h: its constants are built in. The C++ library's headers also get the host's (and this file has no guard,
- * since what a first inclusion left out, a later one may need). */
+/* C's limits.h: its constants are built in. The C++ library's headers also get the host's. There is no include guard,
+ * since a later inclusion may need what the first one left out. */
 #ifdef _GLIBCXX_CXX_CONFIG_H
 #include_next <limits.h>
 #endif

@@ -1,4 +1,4 @@
-/* C's math.h: libm.h and the overloads for device code, which host code in the same source shares. */
+/* C's math.h: libm.h and the overloads, for device code and for host code in the same source. */
 #pragma once
 #include "moonwarp/math/math_overloads.h"
 

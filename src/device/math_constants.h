@@ -1,4 +1,4 @@
-/* CUDA's mathematical constants, CUDART_PI_F and its like. */
+/* CUDA's mathematical constants, such as CUDART_PI_F. */
 #pragma once
 
 #define CUDART_INF_F            __builtin_inff()

@@ -1,2 +1,2 @@
-/* Everything that CUDA declares here is built in: moonwarp_device.h. */
+/* Everything that this header of CUDA declares is built in (moonwarp_device.h). */
 #pragma once

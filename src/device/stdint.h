@@ -1,4 +1,4 @@
-/* C's stdint.h: the exact widths are built in, here are the others. */
+/* C's stdint.h: types of exact width are built in; the others are here. */
 #pragma once
 
 typedef __INT_LEAST8_TYPE__ int_least8_t;

@@ -1,4 +1,5 @@
-/* cooperative_groups::memcpy_async: the threads of a group copy together. Nothing is left to wait for but each other. */
+/* cooperative_groups::memcpy_async: a copy by the threads of a group. It is synchronous, so that waiting for it is
+ * waiting for the other threads. */
 #ifndef _CG_MEMCPY_ASYNC_H_
 #define _CG_MEMCPY_ASYNC_H_
 
@@ -7,7 +8,7 @@
 
 namespace cooperative_groups {
 
-/* `bytes` of memory; or, with two layouts, as many elements as both have. */
+/* Copies `bytes`; or, with two layouts, as many elements as both have. */
 template <typename Group, typename T, typename Source>
 __mw_device_template void memcpy_async(const Group &group, T *target, const Source *source, size_t bytes) {
   cuda::details::copy_bytes(group, target, source, bytes);
@@ -25,7 +26,7 @@ __mw_device_template void memcpy_async(const Group &group, T *target, const Targ
 }
 
 template <typename Group> __mw_device_template void wait(const Group &group) { group.sync(); }
-/* All but the last N copies; here, all. */
+/* Wait for all but the last N copies; here, for all. */
 template <unsigned int N, typename Group> __mw_device_template void wait_prior(const Group &group) { group.sync(); }
 
 } // namespace cooperative_groups

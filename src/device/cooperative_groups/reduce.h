@@ -1,4 +1,4 @@
-/* cooperative_groups::reduce: of the threads of a tile or of coalesced threads; all get the result. */
+/* cooperative_groups::reduce over the threads of a tile or of coalesced threads; all get the result. */
 #ifndef _CG_REDUCE_H_
 #define _CG_REDUCE_H_
 
@@ -7,7 +7,7 @@
 namespace cooperative_groups {
 namespace details {
 
-/* There are instructions for whole warps' 32-bit integers: __mw_whole(operator, reduce function, unsigned). */
+/* Instructions reduce 32-bit integers over lanes of a warp: __mw_whole(operator, reduce function, unsigned). */
 template <typename T, typename F> struct whole_warp {
   static constexpr bool is_known = false;
 };
@@ -36,7 +36,7 @@ __mw_device_template T reduce(const thread_block_tile<Size, Parent> &tile, T val
   }
 }
 
-/* However many they are: rank r has the sum of 2^k ranks from r on, or of those up to the last. */
+/* For any number of threads: after step k, rank r has the sum of 2^k ranks from r on, or of those up to the last. */
 template <typename T, typename F> __mw_device_template T reduce(const coalesced_group &group, T value, F op) {
   if constexpr (details::whole_warp<T, F>::is_known) {
     return details::whole_warp<T, F>::reduce(group.lanes(), value);

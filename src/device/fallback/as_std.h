@@ -1,4 +1,4 @@
-/* std has what cuda::std has. */
+/* Makes cuda::std available as std. */
 #ifndef MOONWARP_FALLBACK_AS_STD_H
 #define MOONWARP_FALLBACK_AS_STD_H
 namespace std {

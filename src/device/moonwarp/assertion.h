@@ -1,5 +1,5 @@
-/* assert for device code: a failure ends the launch and names the expression, its place, the block and the thread.
- * Included again, this file follows the current state of NDEBUG, as C has it. */
+/* assert for device code: a failure ends the launch with a message that has the expression, its source position, the
+ * block and the thread. As in C, each inclusion of this file redefines assert according to NDEBUG. */
 #undef assert
 #ifdef NDEBUG
 #define assert(condition) ((void)0)

@@ -1,14 +1,14 @@
-/* printf, __trap, clocks: what a kernel tells about itself. assert.h brings assert. */
+/* Debugging: printf, __trap, clocks. assert is in assert.h. */
 #ifndef MOONWARP_DEBUG_H
 #define MOONWARP_DEBUG_H
 
 #include "assert.h"
 
-/* clang packs the arguments of printf into a buffer, as CUDA lays them out, and calls vprintf(format, buffer). */
+/* clang packs printf's arguments into a buffer with CUDA's layout and calls vprintf(format, buffer). */
 __mw_import int printf(const char *format, ...);
 __mw_import int vprintf(const char *format, const char *arguments);
 
-/* The launch fails; memory is as the threads left it. */
+/* Makes the launch fail; what threads have written stays. */
 #ifdef __MW_NVPTX__
 #include "moonwarp/guard.h"
 __mw_device void __trap(const char *file = __builtin_FILE(), unsigned int line = __builtin_LINE(),

@@ -1,23 +1,23 @@
-/* How a thread on a GPU fails: it tells the host what happened, has its grid end, and ends itself.
+/* Failures of threads on a GPU: a thread reports to the host, requests that its grid ends, and exits.
  *
- * The hardware's own faults would take the GPU from the process for ever. So the first thread of a grid that fails writes a
- * report into the host's memory; the others see at the next place where they look (a wait of theirs, and in code with
- * checks whenever they begin or come round a loop) that they are to end. Threads that have ended are no longer waited for
- * by barriers. A module that no host of ours has loaded knows nobody to tell, and traps. */
+ * A fault of the hardware would make the GPU's context unusable for the rest of the process. So the first thread of a
+ * grid that fails writes a report into host memory. The other threads poll for the request (when they wait and, in
+ * instrumented code, at their start and in loops) and exit as well; barriers do not wait for threads that have exited.
+ * In a module that was not loaded by moonwarp, nobody would read the report, and the thread traps. */
 #ifndef MOONWARP_GUARD_H
 #define MOONWARP_GUARD_H
 
 #include "moonwarp/guard_layout.h"
 
 #ifdef __MW_NVRTC__
-extern "C" __constant__ mw_guard __mw_guard; /* the host asks for it by name */
+extern "C" __constant__ mw_guard __mw_guard; /* the host looks it up by name */
 __constant__ mw_guard __mw_guard;
 #define __mw_cold_function template <int = 0> static __device__ __noinline__
-#define __mw_last template <int = 0> __attribute__((noreturn)) static __device__ __noinline__
+#define __mw_last          template <int = 0> __attribute__((noreturn)) static __device__ __noinline__
 #else
-static __attribute__((constant)) mw_guard __mw_guard; /* mwcc lets the host see it where it is used */
+static __attribute__((constant)) mw_guard __mw_guard; /* mwcc exports it if it is used */
 #define __mw_cold_function template <int = 0> static __attribute__((device, noinline, nodebug))
-#define __mw_last template <int = 0> static __attribute__((device, noinline, nodebug, noreturn))
+#define __mw_last          template <int = 0> static __attribute__((device, noinline, nodebug, noreturn))
 #endif
 
 __mw_device unsigned long long __mw_grid_id() {
@@ -36,7 +36,7 @@ __mw_device unsigned int __mw_count_one(unsigned int *at) {
   asm volatile("atom.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(at) : "memory");
   return old;
 }
-/* The thread is over. */
+/* End the thread. */
 __mw_device void __mw_end_thread() {
   asm volatile("exit;");
   __builtin_unreachable();
@@ -82,7 +82,7 @@ __mw_cold_function void __mw_tell_host(const __mw_failure &what, unsigned long l
   asm volatile("membar.sys;" : : : "memory");
 }
 
-/* The host stopped the grid: one thread tells that it was so, and that the grid had not ended by itself. */
+/* One thread of a grid that the host stopped reports so, which shows that the grid had not ended before. */
 __mw_cold_function void __mw_tell_stopped(unsigned long long grid) {
   unsigned int mark = (unsigned int)grid << 1;
   if (__mw_exchange(&__mw_guard_shared()->left[grid % MW_GUARD_LAUNCHES], mark) == mark) return;
@@ -102,7 +102,7 @@ __mw_last void __mw_fail(const __mw_failure &what) {
   __mw_end_thread();
 }
 
-/* End if the grid is to. */
+/* A poll: end the thread if the end of its grid was requested. */
 __mw_cold_function void __mw_look() {
   if (!__mw_guard.words) return;
   unsigned long long grid = __mw_grid_id();

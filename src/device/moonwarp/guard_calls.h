@@ -1,5 +1,5 @@
-/* What mwcc calls in code for a GPU that the host can stop (--stoppable) and that checks its accesses (--check-memory): the
- * last lines of such a source include this. src/mwcc/gpu/instrument.c puts the calls in. */
+/* Functions that mwcc calls in instrumented GPU code (--stoppable, --check-memory). The source's last line includes
+ * this file; src/mwcc/gpu/instrument.c inserts the calls. */
 #ifndef MOONWARP_GUARD_CALLS_H
 #define MOONWARP_GUARD_CALLS_H
 
@@ -15,12 +15,12 @@ __mw_cold_function void __mw_tell_begun(unsigned long long number) {
   begun[1] = number;
 }
 
-/* First in every kernel, with the number that the host knows the launch by: it is inlined. */
+/* Inlined at the start of every kernel, with the host's number of the launch. */
 extern "C" __attribute__((device, nodebug, used)) void __mw_guard_begin(unsigned long long number) {
   if ((blockIdx.x | blockIdx.y | blockIdx.z | threadIdx.x | threadIdx.y | threadIdx.z) == 0) __mw_tell_begun(number);
 }
 
-/* Now and then in loops. */
+/* The poll in loops. */
 __mw_called void __mw_guard_look() { __mw_look(); }
 
 __mw_called void __mw_guard_trap(const char *file, unsigned int line) { __mw_fail_trap(file, line, 0); }
@@ -31,7 +31,7 @@ struct __mw_extent {
   unsigned long long base, bytes;
 };
 
-/* The last extent that begins at the address or before, if the address lies in it. */
+/* The table's extent that contains the address. */
 __mw_device bool __mw_find(unsigned long long address, __mw_extent *found) {
   const mw_guard_table *table = (const mw_guard_table *)__mw_guard.table;
   unsigned long long low = 0, high = table ? table->count : 0;
@@ -53,7 +53,8 @@ __mw_device bool __mw_is_given(unsigned long long address) {
   return address >= words->heap_first && address <= words->heap_last;
 }
 
-/* The memory that a pointer leads to: all of it where it is not one to arrays; nothing where none has it. */
+/* The extent of the array that a pointer points into: everything if it does not point to global memory, nothing if
+   there is no such array. */
 __mw_called __mw_extent __mw_guard_extent(const void *pointer) {
   __mw_extent found = {0, ~0ull};
   unsigned long long address = (unsigned long long)pointer;
@@ -63,7 +64,7 @@ __mw_called __mw_extent __mw_guard_extent(const void *pointer) {
   return found;
 }
 
-/* An access that is not in what __mw_guard_extent said: it comes back if it is in an array nevertheless. */
+/* An access outside of its extent: returns if it lies in an array nevertheless. */
 __mw_called void __mw_guard_refuse(const void *object, const void *address, unsigned long long bytes,
                                    unsigned int alignment, const char *name, const char *file, unsigned int line,
                                    unsigned int is_store) {
@@ -84,7 +85,7 @@ __mw_called void __mw_guard_refuse(const void *object, const void *address, unsi
   __mw_fail(what);
 }
 
-/* An access that is not in a variable, shared memory or a local array, `distance` from where that begins. */
+/* An access outside of a variable, shared memory or a local array, at `distance` from its start. */
 __mw_called __attribute__((noreturn)) void __mw_guard_refuse_known(unsigned long long distance,
                                                                    unsigned long long bytes, unsigned long long size,
                                                                    const char *name, const char *file,
@@ -94,7 +95,7 @@ __mw_called __attribute__((noreturn)) void __mw_guard_refuse_known(unsigned long
   __mw_fail(what);
 }
 
-/* malloc gave a kernel this: it is in no table. */
+/* Record an allocation of malloc in a kernel, which is not in the table. */
 __mw_called void __mw_guard_given(const void *pointer, unsigned long long bytes) {
   if (!__mw_guard.words || !pointer) return;
   unsigned long long first = (unsigned long long)pointer, last = first + bytes;

@@ -1,8 +1,8 @@
 /* threadIdx, blockIdx, blockDim, gridDim and warpSize.
  *
- * Each is an object whose members are properties: reading one calls the built-in for the special register, so nothing is
- * stored, and assigning to one is an error. It converts to uint3 and dim3, copies (a copy reads the same registers) and
- * has no address that anyone can observe: after inlining nothing refers to the objects themselves. */
+ * Each is an object whose members are properties: reading one calls the built-in for the special register, and
+ * assigning to one is an error. It converts to uint3 and dim3 and can be copied (a copy reads the same registers).
+ * Nothing is stored: after inlining, nothing refers to the objects themselves. */
 #ifndef MOONWARP_INDICES_H
 #define MOONWARP_INDICES_H
 

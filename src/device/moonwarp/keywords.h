@@ -1,9 +1,10 @@
-/* CUDA C's keywords as attributes, what identifies the compiler, and the integer types that every source expects. */
+/* CUDA C's keywords as attributes, macros that identify the compiler, and the integer types that every source
+ * expects. */
 #ifndef MOONWARP_KEYWORDS_H
 #define MOONWARP_KEYWORDS_H
 
-/* The source is compiled from a string with no host side, exactly as NVRTC does it for a GPU: a program that asks takes
-   the same path on both devices. Version numbers are those of the oldest NVRTC that moonwarp uses. */
+/* As with NVRTC, the source is a string without a host side, so __CUDACC_RTC__ is defined: a program that tests it
+   takes the same path on both devices. Version numbers are those of the oldest NVRTC that moonwarp uses. */
 #define __CUDACC__           1
 #define __CUDACC_RTC__       1
 #define __CUDACC_VER_MAJOR__ 12
@@ -13,9 +14,9 @@
 #define CUDART_VERSION       12000
 #define __MOONWARP__         1
 
-/* The C++ library's atomics want to know, and clang says it for host targets only. */
+/* The C++ library's atomics test these, which clang defines for host targets only. */
 #define __GCC_ATOMIC_TEST_AND_SET_TRUEVAL 1
-/* The C library's string.h too: which kind of inline functions there are. */
+/* The C library's string.h tests which semantics inline functions have. */
 #define __GNUC_GNU_INLINE__ 1
 
 #define __global__   __attribute__((global))
@@ -24,7 +25,7 @@
 #define __shared__   __attribute__((shared))
 #define __constant__ __attribute__((constant))
 /* Host and device share one view of device memory here, so a managed variable is a device variable. */
-#ifdef __MW_NVPTX__ /* a GPU's driver has to be told: mwcc makes a directive of the section's name */
+#ifdef __MW_NVPTX__ /* a GPU's driver has to know: mwcc translates the section's name into a directive */
 #define __managed__ __attribute__((device, section("managed")))
 #else
 #define __managed__ __attribute__((device))
@@ -34,7 +35,7 @@
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __maxnreg__(n)
 #define __cluster_dims__(...)
-/* A promise not to write a parameter; the compiler sees that by itself. */
+/* Declares that a parameter is not written, which the compiler finds out itself. */
 #define __grid_constant__
 #define __builtin_align__(n) __align__(n)
 #define __device_builtin__
@@ -43,22 +44,22 @@
 #define CUDARTAPI
 #define CUDAAPI
 #define CUDART_CB
-/* __noinline__ and __restrict__ are clang's own words. */
+/* __noinline__ and __restrict__ are keywords of clang. */
 
 /* How these headers declare functions: for device code, or for both sides. nodebug: a fault inside one is reported at
- * the line that called it. All are templates, whose parameter nobody gives: clang looks at the body of an inline function
- * of a precompiled header in every compilation, but at a template's only where it is used; and a program's own function
- * of the same name and type is preferred, not an error. */
+ * the line that called it. All are templates with a defaulted parameter: clang processes the body of an inline function
+ * of a precompiled header in every compilation, but a template's only if it is used; and a program's own function of
+ * the same name and type is preferred rather than an error. */
 #define __mw_device_template static __inline__ __attribute__((device, always_inline, nodebug))
 #define __mw_both_template   static __inline__ __attribute__((host, device, always_inline, nodebug))
 #define __mw_device          template <int = 0> __mw_device_template
 #define __mw_both            template <int = 0> __mw_both_template
-/* First in a body: no operation is merged with another or replaced by one that is nearly the same. */
+/* At the start of a body: operations are neither contracted nor replaced by approximate ones. */
 #define __mw_exactly _Pragma("clang fp contract(off) reassociate(off) reciprocal(off)")
-/* The value depends on the arguments alone: of two calls with the same ones, mwcc makes one. */
+/* A pure function of its arguments: mwcc merges equal calls. */
 #define __mw_once __attribute__((const))
-/* Arithmetic of its arguments, for a branch that is hardly taken: lanes call it. */
-#define __mw_cold __attribute__((cold))
+/* A pure function for a branch that is rarely taken: mwcc keeps it out of line and calls it with vectors. */
+#define __mw_cold   __attribute__((cold))
 #define __mw_member __inline__ __attribute__((host, device, always_inline, nodebug))
 /* Functions that are defined elsewhere: in libm, whose functions host code in the source may call too, or by mwcc. */
 #define __mw_libm   extern "C" __attribute__((host, device))

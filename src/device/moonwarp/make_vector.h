@@ -1,4 +1,4 @@
-/* make_float4(x, y, z, w) and its like, one for each built-in vector type. */
+/* make_float4(x, y, z, w) and the same for each built-in vector type. */
 #ifndef MOONWARP_MAKE_VECTOR_H
 #define MOONWARP_MAKE_VECTOR_H
 

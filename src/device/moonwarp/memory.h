@@ -2,11 +2,11 @@
 #ifndef MOONWARP_MEMORY_H
 #define MOONWARP_MEMORY_H
 
-/* From the device heap (mw.limit "heap"); malloc returns NULL when it is exhausted. */
+/* Allocation from the device heap (mw.limit "heap"); malloc returns NULL if it is exhausted. */
 __mw_import void *malloc(size_t bytes);
 __mw_import void free(void *memory);
 
-#ifdef __MW_NVPTX__ /* of both sides: then clang knows what they are, and there is nothing to call */
+#ifdef __MW_NVPTX__ /* host and device: clang then treats them as built-ins, and there is nothing to call */
 #define __mw_bytes __mw_libm
 #else
 #define __mw_bytes __mw_import
@@ -23,7 +23,7 @@ __mw_device int memcmp(const void *a, const void *b, size_t bytes) {
 }
 
 #define __mw_operator __inline__ __attribute__((device, always_inline, nodebug))
-/* Exhaustion gives NULL; mwcc passes -fcheck-new, so that a test for it is not folded away. */
+/* new returns NULL if the heap is exhausted; mwcc passes -fcheck-new, so that tests for it are not optimised away. */
 __mw_operator void *operator new(size_t bytes) { return malloc(bytes); }
 __mw_operator void *operator new[](size_t bytes) { return malloc(bytes); }
 __mw_operator void operator delete(void *memory) noexcept { free(memory); }
@@ -31,7 +31,7 @@ __mw_operator void operator delete[](void *memory) noexcept { free(memory); }
 __mw_operator void operator delete(void *memory, size_t) noexcept { free(memory); }
 __mw_operator void operator delete[](void *memory, size_t) noexcept { free(memory); }
 
-/* In place, as <new> declares it for the host. */
+/* Placement new, as <new> declares it for the host. */
 __mw_operator void *operator new(size_t, void *place) noexcept { return place; }
 __mw_operator void *operator new[](size_t, void *place) noexcept { return place; }
 __mw_operator void operator delete(void *, void *) noexcept {}
@@ -43,16 +43,16 @@ __mw_operator void operator delete[](void *, void *) noexcept {}
 #include "../nvptx/memory.h"
 #else
 
-/* Which memory a generic address is of: 1 global, 3 shared, 4 constant, 5 local, 0 none. What is of none of the others
-   counts as global, NULL too, as on an H100. */
+/* The memory space of a generic address: 1 global, 3 shared, 4 constant, 5 local, 0 none. As on an H100, addresses in
+   none of the others count as global, including NULL. */
 __mw_import unsigned int __mw_memory_kind(const void *address);
 __mw_device unsigned int __isGlobal(const void *address) { return __mw_memory_kind(address) <= 1; }
 __mw_device unsigned int __isShared(const void *address) { return __mw_memory_kind(address) == 3; }
 __mw_device unsigned int __isConstant(const void *address) { return __mw_memory_kind(address) == 4; }
 __mw_device unsigned int __isLocal(const void *address) { return __mw_memory_kind(address) == 5; }
 
-/* Between generic pointers and what inline PTX takes for addresses of one memory: here the same. Shared memory's may be
-   cut to 32 bits. */
+/* Conversions between generic pointers and addresses of one memory space for inline PTX, which are the same here. Those
+   of shared memory may be truncated to 32 bits. */
 __mw_device size_t __cvta_generic_to_shared(const void *address) { return (size_t)address; }
 __mw_device size_t __cvta_generic_to_global(const void *address) { return (size_t)address; }
 __mw_device size_t __cvta_generic_to_local(const void *address) { return (size_t)address; }
@@ -62,8 +62,8 @@ __mw_device void *__cvta_global_to_generic(size_t address) { return (void *)addr
 __mw_device void *__cvta_local_to_generic(size_t address) { return (void *)address; }
 __mw_device void *__cvta_constant_to_generic(size_t address) { return (void *)address; }
 
-/* Hints (read-only cache, level, streaming, volatile) change no value: plain accesses here. The volatile ones go word by
-   word: a class has no volatile copy. */
+/* Loads and stores with cache hints (read-only cache, level, streaming, volatile) are plain accesses here. Volatile
+   ones access words, since classes have no volatile copies. */
 /* clang-format off */
 #define __mw_load(hint)                                                                                                \
   template <typename T> __mw_device_template T hint(const T *address) { return *address; }

@@ -1,6 +1,6 @@
-/* What inline PTX has instructions for and LLVM has none: operations rounded toward zero, up and down, and approximate
- * functions. Behind a source that has asm statements; mwcc calls them by the instruction's name (ptx_float.c), and what
- * is not called is dropped. */
+/* Functions for PTX instructions without a counterpart in LLVM: arithmetic rounded toward zero, up and down, and
+ * approximate functions. Included at the end of sources with asm statements. mwcc calls them by the instruction's name
+ * (src/mwcc/ptx/float.c) and deletes those that are not called. */
 #ifndef MOONWARP_PTX_FUNCTIONS_H
 #define MOONWARP_PTX_FUNCTIONS_H
 
@@ -31,7 +31,7 @@ __mw_ptx_double(fma, (double x, double y, double z), (x, y, z), __fma)
 __mw_ptx_double(rcp, (double x), (x), __drcp)
 __mw_ptx_double(sqrt, (double x), (x), __dsqrt)
 
-/* cvt: the target's type before the source's */
+/* cvt: the destination's type precedes the source's */
 #define __mw_ptx_convert(to, T, from, F, function)                                                                     \
   __mw_ptx(cvt_rz_##to##_##from, T, (F x), function##_rz(x))                                                           \
   __mw_ptx(cvt_rm_##to##_##from, T, (F x), function##_rd(x))                                                           \
@@ -44,7 +44,7 @@ __mw_ptx_convert(f32, float, u64, unsigned long long, __ull2float)
 __mw_ptx_convert(f64, double, s64, long long, __ll2double)
 __mw_ptx_convert(f64, double, u64, unsigned long long, __ull2double)
 
-/* The same accuracy as CUDA C's fast functions have, which a GPU makes of these. */
+/* As accurate as CUDA C's fast functions, which are these instructions on a GPU. */
 __mw_ptx(ex2_approx_f32, float, (float x), __mw_fast_exp2(x, 1.0f))
 __mw_ptx(lg2_approx_f32, float, (float x), __log2f(x))
 __mw_ptx(sin_approx_f32, float, (float x), __sinf(x))
@@ -54,7 +54,7 @@ __mw_ptx(tanh_approx_f32, float, (float x), tanhf(x))
 __mw_ptx(atom_inc_u32, unsigned int, (unsigned int *at, unsigned int limit), atomicInc(at, limit))
 __mw_ptx(atom_dec_u32, unsigned int, (unsigned int *at, unsigned int limit), atomicDec(at, limit))
 
-/* What is not given of a copy is zeros. */
+/* Copies whose bytes past the first `given` are 0. */
 template <unsigned int Size> __mw_device_template void __mw_copy_given(char *to, const char *from, unsigned int given) {
   if (given >= Size)
     memcpy(__builtin_assume_aligned(to, Size), __builtin_assume_aligned(from, Size), Size);

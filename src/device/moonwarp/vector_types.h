@@ -159,7 +159,7 @@ struct __align__(16) double4 {
   double x, y, z, w;
 };
 
-/* Grid and block sizes: parts left out are 1. */
+/* Grid and block sizes; components that are left out are 1. */
 struct dim3 {
   unsigned int x, y, z;
   __mw_member constexpr dim3(unsigned int x_ = 1, unsigned int y_ = 1, unsigned int z_ = 1) : x(x_), y(y_), z(z_) {}

@@ -1,8 +1,8 @@
-/* What templates of operations on memory ask of a type: the words that its values are made of, and the type itself. */
+/* Type traits for templates of memory operations: the words that a type's values consist of, and the type itself. */
 #ifndef MOONWARP_WORDS_H
 #define MOONWARP_WORDS_H
 
-/* The largest word that a value of the type is made of: loads and stores with cache hints move it by such words. */
+/* The largest word that a value of the type consists of; loads and stores with cache hints access such words. */
 template <size_t Size, size_t Align> struct __mw_word {
   typedef typename __mw_word<Size, Align / 2>::type type;
 };
@@ -20,7 +20,7 @@ template <size_t Size> struct __mw_word<Size, 8> {
 };
 template <class T> using __mw_word_of = typename __mw_word<sizeof(T), alignof(T)>::type;
 
-/* The type of an operand that does not take part in finding the template: what is given is converted to it. */
+/* A type that does not take part in template argument deduction: arguments are converted to it. */
 template <class T> struct __mw_identity {
   typedef T type;
 };

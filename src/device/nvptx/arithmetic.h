@@ -1,6 +1,6 @@
-/* Single operations with a stated rounding, which a GPU has instructions for: arithmetic, and conversions (conversions.h).
- * They are inline PTX: LLVM has intrinsics for them, but takes some for plain operations, which may then be merged with
- * others or be approximate. */
+/* Operations with a stated rounding as instructions of a GPU: arithmetic, and conversions (conversions.h). They are
+ * inline PTX: LLVM has intrinsics, but treats some as plain operations, which may then be contracted or become
+ * approximate. */
 #ifndef MOONWARP_NVPTX_ARITHMETIC_H
 #define MOONWARP_NVPTX_ARITHMETIC_H
 

@@ -1,6 +1,6 @@
-/* CUDA's atomic functions that LLVM makes no instruction for: those with a scope, and inc and dec, as inline PTX.
+/* Atomic functions that LLVM's NVPTX does not support, as inline PTX: those with a scope, and inc and dec.
  *
- * Addresses are generic: the driver's compiler finds out which memory they are of. */
+ * Addresses are generic: the driver's compiler infers their memory space. */
 #ifndef MOONWARP_NVPTX_ATOMICS_H
 #define MOONWARP_NVPTX_ATOMICS_H
 

@@ -1,5 +1,5 @@
-/* Conversions between number types with a stated rounding, as instructions: what is out of range is held. Inline PTX, as
- * LLVM takes some of its intrinsics for plain conversions, whose rounding is another. */
+/* Saturating conversions between number types with a stated rounding, as instructions. They are inline PTX: LLVM treats
+ * some of its intrinsics as plain conversions, which round differently. */
 #ifndef MOONWARP_NVPTX_CONVERSIONS_H
 #define MOONWARP_NVPTX_CONVERSIONS_H
 
@@ -10,7 +10,7 @@
     asm(instruction " %0, %1;" : "=" to(result) : from(x));                                                            \
     return result;                                                                                                     \
   }
-/* To integers the roundings are called rni, rzi, …; `i` stands for that. */
+/* For integers the rounding modifiers are rni, rzi, …: `i` is the suffix. */
 #define __mw_converted(name, F, from, T, to, i, types)                                                                 \
   __mw_convert(name##_rn, F, from, T, to, "cvt.rn" i types)                                                            \
   __mw_convert(name##_rz, F, from, T, to, "cvt.rz" i types)                                                            \

@@ -1,4 +1,4 @@
-/* The fast functions of single precision as a GPU's approximate instructions, with the errors of CUDA's programming guide. */
+/* Fast single-precision functions as approximate instructions, with the error bounds of CUDA's programming guide. */
 #ifndef MOONWARP_NVPTX_FLOAT_FAST_H
 #define MOONWARP_NVPTX_FLOAT_FAST_H
 

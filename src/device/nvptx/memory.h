@@ -1,4 +1,4 @@
-/* Memory as a GPU has it: which kind an address is of, addresses of one kind, loads and stores with cache hints. */
+/* Memory on a GPU: memory spaces of addresses, conversions between them, loads and stores with cache hints. */
 #ifndef MOONWARP_NVPTX_MEMORY_H
 #define MOONWARP_NVPTX_MEMORY_H
 
@@ -24,7 +24,7 @@ __mw_device size_t __cvta_generic_to_constant(const void *address) { return __cv
 __mw_device void *__cvta_constant_to_generic(size_t address) { return __cvta_const_to_generic(address); }
 /* clang-format on */
 
-/* A value of 16 bytes goes in one instruction, all else word by word. */
+/* A value of 16 bytes is accessed by one instruction, others word by word. */
 /* clang-format off */
 #define __mw_load_word(name, qualifier, load, type, between, bits, constraint, ...)                                    \
   __mw_device type __mw_load_##name(const type *address) {                                                             \

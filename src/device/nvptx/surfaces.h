@@ -1,5 +1,5 @@
-/* Surfaces as a GPU's instructions: elements of 1, 2, 4, 8 or 16 bytes, as they are, at a place. x counts bytes. What is
- * outside of the array is dealt with by the instruction. (PTX ISA, suld and sust) */
+/* Surface functions as instructions of a GPU: unconverted elements of 1, 2, 4, 8 or 16 bytes. x counts bytes. The
+ * instruction handles positions outside of the array. (PTX ISA, suld and sust) */
 #ifndef MOONWARP_NVPTX_SURFACES_H
 #define MOONWARP_NVPTX_SURFACES_H
 
@@ -8,7 +8,7 @@
 
 /* clang-format off */
 #define __mw_surf_list(...) __VA_ARGS__
-/* A size: what is in its registers, which are `values`, "%[..]" each. */
+/* An element size: the contents of its registers, which are `values`, "%[..]" each. */
 #define __mw_surf_size(name, geometry, place, mode, bits, between, values, outputs, inputs, parameters, operands)      \
   __mw_device void __mw_suld_##name##_##mode(between &v, unsigned long long surf, __mw_surf_list parameters) {         \
     asm volatile("suld.b." geometry "." bits "." #mode " {" values "}, [%[surf], " place "];"                          \

@@ -1,4 +1,4 @@
-/* Barriers and fences as a GPU's instructions. */
+/* Barriers and fences as instructions of a GPU. */
 #ifndef MOONWARP_NVPTX_SYNC_H
 #define MOONWARP_NVPTX_SYNC_H
 

@@ -1,7 +1,7 @@
-/* The texture fetch functions as a GPU's instructions, on references and on objects. (PTX ISA, texture instructions)
+/* The texture fetch functions as instructions of a GPU, for references and objects. (PTX ISA, texture instructions)
  *
- * An instruction gives four numbers of one kind, float, int or unsigned int, which the fetch's type chooses: `kind`, whose
- * value counts for nothing, tells which. */
+ * An instruction returns four floats, ints or unsigned ints, depending on the fetch's type: the type of `kind`, whose
+ * value is not used, selects one. */
 #ifndef MOONWARP_NVPTX_TEXTURES_H
 #define MOONWARP_NVPTX_TEXTURES_H
 
@@ -12,7 +12,7 @@ template <class E> struct __mw_four {
   E x, y, z, w;
 };
 
-/* ---- instructions: [handle, {place}], and what stands behind ---- */
+/* ---- instructions: [handle, {position}], and further operands ---- */
 
 /* clang-format off */
 #define __mw_tex_operands(...) __VA_ARGS__
@@ -29,8 +29,9 @@ template <class E> struct __mw_four {
   __mw_tex_form(name, before ".s32" behind, place, int, "r", parameters, operands)                                     \
   __mw_tex_form(name, before ".u32" behind, place, unsigned int, "r", parameters, operands)
 
-/* Without, with a given and with a computed level of detail: `level` and `steps` are the operands behind the place. A step
-   has as many numbers as the texture has dimensions, and one of three a fourth that counts for nothing. */
+/* Without, with an explicit and with a computed level of detail: `level` and `steps` are the operands after the
+   position. A gradient has as many components as the texture has dimensions; if these are three, a fourth one is
+   ignored. */
 #define __mw_tex_geometry(name, geometry, place, level, steps, parameters, operands, step, ...)                        \
   __mw_tex_instruction(__mw_hw_##name, "tex." geometry ".v4", ".f32", place "]", parameters, operands)                 \
   __mw_tex_instruction(__mw_hw_##name##Lod, "tex.level." geometry ".v4", ".f32", place "], " level,                    \
@@ -77,7 +78,7 @@ __mw_device_template __mw_four<E> __mw_hw_tex2Dgather(E kind, unsigned long long
   }
 }
 
-/* ---- what a type is fetched as: floats (of float, half and normalized integers), or integers as they are ---- */
+/* ---- how a type is fetched: as floats (float, half and normalized integers), or as unconverted integers ---- */
 
 enum { __mw_tex_any_mode = -1 };
 

@@ -1,6 +1,6 @@
-/* Loads and stores with cache hints of the types that NVRTC has none for: half precision, bfloat16, vectors of one and three
- * components, a program's own structs. They move words, for which NVRTC has them; where it has the type itself, its
- * function is preferred to a template. */
+/* Loads and stores with cache hints for types that NVRTC has none for: half precision, bfloat16, vectors of one and
+ * three components, structs. They access words, for which NVRTC has functions. If NVRTC has one for the type itself,
+ * that is preferred to these templates. */
 #ifndef MOONWARP_NVRTC_CACHE_HINTS_H
 #define MOONWARP_NVRTC_CACHE_HINTS_H
 

@@ -1,15 +1,15 @@
-/* What a kernel sees on an NVIDIA GPU besides what NVRTC has built in: the names that nvcc's users have without asking,
- * texture and surface references, and the words that our other headers are written in.
+/* Declarations for kernels that NVRTC compiles, in addition to its built-in ones: names that nvcc provides without an
+ * #include, texture and surface references, and the macros that our other headers use.
  *
- * A reference is a class that holds a texture object; -default-device makes a variable of it at file scope a variable of
- * the device, which the host writes before a launch. Fetching from it becomes the hardware's fetch. */
+ * A reference is a class with a texture object; with -default-device, a variable of it at file scope is a variable of
+ * the device, which the host writes before a launch. Fetches are the hardware's. */
 #ifndef MOONWARP_NVRTC_PRELUDE_H
 #define MOONWARP_NVRTC_PRELUDE_H
 
 #define __MOONWARP__ 1
 #define __MW_NVRTC__ 1
 
-/* Host functions in the source are compiled for the device, as nobody calls them. */
+/* Host functions in the source are compiled for the device: they are not called. */
 #undef __host__
 #define __host__
 
@@ -31,7 +31,7 @@ typedef double double_t;
 
 #include "moonwarp/arithmetic/limits.h"
 
-/* ---- how our headers declare functions (moonwarp/keywords.h says why there are two kinds) ---- */
+/* ---- how our headers declare functions; moonwarp/keywords.h explains the two kinds ---- */
 
 #define __mw_device_template static __device__ __forceinline__
 #define __mw_both_template   static __device__ __forceinline__
@@ -69,13 +69,13 @@ __mw_special_register(warpid) __mw_special_register(nwarpid) __mw_special_regist
 #define __builtin_huge_valf() __int_as_float(0x7f800000)
 #define __builtin_huge_val()  __longlong_as_double(0x7ff0000000000000ll)
 
-/* Failing, and no more than that: the launch fails, and the GPU is there for the next one. */
+/* Failures that end the launch, but leave the GPU usable for the next one. */
 #include "moonwarp/guard.h"
 #include "moonwarp/assertion.h"
 #define __trap()          __mw_fail_trap(__FILE__, __LINE__, __PRETTY_FUNCTION__)
 #define __assertfail(...) __mw_fail_assertion(__VA_ARGS__)
 
-/* A sum that is rounded to odd: the next rounding, to fewer bits, is then right (moonwarp/arithmetic/arithmetic.h). */
+/* A sum rounded to odd, so that rounding it again to fewer bits is correct (moonwarp/arithmetic/arithmetic.h). */
 __mw_member double __mw_sum_to_odd(double x, double y) {
   double sum = __dadd_rn(x, y), other = __dsub_rn(sum, x);
   double error = __dadd_rn(__dsub_rn(x, __dsub_rn(sum, other)), __dsub_rn(y, other));
@@ -84,7 +84,7 @@ __mw_member double __mw_sum_to_odd(double x, double y) {
   return __longlong_as_double(bits);
 }
 
-/* What NVRTC has no function for: bytes that overlap, and older names. */
+/* Functions that NVRTC does not have: memmove, and older names. */
 __mw_device_template void *memmove(void *target, const void *source, size_t bytes) {
   unsigned char *to = (unsigned char *)target;
   const unsigned char *from = (const unsigned char *)source;
@@ -104,7 +104,7 @@ __mw_device bool isnormal(double x) { return fabs(x) >= 2.2250738585072014e-308 
 
 #include "nvrtc/cache_hints.h"
 
-/* An instruction for 16 bits there is in one scope, the GPU's, in CUDA's headers: the others are made of it. */
+/* CUDA's headers have 16-bit atomics in device scope only; the other scopes are made from them. */
 __mw_device unsigned short atomicCAS_block(unsigned short *cell, unsigned short expected, unsigned short desired) {
   return atomicCAS(cell, expected, desired);
 }
@@ -114,7 +114,7 @@ __mw_device unsigned short atomicCAS_system(unsigned short *cell, unsigned short
   return old;
 }
 
-/* Half precision and bfloat16 as numbers that are only converted. */
+/* Half precision and bfloat16, with conversions only. */
 struct _Float16 {
   unsigned short __mw_bits;
   _Float16() = default;
@@ -126,7 +126,7 @@ struct _Float16 {
   }
 };
 
-/* Warp functions of the days before masks, which NVRTC no longer has: of the lanes that are there. */
+/* The old warp functions without masks, which NVRTC no longer has: of the active lanes. */
 #define __mw_without_mask(name, second)                                                                                \
   template <class T> __mw_device_template T name(T value, second lane, int width = 32) {                               \
     return name##_sync(__activemask(), value, lane, width);                                                            \
@@ -140,7 +140,7 @@ __mw_without_mask(__shfl, int) __mw_without_mask(__shfl_up, unsigned int) __mw_w
 __mw_device_template int __any(int predicate) { return __any_sync(__activemask(), predicate); }
 __mw_device_template int __all(int predicate) { return __all_sync(__activemask(), predicate); }
 
-/* Attributes that clang knows and NVRTC does not, in our own headers. */
+/* Attributes in our headers that clang supports and NVRTC does not. */
 #pragma nv_diag_suppress 1097
 
 /* ---- references ---- */
@@ -154,7 +154,7 @@ template <class T, int Type = cudaSurfaceType1D> struct surface {
   unsigned long long __mw_handle;
 };
 
-/* What a fetch of such a reference gives: with normalized reading, floats for as many channels. */
+/* The result of a fetch from such a reference: with normalized reading, as many floats as channels. */
 template <class T, cudaTextureReadMode Mode> struct __mw_fetched {
   typedef T type;
 };
@@ -169,7 +169,7 @@ __mw_normalized_kinds(char, signed char) __mw_normalized(char, float) __mw_norma
     __mw_normalized_kinds(short, short) __mw_normalized_kinds(ushort, unsigned short)
 #undef __mw_normalized
 #undef __mw_normalized_kinds
-    /* Of halves fetches make floats. */
+    /* Fetches of halves return floats. */
     struct __half;
 struct __half2;
 template <cudaTextureReadMode Mode> struct __mw_fetched<__half, Mode> {
@@ -179,7 +179,7 @@ template <cudaTextureReadMode Mode> struct __mw_fetched<__half2, Mode> {
   typedef float2 type;
 };
 
-/* A gather gives four of one component. */
+/* A gather returns one component of four texels. */
 template <class T> struct __mw_gathered;
 #define __mw_gather(T, Q)                                                                                              \
   template <> struct __mw_gathered<T> {                                                                                \

@@ -1,5 +1,4 @@
-/* What elements of a surface go through memory and registers as: words, which is what rows are aligned to, or a smaller
- * number. */
+/* The integer type in which elements of a surface are loaded and stored: words, to which rows are aligned, or less. */
 #ifndef MOONWARP_SURFACE_BITS_H
 #define MOONWARP_SURFACE_BITS_H
 

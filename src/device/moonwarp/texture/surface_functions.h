@@ -1,8 +1,8 @@
 /* Surfaces: CUDA arrays that kernels read and write. (CUDA C programming guide 11.2, surface functions)
  *
- * x counts bytes, y and z count rows and slices. What is outside of the array ends the launch (the default), is moved to
- * the edge, or reads as 0 and is not written. Like the texture functions, each stands here once, for references, objects
- * and results behind a pointer. */
+ * x counts bytes, y and z count rows and slices. An access outside of the array ends the launch (the default), is
+ * clamped to the edge, or reads 0 and writes nothing. As for the texture functions, each function is defined once for
+ * references, objects and results through a pointer. */
 #ifndef MOONWARP_SURFACE_FUNCTIONS_H
 #define MOONWARP_SURFACE_FUNCTIONS_H
 
@@ -15,7 +15,7 @@
 #include "moonwarp/texture/texture_address.h"
 #include "moonwarp/texture/texture_format.h"
 
-/* `bytes` at a place, and whether they are there. */
+/* The address of `bytes` at a position, and whether they are inside. */
 struct __mw_surface_place {
   char *at;
   bool inside;
@@ -52,7 +52,7 @@ template <class T> __mw_device_template void __mw_surface_write(const T &value, 
 }
 
 #define __mw_surface_list(...) __VA_ARGS__
-/* `...` is the place in texels: x, y, z and how many slices there are. */
+/* `...` is the position in texels, x, y and z, and the number of slices. */
 #define __mw_surface_forms(name, header, handle, parameters, ...)                                                      \
   template <__mw_surface_list header>                                                                                  \
   __mw_device_template T name##read(__mw_surface_list handle surf, __mw_surface_list parameters,                       \

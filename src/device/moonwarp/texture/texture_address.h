@@ -1,20 +1,20 @@
-/* From a coordinate to texels of one axis: which ones, whether they are inside, and how much the second one weighs.
+/* Addressing: from a coordinate to texels of one axis, whether they are inside, and the weight of the second one.
  *
- * As an H100's texture unit does it (docs/build/texture_arithmetic.md): a normalized coordinate is multiplied by the size, in float; point
- * sampling takes the floor of it; linear filtering rounds it to 1/256 of a texel (half of that goes up), a half less, and
- * the eight bits behind the point are the weight. Coordinates that are no number read as 0.
+ * As by an H100's texture unit (docs/build/texture_arithmetic.md): a normalized coordinate is multiplied by the size,
+ * in float. Point sampling takes its floor. Linear filtering subtracts 1/2 and rounds to 1/256 of a texel (halves up);
+ * the eight fraction bits are the weight. NaN is taken as 0.
  *
- * What depends on the record alone is a branch or a choice for all threads together; what depends on the coordinate is
+ * Decisions that depend on the record only are uniform branches or selects; those that depend on the coordinate are
  * arithmetic without branches. */
 #ifndef MOONWARP_TEXTURE_ADDRESS_H
 #define MOONWARP_TEXTURE_ADDRESS_H
 
 #include "moonwarp/texture/texture_types.h"
 
-/* Two neighbours on an axis, or one texel, the first. Their indices are inside the texture even where they are not. */
+/* Two neighbours on an axis, or one texel, the first. Their indices are clamped into the texture. */
 struct __mw_axis {
   int first, second;
-  bool first_inside, second_inside; /* where there is a border */
+  bool first_inside, second_inside; /* with border addressing */
   float weight;                     /* of the second, a multiple of 1/256 below 1 */
 };
 
@@ -22,8 +22,8 @@ struct __mw_axis {
 struct __mw_way {
   unsigned int mode; /* mw_tex_address */
   bool normalized;
-  bool filtered; /* two texels, or the one below */
-  bool gathered; /* two, to be looked at, not blended: on an edge both are the same, instead of the second weighing 0 */
+  bool filtered; /* two texels are blended, otherwise the floor is taken */
+  bool gathered; /* two texels are returned: at an edge they are the same, rather than the second having weight 0 */
 };
 
 static_assert(MW_TEX_ADDRESS_CLAMP == 1 && MW_TEX_ADDRESS_BORDER == 3, "odd modes do not repeat");
@@ -41,21 +41,21 @@ __mw_device int __mw_tex_modulo(int i, int n) {
   return rest - (rest >= n ? n : 0);
 }
 
-/* Of two repetitions, or a texture and its mirror image, a position: as one of the texture. */
+/* Maps a position in two repetitions, or in a texture and its mirror image, to one in the texture. */
 __mw_device int __mw_tex_folded(int i, int size, int period) {
   int back = period - 1 - i;
-  back = back < 0 ? 0 : back; /* from behind the last position to the first */
+  back = back < 0 ? 0 : back; /* past the last position is the first */
   return i < size ? i : back;
 }
 
 __mw_device __mw_axis __mw_tex_address(float x, int size, const __mw_way &way) {
   bool repeats = !(way.mode & 1), holds = way.mode == MW_TEX_ADDRESS_CLAMP && !way.gathered;
   float scale = way.normalized ? (float)size : 1.0f;
-  if (repeats) { /* so far away that an int cannot count texels in 1/256: two repetitions do */
+  if (repeats) { /* reduce to two repetitions: an int might not hold the position in units of 1/256 */
     float far = __builtin_fabsf(x * scale) >= 0x1p22f;
     x -= 2 * __builtin_floorf(x * 0.5f) * far;
   }
-  /* in 1/512 of a texel, saturated, and then in 1/256 */
+  /* in units of 1/512 texel, saturated, and then of 1/256 */
   int fine = (int)__builtin_floorf(x * scale * 512);
   int at = (fine >> 1) + (fine & (way.filtered ? 1 : 0)) - (way.filtered ? 128 : 0);
   at = __mw_tex_between(at, holds ? 0 : -0x7fffffff, holds ? (size - 1) * 256 : 0x7fffffff);

@@ -1,13 +1,13 @@
-/* Cubemaps: from a direction to a face and a place on it, and filtering across edges.
+/* Cubemaps: from a direction to a face and a position on it, and filtering across edges.
  *
- * The face is that of the largest coordinate (z before y before x where they are equal, as on an H100), the place the other two divided
- * by it. (CUDA C programming guide 11.2, cubemap textures) */
+ * The face is that of the largest coordinate (z before y before x if they are equal, as on an H100); the position is
+ * the other two divided by it. (CUDA C programming guide 11.2, cubemap textures) */
 #ifndef MOONWARP_TEXTURE_CUBE_H
 #define MOONWARP_TEXTURE_CUBE_H
 
 #include "moonwarp/texture/texture_fetch.h"
 
-/* The direction in the face's own terms: right, down, outward (not negative). */
+/* The direction in the face's coordinate system: right, down, outward (not negative). */
 struct __mw_facing {
   int number;
   float right, down, out;
@@ -35,15 +35,15 @@ __mw_device __mw_facing __mw_cube_facing(float x, float y, float z) {
 
 __mw_device float __mw_cube_place(float along, float out) { return along / out * 0.5f + 0.5f; }
 
-/* As a spot of the face's own; s.slice is the slice of the cube's first face. */
+/* As a sampling position on the face; s.slice is the slice of the cube's first face. */
 __mw_device __mw_spot __mw_tex_spot(__mw_dimensions<0>, const __mw_spot &s) {
   __mw_facing at = __mw_cube_facing(s.x, s.y, s.z);
   return {__mw_cube_place(at.right, at.out), __mw_cube_place(at.down, at.out), 0, s.slice + at.number, true, false};
 }
 
 /* ---- across the edges ----
-   A neighbour outside of its face lies on the plane of that face: the direction to it leads to a texel of another face.
-   At a corner of the cube three faces meet and there is no fourth texel: the others share its weight. */
+   A neighbour outside of its face lies on the plane of that face; the direction to it selects a texel of another face.
+   At a corner of the cube three faces meet, and there is no fourth texel: the others share its weight. */
 
 __mw_device __mw_spot __mw_cube_direction(const __mw_facing &at, int slice) {
   int n = at.number;

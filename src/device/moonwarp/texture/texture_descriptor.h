@@ -1,33 +1,33 @@
-/* What a texture or surface handle points to: a record in device memory that the host writes and fetches read.
+/* The record that a texture or surface handle points to: in device memory, written by the host and read by fetches.
  *
- * cudaTextureObject_t, cudaSurfaceObject_t and the variable behind a texture or surface reference all hold the address
- * of an mw_tex_record, or 0 where nothing is bound (the host refuses to launch a kernel with an unbound reference).
- * The core (C) and the headers that kernels see (CUDA C) include this one text, so it has plain structs of fixed-size
- * fields and nothing else. The host only ever replaces a record between launches: to a kernel it is constant memory.
+ * cudaTextureObject_t, cudaSurfaceObject_t and the variable of a texture or surface reference hold the address of an
+ * mw_tex_record, or 0 if nothing is bound (the host refuses to launch a kernel with an unbound reference). Both the
+ * core (C) and the device headers (CUDA C) include this file, so it has only plain structs with fields of fixed size.
+ * The host replaces records between launches only: for a kernel they are constant.
  *
- * What the host promises about a record, so that fetches need not check it:
+ * Fetches rely on these properties of a record, which the host guarantees:
  *   - channel_kind, channel_bits and channels are one of the combinations below, texel_bytes is their product in bytes;
- *   - wrap and mirror stand in `address` only where `normalized` is set (else the host has made them clamp, as CUDA
- *     says); axes that the kind does not have hold what was asked for, too: a 1-D texture is 2-D of height 1 at y = 0;
- *   - `filter` is linear only where a fetch returns floats (float channels, or read as normalized floats), and
- *     MW_TEX_READ_NORMALIZED only stands with 8- and 16-bit integers;
+ *   - `address` is wrap or mirror only if `normalized` is set (otherwise the host replaces it by clamp, as in CUDA);
+ *     axes that the kind does not have are also set as requested: a 1-D texture is 2-D of height 1 at y = 0;
+ *   - `filter` is linear only if a fetch returns floats (float channels, or read as normalized floats), and
+ *     MW_TEX_READ_NORMALIZED is used only with 8- and 16-bit integers;
  *   - sizes are at least 1, except the width of MW_TEX_LINEAR; the levels' memory is all there;
  *   - base, row_pitch and slice_pitch are multiples of 4, the aligned 4-byte word around each texel is the allocation's
  *     own, and a level spans at most 8 GiB: fetches read such words, by an int's worth of index.
- * Texels are in row-major order, x fastest, components together: the address of (x, y, z) in a level is
- * base + z * slice_pitch + y * row_pitch + x * texel_bytes. A layer takes the place of z, as does a face of a cubemap
- * (+x, -x, +y, -y, +z, -z), and face + 6 * layer of a layered one. */
+ * Texels are in row-major order, x fastest, components together: the address of (x, y, z) in a level is base + z *
+ * slice_pitch + y * row_pitch + x * texel_bytes. A layer takes the place of z, as does a face of a cubemap (+x, -x, +y,
+ * -y, +z, -z), and face + 6 * layer of a layered one. */
 #ifndef MOONWARP_TEXTURE_DESCRIPTOR_H
 #define MOONWARP_TEXTURE_DESCRIPTOR_H
 
 #include <stdint.h>
 
-/* What the fetch functions' names tell apart; the record says it for the host's checks and for functions that serve
-   several kinds. */
+/* The kind of texture, which the fetch functions' names distinguish. The record has it for the host's checks and for
+   functions that serve several kinds. */
 typedef enum mw_tex_kind {
   MW_TEX_LINEAR,  /* linear memory, read by element index: levels[0].width elements */
   MW_TEX_PITCHED, /* 2-D in linear memory with a row pitch */
-  MW_TEX_1D,      /* the rest: arrays */
+  MW_TEX_1D,      /* from here on, CUDA arrays */
   MW_TEX_2D,
   MW_TEX_3D,
   MW_TEX_1D_LAYERED,
@@ -79,12 +79,12 @@ typedef struct mw_tex_record {
   uint32_t address[3]; /* mw_tex_address, of x, y, z */
   uint32_t filter;     /* mw_tex_filter, of magnification and within a level */
   uint32_t read;       /* mw_tex_read */
-  uint32_t normalized; /* coordinates: 0 in texels, 1 in parts of the size */
+  uint32_t normalized; /* coordinates: 0 in texels, 1 as fractions of the size */
   uint32_t srgb;       /* x, y, z (8 bits, unsigned, MW_TEX_READ_NORMALIZED) are made linear before filtering */
   uint32_t seamless;   /* a cubemap is filtered across its edges */
-  float border[4];     /* what MW_TEX_ADDRESS_BORDER finds outside */
-  /* Mipmaps. Level of detail = what the fetch asks for, + lod_bias, kept in [lod_min, lod_max] and then in
-     [0, levels - 1]. Without mipmaps level_count is 1. */
+  float border[4];     /* the value outside, with MW_TEX_ADDRESS_BORDER */
+  /* Mipmaps. The level of detail is the fetch's + lod_bias, clamped to [lod_min, lod_max] and then to [0, levels - 1].
+     Without mipmaps level_count is 1. */
   uint32_t level_count;
   uint32_t mip_filter; /* mw_tex_filter, between levels */
   float lod_bias, lod_min, lod_max;

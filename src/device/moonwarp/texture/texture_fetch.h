@@ -1,8 +1,8 @@
-/* What a fetch function does with a record: finds the level, samples it, gives the result its type. See
- * texture_functions.h for the functions themselves.
+/* Fetching by a record: chooses the level, samples it, and converts the result. The fetch functions themselves are in
+ * texture_functions.h.
  *
- * A fetch's type and the texture's reading mode, where it is declared, choose a reader: of floats (float, half and
- * normalized integers) or of integers as they are, which are never filtered. */
+ * A fetch's type and, of references, the declared reading mode choose a reader: of floats (float, half and normalized
+ * integers), or of unconverted integers, which are never filtered. */
 #ifndef MOONWARP_TEXTURE_FETCH_H
 #define MOONWARP_TEXTURE_FETCH_H
 
@@ -16,7 +16,7 @@ __mw_device_template __mw_floats __mw_tex_mix(const __mw_floats &v, const __mw_f
           N > 2 ? __builtin_fmaf(weight, v.z, sum.z) : 0, N > 2 ? __builtin_fmaf(weight, v.w, sum.w) : 0};
 }
 
-/* All levels that have a part in it. */
+/* A sample of one level, or the blend of two. */
 template <int D, int N>
 __mw_device_template __mw_floats __mw_tex_floats(const mw_tex_record *r, const __mw_spot &s, float lod,
                                                  const __mw_format<N> &f) {
@@ -31,7 +31,7 @@ __mw_device_template __mw_floats __mw_tex_floats(const mw_tex_record *r, const _
   return sum;
 }
 
-/* Linear memory: element i, 0 outside. Where there are no elements at all something else is read, and not used. */
+/* Linear memory: element i, or 0 outside. If there are no elements, other memory is read and not used. */
 template <int N>
 __mw_device_template __mw_words __mw_tex_element(const mw_tex_record *r, int i, const __mw_format<N> &f) {
   unsigned int width = __mw_fixed(r->levels[0].width);
@@ -57,14 +57,14 @@ __mw_device __mw_neighbours __mw_tex_neighbours(const mw_tex_record *r, float x,
   return {p, at.x, at.y};
 }
 
-/* Directions are spots on a face: texture_cube.h. */
+/* Directions become positions on a face: texture_cube.h. */
 template <int D> __mw_device_template __mw_spot __mw_tex_spot(__mw_dimensions<D>, const __mw_spot &s) { return s; }
 
 __mw_device float __mw_tex_component(const __mw_floats &v, int n) {
   return n == 0 ? v.x : n == 1 ? v.y : n == 2 ? v.z : v.w;
 }
 
-/* One component of each, counter-clockwise from the lower left where y points down. */
+/* One component of each of the four texels, counter-clockwise from the lower left, with y pointing down. */
 __mw_device __mw_floats __mw_tex_gather(const __mw_corners &c, int n) {
   return {__mw_tex_component(c.at01, n), __mw_tex_component(c.at11, n), __mw_tex_component(c.at10, n),
           __mw_tex_component(c.at00, n)};
@@ -74,7 +74,7 @@ __mw_device __mw_floats __mw_tex_gather(const __mw_corners &c, int n) {
 
 template <class T, int Mode, bool Floats> struct __mw_reader;
 
-/* Objects do not declare a mode: the type alone says what is wanted, the record what is there. */
+/* Objects do not declare a mode: the fetch's type is the type of the result, and the record has the texels'. */
 enum { __mw_tex_any_mode = -1 };
 
 template <class T, int Mode> struct __mw_reader<T, Mode, true> {
@@ -110,8 +110,8 @@ template <class T, int Mode> struct __mw_reader<T, Mode, true> {
   }
 };
 
-/* A reference has texels of its type. An object may be fetched as another one: a texture unit hands out 32-bit integers,
-   extended as the texel's own format says, and they are cut to the type of the fetch. */
+/* A reference has texels of its type. An object may be fetched as another type: the texture unit returns 32-bit
+   integers, extended according to the texel's format, which are truncated to the type of the fetch. */
 template <class T, int Mode> struct __mw_reader<T, Mode, false> {
   typedef __mw_texel<T> texel;
   typedef T result;
@@ -122,7 +122,7 @@ template <class T, int Mode> struct __mw_reader<T, Mode, false> {
     if (!declared) return __mw_format_of<N>(r);
     return __mw_format_of<N>(r, texel::channels, texel::bits, texel::kind);
   }
-  /* Channel n; that of a reference may have anything above its bits. */
+  /* Channel n; for references, bits above the channel's are undefined. */
   template <int N>
   static __mw_device_template unsigned int channel(const mw_tex_record *r, const __mw_words &v, int n, bool inside,
                                                    const __mw_format<N> &f) {

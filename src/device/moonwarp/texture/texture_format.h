@@ -1,9 +1,9 @@
-/* What texels are made of: reading texels from memory, and turning them into numbers.
+/* Texel formats: loading texels from memory and converting them to numbers.
  *
- * Memory is read in words of 4 bytes whatever the format, since that is what gathers: texels of 1 and 2 bytes are cut out
- * of their word. A texel is first turned into floats of its own scale (a byte into 0 to 255), exactly; those are blended;
- * the result is brought to the scale of the fetch at the end. The format is known where a texture reference declares it
- * and read from the record for an object. Decisions on it are branches that all threads take together. */
+ * Memory is loaded in words of 4 bytes for every format, since gathers have that size; texels of 1 and 2 bytes are
+ * extracted from their word. A texel is first converted to floats in its own scale (a byte to 0 … 255), exactly; these
+ * are blended, and the result is scaled at the end. The format of a texture reference is known from its declaration;
+ * that of an object is in the record, and decisions about it are uniform branches. */
 #ifndef MOONWARP_TEXTURE_FORMAT_H
 #define MOONWARP_TEXTURE_FORMAT_H
 
@@ -20,7 +20,7 @@ struct __mw_floats {
 
 /* ---- formats ---- */
 
-/* Of texels of which N components are wanted. */
+/* The format of texels of which N components are used. */
 template <int N> struct __mw_format {
   int channels; /* that a texel has */
   int bits;     /* of each */
@@ -29,16 +29,16 @@ template <int N> struct __mw_format {
   bool srgb;    /* four bytes that are sRGB and alpha */
 };
 
-/* As a reference declares it. */
+/* As declared by a reference. */
 template <int N>
 __mw_device_template __mw_format<N> __mw_format_of(const mw_tex_record *r, int channels, int bits, int kind) {
   return {channels, bits, channels * bits / 8, kind, bits == 8 && N == 4 && __mw_fixed(r->srgb)};
 }
-/* As a reference of floats has it, whose texels may be halves, too. */
+/* As declared by a reference of floats, whose texels may also be halves. */
 template <int N> __mw_device_template __mw_format<N> __mw_format_of_floats(const mw_tex_record *r, int channels) {
   return {channels, (int)__mw_fixed(r->channel_bits), (int)__mw_fixed(r->texel_bytes), MW_TEX_CHANNEL_FLOAT, false};
 }
-/* As the record says. */
+/* As in the record. */
 template <int N> __mw_device_template __mw_format<N> __mw_format_of(const mw_tex_record *r) {
   return {(int)__mw_fixed(r->channels), (int)__mw_fixed(r->channel_bits), (int)__mw_fixed(r->texel_bytes),
           (int)__mw_fixed(r->channel_kind), N == 4 && __mw_fixed(r->srgb)};
@@ -51,7 +51,7 @@ __mw_device unsigned int __mw_tex_word(const unsigned int *base, int row, int at
   return base[row + (at >> 2) + n];
 }
 
-/* A texel as words; in the lowest bits of x, where it is smaller than one. Components not wanted are not read. */
+/* A texel as words; a smaller one is in the low bits of x. Unused components are not loaded. */
 template <int N>
 __mw_device_template __mw_words __mw_tex_load(const unsigned int *base, int row, int column, const __mw_format<N> &f) {
   int at = column * f.bytes;
@@ -64,8 +64,8 @@ __mw_device_template __mw_words __mw_tex_load(const unsigned int *base, int row,
   return texel;
 }
 
-/* ---- into numbers of the format's own scale ----
-   In one of three manners. Components that are not wanted are 0, so that nothing is done with them. */
+/* ---- conversion to numbers in the format's own scale ----
+   In one of three ways. Unused components are 0, so that no code is generated for them. */
 
 enum __mw_manner { __mw_as_floats, __mw_as_halves, __mw_as_integers };
 
@@ -92,16 +92,15 @@ __mw_device_template __mw_floats __mw_tex_decode(const __mw_words &texel, __mw_m
           N > 2 ? __mw_tex_number(upper >> (f.bits & 31), manner, f) : 0};
 }
 
-/* sRGB is light from here on, between 0 and 1. */
+/* sRGB is linearised here, to numbers between 0 and 1. */
 __mw_device __mw_floats __mw_tex_light(const __mw_floats &v) {
   return {__mw_linear_light(v.x), __mw_linear_light(v.y), __mw_linear_light(v.z), v.w / 255};
 }
 
-/* ---- to the scale of the fetch ----
-   What a texture unit does with a filtered texel, as measured on an H100 (docs/build/texture_arithmetic.md). Filtering leaves 8 bits of
-   fraction, so that everything up to the last division is exact in a float. */
+/* ---- conversion to the scale of the fetch ---- As measured on an H100 (docs/build/texture_arithmetic.md). Filtering
+   leaves 8 fraction bits, so that everything up to the last division is exact in a float. */
 
-/* A choice that is never a branch. */
+/* A select that never becomes a branch. */
 __mw_device float __mw_tex_either(bool first, float a, float b) {
   unsigned int all = 0u - first;
   return __uint_as_float((__float_as_uint(a) & all) | (__float_as_uint(b) & ~all));
@@ -114,7 +113,7 @@ __mw_device float __mw_tex_round_half(float v) {
   return __mw_tex_either(__builtin_fabsf(v) < 0x1p-14f, denormal, normal);
 }
 
-/* Signed bytes are widened to 15 bits and a sign: v and its leading bits repeated behind it. */
+/* Signed bytes are widened to 15 bits and a sign: v followed by its leading bits. */
 __mw_device float __mw_tex_widen_signed(float v) {
   float n = v * 256;
   return n + __builtin_floorf((__builtin_floorf(n * 0x1p-4f) + __builtin_floorf(n * 0x1p-12f) + 4) * 0.125f);
@@ -126,7 +125,7 @@ template <int N> __mw_device_template float __mw_tex_widen(float v, const __mw_f
   return __builtin_floorf(__builtin_fmaf(v, f.bits == 8 ? 257.0f : 1.0f, 0.5f));
 }
 
-/* What stands for 1 among integers, widened or not. */
+/* The integer that represents 1, widened or not. */
 template <int N> __mw_device_template float __mw_tex_one(const __mw_format<N> &f, bool widened) {
   int bits = widened ? 16 : f.bits & 31;
   return (float)((1 << bits >> (f.kind == MW_TEX_CHANNEL_SIGNED ? 1 : 0)) - 1);
@@ -158,7 +157,7 @@ __mw_device_template __mw_floats __mw_tex_finish(__mw_floats v, const __mw_forma
   return v;
 }
 
-/* ---- integers, as they are ---- */
+/* ---- unconverted integers ---- */
 
 __mw_device unsigned int __mw_tex_channel(const __mw_words &texel, int n, int bits) {
   if (bits == 32) return n == 0 ? texel.x : n == 1 ? texel.y : n == 2 ? texel.z : texel.w;

@@ -1,9 +1,9 @@
 /* The texture fetch functions, on references and on objects. (CUDA C programming guide 1.1, 4.4.5 and appendix F; 11.2,
  * texture functions)
  *
- * Each stands here once: its name, the type of reference that it takes, its parameters, and what a reader makes of them.
- * The macro makes CUDA's three forms of it: on a reference, whose declaration tells the type of the result; on an object,
- * which is told the type; and on an object with a pointer to where the result goes. */
+ * Each function is defined once, by its name, its type of reference, its parameters, and an expression of a reader. The
+ * macro expands it to CUDA's three forms: for a reference, whose declaration determines the result's type; for an
+ * object, with an explicit type; and for an object with a pointer to the result. */
 #ifndef MOONWARP_TEXTURE_FUNCTIONS_H
 #define MOONWARP_TEXTURE_FUNCTIONS_H
 
@@ -14,7 +14,7 @@
 #include "moonwarp/texture/texture_cube.h"
 #include "moonwarp/texture/texture_fetch.h"
 
-/* Layers are counted unsigned: behind the last one, and before the first, is the last one. */
+/* Layers are clamped as unsigned numbers: past the last one, and before the first, is the last one. */
 __mw_device int __mw_tex_layer(const mw_tex_record *r, int layer) {
   return (unsigned int)layer < __mw_fixed(r->layers) ? layer : (int)__mw_fixed(r->layers) - 1;
 }
@@ -43,7 +43,7 @@ __mw_device float __mw_tex_slope(const mw_tex_record *r, float4 dx, float4 dy) {
   return __mw_tex_detail(__mw_tex_square_length(r, dx.x, dx.y, dx.z), __mw_tex_square_length(r, dy.x, dy.y, dy.z));
 }
 
-/* Of a direction that changes by d: how far the place on its face moves. */
+/* The distance by which the position on the face moves if the direction changes by d. */
 __mw_device float __mw_cube_square_length(const mw_tex_record *r, const __mw_facing &at, float4 d) {
   int n = at.number;
   float right = n == 0 ? -d.z : n == 1 ? d.z : n == 5 ? -d.x : d.x;
@@ -82,7 +82,7 @@ __mw_device float __mw_cube_slope(const mw_tex_record *r, float x, float y, floa
     *to = __VA_ARGS__;                                                                                                 \
   }
 
-/* A function without, with a given and with a computed level of detail. S is the spot. */
+/* A function without, with an explicit and with a computed level of detail. S is the sampling position. */
 #define __mw_tex_sampler(name, type, D, S, parameters, steps, slope)                                                   \
   __mw_tex_function(name, type, result, (__mw_tex_unlist parameters), R::template at<D>(r, S, __mw_tex_unnamed));      \
   __mw_tex_function(name##Lod, type, result, (__mw_tex_unlist parameters, float level),                                \

@@ -1,5 +1,5 @@
-/* The numbers that tell textures and surfaces by their dimensions: second parameters of texture<> and surface<>, here
-   and on an NVIDIA GPU. */
+/* The constants for the dimensions of textures and surfaces: second parameters of texture<> and surface<>, here and on
+ * an NVIDIA GPU. */
 #ifndef MOONWARP_TEXTURE_KINDS_H
 #define MOONWARP_TEXTURE_KINDS_H
 

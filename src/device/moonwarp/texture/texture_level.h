@@ -1,14 +1,14 @@
-/* Which levels of a mipmapped texture a fetch reads, and the blend of two.
+/* The levels of a mipmapped texture that a fetch reads, and the blend of two.
  *
- * A level of detail is a number of halvings: what the fetch asks for plus the texture's bias, within the texture's bounds.
- * A fetch that names none has the least of them, whatever the bias. Between levels it counts in whole 256ths, rounded down.
- * Without mipmaps there is one level, and all of this is the same for all threads and done once. */
+ * The level of detail is a number of halvings: the fetch's plus the texture's bias, clamped to the texture's bounds. A
+ * fetch without one takes the lower bound, whatever the bias. Its fraction is a multiple of 1/256, rounded down.
+ * Without mipmaps there is one level, and all of this is uniform. */
 #ifndef MOONWARP_TEXTURE_LEVEL_H
 #define MOONWARP_TEXTURE_LEVEL_H
 
 #include "moonwarp/texture/texture_types.h"
 
-/* What a fetch asks for that names no level: less than any bias makes up for. */
+/* The level of detail of a fetch without one: lower than any bias compensates. */
 #define __mw_tex_unnamed (-1e30f)
 
 struct __mw_levels {
@@ -27,7 +27,7 @@ __mw_device __mw_levels __mw_tex_levels(const mw_tex_record *r, float lod) {
   return {first, second, linear ? 2 : 1, (float)(at & 255) * 0x1p-8f};
 }
 
-/* The level of detail for steps of so many texels from a thread to its neighbours: the longer one decides. */
+/* The level of detail for gradients in texels: that of the longer one. */
 __mw_device float __mw_tex_detail(float dx_squared, float dy_squared) {
   return 0.5f * log2f(__builtin_fmaxf(dx_squared, dy_squared));
 }

@@ -1,27 +1,27 @@
-/* One texel, or the blend of 2, 4 or 8, out of one level of a texture.
+/* Sampling one level of a texture: one texel, or the blend of 2, 4 or 8.
  *
- * The weights are an H100's (docs/build/texture_arithmetic.md). An axis with weight a splits each share p into R(p * a) and the rest,
- * where R rounds to 1/256: z first, then x, then y. In y what is left goes by the rounded share of the first neighbour,
- * and what is right by that of the second, so in two dimensions the four weights are ab, a - ab, b - ab and the rest, for
- * a rounded ab. All of them are multiples of 1/256 and add up to 1. */
+ * The weights are those of an H100 (docs/build/texture_arithmetic.md). An axis with weight a splits each weight p into
+ * R(p * a) and the rest, where R rounds to 1/256: z first, then x, then y. In y, the left texels' weight is split by
+ * the rounded weight of the first neighbour and the right ones' by that of the second, so that in two dimensions the
+ * four weights are ab, a - ab, b - ab and the rest, with ab rounded. All are multiples of 1/256 and add up to 1. */
 #ifndef MOONWARP_TEXTURE_SAMPLE_H
 #define MOONWARP_TEXTURE_SAMPLE_H
 
 #include "moonwarp/texture/texture_address.h"
 #include "moonwarp/texture/texture_format.h"
 
-/* How many coordinates there are to a texel; 0: a direction, in a cubemap. */
+/* The number of coordinates; 0 for a direction, in a cubemap. */
 template <int D> struct __mw_dimensions {};
 
-/* Where to sample: coordinates, and the layer or face (or both), as the record's slices count them. Faces have an address
-   mode of their own; gathers do not blend. */
+/* A sampling position: coordinates, and the layer or face (or both) as an index of the record's slices. Faces have an
+   address mode of their own; gathers do not blend. */
 struct __mw_spot {
   float x, y, z;
   int slice;
   bool on_face, gathered;
 };
 
-/* A level, its distances in words. */
+/* A level, with its pitches in words. */
 struct __mw_plane {
   const unsigned int *base;
   int row, slice, width, height, depth;
@@ -63,7 +63,7 @@ __mw_device_template __mw_axes __mw_tex_axes(const mw_tex_record *r, const __mw_
   return axes;
 }
 
-/* The border's colour, in the scale of texels. */
+/* The border colour, in the scale of texels. */
 template <int N> __mw_device_template __mw_floats __mw_tex_border(const mw_tex_record *r, const __mw_format<N> &f) {
   float one = __mw_tex_manner(f) == __mw_as_integers && !f.srgb ? __mw_tex_one(f, false) : 1;
   return {__mw_fixed(r->border[0]) * one, __mw_fixed(r->border[1]) * one, __mw_fixed(r->border[2]) * one,
@@ -89,7 +89,7 @@ __mw_device bool __mw_tex_first_inside(const __mw_axes &at) {
 
 /* ---- linear: weights ---- */
 
-/* Four neighbours in x and y: what each weighs, and what is there, as texels and as numbers. */
+/* Four neighbours in x and y: weights, texels, and numbers. */
 struct __mw_shares {
   float of00, of10, of01, of11;
 };
@@ -100,12 +100,12 @@ struct __mw_corners {
   __mw_floats at00, at10, at01, at11;
 };
 
-/* a * b to 1/256, half of that up. */
+/* a * b rounded to 1/256, halves up. */
 __mw_device float __mw_tex_share(float a, float b) {
   return __builtin_floorf(__builtin_fmaf(a * b, 256.0f, 0.5f)) * 0x1p-8f;
 }
 
-/* `whole` among four neighbours, of which the second ones weigh a in x and b in y. */
+/* Distribute the weight `whole` over four neighbours; the second ones have weight a in x and b in y. */
 __mw_device __mw_shares __mw_tex_split(float whole, float a, float b) {
   float right = __mw_tex_share(whole, a), left = whole - right;
   float right_high = __mw_tex_share(right, b), left_low = __mw_tex_share(left, 1 - b);
@@ -136,14 +136,14 @@ __mw_device_template __mw_floats __mw_tex_blend(const __mw_shares &by, const __m
   return v;
 }
 
-/* Nothing yet: -0 leaves the sign of what is added to it. */
+/* The initial sum: adding to -0 preserves the sign of zero. */
 template <int N> __mw_device_template __mw_floats __mw_tex_nothing(const __mw_format<N> &f) {
   return {-0.0f, N > 1 ? -0.0f : 0, N > 2 ? -0.0f : 0, N > 2 ? -0.0f : 0};
 }
 
 /* ---- texels ---- */
 
-/* Four neighbours, or only the first of them: then the others are nothing. In one dimension there are two. */
+/* Four neighbours (two in one dimension), or the first only; the others are then 0. */
 template <int D, int N>
 __mw_device_template __mw_square __mw_tex_square(const __mw_plane &p, int start, const __mw_axis &x, const __mw_axis &y,
                                                  bool all, const __mw_format<N> &f) {
@@ -165,7 +165,7 @@ __mw_device_template __mw_corners __mw_tex_decode(const __mw_square &square, __m
           __mw_tex_decode(square.at01, manner, f), __mw_tex_decode(square.at11, manner, f)};
 }
 
-/* A branch on the format stands around all four. */
+/* The branch on the format is around all four. */
 template <int N>
 __mw_device_template __mw_corners __mw_tex_corners(const __mw_square &square, const __mw_format<N> &f) {
   __mw_manner manner = __mw_tex_manner(f);
@@ -176,7 +176,7 @@ __mw_device_template __mw_corners __mw_tex_corners(const __mw_square &square, co
   return c;
 }
 
-/* With the border's colour where the neighbours are outside. */
+/* With the border colour for neighbours that are outside. */
 template <int N>
 __mw_device_template __mw_corners __mw_tex_framed(const mw_tex_record *r, const __mw_corners &c, const __mw_axis &x,
                                                   const __mw_axis &y, bool inside, const __mw_format<N> &f) {
@@ -189,8 +189,8 @@ __mw_device_template __mw_corners __mw_tex_framed(const mw_tex_record *r, const 
 
 /* ---- all of it ---- */
 
-/* A 1-D texture is one of height 1, sampled at y = 0: half way between its only row and what is below. That is the row
-   again, unless y has a border. Layers have no such neighbours. So much is the row's: */
+/* A 1-D texture is one of height 1, sampled at y = 0: halfway between its only row and the one before. That is the row
+   again, unless y has border addressing. Layers have no such neighbours. The weight of the row: */
 __mw_device float __mw_tex_row_weight(const mw_tex_record *r, const __mw_spot &s) {
   return __mw_fixed(r->kind) == MW_TEX_1D && __mw_tex_has_border(r, s, 1) ? 0.5f : 1.0f;
 }

@@ -1,11 +1,11 @@
-/* sRGB bytes as linear light: c / 12.92 for c up to 0.04045, else ((c + 0.055) / 1.055)^2.4, where c is the byte / 255.
+/* sRGB bytes to linear light: c / 12.92 for c up to 0.04045, otherwise ((c + 0.055) / 1.055)^2.4, with c = byte / 255.
  * (IEC 61966-2-1) */
 #ifndef MOONWARP_TEXTURE_SRGB_H
 #define MOONWARP_TEXTURE_SRGB_H
 
 #include "moonwarp/texture/texture_types.h"
 
-/* `byte` is a whole number of 0 to 255. */
+/* `byte` is an integer from 0 to 255. */
 __mw_device float __mw_linear_light(float byte) {
   /* clang-format off */
   static constexpr float table[256] = {

@@ -1,4 +1,4 @@
-/* Types that a texture may be declared with, or fetched as: what they are made of, and what fetches make of them. */
+/* Type traits of texels: the types that a texture may be declared with or fetched as, and the results of fetches. */
 #ifndef MOONWARP_TEXTURE_TEXEL_H
 #define MOONWARP_TEXTURE_TEXEL_H
 
@@ -37,7 +37,7 @@ __mw_texel_type(char, char, 1, MW_TEX_CHANNEL_SIGNED, char4, float, (char)x);
 #undef __mw_texel_types
 #undef __mw_texel_type
 
-/* Of halves (cuda_fp16.h) fetches make floats. */
+/* Fetches of halves (cuda_fp16.h) return floats. */
 struct __half;
 struct __half2;
 template <int N, class Floats> struct __mw_half_texel {

@@ -1,8 +1,8 @@
-/* Textures and surfaces as CUDA C names them: references at file scope, objects, and the words for their modes.
+/* CUDA C's types for textures and surfaces: references at file scope, objects, and the enumerations of modes.
  *
- * A reference (texture<float, 2> img;) is a class of clang's own kind for this: on the device it is a 64-bit handle, and
- * naming it gives its value as the host bound it, without a copy. Objects are handles as they are. Both lead to a record
- * (texture_descriptor.h). */
+ * A reference (texture<float, 2> img;) is a class of the kind that clang has for texture references: on the device it
+ * is a 64-bit handle, and using it loads the handle that the host has bound. Objects are handles themselves. Handles
+ * are addresses of records (texture_descriptor.h). */
 #ifndef MOONWARP_TEXTURE_TYPES_H
 #define MOONWARP_TEXTURE_TYPES_H
 
@@ -18,16 +18,16 @@ enum cudaSurfaceFormatMode { cudaFormatModeForced, cudaFormatModeAuto };
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
 
-/* References used to be declared with what they read like (texture<float, 2> img(0, cudaFilterModePoint,
-   cudaAddressModeClamp);). That is the host's to say; what it would say by itself may stand. */
+/* Old declarations have reading modes (texture<float, 2> img(0, cudaFilterModePoint, cudaAddressModeClamp);). The host
+   sets these; the default ones are accepted. */
 #define __mw_as_bound(mode_is_default)                                                                                 \
   __attribute__((diagnose_if(!(mode_is_default),                                                                       \
-                             "how a texture reference is read is said when it is bound, not where it is declared: "    \
+                             "a texture reference's modes are set when it is bound, not in its declaration: write "    \
                              "m.name = mw.texture(memory, { filter = ..., address = ..., normalized = ... })",         \
                              "error")))
 
-/* The pointers that are not there tell mwcc the element type, through debug information; size and alignment stay those
-   of the handle. */
+/* The pointer members, arrays of length 0, tell mwcc the element type by debug information; size and alignment are
+   those of the handle. */
 template <class T, int Type = cudaTextureType1D, cudaTextureReadMode Mode = cudaReadModeElementType>
 struct __attribute__((device_builtin_texture_type)) texture {
   unsigned long long __mw_handle;
@@ -45,7 +45,7 @@ template <class T, int Type = cudaSurfaceType1D> struct __attribute__((device_bu
 };
 
 #ifdef __MW_NVPTX__
-/* What instructions take: the handle of a reference is that of the texture object bound to it. */
+/* The handle, for instructions; a reference's is that of the texture object that is bound to it. */
 template <class T, int Type, cudaTextureReadMode Mode>
 __mw_device_template unsigned long long __mw_handle_of(texture<T, Type, Mode> reference) {
   return __builtin_bit_cast(unsigned long long, reference);
@@ -55,7 +55,7 @@ template <class T, int Type> __mw_device_template unsigned long long __mw_handle
 }
 __mw_device unsigned long long __mw_handle_of(unsigned long long object) { return object; }
 #else
-/* The record behind a reference or an object. */
+/* The record of a reference or an object. */
 template <class T, int Type, cudaTextureReadMode Mode>
 __mw_device_template const mw_tex_record *__mw_record(texture<T, Type, Mode> reference) {
   return (const mw_tex_record *)__builtin_bit_cast(unsigned long long, reference);
@@ -65,7 +65,7 @@ template <class T, int Type> __mw_device_template const mw_tex_record *__mw_reco
 }
 __mw_device const mw_tex_record *__mw_record(cudaTextureObject_t object) { return (const mw_tex_record *)object; }
 
-/* A field of a record, or of a level: it stays as it is while a launch runs, which spares reading it for each gang. */
+/* A field of a record or of a level. It is invariant during a launch, so that it is not loaded again for each gang. */
 __mw_device uint32_t __mw_fixed(const uint32_t &field) { return __nvvm_ldg_ui(&field); }
 __mw_device uint64_t __mw_fixed(const uint64_t &field) { return __nvvm_ldg_ul(&field); }
 __mw_device float __mw_fixed(const float &field) { return __nvvm_ldg_f(&field); }
