@@ -94,7 +94,7 @@ for _ = 1, STEP_BITS do polynomial = square(polynomial) end
 
 print(([[
 /* MT19937's jumps by 2^2048 * 8^i steps, as polynomials, for i = 0, 1, …; bit 0 of the first word is the constant term.
- * Written by src/tables/mt19937_jumps.lua, which tells about them. */
+ * Written by src/tables/mt19937_jumps.lua, which describes them. */
 #ifndef MOONWARP_RANDOM_MT19937_JUMPS_H
 #define MOONWARP_RANDOM_MT19937_JUMPS_H
 

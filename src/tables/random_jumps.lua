@@ -109,7 +109,7 @@ local function xorwow()
   p = characteristic_polynomial()
   print [[
 /* Jumps of XORWOW's linear part, as polynomials modulo its characteristic polynomial. Written by
- * src/tables/random_jumps.lua, which tells about them. */
+ * src/tables/random_jumps.lua, which describes them. */
 #ifndef MOONWARP_RANDOM_XORWOW_JUMPS_H
 #define MOONWARP_RANDOM_XORWOW_JUMPS_H
 
@@ -171,7 +171,7 @@ end
 local function mrg32k3a()
   print [[
 /* Jumps of MRG32k3a's components, as polynomials modulo their characteristic polynomials. Written by
- * src/tables/random_jumps.lua, which tells about them. */
+ * src/tables/random_jumps.lua, which describes them. */
 #ifndef MOONWARP_RANDOM_MRG32K3A_JUMPS_H
 #define MOONWARP_RANDOM_MRG32K3A_JUMPS_H
 

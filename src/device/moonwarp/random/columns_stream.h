@@ -1,8 +1,9 @@
-/* The kernels of the host streams that are woven of columns: XORWOW, Philox and MRG32k3a.
+/* Kernels of the host streams that interleave subsequences: XORWOW, Philox and MRG32k3a.
  *
- * A column is a subsequence. The columns make a unit of numbers each by turns (one number, a pair, Philox's four); their
- * states are words on the device. A kernel is a module of its own, as a host that wants uniform numbers should not wait for
- * normal ones: MW_COLUMNS_BEGIN(kind) or MW_COLUMNS_FILL(kind, what) after this header is its text. */
+ * A column is a subsequence. The stream takes a unit of numbers from each column in turn (one number, a pair, or four
+ * with Philox); the columns' states are words in device memory. Each kernel is a module of its own, so that uniform
+ * numbers do not wait for the compilation of normal ones: its source is MW_COLUMNS_BEGIN(kind) or MW_COLUMNS_FILL(kind,
+ * what) after this header. */
 #ifndef MOONWARP_RANDOM_COLUMNS_STREAM_H
 #define MOONWARP_RANDOM_COLUMNS_STREAM_H
 
@@ -10,7 +11,7 @@
 
 typedef unsigned long long ull;
 
-/* base() for overloads that are templates otherwise. */
+/* Selects overloads: base() is not a template. */
 struct xorwow : curandStateXORWOW {
   __device__ curandStateXORWOW *base() { return this; }
   __device__ void begin(ull seed, int i, ull row, ull step) {
@@ -35,7 +36,7 @@ struct mrg32k3a : curandStateMRG32k3a {
     for (int k = 0; k < 3; k++) w[k * columns + i] = s1[k], w[(k + 3) * columns + i] = s2[k];
   }
 };
-/* Columns are at a counter's first word; the key stands once, after the counters. */
+/* Columns are at the first word of a counter; the key is stored once, after the counters. */
 struct philox {
   uint4 counter;
   uint2 key;
@@ -60,7 +61,7 @@ struct philox {
   }
 };
 
-/* ---- numbers of normal ones ---- */
+/* ---- numbers made from normal ones ---- */
 
 __device__ inline float2 scaled(float2 x, float a, float b) {
   return make_float2(__mw_scale_and_add(x.x, b, a), __mw_scale_and_add(x.y, b, a));
@@ -104,7 +105,7 @@ __device__ inline double4 normals_double(philox *s) {
   return make_double4(u.x, u.y, v.x, v.y);
 }
 
-/* ---- a unit, by the name of what is drawn ---- */
+/* ---- a unit, by the name of the distribution ---- */
 
 /* of_one for XORWOW and MRG32k3a, of_four for Philox; a and b are the distribution's parameters. */
 #define MW_COLUMNS_UNIT(what, one, of_one, four, of_four)                                                              \
@@ -126,7 +127,7 @@ MW_COLUMNS_UNIT(poisson, unsigned int, _curand_poisson(curand(s), a), uint4, cou
 
 /* ---- kernels ---- */
 
-/* Thread i has the i-th column from `first` on. */
+/* Thread i processes the i-th column from `first` on. */
 template <class S, class Unit, class V>
 __device__ inline void fill_columns(unsigned *words, int columns, int first, int units, double a, double b, V *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -141,7 +142,7 @@ __device__ inline void fill_columns(unsigned *words, int columns, int first, int
   state.store(words, columns, column);
 }
 
-/* Column i at word rows[i] of its subsequence; or, where step is not 0, of its own seed. */
+/* Sets column i to word rows[i] of its subsequence or, if step is not 0, of the sequence with its own seed. */
 #define MW_COLUMNS_BEGIN(kind)                                                                                         \
   extern "C" __global__ void begin(unsigned low, unsigned high, ull step, int columns, const ull *rows,                \
                                    unsigned *words) {                                                                  \

@@ -1,7 +1,7 @@
-/* Kernels that make Sobol's direction vectors out of Joe and Kuo's numbers, and what scrambles them: each dimension is
- * multiplied by a random lower triangular matrix and begins at a random word. (Matousek, "On the L2-discrepancy for
- * anchored boxes", 1998) Both come from random words of the host. MW_MAKE_VECTORS(name, word) after this header is a
- * module's text. */
+/* Kernels that compute Sobol direction vectors from Joe and Kuo's numbers, and scramble them: each dimension is
+ * multiplied by a random lower triangular matrix and begins at a random word (Matousek, "On the L2-discrepancy for
+ * anchored boxes", 1998). Both are made from random words of the host. A module's source is MW_MAKE_VECTORS(name, word)
+ * after this header. */
 #ifndef MOONWARP_RANDOM_DIRECTION_VECTORS_H
 #define MOONWARP_RANDOM_DIRECTION_VECTORS_H
 
@@ -9,7 +9,7 @@
 
 typedef unsigned long long ull;
 
-/* (m - 1) / 2 of the first number m, the second, … stand in 0, 1, … bits. */
+/* (m - 1) / 2 of the first number m takes 0 bits, that of the second 1 bit, and so on. */
 __device__ inline unsigned packed(const unsigned *words, int at, int bits) {
   ull two = words[at >> 5] | (at >> 5 < 4 ? (ull)words[(at >> 5) + 1] << 32 : 0);
   return (unsigned)(two >> (at & 31)) & ((1u << bits) - 1);

@@ -1,6 +1,6 @@
-/* Numbers of discrete distributions, by tables that the host makes (curandCreatePoissonDistribution): one comparison and
- * one look-up each, in a histogram whose columns were squared. (Marsaglia, Tsang and Wang, "Fast generation of discrete
- * random variables", 2004, method 2) Where the host saw that a normal distribution is near enough, that is rounded. */
+/* Discrete distributions by tables that the host makes (curandCreatePoissonDistribution): one comparison and one
+ * look-up, in a squared histogram. (Marsaglia, Tsang and Wang, "Fast generation of discrete random variables", 2004,
+ * method 2) If the host chose an approximation by the normal distribution, a normal number is rounded. */
 #ifndef MOONWARP_RANDOM_DISCRETE_H
 #define MOONWARP_RANDOM_DISCRETE_H
 
@@ -35,14 +35,14 @@ typedef struct curandHistogramM2_st *curandHistogramM2_t;
 typedef struct curandDistributionM2Shift_st *curandDistributionM2Shift_t;
 typedef struct curandDiscreteDistribution_st *curandDiscreteDistribution_t;
 
-/* Of each thing the host has a pointer of its own, host_…. */
+/* For each pointer to device memory, the host has one of its own, host_…. */
 struct curandDistributionShift_st {
   curandDistribution_t probability, host_probability;
   unsigned int shift, length, host_gen;
 };
 struct curandHistogramM2_st {
-  curandHistogramM2V_t V, host_V; /* the bound of each column, as a place between 0 and 1 */
-  curandHistogramM2K_t K, host_K; /* which value is above the bound */
+  curandHistogramM2V_t V, host_V; /* the bound of each column, between 0 and 1 */
+  curandHistogramM2K_t K, host_K; /* the value above the bound */
   unsigned int host_gen;
 };
 struct curandDistributionM2Shift_st {
@@ -57,7 +57,7 @@ struct curandDiscreteDistribution_st {
   unsigned int host_gen;
 };
 
-/* 0 up to and without 1 */
+/* in [0, 1) */
 __mw_device_template double _curand_uniform_double_excluding_one(unsigned int x) { return x * 0x1p-32; }
 __mw_device_template double _curand_uniform_double_excluding_one(unsigned long long x) {
   return (double)(long long)(x >> 11) * 0x1p-53;
@@ -72,12 +72,12 @@ __mw_device_template unsigned int _curand_M2_double(W word, curandDistributionM2
   return value + distribution->shift;
 }
 
-/* The number nearest to a normal one. */
+/* A normal number rounded to the nearest integer. */
 __mw_device_template unsigned int __mw_rounded_normal(double z, double mean, double stddev) {
   return (unsigned int)(z * stddev + mean + 0.5);
 }
 
-/* By the next number of the generator; those with pairs take a number of a pair. */
+/* By the generator's next number; generators with pairs use one number of a pair. */
 template <class S>
 __mw_device_template unsigned int __mw_discrete(S *state, curandDiscreteDistribution_t distribution) {
   if (distribution->method == CURAND_M2) return _curand_M2_double(curand(state), distribution->M2);

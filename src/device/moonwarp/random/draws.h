@@ -1,5 +1,5 @@
-/* A number of one word, for the host streams that make it so: Draw::make(word, a, b) by the name of what is drawn, of which
- * a and b are the distribution's parameters. */
+/* A number from one word, for host streams that need no more: Draw::make(word, a, b), by the name of the distribution,
+ * with its parameters a and b. */
 #ifndef MOONWARP_RANDOM_DRAWS_H
 #define MOONWARP_RANDOM_DRAWS_H
 

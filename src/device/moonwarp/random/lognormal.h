@@ -1,5 +1,5 @@
-/* Log-normal numbers of all generators: powers of e whose exponents are normal, of the mean and the standard deviation that
- * are given. In pairs as normal numbers are; the second of a pair has the parameters of the call that made it. */
+/* Log-normal numbers of all generators: exp of normal numbers with the given mean and standard deviation. They are made
+ * in pairs like normal numbers; the second of a pair has the parameters of the call that made it. */
 #ifndef MOONWARP_RANDOM_LOGNORMAL_H
 #define MOONWARP_RANDOM_LOGNORMAL_H
 

@@ -1,5 +1,5 @@
-/* MRG32k3a: two recurrences modulo primes below 2^32, and their difference. (L'Ecuyer, "Good parameters and implementations
- * for combined multiple recursive random number generators", 1999)
+/* MRG32k3a: two recurrences modulo primes below 2^32, and their difference. (L'Ecuyer, "Good parameters and
+ * implementations for combined multiple recursive random number generators", 1999)
  *
  * A subsequence is 2^76 steps, a sequence 2^127. Jumps are polynomials (mrg32k3a_jumps.h). */
 #ifndef MOONWARP_RANDOM_MRG32K3A_H
@@ -21,8 +21,7 @@ typedef struct curandStateMRG32k3a curandStateMRG32k3a_t;
 #define __mw_mrg_m1 4294967087u
 #define __mw_mrg_m2 4294944443u
 
-/* x mod m for m = 2^32 - k, with 2^32 = k: folding leaves less than 2 m, for any x if it is done three times, and twice
- * where x < 2^55. */
+/* x mod m for m = 2^32 - k, since 2^32 = k mod m: three folds leave less than 2 m for any x, two folds for x < 2^55. */
 __mw_device_template unsigned int __mw_mrg_rest(unsigned long long x, unsigned int m) {
   unsigned int k = 0u - m;
   x = (x & 0xffffffffu) + (x >> 32) * k;
@@ -34,7 +33,7 @@ __mw_device_template unsigned int __mw_mrg_product(unsigned int x, unsigned int 
   return __mw_mrg_rest((product & 0xffffffffu) + (product >> 32) * (0u - m), m);
 }
 
-/* The next elements of the two recurrences; the negative terms are made positive by m times their factor. */
+/* The next elements of the two recurrences; negative terms are made positive by adding their factor times m. */
 __mw_device_template unsigned int __mw_mrg_next1(const unsigned int *s) {
   return __mw_mrg_rest(1403580ull * s[1] + 810728ull * (__mw_mrg_m1 - s[0]), __mw_mrg_m1);
 }
@@ -42,7 +41,7 @@ __mw_device_template unsigned int __mw_mrg_next2(const unsigned int *s) {
   return __mw_mrg_rest(527612ull * s[2] + 1370589ull * (__mw_mrg_m2 - s[0]), __mw_mrg_m2);
 }
 
-/* One step; 1 to m1. */
+/* One step; the result is from 1 to m1. */
 __mw_device_template unsigned int __mw_mrg_draw(curandStateMRG32k3a_t *state) {
   unsigned int x = __mw_mrg_next1(state->s1), y = __mw_mrg_next2(state->s2);
   state->s1[0] = state->s1[1];
@@ -73,7 +72,7 @@ __mw_device_template void __mw_mrg_apply(const unsigned int (*polynomials)[3], c
   __mw_mrg_combine(polynomials[1], y, __mw_mrg_m2, state->s2);
 }
 
-/* By the digits of n to the base 4. */
+/* Jump by n, by its digits to the base 4. */
 __mw_device_template void __mw_mrg_jump(const unsigned int (*digits)[3][2][3], unsigned long long n,
                                         curandStateMRG32k3a_t *state) {
 #pragma unroll 1
@@ -108,7 +107,7 @@ __mw_device_template void curand_init(unsigned long long seed, unsigned long lon
   state->boxmuller_extra_double = 0;
 }
 
-/* 1 to m1 spread over 32 bits: the product in double precision, cut off. */
+/* Scales 1 to m1 to 32 bits: the product in double precision, truncated. */
 __mw_device_template unsigned int curand(curandStateMRG32k3a_t *state) {
   return (unsigned int)(__mw_mrg_draw(state) * 1.000000048662);
 }

@@ -1,5 +1,5 @@
 /* Jumps of MRG32k3a's components, as polynomials modulo their characteristic polynomials. Written by
- * src/tables/random_jumps.lua, which tells about them. */
+ * src/tables/random_jumps.lua, which describes them. */
 #ifndef MOONWARP_RANDOM_MRG32K3A_JUMPS_H
 #define MOONWARP_RANDOM_MRG32K3A_JUMPS_H
 

@@ -1,9 +1,9 @@
-/* MTGP32: a Mersenne Twister of period 2^11213 - 1 whose recurrence a block's threads step together. (Saito and Matsumoto,
- * "Variants of Mersenne Twister suitable for graphic processors", 2013)
+/* MTGP32: a Mersenne Twister of period 2^11213 - 1 whose recurrence a block's threads step together. (Saito and
+ * Matsumoto, "Variants of Mersenne Twister suitable for graphic processors", 2013)
  *
- * A block shares one state, of up to 256 threads; all of them call, in step: curand() advances it by the number of threads,
- * curand_mtgp32_specific() by n, of which the thread that calls has number `index`. The host prepares states and the
- * parameters, of which there are 200 sets (curandMakeMTGP32Constants, curandMakeMTGP32KernelState). */
+ * The up to 256 threads of a block share one state, and all of them have to call together: curand() advances it by the
+ * number of threads, curand_mtgp32_specific() by n, and takes the calling thread's `index` among those n. The host
+ * prepares the states and the 200 sets of parameters (curandMakeMTGP32Constants, curandMakeMTGP32KernelState). */
 #ifndef MOONWARP_RANDOM_MTGP32_H
 #define MOONWARP_RANDOM_MTGP32_H
 
@@ -21,7 +21,7 @@
 #define LARGE_SIZE               (THREAD_NUM * 3)
 #define TBL_SIZE                 16
 
-/* A set of parameters as it is published. */
+/* A set of parameters in the published form. */
 struct mtgp32_params_fast {
   int mexp;
   int pos;
@@ -48,14 +48,14 @@ struct mtgp32_kernel_params {
 typedef struct mtgp32_kernel_params mtgp32_kernel_params_t;
 
 struct curandStateMtgp32 {
-  unsigned int s[MTGP32_STATE_SIZE]; /* a ring, of which MTGPDC_N words are alive */
+  unsigned int s[MTGP32_STATE_SIZE]; /* a ring buffer with MTGPDC_N valid words */
   int offset;
-  int pIdx; /* which set of parameters */
+  int pIdx; /* the index of the set of parameters */
   mtgp32_kernel_params_t *k;
 };
 typedef struct curandStateMtgp32 curandStateMtgp32_t;
 
-/* Word `thread` after those that are drawn, stored into the ring; *t is what tempers it. */
+/* Word `thread` after those that were drawn, stored into the ring; *t is the word for tempering it. */
 __mw_device_template unsigned int __mw_mtgp_step(curandStateMtgp32_t *state, unsigned int thread, unsigned int *t) {
   const mtgp32_kernel_params_t *k = state->k;
   int set = state->pIdx;
@@ -68,14 +68,14 @@ __mw_device_template unsigned int __mw_mtgp_step(curandStateMtgp32_t *state, uns
   *t = state->s[(at + pos - 1) & MTGP32_STATE_MASK];
   return word;
 }
-/* Which of a tempering table's 16 entries. */
+/* The index into a tempering table's 16 entries. */
 __mw_device_template unsigned int __mw_mtgp_entry(unsigned int t) {
   t ^= t >> 16;
   t ^= t >> 8;
   return t & 15u;
 }
 
-/* All threads have read the ring before the offset changes, and see the new one before the next word. */
+/* Barriers: all threads have read the ring before the offset changes, and see the new offset before the next word. */
 __mw_device_template void __mw_mtgp_advance(curandStateMtgp32_t *state, bool leads, unsigned int n) {
   __syncthreads();
   if (leads) state->offset = (state->offset + (int)n) & MTGP32_STATE_MASK;
@@ -100,7 +100,7 @@ __mw_device_template unsigned int curand(curandStateMtgp32_t *state) {
   return word;
 }
 
-/* Floats made of the word's bits: 1 to 2 by its upper 23 and a table, less 1. */
+/* Floats from the word's bits: its upper 23 and a table give a number from 1 to 2, from which 1 is subtracted. */
 __mw_device_template float __mw_mtgp_single(const curandStateMtgp32_t *state, unsigned int word, unsigned int t) {
   return __int_as_float((int)(word >> 9 ^ state->k->single_temper_tbl[state->pIdx][__mw_mtgp_entry(t)])) - 1.0f;
 }

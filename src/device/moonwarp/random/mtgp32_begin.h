@@ -1,17 +1,18 @@
-/* MTGP32's states and parameters made in kernels, as curandMakeMTGP32Constants and curandMakeMTGP32KernelState make them on
- * a host. cuRAND's host generator is 192 states (in legacy order 64), state i of set i, which draw 256 words by turns. */
+/* MTGP32's parameters and states, initialised in kernels like curandMakeMTGP32Constants and curandMakeMTGP32KernelState
+ * do on the host. cuRAND's host generator has 192 states (64 in legacy order), state i with set i, which draw 256 words
+ * in turn. */
 #ifndef MOONWARP_RANDOM_MTGP32_BEGIN_H
 #define MOONWARP_RANDOM_MTGP32_BEGIN_H
 
 #include "moonwarp/random/mtgp32.h"
 #include "moonwarp/random/mtgp32_sets.h"
 
-/* The sum of the entries at the bits of i. */
+/* The exclusive or of the entries at the bits of i. */
 __mw_device_template unsigned int __mw_mtgp_sum(const unsigned int *powers, unsigned int i) {
   return (i & 1u ? powers[0] : 0u) ^ (i & 2u ? powers[1] : 0u) ^ (i & 4u ? powers[2] : 0u) ^ (i & 8u ? powers[3] : 0u);
 }
 
-/* Set `set` of all parameters; one thread a set. */
+/* Expand set `set` of the parameters; one thread for each. */
 __mw_device_template void __mw_mtgp_parameters(int set, mtgp32_kernel_params_t *k) {
   const unsigned int *numbers = __mw_mtgp_sets[set];
   k->pos_tbl[set] = numbers[0];
@@ -26,8 +27,8 @@ __mw_device_template void __mw_mtgp_parameters(int set, mtgp32_kernel_params_t *
   k->mask[0] = 0xfff80000u;
 }
 
-/* State `set` of those that begin with `seed`; one thread a state. Words are hashed from one to the next, over a pattern
- * of the set's own, so that neighbouring seeds have nothing in common. */
+/* Initialise state `set` from `seed`; one thread for each. Each word is a hash of the one before, combined with a
+ * pattern of the set, so that neighbouring seeds give unrelated states. */
 __mw_device_template void __mw_mtgp_begin(unsigned long long seed, int set, mtgp32_kernel_params_t *k,
                                           curandStateMtgp32_t *state) {
   unsigned int hidden = k->param_tbl[set][4] ^ k->param_tbl[set][8] << 16;

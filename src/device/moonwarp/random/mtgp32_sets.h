@@ -1,6 +1,6 @@
-/* MTGP32's 200 sets of parameters for period 2^11213 - 1, as their authors published them: the place of the word that
- * is picked up, two shifts, and of the recurrence's table and the tempering one the entries 1, 2, 4 and 8. (Saito and
- * Matsumoto, MTGPDC) Written by src/tables/mtgp32_sets.lua. */
+/* MTGP32's 200 sets of parameters for period 2^11213 - 1, as published by its authors: the pick-up position, two
+ * shifts, and entries 1, 2, 4 and 8 of the recurrence's table and of the tempering table. (Saito and Matsumoto, MTGPDC)
+ * Written by src/tables/mtgp32_sets.lua. */
 #ifndef MOONWARP_RANDOM_MTGP32_SETS_H
 #define MOONWARP_RANDOM_MTGP32_SETS_H
 

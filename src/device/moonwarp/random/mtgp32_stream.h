@@ -1,5 +1,5 @@
-/* The kernels of MTGP32's host stream: states of a set of parameters each, which draw 256 words by turns; a block is a
- * state, a thread a word. MW_MTGP_BEGIN or MW_MTGP_FILL(what) after this header is a module's text. */
+/* Kernels of MTGP32's host stream: each state has a set of parameters, and the states draw 256 words in turn. A block
+ * processes a state, a thread a word. A module's source is MW_MTGP_BEGIN or MW_MTGP_FILL(what) after this header. */
 #ifndef MOONWARP_RANDOM_MTGP32_STREAM_H
 #define MOONWARP_RANDOM_MTGP32_STREAM_H
 
@@ -9,8 +9,8 @@
 
 typedef unsigned long long ull;
 
-/* `rounds` turns of all states. Elements below `from` and from `end` on are none of the call's. Where the last turn is
- * `partial`, states stay before it: the next call makes it again. */
+/* `rounds` turns of all states. Elements below `from` and from `end` on do not belong to the call. If the last turn is
+ * `partial`, the states are not advanced by it: the next call repeats it. */
 template <class Draw, class Out>
 __device__ inline void fill_turns(curandStateMtgp32_t *states, mtgp32_kernel_params_t *k, int rounds, int partial,
                                   long long from, long long end, double a, double b, Out *out) {
@@ -37,7 +37,7 @@ __device__ inline void fill_turns(curandStateMtgp32_t *states, mtgp32_kernel_par
   if (t == 0) state->offset = at;
 }
 
-/* cuRAND's host generator has no more digits than float's here; of log-normal numbers it has. */
+/* As in cuRAND's host generator, these doubles have float precision; log-normal ones have more. */
 struct draw_turns_normal_double {
   static __device__ double make(unsigned x, double a, double b) {
     return __mw_scale_and_add((double)_curand_normal_icdf(x), b, a);

@@ -1,15 +1,15 @@
-/* Normal numbers of all generators, of mean 0 and standard deviation 1.
+/* Normal numbers of all generators, with mean 0 and standard deviation 1.
  *
- * XORWOW, Philox and MRG32k3a make pairs of two uniform numbers, and keep the second for the next call. (Box and Muller, "A
- * note on the generation of random normal deviates", 1958) The others make one of each word, by the inverse of the
- * distribution: a generator whose elements belong to dimensions may not take two. */
+ * XORWOW, Philox and MRG32k3a transform two uniform numbers into a pair, and save the second for the next call. (Box
+ * and Muller, "A note on the generation of random normal deviates", 1958) The others transform each word by the inverse
+ * of the distribution function: a generator whose elements belong to dimensions cannot combine two. */
 #ifndef MOONWARP_RANDOM_NORMAL_H
 #define MOONWARP_RANDOM_NORMAL_H
 
 #include "moonwarp/random/polar.h"
 #include "moonwarp/random/uniform.h"
 
-/* What the kept number of a state is, if any. */
+/* The kind of number that a state has saved, if any. */
 #define EXTRA_FLAG_NORMAL     1
 #define EXTRA_FLAG_LOG_NORMAL 2
 
@@ -61,8 +61,8 @@ template <class S> __mw_device_template double __mw_normal_double(S *state) {
   return pair.x;
 }
 
-/* The number below which a share (x + 1/2) / 2^n of the distribution lies. Words of the upper half are turned over, as
- * there are more floats near 0 than near 1. */
+/* The quantile for the probability (x + 1/2) / 2^n. Words of the upper half are mirrored, since floats are denser near
+ * 0 than near 1. */
 __mw_device_template float _curand_normal_icdf(unsigned int x) {
   bool upper = x > 0x80000000u;
   float z = 1.4142135f * erfcinvf(2 * _curand_uniform(upper ? ~x : x));

@@ -3,8 +3,9 @@
  *   #include <moonwarp/random/philox.h>
  *   uint4 words = moonwarp::philox4x32<10>(counter, key);     // 10 rounds if no number is given
  *
- * A bijection of counters for each key: whoever counts draws a stream, and no state is kept. Fewer rounds are faster; 7 is
- * the least of the four-word kinds that passes BigCrush. (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) */
+ * A bijection of counters for each key: incrementing the counter yields a stream, without other state. Fewer rounds are
+ * faster; of the four-word kinds, 7 are the fewest that pass BigCrush. (Salmon et al., "Parallel random numbers: as
+ * easy as 1, 2, 3", 2011) */
 #ifndef MOONWARP_RANDOM_PHILOX_H
 #define MOONWARP_RANDOM_PHILOX_H
 
@@ -13,7 +14,7 @@
 namespace moonwarp {
 namespace philox_details {
 
-/* High and low halves of a product. */
+/* The high and low half of a product. */
 __mw_device_template uint2 product(unsigned int x, unsigned int y) {
   unsigned long long z = (unsigned long long)x * y;
   return make_uint2((unsigned int)(z >> 32), (unsigned int)z);
@@ -22,7 +23,7 @@ __mw_device_template ulonglong2 product(unsigned long long x, unsigned long long
   return make_ulonglong2(__umul64hi(x, y), x * y);
 }
 
-/* Of two words: W is one, V a vector of two. The key grows by `step` between rounds. */
+/* For two words: W is a word, V a vector of two. `step` is added to the key between rounds. */
 template <int Rounds, class W, class V> __mw_device_template V two(V counter, W key, W factor, W step) {
 #pragma unroll
   for (int round = 0; round < Rounds; round++) {
@@ -34,7 +35,7 @@ template <int Rounds, class W, class V> __mw_device_template V two(V counter, W 
   return counter;
 }
 
-/* Of four words: Q is a vector of them. */
+/* For four words: Q is a vector of them. */
 template <int Rounds, class W, class V, class Q>
 __mw_device_template Q four(Q counter, V key, W factor0, W factor1, W step0, W step1) {
 #pragma unroll

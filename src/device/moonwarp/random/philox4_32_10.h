@@ -1,5 +1,5 @@
-/* cuRAND's generator Philox4_32_10: a key, which is the seed, and a counter of 128 bits, whose upper half begins as the
- * subsequence. A counter's four words are drawn one after the other; a subsequence has 2^66 words. */
+/* cuRAND's generator Philox4_32_10: the key is the seed, and the upper half of the 128-bit counter starts as the
+ * subsequence's number. Each counter yields four words, drawn in order; a subsequence has 2^66 words. */
 #ifndef MOONWARP_RANDOM_PHILOX4_32_10_H
 #define MOONWARP_RANDOM_PHILOX4_32_10_H
 
@@ -9,7 +9,7 @@ struct curandStatePhilox4_32_10 {
   uint4 ctr;
   uint4 output;
   uint2 key;
-  unsigned int STATE; /* how many words of `output` are drawn, 0 to 3 or, before the counter goes on, 4 */
+  unsigned int STATE; /* how many words of `output` have been drawn: 0 to 3, or 4 until the counter is incremented */
   int boxmuller_flag;
   int boxmuller_flag_double;
   float boxmuller_extra;
@@ -21,7 +21,7 @@ __mw_device_template uint4 curand_Philox4x32_10(uint4 counter, uint2 key) {
   return moonwarp::philox4x32<10>(counter, key);
 }
 
-/* The upper half of the counter plus n. */
+/* Add n to the upper half of the counter. */
 __mw_device_template void __mw_philox_add_upper(uint4 *counter, unsigned long long n) {
   unsigned long long upper = ((unsigned long long)counter->w << 32 | counter->z) + n;
   counter->z = (unsigned int)upper;
@@ -70,7 +70,7 @@ __mw_device_template unsigned int curand(curandStatePhilox4_32_10_t *state) {
   return word;
 }
 
-/* The next four words, which two counters have where one was begun. */
+/* The next four words, from two counters if the current one is partly drawn. */
 __mw_device_template uint4 curand4(curandStatePhilox4_32_10_t *state) {
   uint4 begun = state->output, next;
   __mw_philox_add(&state->ctr, 1);

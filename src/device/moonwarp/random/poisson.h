@@ -1,16 +1,16 @@
-/* Poisson's numbers of all generators.
+/* Poisson-distributed numbers of all generators.
  *
- * XORWOW, Philox and MRG32k3a: below 64, products of uniform numbers are counted (Knuth, "The Art of Computer Programming",
- * 3.4.1); above 4000, a normal number is rounded; between them, points under a table mountain's hat are accepted (Hörmann,
- * "The transformed rejection method for generating Poisson random variables", 1993, PTRS). cuRAND's words are consumed and
- * its numbers made in the first two ranges; its own approximation of the third is not published.
- * The others, which take one word a number: the inverse of the distribution, and from 1000 on that of a normal one. */
+ * XORWOW, Philox and MRG32k3a: for lambda below 64, by multiplying uniform numbers (Knuth, "The Art of Computer
+ * Programming", 3.4.1); above 4000, by rounding a normal number; between them, by transformed rejection (Hörmann, "The
+ * transformed rejection method for generating Poisson random variables", 1993, PTRS). In the first two ranges the
+ * numbers are cuRAND's, from the same words; cuRAND's approximation for the third is not published. The others, which
+ * use one word for each number: by the inverse of the distribution, and from 1000 on of a normal one. */
 #ifndef MOONWARP_RANDOM_POISSON_H
 #define MOONWARP_RANDOM_POISSON_H
 
 #include "moonwarp/random/discrete.h"
 
-/* How many uniform numbers may be multiplied until e^lambda times their product is 1 or less, less 1. */
+/* The number of uniform numbers that are multiplied until e^lambda times their product is at most 1, minus 1. */
 template <class S> __mw_device_template unsigned int __mw_poisson_product(S *state, float lambda) {
   float product = expf(lambda);
   unsigned int count = 0;
@@ -20,7 +20,7 @@ template <class S> __mw_device_template unsigned int __mw_poisson_product(S *sta
     count++;
   }
 }
-/* For lambda of 10 and more. A point of the strip is first taken where it lies inside for certain. */
+/* For lambda of 10 and more. A point that is certainly inside is accepted first (squeeze). */
 template <class S> __mw_device_template unsigned int __mw_poisson_rejection(S *state, double lambda) {
   double b = 0.931 + 2.53 * sqrt(lambda), a = -0.059 + 0.02483 * b, inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
   double limit = 0.9277 - 3.6224 / (b - 2.0), log_lambda = log(lambda);
@@ -40,15 +40,15 @@ template <class S> __mw_device_template unsigned int __mw_poisson(S *state, doub
   return __mw_poisson_rejection(state, lambda);
 }
 
-/* The least number whose share of the distribution, with all below it, is more than u; for lambda below 1000. Weights and u
- * are multiplied by e^500 where the first would vanish. */
+/* The least number whose cumulative probability exceeds u, for lambda below 1000. Weights and u are multiplied by e^500
+ * if the first weight would underflow. */
 __mw_device_template unsigned int __mw_poisson_inverse(double u, double lambda) {
   double lift = lambda > 500.0 ? 500.0 : 0.0, weight = exp(lift - lambda), goal = u * exp(lift), sum = weight;
   unsigned int k = 0;
   while (sum <= goal) {
     k++;
     weight *= lambda / k;
-    if (sum + weight == sum && k > lambda) return k; /* all is there but for rounding */
+    if (sum + weight == sum && k > lambda) return k; /* the sum is complete except for rounding */
     sum += weight;
   }
   return k;

@@ -1,9 +1,10 @@
-/* Box and Muller's transformation: of a uniform number and an angle, the point at the distance sqrt(-2 log u) in that
+/* The Box-Muller transform: from a uniform number u and an angle, the point at the distance sqrt(-2 log u) in that
  * direction.
  *
- * cuRAND's library rounds differently on hosts and on GPUs, where it has fast sines. Here GPUs do as its GPUs do, and the
- * CPU device as its hosts: within 2 units in the last place of the larger coordinate, so logarithm, sine and cosine are
- * rounded correctly but for one in twenty. They are for the numbers that come, u above 0 up to 1 and a turn, alone. */
+ * cuRAND rounds differently on hosts and on GPUs, where it uses fast sines. Here, GPUs agree with cuRAND's GPU code and
+ * the CPU device with its host code, to 2 ulp of the larger coordinate; for that, 95 % of the logarithms, sines and
+ * cosines are correctly rounded. The functions support only the arguments that occur: u in (0, 1], and angles of up to
+ * one turn. */
 #ifndef MOONWARP_RANDOM_POLAR_H
 #define MOONWARP_RANDOM_POLAR_H
 
@@ -13,7 +14,7 @@
 
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__
 
-/* A product and a sum, one rounding. */
+/* A product and a sum with one rounding. */
 __mw_device_template float __mw_scale_and_add(float x, float factor, float term) { return fmaf(x, factor, term); }
 __mw_device_template double __mw_scale_and_add(double x, double factor, double term) { return fma(x, factor, term); }
 
@@ -30,7 +31,7 @@ __mw_device_template double2 __mw_polar_double(double u, double turns) {
 
 #else
 
-/* Two roundings. */
+/* The same with two roundings. */
 __mw_device_template float __mw_scale_and_add(float x, float factor, float term) {
   __mw_exactly;
   return x * factor + term;
@@ -40,7 +41,7 @@ __mw_device_template double __mw_scale_and_add(double x, double factor, double t
   return x * factor + term;
 }
 
-/* log u for 2^-126 <= u <= 1: k ln 2 + f - f^2/2 + f^3 q(f), where all but the last term is summed in two numbers. */
+/* log u for 2^-126 <= u <= 1: k ln 2 + f - f^2/2 + f^3 q(f); all terms but the last are summed in two numbers. */
 __mw_device_template float __mw_log_of_uniform(float u) {
   __mw_exactly;
   int bits = __mw_bits(u) - 0x3f2aaaab; /* 2/3 */
@@ -53,7 +54,7 @@ __mw_device_template float __mw_log_of_uniform(float u) {
   return y + (((error + lost) - square_low) + fmaf(2.0f * square * f, q, k * 0x1.7f7d1cp-20f));
 }
 
-/* y with its sign changed where bit 1 of n is set. */
+/* y with its sign changed if bit 1 of n is set. */
 __mw_device_template float __mw_turned(float y, int n) {
   return __mw_float(__mw_bits(y) ^ (int)((unsigned)(n & 2) << 30));
 }

@@ -1,8 +1,9 @@
-/* Sobol's sequences, of 32 and 64 bits, plain and scrambled. (Joe and Kuo, "Constructing Sobol sequences with better
+/* Sobol sequences of 32 and 64 bits, plain and scrambled. (Joe and Kuo, "Constructing Sobol sequences with better
  * two-dimensional projections", 2008)
  *
- * Element n is the exclusive or of the direction vectors at n's Gray code's bits, so the next one differs by one vector.
- * A scrambled sequence begins at its scramble constant instead of 0; the vectors of its kind are scrambled themselves. */
+ * Element n is the exclusive or of the direction vectors at the bits of n's Gray code, so the next one differs by one
+ * vector. A scrambled sequence starts at its scramble constant instead of 0, and its direction vectors are
+ * scrambled. */
 #ifndef MOONWARP_RANDOM_SOBOL_H
 #define MOONWARP_RANDOM_SOBOL_H
 
@@ -32,11 +33,11 @@ typedef struct curandStateScrambledSobol32 curandStateScrambledSobol32_t;
 typedef struct curandStateSobol64 curandStateSobol64_t;
 typedef struct curandStateScrambledSobol64 curandStateScrambledSobol64_t;
 
-/* The number of the lowest bit that is 0; the last one's if all are 1. */
+/* The index of the lowest bit that is 0; of the highest bit if all are 1. */
 __mw_device_template int __mw_lowest_zero(unsigned int x) { return (__ffs((int)~x) - 1) & 31; }
 __mw_device_template int __mw_lowest_zero(unsigned long long x) { return (__ffsll((long long)~x) - 1) & 63; }
 
-/* n elements on: the Gray codes' difference tells which vectors. */
+/* Skip n elements: the difference of the Gray codes selects the vectors. */
 template <class S, class W> __mw_device_template void __mw_sobol_jump(W n, S *state) {
   W after = state->i + n, gray = (state->i ^ state->i >> 1) ^ (after ^ after >> 1);
 #pragma unroll 1
@@ -58,7 +59,7 @@ template <class W, class S> __mw_device_template W __mw_sobol_draw(S *state) {
   return x;
 }
 
-/* What the four kinds have in common, by the type of their words. */
+/* The functions of all four kinds, by the type of their words. */
 #define __mw_sobol_plain(state_type, W)                                                                                \
   __mw_device_template void curand_init(const W *direction_vectors, W offset, state_type *state) {                     \
     __mw_sobol_init(direction_vectors, (W)0, offset, state);                                                           \

@@ -1,9 +1,9 @@
-/* The kernels of the host streams of Sobol's sequences, whose words are unsigned int or unsigned long long: n numbers of d
- * dimensions are n / d elements of the first, then those of the second, …
+/* Kernels of the host streams of Sobol sequences, whose words are unsigned int or unsigned long long: n numbers of d
+ * dimensions are n / d elements of the first, then those of the second, and so on.
  *
- * Element i is the exclusive or of the direction vectors at the bits of i's Gray code. A thread makes elements that lie
- * 2^k apart: from one to the next the Gray code changes at bit k - 1 and at one bit above, the same for all threads.
- * MW_SOBOL_FILL(word, what) after this header is a module's text. */
+ * Element i is the exclusive or of the direction vectors at the bits of i's Gray code. A thread computes elements at
+ * distances of 2^k: from one to the next, the Gray code changes at bit k - 1 and at one higher bit, which is the same
+ * for all threads. A module's source is MW_SOBOL_FILL(word, what) after this header. */
 #ifndef MOONWARP_RANDOM_SOBOL_STREAM_H
 #define MOONWARP_RANDOM_SOBOL_STREAM_H
 
@@ -12,7 +12,7 @@
 
 typedef unsigned long long ull;
 
-/* Elements `first` to `first + count` of each dimension (blockIdx.y); of threads there are 2^k, k > 0. */
+/* Elements `first` to `first + count` of each dimension (blockIdx.y); there are 2^k threads, k > 0. */
 template <class Draw, class word, class Out>
 __device__ inline void fill_points(const word *vectors, const word *begins, int k, word first, int count, double a,
                                    double b, Out *out) {

@@ -3,9 +3,9 @@
  *   #include <moonwarp/random/threefry.h>
  *   uint4 words = moonwarp::threefry4x32<20>(counter, key);   // 20 rounds if no number is given
  *
- * Threefish without its tweak: additions, rotations and exclusive or, and a piece of the key every four rounds, so it is
- * for processors whose multiplication is slow. 13 rounds (2x32: 13, 4x32 and 4x64: 12) are the least that pass BigCrush.
- * (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) */
+ * Threefish without its tweak: additions, rotations and exclusive or, and a part of the key every four rounds. It is
+ * for processors with slow multiplication. 13 rounds (4x32 and 4x64: 12) are the fewest that pass BigCrush. (Salmon et
+ * al., "Parallel random numbers: as easy as 1, 2, 3", 2011) */
 #ifndef MOONWARP_RANDOM_THREEFRY_H
 #define MOONWARP_RANDOM_THREEFRY_H
 
@@ -14,7 +14,7 @@
 namespace moonwarp {
 namespace threefry_details {
 
-/* Rotations of round `round` mod 8: a list of eight, written out, so that they are constants when the loop is unrolled. */
+/* The rotation of round `round` mod 8, by comparisons, so that it is a constant when the loop is unrolled. */
 __mw_device_template int of_eight(int round, int a, int b, int c, int d, int e, int f, int g, int h) {
   int n = round & 7;
   return n == 0 ? a : n == 1 ? b : n == 2 ? c : n == 3 ? d : n == 4 ? e : n == 5 ? f : n == 6 ? g : h;
@@ -61,7 +61,7 @@ template <int Rounds, class W, class Q> __mw_device_template Q four(Q x, Q key) 
   x.w += keys[3];
 #pragma unroll
   for (int round = 0; round < Rounds; round++) {
-    W &left = round % 2 == 0 ? x.y : x.w, &right = round % 2 == 0 ? x.w : x.y; /* partners change places */
+    W &left = round % 2 == 0 ? x.y : x.w, &right = round % 2 == 0 ? x.w : x.y; /* the words' pairing alternates */
     x.x += left;
     left = rotated(left, constants<W>::first_of_four(round)) ^ x.x;
     x.z += right;

@@ -1,8 +1,8 @@
-/* Uniform numbers above 0, up to and with 1, from the words of all generators.
+/* Uniform numbers in (0, 1], from the words of all generators.
  *
- * A word x of n bits is the middle of its interval, (x + 1/2) / 2^n, rounded. A double takes 53 bits of two words of XORWOW,
- * and of Philox where several are made at once; else of a generator of 32 bits one word, and the upper end of its interval.
- * MRG32k3a's elements are divided instead. */
+ * A word x of n bits becomes the middle of its interval, (x + 1/2) / 2^n, rounded. A double takes 53 bits of two words
+ * with XORWOW, and with Philox if several are made at once; otherwise, with generators of 32 bits, one word, whose
+ * interval's upper end it is. MRG32k3a's elements are divided instead. */
 #ifndef MOONWARP_RANDOM_UNIFORM_H
 #define MOONWARP_RANDOM_UNIFORM_H
 
@@ -12,7 +12,7 @@
 #include "moonwarp/random/sobol.h"
 #include "moonwarp/random/xorwow.h"
 
-/* The product is exact, so it is the same whether it is merged with the sum or not. */
+/* The product is exact, so contraction with the sum does not change the result. */
 __mw_device_template float _curand_uniform(unsigned int x) { return (float)x * 0x1p-32f + 0x1p-33f; }
 __mw_device_template float _curand_uniform(unsigned long long x) { return _curand_uniform((unsigned int)(x >> 32)); }
 __mw_device_template float4 _curand_uniform4(uint4 x) {

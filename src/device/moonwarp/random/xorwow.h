@@ -1,6 +1,8 @@
-/* XORWOW, cuRAND's default generator: a shift register of five words and a Weyl sequence. (Marsaglia, "Xorshift RNGs", 2003)
+/* XORWOW, cuRAND's default generator: a shift register of five words and a Weyl sequence. (Marsaglia, "Xorshift RNGs",
+ * 2003)
  *
- * A subsequence is 2^67 steps. Jumps of the register are polynomials (xorwow_jumps.h), the Weyl sequence is a product. */
+ * A subsequence is 2^67 steps. Jumps of the register are polynomials (xorwow_jumps.h), those of the Weyl sequence are
+ * products. */
 #ifndef MOONWARP_RANDOM_XORWOW_H
 #define MOONWARP_RANDOM_XORWOW_H
 
@@ -20,14 +22,15 @@ typedef struct curandStateXORWOW curandState;
 
 #define __mw_xorwow_weyl 362437u
 
-/* The word after the five that begin with `first` and end with `last`. */
+/* The word after five words, of which these are the first and the last. */
 __mw_device_template unsigned int __mw_xorwow_word(unsigned int first, unsigned int last) {
   unsigned int t = first ^ first >> 2;
   return last ^ last << 4 ^ t ^ t << 1;
 }
 
-/* `polynomial` in the step of the register: the sum of the states whose coefficients are 1. Five steps a round, after which
- * the words are where they were; word k of the polynomial has the coefficients of rounds' step k. */
+/* Evaluates `polynomial` at the register's step: the sum of the states whose coefficients are 1. Each iteration makes
+ * five steps, after which the words have their old order; word k of the polynomial has the coefficients of the
+ * iterations' step k. */
 __mw_device_template void __mw_xorwow_apply(const unsigned int *polynomial, unsigned int *v) {
   unsigned int v0 = v[0], v1 = v[1], v2 = v[2], v3 = v[3], v4 = v[4];
   unsigned int p0 = polynomial[0], p1 = polynomial[1], p2 = polynomial[2], p3 = polynomial[3], p4 = polynomial[4];
@@ -59,7 +62,7 @@ __mw_device_template void __mw_xorwow_apply(const unsigned int *polynomial, unsi
   v[4] = s4;
 }
 
-/* By the digits of n to the base 16. */
+/* Jump by n, by its digits to the base 16. */
 __mw_device_template void __mw_xorwow_jump(const unsigned int (*digits)[15][5], unsigned long long n, unsigned int *v) {
 #pragma unroll 1
   for (; n != 0; n >>= 4, digits++) {
@@ -73,7 +76,7 @@ __mw_device_template void skipahead(unsigned long long n, curandStateXORWOW_t *s
   state->d += __mw_xorwow_weyl * (unsigned int)n;
 }
 
-/* 2^67 steps of the Weyl sequence change nothing. */
+/* 2^67 steps do not change the Weyl sequence. */
 __mw_device_template void skipahead_sequence(unsigned long long n, curandStateXORWOW_t *state) {
   __mw_xorwow_jump(__mw_xorwow_subsequences, n, state->v);
 }

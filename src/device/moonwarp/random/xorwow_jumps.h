@@ -1,5 +1,5 @@
 /* Jumps of XORWOW's linear part, as polynomials modulo its characteristic polynomial. Written by
- * src/tables/random_jumps.lua, which tells about them. */
+ * src/tables/random_jumps.lua, which describes them. */
 #ifndef MOONWARP_RANDOM_XORWOW_JUMPS_H
 #define MOONWARP_RANDOM_XORWOW_JUMPS_H
 
