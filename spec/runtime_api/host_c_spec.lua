@@ -86,7 +86,7 @@ describe("the library of CUDA's names", function()
 end)
 
 describe("the guides' C host code", function()
-  for _, name in ipairs { "matmul", "matmul_driver", "overlap", "texture" } do
+  for _, name in ipairs { "matmul", "matmul_driver", "overlap", "pi", "texture" } do
     it("runs: " .. name, function()
       local text, ok = output_of(home .. "/bin/c/" .. name)
       assert.is_true(ok, text)
